@@ -1,0 +1,74 @@
+/* A microstructure: a two- or three-dimensional field of phases with its spacing and where it came from. On disk and,
+ * slab by slab, in memory. Arrays are [z][y][x]; an image has nz = 1. */
+#ifndef MF_IO_MICRO_H
+#define MF_IO_MICRO_H
+
+#include <stdint.h>
+
+#include "mpi/slab.h"
+
+enum { MF_PHASES_MAX = 32, MF_UNIT_TEXT = 32, MF_HASH_TEXT = 65, MF_NAME_TEXT = 64 };
+
+struct mf_micro {
+    int ndim; /* 2 or 3 */
+    struct mf_slab slab;
+    int phases;                       /* P */
+    long label[MF_PHASES_MAX];        /* label of phase p in the file, ascending */
+    char name[MF_PHASES_MAX][MF_NAME_TEXT]; /* "" where the file has none */
+    double spacing[3];                /* {z, y, x} [unit]; 1 where unknown */
+    char unit[MF_UNIT_TEXT];          /* "" unknown */
+    char hash[MF_HASH_TEXT];          /* SHA-256 of the input file, hexadecimal */
+    uint8_t *phase;                   /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */
+    float *grey;                      /* [fields][slab.count][ny][nx] in [0,1]: an indicator that is not binary; else NULL */
+    int fields;                       /* of grey: 1 (indicator of phase 1), or P (last axis of the file) */
+    struct mf_arena *arena;           /* phase and grey come from it */
+};
+
+/** How a file is to be understood. */
+struct mf_micro_read {
+    const char *threshold;  /* NULL; "otsu", or a number: grey input is binarised (value > threshold: phase 1) */
+    size_t label_count;     /* 0, or labels that are phases 0, 1, ... in this order given by the user */
+    const long *labels;
+    const double *spacing;  /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
+    const char *unit;       /* NULL, or replaces the file's */
+    int grey;               /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
+    const char *dataset;    /* NULL, or which array of an HDF5 file */
+};
+
+/**
+ * Reads a microstructure (.npy, .png, .tif/.tiff, a folder is refused, .h5/.vtkhdf of ours), each rank its slab.
+ * Integer files hold labels: consecutive from 0, else refused unless read->labels maps them (then every value of the
+ * file must be among them); more than MF_PHASES_MAX refused. A grey image (PNG, TIFF, float .npy) that is neither
+ * labelled nor thresholded is refused naming --threshold and --labels, except an 8-bit file whose values are exactly
+ * 0..P-1. Sizes are checked before allocation; nothing in a file is executed or followed.
+ * Collective; refuses (agreed) with MF_INPUT, MF_MEMORY.
+ */
+int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path, const struct mf_micro_read *read,
+                  struct mf_micro *micro);
+void mf_micro_free(struct mf_micro *micro);
+
+/** What goes with a volume into its file. */
+struct mf_provenance {
+    const char *command;      /* the verb */
+    const char *options;      /* all options, YAML */
+    const char *input_hash;   /* SHA-256 of the inputs, or "" */
+    long seed;
+    const char *json;         /* results of the run as JSON text, or NULL */
+    size_t convergence_count; /* rows of convergence: evaluation, seconds, loss */
+    const double *convergence;
+};
+
+/**
+ * Writes a volume. The ending chooses: .h5 or .vtkhdf (own schema and VTKHDF in one file, parallel slabs, an .xdmf
+ * beside it), .npy (uint8, C order), .png (2-D), .tif. Written under a temporary name, every rank's status agreed,
+ * flushed, renamed. Collective; refuses (agreed) with MF_OUTPUT: then an old file of that name is untouched and
+ * nothing is left behind.
+ */
+int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
+                   const struct mf_provenance *provenance);
+
+/** Writes a float field as .npy: [nz][ny][nx] (2-D: [ny][nx]), fields > 1: as last axis. Collective. MF_OUTPUT. */
+int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int ndim, int fields,
+                   const float *x);
+
+#endif

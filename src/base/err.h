@@ -1,0 +1,60 @@
+/* Refusals and breakages. A refusal is something outside the program that is not as asked: the first function that
+ * knows the cause records one sentence with mf_fail() and returns its code; everybody above only passes the code on.
+ * A breakage is a bug or a broken machine: mf_die() prints one line and ends the job on every rank. */
+#ifndef MF_BASE_ERR_H
+#define MF_BASE_ERR_H
+
+/** Exit codes of the program; the table of docs/ and of every man page. */
+enum mf_code {
+    MF_OK = 0,
+    MF_USAGE = 2,    /* bad option, config key or value */
+    MF_INPUT = 3,    /* input data or file format */
+    MF_DEVICE = 4,   /* hardware or communicator: no GPU, lost rank, time-out of a collective */
+    MF_MEMORY = 5,   /* out of memory after every fallback */
+    MF_NUMERIC = 6,  /* numerical: NaN, divergence */
+    MF_OUTPUT = 7,   /* output or disk: no space, cannot write */
+    MF_BROKEN = 70,  /* a bug */
+    MF_STOPPED = 75  /* stopped early with a valid checkpoint: please requeue */
+};
+
+enum { MF_ERR_TEXT = 1024 };
+
+/** Records one sentence (printf format, no newline) and returns @p code. The last sentence recorded wins. */
+int mf_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/** The sentence of the last refusal on this rank; "" if there was none. */
+const char *mf_err_text(void);
+
+/** Forgets the sentence (a caller that handles a refusal itself). */
+void mf_err_clear(void);
+
+/** Prints one line "mesoforge: broken: <text> (file:line)", calls the hook and exits with @p code. Never returns. */
+_Noreturn void mf_die(int code, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/** What mf_die() calls last, so that a rank can end the whole job (mpi/comm.c installs MPI_Abort). NULL: exit(code). */
+void mf_die_hook(void (*hook)(int code));
+
+/**
+ * A place that can be made to refuse for a test: true when the environment asks for it.
+ * MF_FAULT=site[:visit=N][:rank=R] makes the N-th visit (default 1) of this site refuse on rank R (default all).
+ */
+int mf_fault(const char *site);
+
+/** Tells err which rank this is (for MF_FAULT). */
+void mf_err_rank(int rank);
+
+/** Passes a refusal on. */
+#define MF_TRY(call)                                                                                                   \
+    do {                                                                                                               \
+        int mf_try_rc = (call);                                                                                        \
+        if (mf_try_rc != MF_OK) return mf_try_rc;                                                                      \
+    } while (0)
+
+/** A broken invariant is a bug. */
+#define MF_ASSERT(condition)                                                                                           \
+    do {                                                                                                               \
+        if (!(condition)) mf_die(MF_BROKEN, __FILE__, __LINE__, "%s", #condition);                                     \
+    } while (0)
+
+#endif

@@ -1,0 +1,87 @@
+/* Options as rows. One row is one option: its word, the field it fills, its kind, its default as a user would type it,
+ * and its help. From the rows come parsing, --help, man pages, configuration files, --print-config, and the attributes
+ * written into every output. Words are long; '-' and '_' are the same. */
+#ifndef MF_BASE_OPT_H
+#define MF_BASE_OPT_H
+
+#include <stddef.h>
+
+enum mf_opt_kind {
+    MF_FLAG,  /* int: 1 when given. "--no-x" is a row of its own where wanted (MF_UNFLAG) */
+    MF_UNFLAG,/* int: sets the named field to 0 */
+    MF_LONG,  /* long */
+    MF_REAL,  /* double */
+    MF_TEXT,  /* const char * */
+    MF_LONGS, /* struct mf_longs: one or more words up to the next option; "0,128,255" works too */
+    MF_REALS, /* struct mf_reals */
+    MF_TEXTS  /* struct mf_texts (words only; commas are part of a word) */
+};
+
+struct mf_longs { size_t count; long *at; };
+struct mf_reals { size_t count; double *at; };
+struct mf_texts { size_t count; const char **at; };
+
+/** One option. @p alias_of: NULL, or the word of the row this one is another spelling of. */
+struct mf_opt {
+    const char *word;     /* without "--"; NULL ends the table */
+    size_t offset;        /* of the field in the options struct */
+    enum mf_opt_kind kind;
+    const char *standard; /* default as the user would type it; NULL: none (0, "", empty list) */
+    const char *help;     /* one line, with the unit in [] */
+    const char *choices;  /* NULL, or "a|b|c": anything else is refused naming the nearest */
+    const char *alias_of;
+};
+
+#define MF_OPT(type, word, field, kind, standard, help) {word, offsetof(struct type, field), kind, standard, help, NULL, NULL}
+#define MF_CHOICE(type, word, field, standard, choices, help) {word, offsetof(struct type, field), MF_TEXT, standard, help, choices, NULL}
+#define MF_ALIAS(word, of) {word, 0, MF_FLAG, NULL, NULL, NULL, of}
+#define MF_OPT_END {NULL, 0, MF_FLAG, NULL, NULL, NULL, NULL}
+
+/** Where an option's value came from. */
+enum mf_origin { MF_FROM_DEFAULT, MF_FROM_FILE, MF_FROM_ENV, MF_FROM_FLAG };
+
+/** The parsed options of one verb: owns every string and list it hands out. */
+struct mf_options;
+
+/**
+ * Parses argv[0..argc) (what follows the verb) into the struct @p into of @p size bytes, whose fields the rows of
+ * @p tables (a NULL-terminated list of row tables, all with offsets into the same struct) describe. Words without "--"
+ * are collected as positional arguments when @p positional_max > 0 (refused beyond that).
+ *
+ * "--config FILE" (YAML, keys are option words; an unknown key or a wrong type is refused with file:line:column) is
+ * read first, flags win over it. Rules: an unknown option is refused naming the nearest one; an option given twice with
+ * different values, or two aliases that disagree, are refused; "--x=v" and "--x v" are the same; a negative number is a
+ * value. Refuses with MF_USAGE (MF_INPUT when the config file cannot be read). Not collective: every rank parses the
+ * same argv and the caller agrees.
+ */
+int mf_options_parse(struct mf_options **options, const char *verb, const struct mf_opt *const *tables, void *into,
+                     size_t size, int argc, char **argv, size_t positional_max);
+
+void mf_options_free(struct mf_options *options);
+
+size_t mf_options_positional(const struct mf_options *options, const char *const **words);
+
+/** Where the option @p word (or an alias of it) came from. */
+enum mf_origin mf_options_origin(const struct mf_options *options, const char *word);
+
+/** Visits every option (aliases left out): word, value as text (a list: words joined by one blank), origin. */
+void mf_options_each(const struct mf_options *options,
+                     void (*visit)(void *context, const char *word, const char *value, enum mf_origin origin),
+                     void *context);
+
+/** All options as one line "--word value ..." of those that were given, for the provenance of outputs. Caller frees. */
+char *mf_options_line(const struct mf_options *options);
+
+/** Prints the configuration as YAML that reproduces the run (value, and as comment where it came from). */
+void mf_options_print(const struct mf_options *options);
+
+/** Prints the help of a verb: its rows by table, wrapped to 80 columns, defaults in (). */
+void mf_options_help(const struct mf_opt *const *tables);
+
+/** Prints the rows as roff for a man page. */
+void mf_options_man(const struct mf_opt *const *tables);
+
+/** The word among @p count words that is nearest to @p word (edit distance), NULL if none is near. */
+const char *mf_nearest(const char *word, const char *const *words, size_t count);
+
+#endif

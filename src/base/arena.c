@@ -1,0 +1,191 @@
+/* See arena.h. Blocks are remembered by address in a table, since device memory cannot hold a header of ours. */
+#include "src/base/arena.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+enum { TAGS_MAX = 64, ALIGN = 64 };
+
+struct tag {
+    const char *name;
+    size_t live, peak;
+};
+
+struct mf_arena {
+    struct mf_mem mem;
+    size_t limit, live, peak;
+    size_t tags;
+    struct tag tag[TAGS_MAX];
+    struct entry *entries; /* what was taken, by address: device memory cannot hold a header */
+    size_t count, room;
+    pthread_mutex_t lock;
+};
+
+struct entry {
+    void *memory;
+    size_t bytes, tag;
+};
+
+static void *heap_alloc(void *context, size_t bytes)
+{
+    (void)context;
+    return aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
+}
+
+static void heap_release(void *context, void *memory, size_t bytes)
+{
+    (void)context;
+    (void)bytes;
+    free(memory);
+}
+
+int mf_arena_open(struct mf_arena **arena, const struct mf_mem *mem, size_t limit)
+{
+    struct mf_arena *a = calloc(1, sizeof *a);
+
+    if (!a) return mf_fail(MF_MEMORY, "no memory for an arena");
+    if (mem) a->mem = *mem;
+    if (!a->mem.alloc) a->mem = (struct mf_mem){heap_alloc, heap_release, NULL};
+    a->limit = limit;
+    pthread_mutex_init(&a->lock, NULL);
+    *arena = a;
+    return MF_OK;
+}
+
+void mf_arena_close(struct mf_arena *arena)
+{
+    if (!arena) return;
+    for (size_t t = 0; t < arena->tags; ++t)
+        if (arena->tag[t].live)
+            mf_die(MF_BROKEN, __FILE__, __LINE__, "arena closed with %zu bytes of '%s' live", arena->tag[t].live,
+                   arena->tag[t].name);
+    pthread_mutex_destroy(&arena->lock);
+    free(arena->entries);
+    free(arena);
+}
+
+static size_t tag_of(struct mf_arena *a, const char *name)
+{
+    size_t t = 0;
+
+    while (t < a->tags && strcmp(a->tag[t].name, name) != 0) ++t;
+    if (t == TAGS_MAX) mf_die(MF_BROKEN, __FILE__, __LINE__, "more than %d arena tags", TAGS_MAX);
+    if (t == a->tags) a->tag[a->tags++].name = name;
+    return t;
+}
+
+static int fits(const struct mf_arena *a, size_t bytes, const char *tag)
+{
+    if (mf_fault("memory")) return mf_fail(MF_MEMORY, "%s: no memory (injected)", tag);
+    if (!a->limit || (bytes <= a->limit && a->live <= a->limit - bytes)) return MF_OK;
+    return mf_fail(MF_MEMORY, "%s needs %zu bytes, %zu are in use and the memory limit is %zu", tag, bytes, a->live,
+                   a->limit);
+}
+
+static void count(struct mf_arena *a, size_t t, size_t bytes)
+{
+    a->live += bytes;
+    a->tag[t].live += bytes;
+    if (a->live > a->peak) a->peak = a->live;
+    if (a->tag[t].live > a->tag[t].peak) a->tag[t].peak = a->tag[t].live;
+}
+
+static int room_for_entry(struct mf_arena *a)
+{
+    struct entry *more;
+
+    if (a->count < a->room) return 1;
+    more = realloc(a->entries, (2 * a->room + 64) * sizeof *more);
+    if (!more) return 0;
+    a->entries = more;
+    a->room = 2 * a->room + 64;
+    return 1;
+}
+
+void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag)
+{
+    void *memory = NULL;
+    size_t t;
+
+    pthread_mutex_lock(&arena->lock);
+    if (fits(arena, bytes, tag) == MF_OK) {
+        memory = room_for_entry(arena) ? arena->mem.alloc(arena->mem.context, bytes ? bytes : 1) : NULL;
+        if (!memory)
+            mf_fail(MF_MEMORY, "%s needs %zu bytes, the machine has no more (%zu in use)", tag, bytes, arena->live);
+    }
+    if (memory) {
+        t = tag_of(arena, tag);
+        arena->entries[arena->count++] = (struct entry){memory, bytes, t};
+        count(arena, t, bytes);
+    }
+    pthread_mutex_unlock(&arena->lock);
+    return memory;
+}
+
+void *mf_arena_zeros(struct mf_arena *arena, size_t number, size_t size, const char *tag)
+{
+    void *memory;
+
+    if (size && number > SIZE_MAX / size) {
+        mf_fail(MF_MEMORY, "%s needs more bytes than a size can say", tag);
+        return NULL;
+    }
+    memory = mf_arena_take(arena, number * size, tag);
+    if (memory) memset(memory, 0, number * size);
+    return memory;
+}
+
+void mf_arena_give(struct mf_arena *arena, void *memory)
+{
+    size_t i;
+
+    if (!memory) return;
+    pthread_mutex_lock(&arena->lock);
+    for (i = arena->count; i > 0 && arena->entries[i - 1].memory != memory; --i) {}
+    if (i == 0) mf_die(MF_BROKEN, __FILE__, __LINE__, "memory given back that this arena did not give");
+    arena->live -= arena->entries[i - 1].bytes;
+    arena->tag[arena->entries[i - 1].tag].live -= arena->entries[i - 1].bytes;
+    arena->mem.release(arena->mem.context, memory, arena->entries[i - 1].bytes);
+    arena->entries[i - 1] = arena->entries[--arena->count];
+    pthread_mutex_unlock(&arena->lock);
+}
+
+int mf_arena_book(struct mf_arena *arena, ptrdiff_t bytes, const char *tag)
+{
+    int rc = MF_OK;
+
+    pthread_mutex_lock(&arena->lock);
+    if (bytes >= 0) {
+        rc = fits(arena, (size_t)bytes, tag);
+        if (rc == MF_OK) count(arena, tag_of(arena, tag), (size_t)bytes);
+    } else {
+        arena->live -= (size_t)-bytes;
+        arena->tag[tag_of(arena, tag)].live -= (size_t)-bytes;
+    }
+    pthread_mutex_unlock(&arena->lock);
+    return rc;
+}
+
+size_t mf_arena_live(const struct mf_arena *arena) { return arena->live; }
+size_t mf_arena_peak(const struct mf_arena *arena) { return arena->peak; }
+size_t mf_arena_limit(const struct mf_arena *arena) { return arena->limit; }
+
+void mf_arena_tags(const struct mf_arena *arena, void (*visit)(void *context, const char *tag, size_t live, size_t peak),
+                   void *context)
+{
+    for (size_t t = 0; t < arena->tags; ++t)
+        visit(context, arena->tag[t].name, arena->tag[t].live, arena->tag[t].peak);
+}
+
+size_t mf_rss_peak(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
+}

@@ -1,0 +1,102 @@
+/* See log.h. */
+#include "src/base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int own_rank, ranks = 1;
+static enum mf_log_level level = MF_INFO;
+
+double mf_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void mf_log_open(int rank, int size, enum mf_log_level new_level)
+{
+    own_rank = rank;
+    ranks = size;
+    level = new_level;
+    setvbuf(stderr, NULL, _IOLBF, 0);
+}
+
+static void say(enum mf_log_level at, const char *prefix, const char *format, va_list args)
+{
+    char line[2048];
+
+    if (at > level || (own_rank != 0 && level < MF_DEBUG)) return;
+    vsnprintf(line, sizeof line, format, args);
+    if (own_rank != 0)
+        fprintf(stderr, "[%d/%d] %s%s\n", own_rank, ranks, prefix, line);
+    else
+        fprintf(stderr, "%s%s\n", prefix, line);
+}
+
+void mf_info(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(MF_INFO, "", format, args);
+    va_end(args);
+}
+
+void mf_warn(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(MF_WARN, "warning: ", format, args);
+    va_end(args);
+}
+
+void mf_debug(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(MF_DEBUG, "", format, args);
+    va_end(args);
+}
+
+static void progress_bar(const char *what, long done, long total, const char *text, double left)
+{
+    char bar[31];
+    long full = total > 0 ? 30 * done / total : 0;
+
+    memset(bar, '.', 30);
+    memset(bar, '#', (size_t)(full < 30 ? full : 30));
+    bar[30] = '\0';
+    fprintf(stderr, "\r%s [%s] %ld/%ld %.0f s left  %s\033[K%s", what, bar, done, total, left, text,
+            done >= total ? "\n" : "");
+    fflush(stderr);
+}
+
+void mf_progress(const char *what, long done, long total, const char *text)
+{
+    static double start, next, every;
+    static long last = -1;
+    double now = mf_now(), left;
+    int terminal = isatty(STDERR_FILENO);
+
+    if (level < MF_INFO || own_rank != 0) return;
+    if (last < 0 || done < last) {
+        start = now;
+        next = now + (terminal ? 0.1 : 1.0);
+        every = terminal ? 0.1 : 30.0;
+    }
+    last = done >= total ? -1 : done;
+    if (now < next && done < total) return;
+    next = now + every;
+    left = done > 0 ? (now - start) * (double)(total - done) / (double)done : 0;
+    if (terminal)
+        progress_bar(what, done, total, text, left);
+    else
+        fprintf(stderr, "%s %ld/%ld, %.0f s, %.0f s left: %s\n", what, done, total, now - start, left, text);
+}

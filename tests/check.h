@@ -1,0 +1,28 @@
+/* CHECK prints the place that failed and the test ends with status 1; exit 77 is "skipped". */
+#ifndef MF_TESTS_CHECK_H
+#define MF_TESTS_CHECK_H
+
+#include <math.h>
+#include <stdio.h>
+
+static int failures;
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            ++failures;                                                                                                \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                                    \
+        }                                                                                                              \
+    } while (0)
+
+#define CHECK_NEAR(got, want, tolerance)                                                                               \
+    do {                                                                                                               \
+        double check_got = (got), check_want = (want);                                                                 \
+        if (!(fabs(check_got - check_want) <= (tolerance))) {                                                          \
+            ++failures;                                                                                                \
+            fprintf(stderr, "%s:%d: %s = %.17g, want %.17g +- %g\n", __FILE__, __LINE__, #got, check_got, check_want,  \
+                    (double)(tolerance));                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+#endif

@@ -1,1 +1,69 @@
+/* See target.h: the values in memory. Files are target_file.c. */
 #include "io/target.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+
+/* a * b, or 0 with *bad set when it does not fit. */
+static size_t times(size_t a, size_t b, int *bad)
+{
+    size_t product;
+
+    if (!__builtin_mul_overflow(a, b, &product)) return product;
+    *bad = 1;
+    return 0;
+}
+
+int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross)
+{
+    int bad = phases < 1 || phases > MF_PHASES_MAX || levels > MF_LEVELS_MAX || lag < 1 || lag > SIZE_MAX / 4;
+    size_t width = bad ? 1 : 2 * lag - 1, phase_count = bad ? 1 : (size_t)phases;
+    size_t maps = phase_count * levels, pairs = phase_count * (phase_count - 1) / 2 * levels;
+    size_t window = times(width, width, &bad);
+    size_t bytes = times(times(maps > pairs ? maps : pairs, window, &bad), sizeof(double), &bad);
+
+    *side = (struct mf_target_side){.levels = levels};
+    if (bad || bytes > PTRDIFF_MAX)
+        return mf_fail(MF_MEMORY, "descriptors of %d phases, %zu levels and lag %zu are too large to hold", phases,
+                       levels, lag);
+    side->s2 = calloc(maps * window + 1, sizeof *side->s2);
+    side->variation = calloc(maps + 1, sizeof *side->variation);
+    side->fraction = calloc(maps + 1, sizeof *side->fraction);
+    if (cross && pairs) side->cross = calloc(pairs * window, sizeof *side->cross);
+    if (side->s2 && side->variation && side->fraction && (side->cross || !cross || !pairs)) return MF_OK;
+    mf_target_side_free(side);
+    return mf_fail(MF_MEMORY, "no memory for descriptors of %d phases, %zu levels and lag %zu (%zu bytes)", phases,
+                   levels, lag, bytes);
+}
+
+void mf_target_side_free(struct mf_target_side *side)
+{
+    free(side->s2);
+    free(side->cross);
+    free(side->variation);
+    free(side->fraction);
+    *side = (struct mf_target_side){0};
+}
+
+void mf_target_free(struct mf_target *target)
+{
+    for (int i = 0; i < 3; ++i) mf_target_side_free(&target->side[i]);
+    *target = (struct mf_target){0};
+}
+
+const struct mf_target_side *mf_target_for(const struct mf_target *target, enum mf_normal normal)
+{
+    return &target->side[target->sides == 3 ? (int)normal : 0];
+}
+
+size_t mf_levels(size_t nu, size_t nv, size_t lag)
+{
+    size_t least = nu < nv ? nu : nv, levels = 0;
+
+    if (lag == 0) return 0;
+    for (size_t cells = least / lag; cells >= 2 && levels < MF_LEVELS_MAX; cells /= 2) ++levels;
+    return levels;
+}

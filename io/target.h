@@ -9,12 +9,12 @@ enum { MF_LEVELS_MAX = 16 };
 
 /** Descriptors of the slices with one normal, meant over them. */
 struct mf_target_side {
-    size_t nu, nv, slices;  /* extents of the slices they came from; how many */
-    size_t levels;          /* pyramid levels present */
-    double *s2;             /* [phases][levels][W][W], W = 2L-1, rows du, columns dv, zero lag in the centre */
-    double *cross;          /* [pairs][levels][W][W], pairs (a < b) in order (0,1) (0,2) .. (1,2) ..; NULL: none */
-    double *variation;      /* [phases][levels], jumps per pixel */
-    double *fraction;       /* [phases][levels] */
+    size_t nu, nv, slices; /* extents of the slices they came from; how many */
+    size_t levels;         /* pyramid levels present */
+    double *s2;            /* [phases][levels][W][W], W = 2L-1, rows du, columns dv, zero lag in the centre */
+    double *cross;         /* [pairs][levels][W][W], pairs (a < b) in order (0,1) (0,2) .. (1,2) ..; NULL: none */
+    double *variation;     /* [phases][levels], jumps per pixel */
+    double *fraction;      /* [phases][levels] */
 };
 
 struct mf_target {
@@ -22,7 +22,7 @@ struct mf_target {
     long label[MF_PHASES_MAX];
     size_t lag; /* L */
     int periodic, seam;
-    int sides;  /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
+    int sides; /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
     struct mf_target_side side[3];
     double spacing[3];
     char unit[MF_UNIT_TEXT];
@@ -30,14 +30,16 @@ struct mf_target {
     char source[256];        /* name of the file it came from */
 };
 
-/** Allocates the arrays of a side (heap). MF_MEMORY. */
+/** Allocates the arrays of a side (heap, cleared; extents 0; cross only where there are pairs). MF_MEMORY. */
 int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross);
+void mf_target_side_free(struct mf_target_side *side);
 void mf_target_free(struct mf_target *target);
 
 /** The side that slices normal to @p normal aim at. */
 const struct mf_target_side *mf_target_for(const struct mf_target *target, enum mf_normal normal);
 
-/** Most pyramid levels for slices of this size: floor(log2(min(nu, nv) / L)), 0 when L is too large. */
+/** Most pyramid levels for slices of this size: floor(log2(min(nu, nv) / L)), at most MF_LEVELS_MAX; 0: L is too large.
+ */
 size_t mf_levels(size_t nu, size_t nv, size_t lag);
 
 /** Reads and writes descriptor files (.h5 of ours; a foreign .npy window of S2 is mf_target_import). Rank 0 touches

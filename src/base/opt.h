@@ -8,7 +8,7 @@
 
 enum mf_opt_kind {
     MF_FLAG,  /* int: 1 when given. "--no-x" is a row of its own where wanted (MF_UNFLAG) */
-    MF_UNFLAG,/* int: sets the named field to 0 */
+    MF_UNFLAG,/* int: sets the field to 0, which is 1 otherwise (or what the MF_FLAG row of the same field says) */
     MF_LONG,  /* long */
     MF_REAL,  /* double */
     MF_TEXT,  /* const char * */
@@ -49,7 +49,9 @@ struct mf_options;
  * are collected as positional arguments when @p positional_max > 0 (refused beyond that).
  *
  * "--config FILE" (YAML, keys are option words; an unknown key or a wrong type is refused with file:line:column) is
- * read first, flags win over it. Rules: an unknown option is refused naming the nearest one; an option given twice with
+ * read first, flags win over it. The words config, print-config and help belong to the parser: a caller asks
+ * mf_options_origin(options, "print-config") == MF_FROM_FLAG, and looks for "--help" itself, before anything else may be
+ * refused (mf_options_help_asked). "--" ends the options. Rules: an unknown option is refused naming the nearest one; an option given twice with
  * different values, or two aliases that disagree, are refused; "--x=v" and "--x v" are the same; a negative number is a
  * value. Refuses with MF_USAGE (MF_INPUT when the config file cannot be read). Not collective: every rank parses the
  * same argv and the caller agrees.
@@ -58,6 +60,12 @@ int mf_options_parse(struct mf_options **options, const char *verb, const struct
                      size_t size, int argc, char **argv, size_t positional_max);
 
 void mf_options_free(struct mf_options *options);
+
+/** Is "--help" or "-h" among these words (before a "--")? */
+int mf_options_help_asked(int argc, char **argv);
+
+/** Sets option @p word from the environment variable @p variable if that is set and the option has its default. */
+int mf_options_env(struct mf_options *options, const char *word, const char *variable);
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words);
 

@@ -1,0 +1,297 @@
+/* Options: rows become entries, arguments become values. See opt.h. */
+#include "src/base/opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/opt_impl.h"
+
+const struct mf_opt mf_control_opts[] = {
+    {"config", 0, MF_TEXT, NULL, "read options from this YAML file; flags win over it", NULL, NULL},
+    {"print-config", 0, MF_FLAG, NULL, "print all options as YAML, with where each came from, and stop", NULL, NULL},
+    {"help", 0, MF_FLAG, NULL, "print this help and stop", NULL, NULL},
+    MF_OPT_END};
+
+void *mf_options_keep(struct mf_options *options, size_t bytes)
+{
+    void *memory = calloc(1, bytes ? bytes : 1);
+
+    if (options->owned_count == options->owned_room) {
+        size_t room = options->owned_room ? 2 * options->owned_room : 64;
+        void **more = realloc(options->owned, room * sizeof *more);
+
+        if (!more) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
+        options->owned = more;
+        options->owned_room = room;
+    }
+    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
+    options->owned[options->owned_count++] = memory;
+    return memory;
+}
+
+char *mf_options_copy(struct mf_options *options, const char *text, size_t length)
+{
+    char *copy = mf_options_keep(options, length + 1);
+
+    memcpy(copy, text, length);
+    return copy;
+}
+
+static char plain(char c) { return (char)(c == '_' ? '-' : c); }
+
+static int same(const char *word, const char *typed, size_t length)
+{
+    size_t i = 0;
+
+    while (i < length && word[i] && plain(word[i]) == plain(typed[i])) ++i;
+    return i == length && word[i] == '\0';
+}
+
+int mf_same_word(const char *a, const char *b) { return same(a, b, strlen(b)); }
+
+const struct mf_spelling *mf_options_find(const struct mf_options *options, const char *word, size_t length)
+{
+    for (size_t i = 0; i < options->spellings; ++i)
+        if (same(options->spelling[i].row->word, word, length)) return &options->spelling[i];
+    return NULL;
+}
+
+/* The switch that an "--no-x" row switches off; NULL when that row stands alone. */
+static const struct mf_opt *partner(const struct mf_opt *const *tables, const struct mf_opt *row)
+{
+    for (; row->kind == MF_UNFLAG && *tables; ++tables)
+        for (const struct mf_opt *r = *tables; r->word; ++r)
+            if (!r->alias_of && r->kind == MF_FLAG && r->offset == row->offset) return r;
+    return NULL;
+}
+
+static void add_spelling(struct mf_options *options, const struct mf_opt *row, size_t entry, int negate)
+{
+    if (mf_options_find(options, row->word, strlen(row->word)))
+        mf_die(MF_BROKEN, __FILE__, __LINE__, "%s: two rows for option '%s'", options->verb, row->word);
+    options->spelling[options->spellings++] = (struct mf_spelling){row, entry, negate};
+}
+
+static void add_entry(struct mf_options *options, const struct mf_opt *row, void *field, int control)
+{
+    options->entry[options->entries] = (struct mf_entry){.row = row, .field = field, .control = control};
+    add_spelling(options, row, options->entries++, 0);
+}
+
+static void add_other(struct mf_options *options, const struct mf_opt *row, const char *target, int negate)
+{
+    const struct mf_spelling *of = mf_options_find(options, target, strlen(target));
+
+    if (!of) mf_die(MF_BROKEN, __FILE__, __LINE__, "'%s' is an alias of nothing: '%s'", row->word, target);
+    add_spelling(options, row, of->entry, of->negate ^ negate);
+}
+
+/* Entries first, then "--no-x" rows, then aliases: each finds what it refers to. */
+static void add_rows(struct mf_options *options, const struct mf_opt *const *tables, char *into, size_t size)
+{
+    void *control[] = {&options->control.config, &options->control.print_config, &options->control.help};
+
+    for (size_t i = 0; mf_control_opts[i].word; ++i) add_entry(options, &mf_control_opts[i], control[i], 1);
+    for (size_t t = 0; tables[t]; ++t)
+        for (const struct mf_opt *row = tables[t]; row->word; ++row) {
+            if (row->alias_of || partner(tables, row)) continue;
+            MF_ASSERT(row->offset + mf_kind_size(row->kind) <= size);
+            add_entry(options, row, into + row->offset, 0);
+        }
+    for (size_t t = 0; tables[t]; ++t)
+        for (const struct mf_opt *row = tables[t]; row->word; ++row)
+            if (!row->alias_of && partner(tables, row)) add_other(options, row, partner(tables, row)->word, 1);
+    for (size_t t = 0; tables[t]; ++t)
+        for (const struct mf_opt *row = tables[t]; row->word; ++row)
+            if (row->alias_of) add_other(options, row, row->alias_of, 0);
+}
+
+static struct mf_options *new_options(const char *verb, const struct mf_opt *const *tables, void *into, size_t size,
+                                      size_t argc)
+{
+    struct mf_options *options = calloc(1, sizeof *options);
+    size_t rows = 3;
+
+    if (!options) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
+    for (size_t t = 0; tables[t]; ++t)
+        for (const struct mf_opt *row = tables[t]; row->word; ++row) ++rows;
+    options->verb = verb;
+    options->entry = mf_options_keep(options, rows * sizeof *options->entry);
+    options->spelling = mf_options_keep(options, rows * sizeof *options->spelling);
+    options->words = mf_options_keep(options, (argc + 1) * sizeof *options->words);
+    memset(into, 0, size);
+    add_rows(options, tables, into, size);
+    return options;
+}
+
+const char *mf_options_try(struct mf_options *options, const char *dashes, const char *word)
+{
+    const char **words = mf_options_keep(options, options->spellings * sizeof *words), *near;
+    char *end;
+    size_t room;
+
+    for (size_t i = 0; i < options->spellings; ++i) words[i] = options->spelling[i].row->word;
+    near = mf_nearest(word, words, options->spellings);
+    if (!near) return "";
+    room = strlen(near) + strlen(dashes) + 8;
+    end = mf_options_keep(options, room);
+    strcat(strcat(strcpy(end, "; try: "), dashes), near);
+    return end;
+}
+
+static int is_option(const char *word) { return word[0] == '-' && word[1] == '-'; }
+
+static int is_number(const char *word)
+{
+    double value;
+
+    return mf_word_real(word, &value) || (strchr(word, ',') && strspn(word, "+-.,0123456789eE") == strlen(word));
+}
+
+/* How many words from @p argv belong to an option of this kind. */
+static int words_of(enum mf_opt_kind kind, int argc, char **argv, size_t positional_max)
+{
+    int numbers = kind == MF_LONGS || kind == MF_REALS, n = 0;
+
+    if (kind == MF_FLAG || kind == MF_UNFLAG) return 0;
+    if (kind < MF_LONGS) return argc > 0 && !is_option(argv[0]);
+    while (n < argc && !is_option(argv[n]) && !(n > 0 && numbers && positional_max > 0 && !is_number(argv[n]))) ++n;
+    return n;
+}
+
+/* One "--word", "--word=value" or "--word value ...": *used words of argv. */
+static int parse_option(struct mf_options *options, int argc, char **argv, size_t positional_max, int *used)
+{
+    const char *word = argv[0] + 2, *equals = strchr(word, '=');
+    size_t length = equals ? (size_t)(equals - word) : strlen(word);
+    const struct mf_spelling *spelling = mf_options_find(options, word, length);
+    struct mf_said said = {"", "--", mf_options_copy(options, word, length), MF_FROM_FLAG, 0};
+    int n;
+
+    if (!spelling) return mf_fail(MF_USAGE, "no option '--%s'%s", said.word, mf_options_try(options, "--", said.word));
+    if (equals) {
+        const char *value = equals + 1;
+
+        *used = 1;
+        return mf_options_set(options, spelling, &said, 1, &value);
+    }
+    n = words_of(options->entry[spelling->entry].row->kind, argc - 1, argv + 1, positional_max);
+    *used = 1 + n;
+    return mf_options_set(options, spelling, &said, (size_t)n, (const char *const *)argv + 1);
+}
+
+static int parse_word(struct mf_options *options, const char *word, size_t positional_max)
+{
+    if (options->positional < positional_max) {
+        options->words[options->positional++] = mf_options_copy(options, word, strlen(word));
+        return MF_OK;
+    }
+    if (positional_max == 0)
+        return mf_fail(MF_USAGE, "unexpected argument '%s': options begin with '--'%s", word,
+                       mf_options_try(options, "--", word));
+    return mf_fail(MF_USAGE, "unexpected argument '%s': at most %zu without '--'", word, positional_max);
+}
+
+static int parse_all(struct mf_options *options, int argc, char **argv, size_t positional_max)
+{
+    int bare = 0, used;
+
+    for (int i = 0; i < argc; i += used) {
+        used = 1;
+        if (!bare && strcmp(argv[i], "--") == 0)
+            bare = 1;
+        else if (!bare && is_option(argv[i]))
+            MF_TRY(parse_option(options, argc - i, argv + i, positional_max, &used));
+        else if (!bare && argv[i][0] == '-' && argv[i][1] != '\0')
+            return mf_fail(MF_USAGE, "no option '%s': options begin with '--'%s", argv[i],
+                           mf_options_try(options, "--", argv[i] + 1));
+        else
+            MF_TRY(parse_word(options, argv[i], positional_max));
+    }
+    return MF_OK;
+}
+
+/* The file of "--config FILE" or "--config=FILE"; NULL if there is none. */
+static const char *config_of(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; ++i) {
+        if (strncmp(argv[i], "--config=", 9) == 0) return argv[i] + 9;
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc && !is_option(argv[i + 1])) return argv[i + 1];
+    }
+    return NULL;
+}
+
+static int parse(struct mf_options *options, int argc, char **argv, size_t positional_max)
+{
+    const char *config = config_of(argc, argv);
+
+    if (config) MF_TRY(mf_options_file(options, config));
+    MF_TRY(parse_all(options, argc, argv, positional_max));
+    for (size_t i = 0; i < options->entries; ++i)
+        if (options->entry[i].origin == MF_FROM_DEFAULT) MF_TRY(mf_options_default(options, &options->entry[i]));
+    return MF_OK;
+}
+
+int mf_options_parse(struct mf_options **options, const char *verb, const struct mf_opt *const *tables, void *into,
+                     size_t size, int argc, char **argv, size_t positional_max)
+{
+    struct mf_options *made = new_options(verb, tables, into, size, (size_t)argc);
+    int rc = parse(made, argc, argv, positional_max);
+
+    if (rc != MF_OK) {
+        mf_options_free(made);
+        return rc;
+    }
+    *options = made;
+    return MF_OK;
+}
+
+void mf_options_free(struct mf_options *options)
+{
+    if (!options) return;
+    for (size_t i = 0; i < options->owned_count; ++i) free(options->owned[i]);
+    free(options->owned);
+    free(options);
+}
+
+int mf_options_help_asked(int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; ++i)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
+    return 0;
+}
+
+int mf_options_env(struct mf_options *options, const char *word, const char *variable)
+{
+    const struct mf_spelling *spelling = mf_options_find(options, word, strlen(word));
+    struct mf_said said = {"", "", variable, MF_FROM_ENV, 0};
+    const char *value = getenv(variable);
+
+    MF_ASSERT(spelling);
+    if (!value || !*value || options->entry[spelling->entry].origin != MF_FROM_DEFAULT) return MF_OK;
+    return mf_options_set(options, spelling, &said, 1, &value);
+}
+
+size_t mf_options_positional(const struct mf_options *options, const char *const **words)
+{
+    if (words) *words = options->words;
+    return options->positional;
+}
+
+enum mf_origin mf_options_origin(const struct mf_options *options, const char *word)
+{
+    const struct mf_spelling *spelling = mf_options_find(options, word, strlen(word));
+
+    if (!spelling) mf_die(MF_BROKEN, __FILE__, __LINE__, "%s has no option '%s'", options->verb, word);
+    return options->entry[spelling->entry].origin;
+}
+
+void mf_options_each(const struct mf_options *options,
+                     void (*visit)(void *context, const char *word, const char *value, enum mf_origin origin),
+                     void *context)
+{
+    for (size_t i = 0; i < options->entries; ++i)
+        if (!options->entry[i].control)
+            visit(context, options->entry[i].row->word, options->entry[i].text, options->entry[i].origin);
+}

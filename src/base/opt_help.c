@@ -1,0 +1,303 @@
+/* What is printed from the rows: help, man page, configuration, command line; and the nearest word. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/opt_impl.h"
+
+enum { WIDTH = 80, INDENT = 26, WORD_MAX = 64 };
+
+static const char *argument(enum mf_opt_kind kind)
+{
+    static const char *const name[] = {"", "", " N", " X", " WORD", " N ...", " X ...", " WORD ..."};
+
+    return name[kind];
+}
+
+/* Prints @p text from column @p at on, wrapped, further lines indented. */
+static void wrap(const char *text, int at)
+{
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+
+        if (at + length > WIDTH && at > INDENT) at = printf("\n%*s", INDENT, "") - 1;
+        at += printf("%.*s", length, text);
+        text += length;
+        while (*text == ' ') ++text;
+        if (*text && at < WIDTH) at += printf(" ");
+    }
+    printf("\n");
+}
+
+/* Appends to a text of @p room bytes; what does not fit is cut. */
+static void append(char *text, size_t room, const char *a, const char *b, const char *c)
+{
+    size_t n = strlen(text);
+
+    snprintf(text + n, room - n, "%s%s%s", a, b, c);
+}
+
+/* Help with what follows from the row: choices, default, other spellings. */
+static void describe(const struct mf_opt *const *tables, const struct mf_opt *row, char *text, size_t room)
+{
+    snprintf(text, room, "%s", row->help ? row->help : "");
+    if (row->choices) append(text, room, ": ", row->choices, "");
+    if (row->standard && *row->standard && row->kind > MF_UNFLAG) append(text, room, " (", row->standard, ")");
+    if (row->kind == MF_FLAG && row->standard && (*row->standard == '1' || *row->standard == 't'))
+        append(text, room, " (the default)", "", "");
+    for (; *tables; ++tables)
+        for (const struct mf_opt *r = *tables; r->word; ++r)
+            if (r->alias_of && mf_same_word(r->alias_of, row->word)) append(text, room, "; also --", r->word, "");
+}
+
+static void help_table(const struct mf_opt *const *tables, const struct mf_opt *row)
+{
+    char text[2048];
+
+    for (; row->word; ++row) {
+        int at;
+
+        if (row->alias_of) continue;
+        describe(tables, row, text, sizeof text);
+        at = printf("  --%s%s", row->word, argument(row->kind));
+        if (at >= INDENT)
+            printf("\n%*s", INDENT, "");
+        else
+            printf("%*s", INDENT - at, "");
+        wrap(text, INDENT);
+    }
+}
+
+void mf_options_help(const struct mf_opt *const *tables)
+{
+    for (size_t t = 0; tables[t]; ++t) {
+        help_table(tables, tables[t]);
+        printf("\n");
+    }
+    help_table(tables, mf_control_opts);
+}
+
+/* Text for roff: backslashes and hyphens escaped, no line begins with a control character. */
+static void roff(const char *text)
+{
+    if (*text == '.' || *text == '\'') printf("\\&");
+    for (; *text; ++text)
+        if (*text == '\\')
+            printf("\\e");
+        else if (*text == '-')
+            printf("\\-");
+        else
+            putchar(*text);
+}
+
+static void man_table(const struct mf_opt *const *tables, const struct mf_opt *row)
+{
+    char text[2048];
+
+    for (; row->word; ++row) {
+        if (row->alias_of) continue;
+        describe(tables, row, text, sizeof text);
+        printf(".TP\n\\fB\\-\\-");
+        roff(row->word);
+        printf("\\fR\\fI%s\\fR\n", argument(row->kind));
+        roff(text);
+        printf("\n");
+    }
+}
+
+void mf_options_man(const struct mf_opt *const *tables)
+{
+    for (size_t t = 0; tables[t]; ++t) man_table(tables, tables[t]);
+    man_table(tables, mf_control_opts);
+}
+
+static void yaml_text(const char *text)
+{
+    putchar('"');
+    for (; *text; ++text) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            printf("\\%c", c);
+        else if (c < 32 || c == 127)
+            printf("\\x%02x", c);
+        else
+            putchar(c);
+    }
+    putchar('"');
+}
+
+static void yaml_list(const struct mf_entry *entry)
+{
+    const struct mf_texts *texts = entry->field;
+
+    putchar('[');
+    if (entry->row->kind == MF_TEXTS)
+        for (size_t i = 0; i < texts->count; ++i) {
+            if (i > 0) printf(", ");
+            yaml_text(texts->at[i]);
+        }
+    else
+        for (const char *c = entry->text; *c; ++c)
+            if (*c == ' ')
+                printf(", ");
+            else
+                putchar(*c);
+    putchar(']');
+}
+
+static int is_unset(const struct mf_entry *entry)
+{
+    return entry->origin == MF_FROM_DEFAULT && !entry->row->standard &&
+           (entry->row->kind == MF_TEXT || entry->row->kind >= MF_LONGS);
+}
+
+static void print_entry(const struct mf_entry *entry)
+{
+    static const char *const origin[] = {"default", "file", "environment", "flag"};
+
+    if (is_unset(entry)) {
+        printf("# %s:  # not set\n", entry->row->word);
+        return;
+    }
+    printf("%s: ", entry->row->word);
+    if (entry->row->kind >= MF_LONGS)
+        yaml_list(entry);
+    else if (entry->row->kind == MF_TEXT)
+        yaml_text(entry->text);
+    else
+        printf("%s", entry->text);
+    printf("  # %s\n", origin[entry->origin]);
+}
+
+void mf_options_print(const struct mf_options *options)
+{
+    printf("# mesoforge %s\n", options->verb);
+    for (size_t i = 0; i < options->positional; ++i) {
+        printf("# argument %zu: ", i + 1);
+        yaml_text(options->words[i]);
+        printf("\n");
+    }
+    for (size_t i = 0; i < options->entries; ++i)
+        if (!options->entry[i].control) print_entry(&options->entry[i]);
+}
+
+static int is_safe(const char *word)
+{
+    for (const char *c = word; *c; ++c)
+        if (!isalnum((unsigned char)*c) && !strchr("_-+=.,:/@%", *c)) return 0;
+    return *word != '\0';
+}
+
+/* A word as a shell reads it back. */
+static void shell(FILE *to, const char *word)
+{
+    if (is_safe(word)) {
+        fputs(word, to);
+        return;
+    }
+    fputc('\'', to);
+    for (; *word; ++word)
+        if (*word == '\'')
+            fputs("'\\''", to);
+        else
+            fputc(*word, to);
+    fputc('\'', to);
+}
+
+static void line_entry(FILE *to, const struct mf_entry *entry, const char *gap)
+{
+    const struct mf_texts *texts = entry->field;
+    enum mf_opt_kind kind = entry->row->kind;
+
+    fprintf(to, "%s--%s", gap, entry->row->word);
+    if (kind <= MF_UNFLAG) {
+        if (strcmp(entry->text, "true") != 0) fprintf(to, "=%s", entry->text);
+    } else if (kind == MF_TEXTS) {
+        for (size_t i = 0; i < texts->count; ++i) {
+            fputc(' ', to);
+            shell(to, texts->at[i]);
+        }
+    } else if (kind == MF_TEXT) {
+        fputc(entry->text[0] == '-' ? '=' : ' ', to);
+        shell(to, entry->text);
+    } else {
+        fprintf(to, " %s", entry->text);
+    }
+}
+
+char *mf_options_line(const struct mf_options *options)
+{
+    const char *gap = "";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a line");
+    for (size_t i = 0; i < options->positional; ++i, gap = " ") {
+        fputs(gap, to);
+        shell(to, options->words[i]);
+    }
+    for (size_t i = 0; i < options->entries; ++i) {
+        const struct mf_entry *entry = &options->entry[i];
+
+        if (entry->control || entry->origin == MF_FROM_DEFAULT) continue;
+        line_entry(to, entry, gap);
+        gap = " ";
+    }
+    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a line");
+    return text;
+}
+
+static int letter(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }
+
+/* Edit distance with neighbours swapped counted once (optimal string alignment). */
+static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t row[3][WORD_MAX + 1], *before = row[0], *above = row[1], *here = row[2];
+
+    for (size_t j = 0; j <= nb; ++j) above[j] = j;
+    memset(before, 0, sizeof row[0]);
+    for (size_t i = 1; i <= na; ++i) {
+        size_t *old = before;
+
+        here[0] = i;
+        for (size_t j = 1; j <= nb; ++j) {
+            size_t best = above[j - 1] + (letter(a[i - 1]) != letter(b[j - 1]));
+
+            if (above[j] + 1 < best) best = above[j] + 1;
+            if (here[j - 1] + 1 < best) best = here[j - 1] + 1;
+            if (i > 1 && j > 1 && letter(a[i - 1]) == letter(b[j - 2]) && letter(a[i - 2]) == letter(b[j - 1]) &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            here[j] = best;
+        }
+        before = above;
+        above = here;
+        here = old;
+    }
+    return above[nb];
+}
+
+const char *mf_nearest(const char *word, const char *const *words, size_t count)
+{
+    size_t n = strlen(word), best = n / 3 < 1 ? 1 : n / 3;
+    const char *near = NULL, *begins = NULL;
+
+    if (n == 0 || n > WORD_MAX) return NULL;
+    if (best < 2 && n > 3) best = 2;
+    for (size_t i = 0; i < count; ++i) {
+        size_t m = strlen(words[i]), d;
+
+        if (m > WORD_MAX) continue;
+        d = distance(word, n, words[i], m);
+        if (d < best || (d == best && !near)) {
+            best = d;
+            near = words[i];
+        }
+        if (n >= 3 && m > n && !begins && distance(word, n, words[i], n) == 0) begins = words[i];
+    }
+    return near ? near : begins;
+}

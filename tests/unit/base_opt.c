@@ -1,0 +1,219 @@
+/* Options: values, lists, aliases, contradictions, neighbours, configuration files. Every refusal says what and where.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/opt.h"
+#include "tests/check.h"
+
+struct o {
+    int json, periodic, seam;
+    long seed, many;
+    double tol;
+    const char *name, *loss;
+    struct mf_longs labels;
+    struct mf_reals weights;
+    struct mf_texts types;
+};
+
+static const struct mf_opt common[] = {MF_OPT(o, "seed", seed, MF_LONG, "0", "seed"),
+                                       MF_OPT(o, "json", json, MF_FLAG, NULL, "print JSON"), MF_OPT_END};
+static const struct mf_opt rows[] = {MF_OPT(o, "max_iter", many, MF_LONG, "500", "steps"),
+                                     MF_OPT(o, "tol", tol, MF_REAL, "1e-6", "tolerance [-]"),
+                                     MF_OPT(o, "name", name, MF_TEXT, NULL, "a name"),
+                                     MF_OPT(o, "periodic", periodic, MF_FLAG, "1", "periodic"),
+                                     MF_OPT(o, "non_periodic", periodic, MF_UNFLAG, NULL, "not periodic"),
+                                     MF_OPT(o, "no-seam", seam, MF_UNFLAG, NULL, "leave the seam out"),
+                                     MF_CHOICE(o, "loss_type", loss, "MSE", "MSE|RMS|L1", "loss"),
+                                     MF_OPT(o, "labels", labels, MF_LONGS, NULL, "labels"),
+                                     MF_OPT(o, "descriptor_weights", weights, MF_REALS, NULL, "weights"),
+                                     MF_OPT(o, "descriptor_types", types, MF_TEXTS, "S2 Variation", "descriptors"),
+                                     MF_ALIAS("steps", "max-iter"),
+                                     MF_ALIAS("weights", "descriptor_weights"),
+                                     MF_ALIAS("open", "non_periodic"),
+                                     MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, common, NULL};
+
+static struct mf_options *options;
+static struct o o;
+static char path[64];
+
+/* Parses words separated by blanks. */
+static int parse(const char *line, size_t positional_max)
+{
+    static char copy[1024];
+    char *argv[64], *save = NULL;
+    int argc = 0;
+
+    mf_options_free(options);
+    options = NULL;
+    mf_err_clear();
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) argv[argc++] = w;
+    return mf_options_parse(&options, "test", tables, &o, sizeof o, argc, argv, positional_max);
+}
+
+static int parse_file(const char *yaml, const char *flags)
+{
+    char line[256];
+    FILE *file = fopen(path, "w");
+
+    if (!file) return -1;
+    fputs(yaml, file);
+    if (fclose(file) != 0) return -1;
+    snprintf(line, sizeof line, "--config %s %s", path, flags);
+    return parse(line, 0);
+}
+
+#define REFUSED(call, code, part)                                                         \
+    do {                                                                                  \
+        CHECK((call) == (code));                                                          \
+        if (!strstr(mf_err_text(), part)) {                                               \
+            ++failures;                                                                   \
+            fprintf(stderr, "line %d: '%s' lacks '%s'\n", __LINE__, mf_err_text(), part); \
+        }                                                                                 \
+    } while (0)
+
+static void test_values(void)
+{
+    const char *const *words;
+
+    CHECK(parse("", 0) == MF_OK);
+    CHECK(o.many == 500 && o.tol == 1e-6 && o.name == NULL && o.periodic == 1 && o.seam == 1 && o.json == 0);
+    CHECK(o.types.count == 2 && strcmp(o.types.at[1], "Variation") == 0 && o.labels.count == 0);
+    CHECK(parse("--max-iter -3 --tol=-2.5e-3 --name=a=b --open --no_seam --json", 0) == MF_OK);
+    CHECK(o.many == -3 && o.tol == -2.5e-3 && strcmp(o.name, "a=b") == 0 && !o.periodic && !o.seam && o.json);
+    CHECK(mf_options_origin(options, "steps") == MF_FROM_FLAG && mf_options_origin(options, "seed") == MF_FROM_DEFAULT);
+    CHECK(parse("--labels 0,128 255 --descriptor_types A,B C --weights 1 2.5", 0) == MF_OK);
+    CHECK(o.labels.count == 3 && o.labels.at[2] == 255 && o.types.count == 2 && strcmp(o.types.at[0], "A,B") == 0);
+    CHECK(o.weights.count == 2 && o.weights.at[1] == 2.5);
+    CHECK(parse("a.npy --labels 0 -1 b.npy -- --c", 3) == MF_OK);
+    CHECK(o.labels.count == 2 && o.labels.at[1] == -1);
+    CHECK(mf_options_positional(options, &words) == 3 && strcmp(words[2], "--c") == 0);
+    CHECK(parse("--steps 7 --max_iter 07 --json --json=true", 0) == MF_OK && o.many == 7);
+}
+
+static void test_refusals(void)
+{
+    REFUSED(parse("--lable 3", 0), MF_USAGE, "no option '--lable'; try: --labels");
+    REFUSED(parse("--steps 3 --max_iter 4", 0), MF_USAGE, "--steps and --max_iter contradict");
+    REFUSED(parse("--seed 3 --seed 4", 0), MF_USAGE, "given twice");
+    REFUSED(parse("--periodic --non_periodic", 0), MF_USAGE, "contradict");
+    REFUSED(parse("--seed", 0), MF_USAGE, "--seed wants a value");
+    REFUSED(parse("--name --json", 0), MF_USAGE, "--name wants a value");
+    REFUSED(parse("--seed 1.5", 0), MF_USAGE, "wants an integer, not '1.5'");
+    REFUSED(parse("--seed 99999999999999999999", 0), MF_USAGE, "integer");
+    REFUSED(parse("--tol nan", 0), MF_USAGE, "wants a number");
+    REFUSED(parse("--labels 1,,2", 0), MF_USAGE, "wants numbers");
+    REFUSED(parse("--labels 1 x", 0), MF_USAGE, "wants integers, not 'x'");
+    REFUSED(parse("--loss_type RMSE", 0), MF_USAGE, "none of MSE|RMS|L1; try: ");
+    REFUSED(parse("--json=maybe", 0), MF_USAGE, "true or false");
+    REFUSED(parse("a b", 1), MF_USAGE, "unexpected argument 'b'");
+    REFUSED(parse("-seed 3", 0), MF_USAGE, "try: --seed");
+    REFUSED(parse("--config /nowhere/x.yaml", 0), MF_INPUT, "cannot open '/nowhere/x.yaml'");
+    REFUSED(parse("--config /", 0), MF_INPUT, "cannot read '/'");
+}
+
+static void test_file(void)
+{
+    static char deep[40000];
+    char part[128];
+
+    CHECK(parse_file("max-iter: 7 # seven\nname: 'x y'\nlabels: [0, 128]\ndescriptor_types: [A]\nno_seam: true\n"
+                     "non_periodic: yes\ntol: ~\n",
+                     "--labels 5") == MF_OK);
+    CHECK(o.many == 7 && strcmp(o.name, "x y") == 0 && o.labels.count == 1 && o.labels.at[0] == 5 && !o.seam);
+    CHECK(!o.periodic && o.tol == 1e-6 && mf_options_origin(options, "name") == MF_FROM_FILE);
+    CHECK(parse_file("", "") == MF_OK && parse_file("# nothing\n---\n", "") == MF_OK);
+    CHECK(parse_file("{seed: 3, labels: '1'}", "") == MF_USAGE);
+    snprintf(part, sizeof part, "%s:2:1: no option 'max_iterr'; try: max_iter", path);
+    REFUSED(parse_file("seed: 1\nmax_iterr: 3\n", ""), MF_USAGE, part);
+    snprintf(part, sizeof part, "%s:1:7: seed wants an integer", path);
+    REFUSED(parse_file("seed: x\n", ""), MF_USAGE, part);
+    REFUSED(parse_file("seed: '3'\n", ""), MF_USAGE, "in quotes");
+    REFUSED(parse_file("json: 'true'\n", ""), MF_USAGE, "true or false");
+    REFUSED(parse_file("seed: 1\nseed: 1\n", ""), MF_USAGE, "sets again");
+    REFUSED(parse_file("steps: 1\nmax_iter: 1\n", ""), MF_USAGE, ":2:11: 'max_iter' sets again what 'steps'");
+    REFUSED(parse_file("seed: [1]\n", ""), MF_USAGE, "not a list");
+    REFUSED(parse_file("name: {a: b}\n", ""), MF_USAGE, "nothing deeper");
+    REFUSED(parse_file("labels: [[1]]\n", ""), MF_USAGE, "nothing deeper");
+    REFUSED(parse_file("name: &a b\nloss_type: *a\n", ""), MF_USAGE, "anchors");
+    REFUSED(parse_file("name: !!python/object x\n", ""), MF_USAGE, "tags");
+    REFUSED(parse_file("- seed\n", ""), MF_USAGE, "option: value");
+    REFUSED(parse_file("seed: 1\n---\nseed: 2\n", ""), MF_USAGE, "one document");
+    REFUSED(parse_file("labels: [1\n", ""), MF_USAGE, "not YAML");
+    REFUSED(parse_file("help: true\n", ""), MF_USAGE, "command line");
+    memset(deep, '[', sizeof deep - 1);
+    CHECK(parse_file(deep, "") == MF_USAGE);
+}
+
+static void keep(void *context, const char *word, const char *value, enum mf_origin origin)
+{
+    char *text = context;
+
+    if (origin != MF_FROM_DEFAULT) strcat(strcat(strcat(strcat(text, word), "="), value), ";");
+}
+
+static void test_record(void)
+{
+    char text[256] = "", *line;
+
+    CHECK(parse("--weights 1,0.1 --name=it's --open --seed=2", 0) == MF_OK);
+    mf_options_each(options, keep, text);
+    CHECK(strcmp(text, "name=it's;periodic=false;descriptor_weights=1 0.1;seed=2;") == 0);
+    line = mf_options_line(options);
+    CHECK(strcmp(line, "--name 'it'\\''s' --periodic=false --descriptor_weights 1 0.1 --seed 2") == 0);
+    free(line);
+    setenv("T_SEED", "9", 1);
+    CHECK(parse("", 0) == MF_OK && mf_options_env(options, "seed", "T_SEED") == MF_OK && o.seed == 9);
+    CHECK(mf_options_origin(options, "seed") == MF_FROM_ENV);
+    CHECK(parse("--seed 1", 0) == MF_OK && mf_options_env(options, "seed", "T_SEED") == MF_OK && o.seed == 1);
+    setenv("T_SEED", "x", 1);
+    CHECK(parse("", 0) == MF_OK);
+    REFUSED(mf_options_env(options, "seed", "T_SEED"), MF_USAGE, "T_SEED wants an integer");
+}
+
+/* What --print-config prints gives the same options again. */
+static void test_print(void)
+{
+    char text[4096], again[256] = "", first[256] = "";
+    int out = dup(STDOUT_FILENO);
+    FILE *file;
+    size_t n;
+
+    CHECK(parse("--name=\"q\\ --labels 1 2 --no-seam --open --tol 0.1 --descriptor_types=S2", 0) == MF_OK);
+    mf_options_each(options, keep, first);
+    CHECK(freopen(path, "w", stdout) != NULL);
+    mf_options_print(options);
+    mf_options_help(tables);
+    fflush(stdout);
+    dup2(out, STDOUT_FILENO);
+    file = fopen(path, "r");
+    if (!file) return;
+    n = fread(text, 1, sizeof text - 1, file);
+    text[n] = '\0';
+    fclose(file);
+    CHECK(strstr(text, "--descriptor_weights") && strstr(text, "also --weights") && strstr(text, "MSE|RMS|L1 (MSE)"));
+    *strstr(text, "  --max_iter") = '\0';
+    CHECK(parse_file(text, "") == MF_OK);
+    CHECK(strcmp(o.name, "\"q\\") == 0 && o.labels.count == 2 && o.tol == 0.1 && !o.seam && !o.periodic);
+    mf_options_each(options, keep, again);
+    CHECK(strstr(again, "no-seam=true;loss_type=MSE;labels=1 2;descriptor_types=S2;") != NULL);
+    CHECK(o.types.count == 1 && o.many == 500);
+    close(out);
+}
+
+int main(void)
+{
+    snprintf(path, sizeof path, "/tmp/mf_opt_%ld.yaml", (long)getpid());
+    test_values();
+    test_refusals();
+    test_file();
+    test_record();
+    test_print();
+    mf_options_free(options);
+    unlink(path);
+    return failures != 0;
+}

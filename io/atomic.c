@@ -1,0 +1,172 @@
+/* See atomic.h. */
+#include "io/atomic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+
+enum { TRIES = 100 };
+
+/* The folder of a path; the caller frees. */
+static char *folder_of(const char *path)
+{
+    char *copy = strdup(path), *folder = copy ? strdup(dirname(copy)) : NULL;
+
+    free(copy);
+    return folder;
+}
+
+static int check_space(const char *path, const char *folder, size_t bytes)
+{
+    struct statvfs disk;
+    unsigned long long room;
+
+    if (statvfs(folder, &disk) != 0)
+        return mf_fail(MF_OUTPUT, "cannot write '%s': folder '%s': %s", path, folder, strerror(errno));
+    room = (unsigned long long)disk.f_bavail * disk.f_frsize;
+    if (bytes > room)
+        return mf_fail(MF_OUTPUT, "cannot write '%s': it needs %zu bytes and %llu are free on its disk", path, bytes,
+                       room);
+    return MF_OK;
+}
+
+static int check_place(const char *path, const char *folder, size_t bytes)
+{
+    struct stat old;
+
+    if (mf_fault("io.create")) return mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", path);
+    if (!path[0]) return mf_fail(MF_OUTPUT, "the name of the output is empty");
+    if (path[strlen(path) - 1] == '/') return mf_fail(MF_OUTPUT, "cannot write '%s': it names a folder", path);
+    if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
+        return mf_fail(MF_OUTPUT, "cannot write '%s': something that is not a plain file has this name", path);
+    return bytes ? check_space(path, folder, bytes) : MF_OK;
+}
+
+/* A new empty file ".NAME.PID-N.tmp" beside path; its name is the caller's to free. */
+static int make_temporary(const char *path, const char *folder, char **name)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    int descriptor = -1;
+
+    for (int n = 0; n < TRIES && descriptor < 0; ++n) {
+        if (asprintf(name, "%s/.%.200s.%ld-%d.tmp", folder, base, (long)getpid(), n) < 0)
+            return mf_fail(MF_MEMORY, "no memory for a file name");
+        descriptor = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0) free(*name);
+        if (descriptor < 0 && errno != EEXIST) break;
+    }
+    if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    close(descriptor);
+    return MF_OK;
+}
+
+static int prepare(const char *path, size_t bytes, char **temporary)
+{
+    char *folder = folder_of(path);
+    int rc = folder ? check_place(path, folder, bytes) : mf_fail(MF_MEMORY, "no memory for a file name");
+
+    if (rc == MF_OK) rc = make_temporary(path, folder, temporary);
+    free(folder);
+    return rc;
+}
+
+/* Rank 0's text to all ranks; NULL where there is no memory. */
+static char *share_text(const struct mf_comm *comm, char *text)
+{
+    uint64_t n = comm->rank == 0 ? strlen(text) + 1 : 0;
+
+    mf_comm_bcast(comm, 0, &n, sizeof n);
+    if (comm->rank != 0) text = malloc(n);
+    if (!text) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
+    mf_comm_bcast(comm, 0, text, n);
+    return text;
+}
+
+int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file)
+{
+    char *temporary = NULL;
+
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, &temporary) : MF_OK));
+    file->temporary = share_text(comm, temporary);
+    file->path = strdup(path);
+    if (!file->path) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
+    return MF_OK;
+}
+
+int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes)
+{
+    int descriptor = open(file->temporary, O_WRONLY | O_CLOEXEC), error = 0;
+
+    if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
+    if (bytes && fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) != 0) error = errno;
+    close(descriptor);
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+        return mf_fail(MF_OUTPUT, "cannot write '%s': no room for its %zu bytes: %s", file->path, bytes,
+                       strerror(error));
+    return MF_OK;
+}
+
+static int sync_name(const char *name, int flags, const char *path)
+{
+    int descriptor = open(name, flags | O_CLOEXEC), rc = MF_OK;
+
+    if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    if (fsync(descriptor) != 0 && errno != EINVAL)
+        rc = mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", path, strerror(errno));
+    close(descriptor);
+    return rc;
+}
+
+static int finish(const struct mf_atomic *file)
+{
+    char *folder;
+    int rc;
+
+    if (mf_fault("io.rename")) return mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", file->path);
+    MF_TRY(sync_name(file->temporary, O_RDONLY, file->path));
+    if (rename(file->temporary, file->path) != 0)
+        return mf_fail(MF_OUTPUT, "cannot rename '%s' to '%s': %s", file->temporary, file->path, strerror(errno));
+    folder = folder_of(file->path);
+    rc = folder ? sync_name(folder, O_RDONLY | O_DIRECTORY, file->path) : MF_OK;
+    free(folder);
+    return rc;
+}
+
+int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code)
+{
+    int rc = mf_agree(comm, code);
+
+    if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? finish(file) : MF_OK);
+    if (rc != MF_OK && comm->rank == 0) (void)unlink(file->temporary);
+    free(file->temporary);
+    free(file->path);
+    *file = (struct mf_atomic){NULL, NULL};
+    return rc;
+}
+
+int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes, size_t offset)
+{
+    const char *at = from;
+
+    if (mf_fault("io.write")) return mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", path);
+    while (bytes) {
+        size_t piece = bytes < ((size_t)1 << 30) ? bytes : (size_t)1 << 30;
+        ssize_t n = pwrite(descriptor, at, piece, (off_t)offset);
+
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, n < 0 ? strerror(errno) : "disk full");
+        at += n;
+        offset += (size_t)n;
+        bytes -= (size_t)n;
+    }
+    return MF_OK;
+}

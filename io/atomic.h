@@ -1,0 +1,38 @@
+/* Files that appear whole or not at all: written under a temporary name in the same folder, agreed by all ranks,
+ * flushed to disk, renamed over the old file. */
+#ifndef MF_IO_ATOMIC_H
+#define MF_IO_ATOMIC_H
+
+#include "mpi/comm.h"
+
+struct mf_atomic {
+    char *path;      /* the name asked for */
+    char *temporary; /* what to write until then, in the same folder */
+};
+
+/**
+ * Makes an empty temporary file beside @p path. @p bytes: about how many will be written, compared with the free space
+ * first (0: not known). Collective: rank 0 touches the disk, all ranks get the names. Refuses (agreed) with MF_OUTPUT:
+ * the folder is missing or not writable, @p path is not a plain file, too little space (naming needed and free bytes).
+ * On success mf_atomic_close() must follow. Fault site "io.create".
+ */
+int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
+
+/**
+ * Reserves disk blocks for @p bytes of the temporary file without changing its length, so that a full disk is found
+ * before anything is written (no effect where the file system cannot). Not collective. Refuses with MF_OUTPUT.
+ */
+int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes);
+
+/**
+ * Ends it: agrees on the ranks' codes; if all are MF_OK, flushes to disk and renames, else removes the temporary and
+ * leaves an old file as it was. Frees the names. Collective; returns the agreed code. Fault site "io.rename".
+ */
+int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code);
+
+/**
+ * Writes all of @p bytes at @p offset. Not collective. Refuses with MF_OUTPUT naming @p path. Fault site "io.write".
+ */
+int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes, size_t offset);
+
+#endif

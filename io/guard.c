@@ -1,0 +1,127 @@
+/* See guard.h. Two pipes: one carries the result, one the child's code and sentence. */
+#include "io/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+
+enum { PIPE_BYTES = 1 << 20 };
+
+struct verdict {
+    int code;
+    char text[MF_ERR_TEXT];
+};
+
+int mf_guard_send(FILE *to, const void *what, size_t bytes)
+{
+    if (bytes && fwrite(what, 1, bytes, to) != bytes) return mf_fail(MF_INPUT, "the reader went away");
+    return MF_OK;
+}
+
+int mf_guard_receive(FILE *from, void *what, size_t bytes)
+{
+    if (bytes && fread(what, 1, bytes, from) != bytes) return mf_fail(MF_INPUT, "the file ended early");
+    return MF_OK;
+}
+
+/* Core files of a hostile input help nobody; the memory it may ask for is bounded by what its reader checks. */
+static void limit(double seconds)
+{
+    struct rlimit cpu = {(rlim_t)ceil(seconds), (rlim_t)ceil(seconds) + 1}, none = {0, 0};
+
+    (void)setrlimit(RLIMIT_CPU, &cpu);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int s = 1; s < SIGSYS; ++s)
+        if (s != SIGKILL && s != SIGSTOP && s != SIGPIPE) (void)signal(s, SIG_DFL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *context, const int *ends)
+{
+    struct verdict v = {MF_OK, ""};
+    FILE *to = fdopen(ends[1], "wb");
+    int quiet = open("/dev/null", O_WRONLY);
+
+    close(ends[0]);
+    close(ends[2]);
+    limit(seconds);
+    if (quiet >= 0) (void)dup2(quiet, STDERR_FILENO);
+    if (!to) _exit(1);
+    v.code = work(context, to);
+    if (fflush(to) != 0 && v.code == MF_OK) v.code = mf_fail(MF_INPUT, "the reader went away");
+    snprintf(v.text, sizeof v.text, "%s", mf_err_text());
+    if (write(ends[3], &v, sizeof v) != (ssize_t)sizeof v) _exit(1);
+    _exit(0);
+}
+
+static int reap(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    return status;
+}
+
+/* The child's word, or what its end means. */
+static int judge(const char *path, int end, const struct verdict *v, ssize_t got)
+{
+    if (got == (ssize_t)sizeof *v && v->code != MF_OK) return mf_fail(v->code, "%.1000s", v->text);
+    if (got == (ssize_t)sizeof *v) return MF_OK;
+    if (WIFSIGNALED(end) && WTERMSIG(end) == SIGXCPU)
+        return mf_fail(MF_INPUT, "cannot read '%s': it takes too long to decode; the file is damaged", path);
+    return mf_fail(MF_INPUT, "cannot read '%s': the library that decodes it broke down; the file is damaged", path);
+}
+
+static int parent(const char *path, pid_t pid, int (*take)(void *, FILE *), void *context, int data, int status)
+{
+    FILE *from = fdopen(data, "rb");
+    struct verdict v = {0};
+    char own[MF_ERR_TEXT];
+    int rc = from && take ? take(context, from) : MF_OK, word;
+    ssize_t got;
+
+    snprintf(own, sizeof own, "%s", mf_err_text());
+    if (from) fclose(from); /* a child that still writes is stopped by EPIPE */
+    while ((got = read(status, &v, sizeof v)) < 0 && errno == EINTR) {}
+    close(status);
+    v.text[sizeof v.text - 1] = '\0';
+    word = judge(path, reap(pid), &v, got);
+    if (word != MF_OK && (rc == MF_OK || strcmp(own, "the file ended early") == 0)) return word;
+    return rc == MF_OK ? MF_OK : mf_fail(rc, "%.1000s", own);
+}
+
+int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *to),
+             int (*take)(void *context, FILE *from), void *context)
+{
+    int data[2], status[2];
+    pid_t pid;
+
+    if (pipe2(data, O_CLOEXEC) != 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
+    if (pipe2(status, O_CLOEXEC) != 0) {
+        close(data[0]);
+        close(data[1]);
+        return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
+    }
+    (void)fcntl(data[1], F_SETPIPE_SZ, PIPE_BYTES);
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) child(seconds, work, context, (int[4]){data[0], data[1], status[0], status[1]});
+    close(data[1]);
+    close(status[1]);
+    if (pid < 0) {
+        close(data[0]);
+        close(status[0]);
+        return mf_fail(MF_INPUT, "cannot read '%s': no process to decode it in: %s", path, strerror(errno));
+    }
+    return parent(path, pid, take, context, data[0], status[0]);
+}

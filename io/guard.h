@@ -1,0 +1,22 @@
+/* Parsing a hostile file at arm's length: the work runs in a child process with limits, its result comes back through a
+ * pipe. A crash, an endless loop or a library that ends the process is then a refusal like any other. */
+#ifndef MF_IO_GUARD_H
+#define MF_IO_GUARD_H
+
+#include <stdio.h>
+
+/**
+ * Runs @p work in a child of this process; what it writes to @p to is what @p take reads from @p from, here, at the
+ * same time. The child's refusal (code and sentence) becomes the parent's. @p take may stop early; it must not trust
+ * what it reads more than the file itself. @p take NULL: nothing is read. @p seconds: most processor time of the child.
+ * Not collective; the child must make no MPI call and start no thread. Refuses with @p work's or @p take's code, or
+ * MF_INPUT naming @p path when the child died.
+ */
+int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *to),
+             int (*take)(void *context, FILE *from), void *context);
+
+/** fwrite / fread of the whole of it, for work and take. Refuse with MF_INPUT. */
+int mf_guard_send(FILE *to, const void *what, size_t bytes);
+int mf_guard_receive(FILE *from, void *what, size_t bytes);
+
+#endif

@@ -1,0 +1,382 @@
+/* Files, groups, links and attributes. See h5.h; datasets are in h5data.c. */
+#include "io/h5_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/base/err.h"
+
+enum { TEXT_MAX = 1 << 24, PATH_MAX_TEXT = 1024 };
+
+static herr_t keep_sentence(unsigned n, const H5E_error2_t *error, void *text)
+{
+    (void)n;
+    if (error->desc) snprintf(text, 256, "%s", error->desc);
+    return 0;
+}
+
+int mf_h5_refuse(const struct mf_h5 *file, const char *what, const char *object)
+{
+    char text[256] = "";
+    int code = file->writing ? MF_OUTPUT : MF_INPUT;
+
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_sentence, text);
+    H5Eclear2(H5E_DEFAULT);
+    return mf_fail(code, "cannot %s '%s': %s%s%s%s%s", file->writing ? "write" : "read", file->name, what,
+                   object ? " " : "", object ? object : "", text[0] ? ": " : "", text);
+}
+
+hid_t mf_h5_memory_type(enum mf_h5_type type)
+{
+    switch (type) {
+    case MF_H5_U8: return H5T_NATIVE_UINT8;
+    case MF_H5_I64: return H5T_NATIVE_INT64;
+    case MF_H5_F32: return H5T_NATIVE_FLOAT;
+    default: return H5T_NATIVE_DOUBLE;
+    }
+}
+
+static struct mf_h5 *file_new(const char *name, int writing)
+{
+    struct mf_h5 *file = calloc(1, sizeof *file);
+
+    if (file) file->name = strdup(name);
+    if (!file || !file->name) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file");
+    file->id = -1;
+    file->ranks = 1;
+    file->writing = writing;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return file;
+}
+
+static void file_free(struct mf_h5 *file)
+{
+    free(file->name);
+    free(file);
+}
+
+/* How the file is to be accessed: readable by HDF5 1.10, by all ranks where there are several. */
+static hid_t create_access(const struct mf_comm *comm)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+
+    H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110);
+    if (comm && comm->size > 1) {
+        H5Pset_fapl_mpio(access, *(MPI_Comm *)mf_comm_native(comm), MPI_INFO_NULL);
+        H5Pset_coll_metadata_write(access, 1);
+        H5Pset_all_coll_metadata_ops(access, 1);
+    }
+    return access;
+}
+
+int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name, struct mf_h5 **file)
+{
+    struct mf_h5 *f = file_new(name, 1);
+    hid_t access = create_access(comm);
+    int rc = MF_OK;
+
+    if (comm) {
+        f->rank = comm->rank;
+        f->ranks = comm->size;
+    }
+    f->id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    if (f->id < 0) rc = mf_h5_refuse(f, "creating it", NULL);
+    H5Pclose(access);
+    if (rc == MF_OK)
+        *file = f;
+    else
+        file_free(f);
+    return rc;
+}
+
+static int open_checked(struct mf_h5 *file, const char *path)
+{
+    struct stat info;
+    hid_t access;
+
+    if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", path);
+    if (stat(path, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode)) return mf_fail(MF_INPUT, "cannot open '%s': it is not a plain file", path);
+    file->bytes = (size_t)info.st_size;
+    if (H5PLset_loading_state(0) < 0) return mf_h5_refuse(file, "switching plug-ins off", NULL);
+    access = H5Pcreate(H5P_FILE_ACCESS);
+    file->id = H5Fopen(path, H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    return file->id < 0 ? mf_h5_refuse(file, "it is not a sound HDF5 file", NULL) : MF_OK;
+}
+
+int mf_h5_open(const char *path, struct mf_h5 **file)
+{
+    struct mf_h5 *f = file_new(path, 0);
+    int rc = open_checked(f, path);
+
+    if (rc == MF_OK)
+        *file = f;
+    else
+        file_free(f);
+    return rc;
+}
+
+int mf_h5_flush(struct mf_h5 *file)
+{
+    return H5Fflush(file->id, H5F_SCOPE_GLOBAL) < 0 ? mf_h5_refuse(file, "flushing", NULL) : MF_OK;
+}
+
+int mf_h5_close(struct mf_h5 *file)
+{
+    int rc = file->writing ? mf_h5_flush(file) : MF_OK;
+
+    if (H5Fclose(file->id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing", NULL);
+    file_free(file);
+    return rc;
+}
+
+/* Every step of the path must be a hard link: nothing leads out of the file, nothing runs a plug-in. */
+static int stays_inside(const struct mf_h5 *file, const char *path)
+{
+    char step[PATH_MAX_TEXT];
+    size_t n = strlen(path);
+    H5L_info_t link;
+
+    if (n >= sizeof step) return 0;
+    for (size_t i = 1; i <= n; ++i) {
+        if (path[i] != '/' && path[i] != '\0') continue;
+        memcpy(step, path, i);
+        step[i] = '\0';
+        if (H5Lexists(file->id, step, H5P_DEFAULT) <= 0) return 0;
+        if (H5Lget_info(file->id, step, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD) return 0;
+    }
+    return 1;
+}
+
+int mf_h5_has(struct mf_h5 *file, const char *path)
+{
+    int is = strcmp(path, "/") == 0 || (path[0] == '/' && stays_inside(file, path));
+
+    H5Eclear2(H5E_DEFAULT);
+    return is;
+}
+
+hid_t mf_h5_object(const struct mf_h5 *file, const char *path)
+{
+    hid_t id = -1;
+
+    if (file->writing || strcmp(path, "/") == 0 || (path[0] == '/' && stays_inside(file, path)))
+        id = H5Oopen(file->id, path, H5P_DEFAULT);
+    if (id < 0) mf_h5_refuse(file, "it has no", path);
+    return id;
+}
+
+int mf_h5_has_attribute(struct mf_h5 *file, const char *object, const char *name)
+{
+    hid_t id = mf_h5_object(file, object);
+    int is = id >= 0 && H5Aexists(id, name) > 0;
+
+    if (id >= 0) H5Oclose(id);
+    H5Eclear2(H5E_DEFAULT);
+    return is;
+}
+
+int mf_h5_group(struct mf_h5 *file, const char *path)
+{
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), id;
+
+    H5Pset_create_intermediate_group(links, 1);
+    id = H5Gcreate2(file->id, path, links, H5P_DEFAULT, H5P_DEFAULT);
+    H5Pclose(links);
+    if (id < 0) return mf_h5_refuse(file, "making group", path);
+    H5Gclose(id);
+    return MF_OK;
+}
+
+int mf_h5_link(struct mf_h5 *file, const char *object, const char *second)
+{
+    return H5Lcreate_hard(file->id, object, file->id, second, H5P_DEFAULT, H5P_DEFAULT) < 0
+               ? mf_h5_refuse(file, "linking", second)
+               : MF_OK;
+}
+
+/* One value has no extent, several have one. */
+static hid_t space_of(size_t count)
+{
+    hsize_t n = count;
+
+    return count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, NULL);
+}
+
+static int put(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t type, const void *values)
+{
+    hid_t id = mf_h5_object(file, object), space, attribute;
+    int bad;
+
+    if (id < 0) return MF_OUTPUT;
+    space = space_of(count);
+    attribute = H5Acreate2(id, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bad = attribute < 0 || (count && H5Awrite(attribute, type, values) < 0);
+    if (bad) mf_h5_refuse(file, "attribute", name);
+    if (attribute >= 0) H5Aclose(attribute);
+    H5Sclose(space);
+    H5Oclose(id);
+    return bad ? MF_OUTPUT : MF_OK;
+}
+
+static hid_t text_type(void)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+
+    H5Tset_size(type, H5T_VARIABLE);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    return type;
+}
+
+int mf_h5_put_texts(struct mf_h5 *file, const char *object, const char *name, size_t count, const char *const *texts)
+{
+    hid_t type = text_type();
+    int rc = put(file, object, name, count, type, texts);
+
+    H5Tclose(type);
+    return rc;
+}
+
+int mf_h5_put_text(struct mf_h5 *file, const char *object, const char *name, const char *text)
+{
+    return mf_h5_put_texts(file, object, name, 1, &text);
+}
+
+int mf_h5_put_ascii(struct mf_h5 *file, const char *object, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    int rc;
+
+    H5Tset_size(type, strlen(text) ? strlen(text) : 1);
+    H5Tset_strpad(type, H5T_STR_NULLPAD);
+    rc = put(file, object, name, 1, type, text);
+    H5Tclose(type);
+    return rc;
+}
+
+int mf_h5_put_ints(struct mf_h5 *file, const char *object, const char *name, size_t count, const int64_t *values)
+{
+    return put(file, object, name, count, H5T_NATIVE_INT64, values);
+}
+
+int mf_h5_put_reals(struct mf_h5 *file, const char *object, const char *name, size_t count, const double *values)
+{
+    return put(file, object, name, count, H5T_NATIVE_DOUBLE, values);
+}
+
+/* An attribute of at most max values, its count and its type; negative after a refusal. */
+static hid_t attribute_open(struct mf_h5 *file, const char *object, const char *name, size_t max, size_t *count,
+                            hid_t *type)
+{
+    hid_t id = mf_h5_object(file, object), attribute, space;
+    hssize_t n;
+
+    if (id < 0) return -1;
+    attribute = H5Aexists(id, name) > 0 ? H5Aopen(id, name, H5P_DEFAULT) : -1;
+    H5Oclose(id);
+    if (attribute < 0) {
+        mf_h5_refuse(file, "it has no attribute", name);
+        return -1;
+    }
+    space = H5Aget_space(attribute);
+    n = H5Sget_simple_extent_npoints(space);
+    H5Sclose(space);
+    if (n < 0 || (size_t)n > max) {
+        H5Aclose(attribute);
+        mf_h5_refuse(file, "too many values in attribute", name);
+        return -1;
+    }
+    *count = (size_t)n;
+    *type = H5Aget_type(attribute);
+    return attribute;
+}
+
+static int get_numbers(struct mf_h5 *file, const char *object, const char *name, size_t max, hid_t memory, void *values,
+                       size_t *count)
+{
+    hid_t type, attribute = attribute_open(file, object, name, max, count, &type);
+    H5T_class_t kind;
+    int bad;
+
+    if (attribute < 0) return MF_INPUT;
+    kind = H5Tget_class(type);
+    bad = (kind != H5T_INTEGER && kind != H5T_FLOAT) || (*count && H5Aread(attribute, memory, values) < 0);
+    if (bad) mf_h5_refuse(file, "no numbers in attribute", name);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return bad ? MF_INPUT : MF_OK;
+}
+
+int mf_h5_get_ints(struct mf_h5 *file, const char *object, const char *name, size_t max, int64_t *values, size_t *count)
+{
+    return get_numbers(file, object, name, max, H5T_NATIVE_INT64, values, count);
+}
+
+int mf_h5_get_reals(struct mf_h5 *file, const char *object, const char *name, size_t max, double *values, size_t *count)
+{
+    return get_numbers(file, object, name, max, H5T_NATIVE_DOUBLE, values, count);
+}
+
+/* Copies a text that fits, of at most n bytes. */
+static int fits(const char *from, size_t n, char *to, size_t room)
+{
+    size_t length = from ? strnlen(from, n) : 0;
+
+    if (length >= room) return 0;
+    if (length) memcpy(to, from, length);
+    to[length] = '\0';
+    return 1;
+}
+
+static int read_variable(hid_t attribute, size_t room, char *texts, size_t count)
+{
+    hid_t type = text_type(), space = H5Aget_space(attribute);
+    char **words = calloc(count ? count : 1, sizeof *words);
+    int ok = words && H5Aread(attribute, type, words) >= 0;
+
+    for (size_t i = 0; ok && i < count; ++i) ok = fits(words[i], TEXT_MAX, texts + i * room, room);
+    if (words) (void)H5Dvlen_reclaim(type, space, H5P_DEFAULT, words);
+    free(words);
+    H5Sclose(space);
+    H5Tclose(type);
+    return ok;
+}
+
+static int read_fixed(hid_t attribute, hid_t type, size_t room, char *texts, size_t count)
+{
+    size_t size = H5Tget_size(type);
+    char *bytes = size && size < TEXT_MAX ? calloc(count ? count : 1, size) : NULL;
+    int ok = bytes && H5Aread(attribute, type, bytes) >= 0;
+
+    for (size_t i = 0; ok && i < count; ++i) ok = fits(bytes + i * size, size, texts + i * room, room);
+    free(bytes);
+    return ok;
+}
+
+int mf_h5_get_texts(struct mf_h5 *file, const char *object, const char *name, size_t max, size_t room, char *texts,
+                    size_t *count)
+{
+    hid_t type, attribute = attribute_open(file, object, name, max, count, &type);
+    int ok;
+
+    if (attribute < 0) return MF_INPUT;
+    ok = H5Tget_class(type) == H5T_STRING &&
+         (H5Tis_variable_str(type) > 0 ? read_variable(attribute, room, texts, *count)
+                                       : read_fixed(attribute, type, room, texts, *count));
+    if (!ok) mf_h5_refuse(file, "no text of a usable length in attribute", name);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    return ok ? MF_OK : MF_INPUT;
+}
+
+int mf_h5_get_text(struct mf_h5 *file, const char *object, const char *name, char *text, size_t room)
+{
+    size_t count = 0;
+
+    MF_TRY(mf_h5_get_texts(file, object, name, 1, room, text, &count));
+    return count == 1 ? MF_OK : mf_h5_refuse(file, "nothing in attribute", name);
+}

@@ -1,0 +1,89 @@
+/* HDF5 files. One object is a whole file, written (serial, or by all ranks in parallel) or read (serial, hardened: no
+ * plug-in is loaded, no link out of the file is followed, and what is asked for is checked before it is read). Names
+ * are paths from the root ("/microstructure/phase"). Text attributes are UTF-8, variable length: h5py shows them as
+ * str.
+ *
+ * A foreign file is hostile: read it inside mf_guard() (io/guard.h), so that a crash of the library is a refusal. */
+#ifndef MF_IO_H5_H
+#define MF_IO_H5_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi/comm.h"
+
+struct mf_h5;
+
+enum mf_h5_type { MF_H5_U8, MF_H5_I64, MF_H5_F32, MF_H5_F64 };
+
+enum { MF_H5_DIMS = 8 };
+
+/** What a dataset holds. */
+struct mf_h5_shape {
+    char kind;   /* 'u', 'i' or 'f' */
+    size_t size; /* bytes of one element in memory */
+    int ndim;    /* 0: a single value */
+    size_t dims[MF_H5_DIMS];
+};
+
+/**
+ * Creates (or empties) a file. @p comm: all its ranks write in parallel through MPI-IO; NULL or one rank: serial.
+ * @p name: what sentences call the file (the temporary @p path means nothing to a user). Refuses with MF_OUTPUT.
+ * With several ranks every function that creates something is collective and must be called alike.
+ */
+int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name, struct mf_h5 **file);
+
+/** Opens for reading, serial. Not collective. Refuses with MF_INPUT. Fault site "io.open". */
+int mf_h5_open(const char *path, struct mf_h5 **file);
+
+/** Flushes and closes; says whether all of it worked. MF_OUTPUT (written) or MF_INPUT. Frees. */
+int mf_h5_close(struct mf_h5 *file);
+
+/** Everything created so far reaches the file: a crash later leaves a file that opens. Collective. MF_OUTPUT. */
+int mf_h5_flush(struct mf_h5 *file);
+
+/* Writing: MF_OUTPUT. Groups on the way are made. @p object: a group or dataset that exists; "/" the root. */
+int mf_h5_group(struct mf_h5 *file, const char *path);
+int mf_h5_put_text(struct mf_h5 *file, const char *object, const char *name, const char *text);
+int mf_h5_put_ascii(struct mf_h5 *file, const char *object, const char *name, const char *text); /* fixed length */
+int mf_h5_put_texts(struct mf_h5 *file, const char *object, const char *name, size_t count, const char *const *texts);
+int mf_h5_put_ints(struct mf_h5 *file, const char *object, const char *name, size_t count, const int64_t *values);
+int mf_h5_put_reals(struct mf_h5 *file, const char *object, const char *name, size_t count, const double *values);
+/** A second name for an object. */
+int mf_h5_link(struct mf_h5 *file, const char *object, const char *second);
+/** A text as a dataset of its own. */
+int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text);
+/** Creates a contiguous dataset, nothing written yet. */
+int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims);
+/** Writes rows [first, first + count) of axis 0. Collective: each rank its own rows, count may be 0; the code is this
+ * rank's own, so agree on it. Fault site "io.write". */
+int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
+                     const void *from);
+/** Dataset and all its values at once; with several ranks, rank 0 writes the values. */
+int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
+                const void *from);
+
+/* Reading: MF_INPUT. */
+int mf_h5_has(struct mf_h5 *file, const char *path); /* 1: the object exists */
+int mf_h5_has_attribute(struct mf_h5 *file, const char *object, const char *name);
+/** @p text [room]; longer text is refused. */
+int mf_h5_get_text(struct mf_h5 *file, const char *object, const char *name, char *text, size_t room);
+/** At most @p max texts of at most room - 1 bytes into @p texts [max][room]; *count says how many there are. */
+int mf_h5_get_texts(struct mf_h5 *file, const char *object, const char *name, size_t max, size_t room, char *texts,
+                    size_t *count);
+/** At most @p max values; *count says how many there are. More are refused. */
+int mf_h5_get_ints(struct mf_h5 *file, const char *object, const char *name, size_t max, int64_t *values,
+                   size_t *count);
+int mf_h5_get_reals(struct mf_h5 *file, const char *object, const char *name, size_t max, double *values,
+                    size_t *count);
+/** Shape of a dataset of numbers stored in the file itself (contiguous, chunked or compact; no external parts). */
+int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape);
+/** Rows [first, first + count) of axis 0 as @p type, C order (a single value: first 0, count 1). */
+int mf_h5_read_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count, void *to);
+/** The same in the type the shape names, native byte order. */
+int mf_h5_read_native(struct mf_h5 *file, const char *path, const struct mf_h5_shape *shape, size_t first, size_t count,
+                      void *to);
+/** A text dataset of at most @p max bytes; the caller frees. */
+int mf_h5_read_text(struct mf_h5 *file, const char *path, size_t max, char **text);
+
+#endif

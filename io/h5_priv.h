@@ -1,0 +1,25 @@
+/* What the two halves of h5 share. */
+#ifndef MF_IO_H5_PRIV_H
+#define MF_IO_H5_PRIV_H
+
+#include "io/h5.h"
+
+#include <hdf5.h>
+
+struct mf_h5 {
+    hid_t id;
+    int writing, rank, ranks;
+    char *name;   /* for sentences */
+    size_t bytes; /* length of a file that is read */
+};
+
+/** Records "cannot read/write 'FILE': WHAT OBJECT: the library's deepest sentence". */
+int mf_h5_refuse(const struct mf_h5 *file, const char *what, const char *object);
+
+/** Opens an object; when reading, only by links that stay in the file. Negative after a refusal. */
+hid_t mf_h5_object(const struct mf_h5 *file, const char *path);
+
+/** Type of the elements in memory. */
+hid_t mf_h5_memory_type(enum mf_h5_type type);
+
+#endif

@@ -1,0 +1,292 @@
+/* Datasets. See h5.h. */
+#include "io/h5_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+
+/* A file may claim a volume this many times its own length (deflate reaches about 1030) and chunks of this size. */
+enum { UNPACK_MAX = 2048, CHUNK_MAX = 1 << 30 };
+
+/* No more than this in one transfer: old MPI-IO counts in int. */
+#define PIECE_MAX ((size_t)1 << 30)
+
+static hid_t disk_type(enum mf_h5_type type)
+{
+    switch (type) {
+    case MF_H5_U8: return H5T_STD_U8LE;
+    case MF_H5_I64: return H5T_STD_I64LE;
+    case MF_H5_F32: return H5T_IEEE_F32LE;
+    default: return H5T_IEEE_F64LE;
+    }
+}
+
+static hid_t dataset_make(struct mf_h5 *file, const char *path, hid_t type, int ndim, const size_t *dims)
+{
+    hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space, id;
+    hsize_t extent[MF_H5_DIMS];
+
+    for (int i = 0; i < ndim; ++i) extent[i] = dims[i];
+    space = ndim ? H5Screate_simple(ndim, extent, NULL) : H5Screate(H5S_SCALAR);
+    H5Pset_create_intermediate_group(links, 1);
+    H5Pset_fill_time(create, H5D_FILL_TIME_NEVER);
+    H5Pset_layout(create, H5D_CONTIGUOUS);
+    H5Pset_alloc_time(create, H5D_ALLOC_TIME_EARLY);
+    id = H5Dcreate2(file->id, path, type, space, links, create, H5P_DEFAULT);
+    H5Sclose(space);
+    H5Pclose(create);
+    H5Pclose(links);
+    if (id < 0) mf_h5_refuse(file, "making dataset", path);
+    return id;
+}
+
+int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims)
+{
+    hid_t id = dataset_make(file, path, disk_type(type), ndim, dims);
+
+    if (id < 0) return MF_OUTPUT;
+    H5Dclose(id);
+    return MF_OK;
+}
+
+/* Moves rows of an open dataset, in pieces; direction by the file. 0 on success. */
+static int move_rows(const struct mf_h5 *file, hid_t id, hid_t type, size_t first, size_t count, void *memory)
+{
+    hid_t space = H5Dget_space(id), rows;
+    hsize_t dims[MF_H5_DIMS] = {1}, start[MF_H5_DIMS] = {0}, extent[MF_H5_DIMS];
+    int ndim = H5Sget_simple_extent_ndims(space), bad = ndim < 0 || ndim > MF_H5_DIMS;
+    size_t row = H5Tget_size(type), step;
+    char *at = memory;
+
+    if (!bad) H5Sget_simple_extent_dims(space, dims, NULL);
+    for (int i = 1; i < ndim; ++i) row *= dims[i];
+    step = row && row < PIECE_MAX ? PIECE_MAX / row : 1;
+    memcpy(extent, dims, sizeof extent);
+    for (size_t i = 0; !bad && i < count; i += step) {
+        start[0] = first + i;
+        extent[0] = count - i < step ? count - i : step;
+        bad = ndim > 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, extent, NULL) < 0;
+        rows = ndim ? H5Screate_simple(ndim, extent, NULL) : H5Screate(H5S_SCALAR);
+        if (!bad && file->writing) bad = H5Dwrite(id, type, rows, space, H5P_DEFAULT, at) < 0;
+        if (!bad && !file->writing) bad = H5Dread(id, type, rows, space, H5P_DEFAULT, at) < 0;
+        H5Sclose(rows);
+        at += step * row;
+    }
+    H5Sclose(space);
+    return bad;
+}
+
+int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
+                     const void *from)
+{
+    hid_t id = H5Dopen2(file->id, path, H5P_DEFAULT);
+    int rc = MF_OK;
+
+    if (id < 0) return mf_h5_refuse(file, "it has no dataset", path);
+    if (mf_fault("io.write"))
+        rc = mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", file->name);
+    else if (move_rows(file, id, mf_h5_memory_type(type), first, count, (void *)(uintptr_t)from))
+        rc = mf_h5_refuse(file, "writing dataset", path);
+    if (H5Dclose(id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing dataset", path);
+    return rc;
+}
+
+int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
+                const void *from)
+{
+    size_t rows = ndim ? dims[0] : 1;
+
+    MF_TRY(mf_h5_dataset(file, path, type, ndim, dims));
+    return mf_h5_write_rows(file, path, type, 0, file->rank == 0 ? rows : 0, from);
+}
+
+int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1), id;
+    int bad = 0;
+
+    H5Tset_size(type, strlen(text) ? strlen(text) : 1);
+    H5Tset_cset(type, H5T_CSET_UTF8);
+    H5Tset_strpad(type, H5T_STR_NULLPAD);
+    id = dataset_make(file, path, type, 0, NULL);
+    if (id >= 0 && file->rank == 0) bad = H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
+    if (bad) mf_h5_refuse(file, "writing dataset", path);
+    if (id >= 0) H5Dclose(id);
+    H5Tclose(type);
+    return id < 0 || bad ? MF_OUTPUT : MF_OK;
+}
+
+/* Only filters of the library itself, and chunks of a sane size. */
+static const char *bad_layout(hid_t create, size_t size)
+{
+    hsize_t chunk[MF_H5_DIMS];
+    double bytes = (double)size;
+    int n;
+
+    if (H5Pget_external_count(create) > 0) return "its values lie in other files, in";
+    for (int i = 0; i < H5Pget_nfilters(create); ++i) {
+        unsigned flags;
+        size_t values = 0;
+        H5Z_filter_t filter = H5Pget_filter2(create, (unsigned)i, &flags, &values, NULL, 0, NULL, NULL);
+
+        if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32 &&
+            filter != H5Z_FILTER_SZIP)
+            return "a compression other than deflate or szip in";
+    }
+    switch (H5Pget_layout(create)) {
+    case H5D_COMPACT:
+    case H5D_CONTIGUOUS: return NULL;
+    case H5D_CHUNKED:
+        n = H5Pget_chunk(create, MF_H5_DIMS, chunk);
+        for (int i = 0; i < n && i < MF_H5_DIMS; ++i) bytes *= (double)chunk[i];
+        return bytes > CHUNK_MAX ? "chunks of more than 1 GiB in" : NULL;
+    default: return "an unusual storage layout in";
+    }
+}
+
+/* Numbers only; a Boolean of h5py is an enumeration over int8. */
+static const char *bad_type(hid_t type, struct mf_h5_shape *shape)
+{
+    H5T_class_t kind = H5Tget_class(type);
+    size_t size = H5Tget_size(type);
+
+    if (kind == H5T_FLOAT) {
+        shape->kind = 'f';
+        shape->size = size <= 4 ? 4 : 8;
+        return size <= 8 ? NULL : "floats of more than 64 bits in";
+    }
+    if (kind != H5T_INTEGER && !(kind == H5T_ENUM && size == 1)) return "no plain numbers in";
+    shape->kind = kind == H5T_ENUM || H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i';
+    shape->size = size;
+    return size == 1 || size == 2 || size == 4 || size == 8 ? NULL : "integers of an unusual size in";
+}
+
+/* Extents, and whether that many values can be in a file of this length. */
+static const char *bad_extent(const struct mf_h5 *file, hid_t id, hid_t space, hid_t create, struct mf_h5_shape *shape)
+{
+    hsize_t dims[H5S_MAX_RANK];
+    double bytes = (double)shape->size;
+    int contiguous = H5Pget_layout(create) == H5D_CONTIGUOUS;
+
+    shape->ndim = H5Sget_simple_extent_ndims(space);
+    if (shape->ndim < 0 || shape->ndim > MF_H5_DIMS || H5Sget_simple_extent_type(space) == H5S_NULL)
+        return "an unusual number of axes in";
+    H5Sget_simple_extent_dims(space, dims, NULL);
+    for (int i = 0; i < shape->ndim; ++i) {
+        shape->dims[i] = (size_t)dims[i];
+        bytes *= (double)dims[i];
+    }
+    if (contiguous && (H5Dget_offset(id) == HADDR_UNDEF || (double)H5Dget_storage_size(id) > (double)file->bytes))
+        return "missing values in";
+    if (bytes > (double)file->bytes * UNPACK_MAX) return "more values than a file of this length can hold in";
+    return NULL;
+}
+
+static hid_t dataset_open(const struct mf_h5 *file, const char *path)
+{
+    hid_t id = mf_h5_object(file, path);
+
+    if (id >= 0 && H5Iget_type(id) != H5I_DATASET) {
+        H5Oclose(id);
+        mf_h5_refuse(file, "there is no dataset at", path);
+        return -1;
+    }
+    return id;
+}
+
+int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape)
+{
+    hid_t id = dataset_open(file, path), type, space, create;
+    struct mf_h5_shape s = {0};
+    const char *wrong;
+
+    if (id < 0) return MF_INPUT;
+    type = H5Dget_type(id);
+    space = H5Dget_space(id);
+    create = H5Dget_create_plist(id);
+    wrong = type < 0 || space < 0 || create < 0 ? "a damaged header of" : bad_type(type, &s);
+    if (!wrong) wrong = bad_layout(create, s.size);
+    if (!wrong) wrong = bad_extent(file, id, space, create, &s);
+    if (wrong) mf_h5_refuse(file, wrong, path);
+    H5Pclose(create);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(id);
+    if (!wrong) *shape = s;
+    return wrong ? MF_INPUT : MF_OK;
+}
+
+static int read_rows(struct mf_h5 *file, const char *path, hid_t type, size_t first, size_t count, void *to)
+{
+    hid_t id = dataset_open(file, path);
+    int bad;
+
+    if (id < 0) return MF_INPUT;
+    bad = move_rows(file, id, type, first, count, to);
+    if (bad) mf_h5_refuse(file, "reading dataset", path);
+    H5Dclose(id);
+    return bad ? MF_INPUT : MF_OK;
+}
+
+int mf_h5_read_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count, void *to)
+{
+    return read_rows(file, path, mf_h5_memory_type(type), first, count, to);
+}
+
+static hid_t native_type(const struct mf_h5_shape *shape)
+{
+    if (shape->kind == 'f') return shape->size == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    switch (shape->size) {
+    case 1: return shape->kind == 'u' ? H5T_NATIVE_UINT8 : H5T_NATIVE_INT8;
+    case 2: return shape->kind == 'u' ? H5T_NATIVE_UINT16 : H5T_NATIVE_INT16;
+    case 4: return shape->kind == 'u' ? H5T_NATIVE_UINT32 : H5T_NATIVE_INT32;
+    default: return shape->kind == 'u' ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
+    }
+}
+
+/* An enumeration is read in its own base type: the library does not convert it to an integer. */
+int mf_h5_read_native(struct mf_h5 *file, const char *path, const struct mf_h5_shape *shape, size_t first, size_t count,
+                      void *to)
+{
+    hid_t id = dataset_open(file, path), type;
+    int enumeration;
+
+    if (id < 0) return MF_INPUT;
+    type = H5Dget_type(id);
+    enumeration = H5Tget_class(type) == H5T_ENUM;
+    H5Dclose(id);
+    if (enumeration) {
+        int rc = read_rows(file, path, type, first, count, to);
+
+        H5Tclose(type);
+        return rc;
+    }
+    H5Tclose(type);
+    return read_rows(file, path, native_type(shape), first, count, to);
+}
+
+int mf_h5_read_text(struct mf_h5 *file, const char *path, size_t max, char **text)
+{
+    hid_t id = dataset_open(file, path), type, space;
+    size_t size;
+    int ok;
+
+    if (id < 0) return MF_INPUT;
+    type = H5Dget_type(id);
+    space = H5Dget_space(id);
+    size = H5Tget_size(type);
+    ok = H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 && size <= max && size <= file->bytes &&
+         H5Sget_simple_extent_npoints(space) == 1;
+    *text = ok ? calloc(size + 1, 1) : NULL;
+    ok = *text && H5Dread(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *text) >= 0;
+    if (!ok) {
+        mf_h5_refuse(file, "no text of a usable length in", path);
+        free(*text);
+        *text = NULL;
+    }
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Dclose(id);
+    return ok ? MF_OK : MF_INPUT;
+}

@@ -1,0 +1,45 @@
+/* See hash.h. */
+#include "io/hash.h"
+
+#include <openssl/evp.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+
+enum { PIECE = 1 << 20 };
+
+static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigned char *piece)
+{
+    ssize_t n;
+
+    while ((n = read(descriptor, piece, PIECE)) != 0) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
+        EVP_DigestUpdate(context, piece, (size_t)n);
+    }
+    return MF_OK;
+}
+
+int mf_hash_file(const char *path, char hex[65])
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC), rc;
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    unsigned char *piece = malloc(PIECE), sum[EVP_MAX_MD_SIZE];
+
+    if (!context || !piece || EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a checksum");
+    rc = descriptor < 0 ? mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno))
+                        : digest(descriptor, path, context, piece);
+    if (rc == MF_OK && EVP_DigestFinal_ex(context, sum, NULL) == 1)
+        for (int i = 0; i < 32; ++i) snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+    if (descriptor >= 0) close(descriptor);
+    free(piece);
+    EVP_MD_CTX_free(context);
+    return rc;
+}

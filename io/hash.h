@@ -1,0 +1,8 @@
+/* SHA-256 of files: the name under which an input is remembered in outputs. */
+#ifndef MF_IO_HASH_H
+#define MF_IO_HASH_H
+
+/** Hexadecimal SHA-256 of a file's bytes into @p hex [65]. Not collective. Refuses with MF_INPUT. */
+int mf_hash_file(const char *path, char hex[65]);
+
+#endif

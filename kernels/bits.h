@@ -28,10 +28,12 @@ struct mf_bits_ops {
      * with r = (du, dv) in that normal's plane (z: (y,x), y: (z,x), x: (z,y)). a = b: the autocorrelation. For du < 0
      * along z the pair is counted at its partner: only planes after the slab are needed (halo >= L-1, or halo 0 with
      * the slab the whole volume, which then wraps by itself). periodic in all axes, or in none: then only pairs inside
-     * count and @p z0, @p nz say where the slab stands. Counts are exact. normals: bit mask 1 z, 2 y, 4 x.
+     * count and @p z0, @p nz say where the slab stands. Counts are exact. normals: bit mask 1 z, 2 y, 4 x; windows
+     * [3], those of other normals stay as they are. Lags below the extents. Not collective; may refuse with MF_MEMORY
+     * (counters of each thread from the queue's arena).
      */
-    void (*count)(struct mf_queue *q, const struct mf_bits *a, const struct mf_bits *b, size_t lag, int periodic,
-                  size_t z0, size_t nz, int normals, int64_t *count);
+    int (*count)(struct mf_queue *q, const struct mf_bits *a, const struct mf_bits *b, size_t lag, int periodic,
+                 size_t z0, size_t nz, int normals, int64_t *count);
 };
 
 #endif

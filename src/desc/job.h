@@ -1,0 +1,49 @@
+/* Private to src/desc: one characterisation under way. */
+#ifndef MF_DESC_JOB_H
+#define MF_DESC_JOB_H
+
+#include "src/desc/characterize.h"
+
+struct mf_job {
+    const struct mf_comm *comm;
+    const struct mf_backend *backend;
+    struct mf_queue *queue;
+    struct mf_arena *arena;
+    const struct mf_micro *micro;
+    const struct mf_characterize_opts *opts;
+    struct mf_target *out; /* sides allocated, values zero; one side per normal */
+    int first;             /* phase of the microstructure that out's phase 0 is */
+    int exact;             /* level 0 is counted, not transformed */
+};
+
+/** Extents {nu, nv} of slices normal to @p normal, and how many there are. */
+static inline void mf_slice_extents(const size_t dims[3], int normal, size_t *nu, size_t *nv, size_t *slices)
+{
+    *nu = normal == 0 ? dims[1] : dims[0];
+    *nv = normal == 2 ? dims[1] : dims[2];
+    *slices = dims[normal];
+}
+
+/** Level 0 of a labelled field by counting (exact.c). Collective, agreed. */
+int mf_exact(const struct mf_job *job);
+
+/** Everything else by the kernels (pooled.c): all levels, of which level 0 is kept when it was not counted. */
+int mf_pooled(const struct mf_job *job);
+
+/** Jumps of one phase between neighbours, over the whole volume (jumps.c). */
+struct mf_jumps {
+    int64_t all[3];     /* along z, y, x */
+    int64_t face[3][3]; /* [along][axis]: of those, the ones where the coordinate along axis is 0 */
+};
+
+/**
+ * Counts jumps of the phases first .. first + count - 1; the pair across the periodic border belongs to the last
+ * plane, row or column, and is left out when not @p periodic. Collective, agreed: MF_MEMORY.
+ */
+int mf_jumps_count(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *micro, int periodic,
+                   int first, int count, struct mf_jumps *jumps);
+
+/** Variation, meant over the slices normal to @p normal: a labelled field's jumps as jumps per pixel. */
+double mf_jumps_variation(const struct mf_jumps *jumps, const size_t dims[3], int normal, int periodic, int seam);
+
+#endif

@@ -1,0 +1,148 @@
+/* See job.h: grey fields and the levels of the pyramid, slice by slice through the kernels of the back end. */
+#include <string.h>
+
+#include "kernels/slices.h"
+#include "src/base/err.h"
+#include "src/desc/job.h"
+#include "src/desc/registry.h"
+
+/** The slices of one normal: whole slices in rounds, and what is computed of them. */
+struct pool {
+    const struct mf_job *job;
+    struct mf_target_side *side;
+    struct mf_turn *turn[2]; /* of the phase, and of its partner in a cross-correlation */
+    const struct mf_slice_ops *ops[MF_DESCRIPTORS];
+    struct mf_slice_plan *plan[MF_DESCRIPTORS];
+    float *x[2];   /* indicator fields of the slab; NULL where the microstructure is grey */
+    double *total; /* [levels][entries] */
+};
+
+/** The indicator field of out's phase @p phase. */
+static float *indicator(const struct pool *pool, int phase, int which)
+{
+    const struct mf_micro *m = pool->job->micro;
+    size_t voxels = mf_slab_voxels(&m->slab);
+    uint8_t want = (uint8_t)(pool->job->first + phase);
+
+    if (m->grey) return m->grey + (m->fields > 1 ? want : 0) * voxels;
+    for (size_t i = 0; i < voxels; ++i) pool->x[which][i] = m->phase[i] == want;
+    return pool->x[which];
+}
+
+/** Sums over slices and ranks to means, kept for the levels that were not counted. */
+static void keep(const struct pool *pool, size_t entries, double *values)
+{
+    size_t levels = pool->side->levels, first = pool->job->exact ? entries : 0;
+
+    mf_comm_sum(pool->job->comm, levels * entries, pool->total);
+    for (size_t i = first; i < levels * entries; ++i) values[i] = pool->total[i] / (double)pool->side->slices;
+}
+
+static void clear(const struct pool *pool, size_t entries)
+{
+    memset(pool->total, 0, pool->side->levels * entries * sizeof(double));
+}
+
+/** One descriptor of one phase. Collective. */
+static void total_phase(const struct pool *pool, int descriptor, int phase, float *x)
+{
+    const struct mf_descriptor *row = &mf_descriptors[descriptor];
+    size_t lag = pool->job->opts->lag, entries = mf_descriptor_entries(row, lag);
+
+    clear(pool, entries);
+    for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
+        struct mf_view view;
+
+        mf_turn_fetch(pool->turn[0], round, x, &view);
+        if (view.count) pool->ops[descriptor]->total(pool->plan[descriptor], &view, pool->total);
+    }
+    keep(pool, entries, mf_descriptor_values(row, pool->side, lag, phase));
+}
+
+/** The cross-correlation of two phases. Collective. */
+static void total_pair(const struct pool *pool, int a, int b, size_t pair)
+{
+    size_t lag = pool->job->opts->lag, entries = (2 * lag - 1) * (2 * lag - 1);
+    float *x = indicator(pool, a, 0), *y = indicator(pool, b, 1);
+
+    clear(pool, entries);
+    for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
+        struct mf_view first, second;
+
+        mf_turn_fetch(pool->turn[0], round, x, &first);
+        mf_turn_fetch(pool->turn[1], round, y, &second);
+        if (first.count) pool->ops[MF_S2]->cross(pool->plan[MF_S2], &first, &second, pool->total);
+    }
+    keep(pool, entries, pool->side->cross + pair * pool->side->levels * entries);
+}
+
+/** Local part of making a pool: plans and memory. */
+static int pool_plan(struct pool *pool)
+{
+    const struct mf_job *job = pool->job;
+    struct mf_slice_desc desc = {.nu = pool->side->nu,
+                                 .nv = pool->side->nv,
+                                 .lag = job->opts->lag,
+                                 .levels = pool->side->levels,
+                                 .count_max = mf_turn_batch(pool->turn[0]),
+                                 .periodic = job->opts->periodic,
+                                 .seam = job->opts->seam};
+    size_t width = 2 * desc.lag - 1, voxels = mf_slab_voxels(&job->micro->slab);
+
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        MF_TRY(mf_descriptor_ops(&mf_descriptors[d], job->backend, &pool->ops[d]));
+        MF_TRY(pool->ops[d]->plan(job->queue, &desc, &pool->plan[d]));
+    }
+    if (pool->side->cross && !pool->ops[MF_S2]->cross)
+        return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", job->backend->name);
+    for (int i = 0; i < 2 && !job->micro->grey; ++i) {
+        if (i && !pool->side->cross) break;
+        pool->x[i] = mf_arena_take(job->arena, voxels * sizeof(float), "indicator");
+        if (!pool->x[i]) return MF_MEMORY;
+    }
+    pool->total = mf_arena_take(job->arena, desc.levels * width * width * sizeof(double), "totals");
+    return pool->total ? MF_OK : MF_MEMORY;
+}
+
+static int pool_open(struct pool *pool, int normal)
+{
+    const struct mf_job *job = pool->job;
+
+    for (int i = 0; i < (pool->side->cross ? 2 : 1); ++i)
+        MF_TRY(mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, 0, job->arena, &pool->turn[i]));
+    return mf_agree(job->comm, pool_plan(pool));
+}
+
+static void pool_close(struct pool *pool)
+{
+    mf_arena_give(pool->job->arena, pool->total);
+    for (int i = 1; i >= 0; --i) mf_arena_give(pool->job->arena, pool->x[i]);
+    for (int d = MF_DESCRIPTORS - 1; d >= 0; --d)
+        if (pool->plan[d]) pool->ops[d]->free(pool->plan[d]);
+    for (int i = 1; i >= 0; --i)
+        if (pool->turn[i]) mf_turn_free(pool->turn[i]);
+}
+
+static int pool_side(const struct mf_job *job, int normal)
+{
+    struct pool pool = {.job = job, .side = &job->out->side[normal]};
+    int rc = pool_open(&pool, normal), phases = job->out->phases;
+    size_t pair = 0;
+
+    for (int p = 0; rc == MF_OK && p < phases; ++p) {
+        float *x = indicator(&pool, p, 0);
+
+        for (int d = 0; d < MF_DESCRIPTORS; ++d) total_phase(&pool, d, p, x);
+    }
+    for (int a = 0; rc == MF_OK && pool.side->cross && a < phases; ++a)
+        for (int b = a + 1; b < phases; ++b) total_pair(&pool, a, b, pair++);
+    pool_close(&pool);
+    return rc;
+}
+
+int mf_pooled(const struct mf_job *job)
+{
+    for (int k = 0; k < job->out->sides; ++k)
+        if (!job->exact || job->out->side[k].levels > 1) MF_TRY(pool_side(job, k));
+    return MF_OK;
+}

@@ -1,1 +1,246 @@
+/* See comm.h: the world's beginning and end, and how ranks agree. Reductions and copies are in reduce.c.
+ *
+ * How nobody waits for ever: a breakage, an MPI error, and an exit without mf_comm_close() all end in MPI_Abort; a rank
+ * that closes takes part in one last agreement, so that a rank which still wants to agree finds out. A killed process
+ * is the launcher's business (mpirun ends the job by itself, srun with --kill-on-bad-exit=1). */
 #include "mpi/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm_priv.h"
+#include "src/base/err.h"
+
+enum { CLOSING = 1 << 20 }; /* above every code: "this rank is in mf_comm_close()" */
+
+static struct {
+    int open, rank, size;
+} running; /* for exit handlers, which get no argument */
+
+static void abort_all(int code) { MPI_Abort(MPI_COMM_WORLD, code ? code : MF_BROKEN); }
+
+/* A rank that ends between open and close would leave the others waiting. */
+static void left_without_closing(void)
+{
+    if (!running.open || running.size == 1) return;
+    running.open = 0;
+    mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d of %d ended without closing the communicator", running.rank,
+           running.size);
+}
+
+/* MPI's own errors: a wrong argument is our bug, everything else a lost rank or link. */
+static void mpi_error(MPI_Comm *comm, int *error, ...)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length, class = MPI_ERR_OTHER;
+
+    (void)comm;
+    MPI_Error_class(*error, &class);
+    MPI_Error_string(*error, text, &length);
+    if (class == MPI_ERR_OTHER || class == MPI_ERR_INTERN || class == MPI_ERR_UNKNOWN || class > MPI_ERR_LASTCODE)
+        mf_die(MF_DEVICE, __FILE__, __LINE__, "a rank or a link between ranks is lost: %s", text);
+    mf_die(MF_BROKEN, __FILE__, __LINE__, "MPI: %s", text);
+}
+
+/* Tasks of this job step according to Slurm. 1 outside a step, which includes the batch script's own shell (a job, but
+ * no step), and below mpirun, whose ranks inherit words of Slurm that are not about them. */
+static long tasks_of_launcher(void)
+{
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+
+    if (!getenv("SLURM_PROCID") || getenv("OMPI_COMM_WORLD_SIZE")) return 1;
+    if (getenv("SLURM_JOB_ID") && !getenv("SLURM_STEP_ID")) return 1;
+    if (!tasks) tasks = getenv("SLURM_NTASKS");
+    return tasks ? strtol(tasks, NULL, 10) : 1;
+}
+
+static int check_launcher(struct mf_comm *comm)
+{
+    long tasks = tasks_of_launcher();
+
+    if (comm->size > 1 || tasks <= 1) return MF_OK;
+    comm->rank = (int)strtol(getenv("SLURM_PROCID"), NULL, 10); /* the first of them speaks */
+    return mf_fail(MF_DEVICE,
+                   "the launcher started %ld tasks but MPI sees one rank: launcher and MPI library do not match "
+                   "(%s); try: srun --mpi=pmix, or mpirun",
+                   tasks, mf_comm_version());
+}
+
+/* Local: does this rank's build equal @p first, that of rank 0? */
+static int check_build(const char *build, const char *first)
+{
+    if (strcmp(build, first) == 0) return MF_OK;
+    return mf_fail(MF_DEVICE, "ranks run different builds: '%.200s' here, '%.200s' on rank 0", build, first);
+}
+
+static int compare_builds(const struct mf_comm *comm, const char *build)
+{
+    size_t bytes = strlen(build) + 1;
+    char *first;
+    int rc;
+
+    mf_comm_bcast(comm, 0, &bytes, sizeof bytes);
+    first = malloc(bytes);
+    if (!first) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu bytes", bytes);
+    if (comm->rank == 0) memcpy(first, build, bytes);
+    mf_comm_bcast(comm, 0, first, bytes);
+    rc = mf_agree(comm, check_build(build, first));
+    free(first);
+    return rc;
+}
+
+static MPI_Comm own_copy(MPI_Errhandler handler)
+{
+    MPI_Comm copy;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_set_errhandler(copy, handler);
+    return copy;
+}
+
+static void local_ranks(struct mf_comm *comm)
+{
+    MPI_Comm node;
+
+    MPI_Comm_split_type(comm->impl->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &comm->local_rank);
+    MPI_Comm_size(node, &comm->local_size);
+    MPI_Comm_free(&node);
+}
+
+static struct mf_comm_impl *impl_new(int size)
+{
+    struct mf_comm_impl *impl = calloc(1, sizeof *impl);
+    MPI_Errhandler handler;
+
+    if (!impl) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a communicator");
+    impl->names = calloc((size_t)size, sizeof *impl->names);
+    if (!impl->names) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a communicator");
+    MPI_Comm_create_errhandler(mpi_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    impl->world = own_copy(handler);
+    impl->files = own_copy(handler);
+    impl->check = own_copy(handler);
+    MPI_Errhandler_free(&handler);
+    return impl;
+}
+
+static void impl_free(struct mf_comm_impl *impl)
+{
+    MPI_Comm_free(&impl->world);
+    MPI_Comm_free(&impl->files);
+    MPI_Comm_free(&impl->check);
+    free(impl->names);
+    free(impl);
+}
+
+int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build)
+{
+    static int registered;
+    int provided, rc;
+
+    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    mf_die_hook(abort_all);
+    memset(comm, 0, sizeof *comm);
+    MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &comm->size);
+    mf_err_rank(comm->rank);
+    running.open = 1;
+    running.rank = comm->rank;
+    running.size = comm->size;
+    if (!registered) atexit(left_without_closing);
+    registered = 1;
+    comm->impl = impl_new(comm->size);
+    local_ranks(comm);
+
+    rc = mf_agree(comm, check_launcher(comm));
+    if (rc == MF_OK && provided < MPI_THREAD_FUNNELED)
+        rc = mf_fail(MF_DEVICE, "%s was built without thread support", mf_comm_version());
+    if (rc == MF_OK) rc = compare_builds(comm, build ? build : "");
+    if (rc != MF_OK) mf_comm_close(comm);
+    return rc;
+}
+
+void mf_comm_self(struct mf_comm *comm)
+{
+    *comm = (struct mf_comm){.rank = 0, .size = 1, .local_rank = 0, .local_size = 1, .impl = NULL};
+}
+
+/* The last agreement: who is in mf_agree() instead learns here that a rank has left. */
+static void close_together(const struct mf_comm *comm)
+{
+    struct {
+        int code, rank;
+    } mine = {CLOSING, comm->rank}, worst;
+
+    mf_comm_same(comm, "mf_comm_close", 0);
+    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
+}
+
+void mf_comm_close(struct mf_comm *comm)
+{
+    if (!comm->impl) return;
+    close_together(comm);
+    impl_free(comm->impl);
+    comm->impl = NULL;
+    running.open = 0;
+    mf_die_hook(NULL);
+    MPI_Finalize();
+}
+
+const char *mf_comm_version(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING + 1];
+    int length = 0;
+
+    if (!text[0]) MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0';
+    return text;
+}
+
+void mf_comm_same(const struct mf_comm *comm, const char *name, size_t n)
+{
+#ifdef MF_CHECK_COLLECTIVES
+    char own[MF_COMM_NAME] = "", (*names)[MF_COMM_NAME] = comm->impl->names;
+    int r = 1;
+
+    if (n)
+        snprintf(own, sizeof own, "%s of %zu", name, n);
+    else
+        snprintf(own, sizeof own, "%s", name);
+    MPI_Allgather(own, MF_COMM_NAME, MPI_CHAR, names, MF_COMM_NAME, MPI_CHAR, comm->impl->check);
+    while (r < comm->size && strcmp(names[r], names[0]) == 0) ++r;
+    if (r == comm->size) return;
+    if (r == comm->rank) mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d is in %s, rank 0 in %s", r, names[r], names[0]);
+    MPI_Barrier(comm->impl->check); /* one rank speaks; its abort ends this wait */
+#else
+    (void)comm;
+    (void)name;
+    (void)n;
+#endif
+}
+
+int mf_agree(const struct mf_comm *comm, int code)
+{
+    struct {
+        int code, rank;
+    } mine = {code, comm->rank}, worst;
+    char text[MF_ERR_TEXT];
+    int failed = code != MF_OK;
+
+    if (!comm->impl) return code;
+    mf_comm_same(comm, "mf_agree", 0);
+    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
+    if (worst.code == MF_OK) return MF_OK;
+    if (worst.code == CLOSING)
+        mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d has left, rank %d still agrees", worst.rank, comm->rank);
+
+    snprintf(text, sizeof text, "%s", mf_err_text());
+    MPI_Bcast(text, (int)sizeof text, MPI_CHAR, worst.rank, comm->impl->world);
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, comm->impl->world);
+    if (failed == comm->size) return mf_fail(worst.code, "%s", text);
+    return mf_fail(worst.code, "%.960s (rank %d; %d of %d ranks failed)", text, worst.rank, failed, comm->size);
+}
+
+void *mf_comm_native(const struct mf_comm *comm) { return comm->impl ? &comm->impl->files : NULL; }

@@ -18,7 +18,7 @@ struct mf_comm {
 /**
  * Starts MPI and opens the world. Installs MPI_Abort in mf_die(). Refuses with MF_DEVICE when the launcher started
  * several tasks but MPI sees one (launcher and MPI do not match), or when the ranks run different builds (@p build: a
- * string that identifies this one).
+ * string that identifies this one). On a refusal MPI has been ended again; comm->rank still says who may print it.
  */
 int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build);
 
@@ -56,7 +56,10 @@ int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, v
 
 void mf_comm_barrier(const struct mf_comm *comm);
 
-/** The MPI communicator for parallel HDF5, as void * so that this header needs no mpi.h; NULL for self. Not collective. */
+/**
+ * A pointer to an MPI_Comm for parallel HDF5 (*(MPI_Comm *)p; no message of ours travels on it), as void * so that this
+ * header needs no mpi.h; NULL for self. Not collective.
+ */
 void *mf_comm_native(const struct mf_comm *comm);
 
 #endif

@@ -1,0 +1,28 @@
+/* What the files of this room share. The only header of ours that includes mpi.h. */
+#ifndef MF_MPI_COMM_PRIV_H
+#define MF_MPI_COMM_PRIV_H
+
+#include <mpi.h>
+
+#include "mpi/comm.h"
+
+enum { MF_COMM_NAME = 64 };
+
+/** NULL in struct mf_comm: a rank by itself. */
+struct mf_comm_impl {
+    MPI_Comm world;              /* ours alone: no library's message can meet one of ours */
+    MPI_Comm files;              /* handed out by mf_comm_native() */
+    MPI_Comm check;              /* names of collectives (MF_CHECK_COLLECTIVES) */
+    char (*names)[MF_COMM_NAME]; /* [size] */
+};
+
+/** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */
+extern size_t mf_comm_most;
+
+/**
+ * Every collective of this room begins with this: with MF_CHECK_COLLECTIVES it compares the name and @p n (0 where it
+ * may differ) over ranks and ends the job, naming both, when they differ; else it does nothing.
+ */
+void mf_comm_same(const struct mf_comm *comm, const char *name, size_t n);
+
+#endif

@@ -1,0 +1,111 @@
+/* Reductions and copies between ranks, in pieces where MPI's int counts end. MPI promises the same bits of an
+ * all-reduce on every rank (MPI 3.1, 5.9.6). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm.h"
+#include "mpi/comm_priv.h"
+#include "src/base/err.h"
+
+size_t mf_comm_most = (size_t)1 << 30;
+
+static size_t piece(size_t left) { return left < mf_comm_most ? left : mf_comm_most; }
+
+static void reduce(const struct mf_comm *comm, const char *name, size_t n, void *values, MPI_Datatype type, size_t size,
+                   MPI_Op op)
+{
+    size_t many;
+
+    if (!comm->impl) return;
+    mf_comm_same(comm, name, n);
+    for (size_t i = 0; i < n; i += many) {
+        many = piece(n - i);
+        MPI_Allreduce(MPI_IN_PLACE, (char *)values + i * size, (int)many, type, op, comm->impl->world);
+    }
+}
+
+void mf_comm_sum(const struct mf_comm *comm, size_t n, double *values)
+{
+    reduce(comm, "mf_comm_sum", n, values, MPI_DOUBLE, sizeof *values, MPI_SUM);
+}
+
+void mf_comm_sum_float(const struct mf_comm *comm, size_t n, float *values)
+{
+    reduce(comm, "mf_comm_sum_float", n, values, MPI_FLOAT, sizeof *values, MPI_SUM);
+}
+
+void mf_comm_sum_int(const struct mf_comm *comm, size_t n, int64_t *values)
+{
+    reduce(comm, "mf_comm_sum_int", n, values, MPI_INT64_T, sizeof *values, MPI_SUM);
+}
+
+void mf_comm_max(const struct mf_comm *comm, size_t n, double *values)
+{
+    reduce(comm, "mf_comm_max", n, values, MPI_DOUBLE, sizeof *values, MPI_MAX);
+}
+
+void mf_comm_min(const struct mf_comm *comm, size_t n, double *values)
+{
+    reduce(comm, "mf_comm_min", n, values, MPI_DOUBLE, sizeof *values, MPI_MIN);
+}
+
+void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values)
+{
+    reduce(comm, "mf_comm_max_int", n, values, MPI_INT64_T, sizeof *values, MPI_MAX);
+}
+
+static void bcast(const struct mf_comm *comm, int root, void *data, size_t bytes)
+{
+    size_t many;
+
+    for (size_t at = 0; at < bytes; at += many) {
+        many = piece(bytes - at);
+        MPI_Bcast((char *)data + at, (int)many, MPI_BYTE, root, comm->impl->world);
+    }
+}
+
+void mf_comm_bcast(const struct mf_comm *comm, int root, void *data, size_t bytes)
+{
+    if (!comm->impl) return;
+    mf_comm_same(comm, "mf_comm_bcast", bytes);
+    bcast(comm, root, data, bytes);
+}
+
+void mf_comm_barrier(const struct mf_comm *comm)
+{
+    if (!comm->impl) return;
+    mf_comm_same(comm, "mf_comm_barrier", 0);
+    MPI_Barrier(comm->impl->world);
+}
+
+/* offset[0..size] of everybody's bytes. */
+static void offsets(const struct mf_comm *comm, size_t bytes, size_t *offset)
+{
+    uint64_t mine = bytes;
+
+    _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes travel as 64 bit");
+    offset[0] = 0;
+    offset[1] = bytes;
+    if (!comm->impl) return;
+    MPI_Allgather(&mine, 1, MPI_UINT64_T, offset + 1, 1, MPI_UINT64_T, comm->impl->world);
+    for (int r = 0; r < comm->size; ++r) offset[r + 1] += offset[r];
+}
+
+int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset)
+{
+    char *to;
+    int rc;
+
+    if (comm->impl) mf_comm_same(comm, "mf_comm_gather", 0);
+    offsets(comm, bytes, offset);
+    to = malloc(offset[comm->size] ? offset[comm->size] : 1);
+    rc = mf_agree(comm, to ? MF_OK : mf_fail(MF_MEMORY, "no memory to gather %zu bytes", offset[comm->size]));
+    if (rc != MF_OK) {
+        free(to);
+        return rc;
+    }
+    if (bytes) memcpy(to + offset[comm->rank], mine, bytes);
+    for (int r = 0; comm->impl && r < comm->size; ++r) bcast(comm, r, to + offset[r], offset[r + 1] - offset[r]);
+    *all = to;
+    return MF_OK;
+}

@@ -1,0 +1,146 @@
+/* See slab.h: who owns which planes, and planes by global index. */
+#include "mpi/slab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm_priv.h"
+#include "src/base/err.h"
+
+struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int rank)
+{
+    struct mf_span own = mf_cut_grain(dims[0], 2, (size_t)comm->size, (size_t)rank);
+
+    return (struct mf_slab){{dims[0], dims[1], dims[2]}, own.first, own.count};
+}
+
+size_t mf_slab_voxels(const struct mf_slab *slab) { return slab->count * slab->dims[1] * slab->dims[2]; }
+
+/* What one rank asks for: planes [first, first + count), first may be negative. Travels as 64-bit integers. */
+struct want {
+    int64_t first, count;
+};
+
+/* Planes that one rank asks for and one rank owns, a run of consecutive ones: plane @p plane of the volume is plane
+ * @p at of the asker's output. */
+struct run {
+    int owner;
+    size_t plane, at, count;
+};
+
+struct fetch {
+    const struct mf_comm *comm;
+    const struct mf_slab *slab;
+    size_t plane_bytes;
+    const char *own;
+    char *out;
+    MPI_Request *requests;
+    size_t posted;
+};
+
+/* Whose plane it is: the inverse of mf_cut_grain(nz, 2, size, rank). */
+static int owner_of(const struct fetch *f, size_t plane)
+{
+    size_t pairs = (f->slab->dims[0] + 1) / 2, ranks = (size_t)f->comm->size, pair = plane / 2;
+    size_t base = pairs / ranks, extra = pairs % ranks, longer = extra * (base + 1);
+
+    return (int)(pair < longer ? pair / (base + 1) : extra + (pair - longer) / base);
+}
+
+/* The run of @p want that begins at its plane @p at; how far it goes is bounded by the owner's slab. */
+static struct run run_at(const struct fetch *f, struct want want, size_t at)
+{
+    int64_t nz = (int64_t)f->slab->dims[0], plane = (want.first % nz + (int64_t)at) % nz;
+    struct run run = {0, (size_t)(plane < 0 ? plane + nz : plane), at, (size_t)want.count - at};
+    struct mf_slab has;
+
+    run.owner = owner_of(f, run.plane);
+    has = mf_slab_of(f->comm, f->slab->dims, run.owner);
+    if (run.count > has.first + has.count - run.plane) run.count = has.first + has.count - run.plane;
+    return run;
+}
+
+/* Pieces of at most mf_comm_most bytes: both sides cut a run alike. Without requests: only counts them. */
+static void post(struct fetch *f, const struct run *run, int asker)
+{
+    size_t bytes = run->count * f->plane_bytes, many;
+    const char *from = f->own + (run->plane - f->slab->first) * f->plane_bytes;
+    char *to = f->out + run->at * f->plane_bytes;
+
+    for (size_t at = 0; at < bytes; at += many, ++f->posted) {
+        many = bytes - at < mf_comm_most ? bytes - at : mf_comm_most;
+        if (!f->requests) continue;
+        if (asker == f->comm->rank)
+            MPI_Irecv(to + at, (int)many, MPI_BYTE, run->owner, 0, f->comm->impl->world, &f->requests[f->posted]);
+        else
+            MPI_Isend(from + at, (int)many, MPI_BYTE, asker, 0, f->comm->impl->world, &f->requests[f->posted]);
+    }
+}
+
+/* A run of this rank's own planes; at the second pass only (the first one counts). */
+static void copy(const struct fetch *f, const struct run *run)
+{
+    if (f->comm->impl && !f->requests) return;
+    memcpy(f->out + run->at * f->plane_bytes, f->own + (run->plane - f->slab->first) * f->plane_bytes,
+           run->count * f->plane_bytes);
+}
+
+/* All runs of all ranks in which this rank takes part, in the same order on both sides. */
+static void each_run(struct fetch *f, const struct want *wants)
+{
+    int me = f->comm->rank;
+    struct run run;
+
+    f->posted = 0;
+    for (int asker = 0; asker < f->comm->size; ++asker)
+        for (size_t at = 0; at < (size_t)wants[asker].count; at += run.count) {
+            run = run_at(f, wants[asker], at);
+            if (run.owner == me && asker == me)
+                copy(f, &run);
+            else if (run.owner == me || asker == me)
+                post(f, &run, asker);
+        }
+}
+
+/* Waits in portions: MPI counts requests with int too. */
+static void wait_all(struct fetch *f)
+{
+    for (size_t at = 0, many; at < f->posted; at += many) {
+        many = f->posted - at < 1 << 20 ? f->posted - at : 1 << 20;
+        MPI_Waitall((int)many, f->requests + at, MPI_STATUSES_IGNORE);
+    }
+}
+
+static int exchange(struct fetch *f, struct want want)
+{
+    struct want *wants = calloc((size_t)f->comm->size, sizeof *wants);
+    int rc;
+
+    if (!wants) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", f->comm->size);
+    MPI_Allgather(&want, 2, MPI_INT64_T, wants, 2, MPI_INT64_T, f->comm->impl->world);
+    each_run(f, wants);
+    f->requests = malloc((f->posted + 1) * sizeof *f->requests);
+    rc = mf_agree(f->comm, f->requests ? MF_OK : mf_fail(MF_MEMORY, "no memory for %zu requests", f->posted));
+    if (rc == MF_OK) {
+        each_run(f, wants);
+        wait_all(f);
+    }
+    free(f->requests);
+    free(wants);
+    return rc;
+}
+
+int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,
+                  ptrdiff_t first, size_t count, void *out)
+{
+    struct want want = {first, (int64_t)count};
+    struct fetch f = {comm, slab, plane_bytes, own, out, NULL, 0};
+
+    MF_ASSERT(count == 0 || slab->dims[0] > 0);
+    if (!comm->impl) {
+        each_run(&f, &want);
+        return MF_OK;
+    }
+    mf_comm_same(comm, "mf_slab_fetch", plane_bytes);
+    return exchange(&f, want);
+}

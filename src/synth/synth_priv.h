@@ -1,0 +1,82 @@
+/* What the files of this room share. */
+#ifndef MF_SYNTH_PRIV_H
+#define MF_SYNTH_PRIV_H
+
+#include "src/base/err.h"
+#include "src/synth/synth.h"
+
+/** Streams of random numbers, one per use. */
+enum {
+    MF_STREAM_NOISE = 0x53590000, /* white noise, by voxel */
+    MF_STREAM_PLACE = 0x53590010, /* + axis: places of objects, by attempt */
+    MF_STREAM_TURN = 0x53590020,  /* directions of fibres */
+    MF_STREAM_DEAL = 0x53590030,  /* phases of grains */
+    MF_STREAM_WAVE = 0x53590040   /* waves of lamellae */
+};
+
+/** Below every value: voxels that no object reaches. */
+#define MF_SYNTH_OUTSIDE (-1e300)
+
+/** Who makes what, and where. */
+struct mf_synth_job {
+    const struct mf_comm *comm;
+    struct mf_arena *arena;
+    int threads;
+    const struct mf_synth *what;
+    struct mf_slab slab;
+    uint8_t *phase; /* [slab.count][ny][nx] */
+};
+
+/** Values of one plane of the whole volume, plane @p z into value [ny][nx]; called from several threads. */
+struct mf_synth_source {
+    void (*plane)(const void *self, size_t z, double *value);
+    const void *self;
+};
+
+/** A cut over all ranks: below it lie the smaller values, and of those equal to it the first so many of this rank. */
+struct mf_synth_level {
+    uint64_t key;       /* of the value, ordered like the values */
+    int64_t ties_below; /* on this rank */
+};
+
+/** A double as an integer with the same order. */
+uint64_t mf_synth_key(double value);
+
+/**
+ * The level with exactly @p below voxels of all ranks below it; @p value [n] of this rank, ranks in the order of their
+ * planes. Collective; refuses (agreed) with MF_MEMORY.
+ */
+int mf_synth_level_at(const struct mf_comm *comm, size_t n, const double *value, int64_t below,
+                      struct mf_synth_level *level);
+
+/** Voxels of every phase that the fractions ask for, with the sum @p voxels: largest remainders rounded up. */
+void mf_synth_counts(const struct mf_synth *what, int64_t voxels, int64_t count[MF_PHASES_MAX]);
+
+/** Fills value [slab.count][ny][nx] from a source, planes over threads. */
+void mf_synth_fill(const struct mf_synth_job *job, const struct mf_synth_source *source, double *value);
+
+/** Labels by levels: phase p from the p-th of the @p cuts values on, plane by plane. Refuses with MF_MEMORY, agreed. */
+int mf_synth_label(const struct mf_synth_job *job, const struct mf_synth_source *source, const double *cuts);
+
+/** Labels by exact counts of the values of the slab. Collective. */
+int mf_synth_label_exact(const struct mf_synth_job *job, const double *value);
+
+/* The kinds: each labels the whole slab. Collective; refuse (agreed) with MF_USAGE, MF_MEMORY. */
+int mf_synth_gauss(const struct mf_synth_job *job);
+int mf_synth_objects(const struct mf_synth_job *job, struct mf_synth_facts *facts);
+int mf_synth_voronoi(const struct mf_synth_job *job, struct mf_synth_facts *facts);
+int mf_synth_lamellae(const struct mf_synth_job *job, struct mf_synth_facts *facts);
+int mf_synth_board(const struct mf_synth_job *job, struct mf_synth_facts *facts);
+
+/** Does the axis count in distances? Not when it has one voxel, nor along fibres that run through the volume. */
+int mf_synth_active(const struct mf_synth *what, int axis);
+int mf_synth_axes(const struct mf_synth *what);
+
+/** Places the objects of a kind: the same list on every rank. Refuses with MF_USAGE, MF_MEMORY. Not collective. */
+int mf_synth_place(const struct mf_synth_job *job, struct mf_synth_facts *facts);
+
+/** Do fitted numbers of waves and cells leave any structure? Refuses with MF_USAGE. */
+int mf_synth_lamella_waves(const struct mf_synth *what, long waves[3], double *period);
+int mf_synth_board_cells(const struct mf_synth *what, size_t cells[3]);
+
+#endif

@@ -1,14 +1,18 @@
 /* See log.h. */
 #include "src/base/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/err.h"
+
 static int own_rank, ranks = 1;
 static enum mf_log_level level = MF_INFO;
+static FILE *copy;
 
 double mf_now(void)
 {
@@ -26,6 +30,17 @@ void mf_log_open(int rank, int size, enum mf_log_level new_level)
     setvbuf(stderr, NULL, _IOLBF, 0);
 }
 
+int mf_log_copy(const char *path)
+{
+    if (copy && fclose(copy) != 0) mf_warn("the log file is not complete: %s", strerror(errno));
+    copy = NULL;
+    if (!path || own_rank != 0) return MF_OK;
+    copy = fopen(path, "a");
+    if (!copy) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    setvbuf(copy, NULL, _IOLBF, 0);
+    return MF_OK;
+}
+
 static void say(enum mf_log_level at, const char *prefix, const char *format, va_list args)
 {
     char line[2048];
@@ -36,6 +51,7 @@ static void say(enum mf_log_level at, const char *prefix, const char *format, va
         fprintf(stderr, "[%d/%d] %s%s\n", own_rank, ranks, prefix, line);
     else
         fprintf(stderr, "%s%s\n", prefix, line);
+    if (copy) fprintf(copy, "%s%s\n", prefix, line);
 }
 
 void mf_info(const char *format, ...)

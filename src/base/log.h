@@ -7,6 +7,9 @@ enum mf_log_level { MF_QUIET, MF_WARN, MF_INFO, MF_DEBUG };
 /** Who speaks and how much. Rank 0 speaks; the others only from MF_DEBUG on, with "[rank/size]" before the line. */
 void mf_log_open(int rank, int size, enum mf_log_level level);
 
+/** Lines go to this file as well (rank 0), appended; NULL closes it. Refuses with MF_OUTPUT. */
+int mf_log_copy(const char *path);
+
 void mf_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mf_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mf_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));

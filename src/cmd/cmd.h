@@ -9,19 +9,21 @@
 
 /** Options every verb has: the first member of every verb's options struct. */
 struct mf_common {
-    const char *device;      /* --device auto|cpu|... */
-    long threads;            /* --threads: per rank; 0: OMP_NUM_THREADS, else the cores this rank may use */
-    long memory_limit;       /* --memory-limit [MB] per rank; 0: none */
-    long seed;               /* --seed */
-    int json;                /* --json */
-    int deterministic;       /* --deterministic */
-    int dry_run;             /* --dry-run */
-    const char *data_folder; /* --data_folder */
-    const char *output;      /* --output FILE: wins over the folder */
-    const char *information; /* --information: infix of file names */
-    const char *logfile_name;
-    long logging_level;      /* 10 debug, 20 info, 30 warnings, 40 quiet */
+    const char *device;       /* --device auto|cpu|... */
+    long threads;             /* --threads: per rank; 0: OMP_NUM_THREADS, else the cores this rank may use */
+    long memory_limit;        /* --memory-limit [MB] per rank; 0: none */
+    long seed;                /* --seed */
+    int json;                 /* --json */
+    int deterministic;        /* --deterministic */
+    int dry_run;              /* --dry-run */
+    const char *data_folder;  /* --data_folder */
+    const char *output;       /* --output FILE: wins over the folder */
+    const char *information;  /* --information: infix of file names */
+    const char *logfile_name; /* "FOLDER/NAME.log"; NULL: none */
+    long logging_level;       /* 10 debug, 20 info, 30 warnings, 40 quiet */
     int logfile_date;
+    struct mf_longs gpu_ids;
+    int memory_growth, mixed_precision, distributed_loss, auto_gpu;
 };
 
 extern const struct mf_opt mf_common_opts[];
@@ -32,18 +34,19 @@ struct mf_session {
     const struct mf_common *common;
     const struct mf_options *options;
     const struct mf_backend *backend;
-    struct mf_arena *arena;  /* of the back end's memory; on cpu the host arena as well */
+    struct mf_arena *arena; /* of the back end's memory; on cpu the host arena as well */
     struct mf_queue *queue;
-    double start;            /* mf_now() when the program started */
+    int threads;  /* per rank: --threads, or what it stands for */
+    double start; /* mf_now() when the program started */
 };
 
 struct mf_cmd {
     const char *name;
-    const char *summary;                  /* one line */
-    const char *synopsis;                 /* "[--option VALUE ...] FILE ..." */
-    const char *text;                     /* paragraphs and worked examples for --help and the man page; may be NULL */
-    const struct mf_opt *const *tables;   /* NULL-terminated; mf_common_opts among them */
-    size_t size;                          /* of the options struct */
+    const char *summary;                /* one line */
+    const char *synopsis;               /* "[--option VALUE ...] FILE ..." */
+    const char *text;                   /* paragraphs and worked examples for --help and the man page; may be NULL */
+    const struct mf_opt *const *tables; /* NULL-terminated; mf_common_opts among them */
+    size_t size;                        /* of the options struct */
     size_t positional_max;
     int (*run)(struct mf_session *session, void *options);
 };
@@ -51,10 +54,21 @@ struct mf_cmd {
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_merge, mf_cmd_reconstruct, mf_cmd_match,
     mf_cmd_view, mf_cmd_info;
 
+/**
+ * Opens a session on options that are parsed: log, back end, arena, queue. Collective; refuses (agreed) with MF_USAGE,
+ * MF_DEVICE, MF_MEMORY, MF_OUTPUT; nothing is left open then. @p session's comm, common, options and start are set.
+ */
+int mf_session_open(struct mf_session *session);
+void mf_session_close(struct mf_session *session);
+
 /** Arena high-water mark and resident peak of every rank, gathered: two heap arrays [comm->size]. Collective. */
 int mf_session_peaks(const struct mf_session *session, double **arena, double **rss);
 
-/** "FOLDER/BASE[_INFORMATION]SUFFIX", the folder created; or --output as it is. Caller frees. Rank 0 creates; agreed. */
+/** Cores this rank may use: by affinity and cgroup, shared fairly with the ranks that may use the same. Collective. */
+int mf_session_cores(const struct mf_comm *comm);
+
+/** "FOLDER/BASE[_INFORMATION]SUFFIX", the folder created; or --output as it is. Caller frees. Rank 0 creates; agreed.
+ */
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path);
 
 #endif

@@ -1,0 +1,22 @@
+/* See kernels/version.h. */
+#include "kernels/version.h"
+
+#include <fftw3.h>
+
+static void features(FILE *to)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    fprintf(to, "  cpu       x86%s%s%s%s\n", __builtin_cpu_supports("sse4.2") ? " sse4.2" : "",
+            __builtin_cpu_supports("avx2") ? " avx2" : "", __builtin_cpu_supports("fma") ? " fma" : "",
+            __builtin_cpu_supports("avx512f") ? " avx512f" : "");
+#else
+    fprintf(to, "  cpu       no x86 vector units\n");
+#endif
+}
+
+void mf_kernels_version(FILE *to)
+{
+    features(to);
+    fprintf(to, "  FFTW      %s\n", fftwf_version);
+}

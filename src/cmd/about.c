@@ -1,0 +1,126 @@
+/* See about.h. */
+#include "src/cmd/about.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "io/version.h"
+#include "kernels/version.h"
+#include "src/base/version.h"
+
+static const char *const codes[] = {"0",  "done",
+                                    "2",  "a bad option, configuration key or value",
+                                    "3",  "input data or a file's format",
+                                    "4",  "hardware or communicator: no such device, lost rank",
+                                    "5",  "out of memory, or --memory-limit too small",
+                                    "6",  "numerical: not a number, divergence",
+                                    "7",  "output or disk: no space, cannot write",
+                                    "70", "a bug: please report it",
+                                    "75", "stopped early with a valid checkpoint: please run again",
+                                    NULL};
+
+const char *mf_about_build(void) { return "mesoforge " MF_VERSION " (" MF_BUILD_TYPE ", " __VERSION__ ")"; }
+
+void mf_about_version(void)
+{
+    printf("mesoforge %s\n", MF_VERSION);
+    printf("  build     %s, %s\n", MF_BUILD_TYPE, "compiler " __VERSION__);
+    mf_kernels_version(stdout);
+    printf("  MPI       %s\n", mf_comm_version());
+    mf_io_version(stdout);
+    mf_base_version(stdout);
+}
+
+void mf_about_program(const struct mf_cmd *const *verbs)
+{
+    printf("mesoforge turns micrographs into statistically equivalent 2-D and 3-D material models.\n\n"
+           "usage: mesoforge VERB [OPTION ...]      on one core or node\n"
+           "       mpirun -n 4 mesoforge VERB ...   on several ranks\n"
+           "       srun mesoforge VERB ...\n\nverbs:\n");
+    for (; *verbs; ++verbs) printf("  %-14s %s\n", (*verbs)->name, (*verbs)->summary);
+    printf("\n  help [VERB]    this help, or that of a verb (also VERB --help)\n"
+           "  man VERB       its manual page, in roff\n"
+           "  --version      versions of the program and its libraries\n\nexit status:\n");
+    for (size_t i = 0; codes[i]; i += 2) printf("  %-3s %s\n", codes[i], codes[i + 1]);
+}
+
+void mf_about_verb(const struct mf_cmd *verb)
+{
+    printf("mesoforge %s: %s\n\nusage: mesoforge %s %s\n", verb->name, verb->summary, verb->name,
+           verb->synopsis ? verb->synopsis : "[OPTION ...]");
+    if (verb->text) printf("\n%s%s", verb->text, verb->text[strlen(verb->text) - 1] == '\n' ? "" : "\n");
+    printf("\noptions ('-' and '_' are the same in their names):\n\n");
+    mf_options_help(verb->tables);
+}
+
+/* Text as it stands, escaped for roff. */
+static void roff(const char *text)
+{
+    int line_start = 1;
+
+    for (; *text; ++text) {
+        if (line_start && (*text == '.' || *text == '\'')) printf("\\&");
+        line_start = *text == '\n';
+        if (*text == '\\')
+            printf("\\e");
+        else if (*text == '-')
+            printf("\\-");
+        else
+            putchar(*text);
+    }
+}
+
+static void man_head(const char *title, const char *name, const char *summary)
+{
+    printf(".TH %s 1 \"\" \"mesoforge %s\" \"User Commands\"\n.SH NAME\n", title, MF_VERSION);
+    roff(name);
+    printf(" \\- ");
+    roff(summary);
+    printf("\n.SH SYNOPSIS\n");
+}
+
+static void man_codes(void)
+{
+    printf(".SH EXIT STATUS\n");
+    for (size_t i = 0; codes[i]; i += 2) {
+        printf(".TP\n.B %s\n", codes[i]);
+        roff(codes[i + 1]);
+        printf("\n");
+    }
+}
+
+void mf_about_program_man(const struct mf_cmd *const *verbs)
+{
+    man_head("MESOFORGE", "mesoforge", "statistically equivalent material models from micrographs");
+    printf(".B mesoforge\n.I VERB\n[\\fIOPTION\\fR ...]\n.br\n.B mpirun \\-n \\fIN\\fB mesoforge\n.I VERB\n...\n"
+           ".SH VERBS\n");
+    for (const struct mf_cmd *const *v = verbs; *v; ++v) {
+        printf(".TP\n\\fBmesoforge\\-%s\\fR(1)\n", (*v)->name);
+        roff((*v)->summary);
+        printf("\n");
+    }
+    man_codes();
+}
+
+void mf_about_verb_man(const struct mf_cmd *verb)
+{
+    char title[64], name[64];
+    size_t n = (size_t)snprintf(title, sizeof title, "MESOFORGE-%s", verb->name);
+
+    for (size_t i = 0; i < n && i < sizeof title; ++i)
+        if (title[i] >= 'a' && title[i] <= 'z') title[i] = (char)(title[i] - 'a' + 'A');
+    snprintf(name, sizeof name, "mesoforge-%s", verb->name);
+    man_head(title, name, verb->summary);
+    printf(".B mesoforge %s\n", verb->name);
+    roff(verb->synopsis ? verb->synopsis : "[OPTION ...]");
+    printf("\n");
+    if (verb->text) {
+        printf(".SH DESCRIPTION\n.nf\n");
+        roff(verb->text);
+        printf("%s.fi\n", verb->text[strlen(verb->text) - 1] == '\n' ? "" : "\n");
+    }
+    printf(".SH OPTIONS\nIn option names '\\-' and '_' are the same.\n");
+    mf_options_man(verb->tables);
+    man_codes();
+    printf(".SH SEE ALSO\n.BR mesoforge (1)\n");
+}

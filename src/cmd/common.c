@@ -1,0 +1,31 @@
+/* The options that every verb has. */
+#include "src/cmd/cmd.h"
+
+const struct mf_opt mf_common_opts[] = {
+    MF_OPT(mf_common, "device", device, MF_TEXT, "auto", "where to compute: auto or cpu"),
+    MF_OPT(mf_common, "threads", threads, MF_LONG, "0",
+           "threads per rank; 0: OMP_NUM_THREADS, else the cores this rank may use"),
+    MF_OPT(mf_common, "memory-limit", memory_limit, MF_LONG, "0",
+           "most memory for arrays, per rank [MiB]; 0: no limit"),
+    MF_OPT(mf_common, "seed", seed, MF_LONG, "0", "of all random numbers"),
+    MF_OPT(mf_common, "deterministic", deterministic, MF_FLAG, NULL,
+           "the same bits on any number of ranks (a little slower)"),
+    MF_OPT(mf_common, "json", json, MF_FLAG, NULL, "print one JSON object on standard output"),
+    MF_OPT(mf_common, "dry-run", dry_run, MF_FLAG, NULL, "say what would be done and the bytes it needs, and stop"),
+    MF_OPT(mf_common, "data_folder", data_folder, MF_TEXT, "results", "folder for outputs, made if missing"),
+    MF_OPT(mf_common, "output", output, MF_TEXT, NULL, "output file; wins over --data_folder"),
+    MF_OPT(mf_common, "information", information, MF_TEXT, NULL, "infix for the names of output files"),
+    MF_OPT(mf_common, "logging_level", logging_level, MF_LONG, "20",
+           "10 debug, 20 information, 30 warnings, 40 errors only; also MESOFORGE_LOG"),
+    MF_OPT(mf_common, "logfile_name", logfile_name, MF_TEXT, NULL, "copy the log to this file (.log) in --data_folder"),
+    MF_OPT(mf_common, "logfile_date", logfile_date, MF_FLAG, NULL, "put date and time into the log file's name"),
+    MF_OPT(mf_common, "gpu_ids", gpu_ids, MF_LONGS, NULL, "GPUs to use on each node: local rank k takes the k-th"),
+    MF_OPT(mf_common, "memory_growth", memory_growth, MF_FLAG, "1", "take device memory when it is needed"),
+    MF_OPT(mf_common, "no_memory_growth", memory_growth, MF_UNFLAG, NULL, "take device memory at the start"),
+    MF_OPT(mf_common, "enable_mixed_precision", mixed_precision, MF_FLAG, NULL,
+           "16-bit numbers where a device has units for them and results allow it"),
+    MF_OPT(mf_common, "use_distributed_loss", distributed_loss, MF_FLAG, NULL,
+           "share the loss between ranks (always so; accepted for old scripts)"),
+    MF_OPT(mf_common, "auto_gpu_config", auto_gpu, MF_FLAG, "1", "choose device settings automatically"),
+    MF_OPT(mf_common, "no_auto_gpu_config", auto_gpu, MF_UNFLAG, NULL, "take device settings from options alone"),
+    MF_OPT_END};

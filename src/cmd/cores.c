@@ -1,0 +1,73 @@
+/* How many cores a rank may use. Ranks that are not bound share them: a core that k ranks may use counts 1/k. */
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/cmd/cmd.h"
+
+struct place {
+    uint64_t node;
+    cpu_set_t cores;
+};
+
+/* A number that is this machine's own among the machines of a job (FNV-1a of its name). */
+static uint64_t node_number(void)
+{
+    char name[256] = "";
+    uint64_t number = 0xCBF29CE484222325u;
+
+    gethostname(name, sizeof name - 1);
+    for (const char *c = name; *c; ++c) number = (number ^ (unsigned char)*c) * 0x100000001B3u;
+    return number;
+}
+
+/* Cores that the control group grants this container; 0: no limit. */
+static double cgroup_cores(void)
+{
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+    char quota[32] = "", period[32] = "";
+    double cores = 0;
+
+    if (!file) return 0;
+    if (fscanf(file, "%31s %31s", quota, period) == 2 && strtod(period, NULL) > 0)
+        cores = strtod(quota, NULL) / strtod(period, NULL); /* "max": 0 */
+    if (fclose(file) != 0) return 0;
+    return cores;
+}
+
+/* The sum over the cores of @p own of 1 / (ranks of this node that may use that core). */
+static double fair_share(const struct place *all, int size, const struct place *own)
+{
+    double share = 0;
+
+    for (size_t core = 0; core < CPU_SETSIZE; ++core) {
+        int users = 0;
+
+        if (!CPU_ISSET(core, &own->cores)) continue;
+        for (int r = 0; r < size; ++r) users += all[r].node == own->node && CPU_ISSET(core, &all[r].cores);
+        share += 1.0 / users;
+    }
+    return share;
+}
+
+int mf_session_cores(const struct mf_comm *comm)
+{
+    struct place own;
+    void *all = NULL;
+    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
+    double share = 1, limit = cgroup_cores() / comm->local_size;
+
+    memset(&own, 0, sizeof own);
+    own.node = node_number();
+    if (sched_getaffinity(0, sizeof own.cores, &own.cores) != 0) CPU_SET(0, &own.cores);
+    if (!offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d offsets", comm->size);
+    if (mf_comm_gather(comm, &own, sizeof own, &all, offset) == MF_OK) share = fair_share(all, comm->size, &own);
+    free(all);
+    free(offset);
+    if (limit > 0 && limit < share) share = limit;
+    return share < 1 ? 1 : (int)(share + 1e-6);
+}

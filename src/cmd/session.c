@@ -1,0 +1,195 @@
+/* What every verb works with: log, back end, arena, queue; and what they share at the end. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/cmd.h"
+
+/* Makes a folder and those above it. */
+static int make_folder(const char *path)
+{
+    char *copy = strdup(path);
+    int rc = MF_OK;
+
+    if (!copy) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    for (char *at = copy; rc == MF_OK && at;) {
+        at = strchr(at + 1, '/');
+        if (at) *at = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            rc = mf_fail(MF_OUTPUT, "cannot make folder '%s': %s", copy, strerror(errno));
+        if (at) *at = '/';
+    }
+    free(copy);
+    return rc;
+}
+
+/* FOLDER/BASE[_INFIX]SUFFIX; caller frees. */
+static char *join_path(const char *folder, const char *base, const char *infix, const char *suffix)
+{
+    char *path = NULL;
+    const char *slash = *folder && folder[strlen(folder) - 1] != '/' ? "/" : "";
+
+    if (asprintf(&path, "%s%s%s%s%s%s", folder, slash, base, infix ? "_" : "", infix ? infix : "", suffix) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return path;
+}
+
+int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)
+{
+    const struct mf_common *common = session->common;
+    int rc = MF_OK;
+
+    if (common->output) {
+        *path = join_path("", common->output, NULL, "");
+        return MF_OK;
+    }
+    if (session->comm->rank == 0 && *common->data_folder) rc = make_folder(common->data_folder);
+    MF_TRY(mf_agree(session->comm, rc));
+    *path = join_path(common->data_folder, base, common->information, suffix);
+    return MF_OK;
+}
+
+static int check(const struct mf_common *common)
+{
+    if (common->threads < 0 || common->threads > 4096)
+        return mf_fail(MF_USAGE, "--threads wants 0 to 4096, not %ld", common->threads);
+    if (common->memory_limit < 0 || common->memory_limit > 1L << 40)
+        return mf_fail(MF_USAGE, "--memory-limit wants a size in MiB, not %ld", common->memory_limit);
+    if (common->logging_level < 0 || common->logging_level > 50)
+        return mf_fail(MF_USAGE, "--logging_level wants 0 to 50, not %ld", common->logging_level);
+    if (common->output && !*common->output) return mf_fail(MF_USAGE, "--output wants a file name");
+    for (size_t i = 0; i < common->gpu_ids.count; ++i)
+        if (common->gpu_ids.at[i] < 0) return mf_fail(MF_USAGE, "--gpu_ids: %ld is no GPU", common->gpu_ids.at[i]);
+    return MF_OK;
+}
+
+static enum mf_log_level level_of(long number)
+{
+    return number <= 10 ? MF_DEBUG : number <= 20 ? MF_INFO : number <= 30 ? MF_WARN : MF_QUIET;
+}
+
+/* Rank 0 opens --logfile_name in the data folder. */
+static int open_log(const struct mf_common *common, int rank)
+{
+    char date[32] = "", *path;
+    time_t now = time(NULL);
+    struct tm local;
+    int rc;
+
+    if (rank != 0 || !common->logfile_name) return MF_OK;
+    if (common->logfile_date && localtime_r(&now, &local)) strftime(date, sizeof date, "%Y-%m-%d_%H-%M-%S", &local);
+    if (*common->data_folder) MF_TRY(make_folder(common->data_folder));
+    path = join_path(common->data_folder, common->logfile_name, *date ? date : NULL, ".log");
+    rc = mf_log_copy(path);
+    free(path);
+    return rc;
+}
+
+/* The best back end that every rank has; says which and why when the choice was ours. */
+static int find_backend(struct mf_session *session)
+{
+    const char *device = session->common->device;
+
+    if (strcmp(device, "auto") != 0) return mf_agree(session->comm, mf_backend_find(&session->backend, device));
+    if (mf_backend_find(&session->backend, "cpu") != MF_OK) session->backend = NULL; /* verbs that only move files */
+    mf_info("device: cpu (auto: this build has no GPU back end)");
+    return MF_OK;
+}
+
+/* Options about GPUs have an answer on the cpu too. */
+static int answer_gpu_options(const struct mf_session *session)
+{
+    const struct mf_options *options = session->options;
+    const char *device = session->backend ? session->backend->name : "cpu";
+
+    if (session->common->gpu_ids.count > 0)
+        return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
+                       session->common->gpu_ids.at[0], device);
+    if (mf_options_origin(options, "memory_growth") != MF_FROM_DEFAULT)
+        mf_info("--%smemory_growth: on the %s memory is taken when it is needed, up to --memory-limit",
+                session->common->memory_growth ? "" : "no_", device);
+    if (session->common->mixed_precision)
+        mf_info("--enable_mixed_precision: the %s back end computes in 32 bits (sums in 64); nothing changes", device);
+    if (session->common->distributed_loss)
+        mf_info("--use_distributed_loss: the loss is always shared by all ranks (%d here)", session->comm->size);
+    if (mf_options_origin(options, "auto_gpu_config") != MF_FROM_DEFAULT)
+        mf_info("--%sauto_gpu_config: the %s back end has no GPU to configure", session->common->auto_gpu ? "" : "no_",
+                device);
+    return MF_OK;
+}
+
+static int threads_of(const struct mf_common *common, int cores)
+{
+    const char *omp = getenv("OMP_NUM_THREADS");
+    long wanted = omp ? strtol(omp, NULL, 10) : 0;
+
+    if (common->threads > 0) return (int)common->threads;
+    return wanted > 0 && wanted <= 4096 ? (int)wanted : cores;
+}
+
+/* Local: memory and queue. */
+static int open_local(struct mf_session *session)
+{
+    const struct mf_common *common = session->common;
+
+    MF_TRY(answer_gpu_options(session));
+    MF_TRY(open_log(common, session->comm->rank));
+    MF_TRY(mf_arena_open(&session->arena, session->backend ? session->backend->mem : NULL,
+                         (size_t)common->memory_limit << 20));
+    if (!session->backend) return MF_OK;
+    return session->backend->queue_open(&session->queue, session->comm->local_rank, session->threads,
+                                        common->deterministic, session->arena);
+}
+
+int mf_session_open(struct mf_session *session)
+{
+    const struct mf_comm *comm = session->comm;
+    int rc;
+
+    MF_TRY(mf_agree(comm, check(session->common)));
+    mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
+    session->threads = threads_of(session->common, mf_session_cores(comm));
+    MF_TRY(find_backend(session));
+    rc = mf_agree(comm, open_local(session));
+    if (rc != MF_OK) mf_session_close(session);
+    return rc;
+}
+
+void mf_session_close(struct mf_session *session)
+{
+    if (session->queue) session->backend->queue_close(session->queue);
+    mf_arena_close(session->arena);
+    session->queue = NULL;
+    session->arena = NULL;
+    mf_log_copy(NULL);
+}
+
+int mf_session_peaks(const struct mf_session *session, double **arena, double **rss)
+{
+    double mine[2] = {(double)mf_arena_peak(session->arena), (double)mf_rss_peak()}, *both;
+    size_t size = (size_t)session->comm->size, *offset = calloc(size + 1, sizeof *offset);
+    void *all = NULL;
+
+    *arena = malloc(size * sizeof **arena);
+    *rss = malloc(size * sizeof **rss);
+    if (!offset || !*arena || !*rss) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", size);
+    if (mf_comm_gather(session->comm, mine, sizeof mine, &all, offset) == MF_OK) {
+        both = all;
+        for (size_t r = 0; r < size; ++r) {
+            (*arena)[r] = both[2 * r];
+            (*rss)[r] = both[2 * r + 1];
+        }
+        free(all);
+        free(offset);
+        return MF_OK;
+    }
+    free(offset);
+    free(*arena);
+    free(*rss);
+    return MF_MEMORY;
+}

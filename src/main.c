@@ -1,2 +1,175 @@
-/* The program: finds the verb, runs it, prints one line if it refused. */
-int main(void) { return 0; }
+/* The program: finds the verb, parses its options on every rank, opens a session, runs it, prints one line if it
+ * refused. A new verb is one line in verbs[]. */
+#include <ctype.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/about.h"
+#include "src/cmd/cmd.h"
+
+static const struct mf_cmd *const verbs[] = {NULL};
+
+/* Is this the process that speaks, before MPI is there to ask? Launchers number their processes in the environment. */
+static int is_first(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (getenv(names[i])) return strcmp(getenv(names[i]), "0") == 0;
+    return 1;
+}
+
+/* The one line of a refusal; a file name in it may hold anything, a line stays a line. */
+static void complain(const char *verb)
+{
+    char line[MF_ERR_TEXT];
+
+    snprintf(line, sizeof line, "%s", mf_err_text());
+    for (char *c = line; *c; ++c)
+        if (iscntrl((unsigned char)*c)) *c = '?';
+    fprintf(stderr, "mesoforge: %s%s%s\n", verb, *verb ? ": " : "", line);
+}
+
+static const struct mf_cmd *find(const char *name)
+{
+    for (size_t i = 0; verbs[i]; ++i)
+        if (strcmp(verbs[i]->name, name) == 0) return verbs[i];
+    return NULL;
+}
+
+static int no_verb(const char *name)
+{
+    const char *names[sizeof verbs / sizeof *verbs + 1] = {"help"}, *near;
+    size_t n = 1;
+
+    for (size_t i = 0; verbs[i]; ++i) names[n++] = verbs[i]->name;
+    near = mf_nearest(name, names, n);
+    return mf_fail(MF_USAGE, "no verb '%.200s'; try: mesoforge %s", name, near ? near : "help");
+}
+
+/* help [VERB], man [VERB], man --list: needs neither MPI nor a machine. */
+static int tell(const char *what, const char *name)
+{
+    int man = strcmp(what, "man") == 0;
+    const struct mf_cmd *verb = name ? find(name) : NULL;
+
+    if (man && name && strcmp(name, "--list") == 0) {
+        for (size_t i = 0; verbs[i]; ++i) printf("%s\n", verbs[i]->name);
+    } else if (name && !verb) {
+        return no_verb(name);
+    } else if (verb) {
+        (man ? mf_about_verb_man : mf_about_verb)(verb);
+    } else {
+        (man ? mf_about_program_man : mf_about_program)(verbs);
+    }
+    return MF_OK;
+}
+
+/* What another rank would do differently with its options is found here and not in a result. */
+static int check_same_options(const struct mf_comm *comm, const struct mf_options *options)
+{
+    char *line = mf_options_line(options);
+    uint64_t number = 0xCBF29CE484222325u;
+    int64_t ends[2];
+
+    for (const char *c = line; *c; ++c) number = (number ^ (unsigned char)*c) * 0x100000001B3u;
+    free(line);
+    ends[0] = (int64_t)(number >> 1);
+    ends[1] = -ends[0];
+    mf_comm_max_int(comm, 2, ends);
+    return ends[0] == -ends[1] ? MF_OK : mf_fail(MF_USAGE, "the ranks were started with different options");
+}
+
+/* Local: options from arguments, file and environment. */
+static int parse(const struct mf_cmd *verb, struct mf_options **options, void *into, int argc, char **argv)
+{
+    MF_TRY(mf_options_parse(options, verb->name, verb->tables, into, verb->size, argc, argv, verb->positional_max));
+    return mf_options_env(*options, "logging_level", "MESOFORGE_LOG");
+}
+
+/* Local: what was printed has arrived. */
+static int flush_output(int rc)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) return rc;
+    return rc != MF_OK ? rc : mf_fail(MF_OUTPUT, "cannot write to standard output");
+}
+
+/* On every rank: options are parsed and the same. */
+static int run_session(const struct mf_cmd *verb, struct mf_session *session, void *into)
+{
+    int rc;
+
+    if (mf_options_origin(session->options, "print-config") == MF_FROM_FLAG) {
+        if (session->comm->rank == 0) mf_options_print(session->options);
+        return mf_agree(session->comm, flush_output(MF_OK));
+    }
+    MF_TRY(mf_session_open(session));
+    rc = mf_agree(session->comm, flush_output(verb->run(session, into)));
+    mf_session_close(session);
+    return rc;
+}
+
+static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
+{
+    struct mf_comm comm;
+    struct mf_options *options = NULL;
+    void *into = calloc(1, verb->size);
+    int rc = mf_comm_open(&comm, &argc, &argv, mf_about_build());
+
+    if (!into) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
+    if (rc == MF_OK) rc = mf_agree(&comm, parse(verb, &options, into, argc - 2, argv + 2));
+    if (rc == MF_OK) rc = check_same_options(&comm, options);
+    if (rc == MF_OK) {
+        struct mf_session session = {.comm = &comm, .common = into, .options = options, .start = start};
+
+        rc = run_session(verb, &session, into);
+    }
+    if (rc != MF_OK && comm.rank == 0) complain(verb->name);
+    mf_options_free(options);
+    free(into);
+    mf_comm_close(&comm);
+    return rc;
+}
+
+/* Everything that is told and not run. */
+static int about(const char *word, const char *name)
+{
+    int rc = MF_OK;
+
+    if (!is_first()) return MF_OK;
+    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
+        mf_about_version();
+    else
+        rc = tell(strcmp(word, "man") == 0 ? "man" : "help", name);
+    return flush_output(rc);
+}
+
+static int is_about(const char *word)
+{
+    static const char *const words[] = {"--version", "version", "--help", "-h", "help", "man"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+        if (strcmp(word, words[i]) == 0) return 1;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    double start = mf_now();
+    const struct mf_cmd *verb = argc > 1 ? find(argv[1]) : NULL;
+    int rc;
+
+    if (verb && !mf_options_help_asked(argc - 2, argv + 2)) return run(verb, argc, argv, start);
+    if (verb)
+        rc = about("help", verb->name);
+    else if (argc > 1 && is_about(argv[1]))
+        rc = about(argv[1], argc > 2 ? argv[2] : NULL);
+    else
+        rc = argc > 1 ? no_verb(argv[1]) : mf_fail(MF_USAGE, "no verb; try: mesoforge help");
+    if (rc != MF_OK && is_first()) complain("");
+    return rc;
+}

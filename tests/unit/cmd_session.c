@@ -1,0 +1,81 @@
+/* A session opens alike on all ranks, refuses once, finds its cores, gathers peaks and names output files. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/cmd.h"
+#include "tests/check.h"
+
+static struct mf_comm comm;
+static struct mf_common common;
+static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
+
+/* Opens a session on these words and, when it opened, hands it to @p use. */
+static int with(int argc, char **argv, void (*use)(struct mf_session *))
+{
+    struct mf_options *options = NULL;
+    struct mf_session session = {.comm = &comm, .common = &common};
+    int rc = mf_options_parse(&options, "test", tables, &common, sizeof common, argc, argv, 0);
+
+    if (rc != MF_OK) return rc;
+    session.options = options;
+    rc = mf_session_open(&session);
+    if (rc == MF_OK) {
+        use(&session);
+        mf_session_close(&session);
+    }
+    mf_options_free(options);
+    return rc;
+}
+
+static void nothing(struct mf_session *session) { CHECK(session->threads >= 1); }
+
+static void peaks(struct mf_session *session)
+{
+    double *arena, *rss;
+    void *memory = mf_arena_take(session->arena, (size_t)(1000 * (comm.rank + 1)), "test");
+
+    mf_arena_give(session->arena, memory);
+    CHECK(mf_session_peaks(session, &arena, &rss) == MF_OK);
+    for (int r = 0; r < comm.size; ++r) CHECK(arena[r] >= 1000 * (r + 1) && rss[r] > 1e5);
+    free(arena);
+    free(rss);
+}
+
+static void paths(struct mf_session *session)
+{
+    char *path = NULL;
+
+    CHECK(mf_session_path(session, "cube", ".h5", &path) == MF_OK);
+    CHECK(strcmp(path, "out_session/a/cube_x.h5") == 0 && access("out_session/a", W_OK) == 0);
+    free(path);
+}
+
+static void output(struct mf_session *session)
+{
+    char *path = NULL;
+
+    CHECK(mf_session_path(session, "cube", ".h5", &path) == MF_OK && strcmp(path, "here.npy") == 0);
+    free(path);
+}
+
+#define WITH(use, ...) with((int)(sizeof((char *[]){__VA_ARGS__}) / sizeof(char *)), (char *[]){__VA_ARGS__}, use)
+
+int main(int argc, char **argv)
+{
+    CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
+    CHECK(mf_session_cores(&comm) >= 1);
+    CHECK(WITH(nothing, "--threads", "2", "--memory_limit", "100") == MF_OK);
+    CHECK(WITH(peaks, "--no_memory_growth", "--use_distributed_loss") == MF_OK);
+    CHECK(WITH(paths, "--data_folder", "out_session/a/", "--information", "x", "--logfile_name", "log") == MF_OK);
+    CHECK(access("out_session/a/log.log", R_OK) == 0);
+    CHECK(WITH(output, "--output", "here.npy") == MF_OK);
+    CHECK(WITH(nothing, "--threads", "-1") == MF_USAGE);
+    CHECK(WITH(nothing, "--gpu_ids", "0", "1") == MF_DEVICE && strstr(mf_err_text(), "--gpu_ids 0"));
+    CHECK(WITH(nothing, "--device", "abacus") == MF_USAGE);
+    CHECK(WITH(paths, "--data_folder", "/dev/null/x", "--logfile_name", "log") == MF_OUTPUT);
+    mf_comm_close(&comm);
+    return failures != 0;
+}

@@ -1,0 +1,135 @@
+/* See share.h. Every rank makes an anonymous file in memory and the others open it through /proc: unlike /dev/shm
+ * (64 MB in many containers) it has no limit but memory itself, it needs no name, and nothing is left behind when a
+ * process dies. Device and inode numbers prove that the file opened is the one meant. */
+#include "mpi/share.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mpi/comm_priv.h"
+#include "src/base/err.h"
+
+/* How others find a rank's memory; all 64 bit, so it travels as such. descriptor < 0: there is none. */
+struct card {
+    int64_t process, descriptor, device, inode, bytes;
+};
+
+enum { CARD_WORDS = sizeof(struct card) / sizeof(int64_t) };
+
+static char *map(int file, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* Own memory; its pages are touched here, so they lie near this rank's cores. */
+static struct card own_card(size_t bytes, char **own)
+{
+    struct card none = {.descriptor = -1};
+    struct stat is;
+    int file;
+
+    *own = NULL;
+    file = memfd_create("mesoforge", MFD_CLOEXEC);
+    if (file < 0) return none;
+    if (ftruncate(file, (off_t)bytes) == 0 && fstat(file, &is) == 0) *own = map(file, bytes);
+    if (*own) return (struct card){getpid(), file, (int64_t)is.st_dev, (int64_t)is.st_ino, (int64_t)bytes};
+    close(file);
+    return none;
+}
+
+static char *open_card(const struct card *card)
+{
+    char name[64], *at = NULL;
+    struct stat is;
+    int file;
+
+    if (card->descriptor < 0) return NULL;
+    snprintf(name, sizeof name, "/proc/%lld/fd/%lld", (long long)card->process, (long long)card->descriptor);
+    file = open(name, O_RDWR | O_CLOEXEC);
+    if (file < 0) return NULL;
+    if (fstat(file, &is) == 0 && (int64_t)is.st_dev == card->device && (int64_t)is.st_ino == card->inode)
+        at = map(file, (size_t)card->bytes);
+    close(file);
+    return at;
+}
+
+static struct mf_share *half_built(int size)
+{
+    struct mf_share *s = calloc(1, sizeof *s);
+
+    if (s) s->at = calloc((size_t)size, sizeof *s->at);
+    if (s) s->bytes = calloc((size_t)size, sizeof *s->bytes);
+    if (!s || !s->at || !s->bytes) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", size);
+    s->size = size;
+    return s;
+}
+
+/* Opens everybody's memory; 0 when one cannot be opened. */
+static int open_all(struct mf_share *s, const struct mf_comm *comm, const struct card *cards)
+{
+    int all = 1;
+
+    for (int r = 0; r < s->size; ++r) {
+        s->bytes[r] = (size_t)cards[r].bytes;
+        s->at[r] = r == comm->rank ? s->own : open_card(&cards[r]);
+        all = all && s->at[r];
+    }
+    return all;
+}
+
+static int wanted(const struct mf_comm *comm)
+{
+    const char *hook = getenv("MF_SHARE");
+
+    return comm->impl && comm->local_size == comm->size && !(hook && strcmp(hook, "0") == 0);
+}
+
+void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **share)
+{
+    struct mf_share *s;
+    struct card mine = {.descriptor = -1}, *cards;
+    int all;
+
+    *share = NULL;
+    if (!comm->impl) return;
+    s = half_built(comm->size);
+    cards = calloc((size_t)comm->size, sizeof *cards);
+    if (!cards) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
+    if (wanted(comm)) mine = own_card(bytes ? bytes : 1, &s->own);
+    MPI_Allgather(&mine, CARD_WORDS, MPI_INT64_T, cards, CARD_WORDS, MPI_INT64_T, comm->impl->world);
+    all = open_all(s, comm, cards);
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm->impl->world);
+    if (mine.descriptor >= 0) close((int)mine.descriptor); /* everybody has opened it, or never will */
+    free(cards);
+    if (all) {
+        *share = s;
+    } else {
+        mf_share_free(s);
+    }
+}
+
+void mf_share_free(struct mf_share *share)
+{
+    if (!share) return;
+    for (int r = 0; r < share->size; ++r)
+        if (share->at[r]) munmap(share->at[r], share->bytes[r]);
+    free(share->at);
+    free(share->bytes);
+    free(share);
+}
+
+void mf_share_meet(const struct mf_comm *comm)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    MPI_Barrier(comm->impl->world);
+    atomic_thread_fence(memory_order_seq_cst);
+}

@@ -1,0 +1,30 @@
+/* Memory that all ranks of one node see: a rank writes straight into its neighbour's buffer, one copy instead of the
+ * two or three of a message. Inner header of this room. */
+#ifndef MF_MPI_SHARE_H
+#define MF_MPI_SHARE_H
+
+#include <stddef.h>
+
+#include "mpi/comm.h"
+
+struct mf_share {
+    char *own;
+    char **at;     /* [size] every rank's memory; at[rank] == own */
+    size_t *bytes; /* [size] */
+    int size;
+};
+
+/**
+ * Opens @p bytes (may differ, may be 0) of cleared, 64-byte aligned memory per rank to all ranks. *share is NULL on all
+ * ranks where that is not possible: ranks on several nodes, in several containers, without /proc, or MF_SHARE=0 in the
+ * environment of one of them. Collective.
+ */
+void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **share);
+
+/** NULL is accepted. Not collective: the memory lives until the last rank lets go. */
+void mf_share_free(struct mf_share *share);
+
+/** Everything written by any rank before is seen by every rank after. Collective. */
+void mf_share_meet(const struct mf_comm *comm);
+
+#endif

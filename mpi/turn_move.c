@@ -1,0 +1,134 @@
+/* How planes travel between slabs and round buffers. With shared memory a rank writes its planes straight into the
+ * buffers of all, and reads gradients straight out of them; else by one all-to-all, which lands in order. */
+#include <string.h>
+
+#include "mpi/turn_priv.h"
+
+/* One rank's slices of a round in the own planes: rows of `run` floats, `pitch` apart. Packed, rows follow each other.
+ */
+struct block {
+    size_t rows, run, pitch, first;
+};
+
+static struct block block_of(const struct mf_turn *t, struct mf_span span)
+{
+    size_t ny = t->slab.dims[1], nx = t->slab.dims[2];
+
+    if (t->normal == MF_Y) return (struct block){t->slab.count, span.count * nx, ny * nx, span.first * nx};
+    return (struct block){t->slab.count * ny, span.count, nx, span.first};
+}
+
+static void pack(struct block b, const float *restrict slab, float *restrict packed)
+{
+#pragma omp parallel for schedule(static) if (b.rows * b.run > 1 << 16)
+    for (size_t row = 0; row < b.rows; ++row)
+        memcpy(packed + row * b.run, slab + b.first + row * b.pitch, b.run * sizeof *packed);
+}
+
+static void add(struct block b, const float *restrict packed, float *restrict slab)
+{
+#pragma omp parallel for schedule(static) if (b.rows * b.run > 1 << 16)
+    for (size_t row = 0; row < b.rows; ++row) {
+        const float *from = packed + row * b.run;
+        float *to = slab + b.first + row * b.pitch;
+
+        for (size_t i = 0; i < b.run; ++i) to[i] += from[i];
+    }
+}
+
+/* Where the planes of the slab that begins at plane @p first stand in a round buffer of @p count slices. */
+static size_t place(const struct mf_turn *t, size_t first, size_t count) { return first * t->wide * count; }
+
+/* The rank to serve as the i-th: each rank begins with itself, so no two meet at the same buffer. */
+static int turn_of(const struct mf_turn *t, int i) { return (t->comm.rank + i) % t->comm.size; }
+
+static void out_shared(struct mf_turn *t, size_t round, const float *x)
+{
+    mf_share_meet(&t->comm); /* nobody uses the last round's slices any more */
+    for (int i = 0; i < t->comm.size; ++i) {
+        int r = turn_of(t, i);
+        struct mf_span span = mf_turn_span_of(t, round, r);
+
+        pack(block_of(t, span), x, (float *)t->share->at[r] + place(t, t->slab.first, span.count));
+    }
+    mf_share_meet(&t->comm);
+}
+
+static void back_shared(struct mf_turn *t, size_t round, float *g)
+{
+    mf_share_meet(&t->comm); /* all gradients are written */
+    for (int i = 0; i < t->comm.size; ++i) {
+        int r = turn_of(t, i);
+        struct mf_span span = mf_turn_span_of(t, round, r);
+        const char *grads = t->share->at[r] + t->share->bytes[r] / 2;
+
+        add(block_of(t, span), (const float *)grads + place(t, t->slab.first, span.count), g);
+    }
+    mf_share_meet(&t->comm); /* and read: they may be cleared */
+}
+
+/* Counts and offsets in units: of the packed planes (to or from rank r: its slices, my planes) and of the round buffer
+ * (my slices, its planes). A rank's own part is copied by itself. */
+static void count(struct mf_turn *t, size_t round)
+{
+    int size = t->comm.size, *packed = t->counts, *packed_at = packed + size, *whole = packed_at + size;
+    int *whole_at = whole + size;
+    size_t mine = mf_turn_span_of(t, round, t->comm.rank).count, at = 0;
+
+    for (int r = 0; r < size; ++r) {
+        struct mf_slab theirs = mf_slab_of(&t->comm, t->slab.dims, r);
+        size_t units = t->slab.count * mf_turn_span_of(t, round, r).count;
+
+        packed[r] = r == t->comm.rank ? 0 : (int)units;
+        packed_at[r] = (int)at;
+        at += units;
+        whole[r] = r == t->comm.rank ? 0 : (int)(theirs.count * mine);
+        whole_at[r] = (int)(theirs.first * mine);
+    }
+}
+
+static void out_by_message(struct mf_turn *t, size_t round, const float *x)
+{
+    int size = t->comm.size, *n = t->counts;
+
+    count(t, round);
+    for (int r = 0; r < size; ++r) {
+        struct mf_span span = mf_turn_span_of(t, round, r);
+        float *to = r == t->comm.rank ? t->fields + place(t, t->slab.first, span.count)
+                                      : t->packed + (size_t)n[size + r] * t->wide;
+
+        pack(block_of(t, span), x, to);
+    }
+    MPI_Alltoallv(t->packed, n, n + size, t->unit, t->fields, n + 2 * size, n + 3 * size, t->unit, t->comm.impl->world);
+}
+
+static void back_by_message(struct mf_turn *t, size_t round, float *g)
+{
+    int size = t->comm.size, *n = t->counts;
+
+    count(t, round);
+    MPI_Alltoallv(t->grads, n + 2 * size, n + 3 * size, t->unit, t->packed, n, n + size, t->unit, t->comm.impl->world);
+    for (int r = 0; r < size; ++r) {
+        struct mf_span span = mf_turn_span_of(t, round, r);
+        const float *from = r == t->comm.rank ? t->grads + place(t, t->slab.first, span.count)
+                                              : t->packed + (size_t)n[size + r] * t->wide;
+
+        add(block_of(t, span), from, g);
+    }
+}
+
+void mf_turn_out(struct mf_turn *turn, size_t round, const float *x)
+{
+    if (turn->share)
+        out_shared(turn, round, x);
+    else
+        out_by_message(turn, round, x);
+}
+
+void mf_turn_back(struct mf_turn *turn, size_t round, float *g)
+{
+    if (turn->share)
+        back_shared(turn, round, g);
+    else
+        back_by_message(turn, round, g);
+}

@@ -16,6 +16,9 @@
 
 enum { PIPE_BYTES = 1 << 20 };
 
+/* What the child may map beyond what this process has already [bytes]. */
+#define ROOM ((rlim_t)4 << 30)
+
 struct verdict {
     int code;
     char text[MF_ERR_TEXT];
@@ -33,11 +36,28 @@ int mf_guard_receive(FILE *from, void *what, size_t bytes)
     return MF_OK;
 }
 
-/* Core files of a hostile input help nobody; the memory it may ask for is bounded by what its reader checks. */
+/* Sanitizers map terabytes of address space, so they cannot live under a limit of it. */
+static void limit_memory(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+    FILE *pages = fopen("/proc/self/statm", "r");
+    unsigned long long n = 0;
+
+    if (pages && fscanf(pages, "%llu", &n) == 1) {
+        struct rlimit most = {(rlim_t)n * (rlim_t)sysconf(_SC_PAGESIZE) + ROOM, RLIM_INFINITY};
+
+        (void)setrlimit(RLIMIT_AS, &most);
+    }
+    if (pages) fclose(pages);
+#endif
+}
+
+/* Core files of a hostile input help nobody. */
 static void limit(double seconds)
 {
     struct rlimit cpu = {(rlim_t)ceil(seconds), (rlim_t)ceil(seconds) + 1}, none = {0, 0};
 
+    limit_memory();
     (void)setrlimit(RLIMIT_CPU, &cpu);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);

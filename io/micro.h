@@ -9,49 +9,58 @@
 
 enum { MF_PHASES_MAX = 32, MF_UNIT_TEXT = 32, MF_HASH_TEXT = 65, MF_NAME_TEXT = 64 };
 
+/* Where a volume stands in an HDF5 file of ours. */
+#define MF_MICRO_DATASET "/microstructure/phase"
+
 struct mf_micro {
     int ndim; /* 2 or 3 */
     struct mf_slab slab;
-    int phases;                       /* P */
-    long label[MF_PHASES_MAX];        /* label of phase p in the file, ascending */
+    int phases;                             /* P */
+    long label[MF_PHASES_MAX];              /* label of phase p in the file, ascending */
     char name[MF_PHASES_MAX][MF_NAME_TEXT]; /* "" where the file has none */
-    double spacing[3];                /* {z, y, x} [unit]; 1 where unknown */
-    char unit[MF_UNIT_TEXT];          /* "" unknown */
-    char hash[MF_HASH_TEXT];          /* SHA-256 of the input file, hexadecimal */
-    uint8_t *phase;                   /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */
-    float *grey;                      /* [fields][slab.count][ny][nx] in [0,1]: an indicator that is not binary; else NULL */
-    int fields;                       /* of grey: 1 (indicator of phase 1), or P (last axis of the file) */
-    struct mf_arena *arena;           /* phase and grey come from it */
+    double spacing[3];                      /* {z, y, x} [unit]; 1 where unknown */
+    char unit[MF_UNIT_TEXT];                /* "" unknown */
+    char hash[MF_HASH_TEXT];                /* SHA-256 of the input file, hexadecimal */
+    uint8_t *phase;                         /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */
+    float *grey;            /* [fields][slab.count][ny][nx] in [0,1]: an indicator that is not binary; else NULL */
+    int fields;             /* of grey: 1 (indicator of phase 1), or P (last axis of the file) */
+    struct mf_arena *arena; /* phase and grey come from it */
 };
 
 /** How a file is to be understood. */
 struct mf_micro_read {
-    const char *threshold;  /* NULL; "otsu", or a number: grey input is binarised (value > threshold: phase 1) */
-    size_t label_count;     /* 0, or labels that are phases 0, 1, ... in this order given by the user */
+    const char *threshold; /* NULL; "otsu", or a number: grey input is binarised (value > threshold: phase 1) */
+    size_t label_count;    /* 0, or labels that are phases 0, 1, ... in this order given by the user */
     const long *labels;
-    const double *spacing;  /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
-    const char *unit;       /* NULL, or replaces the file's */
-    int grey;               /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
-    const char *dataset;    /* NULL, or which array of an HDF5 file */
+    const double *spacing; /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
+    const char *unit;      /* NULL, or replaces the file's */
+    int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
+    const char *dataset;   /* NULL, or which array of an HDF5 file */
 };
 
 /**
- * Reads a microstructure (.npy, .png, .tif/.tiff, a folder is refused, .h5/.vtkhdf of ours), each rank its slab.
- * Integer files hold labels: consecutive from 0, else refused unless read->labels maps them (then every value of the
- * file must be among them); more than MF_PHASES_MAX refused. A grey image (PNG, TIFF, float .npy) that is neither
- * labelled nor thresholded is refused naming --threshold and --labels, except an 8-bit file whose values are exactly
- * 0..P-1. Sizes are checked before allocation; nothing in a file is executed or followed.
- * Collective; refuses (agreed) with MF_INPUT, MF_MEMORY.
+ * Reads a microstructure (.npy, .png, .tif/.tiff, a folder is refused, .h5/.vtkhdf of ours, recognised by its first
+ * bytes), each rank its slab. Files hold labels, integers or floats that are exactly integers: consecutive from 0, else
+ * refused unless read->labels maps them (then every value of the file must be among them); more than MF_PHASES_MAX
+ * refused. A grey image (PNG, TIFF, .npy) that is neither labelled nor thresholded is refused naming --threshold and
+ * --labels. Two axes are an image, three a volume.
+ *
+ * read->grey: a float array with all values in [0, 1] is an indicator field, micro->grey: [H][W] or [z][y][x] of phase
+ * 1; [z][y][x][P], 2 <= P <= MF_PHASES_MAX, of every phase, the sums over the last axis 1 (to 1e-3) everywhere; so is
+ * [H][W][P] if its sums are 1 everywhere, else it is a volume.
+ *
+ * A file of ours keeps its labels, names, spacing and unit. Sizes are checked before allocation; nothing in a file is
+ * executed or followed. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY, and MF_USAGE for a senseless @p read.
  */
-int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path, const struct mf_micro_read *read,
-                  struct mf_micro *micro);
+int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path,
+                  const struct mf_micro_read *read, struct mf_micro *micro);
 void mf_micro_free(struct mf_micro *micro);
 
 /** What goes with a volume into its file. */
 struct mf_provenance {
-    const char *command;      /* the verb */
-    const char *options;      /* all options, YAML */
-    const char *input_hash;   /* SHA-256 of the inputs, or "" */
+    const char *command;    /* the verb */
+    const char *options;    /* all options, YAML */
+    const char *input_hash; /* SHA-256 of the inputs, or "" */
     long seed;
     const char *json;         /* results of the run as JSON text, or NULL */
     size_t convergence_count; /* rows of convergence: evaluation, seconds, loss */

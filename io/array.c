@@ -1,0 +1,324 @@
+/* See array.h. */
+#include "io/array.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/guard.h"
+#include "io/h5.h"
+#include "io/image.h"
+#include "io/npy.h"
+#include "src/base/err.h"
+
+enum { PIECE = 1 << 19, INSPECT_SECONDS = 30 };
+
+/* Slowest decoding that is still believed [bytes/s]. */
+#define SLOWEST 5e6
+
+static int recognise(const char *path, const unsigned char *head, size_t n, enum mf_format *format)
+{
+    if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
+        *format = MF_NPY;
+    else if (n >= 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0)
+        *format = MF_PNG;
+    else if (n >= 4 && (memcmp(head, "II*\0", 4) == 0 || memcmp(head, "MM\0*", 4) == 0 ||
+                        memcmp(head, "II+\0", 4) == 0 || memcmp(head, "MM\0+", 4) == 0))
+        *format = MF_TIFF;
+    else if (n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0)
+        *format = MF_HDF5;
+    else if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
+        return mf_fail(MF_INPUT, "'%s' is a ZIP archive (.npz?); unpack it and give one .npy", path);
+    else
+        return mf_fail(MF_INPUT, "'%s' is of no format read here (.npy, PNG, TIFF, HDF5)", path);
+    return MF_OK;
+}
+
+static int look(struct mf_array *a)
+{
+    unsigned char head[8] = {0};
+    struct stat info;
+    int descriptor;
+    ssize_t n;
+
+    if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", a->path);
+    if (stat(a->path, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
+    if (S_ISDIR(info.st_mode))
+        return mf_fail(MF_INPUT, "'%s' is a folder; give one file (a stack of images: one TIFF)", a->path);
+    if (!S_ISREG(info.st_mode)) return mf_fail(MF_INPUT, "'%s' is not a plain file", a->path);
+    if (info.st_size == 0) return mf_fail(MF_INPUT, "'%s' is empty", a->path);
+    a->bytes = (size_t)info.st_size;
+    descriptor = open(a->path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
+    n = pread(descriptor, head, sizeof head, 0);
+    close(descriptor);
+    if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", a->path, strerror(errno));
+    return recognise(a->path, head, (size_t)n, &a->format);
+}
+
+/* What a volume of ours says about itself. */
+static int inspect_own(struct mf_h5 *file, struct mf_array *a)
+{
+    const char *d = MF_MICRO_DATASET;
+    size_t labels = 0, axes = 0, names = 0;
+
+    MF_TRY(mf_h5_get_ints(file, d, "labels", MF_PHASES_MAX, a->label, &labels));
+    MF_TRY(mf_h5_get_reals(file, d, "spacing", 3, a->spacing, &axes));
+    MF_TRY(mf_h5_get_text(file, d, "unit", a->unit, sizeof a->unit));
+    if (mf_h5_has_attribute(file, d, "phase_names"))
+        MF_TRY(mf_h5_get_texts(file, d, "phase_names", MF_PHASES_MAX, MF_NAME_TEXT, a->name[0], &names));
+    if (labels < 1 || axes != (size_t)a->ndim || (names && names != labels))
+        return mf_fail(MF_INPUT, "'%s' is damaged: labels, names or spacing of its volume do not fit", a->path);
+    if (axes == 2) {
+        a->spacing[2] = a->spacing[1];
+        a->spacing[1] = a->spacing[0];
+        a->spacing[0] = 1;
+    }
+    a->phases = (int)labels;
+    a->own = 1;
+    return MF_OK;
+}
+
+static int inspect_open(struct mf_h5 *file, struct mf_array *a)
+{
+    struct mf_h5_shape s;
+
+    if (!a->dataset[0] && !mf_h5_has(file, MF_MICRO_DATASET))
+        return mf_fail(MF_INPUT, "'%s' is not a volume of mesoforge: it has no %s", a->path, MF_MICRO_DATASET);
+    if (!a->dataset[0] || strcmp(a->dataset, MF_MICRO_DATASET) == 0) a->own = 1;
+    if (a->own) snprintf(a->dataset, sizeof a->dataset, "%s", MF_MICRO_DATASET);
+    MF_TRY(mf_h5_shape(file, a->dataset, &s));
+    a->kind = s.kind;
+    a->size = s.size;
+    a->ndim = s.ndim;
+    memcpy(a->shape, s.dims, sizeof a->shape);
+    return a->own ? inspect_own(file, a) : MF_OK;
+}
+
+static int inspect_h5(struct mf_array *a)
+{
+    struct mf_h5 *file;
+    int rc;
+
+    MF_TRY(mf_h5_open(a->path, &file));
+    rc = inspect_open(file, a);
+    mf_h5_close(file);
+    return rc;
+}
+
+static int inspect_there(void *context, FILE *to)
+{
+    struct mf_array *a = context;
+
+    if (a->format == MF_PNG) MF_TRY(mf_png_inspect(a));
+    if (a->format == MF_TIFF) MF_TRY(mf_tiff_inspect(a));
+    if (a->format == MF_HDF5) MF_TRY(inspect_h5(a));
+    return mf_guard_send(to, a, sizeof *a);
+}
+
+static int inspect_here(void *context, FILE *from) { return mf_guard_receive(from, context, sizeof(struct mf_array)); }
+
+/* Extents must multiply and none may be 0, whoever says so. */
+static int check_shape(const struct mf_array *a)
+{
+    size_t bytes = a->size;
+
+    if (a->ndim < 0 || a->ndim > MF_ARRAY_DIMS) return mf_fail(MF_INPUT, "'%s' has %d axes", a->path, a->ndim);
+    for (int i = 0; i < a->ndim; ++i) {
+        if (a->shape[i] == 0) return mf_fail(MF_INPUT, "'%s' is empty: axis %d has no extent", a->path, i);
+        if (__builtin_mul_overflow(bytes, a->shape[i], &bytes) || bytes > PTRDIFF_MAX)
+            return mf_fail(MF_INPUT, "'%s' claims more values than can be counted", a->path);
+    }
+    return MF_OK;
+}
+
+int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
+{
+    struct mf_array a = {.path = path};
+
+    if (dataset && snprintf(a.dataset, sizeof a.dataset, "/%s", dataset + (dataset[0] == '/')) >= MF_DATASET_TEXT)
+        return mf_fail(MF_INPUT, "the name of the dataset is longer than %d characters", MF_DATASET_TEXT - 2);
+    MF_TRY(look(&a));
+    if (a.format == MF_NPY)
+        MF_TRY(mf_npy_inspect(&a));
+    else
+        MF_TRY(mf_guard(path, INSPECT_SECONDS, inspect_there, inspect_here, &a));
+    MF_TRY(check_shape(&a));
+    *array = a;
+    return MF_OK;
+}
+
+size_t mf_array_row(const struct mf_array *array)
+{
+    size_t n = 1;
+
+    for (int i = 1; i < array->ndim; ++i) n *= array->shape[i];
+    return n;
+}
+
+/* A visit through the guard. */
+struct passage {
+    const struct mf_array *array;
+    size_t first, count;
+    mf_array_take *take;
+    void *context;
+};
+
+/* Rows in pieces of whole rows; a row longer than a piece is sent at once. */
+static int send_h5(const struct passage *p, FILE *to)
+{
+    const struct mf_array *a = p->array;
+    const struct mf_h5_shape shape = {.kind = a->kind, .size = a->size};
+    size_t row = mf_array_row(a) * a->size, most = row < 16 * (size_t)PIECE ? 16 * (size_t)PIECE / row : 1;
+    char *rows = malloc(row * (most < p->count ? most : p->count));
+    struct mf_h5 *file;
+    int rc = rows ? mf_h5_open(a->path, &file) : mf_fail(MF_MEMORY, "no memory to read '%s'", a->path);
+
+    if (rc == MF_OK) {
+        for (size_t i = 0; rc == MF_OK && i < p->count; i += most) {
+            size_t n = p->count - i < most ? p->count - i : most;
+
+            rc = mf_h5_read_native(file, a->dataset, &shape, p->first + i, n, rows);
+            if (rc == MF_OK) rc = mf_guard_send(to, rows, n * row);
+        }
+        mf_h5_close(file);
+    }
+    free(rows);
+    return rc;
+}
+
+static int visit_there(void *context, FILE *to)
+{
+    const struct passage *p = context;
+
+    if (p->array->format == MF_PNG) return mf_png_send(p->array, p->first, p->count, to);
+    if (p->array->format == MF_TIFF) return mf_tiff_send(p->array, p->first, p->count, to);
+    return send_h5(p, to);
+}
+
+static int visit_here(void *context, FILE *from)
+{
+    const struct passage *p = context;
+    size_t n = p->count * mf_array_row(p->array), most = PIECE / p->array->size;
+    char *piece = malloc(PIECE);
+    int rc = piece ? MF_OK : mf_fail(MF_MEMORY, "no memory to read '%s'", p->array->path);
+
+    for (size_t at = 0; rc == MF_OK && at < n; at += most) {
+        size_t now = n - at < most ? n - at : most;
+
+        rc = mf_guard_receive(from, piece, now * p->array->size);
+        if (rc == MF_OK) rc = p->take(p->context, piece, now, at, 1);
+    }
+    free(piece);
+    return rc;
+}
+
+int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context)
+{
+    struct passage p = {array, first, count, take, context};
+    double bytes = (double)mf_array_row(array) * (double)(first + count) * (double)array->size;
+
+    if (mf_fault("io.read")) return mf_fail(MF_INPUT, "cannot read '%s': injected fault", array->path);
+    if (count == 0) return MF_OK;
+    if (array->format == MF_NPY) return mf_npy_visit(array, first, count, take, context);
+    return mf_guard(array->path, INSPECT_SECONDS + bytes / SLOWEST, visit_there, visit_here, &p);
+}
+
+#define COPY(type, convert)                                        \
+    for (size_t k = 0; k < n; ++k) {                               \
+        type v;                                                    \
+        memcpy(&v, (const char *)values + k * sizeof v, sizeof v); \
+        out[k] = convert;                                          \
+    }                                                              \
+    break
+
+void mf_array_ints(const struct mf_array *array, const void *values, size_t n, int64_t *out)
+{
+    switch ((array->kind << 8) + (int)array->size) {
+    case ('b' << 8) + 1: COPY(uint8_t, v != 0);
+    case ('u' << 8) + 1: COPY(uint8_t, v);
+    case ('u' << 8) + 2: COPY(uint16_t, v);
+    case ('u' << 8) + 4: COPY(uint32_t, v);
+    case ('u' << 8) + 8: COPY(uint64_t, v > INT64_MAX ? INT64_MAX : (int64_t)v);
+    case ('i' << 8) + 1: COPY(int8_t, v);
+    case ('i' << 8) + 2: COPY(int16_t, v);
+    case ('i' << 8) + 4: COPY(int32_t, v);
+    case ('i' << 8) + 8: COPY(int64_t, v);
+    default: mf_die(MF_BROKEN, __FILE__, __LINE__, "integers of kind %c%zu", array->kind, array->size);
+    }
+}
+
+/* A 16-bit float: 1 sign, 5 exponent, 10 fraction bits. */
+static double half(uint16_t v)
+{
+    double fraction = v & 0x3ff, value;
+    int exponent = v >> 10 & 0x1f;
+
+    if (exponent == 31)
+        value = fraction > 0 ? (double)__builtin_nanf("") : (double)__builtin_inff();
+    else if (exponent == 0)
+        value = __builtin_ldexp(fraction, -24);
+    else
+        value = __builtin_ldexp(fraction + 1024, exponent - 25);
+    return v & 0x8000 ? -value : value;
+}
+
+void mf_array_reals(const struct mf_array *array, const void *values, size_t n, double *out)
+{
+    switch ((array->kind << 8) + (int)array->size) {
+    case ('f' << 8) + 2: COPY(uint16_t, half(v));
+    case ('f' << 8) + 4: COPY(float, (double)v);
+    case ('f' << 8) + 8: COPY(double, v);
+    case ('b' << 8) + 1: COPY(uint8_t, v != 0);
+    case ('u' << 8) + 1: COPY(uint8_t, v);
+    case ('u' << 8) + 2: COPY(uint16_t, v);
+    case ('u' << 8) + 4: COPY(uint32_t, v);
+    case ('u' << 8) + 8: COPY(uint64_t, (double)v);
+    case ('i' << 8) + 1: COPY(int8_t, v);
+    case ('i' << 8) + 2: COPY(int16_t, v);
+    case ('i' << 8) + 4: COPY(int32_t, v);
+    case ('i' << 8) + 8: COPY(int64_t, (double)v);
+    default: mf_die(MF_BROKEN, __FILE__, __LINE__, "numbers of kind %c%zu", array->kind, array->size);
+    }
+}
+
+struct load {
+    const struct mf_array *array;
+    double *values;
+};
+
+static int load_values(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct load *l = context;
+    double some[512];
+
+    for (size_t k = 0; k < n; k += 512) {
+        size_t now = n - k < 512 ? n - k : 512;
+
+        mf_array_reals(l->array, (const char *)values + k * l->array->size, now, some);
+        for (size_t i = 0; i < now; ++i) l->values[at + (k + i) * stride] = some[i];
+    }
+    return MF_OK;
+}
+
+int mf_array_load(const struct mf_array *array, size_t max, double **values)
+{
+    size_t rows = array->ndim ? array->shape[0] : 1, n = rows * mf_array_row(array);
+    struct load l = {array, NULL};
+    int rc;
+
+    if (n > max)
+        return mf_fail(MF_INPUT, "'%s' holds %zu values, more than the %zu that make sense here", array->path, n, max);
+    l.values = malloc(n * sizeof *l.values);
+    if (!l.values) return mf_fail(MF_MEMORY, "no memory for the %zu values of '%s'", n, array->path);
+    rc = mf_array_visit(array, 0, rows, load_values, &l);
+    if (rc == MF_OK)
+        *values = l.values;
+    else
+        free(l.values);
+    return rc;
+}

@@ -1,0 +1,64 @@
+/* An array of numbers in a file of any format we read: what it is, and its values row by row in bounded pieces. Foreign
+ * formats (PNG, TIFF, HDF5) are decoded in a guarded child process; .npy is parsed here. Nothing here is collective. */
+#ifndef MF_IO_ARRAY_H
+#define MF_IO_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "io/micro.h"
+
+enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512 };
+
+enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5 };
+
+struct mf_array {
+    const char *path; /* borrowed */
+    enum mf_format format;
+    char kind;   /* 'b' Boolean, 'u', 'i', 'f' */
+    size_t size; /* bytes of one element: 1, 2, 4, 8; as 'f' also 2 */
+    int ndim;
+    size_t shape[MF_ARRAY_DIMS]; /* all > 0 */
+    size_t bytes;                /* of the file */
+    /* .npy */
+    size_t offset;
+    int swap, fortran;
+    /* HDF5 */
+    char dataset[MF_DATASET_TEXT];
+    int own; /* a volume of ours: what follows is known */
+    int phases;
+    int64_t label[MF_PHASES_MAX];
+    char name[MF_PHASES_MAX][MF_NAME_TEXT];
+    double spacing[3];
+    char unit[MF_UNIT_TEXT];
+    /* images */
+    int opaque_alpha; /* an alpha channel without effect was left out */
+};
+
+/** Called with @p n elements in native byte order; element k is number at + k * stride (C order) of the rows asked for.
+ */
+typedef int mf_array_take(void *context, const void *values, size_t n, size_t at, size_t stride);
+
+/**
+ * Recognises the format by its first bytes and reads the header; sizes are checked against the length of the file.
+ * @p dataset: array of an HDF5 file, NULL: ours. Refuses with MF_INPUT. Fault site "io.open".
+ */
+int mf_array_open(const char *path, const char *dataset, struct mf_array *array);
+
+/**
+ * Visits rows [first, first + count) along axis 0 (of a stack: pages), every element once, in pieces of at most
+ * 512 KiB. Stops at the first refusal of @p take and passes it on. MF_INPUT. Fault site "io.read".
+ */
+int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context);
+
+/** Elements in one row along axis 0. */
+size_t mf_array_row(const struct mf_array *array);
+
+/** Elements as integers (not of 'f'; unsigned values beyond the range become the largest) or as reals. */
+void mf_array_ints(const struct mf_array *array, const void *values, size_t n, int64_t *out);
+void mf_array_reals(const struct mf_array *array, const void *values, size_t n, double *out);
+
+/** The whole array as reals in C order, at most @p max elements; the caller frees. MF_INPUT, MF_MEMORY. */
+int mf_array_load(const struct mf_array *array, size_t max, double **values);
+
+#endif

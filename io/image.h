@@ -1,0 +1,32 @@
+/* PNG and TIFF as arrays of grey values. Decoding runs in a guarded child (see array.h), so these functions may be slow
+ * and their libraries may break. */
+#ifndef MF_IO_IMAGE_H
+#define MF_IO_IMAGE_H
+
+#include <stdio.h>
+
+#include "io/array.h"
+
+/**
+ * Headers: extents, 8 or 16 bits; a palette is expanded; colour, transparency, negative sizes, more than an image can
+ * hold are refused. Need path and bytes. MF_INPUT.
+ */
+int mf_png_inspect(struct mf_array *array);
+int mf_tiff_inspect(struct mf_array *array);
+
+/** Sends rows (PNG, one page) or pages (a stack) [first, first + count) in native byte order. MF_INPUT. */
+int mf_png_send(const struct mf_array *array, size_t first, size_t count, FILE *to);
+int mf_tiff_send(const struct mf_array *array, size_t first, size_t count, FILE *to);
+
+/** Writes an 8-bit grey PNG [rows][columns]. MF_OUTPUT naming @p name. */
+int mf_png_write(const char *path, const char *name, size_t rows, size_t columns, const uint8_t *grey);
+
+struct mf_tiff;
+
+/** A TIFF stack of 8-bit pages written one by one (BigTIFF where it must be). MF_OUTPUT naming @p name. */
+int mf_tiff_create(const char *path, const char *name, size_t pages, size_t rows, size_t columns,
+                   struct mf_tiff **tiff);
+int mf_tiff_page(struct mf_tiff *tiff, const uint8_t *grey);
+int mf_tiff_close(struct mf_tiff *tiff);
+
+#endif

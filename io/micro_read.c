@@ -1,0 +1,427 @@
+/* Reading a microstructure: header, values, decision, slab. See micro.h. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "io/hash.h"
+#include "io/scan.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+enum { SOME = 1024, LIST_TEXT = 400 };
+
+/* Sums over phases and values of an indicator may be off by this much. */
+#define SUM_SLACK   1e-3
+#define RANGE_SLACK 1e-6
+
+/* Everything known while a file is read. */
+struct reading {
+    const struct mf_comm *comm;
+    struct mf_arena *arena;
+    const struct mf_micro_read *read;
+    struct mf_array array;
+    struct mf_scan scan;
+    struct mf_micro *micro;
+    int binary; /* a threshold was given */
+    double threshold;
+    int64_t worst; /* a value that is no label, when there is one */
+    int64_t strays;
+    int64_t count[MF_PHASES_MAX]; /* voxels of every phase */
+};
+
+/* "0, 2, 5" of the values found, at most so many characters. */
+static const char *list(const struct mf_scan *scan, const char *between, char *text)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    for (int64_t i = 0; i < scan->distinct && n < LIST_TEXT - 40; ++i)
+        n += (size_t)snprintf(text + n, LIST_TEXT - n, "%s%lld", i ? between : "", (long long)scan->value[i]);
+    return text;
+}
+
+/* All ranks must see the same file: node-local copies may differ. */
+static int same_everywhere(const struct mf_comm *comm, const struct mf_array *a)
+{
+    int64_t seen[2 * MF_ARRAY_DIMS + 2] = {a->ndim, -a->ndim};
+
+    for (int i = 0; i < a->ndim; ++i) {
+        seen[2 + 2 * i] = (int64_t)a->shape[i];
+        seen[3 + 2 * i] = -(int64_t)a->shape[i];
+    }
+    mf_comm_max_int(comm, 2 * MF_ARRAY_DIMS + 2, seen);
+    for (int i = 0; i <= MF_ARRAY_DIMS; ++i)
+        if (seen[2 * i] != -seen[2 * i + 1])
+            return mf_fail(MF_INPUT, "'%s' is not the same file on all ranks", a->path);
+    return MF_OK;
+}
+
+static int check_request(const struct mf_micro_read *read)
+{
+    for (size_t i = 0; i < read->label_count; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (read->labels[i] == read->labels[k])
+                return mf_fail(MF_USAGE, "--labels names %ld twice", read->labels[i]);
+    if (read->label_count > MF_PHASES_MAX)
+        return mf_fail(MF_USAGE, "--labels names %zu phases; at most %d are possible", read->label_count,
+                       MF_PHASES_MAX);
+    if (read->label_count && read->threshold)
+        return mf_fail(MF_USAGE, "--labels and --threshold exclude each other: an image is labelled or grey");
+    for (int i = 0; read->spacing && i < 3; ++i)
+        if (!(read->spacing[i] > 0) || !isfinite(read->spacing[i]))
+            return mf_fail(MF_USAGE, "--spacing must be positive, not %g", read->spacing[i]);
+    return MF_OK;
+}
+
+static int is_indicator(const struct reading *r)
+{
+    return r->read->grey && r->array.kind == 'f' && !r->read->threshold && !r->read->label_count &&
+           r->scan.low >= -RANGE_SLACK && r->scan.high <= 1 + RANGE_SLACK;
+}
+
+/* Lays the volume over the ranks: the last ndim axes of the shape before `fields`. */
+static void lay_out(struct reading *r, int ndim)
+{
+    const size_t *shape = r->array.shape;
+    size_t dims[3] = {ndim == 3 ? shape[0] : 1, shape[ndim - 2], shape[ndim - 1]};
+
+    r->micro->ndim = ndim;
+    r->micro->slab = mf_slab_of(r->comm, dims, r->comm->rank);
+}
+
+/* Which rows along axis 0 of the file this rank's slab is: of an image all or none. */
+static struct mf_span rows_of(const struct reading *r)
+{
+    const struct mf_slab *s = &r->micro->slab;
+
+    if (r->micro->ndim == 3) return (struct mf_span){s->first, s->count};
+    return (struct mf_span){0, s->count ? s->dims[1] : 0};
+}
+
+static int take_grey(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct reading *r = context;
+    size_t voxels = mf_slab_voxels(&r->micro->slab), fields = (size_t)r->micro->fields;
+    double some[SOME];
+
+    for (size_t k = 0; k < n; k += SOME) {
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_reals(&r->array, (const char *)values + k * r->array.size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            size_t element = at + (k + i) * stride;
+
+            r->micro->grey[element % fields * voxels + element / fields] = (float)fmin(fmax(some[i], 0), 1);
+        }
+    }
+    return MF_OK;
+}
+
+/* Local: reads the slab as `fields` indicator fields. */
+static int load_grey(struct reading *r, int ndim, int fields)
+{
+    struct mf_micro *m = r->micro;
+    struct mf_span rows;
+
+    lay_out(r, ndim);
+    m->fields = fields;
+    rows = rows_of(r);
+    m->grey = mf_arena_take(r->arena, mf_slab_voxels(&m->slab) * (size_t)fields * sizeof *m->grey, "field");
+    if (!m->grey) return MF_MEMORY;
+    return mf_array_visit(&r->array, rows.first, rows.count, take_grey, r);
+}
+
+/* Largest distance of the sum over phases from 1, over all ranks. Collective. */
+static double worst_sum(const struct reading *r)
+{
+    size_t voxels = mf_slab_voxels(&r->micro->slab);
+    double worst = 0;
+
+    for (size_t v = 0; v < voxels; ++v) {
+        double sum = -1;
+
+        for (size_t f = 0; f < (size_t)r->micro->fields; ++f) sum += (double)r->micro->grey[f * voxels + v];
+        worst = fmax(worst, fabs(sum));
+    }
+    mf_comm_max(r->comm, 1, &worst);
+    return worst;
+}
+
+static void drop_grey(struct reading *r)
+{
+    mf_arena_give(r->arena, r->micro->grey);
+    r->micro->grey = NULL;
+    r->micro->fields = 0;
+}
+
+/* Collective: an indicator field of one phase, or of all phases along the last axis. */
+static int read_grey(struct reading *r)
+{
+    const struct mf_array *a = &r->array;
+    size_t last = a->shape[a->ndim - 1];
+    int several = a->ndim > 2 && last >= 2 && last <= MF_PHASES_MAX;
+    double worst;
+
+    if (several) {
+        MF_TRY(mf_agree(r->comm, load_grey(r, a->ndim - 1, (int)last)));
+        worst = worst_sum(r);
+        if (worst > SUM_SLACK && a->ndim == 4)
+            return mf_fail(MF_INPUT, "'%s': the phases along its last axis do not sum to 1 (off by %.3g)", a->path,
+                           worst);
+        if (worst <= SUM_SLACK) return MF_OK;
+        drop_grey(r);
+    }
+    if (a->ndim == 4)
+        return mf_fail(MF_INPUT, "'%s' has four axes and %zu values along the last; want 2 to %d phases there", a->path,
+                       last, MF_PHASES_MAX);
+    return mf_agree(r->comm, load_grey(r, a->ndim, 1));
+}
+
+/* Phase of a value; strays are counted and the worst kept. */
+static uint8_t phase_of(struct reading *r, double v)
+{
+    const struct mf_micro *m = r->micro;
+
+    if (r->binary) return v > r->threshold;
+    if (r->array.own && v >= 0 && v < r->array.phases) v = (double)r->array.label[(int)v]; /* as the user knows it */
+    for (int p = 0; p < m->phases; ++p)
+        if ((double)m->label[p] == v) return (uint8_t)p;
+    ++r->strays;
+    r->worst = v > (double)INT64_MAX / 2 ? INT64_MAX : (int64_t)v;
+    return 0;
+}
+
+static int take_phase(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct reading *r = context;
+    uint8_t *phase = r->micro->phase;
+    double some[SOME], last = NAN;
+    uint8_t p = 0;
+
+    for (size_t k = 0; k < n; k += SOME) {
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_reals(&r->array, (const char *)values + k * r->array.size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            if (some[i] != last) p = phase_of(r, some[i]);
+            last = some[i];
+            phase[at + (k + i) * stride] = p;
+            ++r->count[p];
+        }
+    }
+    return MF_OK;
+}
+
+/* A volume of ours holds phases; its labels stand beside them. */
+static int take_own(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct reading *r = context;
+    uint8_t *phase = r->micro->phase;
+    int64_t some[SOME];
+
+    for (size_t k = 0; k < n; k += SOME) {
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_ints(&r->array, (const char *)values + k * r->array.size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            if (some[i] < 0 || some[i] >= r->micro->phases)
+                return mf_fail(MF_INPUT, "'%s' is damaged: it holds phase %lld of %d", r->array.path,
+                               (long long)some[i], r->micro->phases);
+            phase[at + (k + i) * stride] = (uint8_t)some[i];
+            ++r->count[some[i]];
+        }
+    }
+    return MF_OK;
+}
+
+/* Local: the slab as phases. */
+static int load_phases(struct reading *r)
+{
+    struct mf_micro *m = r->micro;
+    struct mf_span rows;
+    int own = r->array.own && !r->binary && !r->read->label_count;
+
+    lay_out(r, r->array.ndim);
+    rows = rows_of(r);
+    m->phase = mf_arena_take(r->arena, mf_slab_voxels(&m->slab), "phase");
+    if (!m->phase) return MF_MEMORY;
+    MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, own ? take_own : take_phase, r));
+    if (!r->strays) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' holds the value %lld, which --labels does not name", r->array.path,
+                   (long long)r->worst);
+}
+
+static void use_labels(struct mf_micro *m, size_t count, const long *labels)
+{
+    m->phases = (int)count;
+    for (size_t p = 0; p < count; ++p) m->label[p] = labels ? labels[p] : (long)p;
+}
+
+static int choose_threshold(struct reading *r)
+{
+    const char *text = r->read->threshold;
+    char *end;
+
+    r->binary = 1;
+    use_labels(r->micro, 2, NULL);
+    if (strcmp(text, "otsu") == 0) return mf_scan_otsu(r->comm, &r->array, &r->scan, &r->threshold);
+    r->threshold = strtod(text, &end);
+    if (end == text || *end || !isfinite(r->threshold))
+        return mf_fail(MF_USAGE, "--threshold must be 'otsu' or a number, not '%s'", text);
+    if (r->threshold < r->scan.low || r->threshold >= r->scan.high)
+        return mf_fail(MF_USAGE, "--threshold %g leaves one phase only: the values of '%s' lie from %g to %g",
+                       r->threshold, r->array.path, r->scan.low, r->scan.high);
+    return MF_OK;
+}
+
+/* Neither labels nor threshold were given: the values must be 0, 1, ... */
+static int choose_plain(struct reading *r)
+{
+    const struct mf_scan *s = &r->scan;
+    char text[LIST_TEXT], given[LIST_TEXT];
+
+    if (s->fractions || s->distinct > MF_PHASES_MAX)
+        return mf_fail(
+            MF_INPUT,
+            "'%s' is grey: it holds %s from %g to %g and is neither labelled nor thresholded; give --threshold "
+            "otsu, --threshold VALUE, or --labels with the values of its phases",
+            r->array.path, s->fractions ? "values that are no labels" : "more than 32 different values", s->low,
+            s->high);
+    if (s->value[0] != 0 || s->value[s->distinct - 1] != s->distinct - 1)
+        return mf_fail(MF_INPUT,
+                       "'%s' holds the labels %s, which are not consecutive from 0; map them with --labels %s, or "
+                       "binarise a grey image with --threshold otsu|VALUE",
+                       r->array.path, list(s, ", ", text), list(s, ",", given));
+    use_labels(r->micro, (size_t)s->distinct, NULL);
+    return MF_OK;
+}
+
+/* The file's own labels; --labels then names these, in the order wanted. */
+static int choose_own(struct reading *r)
+{
+    struct mf_micro *m = r->micro;
+
+    m->phases = r->array.phases;
+    for (int p = 0; p < m->phases; ++p) {
+        m->label[p] = (long)r->array.label[p];
+        snprintf(m->name[p], MF_NAME_TEXT, "%.*s", MF_NAME_TEXT - 1, r->array.name[p]);
+    }
+    if (r->scan.fractions || r->scan.low < 0 || r->scan.high >= m->phases)
+        return mf_fail(MF_INPUT, "'%s' is damaged: it holds values from %g to %g and names %d phases", r->array.path,
+                       r->scan.low, r->scan.high, m->phases);
+    return MF_OK;
+}
+
+static int choose(struct reading *r)
+{
+    if (r->read->threshold) return choose_threshold(r);
+    if (r->read->label_count) {
+        use_labels(r->micro, r->read->label_count, r->read->labels);
+        return MF_OK;
+    }
+    return r->array.own ? choose_own(r) : choose_plain(r);
+}
+
+static int check_axes(const struct reading *r)
+{
+    const struct mf_array *a = &r->array;
+
+    if (a->ndim == 2 || a->ndim == 3 || (a->ndim == 4 && r->read->grey && a->kind == 'f')) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' has %d %s; a microstructure has two (an image) or three (a volume)", a->path,
+                   a->ndim, a->ndim == 1 ? "axis" : "axes");
+}
+
+static void describe(const struct reading *r)
+{
+    const struct mf_micro *m = r->micro;
+    double all = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
+
+    if (r->array.opaque_alpha) mf_warn("'%s': its alpha channel is opaque everywhere and was left out", r->array.path);
+    if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
+    for (int p = 0; m->phase && p < m->phases; ++p)
+        mf_info("'%s': label %ld%s%s is phase %d, volume fraction %.6f", r->array.path, m->label[p],
+                m->name[p][0] ? " " : "", m->name[p], p, (double)r->count[p] / all);
+}
+
+/* Spacing and unit: the user's, else the file's, else 1. */
+static void set_scale(struct reading *r)
+{
+    struct mf_micro *m = r->micro;
+
+    for (int i = 0; i < 3; ++i)
+        m->spacing[i] = r->read->spacing ? r->read->spacing[i] : r->array.own ? r->array.spacing[i] : 1;
+    if (m->ndim == 2) m->spacing[0] = 1;
+    snprintf(m->unit, sizeof m->unit, "%s", r->read->unit ? r->read->unit : r->array.own ? r->array.unit : "");
+}
+
+/* Collective. */
+static int read_phases(struct reading *r)
+{
+    MF_TRY(choose(r));
+    MF_TRY(mf_agree(r->comm, load_phases(r)));
+    mf_comm_sum_int(r->comm, MF_PHASES_MAX, r->count);
+    return MF_OK;
+}
+
+/* Collective: from an open header to the slab. */
+static int read_values(struct reading *r)
+{
+    MF_TRY(same_everywhere(r->comm, &r->array));
+    MF_TRY(check_axes(r));
+    MF_TRY(mf_scan(r->comm, &r->array, &r->scan));
+    if (r->scan.bad)
+        return mf_fail(MF_INPUT, "'%s' holds %lld values that are NaN or infinite", r->array.path,
+                       (long long)r->scan.bad);
+    if (is_indicator(r)) {
+        r->micro->phases = 2;
+        MF_TRY(read_grey(r));
+        if (r->micro->fields > 1) r->micro->phases = r->micro->fields;
+        use_labels(r->micro, (size_t)r->micro->phases, NULL);
+        return MF_OK;
+    }
+    if (r->array.ndim == 4)
+        return mf_fail(MF_INPUT, "'%s' has four axes: its values must lie in [0, 1], they go from %g to %g",
+                       r->array.path, r->scan.low, r->scan.high);
+    return read_phases(r);
+}
+
+static int share_hash(const struct mf_comm *comm, const char *path, char hex[MF_HASH_TEXT])
+{
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_hash_file(path, hex) : MF_OK));
+    mf_comm_bcast(comm, 0, hex, MF_HASH_TEXT);
+    return MF_OK;
+}
+
+int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path,
+                  const struct mf_micro_read *read, struct mf_micro *micro)
+{
+    static const struct mf_micro_read plain;
+    struct mf_micro m = {.arena = arena};
+    struct reading r = {.comm = comm, .arena = arena, .read = read ? read : &plain, .micro = &m};
+    int rc = mf_agree(comm, check_request(r.read));
+
+    if (rc == MF_OK) rc = mf_agree(comm, mf_array_open(path, r.read->dataset, &r.array));
+    if (rc == MF_OK) rc = read_values(&r);
+    if (rc == MF_OK) rc = share_hash(comm, path, m.hash);
+    if (rc != MF_OK) {
+        mf_micro_free(&m);
+        return rc;
+    }
+    set_scale(&r);
+    describe(&r);
+    *micro = m;
+    return MF_OK;
+}
+
+void mf_micro_free(struct mf_micro *micro)
+{
+    if (!micro) return;
+    mf_arena_give(micro->arena, micro->phase);
+    mf_arena_give(micro->arena, micro->grey);
+    micro->phase = NULL;
+    micro->grey = NULL;
+}

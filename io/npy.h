@@ -1,0 +1,19 @@
+/* NumPy's .npy: versions 1 to 3, either byte order, C and Fortran order, plain numbers only (no pickle, ever). */
+#ifndef MF_IO_NPY_H
+#define MF_IO_NPY_H
+
+#include "io/array.h"
+
+/** Fills @p array from the header of @p array->path; needs path and bytes. MF_INPUT. */
+int mf_npy_inspect(struct mf_array *array);
+
+/** mf_array_visit() for .npy. */
+int mf_npy_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context);
+
+enum { MF_NPY_HEADER = 256 };
+
+/** A version 1.0 header for C order into @p text [MF_NPY_HEADER]; @p descr as NumPy says it ("|u1"). Returns its length
+ * (a multiple of 64). */
+size_t mf_npy_header(const char *descr, int ndim, const size_t *shape, char *text);
+
+#endif

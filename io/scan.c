@@ -1,0 +1,198 @@
+/* See scan.h. */
+#include "io/scan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+
+enum { SOME = 1024 };
+
+/* Integers that a double still holds exactly. */
+#define EXACT 9007199254740992.0
+
+struct look {
+    const struct mf_array *array;
+    struct mf_scan *scan;
+    int64_t *bins; /* of a histogram */
+    double origin, width;
+};
+
+static void note(struct mf_scan *s, int64_t v)
+{
+    int64_t i = s->distinct;
+
+    while (i > 0 && s->value[i - 1] >= v) --i;
+    if ((i < s->distinct && s->value[i] == v) || s->distinct == MF_SCAN_DISTINCT) return;
+    memmove(s->value + i + 1, s->value + i, (size_t)(s->distinct - i) * sizeof v);
+    s->value[i] = v;
+    ++s->distinct;
+}
+
+static void range(struct mf_scan *s, double v)
+{
+    if (v < s->low) s->low = v;
+    if (v > s->high) s->high = v;
+}
+
+static void look_ints(struct mf_scan *s, const int64_t *v, size_t n)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+
+    for (size_t k = 0; k < n; ++k) {
+        if (v[k] < low) low = v[k];
+        if (v[k] > high) high = v[k];
+        if (k == 0 || v[k] != v[k - 1]) note(s, v[k]);
+    }
+    range(s, (double)low);
+    range(s, (double)high);
+}
+
+static void look_reals(struct mf_scan *s, const double *v, size_t n)
+{
+    for (size_t k = 0; k < n; ++k) {
+        if (!isfinite(v[k])) {
+            ++s->bad;
+            continue;
+        }
+        range(s, v[k]);
+        if (fabs(v[k]) <= EXACT && v[k] == rint(v[k]))
+            note(s, (int64_t)v[k]);
+        else
+            ++s->fractions;
+    }
+}
+
+static int look_at(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    const struct look *l = context;
+    int64_t ints[SOME];
+    double reals[SOME];
+
+    (void)at;
+    (void)stride;
+    for (size_t k = 0; k < n; k += SOME) {
+        const char *from = (const char *)values + k * l->array->size;
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        if (l->array->kind == 'f') {
+            mf_array_reals(l->array, from, now, reals);
+            look_reals(l->scan, reals, now);
+        } else {
+            mf_array_ints(l->array, from, now, ints);
+            look_ints(l->scan, ints, now);
+        }
+    }
+    return MF_OK;
+}
+
+static void merge(struct mf_scan *to, const struct mf_scan *from)
+{
+    for (int64_t i = 0; i < from->distinct; ++i) note(to, from->value[i]);
+    to->fractions += from->fractions;
+    to->bad += from->bad;
+    range(to, from->low);
+    range(to, from->high);
+}
+
+static const struct mf_scan nothing = {.low = INFINITY, .high = -INFINITY};
+
+/* One answer for all ranks. */
+static int share(const struct mf_comm *comm, const struct mf_scan *mine, struct mf_scan *all)
+{
+    size_t *offset = malloc(((size_t)comm->size + 1) * sizeof *offset);
+    void *every = NULL;
+    int rc = mf_agree(comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory to look at a file"));
+
+    if (rc == MF_OK) rc = mf_comm_gather(comm, mine, sizeof *mine, &every, offset);
+    *all = nothing;
+    for (int r = 0; rc == MF_OK && r < comm->size; ++r) merge(all, (const struct mf_scan *)every + r);
+    free(every);
+    free(offset);
+    return rc;
+}
+
+static int visit_share(const struct mf_comm *comm, const struct mf_array *array, struct look *l, mf_array_take *take)
+{
+    struct mf_span part = mf_cut(array->ndim ? array->shape[0] : 1, (size_t)comm->size, (size_t)comm->rank);
+
+    return mf_agree(comm, mf_array_visit(array, part.first, part.count, take, l));
+}
+
+int mf_scan(const struct mf_comm *comm, const struct mf_array *array, struct mf_scan *scan)
+{
+    struct mf_scan mine = nothing;
+    struct look l = {.array = array, .scan = &mine};
+
+    MF_TRY(visit_share(comm, array, &l, look_at));
+    return share(comm, &mine, scan);
+}
+
+static int count_at(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    const struct look *l = context;
+    double reals[SOME];
+
+    (void)at;
+    (void)stride;
+    for (size_t k = 0; k < n; k += SOME) {
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_reals(l->array, (const char *)values + k * l->array->size, now, reals);
+        for (size_t i = 0; i < now; ++i) {
+            double bin = floor((reals[i] - l->origin) / l->width);
+
+            ++l->bins[bin < 0 ? 0 : bin >= MF_SCAN_BINS ? MF_SCAN_BINS - 1 : (size_t)bin];
+        }
+    }
+    return MF_OK;
+}
+
+/* The last bin of the lower class. */
+static size_t best_split(const int64_t *bins)
+{
+    double total = 0, moment = 0, below = 0, below_moment = 0, best = -1;
+    size_t split = 0;
+
+    for (size_t b = 0; b < MF_SCAN_BINS; ++b) {
+        total += (double)bins[b];
+        moment += (double)b * (double)bins[b];
+    }
+    for (size_t b = 0; b + 1 < MF_SCAN_BINS; ++b) {
+        double above, gap;
+
+        if (bins[b] == 0) continue;
+        below += (double)bins[b];
+        below_moment += (double)b * (double)bins[b];
+        above = total - below;
+        if (above <= 0) break;
+        gap = below_moment / below - (moment - below_moment) / above;
+        if (below * above * gap * gap > best) {
+            best = below * above * gap * gap;
+            split = b;
+        }
+    }
+    return split;
+}
+
+int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan *scan,
+                 double *threshold)
+{
+    int exact = !scan->fractions && scan->high - scan->low < MF_SCAN_BINS;
+    struct look l = {.array = array, .origin = scan->low};
+    int rc;
+
+    if (scan->low == scan->high)
+        return mf_fail(MF_INPUT, "'%s' holds only the value %g: no threshold can part it", array->path, scan->low);
+    l.width = exact ? 1 : (scan->high - scan->low) / MF_SCAN_BINS;
+    l.bins = calloc(MF_SCAN_BINS, sizeof *l.bins);
+    rc = mf_agree(comm, l.bins ? MF_OK : mf_fail(MF_MEMORY, "no memory for a histogram"));
+    if (rc == MF_OK) rc = visit_share(comm, array, &l, count_at);
+    if (rc == MF_OK) {
+        mf_comm_sum_int(comm, MF_SCAN_BINS, l.bins);
+        *threshold = l.origin + (double)(best_split(l.bins) + (exact ? 0 : 1)) * l.width;
+    }
+    free(l.bins);
+    return rc;
+}

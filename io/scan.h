@@ -1,0 +1,28 @@
+/* What values an array holds, over all ranks: the ground on which labels and thresholds are decided. */
+#ifndef MF_IO_SCAN_H
+#define MF_IO_SCAN_H
+
+#include "io/array.h"
+
+enum { MF_SCAN_DISTINCT = MF_PHASES_MAX + 1, MF_SCAN_BINS = 1 << 16 };
+
+struct mf_scan {
+    int64_t distinct;                /* different integers, at most MF_SCAN_DISTINCT of them are noted */
+    int64_t value[MF_SCAN_DISTINCT]; /* ascending */
+    int64_t fractions;               /* values that are not integers */
+    int64_t bad;                     /* NaN and infinities */
+    double low, high;                /* of the finite values */
+};
+
+/** Every rank looks at its share of the array. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY. */
+int mf_scan(const struct mf_comm *comm, const struct mf_array *array, struct mf_scan *scan);
+
+/**
+ * The threshold that parts the values best (Otsu, "A threshold selection method from gray-level histograms", IEEE
+ * Trans. SMC 9 (1979) 62-66): the largest variance between the two classes, value <= t and value > t. One bin per value
+ * where the values are integers within 65536 of each other, else 65536 bins. Collective; MF_INPUT, MF_MEMORY, agreed.
+ */
+int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const struct mf_scan *scan,
+                 double *threshold);
+
+#endif

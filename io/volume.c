@@ -1,0 +1,234 @@
+/* See volume.h. */
+#include "io/volume.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/atomic.h"
+#include "src/base/err.h"
+
+#ifndef MF_VERSION
+#define MF_VERSION "0.1.0"
+#endif
+
+/* Headers and attributes of a file, about. */
+enum { OVERHEAD = 1 << 16, SPACING_TEXT = 128 };
+
+void mf_created(const struct mf_comm *comm, char text[MF_UNIT_TEXT])
+{
+    time_t now = time(NULL);
+    struct tm utc;
+
+    memset(text, 0, MF_UNIT_TEXT);
+    if (gmtime_r(&now, &utc)) (void)strftime(text, MF_UNIT_TEXT, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    mf_comm_bcast(comm, 0, text, MF_UNIT_TEXT);
+}
+
+static const char *or_empty(const char *text) { return text ? text : ""; }
+
+int mf_h5_provenance(struct mf_h5 *file, const char *schema, const char *created,
+                     const struct mf_provenance *provenance)
+{
+    static const struct mf_provenance none;
+    const struct mf_provenance *p = provenance ? provenance : &none;
+    const int64_t version = MF_SCHEMA_VERSION, seed = p->seed;
+
+    MF_TRY(mf_h5_put_text(file, "/", "schema", schema));
+    MF_TRY(mf_h5_put_ints(file, "/", "schema_version", 1, &version));
+    MF_TRY(mf_h5_put_text(file, "/", "creator", "mesoforge " MF_VERSION));
+    MF_TRY(mf_h5_put_text(file, "/", "version", MF_VERSION));
+    MF_TRY(mf_h5_put_text(file, "/", "created", created));
+    MF_TRY(mf_h5_put_text(file, "/", "command", or_empty(p->command)));
+    MF_TRY(mf_h5_put_text(file, "/", "options", or_empty(p->options)));
+    MF_TRY(mf_h5_put_text(file, "/", "input_sha256", or_empty(p->input_hash)));
+    MF_TRY(mf_h5_put_ints(file, "/", "seed", 1, &seed));
+    if (p->json) MF_TRY(mf_h5_write_text(file, "/results", p->json));
+    if (!p->convergence_count) return MF_OK;
+    MF_TRY(mf_h5_write(file, "/convergence", MF_H5_F64, 2, (size_t[2]){p->convergence_count, 3}, p->convergence));
+    return mf_h5_put_texts(file, "/convergence", "columns", 3, (const char *[3]){"evaluation", "seconds", "loss"});
+}
+
+/* Our own group: the phases and what they mean. */
+static int make_own(struct mf_h5 *file, const struct mf_micro *m)
+{
+    int64_t labels[MF_PHASES_MAX];
+    const char *names[MF_PHASES_MAX];
+    size_t skip = (size_t)(3 - m->ndim), phases = (size_t)m->phases;
+    int named = 0;
+
+    for (size_t p = 0; p < phases; ++p) {
+        labels[p] = m->label[p];
+        names[p] = m->name[p];
+        named |= m->name[p][0] != '\0';
+    }
+    MF_TRY(mf_h5_dataset(file, MF_MICRO_DATASET, MF_H5_U8, m->ndim, m->slab.dims + skip));
+    MF_TRY(mf_h5_put_text(file, MF_MICRO_DATASET, "axes", m->ndim == 3 ? "z y x" : "y x"));
+    MF_TRY(mf_h5_put_reals(file, MF_MICRO_DATASET, "spacing", (size_t)m->ndim, m->spacing + skip));
+    MF_TRY(mf_h5_put_text(file, MF_MICRO_DATASET, "unit", m->unit));
+    MF_TRY(mf_h5_put_ints(file, MF_MICRO_DATASET, "labels", phases, labels));
+    return named ? mf_h5_put_texts(file, MF_MICRO_DATASET, "phase_names", phases, names) : MF_OK;
+}
+
+#define VTK_PHASE "/VTKHDF/PointData/phase"
+
+/* VTKHDF image data. It has three axes always: an image is stored a second time as one plane. */
+static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
+{
+    const size_t *d = m->slab.dims;
+    const int64_t version[2] = {1, 0};
+    const int64_t extent[6] = {0, (int64_t)d[2] - 1, 0, (int64_t)d[1] - 1, 0, (int64_t)d[0] - 1};
+    const double origin[3] = {0, 0, 0}, spacing[3] = {m->spacing[2], m->spacing[1], m->spacing[0]};
+    const double direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+    MF_TRY(mf_h5_group(file, "/VTKHDF/PointData"));
+    MF_TRY(mf_h5_put_ints(file, "/VTKHDF", "Version", 2, version));
+    MF_TRY(mf_h5_put_ascii(file, "/VTKHDF", "Type", "ImageData"));
+    MF_TRY(mf_h5_put_ints(file, "/VTKHDF", "WholeExtent", 6, extent));
+    MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Origin", 3, origin));
+    MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Spacing", 3, spacing));
+    MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Direction", 9, direction));
+    MF_TRY(mf_h5_put_ascii(file, "/VTKHDF/PointData", "Scalars", "phase"));
+    return m->ndim == 3 ? mf_h5_link(file, MF_MICRO_DATASET, VTK_PHASE)
+                        : mf_h5_dataset(file, VTK_PHASE, MF_H5_U8, 3, d);
+}
+
+/* This rank's slab. Collective; the code is this rank's own. */
+static int write_slab(struct mf_h5 *file, const struct mf_micro *m)
+{
+    const struct mf_slab *s = &m->slab;
+    int rc;
+
+    if (m->ndim == 3) return mf_h5_write_rows(file, MF_MICRO_DATASET, MF_H5_U8, s->first, s->count, m->phase);
+    rc = mf_h5_write_rows(file, MF_MICRO_DATASET, MF_H5_U8, 0, s->count ? s->dims[1] : 0, m->phase);
+    if (mf_h5_write_rows(file, VTK_PHASE, MF_H5_U8, s->first, s->count, m->phase) != MF_OK) rc = MF_OUTPUT;
+    return rc;
+}
+
+static size_t volume_bytes(const struct mf_micro *m, const struct mf_provenance *p)
+{
+    size_t bytes = m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2];
+
+    if (m->ndim == 2) bytes *= 2;
+    if (p) bytes += p->convergence_count * 24 + strlen(or_empty(p->json)) + strlen(or_empty(p->options));
+    return bytes + OVERHEAD;
+}
+
+/* Everything but the values; flushed, so that a crash later leaves a file that opens. Collective. */
+static int make(struct mf_h5 *file, const struct mf_micro *m, const char *created, const struct mf_provenance *p)
+{
+    MF_TRY(mf_h5_provenance(file, "microstructure", created, p));
+    MF_TRY(make_own(file, m));
+    MF_TRY(make_vtk(file, m));
+    return mf_h5_flush(file);
+}
+
+/* Collective: refused by all or by none. */
+static int fill(const struct mf_comm *comm, const struct mf_atomic *temporary, const struct mf_micro *m,
+                const char *created, const struct mf_provenance *p)
+{
+    struct mf_h5 *file;
+    int rc, end;
+
+    MF_TRY(mf_agree(comm, mf_h5_create(comm, temporary->temporary, temporary->path, &file)));
+    rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(temporary, volume_bytes(m, p)) : MF_OK);
+    if (rc == MF_OK) rc = mf_agree(comm, make(file, m, created, p));
+    if (rc == MF_OK) rc = mf_agree(comm, write_slab(file, m));
+    end = mf_h5_close(file);
+    return rc != MF_OK ? rc : end;
+}
+
+static int write_h5(const struct mf_comm *comm, const char *path, const struct mf_micro *micro, const char *created,
+                    const struct mf_provenance *provenance)
+{
+    struct mf_atomic file;
+
+    MF_TRY(mf_atomic_open(comm, path, volume_bytes(micro, provenance), &file));
+    return mf_atomic_close(comm, &file, fill(comm, &file, micro, created, provenance));
+}
+
+static void print_head(FILE *to)
+{
+    fputs("<?xml version=\"1.0\"?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\"[]>\n"
+          "<Xdmf xmlns:xi=\"http://www.w3.org/2003/XInclude\" Version=\"2.2\"><Domain>\n"
+          " <Grid Name=\"microstructure\" GridType=\"Uniform\">\n",
+          to);
+}
+
+/* XML text without the five characters that mean something. */
+static void print_escaped(FILE *to, const char *text)
+{
+    for (; *text; ++text) switch (*text) {
+        case '&': fputs("&amp;", to); break;
+        case '<': fputs("&lt;", to); break;
+        case '>': fputs("&gt;", to); break;
+        case '"': fputs("&quot;", to); break;
+        case '\'': fputs("&apos;", to); break;
+        default: fputc(*text, to);
+        }
+}
+
+/* Cells, axes slowest first, as ParaView's readers want them. */
+static void print_xdmf(FILE *to, const char *data, const struct mf_micro *m)
+{
+    const size_t *d = m->slab.dims + 3 - m->ndim;
+    const double *s = m->spacing + 3 - m->ndim;
+    int volume = m->ndim == 3;
+
+    print_head(to);
+    fprintf(to, "  <Topology TopologyType=\"%dDCoRectMesh\" Dimensions=\"", m->ndim);
+    for (int i = 0; i < m->ndim; ++i) fprintf(to, "%s%zu", i ? " " : "", d[i] + 1);
+    fprintf(to, "\"/>\n  <Geometry Type=\"%s\">\n", volume ? "ORIGIN_DXDYDZ" : "ORIGIN_DXDY");
+    fprintf(to, "   <DataItem Format=\"XML\" Dimensions=\"%d\">%s</DataItem>\n", m->ndim, volume ? "0 0 0" : "0 0");
+    fprintf(to, "   <DataItem Format=\"XML\" Dimensions=\"%d\">", m->ndim);
+    for (int i = 0; i < m->ndim; ++i) fprintf(to, "%s%.17g", i ? " " : "", s[i]);
+    fputs("</DataItem></Geometry>\n  <Attribute Name=\"phase\" AttributeType=\"Scalar\" Center=\"Cell\">\n"
+          "   <DataItem Format=\"HDF\" Dimensions=\"",
+          to);
+    for (int i = 0; i < m->ndim; ++i) fprintf(to, "%s%zu", i ? " " : "", d[i]);
+    fputs("\" NumberType=\"UChar\" Precision=\"1\">", to);
+    print_escaped(to, data);
+    fputs(":" MF_MICRO_DATASET "</DataItem></Attribute>\n </Grid></Domain></Xdmf>\n", to);
+}
+
+/* Local. */
+static int print_file(const struct mf_atomic *file, const char *data, const struct mf_micro *m)
+{
+    FILE *to = fopen(file->temporary, "w");
+    int bad;
+
+    if (!to) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
+    print_xdmf(to, data, m);
+    bad = ferror(to);
+    if (fclose(to) != 0 || bad) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
+    return MF_OK;
+}
+
+static int write_xdmf(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    struct mf_atomic file;
+    char *name;
+    int rc;
+
+    if (asprintf(&name, "%.*s.xdmf", (int)(dot - path), path) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
+    rc = mf_atomic_open(comm, name, 2048, &file);
+    free(name);
+    MF_TRY(rc);
+    return mf_atomic_close(comm, &file, comm->rank == 0 ? print_file(&file, slash ? slash + 1 : path, m) : MF_OK);
+}
+
+int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
+                    const struct mf_provenance *provenance)
+{
+    char created[MF_UNIT_TEXT];
+
+    mf_created(comm, created);
+    MF_TRY(write_h5(comm, path, micro, created, provenance));
+    return write_xdmf(comm, path, micro);
+}

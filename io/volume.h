@@ -1,0 +1,26 @@
+/* A volume as HDF5: our schema and VTKHDF image data in one file, and the .xdmf beside it. docs/FILES.md has the
+ * layout. */
+#ifndef MF_IO_VOLUME_H
+#define MF_IO_VOLUME_H
+
+#include "io/h5.h"
+#include "io/micro.h"
+
+enum { MF_SCHEMA_VERSION = 1 };
+
+/** Writes both files. Collective; MF_OUTPUT, agreed. @p provenance may be NULL. */
+int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
+                    const struct mf_provenance *provenance);
+
+/**
+ * What every HDF5 file of ours says at its root: schema (a word) and schema_version, creator, version, created (UTC),
+ * command, options, seed, input_sha256; /results as JSON text and /convergence [rows][3] where there are any. @p
+ * created [MF_UNIT_TEXT]: from mf_created(), the same on all ranks. Collective where @p file is parallel. MF_OUTPUT.
+ */
+int mf_h5_provenance(struct mf_h5 *file, const char *schema, const char *created,
+                     const struct mf_provenance *provenance);
+
+/** Now, ISO 8601 UTC, rank 0's clock on all ranks. Collective. */
+void mf_created(const struct mf_comm *comm, char text[MF_UNIT_TEXT]);
+
+#endif

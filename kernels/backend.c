@@ -5,7 +5,7 @@
 
 #include "src/base/err.h"
 
-static const struct mf_backend *const backends[] = {NULL};
+static const struct mf_backend *const backends[] = {&mf_backend_cpu, NULL};
 
 int mf_backend_find(const struct mf_backend **backend, const char *name)
 {

@@ -8,7 +8,10 @@
 
 #include "kernels/backend.h"
 
-/** A slab: @p planes planes of @p plane voxels for each of @p phases phases, x[phase][plane][voxel]. */
+enum { MF_SIMPLEX_MAX = 32 };
+
+/** A slab: @p planes planes of @p plane voxels for each of @p phases phases, x[phase][plane][voxel];
+ * phases <= MF_SIMPLEX_MAX. */
 struct mf_extent {
     size_t phases, planes, plane;
 };

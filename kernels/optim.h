@@ -19,14 +19,15 @@ struct mf_optim_ops {
      * at a bound and -g points out of it (several phases: the gradient projected onto the simplex' tangent cone).
      *   out[plane][0] = r.r;  out[plane][1 + i] = s_i.r;  out[plane][1 + count + i] = y_i.r
      */
-    void (*free_dots)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, const struct mf_history *h,
-                      double *out);
+    void (*free_dots)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g,
+                      const struct mf_history *h, double *out);
     /**
-     * The direction d = -(c[0] r + sum_i c[1 + i] s_i + c[1 + count + i] y_i), with 0 where r is held at a bound.
+     * The direction d = -(c[0] r + sum_i c[1 + i] s_i + c[1 + count + i] y_i), with 0 where r is held at a bound;
+     * several phases: less its mean over the free phases of the voxel, so that it stays in the simplex' plane.
      *   out[plane][0] = d.g;  out[plane][1] = max |d| (not a sum)
      */
-    void (*direction)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, const struct mf_history *h,
-                      const double *c, float *d, double *out);
+    void (*direction)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g,
+                      const struct mf_history *h, const double *c, float *d, double *out);
     /** x_new = P(x + step d);  out[plane] = g.(x_new - x) */
     void (*step)(struct mf_queue *q, struct mf_extent e, const float *x, const float *g, const float *d, double step,
                  float *x_new, double *out);

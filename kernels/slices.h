@@ -6,6 +6,8 @@
 #include "kernels/backend.h"
 #include "kernels/view.h"
 
+enum { MF_PYRAMID_MAX = 24 }; /* of a pyramid */
+
 /** What a plan is made for. */
 struct mf_slice_desc {
     size_t nu, nv;    /* extents of a slice [pixels] */
@@ -26,14 +28,14 @@ struct mf_slice_plan; /* a family's own */
  *   g  += scale[s] * dA_s/dx                                                    (where a gradient is wanted)
  */
 struct mf_slice_task {
-    struct mf_view x;         /* in: the slices */
-    struct mf_view g;         /* in/out: += gradient; base NULL: none wanted. Same shape, strides may differ */
-    const float *target;      /* in: [levels][entries], host memory */
-    const double *weight;     /* in: [levels], host: descriptor weight times level weight */
-    int power;                /* p: 1 or 2 */
-    const double *scale;      /* in: [count], host; NULL: all 1 */
-    double *sum;              /* out: [count], host; NULL: not wanted */
-    float *values;            /* out: [count][levels][entries], host: D itself; NULL: not wanted */
+    struct mf_view x;     /* in: the slices */
+    struct mf_view g;     /* in/out: += gradient; base NULL: none wanted. Same shape, strides may differ */
+    const float *target;  /* in: [levels][entries], host memory */
+    const double *weight; /* in: [levels], host: descriptor weight times level weight */
+    int power;            /* p: 1 or 2 */
+    const double *scale;  /* in: [count], host; NULL: all 1 */
+    double *sum;          /* out: [count], host; NULL: not wanted */
+    float *values;        /* out: [count][levels][entries], host: D itself; NULL: not wanted */
 };
 
 /** One descriptor of slices on one back end. */

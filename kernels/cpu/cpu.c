@@ -1,0 +1,84 @@
+/* The cpu back end: its table, its queue, its memory. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "kernels/cpu/bits_and.h"
+#include "kernels/cpu/cpu.h"
+#include "src/base/err.h"
+
+enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
+
+static int here(void) { return MF_OK; }
+
+static int queue_open(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena)
+{
+    struct mf_queue *q = calloc(1, sizeof *q);
+
+    (void)device;
+    if (q) q->impl = malloc(sizeof(double[MF_CPU_CHUNKS][MF_CPU_SUMS]));
+    if (!q || !q->impl) {
+        free(q);
+        return mf_fail(MF_MEMORY, "no memory for a queue of the cpu back end");
+    }
+    q->arena = arena;
+    q->threads = threads > 0 ? threads : 1;
+    q->deterministic = deterministic;
+    *queue = q;
+    return MF_OK;
+}
+
+static void queue_close(struct mf_queue *queue)
+{
+    if (!queue) return;
+    free(queue->impl);
+    free(queue);
+}
+
+/* Large blocks lie on huge pages where the system has them: strided walks then miss the address cache less. */
+static void *take(void *context, size_t bytes)
+{
+    const size_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : ALIGN;
+    void *memory;
+
+    (void)context;
+    if (bytes > SIZE_MAX - align) return NULL;
+    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    if (posix_memalign(&memory, align, bytes) != 0) return NULL;
+    if (align == HUGE_PAGE) (void)madvise(memory, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    return memory;
+}
+
+static void release(void *context, void *memory, size_t bytes)
+{
+    (void)context;
+    (void)bytes;
+    free(memory);
+}
+
+static void copy(struct mf_queue *queue, void *to, const void *from, size_t bytes)
+{
+    (void)queue;
+    memcpy(to, from, bytes);
+}
+
+static void sync(struct mf_queue *queue) { (void)queue; }
+
+static const struct mf_mem memory = {.alloc = take, .release = release};
+
+const struct mf_backend mf_backend_cpu = {
+    .name = "cpu",
+    .abi = MF_BACKEND_ABI,
+    .here = here,
+    .queue_open = queue_open,
+    .queue_close = queue_close,
+    .mem = &memory,
+    .put = copy,
+    .get = copy,
+    .sync = sync,
+    .field = &mf_field_cpu,
+    .optim = &mf_optim_cpu,
+    .bits = &mf_bits_cpu,
+    .vari = &mf_vari_cpu,
+    .frac = &mf_frac_cpu,
+};

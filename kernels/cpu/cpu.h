@@ -1,0 +1,63 @@
+/* What the files of the cpu back end share: how passes over a slab are dealt to threads so that no sum depends on them,
+ * and the dot products. */
+#ifndef MF_KERNELS_CPU_CPU_H
+#define MF_KERNELS_CPU_CPU_H
+
+#include "kernels/backend.h"
+#include "kernels/field.h"
+#include "kernels/optim.h"
+#include "kernels/slices.h"
+
+/** Compiled for three instruction sets, chosen when the program starts. Its loops are simple enough to vectorise. */
+#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+#define MF_CPU_FAST __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define MF_CPU_FAST
+#endif
+
+enum {
+    MF_CPU_BLOCK = 2048,   /* voxels worked on while they are in the first cache */
+    MF_CPU_SERIAL = 32768, /* below so many voxels threads cost more than they save */
+    MF_CPU_SUMS = 64,      /* most values of a block */
+    MF_CPU_CHUNKS = 256    /* most chunks of a plane */
+};
+
+extern const struct mf_field_ops mf_field_cpu;
+extern const struct mf_optim_ops mf_optim_cpu;
+extern const struct mf_slice_ops mf_vari_cpu;
+extern const struct mf_slice_ops mf_frac_cpu;
+
+/** A pass over the planes of a slab, block by block. */
+struct mf_cpu_pass {
+    size_t phases, planes, plane; /* voxels of a plane */
+    size_t sums, maxima;          /* values of a block: those added, then those of which the largest counts */
+    const void *args;
+    /**
+     * Works on voxels [at, at + n) of the slab, n <= MF_CPU_BLOCK / (1, or 8 when there are several phases), all in one
+     * plane, all phases. value [sums + maxima] comes in as zeros.
+     */
+    void (*block)(const void *args, size_t at, size_t n, double *value);
+    /** Takes a plane's values; NULL when there are none. */
+    void (*store)(const void *args, size_t plane, const double *value);
+};
+
+/** Runs a pass: planes or parts of planes in parallel, values added in an order that depends on the plane's size only.
+ */
+void mf_cpu_run(struct mf_queue *q, const struct mf_cpu_pass *pass);
+
+/** Threads for @p voxels voxels. */
+int mf_cpu_threads(const struct mf_queue *q, size_t voxels);
+
+/** sum x y, in double, in an order that depends on n only. */
+double mf_cpu_dot(size_t n, const float *x, const float *y);
+
+/** out[0] += sum a x, out[1] += sum a y. */
+void mf_cpu_dot2(size_t n, const float *a, const float *x, const float *y, double out[2]);
+
+/** sum x. */
+double mf_cpu_sum(size_t n, const float *x);
+
+/** Projects voxels of a block onto the box (phases = 1) or the simplex; phase p of voxel i is x[p * stride + i]. */
+void mf_cpu_project(size_t phases, size_t n, size_t stride, float *x);
+
+#endif

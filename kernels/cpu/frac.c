@@ -1,0 +1,139 @@
+/* Volume fraction of slices: see kernels/slices.h. Level l is the mean of the pooled slice, that is the mean over its
+ * first floor(nu / 2^l) 2^l rows and floor(nv / 2^l) 2^l columns. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/slice.h"
+#include "src/base/err.h"
+
+struct mf_slice_plan {
+    struct mf_queue *queue;
+    struct mf_slice_desc desc;
+    double *value; /* [count_max][levels] */
+    float *row;    /* [threads][longest * MF_CPU_LANES] a row of a gradient */
+    size_t row_size;
+};
+
+static size_t entries(const struct mf_slice_desc *desc)
+{
+    (void)desc;
+    return 1;
+}
+
+static void plan_free(struct mf_slice_plan *plan)
+{
+    if (!plan) return;
+    mf_arena_give(plan->queue->arena, plan->row);
+    mf_arena_give(plan->queue->arena, plan->value);
+    free(plan);
+}
+
+static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    struct mf_slice_plan *p = calloc(1, sizeof *p);
+
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of volume fractions");
+    p->queue = queue;
+    p->desc = *desc;
+    p->row_size = (desc->nu > desc->nv ? desc->nu : desc->nv) * MF_CPU_LANES;
+    p->value = mf_arena_take(queue->arena, desc->count_max * desc->levels * sizeof *p->value, "slice values");
+    p->row = mf_arena_take(queue->arena, (size_t)queue->threads * p->row_size * sizeof *p->row, "slice rows");
+    if (!p->value || !p->row) {
+        plan_free(p);
+        return MF_MEMORY;
+    }
+    *plan = p;
+    return MF_OK;
+}
+
+static size_t cropped(size_t n, size_t level) { return n >> level << level; }
+
+/* Does level l look at other pixels than the level before it? */
+static int differs(const struct mf_cpu_group *group, size_t l)
+{
+    return l == 0 || cropped(group->nu, l) != cropped(group->nu, l - 1) ||
+           cropped(group->nv, l) != cropped(group->nv, l - 1);
+}
+
+static void means(void *args, const struct mf_cpu_group *group, int thread)
+{
+    const struct mf_slice_plan *plan = args;
+    const size_t levels = plan->desc.levels;
+    double sum[MF_CPU_LANES];
+
+    (void)thread;
+    for (size_t l = 0; l < levels; ++l) {
+        const size_t nu = cropped(group->nu, l), nv = cropped(group->nv, l);
+
+        if (differs(group, l)) {
+            memset(sum, 0, sizeof sum);
+            for (size_t u = 0; u < nu; ++u)
+                mf_cpu_row_sum(MF_CPU_VALUE, (struct mf_jump){0, 0, 0}, nv, group->lanes, group->xv,
+                               group->x + u * group->xu, group->x + u * group->xu, sum);
+        }
+        for (size_t s = 0; s < group->lanes; ++s)
+            plan->value[(group->first + s) * levels + l] = sum[s] / ((double)nu * (double)nv);
+    }
+}
+
+struct work {
+    struct mf_slice_plan *plan;
+    const struct mf_slice_task *task;
+};
+
+/* Adds slope[s] to every pixel of the first nu rows and nv columns. */
+static void add(const struct mf_slice_plan *plan, const struct mf_cpu_group *group, int thread, size_t l,
+                const double *slope)
+{
+    const size_t nu = cropped(group->nu, l), nv = cropped(group->nv, l);
+    float *row = plan->row + (size_t)thread * plan->row_size;
+
+    for (size_t v = 0; v < nv; ++v)
+        for (size_t s = 0; s < group->lanes; ++s) row[v * group->lanes + s] = (float)slope[s];
+    for (size_t u = 0; u < nu; ++u) mf_cpu_row_add(group, nv, row, group->g + u * group->gu);
+}
+
+static void compare(void *args, const struct mf_cpu_group *group, int thread)
+{
+    const struct work *work = args;
+    const size_t levels = work->plan->desc.levels;
+    double slope[MF_CPU_LANES][MF_PYRAMID_MAX], sum[MF_CPU_LANES] = {0};
+
+    means(work->plan, group, thread);
+    for (size_t s = 0; s < group->lanes; ++s)
+        mf_cpu_compare(work->task, levels, group->first + s, work->plan->value + (group->first + s) * levels, slope[s]);
+    if (!group->g) return;
+    for (size_t l = 0; l < levels; ++l) {
+        const double pixels = (double)cropped(group->nu, l) * (double)cropped(group->nv, l);
+
+        for (size_t s = 0; s < group->lanes; ++s) sum[s] += slope[s][l] / pixels;
+        if (l + 1 < levels && !differs(group, l + 1)) continue;
+        add(work->plan, group, thread, l, sum);
+        memset(sum, 0, sizeof sum);
+    }
+}
+
+static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    struct work work = {plan, task};
+
+    MF_ASSERT(task->x.count <= plan->desc.count_max);
+    mf_cpu_groups(plan->queue, MF_CPU_LANES, &task->x, &task->g, compare, &work);
+}
+
+static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
+{
+    MF_ASSERT(x->count <= plan->desc.count_max);
+    mf_cpu_groups(plan->queue, MF_CPU_LANES, x, NULL, means, plan);
+    for (size_t s = 0; s < x->count; ++s)
+        for (size_t l = 0; l < plan->desc.levels; ++l) sum[l] += plan->value[s * plan->desc.levels + l];
+}
+
+const struct mf_slice_ops mf_frac_cpu = {
+    .name = "frac",
+    .entries = entries,
+    .plan = plan_make,
+    .free = plan_free,
+    .eval = eval,
+    .total = total,
+};

@@ -1,0 +1,43 @@
+/* What the pointwise descriptors of slices share on the cpu. Slices with contiguous rows are worked on one at a time;
+ * slices whose pixels lie side by side (normal to x) in groups, one slice to a lane. Both add in the same order. */
+#ifndef MF_KERNELS_CPU_SLICE_H
+#define MF_KERNELS_CPU_SLICE_H
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/form/jump.h"
+
+enum { MF_CPU_LANES = 32 }; /* most slices of a group */
+
+/** Slices first .. first + lanes - 1: pixel (u, v) of lane s is x[u * xu + v * xv + s], and g[u * gu + v * gv + s *
+ * gs]. */
+struct mf_cpu_group {
+    size_t first, lanes, nu, nv;
+    const float *x;
+    size_t xu, xv;
+    float *g; /* NULL: no gradient wanted */
+    size_t gu, gv, gs;
+};
+
+/** Deals the slices of a view to threads in groups of at most @p lanes. */
+void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, const struct mf_view *g,
+                   void (*work)(void *args, const struct mf_cpu_group *group, int thread), void *args);
+
+/** What is added up along a row: p, |p - q|, or the smoothed |p - q| without its norm. */
+enum mf_cpu_term { MF_CPU_VALUE, MF_CPU_HARD, MF_CPU_SOFT };
+
+/** sum[lane] += sum over i < n of the term of p[i * stride + lane], q[i * stride + lane]. */
+void mf_cpu_row_sum(enum mf_cpu_term term, struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p,
+                    const float *q, double *sum);
+
+/**
+ * Compares one slice with its target (kernels/slices.h): writes task->sum and task->values of slice @p s.
+ *
+ * @param value in   [levels] D of a descriptor with one entry
+ * @param slope out  [levels] scale dA/dD, may be NULL
+ */
+void mf_cpu_compare(const struct mf_slice_task *task, size_t levels, size_t s, const double *value, double *slope);
+
+/** Adds a row: g[i * gv + s * gs] += row[i * lanes + s]. */
+void mf_cpu_row_add(const struct mf_cpu_group *group, size_t n, const float *row, float *g);
+
+#endif

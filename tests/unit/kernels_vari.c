@@ -1,0 +1,82 @@
+/* Interface density of slices equals plain loops in double, its gradient finite differences, in every direction; a
+ * slice's bits depend on nothing but its pixels. */
+#include "tests/unit/slices_case.h"
+
+static void check_against_oracle(void)
+{
+    static const size_t sizes[][3] = {{1, 64, 64}, {2, 17, 23}, {3, 9, 40}, {17, 19, 21}, {13, 37, 43}};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
+        for (int mode = 0; mode < 16; ++mode)
+            for (int normal = 0; normal < (sizes[i][0] > 8 ? 3 : 1); ++normal) {
+                struct slices_case k = {
+                    {sizes[i][0], sizes[i][1], sizes[i][2]}, normal, mode & 1 ? 3 : 1, 0, 0, 0, 1, 0};
+
+                k.periodic = !(mode & 2);
+                k.seam = k.periodic && mode & 4;
+                k.smooth = mode & 4 && !(mode & 2) ? 0.05 : mode & 8 ? 0.1 : 0;
+                k.power = mode & 8 ? 1 : 2;
+                check_case(&k, mf_backend_cpu.vari, 0);
+            }
+}
+
+/* The same slice read as rows and as lanes gives the same bits. */
+static void check_directions_agree(void)
+{
+    enum { N = 45 };
+    float *x = random_field(N * N * N), *turned = malloc(sizeof(float[N * N * N]));
+    struct slices_case along_z = {{N, N, N}, 0, 2, 1, 1, 2, 1, 0.1}, along_x = along_z;
+    struct slices_result a, b;
+
+    along_x.normal = 2;
+    for (size_t s = 0; s < N; ++s)
+        for (size_t i = 0; i < N * N; ++i) turned[i * N + s] = x[s * N * N + i];
+    a = run_case(&along_z, mf_backend_cpu.vari, x, 0, N);
+    b = run_case(&along_x, mf_backend_cpu.vari, turned, 0, N);
+    CHECK(memcmp(a.sum, b.sum, N * sizeof(double)) == 0);
+    for (size_t s = 0; s < N; ++s)
+        for (size_t i = 0; i < N * N; ++i) CHECK(a.g[s * N * N + i] == b.g[i * N + s]);
+    result_free(&a);
+    result_free(&b);
+    free(x);
+    free(turned);
+}
+
+static void check_bits(void)
+{
+    for (int normal = 0; normal < 3; ++normal) {
+        struct slices_case k = {{33, 42, 47}, normal, 1, 1, 0, 2, 1, 0};
+
+        check_same_bits(&k, mf_backend_cpu.vari);
+        k.levels = 3;
+        k.smooth = 0.1;
+        check_same_bits(&k, mf_backend_cpu.vari);
+    }
+}
+
+static void check_refusal(void)
+{
+    struct slices_case k = {{1, 12, 12}, 0, 5, 1, 0, 2, 1, 0};
+    struct mf_view v = view_of(&k, NULL);
+    struct mf_slice_desc desc = desc_of(&k, &v);
+    struct mf_slice_plan *plan;
+    struct mf_arena *arena;
+    struct mf_queue *q;
+
+    CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 100) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena) == MF_OK);
+    CHECK(mf_backend_cpu.vari->plan(q, &desc, &plan) == MF_USAGE);
+    desc.levels = 1;
+    CHECK(mf_backend_cpu.vari->plan(q, &desc, &plan) == MF_MEMORY);
+    mf_backend_cpu.queue_close(q);
+    mf_arena_close(arena);
+}
+
+int main(void)
+{
+    check_against_oracle();
+    check_directions_agree();
+    check_bits();
+    check_refusal();
+    return failures != 0;
+}

@@ -31,6 +31,9 @@ int mf_synth_lamella_waves(const struct mf_synth *what, long waves[3], double *p
     if (!(what->waviness >= 0)) return mf_fail(MF_USAGE, "the waviness must be 0 voxels or more");
     if (what->waviness > 0 && !(what->wavelength >= 2))
         return mf_fail(MF_USAGE, "the wavelength must be 2 voxels or more, not %g", what->wavelength);
+    if (what->waviness > 0 && what->waviness > what->wavelength)
+        return mf_fail(MF_USAGE, "a waviness of %g voxels is more than its wavelength of %g", what->waviness,
+                       what->wavelength);
     for (int a = 0; a < 3; ++a) length += what->normal[a] * what->normal[a];
     if (!(length > 0 && length < HUGE_VAL)) return mf_fail(MF_USAGE, "the normal must be a direction, not 0");
     for (int a = 0; a < 3; ++a) {

@@ -72,6 +72,12 @@ int mf_synth_board(const struct mf_synth_job *job, struct mf_synth_facts *facts)
 int mf_synth_active(const struct mf_synth *what, int axis);
 int mf_synth_axes(const struct mf_synth *what);
 
+/** Volume of the box along those axes; do objects have an end; do they keep apart; how many there are to be. */
+double mf_synth_box(const struct mf_synth *what);
+int mf_synth_sticks(const struct mf_synth *what);
+int mf_synth_hard(const struct mf_synth *what);
+double mf_synth_number(const struct mf_synth *what);
+
 /** Places the objects of a kind: the same list on every rank. Refuses with MF_USAGE, MF_MEMORY. Not collective. */
 int mf_synth_place(const struct mf_synth_job *job, struct mf_synth_facts *facts);
 

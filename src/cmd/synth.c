@@ -1,0 +1,285 @@
+/* synth: a microstructure with known statistics, written with what was asked for and what came out. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/cmd/synth_opts.h"
+
+static const struct mf_opt *const tables[] = {mf_synth_opts, mf_common_opts, NULL};
+
+/* What is being made, and what came of it. */
+struct synth_run {
+    struct mf_session *session;
+    const struct synth_opts *opts;
+    struct mf_synth wish;
+    struct mf_micro micro;
+    struct mf_synth_facts facts;
+    char *path;
+};
+
+static void put_shape(const struct mf_synth *wish, struct mf_json *at)
+{
+    struct mf_json *shape = mf_json_array();
+
+    for (int a = 3 - wish->ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)wish->dims[a]);
+    mf_json_put(at, "shape", shape);
+}
+
+static void put_phases(const struct synth_run *run, struct mf_json *at)
+{
+    struct mf_json *phases = mf_json_array();
+
+    for (int p = 0; p < run->wish.phases; ++p) {
+        struct mf_json *phase = mf_json_object();
+
+        mf_json_int(phase, "label", p);
+        mf_json_real(phase, "volume_fraction", run->facts.fraction[p]);
+        mf_json_int(phase, "voxels", (long long)run->facts.voxels[p]);
+        mf_json_put(phases, NULL, phase);
+    }
+    mf_json_put(at, "phases", phases);
+}
+
+/* The truth about the microstructure: nothing that depends on the machine or the number of ranks. */
+static struct mf_json *truth(const struct synth_run *run)
+{
+    struct mf_json *json = mf_json_object(), *parameters = mf_json_object();
+
+    mf_json_text(json, "file", run->path);
+    mf_json_text(json, "kind", run->opts->kind);
+    put_shape(&run->wish, json);
+    put_phases(run, json);
+    mf_synth_wish_json(&run->wish, parameters);
+    mf_json_put(json, "parameters", parameters);
+    mf_json_int(json, "seed", run->opts->common.seed);
+    if (run->facts.object) mf_json_int(json, "objects", (long long)run->facts.objects);
+    if (run->wish.kind == MF_SYNTH_LAMELLAE) mf_json_real(json, "period", run->facts.period);
+    return json;
+}
+
+static char *text_of(const struct mf_json *json)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to || mf_json_write(json, to) != MF_OK || fclose(to) != 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
+    return text;
+}
+
+static void add_option(void *context, const char *word, const char *value, enum mf_origin origin)
+{
+    (void)origin;
+    if (fprintf(context, "%s: %s\n", word, value) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
+}
+
+static char *options_of(const struct mf_options *options)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
+    mf_options_each(options, add_option, to);
+    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
+    return text;
+}
+
+static int write_micro(struct synth_run *run)
+{
+    struct mf_json *json = truth(run);
+    char *text = text_of(json), *options = options_of(run->session->options);
+    struct mf_provenance from = {.command = "synth", .options = options, .input_hash = "", .json = text};
+    int rc;
+
+    from.seed = run->opts->common.seed;
+    rc = mf_micro_write(run->session->comm, run->path, &run->micro, &from);
+    mf_json_free(json);
+    free(text);
+    free(options);
+    return rc;
+}
+
+/* Rank 0: one line per object. */
+static int write_list(const struct synth_run *run)
+{
+    const char *path = run->opts->list;
+    FILE *to;
+    int rc;
+
+    if (!path || run->session->comm->rank != 0) return MF_OK;
+    to = fopen(path, "w");
+    if (!to) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    rc = fprintf(to, "z,y,x,radius,length,direction_z,direction_y,direction_x,phase\n");
+    for (size_t i = 0; rc >= 0 && i < run->facts.objects; ++i) {
+        const struct mf_synth_object *o = &run->facts.object[i];
+
+        rc = fprintf(to, "%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%.17g,%d\n", o->centre[0], o->centre[1],
+                     o->centre[2], o->radius, 2 * o->half, o->direction[0], o->direction[1], o->direction[2], o->phase);
+    }
+    if (fclose(to) != 0 || rc < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    return MF_OK;
+}
+
+static void print_text(const struct synth_run *run)
+{
+    const struct mf_synth *w = &run->wish;
+
+    printf("%s: %s, ", run->path, run->opts->kind);
+    for (int a = 3 - w->ndim; a < 3; ++a) printf("%s%zu", a > 3 - w->ndim ? " x " : "", w->dims[a]);
+    printf(" voxels, seed %ld\n", run->opts->common.seed);
+    for (int p = 0; p < w->phases; ++p)
+        printf("  phase %d: volume fraction %.6f (%lld voxels)\n", p, run->facts.fraction[p],
+               (long long)run->facts.voxels[p]);
+    if (run->facts.object) printf("  %zu %s\n", run->facts.objects, w->kind == MF_SYNTH_VORONOI ? "grains" : "objects");
+    if (w->kind == MF_SYNTH_LAMELLAE) printf("  period %.6g voxels\n", run->facts.period);
+}
+
+static int report(const struct synth_run *run)
+{
+    const struct mf_session *session = run->session;
+    struct mf_json *json, *peaks;
+    double *arena, *rss;
+    int rc = MF_OK;
+
+    MF_TRY(mf_session_peaks(session, &arena, &rss));
+    if (session->comm->rank == 0 && !run->opts->common.json) print_text(run);
+    if (session->comm->rank == 0 && run->opts->common.json) {
+        json = truth(run);
+        mf_json_real(json, "seconds", mf_now() - session->start);
+        peaks = mf_json_object();
+        mf_json_reals(peaks, "arena", arena, (size_t)session->comm->size);
+        mf_json_reals(peaks, "rss", rss, (size_t)session->comm->size);
+        mf_json_put(json, "peak_bytes", peaks);
+        mf_json_int(json, "ranks", session->comm->size);
+        mf_json_int(json, "threads", session->threads);
+        rc = mf_json_write(json, stdout);
+        mf_json_free(json);
+    }
+    free(arena);
+    free(rss);
+    return mf_agree(session->comm, rc);
+}
+
+static void warn(const struct synth_run *run)
+{
+    for (int p = 0; p < run->wish.phases; ++p)
+        if (run->facts.voxels[p] == 0) mf_warn("phase %d has no voxel", p);
+    if (run->wish.kind == MF_SYNTH_LAMELLAE && fabs(run->facts.period / run->wish.period - 1) > 1e-9)
+        mf_info("lamellae: a period of %g voxels became %g to repeat in this box", run->wish.period, run->facts.period);
+    if (run->wish.kind != MF_SYNTH_CHECKERBOARD) return;
+    for (int a = 3 - run->wish.ndim; a < 3; ++a) {
+        double cell = (double)run->wish.dims[a] / (double)run->facts.cells[a];
+
+        if (fabs(cell - run->wish.cell[a]) > 1e-9)
+            mf_info("checkerboard: a cell along %c became %g voxels to repeat in this box", "zyx"[a], cell);
+    }
+}
+
+static int dry_run(const struct synth_run *run)
+{
+    const struct mf_synth *w = &run->wish;
+    double voxels = (double)w->dims[0] * (double)w->dims[1] * (double)w->dims[2];
+    int values = w->exact || w->kind == MF_SYNTH_GAUSSIAN ||
+                 (w->phases > 2 && w->kind >= MF_SYNTH_SPHERES && w->kind <= MF_SYNTH_FIBRES);
+
+    if (run->session->comm->rank == 0)
+        printf("%s: %s, %zu x %zu x %zu voxels, about %.0f MiB over %d ranks\n", run->path, run->opts->kind, w->dims[0],
+               w->dims[1], w->dims[2], voxels * (values ? 9 : 1) / 0x1p20, run->session->comm->size);
+    return MF_OK;
+}
+
+static int make(struct synth_run *run, const double spacing[3])
+{
+    MF_TRY(mf_synth_make(run->session->comm, run->session->arena, run->session->threads, &run->wish, &run->micro,
+                         &run->facts));
+    memcpy(run->micro.spacing, spacing, sizeof run->micro.spacing);
+    if (run->opts->unit) snprintf(run->micro.unit, sizeof run->micro.unit, "%s", run->opts->unit);
+    warn(run);
+    MF_TRY(write_micro(run));
+    MF_TRY(mf_agree(run->session->comm, write_list(run)));
+    return report(run);
+}
+
+static int run_synth(struct mf_session *session, void *options)
+{
+    const struct synth_opts *opts = options;
+    struct synth_run run = {.session = session, .opts = opts};
+    double spacing[3];
+    char base[64];
+    int rc;
+
+    MF_TRY(mf_agree(session->comm, mf_synth_wish(opts, session->options, &run.wish, spacing)));
+    snprintf(base, sizeof base, "synth_%s", opts->kind);
+    MF_TRY(mf_session_path(session, base, ".h5", &run.path));
+    rc = opts->common.dry_run ? dry_run(&run) : make(&run, spacing);
+    mf_micro_free(&run.micro);
+    mf_synth_facts_free(&run.facts);
+    free(run.path);
+    return rc;
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Makes a periodic two- or three-dimensional microstructure whose statistics are\n"
+    "known. The same options and seed give the same bytes on any number of ranks\n"
+    "and threads. Lengths are in voxels, axes are [z][y][x].\n"
+    "\n"
+    "  gaussian: a Gaussian random field with covariance exp(-r^2 / (2 l^2)), l the\n"
+    "    --correlation-length (times --stretch along each axis), cut into phases at\n"
+    "    the levels of the volume fractions. Two equal phases have S2(r) = 1/4 +\n"
+    "    asin(exp(-r^2 / (2 l^2))) / (2 pi).\n"
+    "  spheres: discs or spheres of one radius thrown at random; they overlap.\n"
+    "    Their number n is the one for which 1 - (1 - v/V)^n is nearest to the\n"
+    "    fraction.\n"
+    "  hard-spheres: the same without overlap, by random sequential addition: up to\n"
+    "    a fraction of 0.547 (discs) or 0.384 (spheres).\n"
+    "  fibres: cylinders through the volume along --orientation x, y or z (apart\n"
+    "    from each other, or with --overlap), or capsules of --fibre-length in\n"
+    "    planes normal to z (planar) or in any direction (random); capsules may\n"
+    "    overlap.\n"
+    "  voronoi: grains, the voxels nearest to one of --grains seeds; phases are\n"
+    "    dealt to grains at random, in the numbers that the fractions ask for.\n"
+    "  lamellae: layers in the order of the phases; direction and period are fitted\n"
+    "    so that the box repeats.\n"
+    "  checkerboard: cells; their size is fitted so that a multiple of --phases of\n"
+    "    them stands along every axis.\n"
+    "\n"
+    "More than two phases of spheres and fibres are shells: phase 1 outside, the\n"
+    "last phase inside; their fractions are always exact.\n"
+    "\n"
+    "With --exact volume fractions are exact to one voxel. Every voxel has a real\n"
+    "value (the field; the depth below the nearest surface; the place in the\n"
+    "period; the difference of the distances to grains of other phases and of its\n"
+    "own), and phases are cut where the right number of voxels lies below; voxels\n"
+    "of equal value count in the order of their index. Objects and grains so grow\n"
+    "or shrink together by a part of a voxel.\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge synth --output field.png --volume-fraction 0.4 --exact\n"
+    "  mesoforge synth --size 64 64 64 --correlation-length 4 --stretch 1 1 3\n"
+    "  mesoforge synth --kind hard-spheres --size 128 128 128 --radius 8 \\\n"
+    "      --volume-fraction 0.3 --list spheres.csv\n"
+    "  mesoforge synth --kind voronoi --phases 3 --grains 400 --output grains.tif\n"
+    "  mesoforge synth --kind lamellae --size 96 96 96 --period 12 \\\n"
+    "      --normal 1 0 1 --waviness 2 --output layers.npy\n"
+    "  mpirun -n 4 mesoforge synth --kind spheres --size 512 512 512 --radius 20\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_synth = {
+    .name = "synth",
+    .summary = "make a microstructure with known statistics",
+    .synopsis = "[--kind KIND] [--size [NZ] NY NX] [--volume-fraction F ...] [--output FILE]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct synth_opts),
+    .positional_max = 0,
+    .run = run_synth,
+};

@@ -1,0 +1,43 @@
+/* The options of synth and what they ask for. */
+#ifndef MF_CMD_SYNTH_OPTS_H
+#define MF_CMD_SYNTH_OPTS_H
+
+#include "src/base/json.h"
+#include "src/cmd/cmd.h"
+#include "src/synth/synth.h"
+
+struct synth_opts {
+    struct mf_common common;
+    const char *kind;
+    struct mf_longs size;
+    long extent[3]; /* z, y, x; 0: not given */
+    long phases;
+    struct mf_reals fraction;
+    int exact;
+    struct mf_reals spacing;
+    const char *unit, *list;
+    double correlation_length;
+    struct mf_reals stretch;
+    double radius, gap, stick;
+    const char *orientation;
+    int overlap;
+    long grains;
+    double grain_size, period;
+    struct mf_reals normal;
+    double waviness, wavelength;
+    struct mf_reals cell;
+};
+
+extern const struct mf_opt mf_synth_opts[];
+
+/**
+ * What the options ask for, with @p spacing {z, y, x}. Refuses with MF_USAGE: an option that the kind does not read,
+ * sizes that contradict each other, too many or too few numbers, parameters that are impossible. Not collective.
+ */
+int mf_synth_wish(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish,
+                  double spacing[3]);
+
+/** The parameters that the kind reads, resolved, as members of @p at. */
+void mf_synth_wish_json(const struct mf_synth *wish, struct mf_json *at);
+
+#endif

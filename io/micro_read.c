@@ -31,6 +31,8 @@ struct reading {
     int64_t worst; /* a value that is no label, when there is one */
     int64_t strays;
     int64_t count[MF_PHASES_MAX]; /* voxels of every phase */
+    int phase_of[256];            /* of one-byte elements; -1: none */
+    int64_t bytes[256];           /* how often each occurs */
 };
 
 /* "0, 2, 5" of the values found, at most so many characters. */
@@ -181,18 +183,23 @@ static int read_grey(struct reading *r)
     return mf_agree(r->comm, load_grey(r, a->ndim, 1));
 }
 
-/* Phase of a value; strays are counted and the worst kept. */
-static uint8_t phase_of(struct reading *r, double v)
+/* Phase of a value, -1: none. A volume of ours holds phases, and the user knows them by the file's labels. */
+static int find_phase(const struct reading *r, double v)
 {
     const struct mf_micro *m = r->micro;
 
     if (r->binary) return v > r->threshold;
-    if (r->array.own && v >= 0 && v < r->array.phases) v = (double)r->array.label[(int)v]; /* as the user knows it */
+    if (r->array.own && (v < 0 || v >= r->array.phases)) return -1;
+    if (r->array.own) v = (double)r->array.label[(int)v];
     for (int p = 0; p < m->phases; ++p)
-        if ((double)m->label[p] == v) return (uint8_t)p;
+        if ((double)m->label[p] == v) return p;
+    return -1;
+}
+
+static void stray(struct reading *r, double v)
+{
     ++r->strays;
     r->worst = v > (double)INT64_MAX / 2 ? INT64_MAX : (int64_t)v;
-    return 0;
 }
 
 static int take_phase(void *context, const void *values, size_t n, size_t at, size_t stride)
@@ -200,42 +207,63 @@ static int take_phase(void *context, const void *values, size_t n, size_t at, si
     struct reading *r = context;
     uint8_t *phase = r->micro->phase;
     double some[SOME], last = NAN;
-    uint8_t p = 0;
+    int p = 0;
 
     for (size_t k = 0; k < n; k += SOME) {
         size_t now = n - k < SOME ? n - k : SOME;
 
         mf_array_reals(&r->array, (const char *)values + k * r->array.size, now, some);
         for (size_t i = 0; i < now; ++i) {
-            if (some[i] != last) p = phase_of(r, some[i]);
+            if (some[i] != last) p = find_phase(r, some[i]);
             last = some[i];
-            phase[at + (k + i) * stride] = p;
+            if (p < 0) {
+                stray(r, some[i]);
+                continue;
+            }
+            phase[at + (k + i) * stride] = (uint8_t)p;
             ++r->count[p];
         }
     }
     return MF_OK;
 }
 
-/* A volume of ours holds phases; its labels stand beside them. */
-static int take_own(void *context, const void *values, size_t n, size_t at, size_t stride)
+/* One-byte elements by a table. */
+static int take_bytes(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     struct reading *r = context;
-    uint8_t *phase = r->micro->phase;
-    int64_t some[SOME];
+    const uint8_t *byte = values;
 
-    for (size_t k = 0; k < n; k += SOME) {
-        size_t now = n - k < SOME ? n - k : SOME;
-
-        mf_array_ints(&r->array, (const char *)values + k * r->array.size, now, some);
-        for (size_t i = 0; i < now; ++i) {
-            if (some[i] < 0 || some[i] >= r->micro->phases)
-                return mf_fail(MF_INPUT, "'%s' is damaged: it holds phase %lld of %d", r->array.path,
-                               (long long)some[i], r->micro->phases);
-            phase[at + (k + i) * stride] = (uint8_t)some[i];
-            ++r->count[some[i]];
-        }
+    for (size_t k = 0; k < n; ++k) {
+        r->micro->phase[at + k * stride] = (uint8_t)r->phase_of[byte[k]];
+        ++r->bytes[byte[k]];
     }
     return MF_OK;
+}
+
+static void make_table(struct reading *r)
+{
+    for (int b = 0; b < 256; ++b) {
+        uint8_t byte = (uint8_t)b;
+        double v;
+
+        mf_array_reals(&r->array, &byte, 1, &v);
+        r->phase_of[b] = find_phase(r, v);
+    }
+}
+
+static void count_table(struct reading *r)
+{
+    for (int b = 0; b < 256; ++b) {
+        uint8_t byte = (uint8_t)b;
+        double v;
+
+        if (!r->bytes[b]) continue;
+        mf_array_reals(&r->array, &byte, 1, &v);
+        if (r->phase_of[b] < 0)
+            stray(r, v);
+        else
+            r->count[r->phase_of[b]] += r->bytes[b];
+    }
 }
 
 /* Local: the slab as phases. */
@@ -243,13 +271,14 @@ static int load_phases(struct reading *r)
 {
     struct mf_micro *m = r->micro;
     struct mf_span rows;
-    int own = r->array.own && !r->binary && !r->read->label_count;
 
     lay_out(r, r->array.ndim);
     rows = rows_of(r);
     m->phase = mf_arena_take(r->arena, mf_slab_voxels(&m->slab), "phase");
     if (!m->phase) return MF_MEMORY;
-    MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, own ? take_own : take_phase, r));
+    if (r->array.size == 1) make_table(r);
+    MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, r->array.size == 1 ? take_bytes : take_phase, r));
+    if (r->array.size == 1) count_table(r);
     if (!r->strays) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' holds the value %lld, which --labels does not name", r->array.path,
                    (long long)r->worst);

@@ -15,7 +15,8 @@ enum { SOME = 1024 };
 struct look {
     const struct mf_array *array;
     struct mf_scan *scan;
-    int64_t *bins; /* of a histogram */
+    int64_t seen[256]; /* of one-byte elements: how often each byte occurs */
+    int64_t *bins;     /* of a histogram */
     double origin, width;
 };
 
@@ -66,12 +67,16 @@ static void look_reals(struct mf_scan *s, const double *v, size_t n)
 
 static int look_at(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
-    const struct look *l = context;
+    struct look *l = context;
     int64_t ints[SOME];
     double reals[SOME];
 
     (void)at;
     (void)stride;
+    if (l->array->size == 1) {
+        for (size_t k = 0; k < n; ++k) ++l->seen[((const uint8_t *)values)[k]];
+        return MF_OK;
+    }
     for (size_t k = 0; k < n; k += SOME) {
         const char *from = (const char *)values + k * l->array->size;
         size_t now = n - k < SOME ? n - k : SOME;
@@ -85,6 +90,19 @@ static int look_at(void *context, const void *values, size_t n, size_t at, size_
         }
     }
     return MF_OK;
+}
+
+/* What the bytes that occur mean. */
+static void look_bytes(struct look *l)
+{
+    for (int b = 0; b < 256; ++b) {
+        uint8_t byte = (uint8_t)b;
+        int64_t v;
+
+        if (!l->seen[b]) continue;
+        mf_array_ints(l->array, &byte, 1, &v);
+        look_ints(l->scan, &v, 1);
+    }
 }
 
 static void merge(struct mf_scan *to, const struct mf_scan *from)
@@ -126,6 +144,7 @@ int mf_scan(const struct mf_comm *comm, const struct mf_array *array, struct mf_
     struct look l = {.array = array, .scan = &mine};
 
     MF_TRY(visit_share(comm, array, &l, look_at));
+    if (array->size == 1) look_bytes(&l);
     return share(comm, &mine, scan);
 }
 

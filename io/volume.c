@@ -12,10 +12,6 @@
 #include "io/atomic.h"
 #include "src/base/err.h"
 
-#ifndef MF_VERSION
-#define MF_VERSION "0.1.0"
-#endif
-
 /* Headers and attributes of a file, about. */
 enum { OVERHEAD = 1 << 16, SPACING_TEXT = 128 };
 
@@ -208,27 +204,31 @@ static int print_file(const struct mf_atomic *file, const char *data, const stru
     return MF_OK;
 }
 
-static int write_xdmf(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
+/* The name of the .xdmf that belongs to a volume; the caller frees. */
+static char *xdmf_name(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    struct mf_atomic file;
+    const char *dot = strrchr(path, '.');
     char *name;
-    int rc;
 
     if (asprintf(&name, "%.*s.xdmf", (int)(dot - path), path) < 0)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
-    rc = mf_atomic_open(comm, name, 2048, &file);
-    free(name);
-    MF_TRY(rc);
-    return mf_atomic_close(comm, &file, comm->rank == 0 ? print_file(&file, slash ? slash + 1 : path, m) : MF_OK);
+    return name;
 }
 
+/* Both files are complete under temporary names before the first is renamed. */
 int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                     const struct mf_provenance *provenance)
 {
-    char created[MF_UNIT_TEXT];
+    const char *slash = strrchr(path, '/');
+    char created[MF_UNIT_TEXT], *name = xdmf_name(path);
+    struct mf_atomic side;
+    int rc;
 
     mf_created(comm, created);
-    MF_TRY(write_h5(comm, path, micro, created, provenance));
-    return write_xdmf(comm, path, micro);
+    rc = mf_atomic_open(comm, name, 2048, &side);
+    free(name);
+    MF_TRY(rc);
+    rc = mf_agree(comm, comm->rank == 0 ? print_file(&side, slash ? slash + 1 : path, micro) : MF_OK);
+    if (rc == MF_OK) rc = write_h5(comm, path, micro, created, provenance);
+    return mf_atomic_close(comm, &side, rc);
 }

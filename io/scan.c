@@ -110,6 +110,7 @@ static void merge(struct mf_scan *to, const struct mf_scan *from)
     for (int64_t i = 0; i < from->distinct; ++i) note(to, from->value[i]);
     to->fractions += from->fractions;
     to->bad += from->bad;
+    if (from->low > from->high) return; /* a rank without a share */
     range(to, from->low);
     range(to, from->high);
 }

@@ -1,0 +1,173 @@
+/* Images mean the grey values a person sees in them, whatever their depth, compression, tiling or byte order; colour,
+ * transparency and uneven stacks are refused. argv[1]: folder of fixtures. */
+#include "tests/check.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "io/scan.h"
+#include "src/base/err.h"
+
+enum { NY = 13, NX = 17, NZ = 3 };
+
+enum look { GREY, WIDE, LABELS, BITS, PALETTE };
+
+static const char *folder;
+
+static const char *file(const char *name)
+{
+    static char path[1024];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static double want(enum look look, size_t z, size_t y, size_t x)
+{
+    double grey = (double)((7 * y + 3 * x + 11 * z) % 256), label = (double)((y + x + z) % 3);
+
+    switch (look) {
+    case GREY: return grey;
+    case WIDE: return grey * 257;
+    case LABELS: return label;
+    case BITS: return label > 0;
+    default: return label == 0 ? 0 : label == 1 ? 128 : 255;
+    }
+}
+
+/* The whole file, and from its second row or page on. */
+static void read_right(const char *name, enum look look, size_t pages, size_t size)
+{
+    struct mf_array a;
+    double *v = NULL;
+    size_t bad = 0;
+    int rc = mf_array_open(file(name), NULL, &a);
+
+    if (rc == MF_OK) rc = mf_array_load(&a, 1 << 20, &v);
+    if (rc != MF_OK) {
+        fprintf(stderr, "%s: %s\n", name, mf_err_text());
+        CHECK(0);
+        return;
+    }
+    CHECK(a.ndim == (pages > 1 ? 3 : 2) && a.shape[a.ndim - 2] == NY && a.shape[a.ndim - 1] == NX && a.size == size);
+    for (size_t i = 0; i < pages * NY * NX; ++i) bad += v[i] != want(look, i / (NY * NX), i / NX % NY, i % NX);
+    if (bad) fprintf(stderr, "%s: %zu of %zu pixels wrong\n", name, bad, pages * NY * NX);
+    CHECK(bad == 0);
+    free(v);
+}
+
+static void refused(const char *name, const char *word)
+{
+    struct mf_array a;
+    double *v = NULL;
+    int rc = mf_array_open(file(name), NULL, &a);
+
+    if (rc == MF_OK) rc = mf_array_load(&a, 1 << 20, &v);
+    if (rc != MF_INPUT || !strstr(mf_err_text(), word)) {
+        fprintf(stderr, "%s: code %d '%s', want '%s'\n", name, rc, mf_err_text(), word);
+        CHECK(0);
+    }
+    free(v);
+}
+
+/* Rows from the middle of an array are the rows of the whole. */
+struct part {
+    double value[NY * NX * NZ];
+    const struct mf_array *array;
+};
+
+static int take(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct part *p = context;
+
+    CHECK(stride == 1);
+    mf_array_reals(p->array, values, n, p->value + at);
+    return MF_OK;
+}
+
+static void parts(const char *name, enum look look)
+{
+    static struct part p;
+    struct mf_array a;
+    size_t row;
+
+    CHECK(mf_array_open(file(name), NULL, &a) == MF_OK);
+    p.array = &a;
+    row = mf_array_row(&a);
+    CHECK(mf_array_visit(&a, 1, 2, take, &p) == MF_OK);
+    for (size_t i = 0; i < 2 * row; ++i) {
+        size_t k = i + row;
+
+        CHECK(p.value[i] == want(look, k / (NY * NX), k / NX % NY, k % NX));
+    }
+}
+
+/* A stop by the taker is passed on; the child that still sends is not waited for in vain. */
+static int take_no_more(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    (void)context, (void)values, (void)n, (void)at, (void)stride;
+    return mf_fail(MF_NUMERIC, "enough");
+}
+
+static void stops(void)
+{
+    struct mf_array a;
+
+    CHECK(mf_array_open(file("stack8.tif"), NULL, &a) == MF_OK);
+    CHECK(mf_array_visit(&a, 0, 3, take_no_more, NULL) == MF_NUMERIC && strcmp(mf_err_text(), "enough") == 0);
+}
+
+/* Otsu of two heaps parts them; the threshold is the last value of the lower heap. */
+static void otsu(void)
+{
+    struct mf_comm self;
+    struct mf_array a;
+    struct mf_scan s;
+    double t = -1;
+
+    mf_comm_self(&self);
+    CHECK(mf_array_open(file("palette.png"), NULL, &a) == MF_OK);
+    CHECK(mf_scan(&self, &a, &s) == MF_OK && s.distinct == 3 && s.low == 0 && s.high == 255 && !s.bad);
+    CHECK(mf_scan_otsu(&self, &a, &s, &t) == MF_OK);
+    CHECK(t == 0 || t == 128);
+}
+
+int main(int argc, char **argv)
+{
+    folder = argc > 1 ? argv[1] : ".";
+    read_right("grey8.png", GREY, 1, 1);
+    read_right("grey16.png", WIDE, 1, 2);
+    read_right("labels.png", LABELS, 1, 1);
+    read_right("bits.png", BITS, 1, 1);
+    read_right("rgb_grey.png", GREY, 1, 1);
+    read_right("alpha_opaque.png", GREY, 1, 1);
+    read_right("palette.png", PALETTE, 1, 1);
+    read_right("interlaced.png", GREY, 1, 1);
+    read_right("stack8.tif", GREY, NZ, 1);
+    read_right("stack16.tif", WIDE, NZ, 2);
+    read_right("float.tif", GREY, NZ, 4);
+    read_right("big.tif", GREY, NZ, 1);
+    read_right("single.tif", GREY, 1, 1);
+    read_right("labels.tif", LABELS, NZ, 1);
+    read_right("white.tif", GREY, NZ, 1);
+    read_right("tiles.tif", GREY, NZ, 1);
+    read_right("lzw.tif", GREY, 1, 1);
+    read_right("deflate.tif", GREY, 1, 1);
+    read_right("bits_g4.tif", BITS, 1, 1);
+    refused("rgb.png", "colour");
+    refused("alpha.png", "transparent");
+    refused("rgb.tif", "colour");
+    refused("uneven.tif", "page 2 differs");
+    refused("bomb.png", "claims");
+    refused("bomb.tif", "claims");
+    parts("grey8.png", GREY);
+    parts("interlaced.png", GREY);
+    parts("stack16.tif", WIDE);
+    parts("tiles.tif", GREY);
+    stops();
+    otsu();
+    return failures != 0;
+}

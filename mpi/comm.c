@@ -55,12 +55,18 @@ static long tasks_of_launcher(void)
     return tasks ? strtol(tasks, NULL, 10) : 1;
 }
 
-static int check_launcher(struct mf_comm *comm)
+static int launcher_rank(const struct mf_comm *comm)
+{
+    const char *rank = getenv("SLURM_PROCID");
+
+    return comm->size == 1 && rank ? (int)strtol(rank, NULL, 10) : comm->rank;
+}
+
+static int check_launcher(const struct mf_comm *comm)
 {
     long tasks = tasks_of_launcher();
 
     if (comm->size > 1 || tasks <= 1) return MF_OK;
-    comm->rank = (int)strtol(getenv("SLURM_PROCID"), NULL, 10); /* the first of them speaks */
     return mf_fail(MF_DEVICE,
                    "the launcher started %ld tasks but MPI sees one rank: launcher and MPI library do not match "
                    "(%s); try: srun --mpi=pmix, or mpirun",
@@ -159,6 +165,7 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
         rc = mf_fail(MF_DEVICE, "%s was built without thread support", mf_comm_version());
     if (rc == MF_OK) rc = compare_builds(comm, build ? build : "");
     if (rc != MF_OK) mf_comm_close(comm);
+    if (rc != MF_OK && tasks_of_launcher() > 1) comm->rank = launcher_rank(comm); /* one of them speaks */
     return rc;
 }
 
@@ -221,6 +228,15 @@ void mf_comm_same(const struct mf_comm *comm, const char *name, size_t n)
 #endif
 }
 
+/* Rank @p left, the first that did, is in mf_comm_close(): the job ends. Rank 0 speaks for all where it is here. */
+static void left_behind(const struct mf_comm *comm, int left)
+{
+    if (comm->rank == 0 || left == 0)
+        mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d has closed the communicator, rank %d is in mf_agree", left,
+               comm->rank);
+    MPI_Barrier(comm->impl->check); /* that rank's abort ends this wait */
+}
+
 int mf_agree(const struct mf_comm *comm, int code)
 {
     struct {
@@ -233,9 +249,7 @@ int mf_agree(const struct mf_comm *comm, int code)
     mf_comm_same(comm, "mf_agree", 0);
     MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
     if (worst.code == MF_OK) return MF_OK;
-    if (worst.code == CLOSING)
-        mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d has left, rank %d still agrees", worst.rank, comm->rank);
-
+    if (worst.code == CLOSING) left_behind(comm, worst.rank);
     snprintf(text, sizeof text, "%s", mf_err_text());
     MPI_Bcast(text, (int)sizeof text, MPI_CHAR, worst.rank, comm->impl->world);
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, comm->impl->world);

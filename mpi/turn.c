@@ -6,7 +6,7 @@
 #include "src/base/err.h"
 
 enum { LEAST_BATCH = 16 };
-static const size_t ROUND_BYTES = (size_t)64 << 20; /* of all ranks together, at batch 0 */
+static const size_t ROUND_BYTES = (size_t)16 << 20; /* of all ranks together, at batch 0 */
 
 static size_t even(size_t n) { return n + n % 2; }
 

@@ -4,3 +4,35 @@ mf_test(NAME mpi_turn SOURCE unit/mpi_turn.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 foreach(name mpi_comm mpi_slab)
   target_link_libraries(${name} PRIVATE MPI::MPI_C) # they turn knobs of mpi/comm_priv.h
 endforeach()
+
+# However a rank leaves, the job ends: status and line of each way.
+add_executable(mpi_end unit/mpi_end.c)
+target_link_libraries(mpi_end PRIVATE mf_mpi)
+function(mf_end_test way ranks status line)
+  set(name mpi_end_${way}_${ranks})
+  add_test(NAME ${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh ${status} "${line}"
+    ${MF_MPIEXEC} -n ${ranks} $<TARGET_FILE:mpi_end> ${way})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 60 PROCESSORS ${ranks} LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+endfunction()
+foreach(n 2 3)
+  math(EXPR last "${n} - 1")
+  mf_end_test(none ${n} 0 "")
+  mf_end_test(exit ${n} 70 "broken: rank ${last} of ${n} ended without closing")
+  mf_end_test(die ${n} 4 "broken: device lost on rank ${last}")
+  mf_end_test(kill ${n} any "")
+  mf_end_test(build ${n} 4 "ranks run different builds: '${last}' here, '0' on rank 0\\|ranks run different builds: '1'")
+  if(MF_CHECK_COLLECTIVES)
+    mf_end_test(close ${n} 70 "broken: rank ${last} is in mf_comm_close, rank 0 in mf_agree")
+    mf_end_test(other ${n} 70 "broken: rank ${last} is in mf_comm_max of 1, rank 0 in mf_comm_sum of 1")
+  else()
+    mf_end_test(close ${n} 70 "broken: rank ${last} has closed the communicator, rank 0 is in mf_agree")
+  endif()
+endforeach()
+# A launcher that started several tasks none of which sees the others; and a batch script's own shell, which is no step.
+add_test(NAME mpi_end_launcher COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "the launcher started 4 tasks"
+  env SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=1 SLURM_STEP_ID=0 $<TARGET_FILE:mpi_end> none)
+add_test(NAME mpi_end_launcher_silent COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 ""
+  env SLURM_PROCID=2 SLURM_NTASKS=4 $<TARGET_FILE:mpi_end> none)
+add_test(NAME mpi_end_batch COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 0 ""
+  env SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=1 $<TARGET_FILE:mpi_end> none)
+set_tests_properties(mpi_end_launcher mpi_end_launcher_silent mpi_end_batch PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")

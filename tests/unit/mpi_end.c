@@ -1,0 +1,70 @@
+/* However one rank leaves, the others do not wait for ever. Each way is an argument; tests/mpi_end.sh looks at the
+ * status, the line and the time. The last rank misbehaves. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm.h"
+#include "src/base/err.h"
+
+static void by_exit(struct mf_comm *c)
+{
+    (void)c;
+    exit(3);
+}
+
+static void by_close(struct mf_comm *c)
+{
+    mf_comm_close(c);
+    exit(0);
+}
+
+static void by_die(struct mf_comm *c) { mf_die(MF_DEVICE, __FILE__, __LINE__, "device lost on rank %d", c->rank); }
+
+static void by_kill(struct mf_comm *c)
+{
+    (void)c;
+    raise(SIGKILL);
+}
+
+static void by_other(struct mf_comm *c)
+{
+    double x = 1;
+
+    mf_comm_max(c, 1, &x);
+}
+
+static const struct {
+    const char *name;
+    void (*leave)(struct mf_comm *c);
+} ways[] = {{"exit", by_exit}, {"close", by_close}, {"die", by_die}, {"kill", by_kill}, {"other", by_other}};
+
+/* The others agree, or sum while the last one takes the maximum. */
+static void stay(const struct mf_comm *c, const char *way)
+{
+    double x = 1;
+
+    if (strcmp(way, "other") == 0)
+        mf_comm_sum(c, 1, &x);
+    else
+        mf_agree(c, MF_OK);
+}
+
+int main(int argc, char **argv)
+{
+    const char *way = argc > 1 ? argv[1] : "", *rank = getenv("OMPI_COMM_WORLD_RANK");
+    struct mf_comm c;
+    int rc;
+
+    rc = mf_comm_open(&c, &argc, &argv, strcmp(way, "build") == 0 && rank ? rank : "same");
+    if (rc != MF_OK) {
+        if (c.rank == 0) fprintf(stderr, "mesoforge: %s\n", mf_err_text());
+        return rc;
+    }
+    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; ++w)
+        if (strcmp(ways[w].name, way) == 0 && c.rank == c.size - 1) ways[w].leave(&c);
+    stay(&c, way);
+    mf_comm_close(&c);
+    return 0;
+}

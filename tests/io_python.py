@@ -1,0 +1,91 @@
+"""Files as others see them: h5py, NumPy, tifffile (and ParaView where it is) read what io_round wrote.
+io_python.py MPIEXEC PROGRAM FOLDER; 77 (skipped) without h5py."""
+import os
+import shutil
+import subprocess
+import sys
+
+try:
+    import h5py
+    import numpy as np
+except ImportError:
+    print("no h5py or NumPy")
+    sys.exit(77)
+
+mpiexec, program, folder = sys.argv[1:4]
+shutil.rmtree(folder, ignore_errors=True)
+os.makedirs(folder)
+z, y, x = np.ogrid[:7, :5, :6]
+want = ((4 * z + y * y + 5 * x) % 3).astype("u1")
+
+
+def write(name, ranks=2):
+    path = os.path.abspath(os.path.join(folder, name))
+    subprocess.run([mpiexec, "-n", str(ranks), program, "write", path], check=True)
+    return path
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+path = write("m.h5")
+with h5py.File(path, "r") as f:
+    d = f["microstructure/phase"]
+    assert d.dtype == np.uint8 and (d[:] == want).all() and d.chunks is None
+    assert d.attrs["axes"] == "z y x" and list(d.attrs["spacing"]) == [0.5, 0.25, 0.125] and d.attrs["unit"] == "um"
+    assert list(d.attrs["labels"]) == [0, 128, 255] and list(d.attrs["phase_names"]) == ["void", "matrix", "fibre"]
+    v = f["VTKHDF"]
+    assert list(v.attrs["Version"]) == [1, 0] and v.attrs["Version"].dtype == np.int64
+    assert v.attrs["Type"] == b"ImageData" and h5py.check_string_dtype(v.attrs.get_id("Type").dtype).length == 9
+    assert list(v.attrs["WholeExtent"]) == [0, 5, 0, 4, 0, 6] and list(v.attrs["Spacing"]) == [0.125, 0.25, 0.5]
+    assert list(v.attrs["Direction"]) == [1, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert text(v["PointData"].attrs["Scalars"]) == "phase" and v["PointData/phase"] == d
+    assert (f["convergence"][:] == [[1, .25, 2], [2, .5, 1]]).all()
+    assert list(f["convergence"].attrs["columns"]) == ["evaluation", "seconds", "loss"]
+    assert text(f["results"][()]) == '{"loss": 1.5}'
+    a = f.attrs
+    assert a["creator"].startswith("mesoforge ") and a["schema"] == "microstructure" and a["schema_version"] == 1
+    assert a["seed"] == 3 and a["input_sha256"] == "0123" and a["command"] == "test" and a["options"] == "seed: 3\n"
+    assert len(a["created"]) == 20 and a["created"].endswith("Z")
+xdmf = open(path[:-3] + ".xdmf").read()
+assert 'Dimensions="8 6 7"' in xdmf and "0.5 0.25 0.125" in xdmf and "m.h5:/microstructure/phase" in xdmf
+
+npy = write("m.npy")
+assert open(npy, "rb").read(8) == b"\x93NUMPY\x01\x00" and os.path.getsize(npy) == 128 + want.size
+a = np.load(npy, allow_pickle=False)
+assert a.dtype == np.uint8 and a.flags.c_contiguous and (a == want).all()
+try:
+    import tifffile
+
+    assert (tifffile.imread(write("m.tif")) == want).all()
+except ImportError:
+    print("no tifffile")
+
+script = """
+import sys
+from paraview.simple import *
+from paraview import servermanager
+for reader, path in [(XDMFReader, "%(x)s"), (Xdmf3ReaderS, "%(x)s"), (VTKHDFReader, "%(v)s")]:
+    r = reader(FileName=path if reader is not XDMFReader else None) if reader is VTKHDFReader else reader(FileName=[path])
+    r.UpdatePipeline()
+    o = servermanager.Fetch(r)
+    d = o.GetPointData() if reader is VTKHDFReader else o.GetCellData()
+    v = d.GetArray("phase")
+    want = %(want)s
+    assert v.GetNumberOfTuples() == len(want), (reader, v.GetNumberOfTuples())
+    assert all(v.GetValue(i) == want[i] for i in range(len(want))), reader
+    b = o.GetBounds()
+    print(reader.__name__, b)
+    n = 0 if reader is VTKHDFReader else 1
+    for k, (size, step) in enumerate([(6, .125), (5, .25), (7, .5)]):
+        assert abs(b[2 * k + 1] - b[2 * k] - (size - 1 + n) * step) < 1e-9, (reader, b)
+print("paraview reads them")
+"""
+pvpython = shutil.which("pvpython")
+if pvpython:
+    body = script % {"x": path[:-3] + ".xdmf", "v": write("m.vtkhdf"), "want": want.ravel().tolist()}
+    open(os.path.join(folder, "look.py"), "w").write(body)
+    subprocess.run([pvpython, os.path.join(folder, "look.py")], check=True)
+else:
+    print("no pvpython: ParaView was not asked")

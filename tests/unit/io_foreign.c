@@ -1,0 +1,104 @@
+/* HDF5 of others: plain arrays are read, anything that leads out of the file, needs a plug-in, claims too much or is no
+ * number is refused. argv[1]: folder of fixtures. */
+#include "tests/check.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "io/guard.h"
+#include "io/micro.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+static struct mf_comm comm;
+static struct mf_arena *arena;
+static char path[1024];
+
+static void labels(const char *dataset, int two)
+{
+    const struct mf_micro_read how = {.dataset = dataset};
+    struct mf_micro m;
+    size_t bad = 0;
+
+    if (mf_micro_read(&comm, arena, path, &how, &m) != MF_OK) {
+        fprintf(stderr, "%s: %s\n", dataset, mf_err_text());
+        CHECK(0);
+        return;
+    }
+    CHECK(m.phases == (two ? 2 : 3) && m.slab.dims[0] == 3 && m.slab.dims[1] == 13 && m.slab.dims[2] == 17);
+    for (size_t i = 0; i < mf_slab_voxels(&m.slab); ++i) {
+        size_t label = (i / 221 + i / 17 % 13 + i % 17) % 3;
+
+        bad += m.phase[i] != (two ? label > 0 : label);
+    }
+    CHECK(bad == 0);
+    mf_micro_free(&m);
+}
+
+static void refused(const char *dataset, const char *word)
+{
+    const struct mf_micro_read how = {.dataset = dataset, .threshold = "0.5"};
+    struct mf_micro m;
+    int rc = mf_micro_read(&comm, arena, path, &how, &m);
+
+    if (rc == MF_INPUT && strstr(mf_err_text(), word)) return;
+    fprintf(stderr, "%s: code %d '%s', want '%s'\n", dataset ? dataset : "-", rc, mf_err_text(), word);
+    CHECK(0);
+}
+
+static int crash(void *context, FILE *to)
+{
+    (void)context, (void)to;
+    abort();
+}
+
+static int spin(void *context, FILE *to)
+{
+    volatile unsigned long turns = 1;
+
+    (void)context, (void)to;
+    while (turns) turns |= 1;
+    return MF_OK;
+}
+
+static int refuse(void *context, FILE *to)
+{
+    (void)context, (void)to;
+    return mf_fail(MF_NUMERIC, "as the child says");
+}
+
+/* What a child may do to its parent: nothing. */
+static void guards(void)
+{
+    CHECK(mf_guard("x", 5, crash, NULL, NULL) == MF_INPUT && strstr(mf_err_text(), "broke down"));
+    CHECK(mf_guard("x", 1, spin, NULL, NULL) == MF_INPUT && strstr(mf_err_text(), "too long"));
+    CHECK(mf_guard("x", 5, refuse, NULL, NULL) == MF_NUMERIC && strcmp(mf_err_text(), "as the child says") == 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2 || mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
+    mf_comm_self(&comm);
+    mf_log_open(0, 1, MF_QUIET);
+    snprintf(path, sizeof path, "%s/foreign.h5", argv[1]);
+    labels("/a/b", 0);
+    labels("a/b", 0);
+    labels("bool", 1);
+    refused(NULL, "/microstructure/phase");
+    refused("none", "no /none");
+    refused("a", "no dataset");
+    refused("soft", "no /soft");
+    refused("out", "no /out");
+    refused("text", "numbers");
+    refused("vec", "axis");
+    refused("lzf", "compression");
+    refused("virtual", "layout");
+    refused("huge", "more values");
+    refused("unwritten", "missing values");
+    refused("external", "other files");
+    guards();
+    mf_arena_close(arena);
+    return failures != 0;
+}

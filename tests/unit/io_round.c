@@ -1,0 +1,75 @@
+/* Two runs, any number of ranks each: "write FILE" makes a volume by formula, "check FILE" reads it and compares,
+ * "refuse FILE MEBIBYTES" writes a volume of that size and wants MF_OUTPUT. */
+#include "tests/check.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/micro.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+static uint8_t phase_at(size_t z, size_t y, size_t x) { return (uint8_t)((z * 4 + y * y + 5 * x) % 3); }
+
+static int make(const struct mf_comm *comm, struct mf_arena *arena, const size_t *dims, struct mf_micro *m)
+{
+    *m = (struct mf_micro){.ndim = 3,
+                           .phases = 3,
+                           .label = {0, 128, 255},
+                           .name = {"void", "matrix", "fibre"},
+                           .spacing = {0.5, 0.25, 0.125},
+                           .unit = "um",
+                           .arena = arena};
+    m->slab = mf_slab_of(comm, dims, comm->rank);
+    m->phase = mf_arena_take(arena, mf_slab_voxels(&m->slab), "phase");
+    if (!m->phase) return MF_MEMORY;
+    for (size_t i = 0; i < mf_slab_voxels(&m->slab); ++i)
+        m->phase[i] = phase_at(m->slab.first + i / (dims[1] * dims[2]), i / dims[2] % dims[1], i % dims[2]);
+    return MF_OK;
+}
+
+static void check(const struct mf_comm *comm, struct mf_arena *arena, const char *path, const size_t *dims)
+{
+    struct mf_micro m;
+    size_t bad = 0;
+
+    if (mf_micro_read(comm, arena, path, NULL, &m) != MF_OK) {
+        fprintf(stderr, "%s\n", mf_err_text());
+        CHECK(0);
+        return;
+    }
+    CHECK(memcmp(m.slab.dims, dims, sizeof m.slab.dims) == 0 && m.phases == 3);
+    for (size_t i = 0; i < mf_slab_voxels(&m.slab); ++i)
+        bad += m.phase[i] != phase_at(m.slab.first + i / (dims[1] * dims[2]), i / dims[2] % dims[1], i % dims[2]);
+    CHECK(bad == 0);
+    mf_micro_free(&m);
+}
+
+int main(int argc, char **argv)
+{
+    static const double loss[6] = {1, 0.25, 2, 2, 0.5, 1};
+    const struct mf_provenance p = {"test", "seed: 3\n", "0123", 3, "{\"loss\": 1.5}", 2, loss};
+    size_t dims[3] = {7, 5, 6};
+    struct mf_comm comm;
+    struct mf_arena *arena;
+    struct mf_micro m;
+    int rc;
+
+    if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK || argc < 3) return 1;
+    if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
+    mf_log_open(comm.rank, comm.size, MF_QUIET);
+    if (strcmp(argv[1], "check") == 0) check(&comm, arena, argv[2], dims);
+    if (strcmp(argv[1], "check") != 0) {
+        if (argc > 3) dims[0] = (size_t)atol(argv[3]);
+        if (argc > 3) dims[1] = dims[2] = 1024;
+        CHECK(mf_agree(&comm, make(&comm, arena, dims, &m)) == MF_OK);
+        rc = mf_micro_write(&comm, argv[2], &m, &p);
+        CHECK(rc == (strcmp(argv[1], "refuse") == 0 ? MF_OUTPUT : MF_OK));
+        if (comm.rank == 0 && rc != MF_OK) fprintf(stderr, "%s\n", mf_err_text());
+        mf_micro_free(&m);
+    }
+    mf_arena_close(arena);
+    mf_comm_close(&comm);
+    return failures != 0;
+}

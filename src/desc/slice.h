@@ -1,0 +1,14 @@
+/* One slice of a volume, by itself. */
+#ifndef MF_DESC_SLICE_H
+#define MF_DESC_SLICE_H
+
+#include "io/micro.h"
+
+/**
+ * Slice @p index normal to @p normal of a volume as an image (rows and columns as kernels/view.h orders them), with the
+ * labels, names and unit of the volume. Arrays come from @p arena. Collective; refuses (agreed) with MF_MEMORY.
+ */
+int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *volume,
+                  enum mf_normal normal, size_t index, struct mf_micro *slice);
+
+#endif

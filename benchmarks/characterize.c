@@ -60,7 +60,10 @@ static void choose(struct problem *p, int normal)
         int batch = 4 << trial / 2;
         struct bare *b = &p->bare[normal];
 
-        *b = (struct bare){plan_of(p, normal, batch, trial % 2), (size_t)batch, normal == 0 ? p->n * p->n : normal == 1 ? p->n : 1};
+        *b = (struct bare){plan_of(p, normal, batch, trial % 2), (size_t)batch,
+                           normal == 0   ? p->n * p->n
+                           : normal == 1 ? p->n
+                                         : 1};
         for (int i = 0; i < 2; ++i) {
             double start = mf_now();
 
@@ -118,7 +121,8 @@ static void measure(struct problem *p, struct mf_arena *arena)
         bits[i] = time_bits(p, &q, count);
         ratio[i] = bare[i] / bits[i];
     }
-    printf("s2_bits\t%zu\t%d\t%d\t%.6f\t%.6f\t%.2f\n", p->n, LAG, p->threads, median(bare), median(bits), median(ratio));
+    printf("s2_bits\t%zu\t%d\t%d\t%.6f\t%.6f\t%.2f\n", p->n, LAG, p->threads, median(bare), median(bits),
+           median(ratio));
     fflush(stdout);
     free(count);
 }

@@ -41,7 +41,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "use_multigrid_descriptor", pyramid, MF_FLAG, "1", "all pyramid levels"),
     MF_OPT(characterize, "no_multigrid_descriptor", pyramid, MF_UNFLAG, NULL, "full resolution only"),
     MF_OPT(characterize, "average", average, MF_FLAG, NULL, "one result, the mean of all files"),
-    MF_OPT(characterize, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(characterize, "threshold", threshold, MF_TEXT, NULL,
+           "binarise grey input: otsu, or phase 1 above this value"),
     MF_OPT(characterize, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ... (0,128,255)"),
     MF_OPT(characterize, "grey_values", grey, MF_FLAG, NULL, "real values in [0,1] are an indicator, not binarised"),
     MF_OPT(characterize, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (y x)"),
@@ -85,7 +86,8 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     if (o->spacing.count > 3) return mf_fail(MF_USAGE, "--spacing wants one to three values");
     for (size_t i = 0; i < o->spacing.count; ++i)
-        if (!(o->spacing.at[i] > 0)) return mf_fail(MF_USAGE, "--spacing wants values above 0, not %g", o->spacing.at[i]);
+        if (!(o->spacing.at[i] > 0))
+            return mf_fail(MF_USAGE, "--spacing wants values above 0, not %g", o->spacing.at[i]);
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
@@ -156,6 +158,25 @@ struct result {
     struct mf_target target;
 };
 
+/** --dry-run: what would be computed, and this rank's bytes for it beside the file's own. */
+static void say_plan(const struct mf_session *session, const struct mf_characterize_opts *opts,
+                     const struct mf_micro *micro, const char *file)
+{
+    const size_t *n = micro->slab.dims;
+    size_t edge = n[1] < n[2] ? n[1] : n[2], levels, voxels = mf_slab_voxels(&micro->slab);
+    size_t phases = micro->grey ? 0 : opts->cross ? (size_t)micro->phases : 1;
+    size_t lines = (micro->slab.count + opts->lag) * n[1];
+
+    if (micro->ndim == 3 && n[0] < edge) edge = n[0];
+    levels = mf_levels(edge, edge, opts->lag);
+    if (opts->levels && opts->levels < levels) levels = opts->levels;
+    if (session->comm->rank == 0)
+        printf(
+            "%s: %zu x %zu x %zu, lag %zu, %zu pyramid levels; bytes of rank 0: field %zu, packed %zu, indicator %zu\n",
+            file, n[0], n[1], n[2], opts->lag, levels, voxels * (micro->grey ? 4 * (size_t)micro->fields : 1),
+            phases * lines * ((n[2] + 63) / 64) * 8, levels > 1 && !micro->grey ? 4 * voxels : 0);
+}
+
 static int characterize_file(const struct mf_session *session, const struct characterize *o, const char *file,
                              struct result *result)
 {
@@ -173,6 +194,11 @@ static int characterize_file(const struct mf_session *session, const struct char
     MF_TRY(read_file(session, o, file, &micro));
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
+    if (session->common->dry_run) {
+        say_plan(session, &opts, &micro, file);
+        mf_micro_free(&micro);
+        return MF_OK;
+    }
     if (micro.ndim == 3 && strcmp(o->slice_mode, "average") != 0)
         rc = sample(session, o, &micro, &opts, &result->target);
     else
@@ -202,10 +228,8 @@ static char *base_name(const char *file)
 static int write_files(const struct mf_session *session, const struct result *result, const char *file)
 {
     char *base = base_name(file), *path = NULL, *picture = NULL, *line = mf_options_line(session->options);
-    struct mf_provenance from = {.command = "characterize",
-                                 .options = line,
-                                 .input_hash = result->target.hash,
-                                 .seed = session->common->seed};
+    struct mf_provenance from = {
+        .command = "characterize", .options = line, .input_hash = result->target.hash, .seed = session->common->seed};
     int rc = mf_session_path(session, base, "_characterization.h5", &path);
 
     if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
@@ -300,14 +324,15 @@ const struct mf_cmd mf_cmd_characterize = {
     .name = "characterize",
     .summary = "measure volume fractions, two-point correlations and interface density",
     .synopsis = "[--limit_to L] [--option VALUE ...] FILE ...",
-    .text = "Reads micrographs and volumes (.npy, PNG, TIFF, our HDF5) and writes <name>_characterization.h5 and a picture "
-            "into --data_folder: per phase and pyramid level the volume fraction, the interface density (Variation, "
-            "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
-            "direction; and the cross-correlations of the phases. Labelled fields are counted exactly.\n\n"
-            "  mesoforge characterize steel.npy --limit_to 16\n"
-            "  mesoforge characterize scan.tif --threshold otsu --non_periodic --spacing 0.5 --unit um\n"
-            "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"
-            "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json",
+    .text =
+        "Reads micrographs and volumes (.npy, PNG, TIFF, our HDF5) and writes <name>_characterization.h5 and a picture "
+        "into --data_folder: per phase and pyramid level the volume fraction, the interface density (Variation, "
+        "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
+        "direction; and the cross-correlations of the phases. Labelled fields are counted exactly.\n\n"
+        "  mesoforge characterize steel.npy --limit_to 16\n"
+        "  mesoforge characterize scan.tif --threshold otsu --non_periodic --spacing 0.5 --unit um\n"
+        "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"
+        "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json",
     .tables = tables,
     .size = sizeof(struct characterize),
     .positional_max = 4096,

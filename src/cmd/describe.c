@@ -145,8 +145,9 @@ static void print_curves(FILE *to, const struct mf_target *t, int ndim, int phas
 
         for (int c = 0; c < 3; ++c) curve[k][c] = values + (size_t)(3 * k + c) * lag;
         mf_side_curves(&t->side[k], lag, phase, curve[k]);
-        if (t->sides == 1 && ndim == 3)
-            fprintf(to, "  %8s  %8s  %8s", "radial", "along u", "along v");
+        if (t->sides == 1)
+            fprintf(to, "  %8s  %8s  %8s", "radial", ndim == 3 ? "along u" : "along y",
+                    ndim == 3 ? "along v" : "along x");
         else
             fprintf(to, "  %s:radial  %s:%-6s  %s:%-6s", side, side, axes[k][0], side, axes[k][1]);
     }

@@ -9,7 +9,8 @@
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 /** to[map] += from[map] / count, each map the first @p used numbers of @p from_size or @p to_size. */
-static void add(size_t maps, size_t used, double count, size_t from_size, const double *from, size_t to_size, double *to)
+static void add(size_t maps, size_t used, double count, size_t from_size, const double *from, size_t to_size,
+                double *to)
 {
     for (size_t m = 0; m < maps; ++m)
         for (size_t i = 0; i < used; ++i) to[m * to_size + i] += from[m * from_size + i] / count;

@@ -1,0 +1,177 @@
+"""characterize --json against plain NumPy: S2, cross-correlations, Variation and volume fractions of images and
+volumes, periodic and not, on 1 to 4 ranks; the published slicing example; values of MCRpy's algorithm where the folder
+of golden files is there; refusals.
+
+    characterize.py MESOFORGE MPIEXEC [GOLDEN DATA]     exit status 77: NumPy is missing
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    sys.exit(77)
+
+MESOFORGE, MPIEXEC = sys.argv[1:3]
+AXES = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
+failures = 0
+
+
+def check(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("failed:", what, file=sys.stderr)
+
+
+def run(*words, ranks=0):
+    start = [MPIEXEC, "-n", str(ranks)] if ranks else []
+    done = subprocess.run(start + [MESOFORGE, "characterize", *map(str, words)], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+def measure(*words, ranks=0):
+    status, out, err = run(*words, "--json", ranks=ranks)
+    check(status == 0, f"{words}: {err}")
+    return json.loads(out), out
+
+
+def pairs(a, b, shift, periodic):
+    """sum over p of a(p) b(p + shift), and the number of pairs."""
+    if periodic:
+        return np.sum(a * np.roll(b, [-s for s in shift], range(a.ndim))), a.size
+    here = tuple(slice(max(0, -s), n - max(0, s)) for s, n in zip(shift, a.shape))
+    there = tuple(slice(max(0, s), n - max(0, -s)) for s, n in zip(shift, a.shape))
+    return np.sum(a[here] * b[there]), a[here].size
+
+
+def window(a, b, lag, normal, periodic):
+    """Mean over the slices with this normal of the correlation of each."""
+    out = np.empty((2 * lag - 1, 2 * lag - 1))
+    for i, du in enumerate(range(1 - lag, lag)):
+        for j, dv in enumerate(range(1 - lag, lag)):
+            shift = [0, 0, 0]
+            shift[AXES[normal][0]], shift[AXES[normal][1]] = du, dv
+            total, count = pairs(a, b, shift, periodic)
+            out[i, j] = total / count
+    return out
+
+
+def variation(a, normal, periodic, seam):
+    total = 0
+    for axis, other in (AXES[normal], AXES[normal][::-1]):
+        jumps = np.abs(np.roll(a, -1, axis) - a)
+        if not periodic:
+            jumps = np.delete(jumps, -1, axis)
+        count = jumps.size if not periodic else a.size
+        total += jumps.sum() / count if count else 0
+        if seam:
+            total += np.take(jumps, 0, other).sum() / a.size
+    return total
+
+
+def compare(field, lag, got, periodic=True, seam=False, tolerance=1e-15, phases=None):
+    volume = field.reshape((1,) + field.shape) if field.ndim == 2 else field
+    normals = "z" if field.ndim == 2 else "zyx"
+    phases = phases or list(np.unique(field))
+    indicator = {p: (volume == p).astype(float) for p in phases}
+    check([p["label"] for p in got["phases"]] == phases, "labels")
+    check(got["shape"] == list(field.shape), "shape")
+    for entry in got["phases"]:
+        a = indicator[entry["label"]]
+        check(abs(entry["volume_fraction"] - a.mean()) < 1e-15, "volume fraction")
+        want = np.mean([variation(a, n, periodic, seam) for n in normals])
+        check(abs(entry["variation"] - want) < 1e-14, f"variation {entry['variation']} {want}")
+        check(sorted(entry["s2"]) == sorted(normals), "directions")
+        for n in normals:
+            error = np.abs(np.array(entry["s2"][n]) - window(a, a, lag, n, periodic)).max()
+            check(error <= tolerance, f"S2 {field.shape} {n} {error}")
+    for entry in got["cross"]:
+        a, b = (indicator[p] for p in entry["labels"])
+        for n in normals:
+            error = np.abs(np.array(entry["s2"][n]) - window(a, b, lag, n, periodic)).max()
+            check(error <= tolerance, f"cross {field.shape} {n} {error}")
+
+
+def fields(folder):
+    rng = np.random.default_rng(5)
+    for shape, phases, lag in [((12, 70), 2, 5), ((9, 11), 3, 4), ((7, 6, 9), 2, 3), ((5, 8, 66), 3, 2), ((10, 4, 5), 2, 2)]:
+        field = rng.integers(0, phases, shape).astype(np.uint8)
+        field.flat[:phases] = range(phases)
+        name = os.path.join(folder, "x".join(map(str, shape)) + ".npy")
+        np.save(name, field)
+        yield name, field, lag
+
+
+def brute_force(folder):
+    for name, field, lag in fields(folder):
+        for words, how in [((), {}), (("--non_periodic",), {"periodic": False}), (("--compat", "mcrpy"), {"seam": True})]:
+            words = (name, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder) + words
+            got, text = measure(*words)
+            compare(field, lag, got, **how)
+            for ranks in (2, 3, 4) if not how.get("seam") else ():
+                check(measure(*words, ranks=ranks)[1] == text, f"{words} on {ranks} ranks")
+        got, _ = measure(name, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder, "--no_multiphase")
+        compare(field, lag, got, phases=[1])
+
+
+def slicing(folder):
+    """MCRpy's own test: the field k/10 on 2 x 2 x 2."""
+    name = os.path.join(folder, "tenths.npy")
+    np.save(name, np.arange(8).reshape(2, 2, 2) / 10)
+    common = (name, "--grey_values", "--limit_to", 1, "--data_folder", folder)
+    got, _ = measure(*common, "--isotropic")
+    check(abs(got["phases"][0]["volume_fraction"] - 0.35) < 1e-7, "mean of 0 .. 0.7")
+    got, _ = measure(*common)
+    check(abs(got["phases"][0]["volume_fraction"] - 0.35) < 1e-7, "mean over slices")
+    got, _ = measure(*common, "--slice_mode", "sample_surface")
+    check(abs(got["phases"][0]["volume_fraction"] - (0.15 + 0.25 + 0.30) / 3) < 1e-7, "first slices")
+
+
+def golden(folder, gold, data):
+    for name in sorted(os.listdir(gold)):
+        if not name.endswith(".json"):
+            continue
+        with open(os.path.join(gold, name)) as file:
+            want = json.load(file)["phases"]["1"]
+        source = os.path.join(data, name.replace(".json", ".npy"))
+        got, _ = measure(source, "--limit_to", 8, "--compat", "mcrpy", "--data_folder", folder, "--no_multigrid_descriptor")
+        phase = got["phases"][1]
+        s2 = np.array(phase["s2"]["z"])
+        check(abs(phase["volume_fraction"] - want["volume_fraction"]) < 1e-6, name + ": volume fraction")
+        check(abs(phase["variation"] - want["L"]["8"]["variation"][0]) < 1e-6, name + ": Variation")
+        check(np.abs(s2 - np.array(want["L"]["8"]["fft_s2_level0"]).reshape(15, 15)).max() < 1e-6, name + ": S2")
+    source = os.path.join(data, "pymks_ms_64x64_1.npy")
+    got, _ = measure(source, "--limit_to", 32, "--data_folder", folder)
+    s2 = np.array(got["phases"][1]["s2"]["z"])
+    check(s2.min() > 0 and np.argmax(s2) == 31 * 63 + 31 and np.sum(s2 == s2.max()) == 1, "L = 32 on 64 x 64")
+    check(s2[31, 31] == got["phases"][1]["volume_fraction"], "S2(0)")
+
+
+def refusals(folder):
+    name = os.path.join(folder, "9x11.npy")
+    for status, words, says in [
+        (2, (name, "--limit_to", 5), "the largest L is 4"),
+        (2, (name, "--limit_to", 0), "limit_to"),
+        (2, (name, "--descriptor_types", "S3"), "try: S2"),
+        (2, (name, "--descriptor_types", "GramMatrices"), "not available"),
+        (2, (name, "--slice_mode", "some"), "some"),
+        (2, (), "no file"),
+        (3, (os.path.join(folder, "none.npy"),), "none.npy"),
+    ]:
+        for ranks in (0, 3):
+            got, out, err = run(*words, "--data_folder", folder, "--logging_level", 40, ranks=ranks)
+            lines = [line for line in err.splitlines() if line.startswith("mesoforge:")]
+            check(got == status and len(lines) == 1 and says in lines[0] and not out, f"{words} {ranks}: {got} {err}")
+
+
+with tempfile.TemporaryDirectory() as place:
+    brute_force(place)
+    slicing(place)
+    if len(sys.argv) > 4 and os.path.isdir(sys.argv[3]):
+        golden(place, sys.argv[3], sys.argv[4])
+    refusals(place)
+sys.exit(failures != 0)

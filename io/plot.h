@@ -16,12 +16,12 @@ struct mf_curve {
 struct mf_panel {
     enum { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES } kind;
     const char *title, *xlabel, *ylabel;
-    size_t rows, columns;       /* images */
-    const double *image;        /* MF_PANEL_IMAGE: values, with a colour bar */
-    const uint8_t *phases;      /* MF_PANEL_PHASES: labels, one colour each */
+    size_t rows, columns;  /* images */
+    const double *image;   /* MF_PANEL_IMAGE: values, with a colour bar */
+    const uint8_t *phases; /* MF_PANEL_PHASES: labels, one colour each */
     int phase_count;
-    double extent[4];           /* image axes: left, right, top, bottom; all 0: pixel numbers */
-    size_t curve_count;         /* MF_PANEL_CURVES */
+    double extent[4];   /* image axes: left, right, top, bottom; all 0: pixel numbers */
+    size_t curve_count; /* MF_PANEL_CURVES */
     const struct mf_curve *curves;
     int log_y;
 };

@@ -11,7 +11,10 @@
 #include "src/cmd/about.h"
 #include "src/cmd/cmd.h"
 
-static const struct mf_cmd *const verbs[] = {&mf_cmd_synth, NULL};
+static const struct mf_cmd *const verbs[] = {
+    &mf_cmd_synth,
+    NULL,
+};
 
 /* Is this the process that speaks, before MPI is there to ask? Launchers number their processes in the environment. */
 static int is_first(void)

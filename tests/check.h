@@ -7,22 +7,22 @@
 
 static int failures;
 
-#define CHECK(condition)                                                                                               \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            ++failures;                                                                                                \
-            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition);                                    \
-        }                                                                                                              \
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            ++failures;                                                             \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+        }                                                                           \
     } while (0)
 
-#define CHECK_NEAR(got, want, tolerance)                                                                               \
-    do {                                                                                                               \
-        double check_got = (got), check_want = (want);                                                                 \
-        if (!(fabs(check_got - check_want) <= (tolerance))) {                                                          \
-            ++failures;                                                                                                \
-            fprintf(stderr, "%s:%d: %s = %.17g, want %.17g +- %g\n", __FILE__, __LINE__, #got, check_got, check_want,  \
-                    (double)(tolerance));                                                                              \
-        }                                                                                                              \
+#define CHECK_NEAR(got, want, tolerance)                                                                              \
+    do {                                                                                                              \
+        double check_got = (got), check_want = (want);                                                                \
+        if (!(fabs(check_got - check_want) <= (tolerance))) {                                                         \
+            ++failures;                                                                                               \
+            fprintf(stderr, "%s:%d: %s = %.17g, want %.17g +- %g\n", __FILE__, __LINE__, #got, check_got, check_want, \
+                    (double)(tolerance));                                                                             \
+        }                                                                                                             \
     } while (0)
 
 #endif

@@ -151,7 +151,7 @@ void mf_arena_give(struct mf_arena *arena, void *memory)
     if (i == 0) mf_die(MF_BROKEN, __FILE__, __LINE__, "memory given back that this arena did not give");
     arena->live -= arena->entries[i - 1].bytes;
     arena->tag[arena->entries[i - 1].tag].live -= arena->entries[i - 1].bytes;
-    arena->mem.release(arena->mem.context, memory, arena->entries[i - 1].bytes);
+    arena->mem.release(arena->mem.context, memory, arena->entries[i - 1].bytes ? arena->entries[i - 1].bytes : 1);
     arena->entries[i - 1] = arena->entries[--arena->count];
     pthread_mutex_unlock(&arena->lock);
 }
@@ -176,11 +176,10 @@ size_t mf_arena_live(const struct mf_arena *arena) { return arena->live; }
 size_t mf_arena_peak(const struct mf_arena *arena) { return arena->peak; }
 size_t mf_arena_limit(const struct mf_arena *arena) { return arena->limit; }
 
-void mf_arena_tags(const struct mf_arena *arena, void (*visit)(void *context, const char *tag, size_t live, size_t peak),
-                   void *context)
+void mf_arena_tags(const struct mf_arena *arena,
+                   void (*visit)(void *context, const char *tag, size_t live, size_t peak), void *context)
 {
-    for (size_t t = 0; t < arena->tags; ++t)
-        visit(context, arena->tag[t].name, arena->tag[t].live, arena->tag[t].peak);
+    for (size_t t = 0; t < arena->tags; ++t) visit(context, arena->tag[t].name, arena->tag[t].live, arena->tag[t].peak);
 }
 
 size_t mf_rss_peak(void)

@@ -42,8 +42,8 @@ size_t mf_arena_peak(const struct mf_arena *arena);
 size_t mf_arena_limit(const struct mf_arena *arena);
 
 /** Visits every tag: bytes live now and at that tag's own high-water mark. */
-void mf_arena_tags(const struct mf_arena *arena, void (*visit)(void *context, const char *tag, size_t live, size_t peak),
-                   void *context);
+void mf_arena_tags(const struct mf_arena *arena,
+                   void (*visit)(void *context, const char *tag, size_t live, size_t peak), void *context);
 
 /** Largest resident size of this process so far [bytes]. */
 size_t mf_rss_peak(void);

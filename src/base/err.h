@@ -7,14 +7,14 @@
 /** Exit codes of the program; the table of docs/ and of every man page. */
 enum mf_code {
     MF_OK = 0,
-    MF_USAGE = 2,    /* bad option, config key or value */
-    MF_INPUT = 3,    /* input data or file format */
-    MF_DEVICE = 4,   /* hardware or communicator: no GPU, lost rank, time-out of a collective */
-    MF_MEMORY = 5,   /* out of memory after every fallback */
-    MF_NUMERIC = 6,  /* numerical: NaN, divergence */
-    MF_OUTPUT = 7,   /* output or disk: no space, cannot write */
-    MF_BROKEN = 70,  /* a bug */
-    MF_STOPPED = 75  /* stopped early with a valid checkpoint: please requeue */
+    MF_USAGE = 2,   /* bad option, config key or value */
+    MF_INPUT = 3,   /* input data or file format */
+    MF_DEVICE = 4,  /* hardware or communicator: no GPU, lost rank, time-out of a collective */
+    MF_MEMORY = 5,  /* out of memory after every fallback */
+    MF_NUMERIC = 6, /* numerical: NaN, divergence */
+    MF_OUTPUT = 7,  /* output or disk: no space, cannot write */
+    MF_BROKEN = 70, /* a bug */
+    MF_STOPPED = 75 /* stopped early with a valid checkpoint: please requeue */
 };
 
 enum { MF_ERR_TEXT = 1024 };
@@ -45,16 +45,16 @@ int mf_fault(const char *site);
 void mf_err_rank(int rank);
 
 /** Passes a refusal on. */
-#define MF_TRY(call)                                                                                                   \
-    do {                                                                                                               \
-        int mf_try_rc = (call);                                                                                        \
-        if (mf_try_rc != MF_OK) return mf_try_rc;                                                                      \
+#define MF_TRY(call)                              \
+    do {                                          \
+        int mf_try_rc = (call);                   \
+        if (mf_try_rc != MF_OK) return mf_try_rc; \
     } while (0)
 
 /** A broken invariant is a bug. */
-#define MF_ASSERT(condition)                                                                                           \
-    do {                                                                                                               \
-        if (!(condition)) mf_die(MF_BROKEN, __FILE__, __LINE__, "%s", #condition);                                     \
+#define MF_ASSERT(condition)                                                       \
+    do {                                                                           \
+        if (!(condition)) mf_die(MF_BROKEN, __FILE__, __LINE__, "%s", #condition); \
     } while (0)
 
 #endif

@@ -7,24 +7,33 @@
 #include <stddef.h>
 
 enum mf_opt_kind {
-    MF_FLAG,  /* int: 1 when given. "--no-x" is a row of its own where wanted (MF_UNFLAG) */
-    MF_UNFLAG,/* int: sets the field to 0, which is 1 otherwise (or what the MF_FLAG row of the same field says) */
-    MF_LONG,  /* long */
-    MF_REAL,  /* double */
-    MF_TEXT,  /* const char * */
-    MF_LONGS, /* struct mf_longs: one or more words up to the next option; "0,128,255" works too */
-    MF_REALS, /* struct mf_reals */
-    MF_TEXTS  /* struct mf_texts (words only; commas are part of a word) */
+    MF_FLAG,   /* int: 1 when given. "--no-x" is a row of its own where wanted (MF_UNFLAG) */
+    MF_UNFLAG, /* int: sets the field to 0, which is 1 otherwise (or what the MF_FLAG row of the same field says) */
+    MF_LONG,   /* long */
+    MF_REAL,   /* double */
+    MF_TEXT,   /* const char * */
+    MF_LONGS,  /* struct mf_longs: one or more words up to the next option; "0,128,255" works too */
+    MF_REALS,  /* struct mf_reals */
+    MF_TEXTS   /* struct mf_texts (words only; commas are part of a word) */
 };
 
-struct mf_longs { size_t count; long *at; };
-struct mf_reals { size_t count; double *at; };
-struct mf_texts { size_t count; const char **at; };
+struct mf_longs {
+    size_t count;
+    long *at;
+};
+struct mf_reals {
+    size_t count;
+    double *at;
+};
+struct mf_texts {
+    size_t count;
+    const char **at;
+};
 
 /** One option. @p alias_of: NULL, or the word of the row this one is another spelling of. */
 struct mf_opt {
-    const char *word;     /* without "--"; NULL ends the table */
-    size_t offset;        /* of the field in the options struct */
+    const char *word; /* without "--"; NULL ends the table */
+    size_t offset;    /* of the field in the options struct */
     enum mf_opt_kind kind;
     const char *standard; /* default as the user would type it; NULL: none (0, "", empty list) */
     const char *help;     /* one line, with the unit in [] */
@@ -32,10 +41,22 @@ struct mf_opt {
     const char *alias_of;
 };
 
-#define MF_OPT(type, word, field, kind, standard, help) {word, offsetof(struct type, field), kind, standard, help, NULL, NULL}
-#define MF_CHOICE(type, word, field, standard, choices, help) {word, offsetof(struct type, field), MF_TEXT, standard, help, choices, NULL}
-#define MF_ALIAS(word, of) {word, 0, MF_FLAG, NULL, NULL, NULL, of}
-#define MF_OPT_END {NULL, 0, MF_FLAG, NULL, NULL, NULL, NULL}
+#define MF_OPT(type, word, field, kind, standard, help)                      \
+    {                                                                        \
+        word, offsetof(struct type, field), kind, standard, help, NULL, NULL \
+    }
+#define MF_CHOICE(type, word, field, standard, choices, help)                      \
+    {                                                                              \
+        word, offsetof(struct type, field), MF_TEXT, standard, help, choices, NULL \
+    }
+#define MF_ALIAS(word, of)                     \
+    {                                          \
+        word, 0, MF_FLAG, NULL, NULL, NULL, of \
+    }
+#define MF_OPT_END                               \
+    {                                            \
+        NULL, 0, MF_FLAG, NULL, NULL, NULL, NULL \
+    }
 
 /** Where an option's value came from. */
 enum mf_origin { MF_FROM_DEFAULT, MF_FROM_FILE, MF_FROM_ENV, MF_FROM_FLAG };
@@ -50,11 +71,15 @@ struct mf_options;
  *
  * "--config FILE" (YAML, keys are option words; an unknown key or a wrong type is refused with file:line:column) is
  * read first, flags win over it. The words config, print-config and help belong to the parser: a caller asks
- * mf_options_origin(options, "print-config") == MF_FROM_FLAG, and looks for "--help" itself, before anything else may be
- * refused (mf_options_help_asked). "--" ends the options. Rules: an unknown option is refused naming the nearest one; an option given twice with
- * different values, or two aliases that disagree, are refused; "--x=v" and "--x v" are the same; a negative number is a
- * value. Refuses with MF_USAGE (MF_INPUT when the config file cannot be read). Not collective: every rank parses the
- * same argv and the caller agrees.
+ * mf_options_origin(options, "print-config") == MF_FROM_FLAG, and looks for "--help" itself, before anything else is
+ * refused (mf_options_help_asked).
+ *
+ * Rules: an unknown option is refused naming the nearest one; an option given twice with different values, or two
+ * aliases that disagree, are refused; "--x=v" and "--x v" are the same; a negative number is a value; "--" ends the
+ * options; a list of numbers ends at the first word that is no number when positional arguments are wanted.
+ *
+ * Refuses with MF_USAGE (MF_INPUT when the config file cannot be read). Not collective: every rank parses the same
+ * argv and the caller agrees.
  */
 int mf_options_parse(struct mf_options **options, const char *verb, const struct mf_opt *const *tables, void *into,
                      size_t size, int argc, char **argv, size_t positional_max);

@@ -96,7 +96,7 @@ static int find_backend(struct mf_session *session)
     const char *device = session->common->device;
 
     if (strcmp(device, "auto") != 0) return mf_agree(session->comm, mf_backend_find(&session->backend, device));
-    if (mf_backend_find(&session->backend, "cpu") != MF_OK) session->backend = NULL; /* verbs that only move files */
+    MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, "cpu")));
     mf_info("device: cpu (auto: this build has no GPU back end)");
     return MF_OK;
 }
@@ -105,7 +105,7 @@ static int find_backend(struct mf_session *session)
 static int answer_gpu_options(const struct mf_session *session)
 {
     const struct mf_options *options = session->options;
-    const char *device = session->backend ? session->backend->name : "cpu";
+    const char *device = session->backend->name;
 
     if (session->common->gpu_ids.count > 0)
         return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
@@ -139,9 +139,7 @@ static int open_local(struct mf_session *session)
 
     MF_TRY(answer_gpu_options(session));
     MF_TRY(open_log(common, session->comm->rank));
-    MF_TRY(mf_arena_open(&session->arena, session->backend ? session->backend->mem : NULL,
-                         (size_t)common->memory_limit << 20));
-    if (!session->backend) return MF_OK;
+    MF_TRY(mf_arena_open(&session->arena, session->backend->mem, (size_t)common->memory_limit << 20));
     return session->backend->queue_open(&session->queue, session->comm->local_rank, session->threads,
                                         common->deterministic, session->arena);
 }

@@ -1,0 +1,24 @@
+# Refusals: tests/cli/<case>.{args,status,stderr}, on 1 and 3 ranks.
+set(cli_cases
+  config_key
+  config_missing
+  config_type
+  device_unknown
+  gpu_ids
+  memory_negative
+  option_aliases
+  option_no_value
+  option_twice
+  option_unknown
+  verb_none
+  verb_unknown)
+foreach(case ${cli_cases})
+  foreach(n 1 3)
+    add_test(NAME cli_${case}_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh $<TARGET_FILE:mesoforge>
+      ${CMAKE_CURRENT_SOURCE_DIR}/cli/${case} ${n} ${MF_MPIEXEC})
+    set_tests_properties(cli_${case}_${n} PROPERTIES TIMEOUT 30 LABELS cli PROCESSORS ${n} ENVIRONMENT "${MF_TEST_ENV}")
+  endforeach()
+endforeach()
+
+add_test(NAME cli_help COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/help.sh $<TARGET_FILE:mesoforge>)
+set_tests_properties(cli_help PROPERTIES TIMEOUT 120 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Help and man page of every verb name every option and end well; the program's own do too. usage: help.sh PROGRAM
+set -eu
+program=$1
+
+fail() {
+    echo "$1"
+    exit 1
+}
+
+"$program" --version | grep -q '^mesoforge [0-9]' || fail "--version names no version"
+"$program" help | grep -q '^verbs:' || fail "help lists no verbs"
+for verb in $("$program" man --list); do
+    "$program" help | grep -q "^  $verb " || fail "help does not list $verb"
+    help=$("$program" "$verb" --help) || fail "$verb --help fails"
+    man=$("$program" man "$verb") || fail "man $verb fails"
+    long=$(printf '%s\n' "$help" | awk 'length > 100' | head -1)
+    [ -z "$long" ] || fail "$verb --help: a line is too long: $long"
+    words=$("$program" "$verb" --print-config | sed -n 's/^#* *\([a-zA-Z0-9_-]*\):.*/\1/p')
+    [ -n "$words" ] || fail "$verb --print-config prints no option"
+    for word in $words; do
+        printf '%s\n' "$help" | grep -q -- "--$word\b" || fail "$verb --help does not name --$word"
+        printf '%s\n' "$man" | sed 's/\\-/-/g' | grep -q -- "--$word\b" || fail "man $verb does not name --$word"
+    done
+    "$program" "$verb" --print-config >config.$$ && "$program" "$verb" --config config.$$ --print-config |
+        sed 's/ *# [a-z]*$//' >again.$$
+    sed 's/ *# [a-z]*$//' config.$$ | cmp -s - again.$$ || fail "$verb --print-config does not reproduce itself"
+    rm -f config.$$ again.$$
+done

@@ -1,0 +1,110 @@
+/* An arena counts live bytes and marks, keeps its limit, names who asked, aligns, and survives many threads. */
+#include "src/base/arena.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "tests/check.h"
+
+static size_t outside; /* bytes that the test's own memory has handed out */
+
+static void *take_outside(void *context, size_t bytes)
+{
+    outside += bytes;
+    return context ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
+}
+
+static void give_outside(void *context, void *memory, size_t bytes)
+{
+    (void)context;
+    outside -= bytes;
+    free(memory);
+}
+
+static void see(void *context, const char *tag, size_t live, size_t peak)
+{
+    size_t *seen = context;
+
+    if (strcmp(tag, "field") == 0) {
+        seen[0] = live;
+        seen[1] = peak;
+    }
+}
+
+static void test_limit(void)
+{
+    struct mf_arena *arena;
+    size_t seen[2] = {9, 9};
+    char *a, *b;
+
+    CHECK(mf_arena_open(&arena, NULL, 1000) == MF_OK && mf_arena_limit(arena) == 1000);
+    a = mf_arena_take(arena, 600, "field");
+    CHECK(a && (uintptr_t)a % 64 == 0 && mf_arena_live(arena) >= 600);
+    CHECK(!mf_arena_take(arena, 500, "gradient") && strstr(mf_err_text(), "gradient") && strstr(mf_err_text(), "500"));
+    CHECK(mf_arena_book(arena, 500, "plan") == MF_MEMORY);
+    CHECK(mf_arena_book(arena, 100, "plan") == MF_OK && mf_arena_book(arena, -100, "plan") == MF_OK);
+    mf_arena_give(arena, a);
+    CHECK(mf_arena_live(arena) == 0 && mf_arena_peak(arena) >= 700);
+    b = mf_arena_zeros(arena, 100, 4, "field");
+    for (int i = 0; i < 400; ++i) CHECK(b[i] == 0);
+    mf_arena_tags(arena, see, seen);
+    CHECK(seen[0] == 400 && seen[1] == 600);
+    CHECK(!mf_arena_zeros(arena, SIZE_MAX / 2, 4, "huge"));
+    mf_arena_give(arena, b);
+    mf_arena_give(arena, NULL);
+    mf_arena_close(arena);
+    mf_arena_close(NULL);
+}
+
+static void test_own_memory(void)
+{
+    struct mf_mem mem = {take_outside, give_outside, NULL};
+    struct mf_arena *arena;
+    void *a, *zero;
+
+    CHECK(mf_arena_open(&arena, &mem, 0) == MF_OK);
+    a = mf_arena_take(arena, 128, "a");
+    zero = mf_arena_take(arena, 0, "nothing");
+    CHECK(a && zero && outside >= 128);
+    mf_arena_give(arena, zero);
+    mf_arena_give(arena, a);
+    mf_arena_close(arena);
+    CHECK(outside == 0);
+}
+
+static void *churn(void *context)
+{
+    struct mf_arena *arena = context;
+
+    for (size_t i = 1; i < 500; ++i) {
+        void *a = mf_arena_take(arena, i, "churn"), *b = mf_arena_take(arena, 2 * i, "churn");
+
+        mf_arena_give(arena, a);
+        mf_arena_give(arena, b);
+    }
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    struct mf_arena *arena;
+    pthread_t thread[4];
+
+    CHECK(mf_arena_open(&arena, NULL, 0) == MF_OK);
+    for (int i = 0; i < 4; ++i) CHECK(pthread_create(&thread[i], NULL, churn, arena) == 0);
+    for (int i = 0; i < 4; ++i) CHECK(pthread_join(thread[i], NULL) == 0);
+    CHECK(mf_arena_live(arena) == 0 && mf_arena_peak(arena) <= (size_t)4 * 1500);
+    mf_arena_close(arena);
+}
+
+int main(void)
+{
+    test_limit();
+    test_own_memory();
+    test_threads();
+    CHECK(mf_rss_peak() > 100000);
+    return failures != 0;
+}

@@ -1,0 +1,82 @@
+/* JSON: numbers read back to the same bits, order of arrays kept, text escaped, a NaN is a bug, a full disk a refusal.
+ */
+#include "src/base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "tests/check.h"
+
+static char *text_of(const struct mf_json *value)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+
+    CHECK(to && mf_json_write(value, to) == MF_OK);
+    if (to) fclose(to);
+    return text;
+}
+
+static int status_of_nan(double value)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr)) _exit(99);
+        mf_json_real(mf_json_array(), NULL, value);
+        _exit(0);
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_numbers(void)
+{
+    static const double values[] = {0.1, 1.0 / 3, 1e300, 5e-324, -0.0, 2, 123456789.123456789};
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+        struct mf_json *array = mf_json_array();
+        char *text;
+        double got;
+
+        mf_json_real(array, NULL, values[i]);
+        text = text_of(array);
+        got = strtod(text + 1, NULL);
+        CHECK(memcmp(&got, &values[i], sizeof got) == 0);
+        CHECK(strpbrk(text, ".eE") != NULL);
+        free(text);
+        mf_json_free(array);
+    }
+}
+
+int main(void)
+{
+    static const double table[] = {1, 2, 3, 4, 5, 6};
+    struct mf_json *object = mf_json_object(), *inner = mf_json_object();
+    FILE *full = fopen("/dev/full", "w");
+    char *text;
+
+    mf_json_text(object, "file", "a\"b\n\xe9");
+    mf_json_int(object, "n", -7);
+    mf_json_bool(object, "yes", 1);
+    mf_json_null(object, "none");
+    mf_json_table(object, "t", table, 2, 3);
+    mf_json_reals(inner, "r", table, 1);
+    mf_json_put(object, "in", inner);
+    text = text_of(object);
+    CHECK(strcmp(text, "{\"file\":\"a\\\"b\\n\xc3\xa9\",\"n\":-7,\"yes\":true,\"none\":null,"
+                       "\"t\":[[1.0,2.0,3.0],[4.0,5.0,6.0]],\"in\":{\"r\":[1.0]}}\n") == 0);
+    free(text);
+    if (full) {
+        CHECK(mf_json_write(object, full) == MF_OUTPUT && strstr(mf_err_text(), "space"));
+        fclose(full);
+    }
+    mf_json_free(object);
+    test_numbers();
+    CHECK(status_of_nan(NAN) == MF_BROKEN && status_of_nan(INFINITY) == MF_BROKEN && status_of_nan(1) == 0);
+    return failures != 0;
+}

@@ -19,14 +19,20 @@ static const char *argument(enum mf_opt_kind kind)
 /* Prints @p text from column @p at on, wrapped, further lines indented. */
 static void wrap(const char *text, int at)
 {
+    const char *gap = "";
+
     while (*text) {
         int length = (int)strcspn(text, " ");
 
-        if (at + length > WIDTH && at > INDENT) at = printf("\n%*s", INDENT, "") - 1;
-        at += printf("%.*s", length, text);
+        if (at + length >= WIDTH && *gap) {
+            printf("\n%*s", INDENT, "");
+            at = INDENT;
+            gap = "";
+        }
+        at += printf("%s%.*s", gap, length, text);
+        gap = " ";
         text += length;
         while (*text == ' ') ++text;
-        if (*text && at < WIDTH) at += printf(" ");
     }
     printf("\n");
 }
@@ -39,11 +45,25 @@ static void append(char *text, size_t room, const char *a, const char *b, const 
     snprintf(text + n, room - n, "%s%s%s", a, b, c);
 }
 
+/* "a|b|c" as ": a, b, c". */
+static void append_choices(char *text, size_t room, const char *choices)
+{
+    char word[64];
+
+    for (const char *gap = ": "; *choices; gap = ", ") {
+        int length = (int)strcspn(choices, "|");
+
+        snprintf(word, sizeof word, "%.*s", length, choices);
+        append(text, room, gap, word, "");
+        choices += length + (choices[length] == '|');
+    }
+}
+
 /* Help with what follows from the row: choices, default, other spellings. */
 static void describe(const struct mf_opt *const *tables, const struct mf_opt *row, char *text, size_t room)
 {
     snprintf(text, room, "%s", row->help ? row->help : "");
-    if (row->choices) append(text, room, ": ", row->choices, "");
+    if (row->choices) append_choices(text, room, row->choices);
     if (row->standard && *row->standard && row->kind > MF_UNFLAG) append(text, room, " (", row->standard, ")");
     if (row->kind == MF_FLAG && row->standard && (*row->standard == '1' || *row->standard == 't'))
         append(text, room, " (the default)", "", "");

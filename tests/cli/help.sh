@@ -14,7 +14,7 @@ for verb in $("$program" man --list); do
     "$program" help | grep -q "^  $verb " || fail "help does not list $verb"
     help=$("$program" "$verb" --help) || fail "$verb --help fails"
     man=$("$program" man "$verb") || fail "man $verb fails"
-    long=$(printf '%s\n' "$help" | awk 'length > 100' | head -1)
+    long=$(printf '%s\n' "$help" | awk "length > 80" | head -1)
     [ -z "$long" ] || fail "$verb --help: a line is too long: $long"
     words=$("$program" "$verb" --print-config | sed -n 's/^#* *\([a-zA-Z0-9_-]*\):.*/\1/p')
     [ -n "$words" ] || fail "$verb --print-config prints no option"

@@ -195,7 +195,7 @@ static void test_print(void)
     n = fread(text, 1, sizeof text - 1, file);
     text[n] = '\0';
     fclose(file);
-    CHECK(strstr(text, "--descriptor_weights") && strstr(text, "also --weights") && strstr(text, "MSE|RMS|L1 (MSE)"));
+    CHECK(strstr(text, "--descriptor_weights") && strstr(text, "also --weights") && strstr(text, "MSE, RMS, L1 (MSE)"));
     *strstr(text, "  --max_iter") = '\0';
     CHECK(parse_file(text, "") == MF_OK);
     CHECK(strcmp(o.name, "\"q\\") == 0 && o.labels.count == 2 && o.tol == 0.1 && !o.seam && !o.periodic);

@@ -7,13 +7,15 @@
 
 enum { MF_LEVELS_MAX = 16 };
 
+#define MF_SCHEMA_TARGET "descriptors" /* attribute schema of a descriptor file */
+
 /** Descriptors of the slices with one normal, meant over them. */
 struct mf_target_side {
     size_t nu, nv, slices; /* extents of the slices they came from; how many */
     size_t levels;         /* pyramid levels present */
     double *s2;            /* [phases][levels][W][W], W = 2L-1, rows du, columns dv, zero lag in the centre */
     double *cross;         /* [pairs][levels][W][W], pairs (a < b) in order (0,1) (0,2) .. (1,2) ..; NULL: none */
-    double *variation;     /* [phases][levels], jumps per pixel */
+    double *variation;     /* [phases][levels], jumps per pixel; NULL: none (imported two-point statistics) */
     double *fraction;      /* [phases][levels] */
 };
 
@@ -42,16 +44,34 @@ const struct mf_target_side *mf_target_for(const struct mf_target *target, enum 
  */
 size_t mf_levels(size_t nu, size_t nv, size_t lag);
 
-/** Reads and writes descriptor files (.h5 of ours; a foreign .npy window of S2 is mf_target_import). Rank 0 touches
- * the file, all ranks get the values. Collective; MF_INPUT / MF_OUTPUT, agreed. */
+/**
+ * Reads a descriptor file of ours (.h5, schema in docs/FILES.md; a foreign .npy window of S2 is mf_target_import).
+ * Rank 0 reads it, in a guarded child: types, extents and values are checked there and again here. All ranks get the
+ * values. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY; @p target is set only on success.
+ */
 int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_target *target);
+
+/** Writes one. @p provenance may be NULL; where it names no input hash, the target's own is written. Rank 0 touches the
+ * disk; the file appears whole or not at all. Collective; refuses (agreed) with MF_OUTPUT. */
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,
                    const struct mf_provenance *provenance);
+
+/** Rank 0's target to all ranks (theirs are filled; free what they held before). Collective; MF_MEMORY, agreed. */
+int mf_target_share(const struct mf_comm *comm, struct mf_target *target);
 
 /**
  * Two-point statistics computed elsewhere: a .npy [H][W] (one phase, zero lag at [H/2][W/2] as PyMKS centres it) or
  * [H][W][1]; cut to the lags -L+1..L-1, symmetrised about the centre; its centre is the volume fraction. No Variation.
+ * Collective; refuses (agreed) with MF_INPUT, and with MF_USAGE when L is too large for the array (naming the largest).
  */
 int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, struct mf_target *target);
+
+/** The two-point curves of one window [2L-1][2L-1]: along its rows (axis 0) or columns (axis 1), lags 0..L-1 into
+ * @p curve [L]. */
+void mf_window_axis(const double *window, size_t lag, int axis, double *curve);
+
+/** The same, meant over all lags of nearly equal length: bin r holds those whose length rounds to r, r < L. @p step:
+ * pixel sizes {u, v} of the slice; lengths are in units of the smaller one. */
+void mf_window_radial(const double *window, size_t lag, const double step[2], double *curve);
 
 #endif

@@ -1,5 +1,5 @@
 # Tests of io/.
-mf_test(NAME io_target SOURCE unit/io_target.c ROOM mf_io)
+include(${CMAKE_CURRENT_LIST_DIR}/io_target.cmake)
 mf_test(NAME io_npy SOURCE unit/io_npy.c ROOM mf_io RANKS 1 2 3)
 mf_test(NAME io_image SOURCE unit/io_image.c ROOM mf_io ARGS ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/io)
 mf_test(NAME io_micro SOURCE unit/io_micro.c ROOM mf_io RANKS 1 2 3 4)

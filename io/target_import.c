@@ -1,0 +1,141 @@
+/* Two-point statistics of other programs, and curves out of a window. See target.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "io/hash.h"
+#include "io/target.h"
+#include "src/base/err.h"
+
+/* Values larger than this are no window anybody measured. */
+static const size_t most = (size_t)1 << 28;
+
+static int check_array(const struct mf_array *a)
+{
+    int image = a->ndim == 2 || (a->ndim == 3 && a->shape[2] == 1);
+
+    if (a->format != MF_NPY || !image)
+        return mf_fail(MF_INPUT, "'%s' is no two-point statistics: want a .npy of [H][W] or [H][W][1] numbers",
+                       a->path);
+    return MF_OK;
+}
+
+/* Largest lag so that -L+1..L-1 about n / 2 lies in 0..n-1. */
+static size_t largest_lag(size_t n)
+{
+    size_t below = n / 2, above = n - 1 - n / 2;
+
+    return (below < above ? below : above) + 1;
+}
+
+static int check_lag(const struct mf_array *a, size_t lag)
+{
+    size_t u = largest_lag(a->shape[0]), v = largest_lag(a->shape[1]), largest = u < v ? u : v;
+
+    if (lag >= 1 && lag <= largest) return MF_OK;
+    return mf_fail(MF_USAGE, "the %zu x %zu lags of '%s' allow --limit_to 1 to %zu, not %zu", a->shape[0], a->shape[1],
+                   a->path, largest, lag);
+}
+
+static int check_values(const struct mf_array *a, const double *s2)
+{
+    size_t count = a->shape[0] * a->shape[1];
+    double centre = s2[a->shape[0] / 2 * a->shape[1] + a->shape[1] / 2], slack = 1e-6;
+
+    for (size_t i = 0; i < count; ++i) {
+        if (!(s2[i] >= -slack && s2[i] <= 1 + slack))
+            return mf_fail(MF_INPUT, "'%s' is no two-point statistics: it holds %g, not a probability", a->path, s2[i]);
+        if (s2[i] > centre + slack)
+            return mf_fail(MF_INPUT,
+                           "'%s' is no two-point statistics: it is %g at [%zu][%zu] but %g at [H/2][W/2], where zero "
+                           "lag must be (numpy.fft.fftshift puts it there)",
+                           a->path, s2[i], i / a->shape[1], i % a->shape[1], centre);
+    }
+    return MF_OK;
+}
+
+/* Cuts the window out and gives both halves their mean. */
+static void cut(const struct mf_array *a, const double *values, size_t lag, double *s2)
+{
+    size_t width = 2 * lag - 1, columns = a->shape[1], top = a->shape[0] / 2 - (lag - 1),
+           left = columns / 2 - (lag - 1);
+    size_t last = width * width - 1;
+
+    for (size_t i = 0; i < width; ++i)
+        for (size_t j = 0; j < width; ++j) s2[i * width + j] = values[(top + i) * columns + left + j];
+    for (size_t i = 0; i < last - i; ++i) s2[i] = s2[last - i] = (s2[i] + s2[last - i]) / 2;
+}
+
+static int fill(const struct mf_array *a, size_t lag, struct mf_target *t)
+{
+    const char *slash = strrchr(a->path, '/');
+    double *values = NULL;
+    int rc;
+
+    *t = (struct mf_target){.phases = 1, .label = {1}, .lag = lag, .periodic = 1, .sides = 1, .spacing = {1, 1, 1}};
+    snprintf(t->source, sizeof t->source, "%.255s", slash ? slash + 1 : a->path);
+    MF_TRY(mf_hash_file(a->path, t->hash));
+    MF_TRY(mf_target_side_new(&t->side[0], 1, 1, lag, 0));
+    free(t->side[0].variation);
+    t->side[0].variation = NULL;
+    t->side[0].nu = a->shape[0];
+    t->side[0].nv = a->shape[1];
+    t->side[0].slices = 1;
+    MF_TRY(mf_array_load(a, most, &values));
+    rc = check_values(a, values);
+    if (rc == MF_OK) cut(a, values, lag, t->side[0].s2);
+    free(values);
+    t->side[0].fraction[0] = t->side[0].s2[(2 * lag - 1) * (2 * lag - 1) / 2];
+    return rc;
+}
+
+static int import(const char *path, size_t lag, struct mf_target *t)
+{
+    struct mf_array a;
+
+    MF_TRY(mf_array_open(path, NULL, &a));
+    MF_TRY(check_array(&a));
+    MF_TRY(check_lag(&a, lag));
+    return fill(&a, lag, t);
+}
+
+int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, struct mf_target *target)
+{
+    struct mf_target t = {0};
+    int rc = mf_agree(comm, comm->rank == 0 ? import(path, lag, &t) : MF_OK);
+
+    if (rc == MF_OK) rc = mf_target_share(comm, &t);
+    if (rc == MF_OK)
+        *target = t;
+    else
+        mf_target_free(&t);
+    return rc;
+}
+
+void mf_window_axis(const double *window, size_t lag, int axis, double *curve)
+{
+    size_t width = 2 * lag - 1, centre = (lag - 1) * width + lag - 1, step = axis == 0 ? width : 1;
+
+    for (size_t r = 0; r < lag; ++r) curve[r] = (window[centre + r * step] + window[centre - r * step]) / 2;
+}
+
+void mf_window_radial(const double *window, size_t lag, const double step[2], double *curve)
+{
+    size_t width = 2 * lag - 1;
+    double unit = fmin(step[0], step[1]);
+
+    for (size_t r = 0; r < lag; ++r) {
+        double sum = 0, count = 0;
+
+        for (size_t i = 0; i < width * width; ++i) {
+            double u = (double)(i / width) - (double)(lag - 1), v = (double)(i % width) - (double)(lag - 1);
+
+            if ((size_t)lround(hypot(u * step[0], v * step[1]) / unit) != r) continue;
+            sum += window[i];
+            count += 1;
+        }
+        curve[r] = count > 0 ? sum / count : NAN;
+    }
+}

@@ -3,8 +3,8 @@
 
 #include "src/synth/synth_priv.h"
 
-/* Fraction that random sequential addition of equal objects reaches (Torquato, Random Heterogeneous Materials, 2002,
- * table 3.1 region; Widom 1966 in one dimension). */
+/* Where random sequential addition of equal balls ends: the parking constant on a line; in the plane and in space the
+ * limits that simulations find. */
 static double jammed(int axes) { return axes == 1 ? 0.7476 : axes == 2 ? 0.547 : 0.384; }
 
 /* Objects far smaller than a voxel make no picture. */

@@ -18,6 +18,7 @@ uint64_t mf_synth_key(double value)
 /* Counts the digit at `shift` of those values whose higher digits are those of `key`. */
 static void count_digit(size_t n, const double *value, uint64_t key, int shift, int64_t *bins)
 {
+    MF_ASSERT(bins);
     memset(bins, 0, BINS * sizeof *bins);
     for (size_t i = 0; i < n; ++i) {
         uint64_t k = mf_synth_key(value[i]);
@@ -68,7 +69,7 @@ int mf_synth_level_at(const struct mf_comm *comm, size_t n, const double *value,
 
 void mf_synth_counts(const struct mf_synth *what, int64_t voxels, int64_t count[MF_PHASES_MAX])
 {
-    double rest[MF_PHASES_MAX], sum = 0;
+    double rest[MF_PHASES_MAX] = {0}, sum = 0;
     int64_t left = voxels;
 
     for (int p = 0; p < what->phases; ++p) sum += what->fraction[p];
@@ -130,7 +131,7 @@ int mf_synth_label_exact(const struct mf_synth_job *job, const double *value)
 {
     size_t n = mf_slab_voxels(&job->slab);
     const size_t *dims = job->slab.dims;
-    int64_t count[MF_PHASES_MAX], below = 0;
+    int64_t count[MF_PHASES_MAX] = {0}, below = 0;
 
     mf_synth_counts(job->what, (int64_t)(dims[0] * dims[1] * dims[2]), count);
     memset(job->phase, 0, n);

@@ -25,8 +25,10 @@ struct desk {
 
 static size_t wrap(ptrdiff_t i, size_t n)
 {
-    ptrdiff_t m = i % (ptrdiff_t)n;
+    ptrdiff_t m;
 
+    MF_ASSERT(n > 0);
+    m = i % (ptrdiff_t)n;
     return (size_t)(m < 0 ? m + (ptrdiff_t)n : m);
 }
 
@@ -53,6 +55,7 @@ static void blend(size_t n, const struct taps *t, const double *const *row, doub
 {
     size_t k = t->count % 4;
 
+    MF_ASSERT(out);
     memset(out, 0, n * sizeof *out);
     for (size_t j = 0; j < k; ++j)
         for (size_t i = 0; i < n; ++i) out[i] += t->tap[j] * row[j][i];
@@ -72,7 +75,7 @@ static void noise_row(const struct mf_synth *what, uint64_t index, const struct 
 
     for (size_t i = 0; i < nx; ++i) noise[i] = mf_random_normal(what->seed, MF_STREAM_NOISE, index + i);
     for (ptrdiff_t i = t->first; i < 0; ++i) noise[i] = noise[wrap(i, nx)];
-    for (size_t i = nx; i < nx + t->count - 1 - (size_t)-t->first; ++i) noise[i] = noise[i % nx];
+    for (size_t i = nx; i < nx + t->count - 1 - (size_t)-t->first; ++i) noise[i] = noise[wrap((ptrdiff_t)i, nx)];
     for (size_t k = 0; k < t->count; ++k) d->rows[k] = d->row + k;
     blend(nx, t, d->rows, out);
 }
@@ -164,6 +167,7 @@ static int deep_block(const struct deep *d, size_t y, size_t rows, double *value
     size_t n = rows * slab->dims[2], plane = slab->dims[1] * slab->dims[2], taps = d->t->count;
     double *at = value + y * slab->dims[2];
 
+    MF_ASSERT(d->own && value);
     for (size_t k = 0; k < slab->count; ++k) memcpy(d->own + k * n, at + k * plane, n * sizeof *at);
     MF_TRY(mf_slab_fetch(d->job->comm, slab, d->own, n * sizeof *at, (ptrdiff_t)slab->first + d->t->first,
                          slab->count ? slab->count + taps - 1 : 0, d->around));

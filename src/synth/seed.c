@@ -208,9 +208,11 @@ static void search_tile(const struct lattice *l, const struct tile *t, double *d
     around.limit2 = limit * limit;
     look_around(l, &around);
     for (size_t i = 0; i < t->rows * t->columns; ++i) {
+        size_t row = i / t->columns;
+
         one.p[0] = around.p[0];
-        one.p[1] = (double)(t->y + i / t->columns) + 0.5;
-        one.p[2] = (double)(t->x + i % t->columns) + 0.5;
+        one.p[1] = (double)(t->y + row) + 0.5;
+        one.p[2] = (double)(t->x + i - row * t->columns) + 0.5;
         if (around.count > NEIGHBOURS) {
             look_around(l, &one);
             d2[i] = one.d2;
@@ -218,6 +220,7 @@ static void search_tile(const struct lattice *l, const struct tile *t, double *d
             continue;
         }
         d2[i] = HUGE_VAL;
+        grain[i] = SIZE_MAX;
         for (size_t k = 0; k < around.count; ++k) {
             double found = apart2(l, around.list[k].place, one.p);
 
@@ -229,8 +232,8 @@ static void search_tile(const struct lattice *l, const struct tile *t, double *d
 
 static void value_tile(const struct grains *g, const struct tile *t, double *value)
 {
-    double own[TILE_MOST * TILE_MOST], other[TILE_MOST * TILE_MOST];
-    size_t grain[TILE_MOST * TILE_MOST], nx = g->job->slab.dims[2];
+    double own[TILE_MOST * TILE_MOST] = {0}, other[TILE_MOST * TILE_MOST] = {0};
+    size_t grain[TILE_MOST * TILE_MOST] = {0}, nx = g->job->slab.dims[2];
 
     search_tile(g->own, t, own, grain);
     if (g->other) {
@@ -290,6 +293,7 @@ static int take(const struct mf_synth_job *job, double *value, int p, int64_t be
     struct mf_synth_level level;
     int64_t ties = 0;
 
+    MF_ASSERT(value && job->phase);
     for (size_t i = 0; i < n; ++i)
         if (job->phase[i] > p) value[i] = -MF_SYNTH_OUTSIDE;
     MF_TRY(mf_synth_level_at(job->comm, n, value, below, &level));

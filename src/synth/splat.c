@@ -138,6 +138,7 @@ static int cut_outside(const struct mf_synth_job *job, const double *value, int 
 
     mf_synth_counts(job->what, (int64_t)(dims[0] * dims[1] * dims[2]), count);
     first = count[0];
+    MF_ASSERT(value);
     for (size_t i = 0; i < n; ++i) missed += value[i] == MF_SYNTH_OUTSIDE;
     mf_comm_sum_int(job->comm, 1, &missed);
     *outside = missed > first;

@@ -22,6 +22,7 @@ static void count(const struct mf_synth_job *job, struct mf_synth_facts *facts)
     const size_t *dims = job->slab.dims;
     size_t n = mf_slab_voxels(&job->slab);
 
+    MF_ASSERT(job->phase);
     for (size_t i = 0; i < n; ++i) ++facts->voxels[job->phase[i]];
     mf_comm_sum_int(job->comm, (size_t)job->what->phases, facts->voxels);
     for (int p = 0; p < job->what->phases; ++p)

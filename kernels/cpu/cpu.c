@@ -79,6 +79,7 @@ const struct mf_backend mf_backend_cpu = {
     .field = &mf_field_cpu,
     .optim = &mf_optim_cpu,
     .bits = &mf_bits_cpu,
+    .corr = &mf_corr_cpu,
     .vari = &mf_vari_cpu,
     .frac = &mf_frac_cpu,
 };

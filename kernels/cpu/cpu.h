@@ -24,6 +24,7 @@ enum {
 
 extern const struct mf_field_ops mf_field_cpu;
 extern const struct mf_optim_ops mf_optim_cpu;
+extern const struct mf_slice_ops mf_corr_cpu;
 extern const struct mf_slice_ops mf_vari_cpu;
 extern const struct mf_slice_ops mf_frac_cpu;
 

@@ -1,0 +1,158 @@
+/* S2 of slices: the table, plans, and the sums made of single slices. The transforms are in corr_*.c. */
+#include "kernels/cpu/corr.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/cpu.h"
+#include "src/base/err.h"
+
+enum { CHUNK_BYTES = 1 << 24 }; /* about what total() holds of values */
+
+static size_t entries(const struct mf_slice_desc *desc) { return (2 * desc->lag - 1) * (2 * desc->lag - 1); }
+
+/* Extents of every level; refuses those on which a lag would meet itself. */
+static int levels(struct mf_slice_plan *plan)
+{
+    const struct mf_slice_desc *d = &plan->desc;
+
+    for (size_t l = 0; l < d->levels; ++l) {
+        struct mf_corr_level *v = &plan->level[l];
+        size_t nu = d->nu >> l, nv = d->nv >> l, least = d->periodic ? 2 * d->lag - 1 : d->lag;
+
+        if (nu < least || nv < least)
+            return mf_fail(MF_USAGE, "S2: lag %zu is too long for level %zu of a slice of %zu x %zu pixels", d->lag, l,
+                           d->nu, d->nv);
+        *v = (struct mf_corr_level){.nu = nu, .nv = nv, .mu = nu, .mv = nv};
+        if (d->periodic) continue;
+        v->mu = plan->engine->good(nu + d->lag - 1);
+        v->mv = plan->engine->good(nv + d->lag - 1);
+    }
+    return MF_OK;
+}
+
+static void corr_free(struct mf_slice_plan *plan)
+{
+    if (!plan) return;
+    plan->engine->close(plan);
+    mf_arena_give(plan->arena, plan->values);
+    free(plan->level);
+    free(plan);
+}
+
+static int fill(struct mf_slice_plan *plan)
+{
+    size_t each = plan->entries * plan->desc.levels * sizeof(float);
+
+    MF_TRY(levels(plan));
+    plan->chunk = CHUNK_BYTES / each / 2 * 2;
+    if (plan->chunk > plan->desc.count_max) plan->chunk = plan->desc.count_max + plan->desc.count_max % 2;
+    if (plan->chunk < 2) plan->chunk = 2;
+    plan->values = mf_arena_take(plan->arena, plan->chunk * each, "S2 work");
+    if (!plan->values) return MF_MEMORY;
+    return plan->engine->open(plan);
+}
+
+static const struct mf_corr_engine *choose(const struct mf_slice_desc *desc)
+{
+    (void)desc;
+    return &mf_corr_fftw;
+}
+
+int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const struct mf_corr_engine *engine,
+                 struct mf_slice_plan **out)
+{
+    struct mf_slice_plan *plan = calloc(1, sizeof *plan);
+    int rc;
+
+    MF_ASSERT(desc->lag > 0 && desc->levels > 0 && desc->nu > 0 && desc->nv > 0);
+    if (!plan) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
+    plan->desc = *desc;
+    plan->engine = engine ? engine : choose(desc);
+    plan->arena = queue->arena;
+    plan->threads = queue->threads > 0 ? queue->threads : 1;
+    plan->deterministic = queue->deterministic;
+    plan->entries = entries(desc);
+    plan->level = calloc(desc->levels, sizeof *plan->level);
+    rc = plan->level ? fill(plan) : mf_fail(MF_MEMORY, "S2: no memory for a plan");
+    if (rc == MF_OK)
+        *out = plan;
+    else
+        corr_free(plan);
+    return rc;
+}
+
+static int corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return mf_corr_plan(queue, desc, NULL, plan);
+}
+
+static void check(const struct mf_slice_plan *plan, const struct mf_view *x)
+{
+    MF_ASSERT(x->nu == plan->desc.nu && x->nv == plan->desc.nv);
+    MF_ASSERT(x->ss == 1 || x->sv == 1 || x->su == 1);
+}
+
+static void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    check(plan, &task->x);
+    MF_ASSERT(task->power == 1 || task->power == 2);
+    if (task->g.base) {
+        check(plan, &task->g);
+        MF_ASSERT(task->g.count == task->x.count);
+    }
+    plan->engine->eval(plan, task);
+}
+
+/* Slices [at, at + n) of a view, n as many as fit into the chunk. */
+static struct mf_view part(const struct mf_slice_plan *plan, const struct mf_view *x, size_t at)
+{
+    struct mf_view v = *x;
+
+    v.base += at * x->ss;
+    v.count = x->count - at < plan->chunk ? x->count - at : plan->chunk;
+    return v;
+}
+
+static void add(const struct mf_slice_plan *plan, size_t count, double *total)
+{
+    size_t n = plan->desc.levels * plan->entries;
+
+    for (size_t s = 0; s < count; ++s)
+        for (size_t i = 0; i < n; ++i) total[i] += (double)plan->values[s * n + i];
+}
+
+static void corr_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+{
+    check(plan, x);
+    for (size_t at = 0; at < x->count; at += plan->chunk) {
+        struct mf_slice_task task = {.x = part(plan, x, at), .power = 2, .values = plan->values};
+
+        plan->engine->eval(plan, &task);
+        add(plan, task.x.count, total);
+    }
+}
+
+static void corr_cross(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total)
+{
+    check(plan, a);
+    check(plan, b);
+    MF_ASSERT(a->count == b->count);
+    for (size_t at = 0; at < a->count; at += plan->chunk) {
+        struct mf_view pa = part(plan, a, at), pb = part(plan, b, at);
+
+        plan->engine->cross(plan, &pa, &pb, plan->values);
+        add(plan, pa.count, total);
+    }
+}
+
+const struct mf_slice_ops mf_corr_cpu = {
+    .name = "S2",
+    .entries = entries,
+    .plan = corr_plan,
+    .free = corr_free,
+    .eval = corr_eval,
+    .total = corr_total,
+    .cross = corr_cross,
+};

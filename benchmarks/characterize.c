@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/bits_and.h"
+#include "kernels/cpu/cpu.h"
 #include "src/base/log.h"
 
 enum { LAG = 16, ROUNDS = 5, MOST_BATCH = 32 };

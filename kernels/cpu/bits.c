@@ -1,38 +1,51 @@
-/* See kernels/bits.h. A half of every window is counted, the other half is its mirror image. A tile of rows of a is
- * shifted along x once per lag dv and then meets the rows of b of the slices normal to z (rows y + du) and to y (planes
- * z + du); slices normal to x need no shift: rows (z, y) meet rows (z + du, y + dv). */
+/* See kernels/bits.h. All three normals are the same to the counter: slices of nu packed rows, a row is nv bits along
+ * v. Slices normal to x get theirs by transposing the packed field. One half of every window of lags is counted in
+ * blocks of 16 x 32 lags (bits_window.h), the other half is its mirror image. Where a is dense its zeros are counted
+ * instead: #a(p) b(p+r) = #b(p+r) - #(1 - a(p)) b(p+r). */
 #include "kernels/bits.h"
 
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/cpu/bits_and.h"
-#include "src/base/cut.h"
+#include "kernels/cpu/bits_window.h"
+#include "kernels/cpu/cpu.h"
 #include "src/base/err.h"
 
-enum { TILE_WORDS = 512 }; /* of a shifted tile: it stays in the first-level cache */
+/** The slices with one normal: row u of slice s at row + s * slice + u * step, nv bits. */
+struct stack {
+    const uint64_t *row;
+    size_t slice, step;
+};
 
-/** What all threads share: half[normal][du][dv + L - 1] = #{a(p) b(p + r)}, du > 0 or du = 0 and dv >= 0. */
+/** What all threads share. */
 struct job {
-    const struct mf_bits *a, *b;
-    size_t lag, window, pad; /* L, 2L-1; words before and after a row in a padded row */
-    int periodic, normals;
-    size_t z0, nz;
-    size_t tiles; /* of a plane */
-    mf_bits_and *count;
+    struct stack a, b;
+    size_t slices, nu, nv;
+    size_t rows, beyond; /* rows of b that are there, from u = 0; u >= beyond: none (outside a volume that ends) */
+    size_t lag, pad;     /* L; words before and after a padded row */
+    size_t du0, reach;   /* first lag of the block; L-1 */
+    ptrdiff_t dv0;
+    int periodic, zeros; /* zeros: those of a are counted */
 };
 
-/** One thread's: counters, one tile of padded rows and one of shifted rows. */
+/** One thread's. */
 struct bench {
-    int64_t *half;
-    uint64_t *padded, *shifted;
+    struct mf_counters counters;
+    struct mf_windows windows;
+    int64_t ones[MF_WIN_ROWS]; /* set voxels b(p + r), per du: what counting zeros subtracts from */
+    uint32_t mask[MF_WIN_TILE];
+    uint64_t padded[]; /* [MF_WIN_STRIDE][padded_words] */
 };
 
-static size_t padded_words(const struct job *j) { return j->a->words + 2 * j->pad + 1; }
+static size_t padded_words(const struct job *j) { return (j->nv + 63) / 64 + 2 * j->pad + 2; }
 
-static int64_t *counter(const struct job *j, int64_t *half, int normal, size_t du, ptrdiff_t dv)
+/** The 64 bits of @p row from bit @p at on. */
+static inline uint64_t bits_at(const uint64_t *row, size_t at)
 {
-    return half + ((size_t)normal * j->lag + du) * j->window + (size_t)(dv + (ptrdiff_t)j->lag - 1);
+    unsigned shift = at % 64;
+
+    row += at / 64;
+    return row[0] >> shift | row[1] << 1 << (63 - shift);
 }
 
 /** Sets bits [to, to + n) of @p row, which are 0, to the bits [from, from + n) of @p source. */
@@ -49,183 +62,259 @@ static void copy_bits(const uint64_t *source, size_t words, size_t from, size_t 
     }
 }
 
-/** A row with what lies L-1 voxels before and behind it: the row itself again, or nothing. */
-static void pad_row(const struct job *j, const uint64_t *row, uint64_t *padded)
+/** Row @p u of a slice of b with what lies L-1 voxels before and behind it: the row itself again, or nothing. */
+static void pad_row(const struct job *j, size_t slice, size_t u, uint64_t *padded)
 {
-    size_t nx = j->a->nx, words = j->a->words, reach = j->lag - 1;
+    size_t words = (j->nv + 63) / 64;
+    const uint64_t *row;
 
     memset(padded, 0, padded_words(j) * sizeof *padded);
+    if (u >= j->beyond) return;
+    row = j->b.row + slice * j->b.slice + u % j->rows * j->b.step;
     memcpy(padded + j->pad, row, words * sizeof *row);
     if (!j->periodic) return;
-    copy_bits(row, words, nx - reach, reach, padded, 64 * j->pad - reach);
-    copy_bits(row, words, 0, reach, padded, 64 * j->pad + nx);
+    copy_bits(row, words, j->nv - j->reach, j->reach, padded, 64 * j->pad - j->reach);
+    copy_bits(row, words, 0, j->reach, padded, 64 * j->pad + j->nv);
 }
 
-/** shifted(x) = a(x - dv) for all rows of a tile. */
-static void shift_rows(const struct job *j, const struct bench *w, size_t rows, ptrdiff_t dv)
+/** Set voxels of the rows that voxels of this tile meet, per du. */
+MF_CPU_FAST static void count_ones(const struct job *j, struct bench *w, size_t rows)
 {
-    size_t words = j->a->words, spare = words * 64 - j->a->nx;
-    size_t at = (size_t)((ptrdiff_t)(64 * j->pad) - dv);
-    unsigned shift = at % 64;
+    size_t words = (j->nv + 63) / 64, each = padded_words(j);
+    int64_t ones[MF_WIN_STRIDE] = {0};
 
-    for (size_t r = 0; r < rows; ++r) {
-        const uint64_t *from = w->padded + r * padded_words(j) + at / 64;
-        uint64_t *to = w->shifted + r * words;
+    for (size_t r = 0; r < rows + MF_WIN_ROWS - 1; ++r) {
+        uint64_t last = words * 64 - j->nv;
 
-        for (size_t i = 0; i < words; ++i) to[i] = from[i] >> shift | from[i + 1] << 1 << (63 - shift);
-        to[words - 1] &= ~(uint64_t)0 >> spare;
+        for (size_t i = 0; i < words; ++i) {
+            uint64_t bits = w->padded[r * each + j->pad + i];
+
+            ones[r] += __builtin_popcountll(i + 1 < words ? bits : bits << last);
+        }
+    }
+    for (size_t du = 0; du < MF_WIN_ROWS; ++du)
+        for (size_t r = 0; r < rows; ++r) w->ones[du] += ones[du + r];
+}
+
+/** Which voxels of the tile's 32 columns from @p x0 on are counted. */
+static void mask_tile(const struct job *j, struct bench *w, size_t slice, size_t u0, size_t rows, size_t x0)
+{
+    const uint64_t *row = j->a.row + slice * j->a.slice + u0 * j->a.step + x0 / 64;
+    uint32_t inside = j->nv - x0 < 32 ? ((uint32_t)1 << (j->nv - x0)) - 1 : ~(uint32_t)0;
+
+    for (size_t r = 0; r < rows; ++r, row += j->a.step) {
+        uint32_t bits = (uint32_t)(*row >> x0 % 64);
+
+        w->mask[r] = (j->zeros ? ~bits : bits) & inside;
     }
 }
 
-/** Rows [y, y + rows), given at @p tile, against rows y + dy of the plane @p b. */
-static int64_t meet(const struct job *j, const uint64_t *tile, size_t y, size_t rows, const uint64_t *b, ptrdiff_t dy)
+/** Rows u0 .. u0 + rows - 1 of one slice. */
+static void count_rows(const struct job *j, struct bench *w, size_t slice, size_t u0, size_t rows)
 {
-    ptrdiff_t ny = (ptrdiff_t)j->a->ny, at = (ptrdiff_t)y + dy, end = at + (ptrdiff_t)rows;
-    size_t words = j->a->words;
-    int64_t total = 0;
+    size_t each = padded_words(j);
+    int halves = j->lag > j->du0 + 8 ? 2 : 1;
 
-    while (at < end) {
-        ptrdiff_t row = at % ny + (at % ny < 0 ? ny : 0), run = ny - row < end - at ? ny - row : end - at;
+    for (size_t r = 0; r < rows + MF_WIN_ROWS - 1; ++r) pad_row(j, slice, u0 + j->du0 + r, w->padded + r * each);
+    if (j->zeros) count_ones(j, w, rows);
+    for (size_t x0 = 0; x0 < j->nv; x0 += MF_WIN_BITS) {
+        size_t at = (size_t)((ptrdiff_t)(64 * j->pad + x0) + j->dv0), count;
 
-        if (j->periodic || row == at) total += j->count(tile, b + (size_t)row * words, (size_t)run * words);
-        tile += (size_t)run * words;
-        at += run;
-    }
-    return total;
-}
-
-/** Plane @p z + @p dz of b; NULL where there is none. */
-static const uint64_t *plane_of(const struct job *j, size_t z, size_t dz)
-{
-    size_t at = z + dz;
-
-    if (!j->periodic && j->z0 + at >= j->nz) return NULL;
-    if (j->b->halo == 0) at %= j->b->planes;
-    return j->b->row + at * j->b->ny * j->b->words;
-}
-
-/** Lags of the slices normal to z and y that shift along x by @p dv. */
-static void count_shifted(const struct job *j, const struct bench *w, size_t z, struct mf_span rows, ptrdiff_t dv)
-{
-    const uint64_t *here = plane_of(j, z, 0);
-    size_t y = rows.first, n = rows.count;
-
-    if (dv >= 0) {
-        int64_t line = meet(j, w->shifted, y, n, here, 0);
-
-        *counter(j, w->half, 0, 0, dv) += line;
-        *counter(j, w->half, 1, 0, dv) += line;
-    }
-    for (size_t du = 1; j->normals & 1 && du < j->lag; ++du)
-        *counter(j, w->half, 0, du, dv) += meet(j, w->shifted, y, n, here, (ptrdiff_t)du);
-    for (size_t du = 1; j->normals & 2 && du < j->lag; ++du) {
-        const uint64_t *there = plane_of(j, z, du);
-
-        if (there) *counter(j, w->half, 1, du, dv) += meet(j, w->shifted, y, n, there, 0);
+        mask_tile(j, w, slice, u0, rows, x0);
+        for (size_t r = 0; r < rows + MF_WIN_ROWS - 1; ++r) w->windows.bits[r] = bits_at(w->padded + r * each, at);
+        mf_windows_spread(&w->windows);
+        count = mf_windows_list(&w->windows, rows, w->mask);
+        mf_windows_add(&w->counters, &w->windows, count, halves);
     }
 }
 
-/** Lags of the slices normal to x. */
-static void count_straight(const struct job *j, const struct bench *w, size_t z, struct mf_span rows)
+/** Adds a thread's counts of the block to the half window [L][2L-1]. */
+static void gather(const struct job *j, struct bench *w, int64_t *half)
 {
-    const uint64_t *tile = j->a->row + (z * j->a->ny + rows.first) * j->a->words;
+    int64_t count[MF_WIN_ROWS * MF_WIN_BITS] = {0};
+    size_t width = 2 * j->lag - 1, column = (size_t)(j->dv0 + (ptrdiff_t)j->reach);
 
-    for (size_t du = 0; du < j->lag; ++du) {
-        const uint64_t *there = plane_of(j, z, du);
+    mf_counters_flush(&w->counters, count);
+    for (size_t k = 0; k < MF_WIN_ROWS && j->du0 + k < j->lag; ++k)
+        for (size_t i = 0; i < MF_WIN_BITS && column + i < width; ++i) {
+            int64_t n = count[k * MF_WIN_BITS + i];
 
-        if (!there) break;
-        for (ptrdiff_t dv = du ? 1 - (ptrdiff_t)j->lag : 0; dv < (ptrdiff_t)j->lag; ++dv)
-            *counter(j, w->half, 2, du, dv) += meet(j, tile, rows.first, rows.count, there, dv);
-    }
+            half[(j->du0 + k) * width + column + i] += j->zeros ? w->ones[k] - n : n;
+        }
+    memset(w->ones, 0, sizeof w->ones);
 }
 
-static void count_tile(const struct job *j, const struct bench *w, size_t z, struct mf_span rows)
+/** One block of lags. */
+static void count_block(const struct job *j, int threads, char *memory, size_t each, int64_t *half)
 {
-    const uint64_t *tile = j->a->row + (z * j->a->ny + rows.first) * j->a->words;
-
-    if (j->normals & 4) count_straight(j, w, z, rows);
-    if (!(j->normals & 3)) return;
-    for (size_t r = 0; r < rows.count; ++r) pad_row(j, tile + r * j->a->words, w->padded + r * padded_words(j));
-    for (ptrdiff_t dv = 1 - (ptrdiff_t)j->lag; dv < (ptrdiff_t)j->lag; ++dv) {
-        shift_rows(j, w, rows.count, dv);
-        count_shifted(j, w, z, rows, dv);
-    }
-}
-
-/** Adds a half window to the whole one: count(r) where @p sign is 1, count(-r) where it is -1; zero lag once. */
-static void spread(const struct job *j, const int64_t *half, int sign, int64_t *count)
-{
-    ptrdiff_t reach = (ptrdiff_t)j->lag - 1, window = (ptrdiff_t)j->window;
-
-    for (int normal = 0; normal < 3; ++normal, count += window * window) {
-        if (!(j->normals >> normal & 1)) continue;
-        for (ptrdiff_t du = 0; du <= reach; ++du)
-            for (ptrdiff_t dv = du ? -reach : sign < 0; dv <= reach; ++dv)
-                count[(sign * du + reach) * window + sign * dv + reach] +=
-                    half[((size_t)normal * j->lag + (size_t)du) * j->window + (size_t)(dv + reach)];
-    }
-}
-
-/** Runs over all tiles; neighbours in z follow each other, so that the planes they share stay in the cache. */
-static void count_half(const struct job *j, int threads, const struct bench *benches)
-{
-    ptrdiff_t items = (ptrdiff_t)(j->tiles * j->a->planes);
+    size_t tiles = (j->nu + MF_WIN_TILE - 1) / MF_WIN_TILE;
 
 #pragma omp parallel num_threads(threads)
     {
-        const struct bench *w = benches + omp_get_thread_num();
+        struct bench *w = (struct bench *)(void *)(memory + (size_t)omp_get_thread_num() * each);
 
-#pragma omp for schedule(dynamic, 8)
-        for (ptrdiff_t i = 0; i < items; ++i)
-            count_tile(j, w, (size_t)i % j->a->planes, mf_cut(j->a->ny, j->tiles, (size_t)i / j->a->planes));
+        /* the same rows of neighbouring slices lie on the same pages */
+#pragma omp for schedule(dynamic, 4)
+        for (size_t i = 0; i < j->slices * tiles; ++i) {
+            size_t u0 = i / j->slices * MF_WIN_TILE;
+
+            count_rows(j, w, i % j->slices, u0, j->nu - u0 < MF_WIN_TILE ? j->nu - u0 : MF_WIN_TILE);
+        }
+#pragma omp critical(mf_bits)
+        gather(j, w, half);
     }
 }
 
-/** Counts with a first, then, unless b is a, with b first: a(p) b(p - r) = b(q) a(q + r). */
-static void count_both(const struct job *j, int threads, const struct bench *benches, int64_t *count)
+/** Are more than half of its voxels set? */
+MF_CPU_FAST static int is_dense(const struct mf_bits *f)
 {
-    size_t counters = 3 * j->lag * j->window;
-    struct job turned = *j;
+    size_t n = f->planes * f->ny * f->words;
+    uint64_t ones = 0;
 
-    turned.a = j->b;
-    turned.b = j->a;
-    for (int sign = 1; sign >= -1; sign -= 2) {
-        if (sign > 0 || j->a != j->b) {
-            for (int t = 0; t < threads; ++t) memset(benches[t].half, 0, counters * sizeof(int64_t));
-            count_half(sign > 0 ? j : &turned, threads, benches);
-            for (int t = 1; t < threads; ++t)
-                for (size_t i = 0; i < counters; ++i) benches[0].half[i] += benches[t].half[i];
+    for (size_t i = 0; i < n; ++i) ones += (uint64_t)__builtin_popcountll(f->row[i]);
+    return 2 * ones > f->planes * f->ny * f->nx;
+}
+
+/** The half window of one normal: blocks of lags one after another. */
+static int count_half(struct mf_queue *q, struct job *j, int64_t *half)
+{
+    int threads = q->threads > 0 ? q->threads : 1;
+    size_t each;
+    char *memory;
+
+    j->reach = j->lag - 1;
+    j->pad = (j->reach + 63) / 64;
+    each = (sizeof(struct bench) + MF_WIN_STRIDE * padded_words(j) * sizeof(uint64_t) + 63) / 64 * 64;
+    memory = mf_arena_zeros(q->arena, (size_t)threads, each, "bits");
+    if (!memory) return MF_MEMORY;
+    for (int t = 0; t < threads; ++t) mf_windows_open(&((struct bench *)(void *)(memory + (size_t)t * each))->windows);
+    for (j->du0 = 0; j->du0 < j->lag; j->du0 += MF_WIN_ROWS)
+        for (j->dv0 = -(ptrdiff_t)j->reach; j->dv0 <= (ptrdiff_t)j->reach; j->dv0 += MF_WIN_BITS)
+            count_block(j, threads, memory, each, half);
+    mf_arena_give(q->arena, memory);
+    return MF_OK;
+}
+
+/** Adds a half window to the whole one: count(r) where @p sign is 1, count(-r) where it is -1; zero lag once. */
+static void spread(size_t lag, const int64_t *half, int sign, int64_t *count)
+{
+    ptrdiff_t reach = (ptrdiff_t)lag - 1, width = 2 * reach + 1;
+
+    for (ptrdiff_t du = 0; du <= reach; ++du)
+        for (ptrdiff_t dv = du ? -reach : sign < 0; dv <= reach; ++dv)
+            count[(sign * du + reach) * width + sign * dv + reach] += half[du * width + dv + reach];
+}
+
+/** Transposes 64 x 64 bits: bit k of in[i] becomes bit i of out[k] (in place). */
+static void transpose(uint64_t block[64])
+{
+    uint64_t mask = 0x00000000FFFFFFFFu;
+
+    for (unsigned step = 32; step; step >>= 1, mask ^= mask << step)
+        for (unsigned i = 0; i < 64; i = (i + step + 1) & ~step) {
+            uint64_t swap = (block[i] >> step ^ block[i + step]) & mask;
+
+            block[i] ^= swap << step;
+            block[i + step] ^= swap;
         }
-        spread(j, benches[0].half, sign, count);
+}
+
+/** The packed field [planes][ny][words] as [planes][nx][ceil(ny / 64)]. */
+static uint64_t *turn(struct mf_queue *q, const struct mf_bits *f)
+{
+    size_t planes = f->planes + f->halo, across = (f->ny + 63) / 64, plane = f->nx * across;
+    uint64_t *turned = mf_arena_take(q->arena, planes * plane * sizeof *turned, "bits turned");
+
+    if (!turned) return NULL;
+#pragma omp parallel for num_threads(q->threads > 0 ? q->threads : 1)
+    for (size_t z = 0; z < planes; ++z)
+        for (size_t y = 0; y < f->ny; y += 64)
+            for (size_t w = 0; w < f->words; ++w) {
+                uint64_t block[64] = {0};
+
+                for (size_t i = 0; i < 64 && y + i < f->ny; ++i) block[i] = f->row[(z * f->ny + y + i) * f->words + w];
+                transpose(block);
+                for (size_t i = 0; i < 64 && w * 64 + i < f->nx; ++i)
+                    turned[z * plane + (w * 64 + i) * across + y / 64] = block[i];
+            }
+    return turned;
+}
+
+/** The slices of @p f with one normal. */
+static struct stack stack_of(const struct mf_bits *f, int normal, const uint64_t *turned)
+{
+    size_t across = (f->ny + 63) / 64;
+
+    if (normal == 0) return (struct stack){f->row, f->ny * f->words, f->words};
+    if (normal == 1) return (struct stack){f->row, f->words, f->ny * f->words};
+    return (struct stack){turned, across, f->nx * across};
+}
+
+/** Counts with a first, then, unless b is a, with b first: a(p) b(p - r) = b(q) a(q + r). */
+static int count_both(struct mf_queue *q, struct job *j, int same, const int zeros[2], int64_t *count)
+{
+    size_t size = j->lag * (2 * j->lag - 1);
+    int64_t *half = mf_arena_zeros(q->arena, size, sizeof *half, "bits");
+    struct stack a = j->a;
+    int rc;
+
+    j->zeros = zeros[0];
+    rc = half ? count_half(q, j, half) : MF_MEMORY;
+    if (rc == MF_OK) spread(j->lag, half, 1, count);
+    if (rc == MF_OK && !same) {
+        memset(half, 0, size * sizeof *half);
+        j->a = j->b;
+        j->b = a;
+        j->zeros = zeros[1];
+        rc = count_half(q, j, half);
     }
+    if (rc == MF_OK) spread(j->lag, half, -1, count);
+    mf_arena_give(q->arena, half);
+    return rc;
+}
+
+/** Everything about slices with one normal but where they stand. */
+static struct job job_of(const struct mf_bits *a, size_t lag, int periodic, size_t z0, size_t nz, int normal)
+{
+    struct job j = {.lag = lag, .periodic = periodic};
+    size_t there = a->planes + a->halo;
+
+    j.slices = normal == 0 ? a->planes : normal == 1 ? a->ny : a->nx;
+    j.nu = normal == 0 ? a->ny : a->planes;
+    j.nv = normal == 2 ? a->ny : a->nx;
+    j.rows = normal == 0 ? a->ny : there;
+    j.beyond = periodic && (normal == 0 || a->halo == 0) ? SIZE_MAX : j.rows;
+    if (normal > 0 && !periodic && nz - z0 < j.beyond) j.beyond = nz - z0;
+    return j;
 }
 
 static int count(struct mf_queue *q, const struct mf_bits *a, const struct mf_bits *b, size_t lag, int periodic,
                  size_t z0, size_t nz, int normals, int64_t *counts)
 {
-    struct job j = {a, b, lag, 2 * lag - 1, (lag + 62) / 64, periodic, normals, z0, nz, 0, mf_bits_and_find()};
-    size_t rows = a->words < TILE_WORDS ? TILE_WORDS / a->words : 1;
-    int threads = q->threads > 0 ? q->threads : 1;
+    size_t window = (2 * lag - 1) * (2 * lag - 1);
+    uint64_t *turned[2] = {NULL, NULL};
+    int rc = MF_OK, zeros[2] = {0};
 
     MF_ASSERT(lag >= 1 && lag <= a->nx && a->nx == b->nx && a->ny == b->ny && a->planes == b->planes);
-    if (rows > a->ny) rows = a->ny;
-    j.tiles = (a->ny + rows - 1) / rows;
-    size_t half = 3 * lag * j.window, tile = rows * padded_words(&j), shifted = rows * a->words;
-    size_t each = (half + tile + shifted + 7) / 8 * 8;
-    uint64_t *memory =
-        mf_arena_take(q->arena, (size_t)threads * (each * sizeof *memory + sizeof(struct bench)), "bits");
-
-    if (!memory) return MF_MEMORY;
-    struct bench *benches = (struct bench *)(memory + (size_t)threads * each);
-
-    for (size_t t = 0; t < (size_t)threads; ++t) {
-        uint64_t *mine = memory + t * each;
-
-        benches[t] = (struct bench){(int64_t *)mine, mine + half, mine + half + tile};
+    if (a->planes == 0) return MF_OK;
+    if (periodic) zeros[0] = is_dense(a);
+    if (periodic) zeros[1] = a == b ? zeros[0] : is_dense(b);
+    if (normals & 4) {
+        turned[0] = turn(q, a);
+        if (turned[0] && a != b) turned[1] = turn(q, b);
+        if (!turned[0] || (a != b && !turned[1])) rc = MF_MEMORY;
     }
-    count_both(&j, threads, benches, counts);
-    mf_arena_give(q->arena, memory);
-    return MF_OK;
+    for (int normal = 0; rc == MF_OK && normal < 3; ++normal) {
+        struct job j = job_of(a, lag, periodic, z0, nz, normal);
+
+        if (!(normals >> normal & 1)) continue;
+        j.a = stack_of(a, normal, turned[0]);
+        j.b = stack_of(b, normal, a == b ? turned[0] : turned[1]);
+        rc = count_both(q, &j, a == b, zeros, counts + (size_t)normal * window);
+    }
+    mf_arena_give(q->arena, turned[1]);
+    mf_arena_give(q->arena, turned[0]);
+    return rc;
 }
 
 /** 64 labels or fewer to a word. */

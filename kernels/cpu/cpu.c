@@ -3,7 +3,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kernels/cpu/bits_and.h"
 #include "kernels/cpu/cpu.h"
 #include "src/base/err.h"
 

@@ -4,6 +4,7 @@
 #define MF_KERNELS_CPU_CPU_H
 
 #include "kernels/backend.h"
+#include "kernels/bits.h"
 #include "kernels/field.h"
 #include "kernels/optim.h"
 #include "kernels/slices.h"
@@ -25,6 +26,7 @@ enum {
 extern const struct mf_field_ops mf_field_cpu;
 extern const struct mf_optim_ops mf_optim_cpu;
 extern const struct mf_slice_ops mf_corr_cpu;
+extern const struct mf_bits_ops mf_bits_cpu;
 extern const struct mf_slice_ops mf_vari_cpu;
 extern const struct mf_slice_ops mf_frac_cpu;
 

@@ -174,7 +174,8 @@ void mf_comm_self(struct mf_comm *comm)
     *comm = (struct mf_comm){.rank = 0, .size = 1, .local_rank = 0, .local_size = 1, .impl = NULL};
 }
 
-/* The last agreement: who is in mf_agree() instead learns here that a rank has left. */
+/* The last agreement: who is in mf_agree() instead learns here that a rank has left, and ends the job. The barrier
+ * keeps that rank out of MPI_Finalize meanwhile: an abort while others finalize can hang mpirun (Open MPI 4.1.4). */
 static void close_together(const struct mf_comm *comm)
 {
     struct {
@@ -183,6 +184,7 @@ static void close_together(const struct mf_comm *comm)
 
     mf_comm_same(comm, "mf_comm_close", 0);
     MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
+    MPI_Barrier(comm->impl->world);
 }
 
 void mf_comm_close(struct mf_comm *comm)

@@ -10,7 +10,7 @@ static _Thread_local char text[MF_ERR_TEXT];
 static void (*die_hook)(int code);
 static int own_rank;
 
-int mf_fail(int code, const char *format, ...)
+int(mf_fail)(int code, const char *format, ...)
 {
     va_list args;
 

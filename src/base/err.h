@@ -22,6 +22,10 @@ enum { MF_ERR_TEXT = 1024 };
 /** Records one sentence (printf format, no newline) and returns @p code. The last sentence recorded wins. */
 int mf_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+#ifdef __clang_analyzer__ /* it then sees that the code comes back */
+#define mf_fail(code, ...) (mf_fail(code, __VA_ARGS__), (code))
+#endif
+
 /** The sentence of the last refusal on this rank; "" if there was none. */
 const char *mf_err_text(void);
 

@@ -1,0 +1,153 @@
+#!/usr/bin/env bash
+# From a bare machine to a result. usage: ./bootstrap.sh demo | test | build
+#   demo   install what is missing, build, make a sample, reconstruct a volume from it, draw the picture
+#   test   install what is missing, build twice (fast; with sanitizers), run all tests, lint
+#   build  install what is missing, build
+# Every step may be repeated; what is done already is not done again.
+# MF_JOBS: processes at once (default: cores). MF_WERROR=ON: warnings stop the build. MF_LINT_SECONDS: time for lint.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+tools=(gcc libc6-dev make cmake ninja-build pkg-config)
+libraries=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libyaml-dev libjansson-dev libpng-dev
+    libtiff-dev libcairo2-dev zlib1g-dev libssl-dev)
+for_tests=(python3-h5py python3-numpy hdf5-tools clang-format clang-tidy)
+jobs=${MF_JOBS:-$(nproc)}
+lint_seconds=${MF_LINT_SECONDS:-240}
+
+say() { printf '== %s\n' "$*"; }
+stop() {
+    printf 'bootstrap: %s\n' "$*" >&2
+    exit 1
+}
+
+# Debian and Ubuntu: the packages that are not there yet.
+missing() {
+    local package
+    for package in "$@"; do
+        dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || echo "$package"
+    done
+}
+
+apt_install() {
+    local wanted as_root=()
+    mapfile -t wanted < <(missing "$@")
+    if [ ${#wanted[@]} -eq 0 ]; then
+        say "packages: all installed"
+        return
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null ||
+            stop "these packages are missing and installing them needs root or sudo: ${wanted[*]}"
+        as_root=(sudo)
+    fi
+    say "packages: installing ${wanted[*]}"
+    "${as_root[@]}" apt-get update -q || stop "apt-get update failed: is there a network and a package source?"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${wanted[@]}" ||
+        stop "apt-get could not install: ${wanted[*]}"
+}
+
+# Without apt: say what is needed, go on with what modules, Spack or an administrator put there.
+use_what_is_there() {
+    local tool absent=()
+    say "no apt-get here; needed (names of the Debian packages): ${tools[*]} ${libraries[*]}"
+    say "using what cmake and pkg-config find (modules and Spack: load or activate them before)"
+    for tool in cmake pkg-config mpicc; do command -v "$tool" >/dev/null || absent+=("$tool"); done
+    command -v cc >/dev/null || command -v gcc >/dev/null || absent+=("cc")
+    command -v ninja >/dev/null || command -v ninja-build >/dev/null || absent+=("ninja")
+    [ ${#absent[@]} -eq 0 ] || stop "not found: ${absent[*]}; load or install them and start again"
+}
+
+need() {
+    if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
+        apt_install "$@"
+    else
+        use_what_is_there
+    fi
+}
+
+# build PRESET: into build/PRESET.
+build() {
+    say "build/$1: configure"
+    cmake --preset "$1" -DMF_WERROR="${MF_WERROR:-OFF}" >"build/$1.configure.log" 2>&1 || {
+        tail -n 30 "build/$1.configure.log" >&2
+        stop "configuring build/$1 failed; all of it: build/$1.configure.log"
+    }
+    say "build/$1: compile ($jobs at once)"
+    cmake --build --preset "$1" -j "$jobs" || stop "building build/$1 failed"
+}
+
+# check PRESET: runs its tests; the end of the log is printed by whoever asked for tests.
+check() {
+    say "build/$1: test"
+    ctest --preset "$1" -j "$jobs" >"build/$1.ctest.log" 2>&1 || {
+        grep -E '^ *[0-9]+ - |\*\*\*|failed:' "build/$1.ctest.log" >&2 || tail -n 40 "build/$1.ctest.log" >&2
+        stop "tests in build/$1 failed; all of it: build/$1.ctest.log"
+    }
+    grep -E 'tests passed|Total Test time' "build/$1.ctest.log"
+}
+
+# clang-tidy on the C files, the changed ones first, as far as its time goes.
+lint() {
+    local status=0
+    if ! command -v clang-tidy >/dev/null; then
+        say "lint: skipped, clang-tidy is not installed"
+        return
+    fi
+    say "lint: clang-tidy, at most $lint_seconds s"
+    {
+        git diff --name-only --diff-filter=d HEAD~1 -- '*.c' 2>/dev/null || true
+        find src kernels mpi io -name '*.c'
+    } | grep -E '^(src|kernels|mpi|slurm|io)/' | awk '!seen[$0]++' |
+        timeout "$lint_seconds" xargs -r -n 1 -P "$jobs" clang-tidy -p build/release --quiet >build/lint.log 2>&1 ||
+        status=$?
+    if [ "$status" = 124 ]; then
+        say "lint: time is up, not all files were read"
+    fi
+    if grep -qE '(error|warning):' build/lint.log; then
+        grep -E '(error|warning):' build/lint.log | sort -u | head -n 30 >&2
+        stop "clang-tidy found something; all of it: build/lint.log"
+    fi
+}
+
+demo() {
+    local program=build/release/mesoforge
+    if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+    mkdir -p demo
+    say "demo: a micrograph that the program makes itself: demo/sample.npy"
+    $program synth --kind gaussian --size 64 64 --volume-fraction 0.4 --correlation-length 4 --exact --seed 1 \
+        --output demo/sample.npy || stop "synth failed"
+    say "demo: a volume with its statistics: demo/volume.h5"
+    $program match --microstructure_filename demo/sample.npy --add_dimension 64 \
+        --descriptor_types FFTCorrelations Variation --limit_to 16 --output demo/volume.h5 || stop "match failed"
+    say "demo: the picture: demo/volume.png"
+    $program view demo/volume.h5 --output demo/volume.png || stop "view failed"
+    say "demo: look at demo/volume.png; open demo/volume.xdmf in ParaView"
+}
+
+mkdir -p build
+case "${1:-}" in
+build)
+    need "${tools[@]}" "${libraries[@]}"
+    build release
+    say "done: build/release/mesoforge"
+    ;;
+demo)
+    need "${tools[@]}" "${libraries[@]}"
+    build release
+    demo
+    ;;
+test)
+    need "${tools[@]}" "${libraries[@]}" "${for_tests[@]}"
+    build release
+    check release
+    build debug
+    check debug
+    lint
+    say "done: all tests passed"
+    ;;
+*)
+    printf 'usage: %s demo | test | build\n' "$0" >&2
+    exit 2
+    ;;
+esac

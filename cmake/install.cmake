@@ -1,0 +1,15 @@
+# What `cmake --install` puts where: the program, its manual pages, documents, examples.
+include(GNUInstallDirs)
+
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/mesoforge.1
+  COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:mesoforge> -DOUT=${PROJECT_BINARY_DIR}/man
+    -P ${PROJECT_SOURCE_DIR}/cmake/man.cmake
+  DEPENDS mesoforge ${PROJECT_SOURCE_DIR}/cmake/man.cmake
+  COMMENT "Writing manual pages" VERBATIM)
+add_custom_target(man ALL DEPENDS ${PROJECT_BINARY_DIR}/man/mesoforge.1)
+
+install(TARGETS mesoforge RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
+install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs OPTIONAL)
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)

@@ -1,0 +1,18 @@
+# Writes the manual pages that the program prints of itself. cmake -DPROGRAM=... -DOUT=folder -P man.cmake
+file(MAKE_DIRECTORY ${OUT})
+function(page name)
+  execute_process(COMMAND ${PROGRAM} man ${ARGN} OUTPUT_FILE ${OUT}/${name}.1 RESULT_VARIABLE status)
+  if(status)
+    message(FATAL_ERROR "${PROGRAM} man ${ARGN}: status ${status}")
+  endif()
+endfunction()
+
+execute_process(COMMAND ${PROGRAM} man --list OUTPUT_VARIABLE verbs RESULT_VARIABLE status)
+if(status)
+  message(FATAL_ERROR "${PROGRAM} man --list: status ${status}")
+endif()
+page(mesoforge)
+string(REGEX MATCHALL "[^\n]+" verbs "${verbs}")
+foreach(verb ${verbs})
+  page(mesoforge-${verb} ${verb})
+endforeach()

@@ -8,23 +8,34 @@
 struct mf_curve {
     const char *name;
     size_t count;
-    const double *x, *y;
+    const double *x, *y; /* what is not finite (or, on a log axis, not positive) is left out */
     int dashed;
+    int marks;  /* open circles at the points instead of a line */
+    int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
 };
 
-/** One panel of a figure. */
+enum mf_panel_kind { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES };
+
+/** One panel of a figure. Texts are UTF-8; NULL: none. */
 struct mf_panel {
-    enum { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES } kind;
+    enum mf_panel_kind kind;
     const char *title, *xlabel, *ylabel;
     size_t rows, columns;  /* images */
     const double *image;   /* MF_PANEL_IMAGE: values, with a colour bar */
+    double range[2];       /* of the colour bar; both 0: that of the values */
     const uint8_t *phases; /* MF_PANEL_PHASES: labels, one colour each */
     int phase_count;
-    double extent[4];   /* image axes: left, right, top, bottom; all 0: pixel numbers */
-    size_t curve_count; /* MF_PANEL_CURVES */
+    const char *const *phase_names; /* [phase_count] for the legend, or NULL: none is drawn */
+    const char *colours; /* a map of mf_plot_maps(); NULL: cividis, and for phases one distinct colour each */
+    double extent[4];    /* image axes: left, right, top, bottom; all 0: pixel numbers */
+    int bare;            /* no ticks, labels, colour bar */
+    size_t curve_count;  /* MF_PANEL_CURVES */
     const struct mf_curve *curves;
     int log_y;
 };
+
+/** Names of the colour maps, NULL-terminated. */
+const char *const *mf_plot_maps(void);
 
 /** Draws panels row by row, @p columns in a row. Written to a temporary name and renamed. MF_OUTPUT. */
 int mf_plot_write(const char *path, const char *title, const struct mf_panel *panels, size_t count, size_t columns);

@@ -66,12 +66,4 @@ int mf_target_share(const struct mf_comm *comm, struct mf_target *target);
  */
 int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, struct mf_target *target);
 
-/** The two-point curves of one window [2L-1][2L-1]: along its rows (axis 0) or columns (axis 1), lags 0..L-1 into
- * @p curve [L]. */
-void mf_window_axis(const double *window, size_t lag, int axis, double *curve);
-
-/** The same, meant over all lags of nearly equal length: bin r holds those whose length rounds to r, r < L. @p step:
- * pixel sizes {u, v} of the slice; lengths are in units of the smaller one. */
-void mf_window_radial(const double *window, size_t lag, const double step[2], double *curve);
-
 #endif

@@ -1,4 +1,4 @@
-/* Two-point statistics of other programs, and curves out of a window. See target.h. */
+/* Two-point statistics of other programs. See target.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,30 +112,4 @@ int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, s
     else
         mf_target_free(&t);
     return rc;
-}
-
-void mf_window_axis(const double *window, size_t lag, int axis, double *curve)
-{
-    size_t width = 2 * lag - 1, centre = (lag - 1) * width + lag - 1, step = axis == 0 ? width : 1;
-
-    for (size_t r = 0; r < lag; ++r) curve[r] = (window[centre + r * step] + window[centre - r * step]) / 2;
-}
-
-void mf_window_radial(const double *window, size_t lag, const double step[2], double *curve)
-{
-    size_t width = 2 * lag - 1;
-    double unit = fmin(step[0], step[1]);
-
-    for (size_t r = 0; r < lag; ++r) {
-        double sum = 0, count = 0;
-
-        for (size_t i = 0; i < width * width; ++i) {
-            double u = (double)(i / width) - (double)(lag - 1), v = (double)(i % width) - (double)(lag - 1);
-
-            if ((size_t)lround(hypot(u * step[0], v * step[1]) / unit) != r) continue;
-            sum += window[i];
-            count += 1;
-        }
-        curve[r] = count > 0 ? sum / count : NAN;
-    }
 }

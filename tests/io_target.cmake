@@ -1,4 +1,4 @@
-# Tests of descriptor files.
+# Tests of descriptor files and pictures.
 mf_test(NAME io_target SOURCE unit/io_target.c ROOM mf_io)
 mf_test(NAME io_target_file SOURCE unit/io_target_file.c ROOM mf_io RANKS 1 2 3)
 find_program(MF_PYTHON NAMES python3 PATHS /usr/bin NO_DEFAULT_PATH)
@@ -9,3 +9,4 @@ if(MF_PYTHON)
   set_tests_properties(io_target_h5py PROPERTIES TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS unit
     ENVIRONMENT "${MF_TEST_ENV}")
 endif()
+mf_test(NAME io_plot SOURCE unit/io_plot.c ROOM mf_io)

@@ -106,22 +106,6 @@ static void refused(const struct mf_comm *comm, const char *path)
     mf_target_free(&t);
 }
 
-static void curves(void)
-{
-    double window[25], curve[3];
-
-    for (int i = 0; i < 25; ++i) window[i] = hypot(i / 5 - 2, i % 5 - 2);
-    mf_window_axis(window, 3, 0, curve);
-    CHECK(curve[0] == 0 && curve[1] == 1 && curve[2] == 2);
-    mf_window_radial(window, 3, (double[2]){1, 1}, curve);
-    CHECK(curve[0] == 0);
-    CHECK_NEAR(curve[1], (4 + 4 * sqrt(2)) / 8, 1e-15);
-    CHECK_NEAR(curve[2], (4 * 2 + 8 * sqrt(5)) / 12, 1e-15);
-    for (int i = 0; i < 25; ++i) window[i] = hypot(i / 5 - 2, 2 * (i % 5 - 2));
-    mf_window_radial(window, 3, (double[2]){1, 2}, curve);
-    CHECK_NEAR(curve[2], (2 * 2 + 2 * 2 + 4 * sqrt(5)) / 8, 1e-15);
-}
-
 /* "CODE what it is, or the refusal" */
 static void tell(int rc, struct mf_target *t)
 {
@@ -151,7 +135,6 @@ int main(int argc, char **argv)
         round_trip(&comm, path, 1, 1);
         round_trip(&comm, path, 1, 4);
         refused(&comm, path);
-        curves();
     }
     mf_comm_close(&comm);
     return failures != 0;

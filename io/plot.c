@@ -1,0 +1,284 @@
+/* Figures: the page, its panels, images and the file. See plot.h. Curves are plot_curve.c. */
+#include "io/plot.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/atomic.h"
+#include "io/plot_curve.h"
+#include "io/plot_priv.h"
+#include "src/base/err.h"
+
+/* A panel's cell and what stands around the picture in it; a figure's title. Points. */
+static const double cell_width = 372, cell_height = 340, left_margin = 64, right_margin = 18, bar_margin = 84;
+static const double top_margin = 36, bottom_margin = 50, title_height = 34, title_size = 15, head_size = 17;
+static const double label_size = 12.5;
+
+/* A page is at most this many pixels wide or high (cairo ends at 32767); an image drawn is at most this many. */
+enum { PAGE_MAX = 30000, IMAGE_MAX = 4096, INK = 0x202020 };
+
+void mf_plot_text(cairo_t *page, double x, double y, const char *text, struct mf_text style)
+{
+    cairo_text_extents_t size;
+    cairo_font_extents_t font;
+
+    cairo_select_font_face(page, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
+                           style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(page, style.size);
+    cairo_text_extents(page, text, &size);
+    cairo_font_extents(page, &font);
+    cairo_save(page);
+    cairo_translate(page, x, y);
+    if (style.upright) cairo_rotate(page, -M_PI / 2);
+    cairo_move_to(page, -style.across * size.x_advance, font.ascent - style.down * (font.ascent + font.descent));
+    cairo_show_text(page, text);
+    cairo_restore(page);
+}
+
+double mf_plot_text_width(cairo_t *page, const char *text, double size)
+{
+    cairo_text_extents_t extents;
+
+    cairo_select_font_face(page, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+    cairo_set_font_size(page, size);
+    cairo_text_extents(page, text, &extents);
+    return extents.x_advance;
+}
+
+/* ---- images ---- */
+
+static void value_range(const struct mf_panel *p, double range[2])
+{
+    range[0] = p->range[0];
+    range[1] = p->range[1];
+    if (range[0] != 0 || range[1] != 0) return;
+    range[0] = HUGE_VAL;
+    range[1] = -HUGE_VAL;
+    for (size_t i = 0; i < p->rows * p->columns; ++i) {
+        if (!isfinite(p->image[i])) continue;
+        range[0] = fmin(range[0], p->image[i]);
+        range[1] = fmax(range[1], p->image[i]);
+    }
+    if (!(range[1] >= range[0])) range[0] = range[1] = 0;
+    if (range[1] - range[0] < 1e-12 * (fabs(range[0]) + 1e-300))
+        range[1] = range[0] + fmax(1e-12, fabs(range[0]) * 1e-3);
+}
+
+static uint32_t colour_at(const struct mf_panel *p, size_t i, const double range[2])
+{
+    if (p->kind == MF_PANEL_PHASES) return mf_plot_phase(p->colours, p->phases[i], p->phase_count);
+    if (!isfinite(p->image[i])) return 0xffffff;
+    return mf_plot_map(p->colours, (p->image[i] - range[0]) / (range[1] - range[0]));
+}
+
+/* The picture as pixels, every step-th where it is very large. */
+static cairo_surface_t *pixels_of(const struct mf_panel *p, const double range[2])
+{
+    size_t most = p->rows > p->columns ? p->rows : p->columns, step = (most + IMAGE_MAX - 1) / IMAGE_MAX;
+    size_t rows = (p->rows + step - 1) / step, columns = (p->columns + step - 1) / step;
+    cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)columns, (int)rows);
+    unsigned char *data = cairo_image_surface_get_data(image);
+    size_t stride = (size_t)cairo_image_surface_get_stride(image);
+
+    for (size_t i = 0; data && i < rows; ++i)
+        for (size_t j = 0; j < columns; ++j) {
+            uint32_t colour = colour_at(p, i * step * p->columns + j * step, range);
+
+            memcpy(data + i * stride + 4 * j, &colour, sizeof colour);
+        }
+    cairo_surface_mark_dirty(image);
+    return image;
+}
+
+static void draw_pixels(cairo_t *page, struct mf_box box, const struct mf_panel *p, const double range[2])
+{
+    cairo_surface_t *image = pixels_of(p, range);
+    double width = cairo_image_surface_get_width(image), height = cairo_image_surface_get_height(image);
+    double shown = box.width, wide = 1, tall = 1;
+
+    cairo_user_to_device_distance(page, &wide, &tall);
+    cairo_save(page);
+    cairo_rectangle(page, box.x, box.y, box.width, box.height);
+    cairo_clip(page);
+    cairo_translate(page, box.x, box.y);
+    cairo_scale(page, box.width / width, box.height / height);
+    cairo_set_source_surface(page, image, 0, 0);
+    cairo_pattern_set_filter(cairo_get_source(page), shown * wide >= width ? CAIRO_FILTER_NEAREST : CAIRO_FILTER_GOOD);
+    cairo_pattern_set_extend(cairo_get_source(page), CAIRO_EXTEND_PAD);
+    cairo_paint(page);
+    cairo_restore(page);
+    cairo_surface_destroy(image);
+}
+
+static void draw_bar(cairo_t *page, struct mf_box box, const char *map, const double range[2])
+{
+    struct mf_box bar = {box.x + box.width + 10, box.y, 13, box.height};
+    struct mf_axis axis = {range[0], range[1], bar.y + bar.height, bar.y, 0};
+    enum { SHADES = 256 };
+
+    for (int i = 0; i < SHADES; ++i) {
+        mf_plot_ink(page, mf_plot_map(map, (i + 0.5) / SHADES));
+        cairo_rectangle(page, bar.x, bar.y + bar.height * (SHADES - 1 - i) / SHADES, bar.width,
+                        bar.height / SHADES + 0.5);
+        cairo_fill(page);
+    }
+    mf_plot_ink(page, 0x404040);
+    cairo_set_line_width(page, 0.9);
+    cairo_rectangle(page, bar.x, bar.y, bar.width, bar.height);
+    cairo_stroke(page);
+    mf_axis_draw_right(page, bar.x + bar.width, &axis);
+}
+
+/* One square per phase and its name, below each other at the right of the picture. */
+static void draw_phase_names(cairo_t *page, struct mf_box box, const struct mf_panel *p)
+{
+    double x = box.x + box.width + 9, y = box.y;
+
+    for (int k = 0; k < p->phase_count && y + 12 <= box.y + box.height; ++k, y += 18) {
+        mf_plot_ink(page, mf_plot_phase(p->colours, k, p->phase_count));
+        cairo_rectangle(page, x, y, 11, 11);
+        cairo_fill_preserve(page);
+        mf_plot_ink(page, 0x404040);
+        cairo_set_line_width(page, 0.7);
+        cairo_stroke(page);
+        mf_plot_ink(page, INK);
+        mf_plot_text(page, x + 16, y + 5.5, p->phase_names[k], (struct mf_text){10.5, 0, 0.5, 0, 0});
+    }
+}
+
+/* The largest box of the picture's shape in the middle of the room. */
+static struct mf_box fit(struct mf_box room, const double extent[4])
+{
+    double width = fabs(extent[1] - extent[0]), height = fabs(extent[3] - extent[2]);
+    double scale = fmin(room.width / width, room.height / height);
+    struct mf_box box = {room.x, room.y, fmax(width * scale, 4), fmax(height * scale, 4)};
+
+    box.x += (room.width - box.width) / 2;
+    box.y += (room.height - box.height) / 2;
+    return box;
+}
+
+/* *out: how far labels reach out at the left. Returns where the picture lies. */
+static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct mf_panel *p, double *out)
+{
+    double range[2] = {0, 1}, extent[4] = {0, (double)p->columns, 0, (double)p->rows};
+    int given = p->extent[0] != p->extent[1] && p->extent[2] != p->extent[3];
+    struct mf_axis x, y;
+    struct mf_box box;
+
+    if (given) memcpy(extent, p->extent, sizeof extent);
+    box = fit(room, extent);
+    if (p->kind == MF_PANEL_IMAGE) value_range(p, range);
+    draw_pixels(page, box, p, range);
+    x = (struct mf_axis){extent[0], extent[1], box.x, box.x + box.width, 0};
+    y = (struct mf_axis){extent[2], extent[3], box.y, box.y + box.height, 0};
+    if (p->bare) return box;
+    *out = mf_axes_draw(page, box, &x, &y, 0);
+    if (p->kind == MF_PANEL_IMAGE) draw_bar(page, box, p->colours, range);
+    if (p->kind == MF_PANEL_PHASES && p->phase_names) draw_phase_names(page, box, p);
+    return box;
+}
+
+/* ---- panels and the page ---- */
+
+static double right_of(const struct mf_panel *p)
+{
+    int names = p->kind == MF_PANEL_PHASES && p->phase_names;
+
+    return !p->bare && (p->kind == MF_PANEL_IMAGE || names) ? bar_margin : right_margin;
+}
+
+static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel *p)
+{
+    struct mf_box room = {cell.x + left_margin, cell.y + top_margin, cell.width - left_margin - right_of(p),
+                          cell.height - top_margin - bottom_margin};
+    struct mf_box box = room;
+    double out = 0;
+
+    if (p->kind == MF_PANEL_CURVES)
+        out = mf_curves_draw(page, room, p);
+    else
+        box = draw_image(page, room, p, &out);
+    mf_plot_ink(page, INK);
+    if (p->title)
+        mf_plot_text(page, box.x + box.width / 2, box.y - 9, p->title, (struct mf_text){title_size - 1, 0.5, 1, 1, 0});
+    if (p->bare && p->kind != MF_PANEL_CURVES) return;
+    if (p->xlabel)
+        mf_plot_text(page, box.x + box.width / 2, box.y + box.height + 25, p->xlabel,
+                     (struct mf_text){label_size, 0.5, 0, 0, 0});
+    if (p->ylabel)
+        mf_plot_text(page, fmax(cell.x + 3, box.x - out - 22), box.y + box.height / 2, p->ylabel,
+                     (struct mf_text){label_size, 0.5, 0, 0, 1});
+}
+
+static void draw_page(cairo_t *page, double width, const char *title, const struct mf_panel *panels, size_t count,
+                      size_t columns)
+{
+    double top = title ? title_height : 0;
+
+    mf_plot_ink(page, 0xffffff);
+    cairo_paint(page);
+    mf_plot_ink(page, INK);
+    if (title) mf_plot_text(page, width / 2, 10, title, (struct mf_text){head_size, 0.5, 0, 1, 0});
+    for (size_t i = 0; i < count; ++i) {
+        struct mf_box cell = {cell_width * (double)(i % columns), top + cell_height * (double)(i / columns), cell_width,
+                              cell_height};
+
+        draw_panel(page, cell, &panels[i]);
+    }
+}
+
+struct sink {
+    int descriptor;
+    const char *path;
+    size_t written;
+    int rc;
+};
+
+static cairo_status_t put(void *context, const unsigned char *bytes, unsigned length)
+{
+    struct sink *s = context;
+
+    s->rc = mf_write_at(s->descriptor, s->path, bytes, length, s->written);
+    s->written += length;
+    return s->rc == MF_OK ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
+}
+
+static int save(cairo_surface_t *surface, const struct mf_atomic *file)
+{
+    struct sink s = {open(file->temporary, O_WRONLY | O_CLOEXEC), file->path, 0, MF_OK};
+    cairo_status_t status;
+
+    if (s.descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s'", file->path);
+    status = cairo_surface_write_to_png_stream(surface, put, &s);
+    close(s.descriptor);
+    if (s.rc != MF_OK) return s.rc;
+    if (status == CAIRO_STATUS_SUCCESS) return MF_OK;
+    return mf_fail(MF_OUTPUT, "cannot draw '%s': %s", file->path, cairo_status_to_string(status));
+}
+
+int mf_plot_write(const char *path, const char *title, const struct mf_panel *panels, size_t count, size_t columns)
+{
+    size_t wide = columns < count ? columns : count, rows = (count + columns - 1) / columns;
+    double width = cell_width * (double)wide, height = cell_height * (double)rows + (title ? title_height : 0);
+    double scale = fmin(2, PAGE_MAX / fmax(width, height));
+    cairo_surface_t *surface;
+    struct mf_atomic file;
+    struct mf_comm self;
+    cairo_t *page;
+
+    mf_comm_self(&self);
+    MF_TRY(mf_atomic_open(&self, path, 0, &file));
+    surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * scale), (int)(height * scale));
+    page = cairo_create(surface);
+    cairo_scale(page, scale, scale);
+    draw_page(page, width, title, panels, count, columns);
+    cairo_destroy(page);
+    cairo_surface_flush(surface);
+    MF_TRY(mf_atomic_close(&self, &file, save(surface, &file)));
+    cairo_surface_destroy(surface);
+    return MF_OK;
+}

@@ -1,0 +1,204 @@
+/* See plot_curve.h. */
+#include "io/plot_curve.h"
+
+#include <math.h>
+
+static const double legend_size = 10.5, legend_line = 16, sample = 24;
+
+/* A point that can be drawn. */
+static int drawable(const struct mf_panel *p, const struct mf_curve *c, size_t i)
+{
+    return isfinite(c->x[i]) && isfinite(c->y[i]) && (!p->log_y || c->y[i] > 0);
+}
+
+static void range_of(const struct mf_panel *p, struct mf_axis *x, struct mf_axis *y)
+{
+    x->lo = y->lo = HUGE_VAL;
+    x->hi = y->hi = -HUGE_VAL;
+    for (size_t k = 0; k < p->curve_count; ++k)
+        for (size_t i = 0; i < p->curves[k].count; ++i) {
+            const struct mf_curve *c = &p->curves[k];
+
+            if (!drawable(p, c, i)) continue;
+            x->lo = fmin(x->lo, c->x[i]);
+            x->hi = fmax(x->hi, c->x[i]);
+            y->lo = fmin(y->lo, c->y[i]);
+            y->hi = fmax(y->hi, c->y[i]);
+        }
+}
+
+/* A range that is empty or a point gets some width; flat curves lie in the middle. */
+static void widen(struct mf_axis *axis)
+{
+    double room = (axis->hi - axis->lo) * 0.04;
+
+    if (!(axis->hi >= axis->lo)) {
+        axis->lo = axis->log ? 0.1 : 0;
+        axis->hi = 1;
+        return;
+    }
+    if (axis->log) return;
+    if (room <= 1e-9 * fabs(axis->hi)) room = fabs(axis->hi) > 0 ? 0.05 * fabs(axis->hi) : 0.5;
+    axis->lo -= axis->lo >= 0 && axis->lo < room ? axis->lo : room; /* curves of what cannot be negative start at 0 */
+    axis->hi += room;
+}
+
+static void axes_of(const struct mf_panel *p, struct mf_box box, struct mf_axis *x, struct mf_axis *y)
+{
+    *x = (struct mf_axis){0, 0, box.x, box.x + box.width, 0};
+    *y = (struct mf_axis){0, 0, box.y + box.height, box.y, p->log_y};
+    range_of(p, x, y);
+    widen(y);
+    if (p->log_y) mf_axis_round(y, 6);
+    if (!(x->hi > x->lo)) widen(x);
+}
+
+static uint32_t colour_of(const struct mf_panel *p, size_t k)
+{
+    int colour = p->curves[k].colour;
+
+    if (colour < 0) return 0x101010;
+    return mf_plot_line(colour > 0 ? (size_t)colour - 1 : k);
+}
+
+static void circle(cairo_t *page, double x, double y)
+{
+    cairo_new_sub_path(page);
+    cairo_arc(page, x, y, 3, 0, 2 * M_PI);
+    cairo_stroke(page);
+}
+
+static void style(cairo_t *page, const struct mf_panel *p, size_t k)
+{
+    const double dash[2] = {6, 4};
+
+    mf_plot_ink(page, colour_of(p, k));
+    cairo_set_line_width(page, p->curves[k].marks ? 1.1 : 1.7);
+    cairo_set_line_join(page, CAIRO_LINE_JOIN_ROUND);
+    cairo_set_dash(page, dash, p->curves[k].dashed ? 2 : 0, 0);
+}
+
+static void draw_curve(cairo_t *page, const struct mf_panel *p, size_t k, const struct mf_axis *x,
+                       const struct mf_axis *y)
+{
+    const struct mf_curve *c = &p->curves[k];
+    size_t every = c->marks ? c->count / 24 + 1 : 1;
+    int pen = 0;
+
+    style(page, p, k);
+    for (size_t i = 0; i < c->count; i += every) {
+        double at = mf_axis_at(x, c->x[i]), down;
+
+        if (!drawable(p, c, i)) {
+            pen = 0;
+            continue;
+        }
+        down = mf_axis_at(y, c->y[i]);
+        if (c->marks)
+            circle(page, at, down);
+        else if (pen)
+            cairo_line_to(page, at, down);
+        else
+            cairo_move_to(page, at, down);
+        pen = 1;
+    }
+    cairo_stroke(page);
+    cairo_set_dash(page, NULL, 0, 0);
+}
+
+/* How many points of curves a box would cover. */
+static size_t covered(const struct mf_panel *p, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < p->curve_count; ++k)
+        for (size_t i = 0; i < p->curves[k].count; ++i) {
+            double at, down;
+
+            if (!drawable(p, &p->curves[k], i)) continue;
+            at = mf_axis_at(x, p->curves[k].x[i]);
+            down = mf_axis_at(y, p->curves[k].y[i]);
+            n += at > box.x && at < box.x + box.width && down > box.y && down < box.y + box.height;
+        }
+    return n;
+}
+
+/* The corner where the legend hides least; the upper right first. */
+static struct mf_box legend_place(const struct mf_panel *p, struct mf_box box, struct mf_box legend,
+                                  const struct mf_axis *x, const struct mf_axis *y)
+{
+    double inset = 7, right = box.x + box.width - legend.width - inset,
+           low = box.y + box.height - legend.height - inset;
+    const double corner[4][2] = {
+        {right, box.y + inset}, {box.x + inset, box.y + inset}, {right, low}, {box.x + inset, low}};
+    size_t least = (size_t)-1;
+    struct mf_box best = legend;
+
+    for (int i = 0; i < 4; ++i) {
+        struct mf_box here = {corner[i][0], corner[i][1], legend.width, legend.height};
+        size_t n = covered(p, here, x, y);
+
+        if (n >= least) continue;
+        least = n;
+        best = here;
+    }
+    return best;
+}
+
+static void legend_row(cairo_t *page, const struct mf_panel *p, size_t k, double x, double y)
+{
+    style(page, p, k);
+    if (p->curves[k].marks) {
+        circle(page, x + sample / 2, y);
+    } else {
+        cairo_move_to(page, x, y);
+        cairo_line_to(page, x + sample, y);
+        cairo_stroke(page);
+    }
+    cairo_set_dash(page, NULL, 0, 0);
+    mf_plot_ink(page, 0x202020);
+    mf_plot_text(page, x + sample + 7, y, p->curves[k].name, (struct mf_text){legend_size, 0, 0.5, 0, 0});
+}
+
+static void draw_legend(cairo_t *page, struct mf_box box, const struct mf_panel *p, const struct mf_axis *x,
+                        const struct mf_axis *y)
+{
+    struct mf_box legend = {0, 0, 0, 6};
+    double down;
+
+    for (size_t k = 0; k < p->curve_count; ++k) {
+        if (!p->curves[k].name) continue;
+        legend.width = fmax(legend.width, mf_plot_text_width(page, p->curves[k].name, legend_size) + sample + 21);
+        legend.height += legend_line;
+    }
+    if (legend.width <= 0) return;
+    legend = legend_place(p, box, legend, x, y);
+    cairo_rectangle(page, legend.x, legend.y, legend.width, legend.height);
+    cairo_set_source_rgba(page, 1, 1, 1, 0.85);
+    cairo_fill_preserve(page);
+    mf_plot_ink(page, 0xc8c8c8);
+    cairo_set_line_width(page, 0.7);
+    cairo_stroke(page);
+    down = legend.y + 3 + legend_line / 2;
+    for (size_t k = 0; k < p->curve_count; ++k) {
+        if (!p->curves[k].name) continue;
+        legend_row(page, p, k, legend.x + 7, down);
+        down += legend_line;
+    }
+}
+
+double mf_curves_draw(cairo_t *page, struct mf_box box, const struct mf_panel *panel)
+{
+    struct mf_axis x, y;
+    double out;
+
+    axes_of(panel, box, &x, &y);
+    out = mf_axes_draw(page, box, &x, &y, 1);
+    cairo_save(page);
+    cairo_rectangle(page, box.x - 4, box.y - 4, box.width + 8, box.height + 8);
+    cairo_clip(page);
+    for (size_t k = 0; k < panel->curve_count; ++k) draw_curve(page, panel, k, &x, &y);
+    cairo_restore(page);
+    draw_legend(page, box, panel, &x, &y);
+    return out;
+}

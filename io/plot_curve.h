@@ -1,0 +1,10 @@
+/* The panel of curves. */
+#ifndef MF_IO_PLOT_CURVE_H
+#define MF_IO_PLOT_CURVE_H
+
+#include "io/plot_priv.h"
+
+/** Draws axes, curves and legend of a panel into a box. Returns how far labels reach out at the left. */
+double mf_curves_draw(cairo_t *page, struct mf_box box, const struct mf_panel *panel);
+
+#endif

@@ -1,0 +1,66 @@
+/* What the files of plot share: boxes, axes, text, colours. Lengths are in points; a point is SCALE pixels. */
+#ifndef MF_IO_PLOT_PRIV_H
+#define MF_IO_PLOT_PRIV_H
+
+#include <cairo.h>
+
+#include "io/plot.h"
+
+struct mf_box {
+    double x, y, width, height;
+};
+
+/** Values lo..hi lie at from..to on the page. */
+struct mf_axis {
+    double lo, hi, from, to;
+    int log;
+};
+
+/** Where a text stands at its point: 0 begins there, 1 ends there, 0.5 has its middle there. */
+struct mf_text {
+    double size, across, down;
+    int bold, upright; /* upright: read from below */
+};
+
+enum { MF_TICKS = 64 };
+
+struct mf_ticks {
+    int count;
+    double at[MF_TICKS];
+    int decimals; /* of the labels; below 0: powers of ten */
+};
+
+/** Red, green, blue in 0..1 as 0xRRGGBB. */
+void mf_plot_ink(cairo_t *page, uint32_t colour);
+
+/** The colour of @p map (NULL: the standard) at @p t in 0..1. */
+uint32_t mf_plot_map(const char *map, double t);
+
+/** The colour of phase @p p of @p count. */
+uint32_t mf_plot_phase(const char *map, int p, int count);
+
+/** The k-th colour for curves, k >= 0. */
+uint32_t mf_plot_line(size_t k);
+
+void mf_plot_text(cairo_t *page, double x, double y, const char *text, struct mf_text style);
+double mf_plot_text_width(cairo_t *page, const char *text, double size);
+
+/** Where a value lies. */
+double mf_axis_at(const struct mf_axis *axis, double value);
+
+/** Round numbers within the axis, about @p wanted of them. */
+void mf_axis_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks);
+
+/** The label of tick @p i ("0.25", "10"); for powers of ten the exponent goes to @p power, else it is "". */
+void mf_tick_label(const struct mf_ticks *ticks, int i, char text[32], char power[20]);
+
+/** Widens lo..hi to round numbers. */
+void mf_axis_round(struct mf_axis *axis, int wanted);
+
+/** Draws the frame, its ticks and labels. Returns how far the labels reach out at the left. */
+double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y, int grid);
+
+/** Ticks of a vertical axis at its right side (a colour bar). */
+void mf_axis_draw_right(cairo_t *page, double at, const struct mf_axis *y);
+
+#endif

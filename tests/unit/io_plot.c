@@ -1,0 +1,127 @@
+/* Figures of every kind are drawn, whole or not at all. With an argument: the folder they go to, to be looked at. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/plot.h"
+#include "src/base/err.h"
+#include "tests/check.h"
+
+enum { N = 61 };
+
+static double map[N * N], lag[N], s2[N], also[N], steps[400], loss[400];
+static uint8_t phases[N * 2 * N];
+
+static void fill(void)
+{
+    for (int i = 0; i < N; ++i) {
+        lag[i] = i;
+        s2[i] = 0.25 + 0.25 * exp(-i / 6.) * cos(i / 3.);
+        also[i] = 0.25 + 0.25 * exp(-i / 5.) * cos(i / 3.3);
+        for (int j = 0; j < N; ++j) map[i * N + j] = exp(-hypot(i - 30, 2 * j - 60) / 9) * 0.3 + 0.2;
+        for (int j = 0; j < 2 * N; ++j)
+            phases[i * 2 * N + j] = (uint8_t)(sin(i * 0.5 + 3 * sin(j * 0.11)) > 0.1 ? 1 + (sin(j * 0.2) > 0.5) : 0);
+    }
+    for (int i = 0; i < 400; ++i) {
+        steps[i] = i;
+        loss[i] = 0.03 * exp(-i / 40.) * (1.2 + sin(i)) + 2e-7;
+    }
+}
+
+/* The number of bytes of a PNG, 0 where it is none. */
+static long png_size(const char *path)
+{
+    unsigned char head[8] = {0};
+    struct stat info;
+    FILE *from = fopen(path, "rb");
+    size_t n = from ? fread(head, 1, 8, from) : 0;
+
+    if (from) fclose(from);
+    return n == 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0 && stat(path, &info) == 0 ? (long)info.st_size : 0;
+}
+
+static void figure(const char *path)
+{
+    const char *names[] = {"matrix", "fibre", "pore"};
+    struct mf_curve curves[] = {
+        {"result", N, lag, s2, 0, 0, 1}, {"target", N, lag, also, 0, 1, -1}, {"x", N, lag, also, 1, 0, 0}};
+    struct mf_curve convergence = {NULL, 400, steps, loss, 0, 0, 0};
+    struct mf_panel panels[] = {
+        {.kind = MF_PANEL_PHASES,
+         .title = "Phases",
+         .xlabel = "x [\302\265m]",
+         .ylabel = "y [\302\265m]",
+         .rows = N,
+         .columns = 2 * N,
+         .phases = phases,
+         .phase_count = 3,
+         .phase_names = names,
+         .extent = {0, 122 * 0.35, 0, 61 * 0.35}},
+        {.kind = MF_PANEL_IMAGE,
+         .title = "S\342\202\202 of phase 1",
+         .xlabel = "dx [pixels]",
+         .ylabel = "dy [pixels]",
+         .rows = N,
+         .columns = N,
+         .image = map,
+         .extent = {-30.5, 30.5, -30.5, 30.5}},
+        {.kind = MF_PANEL_CURVES,
+         .title = "Two-point correlation",
+         .xlabel = "lag [pixels]",
+         .ylabel = "S\342\202\202",
+         .curve_count = 3,
+         .curves = curves},
+        {.kind = MF_PANEL_CURVES,
+         .title = "Convergence",
+         .xlabel = "evaluation",
+         .ylabel = "loss",
+         .curve_count = 1,
+         .curves = &convergence,
+         .log_y = 1},
+        {.kind = MF_PANEL_PHASES,
+         .title = "bare",
+         .rows = N,
+         .columns = 2 * N,
+         .phases = phases,
+         .phase_count = 3,
+         .bare = 1,
+         .colours = "cividis"},
+    };
+
+    CHECK(mf_plot_write(path, "A figure of every panel", panels, 5, 3) == MF_OK);
+    CHECK(png_size(path) > 20000);
+}
+
+static void odd_values(void)
+{
+    double bad[4] = {NAN, INFINITY, -1, 0}, same[4] = {1e-30, 1e-30, 1e-30, 1e-30};
+    struct mf_curve curve = {"none", 4, bad, bad, 0, 0, 0}, flat = {"flat", 4, lag, same, 0, 1, 0};
+    uint8_t one = 0;
+    struct mf_panel panels[] = {
+        {.kind = MF_PANEL_CURVES, .curve_count = 1, .curves = &curve, .log_y = 1},
+        {.kind = MF_PANEL_CURVES, .curve_count = 1, .curves = &flat},
+        {.kind = MF_PANEL_CURVES, .curve_count = 1, .curves = &flat, .log_y = 1},
+        {.kind = MF_PANEL_CURVES},
+        {.kind = MF_PANEL_IMAGE, .rows = 2, .columns = 2, .image = bad},
+        {.kind = MF_PANEL_IMAGE, .rows = 1, .columns = 4, .image = same},
+        {.kind = MF_PANEL_PHASES, .rows = 1, .columns = 1, .phases = &one, .phase_count = 1},
+    };
+
+    CHECK(mf_plot_write("odd.png", NULL, panels, 7, 3) == MF_OK);
+    CHECK(png_size("odd.png") > 5000);
+    CHECK(mf_plot_write("/nowhere/odd.png", NULL, panels, 7, 3) == MF_OUTPUT);
+    CHECK(setenv("MF_FAULT", "io.write", 1) == 0);
+    CHECK(unlink("odd2.png") == 0 || 1);
+    CHECK(mf_plot_write("odd2.png", NULL, panels, 7, 3) == MF_OUTPUT);
+    CHECK(unsetenv("MF_FAULT") == 0 && access("odd2.png", F_OK) != 0);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) CHECK(chdir(argv[1]) == 0);
+    fill();
+    figure("figure.png");
+    odd_values();
+    return failures != 0;
+}

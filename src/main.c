@@ -12,6 +12,8 @@
 #include "src/cmd/cmd.h"
 
 static const struct mf_cmd *const verbs[] = {
+    &mf_cmd_match,
+    &mf_cmd_reconstruct,
     &mf_cmd_synth,
     NULL,
 };

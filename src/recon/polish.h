@@ -1,0 +1,36 @@
+/* The last stage: swaps of voxels that lower the loss of a binary field, with the volume fractions kept exactly. */
+#ifndef MF_RECON_POLISH_H
+#define MF_RECON_POLISH_H
+
+#include "kernels/flip.h"
+#include "src/recon/objective.h"
+
+/** What a polish works on; all borrowed. */
+struct mf_polish {
+    const struct mf_comm *comm;
+    const struct mf_backend *backend;
+    struct mf_queue *queue;
+    struct mf_slab slab;
+    size_t fields; /* 1: the indicator of phase 1; else all phases */
+    int phases;
+    const struct mf_target *target;
+    const struct mf_objective_opts *objective;
+    float *x, *g;         /* scratch [fields][voxels] */
+    uint8_t *label;       /* in/out [voxels] */
+    long rounds;          /* most rounds; 0: until a round gains next to nothing */
+    long tried, swaps;    /* out */
+    double trial_seconds; /* out: wall time of the trials alone */
+};
+
+/**
+ * In rounds: the gradient of the loss at the binary field ranks all voxels at interfaces; the best few of every kind of
+ * move come together on all ranks with the bits around them; there the energy of a swap (level 0 of S2 and Variation
+ * exactly, everything else to first order) is computed from the bits and the residual windows of the slices it touches,
+ * and improving swaps are applied at once, so that later ones in the round see them. Residuals and bits follow by
+ * increments. All ranks do the same arithmetic on the same numbers: the result does not depend on their number.
+ *
+ * The energy is the mean square form of the loss whatever its norm. Collective; refuses (agreed) with MF_MEMORY.
+ */
+int mf_polish_run(struct mf_polish *polish);
+
+#endif

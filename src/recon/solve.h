@@ -1,0 +1,66 @@
+/* From a target to a field without a grey voxel: descent from noise, a continuation that drives every voxel to a phase,
+ * an exact cut at the target's volume fractions, and a polish by swaps. */
+#ifndef MF_RECON_SOLVE_H
+#define MF_RECON_SOLVE_H
+
+#include "io/micro.h"
+#include "src/optim/lbfgs.h"
+#include "src/recon/objective.h"
+
+enum mf_method { MF_LBFGS, MF_ADAM };
+
+struct mf_solve_opts {
+    struct mf_objective_opts objective;
+    enum mf_method method;
+    struct mf_adam_opts adam;
+    size_t history;   /* pairs of L-BFGS; fixed by options, never by hardware */
+    long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
+    double tolerance; /* a stage ends when the loss falls by less than this part in a step; 0: never */
+    int coarse_to_fine;
+    int polish;
+    long polish_rounds; /* most rounds; 0: until nothing improves */
+    uint64_t seed;
+    const struct mf_micro *start; /* initial field of any extents (resampled), or NULL: noise */
+    const char *metrics;          /* JSON lines go here (rank 0), or NULL */
+    int metrics_append;           /* behind what the file holds */
+    long report_every;            /* evaluations between two rows of metrics and convergence */
+};
+
+struct mf_solve_result {
+    uint8_t *label; /* [slab.count][ny][nx], 0..phases-1; from the arena, the caller gives it back */
+    int phases;
+    double loss;       /* before binarisation */
+    double loss_cut;   /* after the cut at the volume fractions */
+    double loss_final; /* after the polish */
+    double grey;       /* share of voxels with 0.05 < x < 0.95 before the cut */
+    long evaluations;
+    double seconds;          /* wall time of the gradient stages */
+    long swaps_tried, swaps; /* of the polish */
+    double polish_seconds;
+    double share[MF_TERMS_MAX]; /* of each term in the first loss */
+    size_t rows;                /* of convergence [rows][3]: evaluation, seconds, loss; heap */
+    double *convergence;
+};
+
+/**
+ * Reconstructs a volume dims {nz, ny, nx} (nz = 1: an image). Collective; refuses (agreed) with MF_USAGE, MF_INPUT,
+ * MF_MEMORY, MF_NUMERIC (the loss is not finite).
+ */
+int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue, const size_t dims[3],
+             const struct mf_target *target, const struct mf_solve_opts *opts, struct mf_solve_result *result);
+
+/** Gives back the labels and the convergence. */
+void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result);
+
+/**
+ * The loss of the initial field alone, as documented in objective.h (no rounding of |d|, no terms of the solver), and
+ * its gradient into *gradient [fields][slab.count][ny][nx] when @p gradient is not NULL (from the arena). Collective.
+ */
+int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                   const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
+                   float **gradient, double *loss);
+
+/** Fields a target is solved with: all of its phases when objective.multiphase, else 1 (indicator of phase 1). */
+size_t mf_solve_fields(const struct mf_target *target, const struct mf_solve_opts *opts);
+
+#endif

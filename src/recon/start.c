@@ -1,0 +1,89 @@
+/* See start.h. */
+#include "src/recon/start.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/rng.h"
+
+void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed, float *x)
+{
+    size_t plane = slab->dims[1] * slab->dims[2], n = mf_slab_voxels(slab);
+
+    for (size_t p = 0; p < fields; ++p)
+        for (size_t i = 0; i < n; ++i) {
+            double v = fraction[p] + 0.1 * mf_random_normal(seed, (uint32_t)p, slab->first * plane + i);
+
+            x[p * n + i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
+        }
+}
+
+void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x)
+{
+    size_t n = mf_slab_voxels(slab);
+
+    for (size_t p = 0; p < fields; ++p)
+        for (size_t i = 0; i < n; ++i) x[p * n + i] = label[i] == (fields == 1 ? 1 : p);
+}
+
+/* Left neighbour and weight of the right one for cell i of n on a grid of m cells. */
+static ptrdiff_t stand(size_t i, size_t n, size_t m, float *right)
+{
+    double at = ((double)i + 0.5) * (double)m / (double)n - 0.5, left = floor(at);
+
+    *right = (float)(at - left);
+    return (ptrdiff_t)left;
+}
+
+static size_t wrap(ptrdiff_t i, size_t n) { return (size_t)((i % (ptrdiff_t)n + (ptrdiff_t)n) % (ptrdiff_t)n); }
+
+/* One plane [cy][cx] onto [ny][nx]. */
+static void refine_plane(const float *coarse, size_t cy, size_t cx, size_t ny, size_t nx, float weight, float *out)
+{
+    for (size_t y = 0; y < ny; ++y) {
+        float fy, fx;
+        ptrdiff_t ly = stand(y, ny, cy, &fy);
+        const float *a = coarse + wrap(ly, cy) * cx, *b = coarse + wrap(ly + 1, cy) * cx;
+
+        for (size_t x = 0; x < nx; ++x) {
+            ptrdiff_t lx = stand(x, nx, cx, &fx);
+            size_t i = wrap(lx, cx), j = wrap(lx + 1, cx);
+
+            out[y * nx + x] += weight * ((1 - fy) * ((1 - fx) * a[i] + fx * a[j]) + fy * ((1 - fx) * b[i] + fx * b[j]));
+        }
+    }
+}
+
+int mf_start_refine(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *from, const float *coarse,
+                    const struct mf_slab *slab, size_t fields, float *x)
+{
+    size_t cplane = from->dims[1] * from->dims[2], plane = slab->dims[1] * slab->dims[2], count = 0;
+    size_t n = mf_slab_voxels(slab), cn = mf_slab_voxels(from);
+    ptrdiff_t first = 0, last;
+    float f, *planes;
+    int rc = MF_OK;
+
+    if (slab->count) {
+        first = stand(slab->first, slab->dims[0], from->dims[0], &f);
+        last = stand(slab->first + slab->count - 1, slab->dims[0], from->dims[0], &f) + 1;
+        count = (size_t)(last - first + 1);
+    }
+    planes = mf_arena_take(arena, count * cplane * sizeof(float), "coarse planes");
+    MF_TRY(mf_agree(comm, planes ? MF_OK : MF_MEMORY));
+    memset(x, 0, fields * n * sizeof(float));
+    for (size_t p = 0; p < fields; ++p) {
+        rc = mf_slab_fetch(comm, from, coarse + p * cn, cplane * sizeof(float), first, count, planes);
+        if (rc != MF_OK) break;
+        for (size_t z = 0; z < slab->count; ++z) {
+            size_t at = (size_t)(stand(slab->first + z, slab->dims[0], from->dims[0], &f) - first);
+            float *out = x + p * n + z * plane;
+
+            refine_plane(planes + at * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], 1 - f, out);
+            refine_plane(planes + (at + 1) * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], f,
+                         out);
+        }
+    }
+    mf_arena_give(arena, planes);
+    return rc;
+}

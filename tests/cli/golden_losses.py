@@ -1,0 +1,91 @@
+"""Losses and gradients under --compat mcrpy against values from runs of MCRpy 0.2.0, on one and several ranks.
+
+    golden_losses.py MESOFORGE SHARED [RANKS ...]
+
+SHARED/golden/mcrpy-0.2.0/*.json, SHARED/data/mcrpy/*.npy. Exit 77: skipped.
+"""
+import json, os, subprocess, sys, tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("no numpy")
+    sys.exit(77)
+
+
+def field2d(shape, phases):
+    i, j = np.mgrid[0:shape[0], 0:shape[1]]
+    x = 0.5 + 0.45 * np.sin(0.37 * i + 1.0) * np.cos(0.53 * j + 0.2 * i)
+    if phases == 1:
+        return x
+    y = [np.exp(np.sin(0.31 * (p + 1) * i + 0.7 * p) + np.cos(0.23 * (p + 2) * j - 0.4 * p)) for p in range(phases)]
+    y = np.stack(y, -1)
+    return y / y.sum(-1, keepdims=True)
+
+
+def field3d(shape):
+    i, j, k = np.mgrid[0:shape[0], 0:shape[1], 0:shape[2]]
+    return 0.5 + 0.45 * np.sin(0.37 * i + 1.0) * np.cos(0.53 * j + 0.2 * k)
+
+
+def run(program, ranks, folder, image, case):
+    shape, phases = case["shape"], case["phases"]
+    field = field2d(shape, phases) if len(shape) == 2 else field3d(shape)
+    start, gradient = os.path.join(folder, "start.npy"), os.path.join(folder, "gradient.npy")
+    np.save(start, field.astype(np.float64))
+    command = [program, "match", "--microstructure_filename", image, "--compat", "mcrpy", "--max_iter", "0", "--json",
+               "--initial_microstructure_file", start, "--save-gradient", gradient, "--limit_to", str(case["L"]),
+               "--loss_type", case["loss"], "--descriptor_types", *case["types"],
+               "--descriptor_weights", *[repr(w) for w in case["weights"]], "--size", *[str(n) for n in shape]]
+    command += ["--use_multigrid_reconstruction"] if case["levels"] > 1 else []
+    command += ["--use_multiphase"] if phases > 1 else ["--no_multiphase"]
+    if ranks > 1:
+        command = ["mpirun", "-q", "-n", str(ranks)] + command
+    out = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    if out.returncode:
+        raise SystemExit(f"{' '.join(command)}\nexit {out.returncode}: {out.stderr}")
+    return json.loads(out.stdout)["loss"], np.load(gradient)
+
+
+def check(name, case, loss, gradient):
+    want, bad = case["gradient"], []
+    flat = gradient.astype(float).reshape(-1)
+    if flat.size != int(np.prod(want["shape"])):
+        return [f"{name}: gradient of shape {gradient.shape}, want {want['shape']}"]
+    if abs(loss - case["energy"]) > 1e-5 * abs(case["energy"]):
+        bad.append(f"{name}: loss {loss!r}, want {case['energy']!r}")
+    norm = np.linalg.norm(flat)
+    if abs(norm - want["norm"]) > 1e-5 * want["norm"]:
+        bad.append(f"{name}: gradient norm {norm!r}, want {want['norm']!r}")
+    for at, value in want["probe"]:
+        if abs(flat[at] - value) > 1e-4 * max(abs(value), np.max(np.abs(flat)) * 1e-2):
+            bad.append(f"{name}: gradient[{at}] {flat[at]!r}, want {value!r}")
+    return bad
+
+
+def main():
+    program, shared, ranks = sys.argv[1], sys.argv[2], [int(r) for r in sys.argv[3:]] or [1]
+    golden, bad, seen = os.path.join(shared, "golden", "mcrpy-0.2.0"), [], 0
+    if not os.path.isdir(golden):
+        print("no golden values at", golden)
+        sys.exit(77)
+    for name in sorted(os.listdir(golden)):
+        if not name.endswith(".json"):
+            continue
+        values = json.load(open(os.path.join(golden, name)))
+        image = os.path.join(shared, "data", "mcrpy", values["file"])
+        for key, case in values["losses"].items():
+            if set(case.get("types", ["?"])) - {"FFTCorrelations", "Variation", "VolumeFractions"}:
+                continue
+            for n in ranks:
+                with tempfile.TemporaryDirectory() as folder:
+                    found = check(f"{name} {key} on {n} ranks", case, *run(program, n, folder, image, case))
+                seen += 1
+                bad += found
+                print("ok  " if not found else "FAIL", name, key, n)
+    print(f"{seen} cases")
+    if bad or not seen:
+        raise SystemExit("\n".join(bad) or "no case found")
+
+
+main()

@@ -1,4 +1,6 @@
 mf_test(NAME kernels_bits SOURCE unit/kernels_bits.c ROOM mf_kernels)
+mf_test(NAME kernels_field SOURCE unit/kernels_field.c ROOM mf_kernels)
+mf_test(NAME kernels_optim SOURCE unit/kernels_optim.c ROOM mf_kernels)
 mf_test(NAME kernels_vari SOURCE unit/kernels_vari.c ROOM mf_kernels)
 mf_test(NAME kernels_frac SOURCE unit/kernels_frac.c ROOM mf_kernels)
 mf_test(NAME kernels_corr SOURCE unit/kernels_corr.c ROOM mf_kernels TIMEOUT 120)

@@ -30,8 +30,10 @@ static void plan_free(struct mf_slice_plan *plan)
 
 static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
-    struct mf_slice_plan *p = calloc(1, sizeof *p);
+    struct mf_slice_plan *p;
 
+    MF_TRY(mf_cpu_slices_check(desc));
+    p = calloc(1, sizeof *p);
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of volume fractions");
     p->queue = queue;
     p->desc = *desc;

@@ -18,6 +18,9 @@ struct mf_cpu_group {
     size_t gu, gv, gs;
 };
 
+/** Refuses with MF_USAGE what no pyramid of such slices has. */
+int mf_cpu_slices_check(const struct mf_slice_desc *desc);
+
 /** Deals the slices of a view to threads in groups of at most @p lanes. */
 void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, const struct mf_view *g,
                    void (*work)(void *args, const struct mf_cpu_group *group, int thread), void *args);

@@ -53,9 +53,7 @@ static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, s
 {
     struct mf_slice_plan *p;
 
-    if (desc->levels < 1 || desc->levels > MF_PYRAMID_MAX || !(desc->nu >> (desc->levels - 1)) ||
-        !(desc->nv >> (desc->levels - 1)))
-        return mf_fail(MF_USAGE, "a slice of %zu x %zu pixels has no %zu levels", desc->nu, desc->nv, desc->levels);
+    MF_TRY(mf_cpu_slices_check(desc));
     p = calloc(1, sizeof *p);
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of interface densities");
     p->queue = queue;

@@ -2,6 +2,8 @@
  * slice's bits depend on nothing but its pixels. */
 #include "tests/unit/slices_case.h"
 
+#include "tests/oracle/micrographs.h"
+
 static void check_against_oracle(void)
 {
     static const size_t sizes[][3] = {{1, 64, 64}, {2, 17, 23}, {3, 9, 40}, {17, 19, 21}, {13, 37, 43}};
@@ -54,6 +56,23 @@ static void check_bits(void)
     }
 }
 
+/* Values of MCRpy 0.2.0 (Variation, L = 8), which counts the seam twice, and of NumPy, which does not. */
+static void check_published(const uint64_t rows[64], const double mcrpy[3], const double numpy[3])
+{
+    struct slices_case k = {{1, 64, 64}, 0, 3, 1, 1, 2, 1, 0};
+    struct slices_result r;
+    float x[64 * 64];
+
+    for (size_t i = 0; i < 64 * 64; ++i) x[i] = (float)(rows[i / 64] >> i % 64 & 1);
+    r = run_case(&k, mf_backend_cpu.vari, x, 0, 1);
+    for (size_t l = 0; l < 3; ++l) CHECK((double)r.values[l] == mcrpy[l]);
+    result_free(&r);
+    k.seam = 0;
+    r = run_case(&k, mf_backend_cpu.vari, x, 0, 1);
+    for (size_t l = 0; l < 3; ++l) CHECK((double)r.values[l] == numpy[l]);
+    result_free(&r);
+}
+
 static void check_refusal(void)
 {
     struct slices_case k = {{1, 12, 12}, 0, 5, 1, 0, 2, 1, 0};
@@ -77,6 +96,10 @@ int main(void)
     check_against_oracle();
     check_directions_agree();
     check_bits();
+    check_published(micrograph_pymks, (double[]){0.24267578125, 0.44482421875, 0.61279296875},
+                    (double[]){0.23876953125, 0.431640625, 0.57470703125});
+    check_published(micrograph_copolymer, (double[]){0.73876953125, 0.7646484375, 0.25439453125},
+                    (double[]){0.72607421875, 0.7373046875, 0.23974609375});
     check_refusal();
     return failures != 0;
 }

@@ -245,32 +245,37 @@ static void guide(struct mf_queue *q, struct mf_extent e, float lambda, const fl
 
 /* -- projection -- */
 
-static inline __attribute__((always_inline)) void project_voxels(int phases, size_t n, size_t stride, float *x)
+/* Strips of voxels are taken out, projected, and put back. A short strip is filled up with zeros. */
+static inline __attribute__((always_inline)) void project_strip(int phases, size_t n, size_t stride, float *x)
 {
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) {
-        float v[MF_SIMPLEX_MAX];
+    float v[MF_SIMPLEX_MAX * MF_SIMPLEX_WIDTH];
 
-        for (int p = 0; p < phases; ++p) v[p] = x[(size_t)p * stride + i];
-        mf_simplex_project(phases, v);
-        for (int p = 0; p < phases; ++p) x[(size_t)p * stride + i] = v[p];
-    }
+    for (int p = 0; p < phases; ++p)
+        for (size_t w = 0; w < MF_SIMPLEX_WIDTH; ++w)
+            v[(size_t)p * MF_SIMPLEX_WIDTH + w] = w < n ? x[(size_t)p * stride + w] : 0.0f;
+    mf_simplex_project(phases, MF_SIMPLEX_WIDTH, v);
+    for (int p = 0; p < phases; ++p)
+        for (size_t w = 0; w < n; ++w) x[(size_t)p * stride + w] = v[(size_t)p * MF_SIMPLEX_WIDTH + w];
 }
 
-/* Known numbers of phases unroll and vectorise over the voxels. */
-MF_CPU_FAST static void project2(size_t n, size_t stride, float *x) { project_voxels(2, n, stride, x); }
-MF_CPU_FAST static void project3(size_t n, size_t stride, float *x) { project_voxels(3, n, stride, x); }
-MF_CPU_FAST static void project4(size_t n, size_t stride, float *x) { project_voxels(4, n, stride, x); }
+MF_CPU_FAST static void project_simplex(int phases, size_t n, size_t stride, float *x)
+{
+    size_t i = 0;
+
+    for (; i + MF_SIMPLEX_WIDTH <= n; i += MF_SIMPLEX_WIDTH)
+        if (phases == 3)
+            project_strip(3, MF_SIMPLEX_WIDTH, stride, x + i);
+        else
+            project_strip(phases, MF_SIMPLEX_WIDTH, stride, x + i);
+    if (i < n) project_strip(phases, n - i, stride, x + i);
+}
 
 void mf_cpu_project(size_t phases, size_t n, size_t stride, float *x)
 {
-    switch (phases) {
-    case 1: clamp_piece((struct span){.x = x, .a = 0.0f, .b = 1.0f}, n); break;
-    case 2: project2(n, stride, x); break;
-    case 3: project3(n, stride, x); break;
-    case 4: project4(n, stride, x); break;
-    default: project_voxels((int)phases, n, stride, x);
-    }
+    if (phases == 1)
+        clamp_piece((struct span){.x = x, .a = 0.0f, .b = 1.0f}, n);
+    else
+        project_simplex((int)phases, n, stride, x);
 }
 
 static void project_block(const void *args, size_t at, size_t n, double *value)

@@ -60,49 +60,38 @@ MF_CPU_FAST static void free_box(size_t n, const float *restrict x, const float 
     for (size_t i = 0; i < n; ++i) r[i] = mf_box_free(x[i], g[i]);
 }
 
-static inline __attribute__((always_inline)) void free_voxels(int phases, size_t n, size_t stride,
-                                                              const float *restrict x, const float *restrict g,
-                                                              float *restrict r, float *restrict keep)
+/* A strip of voxels: short ones are filled up with zeros. */
+static inline __attribute__((always_inline)) void free_strip(size_t phases, size_t n, size_t stride, const float *x,
+                                                             const float *g, size_t out, float *r, float *keep)
 {
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) {
-        float vx[MF_SIMPLEX_MAX], vg[MF_SIMPLEX_MAX], vr[MF_SIMPLEX_MAX], vk[MF_SIMPLEX_MAX];
+    enum { W = MF_SIMPLEX_WIDTH };
+    float vx[MF_SIMPLEX_MAX * W], vg[MF_SIMPLEX_MAX * W], vr[MF_SIMPLEX_MAX * W], vk[MF_SIMPLEX_MAX * W];
 
-        for (int p = 0; p < phases; ++p) {
-            vx[p] = x[(size_t)p * stride + i];
-            vg[p] = g[(size_t)p * stride + i];
+    for (size_t p = 0; p < phases; ++p)
+        for (size_t w = 0; w < W; ++w) {
+            vx[p * W + w] = w < n ? x[p * stride + w] : 0.0f;
+            vg[p * W + w] = w < n ? g[p * stride + w] : 0.0f;
         }
-        mf_simplex_free(phases, vx, vg, vr, vk);
-        for (int p = 0; p < phases; ++p) {
-            r[(size_t)p * n + i] = vr[p];
-            keep[(size_t)p * n + i] = vk[p];
+    mf_simplex_free((int)phases, W, vx, vg, vr, vk);
+    for (size_t p = 0; p < phases; ++p)
+        for (size_t w = 0; w < n; ++w) {
+            r[p * out + w] = vr[p * W + w];
+            keep[p * out + w] = vk[p * W + w];
         }
-    }
 }
 
-MF_CPU_FAST static void free2(size_t n, size_t stride, const float *x, const float *g, float *r, float *keep)
+MF_CPU_FAST static void free_simplex(size_t phases, size_t n, size_t stride, const float *x, const float *g, float *r,
+                                     float *keep)
 {
-    free_voxels(2, n, stride, x, g, r, keep);
-}
+    enum { W = MF_SIMPLEX_WIDTH };
+    size_t i = 0;
 
-MF_CPU_FAST static void free3(size_t n, size_t stride, const float *x, const float *g, float *r, float *keep)
-{
-    free_voxels(3, n, stride, x, g, r, keep);
-}
-
-MF_CPU_FAST static void free4(size_t n, size_t stride, const float *x, const float *g, float *r, float *keep)
-{
-    free_voxels(4, n, stride, x, g, r, keep);
-}
-
-static void free_simplex(size_t phases, size_t n, size_t stride, const float *x, const float *g, float *r, float *keep)
-{
-    switch (phases) {
-    case 2: free2(n, stride, x, g, r, keep); break;
-    case 3: free3(n, stride, x, g, r, keep); break;
-    case 4: free4(n, stride, x, g, r, keep); break;
-    default: free_voxels((int)phases, n, stride, x, g, r, keep);
-    }
+    for (; i + W <= n; i += W)
+        if (phases == 3)
+            free_strip(3, W, stride, x + i, g + i, n, r + i, keep + i);
+        else
+            free_strip(phases, W, stride, x + i, g + i, n, r + i, keep + i);
+    if (i < n) free_strip(phases, n - i, stride, x + i, g + i, n, r + i, keep + i);
 }
 
 static void free_block(const struct args *a, size_t at, size_t n, float *r, float *keep)
@@ -296,14 +285,22 @@ static void pair_block(const void *args, size_t at, size_t n, double *value)
 
         minus(n, a->x1 + at, a->x + at, s);
         minus(n, a->g1 + at, a->g + at, y);
-        mf_cpu_dot2(n, y, s, y, value);
+        value[0] += mf_cpu_dot(n, s, y);
+        value[1] += mf_cpu_dot(n, y, y);
         for (size_t i = 0; i < m; ++i) {
             double both[2] = {0, 0};
 
             mf_cpu_dot2(n, a->h->y[i] + at, s, y, both);
-            value[2 + 2 * i] += mf_cpu_dot(n, a->h->s[i] + at, y);
             value[3 + 2 * i] += both[0];
             value[2 + 2 * m + i] += both[1];
+        }
+        for (size_t i = 0; i < m; i += 2) { /* the last of an odd number is taken twice */
+            const size_t k = i + 1 < m ? i + 1 : i;
+            double both[2] = {0, 0};
+
+            mf_cpu_dot2(n, y, a->h->s[i] + at, a->h->s[k] + at, both);
+            value[2 + 2 * i] += both[0];
+            if (k > i) value[2 + 2 * k] += both[1];
         }
     }
 }

@@ -4,7 +4,7 @@
 #include "kernels/cpu/cpu.h"
 #include "src/base/err.h"
 
-enum { LANES = 32, CHUNK = 32768 };
+enum { LANES = 32, RUN = 8, CHUNK = 32768 };
 
 int mf_cpu_threads(const struct mf_queue *q, size_t voxels) { return voxels < MF_CPU_SERIAL ? 1 : q->threads; }
 
@@ -98,21 +98,36 @@ MF_CPU_FAST double mf_cpu_dot(size_t n, const float *x, const float *y)
     return fold(lane);
 }
 
+/* Adds @p steps products of every lane in float, then in double. */
+static inline __attribute__((always_inline)) void dot2_run(size_t steps, const float *a, const float *x, const float *y,
+                                                           double *first, double *second)
+{
+    float f[LANES] = {0}, s[LANES] = {0};
+
+    for (size_t i = 0; i < steps * LANES; i += LANES) {
+#pragma omp simd
+        for (size_t l = 0; l < LANES; ++l) {
+            f[l] += a[i + l] * x[i + l];
+            s[l] += a[i + l] * y[i + l];
+        }
+    }
+#pragma omp simd
+    for (size_t l = 0; l < LANES; ++l) first[l] += (double)f[l];
+#pragma omp simd
+    for (size_t l = 0; l < LANES; ++l) second[l] += (double)s[l];
+}
+
 MF_CPU_FAST void mf_cpu_dot2(size_t n, const float *a, const float *x, const float *y, double out[2])
 {
     double first[LANES] = {0}, second[LANES] = {0};
     size_t i = 0;
 
-    for (; i + LANES <= n; i += LANES) {
-#pragma omp simd
-        for (size_t l = 0; l < LANES; ++l) {
-            first[l] += (double)a[i + l] * (double)x[i + l];
-            second[l] += (double)a[i + l] * (double)y[i + l];
-        }
-    }
+    for (; i + RUN * LANES <= n; i += RUN * LANES) dot2_run(RUN, a + i, x + i, y + i, first, second);
+    dot2_run((n - i) / LANES, a + i, x + i, y + i, first, second);
+    i += (n - i) / LANES * LANES;
     for (size_t l = 0; i + l < n; ++l) {
-        first[l] += (double)a[i + l] * (double)x[i + l];
-        second[l] += (double)a[i + l] * (double)y[i + l];
+        first[l] += (double)(a[i + l] * x[i + l]);
+        second[l] += (double)(a[i + l] * y[i + l]);
     }
     out[0] += fold(first);
     out[1] += fold(second);

@@ -1,55 +1,90 @@
 /* Several phases: a voxel is a point of the simplex {v >= 0, sum v = 1}. Both projections start from all components and
  * drop those that end at zero: the set only shrinks, so phases - 1 rounds find it (C. Michelot, "A finite algorithm for
- * finding the projection of a point onto the canonical simplex of R^n", 1986). */
+ * finding the projection of a point onto the canonical simplex of R^n", 1986).
+ *
+ * Both work on @p width voxels side by side, phase p of voxel w at [p * width + w]: a thread of a GPU takes one, a cpu
+ * as many as its vectors hold; the loops over w become vector code when width is a constant. */
 #ifndef MF_KERNELS_FORM_SIMPLEX_H
 #define MF_KERNELS_FORM_SIMPLEX_H
 
 #include "kernels/form/hd.h"
 
-/** v [phases] becomes the nearest point of the simplex. */
-MF_HD void mf_simplex_project(int phases, float *v)
+enum { MF_SIMPLEX_WIDTH = 16 }; /* largest width */
+
+/** What is kept of phase v above tau is added to sum and count. */
+MF_HD void mf_simplex_above(int width, const float *v, const float *tau, float *sum, float *count)
 {
-    float top = v[0], sum = 0.0f, tau;
-
-    for (int p = 1; p < phases; ++p) top = v[p] > top ? v[p] : top;
-    for (int p = 0; p < phases; ++p) sum += v[p] -= top; /* so that the largest is 0 and cannot be dropped */
-    tau = (sum - 1.0f) / (float)phases;
-    for (int round = 1; round < phases; ++round) {
-        float count = 0.0f;
-
-        sum = 0.0f;
-        for (int p = 0; p < phases; ++p) {
-            sum += v[p] > tau ? v[p] : 0.0f;
-            count += v[p] > tau ? 1.0f : 0.0f;
-        }
-        tau = (sum - 1.0f) / count;
+    MF_EACH (w, width) {
+        sum[w] += v[w] > tau[w] ? v[w] : 0.0f;
+        count[w] += v[w] > tau[w] ? 1.0f : 0.0f;
     }
-    for (int p = 0; p < phases; ++p) v[p] = v[p] - tau < 0.0f ? 0.0f : v[p] - tau;
 }
+
+/** v [phases][width] becomes the nearest points of the simplex. */
+MF_HD void mf_simplex_project(int phases, int width, float *v)
+{
+    float top[MF_SIMPLEX_WIDTH], tau[MF_SIMPLEX_WIDTH];
+
+    MF_EACH (w, width) top[w] = v[w];
+    for (int p = 1; p < phases; ++p)
+        MF_EACH (w, width) top[w] = v[p * width + w] > top[w] ? v[p * width + w] : top[w];
+    MF_EACH (w, width) tau[w] = -1.0f;
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) {
+            v[p * width + w] -= top[w]; /* so that the largest is 0 and cannot be dropped */
+            tau[w] += v[p * width + w];
+        }
+    MF_EACH (w, width) tau[w] /= (float)phases;
+    for (int round = 1; round < phases; ++round) {
+        float sum[MF_SIMPLEX_WIDTH], count[MF_SIMPLEX_WIDTH];
+
+        MF_EACH (w, width) sum[w] = -1.0f;
+        MF_EACH (w, width) count[w] = 0.0f;
+        for (int p = 0; p < phases; ++p) mf_simplex_above(width, v + p * width, tau, sum, count);
+        MF_EACH (w, width) tau[w] = sum[w] / count[w];
+    }
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) {
+            const float at = v[p * width + w] - tau[w];
+
+            v[p * width + w] = at < 0.0f ? 0.0f : at;
+        }
+}
+
+/** 1 where a phase may move: x is above 0, or g is not above the mean of the kept. Without branches. */
+MF_HD float mf_simplex_kept(float x, float g, float mean) { return (x > 0.0f) | (g <= mean) ? 1.0f : 0.0f; }
 
 /**
  * The free gradient at x: minus the projection of -g onto the cone of directions that stay on the simplex.
  *   r_p = g_p - mean of g over the kept, keep_p = 1;  r_p = 0, keep_p = 0 where x_p = 0 and g_p lies above that mean
+ * All [phases][width].
  */
-MF_HD void mf_simplex_free(int phases, const float *x, const float *g, float *r, float *keep)
+MF_HD void mf_simplex_free(int phases, int width, const float *x, const float *g, float *r, float *keep)
 {
-    float mean = 0.0f;
+    float mean[MF_SIMPLEX_WIDTH];
 
-    for (int p = 0; p < phases; ++p) mean += g[p];
-    mean /= (float)phases;
+    MF_EACH (w, width) mean[w] = 0.0f;
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) mean[w] += g[p * width + w];
+    MF_EACH (w, width) mean[w] /= (float)phases;
     for (int round = 1; round < phases; ++round) {
-        float sum = 0.0f, count = 0.0f;
+        float sum[MF_SIMPLEX_WIDTH], count[MF_SIMPLEX_WIDTH];
 
-        for (int p = 0; p < phases; ++p) {
-            sum += x[p] <= 0.0f && g[p] > mean ? 0.0f : g[p];
-            count += x[p] <= 0.0f && g[p] > mean ? 0.0f : 1.0f;
+        MF_EACH (w, width) sum[w] = count[w] = 0.0f;
+        for (int p = 0; p < phases; ++p)
+            MF_EACH (w, width) {
+                const float kept = mf_simplex_kept(x[p * width + w], g[p * width + w], mean[w]);
+
+                sum[w] += kept * g[p * width + w];
+                count[w] += kept;
+            }
+        MF_EACH (w, width) mean[w] = sum[w] / (count[w] > 0.0f ? count[w] : 1.0f);
+    }
+    for (int p = 0; p < phases; ++p)
+        MF_EACH (w, width) {
+            keep[p * width + w] = mf_simplex_kept(x[p * width + w], g[p * width + w], mean[w]);
+            r[p * width + w] = keep[p * width + w] * (g[p * width + w] - mean[w]);
         }
-        mean = sum / (count > 0.0f ? count : 1.0f);
-    }
-    for (int p = 0; p < phases; ++p) {
-        keep[p] = x[p] <= 0.0f && g[p] > mean ? 0.0f : 1.0f;
-        r[p] = x[p] <= 0.0f && g[p] > mean ? 0.0f : g[p] - mean;
-    }
 }
 
 #endif

@@ -15,8 +15,8 @@ enum { MF_PHASES_MAX = 32, MF_UNIT_TEXT = 32, MF_HASH_TEXT = 65, MF_NAME_TEXT = 
 struct mf_micro {
     int ndim; /* 2 or 3 */
     struct mf_slab slab;
-    int phases;                             /* P */
-    long label[MF_PHASES_MAX];              /* label of phase p in the file, ascending */
+    int phases;                /* P */
+    long label[MF_PHASES_MAX]; /* label of phase p in the file; ascending unless --labels gave another order */
     char name[MF_PHASES_MAX][MF_NAME_TEXT]; /* "" where the file has none */
     double spacing[3];                      /* {z, y, x} [unit]; 1 where unknown */
     char unit[MF_UNIT_TEXT];                /* "" unknown */

@@ -66,18 +66,22 @@ script = """
 import sys
 from paraview.simple import *
 from paraview import servermanager
-for reader, path in [(XDMFReader, "%(x)s"), (Xdmf3ReaderS, "%(x)s"), (VTKHDFReader, "%(v)s")]:
-    r = reader(FileName=path if reader is not XDMFReader else None) if reader is VTKHDFReader else reader(FileName=[path])
+readers = [("XDMFReader", dict(FileNames=["%(x)s"])), ("Xdmf3ReaderS", dict(FileName=["%(x)s"])),
+           ("Xdmf3ReaderT", dict(FileName=["%(x)s"])), ("VTKHDFReader", dict(FileName="%(v)s"))]
+for reader, where in readers:
+    r = globals()[reader](**where)
     r.UpdatePipeline()
     o = servermanager.Fetch(r)
-    d = o.GetPointData() if reader is VTKHDFReader else o.GetCellData()
+    if o.IsA("vtkCompositeDataSet"):
+        walk = o.NewIterator()
+        o = walk.GetCurrentDataObject()
+    d = o.GetPointData() if reader == "VTKHDFReader" else o.GetCellData()
     v = d.GetArray("phase")
     want = %(want)s
     assert v.GetNumberOfTuples() == len(want), (reader, v.GetNumberOfTuples())
     assert all(v.GetValue(i) == want[i] for i in range(len(want))), reader
     b = o.GetBounds()
-    print(reader.__name__, b)
-    n = 0 if reader is VTKHDFReader else 1
+    n = 0 if reader == "VTKHDFReader" else 1
     for k, (size, step) in enumerate([(6, .125), (5, .25), (7, .5)]):
         assert abs(b[2 * k + 1] - b[2 * k] - (size - 1 + n) * step) < 1e-9, (reader, b)
 print("paraview reads them")

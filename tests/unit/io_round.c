@@ -1,10 +1,13 @@
 /* Two runs, any number of ranks each: "write FILE" makes a volume by formula, "check FILE" reads it and compares,
- * "refuse FILE MEBIBYTES" writes a volume of that size and wants MF_OUTPUT. */
+ * "refuse FILE MEBIBYTES" writes a volume of that size and wants MF_OUTPUT, "limit FILE MEBIBYTES" the same where only
+ * the last rank's write fails in the middle: the old file must stay and nothing be left beside it. */
 #include "tests/check.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "io/micro.h"
 #include "src/base/err.h"
@@ -46,6 +49,17 @@ static void check(const struct mf_comm *comm, struct mf_arena *arena, const char
     mf_micro_free(&m);
 }
 
+/* From here on the last rank cannot write beyond the middle of the volume. */
+static void limit_last(const struct mf_comm *comm, const size_t *dims)
+{
+    struct rlimit half;
+
+    if (comm->rank != comm->size - 1 || getrlimit(RLIMIT_FSIZE, &half) != 0) return;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    half.rlim_cur = dims[0] * dims[1] * dims[2] / 2;
+    CHECK(setrlimit(RLIMIT_FSIZE, &half) == 0);
+}
+
 int main(int argc, char **argv)
 {
     static const double loss[6] = {1, 0.25, 2, 2, 0.5, 1};
@@ -64,8 +78,9 @@ int main(int argc, char **argv)
         if (argc > 3) dims[0] = (size_t)atol(argv[3]);
         if (argc > 3) dims[1] = dims[2] = 1024;
         CHECK(mf_agree(&comm, make(&comm, arena, dims, &m)) == MF_OK);
+        if (strcmp(argv[1], "limit") == 0) limit_last(&comm, dims);
         rc = mf_micro_write(&comm, argv[2], &m, &p);
-        CHECK(rc == (strcmp(argv[1], "refuse") == 0 ? MF_OUTPUT : MF_OK));
+        CHECK(rc == (strcmp(argv[1], "write") == 0 ? MF_OK : MF_OUTPUT));
         if (comm.rank == 0 && rc != MF_OK) fprintf(stderr, "%s\n", mf_err_text());
         mf_micro_free(&m);
     }

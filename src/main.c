@@ -12,6 +12,7 @@
 #include "src/cmd/cmd.h"
 
 static const struct mf_cmd *const verbs[] = {
+    &mf_cmd_characterize,
     &mf_cmd_match,
     &mf_cmd_reconstruct,
     &mf_cmd_synth,

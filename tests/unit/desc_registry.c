@@ -1,0 +1,57 @@
+/* Descriptors are found by every spelling, a wrong name is refused with the nearest one and the list, and the values of
+ * a phase stand where the row says. */
+#include "src/desc/registry.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/desc/mean.h"
+#include "tests/check.h"
+
+static void check_names(void)
+{
+    static const struct {
+        const char *name;
+        enum mf_descriptor_kind kind;
+    } known[] = {
+        {"FFTCorrelations", MF_S2}, {"S2", MF_S2}, {"Variation", MF_VARIATION}, {"VolumeFractions", MF_FRACTION}};
+    const struct mf_descriptor *row = NULL;
+    const struct mf_slice_ops *ops;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        CHECK(mf_descriptor_find(&row, known[i].name) == MF_OK && row->kind == known[i].kind);
+        CHECK(mf_descriptor_ops(row, &mf_backend_cpu, &ops) == MF_OK && ops);
+    }
+    CHECK(mf_descriptor_find(&row, "FFTCorrelation") == MF_USAGE);
+    CHECK(strstr(mf_err_text(), "try: FFTCorrelations") && strstr(mf_err_text(), "VolumeFractions"));
+    CHECK(mf_descriptor_find(&row, "GramMatrices") == MF_USAGE && strstr(mf_err_text(), "not available"));
+    CHECK(mf_descriptor_find(&row, "") == MF_USAGE);
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) CHECK((int)mf_descriptors[d].kind == d && mf_descriptors[d].weight > 0);
+}
+
+static void check_values(void)
+{
+    struct mf_target_side side[2], mean;
+    const struct mf_target_side *both[2] = {&side[0], &side[1]};
+
+    CHECK(mf_target_side_new(&side[0], 2, 3, 4, 1) == MF_OK && mf_target_side_new(&side[1], 2, 2, 4, 1) == MF_OK);
+    CHECK(mf_descriptor_entries(&mf_descriptors[MF_S2], 4) == 49);
+    CHECK(mf_descriptor_values(&mf_descriptors[MF_S2], &side[0], 4, 1) == side[0].s2 + 3 * 49);
+    CHECK(mf_descriptor_values(&mf_descriptors[MF_FRACTION], &side[0], 4, 1) == side[0].fraction + 3);
+    CHECK(mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 1) &&
+          !mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 2));
+    side[0].s2[3 * 49 + 49 + 7] = 1; /* phase 1, level 1 */
+    side[1].s2[2 * 49 + 49 + 7] = 3;
+    CHECK(mf_side_mean(both, 2, 2, 4, &mean) == MF_OK && mean.levels == 2);
+    CHECK_NEAR(mean.s2[2 * 49 + 49 + 7], 2, 0);
+    mf_target_side_free(&side[0]);
+    mf_target_side_free(&side[1]);
+    mf_target_side_free(&mean);
+}
+
+int main(void)
+{
+    check_names();
+    check_values();
+    return failures != 0;
+}

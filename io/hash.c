@@ -43,3 +43,12 @@ int mf_hash_file(const char *path, char hex[65])
     EVP_MD_CTX_free(context);
     return rc;
 }
+
+void mf_hash_bytes(const void *bytes, size_t count, char hex[65])
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+
+    if (EVP_Digest(bytes, count, sum, NULL, EVP_sha256(), NULL) != 1)
+        mf_die(MF_BROKEN, __FILE__, __LINE__, "no checksum");
+    for (int i = 0; i < 32; ++i) snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+}

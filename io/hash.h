@@ -2,7 +2,12 @@
 #ifndef MF_IO_HASH_H
 #define MF_IO_HASH_H
 
+#include <stddef.h>
+
 /** Hexadecimal SHA-256 of a file's bytes into @p hex [65]. Not collective. Refuses with MF_INPUT. */
 int mf_hash_file(const char *path, char hex[65]);
+
+/** The same of bytes in memory. Never refuses. */
+void mf_hash_bytes(const void *bytes, size_t count, char hex[65]);
 
 #endif

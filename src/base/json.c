@@ -77,6 +77,11 @@ void mf_json_table(struct mf_json *at, const char *key, const double *values, si
     mf_json_put(at, key, table);
 }
 
+struct mf_json *mf_json_parse(const char *text)
+{
+    return (struct mf_json *)(void *)json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+}
+
 int mf_json_write(const struct mf_json *value, FILE *to)
 {
     errno = 0;

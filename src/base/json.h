@@ -21,6 +21,9 @@ void mf_json_null(struct mf_json *at, const char *key);
 void mf_json_reals(struct mf_json *at, const char *key, const double *values, size_t count);
 void mf_json_table(struct mf_json *at, const char *key, const double *values, size_t rows, size_t columns);
 
+/** A value from JSON text. NULL where it is none; says nothing. */
+struct mf_json *mf_json_parse(const char *text);
+
 /** Writes it on one line (compact) and a newline; flushes. Refuses with MF_OUTPUT. */
 int mf_json_write(const struct mf_json *value, FILE *to);
 void mf_json_free(struct mf_json *value);

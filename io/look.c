@@ -1,0 +1,184 @@
+/* See look.h. The child sends the struct as it is, then its three texts and tables, each with its length. */
+#include "io/look.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/guard.h"
+#include "io/h5_priv.h"
+#include "src/base/err.h"
+
+enum { SECONDS = 60, OPTIONS_MAX = 1 << 16, RESULTS_MAX = 1 << 24, ROWS_MAX = 1 << 24 };
+
+int mf_look_is_h5(const char *path)
+{
+    static const char magic[8] = "\x89HDF\r\n\x1a\n";
+    char head[8] = {0};
+    FILE *from = fopen(path, "rb");
+    int is = from && fread(head, 1, sizeof head, from) == sizeof head && memcmp(head, magic, sizeof head) == 0;
+
+    if (from) fclose(from);
+    return is;
+}
+
+struct looker {
+    const char *path;
+    struct mf_look *look;
+    struct mf_h5 *file;
+};
+
+/* ---- the child ---- */
+
+static herr_t note_set(hid_t id, const char *name, const H5O_info_t *info, void *context)
+{
+    struct looker *l = context;
+    struct mf_look_set *set = &l->look->set[l->look->set_count];
+
+    (void)id;
+    if (info->type != H5O_TYPE_DATASET || l->look->sets++ >= MF_LOOK_SETS) return 0;
+    if (snprintf(set->path, sizeof set->path, "/%s", name) >= (int)sizeof set->path) return 0;
+    if (mf_h5_shape(l->file, set->path, &set->shape) != MF_OK) set->shape = (struct mf_h5_shape){0};
+    ++l->look->set_count;
+    return 0;
+}
+
+/* A text attribute of the root; "" where there is none. */
+static void get_text(struct mf_h5 *file, const char *name, char *text, size_t room)
+{
+    if (!mf_h5_has_attribute(file, "/", name) || mf_h5_get_text(file, "/", name, text, room) != MF_OK) text[0] = '\0';
+}
+
+static long get_long(struct mf_h5 *file, const char *name)
+{
+    int64_t value = 0;
+    size_t count = 0;
+
+    if (!mf_h5_has_attribute(file, "/", name)) return 0;
+    return mf_h5_get_ints(file, "/", name, 1, &value, &count) == MF_OK && count == 1 ? (long)value : 0;
+}
+
+static void look_root(struct mf_h5 *file, struct mf_look *look)
+{
+    get_text(file, "schema", look->schema, sizeof look->schema);
+    get_text(file, "creator", look->creator, sizeof look->creator);
+    get_text(file, "created", look->created, sizeof look->created);
+    get_text(file, "command", look->command, sizeof look->command);
+    get_text(file, "input_sha256", look->hash, sizeof look->hash);
+    look->version = get_long(file, "schema_version");
+    look->seed = get_long(file, "seed");
+    look->options = calloc(1, OPTIONS_MAX);
+    if (look->options) get_text(file, "options", look->options, OPTIONS_MAX);
+    if (mf_h5_has(file, "/results") && mf_h5_read_text(file, "/results", RESULTS_MAX, &look->results) != MF_OK)
+        look->results = NULL;
+}
+
+static void look_convergence(struct mf_h5 *file, struct mf_look *look)
+{
+    struct mf_h5_shape s;
+
+    if (!mf_h5_has(file, "/convergence") || mf_h5_shape(file, "/convergence", &s) != MF_OK) return;
+    if (s.ndim != 2 || s.dims[1] != 3 || s.dims[0] < 1 || s.dims[0] > ROWS_MAX) return;
+    look->convergence = malloc(s.dims[0] * 3 * sizeof(double));
+    if (!look->convergence) return;
+    if (mf_h5_read_rows(file, "/convergence", MF_H5_F64, 0, s.dims[0], look->convergence) == MF_OK)
+        look->convergence_count = s.dims[0];
+}
+
+static int send_piece(FILE *to, const void *what, size_t bytes)
+{
+    MF_TRY(mf_guard_send(to, &bytes, sizeof bytes));
+    return mf_guard_send(to, what, bytes);
+}
+
+static int work(void *context, FILE *to)
+{
+    struct looker *l = context;
+    struct mf_look *look = l->look;
+
+    MF_TRY(mf_h5_open(l->path, &l->file));
+    look_root(l->file, look);
+    look_convergence(l->file, look);
+    H5Ovisit2(l->file->id, H5_INDEX_NAME, H5_ITER_INC, note_set, l, H5O_INFO_BASIC);
+    (void)mf_h5_close(l->file);
+    MF_TRY(mf_guard_send(to, look, sizeof *look));
+    MF_TRY(send_piece(to, look->options, look->options ? strlen(look->options) : 0));
+    MF_TRY(send_piece(to, look->results, look->results ? strlen(look->results) : 0));
+    return send_piece(to, look->convergence, look->convergence_count * 3 * sizeof(double));
+}
+
+/* ---- this side ---- */
+
+/* A piece of at most @p most bytes with a 0 behind it. */
+static int receive_piece(FILE *from, size_t most, void **piece, size_t *bytes)
+{
+    MF_TRY(mf_guard_receive(from, bytes, sizeof *bytes));
+    if (*bytes > most) return mf_fail(MF_INPUT, "a text in the file is too long");
+    *piece = malloc(*bytes + 1);
+    if (!*piece) return mf_fail(MF_MEMORY, "no memory for %zu bytes of a file", *bytes);
+    ((char *)*piece)[*bytes] = '\0';
+    return mf_guard_receive(from, *piece, *bytes);
+}
+
+static void end_texts(struct mf_look *look)
+{
+    look->schema[sizeof look->schema - 1] = look->creator[sizeof look->creator - 1] = '\0';
+    look->created[sizeof look->created - 1] = look->command[sizeof look->command - 1] = '\0';
+    look->hash[sizeof look->hash - 1] = '\0';
+    if (look->set_count > MF_LOOK_SETS) look->set_count = 0;
+    for (size_t i = 0; i < look->set_count; ++i) {
+        look->set[i].path[MF_LOOK_PATH - 1] = '\0';
+        if (look->set[i].shape.ndim < 0 || look->set[i].shape.ndim > MF_H5_DIMS) look->set[i].shape.ndim = 0;
+    }
+}
+
+static int take(void *context, FILE *from)
+{
+    struct looker *l = context;
+    struct mf_look *look = l->look;
+    void *piece = NULL;
+    size_t bytes;
+
+    MF_TRY(mf_guard_receive(from, look, sizeof *look));
+    look->options = look->results = NULL;
+    look->convergence = NULL;
+    look->convergence_count = 0;
+    end_texts(look);
+    MF_TRY(receive_piece(from, OPTIONS_MAX, (void **)&look->options, &bytes));
+    MF_TRY(receive_piece(from, RESULTS_MAX, (void **)&look->results, &bytes));
+    if (bytes == 0) {
+        free(look->results);
+        look->results = NULL;
+    }
+    MF_TRY(receive_piece(from, (size_t)ROWS_MAX * 24, &piece, &bytes));
+    look->convergence = piece;
+    look->convergence_count = bytes / 24;
+    for (size_t i = 0; i < 3 * look->convergence_count; ++i)
+        if (!isfinite(look->convergence[i])) look->convergence_count = 0;
+    return MF_OK;
+}
+
+int mf_look(const char *path, struct mf_look *look)
+{
+    struct mf_look *fresh = calloc(1, sizeof *fresh);
+    struct looker l = {path, fresh, NULL};
+    int rc = fresh ? mf_guard(path, SECONDS, work, take, &l) : mf_fail(MF_MEMORY, "no memory to look at '%s'", path);
+
+    if (rc == MF_OK)
+        *look = *fresh;
+    else if (fresh)
+        mf_look_free(fresh);
+    free(fresh);
+    return rc;
+}
+
+void mf_look_free(struct mf_look *look)
+{
+    free(look->options);
+    free(look->results);
+    free(look->convergence);
+    look->options = look->results = NULL;
+    look->convergence = NULL;
+    look->convergence_count = 0;
+}

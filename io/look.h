@@ -1,0 +1,34 @@
+/* What an HDF5 file says about itself: provenance, convergence, the arrays in it. For info and view. */
+#ifndef MF_IO_LOOK_H
+#define MF_IO_LOOK_H
+
+#include "io/h5.h"
+#include "io/micro.h"
+
+enum { MF_LOOK_SETS = 200, MF_LOOK_PATH = 256 };
+
+struct mf_look_set {
+    char path[MF_LOOK_PATH];
+    struct mf_h5_shape shape; /* kind 0: not numbers, or not in this file */
+};
+
+struct mf_look {
+    char schema[MF_NAME_TEXT]; /* "" a file of a stranger */
+    char creator[MF_NAME_TEXT], created[MF_NAME_TEXT], command[MF_NAME_TEXT], hash[MF_HASH_TEXT];
+    long version, seed;
+    char *options;            /* heap; "" none */
+    char *results;            /* JSON text, heap; NULL none */
+    size_t convergence_count; /* rows of convergence: evaluation, seconds, loss */
+    double *convergence;      /* [convergence_count][3], heap; NULL none */
+    size_t set_count, sets;   /* how many of set[] are used; how many there are */
+    struct mf_look_set set[MF_LOOK_SETS];
+};
+
+/** Is it HDF5 at all (its first bytes)? */
+int mf_look_is_h5(const char *path);
+
+/** Looks, in a guarded child. Not collective. MF_INPUT, MF_MEMORY; @p look is set only on success. */
+int mf_look(const char *path, struct mf_look *look);
+void mf_look_free(struct mf_look *look);
+
+#endif

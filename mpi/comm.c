@@ -239,7 +239,7 @@ static void left_behind(const struct mf_comm *comm, int left)
     MPI_Barrier(comm->impl->check); /* that rank's abort ends this wait */
 }
 
-int mf_agree(const struct mf_comm *comm, int code)
+int(mf_agree)(const struct mf_comm *comm, int code)
 {
     struct {
         int code, rank;

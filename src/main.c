@@ -20,8 +20,11 @@ static int is_first(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
-        if (getenv(names[i])) return strcmp(getenv(names[i]), "0") == 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        const char *rank = getenv(names[i]);
+
+        if (rank) return strcmp(rank, "0") == 0;
+    }
     return 1;
 }
 

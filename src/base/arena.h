@@ -25,8 +25,8 @@ void mf_arena_close(struct mf_arena *arena);
  */
 void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag);
 
-/** Takes count * size bytes with the product checked, cleared. */
-void *mf_arena_zeros(struct mf_arena *arena, size_t count, size_t size, const char *tag);
+/** Takes number * size bytes with the product checked, cleared. */
+void *mf_arena_zeros(struct mf_arena *arena, size_t number, size_t size, const char *tag);
 
 /** Gives back what mf_arena_take() gave. NULL is accepted. */
 void mf_arena_give(struct mf_arena *arena, void *memory);

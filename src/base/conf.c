@@ -19,11 +19,11 @@ struct reader {
 
 static const char *place(const struct reader *r, yaml_mark_t mark)
 {
-    char text[64];
-    char *at = mf_options_keep(r->options, strlen(r->path) + sizeof text);
+    size_t room = strlen(r->path) + 64;
+    char *at = mf_options_keep(r->options, room);
 
-    snprintf(text, sizeof text, ":%zu:%zu: ", mark.line + 1, mark.column + 1);
-    return strcat(strcpy(at, r->path), text);
+    snprintf(at, room, "%s:%zu:%zu: ", r->path, mark.line + 1, mark.column + 1);
+    return at;
 }
 
 static int refuse(const struct reader *r, yaml_mark_t mark, const char *what)

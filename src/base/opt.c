@@ -1,6 +1,7 @@
 /* Options: rows become entries, arguments become values. See opt.h. */
 #include "src/base/opt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,8 @@ static void add_rows(struct mf_options *options, const struct mf_opt *const *tab
 {
     void *control[] = {&options->control.config, &options->control.print_config, &options->control.help};
 
-    for (size_t i = 0; mf_control_opts[i].word; ++i) add_entry(options, &mf_control_opts[i], control[i], 1);
+    for (size_t i = 0; i < sizeof control / sizeof *control; ++i)
+        add_entry(options, &mf_control_opts[i], control[i], 1);
     for (size_t t = 0; tables[t]; ++t)
         for (const struct mf_opt *row = tables[t]; row->word; ++row) {
             if (row->alias_of || partner(tables, row)) continue;
@@ -136,7 +138,7 @@ const char *mf_options_try(struct mf_options *options, const char *dashes, const
     if (!near) return "";
     room = strlen(near) + strlen(dashes) + 8;
     end = mf_options_keep(options, room);
-    strcat(strcat(strcpy(end, "; try: "), dashes), near);
+    snprintf(end, room, "; try: %s%s", dashes, near);
     return end;
 }
 

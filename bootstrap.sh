@@ -32,7 +32,7 @@ missing() {
 
 apt_install() {
     local wanted as_root=()
-    mapfile -t wanted < <(missing "$@")
+    read -ra wanted <<<"$(missing "$@" | tr '\n' ' ')"
     if [ ${#wanted[@]} -eq 0 ]; then
         say "packages: all installed"
         return

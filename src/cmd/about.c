@@ -44,25 +44,23 @@ void mf_about_program(const struct mf_cmd *const *verbs)
     for (size_t i = 0; codes[i]; i += 2) printf("  %-3s %s\n", codes[i], codes[i + 1]);
 }
 
-/* "usage: mesoforge VERB ...", wrapped to 80 columns between words; a bracketed option may be cut. */
-static void usage(const char *verb, const char *synopsis)
+/* Words from column @p at on, wrapped to 80 columns; further lines are indented. */
+static void wrap(int at, const char *text)
 {
-    int at = printf("usage: mesoforge %s", verb);
-
-    while (*synopsis) {
-        int length = (int)strcspn(synopsis, " ");
+    while (*text) {
+        int length = (int)strcspn(text, " ");
 
         if (at + 1 + length >= 80) at = printf("\n      ") - 1;
-        at += printf(" %.*s", length, synopsis);
-        synopsis += length + (synopsis[length] == ' ');
+        at += printf(" %.*s", length, text);
+        text += length + (text[length] == ' ');
     }
     printf("\n");
 }
 
 void mf_about_verb(const struct mf_cmd *verb)
 {
-    printf("mesoforge %s: %s\n\n", verb->name, verb->summary);
-    usage(verb->name, verb->synopsis ? verb->synopsis : "[OPTION ...]");
+    wrap(printf("mesoforge %s:", verb->name), verb->summary);
+    wrap(printf("\nusage: mesoforge %s", verb->name), verb->synopsis ? verb->synopsis : "[OPTION ...]");
     if (verb->text) printf("\n%s%s", verb->text, verb->text[strlen(verb->text) - 1] == '\n' ? "" : "\n");
     printf("\noptions ('-' and '_' are the same in their names):\n\n");
     mf_options_help(verb->tables);

@@ -2,10 +2,12 @@
 #include "src/cmd/about.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/version.h"
 #include "kernels/version.h"
+#include "src/base/err.h"
 #include "src/base/version.h"
 
 static const char *const codes[] = {"0",  "done",
@@ -44,24 +46,67 @@ void mf_about_program(const struct mf_cmd *const *verbs)
     for (size_t i = 0; codes[i]; i += 2) printf("  %-3s %s\n", codes[i], codes[i + 1]);
 }
 
-/* Words from column @p at on, wrapped to 80 columns; further lines are indented. */
-static void wrap(int at, const char *text)
+/* A copy of @p text whose lines have at most 79 columns: longer ones are broken at blanks, the rest indented by
+ * @p indent or as the line was. Caller frees. */
+static char *fold(const char *text, size_t indent)
 {
-    while (*text) {
-        int length = (int)strcspn(text, " ");
+    char *folded = NULL;
+    size_t size = 0, column = 0, margin = indent + strspn(text, " ");
+    FILE *to = open_memstream(&folded, &size);
 
-        if (at + 1 + length >= 80) at = printf("\n      ") - 1;
-        at += printf(" %.*s", length, text);
-        text += length + (text[length] == ' ');
+    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for help");
+    while (*text) {
+        size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
+        int full = word > 0 && column > margin && column + blanks + word > 79;
+
+        if (full) column = (size_t)fprintf(to, "\n%*s", (int)margin, "") - 1;
+        if (word > 0 && !full) column += (size_t)fprintf(to, "%*s", (int)blanks, "");
+        column += fwrite(text + blanks, 1, word, to);
+        text += blanks + word;
+        if (*text != '\n') continue;
+        fputc(*text++, to);
+        column = 0;
+        margin = indent + strspn(text, " ");
     }
-    printf("\n");
+    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for help");
+    return folded;
 }
+
+/* One line "HEAD NAME" BETWEEN "TEXT", folded. */
+static void say(const char *head, const char *name, const char *between, const char *text)
+{
+    char *line = NULL, *folded;
+
+    if (asprintf(&line, "%s %s%s%s", head, name, between, text) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for help");
+    folded = fold(line, 7);
+    printf("%s\n", folded);
+    free(folded);
+    free(line);
+}
+
+/* The verb's paragraphs through @p print, ended by a newline. */
+static void paragraphs(const char *text, void (*print)(const char *))
+{
+    char *folded = fold(text, 0);
+    size_t n = strlen(folded);
+
+    print(folded);
+    if (n == 0 || folded[n - 1] != '\n') print("\n");
+    free(folded);
+}
+
+static void print_plain(const char *text) { printf("%s", text); }
 
 void mf_about_verb(const struct mf_cmd *verb)
 {
-    wrap(printf("mesoforge %s:", verb->name), verb->summary);
-    wrap(printf("\nusage: mesoforge %s", verb->name), verb->synopsis ? verb->synopsis : "[OPTION ...]");
-    if (verb->text) printf("\n%s%s", verb->text, verb->text[strlen(verb->text) - 1] == '\n' ? "" : "\n");
+    say("mesoforge", verb->name, ": ", verb->summary);
+    printf("\n");
+    say("usage: mesoforge", verb->name, " ", verb->synopsis ? verb->synopsis : "[OPTION ...]");
+    if (verb->text) {
+        printf("\n");
+        paragraphs(verb->text, print_plain);
+    }
     printf("\noptions ('-' and '_' are the same in their names):\n\n");
     mf_options_help(verb->tables);
 }
@@ -129,8 +174,8 @@ void mf_about_verb_man(const struct mf_cmd *verb)
     printf("\n");
     if (verb->text) {
         printf(".SH DESCRIPTION\n.nf\n");
-        roff(verb->text);
-        printf("%s.fi\n", verb->text[strlen(verb->text) - 1] == '\n' ? "" : "\n");
+        paragraphs(verb->text, roff);
+        printf(".fi\n");
     }
     printf(".SH OPTIONS\nIn option names '\\-' and '_' are the same.\n");
     mf_options_man(verb->tables);

@@ -69,9 +69,9 @@ static void means(void *args, const struct mf_cpu_group *group, int thread)
 
         if (differs(group, l)) {
             memset(sum, 0, sizeof sum);
-            for (size_t u = 0; u < nu; ++u)
-                mf_cpu_row_sum(MF_CPU_VALUE, (struct mf_jump){0, 0, 0}, nv, group->lanes, group->xv,
-                               group->x + u * group->xu, group->x + u * group->xu, sum);
+            mf_cpu_block_sum(MF_CPU_VALUE, (struct mf_jump){0, 0, 0},
+                             &(struct mf_cpu_block){nu, group->xu, nv, group->xv, group->lanes}, group->x, group->x,
+                             sum);
         }
         for (size_t s = 0; s < group->lanes; ++s)
             plan->value[(group->first + s) * levels + l] = sum[s] / ((double)nu * (double)nv);

@@ -7,8 +7,9 @@
 
 #include "src/base/err.h"
 
-/* A run of RUN numbers is added in WAYS floats, each every WAYS-th number, and these then in double. */
-enum { WAYS = 16, RUN = 256 };
+/* About BAND numbers of some rows of at most COLUMNS are added in WAYS floats, column i in the i % WAYS-th, and these
+ * then in double. */
+enum { WAYS = 16, BAND = 512, COLUMNS = 256 };
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -73,7 +74,14 @@ void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, co
     }
 }
 
-/* -- sums along a row -- */
+/* -- sums over a block of rows -- */
+
+size_t mf_cpu_band(size_t n)
+{
+    const size_t columns = n < WAYS ? WAYS : n < COLUMNS ? n : COLUMNS, rows = BAND / columns;
+
+    return rows < 2 ? 2 : rows / 2 * 2;
+}
 
 ALWAYS float term_of(enum mf_cpu_term term, struct mf_jump jump, float p, float q)
 {
@@ -90,23 +98,44 @@ ALWAYS double fold(const float *way)
     return half[0];
 }
 
-ALWAYS void sum_one(enum mf_cpu_term term, struct mf_jump jump, size_t n, const float *p, const float *q, double *sum)
-{
-    for (size_t from = 0; from < n; from += RUN) {
-        const size_t to = n - from < RUN ? n : from + RUN;
-        float way[WAYS] = {0};
-        size_t i = from;
+/* Which of the WAYS column i of n goes to: the last, incomplete WAYS are those that end the row. */
+ALWAYS size_t way_of(size_t n, size_t i) { return i < n / WAYS * WAYS || n < WAYS ? i % WAYS : i - (n - WAYS); }
 
-        for (; i + WAYS <= to; i += WAYS) {
+/* The last @p rest numbers of a row, as one more vector, those before them as 0. */
+ALWAYS void band_tail(enum mf_cpu_term term, struct mf_jump jump, size_t n, size_t rest, const float *p, const float *q,
+                      float *way)
+{
+    if (n < WAYS) {
+        for (size_t w = 0; w < n; ++w) way[w] += term_of(term, jump, p[w], q[w]);
+        return;
+    }
 #pragma omp simd
-            for (size_t w = 0; w < WAYS; ++w) way[w] += term_of(term, jump, p[i + w], q[i + w]);
-        }
-        for (size_t w = 0; i + w < to; ++w) way[w] += term_of(term, jump, p[i + w], q[i + w]);
-        *sum += fold(way);
+    for (int w = 0; w < WAYS; ++w) {
+        const float t = term_of(term, jump, p[n - WAYS + (size_t)w], q[n - WAYS + (size_t)w]);
+
+        way[w] += w >= WAYS - (int)rest ? t : 0.0f;
     }
 }
 
-/* The same for every lane: fold() and sum_one() with a loop over lanes inside. */
+/* Rows of at most COLUMNS, no more than a band of them. */
+ALWAYS double band_one(enum mf_cpu_term term, struct mf_jump jump, size_t rows, size_t step, size_t n, const float *p,
+                       const float *q)
+{
+    float way[WAYS] = {0};
+
+    for (size_t r = 0; r < rows; ++r, p += step, q += step) {
+        size_t i = 0;
+
+        for (; i + WAYS <= n; i += WAYS) {
+#pragma omp simd
+            for (size_t w = 0; w < WAYS; ++w) way[w] += term_of(term, jump, p[i + w], q[i + w]);
+        }
+        if (i < n) band_tail(term, jump, n, n - i, p, q, way);
+    }
+    return fold(way);
+}
+
+/* The same for every lane: fold() and band_one() with a loop over lanes inside. */
 ALWAYS void fold_lanes(size_t lanes, float way[WAYS][MF_CPU_LANES], double *sum)
 {
     double half[WAYS / 2][MF_CPU_LANES];
@@ -119,60 +148,66 @@ ALWAYS void fold_lanes(size_t lanes, float way[WAYS][MF_CPU_LANES], double *sum)
     for (size_t s = 0; s < lanes; ++s) sum[s] += half[0][s];
 }
 
-ALWAYS void sum_lanes(enum mf_cpu_term term, struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p,
-                      const float *q, double *sum)
+ALWAYS void band_lanes(enum mf_cpu_term term, struct mf_jump jump, size_t rows, size_t step, size_t n, size_t lanes,
+                       size_t stride, const float *p, const float *q, double *sum)
 {
-    for (size_t from = 0; from < n; from += RUN) {
-        const size_t to = n - from < RUN ? n : from + RUN;
-        float way[WAYS][MF_CPU_LANES];
+    float way[WAYS][MF_CPU_LANES];
 
-        memset(way, 0, sizeof way);
-        for (size_t i = from; i < to; ++i) {
-            float *to_way = way[(i - from) % WAYS];
+    memset(way, 0, sizeof way);
+    for (size_t r = 0; r < rows; ++r, p += step, q += step)
+        for (size_t i = 0; i < n; ++i) {
+            float *to = way[way_of(n, i)];
 
 #pragma omp simd
-            for (size_t s = 0; s < lanes; ++s) to_way[s] += term_of(term, jump, p[i * stride + s], q[i * stride + s]);
+            for (size_t s = 0; s < lanes; ++s) to[s] += term_of(term, jump, p[i * stride + s], q[i * stride + s]);
         }
-        fold_lanes(lanes, way, sum);
-    }
+    fold_lanes(lanes, way, sum);
 }
 
-ALWAYS void sum_any(enum mf_cpu_term term, struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p,
+ALWAYS void sum_any(enum mf_cpu_term term, struct mf_jump jump, const struct mf_cpu_block *b, const float *p,
                     const float *q, double *sum)
 {
-    if (stride == 1)
-        sum_one(term, jump, n, p, q, sum);
-    else if (lanes == MF_CPU_LANES)
-        sum_lanes(term, jump, n, MF_CPU_LANES, stride, p, q, sum);
-    else
-        sum_lanes(term, jump, n, lanes, stride, p, q, sum);
+    const size_t band = mf_cpu_band(b->n);
+
+    for (size_t r = 0; r < b->rows; r += band)
+        for (size_t i = 0; i < b->n; i += COLUMNS) {
+            const size_t rows = b->rows - r < band ? b->rows - r : band, n = b->n - i < COLUMNS ? b->n - i : COLUMNS;
+            const size_t at = r * b->step + i * b->stride;
+
+            if (b->stride == 1)
+                *sum += band_one(term, jump, rows, b->step, n, p + at, q + at);
+            else if (b->lanes == MF_CPU_LANES)
+                band_lanes(term, jump, rows, b->step, n, MF_CPU_LANES, b->stride, p + at, q + at, sum);
+            else
+                band_lanes(term, jump, rows, b->step, n, b->lanes, b->stride, p + at, q + at, sum);
+        }
 }
 
-MF_CPU_FAST static void sum_value(struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p,
-                                  const float *q, double *sum)
+MF_CPU_FAST static void sum_value(struct mf_jump jump, const struct mf_cpu_block *b, const float *p, const float *q,
+                                  double *sum)
 {
-    sum_any(MF_CPU_VALUE, jump, n, lanes, stride, p, q, sum);
+    sum_any(MF_CPU_VALUE, jump, b, p, q, sum);
 }
 
-MF_CPU_FAST static void sum_hard(struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p,
-                                 const float *q, double *sum)
+MF_CPU_FAST static void sum_hard(struct mf_jump jump, const struct mf_cpu_block *b, const float *p, const float *q,
+                                 double *sum)
 {
-    sum_any(MF_CPU_HARD, jump, n, lanes, stride, p, q, sum);
+    sum_any(MF_CPU_HARD, jump, b, p, q, sum);
 }
 
-MF_CPU_FAST static void sum_soft(struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p,
-                                 const float *q, double *sum)
+MF_CPU_FAST static void sum_soft(struct mf_jump jump, const struct mf_cpu_block *b, const float *p, const float *q,
+                                 double *sum)
 {
-    sum_any(MF_CPU_SOFT, jump, n, lanes, stride, p, q, sum);
+    sum_any(MF_CPU_SOFT, jump, b, p, q, sum);
 }
 
-void mf_cpu_row_sum(enum mf_cpu_term term, struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p,
-                    const float *q, double *sum)
+void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct mf_cpu_block *block, const float *p,
+                      const float *q, double *sum)
 {
     switch (term) {
-    case MF_CPU_VALUE: sum_value(jump, n, lanes, stride, p, q, sum); break;
-    case MF_CPU_HARD: sum_hard(jump, n, lanes, stride, p, q, sum); break;
-    case MF_CPU_SOFT: sum_soft(jump, n, lanes, stride, p, q, sum); break;
+    case MF_CPU_VALUE: sum_value(jump, block, p, q, sum); break;
+    case MF_CPU_HARD: sum_hard(jump, block, p, q, sum); break;
+    case MF_CPU_SOFT: sum_soft(jump, block, p, q, sum); break;
     }
 }
 

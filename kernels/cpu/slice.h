@@ -25,12 +25,20 @@ int mf_cpu_slices_check(const struct mf_slice_desc *desc);
 void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, const struct mf_view *g,
                    void (*work)(void *args, const struct mf_cpu_group *group, int thread), void *args);
 
-/** What is added up along a row: p, |p - q|, or the smoothed |p - q| without its norm. */
+/** What is added up: p, |p - q|, or the smoothed |p - q| without its norm. */
 enum mf_cpu_term { MF_CPU_VALUE, MF_CPU_HARD, MF_CPU_SOFT };
 
-/** sum[lane] += sum over i < n of the term of p[i * stride + lane], q[i * stride + lane]. */
-void mf_cpu_row_sum(enum mf_cpu_term term, struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p,
-                    const float *q, double *sum);
+/** Pixels (r, i) of lane s at [r * step + i * stride + s], r < rows, i < n; stride 1 means one lane. */
+struct mf_cpu_block {
+    size_t rows, step, n, stride, lanes;
+};
+
+/** sum[lane] += the sum of the term of p and q over a block. */
+void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct mf_cpu_block *block, const float *p,
+                      const float *q, double *sum);
+
+/** How many rows of @p n pixels are best added at a time: even. */
+size_t mf_cpu_band(size_t n);
 
 /**
  * Compares one slice with its target (kernels/slices.h): writes task->sum and task->values of slice @p s.

@@ -21,7 +21,7 @@ struct mf_slice_plan {
     size_t lanes;     /* most slices of a group */
     size_t pool, row; /* floats of a thread: pooled slices or their gradients; a row of slopes */
     size_t size;      /* floats of a thread altogether */
-    float *scratch;   /* [threads][size]: pooled x, pooled g, then five rows */
+    float *scratch;   /* [threads][size]: pooled x, pooled g, then four rows */
     double *value;    /* [count_max][levels] */
 };
 
@@ -46,7 +46,7 @@ static void sizes(struct mf_slice_plan *p)
     p->lanes = p->desc.levels > 1 ? MF_CPU_LANES / 2 : MF_CPU_LANES;
     for (size_t l = 1; l < p->desc.levels; ++l) p->pool += (p->desc.nu >> l) * (p->desc.nv >> l) * p->lanes;
     p->row = (longest + 2) * p->lanes;
-    p->size = (2 * p->pool + 5 * p->row + 15) / 16 * 16;
+    p->size = (2 * p->pool + 4 * p->row + 15) / 16 * 16;
 }
 
 static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
@@ -131,36 +131,47 @@ struct sums {
     double u[MF_CPU_LANES], v[MF_CPU_LANES];
 };
 
-/* Adds the jumps from row u to the next, and those inside row u. */
-static void add_row(const struct mf_slice_plan *plan, const struct level *level, size_t lanes, size_t u,
-                    struct sums *sums)
+/* Adds the jumps out of rows [from, to) to the next rows, and those inside these rows. */
+static void add_rows(const struct mf_slice_plan *plan, const struct level *level, size_t lanes, size_t from, size_t to,
+                     struct sums *sums)
 {
     const enum mf_cpu_term term = plan->desc.smooth > 0 ? MF_CPU_SOFT : MF_CPU_HARD;
-    const float *row = level->x + u * level->xu, *next = u + 1 < level->nu ? row + level->xu : level->x;
-    const size_t stride = level->xv, last = (level->nv - 1) * stride;
-    const int seam = plan->desc.periodic && plan->desc.seam;
-    double across[MF_CPU_LANES] = {0};
+    const struct mf_cpu_block all = {to - from, level->xu, level->nv, level->xv, lanes};
+    const float *row = level->x + from * level->xu, *last = level->x + (level->nu - 1) * level->xu;
+    const size_t wraps = to == level->nu, end = (level->nv - 1) * level->xv;
+    struct mf_cpu_block down = all, across = all, over = all, column = all;
 
-    if (u + 1 < level->nu || plan->desc.periodic) {
-        mf_cpu_row_sum(term, plan->jump, level->nv, lanes, stride, next, row, sums->u);
-        if (seam) mf_cpu_row_sum(term, plan->jump, 1, lanes, stride, next, row, sums->u);
-    }
-    mf_cpu_row_sum(term, plan->jump, level->nv - 1, lanes, stride, row + stride, row, across);
-    if (plan->desc.periodic) mf_cpu_row_sum(term, plan->jump, 1, lanes, stride, row, row + last, across);
-    for (size_t s = 0; s < lanes; ++s) sums->v[s] += seam && u == 0 ? 2.0 * across[s] : across[s];
+    down.rows = column.rows = all.rows - wraps;
+    across.n = level->nv - 1;
+    over.n = column.n = 1;
+    mf_cpu_block_sum(term, plan->jump, &down, row + level->xu, row, sums->u);
+    mf_cpu_block_sum(term, plan->jump, &across, row + level->xv, row, sums->v);
+    if (!plan->desc.periodic) return;
+    mf_cpu_block_sum(term, plan->jump, &over, row, row + end, sums->v);
+    down.rows = 1;
+    if (wraps) mf_cpu_block_sum(term, plan->jump, &down, level->x, last, sums->u);
+    if (!plan->desc.seam) return;
+    mf_cpu_block_sum(term, plan->jump, &column, row + level->xu, row, sums->u);
+    column.rows = across.rows = over.rows = 1;
+    if (wraps) mf_cpu_block_sum(term, plan->jump, &column, level->x, last, sums->u);
+    if (from > 0) return;
+    mf_cpu_block_sum(term, plan->jump, &across, row + level->xv, row, sums->v);
+    mf_cpu_block_sum(term, plan->jump, &over, row, row + end, sums->v);
 }
 
 static void value_of_level(const struct mf_slice_plan *plan, const struct mf_cpu_group *group,
                            const struct level *level, size_t l)
 {
+    const size_t nu = level[l].nu, band = mf_cpu_band(level[l].nv);
     const int pools = l + 1 < plan->desc.levels;
     struct sums sums;
     double cu, cv;
 
     memset(&sums, 0, sizeof sums);
-    for (size_t u = 0; u < level[l].nu; ++u) {
-        add_row(plan, &level[l], group->lanes, u, &sums);
-        if (pools && u % 2 == 1) pool(&level[l], &level[l + 1], group->lanes, u / 2);
+    for (size_t u = 0, to; u < nu; u = to) {
+        to = nu - u < band ? nu : u + band;
+        add_rows(plan, &level[l], group->lanes, u, to, &sums);
+        for (size_t k = u / 2; pools && k < to / 2; ++k) pool(&level[l], &level[l + 1], group->lanes, k);
     }
     weights(plan, &level[l], &cu, &cv);
     for (size_t s = 0; s < group->lanes; ++s)
@@ -178,98 +189,124 @@ static void values(void *args, const struct mf_cpu_group *group, int thread)
 
 /* -- gradients -- */
 
-/* The rows a thread needs: slopes of the jumps into a row, out of it, inside it, and the gradient. */
-struct rows {
-    float *in, *out, *across, *grad;
+/* One row of a gradient. The buffers are rows of slopes: of the jumps into this row, out of it, and inside it, where
+ * entry v + 1 is the jump from pixel v to v + 1 and entries 0 and nv that over the border. */
+struct row {
+    size_t nv, lanes, stride;
+    const float *x, *next; /* NULL: nothing follows */
+    int periodic, seam;
+    float *in, *out, *across;
+    const float *cu, *cv; /* [lanes] what a slope counts */
+    float *to;            /* [v * to_stride + s] */
+    size_t to_stride;
+    int add; /* to +=, else to = */
 };
 
+enum { WIDE = 16 };
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+/* slope[s] = slope of the jump p - q, s < n */
+ALWAYS void slopes_lane(int soft, struct mf_jump jump, size_t n, const float *restrict p, const float *restrict q,
+                        float *restrict slope)
+{
+#pragma omp simd
+    for (size_t s = 0; s < n; ++s) {
+        const float d = p[s] - q[s];
+
+        slope[s] = soft ? mf_jump_soft_slope(jump, d) : mf_jump_hard_slope(d);
+    }
+}
+
 /* slope[i * lanes + s] = slope of the jump p - q */
-MF_CPU_FAST static void slopes_hard(size_t n, size_t lanes, size_t stride, const float *restrict p,
-                                    const float *restrict q, float *restrict slope)
+ALWAYS void slopes(int soft, struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *p, const float *q,
+                   float *slope)
 {
-    for (size_t i = 0; i < n; ++i) {
-#pragma omp simd
-        for (size_t s = 0; s < lanes; ++s)
-            slope[i * lanes + s] = mf_jump_hard_slope(p[i * stride + s] - q[i * stride + s]);
+    size_t i = 0;
+
+    if (stride > 1) {
+        for (; i < n; ++i) slopes_lane(soft, jump, lanes, p + i * stride, q + i * stride, slope + i * lanes);
+    } else if (n < WIDE) {
+        slopes_lane(soft, jump, n, p, q, slope);
+    } else { /* the end of a row as one more vector, some of it twice */
+        for (; i + WIDE <= n; i += WIDE) slopes_lane(soft, jump, WIDE, p + i, q + i, slope + i);
+        if (i < n) slopes_lane(soft, jump, WIDE, p + n - WIDE, q + n - WIDE, slope + n - WIDE);
     }
 }
 
-MF_CPU_FAST static void slopes_soft(struct mf_jump jump, size_t n, size_t lanes, size_t stride, const float *restrict p,
-                                    const float *restrict q, float *restrict slope)
+/* Jumps out of a row; column 0 twice at a seam. */
+ALWAYS void slopes_down(int soft, struct mf_jump jump, const struct row *r, const float *from, const float *to,
+                        float *slope)
 {
-    for (size_t i = 0; i < n; ++i) {
-#pragma omp simd
-        for (size_t s = 0; s < lanes; ++s)
-            slope[i * lanes + s] = mf_jump_soft_slope(jump, p[i * stride + s] - q[i * stride + s]);
-    }
-}
-
-static void slopes(const struct mf_slice_plan *plan, size_t n, size_t lanes, size_t stride, const float *p,
-                   const float *q, float *slope)
-{
-    const size_t rows = stride == 1 ? 1 : n, wide = stride == 1 ? n : lanes; /* a dense row is one long lane loop */
-
-    if (plan->desc.smooth > 0)
-        slopes_soft(plan->jump, rows, wide, stride, p, q, slope);
-    else
-        slopes_hard(rows, wide, stride, p, q, slope);
-}
-
-/* Jumps from row u to the next; column 0 twice at a seam. */
-static void slopes_down(const struct mf_slice_plan *plan, const struct level *level, size_t lanes, size_t u, float *out)
-{
-    const float *row = level->x + u * level->xu, *next = u + 1 < level->nu ? row + level->xu : level->x;
-
-    if (u + 1 == level->nu && !plan->desc.periodic) {
-        memset(out, 0, level->nv * lanes * sizeof *out);
+    if (!to || !from) {
+        memset(slope, 0, r->nv * r->lanes * sizeof *slope);
         return;
     }
-    slopes(plan, level->nv, lanes, level->xv, next, row, out);
-    if (plan->desc.periodic && plan->desc.seam)
-        for (size_t s = 0; s < lanes; ++s) out[s] *= 2.0f;
+    slopes(soft, jump, r->nv, r->lanes, r->stride, to, from, slope);
+    for (size_t s = 0; r->seam && s < r->lanes; ++s) slope[s] *= 2.0f;
 }
 
-/* Jumps inside row u: entry v + 1 is the jump from v to v + 1, entries 0 and nv that over the border. */
-static void slopes_across(const struct mf_slice_plan *plan, const struct level *level, size_t lanes, size_t u,
-                          float *across)
+ALWAYS void slopes_across(int soft, struct mf_jump jump, const struct row *r)
 {
-    const float *row = level->x + u * level->xu;
-    const size_t stride = level->xv, last = level->nv - 1;
-    float *end = across + level->nv * lanes;
+    const size_t last = r->nv - 1;
+    float *end = r->across + r->nv * r->lanes;
 
-    slopes(plan, last, lanes, stride, row + stride, row, across + lanes);
-    if (plan->desc.periodic)
-        slopes(plan, 1, lanes, stride, row, row + last * stride, end);
+    slopes(soft, jump, last, r->lanes, r->stride, r->x + r->stride, r->x, r->across + r->lanes);
+    for (size_t s = 0; s < r->lanes; ++s) {
+        const float d = r->x[s] - r->x[last * r->stride + s];
+
+        end[s] = !r->periodic ? 0.0f : soft ? mf_jump_soft_slope(jump, d) : mf_jump_hard_slope(d);
+        r->across[s] = end[s];
+    }
+}
+
+ALWAYS void join(const struct row *r, size_t rows, size_t wide, int add)
+{
+    const float *restrict in = r->in, *restrict out = r->out, *left = r->across, *right = r->across + r->lanes;
+    const float *restrict cu = r->cu, *restrict cv = r->cv;
+    float *restrict to = r->to;
+
+    for (size_t v = 0; v < rows; ++v) {
+        const size_t i = v * wide;
+
+#pragma omp simd
+        for (size_t s = 0; s < wide; ++s) {
+            const size_t c = rows == 1 ? 0 : s;
+            const float g = cu[c] * (in[i + s] - out[i + s]) + cv[c] * (left[i + s] - right[i + s]);
+
+            to[v * r->to_stride + s] = add ? to[v * r->to_stride + s] + g : g;
+        }
+    }
+}
+
+ALWAYS void gradient_row(int soft, struct mf_jump jump, const struct row *r)
+{
+    slopes_across(soft, jump, r);
+    slopes_down(soft, jump, r, r->x, r->next, r->out);
+    if (r->lanes == 1 && r->add)
+        join(r, 1, r->nv, 1);
+    else if (r->lanes == 1)
+        join(r, 1, r->nv, 0);
+    else if (r->lanes == MF_CPU_LANES && r->add)
+        join(r, r->nv, MF_CPU_LANES, 1);
     else
-        memset(end, 0, lanes * sizeof *end);
-    memcpy(across, end, lanes * sizeof *end);
+        join(r, r->nv, r->lanes, r->add);
 }
 
-MF_CPU_FAST static void join_rows(size_t nv, size_t lanes, const float *restrict cu, const float *restrict cv,
-                                  const struct rows *r)
-{
-    const float *restrict in = r->in, *restrict out = r->out, *restrict left = r->across, *right = r->across + lanes;
-    float *restrict grad = r->grad;
-
-    if (lanes == 1) {
-        const float a = cu[0], b = cv[0];
-
-#pragma omp simd
-        for (size_t v = 0; v < nv; ++v) grad[v] = a * (in[v] - out[v]) + b * (left[v] - right[v]);
-        return;
-    }
-    for (size_t v = 0; v < nv; ++v) {
-        const size_t i = v * lanes;
-
-#pragma omp simd
-        for (size_t s = 0; s < lanes; ++s)
-            grad[i + s] = cu[s] * (in[i + s] - out[i + s]) + cv[s] * (left[i + s] - right[i + s]);
-    }
-}
+MF_CPU_FAST static void row_hard(struct mf_jump jump, const struct row *r) { gradient_row(0, jump, r); }
+MF_CPU_FAST static void row_soft(struct mf_jump jump, const struct row *r) { gradient_row(1, jump, r); }
 
 /* grad += a quarter of the coarser level's gradient, which every one of its four pixels gets. */
 MF_CPU_FAST static void spread(size_t nv, size_t lanes, const float *restrict coarse, float *restrict grad)
 {
+    if (lanes == 1) {
+#pragma omp simd
+        for (size_t v = 0; v < nv; ++v) {
+            grad[2 * v] += 0.25f * coarse[v];
+            grad[2 * v + 1] += 0.25f * coarse[v];
+        }
+        return;
+    }
     for (size_t v = 0; v < nv; ++v) {
         const float *from = coarse + v * lanes;
         float *to = grad + 2 * v * lanes;
@@ -286,11 +323,27 @@ struct slope {
     float u[MF_CPU_LANES], v[MF_CPU_LANES], v0[MF_CPU_LANES]; /* what a slope counts; v0: in row 0 */
 };
 
-static struct rows rows_of(const struct mf_slice_plan *plan, int thread)
-{
-    float *row = plan->scratch + (size_t)thread * plan->size + 2 * plan->pool;
+/* Can a row of slopes be added to g as it lies? */
+static int lies_well(const struct mf_cpu_group *group) { return group->lanes == 1 ? group->gv == 1 : group->gs == 1; }
 
-    return (struct rows){row, row + plan->row, row + 2 * plan->row, row + 3 * plan->row};
+/* A row whose buffers are in the thread's scratch; out holds the jumps into row 0. */
+static struct row first_row(const struct mf_slice_plan *plan, const struct level *level, size_t lanes, int thread)
+{
+    float *scratch = plan->scratch + (size_t)thread * plan->size + 2 * plan->pool;
+    struct row r = {level->nv, lanes, level->xv, NULL, NULL, plan->desc.periodic, 0, NULL, NULL, NULL,
+                    NULL,      NULL,  NULL,      0,    0};
+
+    r.seam = plan->desc.periodic && plan->desc.seam;
+    r.in = scratch;
+    r.out = scratch + plan->row;
+    r.across = scratch + 2 * plan->row;
+    if (!plan->desc.periodic)
+        memset(r.out, 0, level->nv * lanes * sizeof *r.out);
+    else if (plan->desc.smooth > 0)
+        slopes_down(1, plan->jump, &r, level->x + (level->nu - 1) * level->xu, level->x, r.out);
+    else
+        slopes_down(0, plan->jump, &r, level->x + (level->nu - 1) * level->xu, level->x, r.out);
+    return r;
 }
 
 static void gradient_of_level(const struct mf_slice_plan *plan, const struct mf_cpu_group *group,
@@ -298,20 +351,24 @@ static void gradient_of_level(const struct mf_slice_plan *plan, const struct mf_
 {
     const struct level *at = &level[l], *coarse = l + 1 < plan->desc.levels ? at + 1 : NULL;
     const size_t lanes = group->lanes;
-    struct rows rows = rows_of(plan, thread);
+    struct row r = first_row(plan, at, lanes, thread);
+    float *buffer = r.across + plan->row;
 
-    slopes_down(plan, at, lanes, at->nu - 1, rows.in);
+    r.cu = c->u;
+    r.add = !at->g && !coarse && lies_well(group);
     for (size_t u = 0; u < at->nu; ++u) {
-        float *in = rows.in;
+        float *in = r.in;
 
-        if (at->g) rows.grad = at->g + u * at->nv * lanes;
-        slopes_down(plan, at, lanes, u, rows.out);
-        slopes_across(plan, at, lanes, u, rows.across);
-        join_rows(at->nv, lanes, c->u, u == 0 ? c->v0 : c->v, &rows);
-        if (coarse && u / 2 < coarse->nu) spread(coarse->nv, lanes, coarse->g + u / 2 * coarse->nv * lanes, rows.grad);
-        if (!at->g) mf_cpu_row_add(group, at->nv, rows.grad, group->g + u * group->gu);
-        rows.in = rows.out;
-        rows.out = in;
+        r.in = r.out;
+        r.out = in;
+        r.x = at->x + u * at->xu;
+        r.next = u + 1 < at->nu ? r.x + at->xu : plan->desc.periodic ? at->x : NULL;
+        r.cv = u == 0 ? c->v0 : c->v;
+        r.to = at->g ? at->g + u * at->nv * lanes : r.add ? group->g + u * group->gu : buffer;
+        r.to_stride = r.add && lanes > 1 ? group->gv : lanes;
+        (plan->desc.smooth > 0 ? row_soft : row_hard)(plan->jump, &r);
+        if (coarse && u / 2 < coarse->nu) spread(coarse->nv, lanes, coarse->g + u / 2 * coarse->nv * lanes, r.to);
+        if (!at->g && !r.add) mf_cpu_row_add(group, at->nv, r.to, group->g + u * group->gu);
     }
 }
 

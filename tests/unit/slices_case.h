@@ -146,7 +146,7 @@ static void check_case(const struct slices_case *k, const struct mf_slice_ops *o
         CHECK_NEAR(r.sum[s], oracle_loss(k, fraction, &o, x, value), 2e-6);
         for (size_t l = 0; l < k->levels; ++l) CHECK_NEAR(r.values[s * k->levels + l], value[l], 5e-7);
         for (size_t l = 0; l < k->levels; ++l) total[l] += value[l];
-        for (size_t i = s % 5; i < v.nu * v.nv; i += 1 + v.nu * v.nv / 40) {
+        for (size_t i = s % 5; i < v.nu * v.nv; i += 1 + v.nu * v.nv / 15) {
             const double g = (double)r.g[s * v.ss + i / v.nv * v.su + i % v.nv * v.sv] - 1;
 
             CHECK_NEAR(g, (0.5 + 0.1 * (double)s) * oracle_slope(k, fraction, &o, x, i), 2e-6);

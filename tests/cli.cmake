@@ -1,4 +1,8 @@
 # Refusals: tests/cli/<case>.{args,status,stderr}, on 1 and 3 ranks.
+set(cli_timeout 30)
+if(MF_SANITIZE)
+  set(cli_timeout 120) # MPI starts slowly under the leak checker
+endif()
 set(cli_cases
   config_key
   config_missing
@@ -16,9 +20,9 @@ foreach(case ${cli_cases})
   foreach(n 1 3)
     add_test(NAME cli_${case}_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh $<TARGET_FILE:mesoforge>
       ${CMAKE_CURRENT_SOURCE_DIR}/cli/${case} ${n} ${MF_MPIEXEC})
-    set_tests_properties(cli_${case}_${n} PROPERTIES TIMEOUT 30 LABELS cli PROCESSORS ${n} ENVIRONMENT "${MF_TEST_ENV}")
+    set_tests_properties(cli_${case}_${n} PROPERTIES TIMEOUT ${cli_timeout} LABELS cli PROCESSORS ${n} ENVIRONMENT "${MF_TEST_ENV}")
   endforeach()
 endforeach()
 
 add_test(NAME cli_help COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/help.sh $<TARGET_FILE:mesoforge>)
-set_tests_properties(cli_help PROPERTIES TIMEOUT 120 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(cli_help PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -25,8 +25,9 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
     read->spacing = spacing;
 }
 
+/* @p dims: extents of the input, {0, ny, nx} of an image. */
 static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const char *file, struct mf_target *target,
-                    int *volume)
+                    size_t dims[3])
 {
     const struct mf_characterize_opts c = {.lag = (size_t)o->lag,
                                            .levels = o->no_pyramid ? 1 : 0,
@@ -40,7 +41,8 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
 
     read_opts(o, &read, spacing);
     MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
-    *volume = micro.ndim == 3;
+    memcpy(dims, micro.slab.dims, 3 * sizeof dims[0]);
+    if (micro.ndim == 2) dims[0] = 0;
     rc = mf_characterize(s->comm, s->backend, s->queue, s->arena, &micro, &c, target);
     if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
     mf_micro_free(&micro);
@@ -48,12 +50,12 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
 }
 
 /* Three images become the sides of one target: normals z, y, x. The first keeps names, hash and spacing. */
-static int join(struct mf_target target[3], const int volume[3])
+static int join(struct mf_target target[3], size_t dims[3][3])
 {
     const struct mf_target_side *z = &target[0].side[0], *y = &target[1].side[0], *x = &target[2].side[0];
 
     for (int i = 0; i < 3; ++i) {
-        if (volume[i]) return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", target[i].source);
+        if (dims[i][0]) return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", target[i].source);
         if (target[i].phases != target[0].phases)
             return mf_fail(MF_INPUT, "'%s' has %d phases, '%s' has %d", target[i].source, target[i].phases,
                            target[0].source, target[0].phases);
@@ -62,22 +64,24 @@ static int join(struct mf_target target[3], const int volume[3])
         mf_info(
             "the images' extents differ where they meet; the volume takes z from the second, y and x from the first");
     target[0].sides = 3;
-    target[0].side[1] = target[1].side[0];
-    target[0].side[2] = target[2].side[0];
-    target[1].sides = target[2].sides = 0; /* their arrays have a new owner */
+    for (int i = 1; i < 3; ++i) {
+        target[0].side[i] = target[i].side[0];
+        target[i].side[0] = (struct mf_target_side){0}; /* its arrays have a new owner */
+    }
     return MF_OK;
 }
 
 static int with_files(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target target[3], size_t *made)
 {
-    int volume[3], rc;
+    size_t dims[3][3];
+    int rc;
     char *base;
 
-    for (; *made < o->files.count; ++*made) MF_TRY(describe(s, o, o->files.at[*made], &target[*made], &volume[*made]));
-    if (o->files.count == 3) MF_TRY(mf_agree(s->comm, join(target, volume)));
+    for (; *made < o->files.count; ++*made) MF_TRY(describe(s, o, o->files.at[*made], &target[*made], dims[*made]));
+    if (o->files.count == 3) MF_TRY(mf_agree(s->comm, join(target, dims)));
     base = mf_stem(o->files.at[0]);
     rc = mf_agree(s->comm, base ? MF_OK : mf_fail(MF_MEMORY, "no memory for a name"));
-    if (rc == MF_OK) rc = mf_recon_run(s, o, &target[0], o->files.count == 1 && volume[0], base);
+    if (rc == MF_OK) rc = mf_recon_run(s, o, &target[0], o->files.count == 1 && dims[0][0] ? dims[0] : NULL, base);
     free(base);
     return rc;
 }

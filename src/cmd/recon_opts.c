@@ -202,7 +202,7 @@ static int from_extents(const struct mf_session *s, const struct mf_recon_cmd *o
 }
 
 int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                     int target_volume, size_t dims[3])
+                     const size_t *volume, size_t dims[3])
 {
     int compat = o->compat && *o->compat, from_target = o->files.count > 0;
 
@@ -212,11 +212,11 @@ int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, c
         dims[0] = target->sides == 3 ? target->side[MF_Y].nu : 1;
         dims[1] = target->side[MF_Z].nu;
         dims[2] = target->side[MF_Z].nv;
-        if (target_volume && target->sides == 1) dims[0] = target->side[MF_Z].slices;
+        if (volume) memcpy(dims, volume, 3 * sizeof dims[0]);
     }
     MF_TRY(from_extents(s, o, !from_target, dims));
     if (!given(s, "add-dimension")) return MF_OK;
-    if (target_volume) return mf_fail(MF_USAGE, "--add_dimension is for images, the input has three axes already");
+    if (volume) return mf_fail(MF_USAGE, "--add_dimension is for images, the input has three axes already");
     MF_TRY(positive("add-dimension", o->add_dimension));
     if (compat) {
         dims[0] = dims[1];

@@ -42,19 +42,22 @@ extern const struct mf_opt mf_recon_rows[], mf_match_rows[], mf_reconstruct_rows
 /** Checks options that need no file: MF_USAGE. Not collective. */
 int mf_recon_check(const struct mf_session *session, const struct mf_recon_cmd *o);
 
-/** Extents of the volume {nz, ny, nx}: of the options, or of the target's slices. MF_USAGE. Not collective. */
+/**
+ * Extents of the volume {nz, ny, nx}: of the options, of the volume that the target was taken from (@p volume; NULL:
+ * from images) or of the target's slices. MF_USAGE. Not collective.
+ */
 int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
-                     int target_volume, size_t dims[3]);
+                     const size_t *volume, size_t dims[3]);
 
 /** From options and target to a solution's options. MF_USAGE. Not collective. */
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                   struct mf_solve_opts *opts);
 
 /**
- * All realisations of a target: solves, writes, reports. @p base: first part of default file names. Collective;
- * refuses (agreed).
+ * All realisations of a target: solves, writes, reports. @p volume: extents of the volume it was taken from, or NULL;
+ * @p base: first part of default file names. Collective; refuses (agreed).
  */
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
-                 int target_volume, const char *base);
+                 const size_t *volume, const char *base);
 
 #endif

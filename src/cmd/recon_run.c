@@ -424,12 +424,12 @@ static int with_start(struct outcome *out, const char *base)
     return rc;
 }
 
-static int prepare(struct outcome *out, int target_volume)
+static int prepare(struct outcome *out, const size_t *volume)
 {
     const struct mf_recon_cmd *o = out->o;
     size_t most;
 
-    MF_TRY(mf_recon_extents(out->session, o, out->target, target_volume, out->dims));
+    MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
     MF_TRY(mf_recon_plan(out->session, o, out->target, &out->solve));
     most = out->dims[0] > out->dims[1] ? out->dims[0] : out->dims[1];
     if (o->batch_size > 0 && o->batch_size < 1)
@@ -438,11 +438,11 @@ static int prepare(struct outcome *out, int target_volume)
 }
 
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
-                 int target_volume, const char *base)
+                 const size_t *volume, const char *base)
 {
     struct outcome out = {.session = session, .o = o, .target = target};
 
-    MF_TRY(mf_agree(session->comm, prepare(&out, target_volume)));
+    MF_TRY(mf_agree(session->comm, prepare(&out, volume)));
     if (session->common->dry_run) return dry_run(&out);
     return with_start(&out, base);
 }

@@ -45,7 +45,7 @@ static int run(struct mf_session *session, void *options)
     base = mf_stem(o->descriptor_filename);
     rc = base ? fit_types(session, &target, o) : mf_fail(MF_MEMORY, "no memory for a name");
     rc = mf_agree(session->comm, rc);
-    if (rc == MF_OK) rc = mf_recon_run(session, o, &target, 0, base);
+    if (rc == MF_OK) rc = mf_recon_run(session, o, &target, NULL, base);
     free(base);
     mf_target_free(&target);
     return rc;

@@ -72,15 +72,20 @@ static int make_own(struct mf_h5 *file, const struct mf_micro *m)
 
 #define VTK_PHASE "/VTKHDF/PointData/phase"
 
-/* VTKHDF image data. It has three axes always: an image is stored a second time as one plane. */
+/* VTKHDF image data. ParaView 5.11 breaks down over an axis without extent: a single plane is stored there as a layer
+ * between two equal planes, and a field that is one voxel wide or high goes without. */
+static int has_vtk(const struct mf_micro *m) { return m->slab.dims[1] > 1 && m->slab.dims[2] > 1; }
+
 static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
 {
     const size_t *d = m->slab.dims;
     const int64_t version[2] = {1, 0};
-    const int64_t extent[6] = {0, (int64_t)d[2] - 1, 0, (int64_t)d[1] - 1, 0, (int64_t)d[0] - 1};
+    const size_t planes = d[0] > 1 ? d[0] : 2;
+    const int64_t extent[6] = {0, (int64_t)d[2] - 1, 0, (int64_t)d[1] - 1, 0, (int64_t)planes - 1};
     const double origin[3] = {0, 0, 0}, spacing[3] = {m->spacing[2], m->spacing[1], m->spacing[0]};
     const double direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
+    if (!has_vtk(m)) return MF_OK;
     MF_TRY(mf_h5_group(file, "/VTKHDF/PointData"));
     MF_TRY(mf_h5_put_ints(file, "/VTKHDF", "Version", 2, version));
     MF_TRY(mf_h5_put_ascii(file, "/VTKHDF", "Type", "ImageData"));
@@ -89,19 +94,22 @@ static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
     MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Spacing", 3, spacing));
     MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Direction", 9, direction));
     MF_TRY(mf_h5_put_ascii(file, "/VTKHDF/PointData", "Scalars", "phase"));
-    return m->ndim == 3 ? mf_h5_link(file, MF_MICRO_DATASET, VTK_PHASE)
-                        : mf_h5_dataset(file, VTK_PHASE, MF_H5_U8, 3, d);
+    if (d[0] > 1) return mf_h5_link(file, MF_MICRO_DATASET, VTK_PHASE);
+    return mf_h5_dataset(file, VTK_PHASE, MF_H5_U8, 3, (size_t[3]){planes, d[1], d[2]});
 }
 
 /* This rank's slab. Collective; the code is this rank's own. */
 static int write_slab(struct mf_h5 *file, const struct mf_micro *m)
 {
     const struct mf_slab *s = &m->slab;
-    int rc;
+    size_t rows = m->ndim == 3 ? s->count : s->count ? s->dims[1] : 0;
+    int rc = mf_h5_write_rows(file, MF_MICRO_DATASET, MF_H5_U8, m->ndim == 3 ? s->first : 0, rows, m->phase);
 
-    if (m->ndim == 3) return mf_h5_write_rows(file, MF_MICRO_DATASET, MF_H5_U8, s->first, s->count, m->phase);
-    rc = mf_h5_write_rows(file, MF_MICRO_DATASET, MF_H5_U8, 0, s->count ? s->dims[1] : 0, m->phase);
-    if (mf_h5_write_rows(file, VTK_PHASE, MF_H5_U8, s->first, s->count, m->phase) != MF_OK) rc = MF_OUTPUT;
+    for (size_t z = 0; z < 2 && s->dims[0] == 1 && has_vtk(m); ++z) {
+        int again = mf_h5_write_rows(file, VTK_PHASE, MF_H5_U8, z, s->count, m->phase);
+
+        if (rc == MF_OK) rc = again;
+    }
     return rc;
 }
 
@@ -109,7 +117,7 @@ static size_t volume_bytes(const struct mf_micro *m, const struct mf_provenance 
 {
     size_t bytes = m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2];
 
-    if (m->ndim == 2) bytes *= 2;
+    if (m->slab.dims[0] == 1) bytes *= 3;
     if (p) bytes += p->convergence_count * 24 + strlen(or_empty(p->json)) + strlen(or_empty(p->options));
     return bytes + OVERHEAD;
 }

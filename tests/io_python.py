@@ -90,6 +90,6 @@ pvpython = shutil.which("pvpython")
 if pvpython:
     body = script % {"x": path[:-3] + ".xdmf", "v": write("m.vtkhdf"), "want": want.ravel().tolist()}
     open(os.path.join(folder, "look.py"), "w").write(body)
-    subprocess.run([pvpython, os.path.join(folder, "look.py")], check=True)
+    subprocess.run([pvpython, os.path.join(folder, "look.py")], check=True, timeout=40)
 else:
     print("no pvpython: ParaView was not asked")

@@ -198,6 +198,7 @@ static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel 
     struct mf_box box = room;
     double out = 0;
 
+    if (p->kind == MF_PANEL_EMPTY) return;
     if (p->kind == MF_PANEL_CURVES)
         out = mf_curves_draw(page, room, p);
     else

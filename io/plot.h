@@ -14,7 +14,7 @@ struct mf_curve {
     int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
 };
 
-enum mf_panel_kind { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES };
+enum mf_panel_kind { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES, MF_PANEL_EMPTY };
 
 /** One panel of a figure. Texts are UTF-8; NULL: none. */
 struct mf_panel {

@@ -105,7 +105,7 @@ void mf_tick_label(const struct mf_ticks *ticks, int i, char text[32], char powe
     if (ticks->decimals < 0) {
         snprintf(text, 32, "10");
         snprintf(power, 20, "%d", (int)lround(log10(value)));
-    } else if (fabs(value) < largest * 1e-12) {
+    } else if (fabs(value) <= largest * 1e-12) {
         snprintf(text, 32, "0");
     } else if (ticks->decimals > 4 || largest >= 1e6) {
         scientific(value, ticks->decimals, text, power);
@@ -158,7 +158,7 @@ static int wanted_along(double length, double each)
 {
     int n = (int)(length / each);
 
-    return n < 2 ? 2 : n > 8 ? 8 : n;
+    return n < 3 ? 3 : n > 8 ? 8 : n;
 }
 
 static void draw_x(cairo_t *page, struct mf_box box, const struct mf_axis *axis, int grid)

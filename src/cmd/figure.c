@@ -1,0 +1,308 @@
+/* See figure.h. */
+#include "src/cmd/figure.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/cmd/describe.h"
+
+enum { CURVES = 12, FIRST_ROOM = 16, PHASES_DRAWN = 6 };
+
+static void *need(void *memory)
+{
+    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a picture");
+    return memory;
+}
+
+void *mf_figure_keep(struct mf_figure *f, size_t bytes)
+{
+    if (f->owned_count == f->owned_room) {
+        f->owned_room = f->owned_room ? 2 * f->owned_room : FIRST_ROOM;
+        f->owned = need(realloc(f->owned, f->owned_room * sizeof *f->owned));
+    }
+    return f->owned[f->owned_count++] = need(calloc(1, bytes ? bytes : 1));
+}
+
+const char *mf_figure_text(struct mf_figure *f, const char *format, ...)
+{
+    char text[256], *copy;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    copy = mf_figure_keep(f, strlen(text) + 1);
+    return strcpy(copy, text);
+}
+
+struct mf_panel *mf_figure_next(struct mf_figure *f)
+{
+    if (f->count == f->room) {
+        f->room = f->room ? 2 * f->room : FIRST_ROOM;
+        f->panel = need(realloc(f->panel, f->room * sizeof *f->panel));
+    }
+    f->panel[f->count] = (struct mf_panel){.kind = MF_PANEL_EMPTY};
+    return &f->panel[f->count++];
+}
+
+void mf_figure_end_row(struct mf_figure *f)
+{
+    while (f->count % f->columns) (void)mf_figure_next(f);
+}
+
+void mf_figure_free(struct mf_figure *f)
+{
+    for (size_t i = 0; i < f->owned_count; ++i) free(f->owned[i]);
+    free(f->owned);
+    free(f->panel);
+    *f = (struct mf_figure){0};
+}
+
+/* ---- pictures ---- */
+
+static const char *axis_label(struct mf_figure *f, const char *name, const char *unit)
+{
+    return mf_figure_text(f, "%s [%s]", name, *unit ? unit : "pixels");
+}
+
+static struct mf_panel *picture(struct mf_figure *f, const char *title, const struct mf_frame *frame, size_t rows,
+                                size_t columns)
+{
+    const char *xlabel = axis_label(f, frame->column, frame->unit), *ylabel = axis_label(f, frame->row, frame->unit);
+    const char *name = mf_figure_text(f, "%s", title);
+    struct mf_panel *p = mf_figure_next(f);
+
+    *p = (struct mf_panel){.title = name, .xlabel = xlabel, .ylabel = ylabel, .rows = rows, .columns = columns};
+    p->colours = f->map;
+    p->bare = f->bare;
+    p->extent[1] = (double)columns * (*frame->unit ? frame->step[1] : 1);
+    p->extent[3] = (double)rows * (*frame->unit ? frame->step[0] : 1);
+    return p;
+}
+
+void mf_figure_phases(struct mf_figure *f, const char *title, const struct mf_frame *frame, size_t rows, size_t columns,
+                      const uint8_t *phase, int phases, const char *const *names)
+{
+    uint8_t *copy = mf_figure_keep(f, rows * columns);
+    struct mf_panel *p = picture(f, title, frame, rows, columns);
+
+    memcpy(copy, phase, rows * columns);
+    p->kind = MF_PANEL_PHASES;
+    p->phases = copy;
+    p->phase_count = phases;
+    p->phase_names = names;
+}
+
+void mf_figure_values(struct mf_figure *f, const char *title, const struct mf_frame *frame, size_t rows, size_t columns,
+                      const double *values)
+{
+    double *copy = mf_figure_keep(f, rows * columns * sizeof *copy);
+    struct mf_panel *p = picture(f, title, frame, rows, columns);
+
+    memcpy(copy, values, rows * columns * sizeof *copy);
+    p->kind = MF_PANEL_IMAGE;
+    p->image = copy;
+}
+
+/* ---- descriptors ---- */
+
+int mf_main_phase(const struct mf_target *target) { return target->phases == 2 ? 1 : 0; }
+
+/* Names of a side's rows and columns. */
+static const char *axis_name(const struct mf_target *t, int ndim, int side, int axis)
+{
+    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}}, *const means[] = {"u", "v"};
+
+    return t->sides == 1 && ndim == 3 ? means[axis] : axes[side][axis];
+}
+
+/* Edge of a pixel along a side's rows or columns; 1 and the unit "pixels" where the file knows none. */
+static double axis_step(const struct mf_target *t, int side, int axis, const char **unit)
+{
+    static const int axes[3][2] = {{1, 2}, {0, 2}, {0, 1}};
+
+    *unit = *t->unit ? t->unit : "pixels";
+    return *t->unit ? t->spacing[axes[side][axis]] : 1;
+}
+
+static const double *window_of(const struct mf_target_side *side, size_t lag, int phase, size_t level)
+{
+    size_t width = 2 * lag - 1;
+
+    return side->s2 + ((size_t)phase * side->levels + level) * width * width;
+}
+
+void mf_figure_map(struct mf_figure *f, const struct mf_target *got, int ndim, int side, int phase, size_t level)
+{
+    const struct mf_target_side *s = &got->side[side];
+    const char *unit[2], *title, *xlabel, *ylabel;
+    double step[2] = {axis_step(got, side, 0, &unit[0]), axis_step(got, side, 1, &unit[1])};
+    double reach = ((double)got->lag - 0.5) * (double)((size_t)1 << level);
+    size_t width = 2 * got->lag - 1, bytes = width * width * sizeof(double);
+    double *image = memcpy(mf_figure_keep(f, bytes), window_of(s, got->lag, phase, level), bytes);
+    struct mf_panel *p;
+
+    title = got->sides == 3 ? mf_figure_text(f, "S\342\202\202 of label %ld, slices normal to %s", got->label[phase],
+                                             mf_side_name(got, ndim, side))
+                            : mf_figure_text(f, "S\342\202\202 of label %ld%s", got->label[phase],
+                                             s->levels > 1 ? mf_figure_text(f, ", level %zu", level) : "");
+    xlabel = mf_figure_text(f, "lag along %s [%s]", axis_name(got, ndim, side, 1), unit[1]);
+    ylabel = mf_figure_text(f, "lag along %s [%s]", axis_name(got, ndim, side, 0), unit[0]);
+    p = mf_figure_next(f);
+    *p = (struct mf_panel){.kind = MF_PANEL_IMAGE,
+                           .title = title,
+                           .xlabel = xlabel,
+                           .ylabel = ylabel,
+                           .rows = width,
+                           .columns = width,
+                           .image = image,
+                           .colours = f->map,
+                           .extent = {-reach * step[1], reach * step[1], -reach * step[0], reach * step[0]},
+                           .bare = f->bare};
+}
+
+/* The phase of @p want that has this label, or -1. */
+static int find_label(const struct mf_target *want, long label)
+{
+    for (int p = 0; want && p < want->phases; ++p)
+        if (want->label[p] == label) return p;
+    return -1;
+}
+
+/* One phase's curves: {radial, along u, along v}, and the lags they stand at. */
+struct lines {
+    double *at, *curve[3];
+};
+
+static struct lines lines_of(struct mf_figure *f, const struct mf_target_side *side, size_t lag, int phase)
+{
+    double *values = mf_figure_keep(f, 4 * lag * sizeof *values);
+    struct lines l = {values, {values + lag, values + 2 * lag, values + 3 * lag}};
+
+    for (size_t i = 0; i < lag; ++i) l.at[i] = (double)i;
+    mf_side_curves(side, lag, phase, l.curve);
+    return l;
+}
+
+/* Root mean square of the difference of two windows, over the lags that both have. */
+static double rms(const double *a, size_t lag_a, const double *b, size_t lag_b)
+{
+    long n = (long)(lag_a < lag_b ? lag_a : lag_b) - 1, ca = (long)lag_a - 1, cb = (long)lag_b - 1;
+    double sum = 0;
+
+    for (long u = -n; u <= n; ++u)
+        for (long v = -n; v <= n; ++v) {
+            double d = a[(ca + u) * (2 * ca + 1) + ca + v] - b[(cb + u) * (2 * cb + 1) + cb + v];
+
+            sum += d * d;
+        }
+    return sqrt(sum / (double)((2 * n + 1) * (2 * n + 1)));
+}
+
+struct bundle {
+    struct mf_figure *figure;
+    const struct mf_target *got, *want;
+    int ndim, side;
+    struct mf_curve *curves;
+    size_t count;
+};
+
+/* A curve of ours and, where there is one, the wanted one in the same colour. */
+static void add_pair(struct bundle *b, const char *name, const struct lines *got, const struct lines *want, int which)
+{
+    int colour = (int)(want ? b->count / 2 : b->count) + 1;
+    size_t lag = want && b->want->lag < b->got->lag ? b->want->lag : b->got->lag;
+
+    b->curves[b->count++] =
+        (struct mf_curve){.name = name, .count = b->got->lag, .x = got->at, .y = got->curve[which], .colour = colour};
+    if (!want) return;
+    b->curves[b->count++] = (struct mf_curve){.name = mf_figure_text(b->figure, "%s, target", name),
+                                              .count = lag,
+                                              .x = want->at,
+                                              .y = want->curve[which],
+                                              .colour = colour,
+                                              .marks = 1};
+}
+
+static void add_phase(struct bundle *b, int phase, int one)
+{
+    const struct mf_target *t = b->got;
+    int other = find_label(b->want, t->label[phase]);
+    struct lines got = lines_of(b->figure, &t->side[b->side], t->lag, phase), want = {0};
+
+    if (other >= 0) want = lines_of(b->figure, mf_target_for(b->want, (enum mf_normal)b->side), b->want->lag, other);
+    if (!one) {
+        add_pair(b, mf_figure_text(b->figure, "label %ld", t->label[phase]), &got, other >= 0 ? &want : NULL, 0);
+        return;
+    }
+    for (int axis = 0; axis < 2; ++axis)
+        add_pair(b, mf_figure_text(b->figure, "along %s", axis_name(t, b->ndim, b->side, axis)), &got,
+                 other >= 0 ? &want : NULL, 1 + axis);
+}
+
+/* "S2, normal to z: rms 2.1e-03" */
+static const char *curves_title(const struct bundle *b, int phase, int one)
+{
+    const struct mf_target *t = b->got;
+    const char *side =
+        t->sides == 3 ? mf_figure_text(b->figure, ", normal to %s", mf_side_name(t, b->ndim, b->side)) : "";
+    const char *what = one ? "" : ", radial mean";
+    int other = one ? find_label(b->want, t->label[phase]) : -1;
+    double off;
+
+    if (other < 0) return mf_figure_text(b->figure, "S\342\202\202%s%s", what, side);
+    off = rms(window_of(&t->side[b->side], t->lag, phase, 0), t->lag,
+              window_of(mf_target_for(b->want, (enum mf_normal)b->side), b->want->lag, other, 0), b->want->lag);
+    return mf_figure_text(b->figure, "S\342\202\202%s: rms %.1e", side, off);
+}
+
+void mf_figure_curves(struct mf_figure *f, const struct mf_target *got, const struct mf_target *want, int ndim,
+                      int side)
+{
+    struct bundle b = {f, got, want, ndim, side, mf_figure_keep(f, CURVES * sizeof *b.curves), 0};
+    int one = got->phases <= 2, first = one ? mf_main_phase(got) : 0;
+    int last = one ? first : (got->phases < PHASES_DRAWN ? got->phases : PHASES_DRAWN) - 1;
+    const char *title = curves_title(&b, first, one);
+    const char *ylabel = one ? mf_figure_text(f, "S\342\202\202 of label %ld", got->label[first]) : "S\342\202\202";
+    struct mf_panel *p;
+
+    for (int phase = first; phase <= last; ++phase) add_phase(&b, phase, one);
+    p = mf_figure_next(f);
+    *p = (struct mf_panel){.kind = MF_PANEL_CURVES,
+                           .title = title,
+                           .xlabel = "lag [pixels]",
+                           .ylabel = ylabel,
+                           .curve_count = b.count,
+                           .curves = b.curves};
+}
+
+void mf_figure_convergence(struct mf_figure *f, const double *rows, size_t count)
+{
+    double *x = mf_figure_keep(f, 2 * count * sizeof *x), *y = x + count;
+    struct mf_curve *curves = mf_figure_keep(f, 2 * sizeof *curves);
+    struct mf_panel *p = mf_figure_next(f);
+    size_t same = count;
+
+    for (size_t i = 0; i < count; ++i) {
+        x[i] = rows[3 * i];
+        y[i] = rows[3 * i + 2];
+        if (same == count && i > 0 && x[i] == x[i - 1]) same = i;
+    }
+    curves[0] = (struct mf_curve){.count = same, .x = x, .y = y, .colour = 1};
+    curves[1] = (struct mf_curve){.count = count - same, .x = x + same, .y = y + same, .colour = 2, .marks = 1};
+    if (same < count) {
+        curves[0].name = "optimiser";
+        curves[1].name = "binary, polished";
+    }
+    *p = (struct mf_panel){.kind = MF_PANEL_CURVES,
+                           .title = "Convergence",
+                           .xlabel = "evaluations",
+                           .ylabel = "loss",
+                           .curve_count = same < count ? 2 : 1,
+                           .curves = curves,
+                           .log_y = 1};
+}

@@ -1,0 +1,129 @@
+/* view: a picture of a file. What is drawn is view_draw.c. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/log.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/names.h"
+#include "src/cmd/view_draw.h"
+
+static const struct mf_opt rows[] = {
+    MF_OPT(mf_view_opts, "original_ms", original, MF_TEXT, NULL,
+           "the microstructure this was made after: drawn beside it"),
+    MF_OPT(mf_view_opts, "target", target, MF_TEXT, NULL,
+           "descriptor file: its curves are drawn with those of the file"),
+    MF_OPT(mf_view_opts, "slices", slices, MF_LONG, "1", "volumes: slices drawn along every axis"),
+    MF_OPT(mf_view_opts, "limit_to", lag, MF_LONG, "16", "L: correlations are drawn for lags below it [pixels]"),
+    MF_OPT(mf_view_opts, "non_periodic", periodic, MF_UNFLAG, NULL, "correlations of pairs inside the image only"),
+    MF_CHOICE(mf_view_opts, "cmap", map, NULL, "cividis|viridis|magma|gray",
+              "colours of images (default: cividis, and for phases one distinct colour each)"),
+    MF_OPT(mf_view_opts, "noaxis", bare, MF_FLAG, NULL, "images without axes and colour bars"),
+    MF_OPT(mf_view_opts, "savefig", save, MF_FLAG, NULL, "accepted; a file is always written and no window opened"),
+    MF_OPT(mf_view_opts, "symmetry", symmetry, MF_TEXT, NULL, "of crystal orientations; refused, phases have none"),
+    MF_OPT(mf_view_opts, "threshold", threshold, MF_TEXT, NULL,
+           "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(mf_view_opts, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ... (0,128,255)"),
+    MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+static int check(const struct mf_session *session, const struct mf_view_opts *o, const char **file)
+{
+    const char *const *words;
+
+    if (mf_options_positional(session->options, &words) != 1)
+        return mf_fail(MF_USAGE, "one file is needed; try: mesoforge view FILE");
+    *file = words[0];
+    if (o->symmetry)
+        return mf_fail(MF_USAGE,
+                       "--symmetry %s: it is of crystal orientations, and these files hold phases; leave it out",
+                       o->symmetry);
+    if (o->slices < 1 || o->slices > 64) return mf_fail(MF_USAGE, "--slices wants 1 to 64, not %ld", o->slices);
+    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
+    return MF_OK;
+}
+
+static int report(const struct mf_session *session, const char *path, size_t panels)
+{
+    struct mf_json *json;
+    int rc;
+
+    if (!session->common->json) {
+        printf("%s\n", path);
+        return MF_OK;
+    }
+    json = mf_json_object();
+    mf_json_text(json, "output", path);
+    mf_json_int(json, "panels", (long long)panels);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
+static int draw_to(struct mf_session *session, const struct mf_view_opts *o, const char *file, const char *path)
+{
+    struct mf_figure figure = {.map = o->map, .bare = o->bare, .columns = 1};
+    const char *title = NULL;
+    int rc = mf_view_draw(session, o, file, &figure, &title);
+
+    if (rc == MF_OK && session->comm->rank == 0 && !session->common->dry_run)
+        rc = mf_plot_write(path, title, figure.panel, figure.count, figure.columns);
+    if (rc == MF_OK && session->comm->rank == 0) rc = report(session, path, figure.count);
+    mf_figure_free(&figure);
+    return mf_agree(session->comm, rc);
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    const struct mf_view_opts *o = options;
+    const char *file = NULL;
+    char *stem, *path = NULL;
+    int rc;
+
+    MF_TRY(mf_agree(session->comm, check(session, o, &file)));
+    stem = mf_stem(file);
+    if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    rc = mf_session_path(session, stem, "_view.png", &path);
+    free(stem);
+    if (rc == MF_OK) rc = draw_to(session, o, file, path);
+    free(path);
+    return rc;
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Draws a PNG of what is in a file:\n"
+    "\n"
+    "  an image        the image, its two-point correlation S2 as a map and as\n"
+    "                  curves along both axes\n"
+    "  a volume        a slice in the middle normal to z, y and x (or --slices of\n"
+    "                  each) and S2 of all slices in every direction\n"
+    "  a result of reconstruct or match: the same, and the loss of the run\n"
+    "  descriptors     maps and curves of S2, the map on every pyramid level\n"
+    "  grey values     the image, or slices of a volume, with a colour bar\n"
+    "\n"
+    "With --original_ms the original is drawn beside the result and its S2 as\n"
+    "circles on the result's curves; --target takes the circles from a descriptor\n"
+    "file. \"rms\" is the root mean square of the difference over all lags drawn.\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge view image.npy --output image.png\n"
+    "  mesoforge view results/image_reconstructed.h5 --original_ms image.npy\n"
+    "  mesoforge view volume.h5 --target results/image_characterization.h5\n"
+    "  mesoforge view results/image_characterization.h5 --cmap viridis\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_view = {
+    .name = "view",
+    .summary = "draw what is in a file",
+    .synopsis = "FILE [--original_ms FILE] [--target FILE] [--slices N] [--output PNG]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct mf_view_opts),
+    .positional_max = 1,
+    .run = run,
+};

@@ -1,0 +1,417 @@
+/* See view_draw.h. All ranks read, cut and characterise; rank 0 draws. */
+#include "src/cmd/view_draw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "io/look.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/info_values.h"
+#include "src/desc/characterize.h"
+#include "src/desc/slice.h"
+
+/* Most values of a grey volume that is read to be drawn. */
+static const size_t values_max = (size_t)1 << 28;
+
+enum kind { DESCRIPTORS, LABELS, VALUES };
+
+/* A drawing in progress. */
+struct drawing {
+    struct mf_session *session;
+    const struct mf_view_opts *o;
+    const char *file;
+    struct mf_figure *figure;
+    struct mf_look *look; /* rank 0, HDF5 files: else NULL */
+    struct mf_target got, want;
+    int has_got, has_want;
+    int ndim;
+};
+
+static int is_first(const struct drawing *d) { return d->session->comm->rank == 0; }
+
+static const char *base_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+
+    return slash ? slash + 1 : file;
+}
+
+/* ---- what kind of file ---- */
+
+static int kind_of_array(const struct drawing *d, enum kind *kind)
+{
+    struct mf_array a;
+    struct mf_values v;
+
+    MF_TRY(mf_array_open(d->file, NULL, &a));
+    *kind = LABELS;
+    if (d->o->threshold || d->o->labels.count) return MF_OK;
+    MF_TRY(mf_values_scan(&a, &v));
+    if (!v.is_labels) *kind = VALUES;
+    return MF_OK;
+}
+
+/* Rank 0. */
+static int kind_of(struct drawing *d, enum kind *kind)
+{
+    if (!mf_look_is_h5(d->file)) return kind_of_array(d, kind);
+    d->look = calloc(1, sizeof *d->look);
+    if (!d->look) return mf_fail(MF_MEMORY, "no memory to look at '%s'", d->file);
+    MF_TRY(mf_look(d->file, d->look));
+    if (strcmp(d->look->schema, MF_SCHEMA_TARGET) != 0) return kind_of_array(d, kind);
+    *kind = DESCRIPTORS;
+    return MF_OK;
+}
+
+static int find_kind(struct drawing *d, enum kind *kind)
+{
+    int number = 0, rc = MF_OK;
+
+    if (is_first(d)) {
+        rc = kind_of(d, kind);
+        number = rc == MF_OK ? (int)*kind : 0;
+    }
+    MF_TRY(mf_agree(d->session->comm, rc));
+    mf_comm_bcast(d->session->comm, 0, &number, sizeof number);
+    *kind = (enum kind)number;
+    return MF_OK;
+}
+
+/* ---- correlations ---- */
+
+/* Largest lag that all slices of a microstructure have, at most the wanted one. */
+static size_t lag_of(const struct mf_micro *m, size_t wanted)
+{
+    size_t least = m->slab.dims[1] < m->slab.dims[2] ? m->slab.dims[1] : m->slab.dims[2];
+
+    if (m->ndim == 3 && m->slab.dims[0] < least) least = m->slab.dims[0];
+    return least / 2 < wanted ? least / 2 : wanted;
+}
+
+/* S2 of a microstructure for the picture; *has stays 0 where it is too small. */
+static int correlate(struct drawing *d, const struct mf_micro *m, struct mf_target *out, int *has)
+{
+    struct mf_session *s = d->session;
+    struct mf_characterize_opts opts = {.lag = lag_of(m, (size_t)d->o->lag), .levels = 1, .periodic = d->o->periodic};
+
+    if (opts.lag < 1 || m->grey) {
+        mf_info("no correlations are drawn: the microstructure is too small or grey");
+        return MF_OK;
+    }
+    if (!s->backend) return mf_agree(s->comm, mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu"));
+    MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, m, &opts, out));
+    *has = 1;
+    return MF_OK;
+}
+
+static int read_micro(const struct drawing *d, const char *file, struct mf_micro *m)
+{
+    const struct mf_micro_read read = {
+        .threshold = d->o->threshold, .label_count = d->o->labels.count, .labels = d->o->labels.at};
+
+    return mf_micro_read(d->session->comm, d->session->arena, file, &read, m);
+}
+
+/* ---- slices ---- */
+
+/* Names for the legend: given ones, or the labels. Only where there are more phases than two or they have names. */
+static const char *const *phase_names(struct mf_figure *f, const struct mf_micro *m)
+{
+    const char **names;
+    int named = m->phases > 2;
+
+    for (int p = 0; p < m->phases; ++p) named = named || *m->name[p];
+    if (!named) return NULL;
+    names = mf_figure_keep(f, (size_t)m->phases * sizeof *names);
+    for (int p = 0; p < m->phases; ++p)
+        names[p] = *m->name[p] ? mf_figure_text(f, "%s", m->name[p]) : mf_figure_text(f, "%ld", m->label[p]);
+    return names;
+}
+
+static void draw_plane(struct drawing *d, const char *title, const struct mf_micro *m, const char *const axes[2],
+                       const int step[2])
+{
+    const struct mf_frame frame = {axes[0], axes[1], m->unit, {m->spacing[step[0]], m->spacing[step[1]]}};
+
+    mf_figure_phases(d->figure, title, &frame, m->slab.dims[1], m->slab.dims[2], m->phase, m->phases,
+                     phase_names(d->figure, m));
+}
+
+/* Slice @p index normal to @p normal; an image is its own. */
+static int draw_slice(struct drawing *d, const struct mf_micro *m, enum mf_normal normal, size_t index,
+                      const char *title)
+{
+    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}};
+    static const int steps[3][2] = {{1, 2}, {0, 2}, {0, 1}};
+    struct mf_micro slice;
+
+    if (m->ndim == 2) {
+        if (is_first(d)) draw_plane(d, title, m, axes[0], steps[0]);
+        return MF_OK;
+    }
+    MF_TRY(mf_slice_take(d->session->comm, d->session->arena, m, normal, index, &slice));
+    if (is_first(d)) {
+        memcpy(slice.spacing, m->spacing, sizeof slice.spacing);
+        draw_plane(d, title, &slice, axes[normal], steps[normal]);
+    }
+    mf_micro_free(&slice);
+    return MF_OK;
+}
+
+/* Slice k of n, from the middle of its share. */
+static size_t slice_at(size_t extent, size_t n, size_t k) { return (2 * k + 1) * extent / (2 * n); }
+
+static int draw_normal(struct drawing *d, const struct mf_micro *m, enum mf_normal normal, size_t count)
+{
+    for (size_t k = 0; k < count; ++k) {
+        size_t index = slice_at(m->slab.dims[normal], count, k);
+        char title[64];
+
+        snprintf(title, sizeof title, "Slice %c = %zu", "zyx"[normal], index);
+        MF_TRY(draw_slice(d, m, normal, index, title));
+    }
+    return MF_OK;
+}
+
+static int draw_original(struct drawing *d, const struct mf_micro *m)
+{
+    if (!d->o->original) return MF_OK;
+    return draw_slice(d, m, MF_Z, m->slab.dims[0] / 2, "Original");
+}
+
+/* ---- the rest of the panels, rank 0 ---- */
+
+static int has_run(const struct drawing *d) { return d->look && d->look->convergence_count > 0; }
+
+static void draw_run(struct drawing *d)
+{
+    if (has_run(d)) mf_figure_convergence(d->figure, d->look->convergence, d->look->convergence_count);
+}
+
+static void draw_curves(struct drawing *d, int side)
+{
+    if (d->has_got)
+        mf_figure_curves(d->figure, &d->got, d->has_want ? &d->want : NULL, d->ndim, side);
+    else
+        (void)mf_figure_next(d->figure);
+}
+
+/* ---- images and volumes ---- */
+
+/* An image: (original) image, map, curves, (run). */
+static int draw_flat(struct drawing *d, const struct mf_micro *m, const struct mf_micro *original)
+{
+    size_t panels = 3 + (size_t)(d->o->original != NULL) + (size_t)has_run(d);
+
+    d->figure->columns = panels == 5 ? 3 : panels;
+    MF_TRY(draw_original(d, original));
+    MF_TRY(draw_slice(d, m, MF_Z, 0, d->o->original ? "Result" : "Microstructure"));
+    if (!is_first(d)) return MF_OK;
+    if (d->has_got) {
+        mf_figure_map(d->figure, &d->got, 2, 0, mf_main_phase(&d->got), 0);
+        draw_curves(d, 0);
+    }
+    draw_run(d);
+    return MF_OK;
+}
+
+/* One slice per direction above its curves; original and run, where there are any, in a column before them. */
+static int draw_volume(struct drawing *d, const struct mf_micro *m, const struct mf_micro *original)
+{
+    int before = d->o->original || has_run(d);
+
+    d->figure->columns = before ? 4 : 3;
+    if (d->o->original)
+        MF_TRY(draw_original(d, original));
+    else if (before && is_first(d))
+        draw_run(d);
+    for (int normal = 0; normal < 3; ++normal) MF_TRY(draw_normal(d, m, (enum mf_normal)normal, 1));
+    if (!is_first(d)) return MF_OK;
+    if (d->o->original && has_run(d))
+        draw_run(d);
+    else if (d->o->original && d->has_want)
+        mf_figure_map(d->figure, &d->want, 2, 0, mf_main_phase(&d->want), 0);
+    else if (before)
+        (void)mf_figure_next(d->figure);
+    for (int side = 0; side < 3; ++side) draw_curves(d, side);
+    return MF_OK;
+}
+
+/* A row of slices per direction with their curves at its end; original and run in a last row. */
+static int draw_stack(struct drawing *d, const struct mf_micro *m, const struct mf_micro *original)
+{
+    size_t count = (size_t)d->o->slices;
+
+    d->figure->columns = count + 1;
+    for (int normal = 0; normal < 3; ++normal) {
+        MF_TRY(draw_normal(d, m, (enum mf_normal)normal, count));
+        if (is_first(d)) draw_curves(d, normal);
+    }
+    MF_TRY(draw_original(d, original));
+    if (is_first(d)) draw_run(d);
+    return MF_OK;
+}
+
+/* "name: 64 x 64 x 64, label 1: 31.6 %" */
+static const char *title_of(struct drawing *d, const struct mf_micro *m)
+{
+    const size_t *n = m->slab.dims;
+    int phase = mf_main_phase(&d->got);
+    const char *size = m->ndim == 3 ? mf_figure_text(d->figure, "%zu \303\227 %zu \303\227 %zu", n[0], n[1], n[2])
+                                    : mf_figure_text(d->figure, "%zu \303\227 %zu", n[1], n[2]);
+
+    if (!d->has_got || d->got.phases > 2) return mf_figure_text(d->figure, "%s: %s", base_of(d->file), size);
+    return mf_figure_text(d->figure, "%s: %s, volume fraction of label %ld: %.4f", base_of(d->file), size,
+                          d->got.label[phase], d->got.side[0].fraction[(size_t)phase * d->got.side[0].levels]);
+}
+
+/* What the curves are compared with: --target, else the original. */
+static int find_want(struct drawing *d, const struct mf_micro *original)
+{
+    if (d->o->target) {
+        MF_TRY(mf_target_load(d->session->comm, d->o->target, &d->want));
+        d->has_want = 1;
+    } else if (d->o->original) {
+        MF_TRY(correlate(d, original, &d->want, &d->has_want));
+    }
+    return MF_OK;
+}
+
+static int draw_labels(struct drawing *d, const struct mf_micro *m, const struct mf_micro *original, const char **title)
+{
+    d->ndim = m->ndim;
+    MF_TRY(correlate(d, m, &d->got, &d->has_got));
+    MF_TRY(find_want(d, original));
+    if (m->ndim == 2)
+        MF_TRY(draw_flat(d, m, original));
+    else if (d->o->slices == 1)
+        MF_TRY(draw_volume(d, m, original));
+    else
+        MF_TRY(draw_stack(d, m, original));
+    if (is_first(d)) *title = title_of(d, m);
+    return MF_OK;
+}
+
+static int view_labels(struct drawing *d, const char **title)
+{
+    struct mf_micro micro = {0}, original = {0};
+    int rc;
+
+    MF_TRY(read_micro(d, d->file, &micro));
+    rc = d->o->original ? read_micro(d, d->o->original, &original) : MF_OK;
+    if (rc == MF_OK) {
+        rc = draw_labels(d, &micro, &original, title);
+        if (d->o->original) mf_micro_free(&original);
+    }
+    mf_micro_free(&micro);
+    return rc;
+}
+
+/* ---- descriptors ---- */
+
+static int view_original_of_target(struct drawing *d)
+{
+    struct mf_micro original;
+    int rc;
+
+    if (!d->o->original || d->o->target) return find_want(d, NULL);
+    MF_TRY(read_micro(d, d->o->original, &original));
+    rc = find_want(d, &original);
+    mf_micro_free(&original);
+    return rc;
+}
+
+/* A row per phase: the map of every level and the curves; with three sides maps above curves. */
+static void draw_descriptors(struct drawing *d)
+{
+    const struct mf_target *t = &d->got;
+    size_t levels = t->side[0].levels < 4 ? t->side[0].levels : 4;
+    int first = t->phases == 2 ? 1 : 0;
+
+    d->figure->columns = t->sides == 3 ? 3 : levels + 1;
+    for (int phase = first; phase < t->phases; ++phase) {
+        if (t->sides == 3)
+            for (int side = 0; side < 3; ++side) mf_figure_map(d->figure, t, 3, side, phase, 0);
+        else
+            for (size_t level = 0; level < levels; ++level) mf_figure_map(d->figure, t, 2, 0, phase, level);
+        if (t->sides == 1 && phase == first) draw_curves(d, 0);
+        mf_figure_end_row(d->figure);
+    }
+    if (t->sides == 3)
+        for (int side = 0; side < 3; ++side) draw_curves(d, side);
+}
+
+static int view_descriptors(struct drawing *d, const char **title)
+{
+    MF_TRY(mf_target_load(d->session->comm, d->file, &d->got));
+    d->has_got = 1;
+    d->ndim = d->got.sides == 3 ? 3 : 2;
+    MF_TRY(view_original_of_target(d));
+    if (!is_first(d)) return MF_OK;
+    draw_descriptors(d);
+    *title = mf_figure_text(d->figure, "%s: lags up to %zu pixels, %speriodic", base_of(d->file), d->got.lag - 1,
+                            d->got.periodic ? "" : "not ");
+    return MF_OK;
+}
+
+/* ---- grey values, rank 0 ---- */
+
+/* One plane of values [n0][n1][n2], the middle one normal to an axis. */
+static void draw_values_slice(struct drawing *d, const double *x, const size_t n[3], int normal)
+{
+    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}};
+    size_t rows = normal == 0 ? n[1] : n[0], columns = normal == 2 ? n[1] : n[2], middle = n[normal] / 2;
+    double *plane = mf_figure_keep(d->figure, rows * columns * sizeof *plane);
+    const struct mf_frame frame = {axes[normal][0], axes[normal][1], "", {1, 1}};
+    const char *title = mf_figure_text(d->figure, "Slice %c = %zu", "zyx"[normal], middle);
+
+    for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0; j < columns; ++j) {
+            size_t at[3] = {i, i, j};
+
+            at[normal] = middle;
+            if (normal == 0) at[1] = i;
+            if (normal == 2) at[1] = j;
+            plane[i * columns + j] = x[(at[0] * n[1] + at[1]) * n[2] + at[2]];
+        }
+    mf_figure_values(d->figure, title, &frame, rows, columns, plane);
+}
+
+static int draw_values(struct drawing *d, const char **title)
+{
+    const struct mf_frame frame = {"y", "x", "", {1, 1}};
+    struct mf_array a;
+    double *x = NULL;
+
+    MF_TRY(mf_array_open(d->file, NULL, &a));
+    while (a.ndim > 2 && a.shape[a.ndim - 1] == 1) --a.ndim;
+    if (a.ndim != 2 && a.ndim != 3)
+        return mf_fail(MF_INPUT, "cannot draw '%s': it has %d axes, not 2 or 3", d->file, a.ndim);
+    MF_TRY(mf_array_load(&a, values_max, &x));
+    if (a.ndim == 2) mf_figure_values(d->figure, "Values", &frame, a.shape[0], a.shape[1], x);
+    for (int normal = 0; a.ndim == 3 && normal < 3; ++normal) draw_values_slice(d, x, a.shape, normal);
+    free(x);
+    d->figure->columns = a.ndim == 3 ? 3 : 1;
+    *title = mf_figure_text(d->figure, "%s", base_of(d->file));
+    return MF_OK;
+}
+
+int mf_view_draw(struct mf_session *session, const struct mf_view_opts *options, const char *file,
+                 struct mf_figure *figure, const char **title)
+{
+    struct drawing d = {.session = session, .o = options, .file = file, .figure = figure};
+    enum kind kind = LABELS;
+    int rc = find_kind(&d, &kind);
+
+    if (rc == MF_OK && kind == DESCRIPTORS) rc = view_descriptors(&d, title);
+    if (rc == MF_OK && kind == LABELS) rc = view_labels(&d, title);
+    if (rc == MF_OK && kind == VALUES) rc = mf_agree(session->comm, is_first(&d) ? draw_values(&d, title) : MF_OK);
+    if (d.look) mf_look_free(d.look);
+    free(d.look);
+    mf_target_free(&d.got);
+    mf_target_free(&d.want);
+    return rc;
+}

@@ -1,0 +1,239 @@
+"""merge, info and view on every kind of file: what merge joins and refuses, what info says, that view's pictures are
+pictures and the same on any number of ranks.
+
+    view.py MESOFORGE MPIEXEC FOLDER     exit status 77: NumPy or h5py is missing
+"""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+
+try:
+    import h5py
+    import numpy as np
+except ImportError:
+    sys.exit(77)
+
+MESOFORGE, MPIEXEC, FOLDER = sys.argv[1:4]
+failures = 0
+
+
+def check(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("failed:", what, file=sys.stderr)
+
+
+def run(*words, ranks=0):
+    start = [MPIEXEC, "-n", str(ranks)] if ranks else []
+    done = subprocess.run(start + [MESOFORGE, *map(str, words)], capture_output=True, text=True, timeout=240)
+    return done.returncode, done.stdout, done.stderr
+
+
+def good(*words, ranks=0):
+    rc, out, err = run(*words, ranks=ranks)
+    check(rc == 0, "%s: %d %s" % (words, rc, err))
+    return out
+
+
+def refused(code, sentence, *words, ranks=0):
+    rc, out, err = run(*words, ranks=ranks)
+    lines = [line for line in err.splitlines() if line.startswith("mesoforge: ")]
+    check(rc == code and len(lines) == 1 and sentence in lines[0] and "Traceback" not in err,
+          "%s: %d, want %d %r: %s" % (words, rc, code, sentence, err))
+
+
+def pixels(path):
+    """Rows of a PNG that cairo wrote, unfiltered; checks signature, checksums and sizes on the way."""
+    data = open(path, "rb").read()
+    check(data[:8] == b"\x89PNG\r\n\x1a\n", path + ": signature")
+    at, packed, size = 8, b"", None
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        check(zlib.crc32(kind + body) == struct.unpack(">I", data[at + 8 + length:at + 12 + length])[0], path + ": crc")
+        if kind == b"IHDR":
+            size = struct.unpack(">IIBB", body[:10])
+        if kind == b"IDAT":
+            packed += body
+        at += 12 + length
+    width, height, bits, colour = size
+    check(bits == 8 and colour in (2, 6), path + ": colours")
+    channels = 3 if colour == 2 else 4
+    raw = np.frombuffer(zlib.decompress(packed), np.uint8)
+    check(raw.size == height * (1 + width * channels), path + ": size")
+    return width, height, raw
+
+
+def picture(path, least=(400, 400)):
+    width, height, raw = pixels(path)
+    check(width >= least[0] and height >= least[1], "%s: %d x %d" % (path, width, height))
+    check(len(np.unique(raw)) > 40, path + ": hardly a colour in it")
+    return width, height
+
+
+shutil.rmtree(FOLDER, ignore_errors=True)
+os.makedirs(FOLDER)
+os.chdir(FOLDER)
+rng = np.random.default_rng(5)
+
+
+def smooth(shape, seed):
+    """A periodic binary field with blobs of a few pixels."""
+    x = np.random.default_rng(seed).normal(size=shape)
+    for axis in range(len(shape)):
+        x = sum(np.roll(x, k, axis) for k in range(-2, 3))
+    return (x > np.quantile(x, 0.6)).astype(np.uint8)
+
+
+for name, seed in (("a", 1), ("b", 2), ("c", 3)):
+    np.save(name + ".npy", smooth((32, 32), seed))
+np.save("three.npy", smooth((32, 32), 4) + smooth((32, 32), 5))
+np.save("volume.npy", smooth((17, 18, 20), 6))
+np.save("grey.npy", rng.random((20, 30)))
+np.save("grey3.npy", rng.random((8, 9, 10)).astype(np.float32))
+np.save("odd.npy", np.array([[5, 300], [300, -7]]))
+np.save("thin.npy", np.array([[0, 1, 1, 0]], np.uint8))
+good("characterize", "a.npy", "b.npy", "c.npy", "three.npy", "--limit_to", 5, "--data_folder", "d")
+good("characterize", "volume.npy", "--limit_to", 5, "--data_folder", "d")
+DES = {name: "d/%s_characterization.h5" % name for name in ("a", "b", "c", "three", "volume")}
+
+
+def merging():
+    def sides(path):
+        with h5py.File(path, "r") as f:
+            return {name: f[name]["s2"][...] for name in ("z", "y", "x")}
+
+    def own(name):
+        with h5py.File(DES[name], "r") as f:
+            return f["all/s2"][...]
+
+    said = json.loads(good("merge", DES["a"], DES["b"], "two.h5", "--json"))
+    check(said["output"] == "two.h5" and said["replaced"] is False and said["lag"] == 5, "merge --json: %s" % said)
+    got = sides("two.h5")
+    check(all((got[n] == own(w)).all() for n, w in (("z", "a"), ("y", "a"), ("x", "b"))), "two files: a a b")
+    out = good("merge", DES["a"], DES["b"], "two.h5", "--z_file", DES["c"], ranks=3)
+    check("replaced" in out, "an older file is replaced, and that is said")
+    got = sides("two.h5")
+    check(all((got[n] == own(w)).all() for n, w in (("z", "a"), ("y", "b"), ("x", "c"))), "three files: a b c")
+    good("merge", DES["a"], DES["b"], "--data_folder", "m")
+    check(os.path.exists("m/merged_characterization.h5"), "the standard name")
+    before = open("two.h5", "rb").read()
+    good("characterize", "a.npy", "--limit_to", 4, "--data_folder", "lag4")
+    good("characterize", "a.npy", "--limit_to", 5, "--non_periodic", "--data_folder", "open")
+    good("characterize", "a.npy", "--limit_to", 5, "--spacing", 2, "--data_folder", "coarse")
+    refused(3, "lags 5 and 4", "merge", DES["a"], "lag4/a_characterization.h5", "two.h5")
+    refused(3, "periodic", "merge", DES["a"], "open/a_characterization.h5", "two.h5", ranks=2)
+    refused(3, "pixels differ", "merge", DES["a"], "coarse/a_characterization.h5", "two.h5")
+    refused(3, "phases", "merge", DES["a"], DES["three"], "two.h5")
+    refused(3, "three directions", "merge", DES["a"], "two.h5", "other.h5")
+    refused(3, "three directions", "merge", DES["volume"], DES["a"], "other.h5")
+    refused(3, "nowhere.h5", "merge", DES["a"], "nowhere.h5", "two.h5")
+    refused(3, "HDF5", "merge", DES["a"], "a.npy", "two.h5")
+    refused(2, "two descriptor files", "merge", DES["a"])
+    refused(2, "differ", "merge", DES["a"], DES["b"], "x.h5", "--output", "y.h5")
+    refused(7, "no/such", "merge", DES["a"], DES["b"], "no/such/folder.h5")
+    check(open("two.h5", "rb").read() == before, "a refusal leaves the old file")
+    check(not [n for n in os.listdir(".") if n.endswith(".tmp")] and not os.path.exists("other.h5"), "nothing is left")
+
+
+merging()
+good("match", "--microstructure_filename", "a.npy", "--limit_to", 5, "--max_iter", 12, "--output", "flat.h5")
+good("match", "--microstructure_filename", "a.npy", "--limit_to", 5, "--max_iter", 5, "--add_dimension", 24,
+     "--output", "cube.h5")
+good("synth", "--size", 20, 30, "--output", "synth.png")
+good("synth", "--size", 12, 16, 20, "--output", "synth.tif")
+good("synth", "--size", 12, 16, 20, "--phases", 3, "--output", "synth.h5", "--spacing", 0.5, "--unit", "um")
+with h5py.File("foreign.h5", "w") as f:
+    f["entry/data"] = rng.integers(0, 2, (6, 7, 8)).astype("i4")
+    f["note"] = "text"
+    f["away"] = h5py.ExternalLink("a.h5", "/x")
+
+
+def informing():
+    def info(path, *more, ranks=0):
+        return json.loads(good("info", path, "--json", *more, ranks=ranks))
+
+    a = info("a.npy", ranks=2)
+    field = np.load("a.npy")
+    check(a["kind"] == "microstructure" and a["type"] == "uint8" and a["shape"] == [32, 32], "info a: %s" % a)
+    check([p["voxels"] for p in a["phases"]] == [int((field == k).sum()) for k in (0, 1)], "voxels")
+    grey = info("grey.npy")
+    check(grey["kind"] == "array" and grey["phases"] == [] and grey["type"] == "float64", "grey")
+    check(abs(grey["mean"] - np.load("grey.npy").mean()) < 1e-14, "mean")
+    odd = info("odd.npy")
+    check([p["label"] for p in odd["phases"]] == [-7, 5, 300], "labels of any value, ascending: %s" % odd)
+    des = info(DES["three"])
+    check(des["kind"] == "descriptors" and des["lag"] == 5 and des["labels"] == [0, 1, 2], "descriptors: %s" % des)
+    check(abs(des["sides"]["all"]["volume_fraction"][2] - (np.load("three.npy") == 2).mean()) < 1e-15, "fraction")
+    check(des["provenance"]["command"] == "characterize" and len(des["provenance"]["input_sha256"]) == 64, "provenance")
+    check(set(info(DES["volume"])["sides"]) == {"z", "y", "x"}, "three sides")
+    flat = info("flat.h5")
+    check(flat["provenance"]["command"] == "match" and flat["results"]["output"] == "flat.h5", "results of the run")
+    check(flat["convergence"][0][0] == 0 and len(flat["convergence"]) > 1, "convergence")
+    synth = info("synth.h5")
+    check(synth["shape"] == [12, 16, 20] and synth["spacing"] == [0.5] * 3 and synth["unit"] == "um", "synth: %s" % synth)
+    check(info("synth.tif")["shape"] == [12, 16, 20] and info("synth.png")["format"] == "png", "images")
+    foreign = info("foreign.h5")
+    check([d["path"] for d in foreign["datasets"]] == ["/entry/data", "/note"], "foreign: %s" % foreign)
+    inside = info("foreign.h5", "--dataset", "/entry/data")
+    check(inside["shape"] == [6, 7, 8] and len(inside["phases"]) == 2, "dataset: %s" % inside)
+    both = json.loads(good("info", "a.npy", "grey.npy", "--json"))
+    check(isinstance(both, list) and len(both) == 2, "several files make an array")
+    for path in ("a.npy", "odd.npy", "grey.npy", "flat.h5", "foreign.h5", "synth.png", "synth.tif", "two.h5", *DES.values()):
+        check(path in good("info", path), "info %s names it" % path)
+    np.save("object.npy", np.array([{}, 1], object))
+    open("empty.npy", "w").close()
+    open("junk.h5", "wb").write(b"\x89HDF\r\n\x1a\n" + bytes(200))
+    open("text.txt", "w").write("hello, this is no image")
+    for path in ("object.npy", "empty.npy", "junk.h5", "text.txt", "nowhere.npy"):
+        refused(3, path, "info", path, ranks=2 if path == "junk.h5" else 0)
+    refused(2, "no file", "info")
+
+
+informing()
+
+
+def viewing():
+    def view(path, *more, ranks=0, name="p.png"):
+        said = json.loads(good("view", path, "--output", name, "--json", *more, ranks=ranks))
+        check(said["output"] == name, "view --json")
+        return picture(name), said["panels"]
+
+    wide, panels = view("a.npy")
+    check(panels == 3 and wide[0] > 2 * wide[1], "an image: image, map, curves")
+    check(view("flat.h5", "--original_ms", "a.npy")[1] == 5, "original, result, map, curves, convergence")
+    check(view("cube.h5", "--original_ms", "a.npy", name="one.png")[1] == 8, "the picture of a reconstruction")
+    check(view("cube.h5", "--original_ms", "a.npy", ranks=3, name="many.png")[1] == 8, "the same on three ranks")
+    check(open("one.png", "rb").read() == open("many.png", "rb").read(), "pictures do not depend on ranks")
+    check(view("cube.h5")[1] == 8 and view("volume.npy")[1] == 6, "volumes without original")
+    check(view("volume.npy", "--target", "two.h5")[1] == 6, "curves of a target")
+    check(view("volume.npy", "--slices", 3)[1] == 12, "more slices")
+    check(view("synth.h5", "--cmap", "viridis", "--noaxis", "--savefig")[1] == 6, "three phases, bare")
+    check(view("three.npy")[1] == 3 and view("grey.npy")[1] == 1 and view("grey3.npy")[1] == 3, "images and values")
+    check(view("synth.png")[1] == 1 and view("synth.png", "--threshold", "otsu")[1] == 3, "a grey image, and binarised")
+    check(view("synth.tif", "--labels", "0,1")[1] == 6, "a stack")
+    check(view("thin.npy")[1] >= 1, "an image too thin for correlations")
+    for name in DES:
+        view(DES[name])
+    view("two.h5", "--target", DES["a"])
+    view(DES["a"], "--original_ms", "b.npy", ranks=2)
+    good("view", "a.npy", "--data_folder", "v")
+    picture("v/a_view.png")
+    refused(2, "--symmetry", "view", "a.npy", "--symmetry", "cubic")
+    refused(2, "--cmap", "view", "a.npy", "--cmap", "jet")
+    refused(2, "one file", "view")
+    refused(2, "--slices", "view", "a.npy", "--slices", 0)
+    refused(3, "nowhere.npy", "view", "nowhere.npy", ranks=2)
+    refused(3, "nowhere.npy", "view", "a.npy", "--original_ms", "nowhere.npy", ranks=2)
+    refused(3, "junk.h5", "view", "junk.h5")
+    refused(3, "odd.npy", "view", "odd.npy")
+    refused(7, "no/such", "view", "a.npy", "--output", "no/such/p.png", ranks=2)
+
+
+viewing()
+sys.exit(failures != 0)

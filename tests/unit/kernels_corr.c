@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/corr.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/lanes.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "tests/check.h"
@@ -307,9 +308,28 @@ static void check_refusal(void)
     mf_arena_close(arena);
 }
 
+#ifdef MF_LANES_TEXT_16
+extern const struct mf_lanes_text MF_LANES_TEXT_16;
+
+static void check_wide(void)
+{
+    struct mf_corr_engine engine = mf_corr_lanes4;
+
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return;
+    engine.name = "lanes16, narrowed";
+    engine.text = &MF_LANES_TEXT_16;
+    check_engine(&engine);
+}
+#else
+static void check_wide(void) {}
+#endif
+
 int main(void)
 {
     check_engine(&mf_corr_fftw);
+    check_engine(mf_corr_lanes());
+    if (mf_corr_lanes() != &mf_corr_lanes4) check_engine(&mf_corr_lanes4);
+    check_wide();
     check_refusal();
     return failures != 0;
 }

@@ -1,0 +1,428 @@
+/* S2 of pairs of slices in the lanes of vectors: see lanes.h. Compiled with MF_LANES = 4, 8, 16 and the flags of an
+ * instruction set that has such vectors; MF_LANES_TEXT names the result. */
+#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/lanes_line.h"
+#include "kernels/cpu/lanes_vec.h"
+#include "kernels/cpu/lanes_view.h"
+
+/* A pair of slices on one level on its way through the transforms. */
+struct run {
+    const struct mf_lanes_level *l;
+    cell *plane, *spectrum, *window, *work[3], *line, *more;
+    int power, gradient, cross;
+    double weight, scale[2], sum[2];
+    float *values[2]; /* [2L-1][2L-1] or NULL */
+};
+
+static size_t mirror(size_t u, size_t n) { return u ? n - u : 0; }
+
+/* W rows of the spectrum's block pair k: lane j of block 2k (mirrored = 0) and 2k+1 (1) is this row; mu: none. */
+static size_t row_of(const struct mf_lanes_level *l, size_t k, size_t j, int mirrored)
+{
+    const size_t u = k * W + j;
+
+    if (u >= l->slots) return l->mu;
+    if (!mirrored) return u;
+    if (u > 0) return l->mu - u;
+    return l->mu % 2 ? l->mu : l->mu / 2;
+}
+
+/* Rows of `line` (lanes: columns of block vb) <-> blocks of the spectrum (lanes: rows). */
+static void rows_to_spectrum(const struct run *r, const cell *line, size_t vb)
+{
+    const struct mf_lanes_level *l = r->l;
+
+    for (size_t k = 0; k < 2 * l->blocks; ++k) {
+        cell *to = r->spectrum + k * l->xs + vb * W;
+        vec re[W], im[W];
+
+        for (size_t j = 0; j < W; ++j) {
+            const size_t u = row_of(l, k / 2, j, k % 2);
+            const cell zero = {(vec){0}, (vec){0}}, c = u < l->mu ? line[u] : zero;
+
+            re[j] = c.r;
+            im[j] = c.i;
+        }
+        transpose(re);
+        transpose(im);
+        for (size_t j = 0; j < W; ++j) to[j] = (cell){re[j], im[j]};
+    }
+}
+
+static void spectrum_to_rows(const struct run *r, cell *line, size_t vb)
+{
+    const struct mf_lanes_level *l = r->l;
+
+    for (size_t k = 0; k < 2 * l->blocks; ++k) {
+        const cell *from = r->spectrum + k * l->xs + vb * W;
+        vec re[W], im[W];
+
+        for (size_t j = 0; j < W; ++j) {
+            re[j] = from[j].r;
+            im[j] = from[j].i;
+        }
+        transpose(re);
+        transpose(im);
+        for (size_t j = 0; j < W; ++j) {
+            const size_t u = row_of(l, k / 2, j, k % 2);
+
+            if (u < l->mu) line[u] = (cell){re[j], im[j]};
+        }
+    }
+}
+
+static void columns_forward(const struct run *r)
+{
+    const struct mf_lanes_level *l = r->l;
+
+    for (size_t vb = 0; vb < l->vb; ++vb) {
+        line_fft(l->along_u, r->plane + vb * l->zs, r->line, r->work);
+        rows_to_spectrum(r, r->line, vb);
+    }
+    for (size_t k = 0; k < 2 * l->blocks; ++k)
+        for (size_t v = l->vb * W; v < l->mv; ++v) r->spectrum[k * l->xs + v] = (cell){(vec){0}, (vec){0}};
+}
+
+static void columns_back(const struct run *r)
+{
+    const struct mf_lanes_level *l = r->l;
+
+    for (size_t vb = 0; vb < l->vb; ++vb) {
+        spectrum_to_rows(r, r->line, vb);
+        line_fft(l->along_u, r->line, r->plane + vb * l->zs, r->work);
+    }
+}
+
+/* From p = Z(k), q = Z(-k) of Z = A + iB, times 4, parts exchanged: |A|^2 + i |B|^2. */
+AI cell power(cell p, cell q)
+{
+    const vec s = p.r * p.r + p.i * p.i + q.r * q.r + q.i * q.i, c = 2 * (p.r * q.r - p.i * q.i);
+
+    return (cell){s - c, s + c};
+}
+
+/* The same of conj(A) B. */
+AI cell product(cell p, cell q)
+{
+    const cell a = {p.r + q.r, p.i - q.i}, b = {p.i + q.i, q.r - p.r};
+
+    return (cell){a.r * b.i - a.i * b.r, a.r * b.r + a.i * b.i};
+}
+
+AI cell choose(cell a, cell b) { return (cell){first_of(a.r, b.r), first_of(a.i, b.i)}; }
+
+/* Power along v: to[v] from block p and its mirror image q; in block 0 the first lane of p mirrors itself. */
+static void powers(const struct run *r, const cell *p, const cell *q, int own, cell *to)
+{
+    const size_t n = r->l->mv;
+
+    for (size_t v = 0; v < n; ++v) {
+        const size_t m = mirror(v, n);
+        const cell other = own ? choose(q[m], p[m]) : q[m];
+
+        to[v] = r->cross ? product(p[v], other) : power(p[v], other);
+    }
+}
+
+/* W columns of lags, lanes rows, into the window, lanes lags. first: one lane only, row mu/2. */
+static void rows_to_window(const struct run *r, const cell *line, size_t k, int first)
+{
+    const struct mf_lanes_level *l = r->l;
+
+    for (size_t b = 0; b < l->wb; ++b) {
+        cell *to = r->window + b * l->mu;
+        vec pr[W], pi[W], mr[W], mi[W];
+
+        for (size_t j = 0; j < W; ++j) {
+            const size_t v = (b * W + j) % l->mv;
+
+            pr[j] = line[v].r;
+            pi[j] = line[v].i;
+            mr[j] = line[mirror(v, l->mv)].r;
+            mi[j] = line[mirror(v, l->mv)].i;
+        }
+        transpose(pr);
+        transpose(pi);
+        transpose(mr);
+        transpose(mi);
+        for (size_t j = 0; j < (first ? 1 : W); ++j) {
+            const size_t u = first ? l->mu / 2 : row_of(l, k, j, 0);
+
+            if (u >= l->mu) continue;
+            if (r->cross) { /* T(dv) + i T(-dv), of row u and, conjugate, of row -u */
+                to[mirror(u, l->mu)] = (cell){mi[j] - pr[j], pi[j] + mr[j]};
+                to[u] = (cell){pr[j] + mi[j], pi[j] - mr[j]};
+            } else {
+                to[mirror(u, l->mu)] = (cell){mr[j], mi[j]};
+                to[u] = (cell){pr[j], pi[j]};
+            }
+        }
+    }
+}
+
+static void rows_forward(const struct run *r)
+{
+    const struct mf_lanes_level *l = r->l;
+
+    for (size_t k = 0; k < l->blocks; ++k) {
+        cell *p = r->spectrum + 2 * k * l->xs, *q = p + l->xs;
+
+        line_fft(l->along_v, p, p, r->work);
+        line_fft(l->along_v, q, q, r->work);
+        powers(r, p, q, k == 0, r->line);
+        line_fft(l->along_v, r->line, r->line, r->work);
+        rows_to_window(r, r->line, k, 0);
+        if (k > 0 || l->mu % 2) continue;
+        powers(r, q, q, 0, r->line);
+        line_fft(l->along_v, r->line, r->line, r->work);
+        rows_to_window(r, r->line, k, 1);
+    }
+}
+
+static void put(float *values, size_t side, size_t u, size_t v, vec d)
+{
+    float x[W];
+
+    memcpy(x, &d, sizeof d);
+    for (size_t j = 0; j < W && v + j < (side + 1) / 2; ++j) {
+        values[u * side + side / 2 + v + j] = x[j];
+        values[(side - 1 - u) * side + side / 2 - v - j] = x[j];
+    }
+}
+
+static void put_cross(float *values, size_t side, size_t u, size_t v, vec plus, vec minus)
+{
+    float x[W], y[W];
+
+    memcpy(x, &plus, sizeof plus);
+    memcpy(y, &minus, sizeof minus);
+    for (size_t j = 0; j < W && v + j < (side + 1) / 2; ++j) {
+        values[u * side + side / 2 - v - j] = y[j];
+        values[u * side + side / 2 + v + j] = x[j];
+    }
+}
+
+/* Slope of |w e|^p by e; adds |w e|^p to sum. */
+AI vec loss(vec e, float w, int p, dvec *sum)
+{
+    e *= w;
+    if (p == 2) {
+        const dvec d = __builtin_convertvector(e, dvec);
+
+        *sum += d * d;
+        return 2 * w * e;
+    } else {
+        const vec sign = __builtin_convertvector((e < 0) - (e > 0), vec);
+
+        *sum += __builtin_convertvector(e * sign, dvec);
+        return w * sign;
+    }
+}
+
+/* Sum over lanes; lag dv = 0 counts once, the others twice for the mirrored half of the window. */
+static double lanes_sum(dvec sum, size_t b)
+{
+    double all = 0;
+
+    for (size_t j = 0; j < W; ++j) all += (b == 0 && j == 0 ? 1 : 2) * sum[j];
+    return all;
+}
+
+/* Block b of lags: from[u] holds the correlations (a in the imaginary parts); to[u] gets what goes back. */
+static void compare(struct run *r, size_t b, const cell *from, cell *to)
+{
+    const struct mf_lanes_level *l = r->l;
+    const size_t side = 2 * l->lag - 1;
+    const float w = (float)r->weight, back[2] = {(float)(4 * r->scale[0]), (float)(4 * r->scale[1])};
+    dvec sum[2] = {{0}, {0}};
+
+    for (size_t i = 0; i < side; ++i) {
+        const size_t u = i + 1 < l->lag ? l->mu + i + 1 - l->lag : i + 1 - l->lag;
+        const vec norm = load(l->norm + (i * l->wb + b) * W), x = from[u].i * norm, y = from[u].r * norm;
+        vec t, gx, gy;
+
+        if (r->cross && r->values[0]) put_cross(r->values[0], side, i, b * W, x, y);
+        if (r->cross) continue;
+        if (r->values[0]) put(r->values[0], side, i, b * W, x);
+        if (r->values[1]) put(r->values[1], side, i, b * W, y);
+        if (r->power == 0) continue;
+        t = load(l->target + (i * l->wb + b) * W);
+        gx = loss(x - t, w, r->power, &sum[0]) * norm;
+        gy = loss(y - t, w, r->power, &sum[1]) * norm;
+        if (r->gradient) to[u] = (cell){gx * back[0], gy * back[1]};
+    }
+    r->sum[0] += lanes_sum(sum[0], b);
+    r->sum[1] += lanes_sum(sum[1], b);
+}
+
+static void middle(struct run *r)
+{
+    const struct mf_lanes_level *l = r->l;
+
+    if (r->gradient)
+        for (size_t u = l->lag; u + l->lag <= l->mu; ++u) r->more[u] = (cell){(vec){0}, (vec){0}};
+    for (size_t b = 0; b < l->wb; ++b) {
+        cell *window = r->window + b * l->mu;
+
+        line_fft(l->along_u, window, r->line, r->work);
+        compare(r, b, r->line, r->more);
+        if (r->gradient) line_fft(l->along_u, r->more, window, r->work);
+    }
+}
+
+/* Rows k of the window's transform as lines along v, the lags beyond it 0. first: row mu/2 in the first lane. */
+static void window_to_rows(const struct run *r, cell *line, size_t k, int first)
+{
+    const struct mf_lanes_level *l = r->l;
+    const cell zero = {(vec){0}, (vec){0}};
+
+    for (size_t v = l->lag; v + l->lag <= l->mv; ++v) line[v] = zero;
+    for (size_t b = 0; b < l->wb; ++b) {
+        const cell *from = r->window + b * l->mu;
+        vec pr[W], pi[W], mr[W], mi[W];
+
+        for (size_t j = 0; j < W; ++j) {
+            const size_t u = !first ? row_of(l, k, j, 0) : j == 0 ? l->mu / 2 : l->mu;
+            const cell p = u < l->mu ? from[u] : zero, m = u < l->mu ? from[mirror(u, l->mu)] : zero;
+
+            pr[j] = p.r;
+            pi[j] = p.i;
+            mr[j] = m.r;
+            mi[j] = m.i;
+        }
+        transpose(pr);
+        transpose(pi);
+        transpose(mr);
+        transpose(mi);
+        for (size_t j = 0; j < W && b * W + j < l->lag; ++j) {
+            const size_t v = b * W + j;
+
+            line[mirror(v, l->mv)] = (cell){mr[j], mi[j]};
+            line[v] = (cell){pr[j], pi[j]};
+        }
+    }
+}
+
+/* p G+ + conj(q) G- with G of two slices in g, parts exchanged for the way back. */
+AI cell filter(cell p, cell q, cell g)
+{
+    const vec s = g.r + g.i, d = g.r - g.i;
+
+    return (cell){p.i * s - q.i * d, p.r * s + q.r * d};
+}
+
+static void filter_block(const cell *g, size_t n, cell *p, cell *q)
+{
+    for (size_t v = 0; v < n; ++v) {
+        const size_t m = mirror(v, n);
+        const cell a = p[v], b = q[m];
+
+        p[v] = filter(a, b, g[v]);
+        q[m] = filter(b, a, g[v]);
+    }
+}
+
+/* Block 0: in its first lane p (row 0) and q (row mu/2, filter h) mirror themselves. */
+static void filter_first(const cell *g, const cell *h, size_t n, cell *p, cell *q)
+{
+    for (size_t v = 0; v <= n / 2; ++v) {
+        const size_t m = mirror(v, n);
+        const cell pv = p[v], pm = p[m], qv = q[v], qm = q[m];
+
+        p[v] = filter(pv, choose(qm, pm), g[v]);
+        p[m] = filter(pm, choose(qv, pv), g[m]);
+        q[m] = filter(qm, choose(pv, qv), choose(g[v], h[m]));
+        q[v] = filter(qv, choose(pm, qm), choose(g[m], h[v]));
+    }
+}
+
+static void rows_back(const struct run *r)
+{
+    const struct mf_lanes_level *l = r->l;
+
+    for (size_t k = 0; k < l->blocks; ++k) {
+        cell *p = r->spectrum + 2 * k * l->xs, *q = p + l->xs;
+
+        window_to_rows(r, r->line, k, 0);
+        line_fft(l->along_v, r->line, r->line, r->work);
+        if (k == 0) {
+            window_to_rows(r, r->more, k, 1);
+            line_fft(l->along_v, r->more, r->more, r->work);
+            filter_first(r->line, r->more, l->mv, p, q);
+        } else
+            filter_block(r->line, l->mv, p, q);
+        line_fft(l->along_v, p, p, r->work);
+        line_fft(l->along_v, q, q, r->work);
+    }
+}
+
+static void level(struct run *r)
+{
+    columns_forward(r);
+    rows_forward(r);
+    middle(r);
+    if (!r->gradient) return;
+    rows_back(r);
+    columns_back(r);
+}
+
+static struct run run_of(const struct mf_lanes_job *job, const struct mf_lanes_area *area)
+{
+    const struct mf_slice_task *t = job->task;
+    struct run r = {.spectrum = (cell *)(void *)area->spectrum, .window = (cell *)(void *)area->window};
+
+    for (size_t i = 0; i < 3; ++i) r.work[i] = (cell *)(void *)area->line[i];
+    r.line = (cell *)(void *)area->line[3];
+    r.more = (cell *)(void *)area->line[4];
+    r.cross = job->other != NULL;
+    r.power = t->target ? t->power : 0;
+    r.gradient = t->target && t->g.base;
+    return r;
+}
+
+/* All levels of pair i of the batch; its planes lie one after the other. */
+static void pair(const struct mf_lanes_job *job, const struct mf_lanes_area *area, size_t i, cell *plane)
+{
+    const struct mf_slice_task *t = job->task;
+    const size_t per = job->other ? 1 : 2, s = per * (job->first + i);
+    struct run r = run_of(job, area);
+
+    for (size_t n = 0; n < 2; ++n) r.scale[n] = t->scale && s + n < t->x.count ? t->scale[s + n] : 1;
+    for (size_t l = 0; l < job->levels; ++l) {
+        r.l = &job->level[l];
+        r.plane = plane;
+        r.weight = t->weight && t->target ? t->weight[l] : 0;
+        for (size_t n = 0; n < per; ++n)
+            r.values[n] =
+                t->values && s + n < t->x.count ? t->values + ((s + n) * job->levels + l) * job->entries : NULL;
+        if (l + 1 < job->levels) lanes_pool(r.l, plane, r.l + 1, plane + r.l->plane);
+        level(&r);
+        plane += r.l->plane;
+    }
+    for (size_t n = 0; n < per && t->sum; ++n)
+        if (s + n < t->x.count) t->sum[s + n] = r.sum[n];
+    for (size_t l = job->levels - 1; l > 0 && r.gradient; --l) {
+        const struct mf_lanes_level *fine = &job->level[l - 1];
+
+        plane -= fine[1].plane;
+        lanes_spread(fine + 1, plane, fine, plane - fine->plane);
+    }
+}
+
+static void batch(const struct mf_lanes_job *job, const struct mf_lanes_area *area)
+{
+    const struct mf_slice_task *t = job->task;
+    const size_t per = job->other ? 1 : 2, s = per * job->first;
+    cell *plane = (cell *)(void *)area->plane;
+    size_t each = 0;
+
+    for (size_t l = 0; l < job->levels; ++l) each += job->level[l].plane;
+    if (job->other)
+        lanes_gather_two(job->level, &t->x, job->other, s, plane);
+    else
+        lanes_gather_pairs(job->level, &t->x, s, job->pairs, plane, each);
+    for (size_t i = 0; i < job->pairs; ++i) pair(job, area, i, plane + i * each);
+    if (t->target && t->g.base) lanes_scatter_pairs(job->level, &t->g, s, job->pairs, plane, each);
+}
+
+const struct mf_lanes_text MF_LANES_TEXT = {.width = W, .batch = batch};

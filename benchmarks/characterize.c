@@ -1,6 +1,6 @@
 /* Two-point statistics of a binary volume: counting packed fields against bare forward transforms (FFTW, real to
  * complex, the better of several batchings and layouts) of all slices in three directions. Rounds alternate; a row
- * gives the medians and the median of the paired ratios, a line per size and number of threads.
+ * gives the medians and the median of the paired ratios, a line per size, share of set voxels and number of threads.
  *
  *   characterize [sizes ...]      default 128 256 512; lag 16; prints tab-separated values */
 #include <fftw3.h>
@@ -108,26 +108,37 @@ static double median(double *values)
     return values[ROUNDS / 2];
 }
 
-static void measure(struct problem *p, struct mf_arena *arena)
+/** White noise; planning has written over x. */
+static void fill(const struct problem *p, double fraction)
+{
+    uint64_t state = 1;
+
+    for (size_t i = 0; i < p->n * p->n * p->n; ++i) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        p->label[i] = (double)(state >> 40) < fraction * 0x1p24;
+        p->x[i] = p->label[i];
+    }
+}
+
+static void measure(struct problem *p, double fraction, struct mf_arena *arena)
 {
     struct mf_queue q = {.arena = arena, .threads = p->threads};
     double bare[ROUNDS], bits[ROUNDS], ratio[ROUNDS];
     int64_t *count = calloc(3 * (2 * LAG - 1) * (2 * LAG - 1), sizeof *count);
 
-    for (int normal = 0; normal < 3; ++normal) choose(p, normal);
-    for (size_t i = 0; i < p->n * p->n * p->n; ++i) p->x[i] = p->label[i]; /* planning wrote over it */
+    fill(p, fraction);
     for (int i = 0; i < ROUNDS; ++i) {
         bare[i] = time_bare(p);
         bits[i] = time_bits(p, &q, count);
         ratio[i] = bare[i] / bits[i];
     }
-    printf("s2_bits\t%zu\t%d\t%d\t%.6f\t%.6f\t%.2f\n", p->n, LAG, p->threads, median(bare), median(bits),
-           median(ratio));
+    printf("s2_bits\t%zu\t%d\t%.2f\t%d\t%.6f\t%.6f\t%.2f\n", p->n, LAG, fraction, p->threads, median(bare),
+           median(bits), median(ratio));
     fflush(stdout);
     free(count);
 }
 
-static void fill(struct problem *p)
+static void take(struct problem *p)
 {
     size_t n = p->n, voxels = n * n * n;
 
@@ -135,8 +146,8 @@ static void fill(struct problem *p)
     p->x = fftwf_alloc_real(voxels);
     p->bits = malloc(n * n * ((n + 63) / 64) * sizeof *p->bits);
     for (int t = 0; t < 2; ++t) p->out[t] = fftwf_alloc_complex(MOST_BATCH * n * (n / 2 + 1));
-    for (size_t i = 0; i < voxels; ++i) p->label[i] = (uint8_t)(i * 2654435761U % 4294967291U >> 13 & 1);
-    for (size_t i = 0; i < voxels; ++i) p->x[i] = p->label[i];
+    if (!p->label || !p->x || !p->bits || !p->out[0] || !p->out[1]) exit(1);
+    fill(p, 0.5);
 }
 
 int main(int argc, char **argv)
@@ -146,14 +157,15 @@ int main(int argc, char **argv)
     struct mf_arena *arena;
 
     if (mf_arena_open(&arena, NULL, 0) != 0) return 1;
-    printf("name\tn\tlag\tthreads\tfftw_s\tbits_s\tratio\n");
+    printf("name\tn\tlag\tfraction\tthreads\tfftw_s\tbits_s\tratio\n");
     for (size_t i = 0; i < count; ++i)
         for (int threads = 1; threads <= 2; ++threads) {
             struct problem p = {.n = argc > 1 ? strtoul(argv[i + 1], NULL, 10) : sizes[i], .threads = threads};
 
-            fill(&p);
-            for (int k = 0; k < 3; ++k) p.bare[k].plan = NULL;
-            measure(&p, arena);
+            take(&p);
+            for (int normal = 0; normal < 3; ++normal) choose(&p, normal);
+            measure(&p, 0.5, arena);
+            measure(&p, 0.3, arena);
             free(p.label);
             fftwf_free(p.x);
             free(p.bits);

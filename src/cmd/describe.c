@@ -207,7 +207,8 @@ static int draw(const struct mf_target *t, int ndim, int phase, int k, struct dr
     for (int c = 0; c < 3; ++c)
         d->curve[c] = (struct mf_curve){
             .name = c ? axis[c - 1] : "radial", .count = t->lag, .x = d->x, .y = d->y[c], .dashed = c > 0};
-    snprintf(d->title[0], sizeof d->title[0], "S2, label %ld, slices %s", t->label[phase], side);
+    snprintf(d->title[0], sizeof d->title[0], ndim == 3 ? "S2, label %ld, slices %s" : "S2, label %ld", t->label[phase],
+             side);
     snprintf(d->title[1], sizeof d->title[1], "vf %.4f, variation %.4f", scalar(t, phase, 0), scalar(t, phase, 1));
     panel[0] = (struct mf_panel){.kind = MF_PANEL_IMAGE,
                                  .title = d->title[0],

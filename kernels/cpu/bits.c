@@ -34,19 +34,10 @@ struct bench {
     struct mf_windows windows;
     int64_t ones[MF_WIN_ROWS]; /* set voxels b(p + r), per du: what counting zeros subtracts from */
     uint32_t mask[MF_WIN_TILE];
-    uint64_t padded[]; /* [MF_WIN_STRIDE][padded_words] */
+    uint64_t padded[]; /* [padded_words][MF_WIN_STRIDE], then one padded row */
 };
 
 static size_t padded_words(const struct job *j) { return (j->nv + 63) / 64 + 2 * j->pad + 2; }
-
-/** The 64 bits of @p row from bit @p at on. */
-static inline uint64_t bits_at(const uint64_t *row, size_t at)
-{
-    unsigned shift = at % 64;
-
-    row += at / 64;
-    return row[0] >> shift | row[1] << 1 << (63 - shift);
-}
 
 /** Sets bits [to, to + n) of @p row, which are 0, to the bits [from, from + n) of @p source. */
 static void copy_bits(const uint64_t *source, size_t words, size_t from, size_t n, uint64_t *row, size_t to)
@@ -77,21 +68,40 @@ static void pad_row(const struct job *j, size_t slice, size_t u, uint64_t *padde
     copy_bits(row, words, 0, j->reach, padded, 64 * j->pad + j->nv);
 }
 
+/** All rows that a tile of @p rows rows from @p u0 on meets, word by word. */
+static void pad_rows(const struct job *j, struct bench *w, size_t slice, size_t u0, size_t rows)
+{
+    size_t words = padded_words(j);
+    uint64_t *line = w->padded + words * MF_WIN_STRIDE;
+
+    for (size_t r = 0; r < rows + MF_WIN_ROWS - 1; ++r) {
+        pad_row(j, slice, u0 + j->du0 + r, line);
+        for (size_t i = 0; i < words; ++i) w->padded[i * MF_WIN_STRIDE + r] = line[i];
+    }
+}
+
+/** The 64 bits of every padded row from bit @p at on. */
+MF_CPU_FAST static void bits_at(struct bench *w, size_t at)
+{
+    const uint64_t *from = w->padded + at / 64 * MF_WIN_STRIDE;
+    unsigned shift = at % 64;
+
+    for (size_t r = 0; r < MF_WIN_STRIDE; ++r)
+        w->windows.bits[r] = from[r] >> shift | from[r + MF_WIN_STRIDE] << 1 << (63 - shift);
+}
+
 /** Set voxels of the rows that voxels of this tile meet, per du. */
 MF_CPU_FAST static void count_ones(const struct job *j, struct bench *w, size_t rows)
 {
-    size_t words = (j->nv + 63) / 64, each = padded_words(j);
+    size_t words = (j->nv + 63) / 64, spare = words * 64 - j->nv;
     int64_t ones[MF_WIN_STRIDE] = {0};
 
-    for (size_t r = 0; r < rows + MF_WIN_ROWS - 1; ++r) {
-        uint64_t last = words * 64 - j->nv;
+    for (size_t i = 0; i < words; ++i)
+        for (size_t r = 0; r < rows + MF_WIN_ROWS - 1; ++r) {
+            uint64_t bits = w->padded[(j->pad + i) * MF_WIN_STRIDE + r];
 
-        for (size_t i = 0; i < words; ++i) {
-            uint64_t bits = w->padded[r * each + j->pad + i];
-
-            ones[r] += __builtin_popcountll(i + 1 < words ? bits : bits << last);
+            ones[r] += __builtin_popcountll(i + 1 < words ? bits : bits << spare);
         }
-    }
     for (size_t du = 0; du < MF_WIN_ROWS; ++du)
         for (size_t r = 0; r < rows; ++r) w->ones[du] += ones[du + r];
 }
@@ -112,16 +122,15 @@ static void mask_tile(const struct job *j, struct bench *w, size_t slice, size_t
 /** Rows u0 .. u0 + rows - 1 of one slice. */
 static void count_rows(const struct job *j, struct bench *w, size_t slice, size_t u0, size_t rows)
 {
-    size_t each = padded_words(j);
     int halves = j->lag > j->du0 + 8 ? 2 : 1;
 
-    for (size_t r = 0; r < rows + MF_WIN_ROWS - 1; ++r) pad_row(j, slice, u0 + j->du0 + r, w->padded + r * each);
+    pad_rows(j, w, slice, u0, rows);
     if (j->zeros) count_ones(j, w, rows);
     for (size_t x0 = 0; x0 < j->nv; x0 += MF_WIN_BITS) {
         size_t at = (size_t)((ptrdiff_t)(64 * j->pad + x0) + j->dv0), count;
 
         mask_tile(j, w, slice, u0, rows, x0);
-        for (size_t r = 0; r < rows + MF_WIN_ROWS - 1; ++r) w->windows.bits[r] = bits_at(w->padded + r * each, at);
+        bits_at(w, at);
         mf_windows_spread(&w->windows);
         count = mf_windows_list(&w->windows, rows, w->mask);
         mf_windows_add(&w->counters, &w->windows, count, halves);
@@ -184,7 +193,7 @@ static int count_half(struct mf_queue *q, struct job *j, int64_t *half)
 
     j->reach = j->lag - 1;
     j->pad = (j->reach + 63) / 64;
-    each = (sizeof(struct bench) + MF_WIN_STRIDE * padded_words(j) * sizeof(uint64_t) + 63) / 64 * 64;
+    each = (sizeof(struct bench) + (MF_WIN_STRIDE + 1) * padded_words(j) * sizeof(uint64_t) + 63) / 64 * 64;
     memory = mf_arena_zeros(q->arena, (size_t)threads, each, "bits");
     if (!memory) return MF_MEMORY;
     for (int t = 0; t < threads; ++t) mf_windows_open(&((struct bench *)(void *)(memory + (size_t)t * each))->windows);

@@ -11,10 +11,16 @@ typedef uint64_t loose_half __attribute__((vector_size(32), aligned(4), may_alia
 
 MF_CPU_FAST void mf_windows_spread(struct mf_windows *w)
 {
-    for (size_t x = 0; x < MF_WIN_BITS; ++x) {
+    uint32_t low[MF_WIN_STRIDE], high[MF_WIN_STRIDE];
+
+    for (size_t r = 0; r < MF_WIN_STRIDE; ++r) {
+        low[r] = (uint32_t)w->bits[r];
+        high[r] = (uint32_t)(w->bits[r] >> 32) << 1;
+    }
+    for (unsigned x = 0; x < MF_WIN_BITS; ++x) {
         uint32_t *restrict to = w->row + x * MF_WIN_STRIDE;
 
-        for (size_t r = 0; r < MF_WIN_STRIDE; ++r) to[r] = (uint32_t)(w->bits[r] >> x);
+        for (size_t r = 0; r < MF_WIN_STRIDE; ++r) to[r] = low[r] >> x | high[r] << (31 - x);
     }
 }
 

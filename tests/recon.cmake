@@ -6,9 +6,9 @@ set_tests_properties(golden_losses PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LA
   ENVIRONMENT "${MF_TEST_ENV}")
 
 # Whole programs: tests/cli/<name>.py MESOFORGE MPIEXEC
-foreach(name loss_default)
+foreach(name loss_default recon_ranks)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
     ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()

@@ -41,6 +41,7 @@ struct mf_objective {
     double *a;              /* [terms][phases][batch] sums of one round */
     double *q, *vf, *scale; /* [phases][batch] */
     double *slope;          /* [batch] dE/dA */
+    float *apart;           /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
     size_t batch;
     double share[MF_TERMS_MAX];
 };
@@ -146,6 +147,16 @@ static int side_plans(struct mf_objective *o, struct side *s, const struct mf_ta
     return MF_OK;
 }
 
+/* Several ranks add the gradient of a direction up beside the volume, one rank in it: other roundings. Where the bits
+ * count, one rank does it beside the volume too. */
+static int take_apart(struct mf_objective *o)
+{
+    if (!o->queue->deterministic || o->comm->size > 1 || o->sides == 1) return MF_OK;
+    o->apart =
+        mf_arena_take(o->queue->arena, o->phases * mf_slab_voxels(&o->slab) * sizeof(float), "gradient of a direction");
+    return o->apart ? MF_OK : MF_MEMORY;
+}
+
 /* What this rank needs by itself once the batch is known. */
 static int prepare(struct mf_objective *o, const struct mf_target *target)
 {
@@ -166,6 +177,7 @@ static int prepare(struct mf_objective *o, const struct mf_target *target)
     o->vf = o->q + o->phases * o->batch;
     o->scale = o->vf + o->phases * o->batch;
     o->slope = o->scale + o->phases * o->batch;
+    MF_TRY(take_apart(o));
     o->side[0].sums = o->sums;
     for (size_t d = 1; d < o->sides; ++d) o->side[d].sums = o->side[d - 1].sums + o->side[d - 1].slices * SUMS;
     return MF_OK;
@@ -219,6 +231,7 @@ void mf_objective_free(struct mf_objective *o)
     }
     mf_arena_give(o->queue->arena, o->a);
     mf_arena_give(o->queue->arena, o->sums);
+    mf_arena_give(o->queue->arena, o->apart);
     free(o);
 }
 
@@ -373,7 +386,8 @@ static void compare(struct mf_objective *o, const struct round *r)
     if (o->opts.multiphase && gradient) through_weights(o, r, slope);
 }
 
-static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, double factor)
+/* The slices of one direction; gradients += into @p g. */
+static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, double factor)
 {
     struct side *s = &o->side[d];
     struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX];
@@ -393,6 +407,19 @@ static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, doub
         if (r.span.count) compare(o, &r);
         for (size_t p = 0; g && p < o->phases; ++p) mf_turn_add(s->turn[p], k, g + p * voxels);
     }
+}
+
+static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, double factor)
+{
+    size_t n = o->phases * mf_slab_voxels(&o->slab);
+
+    if (!g || d == MF_Z || !o->apart) {
+        eval_slices(o, d, x, g, factor);
+        return;
+    }
+    o->backend->field->fill(o->queue, n, 0, o->apart);
+    eval_slices(o, d, x, o->apart, factor);
+    o->backend->field->axpy(o->queue, n, 1, o->apart, g);
 }
 
 void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor, double *loss)

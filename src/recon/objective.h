@@ -50,8 +50,8 @@ int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backen
 void mf_objective_free(struct mf_objective *objective);
 
 /**
- * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx. Collective. The same bits
- * on any number of ranks and threads (FFTW sizes: only with queue->deterministic).
+ * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx. Collective. With
+ * queue->deterministic the same bits on any number of ranks and threads.
  */
 void mf_objective_eval(struct mf_objective *objective, float *x, float *g, double factor, double *loss);
 

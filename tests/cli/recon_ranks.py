@@ -1,0 +1,100 @@
+"""reconstruct and match on any number of ranks: the same loss and gradient, the same first losses, and with
+--deterministic the same bytes.
+
+    recon_ranks.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
+"""
+import json
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import numpy as np
+from runs import blobs, check, finish, grey, measure, save
+
+PROGRAM, MPIEXEC = sys.argv[1:3]
+TWO, THREE = [0.6, 0.4], [0.5, 0.3, 0.2]
+
+
+def apart(a, b):
+    return np.linalg.norm(a.astype(float) - b) / np.linalg.norm(b)
+
+
+def one_field(folder, name, image, shape, many, *words):
+    """Loss and gradient of one field on one rank and on many."""
+    phases = 3 if image.max() > 1 else 1
+    files = [save(folder, "image.npy", image), save(folder, "start.npy", grey(shape, phases, 5))]
+    first = None
+    for ranks in (1, *many):
+        json = measure(PROGRAM, "match", files[0], "--size", *shape, "--initial_microstructure_file", files[1], "--max_iter", 0,
+                       "--save_gradient", f"{folder}/g.npy", *words, ranks=ranks, mpiexec=MPIEXEC)
+        if json is None:
+            return
+        g = np.load(f"{folder}/g.npy")
+        first = first or (json["loss"], g)
+        check(abs(json["loss"] - first[0]) <= 1e-6 * first[0], f"{name}, {ranks} ranks: loss {json['loss']!r}, one rank {first[0]!r}")
+        check(apart(g, first[1]) <= 1e-6, f"{name}, {ranks} ranks: gradient off by {apart(g, first[1]):.2g}")
+        check(json["ranks"] == ranks and len(json["peak_bytes"]["arena"]) == ranks, f"{name}: ranks in {json}")
+
+
+def first_losses(folder, image):
+    """The first losses of a run, without --deterministic."""
+    path, first = save(folder, "image.npy", image), None
+    for ranks in (1, 3, 4, 7):
+        out = os.path.join(folder, str(ranks))
+        os.mkdir(out)
+        measure(PROGRAM, "match", path, "--add_dimension", 16, "--limit_to", 4, "--max_iter", 12, "--no_polish", "--seed", 3,
+                "--convergence_data_steps", 1, "--output", f"{out}/v.npy", ranks=ranks, mpiexec=MPIEXEC)
+        rows = [json.loads(line) for line in open(f"{out}/metrics.jsonl")]
+        losses = np.array([row["loss"] for row in rows[:6]])
+        check(len(losses) == 6 and rows[0]["step"] == 0, f"{ranks} ranks: {len(rows)} rows of metrics")
+        first = losses if first is None else first
+        check(np.allclose(losses, first, rtol=1e-6, atol=0), f"first losses on {ranks} ranks {losses}, on one {first}")
+
+
+def volume(folder, files, words, ranks=1, threads=1):
+    path = os.path.join(folder, "v.npy")
+    if os.path.exists(path):
+        os.remove(path)
+    done = measure(PROGRAM, "match", *files, *words, "--threads", threads, "--output", path, ranks=ranks, mpiexec=MPIEXEC)
+    return (open(path, "rb").read(), done) if done else (b"", None)
+
+
+def same_bytes(folder, name, images, many, *words):
+    """Whole runs, to the last bit. @many: (ranks, threads) to compare with one rank of one thread."""
+    files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
+    words = ["--limit_to", 4, "--max_iter", 60, "--deterministic", *words]
+    first, done = volume(folder, files, words)
+    for ranks, threads in many:
+        again, more = volume(folder, files, words, ranks, threads)
+        check(again == first, f"{name}: {ranks} ranks with {threads} threads write other bytes")
+        for key in ("loss", "loss_cut", "loss_final", "evaluations", "swaps"):
+            check(more and more[key] == done[key], f"{name}: {key} {more and more[key]!r} on {ranks} ranks, {done and done[key]!r} on one")
+    return first
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        one_field(folder, "cube", blobs((16, 16), TWO, 1), (16, 16, 16), (2, 3, 4, 7), "--limit_to", 4)
+        one_field(folder, "7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 3, 4, 7), "--limit_to", 2)
+        one_field(folder, "7x10x12, not periodic", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 7), "--limit_to", 3, "--non_periodic", "--loss_type", "RMS")
+        one_field(folder, "three phases", blobs((14, 17), THREE, 3), (7, 10, 12), (3, 4), "--limit_to", 2)
+        one_field(folder, "image", blobs((17, 14), TWO, 4), (17, 14), (2,), "--limit_to", 4)
+        first_losses(folder, blobs((16, 16), TWO, 1))
+        some = ((1, 2), (3, 1))
+        a = same_bytes(folder, "image", [blobs((24, 32), TWO, 5)], ((1, 2), (2, 1)), "--seed", 1)
+        b = same_bytes(folder, "volume", [blobs((16, 20), TWO, 6)], ((1, 2), (2, 2), (3, 1), (4, 1)), "--add_dimension", 13, "--seed", 1)
+        same_bytes(folder, "three phases", [blobs((12, 16), THREE, 7)], some, "--add_dimension", 10)
+        same_bytes(folder, "three phases, image", [blobs((24, 20), THREE, 7)], ((4, 1),))
+        same_bytes(folder, "three images", [blobs(s, TWO, 8) for s in ((16, 20), (12, 20), (12, 16))], some, "--loss_type", "L1")
+        same_bytes(folder, "Adam, coarse to fine", [blobs((16, 16), TWO, 9)], some, "--add_dimension", 16, "--optimizer_type", "Adam", "--use_multigrid_reconstruction")
+        same_bytes(folder, "not periodic", [blobs((16, 18), TWO, 9)], some, "--add_dimension", 12, "--non_periodic")
+        files = [save(folder, "image.npy", blobs((16, 20), TWO, 6))]
+        for seed, equal in ((1, True), (2, False)):
+            words = ["--limit_to", 4, "--max_iter", 60, "--deterministic", "--add_dimension", 13, "--seed", seed]
+            check((volume(folder, files, words)[0] == b) == equal, f"seed {seed} against seed 1")
+        check(len(a) > 0 and len(b) > 0, "empty volumes")
+    finish("recon_ranks")
+
+
+main()

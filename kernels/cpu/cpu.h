@@ -17,7 +17,8 @@
 #endif
 
 enum {
-    MF_CPU_BLOCK = 2048,   /* voxels worked on while they are in the first cache */
+    MF_CPU_BLOCK = 8192,   /* voxels worked on while they are in the caches of a core */
+    MF_CPU_MANY = 256,     /* the same of several phases */
     MF_CPU_SERIAL = 32768, /* below so many voxels threads cost more than they save */
     MF_CPU_SUMS = 64,      /* most values of a block */
     MF_CPU_CHUNKS = 256    /* most chunks of a plane */
@@ -36,8 +37,8 @@ struct mf_cpu_pass {
     size_t sums, maxima;          /* values of a block: those added, then those of which the largest counts */
     const void *args;
     /**
-     * Works on voxels [at, at + n) of the slab, n <= MF_CPU_BLOCK / (1, or 8 when there are several phases), all in one
-     * plane, all phases. value [sums + maxima] comes in as zeros.
+     * Works on voxels [at, at + n) of the slab, all in one plane, all phases; n <= MF_CPU_BLOCK, or MF_CPU_MANY when
+     * there are several phases. value [sums + maxima] comes in as zeros.
      */
     void (*block)(const void *args, size_t at, size_t n, double *value);
     /** Takes a plane's values; NULL when there are none. */

@@ -272,7 +272,7 @@ MF_CPU_FAST static void project_simplex(int phases, size_t n, size_t stride, flo
 
 void mf_cpu_project(size_t phases, size_t n, size_t stride, float *x)
 {
-    if (phases == 1)
+    if (phases <= 1)
         clamp_piece((struct span){.x = x, .a = 0.0f, .b = 1.0f}, n);
     else
         project_simplex((int)phases, n, stride, x);

@@ -1,4 +1,4 @@
-/* See kernels/optim.h. A block of voxels goes through all its steps while it is in the first cache, so that each
+/* See kernels/optim.h. A block of voxels goes through all its steps while it is in the caches of a core, so that each
  * function reads and writes the slab once. */
 #include "kernels/optim.h"
 
@@ -8,8 +8,6 @@
 #include "kernels/form/adam.h"
 #include "kernels/form/box.h"
 #include "kernels/form/simplex.h"
-
-enum { LANES = 32, MANY = MF_CPU_BLOCK / 8 /* voxels of a block of several phases */ };
 
 struct args {
     struct mf_extent e;
@@ -126,7 +124,7 @@ static void free_dots_block(const void *args, size_t at, size_t n, double *value
         free_block(a, at, n, r, NULL);
         dots_of_phase(a->h, at, n, r, value);
     } else {
-        float r[MF_SIMPLEX_MAX * MANY], keep[MF_SIMPLEX_MAX * MANY];
+        float r[MF_SIMPLEX_MAX * MF_CPU_MANY], keep[MF_SIMPLEX_MAX * MF_CPU_MANY];
 
         free_block(a, at, n, r, keep);
         for (size_t p = 0; p < a->e.phases; ++p) dots_of_phase(a->h, at + p * stride_of(a), n, r + p * n, value);
@@ -168,7 +166,7 @@ MF_CPU_FAST static void hold_box(size_t n, const float *restrict x, const float 
 MF_CPU_FAST static void hold_simplex(size_t phases, size_t n, size_t stride, const float *restrict keep,
                                      float *restrict d)
 {
-    float mean[MANY], count[MANY];
+    float mean[MF_CPU_MANY], count[MF_CPU_MANY];
 
     for (size_t i = 0; i < n; ++i) mean[i] = count[i] = 0.0f;
     for (size_t p = 0; p < phases; ++p) {
@@ -214,7 +212,7 @@ static void direction_block(const void *args, size_t at, size_t n, double *value
         combine(a, at, n, r);
         hold_box(n, a->x + at, a->g + at, a->to + at);
     } else {
-        float r[MF_SIMPLEX_MAX * MANY], keep[MF_SIMPLEX_MAX * MANY];
+        float r[MF_SIMPLEX_MAX * MF_CPU_MANY], keep[MF_SIMPLEX_MAX * MF_CPU_MANY];
 
         free_block(a, at, n, r, keep);
         for (size_t p = 0; p < a->e.phases; ++p) combine(a, at + p * stride_of(a), n, r + p * n);

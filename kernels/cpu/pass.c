@@ -25,7 +25,7 @@ static void join(const struct mf_cpu_pass *pass, double *to, const double *from)
 
 static void run_chunk(const struct mf_cpu_pass *pass, size_t plane, size_t from, size_t to, double *value)
 {
-    const size_t most = pass->phases > 1 ? MF_CPU_BLOCK / 8 : MF_CPU_BLOCK;
+    const size_t most = pass->phases > 1 ? MF_CPU_MANY : MF_CPU_BLOCK;
     double part[MF_CPU_SUMS];
 
     memset(value, 0, (pass->sums + pass->maxima) * sizeof *value);

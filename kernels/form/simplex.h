@@ -52,7 +52,7 @@ MF_HD void mf_simplex_project(int phases, int width, float *v)
 }
 
 /** 1 where a phase may move: x is above 0, or g is not above the mean of the kept. Without branches. */
-MF_HD float mf_simplex_kept(float x, float g, float mean) { return (x > 0.0f) | (g <= mean) ? 1.0f : 0.0f; }
+MF_HD float mf_simplex_kept(float x, float g, float mean) { return ((x > 0.0f) | (g <= mean)) ? 1.0f : 0.0f; }
 
 /**
  * The free gradient at x: minus the projection of -g onto the cone of directions that stay on the simplex.

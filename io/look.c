@@ -1,6 +1,7 @@
 /* See look.h. The child sends the struct as it is, then its three texts and tables, each with its length. */
 #include "io/look.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ int mf_look_is_h5(const char *path)
     FILE *from = fopen(path, "rb");
     int is = from && fread(head, 1, sizeof head, from) == sizeof head && memcmp(head, magic, sizeof head) == 0;
 
-    if (from) fclose(from);
+    if (from) (void)fclose(from);
     return is;
 }
 
@@ -121,14 +122,24 @@ static int receive_piece(FILE *from, size_t most, void **piece, size_t *bytes)
     return mf_guard_receive(from, *piece, *bytes);
 }
 
+/* Ends a text of a stranger and takes what could steer a terminal out of it; lines stay lines. */
+static void tame(char *text, size_t room)
+{
+    text[room - 1] = '\0';
+    for (; *text; ++text)
+        if (iscntrl((unsigned char)*text) && *text != '\n') *text = '?';
+}
+
 static void end_texts(struct mf_look *look)
 {
-    look->schema[sizeof look->schema - 1] = look->creator[sizeof look->creator - 1] = '\0';
-    look->created[sizeof look->created - 1] = look->command[sizeof look->command - 1] = '\0';
-    look->hash[sizeof look->hash - 1] = '\0';
+    tame(look->schema, sizeof look->schema);
+    tame(look->creator, sizeof look->creator);
+    tame(look->created, sizeof look->created);
+    tame(look->command, sizeof look->command);
+    tame(look->hash, sizeof look->hash);
     if (look->set_count > MF_LOOK_SETS) look->set_count = 0;
     for (size_t i = 0; i < look->set_count; ++i) {
-        look->set[i].path[MF_LOOK_PATH - 1] = '\0';
+        tame(look->set[i].path, MF_LOOK_PATH);
         if (look->set[i].shape.ndim < 0 || look->set[i].shape.ndim > MF_H5_DIMS) look->set[i].shape.ndim = 0;
     }
 }
@@ -146,6 +157,7 @@ static int take(void *context, FILE *from)
     look->convergence_count = 0;
     end_texts(look);
     MF_TRY(receive_piece(from, OPTIONS_MAX, (void **)&look->options, &bytes));
+    tame(look->options, bytes + 1);
     MF_TRY(receive_piece(from, RESULTS_MAX, (void **)&look->results, &bytes));
     if (bytes == 0) {
         free(look->results);

@@ -225,8 +225,8 @@ static void draw_page(cairo_t *page, double width, const char *title, const stru
     mf_plot_ink(page, INK);
     if (title) mf_plot_text(page, width / 2, 10, title, (struct mf_text){head_size, 0.5, 0, 1, 0});
     for (size_t i = 0; i < count; ++i) {
-        struct mf_box cell = {cell_width * (double)(i % columns), top + cell_height * (double)(i / columns), cell_width,
-                              cell_height};
+        size_t row = i / columns, column = i % columns;
+        struct mf_box cell = {cell_width * (double)column, top + cell_height * (double)row, cell_width, cell_height};
 
         draw_panel(page, cell, &panels[i]);
     }
@@ -270,6 +270,7 @@ int mf_plot_write(const char *path, const char *title, const struct mf_panel *pa
     struct mf_atomic file;
     struct mf_comm self;
     cairo_t *page;
+    int rc;
 
     mf_comm_self(&self);
     MF_TRY(mf_atomic_open(&self, path, 0, &file));
@@ -279,7 +280,7 @@ int mf_plot_write(const char *path, const char *title, const struct mf_panel *pa
     draw_page(page, width, title, panels, count, columns);
     cairo_destroy(page);
     cairo_surface_flush(surface);
-    MF_TRY(mf_atomic_close(&self, &file, save(surface, &file)));
+    rc = mf_atomic_close(&self, &file, save(surface, &file));
     cairo_surface_destroy(surface);
-    return MF_OK;
+    return rc;
 }

@@ -36,7 +36,8 @@ const char *mf_figure_text(struct mf_figure *f, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     copy = mf_figure_keep(f, strlen(text) + 1);
-    return strcpy(copy, text);
+    memcpy(copy, text, strlen(text));
+    return copy;
 }
 
 struct mf_panel *mf_figure_next(struct mf_figure *f)

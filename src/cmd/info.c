@@ -152,7 +152,7 @@ static const char *side_name(const struct mf_target *t, int i)
 {
     static const char *const names[] = {"z", "y", "x"};
 
-    return t->sides == 1 ? "all" : names[i];
+    return t->sides == 3 ? names[i] : "all";
 }
 
 static void put_side(struct mf_json *sides, const struct mf_target *t, int i)

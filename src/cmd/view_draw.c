@@ -188,7 +188,7 @@ static int has_run(const struct drawing *d) { return d->look && d->look->converg
 
 static void draw_run(struct drawing *d)
 {
-    if (has_run(d)) mf_figure_convergence(d->figure, d->look->convergence, d->look->convergence_count);
+    if (d->look && has_run(d)) mf_figure_convergence(d->figure, d->look->convergence, d->look->convergence_count);
 }
 
 static void draw_curves(struct drawing *d, int side)

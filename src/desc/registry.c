@@ -18,7 +18,7 @@ const struct mf_descriptor mf_descriptors[] = {
     [MF_VARIATION] = {"Variation",
                       {"InterfaceDensity", NULL},
                       "jumps per pixel",
-                      10,
+                      5,
                       100,
                       MF_VARIATION,
                       offsetof(struct mf_backend, vari)},

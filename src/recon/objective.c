@@ -25,6 +25,7 @@ struct side {
     float *target[MF_TERMS_MAX];                     /* [phases][levels][entries of the term] */
     float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
     double *sums;                                    /* [slices][SUMS]: E, then the share of each term */
+    double *sum;                                     /* [phases][levels][most entries of a term] */
 };
 
 struct mf_objective {
@@ -33,6 +34,7 @@ struct mf_objective {
     struct mf_queue *queue;
     struct mf_slab slab;
     struct mf_objective_opts opts;
+    const struct mf_target *goal; /* borrowed */
     const struct mf_slice_ops *ops[MF_TERMS_MAX];
     size_t phases, lag, sides, plans;
     struct side side[SIDES];
@@ -144,7 +146,8 @@ static int side_plans(struct mf_objective *o, struct side *s, const struct mf_ta
         MF_TRY(side_target(o, s, target, normal, t));
     }
     if (o->opts.multiphase) MF_TRY(plan_for(o, o->backend->frac, desc_of(o, s, 1), &s->mean));
-    return MF_OK;
+    s->sum = mf_arena_take(o->queue->arena, s->entries * sizeof *s->sum, "slice sums");
+    return s->sum ? MF_OK : MF_MEMORY;
 }
 
 /* Several ranks add the gradient of a direction up beside the volume, one rank in it: other roundings. Where the bits
@@ -210,6 +213,7 @@ int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backen
     o->opts = *opts;
     o->phases = phases;
     o->lag = target->lag;
+    o->goal = target;
     o->sides = slab->dims[0] > 1 ? SIDES : 1;
     rc = build(o, target);
     if (rc != MF_OK) {
@@ -225,6 +229,7 @@ void mf_objective_free(struct mf_objective *o)
     if (!o) return;
     for (size_t i = 0; i < o->plans; ++i) o->plan[i].ops->free(o->plan[i].plan);
     for (size_t d = 0; d < o->sides; ++d) {
+        mf_arena_give(o->queue->arena, o->side[d].sum);
         for (size_t t = 0; t < o->opts.terms; ++t) mf_arena_give(o->queue->arena, o->side[d].target[t]);
         for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
         free(o->side[d].turn);
@@ -443,6 +448,58 @@ void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor
 void mf_objective_capture(struct mf_objective *o, size_t t, float *const values[3])
 {
     for (size_t d = 0; d < o->sides; ++d) o->side[d].values[t] = values ? values[d] : NULL;
+}
+
+/* Target of phase p of a term in direction d from the first level that is compared on. */
+static const double *goal_of(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
+{
+    const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
+    size_t phase = o->phases == 1 && o->goal->phases > 1 ? 1 : p;
+
+    return mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)phase) + o->opts.level_first * entries;
+}
+
+static size_t entries_of(const struct mf_objective *o, size_t t, size_t d)
+{
+    struct mf_slice_desc desc = desc_of(o, &o->side[d], 1);
+
+    return o->ops[t]->entries(&desc);
+}
+
+void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const miss[3])
+{
+    size_t voxels = mf_slab_voxels(&o->slab);
+
+    for (size_t d = 0; d < o->sides; ++d) {
+        struct side *s = &o->side[d];
+        size_t entries = entries_of(o, t, d);
+        struct mf_view view;
+
+        memset(s->sum, 0, o->phases * s->levels * entries * sizeof *s->sum);
+        for (size_t p = 0; p < o->phases; ++p)
+            for (size_t k = 0; k < mf_turn_rounds(s->turn[p]); ++k) {
+                mf_turn_fetch(s->turn[p], k, x + p * voxels, &view);
+                if (view.count) o->ops[t]->total(s->plan[t], &view, s->sum + p * s->levels * entries);
+            }
+        mf_comm_sum(o->comm, o->phases * s->levels * entries, s->sum);
+        for (size_t p = 0; p < o->phases; ++p)
+            for (size_t i = 0; i < entries; ++i)
+                miss[d][p * entries + i] =
+                    s->sum[p * s->levels * entries + i] / (double)s->slices - goal_of(o, t, d, p, entries)[i];
+    }
+}
+
+void mf_objective_lead(struct mf_objective *o, size_t t, double gain, double *const miss[3])
+{
+    for (size_t d = 0; d < o->sides; ++d) {
+        struct side *s = &o->side[d];
+        size_t entries = entries_of(o, t, d);
+
+        for (size_t p = 0; p < o->phases; ++p)
+            for (size_t i = 0; i < entries; ++i)
+                s->target[t][p * s->levels * entries + i] =
+                    (float)(goal_of(o, t, d, p, entries)[i] - (miss ? gain * miss[d][p * entries + i] : 0));
+    }
 }
 
 double mf_objective_share(const struct mf_objective *o, size_t t) { return o->share[t]; }

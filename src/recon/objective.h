@@ -62,6 +62,19 @@ void mf_objective_eval(struct mf_objective *objective, float *x, float *g, doubl
  */
 void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[3]);
 
+/**
+ * What the mean slice of every direction misses in term @p t at level 0: miss[side] [phases][entries] = mean of D over
+ * the slices minus the target. One forward pass over the field. Collective.
+ */
+void mf_objective_miss(struct mf_objective *objective, size_t t, float *x, double *const miss[3]);
+
+/**
+ * From now on slices are compared with T - gain * miss at level 0 of term @p t (miss as above, NULL: with T again). The
+ * loss sees every slice alone; so shifted, its gradient is the one of loss + gain * (square of the mean slice's miss),
+ * linear about the field that miss was taken from. Not collective.
+ */
+void mf_objective_lead(struct mf_objective *objective, size_t t, double gain, double *const miss[3]);
+
 /** Share of term @p t in the last loss, before the root of RMS and L2 [0..1]. */
 double mf_objective_share(const struct mf_objective *objective, size_t t);
 

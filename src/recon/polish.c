@@ -17,6 +17,10 @@ enum { MOVED = 2, PARTNERS = 64, ROUNDS_MAX = 1000, SITES_LEAST = 256, SITES_MOS
 /* Five rounds in a row that gain less than this part of the loss end it. */
 static const double SLOW = 2e-3;
 
+/* Slices are led to overshoot by so many times what their mean misses (objective.h): rounds are short, so more of it
+ * than in the gradient stages holds. */
+static const double LEAD = 3;
+
 /* What lives as long as the polish. */
 struct work {
     struct mf_polish *polish;
@@ -27,8 +31,9 @@ struct work {
     size_t lag, most;                  /* most sites of one kind of move */
     float *s2[MF_SIDES], *v[MF_SIDES]; /* captured values [fields][slices][levels][entries] */
     double *jump[MF_SIDES], *self[MF_SIDES];
-    struct mf_site *found; /* [2 most]: this rank's */
-    uint32_t *bits;        /* [most][sides][planes][n]: this rank's windows */
+    double *miss[MF_SIDES]; /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
+    struct mf_site *found;  /* [2 most]: this rank's */
+    uint32_t *bits;         /* [most][sides][planes][n]: this rank's windows */
     double loss;
     double predicted; /* change of the loss that the round's swaps promise */
     long limit;       /* most swaps of a kind in a round */
@@ -81,9 +86,10 @@ static int take_side(struct work *w, size_t d)
     w->v[d] = take(w, slices * w->levels[d] * sizeof(float));
     w->jump[d] = take(w, slices * sizeof(double));
     w->self[d] = take(w, slices * sizeof(double));
+    w->miss[d] = take(w, fields * rows * rows * sizeof(double));
     w->swap.start[d] = take(w, (side->slices + 2) * sizeof(uint32_t));
     if (!side->residual || !side->v || !side->v_target || !w->s2[d] || !w->v[d] || !w->jump[d] || !w->self[d] ||
-        !w->swap.start[d])
+        !w->miss[d] || !w->swap.start[d])
         return MF_MEMORY;
     if (!w->polish->objective->periodic) {
         side->a2 = take(w, n * sizeof(float));
@@ -165,6 +171,7 @@ static void release(struct work *w)
                              w->v[d],
                              w->jump[d],
                              w->self[d],
+                             w->miss[d],
                              w->swap.start[d],
                              w->swap.member[d]};
 
@@ -243,11 +250,12 @@ static void spread_values(struct work *w, size_t d)
             size_t i = f * side->slices + s;
             float *r = side->residual + i * shape->n * 32;
             const float *value = w->s2[d] + i * w->levels[d] * entries;
+            const double *miss = w->miss[d] + f * entries;
 
             for (size_t k = 0; k < rows; ++k)
                 for (size_t j = 0; j < rows; ++j) {
                     size_t at = k * shape->words * 32 + j;
-                    double off = value[k * rows + j] - target[k * rows + j];
+                    double off = value[k * rows + j] - target[k * rows + j] + LEAD * miss[k * rows + j];
 
                     r[at] = (float)(side->a2 ? off * sqrt(side->a2[at]) : off);
                 }
@@ -256,6 +264,34 @@ static void spread_values(struct work *w, size_t d)
             w->self[d][i] = 2 * w->swap.q2[f] * side->s2_weight * r[c] / side->pixels;
         }
     }
+}
+
+/*
+ * What the mean slice misses now, from the captured values. Returns what makes the led loss just evaluated the one that
+ * the polish lowers: plain loss + LEAD times the square of the mean slice's miss.
+ */
+static double new_miss(struct work *w, size_t d)
+{
+    struct mf_polish *p = w->polish;
+    const struct mf_target_side *t = mf_target_for(p->target, (enum mf_normal)d);
+    size_t entries = w->swap.sites.shape.rows * w->swap.sites.shape.rows, slices = w->swap.side[d].slices;
+    double change = 0;
+
+    for (size_t f = 0; f < p->fields; ++f) {
+        size_t phase = p->fields == 1 && p->target->phases > 1 ? 1 : f;
+        const double *target = t->s2 + (phase * t->levels + p->objective->level_first) * entries;
+
+        for (size_t i = 0; i < entries; ++i) {
+            double sum = 0, old, new;
+
+            for (size_t s = 0; s < slices; ++s) sum += w->s2[d][(f * slices + s) * w->levels[d] * entries + i];
+            old = w->miss[d][f * entries + i];
+            new = slices > 1 ? sum / (double)slices - target[i] : 0;
+            w->miss[d][f * entries + i] = new;
+            change += w->swap.q2[f] * (new *new - 2 * old *new - LEAD *old *old);
+        }
+    }
+    return LEAD * change * w->swap.side[d].s2_weight * (double)slices;
 }
 
 /* The gradient at the binary field, and all residuals on all ranks. */
@@ -273,6 +309,7 @@ static void refresh(struct work *w)
     }
     mf_start_labels(&p->slab, p->fields, p->label, p->x);
     p->backend->field->fill(p->queue, p->fields * mf_slab_voxels(&p->slab), 0, p->g);
+    mf_objective_lead(w->objective, w->s2_term, LEAD, w->miss);
     mf_objective_eval(w->objective, p->x, p->g, 1, &loss);
     for (size_t d = 0; d < w->swap.sites.sides; ++d) {
         size_t slices = p->fields * w->swap.side[d].slices * w->levels[d];
@@ -287,6 +324,7 @@ static void refresh(struct work *w)
                 loss += w->swap.q2[f] * w->swap.side[d].v_weight * off * off;
             }
     }
+    for (size_t d = 0; d < w->swap.sites.sides; ++d) loss += new_miss(w, d);
     w->loss = loss;
 }
 
@@ -548,7 +586,13 @@ static int rounds(struct work *w, size_t *begin, uint32_t *order)
 {
     long most = w->polish->rounds > 0 ? w->polish->rounds : ROUNDS_MAX;
 
-    refresh(w);
+    for (size_t d = 0; d < w->swap.sites.sides; ++d) {
+        size_t rows = w->swap.sites.shape.rows;
+
+        memset(w->miss[d], 0, w->polish->fields * rows * rows * sizeof(double));
+    }
+    refresh(w); /* finds the miss */
+    refresh(w); /* and this is led by it */
     w->limit = (long)w->most;
     for (long k = 0, idle = 0; k < most && idle < 5 && w->limit > 0; ++k) {
         double before = w->loss;

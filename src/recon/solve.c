@@ -19,6 +19,9 @@
 
 enum { STAGES = 5, WIDTH = 2 + 3 * MF_HISTORY_MAX };
 static const double LAMBDA_FIRST = 0.03, LAMBDA_LAST = 1, MU = 1e4, SCALE = 1e4, MAIN_SHARE = 0.5, SMOOTH = 0.1;
+/* Slices of a volume are led to overshoot by so many times what their mean misses (objective.h). A stage may follow its
+ * lead fully, so with more than 1 the misses of successive stages grow instead of shrinking. */
+static const double LEAD = 1;
 
 /* A run on one grid. */
 struct grid {
@@ -32,8 +35,9 @@ struct grid {
     double fraction[MF_PHASES_MAX]; /* of each field */
     struct mf_objective *objective;
     struct mf_optimiser optimiser;
-    double *global; /* [nz][WIDTH]: sums of all planes */
-    double *plane;  /* [planes][1 + fields] */
+    double *global;  /* [nz][WIDTH]: sums of all planes */
+    double *plane;   /* [planes][1 + fields] */
+    double *miss[3]; /* [fields][(2L-1)^2]: what the mean slice misses in S2 */
     double scale, lambda;
     double loss, start;   /* of the last evaluation; wall clock at the begin of the run */
     long before, planned; /* evaluations of coarser grids; of this run, for the progress line */
@@ -153,12 +157,32 @@ static int descend(struct grid *r, const char *stage, double lambda, long evalua
     return mf_lbfgs_run(&r->optimiser, &problem, evaluations, r->opts->tolerance);
 }
 
+/* Number of the S2 term; terms when there is none. */
+static size_t s2_term(const struct mf_objective_opts *o)
+{
+    size_t t = 0;
+
+    while (t < o->terms && (o->term[t].row->kind != MF_S2 || o->term[t].weight == 0)) ++t;
+    return t;
+}
+
+/* Every slice is compared by itself; what their mean misses is small beside that, and is what counts in the end. */
+static void lead(struct grid *r)
+{
+    size_t t = s2_term(&r->opts->objective);
+
+    if (mf_objective_sides(r->objective) == 1 || t == r->opts->objective.terms || r->opts->objective.compat) return;
+    mf_objective_miss(r->objective, t, r->optimiser.x, r->miss);
+    mf_objective_lead(r->objective, t, LEAD, r->miss);
+}
+
 /* Stages of growing lambda: geometric from the first to the last. */
 static int blacken(struct grid *r, long evaluations)
 {
     for (int s = 0; s < STAGES; ++s) {
         double lambda = LAMBDA_FIRST * pow(LAMBDA_LAST / LAMBDA_FIRST, s / (double)(STAGES - 1));
 
+        lead(r);
         MF_TRY(descend(r, "binarise", lambda, evaluations / STAGES));
     }
     return MF_OK;
@@ -202,14 +226,20 @@ static void grid_close(struct grid *r)
     mf_optimiser_free(&r->optimiser);
     mf_arena_give(r->queue->arena, r->global);
     mf_arena_give(r->queue->arena, r->plane);
+    mf_arena_give(r->queue->arena, r->miss[0]);
+    r->miss[0] = NULL;
     r->global = r->plane = NULL;
 }
 
 static int grid_memory(struct grid *r, size_t history)
 {
+    size_t window = r->fields * (2 * r->target->lag - 1) * (2 * r->target->lag - 1);
+
     r->global = mf_arena_take(r->queue->arena, r->slab.dims[0] * WIDTH * sizeof(double), "plane sums");
     r->plane = mf_arena_take(r->queue->arena, (r->slab.count + 1) * (1 + r->fields) * sizeof(double), "plane sums");
-    if (!r->global || !r->plane) return MF_MEMORY;
+    r->miss[0] = mf_arena_take(r->queue->arena, 3 * window * sizeof(double), "S2 of the mean slice");
+    if (!r->global || !r->plane || !r->miss[0]) return MF_MEMORY;
+    for (int d = 1; d < 3; ++d) r->miss[d] = r->miss[d - 1] + window;
     return mf_optimiser_new(&r->optimiser, r->backend, r->queue, extent_of(r), history);
 }
 
@@ -303,7 +333,9 @@ static int gradient_stages(struct grid *r, int last)
     r->planned = all;
     look(r);
     note(r, r->before);
-    MF_TRY(descend(r, "descend", 0, first));
+    MF_TRY(descend(r, "descend", 0, first / 2));
+    lead(r);
+    MF_TRY(descend(r, "descend", 0, first - first / 2));
     if (last) MF_TRY(blacken(r, all - first));
     r->result->seconds += mf_now() - start;
     r->before += r->optimiser.evaluations;
@@ -353,13 +385,6 @@ static int polish(struct grid *r)
     return MF_OK;
 }
 
-static int has_s2(const struct mf_objective_opts *o)
-{
-    for (size_t t = 0; t < o->terms; ++t)
-        if (o->term[t].row->kind == MF_S2 && o->term[t].weight != 0) return 1;
-    return 0;
-}
-
 /* Losses of the labels; the objective that rounds |d| has been replaced by one that does not. */
 static int finish(struct grid *r)
 {
@@ -371,7 +396,7 @@ static int finish(struct grid *r)
     mf_start_labels(&r->slab, r->fields, out->label, r->optimiser.x);
     plain_loss(r, r->optimiser.x, &out->loss_cut);
     out->loss_final = out->loss_cut;
-    if (r->opts->polish && has_s2(&r->opts->objective)) {
+    if (r->opts->polish && s2_term(&r->opts->objective) < r->opts->objective.terms) {
         MF_TRY(polish(r));
         mf_start_labels(&r->slab, r->fields, out->label, r->optimiser.x);
         plain_loss(r, r->optimiser.x, &out->loss_final);

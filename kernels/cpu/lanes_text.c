@@ -387,7 +387,8 @@ static void pair(const struct mf_lanes_job *job, const struct mf_lanes_area *are
     const size_t per = job->other ? 1 : 2, s = per * (job->first + i);
     struct run r = run_of(job, area);
 
-    for (size_t n = 0; n < 2; ++n) r.scale[n] = t->scale && s + n < t->x.count ? t->scale[s + n] : 1;
+    /* A missing partner's residual is the whole target: it must not come back, or its rounding would. */
+    for (size_t n = 0; n < 2; ++n) r.scale[n] = s + n >= t->x.count ? 0 : t->scale ? t->scale[s + n] : 1;
     for (size_t l = 0; l < job->levels; ++l) {
         r.l = &job->level[l];
         r.plane = plane;

@@ -3,7 +3,7 @@
     loss_default.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
 
 Per slice E = norm of d = w_D v_l q_p (D - T) over descriptors, levels and phases; the loss is the mean over directions
-of the mean over slices of E. v_l = 0.3^l, w = 1, Variation 10; q = (1 - vf)^2 + 0.01 when phases are optimised together.
+of the mean over slices of E. v_l = 0.3^l, w = 1, Variation 5; q = (1 - vf)^2 + 0.01 when phases are optimised together.
 """
 import sys
 import tempfile
@@ -13,7 +13,7 @@ import numpy as np
 from runs import blobs, check, finish, grey, measure, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
-WEIGHT = {"FFTCorrelations": 1.0, "S2": 1.0, "Variation": 10.0, "VolumeFractions": 1.0}
+WEIGHT = {"FFTCorrelations": 1.0, "S2": 1.0, "Variation": 5.0, "VolumeFractions": 1.0}
 PLANE = ((1, 2), (0, 2), (0, 1))  # axes u, v of the slices normal to z, y, x
 worst = {"loss": 0.0, "gradient": 0.0}
 

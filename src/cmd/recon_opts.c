@@ -215,7 +215,7 @@ int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, c
         if (volume) memcpy(dims, volume, 3 * sizeof dims[0]);
     }
     MF_TRY(from_extents(s, o, !from_target, dims));
-    if (!given(s, "add-dimension")) return MF_OK;
+    if (!from_target || !given(s, "add-dimension")) return MF_OK; /* an option of match alone */
     if (volume) return mf_fail(MF_USAGE, "--add_dimension is for images, the input has three axes already");
     MF_TRY(positive("add-dimension", o->add_dimension));
     if (compat) {

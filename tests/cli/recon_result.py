@@ -1,0 +1,213 @@
+"""What match and reconstruct write: binary, volume fractions exact to one voxel, figures that NumPy finds again in the
+file, and every way to start and to aim.
+
+    recon_result.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
+"""
+import json
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import numpy as np
+from runs import blobs, check, finish, grey, measure, run, save
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
+
+PROGRAM, MPIEXEC = sys.argv[1:3]
+KEYS = {"output", "shape", "loss", "loss_final", "evaluations", "seconds", "seconds_per_evaluation", "grey_fraction", "volume_fractions",
+        "s2_rms_error", "variation_error", "peak_bytes", "device", "ranks", "threads"}
+MORE = {"seed", "loss_cut", "polish_seconds", "swaps_tried", "swaps", "grey_before_cut"}
+
+
+def window(x, normal, lag, periodic=True):
+    """Mean over the slices of @x with this normal of the S2 of each: [2L-1][2L-1]"""
+    x = np.moveaxis(np.atleast_3d(x) if x.ndim == 3 else x[None], normal, 0).astype(float)
+    out = np.empty((2 * lag - 1, 2 * lag - 1))
+    n, nu, nv = x.shape
+    for i in range(1 - lag, lag):
+        for j in range(1 - lag, lag):
+            if periodic:
+                out[lag - 1 + i, lag - 1 + j] = (x * np.roll(x, (-i, -j), (1, 2))).mean()
+            else:
+                a = x[:, max(0, -i) : nu - max(0, i), max(0, -j) : nv - max(0, j)]
+                b = x[:, max(0, i) : nu - max(0, -i), max(0, j) : nv - max(0, -j)]
+                out[lag - 1 + i, lag - 1 + j] = (a * b).mean()
+    return out
+
+
+def jumps(x, normal):
+    """Jumps per pixel of the slices with this normal, periodic."""
+    x = np.moveaxis(x if x.ndim == 3 else x[None], normal, 0).astype(float)
+    return (np.abs(np.roll(x, -1, 1) - x) + np.abs(np.roll(x, -1, 2) - x)).mean()
+
+
+def labels_of(path):
+    if path.endswith(".npy"):
+        return np.load(path)
+    with h5py.File(path) as file:
+        return file["microstructure/phase"][:]
+
+
+def judge(name, done, images, lag, wanted=None, periodic=True):
+    """The figures of @done (one JSON object) against its file. @images: one for all directions, or one each. (The polish
+    leaves Variation on coarse levels out, so with a small window that is not periodic the loss may rise.)"""
+    x, images = labels_of(done["output"]), list(images) * (3 if len(images) == 1 else 1)
+    phases = int(images[0].max()) + 1
+    check(x.dtype == np.uint8 and list(x.shape) == done["shape"], f"{name}: {x.dtype} {x.shape}, want {done['shape']}")
+    check(set(np.unique(x)) == set(range(phases)), f"{name}: values {np.unique(x)}")
+    check(done["grey_fraction"] == 0, f"{name}: grey voxels")
+    check(not periodic or done["loss_final"] <= done["loss_cut"], f"{name}: the polish made the loss worse: {done['loss_final']} > {done['loss_cut']}")
+    sides = 3 if x.ndim == 3 else 1
+    worst = 0
+    for p in range(phases):
+        want = np.mean([(image == p).mean() for image in images[:sides]])
+        have = (x == p).sum()
+        check(abs(have - want * x.size) <= 1, f"{name}: phase {p} has {have} voxels, target {want * x.size}")
+        check(abs(done["volume_fractions"][str(p)] - have / x.size) < 1e-12, f"{name}: fractions {done['volume_fractions']}")
+        for d in range(sides):
+            of_target = (lambda f: f((images[d] == p), d if images[d].ndim == 3 else 0))
+            want = of_target(lambda a, k: window(a, k, lag, periodic))
+            off = np.sqrt(np.mean((window(x == p, d, lag, periodic) - want) ** 2))
+            said = done["s2_rms_error"][str(p)]["zyx"[d]]
+            check(abs(off - said) < 1e-6, f"{name}: phase {p}, normal {'zyx'[d]}: S2 off by {off}, it says {said}")
+            check(wanted is None or off < wanted, f"{name}: phase {p}, normal {'zyx'[d]}: S2 off by {off}, want {wanted}")
+            density = of_target(jumps)
+            worst = max(worst, abs(jumps(x == p, d) / density - 1))
+    if periodic:
+        check(abs(worst - done["variation_error"]) < 1e-6, f"{name}: interface density off by {worst}, it says {done['variation_error']}")
+
+
+def match(folder, name, images, *words, ranks=1, lag=4, output="v.npy", wanted=None, files=None):
+    files = files or [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
+    done = measure(PROGRAM, "match", *files, "--limit_to", lag, "--output", os.path.join(folder, output), *words, ranks=ranks, mpiexec=MPIEXEC)
+    for one in done if isinstance(done, list) else [done] if done else []:
+        judge(name, one, images, lag, wanted, "--non_periodic" not in words)
+    return done
+
+
+def sample(folder, *words):
+    """An image of synth."""
+    path = os.path.join(folder, "sample.npy")
+    status, _, err = run(PROGRAM, "synth", *words, "--output", path)
+    check(status == 0, f"synth: {err}")
+    return path, np.load(path)
+
+
+def keys(done):
+    check(KEYS <= set(done) <= KEYS | MORE, f"keys {sorted(set(done) ^ KEYS)}")
+    check(set(done["peak_bytes"]) == {"arena", "rss"} and min(done["peak_bytes"]["arena"] + done["peak_bytes"]["rss"]) > 0, f"{done['peak_bytes']}")
+    check(done["seconds"] >= done["evaluations"] * done["seconds_per_evaluation"] > 0, f"seconds {done['seconds']}, {done['seconds_per_evaluation']}")
+
+
+def shapes(folder):
+    """Images and volumes, periodic and not, one phase and three, each against its own file."""
+    path, image = sample(folder, "--kind", "gaussian", "--size", 48, 48, "--volume-fraction", 0.4, "--correlation-length", 4)
+    done = match(folder, "image", [image], lag=12, wanted=2e-3, files=[path])
+    if done:
+        keys(done)
+    match(folder, "image, not periodic", [blobs((25, 31), [0.6, 0.4], 1)], "--non_periodic")
+    match(folder, "volume", [blobs((32, 20), [0.6, 0.4], 2)], "--add-dimension", 24, "--max_iter", 150, ranks=2)
+    match(folder, "24x32x20", [blobs((32, 32), [0.55, 0.45], 2)], "--size", 24, 32, 20, "--max_iter", 100)
+    match(folder, "prime extents", [blobs((13, 17), [0.6, 0.4], 3)], "--size", 7, 11, 13, "--max_iter", 60, lag=3)
+    match(folder, "three phases", [blobs((20, 24), [0.5, 0.3, 0.2], 4)], "--add-dimension", 16, "--max_iter", 100, ranks=2)
+    match(folder, "three phases, image", [blobs((40, 44), [0.5, 0.3, 0.2], 4)], lag=8)
+    match(folder, "three images", [blobs(s, [0.6, 0.4], 5) for s in ((16, 20), (12, 20), (12, 16))], "--max_iter", 60)
+    match(folder, "volume from a volume", [blobs((12, 14, 16), [0.6, 0.4], 6)], "--max_iter", 60)
+    done = match(folder, "Adam", [image], "--optimizer_type", "Adam", "--learning_rate", 0.03, lag=8, wanted=1e-2, files=[path])
+    check(done and done["evaluations"] == 500, "Adam: evaluations")
+    match(folder, "no polish", [image], "--no-polish", lag=8, files=[path])
+    match(folder, "coarse to fine", [image], "--use_multigrid_reconstruction", lag=8, wanted=1e-2, files=[path])
+    match(folder, "coarse to fine, volume", [blobs((32, 32), [0.6, 0.4], 7)], "--add-dimension", 32, "--use_multigrid_reconstruction", "--max_iter", 60, ranks=2)
+    for kind in ("SSE", "RMS", "L1", "L2"):
+        match(folder, kind, [image], "--loss_type", kind, lag=8, wanted=2e-2, files=[path])
+    start = save(folder, "start.npy", blobs((20, 30), [0.6, 0.4], 8))
+    match(folder, "start of another size", [image], "--initial_microstructure_file", start, lag=8, wanted=1e-2, files=[path])
+    start = save(folder, "start3.npy", grey((9, 10, 11), 1, 8))
+    match(folder, "volume, start of another size", [blobs((16, 16), [0.6, 0.4], 8)], "--add_dimension", 12, "--max_iter", 60, "--initial_microstructure_file", start, ranks=3)
+    isotropic(folder)
+
+
+def isotropic(folder):
+    """The target of a volume as one: its extents stay."""
+    path = save(folder, "image.npy", blobs((12, 14, 16), [0.6, 0.4], 6))
+    done = measure(PROGRAM, "match", path, "--isotropic", "--limit_to", 3, "--max_iter", 30, "--output", f"{folder}/v.npy")
+    check(done and done["shape"] == [12, 14, 16], f"isotropic volume: shape {done and done['shape']}")
+
+
+def written(folder):
+    """The HDF5 file, its neighbours, and several realisations."""
+    image = blobs((24, 28), [0.6, 0.4], 9)
+    path = save(folder, "image.npy", np.where(image, 200, 50).astype(np.uint8))
+    out = os.path.join(folder, "out")
+    done = measure(PROGRAM, "match", path, "--labels", "50,200", "--limit_to", 4, "--spacing", 0.5, 0.25, "--unit", "um", "--add_dimension", 10,
+                   "--max_iter", 40, "--convergence_data_steps", 5, "--data_folder", out, "--seed", 4)
+    if not done:
+        return
+    check(done["output"] == f"{out}/image_reconstructed.h5", f"output {done['output']}")
+    check(sorted(os.listdir(out)) == ["image_reconstructed.h5", "image_reconstructed.xdmf", "metrics.jsonl"], f"files {os.listdir(out)}")
+    check(set(done["volume_fractions"]) == {"50", "200"}, f"labels in {done['volume_fractions']}")
+    rows = [json.loads(line) for line in open(f"{out}/metrics.jsonl")]
+    if h5py:
+        with h5py.File(done["output"]) as file:
+            phase = file["microstructure/phase"]
+            check(list(phase.attrs["labels"]) == [50, 200], f"labels {phase.attrs['labels']}")
+            check(list(phase.attrs["spacing"][1:]) == [0.5, 0.25] and phase.attrs["unit"] == "um", f"spacing {phase.attrs['spacing']}")
+            check(phase.shape == (10, 24, 28) and set(np.unique(phase[:])) == {0, 1}, f"phase {phase.shape}")
+            rise = file["convergence"][:]
+            check(rise.shape == (len(rows), 3) and np.allclose(rise[:, 2], [row["loss"] for row in rows], rtol=0), "convergence against metrics.jsonl")
+            check(np.all(np.diff(rise[:, 0]) >= 0) and np.all(np.diff(rise[:, 1]) >= 0), "convergence goes back")
+            check(rise[-1, 2] == done["loss_final"] and file.attrs["seed"] == 4, f"last loss {rise[-1]}, seed {file.attrs['seed']}")
+            told = json.loads(file["results"][()])
+            check(told["loss_final"] == done["loss_final"] and told["output"] == done["output"], "results in the file")
+    many = match(folder, "realisations", [image], "--realisations", 3, "--seed", 5, "--max_iter", 40, output="many.npy")
+    check([one["output"] for one in many] == [f"{folder}/many_seed{s}.npy" for s in (5, 6, 7)], f"{[one['output'] for one in many]}")
+    check(len({open(one["output"], "rb").read() for one in many}) == 3, "realisations are alike")
+    alone = match(folder, "its second", [image], "--seed", 6, "--max_iter", 40, output="alone.npy")
+    check(open(alone["output"], "rb").read() == open(many[1]["output"], "rb").read(), "a realisation differs from a run with its seed")
+
+
+def losses(folder):
+    """--batch_size changes nothing, --dry-run does nothing."""
+    words = ["match", save(folder, "image.npy", blobs((16, 20), [0.6, 0.4], 9)), "--limit_to", 4, "--add_dimension", 12]
+    for ranks in (1, 3):
+        loss = {measure(PROGRAM, *words, "--max_iter", 0, *batch, ranks=ranks, mpiexec=MPIEXEC)["loss"]
+                for batch in ([], ["--batch_size", 1], ["--batch_size", 4], ["--batch_size", 0.5])}
+        check(max(loss) - min(loss) <= 1e-6 * max(loss), f"--batch_size on {ranks} ranks: {loss}")
+    before = sorted(os.listdir(folder))
+    status, out, err = run(PROGRAM, *words, "--dry-run", "--data_folder", f"{folder}/none", "--output", f"{folder}/none.h5")
+    check(status == 0 and "12 x 16 x 20" in out and sorted(os.listdir(folder)) == before, f"--dry-run: {status} {out} {os.listdir(folder)}")
+
+
+def same(folder, name, one, other, *words):
+    """Two commands, the same bytes."""
+    bytes_of = []
+    for k, command in enumerate((one, other)):
+        done = measure(PROGRAM, *command, *words, "--deterministic", "--max_iter", 40, "--output", f"{folder}/same{k}.npy")
+        bytes_of.append(open(done["output"], "rb").read() if done else k)
+    check(bytes_of[0] == bytes_of[1], f"{name}: other bytes than match")
+
+
+def files(folder):
+    """Descriptor files of characterize and merge give what match gives."""
+    images = [save(folder, f"image{i}.npy", blobs(s, [0.6, 0.4], 5 + i)) for i, s in enumerate(((16, 20), (12, 20), (12, 16)))]
+    for image in images:
+        status, _, err = run(PROGRAM, "characterize", image, "--limit_to", 4, "--data_folder", folder)
+        check(status == 0, f"characterize: {err}")
+    sides = [image.replace(".npy", "_characterization.h5") for image in images]
+    same(folder, "characterize", ["match", images[0], "--limit_to", 4], ["reconstruct", "--descriptor_filename", sides[0], "--extent_y", 16, "--extent_x", 20])
+    same(folder, "characterize, volume", ["match", images[0], "--limit_to", 4, "--add_dimension", 12], ["reconstruct", "--descriptor_filename", sides[0], "--size", 12, 16, 20])
+    status, _, err = run(PROGRAM, "merge", sides[0], sides[1], f"{folder}/merged.h5", "--z_file", sides[2])
+    check(status == 0, f"merge: {err}")
+    same(folder, "merge", ["match", *images, "--limit_to", 4], ["reconstruct", "--descriptor_filename", f"{folder}/merged.h5", "--size", 12, 16, 20])
+
+
+with tempfile.TemporaryDirectory() as place:
+    for part in (shapes, written, losses, files):
+        folder = os.path.join(place, part.__name__)
+        os.mkdir(folder)
+        part(folder)
+finish("recon_result")

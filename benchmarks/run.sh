@@ -26,7 +26,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=no
 # step COMMAND ...: its rows under a line with the command; a failure is written down and the rest goes on.
 step() {
     local status=0
-    printf '#\n# > %s\n' "$(sed "s|$build|build|g; s|$data|data|g; s|$here|benchmarks|g" <<<"$*")"
+    printf '#\n# > %s\n' "$(sed "s|^bare ||; s|$build|build|g; s|$data|data|g; s|$here|benchmarks|g" <<<"$*")"
     "$@" || status=$?
     [ "$status" = 0 ] || printf '# status %d\n' "$status"
 }
@@ -75,9 +75,10 @@ memory() {
 }
 
 quality() {
-    local few=()
+    local few=() python=python3
+    "$python" -c 'import numpy, matplotlib' 2>/dev/null || python=/usr/bin/python3
     [ -z "$quick" ] || few=(--seeds 0 --cases pymks_1 composite)
-    step bare python3 "$here/quality.py" --mesoforge "$build/mesoforge" --data "$data" --sheet "${table%.tsv}.png" \
+    step bare "$python" "$here/quality.py" --mesoforge "$build/mesoforge" --data "$data" --sheet "${table%.tsv}.png" \
         "${few[@]}"
 }
 

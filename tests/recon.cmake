@@ -6,7 +6,7 @@ set_tests_properties(golden_losses PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LA
   ENVIRONMENT "${MF_TEST_ENV}")
 
 # Whole programs: tests/cli/<name>.py MESOFORGE MPIEXEC
-foreach(name loss_default recon_ranks recon_result)
+foreach(name loss_default recon_ranks recon_refusals recon_result)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC})
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli

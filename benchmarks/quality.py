@@ -17,20 +17,20 @@ import measures
 
 ROOT = os.path.dirname(measures.HERE)
 # files: the target, or those normal to z, y, x; n: extent of the new axis, 0 for an image; the limits of a pass
-Case = namedtuple("Case", "files n s2 interface trials", defaults=(None, None))
+Case = namedtuple("Case", "files n s2 interface", defaults=(None,))
 PYMKS = "pymks_ms_64x64_%d"
 CASES = {
-    "pymks_1": Case([PYMKS % 1], 0, 1e-3, trials=1e6),
-    "pymks_2": Case([PYMKS % 2], 0, 1e-3, trials=1e6),
-    "pymks_3": Case([PYMKS % 3], 0, 1e-3, trials=1e6),
-    "copolymer": Case(["copolymer_resized_s"], 0, 1e-3, trials=1e6),
-    "alloy": Case(["alloy_resized_s"], 0, 1e-3, trials=1e6),
+    "pymks_1": Case([PYMKS % 1], 0, 1e-3),
+    "pymks_2": Case([PYMKS % 2], 0, 1e-3),
+    "pymks_3": Case([PYMKS % 3], 0, 1e-3),
+    "copolymer": Case(["copolymer_resized_s"], 0, 1e-3),
+    "alloy": Case(["alloy_resized_s"], 0, 1e-3),
     "composite": Case(["composite_resized_s"], 0, 3e-3),
-    "pymks_1_64": Case([PYMKS % 1], 64, 2e-3, 0.05, 5e5),
-    "pymks_221_64": Case([PYMKS % 2, PYMKS % 2, PYMKS % 1], 64, 2e-3, 0.05, 5e5),
+    "pymks_1_64": Case([PYMKS % 1], 64, 2e-3, 0.05),
+    "pymks_221_64": Case([PYMKS % 2, PYMKS % 2, PYMKS % 1], 64, 2e-3, 0.05),
 }
 COLUMNS = ("case seed evaluations s polish_s s2_rms_z s2_rms_y s2_rms_x s2_limit s2_floor volume_fraction_voxels "
-           "interface_error grey trials_per_s_core differs_from_json pass misses").split()
+           "interface_error grey differs_from_json pass misses").split()
 
 
 def options():
@@ -71,13 +71,13 @@ def disagreement(said, found, labels):
     return max(abs(worst[k] - here[k]) for k in here)
 
 
-def misses(case, found, labelled, trials):
+def misses(case, found, labelled):
     """Names of the limits that are not kept."""
     failed = [f"s2_{k}" for k, v in found["s2"].items() if v > case.s2]
     failed += ["volume_fraction"] if found["voxels"] >= 1 else []
     failed += ["interface"] if case.interface and found["interface"] > case.interface else []
     failed += ["grey"] if not labelled or found["grey"] else []
-    return failed + (["trials"] if case.trials and trials is not None and trials < case.trials else [])
+    return failed
 
 
 def judge(o, name, seed, targets, folder):
@@ -88,13 +88,12 @@ def judge(o, name, seed, targets, folder):
     phases = measures.indicators(field, targets)
     found = measures.compare(field, phases, targets, o.limit_to)
     least = measures.floor(targets, o.limit_to) if case.n else {"z": 0.0}
-    polish, tried = said.get("polish_seconds", 0), said.get("swaps_tried", 0)
-    trials = tried / polish / o.threads if tried and polish else None
-    failed = misses(case, found, np.isin(field, labels).all(), trials)
+    polish = said.get("polish_seconds", 0)
+    failed = misses(case, found, np.isin(field, labels).all())
     numbers = [name, seed, said["evaluations"], f"{seconds:.3f}", f"{polish:.3f}",
                *(f"{found['s2'][k]:.3e}" if k in found["s2"] else "-" for k in "zyx"), f"{case.s2:.1e}",
                f"{max(least.values()):.2e}", f"{found['voxels']:.2f}", f"{found['signed']:+.4f}",
-               f"{found['grey']:.4f}", "-" if trials is None else f"{trials:.2e}",
+               f"{found['grey']:.4f}",
                f"{disagreement(said, found, phases):.1e}", "fail" if failed else "pass", " ".join(failed) or "-"]
     return numbers, field, not failed
 

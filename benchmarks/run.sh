@@ -4,7 +4,7 @@
 #   -b  folder of a release build (build)         -p  python of an environment with MCRpy: also run the peers
 #   -d  MCRpy's micrographs (../shared/data/mcrpy)   -i  iterations of MCRpy at 64^3 (500)
 #   -o  folder of the results (benchmarks/results)   -q  small sizes, few repetitions: do the scripts still work?
-#   PART: kernels_corr kernels_vec mpi_turn characterize memory quality peers (all of them)
+#   PART: kernels_corr kernels_vec swap mpi_turn characterize memory quality peers (all of them)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$here/../build data=$here/../../shared/data/mcrpy peer='' iterations=500 quick='' results=$here/results
@@ -18,7 +18,7 @@ done
 shift $((OPTIND - 1))
 build=$(cd "$build" && pwd)
 data=$(cd "$data" && pwd)
-parts=(kernels_corr kernels_vec mpi_turn characterize memory quality peers)
+parts=(kernels_corr kernels_vec swap mpi_turn characterize memory quality peers)
 [ $# = 0 ] || parts=("$@")
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -49,6 +49,8 @@ kernels_vec() {
         for threads in 1 2; do step "$build/benchmarks/kernels_vec" "$n" "$threads"; done
     done
 }
+
+swap() { step "$build/benchmarks/bench_swap" "$(pick 0.2 2)"; }
 
 mpi_turn() {
     local n ranks

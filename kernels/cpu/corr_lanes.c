@@ -7,6 +7,8 @@
 #include "kernels/cpu/lanes.h"
 #include "src/base/err.h"
 
+enum { TOGETHER = 256 * 256 }; /* pixels from which threads share a pair */
+
 struct state {
     struct mf_lanes_level *level; /* [levels] */
     struct mf_line *line;         /* [2 levels] along u, along v */
@@ -14,33 +16,56 @@ struct state {
     size_t windows;               /* floats of each */
     float *memory;                /* all threads' areas */
     size_t planes, each;          /* floats: a pair's planes; an area */
-    size_t spectrum, window, longest;
+    size_t spectrum, window, sums, longest;
     size_t pairs; /* most pairs of a batch */
 };
 
 static const struct mf_lanes_text *text_of(const struct mf_slice_plan *plan) { return plan->engine->text; }
 
-static const size_t own[] = {16, 8, 5, 4, 3, 2}; /* radices with a butterfly */
+static size_t blocks(size_t n, size_t w) { return (n + w - 1) / w; }
 
-/* Radices of n: those with a butterfly, larger ones first, then odd primes by the general rule. */
-static void radices(struct mf_line *line, size_t n)
+static size_t most(size_t a, size_t b) { return a > b ? a : b; }
+
+/* Radices with a butterfly, and what a pass of one costs per element, measured: with 16 registers, with 32. */
+static const struct {
+    size_t r;
+    double cost[2];
+} own[] = {{16, {1.68, 1.25}}, {10, {1.3, 1.2}},  {9, {1.3, 1.15}},  {8, {1, 1}},    {6, {0.95, 0.95}},
+           {5, {0.95, 0.95}},  {4, {0.78, 0.78}}, {3, {0.75, 0.75}}, {2, {0.6, 0.6}}};
+
+enum { OWN = sizeof own / sizeof *own };
+
+/* Cheapest radices of n among own[from ..]; returns the cost. The remaining primes go by the general rule. */
+static double radices(size_t n, int wide, size_t from, struct mf_line *line)
 {
-    for (size_t i = 0; i < sizeof own / sizeof *own; ++i)
-        while (n % own[i] == 0 && !(own[i] == 16 && (n == 32 || n == 64))) {
-            line->radix[line->passes++] = own[i];
-            n /= own[i];
-        }
-    for (size_t r = 7; n > 1; r += 2)
-        while (n % r == 0) {
+    struct mf_line rest = {.passes = 0};
+    double best = -1;
+
+    line->passes = 0;
+    for (size_t i = from; i < OWN; ++i) {
+        double cost;
+
+        if (n % own[i].r) continue;
+        cost = own[i].cost[wide] + radices(n / own[i].r, wide, i, &rest);
+        if (best >= 0 && cost >= best) continue;
+        best = cost;
+        *line = rest;
+        line->radix[line->passes++] = own[i].r;
+    }
+    if (best >= 0) return best;
+    best = 0;
+    for (size_t r = 2; n > 1; ++r)
+        for (; n % r == 0; n /= r) {
             line->radix[line->passes++] = r;
-            n /= r;
+            best += 0.5 * (double)r;
         }
+    return best;
 }
 
 static int has_butterfly(size_t r)
 {
-    for (size_t i = 0; i < sizeof own / sizeof *own; ++i)
-        if (own[i] == r) return 1;
+    for (size_t i = 0; i < OWN; ++i)
+        if (own[i].r == r) return 1;
     return 0;
 }
 
@@ -52,12 +77,45 @@ static void root(float *to, size_t k, size_t n)
     to[1] = (float)-sin(angle);
 }
 
-static int line_open(struct mf_line *line, size_t n)
+/* A large radix first and last: those passes are the ones that can be cut short. */
+static void swap_ends(struct mf_line *line)
+{
+    const size_t n = line->passes, large = line->radix[n - 1];
+
+    line->radix[n - 1] = line->radix[0];
+    line->radix[0] = large;
+    if (line->radix[n - 2] > line->radix[n - 1]) {
+        const size_t t = line->radix[n - 2];
+
+        line->radix[n - 2] = line->radix[n - 1];
+        line->radix[n - 1] = t;
+    }
+}
+
+/* How many of the r parts of n elements at either end hold `lag` of them, if a pass knows how to profit from that. */
+static size_t parts(size_t r, size_t n, size_t lag)
+{
+    static const size_t known[][2] = {{4, 1},  {5, 1},  {6, 1},  {8, 1},  {8, 2}, {9, 1},
+                                      {10, 1}, {10, 2}, {16, 1}, {16, 2}, {16, 4}};
+    const size_t k = (lag * r + n - 1) / n;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
+        if (known[i][0] == r && known[i][1] >= k) return known[i][1];
+    return 0;
+}
+
+/* lag: as wide as whole vectors of lags are. */
+static int line_open(struct mf_line *line, size_t n, size_t lag, int registers)
 {
     size_t m = n;
 
+    radices(n, registers, 0, line);
     line->n = n;
-    radices(line, n);
+    if (line->passes > 2) swap_ends(line);
+    if (line->passes > 1) {
+        line->in = parts(line->radix[0], n, lag);
+        line->out = parts(line->radix[line->passes - 1], n, lag);
+    }
     for (size_t i = 0; i < line->passes; ++i) {
         const size_t r = line->radix[i], all = m;
 
@@ -93,10 +151,6 @@ static size_t good(size_t n)
         if (r == 1) return m;
     }
 }
-
-static size_t blocks(size_t n, size_t w) { return (n + w - 1) / w; }
-
-static size_t most(size_t a, size_t b) { return a > b ? a : b; }
 
 /* Shape of a level in cells. Distances between blocks are odd, so that they do not fall into the same cache sets. */
 static void shape(struct mf_slice_plan *plan, size_t i)
@@ -151,7 +205,8 @@ static int memory(struct mf_slice_plan *plan)
 
     st->pairs = (plan->desc.count_max + 1) / 2;
     if (st->pairs > MF_LANES_PAIRS) st->pairs = MF_LANES_PAIRS;
-    st->each = st->pairs * st->planes + st->spectrum + st->window + 5 * st->longest;
+    st->sums = blocks(4 * st->level[0].wb, 16) * 16;
+    st->each = st->pairs * st->planes + st->spectrum + st->window + st->sums + 5 * st->longest;
     st->norms = mf_arena_take(plan->arena, 2 * st->windows * sizeof(float), "S2 work");
     if (!st->norms) return MF_MEMORY;
     st->targets = st->norms + st->windows;
@@ -165,6 +220,7 @@ static int memory(struct mf_slice_plan *plan)
 
 static int lanes_open(struct mf_slice_plan *plan)
 {
+    const size_t w = text_of(plan)->width, wide = blocks(plan->desc.lag, w) * w;
     struct state *st = calloc(1, sizeof *st);
 
     if (!st) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
@@ -173,8 +229,8 @@ static int lanes_open(struct mf_slice_plan *plan)
     st->line = calloc(2 * plan->desc.levels, sizeof *st->line);
     if (!st->level || !st->line) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     for (size_t l = 0; l < plan->desc.levels; ++l) {
-        MF_TRY(line_open(&st->line[2 * l], plan->level[l].mu));
-        MF_TRY(line_open(&st->line[2 * l + 1], plan->level[l].mv));
+        MF_TRY(line_open(&st->line[2 * l], plan->level[l].mu, wide, w == 16));
+        MF_TRY(line_open(&st->line[2 * l + 1], plan->level[l].mv, wide, w == 16));
         shape(plan, l);
     }
     return memory(plan);
@@ -200,7 +256,8 @@ static struct mf_lanes_area area(const struct state *st, int thread)
 
     a.spectrum = at + st->pairs * st->planes;
     a.window = a.spectrum + st->spectrum;
-    for (size_t i = 0; i < 5; ++i) a.line[i] = a.window + st->window + i * st->longest;
+    a.sums = (double *)(void *)(a.window + st->window);
+    for (size_t i = 0; i < 5; ++i) a.line[i] = a.window + st->window + st->sums + i * st->longest;
     return a;
 }
 
@@ -228,6 +285,7 @@ static size_t batch_pairs(const struct mf_slice_plan *plan, const struct mf_view
     return 1;
 }
 
+/* Batches of `each` pairs to threads. */
 static void deal(struct mf_slice_plan *plan, const struct mf_lanes_job *job, size_t each)
 {
     const size_t n = blocks(job->pairs, each);
@@ -247,6 +305,34 @@ static void deal(struct mf_slice_plan *plan, const struct mf_lanes_job *job, siz
     }
 }
 
+/* All threads on one pair after the other. */
+static void deal_lines(struct mf_slice_plan *plan, const struct mf_lanes_job *job)
+{
+#pragma omp parallel num_threads(plan->threads)
+    {
+        const struct mf_lanes_area first = area(plan->state, 0), own_area = area(plan->state, omp_get_thread_num());
+        struct mf_lanes_area a = first;
+        struct mf_lanes_job mine = *job;
+
+        memcpy(a.line, own_area.line, sizeof a.line);
+        mine.part = (size_t)omp_get_thread_num();
+        mine.parts = (size_t)omp_get_num_threads();
+        mine.pairs = 1;
+        for (; mine.first < job->pairs; ++mine.first) text_of(plan)->batch(&mine, &a);
+    }
+}
+
+/* Few large pairs are worked on together. The bits are the same. */
+static void work(struct mf_slice_plan *plan, const struct mf_lanes_job *job, size_t each)
+{
+    const size_t threads = (size_t)plan->threads;
+
+    if (threads > 1 && job->pairs < threads && plan->level->mu * plan->level->mv >= TOGETHER)
+        deal_lines(plan, job);
+    else
+        deal(plan, job, each);
+}
+
 static void lanes_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
     const struct state *st = plan->state;
@@ -254,10 +340,11 @@ static void lanes_eval(struct mf_slice_plan *plan, const struct mf_slice_task *t
                                      .level = st->level,
                                      .task = task,
                                      .entries = plan->entries,
+                                     .parts = 1,
                                      .pairs = (task->x.count + 1) / 2};
 
     if (task->target) set_target(plan, task->target);
-    deal(plan, &job, batch_pairs(plan, &task->x, job.pairs));
+    work(plan, &job, batch_pairs(plan, &task->x, job.pairs));
 }
 
 static void lanes_cross(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, float *values)
@@ -269,9 +356,10 @@ static void lanes_cross(struct mf_slice_plan *plan, const struct mf_view *a, con
                                      .task = &task,
                                      .other = b,
                                      .entries = plan->entries,
+                                     .parts = 1,
                                      .pairs = a->count};
 
-    deal(plan, &job, 1);
+    work(plan, &job, 1);
 }
 
 #define ENGINE(w)                                                                                       \

@@ -22,6 +22,7 @@ enum { MF_LINE_PASSES = 32, MF_LANES_PAIRS = 8 /* most pairs of a batch */ };
 struct mf_line {
     size_t n, passes;
     size_t radix[MF_LINE_PASSES];
+    size_t in, out; /* parts of the first and last pass that hold lags, at either end; 0: not worth knowing */
     float *twiddle[MF_LINE_PASSES];
     float *roots[MF_LINE_PASSES]; /* of a radix without a butterfly of its own: w^j, j < r */
 };
@@ -39,11 +40,12 @@ struct mf_lanes_level {
     const float *target; /* [2L-1][wb W]; 0 beyond the lags */
 };
 
-/** Work area of one thread. */
+/** Work area of one thread. Threads that share a batch share all but the lines. */
 struct mf_lanes_area {
     float *plane;    /* [pairs][levels] planes */
     float *spectrum; /* of one pair and level */
     float *window;
+    double *sums;   /* [wb][2] */
     float *line[5]; /* [longest line] each; 0 and 1 belong to the transform */
 };
 
@@ -55,6 +57,7 @@ struct mf_lanes_job {
     const struct mf_view *other; /* second field of a cross-correlation; NULL: none */
     size_t entries;
     size_t first, pairs;
+    size_t part, parts; /* this thread of those that share the batch; they meet at barriers */
 };
 
 struct mf_lanes_text {

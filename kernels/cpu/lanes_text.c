@@ -10,9 +10,20 @@ struct run {
     const struct mf_lanes_level *l;
     cell *plane, *spectrum, *window, *work[3], *line, *more;
     int power, gradient, cross;
-    double weight, scale[2], sum[2];
+    double weight, scale[2], *sums; /* sums [wb][2] */
+    size_t part, parts;
     float *values[2]; /* [2L-1][2L-1] or NULL */
 };
+
+/* The share of n things of this thread, of those that work on the run. */
+static struct mf_span share(const struct run *r, size_t n) { return mf_cut(n, r->parts, r->part); }
+
+static void meet(size_t parts)
+{
+    if (parts > 1) {
+#pragma omp barrier
+    }
+}
 
 static size_t mirror(size_t u, size_t n) { return u ? n - u : 0; }
 
@@ -74,22 +85,22 @@ static void spectrum_to_rows(const struct run *r, cell *line, size_t vb)
 static void columns_forward(const struct run *r)
 {
     const struct mf_lanes_level *l = r->l;
+    const struct mf_span mine = share(r, l->vb);
 
-    for (size_t vb = 0; vb < l->vb; ++vb) {
-        line_fft(l->along_u, r->plane + vb * l->zs, r->line, r->work);
+    for (size_t vb = mine.first; vb < mine.first + mine.count; ++vb) {
+        line_fft(l->along_u, r->plane + vb * l->zs, r->line, r->work, ALL);
         rows_to_spectrum(r, r->line, vb);
     }
-    for (size_t k = 0; k < 2 * l->blocks; ++k)
-        for (size_t v = l->vb * W; v < l->mv; ++v) r->spectrum[k * l->xs + v] = (cell){(vec){0}, (vec){0}};
 }
 
 static void columns_back(const struct run *r)
 {
     const struct mf_lanes_level *l = r->l;
+    const struct mf_span mine = share(r, l->vb);
 
-    for (size_t vb = 0; vb < l->vb; ++vb) {
+    for (size_t vb = mine.first; vb < mine.first + mine.count; ++vb) {
         spectrum_to_rows(r, r->line, vb);
-        line_fft(l->along_u, r->line, r->plane + vb * l->zs, r->work);
+        line_fft(l->along_u, r->line, r->plane + vb * l->zs, r->work, ALL);
     }
 }
 
@@ -163,18 +174,20 @@ static void rows_to_window(const struct run *r, const cell *line, size_t k, int 
 static void rows_forward(const struct run *r)
 {
     const struct mf_lanes_level *l = r->l;
+    const struct mf_span mine = share(r, l->blocks);
 
-    for (size_t k = 0; k < l->blocks; ++k) {
+    for (size_t k = mine.first; k < mine.first + mine.count; ++k) {
         cell *p = r->spectrum + 2 * k * l->xs, *q = p + l->xs;
 
-        line_fft(l->along_v, p, p, r->work);
-        line_fft(l->along_v, q, q, r->work);
+        for (size_t v = l->vb * W; v < l->mv; ++v) p[v] = q[v] = (cell){(vec){0}, (vec){0}};
+        line_fft(l->along_v, p, p, r->work, ALL);
+        line_fft(l->along_v, q, q, r->work, ALL);
         powers(r, p, q, k == 0, r->line);
-        line_fft(l->along_v, r->line, r->line, r->work);
+        line_fft(l->along_v, r->line, r->line, r->work, LAGS_OUT);
         rows_to_window(r, r->line, k, 0);
         if (k > 0 || l->mu % 2) continue;
         powers(r, q, q, 0, r->line);
-        line_fft(l->along_v, r->line, r->line, r->work);
+        line_fft(l->along_v, r->line, r->line, r->work, LAGS_OUT);
         rows_to_window(r, r->line, k, 1);
     }
 }
@@ -202,71 +215,94 @@ static void put_cross(float *values, size_t side, size_t u, size_t v, vec plus, 
     }
 }
 
-/* Slope of |w e|^p by e; adds |w e|^p to sum. */
-AI vec loss(vec e, float w, int p, dvec *sum)
+/* Sums of |w e|^p of one slice, in double. */
+struct sums {
+    dvec low, high;
+};
+
+/* Slope of |w e|^p by e. */
+AI vec loss(vec e, float w, int p, struct sums *sum)
 {
+    vec slope;
+
     e *= w;
     if (p == 2) {
-        const dvec d = __builtin_convertvector(e, dvec);
+        const dvec low = widen(e, 0), high = widen(e, 1);
 
-        *sum += d * d;
-        return 2 * w * e;
+        sum->low += low * low;
+        sum->high += high * high;
+        slope = 2 * w * e;
     } else {
         const vec sign = __builtin_convertvector((e < 0) - (e > 0), vec);
 
-        *sum += __builtin_convertvector(e * sign, dvec);
-        return w * sign;
+        sum->low += widen(e * sign, 0);
+        sum->high += widen(e * sign, 1);
+        slope = w * sign;
     }
+    return slope;
 }
 
 /* Sum over lanes; lag dv = 0 counts once, the others twice for the mirrored half of the window. */
-static double lanes_sum(dvec sum, size_t b)
+static double lanes_sum(const struct sums *sum, size_t b)
 {
     double all = 0;
 
-    for (size_t j = 0; j < W; ++j) all += (b == 0 && j == 0 ? 1 : 2) * sum[j];
+    for (size_t j = 0; j < W / 2; ++j) all += (b == 0 && j == 0 ? 1 : 2) * sum->low[j] + 2 * sum->high[j];
     return all;
 }
 
-/* Block b of lags: from[u] holds the correlations (a in the imaginary parts); to[u] gets what goes back. */
-static void compare(struct run *r, size_t b, const cell *from, cell *to)
+static void values_of(const struct run *r, size_t b, const cell *from)
 {
     const struct mf_lanes_level *l = r->l;
     const size_t side = 2 * l->lag - 1;
-    const float w = (float)r->weight, back[2] = {(float)(4 * r->scale[0]), (float)(4 * r->scale[1])};
-    dvec sum[2] = {{0}, {0}};
 
     for (size_t i = 0; i < side; ++i) {
         const size_t u = i + 1 < l->lag ? l->mu + i + 1 - l->lag : i + 1 - l->lag;
         const vec norm = load(l->norm + (i * l->wb + b) * W), x = from[u].i * norm, y = from[u].r * norm;
-        vec t, gx, gy;
 
-        if (r->cross && r->values[0]) put_cross(r->values[0], side, i, b * W, x, y);
-        if (r->cross) continue;
+        if (r->cross) {
+            put_cross(r->values[0], side, i, b * W, x, y);
+            continue;
+        }
         if (r->values[0]) put(r->values[0], side, i, b * W, x);
         if (r->values[1]) put(r->values[1], side, i, b * W, y);
-        if (r->power == 0) continue;
-        t = load(l->target + (i * l->wb + b) * W);
-        gx = loss(x - t, w, r->power, &sum[0]) * norm;
-        gy = loss(y - t, w, r->power, &sum[1]) * norm;
-        if (r->gradient) to[u] = (cell){gx * back[0], gy * back[1]};
     }
-    r->sum[0] += lanes_sum(sum[0], b);
-    r->sum[1] += lanes_sum(sum[1], b);
+}
+
+/* Block b of lags: from[u] holds the correlations (a in the imaginary parts); to[u] gets what goes back. */
+AI void compare(struct run *r, size_t b, const cell *from, cell *to, int p)
+{
+    const struct mf_lanes_level *l = r->l;
+    const size_t side = 2 * l->lag - 1, wide = l->wb * W;
+    const float w = (float)r->weight, back[2] = {(float)(4 * r->scale[0]), (float)(4 * r->scale[1])};
+    const float *norms = l->norm + b * W, *target = l->target + b * W;
+    struct sums sx = {{0}, {0}}, sy = {{0}, {0}};
+
+    for (size_t i = 0; i < side; ++i) {
+        const size_t u = i + 1 < l->lag ? l->mu + i + 1 - l->lag : i + 1 - l->lag;
+        const vec norm = load(norms + i * wide), t = load(target + i * wide);
+        const vec gx = loss(from[u].i * norm - t, w, p, &sx) * norm, gy = loss(from[u].r * norm - t, w, p, &sy) * norm;
+
+        to[u] = (cell){gx * back[0], gy * back[1]};
+    }
+    r->sums[2 * b] = lanes_sum(&sx, b);
+    r->sums[2 * b + 1] = lanes_sum(&sy, b);
 }
 
 static void middle(struct run *r)
 {
     const struct mf_lanes_level *l = r->l;
+    const struct mf_span mine = share(r, l->wb);
 
-    if (r->gradient)
-        for (size_t u = l->lag; u + l->lag <= l->mu; ++u) r->more[u] = (cell){(vec){0}, (vec){0}};
-    for (size_t b = 0; b < l->wb; ++b) {
+    if (r->gradient) line_clear(l->along_u, l->lag, r->more);
+    for (size_t b = mine.first; b < mine.first + mine.count; ++b) {
         cell *window = r->window + b * l->mu;
 
-        line_fft(l->along_u, window, r->line, r->work);
-        compare(r, b, r->line, r->more);
-        if (r->gradient) line_fft(l->along_u, r->more, window, r->work);
+        line_fft(l->along_u, window, r->line, r->work, LAGS_OUT);
+        if (r->values[0] || r->values[1]) values_of(r, b, r->line);
+        if (r->power == 1) compare(r, b, r->line, r->more, 1);
+        if (r->power == 2) compare(r, b, r->line, r->more, 2);
+        if (r->gradient) line_fft(l->along_u, r->more, window, r->work, LAGS_IN);
     }
 }
 
@@ -276,7 +312,7 @@ static void window_to_rows(const struct run *r, cell *line, size_t k, int first)
     const struct mf_lanes_level *l = r->l;
     const cell zero = {(vec){0}, (vec){0}};
 
-    for (size_t v = l->lag; v + l->lag <= l->mv; ++v) line[v] = zero;
+    line_clear(l->along_v, l->lag, line);
     for (size_t b = 0; b < l->wb; ++b) {
         const cell *from = r->window + b * l->mu;
         vec pr[W], pi[W], mr[W], mi[W];
@@ -339,37 +375,52 @@ static void filter_first(const cell *g, const cell *h, size_t n, cell *p, cell *
 static void rows_back(const struct run *r)
 {
     const struct mf_lanes_level *l = r->l;
+    const struct mf_span mine = share(r, l->blocks);
 
-    for (size_t k = 0; k < l->blocks; ++k) {
+    for (size_t k = mine.first; k < mine.first + mine.count; ++k) {
         cell *p = r->spectrum + 2 * k * l->xs, *q = p + l->xs;
 
         window_to_rows(r, r->line, k, 0);
-        line_fft(l->along_v, r->line, r->line, r->work);
+        line_fft(l->along_v, r->line, r->line, r->work, LAGS_IN);
         if (k == 0) {
             window_to_rows(r, r->more, k, 1);
-            line_fft(l->along_v, r->more, r->more, r->work);
+            line_fft(l->along_v, r->more, r->more, r->work, LAGS_IN);
             filter_first(r->line, r->more, l->mv, p, q);
         } else
             filter_block(r->line, l->mv, p, q);
-        line_fft(l->along_v, p, p, r->work);
-        line_fft(l->along_v, q, q, r->work);
+        line_fft(l->along_v, p, p, r->work, ALL);
+        line_fft(l->along_v, q, q, r->work, ALL);
     }
 }
 
-static void level(struct run *r)
+/* One level; sum [2] += the shares of the loss. */
+static void level(struct run *r, double *sum)
 {
     columns_forward(r);
+    meet(r->parts);
     rows_forward(r);
+    meet(r->parts);
     middle(r);
+    meet(r->parts);
+    for (size_t b = 0; b < r->l->wb && r->power; ++b) {
+        sum[0] += r->sums[2 * b];
+        sum[1] += r->sums[2 * b + 1];
+    }
     if (!r->gradient) return;
     rows_back(r);
+    meet(r->parts);
     columns_back(r);
+    meet(r->parts);
 }
 
 static struct run run_of(const struct mf_lanes_job *job, const struct mf_lanes_area *area)
 {
     const struct mf_slice_task *t = job->task;
-    struct run r = {.spectrum = (cell *)(void *)area->spectrum, .window = (cell *)(void *)area->window};
+    struct run r = {.spectrum = (cell *)(void *)area->spectrum,
+                    .window = (cell *)(void *)area->window,
+                    .sums = area->sums,
+                    .part = job->part,
+                    .parts = job->parts};
 
     for (size_t i = 0; i < 3; ++i) r.work[i] = (cell *)(void *)area->line[i];
     r.line = (cell *)(void *)area->line[3];
@@ -380,50 +431,80 @@ static struct run run_of(const struct mf_lanes_job *job, const struct mf_lanes_a
     return r;
 }
 
-/* All levels of pair i of the batch; its planes lie one after the other. */
+/* The pyramid above a plane; the planes lie one after the other. */
+static void pyramid(const struct mf_lanes_job *job, cell *plane)
+{
+    for (size_t l = 0; l < job->levels; ++l) {
+        const struct mf_lanes_level *fine = &job->level[l], *coarse = fine + 1;
+
+        if (job->part == 0) zero_rows(fine, plane);
+        meet(job->parts);
+        if (l + 1 < job->levels)
+            lanes_pool(fine, plane, coarse, mf_cut(coarse->nu, job->parts, job->part), plane + fine->plane);
+        plane += fine->plane;
+    }
+}
+
+/* Its adjoint, from the coarsest plane down. */
+static void pyramid_back(const struct mf_lanes_job *job, cell *plane)
+{
+    size_t at = 0;
+
+    for (size_t l = 0; l + 1 < job->levels; ++l) at += job->level[l].plane;
+    for (size_t l = job->levels - 1; l > 0; --l) {
+        const struct mf_lanes_level *coarse = &job->level[l], *fine = coarse - 1;
+
+        lanes_spread(coarse, mf_cut(coarse->nu, job->parts, job->part), plane + at, fine, plane + at - fine->plane);
+        at -= fine->plane;
+        meet(job->parts);
+    }
+}
+
+/* All levels of pair i of the batch. */
 static void pair(const struct mf_lanes_job *job, const struct mf_lanes_area *area, size_t i, cell *plane)
 {
     const struct mf_slice_task *t = job->task;
     const size_t per = job->other ? 1 : 2, s = per * (job->first + i);
     struct run r = run_of(job, area);
+    double sum[2] = {0, 0};
 
+    pyramid(job, plane);
+    r.plane = plane;
     /* A missing partner's residual is the whole target: it must not come back, or its rounding would. */
     for (size_t n = 0; n < 2; ++n) r.scale[n] = s + n >= t->x.count ? 0 : t->scale ? t->scale[s + n] : 1;
     for (size_t l = 0; l < job->levels; ++l) {
         r.l = &job->level[l];
-        r.plane = plane;
-        r.weight = t->weight && t->target ? t->weight[l] : 0;
+        r.weight = r.power ? t->weight[l] : 0;
         for (size_t n = 0; n < per; ++n)
             r.values[n] =
                 t->values && s + n < t->x.count ? t->values + ((s + n) * job->levels + l) * job->entries : NULL;
-        if (l + 1 < job->levels) lanes_pool(r.l, plane, r.l + 1, plane + r.l->plane);
-        level(&r);
-        plane += r.l->plane;
+        level(&r, sum);
+        r.plane += r.l->plane;
     }
-    for (size_t n = 0; n < per && t->sum; ++n)
-        if (s + n < t->x.count) t->sum[s + n] = r.sum[n];
-    for (size_t l = job->levels - 1; l > 0 && r.gradient; --l) {
-        const struct mf_lanes_level *fine = &job->level[l - 1];
-
-        plane -= fine[1].plane;
-        lanes_spread(fine + 1, plane, fine, plane - fine->plane);
-    }
+    for (size_t n = 0; n < per && t->sum && job->part == 0; ++n)
+        if (s + n < t->x.count) t->sum[s + n] = sum[n];
+    if (r.gradient) pyramid_back(job, plane);
 }
 
 static void batch(const struct mf_lanes_job *job, const struct mf_lanes_area *area)
 {
     const struct mf_slice_task *t = job->task;
+    const struct mf_lanes_level *l = job->level;
+    const struct mf_span rows = mf_cut(l->nu, job->parts, job->part);
     const size_t per = job->other ? 1 : 2, s = per * job->first;
     cell *plane = (cell *)(void *)area->plane;
     size_t each = 0;
 
-    for (size_t l = 0; l < job->levels; ++l) each += job->level[l].plane;
-    if (job->other)
-        lanes_gather_two(job->level, &t->x, job->other, s, plane);
-    else
-        lanes_gather_pairs(job->level, &t->x, s, job->pairs, plane, each);
+    for (size_t i = 0; i < job->levels; ++i) each += l[i].plane;
+    if (job->other) {
+        gather_slice(l, rows, &t->x, s, 0, plane);
+        gather_slice(l, rows, job->other, s, 1, plane);
+    } else
+        lanes_gather(l, rows, &t->x, s, job->pairs, plane, each);
+    meet(job->parts);
     for (size_t i = 0; i < job->pairs; ++i) pair(job, area, i, plane + i * each);
-    if (t->target && t->g.base) lanes_scatter_pairs(job->level, &t->g, s, job->pairs, plane, each);
+    if (t->target && t->g.base) lanes_scatter(l, rows, &t->g, s, job->pairs, plane, each);
+    meet(job->parts);
 }
 
 const struct mf_lanes_text MF_LANES_TEXT = {.width = W, .batch = batch};

@@ -12,7 +12,8 @@
 typedef float vec __attribute__((vector_size(MF_LANES * 4)));
 typedef float vec_any __attribute__((vector_size(MF_LANES * 4), aligned(4), may_alias));
 typedef int32_t ivec __attribute__((vector_size(MF_LANES * 4)));
-typedef double dvec __attribute__((vector_size(MF_LANES * 8)));
+typedef float halfvec __attribute__((vector_size(MF_LANES * 2)));
+typedef double dvec __attribute__((vector_size(MF_LANES * 4))); /* W / 2 */
 
 /** W complex numbers. */
 typedef struct {
@@ -21,6 +22,15 @@ typedef struct {
 
 AI vec load(const float *p) { return *(const vec_any *)p; }
 AI void store(float *p, vec x) { *(vec_any *)p = x; }
+
+/** Half the lanes of x (0: lower) in double. */
+AI dvec widen(vec x, size_t upper)
+{
+    halfvec h;
+
+    memcpy(&h, (const float *)&x + upper * (W / 2), sizeof h);
+    return __builtin_convertvector(h, dvec);
+}
 
 #if MF_LANES == 4
 #define PER_128(a, b, c, d) \
@@ -184,6 +194,61 @@ AI void dft5(cell *x)
     x[4] = (cell){a.r - p.r, a.i + p.i};
     x[2] = (cell){b.r + q.r, b.i - q.i};
     x[3] = (cell){b.r - q.r, b.i + q.i};
+}
+
+/* 6 = 2 x 3 and 10 = 2 x 5 by residues: no factors between the two steps. */
+AI void dft6(cell *x)
+{
+    cell a[3] = {x[0], x[2], x[4]}, b[3] = {x[3], x[5], x[1]};
+
+    dft3(a);
+    dft3(b);
+    x[0] = add(a[0], b[0]);
+    x[3] = sub(a[0], b[0]);
+    x[4] = add(a[1], b[1]);
+    x[1] = sub(a[1], b[1]);
+    x[2] = add(a[2], b[2]);
+    x[5] = sub(a[2], b[2]);
+}
+
+AI void dft10(cell *x)
+{
+    cell a[5] = {x[0], x[2], x[4], x[6], x[8]}, b[5] = {x[5], x[7], x[9], x[1], x[3]};
+
+    dft5(a);
+    dft5(b);
+    x[0] = add(a[0], b[0]);
+    x[5] = sub(a[0], b[0]);
+    x[6] = add(a[1], b[1]);
+    x[1] = sub(a[1], b[1]);
+    x[2] = add(a[2], b[2]);
+    x[7] = sub(a[2], b[2]);
+    x[8] = add(a[3], b[3]);
+    x[3] = sub(a[3], b[3]);
+    x[4] = add(a[4], b[4]);
+    x[9] = sub(a[4], b[4]);
+}
+
+AI void dft9(cell *x)
+{
+    cell a[3] = {x[0], x[3], x[6]}, b[3] = {x[1], x[4], x[7]}, c[3] = {x[2], x[5], x[8]};
+
+    dft3(a);
+    dft3(b);
+    dft3(c);
+    b[1] = times(b[1], 0.76604444311897803520f, -0.64278760968653932632f);
+    b[2] = times(b[2], 0.17364817766693034885f, -0.98480775301220805937f);
+    c[1] = times(c[1], 0.17364817766693034885f, -0.98480775301220805937f);
+    c[2] = times(c[2], -0.93969262078590838405f, -0.34202014332566873304f);
+#pragma GCC unroll 3
+    for (size_t k = 0; k < 3; ++k) {
+        cell t[3] = {a[k], b[k], c[k]};
+
+        dft3(t);
+        x[k] = t[0];
+        x[k + 3] = t[1];
+        x[k + 6] = t[2];
+    }
 }
 
 AI void dft8(cell *x)

@@ -292,6 +292,11 @@ static void check_engine(const struct mf_corr_engine *engine, size_t step)
             check_case(&k, engine);
             check_same_bits(&k, engine);
         }
+    for (int i = 0; i < 4; ++i) { /* so large that threads share a pair */
+        struct corr_case k = {260, 256 + (size_t)i, 5, 3, 1 + (size_t)i, i % 3, i % 2, 2};
+
+        check_same_bits(&k, engine);
+    }
 }
 
 /* A lag that would meet itself is refused. */

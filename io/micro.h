@@ -56,7 +56,7 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
                   const struct mf_micro_read *read, struct mf_micro *micro);
 void mf_micro_free(struct mf_micro *micro);
 
-/** What goes with a volume into its file. */
+/** What goes with a volume into its file: rank 0's is written, the others' may differ (times). */
 struct mf_provenance {
     const char *command;    /* the verb */
     const char *options;    /* all options, YAML */

@@ -223,12 +223,59 @@ static char *xdmf_name(const char *path)
     return name;
 }
 
+/* Rank 0's text on all ranks; the others' new ones are freed by unshare(). */
+static const char *share_text(const struct mf_comm *comm, const char *text)
+{
+    uint64_t n = comm->rank == 0 ? strlen(or_empty(text)) + 1 : 0;
+    char *copy;
+
+    mf_comm_bcast(comm, 0, &n, sizeof n);
+    copy = malloc(n);
+    if (!copy) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu bytes of text", (size_t)n);
+    if (comm->rank == 0) memcpy(copy, or_empty(text), n);
+    mf_comm_bcast(comm, 0, copy, n);
+    return copy;
+}
+
+/*
+ * Rank 0's provenance on all ranks. Times differ between ranks, so do texts that hold them; and the metadata of a file
+ * that ranks write together must not: their ends of file would part, and the library would wait for ever. Collective.
+ */
+static struct mf_provenance share(const struct mf_comm *comm, const struct mf_provenance *mine)
+{
+    struct mf_provenance p = mine ? *mine : (struct mf_provenance){0};
+    int has_json = p.json != NULL;
+    double *rows;
+
+    mf_comm_bcast(comm, 0, &p.seed, sizeof p.seed);
+    mf_comm_bcast(comm, 0, &p.convergence_count, sizeof p.convergence_count);
+    mf_comm_bcast(comm, 0, &has_json, sizeof has_json);
+    p.command = share_text(comm, p.command);
+    p.options = share_text(comm, p.options);
+    p.input_hash = share_text(comm, p.input_hash);
+    p.json = has_json ? share_text(comm, p.json) : NULL;
+    rows = malloc((3 * p.convergence_count + 1) * sizeof *rows);
+    if (!rows) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu rows of convergence", p.convergence_count);
+    if (comm->rank == 0 && p.convergence_count) memcpy(rows, p.convergence, 3 * p.convergence_count * sizeof *rows);
+    mf_comm_bcast(comm, 0, rows, 3 * p.convergence_count * sizeof *rows);
+    p.convergence = rows;
+    return p;
+}
+
+static void unshare(struct mf_provenance *p)
+{
+    const void *const all[] = {p->command, p->options, p->input_hash, p->json, p->convergence};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) free((void *)(uintptr_t)all[i]);
+}
+
 /* Both files are complete under temporary names before the first is renamed. */
 int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                     const struct mf_provenance *provenance)
 {
     const char *slash = strrchr(path, '/');
     char created[MF_UNIT_TEXT], *name = xdmf_name(path);
+    struct mf_provenance from;
     struct mf_atomic side;
     int rc;
 
@@ -237,6 +284,10 @@ int mf_volume_write(const struct mf_comm *comm, const char *path, const struct m
     free(name);
     MF_TRY(rc);
     rc = mf_agree(comm, comm->rank == 0 ? print_file(&side, slash ? slash + 1 : path, micro) : MF_OK);
-    if (rc == MF_OK) rc = write_h5(comm, path, micro, created, provenance);
+    if (rc == MF_OK) {
+        from = share(comm, provenance);
+        rc = write_h5(comm, path, micro, created, &from);
+        unshare(&from);
+    }
     return mf_atomic_close(comm, &side, rc);
 }

@@ -8,7 +8,7 @@
 
 enum { MF_SCHEMA_VERSION = 1 };
 
-/** Writes both files. Collective; MF_OUTPUT, agreed. @p provenance may be NULL. */
+/** Writes both files. Collective; MF_OUTPUT, agreed. @p provenance may be NULL; rank 0's counts. */
 int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                     const struct mf_provenance *provenance);
 

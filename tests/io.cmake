@@ -62,3 +62,5 @@ if(MF_PYTHON)
 endif()
 set_tests_properties(${rounds} PROPERTIES PROCESSORS 3 TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS unit
   ENVIRONMENT "${MF_TEST_ENV}")
+
+mf_test(NAME io_provenance SOURCE unit/io_provenance.c ROOM mf_io RANKS 1 2 3 4 TIMEOUT 60)

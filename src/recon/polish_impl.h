@@ -1,0 +1,39 @@
+/* The state of a polish and its refresh before every round. Private to the polish. */
+#ifndef MF_RECON_POLISH_IMPL_H
+#define MF_RECON_POLISH_IMPL_H
+
+#include "src/recon/swap.h"
+
+/* What lives as long as the polish. */
+struct mf_polish_work {
+    struct mf_polish *polish;
+    struct mf_objective *objective;
+    struct mf_swap swap;
+    size_t s2_term, v_term; /* of the objective; its terms when absent */
+    size_t levels[MF_SIDES];
+    size_t lag, most;                  /* most sites of one kind of move */
+    float *s2[MF_SIDES], *v[MF_SIDES]; /* captured values [fields][slices][levels][entries] */
+    double *jump[MF_SIDES], *self[MF_SIDES];
+    double *miss[MF_SIDES]; /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
+    struct mf_site *found;  /* [2 most]: this rank's */
+    uint32_t *bits;         /* [most][sides][planes][n]: this rank's windows */
+    double loss;
+    double predicted; /* change of the loss that the round's swaps promise */
+    long limit;       /* most swaps of a kind in a round */
+    uint8_t *backup;  /* labels before the round */
+};
+
+/** Takes everything a polish needs. Collective; refuses (agreed); mf_polish_close() accepts half a one. */
+int mf_polish_open(struct mf_polish_work *work);
+void mf_polish_close(struct mf_polish_work *work);
+
+/** Forgets what mean slices missed. */
+void mf_polish_forget(struct mf_polish_work *work);
+
+/**
+ * At the binary field as it is now: its gradient, the residual windows and V of all slices on all ranks, the loss that
+ * the polish lowers, and what mean slices miss (which leads the next refresh). Collective.
+ */
+void mf_polish_refresh(struct mf_polish_work *work);
+
+#endif

@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 tools=(gcc libc6-dev make cmake ninja-build pkg-config)
 libraries=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libyaml-dev libjansson-dev libpng-dev
-    libtiff-dev libcairo2-dev zlib1g-dev libssl-dev)
+    libtiff-dev libcairo2-dev fonts-dejavu-core zlib1g-dev libssl-dev)
 for_tests=(python3-h5py python3-numpy hdf5-tools clang-format clang-tidy)
 jobs=${MF_JOBS:-$(nproc)}
 lint_seconds=${MF_LINT_SECONDS:-240}
@@ -123,7 +123,7 @@ demo() {
     $program match --microstructure_filename demo/sample.npy --add_dimension 64 \
         --descriptor_types FFTCorrelations Variation --limit_to 16 --output demo/volume.h5 || stop "match failed"
     say "demo: the picture: demo/volume.png"
-    $program view demo/volume.h5 --output demo/volume.png || stop "view failed"
+    $program view demo/volume.h5 --original_ms demo/sample.npy --output demo/volume.png || stop "view failed"
     say "demo: look at demo/volume.png; open demo/volume.xdmf in ParaView"
 }
 

@@ -164,7 +164,6 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     if (rc == MF_OK && provided < MPI_THREAD_FUNNELED)
         rc = mf_fail(MF_DEVICE, "%s was built without thread support", mf_comm_version());
     if (rc == MF_OK) rc = compare_builds(comm, build ? build : "");
-    if (rc != MF_OK) mf_comm_close(comm);
     if (rc != MF_OK && tasks_of_launcher() > 1) comm->rank = launcher_rank(comm); /* one of them speaks */
     return rc;
 }

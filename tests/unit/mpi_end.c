@@ -60,6 +60,7 @@ int main(int argc, char **argv)
     rc = mf_comm_open(&c, &argc, &argv, strcmp(way, "build") == 0 && rank ? rank : "same");
     if (rc != MF_OK) {
         if (c.rank == 0) fprintf(stderr, "mesoforge: %s\n", mf_err_text());
+        mf_comm_close(&c);
         return rc;
     }
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; ++w)

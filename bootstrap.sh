@@ -117,10 +117,10 @@ demo() {
     if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
     mkdir -p demo
     say "demo: a micrograph that the program makes itself: demo/sample.npy"
-    $program synth --kind gaussian --size 64 64 --volume-fraction 0.4 --correlation-length 4 --exact --seed 1 \
+    $program synth --kind gaussian --size 128 128 --volume-fraction 0.4 --correlation-length 2.5 --exact --seed 1 \
         --output demo/sample.npy || stop "synth failed"
     say "demo: a volume with its statistics: demo/volume.h5"
-    $program match --microstructure_filename demo/sample.npy --add_dimension 64 \
+    $program match --microstructure_filename demo/sample.npy --size 64 64 64 \
         --descriptor_types FFTCorrelations Variation --limit_to 16 --output demo/volume.h5 || stop "match failed"
     say "demo: the picture: demo/volume.png"
     $program view demo/volume.h5 --original_ms demo/sample.npy --output demo/volume.png || stop "view failed"

@@ -6,9 +6,13 @@ set_tests_properties(golden_losses PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LA
   ENVIRONMENT "${MF_TEST_ENV}")
 
 # Whole programs: tests/cli/<name>.py MESOFORGE MPIEXEC
+set(recon_timeout 600)
+if(MF_SANITIZE)
+  set(recon_timeout 1800) # hundreds of launches, slow under the leak checker
+endif()
 foreach(name loss_default recon_ranks recon_refusals recon_result)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${recon_timeout} PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
     ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()

@@ -4,7 +4,8 @@ mf_test(NAME kernels_optim SOURCE unit/kernels_optim.c ROOM mf_kernels)
 mf_test(NAME kernels_vari SOURCE unit/kernels_vari.c ROOM mf_kernels)
 mf_test(NAME kernels_frac SOURCE unit/kernels_frac.c ROOM mf_kernels)
 mf_test(NAME kernels_corr SOURCE unit/kernels_corr.c ROOM mf_kernels TIMEOUT 300)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64") # the text for AVX-512, run where there is none
+# The text for AVX-512, run where there is none; with sanitizers it would take a compiler minutes.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT MF_SANITIZE)
   mf_lanes_text(mf_lanes_text_16_avx2 16 -mavx2 -mfma)
   target_sources(kernels_corr PRIVATE $<TARGET_OBJECTS:mf_lanes_text_16_avx2>)
   target_compile_definitions(kernels_corr PRIVATE MF_LANES_TEXT_16=mf_lanes_text_16_avx2)

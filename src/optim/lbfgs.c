@@ -189,6 +189,7 @@ int mf_lbfgs_run(struct mf_optimiser *o, const struct mf_problem *p, long evalua
     int misses = 0;
 
     o->history.count = 0;
+    if (evaluations < 1) return MF_OK;
     MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
     ++o->evaluations;
     while (o->evaluations < last) {
@@ -224,6 +225,7 @@ int mf_adam_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluat
     double best = INFINITY;
 
     o->history.count = 0;
+    if (evaluations < 1) return MF_OK; /* nothing was seen: x stays */
     field->fill(o->queue, voxels(o), 0, m);
     field->fill(o->queue, voxels(o), 0, v);
     for (long t = 1; t <= evaluations; ++t) {

@@ -47,8 +47,8 @@ void mf_optimiser_trim(struct mf_optimiser *optimiser);
  * Runs at most @p evaluations evaluations of projected L-BFGS from optimiser->x (the history starts empty): two-loop
  * recursion on stored dot products (Nocedal & Wright 2006, algorithm 7.4), free variables by the sign of the gradient
  * at the bounds, backtracking with the Armijo condition on the projected step. Leaves the best point in x, its
- * gradient in g and its loss in loss. @p tolerance: stops when the loss falls by less than this part of itself in one
- * step; 0: never.
+ * gradient in g and its loss in loss; with none x stays as it is. @p tolerance: stops when the loss falls by less than
+ * this part of itself in one step; 0: never.
  */
 int mf_lbfgs_run(struct mf_optimiser *optimiser, const struct mf_problem *problem, long evaluations, double tolerance);
 

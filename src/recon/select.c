@@ -85,14 +85,18 @@ int mf_select_top(const struct mf_comm *comm, const struct mf_slab *slab, const 
     return MF_OK;
 }
 
+/* A share that rounding left below 0 is none. */
+static double share_of(size_t p, const double *fractions) { return fractions[p] > 0 ? fractions[p] : 0; }
+
 void mf_phase_counts(uint64_t voxels, size_t phases, const double *fractions, uint64_t *counts)
 {
     uint64_t sum = 0;
     double all = 0;
 
-    for (size_t p = 0; p < phases; ++p) all += fractions[p];
+    for (size_t p = 0; p < phases; ++p) all += share_of(p, fractions);
+    MF_ASSERT(all > 0);
     for (size_t p = 0; p < phases; ++p) {
-        counts[p] = (uint64_t)floor(fractions[p] / all * (double)voxels);
+        counts[p] = (uint64_t)floor(share_of(p, fractions) / all * (double)voxels);
         sum += counts[p];
     }
     for (; sum < voxels; ++sum) {
@@ -100,7 +104,7 @@ void mf_phase_counts(uint64_t voxels, size_t phases, const double *fractions, ui
         double most = -1;
 
         for (size_t p = 0; p < phases; ++p) {
-            double rest = fractions[p] / all * (double)voxels - (double)counts[p];
+            double rest = share_of(p, fractions) / all * (double)voxels - (double)counts[p];
 
             if (rest > most) {
                 most = rest;

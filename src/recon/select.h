@@ -14,7 +14,8 @@
 int mf_select_top(const struct mf_comm *comm, const struct mf_slab *slab, const float *score, const uint8_t *open,
                   uint64_t want, uint8_t *chosen);
 
-/** Splits @p voxels into phase counts that are nearest to fractions[phases] (largest remainder; they add up). */
+/** Splits @p voxels into phase counts that are nearest to fractions[phases] (largest remainder; they add up). Fractions
+ * below 0 count as 0; one must be above. */
 void mf_phase_counts(uint64_t voxels, size_t phases, const double *fractions, uint64_t *counts);
 
 /**

@@ -39,13 +39,15 @@ static void top(const struct mf_comm *comm, const struct mf_slab *slab, uint64_t
 
 static void many(const struct mf_comm *comm, const struct mf_slab *slab)
 {
-    const double fractions[3] = {0.2, 0.5, 0.3};
+    const double fractions[3] = {0.2, 0.5, 0.3}, over[2] = {-1e-9, 1 + 1e-9};
     float x[3 * N], score[N];
     uint8_t label[N], work[2 * N];
     uint64_t counts[3];
     int64_t got[3] = {0};
     size_t n = mf_slab_voxels(slab), first = slab->first * NY * NX;
 
+    mf_phase_counts(N, 2, over, counts);
+    CHECK(counts[0] == 0 && counts[1] == N);
     mf_phase_counts(N, 3, fractions, counts);
     CHECK(counts[0] + counts[1] + counts[2] == N && counts[0] == 42 && counts[1] == 105);
     for (size_t p = 0; p < 3; ++p)

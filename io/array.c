@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,27 @@ static int check_shape(const struct mf_array *a)
     return MF_OK;
 }
 
+static int labels_differ(const struct mf_array *a)
+{
+    for (int p = 0; p < a->phases; ++p)
+        for (int q = 0; q < p; ++q)
+            if (a->label[p] == a->label[q]) return 0;
+    return 1;
+}
+
+/* A volume of ours may have been written by anybody. */
+static int check_own(struct mf_array *a)
+{
+    if (a->phases < 1 || a->phases > MF_PHASES_MAX || !labels_differ(a))
+        return mf_fail(MF_INPUT, "'%s' is damaged: unusable labels of its volume", a->path);
+    for (int i = 0; i < 3 && a->ndim > 1; ++i)
+        if (!(a->spacing[i] > 0 && isfinite(a->spacing[i])))
+            return mf_fail(MF_INPUT, "'%s' is damaged: the spacing of its volume holds %g", a->path, a->spacing[i]);
+    mf_guard_tame(a->unit, sizeof a->unit);
+    for (int p = 0; p < a->phases; ++p) mf_guard_tame(a->name[p], sizeof a->name[p]);
+    return MF_OK;
+}
+
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
 {
     struct mf_array a = {.path = path};
@@ -148,6 +170,7 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
     else
         MF_TRY(mf_guard(path, INSPECT_SECONDS, inspect_there, inspect_here, &a));
     MF_TRY(check_shape(&a));
+    if (a.own) MF_TRY(check_own(&a));
     *array = a;
     return MF_OK;
 }

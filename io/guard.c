@@ -1,6 +1,7 @@
 /* See guard.h. Two pipes: one carries the result, one the child's code and sentence. */
 #include "io/guard.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -34,6 +35,13 @@ int mf_guard_receive(FILE *from, void *what, size_t bytes)
 {
     if (bytes && fread(what, 1, bytes, from) != bytes) return mf_fail(MF_INPUT, "the file ended early");
     return MF_OK;
+}
+
+void mf_guard_tame(char *text, size_t room)
+{
+    text[room - 1] = '\0';
+    for (; *text; ++text)
+        if (iscntrl((unsigned char)*text) && *text != '\n') *text = '?';
 }
 
 /* Sanitizers map terabytes of address space, so they cannot live under a limit of it. */

@@ -19,4 +19,7 @@ int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *
 int mf_guard_send(FILE *to, const void *what, size_t bytes);
 int mf_guard_receive(FILE *from, void *what, size_t bytes);
 
+/** Ends a text of a stranger in its @p room and takes what could steer a terminal out of it; lines stay lines. */
+void mf_guard_tame(char *text, size_t room);
+
 #endif

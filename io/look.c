@@ -1,7 +1,6 @@
 /* See look.h. The child sends the struct as it is, then its three texts and tables, each with its length. */
 #include "io/look.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,24 +121,16 @@ static int receive_piece(FILE *from, size_t most, void **piece, size_t *bytes)
     return mf_guard_receive(from, *piece, *bytes);
 }
 
-/* Ends a text of a stranger and takes what could steer a terminal out of it; lines stay lines. */
-static void tame(char *text, size_t room)
-{
-    text[room - 1] = '\0';
-    for (; *text; ++text)
-        if (iscntrl((unsigned char)*text) && *text != '\n') *text = '?';
-}
-
 static void end_texts(struct mf_look *look)
 {
-    tame(look->schema, sizeof look->schema);
-    tame(look->creator, sizeof look->creator);
-    tame(look->created, sizeof look->created);
-    tame(look->command, sizeof look->command);
-    tame(look->hash, sizeof look->hash);
+    mf_guard_tame(look->schema, sizeof look->schema);
+    mf_guard_tame(look->creator, sizeof look->creator);
+    mf_guard_tame(look->created, sizeof look->created);
+    mf_guard_tame(look->command, sizeof look->command);
+    mf_guard_tame(look->hash, sizeof look->hash);
     if (look->set_count > MF_LOOK_SETS) look->set_count = 0;
     for (size_t i = 0; i < look->set_count; ++i) {
-        tame(look->set[i].path, MF_LOOK_PATH);
+        mf_guard_tame(look->set[i].path, MF_LOOK_PATH);
         if (look->set[i].shape.ndim < 0 || look->set[i].shape.ndim > MF_H5_DIMS) look->set[i].shape.ndim = 0;
     }
 }
@@ -157,7 +148,7 @@ static int take(void *context, FILE *from)
     look->convergence_count = 0;
     end_texts(look);
     MF_TRY(receive_piece(from, OPTIONS_MAX, (void **)&look->options, &bytes));
-    tame(look->options, bytes + 1);
+    mf_guard_tame(look->options, bytes + 1);
     MF_TRY(receive_piece(from, RESULTS_MAX, (void **)&look->results, &bytes));
     if (bytes == 0) {
         free(look->results);

@@ -46,17 +46,18 @@ static const char *list(const struct mf_scan *scan, const char *between, char *t
     return text;
 }
 
-/* All ranks must see the same file: node-local copies may differ. */
+/* All ranks must see the same file: node-local copies may differ in what decides which way they are read. */
 static int same_everywhere(const struct mf_comm *comm, const struct mf_array *a)
 {
-    int64_t seen[2 * MF_ARRAY_DIMS + 2] = {a->ndim, -a->ndim};
+    const int64_t kind = a->kind << 16 | (int64_t)a->size << 8 | (a->own ? a->phases + 1 : 0);
+    int64_t seen[2 * MF_ARRAY_DIMS + 4] = {a->ndim, -a->ndim, kind, -kind};
 
     for (int i = 0; i < a->ndim; ++i) {
-        seen[2 + 2 * i] = (int64_t)a->shape[i];
-        seen[3 + 2 * i] = -(int64_t)a->shape[i];
+        seen[4 + 2 * i] = (int64_t)a->shape[i];
+        seen[5 + 2 * i] = -(int64_t)a->shape[i];
     }
-    mf_comm_max_int(comm, 2 * MF_ARRAY_DIMS + 2, seen);
-    for (int i = 0; i <= MF_ARRAY_DIMS; ++i)
+    mf_comm_max_int(comm, 2 * MF_ARRAY_DIMS + 4, seen);
+    for (int i = 0; i <= MF_ARRAY_DIMS + 1; ++i)
         if (seen[2 * i] != -seen[2 * i + 1])
             return mf_fail(MF_INPUT, "'%s' is not the same file on all ranks", a->path);
     return MF_OK;

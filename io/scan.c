@@ -205,6 +205,9 @@ int mf_scan_otsu(const struct mf_comm *comm, const struct mf_array *array, const
 
     if (scan->low == scan->high)
         return mf_fail(MF_INPUT, "'%s' holds only the value %g: no threshold can part it", array->path, scan->low);
+    if (!isfinite(scan->high - scan->low))
+        return mf_fail(MF_INPUT, "'%s' holds values from %g to %g: no histogram spans them", array->path, scan->low,
+                       scan->high);
     l.width = exact ? 1 : (scan->high - scan->low) / MF_SCAN_BINS;
     l.bins = calloc(MF_SCAN_BINS, sizeof *l.bins);
     rc = mf_agree(comm, l.bins ? MF_OK : mf_fail(MF_MEMORY, "no memory for a histogram"));

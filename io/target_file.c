@@ -1,5 +1,4 @@
 /* Descriptor files. See target.h; the schema is in docs/FILES.md. */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -277,14 +276,6 @@ static int allocate(const struct mf_target *head, struct mf_target *t)
     return MF_OK;
 }
 
-/* Ends a text and takes what could steer a terminal out of it. */
-static void tame(char *text, size_t room)
-{
-    text[room - 1] = '\0';
-    for (; *text; ++text)
-        if (iscntrl((unsigned char)*text)) *text = '?';
-}
-
 static int take(void *context, FILE *from)
 {
     const struct reader *r = context;
@@ -293,9 +284,9 @@ static int take(void *context, FILE *from)
 
     MF_TRY(mf_guard_receive(from, &head, sizeof head));
     MF_TRY(check_head(r->path, &head));
-    tame(head.unit, sizeof head.unit);
-    tame(head.hash, sizeof head.hash);
-    tame(head.source, sizeof head.source);
+    mf_guard_tame(head.unit, sizeof head.unit);
+    mf_guard_tame(head.hash, sizeof head.hash);
+    mf_guard_tame(head.source, sizeof head.source);
     for (int i = 0; i < head.sides; ++i) MF_TRY(check_side(r->path, &head, &head.side[i]));
     MF_TRY(allocate(&head, r->target));
     for (int i = 0; i < head.sides; ++i) {

@@ -9,6 +9,9 @@
 
 enum { PIECE = 4096 };
 
+/* Sums are kept so much smaller: no number of values is too large for one. */
+#define SCALE 0x1p-64
+
 struct scan {
     const struct mf_array *array;
     struct mf_values *values;
@@ -40,7 +43,7 @@ static void take_reals(struct mf_values *v, const double *x, size_t n)
         }
         v->least = fmin(v->least, x[i]);
         v->most = fmax(v->most, x[i]);
-        v->sum += x[i];
+        v->sum += x[i] * SCALE;
         v->count += 1;
     }
 }
@@ -112,7 +115,7 @@ void mf_values_json(struct mf_json *json, const struct mf_values *v, const struc
     if (v->count > 0) {
         mf_json_real(json, "minimum", v->least);
         mf_json_real(json, "maximum", v->most);
-        mf_json_real(json, "mean", v->sum / v->count);
+        mf_json_real(json, "mean", v->sum / v->count / SCALE);
     }
     mf_json_int(json, "not_finite", (long long)v->not_finite);
     for (int i = 0; v->is_labels && i < v->distinct; ++i) {
@@ -131,7 +134,7 @@ void mf_values_json(struct mf_json *json, const struct mf_values *v, const struc
 void mf_values_print(const struct mf_values *v, const struct mf_array *array)
 {
     if (!v->is_labels && v->count > 0)
-        printf("  values:    %g to %g, mean %g%s\n", v->least, v->most, v->sum / v->count,
+        printf("  values:    %g to %g, mean %g%s\n", v->least, v->most, v->sum / v->count / SCALE,
                array->kind == 'f' ? "" : "; not labels: read it with --threshold or --labels");
     if (v->not_finite > 0) printf("  values:    %.0f are not finite\n", v->not_finite);
     for (int i = 0; v->is_labels && i < v->distinct; ++i) {

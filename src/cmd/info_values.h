@@ -8,7 +8,7 @@
 enum { MF_VALUES_MAX = MF_PHASES_MAX };
 
 struct mf_values {
-    double count, least, most, sum; /* of finite values */
+    double count, least, most, sum; /* of finite values; sum: times 2^-64 */
     double not_finite;
     int distinct; /* values in at[]; MF_VALUES_MAX + 1: more */
     int64_t at[MF_VALUES_MAX];

@@ -1,0 +1,74 @@
+"""Files that claim to be ours and are not sound, and values at the ends of their range: one sentence, or an answer.
+
+    foreign.py MESOFORGE MPIEXEC       exit status 77: NumPy or h5py is missing
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from runs import check, finish, np, run, save
+
+try:
+    import h5py
+except ImportError:
+    print("no h5py")
+    sys.exit(77)
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+
+
+def altered(folder, name, attribute, value):
+    path = os.path.join(folder, name)
+    shutil.copy(os.path.join(folder, "volume.h5"), path)
+    with h5py.File(path, "r+") as f:
+        f["microstructure/phase"].attrs[attribute] = value
+    return path
+
+
+def refused(word, *command):
+    status, out, err = run(PROGRAM, *command)
+    check(status == 3 and not out and word in err, f"{command}: {status} {out[:200]} {err[-400:]}")
+
+
+def parted(folder):
+    """Every rank finds another file under the name: of one shape, but labels here and an indicator there."""
+    command = [MPIEXEC, "-q"]
+    for rank, kind in enumerate((np.float32, np.uint8)):
+        own = os.path.join(folder, f"rank{rank}")
+        os.mkdir(own)
+        save(own, "image.npy", (np.arange(144).reshape(12, 12) % 3 == 0).astype(kind))
+        command += [":"] * rank + ["-n", "1", "-wdir", own, PROGRAM, "characterize", "image.npy", "--grey_values",
+                                   "--limit_to", "2"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("mesoforge:")]
+        check(done.returncode == 3 and len(lines) == 1 and "same file" in lines[0], f"parted: {done}")
+    except subprocess.TimeoutExpired:
+        check(False, "parted: no end")
+
+
+def main(folder):
+    status, _, err = run(PROGRAM, "synth", "--size", 16, 12, "--output", f"{folder}/volume.h5")
+    check(status == 0, err)
+    for name, attribute, value in (("nan.h5", "spacing", [np.nan, 1.0]), ("zero.h5", "spacing", [1.0, 0.0]),
+                                   ("twice.h5", "labels", [3, 3])):
+        path = altered(folder, name, attribute, value)
+        for verb in (("info", "--json"), ("info",), ("characterize", "--limit_to", 4, "--data_folder", folder)):
+            refused(attribute, *verb, path)
+    status, out, _ = run(PROGRAM, "info", altered(folder, "escape.h5", "unit", "\x1b[2Jm"))
+    check(status == 0 and "\x1b" not in out and "?[2Jm" in out, f"a terminal is steered: {out!r}")
+    parted(folder)
+    big = save(folder, "big.npy", np.full((4, 4), 1e308))
+    status, out, err = run(PROGRAM, "info", big, "--json")
+    check(status == 0 and abs(json.loads(out)["mean"] / 1e308 - 1) < 1e-15, f"big: {status} {out} {err}")
+    wide = save(folder, "wide.npy", np.where(np.arange(64).reshape(8, 8) % 3, 1e308, -1e308))
+    refused("histogram", "characterize", wide, "--threshold", "otsu", "--limit_to", 2, "--data_folder", folder)
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    main(scratch)
+finish("foreign")

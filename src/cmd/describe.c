@@ -59,7 +59,30 @@ static double scalar(const struct mf_target *t, int phase, int is_variation)
     return sum / t->sides;
 }
 
-static void put_windows(struct mf_json *at, const struct mf_target *t, int ndim, int cross, size_t index)
+/** Phases in ascending order of their labels. */
+static void ascending(const struct mf_target *t, int *order)
+{
+    for (int p = 0; p < t->phases; ++p) {
+        int i = p;
+
+        for (; i > 0 && t->label[order[i - 1]] > t->label[p]; --i) order[i] = order[i - 1];
+        order[i] = p;
+    }
+}
+
+/** Cross-correlations of (a, b) at lag r are those of (b, a) at -r: the window from its end. */
+static void put_turned(struct mf_json *at, const char *key, const double *window, size_t width)
+{
+    size_t n = width * width;
+    double *turned = malloc(n * sizeof *turned);
+
+    if (!turned) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a window");
+    for (size_t i = 0; i < n; ++i) turned[i] = window[n - 1 - i];
+    mf_json_table(at, key, turned, width, width);
+    free(turned);
+}
+
+static void put_windows(struct mf_json *at, const struct mf_target *t, int ndim, size_t phase)
 {
     struct mf_json *s2 = mf_json_object();
     size_t width = 2 * t->lag - 1;
@@ -67,48 +90,62 @@ static void put_windows(struct mf_json *at, const struct mf_target *t, int ndim,
     for (int k = 0; k < t->sides; ++k) {
         const struct mf_target_side *s = &t->side[k];
 
-        mf_json_table(s2, mf_side_name(t, ndim, k), (cross ? s->cross : s->s2) + index * s->levels * width * width,
-                      width, width);
+        mf_json_table(s2, mf_side_name(t, ndim, k), s->s2 + phase * s->levels * width * width, width, width);
     }
     mf_json_put(at, "s2", s2);
 }
 
-static struct mf_json *cross_json(const struct mf_target *t, int ndim)
+static struct mf_json *pair_json(const struct mf_target *t, int ndim, int a, int b)
+{
+    struct mf_json *one = mf_json_object(), *labels = mf_json_array(), *s2 = mf_json_object();
+    size_t width = 2 * t->lag - 1, low = (size_t)(a < b ? a : b), high = (size_t)(a < b ? b : a);
+    size_t pair = low * (2 * (size_t)t->phases - low - 1) / 2 + high - low - 1;
+
+    mf_json_int(labels, NULL, t->label[a]);
+    mf_json_int(labels, NULL, t->label[b]);
+    mf_json_put(one, "labels", labels);
+    for (int k = 0; k < t->sides; ++k) {
+        const double *window = t->side[k].cross + pair * t->side[k].levels * width * width;
+
+        if (a < b)
+            mf_json_table(s2, mf_side_name(t, ndim, k), window, width, width);
+        else
+            put_turned(s2, mf_side_name(t, ndim, k), window, width);
+    }
+    mf_json_put(one, "s2", s2);
+    return one;
+}
+
+static struct mf_json *cross_json(const struct mf_target *t, int ndim, const int *order)
 {
     struct mf_json *all = mf_json_array();
-    size_t pair = 0;
 
-    for (int a = 0; t->side[0].cross && a < t->phases; ++a)
-        for (int b = a + 1; b < t->phases; ++b) {
-            struct mf_json *one = mf_json_object(), *labels = mf_json_array();
-
-            mf_json_int(labels, NULL, t->label[a]);
-            mf_json_int(labels, NULL, t->label[b]);
-            mf_json_put(one, "labels", labels);
-            put_windows(one, t, ndim, 1, pair++);
-            mf_json_put(all, NULL, one);
-        }
+    for (int i = 0; t->side[0].cross && i < t->phases; ++i)
+        for (int j = i + 1; j < t->phases; ++j) mf_json_put(all, NULL, pair_json(t, ndim, order[i], order[j]));
     return all;
 }
 
 struct mf_json *mf_describe_json(const struct mf_target *target, const char *file, int ndim, const size_t dims[3])
 {
     struct mf_json *out = mf_json_object(), *shape = mf_json_array(), *phases = mf_json_array();
+    int order[MF_PHASES_MAX];
 
     mf_json_text(out, "file", file);
     for (int a = 3 - ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)dims[a]);
     mf_json_put(out, "shape", shape);
-    for (int p = 0; p < target->phases; ++p) {
+    ascending(target, order);
+    for (int i = 0; i < target->phases; ++i) {
         struct mf_json *phase = mf_json_object();
+        int p = order[i];
 
         mf_json_int(phase, "label", target->label[p]);
         mf_json_real(phase, "volume_fraction", scalar(target, p, 0));
         mf_json_real(phase, "variation", scalar(target, p, 1));
-        put_windows(phase, target, ndim, 0, (size_t)p);
+        put_windows(phase, target, ndim, (size_t)p);
         mf_json_put(phases, NULL, phase);
     }
     mf_json_put(out, "phases", phases);
-    mf_json_put(out, "cross", cross_json(target, ndim));
+    mf_json_put(out, "cross", cross_json(target, ndim, order));
     return out;
 }
 

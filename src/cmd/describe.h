@@ -18,7 +18,7 @@ void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, do
 
 /**
  * {"file", "shape", "phases": [{"label", "volume_fraction", "variation", "s2": {side: window}}], "cross": [{"labels",
- * "s2"}]}: level 0; scalars are means over the sides. @p dims: {nz, ny, nx}.
+ * "s2"}]}: level 0, labels ascending; scalars are means over the sides. @p dims: {nz, ny, nx}.
  */
 struct mf_json *mf_describe_json(const struct mf_target *target, const char *file, int ndim, const size_t dims[3]);
 

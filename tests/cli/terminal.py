@@ -1,0 +1,44 @@
+"""On a terminal a progress bar is overwritten by the next, or its line ends: no sentence is written behind a bar.
+
+    terminal.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
+"""
+import os
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from runs import blobs, check, finish, save
+
+PROGRAM = os.path.abspath(sys.argv[1])
+
+
+def on_terminal(*command):
+    """Exit status, and what the command wrote to its terminal."""
+    near, far = pty.openpty()
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=far)
+    os.close(far)
+    text = b""
+    while True:
+        try:
+            piece = os.read(near, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(near)
+    return child.wait(), text.decode()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    image = save(folder, "image.npy", blobs((64, 64), [0.6, 0.4], 1))
+    status, text = on_terminal(PROGRAM, "match", image, "--add_dimension", "32", "--max_iter", "100", "--threads", "1",
+                               "--limit_to", "10", "--output", f"{folder}/volume.npy")
+    check(status == 0, f"exit {status}: {text[-600:]}")
+    check("polish [" in text and "evaluations [" in text, "no bar was drawn")
+    behind = re.findall(r"\x1b\[K[^\r\n]+", text)
+    check(not behind, f"written behind a bar: {behind[:3]}")
+finish("terminal")

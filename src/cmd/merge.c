@@ -163,7 +163,7 @@ static int write_out(const struct mf_session *session, const struct plan *plan, 
     int rc = output_path(session, plan, &path), replaced = 0;
 
     if (rc == MF_OK) {
-        replaced = access(path, F_OK) == 0;
+        replaced = !session->common->dry_run && access(path, F_OK) == 0;
         rc = session->common->dry_run ? MF_OK : mf_target_save(session->comm, path, target, &from);
     }
     if (rc == MF_OK) rc = mf_agree(session->comm, report(session, plan, target, path, replaced));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
@@ -106,15 +107,12 @@ static int write_micro(struct synth_run *run)
     return rc;
 }
 
-/* Rank 0: one line per object. */
-static int write_list(const struct synth_run *run)
+/* One line per object. Local. */
+static int print_list(const struct synth_run *run, const char *temporary, const char *path)
 {
-    const char *path = run->opts->list;
-    FILE *to;
+    FILE *to = fopen(temporary, "w");
     int rc;
 
-    if (!path || run->session->comm->rank != 0) return MF_OK;
-    to = fopen(path, "w");
     if (!to) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     rc = fprintf(to, "z,y,x,radius,length,direction_z,direction_y,direction_x,phase\n");
     for (size_t i = 0; rc >= 0 && i < run->facts.objects; ++i) {
@@ -125,6 +123,17 @@ static int write_list(const struct synth_run *run)
     }
     if (fclose(to) != 0 || rc < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     return MF_OK;
+}
+
+/* Collective: rank 0 writes. */
+static int write_list(const struct synth_run *run)
+{
+    const struct mf_comm *comm = run->session->comm;
+    struct mf_atomic file;
+
+    if (!run->opts->list) return MF_OK;
+    MF_TRY(mf_atomic_open(comm, run->opts->list, 0, &file));
+    return mf_atomic_close(comm, &file, comm->rank == 0 ? print_list(run, file.temporary, file.path) : MF_OK);
 }
 
 static void print_text(const struct synth_run *run)
@@ -203,7 +212,7 @@ static int make(struct synth_run *run, const double spacing[3])
     if (run->opts->unit) snprintf(run->micro.unit, sizeof run->micro.unit, "%s", run->opts->unit);
     warn(run);
     MF_TRY(write_micro(run));
-    MF_TRY(mf_agree(run->session->comm, write_list(run)));
+    MF_TRY(write_list(run));
     return report(run);
 }
 

@@ -218,7 +218,7 @@ int mf_lbfgs_run(struct mf_optimiser *o, const struct mf_problem *p, long evalua
     return MF_OK;
 }
 
-int mf_adam_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluations, const struct mf_adam_opts *a)
+int mf_adam_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluations, const struct mf_adam_opts *adam)
 {
     const struct mf_field_ops *field = o->backend->field;
     float *m = o->history.s[0], *v = o->history.y[0];
@@ -238,7 +238,8 @@ int mf_adam_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluat
         }
         if (p->stop && p->stop(p->context, o->evaluations, o->loss)) break;
         if (t < evaluations)
-            o->backend->optim->adam(o->queue, o->extent, o->g, a->rate, a->beta1, a->beta2, a->epsilon, t, m, v, o->x);
+            o->backend->optim->adam(o->queue, o->extent, o->g, adam->rate, adam->beta1, adam->beta2, adam->epsilon, t,
+                                    m, v, o->x);
     }
     swap(&o->x, &o->x_new);
     swap(&o->g, &o->g_new);

@@ -58,6 +58,6 @@ struct mf_adam_opts {
 
 /** The same with projected Adam; the first pair of the history holds its moments. Returns to the best point seen. */
 int mf_adam_run(struct mf_optimiser *optimiser, const struct mf_problem *problem, long evaluations,
-                const struct mf_adam_opts *opts);
+                const struct mf_adam_opts *adam);
 
 #endif

@@ -62,8 +62,12 @@ int mf_select_top(const struct mf_comm *comm, const struct mf_slab *slab, const 
     int64_t *bins = malloc((BINS + (size_t)comm->size) * sizeof *bins);
     uint32_t high, last;
     uint64_t tie, ties = 0;
+    int rc = mf_agree(comm, bins ? MF_OK : mf_fail(MF_MEMORY, "no memory for a histogram"));
 
-    MF_TRY(mf_agree(comm, bins ? MF_OK : mf_fail(MF_MEMORY, "no memory for a histogram")));
+    if (rc != MF_OK) {
+        free(bins);
+        return rc;
+    }
     memset(chosen, 0, n);
     if (want > 0) {
         count_keys(n, score, open, -1, bins);

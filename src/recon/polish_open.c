@@ -187,6 +187,7 @@ int mf_polish_open(struct mf_polish_work *w)
 {
     struct mf_polish *p = w->polish;
     size_t voxels = p->slab.dims[0] * p->slab.dims[1] * p->slab.dims[2];
+    size_t pairs = (size_t)(p->phases * (p->phases - 1) / 2);
     struct mf_sites *sites = &w->swap.sites;
 
     w->lag = p->target->lag;
@@ -199,6 +200,7 @@ int mf_polish_open(struct mf_polish_work *w)
     w->most = voxels / VOXELS_PER_SITE;
     if (w->most < SITES_LEAST) w->most = SITES_LEAST;
     if (w->most > SITES_MOST) w->most = SITES_MOST;
+    w->most = (w->most + pairs - 1) / pairs; /* windows of all kinds of moves are held at once */
     MF_TRY(open_objective(w));
     MF_TRY(mf_agree(p->comm, take_all(w)));
     weights(w);

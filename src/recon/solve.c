@@ -183,7 +183,7 @@ static int blacken(struct grid *r, long evaluations)
         double lambda = LAMBDA_FIRST * pow(LAMBDA_LAST / LAMBDA_FIRST, s / (double)(STAGES - 1));
 
         lead(r);
-        MF_TRY(descend(r, "binarise", lambda, evaluations / STAGES));
+        MF_TRY(descend(r, "binarise", lambda, evaluations * (s + 1) / STAGES - evaluations * s / STAGES));
     }
     return MF_OK;
 }

@@ -1,7 +1,7 @@
 /* Time of one exchange of a volume between slabs and whole slices, forth (fetch) and back (add), without the work on
- * the slices: mpirun -n R mpi_turn [-b BATCH] NZ NY NX. One row per direction: least of 9 repetitions, the slowest rank
- * each; beside it one memcpy of the rank's slab, forth and back, on all ranks at once. GB/s counts 2 x 4 bytes per
- * voxel (read and written) for each way. */
+ * the slices: mpirun -n R mpi_turn [-b BATCH] NZ NY NX, with one thread per rank. One row per direction: least of 9
+ * repetitions, the slowest rank each; beside it one memcpy of the rank's slab, forth and back, on all ranks at once.
+ * GB/s counts 2 x 4 bytes per voxel (read and written) for each way. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void measure(const struct mf_comm *c, struct mf_arena *arena, const size_
     if (!x || !g) mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
     copied = copy(c, bytes, x, g);
     for (int normal = MF_Y; normal <= MF_X; ++normal) {
-        if (mf_turn_new(c, &slab, (enum mf_normal)normal, batch, arena, &turn) != MF_OK)
+        if (mf_turn_new(c, &slab, (enum mf_normal)normal, batch, 1, arena, &turn) != MF_OK)
             mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
         row(c, &slab, names[normal], least(c, turn, x, g), copied, mf_turn_batch(turn), mf_turn_rounds(turn));
         mf_turn_free(turn);

@@ -43,10 +43,11 @@ enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
  * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
  * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 16 MiB / ranks and at
  * least 16 (one rank: all). There are two round buffers (slices and their gradients), one more for ranks on several
- * nodes. Takes its buffers from @p arena (host memory). Collective; refuses (agreed) with MF_MEMORY.
+ * nodes. @p threads copy: never more than this rank's share of the cores, or the ranks' teams fight for them. Takes
+ * its buffers from @p arena (host memory). Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
-                struct mf_arena *arena, struct mf_turn **turn);
+                int threads, struct mf_arena *arena, struct mf_turn **turn);
 void mf_turn_free(struct mf_turn *turn);
 
 /** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */

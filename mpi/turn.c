@@ -85,7 +85,7 @@ static int take_buffers(struct mf_turn *t)
 }
 
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
-                struct mf_arena *arena, struct mf_turn **turn)
+                int threads, struct mf_arena *arena, struct mf_turn **turn)
 {
     struct mf_turn *t = calloc(1, sizeof *t);
     int rc;
@@ -94,6 +94,7 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     t->comm = *comm;
     t->slab = *slab;
     t->normal = normal;
+    t->threads = threads;
     t->arena = arena;
     t->unit = MPI_DATATYPE_NULL;
     if (comm->impl) mf_comm_same(comm, "mf_turn_new", batch);

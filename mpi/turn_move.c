@@ -29,9 +29,9 @@ static void look_ahead(struct block b, size_t row, const float *slab)
     for (size_t i = 0; i < b.run; i += LINE) __builtin_prefetch(next + i);
 }
 
-static void pack(struct block b, const float *slab, float *packed)
+static void pack(int threads, struct block b, const float *slab, float *packed)
 {
-#pragma omp parallel for schedule(static) if (b.rows * b.run > 1 << 16)
+#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows * b.run > 1 << 16)
     for (size_t row = 0; row < b.rows; ++row) {
         look_ahead(b, row, slab);
         memcpy(packed + row * b.run, slab + b.first + row * b.pitch, b.run * sizeof *packed);
@@ -43,9 +43,9 @@ static void add_row(size_t n, const float *restrict from, float *restrict to)
     for (size_t i = 0; i < n; ++i) to[i] += from[i];
 }
 
-static void add(struct block b, const float *packed, float *slab)
+static void add(int threads, struct block b, const float *packed, float *slab)
 {
-#pragma omp parallel for schedule(static) if (b.rows * b.run > 1 << 16)
+#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows * b.run > 1 << 16)
     for (size_t row = 0; row < b.rows; ++row) {
         look_ahead(b, row, slab);
         add_row(b.run, packed + row * b.run, slab + b.first + row * b.pitch);
@@ -65,7 +65,7 @@ static void out_shared(struct mf_turn *t, size_t round, const float *x)
         int r = turn_of(t, i);
         struct mf_span span = mf_turn_span_of(t, round, r);
 
-        pack(block_of(t, span), x, (float *)t->share->at[r] + place(t, t->slab.first, span.count));
+        pack(t->threads, block_of(t, span), x, (float *)t->share->at[r] + place(t, t->slab.first, span.count));
     }
     mf_share_meet(&t->comm);
 }
@@ -78,7 +78,7 @@ static void back_shared(struct mf_turn *t, size_t round, float *g)
         struct mf_span span = mf_turn_span_of(t, round, r);
         const char *grads = t->share->at[r] + t->share->bytes[r] / 2;
 
-        add(block_of(t, span), (const float *)grads + place(t, t->slab.first, span.count), g);
+        add(t->threads, block_of(t, span), (const float *)grads + place(t, t->slab.first, span.count), g);
     }
     mf_share_meet(&t->comm); /* and read: they may be cleared */
 }
@@ -113,7 +113,7 @@ static void out_by_message(struct mf_turn *t, size_t round, const float *x)
         float *to = r == t->comm.rank ? t->fields + place(t, t->slab.first, span.count)
                                       : t->packed + (size_t)n[size + r] * t->wide;
 
-        pack(block_of(t, span), x, to);
+        pack(t->threads, block_of(t, span), x, to);
     }
     MPI_Alltoallv(t->packed, n, n + size, t->unit, t->fields, n + 2 * size, n + 3 * size, t->unit, t->comm.impl->world);
 }
@@ -129,7 +129,7 @@ static void back_by_message(struct mf_turn *t, size_t round, float *g)
         const float *from = r == t->comm.rank ? t->grads + place(t, t->slab.first, span.count)
                                               : t->packed + (size_t)n[size + r] * t->wide;
 
-        add(block_of(t, span), from, g);
+        add(t->threads, block_of(t, span), from, g);
     }
 }
 

@@ -12,7 +12,8 @@ struct mf_turn {
     struct mf_comm comm;
     struct mf_slab slab;
     enum mf_normal normal;
-    int alias; /* views of the slab itself */
+    int alias;   /* views of the slab itself */
+    int threads; /* that copy */
     size_t slices, wide, batch, rounds;
 
     struct mf_arena *arena;

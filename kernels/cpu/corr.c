@@ -12,6 +12,19 @@ enum { CHUNK_BYTES = 1 << 24 }; /* about what total() holds of values */
 
 static size_t entries(const struct mf_slice_desc *desc) { return (2 * desc->lag - 1) * (2 * desc->lag - 1); }
 
+/* Smallest even number >= n with no prime factor above 5: a cheap extent for transforms. */
+static size_t good(size_t n)
+{
+    for (size_t m = n + n % 2;; m += 2) {
+        size_t r = m;
+
+        while (r % 2 == 0) r /= 2;
+        while (r % 3 == 0) r /= 3;
+        while (r % 5 == 0) r /= 5;
+        if (r == 1) return m;
+    }
+}
+
 /* Extents of every level; refuses those on which a lag would meet itself. */
 static int levels(struct mf_slice_plan *plan)
 {
@@ -26,8 +39,8 @@ static int levels(struct mf_slice_plan *plan)
                            d->nu, d->nv);
         *v = (struct mf_corr_level){.nu = nu, .nv = nv, .mu = nu, .mv = nv};
         if (d->periodic) continue;
-        v->mu = plan->engine->good(nu + d->lag - 1);
-        v->mv = plan->engine->good(nv + d->lag - 1);
+        v->mu = good(nu + d->lag - 1);
+        v->mv = good(nv + d->lag - 1);
     }
     return MF_OK;
 }
@@ -70,12 +83,12 @@ static const struct mf_corr_engine *choose(const struct mf_slice_desc *desc)
     const struct mf_corr_engine *lanes = mf_corr_lanes();
     double own = 0, fftw = 0;
 
-    for (size_t l = 0; l < desc->levels; ++l) {
+    for (size_t l = desc->first; l < desc->levels; ++l) {
         size_t nu = desc->nu >> l, nv = desc->nv >> l;
 
         if (nu < 2 || nv < 2) break;
-        if (!desc->periodic) nu = lanes->good(nu + desc->lag - 1);
-        if (!desc->periodic) nv = lanes->good(nv + desc->lag - 1);
+        if (!desc->periodic) nu = good(nu + desc->lag - 1);
+        if (!desc->periodic) nv = good(nv + desc->lag - 1);
         own += (double)nu * (double)nv * (on_lanes(nu) + on_lanes(nv));
         fftw += (double)nu * (double)nv * 4 * 5 * log2((double)nu * (double)nv);
     }
@@ -88,7 +101,7 @@ int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const
     struct mf_slice_plan *plan = calloc(1, sizeof *plan);
     int rc;
 
-    MF_ASSERT(desc->lag > 0 && desc->levels > 0 && desc->nu > 0 && desc->nv > 0);
+    MF_ASSERT(desc->lag > 0 && desc->first < desc->levels && desc->nu > 0 && desc->nv > 0);
     if (!plan) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     plan->desc = *desc;
     plan->engine = engine ? engine : choose(desc);
@@ -142,7 +155,7 @@ static void add(const struct mf_slice_plan *plan, size_t count, double *total)
     size_t n = plan->desc.levels * plan->entries;
 
     for (size_t s = 0; s < count; ++s)
-        for (size_t i = 0; i < n; ++i) total[i] += (double)plan->values[s * n + i];
+        for (size_t i = plan->desc.first * plan->entries; i < n; ++i) total[i] += (double)plan->values[s * n + i];
 }
 
 static void corr_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)

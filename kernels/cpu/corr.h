@@ -16,8 +16,6 @@ struct mf_corr_level {
 struct mf_corr_engine {
     const char *name;
     const void *text; /* the engine's own */
-    /** Smallest extent >= n this engine likes to transform. */
-    size_t (*good)(size_t n);
     /** Takes the engine's own part of the plan (plan->state); may refuse with MF_MEMORY, then close() is still called.
      */
     int (*open)(struct mf_slice_plan *plan);

@@ -39,19 +39,6 @@ struct state {
 
 static size_t even64(size_t floats) { return (floats + 15) / 16 * 16; }
 
-/* Smallest even number >= n with no prime factor above 5. */
-static size_t good(size_t n)
-{
-    for (size_t m = n + n % 2;; m += 2) {
-        size_t r = m;
-
-        while (r % 2 == 0) r /= 2;
-        while (r % 3 == 0) r /= 3;
-        while (r % 5 == 0) r /= 5;
-        if (r == 1) return m;
-    }
-}
-
 static struct area area(const struct state *st, int thread)
 {
     float *p = st->memory + (size_t)thread * st->each;
@@ -70,6 +57,7 @@ static void sizes(const struct mf_slice_plan *plan, struct state *st)
 
         st->at[l] = st->planes;
         st->planes += even64(v->nu * v->nv);
+        if (l < plan->desc.first) continue;
         if (real > st->reals) st->reals = real;
         if (spectrum > st->spectra) st->spectra = spectrum;
     }
@@ -85,7 +73,7 @@ static int transforms(struct mf_slice_plan *plan, struct state *st)
     pthread_mutex_lock(&planner);
     before = mallinfo2().uordblks;
     fftwf_set_timelimit(MEASURE_SECONDS);
-    for (size_t l = 0; l < plan->desc.levels; ++l) {
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
         int mu = (int)plan->level[l].mu, mv = (int)plan->level[l].mv;
 
         st->fft[l].forward = fftwf_plan_dft_r2c_2d(mu, mv, a.real, a.x, how);
@@ -268,9 +256,10 @@ static void one_slice(const struct mf_slice_plan *plan, const struct mf_slice_ta
 
     load(&t->x, s, a->plane);
     pyramid(plan, a->plane);
-    for (size_t l = 0; l < plan->desc.levels; ++l) sum += one_level(plan, l, t, s, a);
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) sum += one_level(plan, l, t, s, a);
     if (t->sum) t->sum[s] = sum;
     if (!t->g.base || !t->target) return;
+    memset(a->grad, 0, st->at[plan->desc.first] * sizeof *a->grad);
     for (size_t l = plan->desc.levels - 1; l > 0; --l)
         spread(&plan->level[l], a->grad + st->at[l], &plan->level[l - 1], a->grad + st->at[l - 1]);
     store_add(&t->g, s, a->grad);
@@ -326,7 +315,7 @@ static void fftw_cross(struct mf_slice_plan *plan, const struct mf_view *x, cons
             load(y, s, a.grad);
             pyramid(plan, a.plane);
             pyramid(plan, a.grad);
-            for (size_t l = 0; l < plan->desc.levels; ++l)
+            for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
                 cross_level(plan, l, &a, values + (s * plan->desc.levels + l) * plan->entries);
         }
     }
@@ -334,7 +323,6 @@ static void fftw_cross(struct mf_slice_plan *plan, const struct mf_view *x, cons
 
 const struct mf_corr_engine mf_corr_fftw = {
     .name = "fftw",
-    .good = good,
     .open = fftw_open,
     .close = fftw_close,
     .eval = fftw_eval,

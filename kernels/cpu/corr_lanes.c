@@ -139,19 +139,6 @@ static void line_close(struct mf_line *line)
     }
 }
 
-/* Smallest extent >= n of which transforms are cheap. */
-static size_t good(size_t n)
-{
-    for (size_t m = n + n % 2;; m += 2) {
-        size_t r = m;
-
-        while (r % 2 == 0) r /= 2;
-        while (r % 3 == 0) r /= 3;
-        while (r % 5 == 0) r /= 5;
-        if (r == 1) return m;
-    }
-}
-
 /* Shape of a level in cells. Distances between blocks are odd, so that they do not fall into the same cache sets. */
 static void shape(struct mf_slice_plan *plan, size_t i)
 {
@@ -172,10 +159,11 @@ static void shape(struct mf_slice_plan *plan, size_t i)
     l->along_u = &st->line[2 * i];
     l->along_v = &st->line[2 * i + 1];
     st->planes += l->plane * 2 * w;
+    st->windows += (2 * l->lag - 1) * l->wb * w;
+    if (i < plan->desc.first) return;
     st->spectrum = most(st->spectrum, l->spectrum * 2 * w);
     st->window = most(st->window, l->wb * l->mu * 2 * w);
     st->longest = most(st->longest, most(l->mu, l->xs) * 2 * w);
-    st->windows += (2 * l->lag - 1) * l->wb * w;
 }
 
 /* norm [2L-1][wb w] of every level: 1 / (pairs mu mv 4), 0 beyond the lags. */
@@ -229,9 +217,10 @@ static int lanes_open(struct mf_slice_plan *plan)
     st->line = calloc(2 * plan->desc.levels, sizeof *st->line);
     if (!st->level || !st->line) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     for (size_t l = 0; l < plan->desc.levels; ++l) {
+        shape(plan, l);
+        if (l < plan->desc.first) continue;
         MF_TRY(line_open(&st->line[2 * l], plan->level[l].mu, wide, w == 16));
         MF_TRY(line_open(&st->line[2 * l + 1], plan->level[l].mv, wide, w == 16));
-        shape(plan, l);
     }
     return memory(plan);
 }
@@ -337,6 +326,7 @@ static void lanes_eval(struct mf_slice_plan *plan, const struct mf_slice_task *t
 {
     const struct state *st = plan->state;
     const struct mf_lanes_job job = {.levels = plan->desc.levels,
+                                     .from = plan->desc.first,
                                      .level = st->level,
                                      .task = task,
                                      .entries = plan->entries,
@@ -352,6 +342,7 @@ static void lanes_cross(struct mf_slice_plan *plan, const struct mf_view *a, con
     const struct state *st = plan->state;
     const struct mf_slice_task task = {.x = *a, .values = values};
     const struct mf_lanes_job job = {.levels = plan->desc.levels,
+                                     .from = plan->desc.first,
                                      .level = st->level,
                                      .task = &task,
                                      .other = b,
@@ -362,10 +353,10 @@ static void lanes_cross(struct mf_slice_plan *plan, const struct mf_view *a, con
     work(plan, &job, 1);
 }
 
-#define ENGINE(w)                                                                                       \
-    {                                                                                                   \
-        .name = "lanes" #w, .good = good, .open = lanes_open, .close = lanes_close, .eval = lanes_eval, \
-        .cross = lanes_cross, .text = &mf_lanes_text_##w                                                \
+#define ENGINE(w)                                                                                               \
+    {                                                                                                           \
+        .name = "lanes" #w, .open = lanes_open, .close = lanes_close, .eval = lanes_eval, .cross = lanes_cross, \
+        .text = &mf_lanes_text_##w                                                                              \
     }
 
 const struct mf_corr_engine mf_corr_lanes4 = ENGINE(4);

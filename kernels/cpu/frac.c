@@ -64,10 +64,10 @@ static void means(void *args, const struct mf_cpu_group *group, int thread)
     double sum[MF_CPU_LANES];
 
     (void)thread;
-    for (size_t l = 0; l < levels; ++l) {
+    for (size_t l = plan->desc.first; l < levels; ++l) {
         const size_t nu = cropped(group->nu, l), nv = cropped(group->nv, l);
 
-        if (differs(group, l)) {
+        if (l == plan->desc.first || differs(group, l)) {
             memset(sum, 0, sizeof sum);
             mf_cpu_block_sum(MF_CPU_VALUE, (struct mf_jump){0, 0, 0},
                              &(struct mf_cpu_block){nu, group->xu, nv, group->xv, group->lanes}, group->x, group->x,
@@ -103,9 +103,10 @@ static void compare(void *args, const struct mf_cpu_group *group, int thread)
 
     means(work->plan, group, thread);
     for (size_t s = 0; s < group->lanes; ++s)
-        mf_cpu_compare(work->task, levels, group->first + s, work->plan->value + (group->first + s) * levels, slope[s]);
+        mf_cpu_compare(work->task, &work->plan->desc, group->first + s, work->plan->value + (group->first + s) * levels,
+                       slope[s]);
     if (!group->g) return;
-    for (size_t l = 0; l < levels; ++l) {
+    for (size_t l = work->plan->desc.first; l < levels; ++l) {
         const double pixels = (double)cropped(group->nu, l) * (double)cropped(group->nv, l);
 
         for (size_t s = 0; s < group->lanes; ++s) sum[s] += slope[s][l] / pixels;
@@ -128,7 +129,7 @@ static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *s
     MF_ASSERT(x->count <= plan->desc.count_max);
     mf_cpu_groups(plan->queue, MF_CPU_LANES, x, NULL, means, plan);
     for (size_t s = 0; s < x->count; ++s)
-        for (size_t l = 0; l < plan->desc.levels; ++l) sum[l] += plan->value[s * plan->desc.levels + l];
+        for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) sum[l] += plan->value[s * plan->desc.levels + l];
 }
 
 const struct mf_slice_ops mf_frac_cpu = {

@@ -51,7 +51,7 @@ struct mf_lanes_area {
 
 /** One batch: pairs first, first + 1, ... of a task, or one slice of each of two fields. */
 struct mf_lanes_job {
-    size_t levels, count;
+    size_t levels, from; /* from: finest level transformed */
     const struct mf_lanes_level *level;
     const struct mf_slice_task *task;
     const struct mf_view *other; /* second field of a cross-correlation; NULL: none */

@@ -460,6 +460,15 @@ static void pyramid_back(const struct mf_lanes_job *job, cell *plane)
     }
 }
 
+/* No gradient from a level of its own. */
+static void zero_share(const struct run *r)
+{
+    const struct mf_span mine = share(r, r->l->plane);
+
+    memset(r->plane + mine.first, 0, mine.count * sizeof *r->plane);
+    meet(r->parts);
+}
+
 /* All levels of pair i of the batch. */
 static void pair(const struct mf_lanes_job *job, const struct mf_lanes_area *area, size_t i, cell *plane)
 {
@@ -474,6 +483,11 @@ static void pair(const struct mf_lanes_job *job, const struct mf_lanes_area *are
     for (size_t n = 0; n < 2; ++n) r.scale[n] = s + n >= t->x.count ? 0 : t->scale ? t->scale[s + n] : 1;
     for (size_t l = 0; l < job->levels; ++l) {
         r.l = &job->level[l];
+        if (l < job->from) {
+            if (r.gradient) zero_share(&r);
+            r.plane += r.l->plane;
+            continue;
+        }
         r.weight = r.power ? t->weight[l] : 0;
         for (size_t n = 0; n < per; ++n)
             r.values[n] =

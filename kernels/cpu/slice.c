@@ -17,6 +17,7 @@ int mf_cpu_slices_check(const struct mf_slice_desc *desc)
 {
     const size_t least = desc->nu < desc->nv ? desc->nu : desc->nv;
 
+    MF_ASSERT(desc->first < desc->levels);
     if (desc->levels >= 1 && desc->levels <= MF_PYRAMID_MAX && least >> (desc->levels - 1)) return MF_OK;
     return mf_fail(MF_USAGE, "a slice of %zu x %zu pixels has no %zu pyramid levels", desc->nu, desc->nv, desc->levels);
 }
@@ -45,7 +46,7 @@ static size_t lanes_for(const struct mf_view *x, size_t most, int threads)
 {
     const size_t share = (x->count + (size_t)threads - 1) / (size_t)threads, lanes = (share + 7) / 8 * 8;
 
-    if (x->sv == 1 || x->ss != 1) return 1;
+    if (x->sv == 1 || x->ss != 1 || x->count == 0) return 1;
     return lanes < most ? lanes : most;
 }
 
@@ -56,6 +57,7 @@ void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, co
     const struct mf_view from = turned(x, turn), to = g ? turned(g, turn) : (struct mf_view){.base = NULL};
     const size_t most = lanes_for(&from, lanes, threads), groups = (from.count + most - 1) / most;
 
+    if (x->count == 0) return;
     MF_ASSERT(from.sv == 1 || from.ss == 1);
     if (threads == 1 || groups == 1) {
         for (size_t i = 0; i < from.count; i += most) {
@@ -213,17 +215,19 @@ void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct m
 
 /* -- comparison and gradient rows -- */
 
-void mf_cpu_compare(const struct mf_slice_task *task, size_t levels, size_t s, const double *value, double *slope)
+void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, const double *value,
+                    double *slope)
 {
     const double scale = task->scale ? task->scale[s] : 1.0;
     double sum = 0.0;
 
-    for (size_t l = 0; l < levels; ++l) {
+    for (size_t l = 0; l < desc->first && slope; ++l) slope[l] = 0.0;
+    for (size_t l = desc->first; l < desc->levels; ++l) {
         const double w = task->weight[l], e = w * (value[l] - (double)task->target[l]);
 
         sum += task->power == 1 ? fabs(e) : e * e;
         if (slope) slope[l] = scale * w * (task->power == 1 ? (double)((e > 0) - (e < 0)) : 2.0 * e);
-        if (task->values) task->values[s * levels + l] = (float)value[l];
+        if (task->values) task->values[s * desc->levels + l] = (float)value[l];
     }
     if (task->sum) task->sum[s] = sum;
 }

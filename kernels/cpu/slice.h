@@ -44,9 +44,10 @@ size_t mf_cpu_band(size_t n);
  * Compares one slice with its target (kernels/slices.h): writes task->sum and task->values of slice @p s.
  *
  * @param value in   [levels] D of a descriptor with one entry
- * @param slope out  [levels] scale dA/dD, may be NULL
+ * @param slope out  [levels] scale dA/dD, 0 below the first level; may be NULL
  */
-void mf_cpu_compare(const struct mf_slice_task *task, size_t levels, size_t s, const double *value, double *slope);
+void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, const double *value,
+                    double *slope);
 
 /** Adds a row: g[i * gv + s * gs] += row[i * lanes + s]. */
 void mf_cpu_row_add(const struct mf_cpu_group *group, size_t n, const float *row, float *g);

@@ -170,7 +170,7 @@ static void value_of_level(const struct mf_slice_plan *plan, const struct mf_cpu
     memset(&sums, 0, sizeof sums);
     for (size_t u = 0, to; u < nu; u = to) {
         to = nu - u < band ? nu : u + band;
-        add_rows(plan, &level[l], group->lanes, u, to, &sums);
+        if (l >= plan->desc.first) add_rows(plan, &level[l], group->lanes, u, to, &sums);
         for (size_t k = u / 2; pools && k < to / 2; ++k) pool(&level[l], &level[l + 1], group->lanes, k);
     }
     weights(plan, &level[l], &cu, &cv);
@@ -389,7 +389,7 @@ static void compare(void *args, const struct mf_cpu_group *group, int thread)
 
     values(work->plan, group, thread);
     for (size_t s = 0; s < group->lanes; ++s)
-        mf_cpu_compare(work->task, levels, group->first + s, plan->value + (group->first + s) * levels, slope[s]);
+        mf_cpu_compare(work->task, &plan->desc, group->first + s, plan->value + (group->first + s) * levels, slope[s]);
     if (!group->g) return;
     levels_of(plan, group, thread, level);
     for (size_t l = levels; l-- > 0;) {
@@ -418,7 +418,7 @@ static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *s
     MF_ASSERT(x->count <= plan->desc.count_max);
     mf_cpu_groups(plan->queue, plan->lanes, x, NULL, values, plan);
     for (size_t s = 0; s < x->count; ++s)
-        for (size_t l = 0; l < plan->desc.levels; ++l) sum[l] += plan->value[s * plan->desc.levels + l];
+        for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) sum[l] += plan->value[s * plan->desc.levels + l];
 }
 
 const struct mf_slice_ops mf_vari_cpu = {

@@ -27,7 +27,7 @@ static inline void mf_slice_extents(const size_t dims[3], int normal, size_t *nu
 /** Level 0 of a labelled field by counting (exact.c). Collective, agreed. */
 int mf_exact(const struct mf_job *job);
 
-/** Everything else by the kernels (pooled.c): all levels, of which level 0 is kept when it was not counted. */
+/** Everything else by the kernels (pooled.c): all levels, without level 0 if that was counted. */
 int mf_pooled(const struct mf_job *job);
 
 /** Jumps of one phase between neighbours, over the whole volume (jumps.c). */

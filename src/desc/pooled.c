@@ -86,7 +86,8 @@ static int pool_plan(struct pool *pool)
                                  .levels = pool->side->levels,
                                  .count_max = mf_turn_batch(pool->turn[0]),
                                  .periodic = job->opts->periodic,
-                                 .seam = job->opts->seam};
+                                 .seam = job->opts->seam,
+                                 .first = job->exact ? 1 : 0};
     size_t width = 2 * desc.lag - 1, voxels = mf_slab_voxels(&job->micro->slab);
 
     for (int d = 0; d < MF_DESCRIPTORS; ++d) {

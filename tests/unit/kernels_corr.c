@@ -14,6 +14,7 @@
 struct corr_case {
     size_t nu, nv, lag, levels, count;
     int normal, periodic, power; /* normal: 0 z, 1 y, 2 x */
+    size_t first, silent;        /* levels left out, and levels of weight 0 */
 };
 
 /* What one evaluation gave; the arrays lie like the volume or are indexed by slice. */
@@ -67,9 +68,14 @@ static struct result run_case(const struct corr_case *k, const struct mf_corr_en
     struct result r = {malloc(n * sizeof(float)), calloc(k->count * e, sizeof(float)),
                        calloc(k->count, sizeof(double))};
     struct mf_view vx = view_of(k, x), vg = view_of(k, r.g);
-    struct mf_slice_desc desc = {
-        .nu = k->nu, .nv = k->nv, .lag = k->lag, .levels = k->levels, .count_max = k->count, .periodic = k->periodic};
-    double *scale = malloc(k->count * sizeof *scale);
+    struct mf_slice_desc desc = {.nu = k->nu,
+                                 .nv = k->nv,
+                                 .lag = k->lag,
+                                 .levels = k->levels,
+                                 .count_max = k->count,
+                                 .periodic = k->periodic,
+                                 .first = k->first};
+    double *scale = malloc(k->count * sizeof *scale), weight[3];
     float *target = make_target(k);
     struct mf_slice_plan *plan = NULL;
     struct mf_arena *arena;
@@ -77,6 +83,7 @@ static struct result run_case(const struct corr_case *k, const struct mf_corr_en
 
     for (size_t i = 0; i < n; ++i) r.g[i] = 0;
     for (size_t s = 0; s < k->count; ++s) scale[s] = scale_of(s);
+    for (size_t l = 0; l < 3; ++l) weight[l] = l < k->silent ? 0 : weights[l];
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, threads, 1, arena) == MF_OK);
     CHECK(mf_corr_plan(q, &desc, engine, &plan) == MF_OK);
@@ -86,7 +93,7 @@ static struct result run_case(const struct corr_case *k, const struct mf_corr_en
     mf_corr_cpu.eval(plan, &(struct mf_slice_task){.x = vx,
                                                    .g = vg,
                                                    .target = target,
-                                                   .weight = weights,
+                                                   .weight = weight,
                                                    .power = k->power,
                                                    .scale = scale + from,
                                                    .sum = r.sum + from,
@@ -220,12 +227,37 @@ static void check_same_bits(const struct corr_case *k, const struct mf_corr_engi
     free(field);
 }
 
+/* Leaving out levels is giving them no weight. */
+static void check_first(const struct corr_case *k, const struct mf_corr_engine *engine)
+{
+    const size_t n = entries_of(k), big = k->nu * k->nv * k->count;
+    struct corr_case out = *k, mute = *k;
+    float *field = random_field(big, 5);
+    struct result some, all;
+    size_t wrong = 0;
+
+    out.first = mute.silent = 1 + k->count % (k->levels - 1);
+    some = run_case(&out, engine, 2, field, 0, k->count);
+    all = run_case(&mute, engine, 2, field, 0, k->count);
+    for (size_t i = 0; i < big; ++i) wrong += all.g[i] != some.g[i];
+    for (size_t s = 0; s < k->count; ++s) {
+        const size_t from = (s * k->levels + out.first) * n, left = (k->levels - out.first) * n;
+
+        wrong += all.sum[s] != some.sum[s];
+        wrong += memcmp(all.values + from, some.values + from, left * sizeof(float)) != 0;
+    }
+    CHECK(wrong == 0);
+    result_free(&some);
+    result_free(&all);
+    free(field);
+}
+
 static void check_total(const struct corr_case *k, const struct mf_corr_engine *engine)
 {
     const size_t n = entries_of(k), e = n * k->levels, big = k->nu * k->nv;
     float *a = random_field(big * k->count, 3), *b = random_field(big * k->count, 4);
     struct mf_view va = view_of(k, a), vb = view_of(k, b);
-    struct mf_slice_desc desc = {k->nu, k->nv, k->lag, k->levels, k->count, k->periodic, 0, 0};
+    struct mf_slice_desc desc = {k->nu, k->nv, k->lag, k->levels, k->count, k->periodic, 0, 0, k->first};
     double *x = malloc(big * sizeof *x), *y = malloc(big * sizeof *y), *d = malloc(n * sizeof *d);
     double *total = calloc(e, sizeof *total), *cross = calloc(e, sizeof *cross);
     double *want = calloc(e, sizeof *want), *wish = calloc(e, sizeof *wish);
@@ -239,7 +271,7 @@ static void check_total(const struct corr_case *k, const struct mf_corr_engine *
     mf_corr_cpu.total(plan, &va, total);
     mf_corr_cpu.cross(plan, &va, &vb, cross);
     for (size_t s = 0; s < k->count; ++s)
-        for (size_t l = 0; l < k->levels; ++l) {
+        for (size_t l = k->first; l < k->levels; ++l) {
             const struct oracle_corr o = {k->nu >> l, k->nv >> l, k->lag, k->periodic};
             double *p = malloc(big * sizeof *p), *h = malloc(big * sizeof *h);
 
@@ -254,8 +286,9 @@ static void check_total(const struct corr_case *k, const struct mf_corr_engine *
             free(p);
             free(h);
         }
-    for (size_t i = 0; i < e; ++i) CHECK_NEAR(total[i] / want[i], 1, 6e-7);
-    for (size_t i = 0; i < e; ++i) CHECK_NEAR(cross[i] / wish[i], 1, 6e-7);
+    for (size_t i = 0; i < k->first * n; ++i) CHECK(total[i] == 0 && cross[i] == 0);
+    for (size_t i = k->first * n; i < e; ++i) CHECK_NEAR(total[i] / want[i], 1, 6e-7);
+    for (size_t i = k->first * n; i < e; ++i) CHECK_NEAR(cross[i] / wish[i], 1, 6e-7);
     mf_corr_cpu.free(plan);
     mf_backend_cpu.queue_close(q);
     CHECK(mf_arena_live(arena) == 0);
@@ -278,31 +311,43 @@ static void check_engine(const struct mf_corr_engine *engine, size_t step)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
         for (int periodic = 0; periodic < 2; ++periodic)
             for (int normal = 0; normal < 3; ++normal, ++run) {
-                struct corr_case k = {sizes[i].nu, sizes[i].nv, sizes[i].lag, sizes[i].levels,
-                                      1 + run % 3, normal,      periodic,     1 + (int)(run % 2)};
+                struct corr_case k = {sizes[i].nu,
+                                      sizes[i].nv,
+                                      sizes[i].lag,
+                                      sizes[i].levels,
+                                      1 + run % 3,
+                                      normal,
+                                      periodic,
+                                      1 + (int)(run % 2),
+                                      0,
+                                      0};
 
                 if (run % step) continue;
                 check_case(&k, engine);
                 if (run % 5 == 0) check_total(&k, engine);
+                if (k.levels > 1) check_first(&k, engine);
             }
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
         for (int normal = 0; normal < 3; ++normal) {
-            struct corr_case k = {20, 24, 5, 2, counts[i], normal, (int)i % 2, 2};
+            struct corr_case k = {20, 24, 5, 2, counts[i], normal, (int)i % 2, 2, 0, 0};
 
             check_case(&k, engine);
+            k.first = (size_t)normal % 2;
+            check_total(&k, engine);
             check_same_bits(&k, engine);
         }
     for (int i = 0; i < 4; ++i) { /* so large that threads share a pair */
-        struct corr_case k = {260, 256 + (size_t)i, 5, 3, 1 + (size_t)i, i % 3, i % 2, 2};
+        struct corr_case k = {260, 256 + (size_t)i, 5, 3, 1 + (size_t)i, i % 3, i % 2, 2, 0, 0};
 
         check_same_bits(&k, engine);
+        check_first(&k, engine);
     }
 }
 
 /* A lag that would meet itself is refused. */
 static void check_refusal(void)
 {
-    struct mf_slice_desc desc = {16, 16, 8, 2, 4, 1, 0, 0};
+    struct mf_slice_desc desc = {16, 16, 8, 2, 4, 1, 0, 0, 0};
     struct mf_slice_plan *plan = NULL;
     struct mf_arena *arena;
     struct mf_queue *q;

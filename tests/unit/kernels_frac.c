@@ -9,15 +9,17 @@ int main(void)
         for (int mode = 0; mode < 4; ++mode)
             for (int normal = 0; normal < (sizes[i][0] > 8 ? 3 : 1); ++normal) {
                 struct slices_case k = {
-                    {sizes[i][0], sizes[i][1], sizes[i][2]}, normal, mode & 1 ? 3 : 1, 1, 0, 0, 1, 0};
+                    {sizes[i][0], sizes[i][1], sizes[i][2]}, normal, mode & 1 ? 3 : 1, 1, 0, 0, 1, 0, 0, 0};
 
                 k.power = mode & 2 ? 1 : 2;
                 check_case(&k, mf_backend_cpu.frac, 1);
+                check_first(&k, mf_backend_cpu.frac);
             }
     for (int normal = 0; normal < 3; ++normal) {
-        struct slices_case k = {{33, 42, 47}, normal, 2, 1, 0, 2, 1, 0};
+        struct slices_case k = {{33, 42, 47}, normal, 2, 1, 0, 2, 1, 0, 0, 0};
 
         check_same_bits(&k, mf_backend_cpu.frac);
+        check_none(&k, mf_backend_cpu.frac);
     }
     return failures != 0;
 }

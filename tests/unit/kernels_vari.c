@@ -12,13 +12,14 @@ static void check_against_oracle(void)
         for (int mode = 0; mode < 16; ++mode)
             for (int normal = 0; normal < (sizes[i][0] > 8 ? 3 : 1); ++normal) {
                 struct slices_case k = {
-                    {sizes[i][0], sizes[i][1], sizes[i][2]}, normal, mode & 1 ? 3 : 1, 0, 0, 0, 1, 0};
+                    {sizes[i][0], sizes[i][1], sizes[i][2]}, normal, mode & 1 ? 3 : 1, 0, 0, 0, 1, 0, 0, 0};
 
                 k.periodic = !(mode & 2);
                 k.seam = k.periodic && mode & 4;
                 k.smooth = mode & 4 && !(mode & 2) ? 0.05 : mode & 8 ? 0.1 : 0;
                 k.power = mode & 8 ? 1 : 2;
                 check_case(&k, mf_backend_cpu.vari, 0);
+                check_first(&k, mf_backend_cpu.vari);
             }
 }
 
@@ -27,7 +28,7 @@ static void check_directions_agree(void)
 {
     enum { N = 45 };
     float *x = random_field(N * N * N), *turned = malloc(sizeof(float[N * N * N]));
-    struct slices_case along_z = {{N, N, N}, 0, 2, 1, 1, 2, 1, 0.1}, along_x = along_z;
+    struct slices_case along_z = {{N, N, N}, 0, 2, 1, 1, 2, 1, 0.1, 0, 0}, along_x = along_z;
     struct slices_result a, b;
 
     along_x.normal = 2;
@@ -47,19 +48,20 @@ static void check_directions_agree(void)
 static void check_bits(void)
 {
     for (int normal = 0; normal < 3; ++normal) {
-        struct slices_case k = {{33, 42, 47}, normal, 1, 1, 0, 2, 1, 0};
+        struct slices_case k = {{33, 42, 47}, normal, 1, 1, 0, 2, 1, 0, 0, 0};
 
         check_same_bits(&k, mf_backend_cpu.vari);
         k.levels = 3;
         k.smooth = 0.1;
         check_same_bits(&k, mf_backend_cpu.vari);
+        check_none(&k, mf_backend_cpu.vari);
     }
 }
 
 /* Values of MCRpy 0.2.0 (Variation, L = 8), which counts the seam twice, and of NumPy, which does not. */
 static void check_published(const uint64_t rows[64], const double mcrpy[3], const double numpy[3])
 {
-    struct slices_case k = {{1, 64, 64}, 0, 3, 1, 1, 2, 1, 0};
+    struct slices_case k = {{1, 64, 64}, 0, 3, 1, 1, 2, 1, 0, 0, 0};
     struct slices_result r;
     float x[64 * 64];
 
@@ -75,7 +77,7 @@ static void check_published(const uint64_t rows[64], const double mcrpy[3], cons
 
 static void check_refusal(void)
 {
-    struct slices_case k = {{1, 12, 12}, 0, 5, 1, 0, 2, 1, 0};
+    struct slices_case k = {{1, 12, 12}, 0, 5, 1, 0, 2, 1, 0, 0, 0};
     struct mf_view v = view_of(&k, NULL);
     struct mf_slice_desc desc = desc_of(&k, &v);
     struct mf_slice_plan *plan;

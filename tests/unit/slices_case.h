@@ -17,6 +17,7 @@ struct slices_case {
     size_t levels;
     int periodic, seam, power, threads;
     double smooth;
+    size_t first, silent; /* levels left out, and levels of weight 0 */
 };
 
 static struct mf_view view_of(const struct slices_case *k, float *base)
@@ -36,7 +37,8 @@ static struct mf_slice_desc desc_of(const struct slices_case *k, const struct mf
                                   .count_max = x->count,
                                   .periodic = k->periodic,
                                   .seam = k->seam,
-                                  .smooth = k->smooth};
+                                  .smooth = k->smooth,
+                                  .first = k->first};
 }
 
 struct slices_result {
@@ -72,13 +74,14 @@ static struct slices_result run_case(const struct slices_case *k, const struct m
     struct slices_result r = {malloc(n * sizeof(float)), NULL, NULL, {0}};
     struct mf_view vx = view_of(k, x), vg = view_of(k, r.g);
     struct mf_slice_desc desc = desc_of(k, &vx);
-    double *scale = malloc(vx.count * sizeof *scale);
+    double *scale = malloc(vx.count * sizeof *scale), weight[8];
     struct mf_slice_plan *plan;
     struct mf_arena *arena;
     struct mf_queue *q;
 
     for (size_t i = 0; i < n; ++i) r.g[i] = 1;
     for (size_t s = 0; s < vx.count; ++s) scale[s] = 0.5 + 0.1 * (double)s;
+    for (size_t l = 0; l < 8; ++l) weight[l] = l < k->silent ? 0 : slices_weight[l];
     r.values = calloc(vx.count * k->levels, sizeof *r.values);
     r.sum = calloc(vx.count, sizeof *r.sum);
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
@@ -90,7 +93,7 @@ static struct slices_result run_case(const struct slices_case *k, const struct m
     ops->eval(plan, &(struct mf_slice_task){.x = vx,
                                             .g = vg,
                                             .target = slices_target,
-                                            .weight = slices_weight,
+                                            .weight = weight,
                                             .power = k->power,
                                             .scale = scale + from,
                                             .sum = r.sum + from,
@@ -155,6 +158,43 @@ static void check_case(const struct slices_case *k, const struct mf_slice_ops *o
     for (size_t l = 0; l < k->levels; ++l) CHECK_NEAR(r.total[l], total[l], 1e-6 * (double)v.count);
     result_free(&r);
     free(x);
+    free(field);
+}
+
+/* Leaving out levels is giving them no weight. */
+static void check_first(const struct slices_case *k, const struct mf_slice_ops *ops)
+{
+    const size_t n = k->n[0] * k->n[1] * k->n[2];
+    float *field = random_field(n);
+    struct mf_view v = view_of(k, field);
+    struct slices_case out = *k, mute = *k;
+
+    for (size_t first = 1; first < k->levels; ++first) {
+        struct slices_result some, all;
+
+        out.first = mute.silent = first;
+        some = run_case(&out, ops, field, 0, v.count);
+        all = run_case(&mute, ops, field, 0, v.count);
+        for (size_t i = 0; i < n; ++i) CHECK(some.g[i] == all.g[i]);
+        CHECK(memcmp(some.sum, all.sum, v.count * sizeof *some.sum) == 0);
+        for (size_t s = 0; s < v.count; ++s)
+            for (size_t l = first; l < k->levels; ++l)
+                CHECK(some.values[s * k->levels + l] == all.values[s * k->levels + l]);
+        for (size_t l = 0; l < k->levels; ++l) CHECK(some.total[l] == (l < first ? 0 : all.total[l]));
+        result_free(&some);
+        result_free(&all);
+    }
+    free(field);
+}
+
+/* No slices are no work. */
+static void check_none(const struct slices_case *k, const struct mf_slice_ops *ops)
+{
+    float *field = random_field(k->n[0] * k->n[1] * k->n[2]);
+    struct slices_result r = run_case(k, ops, field, 0, 0);
+
+    for (size_t l = 0; l < 8; ++l) CHECK(r.total[l] == 0);
+    result_free(&r);
     free(field);
 }
 

@@ -107,6 +107,21 @@ static int value(struct reader *r, const char *key, const struct mf_spelling *sp
     return mf_options_set(r->options, spelling, &said, n, words ? words : &word);
 }
 
+/* The positional arguments: the current event begins their list. */
+static int arguments(struct reader *r)
+{
+    const char **words = NULL, *word = NULL;
+    size_t n = 1;
+    int quoted;
+
+    if (r->event.type == YAML_SEQUENCE_START_EVENT)
+        MF_TRY(list(r, &n, &words, &quoted));
+    else
+        MF_TRY(scalar(r, &word, &quoted));
+    for (size_t i = 0; i < n; ++i) MF_TRY(mf_options_argument(r->options, words ? words[i] : word));
+    return MF_OK;
+}
+
 static int pair(struct reader *r)
 {
     const struct mf_spelling *spelling;
@@ -114,6 +129,11 @@ static int pair(struct reader *r)
     int quoted;
 
     MF_TRY(scalar(r, &key, &quoted));
+    if (r->options->positional_max > 0 && strcmp(key, MF_ARGUMENTS) == 0) {
+        if (r->options->positional > 0) return mf_fail(MF_USAGE, "%s'%s' stands there twice", at, key);
+        MF_TRY(next(r));
+        return arguments(r);
+    }
     spelling = mf_options_find(r->options, key, strlen(key));
     if (!spelling) return mf_fail(MF_USAGE, "%sno option '%.200s'%s", at, key, mf_options_try(r->options, "", key));
     if (r->options->entry[spelling->entry].control)

@@ -10,7 +10,8 @@
 
 const struct mf_opt mf_control_opts[] = {
     {"config", 0, MF_TEXT, NULL, "read options from this YAML file; flags win over it", NULL, NULL},
-    {"print-config", 0, MF_FLAG, NULL, "print all options as YAML, with where each came from, and stop", NULL, NULL},
+    {"print-config", 0, MF_FLAG, NULL, "print all options as YAML for --config, with where each came from, and stop",
+     NULL, NULL},
     {"help", 0, MF_FLAG, NULL, "print this help and stop", NULL, NULL},
     MF_OPT_END};
 
@@ -110,7 +111,7 @@ static void add_rows(struct mf_options *options, const struct mf_opt *const *tab
 }
 
 static struct mf_options *new_options(const char *verb, const struct mf_opt *const *tables, void *into, size_t size,
-                                      size_t argc)
+                                      size_t positional_max)
 {
     struct mf_options *options = calloc(1, sizeof *options);
     size_t rows = 3;
@@ -121,7 +122,7 @@ static struct mf_options *new_options(const char *verb, const struct mf_opt *con
     options->verb = verb;
     options->entry = mf_options_keep(options, rows * sizeof *options->entry);
     options->spelling = mf_options_keep(options, rows * sizeof *options->spelling);
-    options->words = mf_options_keep(options, (argc + 1) * sizeof *options->words);
+    options->positional_max = positional_max;
     memset(into, 0, size);
     add_rows(options, tables, into, size);
     return options;
@@ -163,7 +164,7 @@ static int words_of(enum mf_opt_kind kind, int argc, char **argv, size_t positio
 }
 
 /* One "--word", "--word=value" or "--word value ...": *used words of argv. */
-static int parse_option(struct mf_options *options, int argc, char **argv, size_t positional_max, int *used)
+static int parse_option(struct mf_options *options, int argc, char **argv, int *used)
 {
     const char *word = argv[0] + 2, *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
@@ -178,24 +179,32 @@ static int parse_option(struct mf_options *options, int argc, char **argv, size_
         *used = 1;
         return mf_options_set(options, spelling, &said, 1, &value);
     }
-    n = words_of(options->entry[spelling->entry].row->kind, argc - 1, argv + 1, positional_max);
+    n = words_of(options->entry[spelling->entry].row->kind, argc - 1, argv + 1, options->positional_max);
     *used = 1 + n;
     return mf_options_set(options, spelling, &said, (size_t)n, (const char *const *)argv + 1);
 }
 
-static int parse_word(struct mf_options *options, const char *word, size_t positional_max)
+int mf_options_argument(struct mf_options *options, const char *word)
 {
-    if (options->positional < positional_max) {
+    size_t n = options->positional, max = options->positional_max;
+
+    if (n < max) {
+        if ((n & (n - 1)) == 0) { /* full: room doubles at powers of two */
+            const char **more = mf_options_keep(options, 2 * (n + 1) * sizeof *more);
+
+            if (n > 0) memcpy(more, options->words, n * sizeof *more);
+            options->words = more;
+        }
         options->words[options->positional++] = mf_options_copy(options, word, strlen(word));
         return MF_OK;
     }
-    if (positional_max == 0)
+    if (max == 0)
         return mf_fail(MF_USAGE, "unexpected argument '%s': options begin with '--'%s", word,
                        mf_options_try(options, "--", word));
-    return mf_fail(MF_USAGE, "unexpected argument '%s': at most %zu without '--'", word, positional_max);
+    return mf_fail(MF_USAGE, "unexpected argument '%s': at most %zu without '--'", word, max);
 }
 
-static int parse_all(struct mf_options *options, int argc, char **argv, size_t positional_max)
+static int parse_all(struct mf_options *options, int argc, char **argv)
 {
     int bare = 0, used;
 
@@ -204,12 +213,12 @@ static int parse_all(struct mf_options *options, int argc, char **argv, size_t p
         if (!bare && strcmp(argv[i], "--") == 0)
             bare = 1;
         else if (!bare && is_option(argv[i]))
-            MF_TRY(parse_option(options, argc - i, argv + i, positional_max, &used));
+            MF_TRY(parse_option(options, argc - i, argv + i, &used));
         else if (!bare && argv[i][0] == '-' && argv[i][1] != '\0')
             return mf_fail(MF_USAGE, "no option '%s': options begin with '--'%s", argv[i],
                            mf_options_try(options, "--", argv[i] + 1));
         else
-            MF_TRY(parse_word(options, argv[i], positional_max));
+            MF_TRY(mf_options_argument(options, argv[i]));
     }
     return MF_OK;
 }
@@ -224,12 +233,21 @@ static const char *config_of(int argc, char **argv)
     return NULL;
 }
 
-static int parse(struct mf_options *options, int argc, char **argv, size_t positional_max)
+static int parse(struct mf_options *options, int argc, char **argv)
 {
-    const char *config = config_of(argc, argv);
+    const char *config = config_of(argc, argv), **words;
+    size_t count;
 
     if (config) MF_TRY(mf_options_file(options, config));
-    MF_TRY(parse_all(options, argc, argv, positional_max));
+    words = options->words;
+    count = options->positional;
+    options->words = NULL;
+    options->positional = 0;
+    MF_TRY(parse_all(options, argc, argv));
+    if (options->positional == 0) {
+        options->words = words;
+        options->positional = count;
+    }
     for (size_t i = 0; i < options->entries; ++i)
         if (options->entry[i].origin == MF_FROM_DEFAULT) MF_TRY(mf_options_default(options, &options->entry[i]));
     return MF_OK;
@@ -238,8 +256,8 @@ static int parse(struct mf_options *options, int argc, char **argv, size_t posit
 int mf_options_parse(struct mf_options **options, const char *verb, const struct mf_opt *const *tables, void *into,
                      size_t size, int argc, char **argv, size_t positional_max)
 {
-    struct mf_options *made = new_options(verb, tables, into, size, (size_t)argc);
-    int rc = parse(made, argc, argv, positional_max);
+    struct mf_options *made = new_options(verb, tables, into, size, positional_max);
+    int rc = parse(made, argc, argv);
 
     if (rc != MF_OK) {
         mf_options_free(made);

@@ -69,10 +69,10 @@ struct mf_options;
  * @p tables (a NULL-terminated list of row tables, all with offsets into the same struct) describe. Words without "--"
  * are collected as positional arguments when @p positional_max > 0 (refused beyond that).
  *
- * "--config FILE" (YAML, keys are option words; an unknown key or a wrong type is refused with file:line:column) is
- * read first, flags win over it. The words config, print-config and help belong to the parser: a caller asks
- * mf_options_origin(options, "print-config") == MF_FROM_FLAG, and looks for "--help" itself, before anything else is
- * refused (mf_options_help_asked).
+ * "--config FILE" (YAML, keys are option words, or "arguments": a list of positional arguments; an unknown key or a
+ * wrong type is refused with file:line:column) is read first, flags and positional arguments win over it. The words
+ * config, print-config and help belong to the parser: a caller asks mf_options_origin(options, "print-config") ==
+ * MF_FROM_FLAG, and looks for "--help" itself, before anything else is refused (mf_options_help_asked).
  *
  * Rules: an unknown option is refused naming the nearest one; an option given twice with different values, or two
  * aliases that disagree, are refused; "--x=v" and "--x v" are the same; a negative number is a value; "--" ends the
@@ -105,7 +105,14 @@ void mf_options_each(const struct mf_options *options,
 /** All options as one line "--word value ..." of those that were given, for the provenance of outputs. Caller frees. */
 char *mf_options_line(const struct mf_options *options);
 
-/** Prints the configuration as YAML that reproduces the run (value, and as comment where it came from). */
+/**
+ * The configuration as YAML that reproduces the run: positional arguments (key "arguments") and every option that was
+ * given, with a comment that says where it came from. Defaults are comments, for an option that is given can contradict
+ * another and its default cannot. Caller frees.
+ */
+char *mf_options_yaml(const struct mf_options *options);
+
+/** Prints mf_options_yaml(). */
 void mf_options_print(const struct mf_options *options);
 
 /** Prints the help of a verb: its rows by table, wrapped to 80 columns, defaults in (). */

@@ -133,75 +133,90 @@ void mf_options_man(const struct mf_opt *const *tables)
     man_table(tables, mf_control_opts);
 }
 
-static void yaml_text(const char *text)
+static void yaml_text(FILE *to, const char *text)
 {
-    putchar('"');
+    fputc('"', to);
     for (; *text; ++text) {
         unsigned char c = (unsigned char)*text;
 
         if (c == '"' || c == '\\')
-            printf("\\%c", c);
+            fprintf(to, "\\%c", c);
         else if (c < 32 || c == 127)
-            printf("\\x%02x", c);
+            fprintf(to, "\\x%02x", c);
         else
-            putchar(c);
+            fputc(c, to);
     }
-    putchar('"');
+    fputc('"', to);
 }
 
-static void yaml_list(const struct mf_entry *entry)
+static void yaml_texts(FILE *to, size_t n, const char *const *texts)
 {
-    const struct mf_texts *texts = entry->field;
-
-    putchar('[');
-    if (entry->row->kind == MF_TEXTS)
-        for (size_t i = 0; i < texts->count; ++i) {
-            if (i > 0) printf(", ");
-            yaml_text(texts->at[i]);
-        }
-    else
-        for (const char *c = entry->text; *c; ++c)
-            if (*c == ' ')
-                printf(", ");
-            else
-                putchar(*c);
-    putchar(']');
+    fputc('[', to);
+    for (size_t i = 0; i < n; ++i) {
+        if (i > 0) fputs(", ", to);
+        yaml_text(to, texts[i]);
+    }
+    fputc(']', to);
 }
 
-static int is_unset(const struct mf_entry *entry)
+static void yaml_numbers(FILE *to, const char *text)
 {
-    return entry->origin == MF_FROM_DEFAULT && !entry->row->standard &&
-           (entry->row->kind == MF_TEXT || entry->row->kind >= MF_LONGS);
+    fputc('[', to);
+    for (; *text; ++text)
+        if (*text == ' ')
+            fputs(", ", to);
+        else
+            fputc(*text, to);
+    fputc(']', to);
 }
 
-static void print_entry(const struct mf_entry *entry)
+static void yaml_entry(FILE *to, const struct mf_entry *entry)
 {
     static const char *const origin[] = {"default", "file", "environment", "flag"};
+    const struct mf_texts *texts = entry->field;
+    int given = entry->origin != MF_FROM_DEFAULT;
 
-    if (is_unset(entry)) {
-        printf("# %s:  # not set\n", entry->row->word);
+    if (!given && !entry->row->standard && entry->row->kind > MF_UNFLAG) {
+        fprintf(to, "# %s:  # not set\n", entry->row->word);
         return;
     }
-    printf("%s: ", entry->row->word);
-    if (entry->row->kind >= MF_LONGS)
-        yaml_list(entry);
+    fprintf(to, "%s%s: ", given ? "" : "# ", entry->row->word);
+    if (entry->row->kind == MF_TEXTS)
+        yaml_texts(to, texts->count, texts->at);
+    else if (entry->row->kind >= MF_LONGS)
+        yaml_numbers(to, entry->text);
     else if (entry->row->kind == MF_TEXT)
-        yaml_text(entry->text);
+        yaml_text(to, entry->text);
     else
-        printf("%s", entry->text);
-    printf("  # %s\n", origin[entry->origin]);
+        fputs(entry->text, to);
+    fprintf(to, "  # %s\n", origin[entry->origin]);
+}
+
+char *mf_options_yaml(const struct mf_options *options)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
+    fprintf(to, "# mesoforge %s\n", options->verb);
+    if (options->positional > 0) {
+        fputs(MF_ARGUMENTS ": ", to);
+        yaml_texts(to, options->positional, options->words);
+        fputc('\n', to);
+    }
+    for (size_t i = 0; i < options->entries; ++i)
+        if (!options->entry[i].control) yaml_entry(to, &options->entry[i]);
+    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
+    return text;
 }
 
 void mf_options_print(const struct mf_options *options)
 {
-    printf("# mesoforge %s\n", options->verb);
-    for (size_t i = 0; i < options->positional; ++i) {
-        printf("# argument %zu: ", i + 1);
-        yaml_text(options->words[i]);
-        printf("\n");
-    }
-    for (size_t i = 0; i < options->entries; ++i)
-        if (!options->entry[i].control) print_entry(&options->entry[i]);
+    char *text = mf_options_yaml(options);
+
+    fputs(text, stdout);
+    free(text);
 }
 
 static int is_safe(const char *word)

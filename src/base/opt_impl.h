@@ -4,6 +4,9 @@
 
 #include "src/base/opt.h"
 
+/** Key of the positional arguments in a configuration file. */
+#define MF_ARGUMENTS "arguments"
+
 /** One option (not an alias): its row, its field and what is known of its value. */
 struct mf_entry {
     const struct mf_opt *row;
@@ -23,7 +26,7 @@ struct mf_spelling {
 
 struct mf_options {
     const char *verb;
-    size_t entries, spellings, positional, owned_count, owned_room;
+    size_t entries, spellings, positional, positional_max, owned_count, owned_room;
     struct mf_entry *entry;
     struct mf_spelling *spelling;
     const char **words; /* [positional] */
@@ -62,6 +65,9 @@ const char *mf_options_try(struct mf_options *options, const char *dashes, const
 /** Gives the option a value: converts, checks choices, refuses a second value that differs. @p words [n]. */
 int mf_options_set(struct mf_options *options, const struct mf_spelling *spelling, const struct mf_said *said, size_t n,
                    const char *const *words);
+
+/** One more positional argument. */
+int mf_options_argument(struct mf_options *options, const char *word);
 
 /** The option's default: that of its row, or nothing. */
 int mf_options_default(struct mf_options *options, struct mf_entry *entry);

@@ -227,9 +227,11 @@ static char *base_name(const char *file)
 
 static int write_files(const struct mf_session *session, const struct result *result, const char *file)
 {
-    char *base = base_name(file), *path = NULL, *picture = NULL, *line = mf_options_line(session->options);
-    struct mf_provenance from = {
-        .command = "characterize", .options = line, .input_hash = result->target.hash, .seed = session->common->seed};
+    char *base = base_name(file), *path = NULL, *picture = NULL, *options = mf_options_yaml(session->options);
+    struct mf_provenance from = {.command = "characterize",
+                                 .options = options,
+                                 .input_hash = result->target.hash,
+                                 .seed = session->common->seed};
     int rc = mf_session_path(session, base, "_characterization.h5", &path);
 
     if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
@@ -244,7 +246,7 @@ static int write_files(const struct mf_session *session, const struct result *re
     free(picture);
     free(path);
     free(base);
-    free(line);
+    free(options);
     return rc;
 }
 
@@ -293,6 +295,25 @@ static int finish(const struct mf_session *session, const struct characterize *o
     return rc;
 }
 
+/* Before any work: results have a place each, and it can be written. */
+static int check_outputs(const struct mf_session *session, const struct characterize *o, size_t files)
+{
+    MF_TRY(mf_session_may_write(session, session->common->output, ".h5"));
+    for (size_t i = 1; !o->average && i < files; ++i)
+        for (size_t j = 0; j < i; ++j) {
+            char *a = base_name(file_at(session, o, j)), *b = base_name(file_at(session, o, i));
+            int same = strcmp(a, b) == 0;
+
+            free(a);
+            free(b);
+            if (same)
+                return mf_fail(MF_USAGE,
+                               "the results of '%s' and '%s' would have the same name; characterise one by one",
+                               file_at(session, o, j), file_at(session, o, i));
+        }
+    return MF_OK;
+}
+
 static int run(struct mf_session *session, void *options)
 {
     const struct characterize *o = options;
@@ -303,6 +324,7 @@ static int run(struct mf_session *session, void *options)
 
     while (file_at(session, o, files)) ++files;
     MF_TRY(check(session, o, files));
+    MF_TRY(check_outputs(session, o, files));
     say_unused(session->options);
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");

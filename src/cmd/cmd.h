@@ -71,4 +71,8 @@ int mf_session_cores(const struct mf_comm *comm);
  */
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path);
 
+/** Refuses (MF_OUTPUT) a @p path that does not end with @p ending or whose folder cannot be written, before the work
+ * is done and not after it. NULL: nothing to refuse. Collective. */
+int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending);
+
 #endif

@@ -157,9 +157,9 @@ static int output_path(const struct mf_session *session, const struct plan *plan
 
 static int write_out(const struct mf_session *session, const struct plan *plan, const struct mf_target *target)
 {
-    char *line = mf_options_line(session->options), *path = NULL;
+    char *options = mf_options_yaml(session->options), *path = NULL;
     struct mf_provenance from = {
-        .command = "merge", .options = line, .input_hash = target->hash, .seed = session->common->seed};
+        .command = "merge", .options = options, .input_hash = target->hash, .seed = session->common->seed};
     int rc = output_path(session, plan, &path), replaced = 0;
 
     if (rc == MF_OK) {
@@ -168,7 +168,7 @@ static int write_out(const struct mf_session *session, const struct plan *plan, 
     }
     if (rc == MF_OK) rc = mf_agree(session->comm, report(session, plan, target, path, replaced));
     free(path);
-    free(line);
+    free(options);
     return rc;
 }
 
@@ -179,6 +179,7 @@ static int run(struct mf_session *session, void *options)
     int rc;
 
     MF_TRY(mf_agree(session->comm, make_plan(session, options, &plan)));
+    MF_TRY(mf_session_may_write(session, plan.out ? plan.out : session->common->output, ".h5"));
     rc = load_all(session, &plan, from);
     if (rc == MF_OK) {
         join(&plan, from, &merged);

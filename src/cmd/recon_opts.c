@@ -201,11 +201,26 @@ static int from_extents(const struct mf_session *s, const struct mf_recon_cmd *o
     return MF_OK;
 }
 
+/* Two options for one extent are refused, not ranked. */
+static int one_extent_each(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    int third = o->files.count > 0 && given(s, "add-dimension"); /* an option of match alone */
+
+    if (o->size.count && (given(s, "extent-x") || given(s, "extent-y") || given(s, "extent-z")))
+        return mf_fail(MF_USAGE, "--size and --extent_x, _y, _z: give one of them");
+    if (o->size.count && third) return mf_fail(MF_USAGE, "--size and --add_dimension: give one of them");
+    if (third && given(s, "extent-z") && o->extent_z != o->add_dimension)
+        return mf_fail(MF_USAGE, "--add_dimension is %ld and --extent_z is %ld: give one of them", o->add_dimension,
+                       o->extent_z);
+    return MF_OK;
+}
+
 int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                      const size_t *volume, size_t dims[3])
 {
     int compat = o->compat && *o->compat, from_target = o->files.count > 0;
 
+    MF_TRY(one_extent_each(s, o));
     dims[0] = dims[1] = dims[2] = 1;
     if (o->size.count) return from_size(o, dims);
     if (from_target) {

@@ -200,30 +200,6 @@ static void report(const struct outcome *out)
     mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
 }
 
-struct lines {
-    char *text;
-    size_t size;
-    FILE *to;
-};
-
-static void option_line(void *context, const char *word, const char *value, enum mf_origin origin)
-{
-    (void)origin;
-    fprintf(((struct lines *)context)->to, "%s: %s\n", word, value);
-}
-
-/* All options, one a line. Caller frees. */
-static char *options_text(const struct mf_session *s)
-{
-    struct lines lines = {0};
-
-    lines.to = open_memstream(&lines.text, &lines.size);
-    if (!lines.to) return NULL;
-    mf_options_each(s->options, option_line, &lines);
-    if (fclose(lines.to) != 0) return NULL;
-    return lines.text;
-}
-
 static char *json_text(const struct mf_json *json)
 {
     char *text = NULL;
@@ -249,9 +225,9 @@ static int describe(struct outcome *out)
 static int write_volume(struct outcome *out, struct mf_json **json)
 {
     struct mf_session *s = out->session;
-    char *options = options_text(s), *results;
+    char *options = mf_options_yaml(s->options), *results;
     struct mf_provenance from = {.command = out->o->files.count ? "match" : "reconstruct",
-                                 .options = options ? options : "",
+                                 .options = options,
                                  .input_hash = out->target->hash,
                                  .seed = (long)out->solve.seed,
                                  .convergence_count = out->result.rows,
@@ -430,6 +406,9 @@ static int prepare(struct outcome *out, const size_t *volume)
     const struct mf_recon_cmd *o = out->o;
     size_t most;
 
+    if (out->target->phases == 1 && out->target->side[0].fraction[0] >= 1)
+        return mf_fail(MF_INPUT, "'%s' holds one phase and nothing else: there is nothing to reconstruct",
+                       out->target->source);
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
     MF_TRY(mf_recon_plan(out->session, o, out->target, &out->solve));
     most = out->dims[0] > out->dims[1] ? out->dims[0] : out->dims[1];

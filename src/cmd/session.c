@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -52,6 +54,27 @@ int mf_session_path(const struct mf_session *session, const char *base, const ch
     MF_TRY(mf_agree(session->comm, rc));
     *path = join_path(common->data_folder, base, common->information, suffix);
     return MF_OK;
+}
+
+static int check_path(const char *path, const char *ending)
+{
+    size_t n = strlen(path), e = strlen(ending);
+    char *folder;
+    const char *slash = strrchr(path, '/');
+    int closed;
+
+    if (n < e || strcasecmp(path + n - e, ending) != 0)
+        return mf_fail(MF_OUTPUT, "cannot write '%s': its name must end with %s", path, ending);
+    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    if (!folder) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    closed = access(folder, W_OK | X_OK) != 0 ? errno : 0;
+    free(folder);
+    return closed ? mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(closed)) : MF_OK;
+}
+
+int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending)
+{
+    return mf_agree(session->comm, path && session->comm->rank == 0 ? check_path(path, ending) : MF_OK);
 }
 
 static int check(const struct mf_common *common)

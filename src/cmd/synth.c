@@ -74,28 +74,10 @@ static char *text_of(const struct mf_json *json)
     return text;
 }
 
-static void add_option(void *context, const char *word, const char *value, enum mf_origin origin)
-{
-    (void)origin;
-    if (fprintf(context, "%s: %s\n", word, value) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
-}
-
-static char *options_of(const struct mf_options *options)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-
-    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
-    mf_options_each(options, add_option, to);
-    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
-    return text;
-}
-
 static int write_micro(struct synth_run *run)
 {
     struct mf_json *json = truth(run);
-    char *text = text_of(json), *options = options_of(run->session->options);
+    char *text = text_of(json), *options = mf_options_yaml(run->session->options);
     struct mf_provenance from = {.command = "synth", .options = options, .input_hash = "", .json = text};
     int rc;
 

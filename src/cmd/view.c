@@ -84,6 +84,7 @@ static int run(struct mf_session *session, void *options)
     int rc;
 
     MF_TRY(mf_agree(session->comm, check(session, o, &file)));
+    MF_TRY(mf_session_may_write(session, session->common->output, ".png"));
     stem = mf_stem(file);
     if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     rc = mf_session_path(session, stem, "_view.png", &path);

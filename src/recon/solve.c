@@ -6,10 +6,12 @@
  * spoils the correlations of a field whose mean has drifted. */
 #include "src/recon/solve.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -420,12 +422,14 @@ static int sharpen(struct grid *r)
     return mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &o, &r->objective);
 }
 
+/* Every line goes to the end of the file, also when another run has cut it since: lines stay whole. */
 static int open_metrics(struct grid *r)
 {
     int rc = MF_OK;
 
     if (r->opts->metrics && r->comm->rank == 0) {
-        r->metrics = fopen(r->opts->metrics, r->opts->metrics_append ? "a" : "w");
+        if (!r->opts->metrics_append && truncate(r->opts->metrics, 0) != 0) errno = 0; /* not there yet */
+        r->metrics = fopen(r->opts->metrics, "a");
         if (r->metrics)
             setvbuf(r->metrics, NULL, _IOLBF, 0);
         else

@@ -39,6 +39,7 @@ static const struct mf_opt *const tables[] = {rows, common, NULL};
 static struct mf_options *options;
 static struct o o;
 static char path[64];
+static size_t file_positional;
 
 /* Parses words separated by blanks. */
 static int parse(const char *line, size_t positional_max)
@@ -64,7 +65,7 @@ static int parse_file(const char *yaml, const char *flags)
     fputs(yaml, file);
     if (fclose(file) != 0) return -1;
     snprintf(line, sizeof line, "--config %s %s", path, flags);
-    return parse(line, 0);
+    return parse(line, file_positional);
 }
 
 #define REFUSED(call, code, part)                                                         \
@@ -200,9 +201,33 @@ static void test_print(void)
     CHECK(parse_file(text, "") == MF_OK);
     CHECK(strcmp(o.name, "\"q\\") == 0 && o.labels.count == 2 && o.tol == 0.1 && !o.seam && !o.periodic);
     mf_options_each(options, keep, again);
-    CHECK(strstr(again, "no-seam=true;loss_type=MSE;labels=1 2;descriptor_types=S2;") != NULL);
+    CHECK(*first && strcmp(first, again) == 0);
     CHECK(o.types.count == 1 && o.many == 500);
+    CHECK(mf_options_origin(options, "tol") == MF_FROM_FILE &&
+          mf_options_origin(options, "max-iter") == MF_FROM_DEFAULT);
     close(out);
+}
+
+/* Positional arguments are part of the configuration; those of the command line replace them. */
+static void test_arguments(void)
+{
+    const char *const *words = NULL;
+    char *text;
+
+    CHECK(parse("a b --seed 4 c", 3) == MF_OK);
+    text = mf_options_yaml(options);
+    CHECK(strstr(text, "\narguments: [\"a\", \"b\", \"c\"]\n") && strstr(text, "\nseed: 4  # flag\n"));
+    CHECK(strstr(text, "\n# max_iter: 500  # default\n") && strstr(text, "\n# name:  # not set\n"));
+    free(text);
+    REFUSED(parse_file("arguments: [a]\n", ""), MF_USAGE, "no option 'arguments'");
+    file_positional = 2;
+    CHECK(parse_file("arguments: [a, 'b c']\n", "") == MF_OK && mf_options_positional(options, &words) == 2);
+    CHECK(words && strcmp(words[1], "b c") == 0);
+    CHECK(parse_file("arguments: a\n", "d") == MF_OK && mf_options_positional(options, &words) == 1);
+    CHECK(words && strcmp(words[0], "d") == 0);
+    REFUSED(parse_file("arguments: [a, b, c]\n", ""), MF_USAGE, "at most 2");
+    REFUSED(parse_file("arguments: a\narguments: b\n", ""), MF_USAGE, "twice");
+    file_positional = 0;
 }
 
 int main(void)
@@ -213,6 +238,7 @@ int main(void)
     test_file();
     test_record();
     test_print();
+    test_arguments();
     mf_options_free(options);
     unlink(path);
     return failures != 0;

@@ -140,13 +140,13 @@ static void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *ta
     plan->engine->eval(plan, task);
 }
 
-/* Slices [at, at + n) of a view, n as many as fit into the chunk. */
-static struct mf_view part(const struct mf_slice_plan *plan, const struct mf_view *x, size_t at)
+/* Slices [at, at + n) of a view, n at most `most`. */
+static struct mf_view part(const struct mf_view *x, size_t at, size_t most)
 {
     struct mf_view v = *x;
 
     v.base += at * x->ss;
-    v.count = x->count - at < plan->chunk ? x->count - at : plan->chunk;
+    v.count = x->count - at < most ? x->count - at : most;
     return v;
 }
 
@@ -158,11 +158,29 @@ static void add(const struct mf_slice_plan *plan, size_t count, double *total)
         for (size_t i = plan->desc.first * plan->entries; i < n; ++i) total[i] += (double)plan->values[s * n + i];
 }
 
+/* Slices of a group: so many that going back costs little, if that leaves enough groups for the threads. */
+static size_t group_of(size_t count)
+{
+    const size_t even = (count / MF_CORR_GROUP + 1) / 2 * 2;
+
+    return even < 2 ? 2 : even < MF_CORR_GROUP ? even : MF_CORR_GROUP;
+}
+
+/* Sums of floats in double are exact where their exponents are near, so that sums of single slices do not depend on how
+ * these were dealt to ranks. Sums of groups do, by their rounding. */
 static void corr_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
 {
+    const size_t each = group_of(x->count), step = plan->deterministic ? plan->chunk : plan->chunk * each;
+
     check(plan, x);
-    for (size_t at = 0; at < x->count; at += plan->chunk) {
-        struct mf_slice_task task = {.x = part(plan, x, at), .power = 2, .values = plan->values};
+    for (size_t at = 0; at < x->count; at += step) {
+        struct mf_slice_task task = {.x = part(x, at, step), .power = 2, .values = plan->values};
+
+        if (!plan->deterministic) {
+            plan->engine->total(plan, &task.x, each, plan->values);
+            add(plan, (task.x.count + each - 1) / each, total);
+            continue;
+        }
 
         plan->engine->eval(plan, &task);
         add(plan, task.x.count, total);
@@ -175,7 +193,7 @@ static void corr_cross(struct mf_slice_plan *plan, const struct mf_view *a, cons
     check(plan, b);
     MF_ASSERT(a->count == b->count);
     for (size_t at = 0; at < a->count; at += plan->chunk) {
-        struct mf_view pa = part(plan, a, at), pb = part(plan, b, at);
+        struct mf_view pa = part(a, at, plan->chunk), pb = part(b, at, plan->chunk);
 
         plan->engine->cross(plan, &pa, &pb, plan->values);
         add(plan, pa.count, total);

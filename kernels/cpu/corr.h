@@ -6,6 +6,8 @@
 
 #include "kernels/slices.h"
 
+enum { MF_CORR_GROUP = 16 /* most slices whose power spectra are added in float */ };
+
 /** One pyramid level. */
 struct mf_corr_level {
     size_t nu, nv; /* pooled extents */
@@ -22,6 +24,9 @@ struct mf_corr_engine {
     void (*close)(struct mf_slice_plan *plan);
     /** As mf_slice_ops.eval(); here task->target may be NULL when only values are wanted. */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
+    /** Sums of D over groups of @p each slices, even, from the view's first slice: values [groups][levels][entries].
+     * each <= MF_CORR_GROUP. The power spectra are added, which leaves one transform back per group. */
+    void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, size_t each, float *values);
     /** Cross-correlation of every slice: values [count][levels][entries]. */
     void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, float *values);
 };
@@ -32,7 +37,7 @@ struct mf_slice_plan {
     struct mf_arena *arena;
     int threads, deterministic;
     struct mf_corr_level *level; /* [levels] */
-    size_t entries, chunk;       /* (2L-1)^2; slices whose values are added at a time by total() */
+    size_t entries, chunk;       /* (2L-1)^2; slices, or groups, whose values are added at a time by total() */
     float *values;               /* [chunk][levels][entries] */
     void *state;
 };

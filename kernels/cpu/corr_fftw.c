@@ -26,14 +26,16 @@ struct area {
     float *real;      /* [mu][mv] */
     fftwf_complex *x; /* [mu][mv/2+1] spectrum of the slice */
     fftwf_complex *p; /* [mu][mv/2+1] |x|^2, then the spectrum of the gradient's window */
+    float *energy;    /* [mu][mv/2+1] of all levels one after the other: |x|^2 of slices added */
 };
 
 struct state {
     struct fft *fft; /* [levels] */
     size_t *at;      /* [levels] where a level begins in a plane */
+    size_t *from;    /* [levels] where it begins among the energies */
     float *memory;   /* all areas */
     size_t each;     /* floats of one area */
-    size_t planes, reals, spectra;
+    size_t planes, reals, spectra, energies;
     ptrdiff_t booked;
 };
 
@@ -46,6 +48,7 @@ static struct area area(const struct state *st, int thread)
 
     a.x = (fftwf_complex *)(void *)(a.real + st->reals);
     a.p = a.x + st->spectra / 2;
+    a.energy = (float *)(a.p + st->spectra / 2);
     return a;
 }
 
@@ -58,10 +61,12 @@ static void sizes(const struct mf_slice_plan *plan, struct state *st)
         st->at[l] = st->planes;
         st->planes += even64(v->nu * v->nv);
         if (l < plan->desc.first) continue;
+        st->from[l] = st->energies;
+        st->energies += even64(v->mu * (v->mv / 2 + 1));
         if (real > st->reals) st->reals = real;
         if (spectrum > st->spectra) st->spectra = spectrum;
     }
-    st->each = 2 * st->planes + st->reals + 2 * st->spectra;
+    st->each = 2 * st->planes + st->reals + 2 * st->spectra + st->energies;
 }
 
 static int transforms(struct mf_slice_plan *plan, struct state *st)
@@ -102,7 +107,8 @@ static int fftw_open(struct mf_slice_plan *plan)
     plan->state = st;
     st->fft = calloc(plan->desc.levels, sizeof *st->fft);
     st->at = calloc(plan->desc.levels, sizeof *st->at);
-    if (!st->fft || !st->at) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
+    st->from = calloc(plan->desc.levels, sizeof *st->from);
+    if (!st->fft || !st->at || !st->from) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     sizes(plan, st);
     bytes = st->each * (size_t)plan->threads * sizeof(float);
     st->memory = mf_arena_take(plan->arena, bytes, "S2 work");
@@ -126,6 +132,7 @@ static void fftw_close(struct mf_slice_plan *plan)
     mf_arena_give(plan->arena, st->memory);
     free(st->fft);
     free(st->at);
+    free(st->from);
     free(st);
 }
 
@@ -276,6 +283,58 @@ static void fftw_eval(struct mf_slice_plan *plan, const struct mf_slice_task *ta
     }
 }
 
+static void add_energy(const struct mf_slice_plan *plan, const struct mf_view *x, size_t s, struct area *a)
+{
+    const struct state *st = plan->state;
+
+    load(x, s, a->plane);
+    pyramid(plan, a->plane);
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
+        const struct mf_corr_level *v = &plan->level[l];
+        float *to = a->energy + st->from[l];
+
+        embed(v, a->plane + st->at[l], a->real);
+        fftwf_execute_dft_r2c(st->fft[l].forward, a->real, a->x);
+        for (size_t i = 0; i < v->mu * (v->mv / 2 + 1); ++i) to[i] += a->x[i][0] * a->x[i][0] + a->x[i][1] * a->x[i][1];
+    }
+}
+
+/* Slices [first, first + n) into values [levels][entries]. */
+static void one_group(const struct mf_slice_plan *plan, const struct mf_view *x, size_t first, size_t n, float *values,
+                      struct area *a)
+{
+    const struct state *st = plan->state;
+    const struct mf_slice_task task = {.values = values};
+
+    memset(a->energy, 0, st->energies * sizeof *a->energy);
+    for (size_t s = first; s < first + n; ++s) add_energy(plan, x, s, a);
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
+        const struct mf_corr_level *v = &plan->level[l];
+
+        for (size_t i = 0; i < v->mu * (v->mv / 2 + 1); ++i) {
+            a->p[i][0] = a->energy[st->from[l] + i];
+            a->p[i][1] = 0;
+        }
+        fftwf_execute_dft_c2r(st->fft[l].inverse, a->p, a->real);
+        (void)window(plan, l, &task, 0, a);
+    }
+}
+
+static void fftw_total(struct mf_slice_plan *plan, const struct mf_view *x, size_t each, float *values)
+{
+    const size_t groups = (x->count + each - 1) / each, size = plan->desc.levels * plan->entries;
+
+#pragma omp parallel num_threads(plan->threads) if (plan->threads > 1 && groups > 1)
+    {
+        struct area a = area(plan->state, omp_get_thread_num());
+
+#pragma omp for schedule(static)
+        for (size_t k = 0; k < groups; ++k)
+            one_group(plan, x, k * each, x->count - k * each < each ? x->count - k * each : each, values + k * size,
+                      &a);
+    }
+}
+
 static void cross_level(const struct mf_slice_plan *plan, size_t level, const struct area *a, float *values)
 {
     const struct state *st = plan->state;
@@ -326,5 +385,6 @@ const struct mf_corr_engine mf_corr_fftw = {
     .open = fftw_open,
     .close = fftw_close,
     .eval = fftw_eval,
+    .total = fftw_total,
     .cross = fftw_cross,
 };

@@ -16,7 +16,7 @@ struct state {
     size_t windows;               /* floats of each */
     float *memory;                /* all threads' areas */
     size_t planes, each;          /* floats: a pair's planes; an area */
-    size_t spectrum, window, sums, longest;
+    size_t spectrum, window, sums, energy, longest;
     size_t pairs; /* most pairs of a batch */
 };
 
@@ -161,6 +161,8 @@ static void shape(struct mf_slice_plan *plan, size_t i)
     st->planes += l->plane * 2 * w;
     st->windows += (2 * l->lag - 1) * l->wb * w;
     if (i < plan->desc.first) return;
+    l->energy = st->energy / w;
+    st->energy += l->spectrum * w;
     st->spectrum = most(st->spectrum, l->spectrum * 2 * w);
     st->window = most(st->window, l->wb * l->mu * 2 * w);
     st->longest = most(st->longest, most(l->mu, l->xs) * 2 * w);
@@ -194,7 +196,7 @@ static int memory(struct mf_slice_plan *plan)
     st->pairs = (plan->desc.count_max + 1) / 2;
     if (st->pairs > MF_LANES_PAIRS) st->pairs = MF_LANES_PAIRS;
     st->sums = blocks(4 * st->level[0].wb, 16) * 16;
-    st->each = st->pairs * st->planes + st->spectrum + st->window + st->sums + 5 * st->longest;
+    st->each = st->pairs * st->planes + st->spectrum + st->window + st->energy + st->sums + 5 * st->longest;
     st->norms = mf_arena_take(plan->arena, 2 * st->windows * sizeof(float), "S2 work");
     if (!st->norms) return MF_MEMORY;
     st->targets = st->norms + st->windows;
@@ -245,8 +247,9 @@ static struct mf_lanes_area area(const struct state *st, int thread)
 
     a.spectrum = at + st->pairs * st->planes;
     a.window = a.spectrum + st->spectrum;
-    a.sums = (double *)(void *)(a.window + st->window);
-    for (size_t i = 0; i < 5; ++i) a.line[i] = a.window + st->window + st->sums + i * st->longest;
+    a.energy = a.window + st->window;
+    a.sums = (double *)(void *)(a.energy + st->energy);
+    for (size_t i = 0; i < 5; ++i) a.line[i] = a.energy + st->energy + st->sums + i * st->longest;
     return a;
 }
 
@@ -289,13 +292,14 @@ static void deal(struct mf_slice_plan *plan, const struct mf_lanes_job *job, siz
 
             mine.first = i * each;
             mine.pairs = job->pairs - mine.first < each ? job->pairs - mine.first : each;
+            if (job->total) mine.total += i * job->levels * job->entries;
             text_of(plan)->batch(&mine, &a);
         }
     }
 }
 
-/* All threads on one pair after the other. */
-static void deal_lines(struct mf_slice_plan *plan, const struct mf_lanes_job *job)
+/* All threads on one batch after the other. */
+static void deal_lines(struct mf_slice_plan *plan, const struct mf_lanes_job *job, size_t each)
 {
 #pragma omp parallel num_threads(plan->threads)
     {
@@ -306,8 +310,11 @@ static void deal_lines(struct mf_slice_plan *plan, const struct mf_lanes_job *jo
         memcpy(a.line, own_area.line, sizeof a.line);
         mine.part = (size_t)omp_get_thread_num();
         mine.parts = (size_t)omp_get_num_threads();
-        mine.pairs = 1;
-        for (; mine.first < job->pairs; ++mine.first) text_of(plan)->batch(&mine, &a);
+        for (; mine.first < job->pairs; mine.first += each) {
+            mine.pairs = job->pairs - mine.first < each ? job->pairs - mine.first : each;
+            text_of(plan)->batch(&mine, &a);
+            if (job->total) mine.total += job->levels * job->entries;
+        }
     }
 }
 
@@ -317,7 +324,7 @@ static void work(struct mf_slice_plan *plan, const struct mf_lanes_job *job, siz
     const size_t threads = (size_t)plan->threads;
 
     if (threads > 1 && job->pairs < threads && plan->level->mu * plan->level->mv >= TOGETHER)
-        deal_lines(plan, job);
+        deal_lines(plan, job, job->total ? each : 1);
     else
         deal(plan, job, each);
 }
@@ -335,6 +342,23 @@ static void lanes_eval(struct mf_slice_plan *plan, const struct mf_slice_task *t
 
     if (task->target) set_target(plan, task->target);
     work(plan, &job, batch_pairs(plan, &task->x, job.pairs));
+}
+
+static void lanes_total(struct mf_slice_plan *plan, const struct mf_view *x, size_t each, float *values)
+{
+    const struct state *st = plan->state;
+    const struct mf_slice_task task = {.x = *x};
+    struct mf_lanes_job job = {.levels = plan->desc.levels,
+                               .from = plan->desc.first,
+                               .level = st->level,
+                               .task = &task,
+                               .entries = plan->entries,
+                               .parts = 1,
+                               .total = values,
+                               .pairs = (x->count + 1) / 2};
+
+    job.together = batch_pairs(plan, x, job.pairs);
+    work(plan, &job, each / 2);
 }
 
 static void lanes_cross(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, float *values)
@@ -355,8 +379,8 @@ static void lanes_cross(struct mf_slice_plan *plan, const struct mf_view *a, con
 
 #define ENGINE(w)                                                                                               \
     {                                                                                                           \
-        .name = "lanes" #w, .open = lanes_open, .close = lanes_close, .eval = lanes_eval, .cross = lanes_cross, \
-        .text = &mf_lanes_text_##w                                                                              \
+        .name = "lanes" #w, .open = lanes_open, .close = lanes_close, .eval = lanes_eval, .total = lanes_total, \
+        .cross = lanes_cross, .text = &mf_lanes_text_##w                                                        \
     }
 
 const struct mf_corr_engine mf_corr_lanes4 = ENGINE(4);

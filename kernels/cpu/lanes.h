@@ -35,6 +35,7 @@ struct mf_lanes_level {
     size_t xs;              /* cells from block to block of the spectrum */
     size_t wb, lag;         /* blocks of lags */
     size_t plane, spectrum; /* sizes [cells] */
+    size_t energy;          /* where the level's begins [vectors] */
     const struct mf_line *along_u, *along_v;
     const float *norm;   /* [2L-1][wb W]: what makes a correlation of what the transforms leave; 0 beyond the lags */
     const float *target; /* [2L-1][wb W]; 0 beyond the lags */
@@ -45,6 +46,7 @@ struct mf_lanes_area {
     float *plane;    /* [pairs][levels] planes */
     float *spectrum; /* of one pair and level */
     float *window;
+    float *energy;  /* [levels] sums of |spectrum|^2, real [2 blocks][xs] */
     double *sums;   /* [wb][2] */
     float *line[5]; /* [longest line] each; 0 and 1 belong to the transform */
 };
@@ -55,6 +57,8 @@ struct mf_lanes_job {
     const struct mf_lanes_level *level;
     const struct mf_slice_task *task;
     const struct mf_view *other; /* second field of a cross-correlation; NULL: none */
+    float *total;                /* out: [levels][entries] the sum of D over the batch; NULL: not wanted */
+    size_t together;             /* total: pairs gathered at a time */
     size_t entries;
     size_t first, pairs;
     size_t part, parts; /* this thread of those that share the batch; they meet at barriers */

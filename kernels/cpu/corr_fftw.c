@@ -1,7 +1,6 @@
 /* Engine `fftw` of S2: one slice at a time through real FFTW transforms; any extents. A slice has the same alignment
  * and the same plan wherever it stands, so its result does not depend on the batch. */
 #include <fftw3.h>
-#include <malloc.h>
 #include <math.h>
 #include <omp.h>
 #include <pthread.h>
@@ -9,11 +8,11 @@
 #include <string.h>
 
 #include "kernels/cpu/corr.h"
+#include "kernels/cpu/fftw_memory.h"
 #include "src/base/err.h"
 
-static const double MEASURE_SECONDS = 2; /* most time one transform may be tuned */
-
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER; /* FFTW plans are made one at a time */
+static ptrdiff_t held;                                      /* bytes of FFTW's that are some plan's */
 
 struct fft {
     fftwf_plan forward, inverse; /* real [mu][mv] -> x [mu][mv/2+1]; x -> real, destroys x */
@@ -36,7 +35,7 @@ struct state {
     float *memory;   /* all areas */
     size_t each;     /* floats of one area */
     size_t planes, reals, spectra, energies;
-    ptrdiff_t booked;
+    ptrdiff_t held, booked; /* bytes that FFTW took for it, what else it took before included; the same with buffers */
 };
 
 static size_t even64(size_t floats) { return (floats + 15) / 16 * 16; }
@@ -69,33 +68,43 @@ static void sizes(const struct mf_slice_plan *plan, struct state *st)
     st->each = 2 * st->planes + st->reals + 2 * st->spectra + st->energies;
 }
 
+/* Bytes of the buffers that FFTW takes while it executes plans, on every thread. */
+static ptrdiff_t buffers(const struct mf_slice_plan *plan, const struct state *st, const struct area *a)
+{
+    mf_fftw_mark();
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
+        fftwf_execute_dft_r2c(st->fft[l].forward, a->real, a->x);
+        fftwf_execute_dft_c2r(st->fft[l].inverse, a->x, a->real);
+    }
+    return (ptrdiff_t)(mf_fftw_peak() - mf_fftw_live()) * plan->threads;
+}
+
+/* Plans by estimate: those that are measured may differ from rank to rank, and the results with them. */
 static int transforms(struct mf_slice_plan *plan, struct state *st)
 {
     struct area a = area(st, 0);
-    unsigned how = plan->deterministic ? FFTW_ESTIMATE : FFTW_MEASURE;
-    size_t before, missing = 0;
+    size_t missing = 0;
+    int rc = MF_OK;
 
     pthread_mutex_lock(&planner);
-    before = mallinfo2().uordblks;
-    fftwf_set_timelimit(MEASURE_SECONDS);
     for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
         int mu = (int)plan->level[l].mu, mv = (int)plan->level[l].mv;
 
-        st->fft[l].forward = fftwf_plan_dft_r2c_2d(mu, mv, a.real, a.x, how);
-        st->fft[l].inverse = fftwf_plan_dft_c2r_2d(mu, mv, a.x, a.real, how);
+        st->fft[l].forward = fftwf_plan_dft_r2c_2d(mu, mv, a.real, a.x, FFTW_ESTIMATE);
+        st->fft[l].inverse = fftwf_plan_dft_c2r_2d(mu, mv, a.x, a.real, FFTW_ESTIMATE);
         missing += !st->fft[l].forward || !st->fft[l].inverse;
     }
-    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
-    st->booked = (ptrdiff_t)mallinfo2().uordblks - (ptrdiff_t)before;
-    pthread_mutex_unlock(&planner);
-    if (st->booked < 0) st->booked = 0;
-    if (missing) {
-        st->booked = 0;
-        return mf_fail(MF_MEMORY, "S2: FFTW has no plan for slices of %zu x %zu pixels", plan->desc.nu, plan->desc.nv);
+    st->held = (ptrdiff_t)mf_fftw_live() - held;
+    held += st->held;
+    if (!missing) {
+        st->booked = st->held + buffers(plan, st, &a);
+        rc = mf_arena_book(plan->arena, st->booked, "FFTW plans");
+        if (rc != MF_OK) st->booked = 0;
     }
-    if (mf_arena_book(plan->arena, st->booked, "FFTW plans") == MF_OK) return MF_OK;
-    st->booked = 0;
-    return MF_MEMORY;
+    pthread_mutex_unlock(&planner);
+    if (missing)
+        return mf_fail(MF_MEMORY, "S2: FFTW has no plan for slices of %zu x %zu pixels", plan->desc.nu, plan->desc.nv);
+    return rc;
 }
 
 static int fftw_open(struct mf_slice_plan *plan)
@@ -127,6 +136,7 @@ static void fftw_close(struct mf_slice_plan *plan)
         if (st->fft[l].forward) fftwf_destroy_plan(st->fft[l].forward);
         if (st->fft[l].inverse) fftwf_destroy_plan(st->fft[l].inverse);
     }
+    held -= st->held;
     pthread_mutex_unlock(&planner);
     if (st->booked) (void)mf_arena_book(plan->arena, -st->booked, "FFTW plans");
     mf_arena_give(plan->arena, st->memory);

@@ -1,10 +1,12 @@
 /* S2 of slices: values, loss and gradient equal plain loops in double, which agree with finite differences; a slice is
  * bitwise the same alone, in a batch and on any number of threads; total and cross are the sums. For every engine. */
+#include <fftw3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu/corr.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/fftw_memory.h"
 #include "kernels/cpu/lanes.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
@@ -346,6 +348,38 @@ static void check_engine(const struct mf_corr_engine *engine, size_t step)
     }
 }
 
+static void add_plans(void *context, const char *tag, size_t live, size_t peak)
+{
+    (void)peak;
+    if (strcmp(tag, "FFTW plans") == 0) *(size_t *)context += live;
+}
+
+/* What FFTW takes is counted, booked as long as its plans are there, and so is what it keeps between plans. */
+static void check_fftw_memory(void)
+{
+    struct mf_slice_desc desc = {.nu = 74, .nv = 94, .lag = 8, .levels = 1, .count_max = 4, .periodic = 1};
+    struct mf_slice_plan *plan[2];
+    struct mf_arena *arena;
+    struct mf_queue *q;
+    size_t one = 0, two = 0, left;
+
+    CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 0, arena) == MF_OK);
+    CHECK(mf_corr_plan(q, &desc, &mf_corr_fftw, &plan[0]) == MF_OK);
+    mf_arena_tags(arena, add_plans, &one);
+    CHECK(one >= mf_fftw_live() && mf_fftw_live() > 10000);
+    CHECK(mf_corr_plan(q, &desc, &mf_corr_fftw, &plan[1]) == MF_OK);
+    mf_arena_tags(arena, add_plans, &two);
+    CHECK(two >= mf_fftw_live() && two > one);
+    for (int i = 0; i < 2; ++i) mf_corr_cpu.free(plan[i]);
+    CHECK(mf_arena_live(arena) == 0);
+    left = mf_fftw_live();
+    fftwf_cleanup();
+    CHECK(mf_fftw_live() == 0 && left < one);
+    mf_backend_cpu.queue_close(q);
+    mf_arena_close(arena);
+}
+
 /* A lag that would meet itself is refused. */
 static void check_refusal(void)
 {
@@ -385,5 +419,6 @@ int main(void)
     if (mf_corr_lanes() != &mf_corr_lanes4) check_engine(&mf_corr_lanes4, 7);
     check_wide();
     check_refusal();
+    check_fftw_memory();
     return failures != 0;
 }

@@ -28,7 +28,7 @@ struct reading {
     struct mf_micro *micro;
     int binary; /* a threshold was given */
     double threshold;
-    int64_t worst; /* a value that is no label, when there is one */
+    double stray; /* a value that is no label, when there is one */
     int64_t strays;
     int64_t count[MF_PHASES_MAX]; /* voxels of every phase */
     int phase_of[256];            /* of one-byte elements; -1: none */
@@ -190,7 +190,7 @@ static int find_phase(const struct reading *r, double v)
     const struct mf_micro *m = r->micro;
 
     if (r->binary) return v > r->threshold;
-    if (r->array.own && (v < 0 || v >= r->array.phases)) return -1;
+    if (r->array.own && !(v >= 0 && v < r->array.phases)) return -1;
     if (r->array.own) v = (double)r->array.label[(int)v];
     for (int p = 0; p < m->phases; ++p)
         if ((double)m->label[p] == v) return p;
@@ -200,7 +200,7 @@ static int find_phase(const struct reading *r, double v)
 static void stray(struct reading *r, double v)
 {
     ++r->strays;
-    r->worst = v > (double)INT64_MAX / 2 ? INT64_MAX : (int64_t)v;
+    r->stray = v;
 }
 
 static int take_phase(void *context, const void *values, size_t n, size_t at, size_t stride)
@@ -281,8 +281,7 @@ static int load_phases(struct reading *r)
     MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, r->array.size == 1 ? take_bytes : take_phase, r));
     if (r->array.size == 1) count_table(r);
     if (!r->strays) return MF_OK;
-    return mf_fail(MF_INPUT, "'%s' holds the value %lld, which --labels does not name", r->array.path,
-                   (long long)r->worst);
+    return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);
 }
 
 static void use_labels(struct mf_micro *m, size_t count, const long *labels)

@@ -84,6 +84,14 @@ void mf_debug(const char *format, ...)
     va_end(args);
 }
 
+/* Without an end in sight: what was done, in what time. */
+static void progress_count(const char *what, long done, const char *text, double seconds, int terminal)
+{
+    fprintf(stderr, terminal ? "\r%s %ld, %.0f s  %s\033[K" : "%s %ld, %.0f s: %s\n", what, done, seconds, text);
+    fflush(stderr);
+    bar_open = terminal;
+}
+
 static void progress_bar(const char *what, long done, long total, const char *text, double left)
 {
     char bar[31];
@@ -104,7 +112,7 @@ void mf_progress(const char *what, long done, long total, const char *text)
     static long last = -1;
     static char of[32]; /* what the last call was about */
     double now = mf_now(), left;
-    int terminal = isatty(STDERR_FILENO);
+    int terminal = isatty(STDERR_FILENO), ended = total > 0 && done >= total;
 
     if (level < MF_INFO || own_rank != 0) return;
     if (last < 0 || done < last || strncmp(of, what, sizeof of - 1) != 0) {
@@ -113,11 +121,13 @@ void mf_progress(const char *what, long done, long total, const char *text)
         next = now + (terminal ? 0.1 : 1.0);
         every = terminal ? 0.1 : 30.0;
     }
-    last = done >= total ? -1 : done;
-    if (now < next && done < total) return;
+    last = ended ? -1 : done;
+    if (now < next && !ended) return;
     next = now + every;
     left = done > 0 ? (now - start) * (double)(total - done) / (double)done : 0;
-    if (terminal)
+    if (total == 0)
+        progress_count(what, done, text, now - start, terminal);
+    else if (terminal)
         progress_bar(what, done, total, text, left);
     else
         fprintf(stderr, "%s %ld/%ld, %.0f s, %.0f s left: %s\n", what, done, total, now - start, left, text);

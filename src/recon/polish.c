@@ -289,7 +289,7 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
         judge(w, before, swaps, &idle);
         mf_debug("polish round %ld: %ld swaps, loss %.4e, promised %.2e", k + 1, swaps, w->loss, before + w->predicted);
         snprintf(text, sizeof text, "%ld swaps, loss %.4e", w->polish->swaps, w->loss);
-        mf_progress("polish", k, most, text);
+        mf_progress("polish", k + 1, w->polish->rounds, text); /* 0: nobody knows how many */
     }
     return MF_OK;
 }

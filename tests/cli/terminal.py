@@ -38,7 +38,9 @@ with tempfile.TemporaryDirectory() as folder:
     status, text = on_terminal(PROGRAM, "match", image, "--add_dimension", "32", "--max_iter", "100", "--threads", "1",
                                "--limit_to", "10", "--output", f"{folder}/volume.npy")
     check(status == 0, f"exit {status}: {text[-600:]}")
-    check("polish [" in text and "evaluations [" in text, "no bar was drawn")
+    check("polish " in text and "evaluations [" in text, "no bar was drawn")
+    check(not re.search(r"polish [^\r\n]* left", text), "nobody knows when the polish ends")
+    check(re.search(r"polish \d+, \d+ s  \d+ swaps", text), "rounds of the polish are counted")
     behind = re.findall(r"\x1b\[K[^\r\n]+", text)
     check(not behind, f"written behind a bar: {behind[:3]}")
 finish("terminal")

@@ -130,7 +130,7 @@ static int side_shape(struct mf_objective *o, struct side *s, const struct mf_ta
 
 static int side_turns(struct mf_objective *o, struct side *s, size_t normal)
 {
-    s->turn = calloc(o->phases, sizeof *s->turn);
+    s->turn = mf_fault("recon.turns") ? NULL : calloc(o->phases, sizeof *s->turn);
     MF_TRY(mf_agree(o->comm, s->turn ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
     for (size_t p = 0; p < o->phases; ++p) {
         MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue->threads, o->queue->arena,
@@ -203,10 +203,13 @@ int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backen
                      const struct mf_slab *slab, size_t phases, const struct mf_target *target,
                      const struct mf_objective_opts *opts, struct mf_objective **objective)
 {
-    struct mf_objective *o = calloc(1, sizeof *o);
-    int rc;
+    struct mf_objective *o = mf_fault("recon.objective") ? NULL : calloc(1, sizeof *o);
+    int rc = mf_agree(comm, o ? MF_OK : mf_fail(MF_MEMORY, "no memory for the objective"));
 
-    MF_TRY(mf_agree(comm, o ? MF_OK : mf_fail(MF_MEMORY, "no memory for the objective")));
+    if (rc != MF_OK) {
+        free(o);
+        return rc;
+    }
     o->comm = comm;
     o->backend = backend;
     o->queue = queue;

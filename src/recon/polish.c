@@ -39,7 +39,7 @@ static int merge(struct mf_polish_work *w, const struct mf_site *all, const uint
 {
     struct mf_sites *sites = &w->swap.sites;
     size_t size = sites->sides * sites->planes * sites->shape.n;
-    struct parcel *parcel = malloc((count + 1) * sizeof *parcel);
+    struct parcel *parcel = mf_fault("recon.merge") ? NULL : malloc((count + 1) * sizeof *parcel);
 
     if (!parcel) return mf_fail(MF_MEMORY, "no memory for %zu candidates of the polish", count);
     for (size_t i = 0; i < count; ++i) parcel[i] = (struct parcel){all[i], i};
@@ -62,7 +62,7 @@ static int gather(struct mf_polish_work *w, const struct mf_around *around, uint
     struct mf_polish *p = w->polish;
     struct mf_sites *sites = &w->swap.sites;
     struct mf_rank_by by = {.g = p->g};
-    size_t n, size = sites->sides * sites->planes * sites->shape.n, *offset, *ignored;
+    size_t n, size = sites->sides * sites->planes * sites->shape.n, *offset;
     void *all = NULL, *bits = NULL;
     int rc;
 
@@ -79,11 +79,11 @@ static int gather(struct mf_polish_work *w, const struct mf_around *around, uint
             mf_site_window(p, around, &sites->shape, &w->found[i], k / sites->planes, phase,
                            w->bits + i * size + k * sites->shape.n);
         }
-    offset = malloc(2 * ((size_t)p->comm->size + 1) * sizeof *offset);
-    MF_TRY(mf_agree(p->comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for offsets")));
-    ignored = offset + p->comm->size + 1;
-    rc = mf_comm_gather(p->comm, w->found, n * sizeof *w->found, &all, offset);
-    if (rc == MF_OK) rc = mf_comm_gather(p->comm, w->bits, n * size * sizeof *w->bits, &bits, ignored);
+    offset = mf_fault("recon.gather") ? NULL : malloc(2 * ((size_t)p->comm->size + 1) * sizeof *offset);
+    rc = mf_agree(p->comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for the offsets of %d ranks", p->comm->size));
+    if (rc == MF_OK) rc = mf_comm_gather(p->comm, w->found, n * sizeof *w->found, &all, offset);
+    if (rc == MF_OK)
+        rc = mf_comm_gather(p->comm, w->bits, n * size * sizeof *w->bits, &bits, offset + p->comm->size + 1);
     if (rc == MF_OK) rc = mf_agree(p->comm, merge(w, all, bits, offset[p->comm->size] / sizeof *w->found));
     free(all);
     free(bits);
@@ -298,7 +298,7 @@ int mf_polish_run(struct mf_polish *polish)
 {
     struct mf_polish_work w = {.polish = polish};
     size_t kinds = (size_t)(polish->phases * (polish->phases - 1));
-    size_t *begin = calloc(kinds + 1, sizeof *begin);
+    size_t *begin = mf_fault("recon.polish") ? NULL : calloc(kinds + 1, sizeof *begin);
     uint32_t *order = NULL;
     int rc;
 

@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/join.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
 #include "src/desc/characterize.h"
@@ -49,39 +50,36 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
     return rc;
 }
 
-/* Three images become the sides of one target: normals z, y, x. The first keeps names, hash and spacing. */
-static int join(struct mf_target target[3], size_t dims[3][3])
+/* Three images become the sides of one target: normals z, y, x. */
+static int join(struct mf_target from[3], const char *const *files, size_t dims[3][3], struct mf_target *to)
 {
-    const struct mf_target_side *z = &target[0].side[0], *y = &target[1].side[0], *x = &target[2].side[0];
+    const struct mf_target_side *z = &from[0].side[0], *y = &from[1].side[0], *x = &from[2].side[0];
 
     for (int i = 0; i < 3; ++i) {
-        if (dims[i][0]) return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", target[i].source);
-        if (target[i].phases != target[0].phases)
-            return mf_fail(MF_INPUT, "'%s' has %d phases, '%s' has %d", target[i].source, target[i].phases,
-                           target[0].source, target[0].phases);
+        if (dims[i][0]) return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", files[i]);
+        MF_TRY(mf_join_check(&from[0], &from[i], files[0], files[i]));
     }
     if (z->nv != y->nv || z->nu != x->nv || y->nu != x->nu)
         mf_info(
             "the images' extents differ where they meet; the volume takes z from the second, y and x from the first");
-    target[0].sides = 3;
-    for (int i = 1; i < 3; ++i) {
-        target[0].side[i] = target[i].side[0];
-        target[i].side[0] = (struct mf_target_side){0}; /* its arrays have a new owner */
-    }
+    mf_join(from, files, to);
     return MF_OK;
 }
 
-static int with_files(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target target[3], size_t *made)
+static int with_files(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target from[3], struct mf_target *joined,
+                      size_t *made)
 {
     size_t dims[3][3];
     int rc;
     char *base;
 
-    for (; *made < o->files.count; ++*made) MF_TRY(describe(s, o, o->files.at[*made], &target[*made], dims[*made]));
-    if (o->files.count == 3) MF_TRY(mf_agree(s->comm, join(target, dims)));
+    for (; *made < o->files.count; ++*made) MF_TRY(describe(s, o, o->files.at[*made], &from[*made], dims[*made]));
+    if (o->files.count == 3) MF_TRY(mf_agree(s->comm, join(from, o->files.at, dims, joined)));
     base = mf_stem(o->files.at[0]);
     rc = mf_agree(s->comm, base ? MF_OK : mf_fail(MF_MEMORY, "no memory for a name"));
-    if (rc == MF_OK) rc = mf_recon_run(s, o, &target[0], o->files.count == 1 && dims[0][0] ? dims[0] : NULL, base);
+    if (rc == MF_OK)
+        rc = mf_recon_run(s, o, o->files.count == 3 ? joined : &from[0],
+                          o->files.count == 1 && dims[0][0] ? dims[0] : NULL, base);
     free(base);
     return rc;
 }
@@ -102,7 +100,7 @@ static int check_files(const struct mf_recon_cmd *o)
 static int run(struct mf_session *session, void *options)
 {
     struct mf_recon_cmd *o = options;
-    struct mf_target target[3] = {0};
+    struct mf_target from[3] = {0}, joined = {0};
     const char *const *words;
     size_t made = 0;
     int rc = mf_recon_check(session, o);
@@ -111,8 +109,9 @@ static int run(struct mf_session *session, void *options)
     if (!o->files.at && o->files.count) o->files.at = (const char **)words;
     if (rc == MF_OK) rc = check_files(o);
     MF_TRY(mf_agree(session->comm, rc));
-    rc = with_files(session, o, target, &made);
-    for (size_t i = 0; i < made; ++i) mf_target_free(&target[i]);
+    rc = with_files(session, o, from, &joined, &made);
+    for (size_t i = 0; i < made; ++i) mf_target_free(&from[i]);
+    mf_target_free(&joined);
     return rc;
 }
 

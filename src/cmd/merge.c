@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/hash.h"
 #include "io/target.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/join.h"
 
 enum { FILES = 3 };
 
@@ -47,78 +47,13 @@ static int make_plan(const struct mf_session *session, const struct merge *o, st
     return MF_OK;
 }
 
-static int same_pixels(const struct mf_target *a, const struct mf_target *b)
-{
-    return a->spacing[1] == b->spacing[1] && a->spacing[2] == b->spacing[2] && strcmp(a->unit, b->unit) == 0;
-}
-
-/* All that must be alike before sides may stand in one target. */
-static int check_alike(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
-{
-    if (a->lag != b->lag)
-        return mf_fail(MF_INPUT, "cannot merge '%s' and '%s': lags %zu and %zu; characterize both with one --limit_to",
-                       first, second, a->lag, b->lag);
-    if (a->phases != b->phases || memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) != 0)
-        return mf_fail(MF_INPUT, "cannot merge '%s' and '%s': their phases (%d and %d) or labels differ", first, second,
-                       a->phases, b->phases);
-    if (a->periodic != b->periodic || a->seam != b->seam)
-        return mf_fail(MF_INPUT,
-                       "cannot merge '%s' and '%s': one is periodic and the other is not, or they count "
-                       "Variation differently (--compat)",
-                       first, second);
-    if (!same_pixels(a, b))
-        return mf_fail(MF_INPUT, "cannot merge '%s' and '%s': their pixels differ in size or unit", first, second);
-    return MF_OK;
-}
-
-static int check_sides(const struct mf_target *target, const char *file)
-{
-    if (target->sides == 1) return MF_OK;
-    return mf_fail(MF_INPUT,
-                   "cannot merge '%s': it has three directions already (a volume, or merged before); "
-                   "characterize it with --isotropic, or give descriptors of images",
-                   file);
-}
-
 static int load_all(const struct mf_session *session, const struct plan *plan, struct mf_target from[FILES])
 {
     for (int i = 0; i < FILES; ++i) {
         MF_TRY(mf_target_load(session->comm, plan->file[i], &from[i]));
-        MF_TRY(check_sides(&from[i], plan->file[i]));
-        if (i > 0) MF_TRY(check_alike(&from[0], &from[i], plan->file[0], plan->file[i]));
+        MF_TRY(mf_join_check(&from[0], &from[i], plan->file[0], plan->file[i]));
     }
     return MF_OK;
-}
-
-/* SHA-256 of the three hashes, one a line: the inputs have one name. */
-static void join_hashes(struct mf_target *to, const struct mf_target from[FILES])
-{
-    char lines[FILES * MF_HASH_TEXT + 1];
-    int n = snprintf(lines, sizeof lines, "%s\n%s\n%s\n", from[0].hash, from[1].hash, from[2].hash);
-
-    mf_hash_bytes(lines, (size_t)n, to->hash);
-}
-
-/* The sides move into one target. */
-static void join(const struct plan *plan, struct mf_target from[FILES], struct mf_target *to)
-{
-    int cross = 1;
-
-    *to = from[0];
-    to->sides = FILES;
-    for (int i = 0; i < FILES; ++i) {
-        cross = cross && from[i].side[0].cross;
-        to->side[i] = from[i].side[0];
-    }
-    for (int i = 0; i < FILES && !cross; ++i) {
-        if (to->side[i].cross) mf_warn("cross-correlations are left out: not all files have them");
-        free(to->side[i].cross);
-        to->side[i].cross = NULL;
-    }
-    join_hashes(to, from);
-    snprintf(to->source, sizeof to->source, "z: %.78s, y: %.78s, x: %.78s", plan->file[0], plan->file[1],
-             plan->file[2]);
-    for (int i = 0; i < FILES; ++i) from[i].side[0] = (struct mf_target_side){0};
 }
 
 static int report(const struct mf_session *session, const struct plan *plan, const struct mf_target *t,
@@ -182,7 +117,7 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(mf_session_may_write(session, plan.out ? plan.out : session->common->output, ".h5"));
     rc = load_all(session, &plan, from);
     if (rc == MF_OK) {
-        join(&plan, from, &merged);
+        mf_join(from, plan.file, &merged);
         rc = write_out(session, &plan, &merged);
     }
     for (int i = 0; i < FILES; ++i) mf_target_free(&from[i]);

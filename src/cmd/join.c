@@ -1,0 +1,70 @@
+/* See join.h. */
+#include "src/cmd/join.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/hash.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+enum { SIDES = 3 };
+
+static int same_pixels(const struct mf_target *a, const struct mf_target *b)
+{
+    return a->spacing[1] == b->spacing[1] && a->spacing[2] == b->spacing[2] && strcmp(a->unit, b->unit) == 0;
+}
+
+int mf_join_check(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
+{
+    if (b->sides != 1)
+        return mf_fail(MF_INPUT,
+                       "'%s' cannot be one side of a target: it has three directions already (a volume, or merged "
+                       "before); characterize it with --isotropic, or give descriptors of images",
+                       second);
+    if (a->lag != b->lag)
+        return mf_fail(MF_INPUT,
+                       "'%s' and '%s' cannot be joined: lags %zu and %zu; characterize both with one --limit_to", first,
+                       second, a->lag, b->lag);
+    if (a->phases != b->phases || memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) != 0)
+        return mf_fail(MF_INPUT, "'%s' and '%s' cannot be joined: their phases (%d and %d) or labels differ", first,
+                       second, a->phases, b->phases);
+    if (a->periodic != b->periodic || a->seam != b->seam)
+        return mf_fail(MF_INPUT,
+                       "'%s' and '%s' cannot be joined: one is periodic and the other is not, or they count Variation "
+                       "differently (--compat)",
+                       first, second);
+    if (!same_pixels(a, b))
+        return mf_fail(MF_INPUT, "'%s' and '%s' cannot be joined: their pixels differ in size or unit", first, second);
+    return MF_OK;
+}
+
+/* SHA-256 of the three hashes, one a line: the inputs have one name. */
+static void join_hashes(struct mf_target *to, const struct mf_target from[SIDES])
+{
+    char lines[SIDES * MF_HASH_TEXT + 1];
+    int n = snprintf(lines, sizeof lines, "%s\n%s\n%s\n", from[0].hash, from[1].hash, from[2].hash);
+
+    mf_hash_bytes(lines, (size_t)n, to->hash);
+}
+
+void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct mf_target *to)
+{
+    int cross = 1;
+
+    *to = from[0];
+    to->sides = SIDES;
+    for (int i = 0; i < SIDES; ++i) {
+        cross = cross && from[i].side[0].cross;
+        to->side[i] = from[i].side[0];
+    }
+    for (int i = 0; i < SIDES && !cross; ++i) {
+        if (to->side[i].cross) mf_warn("cross-correlations are left out: not all files have them");
+        free(to->side[i].cross);
+        to->side[i].cross = NULL;
+    }
+    join_hashes(to, from);
+    snprintf(to->source, sizeof to->source, "z: %.78s, y: %.78s, x: %.78s", file[0], file[1], file[2]);
+    for (int i = 0; i < SIDES; ++i) from[i].side[0] = (struct mf_target_side){0};
+}

@@ -16,8 +16,8 @@ void mf_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
  * One line of progress: a bar that overwrites itself on a terminal, else a plain line at most every 30 s (first after
- * 1 s, the last always). @p done of @p total steps; @p text is shown behind it. Knows the time that is left. @p total 0:
- * nobody knows how many steps there are; they are counted.
+ * 1 s, the last always). @p done of @p total steps; @p text is shown behind it. Knows the time that is left. @p total
+ * 0: nobody knows how many steps there are; they are counted.
  */
 void mf_progress(const char *what, long done, long total, const char *text);
 

@@ -23,6 +23,7 @@ struct outcome {
     double variation_error;
     char *path;
     double seconds;
+    int no_metrics; /* a realisation could not write them: said once */
 };
 
 static int ndim(const struct outcome *out) { return out->dims[0] > 1 ? 3 : 2; }
@@ -287,11 +288,12 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     int rc;
 
     MF_TRY(mf_agree(s->comm, name_output(out, base)));
-    metrics = metrics_beside(out->path);
+    metrics = out->no_metrics ? NULL : metrics_beside(out->path);
     out->solve.metrics = metrics;
     rc = mf_micro_may_write(s->comm, out->path, ndim(out));
     if (rc == MF_OK) rc = mf_solve(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, &out->result);
     free(metrics);
+    out->no_metrics |= out->result.metrics_lost;
     if (rc == MF_OK) {
         fill_micro(out);
         rc = describe(out);

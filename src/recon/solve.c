@@ -118,15 +118,31 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     return MF_OK;
 }
 
+/* The field counts, not its history: a run goes on without its metrics. */
+static void end_metrics(struct grid *r, int whole)
+{
+    int why = errno;
+
+    if (fclose(r->metrics) != 0 && whole) {
+        whole = 0;
+        why = errno;
+    }
+    if (!whole) mf_warn("'%s' is not complete: %s; the run goes on without it", r->opts->metrics, strerror(why));
+    r->result->metrics_lost = !whole;
+    r->metrics = NULL;
+}
+
 /* One row of convergence: without memory for it the run goes on, it only lacks the row. */
 static void note(struct grid *r, long evaluations)
 {
     struct mf_solve_result *out = r->result;
     double seconds = mf_now() - r->start, *more;
 
-    if (r->metrics)
-        fprintf(r->metrics, "{\"seed\": %llu, \"step\": %ld, \"time\": %.6f, \"loss\": %.17g, \"stage\": \"%s\"}\n",
-                (unsigned long long)r->opts->seed, evaluations, seconds, r->loss, r->stage ? r->stage : "start");
+    if (r->metrics &&
+        (fprintf(r->metrics, "{\"seed\": %llu, \"step\": %ld, \"time\": %.6f, \"loss\": %.17g, \"stage\": \"%s\"}\n",
+                 (unsigned long long)r->opts->seed, evaluations, seconds, r->loss, r->stage ? r->stage : "start") < 0 ||
+         fflush(r->metrics) != 0))
+        end_metrics(r, 0);
     more = realloc(out->convergence, (out->rows + 1) * 3 * sizeof *more);
     if (!more) return;
     out->convergence = more;
@@ -423,19 +439,14 @@ static int sharpen(struct grid *r)
 }
 
 /* Every line goes to the end of the file, also when another run has cut it since: lines stay whole. */
-static int open_metrics(struct grid *r)
+static void open_metrics(struct grid *r)
 {
-    int rc = MF_OK;
-
-    if (r->opts->metrics && r->comm->rank == 0) {
-        if (!r->opts->metrics_append && truncate(r->opts->metrics, 0) != 0) errno = 0; /* not there yet */
-        r->metrics = fopen(r->opts->metrics, "a");
-        if (r->metrics)
-            setvbuf(r->metrics, NULL, _IOLBF, 0);
-        else
-            rc = mf_fail(MF_OUTPUT, "cannot write '%s'", r->opts->metrics);
-    }
-    return mf_agree(r->comm, rc);
+    if (!r->opts->metrics || r->comm->rank != 0) return;
+    if (!r->opts->metrics_append && truncate(r->opts->metrics, 0) != 0) errno = 0; /* not there yet */
+    r->metrics = fopen(r->opts->metrics, "a");
+    if (r->metrics) return;
+    mf_warn("cannot write '%s': %s; the run goes on without it", r->opts->metrics, strerror(errno));
+    r->result->metrics_lost = 1;
 }
 
 /* One grid of a coarse-to-fine run: starts from @p coarse (over @p from) or anew, leaves its field in the optimiser. */
@@ -448,7 +459,7 @@ static int run_grid(struct grid *r, const size_t dims[3], size_t level, const st
         MF_TRY(mf_start_refine(r->comm, r->queue->arena, from, coarse, &r->slab, r->fields, r->optimiser.x));
     else
         MF_TRY(begin(r));
-    if (!coarse) MF_TRY(open_metrics(r)); /* not before: a refusal leaves the file of another run alone */
+    if (!coarse) open_metrics(r); /* not before: a refusal leaves the file of another run alone */
     return gradient_stages(r, level == 0);
 }
 
@@ -510,7 +521,7 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     rc = run(&r, dims);
     result->evaluations = r.before;
     grid_close(&r);
-    if (r.metrics && fclose(r.metrics) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s'", opts->metrics);
+    if (r.metrics) end_metrics(&r, 1);
     rc = mf_agree(comm, rc);
     if (rc != MF_OK) mf_solve_free(queue, result);
     return rc;

@@ -21,7 +21,7 @@ struct mf_solve_opts {
     long polish_rounds; /* most rounds; 0: until nothing improves */
     uint64_t seed;
     const struct mf_micro *start; /* initial field of any extents (resampled), or NULL: noise */
-    const char *metrics;          /* JSON lines go here (rank 0), or NULL */
+    const char *metrics;          /* JSON lines go here (rank 0; without them if they cannot be written), or NULL */
     int metrics_append;           /* behind what the file holds */
     long report_every;            /* evaluations between two rows of metrics and convergence */
 };
@@ -38,6 +38,7 @@ struct mf_solve_result {
     long swaps_tried, swaps; /* of the polish */
     double polish_seconds;
     double share[MF_TERMS_MAX]; /* of each term in the first loss */
+    int metrics_lost;           /* rank 0: they could not be written, which was said */
     size_t rows;                /* of convergence [rows][3]: evaluation, seconds, loss; heap */
     double *convergence;
 };

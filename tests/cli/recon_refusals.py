@@ -28,6 +28,8 @@ def samples(folder):
     save(folder, "huge.npy", np.where(image, 2**62, 0))
     save(folder, "one.npy", 0 * image)
     save(folder, "nan.npy", np.where(image, np.nan, 0.5))
+    save(folder, "half.npy", np.where(image, 1, 0.5))
+    save(folder, "far.npy", np.where(image, 1, -1e300))
     save(folder, "negative.npy", image.astype(int) - 1)
     save(folder, "line4.npy", np.zeros((2, 3, 4, 5, 6), np.uint8))
     np.save(os.path.join(folder, "object.npy"), np.array([{1: 2}, None], dtype=object), allow_pickle=True)
@@ -42,6 +44,12 @@ def samples(folder):
     cut = open(f"{folder}/good_characterization.h5", "rb").read()
     open(f"{folder}/cut.h5", "wb").write(cut[: len(cut) // 2])
     os.mkdir(os.path.join(folder, "folder.npy"))
+    save(folder, "far_labels.npy", np.where(image, 255, 0).astype(np.uint8))
+    for words in (["synth", "--size", 24, 32, "--spacing", 2, "--unit", "um", "--output", "wide.h5"],
+                  ["synth", "--size", 24, 32, "--spacing", 2, "--unit", "mm", "--output", "mm.h5"],
+                  ["match", "far_labels.npy", "--labels", "0,255", "--limit_to", 4, "--max_iter", 1, "--no-polish", "--output", "labels.h5"]):
+        status, _, err = run(PROGRAM, *words, cwd=folder)
+        check(status == 0, f"{words}: {err}")
     save(folder, "start3.npy", np.full((24, 32, 3), 1 / 3, np.float32))
     save(folder, "start_nan.npy", np.full((24, 32), np.nan, np.float32))
     save(folder, "start_out.npy", np.full((24, 32), 1.5, np.float32))
@@ -68,6 +76,8 @@ CASES = {
     "labels with gaps": (3, "--labels", ["match", "gaps.npy"]),
     "huge labels": (3, "--labels", ["match", "huge.npy"]),
     "negative labels": (3, "--labels", ["match", "negative.npy"]),
+    "a fraction beside labels": (3, "the value 0.5,", ["match", "half.npy", "--labels", "0,1"]),
+    "a value no integer holds": (3, "the value -1e+300,", ["match", "far.npy", "--labels", "0,1"]),
     "a label that is not there": (3, "", ["match", "good.npy", "--labels", "0,2"]),
     "one row": (3, "", ["match", "line.npy"]),
     "one column": (3, "", ["match", "column.npy", "--limit_to", "2"]),
@@ -83,6 +93,9 @@ CASES = {
     "add to a volume": (2, "three axes", ["match", "volume.npy", "--limit_to", "2", "--add_dimension", "8"]),
     "volumes as three images": (2, "volume", ["match", "volume.npy", "volume.npy", "volume.npy", "--limit_to", "2"]),
     "images of other phases": (3, "phases", ["match", "good.npy", "three.npy", "good.npy", "--limit_to", "2"]),
+    "images of other labels": (3, "labels", ["match", "good.npy", "labels.h5", "good.npy", "--limit_to", "2"]),
+    "images of other pixels": (3, "pixels", ["match", "good.npy", "wide.h5", "good.npy", "--limit_to", "2"]),
+    "images of other units": (3, "pixels", ["match", "wide.h5", "wide.h5", "mm.h5", "--limit_to", "2"]),
     "size and extent": (2, "give one", [*GOOD, "--size", "16", "16", "--extent_x", "8"]),
     "size and a third axis": (2, "give one", [*GOOD, "--size", "9", "16", "16", "--add_dimension", "8"]),
     "two thirds of an extent": (2, "give one", [*GOOD, "--add_dimension", "8", "--extent_z", "9"]),
@@ -184,6 +197,32 @@ def lost_on_one_rank(folder):
             os.remove(os.path.join(folder, name))
 
 
+def no_memory_on_one_rank(folder):
+    """A small allocation that fails on one rank is every rank's refusal, and nothing of the others' is lost."""
+    for site in ("recon.objective", "recon.objective:visit=3", "recon.turns", "recon.polish", "recon.gather", "recon.gather:visit=2", "recon.merge"):
+        env = dict(os.environ, MF_FAULT=f"{site}:rank=1")
+        status, out, err = run(PROGRAM, *GOOD, "--size", 8, 16, 16, "--output", "never.h5", "--logging_level", "40", ranks=3, mpiexec=MPIEXEC, timeout=60, cwd=folder, env=env)
+        check(status == 5 and not out and "leak" not in err.lower(), f"no memory at {site}: exit {status}: {err[-600:]}")
+        one_sentence(f"no memory at {site}", "match", err, "no memory")
+        check(not os.path.exists(f"{folder}/never.h5"), f"no memory at {site}: a volume all the same")
+
+
+def no_metrics(folder):
+    """What cannot be written beside the volume is a warning, said once; the volume is there."""
+    for name, make in (("full", lambda path: os.symlink("/dev/full", path)), ("folder", os.mkdir)):
+        for ranks in (1, 3):
+            place = os.path.join(folder, f"metrics_{name}_{ranks}")
+            os.mkdir(place)
+            make(f"{place}/metrics.jsonl")
+            status, _, err = run(PROGRAM, *GOOD, "--realisations", 2, "--output", f"{place}/v.npy", ranks=ranks, mpiexec=MPIEXEC, timeout=60, cwd=folder)
+            check(status == 0, f"metrics {name}, {ranks} ranks: exit {status}: {err[-400:]}")
+            for seed in (0, 1):
+                check(os.path.exists(f"{place}/v_seed{seed}.npy"), f"metrics {name}, {ranks} ranks: no volume of seed {seed}")
+            warned = [line for line in err.splitlines() if line.startswith("warning: ") and "metrics.jsonl" in line]
+            check(len(warned) == 1, f"metrics {name}, {ranks} ranks: {len(warned)} warnings, want 1: {err[-600:]}")
+            shutil.rmtree(place)
+
+
 def no_rights(folder):
     """A folder without the right to write (root writes everywhere)."""
     closed = os.path.join(folder, "closed")
@@ -238,6 +277,8 @@ with tempfile.TemporaryDirectory() as place:
         list(pool.map(refuse_all, (place, shutil.copytree(place, f"{place}_3")), (1, 3)))
     shutil.rmtree(f"{place}_3")
     lost_on_one_rank(place)
+    no_memory_on_one_rank(place)
+    no_metrics(place)
     no_rights(place)
     full_disk(place)
 finish("recon_refusals")

@@ -88,7 +88,8 @@ check() {
     grep -E 'tests passed|Total Test time' "build/$1.ctest.log"
 }
 
-# clang-tidy on the C files, the changed ones first, as far as its time goes.
+# clang-tidy on the C files, the changed ones first, as far as its time goes; not on GCC's vector code, which clang cannot
+# read.
 lint() {
     local status=0
     if ! command -v clang-tidy >/dev/null; then
@@ -99,7 +100,7 @@ lint() {
     {
         git diff --name-only --diff-filter=d HEAD~1 -- '*.c' 2>/dev/null || true
         find src kernels mpi io -name '*.c'
-    } | grep -E '^(src|kernels|mpi|slurm|io)/' | awk '!seen[$0]++' |
+    } | grep -E '^(src|kernels|mpi|slurm|io)/' | grep -v '^kernels/cpu/lanes_text.c$' | awk '!seen[$0]++' |
         timeout "$lint_seconds" xargs -r -n 1 -P "$jobs" clang-tidy -p build/release --quiet >build/lint.log 2>&1 ||
         status=$?
     if [ "$status" = 124 ]; then

@@ -42,7 +42,7 @@ static void reader_close(struct reader *r)
     free(r->pixels);
     free(r->out);
     free(r->rows);
-    if (r->file) fclose(r->file);
+    if (r->file) (void)fclose(r->file);
 }
 
 static int reader_open(struct reader *r, const char *path)
@@ -137,13 +137,15 @@ static int grey_row(const struct mf_array *a, const png_byte *row, size_t channe
 /* Rows as grey values; jumps out of its caller on an error of the library. */
 static int read_rows(struct reader *r, const struct mf_array *a, size_t first, size_t count, FILE *to, int interlaced)
 {
-    size_t channels = png_get_channels(r->png, r->info);
+    size_t channels = png_get_channels(r->png, r->info), bytes = png_get_rowbytes(r->png, r->info);
 
     if (interlaced) png_read_image(r->png, r->rows);
     for (size_t y = 0; y < first + count; ++y) {
-        if (!interlaced) png_read_row(r->png, r->rows[y], NULL);
+        png_bytep row = r->pixels + (interlaced ? y * bytes : 0);
+
+        if (!interlaced) png_read_row(r->png, row, NULL);
         if (y < first) continue;
-        MF_TRY(grey_row(a, r->rows[y], channels, r->out));
+        MF_TRY(grey_row(a, row, channels, r->out));
         if (fwrite(r->out, a->size, a->shape[1], to) != a->shape[1]) return MF_INPUT;
     }
     return MF_OK;
@@ -159,10 +161,10 @@ static int send_rows(struct reader *r, const struct mf_array *a, size_t first, s
     png_read_update_info(r->png, r->info);
     bytes = png_get_rowbytes(r->png, r->info);
     r->pixels = calloc(interlaced ? a->shape[0] : 1, bytes);
-    r->rows = calloc(a->shape[0], sizeof *r->rows);
+    r->rows = calloc(interlaced ? a->shape[0] : 1, sizeof *r->rows);
     r->out = malloc(a->shape[1] * a->size);
     if (!r->pixels || !r->rows || !r->out) return mf_fail(MF_MEMORY, "no memory to read '%s'", a->path);
-    for (size_t y = 0; y < a->shape[0]; ++y) r->rows[y] = r->pixels + (interlaced ? y * bytes : 0);
+    for (size_t y = 0; interlaced && y < a->shape[0]; ++y) r->rows[y] = r->pixels + y * bytes;
     return read_rows(r, a, first, count, to, interlaced);
 }
 

@@ -311,7 +311,7 @@ static int visit_fortran(const struct mf_array *a, int descriptor, size_t first,
 int mf_npy_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take_values, void *context)
 {
     int descriptor = open_file(array->path), rc;
-    char *piece = malloc(PIECE);
+    char *piece = calloc(1, PIECE);
 
     if (descriptor < 0)
         rc = MF_INPUT;
@@ -328,6 +328,7 @@ int mf_npy_visit(const struct mf_array *array, size_t first, size_t count, mf_ar
 
 size_t mf_npy_header(const char *descr, int ndim, const size_t *extents, char *text)
 {
+    static const char magic[8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
     size_t n = 10, length;
 
     n += (size_t)snprintf(text + n, MF_NPY_HEADER - n, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
@@ -337,7 +338,7 @@ size_t mf_npy_header(const char *descr, int ndim, const size_t *extents, char *t
     length = (n + 1 + 63) / 64 * 64;
     memset(text + n, ' ', length - n);
     text[length - 1] = '\n';
-    memcpy(text, "\x93NUMPY\x01\x00", 8);
+    memcpy(text, magic, sizeof magic);
     text[8] = (char)((length - 10) & 0xff);
     text[9] = (char)((length - 10) >> 8);
     return length;

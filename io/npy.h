@@ -14,6 +14,6 @@ enum { MF_NPY_HEADER = 256 };
 
 /** A version 1.0 header for C order into @p text [MF_NPY_HEADER]; @p descr as NumPy says it ("|u1"). Returns its length
  * (a multiple of 64). */
-size_t mf_npy_header(const char *descr, int ndim, const size_t *shape, char *text);
+size_t mf_npy_header(const char *descr, int ndim, const size_t *extents, char *text);
 
 #endif

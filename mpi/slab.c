@@ -86,13 +86,13 @@ static void copy(const struct fetch *f, const struct run *run)
 }
 
 /* All runs of all ranks in which this rank takes part, in the same order on both sides. */
-static void each_run(struct fetch *f, const struct want *wants)
+static void each_run(struct fetch *f, int ranks, const struct want *wants)
 {
     int me = f->comm->rank;
     struct run run;
 
     f->posted = 0;
-    for (int asker = 0; asker < f->comm->size; ++asker)
+    for (int asker = 0; asker < ranks; ++asker)
         for (size_t at = 0; at < (size_t)wants[asker].count; at += run.count) {
             run = run_at(f, wants[asker], at);
             if (run.owner == me && asker == me)
@@ -118,11 +118,11 @@ static int exchange(struct fetch *f, struct want want)
 
     if (!wants) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", f->comm->size);
     MPI_Allgather(&want, 2, MPI_INT64_T, wants, 2, MPI_INT64_T, f->comm->impl->world);
-    each_run(f, wants);
+    each_run(f, f->comm->size, wants);
     f->requests = malloc((f->posted + 1) * sizeof *f->requests);
     rc = mf_agree(f->comm, f->requests ? MF_OK : mf_fail(MF_MEMORY, "no memory for %zu requests", f->posted));
     if (rc == MF_OK) {
-        each_run(f, wants);
+        each_run(f, f->comm->size, wants);
         wait_all(f);
     }
     free(f->requests);
@@ -138,7 +138,7 @@ int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const 
 
     MF_ASSERT(count == 0 || slab->dims[0] > 0);
     if (!comm->impl) {
-        each_run(&f, &want);
+        each_run(&f, 1, &want);
         return MF_OK;
     }
     mf_comm_same(comm, "mf_slab_fetch", plane_bytes);

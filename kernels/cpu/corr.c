@@ -58,6 +58,7 @@ static int fill(struct mf_slice_plan *plan)
 {
     size_t each = plan->entries * plan->desc.levels * sizeof(float);
 
+    MF_ASSERT(each > 0);
     MF_TRY(levels(plan));
     plan->chunk = CHUNK_BYTES / each / 2 * 2;
     if (plan->chunk > plan->desc.count_max) plan->chunk = plan->desc.count_max + plan->desc.count_max % 2;

@@ -46,7 +46,7 @@ extern const struct mf_corr_engine mf_corr_fftw;
 
 /** mf_slice_ops.plan() with a given engine instead of the one thought fastest (NULL): for tests and benchmarks. */
 int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const struct mf_corr_engine *engine,
-                 struct mf_slice_plan **plan);
+                 struct mf_slice_plan **out);
 
 /** 1 / number of pairs at lag (du, dv) of a level. */
 static inline double mf_corr_norm(const struct mf_slice_desc *desc, const struct mf_corr_level *level, size_t du,

@@ -107,8 +107,9 @@ static int prepare(struct mf_job *job)
 static int counts(const struct mf_job *job)
 {
     const struct mf_micro *m = job->micro;
-    double lag = (double)job->opts->lag, words = (double)((m->slab.dims[2] + 63) / 64);
-    double steps = 2 * lag * lag * words * (double)m->slab.dims[0] * (double)m->slab.dims[1] * sides_of(m);
+    size_t words = (m->slab.dims[2] + 63) / 64;
+    double lag = (double)job->opts->lag;
+    double steps = 2 * lag * lag * (double)words * (double)m->slab.dims[0] * (double)m->slab.dims[1] * sides_of(m);
 
     return m->phase && job->backend->bits && (job->opts->lag <= LAG_COUNTED || steps < 1e9);
 }

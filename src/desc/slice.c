@@ -77,9 +77,9 @@ int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const stru
     slice->spacing[1] = volume->spacing[normal == MF_Z ? 1 : 0];
     slice->spacing[2] = volume->spacing[normal == MF_X ? 1 : 2];
     rc = mf_agree(comm, take_arrays(arena, volume, slice));
-    if (rc == MF_OK && volume->phase)
+    if (rc == MF_OK && slice->phase)
         rc = gather(comm, &volume->slab, normal, index, 1, volume->phase, &slice->slab, slice->phase);
-    for (int f = 0; rc == MF_OK && volume->grey && f < volume->fields; ++f)
+    for (int f = 0; rc == MF_OK && slice->grey && f < volume->fields; ++f)
         rc = gather(comm, &volume->slab, normal, index, sizeof(float), volume->grey + (size_t)f * voxels, &slice->slab,
                     slice->grey + (size_t)f * mf_slab_voxels(&slice->slab));
     if (rc != MF_OK) mf_micro_free(slice);

@@ -49,14 +49,14 @@ static void limit_memory(void)
 {
 #ifndef __SANITIZE_ADDRESS__
     FILE *pages = fopen("/proc/self/statm", "r");
-    unsigned long long n = 0;
+    char text[64];
 
-    if (pages && fscanf(pages, "%llu", &n) == 1) {
-        struct rlimit most = {(rlim_t)n * (rlim_t)sysconf(_SC_PAGESIZE) + ROOM, RLIM_INFINITY};
+    if (pages && fgets(text, sizeof text, pages)) {
+        struct rlimit most = {(rlim_t)strtoull(text, NULL, 10) * (rlim_t)sysconf(_SC_PAGESIZE) + ROOM, RLIM_INFINITY};
 
         (void)setrlimit(RLIMIT_AS, &most);
     }
-    if (pages) fclose(pages);
+    if (pages) (void)fclose(pages);
 #endif
 }
 
@@ -119,7 +119,7 @@ static int parent(const char *path, pid_t pid, int (*take)(void *, FILE *), void
     ssize_t got;
 
     snprintf(own, sizeof own, "%s", mf_err_text());
-    if (from) fclose(from); /* a child that still writes is stopped by EPIPE */
+    if (from) (void)fclose(from); /* a child that still writes is stopped by EPIPE */
     while ((got = read(status, &v, sizeof v)) < 0 && errno == EINTR) {}
     close(status);
     v.text[sizeof v.text - 1] = '\0';

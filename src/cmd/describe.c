@@ -14,6 +14,7 @@ const char *mf_side_name(const struct mf_target *target, int ndim, int side)
 {
     static const char *const names[] = {"z", "y", "x"};
 
+    MF_ASSERT(side >= 0 && side < 3);
     return ndim == 3 && target->sides == 1 ? "mean" : names[side];
 }
 
@@ -35,7 +36,8 @@ void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, do
         curve[2][d] = s2[(lag - 1) * width + lag - 1 + d];
     }
     for (size_t i = 0; i < width * width; ++i) {
-        double du = (double)(i / width) - (double)(lag - 1), dv = (double)(i % width) - (double)(lag - 1);
+        size_t row = i / width, column = i % width;
+        double du = (double)row - (double)(lag - 1), dv = (double)column - (double)(lag - 1);
         size_t d = (size_t)lrint(sqrt(du * du + dv * dv));
 
         if (d >= lag) continue;

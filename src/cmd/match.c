@@ -105,8 +105,10 @@ static int run(struct mf_session *session, void *options)
     size_t made = 0;
     int rc = mf_recon_check(session, o);
 
-    if (!o->files.count) o->files.count = mf_options_positional(session->options, &words);
-    if (!o->files.at && o->files.count) o->files.at = (const char **)words;
+    if (!o->files.count) {
+        o->files.count = mf_options_positional(session->options, &words);
+        o->files.at = (const char **)words;
+    }
     if (rc == MF_OK) rc = check_files(o);
     MF_TRY(mf_agree(session->comm, rc));
     rc = with_files(session, o, from, &joined, &made);

@@ -284,13 +284,12 @@ static char *metrics_beside(const char *path)
 static int realise(struct outcome *out, const char *base, struct mf_json **json)
 {
     struct mf_session *s = out->session;
-    char *metrics;
-    int rc;
+    char *metrics = NULL;
+    int rc = mf_agree(s->comm, name_output(out, base));
 
-    MF_TRY(mf_agree(s->comm, name_output(out, base)));
-    metrics = out->no_metrics ? NULL : metrics_beside(out->path);
+    if (rc == MF_OK && !out->no_metrics) metrics = metrics_beside(out->path);
     out->solve.metrics = metrics;
-    rc = mf_micro_may_write(s->comm, out->path, ndim(out));
+    if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out));
     if (rc == MF_OK) rc = mf_solve(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, &out->result);
     free(metrics);
     out->no_metrics |= out->result.metrics_lost;
@@ -399,6 +398,7 @@ static int with_start(struct outcome *out, const char *base)
     rc = run_seeds(out, base, &json);
     if (rc == MF_OK) rc = print_json(s, json);
     mf_json_free(json);
+    out->solve.start = NULL;
     if (from_file) mf_micro_free(&start);
     return rc;
 }

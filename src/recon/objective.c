@@ -399,7 +399,7 @@ static void compare(struct mf_objective *o, const struct round *r)
 static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, double factor)
 {
     struct side *s = &o->side[d];
-    struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX];
+    struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX] = {{0}};
     size_t voxels = mf_slab_voxels(&o->slab);
     struct round r = {.side = s, .x = vx, .g = vg, .factor = factor, .share = 1};
 

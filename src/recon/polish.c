@@ -297,7 +297,7 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
 int mf_polish_run(struct mf_polish *polish)
 {
     struct mf_polish_work w = {.polish = polish};
-    size_t kinds = (size_t)(polish->phases * (polish->phases - 1));
+    size_t kinds = (size_t)polish->phases * (size_t)(polish->phases - 1);
     size_t *begin = mf_fault("recon.polish") ? NULL : calloc(kinds + 1, sizeof *begin);
     uint32_t *order = NULL;
     int rc;

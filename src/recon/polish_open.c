@@ -235,7 +235,7 @@ static void spread_values(struct mf_polish_work *w, size_t d)
                     size_t at = k * shape->words * 32 + j;
                     double off = value[k * rows + j] - target[k * rows + j] + LEAD * miss[k * rows + j];
 
-                    r[at] = (float)(side->a2 ? off * sqrt(side->a2[at]) : off);
+                    r[at] = (float)(side->a2 ? off * sqrt((double)side->a2[at]) : off);
                 }
             side->v[i] = w->v[d][i * w->levels[d]];
             w->jump[d][i] = 2 * w->swap.q2[f] * side->v_weight * (side->v[i] - side->v_target[f]) / side->pixels;

@@ -30,18 +30,18 @@ struct mf_swap {
 size_t mf_swap_centre(const struct mf_window_shape *shape);
 
 /** Change of the loss by flipping site i: exact for level 0 of S2 and Variation, plus its rest. */
-double mf_swap_energy(const struct mf_swap *swap, size_t i);
+double mf_swap_energy(const struct mf_swap *w, size_t i);
 
 /** The first-order part of S2 at level 0 in that. */
-double mf_swap_linear(const struct mf_swap *swap, size_t i);
+double mf_swap_linear(const struct mf_swap *w, size_t i);
 
 /** Change of the loss by flipping both, beyond the sum of their energies. */
-double mf_swap_interaction(const struct mf_swap *swap, size_t i, size_t j);
+double mf_swap_interaction(const struct mf_swap *w, size_t i, size_t j);
 
 /** Sorts sites into slices. */
-void mf_swap_index(struct mf_swap *swap);
+void mf_swap_index(struct mf_swap *w);
 
 /** Flips site i: residuals, V, and the bits of every site that has this voxel in its windows follow. */
-void mf_swap_apply(struct mf_swap *swap, size_t i);
+void mf_swap_apply(struct mf_swap *w, size_t i);
 
 #endif

@@ -156,25 +156,47 @@ struct result {
     int ndim;
     size_t dims[3];
     struct mf_target target;
+    struct mf_json *plan; /* --dry-run --json: instead of a target */
 };
 
-/** --dry-run: what would be computed, and this rank's bytes for it beside the file's own. */
+static struct mf_json *plan_json(const struct mf_micro *micro, const char *file, size_t lag, size_t levels,
+                                 const size_t bytes[3])
+{
+    static const char *const of[] = {"field", "packed", "indicator"};
+    struct mf_json *plan = mf_json_object(), *shape = mf_json_array(), *sizes = mf_json_object();
+
+    mf_json_bool(plan, "dry_run", 1);
+    mf_json_text(plan, "file", file);
+    for (int a = 3 - micro->ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)micro->slab.dims[a]);
+    mf_json_put(plan, "shape", shape);
+    mf_json_int(plan, "lag", (long long)lag);
+    mf_json_int(plan, "levels", (long long)levels);
+    for (int i = 0; i < 3; ++i) mf_json_int(sizes, of[i], (long long)bytes[i]);
+    mf_json_put(plan, "bytes", sizes);
+    return plan;
+}
+
+/** --dry-run: what would be computed, and this rank's bytes for it beside the file's own; with --json into *json. */
 static void say_plan(const struct mf_session *session, const struct mf_characterize_opts *opts,
-                     const struct mf_micro *micro, const char *file)
+                     const struct mf_micro *micro, const char *file, struct mf_json **json)
 {
     const size_t *n = micro->slab.dims;
     size_t edge = n[1] < n[2] ? n[1] : n[2], levels, voxels = mf_slab_voxels(&micro->slab);
     size_t phases = micro->grey ? 0 : opts->cross ? (size_t)micro->phases : 1;
-    size_t lines = (micro->slab.count + opts->lag) * n[1];
+    size_t lines = (micro->slab.count + opts->lag) * n[1], bytes[3];
 
     if (micro->ndim == 3 && n[0] < edge) edge = n[0];
     levels = mf_levels(edge, edge, opts->lag);
     if (opts->levels && opts->levels < levels) levels = opts->levels;
-    if (session->comm->rank == 0)
+    bytes[0] = voxels * (micro->grey ? 4 * (size_t)micro->fields : 1);
+    bytes[1] = phases * lines * ((n[2] + 63) / 64) * 8;
+    bytes[2] = levels > 1 && !micro->grey ? 4 * voxels : 0;
+    if (session->common->json)
+        *json = plan_json(micro, file, opts->lag, levels, bytes);
+    else if (session->comm->rank == 0)
         printf(
             "%s: %zu x %zu x %zu, lag %zu, %zu pyramid levels; bytes of rank 0: field %zu, packed %zu, indicator %zu\n",
-            file, n[0], n[1], n[2], opts->lag, levels, voxels * (micro->grey ? 4 * (size_t)micro->fields : 1),
-            phases * lines * ((n[2] + 63) / 64) * 8, levels > 1 && !micro->grey ? 4 * voxels : 0);
+            file, n[0], n[1], n[2], opts->lag, levels, bytes[0], bytes[1], bytes[2]);
 }
 
 static int characterize_file(const struct mf_session *session, const struct characterize *o, const char *file,
@@ -195,7 +217,7 @@ static int characterize_file(const struct mf_session *session, const struct char
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {
-        say_plan(session, &opts, &micro, file);
+        say_plan(session, &opts, &micro, file, &result->plan);
         mf_micro_free(&micro);
         return MF_OK;
     }
@@ -295,6 +317,21 @@ static int finish(const struct mf_session *session, const struct characterize *o
     return rc;
 }
 
+/* --dry-run --json: the plans of all files. */
+static int show_plans(const struct mf_session *session, size_t files, struct result *results)
+{
+    struct mf_json *all = files > 1 ? mf_json_array() : results[0].plan;
+    int rc = MF_OK;
+
+    for (size_t i = 0; i < files; ++i) {
+        if (files > 1) mf_json_put(all, NULL, results[i].plan);
+        results[i].plan = NULL;
+    }
+    if (session->comm->rank == 0) rc = mf_json_write(all, stdout);
+    mf_json_free(all);
+    return rc;
+}
+
 /* Before any work: results have a place each, and it can be written. */
 static int check_outputs(const struct mf_session *session, const struct characterize *o, size_t files)
 {
@@ -332,9 +369,13 @@ static int run(struct mf_session *session, void *options)
     for (size_t i = 0; rc == MF_OK && i < files; ++i)
         rc = characterize_file(session, o, file_at(session, o, i), &results[i]);
     if (rc == MF_OK && !session->common->dry_run) rc = finish(session, o, files, results, array);
+    if (rc == MF_OK && session->common->dry_run && session->common->json) rc = show_plans(session, files, results);
     if (rc == MF_OK && array && session->common->json && !session->common->dry_run && session->comm->rank == 0)
         rc = mf_json_write(array, stdout);
-    for (size_t i = 0; i < files; ++i) mf_target_free(&results[i].target);
+    for (size_t i = 0; i < files; ++i) {
+        mf_target_free(&results[i].target);
+        mf_json_free(results[i].plan);
+    }
     if (array) mf_json_free(array);
     free(results);
     return mf_agree(session->comm, rc);

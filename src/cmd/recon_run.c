@@ -245,26 +245,30 @@ static int write_volume(struct outcome *out, struct mf_json **json)
     return rc;
 }
 
+/* "_seedN" before the ending of @p path. Caller frees; NULL without memory. */
+static char *with_seed(const char *path, uint64_t seed)
+{
+    const char *dot = strrchr(path, '.');
+    char *whole = malloc(strlen(path) + 32);
+
+    if (!dot || strchr(dot, '/')) dot = path + strlen(path);
+    if (whole) sprintf(whole, "%.*s_seed%llu%s", (int)(dot - path), path, (unsigned long long)seed, dot);
+    return whole;
+}
+
 /* "base_reconstructed.h5", or --output; with several realisations "_seedN" before the ending. */
 static int name_output(struct outcome *out, const char *base)
 {
-    char suffix[64], *path, *dot, *whole;
+    char suffix[64], *path;
     int many = out->o->realisations > 1;
 
     snprintf(suffix, sizeof suffix, many ? "_reconstructed_seed%llu.h5" : "_reconstructed.h5",
              (unsigned long long)out->solve.seed);
     MF_TRY(mf_session_path(out->session, base, suffix, &path));
     if (many && out->session->common->output && *out->session->common->output) {
-        dot = strrchr(path, '.');
-        if (!dot || strchr(dot, '/')) dot = path + strlen(path);
-        whole = malloc(strlen(path) + 32);
-        if (!whole) {
-            free(path);
-            return mf_fail(MF_MEMORY, "no memory for a file name");
-        }
-        sprintf(whole, "%.*s_seed%llu%s", (int)(dot - path), path, (unsigned long long)out->solve.seed, dot);
+        out->path = with_seed(path, out->solve.seed);
         free(path);
-        path = whole;
+        return out->path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
     }
     out->path = path;
     return MF_OK;
@@ -306,25 +310,33 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     return rc;
 }
 
-/* --max_iter 0: the loss of the start, no volume. */
-static int probe(struct outcome *out, struct mf_json **json)
+/* FILE of --save-gradient, numbered like outputs when there are several. */
+static int name_gradient(struct outcome *out)
+{
+    const char *file = out->o->save_gradient;
+
+    if (!file || !*file) return MF_OK;
+    out->path = out->o->realisations > 1 ? with_seed(file, out->solve.seed) : strdup(file);
+    return out->path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
+}
+
+/* --max_iter 0: the loss of the start into *json, its gradient into out->path; no volume. */
+static int evaluate(struct outcome *out, struct mf_json **json)
 {
     struct mf_session *s = out->session;
     struct mf_slab slab = mf_slab_of(s->comm, out->dims, s->comm->rank);
-    const char *to = out->o->save_gradient && *out->o->save_gradient ? out->o->save_gradient : NULL;
     float *gradient = NULL;
     double loss;
+    int rc = mf_solve_probe(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve,
+                            out->path ? &gradient : NULL, &loss);
 
-    MF_TRY(mf_solve_probe(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, to ? &gradient : NULL,
-                          &loss));
-    if (gradient) {
-        int rc =
-            mf_field_write(s->comm, to, &slab, ndim(out), (int)mf_solve_fields(out->target, &out->solve), gradient);
-
-        mf_arena_give(s->arena, gradient);
-        MF_TRY(rc);
-    }
+    if (rc == MF_OK && gradient)
+        rc = mf_field_write(s->comm, out->path, &slab, ndim(out), (int)mf_solve_fields(out->target, &out->solve),
+                            gradient);
+    mf_arena_give(s->arena, gradient);
+    MF_TRY(rc);
     *json = mf_json_object();
+    if (out->path) mf_json_text(*json, "gradient", out->path);
     mf_json_null(*json, "output");
     json_shape(out, *json);
     mf_json_int(*json, "seed", (long long)out->solve.seed);
@@ -337,6 +349,16 @@ static int probe(struct outcome *out, struct mf_json **json)
     mf_json_int(*json, "threads", s->queue->threads);
     if (s->comm->rank == 0 && !s->common->json) printf("loss %.17g\n", loss);
     return json_peaks(out, *json);
+}
+
+static int probe(struct outcome *out, struct mf_json **json)
+{
+    int rc = mf_agree(out->session->comm, name_gradient(out));
+
+    if (rc == MF_OK) rc = evaluate(out, json);
+    free(out->path);
+    out->path = NULL;
+    return rc;
 }
 
 /* Every seed; *json: the one object, or an array of them. */
@@ -368,18 +390,60 @@ static int print_json(const struct mf_session *s, const struct mf_json *json)
     return mf_agree(s->comm, rc);
 }
 
+static void add_option(void *json, const char *word, const char *value, enum mf_origin origin)
+{
+    (void)origin;
+    mf_json_text(json, word, value);
+}
+
+static int dry_json(const struct outcome *out, const double *arena)
+{
+    struct mf_session *s = out->session;
+    struct mf_json *j = mf_json_object(), *options = mf_json_object(), *bytes = mf_json_object();
+    int rc;
+
+    mf_json_bool(j, "dry_run", 1);
+    json_shape(out, j);
+    mf_json_int(j, "fields", (long long)mf_solve_fields(out->target, &out->solve));
+    mf_options_each(s->options, add_option, options);
+    mf_json_put(j, "options", options);
+    mf_json_reals(bytes, "arena", arena, (size_t)s->comm->size);
+    mf_json_put(j, "bytes", bytes);
+    mf_json_text(j, "device", s->backend->name);
+    mf_json_int(j, "ranks", s->comm->size);
+    mf_json_int(j, "threads", s->queue->threads);
+    rc = mf_json_write(j, stdout);
+    mf_json_free(j);
+    return rc;
+}
+
+static void dry_text(const struct outcome *out, const double *arena)
+{
+    double sum = 0, most = 0;
+
+    for (int r = 0; r < out->session->comm->size; ++r) {
+        sum += arena[r];
+        most = fmax(most, arena[r]);
+    }
+    mf_options_print(out->session->options);
+    printf("# volume %zu x %zu x %zu, %zu field(s): %.0f bytes over %d rank(s), %.0f on the fullest\n", out->dims[0],
+           out->dims[1], out->dims[2], mf_solve_fields(out->target, &out->solve), sum, out->session->comm->size, most);
+}
+
+/* --dry-run: the memory of the run is taken and given back; its high-water mark is what the run needs. */
 static int dry_run(const struct outcome *out)
 {
-    double voxels = (double)out->dims[0] * (double)out->dims[1] * (double)out->dims[2];
-    double fields = (double)mf_solve_fields(out->target, &out->solve);
-    size_t vectors = 5 + 2 * (out->solve.method == MF_ADAM ? 1 : out->solve.history);
+    struct mf_session *s = out->session;
+    double *arena, *rss;
+    int rc = MF_OK;
 
-    if (out->session->comm->rank != 0) return MF_OK;
-    mf_options_print(out->session->options);
-    printf("# volume %zu x %zu x %zu, %.0f field(s): %zu vectors, %.0f bytes over %d rank(s)\n", out->dims[0],
-           out->dims[1], out->dims[2], fields, vectors, (double)vectors * 4 * fields * voxels,
-           out->session->comm->size);
-    return MF_OK;
+    MF_TRY(mf_solve_measure(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve));
+    MF_TRY(mf_session_peaks(s, &arena, &rss));
+    if (s->comm->rank == 0 && s->common->json) rc = dry_json(out, arena);
+    if (s->comm->rank == 0 && !s->common->json) dry_text(out, arena);
+    free(arena);
+    free(rss);
+    return mf_agree(s->comm, rc);
 }
 
 /* The initial field, if there is one, then the seeds. */
@@ -395,8 +459,8 @@ static int with_start(struct outcome *out, const char *base)
         MF_TRY(mf_micro_read(s->comm, s->arena, out->o->initial_file, &read, &start));
         out->solve.start = &start;
     }
-    rc = run_seeds(out, base, &json);
-    if (rc == MF_OK) rc = print_json(s, json);
+    rc = s->common->dry_run ? dry_run(out) : run_seeds(out, base, &json);
+    if (rc == MF_OK && json) rc = print_json(s, json);
     mf_json_free(json);
     out->solve.start = NULL;
     if (from_file) mf_micro_free(&start);
@@ -425,6 +489,5 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
     struct outcome out = {.session = session, .o = o, .target = target};
 
     MF_TRY(mf_agree(session->comm, prepare(&out, volume)));
-    if (session->common->dry_run) return dry_run(&out);
     return with_start(&out, base);
 }

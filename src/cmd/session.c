@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -155,6 +156,24 @@ static int threads_of(const struct mf_common *common, int cores)
     return wanted > 0 && wanted <= 4096 ? (int)wanted : cores;
 }
 
+/* Memory of a dry run: addresses that nothing stands behind until they are touched, for runs that another machine will
+ * do. */
+static void *promise(void *context, size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    (void)context;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void forget(void *context, void *memory, size_t bytes)
+{
+    (void)context;
+    munmap(memory, bytes);
+}
+
+static const struct mf_mem promised = {.alloc = promise, .release = forget};
+
 /* Local: memory and queue. */
 static int open_local(struct mf_session *session)
 {
@@ -162,7 +181,8 @@ static int open_local(struct mf_session *session)
 
     MF_TRY(answer_gpu_options(session));
     MF_TRY(open_log(common, session->comm->rank));
-    MF_TRY(mf_arena_open(&session->arena, session->backend->mem, (size_t)common->memory_limit << 20));
+    MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &promised : session->backend->mem,
+                         (size_t)common->memory_limit << 20));
     return session->backend->queue_open(&session->queue, session->comm->local_rank, session->threads,
                                         common->deterministic, session->arena);
 }

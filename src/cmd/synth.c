@@ -173,6 +173,24 @@ static void warn(const struct synth_run *run)
     }
 }
 
+static int dry_json(const struct synth_run *run, double bytes)
+{
+    struct mf_json *json = mf_json_object(), *shape = mf_json_array(), *sizes = mf_json_object();
+    int rc;
+
+    mf_json_bool(json, "dry_run", 1);
+    mf_json_text(json, "file", run->path);
+    mf_json_text(json, "kind", run->opts->kind);
+    for (int a = 3 - run->wish.ndim; a < 3; ++a) mf_json_int(shape, NULL, (long long)run->wish.dims[a]);
+    mf_json_put(json, "shape", shape);
+    mf_json_real(sizes, "all_ranks", bytes);
+    mf_json_put(json, "bytes", sizes);
+    mf_json_int(json, "ranks", run->session->comm->size);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
 static int dry_run(const struct synth_run *run)
 {
     const struct mf_synth *w = &run->wish;
@@ -180,6 +198,9 @@ static int dry_run(const struct synth_run *run)
     int values = w->exact || w->kind == MF_SYNTH_GAUSSIAN ||
                  (w->phases > 2 && w->kind >= MF_SYNTH_SPHERES && w->kind <= MF_SYNTH_FIBRES);
 
+    if (run->session->common->json)
+        return mf_agree(run->session->comm,
+                        run->session->comm->rank == 0 ? dry_json(run, voxels * (values ? 9 : 1)) : MF_OK);
     if (run->session->comm->rank == 0)
         printf("%s: %s, %zu x %zu x %zu voxels, about %.0f MiB over %d ranks\n", run->path, run->opts->kind, w->dims[0],
                w->dims[1], w->dims[2], voxels * (values ? 9 : 1) / 0x1p20, run->session->comm->size);

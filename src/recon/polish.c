@@ -316,3 +316,20 @@ int mf_polish_run(struct mf_polish *polish)
     mf_polish_close(&w);
     return rc;
 }
+
+int mf_polish_measure(struct mf_polish *polish)
+{
+    struct mf_polish_work w = {.polish = polish};
+    struct mf_arena *arena = polish->queue->arena;
+    int rc = mf_polish_open(&w);
+
+    if (rc == MF_OK) {
+        ptrdiff_t around = (ptrdiff_t)mf_around_bytes(polish, w.lag);
+
+        rc = mf_arena_book(arena, around, "polish labels");
+        if (rc == MF_OK) rc = mf_arena_book(arena, -around, "polish labels");
+        rc = mf_agree(polish->comm, rc);
+    }
+    mf_polish_close(&w);
+    return rc;
+}

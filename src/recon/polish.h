@@ -33,4 +33,7 @@ struct mf_polish {
  */
 int mf_polish_run(struct mf_polish *polish);
 
+/** Takes from the arena what mf_polish_run() takes, touches none of it and gives it back. Collective; MF_MEMORY. */
+int mf_polish_measure(struct mf_polish *polish);
+
 #endif

@@ -67,21 +67,41 @@ static void fill(const struct mf_polish *p, struct mf_around *a, const uint8_t *
     }
 }
 
+/* Extents with borders. */
+static struct mf_around shape_of(const struct mf_polish *p, size_t lag)
+{
+    struct mf_around a = {.border = lag - 1};
+
+    a.planes = p->slab.count + (p->slab.dims[0] > 1 ? 2 * a.border : 0);
+    a.ny = p->slab.dims[1] + 2 * a.border;
+    a.nx = p->slab.dims[2] + 2 * a.border;
+    return a;
+}
+
+static size_t copy_bytes(const struct mf_around *a) { return a->planes * a->ny * a->nx + 64; }
+
+static size_t plane_bytes(const struct mf_polish *p, const struct mf_around *a)
+{
+    return a->planes * p->slab.dims[1] * p->slab.dims[2];
+}
+
+size_t mf_around_bytes(const struct mf_polish *p, size_t lag)
+{
+    struct mf_around a = shape_of(p, lag);
+
+    return plane_bytes(p, &a) + (p->slab.dims[0] > 1 ? 2 : 1) * copy_bytes(&a);
+}
+
 int mf_around_make(const struct mf_polish *p, size_t lag, struct mf_around *a)
 {
     struct mf_arena *arena = p->queue->arena;
     int volume = p->slab.dims[0] > 1, rc;
     uint8_t *planes;
-    size_t voxels;
 
-    *a = (struct mf_around){.border = lag - 1};
-    a->planes = p->slab.count + (volume ? 2 * a->border : 0);
-    a->ny = p->slab.dims[1] + 2 * a->border;
-    a->nx = p->slab.dims[2] + 2 * a->border;
-    voxels = a->planes * a->ny * a->nx;
-    planes = mf_arena_take(arena, a->planes * p->slab.dims[1] * p->slab.dims[2], "polish labels");
-    a->by_x = mf_arena_take(arena, voxels + 64, "polish labels");
-    a->by_y = volume ? mf_arena_take(arena, voxels + 64, "polish labels") : NULL;
+    *a = shape_of(p, lag);
+    planes = mf_arena_take(arena, plane_bytes(p, a), "polish labels");
+    a->by_x = mf_arena_take(arena, copy_bytes(a), "polish labels");
+    a->by_y = volume ? mf_arena_take(arena, copy_bytes(a), "polish labels") : NULL;
     rc = mf_agree(p->comm, planes && a->by_x && (a->by_y || !volume) ? MF_OK : MF_MEMORY);
     if (rc == MF_OK) rc = fetch(p, a, planes);
     if (rc == MF_OK) fill(p, a, planes);

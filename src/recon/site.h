@@ -32,6 +32,8 @@ struct mf_around {
 
 /** Takes and fills the bordered copies of @p label. Voxels outside a non-periodic field are 255. Collective. */
 int mf_around_make(const struct mf_polish *polish, size_t lag, struct mf_around *around);
+/** Bytes that mf_around_make() has in use at most. Not collective. */
+size_t mf_around_bytes(const struct mf_polish *polish, size_t lag);
 void mf_around_free(const struct mf_polish *polish, struct mf_around *around);
 
 /** What first-order energies are made of. */

@@ -6,15 +6,14 @@
  * spoils the correlations of a field whose mean has drifted. */
 #include "src/recon/solve.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/recon/metrics.h"
 #include "src/recon/polish.h"
 #include "src/recon/select.h"
 #include "src/recon/start.h"
@@ -44,8 +43,9 @@ struct grid {
     double loss, start;   /* of the last evaluation; wall clock at the begin of the run */
     long before, planned; /* evaluations of coarser grids; of this run, for the progress line */
     const char *stage;
+    int dry; /* memory is taken and given back, and nothing is computed */
     struct mf_solve_result *result;
-    FILE *metrics;
+    struct mf_metrics metrics;
 };
 
 size_t mf_solve_fields(const struct mf_target *target, const struct mf_solve_opts *opts)
@@ -118,31 +118,13 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     return MF_OK;
 }
 
-/* The field counts, not its history: a run goes on without its metrics. */
-static void end_metrics(struct grid *r, int whole)
-{
-    int why = errno;
-
-    if (fclose(r->metrics) != 0 && whole) {
-        whole = 0;
-        why = errno;
-    }
-    if (!whole) mf_warn("'%s' is not complete: %s; the run goes on without it", r->opts->metrics, strerror(why));
-    r->result->metrics_lost = !whole;
-    r->metrics = NULL;
-}
-
 /* One row of convergence: without memory for it the run goes on, it only lacks the row. */
 static void note(struct grid *r, long evaluations)
 {
     struct mf_solve_result *out = r->result;
     double seconds = mf_now() - r->start, *more;
 
-    if (r->metrics &&
-        (fprintf(r->metrics, "{\"seed\": %llu, \"step\": %ld, \"time\": %.6f, \"loss\": %.17g, \"stage\": \"%s\"}\n",
-                 (unsigned long long)r->opts->seed, evaluations, seconds, r->loss, r->stage ? r->stage : "start") < 0 ||
-         fflush(r->metrics) != 0))
-        end_metrics(r, 0);
+    mf_metrics_row(&r->metrics, r->opts->seed, evaluations, seconds, r->loss, r->stage ? r->stage : "start");
     more = realloc(out->convergence, (out->rows + 1) * 3 * sizeof *more);
     if (!more) return;
     out->convergence = more;
@@ -379,20 +361,25 @@ static int cut(struct grid *r)
                        (uint8_t *)r->optimiser.g_new, r->result->label);
 }
 
+static struct mf_polish polish_of(const struct grid *r)
+{
+    return (struct mf_polish){.comm = r->comm,
+                              .backend = r->backend,
+                              .queue = r->queue,
+                              .slab = r->slab,
+                              .fields = r->fields,
+                              .phases = r->result->phases,
+                              .target = r->target,
+                              .objective = &r->opts->objective,
+                              .x = r->optimiser.x,
+                              .g = r->optimiser.g,
+                              .label = r->result->label,
+                              .rounds = r->opts->polish_rounds};
+}
+
 static int polish(struct grid *r)
 {
-    struct mf_polish p = {.comm = r->comm,
-                          .backend = r->backend,
-                          .queue = r->queue,
-                          .slab = r->slab,
-                          .fields = r->fields,
-                          .phases = r->result->phases,
-                          .target = r->target,
-                          .objective = &r->opts->objective,
-                          .x = r->optimiser.x,
-                          .g = r->optimiser.g,
-                          .label = r->result->label,
-                          .rounds = r->opts->polish_rounds};
+    struct mf_polish p = polish_of(r);
     double start = mf_now();
 
     MF_TRY(mf_polish_run(&p));
@@ -401,6 +388,11 @@ static int polish(struct grid *r)
     r->result->polish_seconds = mf_now() - start;
     mf_info("polish: %ld swaps of %ld tried, %.2f s", p.swaps, p.tried, r->result->polish_seconds);
     return MF_OK;
+}
+
+static int polishes(const struct grid *r)
+{
+    return r->opts->polish && s2_term(&r->opts->objective) < r->opts->objective.terms;
 }
 
 /* Losses of the labels; the objective that rounds |d| has been replaced by one that does not. */
@@ -414,7 +406,7 @@ static int finish(struct grid *r)
     mf_start_labels(&r->slab, r->fields, out->label, r->optimiser.x);
     plain_loss(r, r->optimiser.x, &out->loss_cut);
     out->loss_final = out->loss_cut;
-    if (r->opts->polish && s2_term(&r->opts->objective) < r->opts->objective.terms) {
+    if (polishes(r)) {
         MF_TRY(polish(r));
         mf_start_labels(&r->slab, r->fields, out->label, r->optimiser.x);
         plain_loss(r, r->optimiser.x, &out->loss_final);
@@ -438,15 +430,26 @@ static int sharpen(struct grid *r)
     return mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &o, &r->objective);
 }
 
-/* Every line goes to the end of the file, also when another run has cut it since: lines stay whole. */
-static void open_metrics(struct grid *r)
+/* What the start of a grid has in use for a moment: planes of @p from, or of the caller's field. Local. */
+static int measure_start(struct grid *r, const struct mf_slab *from)
 {
-    if (!r->opts->metrics || r->comm->rank != 0) return;
-    if (!r->opts->metrics_append && truncate(r->opts->metrics, 0) != 0) errno = 0; /* not there yet */
-    r->metrics = fopen(r->opts->metrics, "a");
-    if (r->metrics) return;
-    mf_warn("cannot write '%s': %s; the run goes on without it", r->opts->metrics, strerror(errno));
-    r->result->metrics_lost = 1;
+    const struct mf_micro *start = r->opts->start;
+    ptrdiff_t bytes = 0;
+
+    if (!from && !start) return MF_OK;
+    if (!from && !start->grey) bytes = (ptrdiff_t)(r->fields * mf_slab_voxels(&start->slab) * sizeof(float));
+    if (!from) from = &start->slab;
+    bytes += (ptrdiff_t)((from->count + 1) * from->dims[1] * from->dims[2] * sizeof(float));
+    MF_TRY(mf_arena_book(r->queue->arena, bytes, "start"));
+    return mf_arena_book(r->queue->arena, -bytes, "start");
+}
+
+static int measure_finish(struct grid *r)
+{
+    struct mf_polish p = polish_of(r);
+
+    mf_optimiser_trim(&r->optimiser);
+    return polishes(r) ? mf_polish_measure(&p) : MF_OK;
 }
 
 /* One grid of a coarse-to-fine run: starts from @p coarse (over @p from) or anew, leaves its field in the optimiser. */
@@ -455,11 +458,13 @@ static int run_grid(struct grid *r, const size_t dims[3], size_t level, const st
     double smooth = r->opts->objective.compat ? 0 : SMOOTH;
 
     MF_TRY(grid_open(r, dims, level, smooth));
+    if (r->dry) return mf_agree(r->comm, measure_start(r, coarse ? from : NULL));
     if (coarse)
         MF_TRY(mf_start_refine(r->comm, r->queue->arena, from, coarse, &r->slab, r->fields, r->optimiser.x));
     else
         MF_TRY(begin(r));
-    if (!coarse) open_metrics(r); /* not before: a refusal leaves the file of another run alone */
+    if (!coarse && r->opts->metrics && r->comm->rank == 0) /* not before: a refusal leaves another run's file alone */
+        mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->metrics_append);
     return gradient_stages(r, level == 0);
 }
 
@@ -497,7 +502,7 @@ static int run(struct grid *r, const size_t dims[3])
     MF_TRY(sharpen(r));
     r->result->label = mf_arena_take(r->queue->arena, mf_slab_voxels(&r->slab), "labels");
     MF_TRY(mf_agree(r->comm, r->result->label ? MF_OK : MF_MEMORY));
-    return finish(r);
+    return r->dry ? measure_finish(r) : finish(r);
 }
 
 static void set_up(struct grid *r, const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
@@ -521,7 +526,8 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     rc = run(&r, dims);
     result->evaluations = r.before;
     grid_close(&r);
-    if (r.metrics) end_metrics(&r, 1);
+    mf_metrics_close(&r.metrics);
+    result->metrics_lost = r.metrics.lost;
     rc = mf_agree(comm, rc);
     if (rc != MF_OK) mf_solve_free(queue, result);
     return rc;
@@ -557,5 +563,22 @@ int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend,
         }
     }
     grid_close(&r);
+    return rc;
+}
+
+int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                     const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
+{
+    struct mf_solve_result result = {0};
+    struct grid r;
+    int rc;
+
+    set_up(&r, comm, backend, queue, target, opts);
+    result.phases = r.fields == 1 ? 2 : target->phases;
+    r.result = &result;
+    r.dry = 1;
+    rc = opts->evaluations > 0 ? run(&r, dims) : run_grid(&r, dims, 0, NULL, NULL);
+    grid_close(&r);
+    mf_solve_free(queue, &result);
     return rc;
 }

@@ -50,6 +50,14 @@ struct mf_solve_result {
 int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue, const size_t dims[3],
              const struct mf_target *target, const struct mf_solve_opts *opts, struct mf_solve_result *result);
 
+/**
+ * Takes from the arena what mf_solve() (mf_solve_probe() where opts->evaluations is 0) takes, in its order, and gives
+ * it back without having touched what is large: the arena's high-water mark is then that of a run. Collective; refuses
+ * (agreed) as they do.
+ */
+int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                     const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
+
 /** Gives back the labels and the convergence. */
 void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result);
 

@@ -182,6 +182,39 @@ def losses(folder):
     check(status == 0 and "12 x 16 x 20" in out and sorted(os.listdir(folder)) == before, f"--dry-run: {status} {out} {os.listdir(folder)}")
 
 
+def dry(folder):
+    """--dry-run --json prints one object, which knows the memory of the run."""
+    image = save(folder, "image.npy", blobs((24, 32), [0.6, 0.4], 9))
+    three = save(folder, "three.npy", blobs((24, 32), [0.5, 0.3, 0.2], 9))
+    match = ["match", image, "--limit_to", 4, "--max_iter"]
+    for words in (match + [9], match + [9, "--add_dimension", 20], match + [9, "--add_dimension", 20, "--no-polish", "--optimizer_type", "Adam"], match + [0],
+                  match + [9, "--size", 40, 40, 40, "--use_multigrid_reconstruction"], ["match", three, "--limit_to", 4, "--max_iter", 9, "--size", 16, 18, 20]):
+        for ranks in (1, 3):
+            before = sorted(os.listdir(folder))
+            plan = measure(PROGRAM, *words, "--dry-run", "--output", f"{folder}/dry.npy", ranks=ranks, mpiexec=MPIEXEC)
+            check(plan["dry_run"] is True and sorted(os.listdir(folder)) == before, f"{words}: not dry")
+            check(plan["options"]["limit-to"] == "4" and plan["ranks"] == ranks and len(plan["shape"]) in (2, 3), f"{words}: {plan}")
+            done = measure(PROGRAM, *words, "--output", f"{folder}/wet.npy", ranks=ranks, mpiexec=MPIEXEC)
+            pairs = list(zip(plan["bytes"]["arena"], done["peak_bytes"]["arena"]))
+            check(len(pairs) == ranks and all(abs(a - b) <= 0.01 * b for a, b in pairs), f"{words}, {ranks} ranks: bytes foretold and taken {pairs}")
+    plan = measure(PROGRAM, *match, 9, "--dry-run", "--size", 512, 512, 512)
+    check(plan["bytes"]["arena"][0] > 36 * 512**3, f"512^3: {plan['bytes']}")
+    for words, count in ((["characterize", image, "--limit_to", 4], 1), (["characterize", image, three, "--limit_to", 4], 2), (["synth", "--size", 9, 10, "--correlation-length", 2], 1)):
+        plan = measure(PROGRAM, *words, "--dry-run", "--data_folder", folder)
+        plan = plan if count > 1 else [plan]
+        check(len(plan) == count and all(one["dry_run"] and one["bytes"] and len(one["shape"]) == 2 for one in plan), f"{words}: {plan}")
+
+
+def gradients(folder):
+    """Every realisation has a gradient of its own."""
+    words = ["match", save(folder, "image.npy", blobs((16, 20), [0.6, 0.4], 9)), "--limit_to", 4, "--max_iter", 0]
+    many = measure(PROGRAM, *words, "--seed", 3, "--realisations", 2, "--save_gradient", f"{folder}/g.npy")
+    check([one["gradient"] for one in many] == [f"{folder}/g_seed{s}.npy" for s in (3, 4)], f"names of gradients: {many}")
+    alone = measure(PROGRAM, *words, "--seed", 4, "--save_gradient", f"{folder}/alone.npy")
+    check(open(alone["gradient"], "rb").read() == open(f"{folder}/g_seed4.npy", "rb").read(), "a gradient differs from that of its seed")
+    check("gradient" not in measure(PROGRAM, *words), "a gradient that nobody wanted")
+
+
 def same(folder, name, one, other, *words):
     """Two commands, the same bytes."""
     bytes_of = []
@@ -206,7 +239,7 @@ def files(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for part in (shapes, written, losses, files):
+    for part in (shapes, written, losses, dry, gradients, files):
         folder = os.path.join(place, part.__name__)
         os.mkdir(folder)
         part(folder)

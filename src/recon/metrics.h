@@ -1,0 +1,26 @@
+/* metrics.jsonl: a line of JSON for every row of convergence. The field counts, not its history: what cannot be written
+ * is said once, and the run goes on. Not collective: rank 0 alone has one. */
+#ifndef MF_RECON_METRICS_H
+#define MF_RECON_METRICS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/** All zero: none; then every function does nothing. */
+struct mf_metrics {
+    FILE *file;
+    const char *path; /* borrowed */
+    int lost;         /* it could not be opened or written to the end */
+};
+
+/** Opens @p path, emptied unless @p append. Lines go to its end, also when another run has cut it since: they stay
+ * whole.
+ */
+void mf_metrics_open(struct mf_metrics *metrics, const char *path, int append);
+
+/** One line: evaluations and seconds so far, the loss, the stage ("start", "descend", ...). */
+void mf_metrics_row(struct mf_metrics *metrics, uint64_t seed, long step, double seconds, double loss,
+                    const char *stage);
+void mf_metrics_close(struct mf_metrics *metrics);
+
+#endif

@@ -6,6 +6,7 @@
 #include "io/atomic.h"
 #include "io/guard.h"
 #include "io/h5.h"
+#include "io/seal.h"
 #include "io/target.h"
 #include "io/volume.h"
 #include "src/base/err.h"
@@ -394,6 +395,7 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
                 const struct mf_provenance *provenance)
 {
     struct mf_provenance p = {0};
+    struct mf_comm self;
     struct mf_h5 *file;
     int rc, end;
 
@@ -405,7 +407,9 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
     if (rc == MF_OK) rc = write_head(file, t);
     for (int i = 0; rc == MF_OK && i < t->sides; ++i) rc = write_side(file, t, i);
     end = mf_h5_close(file);
-    return rc != MF_OK ? rc : end;
+    if (rc == MF_OK) rc = end;
+    mf_comm_self(&self);
+    return rc == MF_OK ? mf_seal_write(&self, temporary->temporary, temporary->path) : rc;
 }
 
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,

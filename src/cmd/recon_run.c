@@ -285,26 +285,56 @@ static char *metrics_beside(const char *path)
     return name;
 }
 
+/* Solves, describes, writes, reports. Checkpoints of the run go once the volume is on disk. */
+static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
+{
+    struct mf_session *s = out->session;
+    int rc;
+
+    rc = mf_solve(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, &out->result);
+    out->no_metrics |= out->result.metrics_lost;
+    if (rc != MF_OK) return rc;
+    fill_micro(out);
+    rc = describe(out);
+    if (rc == MF_OK) rc = write_volume(out, json);
+    if (rc == MF_OK) report(out);
+    if (rc == MF_OK) mf_checkpoint_remove(s->comm, keeper->stem);
+    mf_target_free(&out->got);
+    mf_solve_free(s->queue, &out->result);
+    return rc;
+}
+
+/* A realisation that an earlier run has finished stays as it is. */
+static int pass_over(const struct outcome *out, struct mf_json **json)
+{
+    mf_info("%s is there already and was not stopped half-way: left as it is", out->path);
+    *json = mf_json_object();
+    mf_json_text(*json, "output", out->path);
+    mf_json_int(*json, "seed", (long long)out->solve.seed);
+    mf_json_bool(*json, "done_before", 1);
+    return MF_OK;
+}
+
 static int realise(struct outcome *out, const char *base, struct mf_json **json)
 {
     struct mf_session *s = out->session;
+    struct mf_recon_keeper keeper = {.stem = NULL};
     char *metrics = NULL;
     int rc = mf_agree(s->comm, name_output(out, base));
 
     if (rc == MF_OK && !out->no_metrics) metrics = metrics_beside(out->path);
     out->solve.metrics = metrics;
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out));
-    if (rc == MF_OK) rc = mf_solve(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, &out->result);
-    free(metrics);
-    out->no_metrics |= out->result.metrics_lost;
     if (rc == MF_OK) {
-        fill_micro(out);
-        rc = describe(out);
-        if (rc == MF_OK) rc = write_volume(out, json);
-        if (rc == MF_OK) report(out);
-        mf_target_free(&out->got);
-        mf_solve_free(s->queue, &out->result);
+        mf_recon_keeper_open(s, out->o, out->path, &keeper);
+        out->solve.keeper = &keeper.opts;
+        if (keeper.opts.restart && out->o->realisations > 1 && mf_recon_is_done(s, &keeper, out->path))
+            rc = pass_over(out, json);
+        else
+            rc = make_volume(out, &keeper, json);
     }
+    mf_recon_keeper_close(&keeper);
+    free(metrics);
     free(out->path);
     out->path = NULL;
     return rc;

@@ -183,66 +183,161 @@ static double first_step(const struct mf_optimiser *o, double largest)
     return step * largest > 1 ? 1 / largest : step;
 }
 
+/* A run of so many evaluations begins, or the one under way goes on: *fresh. */
+static int begin(struct mf_optimiser *o, long evaluations, int *fresh)
+{
+    *fresh = !o->under_way;
+    if (!*fresh) return 1;
+    o->history.count = 0;
+    o->misses = 0;
+    o->best = INFINITY;
+    o->last = o->evaluations + evaluations;
+    o->under_way = evaluations > 0;
+    return o->under_way;
+}
+
+static int wants_to_stop(const struct mf_optimiser *o, const struct mf_problem *p)
+{
+    return p->stop && p->stop(p->context, o->evaluations, o->loss);
+}
+
+/* One direction and one search along it: *more is 0 at the end of the run. */
+static int iterate(struct mf_optimiser *o, const struct mf_problem *p, double tolerance, int *more)
+{
+    double slope, largest, loss, before = o->loss;
+    int found;
+
+    aim(o, p, &slope, &largest);
+    if (!(slope < 0) || largest == 0) {
+        *more = o->history.count > 0; /* else a stationary point */
+        o->history.count = 0;
+        return MF_OK;
+    }
+    MF_TRY(search(o, p, first_step(o, largest), slope, o->last, &loss, &found));
+    if (!found) {
+        *more = o->history.count > 0 && ++o->misses <= 3;
+        o->history.count = 0;
+        return MF_OK;
+    }
+    remember(o, p);
+    swap(&o->x, &o->x_new);
+    swap(&o->g, &o->g_new);
+    o->loss = loss;
+    *more = !(tolerance > 0 && before - loss < tolerance * fabs(before));
+    return MF_OK;
+}
+
 int mf_lbfgs_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluations, double tolerance)
 {
-    long last = o->evaluations + evaluations;
-    int misses = 0;
+    int fresh, more = 1;
 
-    o->history.count = 0;
-    if (evaluations < 1) return MF_OK;
-    MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
-    ++o->evaluations;
-    while (o->evaluations < last) {
-        double slope, largest, loss, before = o->loss;
-        int found;
-
-        aim(o, p, &slope, &largest);
-        if (!(slope < 0) || largest == 0) {
-            if (o->history.count == 0) break; /* a stationary point */
-            o->history.count = 0;
-            continue;
-        }
-        MF_TRY(search(o, p, first_step(o, largest), slope, last, &loss, &found));
-        if (!found) {
-            if (o->history.count == 0 || ++misses > 3) break;
-            o->history.count = 0;
-            continue;
-        }
-        remember(o, p);
-        swap(&o->x, &o->x_new);
-        swap(&o->g, &o->g_new);
-        o->loss = loss;
-        if (p->stop && p->stop(p->context, o->evaluations, loss)) break;
-        if (tolerance > 0 && before - loss < tolerance * fabs(before)) break;
+    if (!begin(o, evaluations, &fresh)) return MF_OK;
+    if (fresh) {
+        MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
+        ++o->evaluations;
     }
+    while (more && o->evaluations < o->last) {
+        long before = o->evaluations;
+
+        MF_TRY(iterate(o, p, tolerance, &more));
+        if (more && o->evaluations > before && wants_to_stop(o, p)) return MF_OK;
+    }
+    o->under_way = 0;
     return MF_OK;
+}
+
+/* The point after @p t evaluations of this run is at hand, with its gradient. */
+static void keep_best(struct mf_optimiser *o)
+{
+    const struct mf_field_ops *field = o->backend->field;
+
+    if (!(o->loss < o->best)) return;
+    o->best = o->loss;
+    field->copy(o->queue, voxels(o), o->x, o->x_new);
+    field->copy(o->queue, voxels(o), o->g, o->g_new);
 }
 
 int mf_adam_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluations, const struct mf_adam_opts *adam)
 {
-    const struct mf_field_ops *field = o->backend->field;
     float *m = o->history.s[0], *v = o->history.y[0];
-    double best = INFINITY;
+    int fresh;
 
-    o->history.count = 0;
-    if (evaluations < 1) return MF_OK; /* nothing was seen: x stays */
-    field->fill(o->queue, voxels(o), 0, m);
-    field->fill(o->queue, voxels(o), 0, v);
-    for (long t = 1; t <= evaluations; ++t) {
+    if (!begin(o, evaluations, &fresh)) return MF_OK; /* nothing was seen: x stays */
+    if (fresh) {
+        o->started = o->evaluations;
+        o->backend->field->fill(o->queue, voxels(o), 0, m);
+        o->backend->field->fill(o->queue, voxels(o), 0, v);
+    }
+    while (o->evaluations < o->last) {
+        if (o->evaluations > o->started)
+            o->backend->optim->adam(o->queue, o->extent, o->g, adam->rate, adam->beta1, adam->beta2, adam->epsilon,
+                                    o->evaluations - o->started, m, v, o->x);
         MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
         ++o->evaluations;
-        if (o->loss < best) {
-            best = o->loss;
-            field->copy(o->queue, voxels(o), o->x, o->x_new);
-            field->copy(o->queue, voxels(o), o->g, o->g_new);
-        }
-        if (p->stop && p->stop(p->context, o->evaluations, o->loss)) break;
-        if (t < evaluations)
-            o->backend->optim->adam(o->queue, o->extent, o->g, adam->rate, adam->beta1, adam->beta2, adam->epsilon, t,
-                                    m, v, o->x);
+        keep_best(o);
+        if (o->evaluations < o->last && wants_to_stop(o, p)) return MF_OK;
     }
     swap(&o->x, &o->x_new);
     swap(&o->g, &o->g_new);
-    o->loss = best;
+    o->loss = o->best;
+    o->under_way = 0;
+    return MF_OK;
+}
+
+/* -- saving -- */
+
+/* In both directions the same vectors: the point, and of Adam the best one and its gradient; then the pairs. */
+static void name_vectors(const struct mf_optimiser *o, struct mf_optimiser_state *state)
+{
+    size_t n = 0, pairs = o->best < INFINITY ? 1 : o->history.count;
+
+    state->vector[n++] = o->x;
+    state->vector[n++] = o->g;
+    if (o->best < INFINITY) {
+        state->vector[n++] = o->x_new;
+        state->vector[n++] = o->g_new;
+    }
+    for (size_t i = 0; i < pairs; ++i) {
+        state->vector[n++] = o->history.s[i];
+        state->vector[n++] = o->history.y[i];
+    }
+    state->vectors = n;
+}
+
+void mf_optimiser_save(const struct mf_optimiser *o, struct mf_optimiser_state *state)
+{
+    double *number = state->number;
+
+    *number++ = o->loss;
+    *number++ = o->best;
+    *number++ = (double)o->evaluations;
+    *number++ = (double)o->started;
+    *number++ = (double)o->last;
+    *number++ = (double)o->misses;
+    *number++ = (double)o->history.count;
+    memcpy(number, o->sy, sizeof o->sy);
+    memcpy(number + MF_HISTORY_MAX * MF_HISTORY_MAX, o->yy, sizeof o->yy);
+    name_vectors(o, state);
+}
+
+int mf_optimiser_load(struct mf_optimiser *o, struct mf_optimiser_state *state)
+{
+    const double *number = state->number;
+
+    o->loss = *number++;
+    o->best = *number++;
+    for (int i = 0; i < 5; ++i)
+        if (!(number[i] >= 0 && number[i] < 1e15)) return mf_fail(MF_INPUT, "the saved optimiser makes no sense");
+    o->evaluations = (long)*number++;
+    o->started = (long)*number++;
+    o->last = (long)*number++;
+    o->misses = (int)*number++;
+    if (*number > (double)o->history_max)
+        return mf_fail(MF_INPUT, "the saved optimiser has %.0f pairs, %zu are kept", *number, o->history_max);
+    o->history.count = (size_t)*number++;
+    memcpy(o->sy, number, sizeof o->sy);
+    memcpy(o->yy, number + MF_HISTORY_MAX * MF_HISTORY_MAX, sizeof o->yy);
+    o->under_way = 1;
+    name_vectors(o, state);
     return MF_OK;
 }

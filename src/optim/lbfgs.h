@@ -15,7 +15,10 @@ struct mf_problem {
      * total [n]. The same bits on every rank and any number of ranks. Value @p largest (or -1) is a maximum instead.
      */
     void (*add)(void *context, size_t n, const double *values, int largest, double *total);
-    /** Called after every step: true stops the run (agreed by all ranks). May be NULL. */
+    /**
+     * Called after every step, when the optimiser may be saved: true stops the run (agreed by all ranks), which can be
+     * gone on with. May be NULL.
+     */
     int (*stop)(void *context, long evaluations, double loss);
 };
 
@@ -32,7 +35,21 @@ struct mf_optimiser {
     double sy[MF_HISTORY_MAX][MF_HISTORY_MAX], yy[MF_HISTORY_MAX][MF_HISTORY_MAX]; /* s_i.y_j, y_i.y_j */
     double *sums;     /* [own planes][2 + 3 MF_HISTORY_MAX] */
     double loss;      /* at x */
+    double best;      /* Adam: least loss so far, at x_new */
     long evaluations; /* so far */
+    long started;     /* Adam: evaluations before the run under way */
+    long last;        /* where the run under way ends */
+    int misses;       /* line searches in vain */
+    int under_way;    /* a run was stopped: the next goes on with it */
+};
+
+enum { MF_OPTIMISER_VECTORS = 4 + 2 * MF_HISTORY_MAX, MF_OPTIMISER_NUMBERS = 7 + 2 * MF_HISTORY_MAX * MF_HISTORY_MAX };
+
+/** All that the rest of a run under way depends on, in an order that does not change. */
+struct mf_optimiser_state {
+    size_t vectors;
+    float *vector[MF_OPTIMISER_VECTORS]; /* the optimiser's own; each a slab */
+    double number[MF_OPTIMISER_NUMBERS];
 };
 
 /** Takes the vectors: 5 + 2 @p history of them (Adam: history 1). Refuses with MF_MEMORY; free accepts half a one. */
@@ -43,8 +60,18 @@ void mf_optimiser_free(struct mf_optimiser *optimiser);
 /** Gives back all vectors but x and g: what a stage after the descent needs no more. */
 void mf_optimiser_trim(struct mf_optimiser *optimiser);
 
+/** Names the vectors and copies the numbers. Not collective. */
+void mf_optimiser_save(const struct mf_optimiser *optimiser, struct mf_optimiser_state *state);
+
 /**
- * Runs at most @p evaluations evaluations of projected L-BFGS from optimiser->x (the history starts empty): two-loop
+ * The other way, in two steps: with @p state->number filled, sets the optimiser's numbers and names the vectors that
+ * the caller is to fill. Refuses with MF_INPUT what no optimiser with this history can have saved. Not collective.
+ */
+int mf_optimiser_load(struct mf_optimiser *optimiser, struct mf_optimiser_state *state);
+
+/**
+ * Runs at most @p evaluations evaluations of projected L-BFGS from optimiser->x (the history starts empty), or goes
+ * on with the run that was stopped or loaded, to the end that one had: two-loop
  * recursion on stored dot products (Nocedal & Wright 2006, algorithm 7.4), free variables by the sign of the gradient
  * at the bounds, backtracking with the Armijo condition on the projected step. Leaves the best point in x, its
  * gradient in g and its loss in loss; with none x stays as it is. @p tolerance: stops when the loss falls by less than

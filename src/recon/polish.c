@@ -269,15 +269,44 @@ static void judge(struct mf_polish_work *w, double before, long swaps, long *idl
     *idle = gain < SLOW * before ? *idle + 1 : 0;
 }
 
+/* Residuals and the region of trust, at the begin or where another polish left off. */
+static void start(struct mf_polish_work *w, struct mf_polish_state *at)
+{
+    const struct mf_polish_state *from = w->polish->from;
+    size_t rows = w->swap.sites.shape.rows;
+
+    *at = (struct mf_polish_state){.limit = (long)w->most, .entries = w->polish->fields * rows * rows};
+    if (from) {
+        *at = *from;
+        w->polish->tried = from->tried;
+        w->polish->swaps = from->swaps;
+    } else {
+        mf_polish_set_miss(w, NULL);
+        mf_polish_refresh(w); /* finds the miss */
+    }
+    if (from) mf_polish_set_miss(w, from->miss);
+    mf_polish_refresh(w); /* and this is led by it */
+    w->limit = at->limit;
+    for (size_t d = 0; d < w->swap.sites.sides; ++d) at->miss[d] = w->led[d];
+}
+
+/* The round is over: true when the polish is to end here. */
+static int wants_to_end(struct mf_polish_work *w, struct mf_polish_state *at)
+{
+    struct mf_polish *p = w->polish;
+
+    at->limit = w->limit;
+    at->tried = p->tried;
+    at->swaps = p->swaps;
+    return p->after_round && p->after_round(p->context, at);
+}
+
 static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
 {
     long most = w->polish->rounds > 0 ? w->polish->rounds : ROUNDS_MAX;
+    struct mf_polish_state at;
 
-    mf_polish_forget(w);
-    mf_polish_refresh(w); /* finds the miss */
-    mf_polish_refresh(w); /* and this is led by it */
-    w->limit = (long)w->most;
-    for (long k = 0, idle = 0; k < most && idle < 5 && w->limit > 0; ++k) {
+    for (start(w, &at); at.round < most && at.idle < 5 && w->limit > 0;) {
         double before = w->loss;
         char text[80];
         long swaps;
@@ -286,10 +315,13 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
         MF_TRY(one_round(w, begin, order, &swaps));
         if (swaps == 0) break;
         mf_polish_refresh(w);
-        judge(w, before, swaps, &idle);
-        mf_debug("polish round %ld: %ld swaps, loss %.4e, promised %.2e", k + 1, swaps, w->loss, before + w->predicted);
+        judge(w, before, swaps, &at.idle);
+        ++at.round;
+        mf_debug("polish round %ld: %ld swaps, loss %.4e, promised %.2e", at.round, swaps, w->loss,
+                 before + w->predicted);
         snprintf(text, sizeof text, "%ld swaps, loss %.4e", w->polish->swaps, w->loss);
-        mf_progress("polish", k + 1, w->polish->rounds, text); /* 0: nobody knows how many */
+        mf_progress("polish", at.round, w->polish->rounds, text); /* 0: nobody knows how many */
+        if (wants_to_end(w, &at)) break;
     }
     return MF_OK;
 }
@@ -297,7 +329,7 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
 int mf_polish_run(struct mf_polish *polish)
 {
     struct mf_polish_work w = {.polish = polish};
-    size_t kinds = (size_t)polish->phases * (size_t)(polish->phases - 1);
+    size_t kinds = (size_t)(polish->phases * (polish->phases - 1));
     size_t *begin = mf_fault("recon.polish") ? NULL : calloc(kinds + 1, sizeof *begin);
     uint32_t *order = NULL;
     int rc;

@@ -5,6 +5,13 @@
 #include "kernels/flip.h"
 #include "src/recon/objective.h"
 
+/** Where a polish stands between two rounds: with the labels, all that the rest of it depends on. */
+struct mf_polish_state {
+    long round, idle, limit, tried, swaps;
+    size_t entries;  /* of miss, per direction; 0: that direction is not compared */
+    double *miss[3]; /* what led the last refresh */
+};
+
 /** What a polish works on; all borrowed. */
 struct mf_polish {
     const struct mf_comm *comm;
@@ -20,6 +27,10 @@ struct mf_polish {
     long rounds;          /* most rounds; 0: until a round gains next to nothing */
     long tried, swaps;    /* out */
     double trial_seconds; /* out: wall time of the trials alone */
+    /** Called between rounds, by all ranks: true ends the polish, which can be gone on with. May be NULL. */
+    int (*after_round)(void *context, const struct mf_polish_state *state);
+    void *context;
+    const struct mf_polish_state *from; /* NULL: from the begin; else from where this one stood */
 };
 
 /**

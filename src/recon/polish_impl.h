@@ -15,6 +15,7 @@ struct mf_polish_work {
     float *s2[MF_SIDES], *v[MF_SIDES]; /* captured values [fields][slices][levels][entries] */
     double *jump[MF_SIDES], *self[MF_SIDES];
     double *miss[MF_SIDES]; /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
+    double *led[MF_SIDES];  /* the same as it led the last refresh */
     struct mf_site *found;  /* [2 most]: this rank's */
     uint32_t *bits;         /* [most][sides][planes][n]: this rank's windows */
     double loss;
@@ -27,8 +28,8 @@ struct mf_polish_work {
 int mf_polish_open(struct mf_polish_work *work);
 void mf_polish_close(struct mf_polish_work *work);
 
-/** Forgets what mean slices missed. */
-void mf_polish_forget(struct mf_polish_work *work);
+/** Sets what mean slices missed; NULL: nothing. */
+void mf_polish_set_miss(struct mf_polish_work *work, double *const miss[MF_SIDES]);
 
 /**
  * At the binary field as it is now: its gradient, the residual windows and V of all slices on all ranks, the loss that

@@ -63,9 +63,10 @@ static int take_side(struct mf_polish_work *w, size_t d)
     w->jump[d] = take(w, slices * sizeof(double));
     w->self[d] = take(w, slices * sizeof(double));
     w->miss[d] = take(w, fields * rows * rows * sizeof(double));
+    w->led[d] = take(w, fields * rows * rows * sizeof(double));
     w->swap.start[d] = take(w, (side->slices + 2) * sizeof(uint32_t));
     if (!side->residual || !side->v || !side->v_target || !w->s2[d] || !w->v[d] || !w->jump[d] || !w->self[d] ||
-        !w->miss[d] || !w->swap.start[d])
+        !w->miss[d] || !w->led[d] || !w->swap.start[d])
         return MF_MEMORY;
     if (!w->polish->objective->periodic) {
         side->a2 = take(w, n * sizeof(float));
@@ -148,6 +149,7 @@ void mf_polish_close(struct mf_polish_work *w)
                              w->jump[d],
                              w->self[d],
                              w->miss[d],
+                             w->led[d],
                              w->swap.start[d],
                              w->swap.member[d]};
 
@@ -284,6 +286,7 @@ void mf_polish_refresh(struct mf_polish_work *w)
 
         memset(w->s2[d], 0, slices * entries * sizeof(float));
         memset(w->v[d], 0, slices * sizeof(float));
+        memcpy(w->led[d], w->miss[d], p->fields * entries * sizeof(double));
     }
     mf_start_labels(&p->slab, p->fields, p->label, p->x);
     p->backend->field->fill(p->queue, p->fields * mf_slab_voxels(&p->slab), 0, p->g);
@@ -306,10 +309,14 @@ void mf_polish_refresh(struct mf_polish_work *w)
     w->loss = loss;
 }
 
-void mf_polish_forget(struct mf_polish_work *w)
+void mf_polish_set_miss(struct mf_polish_work *w, double *const miss[MF_SIDES])
 {
-    size_t rows = w->swap.sites.shape.rows;
+    size_t rows = w->swap.sites.shape.rows, bytes = w->polish->fields * rows * rows * sizeof(double);
 
-    for (size_t d = 0; d < w->swap.sites.sides; ++d)
-        memset(w->miss[d], 0, w->polish->fields * rows * rows * sizeof(double));
+    for (size_t d = 0; d < w->swap.sites.sides; ++d) {
+        if (miss)
+            memcpy(w->miss[d], miss[d], bytes);
+        else
+            memset(w->miss[d], 0, bytes);
+    }
 }

@@ -5,6 +5,7 @@
 
 #include "io/micro.h"
 #include "src/optim/lbfgs.h"
+#include "src/recon/keeper.h"
 #include "src/recon/objective.h"
 
 enum mf_method { MF_LBFGS, MF_ADAM };
@@ -24,6 +25,7 @@ struct mf_solve_opts {
     const char *metrics;          /* JSON lines go here (rank 0; without them if they cannot be written), or NULL */
     int metrics_append;           /* behind what the file holds */
     long report_every;            /* evaluations between two rows of metrics and convergence */
+    const struct mf_keeper_opts *keeper; /* when the run is saved and may be asked to leave; NULL: never */
 };
 
 struct mf_solve_result {
@@ -45,7 +47,9 @@ struct mf_solve_result {
 
 /**
  * Reconstructs a volume dims {nz, ny, nx} (nz = 1: an image). Collective; refuses (agreed) with MF_USAGE, MF_INPUT,
- * MF_MEMORY, MF_NUMERIC (the loss is not finite).
+ * MF_MEMORY, MF_NUMERIC (the loss is not finite), MF_STOPPED (opts->keeper saved the run; the next one with
+ * keeper->restart goes on, and with queue->deterministic ends in the same bits as if nothing had happened), MF_OUTPUT
+ * (it could not be saved). Checkpoints stay until the caller has written the result (mf_checkpoint_remove()).
  */
 int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue, const size_t dims[3],
              const struct mf_target *target, const struct mf_solve_opts *opts, struct mf_solve_result *result);

@@ -1,0 +1,181 @@
+/* See seal.h. */
+#include "io/seal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/atomic.h"
+#include "src/base/crc.h"
+#include "src/base/cut.h"
+#include "src/base/err.h"
+
+enum { BLOCK = 1 << 20, FOOTER = 32 };
+static const char MAGIC[] = "MFSEAL01";
+
+struct footer {
+    char magic[8];
+    uint64_t bytes;
+    uint32_t blocks, block, zero, crc;
+};
+_Static_assert(sizeof(struct footer) == FOOTER, "a footer has 32 bytes");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "seals are little-endian");
+
+static uint64_t blocks_of(uint64_t bytes) { return (bytes + BLOCK - 1) / BLOCK; }
+
+static int read_at(int file, const char *path, void *to, size_t bytes, uint64_t offset)
+{
+    char *at = to;
+
+    while (bytes) {
+        ssize_t n = pread(file, at, bytes, (off_t)offset);
+
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, n < 0 ? strerror(errno) : "it is cut short");
+        at += n;
+        offset += (size_t)n;
+        bytes -= (size_t)n;
+    }
+    return MF_OK;
+}
+
+/* Checksums of this rank's share of blocks at their places in @p crc [blocks]. Local. */
+static int own_blocks(const struct mf_comm *comm, int file, const char *path, uint64_t bytes, int64_t *crc)
+{
+    struct mf_span share = mf_cut((size_t)blocks_of(bytes), (size_t)comm->size, (size_t)comm->rank);
+    char *buffer = malloc(BLOCK);
+    int rc = buffer ? MF_OK : mf_fail(MF_MEMORY, "no memory to read '%s'", path);
+
+    for (size_t i = share.first; i < share.first + share.count && rc == MF_OK; ++i) {
+        uint64_t offset = (uint64_t)i * BLOCK;
+        size_t n = bytes - offset < BLOCK ? (size_t)(bytes - offset) : BLOCK;
+
+        rc = read_at(file, path, buffer, n, offset);
+        if (rc == MF_OK) crc[i] = mf_crc32c(0, buffer, n);
+    }
+    free(buffer);
+    return rc;
+}
+
+/* The checksums of all blocks on all ranks; heap. Collective. */
+static int all_blocks(const struct mf_comm *comm, int file, const char *path, uint64_t bytes, uint32_t **crc)
+{
+    size_t n = (size_t)blocks_of(bytes);
+    int64_t *sum = calloc(n + 1, sizeof *sum);
+    int rc = sum ? own_blocks(comm, file, path, bytes, sum) : mf_fail(MF_MEMORY, "no memory for checksums");
+
+    *crc = rc == MF_OK ? malloc((n + 1) * sizeof **crc) : NULL;
+    if (rc == MF_OK && !*crc) rc = mf_fail(MF_MEMORY, "no memory for checksums");
+    rc = mf_agree(comm, rc);
+    if (rc == MF_OK) {
+        mf_comm_sum_int(comm, n, sum);
+        for (size_t i = 0; i < n; ++i) (*crc)[i] = (uint32_t)sum[i];
+    } else {
+        free(*crc);
+        *crc = NULL;
+    }
+    free(sum);
+    return rc;
+}
+
+static uint32_t crc_of(const uint32_t *crc, const struct footer *footer)
+{
+    uint32_t sum = mf_crc32c(0, crc, footer->blocks * sizeof *crc);
+
+    return mf_crc32c(sum, footer, offsetof(struct footer, crc));
+}
+
+static int size_of(int file, const char *path, uint64_t *bytes)
+{
+    struct stat is;
+
+    if (fstat(file, &is) != 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
+    *bytes = (uint64_t)is.st_size;
+    return MF_OK;
+}
+
+static int open_file(const char *path, int flags, uint64_t *bytes, int *file)
+{
+    *file = open(path, flags | O_CLOEXEC);
+    if (*file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    return size_of(*file, path, bytes);
+}
+
+static int append(int file, const char *name, uint64_t bytes, const uint32_t *crc)
+{
+    struct footer footer = {.bytes = bytes, .blocks = (uint32_t)blocks_of(bytes), .block = BLOCK};
+
+    memcpy(footer.magic, MAGIC, sizeof footer.magic);
+    footer.crc = crc_of(crc, &footer);
+    MF_TRY(mf_write_at(file, name, crc, footer.blocks * sizeof *crc, bytes));
+    return mf_write_at(file, name, &footer, sizeof footer, bytes + footer.blocks * sizeof *crc);
+}
+
+int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name)
+{
+    uint32_t *crc = NULL;
+    uint64_t bytes = 0;
+    int file = -1, rc = mf_agree(comm, open_file(path, comm->rank == 0 ? O_RDWR : O_RDONLY, &bytes, &file));
+
+    if (rc == MF_OK) rc = all_blocks(comm, file, name, bytes, &crc);
+    if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? append(file, name, bytes, crc) : MF_OK);
+    if (file >= 0) close(file);
+    free(crc);
+    return rc == MF_INPUT ? mf_fail(MF_OUTPUT, "cannot seal '%s': it cannot be read back", name) : rc;
+}
+
+/* The seal's list and footer; heap. Refuses where there is none that holds together. */
+static int read_seal(int file, const char *path, uint64_t size, struct footer *footer, uint32_t **crc)
+{
+    uint64_t list;
+
+    *crc = NULL;
+    if (size < FOOTER) return mf_fail(MF_INPUT, "'%s' is damaged: it ends without its seal", path);
+    MF_TRY(read_at(file, path, footer, FOOTER, size - FOOTER));
+    if (memcmp(footer->magic, MAGIC, sizeof footer->magic) != 0)
+        return mf_fail(MF_INPUT, "'%s' ends without a seal: it was cut short, changed, or never sealed", path);
+    list = (uint64_t)footer->blocks * sizeof **crc;
+    if (footer->block != BLOCK || footer->bytes != size - FOOTER - list || footer->blocks != blocks_of(footer->bytes))
+        return mf_fail(MF_INPUT, "'%s' is damaged: its seal belongs to a file of another size", path);
+    *crc = malloc(list + 1);
+    if (!*crc) return mf_fail(MF_MEMORY, "no memory for the seal of '%s'", path);
+    MF_TRY(read_at(file, path, *crc, (size_t)list, footer->bytes));
+    if (crc_of(*crc, footer) != footer->crc) return mf_fail(MF_INPUT, "'%s' is damaged: its seal is broken", path);
+    return MF_OK;
+}
+
+static int compare(const char *path, const struct footer *footer, const uint32_t *sealed, const uint32_t *found)
+{
+    uint64_t bad = 0, first = 0;
+
+    for (uint64_t i = footer->blocks; i-- > 0;)
+        if (sealed[i] != found[i]) {
+            ++bad;
+            first = i;
+        }
+    if (bad == 0) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' is damaged: %llu of %u blocks differ from what was written, the first at byte %llu",
+                   path, (unsigned long long)bad, footer->blocks, (unsigned long long)(first * BLOCK));
+}
+
+int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
+{
+    struct footer footer = {0};
+    uint32_t *said = NULL, *found = NULL;
+    uint64_t size = 0;
+    int file = -1, rc = open_file(path, O_RDONLY, &size, &file);
+
+    if (rc == MF_OK) rc = read_seal(file, path, size, &footer, &said);
+    if (sealed) *sealed = memcmp(footer.magic, MAGIC, sizeof footer.magic) == 0;
+    rc = mf_agree(comm, rc);
+    if (rc == MF_OK) rc = all_blocks(comm, file, path, footer.bytes, &found);
+    if (rc == MF_OK) rc = compare(path, &footer, said, found);
+    if (file >= 0) close(file);
+    free(said);
+    free(found);
+    return rc;
+}

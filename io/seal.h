@@ -1,0 +1,27 @@
+/* A seal at the end of a file: checksums of its bytes, block by block, so that damage is found and named. What reads
+ * the file by its own rules (HDF5) never sees it: it lies behind the end that the file itself knows of.
+ *
+ *   uint32 crc[blocks]   CRC-32C of every block of 1 MiB of the file before the seal (the last may be shorter)
+ *   footer, 32 bytes     "MFSEAL01", uint64 bytes of the file before the seal, uint32 blocks, uint32 bytes of a block,
+ *                        uint32 0, uint32 CRC-32C of the list and of the footer up to here
+ * Numbers are little-endian. */
+#ifndef MF_IO_SEAL_H
+#define MF_IO_SEAL_H
+
+#include <stddef.h>
+
+#include "mpi/comm.h"
+
+/**
+ * Seals a file that all ranks have finished writing; they read it back together, each its share. @p name: what
+ * sentences call it. Collective; refuses (agreed) with MF_OUTPUT.
+ */
+int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name);
+
+/**
+ * Is every byte what was sealed? Refuses (agreed) with MF_INPUT: the file has no seal (cut short, or never sealed:
+ * *sealed is 0 then), or names the first damaged bytes. @p sealed may be NULL. Collective.
+ */
+int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed);
+
+#endif

@@ -1,0 +1,105 @@
+/* See recon_opts.h: when a reconstruction saves itself, from the options. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/stop.h"
+#include "src/cmd/recon_opts.h"
+
+/* "30s", "10min", "2h", "200ev", "auto", "off". */
+static int parse_every(const char *text, struct mf_keeper_opts *k)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"ev", 0}};
+    char *end;
+    double value;
+
+    k->every_seconds = strcmp(text, "off") == 0 ? -1 : 0;
+    if (strcmp(text, "auto") == 0 || strcmp(text, "off") == 0) return MF_OK;
+    errno = 0;
+    value = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units && end != text && errno == 0; ++i) {
+        if (strcmp(end, units[i].unit) != 0 || !(value > 0) || value > 1e9) continue;
+        k->every_seconds = value * units[i].seconds;
+        k->every_evaluations = units[i].seconds > 0 ? 0 : value < 1 ? 1 : (long)value;
+        return MF_OK;
+    }
+    return mf_fail(MF_USAGE, "--checkpoint-every '%s': write it as 30s, 10min, 2h, 200ev, auto or off", text);
+}
+
+int mf_recon_keeper_check(const struct mf_recon_cmd *o)
+{
+    struct mf_keeper_opts ignored;
+
+    if (!(o->max_hours >= 0)) return mf_fail(MF_USAGE, "--max-hours is %g, it cannot be negative", o->max_hours);
+    return parse_every(o->checkpoint_every, &ignored);
+}
+
+/* The part of a path before its ending; heap. */
+static char *stem_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    size_t n = dot && dot > (slash ? slash + 1 : path) ? (size_t)(dot - path) : strlen(path);
+    char *stem = strndup(path, n);
+
+    if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return stem;
+}
+
+static char *stop_file_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *name = NULL;
+
+    if (asprintf(&name, "%.*sSTOP", slash ? (int)(slash - path) + 1 : 0, path) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return name;
+}
+
+void mf_recon_keeper_open(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
+                          struct mf_recon_keeper *k)
+{
+    k->stem = stem_of(path);
+    k->stop_file = stop_file_of(path);
+    k->opts = (struct mf_keeper_opts){.stem = k->stem,
+                                      .stop_file = k->stop_file,
+                                      .max_seconds = 3600 * o->max_hours,
+                                      .begin = s->start,
+                                      .restart = strcmp(o->restart, "auto") == 0};
+    (void)parse_every(o->checkpoint_every, &k->opts); /* was checked */
+    mf_stop_on_signals();
+}
+
+void mf_recon_keeper_close(struct mf_recon_keeper *k)
+{
+    free(k->stem);
+    free(k->stop_file);
+}
+
+/* What rank 0 sees, on all ranks. Collective. */
+static int exists(const struct mf_comm *comm, const char *path)
+{
+    int there = comm->rank == 0 && access(path, F_OK) == 0;
+
+    mf_comm_bcast(comm, 0, &there, sizeof there);
+    return there;
+}
+
+int mf_recon_is_done(const struct mf_session *s, const struct mf_recon_keeper *k, const char *path)
+{
+    int done = exists(s->comm, path);
+
+    for (int i = 0; i < 2; ++i) {
+        char *name = mf_checkpoint_name(k->stem, i);
+
+        done = !exists(s->comm, name) && done;
+        free(name);
+    }
+    return done;
+}

@@ -1,0 +1,106 @@
+/* verify: are files of ours as they were written? */
+#include <stdio.h>
+#include <string.h>
+
+#include "io/look.h"
+#include "io/seal.h"
+#include "io/target.h"
+#include "io/volume.h"
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/cmd/cmd.h"
+#include "src/recon/checkpoint.h"
+
+struct verify {
+    struct mf_common common;
+};
+
+static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
+
+/* Checksums, then what the file says of itself; what it is called into @p kind. Collective. */
+static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME_TEXT])
+{
+    struct mf_look look;
+    int rc;
+
+    MF_TRY(mf_seal_check(comm, path, NULL));
+    rc = mf_agree(comm, mf_look(path, &look));
+    if (rc != MF_OK) return rc;
+    snprintf(kind, MF_NAME_TEXT, "%s", look.schema);
+    if (look.version > MF_SCHEMA_VERSION)
+        rc = mf_fail(MF_INPUT, "'%s' is sound, but its schema %ld is newer than this version of mesoforge", path,
+                     look.version);
+    mf_look_free(&look);
+    if (rc == MF_OK && strcmp(kind, MF_CHECKPOINT_NAME) == 0) {
+        struct mf_checkpoint_in *in = NULL;
+
+        rc = mf_checkpoint_open(comm, path, &in);
+        if (rc == MF_OK) mf_checkpoint_close(in);
+    }
+    return rc;
+}
+
+static void say(const struct mf_session *s, const char *path, int rc, const char *kind, struct mf_json *all)
+{
+    if (s->common->json) {
+        struct mf_json *one = mf_json_object();
+
+        mf_json_text(one, "file", path);
+        mf_json_bool(one, "sound", rc == MF_OK);
+        mf_json_text(one, rc == MF_OK ? "kind" : "reason", rc == MF_OK ? kind : mf_err_text());
+        mf_json_put(all, NULL, one);
+    } else if (s->comm->rank == 0 && rc == MF_OK) {
+        printf("%s: sound (%s)\n", path, kind);
+    } else if (s->comm->rank == 0) {
+        printf("%s\n", mf_err_text());
+    }
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    const char *const *files;
+    size_t count = mf_options_positional(session->options, &files), bad = 0;
+    struct mf_json *all = mf_json_array();
+    int worst = MF_OK, rc = MF_OK;
+
+    (void)options;
+    if (count == 0) rc = mf_fail(MF_USAGE, "no file; try: mesoforge verify FILE");
+    for (size_t i = 0; i < count; ++i) {
+        char kind[MF_NAME_TEXT] = "";
+        int one = check(session->comm, files[i], kind);
+
+        say(session, files[i], one, kind, all);
+        bad += one != MF_OK;
+        if (one != MF_OK) worst = one;
+    }
+    if (session->common->json && session->comm->rank == 0 && rc == MF_OK) rc = mf_json_write(all, stdout);
+    mf_json_free(all);
+    rc = mf_agree(session->comm, rc);
+    if (rc != MF_OK || !bad) return rc;
+    return mf_fail(worst, "%zu of %zu files are not as they were written", bad, count);
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Reads every byte of HDF5 files that this program wrote (volumes, descriptors,\n"
+    "checkpoints) and compares it with the checksums at their ends. One line per\n"
+    "file; exit status 3 when one is damaged, and it says from which byte on. A\n"
+    "file that other programs have changed since counts as damaged. Several ranks\n"
+    "share the reading.\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge verify results/image_reconstructed.h5\n"
+    "  mpirun -n 4 mesoforge verify *.ckpt-*.h5\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_verify = {
+    .name = "verify",
+    .summary = "are files as they were written?",
+    .synopsis = "FILE ... [--json]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct verify),
+    .positional_max = 10000,
+    .run = run,
+};

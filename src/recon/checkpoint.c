@@ -1,0 +1,285 @@
+/* See checkpoint.h. */
+#include "src/recon/checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/atomic.h"
+#include "io/h5.h"
+#include "io/seal.h"
+#include "io/volume.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+enum { PROBLEM_MAX = 1 << 20, NUMBERS_MAX = 1 << 26, NAME = 64 };
+
+static void vector_name(char name[NAME], size_t i, size_t field) { snprintf(name, NAME, "/vector/%zu/%zu", i, field); }
+
+/* -- writing -- */
+
+static int put_head(struct mf_h5 *file, int64_t turn, const struct mf_checkpoint *c, const char *created)
+{
+    const struct mf_provenance from = {.command = "", .options = "", .input_hash = ""};
+    int64_t dims[3];
+
+    for (int a = 0; a < 3; ++a) dims[a] = (int64_t)c->slab.dims[a];
+    MF_TRY(mf_h5_provenance(file, MF_CHECKPOINT_NAME, created, &from));
+    MF_TRY(mf_h5_put_ints(file, "/", "dims", 3, dims));
+    MF_TRY(mf_h5_put_ints(file, "/", "fields", 1, &(int64_t){(int64_t)c->fields}));
+    MF_TRY(mf_h5_put_ints(file, "/", "vectors", 1, &(int64_t){(int64_t)c->vectors}));
+    MF_TRY(mf_h5_put_ints(file, "/", "turn", 1, &turn));
+    MF_TRY(mf_h5_put_ints(file, "/", "checkpoint_schema", 1, &(int64_t){MF_CHECKPOINT_SCHEMA}));
+    MF_TRY(mf_h5_write_text(file, "/problem", c->problem));
+    return mf_h5_write(file, "/numbers", MF_H5_F64, 1, &c->numbers, c->number);
+}
+
+static int put_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
+{
+    const struct mf_slab *s = &c->slab;
+    size_t voxels = mf_slab_voxels(s);
+    char name[NAME];
+    int rc = MF_OK;
+
+    for (size_t i = 0; i < c->vectors; ++i)
+        for (size_t f = 0; f < c->fields; ++f) {
+            vector_name(name, i, f);
+            MF_TRY(mf_h5_dataset(file, name, MF_H5_F32, 3, s->dims));
+        }
+    if (c->label) MF_TRY(mf_h5_dataset(file, "/label", MF_H5_U8, 3, s->dims));
+    MF_TRY(mf_h5_flush(file));
+    for (size_t i = 0; i < c->vectors; ++i) /* every rank goes to the end of the list: writing is collective */
+        for (size_t f = 0; f < c->fields; ++f) {
+            int one;
+
+            vector_name(name, i, f);
+            one = mf_h5_write_rows(file, name, MF_H5_F32, s->first, s->count, c->vector[i] + f * voxels);
+            if (rc == MF_OK) rc = one;
+        }
+    if (c->label) {
+        int one = mf_h5_write_rows(file, "/label", MF_H5_U8, s->first, s->count, c->label);
+
+        if (rc == MF_OK) rc = one;
+    }
+    return rc;
+}
+
+static int write_all(const struct mf_comm *comm, const char *path, const char *name, int64_t turn,
+                     const struct mf_checkpoint *c)
+{
+    struct mf_h5 *file = NULL;
+    char created[MF_UNIT_TEXT];
+    int rc, closed;
+
+    mf_created(comm, created);
+    MF_TRY(mf_agree(comm, mf_h5_create(comm, path, name, &file)));
+    rc = mf_agree(comm, put_head(file, turn, c, created));
+    if (rc == MF_OK) rc = mf_agree(comm, put_vectors(file, c));
+    closed = mf_h5_close(file);
+    rc = mf_agree(comm, rc == MF_OK ? closed : rc);
+    return rc == MF_OK ? mf_seal_write(comm, path, name) : rc;
+}
+
+int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from)
+{
+    size_t voxels = from->slab.dims[0] * from->slab.dims[1] * from->slab.dims[2];
+    size_t bytes = voxels * (4 * from->fields * from->vectors + (from->label != NULL)) + 8 * from->numbers;
+    struct mf_atomic file;
+    int rc;
+
+    MF_TRY(mf_atomic_open(comm, path, bytes + (bytes >> 10) + 65536, &file));
+    rc = write_all(comm, file.temporary, path, turn, from);
+    return mf_atomic_close(comm, &file, rc);
+}
+
+/* -- reading -- */
+
+struct mf_checkpoint_in {
+    struct mf_checkpoint_head head;
+    struct mf_h5 *file;
+    double *number;
+    char *problem;
+};
+
+static int get_size(struct mf_h5 *file, const char *name, size_t most, size_t *size)
+{
+    int64_t value;
+    size_t n;
+
+    MF_TRY(mf_h5_get_ints(file, "/", name, 1, &value, &n));
+    if (n != 1 || value < 0 || (uint64_t)value > most)
+        return mf_fail(MF_INPUT, "the checkpoint's attribute %s makes no sense", name);
+    *size = (size_t)value;
+    return MF_OK;
+}
+
+static int check_kind(struct mf_h5 *file, const char *path)
+{
+    char schema[MF_NAME_TEXT];
+    size_t version = 0;
+
+    MF_TRY(mf_h5_get_text(file, "/", "schema", schema, sizeof schema));
+    if (strcmp(schema, MF_CHECKPOINT_NAME) != 0)
+        return mf_fail(MF_INPUT, "'%s' is no checkpoint but a %s", path, schema);
+    MF_TRY(get_size(file, "checkpoint_schema", 1000000, &version));
+    if (version > MF_CHECKPOINT_SCHEMA)
+        return mf_fail(MF_INPUT, "'%s' is a checkpoint of schema %zu; this version of mesoforge reads up to %d", path,
+                       version, MF_CHECKPOINT_SCHEMA);
+    return MF_OK;
+}
+
+static int get_numbers(struct mf_checkpoint_in *in)
+{
+    struct mf_h5_shape shape;
+
+    MF_TRY(mf_h5_shape(in->file, "/numbers", &shape));
+    if (shape.ndim != 1 || shape.dims[0] > NUMBERS_MAX)
+        return mf_fail(MF_INPUT, "the checkpoint's numbers have no sound shape");
+    in->head.numbers = shape.dims[0];
+    in->number = malloc((shape.dims[0] + 1) * sizeof *in->number);
+    if (!in->number) return mf_fail(MF_MEMORY, "no memory for the numbers of a checkpoint");
+    in->head.number = in->number;
+    return mf_h5_read_rows(in->file, "/numbers", MF_H5_F64, 0, shape.dims[0], in->number);
+}
+
+static int get_head(struct mf_checkpoint_in *in, const char *path)
+{
+    struct mf_checkpoint_head *h = &in->head;
+    int64_t dims[3];
+    size_t n = 0, turn = 0;
+
+    MF_TRY(check_kind(in->file, path));
+    MF_TRY(mf_h5_get_ints(in->file, "/", "dims", 3, dims, &n));
+    for (size_t a = 0; a < 3; ++a) {
+        if (n != 3 || dims[a] < 1) return mf_fail(MF_INPUT, "the checkpoint's extents make no sense");
+        h->dims[a] = (size_t)dims[a];
+    }
+    MF_TRY(get_size(in->file, "fields", 256, &h->fields));
+    MF_TRY(get_size(in->file, "vectors", MF_CHECKPOINT_VECTORS, &h->vectors));
+    MF_TRY(get_size(in->file, "turn", (size_t)1 << 60, &turn));
+    h->turn = (int64_t)turn;
+    h->labels = mf_h5_has(in->file, "/label");
+    MF_TRY(mf_h5_read_text(in->file, "/problem", PROBLEM_MAX, &in->problem));
+    h->problem = in->problem;
+    return get_numbers(in);
+}
+
+int mf_checkpoint_open(const struct mf_comm *comm, const char *path, struct mf_checkpoint_in **in)
+{
+    struct mf_checkpoint_in *c;
+    int rc;
+
+    MF_TRY(mf_seal_check(comm, path, NULL));
+    c = calloc(1, sizeof *c);
+    rc = c ? mf_h5_open(path, &c->file) : mf_fail(MF_MEMORY, "no memory for a checkpoint");
+    if (rc == MF_OK) rc = get_head(c, path);
+    rc = mf_agree(comm, rc);
+    if (rc == MF_OK)
+        *in = c;
+    else
+        mf_checkpoint_close(c);
+    return rc;
+}
+
+const struct mf_checkpoint_head *mf_checkpoint_head(const struct mf_checkpoint_in *in) { return &in->head; }
+
+void mf_checkpoint_close(struct mf_checkpoint_in *in)
+{
+    if (!in) return;
+    if (in->file && mf_h5_close(in->file) != MF_OK) mf_err_clear(); /* it was only read */
+    free(in->number);
+    free(in->problem);
+    free(in);
+}
+
+/* Is a dataset of the extents that the slab is a part of? */
+static int check_shape(struct mf_checkpoint_in *in, const char *name, const struct mf_slab *slab)
+{
+    struct mf_h5_shape shape;
+
+    MF_TRY(mf_h5_shape(in->file, name, &shape));
+    for (int a = 0; a < 3; ++a)
+        if (shape.ndim != 3 || shape.dims[a] != slab->dims[a])
+            return mf_fail(MF_INPUT, "the checkpoint's %s has other extents than the volume", name);
+    return MF_OK;
+}
+
+int mf_checkpoint_vector(struct mf_checkpoint_in *in, size_t i, const struct mf_slab *slab, float *x)
+{
+    size_t voxels = mf_slab_voxels(slab);
+    char name[NAME];
+
+    for (size_t f = 0; f < in->head.fields; ++f) {
+        vector_name(name, i, f);
+        MF_TRY(check_shape(in, name, slab));
+        MF_TRY(mf_h5_read_rows(in->file, name, MF_H5_F32, slab->first, slab->count, x + f * voxels));
+    }
+    return MF_OK;
+}
+
+int mf_checkpoint_label(struct mf_checkpoint_in *in, const struct mf_slab *slab, uint8_t *label)
+{
+    MF_TRY(check_shape(in, "/label", slab));
+    return mf_h5_read_rows(in->file, "/label", MF_H5_U8, slab->first, slab->count, label);
+}
+
+/* -- the two files of a run -- */
+
+char *mf_checkpoint_name(const char *stem, int which)
+{
+    char *name = NULL;
+
+    if (asprintf(&name, "%s.ckpt-%c.h5", stem, which ? 'b' : 'a') < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return name;
+}
+
+/* Is it there, in the eyes of rank 0? Collective. */
+static int is_there(const struct mf_comm *comm, const char *path)
+{
+    int there = comm->rank == 0 && access(path, F_OK) == 0;
+
+    mf_comm_bcast(comm, 0, &there, sizeof there);
+    return there;
+}
+
+int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_in **in, int *next)
+{
+    struct mf_checkpoint_in *found[2] = {NULL, NULL};
+    int there = 0, damaged = MF_OK, best = -1;
+
+    *in = NULL;
+    *next = 0;
+    for (int i = 0; i < 2; ++i) {
+        char *path = mf_checkpoint_name(stem, i);
+
+        if (is_there(comm, path)) {
+            int rc = mf_checkpoint_open(comm, path, &found[i]);
+
+            ++there;
+            if (rc != MF_OK) {
+                damaged = rc;
+                mf_warn("%s", mf_err_text());
+            }
+        }
+        free(path);
+        if (found[i] && (best < 0 || found[i]->head.turn > found[best]->head.turn)) best = i;
+    }
+    if (best < 0) return there ? damaged : MF_OK;
+    mf_err_clear();
+    *in = found[best];
+    *next = !best;
+    mf_checkpoint_close(found[!best]);
+    return MF_OK;
+}
+
+void mf_checkpoint_remove(const struct mf_comm *comm, const char *stem)
+{
+    for (int i = 0; i < 2 && comm->rank == 0; ++i) {
+        char *path = mf_checkpoint_name(stem, i);
+
+        unlink(path);
+        free(path);
+    }
+}

@@ -1,0 +1,249 @@
+/* See grid.h. What is minimised by the gradient stages is
+ *
+ *   F = c loss + lambda mean_i sum_p x (1 - x) + mu sum_p (mean x_p - fraction_p)^2
+ *
+ * lambda grows over the stages and makes grey expensive; the mean is held because a cut at the exact volume fraction
+ * spoils the correlations of a field whose mean has drifted. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/recon/grid.h"
+
+enum { STAGES = 5, STEPS_MAX = 3 + 2 * STAGES };
+static const double LAMBDA_FIRST = 0.03, LAMBDA_LAST = 1, MU = 1e4, SCALE = 1e4, MAIN_SHARE = 0.5;
+/* Slices of a volume are led to overshoot by so many times what their mean misses (objective.h). A stage may follow its
+ * lead fully, so with more than 1 the misses of successive stages grow instead of shrinking. */
+static const double LEAD = 1;
+
+struct mf_extent mf_grid_extent(const struct mf_grid *r)
+{
+    return (struct mf_extent){r->fields, r->slab.count, r->slab.dims[1] * r->slab.dims[2]};
+}
+
+double mf_grid_voxels(const struct mf_grid *r)
+{
+    return (double)r->slab.dims[0] * (double)r->slab.dims[1] * (double)r->slab.dims[2];
+}
+
+/* Sums over all planes in global order; what every rank has of the others' planes is exactly zero. */
+static void add(void *context, size_t n, const double *values, int largest, double *total)
+{
+    struct mf_grid *r = context;
+    size_t nz = r->slab.dims[0];
+
+    if (r->comm->size > 1) {
+        memset(r->global, 0, nz * n * sizeof *r->global);
+        memcpy(r->global + r->slab.first * n, values, r->slab.count * n * sizeof *values);
+        mf_comm_sum(r->comm, nz * n, r->global);
+        values = r->global;
+    }
+    for (size_t k = 0; k < n; ++k) {
+        total[k] = 0;
+        for (size_t z = 0; z < nz; ++z) {
+            double v = values[z * n + k];
+
+            total[k] = (int)k == largest ? (v > total[k] ? v : total[k]) : total[k] + v;
+        }
+    }
+}
+
+/* Means of the fields over the volume. */
+static void means(struct mf_grid *r, const float *x, double *mean)
+{
+    r->backend->field->sum(r->queue, mf_grid_extent(r), x, r->plane);
+    for (size_t p = 0; p < r->fields; ++p) {
+        add(r, 1, r->plane + p * r->slab.count, -1, &mean[p]);
+        mean[p] /= mf_grid_voxels(r);
+    }
+}
+
+static int evaluate(void *context, float *x, float *g, double *loss)
+{
+    struct mf_grid *r = context;
+    struct mf_extent e = mf_grid_extent(r);
+    double mean[MF_PHASES_MAX], grey, pull = 0;
+    float shift[MF_PHASES_MAX];
+
+    means(r, x, mean);
+    for (size_t p = 0; p < r->fields; ++p) {
+        double off = mean[p] - r->fraction[p];
+
+        pull += MU * off * off;
+        shift[p] = (float)(2 * MU * off / mf_grid_voxels(r));
+    }
+    r->backend->field->fill(r->queue, e.phases * e.planes * e.plane, 0, g);
+    mf_objective_eval(r->objective, x, g, r->scale, &r->loss);
+    r->backend->field->guide(r->queue, e, (float)(r->lambda / mf_grid_voxels(r)), shift, x, g, r->plane, NULL);
+    add(r, 1, r->plane, -1, &grey);
+    *loss = r->scale * r->loss + r->lambda * grey / mf_grid_voxels(r) + pull;
+    if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
+    return MF_OK;
+}
+
+/* One row of convergence: without memory for it the run goes on, it only lacks the row. */
+void mf_grid_note(struct mf_grid *r, long evaluations)
+{
+    struct mf_solve_result *out = r->result;
+    double seconds = mf_now() - r->start, *more;
+
+    mf_metrics_row(&r->metrics, r->opts->seed, evaluations, seconds, r->loss, r->stage ? r->stage : "start");
+    more = realloc(out->convergence, (out->rows + 1) * 3 * sizeof *more);
+    if (!more) return;
+    out->convergence = more;
+    more[out->rows * 3] = (double)evaluations;
+    more[out->rows * 3 + 1] = seconds;
+    more[out->rows * 3 + 2] = r->loss;
+    ++out->rows;
+}
+
+static int after_step(void *context, long evaluations, double loss)
+{
+    struct mf_grid *r = context;
+    long all = r->before + evaluations;
+    char text[80];
+
+    (void)loss;
+    if (all % (r->opts->report_every > 0 ? r->opts->report_every : 10) == 0) mf_grid_note(r, all);
+    snprintf(text, sizeof text, "%s, loss %.4e", r->stage, r->loss);
+    mf_progress("evaluations", evaluations < r->planned ? evaluations : r->planned - 1, r->planned, text);
+    return mf_grid_keep(r, all, NULL);
+}
+
+static int descend(struct mf_grid *r, const char *stage, double lambda, long evaluations)
+{
+    const struct mf_problem problem = {r, evaluate, add, after_step};
+
+    r->stage = stage;
+    r->lambda = lambda;
+    if (r->opts->method == MF_ADAM)
+        MF_TRY(mf_adam_run(&r->optimiser, &problem, evaluations, &r->opts->adam));
+    else
+        MF_TRY(mf_lbfgs_run(&r->optimiser, &problem, evaluations, r->opts->tolerance));
+    return r->failed;
+}
+
+/* Number of the S2 term; terms when there is none. */
+size_t mf_grid_s2_term(const struct mf_objective_opts *o)
+{
+    size_t t = 0;
+
+    while (t < o->terms && (o->term[t].row->kind != MF_S2 || o->term[t].weight == 0)) ++t;
+    return t;
+}
+
+void mf_grid_follow(struct mf_grid *r)
+{
+    mf_objective_lead(r->objective, mf_grid_s2_term(&r->opts->objective), LEAD, r->miss);
+    r->led = 1;
+}
+
+/* Every slice is compared by itself; what their mean misses is small beside that, and is what counts in the end. */
+static void lead(struct mf_grid *r)
+{
+    size_t t = mf_grid_s2_term(&r->opts->objective);
+
+    if (mf_objective_sides(r->objective) == 1 || t == r->opts->objective.terms || r->opts->objective.compat) return;
+    mf_objective_miss(r->objective, t, r->optimiser.x, r->miss);
+    mf_grid_follow(r);
+}
+
+/* A step of the script of a grid. */
+struct step {
+    const char *stage; /* NULL: no descent, only a lead */
+    double lambda;
+    long evaluations;
+};
+
+static size_t push(struct step *script, size_t n, const char *stage, double lambda, long evaluations)
+{
+    script[n] = (struct step){stage, lambda, evaluations};
+    return n + 1;
+}
+
+/* Two descents from the start; on the last grid, stages of growing lambda, geometric from the first to the last. */
+static size_t script_of(const struct mf_grid *r, int last, struct step script[STEPS_MAX])
+{
+    long all = r->opts->evaluations, first = last ? (long)(MAIN_SHARE * (double)all) : all, rest = all - first;
+    size_t n = push(script, 0, "descend", 0, first / 2);
+
+    n = push(script, n, NULL, 0, 0);
+    n = push(script, n, "descend", 0, first - first / 2);
+    for (int s = 0; last && s < STAGES; ++s) {
+        double lambda = LAMBDA_FIRST * pow(LAMBDA_LAST / LAMBDA_FIRST, s / (double)(STAGES - 1));
+
+        n = push(script, n, NULL, 0, 0);
+        n = push(script, n, "binarise", lambda, rest * (s + 1) / STAGES - rest * s / STAGES);
+    }
+    return n;
+}
+
+/* Loss of a field with |d| as it is. */
+void mf_grid_loss(struct mf_grid *r, float *x, double *loss) { mf_objective_eval(r->objective, x, NULL, 1, loss); }
+
+/* c: the loss of a mean square over slices as it is; any other norm is brought to the size that one has at the start.
+ */
+static double scale_for(struct mf_grid *r, double first)
+{
+    if (r->opts->objective.norm == MF_MSE && !r->opts->objective.compat) return SCALE;
+    return first > 0 ? 10 / first : 1;
+}
+
+static void grid_name(const struct mf_grid *r, char *text, size_t size)
+{
+    if (r->slab.dims[0] > 1)
+        snprintf(text, size, "%zu x %zu x %zu", r->slab.dims[0], r->slab.dims[1], r->slab.dims[2]);
+    else
+        snprintf(text, size, "%zu x %zu", r->slab.dims[1], r->slab.dims[2]);
+}
+
+/* First loss, its shares, the scale; said once. */
+static void look(struct mf_grid *r)
+{
+    char name[80], shares[256] = "";
+    double first;
+
+    mf_grid_loss(r, r->optimiser.x, &first);
+    r->scale = scale_for(r, first);
+    r->loss = first;
+    for (size_t t = 0; t < r->opts->objective.terms; ++t) {
+        size_t used = strlen(shares);
+
+        r->result->share[t] = mf_objective_share(r->objective, t);
+        snprintf(shares + used, sizeof shares - used, "%s%s %.3g %%", t ? ", " : "",
+                 r->opts->objective.term[t].row->name, 100 * r->result->share[t]);
+    }
+    grid_name(r, name, sizeof name);
+    mf_info("grid %s (z y x), %zu pyramid level%s, first loss %.4e: %s", name, mf_objective_levels(r->objective, 0),
+            mf_objective_levels(r->objective, 0) == 1 ? "" : "s", first, shares);
+}
+
+int mf_grid_descend(struct mf_grid *r, int last)
+{
+    struct step script[STEPS_MAX];
+    size_t n = script_of(r, last, script);
+
+    r->planned = r->opts->evaluations;
+    r->stage_start = mf_now();
+    if (!r->optimiser.under_way) { /* else it was loaded */
+        look(r);
+        mf_grid_note(r, r->before);
+        r->step = 0;
+        r->led = 0;
+    }
+    for (; (size_t)r->step < n; ++r->step) {
+        const struct step *s = &script[r->step];
+
+        if (s->stage)
+            MF_TRY(descend(r, s->stage, s->lambda, s->evaluations));
+        else
+            lead(r);
+        if (r->leaving) return MF_OK;
+    }
+    r->result->seconds += mf_now() - r->stage_start;
+    r->before += r->optimiser.evaluations;
+    mf_progress("evaluations", r->planned, r->planned, "done");
+    return MF_OK;
+}

@@ -1,0 +1,84 @@
+/* A run on one grid: its state and the parts that solve.c is made of. Private to the solver. */
+#ifndef MF_RECON_GRID_H
+#define MF_RECON_GRID_H
+
+#include "src/recon/keeper.h"
+#include "src/recon/metrics.h"
+#include "src/recon/polish.h"
+#include "src/recon/solve.h"
+
+enum { MF_PLANE_WIDTH = 2 + 3 * MF_HISTORY_MAX };
+
+struct mf_grid {
+    const struct mf_comm *comm;
+    const struct mf_backend *backend;
+    struct mf_queue *queue;
+    const struct mf_solve_opts *opts;
+    const struct mf_target *target;
+    struct mf_slab slab;
+    size_t fields;
+    double fraction[MF_PHASES_MAX]; /* of each field */
+    struct mf_objective *objective;
+    struct mf_optimiser optimiser;
+    double *global;  /* [nz][MF_PLANE_WIDTH]: sums of all planes */
+    double *plane;   /* [planes][1 + fields] */
+    double *miss[3]; /* [fields][(2L-1)^2]: what the mean slice misses in S2 */
+    double scale, lambda;
+    double loss, start;   /* of the last evaluation; wall clock at the begin of the run, less what it had run before */
+    double stage_start;   /* wall clock at the begin of the gradient stages on this grid */
+    long before, planned; /* evaluations of coarser grids; of this run, for the progress line */
+    const char *stage;
+    struct mf_solve_result *result;
+    int dry; /* memory is taken and given back, and nothing is computed */
+    struct mf_metrics metrics;
+    /* where the run stands, for those who save it */
+    long level, step;              /* of the pyramid; of the grid's script */
+    int led;                       /* slices are led by miss */
+    int polishing, leaving;        /* the gradient stages are over; the run was asked to stop */
+    int failed;                    /* the code of a save on leaving */
+    struct mf_keeper keeper;       /* opts->keeper's */
+    struct mf_checkpoint_in *from; /* NULL: a run from its begin */
+    struct mf_polish_state polish; /* as it was saved */
+    struct mf_optimiser_state saved;
+    size_t taped;  /* of the checkpoint's numbers read; 0: a run from its begin */
+    char *problem; /* heap: what a checkpoint must have in common with this run */
+};
+
+/* -- descend.c: what is minimised, and the steps of a grid -- */
+
+struct mf_extent mf_grid_extent(const struct mf_grid *grid);
+double mf_grid_voxels(const struct mf_grid *grid);
+
+/** Loss of a field with |d| as it is. */
+void mf_grid_loss(struct mf_grid *grid, float *x, double *loss);
+
+/** Number of the S2 term; terms when there is none. */
+size_t mf_grid_s2_term(const struct mf_objective_opts *o);
+
+/** From now on slices are led by grid->miss. */
+void mf_grid_follow(struct mf_grid *grid);
+
+/** A row of convergence and of the metrics. */
+void mf_grid_note(struct mf_grid *grid, long evaluations);
+
+/**
+ * All gradient stages of a grid; @p last: with those that make it binary. Goes on where a loaded run stood. Returns
+ * with grid->leaving set when the run was asked to stop. Collective.
+ */
+int mf_grid_descend(struct mf_grid *grid, int last);
+
+/* -- resume.c: saving and loading -- */
+
+/** Opens the keeper; with opts->restart looks for a checkpoint and what it says of the run. Collective; MF_INPUT. */
+int mf_grid_find(struct mf_grid *grid, const size_t dims[3]);
+
+/** Between two steps, or two rounds of the polish (@p polish not NULL): true when the run is to leave. Collective. */
+int mf_grid_keep(struct mf_grid *grid, long evaluations, const struct mf_polish_state *polish);
+
+/** Vectors of the optimiser, or the labels, from the checkpoint; closes it. Collective; MF_INPUT. */
+int mf_grid_load(struct mf_grid *grid);
+
+/** The refusal of a run that left: MF_STOPPED and where to go on, or why it could not be saved. */
+int mf_grid_left(const struct mf_grid *grid);
+
+#endif

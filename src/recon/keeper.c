@@ -1,0 +1,95 @@
+/* See keeper.h. */
+#include "src/recon/keeper.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/stop.h"
+
+static const double BETWEEN_FAILURES = 86400, COST_SHARE = 0.02, FIRST_GUESS = 5e8 /* bytes per second */;
+
+double mf_keeper_interval(double cost) { return fmax(sqrt(2 * cost * BETWEEN_FAILURES), cost / COST_SHARE); }
+
+void mf_keeper_open(struct mf_keeper *k, const struct mf_keeper_opts *opts, double bytes)
+{
+    *k = (struct mf_keeper){.opts = *opts, .cost = bytes / FIRST_GUESS, .saved = mf_now()};
+}
+
+static int is_due(const struct mf_keeper *k, double now, long evaluations)
+{
+    const struct mf_keeper_opts *o = &k->opts;
+
+    if (!o->stem) return 0;
+    if (o->every_evaluations > 0) return evaluations - k->saved_evaluations >= o->every_evaluations;
+    if (o->every_seconds < 0) return 0;
+    return now - k->saved >= (o->every_seconds > 0 ? o->every_seconds : mf_keeper_interval(k->cost));
+}
+
+/* Looks for the file once a second; it has said what it had to say and goes. */
+static int stop_file(struct mf_keeper *k, double now)
+{
+    if (!k->opts.stop_file || now - k->looked < 1) return 0;
+    k->looked = now;
+    return access(k->opts.stop_file, F_OK) == 0 && unlink(k->opts.stop_file) == 0;
+}
+
+/* Rank 0's view: clock and file. */
+static int leaves(struct mf_keeper *k, double now)
+{
+    if (k->opts.max_seconds > 0 && now - k->opts.begin + 2 * k->cost + 1e-3 >= k->opts.max_seconds) {
+        snprintf(k->why, sizeof k->why, "--max-hours is over");
+        return 1;
+    }
+    if (mf_fault("run.leave")) {
+        snprintf(k->why, sizeof k->why, "injected");
+        return 1;
+    }
+    if (!stop_file(k, now)) return 0;
+    snprintf(k->why, sizeof k->why, "the file STOP");
+    return 1;
+}
+
+int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long evaluations)
+{
+    double now = mf_now();
+    int64_t say[2] = {0, mf_stop_signal()};
+
+    if (comm->rank == 0) say[0] = leaves(k, now) ? MF_KEEP_LEAVE : is_due(k, now, evaluations) ? MF_KEEP_SAVE : 0;
+    mf_comm_max_int(comm, 2, say);
+    if (say[1]) {
+        if (!k->why[0]) snprintf(k->why, sizeof k->why, "signal %d (%s)", (int)say[1], strsignal((int)say[1]));
+        say[0] = MF_KEEP_LEAVE;
+    }
+    return say[0] == MF_KEEP_LEAVE && k->opts.stem ? MF_KEEP_LEAVE | MF_KEEP_SAVE : (int)say[0];
+}
+
+int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, long evaluations,
+                   const struct mf_checkpoint *checkpoint)
+{
+    char *path = mf_checkpoint_name(k->opts.stem, k->next);
+    double start = mf_now(), took;
+    int rc = mf_checkpoint_write(comm, path, k->turn, checkpoint);
+
+    took = mf_now() - start;
+    mf_comm_max(comm, 1, &took);
+    k->saved = mf_now();
+    k->saved_evaluations = evaluations;
+    if (rc == MF_OK) {
+        mf_debug("checkpoint %s after %ld evaluations, %.3f s", path, evaluations, took);
+        k->cost = took;
+        k->next = !k->next;
+        ++k->turn;
+    } else if (!(asked & MF_KEEP_LEAVE)) {
+        if (!k->warned) mf_warn("%s; the run goes on without this checkpoint", mf_err_text());
+        k->warned = 1;
+        mf_err_clear();
+        rc = MF_OK;
+    }
+    free(path);
+    return rc;
+}

@@ -1,0 +1,321 @@
+/* See grid.h: a run's state as a list of numbers, vectors and labels, the same list for saving and for loading. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/crc.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/recon/grid.h"
+
+/* -- what two runs must have in common -- */
+
+static uint32_t crc_side(uint32_t crc, const struct mf_target *t, const struct mf_target_side *s)
+{
+    size_t levels = (size_t)t->phases * s->levels, window = (2 * t->lag - 1) * (2 * t->lag - 1);
+
+    if (s->s2) crc = mf_crc32c(crc, s->s2, levels * window * sizeof(double));
+    if (s->variation) crc = mf_crc32c(crc, s->variation, levels * sizeof(double));
+    return s->fraction ? mf_crc32c(crc, s->fraction, levels * sizeof(double)) : crc;
+}
+
+static void problem_terms(const struct mf_objective_opts *o, FILE *to)
+{
+    for (size_t t = 0; t < o->terms; ++t)
+        fprintf(to, "descriptor %s: %.17g\n", o->term[t].row->name, o->term[t].weight);
+    fprintf(to, "loss: %d\nlevels: %zu\nlevel weights:", (int)o->norm, o->levels_max);
+    for (size_t l = 0; l < MF_LEVELS_MAX; ++l) fprintf(to, " %.17g", o->level_weight[l]);
+    fprintf(to, "\nperiodic: %d\nmultiphase: %d\ncompat: %d\n", o->periodic, o->multiphase, o->compat);
+}
+
+/* Lines "key: value"; heap, NULL without memory. */
+static char *problem_of(const struct mf_grid *r, const size_t dims[3])
+{
+    const struct mf_solve_opts *o = r->opts;
+    uint32_t crc = 0;
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to) return NULL;
+    for (int s = 0; s < r->target->sides; ++s) crc = crc_side(crc, r->target, &r->target->side[s]);
+    fprintf(to, "extents (z y x): %zu %zu %zu\nphases: %zu\n", dims[0], dims[1], dims[2], r->fields);
+    fprintf(to, "target: %08x\n--limit_to: %zu\n--seed: %llu\n", crc, r->target->lag, (unsigned long long)o->seed);
+    problem_terms(&o->objective, to);
+    fprintf(to, "--optimizer: %d\n--max_iter: %ld\n--tolerance: %.17g\n", (int)o->method, o->evaluations, o->tolerance);
+    if (o->method == MF_ADAM)
+        fprintf(to, "Adam: %.17g %.17g %.17g %.17g\n", o->adam.rate, o->adam.beta1, o->adam.beta2, o->adam.epsilon);
+    fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", o->history, o->coarse_to_fine);
+    fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
+    fprintf(to, "initial field: %s\n", o->start ? o->start->hash : "noise");
+    return fclose(to) == 0 ? text : NULL;
+}
+
+/* The first line in which two problems differ, said in a sentence. */
+static int same_problem(const char *saved, const char *wanted)
+{
+    while (*saved && *wanted) {
+        size_t a = strcspn(saved, "\n"), b = strcspn(wanted, "\n");
+
+        if (a != b || memcmp(saved, wanted, a) != 0)
+            return mf_fail(MF_INPUT,
+                           "the checkpoint is of another problem: it says '%.*s', this run '%.*s'; restore the option, "
+                           "or leave --restart out to begin anew",
+                           (int)(a < 200 ? a : 200), saved, (int)(b < 200 ? b : 200), wanted);
+        saved += a + (saved[a] == '\n');
+        wanted += b + (wanted[b] == '\n');
+    }
+    return *saved == *wanted ? MF_OK : mf_fail(MF_INPUT, "the checkpoint is of another problem");
+}
+
+/* -- numbers -- */
+
+/* A list that is written or read front to back. */
+struct tape {
+    double *at;
+    size_t n, room;
+    int loading;
+};
+
+static void real(struct tape *t, double *value)
+{
+    if (t->n < t->room) {
+        if (t->loading)
+            *value = t->at[t->n];
+        else
+            t->at[t->n] = *value;
+    }
+    ++t->n;
+}
+
+static void reals(struct tape *t, double *values, size_t count)
+{
+    for (size_t i = 0; i < count; ++i) real(t, &values[i]);
+}
+
+static void whole(struct tape *t, long *value)
+{
+    double is = (double)*value;
+
+    real(t, &is);
+    if (t->loading) *value = is > -1e15 && is < 1e15 ? (long)is : 0;
+}
+
+static void flag(struct tape *t, int *value)
+{
+    long is = *value;
+
+    whole(t, &is);
+    *value = is != 0;
+}
+
+static size_t window(const struct mf_grid *r)
+{
+    return r->fields * (2 * r->target->lag - 1) * (2 * r->target->lag - 1);
+}
+
+static void tape_result(struct mf_solve_result *out, struct tape *t)
+{
+    real(t, &out->loss);
+    real(t, &out->loss_cut);
+    real(t, &out->grey);
+    real(t, &out->seconds);
+    real(t, &out->polish_seconds);
+    reals(t, out->share, MF_TERMS_MAX);
+}
+
+/* Rows of convergence; loading makes room for them. */
+static int tape_rows(struct mf_solve_result *out, struct tape *t)
+{
+    long rows = (long)out->rows;
+
+    whole(t, &rows);
+    if (t->loading) {
+        if (rows < 0 || (size_t)rows > t->room / 3) return mf_fail(MF_INPUT, "the checkpoint's convergence has no end");
+        out->convergence = malloc(((size_t)rows * 3 + 1) * sizeof *out->convergence);
+        if (!out->convergence) return mf_fail(MF_MEMORY, "no memory for the convergence");
+        out->rows = (size_t)rows;
+    }
+    reals(t, out->convergence, out->rows * 3);
+    return MF_OK;
+}
+
+static void tape_polish(const struct mf_grid *r, struct mf_polish_state *p, struct tape *t)
+{
+    whole(t, &p->round);
+    whole(t, &p->idle);
+    whole(t, &p->limit);
+    whole(t, &p->tried);
+    whole(t, &p->swaps);
+    for (size_t d = 0; d < (r->slab.dims[0] > 1 ? 3 : 1); ++d) reals(t, p->miss[d], window(r));
+}
+
+/* Everything but vectors and labels. @p elapsed: of the whole run. */
+static int tape_run(struct mf_grid *r, struct mf_optimiser_state *optimiser, struct tape *t, double *elapsed)
+{
+    flag(t, &r->polishing);
+    whole(t, &r->level);
+    whole(t, &r->step);
+    whole(t, &r->before);
+    flag(t, &r->led);
+    real(t, &r->scale);
+    real(t, &r->loss);
+    real(t, elapsed);
+    tape_result(r->result, t);
+    MF_TRY(tape_rows(r->result, t));
+    if (!r->polishing) reals(t, optimiser->number, MF_OPTIMISER_NUMBERS);
+    return MF_OK;
+}
+
+/* What is known only once the grid is open. */
+static void tape_grid(struct mf_grid *r, struct mf_polish_state *polish, struct tape *t)
+{
+    if (polish)
+        tape_polish(r, polish, t);
+    else if (r->led && r->slab.dims[0] > 1)
+        for (size_t d = 0; d < 3; ++d) reals(t, r->miss[d], window(r));
+}
+
+/* -- saving -- */
+
+static int keep(struct mf_grid *r, int asked, long evaluations, struct mf_polish_state *polish, double *number,
+                size_t room)
+{
+    struct mf_optimiser_state optimiser;
+    struct mf_checkpoint c = {
+        .problem = r->problem, .slab = r->slab, .fields = r->fields, .number = number, .label = r->result->label};
+    struct tape t = {number, 0, room, 0};
+    double now = mf_now(), elapsed = now - r->start, seconds = r->result->seconds;
+
+    if (!polish) {
+        mf_optimiser_save(&r->optimiser, &optimiser);
+        c.vectors = optimiser.vectors;
+        for (size_t i = 0; i < c.vectors; ++i) c.vector[i] = optimiser.vector[i];
+        r->result->seconds += now - r->stage_start;
+    }
+    tape_run(r, &optimiser, &t, &elapsed);
+    tape_grid(r, polish, &t);
+    r->result->seconds = seconds;
+    MF_ASSERT(t.n <= room);
+    c.numbers = t.n;
+    return mf_keeper_save(&r->keeper, r->comm, asked, evaluations, &c);
+}
+
+int mf_grid_keep(struct mf_grid *r, long evaluations, const struct mf_polish_state *polish)
+{
+    size_t room = 64 + MF_OPTIMISER_NUMBERS + 3 * r->result->rows + 3 * window(r);
+    struct mf_polish_state state = {0};
+    double *number;
+    int asked;
+
+    if (!r->opts->keeper) return 0;
+    asked = mf_keeper_ask(&r->keeper, r->comm, evaluations);
+    r->leaving = (asked & MF_KEEP_LEAVE) != 0;
+    if (!(asked & MF_KEEP_SAVE)) return r->leaving;
+    if (polish) state = *polish;
+    number = malloc(room * sizeof *number);
+    r->failed = mf_agree(r->comm, number ? MF_OK : mf_fail(MF_MEMORY, "no memory for a checkpoint"));
+    if (r->failed == MF_OK) r->failed = keep(r, asked, evaluations, polish ? &state : NULL, number, room);
+    free(number);
+    return r->leaving || r->failed;
+}
+
+int mf_grid_left(const struct mf_grid *r)
+{
+    if (!r->keeper.opts.stem)
+        return mf_fail(MF_STOPPED, "stopped early (%s); nothing was saved: --checkpoint-every off", r->keeper.why);
+    return mf_fail(MF_STOPPED, "stopped early (%s) and saved; the same command with --restart auto goes on",
+                   r->keeper.why);
+}
+
+/* -- loading -- */
+
+static int check_head(const struct mf_grid *r, const struct mf_checkpoint_head *h, const size_t dims[3], long coarsest)
+{
+    MF_TRY(same_problem(h->problem, r->problem));
+    if (h->fields != r->fields || r->level < 0 || r->level > coarsest || r->step < 0 || r->step > 64)
+        return mf_fail(MF_INPUT, "the checkpoint contradicts itself");
+    for (int a = 0; a < 3; ++a)
+        if (h->dims[a] != (dims[a] > 1 ? dims[a] >> r->level : 1))
+            return mf_fail(MF_INPUT, "the checkpoint contradicts itself: its grid is of another level");
+    return MF_OK;
+}
+
+static int take_up(struct mf_grid *r, const size_t dims[3])
+{
+    const struct mf_checkpoint_head *h = mf_checkpoint_head(r->from);
+    struct tape t = {(double *)(uintptr_t)h->number, 0, h->numbers, 1};
+    long coarsest = r->level;
+    double elapsed = 0;
+
+    MF_TRY(same_problem(h->problem, r->problem));
+    MF_TRY(tape_run(r, &r->saved, &t, &elapsed));
+    if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
+    r->taped = t.n;
+    r->start -= elapsed;
+    return check_head(r, h, dims, coarsest);
+}
+
+int mf_grid_find(struct mf_grid *r, const size_t dims[3])
+{
+    const struct mf_keeper_opts *o = r->opts->keeper;
+    double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
+    int rc = MF_OK;
+
+    if (!o) return MF_OK;
+    mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)(2 + 2 * r->opts->history));
+    r->problem = problem_of(r, dims);
+    MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
+    if (!o->stem || !o->restart) return MF_OK;
+    MF_TRY(mf_checkpoint_newest(r->comm, o->stem, &r->from, &r->keeper.next));
+    if (!r->from) {
+        mf_info("no checkpoint of this run yet: it begins anew");
+        return MF_OK;
+    }
+    r->keeper.turn = mf_checkpoint_head(r->from)->turn + 1;
+    rc = mf_agree(r->comm, take_up(r, dims));
+    if (rc == MF_OK)
+        mf_info("going on from a checkpoint: %s, %.1f s into the run", r->polishing ? "polish" : "gradient stages",
+                mf_now() - r->start);
+    return rc;
+}
+
+/* Room for what led the slices of a saved polish, in the buffers of the gradient stages. */
+static void lend_miss(struct mf_grid *r)
+{
+    for (int d = 0; d < 3; ++d) r->polish.miss[d] = r->miss[d];
+    r->polish.entries = window(r);
+}
+
+static int load_vectors(struct mf_grid *r)
+{
+    const struct mf_checkpoint_head *h = mf_checkpoint_head(r->from);
+
+    MF_TRY(mf_optimiser_load(&r->optimiser, &r->saved));
+    if (h->vectors != r->saved.vectors) return mf_fail(MF_INPUT, "the checkpoint lacks vectors");
+    for (size_t i = 0; i < h->vectors; ++i) MF_TRY(mf_checkpoint_vector(r->from, i, &r->slab, r->saved.vector[i]));
+    return MF_OK;
+}
+
+static int load(struct mf_grid *r)
+{
+    const struct mf_checkpoint_head *h = mf_checkpoint_head(r->from);
+    struct tape t = {(double *)(uintptr_t)h->number, r->taped, h->numbers, 1};
+
+    lend_miss(r);
+    tape_grid(r, r->polishing ? &r->polish : NULL, &t);
+    if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
+    if (!r->polishing) return load_vectors(r);
+    if (!h->labels) return mf_fail(MF_INPUT, "the checkpoint lacks labels");
+    return mf_checkpoint_label(r->from, &r->slab, r->result->label);
+}
+
+int mf_grid_load(struct mf_grid *r)
+{
+    MF_TRY(mf_agree(r->comm, load(r)));
+    if (r->led && !r->polishing) mf_grid_follow(r);
+    mf_checkpoint_close(r->from);
+    r->from = NULL;
+    return MF_OK;
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+"""Runs that are stopped, killed or damaged go on and end in the bits of a run that nothing happened to.
+usage: restart.py MESOFORGE MPIEXEC ..."""
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+program, launcher = sys.argv[1], sys.argv[2:]
+folder = tempfile.mkdtemp(prefix="restart-")
+os.chdir(folder)
+failures = []
+
+
+def run(arguments, ranks=1, fault=None):
+    line = (launcher + ["-n", str(ranks)] if ranks > 1 else []) + [program] + arguments
+    environment = dict(os.environ, **({"MF_FAULT": fault} if fault else {}))
+    done = subprocess.run(line, capture_output=True, text=True, timeout=300, env=environment)
+    return done.returncode, done.stdout, done.stderr
+
+
+def check(is_so, what):
+    if not is_so:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def digest(path):
+    return hashlib.sha256(numpy.load(path).tobytes()).hexdigest()
+
+
+def checkpoints(name):
+    return [f"{name}.ckpt-{c}.h5" for c in "ab" if os.path.exists(f"{name}.ckpt-{c}.h5")]
+
+
+check(run("synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())[0] == 0,
+      "synth")
+base = "match --microstructure_filename t.npy --limit_to 6 --deterministic --max_iter 60 --polish-rounds 12".split()
+cases = {
+    "volume": base + "--add_dimension 20".split(),
+    "image": base,
+    "adam": base + "--add_dimension 12 --optimizer_type Adam".split(),
+    "coarse": [w if w != "6" else "4" for w in base] + "--size 24 24 24 --use_multigrid_reconstruction".split(),
+}
+ranks = random.Random(1)
+
+for name, options in cases.items():
+    code, _, text = run(options + ["--output", f"{name}-whole.npy"])
+    check(code == 0, f"{name}: {text}")
+    want = digest(f"{name}-whole.npy")
+    # Stopped again and again, at steps of the descents and rounds of the polish, on changing numbers of ranks.
+    legs, code, out = 0, 75, ""
+    go = []
+    while code == 75 and legs < 40:
+        visit = ranks.choice([3, 9, 17])
+        code, out, text = run(options + go + ["--output", f"{name}.npy", "--json"], ranks.choice([1, 2, 3]),
+                              f"run.leave:visit={visit}")
+        go = ["--restart", "auto"]
+        legs += 1
+        check(code in (0, 75), f"{name}: leg {legs} ended with {code}: {text}")
+    check(code == 0 and legs > 3, f"{name}: {legs} legs, the last ended with {code}")
+    check(digest(f"{name}.npy") == want, f"{name}: other bits after {legs} legs")
+    check(not checkpoints(name), f"{name}: checkpoints are left behind")
+    said = json.loads(out)
+    check(said["evaluations"] >= 30 and len(said["s2_rms_error"]) > 0, f"{name}: {out}")
+
+# Killed without warning, somewhere.
+options = cases["volume"] + ["--checkpoint-every", "3ev", "--output", "killed.npy", "--restart", "auto"]
+started = time.time()
+run(cases["volume"] + ["--output", "timed.npy"])
+length = time.time() - started
+for trial in range(3):
+    for file in checkpoints("killed") + (["killed.npy"] if os.path.exists("killed.npy") else []):
+        os.remove(file)
+    line = launcher + ["-n", "2", program] + options
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
+        time.sleep(ranks.uniform(0.3, 1.2) * length)
+        os.killpg(job.pid, signal.SIGKILL)
+    subprocess.run(["pkill", "-9", "-f", "killed.npy"], check=False)
+    code, _, text = run(options, ranks.choice([1, 3]))
+    check(code == 0 and digest("killed.npy") == digest("volume-whole.npy"), f"kill {trial}: {code} {text}")
+    for file in os.listdir("."):
+        if file.endswith(".tmp"):
+            os.remove(file)
+
+# A signal, and a file, ask a run to leave; it says so and exits with 75.
+slow = "match --microstructure_filename t.npy --limit_to 6 --size 48 48 48 --max_iter 100000 --tolerance 0".split()
+for how in ("signal", "file", "hours"):
+    line = [program] + slow + ["--output", f"{how}.npy"] + (["--max-hours", "0.0003"] if how == "hours" else [])
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as job:
+        time.sleep(1)
+        if how == "signal":
+            job.send_signal(signal.SIGUSR1)
+        if how == "file":
+            open("STOP", "w").close()
+        try:
+            text = job.communicate(timeout=30)[1]
+        except subprocess.TimeoutExpired:
+            job.kill()
+            text = "it went on"
+    check(job.returncode == 75 and "--restart auto" in text, f"{how}: {job.returncode} {text}")
+    check(len(checkpoints(how)) == 1 and not os.path.exists("STOP"), f"{how}: {os.listdir('.')}")
+
+# The newest of two is damaged: named, and the one before is taken. Both: refused.
+options = cases["volume"] + ["--output", "hurt.npy"]
+run(options + ["--checkpoint-every", "5ev"], 1, "run.leave:visit=25")
+check(len(checkpoints("hurt")) == 2, "two checkpoints")
+newest = max(checkpoints("hurt"), key=os.path.getmtime)
+other = min(checkpoints("hurt"), key=os.path.getmtime)
+sound = open(newest, "rb").read()
+with open(newest, "r+b") as file:
+    file.seek(len(sound) // 2)
+    file.write(bytes([sound[len(sound) // 2] ^ 16]))
+kept = open(other, "rb").read()
+code, _, text = run(options + ["--restart", "auto"], 2)
+check(code == 0 and newest in text and "damaged" in text, f"one damaged: {code} {text}")
+check(digest("hurt.npy") == digest("volume-whole.npy"), "one damaged: other bits")
+for name in (newest, other):
+    with open(name, "wb") as file:
+        file.write(kept[: len(kept) * 2 // 3])
+code, _, text = run(options + ["--restart", "auto"], 2)
+check(code == 3 and "hurt.ckpt" in text, f"both damaged: {code} {text}")
+
+# A checkpoint of another problem is refused, and says in what they differ.
+with open(newest, "wb") as file:
+    file.write(sound)
+os.remove(other)
+code, _, text = run([o if o != "60" else "70" for o in options] + ["--restart", "auto"], 2)
+check(code == 3 and "max_iter: 60" in text, f"other problem: {code} {text}")
+check(run(options + ["--checkpoint-every", "often"])[0] == 2, "nonsense interval")
+check(run(options + ["--max-hours", "-1"])[0] == 2, "negative hours")
+
+# A checkpoint that is due and cannot be written is a warning; one on leaving a refusal. Nothing else is lost.
+code, _, text = run(cases["volume"] + ["--output", "full.npy", "--checkpoint-every", "5ev"], 2, "io.create:visit=2")
+check(code == 0 and "goes on without" in text, f"due and not written: {code} {text}")
+check(digest("full.npy") == digest("volume-whole.npy"), "due and not written: other bits")
+
+# Realisations that are done are left alone.
+many = base + ["--realisations", "3", "--output", "many.npy"]
+run(many, 1, "run.leave:visit=20")
+first = sorted(f for f in os.listdir(".") if f.startswith("many"))
+code, out, text = run(many + ["--restart", "auto", "--json"])
+check(code == 0 and len(json.loads(out)) == 3, f"realisations: {code} {first} {text}")
+
+shutil.rmtree(folder)
+sys.exit(len(failures) > 0)

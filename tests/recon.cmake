@@ -7,9 +7,9 @@ set_tests_properties(golden_losses PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LA
   ENVIRONMENT "${MF_TEST_ENV}")
 
 # Whole programs: tests/cli/<name>.py MESOFORGE MPIEXEC
-set(recon_timeout 600)
+set(recon_timeout 1800) # hundreds of launches: minutes on a busy machine
 if(MF_SANITIZE)
-  set(recon_timeout 1800) # hundreds of launches, slow under the leak checker
+  set(recon_timeout 3600)
 endif()
 foreach(name config loss_default recon_ranks recon_refusals recon_result restart)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>

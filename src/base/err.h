@@ -14,7 +14,7 @@ enum mf_code {
     MF_NUMERIC = 6, /* numerical: NaN, divergence */
     MF_OUTPUT = 7,  /* output or disk: no space, cannot write */
     MF_BROKEN = 70, /* a bug */
-    MF_STOPPED = 75 /* stopped early with a valid checkpoint: please requeue. Nothing returns it yet */
+    MF_STOPPED = 75 /* stopped early with a valid checkpoint: please requeue */
 };
 
 enum { MF_ERR_TEXT = 1024 };

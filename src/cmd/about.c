@@ -18,6 +18,7 @@ static const char *const codes[] = {"0",  "done",
                                     "6",  "numerical: not a number, divergence",
                                     "7",  "output or disk: no space, cannot write",
                                     "70", "a bug: please report it",
+                                    "75", "stopped early with a valid checkpoint: please run again",
                                     NULL};
 
 const char *mf_about_build(void) { return "mesoforge " MF_VERSION " (" MF_BUILD_TYPE ", " __VERSION__ ")"; }

@@ -8,13 +8,21 @@
 #include <string.h>
 #include <tiffio.h>
 
-void mf_io_version(FILE *to)
+const char *mf_io_hdf5(void)
 {
-    const char *tiff = TIFFGetVersion();
+    static char text[40];
     unsigned major = 0, minor = 0, release = 0;
 
     H5get_libversion(&major, &minor, &release);
-    fprintf(to, "  HDF5      %u.%u.%u, parallel\n", major, minor, release);
+    snprintf(text, sizeof text, "%u.%u.%u", major, minor, release);
+    return text;
+}
+
+void mf_io_version(FILE *to)
+{
+    const char *tiff = TIFFGetVersion();
+
+    fprintf(to, "  HDF5      %s, parallel\n", mf_io_hdf5());
     fprintf(to, "  libpng    %s\n", png_get_libpng_ver(NULL));
     fprintf(to, "  libtiff   %.*s\n", (int)strcspn(tiff, "\n"), tiff);
     fprintf(to, "  cairo     %s\n", cairo_version_string());

@@ -6,4 +6,7 @@
 
 void mf_io_version(FILE *to);
 
+/** "1.10.8"; in a buffer that the next call reuses. */
+const char *mf_io_hdf5(void);
+
 #endif

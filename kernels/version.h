@@ -6,4 +6,10 @@
 
 void mf_kernels_version(FILE *to);
 
+/** The widest vectors that the kernels use on this processor: "avx512", "avx2" or "baseline". */
+const char *mf_kernels_simd(void);
+
+/** Version of the transforms' library. */
+const char *mf_kernels_fftw(void);
+
 #endif

@@ -12,8 +12,8 @@
 #include "src/cmd/cmd.h"
 
 static const struct mf_cmd *const verbs[] = {
-    &mf_cmd_characterize, &mf_cmd_info,   &mf_cmd_match, &mf_cmd_merge, &mf_cmd_reconstruct,
-    &mf_cmd_synth,        &mf_cmd_verify, &mf_cmd_view,  NULL,
+    &mf_cmd_characterize, &mf_cmd_info,  &mf_cmd_match,  &mf_cmd_merge, &mf_cmd_probe,
+    &mf_cmd_reconstruct,  &mf_cmd_synth, &mf_cmd_verify, &mf_cmd_view,  NULL,
 };
 
 /* Is this the process that speaks, before MPI is there to ask? Launchers number their processes in the environment. */
@@ -130,7 +130,8 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     if (rc == MF_OK) rc = mf_agree(&comm, parse(verb, &options, into, argc - 2, argv + 2));
     if (rc == MF_OK) rc = check_same_options(&comm, options);
     if (rc == MF_OK) {
-        struct mf_session session = {.comm = &comm, .common = into, .options = options, .start = start};
+        struct mf_session session = {
+            .comm = &comm, .common = into, .options = options, .start = start, .looks = verb->looks};
 
         rc = run_session(verb, &session, into);
     }

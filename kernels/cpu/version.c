@@ -15,6 +15,20 @@ static void features(FILE *to)
 #endif
 }
 
+const char *mf_kernels_simd(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        return "avx512";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "avx2";
+#endif
+    return "baseline";
+}
+
+const char *mf_kernels_fftw(void) { return fftwf_version; }
+
 void mf_kernels_version(FILE *to)
 {
     features(to);

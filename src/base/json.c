@@ -82,15 +82,18 @@ struct mf_json *mf_json_parse(const char *text)
     return (struct mf_json *)(void *)json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
 }
 
-int mf_json_write(const struct mf_json *value, FILE *to)
+static int dump(const struct mf_json *value, FILE *to, size_t layout)
 {
     errno = 0;
-    if (json_dumpf((const json_t *)(const void *)value, to, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) !=
-            0 ||
+    if (json_dumpf((const json_t *)(const void *)value, to, layout | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) != 0 ||
         fputc('\n', to) == EOF || fflush(to) != 0)
         return mf_fail(MF_OUTPUT, "cannot write JSON: %s", errno ? strerror(errno) : "unknown error");
     return MF_OK;
 }
+
+int mf_json_write(const struct mf_json *value, FILE *to) { return dump(value, to, JSON_COMPACT); }
+
+int mf_json_write_lines(const struct mf_json *value, FILE *to) { return dump(value, to, JSON_INDENT(2)); }
 
 void mf_json_free(struct mf_json *value)
 {

@@ -1,5 +1,5 @@
-/* Writing JSON: one object on standard output, numbers with %.17g, NaN and infinities refused as bugs. A thin cover of
- * jansson so that only this room includes it. */
+/* JSON: writing (one object, numbers with %.17g, NaN and infinities refused as bugs) and reading (files of ours that
+ * people edit). A thin cover of jansson so that only this room includes it. */
 #ifndef MF_BASE_JSON_H
 #define MF_BASE_JSON_H
 
@@ -23,6 +23,38 @@ void mf_json_table(struct mf_json *at, const char *key, const double *values, si
 
 /** A value from JSON text. NULL where it is none; says nothing. */
 struct mf_json *mf_json_parse(const char *text);
+
+/** A value from a file of at most @p most bytes; refuses with MF_INPUT: unreadable, too long, no JSON (line, column).
+ */
+int mf_json_load(const char *path, size_t most, struct mf_json **value);
+
+enum mf_json_kind {
+    MF_JSON_NULL,
+    MF_JSON_BOOL,
+    MF_JSON_INT,
+    MF_JSON_REAL,
+    MF_JSON_TEXT,
+    MF_JSON_ARRAY,
+    MF_JSON_OBJECT
+};
+
+/** Of NULL: MF_JSON_NULL. "a number", "text", ... for a sentence. */
+enum mf_json_kind mf_json_kind(const struct mf_json *value);
+const char *mf_json_kind_name(const struct mf_json *value);
+/** Borrowed from the object or array; NULL where there is none. */
+struct mf_json *mf_json_get(const struct mf_json *object, const char *key);
+struct mf_json *mf_json_item(const struct mf_json *array, size_t i);
+/** Elements of an array; of anything else 0. */
+size_t mf_json_count(const struct mf_json *array);
+/** What a value of the right kind holds; of another kind 0, "" (borrowed). */
+double mf_json_to_real(const struct mf_json *value); /* whole numbers as well */
+long long mf_json_to_int(const struct mf_json *value);
+const char *mf_json_to_text(const struct mf_json *value);
+/** The first key of an object that is not among @p known (NULL-terminated); NULL if there is none. */
+const char *mf_json_stranger(const struct mf_json *object, const char *const *known);
+
+/** Writes it on several lines, two blanks a level; flushes. Refuses with MF_OUTPUT. */
+int mf_json_write_lines(const struct mf_json *value, FILE *to);
 
 /** Writes it on one line (compact) and a newline; flushes. Refuses with MF_OUTPUT. */
 int mf_json_write(const struct mf_json *value, FILE *to);

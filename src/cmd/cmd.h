@@ -23,6 +23,7 @@ struct mf_common {
     long logging_level;       /* 10 debug, 20 info, 30 warnings, 40 quiet */
     int logfile_date;
     struct mf_longs gpu_ids;
+    int share_gpu; /* --share-gpu: several ranks may take one GPU */
     int memory_growth, mixed_precision, distributed_loss, auto_gpu;
 };
 
@@ -38,6 +39,7 @@ struct mf_session {
     struct mf_queue *queue;
     int threads;  /* per rank: --threads, or what it stands for */
     double start; /* mf_now() when the program started */
+    int looks;    /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
 };
 
 struct mf_cmd {
@@ -49,10 +51,11 @@ struct mf_cmd {
     size_t size;                        /* of the options struct */
     size_t positional_max;
     int (*run)(struct mf_session *session, void *options);
+    int looks; /* as in struct mf_session */
 };
 
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_merge, mf_cmd_reconstruct, mf_cmd_match,
-    mf_cmd_verify, mf_cmd_view, mf_cmd_info;
+    mf_cmd_verify, mf_cmd_view, mf_cmd_info, mf_cmd_probe;
 
 /**
  * Opens a session on options that are parsed: log, back end, arena, queue. Collective; refuses (agreed) with MF_USAGE,

@@ -20,6 +20,7 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "logfile_name", logfile_name, MF_TEXT, NULL, "copy the log to this file (.log) in --data_folder"),
     MF_OPT(mf_common, "logfile_date", logfile_date, MF_FLAG, NULL, "put date and time into the log file's name"),
     MF_OPT(mf_common, "gpu_ids", gpu_ids, MF_LONGS, NULL, "GPUs to use on each node: local rank k takes the k-th"),
+    MF_OPT(mf_common, "share-gpu", share_gpu, MF_FLAG, NULL, "several ranks may take one GPU"),
     MF_OPT(mf_common, "memory_growth", memory_growth, MF_FLAG, "1", "take device memory when it is needed"),
     MF_OPT(mf_common, "no_memory_growth", memory_growth, MF_UNFLAG, NULL, "take device memory at the start"),
     MF_OPT(mf_common, "enable_mixed_precision", mixed_precision, MF_FLAG, NULL,

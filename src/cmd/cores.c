@@ -1,13 +1,13 @@
 /* How many cores a rank may use. Ranks that are not bound share them: a core that k ranks may use counts 1/k. */
 #include <sched.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/cmd/cmd.h"
+#include "src/plan/cgroup.h"
 
 struct place {
     uint64_t node;
@@ -23,20 +23,6 @@ static uint64_t node_number(void)
     gethostname(name, sizeof name - 1);
     for (const char *c = name; *c; ++c) number = (number ^ (unsigned char)*c) * 0x100000001B3u;
     return number;
-}
-
-/* Cores that the control group grants this container; 0: no limit. */
-static double cgroup_cores(void)
-{
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
-    char quota[32] = "", period[32] = "";
-    double cores = 0;
-
-    if (!file) return 0;
-    if (fscanf(file, "%31s %31s", quota, period) == 2 && strtod(period, NULL) > 0)
-        cores = strtod(quota, NULL) / strtod(period, NULL); /* "max": 0 */
-    if (fclose(file) != 0) return 0;
-    return cores;
 }
 
 /* The sum over the cores of @p own of 1 / (ranks of this node that may use that core). */
@@ -59,8 +45,11 @@ int mf_session_cores(const struct mf_comm *comm)
     struct place own;
     void *all = NULL;
     size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
-    double share = 1, limit = cgroup_cores() / comm->local_size;
+    struct mf_limits limits;
+    double share = 1, limit;
 
+    mf_cgroup_limits("", &limits);
+    limit = limits.cores / comm->local_size;
     memset(&own, 0, sizeof own);
     own.node = node_number();
     if (sched_getaffinity(0, sizeof own.cores, &own.cores) != 0) CPU_SET(0, &own.cores);

@@ -131,9 +131,11 @@ static int answer_gpu_options(const struct mf_session *session)
     const struct mf_options *options = session->options;
     const char *device = session->backend->name;
 
+    if (session->looks) return MF_OK;
     if (session->common->gpu_ids.count > 0)
         return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
                        session->common->gpu_ids.at[0], device);
+    if (session->common->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
     if (mf_options_origin(options, "memory_growth") != MF_FROM_DEFAULT)
         mf_info("--%smemory_growth: on the %s memory is taken when it is needed, up to --memory-limit",
                 session->common->memory_growth ? "" : "no_", device);

@@ -1,0 +1,101 @@
+/* See json.h: the reading half. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/json.h"
+
+static const json_t *in(const struct mf_json *value) { return (const json_t *)(const void *)value; }
+static struct mf_json *out(json_t *value) { return (struct mf_json *)(void *)value; }
+
+/* Up to @p most + 1 bytes of a file, in a buffer that the caller frees. */
+static int slurp(const char *path, size_t most, char **text, size_t *bytes)
+{
+    FILE *from = fopen(path, "rb");
+    int rc = MF_OK;
+
+    if (!from) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
+    *text = malloc(most + 1);
+    if (!*text) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file");
+    errno = 0;
+    *bytes = fread(*text, 1, most + 1, from);
+    if (ferror(from)) rc = mf_fail(MF_INPUT, "cannot read '%.300s': %s", path, strerror(errno));
+    (void)fclose(from);
+    if (rc != MF_OK) free(*text);
+    return rc;
+}
+
+int mf_json_load(const char *path, size_t most, struct mf_json **value)
+{
+    json_error_t error;
+    size_t bytes = 0;
+    char *text = NULL;
+
+    MF_TRY(slurp(path, most, &text, &bytes));
+    *value = bytes <= most ? out(json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error)) : NULL;
+    free(text);
+    if (*value) return MF_OK;
+    if (bytes > most) return mf_fail(MF_INPUT, "'%.300s' is longer than %zu bytes, too long for its kind", path, most);
+    return mf_fail(MF_INPUT, "'%.300s' is not JSON: %s (line %d, column %d)", path, error.text, error.line,
+                   error.column);
+}
+
+enum mf_json_kind mf_json_kind(const struct mf_json *value)
+{
+    switch (value ? json_typeof(in(value)) : JSON_NULL) {
+    case JSON_OBJECT: return MF_JSON_OBJECT;
+    case JSON_ARRAY: return MF_JSON_ARRAY;
+    case JSON_STRING: return MF_JSON_TEXT;
+    case JSON_INTEGER: return MF_JSON_INT;
+    case JSON_REAL: return MF_JSON_REAL;
+    case JSON_TRUE:
+    case JSON_FALSE: return MF_JSON_BOOL;
+    default: return MF_JSON_NULL;
+    }
+}
+
+const char *mf_json_kind_name(const struct mf_json *value)
+{
+    static const char *const names[] = {"nothing", "true or false", "a whole number", "a number",
+                                        "text",    "an array",      "an object"};
+
+    return names[mf_json_kind(value)];
+}
+
+struct mf_json *mf_json_get(const struct mf_json *object, const char *key)
+{
+    return out(json_object_get(in(object), key));
+}
+
+struct mf_json *mf_json_item(const struct mf_json *array, size_t i) { return out(json_array_get(in(array), i)); }
+
+size_t mf_json_count(const struct mf_json *array) { return json_array_size(in(array)); }
+
+double mf_json_to_real(const struct mf_json *value) { return json_number_value(in(value)); }
+
+long long mf_json_to_int(const struct mf_json *value) { return json_integer_value(in(value)); }
+
+const char *mf_json_to_text(const struct mf_json *value)
+{
+    const char *text = json_string_value(in(value));
+
+    return text ? text : "";
+}
+
+const char *mf_json_stranger(const struct mf_json *object, const char *const *known)
+{
+    const char *key;
+    json_t *all = (json_t *)(void *)object, *member;
+
+    json_object_foreach(all, key, member)
+    {
+        size_t i = 0;
+
+        while (known[i] && strcmp(known[i], key) != 0) ++i;
+        if (!known[i]) return key;
+    }
+    return NULL;
+}

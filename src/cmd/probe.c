@@ -1,0 +1,139 @@
+/* probe: what this run has to work with, as a table, as an object, as a hardware file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ceiling.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/probe_print.h"
+
+struct probe {
+    struct mf_common common;
+    int measure;
+};
+
+static const struct mf_opt rows[] = {MF_OPT(probe, "measure", measure, MF_FLAG, NULL,
+                                            "measure memory bandwidth and arithmetic of the cores as well (0.3 s)"),
+                                     MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+/* Floats per array so that three of them on every rank of a node are well beyond its last cache. */
+static size_t floats(const struct mf_session *session, const struct mf_probe *probe)
+{
+    const struct mf_host *host = &probe->hardware.host[probe->rank[session->comm->rank].node];
+    size_t all = 4 * (size_t)host->l3_bytes, least = (size_t)96 << 20, most = (size_t)768 << 20, limit;
+
+    all = all < least ? least : all > most ? most : all;
+    limit = (size_t)session->common->memory_limit << 20;
+    all /= (size_t)session->comm->local_size;
+    if (limit > 0 && all > limit / 2) all = limit / 2;
+    if (all > (size_t)host->ram_available_bytes / 4) all = (size_t)host->ram_available_bytes / 4;
+    return all / 12;
+}
+
+/* All ranks at the same time, as in a run; the best of three windows, since other programs may be there as well. */
+static int measure_windows(const struct mf_session *session, size_t n, float *memory, struct mf_probe *probe)
+{
+    struct mf_probe_rates rates;
+
+    mf_ceiling_touch(session->threads, n, memory, memory + n, memory + 2 * n);
+    for (int w = 0; w < MF_PROBE_WINDOWS; ++w) {
+        mf_comm_barrier(session->comm);
+        rates.memory[w] = mf_ceiling_memory(session->threads, 0.04, n, memory, memory + n, memory + 2 * n);
+        mf_comm_barrier(session->comm);
+        rates.flops[w] = mf_ceiling_flops(session->threads, 0.02);
+    }
+    return mf_probe_measured(session->comm, &rates, probe);
+}
+
+static int measure(const struct mf_session *session, struct mf_probe *probe)
+{
+    size_t n = floats(session, probe);
+    float *memory = mf_arena_take(session->arena, 3 * n * sizeof *memory, "probe");
+    int rc = memory ? MF_OK : mf_fail(MF_MEMORY, "--measure: no memory for three arrays of %zu MiB", n >> 18);
+
+    rc = mf_agree(session->comm, rc);
+    if (rc == MF_OK) rc = measure_windows(session, n, memory, probe);
+    mf_arena_give(session->arena, memory);
+    return rc;
+}
+
+/* Rank 0 prints; the file, where one is asked for, is everybody's. */
+static int report(const struct mf_session *session, const struct mf_probe_report *what)
+{
+    struct mf_json *json = mf_probe_json(what);
+    int rc = MF_OK;
+
+    if (session->comm->rank == 0 && session->common->json)
+        rc = mf_json_write(json, stdout);
+    else if (session->comm->rank == 0)
+        mf_probe_print(stdout, what);
+    rc = mf_agree(session->comm, rc);
+    if (rc == MF_OK && session->common->output) rc = mf_hardware_write(session->comm, session->common->output, json);
+    mf_json_free(json);
+    return rc;
+}
+
+/* What is seen is shown even where ranks and GPUs do not fit together; that is refused afterwards, as a run would. */
+static int bind_and_report(const struct mf_session *session, struct mf_probe *probe, const double *shares, int *gpu)
+{
+    const struct mf_common *common = session->common;
+    struct mf_bind_options options = {common->gpu_ids.count, common->gpu_ids.at, common->share_gpu};
+    struct mf_probe_report what = {.probe = probe, .gpu = gpu, .shares = shares, .launcher = mf_launcher_find()};
+    char refusal[MF_ERR_TEXT] = "";
+    int bound = mf_probe_bind(probe, &options, gpu);
+
+    if (bound != MF_OK) {
+        snprintf(refusal, sizeof refusal, "%s", mf_err_text());
+        what.refusal = refusal;
+    }
+    MF_TRY(report(session, &what));
+    if (bound == MF_OK) return MF_OK;
+    mf_probe_bind_say(probe, gpu);
+    return mf_fail(bound, "%s", refusal);
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    const struct probe *o = options;
+    struct mf_probe probe;
+    size_t ranks = (size_t)session->comm->size, *offset = calloc(ranks + 1, sizeof *offset);
+    double share = mf_session_cores(session->comm);
+    int *gpu = calloc(ranks, sizeof *gpu), rc;
+    void *shares = NULL;
+
+    if (!offset || !gpu) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", ranks);
+    rc = mf_probe_run(session->comm, &probe);
+    if (rc == MF_OK) rc = mf_comm_gather(session->comm, &share, sizeof share, &shares, offset);
+    if (rc == MF_OK && o->measure) rc = measure(session, &probe);
+    if (rc == MF_OK) rc = bind_and_report(session, &probe, shares, gpu);
+    mf_probe_free(&probe);
+    free(shares);
+    free(offset);
+    free(gpu);
+    return rc;
+}
+
+const struct mf_cmd mf_cmd_probe = {
+    "probe",
+    "say what hardware a run has: nodes, cores, memory, GPUs, links",
+    "[--measure] [--json] [--output HARDWARE.json]",
+    "Looks at every node of the run: cores by affinity and control group, memory below\n"
+    "the control group's limit, caches, NUMA nodes, GPUs by the driver's library (NVML,\n"
+    "not needed to run), links between GPUs, and which GPU each rank would take.\n"
+    "CUDA_VISIBLE_DEVICES is honoured in all its forms. --output writes what --json\n"
+    "prints: a hardware file, which a plan for this machine can be made from elsewhere\n"
+    "(docs/FILES.md; examples/hardware/ has some).\n\n"
+    "A rank takes the GPU that is the only one it sees, else the one of its number on\n"
+    "the node, or that of --gpu_ids. Two ranks on one GPU are refused (exit status 4)\n"
+    "after the table, unless --share-gpu says that it is meant.\n\n"
+    "  mesoforge probe --measure\n"
+    "  srun --mpi=pmix -N2 --ntasks-per-node=4 mesoforge probe --json --output two.json",
+    tables,
+    sizeof(struct probe),
+    0,
+    run,
+    1,
+};

@@ -1,0 +1,232 @@
+/* See probe_print.h. */
+#include "src/cmd/probe_print.h"
+
+#include <string.h>
+
+#include "io/version.h"
+#include "kernels/version.h"
+
+/* ---- what is said once for several ranks ---- */
+
+/* Remark @p k of rank @p r, unless a rank before it on its node said the same. */
+static const char *remark_of(const struct mf_probe *probe, size_t r, int k)
+{
+    const char *text = probe->rank[r].remark[k];
+
+    for (size_t i = 0; i < r; ++i)
+        if (probe->rank[i].node == probe->rank[r].node && strcmp(probe->rank[i].remark[k], text) == 0) return "";
+    return text;
+}
+
+static const struct mf_probe_rank *first_with_driver(const struct mf_probe *probe)
+{
+    for (size_t r = 0; r < probe->ranks; ++r)
+        if (*probe->rank[r].driver) return &probe->rank[r];
+    return NULL;
+}
+
+static size_t ranks_on(const struct mf_probe *probe, size_t node)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < probe->ranks; ++r) n += probe->rank[r].node == (int)node;
+    return n;
+}
+
+/* ---- table ---- */
+
+static double gib(int64_t bytes) { return (double)bytes / (1 << 30); }
+
+static void print_bytes(FILE *to, const char *what, int64_t bytes)
+{
+    if (bytes >= 1 << 20)
+        fprintf(to, "%s %.4g MiB", what, (double)bytes / (1 << 20));
+    else if (bytes > 0)
+        fprintf(to, "%s %.4g KiB", what, (double)bytes / 1024);
+}
+
+static void print_cpu(FILE *to, const struct mf_host *host)
+{
+    fprintf(to, "  cores     %lld%s%s, vectors %s, %lld NUMA node%s\n", (long long)host->cores,
+            *host->cpu ? " of " : "", host->cpu, host->simd, (long long)host->numa_nodes,
+            host->numa_nodes == 1 ? "" : "s");
+    fprintf(to, "  caches   ");
+    print_bytes(to, " L1d", host->l1d_bytes);
+    print_bytes(to, ", L2", host->l2_bytes);
+    print_bytes(to, ", L3", host->l3_bytes);
+    fprintf(to, "\n  memory    %.1f GiB, %.1f GiB available\n", gib(host->ram_bytes), gib(host->ram_available_bytes));
+    if (host->memory_rate > 0)
+        fprintf(to, "  measured  %.1f GB/s of memory, %.3f TFLOP/s of 32 bits\n", host->memory_rate, host->fp32_rate);
+}
+
+static void print_gpu(FILE *to, const struct mf_gpu *gpu, size_t g)
+{
+    fprintf(to, "  gpu %-5zu %s: %.1f GiB, %.1f GiB free, capability %lld.%lld", g, gpu->name, gib(gpu->memory_bytes),
+            gib(gpu->memory_free_bytes), (long long)gpu->major, (long long)gpu->minor);
+    if (gpu->sms > 0) fprintf(to, ", %lld SMs", (long long)gpu->sms);
+    fprintf(to, "%s\n            %s", gpu->hidden ? ", no rank may use it" : "", gpu->uuid);
+    if (*gpu->pci) fprintf(to, ", PCI %s", gpu->pci);
+    if (gpu->numa_node >= 0) fprintf(to, ", NUMA node %lld", (long long)gpu->numa_node);
+    if (gpu->memory_rate > 0) fprintf(to, "\n            memory %.0f GB/s", gpu->memory_rate);
+    if (gpu->fp32_rate > 0) fprintf(to, ", %.1f TFLOP/s of 32 bits", gpu->fp32_rate);
+    if (gpu->host_rate > 0) fprintf(to, ", %.1f GB/s to the host", gpu->host_rate);
+    fputc('\n', to);
+}
+
+static void print_links(FILE *to, const struct mf_host *host)
+{
+    fprintf(to, "  links    ");
+    for (size_t b = 0; b < host->gpus; ++b) fprintf(to, " %10s%zu", "gpu ", b);
+    fputc('\n', to);
+    for (size_t a = 0; a < host->gpus; ++a) {
+        fprintf(to, "    gpu %-3zu", a);
+        for (size_t b = 0; b < host->gpus; ++b) {
+            const struct mf_link *link = &host->link[a * host->gpus + b];
+            char cell[32] = "-";
+
+            if (link->kind != MF_LINK_NONE && link->rate > 0)
+                snprintf(cell, sizeof cell, "%s %.0f", mf_link_names[link->kind], link->rate);
+            else if (link->kind != MF_LINK_NONE)
+                snprintf(cell, sizeof cell, "%s", mf_link_names[link->kind]);
+            fprintf(to, " %11s", a == b ? "." : cell);
+        }
+        fputc('\n', to);
+    }
+    fprintf(to, "            (GB/s in each direction)\n");
+}
+
+static void print_ranks(FILE *to, const struct mf_probe_report *report)
+{
+    const struct mf_probe *probe = report->probe;
+
+    fprintf(to, "ranks\n");
+    for (size_t r = 0; r < probe->ranks; ++r) {
+        const struct mf_probe_rank *rank = &probe->rank[r];
+
+        fprintf(to, "  rank %-4zu %s, local rank %d, %d of %d cores", r, probe->hardware.host[rank->node].name,
+                rank->local_rank, (int)report->shares[r], rank->cores);
+        if (report->gpu[r] >= 0)
+            fprintf(to, " -> gpu %zu\n", rank->gpu[report->gpu[r]]);
+        else
+            fprintf(to, " -> cpu\n");
+    }
+}
+
+static void print_head(FILE *to, const struct mf_probe_report *report)
+{
+    const struct mf_probe *probe = report->probe;
+    const struct mf_probe_rank *rank = first_with_driver(probe);
+
+    fprintf(to, "mesoforge %s on %zu rank%s, %zu node%s, launcher %s%s%s\n", MF_VERSION, probe->ranks,
+            probe->ranks == 1 ? "" : "s", probe->hardware.hosts, probe->hardware.hosts == 1 ? "" : "s",
+            report->launcher.kind, *report->launcher.job ? ", Slurm job " : "", report->launcher.job);
+    fprintf(to, "  %s, HDF5 %s, %s\n", mf_comm_version(), mf_io_hdf5(), mf_kernels_fftw());
+    if (rank)
+        fprintf(to, "  NVIDIA driver %s, serves CUDA up to %lld.%lld\n", rank->driver, (long long)rank->cuda / 1000,
+                (long long)rank->cuda % 1000 / 10);
+}
+
+void mf_probe_print(FILE *to, const struct mf_probe_report *report)
+{
+    const struct mf_probe *probe = report->probe;
+
+    print_head(to, report);
+    for (size_t h = 0; h < probe->hardware.hosts; ++h) {
+        const struct mf_host *host = &probe->hardware.host[h];
+
+        fprintf(to, "node %zu: %s, %zu rank%s\n", h, host->name, ranks_on(probe, h),
+                ranks_on(probe, h) == 1 ? "" : "s");
+        print_cpu(to, host);
+        for (size_t g = 0; g < host->gpus; ++g) print_gpu(to, &host->gpu[g], g);
+        if (host->gpus > 1) print_links(to, host);
+        for (size_t r = 0; r < probe->ranks; ++r)
+            for (int k = 0; k < 2 && probe->rank[r].node == (int)h; ++k)
+                if (*remark_of(probe, r, k)) fprintf(to, "  %s\n", remark_of(probe, r, k));
+    }
+    print_ranks(to, report);
+}
+
+/* ---- object ---- */
+
+static struct mf_json *rank_json(const struct mf_probe_report *report, size_t r)
+{
+    const struct mf_probe_rank *rank = &report->probe->rank[r];
+    struct mf_json *one = mf_json_object(), *gpus = mf_json_array();
+
+    mf_json_int(one, "rank", (long long)r);
+    mf_json_int(one, "node", rank->node);
+    mf_json_int(one, "local_rank", rank->local_rank);
+    mf_json_int(one, "cores", (long long)report->shares[r]);
+    mf_json_int(one, "affinity_cores", rank->cores);
+    if (rank->quota > 0)
+        mf_json_real(one, "quota_cores", rank->quota);
+    else
+        mf_json_null(one, "quota_cores");
+    for (size_t i = 0; i < rank->gpus; ++i) mf_json_int(gpus, NULL, (long long)rank->gpu[i]);
+    mf_json_put(one, "visible_gpus", gpus);
+    if (report->gpu[r] >= 0)
+        mf_json_int(one, "gpu", (long long)rank->gpu[report->gpu[r]]);
+    else
+        mf_json_null(one, "gpu");
+    return one;
+}
+
+static struct mf_json *launcher_json(const struct mf_launcher *launcher)
+{
+    struct mf_json *one = mf_json_object();
+
+    mf_json_text(one, "kind", launcher->kind);
+    if (*launcher->job)
+        mf_json_text(one, "slurm_job", launcher->job);
+    else
+        mf_json_null(one, "slurm_job");
+    mf_json_int(one, "slurm_restarts", launcher->restarts);
+    return one;
+}
+
+static struct mf_json *versions_json(const struct mf_probe *probe)
+{
+    struct mf_json *one = mf_json_object();
+    const struct mf_probe_rank *rank = first_with_driver(probe);
+    char cuda[48];
+
+    mf_json_text(one, "mpi", mf_comm_version());
+    mf_json_text(one, "hdf5", mf_io_hdf5());
+    mf_json_text(one, "fftw", mf_kernels_fftw());
+    if (!rank) {
+        mf_json_null(one, "driver");
+        mf_json_null(one, "cuda");
+        return one;
+    }
+    snprintf(cuda, sizeof cuda, "%lld.%lld", (long long)rank->cuda / 1000, (long long)rank->cuda % 1000 / 10);
+    mf_json_text(one, "driver", rank->driver);
+    mf_json_text(one, "cuda", cuda);
+    return one;
+}
+
+struct mf_json *mf_probe_json(const struct mf_probe_report *report)
+{
+    const struct mf_probe *probe = report->probe;
+    struct mf_json *json = mf_hardware_json(&probe->hardware), *ranks = mf_json_array(), *remarks = mf_json_array();
+
+    for (size_t r = 0; r < probe->ranks; ++r) mf_json_put(ranks, NULL, rank_json(report, r));
+    mf_json_put(json, "ranks", ranks);
+    mf_json_put(json, "launcher", launcher_json(&report->launcher));
+    mf_json_put(json, "versions", versions_json(probe));
+    for (size_t r = 0; r < probe->ranks; ++r)
+        for (int k = 0; k < 2; ++k) {
+            struct mf_json *one;
+
+            if (!*remark_of(probe, r, k)) continue;
+            one = mf_json_object();
+            mf_json_int(one, "node", probe->rank[r].node);
+            mf_json_text(one, "text", remark_of(probe, r, k));
+            mf_json_put(remarks, NULL, one);
+        }
+    mf_json_put(json, "remarks", remarks);
+    if (report->refusal)
+        mf_json_text(json, "refusal", report->refusal);
+    else
+        mf_json_null(json, "refusal");
+    return json;
+}

@@ -1,0 +1,25 @@
+/* A probe as a table and as an object. */
+#ifndef MF_CMD_PROBE_PRINT_H
+#define MF_CMD_PROBE_PRINT_H
+
+#include <stdio.h>
+
+#include "slurm/launcher.h"
+#include "src/base/json.h"
+#include "src/plan/probe.h"
+
+/** gpu [ranks]: what each rank takes; shares [ranks]: cores of each rank when all share fairly. */
+struct mf_probe_report {
+    const struct mf_probe *probe;
+    const int *gpu;
+    const double *shares;
+    struct mf_launcher launcher;
+    const char *refusal; /* why ranks and GPUs do not fit together; NULL */
+};
+
+void mf_probe_print(FILE *to, const struct mf_probe_report *report);
+
+/** Caller frees. */
+struct mf_json *mf_probe_json(const struct mf_probe_report *report);
+
+#endif

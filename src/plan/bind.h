@@ -1,0 +1,31 @@
+/* Which rank takes which GPU. Pure: from the map of nodes and what each rank may see to one GPU per rank. */
+#ifndef MF_PLAN_BIND_H
+#define MF_PLAN_BIND_H
+
+#include <stddef.h>
+
+struct mf_bind_rank {
+    const char *host;       /* name of its node */
+    int node, local_rank;   /* number of the node; of the rank on it, by MPI and never by a launcher's variables */
+    size_t gpus;            /* it may see so many */
+    const char *const *gpu; /* [gpus] their ids, in the order in which CUDA counts them */
+};
+
+struct mf_bind_options {
+    size_t count;
+    const long *gpu_ids; /* [count] --gpu_ids, counted as CUDA counts */
+    int share;           /* --share-gpu */
+};
+
+/**
+ * gpu [ranks]: which of its GPUs each rank takes; -1: it sees none. A rank that sees one takes it; else local rank k
+ * takes the k-th of --gpu_ids (of all, where there are none), starting again at the end. Refuses with MF_DEVICE: an id
+ * that does not exist, --gpu_ids where a rank sees no GPU, and two ranks on one GPU unless they may share; gpu is set
+ * in that case, so that it can be shown. Not collective: same arguments, same answer.
+ */
+int mf_bind(const struct mf_bind_rank *rank, size_t ranks, const struct mf_bind_options *options, int *gpu);
+
+/** Logs a table of warnings: the ranks of every node on which two ranks took one GPU. */
+void mf_bind_say(const struct mf_bind_rank *rank, size_t ranks, const int *gpu);
+
+#endif

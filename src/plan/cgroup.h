@@ -1,0 +1,17 @@
+/* What the control group grants this process: cores and memory, versions 1 and 2, and both at once. */
+#ifndef MF_PLAN_CGROUP_H
+#define MF_PLAN_CGROUP_H
+
+#include <stdint.h>
+
+struct mf_limits {
+    double cores;                /* quota of processor time; 0: no limit */
+    int64_t ram_bytes;           /* 0: no limit */
+    int64_t ram_available_bytes; /* of that, not yet used (file caches count as free); 0: no limit */
+};
+
+/** The tightest limit of this process's group and those above it. @p root: "", or for tests where proc/ and sys/ are.
+ */
+void mf_cgroup_limits(const char *root, struct mf_limits *limits);
+
+#endif

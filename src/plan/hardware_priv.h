@@ -1,0 +1,24 @@
+/* What reading and writing of hardware files share: one row per key. */
+#ifndef MF_PLAN_HARDWARE_PRIV_H
+#define MF_PLAN_HARDWARE_PRIV_H
+
+#include <stddef.h>
+
+enum mf_key_kind { MF_KEY_INT, MF_KEY_REAL, MF_KEY_TEXT };
+
+/** A key of an object and the field it fills; a value outside [least, most] is one that no machine has. */
+struct mf_key {
+    const char *key; /* NULL ends the rows */
+    size_t offset;
+    enum mf_key_kind kind;
+    int required;
+    double least, most; /* of a text: its length */
+    double standard;    /* what a missing key stands for; not written when the field has this value */
+};
+
+extern const struct mf_key mf_host_keys[], mf_gpu_keys[];
+
+/** Keys beside the rows. */
+extern const char *const mf_hardware_more[], *const mf_host_more[], *const mf_gpu_more[];
+
+#endif

@@ -1,0 +1,122 @@
+/* See host.h. */
+#include "src/plan/host.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/version.h"
+
+/* The first line of a file, without its end; "" where there is none. */
+static void first_line(const char *path, char *line, size_t n)
+{
+    FILE *file = fopen(path, "r");
+
+    *line = '\0';
+    if (!file) return;
+    if (!fgets(line, (int)n, file)) *line = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    (void)fclose(file);
+}
+
+/* What stands behind "KEY   :" in a file of such lines. */
+static void behind(const char *root, const char *name, const char *key, char *text, size_t n)
+{
+    char path[PATH_MAX], line[512];
+    FILE *file;
+    size_t length = strlen(key);
+
+    *text = '\0';
+    snprintf(path, sizeof path, "%s%s", root, name);
+    file = fopen(path, "r");
+    while (file && !*text && fgets(line, sizeof line, file)) {
+        const char *at = line + length;
+
+        if (strncmp(line, key, length) != 0) continue;
+        while (isspace((unsigned char)*at)) ++at;
+        if (*at++ != ':') continue;
+        while (isspace((unsigned char)*at)) ++at;
+        snprintf(text, n, "%.*s", (int)strcspn(at, "\n"), at);
+    }
+    if (file) (void)fclose(file);
+}
+
+static int64_t meminfo(const char *root, const char *key)
+{
+    char text[64];
+
+    behind(root, "/proc/meminfo", key, text, sizeof text);
+    return (int64_t)strtoll(text, NULL, 10) * 1024;
+}
+
+/* "48K", "1280K", "36608K". */
+static int64_t size_of(const char *text)
+{
+    char *end = NULL;
+    long long size = strtoll(text, &end, 10);
+
+    return (int64_t)(size * (*end == 'K' ? 1024 : *end == 'M' ? 1048576 : 1));
+}
+
+static void look_at_caches(const char *root, struct mf_host *host)
+{
+    for (int i = 0; i < 16; ++i) {
+        static const char *const names[] = {"level", "type", "size"};
+        char path[PATH_MAX], text[3][64];
+
+        for (int k = 0; k < 3; ++k) {
+            snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu0/cache/index%d/%s", root, i, names[k]);
+            first_line(path, text[k], sizeof text[k]);
+        }
+        if (!*text[0]) return;
+        if (strcmp(text[1], "Instruction") == 0) continue;
+        if (*text[0] == '1') host->l1d_bytes = size_of(text[2]);
+        if (*text[0] == '2') host->l2_bytes = size_of(text[2]);
+        if (*text[0] == '3') host->l3_bytes = size_of(text[2]);
+    }
+}
+
+/* "0-1" or "0,2-3": how many. */
+static int64_t count_of(const char *list)
+{
+    int64_t n = 0;
+    char *end = NULL;
+
+    while (isdigit((unsigned char)*list)) {
+        long first = strtol(list, &end, 10), last = first;
+
+        if (*end == '-') last = strtol(end + 1, &end, 10);
+        n += last - first + 1;
+        list = *end == ',' ? end + 1 : end;
+    }
+    return n;
+}
+
+static void look_at_memory(const char *root, const struct mf_limits *limits, struct mf_host *host)
+{
+    host->ram_bytes = meminfo(root, "MemTotal");
+    host->ram_available_bytes = meminfo(root, "MemAvailable");
+    if (limits->ram_bytes > 0 && limits->ram_bytes < host->ram_bytes) host->ram_bytes = limits->ram_bytes;
+    if (limits->ram_available_bytes > 0 && limits->ram_available_bytes < host->ram_available_bytes)
+        host->ram_available_bytes = limits->ram_available_bytes;
+    if (host->ram_available_bytes > host->ram_bytes) host->ram_available_bytes = host->ram_bytes;
+}
+
+void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host)
+{
+    char path[PATH_MAX], list[256];
+
+    memset(host, 0, sizeof *host);
+    host->count = 1;
+    if (gethostname(host->name, sizeof host->name - 1) != 0) snprintf(host->name, sizeof host->name, "localhost");
+    behind(root, "/proc/cpuinfo", "model name", host->cpu, sizeof host->cpu);
+    snprintf(host->simd, sizeof host->simd, "%s", mf_kernels_simd());
+    look_at_caches(root, host);
+    look_at_memory(root, limits, host);
+    snprintf(path, sizeof path, "%s/sys/devices/system/node/online", root);
+    first_line(path, list, sizeof list);
+    host->numa_nodes = count_of(list);
+}

@@ -1,0 +1,14 @@
+/* This machine's processor and memory, as the kernel tells them. */
+#ifndef MF_PLAN_HOST_H
+#define MF_PLAN_HOST_H
+
+#include "src/plan/cgroup.h"
+#include "src/plan/hardware.h"
+
+/**
+ * Name, processor, caches, NUMA nodes, memory below @p limits; cores are left to the caller, GPUs are none. What the
+ * kernel does not tell stays 0. @p root: "", or for tests where proc/ and sys/ are. Not collective.
+ */
+void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host);
+
+#endif

@@ -1,0 +1,34 @@
+/* NVIDIA GPUs of this machine as the driver's management library (NVML) tells them. The library is opened when the
+ * program asks and is not needed to run; what an older driver cannot tell stays "not known". */
+#ifndef MF_PLAN_NVML_H
+#define MF_PLAN_NVML_H
+
+#include "src/plan/hardware.h"
+
+enum { MF_NVML_TEXT = 256 };
+
+/** A GPU, or a part of one (MIG). */
+struct mf_seen_gpu {
+    struct mf_gpu gpu;
+    int64_t index;        /* of the whole GPU among those this process may open, in order of PCI address */
+    int64_t is_part;      /* a part of it */
+    int64_t has_parts;    /* a whole GPU that can only be used in parts */
+    int64_t lost;         /* it does not answer */
+    int64_t gpu_instance; /* numbers of a part, as in "MIG-GPU-.../1/0" */
+    int64_t compute_instance;
+};
+
+struct mf_nvml {
+    size_t gpus;
+    struct mf_seen_gpu *gpu;   /* [gpus]: each whole GPU, followed by its parts */
+    struct mf_link *link;      /* [gpus][gpus], of parts and lost ones MF_LINK_NONE */
+    char driver[MF_NVML_TEXT]; /* its version; "" where there is none */
+    int64_t cuda;              /* newest CUDA it serves: 1000 major + 10 minor; 0: not known */
+    char remark[MF_NVML_TEXT]; /* why there are no GPUs, or which of them does not answer; "" */
+};
+
+/** Looks. Never refuses: where there is no GPU, @p seen->remark says why. Not collective. */
+void mf_nvml_look(struct mf_nvml *seen);
+void mf_nvml_free(struct mf_nvml *seen);
+
+#endif

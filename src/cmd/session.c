@@ -121,7 +121,7 @@ static int find_backend(struct mf_session *session)
 
     if (strcmp(device, "auto") != 0) return mf_agree(session->comm, mf_backend_find(&session->backend, device));
     MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, "cpu")));
-    mf_info("device: cpu (auto: this build has no GPU back end)");
+    if (!session->looks) mf_info("device: cpu (auto: this build has no GPU back end)");
     return MF_OK;
 }
 

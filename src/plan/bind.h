@@ -18,10 +18,10 @@ struct mf_bind_options {
 };
 
 /**
- * gpu [ranks]: which of its GPUs each rank takes; -1: it sees none. A rank that sees one takes it; else local rank k
- * takes the k-th of --gpu_ids (of all, where there are none), starting again at the end. Refuses with MF_DEVICE: an id
- * that does not exist, --gpu_ids where a rank sees no GPU, and two ranks on one GPU unless they may share; gpu is set
- * in that case, so that it can be shown. Not collective: same arguments, same answer.
+ * gpu [ranks]: which of its GPUs each rank takes; -1: it sees none. Local rank k takes the k-th of all that it sees (so
+ * the only one, where a launcher gave it one), or the k-th of --gpu_ids, starting again at the end. Refuses with
+ * MF_DEVICE: an id that does not exist, --gpu_ids where a rank sees no GPU, and two ranks on one GPU unless they may
+ * share; gpu is set in that case, so that it can be shown. Not collective: same arguments, same answer.
  */
 int mf_bind(const struct mf_bind_rank *rank, size_t ranks, const struct mf_bind_options *options, int *gpu);
 

@@ -254,10 +254,12 @@ static void look_at_whole(struct look *look, unsigned number, int64_t index, nvm
     whole->gpu.numa_node = -1;
     if (rc == NVML_GPU_IS_LOST)
         snprintf(look->seen->remark, MF_NVML_TEXT,
-                 "GPU %u is lost: it has fallen off the bus (the kernel's log has its Xid); reset it or reboot",
+                 "GPU %u (as nvidia-smi counts) is lost: it has fallen off the bus (the kernel's log has its Xid); "
+                 "reset it or reboot",
                  number);
     else
-        snprintf(look->seen->remark, MF_NVML_TEXT, "GPU %u does not answer: %.160s", number, look->api->error(rc));
+        snprintf(look->seen->remark, MF_NVML_TEXT, "GPU %u (as nvidia-smi counts) does not answer: %.160s", number,
+                 look->api->error(rc));
 }
 
 static void look_at_all(struct look *look)

@@ -1,0 +1,128 @@
+"""probe as a user sees it: the table, the JSON that comes back as a hardware file, GPUs that a library stands in for,
+who takes which, and what is refused. usage: probe.py MESOFORGE MPIEXEC FOLDER_OF_THE_LIBRARY READER"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+program, mpiexec, library, reader = sys.argv[1:5]
+failures = []
+
+
+def check(condition, what):
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what, file=sys.stderr, flush=True)
+
+
+def run(*words, ranks=1, gpus=None, **more):
+    """(status, standard output, standard error); gpus: settings of the library, None: none is there."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("FAKE_NVML", "CUDA_", "SLURM_"))}
+    if gpus is not None:
+        env["LD_LIBRARY_PATH"] = library + ":" + env.get("LD_LIBRARY_PATH", "")
+        env.update({"FAKE_NVML_" + k.upper(): str(v) for k, v in gpus.items()})
+    env.update(more)
+    start = [mpiexec, "-q", "-n", str(ranks)] if ranks > 1 else []
+    done = subprocess.run(start + [program, "probe", *words], capture_output=True, text=True, env=env, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def complaints(err):
+    return [line for line in err.splitlines() if line.startswith("mesoforge: ")]
+
+
+def refuses(result, part, what):
+    status, _, err = result
+    lines = complaints(err)
+    check(status == 4 and len(lines) == 1 and part in lines[0], f"{what}: {status} {lines}")
+
+
+def no_gpu():
+    has_one = "libnvidia-ml.so.1" in subprocess.run(["ldconfig", "-p"], capture_output=True, text=True).stdout
+    for ranks in (1, 3):
+        status, out, err = run("--json", ranks=ranks)
+        check(status == 0 and not complaints(err), f"probe on {ranks}: {status} {err}")
+        seen = json.loads(out)
+        check(seen["schema"] == "hardware" and seen["schema_version"] == 1 and len(seen["nodes"]) == 1, "head")
+        node = seen["nodes"][0]
+        check(1 <= node["cores"] <= os.cpu_count() and node["ram_bytes"] > 2**26, f"node {node}")
+        check([r["rank"] for r in seen["ranks"]] == list(range(ranks)), "ranks")
+        check(seen["launcher"]["kind"] == ("mpirun" if ranks > 1 else "none"), f"launcher {seen['launcher']}")
+        check(all(seen["versions"][k] for k in ("mpi", "hdf5", "fftw")), f"versions {seen['versions']}")
+        if not has_one:
+            check(node["gpus"] == [] and seen["versions"]["driver"] is None, "no GPU")
+            check("no NVIDIA driver" in seen["remarks"][0]["text"], f"remark {seen['remarks']}")
+    status, out, _ = run("--measure", "--json")
+    node = json.loads(out)["nodes"][0]
+    check(status == 0 and node["memory_gb_per_s"] > 0.1 and node["fp32_tflop_per_s"] > 1e-4, f"measured {node}")
+
+
+def with_gpus():
+    status, out, _ = run("--json", gpus={"gpus": 8})
+    seen = json.loads(out)
+    gpus = seen["nodes"][0]["gpus"]
+    check(status == 0 and len(gpus) == 8 and gpus[0]["sms"] == 132 and gpus[7]["compute_capability"] == "9.0", "8 GPUs")
+    check(seen["nodes"][0]["links"]["kind"] == "nvlink" and seen["versions"]["cuda"] == "12.8", "links, versions")
+    check(seen["ranks"][0]["gpu"] == 0 and seen["ranks"][0]["visible_gpus"] == list(range(8)), "rank 0")
+    status, out, _ = run(ranks=3, gpus={"gpus": 4, "kind": "mixed"})
+    check(status == 0 and all(f"-> gpu {i}" in out for i in range(3)) and "links" in out, f"table: {out}")
+    status, out, _ = run("--json", "--gpu_ids", "3,1", ranks=2, gpus={"gpus": 4}, CUDA_VISIBLE_DEVICES="3,2,1,0")
+    check([r["gpu"] for r in json.loads(out)["ranks"]] == [0, 2], "--gpu_ids count as CUDA does")
+    for value, want in (("1", [1]), ("", []), ("-1", []), ("2,-1,0", [2]), ("GPU-3", [3]), ("0,0", []), ("1,9", [1])):
+        status, out, _ = run("--json", gpus={"gpus": 4}, CUDA_VISIBLE_DEVICES=value)
+        seen = json.loads(out)
+        check(status == 0 and seen["ranks"][0]["visible_gpus"] == want, f"CUDA_VISIBLE_DEVICES={value}: {seen['ranks']}")
+        hidden = [i for i, g in enumerate(seen["nodes"][0]["gpus"]) if g.get("hidden")]
+        check(hidden == [i for i in range(4) if i not in want], f"hidden {hidden}")
+    status, out, _ = run("--json", gpus={"gpus": 2, "mig": "1:3"}, CUDA_VISIBLE_DEVICES="MIG-12")
+    seen = json.loads(out)
+    names = [seen["nodes"][0]["gpus"][i]["uuid"] for i in seen["ranks"][0]["visible_gpus"]]
+    check(status == 0 and len(names) == 1 and names[0].startswith("MIG-12"), f"part {names}")
+
+
+def broken_drivers():
+    for gpus, part in (({"init": 18}, "different versions"), ({"init": 9}, "module is not loaded"),
+                       ({"gpus": 4, "gpu": "1:15"}, "GPU 1 (as nvidia-smi counts) is lost"), ({"gpus": 0}, "finds no GPU")):
+        status, out, err = run(ranks=3, gpus=gpus)
+        check(status == 0 and out.count(part) == 1, f"{gpus}: {status} {out}{err}")
+    with tempfile.TemporaryDirectory() as folder:
+        open(os.path.join(folder, "libnvidia-ml.so.1"), "w").close()
+        status, out, _ = run("--json", LD_LIBRARY_PATH=folder + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
+        check(status == 0 and "too short" in json.loads(out)["remarks"][0]["text"], f"a library that is none: {out}")
+
+
+def refused():
+    result = run(ranks=3, gpus={"gpus": 2})
+    refuses(result, "2 ranks (0, 2) would take one GPU, GPU-0", "two on one")
+    check("<- shared" in result[2] and "rank 2" in result[1], f"its table: {result[2]}")
+    status, out, err = run("--json", ranks=3, gpus={"gpus": 2})
+    check(status == 4 and "would take one GPU" in json.loads(out)["refusal"], "refusal in JSON")
+    status, out, err = run("--share-gpu", "--json", ranks=3, gpus={"gpus": 2})
+    check(status == 0 and [r["gpu"] for r in json.loads(out)["ranks"]] == [0, 1, 0], f"--share-gpu: {err}")
+    for ranks in (1, 3):
+        refuses(run("--gpu_ids", "5", ranks=ranks, gpus={"gpus": 4}), "--gpu_ids 5: rank 0 on", "id that is not there")
+        refuses(run("--gpu_ids", "0", ranks=ranks, gpus={"gpus": 0}), "sees no GPU", "--gpu_ids without GPUs")
+
+
+def files():
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "here.json")
+        status, out, err = run("--json", "--output", path, ranks=3, gpus={"gpus": 4, "kind": "l4"})
+        check(status == 0 and json.load(open(path)) == json.loads(out), f"--output: {err}")
+        check(os.listdir(folder) == ["here.json"], "nothing else is left")
+        for more in ([], ["--measure"]):
+            status, out, _ = run("--output", path, *more, gpus={"gpus": 8, "mig": "1:2"})
+            read = subprocess.run([reader, "--read", path], capture_output=True, text=True)
+            check(status == 0 and read.returncode == 0, f"our own reader: {read.stderr}")
+        status, _, err = run("--output", "/dev/null/x.json")
+        check(status == 7 and len(complaints(err)) == 1, f"a folder that is none: {status} {err}")
+
+
+no_gpu()
+with_gpus()
+broken_drivers()
+refused()
+files()
+print(f"probe: {'ok' if not failures else f'{len(failures)} failures'}")
+sys.exit(1 if failures else 0)

@@ -1,0 +1,22 @@
+# A library that stands in for the driver's, under its name; tests find it by LD_LIBRARY_PATH.
+add_library(fake_nvml SHARED tool/fake_nvml.c)
+set_target_properties(fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml SUFFIX .so.1
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml C_VISIBILITY_PRESET hidden)
+target_compile_options(fake_nvml PRIVATE -Wno-missing-prototypes)
+
+mf_test(NAME plan_bind SOURCE unit/plan_bind.c ROOM mf_plan)
+mf_test(NAME plan_visible SOURCE unit/plan_visible.c ROOM mf_plan)
+mf_test(NAME plan_cgroup SOURCE unit/plan_cgroup.c ROOM mf_plan)
+mf_test(NAME plan_hardware SOURCE unit/plan_hardware.c ROOM mf_plan ARGS ${PROJECT_SOURCE_DIR}/examples/hardware)
+mf_test(NAME plan_nvml SOURCE unit/plan_nvml.c ROOM mf_plan)
+mf_test(NAME plan_probe SOURCE unit/plan_probe.c ROOM mf_plan RANKS 1 3)
+foreach(name plan_nvml plan_probe_1 plan_probe_3)
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT
+    LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/fake_nvml:$ENV{LD_LIBRARY_PATH})
+endforeach()
+add_dependencies(plan_nvml fake_nvml)
+add_dependencies(plan_probe fake_nvml)
+
+add_test(NAME cli_probe COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/probe.py $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml $<TARGET_FILE:plan_hardware>)
+set_tests_properties(cli_probe PROPERTIES TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -273,7 +273,7 @@ static void look_at_all(struct look *look)
                  look->api->error(rc));
         return;
     }
-    look->seen->gpu = malloc(MF_HARDWARE_GPUS * sizeof *look->seen->gpu);
+    look->seen->gpu = calloc(MF_HARDWARE_GPUS, sizeof *look->seen->gpu);
     if (!look->seen->gpu) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for GPUs");
     for (unsigned i = 0; i < n; ++i) {
         nvml_device device = NULL;

@@ -24,7 +24,7 @@ enum { ROUNDS = 5000 };
 CHAINS(chains_4, , 4, 12)
 #if defined(__x86_64__)
 CHAINS(chains_8, __attribute__((target("avx2,fma"))), 8, 12)
-CHAINS(chains_16, __attribute__((target("avx512f,fma,prefer-vector-width=512"))), 16, 12)
+CHAINS(chains_16, __attribute__((target("avx512f,fma"))), 16, 12)
 #endif
 
 struct engine {

@@ -97,13 +97,16 @@ static int same_fields(const struct mf_key *keys, const char *a, const char *b)
     return same;
 }
 
+int mf_gpu_same(const struct mf_gpu *a, const struct mf_gpu *b)
+{
+    return same_fields(mf_gpu_keys, (const char *)a, (const char *)b) && a->major == b->major && a->minor == b->minor;
+}
+
 static int same_host(const struct mf_host *a, const struct mf_host *b)
 {
     if (!same_fields(mf_host_keys, (const char *)a, (const char *)b) || a->gpus != b->gpus) return 0;
     for (size_t g = 0; g < a->gpus; ++g)
-        if (!same_fields(mf_gpu_keys, (const char *)&a->gpu[g], (const char *)&b->gpu[g]) ||
-            a->gpu[g].major != b->gpu[g].major || a->gpu[g].minor != b->gpu[g].minor)
-            return 0;
+        if (!mf_gpu_same(&a->gpu[g], &b->gpu[g])) return 0;
     for (size_t i = 0; i < a->gpus * a->gpus; ++i)
         if (a->link[i].kind != b->link[i].kind || a->link[i].rate != b->link[i].rate) return 0;
     return 1;

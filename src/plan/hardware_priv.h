@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "src/plan/hardware.h"
+
 enum mf_key_kind { MF_KEY_INT, MF_KEY_REAL, MF_KEY_TEXT };
 
 /** A key of an object and the field it fills; a value outside [least, most] is one that no machine has. */
@@ -17,6 +19,9 @@ struct mf_key {
 };
 
 extern const struct mf_key mf_host_keys[], mf_gpu_keys[];
+
+/** Equal in every field. */
+int mf_gpu_same(const struct mf_gpu *a, const struct mf_gpu *b);
 
 /** Keys beside the rows. */
 extern const char *const mf_hardware_more[], *const mf_host_more[], *const mf_gpu_more[];

@@ -29,7 +29,7 @@ static size_t run_of(const struct mf_host *host, size_t g)
     size_t n = 1;
 
     if (*first->uuid || *first->pci) return 1;
-    while (g + n < host->gpus && memcmp(first, &host->gpu[g + n], sizeof *first) == 0) ++n;
+    while (g + n < host->gpus && mf_gpu_same(first, &host->gpu[g + n])) ++n;
     return n;
 }
 

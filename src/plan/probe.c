@@ -229,8 +229,9 @@ static void join_rank(const struct record *record, int node, struct mf_host *hos
 
 static void join(const struct record *record, size_t ranks, struct mf_probe *probe)
 {
-    int *node = must(calloc(ranks, sizeof *node)), nodes = number_nodes(record, ranks, node);
+    int *node = must(calloc(ranks + 1, sizeof *node)), nodes = number_nodes(record, ranks, node);
 
+    MF_ASSERT(nodes > 0); /* there is at least this rank */
     probe->ranks = ranks;
     probe->rank = must(calloc(ranks, sizeof *probe->rank));
     probe->hardware.hosts = (size_t)nodes;

@@ -19,4 +19,8 @@ add_dependencies(plan_probe fake_nvml)
 
 add_test(NAME cli_probe COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/probe.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml $<TARGET_FILE:plan_hardware>)
-set_tests_properties(cli_probe PROPERTIES TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set(probe_timeout 180)
+if(MF_SANITIZE)
+  set(probe_timeout 900) # about forty starts of MPI, slow under the leak checker
+endif()
+set_tests_properties(cli_probe PROPERTIES TIMEOUT ${probe_timeout} SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -2,7 +2,7 @@
 # From one image to a volume whose slices in all three directions have the statistics of the image.
 #
 #   examples/image_to_volume.sh [MICROGRAPH]
-#   RANKS=4 examples/image_to_volume.sh steel.png     (on four processes)
+#   RANKS=4 OPTIONS="--threshold otsu" examples/image_to_volume.sh steel.png     (a grey image, on four processes)
 #
 # The volume opens in ParaView (.h5 as VTKHDF, or the .xdmf beside it).
 set -eu
@@ -17,7 +17,8 @@ run="$program"
 
 # characterize and reconstruct in one: 64 slices are added along a third axis. S2 up to 15 pixels and the interface
 # density are matched; the result is binary and has the volume fractions of the image exactly.
-$run match --microstructure_filename "$micrograph" --add_dimension 64 --descriptor_types FFTCorrelations Variation \
+# shellcheck disable=SC2086
+$run match --microstructure_filename "$micrograph" ${OPTIONS:-} --add_dimension 64 --descriptor_types FFTCorrelations Variation \
     --limit_to 16 --seed 0 --output results/volume.h5
 
 # What the volume has, to be compared with what characterize says about the image.

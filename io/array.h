@@ -54,7 +54,10 @@ int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_
 /** Elements in one row along axis 0. */
 size_t mf_array_row(const struct mf_array *array);
 
-/** Elements as integers (not of 'f'; unsigned values beyond the range become the largest) or as reals. */
+/** What is no label: an unsigned value beyond the range of labels. */
+#define MF_NO_LABEL INT64_MAX
+
+/** Elements as integers (not of 'f'; unsigned values beyond the range become MF_NO_LABEL) or as reals. */
 void mf_array_ints(const struct mf_array *array, const void *values, size_t n, int64_t *out);
 void mf_array_reals(const struct mf_array *array, const void *values, size_t n, double *out);
 

@@ -185,16 +185,21 @@ static int read_grey(struct reading *r)
 }
 
 /* Phase of a value, -1: none. A volume of ours holds phases, and the user knows them by the file's labels. */
-static int find_phase(const struct reading *r, double v)
+static int find_label(const struct reading *r, int64_t v)
 {
     const struct mf_micro *m = r->micro;
 
-    if (r->binary) return v > r->threshold;
-    if (r->array.own && !(v >= 0 && v < r->array.phases)) return -1;
-    if (r->array.own) v = (double)r->array.label[(int)v];
+    if (v == MF_NO_LABEL || (r->array.own && (v < 0 || v >= r->array.phases))) return -1;
+    if (r->array.own) v = r->array.label[v];
     for (int p = 0; p < m->phases; ++p)
-        if ((double)m->label[p] == v) return p;
+        if (m->label[p] == v) return p;
     return -1;
+}
+
+static int find_phase(const struct reading *r, double v)
+{
+    if (r->binary) return v > r->threshold;
+    return fabs(v) < 0x1p63 && v == rint(v) ? find_label(r, (int64_t)v) : -1;
 }
 
 static void stray(struct reading *r, double v)
@@ -203,10 +208,20 @@ static void stray(struct reading *r, double v)
     r->stray = v;
 }
 
+static void put_phase(struct reading *r, int p, double v, size_t at)
+{
+    if (p < 0) {
+        stray(r, v);
+        return;
+    }
+    r->micro->phase[at] = (uint8_t)p;
+    ++r->count[p];
+}
+
+/* Reals, and integers that a threshold parts. */
 static int take_phase(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     struct reading *r = context;
-    uint8_t *phase = r->micro->phase;
     double some[SOME], last = NAN;
     int p = 0;
 
@@ -217,12 +232,26 @@ static int take_phase(void *context, const void *values, size_t n, size_t at, si
         for (size_t i = 0; i < now; ++i) {
             if (some[i] != last) p = find_phase(r, some[i]);
             last = some[i];
-            if (p < 0) {
-                stray(r, some[i]);
-                continue;
-            }
-            phase[at + (k + i) * stride] = (uint8_t)p;
-            ++r->count[p];
+            put_phase(r, p, some[i], at + (k + i) * stride);
+        }
+    }
+    return MF_OK;
+}
+
+/* Integers that are labels, exact also where reals are not. */
+static int take_labels(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct reading *r = context;
+    int64_t some[SOME];
+    int p = 0;
+
+    for (size_t k = 0; k < n; k += SOME) {
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_ints(&r->array, (const char *)values + k * r->array.size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            if (i == 0 || some[i] != some[i - 1]) p = find_label(r, some[i]);
+            put_phase(r, p, (double)some[i], at + (k + i) * stride);
         }
     }
     return MF_OK;
@@ -271,6 +300,9 @@ static void count_table(struct reading *r)
 static int load_phases(struct reading *r)
 {
     struct mf_micro *m = r->micro;
+    mf_array_take *take = r->array.size == 1                  ? take_bytes
+                          : r->array.kind == 'f' || r->binary ? take_phase
+                                                              : take_labels;
     struct mf_span rows;
 
     lay_out(r, r->array.ndim);
@@ -278,7 +310,7 @@ static int load_phases(struct reading *r)
     m->phase = mf_arena_take(r->arena, mf_slab_voxels(&m->slab), "phase");
     if (!m->phase) return MF_MEMORY;
     if (r->array.size == 1) make_table(r);
-    MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, r->array.size == 1 ? take_bytes : take_phase, r));
+    MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, take, r));
     if (r->array.size == 1) count_table(r);
     if (!r->strays) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);

@@ -194,7 +194,7 @@ static int check_path(const char *path, int ndim)
     int closed;
 
     if (!copy) return mf_fail(MF_MEMORY, "no memory for a file name");
-    if (slash) slash[slash == copy] = '\0';
+    if (slash) slash[1] = '\0'; /* with its slash: a file is no folder */
     closed = access(slash ? copy : ".", W_OK | X_OK) != 0 ? errno : 0;
     free(copy);
     while (known < count && !ends_with(path, endings[known])) ++known;

@@ -44,7 +44,10 @@ static void look_ints(struct mf_scan *s, const int64_t *v, size_t n)
     for (size_t k = 0; k < n; ++k) {
         if (v[k] < low) low = v[k];
         if (v[k] > high) high = v[k];
-        if (k == 0 || v[k] != v[k - 1]) note(s, v[k]);
+        if (v[k] == MF_NO_LABEL)
+            ++s->fractions;
+        else if (k == 0 || v[k] != v[k - 1])
+            note(s, v[k]);
     }
     range(s, (double)low);
     range(s, (double)high);

@@ -9,7 +9,7 @@ enum { MF_SCAN_DISTINCT = MF_PHASES_MAX + 1, MF_SCAN_BINS = 1 << 16 };
 struct mf_scan {
     int64_t distinct;                /* different integers, at most MF_SCAN_DISTINCT of them are noted */
     int64_t value[MF_SCAN_DISTINCT]; /* ascending */
-    int64_t fractions;               /* values that are not integers */
+    int64_t fractions;               /* values that are not integers, or too large for a label */
     int64_t bad;                     /* NaN and infinities */
     double low, high;                /* of the finite values */
 };

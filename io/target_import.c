@@ -56,6 +56,30 @@ static int check_values(const struct mf_array *a, const double *s2)
     return MF_OK;
 }
 
+/* Lags r and -r are the same pairs; and of two events of probability f both happen with at least 2 f - 1. Lags of both
+ * signs stand about the centre: an axis of even length has one lag that is alone. */
+static int check_pairs(const struct mf_array *a, const double *s2)
+{
+    size_t h = a->shape[0], w = a->shape[1], i0 = h % 2 ? 0 : 1, j0 = w % 2 ? 0 : 1;
+    double least = 2 * s2[h / 2 * w + w / 2] - 1, slack = 0.01;
+
+    for (size_t i = i0; i < h; ++i)
+        for (size_t j = j0; j < w; ++j) {
+            double here = s2[i * w + j], there = s2[(h - 1 + i0 - i) * w + (w - 1 + j0 - j)];
+
+            if (fabs(here - there) > slack)
+                return mf_fail(MF_INPUT,
+                               "'%s' is no two-point statistics: it is %g at [%zu][%zu] and %g at the opposite lag",
+                               a->path, here, i, j, there);
+            if (here < least - slack)
+                return mf_fail(MF_INPUT,
+                               "'%s' is no two-point statistics: it is %g at [%zu][%zu], less than a phase of volume "
+                               "fraction %g can have",
+                               a->path, here, i, j, (least + 1) / 2);
+        }
+    return MF_OK;
+}
+
 /* Cuts the window out and gives both halves their mean. */
 static void cut(const struct mf_array *a, const double *values, size_t lag, double *s2)
 {
@@ -85,6 +109,7 @@ static int fill(const struct mf_array *a, size_t lag, struct mf_target *t)
     t->side[0].slices = 1;
     MF_TRY(mf_array_load(a, most, &values));
     rc = check_values(a, values);
+    if (rc == MF_OK) rc = check_pairs(a, values);
     if (rc == MF_OK) cut(a, values, lag, t->side[0].s2);
     free(values);
     t->side[0].fraction[0] = t->side[0].s2[(2 * lag - 1) * (2 * lag - 1) / 2];

@@ -393,9 +393,10 @@ const struct mf_cmd mf_cmd_characterize = {
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly.\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"
-        "  mesoforge characterize scan.tif --threshold otsu --non_periodic --spacing 0.5 --unit um\n"
+        "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
+        "      --spacing 0.5 --unit um\n"
         "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"
-        "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json",
+        "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json\n",
     .tables = tables,
     .size = sizeof(struct characterize),
     .positional_max = 4096,

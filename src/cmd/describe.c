@@ -225,7 +225,7 @@ void mf_describe_text(FILE *to, const struct mf_target *target, const char *file
 
 /** One phase and side: a map and its curves. Names and numbers live in the caller's buffers. */
 struct drawing {
-    char title[2][96];
+    char title[2][96], label[2][48];
     double *x, *y[3];
     struct mf_curve curve[3];
 };
@@ -248,11 +248,12 @@ static int draw(const struct mf_target *t, int ndim, int phase, int k, struct dr
             .name = c ? axis[c - 1] : "radial", .count = t->lag, .x = d->x, .y = d->y[c], .dashed = c > 0};
     snprintf(d->title[0], sizeof d->title[0], ndim == 3 ? "S2, label %ld, slices %s" : "S2, label %ld", t->label[phase],
              side);
+    for (int i = 0; i < 2; ++i) snprintf(d->label[i], sizeof d->label[i], "lag along %s [pixels]", axis[i]);
     snprintf(d->title[1], sizeof d->title[1], "vf %.4f, variation %.4f", scalar(t, phase, 0), scalar(t, phase, 1));
     panel[0] = (struct mf_panel){.kind = MF_PANEL_IMAGE,
                                  .title = d->title[0],
-                                 .xlabel = axis[1],
-                                 .ylabel = axis[0],
+                                 .xlabel = d->label[1],
+                                 .ylabel = d->label[0],
                                  .rows = width,
                                  .columns = width,
                                  .image = s2_of(&t->side[k], t->lag, phase),
@@ -271,11 +272,13 @@ int mf_describe_plot(const char *path, const struct mf_target *target, const cha
     int phases = target->phases < PHASES_DRAWN ? target->phases : PHASES_DRAWN, n = phases * target->sides;
     struct drawing *drawings = calloc((size_t)n, sizeof *drawings);
     struct mf_panel *panels = calloc(2 * (size_t)n, sizeof *panels);
+    const char *slash = strrchr(file, '/');
     int rc = drawings && panels ? MF_OK : mf_fail(MF_MEMORY, "no memory for a picture");
 
     for (int i = 0; rc == MF_OK && i < n; ++i)
         rc = draw(target, ndim, i / target->sides, i % target->sides, &drawings[i], &panels[2 * i]);
-    if (rc == MF_OK) rc = mf_plot_write(path, file, panels, 2 * (size_t)n, target->sides == 1 ? 2 : 6);
+    if (rc == MF_OK)
+        rc = mf_plot_write(path, slash ? slash + 1 : file, panels, 2 * (size_t)n, target->sides == 1 ? 2 : 6);
     for (int i = 0; drawings && i < n; ++i) free(drawings[i].x);
     free(drawings);
     free(panels);

@@ -64,7 +64,11 @@ static int take(void *context, const void *values, size_t n, size_t at, size_t s
         take_reals(s->values, real, m);
         if (s->array->kind == 'f') continue;
         mf_array_ints(s->array, bytes + i * s->array->size, m, whole);
-        for (size_t k = 0; k < m && s->values->distinct <= MF_VALUES_MAX; ++k) count_value(s->values, whole[k]);
+        for (size_t k = 0; k < m && s->values->distinct <= MF_VALUES_MAX; ++k)
+            if (whole[k] == MF_NO_LABEL)
+                s->values->distinct = MF_VALUES_MAX + 1;
+            else
+                count_value(s->values, whole[k]);
     }
     return MF_OK;
 }

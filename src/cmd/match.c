@@ -20,9 +20,8 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
                                    .unit = o->unit && *o->unit ? o->unit : NULL,
                                    .grey = o->grey_values};
     if (!o->spacing.count) return;
-    spacing[0] = o->spacing.count == 3 ? o->spacing.at[0] : 1;
-    spacing[1] = o->spacing.at[o->spacing.count - 2];
-    spacing[2] = o->spacing.at[o->spacing.count - 1];
+    for (size_t i = 0, n = o->spacing.count; i < 3; ++i)
+        spacing[i] = n == 1 ? o->spacing.at[0] : n == 2 && i == 0 ? 1 : o->spacing.at[n + i - 3];
     read->spacing = spacing;
 }
 
@@ -89,8 +88,8 @@ static int check_files(const struct mf_recon_cmd *o)
     if (o->files.count != 1 && o->files.count != 3)
         return mf_fail(MF_USAGE, "match takes one micrograph, or three for the normals z, y, x, not %zu",
                        o->files.count);
-    if (o->spacing.count && o->spacing.count != 2 && o->spacing.count != 3)
-        return mf_fail(MF_USAGE, "--spacing takes 2 numbers (y x) or 3 (z y x), not %zu", o->spacing.count);
+    if (o->spacing.count > 3)
+        return mf_fail(MF_USAGE, "--spacing takes one number, 2 (y x) or 3 (z y x), not %zu", o->spacing.count);
     for (size_t i = 0; i < o->spacing.count; ++i)
         if (!(o->spacing.at[i] > 0))
             return mf_fail(MF_USAGE, "--spacing holds %g, it must be positive", o->spacing.at[i]);
@@ -126,8 +125,10 @@ const struct mf_cmd mf_cmd_match = {
         "of N such planes (a new axis 0) whose slices in all three directions look like it; three images are the "
         "slices normal to z, y and x; a volume gives a volume. Arrays are [z][y][x].\n\n"
         "  mesoforge match micrograph.png --threshold otsu --output like.png\n"
-        "  mpirun -n 4 mesoforge match micrograph.npy --add-dimension 64 --output volume.h5\n"
-        "  mesoforge match top.npy front.npy side.npy --add-dimension 128 --seed 3 --output aniso.h5\n",
+        "  mpirun -n 4 mesoforge match micrograph.npy --add-dimension 64 \\\n"
+        "      --output volume.h5\n"
+        "  mesoforge match top.npy front.npy side.npy --add-dimension 128 \\\n"
+        "      --seed 3 --output aniso.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
     .positional_max = 3,

@@ -20,7 +20,7 @@ const struct mf_opt mf_match_rows[] = {
     MF_ALIAS("microstructure-filename", "microstructure-filenames"),
     ROW("threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or a value"),
     ROW("labels", labels, MF_LONGS, NULL, "values of the file that are phases 0, 1, ..."),
-    ROW("spacing", spacing, MF_REALS, NULL, "voxel spacing z y x (2-D: y x)"),
+    ROW("spacing", spacing, MF_REALS, NULL, "edge of a voxel: one value, or z y x (2-D: y x)"),
     ROW("unit", unit, MF_TEXT, NULL, "unit of the spacing"),
     ROW("isotropic", isotropic, MF_FLAG, NULL, "volume as input: one target, the mean over its three directions"),
     ROW("add-dimension", add_dimension, MF_LONG, NULL, "extent of a third axis (axis 0) for a 2-D input [voxels]"),
@@ -146,28 +146,50 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     return MF_OK;
 }
 
-int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
+static int check_types(const struct mf_recon_cmd *o)
 {
-    const struct mf_descriptor *row;
+    const struct mf_descriptor *row[MF_TERMS_MAX];
 
-    MF_TRY(refuse_unused(s));
-    MF_TRY(check_numbers(s, o));
-    if (o->use_multiphase && o->no_multiphase)
-        return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
     if (o->types.count > MF_TERMS_MAX)
         return mf_fail(MF_USAGE, "--descriptor_types names %zu descriptors, at most %d are possible", o->types.count,
                        MF_TERMS_MAX);
-    for (size_t t = 0; t < o->types.count; ++t) MF_TRY(mf_descriptor_find(&row, o->types.at[t]));
+    for (size_t t = 0; t < o->types.count; ++t) {
+        MF_TRY(mf_descriptor_find(&row[t], o->types.at[t]));
+        for (size_t i = 0; i < t; ++i)
+            if (row[i] == row[t])
+                return mf_fail(MF_USAGE, "--descriptor_types names %s twice; --descriptor_weights gives it more weight",
+                               row[t]->name);
+    }
+    return MF_OK;
+}
+
+static int check_weights(const struct mf_recon_cmd *o)
+{
+    int none = 1;
+
     if (o->weights.count && o->weights.count != o->types.count)
         return mf_fail(MF_USAGE, "--descriptor_weights gives %zu weights for %zu descriptors", o->weights.count,
                        o->types.count);
-    for (size_t t = 0; t < o->weights.count; ++t)
+    for (size_t t = 0; t < o->weights.count; ++t) {
         if (!(o->weights.at[t] >= 0) || !isfinite(o->weights.at[t]))
             return mf_fail(MF_USAGE, "--descriptor_weights holds %g, weights cannot be negative", o->weights.at[t]);
+        if (o->weights.at[t] > 0) none = 0;
+    }
+    if (o->weights.count && none) return mf_fail(MF_USAGE, "--descriptor_weights are all 0: nothing is left to aim at");
     for (size_t l = 0; l < o->level_weights.count; ++l)
         if (!(o->level_weights.at[l] >= 0) || l >= MF_LEVELS_MAX)
             return mf_fail(MF_USAGE, "--level_weights must be at most %d numbers, none negative", MF_LEVELS_MAX);
     return MF_OK;
+}
+
+int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    MF_TRY(refuse_unused(s));
+    MF_TRY(check_numbers(s, o));
+    if (o->use_multiphase && o->no_multiphase)
+        return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
+    MF_TRY(check_types(o));
+    return check_weights(o);
 }
 
 static int positive(const char *word, long value)

@@ -58,8 +58,10 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .text = "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
             "exact to one voxel. Arrays are [z][y][x].\n\n"
             "  mesoforge characterize --limit_to 16 micrograph.npy\n"
-            "  mesoforge reconstruct --descriptor_filename results/micrograph_characterization.h5 --size 64 64 64\n"
-            "  mpirun -n 4 mesoforge reconstruct --descriptor_filename target.h5 --size 256 256 256 --output v.h5\n",
+            "  mesoforge reconstruct --size 64 64 64 \\\n"
+            "      --descriptor_filename results/micrograph_characterization.h5\n"
+            "  mpirun -n 4 mesoforge reconstruct --descriptor_filename target.h5 \\\n"
+            "      --size 256 256 256 --output v.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
     .run = run,

@@ -216,8 +216,8 @@ static void look(struct mf_grid *r)
                  r->opts->objective.term[t].row->name, 100 * r->result->share[t]);
     }
     grid_name(r, name, sizeof name);
-    mf_info("grid %s (z y x), %zu pyramid level%s, first loss %.4e: %s", name, mf_objective_levels(r->objective, 0),
-            mf_objective_levels(r->objective, 0) == 1 ? "" : "s", first, shares);
+    mf_info("grid %s (%sy x), %zu pyramid level%s, first loss %.4e: %s", name, r->slab.dims[0] > 1 ? "z " : "",
+            mf_objective_levels(r->objective, 0), mf_objective_levels(r->objective, 0) == 1 ? "" : "s", first, shares);
 }
 
 int mf_grid_descend(struct mf_grid *r, int last)

@@ -83,14 +83,30 @@ static int grid_open(struct mf_grid *r, const size_t dims[3], size_t level, doub
     return mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective);
 }
 
+/* An initial field has as many axes as the result, and the phases of the target or those that are optimised. */
+static int check_start(const struct mf_grid *r, const struct mf_micro *start)
+{
+    int image = start->slab.dims[0] == 1, want = r->fields == 1 ? 2 : (int)r->fields;
+
+    if (image != (r->slab.dims[0] == 1))
+        return mf_fail(MF_INPUT, "the initial field is %s, the result is %s", image ? "an image" : "a volume",
+                       image ? "a volume" : "an image");
+    if (start->grey && start->fields != (int)r->fields)
+        return mf_fail(MF_INPUT, "the initial field has %d phases, %zu are optimised", start->fields, r->fields);
+    if (!start->grey && start->phases != want && (start->phases < 2 || start->phases != r->target->phases))
+        return mf_fail(MF_INPUT, "the initial field has %d phases, the result has %d", start->phases, want);
+    if (memcmp(start->slab.dims, r->slab.dims, sizeof start->slab.dims) != 0)
+        mf_info("the initial field of %zu x %zu x %zu is resampled (z y x)", start->slab.dims[0], start->slab.dims[1],
+                start->slab.dims[2]);
+    return MF_OK;
+}
+
 /* The caller's initial field on this grid. */
 static int begin_from(struct mf_grid *r, const struct mf_micro *start)
 {
     float *field = NULL;
-    int rc = MF_OK;
+    int rc = check_start(r, start);
 
-    if (start->grey && start->fields != (int)r->fields)
-        rc = mf_fail(MF_INPUT, "the initial field has %d phases, %zu are optimised", start->fields, r->fields);
     if (rc == MF_OK && !start->grey) {
         field = mf_arena_take(r->queue->arena, r->fields * mf_slab_voxels(&start->slab) * sizeof *field, "start");
         if (field)

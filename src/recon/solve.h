@@ -21,7 +21,7 @@ struct mf_solve_opts {
     int polish;
     long polish_rounds; /* most rounds; 0: until nothing improves */
     uint64_t seed;
-    const struct mf_micro *start; /* initial field of any extents (resampled), or NULL: noise */
+    const struct mf_micro *start; /* initial field of any extents (resampled; an image for an image), or NULL: noise */
     const char *metrics;          /* JSON lines go here (rank 0; without them if they cannot be written), or NULL */
     int metrics_append;           /* behind what the file holds */
     long report_every;            /* evaluations between two rows of metrics and convergence */

@@ -212,6 +212,17 @@ def golden(folder, gold, data):
     check(s2[31, 31] == got["phases"][1]["volume_fraction"], "S2(0)")
 
 
+def large_labels(folder):
+    """Labels that a float64 cannot tell apart are two phases."""
+    phase = np.arange(144).reshape(12, 12) % 3 == 0
+    name = os.path.join(folder, "large.npy")
+    for low in (2**53, 2**62):
+        np.save(name, np.where(phase, low + 1, low))
+        got, _ = measure(name, "--limit_to", 3, "--labels", f"{low},{low + 1}", "--data_folder", folder)
+        check([p["label"] for p in got["phases"]] == [low, low + 1], f"labels {got['phases']}")
+        close(got["phases"][1]["volume_fraction"], phase.mean(), f"fraction of label {low + 1}")
+
+
 def refusals(folder):
     name = os.path.join(folder, "9x11.npy")
     for status, words, says in [
@@ -237,5 +248,6 @@ with tempfile.TemporaryDirectory() as place:
         pyramid(place)
     if len(sys.argv) > 4 and os.path.isdir(sys.argv[3]):
         golden(place, sys.argv[3], sys.argv[4])
+    large_labels(place)
     refusals(place)
 sys.exit(failures != 0)

@@ -16,6 +16,9 @@ for verb in $("$program" man --list); do
     man=$("$program" man "$verb") || fail "man $verb fails"
     long=$(printf '%s\n' "$help" | awk "length > 80" | head -1)
     [ -z "$long" ] || fail "$verb --help: a line is too long: $long"
+    broken=$(printf '%s\n' "$help" | awk '/^  .*mesoforge [a-z]+ / { example = 1; ended = !/\\$/; next }
+        example && /^ / && ended { print; exit } !/^ / { example = 0 } { ended = !/\\$/ }')
+    [ -z "$broken" ] || fail "$verb --help: an example cannot be copied, its line is broken: $broken"
     words=$("$program" "$verb" --print-config | sed -n 's/^#* *\([a-zA-Z0-9_-]*\):.*/\1/p')
     [ -n "$words" ] || fail "$verb --print-config prints no option"
     for word in $words; do

@@ -26,6 +26,12 @@ def samples(folder):
     save(folder, "column.npy", image[:, :1])
     save(folder, "gaps.npy", np.where(image, 7, 2))
     save(folder, "huge.npy", np.where(image, 2**62, 0))
+    save(folder, "neighbours.npy", np.where(image, 2**53, 2**53 + 1))
+    save(folder, "beyond.npy", np.where(image, np.uint64(2**63 + 1), np.uint64(2**63 + 5)))
+    centre = image.copy()
+    centre[12, 16] = 1
+    save(folder, "centre.npy", centre)
+    save(folder, "small.npy", np.pad([[0.9]], ((12, 11), (16, 15))))
     save(folder, "one.npy", 0 * image)
     save(folder, "nan.npy", np.where(image, np.nan, 0.5))
     save(folder, "half.npy", np.where(image, 1, 0.5))
@@ -103,6 +109,8 @@ CASES = {
     "too few weights": (2, "weights", [*GOOD, "--descriptor_weights", "1"]),
     "negative weight": (2, "-2", [*GOOD, "--descriptor_weights", "1", "-2"]),
     "weight that is no number": (2, "weights", [*GOOD, "--descriptor_weights", "1", "nan"]),
+    "weights all zero": (2, "all 0", [*GOOD, "--descriptor_weights", "0", "0"]),
+    "a descriptor twice": (2, "FFTCorrelations twice", [*GOOD, "--descriptor_types", "FFTCorrelations", "S2"]),
     "negative level weight": (2, "level_weights", [*GOOD, "--level_weights", "-1"]),
     "level weight that is no number": (2, "level_weights", [*GOOD, "--level_weights", "inf"]),
     "unknown descriptor": (2, "Variation", [*GOOD, "--descriptor_types", "Variaton"]),
@@ -120,9 +128,15 @@ CASES = {
     "bad spacing": (2, "spacing", [*GOOD, "--spacing", "1", "-1"]),
     "bad threshold": (2, "threshold", [*GOOD, "--threshold", "ostu"]),
     "start of other phases": (3, "phases", [*GOOD, "--initial_microstructure_file", "start3.npy"]),
+    "start of other labels": (3, "phases", [*GOOD, "--initial_microstructure_file", "three.npy"]),
+    "a volume as start of an image": (3, "a volume", [*GOOD, "--initial_microstructure_file", "volume.npy"]),
+    "an image as start of a volume": (3, "an image", [*GOOD, "--add_dimension", "8", "--initial_microstructure_file", "good.npy"]),
     "start of NaN": (3, "start_nan.npy", [*GOOD, "--initial_microstructure_file", "start_nan.npy"]),
     "start outside the box": (3, "start_out.npy", [*GOOD, "--initial_microstructure_file", "start_out.npy"]),
     "missing start": (3, "none.npy", [*GOOD, "--initial_microstructure_file", "none.npy"]),
+    "huge labels of two neighbours, one named": (3, "value", ["match", "neighbours.npy", "--labels", f"{2**53},{2**53 + 2}", "--limit_to", "4"]),
+    "labels beyond the range": (3, "no labels", ["match", "beyond.npy", "--limit_to", "4"]),
+    "a file as folder": (7, "Not a directory", [*GOOD, "--output", "good.npy/v.h5"]),
     "unwritable folder": (7, "good.npy", [*GOOD, "--data_folder", "good.npy/results"]),
     "missing output folder": (7, "none", [*GOOD, "--output", "none/v.h5"]),
     "unknown ending": (7, ".h5", [*GOOD, "--output", "v.doc"]),
@@ -134,6 +148,8 @@ CASES = {
     "missing descriptor file": (3, "none.h5", ["reconstruct", "--descriptor_filename", "none.h5"]),
     "descriptors cut": (3, "cut.h5", ["reconstruct", "--descriptor_filename", "cut.h5"]),
     "a microstructure as descriptors": (3, "gaps.npy", ["reconstruct", "--descriptor_filename", "gaps.npy", "--limit_to", "4"]),
+    "an image as two-point statistics": (3, "opposite", ["reconstruct", "--descriptor_filename", "centre.npy", "--limit_to", "4"]),
+    "two-point statistics too small": (3, "less than", ["reconstruct", "--descriptor_filename", "small.npy", "--limit_to", "4"]),
     "descriptors of another lag": (2, "L = 4", [*FROM, "--limit_to", "5"]),
     "descriptors, lag too large": (2, "at most 3", [*FROM[:3], "--size", "7", "16"]),
     "descriptors, option of match": (2, "add", [*FROM, "--add_dimension", "8"]),

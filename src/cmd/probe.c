@@ -130,7 +130,8 @@ const struct mf_cmd mf_cmd_probe = {
     "the node, or that of --gpu_ids. Two ranks on one GPU are refused (exit status 4)\n"
     "after the table, unless --share-gpu says that it is meant.\n\n"
     "  mesoforge probe --measure\n"
-    "  srun --mpi=pmix -N2 --ntasks-per-node=4 mesoforge probe --json --output two.json",
+    "  srun --mpi=pmix -N2 --ntasks-per-node=4 mesoforge probe \\\n"
+    "      --json --output two.json\n",
     tables,
     sizeof(struct probe),
     0,

@@ -435,8 +435,8 @@ static int read_values(struct reading *r)
     MF_TRY(check_axes(r));
     MF_TRY(mf_scan(r->comm, &r->array, &r->scan));
     if (r->scan.bad)
-        return mf_fail(MF_INPUT, "'%s' holds %lld values that are NaN or infinite", r->array.path,
-                       (long long)r->scan.bad);
+        return mf_fail(MF_INPUT, "'%s' holds %lld value%s NaN or infinite", r->array.path, (long long)r->scan.bad,
+                       r->scan.bad == 1 ? " that is" : "s that are");
     if (is_indicator(r)) {
         r->micro->phases = 2;
         MF_TRY(read_grey(r));

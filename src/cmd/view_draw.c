@@ -101,6 +101,9 @@ static int correlate(struct drawing *d, const struct mf_micro *m, struct mf_targ
         mf_info("no correlations are drawn: the microstructure is too small or grey");
         return MF_OK;
     }
+    if (opts.lag < (size_t)d->o->lag && mf_options_origin(s->options, "limit_to") != MF_FROM_DEFAULT)
+        mf_info("--limit_to %ld is more than the picture can show: correlations up to L = %zu (half the shortest edge)",
+                d->o->lag, opts.lag);
     if (!s->backend) return mf_agree(s->comm, mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu"));
     MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, m, &opts, out));
     *has = 1;

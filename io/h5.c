@@ -55,6 +55,7 @@ static struct mf_h5 *file_new(const char *name, int writing)
 static void file_free(struct mf_h5 *file)
 {
     free(file->name);
+    free(file->late);
     free(file);
 }
 
@@ -130,6 +131,7 @@ int mf_h5_close(struct mf_h5 *file)
     int rc = file->writing ? mf_h5_flush(file) : MF_OK;
 
     if (H5Fclose(file->id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing", NULL);
+    if (file->late && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "%s", file->late);
     file_free(file);
     return rc;
 }

@@ -51,7 +51,7 @@ int mf_h5_put_ints(struct mf_h5 *file, const char *object, const char *name, siz
 int mf_h5_put_reals(struct mf_h5 *file, const char *object, const char *name, size_t count, const double *values);
 /** A second name for an object. */
 int mf_h5_link(struct mf_h5 *file, const char *object, const char *second);
-/** A text as a dataset of its own. */
+/** A text as a dataset of its own; as mf_h5_write(). Fault site "io.write.text". */
 int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text);
 /** Creates a contiguous dataset, nothing written yet. */
 int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims);
@@ -59,7 +59,8 @@ int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, in
  * rank's own, so agree on it. Fault site "io.write". */
 int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
                      const void *from);
-/** Dataset and all its values at once; with several ranks, rank 0 writes the values. */
+/** Dataset and all its values at once; with several ranks, rank 0 writes the values, and mf_h5_close() says whether it
+ * could. */
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
                 const void *from);
 

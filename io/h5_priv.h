@@ -11,6 +11,7 @@ struct mf_h5 {
     int writing, rank, ranks;
     char *name;   /* for sentences */
     size_t bytes; /* length of a file that is read */
+    char *late;   /* what went wrong where rank 0 wrote alone: told when all meet again; NULL: nothing */
 };
 
 /** Records "cannot read/write 'FILE': WHAT OBJECT: the library's deepest sentence". */

@@ -92,13 +92,22 @@ int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type,
     return rc;
 }
 
+/* Rank 0 alone has written: when that fails, it must still go with the others through what creates further objects. */
+static int tell_later(struct mf_h5 *file, int rc)
+{
+    if (rc == MF_OK || file->ranks == 1) return rc;
+    if (!file->late) file->late = strdup(mf_err_text());
+    if (!file->late) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a sentence");
+    return MF_OK;
+}
+
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
                 const void *from)
 {
     size_t rows = ndim ? dims[0] : 1;
 
     MF_TRY(mf_h5_dataset(file, path, type, ndim, dims));
-    return mf_h5_write_rows(file, path, type, 0, file->rank == 0 ? rows : 0, from);
+    return tell_later(file, mf_h5_write_rows(file, path, type, 0, file->rank == 0 ? rows : 0, from));
 }
 
 int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
@@ -111,10 +120,11 @@ int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
     H5Tset_strpad(type, H5T_STR_NULLPAD);
     id = dataset_make(file, path, type, 0, NULL);
     if (id >= 0 && file->rank == 0) bad = H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
+    if (file->rank == 0 && mf_fault("io.write.text")) bad = 1;
     if (bad) mf_h5_refuse(file, "writing dataset", path);
     if (id >= 0) H5Dclose(id);
     H5Tclose(type);
-    return id < 0 || bad ? MF_OUTPUT : MF_OK;
+    return id < 0 ? MF_OUTPUT : tell_later(file, bad ? MF_OUTPUT : MF_OK);
 }
 
 /* Only filters of the library itself, and chunks of a sane size. */

@@ -121,6 +121,7 @@ int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name
     uint64_t bytes = 0;
     int file = -1, rc = mf_agree(comm, open_file(path, comm->rank == 0 ? O_RDWR : O_RDONLY, &bytes, &file));
 
+    mf_comm_bcast(comm, 0, &bytes, sizeof bytes); /* a network file system may show others an older length */
     if (rc == MF_OK) rc = all_blocks(comm, file, name, bytes, &crc);
     if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? append(file, name, bytes, crc) : MF_OK);
     if (file >= 0) close(file);
@@ -162,6 +163,16 @@ static int compare(const char *path, const struct footer *footer, const uint32_t
                    path, (unsigned long long)bad, footer->blocks, (unsigned long long)(first * BLOCK));
 }
 
+/* Do all ranks see one file? */
+static int same_everywhere(const struct mf_comm *comm, const char *path, const struct footer *footer)
+{
+    int64_t ends[4] = {(int64_t)footer->bytes, -(int64_t)footer->bytes, footer->crc, -(int64_t)footer->crc};
+
+    mf_comm_max_int(comm, 4, ends);
+    if (ends[0] == -ends[1] && ends[2] == -ends[3]) return MF_OK;
+    return mf_fail(MF_INPUT, "the ranks see different files called '%s'", path);
+}
+
 int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
 {
     struct footer footer = {0};
@@ -172,8 +183,9 @@ int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
     if (rc == MF_OK) rc = read_seal(file, path, size, &footer, &said);
     if (sealed) *sealed = memcmp(footer.magic, MAGIC, sizeof footer.magic) == 0;
     rc = mf_agree(comm, rc);
+    if (rc == MF_OK) rc = same_everywhere(comm, path, &footer);
     if (rc == MF_OK) rc = all_blocks(comm, file, path, footer.bytes, &found);
-    if (rc == MF_OK) rc = compare(path, &footer, said, found);
+    if (rc == MF_OK) rc = mf_agree(comm, compare(path, &footer, said, found));
     if (file >= 0) close(file);
     free(said);
     free(found);

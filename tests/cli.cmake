@@ -26,3 +26,8 @@ endforeach()
 
 add_test(NAME cli_help COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/help.sh $<TARGET_FILE:mesoforge>)
 set_tests_properties(cli_help PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+
+# The one test of whole programs that also runs under sanitizers.
+add_test(NAME smoke COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/smoke.sh $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
+  ${CMAKE_CURRENT_BINARY_DIR}/smoke)
+set_tests_properties(smoke PROPERTIES TIMEOUT 900 PROCESSORS 2 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")

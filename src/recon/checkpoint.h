@@ -62,7 +62,8 @@ int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf
 /** "STEM.ckpt-a.h5" or b; the caller frees. */
 char *mf_checkpoint_name(const char *stem, int which);
 
-/** Removes both, of a run that has ended. Collective. */
+/** Removes one (0 a, 1 b), or both, of a run that has ended. Collective. */
+void mf_checkpoint_remove_one(const struct mf_comm *comm, const char *stem, int which);
 void mf_checkpoint_remove(const struct mf_comm *comm, const char *stem);
 
 #endif

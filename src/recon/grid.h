@@ -69,6 +69,9 @@ int mf_grid_descend(struct mf_grid *grid, int last);
 
 /* -- resume.c: saving and loading -- */
 
+/** What a run must have in common with one that goes on with it: lines "key: value"; heap, NULL without memory. */
+char *mf_grid_problem(const struct mf_grid *grid, const size_t dims[3]);
+
 /** Opens the keeper; with opts->restart looks for a checkpoint and what it says of the run. Collective; MF_INPUT. */
 int mf_grid_find(struct mf_grid *grid, const size_t dims[3]);
 

@@ -41,7 +41,7 @@ static int stop_file(struct mf_keeper *k, double now)
 /* Rank 0's view: clock and file. */
 static int leaves(struct mf_keeper *k, double now)
 {
-    if (k->opts.max_seconds > 0 && now - k->opts.begin + 2 * k->cost + 1e-3 >= k->opts.max_seconds) {
+    if (k->opts.max_seconds > 0 && now - k->opts.begin + 2 * k->cost + k->gap + 1e-3 >= k->opts.max_seconds) {
         snprintf(k->why, sizeof k->why, "--max-hours is over");
         return 1;
     }
@@ -59,6 +59,8 @@ int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long evaluati
     double now = mf_now();
     int64_t say[2] = {0, mf_stop_signal()};
 
+    if (k->asked > 0 && now - k->asked > k->gap) k->gap = now - k->asked;
+    k->asked = now;
     if (comm->rank == 0) say[0] = leaves(k, now) ? MF_KEEP_LEAVE : is_due(k, now, evaluations) ? MF_KEEP_SAVE : 0;
     mf_comm_max_int(comm, 2, say);
     if (say[1]) {
@@ -77,10 +79,12 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
 
     took = mf_now() - start;
     mf_comm_max(comm, 1, &took);
-    k->saved = mf_now();
+    k->saved = k->asked = mf_now();
     k->saved_evaluations = evaluations;
     if (rc == MF_OK) {
         mf_debug("checkpoint %s after %ld evaluations, %.3f s", path, evaluations, took);
+        if (k->stale) mf_checkpoint_remove_one(comm, k->opts.stem, !k->next);
+        k->stale = 0;
         k->cost = took;
         k->next = !k->next;
         ++k->turn;

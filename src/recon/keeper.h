@@ -22,14 +22,16 @@ struct mf_keeper {
     double cost;  /* seconds that one takes: measured, first from its bytes */
     double saved; /* mf_now() at the last, or at the begin */
     long saved_evaluations;
-    double looked; /* for the file, last */
-    int warned;    /* that one could not be written */
-    char why[80];  /* the run leaves */
+    double looked;     /* for the file, last */
+    int warned;        /* that one could not be written */
+    int stale;         /* the other file is of an earlier run: gone once this one has a checkpoint of its own */
+    double asked, gap; /* mf_now() at the last question, and the longest time between two */
+    char why[80];      /* the run leaves */
 };
 
 enum { MF_KEEP_SAVE = 1, MF_KEEP_LEAVE = 2 };
 
-/** @p bytes: of one checkpoint, all ranks. */
+/** @p bytes: of one checkpoint, all ranks; @p evaluations: made before. */
 void mf_keeper_open(struct mf_keeper *keeper, const struct mf_keeper_opts *opts, double bytes);
 
 /** What is to be done now, MF_KEEP_ bits, the same on all ranks. @p evaluations so far. Collective. */

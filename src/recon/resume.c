@@ -29,8 +29,7 @@ static void problem_terms(const struct mf_objective_opts *o, FILE *to)
     fprintf(to, "\nperiodic: %d\nmultiphase: %d\ncompat: %d\n", o->periodic, o->multiphase, o->compat);
 }
 
-/* Lines "key: value"; heap, NULL without memory. */
-static char *problem_of(const struct mf_grid *r, const size_t dims[3])
+char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
 {
     const struct mf_solve_opts *o = r->opts;
     uint32_t crc = 0;
@@ -40,6 +39,7 @@ static char *problem_of(const struct mf_grid *r, const size_t dims[3])
 
     if (!to) return NULL;
     for (int s = 0; s < r->target->sides; ++s) crc = crc_side(crc, r->target, &r->target->side[s]);
+    fprintf(to, "version: %s\n", MF_VERSION);
     fprintf(to, "extents (z y x): %zu %zu %zu\nphases: %zu\n", dims[0], dims[1], dims[2], r->fields);
     fprintf(to, "target: %08x\n--limit_to: %zu\n--seed: %llu\n", crc, r->target->lag, (unsigned long long)o->seed);
     problem_terms(&o->objective, to);
@@ -186,17 +186,21 @@ static int keep(struct mf_grid *r, int asked, long evaluations, struct mf_polish
     struct mf_checkpoint c = {
         .problem = r->problem, .slab = r->slab, .fields = r->fields, .number = number, .label = r->result->label};
     struct tape t = {number, 0, room, 0};
-    double now = mf_now(), elapsed = now - r->start, seconds = r->result->seconds;
+    double now = mf_now(), elapsed = now - r->start;
+    double seconds = r->result->seconds, polish_seconds = r->result->polish_seconds;
 
     if (!polish) {
         mf_optimiser_save(&r->optimiser, &optimiser);
         c.vectors = optimiser.vectors;
         for (size_t i = 0; i < c.vectors; ++i) c.vector[i] = optimiser.vector[i];
         r->result->seconds += now - r->stage_start;
+    } else {
+        r->result->polish_seconds += now - r->stage_start;
     }
     tape_run(r, &optimiser, &t, &elapsed);
     tape_grid(r, polish, &t);
     r->result->seconds = seconds;
+    r->result->polish_seconds = polish_seconds;
     MF_ASSERT(t.n <= room);
     c.numbers = t.n;
     return mf_keeper_save(&r->keeper, r->comm, asked, evaluations, &c);
@@ -210,21 +214,25 @@ int mf_grid_keep(struct mf_grid *r, long evaluations, const struct mf_polish_sta
     int asked;
 
     if (!r->opts->keeper) return 0;
+    if (polish) evaluations += polish->round; /* each has one */
     asked = mf_keeper_ask(&r->keeper, r->comm, evaluations);
     r->leaving = (asked & MF_KEEP_LEAVE) != 0;
     if (!(asked & MF_KEEP_SAVE)) return r->leaving;
     if (polish) state = *polish;
     number = malloc(room * sizeof *number);
     r->failed = mf_agree(r->comm, number ? MF_OK : mf_fail(MF_MEMORY, "no memory for a checkpoint"));
-    if (r->failed == MF_OK) r->failed = keep(r, asked, evaluations, polish ? &state : NULL, number, room);
+    if (r->failed != MF_OK && !r->leaving) {
+        mf_warn("%s; the run goes on without this checkpoint", mf_err_text());
+        mf_err_clear();
+        r->failed = MF_OK;
+    } else if (r->failed == MF_OK)
+        r->failed = keep(r, asked, evaluations, polish ? &state : NULL, number, room);
     free(number);
     return r->leaving || r->failed;
 }
 
 int mf_grid_left(const struct mf_grid *r)
 {
-    if (!r->keeper.opts.stem)
-        return mf_fail(MF_STOPPED, "stopped early (%s); nothing was saved: --checkpoint-every off", r->keeper.why);
     return mf_fail(MF_STOPPED, "stopped early (%s) and saved; the same command with --restart auto goes on",
                    r->keeper.why);
 }
@@ -254,7 +262,20 @@ static int take_up(struct mf_grid *r, const size_t dims[3])
     if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
     r->taped = t.n;
     r->start -= elapsed;
+    r->result->elapsed = elapsed;
     return check_head(r, h, dims, coarsest);
+}
+
+/* A run from its begin over checkpoints of an earlier one: those are gone once it has one of its own. */
+static void replace_old(struct mf_grid *r, int damaged)
+{
+    if (!r->from && !damaged) return;
+    mf_warn("checkpoints of an earlier run will be replaced; with --restart auto the run would go on from them");
+    r->keeper.stale = 1;
+    if (r->from) r->keeper.turn = mf_checkpoint_head(r->from)->turn + 1;
+    mf_checkpoint_close(r->from);
+    r->from = NULL;
+    mf_err_clear();
 }
 
 int mf_grid_find(struct mf_grid *r, const size_t dims[3])
@@ -265,16 +286,22 @@ int mf_grid_find(struct mf_grid *r, const size_t dims[3])
 
     if (!o) return MF_OK;
     mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)(2 + 2 * r->opts->history));
-    r->problem = problem_of(r, dims);
+    r->problem = mf_grid_problem(r, dims);
     MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
-    if (!o->stem || !o->restart) return MF_OK;
-    MF_TRY(mf_checkpoint_newest(r->comm, o->stem, &r->from, &r->keeper.next));
+    if (!o->stem) return MF_OK;
+    rc = mf_checkpoint_newest(r->comm, o->stem, &r->from, &r->keeper.next);
+    if (!o->restart) {
+        replace_old(r, rc != MF_OK);
+        return MF_OK;
+    }
+    MF_TRY(rc);
     if (!r->from) {
         mf_info("no checkpoint of this run yet: it begins anew");
         return MF_OK;
     }
     r->keeper.turn = mf_checkpoint_head(r->from)->turn + 1;
     rc = mf_agree(r->comm, take_up(r, dims));
+    r->keeper.saved_evaluations = r->before + (long)r->saved.number[2];
     if (rc == MF_OK)
         mf_info("going on from a checkpoint: %s, %.1f s into the run", r->polishing ? "polish" : "gradient stages",
                 mf_now() - r->start);

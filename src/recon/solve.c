@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/recon/grid.h"
@@ -176,8 +177,7 @@ static int after_round(void *context, const struct mf_polish_state *state)
 static int polish(struct mf_grid *r)
 {
     struct mf_polish p = polish_of(r);
-    double start = mf_now();
-
+    r->stage_start = mf_now();
     p.after_round = after_round;
     p.context = r;
     p.from = r->polishing ? &r->polish : NULL;
@@ -186,7 +186,7 @@ static int polish(struct mf_grid *r)
     if (r->failed) return r->failed;
     r->result->swaps_tried = p.tried;
     r->result->swaps = p.swaps;
-    r->result->polish_seconds += mf_now() - start;
+    r->result->polish_seconds += mf_now() - r->stage_start;
     mf_info("polish: %ld swaps of %ld tried, %.2f s", p.swaps, p.tried, r->result->polish_seconds);
     return MF_OK;
 }
@@ -404,4 +404,18 @@ int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backen
     grid_close(&r);
     mf_solve_free(queue, &result);
     return rc;
+}
+
+int mf_solve_problem(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
+                     uint32_t *number)
+{
+    struct mf_grid r;
+    char *text;
+
+    set_up(&r, NULL, NULL, NULL, target, opts);
+    text = mf_grid_problem(&r, dims);
+    if (!text) return mf_fail(MF_MEMORY, "no memory for the problem's text");
+    *number = mf_crc32c(0, text, strlen(text));
+    free(text);
+    return MF_OK;
 }

@@ -39,6 +39,7 @@ struct mf_solve_result {
     double seconds;          /* wall time of the gradient stages */
     long swaps_tried, swaps; /* of the polish */
     double polish_seconds;
+    double elapsed;             /* of earlier runs that this one went on with */
     double share[MF_TERMS_MAX]; /* of each term in the first loss */
     int metrics_lost;           /* rank 0: they could not be written, which was said */
     size_t rows;                /* of convergence [rows][3]: evaluation, seconds, loss; heap */
@@ -72,6 +73,13 @@ void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result);
 int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                    const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                    float **gradient, double *loss);
+
+/**
+ * A number that two runs share only if they solve the same problem: extents, target, options that bear on the result,
+ * seed, version. Not collective. Refuses with MF_MEMORY.
+ */
+int mf_solve_problem(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
+                     uint32_t *number);
 
 /** Fields a target is solved with: all of its phases when objective.multiphase, else 1 (indicator of phase 1). */
 size_t mf_solve_fields(const struct mf_target *target, const struct mf_solve_opts *opts);

@@ -223,6 +223,45 @@ def large_labels(folder):
         close(got["phases"][1]["volume_fraction"], phase.mean(), f"fraction of label {low + 1}")
 
 
+def average(folder):
+    """--average: the mean of what each file gives; files need not have one shape."""
+    rng = np.random.default_rng(11)
+    files = []
+    for i, shape in enumerate([(12, 14), (16, 12), (13, 15)]):
+        files.append(os.path.join(folder, f"avg{i}.npy"))
+        np.save(files[-1], (rng.random(shape) < 0.3 + 0.1 * i).astype(np.uint8))
+    each, _ = measure(*files, "--limit_to", 4, "--data_folder", folder)
+    for ranks in (0, 3):
+        mean, _ = measure(*files, "--limit_to", 4, "--average", "--output", f"{folder}/avg.h5", ranks=ranks)
+        check(isinstance(mean, dict), "one object")
+        for p in range(2):
+            for key in ("volume_fraction", "variation"):
+                want = np.mean([one["phases"][p][key] for one in each])
+                check(abs(mean["phases"][p][key] - want) < 1e-14, f"mean {key}")
+            want = np.mean([one["phases"][p]["s2"]["z"] for one in each], axis=0)
+            close(np.array(mean["phases"][p]["s2"]["z"]), want, "mean S2")
+
+
+def same_bits(folder):
+    """A target is the same to the bit on any number of ranks: a run may go on with it elsewhere."""
+    path, first = os.path.join(folder, "bits.npy"), None
+    np.save(path, np.random.default_rng(8).integers(0, 2, (22, 26, 28)).astype(np.uint8))
+    for ranks in (0, 2, 3):
+        run(path, "--limit_to", 3, "--output", f"{folder}/bits.h5", ranks=ranks)
+        with h5py.File(f"{folder}/bits.h5") as file:
+            now = [file[n][k][:].tobytes() for n in "zyx" for k in ("s2", "variation", "fraction")]
+        first = first or now
+        check(now == first, f"{ranks} ranks: {[a == b for a, b in zip(now, first)]}")
+
+
+def dropped(folder):
+    """Planes that the pyramid leaves out are counted, axis by axis."""
+    path = os.path.join(folder, "odd.npy")
+    np.save(path, np.random.default_rng(3).integers(0, 2, (17, 18, 19)).astype(np.uint8))
+    status, _, err = run(path, "--limit_to", 4, "--data_folder", folder)
+    check(status == 0 and "1 of 17 in z, 1 of 19 in x" in err, f"dropped planes: {err}")
+
+
 def refusals(folder):
     name = os.path.join(folder, "9x11.npy")
     for status, words, says in [
@@ -249,5 +288,9 @@ with tempfile.TemporaryDirectory() as place:
     if len(sys.argv) > 4 and os.path.isdir(sys.argv[3]):
         golden(place, sys.argv[3], sys.argv[4])
     large_labels(place)
+    average(place)
+    dropped(place)
+    if h5py:
+        same_bits(place)
     refusals(place)
 sys.exit(failures != 0)

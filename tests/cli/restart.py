@@ -41,6 +41,18 @@ def checkpoints(name):
     return [f"{name}.ckpt-{c}.h5" for c in "ab" if os.path.exists(f"{name}.ckpt-{c}.h5")]
 
 
+def below(process):
+    """Children of a process, and theirs."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{process}/task"):
+            for child in open(f"/proc/{process}/task/{task}/children").read().split():
+                found += [int(child)] + below(int(child))
+    except FileNotFoundError:
+        pass
+    return found
+
+
 check(run("synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())[0] == 0,
       "synth")
 base = "match --microstructure_filename t.npy --limit_to 6 --deterministic --max_iter 60 --polish-rounds 12".split()
@@ -83,8 +95,11 @@ for trial in range(3):
     line = launcher + ["-n", "2", program] + options
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
         time.sleep(ranks.uniform(0.3, 1.2) * length)
-        os.killpg(job.pid, signal.SIGKILL)
-    subprocess.run(["pkill", "-9", "-f", "killed.npy"], check=False)
+        for process in [job.pid] + below(job.pid):
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
     code, _, text = run(options, ranks.choice([1, 3]))
     check(code == 0 and digest("killed.npy") == digest("volume-whole.npy"), f"kill {trial}: {code} {text}")
     for file in os.listdir("."):
@@ -143,12 +158,30 @@ code, _, text = run(cases["volume"] + ["--output", "full.npy", "--checkpoint-eve
 check(code == 0 and "goes on without" in text, f"due and not written: {code} {text}")
 check(digest("full.npy") == digest("volume-whole.npy"), "due and not written: other bits")
 
+# A run from its begin replaces the checkpoints of an earlier one, and nothing goes on from those any more.
+options = cases["volume"] + ["--output", "anew.npy"]
+run(options + ["--checkpoint-every", "5ev"], 1, "run.leave:visit=25")
+code, _, text = run(options + ["--seed", "9"], 1, "run.leave:visit=3")
+check(code == 75 and "earlier run" in text and len(checkpoints("anew")) == 1, f"anew: {code} {checkpoints('anew')} {text}")
+code, _, text = run(options + ["--seed", "9", "--restart", "auto"], 2)
+check(code == 0, f"going on after anew: {code} {text}")
+
+# Rank 0 cannot write what it alone writes: all ranks leave.
+for site in ("io.write:rank=0", "io.write.text:rank=0"):
+    code, _, text = run(base + ["--add_dimension", "12", "--output", "late.h5"], 3, site)
+    check(code == 7 and "late.h5" in text and not os.path.exists("late.h5"), f"{site}: {code} {text}")
+
 # Realisations that are done are left alone.
-many = base + ["--realisations", "3", "--output", "many.npy"]
-run(many, 1, "run.leave:visit=20")
-first = sorted(f for f in os.listdir(".") if f.startswith("many"))
+many = base + ["--realisations", "3", "--output", "many.h5"]
+code, _, text = run(many + ["--restart", "auto"], 1, "run.leave:visit=60")
+first = sorted(f for f in os.listdir(".") if f.startswith("many") and f.endswith(".h5"))
+check(code == 75 and "many_seed0.h5" in first and "many_seed2.h5" not in first, f"realisations: {code} {first} {text}")
 code, out, text = run(many + ["--restart", "auto", "--json"])
-check(code == 0 and len(json.loads(out)) == 3, f"realisations: {code} {first} {text}")
+said = json.loads(out) if code == 0 else []
+check(len(said) == 3 and said[0].get("done_before") and not said[2].get("done_before"), f"realisations: {code} {out} {text}")
+check(all("s2_rms_error" in one for one in said), f"realisations: {out}")
+code, out, text = run([w if w != "60" else "50" for w in many] + ["--restart", "auto", "--json"])
+check(code == 0 and not any(one.get("done_before") for one in json.loads(out)), f"another problem: {code} {out} {text}")
 
 shutil.rmtree(folder)
 sys.exit(len(failures) > 0)

@@ -1,6 +1,6 @@
 """On a terminal a progress bar is overwritten by the next, or its line ends: no sentence is written behind a bar.
 
-    terminal.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
+    terminal.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing, or terminals are
 """
 import os
 import pty
@@ -17,7 +17,11 @@ PROGRAM = os.path.abspath(sys.argv[1])
 
 def on_terminal(*command):
     """Exit status, and what the command wrote to its terminal."""
-    near, far = pty.openpty()
+    try:
+        near, far = pty.openpty()
+    except OSError as why:
+        print("no terminal to be had:", why)
+        sys.exit(77)
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=far)
     os.close(far)
     text = b""

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Every verb once on one rank and once on three: what unit tests under sanitizers do not reach.
+# usage: smoke.sh MESOFORGE MPIEXEC FOLDER
+program=$1 mpiexec=$2 folder=$3
+failures=0
+rm -rf "$folder" && mkdir -p "$folder" && cd "$folder" || exit 1
+
+# ends STATUS RANKS VERB OPTION ...
+ends() {
+    want=$1 ranks=$2
+    shift 2
+    if [ "$ranks" = 1 ]; then
+        "$program" "$@" >out 2>err
+    else
+        "$mpiexec" -n "$ranks" "$program" "$@" >out 2>err
+    fi
+    status=$?
+    [ $status -eq "$want" ] && ! grep -q -e 'Sanitizer' -e 'runtime error' err && return
+    echo "failed: status $status, wanted $want: $ranks ranks: $*" >&2
+    tail -n 40 err >&2
+    failures=$((failures + 1))
+}
+
+for ranks in 1 3; do
+    ends 0 $ranks synth --kind gaussian --size 24 24 --volume-fraction 0.4 --correlation-length 2 --output image.npy
+    ends 0 $ranks synth --kind hard_spheres --size 12 14 16 --volume-fraction 0.2 --radius 3 --output spheres.h5
+    ends 0 $ranks characterize image.npy spheres.h5 --limit_to 5 --data_folder .
+    ends 0 $ranks characterize image.npy --limit_to 5 --data_folder . --non_periodic --json
+    ends 0 $ranks merge image_characterization.h5 image_characterization.h5 --output merged.h5
+    ends 0 $ranks reconstruct --descriptor_filename merged.h5 --limit_to 5 --size 12 16 18 --max_iter 12 \
+        --polish-rounds 2 --output volume.h5
+    MF_FAULT=run.leave:visit=3 ends 75 $ranks match image.npy --limit_to 5 --size 10 12 14 --max_iter 20 --output again.h5
+    ends 0 $ranks match image.npy --limit_to 5 --size 10 12 14 --max_iter 20 --output again.h5 --restart auto --json
+    ends 0 $ranks match image.npy --limit_to 5 --max_iter 12 --optimizer_type Adam --use_multiphase --output like.npy
+    ends 0 $ranks match image.npy --max_iter 0 --limit_to 5 --size 10 12 14 --save-gradient gradient.npy
+    ends 0 $ranks view volume.h5 --original_ms image.npy --output picture.png
+    ends 0 $ranks info volume.h5 merged.h5 gradient.npy --json
+    ends 0 $ranks verify volume.h5 merged.h5 again.h5
+    ends 3 $ranks match missing.npy
+    ends 2 $ranks match image.npy --limit_to 13
+    ends 3 $ranks verify image.npy
+done
+[ $failures -eq 0 ] || exit 1

@@ -23,7 +23,7 @@ ends() {
 
 for ranks in 1 3; do
     ends 0 $ranks synth --kind gaussian --size 24 24 --volume-fraction 0.4 --correlation-length 2 --output image.npy
-    ends 0 $ranks synth --kind hard_spheres --size 12 14 16 --volume-fraction 0.2 --radius 3 --output spheres.h5
+    ends 0 $ranks synth --kind hard-spheres --size 12 14 16 --volume-fraction 0.2 --radius 3 --output spheres.h5
     ends 0 $ranks characterize image.npy spheres.h5 --limit_to 5 --data_folder .
     ends 0 $ranks characterize image.npy --limit_to 5 --data_folder . --non_periodic --json
     ends 0 $ranks merge image_characterization.h5 image_characterization.h5 --output merged.h5

@@ -20,7 +20,7 @@ except ImportError:
 PROGRAM, MPIEXEC = sys.argv[1:3]
 KEYS = {"output", "shape", "loss", "loss_final", "evaluations", "seconds", "seconds_per_evaluation", "grey_fraction", "volume_fractions",
         "s2_rms_error", "variation_error", "peak_bytes", "device", "ranks", "threads"}
-MORE = {"seed", "loss_cut", "polish_seconds", "swaps_tried", "swaps", "grey_before_cut"}
+MORE = {"seed", "loss_cut", "polish_seconds", "problem", "swaps_tried", "swaps", "grey_before_cut"}
 
 
 def window(x, normal, lag, periodic=True):

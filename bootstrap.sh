@@ -14,7 +14,7 @@ libraries=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libyaml-d
     libtiff-dev libcairo2-dev fonts-dejavu-core zlib1g-dev libssl-dev)
 for_tests=(python3-h5py python3-numpy hdf5-tools clang-format clang-tidy)
 jobs=${MF_JOBS:-$(nproc)}
-lint_seconds=${MF_LINT_SECONDS:-240}
+lint_seconds=${MF_LINT_SECONDS:-120}
 
 say() { printf '== %s\n' "$*"; }
 stop() {

@@ -24,7 +24,6 @@ static int is_due(const struct mf_keeper *k, double now, long evaluations)
 {
     const struct mf_keeper_opts *o = &k->opts;
 
-    if (!o->stem) return 0;
     if (o->every_evaluations > 0) return evaluations - k->saved_evaluations >= o->every_evaluations;
     if (o->every_seconds < 0) return 0;
     return now - k->saved >= (o->every_seconds > 0 ? o->every_seconds : mf_keeper_interval(k->cost));
@@ -67,7 +66,7 @@ int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long evaluati
         if (!k->why[0]) snprintf(k->why, sizeof k->why, "signal %d (%s)", (int)say[1], strsignal((int)say[1]));
         say[0] = MF_KEEP_LEAVE;
     }
-    return say[0] == MF_KEEP_LEAVE && k->opts.stem ? MF_KEEP_LEAVE | MF_KEEP_SAVE : (int)say[0];
+    return say[0] == MF_KEEP_LEAVE ? MF_KEEP_LEAVE | MF_KEEP_SAVE : (int)say[0];
 }
 
 int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, long evaluations,

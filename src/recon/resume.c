@@ -241,7 +241,6 @@ int mf_grid_left(const struct mf_grid *r)
 
 static int check_head(const struct mf_grid *r, const struct mf_checkpoint_head *h, const size_t dims[3], long coarsest)
 {
-    MF_TRY(same_problem(h->problem, r->problem));
     if (h->fields != r->fields || r->level < 0 || r->level > coarsest || r->step < 0 || r->step > 64)
         return mf_fail(MF_INPUT, "the checkpoint contradicts itself");
     for (int a = 0; a < 3; ++a)
@@ -288,7 +287,6 @@ int mf_grid_find(struct mf_grid *r, const size_t dims[3])
     mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)(2 + 2 * r->opts->history));
     r->problem = mf_grid_problem(r, dims);
     MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
-    if (!o->stem) return MF_OK;
     rc = mf_checkpoint_newest(r->comm, o->stem, &r->from, &r->keeper.next);
     if (!o->restart) {
         replace_old(r, rc != MF_OK);

@@ -17,3 +17,7 @@ foreach(name config loss_default recon_ranks recon_refusals recon_result restart
   set_tests_properties(${name} PROPERTIES TIMEOUT ${recon_timeout} PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
     ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
+add_test(NAME checkpoint_full COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/checkpoint_full.sh $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC})
+set_tests_properties(checkpoint_full PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
+  ENVIRONMENT "${MF_TEST_ENV}")

@@ -11,6 +11,7 @@
 #include "io/scan.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/phase.h"
 
 enum { SOME = 1024, LIST_TEXT = 400 };
 
@@ -457,12 +458,21 @@ static int share_hash(const struct mf_comm *comm, const char *path, char hex[MF_
     return MF_OK;
 }
 
+/* What reading has put into this rank's memory. */
+static struct mf_cost held(const struct mf_micro *m)
+{
+    double each = m->grey ? sizeof(float) * (double)m->fields : 1;
+
+    return (struct mf_cost){each * (double)mf_slab_voxels(&m->slab), 0};
+}
+
 int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path,
                   const struct mf_micro_read *read, struct mf_micro *micro)
 {
     static const struct mf_micro_read plain;
     struct mf_micro m = {.arena = arena};
     struct reading r = {.comm = comm, .arena = arena, .read = read ? read : &plain, .micro = &m};
+    MF_PHASE(MF_PHASE_READ);
     int rc = mf_agree(comm, check_request(r.read));
 
     if (rc == MF_OK) rc = mf_agree(comm, mf_array_open(path, r.read->dataset, &r.array));
@@ -474,6 +484,7 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
     }
     set_scale(&r);
     describe(&r);
+    mf_phase_count(held(&m));
     *micro = m;
     return MF_OK;
 }

@@ -14,6 +14,7 @@
 #include "io/npy.h"
 #include "io/volume.h"
 #include "src/base/err.h"
+#include "src/base/phase.h"
 
 enum { PIECE = 1 << 19, IMAGE_SLACK = 1 << 16 };
 
@@ -103,6 +104,7 @@ static int body_fields(int descriptor, const char *path, size_t offset, const vo
 int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int ndim, int fields,
                    const float *x)
 {
+    MF_PHASE(MF_PHASE_WRITE);
     struct fields f = {slab, (size_t)fields, x};
     size_t shape[4] = {0}, bytes = sizeof(float) * f.fields, n;
     char header[MF_NPY_HEADER];
@@ -215,6 +217,9 @@ int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim)
 int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                    const struct mf_provenance *provenance)
 {
+    MF_PHASE(MF_PHASE_WRITE);
+
+    mf_phase_count(((struct mf_cost){(double)mf_slab_voxels(&micro->slab), 0}));
     MF_ASSERT(micro->phase || micro->slab.count == 0);
     if (ends_with(path, ".h5") || ends_with(path, ".vtkhdf")) return mf_volume_write(comm, path, micro, provenance);
     if (ends_with(path, ".npy")) return write_phases_npy(comm, path, micro);

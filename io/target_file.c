@@ -10,6 +10,7 @@
 #include "io/target.h"
 #include "io/volume.h"
 #include "src/base/err.h"
+#include "src/base/phase.h"
 
 /* Attributes and headers of a file, about; seconds of processor time to read one. */
 enum { OVERHEAD = 1 << 16, PATH_TEXT = 32, READ_SECONDS = 60, PARTS = 4 };
@@ -320,6 +321,7 @@ int mf_target_share(const struct mf_comm *comm, struct mf_target *target)
 
 int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_target *target)
 {
+    MF_PHASE(MF_PHASE_READ);
     struct mf_target t = {0};
     struct reader r = {path, &t};
     int rc = mf_agree(comm, comm->rank == 0 ? mf_guard(path, READ_SECONDS, work, take, &r) : MF_OK);
@@ -415,6 +417,7 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,
                    const struct mf_provenance *provenance)
 {
+    MF_PHASE(MF_PHASE_WRITE);
     struct mf_atomic file;
     char created[MF_UNIT_TEXT];
 

@@ -11,6 +11,7 @@
 
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
+#include "src/base/phase.h"
 
 enum { CLOSING = 1 << 20 }; /* above every code: "this rank is in mf_comm_close()" */
 
@@ -247,6 +248,8 @@ int(mf_agree)(const struct mf_comm *comm, int code)
     int failed = code != MF_OK;
 
     if (!comm->impl) return code;
+    MF_PHASE(MF_PHASE_MESSAGES);
+
     mf_comm_same(comm, "mf_agree", 0);
     MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
     if (worst.code == MF_OK) return MF_OK;

@@ -6,6 +6,7 @@
 #include "mpi/comm.h"
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
+#include "src/base/phase.h"
 
 size_t mf_comm_most = (size_t)1 << 30;
 
@@ -17,6 +18,9 @@ static void reduce(const struct mf_comm *comm, const char *name, size_t n, void 
     size_t many;
 
     if (!comm->impl) return;
+    MF_PHASE(MF_PHASE_REDUCTION);
+
+    mf_phase_sent(comm->size > 1 ? n * size : 0);
     mf_comm_same(comm, name, n);
     for (size_t i = 0; i < n; i += many) {
         many = piece(n - i);
@@ -57,7 +61,9 @@ void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values)
 static void bcast(const struct mf_comm *comm, int root, void *data, size_t bytes)
 {
     size_t many;
+    MF_PHASE(MF_PHASE_MESSAGES);
 
+    mf_phase_sent(comm->size > 1 && comm->rank == root ? bytes : 0);
     for (size_t at = 0; at < bytes; at += many) {
         many = piece(bytes - at);
         MPI_Bcast((char *)data + at, (int)many, MPI_BYTE, root, comm->impl->world);
@@ -74,6 +80,8 @@ void mf_comm_bcast(const struct mf_comm *comm, int root, void *data, size_t byte
 void mf_comm_barrier(const struct mf_comm *comm)
 {
     if (!comm->impl) return;
+    MF_PHASE(MF_PHASE_MESSAGES);
+
     mf_comm_same(comm, "mf_comm_barrier", 0);
     MPI_Barrier(comm->impl->world);
 }

@@ -6,6 +6,7 @@
 
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
+#include "src/base/phase.h"
 
 struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int rank)
 {
@@ -60,6 +61,12 @@ static struct run run_at(const struct fetch *f, struct want want, size_t at)
     return run;
 }
 
+static void send(struct fetch *f, int asker, const char *from, size_t bytes)
+{
+    mf_phase_sent(bytes);
+    MPI_Isend(from, (int)bytes, MPI_BYTE, asker, 0, f->comm->impl->world, &f->requests[f->posted]);
+}
+
 /* Pieces of at most mf_comm_most bytes: both sides cut a run alike. Without requests: only counts them. */
 static void post(struct fetch *f, const struct run *run, int asker)
 {
@@ -73,7 +80,7 @@ static void post(struct fetch *f, const struct run *run, int asker)
         if (asker == f->comm->rank)
             MPI_Irecv(to + at, (int)many, MPI_BYTE, run->owner, 0, f->comm->impl->world, &f->requests[f->posted]);
         else
-            MPI_Isend(from + at, (int)many, MPI_BYTE, asker, 0, f->comm->impl->world, &f->requests[f->posted]);
+            send(f, asker, from + at, many);
     }
 }
 
@@ -141,6 +148,8 @@ int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const 
         each_run(&f, 1, &want);
         return MF_OK;
     }
+    MF_PHASE(MF_PHASE_EXCHANGE);
+
     mf_comm_same(comm, "mf_slab_fetch", plane_bytes);
     return exchange(&f, want);
 }

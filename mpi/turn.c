@@ -4,6 +4,7 @@
 
 #include "mpi/turn_priv.h"
 #include "src/base/err.h"
+#include "src/base/phase.h"
 
 enum { LEAST_BATCH = 16 };
 static const size_t ROUND_BYTES = (size_t)16 << 20; /* of all ranks together, at batch 0 */
@@ -161,6 +162,30 @@ static struct mf_view view_of_buffer(const struct mf_turn *t, size_t count, floa
     return (struct mf_view){buffer, count, nz, t->wide, 1, count * t->wide, count};
 }
 
+/* Bytes of the own planes of a round's slices, all ranks' or (@p others) those of other ranks. */
+static size_t round_bytes(const struct mf_turn *t, size_t round, int others)
+{
+    size_t slices = 0;
+
+    for (int r = 0; r < t->comm.size; ++r)
+        if (!others || r != t->comm.rank) slices += mf_turn_span_of(t, round, r).count;
+    return t->slab.count * t->wide * slices * sizeof(float);
+}
+
+/* A round: what is packed is read and written, what is added is read twice and written. Planes of other ranks' slices
+ * leave this rank on the way out; on the way back this rank gives its slices' planes away. */
+static struct mf_cost round_cost(const struct mf_turn *t, size_t round, int back)
+{
+    double bytes = (double)round_bytes(t, round, 0);
+
+    return back ? (struct mf_cost){3 * bytes, bytes / sizeof(float)} : (struct mf_cost){2 * bytes, 0};
+}
+
+static size_t back_bytes(const struct mf_turn *t, size_t round)
+{
+    return (t->slab.dims[0] - t->slab.count) * t->wide * mf_turn_span(t, round).count * sizeof(float);
+}
+
 void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view *view)
 {
     struct mf_span span = mf_turn_span(turn, round);
@@ -169,6 +194,10 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
         *view = view_of_slab(turn, span, x);
         return;
     }
+    MF_PHASE(MF_PHASE_EXCHANGE);
+
+    mf_phase_count(round_cost(turn, round, 0));
+    mf_phase_sent(round_bytes(turn, round, 1));
     mf_comm_same(&turn->comm, "mf_turn_fetch", round + 1);
     mf_turn_out(turn, round, x);
     *view = view_of_buffer(turn, span.count, turn->fields);
@@ -182,6 +211,8 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
         *view = view_of_slab(turn, span, g);
         return;
     }
+    MF_PHASE(MF_PHASE_EXCHANGE);
+
     memset(turn->grads, 0, turn->slab.dims[0] * turn->wide * span.count * sizeof(float));
     *view = view_of_buffer(turn, span.count, turn->grads);
 }
@@ -189,6 +220,10 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
 void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
 {
     if (turn->alias) return;
+    MF_PHASE(MF_PHASE_EXCHANGE);
+
+    mf_phase_count(round_cost(turn, round, 1));
+    mf_phase_sent(back_bytes(turn, round));
     mf_comm_same(&turn->comm, "mf_turn_add", round + 1);
     mf_turn_back(turn, round, g);
 }

@@ -10,6 +10,7 @@
 #include "src/base/log.h"
 #include "src/cmd/about.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/log_view.h"
 
 static const struct mf_cmd *const verbs[] = {
     &mf_cmd_characterize, &mf_cmd_info,  &mf_cmd_match,  &mf_cmd_merge, &mf_cmd_probe,
@@ -104,6 +105,17 @@ static int flush_output(int rc)
     return rc != MF_OK ? rc : mf_fail(MF_OUTPUT, "cannot write to standard output");
 }
 
+/* A run that was stopped early shows its phases too, and keeps its sentence. */
+static int view_log(const struct mf_session *session, int rc)
+{
+    char text[MF_ERR_TEXT];
+    int printed;
+
+    snprintf(text, sizeof text, "%s", mf_err_text());
+    printed = mf_log_view_print(session);
+    return rc == MF_OK ? printed : mf_fail(rc, "%s", text);
+}
+
 /* On every rank: options are parsed and the same. */
 static int run_session(const struct mf_cmd *verb, struct mf_session *session, void *into)
 {
@@ -114,7 +126,9 @@ static int run_session(const struct mf_cmd *verb, struct mf_session *session, vo
         return mf_agree(session->comm, flush_output(MF_OK));
     }
     MF_TRY(mf_session_open(session));
-    rc = mf_agree(session->comm, flush_output(verb->run(session, into)));
+    rc = mf_agree(session->comm, verb->run(session, into));
+    if (rc == MF_OK || rc == MF_STOPPED) rc = view_log(session, rc);
+    rc = mf_agree(session->comm, flush_output(rc));
     mf_session_close(session);
     return rc;
 }

@@ -5,9 +5,11 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/phase.h"
 #include "src/base/rng.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/describe.h"
+#include "src/cmd/log_view.h"
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
 #include "src/desc/registry.h"
@@ -199,6 +201,15 @@ static void say_plan(const struct mf_session *session, const struct mf_character
             file, n[0], n[1], n[2], opts->lag, levels, bytes[0], bytes[1], bytes[2]);
 }
 
+static int describe(const struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
+                    const struct mf_characterize_opts *opts, struct mf_target *out)
+{
+    MF_PHASE(MF_PHASE_CHARACTERISE);
+
+    if (micro->ndim == 3 && strcmp(o->slice_mode, "average") != 0) return sample(session, o, micro, opts, out);
+    return mf_characterize(session->comm, session->backend, session->queue, session->arena, micro, opts, out);
+}
+
 static int characterize_file(const struct mf_session *session, const struct characterize *o, const char *file,
                              struct result *result)
 {
@@ -221,11 +232,7 @@ static int characterize_file(const struct mf_session *session, const struct char
         mf_micro_free(&micro);
         return MF_OK;
     }
-    if (micro.ndim == 3 && strcmp(o->slice_mode, "average") != 0)
-        rc = sample(session, o, &micro, &opts, &result->target);
-    else
-        rc = mf_characterize(session->comm, session->backend, session->queue, session->arena, &micro, &opts,
-                             &result->target);
+    rc = describe(session, o, &micro, &opts, &result->target);
     mf_micro_free(&micro);
     if (rc != MF_OK) return rc;
     snprintf(result->target.source, sizeof result->target.source, "%s", file);
@@ -254,6 +261,7 @@ static int write_files(const struct mf_session *session, const struct result *re
                                  .options = options,
                                  .input_hash = result->target.hash,
                                  .seed = session->common->seed};
+    MF_PHASE(MF_PHASE_WRITE);
     int rc = mf_session_path(session, base, "_characterization.h5", &path);
 
     if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
@@ -272,25 +280,26 @@ static int write_files(const struct mf_session *session, const struct result *re
     return rc;
 }
 
-/** Standard output: text, an object, or (several files: @p array) an element of an array that is printed later. */
-static int show(const struct mf_session *session, const struct result *result, const char *file, struct mf_json *array)
+/** Text on standard output, or an element of @p array that is printed later. */
+static void show(const struct mf_session *session, const struct result *result, const char *file, struct mf_json *array)
 {
-    struct mf_json *json;
+    if (session->comm->rank != 0) return;
+    if (session->common->json)
+        mf_json_put(array, NULL, mf_describe_json(&result->target, file, result->ndim, result->dims));
+    else
+        mf_describe_text(stdout, &result->target, file, result->ndim, result->dims);
+}
+
+/** What was collected: one object, or (several files: @p many) an array; the last one has the phases of the run. */
+static int print_json(const struct mf_session *session, const struct mf_json *array, int many)
+{
+    size_t n = mf_json_count(array);
+    struct mf_json *last = n ? mf_json_item(array, n - 1) : NULL;
     int rc = MF_OK;
 
-    if (session->comm->rank != 0) return MF_OK;
-    if (!session->common->json) {
-        mf_describe_text(stdout, &result->target, file, result->ndim, result->dims);
-        return MF_OK;
-    }
-    json = mf_describe_json(&result->target, file, result->ndim, result->dims);
-    if (array) {
-        mf_json_put(array, NULL, json);
-        return MF_OK;
-    }
-    rc = mf_json_write(json, stdout);
-    mf_json_free(json);
-    return rc;
+    MF_TRY(mf_log_view_json(session, last));
+    if (session->comm->rank == 0) rc = mf_json_write(many ? array : last, stdout);
+    return mf_agree(session->comm, rc);
 }
 
 static int finish(const struct mf_session *session, const struct characterize *o, size_t files, struct result *results,
@@ -302,7 +311,7 @@ static int finish(const struct mf_session *session, const struct characterize *o
 
     for (size_t i = 0; !o->average && rc == MF_OK && i < files; ++i) {
         rc = write_files(session, &results[i], file_at(session, o, i));
-        if (rc == MF_OK) rc = mf_agree(session->comm, show(session, &results[i], file_at(session, o, i), array));
+        if (rc == MF_OK) show(session, &results[i], file_at(session, o, i), array);
     }
     if (!o->average) return rc;
     targets = malloc(files * sizeof *targets);
@@ -312,7 +321,7 @@ static int finish(const struct mf_session *session, const struct characterize *o
     free(targets);
     MF_TRY(rc);
     rc = write_files(session, &mean, file_at(session, o, 0));
-    if (rc == MF_OK) rc = mf_agree(session->comm, show(session, &mean, file_at(session, o, 0), NULL));
+    if (rc == MF_OK) show(session, &mean, file_at(session, o, 0), array);
     mf_target_free(&mean.target);
     return rc;
 }
@@ -365,23 +374,23 @@ static int run(struct mf_session *session, void *options)
     say_unused(session->options);
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
-    array = files > 1 && !o->average ? mf_json_array() : NULL;
+    array = mf_json_array();
     for (size_t i = 0; rc == MF_OK && i < files; ++i)
         rc = characterize_file(session, o, file_at(session, o, i), &results[i]);
     if (rc == MF_OK && !session->common->dry_run) rc = finish(session, o, files, results, array);
     if (rc == MF_OK && session->common->dry_run && session->common->json) rc = show_plans(session, files, results);
-    if (rc == MF_OK && array && session->common->json && !session->common->dry_run && session->comm->rank == 0)
-        rc = mf_json_write(array, stdout);
+    if (rc == MF_OK && session->common->json && !session->common->dry_run)
+        rc = print_json(session, array, files > 1 && !o->average);
     for (size_t i = 0; i < files; ++i) {
         mf_target_free(&results[i].target);
         mf_json_free(results[i].plan);
     }
-    if (array) mf_json_free(array);
+    mf_json_free(array);
     free(results);
     return mf_agree(session->comm, rc);
 }
 
-static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {rows, mf_log_view_rows, mf_common_opts, NULL};
 
 const struct mf_cmd mf_cmd_characterize = {
     .name = "characterize",

@@ -16,6 +16,7 @@ struct mf_common {
     int json;                 /* --json */
     int deterministic;        /* --deterministic */
     int dry_run;              /* --dry-run */
+    int log_view;             /* --log-view (log_view.h) */
     const char *data_folder;  /* --data_folder */
     const char *output;       /* --output FILE: wins over the folder */
     const char *information;  /* --information: infix of file names */

@@ -5,12 +5,14 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/phase.h"
 #include "src/cmd/join.h"
+#include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
 #include "src/desc/characterize.h"
 
-static const struct mf_opt *const tables[] = {mf_match_rows, mf_recon_rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {mf_match_rows, mf_recon_rows, mf_log_view_rows, mf_common_opts, NULL};
 
 static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, double spacing[3])
 {
@@ -43,7 +45,11 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
     MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
     memcpy(dims, micro.slab.dims, 3 * sizeof dims[0]);
     if (micro.ndim == 2) dims[0] = 0;
-    rc = mf_characterize(s->comm, s->backend, s->queue, s->arena, &micro, &c, target);
+    {
+        MF_PHASE(MF_PHASE_CHARACTERISE);
+
+        rc = mf_characterize(s->comm, s->backend, s->queue, s->arena, &micro, &c, target);
+    }
     if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
     mf_micro_free(&micro);
     return rc;

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/ceiling.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/ceiling.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/probe_print.h"
 
@@ -19,45 +19,13 @@ static const struct mf_opt rows[] = {MF_OPT(probe, "measure", measure, MF_FLAG, 
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-/* Floats per array so that three of them on every rank of a node are well beyond its last cache. */
-static size_t floats(const struct mf_session *session, const struct mf_probe *probe)
-{
-    const struct mf_host *host = &probe->hardware.host[probe->rank[session->comm->rank].node];
-    size_t all = 4 * (size_t)host->l3_bytes, least = (size_t)96 << 20, most = (size_t)768 << 20, limit;
-
-    all = all < least ? least : all > most ? most : all;
-    limit = (size_t)session->common->memory_limit << 20;
-    all /= (size_t)session->comm->local_size;
-    if (limit > 0 && all > limit / 2) all = limit / 2;
-    if (all > (size_t)host->ram_available_bytes / 4) all = (size_t)host->ram_available_bytes / 4;
-    return all / 12;
-}
-
 /* All ranks at the same time, as in a run; the best of three windows, since other programs may be there as well. */
-static int measure_windows(const struct mf_session *session, size_t n, float *memory, struct mf_probe *probe)
+static int measure(const struct mf_session *session, struct mf_probe *probe)
 {
     struct mf_probe_rates rates;
 
-    mf_ceiling_touch(session->threads, n, memory, memory + n, memory + 2 * n);
-    for (int w = 0; w < MF_PROBE_WINDOWS; ++w) {
-        mf_comm_barrier(session->comm);
-        rates.memory[w] = mf_ceiling_memory(session->threads, 0.04, n, memory, memory + n, memory + 2 * n);
-        mf_comm_barrier(session->comm);
-        rates.flops[w] = mf_ceiling_flops(session->threads, 0.02);
-    }
+    MF_TRY(mf_ceiling_run(session, &probe->hardware.host[probe->rank[session->comm->rank].node], &rates));
     return mf_probe_measured(session->comm, &rates, probe);
-}
-
-static int measure(const struct mf_session *session, struct mf_probe *probe)
-{
-    size_t n = floats(session, probe);
-    float *memory = mf_arena_take(session->arena, 3 * n * sizeof *memory, "probe");
-    int rc = memory ? MF_OK : mf_fail(MF_MEMORY, "--measure: no memory for three arrays of %zu MiB", n >> 18);
-
-    rc = mf_agree(session->comm, rc);
-    if (rc == MF_OK) rc = measure_windows(session, n, memory, probe);
-    mf_arena_give(session->arena, memory);
-    return rc;
 }
 
 /* Rank 0 prints; the file, where one is asked for, is everybody's. */

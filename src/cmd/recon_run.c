@@ -7,6 +7,8 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/phase.h"
+#include "src/cmd/log_view.h"
 #include "src/cmd/recon_opts.h"
 #include "src/desc/characterize.h"
 
@@ -219,6 +221,7 @@ static int describe(struct outcome *out)
     const struct mf_characterize_opts c = {
         .lag = out->target->lag, .levels = 1, .periodic = out->solve.objective.periodic};
     struct mf_session *s = out->session;
+    MF_PHASE(MF_PHASE_DESCRIBE);
 
     MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &out->micro, &c, &out->got));
     out->variation_error = worst_variation(out);
@@ -486,6 +489,14 @@ static int dry_run(const struct outcome *out)
     return mf_agree(s->comm, rc);
 }
 
+/* Of several objects in an array the last is there when all is done. */
+static struct mf_json *last_of(const struct mf_json *array)
+{
+    size_t n = mf_json_count(array);
+
+    return n ? mf_json_item(array, n - 1) : NULL;
+}
+
 /* The initial field, if there is one, then the seeds. */
 static int with_start(struct outcome *out, const char *base)
 {
@@ -500,6 +511,7 @@ static int with_start(struct outcome *out, const char *base)
         out->solve.start = &start;
     }
     rc = s->common->dry_run ? dry_run(out) : run_seeds(out, base, &json);
+    if (rc == MF_OK) rc = mf_log_view_json(s, out->o->realisations > 1 ? last_of(json) : json);
     if (rc == MF_OK && json) rc = print_json(s, json);
     mf_json_free(json);
     out->solve.start = NULL;

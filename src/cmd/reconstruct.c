@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
 
-static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows, mf_log_view_rows, mf_common_opts,
+                                              NULL};
 
 static int ends_with(const char *text, const char *end)
 {

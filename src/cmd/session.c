@@ -11,6 +11,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/phase.h"
 #include "src/cmd/cmd.h"
 
 /* Makes a folder and those above it. */
@@ -200,6 +201,7 @@ int mf_session_open(struct mf_session *session)
     MF_TRY(find_backend(session));
     rc = mf_agree(comm, open_local(session));
     if (rc != MF_OK) mf_session_close(session);
+    mf_phases_open(session->common->log_view && !session->common->dry_run, session->start);
     return rc;
 }
 

@@ -4,6 +4,7 @@
 
 #include "kernels/bits.h"
 #include "src/base/err.h"
+#include "src/base/phase.h"
 #include "src/desc/job.h"
 
 /** Every wanted phase packed, with the planes that follow the slab. */
@@ -49,13 +50,23 @@ static int pack_all(const struct mf_job *job, struct packed *packed)
     return MF_OK;
 }
 
+/** Both fields are read once for every normal; counts are of bits, not of floats. */
+static struct mf_cost counting(const struct mf_bits *a, const struct mf_bits *b, int normals)
+{
+    double words = (double)(a->planes + a->halo) * (double)a->ny * (double)a->words;
+
+    return (struct mf_cost){(a == b ? 1 : 2) * (normals == 1 ? 1 : 3) * 8 * words, 0};
+}
+
 /** Counts of two fields summed over the ranks: [3][W][W]. */
 static int count_pair(const struct mf_job *job, const struct mf_bits *a, const struct mf_bits *b, int64_t *count)
 {
     const struct mf_slab *slab = &job->micro->slab;
     size_t lag = job->opts->lag, window = (2 * lag - 1) * (2 * lag - 1);
     int normals = job->micro->ndim == 2 ? 1 : 7;
+    MF_PHASE(MF_PHASE_COUNTS);
 
+    mf_phase_count(counting(a, b, normals));
     memset(count, 0, 3 * window * sizeof *count);
     int rc = job->backend->bits->count(job->queue, a, b, lag, job->opts->periodic, slab->first, slab->dims[0], normals,
                                        count);
@@ -141,6 +152,7 @@ static int count_jumps(const struct mf_job *job)
 {
     struct mf_jumps jumps[MF_PHASES_MAX];
     int phases = job->out->phases;
+    MF_PHASE(MF_PHASE_COUNTS);
 
     MF_TRY(mf_jumps_count(job->comm, job->arena, job->micro, job->opts->periodic, job->first, phases, jumps));
     for (int p = 0; p < phases; ++p)

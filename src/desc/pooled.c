@@ -43,17 +43,35 @@ static void clear(const struct pool *pool, size_t entries)
     memset(pool->total, 0, pool->side->levels * entries * sizeof(double));
 }
 
+/** What the kernels look at: the levels that were not counted. */
+static struct mf_slice_desc desc_of(const struct pool *pool)
+{
+    const struct mf_job *job = pool->job;
+
+    return (struct mf_slice_desc){.nu = pool->side->nu,
+                                  .nv = pool->side->nv,
+                                  .lag = job->opts->lag,
+                                  .levels = pool->side->levels,
+                                  .count_max = mf_turn_batch(pool->turn[0]),
+                                  .periodic = job->opts->periodic,
+                                  .seam = job->opts->seam,
+                                  .first = job->exact ? 1 : 0};
+}
+
 /** One descriptor of one phase. Collective. */
 static void total_phase(const struct pool *pool, int descriptor, int phase, float *x)
 {
     const struct mf_descriptor *row = &mf_descriptors[descriptor];
     size_t lag = pool->job->opts->lag, entries = mf_descriptor_entries(row, lag);
+    struct mf_slice_desc desc = desc_of(pool);
+    MF_PHASE(row->phase);
 
     clear(pool, entries);
     for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
         struct mf_view view;
 
         mf_turn_fetch(pool->turn[0], round, x, &view);
+        mf_phase_count(row->cost(&desc, view.count, MF_COST_TOTAL));
         if (view.count) pool->ops[descriptor]->total(pool->plan[descriptor], &view, pool->total);
     }
     keep(pool, entries, mf_descriptor_values(row, pool->side, lag, phase));
@@ -64,6 +82,8 @@ static void total_pair(const struct pool *pool, int a, int b, size_t pair)
 {
     size_t lag = pool->job->opts->lag, entries = (2 * lag - 1) * (2 * lag - 1);
     float *x = indicator(pool, a, 0), *y = indicator(pool, b, 1);
+    struct mf_slice_desc desc = desc_of(pool);
+    MF_PHASE(MF_PHASE_S2);
 
     clear(pool, entries);
     for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
@@ -71,6 +91,7 @@ static void total_pair(const struct pool *pool, int a, int b, size_t pair)
 
         mf_turn_fetch(pool->turn[0], round, x, &first);
         mf_turn_fetch(pool->turn[1], round, y, &second);
+        mf_phase_count(mf_cost_s2(&desc, first.count, MF_COST_CROSS));
         if (first.count) pool->ops[MF_S2]->cross(pool->plan[MF_S2], &first, &second, pool->total);
     }
     keep(pool, entries, pool->side->cross + pair * pool->side->levels * entries);
@@ -80,14 +101,7 @@ static void total_pair(const struct pool *pool, int a, int b, size_t pair)
 static int pool_plan(struct pool *pool)
 {
     const struct mf_job *job = pool->job;
-    struct mf_slice_desc desc = {.nu = pool->side->nu,
-                                 .nv = pool->side->nv,
-                                 .lag = job->opts->lag,
-                                 .levels = pool->side->levels,
-                                 .count_max = mf_turn_batch(pool->turn[0]),
-                                 .periodic = job->opts->periodic,
-                                 .seam = job->opts->seam,
-                                 .first = job->exact ? 1 : 0};
+    struct mf_slice_desc desc = desc_of(pool);
     size_t width = 2 * desc.lag - 1, voxels = mf_slab_voxels(&job->micro->slab);
 
     for (int d = 0; d < MF_DESCRIPTORS; ++d) {

@@ -5,6 +5,7 @@
 
 #include "io/target.h"
 #include "kernels/backend.h"
+#include "kernels/cost.h"
 
 /** Which values of a target (io/target.h) a descriptor has: the order of the rows. */
 enum mf_descriptor_kind { MF_S2, MF_VARIATION, MF_FRACTION, MF_DESCRIPTORS };
@@ -16,7 +17,9 @@ struct mf_descriptor {
     double weight;        /* unless the user gives one */
     double weight_mcrpy;  /* the same under --compat mcrpy */
     enum mf_descriptor_kind kind;
-    size_t family; /* offset of its kernels in struct mf_backend */
+    size_t family;       /* offset of its kernels in struct mf_backend */
+    enum mf_phase phase; /* its work in reports, and how much that is */
+    struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 };
 
 /** The rows, MF_DESCRIPTORS of them. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "src/base/err.h"
 
 enum { WIDTH = 2 + 3 * MF_HISTORY_MAX };
@@ -102,7 +103,9 @@ static void aim(struct mf_optimiser *o, const struct mf_problem *p, double *slop
     const struct mf_optim_ops *ops = o->backend->optim;
     size_t n = o->history.count;
     double dots[1 + 2 * MF_HISTORY_MAX], c[1 + 2 * MF_HISTORY_MAX], out[2];
+    MF_PHASE(MF_PHASE_DIRECTION);
 
+    mf_phase_count(mf_cost_direction(o->extent, n));
     if (n) {
         ops->free_dots(o->queue, o->extent, o->x, o->g, &o->history, o->sums);
         p->add(p->context, 1 + 2 * n, o->sums, -1, dots);
@@ -121,7 +124,9 @@ static void remember(struct mf_optimiser *o, const struct mf_problem *p)
     struct mf_history *h = &o->history;
     float *s = h->s[m - 1], *y = h->y[m - 1];
     double out[WIDTH];
+    MF_PHASE(MF_PHASE_PAIR);
 
+    mf_phase_count(mf_cost_pair(o->extent, n));
     h->count = n;
     o->backend->optim->pair(o->queue, o->extent, o->x, o->x_new, o->g, o->g_new, h, s, y, o->sums);
     p->add(p->context, 2 + 3 * n, o->sums, -1, out);
@@ -153,6 +158,16 @@ static void swap(float **a, float **b)
     *b = c;
 }
 
+/* The trial point of a step, and how far along the gradient it lies. */
+static void move(struct mf_optimiser *o, const struct mf_problem *p, double step, double *change)
+{
+    MF_PHASE(MF_PHASE_STEP);
+
+    mf_phase_count(mf_cost_step(o->extent));
+    o->backend->optim->step(o->queue, o->extent, o->x, o->g, o->d, step, o->x_new, o->sums);
+    p->add(p->context, 1, o->sums, -1, change);
+}
+
 /* Backtracking along the projected step; *found: 1 when x_new, g_new, *loss are an accepted point. */
 static int search(struct mf_optimiser *o, const struct mf_problem *p, double step, double slope, long last,
                   double *loss, int *found)
@@ -161,8 +176,7 @@ static int search(struct mf_optimiser *o, const struct mf_problem *p, double ste
     for (int trial = 0; trial < 12 && o->evaluations < last; ++trial) {
         double change, next;
 
-        o->backend->optim->step(o->queue, o->extent, o->x, o->g, o->d, step, o->x_new, o->sums);
-        p->add(p->context, 1, o->sums, -1, &change);
+        move(o, p, step, &change);
         MF_TRY(p->evaluate(p->context, o->x_new, o->g_new, loss));
         ++o->evaluations;
         if (*loss <= o->loss + 1e-4 * change) {
@@ -257,6 +271,16 @@ static void keep_best(struct mf_optimiser *o)
     field->copy(o->queue, voxels(o), o->g, o->g_new);
 }
 
+/* The step after @p t evaluations. */
+static void adam_step(struct mf_optimiser *o, const struct mf_adam_opts *adam, long t, float *m, float *v)
+{
+    MF_PHASE(MF_PHASE_ADAM);
+
+    mf_phase_count(mf_cost_adam(o->extent));
+    o->backend->optim->adam(o->queue, o->extent, o->g, adam->rate, adam->beta1, adam->beta2, adam->epsilon, t, m, v,
+                            o->x);
+}
+
 int mf_adam_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluations, const struct mf_adam_opts *adam)
 {
     float *m = o->history.s[0], *v = o->history.y[0];
@@ -269,9 +293,7 @@ int mf_adam_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluat
         o->backend->field->fill(o->queue, voxels(o), 0, v);
     }
     while (o->evaluations < o->last) {
-        if (o->evaluations > o->started)
-            o->backend->optim->adam(o->queue, o->extent, o->g, adam->rate, adam->beta1, adam->beta2, adam->epsilon,
-                                    o->evaluations - o->started, m, v, o->x);
+        if (o->evaluations > o->started) adam_step(o, adam, o->evaluations - o->started, m, v);
         MF_TRY(p->evaluate(p->context, o->x, o->g, &o->loss));
         ++o->evaluations;
         keep_best(o);

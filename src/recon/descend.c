@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/recon/grid.h"
@@ -53,11 +54,31 @@ static void add(void *context, size_t n, const double *values, int largest, doub
 /* Means of the fields over the volume. */
 static void means(struct mf_grid *r, const float *x, double *mean)
 {
+    MF_PHASE(MF_PHASE_FIELD);
+
+    mf_phase_count(mf_cost_pass(mf_grid_extent(r), 1, 1));
     r->backend->field->sum(r->queue, mf_grid_extent(r), x, r->plane);
     for (size_t p = 0; p < r->fields; ++p) {
         add(r, 1, r->plane + p * r->slab.count, -1, &mean[p]);
         mean[p] /= mf_grid_voxels(r);
     }
+}
+
+static void clear(struct mf_grid *r, struct mf_extent e, float *g)
+{
+    MF_PHASE(MF_PHASE_FIELD);
+
+    mf_phase_count(mf_cost_pass(e, 1, 0));
+    r->backend->field->fill(r->queue, e.phases * e.planes * e.plane, 0, g);
+}
+
+static void guide(struct mf_grid *r, struct mf_extent e, const float *shift, const float *x, float *g, double *grey)
+{
+    MF_PHASE(MF_PHASE_FIELD);
+
+    mf_phase_count(mf_cost_guide(e));
+    r->backend->field->guide(r->queue, e, (float)(r->lambda / mf_grid_voxels(r)), shift, x, g, r->plane, NULL);
+    add(r, 1, r->plane, -1, grey);
 }
 
 static int evaluate(void *context, float *x, float *g, double *loss)
@@ -74,10 +95,9 @@ static int evaluate(void *context, float *x, float *g, double *loss)
         pull += MU * off * off;
         shift[p] = (float)(2 * MU * off / mf_grid_voxels(r));
     }
-    r->backend->field->fill(r->queue, e.phases * e.planes * e.plane, 0, g);
+    clear(r, e, g);
     mf_objective_eval(r->objective, x, g, r->scale, &r->loss);
-    r->backend->field->guide(r->queue, e, (float)(r->lambda / mf_grid_voxels(r)), shift, x, g, r->plane, NULL);
-    add(r, 1, r->plane, -1, &grey);
+    guide(r, e, shift, x, g, &grey);
     *loss = r->scale * r->loss + r->lambda * grey / mf_grid_voxels(r) + pull;
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
     return MF_OK;
@@ -228,6 +248,8 @@ int mf_grid_descend(struct mf_grid *r, int last)
     r->planned = r->opts->evaluations;
     r->stage_start = mf_now();
     if (!r->optimiser.under_way) { /* else it was loaded */
+        MF_PHASE(MF_PHASE_DESCENT);
+
         look(r);
         mf_grid_note(r, r->before);
         r->step = 0;
@@ -235,6 +257,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
     }
     for (; (size_t)r->step < n; ++r->step) {
         const struct step *s = &script[r->step];
+        MF_PHASE(s->lambda > 0 || r->lambda > 0 ? MF_PHASE_CONTINUATION : MF_PHASE_DESCENT);
 
         if (s->stage)
             MF_TRY(descend(r, s->stage, s->lambda, s->evaluations));

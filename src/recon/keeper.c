@@ -9,6 +9,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/phase.h"
 #include "src/base/stop.h"
 
 static const double BETWEEN_FAILURES = 86400, COST_SHARE = 0.02, FIRST_GUESS = 5e8 /* bytes per second */;
@@ -69,13 +70,22 @@ int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long evaluati
     return say[0] == MF_KEEP_LEAVE ? MF_KEEP_LEAVE | MF_KEEP_SAVE : (int)say[0];
 }
 
+static struct mf_cost written(const struct mf_checkpoint *c)
+{
+    double each = 4 * (double)c->fields * (double)c->vectors + (c->label ? 1 : 0);
+
+    return (struct mf_cost){each * (double)mf_slab_voxels(&c->slab), 0};
+}
+
 int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, long evaluations,
                    const struct mf_checkpoint *checkpoint)
 {
+    MF_PHASE(MF_PHASE_CHECKPOINT);
     char *path = mf_checkpoint_name(k->opts.stem, k->next);
     double start = mf_now(), took;
     int rc = mf_checkpoint_write(comm, path, k->turn, checkpoint);
 
+    mf_phase_count(written(checkpoint));
     took = mf_now() - start;
     mf_comm_max(comm, 1, &took);
     k->saved = k->asked = mf_now();

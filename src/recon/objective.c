@@ -274,6 +274,23 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
                                   .values = values};
 }
 
+/* What so many slices cost by their formula. */
+static struct mf_cost cost_of(const struct mf_objective *o, const struct side *s, size_t t, size_t count,
+                              enum mf_cost_of what)
+{
+    struct mf_slice_desc desc = desc_of(o, s, s->levels);
+
+    return o->opts.term[t].row->cost(&desc, count, what);
+}
+
+/* The same of the volume fractions that q comes from. */
+static struct mf_cost mean_cost(const struct mf_objective *o, const struct round *r, enum mf_cost_of what)
+{
+    struct mf_slice_desc desc = desc_of(o, r->side, 1);
+
+    return mf_cost_fraction(&desc, r->span.count, what);
+}
+
 /* q of every slice and phase from the slices' means; 1 with one phase. */
 static void phase_weights(struct mf_objective *o, const struct round *r)
 {
@@ -288,7 +305,9 @@ static void phase_weights(struct mf_objective *o, const struct round *r)
     for (size_t p = 0; p < o->phases; ++p) {
         double *vf = o->vf + p * o->batch;
         struct mf_slice_task task = {.x = r->x[p], .target = &zero, .weight = &one, .power = 1, .sum = vf};
+        MF_PHASE(MF_PHASE_FRACTION);
 
+        mf_phase_count(mean_cost(o, r, MF_COST_VALUES));
         task.g.base = NULL;
         o->backend->frac->eval(r->side->mean, &task);
         for (size_t i = 0; i < r->span.count; ++i) {
@@ -329,7 +348,9 @@ static void run_terms(struct mf_objective *o, const struct round *r, int gradien
     for (size_t t = 0; t < o->opts.terms; ++t)
         for (size_t p = 0; p < o->phases; ++p) {
             struct mf_slice_task task = task_of(o, r, t, p, weight);
+            MF_PHASE(o->opts.term[t].row->phase);
 
+            mf_phase_count(cost_of(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
             if (!gradient) task.g.base = NULL;
             o->ops[t]->eval(r->side->plan[t], &task);
         }
@@ -346,7 +367,9 @@ static void through_weights(struct mf_objective *o, const struct round *r, const
 
     for (size_t p = 0; p < o->phases; ++p) {
         struct mf_slice_task task = {.x = r->x[p], .g = r->g[p], .target = &below, .weight = &one, .power = 1};
+        MF_PHASE(MF_PHASE_FRACTION);
 
+        mf_phase_count(mean_cost(o, r, MF_COST_GRADIENT));
         for (size_t i = 0; i < r->span.count; ++i) {
             double q = o->q[p * o->batch + i], a = 0;
 
@@ -428,7 +451,12 @@ static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, doub
     }
     o->backend->field->fill(o->queue, n, 0, o->apart);
     eval_slices(o, d, x, o->apart, factor);
-    o->backend->field->axpy(o->queue, n, 1, o->apart, g);
+    {
+        MF_PHASE(MF_PHASE_FIELD);
+
+        mf_phase_count(mf_cost_pass((struct mf_extent){1, 1, n}, 4, 2));
+        o->backend->field->axpy(o->queue, n, 1, o->apart, g);
+    }
 }
 
 void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor, double *loss)
@@ -478,11 +506,13 @@ void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const
         struct side *s = &o->side[d];
         size_t entries = entries_of(o, t, d);
         struct mf_view view;
+        MF_PHASE(o->opts.term[t].row->phase);
 
         memset(s->sum, 0, o->phases * s->levels * entries * sizeof *s->sum);
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t k = 0; k < mf_turn_rounds(s->turn[p]); ++k) {
                 mf_turn_fetch(s->turn[p], k, x + p * voxels, &view);
+                mf_phase_count(cost_of(o, s, t, view.count, MF_COST_TOTAL));
                 if (view.count) o->ops[t]->total(s->plan[t], &view, s->sum + p * s->levels * entries);
             }
         mf_comm_sum(o->comm, o->phases * s->levels * entries, s->sum);

@@ -8,6 +8,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/phase.h"
 #include "src/recon/polish_impl.h"
 
 enum { MOVED = 2, PARTNERS = 64, ROUNDS_MAX = 1000 };
@@ -56,15 +57,14 @@ static int merge(struct mf_polish_work *w, const struct mf_site *all, const uint
     return MF_OK;
 }
 
-/* Sites of moves from one phase to another, all ranks' best. Collective. */
-static int gather(struct mf_polish_work *w, const struct mf_around *around, uint8_t from, uint8_t to)
+/* This rank's best sites of moves from one phase to another, and their windows; how many. */
+static size_t find(struct mf_polish_work *w, const struct mf_around *around, uint8_t from, uint8_t to)
 {
     struct mf_polish *p = w->polish;
-    struct mf_sites *sites = &w->swap.sites;
+    const struct mf_sites *sites = &w->swap.sites;
     struct mf_rank_by by = {.g = p->g};
-    size_t n, size = sites->sides * sites->planes * sites->shape.n, *offset;
-    void *all = NULL, *bits = NULL;
-    int rc;
+    size_t n, size = sites->sides * sites->planes * sites->shape.n;
+    MF_PHASE(MF_PHASE_RANK);
 
     for (size_t d = 0; d < sites->sides; ++d) {
         by.jump[d] = w->jump[d];
@@ -79,14 +79,36 @@ static int gather(struct mf_polish_work *w, const struct mf_around *around, uint
             mf_site_window(p, around, &sites->shape, &w->found[i], k / sites->planes, phase,
                            w->bits + i * size + k * sites->shape.n);
         }
-    offset = mf_fault("recon.gather") ? NULL : malloc(2 * ((size_t)p->comm->size + 1) * sizeof *offset);
-    rc = mf_agree(p->comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for the offsets of %d ranks", p->comm->size));
-    if (rc == MF_OK) rc = mf_comm_gather(p->comm, w->found, n * sizeof *w->found, &all, offset);
-    if (rc == MF_OK)
-        rc = mf_comm_gather(p->comm, w->bits, n * size * sizeof *w->bits, &bits, offset + p->comm->size + 1);
-    if (rc == MF_OK) rc = mf_agree(p->comm, merge(w, all, bits, offset[p->comm->size] / sizeof *w->found));
+    return n;
+}
+
+/* The best of all ranks' @p n sites. @p offset: room for 2 (ranks + 1). Collective. */
+static int bring(struct mf_polish_work *w, size_t n, size_t *offset)
+{
+    const struct mf_comm *comm = w->polish->comm;
+    const struct mf_sites *sites = &w->swap.sites;
+    size_t size = sites->sides * sites->planes * sites->shape.n;
+    void *all = NULL, *bits = NULL;
+    int rc = mf_comm_gather(comm, w->found, n * sizeof *w->found, &all, offset);
+
+    if (rc == MF_OK) rc = mf_comm_gather(comm, w->bits, n * size * sizeof *w->bits, &bits, offset + comm->size + 1);
+    if (rc == MF_OK) rc = mf_agree(comm, merge(w, all, bits, offset[comm->size] / sizeof *w->found));
     free(all);
     free(bits);
+    return rc;
+}
+
+/* Sites of moves from one phase to another, all ranks' best. Collective. */
+static int gather(struct mf_polish_work *w, const struct mf_around *around, uint8_t from, uint8_t to)
+{
+    const struct mf_comm *comm = w->polish->comm;
+    size_t n = find(w, around, from, to), *offset;
+    int rc;
+    MF_PHASE(MF_PHASE_GATHER);
+
+    offset = mf_fault("recon.gather") ? NULL : malloc(2 * ((size_t)comm->size + 1) * sizeof *offset);
+    rc = mf_agree(comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for the offsets of %d ranks", comm->size));
+    if (rc == MF_OK) rc = bring(w, n, offset);
     free(offset);
     return rc;
 }
@@ -232,6 +254,8 @@ static int one_round(struct mf_polish_work *w, size_t *begin, uint32_t *order, l
     MF_TRY(gather_all(w, begin));
     memset(w->swap.used, 0, w->swap.sites.count);
     mf_swap_index(&w->swap);
+    MF_PHASE(MF_PHASE_SWAPS);
+
     set_rests(w);
     start = mf_now();
     *swaps = 0;

@@ -75,6 +75,7 @@ static int grid_memory(struct mf_grid *r, size_t history)
 static int grid_open(struct mf_grid *r, const size_t dims[3], size_t level, double smooth)
 {
     struct mf_objective_opts objective = r->opts->objective;
+    MF_PHASE(MF_PHASE_PREPARE);
 
     r->slab = mf_slab_of(r->comm, dims, r->comm->rank);
     objective.level_first += level;
@@ -125,6 +126,8 @@ static int begin_from(struct mf_grid *r, const struct mf_micro *start)
 
 static int begin(struct mf_grid *r)
 {
+    MF_PHASE(MF_PHASE_PREPARE);
+
     if (r->opts->start)
         MF_TRY(begin_from(r, r->opts->start));
     else
@@ -177,6 +180,7 @@ static int after_round(void *context, const struct mf_polish_state *state)
 static int polish(struct mf_grid *r)
 {
     struct mf_polish p = polish_of(r);
+
     r->stage_start = mf_now();
     p.after_round = after_round;
     p.context = r;
@@ -201,6 +205,7 @@ static int polishes(const struct mf_grid *r)
 static int make_labels(struct mf_grid *r)
 {
     struct mf_solve_result *out = r->result;
+    MF_PHASE(MF_PHASE_CUT);
 
     mf_grid_loss(r, r->optimiser.x, &out->loss);
     MF_TRY(cut(r));
@@ -222,6 +227,8 @@ static int finish(struct mf_grid *r)
     }
     out->loss_final = out->loss_cut;
     if (polishes(r)) {
+        MF_PHASE(MF_PHASE_POLISH);
+
         MF_TRY(polish(r));
         if (r->leaving) return MF_OK;
         mf_start_labels(&r->slab, r->fields, out->label, r->optimiser.x);
@@ -239,6 +246,7 @@ static int finish(struct mf_grid *r)
 static int sharpen(struct mf_grid *r)
 {
     struct mf_objective_opts o = r->opts->objective;
+    MF_PHASE(MF_PHASE_PREPARE);
 
     mf_objective_free(r->objective);
     r->objective = NULL;

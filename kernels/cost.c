@@ -1,0 +1,97 @@
+/* See kernels/cost.h. */
+#include "kernels/cost.h"
+
+#include <math.h>
+
+static double transform(double points) { return points > 1 ? 2.5 * points * log2(points) : 0; }
+
+static double pixel_bytes(enum mf_cost_of what)
+{
+    return what == MF_COST_GRADIENT ? 12 : what == MF_COST_CROSS ? 8 : 4;
+}
+
+static struct mf_cost moved(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return (struct mf_cost){.bytes = pixel_bytes(what) * (double)d->nu * (double)d->nv * (double)count};
+}
+
+static double pixels(const struct mf_slice_desc *d, size_t level)
+{
+    return (double)(d->nu >> level) * (double)(d->nv >> level);
+}
+
+/* Making a level out of the one before it, and its gradient back. */
+static double pooling(const struct mf_slice_desc *d, size_t level, enum mf_cost_of what)
+{
+    return level == 0 ? 0 : (what == MF_COST_GRADIENT || what == MF_COST_CROSS ? 8 : 4) * pixels(d, level);
+}
+
+static double s2_level(const struct mf_slice_desc *d, size_t level, enum mf_cost_of what)
+{
+    double more = d->periodic ? 0 : (double)d->lag - 1, n = pixels(d, level), w = 2 * (double)d->lag - 1;
+    double points = ((double)(d->nu >> level) + more) * ((double)(d->nv >> level) + more), fft = transform(points);
+
+    w *= w;
+    switch (what) {
+    case MF_COST_VALUES: return 2 * fft + 1.5 * points + 5 * w;
+    case MF_COST_GRADIENT: return 4 * fft + 2.5 * points + 7 * w + n;
+    case MF_COST_TOTAL: return fft + 2 * points;
+    default: return 3 * fft + 3 * points + 2 * w;
+    }
+}
+
+struct mf_cost mf_cost_s2(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    struct mf_cost cost = moved(d, count, what);
+
+    for (size_t l = 0; l < d->levels; ++l) {
+        cost.operations += pooling(d, l, what) * (double)count;
+        if (l >= d->first) cost.operations += s2_level(d, l, what) * (double)count;
+    }
+    return cost;
+}
+
+struct mf_cost mf_cost_variation(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    struct mf_cost cost = moved(d, count, what);
+
+    for (size_t l = 0; l < d->levels; ++l) {
+        cost.operations += pooling(d, l, what) * (double)count;
+        if (l >= d->first) cost.operations += (what == MF_COST_GRADIENT ? 12 : 6) * pixels(d, l) * (double)count;
+    }
+    return cost;
+}
+
+struct mf_cost mf_cost_fraction(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    struct mf_cost cost = moved(d, count, what);
+
+    cost.operations = (what == MF_COST_GRADIENT ? 2 : 1) * pixels(d, 0) * (double)count;
+    return cost;
+}
+
+struct mf_cost mf_cost_pass(struct mf_extent e, double arrays, double operations)
+{
+    double n = (double)e.phases * (double)e.planes * (double)e.plane;
+
+    return (struct mf_cost){4 * arrays * n, operations * n};
+}
+
+struct mf_cost mf_cost_direction(struct mf_extent e, size_t pairs)
+{
+    double m = 2 * (double)pairs;
+
+    if (pairs == 0) return mf_cost_pass(e, 3, 4);
+    return mf_cost_pass(e, 2 * (2 + m) + 1, 4 * (1 + m) + 2);
+}
+
+struct mf_cost mf_cost_step(struct mf_extent e) { return mf_cost_pass(e, 4, 5); }
+
+struct mf_cost mf_cost_pair(struct mf_extent e, size_t pairs)
+{
+    return mf_cost_pass(e, 6 + 2 * (double)pairs, 2 + 2 * (2 + 3 * (double)pairs));
+}
+
+struct mf_cost mf_cost_adam(struct mf_extent e) { return mf_cost_pass(e, 7, 14); }
+
+struct mf_cost mf_cost_guide(struct mf_extent e) { return mf_cost_pass(e, 3, 8); }

@@ -1,0 +1,60 @@
+/* What the kernels move and compute by their formulas: the numbers behind GB/s and GFLOP/s of --log-view and of nothing
+ * else. They belong to the formula and not to a back end, so rates of different back ends, and of different algorithms
+ * for one formula, can be compared.
+ *
+ * bytes        what must pass between memory and the caches: every float that is read or written, once per call. A
+ *              slice is worked on while it is in a cache, so its transforms move nothing.
+ * operations   additions and multiplications of floats by the plainest way to the result. A real transform of N points
+ *              is counted as 5/2 N log2 N (as FFTW's benchmarks do), although one that skips lags beyond L does less.
+ *              Comparisons, projections and conversions are not counted. */
+#ifndef MF_KERNELS_COST_H
+#define MF_KERNELS_COST_H
+
+#include "kernels/field.h"
+#include "kernels/slices.h"
+#include "src/base/phase.h"
+
+/** What is wanted of slices. */
+enum mf_cost_of {
+    MF_COST_VALUES,   /* eval() without a gradient */
+    MF_COST_GRADIENT, /* eval() with one */
+    MF_COST_TOTAL,    /* total() */
+    MF_COST_CROSS     /* cross(): @p count pairs of slices */
+};
+
+/**
+ * S2 of @p count slices. Per slice and level l of n pixels, transformed on N points (n; not periodic: with L - 1 more
+ * along either axis), w = (2L-1)^2 lags:
+ *
+ *   values    2 transforms + 3/2 N (|X|^2) + 5 w (scale, - T, weight, square, add) + 4 n (pooling, l > 0)
+ *   gradient  2 more + N (window's transform times X) + 2 w + n (+=) + 4 n (pooling, l > 0)
+ *   total     1 transform + 2 N (|X|^2 added up) + 4 n (pooling, l > 0)
+ *   cross     3 transforms + 3 N + 2 w + 8 n (pooling, l > 0)
+ *
+ * Bytes: 4 per pixel, with a gradient 12 (it is read and written), of a pair 8.
+ */
+struct mf_cost mf_cost_s2(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
+/** Variation: per pixel of a level 6 (two differences, their size, two sums), with a gradient 6 more; pooling, bytes as
+ * above. */
+struct mf_cost mf_cost_variation(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
+/** Volume fraction: per pixel 1, with a gradient 1 more: levels need no pooling. Bytes as above. */
+struct mf_cost mf_cost_fraction(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
+/** @p arrays floats read or written, @p operations per float of the extent. */
+struct mf_cost mf_cost_pass(struct mf_extent e, double arrays, double operations);
+
+/** free_dots() and direction() with n pairs: x, g, s_i, y_i read twice (the first pass only where n > 0), d written;
+ * 2 (1 + 2 n) and 2 (1 + 2 n) + 2. */
+struct mf_cost mf_cost_direction(struct mf_extent e, size_t pairs);
+/** x, g, d read, x_new written; x + step d 2, g.(x_new - x) 3. */
+struct mf_cost mf_cost_step(struct mf_extent e);
+/** x, x_new, g, g_new and n old pairs read, s, y written; two differences, 2 + 3 n dot products. */
+struct mf_cost mf_cost_pair(struct mf_extent e, size_t pairs);
+/** g read, m, v, x read and written; 14 (Kingma & Ba 2015, algorithm 1). */
+struct mf_cost mf_cost_adam(struct mf_extent e);
+/** guide(): x read, g read and written; lambda (1 - 2 x) + shift 5, x (1 - x) added up 3. */
+struct mf_cost mf_cost_guide(struct mf_extent e);
+
+#endif

@@ -1,0 +1,36 @@
+/* See ceiling.h. */
+#include "src/cmd/ceiling.h"
+
+#include "kernels/ceiling.h"
+#include "src/base/err.h"
+
+/* Floats per array so that three of them on every rank of a node are well beyond its last cache. */
+static size_t floats(const struct mf_session *session, const struct mf_host *host)
+{
+    size_t all = 4 * (size_t)host->l3_bytes, least = (size_t)96 << 20, most = (size_t)768 << 20, limit;
+
+    all = all < least ? least : all > most ? most : all;
+    limit = (size_t)session->common->memory_limit << 20;
+    all /= (size_t)session->comm->local_size;
+    if (limit > 0 && all > limit / 2) all = limit / 2;
+    if (all > (size_t)host->ram_available_bytes / 4) all = (size_t)host->ram_available_bytes / 4;
+    return all / 12;
+}
+
+int mf_ceiling_run(const struct mf_session *session, const struct mf_host *host, struct mf_probe_rates *rates)
+{
+    size_t n = floats(session, host);
+    float *memory = mf_arena_take(session->arena, 3 * n * sizeof *memory, "ceiling");
+    int rc = memory ? MF_OK : mf_fail(MF_MEMORY, "no memory for three arrays of %zu MiB to measure with", n >> 18);
+
+    rc = mf_agree(session->comm, rc);
+    if (rc == MF_OK) mf_ceiling_touch(session->threads, n, memory, memory + n, memory + 2 * n);
+    for (int w = 0; rc == MF_OK && w < MF_PROBE_WINDOWS; ++w) {
+        mf_comm_barrier(session->comm);
+        rates->memory[w] = mf_ceiling_memory(session->threads, 0.04, n, memory, memory + n, memory + 2 * n);
+        mf_comm_barrier(session->comm);
+        rates->flops[w] = mf_ceiling_flops(session->threads, 0.02);
+    }
+    mf_arena_give(session->arena, memory);
+    return rc;
+}

@@ -1,0 +1,42 @@
+/* Costs against numbers worked out by hand from the formulas in kernels/cost.h. */
+#include "kernels/cost.h"
+
+#include "tests/check.h"
+
+static void check(struct mf_cost got, double bytes, double operations)
+{
+    CHECK_NEAR(got.bytes, bytes, 1e-6);
+    CHECK_NEAR(got.operations, operations, 1e-6);
+}
+
+int main(void)
+{
+    const struct mf_slice_desc one = {.nu = 8, .nv = 16, .lag = 3, .levels = 1, .periodic = 1};
+    const struct mf_slice_desc two = {.nu = 16, .nv = 16, .lag = 2, .levels = 2, .periodic = 1};
+    const struct mf_slice_desc late = {.nu = 16, .nv = 16, .lag = 2, .levels = 2, .periodic = 1, .first = 1};
+    const struct mf_slice_desc open = {.nu = 6, .nv = 14, .lag = 3, .levels = 1};
+    const struct mf_extent e = {2, 3, 5}; /* 30 floats */
+
+    /* 128 points: a transform is 2.5 * 128 * 7 = 2240; 25 lags */
+    check(mf_cost_s2(&one, 1, MF_COST_VALUES), 512, 2 * 2240 + 192 + 125);
+    check(mf_cost_s2(&one, 3, MF_COST_GRADIENT), 3 * 1536, 3 * (4 * 2240 + 320 + 175 + 128));
+    check(mf_cost_s2(&one, 2, MF_COST_TOTAL), 1024, 2 * (2240 + 256));
+    check(mf_cost_s2(&one, 1, MF_COST_CROSS), 1024, 3 * 2240 + 384 + 50);
+    /* 8 x 16 points with the zeros, 84 pixels */
+    check(mf_cost_s2(&open, 1, MF_COST_GRADIENT), 84 * 12, 4 * 2240 + 320 + 175 + 84);
+    /* 256 points: 5120; 64 points: 960; 9 lags; pooling 4 * 64 there and as much back */
+    check(mf_cost_s2(&two, 1, MF_COST_VALUES), 1024, 2 * 5120 + 384 + 45 + 2 * 960 + 96 + 45 + 256);
+    check(mf_cost_s2(&two, 1, MF_COST_GRADIENT), 3072, 4 * 5120 + 640 + 63 + 256 + 4 * 960 + 160 + 63 + 64 + 512);
+    check(mf_cost_s2(&late, 1, MF_COST_TOTAL), 1024, 960 + 128 + 256);
+    check(mf_cost_variation(&two, 2, MF_COST_GRADIENT), 6144, 2 * (12 * 320 + 512));
+    check(mf_cost_variation(&late, 1, MF_COST_VALUES), 1024, 6 * 64 + 256);
+    check(mf_cost_fraction(&two, 1, MF_COST_VALUES), 1024, 256);
+    check(mf_cost_fraction(&two, 1, MF_COST_GRADIENT), 3072, 512);
+    check(mf_cost_direction(e, 0), 30 * 12, 30 * 4);
+    check(mf_cost_direction(e, 2), 30 * 4 * 13, 30 * 22);
+    check(mf_cost_step(e), 30 * 16, 150);
+    check(mf_cost_pair(e, 1), 30 * 32, 30 * 12);
+    check(mf_cost_adam(e), 30 * 28, 30 * 14);
+    check(mf_cost_guide(e), 30 * 12, 30 * 8);
+    return failures != 0;
+}

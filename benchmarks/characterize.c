@@ -137,7 +137,7 @@ static void fill(const struct problem *p, double fraction)
 
 static void measure_bits(struct problem *p, double fraction, struct mf_arena *arena)
 {
-    struct mf_queue q = {.arena = arena, .threads = p->threads};
+    struct mf_queue q = {.backend = &mf_backend_cpu, .arena = arena, .host = arena, .threads = p->threads};
     double bare[ROUNDS], bits[ROUNDS], ratio[ROUNDS];
     int64_t *count = calloc(3 * (2 * LAG - 1) * (2 * LAG - 1), sizeof *count);
 
@@ -156,7 +156,7 @@ static void measure_bits(struct problem *p, double fraction, struct mf_arena *ar
 static void measure_grey(struct problem *p, struct mf_arena *arena)
 {
     struct mf_slice_desc desc = {.nu = p->n, .nv = p->n, .lag = LAG, .levels = 1, .count_max = p->n, .periodic = 1};
-    struct mf_queue q = {.arena = arena, .threads = p->threads};
+    struct mf_queue q = {.backend = &mf_backend_cpu, .arena = arena, .host = arena, .threads = p->threads};
     double bare[ROUNDS], grey[ROUNDS], ratio[ROUNDS], *total = calloc((2 * LAG - 1) * (2 * LAG - 1), sizeof *total);
     struct mf_slice_plan *plan;
 

@@ -67,7 +67,7 @@ static int setup(struct problem *p)
     memset(p->g, 0, n * n * n * sizeof(float));
     for (size_t i = 0; i < side * side; ++i) p->target[i] = 0.3f;
     if (mf_arena_open(&p->arena, mf_backend_cpu.mem, 0) != MF_OK) return 1;
-    if (mf_backend_cpu.queue_open(&p->queue, 0, p->threads, 0, p->arena) != MF_OK) return 1;
+    if (mf_backend_cpu.queue_open(&p->queue, 0, p->threads, 0, p->arena, p->arena) != MF_OK) return 1;
     p->engine[0] = mf_corr_lanes();
     p->engine[1] = &mf_corr_fftw;
     for (int e = 0; e < 2; ++e)

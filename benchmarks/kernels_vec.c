@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     b.n = b.side * b.side * b.side;
     b.e = (struct mf_extent){1, b.side, b.side * b.side};
     if (b.side < 8 || b.h.count > MF_HISTORY_MAX || mf_arena_open(&arena, b.be->mem, 0) != MF_OK ||
-        b.be->queue_open(&b.q, 0, threads, 1, arena) != MF_OK)
+        b.be->queue_open(&b.q, 0, threads, 1, arena, arena) != MF_OK)
         return 2;
     for (size_t i = 0; i < 6 + 2 * b.h.count; ++i) {
         b.slab[i] = mf_arena_take(arena, b.n * sizeof(float), "bench");

@@ -84,11 +84,12 @@ static void row(const struct mf_comm *c, const struct mf_slab *slab, const char 
            volume / 1e9 / copied);
 }
 
-static void measure(const struct mf_comm *c, struct mf_arena *arena, const size_t dims[3], size_t batch)
+static void measure(const struct mf_comm *c, struct mf_queue *queue, const size_t dims[3], size_t batch)
 {
     static const char *const names[] = {"turn z", "turn y", "turn x"};
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t bytes = mf_slab_voxels(&slab) * sizeof(float);
+    struct mf_arena *arena = queue->arena;
     float *x = mf_arena_zeros(arena, 1, bytes, "x"), *g = mf_arena_zeros(arena, 1, bytes, "g");
     struct mf_turn *turn;
     double copied;
@@ -96,7 +97,7 @@ static void measure(const struct mf_comm *c, struct mf_arena *arena, const size_
     if (!x || !g) mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
     copied = copy(c, bytes, x, g);
     for (int normal = MF_Y; normal <= MF_X; ++normal) {
-        if (mf_turn_new(c, &slab, (enum mf_normal)normal, batch, 1, arena, &turn) != MF_OK)
+        if (mf_turn_new(c, &slab, (enum mf_normal)normal, batch, queue, &turn) != MF_OK)
             mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
         row(c, &slab, names[normal], least(c, turn, x, g), copied, mf_turn_batch(turn), mf_turn_rounds(turn));
         mf_turn_free(turn);
@@ -109,10 +110,12 @@ int main(int argc, char **argv)
 {
     size_t dims[3] = {256, 256, 256}, batch = 0;
     struct mf_arena *arena;
+    struct mf_queue *queue;
     struct mf_comm c;
     int first = 1;
 
     if (mf_comm_open(&c, &argc, &argv, "benchmark") != MF_OK || mf_arena_open(&arena, NULL, 0) != MF_OK) return 4;
+    if (mf_backend_cpu.queue_open(&queue, 0, 1, 0, arena, arena) != MF_OK) return 4;
     if (argc > 2 && strcmp(argv[1], "-b") == 0) {
         batch = strtoul(argv[2], NULL, 10);
         first = 3;
@@ -122,7 +125,8 @@ int main(int argc, char **argv)
         printf(
             "# %s\nname\tranks\tnz\tny\tnx\tbatch\trounds\tforth_ms\tclear_ms\tback_ms\tms\tGB/s\tcopy_ms\tcopy_GB/s\n",
             mf_comm_version());
-    measure(&c, arena, dims, batch);
+    measure(&c, queue, dims, batch);
+    mf_backend_cpu.queue_close(queue);
     mf_arena_close(arena);
     mf_comm_close(&c);
     return 0;

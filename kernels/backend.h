@@ -1,5 +1,15 @@
-/* A back end is one table of kernel families, a memory and queues. Callers hold a `const struct mf_backend *` and know
- * nothing else of the device. cpu is always there; cuda and shadow are added as further tables of the same shape. */
+/* A back end is one table of kernel families, its memory and queues. Callers hold a `const struct mf_backend *` and
+ * know nothing else of the device. cpu is always there; cuda and shadow are further tables of the same shape.
+ *
+ * There are two memories. DEVICE memory (queue->arena) holds what is large: fields, gradients, vectors of the
+ * optimiser, views of slices, targets, the work areas of plans. Kernels alone touch it, and put, get and the move
+ * family; the host never does. HOST memory of the queue (queue->host) holds what crosses in small pieces: sums per
+ * plane or slice, scales, values; the host and kernels both read and write it. Headers of the families say for every
+ * pointer which it is. On cpu both are one memory and one arena, and nothing is copied (kernels/stage.h).
+ *
+ * A kernel call puts work on its queue and may return before it is done; the calls of one queue run in order. What a
+ * kernel writes to host memory holds after sync(), and what it reads from host memory stays unchanged until then. An
+ * argument "read at the call" may change, or be on the stack, as soon as the call returns. */
 #ifndef MF_KERNELS_BACKEND_H
 #define MF_KERNELS_BACKEND_H
 
@@ -7,12 +17,16 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 1 };
+enum { MF_BACKEND_ABI = 2 };
 
-/** Where work goes: a device, its threads, the arena its work areas come from. Made by the back end. */
+struct mf_backend;
+
+/** Where work goes: a device, its threads, the arenas its memory comes from. Made by the back end. */
 struct mf_queue {
-    struct mf_arena *arena; /* borrowed */
-    int threads;            /* cpu: OpenMP threads of one kernel */
+    const struct mf_backend *backend;
+    struct mf_arena *arena; /* device memory; borrowed */
+    struct mf_arena *host;  /* host memory that kernels read and write; borrowed. cpu: the same arena */
+    int threads;            /* cpu: OpenMP threads of one kernel; host code of the queue's owner */
     int deterministic;      /* plans must not depend on timing */
     void *impl;             /* the back end's own */
 };
@@ -22,22 +36,30 @@ struct mf_backend {
     int abi;
     /** May this machine run it? Refuses with MF_DEVICE and the reason. */
     int (*here)(void);
-    /** Opens a queue on @p device (ignored by cpu). Never NULL after MF_OK. */
-    int (*queue_open)(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena);
+    /** Opens a queue on @p device (ignored by cpu). Never NULL after MF_OK. Without host_mem @p host is @p arena. */
+    int (*queue_open)(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena,
+                      struct mf_arena *host);
     void (*queue_close)(struct mf_queue *queue);
-    /** Where the arena of this back end takes its memory. */
+    /** Where the arena of device memory takes it. */
     const struct mf_mem *mem;
-    /** host -> device, device -> host, wait. On cpu a copy and nothing. */
+    /** Where the arena of host memory that kernels see takes it; NULL: device memory is the host's, one arena is both.
+     */
+    const struct mf_mem *host_mem;
+    /**
+     * host -> device, device -> host, in the order of the queue; complete on return as far as the host's side is
+     * concerned (get waits for the kernels before it). @p host: any host memory.
+     */
     void (*put)(struct mf_queue *queue, void *device, const void *host, size_t bytes);
     void (*get)(struct mf_queue *queue, void *host, const void *device, size_t bytes);
+    /** Waits until all that was put on the queue is done. cpu: nothing. */
     void (*sync)(struct mf_queue *queue);
     /** The kernel families; a NULL family is one this back end lacks, refused by name at plan time. */
+    const struct mf_move_ops *move;
     const struct mf_field_ops *field;
     const struct mf_slice_ops *corr; /* S2 of slices */
     const struct mf_slice_ops *vari; /* interface density of slices */
     const struct mf_slice_ops *frac; /* volume fraction of slices */
     const struct mf_optim_ops *optim;
-    const struct mf_bits_ops *bits; /* counts on packed binary fields */
 };
 
 /** The back end called @p name; refuses with MF_USAGE (unknown) or MF_DEVICE (known, not installed, or not here). */

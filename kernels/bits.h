@@ -1,5 +1,6 @@
 /* Counting on binary fields packed 64 voxels to a word: exact integer two-point counts, and the energies of single
- * flips that the swap polish needs. */
+ * flips that the swap polish needs. All in host memory, by the host, whatever the back end: the queue gives threads and
+ * its arena of host memory. */
 #ifndef MF_KERNELS_BITS_H
 #define MF_KERNELS_BITS_H
 
@@ -30,10 +31,12 @@ struct mf_bits_ops {
      * the slab the whole volume, which then wraps by itself). periodic in all axes, or in none: then only pairs inside
      * count and @p z0, @p nz say where the slab stands. Counts are exact. normals: bit mask 1 z, 2 y, 4 x; windows
      * [3], those of other normals stay as they are. Lags below the extents. Not collective; may refuse with MF_MEMORY
-     * (counters of each thread from the queue's arena).
+     * (counters of each thread from queue->host).
      */
     int (*count)(struct mf_queue *q, const struct mf_bits *a, const struct mf_bits *b, size_t lag, int periodic,
                  size_t z0, size_t nz, int normals, int64_t *count);
 };
+
+extern const struct mf_bits_ops mf_bits_cpu;
 
 #endif

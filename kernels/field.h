@@ -1,6 +1,7 @@
 /* Pointwise work on a slab [planes][plane] of floats: what every stage between two evaluations needs. Sums come back
  * per plane, in double, each added in a fixed order: the caller adds planes in global order, so a sum is bitwise the
- * same on any number of ranks and threads. */
+ * same on any number of ranks and threads. Memory: x, y, g are device memory; out, grey and mean come from queue->host
+ * and hold after sync(); shift is read at the call. */
 #ifndef MF_KERNELS_FIELD_H
 #define MF_KERNELS_FIELD_H
 
@@ -35,7 +36,7 @@ struct mf_field_ops {
      */
     void (*guide)(struct mf_queue *q, struct mf_extent e, float lambda, const float *shift, const float *x, float *g,
                   double *grey, double *mean);
-    /** Where g is not finite or x is: number of such voxels of the slab. */
+    /** Number of voxels of the slab that are not finite; waits for it. */
     size_t (*broken)(struct mf_queue *q, size_t n, const float *x);
     /** Euclidean projection of every voxel onto the simplex (phases > 1) or the box [0,1] (phases = 1). */
     void (*project)(struct mf_queue *q, struct mf_extent e, float *x);

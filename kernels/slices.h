@@ -29,14 +29,14 @@ struct mf_slice_plan; /* a family's own */
  *   g  += scale[s] * dA_s/dx                                                    (where a gradient is wanted)
  */
 struct mf_slice_task {
-    struct mf_view x;     /* in: the slices */
+    struct mf_view x;     /* in: the slices, device */
     struct mf_view g;     /* in/out: += gradient; base NULL: none wanted. Same shape, strides may differ */
-    const float *target;  /* in: [levels][entries], host memory */
-    const double *weight; /* in: [levels], host: descriptor weight times level weight */
+    const float *target;  /* in: [levels][entries], device */
+    const double *weight; /* in: [levels], read at the call: descriptor weight times level weight */
     int power;            /* p: 1 or 2 */
-    const double *scale;  /* in: [count], host; NULL: all 1 */
-    double *sum;          /* out: [count], host; NULL: not wanted */
-    float *values;        /* out: [count][levels][entries], host: D itself; NULL: not wanted */
+    const double *scale;  /* in: [count], queue->host; NULL: all 1 */
+    double *sum;          /* out: [count], queue->host; NULL: not wanted */
+    float *values;        /* out: [count][levels][entries], queue->host: D itself; NULL: not wanted */
 };
 
 /** One descriptor of slices on one back end. */
@@ -52,7 +52,7 @@ struct mf_slice_ops {
      * (kernels/view.h), not on the batch, the lanes or the threads.
      */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
-    /** Adds the sum over the view's slices of D to total [levels][entries] (host, double). For characterisation. */
+    /** Adds the sum over the view's slices of D to total [levels][entries] (queue->host, double). */
     void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
     /** S2 only, else NULL: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields. */
     void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total);

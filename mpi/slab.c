@@ -37,6 +37,9 @@ struct fetch {
     char *out;
     MPI_Request *requests;
     size_t posted;
+    struct mf_queue *queue; /* of @p own; NULL: host memory */
+    char *sent;             /* host memory for the planes that others ask for, where the host may not touch own */
+    size_t sending;         /* bytes of them */
 };
 
 /* Whose plane it is: the inverse of mf_cut_grain(nz, 2, size, rank). */
@@ -67,11 +70,30 @@ static void send(struct fetch *f, int asker, const char *from, size_t bytes)
     MPI_Isend(from, (int)bytes, MPI_BYTE, asker, 0, f->comm->impl->world, &f->requests[f->posted]);
 }
 
+static const char *own_planes(const struct fetch *f, const struct run *run)
+{
+    return f->own + (run->plane - f->slab->first) * f->plane_bytes;
+}
+
+/* Where the host sees own planes that another rank asks for. */
+static const char *sent_from(struct fetch *f, const struct run *run)
+{
+    const size_t bytes = run->count * f->plane_bytes;
+    char *at;
+
+    if (!f->queue) return own_planes(f, run);
+    f->sending += bytes;
+    if (!f->requests) return NULL; /* they are only counted */
+    at = f->sent + f->sending - bytes;
+    f->queue->backend->get(f->queue, at, own_planes(f, run), bytes);
+    return at;
+}
+
 /* Pieces of at most mf_comm_most bytes: both sides cut a run alike. Without requests: only counts them. */
 static void post(struct fetch *f, const struct run *run, int asker)
 {
     size_t bytes = run->count * f->plane_bytes, many;
-    const char *from = f->own + (run->plane - f->slab->first) * f->plane_bytes;
+    const char *from = asker == f->comm->rank ? NULL : sent_from(f, run);
     char *to = f->out + run->at * f->plane_bytes;
 
     for (size_t at = 0; at < bytes; at += many, ++f->posted) {
@@ -88,8 +110,11 @@ static void post(struct fetch *f, const struct run *run, int asker)
 static void copy(const struct fetch *f, const struct run *run)
 {
     if (f->comm->impl && !f->requests) return;
-    memcpy(f->out + run->at * f->plane_bytes, f->own + (run->plane - f->slab->first) * f->plane_bytes,
-           run->count * f->plane_bytes);
+    if (f->queue)
+        f->queue->backend->get(f->queue, f->out + run->at * f->plane_bytes, own_planes(f, run),
+                               run->count * f->plane_bytes);
+    else
+        memcpy(f->out + run->at * f->plane_bytes, own_planes(f, run), run->count * f->plane_bytes);
 }
 
 /* All runs of all ranks in which this rank takes part, in the same order on both sides. */
@@ -98,7 +123,7 @@ static void each_run(struct fetch *f, int ranks, const struct want *wants)
     int me = f->comm->rank;
     struct run run;
 
-    f->posted = 0;
+    f->posted = f->sending = 0;
     for (int asker = 0; asker < ranks; ++asker)
         for (size_t at = 0; at < (size_t)wants[asker].count; at += run.count) {
             run = run_at(f, wants[asker], at);
@@ -118,6 +143,16 @@ static void wait_all(struct fetch *f)
     }
 }
 
+/* What the counting pass has found to be needed. Local. */
+static int take(struct fetch *f)
+{
+    f->requests = malloc((f->posted + 1) * sizeof *f->requests);
+    if (!f->requests) return mf_fail(MF_MEMORY, "no memory for %zu requests", f->posted);
+    if (!f->queue) return MF_OK;
+    f->sent = mf_arena_take(f->queue->host, f->sending, "planes sent");
+    return f->sent ? MF_OK : MF_MEMORY;
+}
+
 static int exchange(struct fetch *f, struct want want)
 {
     struct want *wants = calloc((size_t)f->comm->size, sizeof *wants);
@@ -126,30 +161,45 @@ static int exchange(struct fetch *f, struct want want)
     if (!wants) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", f->comm->size);
     MPI_Allgather(&want, 2, MPI_INT64_T, wants, 2, MPI_INT64_T, f->comm->impl->world);
     each_run(f, f->comm->size, wants);
-    f->requests = malloc((f->posted + 1) * sizeof *f->requests);
-    rc = mf_agree(f->comm, f->requests ? MF_OK : mf_fail(MF_MEMORY, "no memory for %zu requests", f->posted));
+    rc = mf_agree(f->comm, take(f));
     if (rc == MF_OK) {
         each_run(f, f->comm->size, wants);
         wait_all(f);
     }
+    if (f->queue) mf_arena_give(f->queue->host, f->sent);
     free(f->requests);
     free(wants);
     return rc;
 }
 
-int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,
-                  ptrdiff_t first, size_t count, void *out)
+static int fetch(struct fetch *f, ptrdiff_t first, size_t count)
 {
     struct want want = {first, (int64_t)count};
-    struct fetch f = {comm, slab, plane_bytes, own, out, NULL, 0};
 
-    MF_ASSERT(count == 0 || slab->dims[0] > 0);
-    if (!comm->impl) {
-        each_run(&f, 1, &want);
+    MF_ASSERT(count == 0 || f->slab->dims[0] > 0);
+    if (!f->comm->impl) {
+        each_run(f, 1, &want);
         return MF_OK;
     }
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    mf_comm_same(comm, "mf_slab_fetch", plane_bytes);
-    return exchange(&f, want);
+    mf_comm_same(f->comm, "mf_slab_fetch", f->plane_bytes);
+    return exchange(f, want);
+}
+
+int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,
+                  ptrdiff_t first, size_t count, void *out)
+{
+    struct fetch f = {.comm = comm, .slab = slab, .plane_bytes = plane_bytes, .own = own, .out = out};
+
+    return fetch(&f, first, count);
+}
+
+int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
+                         const void *own, size_t plane_bytes, ptrdiff_t first, size_t count, void *out)
+{
+    struct fetch f = {.comm = comm, .slab = slab, .plane_bytes = plane_bytes, .own = own, .out = out};
+
+    if (mf_apart(queue)) f.queue = queue;
+    return fetch(&f, first, count);
 }

@@ -3,6 +3,7 @@
 #ifndef MF_MPI_SLAB_H
 #define MF_MPI_SLAB_H
 
+#include "kernels/stage.h"
 #include "kernels/view.h"
 #include "mpi/comm.h"
 #include "src/base/arena.h"
@@ -30,6 +31,11 @@ size_t mf_slab_voxels(const struct mf_slab *slab);
 int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,
                   ptrdiff_t first, size_t count, void *out);
 
+/** The same where @p own is device memory of @p queue; @p out is host memory. Planes that other ranks ask for pass
+ * through queue->host. */
+int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
+                         const void *own, size_t plane_bytes, ptrdiff_t first, size_t count, void *out);
+
 /**
  * Whole slices out of slabs, in rounds: in every round each rank holds up to `batch` consecutive slices of its own
  * share (dealt with mf_cut_grain(n, 2)) of one of the two directions that slabs cut through. With one rank the views
@@ -43,11 +49,12 @@ enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
  * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
  * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 16 MiB / ranks and at
  * least 16 (one rank: all). There are two round buffers (slices and their gradients), one more for ranks on several
- * nodes. @p threads copy: never more than this rank's share of the cores, or the ranks' teams fight for them. Takes
- * its buffers from @p arena (host memory). Collective; refuses (agreed) with MF_MEMORY.
+ * nodes; where the host may not touch device memory the first two stand there once more, and slices pass through the
+ * host. The queue's threads copy: never more than this rank's share of the cores, or the ranks' teams fight for them.
+ * Takes its buffers from the queue's arenas. Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
-                int threads, struct mf_arena *arena, struct mf_turn **turn);
+                struct mf_queue *queue, struct mf_turn **turn);
 void mf_turn_free(struct mf_turn *turn);
 
 /** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */
@@ -57,12 +64,13 @@ size_t mf_turn_batch(const struct mf_turn *turn);
 /** Global indices of the slices this rank holds in @p round. Not collective. */
 struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round);
 
-/** The slices of @p round of field @p x [own planes][ny][nx]; valid until the next fetch. view->count may be 0. */
+/** The slices of @p round of field @p x [own planes][ny][nx] (device, as the view); valid until the next fetch.
+ * view->count may be 0. */
 void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view *view);
 
 /**
- * Where gradients of the slices of @p round go: with one rank the slab @p g itself, else a cleared buffer of the same
- * shape. Not collective.
+ * Where gradients of the slices of @p round go: with one rank the slab @p g (device) itself, else a cleared buffer of
+ * the same shape. Not collective.
  */
 void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view);
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/field.h"
 #include "mpi/turn_priv.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
@@ -58,9 +59,9 @@ static int take(struct mf_turn *t)
 {
     t->counts = calloc(4 * (size_t)t->comm.size, sizeof *t->counts);
     if (!t->counts) return mf_fail(MF_MEMORY, "no memory for the counts of %d ranks", t->comm.size);
-    t->fields = mf_arena_take(t->arena, buffer_bytes(t), "slices");
-    t->grads = mf_arena_take(t->arena, buffer_bytes(t), "slices");
-    t->packed = mf_arena_take(t->arena, packed_floats(t) * sizeof(float), "slices packed");
+    t->fields = mf_arena_take(t->queue->host, buffer_bytes(t), "slices");
+    t->grads = mf_arena_take(t->queue->host, buffer_bytes(t), "slices");
+    t->packed = mf_arena_take(t->queue->host, packed_floats(t) * sizeof(float), "slices packed");
     return t->fields && t->grads && t->packed ? MF_OK : MF_MEMORY;
 }
 
@@ -68,7 +69,7 @@ static int take(struct mf_turn *t)
 static int take_buffers(struct mf_turn *t)
 {
     size_t bytes = 2 * buffer_bytes(t);
-    int rc = mf_arena_book(t->arena, (ptrdiff_t)bytes, "slices");
+    int rc = mf_arena_book(t->queue->host, (ptrdiff_t)bytes, "slices");
 
     if (rc == MF_OK) t->booked = bytes;
     MF_TRY(mf_agree(&t->comm, rc));
@@ -78,15 +79,26 @@ static int take_buffers(struct mf_turn *t)
         t->grads = (float *)(t->share->own + bytes / 2);
         return MF_OK;
     }
-    mf_arena_book(t->arena, -(ptrdiff_t)bytes, "slices");
+    mf_arena_book(t->queue->host, -(ptrdiff_t)bytes, "slices");
     t->booked = 0;
     MPI_Type_contiguous((int)t->wide, MPI_FLOAT, &t->unit);
     MPI_Type_commit(&t->unit);
     return mf_agree(&t->comm, take(t));
 }
 
+/* Where kernels see round buffers. */
+static int take_device(struct mf_turn *t)
+{
+    t->on_fields = t->fields;
+    t->on_grads = t->grads;
+    if (!mf_apart(t->queue)) return MF_OK;
+    t->on_fields = mf_arena_take(t->queue->arena, buffer_bytes(t), "slices");
+    t->on_grads = mf_arena_take(t->queue->arena, buffer_bytes(t), "slices");
+    return mf_agree(&t->comm, t->on_fields && t->on_grads ? MF_OK : MF_MEMORY);
+}
+
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
-                int threads, struct mf_arena *arena, struct mf_turn **turn)
+                struct mf_queue *queue, struct mf_turn **turn)
 {
     struct mf_turn *t = calloc(1, sizeof *t);
     int rc;
@@ -95,12 +107,12 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     t->comm = *comm;
     t->slab = *slab;
     t->normal = normal;
-    t->threads = threads;
-    t->arena = arena;
+    t->queue = queue;
     t->unit = MPI_DATATYPE_NULL;
     if (comm->impl) mf_comm_same(comm, "mf_turn_new", batch);
     plan(t, batch);
     rc = t->alias ? MF_OK : take_buffers(t);
+    if (rc == MF_OK && !t->alias) rc = take_device(t);
     if (rc != MF_OK) {
         mf_turn_free(t);
         return rc;
@@ -112,14 +124,16 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
 void mf_turn_free(struct mf_turn *turn)
 {
     if (!turn) return;
+    if (turn->on_fields != turn->fields) mf_arena_give(turn->queue->arena, turn->on_fields);
+    if (turn->on_grads != turn->grads) mf_arena_give(turn->queue->arena, turn->on_grads);
     if (turn->share) {
         mf_share_free(turn->share);
     } else {
-        mf_arena_give(turn->arena, turn->fields);
-        mf_arena_give(turn->arena, turn->grads);
-        mf_arena_give(turn->arena, turn->packed);
+        mf_arena_give(turn->queue->host, turn->fields);
+        mf_arena_give(turn->queue->host, turn->grads);
+        mf_arena_give(turn->queue->host, turn->packed);
     }
-    if (turn->booked) mf_arena_book(turn->arena, -(ptrdiff_t)turn->booked, "slices");
+    if (turn->booked) mf_arena_book(turn->queue->host, -(ptrdiff_t)turn->booked, "slices");
     if (turn->unit != MPI_DATATYPE_NULL) MPI_Type_free(&turn->unit);
     free(turn->counts);
     free(turn);
@@ -141,6 +155,12 @@ struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round)
 {
     if (turn->normal == MF_Z) return (struct mf_span){turn->slab.first, turn->slab.count};
     return mf_turn_span_of(turn, round, turn->comm.rank);
+}
+
+/* Bytes of a round buffer that holds the slices of @p span. */
+static size_t held_bytes(const struct mf_turn *t, struct mf_span span)
+{
+    return t->slab.dims[0] * t->wide * span.count * sizeof(float);
 }
 
 /* Slices of @p span inside the slab @p x. */
@@ -200,7 +220,8 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
     mf_phase_sent(round_bytes(turn, round, 1));
     mf_comm_same(&turn->comm, "mf_turn_fetch", round + 1);
     mf_turn_out(turn, round, x);
-    *view = view_of_buffer(turn, span.count, turn->fields);
+    mf_mirror_put(turn->queue, turn->on_fields, turn->fields, held_bytes(turn, span));
+    *view = view_of_buffer(turn, span.count, turn->on_fields);
 }
 
 void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view)
@@ -213,8 +234,11 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
     }
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    memset(turn->grads, 0, turn->slab.dims[0] * turn->wide * span.count * sizeof(float));
-    *view = view_of_buffer(turn, span.count, turn->grads);
+    if (mf_apart(turn->queue))
+        turn->queue->backend->field->fill(turn->queue, held_bytes(turn, span) / sizeof(float), 0, turn->on_grads);
+    else
+        memset(turn->grads, 0, held_bytes(turn, span));
+    *view = view_of_buffer(turn, span.count, turn->on_grads);
 }
 
 void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
@@ -225,5 +249,6 @@ void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
     mf_phase_count(round_cost(turn, round, 1));
     mf_phase_sent(back_bytes(turn, round));
     mf_comm_same(&turn->comm, "mf_turn_add", round + 1);
+    mf_mirror_get(turn->queue, turn->grads, turn->on_grads, held_bytes(turn, mf_turn_span(turn, round)));
     mf_turn_back(turn, round, g);
 }

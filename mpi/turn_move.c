@@ -1,55 +1,27 @@
 /* How planes travel between slabs and round buffers. With shared memory a rank writes its planes straight into the
- * buffers of all, and reads gradients straight out of them; else by one all-to-all, which lands in order. */
-#include <string.h>
-
+ * buffers of all, and reads gradients straight out of them; else by one all-to-all, which lands in order. Slabs are
+ * device memory, the buffers of this file the host's. */
+#include "kernels/move.h"
 #include "mpi/turn_priv.h"
 
-enum { LINE = 16, SHORT = 8 * LINE, AHEAD = 16 }; /* floats, floats, rows */
-
-/* One rank's slices of a round in the own planes: rows of `run` floats, `pitch` apart. Packed, rows follow each other.
- */
-struct block {
-    size_t rows, run, pitch, first;
-};
-
-static struct block block_of(const struct mf_turn *t, struct mf_span span)
+/* One rank's slices of a round in the own planes. */
+static struct mf_block block_of(const struct mf_turn *t, struct mf_span span)
 {
     size_t ny = t->slab.dims[1], nx = t->slab.dims[2];
 
-    if (t->normal == MF_Y) return (struct block){t->slab.count, span.count * nx, ny * nx, span.first * nx};
-    return (struct block){t->slab.count * ny, span.count, nx, span.first};
+    if (t->normal == MF_Y) return (struct mf_block){t->slab.count, span.count * nx, ny * nx, span.first * nx};
+    return (struct mf_block){t->slab.count * ny, span.count, nx, span.first};
 }
 
-/* Short rows far apart defeat the processor's own prefetching: ask for the lines of a row some rows ahead. */
-static void look_ahead(struct block b, size_t row, const float *slab)
+/* Between slabs on the device and packed rows on the host. */
+static void pack(const struct mf_turn *t, struct mf_block block, const float *slab, float *packed)
 {
-    const float *next = slab + b.first + (row + AHEAD) * b.pitch;
-
-    if (b.run > SHORT || row + AHEAD >= b.rows) return;
-    for (size_t i = 0; i < b.run; i += LINE) __builtin_prefetch(next + i);
+    t->queue->backend->move->pack(t->queue, &block, slab, packed);
 }
 
-static void pack(int threads, struct block b, const float *slab, float *packed)
+static void add(const struct mf_turn *t, struct mf_block block, const float *packed, float *slab)
 {
-#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows * b.run > 1 << 16)
-    for (size_t row = 0; row < b.rows; ++row) {
-        look_ahead(b, row, slab);
-        memcpy(packed + row * b.run, slab + b.first + row * b.pitch, b.run * sizeof *packed);
-    }
-}
-
-static void add_row(size_t n, const float *restrict from, float *restrict to)
-{
-    for (size_t i = 0; i < n; ++i) to[i] += from[i];
-}
-
-static void add(int threads, struct block b, const float *packed, float *slab)
-{
-#pragma omp parallel for num_threads(threads) schedule(static) if (b.rows * b.run > 1 << 16)
-    for (size_t row = 0; row < b.rows; ++row) {
-        look_ahead(b, row, slab);
-        add_row(b.run, packed + row * b.run, slab + b.first + row * b.pitch);
-    }
+    t->queue->backend->move->add(t->queue, &block, packed, slab);
 }
 
 /* Where the planes of the slab that begins at plane @p first stand in a round buffer of @p count slices. */
@@ -65,7 +37,7 @@ static void out_shared(struct mf_turn *t, size_t round, const float *x)
         int r = turn_of(t, i);
         struct mf_span span = mf_turn_span_of(t, round, r);
 
-        pack(t->threads, block_of(t, span), x, (float *)t->share->at[r] + place(t, t->slab.first, span.count));
+        pack(t, block_of(t, span), x, (float *)t->share->at[r] + place(t, t->slab.first, span.count));
     }
     mf_share_meet(&t->comm);
 }
@@ -78,7 +50,7 @@ static void back_shared(struct mf_turn *t, size_t round, float *g)
         struct mf_span span = mf_turn_span_of(t, round, r);
         const char *grads = t->share->at[r] + t->share->bytes[r] / 2;
 
-        add(t->threads, block_of(t, span), (const float *)grads + place(t, t->slab.first, span.count), g);
+        add(t, block_of(t, span), (const float *)grads + place(t, t->slab.first, span.count), g);
     }
     mf_share_meet(&t->comm); /* and read: they may be cleared */
 }
@@ -113,7 +85,7 @@ static void out_by_message(struct mf_turn *t, size_t round, const float *x)
         float *to = r == t->comm.rank ? t->fields + place(t, t->slab.first, span.count)
                                       : t->packed + (size_t)n[size + r] * t->wide;
 
-        pack(t->threads, block_of(t, span), x, to);
+        pack(t, block_of(t, span), x, to);
     }
     MPI_Alltoallv(t->packed, n, n + size, t->unit, t->fields, n + 2 * size, n + 3 * size, t->unit, t->comm.impl->world);
 }
@@ -129,7 +101,7 @@ static void back_by_message(struct mf_turn *t, size_t round, float *g)
         const float *from = r == t->comm.rank ? t->grads + place(t, t->slab.first, span.count)
                                               : t->packed + (size_t)n[size + r] * t->wide;
 
-        add(t->threads, block_of(t, span), from, g);
+        add(t, block_of(t, span), from, g);
     }
 }
 

@@ -12,17 +12,17 @@ struct mf_turn {
     struct mf_comm comm;
     struct mf_slab slab;
     enum mf_normal normal;
-    int alias;   /* views of the slab itself */
-    int threads; /* that copy */
+    int alias; /* views of the slab itself */
     size_t slices, wide, batch, rounds;
 
-    struct mf_arena *arena;
-    struct mf_share *share; /* NULL: messages */
-    float *fields, *grads;  /* round buffers */
-    size_t booked;          /* bytes of shared memory */
-    float *packed;          /* messages: own planes of everybody's slices of one round */
-    int *counts;            /* messages: [4][size] send counts and offsets, receive counts and offsets */
-    MPI_Datatype unit;      /* messages: `wide` floats */
+    struct mf_queue *queue;
+    struct mf_share *share;      /* NULL: messages */
+    float *fields, *grads;       /* round buffers on the host */
+    float *on_fields, *on_grads; /* the same on the device, where that is apart; else those of the host */
+    size_t booked;               /* bytes of shared memory */
+    float *packed;               /* messages: own planes of everybody's slices of one round */
+    int *counts;                 /* messages: [4][size] send counts and offsets, receive counts and offsets */
+    MPI_Datatype unit;           /* messages: `wide` floats */
 };
 
 /** Slices of @p rank in @p round. */

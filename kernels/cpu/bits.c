@@ -194,13 +194,13 @@ static int count_half(struct mf_queue *q, struct job *j, int64_t *half)
     j->reach = j->lag - 1;
     j->pad = (j->reach + 63) / 64;
     each = (sizeof(struct bench) + (MF_WIN_STRIDE + 1) * padded_words(j) * sizeof(uint64_t) + 63) / 64 * 64;
-    memory = mf_arena_zeros(q->arena, (size_t)threads, each, "bits");
+    memory = mf_arena_zeros(q->host, (size_t)threads, each, "bits");
     if (!memory) return MF_MEMORY;
     for (int t = 0; t < threads; ++t) mf_windows_open(&((struct bench *)(void *)(memory + (size_t)t * each))->windows);
     for (j->du0 = 0; j->du0 < j->lag; j->du0 += MF_WIN_ROWS)
         for (j->dv0 = -(ptrdiff_t)j->reach; j->dv0 <= (ptrdiff_t)j->reach; j->dv0 += MF_WIN_BITS)
             count_block(j, threads, memory, each, half);
-    mf_arena_give(q->arena, memory);
+    mf_arena_give(q->host, memory);
     return MF_OK;
 }
 
@@ -232,7 +232,7 @@ static void transpose(uint64_t block[64])
 static uint64_t *turn(struct mf_queue *q, const struct mf_bits *f)
 {
     size_t planes = f->planes + f->halo, across = (f->ny + 63) / 64, plane = f->nx * across;
-    uint64_t *turned = mf_arena_take(q->arena, planes * plane * sizeof *turned, "bits turned");
+    uint64_t *turned = mf_arena_take(q->host, planes * plane * sizeof *turned, "bits turned");
 
     if (!turned) return NULL;
 #pragma omp parallel for num_threads(q->threads > 0 ? q->threads : 1)
@@ -263,7 +263,7 @@ static struct stack stack_of(const struct mf_bits *f, int normal, const uint64_t
 static int count_both(struct mf_queue *q, struct job *j, int same, const int zeros[2], int64_t *count)
 {
     size_t size = j->lag * (2 * j->lag - 1);
-    int64_t *half = mf_arena_zeros(q->arena, size, sizeof *half, "bits");
+    int64_t *half = mf_arena_zeros(q->host, size, sizeof *half, "bits");
     struct stack a = j->a;
     int rc;
 
@@ -278,7 +278,7 @@ static int count_both(struct mf_queue *q, struct job *j, int same, const int zer
         rc = count_half(q, j, half);
     }
     if (rc == MF_OK) spread(j->lag, half, -1, count);
-    mf_arena_give(q->arena, half);
+    mf_arena_give(q->host, half);
     return rc;
 }
 
@@ -321,8 +321,8 @@ static int count(struct mf_queue *q, const struct mf_bits *a, const struct mf_bi
         j.b = stack_of(b, normal, a == b ? turned[0] : turned[1]);
         rc = count_both(q, &j, a == b, zeros, counts + (size_t)normal * window);
     }
-    mf_arena_give(q->arena, turned[1]);
-    mf_arena_give(q->arena, turned[0]);
+    mf_arena_give(q->host, turned[1]);
+    mf_arena_give(q->host, turned[0]);
     return rc;
 }
 

@@ -10,7 +10,8 @@ enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
 
 static int here(void) { return MF_OK; }
 
-static int queue_open(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena)
+static int queue_open(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena,
+                      struct mf_arena *host)
 {
     struct mf_queue *q = calloc(1, sizeof *q);
 
@@ -20,7 +21,9 @@ static int queue_open(struct mf_queue **queue, int device, int threads, int dete
         free(q);
         return mf_fail(MF_MEMORY, "no memory for a queue of the cpu back end");
     }
+    q->backend = &mf_backend_cpu;
     q->arena = arena;
+    q->host = host;
     q->threads = threads > 0 ? threads : 1;
     q->deterministic = deterministic;
     *queue = q;
@@ -75,9 +78,9 @@ const struct mf_backend mf_backend_cpu = {
     .put = copy,
     .get = copy,
     .sync = sync,
+    .move = &mf_move_cpu,
     .field = &mf_field_cpu,
     .optim = &mf_optim_cpu,
-    .bits = &mf_bits_cpu,
     .corr = &mf_corr_cpu,
     .vari = &mf_vari_cpu,
     .frac = &mf_frac_cpu,

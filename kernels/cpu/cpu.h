@@ -6,6 +6,7 @@
 #include "kernels/backend.h"
 #include "kernels/bits.h"
 #include "kernels/field.h"
+#include "kernels/move.h"
 #include "kernels/optim.h"
 #include "kernels/slices.h"
 
@@ -24,10 +25,10 @@ enum {
     MF_CPU_CHUNKS = 256    /* most chunks of a plane */
 };
 
+extern const struct mf_move_ops mf_move_cpu;
 extern const struct mf_field_ops mf_field_cpu;
 extern const struct mf_optim_ops mf_optim_cpu;
 extern const struct mf_slice_ops mf_corr_cpu;
-extern const struct mf_bits_ops mf_bits_cpu;
 extern const struct mf_slice_ops mf_vari_cpu;
 extern const struct mf_slice_ops mf_frac_cpu;
 

@@ -36,7 +36,8 @@ struct mf_session {
     const struct mf_common *common;
     const struct mf_options *options;
     const struct mf_backend *backend;
-    struct mf_arena *arena; /* of the back end's memory; on cpu the host arena as well */
+    struct mf_arena *arena;  /* host memory */
+    struct mf_arena *device; /* of the back end; on cpu the same */
     struct mf_queue *queue;
     int threads;  /* per rank: --threads, or what it stands for */
     double start; /* mf_now() when the program started */
@@ -65,8 +66,15 @@ extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_merge, mf_c
 int mf_session_open(struct mf_session *session);
 void mf_session_close(struct mf_session *session);
 
-/** Arena high-water mark and resident peak of every rank, gathered: two heap arrays [comm->size]. Collective. */
-int mf_session_peaks(const struct mf_session *session, double **arena, double **rss);
+/** Of every rank: high-water marks of the arena of host memory, of device memory (NULL where one arena is both), and
+ * the resident peak. Heap arrays [comm->size] [bytes]. */
+struct mf_peaks {
+    double *arena, *device, *rss;
+};
+
+/** Gathers them; mf_peaks_free() them. Collective; refuses (agreed) with MF_MEMORY. */
+int mf_session_peaks(const struct mf_session *session, struct mf_peaks *peaks);
+void mf_peaks_free(struct mf_peaks *peaks);
 
 /** Cores this rank may use: by affinity and cgroup, shared fairly with the ranks that may use the same. Collective. */
 int mf_session_cores(const struct mf_comm *comm);

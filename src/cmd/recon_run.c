@@ -137,16 +137,16 @@ static void json_shape(const struct outcome *out, struct mf_json *at)
 static int json_peaks(const struct outcome *out, struct mf_json *at)
 {
     size_t n = (size_t)out->session->comm->size;
-    double *arena, *rss;
+    struct mf_peaks peak;
     struct mf_json *peaks;
 
-    MF_TRY(mf_session_peaks(out->session, &arena, &rss));
+    MF_TRY(mf_session_peaks(out->session, &peak));
     peaks = mf_json_object();
-    mf_json_reals(peaks, "arena", arena, n);
-    mf_json_reals(peaks, "rss", rss, n);
+    mf_json_reals(peaks, "arena", peak.arena, n);
+    if (peak.device) mf_json_reals(peaks, "device", peak.device, n);
+    mf_json_reals(peaks, "rss", peak.rss, n);
     mf_json_put(at, "peak_bytes", peaks);
-    free(arena);
-    free(rss);
+    mf_peaks_free(&peak);
     return MF_OK;
 }
 
@@ -439,7 +439,7 @@ static void add_option(void *json, const char *word, const char *value, enum mf_
     mf_json_text(json, word, value);
 }
 
-static int dry_json(const struct outcome *out, const double *arena)
+static int dry_json(const struct outcome *out, const struct mf_peaks *peak)
 {
     struct mf_session *s = out->session;
     struct mf_json *j = mf_json_object(), *options = mf_json_object(), *bytes = mf_json_object();
@@ -450,7 +450,8 @@ static int dry_json(const struct outcome *out, const double *arena)
     mf_json_int(j, "fields", (long long)mf_solve_fields(out->target, &out->solve));
     mf_options_each(s->options, add_option, options);
     mf_json_put(j, "options", options);
-    mf_json_reals(bytes, "arena", arena, (size_t)s->comm->size);
+    mf_json_reals(bytes, "arena", peak->arena, (size_t)s->comm->size);
+    if (peak->device) mf_json_reals(bytes, "device", peak->device, (size_t)s->comm->size);
     mf_json_put(j, "bytes", bytes);
     mf_json_text(j, "device", s->backend->name);
     mf_json_int(j, "ranks", s->comm->size);
@@ -460,32 +461,38 @@ static int dry_json(const struct outcome *out, const double *arena)
     return rc;
 }
 
-static void dry_text(const struct outcome *out, const double *arena)
+static void dry_bytes(const struct outcome *out, const char *what, const double *bytes)
 {
     double sum = 0, most = 0;
 
     for (int r = 0; r < out->session->comm->size; ++r) {
-        sum += arena[r];
-        most = fmax(most, arena[r]);
+        sum += bytes[r];
+        most = fmax(most, bytes[r]);
     }
+    printf("# volume %zu x %zu x %zu, %zu field(s): %.0f bytes%s over %d rank(s), %.0f on the fullest\n", out->dims[0],
+           out->dims[1], out->dims[2], mf_solve_fields(out->target, &out->solve), sum, what, out->session->comm->size,
+           most);
+}
+
+static void dry_text(const struct outcome *out, const struct mf_peaks *peak)
+{
     mf_options_print(out->session->options);
-    printf("# volume %zu x %zu x %zu, %zu field(s): %.0f bytes over %d rank(s), %.0f on the fullest\n", out->dims[0],
-           out->dims[1], out->dims[2], mf_solve_fields(out->target, &out->solve), sum, out->session->comm->size, most);
+    if (peak->device) dry_bytes(out, " of device memory", peak->device);
+    dry_bytes(out, peak->device ? " of host memory" : "", peak->arena);
 }
 
 /* --dry-run: the memory of the run is taken and given back; its high-water mark is what the run needs. */
 static int dry_run(const struct outcome *out)
 {
     struct mf_session *s = out->session;
-    double *arena, *rss;
+    struct mf_peaks peak;
     int rc = MF_OK;
 
     MF_TRY(mf_solve_measure(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve));
-    MF_TRY(mf_session_peaks(s, &arena, &rss));
-    if (s->comm->rank == 0 && s->common->json) rc = dry_json(out, arena);
-    if (s->comm->rank == 0 && !s->common->json) dry_text(out, arena);
-    free(arena);
-    free(rss);
+    MF_TRY(mf_session_peaks(s, &peak));
+    if (s->comm->rank == 0 && s->common->json) rc = dry_json(out, &peak);
+    if (s->comm->rank == 0 && !s->common->json) dry_text(out, &peak);
+    mf_peaks_free(&peak);
     return mf_agree(s->comm, rc);
 }
 

@@ -177,17 +177,21 @@ static void forget(void *context, void *memory, size_t bytes)
 
 static const struct mf_mem promised = {.alloc = promise, .release = forget};
 
-/* Local: memory and queue. */
+/* Local: memory and queue. A dry run promises the host's memory and, where that is the device's too, all of it. */
 static int open_local(struct mf_session *session)
 {
     const struct mf_common *common = session->common;
+    const struct mf_backend *backend = session->backend;
+    const size_t limit = (size_t)common->memory_limit << 20;
+    const struct mf_mem *host = backend->host_mem ? backend->host_mem : backend->mem;
 
     MF_TRY(answer_gpu_options(session));
     MF_TRY(open_log(common, session->comm->rank));
-    MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &promised : session->backend->mem,
-                         (size_t)common->memory_limit << 20));
-    return session->backend->queue_open(&session->queue, session->comm->local_rank, session->threads,
-                                        common->deterministic, session->arena);
+    MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &promised : host, limit));
+    session->device = session->arena;
+    if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
+    return backend->queue_open(&session->queue, session->comm->local_rank, session->threads, common->deterministic,
+                               session->device, session->arena);
 }
 
 int mf_session_open(struct mf_session *session)
@@ -208,33 +212,46 @@ int mf_session_open(struct mf_session *session)
 void mf_session_close(struct mf_session *session)
 {
     if (session->queue) session->backend->queue_close(session->queue);
+    if (session->device != session->arena) mf_arena_close(session->device);
     mf_arena_close(session->arena);
     session->queue = NULL;
-    session->arena = NULL;
+    session->arena = session->device = NULL;
     mf_log_copy(NULL);
 }
 
-int mf_session_peaks(const struct mf_session *session, double **arena, double **rss)
+int mf_session_peaks(const struct mf_session *session, struct mf_peaks *peaks)
 {
-    double mine[2] = {(double)mf_arena_peak(session->arena), (double)mf_rss_peak()}, *both;
+    double mine[3] = {(double)mf_arena_peak(session->arena), (double)mf_arena_peak(session->device),
+                      (double)mf_rss_peak()},
+           *each;
     size_t size = (size_t)session->comm->size, *offset = calloc(size + 1, sizeof *offset);
     void *all = NULL;
+    int rc;
 
-    *arena = malloc(size * sizeof **arena);
-    *rss = malloc(size * sizeof **rss);
-    if (!offset || !*arena || !*rss) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", size);
-    if (mf_comm_gather(session->comm, mine, sizeof mine, &all, offset) == MF_OK) {
-        both = all;
-        for (size_t r = 0; r < size; ++r) {
-            (*arena)[r] = both[2 * r];
-            (*rss)[r] = both[2 * r + 1];
-        }
-        free(all);
-        free(offset);
-        return MF_OK;
+    *peaks =
+        (struct mf_peaks){malloc(size * sizeof(double)), malloc(size * sizeof(double)), malloc(size * sizeof(double))};
+    if (!offset || !peaks->arena || !peaks->device || !peaks->rss)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", size);
+    rc = mf_comm_gather(session->comm, mine, sizeof mine, &all, offset);
+    each = all;
+    for (size_t r = 0; rc == MF_OK && r < size; ++r) {
+        peaks->arena[r] = each[3 * r];
+        peaks->device[r] = each[3 * r + 1];
+        peaks->rss[r] = each[3 * r + 2];
     }
+    free(all);
     free(offset);
-    free(*arena);
-    free(*rss);
-    return MF_MEMORY;
+    if (rc == MF_OK && session->device != session->arena) return MF_OK;
+    free(peaks->device);
+    peaks->device = NULL;
+    if (rc != MF_OK) mf_peaks_free(peaks);
+    return rc;
+}
+
+void mf_peaks_free(struct mf_peaks *peaks)
+{
+    free(peaks->arena);
+    free(peaks->device);
+    free(peaks->rss);
+    *peaks = (struct mf_peaks){NULL, NULL, NULL};
 }

@@ -136,25 +136,24 @@ static int report(const struct synth_run *run)
 {
     const struct mf_session *session = run->session;
     struct mf_json *json, *peaks;
-    double *arena, *rss;
+    struct mf_peaks peak;
     int rc = MF_OK;
 
-    MF_TRY(mf_session_peaks(session, &arena, &rss));
+    MF_TRY(mf_session_peaks(session, &peak));
     if (session->comm->rank == 0 && !run->opts->common.json) print_text(run);
     if (session->comm->rank == 0 && run->opts->common.json) {
         json = truth(run);
         mf_json_real(json, "seconds", mf_now() - session->start);
         peaks = mf_json_object();
-        mf_json_reals(peaks, "arena", arena, (size_t)session->comm->size);
-        mf_json_reals(peaks, "rss", rss, (size_t)session->comm->size);
+        mf_json_reals(peaks, "arena", peak.arena, (size_t)session->comm->size);
+        mf_json_reals(peaks, "rss", peak.rss, (size_t)session->comm->size);
         mf_json_put(json, "peak_bytes", peaks);
         mf_json_int(json, "ranks", session->comm->size);
         mf_json_int(json, "threads", session->threads);
         rc = mf_json_write(json, stdout);
         mf_json_free(json);
     }
-    free(arena);
-    free(rss);
+    mf_peaks_free(&peak);
     return mf_agree(session->comm, rc);
 }
 

@@ -111,7 +111,7 @@ static int counts(const struct mf_job *job)
     double lag = (double)job->opts->lag;
     double steps = 2 * lag * lag * (double)words * (double)m->slab.dims[0] * (double)m->slab.dims[1] * sides_of(m);
 
-    return m->phase && job->backend->bits && (job->opts->lag <= LAG_COUNTED || steps < 1e9);
+    return m->phase && (job->opts->lag <= LAG_COUNTED || steps < 1e9);
 }
 
 int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,

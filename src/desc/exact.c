@@ -27,7 +27,7 @@ static int pack_phase(const struct mf_job *job, uint8_t phase, size_t halo, size
     size_t ny = slab->dims[1], nx = slab->dims[2], words = (nx + 63) / 64, plane = ny * words;
 
     *field = (struct mf_bits){at, slab->count, halo, ny, nx, words};
-    job->backend->bits->pack(job->queue, slab->count * ny, nx, job->micro->phase, phase, at);
+    mf_bits_cpu.pack(job->queue, slab->count * ny, nx, job->micro->phase, phase, at);
     if (job->comm->size == 1) return MF_OK;
     return mf_slab_fetch(job->comm, slab, at, plane * sizeof *at, (ptrdiff_t)(slab->first + slab->count), ahead,
                          at + slab->count * plane);
@@ -68,8 +68,7 @@ static int count_pair(const struct mf_job *job, const struct mf_bits *a, const s
 
     mf_phase_count(counting(a, b, normals));
     memset(count, 0, 3 * window * sizeof *count);
-    int rc = job->backend->bits->count(job->queue, a, b, lag, job->opts->periodic, slab->first, slab->dims[0], normals,
-                                       count);
+    int rc = mf_bits_cpu.count(job->queue, a, b, lag, job->opts->periodic, slab->first, slab->dims[0], normals, count);
 
     MF_TRY(mf_agree(job->comm, rc));
     mf_comm_sum_int(job->comm, 3 * window, count);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/slices.h"
+#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/desc/job.h"
 #include "src/desc/registry.h"
@@ -13,20 +14,29 @@ struct pool {
     struct mf_turn *turn[2]; /* of the phase, and of its partner in a cross-correlation */
     const struct mf_slice_ops *ops[MF_DESCRIPTORS];
     struct mf_slice_plan *plan[MF_DESCRIPTORS];
-    float *x[2];   /* indicator fields of the slab; NULL where the microstructure is grey */
-    double *total; /* [levels][entries] */
+    float *x[2];           /* fields of the slab, device; NULL where a grey one can be taken as it is */
+    struct mf_stage stage; /* of planes */
+    double *total;         /* [levels][entries], queue->host */
 };
 
 /** The indicator field of out's phase @p phase. */
 static float *indicator(const struct pool *pool, int phase, int which)
 {
     const struct mf_micro *m = pool->job->micro;
-    size_t voxels = mf_slab_voxels(&m->slab);
+    size_t voxels = mf_slab_voxels(&m->slab), plane = m->slab.dims[1] * m->slab.dims[2];
     uint8_t want = (uint8_t)(pool->job->first + phase);
+    float *grey = m->grey ? m->grey + (m->fields > 1 ? want : 0) * voxels : NULL, *x = pool->x[which];
 
-    if (m->grey) return m->grey + (m->fields > 1 ? want : 0) * voxels;
-    for (size_t i = 0; i < voxels; ++i) pool->x[which][i] = m->phase[i] == want;
-    return pool->x[which];
+    if (grey && !x) return grey;
+    if (grey) pool->job->backend->put(pool->job->queue, x, grey, voxels * sizeof *x);
+    for (size_t z = 0, run; !grey && z < m->slab.count; z += run) {
+        float *at = mf_stage_at(&pool->stage, x + z * plane);
+
+        run = mf_stage_run(&pool->stage, m->slab.count - z);
+        for (size_t i = 0; i < run * plane; ++i) at[i] = m->phase[z * plane + i] == want;
+        mf_stage_put(&pool->stage, x + z * plane, run);
+    }
+    return x;
 }
 
 /** Sums over slices and ranks to means, kept for the levels that were not counted. */
@@ -34,6 +44,7 @@ static void keep(const struct pool *pool, size_t entries, double *values)
 {
     size_t levels = pool->side->levels, first = pool->job->exact ? entries : 0;
 
+    pool->job->backend->sync(pool->job->queue);
     mf_comm_sum(pool->job->comm, levels * entries, pool->total);
     for (size_t i = first; i < levels * entries; ++i) values[i] = pool->total[i] / (double)pool->side->slices;
 }
@@ -110,12 +121,14 @@ static int pool_plan(struct pool *pool)
     }
     if (pool->side->cross && !pool->ops[MF_S2]->cross)
         return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", job->backend->name);
-    for (int i = 0; i < 2 && !job->micro->grey; ++i) {
+    for (int i = 0; i < 2 && (!job->micro->grey || mf_apart(job->queue)); ++i) {
         if (i && !pool->side->cross) break;
-        pool->x[i] = mf_arena_take(job->arena, voxels * sizeof(float), "indicator");
+        pool->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
         if (!pool->x[i]) return MF_MEMORY;
     }
-    pool->total = mf_arena_take(job->arena, desc.levels * width * width * sizeof(double), "totals");
+    MF_TRY(mf_stage_open(&pool->stage, job->queue, job->micro->slab.dims[1] * job->micro->slab.dims[2],
+                         job->micro->slab.count));
+    pool->total = mf_arena_take(job->queue->host, desc.levels * width * width * sizeof(double), "totals");
     return pool->total ? MF_OK : MF_MEMORY;
 }
 
@@ -124,15 +137,15 @@ static int pool_open(struct pool *pool, int normal)
     const struct mf_job *job = pool->job;
 
     for (int i = 0; i < (pool->side->cross ? 2 : 1); ++i)
-        MF_TRY(mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, 0, job->queue->threads, job->arena,
-                           &pool->turn[i]));
+        MF_TRY(mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, 0, job->queue, &pool->turn[i]));
     return mf_agree(job->comm, pool_plan(pool));
 }
 
 static void pool_close(struct pool *pool)
 {
-    mf_arena_give(pool->job->arena, pool->total);
-    for (int i = 1; i >= 0; --i) mf_arena_give(pool->job->arena, pool->x[i]);
+    mf_arena_give(pool->job->queue->host, pool->total);
+    mf_stage_close(&pool->stage);
+    for (int i = 1; i >= 0; --i) mf_arena_give(pool->job->queue->arena, pool->x[i]);
     for (int d = MF_DESCRIPTORS - 1; d >= 0; --d)
         if (pool->plan[d]) pool->ops[d]->free(pool->plan[d]);
     for (int i = 1; i >= 0; --i)

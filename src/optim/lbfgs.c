@@ -23,7 +23,7 @@ int mf_optimiser_new(struct mf_optimiser *o, const struct mf_backend *backend, s
 {
     *o = (struct mf_optimiser){.backend = backend, .queue = queue, .extent = extent, .history_max = history};
     MF_ASSERT(history >= 1 && history <= MF_HISTORY_MAX);
-    o->sums = mf_arena_take(queue->arena, extent.planes * WIDTH * sizeof(double), "plane sums");
+    o->sums = mf_arena_take(queue->host, extent.planes * WIDTH * sizeof(double), "plane sums");
     if (!o->sums) return MF_MEMORY;
     MF_TRY(take(o, &o->x, "field"));
     MF_TRY(take(o, &o->g, "gradient"));
@@ -60,8 +60,15 @@ void mf_optimiser_free(struct mf_optimiser *o)
     mf_optimiser_trim(o);
     give(o, &o->g);
     give(o, &o->x);
-    mf_arena_give(o->queue->arena, o->sums);
+    mf_arena_give(o->queue->host, o->sums);
     o->queue = NULL;
+}
+
+/* What the kernel just called has left per plane in o->sums, added over all planes. */
+static void total(const struct mf_optimiser *o, const struct mf_problem *p, size_t n, int largest, double *out)
+{
+    o->backend->sync(o->queue);
+    p->add(p->context, n, o->sums, largest, out);
 }
 
 /* Coefficients of r, s_i, y_i in the recursion's result H r: c[0], c[1 + i], c[1 + n + i]; dots as free_dots() gives.
@@ -108,11 +115,11 @@ static void aim(struct mf_optimiser *o, const struct mf_problem *p, double *slop
     mf_phase_count(mf_cost_direction(o->extent, n));
     if (n) {
         ops->free_dots(o->queue, o->extent, o->x, o->g, &o->history, o->sums);
-        p->add(p->context, 1 + 2 * n, o->sums, -1, dots);
+        total(o, p, 1 + 2 * n, -1, dots);
     }
     two_loops(o, dots, c);
     ops->direction(o->queue, o->extent, o->x, o->g, &o->history, c, o->d, o->sums);
-    p->add(p->context, 2, o->sums, 1, out);
+    total(o, p, 2, 1, out);
     *slope = out[0];
     *largest = out[1];
 }
@@ -129,7 +136,7 @@ static void remember(struct mf_optimiser *o, const struct mf_problem *p)
     mf_phase_count(mf_cost_pair(o->extent, n));
     h->count = n;
     o->backend->optim->pair(o->queue, o->extent, o->x, o->x_new, o->g, o->g_new, h, s, y, o->sums);
-    p->add(p->context, 2 + 3 * n, o->sums, -1, out);
+    total(o, p, 2 + 3 * n, -1, out);
     if (!(out[0] > 1e-9 * out[1])) return; /* no curvature: the pair is dropped */
     memmove(&h->s[1], &h->s[0], (m - 1) * sizeof h->s[0]);
     memmove(&h->y[1], &h->y[0], (m - 1) * sizeof h->y[0]);
@@ -165,7 +172,7 @@ static void move(struct mf_optimiser *o, const struct mf_problem *p, double step
 
     mf_phase_count(mf_cost_step(o->extent));
     o->backend->optim->step(o->queue, o->extent, o->x, o->g, o->d, step, o->x_new, o->sums);
-    p->add(p->context, 1, o->sums, -1, change);
+    total(o, p, 1, -1, change);
 }
 
 /* Backtracking along the projected step; *found: 1 when x_new, g_new, *loss are an accepted point. */

@@ -8,7 +8,8 @@
 /** What is minimised. Both functions are called by all ranks alike. */
 struct mf_problem {
     void *context;
-    /** Loss at @p x and its gradient into @p g (overwritten). May refuse (MF_NUMERIC when the loss is not finite). */
+    /** Loss at @p x and its gradient into @p g (overwritten; both device memory). May refuse (MF_NUMERIC when the loss
+     * is not finite). */
     int (*evaluate)(void *context, float *x, float *g, double *loss);
     /**
      * Adds @p n values of every own plane, values [planes][n], over all planes of the volume in global order:
@@ -22,7 +23,7 @@ struct mf_problem {
     int (*stop)(void *context, long evaluations, double loss);
 };
 
-/** The vectors of one optimiser, each a slab of phases * planes * plane floats from the queue's arena. */
+/** The vectors of one optimiser, each a slab of phases * planes * plane floats of device memory. */
 struct mf_optimiser {
     const struct mf_backend *backend;
     struct mf_queue *queue;
@@ -33,7 +34,7 @@ struct mf_optimiser {
     struct mf_history history;
     size_t history_max;                                                            /* pairs kept (m) */
     double sy[MF_HISTORY_MAX][MF_HISTORY_MAX], yy[MF_HISTORY_MAX][MF_HISTORY_MAX]; /* s_i.y_j, y_i.y_j */
-    double *sums;     /* [own planes][2 + 3 MF_HISTORY_MAX] */
+    double *sums;     /* [own planes][2 + 3 MF_HISTORY_MAX], queue->host */
     double loss;      /* at x */
     double best;      /* Adam: least loss so far, at x_new */
     long evaluations; /* so far */
@@ -48,7 +49,7 @@ enum { MF_OPTIMISER_VECTORS = 4 + 2 * MF_HISTORY_MAX, MF_OPTIMISER_NUMBERS = 7 +
 /** All that the rest of a run under way depends on, in an order that does not change. */
 struct mf_optimiser_state {
     size_t vectors;
-    float *vector[MF_OPTIMISER_VECTORS]; /* the optimiser's own; each a slab */
+    float *vector[MF_OPTIMISER_VECTORS]; /* the optimiser's own; each a slab, device */
     double number[MF_OPTIMISER_NUMBERS];
 };
 

@@ -49,7 +49,30 @@ static int make_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
     return mf_h5_flush(file);
 }
 
-static int put_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
+/* One field of a vector, as many planes at a time as the stage holds. Writing is collective: every rank goes on until
+ * the largest slab, which is rank 0's, is written. */
+static int put_field(const struct mf_comm *comm, struct mf_h5 *file, const char *name, const struct mf_checkpoint *c,
+                     const float *x)
+{
+    const struct mf_slab *s = &c->slab;
+    const size_t most = mf_slab_of(comm, s->dims, 0).count, plane = s->dims[1] * s->dims[2];
+    int rc = MF_OK;
+
+    for (size_t z = 0, run; z < most; z += run) {
+        const size_t from = z < s->count ? z : s->count;
+        size_t mine;
+        int one;
+
+        run = mf_stage_run(c->stage, most - z);
+        mine = s->count - from < run ? s->count - from : run;
+        one = mf_h5_write_rows(file, name, MF_H5_F32, s->first + from, mine,
+                               mf_stage_get(c->stage, x + from * plane, mine));
+        if (rc == MF_OK) rc = one;
+    }
+    return rc;
+}
+
+static int put_vectors(const struct mf_comm *comm, struct mf_h5 *file, const struct mf_checkpoint *c)
 {
     const struct mf_slab *s = &c->slab;
     size_t voxels = mf_slab_voxels(s);
@@ -61,7 +84,7 @@ static int put_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
             int one;
 
             vector_name(name, i, f);
-            one = mf_h5_write_rows(file, name, MF_H5_F32, s->first, s->count, c->vector[i] + f * voxels);
+            one = put_field(comm, file, name, c, c->vector[i] + f * voxels);
             if (rc == MF_OK) rc = one;
         }
     if (c->label) {
@@ -92,7 +115,7 @@ static int write_all(const struct mf_comm *comm, const struct mf_atomic *tempora
     rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(temporary, bytes_of(c)) : MF_OK);
     if (rc == MF_OK) rc = mf_agree(comm, put_head(file, turn, c, created));
     if (rc == MF_OK) rc = mf_agree(comm, make_vectors(file, c));
-    if (rc == MF_OK) rc = mf_agree(comm, put_vectors(file, c));
+    if (rc == MF_OK) rc = mf_agree(comm, put_vectors(comm, file, c));
     closed = mf_h5_close(file);
     rc = mf_agree(comm, rc == MF_OK ? closed : rc);
     return rc == MF_OK ? mf_seal_write(comm, path, name) : rc;
@@ -221,15 +244,20 @@ static int check_shape(struct mf_checkpoint_in *in, const char *name, const stru
     return MF_OK;
 }
 
-int mf_checkpoint_vector(struct mf_checkpoint_in *in, size_t i, const struct mf_slab *slab, float *x)
+int mf_checkpoint_vector(struct mf_checkpoint_in *in, size_t i, const struct mf_slab *slab,
+                         const struct mf_stage *stage, float *x)
 {
-    size_t voxels = mf_slab_voxels(slab);
+    size_t plane = slab->dims[1] * slab->dims[2];
     char name[NAME];
 
     for (size_t f = 0; f < in->head.fields; ++f) {
         vector_name(name, i, f);
         MF_TRY(check_shape(in, name, slab));
-        MF_TRY(mf_h5_read_rows(in->file, name, MF_H5_F32, slab->first, slab->count, x + f * voxels));
+        for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
+            run = mf_stage_run(stage, slab->count - z);
+            MF_TRY(mf_h5_read_rows(in->file, name, MF_H5_F32, slab->first + z, run, mf_stage_at(stage, x)));
+            mf_stage_put(stage, x, run);
+        }
     }
     return MF_OK;
 }

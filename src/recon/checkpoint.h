@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "kernels/stage.h"
 #include "mpi/slab.h"
 
 #define MF_CHECKPOINT_NAME "checkpoint" /* attribute schema */
@@ -17,6 +18,7 @@ struct mf_checkpoint {
     struct mf_slab slab;
     size_t fields, vectors;
     const float *vector[MF_CHECKPOINT_VECTORS]; /* [fields][slab.count][ny][nx] each */
+    const struct mf_stage *stage;               /* through which vectors are reached; NULL: they are host memory */
     const uint8_t *label;                       /* [slab.count][ny][nx], or NULL */
     size_t numbers;
     const double *number;
@@ -48,8 +50,9 @@ int mf_checkpoint_open(const struct mf_comm *comm, const char *path, struct mf_c
 const struct mf_checkpoint_head *mf_checkpoint_head(const struct mf_checkpoint_in *in);
 void mf_checkpoint_close(struct mf_checkpoint_in *in);
 
-/** Vector @p i of this rank's slab. Not collective. MF_INPUT. */
-int mf_checkpoint_vector(struct mf_checkpoint_in *in, size_t i, const struct mf_slab *slab, float *x);
+/** Vector @p i of this rank's slab; @p stage as in struct mf_checkpoint. Not collective. MF_INPUT. */
+int mf_checkpoint_vector(struct mf_checkpoint_in *in, size_t i, const struct mf_slab *slab,
+                         const struct mf_stage *stage, float *x);
 int mf_checkpoint_label(struct mf_checkpoint_in *in, const struct mf_slab *slab, uint8_t *label);
 
 /**

@@ -58,6 +58,7 @@ static void means(struct mf_grid *r, const float *x, double *mean)
 
     mf_phase_count(mf_cost_pass(mf_grid_extent(r), 1, 1));
     r->backend->field->sum(r->queue, mf_grid_extent(r), x, r->plane);
+    r->backend->sync(r->queue);
     for (size_t p = 0; p < r->fields; ++p) {
         add(r, 1, r->plane + p * r->slab.count, -1, &mean[p]);
         mean[p] /= mf_grid_voxels(r);
@@ -78,6 +79,7 @@ static void guide(struct mf_grid *r, struct mf_extent e, const float *shift, con
 
     mf_phase_count(mf_cost_guide(e));
     r->backend->field->guide(r->queue, e, (float)(r->lambda / mf_grid_voxels(r)), shift, x, g, r->plane, NULL);
+    r->backend->sync(r->queue);
     add(r, 1, r->plane, -1, grey);
 }
 

@@ -2,6 +2,7 @@
 #ifndef MF_RECON_GRID_H
 #define MF_RECON_GRID_H
 
+#include "kernels/stage.h"
 #include "src/recon/keeper.h"
 #include "src/recon/metrics.h"
 #include "src/recon/polish.h"
@@ -20,9 +21,10 @@ struct mf_grid {
     double fraction[MF_PHASES_MAX]; /* of each field */
     struct mf_objective *objective;
     struct mf_optimiser optimiser;
-    double *global;  /* [nz][MF_PLANE_WIDTH]: sums of all planes */
-    double *plane;   /* [planes][1 + fields] */
-    double *miss[3]; /* [fields][(2L-1)^2]: what the mean slice misses in S2 */
+    struct mf_stage planes; /* by which the host reaches planes of the grid */
+    double *global;         /* [nz][MF_PLANE_WIDTH]: sums of all planes */
+    double *plane;          /* [planes][1 + fields], queue->host */
+    double *miss[3];        /* [fields][(2L-1)^2]: what the mean slice misses in S2 */
     double scale, lambda;
     double loss, start;   /* of the last evaluation; wall clock at the begin of the run, less what it had run before */
     double stage_start;   /* wall clock at the begin of the gradient stages on this grid */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "kernels/stage.h"
 #include "src/base/err.h"
 
 enum { SIDES = 3, SUMS = 1 + MF_TERMS_MAX };
@@ -22,10 +23,14 @@ struct side {
     size_t nu, nv, slices, levels, entries;
     struct mf_turn **turn;                           /* [phases] */
     struct mf_slice_plan *plan[MF_TERMS_MAX], *mean; /* mean: level 0 of the volume fraction, for q */
-    float *target[MF_TERMS_MAX];                     /* [phases][levels][entries of the term] */
+    float *target[MF_TERMS_MAX];                     /* [phases][levels][entries of the term], device */
+    float *goal[MF_TERMS_MAX];                       /* its mirror */
     float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
     double *sums;                                    /* [slices][SUMS]: E, then the share of each term */
     double *sum;                                     /* [phases][levels][most entries of a term] */
+    double *a;                                       /* [terms][phases][slices] sums of this rank's slices */
+    double *q, *vf, *scale;                          /* [phases][slices] */
+    double *slope;                                   /* [slices] dE/dA */
 };
 
 struct mf_objective {
@@ -39,11 +44,10 @@ struct mf_objective {
     size_t phases, lag, sides, plans;
     struct side side[SIDES];
     struct plan plan[2 * SIDES * (MF_TERMS_MAX + 1)];
-    double *sums;           /* of all sides, one reduction */
-    double *a;              /* [terms][phases][batch] sums of one round */
-    double *q, *vf, *scale; /* [phases][batch] */
-    double *slope;          /* [batch] dE/dA */
-    float *apart;           /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
+    double *sums; /* of all sides, one reduction */
+    double *work; /* of all sides: what kernels read and write for every slice */
+    float *fixed; /* device: 0 and -1, targets of the volume fraction that give vf and its gradient */
+    float *apart; /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
     size_t batch;
     double share[MF_TERMS_MAX];
 };
@@ -93,15 +97,17 @@ static int side_target(struct mf_objective *o, struct side *s, const struct mf_t
     size_t entries = o->ops[t]->entries(&desc), n = s->levels * entries;
 
     s->target[t] = mf_arena_take(o->queue->arena, o->phases * n * sizeof(float), "target");
-    if (!s->target[t]) return MF_MEMORY;
+    if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], o->phases * n * sizeof(float), "target");
+    if (!s->goal[t]) return MF_MEMORY;
     s->entries += o->phases * n;
     for (size_t p = 0; p < o->phases; ++p) {
         size_t phase = o->phases == 1 && target->phases > 1 ? 1 : p;
         const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)phase);
 
         if (!values) return mf_fail(MF_INPUT, "the target '%s' has no %s", target->source, o->opts.term[t].row->name);
-        for (size_t i = 0; i < n; ++i) s->target[t][p * n + i] = (float)values[o->opts.level_first * entries + i];
+        for (size_t i = 0; i < n; ++i) s->goal[t][p * n + i] = (float)values[o->opts.level_first * entries + i];
     }
+    mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
     return MF_OK;
 }
 
@@ -133,8 +139,7 @@ static int side_turns(struct mf_objective *o, struct side *s, size_t normal)
     s->turn = mf_fault("recon.turns") ? NULL : calloc(o->phases, sizeof *s->turn);
     MF_TRY(mf_agree(o->comm, s->turn ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
     for (size_t p = 0; p < o->phases; ++p) {
-        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue->threads, o->queue->arena,
-                           &s->turn[p]));
+        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue, &s->turn[p]));
         if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
     }
     return MF_OK;
@@ -147,7 +152,7 @@ static int side_plans(struct mf_objective *o, struct side *s, const struct mf_ta
         MF_TRY(side_target(o, s, target, normal, t));
     }
     if (o->opts.multiphase) MF_TRY(plan_for(o, o->backend->frac, desc_of(o, s, 1), &s->mean));
-    s->sum = mf_arena_take(o->queue->arena, s->entries * sizeof *s->sum, "slice sums");
+    s->sum = mf_arena_take(o->queue->host, s->entries * sizeof *s->sum, "slice sums");
     return s->sum ? MF_OK : MF_MEMORY;
 }
 
@@ -161,30 +166,54 @@ static int take_apart(struct mf_objective *o)
     return o->apart ? MF_OK : MF_MEMORY;
 }
 
+/* Doubles of the work areas of a slice. */
+static size_t work_size(const struct mf_objective *o) { return (o->opts.terms + 3) * o->phases + 1; }
+
+static void deal_work(struct mf_objective *o)
+{
+    double *sums = o->sums, *work = o->work;
+
+    for (size_t d = 0; d < o->sides; ++d) {
+        struct side *s = &o->side[d];
+        size_t each = o->phases * s->slices;
+
+        s->sums = sums;
+        s->a = work;
+        s->q = s->a + o->opts.terms * each;
+        s->vf = s->q + each;
+        s->scale = s->vf + each;
+        s->slope = s->scale + each;
+        sums += s->slices * SUMS;
+        work += s->slices * work_size(o);
+    }
+}
+
+static int take_fixed(struct mf_objective *o)
+{
+    const float fixed[2] = {0, -1};
+
+    o->fixed = mf_arena_take(o->queue->arena, sizeof fixed, "target");
+    if (!o->fixed) return MF_MEMORY;
+    o->backend->put(o->queue, o->fixed, fixed, sizeof fixed);
+    return MF_OK;
+}
+
 /* What this rank needs by itself once the batch is known. */
 static int prepare(struct mf_objective *o, const struct mf_target *target)
 {
     size_t slices = 0;
-    double *work;
 
     if (o->batch == 0) o->batch = 1;
     for (size_t d = 0; d < o->sides; ++d) {
         MF_TRY(side_plans(o, &o->side[d], target, d));
         slices += o->side[d].slices;
     }
-    o->sums = mf_arena_take(o->queue->arena, slices * SUMS * sizeof(double), "slice losses");
-    work =
-        mf_arena_take(o->queue->arena, ((MF_TERMS_MAX + 3) * o->phases + 1) * o->batch * sizeof(double), "slice sums");
-    o->a = work;
-    if (!o->sums || !work) return MF_MEMORY;
-    o->q = work + MF_TERMS_MAX * o->phases * o->batch;
-    o->vf = o->q + o->phases * o->batch;
-    o->scale = o->vf + o->phases * o->batch;
-    o->slope = o->scale + o->phases * o->batch;
-    MF_TRY(take_apart(o));
-    o->side[0].sums = o->sums;
-    for (size_t d = 1; d < o->sides; ++d) o->side[d].sums = o->side[d - 1].sums + o->side[d - 1].slices * SUMS;
-    return MF_OK;
+    o->sums = mf_arena_take(o->queue->host, slices * SUMS * sizeof(double), "slice losses");
+    o->work = mf_arena_take(o->queue->host, slices * work_size(o) * sizeof(double), "slice sums");
+    if (!o->sums || !o->work) return MF_MEMORY;
+    deal_work(o);
+    if (o->opts.multiphase) MF_TRY(take_fixed(o));
+    return take_apart(o);
 }
 
 static int build(struct mf_objective *o, const struct mf_target *target)
@@ -233,13 +262,17 @@ void mf_objective_free(struct mf_objective *o)
     if (!o) return;
     for (size_t i = 0; i < o->plans; ++i) o->plan[i].ops->free(o->plan[i].plan);
     for (size_t d = 0; d < o->sides; ++d) {
-        mf_arena_give(o->queue->arena, o->side[d].sum);
-        for (size_t t = 0; t < o->opts.terms; ++t) mf_arena_give(o->queue->arena, o->side[d].target[t]);
+        mf_arena_give(o->queue->host, o->side[d].sum);
+        for (size_t t = 0; t < o->opts.terms; ++t) {
+            mf_mirror_give(o->queue, o->side[d].target[t], o->side[d].goal[t]);
+            mf_arena_give(o->queue->arena, o->side[d].target[t]);
+        }
         for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
         free(o->side[d].turn);
     }
-    mf_arena_give(o->queue->arena, o->a);
-    mf_arena_give(o->queue->arena, o->sums);
+    mf_arena_give(o->queue->host, o->work);
+    mf_arena_give(o->queue->host, o->sums);
+    mf_arena_give(o->queue->arena, o->fixed);
     mf_arena_give(o->queue->arena, o->apart);
     free(o);
 }
@@ -269,8 +302,8 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
                                   .target = s->target[t] + p * s->levels * entries,
                                   .weight = weight,
                                   .power = o->opts.norm == MF_L1 ? 1 : 2,
-                                  .scale = o->scale + p * o->batch,
-                                  .sum = o->a + (t * o->phases + p) * o->batch,
+                                  .scale = s->scale + p * s->slices + r->span.first,
+                                  .sum = s->a + (t * o->phases + p) * s->slices + r->span.first,
                                   .values = values};
 }
 
@@ -291,30 +324,37 @@ static struct mf_cost mean_cost(const struct mf_objective *o, const struct round
     return mf_cost_fraction(&desc, r->span.count, what);
 }
 
+/* What vf of a slice is multiplied by. */
+static double part_of(const struct mf_objective *o, const struct side *s)
+{
+    size_t volume = o->slab.dims[0] * o->slab.dims[1] * o->slab.dims[2];
+
+    return o->opts.compat ? (double)(s->nu * s->nv) / (double)volume : 1;
+}
+
 /* q of every slice and phase from the slices' means; 1 with one phase. */
 static void phase_weights(struct mf_objective *o, const struct round *r)
 {
-    const double one = 1;
-    const float zero = 0;
-    size_t volume = o->slab.dims[0] * o->slab.dims[1] * o->slab.dims[2];
-    double part = o->opts.compat ? (double)(r->side->nu * r->side->nv) / (double)volume : 1;
+    const double one = 1, part = part_of(o, r->side);
+    struct side *s = r->side;
 
     for (size_t p = 0; p < o->phases; ++p)
-        for (size_t i = 0; i < r->span.count; ++i) o->q[p * o->batch + i] = 1;
+        for (size_t i = 0; i < r->span.count; ++i) s->q[p * s->slices + r->span.first + i] = 1;
     if (!o->opts.multiphase) return;
     for (size_t p = 0; p < o->phases; ++p) {
-        double *vf = o->vf + p * o->batch;
-        struct mf_slice_task task = {.x = r->x[p], .target = &zero, .weight = &one, .power = 1, .sum = vf};
+        struct mf_slice_task task = {
+            .x = r->x[p], .target = o->fixed, .weight = &one, .power = 1, .sum = s->vf + p * s->slices + r->span.first};
         MF_PHASE(MF_PHASE_FRACTION);
 
         mf_phase_count(mean_cost(o, r, MF_COST_VALUES));
-        task.g.base = NULL;
-        o->backend->frac->eval(r->side->mean, &task);
-        for (size_t i = 0; i < r->span.count; ++i) {
-            vf[i] *= part;
-            o->q[p * o->batch + i] = (1 - vf[i]) * (1 - vf[i]) + 0.01;
-        }
+        o->backend->frac->eval(s->mean, &task);
     }
+    o->backend->sync(o->queue);
+    for (size_t p = 0; p < o->phases; ++p)
+        for (size_t i = p * s->slices + r->span.first; i < p * s->slices + r->span.first + r->span.count; ++i) {
+            s->vf[i] *= part;
+            s->q[i] = (1 - s->vf[i]) * (1 - s->vf[i]) + 0.01;
+        }
 }
 
 static double power_of(double q, int power) { return power == 1 ? q : q * q; }
@@ -329,7 +369,7 @@ static double slice_loss(const struct mf_objective *o, const struct side *s, siz
         double part = 0;
 
         for (size_t p = 0; p < o->phases; ++p)
-            part += power_of(o->q[p * o->batch + i], power) * o->a[(t * o->phases + p) * o->batch + i];
+            part += power_of(s->q[p * s->slices + i], power) * s->a[(t * o->phases + p) * s->slices + i];
         sums[1 + t] = part;
         a += part;
     }
@@ -357,65 +397,73 @@ static void run_terms(struct mf_objective *o, const struct round *r, int gradien
 }
 
 /* The gradient that comes through q: the same number for every pixel of a slice, dq/dx = -2 (1 - vf) / pixels. */
-static void through_weights(struct mf_objective *o, const struct round *r, const double *slope)
+static void through_weights(struct mf_objective *o, const struct round *r)
 {
-    const double one = 1;
-    const float below = -1;
+    const double one = 1, part = part_of(o, r->side);
     int power = o->opts.norm == MF_L1 ? 1 : 2;
-    size_t volume = o->slab.dims[0] * o->slab.dims[1] * o->slab.dims[2];
-    double part = o->opts.compat ? (double)(r->side->nu * r->side->nv) / (double)volume : 1;
+    struct side *s = r->side;
 
+    o->backend->sync(o->queue); /* a is there, and scale is read */
     for (size_t p = 0; p < o->phases; ++p) {
-        struct mf_slice_task task = {.x = r->x[p], .g = r->g[p], .target = &below, .weight = &one, .power = 1};
+        size_t from = p * s->slices;
+        struct mf_slice_task task = {.x = r->x[p],
+                                     .g = r->g[p],
+                                     .target = o->fixed + 1,
+                                     .weight = &one,
+                                     .power = 1,
+                                     .scale = s->scale + from + r->span.first};
         MF_PHASE(MF_PHASE_FRACTION);
 
         mf_phase_count(mean_cost(o, r, MF_COST_GRADIENT));
-        for (size_t i = 0; i < r->span.count; ++i) {
-            double q = o->q[p * o->batch + i], a = 0;
+        for (size_t i = r->span.first; i < r->span.first + r->span.count; ++i) {
+            double q = s->q[from + i], a = 0;
 
-            for (size_t t = 0; t < o->opts.terms; ++t) a += o->a[(t * o->phases + p) * o->batch + i];
-            o->scale[p * o->batch + i] = r->factor * r->share * slope[i] * a * (power == 1 ? 1 : 2 * q) * -2 *
-                                         (1 - o->vf[p * o->batch + i]) * part;
+            for (size_t t = 0; t < o->opts.terms; ++t) a += s->a[(t * o->phases + p) * s->slices + i];
+            s->scale[from + i] =
+                r->factor * r->share * s->slope[i] * a * (power == 1 ? 1 : 2 * q) * -2 * (1 - s->vf[from + i]) * part;
         }
-        task.scale = o->scale + p * o->batch;
-        o->backend->frac->eval(r->side->mean, &task);
+        o->backend->frac->eval(s->mean, &task);
     }
 }
 
-static void set_scale(struct mf_objective *o, const struct round *r, const double *slope)
+static void set_scale(struct mf_objective *o, const struct round *r)
 {
+    struct side *s = r->side;
     int power = o->opts.norm == MF_L1 ? 1 : 2;
 
     for (size_t p = 0; p < o->phases; ++p)
-        for (size_t i = 0; i < r->span.count; ++i)
-            o->scale[p * o->batch + i] = r->factor * r->share * slope[i] * power_of(o->q[p * o->batch + i], power);
+        for (size_t i = r->span.first; i < r->span.first + r->span.count; ++i)
+            s->scale[p * s->slices + i] = r->factor * r->share * s->slope[i] * power_of(s->q[p * s->slices + i], power);
 }
 
-/* Loss and gradient of the slices at hand. RMS and L2 need the whole norm before the gradient: one more forward pass.
- */
+/* Puts sums and gradient of the slices at hand on the queue. RMS and L2 need the whole norm before the gradient: one
+ * more forward pass. */
 static void compare(struct mf_objective *o, const struct round *r)
 {
     int root = o->opts.norm == MF_RMS || o->opts.norm == MF_L2, gradient = r->g[0].base != NULL;
-    double *slope = o->slope;
+    size_t end = r->span.first + r->span.count;
+    struct side *s = r->side;
 
     phase_weights(o, r);
-    for (size_t i = 0; i < r->span.count; ++i) slope[i] = o->opts.norm == MF_MSE ? 1 / (double)r->side->entries : 1;
+    for (size_t i = r->span.first; i < end; ++i) s->slope[i] = o->opts.norm == MF_MSE ? 1 / (double)s->entries : 1;
     if (root && gradient) {
         run_terms(o, r, 0);
-        for (size_t i = 0; i < r->span.count; ++i) {
+        o->backend->sync(o->queue);
+        for (size_t i = r->span.first; i < end; ++i) {
             double sums[SUMS];
 
-            slice_loss(o, r->side, i, &slope[i], sums);
+            slice_loss(o, s, i, &s->slope[i], sums);
         }
     }
-    set_scale(o, r, slope);
+    set_scale(o, r);
     run_terms(o, r, gradient);
-    for (size_t i = 0; i < r->span.count; ++i) {
-        double *sums = r->side->sums + (r->span.first + i) * SUMS, ignored;
+    if (o->opts.multiphase && gradient) through_weights(o, r);
+}
 
-        sums[0] = r->share * slice_loss(o, r->side, i, &ignored, sums);
-    }
-    if (o->opts.multiphase && gradient) through_weights(o, r, slope);
+/* 1 / (directions * slices), or 1. */
+static double share_of(const struct mf_objective *o, const struct side *s)
+{
+    return o->opts.compat ? 1 : 1 / ((double)o->sides * (double)s->slices);
 }
 
 /* The slices of one direction; gradients += into @p g. */
@@ -424,9 +472,8 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
     struct side *s = &o->side[d];
     struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX] = {{0}};
     size_t voxels = mf_slab_voxels(&o->slab);
-    struct round r = {.side = s, .x = vx, .g = vg, .factor = factor, .share = 1};
+    struct round r = {.side = s, .x = vx, .g = vg, .factor = factor, .share = share_of(o, s)};
 
-    if (!o->opts.compat) r.share = 1 / ((double)o->sides * (double)s->slices);
     for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) {
         r.span = mf_turn_span(s->turn[0], k);
         for (size_t p = 0; p < o->phases; ++p) {
@@ -438,6 +485,22 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
         }
         if (r.span.count) compare(o, &r);
         for (size_t p = 0; g && p < o->phases; ++p) mf_turn_add(s->turn[p], k, g + p * voxels);
+    }
+}
+
+/* Losses of this rank's slices of one direction from what the kernels have left. */
+static void collect(struct mf_objective *o, struct side *s)
+{
+    double share = share_of(o, s), ignored;
+
+    for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) {
+        struct mf_span span = mf_turn_span(s->turn[0], k);
+
+        for (size_t i = span.first; i < span.first + span.count; ++i) {
+            double *sums = s->sums + i * SUMS;
+
+            sums[0] = share * slice_loss(o, s, i, &ignored, sums);
+        }
     }
 }
 
@@ -467,6 +530,8 @@ void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor
     for (size_t d = 0; d < o->sides; ++d) slices += o->side[d].slices;
     memset(o->sums, 0, slices * SUMS * sizeof *o->sums);
     for (size_t d = 0; d < o->sides; ++d) eval_side(o, d, x, g, factor);
+    o->backend->sync(o->queue);
+    for (size_t d = 0; d < o->sides; ++d) collect(o, &o->side[d]);
     mf_comm_sum(o->comm, slices * SUMS, o->sums);
     *loss = 0;
     for (size_t i = 0; i < slices; ++i) {
@@ -515,6 +580,7 @@ void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const
                 mf_phase_count(cost_of(o, s, t, view.count, MF_COST_TOTAL));
                 if (view.count) o->ops[t]->total(s->plan[t], &view, s->sum + p * s->levels * entries);
             }
+        o->backend->sync(o->queue);
         mf_comm_sum(o->comm, o->phases * s->levels * entries, s->sum);
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t i = 0; i < entries; ++i)
@@ -531,8 +597,9 @@ void mf_objective_lead(struct mf_objective *o, size_t t, double gain, double *co
 
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t i = 0; i < entries; ++i)
-                s->target[t][p * s->levels * entries + i] =
+                s->goal[t][p * s->levels * entries + i] =
                     (float)(goal_of(o, t, d, p, entries)[i] - (miss ? gain * miss[d][p * entries + i] : 0));
+        mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * s->levels * entries * sizeof(float));
     }
 }
 

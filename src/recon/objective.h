@@ -41,8 +41,8 @@ struct mf_objective;
 
 /**
  * Prepares the evaluation of fields on @p slab with @p phases fields per voxel (1: the indicator of the target's
- * phase 1; else all of the target's phases). Takes its work areas from queue->arena. Collective; refuses (agreed) with
- * MF_USAGE (lag too large for an extent, naming the largest), MF_INPUT (target without a descriptor), MF_MEMORY.
+ * phase 1; else all of the target's phases). Takes its work areas from the queue's arenas. Collective; refuses (agreed)
+ * with MF_USAGE (lag too large for an extent, naming the largest), MF_INPUT (target without a descriptor), MF_MEMORY.
  */
 int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                      const struct mf_slab *slab, size_t phases, const struct mf_target *target,
@@ -50,15 +50,16 @@ int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backen
 void mf_objective_free(struct mf_objective *objective);
 
 /**
- * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx. Collective. With
+ * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx (x, g: device). Waits for
+ * the queue: what was put on it before is done too. Collective. With
  * queue->deterministic the same bits on any number of ranks and threads.
  */
 void mf_objective_eval(struct mf_objective *objective, float *x, float *g, double factor, double *loss);
 
 /**
  * From now on every evaluation also stores D of term @p t of the slices this rank compares, at their global places:
- * values[side] [phases][slices][levels][entries], host memory of the caller, other ranks' places untouched. NULL ends
- * it.
+ * values[side] [phases][slices][levels][entries], the caller's from queue->host, other ranks' places untouched. NULL
+ * ends it.
  */
 void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[3]);
 

@@ -62,7 +62,7 @@ static size_t find(struct mf_polish_work *w, const struct mf_around *around, uin
 {
     struct mf_polish *p = w->polish;
     const struct mf_sites *sites = &w->swap.sites;
-    struct mf_rank_by by = {.g = p->g};
+    struct mf_rank_by by = {.g = w->g};
     size_t n, size = sites->sides * sites->planes * sites->shape.n;
     MF_PHASE(MF_PHASE_RANK);
 
@@ -376,7 +376,7 @@ int mf_polish_run(struct mf_polish *polish)
 int mf_polish_measure(struct mf_polish *polish)
 {
     struct mf_polish_work w = {.polish = polish};
-    struct mf_arena *arena = polish->queue->arena;
+    struct mf_arena *arena = polish->queue->host;
     int rc = mf_polish_open(&w);
 
     if (rc == MF_OK) {

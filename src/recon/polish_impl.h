@@ -12,7 +12,7 @@ struct mf_polish_work {
     size_t s2_term, v_term; /* of the objective; its terms when absent */
     size_t levels[MF_SIDES];
     size_t lag, most;                  /* most sites of one kind of move */
-    float *s2[MF_SIDES], *v[MF_SIDES]; /* captured values [fields][slices][levels][entries] */
+    float *s2[MF_SIDES], *v[MF_SIDES]; /* captured by kernels: [fields][slices][levels][entries] */
     double *jump[MF_SIDES], *self[MF_SIDES];
     double *miss[MF_SIDES]; /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
     double *led[MF_SIDES];  /* the same as it led the last refresh */
@@ -22,6 +22,7 @@ struct mf_polish_work {
     double predicted; /* change of the loss that the round's swaps promise */
     long limit;       /* most swaps of a kind in a round */
     uint8_t *backup;  /* labels before the round */
+    float *g;         /* mirror of polish->g */
 };
 
 /** Takes everything a polish needs. Collective; refuses (agreed); mf_polish_close() accepts half a one. */

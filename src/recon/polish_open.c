@@ -15,7 +15,7 @@ static const double LEAD = 3;
 
 static void *take(struct mf_polish_work *w, size_t bytes)
 {
-    return mf_arena_take(w->polish->queue->arena, bytes, "polish");
+    return mf_arena_take(w->polish->queue->host, bytes, "polish");
 }
 
 static void extents(const struct mf_polish_work *w, size_t d, struct mf_swap_side *side)
@@ -113,6 +113,11 @@ static void constants(struct mf_polish_work *w)
     }
 }
 
+static size_t gradient_bytes(const struct mf_polish_work *w)
+{
+    return w->polish->fields * mf_slab_voxels(&w->polish->slab) * sizeof(float);
+}
+
 static int take_all(struct mf_polish_work *w)
 {
     struct mf_sites *sites = &w->swap.sites;
@@ -121,7 +126,8 @@ static int take_all(struct mf_polish_work *w)
     for (size_t d = 0; d < sites->sides; ++d) MF_TRY(take_side(w, d));
     room = w->most * 2 * (size_t)(w->polish->phases * (w->polish->phases - 1) / 2);
     w->backup = take(w, mf_slab_voxels(&w->polish->slab));
-    if (!w->backup) return MF_MEMORY;
+    w->g = mf_mirror_take(w->polish->queue, w->polish->g, gradient_bytes(w), "polish gradient");
+    if (!w->backup || !w->g) return MF_MEMORY;
     w->found = take(w, (size_t)w->polish->queue->threads * 2 * w->most * sizeof *w->found);
     w->bits = take(w, w->most * sites->sides * sites->planes * sites->shape.n * sizeof *w->bits);
     sites->site = take(w, room * sizeof *sites->site);
@@ -137,7 +143,7 @@ static int take_all(struct mf_polish_work *w)
 
 void mf_polish_close(struct mf_polish_work *w)
 {
-    struct mf_arena *arena = w->polish->queue->arena;
+    struct mf_arena *arena = w->polish->queue->host;
 
     for (size_t d = 0; d < MF_SIDES; ++d) {
         void *const all[] = {w->swap.side[d].residual,
@@ -157,6 +163,7 @@ void mf_polish_close(struct mf_polish_work *w)
     }
     mf_arena_give(arena, w->found);
     mf_arena_give(arena, w->backup);
+    mf_mirror_give(w->polish->queue, w->polish->g, w->g);
     mf_arena_give(arena, w->bits);
     mf_arena_give(arena, w->swap.sites.site);
     mf_arena_give(arena, w->swap.sites.window);
@@ -288,10 +295,11 @@ void mf_polish_refresh(struct mf_polish_work *w)
         memset(w->v[d], 0, slices * sizeof(float));
         memcpy(w->led[d], w->miss[d], p->fields * entries * sizeof(double));
     }
-    mf_start_labels(&p->slab, p->fields, p->label, p->x);
+    mf_start_labels(&p->slab, p->fields, p->label, p->stage, p->x);
     p->backend->field->fill(p->queue, p->fields * mf_slab_voxels(&p->slab), 0, p->g);
     mf_objective_lead(w->objective, w->s2_term, LEAD, w->miss);
     mf_objective_eval(w->objective, p->x, p->g, 1, &loss);
+    mf_mirror_get(p->queue, w->g, p->g, gradient_bytes(w));
     for (size_t d = 0; d < w->swap.sites.sides; ++d) {
         size_t slices = p->fields * w->swap.side[d].slices * w->levels[d];
 

@@ -183,8 +183,12 @@ static int keep(struct mf_grid *r, int asked, long evaluations, struct mf_polish
                 size_t room)
 {
     struct mf_optimiser_state optimiser;
-    struct mf_checkpoint c = {
-        .problem = r->problem, .slab = r->slab, .fields = r->fields, .number = number, .label = r->result->label};
+    struct mf_checkpoint c = {.problem = r->problem,
+                              .slab = r->slab,
+                              .fields = r->fields,
+                              .number = number,
+                              .label = r->result->label,
+                              .stage = &r->planes};
     struct tape t = {number, 0, room, 0};
     double now = mf_now(), elapsed = now - r->start;
     double seconds = r->result->seconds, polish_seconds = r->result->polish_seconds;
@@ -319,7 +323,8 @@ static int load_vectors(struct mf_grid *r)
 
     MF_TRY(mf_optimiser_load(&r->optimiser, &r->saved));
     if (h->vectors != r->saved.vectors) return mf_fail(MF_INPUT, "the checkpoint lacks vectors");
-    for (size_t i = 0; i < h->vectors; ++i) MF_TRY(mf_checkpoint_vector(r->from, i, &r->slab, r->saved.vector[i]));
+    for (size_t i = 0; i < h->vectors; ++i)
+        MF_TRY(mf_checkpoint_vector(r->from, i, &r->slab, &r->planes, r->saved.vector[i]));
     return MF_OK;
 }
 

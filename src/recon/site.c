@@ -94,7 +94,7 @@ size_t mf_around_bytes(const struct mf_polish *p, size_t lag)
 
 int mf_around_make(const struct mf_polish *p, size_t lag, struct mf_around *a)
 {
-    struct mf_arena *arena = p->queue->arena;
+    struct mf_arena *arena = p->queue->host;
     int volume = p->slab.dims[0] > 1, rc;
     uint8_t *planes;
 
@@ -112,8 +112,8 @@ int mf_around_make(const struct mf_polish *p, size_t lag, struct mf_around *a)
 
 void mf_around_free(const struct mf_polish *p, struct mf_around *a)
 {
-    mf_arena_give(p->queue->arena, a->by_x);
-    mf_arena_give(p->queue->arena, a->by_y);
+    mf_arena_give(p->queue->host, a->by_x);
+    mf_arena_give(p->queue->host, a->by_y);
     a->by_x = a->by_y = NULL;
 }
 

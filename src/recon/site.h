@@ -38,7 +38,7 @@ void mf_around_free(const struct mf_polish *polish, struct mf_around *around);
 
 /** What first-order energies are made of. */
 struct mf_rank_by {
-    const float *g;               /* gradient of everything but Variation [fields][voxels] */
+    const float *g;               /* gradient of everything but Variation [fields][voxels], host */
     const double *jump[MF_SIDES]; /* [fields][slices]: change of the loss by one more jump in the slice */
     const double *self[MF_SIDES]; /* [fields][slices]: what a flip adds through zero lag beyond the gradient */
 };

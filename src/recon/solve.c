@@ -53,9 +53,10 @@ static void grid_close(struct mf_grid *r)
     mf_objective_free(r->objective);
     r->objective = NULL;
     mf_optimiser_free(&r->optimiser);
-    mf_arena_give(r->queue->arena, r->global);
-    mf_arena_give(r->queue->arena, r->plane);
-    mf_arena_give(r->queue->arena, r->miss[0]);
+    mf_stage_close(&r->planes);
+    mf_arena_give(r->queue->host, r->global);
+    mf_arena_give(r->queue->host, r->plane);
+    mf_arena_give(r->queue->host, r->miss[0]);
     r->miss[0] = NULL;
     r->global = r->plane = NULL;
 }
@@ -64,11 +65,12 @@ static int grid_memory(struct mf_grid *r, size_t history)
 {
     size_t window = r->fields * (2 * r->target->lag - 1) * (2 * r->target->lag - 1);
 
-    r->global = mf_arena_take(r->queue->arena, r->slab.dims[0] * MF_PLANE_WIDTH * sizeof(double), "plane sums");
-    r->plane = mf_arena_take(r->queue->arena, (r->slab.count + 1) * (1 + r->fields) * sizeof(double), "plane sums");
-    r->miss[0] = mf_arena_take(r->queue->arena, 3 * window * sizeof(double), "S2 of the mean slice");
+    r->global = mf_arena_take(r->queue->host, r->slab.dims[0] * MF_PLANE_WIDTH * sizeof(double), "plane sums");
+    r->plane = mf_arena_take(r->queue->host, (r->slab.count + 1) * (1 + r->fields) * sizeof(double), "plane sums");
+    r->miss[0] = mf_arena_take(r->queue->host, 3 * window * sizeof(double), "S2 of the mean slice");
     if (!r->global || !r->plane || !r->miss[0]) return MF_MEMORY;
     for (int d = 1; d < 3; ++d) r->miss[d] = r->miss[d - 1] + window;
+    MF_TRY(mf_stage_open(&r->planes, r->queue, r->slab.dims[1] * r->slab.dims[2], r->slab.count));
     return mf_optimiser_new(&r->optimiser, r->backend, r->queue, mf_grid_extent(r), history);
 }
 
@@ -110,17 +112,17 @@ static int begin_from(struct mf_grid *r, const struct mf_micro *start)
     int rc = check_start(r, start);
 
     if (rc == MF_OK && !start->grey) {
-        field = mf_arena_take(r->queue->arena, r->fields * mf_slab_voxels(&start->slab) * sizeof *field, "start");
+        field = mf_arena_take(r->queue->host, r->fields * mf_slab_voxels(&start->slab) * sizeof *field, "start");
         if (field)
-            mf_start_labels(&start->slab, r->fields, start->phase, field);
+            mf_start_labels(&start->slab, r->fields, start->phase, NULL, field);
         else
             rc = MF_MEMORY;
     }
     rc = mf_agree(r->comm, rc);
     if (rc == MF_OK)
-        rc = mf_start_refine(r->comm, r->queue->arena, &start->slab, start->grey ? start->grey : field, &r->slab,
-                             r->fields, r->optimiser.x);
-    mf_arena_give(r->queue->arena, field);
+        rc = mf_start_refine(r->comm, NULL, &start->slab, start->grey ? start->grey : field, &r->slab, r->fields,
+                             &r->planes, r->optimiser.x);
+    mf_arena_give(r->queue->host, field);
     return rc;
 }
 
@@ -131,14 +133,39 @@ static int begin(struct mf_grid *r)
     if (r->opts->start)
         MF_TRY(begin_from(r, r->opts->start));
     else
-        mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, r->optimiser.x);
+        mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, &r->planes, r->optimiser.x);
     r->backend->field->project(r->queue, mf_grid_extent(r), r->optimiser.x);
     return MF_OK;
+}
+
+/* What the cut sees of the optimiser's vectors: the field, and two as scratch. */
+struct cut {
+    float *x, *score;
+    uint8_t *work;
+};
+
+static int cut_open(struct mf_grid *r, struct cut *c)
+{
+    size_t n = mf_slab_voxels(&r->slab);
+
+    c->x = mf_mirror_take(r->queue, r->optimiser.x, r->fields * n * sizeof *c->x, "field of the cut");
+    c->score = mf_mirror_take(r->queue, r->optimiser.d, n * sizeof *c->score, "field of the cut");
+    c->work = mf_mirror_take(r->queue, r->optimiser.g_new, 2 * n, "field of the cut");
+    return c->x && c->score && c->work ? MF_OK : MF_MEMORY;
+}
+
+static void cut_close(struct mf_grid *r, const struct cut *c)
+{
+    mf_mirror_give(r->queue, r->optimiser.g_new, c->work);
+    mf_mirror_give(r->queue, r->optimiser.d, c->score);
+    mf_mirror_give(r->queue, r->optimiser.x, c->x);
 }
 
 /* From the grey field in optimiser.x to labels with exact counts. */
 static int cut(struct mf_grid *r)
 {
+    struct cut c;
+    int rc;
     uint64_t counts[MF_PHASES_MAX];
     double fraction[MF_PHASES_MAX];
     int phases = r->result->phases;
@@ -149,9 +176,14 @@ static int cut(struct mf_grid *r)
         fraction[0] = 1 - fraction[1];
     }
     mf_phase_counts((uint64_t)mf_grid_voxels(r), (size_t)phases, fraction, counts);
-    r->result->grey = grey_share(r, r->optimiser.x);
-    return mf_binarise(r->comm, &r->slab, r->fields, r->optimiser.x, (size_t)phases, counts, r->optimiser.d,
-                       (uint8_t *)r->optimiser.g_new, r->result->label);
+    rc = mf_agree(r->comm, cut_open(r, &c));
+    if (rc == MF_OK) {
+        mf_mirror_get(r->queue, c.x, r->optimiser.x, r->fields * mf_slab_voxels(&r->slab) * sizeof *c.x);
+        r->result->grey = grey_share(r, c.x);
+        rc = mf_binarise(r->comm, &r->slab, r->fields, c.x, (size_t)phases, counts, c.score, c.work, r->result->label);
+    }
+    cut_close(r, &c);
+    return rc;
 }
 
 static struct mf_polish polish_of(const struct mf_grid *r)
@@ -166,6 +198,7 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .objective = &r->opts->objective,
                               .x = r->optimiser.x,
                               .g = r->optimiser.g,
+                              .stage = &r->planes,
                               .label = r->result->label,
                               .rounds = r->opts->polish_rounds};
 }
@@ -210,7 +243,7 @@ static int make_labels(struct mf_grid *r)
     mf_grid_loss(r, r->optimiser.x, &out->loss);
     MF_TRY(cut(r));
     mf_optimiser_trim(&r->optimiser);
-    mf_start_labels(&r->slab, r->fields, out->label, r->optimiser.x);
+    mf_start_labels(&r->slab, r->fields, out->label, &r->planes, r->optimiser.x);
     mf_grid_loss(r, r->optimiser.x, &out->loss_cut);
     return MF_OK;
 }
@@ -231,7 +264,7 @@ static int finish(struct mf_grid *r)
 
         MF_TRY(polish(r));
         if (r->leaving) return MF_OK;
-        mf_start_labels(&r->slab, r->fields, out->label, r->optimiser.x);
+        mf_start_labels(&r->slab, r->fields, out->label, &r->planes, r->optimiser.x);
         mf_grid_loss(r, r->optimiser.x, &out->loss_final);
     } else if (r->opts->polish) {
         mf_info("no polish: it needs S2 among the descriptors");
@@ -264,14 +297,18 @@ static int measure_start(struct mf_grid *r, const struct mf_slab *from)
     if (!from && !start->grey) bytes = (ptrdiff_t)(r->fields * mf_slab_voxels(&start->slab) * sizeof(float));
     if (!from) from = &start->slab;
     bytes += (ptrdiff_t)((from->count + 1) * from->dims[1] * from->dims[2] * sizeof(float));
-    MF_TRY(mf_arena_book(r->queue->arena, bytes, "start"));
-    return mf_arena_book(r->queue->arena, -bytes, "start");
+    MF_TRY(mf_arena_book(r->queue->host, bytes, "start"));
+    return mf_arena_book(r->queue->host, -bytes, "start");
 }
 
 static int measure_finish(struct mf_grid *r)
 {
     struct mf_polish p = polish_of(r);
+    struct cut c;
+    int rc = mf_agree(r->comm, cut_open(r, &c));
 
+    cut_close(r, &c);
+    MF_TRY(rc);
     mf_optimiser_trim(&r->optimiser);
     return polishes(r) ? mf_polish_measure(&p) : MF_OK;
 }
@@ -283,7 +320,7 @@ static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_sla
     MF_TRY(grid_open(r, dims, (size_t)r->level, r->opts->objective.compat ? 0 : SMOOTH));
     if (r->dry) return mf_agree(r->comm, measure_start(r, coarse ? from : NULL));
     if (coarse)
-        MF_TRY(mf_start_refine(r->comm, r->queue->arena, from, coarse, &r->slab, r->fields, r->optimiser.x));
+        MF_TRY(mf_start_refine(r->comm, r->queue, from, coarse, &r->slab, r->fields, &r->planes, r->optimiser.x));
     else if (r->from && !r->polishing)
         MF_TRY(mf_grid_load(r));
     else if (!r->from)
@@ -328,7 +365,7 @@ static int run(struct mf_grid *r, const size_t dims[3])
     }
     if (rc != MF_OK || r->leaving) return rc;
     MF_TRY(sharpen(r));
-    r->result->label = mf_arena_take(r->queue->arena, mf_slab_voxels(&r->slab), "labels");
+    r->result->label = mf_arena_take(r->queue->host, mf_slab_voxels(&r->slab), "labels");
     MF_TRY(mf_agree(r->comm, r->result->label ? MF_OK : MF_MEMORY));
     return r->dry ? measure_finish(r) : finish(r);
 }
@@ -366,10 +403,23 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
 
 void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result)
 {
-    mf_arena_give(queue->arena, result->label);
+    mf_arena_give(queue->host, result->label);
     free(result->convergence);
     result->label = NULL;
     result->convergence = NULL;
+}
+
+/* The gradient of a probe, in host memory that the caller owns. */
+static int hand_out(struct mf_grid *r, float **gradient)
+{
+    size_t bytes = r->fields * mf_slab_voxels(&r->slab) * sizeof(float);
+    float *g = mf_mirror_take(r->queue, r->optimiser.g, bytes, "gradient");
+
+    if (!g) return MF_MEMORY;
+    mf_mirror_get(r->queue, g, r->optimiser.g, bytes);
+    if (g == r->optimiser.g) r->optimiser.g = NULL;
+    *gradient = g;
+    return MF_OK;
 }
 
 int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
@@ -388,10 +438,7 @@ int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend,
         backend->field->fill(queue, r.fields * mf_slab_voxels(&r.slab), 0, r.optimiser.g);
         mf_objective_eval(r.objective, r.optimiser.x, gradient ? r.optimiser.g : NULL, 1, loss);
         if (!isfinite(*loss)) rc = mf_fail(MF_NUMERIC, "the loss is not finite");
-        if (gradient && rc == MF_OK) {
-            *gradient = r.optimiser.g;
-            r.optimiser.g = NULL;
-        }
+        if (gradient && rc == MF_OK) rc = mf_agree(comm, hand_out(&r, gradient));
     }
     grid_close(&r);
     return rc;

@@ -29,7 +29,7 @@ struct mf_solve_opts {
 };
 
 struct mf_solve_result {
-    uint8_t *label; /* [slab.count][ny][nx], 0..phases-1; from the arena, the caller gives it back */
+    uint8_t *label; /* [slab.count][ny][nx], 0..phases-1; from queue->host, the caller gives it back */
     int phases;
     double loss;       /* before binarisation */
     double loss_cut;   /* after the cut at the volume fractions */
@@ -56,9 +56,9 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
              const struct mf_target *target, const struct mf_solve_opts *opts, struct mf_solve_result *result);
 
 /**
- * Takes from the arena what mf_solve() (mf_solve_probe() where opts->evaluations is 0) takes, in its order, and gives
- * it back without having touched what is large: the arena's high-water mark is then that of a run. Collective; refuses
- * (agreed) as they do.
+ * Takes from the queue's arenas what mf_solve() (mf_solve_probe() where opts->evaluations is 0) takes, in its order,
+ * and gives it back without having touched what is large: the arenas' high-water marks are then those of a run.
+ * Collective; refuses (agreed) as they do.
  */
 int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                      const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
@@ -68,7 +68,7 @@ void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result);
 
 /**
  * The loss of the initial field alone, as documented in objective.h (no rounding of |d|, no terms of the solver), and
- * its gradient into *gradient [fields][slab.count][ny][nx] when @p gradient is not NULL (from the arena). Collective.
+ * its gradient into *gradient [fields][slab.count][ny][nx] when @p gradient is not NULL (from queue->host). Collective.
  */
 int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                    const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,

@@ -7,24 +7,39 @@
 #include "src/base/err.h"
 #include "src/base/rng.h"
 
-void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed, float *x)
+void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed,
+                    const struct mf_stage *stage, float *x)
 {
-    size_t plane = slab->dims[1] * slab->dims[2], n = mf_slab_voxels(slab);
+    size_t plane = slab->dims[1] * slab->dims[2];
 
     for (size_t p = 0; p < fields; ++p)
-        for (size_t i = 0; i < n; ++i) {
-            double v = fraction[p] + 0.1 * mf_random_normal(seed, (uint32_t)p, slab->first * plane + i);
+        for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
+            float *at = mf_stage_at(stage, x);
 
-            x[p * n + i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
+            run = mf_stage_run(stage, slab->count - z);
+            for (size_t i = 0; i < run * plane; ++i) {
+                double v = fraction[p] + 0.1 * mf_random_normal(seed, (uint32_t)p, (slab->first + z) * plane + i);
+
+                at[i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
+            }
+            mf_stage_put(stage, x, run);
         }
 }
 
-void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x)
+void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, const struct mf_stage *stage,
+                     float *x)
 {
-    size_t n = mf_slab_voxels(slab);
+    size_t plane = slab->dims[1] * slab->dims[2];
 
     for (size_t p = 0; p < fields; ++p)
-        for (size_t i = 0; i < n; ++i) x[p * n + i] = label[i] == (fields == 1 ? 1 : p);
+        for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
+            const uint8_t *from = label + z * plane;
+            float *at = mf_stage_at(stage, x);
+
+            run = mf_stage_run(stage, slab->count - z);
+            for (size_t i = 0; i < run * plane; ++i) at[i] = from[i] == (fields == 1 ? 1 : p);
+            mf_stage_put(stage, x, run);
+        }
 }
 
 /* Left neighbour and weight of the right one for cell i of n on a grid of m cells. */
@@ -55,11 +70,34 @@ static void refine_plane(const float *coarse, size_t cy, size_t cx, size_t ny, s
     }
 }
 
-int mf_start_refine(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *from, const float *coarse,
-                    const struct mf_slab *slab, size_t fields, float *x)
+/* Own planes of one field from the coarse planes [first, ...) around them. */
+static void refine(const struct mf_slab *from, const float *planes, ptrdiff_t first, const struct mf_slab *slab,
+                   const struct mf_stage *stage, float *x)
 {
-    size_t cplane = from->dims[1] * from->dims[2], plane = slab->dims[1] * slab->dims[2], count = 0;
-    size_t n = mf_slab_voxels(slab), cn = mf_slab_voxels(from);
+    size_t cplane = from->dims[1] * from->dims[2], plane = slab->dims[1] * slab->dims[2];
+
+    for (size_t z = 0, run; z < slab->count; z += run) {
+        float *out = mf_stage_at(stage, x + z * plane), f;
+
+        run = mf_stage_run(stage, slab->count - z);
+        memset(out, 0, run * plane * sizeof *out);
+        for (size_t k = 0; k < run; ++k) {
+            size_t at = (size_t)(stand(slab->first + z + k, slab->dims[0], from->dims[0], &f) - first);
+
+            refine_plane(planes + at * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], 1 - f,
+                         out + k * plane);
+            refine_plane(planes + (at + 1) * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], f,
+                         out + k * plane);
+        }
+        mf_stage_put(stage, x + z * plane, run);
+    }
+}
+
+int mf_start_refine(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *from, const float *coarse,
+                    const struct mf_slab *slab, size_t fields, const struct mf_stage *stage, float *x)
+{
+    size_t cplane = from->dims[1] * from->dims[2], count = 0, n = mf_slab_voxels(slab), cn = mf_slab_voxels(from);
+    struct mf_arena *arena = stage->queue->host;
     ptrdiff_t first = 0, last;
     float f, *planes;
     int rc = MF_OK;
@@ -71,18 +109,12 @@ int mf_start_refine(const struct mf_comm *comm, struct mf_arena *arena, const st
     }
     planes = mf_arena_take(arena, count * cplane * sizeof(float), "coarse planes");
     MF_TRY(mf_agree(comm, planes ? MF_OK : MF_MEMORY));
-    memset(x, 0, fields * n * sizeof(float));
-    for (size_t p = 0; p < fields; ++p) {
-        rc = mf_slab_fetch(comm, from, coarse + p * cn, cplane * sizeof(float), first, count, planes);
-        if (rc != MF_OK) break;
-        for (size_t z = 0; z < slab->count; ++z) {
-            size_t at = (size_t)(stand(slab->first + z, slab->dims[0], from->dims[0], &f) - first);
-            float *out = x + p * n + z * plane;
-
-            refine_plane(planes + at * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], 1 - f, out);
-            refine_plane(planes + (at + 1) * cplane, from->dims[1], from->dims[2], slab->dims[1], slab->dims[2], f,
-                         out);
-        }
+    for (size_t p = 0; p < fields && rc == MF_OK; ++p) {
+        if (queue)
+            rc = mf_slab_fetch_device(comm, queue, from, coarse + p * cn, cplane * sizeof(float), first, count, planes);
+        else
+            rc = mf_slab_fetch(comm, from, coarse + p * cn, cplane * sizeof(float), first, count, planes);
+        if (rc == MF_OK) refine(from, planes, first, slab, stage, x + p * n);
     }
     mf_arena_give(arena, planes);
     return rc;

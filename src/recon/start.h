@@ -1,25 +1,30 @@
-/* Where an optimisation begins. Fields are [fields][slab.count][ny][nx]. */
+/* Where an optimisation begins. Fields are [fields][slab.count][ny][nx] of device memory, reached through a stage of
+ * planes [ny][nx]; without one (NULL) they are host memory. */
 #ifndef MF_RECON_START_H
 #define MF_RECON_START_H
 
 #include <stdint.h>
 
+#include "kernels/stage.h"
 #include "mpi/slab.h"
 
 /**
  * Noise around the volume fractions: x_p = clamp(fraction_p + 0.1 N(0, 1)), keyed by seed and global voxel index. The
  * same field on any number of ranks. @p fraction: [fields]. Not collective.
  */
-void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed, float *x);
+void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed,
+                    const struct mf_stage *stage, float *x);
 
 /** The indicator of phase 1 (1 field) or of every phase from labels [slab.count][ny][nx]. Not collective. */
-void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x);
+void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, const struct mf_stage *stage,
+                     float *x);
 
 /**
  * A coarse field on a finer (or any other) grid by periodic trilinear interpolation between cell centres. @p from lies
- * over the same ranks. Takes scratch from @p arena. Collective; refuses (agreed) with MF_MEMORY.
+ * over the same ranks; @p coarse is device memory of @p queue, or (@p queue NULL) host memory. Takes scratch from the
+ * stage's queue. Collective; refuses (agreed) with MF_MEMORY.
  */
-int mf_start_refine(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *from, const float *coarse,
-                    const struct mf_slab *slab, size_t fields, float *x);
+int mf_start_refine(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *from, const float *coarse,
+                    const struct mf_slab *slab, size_t fields, const struct mf_stage *stage, float *x);
 
 #endif

@@ -34,14 +34,14 @@ static void nothing(struct mf_session *session) { CHECK(session->threads >= 1); 
 
 static void peaks(struct mf_session *session)
 {
-    double *arena, *rss;
+    struct mf_peaks peak;
     void *memory = mf_arena_take(session->arena, (size_t)(1000 * (comm.rank + 1)), "test");
 
     mf_arena_give(session->arena, memory);
-    CHECK(mf_session_peaks(session, &arena, &rss) == MF_OK);
-    for (int r = 0; r < comm.size; ++r) CHECK(arena[r] >= 1000 * (r + 1) && rss[r] > 1e5);
-    free(arena);
-    free(rss);
+    CHECK(mf_session_peaks(session, &peak) == MF_OK);
+    for (int r = 0; r < comm.size; ++r) CHECK(peak.arena[r] >= 1000 * (r + 1) && peak.rss[r] > 1e5);
+    CHECK(!peak.device && session->device == session->arena);
+    mf_peaks_free(&peak);
 }
 
 static void paths(struct mf_session *session)

@@ -47,7 +47,7 @@ static struct mf_queue *open_queue(int threads)
 {
     struct mf_queue *q = NULL;
 
-    CHECK(mf_backend_cpu.queue_open(&q, 0, threads, 1, NULL) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, threads, 1, NULL, NULL) == MF_OK);
     return q;
 }
 

@@ -80,7 +80,7 @@ int main(void)
 
     CHECK(mf_arena_open(&arena, NULL, 0) == 0);
     for (int threads = 1; threads <= 3; threads += 2) {
-        struct mf_queue q = {.arena = arena, .threads = threads};
+        struct mf_queue q = {.host = arena, .threads = threads};
 
         for (size_t i = 0; i < sizeof extents / sizeof extents[0]; ++i) check_volume(&q, extents[i], extents[i][3]);
     }

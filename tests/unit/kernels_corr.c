@@ -87,7 +87,7 @@ static struct result run_case(const struct corr_case *k, const struct mf_corr_en
     for (size_t s = 0; s < k->count; ++s) scale[s] = scale_of(s);
     for (size_t l = 0; l < 3; ++l) weight[l] = l < k->silent ? 0 : weights[l];
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
-    CHECK(mf_backend_cpu.queue_open(&q, 0, threads, 1, arena) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, threads, 1, arena, arena) == MF_OK);
     CHECK(mf_corr_plan(q, &desc, engine, &plan) == MF_OK);
     vx.base += from * vx.ss;
     vg.base += from * vg.ss;
@@ -268,7 +268,7 @@ static void check_total(const struct corr_case *k, const struct mf_corr_engine *
     struct mf_queue *q;
 
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
-    CHECK(mf_backend_cpu.queue_open(&q, 0, 2, deterministic, arena) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 2, deterministic, arena, arena) == MF_OK);
     CHECK(mf_corr_plan(q, &desc, engine, &plan) == MF_OK);
     mf_corr_cpu.total(plan, &va, total);
     mf_corr_cpu.cross(plan, &va, &vb, cross);
@@ -364,7 +364,7 @@ static void check_fftw_memory(void)
     size_t one = 0, two = 0, left;
 
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
-    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 0, arena) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 0, arena, arena) == MF_OK);
     CHECK(mf_corr_plan(q, &desc, &mf_corr_fftw, &plan[0]) == MF_OK);
     mf_arena_tags(arena, add_plans, &one);
     CHECK(one >= mf_fftw_live() && mf_fftw_live() > 10000);
@@ -389,7 +389,7 @@ static void check_refusal(void)
     struct mf_queue *q;
 
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
-    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena, arena) == MF_OK);
     CHECK(mf_corr_cpu.plan(q, &desc, &plan) == MF_USAGE && !plan);
     mf_backend_cpu.queue_close(q);
     CHECK(mf_arena_live(arena) == 0);

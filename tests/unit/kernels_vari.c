@@ -85,7 +85,7 @@ static void check_refusal(void)
     struct mf_queue *q;
 
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 100) == MF_OK);
-    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena, arena) == MF_OK);
     CHECK(mf_backend_cpu.vari->plan(q, &desc, &plan) == MF_USAGE);
     desc.levels = 1;
     CHECK(mf_backend_cpu.vari->plan(q, &desc, &plan) == MF_MEMORY);

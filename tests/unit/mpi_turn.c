@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "tests/check.h"
+#include "tests/device.h"
 
 static float value(const size_t at[3]) { return (float)(10000 * at[0] + 100 * at[1] + at[2]); }
 
@@ -18,9 +19,26 @@ static void where(enum mf_normal normal, size_t s, size_t u, size_t v, size_t at
     at[2] = normal == MF_X ? s : v;
 }
 
-static void check_slices(enum mf_normal normal, struct mf_span span, const struct mf_view *x, const struct mf_view *g,
-                         const int alias)
+/* Elements that a view reaches over. */
+static size_t reach(const struct mf_view *v)
 {
+    return v->count ? (v->count - 1) * v->ss + (v->nu - 1) * v->su + (v->nv - 1) * v->sv + 1 : 0;
+}
+
+/* A view of a copy on the host. */
+static struct mf_view on_host(const struct device *d, const struct mf_view *view)
+{
+    struct mf_view v = *view;
+
+    v.base = malloc(reach(view) * sizeof *v.base + 1);
+    d->be->get(d->q, v.base, view->base, reach(view) * sizeof *v.base);
+    return v;
+}
+
+static void check_slices(const struct device *d, enum mf_normal normal, struct mf_span span,
+                         const struct mf_view *field, const struct mf_view *grad, const int alias)
+{
+    struct mf_view copy[2] = {on_host(d, field), on_host(d, grad)}, *x = &copy[0], *g = &copy[1];
     size_t at[3];
 
     CHECK(x->count == span.count && g->count == span.count && (span.count == 0 || span.first % 2 == 0));
@@ -33,10 +51,14 @@ static void check_slices(enum mf_normal normal, struct mf_span span, const struc
                 CHECK(alias || g->base[s * g->ss + u * g->su + v * g->sv] == 0);
                 g->base[s * g->ss + u * g->su + v * g->sv] += 2 * value(at);
             }
+    d->be->put(d->q, grad->base, g->base, reach(grad) * sizeof *g->base);
+    free(x->base);
+    free(g->base);
 }
 
 /* Every slice once, in order, in even batches of at most `batch`. */
-static size_t one_round(struct mf_turn *turn, enum mf_normal normal, size_t round, float *x, float *g, int alias)
+static size_t one_round(const struct device *d, struct mf_turn *turn, enum mf_normal normal, size_t round, float *x,
+                        float *g, int alias)
 {
     struct mf_span span = mf_turn_span(turn, round);
     struct mf_view view, grad;
@@ -44,7 +66,7 @@ static size_t one_round(struct mf_turn *turn, enum mf_normal normal, size_t roun
     CHECK(span.count <= mf_turn_batch(turn));
     mf_turn_fetch(turn, round, x, &view);
     mf_turn_open(turn, round, g, &grad);
-    check_slices(normal, span, &view, &grad, alias);
+    check_slices(d, normal, span, &view, &grad, alias);
     mf_turn_add(turn, round, g);
     return span.count;
 }
@@ -63,68 +85,72 @@ static void fill(const struct mf_slab *slab, float *x, float *g)
 
 /* Two evaluations: each adds twice the field to g. */
 static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum mf_normal normal, size_t batch,
-                           struct mf_arena *arena)
+                           const struct device *dev)
 {
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t voxels = mf_slab_voxels(&slab);
-    float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1);
+    float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx, *dg;
     struct mf_turn *turn;
     int64_t seen = 0;
 
     fill(&slab, x, g);
-    CHECK(mf_turn_new(c, &slab, normal, batch, 2, arena, &turn) == MF_OK);
+    dx = device_put(dev, x, voxels * sizeof *x);
+    dg = device_put(dev, g, voxels * sizeof *g);
+    CHECK(mf_turn_new(c, &slab, normal, batch, dev->q, &turn) == MF_OK);
     CHECK(batch == 0 || normal == MF_Z || mf_turn_batch(turn) <= batch);
     CHECK(batch || (c->size > 1 && normal != MF_Z) || mf_turn_rounds(turn) == 1);
     for (int evaluation = 0; evaluation < 2; ++evaluation)
         for (size_t r = 0; r < mf_turn_rounds(turn); ++r)
-            seen += (int64_t)one_round(turn, normal, r, x, g, c->size == 1 || normal == MF_Z);
+            seen += (int64_t)one_round(dev, turn, normal, r, dx, dg, c->size == 1 || normal == MF_Z);
     mf_comm_sum_int(c, 1, &seen);
     CHECK(seen == 2 * (int64_t)dims[normal]);
+    device_get(dev, NULL, dx, 0);
+    device_get(dev, g, dg, voxels * sizeof *g);
     for (size_t i = 0; i < voxels; ++i) CHECK(g[i] == 7 + 4 * x[i]);
     mf_turn_free(turn);
-    CHECK(mf_arena_live(arena) == 0);
+    CHECK(mf_arena_live(dev->arena) == 0 && mf_arena_live(dev->host) == 0);
     free(x);
     free(g);
 }
 
-static void all(const struct mf_comm *c, struct mf_arena *arena)
+static void all(const struct mf_comm *c, const struct device *d)
 {
     static const size_t dims[][3] = {{1, 8, 8}, {2, 4, 6}, {8, 8, 8}, {7, 5, 3}, {16, 10, 12}, {5, 4, 6}, {3, 1, 1}};
 
-    for (size_t d = 0; d < sizeof dims / sizeof dims[0]; ++d)
+    for (size_t k = 0; k < sizeof dims / sizeof dims[0]; ++k)
         for (size_t batch = 0; batch <= 4; batch += 2)
             for (int normal = MF_Z; normal <= MF_X; ++normal)
-                forth_and_back(c, dims[d], (enum mf_normal)normal, batch, arena);
+                forth_and_back(c, dims[k], (enum mf_normal)normal, batch, d);
 }
 
 /* One rank's arena is too small: all ranks refuse, and nothing stays. */
-static void refused(const struct mf_comm *c, struct mf_arena *arena)
+static void refused(const struct mf_comm *c, const struct device *d)
 {
     size_t dims[3] = {16, 16, 16};
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     struct mf_turn *turn = NULL;
-    struct mf_arena *small;
+    struct device small = device_open(1, 1, 100);
 
-    CHECK(mf_arena_open(&small, NULL, 100) == MF_OK);
-    CHECK(mf_turn_new(c, &slab, MF_Y, 0, 1, c->rank == 0 ? small : arena, &turn) == (c->size > 1 ? MF_MEMORY : MF_OK));
+    CHECK(mf_turn_new(c, &slab, MF_Y, 0, c->rank == 0 ? small.q : d->q, &turn) == (c->size > 1 ? MF_MEMORY : MF_OK));
     mf_turn_free(turn);
-    CHECK(mf_arena_live(small) == 0 && mf_arena_live(arena) == 0);
-    mf_arena_close(small);
+    CHECK(mf_arena_live(d->arena) == 0 && mf_arena_live(d->host) == 0);
+    device_close(&small);
 }
 
 int main(int argc, char **argv)
 {
     struct mf_comm c, self;
-    struct mf_arena *arena;
+    struct device d;
 
     mf_comm_self(&self);
-    if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK || mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
-    all(&self, arena);
+    if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
+    d = device_open(2, 1, 0);
+    all(&self, &d);
     for (int way = 0; way < 2; ++way, setenv("MF_SHARE", "0", 1)) {
-        all(&c, arena);
-        refused(&c, arena);
+        all(&c, &d);
+        refused(&c, &d);
     }
-    mf_arena_close(arena);
+    device_close(&d);
     mf_comm_close(&c);
     return failures != 0;
 }

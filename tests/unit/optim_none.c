@@ -54,7 +54,7 @@ int main(void)
     int made;
 
     if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
-    CHECK(mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena, arena) == MF_OK);
     for (int adam = 0; adam < 2; ++adam) {
         CHECK_NEAR(worst(adam, 0, &made), 0.5, 1e-6);
         CHECK(made == 0);

@@ -85,7 +85,7 @@ static struct slices_result run_case(const struct slices_case *k, const struct m
     r.values = calloc(vx.count * k->levels, sizeof *r.values);
     r.sum = calloc(vx.count, sizeof *r.sum);
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
-    CHECK(mf_backend_cpu.queue_open(&q, 0, k->threads, 1, arena) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, k->threads, 1, arena, arena) == MF_OK);
     CHECK(ops->plan(q, &desc, &plan) == MF_OK);
     vx.base += from * vx.ss;
     vg.base += from * vg.ss;

@@ -1,0 +1,52 @@
+/* Device memory as the host sees it. Where device memory is the host's (cpu) that is the memory itself: nothing is
+ * taken and nothing copied. Else it is a buffer of queue->host with put and get: of a few planes for what passes
+ * through an array once (a stage), of the whole where an algorithm needs it at once (a mirror). */
+#ifndef MF_KERNELS_STAGE_H
+#define MF_KERNELS_STAGE_H
+
+#include "kernels/backend.h"
+
+/** May the host not touch the queue's device memory? */
+static inline int mf_apart(const struct mf_queue *queue) { return queue->backend->host_mem != NULL; }
+
+/** Takes the mirror of @p device [bytes], not filled. NULL after mf_fail(MF_MEMORY). */
+void *mf_mirror_take(struct mf_queue *queue, void *device, size_t bytes, const char *tag);
+/** Gives it back, before @p device. NULLs are accepted. */
+void mf_mirror_give(struct mf_queue *queue, const void *device, void *mirror);
+/** Device to mirror, mirror to device. */
+void mf_mirror_get(struct mf_queue *queue, void *mirror, const void *device, size_t bytes);
+void mf_mirror_put(struct mf_queue *queue, void *device, const void *mirror, size_t bytes);
+
+/**
+ * A stage passes the planes of a slab by, in runs:
+ *
+ *   for (size_t z = 0, n; z < count; z += n) {
+ *       n = mf_stage_run(stage, count - z);
+ *       float *at = mf_stage_at(stage, x + z * plane);     (n planes to fill)
+ *       ...
+ *       mf_stage_put(stage, x + z * plane, n);
+ *   }
+ *
+ * A stage of NULL stands for x in host memory.
+ */
+struct mf_stage {
+    struct mf_queue *queue;
+    size_t plane, planes; /* floats of a plane; planes of a run */
+    float *buffer;        /* NULL: device memory is the host's */
+};
+
+/** For planes of @p plane floats, at most @p planes at a time. MF_MEMORY. */
+int mf_stage_open(struct mf_stage *stage, struct mf_queue *queue, size_t plane, size_t planes);
+/** Also of a stage that is all zero. */
+void mf_stage_close(struct mf_stage *stage);
+
+/** Planes of the next run when @p left are left. */
+size_t mf_stage_run(const struct mf_stage *stage, size_t left);
+/** Host memory for the planes of a run that stand at @p device. */
+float *mf_stage_at(const struct mf_stage *stage, float *device);
+/** They are filled: to the device with @p planes of them. */
+void mf_stage_put(const struct mf_stage *stage, float *device, size_t planes);
+/** The other way: host memory with what stands at @p device. */
+const float *mf_stage_get(const struct mf_stage *stage, const float *device, size_t planes);
+
+#endif

@@ -69,12 +69,33 @@ static int make_temporary(const char *path, const char *folder, char **name)
     return MF_OK;
 }
 
-static int prepare(const char *path, size_t bytes, char **temporary)
+/* ".NAME.tmp", emptied if it is there. What stood in it counts as free space, so it goes first. */
+static int retake_temporary(const char *path, const char *folder, size_t bytes, char **name)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    int descriptor, rc;
+
+    if (asprintf(name, "%s/.%.200s.tmp", folder, base) < 0) return mf_fail(MF_MEMORY, "no memory for a file name");
+    (void)unlink(*name);
+    rc = check_place(path, folder, bytes);
+    descriptor = rc == MF_OK ? open(*name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    if (rc == MF_OK && descriptor < 0) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    if (descriptor >= 0) close(descriptor);
+    if (rc != MF_OK) free(*name);
+    return rc;
+}
+
+static int prepare(const char *path, size_t bytes, int alone, char **temporary)
 {
     char *folder = folder_of(path);
-    int rc = folder ? check_place(path, folder, bytes) : mf_fail(MF_MEMORY, "no memory for a file name");
+    int rc = folder ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
 
-    if (rc == MF_OK) rc = make_temporary(path, folder, temporary);
+    if (rc == MF_OK && alone) {
+        rc = retake_temporary(path, folder, bytes, temporary);
+    } else if (rc == MF_OK) {
+        rc = check_place(path, folder, bytes);
+        if (rc == MF_OK) rc = make_temporary(path, folder, temporary);
+    }
     free(folder);
     return rc;
 }
@@ -91,15 +112,25 @@ static char *share_text(const struct mf_comm *comm, char *text)
     return text;
 }
 
-int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file)
+static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, int alone, struct mf_atomic *file)
 {
     char *temporary = NULL;
 
-    MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, &temporary) : MF_OK));
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, alone, &temporary) : MF_OK));
     file->temporary = share_text(comm, temporary);
     file->path = strdup(path);
     if (!file->path) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
     return MF_OK;
+}
+
+int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file)
+{
+    return open_one(comm, path, bytes, 0, file);
+}
+
+int mf_atomic_open_alone(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file)
+{
+    return open_one(comm, path, bytes, 1, file);
 }
 
 int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes)

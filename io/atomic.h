@@ -19,6 +19,12 @@ struct mf_atomic {
 int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
 
 /**
+ * The same for a name that only one run at a time writes: its temporary has always the same name, and one that a killed
+ * run left behind is used again instead of staying for ever.
+ */
+int mf_atomic_open_alone(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
+
+/**
  * Reserves disk blocks for @p bytes of the temporary file without changing its length, so that a full disk is found
  * before anything is written (no effect where the file system cannot). Not collective. Refuses with MF_OUTPUT.
  */

@@ -20,7 +20,7 @@ static const char MAGIC[] = "MFSEAL01";
 struct footer {
     char magic[8];
     uint64_t bytes;
-    uint32_t blocks, block, zero, crc;
+    uint32_t blocks, block, mark, crc;
 };
 _Static_assert(sizeof(struct footer) == FOOTER, "a footer has 32 bytes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "seals are little-endian");
@@ -105,9 +105,9 @@ static int open_file(const char *path, int flags, uint64_t *bytes, int *file)
     return size_of(*file, path, bytes);
 }
 
-static int append(int file, const char *name, uint64_t bytes, const uint32_t *crc)
+static int append(int file, const char *name, uint64_t bytes, uint32_t mark, const uint32_t *crc)
 {
-    struct footer footer = {.bytes = bytes, .blocks = (uint32_t)blocks_of(bytes), .block = BLOCK};
+    struct footer footer = {.bytes = bytes, .blocks = (uint32_t)blocks_of(bytes), .block = BLOCK, .mark = mark};
 
     memcpy(footer.magic, MAGIC, sizeof footer.magic);
     footer.crc = crc_of(crc, &footer);
@@ -115,7 +115,7 @@ static int append(int file, const char *name, uint64_t bytes, const uint32_t *cr
     return mf_write_at(file, name, &footer, sizeof footer, bytes + footer.blocks * sizeof *crc);
 }
 
-int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name)
+int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name, uint32_t mark)
 {
     uint32_t *crc = NULL;
     uint64_t bytes = 0;
@@ -123,7 +123,7 @@ int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name
 
     mf_comm_bcast(comm, 0, &bytes, sizeof bytes); /* a network file system may show others an older length */
     if (rc == MF_OK) rc = all_blocks(comm, file, name, bytes, &crc);
-    if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? append(file, name, bytes, crc) : MF_OK);
+    if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? append(file, name, bytes, mark, crc) : MF_OK);
     if (file >= 0) close(file);
     free(crc);
     return rc == MF_INPUT ? mf_fail(MF_OUTPUT, "cannot seal '%s': it cannot be read back", name) : rc;
@@ -147,6 +147,20 @@ static int read_seal(int file, const char *path, uint64_t size, struct footer *f
     MF_TRY(read_at(file, path, *crc, (size_t)list, footer->bytes));
     if (crc_of(*crc, footer) != footer->crc) return mf_fail(MF_INPUT, "'%s' is damaged: its seal is broken", path);
     return MF_OK;
+}
+
+int mf_seal_mark(const char *path, uint32_t *mark)
+{
+    struct footer footer;
+    uint32_t *crc = NULL;
+    uint64_t size = 0;
+    int file, rc = open_file(path, O_RDONLY, &size, &file);
+
+    if (rc == MF_OK) rc = read_seal(file, path, size, &footer, &crc);
+    if (rc == MF_OK) *mark = footer.mark;
+    if (file >= 0) close(file);
+    free(crc);
+    return rc;
 }
 
 static int compare(const char *path, const struct footer *footer, const uint32_t *sealed, const uint32_t *found)

@@ -3,20 +3,25 @@
  *
  *   uint32 crc[blocks]   CRC-32C of every block of 1 MiB of the file before the seal (the last may be shorter)
  *   footer, 32 bytes     "MFSEAL01", uint64 bytes of the file before the seal, uint32 blocks, uint32 bytes of a block,
- *                        uint32 0, uint32 CRC-32C of the list and of the footer up to here
- * Numbers are little-endian. */
+ *                        uint32 mark (of a checkpoint: its turn; else 0), uint32 CRC-32C of the list and of the footer
+ * up to here Numbers are little-endian. */
 #ifndef MF_IO_SEAL_H
 #define MF_IO_SEAL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "mpi/comm.h"
 
 /**
  * Seals a file that all ranks have finished writing; they read it back together, each its share. @p name: what
- * sentences call it. Collective; refuses (agreed) with MF_OUTPUT.
+ * sentences call it. @p mark: a number of the caller's, to be had without reading the file. Collective; refuses
+ * (agreed) with MF_OUTPUT.
  */
-int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name);
+int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name, uint32_t mark);
+
+/** The mark of a sealed file; of its bytes only the seal itself is checked. Not collective. MF_INPUT. */
+int mf_seal_mark(const char *path, uint32_t *mark);
 
 /**
  * Is every byte what was sealed? Refuses (agreed) with MF_INPUT: the file has no seal (cut short, or never sealed:

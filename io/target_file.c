@@ -411,7 +411,7 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
     end = mf_h5_close(file);
     if (rc == MF_OK) rc = end;
     mf_comm_self(&self);
-    return rc == MF_OK ? mf_seal_write(&self, temporary->temporary, temporary->path) : rc;
+    return rc == MF_OK ? mf_seal_write(&self, temporary->temporary, temporary->path, 0) : rc;
 }
 
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,

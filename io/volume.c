@@ -145,7 +145,7 @@ static int fill(const struct mf_comm *comm, const struct mf_atomic *temporary, c
     if (rc == MF_OK) rc = mf_agree(comm, write_slab(file, m));
     end = mf_h5_close(file);
     if (rc == MF_OK) rc = mf_agree(comm, end);
-    return rc == MF_OK ? mf_seal_write(comm, temporary->temporary, temporary->path) : rc;
+    return rc == MF_OK ? mf_seal_write(comm, temporary->temporary, temporary->path, 0) : rc;
 }
 
 static int write_h5(const struct mf_comm *comm, const char *path, const struct mf_micro *micro, const char *created,

@@ -21,3 +21,5 @@ add_test(NAME checkpoint_full COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/checkpoint
   ${MF_MPIEXEC})
 set_tests_properties(checkpoint_full PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
   ENVIRONMENT "${MF_TEST_ENV}")
+add_test(NAME log_cut COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/log_cut.sh $<TARGET_FILE:mesoforge>)
+set_tests_properties(log_cut PROPERTIES TIMEOUT 60 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -33,8 +33,11 @@ void mf_log_open(int rank, int size, enum mf_log_level new_level)
 
 int mf_log_copy(const char *path)
 {
-    if (copy && fclose(copy) != 0) mf_warn("the log file is not complete: %s", strerror(errno));
+    FILE *old = copy;
+    int cut = old && ferror(old); /* lines that a full disk did not take are gone before the file is closed */
+
     copy = NULL;
+    if (old && (fclose(old) != 0 || cut)) mf_warn("the log file is not complete: %s", strerror(errno));
     if (!path || own_rank != 0) return MF_OK;
     copy = fopen(path, "a");
     if (!copy) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));

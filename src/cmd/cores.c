@@ -8,19 +8,22 @@
 #include "src/base/err.h"
 #include "src/cmd/cmd.h"
 #include "src/plan/cgroup.h"
+#include "src/plan/host.h"
 
 struct place {
     uint64_t node;
     cpu_set_t cores;
 };
 
-/* A number that is this machine's own among the machines of a job (FNV-1a of its name). */
+/* A number that is this machine's own among the machines of a job (FNV-1a of its name and its boot's number:
+ * containers on several machines may share a name). */
 static uint64_t node_number(void)
 {
-    char name[256] = "";
+    char name[256 + 64] = "";
     uint64_t number = 0xCBF29CE484222325u;
 
-    gethostname(name, sizeof name - 1);
+    gethostname(name, 255);
+    mf_host_boot(name + strlen(name), 64);
     for (const char *c = name; *c; ++c) number = (number ^ (unsigned char)*c) * 0x100000001B3u;
     return number;
 }

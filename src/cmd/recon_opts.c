@@ -125,10 +125,38 @@ static int refuse_unused(const struct mf_session *s)
     return MF_OK;
 }
 
+/* Does an output of this name carry the results of its run? */
+static int says_what_it_is(const char *output)
+{
+    const char *dot = output ? strrchr(output, '.') : NULL;
+
+    return !output || (dot && (strcasecmp(dot, ".h5") == 0 || strcasecmp(dot, ".vtkhdf") == 0));
+}
+
+/* Counts that no run needs, and that sums and products of could not hold. */
+static int check_sizes(const struct mf_recon_cmd *o)
+{
+    const struct {
+        const char *word;
+        double value;
+    } counts[] = {{"limit_to", (double)o->lag},
+                  {"max_iter", (double)o->max_iter},
+                  {"batch_size", o->batch_size},
+                  {"realisations", (double)o->realisations},
+                  {"polish_rounds", (double)o->polish_rounds},
+                  {"convergence_data_steps", (double)o->convergence_steps}};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i)
+        if (!(counts[i].value <= 1e9))
+            return mf_fail(MF_USAGE, "--%s is %g, at most 1e9 is possible", counts[i].word, counts[i].value);
+    return MF_OK;
+}
+
 static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     if (strcmp(o->slice_mode, "average") != 0)
         return mf_fail(MF_USAGE, "--slice_mode '%s': this version has average alone", o->slice_mode);
+    MF_TRY(check_sizes(o));
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to is %ld, at least 1 is needed", o->lag);
     if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
     if (o->history < 1 || o->history > MF_HISTORY_MAX)
@@ -144,6 +172,9 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (!(o->tolerance >= 0)) return mf_fail(MF_USAGE, "--tolerance is %g, it cannot be negative", o->tolerance);
     if (o->convergence_steps < 1) return mf_fail(MF_USAGE, "--convergence_data_steps must be at least 1");
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
+    if (o->realisations > 1 && strcmp(o->restart, "auto") == 0 && !says_what_it_is(s->common->output))
+        return mf_fail(MF_USAGE, "--restart auto with --realisations needs an output that ends in .h5: no other file "
+                                 "says whether its run was finished");
     if (o->save_gradient && *o->save_gradient && o->max_iter != 0)
         return mf_fail(MF_USAGE, "--save_gradient needs --max_iter 0: it is the gradient of the initial field");
     return MF_OK;

@@ -519,7 +519,7 @@ static int with_start(struct outcome *out, const char *base)
     }
     rc = s->common->dry_run ? dry_run(out) : run_seeds(out, base, &json);
     if (rc == MF_OK) rc = mf_log_view_json(s, out->o->realisations > 1 ? last_of(json) : json);
-    if (rc == MF_OK && json) rc = print_json(s, json);
+    if (rc == MF_OK && !s->common->dry_run) rc = print_json(s, json); /* only rank 0 may have it */
     mf_json_free(json);
     out->solve.start = NULL;
     if (from_file) mf_micro_free(&start);

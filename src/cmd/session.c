@@ -52,7 +52,7 @@ int mf_session_path(const struct mf_session *session, const char *base, const ch
         *path = join_path("", common->output, NULL, "");
         return MF_OK;
     }
-    if (session->comm->rank == 0 && *common->data_folder) rc = make_folder(common->data_folder);
+    if (session->comm->rank == 0 && *common->data_folder && !common->dry_run) rc = make_folder(common->data_folder);
     MF_TRY(mf_agree(session->comm, rc));
     *path = join_path(common->data_folder, base, common->information, suffix);
     return MF_OK;
@@ -186,7 +186,6 @@ static int open_local(struct mf_session *session)
     const struct mf_mem *host = backend->host_mem ? backend->host_mem : backend->mem;
 
     MF_TRY(answer_gpu_options(session));
-    MF_TRY(open_log(common, session->comm->rank));
     MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &promised : host, limit));
     session->device = session->arena;
     if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
@@ -202,8 +201,9 @@ int mf_session_open(struct mf_session *session)
     MF_TRY(mf_agree(comm, check(session->common)));
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
     session->threads = threads_of(session->common, mf_session_cores(comm));
-    MF_TRY(find_backend(session));
-    rc = mf_agree(comm, open_local(session));
+    MF_TRY(mf_agree(comm, open_log(session->common, comm->rank)));
+    rc = find_backend(session);
+    if (rc == MF_OK) rc = mf_agree(comm, open_local(session));
     if (rc != MF_OK) mf_session_close(session);
     mf_phases_open(session->common->log_view && !session->common->dry_run, session->start);
     return rc;

@@ -36,7 +36,7 @@ static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME
     if (rc == MF_OK && strcmp(kind, MF_CHECKPOINT_NAME) == 0) {
         struct mf_checkpoint_in *in = NULL;
 
-        rc = mf_checkpoint_open(comm, path, &in);
+        rc = mf_checkpoint_open(comm, path, 1, &in);
         if (rc == MF_OK) mf_checkpoint_close(in);
     }
     return rc;

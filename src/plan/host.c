@@ -120,3 +120,13 @@ void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_ho
     first_line(path, list, sizeof list);
     host->numa_nodes = count_of(list);
 }
+
+void mf_host_boot(char *text, size_t n)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+
+    *text = '\0';
+    if (!file) return;
+    if (!fgets(text, (int)n, file)) *text = '\0';
+    (void)fclose(file);
+}

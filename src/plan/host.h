@@ -11,4 +11,7 @@
  */
 void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host);
 
+/** This machine's number since it started, or "": equal names of hosts do not make one machine. */
+void mf_host_boot(char *text, size_t n);
+
 #endif

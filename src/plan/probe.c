@@ -32,23 +32,13 @@ static void *must(void *memory)
 
 /* ---- one rank ---- */
 
-static void boot_number(char *text, size_t n)
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-
-    *text = '\0';
-    if (!file) return;
-    if (!fgets(text, (int)n, file)) *text = '\0';
-    (void)fclose(file);
-}
-
 static void look_at_host(const struct mf_comm *comm, struct head *head)
 {
     struct mf_limits limits;
 
     mf_cgroup_limits("", &limits);
     mf_host_look("", &limits, &head->host);
-    boot_number(head->boot, sizeof head->boot);
+    mf_host_boot(head->boot, sizeof head->boot);
     head->quota = limits.cores;
     head->local_rank = comm->local_rank;
     if (sched_getaffinity(0, sizeof head->cores, &head->cores) != 0) CPU_SET(0, &head->cores);

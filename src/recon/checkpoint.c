@@ -118,7 +118,7 @@ static int write_all(const struct mf_comm *comm, const struct mf_atomic *tempora
     if (rc == MF_OK) rc = mf_agree(comm, put_vectors(comm, file, c));
     closed = mf_h5_close(file);
     rc = mf_agree(comm, rc == MF_OK ? closed : rc);
-    return rc == MF_OK ? mf_seal_write(comm, path, name) : rc;
+    return rc == MF_OK ? mf_seal_write(comm, path, name, (uint32_t)turn) : rc;
 }
 
 int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from)
@@ -127,7 +127,7 @@ int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t tu
     struct mf_atomic file;
     int rc;
 
-    MF_TRY(mf_atomic_open(comm, path, bytes + (bytes >> 10) + 65536, &file));
+    MF_TRY(mf_atomic_open_alone(comm, path, bytes + (bytes >> 10) + 65536, &file));
     rc = write_all(comm, &file, turn, from);
     return mf_atomic_close(comm, &file, rc);
 }
@@ -186,7 +186,7 @@ static int get_head(struct mf_checkpoint_in *in, const char *path)
 {
     struct mf_checkpoint_head *h = &in->head;
     int64_t dims[3];
-    size_t n = 0, turn = 0;
+    size_t n = 0;
 
     MF_TRY(check_kind(in->file, path));
     MF_TRY(mf_h5_get_ints(in->file, "/", "dims", 3, dims, &n));
@@ -196,20 +196,18 @@ static int get_head(struct mf_checkpoint_in *in, const char *path)
     }
     MF_TRY(get_size(in->file, "fields", 256, &h->fields));
     MF_TRY(get_size(in->file, "vectors", MF_CHECKPOINT_VECTORS, &h->vectors));
-    MF_TRY(get_size(in->file, "turn", (size_t)1 << 60, &turn));
-    h->turn = (int64_t)turn;
     h->labels = mf_h5_has(in->file, "/label");
     MF_TRY(mf_h5_read_text(in->file, "/problem", PROBLEM_MAX, &in->problem));
     h->problem = in->problem;
     return get_numbers(in);
 }
 
-int mf_checkpoint_open(const struct mf_comm *comm, const char *path, struct mf_checkpoint_in **in)
+int mf_checkpoint_open(const struct mf_comm *comm, const char *path, int checked, struct mf_checkpoint_in **in)
 {
     struct mf_checkpoint_in *c;
     int rc;
 
-    MF_TRY(mf_seal_check(comm, path, NULL));
+    if (!checked) MF_TRY(mf_seal_check(comm, path, NULL));
     c = calloc(1, sizeof *c);
     rc = c ? mf_h5_open(path, &c->file) : mf_fail(MF_MEMORY, "no memory for a checkpoint");
     if (rc == MF_OK) rc = get_head(c, path);
@@ -279,43 +277,55 @@ char *mf_checkpoint_name(const char *stem, int which)
     return name;
 }
 
-/* Is it there, in the eyes of rank 0? Collective. */
-static int is_there(const struct mf_comm *comm, const char *path)
+/* Rank 0's look at one: its turn, -1 where there is none, -2 where the seal is broken, which is said. */
+static int64_t turn_of(const char *path)
 {
-    int there = comm->rank == 0 && access(path, F_OK) == 0;
+    uint32_t mark;
 
-    mf_comm_bcast(comm, 0, &there, sizeof there);
-    return there;
+    if (access(path, F_OK) != 0) return -1;
+    if (mf_seal_mark(path, &mark) == MF_OK) return mark;
+    mf_warn("%s", mf_err_text());
+    mf_err_clear();
+    return -2;
 }
 
-int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_in **in, int *next)
+void mf_checkpoint_look(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_pair *pair)
 {
-    struct mf_checkpoint_in *found[2] = {NULL, NULL};
-    int there = 0, damaged = MF_OK, best = -1;
-
-    *in = NULL;
-    *next = 0;
     for (int i = 0; i < 2; ++i) {
         char *path = mf_checkpoint_name(stem, i);
 
-        if (is_there(comm, path)) {
-            int rc = mf_checkpoint_open(comm, path, &found[i]);
-
-            ++there;
-            if (rc != MF_OK) {
-                damaged = rc;
-                mf_warn("%s", mf_err_text());
-            }
-        }
+        if (comm->rank == 0) pair->turn[i] = turn_of(path);
         free(path);
-        if (found[i] && (best < 0 || found[i]->head.turn > found[best]->head.turn)) best = i;
     }
-    if (best < 0) return there ? damaged : MF_OK;
-    mf_err_clear();
-    *in = found[best];
-    *next = !best;
-    mf_checkpoint_close(found[!best]);
-    return MF_OK;
+    mf_comm_bcast(comm, 0, pair->turn, sizeof pair->turn);
+    pair->newest = pair->turn[1] > pair->turn[0];
+}
+
+int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_pair *pair,
+                         struct mf_checkpoint_in **in)
+{
+    int first = pair->newest, damaged = 0;
+
+    *in = NULL;
+    for (int k = 0; k < 2 && !*in; ++k) {
+        int i = k == 0 ? first : !first;
+        char *path = mf_checkpoint_name(stem, i);
+
+        if (pair->turn[i] >= 0 && mf_checkpoint_open(comm, path, 0, in) != MF_OK) {
+            mf_warn("%s", mf_err_text());
+            pair->turn[i] = -2;
+        }
+        damaged |= pair->turn[i] == -2;
+        if (*in) pair->newest = i;
+        free(path);
+    }
+    if (*in || !damaged) {
+        mf_err_clear();
+        return MF_OK;
+    }
+    return mf_fail(MF_INPUT,
+                   "no checkpoint of '%s' can be read (%s.ckpt-a.h5, -b.h5); leave --restart out to begin anew", stem,
+                   stem);
 }
 
 void mf_checkpoint_remove_one(const struct mf_comm *comm, const char *stem, int which)

@@ -37,16 +37,15 @@ struct mf_checkpoint_in;
 struct mf_checkpoint_head {
     size_t dims[3], fields, vectors, numbers;
     int labels; /* it holds labels */
-    int64_t turn;
     const double *number;
     const char *problem;
 };
 
 /**
- * Checks the seal and opens. Collective; refuses (agreed) with MF_INPUT: missing, damaged (naming where), no
- * checkpoint, or of a newer schema; MF_MEMORY.
+ * Checks the seal, unless @p checked says that this was done just now, and opens. Collective; refuses (agreed) with
+ * MF_INPUT: missing, damaged (naming where), no checkpoint, or of a newer schema; MF_MEMORY.
  */
-int mf_checkpoint_open(const struct mf_comm *comm, const char *path, struct mf_checkpoint_in **in);
+int mf_checkpoint_open(const struct mf_comm *comm, const char *path, int checked, struct mf_checkpoint_in **in);
 const struct mf_checkpoint_head *mf_checkpoint_head(const struct mf_checkpoint_in *in);
 void mf_checkpoint_close(struct mf_checkpoint_in *in);
 
@@ -55,12 +54,21 @@ int mf_checkpoint_vector(struct mf_checkpoint_in *in, size_t i, const struct mf_
                          const struct mf_stage *stage, float *x);
 int mf_checkpoint_label(struct mf_checkpoint_in *in, const struct mf_slab *slab, uint8_t *label);
 
+/** The two files of a run, from their seals alone. */
+struct mf_checkpoint_pair {
+    int64_t turn[2]; /* of a and b; -1: there is none; -2: damaged */
+    int newest;      /* the one of the larger turn: 0 a, 1 b; the other may be replaced next */
+};
+
+/** Looks at the two at @p stem ("FOLDER/NAME"); a broken seal is named in a warning. Collective. */
+void mf_checkpoint_look(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_pair *pair);
+
 /**
- * The newest sound one of the two at @p stem ("FOLDER/NAME"): *in is NULL where there is none at all. A damaged one is
- * named in a warning and the other is taken; when all that are there are damaged, refuses with MF_INPUT. @p next: which
- * of the two (0 a, 1 b) the next one may replace. Collective.
+ * Opens the newest sound one, and makes it pair->newest: *in is NULL where there is none at all. A damaged one is named
+ * in a warning and the other is taken; refuses with MF_INPUT when what is there is damaged. Collective.
  */
-int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_in **in, int *next);
+int mf_checkpoint_newest(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_pair *pair,
+                         struct mf_checkpoint_in **in);
 
 /** "STEM.ckpt-a.h5" or b; the caller frees. */
 char *mf_checkpoint_name(const char *stem, int which);

@@ -222,12 +222,13 @@ static void grid_name(const struct mf_grid *r, char *text, size_t size)
 }
 
 /* First loss, its shares, the scale; said once. */
-static void look(struct mf_grid *r)
+static int look(struct mf_grid *r)
 {
     char name[80], shares[256] = "";
     double first;
 
     mf_grid_loss(r, r->optimiser.x, &first);
+    if (!isfinite(first)) return mf_fail(MF_NUMERIC, "the loss of the initial field is not finite");
     r->scale = scale_for(r, first);
     r->loss = first;
     for (size_t t = 0; t < r->opts->objective.terms; ++t) {
@@ -240,6 +241,7 @@ static void look(struct mf_grid *r)
     grid_name(r, name, sizeof name);
     mf_info("grid %s (%sy x), %zu pyramid level%s, first loss %.4e: %s", name, r->slab.dims[0] > 1 ? "z " : "",
             mf_objective_levels(r->objective, 0), mf_objective_levels(r->objective, 0) == 1 ? "" : "s", first, shares);
+    return MF_OK;
 }
 
 int mf_grid_descend(struct mf_grid *r, int last)
@@ -252,7 +254,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
     if (!r->optimiser.under_way) { /* else it was loaded */
         MF_PHASE(MF_PHASE_DESCENT);
 
-        look(r);
+        MF_TRY(look(r));
         mf_grid_note(r, r->before);
         r->step = 0;
         r->led = 0;

@@ -48,7 +48,10 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
         fprintf(to, "Adam: %.17g %.17g %.17g %.17g\n", o->adam.rate, o->adam.beta1, o->adam.beta2, o->adam.epsilon);
     fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", o->history, o->coarse_to_fine);
     fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
-    fprintf(to, "initial field: %s\n", o->start ? o->start->hash : "noise");
+    fprintf(to, "initial field: %s\nlabels:", o->start ? o->start->hash : "noise");
+    for (int p = 0; p < r->target->phases; ++p) fprintf(to, " %ld", (long)r->target->label[p]);
+    fprintf(to, "\nspacing (z y x): %.17g %.17g %.17g %s\n", r->target->spacing[0], r->target->spacing[1],
+            r->target->spacing[2], r->target->unit);
     return fclose(to) == 0 ? text : NULL;
 }
 
@@ -270,44 +273,44 @@ static int take_up(struct mf_grid *r, const size_t dims[3])
 }
 
 /* A run from its begin over checkpoints of an earlier one: those are gone once it has one of its own. */
-static void replace_old(struct mf_grid *r, int damaged)
+static void replace_old(struct mf_grid *r, const struct mf_checkpoint_pair *pair)
 {
-    if (!r->from && !damaged) return;
+    if (pair->turn[0] == -1 && pair->turn[1] == -1) return;
     mf_warn("checkpoints of an earlier run will be replaced; with --restart auto the run would go on from them");
     r->keeper.stale = 1;
-    if (r->from) r->keeper.turn = mf_checkpoint_head(r->from)->turn + 1;
-    mf_checkpoint_close(r->from);
-    r->from = NULL;
-    mf_err_clear();
+}
+
+static int go_on(struct mf_grid *r, const size_t dims[3])
+{
+    int rc = mf_agree(r->comm, take_up(r, dims));
+
+    r->keeper.saved_evaluations = r->before + (long)r->saved.number[2];
+    if (rc == MF_OK)
+        mf_info("going on from a checkpoint: %s, %.1f s into the run", r->polishing ? "polish" : "gradient stages",
+                mf_now() - r->start);
+    return rc;
 }
 
 int mf_grid_find(struct mf_grid *r, const size_t dims[3])
 {
     const struct mf_keeper_opts *o = r->opts->keeper;
     double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
-    int rc = MF_OK;
+    struct mf_checkpoint_pair pair;
 
     if (!o) return MF_OK;
     mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)(2 + 2 * r->opts->history));
     r->problem = mf_grid_problem(r, dims);
     MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
-    rc = mf_checkpoint_newest(r->comm, o->stem, &r->from, &r->keeper.next);
-    if (!o->restart) {
-        replace_old(r, rc != MF_OK);
-        return MF_OK;
-    }
-    MF_TRY(rc);
-    if (!r->from) {
-        mf_info("no checkpoint of this run yet: it begins anew");
-        return MF_OK;
-    }
-    r->keeper.turn = mf_checkpoint_head(r->from)->turn + 1;
-    rc = mf_agree(r->comm, take_up(r, dims));
-    r->keeper.saved_evaluations = r->before + (long)r->saved.number[2];
-    if (rc == MF_OK)
-        mf_info("going on from a checkpoint: %s, %.1f s into the run", r->polishing ? "polish" : "gradient stages",
-                mf_now() - r->start);
-    return rc;
+    mf_checkpoint_look(r->comm, o->stem, &pair);
+    if (o->restart)
+        MF_TRY(mf_checkpoint_newest(r->comm, o->stem, &pair, &r->from));
+    else
+        replace_old(r, &pair);
+    r->keeper.next = !pair.newest;
+    r->keeper.turn = (pair.turn[pair.newest] > 0 ? pair.turn[pair.newest] : 0) + 1;
+    if (r->from) return go_on(r, dims);
+    if (o->restart) mf_info("no checkpoint of this run yet: it begins anew");
+    return MF_OK;
 }
 
 /* Room for what led the slices of a saved polish, in the buffers of the gradient stages. */

@@ -218,5 +218,33 @@ check(all("s2_rms_error" in one for one in said), f"realisations: {out}")
 code, out, text = run([w if w != "60" else "50" for w in many] + ["--restart", "auto", "--json"])
 check(code == 0 and not any(one.get("done_before") for one in json.loads(out)), f"another problem: {code} {out} {text}")
 
+code, out, text = run([w if w != "many.h5" else "many.npy" for w in many] + ["--restart", "auto"])
+check(code == 2 and ".h5" in text, f"realisations that do not say whether they are finished: {code} {text}")
+
+# One volume that is done, asked for again on two ranks; with another spacing it is another.
+one = base + ["--add_dimension", "12", "--output", "one.h5", "--restart", "auto", "--json"]
+check(run(one)[0] == 0, "one volume")
+code, out, text = run(one, 2)
+check(code == 0 and json.loads(out).get("done_before"), f"done before, on two ranks: {code} {out} {text}")
+code, out, text = run(one + ["--spacing", "0.5", "--unit", "um"])
+check(code == 0 and not json.loads(out).get("done_before"), f"another spacing: {code} {out} {text}")
+
+# What a run leaves that is killed while it writes, the next one uses.
+options = cases["volume"] + ["--output", "torn.npy", "--checkpoint-every", "5ev"]
+for name in (".torn.ckpt-a.h5.tmp", ".torn.ckpt-b.h5.tmp"):
+    with open(name, "wb") as file:
+        file.write(b"half a checkpoint")
+code, _, text = run(options, 2)
+left = [n for n in os.listdir(".") if n.startswith(".torn")]
+check(code == 0 and not left, f"torn: {code} {left} {text}")
+
+# A loss that is no number ends the run before it is written anywhere.
+code, _, text = run(base + "--add_dimension 12 --descriptor_weights 1e200 1e200 --output nan/v.h5".split() +
+                    (os.makedirs("nan") or []))
+check(code == 6 and not any("nan" in open("nan/" + n).read() for n in os.listdir("nan")), f"not finite: {code} {text}")
+for nonsense in ("--batch_size 1e300", "--max_iter 9223372036854775807"):
+    code, _, text = run([w for w in base if w not in ("--max_iter", "60")] + nonsense.split())
+    check(code == 2 and "1e9" in text, f"{nonsense}: {code} {text}")
+
 shutil.rmtree(folder)
 sys.exit(len(failures) > 0)

@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     if (c.rank == 0) put(bytes, size);
     mf_comm_barrier(&c);
     CHECK(mf_seal_check(&c, path, &sealed) == MF_INPUT && sealed == 0);
-    CHECK(mf_seal_write(&c, path, path) == MF_OK);
+    CHECK(mf_seal_write(&c, path, path, 7) == MF_OK);
     CHECK(mf_seal_check(&c, path, &sealed) == MF_OK && sealed == 1);
     mf_comm_barrier(&c);
     if (c.size == 1) {
@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     }
     mf_comm_barrier(&c);
     CHECK(mf_seal_check(&c, path, NULL) == MF_INPUT);
-    CHECK(mf_seal_write(&c, path, path) == MF_OUTPUT);
+    CHECK(mf_seal_write(&c, path, path, 7) == MF_OUTPUT);
     free(bytes);
     mf_comm_close(&c);
     return failures != 0;

@@ -3,16 +3,25 @@
 
 #include <string.h>
 
+#include "kernels/load.h"
 #include "src/base/err.h"
 
-static const struct mf_backend *const backends[] = {&mf_backend_cpu, NULL};
+/* What is in this program, and what is opened when it is asked for. */
+static const struct {
+    const char *name;
+    const struct mf_backend *own;
+    int (*load)(const struct mf_backend **backend);
+} backends[] = {{"cpu", &mf_backend_cpu, NULL}, {"cuda", NULL, mf_load_cuda}};
 
 int mf_backend_find(const struct mf_backend **backend, const char *name)
 {
-    for (size_t i = 0; backends[i]; ++i)
-        if (strcmp(backends[i]->name, name) == 0) {
-            MF_TRY(backends[i]->here());
-            *backend = backends[i];
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; ++i)
+        if (strcmp(backends[i].name, name) == 0) {
+            const struct mf_backend *found = backends[i].own;
+
+            if (!found) MF_TRY(backends[i].load(&found));
+            MF_TRY(found->here());
+            *backend = found;
             return MF_OK;
         }
     return mf_fail(MF_USAGE, "no back end '%s'", name);

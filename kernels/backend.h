@@ -33,7 +33,8 @@ struct mf_queue {
 
 struct mf_backend {
     const char *name;
-    int abi;
+    int abi;           /* MF_BACKEND_ABI, and */
+    const char *build; /* version of the program that it belongs to */
     /** May this machine run it? Refuses with MF_DEVICE and the reason. */
     int (*here)(void);
     /** Opens a queue on @p device (ignored by cpu). Never NULL after MF_OK. Without host_mem @p host is @p arena. */

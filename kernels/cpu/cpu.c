@@ -71,6 +71,7 @@ static const struct mf_mem memory = {.alloc = take, .release = release};
 const struct mf_backend mf_backend_cpu = {
     .name = "cpu",
     .abi = MF_BACKEND_ABI,
+    .build = MF_VERSION,
     .here = here,
     .queue_open = queue_open,
     .queue_close = queue_close,

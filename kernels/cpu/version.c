@@ -3,6 +3,8 @@
 
 #include <fftw3.h>
 
+#include "kernels/load.h"
+
 static void features(FILE *to)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -33,4 +35,5 @@ void mf_kernels_version(FILE *to)
 {
     features(to);
     fprintf(to, "  FFTW      %s\n", fftwf_version);
+    fprintf(to, "  CUDA      %s\n", *mf_load_cuda_path() ? mf_load_cuda_path() : "back end not installed");
 }

@@ -33,8 +33,8 @@ const char *mf_err_text(void);
 void mf_err_clear(void);
 
 /** Prints one line "mesoforge: broken: <text> (file:line)", calls the hook and exits with @p code. Never returns. */
-_Noreturn void mf_die(int code, const char *file, int line, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+void mf_die(int code, const char *file, int line, const char *format, ...)
+    __attribute__((noreturn, format(printf, 4, 5)));
 
 /** What mf_die() calls last, so that a rank can end the whole job (mpi/comm.c installs MPI_Abort). NULL: exit(code). */
 void mf_die_hook(void (*hook)(int code));

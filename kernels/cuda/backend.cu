@@ -1,0 +1,229 @@
+/* The cuda back end: its table, its queue, its memory. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernels/cuda/pass.cuh"
+
+namespace
+{
+
+enum { OLDEST = 80 }; /* compute capability that the kernels are compiled for */
+
+/* -- is it here? -- */
+
+/* Why the runtime does not start. */
+int no_runtime(cudaError_t error)
+{
+    int driver = 0, runtime = 0;
+
+    (void)cudaDriverGetVersion(&driver);
+    (void)cudaRuntimeGetVersion(&runtime);
+    if (driver == 0)
+        return mf_fail(MF_DEVICE, "--device: the cuda back end finds no NVIDIA driver on this machine; try: "
+                                  "--device cpu");
+    if (error == cudaErrorInsufficientDriver)
+        return mf_fail(MF_DEVICE,
+                       "--device: the NVIDIA driver here serves CUDA up to %d.%d, the cuda back end needs %d.%d; try: "
+                       "a newer driver, or --device cpu",
+                       driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (error == cudaErrorNoDevice)
+        return mf_fail(MF_DEVICE, "--device: no CUDA device on this machine (or CUDA_VISIBLE_DEVICES hides it); try: "
+                                  "--device auto");
+    return mf_fail(MF_DEVICE, "--device: CUDA does not start here: %s; try: --device cpu", cudaGetErrorString(error));
+}
+
+int count_devices(int *count)
+{
+    cudaError_t error;
+
+    *count = 0;
+    error = cudaGetDeviceCount(count);
+    if (error == cudaSuccess && *count == 0) error = cudaErrorNoDevice;
+    if (error == cudaSuccess) return MF_OK;
+    (void)cudaGetLastError();
+    return no_runtime(error);
+}
+
+int here(void)
+{
+    int count;
+
+    return count_devices(&count);
+}
+
+int attribute(cudaDeviceAttr name, int device)
+{
+    int value = 0;
+
+    MF_CUDA(cudaDeviceGetAttribute(&value, name, device));
+    return value;
+}
+
+/* Is there a device of this number, and can it run the kernels? */
+int check_device(int device)
+{
+    int count, capability;
+
+    MF_TRY(count_devices(&count));
+    if (device < 0 || device >= count)
+        return mf_fail(MF_DEVICE, "--device: there is no GPU %d here, they count from 0 to %d", device, count - 1);
+    capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+                 attribute(cudaDevAttrComputeCapabilityMinor, device);
+    if (capability < OLDEST || !attribute(cudaDevAttrUnifiedAddressing, device))
+        return mf_fail(MF_DEVICE,
+                       "--device: GPU %d has compute capability %d.%d, the cuda back end needs %d.%d or newer; try: "
+                       "--device cpu",
+                       device, capability / 10, capability % 10, OLDEST / 10, OLDEST % 10);
+    return MF_OK;
+}
+
+/* -- memory -- */
+
+void *take(void *context, size_t bytes)
+{
+    void *memory = nullptr;
+
+    (void)context;
+    if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
+    (void)cudaGetLastError();
+    return nullptr;
+}
+
+void release(void *context, void *memory, size_t bytes)
+{
+    (void)context;
+    (void)bytes;
+    MF_CUDA(cudaFree(memory));
+}
+
+void *take_host(void *context, size_t bytes)
+{
+    void *memory = nullptr;
+
+    (void)context;
+    if (cudaMallocHost(&memory, bytes) == cudaSuccess) return memory;
+    (void)cudaGetLastError();
+    return nullptr;
+}
+
+void release_host(void *context, void *memory, size_t bytes)
+{
+    (void)context;
+    (void)bytes;
+    MF_CUDA(cudaFreeHost(memory));
+}
+
+const struct mf_mem memory = {.alloc = take, .release = release, .context = nullptr};
+const struct mf_mem host_memory = {.alloc = take_host, .release = release_host, .context = nullptr};
+
+/* -- queues -- */
+
+void queue_close(struct mf_queue *queue)
+{
+    struct mf_cuda_queue *own = queue ? mf_cuda_of(queue) : nullptr;
+
+    if (own) {
+        if (own->stream) MF_CUDA(cudaStreamSynchronize(own->stream));
+        if (own->part) MF_CUDA(cudaFree(own->part));
+        if (own->word) MF_CUDA(cudaFreeHost(own->word));
+        if (own->stage) MF_CUDA(cudaFreeHost(own->stage));
+        if (own->stream) MF_CUDA(cudaStreamDestroy(own->stream));
+    }
+    free(own);
+    free(queue);
+}
+
+/* The queue's own: a stream and room for sums that are not finished. */
+int open_own(struct mf_cuda_queue *own, int device)
+{
+    own->device = device;
+    MF_CUDA(cudaSetDevice(device));
+    own->shared_most = size_t(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    own->cache = size_t(attribute(cudaDevAttrL2CacheSize, device));
+    MF_CUDA(cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking));
+    own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
+    own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
+    own->stage = static_cast<float *>(take_host(nullptr, MF_CUDA_STAGE * sizeof(float)));
+    if (own->part && own->word && own->stage) return MF_OK;
+    return mf_fail(MF_MEMORY, "GPU %d has no memory for a queue (%zu bytes)", device, MF_PASS_PARTS * sizeof(double));
+}
+
+int queue_open(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena,
+               struct mf_arena *host)
+{
+    struct mf_queue *q;
+    int rc;
+
+    MF_TRY(check_device(device));
+    q = static_cast<struct mf_queue *>(calloc(1, sizeof *q));
+    if (q) q->impl = calloc(1, sizeof(struct mf_cuda_queue));
+    if (!q || !q->impl) {
+        free(q);
+        return mf_fail(MF_MEMORY, "no memory for a queue of the cuda back end");
+    }
+    q->backend = &mf_backend_cuda;
+    q->arena = arena;
+    q->host = host;
+    q->threads = threads > 0 ? threads : 1;
+    q->deterministic = deterministic;
+    rc = open_own(mf_cuda_of(q), device);
+    if (rc == MF_OK)
+        *queue = q;
+    else
+        queue_close(q);
+    return rc;
+}
+
+/* -- transfers -- */
+
+void sync(struct mf_queue *queue) { MF_CUDA(cudaStreamSynchronize(mf_cuda_of(queue)->stream)); }
+
+void put(struct mf_queue *queue, void *device, const void *host, size_t bytes)
+{
+    MF_CUDA(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, mf_cuda_of(queue)->stream));
+    sync(queue);
+}
+
+void get(struct mf_queue *queue, void *host, const void *device, size_t bytes)
+{
+    MF_CUDA(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, mf_cuda_of(queue)->stream));
+    sync(queue);
+}
+
+/* Faults of our own kernels; everything else is the machine's. */
+bool own_fault(cudaError_t error)
+{
+    return error == cudaErrorIllegalAddress || error == cudaErrorMisalignedAddress ||
+           error == cudaErrorInvalidAddressSpace || error == cudaErrorIllegalInstruction ||
+           error == cudaErrorInvalidPc || error == cudaErrorAssert || error == cudaErrorLaunchFailure ||
+           error == cudaErrorInvalidValue || error == cudaErrorInvalidConfiguration;
+}
+
+} // namespace
+
+void mf_cuda_check(cudaError_t error, const char *file, int line)
+{
+    if (error == cudaSuccess) return;
+    mf_die(own_fault(error) ? MF_BROKEN : MF_DEVICE, file, line, "CUDA: %s (error %d)", cudaGetErrorString(error),
+           int(error));
+}
+
+const struct mf_backend mf_backend_cuda = {
+    .name = "cuda",
+    .abi = MF_BACKEND_ABI,
+    .build = MF_VERSION,
+    .here = here,
+    .queue_open = queue_open,
+    .queue_close = queue_close,
+    .mem = &memory,
+    .host_mem = &host_memory,
+    .put = put,
+    .get = get,
+    .sync = sync,
+    .move = &mf_move_cuda,
+    .field = &mf_field_cuda,
+    .corr = nullptr,
+    .vari = nullptr,
+    .frac = nullptr,
+    .optim = &mf_optim_cuda,
+};

@@ -1,0 +1,72 @@
+/* What all files of the cuda back end share: launches, checks, the queue. The same sources are read by nvcc and, with
+ * the stand-in for the toolkit in tests/emu, by g++, which runs them on machines without a GPU. */
+#ifndef MF_KERNELS_CUDA_QUEUE_CUH
+#define MF_KERNELS_CUDA_QUEUE_CUH
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda_runtime.h>
+
+extern "C" {
+#include "kernels/backend.h"
+#include "kernels/field.h"
+#include "kernels/move.h"
+#include "kernels/optim.h"
+#include "kernels/slices.h"
+#include "src/base/err.h"
+}
+
+#ifdef __CUDACC__
+#define MF_LAUNCH(kernel, grid, block, shared, stream, ...) (kernel)<<<grid, block, shared, stream>>>(__VA_ARGS__)
+/* The shared memory of a block, whose size the launch says. */
+#define MF_SHARED(type, name)                              \
+    extern __shared__ __align__(16) unsigned char block[]; \
+    type *name = reinterpret_cast<type *>(block)
+/* The emulator makes host memory that a kernel will write NaN until it has run. */
+#define MF_SPOIL(host, bytes) ((void)0)
+#define MF_UNROLL             _Pragma("unroll")
+#else
+#define MF_UNROLL
+#endif
+
+/** A failure of the runtime after the start is a breakage. */
+#define MF_CUDA(call) mf_cuda_check(call, __FILE__, __LINE__)
+void mf_cuda_check(cudaError_t error, const char *file, int line);
+
+/** A launch, and the check that it was accepted. */
+#define MF_RUN(kernel, grid, block, shared, q, ...)                                 \
+    do {                                                                            \
+        MF_LAUNCH(kernel, grid, block, shared, mf_cuda_of(q)->stream, __VA_ARGS__); \
+        MF_CUDA(cudaGetLastError());                                                \
+    } while (0)
+
+enum { MF_CUDA_WARP = 32, MF_CUDA_THREADS = 256, MF_CUDA_STAGE = 1 << 20 };
+
+/** queue->impl */
+struct mf_cuda_queue {
+    cudaStream_t stream;
+    int device;
+    size_t shared_most; /* bytes of shared memory that one block may have */
+    size_t cache;       /* bytes of the second-level cache */
+    double *part;       /* [MF_PASS_PARTS] device: sums of parts of planes */
+    double *word;       /* page-locked: one number that a kernel sends */
+    float *stage;       /* [MF_CUDA_STAGE] page-locked: what crosses between slabs and other host memory */
+};
+
+static inline struct mf_cuda_queue *mf_cuda_of(const struct mf_queue *q)
+{
+    return static_cast<struct mf_cuda_queue *>(q->impl);
+}
+
+extern const struct mf_move_ops mf_move_cuda;
+extern const struct mf_field_ops mf_field_cuda;
+extern const struct mf_optim_ops mf_optim_cuda;
+extern const struct mf_slice_ops mf_corr_cuda, mf_vari_cuda, mf_frac_cuda;
+
+extern "C" {
+__attribute__((visibility("default"))) extern const struct mf_backend mf_backend_cuda;
+}
+
+#endif

@@ -1,0 +1,62 @@
+# The sources of the cuda back end, compiled by the C++ compiler against the stand-in for the toolkit in tests/emu, run
+# without a GPU: same tests on both back ends, cpu says what is right.
+include(CheckLanguage)
+check_language(CXX)
+get_property(sources GLOBAL PROPERTY MF_CUDA_SOURCES)
+list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/kernels/cuda/)
+
+# Skipped by name: tests that this machine has no compiler for.
+function(mf_skip name why)
+  add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${why}")
+  set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "^skipped: " LABELS cuda)
+endfunction()
+
+# nvcc takes the sources: what it warns of is an error (MF_WERROR).
+get_property(built GLOBAL PROPERTY MF_CUDA_BUILT)
+if(built)
+  add_test(NAME cuda_compile COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target mesoforge_cuda)
+  set_tests_properties(cuda_compile PROPERTIES TIMEOUT 600 LABELS cuda RUN_SERIAL ON)
+else()
+  mf_skip(cuda_compile "the cuda back end is not built here")
+endif()
+
+set(MF_EMU_TESTS here move field optim)
+if(NOT CMAKE_CXX_COMPILER)
+  foreach(name ${MF_EMU_TESTS})
+    mf_skip(cuda_${name} "no C++ compiler for the emulator")
+  endforeach()
+  return()
+endif()
+enable_language(CXX)
+
+set_source_files_properties(${sources} PROPERTIES LANGUAGE CXX)
+add_library(mesoforge_cuda_emu MODULE ${sources} emu/fiber.cc emu/grid.cc emu/runtime.cc)
+target_include_directories(mesoforge_cuda_emu PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/emu)
+target_compile_options(mesoforge_cuda_emu PRIVATE -fvisibility=hidden -fopenmp-simd -ffp-contract=off
+  -Wno-maybe-uninitialized) # arrays whose length is the number of phases
+set_target_properties(mesoforge_cuda_emu PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+
+# mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders. Label cuda.
+function(mf_emu_test name)
+  cmake_parse_arguments(T "" "TIMEOUT;ROOM" "ARGS;ENV" ${ARGN})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  if(NOT T_ROOM)
+    set(T_ROOM mf_kernels)
+  endif()
+  add_executable(cuda_${name} unit/cuda_${name}.c)
+  target_link_libraries(cuda_${name} PRIVATE ${T_ROOM})
+  add_dependencies(cuda_${name} mesoforge_cuda_emu old_backend)
+  foreach(order forward reverse mixed)
+    add_test(NAME cuda_${name}_${order} COMMAND cuda_${name} ${T_ARGS})
+    set_tests_properties(cuda_${name}_${order} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS cuda
+      ENVIRONMENT "${MF_TEST_ENV};MF_EMU_ORDER=${order};MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu>;${T_ENV}")
+  endforeach()
+endfunction()
+
+add_library(old_backend MODULE tool/old_backend.c)
+mf_emu_test(here ARGS $<TARGET_FILE:old_backend>)
+mf_emu_test(move)
+mf_emu_test(field)
+mf_emu_test(optim)

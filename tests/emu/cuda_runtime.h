@@ -1,0 +1,159 @@
+/* A stand-in for the CUDA toolkit on a machine without a GPU: with it g++ compiles the very sources of kernels/cuda,
+ * and their kernels run. Blocks run one after another, the threads of a block take turns, so that barriers, shuffles
+ * and shared memory do what they do on a GPU; only their order is another, and can be turned round (MF_EMU_ORDER).
+ *
+ * What it is strict about: work on a stream runs when somebody waits for it, never earlier; memory comes filled with
+ * NaN; device and host memory are told apart; a barrier that some thread never reaches ends the program.
+ *
+ * Environment: MF_EMU_DEVICES (1), MF_EMU_DRIVER (13000), MF_EMU_CAPABILITY (90), MF_EMU_SHARED (232448 bytes),
+ * MF_EMU_MEMORY (bytes; 0: no limit), MF_EMU_ORDER (forward, reverse, mixed). */
+#ifndef MF_EMU_CUDA_RUNTIME_H
+#define MF_EMU_CUDA_RUNTIME_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <functional>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+
+struct uint3 {
+    unsigned x, y, z;
+};
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+struct float2 {
+    float x, y;
+};
+static inline float2 make_float2(float x, float y) { return float2{x, y}; }
+
+/* -- what a kernel sees -- */
+
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+
+void __syncthreads();
+void __syncwarp(unsigned mask = 0xffffffffu);
+void *mf_emu_shared();
+/** Every lane of @p mask gives @p bytes (at most 8) and gets those of lane @p from; out of the warp: its own. */
+void mf_emu_exchange(unsigned mask, int from, void *value, size_t bytes);
+int mf_emu_lane();
+
+template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned delta)
+{
+    mf_emu_exchange(mask, mf_emu_lane() + (int)delta, &value, sizeof value);
+    return value;
+}
+template <class T> T __shfl_xor_sync(unsigned mask, T value, int with)
+{
+    mf_emu_exchange(mask, mf_emu_lane() ^ with, &value, sizeof value);
+    return value;
+}
+template <class T> T __shfl_sync(unsigned mask, T value, int from)
+{
+    mf_emu_exchange(mask, from, &value, sizeof value);
+    return value;
+}
+template <class T> static inline T __ldg(const T *p) { return *p; }
+
+/* -- the runtime -- */
+
+enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorAssert = 710,
+    cudaErrorMisalignedAddress = 716,
+    cudaErrorInvalidAddressSpace = 717,
+    cudaErrorIllegalInstruction = 715,
+    cudaErrorInvalidPc = 718,
+    cudaErrorStubLibrary = 34,
+    cudaErrorSystemDriverMismatch = 803,
+    cudaErrorLaunchFailure = 719
+};
+
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
+
+enum cudaDeviceAttr {
+    cudaDevAttrL2CacheSize,
+    cudaDevAttrMultiProcessorCount,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin,
+    cudaDevAttrComputeCapabilityMajor,
+    cudaDevAttrComputeCapabilityMinor,
+    cudaDevAttrUnifiedAddressing
+};
+
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+enum { cudaStreamNonBlocking = 1 };
+
+typedef struct mf_emu_stream *cudaStream_t;
+
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaRuntimeGetVersion(int *version);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
+cudaError_t cudaMalloc(void **memory, size_t bytes);
+cudaError_t cudaFree(void *memory);
+cudaError_t cudaMallocHost(void **memory, size_t bytes);
+cudaError_t cudaFreeHost(void *memory);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaGetLastError();
+const char *cudaGetErrorString(cudaError_t error);
+cudaError_t mf_emu_kernel_shared(const void *kernel, size_t bytes);
+
+template <class K> cudaError_t cudaFuncSetAttribute(K *kernel, cudaFuncAttribute, int value)
+{
+    return mf_emu_kernel_shared((const void *)(uintptr_t)kernel, (size_t)value);
+}
+
+/** Puts work on a stream: run when somebody waits. */
+void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work);
+/** Checks the shape of a launch as the runtime does; false: the error is kept for cudaGetLastError(). */
+bool mf_emu_may_launch(const void *kernel, dim3 grid, dim3 block, size_t shared, size_t argument_bytes);
+void mf_emu_run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &thread);
+
+/** The arguments are copied at the launch, as on a GPU. */
+template <class... P, class... A>
+void mf_emu_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, cudaStream_t stream, A... args)
+{
+    if (!mf_emu_may_launch((const void *)(uintptr_t)kernel, grid, block, shared, (sizeof(P) + ... + 0))) return;
+    mf_emu_enqueue(stream, [=]() { mf_emu_run_grid(grid, block, shared, [&]() { kernel(P(args)...); }); });
+}
+
+/** Host memory that queued work will fill reads as NaN until then. */
+void mf_emu_spoil(void *host, size_t bytes);
+
+#define MF_LAUNCH(kernel, grid, block, shared, stream, ...) \
+    mf_emu_launch(kernel, dim3(grid), dim3(block), shared, stream, __VA_ARGS__)
+#define MF_SHARED(type, name) type *name = (type *)mf_emu_shared()
+#define MF_SPOIL(host, bytes) mf_emu_spoil(host, bytes)
+
+#endif

@@ -1,0 +1,175 @@
+/* How a grid runs: block after block, its threads in turns between barriers. */
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/emu/cuda_runtime.h"
+#include "tests/emu/fiber.h"
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace
+{
+
+enum state { READY, AT_BLOCK, AT_WARP, ENDED };
+constexpr unsigned WARP = 32;
+
+struct lane {
+    uint3 index;
+    mf_fiber *fiber;
+    state where;
+};
+
+struct warp {
+    unsigned char value[2][WARP][8];
+    int turn;
+};
+
+std::vector<lane> lanes;
+std::vector<warp> warps;
+std::vector<unsigned> order;
+/* Never freed: what they hold may be needed until the very end. */
+auto &idle = *new std::vector<mf_fiber *>;
+std::vector<char> shared;
+const std::function<void()> *body;
+unsigned current;
+
+[[noreturn]] void die(const char *what)
+{
+    fprintf(stderr, "emulator: %s (block %u %u %u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z);
+    abort();
+}
+
+/* Threads in an order of the user's choice: a missing barrier shows in one of them. */
+void make_order(unsigned n)
+{
+    const char *wish = getenv("MF_EMU_ORDER");
+    const std::string kind = wish ? wish : "forward";
+    unsigned seed = 1;
+
+    order.resize(n);
+    for (unsigned i = 0; i < n; ++i) order[i] = kind == "reverse" ? n - 1 - i : i;
+    for (unsigned i = n; kind == "mixed" && i-- > 1;) {
+        seed = seed * 1664525u + 1013904223u;
+        std::swap(order[i], order[(seed >> 8) % (i + 1)]);
+    }
+}
+
+void call(void *) { (*body)(); }
+
+void go_on(unsigned t)
+{
+    lane &l = lanes[t];
+    bool paused;
+
+    current = t;
+    threadIdx = l.index;
+    if (!l.fiber) {
+        if (idle.empty()) idle.push_back(mf_fiber_new());
+        l.fiber = idle.back();
+        idle.pop_back();
+        paused = mf_fiber_run(l.fiber, call, nullptr);
+    } else {
+        paused = mf_fiber_resume(l.fiber);
+    }
+    if (paused) return;
+    idle.push_back(l.fiber);
+    l.fiber = nullptr;
+    l.where = ENDED;
+}
+
+/* Lets a warp go on when all its threads have come. */
+bool free_warp(unsigned first)
+{
+    for (unsigned i = 0; i < WARP; ++i)
+        if (lanes[first + i].where != AT_WARP) return false;
+    for (unsigned i = 0; i < WARP; ++i) lanes[first + i].where = READY;
+    warps[first / WARP].turn ^= 1;
+    return true;
+}
+
+bool free_block()
+{
+    for (const lane &l : lanes)
+        if (l.where != AT_BLOCK) return false;
+    for (lane &l : lanes) l.where = READY;
+    return true;
+}
+
+void run_block()
+{
+    std::fill(shared.begin(), shared.end(), char(0xff));
+    for (unsigned t = 0; t < lanes.size(); ++t) {
+        lanes[t] = lane{{t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y}, nullptr, READY};
+        if (t % WARP == 0) warps[t / WARP].turn = 0;
+    }
+    for (;;) {
+        bool moved = false, left = false;
+
+        for (unsigned t : order)
+            if (lanes[t].where == READY) {
+                go_on(t);
+                moved = true;
+            }
+        for (unsigned t = 0; t + WARP <= lanes.size(); t += WARP) moved |= free_warp(t);
+        for (const lane &l : lanes) left |= l.where != ENDED;
+        if (!left) return;
+        if (!free_block() && !moved) die("threads of a block wait for others that have ended or wait elsewhere");
+    }
+}
+
+} // namespace
+
+void mf_emu_run_grid(dim3 grid, dim3 block, size_t bytes, const std::function<void()> &thread)
+{
+    const unsigned n = block.x * block.y * block.z;
+
+    gridDim = grid;
+    blockDim = block;
+    body = &thread;
+    lanes.resize(n);
+    warps.resize((n + WARP - 1) / WARP);
+    shared = std::vector<char>(bytes);
+    make_order(n);
+    for (unsigned z = 0; z < grid.z; ++z)
+        for (unsigned y = 0; y < grid.y; ++y)
+            for (unsigned x = 0; x < grid.x; ++x) {
+                blockIdx = uint3{x, y, z};
+                run_block();
+            }
+}
+
+void *mf_emu_shared() { return shared.data(); }
+
+int mf_emu_lane() { return int(current % WARP); }
+
+static void wait_as(state where)
+{
+    lanes[current].where = where;
+    mf_fiber_pause();
+}
+
+void __syncthreads() { wait_as(AT_BLOCK); }
+
+static void wait_warp(unsigned mask)
+{
+    if (mask != 0xffffffffu || lanes.size() % WARP) die("only whole warps exchange here");
+    wait_as(AT_WARP);
+}
+
+void __syncwarp(unsigned mask) { wait_warp(mask); }
+
+/* Two boxes in turn: nobody can be two exchanges ahead of another. */
+void mf_emu_exchange(unsigned mask, int from, void *value, size_t bytes)
+{
+    warp &w = warps[current / WARP];
+    auto *box = w.value[w.turn];
+
+    if (bytes > sizeof box[0]) die("a shuffle of more than 8 bytes");
+    memcpy(box[mf_emu_lane()], value, bytes);
+    wait_warp(mask);
+    if (from >= 0 && from < int(WARP)) memcpy(value, box[from], bytes);
+}

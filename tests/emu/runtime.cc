@@ -1,0 +1,312 @@
+/* Devices, memory and streams of the stand-in. */
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "tests/emu/cuda_runtime.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+struct mf_emu_stream {
+    std::vector<std::function<void()>> work;
+};
+
+namespace
+{
+
+std::map<uintptr_t, size_t> on_device, on_host; /* what is live */
+std::map<const void *, size_t> kernel_shared;
+std::vector<mf_emu_stream *> streams;
+std::recursive_mutex lock;
+size_t used;
+int device_now;
+cudaError_t last = cudaSuccess;
+
+long number(const char *name, long standard)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? strtol(value, nullptr, 10) : standard;
+}
+
+cudaError_t keep(cudaError_t error)
+{
+    if (error != cudaSuccess) last = error;
+    return error;
+}
+
+cudaError_t driver()
+{
+    const long version = number("MF_EMU_DRIVER", 13000);
+
+    if (version < 13000) return keep(cudaErrorInsufficientDriver);
+    return number("MF_EMU_DEVICES", 1) < 1 ? keep(cudaErrorNoDevice) : cudaSuccess;
+}
+
+/* Is [p, p + bytes) inside one block? */
+bool inside(const std::map<uintptr_t, size_t> &blocks, const void *p, size_t bytes)
+{
+    auto at = blocks.upper_bound(reinterpret_cast<uintptr_t>(p));
+
+    if (at == blocks.begin()) return false;
+    --at;
+    return reinterpret_cast<uintptr_t>(p) - at->first + bytes <= at->second;
+}
+
+/* The host may not touch device memory: the address sanitizer watches. */
+void close_device(bool closed)
+{
+#if defined(__SANITIZE_ADDRESS__)
+    for (const auto &b : on_device)
+        if (closed)
+            ASAN_POISON_MEMORY_REGION(reinterpret_cast<void *>(b.first), b.second);
+        else
+            ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<void *>(b.first), b.second);
+#else
+    (void)closed;
+#endif
+}
+
+void run(mf_emu_stream *stream)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    if (stream->work.empty()) return;
+    close_device(false);
+    for (size_t i = 0; i < stream->work.size(); ++i) stream->work[i]();
+    stream->work.clear();
+    close_device(true);
+}
+
+void run_all()
+{
+    for (mf_emu_stream *s : streams) run(s);
+}
+
+void *filled(size_t bytes)
+{
+    void *memory = nullptr;
+
+    if (posix_memalign(&memory, 256, bytes ? bytes : 1) != 0) return nullptr;
+    memset(memory, 0xff, bytes);
+    return memory;
+}
+
+} // namespace
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    const cudaError_t error = driver();
+
+    if (error == cudaSuccess) *count = int(number("MF_EMU_DEVICES", 1));
+    return error;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = int(number("MF_EMU_DRIVER", 13000));
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    if (device < 0 || device >= number("MF_EMU_DEVICES", 1)) return keep(cudaErrorInvalidDevice);
+    device_now = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = device_now;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
+{
+    const long capability = number("MF_EMU_CAPABILITY", 90);
+
+    if (device < 0 || device >= number("MF_EMU_DEVICES", 1)) return keep(cudaErrorInvalidDevice);
+    switch (attribute) {
+    case cudaDevAttrL2CacheSize: *value = int(number("MF_EMU_L2", 50 << 20)); break;
+    case cudaDevAttrMultiProcessorCount: *value = 4; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = int(number("MF_EMU_SHARED", 232448)); break;
+    case cudaDevAttrComputeCapabilityMajor: *value = int(capability / 10); break;
+    case cudaDevAttrComputeCapabilityMinor: *value = int(capability % 10); break;
+    case cudaDevAttrUnifiedAddressing: *value = 1; break;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    const size_t limit = size_t(number("MF_EMU_MEMORY", 0));
+
+    *total = limit ? limit : size_t(80) << 30;
+    *free = *total - used;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    const size_t limit = size_t(number("MF_EMU_MEMORY", 0));
+
+    if (limit && used + bytes > limit) return keep(cudaErrorMemoryAllocation);
+    *memory = filled(bytes);
+    if (!*memory) return keep(cudaErrorMemoryAllocation);
+    on_device[reinterpret_cast<uintptr_t>(*memory)] = bytes;
+    used += bytes;
+    close_device(true);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    const auto at = on_device.find(reinterpret_cast<uintptr_t>(memory));
+
+    if (!memory) return cudaSuccess;
+    if (at == on_device.end()) return keep(cudaErrorInvalidValue);
+    run_all();
+    close_device(false);
+    used -= at->second;
+    on_device.erase(at);
+    free(memory);
+    close_device(true);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    *memory = filled(bytes);
+    if (!*memory) return keep(cudaErrorMemoryAllocation);
+    on_host[reinterpret_cast<uintptr_t>(*memory)] = bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    if (!memory) return cudaSuccess;
+    if (!on_host.erase(reinterpret_cast<uintptr_t>(memory))) return keep(cudaErrorInvalidValue);
+    run_all();
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    (void)flags;
+    *stream = new mf_emu_stream();
+    streams.push_back(*stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    run(stream);
+    for (size_t i = 0; i < streams.size(); ++i)
+        if (streams[i] == stream) streams.erase(streams.begin() + long(i));
+    delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    run(stream);
+    return cudaSuccess;
+}
+
+void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    stream->work.push_back(std::move(work));
+}
+
+/* Pageable memory of the host is read at once, and written before the call returns, as the runtime does. */
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    const bool in = inside(on_device, from, bytes), out = inside(on_device, to, bytes);
+    const bool want_in = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    const bool want_out = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+
+    if (!bytes) return cudaSuccess;
+    if (kind != cudaMemcpyDefault && (in != want_in || out != want_out)) return keep(cudaErrorInvalidValue);
+    if (!in && !inside(on_host, from, bytes)) {
+        const char *first = static_cast<const char *>(from);
+        std::vector<char> staged(first, first + bytes);
+
+        mf_emu_enqueue(stream, [=]() { memcpy(to, staged.data(), bytes); });
+    } else {
+        mf_emu_enqueue(stream, [=]() { memmove(to, from, bytes); });
+    }
+    if (!out && !inside(on_host, to, bytes)) run(stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream)
+{
+    if (bytes && !inside(on_device, to, bytes)) return keep(cudaErrorInvalidValue);
+    mf_emu_enqueue(stream, [=]() { memset(to, value, bytes); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError()
+{
+    const cudaError_t error = last;
+
+    last = cudaSuccess;
+    return error;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice: return "invalid device ordinal";
+    default: return "an error that the emulator has no words for";
+    }
+}
+
+cudaError_t mf_emu_kernel_shared(const void *kernel, size_t bytes)
+{
+    if (bytes > size_t(number("MF_EMU_SHARED", 232448))) return keep(cudaErrorInvalidValue);
+    kernel_shared[kernel] = bytes;
+    return cudaSuccess;
+}
+
+bool mf_emu_may_launch(const void *kernel, dim3 grid, dim3 block, size_t shared, size_t argument_bytes)
+{
+    const auto at = kernel_shared.find(kernel);
+    const size_t most = at == kernel_shared.end() ? size_t(48) << 10 : at->second;
+    const bool good = grid.x && grid.y && grid.z && grid.x <= 0x7fffffff && grid.y <= 65535 && grid.z <= 65535 &&
+                      block.x && block.y && block.z && block.x * block.y * block.z <= 1024 && shared <= most &&
+                      argument_bytes <= 4096;
+
+    if (!good) keep(cudaErrorInvalidConfiguration);
+    return good;
+}
+
+void mf_emu_spoil(void *host, size_t bytes)
+{
+    if (host) memset(host, 0xff, bytes);
+}

@@ -174,6 +174,12 @@ void mf_comm_self(struct mf_comm *comm)
     *comm = (struct mf_comm){.rank = 0, .size = 1, .local_rank = 0, .local_size = 1, .impl = NULL};
 }
 
+void mf_comm_dry(struct mf_comm *comm, int rank, int size, int local_size)
+{
+    *comm = (struct mf_comm){
+        .rank = rank, .size = size, .local_rank = rank % local_size, .local_size = local_size, .impl = NULL};
+}
+
 /* The last agreement: who is in mf_agree() instead learns here that a rank has left, and ends the job. The barrier
  * keeps that rank out of MPI_Finalize meanwhile: an abort while others finalize can hang mpirun (Open MPI 4.1.4). */
 static void close_together(const struct mf_comm *comm)

@@ -26,6 +26,12 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
 /** One rank by itself, no MPI: for unit tests and for work that rank 0 does alone. */
 void mf_comm_self(struct mf_comm *comm);
 
+/**
+ * Rank @p rank of @p size, @p local_size on its node, that is not there: what is collective returns at once, as on one
+ * rank, so that a rank can be asked what memory it would take. No message can be sent on it.
+ */
+void mf_comm_dry(struct mf_comm *comm, int rank, int size, int local_size);
+
 /** Ends MPI. Not needed after mf_die(). */
 void mf_comm_close(struct mf_comm *comm);
 

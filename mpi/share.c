@@ -86,11 +86,11 @@ static int open_all(struct mf_share *s, const struct mf_comm *comm, const struct
     return all;
 }
 
-static int wanted(const struct mf_comm *comm)
+int mf_share_wanted(const struct mf_comm *comm)
 {
     const char *hook = getenv("MF_SHARE");
 
-    return comm->impl && comm->local_size == comm->size && !(hook && strcmp(hook, "0") == 0);
+    return comm->local_size == comm->size && !(hook && strcmp(hook, "0") == 0);
 }
 
 void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **share)
@@ -104,7 +104,7 @@ void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **sh
     s = half_built(comm->size);
     cards = calloc((size_t)comm->size, sizeof *cards);
     if (!cards) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
-    if (wanted(comm)) mine = own_card(bytes ? bytes : 1, &s->own);
+    if (mf_share_wanted(comm)) mine = own_card(bytes ? bytes : 1, &s->own);
     MPI_Allgather(&mine, CARD_WORDS, MPI_INT64_T, cards, CARD_WORDS, MPI_INT64_T, comm->impl->world);
     all = open_all(s, comm, cards);
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm->impl->world);

@@ -21,6 +21,9 @@ struct mf_share {
  */
 void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **share);
 
+/** Are all ranks on one node, and is it not forbidden? Not collective. */
+int mf_share_wanted(const struct mf_comm *comm);
+
 /** NULL is accepted. Not collective: the memory lives until the last rank lets go. */
 void mf_share_free(struct mf_share *share);
 

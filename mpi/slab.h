@@ -57,6 +57,10 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
                 struct mf_queue *queue, struct mf_turn **turn);
 void mf_turn_free(struct mf_turn *turn);
 
+/** The batch and the rounds that mf_turn_new() would choose on the rank with the longest share. Not collective. */
+void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, size_t asked, size_t *batch,
+                   size_t *rounds);
+
 /** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */
 size_t mf_turn_rounds(const struct mf_turn *turn);
 /** Most slices of one round on this rank, and the extents of a slice. Not collective. */

@@ -37,6 +37,16 @@ static void plan(struct mf_turn *t, size_t asked)
     t->rounds = t->normal == MF_Z ? 1 : (longest_share(t) + t->batch - 1) / t->batch;
 }
 
+void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, size_t asked, size_t *batch,
+                   size_t *rounds)
+{
+    struct mf_turn t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0), .normal = normal};
+
+    plan(&t, asked);
+    *batch = t.batch;
+    *rounds = t.rounds;
+}
+
 /* Floats of a round buffer of this rank, and of its planes of all slices of a round. */
 static size_t round_floats(const struct mf_turn *t)
 {
@@ -73,6 +83,7 @@ static int take_buffers(struct mf_turn *t)
 
     if (rc == MF_OK) t->booked = bytes;
     MF_TRY(mf_agree(&t->comm, rc));
+    if (!t->comm.impl && mf_share_wanted(&t->comm)) return MF_OK; /* a rank that is not there */
     mf_share_new(&t->comm, bytes, &t->share);
     if (t->share) {
         t->fields = (float *)t->share->own;
@@ -81,8 +92,10 @@ static int take_buffers(struct mf_turn *t)
     }
     mf_arena_book(t->queue->host, -(ptrdiff_t)bytes, "slices");
     t->booked = 0;
-    MPI_Type_contiguous((int)t->wide, MPI_FLOAT, &t->unit);
-    MPI_Type_commit(&t->unit);
+    if (t->comm.impl) {
+        MPI_Type_contiguous((int)t->wide, MPI_FLOAT, &t->unit);
+        MPI_Type_commit(&t->unit);
+    }
     return mf_agree(&t->comm, take(t));
 }
 

@@ -79,9 +79,8 @@ static double on_lanes(size_t n)
 }
 
 /* Our own transforms, four times as fast as FFTW (benchmarks/kernels_corr.c), unless large primes eat that up. */
-static const struct mf_corr_engine *choose(const struct mf_slice_desc *desc)
+const struct mf_corr_engine *mf_corr_choose(const struct mf_slice_desc *desc, const struct mf_corr_engine *lanes)
 {
-    const struct mf_corr_engine *lanes = mf_corr_lanes();
     double own = 0, fftw = 0;
 
     for (size_t l = desc->first; l < desc->levels; ++l) {
@@ -105,7 +104,7 @@ int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const
     MF_ASSERT(desc->lag > 0 && desc->first < desc->levels && desc->nu > 0 && desc->nv > 0);
     if (!plan) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     plan->desc = *desc;
-    plan->engine = engine ? engine : choose(desc);
+    plan->engine = engine ? engine : mf_corr_choose(desc, mf_corr_lanes());
     plan->arena = queue->arena;
     plan->threads = queue->threads > 0 ? queue->threads : 1;
     plan->deterministic = queue->deterministic;

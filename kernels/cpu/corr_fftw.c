@@ -120,9 +120,8 @@ static int fftw_open(struct mf_slice_plan *plan)
     if (!st->fft || !st->at || !st->from) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     sizes(plan, st);
     bytes = st->each * (size_t)plan->threads * sizeof(float);
-    st->memory = mf_arena_take(plan->arena, bytes, "S2 work");
+    st->memory = mf_arena_zeros(plan->arena, 1, bytes, "S2 work");
     if (!st->memory) return MF_MEMORY;
-    memset(st->memory, 0, bytes);
     return transforms(plan, st);
 }
 

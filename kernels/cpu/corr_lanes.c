@@ -202,10 +202,8 @@ static int memory(struct mf_slice_plan *plan)
     st->targets = st->norms + st->windows;
     memset(st->targets, 0, st->windows * sizeof(float));
     norms(plan, st->norms);
-    st->memory = mf_arena_take(plan->arena, (size_t)plan->threads * st->each * sizeof(float), "S2 work");
-    if (!st->memory) return MF_MEMORY;
-    memset(st->memory, 0, (size_t)plan->threads * st->each * sizeof(float));
-    return MF_OK;
+    st->memory = mf_arena_zeros(plan->arena, (size_t)plan->threads * st->each, sizeof(float), "S2 work");
+    return st->memory ? MF_OK : MF_MEMORY;
 }
 
 static int lanes_open(struct mf_slice_plan *plan)

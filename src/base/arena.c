@@ -15,6 +15,7 @@ enum { TAGS_MAX = 64, ALIGN = 64 };
 struct tag {
     const char *name;
     size_t live, peak;
+    size_t at_peak; /* live when the arena was fullest */
 };
 
 struct mf_arena {
@@ -51,7 +52,7 @@ int mf_arena_open(struct mf_arena **arena, const struct mf_mem *mem, size_t limi
 
     if (!a) return mf_fail(MF_MEMORY, "no memory for an arena");
     if (mem) a->mem = *mem;
-    if (!a->mem.alloc) a->mem = (struct mf_mem){heap_alloc, heap_release, NULL};
+    if (!a->mem.alloc) a->mem = (struct mf_mem){.alloc = heap_alloc, .release = heap_release};
     a->limit = limit;
     pthread_mutex_init(&a->lock, NULL);
     *arena = a;
@@ -92,8 +93,10 @@ static void count(struct mf_arena *a, size_t t, size_t bytes)
 {
     a->live += bytes;
     a->tag[t].live += bytes;
-    if (a->live > a->peak) a->peak = a->live;
     if (a->tag[t].live > a->tag[t].peak) a->tag[t].peak = a->tag[t].live;
+    if (a->live <= a->peak) return;
+    a->peak = a->live;
+    for (size_t i = 0; i < a->tags; ++i) a->tag[i].at_peak = a->tag[i].live;
 }
 
 static int room_for_entry(struct mf_arena *a)
@@ -137,7 +140,7 @@ void *mf_arena_zeros(struct mf_arena *arena, size_t number, size_t size, const c
         return NULL;
     }
     memory = mf_arena_take(arena, number * size, tag);
-    if (memory) memset(memory, 0, number * size);
+    if (memory && !arena->mem.cleared) memset(memory, 0, number * size);
     return memory;
 }
 
@@ -180,6 +183,13 @@ void mf_arena_tags(const struct mf_arena *arena,
                    void (*visit)(void *context, const char *tag, size_t live, size_t peak), void *context)
 {
     for (size_t t = 0; t < arena->tags; ++t) visit(context, arena->tag[t].name, arena->tag[t].live, arena->tag[t].peak);
+}
+
+void mf_arena_peak_tags(const struct mf_arena *arena, void (*visit)(void *context, const char *tag, size_t bytes),
+                        void *context)
+{
+    for (size_t t = 0; t < arena->tags; ++t)
+        if (arena->tag[t].at_peak) visit(context, arena->tag[t].name, arena->tag[t].at_peak);
 }
 
 size_t mf_rss_peak(void)

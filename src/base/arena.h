@@ -11,6 +11,7 @@ struct mf_mem {
     void *(*alloc)(void *context, size_t bytes); /* 64-byte aligned or better; NULL when there is none */
     void (*release)(void *context, void *memory, size_t bytes);
     void *context;
+    int cleared; /* what alloc() gives reads as zeros */
 };
 
 /** Opens an arena on @p mem (NULL: the heap). @p limit [bytes], 0: none. Refuses with MF_MEMORY. */
@@ -44,6 +45,10 @@ size_t mf_arena_limit(const struct mf_arena *arena);
 /** Visits every tag: bytes live now and at that tag's own high-water mark. */
 void mf_arena_tags(const struct mf_arena *arena,
                    void (*visit)(void *context, const char *tag, size_t live, size_t peak), void *context);
+
+/** Visits every tag that had bytes live when the arena's own high-water mark was reached: they add up to it. */
+void mf_arena_peak_tags(const struct mf_arena *arena, void (*visit)(void *context, const char *tag, size_t bytes),
+                        void *context);
 
 /** Largest resident size of this process so far [bytes]. */
 size_t mf_rss_peak(void);

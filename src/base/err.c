@@ -49,13 +49,17 @@ static long fault_key(const char *spec, const char *key, long standard)
     return at ? strtol(at + strlen(key), NULL, 10) : standard;
 }
 
+static int held;
+
+void mf_fault_hold(int hold) { held = hold; }
+
 int mf_fault(const char *site)
 {
     static long visits;
     const char *spec = getenv("MF_FAULT");
     size_t n = strlen(site);
 
-    if (!spec || strncmp(spec, site, n) != 0 || (spec[n] != '\0' && spec[n] != ':')) return 0;
+    if (held || !spec || strncmp(spec, site, n) != 0 || (spec[n] != '\0' && spec[n] != ':')) return 0;
     if (fault_key(spec, ":rank=", own_rank) != own_rank) return 0;
     return ++visits == fault_key(spec, ":visit=", 1);
 }

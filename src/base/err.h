@@ -45,6 +45,9 @@ void mf_die_hook(void (*hook)(int code));
  */
 int mf_fault(const char *site);
 
+/** 1: sites neither refuse nor count their visits (what is rehearsed is not what is tested); 0: they do again. */
+void mf_fault_hold(int hold);
+
 /** Tells err which rank this is (for MF_FAULT). */
 void mf_err_rank(int rank);
 

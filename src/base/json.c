@@ -61,6 +61,8 @@ void mf_json_bool(struct mf_json *at, const char *key, int value) { mf_json_put(
 
 void mf_json_null(struct mf_json *at, const char *key) { mf_json_put(at, key, out(json_null())); }
 
+void mf_json_drop(struct mf_json *at, const char *key) { (void)json_object_del(in(at), key); }
+
 void mf_json_reals(struct mf_json *at, const char *key, const double *values, size_t count)
 {
     struct mf_json *row = mf_json_array();

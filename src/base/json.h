@@ -17,6 +17,8 @@ void mf_json_int(struct mf_json *at, const char *key, long long value);
 void mf_json_text(struct mf_json *at, const char *key, const char *value);
 void mf_json_bool(struct mf_json *at, const char *key, int value);
 void mf_json_null(struct mf_json *at, const char *key);
+/** Takes a member out of an object; none of that name is no matter. */
+void mf_json_drop(struct mf_json *at, const char *key);
 /** A row of reals, or rows x columns of them as nested arrays. */
 void mf_json_reals(struct mf_json *at, const char *key, const double *values, size_t count);
 void mf_json_table(struct mf_json *at, const char *key, const double *values, size_t rows, size_t columns);

@@ -341,8 +341,18 @@ static int plan_terms(const struct mf_recon_cmd *o, struct mf_objective_opts *ob
     return mf_norm_find(o->loss, &objective->norm);
 }
 
+/* Slices in flight; 0: chosen. Below 1 it is a part of the longest direction's. */
+static size_t batch_of(const struct mf_session *s, const struct mf_recon_cmd *o, const size_t dims[3])
+{
+    size_t most = dims[0] > dims[1] ? dims[0] : dims[1];
+
+    if (!given(s, "batch-size")) return 0;
+    if (o->batch_size >= 1) return (size_t)o->batch_size;
+    return (size_t)ceil(o->batch_size * (double)(most > dims[2] ? most : dims[2]));
+}
+
 int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                  struct mf_solve_opts *opts)
+                  const size_t dims[3], struct mf_solve_opts *opts)
 {
     int compat = o->compat && *o->compat;
 
@@ -362,6 +372,6 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     if (target->periodic != opts->objective.periodic)
         mf_info("the target was taken %s, the result is %s", target->periodic ? "as periodic" : "as not periodic",
                 opts->objective.periodic ? "periodic" : "not periodic");
-    if (given(s, "batch-size") && o->batch_size >= 1) opts->objective.batch = (size_t)o->batch_size;
+    opts->objective.batch = batch_of(s, o, dims);
     return plan_terms(o, &opts->objective);
 }

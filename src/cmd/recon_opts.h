@@ -55,7 +55,7 @@ int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd
 
 /** From options and target to a solution's options. MF_USAGE. Not collective. */
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
-                  struct mf_solve_opts *opts);
+                  const size_t dims[3], struct mf_solve_opts *opts);
 
 /** Checks --checkpoint-every and --max-hours: MF_USAGE. Not collective. */
 int mf_recon_keeper_check(const struct mf_recon_cmd *o);

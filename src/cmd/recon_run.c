@@ -529,17 +529,12 @@ static int with_start(struct outcome *out, const char *base)
 static int prepare(struct outcome *out, const size_t *volume)
 {
     const struct mf_recon_cmd *o = out->o;
-    size_t most;
 
     if (out->target->phases == 1 && out->target->side[0].fraction[0] >= 1)
         return mf_fail(MF_INPUT, "'%s' holds one phase and nothing else: there is nothing to reconstruct",
                        out->target->source);
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
-    MF_TRY(mf_recon_plan(out->session, o, out->target, &out->solve));
-    most = out->dims[0] > out->dims[1] ? out->dims[0] : out->dims[1];
-    if (o->batch_size > 0 && o->batch_size < 1)
-        out->solve.objective.batch = (size_t)ceil(o->batch_size * (double)(most > out->dims[2] ? most : out->dims[2]));
-    return MF_OK;
+    return mf_recon_plan(out->session, o, out->target, out->dims, &out->solve);
 }
 
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/dry.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
@@ -119,8 +119,10 @@ static int open_log(const struct mf_common *common, int rank)
 static int find_backend(struct mf_session *session)
 {
     const char *device = session->common->device;
+    int plans = session->looks && strcmp(device, "cuda") == 0; /* for a machine that may be elsewhere */
 
-    if (strcmp(device, "auto") != 0) return mf_agree(session->comm, mf_backend_find(&session->backend, device));
+    if (strcmp(device, "auto") != 0 && !plans)
+        return mf_agree(session->comm, mf_backend_find(&session->backend, device));
     MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, "cpu")));
     if (!session->looks) mf_info("device: cpu (auto: this build has no GPU back end)");
     return MF_OK;
@@ -159,24 +161,6 @@ static int threads_of(const struct mf_common *common, int cores)
     return wanted > 0 && wanted <= 4096 ? (int)wanted : cores;
 }
 
-/* Memory of a dry run: addresses that nothing stands behind until they are touched, for runs that another machine will
- * do. */
-static void *promise(void *context, size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    (void)context;
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-static void forget(void *context, void *memory, size_t bytes)
-{
-    (void)context;
-    munmap(memory, bytes);
-}
-
-static const struct mf_mem promised = {.alloc = promise, .release = forget};
-
 /* Local: memory and queue. A dry run promises the host's memory and, where that is the device's too, all of it. */
 static int open_local(struct mf_session *session)
 {
@@ -186,7 +170,7 @@ static int open_local(struct mf_session *session)
     const struct mf_mem *host = backend->host_mem ? backend->host_mem : backend->mem;
 
     MF_TRY(answer_gpu_options(session));
-    MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &promised : host, limit));
+    MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &mf_mem_dry : host, limit));
     session->device = session->arena;
     if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
     return backend->queue_open(&session->queue, session->comm->local_rank, session->threads, common->deterministic,

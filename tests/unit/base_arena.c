@@ -61,7 +61,7 @@ static void test_limit(void)
 
 static void test_own_memory(void)
 {
-    struct mf_mem mem = {take_outside, give_outside, NULL};
+    struct mf_mem mem = {.alloc = take_outside, .release = give_outside, .context = NULL};
     struct mf_arena *arena;
     void *a, *zero;
 

@@ -1,0 +1,252 @@
+/* plan: what a reconstruction would do on a machine, and why. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/look.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/plan_print.h"
+#include "src/cmd/recon_opts.h"
+#include "src/plan/probe.h"
+#include "src/recon/predict.h"
+
+struct plan_cmd {
+    struct mf_recon_cmd recon; /* first: its rows are this verb's too */
+    const char *hardware;
+    long ranks, phases;
+    int explain;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(plan_cmd, "hardware", hardware, MF_TEXT, NULL, "plan for the machine in this file; without: for this one"),
+    MF_OPT(plan_cmd, "ranks", ranks, MF_LONG, "0", "on so many ranks; 0: chosen, or those that mpirun started"),
+    MF_OPT(plan_cmd, "phases", phases, MF_LONG, "2", "phases of the target where no FILE says it"),
+    MF_OPT(plan_cmd, "explain", explain, MF_FLAG, NULL, "every array and every candidate"), MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows,          mf_match_rows,  mf_reconstruct_rows,
+                                              mf_recon_rows, mf_common_opts, NULL};
+
+static int given(const struct mf_session *s, const char *word)
+{
+    return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
+}
+
+/* ---- the problem ---- */
+
+/* Phases and extents of a micrograph, which is read but not measured: plans do not depend on its statistics. */
+static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char *file, struct mf_target *target,
+                           size_t volume[3])
+{
+    const struct mf_recon_cmd *r = &o->recon;
+    const struct mf_micro_read read = {.threshold = r->threshold && *r->threshold ? r->threshold : NULL,
+                                       .label_count = r->labels.count,
+                                       .labels = r->labels.at,
+                                       .grey = r->grey_values};
+    struct mf_micro micro;
+    size_t slice[3];
+    int rc;
+
+    MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
+    memcpy(slice, micro.slab.dims, sizeof slice);
+    if (r->isotropic) slice[0] = 1;
+    rc = mf_predict_nominal(slice,
+                            micro.grey && micro.fields == 1 ? 1
+                            : micro.grey                    ? micro.fields
+                                                            : micro.phases,
+                            (size_t)r->lag, r->no_pyramid ? 1 : 0, target);
+    memcpy(volume, micro.slab.dims, 3 * sizeof volume[0]);
+    if (micro.ndim == 2) volume[0] = 0;
+    target->periodic = !r->non_periodic;
+    mf_micro_free(&micro);
+    return mf_agree(s->comm, rc);
+}
+
+static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char *file, struct mf_target *target)
+{
+    static const char *s2_alone[] = {"FFTCorrelations"};
+
+    MF_TRY(mf_target_load(s->comm, file, target));
+    if (!target->side[0].variation && !given(s, "descriptor-types")) o->recon.types = (struct mf_texts){1, s2_alone};
+    if (target->lag == (size_t)o->recon.lag || !given(s, "limit-to")) return MF_OK;
+    return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->recon.lag, file,
+                   target->lag);
+}
+
+static int is_descriptors(const char *file)
+{
+    struct mf_look *look = calloc(1, sizeof *look);
+    int is = look && mf_look_is_h5(file) && mf_look(file, look) == MF_OK && strcmp(look->schema, MF_SCHEMA_TARGET) == 0;
+
+    if (look) mf_look_free(look);
+    free(look);
+    mf_err_clear();
+    return is;
+}
+
+/* Target, extents and what is solved. @p dims is set. */
+static int find_problem(struct mf_session *s, struct plan_cmd *o, const char *file, struct mf_target *target,
+                        size_t dims[3])
+{
+    struct mf_recon_cmd *r = &o->recon;
+    size_t volume[3] = {0};
+    int rc;
+
+    if (file && is_descriptors(file)) {
+        MF_TRY(from_descriptors(s, o, file, target));
+        return mf_agree(s->comm, mf_recon_extents(s, r, target, NULL, dims));
+    }
+    if (file) {
+        MF_TRY(from_micrograph(s, o, file, target, volume));
+        r->files = (struct mf_texts){1, &file};
+        return mf_agree(s->comm, mf_recon_extents(s, r, target, volume[0] ? volume : NULL, dims));
+    }
+    if (o->phases < 1 || o->phases > MF_PHASES_MAX)
+        return mf_fail(MF_USAGE, "--phases is %ld, 1 to %d are possible", o->phases, MF_PHASES_MAX);
+    rc = mf_recon_extents(s, r, target, NULL, dims);
+    if (rc == MF_OK) rc = mf_predict_nominal(dims, (int)o->phases, (size_t)r->lag, r->no_pyramid ? 1 : 0, target);
+    target->periodic = !r->non_periodic;
+    return mf_agree(s->comm, rc);
+}
+
+/* ---- the plan ---- */
+
+static struct mf_plan_options options_of(const struct mf_session *s, const struct plan_cmd *o,
+                                         const struct mf_solve_opts *solve)
+{
+    const struct mf_common *c = s->common;
+
+    return (struct mf_plan_options){.device = c->device,
+                                    .ranks = (size_t)o->ranks,
+                                    .threads = (size_t)c->threads,
+                                    .batch = solve->objective.batch,
+                                    .history = solve->history,
+                                    .history_fixed = given(s, "history"),
+                                    .memory_limit = (size_t)c->memory_limit << 20,
+                                    .gpu_ids = c->gpu_ids.count,
+                                    .gpu_id = c->gpu_ids.at,
+                                    .share_gpu = c->share_gpu};
+}
+
+struct work {
+    struct mf_session *session;
+    const struct plan_cmd *o;
+    struct mf_predict predict;
+    struct mf_hardware hardware;
+    struct mf_plan plan;
+};
+
+static int make(struct work *w)
+{
+    struct mf_plan_options options = options_of(w->session, w->o, w->predict.opts);
+    struct mf_plan_problem problem;
+
+    MF_TRY(mf_predict_problem(&w->predict, &problem));
+    return mf_plan_make(&w->hardware, &problem, &options, NULL, mf_predict_bytes, &w->predict, &w->plan);
+}
+
+/* Rank 0 prints; the file is everybody's. */
+static int report(struct work *w)
+{
+    const struct mf_session *s = w->session;
+    struct mf_json *json = s->comm->rank == 0 ? mf_plan_json(&w->plan) : NULL;
+    int rc = MF_OK;
+
+    if (json && s->common->json) rc = mf_json_write(json, stdout);
+    if (json && !s->common->json) mf_plan_print(stdout, &w->plan, w->o->explain);
+    rc = mf_agree(s->comm, rc);
+    if (rc == MF_OK && s->common->output) rc = mf_hardware_write(s->comm, s->common->output, json);
+    mf_json_free(json);
+    return rc;
+}
+
+/* The machine of a file, or of this run: then a GPU counts only where this build has its back end. */
+static int find_machine(struct work *w, struct plan_cmd *o)
+{
+    struct mf_session *s = w->session;
+    const struct mf_backend *backend;
+    struct mf_probe probe;
+
+    if (o->hardware) return mf_agree(s->comm, mf_hardware_read(o->hardware, &w->hardware));
+    MF_TRY(mf_probe_run(s->comm, &probe));
+    w->hardware = probe.hardware;
+    probe.hardware = (struct mf_hardware){.hosts = 0};
+    if (o->ranks == 0 && s->comm->size > 1) o->ranks = s->comm->size;
+    mf_probe_free(&probe);
+    if (strcmp(s->common->device, "cuda") == 0) return mf_agree(s->comm, mf_backend_find(&backend, "cuda"));
+    if (strcmp(s->common->device, "auto") != 0 || mf_backend_find(&backend, "cuda") == MF_OK) return MF_OK;
+    mf_err_clear();
+    o->recon.common.device = "cpu";
+    return MF_OK;
+}
+
+static int plan(struct mf_session *s, struct plan_cmd *o, const char *file)
+{
+    struct mf_target target = {0};
+    struct mf_solve_opts solve;
+    struct work w = {.session = s, .o = o};
+    size_t dims[3];
+    int rc = find_problem(s, o, file, &target, dims);
+
+    if (rc == MF_OK) rc = mf_agree(s->comm, mf_recon_plan(s, &o->recon, &target, dims, &solve));
+    if (rc == MF_OK) rc = find_machine(&w, o);
+    if (rc == MF_OK) {
+        w.predict = (struct mf_predict){
+            .dims = dims, .target = &target, .opts = &solve, .deterministic = s->common->deterministic};
+        rc = mf_agree(s->comm, s->comm->rank == 0 ? make(&w) : MF_OK);
+    }
+    if (rc == MF_OK) rc = report(&w);
+    mf_plan_free(&w.plan);
+    mf_hardware_free(&w.hardware);
+    mf_target_free(&target);
+    return rc;
+}
+
+static int check(const struct mf_session *s, const struct plan_cmd *o)
+{
+    const char *const *words;
+    size_t n = mf_options_positional(s->options, &words);
+
+    if (n == 0 || strcmp(words[0], "reconstruct") != 0)
+        return mf_fail(MF_USAGE, "what is to be planned? this version plans one verb: mesoforge plan reconstruct");
+    if (n > 1 && o->recon.descriptor_filename)
+        return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", words[1]);
+    if (o->ranks < 0 || o->ranks > 1 << 20)
+        return mf_fail(MF_USAGE, "--ranks wants 0 to %d, not %ld", 1 << 20, o->ranks);
+    if (o->recon.files.count > 1 || (o->recon.files.count && n > 1))
+        return mf_fail(MF_USAGE, "plan takes one FILE; three micrographs give what the first of them gives");
+    return mf_recon_check(s, &o->recon);
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    struct plan_cmd *o = options;
+    const char *const *words, *file;
+
+    MF_TRY(mf_agree(session->comm, check(session, o)));
+    file = mf_options_positional(session->options, &words) > 1 ? words[1] : NULL;
+    if (!file && o->recon.files.count) file = o->recon.files.at[0];
+    if (!file) file = o->recon.descriptor_filename;
+    return plan(session, o, file);
+}
+
+const struct mf_cmd mf_cmd_plan = {
+    .name = "plan",
+    .summary = "say what a run would do on a machine: ranks, memory, time, and why",
+    .synopsis = "reconstruct [FILE] [--hardware FILE] [--ranks N] [--explain] [OPTION VALUE ...]",
+    .text = "Plans a reconstruct or match with these options: ranks per node and GPU, slices in flight, bytes of "
+            "every array on every rank (taken by the run's own calls on memory that is not there, so they are exact), "
+            "seconds of an evaluation by a model (docs/PLANNER.md), and the settings that were rejected. FILE: a "
+            "micrograph or descriptors; without one the target is of --phases phases and the volume of --extent_x, "
+            "_y, _z. The plan depends on the machine, the problem and the options alone. Nothing that fits: exit "
+            "status 5, with the bytes needed and there. --output writes the plan; match and reconstruct take it "
+            "with --plan.\n\n"
+            "  mesoforge plan reconstruct --size 1024 1024 1024 \\\n"
+            "      --hardware examples/hardware/h100x8.json --explain\n"
+            "  mesoforge plan reconstruct micrograph.png --threshold otsu \\\n"
+            "      --add_dimension 256 --ranks 4 --output plan.json\n",
+    .tables = tables,
+    .size = sizeof(struct plan_cmd),
+    .positional_max = 2,
+    .run = run,
+    .looks = 1,
+};

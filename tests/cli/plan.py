@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+"""plan as a user sees it: golden plans for the machines in examples/hardware, the same bytes every time, arrays that add
+up, what a run then really takes, and what is refused. With --write the golden plans are written anew.
+usage: plan.py MESOFORGE MPIEXEC FOLDER_OF_HARDWARE GOLDEN [--write]"""
+import hashlib
+import json
+import os
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from runs import blobs, check, finish, np
+
+program, mpiexec, hardware, golden = sys.argv[1:5]
+program, hardware, golden = map(os.path.abspath, (program, hardware, golden))
+QUIET = ("--logging_level", "40")
+
+# machine, options
+CASES = [
+    ("laptop", "--size 128 128 128"),
+    ("laptop", "--size 512 512 512"),
+    ("laptop", "--size 640 640 640"),
+    ("laptop", "--size 512 512 512 --device cpu"),
+    ("laptop", "--size 768 768 768 --device cpu --ranks 4"),
+    ("laptop", "--size 512 512"),
+    ("l4x4", "--size 512 512 512"),
+    ("l4x4", "--size 1024 1024 1024"),
+    ("l4x4", "--size 1024 1024 1024 --gpu_ids 0 1 2 --history 1"),
+    ("l4x4", "--size 512 512 512 --phases 3"),
+    ("h100x8", "--size 1024 1024 1024"),
+    ("h100x8", "--size 1024 1024 1024 --gpu_ids 3 5"),
+    ("h100x8", "--size 2048 2048 2048"),
+    ("h100x8", "--size 512 512 512 --optimizer_type Adam --loss_type RMS --descriptor_types S2"),
+    ("a100x4-64nodes", "--size 64 64 64"),
+    ("a100x4-64nodes", "--size 1024 1024 1024"),
+    ("a100x4-64nodes", "--size 4096 4096 4096 --limit_to 32"),
+    ("a100x4-64nodes", "--size 2048 2048 2048 --device cpu --non_periodic"),
+    ("a100x4-64nodes", "--size 1024 1024 1024 --ranks 10"),
+    ("mixed", "--size 1024 1024 1024"),
+    ("mixed", "--size 640 640 640 --ranks 6"),
+    ("mixed", "--size 512 512 512 --ranks 8 --share-gpu --batch_size 4"),
+]
+
+
+def run(*words, ranks=1, verb="plan", **env):
+    start = [mpiexec, "-q", "-n", str(ranks)] if ranks > 1 else []
+    line = start + [program, verb, *map(str, words)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, env=dict(os.environ, **env))
+    return done.returncode, done.stdout, done.stderr
+
+
+def plan(*words, **more):
+    status, out, err = run("reconstruct", *words, "--json", *QUIET, **more)
+    check(status == 0, f"plan {words}: {status} {err}")
+    return json.loads(out) if status == 0 else None
+
+
+def row(machine, words):
+    p = plan(*words.split(), "--hardware", f"{hardware}/{machine}.json")
+    cells = [p[k] for k in ("device", "nodes", "ranks", "ranks_per_node", "ranks_per_gpu", "threads", "exchange", "batch")]
+    cells += ["/".join(map(str, p["slices_in_flight"])), "/".join(map(str, p["rounds"])), p["history"]]
+    cells += [p.get("host_bytes", {}).get("total", 0), p["bytes"]["total"], sum(p["bytes"]["per_rank"]), p["bytes"]["free"]]
+    return "\t".join(map(str, [machine, words, *cells, f"{p['seconds_per_evaluation']['total']:.2e}"]))
+
+
+def golden_plans():
+    head = ("# machine, options, device, nodes, ranks, a node, a GPU, threads, exchange, batch, in flight z/y/x, rounds, "
+            "history, bytes of the fullest rank on its node (GPUs), where its state is, of all, there, seconds")
+    rows = [row(*case) for case in CASES]
+    if sys.argv[-1] == "--write":
+        with open(golden, "w") as file:
+            file.write("\n".join([head, *rows]) + "\n")
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return print("golden plans are of x86-64: vectors of other machines take other work areas")
+    wanted = [line for line in open(golden).read().splitlines() if not line.startswith("#")]
+    for is_, want in zip(rows, wanted):
+        check(is_ == want, f"another plan:\n  is   {is_}\n  want {want}")
+    check(len(rows) == len(wanted), "golden plans")
+
+
+def pure():
+    words = ("--size", 512, 512, 512, "--hardware", f"{hardware}/mixed.json")
+    texts = {run("reconstruct", *words, "--json", *QUIET, ranks=n, **env)[1]
+             for n, env in ((1, {}), (2, {}), (1, {"OMP_NUM_THREADS": "3"}), (1, {"MF_FAULT": "memory:visit=3"}))}
+    check(len(texts) == 1, f"{len(texts)} different texts of one plan")
+    text = texts.pop()
+    body = text[:text.rindex(',"hash":')] + "}\n"
+    check(json.loads(text)["hash"] == hashlib.sha256(body.encode()).hexdigest()[:16], "the hash is of the text")
+
+
+def adds_up():
+    began = time.monotonic()
+    words = ("--extent_x", 1024, "--extent_y", 1024, "--extent_z", 1024, "--hardware", f"{hardware}/h100x8.json")
+    status, out, _ = run("reconstruct", *words, "--explain")
+    check(status == 0 and time.monotonic() - began < 5, f"explained in {time.monotonic() - began:.1f} s")
+    check("on its GPU" in out and "on its node" in out, "two memories")
+    table = out[out.index("bytes of rank"):out.index("arrays of all")].splitlines()[1:]
+    values = [int(line.split()[-2]) for line in table]
+    names = [line.split("  ")[1].strip() for line in table]
+    at = names.index("= arrays")
+    check(sum(values[:at]) == values[at], "arrays add up")
+    check(sum(values[at:-1]) == values[-1], "shares add up")
+    check("candidates" in out and "chosen" in out, f"candidates: {out}")
+    p = plan(*words)
+    b = p["bytes"]
+    check(sum(b["arrays"].values()) == b["total"] == max(b["per_rank"]) and len(b["per_rank"]) == p["ranks"], "JSON")
+    check(b["arrays"]["field"] == 1024**3 * 4 // p["ranks"] and b["arrays"]["history"] == 4 * b["arrays"]["field"], "field")
+
+
+def as_in_a_run():
+    """What a run's arena held is what was planned, on every rank."""
+    np.save("two.npy", blobs((40, 44), [0.6, 0.4], 1))
+    np.save("three.npy", blobs((44, 40), [0.5, 0.2, 0.3], 2))
+    cases = [("two.npy", 1, 1, ""), ("two.npy", 24, 1, ""), ("two.npy", 25, 3, "--loss_type RMS"),
+             ("two.npy", 46, 2, "--use_multigrid_reconstruction"), ("two.npy", 30, 2, "--batch_size 4 --history 5"),
+             ("three.npy", 21, 3, "--non_periodic"), ("three.npy", 20, 2, "--deterministic --no_polish")]
+    for file, depth, ranks, words in cases:
+        common = [file, "--limit_to", 8, "--threads", 1, *words.split(), *(["--add_dimension", depth] if depth > 1 else [])]
+        p = plan(*common, "--ranks", ranks, "--device", "cpu")
+        status, out, err = run(*common, "--max_iter", 2, "--polish_rounds", 1, "--json", "--output", "o.h5", *QUIET,
+                               ranks=ranks, verb="match")
+        check(status == 0, f"match {common}: {err}")
+        took = json.loads(out)["peak_bytes"]["arena"]
+        check(took == p["bytes"]["per_rank"], f"{common}: planned {p['bytes']['per_rank']}, took {took}")
+
+
+def smaller():
+    """Where less is free the plan takes less: smaller batches first, then the history."""
+    words = ("--size", 256, 256, 256, "--hardware", f"{hardware}/h100x8.json", "--device", "cpu", "--ranks", 4, "--threads", 1)
+    whole = plan(*words)
+    mib = whole["bytes"]["total"] >> 20
+    tight = plan(*words, "--memory-limit", mib - 8)
+    check(tight["history"] == 2 and 0 < tight["batch"] < whole["slices_in_flight"][1], f"batch {tight['batch']}")
+    check(tight["bytes"]["total"] <= (mib - 8) << 20, "below the limit")
+    short = plan(*words, "--memory-limit", mib * 17 // 20)
+    check(short["history"] == 1 and any("history 1" in n for n in short["notes"]), f"notes {short['notes']}")
+    check(not any(c["fits"] for c in short["candidates"] if c["history"] == 2), "history goes last")
+
+
+def refuses(code, part, *words):
+    status, _, err = run(*words)
+    lines = [line for line in err.splitlines() if line.startswith("mesoforge: ")]
+    check(status == code and len(lines) == 1 and part in lines[0], f"{words}: {status} {lines}")
+
+
+def refusals():
+    h100 = ("--hardware", f"{hardware}/h100x8.json")
+    refuses(2, "what is to be planned", "match")
+    refuses(2, "what is to be planned")
+    refuses(2, "--ranks", "reconstruct", "--ranks", -1)
+    refuses(2, "too large for slices", "reconstruct", "--size", 64, 64, 64, "--limit_to", 40)
+    refuses(2, "--phases", "reconstruct", "--size", 64, 64, 64, "--phases", 99)
+    refuses(3, "none.json", "reconstruct", "--hardware", "none.json")
+    refuses(4, "there is no GPU 8, node 0 has 8 (0 to 7)", "reconstruct", *h100, "--gpu_ids", 0, 8)
+    refuses(4, "contradict", "reconstruct", *h100, "--gpu_ids", 0, "--device", "cpu")
+    refuses(4, "8 GPUs that may be used", "reconstruct", *h100, "--size", 64, 64, 64, "--ranks", 9, "--device", "cuda")
+    refuses(5, "nothing fits: the least plan", "reconstruct", *h100, "--size", 1024, 1024, 1024, "--memory_limit", 1024)
+    refuses(5, "there are 1048576", "reconstruct", *h100, "--size", 64, 64, 64, "--memory-limit", 1)
+    text = open(f"{hardware}/mixed.json").read()
+    for old, new in (('"cores": 64', '"cores": 0'), ('"schema"', '"scheme"'), ("nvlink", "rope"), ('"nodes"', '"knots"')):
+        if old in text:
+            with open("bad.json", "w") as file:
+                file.write(text.replace(old, new, 1))
+            refuses(3, "bad.json", "reconstruct", "--hardware", "bad.json")
+    draw = random.Random(5)
+    for _ in range(20):
+        at = draw.randrange(len(text))
+        with open("bad.json", "w") as file:
+            file.write(text[:at])
+        refuses(3, "bad.json", "reconstruct", "--hardware", "bad.json")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    for part in (golden_plans, pure, adds_up, as_in_a_run, smaller, refusals):
+        part()
+    os.chdir("/")
+finish("plan")

@@ -113,8 +113,8 @@ void release_host(void *context, void *memory, size_t bytes)
     MF_CUDA(cudaFreeHost(memory));
 }
 
-const struct mf_mem memory = {.alloc = take, .release = release, .context = nullptr};
-const struct mf_mem host_memory = {.alloc = take_host, .release = release_host, .context = nullptr};
+const struct mf_mem memory = {.alloc = take, .release = release, .context = nullptr, .cleared = 0};
+const struct mf_mem host_memory = {.alloc = take_host, .release = release_host, .context = nullptr, .cleared = 0};
 
 /* -- queues -- */
 

@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "mpi/comm.h"
 #include "src/base/err.h"
 
 enum { TRIES = 100 };
@@ -198,6 +199,7 @@ int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes
         at += n;
         offset += (size_t)n;
         bytes -= (size_t)n;
+        mf_comm_alive();
     }
     return MF_OK;
 }

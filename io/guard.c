@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "mpi/comm.h"
 #include "src/base/err.h"
 
 enum { PIPE_BYTES = 1 << 20 };
@@ -28,6 +29,7 @@ struct verdict {
 int mf_guard_send(FILE *to, const void *what, size_t bytes)
 {
     if (bytes && fwrite(what, 1, bytes, to) != bytes) return mf_fail(MF_INPUT, "the reader went away");
+    mf_comm_alive();
     return MF_OK;
 }
 

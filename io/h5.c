@@ -46,7 +46,7 @@ static struct mf_h5 *file_new(const char *name, int writing)
     if (file) file->name = strdup(name);
     if (!file || !file->name) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file");
     file->id = -1;
-    file->ranks = 1;
+    mf_comm_self(&file->comm);
     file->writing = writing;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     return file;
@@ -58,6 +58,19 @@ static void file_free(struct mf_h5 *file)
     free(file->late);
     free(file);
 }
+
+/* "writing of 'volume.h5'": the end of a long name says most. */
+void mf_h5_enter(const struct mf_h5 *file, const char *what)
+{
+    const char *slash = strrchr(file->name, '/');
+    char text[64];
+
+    if (file->comm.size == 1) return;
+    snprintf(text, sizeof text, "%s %.36s", what, slash ? slash + 1 : file->name);
+    mf_comm_enter(&file->comm, text, 0);
+}
+
+void mf_h5_leave(const struct mf_h5 *file) { mf_comm_leave(&file->comm); }
 
 /* How the file is to be accessed: readable by HDF5 1.10, by all ranks where there are several. */
 static hid_t create_access(const struct mf_comm *comm)
@@ -79,11 +92,10 @@ int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name,
     hid_t access = create_access(comm);
     int rc = MF_OK;
 
-    if (comm) {
-        f->rank = comm->rank;
-        f->ranks = comm->size;
-    }
+    if (comm) f->comm = *comm;
+    mf_h5_enter(f, "creation of");
     f->id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    mf_h5_leave(f);
     if (f->id < 0) rc = mf_h5_refuse(f, "creating it", NULL);
     H5Pclose(access);
     if (rc == MF_OK)
@@ -123,14 +135,21 @@ int mf_h5_open(const char *path, struct mf_h5 **file)
 
 int mf_h5_flush(struct mf_h5 *file)
 {
-    return H5Fflush(file->id, H5F_SCOPE_GLOBAL) < 0 ? mf_h5_refuse(file, "flushing", NULL) : MF_OK;
+    int bad;
+
+    mf_h5_enter(file, "flush of");
+    bad = H5Fflush(file->id, H5F_SCOPE_GLOBAL) < 0;
+    mf_h5_leave(file);
+    return bad ? mf_h5_refuse(file, "flushing", NULL) : MF_OK;
 }
 
 int mf_h5_close(struct mf_h5 *file)
 {
     int rc = file->writing ? mf_h5_flush(file) : MF_OK;
 
+    mf_h5_enter(file, "closing of");
     if (H5Fclose(file->id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing", NULL);
+    mf_h5_leave(file);
     if (file->late && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "%s", file->late);
     file_free(file);
     return rc;
@@ -187,18 +206,22 @@ int mf_h5_group(struct mf_h5 *file, const char *path)
     hid_t links = H5Pcreate(H5P_LINK_CREATE), id;
 
     H5Pset_create_intermediate_group(links, 1);
+    mf_h5_enter(file, "writing of");
     id = H5Gcreate2(file->id, path, links, H5P_DEFAULT, H5P_DEFAULT);
     H5Pclose(links);
-    if (id < 0) return mf_h5_refuse(file, "making group", path);
-    H5Gclose(id);
-    return MF_OK;
+    if (id >= 0) H5Gclose(id);
+    mf_h5_leave(file);
+    return id < 0 ? mf_h5_refuse(file, "making group", path) : MF_OK;
 }
 
 int mf_h5_link(struct mf_h5 *file, const char *object, const char *second)
 {
-    return H5Lcreate_hard(file->id, object, file->id, second, H5P_DEFAULT, H5P_DEFAULT) < 0
-               ? mf_h5_refuse(file, "linking", second)
-               : MF_OK;
+    int bad;
+
+    mf_h5_enter(file, "writing of");
+    bad = H5Lcreate_hard(file->id, object, file->id, second, H5P_DEFAULT, H5P_DEFAULT) < 0;
+    mf_h5_leave(file);
+    return bad ? mf_h5_refuse(file, "linking", second) : MF_OK;
 }
 
 /* One value has no extent, several have one. */
@@ -209,7 +232,8 @@ static hid_t space_of(size_t count)
     return count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, NULL);
 }
 
-static int put(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t type, const void *values)
+static int put_all(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t type,
+                   const void *values)
 {
     hid_t id = mf_h5_object(file, object), space, attribute;
     int bad;
@@ -223,6 +247,16 @@ static int put(struct mf_h5 *file, const char *object, const char *name, size_t 
     H5Sclose(space);
     H5Oclose(id);
     return bad ? MF_OUTPUT : MF_OK;
+}
+
+static int put(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t type, const void *values)
+{
+    int rc;
+
+    mf_h5_enter(file, "writing of");
+    rc = put_all(file, object, name, count, type, values);
+    mf_h5_leave(file);
+    return rc;
 }
 
 static hid_t text_type(void)

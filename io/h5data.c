@@ -22,6 +22,7 @@ static hid_t disk_type(enum mf_h5_type type)
     }
 }
 
+/* Inside mf_h5_enter(). */
 static hid_t dataset_make(struct mf_h5 *file, const char *path, hid_t type, int ndim, const size_t *dims)
 {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space, id;
@@ -43,11 +44,13 @@ static hid_t dataset_make(struct mf_h5 *file, const char *path, hid_t type, int 
 
 int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims)
 {
-    hid_t id = dataset_make(file, path, disk_type(type), ndim, dims);
+    hid_t id;
 
-    if (id < 0) return MF_OUTPUT;
-    H5Dclose(id);
-    return MF_OK;
+    mf_h5_enter(file, "writing of");
+    id = dataset_make(file, path, disk_type(type), ndim, dims);
+    if (id >= 0) H5Dclose(id);
+    mf_h5_leave(file);
+    return id < 0 ? MF_OUTPUT : MF_OK;
 }
 
 /* Moves rows of an open dataset, in pieces; direction by the file. 0 on success. */
@@ -72,13 +75,14 @@ static int move_rows(const struct mf_h5 *file, hid_t id, hid_t type, size_t firs
         if (!bad && !file->writing) bad = H5Dread(id, type, rows, space, H5P_DEFAULT, at) < 0;
         H5Sclose(rows);
         at += step * row;
+        mf_comm_alive();
     }
     H5Sclose(space);
     return bad;
 }
 
-int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
-                     const void *from)
+static int write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
+                      const void *from)
 {
     hid_t id = H5Dopen2(file->id, path, H5P_DEFAULT);
     int rc = MF_OK;
@@ -92,10 +96,21 @@ int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type,
     return rc;
 }
 
+int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
+                     const void *from)
+{
+    int rc;
+
+    mf_h5_enter(file, "writing of rows of");
+    rc = write_rows(file, path, type, first, count, from);
+    mf_h5_leave(file);
+    return rc;
+}
+
 /* Rank 0 alone has written: when that fails, it must still go with the others through what creates further objects. */
 static int tell_later(struct mf_h5 *file, int rc)
 {
-    if (rc == MF_OK || file->ranks == 1) return rc;
+    if (rc == MF_OK || file->comm.size == 1) return rc;
     if (!file->late) file->late = strdup(mf_err_text());
     if (!file->late) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a sentence");
     return MF_OK;
@@ -107,7 +122,7 @@ int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int 
     size_t rows = ndim ? dims[0] : 1;
 
     MF_TRY(mf_h5_dataset(file, path, type, ndim, dims));
-    return tell_later(file, mf_h5_write_rows(file, path, type, 0, file->rank == 0 ? rows : 0, from));
+    return tell_later(file, mf_h5_write_rows(file, path, type, 0, file->comm.rank == 0 ? rows : 0, from));
 }
 
 int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
@@ -115,15 +130,17 @@ int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
     hid_t type = H5Tcopy(H5T_C_S1), id;
     int bad = 0;
 
+    mf_h5_enter(file, "writing of");
     H5Tset_size(type, strlen(text) ? strlen(text) : 1);
     H5Tset_cset(type, H5T_CSET_UTF8);
     H5Tset_strpad(type, H5T_STR_NULLPAD);
     id = dataset_make(file, path, type, 0, NULL);
-    if (id >= 0 && file->rank == 0) bad = H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
-    if (file->rank == 0 && mf_fault("io.write.text")) bad = 1;
+    if (id >= 0 && file->comm.rank == 0) bad = H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
+    if (file->comm.rank == 0 && mf_fault("io.write.text")) bad = 1;
     if (bad) mf_h5_refuse(file, "writing dataset", path);
     if (id >= 0) H5Dclose(id);
     H5Tclose(type);
+    mf_h5_leave(file);
     return id < 0 ? MF_OUTPUT : tell_later(file, bad ? MF_OUTPUT : MF_OK);
 }
 

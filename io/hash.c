@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi/comm.h"
 #include "src/base/err.h"
 
 enum { PIECE = 1 << 20 };
@@ -22,6 +23,7 @@ static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigne
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
         EVP_DigestUpdate(context, piece, (size_t)n);
+        mf_comm_alive();
     }
     return MF_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi/comm.h"
 #include "src/base/err.h"
 
 enum { HEADER_MAX = 1 << 20, PIECE = 1 << 19, DESCR_TEXT = 16 };
@@ -193,6 +194,7 @@ static int read_at(int descriptor, const char *path, void *to, size_t bytes, siz
         at += n;
         offset += (size_t)n;
         bytes -= (size_t)n;
+        mf_comm_alive();
     }
     return MF_OK;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "mpi/comm.h"
 #include "src/base/crc.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
@@ -39,6 +40,7 @@ static int read_at(int file, const char *path, void *to, size_t bytes, uint64_t 
         at += n;
         offset += (size_t)n;
         bytes -= (size_t)n;
+        mf_comm_alive();
     }
     return MF_OK;
 }

@@ -5,21 +5,44 @@
  * is the launcher's business (mpirun ends the job by itself, srun with --kill-on-bad-exit=1). */
 #include "mpi/comm.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/watch.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
-enum { CLOSING = 1 << 20 }; /* above every code: "this rank is in mf_comm_close()" */
+enum { CLOSING = 1 << 20 /* above every code: "this rank is in mf_comm_close()" */, END_SECONDS = 4 };
 
 static struct {
     int open, rank, size;
 } running; /* for exit handlers, which get no argument */
 
-static void abort_all(int code) { MPI_Abort(MPI_COMM_WORLD, code ? code : MF_BROKEN); }
+static atomic_int ending; /* MPI_Finalize has begun: nothing of MPI may be called any more */
+
+/* An abort can hang when others are in MPI_Finalize or the launcher has gone: the process ends all the same. */
+static void *end_late(void *code)
+{
+    sleep(END_SECONDS);
+    _exit((int)(intptr_t)code);
+}
+
+static void abort_all(int code)
+{
+    pthread_t late;
+
+    if (code == MF_OK) code = MF_BROKEN;
+    mf_watch_hush(code);
+    if (atomic_load(&ending)) _exit(code);
+    if (pthread_create(&late, NULL, end_late, (void *)(intptr_t)code) != 0) _exit(code);
+    MPI_Abort(MPI_COMM_WORLD, code);
+}
 
 /* A rank that ends between open and close would leave the others waiting. */
 static void left_without_closing(void)
@@ -113,6 +136,8 @@ static void local_ranks(struct mf_comm *comm)
     MPI_Comm_split_type(comm->impl->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
     MPI_Comm_rank(node, &comm->local_rank);
     MPI_Comm_size(node, &comm->local_size);
+    comm->impl->leader = comm->rank;
+    MPI_Bcast(&comm->impl->leader, 1, MPI_INT, 0, node);
     MPI_Comm_free(&node);
 }
 
@@ -160,6 +185,7 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     registered = 1;
     comm->impl = impl_new(comm->size);
     local_ranks(comm);
+    if (comm->size > 1) mf_watch_open(comm, comm->impl->leader);
 
     rc = mf_agree(comm, check_launcher(comm));
     if (rc == MF_OK && provided < MPI_THREAD_FUNNELED)
@@ -188,9 +214,10 @@ static void close_together(const struct mf_comm *comm)
         int code, rank;
     } mine = {CLOSING, comm->rank}, worst;
 
-    mf_comm_same(comm, "mf_comm_close", 0);
+    mf_comm_enter(comm, "close", 0);
     MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
     MPI_Barrier(comm->impl->world);
+    mf_comm_leave(comm);
 }
 
 void mf_comm_close(struct mf_comm *comm)
@@ -200,8 +227,11 @@ void mf_comm_close(struct mf_comm *comm)
     impl_free(comm->impl);
     comm->impl = NULL;
     running.open = 0;
-    mf_die_hook(NULL);
+    mf_watch_enter("end of MPI", 0);
+    atomic_store(&ending, 1);
     MPI_Finalize();
+    mf_watch_close();
+    mf_die_hook(NULL);
 }
 
 const char *mf_comm_version(void)
@@ -214,38 +244,16 @@ const char *mf_comm_version(void)
     return text;
 }
 
-void mf_comm_same(const struct mf_comm *comm, const char *name, size_t n)
-{
-#ifdef MF_CHECK_COLLECTIVES
-    char own[MF_COMM_NAME] = "", (*names)[MF_COMM_NAME] = comm->impl->names;
-    int r = 1;
-
-    if (n)
-        snprintf(own, sizeof own, "%s of %zu", name, n);
-    else
-        snprintf(own, sizeof own, "%s", name);
-    MPI_Allgather(own, MF_COMM_NAME, MPI_CHAR, names, MF_COMM_NAME, MPI_CHAR, comm->impl->check);
-    while (r < comm->size && strcmp(names[r], names[0]) == 0) ++r;
-    if (r == comm->size) return;
-    if (r == comm->rank) mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d is in %s, rank 0 in %s", r, names[r], names[0]);
-    MPI_Barrier(comm->impl->check); /* one rank speaks; its abort ends this wait */
-#else
-    (void)comm;
-    (void)name;
-    (void)n;
-#endif
-}
-
 /* Rank @p left, the first that did, is in mf_comm_close(): the job ends. Rank 0 speaks for all where it is here. */
 static void left_behind(const struct mf_comm *comm, int left)
 {
     if (comm->rank == 0 || left == 0)
-        mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d has closed the communicator, rank %d is in mf_agree", left,
+        mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d has closed the communicator, rank %d is in agreement", left,
                comm->rank);
     MPI_Barrier(comm->impl->check); /* that rank's abort ends this wait */
 }
 
-int(mf_agree)(const struct mf_comm *comm, int code)
+static int settle(const struct mf_comm *comm, int code)
 {
     struct {
         int code, rank;
@@ -253,10 +261,6 @@ int(mf_agree)(const struct mf_comm *comm, int code)
     char text[MF_ERR_TEXT];
     int failed = code != MF_OK;
 
-    if (!comm->impl) return code;
-    MF_PHASE(MF_PHASE_MESSAGES);
-
-    mf_comm_same(comm, "mf_agree", 0);
     MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
     if (worst.code == MF_OK) return MF_OK;
     if (worst.code == CLOSING) left_behind(comm, worst.rank);
@@ -265,6 +269,19 @@ int(mf_agree)(const struct mf_comm *comm, int code)
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, comm->impl->world);
     if (failed == comm->size) return mf_fail(worst.code, "%s", text);
     return mf_fail(worst.code, "%.960s (rank %d; %d of %d ranks failed)", text, worst.rank, failed, comm->size);
+}
+
+int(mf_agree)(const struct mf_comm *comm, int code)
+{
+    int rc;
+
+    if (!comm->impl) return code;
+    MF_PHASE(MF_PHASE_MESSAGES);
+
+    mf_comm_enter(comm, "agreement", 0);
+    rc = settle(comm, code);
+    mf_comm_leave(comm);
+    return rc;
 }
 
 void *mf_comm_native(const struct mf_comm *comm) { return comm->impl ? &comm->impl->files : NULL; }

@@ -73,6 +73,24 @@ int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, v
 void mf_comm_barrier(const struct mf_comm *comm);
 
 /**
+ * Around what all ranks do together (every function here, and collective work of other libraries: HDF5): no rank may
+ * stay outside of @p name while another waits inside for longer than mf_comm_watch() says. @p name: what a user would
+ * call it, 47 characters count; @p n: a number that belongs to it and is the same on all ranks; 0: none. With
+ * MF_CHECK_COLLECTIVES names and numbers are compared, and the job ends naming both when they differ. They nest; only
+ * the outermost counts.
+ */
+void mf_comm_enter(const struct mf_comm *comm, const char *name, size_t n);
+void mf_comm_leave(const struct mf_comm *comm);
+
+/** A sign of life from long work that a rank does while others may wait for it. Cheap; any process that a rank has
+ * forked may give it as well. Not collective. */
+void mf_comm_alive(void);
+
+/** How long a rank may keep others waiting before the job ends with MF_DEVICE (at first 600 s); 0: for ever. Same on
+ * all ranks. Not collective. */
+void mf_comm_watch(const struct mf_comm *comm, double seconds);
+
+/**
  * A pointer to an MPI_Comm for parallel HDF5 (*(MPI_Comm *)p; no message of ours travels on it), as void * so that this
  * header needs no mpi.h; NULL for self. Not collective.
  */

@@ -14,15 +14,11 @@ struct mf_comm_impl {
     MPI_Comm files;              /* handed out by mf_comm_native() */
     MPI_Comm check;              /* names of collectives (MF_CHECK_COLLECTIVES) */
     char (*names)[MF_COMM_NAME]; /* [size] */
+    int depth;                   /* of collectives this rank is in */
+    int leader;                  /* first rank of this node */
 };
 
 /** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */
 extern size_t mf_comm_most;
-
-/**
- * Every collective of this room begins with this: with MF_CHECK_COLLECTIVES it compares the name and @p n (0 where it
- * may differ) over ranks and ends the job, naming both, when they differ; else it does nothing.
- */
-void mf_comm_same(const struct mf_comm *comm, const char *name, size_t n);
 
 #endif

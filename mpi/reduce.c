@@ -21,41 +21,43 @@ static void reduce(const struct mf_comm *comm, const char *name, size_t n, void 
     MF_PHASE(MF_PHASE_REDUCTION);
 
     mf_phase_sent(comm->size > 1 ? n * size : 0);
-    mf_comm_same(comm, name, n);
+    mf_comm_enter(comm, name, n);
     for (size_t i = 0; i < n; i += many) {
         many = piece(n - i);
         MPI_Allreduce(MPI_IN_PLACE, (char *)values + i * size, (int)many, type, op, comm->impl->world);
+        mf_comm_alive();
     }
+    mf_comm_leave(comm);
 }
 
 void mf_comm_sum(const struct mf_comm *comm, size_t n, double *values)
 {
-    reduce(comm, "mf_comm_sum", n, values, MPI_DOUBLE, sizeof *values, MPI_SUM);
+    reduce(comm, "sum of", n, values, MPI_DOUBLE, sizeof *values, MPI_SUM);
 }
 
 void mf_comm_sum_float(const struct mf_comm *comm, size_t n, float *values)
 {
-    reduce(comm, "mf_comm_sum_float", n, values, MPI_FLOAT, sizeof *values, MPI_SUM);
+    reduce(comm, "sum of floats,", n, values, MPI_FLOAT, sizeof *values, MPI_SUM);
 }
 
 void mf_comm_sum_int(const struct mf_comm *comm, size_t n, int64_t *values)
 {
-    reduce(comm, "mf_comm_sum_int", n, values, MPI_INT64_T, sizeof *values, MPI_SUM);
+    reduce(comm, "sum of integers,", n, values, MPI_INT64_T, sizeof *values, MPI_SUM);
 }
 
 void mf_comm_max(const struct mf_comm *comm, size_t n, double *values)
 {
-    reduce(comm, "mf_comm_max", n, values, MPI_DOUBLE, sizeof *values, MPI_MAX);
+    reduce(comm, "maximum of", n, values, MPI_DOUBLE, sizeof *values, MPI_MAX);
 }
 
 void mf_comm_min(const struct mf_comm *comm, size_t n, double *values)
 {
-    reduce(comm, "mf_comm_min", n, values, MPI_DOUBLE, sizeof *values, MPI_MIN);
+    reduce(comm, "minimum of", n, values, MPI_DOUBLE, sizeof *values, MPI_MIN);
 }
 
 void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values)
 {
-    reduce(comm, "mf_comm_max_int", n, values, MPI_INT64_T, sizeof *values, MPI_MAX);
+    reduce(comm, "maximum of integers,", n, values, MPI_INT64_T, sizeof *values, MPI_MAX);
 }
 
 static void bcast(const struct mf_comm *comm, int root, void *data, size_t bytes)
@@ -67,14 +69,16 @@ static void bcast(const struct mf_comm *comm, int root, void *data, size_t bytes
     for (size_t at = 0; at < bytes; at += many) {
         many = piece(bytes - at);
         MPI_Bcast((char *)data + at, (int)many, MPI_BYTE, root, comm->impl->world);
+        mf_comm_alive();
     }
 }
 
 void mf_comm_bcast(const struct mf_comm *comm, int root, void *data, size_t bytes)
 {
     if (!comm->impl) return;
-    mf_comm_same(comm, "mf_comm_bcast", bytes);
+    mf_comm_enter(comm, "broadcast of bytes,", bytes);
     bcast(comm, root, data, bytes);
+    mf_comm_leave(comm);
 }
 
 void mf_comm_barrier(const struct mf_comm *comm)
@@ -82,8 +86,9 @@ void mf_comm_barrier(const struct mf_comm *comm)
     if (!comm->impl) return;
     MF_PHASE(MF_PHASE_MESSAGES);
 
-    mf_comm_same(comm, "mf_comm_barrier", 0);
+    mf_comm_enter(comm, "barrier", 0);
     MPI_Barrier(comm->impl->world);
+    mf_comm_leave(comm);
 }
 
 /* offset[0..size] of everybody's bytes. */
@@ -99,12 +104,11 @@ static void offsets(const struct mf_comm *comm, size_t bytes, size_t *offset)
     for (int r = 0; r < comm->size; ++r) offset[r + 1] += offset[r];
 }
 
-int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset)
+static int gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset)
 {
     char *to;
     int rc;
 
-    if (comm->impl) mf_comm_same(comm, "mf_comm_gather", 0);
     offsets(comm, bytes, offset);
     to = malloc(offset[comm->size] ? offset[comm->size] : 1);
     rc = mf_agree(comm, to ? MF_OK : mf_fail(MF_MEMORY, "no memory to gather %zu bytes", offset[comm->size]));
@@ -116,4 +120,14 @@ int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, v
     for (int r = 0; comm->impl && r < comm->size; ++r) bcast(comm, r, to + offset[r], offset[r + 1] - offset[r]);
     *all = to;
     return MF_OK;
+}
+
+int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset)
+{
+    int rc;
+
+    mf_comm_enter(comm, "gather", 0);
+    rc = gather(comm, mine, bytes, all, offset);
+    mf_comm_leave(comm);
+    return rc;
 }

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +15,6 @@
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
 
-/* How others find a rank's memory; all 64 bit, so it travels as such. descriptor < 0: there is none. */
-struct card {
-    int64_t process, descriptor, device, inode, bytes;
-};
-
-enum { CARD_WORDS = sizeof(struct card) / sizeof(int64_t) };
-
 static char *map(int file, size_t bytes)
 {
     void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
@@ -31,9 +23,9 @@ static char *map(int file, size_t bytes)
 }
 
 /* Own memory; its pages are touched here, so they lie near this rank's cores. */
-static struct card own_card(size_t bytes, char **own)
+struct mf_card mf_card_new(size_t bytes, char **own)
 {
-    struct card none = {.descriptor = -1};
+    struct mf_card none = {.descriptor = -1};
     struct stat is;
     int file;
 
@@ -41,12 +33,12 @@ static struct card own_card(size_t bytes, char **own)
     file = memfd_create("mesoforge", MFD_CLOEXEC);
     if (file < 0) return none;
     if (ftruncate(file, (off_t)bytes) == 0 && fstat(file, &is) == 0) *own = map(file, bytes);
-    if (*own) return (struct card){getpid(), file, (int64_t)is.st_dev, (int64_t)is.st_ino, (int64_t)bytes};
+    if (*own) return (struct mf_card){getpid(), file, (int64_t)is.st_dev, (int64_t)is.st_ino, (int64_t)bytes};
     close(file);
     return none;
 }
 
-static char *open_card(const struct card *card)
+char *mf_card_open(const struct mf_card *card)
 {
     char name[64], *at = NULL;
     struct stat is;
@@ -74,13 +66,13 @@ static struct mf_share *half_built(int size)
 }
 
 /* Opens everybody's memory; 0 when one cannot be opened. */
-static int open_all(struct mf_share *s, const struct mf_comm *comm, const struct card *cards)
+static int open_all(struct mf_share *s, const struct mf_comm *comm, const struct mf_card *cards)
 {
     int all = 1;
 
     for (int r = 0; r < s->size; ++r) {
         s->bytes[r] = (size_t)cards[r].bytes;
-        s->at[r] = r == comm->rank ? s->own : open_card(&cards[r]);
+        s->at[r] = r == comm->rank ? s->own : mf_card_open(&cards[r]);
         all = all && s->at[r];
     }
     return all;
@@ -96,18 +88,20 @@ int mf_share_wanted(const struct mf_comm *comm)
 void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **share)
 {
     struct mf_share *s;
-    struct card mine = {.descriptor = -1}, *cards;
+    struct mf_card mine = {.descriptor = -1}, *cards;
     int all;
 
     *share = NULL;
     if (!comm->impl) return;
+    mf_comm_enter(comm, "share memory", 0);
     s = half_built(comm->size);
     cards = calloc((size_t)comm->size, sizeof *cards);
     if (!cards) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
-    if (mf_share_wanted(comm)) mine = own_card(bytes ? bytes : 1, &s->own);
-    MPI_Allgather(&mine, CARD_WORDS, MPI_INT64_T, cards, CARD_WORDS, MPI_INT64_T, comm->impl->world);
+    if (mf_share_wanted(comm)) mine = mf_card_new(bytes ? bytes : 1, &s->own);
+    MPI_Allgather(&mine, MF_CARD_WORDS, MPI_INT64_T, cards, MF_CARD_WORDS, MPI_INT64_T, comm->impl->world);
     all = open_all(s, comm, cards);
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm->impl->world);
+    mf_comm_leave(comm);
     if (mine.descriptor >= 0) close((int)mine.descriptor); /* everybody has opened it, or never will */
     free(cards);
     if (all) {
@@ -129,7 +123,9 @@ void mf_share_free(struct mf_share *share)
 
 void mf_share_meet(const struct mf_comm *comm)
 {
+    mf_comm_enter(comm, "meet", 0);
     atomic_thread_fence(memory_order_seq_cst);
     MPI_Barrier(comm->impl->world);
     atomic_thread_fence(memory_order_seq_cst);
+    mf_comm_leave(comm);
 }

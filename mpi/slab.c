@@ -175,6 +175,7 @@ static int exchange(struct fetch *f, struct want want)
 static int fetch(struct fetch *f, ptrdiff_t first, size_t count)
 {
     struct want want = {first, (int64_t)count};
+    int rc;
 
     MF_ASSERT(count == 0 || f->slab->dims[0] > 0);
     if (!f->comm->impl) {
@@ -183,8 +184,10 @@ static int fetch(struct fetch *f, ptrdiff_t first, size_t count)
     }
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    mf_comm_same(f->comm, "mf_slab_fetch", f->plane_bytes);
-    return exchange(f, want);
+    mf_comm_enter(f->comm, "fetch of planes of bytes,", f->plane_bytes);
+    rc = exchange(f, want);
+    mf_comm_leave(f->comm);
+    return rc;
 }
 
 int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,

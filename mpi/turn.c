@@ -122,10 +122,11 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     t->normal = normal;
     t->queue = queue;
     t->unit = MPI_DATATYPE_NULL;
-    if (comm->impl) mf_comm_same(comm, "mf_turn_new", batch);
+    mf_comm_enter(comm, "plan of slices", batch);
     plan(t, batch);
     rc = t->alias ? MF_OK : take_buffers(t);
     if (rc == MF_OK && !t->alias) rc = take_device(t);
+    mf_comm_leave(comm);
     if (rc != MF_OK) {
         mf_turn_free(t);
         return rc;
@@ -231,8 +232,9 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
 
     mf_phase_count(round_cost(turn, round, 0));
     mf_phase_sent(round_bytes(turn, round, 1));
-    mf_comm_same(&turn->comm, "mf_turn_fetch", round + 1);
+    mf_comm_enter(&turn->comm, "fetch of slices, round", round + 1);
     mf_turn_out(turn, round, x);
+    mf_comm_leave(&turn->comm);
     mf_mirror_put(turn->queue, turn->on_fields, turn->fields, held_bytes(turn, span));
     *view = view_of_buffer(turn, span.count, turn->on_fields);
 }
@@ -261,7 +263,8 @@ void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
 
     mf_phase_count(round_cost(turn, round, 1));
     mf_phase_sent(back_bytes(turn, round));
-    mf_comm_same(&turn->comm, "mf_turn_add", round + 1);
     mf_mirror_get(turn->queue, turn->grads, turn->on_grads, held_bytes(turn, mf_turn_span(turn, round)));
+    mf_comm_enter(&turn->comm, "sum of gradients, round", round + 1);
     mf_turn_back(turn, round, g);
+    mf_comm_leave(&turn->comm);
 }

@@ -2,9 +2,11 @@
 #include "src/base/err.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static _Thread_local char text[MF_ERR_TEXT];
 static void (*die_hook)(int code);
@@ -28,17 +30,49 @@ void mf_die_hook(void (*hook)(int code)) { die_hook = hook; }
 
 void mf_err_rank(int rank) { own_rank = rank; }
 
-void mf_die(int code, const char *file, int line, const char *format, ...)
+/* The first thread that comes here ends the program; another one waits for that, and the same one again (an exit
+ * handler may) ends at once. */
+static void only_once(int code)
 {
-    va_list args;
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    static _Thread_local int mine;
 
-    fputs("mesoforge: broken: ", stderr);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fprintf(stderr, " (%s:%d)\n", file, line);
+    if (!atomic_flag_test_and_set(&begun)) {
+        mine = 1;
+        return;
+    }
+    if (mine) _exit(code);
+    for (;;) pause();
+}
+
+static _Noreturn void end(int code)
+{
     if (die_hook) die_hook(code);
     exit(code);
+}
+
+void mf_end(int code)
+{
+    only_once(code);
+    end(code);
+}
+
+/* In one write, past the buffers of stdio: lines of several ranks do not mix, and nobody can be holding a lock. */
+void mf_die(int code, const char *file, int line, const char *format, ...)
+{
+    char said[MF_ERR_TEXT], whole[MF_ERR_TEXT + 256];
+    va_list args;
+    int n;
+
+    only_once(code);
+    va_start(args, format);
+    vsnprintf(said, sizeof said, format, args);
+    va_end(args);
+    for (char *c = said; *c; ++c)
+        if (*c == '\n') *c = ' ';
+    n = snprintf(whole, sizeof whole, "mesoforge: broken: %s (%.200s:%d)\n", said, file, line);
+    if (write(STDERR_FILENO, whole, (size_t)n) != n) end(code); /* nobody listens */
+    end(code);
 }
 
 /* The number behind ":key=" in a fault specification, or @p standard. */

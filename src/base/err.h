@@ -32,9 +32,13 @@ const char *mf_err_text(void);
 /** Forgets the sentence (a caller that handles a refusal itself). */
 void mf_err_clear(void);
 
-/** Prints one line "mesoforge: broken: <text> (file:line)", calls the hook and exits with @p code. Never returns. */
+/** Prints one line "mesoforge: broken: <text> (file:line)", in one piece, calls the hook and exits with @p code. Never
+ * returns. Any thread may call it; the first one speaks. */
 void mf_die(int code, const char *file, int line, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
+
+/** Ends the job without a word: the hook, and exit with @p code. Never returns. */
+void mf_end(int code) __attribute__((noreturn));
 
 /** What mf_die() calls last, so that a rank can end the whole job (mpi/comm.c installs MPI_Abort). NULL: exit(code). */
 void mf_die_hook(void (*hook)(int code));

@@ -13,7 +13,7 @@
 static const char *const codes[] = {"0",  "done",
                                     "2",  "a bad option, configuration key or value",
                                     "3",  "input data or a file's format",
-                                    "4",  "hardware or communicator: no such device, lost rank",
+                                    "4",  "hardware or communicator: no such device, lost or stuck rank",
                                     "5",  "out of memory, or --memory-limit too small",
                                     "6",  "numerical: not a number, divergence",
                                     "7",  "output or disk: no space, cannot write",

@@ -13,6 +13,7 @@ struct mf_common {
     long threads;             /* --threads: per rank; 0: OMP_NUM_THREADS, else the cores this rank may use */
     long memory_limit;        /* --memory-limit [MB] per rank; 0: none */
     long seed;                /* --seed */
+    long timeout;             /* --timeout [s]: see mf_comm_watch() */
     int json;                 /* --json */
     int deterministic;        /* --deterministic */
     int dry_run;              /* --dry-run */

@@ -10,6 +10,8 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "seed", seed, MF_LONG, "0", "of all random numbers"),
     MF_OPT(mf_common, "deterministic", deterministic, MF_FLAG, NULL,
            "the same bits on any number of ranks (a little slower)"),
+    MF_OPT(mf_common, "timeout", timeout, MF_LONG, "600",
+           "longest that a rank may keep the others waiting before the job ends [s]; 0: for ever"),
     MF_OPT(mf_common, "json", json, MF_FLAG, NULL, "print one JSON object on standard output"),
     MF_OPT(mf_common, "dry-run", dry_run, MF_FLAG, NULL, "say what would be done and the bytes it needs, and stop"),
     MF_OPT(mf_common, "data_folder", data_folder, MF_TEXT, "results", "folder for outputs, made if missing"),

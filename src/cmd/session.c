@@ -85,6 +85,8 @@ static int check(const struct mf_common *common)
         return mf_fail(MF_USAGE, "--threads wants 0 to 4096, not %ld", common->threads);
     if (common->memory_limit < 0 || common->memory_limit > 1L << 40)
         return mf_fail(MF_USAGE, "--memory-limit wants a size in MiB, not %ld", common->memory_limit);
+    if (common->timeout < 0 || common->timeout > 1L << 30)
+        return mf_fail(MF_USAGE, "--timeout wants a number of seconds, 0 or more, not %ld", common->timeout);
     if (common->logging_level < 0 || common->logging_level > 50)
         return mf_fail(MF_USAGE, "--logging_level wants 0 to 50, not %ld", common->logging_level);
     if (common->output && !*common->output) return mf_fail(MF_USAGE, "--output wants a file name");
@@ -183,6 +185,7 @@ int mf_session_open(struct mf_session *session)
     int rc;
 
     MF_TRY(mf_agree(comm, check(session->common)));
+    mf_comm_watch(comm, (double)session->common->timeout);
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
     session->threads = threads_of(session->common, mf_session_cores(comm));
     MF_TRY(mf_agree(comm, open_log(session->common, comm->rank)));

@@ -35,10 +35,25 @@ static void by_other(struct mf_comm *c)
     mf_comm_max(c, 1, &x);
 }
 
+static void by_stop(struct mf_comm *c)
+{
+    (void)c;
+    raise(SIGSTOP);
+}
+
+static void by_busy(struct mf_comm *c)
+{
+    static volatile int goes_on = 1;
+
+    (void)c;
+    while (goes_on) {}
+}
+
 static const struct {
     const char *name;
     void (*leave)(struct mf_comm *c);
-} ways[] = {{"exit", by_exit}, {"close", by_close}, {"die", by_die}, {"kill", by_kill}, {"other", by_other}};
+} ways[] = {{"stop", by_stop}, {"busy", by_busy}, {"exit", by_exit},  {"close", by_close},
+            {"die", by_die},   {"kill", by_kill}, {"other", by_other}};
 
 /* The others agree, or sum while the last one takes the maximum. */
 static void stay(const struct mf_comm *c, const char *way)
@@ -63,6 +78,7 @@ int main(int argc, char **argv)
         mf_comm_close(&c);
         return rc;
     }
+    mf_comm_watch(&c, 2);
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; ++w)
         if (strcmp(ways[w].name, way) == 0 && c.rank == c.size - 1) ways[w].leave(&c);
     stay(&c, way);

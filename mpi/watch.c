@@ -1,0 +1,259 @@
+/* See watch.h: this rank's record, and the thread that looks at all. */
+#include "mpi/watch.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mpi/board.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+/* Seconds. A look that comes late counts for no more than STEP_MOST: a whole job that was suspended goes on. The rank
+ * that should speak is waited for when it is on another node. */
+static const double EVERY = 1, STEP_MOST = 5, STANDARD = 600, SILENT = 5, OTHERS_FIRST = 2.5, SPOKEN_MOST = 10;
+
+struct past {
+    uint64_t place, lives, looks;
+};
+
+static struct {
+    int rank, size;
+    struct mf_board *board; /* NULL: nothing is watched */
+    struct mf_record *own;
+    struct mf_post *post; /* [size] */
+    _Atomic double seconds;
+
+    /* The thread's own. */
+    struct mf_seen *seen;        /* [size] */
+    struct past *past;           /* [size] */
+    double last, ready, hearing; /* mf_now() of the last look; seconds since a verdict; since somebody speaks */
+
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int stop; /* under lock */
+} w;
+
+/* -- this rank -- */
+
+static void put_name(struct mf_record *r, const char *name)
+{
+    uint64_t words[MF_WATCH_WORDS] = {0};
+
+    memcpy(words, name, strnlen(name, MF_WATCH_TEXT - 1));
+    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) atomic_store_explicit(&r->name[i], words[i], memory_order_relaxed);
+}
+
+/* This rank's main thread alone changes its place. */
+static void step_on(uint64_t parity)
+{
+    uint64_t place = atomic_load_explicit(&w.own->place, memory_order_relaxed);
+
+    if (place % 2 != parity) atomic_store_explicit(&w.own->place, place + 1, memory_order_release);
+}
+
+void mf_watch_enter(const char *name, size_t n)
+{
+    if (!w.own) return;
+    put_name(w.own, name);
+    atomic_store_explicit(&w.own->count, n, memory_order_relaxed);
+    step_on(1);
+}
+
+void mf_watch_leave(void)
+{
+    if (w.own) step_on(0);
+}
+
+void mf_comm_alive(void)
+{
+    if (w.own) atomic_fetch_add_explicit(&w.own->lives, 1, memory_order_relaxed);
+}
+
+unsigned long long mf_watch_number(void)
+{
+    return w.own ? (atomic_load_explicit(&w.own->place, memory_order_relaxed) + 1) / 2 : 0;
+}
+
+void mf_watch_hush(int code)
+{
+    int64_t nobody = 0;
+
+    if (w.board) atomic_compare_exchange_strong(&w.board->spoken, &nobody, code);
+}
+
+void mf_comm_watch(const struct mf_comm *comm, double seconds)
+{
+    if (comm->impl) atomic_store(&w.seconds, seconds);
+}
+
+/* -- the thread -- */
+
+static int is_near(int rank) { return w.post[rank].head == w.post[w.rank].head; }
+
+/* A watch that is not heard has stopped with its process: here the machine says so, elsewhere time tells. */
+static int has_stopped(int rank)
+{
+    char state;
+
+    if (rank == w.rank || w.seen[rank].silent <= EVERY) return 0;
+    state = is_near(rank) ? mf_process_look(w.post[rank].process).state : 0;
+    return state == 'T' || state == 't' || w.seen[rank].silent >= SILENT;
+}
+
+/* What has changed at one rank since the last look, @p step seconds ago. */
+static void look_at(int rank, double step)
+{
+    struct mf_record *r = &w.board->record[rank];
+    struct mf_seen *s = &w.seen[rank];
+    struct past now = {atomic_load_explicit(&r->place, memory_order_acquire),
+                       atomic_load_explicit(&r->lives, memory_order_relaxed),
+                       atomic_load_explicit(&r->looks, memory_order_relaxed)};
+    int quiet = now.place == w.past[rank].place && now.lives == w.past[rank].lives;
+
+    s->place = now.place;
+    s->quiet = quiet ? s->quiet + step : 0;
+    s->silent = now.looks == w.past[rank].looks ? s->silent + step : 0;
+    if (rank == w.rank) s->silent = 0;
+    s->dead = is_near(rank) && rank != w.rank && now.place != MF_PLACE_GONE && mf_process_gone(&w.post[rank]);
+    if (s->dead) s->dead = atomic_load_explicit(&r->place, memory_order_acquire) != MF_PLACE_GONE;
+    s->stopped = !s->dead && has_stopped(rank);
+    s->unknown = !is_near(rank);
+    w.past[rank] = now;
+}
+
+/* Ends the job; one rank says why. */
+static void speak(const struct mf_verdict *verdict)
+{
+    struct mf_watch_view view = {w.board, w.post, w.seen, w.rank, w.size, atomic_load(&w.seconds)};
+    char line[MF_ERR_TEXT];
+    int64_t nobody = 0;
+
+    if (!atomic_compare_exchange_strong(&w.board->spoken, &nobody, MF_DEVICE)) return;
+    mf_watch_line(&view, verdict, line, sizeof line);
+    mf_die(MF_DEVICE, __FILE__, __LINE__, "%s", line);
+}
+
+/* The first rank that is not guilty speaks; others on its node are as good, on other nodes they give it time. */
+static int is_my_turn(void)
+{
+    int first = 0;
+
+    while (first < w.size && (w.seen[first].guilty || w.seen[first].place == MF_PLACE_GONE)) ++first;
+    return first == w.size || is_near(first) || w.ready > OTHERS_FIRST;
+}
+
+/* Somebody ends the job. When nothing comes of it, this rank does, without a word. */
+static void end_quietly(double step)
+{
+    int64_t code = atomic_load(&w.board->spoken);
+
+    w.hearing += step;
+    if (w.hearing > SPOKEN_MOST) mf_end((int)code);
+}
+
+static void look(void)
+{
+    double now = mf_now(), step = now - w.last < STEP_MOST ? now - w.last : STEP_MOST,
+           seconds = atomic_load(&w.seconds);
+    struct mf_verdict verdict;
+
+    w.last = now;
+    atomic_fetch_add_explicit(&w.own->looks, 1, memory_order_relaxed);
+    for (int r = 0; r < w.size; ++r) look_at(r, step);
+    if (atomic_load(&w.board->spoken)) {
+        end_quietly(step);
+        return;
+    }
+    verdict = seconds > 0 ? mf_judge(w.seen, w.size, seconds) : (struct mf_verdict){MF_NOBODY, -1, 0};
+    w.ready = verdict.kind == MF_NOBODY ? 0 : w.ready + step;
+    if (verdict.kind != MF_NOBODY && !w.seen[w.rank].guilty && is_my_turn()) speak(&verdict);
+}
+
+static struct timespec later(double seconds)
+{
+    double at = mf_now() + seconds;
+    time_t whole = (time_t)at;
+
+    return (struct timespec){whole, (long)(1e9 * (at - (double)whole))};
+}
+
+static void *watch(void *nothing)
+{
+    struct timespec until;
+
+    pthread_mutex_lock(&w.lock);
+    while (!w.stop) {
+        until = later(EVERY);
+        while (!w.stop && pthread_cond_timedwait(&w.wake, &w.lock, &until) == 0) {}
+        if (w.stop) break;
+        pthread_mutex_unlock(&w.lock);
+        look();
+        pthread_mutex_lock(&w.lock);
+    }
+    pthread_mutex_unlock(&w.lock);
+    return nothing;
+}
+
+/* Signals are the business of the main thread. */
+static int start_thread(void)
+{
+    pthread_condattr_t clock;
+    sigset_t all, before;
+    int failed;
+
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&w.wake, &clock);
+    pthread_condattr_destroy(&clock);
+    pthread_mutex_init(&w.lock, NULL);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    failed = pthread_create(&w.thread, NULL, watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+void mf_watch_open(const struct mf_comm *comm, int leader)
+{
+    size_t size = (size_t)comm->size;
+    int failed;
+
+    w.rank = comm->rank;
+    w.size = comm->size;
+    w.post = calloc(size, sizeof *w.post);
+    w.seen = calloc(size, sizeof *w.seen);
+    w.past = calloc(size, sizeof *w.past);
+    if (!w.post || !w.seen || !w.past) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
+    w.board = mf_board_open(comm, leader, w.post);
+    w.own = &w.board->record[w.rank];
+    w.last = mf_now();
+    w.ready = w.hearing = 0;
+    w.stop = 0;
+    atomic_store(&w.seconds, STANDARD);
+    failed = start_thread();
+    if (failed) mf_die(MF_DEVICE, __FILE__, __LINE__, "no thread for the watch: %s", strerror(failed));
+}
+
+void mf_watch_close(void)
+{
+    if (!w.board) return;
+    atomic_store(&w.own->place, MF_PLACE_GONE);
+    pthread_mutex_lock(&w.lock);
+    w.stop = 1;
+    pthread_cond_signal(&w.wake);
+    pthread_mutex_unlock(&w.lock);
+    pthread_join(w.thread, NULL);
+    pthread_cond_destroy(&w.wake);
+    pthread_mutex_destroy(&w.lock);
+    mf_board_close(w.board, w.size);
+    w.board = NULL;
+    w.own = NULL;
+    free(w.post);
+    free(w.seen);
+    free(w.past);
+}

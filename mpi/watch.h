@@ -1,0 +1,66 @@
+/* The watch: a thread of every rank that looks once a second at what all ranks do, and ends the job when one keeps the
+ * others waiting for too long or is gone. It never calls MPI but to abort: what it looks at are records in memory that
+ * the ranks of a node share, and what the nodes tell each other by datagrams. Inner header of this room. */
+#ifndef MF_MPI_WATCH_H
+#define MF_MPI_WATCH_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi/comm.h"
+#include "mpi/judge.h"
+
+enum { MF_WATCH_WORDS = 6, MF_WATCH_TEXT = 8 * MF_WATCH_WORDS, MF_WATCH_HOST = 64 };
+
+/** What a rank says of itself; a rank writes its own, all of its node read it. Two lines of a cache. */
+struct mf_record {
+    _Alignas(64) _Atomic uint64_t place; /* see judge.h */
+    _Atomic uint64_t lives;              /* signs of life */
+    _Atomic uint64_t looks;              /* of its watch */
+    _Atomic uint64_t count;              /* beside the name of the collective */
+    _Atomic uint64_t name[MF_WATCH_WORDS];
+};
+
+/** The memory that ranks of one node share; records of ranks on other nodes are copies. */
+struct mf_board {
+    _Alignas(64) _Atomic int64_t spoken; /* the code with which somebody ends the job; 0: nobody does */
+    struct mf_record record[];           /* [size] */
+};
+
+/** What does not change, of every rank; travels as bytes. */
+struct mf_post {
+    int64_t head;          /* the rank that made the board it looks at */
+    int64_t process, born; /* number, and when it began in clock ticks of the machine */
+    char host[MF_WATCH_HOST];
+};
+
+/** Starts the watch of a world of several ranks. @p leader: the first rank of this node. Collective. */
+void mf_watch_open(const struct mf_comm *comm, int leader);
+
+/** Ends it; from now on this rank is nobody's concern. Not collective. */
+void mf_watch_close(void);
+
+/** This rank is inside a collective, or has left it. */
+void mf_watch_enter(const char *name, size_t n);
+void mf_watch_leave(void);
+
+/** Number of the collective this rank is in, or has left. */
+unsigned long long mf_watch_number(void);
+
+/** This rank ends the job, with a line of its own: the watches of the others keep silent. */
+void mf_watch_hush(int code);
+
+/** What a watch knows when it has judged. */
+struct mf_watch_view {
+    const struct mf_board *board;
+    const struct mf_post *post; /* [size] */
+    const struct mf_seen *seen; /* [size] */
+    int rank, size;
+    double seconds; /* --timeout */
+};
+
+/** The one line that is said: who, where, in which collective, since when, and what the machine says of the process. */
+void mf_watch_line(const struct mf_watch_view *view, const struct mf_verdict *verdict, char *text, size_t room);
+
+#endif

@@ -1,0 +1,177 @@
+/* See watch.h: what the watch says. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "mpi/board.h"
+#include "mpi/watch.h"
+
+enum { NAMED_MOST = 8 };
+
+struct line {
+    char *text;
+    size_t room, used;
+};
+
+static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct line *line, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(line->text + line->used, line->room - line->used, format, args);
+    va_end(args);
+    if (n > 0) line->used += (size_t)n;
+    if (line->used >= line->room) line->used = line->room - 1;
+}
+
+static void get_name(const struct mf_record *r, char text[MF_WATCH_TEXT])
+{
+    uint64_t words[MF_WATCH_WORDS];
+
+    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) words[i] = atomic_load_explicit(&r->name[i], memory_order_relaxed);
+    memcpy(text, words, MF_WATCH_TEXT);
+    text[MF_WATCH_TEXT - 1] = '\0';
+}
+
+/* "sum of 3 (collective 17)": where a rank is, or was last. */
+static void add_collective(struct line *line, const struct mf_watch_view *v, int rank)
+{
+    const struct mf_record *r = &v->board->record[rank];
+    unsigned long long n = atomic_load_explicit(&r->count, memory_order_relaxed), place = v->seen[rank].place;
+    char name[MF_WATCH_TEXT];
+
+    get_name(r, name);
+    add(line, "%s", *name ? name : "a collective");
+    if (n) add(line, " %llu", n);
+    add(line, " (collective %llu)", place / 2 + place % 2);
+}
+
+static void add_rank(struct line *line, const struct mf_watch_view *v, int rank)
+{
+    add(line, "rank %d on %s", rank, v->post[rank].host);
+}
+
+static int add_guilty(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
+{
+    int first = -1, named = 0;
+
+    for (int r = 0; r < v->size && named < NAMED_MOST; ++r) {
+        if (!v->seen[r].guilty) continue;
+        if (named++) add(line, named == verdict->guilty ? " and " : ", ");
+        add_rank(line, v, r);
+        if (first < 0) first = r;
+    }
+    if (verdict->guilty > named) add(line, " and %d more", verdict->guilty - named);
+    return first;
+}
+
+static const char *doing(char state)
+{
+    switch (state) {
+    case 'R': return "computes";
+    case 'S': return "sleeps";
+    case 'D': return "waits for a device or a file system";
+    default: return "runs";
+    }
+}
+
+/* What is known of a rank's process. */
+static void add_process(struct line *line, const struct mf_watch_view *v, int rank)
+{
+    const struct mf_seen *s = &v->seen[rank];
+    int near = v->post[rank].head == v->post[v->rank].head;
+    struct mf_process p = near ? mf_process_look(v->post[rank].process) : (struct mf_process){0, 0, 0};
+
+    if (s->unknown) {
+        add(line, "nothing was heard from the host of rank %d for %.0f s", rank, s->silent);
+    } else {
+        add(line, "the process of rank %d %s", rank, s->stopped ? "is stopped" : doing(p.state));
+    }
+}
+
+static void say_dead(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
+{
+    int first = add_guilty(line, v, verdict);
+    struct mf_process p = mf_process_look(v->post[first].process);
+
+    add(line, verdict->guilty > 1 ? " are lost: their processes are gone" : " is lost: its process is gone");
+    if (p.state == 'Z' && WIFSIGNALED(p.end))
+        add(line, " (signal %d, %s)", WTERMSIG(p.end), strsignal(WTERMSIG(p.end)));
+    add(line, v->seen[first].place % 2 ? "; it was in " : "; it was last in ");
+    add_collective(line, v, first);
+    if (verdict->waiter < 0) return;
+    add(line, ", ");
+    add_rank(line, v, verdict->waiter);
+    add(line, " is in ");
+    add_collective(line, v, verdict->waiter);
+}
+
+static void say_missing(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
+{
+    int first = add_guilty(line, v, verdict);
+
+    add(line, verdict->guilty > 1 ? " have not come to " : " has not come to ");
+    add_collective(line, v, verdict->waiter);
+    add(line, ", where ");
+    add_rank(line, v, verdict->waiter);
+    add(line, " has waited for %.0f s: ", v->seen[verdict->waiter].quiet);
+    add_process(line, v, first);
+    if (v->seen[first].place == 0) return;
+    add(line, v->seen[first].place % 2 ? ", is in " : ", was last in ");
+    add_collective(line, v, first);
+}
+
+/* A rank that is at the same place as the waiter, in something else; -1: none. */
+static int elsewhere(const struct mf_watch_view *v, int waiter)
+{
+    char here[MF_WATCH_TEXT], there[MF_WATCH_TEXT];
+
+    get_name(&v->board->record[waiter], here);
+    for (int r = 0; r < v->size; ++r) {
+        get_name(&v->board->record[r], there);
+        if (!v->seen[r].unknown && v->seen[r].place == v->seen[waiter].place && strcmp(here, there) != 0) return r;
+    }
+    return -1;
+}
+
+static void say_inside(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
+{
+    double quiet = v->seen[verdict->waiter].quiet;
+    int other = elsewhere(v, verdict->waiter), first;
+
+    if (verdict->guilty) {
+        first = add_guilty(line, v, verdict);
+        add(line, verdict->guilty > 1 ? " have" : " has");
+        add(line, " not come out of ");
+        add_collective(line, v, first);
+        add(line, " for %.0f s: ", quiet);
+        add_process(line, v, first);
+    } else if (other >= 0) {
+        add(line, "rank %d is in ", other);
+        add_collective(line, v, other);
+        add(line, " and rank %d in ", verdict->waiter);
+        add_collective(line, v, verdict->waiter);
+        add(line, " for %.0f s: they wait for each other", quiet);
+    } else {
+        add(line, "no rank has come out of ");
+        add_collective(line, v, verdict->waiter);
+        add(line, " for %.0f s: a link between ranks or a file system does not answer", quiet);
+    }
+}
+
+void mf_watch_line(const struct mf_watch_view *view, const struct mf_verdict *verdict, char *text, size_t room)
+{
+    struct line line = {text, room, 0};
+
+    *text = '\0';
+    switch (verdict->kind) {
+    case MF_DEAD: say_dead(&line, view, verdict); break;
+    case MF_MISSING: say_missing(&line, view, verdict); break;
+    default: say_inside(&line, view, verdict); break;
+    }
+    if (verdict->kind != MF_DEAD) add(&line, "; --timeout %g", view->seconds);
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+"""A rank that is stuck or lost ends the job in time, with one line that says which one, where, in what.
+usage: watch.py MESOFORGE MPIEXEC ..."""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+program, launcher = sys.argv[1], sys.argv[2:]
+folder = tempfile.mkdtemp(prefix="watch-")
+os.chdir(folder)
+host = socket.gethostname()
+failures = []
+LIMIT = 3  # --timeout [s]
+
+
+def check(is_so, what):
+    if not is_so:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def below(process):
+    """Children of a process, and theirs."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{process}/task"):
+            for child in open(f"/proc/{process}/task/{task}/children").read().split():
+                found += [int(child)] + below(int(child))
+    except FileNotFoundError:
+        pass
+    return found
+
+
+def ranks_of(job):
+    """{rank: process} of those processes below the launcher that are the program itself."""
+    found = {}
+    for process in below(job):
+        try:
+            if os.path.samefile(f"/proc/{process}/exe", program):
+                words = open(f"/proc/{process}/environ", "rb").read().decode().split("\0")
+                found[int(dict(w.split("=", 1) for w in words if "=" in w)["OMPI_COMM_WORLD_RANK"])] = process
+        except (FileNotFoundError, ProcessLookupError, KeyError):
+            pass
+    return found
+
+
+def start(ranks, words, fault=None, wrap=(), log="log"):
+    environment = dict(os.environ, **({"MF_FAULT": fault} if fault else {}))
+    line = launcher + ["-n", str(ranks)] + list(wrap) + [program] + words
+    with open(log, "w") as file:
+        return subprocess.Popen(line, stdout=file, stderr=file, env=environment, start_new_session=True)
+
+
+def computes(job, ranks):
+    """Waits until the run is at its work: all ranks are there and the first evaluation was reported."""
+    for _ in range(600):
+        if len(ranks_of(job.pid)) == ranks and "loss" in open("log").read():
+            return True
+        if job.poll() is not None:
+            return False
+        time.sleep(0.05)
+    return False
+
+
+def end_of(job, begin, most):
+    """(status, seconds since begin, the program's own lines); what does not end is killed."""
+    try:
+        status = job.wait(timeout=most + 30)
+    except subprocess.TimeoutExpired:
+        status = None
+    took = time.time() - begin
+    for process in [job.pid] + below(job.pid) if status is None else []:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return status, took, [l for l in open("log").read().splitlines() if l.startswith("mesoforge: ")]
+
+
+def verdict(name, ended, most, *parts):
+    status, took, lines = ended
+    print(f"{name}: status {status} after {took:.1f} s: {lines}", flush=True)
+    check(status == 4, f"{name}: status {status}")
+    check(took <= most, f"{name}: {took:.1f} s, want {most}")
+    check(len(lines) == 1 and all(re.search(p, lines[0]) for p in parts), f"{name}: {lines}, want {parts}")
+
+
+made = subprocess.run([program] + "synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
+check(made.returncode == 0, "synth")
+long = ("match --microstructure_filename t.npy --limit_to 6 --size 32 32 32 --max_iter 100000 --tolerance 0 "
+        f"--timeout {LIMIT} --output out.npy --logging_level 10").split()
+
+# Stopped by a signal.
+for ranks, victim in ((2, 1), (3, 0), (4, 2)):
+    job = start(ranks, long)
+    check(computes(job, ranks), f"stop {ranks}: it never computed: {open('log').read()}")
+    begin = time.time()
+    os.kill(ranks_of(job.pid)[victim], signal.SIGSTOP)
+    verdict(f"stop {ranks}", end_of(job, begin, LIMIT), LIMIT + 5, rf"rank {victim} on {host} has not come (to|out of) .*collective \d+",
+            "is stopped", f"--timeout {LIMIT}")
+
+# A rank that never comes to a collective, and one that never comes out of it.
+begin = time.time()
+job = start(3, long, "comm.late:rank=1:visit=40")
+verdict("late", end_of(job, begin, LIMIT), LIMIT + 15, rf"rank 1 on {host} has not come to .*\(collective \d+\)", "rank [02] on .* has waited")
+begin = time.time()
+job = start(3, long, "comm.inside:rank=2:visit=40")
+verdict("inside", end_of(job, begin, LIMIT), LIMIT + 15, r"collective \d+\)")
+
+# Killed, and the launcher does not notice: its own child lives.
+job = start(3, long, None, ["sh", "-c", '"$@"; sleep 60', "sh"])
+check(computes(job, 3), f"kill: it never computed: {open('log').read()}")
+begin = time.time()
+os.kill(ranks_of(job.pid)[1], signal.SIGKILL)
+verdict("kill", end_of(job, begin, 0), 5, f"rank 1 on {host} is lost: its process is gone", r"\(collective \d+\)")
+
+# A whole job that is suspended goes on, and is no one's fault; a signal ends it as ever.
+job = start(2, long)
+check(computes(job, 2), f"suspend: it never computed: {open('log').read()}")
+processes = ranks_of(job.pid).values()
+for process in processes:
+    os.kill(process, signal.SIGSTOP)
+time.sleep(2 * LIMIT)
+for process in processes:
+    os.kill(process, signal.SIGCONT)
+time.sleep(1)
+check(job.poll() is None and "broken" not in open("log").read(), "suspend: " + open("log").read()[-300:])
+for process in processes:
+    os.kill(process, signal.SIGUSR1)
+status, took, lines = end_of(job, time.time(), 30)
+check(status == 75, f"suspend: status {status} {lines}")
+
+# 0: nobody looks.
+job = start(2, [w if w != str(LIMIT) else "0" for w in long])
+check(computes(job, 2), f"off: it never computed: {open('log').read()}")
+process = ranks_of(job.pid)[1]
+os.kill(process, signal.SIGSTOP)
+time.sleep(2 * LIMIT)
+check(job.poll() is None, "off: it ended")
+os.kill(process, signal.SIGCONT)
+for process in ranks_of(job.pid).values():
+    os.kill(process, signal.SIGUSR1)
+status, took, lines = end_of(job, time.time(), 30)
+check(status == 75, f"off: status {status} {lines}")
+
+shutil.rmtree(folder)
+sys.exit(len(failures) > 0)

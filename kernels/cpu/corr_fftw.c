@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/corr.h"
 #include "kernels/cpu/fftw_memory.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER; /* FFTW plans are made one at a time */
@@ -32,7 +33,8 @@ struct state {
     struct fft *fft; /* [levels] */
     size_t *at;      /* [levels] where a level begins in a plane */
     size_t *from;    /* [levels] where it begins among the energies */
-    float *memory;   /* all areas */
+    float *memory;   /* all areas; what is read of them was written before */
+    size_t areas;    /* as many as slices are worked on at a time */
     size_t each;     /* floats of one area */
     size_t planes, reals, spectra, energies;
     ptrdiff_t held, booked; /* bytes that FFTW took for it, what else it took before included; the same with buffers */
@@ -40,9 +42,9 @@ struct state {
 
 static size_t even64(size_t floats) { return (floats + 15) / 16 * 16; }
 
-static struct area area(const struct state *st, int thread)
+static struct area area(const struct state *st, size_t i)
 {
-    float *p = st->memory + (size_t)thread * st->each;
+    float *p = st->memory + i * st->each;
     struct area a = {.plane = p, .grad = p + st->planes, .real = p + 2 * st->planes};
 
     a.x = (fftwf_complex *)(void *)(a.real + st->reals);
@@ -68,15 +70,15 @@ static void sizes(const struct mf_slice_plan *plan, struct state *st)
     st->each = 2 * st->planes + st->reals + 2 * st->spectra + st->energies;
 }
 
-/* Bytes of the buffers that FFTW takes while it executes plans, on every thread. */
-static ptrdiff_t buffers(const struct mf_slice_plan *plan, const struct state *st, const struct area *a)
+/* No more than these bytes are the buffers that FFTW takes while it executes plans: some lines, and blocks of half a
+ * megabyte where lines lie badly (FFTW 3.3; tests/unit/kernels_corr.c looks). To execute one and see would touch the
+ * areas, which a dry run does not have. */
+static ptrdiff_t buffers(const struct mf_slice_plan *plan, const struct state *st)
 {
-    mf_fftw_mark();
-    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
-        fftwf_execute_dft_r2c(st->fft[l].forward, a->real, a->x);
-        fftwf_execute_dft_c2r(st->fft[l].inverse, a->x, a->real);
-    }
-    return (ptrdiff_t)(mf_fftw_peak() - mf_fftw_live()) * plan->threads;
+    const struct mf_corr_level *l = &plan->level[plan->desc.first];
+    const size_t slice = 2 * sizeof(float) * l->mu * l->mv, block = (size_t)1 << 19;
+
+    return (ptrdiff_t)(st->areas * ((slice < block ? slice : block) + 64 * (l->mu + l->mv + 4)));
 }
 
 /* Plans by estimate: those that are measured may differ from rank to rank, and the results with them. */
@@ -97,7 +99,7 @@ static int transforms(struct mf_slice_plan *plan, struct state *st)
     st->held = (ptrdiff_t)mf_fftw_live() - held;
     held += st->held;
     if (!missing) {
-        st->booked = st->held + buffers(plan, st, &a);
+        st->booked = st->held + buffers(plan, st);
         rc = mf_arena_book(plan->arena, st->booked, "FFTW plans");
         if (rc != MF_OK) st->booked = 0;
     }
@@ -110,7 +112,6 @@ static int transforms(struct mf_slice_plan *plan, struct state *st)
 static int fftw_open(struct mf_slice_plan *plan)
 {
     struct state *st = calloc(1, sizeof *st);
-    size_t bytes;
 
     if (!st) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     plan->state = st;
@@ -119,8 +120,9 @@ static int fftw_open(struct mf_slice_plan *plan)
     st->from = calloc(plan->desc.levels, sizeof *st->from);
     if (!st->fft || !st->at || !st->from) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     sizes(plan, st);
-    bytes = st->each * (size_t)plan->threads * sizeof(float);
-    st->memory = mf_arena_zeros(plan->arena, 1, bytes, "S2 work");
+    st->areas = plan->desc.count_max < (size_t)plan->threads ? plan->desc.count_max : (size_t)plan->threads;
+    if (st->areas == 0) st->areas = 1;
+    st->memory = mf_arena_take(plan->arena, st->each * st->areas * sizeof(float), "S2 work");
     if (!st->memory) return MF_MEMORY;
     return transforms(plan, st);
 }
@@ -281,14 +283,26 @@ static void one_slice(const struct mf_slice_plan *plan, const struct mf_slice_ta
     store_add(&t->g, s, a->grad);
 }
 
+/* What of n things this thread works on, with the area of its number: no more threads take part than have one. */
+static struct mf_span share(const struct mf_slice_plan *plan, size_t n, struct area *a)
+{
+    const struct state *st = plan->state;
+    const size_t thread = (size_t)omp_get_thread_num(), team = (size_t)omp_get_num_threads();
+    const size_t parts = team < st->areas ? team : st->areas;
+
+    if (thread >= parts) return (struct mf_span){0, 0};
+    *a = area(st, thread);
+    return mf_cut(n, parts, thread);
+}
+
 static void fftw_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
 #pragma omp parallel num_threads(plan->threads) if (plan->threads > 1 && task->x.count > 1)
     {
-        struct area a = area(plan->state, omp_get_thread_num());
+        struct area a;
+        const struct mf_span mine = share(plan, task->x.count, &a);
 
-#pragma omp for schedule(static)
-        for (size_t s = 0; s < task->x.count; ++s) one_slice(plan, task, s, &a);
+        for (size_t s = mine.first; s < mine.first + mine.count; ++s) one_slice(plan, task, s, &a);
     }
 }
 
@@ -335,10 +349,10 @@ static void fftw_total(struct mf_slice_plan *plan, const struct mf_view *x, size
 
 #pragma omp parallel num_threads(plan->threads) if (plan->threads > 1 && groups > 1)
     {
-        struct area a = area(plan->state, omp_get_thread_num());
+        struct area a;
+        const struct mf_span mine = share(plan, groups, &a);
 
-#pragma omp for schedule(static)
-        for (size_t k = 0; k < groups; ++k)
+        for (size_t k = mine.first; k < mine.first + mine.count; ++k)
             one_group(plan, x, k * each, x->count - k * each < each ? x->count - k * each : each, values + k * size,
                       &a);
     }
@@ -375,10 +389,10 @@ static void fftw_cross(struct mf_slice_plan *plan, const struct mf_view *x, cons
 {
 #pragma omp parallel num_threads(plan->threads) if (plan->threads > 1 && x->count > 1)
     {
-        struct area a = area(plan->state, omp_get_thread_num());
+        struct area a;
+        const struct mf_span mine = share(plan, x->count, &a);
 
-#pragma omp for schedule(static)
-        for (size_t s = 0; s < x->count; ++s) {
+        for (size_t s = mine.first; s < mine.first + mine.count; ++s) {
             load(x, s, a.plane);
             load(y, s, a.grad);
             pyramid(plan, a.plane);

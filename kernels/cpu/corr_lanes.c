@@ -5,16 +5,21 @@
 #include <string.h>
 
 #include "kernels/cpu/lanes.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 
-enum { TOGETHER = 256 * 256 }; /* pixels from which threads share a pair */
+enum {
+    TOGETHER = 256 * 256, /* pixels from which threads share a pair */
+    LINES = 5             /* of a thread: see struct mf_lanes_area */
+};
 
 struct state {
     struct mf_lanes_level *level; /* [levels] */
     struct mf_line *line;         /* [2 levels] along u, along v */
     float *norms, *targets;       /* of all levels; level[l].norm, .target point into them */
     size_t windows;               /* floats of each */
-    float *memory;                /* all threads' areas */
+    float *memory;                /* areas, then all threads' lines; what is read of it was written before */
+    size_t areas;                 /* as many as there may be batches at a time */
     size_t planes, each;          /* floats: a pair's planes; an area */
     size_t spectrum, window, sums, energy, longest;
     size_t pairs; /* most pairs of a batch */
@@ -189,20 +194,33 @@ static void norms(struct mf_slice_plan *plan, float *at)
     }
 }
 
+/* Pairs of a batch where slices lie side by side in memory: several are read together. */
+static size_t side_by_side(const struct mf_slice_plan *plan, size_t pairs, size_t most_pairs)
+{
+    const size_t fair = blocks(pairs, (size_t)plan->threads);
+
+    for (size_t n = MF_LANES_PAIRS; n > 1; n /= 2)
+        if (n <= most_pairs && n <= fair) return n;
+    return 1;
+}
+
+/* The areas are not cleared: pages that no batch reaches stay untouched. */
 static int memory(struct mf_slice_plan *plan)
 {
+    const size_t pairs = (plan->desc.count_max + 1) / 2, threads = (size_t)plan->threads;
     struct state *st = plan->state;
 
-    st->pairs = (plan->desc.count_max + 1) / 2;
-    if (st->pairs > MF_LANES_PAIRS) st->pairs = MF_LANES_PAIRS;
+    st->areas = pairs < threads ? most(pairs, 1) : threads;
+    st->pairs = side_by_side(plan, pairs, MF_LANES_PAIRS);
     st->sums = blocks(4 * st->level[0].wb, 16) * 16;
-    st->each = st->pairs * st->planes + st->spectrum + st->window + st->energy + st->sums + 5 * st->longest;
+    st->each = st->pairs * st->planes + st->spectrum + st->window + st->energy + st->sums;
     st->norms = mf_arena_take(plan->arena, 2 * st->windows * sizeof(float), "S2 work");
     if (!st->norms) return MF_MEMORY;
     st->targets = st->norms + st->windows;
     memset(st->targets, 0, st->windows * sizeof(float));
     norms(plan, st->norms);
-    st->memory = mf_arena_zeros(plan->arena, (size_t)plan->threads * st->each, sizeof(float), "S2 work");
+    st->memory =
+        mf_arena_take(plan->arena, (st->areas * st->each + threads * LINES * st->longest) * sizeof(float), "S2 work");
     return st->memory ? MF_OK : MF_MEMORY;
 }
 
@@ -238,16 +256,17 @@ static void lanes_close(struct mf_slice_plan *plan)
     free(st);
 }
 
-static struct mf_lanes_area area(const struct state *st, int thread)
+/* Area i with the lines of a thread. */
+static struct mf_lanes_area area(const struct state *st, size_t i, int thread)
 {
-    float *at = st->memory + (size_t)thread * st->each;
+    float *at = st->memory + i * st->each, *lines = st->memory + st->areas * st->each;
     struct mf_lanes_area a = {.plane = at};
 
     a.spectrum = at + st->pairs * st->planes;
     a.window = a.spectrum + st->spectrum;
     a.energy = a.window + st->window;
     a.sums = (double *)(void *)(a.energy + st->energy);
-    for (size_t i = 0; i < 5; ++i) a.line[i] = a.energy + st->energy + st->sums + i * st->longest;
+    for (size_t k = 0; k < LINES; ++k) a.line[k] = lines + ((size_t)thread * LINES + k) * st->longest;
     return a;
 }
 
@@ -263,29 +282,27 @@ static void set_target(const struct mf_slice_plan *plan, const float *target)
             memcpy(to, target + u * side + side / 2, plan->desc.lag * sizeof *to);
 }
 
-/* Pairs of a batch: where slices lie side by side in memory several are read together. */
 static size_t batch_pairs(const struct mf_slice_plan *plan, const struct mf_view *x, size_t pairs)
 {
     const struct state *st = plan->state;
-    const size_t fair = blocks(pairs, (size_t)plan->threads);
 
-    if (x->ss != 1 || x->sv == 1) return 1;
-    for (size_t n = MF_LANES_PAIRS; n > 1; n /= 2)
-        if (n <= st->pairs && n <= fair) return n;
-    return 1;
+    return x->ss != 1 || x->sv == 1 ? 1 : side_by_side(plan, pairs, st->pairs);
 }
 
-/* Batches of `each` pairs to threads. */
+/* Batches of `each` pairs to threads, of which no more than have an area take part. */
 static void deal(struct mf_slice_plan *plan, const struct mf_lanes_job *job, size_t each)
 {
+    const struct state *st = plan->state;
     const size_t n = blocks(job->pairs, each);
 
 #pragma omp parallel num_threads(plan->threads) if (plan->threads > 1 && n > 1)
     {
-        const struct mf_lanes_area a = area(plan->state, omp_get_thread_num());
+        const size_t thread = (size_t)omp_get_thread_num(), team = (size_t)omp_get_num_threads();
+        const size_t parts = team < st->areas ? team : st->areas;
+        const struct mf_span share = thread < parts ? mf_cut(n, parts, thread) : (struct mf_span){0, 0};
+        const struct mf_lanes_area a = area(st, thread < parts ? thread : 0, (int)thread);
 
-#pragma omp for schedule(static)
-        for (size_t i = 0; i < n; ++i) {
+        for (size_t i = share.first; i < share.first + share.count; ++i) {
             struct mf_lanes_job mine = *job;
 
             mine.first = i * each;
@@ -301,11 +318,9 @@ static void deal_lines(struct mf_slice_plan *plan, const struct mf_lanes_job *jo
 {
 #pragma omp parallel num_threads(plan->threads)
     {
-        const struct mf_lanes_area first = area(plan->state, 0), own_area = area(plan->state, omp_get_thread_num());
-        struct mf_lanes_area a = first;
+        const struct mf_lanes_area a = area(plan->state, 0, omp_get_thread_num());
         struct mf_lanes_job mine = *job;
 
-        memcpy(a.line, own_area.line, sizeof a.line);
         mine.part = (size_t)omp_get_thread_num();
         mine.parts = (size_t)omp_get_num_threads();
         for (; mine.first < job->pairs; mine.first += each) {

@@ -10,7 +10,7 @@ struct mf_slice_plan {
     struct mf_queue *queue;
     struct mf_slice_desc desc;
     double *value; /* [count_max][levels] */
-    float *row;    /* [threads][longest * MF_CPU_LANES] a row of a gradient */
+    float *row;    /* slots of [wide lanes][row_size]: a row of a gradient */
     size_t row_size;
 };
 
@@ -37,9 +37,10 @@ static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, s
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of volume fractions");
     p->queue = queue;
     p->desc = *desc;
-    p->row_size = (desc->nu > desc->nv ? desc->nu : desc->nv) * MF_CPU_LANES;
+    p->row_size = ((desc->nu > desc->nv ? desc->nu : desc->nv) + 15) / 16 * 16;
     p->value = mf_arena_take(queue->arena, desc->count_max * desc->levels * sizeof *p->value, "slice values");
-    p->row = mf_arena_take(queue->arena, (size_t)queue->threads * p->row_size * sizeof *p->row, "slice rows");
+    p->row = mf_arena_take(
+        queue->arena, mf_cpu_room(queue, MF_CPU_LANES, desc->count_max) * p->row_size * sizeof *p->row, "slice rows");
     if (!p->value || !p->row) {
         plan_free(p);
         return MF_MEMORY;
@@ -57,13 +58,13 @@ static int differs(const struct mf_cpu_group *group, size_t l)
            cropped(group->nv, l) != cropped(group->nv, l - 1);
 }
 
-static void means(void *args, const struct mf_cpu_group *group, int thread)
+static void means(void *args, const struct mf_cpu_group *group, size_t slot)
 {
     const struct mf_slice_plan *plan = args;
     const size_t levels = plan->desc.levels;
     double sum[MF_CPU_LANES];
 
-    (void)thread;
+    (void)slot;
     for (size_t l = plan->desc.first; l < levels; ++l) {
         const size_t nu = cropped(group->nu, l), nv = cropped(group->nv, l);
 
@@ -84,24 +85,24 @@ struct work {
 };
 
 /* Adds slope[s] to every pixel of the first nu rows and nv columns. */
-static void add(const struct mf_slice_plan *plan, const struct mf_cpu_group *group, int thread, size_t l,
+static void add(const struct mf_slice_plan *plan, const struct mf_cpu_group *group, size_t slot, size_t l,
                 const double *slope)
 {
     const size_t nu = cropped(group->nu, l), nv = cropped(group->nv, l);
-    float *row = plan->row + (size_t)thread * plan->row_size;
+    float *row = plan->row + slot * group->wide * plan->row_size;
 
     for (size_t v = 0; v < nv; ++v)
         for (size_t s = 0; s < group->lanes; ++s) row[v * group->lanes + s] = (float)slope[s];
     for (size_t u = 0; u < nu; ++u) mf_cpu_row_add(group, nv, row, group->g + u * group->gu);
 }
 
-static void compare(void *args, const struct mf_cpu_group *group, int thread)
+static void compare(void *args, const struct mf_cpu_group *group, size_t slot)
 {
     const struct work *work = args;
     const size_t levels = work->plan->desc.levels;
     double slope[MF_CPU_LANES][MF_PYRAMID_MAX], sum[MF_CPU_LANES] = {0};
 
-    means(work->plan, group, thread);
+    means(work->plan, group, slot);
     for (size_t s = 0; s < group->lanes; ++s)
         mf_cpu_compare(work->task, &work->plan->desc, group->first + s, work->plan->value + (group->first + s) * levels,
                        slope[s]);
@@ -111,7 +112,7 @@ static void compare(void *args, const struct mf_cpu_group *group, int thread)
 
         for (size_t s = 0; s < group->lanes; ++s) sum[s] += slope[s][l] / pixels;
         if (l + 1 < levels && !differs(group, l + 1)) continue;
-        add(work->plan, group, thread, l, sum);
+        add(work->plan, group, slot, l, sum);
         memset(sum, 0, sizeof sum);
     }
 }

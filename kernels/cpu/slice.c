@@ -2,7 +2,6 @@
 #include "kernels/cpu/slice.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -22,9 +21,12 @@ int mf_cpu_slices_check(const struct mf_slice_desc *desc)
     return mf_fail(MF_USAGE, "a slice of %zu x %zu pixels has no %zu pyramid levels", desc->nu, desc->nv, desc->levels);
 }
 
-static struct mf_cpu_group group_of(const struct mf_view *x, const struct mf_view *g, size_t first, size_t lanes)
+/* The group that begins with slice @p first. */
+static struct mf_cpu_group group_of(const struct mf_view *x, const struct mf_view *g, size_t first, size_t wide)
 {
-    struct mf_cpu_group group = {first, lanes, x->nu, x->nv, x->base + first * x->ss, x->su, x->sv, NULL, 0, 0, 0};
+    const size_t lanes = x->count - first < wide ? x->count - first : wide;
+    struct mf_cpu_group group = {first, lanes, x->nu, x->nv, x->base + first * x->ss, x->su, x->sv, NULL,
+                                 0,     0,     0,     wide};
 
     if (g && g->base) {
         group.g = g->base + first * g->ss;
@@ -47,32 +49,59 @@ static size_t lanes_for(const struct mf_view *x, size_t most, int threads)
     const size_t share = (x->count + (size_t)threads - 1) / (size_t)threads, lanes = (share + 7) / 8 * 8;
 
     if (x->sv == 1 || x->ss != 1 || x->count == 0) return 1;
+    if (most > x->count) most = x->count;
     return lanes < most ? lanes : most;
 }
 
+/* Groups of w lanes are at most one more than count / w, and no more than threads at a time. */
+size_t mf_cpu_room(const struct mf_queue *q, size_t lanes, size_t count_max)
+{
+    const size_t wide = lanes < count_max ? lanes : count_max ? count_max : 1, threads = (size_t)q->threads;
+
+    return threads * wide < count_max + wide ? threads * wide : count_max + wide - 1;
+}
+
+/* Threads take slots when they take their first group. */
+static void deal(int threads, size_t wide, const struct mf_view *x, const struct mf_view *g,
+                 void (*work)(void *args, const struct mf_cpu_group *group, size_t slot), void *args)
+{
+    const size_t groups = (x->count + wide - 1) / wide;
+    size_t taken = 0;
+
+#pragma omp parallel num_threads(threads)
+    {
+        size_t slot = groups;
+
+#pragma omp for schedule(dynamic, 1)
+        for (size_t k = 0; k < groups; ++k) {
+            const struct mf_cpu_group group = group_of(x, g, k * wide, wide);
+
+            if (slot == groups) {
+#pragma omp atomic capture
+                slot = taken++;
+            }
+            work(args, &group, slot);
+        }
+    }
+}
+
 void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, const struct mf_view *g,
-                   void (*work)(void *args, const struct mf_cpu_group *group, int thread), void *args)
+                   void (*work)(void *args, const struct mf_cpu_group *group, size_t slot), void *args)
 {
     const int turn = x->sv != 1 && x->ss != 1, threads = mf_cpu_threads(q, x->count * x->nu * x->nv);
     const struct mf_view from = turned(x, turn), to = g ? turned(g, turn) : (struct mf_view){.base = NULL};
-    const size_t most = lanes_for(&from, lanes, threads), groups = (from.count + most - 1) / most;
+    const size_t wide = lanes_for(&from, lanes, threads);
 
     if (x->count == 0) return;
     MF_ASSERT(from.sv == 1 || from.ss == 1);
-    if (threads == 1 || groups == 1) {
-        for (size_t i = 0; i < from.count; i += most) {
-            struct mf_cpu_group group = group_of(&from, &to, i, from.count - i < most ? from.count - i : most);
-
-            work(args, &group, 0);
-        }
+    if (threads > 1 && from.count > wide) {
+        deal(threads, wide, &from, &to, work, args);
         return;
     }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (size_t k = 0; k < groups; ++k) {
-        const size_t i = k * most;
-        struct mf_cpu_group group = group_of(&from, &to, i, from.count - i < most ? from.count - i : most);
+    for (size_t i = 0; i < from.count; i += wide) {
+        const struct mf_cpu_group group = group_of(&from, &to, i, wide);
 
-        work(args, &group, omp_get_thread_num());
+        work(args, &group, 0);
     }
 }
 

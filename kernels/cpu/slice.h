@@ -18,14 +18,21 @@ struct mf_cpu_group {
     size_t xu, xv;
     float *g; /* NULL: no gradient wanted */
     size_t gu, gv, gs;
+    size_t wide; /* most lanes of a group of this batch: what the work area of one slot holds */
 };
 
 /** Refuses with MF_USAGE what no pyramid of such slices has. */
 int mf_cpu_slices_check(const struct mf_slice_desc *desc);
 
-/** Deals the slices of a view to threads in groups of at most @p lanes. */
+/**
+ * Deals the slices of a view to threads in groups of at most @p lanes. Groups worked on at the same time have different
+ * slots; slots of `wide` lanes each, one behind the other, fit into mf_cpu_room().
+ */
 void mf_cpu_groups(struct mf_queue *q, size_t lanes, const struct mf_view *x, const struct mf_view *g,
-                   void (*work)(void *args, const struct mf_cpu_group *group, int thread), void *args);
+                   void (*work)(void *args, const struct mf_cpu_group *group, size_t slot), void *args);
+
+/** Lanes of all slots together, for views of at most @p count_max slices. */
+size_t mf_cpu_room(const struct mf_queue *q, size_t lanes, size_t count_max);
 
 /** What is added up: p, |p - q|, or the smoothed |p - q| without its norm. */
 enum mf_cpu_term { MF_CPU_VALUE, MF_CPU_HARD, MF_CPU_SOFT };

@@ -19,9 +19,9 @@ struct mf_slice_plan {
     struct mf_slice_desc desc;
     struct mf_jump jump;
     size_t lanes;     /* most slices of a group */
-    size_t pool, row; /* floats of a thread: pooled slices or their gradients; a row of slopes */
-    size_t size;      /* floats of a thread altogether */
-    float *scratch;   /* [threads][size]: pooled x, pooled g, then four rows */
+    size_t pool, row; /* floats of a lane: pooled slices or their gradients; a row of slopes */
+    size_t size;      /* floats of a lane altogether */
+    float *scratch;   /* slots of [wide lanes][size]: pooled x, pooled g, then four rows */
     double *value;    /* [count_max][levels] */
 };
 
@@ -44,9 +44,10 @@ static void sizes(struct mf_slice_plan *p)
     const size_t longest = p->desc.nu > p->desc.nv ? p->desc.nu : p->desc.nv;
 
     p->lanes = p->desc.levels > 1 ? MF_CPU_LANES / 2 : MF_CPU_LANES;
-    for (size_t l = 1; l < p->desc.levels; ++l) p->pool += (p->desc.nu >> l) * (p->desc.nv >> l) * p->lanes;
-    p->row = (longest + 2) * p->lanes;
-    p->size = (2 * p->pool + 4 * p->row + 15) / 16 * 16;
+    for (size_t l = 1; l < p->desc.levels; ++l) p->pool += (p->desc.nu >> l) * (p->desc.nv >> l);
+    p->pool = (p->pool + 15) / 16 * 16;
+    p->row = (longest + 2 + 15) / 16 * 16;
+    p->size = 2 * p->pool + 4 * p->row;
 }
 
 static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
@@ -61,7 +62,8 @@ static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, s
     p->jump = mf_jump_of(desc->smooth);
     sizes(p);
     p->value = mf_arena_take(queue->arena, desc->count_max * desc->levels * sizeof *p->value, "slice values");
-    p->scratch = mf_arena_take(queue->arena, (size_t)queue->threads * p->size * sizeof *p->scratch, "slice rows");
+    p->scratch = mf_arena_take(
+        queue->arena, mf_cpu_room(queue, p->lanes, desc->count_max) * p->size * sizeof *p->scratch, "slice rows");
     if (!p->value || !p->scratch) {
         plan_free(p);
         return MF_MEMORY;
@@ -72,10 +74,15 @@ static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, s
 
 /* -- levels -- */
 
-static void levels_of(const struct mf_slice_plan *plan, const struct mf_cpu_group *group, int thread,
+static float *scratch_of(const struct mf_slice_plan *plan, const struct mf_cpu_group *group, size_t slot)
+{
+    return plan->scratch + slot * group->wide * plan->size;
+}
+
+static void levels_of(const struct mf_slice_plan *plan, const struct mf_cpu_group *group, size_t slot,
                       struct level *level)
 {
-    float *x = plan->scratch + (size_t)thread * plan->size, *g = x + plan->pool;
+    float *x = scratch_of(plan, group, slot), *g = x + plan->pool * group->wide;
 
     level[0] = (struct level){group->nu, group->nv, group->xu, group->xv, group->x, NULL};
     for (size_t l = 1; l < plan->desc.levels; ++l) {
@@ -178,12 +185,12 @@ static void value_of_level(const struct mf_slice_plan *plan, const struct mf_cpu
         plan->value[(group->first + s) * plan->desc.levels + l] = cu * sums.u[s] + cv * sums.v[s];
 }
 
-static void values(void *args, const struct mf_cpu_group *group, int thread)
+static void values(void *args, const struct mf_cpu_group *group, size_t slot)
 {
     const struct mf_slice_plan *plan = args;
     struct level level[MF_PYRAMID_MAX];
 
-    levels_of(plan, group, thread, level);
+    levels_of(plan, group, slot, level);
     for (size_t l = 0; l < plan->desc.levels; ++l) value_of_level(plan, group, level, l);
 }
 
@@ -326,17 +333,19 @@ struct slope {
 /* Can a row of slopes be added to g as it lies? */
 static int lies_well(const struct mf_cpu_group *group) { return group->lanes == 1 ? group->gv == 1 : group->gs == 1; }
 
-/* A row whose buffers are in the thread's scratch; out holds the jumps into row 0. */
-static struct row first_row(const struct mf_slice_plan *plan, const struct level *level, size_t lanes, int thread)
+/* A row whose buffers are in the slot's scratch; out holds the jumps into row 0. */
+static struct row first_row(const struct mf_slice_plan *plan, const struct mf_cpu_group *group,
+                            const struct level *level, size_t slot)
 {
-    float *scratch = plan->scratch + (size_t)thread * plan->size + 2 * plan->pool;
+    float *scratch = scratch_of(plan, group, slot) + 2 * plan->pool * group->wide;
+    const size_t lanes = group->lanes, row = plan->row * group->wide;
     struct row r = {level->nv, lanes, level->xv, NULL, NULL, plan->desc.periodic, 0, NULL, NULL, NULL,
                     NULL,      NULL,  NULL,      0,    0};
 
     r.seam = plan->desc.periodic && plan->desc.seam;
     r.in = scratch;
-    r.out = scratch + plan->row;
-    r.across = scratch + 2 * plan->row;
+    r.out = scratch + row;
+    r.across = scratch + 2 * row;
     if (!plan->desc.periodic)
         memset(r.out, 0, level->nv * lanes * sizeof *r.out);
     else if (plan->desc.smooth > 0)
@@ -347,12 +356,12 @@ static struct row first_row(const struct mf_slice_plan *plan, const struct level
 }
 
 static void gradient_of_level(const struct mf_slice_plan *plan, const struct mf_cpu_group *group,
-                              const struct level *level, size_t l, const struct slope *c, int thread)
+                              const struct level *level, size_t l, const struct slope *c, size_t slot)
 {
     const struct level *at = &level[l], *coarse = l + 1 < plan->desc.levels ? at + 1 : NULL;
     const size_t lanes = group->lanes;
-    struct row r = first_row(plan, at, lanes, thread);
-    float *buffer = r.across + plan->row;
+    struct row r = first_row(plan, group, at, slot);
+    float *buffer = r.across + plan->row * group->wide;
 
     r.cu = c->u;
     r.add = !at->g && !coarse && lies_well(group);
@@ -377,7 +386,7 @@ struct work {
     const struct mf_slice_task *task;
 };
 
-static void compare(void *args, const struct mf_cpu_group *group, int thread)
+static void compare(void *args, const struct mf_cpu_group *group, size_t slot)
 {
     const struct work *work = args;
     const struct mf_slice_plan *plan = work->plan;
@@ -387,11 +396,11 @@ static void compare(void *args, const struct mf_cpu_group *group, int thread)
     struct level level[MF_PYRAMID_MAX];
     struct slope c;
 
-    values(work->plan, group, thread);
+    values(work->plan, group, slot);
     for (size_t s = 0; s < group->lanes; ++s)
         mf_cpu_compare(work->task, &plan->desc, group->first + s, plan->value + (group->first + s) * levels, slope[s]);
     if (!group->g) return;
-    levels_of(plan, group, thread, level);
+    levels_of(plan, group, slot, level);
     for (size_t l = levels; l-- > 0;) {
         double cu, cv;
 
@@ -401,7 +410,7 @@ static void compare(void *args, const struct mf_cpu_group *group, int thread)
             c.v[s] = (float)(cv * slope[s][l]);
             c.v0[s] = (float)(cv * seam * slope[s][l]);
         }
-        gradient_of_level(plan, group, level, l, &c, thread);
+        gradient_of_level(plan, group, level, l, &c, slot);
     }
 }
 

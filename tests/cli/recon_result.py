@@ -199,6 +199,8 @@ def dry(folder):
             check(len(pairs) == ranks and all(abs(a - b) <= 0.01 * b for a, b in pairs), f"{words}, {ranks} ranks: bytes foretold and taken {pairs}")
     plan = measure(PROGRAM, *match, 9, "--dry-run", "--size", 512, 512, 512)
     check(plan["bytes"]["arena"][0] > 36 * 512**3, f"512^3: {plan['bytes']}")
+    one, many = (measure(PROGRAM, *match, 9, "--dry-run", "--size", 512, 512, "--threads", t)["bytes"]["arena"][0] for t in (1, 16))
+    check(many < 2 * one, f"an image is one slice: {one} bytes on one thread, {many} on 16")
     for words, count in ((["characterize", image, "--limit_to", 4], 1), (["characterize", image, three, "--limit_to", 4], 2), (["synth", "--size", 9, 10, "--correlation-length", 2], 1)):
         plan = measure(PROGRAM, *words, "--dry-run", "--data_folder", folder)
         plan = plan if count > 1 else [plan]

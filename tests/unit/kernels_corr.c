@@ -3,6 +3,8 @@
 #include <fftw3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernels/cpu/corr.h"
 #include "kernels/cpu/cpu.h"
@@ -12,6 +14,7 @@
 #include "src/base/rng.h"
 #include "tests/check.h"
 #include "tests/oracle/corr.h"
+#include "tests/unit/dirty.h"
 
 struct corr_case {
     size_t nu, nv, lag, levels, count;
@@ -86,7 +89,7 @@ static struct result run_case(const struct corr_case *k, const struct mf_corr_en
     for (size_t i = 0; i < n; ++i) r.g[i] = 0;
     for (size_t s = 0; s < k->count; ++s) scale[s] = scale_of(s);
     for (size_t l = 0; l < 3; ++l) weight[l] = l < k->silent ? 0 : weights[l];
-    CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
+    CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, threads, 1, arena, arena) == MF_OK);
     CHECK(mf_corr_plan(q, &desc, engine, &plan) == MF_OK);
     vx.base += from * vx.ss;
@@ -267,7 +270,7 @@ static void check_total(const struct corr_case *k, const struct mf_corr_engine *
     struct mf_arena *arena;
     struct mf_queue *q;
 
-    CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
+    CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, 2, deterministic, arena, arena) == MF_OK);
     CHECK(mf_corr_plan(q, &desc, engine, &plan) == MF_OK);
     mf_corr_cpu.total(plan, &va, total);
@@ -348,10 +351,80 @@ static void check_engine(const struct mf_corr_engine *engine, size_t step)
     }
 }
 
+static size_t touched; /* bytes of mapped memory with something behind them */
+
+static void *map(void *context, size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    (void)context;
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unmap(void *context, void *memory, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (bytes + page - 1) / page;
+    unsigned char *in = calloc(pages, 1);
+
+    (void)context;
+    if (mincore(memory, bytes, in) != 0) touched += bytes;
+    for (size_t i = 0; i < pages; ++i) touched += in[i] & 1 ? page : 0;
+    free(in);
+    munmap(memory, bytes);
+}
+
+/* A plan takes work areas for the slices that are there, not for every thread, and touches next to none of them. */
+static void check_areas(const struct mf_corr_engine *engine)
+{
+    struct mf_slice_desc desc = {.nu = 1024, .nv = 1024, .lag = 8, .levels = 2, .count_max = 1, .periodic = 1};
+    const struct mf_mem mapped = {.alloc = map, .release = unmap};
+    const size_t slice = 1024 * 1024 * sizeof(float);
+
+    for (int threads = 1; threads <= 16; threads += 15) {
+        struct mf_slice_plan *plan = NULL;
+        struct mf_arena *arena;
+        struct mf_queue *q;
+
+        touched = 0;
+        CHECK(mf_arena_open(&arena, &mapped, 0) == MF_OK);
+        CHECK(mf_backend_cpu.queue_open(&q, 0, threads, 1, arena, arena) == MF_OK);
+        CHECK(mf_corr_plan(q, &desc, engine, &plan) == MF_OK);
+        CHECK(mf_arena_peak(arena) < 12 * slice);
+        mf_corr_cpu.free(plan);
+        CHECK(touched < slice / 8);
+        mf_backend_cpu.queue_close(q);
+        mf_arena_close(arena);
+    }
+}
+
 static void add_plans(void *context, const char *tag, size_t live, size_t peak)
 {
     (void)peak;
     if (strcmp(tag, "FFTW plans") == 0) *(size_t *)context += live;
+}
+
+/* FFTW's buffers fit into what is booked for them. */
+static void check_buffers(size_t nu, size_t nv)
+{
+    struct corr_case k = {nu, nv, 4, 1, 1, 0, 1, 2, 0, 0};
+    struct mf_slice_desc desc = {.nu = nu, .nv = nv, .lag = 4, .levels = 1, .count_max = 1, .periodic = 1};
+    float *x = random_field(nu * nv, 6), values[49];
+    struct mf_slice_plan *plan = NULL;
+    struct mf_arena *arena;
+    struct mf_queue *q;
+    size_t booked = 0;
+
+    CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena, arena) == MF_OK);
+    CHECK(mf_corr_plan(q, &desc, &mf_corr_fftw, &plan) == MF_OK);
+    mf_arena_tags(arena, add_plans, &booked);
+    mf_fftw_mark();
+    mf_corr_cpu.eval(plan, &(struct mf_slice_task){.x = view_of(&k, x), .power = 2, .values = values});
+    CHECK(mf_fftw_peak() <= booked);
+    mf_corr_cpu.free(plan);
+    mf_backend_cpu.queue_close(q);
+    mf_arena_close(arena);
+    free(x);
 }
 
 /* What FFTW takes is counted, booked as long as its plans are there, and so is what it keeps between plans. */
@@ -412,6 +485,10 @@ static void check_wide(void)
 static void check_wide(void) {}
 #endif
 
+/* Sizes for which FFTW takes large buffers. */
+static const size_t lines[][2] = {{74, 94},   {127, 127},  {131, 131},  {172, 244},   {268, 517},
+                                  {276, 468}, {1865, 211}, {272, 1602}, {1018, 1018}, {2026, 1968}};
+
 int main(void)
 {
     check_engine(&mf_corr_fftw, 7);
@@ -420,5 +497,8 @@ int main(void)
     check_wide();
     check_refusal();
     check_fftw_memory();
+    check_areas(&mf_corr_fftw);
+    check_areas(mf_corr_lanes());
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) check_buffers(lines[i][0], lines[i][1]);
     return failures != 0;
 }

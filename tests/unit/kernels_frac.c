@@ -21,5 +21,6 @@ int main(void)
         check_same_bits(&k, mf_backend_cpu.frac);
         check_none(&k, mf_backend_cpu.frac);
     }
+    check_areas(mf_backend_cpu.frac, 1);
     return failures != 0;
 }

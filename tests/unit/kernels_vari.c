@@ -103,5 +103,6 @@ int main(void)
     check_published(micrograph_copolymer, (double[]){0.73876953125, 0.7646484375, 0.25439453125},
                     (double[]){0.72607421875, 0.7373046875, 0.23974609375});
     check_refusal();
+    check_areas(mf_backend_cpu.vari, 1);
     return failures != 0;
 }

@@ -10,6 +10,7 @@
 #include "src/base/rng.h"
 #include "tests/check.h"
 #include "tests/oracle/vari.h"
+#include "tests/unit/dirty.h"
 
 struct slices_case {
     size_t n[3]; /* nz, ny, nx */
@@ -84,7 +85,7 @@ static struct slices_result run_case(const struct slices_case *k, const struct m
     for (size_t l = 0; l < 8; ++l) weight[l] = l < k->silent ? 0 : slices_weight[l];
     r.values = calloc(vx.count * k->levels, sizeof *r.values);
     r.sum = calloc(vx.count, sizeof *r.sum);
-    CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
+    CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, k->threads, 1, arena, arena) == MF_OK);
     CHECK(ops->plan(q, &desc, &plan) == MF_OK);
     vx.base += from * vx.ss;
@@ -187,6 +188,23 @@ static void check_first(const struct slices_case *k, const struct mf_slice_ops *
     free(field);
 }
 
+/* Work areas are for the slices that are there, not for every thread. */
+static void check_areas(const struct mf_slice_ops *ops, size_t slices)
+{
+    struct mf_slice_desc desc = {.nu = 256, .nv = 256, .levels = 3, .count_max = 1, .periodic = 1};
+    struct mf_slice_plan *plan;
+    struct mf_arena *arena;
+    struct mf_queue *q;
+
+    CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 16, 1, arena, arena) == MF_OK);
+    CHECK(ops->plan(q, &desc, &plan) == MF_OK);
+    CHECK(mf_arena_peak(arena) < slices * 256 * 256 * sizeof(float));
+    ops->free(plan);
+    mf_backend_cpu.queue_close(q);
+    mf_arena_close(arena);
+}
+
 /* No slices are no work. */
 static void check_none(const struct slices_case *k, const struct mf_slice_ops *ops)
 {
@@ -207,12 +225,13 @@ static void check_same_bits(const struct slices_case *k, const struct mf_slice_o
     struct slices_result all = run_case(k, ops, field, 0, v.count), again;
     size_t count;
 
-    many.threads = 3;
-    again = run_case(&many, ops, field, 0, v.count);
-    CHECK(memcmp(all.g, again.g, k->n[0] * k->n[1] * k->n[2] * sizeof(float)) == 0);
-    CHECK(memcmp(all.sum, again.sum, v.count * sizeof(double)) == 0);
-    CHECK(memcmp(all.total, again.total, sizeof all.total) == 0);
-    result_free(&again);
+    for (many.threads = 3; many.threads < 70; many.threads *= 4) { /* at last more threads than slices */
+        again = run_case(&many, ops, field, 0, v.count);
+        CHECK(memcmp(all.g, again.g, k->n[0] * k->n[1] * k->n[2] * sizeof(float)) == 0);
+        CHECK(memcmp(all.sum, again.sum, v.count * sizeof(double)) == 0);
+        CHECK(memcmp(all.total, again.total, sizeof all.total) == 0);
+        result_free(&again);
+    }
     for (size_t s = 0; s < v.count; s += count) {
         count = s % 3 + 1 < v.count - s ? s % 3 + 1 : v.count - s;
         again = run_case(k, ops, field, s, count);

@@ -11,7 +11,9 @@ static const struct {
     const char *name;
     const struct mf_backend *own;
     int (*load)(const struct mf_backend **backend);
-} backends[] = {{"cpu", &mf_backend_cpu, NULL}, {"cuda", NULL, mf_load_cuda}};
+} backends[] = {{"cpu", &mf_backend_cpu, NULL}, {"cuda", NULL, mf_load_cuda}, {"shadow", &mf_backend_shadow, NULL}};
+
+const char *mf_backend_name(size_t i) { return i < sizeof backends / sizeof *backends ? backends[i].name : NULL; }
 
 int mf_backend_find(const struct mf_backend **backend, const char *name)
 {
@@ -24,5 +26,5 @@ int mf_backend_find(const struct mf_backend **backend, const char *name)
             *backend = found;
             return MF_OK;
         }
-    return mf_fail(MF_USAGE, "no back end '%s'", name);
+    return mf_fail(MF_USAGE, "no back end '%s'; there are: auto, cpu, cuda, shadow", name);
 }

@@ -63,9 +63,13 @@ struct mf_backend {
     const struct mf_optim_ops *optim;
 };
 
+/** Names of the back ends, the @p i-th; NULL behind the last. */
+const char *mf_backend_name(size_t i);
+
 /** The back end called @p name; refuses with MF_USAGE (unknown) or MF_DEVICE (known, not installed, or not here). */
 int mf_backend_find(const struct mf_backend **backend, const char *name);
 
 extern const struct mf_backend mf_backend_cpu;
+extern const struct mf_backend mf_backend_shadow; /* cpu behind closed memory: a GPU for tests */
 
 #endif

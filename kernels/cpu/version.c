@@ -3,6 +3,7 @@
 
 #include <fftw3.h>
 
+#include "kernels/backend.h"
 #include "kernels/load.h"
 
 static void features(FILE *to)
@@ -33,6 +34,9 @@ const char *mf_kernels_fftw(void) { return fftwf_version; }
 
 void mf_kernels_version(FILE *to)
 {
+    fprintf(to, "  devices  ");
+    for (size_t i = 0; mf_backend_name(i); ++i) fprintf(to, " %s", mf_backend_name(i));
+    fprintf(to, "\n");
     features(to);
     fprintf(to, "  FFTW      %s\n", fftwf_version);
     fprintf(to, "  CUDA      %s\n", *mf_load_cuda_path() ? mf_load_cuda_path() : "back end not installed");

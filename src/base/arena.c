@@ -175,6 +175,18 @@ int mf_arena_book(struct mf_arena *arena, ptrdiff_t bytes, const char *tag)
     return rc;
 }
 
+const char *mf_arena_name(const struct mf_arena *arena, const void *address)
+{
+    const uintptr_t at = (uintptr_t)address;
+
+    for (size_t i = 0; i < arena->count; ++i) {
+        const struct entry *e = &arena->entries[i];
+
+        if (at >= (uintptr_t)e->memory && at - (uintptr_t)e->memory < e->bytes) return arena->tag[e->tag].name;
+    }
+    return NULL;
+}
+
 size_t mf_arena_live(const struct mf_arena *arena) { return arena->live; }
 size_t mf_arena_peak(const struct mf_arena *arena) { return arena->peak; }
 size_t mf_arena_limit(const struct mf_arena *arena) { return arena->limit; }

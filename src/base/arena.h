@@ -38,6 +38,9 @@ void mf_arena_give(struct mf_arena *arena, void *memory);
  */
 int mf_arena_book(struct mf_arena *arena, ptrdiff_t bytes, const char *tag);
 
+/** The tag of the memory that @p address lies in; NULL: none of this arena. */
+const char *mf_arena_name(const struct mf_arena *arena, const void *address);
+
 size_t mf_arena_live(const struct mf_arena *arena);
 size_t mf_arena_peak(const struct mf_arena *arena);
 size_t mf_arena_limit(const struct mf_arena *arena);

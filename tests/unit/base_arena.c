@@ -46,7 +46,9 @@ static void test_limit(void)
     CHECK(!mf_arena_take(arena, 500, "gradient") && strstr(mf_err_text(), "gradient") && strstr(mf_err_text(), "500"));
     CHECK(mf_arena_book(arena, 500, "plan") == MF_MEMORY);
     CHECK(mf_arena_book(arena, 100, "plan") == MF_OK && mf_arena_book(arena, -100, "plan") == MF_OK);
+    CHECK(strcmp(mf_arena_name(arena, a + 599), "field") == 0 && !mf_arena_name(arena, a + 600));
     mf_arena_give(arena, a);
+    CHECK(!mf_arena_name(arena, a));
     CHECK(mf_arena_live(arena) == 0 && mf_arena_peak(arena) >= 700);
     b = mf_arena_zeros(arena, 100, 4, "field");
     for (int i = 0; i < 400; ++i) CHECK(b[i] == 0);

@@ -1,0 +1,173 @@
+/* The shadow back end: its table, its queue, and what waits for sync(). See shadow.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/shadow/shadow.h"
+#include "src/base/crc.h"
+#include "src/base/err.h"
+
+/* Host memory that a kernel has written, or reads: until sync(). */
+struct pending {
+    struct pending *next;
+    const char *kernel;
+    void *host;
+    size_t bytes;
+    void *value;  /* what is delivered; NULL: an input */
+    uint32_t crc; /* of an input */
+};
+
+struct shadow {
+    struct mf_queue *inner;
+    struct pending *outputs, *inputs;
+};
+
+static struct shadow *of(const struct mf_queue *queue) { return queue->impl; }
+
+struct mf_queue *mf_shadow_inner(const struct mf_queue *queue) { return of(queue)->inner; }
+
+void mf_shadow_device(const char *kernel, size_t n, const void *const *address)
+{
+    for (size_t i = 0; i < n; ++i)
+        if (address[i] && !mf_shadow_is_device(address[i]))
+            mf_die(MF_BROKEN, __FILE__, __LINE__, "%s: argument %zu of device memory is not", kernel, i + 1);
+}
+
+static void check_host(const struct mf_queue *queue, const char *kernel, const void *host)
+{
+    if (!mf_arena_name(queue->host, host))
+        mf_die(MF_BROKEN, __FILE__, __LINE__, "%s: what crosses does not come from the queue's host memory", kernel);
+}
+
+static struct pending *push(struct pending **list, struct pending p)
+{
+    struct pending *made = malloc(sizeof *made);
+
+    if (!made) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for what a kernel leaves");
+    *made = p;
+    made->next = *list;
+    *list = made;
+    return made;
+}
+
+static struct pending *output_at(const struct shadow *s, const void *host)
+{
+    struct pending *p = s->outputs;
+
+    while (p && p->host != host) p = p->next;
+    return p;
+}
+
+void *mf_shadow_output(struct mf_queue *queue, const char *kernel, void *host, size_t bytes)
+{
+    struct shadow *s = of(queue);
+    struct pending *p = output_at(s, host);
+
+    if (!host || bytes == 0) return host;
+    if (p && p->bytes == bytes) return p->value; /* adds to, or replaces, what an earlier kernel has left */
+    check_host(queue, kernel, host);
+    p = push(&s->outputs, (struct pending){.kernel = kernel, .host = host, .bytes = bytes, .value = malloc(bytes)});
+    if (!p->value) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for what %s leaves", kernel);
+    memcpy(p->value, host, bytes);
+    memset(host, 0xff, bytes); /* NaN, in 32 bits and in 64 */
+    return p->value;
+}
+
+void mf_shadow_input(struct mf_queue *queue, const char *kernel, const void *host, size_t bytes)
+{
+    struct shadow *s = of(queue);
+
+    if (!host || bytes == 0) return;
+    check_host(queue, kernel, host);
+    push(&s->inputs,
+         (struct pending){
+             .kernel = kernel, .host = (void *)(uintptr_t)host, .bytes = bytes, .crc = mf_crc32c(0, host, bytes)});
+}
+
+static struct pending *pop(struct pending **list)
+{
+    struct pending *first = *list;
+
+    if (first) *list = first->next;
+    return first;
+}
+
+/* The list is newest first; outputs of different kernels never overlap by a part. */
+static void synchronise(struct mf_queue *queue)
+{
+    struct shadow *s = of(queue);
+
+    for (struct pending *p; (p = pop(&s->inputs)); free(p))
+        if (mf_crc32c(0, p->host, p->bytes) != p->crc)
+            mf_die(MF_BROKEN, __FILE__, __LINE__, "%s: what it reads has been changed before sync", p->kernel);
+    for (struct pending *p; (p = pop(&s->outputs)); free(p)) {
+        memcpy(p->host, p->value, p->bytes);
+        free(p->value);
+    }
+}
+
+static int here(void) { return MF_OK; }
+
+static int queue_open(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena,
+                      struct mf_arena *host)
+{
+    struct mf_queue *q = calloc(1, sizeof *q);
+    struct shadow *s = calloc(1, sizeof *s);
+    int rc = q && s ? MF_OK : mf_fail(MF_MEMORY, "no memory for a queue of the shadow back end");
+
+    if (rc == MF_OK) rc = mf_backend_cpu.queue_open(&s->inner, device, threads, deterministic, arena, host);
+    if (rc != MF_OK) {
+        free(s);
+        free(q);
+        return rc;
+    }
+    *q = *s->inner;
+    q->backend = &mf_backend_shadow;
+    q->impl = s;
+    mf_shadow_watch(arena);
+    *queue = q;
+    return MF_OK;
+}
+
+static void queue_close(struct mf_queue *queue)
+{
+    if (!queue) return;
+    synchronise(queue);
+    mf_shadow_unwatch(queue->arena);
+    mf_backend_cpu.queue_close(of(queue)->inner);
+    free(queue->impl);
+    free(queue);
+}
+
+static void put(struct mf_queue *queue, void *device, const void *host, size_t bytes)
+{
+    (void)queue;
+    if (bytes) MF_SHADOW_RUN("put", memcpy(device, host, bytes), device);
+}
+
+static void get(struct mf_queue *queue, void *host, const void *device, size_t bytes)
+{
+    (void)queue;
+    if (bytes) MF_SHADOW_RUN("get", memcpy(host, device, bytes), device);
+}
+
+static const struct mf_mem heap; /* all zero: malloc and free */
+
+const struct mf_backend mf_backend_shadow = {
+    .name = "shadow",
+    .abi = MF_BACKEND_ABI,
+    .build = MF_VERSION,
+    .here = here,
+    .queue_open = queue_open,
+    .queue_close = queue_close,
+    .mem = &mf_shadow_mem,
+    .host_mem = &heap,
+    .put = put,
+    .get = get,
+    .sync = synchronise,
+    .move = &mf_move_shadow,
+    .field = &mf_field_shadow,
+    .optim = &mf_optim_shadow,
+    .corr = &mf_corr_shadow,
+    .vari = &mf_vari_shadow,
+    .frac = &mf_frac_shadow,
+};

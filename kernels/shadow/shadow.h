@@ -1,0 +1,61 @@
+/* Private to the shadow back end: a GPU for machines without one. It runs the kernels of cpu on memory that the host
+ * cannot touch, and delivers what they leave in host memory no earlier than at sync(). What is forgotten in a caller
+ * (a copy, a wait, the right memory) then breaks at its line. Same bits as cpu. */
+#ifndef MF_KERNELS_SHADOW_SHADOW_H
+#define MF_KERNELS_SHADOW_SHADOW_H
+
+#include "kernels/backend.h"
+#include "kernels/field.h"
+#include "kernels/move.h"
+#include "kernels/optim.h"
+#include "kernels/slices.h"
+
+/* -- memory.c: whole pages per block, closed unless a kernel runs -- */
+
+extern const struct mf_mem mf_shadow_mem;
+
+/** All device memory is open between these; they nest. One thread of the process calls them. */
+void mf_shadow_enter(void);
+void mf_shadow_leave(void);
+
+/** Is there device memory at @p address? */
+int mf_shadow_is_device(const void *address);
+
+/** A queue's arena can be asked for the names of its memory from now on, or no more. */
+void mf_shadow_watch(const struct mf_arena *arena);
+void mf_shadow_unwatch(const struct mf_arena *arena);
+
+/* -- queue.c -- */
+
+/** The queue of cpu that does the work. */
+struct mf_queue *mf_shadow_inner(const struct mf_queue *queue);
+
+/** Breaks unless every one of the @p n addresses is device memory (NULL passes). */
+void mf_shadow_device(const char *kernel, size_t n, const void *const *address);
+
+/**
+ * Where a kernel writes instead of @p host [bytes]: memory of the shadow's own with its present content, delivered at
+ * sync(). Until then @p host holds NaN. Breaks unless it comes from queue->host. NULL stays NULL.
+ */
+void *mf_shadow_output(struct mf_queue *queue, const char *kernel, void *host, size_t bytes);
+
+/** Breaks at sync() when @p host [bytes] has changed since, and now unless it comes from queue->host. */
+void mf_shadow_input(struct mf_queue *queue, const char *kernel, const void *host, size_t bytes);
+
+/** Runs a kernel: checks its device memory, opens it, and closes it again. */
+#define MF_SHADOW_RUN(kernel, call, ...)                                                            \
+    do {                                                                                            \
+        const void *const mf_shadow_args[] = {__VA_ARGS__};                                         \
+                                                                                                    \
+        mf_shadow_device(kernel, sizeof mf_shadow_args / sizeof mf_shadow_args[0], mf_shadow_args); \
+        mf_shadow_enter();                                                                          \
+        call;                                                                                       \
+        mf_shadow_leave();                                                                          \
+    } while (0)
+
+extern const struct mf_move_ops mf_move_shadow;
+extern const struct mf_field_ops mf_field_shadow;
+extern const struct mf_optim_ops mf_optim_shadow;
+extern const struct mf_slice_ops mf_corr_shadow, mf_vari_shadow, mf_frac_shadow;
+
+#endif

@@ -1,0 +1,100 @@
+/* Descriptors of slices on the shadow: see shadow.h. All families share these functions; a plan knows its own. */
+#include <stdlib.h>
+
+#include "kernels/shadow/shadow.h"
+#include "src/base/err.h"
+
+struct mf_slice_plan {
+    struct mf_queue *queue;
+    const struct mf_slice_ops *ops; /* of cpu */
+    struct mf_slice_plan *inner;
+    size_t values; /* of a slice */
+};
+
+static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                     struct mf_slice_plan **plan)
+{
+    struct mf_slice_plan *p = calloc(1, sizeof *p);
+    int rc;
+
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan");
+    mf_shadow_enter();
+    rc = ops->plan(mf_shadow_inner(queue), desc, &p->inner);
+    mf_shadow_leave();
+    if (rc != MF_OK) {
+        free(p);
+        return rc;
+    }
+    p->queue = queue;
+    p->ops = ops;
+    p->values = desc->levels * ops->entries(desc);
+    *plan = p;
+    return MF_OK;
+}
+
+static void plan_free(struct mf_slice_plan *plan)
+{
+    if (!plan) return;
+    mf_shadow_enter();
+    plan->ops->free(plan->inner);
+    mf_shadow_leave();
+    free(plan);
+}
+
+static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    struct mf_slice_task t = *task;
+    const char *name = plan->ops->name;
+
+    mf_shadow_input(plan->queue, name, t.scale, t.x.count * sizeof *t.scale);
+    t.sum = mf_shadow_output(plan->queue, name, t.sum, t.x.count * sizeof *t.sum);
+    t.values = mf_shadow_output(plan->queue, name, t.values, t.x.count * plan->values * sizeof *t.values);
+    MF_SHADOW_RUN(name, plan->ops->eval(plan->inner, &t), t.x.base, t.g.base, t.target);
+}
+
+static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
+{
+    const char *name = plan->ops->name;
+
+    sum = mf_shadow_output(plan->queue, name, sum, plan->values * sizeof *sum);
+    MF_SHADOW_RUN(name, plan->ops->total(plan->inner, x, sum), x->base);
+}
+
+static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *sum)
+{
+    const char *name = plan->ops->name;
+
+    sum = mf_shadow_output(plan->queue, name, sum, plan->values * sizeof *sum);
+    MF_SHADOW_RUN(name, plan->ops->cross(plan->inner, a, b, sum), a->base, b->base);
+}
+
+static size_t corr_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.corr->entries(desc); }
+static size_t vari_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.vari->entries(desc); }
+static size_t frac_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.frac->entries(desc); }
+
+static int corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return plan_make(mf_backend_cpu.corr, queue, desc, plan);
+}
+
+static int vari_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return plan_make(mf_backend_cpu.vari, queue, desc, plan);
+}
+
+static int frac_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return plan_make(mf_backend_cpu.frac, queue, desc, plan);
+}
+
+const struct mf_slice_ops mf_corr_shadow = {.name = "S2",
+                                            .entries = corr_entries,
+                                            .plan = corr_plan,
+                                            .free = plan_free,
+                                            .eval = eval,
+                                            .total = total,
+                                            .cross = cross};
+const struct mf_slice_ops mf_vari_shadow = {
+    .name = "vari", .entries = vari_entries, .plan = vari_plan, .free = plan_free, .eval = eval, .total = total};
+const struct mf_slice_ops mf_frac_shadow = {
+    .name = "frac", .entries = frac_entries, .plan = frac_plan, .free = plan_free, .eval = eval, .total = total};

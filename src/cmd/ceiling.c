@@ -4,16 +4,17 @@
 #include "kernels/ceiling.h"
 #include "src/base/err.h"
 
-/* Floats per array so that three of them on every rank of a node are well beyond its last cache. */
+/* Floats per array so that three of them on every rank of a node are well beyond its last caches, all of them: a
+ * processor may have a dozen, and each holds its share of the arrays. Collective. */
 static size_t floats(const struct mf_session *session, const struct mf_host *host)
 {
-    size_t all = 4 * (size_t)host->l3_bytes, least = (size_t)96 << 20, most = (size_t)768 << 20, limit;
+    const size_t ranks = (size_t)session->comm->local_size, least = ((size_t)96 << 20) / ranks;
+    const size_t limit = (size_t)session->common->memory_limit << 20, ram = (size_t)host->ram_available_bytes / ranks;
+    size_t all = (size_t)(4 * mf_session_l3(session->comm));
 
-    all = all < least ? least : all > most ? most : all;
-    limit = (size_t)session->common->memory_limit << 20;
-    all /= (size_t)session->comm->local_size;
+    if (all < least) all = least;
     if (limit > 0 && all > limit / 2) all = limit / 2;
-    if (all > (size_t)host->ram_available_bytes / 4) all = (size_t)host->ram_available_bytes / 4;
+    if (all > ram / 4) all = ram / 4;
     return all / 12;
 }
 

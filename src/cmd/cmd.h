@@ -80,6 +80,9 @@ void mf_peaks_free(struct mf_peaks *peaks);
 /** Cores this rank may use: by affinity and cgroup, shared fairly with the ranks that may use the same. Collective. */
 int mf_session_cores(const struct mf_comm *comm);
 
+/** Bytes of the L3 caches of the cores that this rank may use, shared ones divided by its ranks. Collective. */
+double mf_session_l3(const struct mf_comm *comm);
+
 /** "FOLDER/BASE[_INFORMATION]SUFFIX", the folder created; or --output as it is. Caller frees. Rank 0 creates; agreed.
  */
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path);

@@ -43,23 +43,47 @@ static double fair_share(const struct place *all, int size, const struct place *
     return share;
 }
 
+/* Where all ranks are; caller frees. NULL: no memory. Collective. */
+static struct place *places(const struct mf_comm *comm, struct place *own)
+{
+    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
+    void *all = NULL;
+
+    memset(own, 0, sizeof *own);
+    own->node = node_number();
+    if (sched_getaffinity(0, sizeof own->cores, &own->cores) != 0) CPU_SET(0, &own->cores);
+    if (!offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d offsets", comm->size);
+    if (mf_comm_gather(comm, own, sizeof *own, &all, offset) != MF_OK) all = NULL;
+    free(offset);
+    return all;
+}
+
+double mf_session_l3(const struct mf_comm *comm)
+{
+    struct place own, *all = places(comm, &own);
+    cpu_set_t *ranks = malloc((size_t)comm->size * sizeof *ranks);
+    size_t here = 0;
+    double share;
+
+    if (!ranks) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d sets of cores", comm->size);
+    for (int r = 0; all && r < comm->size; ++r)
+        if (all[r].node == own.node) ranks[here++] = all[r].cores;
+    share = mf_host_l3_share("", &own.cores, ranks, here);
+    free(ranks);
+    free(all);
+    return share;
+}
+
 int mf_session_cores(const struct mf_comm *comm)
 {
-    struct place own;
-    void *all = NULL;
-    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
+    struct place own, *all = places(comm, &own);
     struct mf_limits limits;
-    double share = 1, limit;
+    double share, limit;
 
     mf_cgroup_limits("", &limits);
     limit = limits.cores / comm->local_size;
-    memset(&own, 0, sizeof own);
-    own.node = node_number();
-    if (sched_getaffinity(0, sizeof own.cores, &own.cores) != 0) CPU_SET(0, &own.cores);
-    if (!offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d offsets", comm->size);
-    if (mf_comm_gather(comm, &own, sizeof own, &all, offset) == MF_OK) share = fair_share(all, comm->size, &own);
+    share = all ? fair_share(all, comm->size, &own) : 1;
     free(all);
-    free(offset);
     if (limit > 0 && limit < share) share = limit;
     return share < 1 ? 1 : (int)(share + 1e-6);
 }

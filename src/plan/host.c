@@ -61,16 +61,22 @@ static int64_t size_of(const char *text)
     return (int64_t)(size * (*end == 'K' ? 1024 : *end == 'M' ? 1048576 : 1));
 }
 
+/* What the kernel tells of one cache of a core; "" where there is none. */
+static void cache_line(const char *root, size_t core, int index, const char *name, char *text, size_t n)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu%zu/cache/index%d/%s", root, core, index, name);
+    first_line(path, text, n);
+}
+
 static void look_at_caches(const char *root, struct mf_host *host)
 {
     for (int i = 0; i < 16; ++i) {
         static const char *const names[] = {"level", "type", "size"};
-        char path[PATH_MAX], text[3][64];
+        char text[3][64];
 
-        for (int k = 0; k < 3; ++k) {
-            snprintf(path, sizeof path, "%s/sys/devices/system/cpu/cpu0/cache/index%d/%s", root, i, names[k]);
-            first_line(path, text[k], sizeof text[k]);
-        }
+        for (int k = 0; k < 3; ++k) cache_line(root, 0, i, names[k], text[k], sizeof text[k]);
         if (!*text[0]) return;
         if (strcmp(text[1], "Instruction") == 0) continue;
         if (*text[0] == '1') host->l1d_bytes = size_of(text[2]);
@@ -79,20 +85,68 @@ static void look_at_caches(const char *root, struct mf_host *host)
     }
 }
 
-/* "0-1" or "0,2-3": how many. */
-static int64_t count_of(const char *list)
+/* "0-1" or "0,2-3": which. */
+static cpu_set_t set_of(const char *list)
 {
-    int64_t n = 0;
+    cpu_set_t set;
     char *end = NULL;
 
+    CPU_ZERO(&set);
     while (isdigit((unsigned char)*list)) {
         long first = strtol(list, &end, 10), last = first;
 
         if (*end == '-') last = strtol(end + 1, &end, 10);
-        n += last - first + 1;
+        for (long i = first; i <= last && i < CPU_SETSIZE; ++i) CPU_SET((size_t)i, &set);
         list = *end == ',' ? end + 1 : end;
     }
-    return n;
+    return set;
+}
+
+/* Bytes of the L3 of a core, and the cores that share it: all, where the kernel does not tell. 0: there is none. */
+static int64_t l3_of(const char *root, size_t core, cpu_set_t *mates)
+{
+    for (int i = 0; i < 16; ++i) {
+        char text[1024];
+
+        cache_line(root, core, i, "level", text, sizeof text);
+        if (!*text) return 0;
+        if (*text != '3') continue;
+        cache_line(root, core, i, "shared_cpu_list", text, sizeof text);
+        *mates = set_of(text);
+        if (CPU_COUNT(mates) == 0) memset(mates, 0xff, sizeof *mates);
+        cache_line(root, core, i, "size", text, sizeof text);
+        return size_of(text);
+    }
+    return 0;
+}
+
+static int meet(const cpu_set_t *a, const cpu_set_t *b)
+{
+    cpu_set_t both;
+
+    CPU_AND(&both, a, b);
+    return CPU_COUNT(&both) > 0;
+}
+
+double mf_host_l3_share(const char *root, const cpu_set_t *own, const cpu_set_t *ranks, size_t count)
+{
+    cpu_set_t seen;
+    double share = 0;
+
+    CPU_ZERO(&seen);
+    for (size_t core = 0; core < CPU_SETSIZE; ++core) {
+        cpu_set_t mates;
+        size_t users = 0;
+        int64_t bytes;
+
+        if (!CPU_ISSET(core, own) || CPU_ISSET(core, &seen)) continue;
+        bytes = l3_of(root, core, &mates);
+        if (bytes == 0) continue;
+        CPU_OR(&seen, &seen, &mates);
+        for (size_t r = 0; r < count; ++r) users += (size_t)meet(&ranks[r], &mates);
+        share += (double)bytes / (double)(users ? users : 1);
+    }
+    return share;
 }
 
 static void look_at_memory(const char *root, const struct mf_limits *limits, struct mf_host *host)
@@ -108,6 +162,7 @@ static void look_at_memory(const char *root, const struct mf_limits *limits, str
 void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host)
 {
     char path[PATH_MAX], list[256];
+    cpu_set_t nodes;
 
     memset(host, 0, sizeof *host);
     host->count = 1;
@@ -118,7 +173,8 @@ void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_ho
     look_at_memory(root, limits, host);
     snprintf(path, sizeof path, "%s/sys/devices/system/node/online", root);
     first_line(path, list, sizeof list);
-    host->numa_nodes = count_of(list);
+    nodes = set_of(list);
+    host->numa_nodes = CPU_COUNT(&nodes);
 }
 
 void mf_host_boot(char *text, size_t n)

@@ -2,6 +2,8 @@
 #ifndef MF_PLAN_HOST_H
 #define MF_PLAN_HOST_H
 
+#include <sched.h>
+
 #include "src/plan/cgroup.h"
 #include "src/plan/hardware.h"
 
@@ -10,6 +12,13 @@
  * kernel does not tell stays 0. @p root: "", or for tests where proc/ and sys/ are. Not collective.
  */
 void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host);
+
+/**
+ * Bytes of the L3 caches that the cores of @p own have, each counted once and divided by how many of the node's @p
+ * count
+ * @p ranks have a core at it. Where the kernel does not tell who shares a cache all cores do. Not collective.
+ */
+double mf_host_l3_share(const char *root, const cpu_set_t *own, const cpu_set_t *ranks, size_t count);
 
 /** This machine's number since it started, or "": equal names of hosts do not make one machine. */
 void mf_host_boot(char *text, size_t n);

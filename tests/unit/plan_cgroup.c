@@ -142,6 +142,41 @@ static void host(void)
     CHECK(host.ram_bytes == 0 && host.numa_nodes == 0);
 }
 
+/* Two caches of three cores each, as on processors of several dies. */
+static void caches(void)
+{
+    const double size = 32 << 20;
+    cpu_set_t all, left, one;
+    char path[128];
+
+    CPU_ZERO(&all);
+    CPU_ZERO(&left);
+    CPU_ZERO(&one);
+    for (size_t core = 0; core < 6; ++core) {
+        static const char *const values[][2] = {{"level", "3\n"}, {"size", "32768K\n"}};
+
+        CPU_SET(core, &all);
+        if (core < 3) CPU_SET(core, &left);
+        for (int i = 0; i < 2; ++i) {
+            snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%zu/cache/index0/%s", core, values[i][0]);
+            put(path, values[i][1]);
+        }
+        snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%zu/cache/index0/shared_cpu_list", core);
+        put(path, core < 3 ? "0-2\n" : "3,4-5\n");
+    }
+    CPU_SET(1, &one);
+    CHECK(mf_host_l3_share(root(), &all, &all, 1) == 2 * size);
+    CHECK(mf_host_l3_share(root(), &left, &left, 1) == size);
+    CHECK(mf_host_l3_share(root(), &all, (cpu_set_t[]){all, all, left}, 3) == size / 3 + size / 2);
+    CHECK(mf_host_l3_share(root(), &one, (cpu_set_t[]){all, one}, 2) == size / 2);
+    ++tree;
+    put("sys/devices/system/cpu/cpu0/cache/index0/level", "3\n"); /* who shares it is not told */
+    put("sys/devices/system/cpu/cpu0/cache/index0/size", "32768K\n");
+    CHECK(mf_host_l3_share(root(), &left, &left, 1) == size);
+    ++tree;
+    CHECK(mf_host_l3_share(root(), &left, &left, 1) == 0);
+}
+
 int main(void)
 {
     struct mf_comm self;
@@ -154,6 +189,8 @@ int main(void)
     container();
     version_1();
     host();
+    ++tree;
+    caches();
     snprintf(command, sizeof command, "rm -rf '%s'", scratch);
     CHECK(system(command) == 0);
     return failures != 0;

@@ -13,7 +13,7 @@
 #include "src/desc/characterize.h"
 #include "src/desc/slice.h"
 
-/* Most values of a grey volume that is read to be drawn. */
+/* Most values of a plane that is drawn. */
 static const size_t values_max = (size_t)1 << 28;
 
 enum kind { DESCRIPTORS, LABELS, VALUES };
@@ -362,44 +362,82 @@ static int view_descriptors(struct drawing *d, const char **title)
 
 /* ---- grey values, rank 0 ---- */
 
-/* One plane of values [n0][n1][n2], the middle one normal to an axis. */
-static void draw_values_slice(struct drawing *d, const double *x, const size_t n[3], int normal)
+/* The middle planes of values [n0][n1][n2], normal to each axis; an image is the one plane normal to z. */
+struct planes {
+    const struct mf_array *array;
+    size_t n[3];
+    double *plane[3]; /* NULL: not drawn */
+};
+
+static size_t rows_of(const struct planes *p, int normal) { return p->n[normal == 0 ? 1 : 0]; }
+
+static size_t columns_of(const struct planes *p, int normal) { return p->n[normal == 2 ? 1 : 2]; }
+
+/* mf_array_take(): values on their way through the file; what lies in a plane stays. */
+static int pick(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct planes *p = context;
+    double some[512];
+
+    for (size_t k = 0; k < n; k += 512) {
+        const size_t now = n - k < 512 ? n - k : 512;
+
+        mf_array_reals(p->array, (const char *)values + k * p->array->size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            const size_t e = at + (k + i) * stride, x = e % p->n[2], y = e / p->n[2] % p->n[1];
+            const size_t z = e / p->n[2] / p->n[1];
+
+            if (z == p->n[0] / 2) p->plane[0][y * p->n[2] + x] = some[i];
+            if (p->plane[1] && y == p->n[1] / 2) p->plane[1][z * p->n[2] + x] = some[i];
+            if (p->plane[2] && x == p->n[2] / 2) p->plane[2][z * p->n[1] + y] = some[i];
+        }
+    }
+    return MF_OK;
+}
+
+/* Takes the planes and reads them; the volume itself is in no memory. */
+static int read_planes(const struct drawing *d, const struct mf_array *a, struct planes *p)
+{
+    for (int normal = 0; normal < (a->ndim == 3 ? 3 : 1); ++normal) {
+        const size_t rows = rows_of(p, normal), columns = columns_of(p, normal);
+
+        if (columns > values_max / rows)
+            return mf_fail(MF_INPUT, "'%s' is too large to be drawn: %zu x %zu values in a plane", d->file, rows,
+                           columns);
+        p->plane[normal] = mf_arena_take(d->session->arena, rows * columns * sizeof(double), "values drawn");
+        if (!p->plane[normal]) return MF_MEMORY;
+    }
+    return mf_array_visit(a, 0, a->shape[0], pick, p);
+}
+
+static void draw_middle(struct drawing *d, const struct planes *p, int normal, int volume)
 {
     static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}};
-    size_t rows = normal == 0 ? n[1] : n[0], columns = normal == 2 ? n[1] : n[2], middle = n[normal] / 2;
-    double *plane = mf_figure_keep(d->figure, rows * columns * sizeof *plane);
     const struct mf_frame frame = {axes[normal][0], axes[normal][1], "", {1, 1}};
-    const char *title = mf_figure_text(d->figure, "Slice %c = %zu", "zyx"[normal], middle);
+    const char *title =
+        volume ? mf_figure_text(d->figure, "Slice %c = %zu", "zyx"[normal], p -> n[normal] / 2) : "Values";
 
-    for (size_t i = 0; i < rows; ++i)
-        for (size_t j = 0; j < columns; ++j) {
-            size_t at[3] = {i, i, j};
-
-            at[normal] = middle;
-            if (normal == 0) at[1] = i;
-            if (normal == 2) at[1] = j;
-            plane[i * columns + j] = x[(at[0] * n[1] + at[1]) * n[2] + at[2]];
-        }
-    mf_figure_values(d->figure, title, &frame, rows, columns, plane);
+    mf_figure_values(d->figure, title, &frame, rows_of(p, normal), columns_of(p, normal), p->plane[normal]);
 }
 
 static int draw_values(struct drawing *d, const char **title)
 {
-    const struct mf_frame frame = {"y", "x", "", {1, 1}};
     struct mf_array a;
-    double *x = NULL;
+    struct planes p = {.array = &a, .n = {1, 1, 1}};
+    int rc, volume;
 
     MF_TRY(mf_array_open(d->file, NULL, &a));
     while (a.ndim > 2 && a.shape[a.ndim - 1] == 1) --a.ndim;
     if (a.ndim != 2 && a.ndim != 3)
         return mf_fail(MF_INPUT, "cannot draw '%s': it has %d axes, not 2 or 3", d->file, a.ndim);
-    MF_TRY(mf_array_load(&a, values_max, &x));
-    if (a.ndim == 2) mf_figure_values(d->figure, "Values", &frame, a.shape[0], a.shape[1], x);
-    for (int normal = 0; a.ndim == 3 && normal < 3; ++normal) draw_values_slice(d, x, a.shape, normal);
-    free(x);
-    d->figure->columns = a.ndim == 3 ? 3 : 1;
+    volume = a.ndim == 3;
+    memcpy(p.n + !volume, a.shape, (size_t)a.ndim * sizeof *a.shape);
+    rc = read_planes(d, &a, &p);
+    for (int normal = 0; rc == MF_OK && normal < (volume ? 3 : 1); ++normal) draw_middle(d, &p, normal, volume);
+    for (int normal = 0; normal < 3; ++normal) mf_arena_give(d->session->arena, p.plane[normal]);
+    d->figure->columns = volume ? 3 : 1;
     *title = mf_figure_text(d->figure, "%s", base_of(d->file));
-    return MF_OK;
+    return rc;
 }
 
 int mf_view_draw(struct mf_session *session, const struct mf_view_opts *options, const char *file,

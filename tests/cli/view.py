@@ -40,6 +40,14 @@ def good(*words, ranks=0):
     return out
 
 
+def resident(*words):
+    """Bytes of one process at its largest."""
+    pid = subprocess.Popen([MESOFORGE, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid
+    _, status, usage = os.wait4(pid, 0)
+    check(status == 0, "%s: status %d" % (words, status))
+    return usage.ru_maxrss * 1024
+
+
 def refused(code, sentence, *words, ranks=0):
     rc, out, err = run(*words, ranks=ranks)
     lines = [line for line in err.splitlines() if line.startswith("mesoforge: ")]
@@ -95,6 +103,8 @@ for name, seed in (("a", 1), ("b", 2), ("c", 3)):
 np.save("three.npy", smooth((32, 32), 4) + smooth((32, 32), 5))
 np.save("volume.npy", smooth((17, 18, 20), 6))
 np.save("grey.npy", rng.random((20, 30)))
+np.save("large.npy", rng.random((200, 210, 190)))
+np.save("plane.npy", rng.random((400, 400)))
 np.save("grey3.npy", rng.random((8, 9, 10)).astype(np.float32))
 np.save("odd.npy", np.array([[5, 300], [300, -7]]))
 np.save("thin.npy", np.array([[0, 1, 1, 0]], np.uint8))
@@ -215,6 +225,9 @@ def viewing():
     check(view("volume.npy", "--slices", 3)[1] == 12, "more slices")
     check(view("synth.h5", "--cmap", "viridis", "--noaxis", "--savefig")[1] == 6, "three phases, bare")
     check(view("three.npy")[1] == 3 and view("grey.npy")[1] == 1 and view("grey3.npy")[1] == 3, "images and values")
+    small, large = (resident("view", path, "--output", "p.png") for path in ("grey3.npy", "large.npy"))
+    check(large - small < 24 << 20, "planes are read, not the volume: %d bytes, %d" % (small, large))
+    refused(5, "values drawn", "view", "plane.npy", "--output", "p.png", "--memory-limit", 1)
     check(view("synth.png")[1] == 1 and view("synth.png", "--threshold", "otsu")[1] == 3, "a grey image, and binarised")
     check(view("synth.tif", "--labels", "0,1")[1] == 6, "a stack")
     check(view("thin.npy")[1] >= 1, "an image too thin for correlations")

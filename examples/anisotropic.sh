@@ -11,10 +11,10 @@ if [ $# -eq 3 ]; then
     along_z=$1 along_y=$2 along_x=$3
 else
     # Samples of a material drawn out along x: correlation length 3 along z and y, 9 along x. Seen along x it is
-    # isotropic. The volume fraction must be the same in all three.
+    # isotropic. The volume fraction must be the same in all three, and samples large enough not to contradict each other.
     along_z=results/normal_z.npy along_y=results/normal_y.npy along_x=results/normal_x.npy
     mkdir -p results
-    common="--size 64 64 --volume-fraction 0.4 --exact --correlation-length 3"
+    common="--size 256 256 --volume-fraction 0.4 --exact --correlation-length 3"
     # shellcheck disable=SC2086
     {
         "$program" synth $common --stretch 1 3 --seed 1 --output $along_z

@@ -7,7 +7,7 @@
 # Both can be given here: OPTIONS="--threshold otsu" examples/characterise.sh steel.tif
 set -eu
 program=${MESOFORGE:-mesoforge}
-micrograph=${1:-results/sample.npy}
+micrograph=${1:-results/sample.h5}
 
 # A sample whose statistics are known: a Gaussian field, 35 % of phase 1, correlation length 4 pixels of 0.5 um.
 [ $# -gt 0 ] || { mkdir -p results && "$program" synth --kind gaussian --size 128 128 --volume-fraction 0.35 --exact \

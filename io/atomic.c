@@ -40,6 +40,15 @@ static int check_space(const char *path, const char *folder, size_t bytes)
     return MF_OK;
 }
 
+int mf_atomic_room(const char *path, size_t bytes)
+{
+    char *folder = folder_of(path);
+    int rc = folder ? check_space(path, folder, bytes) : mf_fail(MF_MEMORY, "no memory for a file name");
+
+    free(folder);
+    return rc;
+}
+
 static int check_place(const char *path, const char *folder, size_t bytes)
 {
     struct stat old;

@@ -10,6 +10,9 @@ struct mf_atomic {
     char *temporary; /* what to write until then, in the same folder */
 };
 
+/** Refuses (MF_OUTPUT) when the disk of @p path has less than @p bytes free, naming both. Not collective. */
+int mf_atomic_room(const char *path, size_t bytes);
+
 /**
  * Makes an empty temporary file beside @p path. @p bytes: about how many will be written, compared with the free space
  * first (0: not known). Collective: rank 0 touches the disk, all ranks get the names. Refuses (agreed) with MF_OUTPUT:

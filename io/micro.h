@@ -78,9 +78,10 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
 
 /**
  * Refuses what mf_micro_write() would refuse after a long run: an unknown ending, a picture of a volume, a folder that
- * is missing or closed, a folder of that name. Touches nothing. Collective; MF_OUTPUT (agreed).
+ * is missing or closed, a folder of that name, a disk without room for its @p voxels. Touches nothing. Collective;
+ * MF_OUTPUT (agreed).
  */
-int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim);
+int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels);
 
 /** Writes a float field as .npy: [nz][ny][nx] (2-D: [ny][nx]), fields > 1: as last axis. Collective. MF_OUTPUT. */
 int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int ndim, int fields,

@@ -209,9 +209,13 @@ static int check_path(const char *path, int ndim)
     return MF_OK;
 }
 
-int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim)
+int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels)
 {
-    return mf_agree(comm, comm->rank == 0 ? check_path(path, ndim) : MF_OK);
+    int rc = comm->rank == 0 ? check_path(path, ndim) : MF_OK;
+
+    /* a picture is compressed, the others hold a byte for every voxel */
+    if (rc == MF_OK && comm->rank == 0 && !ends_with(path, ".png")) rc = mf_atomic_room(path, voxels);
+    return mf_agree(comm, rc);
 }
 
 int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,

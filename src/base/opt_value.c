@@ -199,8 +199,8 @@ static int check_choice(struct mf_options *options, const struct mf_opt *row, co
         at += length;
     }
     near = mf_nearest(word, list, n);
-    return mf_fail(MF_USAGE, "%s%s%s: '%.200s' is none of %s%s%s", said->place, said->dashes, said->word, word,
-                   row->choices, near ? "; try: " : "", near ? near : "");
+    return mf_fail(MF_USAGE, "%s%s%s: '%.200s' is not %s%s%s%s", said->place, said->dashes, said->word, word,
+                   n > 1 ? "one of " : "", row->choices, near ? "; try: " : "", near ? near : "");
 }
 
 static char *join(struct mf_options *options, size_t n, const char *const *words)

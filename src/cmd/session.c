@@ -58,6 +58,49 @@ int mf_session_path(const struct mf_session *session, const char *base, const ch
     return MF_OK;
 }
 
+int mf_spacing_check(const struct mf_reals *given)
+{
+    if (given->count > 3)
+        return mf_fail(MF_USAGE, "--spacing takes one value, 2 (y x) or 3 (z y x), not %zu", given->count);
+    for (size_t i = 0; i < given->count; ++i)
+        if (!(given->at[i] > 0)) return mf_fail(MF_USAGE, "--spacing wants values above 0, not %g", given->at[i]);
+    return MF_OK;
+}
+
+int mf_spacing_fits(const struct mf_reals *given, int ndim)
+{
+    if (given->count <= 1 || given->count == (size_t)ndim) return MF_OK;
+    return mf_fail(MF_USAGE, "--spacing has %zu values; %s takes one, or %s", given->count,
+                   ndim == 2 ? "an image" : "a volume", ndim == 2 ? "2 (y x)" : "3 (z y x)");
+}
+
+void mf_spacing_spread(const struct mf_reals *given, double spacing[3])
+{
+    size_t n = given->count;
+
+    for (size_t axis = 0; axis < 3; ++axis) {
+        size_t from_last = 2 - axis;
+
+        spacing[axis] = n == 1 ? given->at[0] : from_last < n ? given->at[n - 1 - from_last] : 1;
+    }
+}
+
+static int check_spared(const char *path, size_t n, const char *const *inputs)
+{
+    struct stat out, in;
+
+    if (stat(path, &out) != 0) return MF_OK;
+    for (size_t i = 0; i < n; ++i)
+        if (inputs[i] && stat(inputs[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return mf_fail(MF_USAGE, "the output '%s' is the input '%s': give it another name", path, inputs[i]);
+    return MF_OK;
+}
+
+int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs)
+{
+    return mf_agree(session->comm, session->comm->rank == 0 ? check_spared(path, n, inputs) : MF_OK);
+}
+
 static int check_path(const char *path, const char *ending)
 {
     size_t n = strlen(path), e = strlen(ending);

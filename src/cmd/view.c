@@ -25,7 +25,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_view_opts, "symmetry", symmetry, MF_TEXT, NULL, "of crystal orientations; refused, phases have none"),
     MF_OPT(mf_view_opts, "threshold", threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
-    MF_OPT(mf_view_opts, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ... (0,128,255)"),
+    MF_OPT(mf_view_opts, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -89,6 +89,7 @@ static int run(struct mf_session *session, void *options)
     if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     rc = mf_session_path(session, stem, "_view.png", &path);
     free(stem);
+    if (rc == MF_OK) rc = mf_session_spares(session, path, 3, (const char *[]){file, o->original, o->target});
     if (rc == MF_OK) rc = draw_to(session, o, file, path);
     free(path);
     return rc;

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -30,12 +31,20 @@ static int is_due(const struct mf_keeper *k, double now, long evaluations)
     return now - k->saved >= (o->every_seconds > 0 ? o->every_seconds : mf_keeper_interval(k->cost));
 }
 
-/* Looks for the file once a second; it has said what it had to say and goes. */
+static double seconds_of(struct timespec t) { return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
+
+/* Looks for the file once a second. It stays, for other runs may have been asked too; one that is older than the run
+ * was meant for an earlier one. */
 static int stop_file(struct mf_keeper *k, double now)
 {
+    struct timespec clock;
+    struct stat file;
+
     if (!k->opts.stop_file || now - k->looked < 1) return 0;
     k->looked = now;
-    return access(k->opts.stop_file, F_OK) == 0 && unlink(k->opts.stop_file) == 0;
+    if (stat(k->opts.stop_file, &file) != 0) return 0;
+    clock_gettime(CLOCK_REALTIME, &clock);
+    return seconds_of(clock) - seconds_of(file.st_mtim) < now - k->opts.begin;
 }
 
 /* Rank 0's view: clock and file. */

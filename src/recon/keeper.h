@@ -7,7 +7,7 @@
 /** What the keeper is asked for. */
 struct mf_keeper_opts {
     const char *stem;       /* checkpoints stand at STEM.ckpt-a.h5 and -b.h5 */
-    const char *stop_file;  /* a file of this name asks the run to leave; NULL: none is looked for */
+    const char *stop_file;  /* a file of this name, younger than the run, asks it to leave; NULL: none is looked for */
     double every_seconds;   /* between checkpoints; 0: chosen from what one costs; < 0: only when leaving */
     long every_evaluations; /* instead of seconds; 0: seconds count */
     double max_seconds;     /* of the whole program; 0: no end */

@@ -117,6 +117,7 @@ static int side_shape(struct mf_objective *o, struct side *s, const struct mf_ta
     const size_t *n = o->slab.dims;
     const struct mf_target_side *from = mf_target_for(target, (enum mf_normal)normal);
     size_t mine;
+    double weights = 0;
 
     s->nu = normal == MF_Z ? n[1] : n[0];
     s->nv = normal == MF_X ? n[1] : n[2];
@@ -131,6 +132,9 @@ static int side_shape(struct mf_objective *o, struct side *s, const struct mf_ta
     s->levels = from->levels - o->opts.level_first;
     if (s->levels > mine) s->levels = mine;
     if (o->opts.levels_max && s->levels > o->opts.levels_max) s->levels = o->opts.levels_max;
+    for (size_t l = 0; l < s->levels; ++l) weights += o->opts.level_weight[l];
+    if (!(weights > 0))
+        return mf_fail(MF_USAGE, "--level_weights leaves no weight to the %zu levels there are", s->levels);
     return MF_OK;
 }
 

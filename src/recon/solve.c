@@ -230,7 +230,8 @@ static int polish(struct mf_grid *r)
 
 static int polishes(const struct mf_grid *r)
 {
-    return r->opts->polish && mf_grid_s2_term(&r->opts->objective) < r->opts->objective.terms;
+    /* windows of one lag hold no neighbours to count jumps towards */
+    return r->opts->polish && r->target->lag > 1 && mf_grid_s2_term(&r->opts->objective) < r->opts->objective.terms;
 }
 
 /* The labels before the polish, and their loss; the objective that rounds |d| has been replaced by one that does not.
@@ -267,7 +268,7 @@ static int finish(struct mf_grid *r)
         mf_start_labels(&r->slab, r->fields, out->label, &r->planes, r->optimiser.x);
         mf_grid_loss(r, r->optimiser.x, &out->loss_final);
     } else if (r->opts->polish) {
-        mf_info("no polish: it needs S2 among the descriptors");
+        mf_info("no polish: it needs S2 among the descriptors, with lags (--limit_to 2 or more)");
     }
     r->loss = out->loss_final;
     r->stage = "final";

@@ -35,7 +35,7 @@ same --kind gaussian --size 14 9 11 --correlation-length 2 --exact
 same --kind voronoi --size 23 31 --phases 3 --exact
 same --kind hard-spheres --size 1 40 40 --radius 3
 
-refused 'none of gaussian' --kind blobs
+refused 'one of gaussian' --kind blobs
 refused 'means nothing for --kind gaussian' --radius 3
 refused 'at most 0.384' --kind hard-spheres --size 32 32 32 --volume-fraction 0.6
 refused 'wants y x, or z y x' --size 8

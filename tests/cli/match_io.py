@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+"""What a user expects around a reconstruction: the size of voxels, inputs that stay, STOP for all runs of a folder.
+usage: match_io.py MESOFORGE MPIEXEC ..."""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
+folder = tempfile.mkdtemp(prefix="match-io-")
+os.chdir(folder)
+failures = []
+
+
+def check(is_so, what):
+    if not is_so:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def run(line, ranks=1):
+    start = (launcher + ["-n", str(ranks)] if ranks > 1 else []) + [program]
+    done = subprocess.run(start + line.split(), capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+def spacing(path):
+    return json.loads(run(f"info {path} --json")[1])["spacing"]
+
+
+def digest(path):
+    return hashlib.sha256(open(path, "rb").read()).hexdigest()
+
+
+check(run("synth --kind gaussian --size 24 24 --volume-fraction 0.4 --exact --correlation-length 2 --output m.npy")[0] == 0,
+      "synth")
+quick = "--limit_to 4 --max_iter 3 --no_polish"
+
+# A volume made from images has the images' pixels in all directions.
+run(f"match m.npy --spacing 0.5 --unit um --add_dimension 16 {quick} --output one.h5")
+check(spacing("one.h5") == [0.5, 0.5, 0.5], f"spacing of one image: {spacing('one.h5')}")
+run(f"match m.npy m.npy m.npy --spacing 0.5 --size 16 24 24 {quick} --output three.h5")
+check(spacing("three.h5") == [0.5, 0.5, 0.5], f"spacing of three images: {spacing('three.h5')}")
+run("characterize m.npy --spacing 0.5 --unit um --limit_to 4 --output d.h5")
+run(f"reconstruct --descriptor_filename d.h5 --size 16 16 16 {quick} --output from.h5")
+check(spacing("from.h5") == [0.5, 0.5, 0.5], f"spacing of descriptors: {spacing('from.h5')}")
+run("merge d.h5 d.h5 merged.h5")
+run(f"reconstruct --descriptor_filename merged.h5 --size 16 16 16 {quick} --output joined.h5")
+check(spacing("joined.h5") == [0.5, 0.5, 0.5], f"spacing of merged descriptors: {spacing('joined.h5')}")
+run("synth --kind gaussian --size 12 16 20 --volume-fraction 0.4 --spacing 3 2 1 --output v.h5")
+run(f"match v.h5 {quick} --output same.h5")
+check(spacing("same.h5") == [3, 2, 1], f"spacing of a volume: {spacing('same.h5')}")
+for ranks in (1, 2):
+    code, _, text = run(f"match m.npy --spacing 1 2 3 {quick} --output x.h5", ranks)
+    check(code == 2 and "an image takes one" in text, f"three spacings for an image: {code} {text}")
+check(run("characterize v.h5 --spacing 1 2 --limit_to 4 --output x.h5")[0] == 2, "two spacings for a volume")
+
+# An output never takes the place of an input.
+for name, line in {"m.npy": f"match m.npy {quick} --output m.npy", "d.h5": f"reconstruct --descriptor_filename d.h5 {quick} --output d.h5",
+                   "v.h5": "characterize v.h5 --limit_to 4 --output ./v.h5", "merged.h5": "merge d.h5 merged.h5 merged.h5"}.items():
+    before = digest(name)
+    for ranks in (1, 2):
+        code, _, text = run(line, ranks)
+        check(code == 2 or (name == "merged.h5" and code == 3), f"{line}: {code} {text}")
+        check(digest(name) == before, f"{line}: {name} was overwritten")
+os.symlink("d.h5", "link.h5")
+code, _, text = run("merge d.h5 d.h5 link.h5")
+check(code == 2 and "is the input" in text, f"merge over an input by a link: {code} {text}")
+
+# One lag: volume fraction and interface density, and no neighbours in the window of a swap.
+code, _, text = run("match m.npy --limit_to 1 --max_iter 20 --add_dimension 12 --output lag.h5")
+check(code == 0 and "no polish" in text, f"one lag: {code} {text}")
+
+# Weights that leave nothing to compare; a target that contradicts itself; a pipe for the metrics.
+code, _, text = run(f"match m.npy {quick} --level_weights 0 0 0 --output x.h5", 2)
+check(code == 2 and "level_weights" in text, f"no level has a weight: {code} {text}")
+run("synth --kind gaussian --size 24 24 --volume-fraction 0.2 --exact --correlation-length 2 --output few.npy")
+code, _, text = run(f"match m.npy m.npy few.npy --size 24 24 24 {quick} --output x.h5")
+check(code == 0 and "contradict" in text, f"volume fractions 0.4, 0.4, 0.2: {code} {text}")
+os.mkdir("pipe")
+os.mkfifo("pipe/metrics.jsonl")
+code, _, text = run(f"match m.npy {quick} --output pipe/x.h5")
+check(code == 0 and "goes on without it" in text and os.path.exists("pipe/x.h5"), f"a pipe as metrics: {code} {text}")
+
+# STOP asks every run of its folder, and none that starts later.
+os.mkdir("stop")
+line = f"{program} match m.npy --size 48 48 48 --limit_to 6 --max_iter 100000 --tolerance 0 --threads 1".split()
+jobs = [subprocess.Popen(line + ["--seed", str(i), "--output", f"stop/{i}.h5"], stderr=subprocess.PIPE, text=True) for i in range(2)]
+time.sleep(1)
+open("stop/STOP", "w").close()
+for i, job in enumerate(jobs):
+    try:
+        text = job.communicate(timeout=60)[1]
+    except subprocess.TimeoutExpired:
+        job.kill()
+        text = "it went on"
+    check(job.returncode == 75 and "STOP" in text, f"STOP for run {i}: {job.returncode} {text}")
+code, _, text = run(f"match m.npy {quick} --output stop/later.h5")
+check(code == 0, f"a run that starts after STOP: {code} {text}")
+
+shutil.rmtree(folder)
+sys.exit(len(failures) > 0)

@@ -20,7 +20,7 @@ else()
   mf_skip(cuda_compile "the cuda back end is not built here")
 endif()
 
-set(MF_EMU_TESTS here move field optim)
+set(MF_EMU_TESTS here move field optim single corr)
 if(NOT CMAKE_CXX_COMPILER)
   foreach(name ${MF_EMU_TESTS})
     mf_skip(cuda_${name} "no C++ compiler for the emulator")
@@ -29,12 +29,22 @@ if(NOT CMAKE_CXX_COMPILER)
 endif()
 enable_language(CXX)
 
+function(mf_emu_library name kind)
+  add_library(${name} ${kind} ${ARGN})
+  target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/emu)
+  target_compile_options(${name} PRIVATE -fopenmp-simd -ffp-contract=off
+    -Wno-maybe-uninitialized) # arrays whose length is the number of phases
+  set_target_properties(${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+endfunction()
 set_source_files_properties(${sources} PROPERTIES LANGUAGE CXX)
-add_library(mesoforge_cuda_emu MODULE ${sources} emu/fiber.cc emu/grid.cc emu/runtime.cc)
-target_include_directories(mesoforge_cuda_emu PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/emu)
-target_compile_options(mesoforge_cuda_emu PRIVATE -fvisibility=hidden -fopenmp-simd -ffp-contract=off
-  -Wno-maybe-uninitialized) # arrays whose length is the number of phases
-set_target_properties(mesoforge_cuda_emu PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+mf_emu_library(emu_cudart SHARED emu/fiber.cc emu/grid.cc emu/runtime.cc)
+mf_emu_library(emu_cufft MODULE emu/cufft.cc)
+target_link_libraries(emu_cufft PRIVATE emu_cudart PkgConfig::FFTW)
+mf_emu_library(mesoforge_cuda_emu MODULE ${sources})
+target_compile_options(mesoforge_cuda_emu PRIVATE -fvisibility=hidden)
+target_compile_definitions(mesoforge_cuda_emu PRIVATE MF_CUFFT_LIBRARY="$<TARGET_FILE:emu_cufft>")
+target_link_libraries(mesoforge_cuda_emu PRIVATE emu_cudart)
+add_dependencies(mesoforge_cuda_emu emu_cufft)
 
 # mf_emu_test(field): unit/cuda_field.c, with the threads of a block in three orders. Label cuda.
 function(mf_emu_test name)
@@ -60,3 +70,9 @@ mf_emu_test(here ARGS $<TARGET_FILE:old_backend>)
 mf_emu_test(move)
 mf_emu_test(field)
 mf_emu_test(optim)
+mf_emu_test(single)
+mf_emu_test(corr TIMEOUT 300)
+# All through cuFFT, and one unit at a time.
+add_test(NAME cuda_corr_cufft COMMAND cuda_corr)
+set_tests_properties(cuda_corr_cufft PROPERTIES TIMEOUT 300 LABELS cuda
+  ENVIRONMENT "${MF_TEST_ENV};MF_EMU_SHARED=9000;MF_EMU_L2=100000;MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu>")

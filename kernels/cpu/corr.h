@@ -4,6 +4,7 @@
 #ifndef MF_KERNELS_CPU_CORR_H
 #define MF_KERNELS_CPU_CORR_H
 
+#include "kernels/form/lag.h"
 #include "kernels/slices.h"
 
 enum { MF_CORR_GROUP = 16 /* most slices whose power spectra are added in float */ };
@@ -55,8 +56,7 @@ int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const
 static inline double mf_corr_norm(const struct mf_slice_desc *desc, const struct mf_corr_level *level, size_t du,
                                   size_t dv)
 {
-    if (desc->periodic) return 1.0 / ((double)level->nu * (double)level->nv);
-    return 1.0 / ((double)(level->nu - du) * (double)(level->nv - dv));
+    return mf_lag_norm(desc->periodic, level->nu, level->nv, du, dv);
 }
 
 #endif

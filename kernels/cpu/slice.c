@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/form/compare.h"
 #include "src/base/err.h"
 
 /* About BAND numbers of some rows of at most COLUMNS are added in WAYS floats, column i in the i % WAYS-th, and these
@@ -254,8 +255,8 @@ void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc
     for (size_t l = desc->first; l < desc->levels; ++l) {
         const double w = task->weight[l], e = w * (value[l] - (double)task->target[l]);
 
-        sum += task->power == 1 ? fabs(e) : e * e;
-        if (slope) slope[l] = scale * w * (task->power == 1 ? (double)((e > 0) - (e < 0)) : 2.0 * e);
+        sum += mf_compare_loss(task->power, e);
+        if (slope) slope[l] = scale * w * mf_compare_slope(task->power, e);
         if (task->values) task->values[s * desc->levels + l] = (float)value[l];
     }
     if (task->sum) task->sum[s] = sum;

@@ -222,8 +222,8 @@ const struct mf_backend mf_backend_cuda = {
     .sync = sync,
     .move = &mf_move_cuda,
     .field = &mf_field_cuda,
-    .corr = nullptr,
-    .vari = nullptr,
-    .frac = nullptr,
+    .corr = &mf_corr_cuda,
+    .vari = &mf_vari_cuda,
+    .frac = &mf_frac_cuda,
     .optim = &mf_optim_cuda,
 };

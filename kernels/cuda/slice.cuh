@@ -1,0 +1,100 @@
+/* What the descriptors of slices share: pixels of a view dealt to threads so that neighbours in memory are neighbours
+ * in a warp, the pyramid of mean-pooled slices, and the way of gradients back through it. */
+#ifndef MF_KERNELS_CUDA_SLICE_CUH
+#define MF_KERNELS_CUDA_SLICE_CUH
+
+#include "kernels/cuda/queue.cuh"
+#include "kernels/form/compare.h"
+#include "kernels/form/jump.h"
+
+/** Where pixel (s, u, v) stands. */
+__host__ __device__ inline size_t mf_at(const struct mf_view &x, size_t s, size_t u, size_t v)
+{
+    return s * x.ss + u * x.su + v * x.sv;
+}
+
+/** Slices that lie side by side, pixel by pixel. */
+static inline int mf_side_by_side(const struct mf_view *x) { return x->ss == 1 && x->sv != 1; }
+
+constexpr size_t MF_TILE_FAST = 32, MF_TILE_MID = 8, MF_GRID_MOST = 65535;
+
+template <class Body> __global__ void mf_pixels_kernel(struct mf_view x, int lanes, Body body)
+{
+    const size_t fast = blockIdx.x * MF_TILE_FAST + threadIdx.x;
+    const size_t fasts = lanes ? x.count : x.nv, mids = lanes ? x.nv : x.nu, slows = lanes ? x.nu : x.count;
+
+    for (size_t slow = blockIdx.z; slow < slows; slow += gridDim.z)
+        for (size_t mid = blockIdx.y * MF_TILE_MID + threadIdx.y; mid < mids; mid += gridDim.y * MF_TILE_MID) {
+            if (fast >= fasts) continue;
+            if (lanes)
+                body(fast, slow, mid);
+            else
+                body(slow, mid, fast);
+        }
+}
+
+static inline unsigned mf_grid(size_t n, size_t each)
+{
+    const size_t blocks = (n + each - 1) / each;
+
+    return unsigned(blocks < MF_GRID_MOST ? blocks : MF_GRID_MOST);
+}
+
+/** Calls body(s, u, v) for every pixel of slices that lie as @p x does. */
+template <class Body> void mf_pixels(struct mf_queue *q, const struct mf_view &x, const Body &body)
+{
+    const int lanes = mf_side_by_side(&x);
+    const size_t fast = lanes ? x.count : x.nv, mid = lanes ? x.nv : x.nu, slow = lanes ? x.nu : x.count;
+
+    if (!x.count || !x.nu || !x.nv) return;
+    MF_RUN(mf_pixels_kernel<Body>,
+           dim3(unsigned((fast + MF_TILE_FAST - 1) / MF_TILE_FAST), mf_grid(mid, MF_TILE_MID), mf_grid(slow, 1)),
+           dim3(unsigned(MF_TILE_FAST), unsigned(MF_TILE_MID)), 0, q, x, lanes, body);
+}
+
+/** The pooled slices of a plan and their gradients; they lie as the slices do that they are made of. */
+struct mf_pyramid {
+    size_t levels, count_max, nu[MF_PYRAMID_MAX], nv[MF_PYRAMID_MAX];
+    float *x, *g;                /* device: levels 1 .. levels - 1, one after the other */
+    size_t from[MF_PYRAMID_MAX]; /* where a level begins */
+};
+
+/** Takes its memory from the queue's arena: @p fields times x, and g. May refuse with MF_MEMORY. */
+int mf_pyramid_open(struct mf_pyramid *p, struct mf_queue *q, const struct mf_slice_desc *desc, size_t fields);
+void mf_pyramid_close(struct mf_pyramid *p, struct mf_queue *q);
+
+/** Level @p l of @p x, or of its gradient: x itself on level 0. @p field: which of the fields. */
+struct mf_view mf_pyramid_view(const struct mf_pyramid *p, const struct mf_view *x, size_t l, size_t field);
+struct mf_view mf_pyramid_gradient(const struct mf_pyramid *p, const struct mf_view *g, size_t l);
+
+/** Fills the levels of a field from 1 to the coarsest. */
+void mf_pyramid_pool(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field);
+
+/** What pixel (s, u, v) gets of the gradient of the next coarser level; base NULL: nothing. */
+__device__ inline float mf_from_coarse(const struct mf_view &coarse, size_t s, size_t u, size_t v)
+{
+    if (!coarse.base || u / 2 >= coarse.nu || v / 2 >= coarse.nv) return 0.0f;
+    return 0.25f * coarse.base[mf_at(coarse, s, u / 2, v / 2)];
+}
+
+/** g = or += what comes from the coarser level: for levels that take no part themselves. */
+void mf_pyramid_pass(struct mf_queue *q, const struct mf_view &coarse, const struct mf_view &g, int add);
+
+/** Refuses with MF_USAGE what no pyramid of such slices has. */
+int mf_slices_check(const struct mf_slice_desc *desc);
+
+/** Sum of a block's values in a fixed order; every thread gets it. @p shared: [blockDim.x] doubles; a power of two of
+ * threads. */
+__device__ inline double mf_block_sum(double value, double *shared)
+{
+    __syncthreads();
+    shared[threadIdx.x] = value;
+    for (unsigned half = blockDim.x / 2; half; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+    }
+    __syncthreads();
+    return shared[0];
+}
+
+#endif

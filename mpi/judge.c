@@ -19,15 +19,18 @@ static int is_dead(const struct mf_seen *s, uint64_t place, double seconds)
     return s->dead && s->place != MF_PLACE_GONE;
 }
 
-/* Outside, behind @p place, for too long; first those of which that is certain. */
+/* Outside, behind @p place, for too long; or not further and stopped. */
 static int is_late(const struct mf_seen *s, uint64_t place, double seconds)
 {
-    return s->place < place && s->place % 2 == 0 && s->quiet >= seconds && !s->unknown;
+    if (s->unknown || s->quiet < seconds) return 0;
+    return (s->place < place && s->place % 2 == 0) || (s->place <= place && s->stopped);
 }
 
+/* The last word of such a rank may be an old one. */
 static int is_unheard(const struct mf_seen *s, uint64_t place, double seconds)
 {
-    return s->place < place && s->quiet >= seconds && s->unknown;
+    (void)place;
+    return s->place != MF_PLACE_GONE && s->quiet >= seconds && s->unknown;
 }
 
 /* Behind @p place and at work: a rank of which nothing is known may well wait for it. */
@@ -36,26 +39,19 @@ static int is_busy(const struct mf_seen *s, uint64_t place, double seconds)
     return s->place < place && s->quiet < seconds && !s->unknown;
 }
 
-static int has_stopped(const struct mf_seen *s, uint64_t place, double seconds)
-{
-    (void)place;
-    (void)seconds;
-    return s->place != MF_PLACE_GONE && s->stopped;
-}
-
 static int is_first(const struct mf_seen *s, uint64_t place, double seconds)
 {
     (void)seconds;
     return s->place == place;
 }
 
-/* The furthest rank that is inside a collective (for @p seconds); -1: none. */
+/* The furthest rank that is known to be inside a collective (for @p seconds); -1: none. */
 static int furthest(const struct mf_seen *seen, int size, double seconds)
 {
     int best = -1;
 
     for (int r = 0; r < size; ++r)
-        if (is_inside(&seen[r]) && !seen[r].dead && seen[r].quiet >= seconds &&
+        if (is_inside(&seen[r]) && !seen[r].dead && !seen[r].stopped && !seen[r].unknown && seen[r].quiet >= seconds &&
             (best < 0 || seen[r].place > seen[best].place))
             best = r;
     return best;
@@ -68,22 +64,36 @@ static int all_quiet(const struct mf_seen *seen, int size, double seconds)
     return 1;
 }
 
-/* Nobody is late, nothing moves: who has stopped, else who is further back than others, else nobody by name. */
-static int mark_inside(struct mf_seen *seen, int size, uint64_t place)
+/* Nobody is late, nothing moves: who is further back than others is named, else nobody. */
+static int mark_first(struct mf_seen *seen, int size, uint64_t place)
 {
     uint64_t first = place;
-    int n = mark(seen, size, has_stopped, 0, 0);
 
-    if (n) return n;
     for (int r = 0; r < size; ++r)
         if (seen[r].place < first) first = seen[r].place;
     return first < place ? mark(seen, size, is_first, first, 0) : 0;
 }
 
+/* Rank @p waiter has waited for too long. */
+static enum mf_verdict_kind blame(struct mf_seen *seen, int size, int waiter, double seconds, int *guilty)
+{
+    uint64_t place = seen[waiter].place;
+
+    *guilty = mark(seen, size, is_late, place, seconds);
+    for (int r = 0; r < size; ++r)
+        if (seen[r].guilty && !is_inside(&seen[r])) return MF_MISSING;
+    if (*guilty) return MF_INSIDE;
+    if (mark(seen, size, is_busy, place, seconds)) return MF_NOBODY;
+    *guilty = mark(seen, size, is_unheard, place, seconds);
+    if (*guilty) return MF_UNHEARD;
+    if (!all_quiet(seen, size, seconds)) return MF_NOBODY;
+    *guilty = mark_first(seen, size, place);
+    return MF_INSIDE;
+}
+
 struct mf_verdict mf_judge(struct mf_seen *seen, int size, double seconds)
 {
     struct mf_verdict v = {MF_NOBODY, furthest(seen, size, 0), 0};
-    uint64_t place;
 
     v.guilty = mark(seen, size, is_dead, 0, 0);
     if (v.guilty) {
@@ -91,16 +101,6 @@ struct mf_verdict mf_judge(struct mf_seen *seen, int size, double seconds)
         return v;
     }
     v.waiter = furthest(seen, size, seconds);
-    if (v.waiter < 0) return v;
-    place = seen[v.waiter].place;
-    v.guilty = mark(seen, size, is_late, place, seconds);
-    if (!v.guilty && !mark(seen, size, is_busy, place, seconds))
-        v.guilty = mark(seen, size, is_unheard, place, seconds);
-    if (v.guilty) {
-        v.kind = MF_MISSING;
-    } else if (all_quiet(seen, size, seconds)) {
-        v.guilty = mark_inside(seen, size, place);
-        v.kind = MF_INSIDE;
-    }
+    if (v.waiter >= 0) v.kind = blame(seen, size, v.waiter, seconds, &v.guilty);
     return v;
 }

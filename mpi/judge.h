@@ -23,19 +23,20 @@ enum mf_verdict_kind {
     MF_NOBODY,  /* nobody waits for too long */
     MF_DEAD,    /* the guilty ranks' processes are gone */
     MF_MISSING, /* the guilty ranks have not come to the waiter's collective */
+    MF_UNHEARD, /* nothing is heard from the guilty ranks' nodes */
     MF_INSIDE   /* all are inside, the guilty ones (or none) do not come out */
 };
 
 struct mf_verdict {
     enum mf_verdict_kind kind;
-    int waiter; /* a rank that waits, the furthest; -1: nobody does */
+    int waiter; /* a rank that is known to wait, the furthest; -1: nobody is */
     int guilty; /* number of ranks marked */
 };
 
 /**
- * @p seconds: the longest that a rank may keep another waiting. A dead rank is guilty at once; a rank outside of
- * collectives when another has waited in a later one and it has given no sign of life for that long; ranks inside one
- * when that is so of every rank of the run.
+ * @p seconds: the longest that a rank may keep another waiting. A dead rank is guilty at once. When another has waited
+ * for that long: a rank outside of collectives, behind it, that has given no sign of life for as long, or one whose
+ * process is stopped; else ranks of which nothing is heard; else ranks inside, when nothing moves anywhere.
  */
 struct mf_verdict mf_judge(struct mf_seen *seen, int size, double seconds);
 

@@ -1,6 +1,8 @@
 /* See watch.h: this rank's record, and the thread that looks at all. */
 #include "mpi/watch.h"
 
+#include <float.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,12 +11,13 @@
 #include <time.h>
 
 #include "mpi/board.h"
+#include "mpi/news.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
 /* Seconds. A look that comes late counts for no more than STEP_MOST: a whole job that was suspended goes on. The rank
  * that should speak is waited for when it is on another node. */
-static const double EVERY = 1, STEP_MOST = 5, STANDARD = 600, SILENT = 5, OTHERS_FIRST = 2.5, SPOKEN_MOST = 10;
+static const double EVERY = 1, STEP_MOST = 5, STANDARD = 600, SILENT = 5, OTHERS_FIRST = 4, SPOKEN_MOST = 10;
 
 struct past {
     uint64_t place, lives, looks;
@@ -30,6 +33,7 @@ static struct {
     /* The thread's own. */
     struct mf_seen *seen;        /* [size] */
     struct past *past;           /* [size] */
+    double *heard;               /* [size] of the makers of boards: seconds since any rank there was heard */
     double last, ready, hearing; /* mf_now() of the last look; seconds since a verdict; since somebody speaks */
 
     pthread_t thread;
@@ -102,7 +106,49 @@ static int has_stopped(int rank)
 
     if (rank == w.rank || w.seen[rank].silent <= EVERY) return 0;
     state = is_near(rank) ? mf_process_look(w.post[rank].process).state : 0;
-    return state == 'T' || state == 't' || w.seen[rank].silent >= SILENT;
+    if (state) return state == 'T' || state == 't';
+    return w.seen[rank].silent >= SILENT || atomic_load_explicit(&w.board->record[rank].stopped, memory_order_relaxed);
+}
+
+/* What follows from what was heard of all ranks of a board. */
+static void weigh(void)
+{
+    for (int r = 0; r < w.size; ++r) w.heard[r] = DBL_MAX;
+    for (int r = 0; r < w.size; ++r) w.heard[w.post[r].head] = fmin(w.heard[w.post[r].head], w.seen[r].silent);
+    for (int r = 0; r < w.size; ++r) {
+        w.seen[r].unknown = !is_near(r) && w.heard[w.post[r].head] >= SILENT;
+        w.seen[r].stopped = !w.seen[r].dead && !w.seen[r].unknown && has_stopped(r);
+    }
+}
+
+/* The maker of a board speaks for its ranks, or the first that can when it has stopped. */
+static int is_speaker(void)
+{
+    int head = (int)w.post[w.rank].head, first = 0;
+
+    if (!w.seen[head].stopped && !w.seen[head].dead) return head == w.rank;
+    while (first < w.rank && (!is_near(first) || w.seen[first].dead || w.seen[first].stopped)) ++first;
+    return first == w.rank;
+}
+
+static void tell_others(void)
+{
+    struct mf_news news = {w.board, w.post, w.rank, w.size};
+
+    for (int r = 0; r < w.size; ++r) {
+        struct mf_record *record = &w.board->record[r];
+
+        if (!is_near(r)) continue;
+        atomic_store_explicit(&record->quiet, (uint64_t)(1000 * w.seen[r].quiet), memory_order_relaxed);
+        atomic_store_explicit(&record->stopped, (uint64_t)w.seen[r].stopped, memory_order_relaxed);
+    }
+    mf_news_tell(&news);
+}
+
+/* News is old when it comes: by as much as the sender says. */
+static double first_quiet(int rank)
+{
+    return is_near(rank) ? 0 : 1e-3 * (double)atomic_load_explicit(&w.board->record[rank].quiet, memory_order_relaxed);
 }
 
 /* What has changed at one rank since the last look, @p step seconds ago. */
@@ -116,13 +162,11 @@ static void look_at(int rank, double step)
     int quiet = now.place == w.past[rank].place && now.lives == w.past[rank].lives;
 
     s->place = now.place;
-    s->quiet = quiet ? s->quiet + step : 0;
+    s->quiet = quiet ? s->quiet + step : first_quiet(rank);
     s->silent = now.looks == w.past[rank].looks ? s->silent + step : 0;
     if (rank == w.rank) s->silent = 0;
     s->dead = is_near(rank) && rank != w.rank && now.place != MF_PLACE_GONE && mf_process_gone(&w.post[rank]);
     if (s->dead) s->dead = atomic_load_explicit(&r->place, memory_order_acquire) != MF_PLACE_GONE;
-    s->stopped = !s->dead && has_stopped(rank);
-    s->unknown = !is_near(rank);
     w.past[rank] = now;
 }
 
@@ -134,14 +178,17 @@ static void speak(const struct mf_verdict *verdict)
     int64_t nobody = 0;
 
     if (!atomic_compare_exchange_strong(&w.board->spoken, &nobody, MF_DEVICE)) return;
+    tell_others();
     mf_watch_line(&view, verdict, line, sizeof line);
     mf_die(MF_DEVICE, __FILE__, __LINE__, "%s", line);
 }
 
 /* The first rank that is not guilty speaks; others on its node are as good, on other nodes they give it time. */
-static int is_my_turn(void)
+static int is_my_turn(const struct mf_verdict *verdict)
 {
     int first = 0;
+
+    if (verdict->kind == MF_DEAD) return 1; /* only its node sees that */
 
     while (first < w.size && (w.seen[first].guilty || w.seen[first].place == MF_PLACE_GONE)) ++first;
     return first == w.size || is_near(first) || w.ready > OTHERS_FIRST;
@@ -164,14 +211,17 @@ static void look(void)
 
     w.last = now;
     atomic_fetch_add_explicit(&w.own->looks, 1, memory_order_relaxed);
+    if (w.post[w.rank].head == w.rank) mf_news_hear(&(struct mf_news){w.board, w.post, w.rank, w.size});
     for (int r = 0; r < w.size; ++r) look_at(r, step);
+    weigh();
+    if (is_speaker()) tell_others();
     if (atomic_load(&w.board->spoken)) {
         end_quietly(step);
         return;
     }
     verdict = seconds > 0 ? mf_judge(w.seen, w.size, seconds) : (struct mf_verdict){MF_NOBODY, -1, 0};
     w.ready = verdict.kind == MF_NOBODY ? 0 : w.ready + step;
-    if (verdict.kind != MF_NOBODY && !w.seen[w.rank].guilty && is_my_turn()) speak(&verdict);
+    if (verdict.kind != MF_NOBODY && !w.seen[w.rank].guilty && is_my_turn(&verdict)) speak(&verdict);
 }
 
 static struct timespec later(double seconds)
@@ -228,7 +278,9 @@ void mf_watch_open(const struct mf_comm *comm, int leader)
     w.post = calloc(size, sizeof *w.post);
     w.seen = calloc(size, sizeof *w.seen);
     w.past = calloc(size, sizeof *w.past);
-    if (!w.post || !w.seen || !w.past) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
+    w.heard = calloc(size, sizeof *w.heard);
+    if (!w.post || !w.seen || !w.past || !w.heard)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
     w.board = mf_board_open(comm, leader, w.post);
     w.own = &w.board->record[w.rank];
     w.last = mf_now();
@@ -250,10 +302,12 @@ void mf_watch_close(void)
     pthread_join(w.thread, NULL);
     pthread_cond_destroy(&w.wake);
     pthread_mutex_destroy(&w.lock);
+    mf_news_close();
     mf_board_close(w.board, w.size);
     w.board = NULL;
     w.own = NULL;
     free(w.post);
     free(w.seen);
     free(w.past);
+    free(w.heard);
 }

@@ -11,7 +11,7 @@
 #include "mpi/comm.h"
 #include "mpi/judge.h"
 
-enum { MF_WATCH_WORDS = 6, MF_WATCH_TEXT = 8 * MF_WATCH_WORDS, MF_WATCH_HOST = 64 };
+enum { MF_WATCH_WORDS = 6, MF_WATCH_TEXT = 8 * MF_WATCH_WORDS, MF_WATCH_HOST = 64, MF_WATCH_ADDRESSES = 6 };
 
 /** What a rank says of itself; a rank writes its own, all of its node read it. Two lines of a cache. */
 struct mf_record {
@@ -19,6 +19,7 @@ struct mf_record {
     _Atomic uint64_t lives;              /* signs of life */
     _Atomic uint64_t looks;              /* of its watch */
     _Atomic uint64_t count;              /* beside the name of the collective */
+    _Atomic uint64_t quiet, stopped;     /* milliseconds, and so of its process: its node's word to other nodes */
     _Atomic uint64_t name[MF_WATCH_WORDS];
 };
 
@@ -33,6 +34,9 @@ struct mf_post {
     int64_t head;          /* the rank that made the board it looks at */
     int64_t process, born; /* number, and when it began in clock ticks of the machine */
     char host[MF_WATCH_HOST];
+    int64_t port;                         /* where the maker of a board hears of others; 0: nowhere */
+    uint64_t key;                         /* rank 0's proves that a letter is of this run */
+    uint32_t address[MF_WATCH_ADDRESSES]; /* IPv4, in the order of the network; 0: none */
 };
 
 /** Starts the watch of a world of several ranks. @p leader: the first rank of this node. Collective. */

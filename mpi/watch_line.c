@@ -7,7 +7,7 @@
 #include "mpi/board.h"
 #include "mpi/watch.h"
 
-enum { NAMED_MOST = 8 };
+enum { NAMED_MOST = 8, SHORT = 2 /* seconds */ };
 
 struct line {
     char *text;
@@ -86,8 +86,8 @@ static void add_process(struct line *line, const struct mf_watch_view *v, int ra
     int near = v->post[rank].head == v->post[v->rank].head;
     struct mf_process p = near ? mf_process_look(v->post[rank].process) : (struct mf_process){0, 0, 0};
 
-    if (s->unknown) {
-        add(line, "nothing was heard from the host of rank %d for %.0f s", rank, s->silent);
+    if (!near && !s->stopped && s->silent > SHORT) {
+        add(line, "rank %d was not heard for %.0f s", rank, s->silent);
     } else {
         add(line, "the process of rank %d %s", rank, s->stopped ? "is stopped" : doing(p.state));
     }
@@ -123,6 +123,19 @@ static void say_missing(struct line *line, const struct mf_watch_view *v, const 
     if (v->seen[first].place == 0) return;
     add(line, v->seen[first].place % 2 ? ", is in " : ", was last in ");
     add_collective(line, v, first);
+}
+
+static void say_unheard(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
+{
+    int first;
+
+    add(line, "nothing was heard from ");
+    first = add_guilty(line, v, verdict);
+    add(line, " for %.0f s, and ", v->seen[first].silent);
+    add_rank(line, v, verdict->waiter);
+    add(line, " has waited in ");
+    add_collective(line, v, verdict->waiter);
+    add(line, " for %.0f s: a host or the network between hosts is lost", v->seen[verdict->waiter].quiet);
 }
 
 /* A rank that is at the same place as the waiter, in something else; -1: none. */
@@ -171,6 +184,7 @@ void mf_watch_line(const struct mf_watch_view *view, const struct mf_verdict *ve
     switch (verdict->kind) {
     case MF_DEAD: say_dead(&line, view, verdict); break;
     case MF_MISSING: say_missing(&line, view, verdict); break;
+    case MF_UNHEARD: say_unheard(&line, view, verdict); break;
     default: say_inside(&line, view, verdict); break;
     }
     if (verdict->kind != MF_DEAD) add(&line, "; --timeout %g", view->seconds);

@@ -70,6 +70,9 @@ static void who_does_not_come_out_is_named(void)
     CHECK(v.kind == MF_INSIDE && v.guilty == 1 && s[3].guilty);
     s[1].quiet = 1; /* somebody moves */
     CHECK(mf_judge(s, RANKS, 5).kind == MF_NOBODY);
+    s[2] = (struct mf_seen){.place = 9, .quiet = 6, .stopped = 1}; /* but it cannot be that one */
+    v = mf_judge(s, RANKS, 5);
+    CHECK(v.kind == MF_INSIDE && v.guilty == 1 && s[2].guilty);
 }
 
 static void who_is_dead_is_named_at_once(void)
@@ -99,9 +102,15 @@ static void news_may_be_old(void)
     CHECK(v.kind == MF_MISSING && v.guilty == 1 && s[2].guilty);
     s[2].quiet = 1; /* the one that is known to be late lives: the other may wait for it too */
     CHECK(mf_judge(s, RANKS, 5).kind == MF_NOBODY);
-    s[2].place = 9;
+    s[2].place = 9; /* it does not matter how far the other was when it was heard */
+    for (uint64_t place = 7; place < 12; ++place) {
+        s[3].place = place;
+        v = mf_judge(s, RANKS, 5);
+        CHECK(v.kind == MF_UNHEARD && v.guilty == 1 && s[3].guilty && v.waiter != 3);
+    }
+    s[1].stopped = 1; /* nor when one of the own node has stopped */
     v = mf_judge(s, RANKS, 5);
-    CHECK(v.kind == MF_MISSING && v.guilty == 1 && s[3].guilty);
+    CHECK(v.kind == MF_INSIDE && v.guilty == 1 && s[1].guilty);
 }
 
 int main(void)

@@ -135,7 +135,7 @@ static int is_sound(const struct mf_news *news, const struct letter *l, size_t b
 void mf_news_hear(const struct mf_news *news)
 {
     struct letter l = {0};
-    struct sockaddr_in from;
+    struct sockaddr_in from = {0};
     int64_t nobody = 0;
     ssize_t bytes;
 

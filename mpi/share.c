@@ -14,6 +14,7 @@
 
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
+#include "src/base/resident.h"
 
 static char *map(int file, size_t bytes)
 {
@@ -65,11 +66,20 @@ static struct mf_share *half_built(int size)
     return s;
 }
 
+/* What of it other ranks have made. */
+static size_t others(struct mf_share *s, const struct mf_comm *comm, const struct mf_card *cards)
+{
+    for (int r = 0; r < s->size; ++r)
+        if (r != comm->rank && cards[r].descriptor >= 0) s->borrowed += (size_t)cards[r].bytes;
+    return s->borrowed;
+}
+
 /* Opens everybody's memory; 0 when one cannot be opened. */
 static int open_all(struct mf_share *s, const struct mf_comm *comm, const struct mf_card *cards)
 {
     int all = 1;
 
+    mf_resident_borrow((ptrdiff_t)others(s, comm, cards));
     for (int r = 0; r < s->size; ++r) {
         s->bytes[r] = (size_t)cards[r].bytes;
         s->at[r] = r == comm->rank ? s->own : mf_card_open(&cards[r]);
@@ -116,6 +126,7 @@ void mf_share_free(struct mf_share *share)
     if (!share) return;
     for (int r = 0; r < share->size; ++r)
         if (share->at[r]) munmap(share->at[r], share->bytes[r]);
+    mf_resident_borrow(-(ptrdiff_t)share->borrowed);
     free(share->at);
     free(share->bytes);
     free(share);

@@ -23,8 +23,9 @@ char *mf_card_open(const struct mf_card *card);
 
 struct mf_share {
     char *own;
-    char **at;     /* [size] every rank's memory; at[rank] == own */
-    size_t *bytes; /* [size] */
+    char **at;       /* [size] every rank's memory; at[rank] == own */
+    size_t *bytes;   /* [size] */
+    size_t borrowed; /* of all but this rank (src/base/resident.h) */
     int size;
 };
 

@@ -23,3 +23,10 @@ set_tests_properties(checkpoint_full PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RE
   ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME log_cut COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/log_cut.sh $<TARGET_FILE:mesoforge>)
 set_tests_properties(log_cut PROPERTIES TIMEOUT 60 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+
+# Sanitizers keep memory of their own.
+if(NOT MF_SANITIZE)
+  add_test(NAME peaks COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/peaks.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
+  set_tests_properties(peaks PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
+    ENVIRONMENT "${MF_TEST_ENV}")
+endif()

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -202,11 +201,4 @@ void mf_arena_peak_tags(const struct mf_arena *arena, void (*visit)(void *contex
 {
     for (size_t t = 0; t < arena->tags; ++t)
         if (arena->tag[t].at_peak) visit(context, arena->tag[t].name, arena->tag[t].at_peak);
-}
-
-size_t mf_rss_peak(void)
-{
-    struct rusage usage;
-
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (size_t)usage.ru_maxrss * 1024 : 0;
 }

@@ -53,7 +53,4 @@ void mf_arena_tags(const struct mf_arena *arena,
 void mf_arena_peak_tags(const struct mf_arena *arena, void (*visit)(void *context, const char *tag, size_t bytes),
                         void *context);
 
-/** Largest resident size of this process so far [bytes]. */
-size_t mf_rss_peak(void);
-
 #endif

@@ -40,9 +40,10 @@ struct mf_session {
     struct mf_arena *arena;  /* host memory */
     struct mf_arena *device; /* of the back end; on cpu the same */
     struct mf_queue *queue;
-    int threads;  /* per rank: --threads, or what it stands for */
-    double start; /* mf_now() when the program started */
-    int looks;    /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
+    int threads;      /* per rank: --threads, or what it stands for */
+    double start;     /* mf_now() when the program started */
+    double predicted; /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
+    int looks;        /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
 };
 
 struct mf_cmd {
@@ -66,16 +67,6 @@ extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_merge, mf_c
  */
 int mf_session_open(struct mf_session *session);
 void mf_session_close(struct mf_session *session);
-
-/** Of every rank: high-water marks of the arena of host memory, of device memory (NULL where one arena is both), and
- * the resident peak. Heap arrays [comm->size] [bytes]. */
-struct mf_peaks {
-    double *arena, *device, *rss;
-};
-
-/** Gathers them; mf_peaks_free() them. Collective; refuses (agreed) with MF_MEMORY. */
-int mf_session_peaks(const struct mf_session *session, struct mf_peaks *peaks);
-void mf_peaks_free(struct mf_peaks *peaks);
 
 /** Cores this rank may use: by affinity and cgroup, shared fairly with the ranks that may use the same. Collective. */
 int mf_session_cores(const struct mf_comm *comm);

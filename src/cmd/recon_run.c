@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/peaks.h"
 #include "src/cmd/recon_opts.h"
 #include "src/desc/characterize.h"
 
@@ -137,17 +138,12 @@ static void json_shape(const struct outcome *out, struct mf_json *at)
 
 static int json_peaks(const struct outcome *out, struct mf_json *at)
 {
-    size_t n = (size_t)out->session->comm->size;
-    struct mf_peaks peak;
-    struct mf_json *peaks;
+    struct mf_peaks peaks;
 
-    MF_TRY(mf_session_peaks(out->session, &peak));
-    peaks = mf_json_object();
-    mf_json_reals(peaks, "arena", peak.arena, n);
-    if (peak.device) mf_json_reals(peaks, "device", peak.device, n);
-    mf_json_reals(peaks, "rss", peak.rss, n);
-    mf_json_put(at, "peak_bytes", peaks);
-    mf_peaks_free(&peak);
+    MF_TRY(mf_peaks_of(out->session, &peaks));
+    mf_peaks_json(&peaks, at);
+    mf_peaks_say(out->session, &peaks);
+    mf_peaks_free(&peaks);
     return MF_OK;
 }
 
@@ -498,14 +494,14 @@ static void dry_text(const struct outcome *out, const struct mf_peaks *peak)
 static int dry_run(const struct outcome *out)
 {
     struct mf_session *s = out->session;
-    struct mf_peaks peak;
+    struct mf_peaks peaks;
     int rc = MF_OK;
 
     MF_TRY(mf_solve_measure(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve));
-    MF_TRY(mf_session_peaks(s, &peak));
-    if (s->comm->rank == 0 && s->common->json) rc = dry_json(out, &peak);
-    if (s->comm->rank == 0 && !s->common->json) dry_text(out, &peak);
-    mf_peaks_free(&peak);
+    MF_TRY(mf_peaks_of(s, &peaks));
+    if (s->comm->rank == 0 && s->common->json) rc = dry_json(out, &peaks);
+    if (s->comm->rank == 0 && !s->common->json) dry_text(out, &peaks);
+    mf_peaks_free(&peaks);
     return mf_agree(s->comm, rc);
 }
 

@@ -12,6 +12,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
+#include "src/base/resident.h"
 #include "src/cmd/cmd.h"
 
 /* Makes a folder and those above it. */
@@ -235,6 +236,7 @@ int mf_session_open(struct mf_session *session)
     rc = find_backend(session);
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session));
     if (rc != MF_OK) mf_session_close(session);
+    mf_resident_open();
     mf_phases_open(session->common->log_view && !session->common->dry_run, session->start);
     return rc;
 }
@@ -247,41 +249,4 @@ void mf_session_close(struct mf_session *session)
     session->queue = NULL;
     session->arena = session->device = NULL;
     mf_log_copy(NULL);
-}
-
-int mf_session_peaks(const struct mf_session *session, struct mf_peaks *peaks)
-{
-    double mine[3] = {(double)mf_arena_peak(session->arena), (double)mf_arena_peak(session->device),
-                      (double)mf_rss_peak()},
-           *each;
-    size_t size = (size_t)session->comm->size, *offset = calloc(size + 1, sizeof *offset);
-    void *all = NULL;
-    int rc;
-
-    *peaks =
-        (struct mf_peaks){malloc(size * sizeof(double)), malloc(size * sizeof(double)), malloc(size * sizeof(double))};
-    if (!offset || !peaks->arena || !peaks->device || !peaks->rss)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", size);
-    rc = mf_comm_gather(session->comm, mine, sizeof mine, &all, offset);
-    each = all;
-    for (size_t r = 0; rc == MF_OK && r < size; ++r) {
-        peaks->arena[r] = each[3 * r];
-        peaks->device[r] = each[3 * r + 1];
-        peaks->rss[r] = each[3 * r + 2];
-    }
-    free(all);
-    free(offset);
-    if (rc == MF_OK && session->device != session->arena) return MF_OK;
-    free(peaks->device);
-    peaks->device = NULL;
-    if (rc != MF_OK) mf_peaks_free(peaks);
-    return rc;
-}
-
-void mf_peaks_free(struct mf_peaks *peaks)
-{
-    free(peaks->arena);
-    free(peaks->device);
-    free(peaks->rss);
-    *peaks = (struct mf_peaks){NULL, NULL, NULL};
 }

@@ -9,6 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/cmd/peaks.h"
 #include "src/cmd/synth_opts.h"
 
 static const struct mf_opt *const tables[] = {mf_synth_opts, mf_common_opts, NULL};
@@ -135,25 +136,22 @@ static void print_text(const struct synth_run *run)
 static int report(const struct synth_run *run)
 {
     const struct mf_session *session = run->session;
-    struct mf_json *json, *peaks;
-    struct mf_peaks peak;
+    struct mf_peaks peaks;
+    struct mf_json *json;
     int rc = MF_OK;
 
-    MF_TRY(mf_session_peaks(session, &peak));
+    MF_TRY(mf_peaks_of(session, &peaks));
     if (session->comm->rank == 0 && !run->opts->common.json) print_text(run);
     if (session->comm->rank == 0 && run->opts->common.json) {
         json = truth(run);
         mf_json_real(json, "seconds", mf_now() - session->start);
-        peaks = mf_json_object();
-        mf_json_reals(peaks, "arena", peak.arena, (size_t)session->comm->size);
-        mf_json_reals(peaks, "rss", peak.rss, (size_t)session->comm->size);
-        mf_json_put(json, "peak_bytes", peaks);
+        mf_peaks_json(&peaks, json);
         mf_json_int(json, "ranks", session->comm->size);
         mf_json_int(json, "threads", session->threads);
         rc = mf_json_write(json, stdout);
         mf_json_free(json);
     }
-    mf_peaks_free(&peak);
+    mf_peaks_free(&peaks);
     return mf_agree(session->comm, rc);
 }
 

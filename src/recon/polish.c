@@ -24,39 +24,6 @@ static int by_energy(const void *a, const void *b)
     return s->order < t->order ? -1 : s->order > t->order;
 }
 
-/* A site on its way between ranks: its windows are number `bits` of the gathered ones. */
-struct parcel {
-    struct mf_site site;
-    size_t bits;
-};
-
-static int parcel_order(const void *a, const void *b)
-{
-    return by_energy(&((const struct parcel *)a)->site, &((const struct parcel *)b)->site);
-}
-
-/* The best of all ranks' sites, with their windows, behind those the round already has. */
-static int merge(struct mf_polish_work *w, const struct mf_site *all, const uint32_t *bits, size_t count)
-{
-    struct mf_sites *sites = &w->swap.sites;
-    size_t size = sites->sides * sites->planes * sites->shape.n;
-    struct parcel *parcel = mf_fault("recon.merge") ? NULL : malloc((count + 1) * sizeof *parcel);
-
-    if (!parcel) return mf_fail(MF_MEMORY, "no memory for %zu candidates of the polish", count);
-    for (size_t i = 0; i < count; ++i) parcel[i] = (struct parcel){all[i], i};
-    qsort(parcel, count, sizeof *parcel, parcel_order);
-    for (size_t i = 0; i < count && i < w->most; ++i) {
-        uint32_t *window = sites->window + sites->count * size, *mirror = sites->mirror + sites->count * size;
-
-        sites->site[sites->count++] = parcel[i].site;
-        memcpy(window, bits + parcel[i].bits * size, size * sizeof *window);
-        for (size_t k = 0; k < sites->sides * sites->planes; ++k)
-            mf_flip_cpu.turn(&sites->shape, window + k * sites->shape.n, mirror + k * sites->shape.n);
-    }
-    free(parcel);
-    return MF_OK;
-}
-
 /* This rank's best sites of moves from one phase to another, and their windows; how many. */
 static size_t find(struct mf_polish_work *w, const struct mf_around *around, uint8_t from, uint8_t to)
 {
@@ -82,19 +49,70 @@ static size_t find(struct mf_polish_work *w, const struct mf_around *around, uin
     return n;
 }
 
-/* The best of all ranks' @p n sites. @p offset: room for 2 (ranks + 1). Collective. */
+static size_t window_words(const struct mf_sites *sites) { return sites->sides * sites->planes * sites->shape.n; }
+
+/* The rank whose slab holds a site. */
+static int owner(const struct mf_polish *p, const struct mf_site *site)
+{
+    int r = 0;
+
+    for (; r + 1 < p->comm->size; ++r) {
+        struct mf_slab slab = mf_slab_of(p->comm, p->slab.dims, r);
+
+        if (site->at[0] < slab.first + slab.count) break;
+    }
+    return r;
+}
+
+/* The best sites behind those that the round already has. Their windows lie rank by rank: @p at [ranks], in words, is
+ * where the next one of a rank is. */
+static void append(struct mf_polish_work *w, const struct mf_site *best, size_t count, const uint32_t *bits, size_t *at)
+{
+    struct mf_sites *sites = &w->swap.sites;
+    size_t words = window_words(sites);
+
+    for (size_t i = 0; i < count; ++i) {
+        uint32_t *window = sites->window + sites->count * words, *mirror = sites->mirror + sites->count * words;
+        int r = owner(w->polish, &best[i]);
+
+        sites->site[sites->count++] = best[i];
+        memcpy(window, bits + at[r], words * sizeof *window);
+        at[r] += words;
+        for (size_t k = 0; k < sites->sides * sites->planes; ++k)
+            mf_flip_cpu.turn(&sites->shape, window + k * sites->shape.n, mirror + k * sites->shape.n);
+    }
+}
+
+/* The windows of the best sites travel, and those alone: each rank's are its own best, so they are its first. */
+static int bring_windows(struct mf_polish_work *w, const struct mf_site *best, size_t count, size_t *offset)
+{
+    const struct mf_comm *comm = w->polish->comm;
+    size_t words = window_words(&w->swap.sites), n = 0;
+    void *bits = NULL;
+
+    for (size_t i = 0; i < count; ++i) n += owner(w->polish, &best[i]) == comm->rank;
+    MF_TRY(mf_comm_gather(comm, w->bits, n * words * sizeof *w->bits, &bits, offset));
+    for (int r = 0; r <= comm->size; ++r) offset[r] /= sizeof *w->bits;
+    append(w, best, count, bits, offset);
+    free(bits);
+    return MF_OK;
+}
+
+/* The best of all ranks' @p n sites, which are sorted. @p offset: room for ranks + 1. Collective. */
 static int bring(struct mf_polish_work *w, size_t n, size_t *offset)
 {
     const struct mf_comm *comm = w->polish->comm;
-    const struct mf_sites *sites = &w->swap.sites;
-    size_t size = sites->sides * sites->planes * sites->shape.n;
-    void *all = NULL, *bits = NULL;
-    int rc = mf_comm_gather(comm, w->found, n * sizeof *w->found, &all, offset);
+    struct mf_site *best;
+    void *all = NULL;
+    size_t count;
+    int rc;
 
-    if (rc == MF_OK) rc = mf_comm_gather(comm, w->bits, n * size * sizeof *w->bits, &bits, offset + comm->size + 1);
-    if (rc == MF_OK) rc = mf_agree(comm, merge(w, all, bits, offset[comm->size] / sizeof *w->found));
+    MF_TRY(mf_comm_gather(comm, w->found, n * sizeof *w->found, &all, offset));
+    best = all;
+    count = offset[comm->size] / sizeof *best;
+    qsort(best, count, sizeof *best, by_energy);
+    rc = bring_windows(w, best, count < w->most ? count : w->most, offset);
     free(all);
-    free(bits);
     return rc;
 }
 
@@ -106,11 +124,22 @@ static int gather(struct mf_polish_work *w, const struct mf_around *around, uint
     int rc;
     MF_PHASE(MF_PHASE_GATHER);
 
-    offset = mf_fault("recon.gather") ? NULL : malloc(2 * ((size_t)comm->size + 1) * sizeof *offset);
+    offset = mf_fault("recon.gather") ? NULL : malloc(((size_t)comm->size + 1) * sizeof *offset);
     rc = mf_agree(comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for the offsets of %d ranks", comm->size));
     if (rc == MF_OK) rc = bring(w, n, offset);
     free(offset);
     return rc;
+}
+
+/* A site and its place among those that are ranked. */
+struct parcel {
+    struct mf_site site;
+    size_t place;
+};
+
+static int parcel_order(const void *a, const void *b)
+{
+    return by_energy(&((const struct parcel *)a)->site, &((const struct parcel *)b)->site);
 }
 
 /* Sites [first, end) sorted into @p order: by exact energy, or by its first-order part where all share one slice and
@@ -128,7 +157,7 @@ static void rank_sites(struct mf_polish_work *w, size_t first, size_t end, uint3
         parcel[i - first] = (struct parcel){sites->site[i], i};
     }
     qsort(parcel, end - first, sizeof *parcel, parcel_order);
-    for (size_t i = 0; i < end - first; ++i) order[i] = (uint32_t)parcel[i].bits;
+    for (size_t i = 0; i < end - first; ++i) order[i] = (uint32_t)parcel[i].place;
     free(parcel);
 }
 
@@ -353,7 +382,7 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
 int mf_polish_run(struct mf_polish *polish)
 {
     struct mf_polish_work w = {.polish = polish};
-    size_t kinds = (size_t)(polish->phases * (polish->phases - 1));
+    size_t kinds = (size_t)polish->phases * (size_t)(polish->phases - 1);
     size_t *begin = mf_fault("recon.polish") ? NULL : calloc(kinds + 1, sizeof *begin);
     uint32_t *order = NULL;
     int rc;

@@ -22,6 +22,7 @@ struct mf_polish_work {
     double predicted; /* change of the loss that the round's swaps promise */
     long limit;       /* most swaps of a kind in a round */
     uint8_t *backup;  /* labels before the round */
+    size_t booked;    /* bytes that the exchange of sites has in use for a moment */
     float *g;         /* mirror of polish->g */
 };
 

@@ -118,11 +118,24 @@ static size_t gradient_bytes(const struct mf_polish_work *w)
     return w->polish->fields * mf_slab_voxels(&w->polish->slab) * sizeof(float);
 }
 
+/* What bringing sites together has in use for a moment: those of all ranks, the windows of the best. */
+static int book_exchange(struct mf_polish_work *w)
+{
+    const struct mf_sites *sites = &w->swap.sites;
+    size_t window = sites->sides * sites->planes * sites->shape.n * sizeof *sites->window;
+    size_t bytes = w->most * ((size_t)w->polish->comm->size * sizeof(struct mf_site) + window);
+
+    MF_TRY(mf_arena_book(w->polish->queue->host, (ptrdiff_t)bytes, "polish exchange"));
+    w->booked = bytes;
+    return MF_OK;
+}
+
 static int take_all(struct mf_polish_work *w)
 {
     struct mf_sites *sites = &w->swap.sites;
     size_t room;
 
+    MF_TRY(book_exchange(w));
     for (size_t d = 0; d < sites->sides; ++d) MF_TRY(take_side(w, d));
     room = w->most * 2 * (size_t)(w->polish->phases * (w->polish->phases - 1) / 2);
     w->backup = take(w, mf_slab_voxels(&w->polish->slab));
@@ -169,6 +182,7 @@ void mf_polish_close(struct mf_polish_work *w)
     mf_arena_give(arena, w->swap.sites.window);
     mf_arena_give(arena, w->swap.sites.mirror);
     mf_arena_give(arena, w->swap.used);
+    if (w->booked) mf_arena_book(arena, -(ptrdiff_t)w->booked, "polish exchange");
     mf_objective_free(w->objective);
 }
 

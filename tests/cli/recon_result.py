@@ -99,8 +99,10 @@ def sample(folder, *words):
 
 def keys(done):
     check(KEYS <= set(done) <= KEYS | MORE, f"keys {sorted(set(done) ^ KEYS)}")
-    memories = {"arena", "rss"} | ({"device"} if done["device"] != "cpu" else set())
-    check(set(done["peak_bytes"]) == memories and min(sum(done["peak_bytes"].values(), [])) > 0, f"{done['peak_bytes']}")
+    peaks = done["peak_bytes"]
+    known = peaks["arena"] + peaks["rss"] + (peaks["device"] or [])
+    check(set(peaks) == {"predicted", "arena", "rss", "device"} and min(known) > 0, f"{peaks}")
+    check((peaks["device"] is None) == (done["device"] == "cpu"), f"{peaks} on {done['device']}")
     check(done["seconds"] >= done["evaluations"] * done["seconds_per_evaluation"] > 0, f"seconds {done['seconds']}, {done['seconds_per_evaluation']}")
 
 

@@ -5,7 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/cmd/cmd.h"
+#include "src/cmd/peaks.h"
 #include "tests/check.h"
 
 static struct mf_comm comm;
@@ -34,14 +34,23 @@ static void nothing(struct mf_session *session) { CHECK(session->threads >= 1); 
 
 static void peaks(struct mf_session *session)
 {
-    struct mf_peaks peak;
-    void *memory = mf_arena_take(session->arena, (size_t)(1000 * (comm.rank + 1)), "test");
+    struct mf_peaks peaks;
+    size_t bytes = ((size_t)40 << 20) * (size_t)(comm.rank + 1);
+    void *memory = mf_arena_take(session->arena, bytes, "test");
 
+    CHECK(memory != NULL);
+    if (memory) memset(memory, 1, bytes);
     mf_arena_give(session->arena, memory);
-    CHECK(mf_session_peaks(session, &peak) == MF_OK);
-    for (int r = 0; r < comm.size; ++r) CHECK(peak.arena[r] >= 1000 * (r + 1) && peak.rss[r] > 1e5);
-    CHECK(!peak.device && session->device == session->arena);
-    mf_peaks_free(&peak);
+    CHECK(mf_peaks_of(session, &peaks) == MF_OK && peaks.ranks == comm.size && !peaks.predicted);
+    CHECK(!peaks.device && session->device == session->arena);
+    for (int r = 0; r < comm.size; ++r) {
+        CHECK(peaks.arena[r] >= (40 << 20) * (r + 1));
+        CHECK_NEAR(peaks.rss[r], peaks.arena[r], 4 << 20);
+    }
+    mf_peaks_free(&peaks);
+    session->predicted = 7 + comm.rank;
+    CHECK(mf_peaks_of(session, &peaks) == MF_OK && peaks.predicted && peaks.predicted[0] == 7);
+    mf_peaks_free(&peaks);
 }
 
 static void paths(struct mf_session *session)

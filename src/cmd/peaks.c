@@ -1,0 +1,92 @@
+/* See peaks.h. */
+#include "src/cmd/peaks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/resident.h"
+
+enum { PREDICTED, ARENA, RSS, DEVICE, NUMBERS };
+
+static double *column(const double (*all)[NUMBERS], int ranks, int which)
+{
+    double *values = malloc((size_t)ranks * sizeof *values);
+
+    if (!values) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", ranks);
+    for (int r = 0; r < ranks; ++r) values[r] = all[r][which];
+    return values;
+}
+
+int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks)
+{
+    int ranks = session->comm->size, known = 1;
+    double mine[NUMBERS] = {session->predicted, (double)mf_arena_peak(session->arena), (double)mf_resident_peak(),
+                            (double)mf_arena_peak(session->device)};
+    const double(*all)[NUMBERS];
+    size_t *offset = calloc((size_t)ranks + 1, sizeof *offset);
+    void *memory = NULL;
+    int rc;
+
+    if (!offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", ranks);
+    rc = mf_comm_gather(session->comm, mine, sizeof mine, &memory, offset);
+    free(offset);
+    MF_TRY(rc);
+    all = memory;
+    for (int r = 0; r < ranks; ++r) known = known && all[r][PREDICTED] > 0;
+    *peaks = (struct mf_peaks){.ranks = ranks, .arena = column(all, ranks, ARENA), .rss = column(all, ranks, RSS)};
+    if (session->device != session->arena) peaks->device = column(all, ranks, DEVICE);
+    if (known) peaks->predicted = column(all, ranks, PREDICTED);
+    free(memory);
+    return MF_OK;
+}
+
+void mf_peaks_free(struct mf_peaks *peaks)
+{
+    free(peaks->predicted);
+    free(peaks->device);
+    free(peaks->arena);
+    free(peaks->rss);
+    *peaks = (struct mf_peaks){.ranks = 0};
+}
+
+static void put(struct mf_json *at, const char *key, const double *values, size_t n)
+{
+    if (values)
+        mf_json_reals(at, key, values, n);
+    else
+        mf_json_null(at, key);
+}
+
+void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at)
+{
+    struct mf_json *j = mf_json_object();
+    size_t n = (size_t)peaks->ranks;
+
+    put(j, "predicted", peaks->predicted, n);
+    put(j, "arena", peaks->arena, n);
+    put(j, "rss", peaks->rss, n);
+    put(j, "device", peaks->device, n);
+    mf_json_put(at, "peak_bytes", j);
+}
+
+static void say_tag(void *context, const char *tag, size_t live, size_t peak)
+{
+    (void)context;
+    mf_debug("  %-24s %10.1f MiB at most, %.1f now", tag, (double)peak / (1 << 20), (double)live / (1 << 20));
+}
+
+void mf_peaks_say(const struct mf_session *session, const struct mf_peaks *peaks)
+{
+    int fullest = 0;
+    char predicted[64] = "";
+
+    for (int r = 1; r < peaks->ranks; ++r)
+        if (peaks->rss[r] > peaks->rss[fullest]) fullest = r;
+    if (peaks->predicted)
+        snprintf(predicted, sizeof predicted, "predicted %.1f MiB, ", peaks->predicted[fullest] / (1 << 20));
+    mf_info("memory of the fullest rank (%d): %sbooked %.1f MiB, measured %.1f MiB", fullest, predicted,
+            peaks->arena[fullest] / (1 << 20), peaks->rss[fullest] / (1 << 20));
+    mf_arena_tags(session->arena, say_tag, NULL);
+}

@@ -1,0 +1,33 @@
+/* What doctor finds: one line each. Private to the verb. */
+#ifndef MF_CMD_DOCTOR_H
+#define MF_CMD_DOCTOR_H
+
+#include "src/cmd/cmd.h"
+
+enum mf_health { MF_WELL, MF_WARNED, MF_FAILED };
+
+struct mf_finding {
+    enum mf_health state;
+    char what[32], text[256], remedy[192];
+};
+
+struct mf_findings {
+    const struct mf_session *session;
+    size_t count;
+    struct mf_finding at[32];
+};
+
+/** Adds one; @p remedy "" where there is nothing to do. */
+void mf_find(struct mf_findings *to, enum mf_health state, const char *what, const char *remedy, const char *format,
+             ...) __attribute__((format(printf, 5, 6)));
+
+/** Processor, threads, memory, shared memory, copies between processes, GPUs and their libraries. Local. */
+void mf_doctor_machine(struct mf_findings *to);
+
+/** Launcher and whether two ranks can be started (a run of one rank only). Rank 0. */
+void mf_doctor_launch(struct mf_findings *to);
+
+/** The folder for results: space, locks, renaming; and a file that all ranks write. Collective. */
+int mf_doctor_folder(struct mf_findings *to);
+
+#endif

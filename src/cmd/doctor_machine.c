@@ -1,0 +1,174 @@
+/* See doctor.h: what a process finds on its machine. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "kernels/version.h"
+#include "src/base/err.h"
+#include "src/cmd/doctor.h"
+#include "src/plan/cgroup.h"
+#include "src/plan/host.h"
+#include "src/plan/nvml.h"
+
+static const double GIB = 1 << 30;
+
+static void processor(struct mf_findings *to, const struct mf_host *host)
+{
+    const char *simd = mf_kernels_simd(), *name = host->cpu[0] ? host->cpu : "processor of unknown name";
+
+    if (strcmp(simd, "baseline") == 0)
+        mf_find(to, MF_WARNED, "processor", "a processor with AVX2 or AVX-512 does S2 several times as fast",
+                "%s without AVX2", name);
+    else
+        mf_find(to, MF_WELL, "processor", "", "%s, %s", name, simd);
+}
+
+static void threads(struct mf_findings *to, const struct mf_limits *limits)
+{
+    int cores = mf_session_cores(to->session->comm), used = to->session->threads;
+    const char *because = limits->cores > 0 ? "affinity and control group" : "affinity";
+
+    if (used > cores)
+        mf_find(to, MF_WARNED, "threads", "leave --threads and OMP_NUM_THREADS out, or set them to the cores",
+                "%d threads per rank on %d cores (by %s): they wait for each other", used, cores, because);
+    else
+        mf_find(to, MF_WELL, "threads", "", "%d per rank on %d cores (by %s)", used, cores, because);
+}
+
+static void memory(struct mf_findings *to, const struct mf_host *host, const struct mf_limits *limits)
+{
+    double free_bytes = (double)host->ram_available_bytes, all = (double)host->ram_bytes;
+    const char *of = limits->ram_bytes > 0 ? "of the control group" : "of the machine";
+
+    if (free_bytes < GIB)
+        mf_find(to, MF_WARNED, "memory", "ask for more (sbatch --mem, docker run --memory), or end other programs",
+                "%.2f GiB free of %.2f GiB %s", free_bytes / GIB, all / GIB, of);
+    else
+        mf_find(to, MF_WELL, "memory", "", "%.1f GiB free of %.1f GiB %s", free_bytes / GIB, all / GIB, of);
+}
+
+/* As the exchange of slices does it: a file in memory, opened by another name. 0, or why not. */
+static int share(void)
+{
+    int file = memfd_create("mesoforge", MFD_CLOEXEC), again, why = 0;
+    char name[64];
+
+    if (file < 0) return errno;
+    snprintf(name, sizeof name, "/proc/%ld/fd/%d", (long)getpid(), file);
+    if (ftruncate(file, 4096) != 0) why = errno;
+    again = open(name, O_RDWR | O_CLOEXEC);
+    if (again < 0 && why == 0) why = errno;
+    if (again >= 0) close(again);
+    close(file);
+    return why;
+}
+
+static void shared(struct mf_findings *to)
+{
+    const char *hook = getenv("MF_SHM"), *folder = hook ? hook : "/dev/shm";
+    int why = share();
+    struct statvfs is;
+
+    if (why)
+        mf_find(to, MF_WARNED, "shared memory", "mount /proc, and allow memfd_create",
+                "ranks of a node exchange slices by messages (%s): slower", strerror(why));
+    else
+        mf_find(to, MF_WELL, "shared memory", "", "ranks of a node exchange slices without messages");
+    if (statvfs(folder, &is) != 0)
+        mf_find(to, MF_WARNED, "MPI's memory", "mount a tmpfs at /dev/shm", "%s: %s", folder, strerror(errno));
+    else if ((double)is.f_bavail * (double)is.f_frsize < 32.0 * (1 << 20))
+        mf_find(to, MF_WARNED, "MPI's memory", "docker run --shm-size=1g, or remove what lies there",
+                "%s has %.1f MiB free: MPI may not start", folder,
+                (double)is.f_bavail * (double)is.f_frsize / (1 << 20));
+    else
+        mf_find(to, MF_WELL, "MPI's memory", "", "%s has %.0f MiB free", folder,
+                (double)is.f_bavail * (double)is.f_frsize / (1 << 20));
+}
+
+/* MPI copies from process to process where the kernel allows it. */
+static void copies(struct mf_findings *to)
+{
+    char from[8] = "copied", into[8] = "";
+    struct iovec a = {into, sizeof into}, b = {from, sizeof from};
+
+    if (process_vm_readv(getpid(), &a, 1, &b, 1, 0) == (ssize_t)sizeof from)
+        mf_find(to, MF_WELL, "copies", "", "a process may read another's memory (CMA)");
+    else
+        mf_find(to, MF_WARNED, "copies",
+                "docker run --cap-add SYS_PTRACE; or OMPI_MCA_btl_vader_single_copy_mechanism=none keeps MPI quiet",
+                "no process may read another's memory (CMA: %s): large messages are copied twice", strerror(errno));
+}
+
+static void driver(struct mf_findings *to, const struct mf_nvml *seen)
+{
+    int there = access("/dev/nvidiactl", F_OK) == 0;
+
+    if (seen->gpus > 0 && !seen->remark[0])
+        mf_find(to, MF_WELL, "GPU driver", "", "%zu GPUs (%s ...), driver %s, CUDA %lld.%lld", seen->gpus,
+                seen->gpu[0].gpu.name, seen->driver, (long long)seen->cuda / 1000, (long long)seen->cuda % 1000 / 10);
+    else if (seen->gpus > 0)
+        mf_find(to, MF_WARNED, "GPU driver", "nvidia-smi says more; the administrator resets a GPU", "%zu GPUs; %.200s",
+                seen->gpus, seen->remark);
+    else if (there)
+        mf_find(to, MF_WARNED, "GPU driver", "docker run --gpus all, or install the driver's libraries",
+                "a driver is loaded, but no GPU answers: %.150s", seen->remark);
+    else
+        mf_find(to, MF_WELL, "GPU driver", "", "no GPU here: %.200s", seen->remark);
+}
+
+static void back_end(struct mf_findings *to, size_t gpus)
+{
+    const struct mf_backend *backend;
+
+    if (mf_backend_find(&backend, "cuda") == MF_OK)
+        mf_find(to, MF_WELL, "CUDA library", "", "the cuda back end runs here");
+    else if (gpus > 0)
+        mf_find(to, MF_WARNED, "CUDA library", "build with -DMF_CUDA=ON and install libmesoforge_cuda.so", "%.250s",
+                mf_err_text());
+    else
+        mf_find(to, MF_WELL, "CUDA library", "", "not needed without a GPU: --device cpu computes");
+    mf_err_clear();
+}
+
+static void nccl(struct mf_findings *to, size_t gpus)
+{
+    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    int (*version)(int *) = NULL, number = 0;
+
+    if (library) *(void **)&version = dlsym(library, "ncclGetVersion");
+    if (version && version(&number) == 0)
+        mf_find(to, MF_WELL, "NCCL", "", "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
+    else if (gpus > 1)
+        mf_find(to, MF_WARNED, "NCCL", "install libnccl2, or set LD_LIBRARY_PATH to it",
+                "not found: GPUs exchange through the host's memory");
+    else
+        mf_find(to, MF_WELL, "NCCL", "", "not needed with %zu GPUs", gpus);
+    if (library) dlclose(library);
+}
+
+void mf_doctor_machine(struct mf_findings *to)
+{
+    struct mf_limits limits;
+    struct mf_host host;
+    struct mf_nvml seen;
+
+    mf_cgroup_limits("", &limits);
+    mf_host_look("", &limits, &host);
+    mf_nvml_look(&seen);
+    processor(to, &host);
+    threads(to, &limits);
+    memory(to, &host, &limits);
+    shared(to);
+    copies(to);
+    driver(to, &seen);
+    back_end(to, seen.gpus);
+    nccl(to, seen.gpus);
+    mf_nvml_free(&seen);
+}

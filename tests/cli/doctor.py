@@ -1,0 +1,93 @@
+"""doctor: whole surroundings are ok, broken ones are named with a remedy, and only what the program needs fails it.
+
+    doctor.py MESOFORGE MPIEXEC FOLDER_OF_THE_FALSE_DRIVER
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+MESOFORGE, MPIEXEC, DRIVER = sys.argv[1:4]
+failures = 0
+
+
+def check(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print("failed:", what, file=sys.stderr)
+
+
+def run(*words, ranks=0, **surroundings):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("FAKE_NVML", "CUDA_", "SLURM_"))}
+    env.update(surroundings)
+    start = [MPIEXEC, "-q", "-n", str(ranks)] if ranks else []
+    done = subprocess.run(start + [MESOFORGE, "doctor", *words], capture_output=True, text=True, timeout=120, env=env)
+    return done.returncode, done.stdout, done.stderr
+
+
+def finds(*words, status=0, **surroundings):
+    rc, out, err = run(*words, "--json", **surroundings)
+    check(rc == status, "%s %s: %d %s" % (words, surroundings, rc, err))
+    said = json.loads(out)
+    found = {}
+    for one in said["checks"]:
+        found.setdefault(one["what"], one)
+        check(set(one) == {"state", "what", "finding", "remedy"} and one["finding"], "%s" % one)
+        check((one["remedy"] != "") == (one["state"] != "ok"), "a remedy where something is wrong: %s" % one)
+    for state in ("ok", "warn", "fail"):
+        check(said[state] == sum(one["state"] == state for one in said["checks"]), "number of %s" % state)
+    return found
+
+
+def whole():
+    found = finds()
+    check({"processor", "threads", "memory", "shared memory", "MPI's memory", "copies", "GPU driver", "CUDA library",
+           "NCCL", "launcher", "MPI", "data folder", "free space", "file locks", "HDF5"} <= set(found), list(found))
+    for what in ("threads", "shared memory", "data folder", "HDF5", "MPI"):
+        check(found[what]["state"] == "ok", found[what])
+    check("two ranks" in found["MPI"]["finding"], found["MPI"])
+    check(os.listdir(".") == [], "left behind: %s" % os.listdir("."))
+    rc, out, _ = run()
+    check(rc == 0 and all(line.split()[0] in ("ok", "warn") for line in out.splitlines()), out)
+    found = finds(ranks=2)
+    check("2 ranks are running" in found["MPI"]["finding"] and "2 ranks wrote" in found["HDF5"]["finding"], found)
+    check(os.listdir(".") == [], "left behind: %s" % os.listdir("."))
+
+
+def broken():
+    found = finds("--data_folder", "/proc/results", status=4)
+    check(found["data folder"]["state"] == "fail" and "HDF5" not in found, found["data folder"])
+    _, _, err = run("--data_folder", "/proc/results")
+    check(err.splitlines()[-1].startswith("mesoforge: doctor: 1 of "), err)
+    check(finds(MF_SHM="/nowhere")["MPI's memory"]["state"] == "warn", "no shared memory for MPI")
+    found = finds(MF_SHM="/proc")["MPI's memory"]
+    check(found["state"] == "warn" and "--shm-size" in found["remedy"], found)
+    check(finds(OMP_NUM_THREADS="4096")["threads"]["state"] == "warn", "too many threads")
+    os.mkdir("bin")  # a PATH without mpiexec, but with what Open MPI looks for at its start
+    with open("bin/ssh", "w") as file:
+        file.write("#!/bin/sh\nexit 1\n")
+    os.chmod("bin/ssh", 0o755)
+    found = finds(PATH=os.path.abspath("bin"))["MPI"]
+    check(found["state"] == "warn" and "no mpiexec" in found["finding"], found)
+    with open("mpiexec", "w") as file:
+        file.write("#!/bin/sh\nexit 9\n")
+    os.chmod("mpiexec", 0o755)
+    found = finds(PATH=os.getcwd() + ":/usr/bin:/bin")["MPI"]
+    check(found["state"] == "warn" and "status 9" in found["finding"], found)
+    os.remove("mpiexec")
+
+
+def driver():
+    found = finds(LD_LIBRARY_PATH=DRIVER)
+    check(found["GPU driver"]["state"] == "ok" and "H100" in found["GPU driver"]["finding"], found["GPU driver"])
+    check(found["CUDA library"]["state"] == "warn" and found["CUDA library"]["remedy"], found["CUDA library"])
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    whole()
+    broken()
+    driver()
+sys.exit(failures != 0)

@@ -185,9 +185,9 @@ def refuse(folder, name, case, ranks):
         shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
 
 
-def refuse_all(folder, ranks):
-    for title, row in CASES.items():
-        refuse(folder, title, row, ranks)
+def refuse_all(folder, ranks, titles):
+    for title in titles:
+        refuse(folder, title, CASES[title], ranks)
 
 
 def lost_on_one_rank(folder):
@@ -289,9 +289,12 @@ with tempfile.TemporaryDirectory() as place:
     samples(place)
     save(place, "start_two.npy", np.full((24, 32), 0.5, np.float32))
     accepted(place)
-    with ThreadPoolExecutor() as pool:  # launches wait more than they work
-        list(pool.map(refuse_all, (place, shutil.copytree(place, f"{place}_3")), (1, 3)))
-    shutil.rmtree(f"{place}_3")
+    jobs = [(ranks, list(CASES)[part::2]) for ranks in (1, 3) for part in (0, 1)]
+    folders = [shutil.copytree(place, f"{place}_{k}") for k in range(len(jobs))]  # each looks at what is left in its own
+    with ThreadPoolExecutor(len(jobs)) as pool:  # launches wait more than they work
+        list(pool.map(refuse_all, folders, *zip(*jobs)))
+    for folder in folders:
+        shutil.rmtree(folder)
     lost_on_one_rank(place)
     no_memory_on_one_rank(place)
     no_metrics(place)

@@ -35,6 +35,8 @@ struct mf_bits_ops {
      */
     int (*count)(struct mf_queue *q, const struct mf_bits *a, const struct mf_bits *b, size_t lag, int periodic,
                  size_t z0, size_t nz, int normals, int64_t *count);
+    /** Most bytes of queue->host that count() of such fields has in use; @p same: a = b. a->row is not looked at. */
+    size_t (*count_bytes)(const struct mf_queue *q, const struct mf_bits *a, int same, size_t lag, int normals);
 };
 
 extern const struct mf_bits_ops mf_bits_cpu;

@@ -184,17 +184,22 @@ MF_CPU_FAST static int is_dense(const struct mf_bits *f)
     return 2 * ones > f->planes * f->ny * f->nx;
 }
 
+static int threads_of(const struct mf_queue *q) { return q->threads > 0 ? q->threads : 1; }
+
+static size_t bench_bytes(const struct job *j)
+{
+    return (sizeof(struct bench) + (MF_WIN_STRIDE + 1) * padded_words(j) * sizeof(uint64_t) + 63) / 64 * 64;
+}
+
+static size_t half_size(size_t lag) { return lag * (2 * lag - 1); }
+
 /** The half window of one normal: blocks of lags one after another. */
 static int count_half(struct mf_queue *q, struct job *j, int64_t *half)
 {
-    int threads = q->threads > 0 ? q->threads : 1;
-    size_t each;
-    char *memory;
+    int threads = threads_of(q);
+    size_t each = bench_bytes(j);
+    char *memory = mf_arena_zeros(q->host, (size_t)threads, each, "bits");
 
-    j->reach = j->lag - 1;
-    j->pad = (j->reach + 63) / 64;
-    each = (sizeof(struct bench) + (MF_WIN_STRIDE + 1) * padded_words(j) * sizeof(uint64_t) + 63) / 64 * 64;
-    memory = mf_arena_zeros(q->host, (size_t)threads, each, "bits");
     if (!memory) return MF_MEMORY;
     for (int t = 0; t < threads; ++t) mf_windows_open(&((struct bench *)(void *)(memory + (size_t)t * each))->windows);
     for (j->du0 = 0; j->du0 < j->lag; j->du0 += MF_WIN_ROWS)
@@ -228,11 +233,16 @@ static void transpose(uint64_t block[64])
         }
 }
 
+static size_t turned_bytes(const struct mf_bits *f)
+{
+    return (f->planes + f->halo) * f->nx * ((f->ny + 63) / 64) * sizeof(uint64_t);
+}
+
 /** The packed field [planes][ny][words] as [planes][nx][ceil(ny / 64)]. */
 static uint64_t *turn(struct mf_queue *q, const struct mf_bits *f)
 {
     size_t planes = f->planes + f->halo, across = (f->ny + 63) / 64, plane = f->nx * across;
-    uint64_t *turned = mf_arena_take(q->host, planes * plane * sizeof *turned, "bits turned");
+    uint64_t *turned = mf_arena_take(q->host, turned_bytes(f), "bits turned");
 
     if (!turned) return NULL;
 #pragma omp parallel for num_threads(q->threads > 0 ? q->threads : 1)
@@ -262,7 +272,7 @@ static struct stack stack_of(const struct mf_bits *f, int normal, const uint64_t
 /** Counts with a first, then, unless b is a, with b first: a(p) b(p - r) = b(q) a(q + r). */
 static int count_both(struct mf_queue *q, struct job *j, int same, const int zeros[2], int64_t *count)
 {
-    size_t size = j->lag * (2 * j->lag - 1);
+    size_t size = half_size(j->lag);
     int64_t *half = mf_arena_zeros(q->host, size, sizeof *half, "bits");
     struct stack a = j->a;
     int rc;
@@ -285,7 +295,7 @@ static int count_both(struct mf_queue *q, struct job *j, int same, const int zer
 /** Everything about slices with one normal but where they stand. */
 static struct job job_of(const struct mf_bits *a, size_t lag, int periodic, size_t z0, size_t nz, int normal)
 {
-    struct job j = {.lag = lag, .periodic = periodic};
+    struct job j = {.lag = lag, .periodic = periodic, .reach = lag - 1, .pad = (lag - 1 + 63) / 64};
     size_t there = a->planes + a->halo;
 
     j.slices = normal == 0 ? a->planes : normal == 1 ? a->ny : a->nx;
@@ -295,6 +305,19 @@ static struct job job_of(const struct mf_bits *a, size_t lag, int periodic, size
     j.beyond = periodic && (normal == 0 || a->halo == 0) ? SIZE_MAX : j.rows;
     if (normal > 0 && !periodic && nz - z0 < j.beyond) j.beyond = nz - z0;
     return j;
+}
+
+static size_t count_bytes(const struct mf_queue *q, const struct mf_bits *a, int same, size_t lag, int normals)
+{
+    size_t most = 0;
+
+    for (int normal = 0; a->planes && normal < 3; ++normal) {
+        struct job j = job_of(a, lag, 1, 0, a->planes, normal);
+        size_t bytes = half_size(lag) * sizeof(int64_t) + (size_t)threads_of(q) * bench_bytes(&j);
+
+        if (normals >> normal & 1 && bytes > most) most = bytes;
+    }
+    return most + (a->planes && normals & 4 ? (same ? 1 : 2) * turned_bytes(a) : 0);
 }
 
 static int count(struct mf_queue *q, const struct mf_bits *a, const struct mf_bits *b, size_t lag, int periodic,
@@ -368,4 +391,4 @@ static void pack(struct mf_queue *q, size_t rows, size_t nx, const uint8_t *labe
     }
 }
 
-const struct mf_bits_ops mf_bits_cpu = {.pack = pack, .count = count};
+const struct mf_bits_ops mf_bits_cpu = {.pack = pack, .count = count, .count_bytes = count_bytes};

@@ -190,6 +190,8 @@ size_t mf_arena_live(const struct mf_arena *arena) { return arena->live; }
 size_t mf_arena_peak(const struct mf_arena *arena) { return arena->peak; }
 size_t mf_arena_limit(const struct mf_arena *arena) { return arena->limit; }
 
+void mf_arena_mark(struct mf_arena *arena) { arena->peak = arena->live; }
+
 void mf_arena_tags(const struct mf_arena *arena,
                    void (*visit)(void *context, const char *tag, size_t live, size_t peak), void *context)
 {

@@ -45,6 +45,9 @@ size_t mf_arena_live(const struct mf_arena *arena);
 size_t mf_arena_peak(const struct mf_arena *arena);
 size_t mf_arena_limit(const struct mf_arena *arena);
 
+/** The high-water mark starts anew from what is live. Those of tags stay. */
+void mf_arena_mark(struct mf_arena *arena);
+
 /** Visits every tag: bytes live now and at that tag's own high-water mark. */
 void mf_arena_tags(const struct mf_arena *arena,
                    void (*visit)(void *context, const char *tag, size_t live, size_t peak), void *context);

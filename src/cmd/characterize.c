@@ -159,9 +159,9 @@ struct result {
 };
 
 static struct mf_json *plan_json(const struct mf_micro *micro, const char *file, size_t lag, size_t levels,
-                                 const size_t bytes[3])
+                                 const size_t bytes[5])
 {
-    static const char *const of[] = {"field", "packed", "indicator"};
+    static const char *const of[] = {"field", "packed", "indicator", "arena", "device"};
     struct mf_json *plan = mf_json_object(), *shape = mf_json_array(), *sizes = mf_json_object();
 
     mf_json_bool(plan, "dry_run", 1);
@@ -170,19 +170,39 @@ static struct mf_json *plan_json(const struct mf_micro *micro, const char *file,
     mf_json_put(plan, "shape", shape);
     mf_json_int(plan, "lag", (long long)lag);
     mf_json_int(plan, "levels", (long long)levels);
-    for (int i = 0; i < 3; ++i) mf_json_int(sizes, of[i], (long long)bytes[i]);
+    for (int i = 0; i < (bytes[4] ? 5 : 4); ++i) mf_json_int(sizes, of[i], (long long)bytes[i]);
     mf_json_put(plan, "bytes", sizes);
     return plan;
 }
 
-/** --dry-run: what would be computed, and this rank's bytes for it beside the file's own; with --json into *json. */
+/** Memory of the run, taken and given back. Collective. */
+static int measure(const struct mf_session *s, const struct characterize *o, const struct mf_micro *micro,
+                   const struct mf_characterize_opts *opts)
+{
+    int rc = MF_OK;
+
+    if (micro->ndim == 2 || strcmp(o->slice_mode, "average") == 0)
+        return mf_characterize_measure(s->comm, s->backend, s->queue, s->arena, micro, opts);
+    for (int k = 0; rc == MF_OK && k < 3; ++k) {
+        struct mf_micro slice;
+
+        MF_TRY(mf_slice_take(s->comm, s->arena, micro, (enum mf_normal)k, 0, &slice));
+        rc = mf_characterize_measure(s->comm, s->backend, s->queue, s->arena, &slice, opts);
+        mf_micro_free(&slice);
+    }
+    return rc;
+}
+
+/** --dry-run: what would be computed, and rank 0's bytes for it: of the largest arrays, and the high-water mark of its
+ * arena since it was set back before the file was read. With --json into *json. */
 static void say_plan(const struct mf_session *session, const struct mf_characterize_opts *opts,
                      const struct mf_micro *micro, const char *file, struct mf_json **json)
 {
     const size_t *n = micro->slab.dims;
     size_t edge = n[1] < n[2] ? n[1] : n[2], levels, voxels = mf_slab_voxels(&micro->slab);
-    size_t phases = micro->grey ? 0 : opts->cross ? (size_t)micro->phases : 1;
-    size_t lines = (micro->slab.count + opts->lag) * n[1], bytes[3];
+    int binary = opts->periodic && micro->phases == 2, halo = session->comm->size > 1 && micro->ndim == 3;
+    size_t phases = micro->grey ? 0 : opts->cross && !binary ? (size_t)micro->phases : 1;
+    size_t lines = (micro->slab.count + (halo ? opts->lag - 1 : 0)) * n[1], bytes[5] = {0};
 
     if (micro->ndim == 3 && n[0] < edge) edge = n[0];
     levels = mf_levels(edge, edge, opts->lag);
@@ -190,12 +210,15 @@ static void say_plan(const struct mf_session *session, const struct mf_character
     bytes[0] = voxels * (micro->grey ? 4 * (size_t)micro->fields : 1);
     bytes[1] = phases * lines * ((n[2] + 63) / 64) * 8;
     bytes[2] = levels > 1 && !micro->grey ? 4 * voxels : 0;
+    bytes[3] = mf_arena_peak(session->arena);
+    if (session->device != session->arena) bytes[4] = mf_arena_peak(session->device);
     if (session->common->json)
         *json = plan_json(micro, file, opts->lag, levels, bytes);
     else if (session->comm->rank == 0)
         printf(
-            "%s: %zu x %zu x %zu, lag %zu, %zu pyramid levels; bytes of rank 0: field %zu, packed %zu, indicator %zu\n",
-            file, n[0], n[1], n[2], opts->lag, levels, bytes[0], bytes[1], bytes[2]);
+            "%s: %zu x %zu x %zu, lag %zu, %zu pyramid levels; bytes of rank 0: %zu, of these field %zu, packed %zu, "
+            "indicator %zu\n",
+            file, n[0], n[1], n[2], opts->lag, levels, bytes[3], bytes[0], bytes[1], bytes[2]);
 }
 
 static int describe(const struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
@@ -221,14 +244,17 @@ static int characterize_file(const struct mf_session *session, const struct char
     double start = mf_now();
     int rc;
 
+    mf_arena_mark(session->arena);
+    if (session->device != session->arena) mf_arena_mark(session->device);
     MF_TRY(read_file(session, o, file, &micro));
     if (o->isotropic && micro.ndim == 2) mf_warn("--isotropic says nothing about an image: it has one direction");
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {
-        say_plan(session, &opts, &micro, file, &result->plan);
+        rc = measure(session, o, &micro, &opts);
+        if (rc == MF_OK) say_plan(session, &opts, &micro, file, &result->plan);
         mf_micro_free(&micro);
-        return MF_OK;
+        return rc;
     }
     rc = describe(session, o, &micro, &opts, &result->target);
     mf_micro_free(&micro);

@@ -114,22 +114,40 @@ static int counts(const struct mf_job *job)
     return m->phase && (job->opts->lag <= LAG_COUNTED || steps < 1e9);
 }
 
+static int measure(struct mf_job *job)
+{
+    int rc = mf_agree(job->comm, prepare(job));
+
+    job->exact = counts(job);
+    if (rc == MF_OK && !job->dry) announce(job->out, job->micro);
+    if (rc == MF_OK && job->exact) rc = mf_exact(job);
+    return rc == MF_OK ? mf_pooled(job) : rc;
+}
+
 int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                     struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,
                     struct mf_target *out)
 {
     struct mf_target target = {0};
-    struct mf_job job = {comm, backend, queue, arena, micro, opts, &target, 0, 0};
-    int rc = mf_agree(comm, prepare(&job));
+    struct mf_job job = {comm, backend, queue, arena, micro, opts, &target, 0, 0, 0};
+    int rc = measure(&job);
 
-    job.exact = counts(&job);
-    if (rc == MF_OK) announce(&target, micro);
-    if (rc == MF_OK && job.exact) rc = mf_exact(&job);
-    if (rc == MF_OK) rc = mf_pooled(&job);
     if (rc == MF_OK && opts->isotropic && target.sides == 3) rc = mf_agree(comm, mf_target_isotropic(&target));
     if (rc == MF_OK)
         *out = target;
     else
         mf_target_free(&target);
+    return rc;
+}
+
+int mf_characterize_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                            struct mf_arena *arena, const struct mf_micro *micro,
+                            const struct mf_characterize_opts *opts)
+{
+    struct mf_target target = {0};
+    struct mf_job job = {comm, backend, queue, arena, micro, opts, &target, 0, 0, 1};
+    int rc = measure(&job);
+
+    mf_target_free(&target);
     return rc;
 }

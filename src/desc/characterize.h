@@ -31,4 +31,9 @@ int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend
                     struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,
                     struct mf_target *out);
 
+/** Takes from the arenas what mf_characterize() takes, touches none of it and gives it back. Refuses as it does. */
+int mf_characterize_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                            struct mf_arena *arena, const struct mf_micro *micro,
+                            const struct mf_characterize_opts *opts);
+
 #endif

@@ -27,6 +27,7 @@ static int pack_phase(const struct mf_job *job, uint8_t phase, size_t halo, size
     size_t ny = slab->dims[1], nx = slab->dims[2], words = (nx + 63) / 64, plane = ny * words;
 
     *field = (struct mf_bits){at, slab->count, halo, ny, nx, words};
+    if (job->dry) return MF_OK;
     mf_bits_cpu.pack(job->queue, slab->count * ny, nx, job->micro->phase, phase, at);
     if (job->comm->size == 1) return MF_OK;
     return mf_slab_fetch(job->comm, slab, at, plane * sizeof *at, (ptrdiff_t)(slab->first + slab->count), ahead,
@@ -147,6 +148,26 @@ static int count_phases(const struct mf_job *job, const struct packed *packed, i
     return MF_OK;
 }
 
+/** In a dry run: what counting takes. Local. */
+static int measure_counts(const struct mf_job *job, const struct packed *packed)
+{
+    int cross = !is_binary(job) && job->out->side[0].cross && job->out->phases > 1;
+    ptrdiff_t bytes = (ptrdiff_t)mf_bits_cpu.count_bytes(job->queue, &packed->field[0], !cross, job->opts->lag,
+                                                         job->micro->ndim == 2 ? 1 : 7);
+
+    MF_TRY(mf_arena_book(job->queue->host, bytes, "bits"));
+    return mf_arena_book(job->queue->host, -bytes, "bits");
+}
+
+/** The same of the jumps. Local. */
+static int measure_jumps(const struct mf_job *job)
+{
+    ptrdiff_t plane = (ptrdiff_t)(job->micro->slab.dims[1] * job->micro->slab.dims[2]);
+
+    MF_TRY(mf_arena_book(job->arena, plane, "jumps"));
+    return mf_arena_book(job->arena, -plane, "jumps");
+}
+
 static int count_jumps(const struct mf_job *job)
 {
     struct mf_jumps jumps[MF_PHASES_MAX];
@@ -169,8 +190,12 @@ int mf_exact(const struct mf_job *job)
     int rc = mf_agree(job->comm, count ? MF_OK : MF_MEMORY);
 
     if (rc == MF_OK) rc = pack_all(job, &packed);
-    if (rc == MF_OK) rc = (is_binary(job) ? count_binary : count_phases)(job, &packed, count);
+    if (rc == MF_OK && job->dry)
+        rc = mf_agree(job->comm, measure_counts(job, &packed));
+    else if (rc == MF_OK)
+        rc = (is_binary(job) ? count_binary : count_phases)(job, &packed, count);
     mf_arena_give(job->arena, packed.memory);
     mf_arena_give(job->arena, count);
+    if (rc == MF_OK && job->dry) return mf_agree(job->comm, measure_jumps(job));
     return rc == MF_OK ? count_jumps(job) : rc;
 }

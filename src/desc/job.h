@@ -14,6 +14,7 @@ struct mf_job {
     struct mf_target *out; /* sides allocated, values zero; one side per normal */
     int first;             /* phase of the microstructure that out's phase 0 is */
     int exact;             /* level 0 is counted, not transformed */
+    int dry;               /* memory is taken and given back, and none of it touched */
 };
 
 /** Extents {nu, nv} of slices normal to @p normal, and how many there are. */

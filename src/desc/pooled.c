@@ -155,7 +155,7 @@ static void pool_close(struct pool *pool)
 static int pool_side(const struct mf_job *job, int normal)
 {
     struct pool pool = {.job = job, .side = &job->out->side[normal]};
-    int rc = pool_open(&pool, normal), phases = job->out->phases;
+    int rc = pool_open(&pool, normal), phases = job->dry ? 0 : job->out->phases;
     size_t pair = 0;
 
     for (int p = 0; rc == MF_OK && p < phases; ++p) {

@@ -262,6 +262,25 @@ def dropped(folder):
     check(status == 0 and "1 of 17 in z, 1 of 19 in x" in err, f"dropped planes: {err}")
 
 
+def foretold(folder):
+    """The bytes of --dry-run are those that the run takes: within them it fits, in a MiB less it does not."""
+    rng = np.random.default_rng(5)
+    names = {"image": rng.random((600, 500)) < 0.4, "volume": rng.random((80, 90, 100)) < 0.4, "phases": rng.integers(0, 3, (72, 80, 120)), "grey": rng.random((258, 254)),
+             "prime": rng.random((257, 254))}
+    for name, field in names.items():
+        np.save(os.path.join(folder, name + ".npy"), field if field.dtype == float else field.astype(np.uint8))
+    for name, words, ranks in (("image", (), 0), ("volume", (), 0), ("volume", (), 3), ("phases", (), 0), ("phases", ("--non_periodic",), 3), ("phases", ("--no_multiphase",), 0),
+                               ("phases", ("--no_multigrid_descriptor",), 0), ("volume", ("--slice_mode", "sample"), 0), ("grey", ("--grey_values",), 0), ("prime", ("--grey_values",), 0)):
+        words = (os.path.join(folder, name + ".npy"), "--limit_to", 12, "--threads", 3, "--data_folder", folder, *words)
+        plan, _ = measure(*words, "--dry-run", ranks=ranks)
+        mib = plan["bytes"]["arena"] >> 20
+        largest = max(n for key, n in plan["bytes"].items() if key != "arena")
+        check(mib > 0 and ("sample" in words or plan["bytes"]["arena"] > largest), f"{words}: {plan}")
+        for limit, status in ((mib, 5), (mib + 1, 0)):
+            got, _, err = run(*words, "--memory-limit", limit, ranks=ranks)
+            check(got == status, f"{words}, {ranks} ranks: {plan['bytes']}, limit {limit} MiB: status {got} {err}")
+
+
 def refusals(folder):
     name = os.path.join(folder, "9x11.npy")
     for status, words, says in [
@@ -292,5 +311,6 @@ with tempfile.TemporaryDirectory() as place:
     dropped(place)
     if h5py:
         same_bits(place)
+    foretold(place)
     refusals(place)
 sys.exit(failures != 0)

@@ -70,8 +70,8 @@ struct mf_provenance {
 /**
  * Writes a volume. The ending chooses: .h5 or .vtkhdf (own schema and VTKHDF in one file, parallel slabs, an .xdmf
  * beside it), .npy (uint8, C order), .png (2-D), .tif. Written under a temporary name, every rank's status agreed,
- * flushed, renamed. Collective; refuses (agreed) with MF_OUTPUT: then an old file of that name is untouched and
- * nothing is left behind.
+ * flushed, renamed. Collective; refuses (agreed) with MF_USAGE (the ending), MF_OUTPUT: then an old file of that name
+ * is untouched and nothing is left behind.
  */
 int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                    const struct mf_provenance *provenance);
@@ -79,7 +79,7 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
 /**
  * Refuses what mf_micro_write() would refuse after a long run: an unknown ending, a picture of a volume, a folder that
  * is missing or closed, a folder of that name, a disk without room for its @p voxels. Touches nothing. Collective;
- * MF_OUTPUT (agreed).
+ * MF_USAGE or MF_OUTPUT (agreed).
  */
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels);
 

@@ -184,7 +184,7 @@ static int write_png(const struct mf_comm *comm, const char *path, const struct 
 
 static int bad_ending(const char *path)
 {
-    return mf_fail(MF_OUTPUT, "cannot write '%s': its name must end with .h5, .vtkhdf, .npy, .tif or .png", path);
+    return mf_fail(MF_USAGE, "cannot write '%s': its name must end with .h5, .vtkhdf, .npy, .tif or .png", path);
 }
 
 static int check_path(const char *path, int ndim)

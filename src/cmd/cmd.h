@@ -88,8 +88,8 @@ void mf_spacing_spread(const struct mf_reals *given, double spacing[3]);
 /** Refuses (MF_USAGE) an output that is one of @p n files the verb reads; NULLs and "" are passed over. Collective. */
 int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs);
 
-/** Refuses (MF_OUTPUT) a @p path that does not end with @p ending or whose folder cannot be written, before the work
- * is done and not after it. NULL: nothing to refuse. Collective. */
+/** Refuses a @p path that does not end with @p ending (MF_USAGE) or whose folder cannot be written (MF_OUTPUT), before
+ * the work is done and not after it. NULL: nothing to refuse. Collective. */
 int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending);
 
 #endif

@@ -30,7 +30,8 @@ const struct mf_opt mf_match_rows[] = {
 const struct mf_opt mf_reconstruct_rows[] = {
     ROW("descriptor-filename", descriptor_filename, MF_TEXT, NULL,
         "descriptors to aim at: a file of characterize or merge, or two-point statistics (.npy)"),
-    MF_OPT_END};
+    ROW("threshold", threshold, MF_TEXT, NULL, "binarise a grey initial field: otsu, or a value"),
+    ROW("labels", labels, MF_LONGS, NULL, "values of the initial field's file that are phases 0, 1, ..."), MF_OPT_END};
 
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",

@@ -513,11 +513,23 @@ static struct mf_json *last_of(const struct mf_json *array)
     return n ? mf_json_item(array, n - 1) : NULL;
 }
 
+/* How the initial field is to be understood. match reads its micrographs by those options, reconstruct this field. */
+static struct mf_micro_read start_read(const struct mf_recon_cmd *o)
+{
+    struct mf_micro_read read = {.grey = 1};
+
+    if (o->files.count) return read;
+    read.threshold = o->threshold && *o->threshold ? o->threshold : NULL;
+    read.label_count = o->labels.count;
+    read.labels = o->labels.at;
+    return read;
+}
+
 /* The initial field, if there is one, then the seeds. */
 static int with_start(struct outcome *out, const char *base)
 {
     struct mf_session *s = out->session;
-    const struct mf_micro_read read = {.grey = 1, .threshold = NULL};
+    const struct mf_micro_read read = start_read(out->o);
     struct mf_micro start;
     struct mf_json *json = NULL;
     int from_file = out->o->initial_file && *out->o->initial_file, rc;

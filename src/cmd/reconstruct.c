@@ -39,6 +39,9 @@ static int run(struct mf_session *session, void *options)
 
     if (rc == MF_OK && (!o->descriptor_filename || !*o->descriptor_filename))
         rc = mf_fail(MF_USAGE, "--descriptor_filename is missing: a file of characterize or merge");
+    if (rc == MF_OK && (o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
+        rc = mf_fail(MF_USAGE, "--%s is about the initial field, and there is none; add --initial_microstructure_file",
+                     o->labels.count ? "labels" : "threshold");
     MF_TRY(mf_agree(session->comm, rc));
     if (ends_with(o->descriptor_filename, ".npy"))
         MF_TRY(mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, &target));

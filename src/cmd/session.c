@@ -110,7 +110,7 @@ static int check_path(const char *path, const char *ending)
     int closed;
 
     if (n < e || strcasecmp(path + n - e, ending) != 0)
-        return mf_fail(MF_OUTPUT, "cannot write '%s': its name must end with %s", path, ending);
+        return mf_fail(MF_USAGE, "cannot write '%s': its name must end with %s", path, ending);
     folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     if (!folder) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     closed = access(folder, W_OK | X_OK) != 0 ? errno : 0;

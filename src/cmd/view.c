@@ -107,6 +107,7 @@ static const char text[] =
     "  a result of reconstruct or match: the same, and the loss of the run\n"
     "  descriptors     maps and curves of S2, the maps of up to four pyramid\n"
     "                  levels (three-sided targets: of the finest)\n"
+    "  metrics.jsonl   the loss of a run, also of one under way; or its folder\n"
     "  grey values     the image, or slices of a volume, with a colour bar\n"
     "\n"
     "With --original_ms the original is drawn beside the result and its S2 as\n"

@@ -10,13 +10,14 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/info_values.h"
+#include "src/cmd/view_metrics.h"
 #include "src/desc/characterize.h"
 #include "src/desc/slice.h"
 
 /* Most values of a plane that is drawn. */
 static const size_t values_max = (size_t)1 << 28;
 
-enum kind { DESCRIPTORS, LABELS, VALUES };
+enum kind { DESCRIPTORS, LABELS, VALUES, METRICS };
 
 /* A drawing in progress. */
 struct drawing {
@@ -57,6 +58,10 @@ static int kind_of_array(const struct drawing *d, enum kind *kind)
 /* Rank 0. */
 static int kind_of(struct drawing *d, enum kind *kind)
 {
+    if (mf_view_is_metrics(d->file)) {
+        *kind = METRICS;
+        return MF_OK;
+    }
     if (!mf_look_is_h5(d->file)) return kind_of_array(d, kind);
     d->look = calloc(1, sizeof *d->look);
     if (!d->look) return mf_fail(MF_MEMORY, "no memory to look at '%s'", d->file);
@@ -450,6 +455,8 @@ int mf_view_draw(struct mf_session *session, const struct mf_view_opts *options,
     if (rc == MF_OK && kind == DESCRIPTORS) rc = view_descriptors(&d, title);
     if (rc == MF_OK && kind == LABELS) rc = view_labels(&d, title);
     if (rc == MF_OK && kind == VALUES) rc = mf_agree(session->comm, is_first(&d) ? draw_values(&d, title) : MF_OK);
+    if (rc == MF_OK && kind == METRICS)
+        rc = mf_agree(session->comm, is_first(&d) ? mf_view_metrics(file, figure, title) : MF_OK);
     if (d.look) mf_look_free(d.look);
     free(d.look);
     mf_target_free(&d.got);

@@ -18,6 +18,13 @@ struct mf_metrics {
  */
 void mf_metrics_open(struct mf_metrics *metrics, const char *path, int append);
 
+/**
+ * Lines of @p seed behind its first @p rows ones, those beyond @p step, and half a line at the end go: a run that was
+ * killed wrote them after the checkpoint that is gone on from, and will write them again. Others stay. What cannot be
+ * cut stays too.
+ */
+void mf_metrics_cut(const char *path, uint64_t seed, size_t rows, long step);
+
 /** One line: evaluations and seconds so far, the loss, the stage ("start", "descend", ...). */
 void mf_metrics_row(struct mf_metrics *metrics, uint64_t seed, long step, double seconds, double loss,
                     const char *stage);

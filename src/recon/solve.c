@@ -314,6 +314,17 @@ static int measure_finish(struct mf_grid *r)
     return polishes(r) ? mf_polish_measure(&p) : MF_OK;
 }
 
+/* Not before the first grid stands: a refusal leaves another run's file alone. */
+static void open_metrics(struct mf_grid *r)
+{
+    const struct mf_solve_result *out = r->result;
+
+    if (r->taped)
+        mf_metrics_cut(r->opts->metrics, r->opts->seed, out->rows,
+                       out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
+    mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->metrics_append || r->taped);
+}
+
 /* One grid of a coarse-to-fine run: starts from @p coarse (over @p from), from a checkpoint or anew, and leaves its
  * field in the optimiser. */
 static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_slab *from, const float *coarse)
@@ -326,8 +337,7 @@ static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_sla
         MF_TRY(mf_grid_load(r));
     else if (!r->from)
         MF_TRY(begin(r));
-    if (!coarse && r->opts->metrics && r->comm->rank == 0) /* not before: a refusal leaves another run's file alone */
-        mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->metrics_append || r->taped);
+    if (!coarse && r->opts->metrics && r->comm->rank == 0) open_metrics(r);
     if (r->polishing) return MF_OK;
     return mf_grid_descend(r, r->level == 0);
 }

@@ -76,8 +76,8 @@ def again(folder, verb, words, path, array):
 
 def misnamed(folder):
     """What is no picture, or no HDF5, is not called so; nothing is written."""
-    for status, words in ((7, ["view", "good.npy", "--output", "v.jpg"]), (7, ["characterize", "good.npy", "--limit_to", "4", "--output", "c.npy"]),
-                          (7, ["characterize", "good.npy", "--limit_to", "4", "--output", "none/c.h5"]), (7, ["merge", "merged.h5", "merged.h5", "m.npy"]),
+    for status, words in ((2, ["view", "good.npy", "--output", "v.jpg"]), (2, ["characterize", "good.npy", "--limit_to", "4", "--output", "c.npy"]),
+                          (7, ["characterize", "good.npy", "--limit_to", "4", "--output", "none/c.h5"]), (2, ["merge", "merged.h5", "merged.h5", "m.npy"]),
                           (2, ["characterize", "good.npy", "other/good.npy", "--limit_to", "4"])):
         before = sorted(os.listdir(folder))
         got, out, err = run(PROGRAM, *words, "--logging_level", "40", cwd=folder)

@@ -245,6 +245,22 @@ def viewing():
     refused(3, "nowhere.npy", "view", "a.npy", "--original_ms", "nowhere.npy", ranks=2)
     refused(3, "junk.h5", "view", "junk.h5")
     refused(3, "odd.npy", "view", "odd.npy")
+    os.makedirs("run", exist_ok=True)
+    with open("run/metrics.jsonl", "w") as file:
+        for seed in (3, 4):
+            for step in (0, 10, 20, 20):
+                file.write(json.dumps({"seed": seed, "step": step, "time": 0.1 * step, "loss": 1 / (step + 1),
+                                       "stage": "descend"}) + "\n")
+        file.write('{"seed": 4, "st')
+    for name in ("run", "run/metrics.jsonl"):
+        said = json.loads(good("view", name, "--output", "metrics.png", "--json", ranks=2))
+        check(said["panels"] == 2, "a panel for every seed: %s" % said)
+        picture("metrics.png")
+    with open("run/metrics.jsonl", "w") as file:
+        file.write("no row\n")
+    refused(3, "line 1", "view", "run")
+    os.remove("run/metrics.jsonl")
+    refused(3, "run/metrics.jsonl", "view", "run", ranks=2)
     refused(7, "no/such", "view", "a.npy", "--output", "no/such/p.png", ranks=2)
 
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,15 +14,9 @@
 #include "io/volume.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
+#include "src/base/text.h"
 
 enum { PIECE = 1 << 19, IMAGE_SLACK = 1 << 16 };
-
-static int ends_with(const char *path, const char *ending)
-{
-    size_t n = strlen(path), m = strlen(ending);
-
-    return n > m && strcasecmp(path + n - m, ending) == 0;
-}
 
 /* Opens the temporary for a slab of its own; the header is rank 0's. Local. */
 static int write_own(const char *temporary, const char *path, const char *header, size_t header_bytes,
@@ -199,7 +192,7 @@ static int check_path(const char *path, int ndim)
     if (slash) slash[1] = '\0'; /* with its slash: a file is no folder */
     closed = access(slash ? copy : ".", W_OK | X_OK) != 0 ? errno : 0;
     free(copy);
-    while (known < count && !ends_with(path, endings[known])) ++known;
+    while (known < count && !mf_ends_with(path, endings[known])) ++known;
     if (known == count) return bad_ending(path);
     if (known == count - 1 && ndim == 3)
         return mf_fail(MF_OUTPUT, "cannot write '%s': a volume is no picture; choose .h5, .npy or .tif", path);
@@ -214,7 +207,7 @@ int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, s
     int rc = comm->rank == 0 ? check_path(path, ndim) : MF_OK;
 
     /* a picture is compressed, the others hold a byte for every voxel */
-    if (rc == MF_OK && comm->rank == 0 && !ends_with(path, ".png")) rc = mf_atomic_room(path, voxels);
+    if (rc == MF_OK && comm->rank == 0 && !mf_ends_with(path, ".png")) rc = mf_atomic_room(path, voxels);
     return mf_agree(comm, rc);
 }
 
@@ -225,9 +218,10 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
 
     mf_phase_count(((struct mf_cost){(double)mf_slab_voxels(&micro->slab), 0}));
     MF_ASSERT(micro->phase || micro->slab.count == 0);
-    if (ends_with(path, ".h5") || ends_with(path, ".vtkhdf")) return mf_volume_write(comm, path, micro, provenance);
-    if (ends_with(path, ".npy")) return write_phases_npy(comm, path, micro);
-    if (ends_with(path, ".png")) return write_png(comm, path, micro);
-    if (ends_with(path, ".tif") || ends_with(path, ".tiff")) return write_tiff(comm, path, micro);
+    if (mf_ends_with(path, ".h5") || mf_ends_with(path, ".vtkhdf"))
+        return mf_volume_write(comm, path, micro, provenance);
+    if (mf_ends_with(path, ".npy")) return write_phases_npy(comm, path, micro);
+    if (mf_ends_with(path, ".png")) return write_png(comm, path, micro);
+    if (mf_ends_with(path, ".tif") || mf_ends_with(path, ".tiff")) return write_tiff(comm, path, micro);
     return bad_ending(path);
 }

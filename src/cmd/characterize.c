@@ -7,6 +7,7 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/rng.h"
+#include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/describe.h"
 #include "src/cmd/log_view.h"
@@ -291,7 +292,7 @@ static int write_files(const struct mf_session *session, const struct result *re
     if (rc == MF_OK) rc = mf_session_spares(session, path, 1, &file);
     if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
     if (rc == MF_OK) {
-        size_t stem = strlen(path) - (strlen(path) > 3 && strcmp(path + strlen(path) - 3, ".h5") == 0 ? 3 : 0);
+        size_t stem = strlen(path) - (mf_ends_with(path, ".h5") ? 3 : 0);
 
         if (asprintf(&picture, "%.*s.png", (int)stem, path) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory");
         if (session->comm->rank == 0) rc = mf_describe_plot(picture, &result->target, file, result->ndim);

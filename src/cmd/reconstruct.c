@@ -3,19 +3,13 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
 
 static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows, mf_log_view_rows, mf_common_opts,
                                               NULL};
-
-static int ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
 
 /* An imported S2 has no Variation: the default set is then S2 alone. */
 static int fit_types(const struct mf_session *s, const struct mf_target *target, struct mf_recon_cmd *o)
@@ -43,7 +37,7 @@ static int run(struct mf_session *session, void *options)
         rc = mf_fail(MF_USAGE, "--%s is about the initial field, and there is none; add --initial_microstructure_file",
                      o->labels.count ? "labels" : "threshold");
     MF_TRY(mf_agree(session->comm, rc));
-    if (ends_with(o->descriptor_filename, ".npy"))
+    if (mf_ends_with(o->descriptor_filename, ".npy"))
         MF_TRY(mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, &target));
     else
         MF_TRY(mf_target_load(session->comm, o->descriptor_filename, &target));

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/resident.h"
+#include "src/base/text.h"
 #include "src/cmd/cmd.h"
 
 /* Makes a folder and those above it. */
@@ -104,12 +104,11 @@ int mf_session_spares(const struct mf_session *session, const char *path, size_t
 
 static int check_path(const char *path, const char *ending)
 {
-    size_t n = strlen(path), e = strlen(ending);
     char *folder;
     const char *slash = strrchr(path, '/');
     int closed;
 
-    if (n < e || strcasecmp(path + n - e, ending) != 0)
+    if (!mf_ends_with(path, ending))
         return mf_fail(MF_USAGE, "cannot write '%s': its name must end with %s", path, ending);
     folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     if (!folder) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");

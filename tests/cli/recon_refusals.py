@@ -31,6 +31,8 @@ def samples(folder):
     centre = image.copy()
     centre[12, 16] = 1
     save(folder, "centre.npy", centre)
+    with open(f"{folder}/CENTRE.NPY", "wb") as to:
+        np.save(to, centre)
     save(folder, "small.npy", np.pad([[0.9]], ((12, 11), (16, 15))))
     save(folder, "one.npy", 0 * image)
     save(folder, "nan.npy", np.where(image, np.nan, 0.5))
@@ -149,6 +151,7 @@ CASES = {
     "descriptors cut": (3, "cut.h5", ["reconstruct", "--descriptor_filename", "cut.h5"]),
     "a microstructure as descriptors": (3, "gaps.npy", ["reconstruct", "--descriptor_filename", "gaps.npy", "--limit_to", "4"]),
     "an image as two-point statistics": (3, "opposite", ["reconstruct", "--descriptor_filename", "centre.npy", "--limit_to", "4"]),
+    "the same in capitals": (3, "opposite", ["reconstruct", "--descriptor_filename", "CENTRE.NPY", "--limit_to", "4"]),
     "two-point statistics too small": (3, "less than", ["reconstruct", "--descriptor_filename", "small.npy", "--limit_to", "4"]),
     "descriptors of another lag": (2, "L = 4", [*FROM, "--limit_to", "5"]),
     "descriptors, lag too large": (2, "at most 3", [*FROM[:3], "--size", "7", "16"]),

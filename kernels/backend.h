@@ -17,7 +17,12 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 2 };
+enum { MF_BACKEND_ABI = 3 };
+
+/** One device of a machine: no two have the same text. */
+struct mf_device_id {
+    char text[48];
+};
 
 struct mf_backend;
 
@@ -37,6 +42,9 @@ struct mf_backend {
     const char *build; /* version of the program that it belongs to */
     /** May this machine run it? Refuses with MF_DEVICE and the reason. */
     int (*here)(void);
+    /** How many devices there are; id gets those of the first @p most, in the order of their numbers. NULL: none but
+     * the host. After here(). */
+    size_t (*devices)(size_t most, struct mf_device_id *id);
     /** Opens a queue on @p device (ignored by cpu). Never NULL after MF_OK. Without host_mem @p host is @p arena. */
     int (*queue_open)(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena,
                       struct mf_arena *host);

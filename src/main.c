@@ -145,7 +145,7 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     if (rc == MF_OK) rc = check_same_options(&comm, options);
     if (rc == MF_OK) {
         struct mf_session session = {
-            .comm = &comm, .common = into, .options = options, .start = start, .looks = verb->looks};
+            .comm = &comm, .common = into, .options = options, .start = start, .looks = verb->looks, .computes = verb->computes};
 
         rc = run_session(verb, &session, into);
     }

@@ -51,6 +51,23 @@ int here(void)
     return count_devices(&count);
 }
 
+size_t devices(size_t most, struct mf_device_id *id)
+{
+    int count;
+
+    if (count_devices(&count) != MF_OK) return 0;
+    for (int d = 0; d < count && size_t(d) < most; ++d) {
+        cudaDeviceProp of;
+        size_t at = 0;
+
+        MF_CUDA(cudaGetDeviceProperties(&of, d));
+        at += size_t(snprintf(id[d].text, sizeof id[d].text, "GPU-"));
+        for (size_t i = 0; i < sizeof of.uuid.bytes; ++i)
+            at += size_t(snprintf(id[d].text + at, sizeof id[d].text - at, "%02x", 0xffu & unsigned(of.uuid.bytes[i])));
+    }
+    return size_t(count);
+}
+
 int attribute(cudaDeviceAttr name, int device)
 {
     int value = 0;
@@ -213,6 +230,7 @@ const struct mf_backend mf_backend_cuda = {
     .abi = MF_BACKEND_ABI,
     .build = MF_VERSION,
     .here = here,
+    .devices = devices,
     .queue_open = queue_open,
     .queue_close = queue_close,
     .mem = &memory,

@@ -436,4 +436,5 @@ const struct mf_cmd mf_cmd_characterize = {
     .size = sizeof(struct characterize),
     .positional_max = 4096,
     .run = run,
+    .computes = 1,
 };

@@ -43,6 +43,7 @@ struct mf_session {
     int threads;      /* per rank: --threads, or what it stands for */
     double start;     /* mf_now() when the program started */
     double predicted; /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
+    int computes;     /* the verb is work for a GPU, where there is one */
     int looks;        /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
 };
 
@@ -55,7 +56,8 @@ struct mf_cmd {
     size_t size;                        /* of the options struct */
     size_t positional_max;
     int (*run)(struct mf_session *session, void *options);
-    int looks; /* as in struct mf_session */
+    int looks;    /* as in struct mf_session */
+    int computes; /* alike */
 };
 
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_merge, mf_cmd_reconstruct, mf_cmd_match,

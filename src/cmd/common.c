@@ -3,7 +3,7 @@
 
 const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "device", device, MF_TEXT, "auto",
-           "where to compute: auto, cpu, cuda, or (for tests, never by auto) shadow: cpu behind closed memory"),
+           "where to compute: auto, cpu, cuda, cuda:N, or (for tests, never by auto) shadow: cpu behind closed memory"),
     MF_OPT(mf_common, "threads", threads, MF_LONG, "0",
            "threads per rank; 0: OMP_NUM_THREADS, else the cores this rank may use"),
     MF_OPT(mf_common, "memory-limit", memory_limit, MF_LONG, "0",

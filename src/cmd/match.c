@@ -136,4 +136,5 @@ const struct mf_cmd mf_cmd_match = {
     .size = sizeof(struct mf_recon_cmd),
     .positional_max = 3,
     .run = run,
+    .computes = 1,
 };

@@ -105,4 +105,5 @@ const struct mf_cmd mf_cmd_probe = {
     0,
     run,
     1,
+    0,
 };

@@ -64,4 +64,5 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
     .run = run,
+    .computes = 1,
 };

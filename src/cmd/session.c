@@ -14,6 +14,7 @@
 #include "src/base/resident.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/device.h"
 
 /* Makes a folder and those above it. */
 static int make_folder(const char *path)
@@ -160,30 +161,18 @@ static int open_log(const struct mf_common *common, int rank)
     return rc;
 }
 
-/* The best back end that every rank has; says which and why when the choice was ours. */
-static int find_backend(struct mf_session *session)
-{
-    const char *device = session->common->device;
-    int plans = session->looks && strcmp(device, "cuda") == 0; /* for a machine that may be elsewhere */
-
-    if (strcmp(device, "auto") != 0 && !plans)
-        return mf_agree(session->comm, mf_backend_find(&session->backend, device));
-    MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, "cpu")));
-    if (!session->looks) mf_info("device: cpu (auto: this build has no GPU back end)");
-    return MF_OK;
-}
-
 /* Options about GPUs have an answer on the cpu too. */
 static int answer_gpu_options(const struct mf_session *session)
 {
     const struct mf_options *options = session->options;
     const char *device = session->backend->name;
+    const int gpus = session->backend->devices != NULL;
 
     if (session->looks) return MF_OK;
-    if (session->common->gpu_ids.count > 0)
+    if (!gpus && session->common->gpu_ids.count > 0)
         return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
                        session->common->gpu_ids.at[0], device);
-    if (session->common->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
+    if (!gpus && session->common->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
     if (mf_options_origin(options, "memory_growth") != MF_FROM_DEFAULT)
         mf_info("--%smemory_growth: on the %s memory is taken when it is needed, up to --memory-limit",
                 session->common->memory_growth ? "" : "no_", device);
@@ -192,8 +181,9 @@ static int answer_gpu_options(const struct mf_session *session)
     if (session->common->distributed_loss)
         mf_info("--use_distributed_loss: the loss is always shared by all ranks (%d here)", session->comm->size);
     if (mf_options_origin(options, "auto_gpu_config") != MF_FROM_DEFAULT)
-        mf_info("--%sauto_gpu_config: the %s back end has no GPU to configure", session->common->auto_gpu ? "" : "no_",
-                device);
+        mf_info("--%sauto_gpu_config: the %s back end has no %s", session->common->auto_gpu ? "" : "no_", device,
+                gpus ? "settings to choose: ranks take GPUs by their number on the node, or --gpu_ids"
+                     : "GPU to configure");
     return MF_OK;
 }
 
@@ -207,7 +197,7 @@ static int threads_of(const struct mf_common *common, int cores)
 }
 
 /* Local: memory and queue. A dry run promises the host's memory and, where that is the device's too, all of it. */
-static int open_local(struct mf_session *session)
+static int open_local(struct mf_session *session, int number)
 {
     const struct mf_common *common = session->common;
     const struct mf_backend *backend = session->backend;
@@ -218,22 +208,22 @@ static int open_local(struct mf_session *session)
     MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &mf_mem_dry : host, limit));
     session->device = session->arena;
     if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
-    return backend->queue_open(&session->queue, session->comm->local_rank, session->threads, common->deterministic,
+    return backend->queue_open(&session->queue, number, session->threads, common->deterministic,
                                session->device, session->arena);
 }
 
 int mf_session_open(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
-    int rc;
+    int rc, device = 0;
 
     MF_TRY(mf_agree(comm, check(session->common)));
     mf_comm_watch(comm, (double)session->common->timeout);
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
     session->threads = threads_of(session->common, mf_session_cores(comm));
     MF_TRY(mf_agree(comm, open_log(session->common, comm->rank)));
-    rc = find_backend(session);
-    if (rc == MF_OK) rc = mf_agree(comm, open_local(session));
+    rc = mf_device_choose(session, &device);
+    if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
     if (rc != MF_OK) mf_session_close(session);
     mf_resident_open();
     mf_phases_open(session->common->log_view && !session->common->dry_run, session->start);

@@ -147,6 +147,15 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int dev
     return cudaSuccess;
 }
 
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
+{
+    if (device < 0 || device >= number("MF_EMU_DEVICES", 1)) return keep(cudaErrorInvalidDevice);
+    *properties = cudaDeviceProp();
+    snprintf(properties->name, sizeof properties->name, "emulated GPU");
+    properties->uuid.bytes[15] = char(device);
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
     const size_t limit = size_t(number("MF_EMU_MEMORY", 0));

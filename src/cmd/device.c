@@ -1,0 +1,151 @@
+/* See device.h. */
+#include "src/cmd/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/plan/bind.h"
+
+enum { DEVICES = 64, NAME = 16, HOST = 64 };
+
+/* --device NAME[:NUMBER] */
+struct wish {
+    char name[NAME];
+    long number; /* -1: none */
+};
+
+/* What a rank tells the others. */
+struct record {
+    char host[HOST];
+    int local_rank;
+    size_t devices;
+    struct mf_device_id id[DEVICES];
+};
+
+static int parse(const char *text, struct wish *wish)
+{
+    const char *colon = strchr(text, ':');
+    const size_t n = colon ? (size_t)(colon - text) : strlen(text);
+    char *end;
+
+    wish->number = -1;
+    snprintf(wish->name, sizeof wish->name, "%.*s", n < NAME ? (int)n : NAME - 1, text);
+    if (!colon && n < NAME) return MF_OK;
+    if (strcmp(wish->name, "cuda") != 0)
+        return mf_fail(MF_USAGE, "no back end '%s'; try: auto, cpu, cuda or cuda:N", text);
+    wish->number = strtol(colon + 1, &end, 10);
+    if (end == colon + 1 || *end || wish->number < 0 || wish->number > 1 << 20)
+        return mf_fail(MF_USAGE, "--device '%s': behind the colon stands the number of a GPU", text);
+    return MF_OK;
+}
+
+/* The ranks of a node have its name; nodes are numbered by their first rank. */
+static void describe(const struct record *all, size_t ranks, struct mf_bind_rank *rank, const char **id)
+{
+    for (size_t r = 0; r < ranks; ++r) {
+        size_t k = 0;
+
+        while (strcmp(all[k].host, all[r].host) != 0) ++k;
+        rank[r] = (struct mf_bind_rank){all[r].host, (int)k, all[r].local_rank, all[r].devices, id + r * DEVICES};
+        for (size_t d = 0; d < all[r].devices; ++d) id[r * DEVICES + d] = all[r].id[d].text;
+    }
+}
+
+static int check_number(const struct mf_session *session, const struct wish *wish, const struct mf_bind_rank *rank)
+{
+    if (wish->number < 0) return MF_OK;
+    if (session->common->gpu_ids.count > 0)
+        return mf_fail(MF_USAGE, "--device cuda:%ld and --gpu_ids contradict each other; leave one out", wish->number);
+    for (int r = 0; r < session->comm->size; ++r)
+        if ((size_t)wish->number >= rank[r].gpus)
+            return mf_fail(MF_DEVICE, "--device cuda:%ld: rank %d on '%s' sees %zu GPU%s, counted from 0", wish->number,
+                           r, rank[r].host, rank[r].gpus, rank[r].gpus == 1 ? "" : "s");
+    return MF_OK;
+}
+
+/* Which device each rank takes: the same on all ranks. */
+static int bind_all(const struct mf_session *session, const struct wish *wish, const struct record *all, int *device)
+{
+    const struct mf_common *common = session->common;
+    const size_t ranks = (size_t)session->comm->size;
+    const struct mf_bind_options options = {wish->number < 0 ? common->gpu_ids.count : 1,
+                                            wish->number < 0 ? common->gpu_ids.at : &wish->number, common->share_gpu};
+    struct mf_bind_rank *rank = calloc(ranks, sizeof *rank);
+    const char **id = calloc(ranks * DEVICES, sizeof *id);
+    int *gpu = calloc(ranks, sizeof *gpu), rc;
+
+    if (!rank || !id || !gpu) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", ranks);
+    describe(all, ranks, rank, id);
+    rc = check_number(session, wish, rank);
+    if (rc == MF_OK) rc = mf_bind(rank, ranks, &options, gpu);
+    *device = gpu[session->comm->rank];
+    free(rank);
+    free(id);
+    free(gpu);
+    return rc;
+}
+
+/* The ranks tell each other which devices they see. */
+static int bind_devices(const struct mf_session *session, const struct wish *wish, int *device)
+{
+    const struct mf_comm *comm = session->comm;
+    struct record *own = calloc(1, sizeof *own);
+    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
+    void *all = NULL;
+    int rc;
+
+    if (!own || !offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for the names of devices");
+    if (gethostname(own->host, sizeof own->host - 1) != 0) snprintf(own->host, sizeof own->host, "node");
+    own->local_rank = comm->local_rank;
+    own->devices = session->backend->devices(DEVICES, own->id);
+    if (own->devices > DEVICES) own->devices = DEVICES;
+    rc = mf_comm_gather(comm, own, sizeof *own, &all, offset);
+    if (rc == MF_OK) rc = bind_all(session, wish, all, device);
+    free(own);
+    free(offset);
+    free(all);
+    return rc;
+}
+
+/* A back end by name, and this rank's device. */
+static int choose(struct mf_session *session, const struct wish *wish, int *device)
+{
+    *device = 0;
+    MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, wish->name)));
+    return session->backend->devices ? bind_devices(session, wish, device) : MF_OK;
+}
+
+/* The GPUs if that goes without a refusal. */
+static int choose_best(struct mf_session *session, int *device)
+{
+    struct wish wish = {"cuda", -1};
+    char why[MF_ERR_TEXT];
+
+    if (session->computes && choose(session, &wish, device) == MF_OK) {
+        mf_info("device: cuda (auto: it is installed, and every rank has a GPU; rank 0 takes number %d)", *device);
+        return MF_OK;
+    }
+    snprintf(why, sizeof why, "%s", session->computes ? mf_err_text() : "");
+    if (strstr(why, "; try: ")) *strstr(why, "; try: ") = '\0';
+    mf_err_clear();
+    snprintf(wish.name, sizeof wish.name, "cpu");
+    MF_TRY(choose(session, &wish, device));
+    if (session->computes)
+        mf_info("device: cpu (auto: %s)", strncmp(why, "--device: ", 10) == 0 ? why + 10 : why);
+    return MF_OK;
+}
+
+int mf_device_choose(struct mf_session *session, int *device)
+{
+    struct wish wish;
+
+    MF_TRY(mf_agree(session->comm, parse(session->common->device, &wish)));
+    if (session->looks && strcmp(wish.name, "cuda") == 0) /* for a machine that may be elsewhere */
+        snprintf(wish.name, sizeof wish.name, "cpu");
+    if (strcmp(wish.name, "auto") == 0) return choose_best(session, device);
+    return choose(session, &wish, device);
+}

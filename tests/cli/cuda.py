@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""--device: which back end and which GPU, in one line; match on cuda (the emulator that MF_CUDA_LIBRARY names) as on cpu.
+usage: cuda.py MESOFORGE MPIEXEC"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+MESOFORGE, MPIEXEC = sys.argv[1:3]
+failures = 0
+
+
+def check(good, what):
+    global failures
+    if not good:
+        failures += 1
+        print("failed:", what, file=sys.stderr)
+
+
+def run(*words, ranks=1, **emulated):
+    env = dict(os.environ, **{"MF_EMU_" + k: str(v) for k, v in emulated.items()})
+    launch = [MPIEXEC, "-n", str(ranks)] if ranks > 1 else []
+    got = subprocess.run(launch + [MESOFORGE] + [str(w) for w in words], env=env, capture_output=True, text=True, timeout=200)
+    return got.returncode, got.stdout, got.stderr
+
+
+def match(*words, **more):
+    status, out, err = run("match", "image.npy", "--limit-to", 4, "--add-dimension", 12, "--max_iter", 4, "--seed", 3, "--json",
+                           "--output", "out.h5", *words, **more)
+    return (json.loads(out) if status == 0 else None), status, err
+
+
+def near(a, b, tolerance):
+    return abs(a - b) <= tolerance * abs(b)
+
+
+os.chdir(tempfile.mkdtemp())
+check(run("synth", "--size", 13, 14, "--correlation-length", 1.5, "--output", "image.npy")[0] == 0, "synth")
+
+# The same run on both.
+for more in (["--no_polish"], ["--no_polish", "--loss-type", "RMS", "--non_periodic"],
+             ["--no_polish", "--descriptor-types", "FFTCorrelations", "Variation", "VolumeFractions", "--optimizer-type", "Adam"]):
+    cpu, _, err = match("--device", "cpu", *more)
+    cuda, status, err = match("--device", "cuda", *more)
+    check(status == 0, f"match on cuda {more}: {err}")
+    if status:
+        continue
+    check(cuda["device"] == "cuda" and cpu["device"] == "cpu", "the device's name")
+    check(near(cuda["loss"], cpu["loss"], 1e-4), f"{more}: {cuda['loss']} on cuda, {cpu['loss']} on cpu")
+
+# Several ranks on several GPUs; two on one only when they are told.
+two, status, err = match("--device", "cuda", "--no_polish", ranks=2, DEVICES=2)
+one, _, _ = match("--device", "cuda", "--no_polish")
+check(status == 0 and near(two["loss"], one["loss"], 1e-5), f"two ranks on two GPUs: {err}")
+_, status, err = match("--device", "cuda", "--no_polish", ranks=2)
+check(status == 4 and "--share-gpu" in err, f"two ranks on one GPU: {status} {err}")
+two, status, err = match("--device", "cuda", "--no_polish", "--share-gpu", ranks=2)
+check(status == 0 and near(two["loss"], one["loss"], 1e-5), f"two ranks that share a GPU: {err}")
+
+# One by number.
+check(match("--device", "cuda:1", "--no_polish", DEVICES=2)[1] == 0, "cuda:1")
+_, status, err = match("--device", "cuda:2", DEVICES=2)
+check(status == 4 and "sees 2 GPUs" in err, f"cuda:2 of two: {status} {err}")
+check(match("--device", "cuda:x")[1] == 2 and match("--device", "cpu:0")[1] == 2, "what is no number")
+_, status, err = match("--device", "cuda", "--gpu_ids", 1)
+check(status == 4 and "--gpu_ids 1" in err, f"--gpu_ids 1 of one: {status} {err}")
+
+# auto says which and why.
+got, status, err = match("--device", "auto", "--no_polish")
+check(status == 0 and got["device"] == "cuda" and "device: cuda (auto:" in err, f"auto with a GPU: {err}")
+got, status, err = match("--device", "auto", "--no_polish", DEVICES=0)
+check(status == 0 and got["device"] == "cpu" and "device: cpu (auto: no CUDA device" in err, f"auto without: {err}")
+got, status, err = match("--device", "auto", "--no_polish", ranks=2)
+check(status == 0 and got["device"] == "cpu" and "would take one GPU" in err, f"auto, too few GPUs: {err}")
+
+# What stands in the way is one line and status 4.
+for words, want in ((dict(DRIVER=0), "no NVIDIA driver"), (dict(DRIVER=12080), "serves CUDA up to 12.8"),
+                    (dict(CAPABILITY=75), "compute capability 7.5"), (dict(DEVICES=0), "no CUDA device")):
+    _, status, err = match("--device", "cuda", **words)
+    last = [line for line in err.splitlines() if line.startswith("mesoforge: match:")]
+    check(status == 4 and len(last) == 1 and want in last[0], f"{words}: {status} {err}")
+sys.exit(failures > 0)

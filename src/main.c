@@ -144,8 +144,12 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     if (rc == MF_OK) rc = mf_agree(&comm, parse(verb, &options, into, argc - 2, argv + 2));
     if (rc == MF_OK) rc = check_same_options(&comm, options);
     if (rc == MF_OK) {
-        struct mf_session session = {
-            .comm = &comm, .common = into, .options = options, .start = start, .looks = verb->looks, .computes = verb->computes};
+        struct mf_session session = {.comm = &comm,
+                                     .common = into,
+                                     .options = options,
+                                     .start = start,
+                                     .looks = verb->looks,
+                                     .computes = verb->computes};
 
         rc = run_session(verb, &session, into);
     }

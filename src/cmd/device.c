@@ -134,8 +134,7 @@ static int choose_best(struct mf_session *session, int *device)
     mf_err_clear();
     snprintf(wish.name, sizeof wish.name, "cpu");
     MF_TRY(choose(session, &wish, device));
-    if (session->computes)
-        mf_info("device: cpu (auto: %s)", strncmp(why, "--device: ", 10) == 0 ? why + 10 : why);
+    if (session->computes) mf_info("device: cpu (auto: %s)", strncmp(why, "--device: ", 10) == 0 ? why + 10 : why);
     return MF_OK;
 }
 

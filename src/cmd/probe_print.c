@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "io/version.h"
+#include "kernels/load.h"
 #include "kernels/version.h"
 
 /* ---- what is said once for several ranks ---- */
@@ -121,6 +122,7 @@ static void print_head(FILE *to, const struct mf_probe_report *report)
             probe->ranks == 1 ? "" : "s", probe->hardware.hosts, probe->hardware.hosts == 1 ? "" : "s",
             report->launcher.kind, *report->launcher.job ? ", Slurm job " : "", report->launcher.job);
     fprintf(to, "  %s, HDF5 %s, %s\n", mf_comm_version(), mf_io_hdf5(), mf_kernels_fftw());
+    fprintf(to, "  cuda back end: %s\n", *mf_load_cuda_path() ? mf_load_cuda_path() : "not installed");
     if (rank)
         fprintf(to, "  NVIDIA driver %s, serves CUDA up to %lld.%lld\n", rank->driver, (long long)rank->cuda / 1000,
                 (long long)rank->cuda % 1000 / 10);
@@ -193,6 +195,10 @@ static struct mf_json *versions_json(const struct mf_probe *probe)
     mf_json_text(one, "mpi", mf_comm_version());
     mf_json_text(one, "hdf5", mf_io_hdf5());
     mf_json_text(one, "fftw", mf_kernels_fftw());
+    if (*mf_load_cuda_path())
+        mf_json_text(one, "cuda_back_end", mf_load_cuda_path());
+    else
+        mf_json_null(one, "cuda_back_end");
     if (!rank) {
         mf_json_null(one, "driver");
         mf_json_null(one, "cuda");

@@ -208,8 +208,8 @@ static int open_local(struct mf_session *session, int number)
     MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &mf_mem_dry : host, limit));
     session->device = session->arena;
     if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
-    return backend->queue_open(&session->queue, number, session->threads, common->deterministic,
-                               session->device, session->arena);
+    return backend->queue_open(&session->queue, number, session->threads, common->deterministic, session->device,
+                               session->arena);
 }
 
 int mf_session_open(struct mf_session *session)

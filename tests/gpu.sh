@@ -1,0 +1,41 @@
+#!/bin/sh
+# The cuda back end on a real GPU: the tests of its kernels against cpu, then one match on both. usage: gpu.sh BUILD
+set -eu
+build=$(cd "$1" && pwd)
+library=$build/libmesoforge_cuda.so
+[ -f "$library" ] || { echo "gpu: no $library; configure with -DMF_CUDA=ON"; exit 77; }
+MF_CUDA_LIBRARY=$library
+OMP_NUM_THREADS=1
+export MF_CUDA_LIBRARY OMP_NUM_THREADS
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+"$build/mesoforge" synth --size 64 64 --correlation-length 3 --output image.npy >/dev/null
+status=0
+"$build/mesoforge" match image.npy --device cuda --max_iter 1 --no_polish --output try.h5 >try.log 2>&1 || status=$?
+if [ "$status" = 4 ]; then
+    tail -n 1 try.log
+    exit 77
+fi
+[ "$status" = 0 ] || { cat try.log; exit 1; }
+
+failed=0
+for name in move field optim single corr; do
+    if "$build/tests/cuda_$name"; then echo "cuda_$name passed"; else echo "cuda_$name FAILED"; failed=1; fi
+    command -v compute-sanitizer >/dev/null || continue
+    for tool in memcheck racecheck; do
+        if compute-sanitizer --tool "$tool" --error-exitcode 9 "$build/tests/cuda_$name" >"$tool.log" 2>&1; then
+            echo "cuda_$name under $tool: clean"
+        else
+            tail -n 20 "$tool.log"
+            failed=1
+        fi
+    done
+done
+for device in cpu cuda; do
+    "$build/mesoforge" match image.npy --device "$device" --add-dimension 64 --max_iter 50 --no_polish --json \
+        --output "$device.h5" >"$device.json" 2>"$device.log" || { cat "$device.log"; failed=1; }
+    echo "$device: $(grep -o '"loss":[^,]*' "$device.json") $(grep -o '"seconds_per_evaluation":[^,]*' "$device.json")"
+done
+exit "$failed"

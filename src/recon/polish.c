@@ -37,7 +37,7 @@ static size_t find(struct mf_polish_work *w, const struct mf_around *around, uin
         by.jump[d] = w->jump[d];
         by.self[d] = w->self[d];
     }
-    n = mf_sites_find(p, around, &by, from, to, w->most, w->found);
+    n = mf_sites_find(p, around, &by, from, to, w->most, w->found, w->count);
 #pragma omp parallel for num_threads(p->queue->threads)
     for (size_t i = 0; i < n; ++i)
         for (size_t k = 0; k < sites->sides * sites->planes; ++k) {
@@ -131,15 +131,9 @@ static int gather(struct mf_polish_work *w, const struct mf_around *around, uint
     return rc;
 }
 
-/* A site and its place among those that are ranked. */
-struct parcel {
-    struct mf_site site;
-    size_t place;
-};
-
-static int parcel_order(const void *a, const void *b)
+static int ranked_order(const void *a, const void *b)
 {
-    return by_energy(&((const struct parcel *)a)->site, &((const struct parcel *)b)->site);
+    return by_energy(&((const struct mf_ranked *)a)->site, &((const struct mf_ranked *)b)->site);
 }
 
 /* Sites [first, end) sorted into @p order: by exact energy, or by its first-order part where all share one slice and
@@ -147,18 +141,16 @@ static int parcel_order(const void *a, const void *b)
 static void rank_sites(struct mf_polish_work *w, size_t first, size_t end, uint32_t *order)
 {
     struct mf_sites *sites = &w->swap.sites;
-    struct parcel *parcel = malloc((end - first + 1) * sizeof *parcel);
+    struct mf_ranked *ranked = w->ranked;
 
-    if (!parcel) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu candidates", end - first);
 #pragma omp parallel for num_threads(w->polish->queue->threads)
     for (size_t i = first; i < end; ++i) {
         sites->site[i].energy = (float)(sites->sides == 1 ? mf_swap_linear(&w->swap, i) + sites->site[i].rest
                                                           : mf_swap_energy(&w->swap, i));
-        parcel[i - first] = (struct parcel){sites->site[i], i};
+        ranked[i - first] = (struct mf_ranked){sites->site[i], i};
     }
-    qsort(parcel, end - first, sizeof *parcel, parcel_order);
-    for (size_t i = 0; i < end - first; ++i) order[i] = (uint32_t)parcel[i].place;
-    free(parcel);
+    qsort(ranked, end - first, sizeof *ranked, ranked_order);
+    for (size_t i = 0; i < end - first; ++i) order[i] = (uint32_t)ranked[i].place;
 }
 
 /* Tries one swap; true when it was made. The energies of both alone into ei, ej. */
@@ -382,22 +374,13 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
 int mf_polish_run(struct mf_polish *polish)
 {
     struct mf_polish_work w = {.polish = polish};
-    size_t kinds = (size_t)polish->phases * (size_t)(polish->phases - 1);
-    size_t *begin = mf_fault("recon.polish") ? NULL : calloc(kinds + 1, sizeof *begin);
-    uint32_t *order = NULL;
-    int rc;
+    int rc = mf_fault("recon.polish") ? mf_fail(MF_MEMORY, "no memory for the polish") : MF_OK;
 
     polish->tried = polish->swaps = 0;
     polish->trial_seconds = 0;
-    rc = mf_agree(polish->comm, begin ? MF_OK : mf_fail(MF_MEMORY, "no memory for the polish"));
+    rc = mf_agree(polish->comm, rc);
     if (rc == MF_OK) rc = mf_polish_open(&w);
-    if (rc == MF_OK) {
-        order = malloc(2 * w.most * sizeof *order);
-        rc = mf_agree(polish->comm, order ? MF_OK : mf_fail(MF_MEMORY, "no memory for the polish"));
-    }
-    if (rc == MF_OK) rc = rounds(&w, begin, order);
-    free(order);
-    free(begin);
+    if (rc == MF_OK) rc = rounds(&w, w.begin, w.order);
     mf_polish_close(&w);
     return rc;
 }

@@ -4,6 +4,12 @@
 
 #include "src/recon/swap.h"
 
+/* A site that is ranked, and its place before. */
+struct mf_ranked {
+    struct mf_site site;
+    size_t place;
+};
+
 /* What lives as long as the polish. */
 struct mf_polish_work {
     struct mf_polish *polish;
@@ -14,10 +20,14 @@ struct mf_polish_work {
     size_t lag, most;                  /* most sites of one kind of move */
     float *s2[MF_SIDES], *v[MF_SIDES]; /* captured by kernels: [fields][slices][levels][entries] */
     double *jump[MF_SIDES], *self[MF_SIDES];
-    double *miss[MF_SIDES]; /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
-    double *led[MF_SIDES];  /* the same as it led the last refresh */
-    struct mf_site *found;  /* [2 most]: this rank's */
-    uint32_t *bits;         /* [most][sides][planes][n]: this rank's windows */
+    double *miss[MF_SIDES];   /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
+    double *led[MF_SIDES];    /* the same as it led the last refresh */
+    struct mf_site *found;    /* [2 most]: this rank's */
+    uint32_t *bits;           /* [most][sides][planes][n]: this rank's windows */
+    size_t *count;            /* [threads]: sites that each has found */
+    size_t *begin;            /* [kinds of moves + 1]: where a kind's sites begin */
+    uint32_t *order;          /* [2 most]: sites of a kind and of its opposite, the best first */
+    struct mf_ranked *ranked; /* [most]: a kind of moves while it is sorted */
     double loss;
     double predicted; /* change of the loss that the round's swaps promise */
     long limit;       /* most swaps of a kind in a round */

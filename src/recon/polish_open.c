@@ -130,12 +130,25 @@ static int book_exchange(struct mf_polish_work *w)
     return MF_OK;
 }
 
+/* What rounds sort with. */
+static int take_lists(struct mf_polish_work *w)
+{
+    size_t phases = (size_t)w->polish->phases;
+
+    w->count = take(w, (size_t)w->polish->queue->threads * sizeof *w->count);
+    w->begin = take(w, (phases * (phases - 1) + 1) * sizeof *w->begin);
+    w->order = take(w, 2 * w->most * sizeof *w->order);
+    w->ranked = take(w, w->most * sizeof *w->ranked);
+    return w->count && w->begin && w->order && w->ranked ? MF_OK : MF_MEMORY;
+}
+
 static int take_all(struct mf_polish_work *w)
 {
     struct mf_sites *sites = &w->swap.sites;
     size_t room;
 
     MF_TRY(book_exchange(w));
+    MF_TRY(take_lists(w));
     for (size_t d = 0; d < sites->sides; ++d) MF_TRY(take_side(w, d));
     room = w->most * 2 * (size_t)(w->polish->phases * (w->polish->phases - 1) / 2);
     w->backup = take(w, mf_slab_voxels(&w->polish->slab));
@@ -174,6 +187,10 @@ void mf_polish_close(struct mf_polish_work *w)
 
         for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) mf_arena_give(arena, all[i]);
     }
+    mf_arena_give(arena, w->count);
+    mf_arena_give(arena, w->begin);
+    mf_arena_give(arena, w->order);
+    mf_arena_give(arena, w->ranked);
     mf_arena_give(arena, w->found);
     mf_arena_give(arena, w->backup);
     mf_mirror_give(w->polish->queue, w->polish->g, w->g);

@@ -262,13 +262,12 @@ static size_t find_in_plane(const struct mf_polish *p, const struct mf_around *a
 
 /* Every thread keeps the best of its planes; the best of all do not depend on how planes were dealt out. */
 size_t mf_sites_find(const struct mf_polish *p, const struct mf_around *a, const struct mf_rank_by *by, uint8_t from,
-                     uint8_t to, size_t most, struct mf_site *sites)
+                     uint8_t to, size_t most, struct mf_site *sites, size_t *count)
 {
     size_t threads = (size_t)p->queue->threads, all = 0;
-    size_t *count = calloc(threads, sizeof *count);
     const struct mf_site kind = {.from = from, .to = to};
 
-    if (!count) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu numbers", threads);
+    memset(count, 0, threads * sizeof *count);
 #pragma omp parallel for num_threads(p->queue->threads)
     for (size_t t = 0; t < threads; ++t) {
         struct mf_span planes = mf_cut(p->slab.count, threads, t);
@@ -282,6 +281,5 @@ size_t mf_sites_find(const struct mf_polish *p, const struct mf_around *a, const
         memmove(sites + all, sites + 2 * most * t, count[t] * sizeof *sites);
         all += count[t];
     }
-    free(count);
     return keep_best(sites, all, most);
 }

@@ -46,10 +46,10 @@ struct mf_rank_by {
 /**
  * The @p most best moves from phase @p from to phase @p to at interfaces of this rank's slab, by first-order energy
  * (ties: smaller order): sites without windows, sorted. Returns their number. @p sites has room for 2 * most for every
- * thread of the queue. Not collective.
+ * thread of the queue, @p count for a number of each. Not collective.
  */
 size_t mf_sites_find(const struct mf_polish *polish, const struct mf_around *around, const struct mf_rank_by *by,
-                     uint8_t from, uint8_t to, size_t most, struct mf_site *sites);
+                     uint8_t from, uint8_t to, size_t most, struct mf_site *sites, size_t *count);
 
 /** The bits of phase @p phase around a voxel of this rank in the slice normal to @p side. */
 void mf_site_window(const struct mf_polish *polish, const struct mf_around *around, const struct mf_window_shape *shape,

@@ -35,7 +35,7 @@ static int parse(const char *text, struct wish *wish)
     wish->number = -1;
     snprintf(wish->name, sizeof wish->name, "%.*s", n < NAME ? (int)n : NAME - 1, text);
     if (!colon && n < NAME) return MF_OK;
-    if (strcmp(wish->name, "cuda") != 0)
+    if (!colon || strcmp(wish->name, "cuda") != 0)
         return mf_fail(MF_USAGE, "no back end '%s'; try: auto, cpu, cuda or cuda:N", text);
     wish->number = strtol(colon + 1, &end, 10);
     if (end == colon + 1 || *end || wish->number < 0 || wish->number > 1 << 20)

@@ -18,8 +18,6 @@ const struct mf_opt mf_match_rows[] = {
     ROW("microstructure-filenames", files, MF_TEXTS, NULL,
         "micrographs: one, or three for the slices normal to z, y, x (.npy .png .tif .h5)"),
     MF_ALIAS("microstructure-filename", "microstructure-filenames"),
-    ROW("threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or a value"),
-    ROW("labels", labels, MF_LONGS, NULL, "values of the file that are phases 0, 1, ..."),
     ROW("spacing", spacing, MF_REALS, NULL, "edge of a voxel: one value, or z y x (2-D: y x)"),
     ROW("unit", unit, MF_TEXT, NULL, "unit of the spacing"),
     ROW("isotropic", isotropic, MF_FLAG, NULL, "volume as input: one target, the mean over its three directions"),
@@ -30,8 +28,7 @@ const struct mf_opt mf_match_rows[] = {
 const struct mf_opt mf_reconstruct_rows[] = {
     ROW("descriptor-filename", descriptor_filename, MF_TEXT, NULL,
         "descriptors to aim at: a file of characterize or merge, or two-point statistics (.npy)"),
-    ROW("threshold", threshold, MF_TEXT, NULL, "binarise a grey initial field: otsu, or a value"),
-    ROW("labels", labels, MF_LONGS, NULL, "values of the initial field's file that are phases 0, 1, ..."), MF_OPT_END};
+    MF_OPT_END};
 
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
@@ -77,6 +74,10 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL,
         "penalty on values outside [0,1]: none occur, fields stay in them"),
     ROW("phase-sum-multiplier", phase_sum_multiplier, MF_REAL, NULL, "penalty on phase sums: they are always 1"),
+    ROW("threshold", threshold, MF_TEXT, NULL,
+        "binarise grey micrographs (reconstruct: a grey initial field): otsu, or a value"),
+    ROW("labels", labels, MF_LONGS, NULL,
+        "values of the micrographs (reconstruct: of the initial field) that are phases 0, 1, ..."),
     ROW("grey-values", grey_values, MF_FLAG, NULL,
         "real values in [0,1] are an indicator, not refused as a grey image"),
     ROW("threshold-steepness", unused_real, MF_REAL, NULL, "of soft descriptors; no effect on those of this version"),

@@ -109,7 +109,7 @@ static void test_refusals(void)
     REFUSED(parse("--tol nan", 0), MF_USAGE, "wants a number");
     REFUSED(parse("--labels 1,,2", 0), MF_USAGE, "wants numbers");
     REFUSED(parse("--labels 1 x", 0), MF_USAGE, "wants integers, not 'x'");
-    REFUSED(parse("--loss_type RMSE", 0), MF_USAGE, "none of MSE|RMS|L1; try: ");
+    REFUSED(parse("--loss_type RMSE", 0), MF_USAGE, "not one of MSE|RMS|L1; try: ");
     REFUSED(parse("--json=maybe", 0), MF_USAGE, "true or false");
     REFUSED(parse("a b", 1), MF_USAGE, "unexpected argument 'b'");
     REFUSED(parse("-seed 3", 0), MF_USAGE, "try: --seed");

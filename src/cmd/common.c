@@ -7,7 +7,7 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "threads", threads, MF_LONG, "0",
            "threads per rank; 0: OMP_NUM_THREADS, else the cores this rank may use"),
     MF_OPT(mf_common, "memory-limit", memory_limit, MF_LONG, "0",
-           "most memory for arrays, per rank [MiB]; 0: no limit"),
+           "most memory for arrays, per rank [MiB], of the host and of a device each; 0: no limit"),
     MF_OPT(mf_common, "seed", seed, MF_LONG, "0", "of all random numbers"),
     MF_OPT(mf_common, "deterministic", deterministic, MF_FLAG, NULL,
            "the same bits on any number of ranks (a little slower)"),

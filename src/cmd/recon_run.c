@@ -356,6 +356,8 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
             rc = make_volume(out, &keeper, json);
     }
     mf_recon_keeper_close(&keeper);
+    out->solve.keeper = NULL;
+    out->solve.metrics = NULL;
     free(metrics);
     free(out->path);
     out->path = NULL;

@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 tools=(gcc libc6-dev make cmake ninja-build pkg-config)
 libraries=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libyaml-dev libjansson-dev libpng-dev
     libtiff-dev libcairo2-dev fonts-dejavu-core zlib1g-dev libssl-dev)
-for_tests=(python3-h5py python3-numpy hdf5-tools clang-format clang-tidy)
+for_tests=(g++ python3-h5py python3-numpy hdf5-tools clang-format clang-tidy)
 jobs=${MF_JOBS:-$(nproc)}
 lint_seconds=${MF_LINT_SECONDS:-120}
 

@@ -33,3 +33,7 @@ set_tests_properties(cli_plan PROPERTIES TIMEOUT ${probe_timeout} PROCESSORS 3 S
 add_test(NAME doctor COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/doctor.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
 set_tests_properties(doctor PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+add_test(NAME cli_plan_run COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/plan_run.py
+  $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware/h100x8.json)
+set_tests_properties(cli_plan_run PROPERTIES TIMEOUT ${probe_timeout} PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS cli
+  ENVIRONMENT "${MF_TEST_ENV}")

@@ -30,6 +30,8 @@ const struct mf_opt mf_common_opts[] = {
            "16-bit numbers where a device has units for them and results allow it"),
     MF_OPT(mf_common, "use_distributed_loss", distributed_loss, MF_FLAG, NULL,
            "share the loss between ranks (always so; accepted for old scripts)"),
-    MF_OPT(mf_common, "auto_gpu_config", auto_gpu, MF_FLAG, "1", "choose device settings automatically"),
-    MF_OPT(mf_common, "no_auto_gpu_config", auto_gpu, MF_UNFLAG, NULL, "take device settings from options alone"),
+    MF_OPT(mf_common, "auto_gpu_config", auto_gpu, MF_FLAG, "1",
+           "plan what is left open (reconstruct, match: --plan auto)"),
+    MF_OPT(mf_common, "no_auto_gpu_config", auto_gpu, MF_UNFLAG, NULL,
+           "options and defaults alone (reconstruct, match: --plan off)"),
     MF_OPT_END};

@@ -61,6 +61,22 @@ static void print_options(const char *options)
     }
 }
 
+/* Of the run that wrote a volume, if it had one. */
+static void print_plan(const struct mf_look *look)
+{
+    struct mf_json *results = look->results ? mf_json_parse(look->results) : NULL;
+    const struct mf_json *plan = results ? mf_json_get(results, "plan") : NULL;
+
+    if (plan)
+        printf("  plan:      %s: %lld ranks, device %s, %lld threads a rank, batch %lld, history %lld,\n"
+               "             %lld bytes of arrays on the fullest rank\n",
+               mf_json_to_text(mf_json_get(plan, "hash")), mf_json_to_int(mf_json_get(plan, "ranks")),
+               mf_json_to_text(mf_json_get(plan, "device")), mf_json_to_int(mf_json_get(plan, "threads")),
+               mf_json_to_int(mf_json_get(results, "batch")), mf_json_to_int(mf_json_get(plan, "history")),
+               mf_json_to_int(mf_json_get(mf_json_get(plan, "bytes"), "total")));
+    mf_json_free(results);
+}
+
 static void print_look(const struct mf_look *look)
 {
     const double *last = look->convergence + 3 * (look->convergence_count ? look->convergence_count - 1 : 0);
@@ -68,6 +84,7 @@ static void print_look(const struct mf_look *look)
     printf("  written:   %s by %s, verb %s, seed %ld\n", look->created, look->creator, look->command, look->seed);
     if (*look->hash) printf("  input:     SHA-256 %s\n", look->hash);
     if (*look->options) print_options(look->options);
+    print_plan(look);
     if (look->convergence_count)
         printf("  run:       %.0f evaluations, %.2f s, loss %.4g at first, %.4g at last\n", last[0], last[1],
                look->convergence[2], last[2]);

@@ -10,9 +10,11 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
+#include "src/cmd/recon_plan.h"
 #include "src/desc/characterize.h"
 
-static const struct mf_opt *const tables[] = {mf_match_rows, mf_recon_rows, mf_log_view_rows, mf_common_opts, NULL};
+static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,
+                                              mf_log_view_rows, mf_common_opts, NULL};
 
 static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, double spacing[3])
 {
@@ -104,6 +106,7 @@ static int run(struct mf_session *session, void *options)
     size_t made = 0;
     int rc = mf_recon_check(session, o);
 
+    if (rc == MF_OK) rc = mf_recon_plan_check(session, o);
     if (!o->files.count) {
         o->files.count = mf_options_positional(session->options, &words);
         o->files.at = (const char **)words;

@@ -7,6 +7,7 @@
 #include "src/base/log.h"
 #include "src/cmd/plan_print.h"
 #include "src/cmd/recon_opts.h"
+#include "src/cmd/recon_plan.h"
 #include "src/plan/probe.h"
 #include "src/recon/predict.h"
 
@@ -192,7 +193,7 @@ static int plan(struct mf_session *s, struct plan_cmd *o, const char *file)
     if (rc == MF_OK) {
         w.predict = (struct mf_predict){
             .dims = dims, .target = &target, .opts = &solve, .deterministic = s->common->deterministic};
-        rc = mf_agree(s->comm, s->comm->rank == 0 ? make(&w) : MF_OK);
+        rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? make(&w) : MF_OK);
     }
     if (rc == MF_OK) rc = report(&w);
     mf_plan_free(&w.plan);

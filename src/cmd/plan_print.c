@@ -37,7 +37,7 @@ static void print_settings(FILE *to, const struct mf_plan *p)
     fprintf(to, "  time      %.3g ms an evaluation: memory %.3g, arithmetic %.3g, exchange %.3g, waiting %.3g\n",
             1e3 * p->cost.total, 1e3 * p->cost.memory, 1e3 * p->cost.arithmetic, 1e3 * p->cost.exchange,
             1e3 * p->cost.waiting);
-    for (int m = 0; m <= p->device; ++m)
+    for (int m = 0; m <= p->apart; ++m)
         fprintf(to, "  memory    rank %zu, the fullest%s: %.3f GiB of arrays, %.3f GiB are there\n", p->fullest,
                 !p->device           ? ""
                 : m == MF_PLAN_STATE ? ", on its GPU"
@@ -97,7 +97,7 @@ void mf_plan_print(FILE *to, const struct mf_plan *plan, int explain)
     print_lines(to, "  problem   ", plan->problem.lines, plan->problem.line);
     print_lines(to, "  machine   ", plan->machine_lines, plan->machine);
     print_settings(to, plan);
-    for (int m = 0; explain && m <= plan->device; ++m) print_bytes(to, plan, m);
+    for (int m = 0; explain && m <= plan->apart; ++m) print_bytes(to, plan, m);
     if (explain) print_candidates(to, plan);
     for (size_t i = 0; i < plan->notes; ++i) fprintf(to, "note: %s\n", plan->note[i]);
 }

@@ -30,6 +30,12 @@ const struct mf_opt mf_reconstruct_rows[] = {
         "descriptors to aim at: a file of characterize or merge, or two-point statistics (.npy)"),
     MF_OPT_END};
 
+const struct mf_opt mf_run_rows[] = {
+    ROW("plan", plan, MF_TEXT, "auto",
+        "auto: slices in flight and memory are planned; off: options and defaults alone; FILE: a plan of mesoforge "
+        "plan --output"),
+    MF_OPT_END};
+
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
         "descriptors: FFTCorrelations (S2), Variation, VolumeFractions"),
@@ -363,6 +369,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     *opts = (struct mf_solve_opts){.method = strcmp(o->optimizer, "Adam") == 0 ? MF_ADAM : MF_LBFGS,
                                    .adam = {o->learning_rate, o->beta_1, o->beta_2, 1e-7},
                                    .history = (size_t)o->history,
+                                   .history_free = !given(s, "history"),
                                    .evaluations = o->max_iter,
                                    .tolerance = o->tolerance,
                                    .coarse_to_fine = o->multigrid,

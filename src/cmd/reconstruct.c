@@ -7,9 +7,10 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
+#include "src/cmd/recon_plan.h"
 
-static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows, mf_log_view_rows, mf_common_opts,
-                                              NULL};
+static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows,  mf_run_rows,
+                                              mf_log_view_rows,    mf_common_opts, NULL};
 
 /* An imported S2 has no Variation: the default set is then S2 alone. */
 static int fit_types(const struct mf_session *s, const struct mf_target *target, struct mf_recon_cmd *o)
@@ -31,6 +32,7 @@ static int run(struct mf_session *session, void *options)
     char *base;
     int rc = mf_recon_check(session, o);
 
+    if (rc == MF_OK) rc = mf_recon_plan_check(session, o);
     if (rc == MF_OK && (!o->descriptor_filename || !*o->descriptor_filename))
         rc = mf_fail(MF_USAGE, "--descriptor_filename is missing: a file of characterize or merge");
     if (rc == MF_OK && (o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))

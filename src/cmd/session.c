@@ -181,9 +181,8 @@ static int answer_gpu_options(const struct mf_session *session)
     if (session->common->distributed_loss)
         mf_info("--use_distributed_loss: the loss is always shared by all ranks (%d here)", session->comm->size);
     if (mf_options_origin(options, "auto_gpu_config") != MF_FROM_DEFAULT)
-        mf_info("--%sauto_gpu_config: the %s back end has no %s", session->common->auto_gpu ? "" : "no_", device,
-                gpus ? "settings to choose: ranks take GPUs by their number on the node, or --gpu_ids"
-                     : "GPU to configure");
+        mf_info("--%sauto_gpu_config: reconstruct and match are %splanned", session->common->auto_gpu ? "" : "no_",
+                session->common->auto_gpu ? "" : "not ");
     return MF_OK;
 }
 

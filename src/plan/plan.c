@@ -42,7 +42,15 @@ static void *must(void *memory)
     return memory;
 }
 
-static double gib(size_t bytes) { return (double)bytes / (1 << 30); }
+/* "12.3 MiB", "4.56 GiB". */
+static const char *size_text(size_t bytes, char text[32])
+{
+    if (bytes < (size_t)1 << 30)
+        snprintf(text, 32, "%.1f MiB", (double)bytes / (1 << 20));
+    else
+        snprintf(text, 32, "%.2f GiB", (double)bytes / (1 << 30));
+    return text;
+}
 
 static void note(struct mf_plan *plan, const char *format, ...)
 {
@@ -68,7 +76,7 @@ static uint64_t key_of(const struct search *s, const struct mf_plan_setting *set
     uint64_t key = 0xCBF29CE484222325u;
 
     key = mix(mix(mix(key, set->ranks), set->local_size == set->ranks), set->threads);
-    key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->device);
+    key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->apart);
     for (const char *c = set->simd; *c; ++c) key = mix(key, (uint64_t)*c);
     for (int level = 0; level < 16; ++level)
         for (int a = 0; a < 3; ++a)
@@ -99,44 +107,71 @@ static size_t local_size(const struct mf_placement *place, size_t rank)
     return n;
 }
 
+static int is_apart(const struct search *s, const struct mf_placement *place)
+{
+    return place->device || s->options->apart;
+}
+
 static struct mf_plan_setting setting_of(const struct search *s, const struct mf_placement *place, size_t rank,
                                          size_t batch, size_t history)
 {
+    size_t threads = s->world ? s->world->threads[rank] : place->threads;
+
     return (struct mf_plan_setting){.ranks = place->ranks,
                                     .rank = rank,
                                     .local_size = local_size(place, rank),
-                                    .threads = place->device ? 1 : place->threads,
+                                    .threads = place->device ? 1 : threads,
                                     .batch = batch,
                                     .history = history,
                                     .simd = mf_plan_node(s->hardware, (size_t)place->node[rank])->simd,
-                                    .device = place->device,
-                                    .in_use = s->world && s->world->in_use ? s->world->in_use[rank] : 0};
+                                    .apart = is_apart(s, place),
+                                    .in_use = s->world ? s->world->in_use[rank] : 0};
+}
+
+/* Keeps in @p c the memory that has the least room left. */
+static void weigh(struct mf_plan_candidate *c, size_t rank, size_t bytes, size_t room, int host)
+{
+    if (c->bytes + c->free > 0 && (double)room - (double)bytes >= (double)c->free - (double)c->bytes) return;
+    c->rank = rank;
+    c->bytes = bytes;
+    c->free = room;
+    c->host = host;
+}
+
+/* Two memories of one rank: of a GPU and its node, or two parts of a node's. */
+static void weigh_both(const struct search *s, const struct mf_placement *place, size_t rank,
+                       const struct mf_plan_bytes *bytes, struct mf_plan_candidate *c)
+{
+    size_t context, reserve, room, limit = s->options->memory_limit;
+
+    if (!place->device) {
+        mf_plan_room(s->hardware, place, rank, 0, 0, &context, &reserve, &room);
+        weigh(c, rank, bytes[MF_PLAN_STATE].total + bytes[MF_PLAN_HOST].total, room, 0);
+    }
+    for (int m = 0; m < MF_PLAN_MEMORIES; ++m) {
+        mf_plan_room(s->hardware, place, rank, place->device && m == MF_PLAN_STATE, limit, &context, &reserve, &room);
+        weigh(c, rank, bytes[m].total, room, m == MF_PLAN_HOST);
+    }
 }
 
 /* The rank with the least room left under a setting. */
 static int fill(struct search *s, const struct mf_placement *place, struct mf_plan_candidate *c)
 {
-    double least = INFINITY;
-
+    c->bytes = c->free = 0;
     for (size_t r = 0; r < place->ranks; ++r) {
         struct mf_plan_setting set = setting_of(s, place, r, c->batch, c->history);
         const struct mf_plan_bytes *bytes;
+        size_t context, reserve, room;
 
         MF_TRY(bytes_of(s, &set, &bytes));
-        for (int m = 0; m <= place->device; ++m) {
-            size_t context, reserve, room;
-
-            mf_plan_room(s->hardware, place, r, place->device && m == MF_PLAN_STATE, s->options->memory_limit, &context,
-                         &reserve, &room);
-            if ((double)room - (double)bytes[m].total >= least) continue;
-            least = (double)room - (double)bytes[m].total;
-            c->rank = r;
-            c->bytes = bytes[m].total;
-            c->free = room;
-            c->host = m == MF_PLAN_HOST;
+        if (is_apart(s, place)) {
+            weigh_both(s, place, r, bytes, c);
+        } else {
+            mf_plan_room(s->hardware, place, r, 0, s->options->memory_limit, &context, &reserve, &room);
+            weigh(c, r, bytes->total, room, 0);
         }
     }
-    c->fits = least >= 0;
+    c->fits = c->bytes <= c->free;
     return MF_OK;
 }
 
@@ -185,8 +220,10 @@ static struct mf_plan_candidate *add(struct search *s, const struct mf_plan_cand
 
 static int does_not_fit(struct search *s, struct mf_plan_candidate *c)
 {
-    snprintf(c->reason, sizeof c->reason, "rank %zu needs %.2f GiB for arrays%s, there are %.2f", c->rank,
-             gib(c->bytes), c->host ? " on its node" : "", gib(c->free));
+    char needs[32], has[32];
+
+    snprintf(c->reason, sizeof c->reason, "rank %zu needs %s for arrays%s, there are %s", c->rank,
+             size_text(c->bytes, needs), c->host ? " on its node" : "", size_text(c->free, has));
     add(s, c);
     return MF_OK;
 }
@@ -268,6 +305,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     size_t gpus = 1;
 
     p->device = c->device;
+    p->apart = is_apart(s, place);
     p->nodes = c->nodes;
     p->per_node = c->per_node;
     p->ranks = c->ranks;
@@ -281,7 +319,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     p->ranks_per_gpu = c->device ? (c->per_node + gpus - 1) / gpus : 0;
     shape(s, place, c->batch, p->in_flight, p->rounds);
     (void)price(s, place, c, &p->cost);
-    for (int m = 0; m <= c->device; ++m) {
+    for (int m = 0; m <= p->apart; ++m) {
         mf_plan_room(s->hardware, place, c->rank, c->device && m == MF_PLAN_STATE, s->options->memory_limit,
                      &p->memory[m].context, &p->memory[m].reserve, &p->memory[m].room);
         p->bytes[m] = must(calloc(c->ranks, sizeof *p->bytes[m]));
@@ -291,7 +329,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
         const struct mf_plan_bytes *bytes;
 
         MF_TRY(bytes_of(s, &set, &bytes));
-        for (int m = 0; m <= c->device; ++m) {
+        for (int m = 0; m <= p->apart; ++m) {
             p->bytes[m][r] = bytes[m].total;
             if (r == c->rank) p->memory[m].arrays = bytes[m];
         }

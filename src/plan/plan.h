@@ -34,20 +34,22 @@ struct mf_plan_options {
     size_t gpu_ids;
     const long *gpu_id; /* [gpu_ids] the only GPUs of every node that may be used */
     int share_gpu;
+    int apart; /* on cores too the state is in a memory of its own (the shadow back end) */
 };
 
 /** What is there already: a run's ranks. NULL pointers where the plan may choose. */
 struct mf_plan_world {
     size_t ranks;
-    const int *node;      /* [ranks] of the hardware's nodes, each host counted as often as its count says */
-    const size_t *in_use; /* [ranks] bytes of arrays that a rank holds already and will go on holding */
+    const int *node;       /* [ranks] of the hardware's nodes, each host counted as often as its count says */
+    const size_t *threads; /* [ranks] */
+    const size_t *in_use;  /* [ranks] bytes of arrays that a rank holds on its node already and will go on holding */
 };
 
 /** One setting of a rank whose memory is wanted. */
 struct mf_plan_setting {
     size_t ranks, rank, local_size, threads, batch, history;
     const char *simd; /* of its node */
-    int device;       /* 1: a GPU's rank */
+    int apart;        /* 1: two memories */
     size_t in_use;
 };
 
@@ -98,11 +100,11 @@ struct mf_plan {
     size_t machine_lines;
     struct mf_plan_line machine[MF_PLAN_LINES];
     /* what will be done */
-    int device;
+    int device, apart; /* apart: there are two memories */
     size_t nodes, per_node, ranks, ranks_per_gpu, threads, batch, history, asked_history;
     size_t in_flight[3], rounds[3];  /* slices per rank and rounds, by normal z y x */
     const char *exchange;            /* "none", "shared memory", "messages" */
-    size_t *bytes[MF_PLAN_MEMORIES]; /* [ranks] of arrays; of the node's NULL on cores */
+    size_t *bytes[MF_PLAN_MEMORIES]; /* [ranks] of arrays; the second NULL where there is one memory */
     size_t fullest;                  /* rank with the least room left */
     struct {
         struct mf_plan_bytes arrays;
@@ -132,6 +134,9 @@ void mf_plan_seal(struct mf_plan *plan);
 
 /** The plan as JSON, its hash last. */
 struct mf_json *mf_plan_json(const struct mf_plan *plan);
+
+/** Is the hash of a plan's JSON that of its text? */
+int mf_plan_is_whole(struct mf_json *json);
 
 /**
  * Takes the settings (ranks, threads, batch, history, device) and lines of a plan that was written. Refuses with

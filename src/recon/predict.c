@@ -121,7 +121,7 @@ static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, 
         start = start_of(w, &comm);
         opts.start = &start;
     }
-    mf_backend_dry(s->simd, s->device, &dry);
+    mf_backend_dry(s->simd, s->apart, &dry);
     MF_TRY(mf_queue_dry(&queue, &dry, (int)s->threads, w->deterministic, arena, host));
     rc = mf_arena_book(host, (ptrdiff_t)s->in_use, "in use before");
     if (rc == MF_OK) rc = mf_solve_measure(&comm, &dry.backend, queue, w->dims, w->target, &opts);
@@ -145,7 +145,7 @@ int mf_predict_bytes(void *what, const struct mf_plan_setting *setting, struct m
     memset(bytes, 0, MF_PLAN_MEMORIES * sizeof *bytes);
     MF_TRY(mf_arena_open(&arena, &mf_mem_dry, 0));
     host = arena;
-    rc = setting->device ? mf_arena_open(&host, &mf_mem_dry, 0) : MF_OK;
+    rc = setting->apart ? mf_arena_open(&host, &mf_mem_dry, 0) : MF_OK;
     mf_fault_hold(1);
     if (rc == MF_OK) rc = measure(what, setting, arena, host);
     mf_fault_hold(0);

@@ -46,7 +46,7 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     fprintf(to, "--optimizer: %d\n--max_iter: %ld\n--tolerance: %.17g\n", (int)o->method, o->evaluations, o->tolerance);
     if (o->method == MF_ADAM)
         fprintf(to, "Adam: %.17g %.17g %.17g %.17g\n", o->adam.rate, o->adam.beta1, o->adam.beta2, o->adam.epsilon);
-    fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", o->history, o->coarse_to_fine);
+    fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->history, o->coarse_to_fine);
     fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
     fprintf(to, "initial field: %s\nlabels:", o->start ? o->start->hash : "noise");
     for (int p = 0; p < r->target->phases; ++p) fprintf(to, " %ld", (long)r->target->label[p]);
@@ -256,6 +256,21 @@ static int check_head(const struct mf_grid *r, const struct mf_checkpoint_head *
     return MF_OK;
 }
 
+/* A plan's history gives way to the checkpoint's: the run is the one that was begun. */
+static int keep_history(struct mf_grid *r, const char *problem, const size_t dims[3])
+{
+    static const char key[] = "\npairs of history: ";
+    const char *line = strstr(problem, key);
+    size_t history = line ? strtoul(line + strlen(key), NULL, 10) : 0;
+
+    if (!r->opts->history_free || history < 1 || history > MF_HISTORY_MAX || history == r->history) return MF_OK;
+    mf_info("the checkpoint has a history of %zu: it is kept", history);
+    r->history = history;
+    free(r->problem);
+    r->problem = mf_grid_problem(r, dims);
+    return r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text");
+}
+
 static int take_up(struct mf_grid *r, const size_t dims[3])
 {
     const struct mf_checkpoint_head *h = mf_checkpoint_head(r->from);
@@ -263,6 +278,7 @@ static int take_up(struct mf_grid *r, const size_t dims[3])
     long coarsest = r->level;
     double elapsed = 0;
 
+    MF_TRY(keep_history(r, h->problem, dims));
     MF_TRY(same_problem(h->problem, r->problem));
     MF_TRY(tape_run(r, &r->saved, &t, &elapsed));
     if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
@@ -298,7 +314,7 @@ int mf_grid_find(struct mf_grid *r, const size_t dims[3])
     struct mf_checkpoint_pair pair;
 
     if (!o) return MF_OK;
-    mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)(2 + 2 * r->opts->history));
+    mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)(2 + 2 * r->history));
     r->problem = mf_grid_problem(r, dims);
     MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
     mf_checkpoint_look(r->comm, o->stem, &pair);

@@ -74,17 +74,55 @@ static int grid_memory(struct mf_grid *r, size_t history)
     return mf_optimiser_new(&r->optimiser, r->backend, r->queue, mf_grid_extent(r), history);
 }
 
-static int grid_open(struct mf_grid *r, const size_t dims[3], size_t level, double smooth)
+/* Slices in flight of a batch that is chosen. */
+static size_t chosen_batch(const struct mf_grid *r)
 {
-    struct mf_objective_opts objective = r->opts->objective;
+    size_t most = 0;
+
+    for (int d = MF_Y; r->slab.dims[0] > 1 && d <= MF_X; ++d) {
+        size_t batch, rounds;
+
+        mf_turn_shape(r->comm, r->slab.dims, (enum mf_normal)d, 0, &batch, &rounds);
+        if (batch > most) most = batch;
+    }
+    return most;
+}
+
+/* After a refusal @p rc that all ranks share: was it for memory, and may half the slices in flight do? They give the
+ * same bits. */
+static int shrinks(struct mf_grid *r, int rc)
+{
+    size_t batch = r->compared.batch ? r->compared.batch : chosen_batch(r);
+
+    if (rc != MF_MEMORY || r->dry || batch / 4 * 2 < 2) return 0;
+    r->compared.batch = batch / 4 * 2;
+    mf_warn("%s; going on with %zu slices in flight instead of %zu", mf_err_text(), r->compared.batch, batch);
+    mf_err_clear();
+    return 1;
+}
+
+static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, double smooth)
+{
+    struct mf_objective_opts objective = r->compared;
     MF_PHASE(MF_PHASE_PREPARE);
 
     r->slab = mf_slab_of(r->comm, dims, r->comm->rank);
     objective.level_first += level;
     objective.smooth = smooth;
     if (objective.levels_max > level) objective.levels_max -= level;
-    MF_TRY(mf_agree(r->comm, grid_memory(r, r->opts->method == MF_ADAM ? 1 : r->opts->history)));
+    MF_TRY(mf_agree(r->comm, grid_memory(r, r->opts->method == MF_ADAM ? 1 : r->history)));
     return mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective);
+}
+
+static int grid_open(struct mf_grid *r, const size_t dims[3], size_t level, double smooth)
+{
+    int rc;
+
+    while ((rc = grid_try(r, dims, level, smooth)) != MF_OK) {
+        if (!shrinks(r, rc)) return rc;
+        grid_close(r);
+    }
+    return MF_OK;
 }
 
 /* An initial field has as many axes as the result, and the phases of the target or those that are optimised. */
@@ -195,7 +233,7 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .fields = r->fields,
                               .phases = r->result->phases,
                               .target = r->target,
-                              .objective = &r->opts->objective,
+                              .objective = &r->compared,
                               .x = r->optimiser.x,
                               .g = r->optimiser.g,
                               .stage = &r->planes,
@@ -210,6 +248,35 @@ static int after_round(void *context, const struct mf_polish_state *state)
     return mf_grid_keep(r, r->before, state);
 }
 
+/* The objective of the last stage replaces the one of the gradient stages. */
+static int sharpen(struct mf_grid *r)
+{
+    MF_PHASE(MF_PHASE_PREPARE);
+
+    for (;;) {
+        struct mf_objective_opts o = r->compared;
+        int rc;
+
+        mf_objective_free(r->objective);
+        r->objective = NULL;
+        o.smooth = 0;
+        rc = mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &o, &r->objective);
+        if (rc == MF_OK || !shrinks(r, rc)) return rc;
+    }
+}
+
+/* A polish that has done nothing yet may begin again with less. */
+static int polish_or_less(struct mf_grid *r, struct mf_polish *p)
+{
+    int rc;
+
+    while ((rc = mf_polish_run(p)) != MF_OK) {
+        if (p->tried > 0 || !shrinks(r, rc)) return rc;
+        MF_TRY(sharpen(r));
+    }
+    return MF_OK;
+}
+
 static int polish(struct mf_grid *r)
 {
     struct mf_polish p = polish_of(r);
@@ -219,7 +286,7 @@ static int polish(struct mf_grid *r)
     p.context = r;
     p.from = r->polishing ? &r->polish : NULL;
     r->polishing = 1;
-    MF_TRY(mf_polish_run(&p));
+    MF_TRY(polish_or_less(r, &p));
     if (r->failed) return r->failed;
     r->result->swaps_tried = p.tried;
     r->result->swaps = p.swaps;
@@ -274,18 +341,6 @@ static int finish(struct mf_grid *r)
     r->stage = "final";
     mf_grid_note(r, r->before);
     return MF_OK;
-}
-
-/* The objective of the last stage replaces the one of the gradient stages. */
-static int sharpen(struct mf_grid *r)
-{
-    struct mf_objective_opts o = r->opts->objective;
-    MF_PHASE(MF_PHASE_PREPARE);
-
-    mf_objective_free(r->objective);
-    r->objective = NULL;
-    o.smooth = 0;
-    return mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &o, &r->objective);
 }
 
 /* What the start of a grid has in use for a moment: planes of @p from, or of the caller's field. Local. */
@@ -386,6 +441,8 @@ static void set_up(struct mf_grid *r, const struct mf_comm *comm, const struct m
 {
     *r = (struct mf_grid){.comm = comm, .backend = backend, .queue = queue, .opts = opts, .target = target};
     r->fields = mf_solve_fields(target, opts);
+    r->compared = opts->objective;
+    r->history = opts->history;
     r->start = mf_now();
     fractions(target, r->fields, r->fraction);
 }
@@ -402,6 +459,7 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     rc = run(&r, dims);
     if (rc == MF_OK && r.leaving) rc = mf_grid_left(&r);
     result->evaluations = r.before;
+    result->batch = r.compared.batch;
     mf_checkpoint_close(r.from);
     free(r.problem);
     grid_close(&r);
@@ -452,6 +510,45 @@ int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend,
         if (gradient && rc == MF_OK) rc = mf_agree(comm, hand_out(&r, gradient));
     }
     grid_close(&r);
+    return rc;
+}
+
+/* The faster of two evaluations with gradient. */
+static double time_of(struct mf_grid *r)
+{
+    double best = INFINITY;
+
+    for (int i = 0; i < 2; ++i) {
+        double begin = mf_now(), loss;
+
+        r->backend->field->fill(r->queue, r->fields * mf_slab_voxels(&r->slab), 0, r->optimiser.g);
+        mf_objective_eval(r->objective, r->optimiser.x, r->optimiser.g, 1, &loss);
+        r->backend->sync(r->queue);
+        best = fmin(best, mf_now() - begin);
+    }
+    return best;
+}
+
+int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                  const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts, size_t count,
+                  const size_t *batch, double *seconds)
+{
+    struct mf_solve_result ignored = {0};
+    int rc = MF_OK;
+
+    for (size_t i = 0; i < count && rc == MF_OK; ++i) {
+        struct mf_grid r;
+
+        set_up(&r, comm, backend, queue, target, opts);
+        r.result = &ignored;
+        r.compared.batch = batch[i];
+        r.history = 1; /* none is needed */
+        rc = grid_open(&r, dims, 0, SMOOTH);
+        if (rc == MF_OK) rc = begin(&r);
+        if (rc == MF_OK) seconds[i] = time_of(&r);
+        grid_close(&r);
+    }
+    if (rc == MF_OK) mf_comm_max(comm, count, seconds);
     return rc;
 }
 

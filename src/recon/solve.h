@@ -14,7 +14,8 @@ struct mf_solve_opts {
     struct mf_objective_opts objective;
     enum mf_method method;
     struct mf_adam_opts adam;
-    size_t history;   /* pairs of L-BFGS; fixed by options, never by hardware */
+    size_t history;   /* pairs of L-BFGS */
+    int history_free; /* nobody asked for it: that of a checkpoint is kept */
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     double tolerance; /* a stage ends when the loss falls by less than this part in a step; 0: never */
     int coarse_to_fine;
@@ -41,6 +42,7 @@ struct mf_solve_result {
     double polish_seconds;
     double elapsed;             /* of earlier runs that this one went on with */
     double share[MF_TERMS_MAX]; /* of each term in the first loss */
+    size_t batch;               /* slices in flight, as opts->objective.batch; less where memory was short */
     int metrics_lost;           /* rank 0: they could not be written, which was said */
     size_t rows;                /* of convergence [rows][3]: evaluation, seconds, loss; heap */
     double *convergence;
@@ -73,6 +75,14 @@ void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result);
 int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                    const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                    float **gradient, double *loss);
+
+/**
+ * Seconds of one evaluation with every batch[i] (as objective.batch), on the slowest rank: the faster of two at the
+ * initial field. Collective; refuses (agreed) as mf_solve() does.
+ */
+int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                  const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts, size_t count,
+                  const size_t *batch, double *seconds);
 
 /**
  * A number that two runs share only if they solve the same problem: extents, target, options that bear on the result,

@@ -1,0 +1,346 @@
+/* See recon_plan.h. */
+#include "src/cmd/recon_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/plan/probe.h"
+#include "src/recon/predict.h"
+
+/* Batches are tried only where six evaluations are a small part of a run that takes a while. */
+static const double WORTH_SECONDS = 0.01;
+enum { WORTH_EVALUATIONS = 200 };
+
+static void *must(void *memory)
+{
+    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a plan");
+    return memory;
+}
+
+int mf_refuse_together(const struct mf_comm *comm, int rc)
+{
+    mf_comm_bcast(comm, 0, &rc, sizeof rc);
+    if (comm->rank != 0 && rc != MF_OK) rc = mf_fail(rc, "rank 0 refuses");
+    return mf_agree(comm, rc);
+}
+
+static int given(const struct mf_session *s, const char *word)
+{
+    return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
+}
+
+static int is_off(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    return s->common->dry_run || !s->common->auto_gpu || strcmp(o->plan, "off") == 0;
+}
+
+int mf_recon_plan_check(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    if (!*o->plan) return mf_fail(MF_USAGE, "--plan wants auto, off or a file of mesoforge plan --output");
+    if (!s->common->auto_gpu && given(s, "plan") && strcmp(o->plan, "off") != 0)
+        return mf_fail(MF_USAGE, "--no_auto_gpu_config turns the planner off: it and --plan %s contradict each other",
+                       o->plan);
+    if (s->common->auto_gpu && given(s, "auto_gpu_config") && strcmp(o->plan, "off") == 0)
+        return mf_fail(MF_USAGE, "--auto_gpu_config and --plan off contradict each other");
+    return MF_OK;
+}
+
+/* ---- the ranks as they are ---- */
+
+struct place {
+    size_t threads, in_use, peak, device_peak;
+};
+
+/* What the plan is made for. */
+struct ask {
+    struct mf_session *session;
+    const struct mf_recon_cmd *o;
+    struct mf_predict predict;
+    struct mf_solve_opts *solve;
+    struct mf_probe probe;
+    struct place *place; /* [ranks] */
+    struct mf_plan plan; /* rank 0 */
+};
+
+static int look(struct ask *a)
+{
+    struct mf_session *s = a->session;
+    struct place mine = {(size_t)s->queue->threads, mf_arena_live(s->arena), mf_arena_peak(s->arena),
+                         mf_arena_peak(s->device)};
+    size_t *offset = must(calloc((size_t)s->comm->size + 1, sizeof *offset));
+    void *all = NULL;
+    int rc = mf_comm_gather(s->comm, &mine, sizeof mine, &all, offset);
+
+    free(offset);
+    free(a->place);
+    a->place = all;
+    return rc;
+}
+
+/* ---- rank 0 ---- */
+
+static struct mf_plan_options options_of(const struct ask *a)
+{
+    const struct mf_session *s = a->session;
+
+    return (struct mf_plan_options){.device = s->device == s->arena || strcmp(s->backend->name, "shadow") == 0 ? "cpu"
+                                                                                                               : "cuda",
+                                    .threads = a->place[0].threads,
+                                    .batch = a->solve->objective.batch,
+                                    .history = (size_t)a->o->history,
+                                    .history_fixed = given(s, "history"),
+                                    .memory_limit = (size_t)s->common->memory_limit << 20,
+                                    .gpu_ids = s->common->gpu_ids.count,
+                                    .gpu_id = s->common->gpu_ids.at,
+                                    .share_gpu = s->common->share_gpu,
+                                    .apart = s->device != s->arena};
+}
+
+/* A plan of a file replaces what is free; what the user also gave must be the same. */
+static int take_file(const struct ask *a, const struct mf_plan_problem *problem, struct mf_plan_options *options)
+{
+    const char *path = a->o->plan;
+    size_t ranks = (size_t)a->session->comm->size;
+    struct mf_plan file;
+
+    MF_TRY(mf_plan_read(path, &file));
+    MF_TRY(mf_plan_same(path, &file, problem, &a->probe.hardware));
+    if (file.ranks != ranks)
+        return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu ranks, this run has %zu", path, file.ranks, ranks);
+    if (file.device != (strcmp(options->device, "cuda") == 0))
+        return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path,
+                       file.device ? "cuda" : "cpu", a->session->backend->name);
+    for (size_t r = 0; r < ranks && !file.device; ++r)
+        if (file.threads != a->place[r].threads)
+            return mf_fail(MF_USAGE,
+                           "--plan '%.200s' is for %zu threads per rank, rank %zu has %zu; try: --threads %zu", path,
+                           file.threads, r, a->place[r].threads, file.threads);
+    if (options->batch && options->batch != file.batch)
+        return mf_fail(MF_USAGE, "--plan '%.200s' says batch %zu, --batch_size says %zu", path, file.batch,
+                       options->batch);
+    if (options->history_fixed && options->history != file.history)
+        return mf_fail(MF_USAGE, "--plan '%.200s' says history %zu, --history says %zu", path, file.history,
+                       options->history);
+    options->batch = file.batch;
+    options->history = file.history;
+    options->history_fixed = 1;
+    return MF_OK;
+}
+
+static int plan_run(struct ask *a)
+{
+    size_t ranks = (size_t)a->session->comm->size;
+    int *node = must(calloc(ranks, sizeof *node));
+    size_t *threads = must(calloc(2 * ranks, sizeof *threads)), *in_use = threads + ranks;
+    const struct mf_plan_world world = {ranks, node, threads, in_use};
+    struct mf_plan_options options = options_of(a);
+    struct mf_plan_problem problem;
+    int rc = mf_predict_problem(&a->predict, &problem);
+
+    for (size_t r = 0; r < ranks; ++r) {
+        node[r] = a->probe.rank[r].node;
+        threads[r] = a->place[r].threads;
+        in_use[r] = a->place[r].in_use;
+    }
+    if (rc == MF_OK && strcmp(a->o->plan, "auto") != 0) rc = take_file(a, &problem, &options);
+    if (rc == MF_OK)
+        rc = mf_plan_make(&a->probe.hardware, &problem, &options, &world, mf_predict_bytes, &a->predict, &a->plan);
+    free(threads);
+    free(node);
+    return rc;
+}
+
+/* ---- all ranks ---- */
+
+static char *text_of(const struct mf_json *json)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    must(to);
+    if (mf_json_write(json, to) != MF_OK || fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory");
+    return text;
+}
+
+/* Rank 0's plan to all ranks, as text; each of them looks whether it is whole. */
+static int share(const struct mf_session *s, const struct mf_plan *mine, struct mf_json **json)
+{
+    uint64_t bytes = 0;
+    char *text = NULL;
+    int rc;
+
+    if (s->comm->rank == 0) {
+        struct mf_json *own = mf_plan_json(mine);
+
+        text = text_of(own);
+        bytes = strlen(text) + 1;
+        mf_json_free(own);
+    }
+    mf_comm_bcast(s->comm, 0, &bytes, sizeof bytes);
+    if (!text) text = must(malloc(bytes));
+    mf_comm_bcast(s->comm, 0, text, bytes);
+    *json = mf_json_parse(text);
+    free(text);
+    rc = *json && mf_plan_is_whole(*json) ? MF_OK : mf_fail(MF_BROKEN, "the plan changed on its way to this rank");
+    return mf_agree(s->comm, rc);
+}
+
+static size_t size_in(const struct mf_json *json, const char *key)
+{
+    return (size_t)mf_json_to_int(mf_json_get(json, key));
+}
+
+static double *bytes_in(const struct mf_json *bytes, size_t ranks)
+{
+    const struct mf_json *all = mf_json_get(bytes, "per_rank");
+    double *values = must(calloc(ranks, sizeof *values));
+
+    for (size_t r = 0; r < ranks; ++r) values[r] = mf_json_to_real(mf_json_item(all, r));
+    return values;
+}
+
+/* What the arenas will have held at the end: a match has characterised before, and batches were tried. */
+static void predict(const struct ask *a, struct mf_recon_plan *plan)
+{
+    const struct mf_json *host = mf_json_get(plan->json, "host_bytes"), *state = mf_json_get(plan->json, "bytes");
+    size_t ranks = plan->ranks = (size_t)a->session->comm->size;
+
+    plan->predicted = bytes_in(host ? host : state, ranks);
+    if (host) plan->state = bytes_in(state, ranks);
+    for (size_t r = 0; r < ranks; ++r) {
+        plan->predicted[r] = fmax(plan->predicted[r], (double)a->place[r].peak);
+        if (host) plan->state[r] = fmax(plan->state[r], (double)a->place[r].device_peak);
+    }
+    a->session->predicted = plan->predicted[a->session->comm->rank];
+}
+
+static void apply(struct mf_solve_opts *solve, const struct mf_json *json)
+{
+    const struct mf_json *notes = mf_json_get(json, "notes");
+
+    solve->objective.batch = size_in(json, "batch");
+    solve->history = size_in(json, "history");
+    for (size_t i = 0; i < mf_json_count(notes); ++i) mf_info("plan: %s", mf_json_to_text(mf_json_item(notes, i)));
+}
+
+/* ---- trying ---- */
+
+/* Half and twice the slices in flight beside what was planned; none of them where that is not worth it. */
+static size_t batches(const struct ask *a, const struct mf_recon_plan *plan, size_t batch[3])
+{
+    const struct mf_json *flight = mf_json_get(plan->json, "slices_in_flight");
+    const struct mf_json *seconds = mf_json_get(mf_json_get(plan->json, "seconds_per_evaluation"), "total");
+    long long y = mf_json_to_int(mf_json_item(flight, 1)), x = mf_json_to_int(mf_json_item(flight, 2));
+    size_t now = (size_t)(y > x ? y : x);
+
+    if (a->session->comm->size == 1 || a->predict.dims[0] == 1 || a->solve->evaluations < WORTH_EVALUATIONS) return 0;
+    if (strcmp(a->o->plan, "auto") != 0 || given(a->session, "batch-size")) return 0;
+    if (mf_json_to_real(seconds) < WORTH_SECONDS || now < 4) return 0;
+    batch[0] = a->solve->objective.batch;
+    batch[1] = now / 4 * 2;
+    return 2;
+}
+
+/* The fastest on the slowest rank wins. */
+static int try_batches(struct ask *a, struct mf_recon_plan *plan)
+{
+    struct mf_session *s = a->session;
+    size_t best = 0, tries = batches(a, plan, plan->batch);
+
+    if (tries == 0) return MF_OK;
+    MF_TRY(mf_solve_tune(s->comm, s->backend, s->queue, a->predict.dims, a->predict.target, a->solve, tries,
+                         plan->batch, plan->seconds));
+    plan->tries = tries;
+    for (size_t i = 1; i < tries; ++i)
+        if (plan->seconds[i] < 0.97 * plan->seconds[best]) best = i;
+    a->solve->objective.batch = plan->batch[best];
+    mf_info("plan: batch %zu takes %.3g ms an evaluation, %zu %.3g ms: %zu", plan->batch[0], 1e3 * plan->seconds[0],
+            plan->batch[1], 1e3 * plan->seconds[1], plan->batch[best]);
+    return MF_OK;
+}
+
+static int make(struct ask *a, struct mf_recon_plan *plan)
+{
+    struct mf_session *s = a->session;
+
+    MF_TRY(mf_refuse_together(s->comm, s->comm->rank == 0 ? plan_run(a) : MF_OK));
+    MF_TRY(share(s, &a->plan, &plan->json));
+    apply(a->solve, plan->json);
+    return MF_OK;
+}
+
+/* Made, tried, and where a try says so made again with the batch that won. */
+static int make_and_try(struct ask *a, struct mf_recon_plan *plan)
+{
+    size_t planned;
+
+    MF_TRY(look(a));
+    MF_TRY(mf_probe_run(a->session->comm, &a->probe));
+    MF_TRY(make(a, plan));
+    planned = a->solve->objective.batch;
+    MF_TRY(try_batches(a, plan));
+    if (a->solve->objective.batch != planned) {
+        mf_json_free(plan->json);
+        plan->json = NULL;
+        mf_plan_free(&a->plan);
+        MF_TRY(make(a, plan));
+    }
+    if (plan->tries) MF_TRY(look(a));
+    predict(a, plan);
+    return MF_OK;
+}
+
+int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
+                       const struct mf_target *target, struct mf_solve_opts *solve, struct mf_recon_plan *plan)
+{
+    struct ask a = {.session = session, .o = o, .solve = solve};
+    int rc;
+
+    *plan = (struct mf_recon_plan){.json = NULL};
+    session->predicted = 0;
+    if (is_off(session, o)) return MF_OK;
+    a.predict = (struct mf_predict){
+        .dims = dims, .target = target, .opts = solve, .deterministic = session->common->deterministic};
+    rc = make_and_try(&a, plan);
+    mf_plan_free(&a.plan);
+    mf_probe_free(&a.probe);
+    free(a.place);
+    return rc;
+}
+
+void mf_recon_plan_free(struct mf_recon_plan *plan)
+{
+    mf_json_free(plan->json);
+    free(plan->predicted);
+    free(plan->state);
+    *plan = (struct mf_recon_plan){.json = NULL};
+}
+
+void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_result *result, struct mf_json *at)
+{
+    char *text;
+
+    if (!plan->json) return;
+    if (plan->state) mf_json_reals(mf_json_get(at, "peak_bytes"), "predicted_device", plan->state, plan->ranks);
+    text = text_of(plan->json);
+    mf_json_put(at, "plan", mf_json_parse(text));
+    free(text);
+    mf_json_int(at, "batch", (long long)result->batch);
+    if (plan->tries) {
+        struct mf_json *tried = mf_json_array();
+
+        for (size_t i = 0; i < plan->tries; ++i) {
+            struct mf_json *one = mf_json_object();
+
+            mf_json_int(one, "batch", (long long)plan->batch[i]);
+            mf_json_real(one, "seconds", plan->seconds[i]);
+            mf_json_put(tried, NULL, one);
+        }
+        mf_json_put(at, "tried", tried);
+    }
+}

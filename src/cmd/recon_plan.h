@@ -1,0 +1,35 @@
+/* The plan of a reconstruction that is about to run: made (or taken from a file) on rank 0, the same on all ranks. */
+#ifndef MF_CMD_RECON_PLAN_H
+#define MF_CMD_RECON_PLAN_H
+
+#include "src/base/json.h"
+#include "src/cmd/recon_opts.h"
+
+struct mf_recon_plan {
+    struct mf_json *json; /* the plan; NULL: --plan off */
+    size_t ranks;
+    double *predicted, *state; /* [ranks] bytes of the arena of host memory, and of the device's where it is another */
+    size_t tries;              /* batches that were tried, and the seconds of an evaluation with each */
+    size_t batch[3];
+    double seconds[3];
+};
+
+/** Rank 0's code @p rc on all ranks, and its sentence as it is. Collective. */
+int mf_refuse_together(const struct mf_comm *comm, int rc);
+
+/** Checks --plan and what contradicts it: MF_USAGE. Not collective. */
+int mf_recon_plan_check(const struct mf_session *session, const struct mf_recon_cmd *o);
+
+/**
+ * Plans the run of @p solve: sets its batch and history. Where that is worth it, tries batches on the field itself.
+ * Collective; refuses (agreed) with MF_MEMORY when nothing fits, MF_INPUT when the plan of a file is of another problem
+ * or machine, MF_USAGE when it is for other ranks. mf_recon_plan_free() it, also after a refusal.
+ */
+int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
+                       const struct mf_target *target, struct mf_solve_opts *solve, struct mf_recon_plan *plan);
+void mf_recon_plan_free(struct mf_recon_plan *plan);
+
+/** Puts "plan" (and "tried") into the object of a run; not where there is none. */
+void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_result *result, struct mf_json *at);
+
+#endif

@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""Runs under a plan: what was predicted is what was taken, a plan from a file is obeyed or refused, less memory means a
+smaller batch and the same bits, and what is used stands in the output. usage: plan_run.py MESOFORGE MPIEXEC HARDWARE"""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import runs
+from runs import blobs, check, finish, np
+
+program, mpiexec, hardware = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
+QUIET = ("--logging_level", "30")
+SHORT = ("two.npy", "--limit_to", 8, "--threads", 1, "--max_iter", 4, "--polish_rounds", 1)
+
+
+def match(*words, ranks=1, code=0, env=None):
+    """The object that --json prints, or the one line of a refusal."""
+    status, out, err = runs.run(program, "match", *words, "--json", *QUIET, ranks=ranks, mpiexec=mpiexec,
+                                env=dict(os.environ, **(env or {})))
+    check(status == code, f"match {words} on {ranks}: {status}, want {code}: {err[-500:]}")
+    if status == 0:
+        return json.loads(out), err
+    lines = [line for line in err.splitlines() if line.startswith("mesoforge: ")]
+    check(len(lines) == 1, f"{words}: {lines}")
+    return (lines or [""])[0], err
+
+
+def plan(*words, ranks=1):
+    status, _, err = runs.run(program, "plan", "reconstruct", *words, *QUIET, ranks=ranks, mpiexec=mpiexec)
+    check(status == 0, f"plan {words}: {err}")
+
+
+def bits(name):
+    return np.load(name).tobytes()
+
+
+def predicted():
+    np.save("start.npy", blobs((20, 30, 30), [0.6, 0.4], 3))
+    for ranks, words in ((1, "--add_dimension 20"), (2, "--add_dimension 21"), (3, "--add_dimension 21 --loss_type L2"),
+                         (2, "--add_dimension 20 --initial_microstructure_file start.npy"),
+                         (3, "--size 26 30 28 --use_multigrid_reconstruction"), (2, "--add_dimension 20 --device shadow"),
+                         (2, "--add_dimension 24 --realisations 2"), (1, "--max_iter 0 --add_dimension 20")):
+        if "shadow" in words and runs.run(program, "probe", "--device", "shadow")[0]:
+            continue
+        words = [*SHORT, *words.split()] if "--max_iter" not in words else [*SHORT[:5], *words.split()]
+        done, _ = match(*words, "--output", "p.h5", ranks=ranks)
+        for one in done if isinstance(done, list) else [done]:
+            peak = one["peak_bytes"]
+            check(peak["predicted"] == peak["arena"], f"{words} on {ranks}: {peak}")
+            check(peak.get("predicted_device") == peak.get("device"), f"{words} on {ranks}: {peak}")
+
+
+def in_the_output():
+    done, _ = match(*SHORT, "--add_dimension", 20, "--output", "q.h5", ranks=2)
+    status, out, _ = runs.run(program, "info", "q.h5", "--json")
+    check(status == 0 and json.loads(out)["results"]["plan"] == done["plan"], "the plan is in the volume")
+    status, out, _ = runs.run(program, "info", "q.h5")
+    check(f"plan:      {done['plan']['hash']}: 2 ranks" in out, f"info: {out}")
+    for words in (("--plan", "off"), ("--no_auto_gpu_config",)):
+        done, _ = match(*SHORT, "--add_dimension", 20, *words, "--output", "q.h5", ranks=2)
+        check("plan" not in done and done["peak_bytes"]["predicted"] is None, f"{words}: a plan all the same")
+
+
+def from_a_file():
+    problem = ("two.npy", "--limit_to", 8, "--threads", 1, "--add_dimension", 24)
+    run = (*problem, "--max_iter", 4, "--polish_rounds", 1, "--output", "r.npy", "--plan")
+    plan(*problem, "--ranks", 2, "--batch_size", 6, "--history", 3, "--output", "six.json")
+    done, _ = match(*run, "six.json", ranks=2)
+    check(done["batch"] == 6 and done["plan"]["history"] == 3 and done["plan"]["batch"] == 6, f"obeyed: {done['plan']}")
+    for part, code, words, ranks in (
+            ("is for 2 ranks, this run has 3", 2, (), 3), ("--batch_size says 8", 2, ("--batch_size", 8), 2),
+            ("--history says 2", 2, ("--history", 2), 2), ("is for 1 threads per rank", 2, ("--threads", 2), 2),
+            ("another problem: it says 'loss: MSE', here it is 'loss: L1'", 3, ("--loss_type", "L1"), 2),
+            ("another problem: it says 'polish: yes', here it is 'polish: no'", 3, ("--no_polish",), 2)):
+        if words[:1] == ("--threads",):
+            words = [2 if k and run[k - 1] == "--threads" else w for k, w in enumerate(run)]
+            line, _ = match(*words, "six.json", ranks=ranks, code=code)
+        else:
+            line, _ = match(*run, "six.json", *words, ranks=ranks, code=code)
+        check(part in line, f"{words}: {line}")
+    plan(*problem, "--hardware", hardware, "--output", "other.json")
+    line, _ = match(*run, "other.json", ranks=1, code=3)
+    check("is a plan of another machine: it says 'node" in line, line)
+    text = open("six.json").read()
+    for old, new, part in (('"batch": 6', '"batch": 8', "not as it was written"), ('"plan"', '"plot"', "is no plan"),
+                           ('"ranks": 2,', '"ranks": 0,', "ranks wants a whole number"), ("{", "", "six")):
+        with open("six-bad.json", "w") as file:
+            file.write(text.replace(old, new, 1))
+        line, _ = match(*run, "six-bad.json", ranks=2, code=3)
+        check(part in line, f"{old} -> {new}: {line}")
+    match(*run, "none.json", ranks=2, code=3)
+    line, _ = match(*run, "auto", "--no_auto_gpu_config", code=2)
+    check("contradict" in line, line)
+    line, _ = match(*run, "off", "--auto_gpu_config", code=2)
+    check("contradict" in line, line)
+
+
+def less_memory():
+    """Batches and threads do not change bits, so a run that had to do with less ends in the same volume."""
+    words = ("three.npy", "--limit_to", 8, "--size", 40, 48, 48, "--max_iter", 4, "--polish_rounds", 1, "--deterministic")
+    whole, _ = match(*words, "--threads", 1, "--output", "whole.npy", ranks=2)
+    need = max(whole["peak_bytes"]["arena"]) / 2**20
+    less, _ = match(*words, "--threads", 1, "--memory-limit", int(need) - (need == int(need)), "--output", "less.npy", ranks=2)
+    check(0 < less["batch"] < 24 and max(less["peak_bytes"]["arena"]) < need * 2**20, f"batch {less['batch']}")
+    check(bits("less.npy") == bits("whole.npy"), "a smaller batch, other bits")
+    for more in (("--batch_size", 2), ("--threads", 2), ("--threads", 3, "--batch_size", 10)):
+        match(*words, *(() if "--threads" in more else ("--threads", 1)), *more, "--output", "more.npy", ranks=2)
+        check(bits("more.npy") == bits("whole.npy"), f"{more}: other bits")
+    line, _ = match(*words, "--threads", 1, "--memory-limit", 1, "--output", "never.npy", ranks=2, code=5)
+    check("nothing fits: the least plan (2 ranks, batch 2" in line and "there are 1048576" in line, line)
+    for visit in range(12, 80, 9):
+        env = {"MF_FAULT": f"memory:visit={visit}:rank=1"}
+        status, _, err = runs.run(program, "match", *words, "--threads", 1, "--output", "fault.npy", *QUIET, ranks=2,
+                                  mpiexec=mpiexec, env=dict(os.environ, **env))
+        shrunk = [line for line in err.splitlines() if "slices in flight instead of" in line]
+        check(status == 0 and len(shrunk) < 2 or status == 5, f"no memory at visit {visit}: {status}: {err[-400:]}")
+        if status == 0:
+            seen.append(len(shrunk))
+            check(bits("fault.npy") == bits("whole.npy"), f"no memory at visit {visit}: other bits")
+            os.remove("fault.npy")
+
+
+seen = []
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    np.save("two.npy", blobs((30, 32), [0.6, 0.4], 1))
+    np.save("three.npy", blobs((48, 48), [0.5, 0.2, 0.3], 2))
+    for part in (predicted, in_the_output, from_a_file, less_memory):
+        part()
+    check(sum(seen) >= 3, f"went on with less memory {sum(seen)} times")
+    os.chdir("/")
+finish("plan_run")

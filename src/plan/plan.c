@@ -346,12 +346,12 @@ static int nothing_fits(const struct mf_plan *plan)
 
         if ((double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
     }
-    return mf_fail(
-        MF_MEMORY,
-        "nothing fits: the least plan (%zu rank%s%s, batch %zu, history %zu) needs %zu bytes for arrays%s of "
-        "rank %zu, there are %zu; try: more ranks or nodes, a smaller volume, --no_multigrid_descriptor",
-        least->ranks, least->ranks == 1 ? "" : "s", least->device ? " on GPUs" : "", least->batch, least->history,
-        least->bytes, least->host ? " on the node" : "", least->rank, least->free);
+    return mf_fail(MF_MEMORY,
+                   "nothing fits into memory: the least plan (%zu rank%s%s, batch %zu, history %zu) needs %zu bytes "
+                   "for arrays%s of "
+                   "rank %zu, there are %zu; try: more ranks or nodes, a smaller volume, --no_multigrid_descriptor",
+                   least->ranks, least->ranks == 1 ? "" : "s", least->device ? " on GPUs" : "", least->batch,
+                   least->history, least->bytes, least->host ? " on the node" : "", least->rank, least->free);
 }
 
 /* Every layout with the history asked for; only where none of them fits with a shorter one. */

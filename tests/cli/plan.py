@@ -158,7 +158,7 @@ def refusals():
     refuses(4, "there is no GPU 8, node 0 has 8 (0 to 7)", "reconstruct", *h100, "--gpu_ids", 0, 8)
     refuses(4, "contradict", "reconstruct", *h100, "--gpu_ids", 0, "--device", "cpu")
     refuses(4, "8 GPUs that may be used", "reconstruct", *h100, "--size", 64, 64, 64, "--ranks", 9, "--device", "cuda")
-    refuses(5, "nothing fits: the least plan", "reconstruct", *h100, "--size", 1024, 1024, 1024, "--memory_limit", 1024)
+    refuses(5, "nothing fits into memory: the least plan", "reconstruct", *h100, "--size", 1024, 1024, 1024, "--memory_limit", 1024)
     refuses(5, "there are 1048576", "reconstruct", *h100, "--size", 64, 64, 64, "--memory-limit", 1)
     text = open(f"{hardware}/mixed.json").read()
     for old, new in (('"cores": 64', '"cores": 0'), ('"schema"', '"scheme"'), ("nvlink", "rope"), ('"nodes"', '"knots"')):

@@ -109,7 +109,7 @@ def less_memory():
         match(*words, *(() if "--threads" in more else ("--threads", 1)), *more, "--output", "more.npy", ranks=2)
         check(bits("more.npy") == bits("whole.npy"), f"{more}: other bits")
     line, _ = match(*words, "--threads", 1, "--memory-limit", 1, "--output", "never.npy", ranks=2, code=5)
-    check("nothing fits: the least plan (2 ranks, batch 2" in line and "there are 1048576" in line, line)
+    check("nothing fits into memory: the least plan (2 ranks, batch 2" in line and "there are 1048576" in line, line)
     for visit in range(12, 80, 9):
         env = {"MF_FAULT": f"memory:visit={visit}:rank=1"}
         status, _, err = runs.run(program, "match", *words, "--threads", 1, "--output", "fault.npy", *QUIET, ranks=2,

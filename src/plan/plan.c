@@ -33,7 +33,7 @@ struct search {
     void *context;
     struct mf_plan *plan;
     size_t known_count;
-    struct known *known;
+    struct known **known; /* each a small block of its own: a large one would change how the heap grows */
 };
 
 static void *must(void *memory)
@@ -89,13 +89,15 @@ static int bytes_of(struct search *s, const struct mf_plan_setting *set, const s
     uint64_t key = key_of(s, set);
     size_t i = 0;
 
-    while (i < s->known_count && s->known[i].key != key) ++i;
-    *bytes = s->known[i].bytes;
-    if (i < s->known_count) return MF_OK;
-    MF_ASSERT(i < MEMORY);
-    MF_TRY(s->measure(s->context, set, s->known[i].bytes));
-    s->known[i].key = key;
-    ++s->known_count;
+    while (i < s->known_count && s->known[i]->key != key) ++i;
+    if (i == s->known_count) {
+        MF_ASSERT(i < MEMORY);
+        s->known[i] = must(calloc(1, sizeof **s->known));
+        s->known[i]->key = key;
+        ++s->known_count;
+        MF_TRY(s->measure(s->context, set, s->known[i]->bytes));
+    }
+    *bytes = s->known[i]->bytes;
     return MF_OK;
 }
 
@@ -413,6 +415,7 @@ int mf_plan_make(const struct mf_hardware *hardware, const struct mf_plan_proble
     s.known = must(calloc(MEMORY, sizeof *s.known));
     rc = search_all(&s, &layouts);
     mf_layouts_free(&layouts);
+    for (size_t i = 0; i < s.known_count; ++i) free(s.known[i]);
     free(s.known);
     if (rc == MF_OK) mf_plan_seal(plan);
     return rc;

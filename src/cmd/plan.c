@@ -112,20 +112,16 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, const char *fi
 /* ---- the plan ---- */
 
 static struct mf_plan_options options_of(const struct mf_session *s, const struct plan_cmd *o,
-                                         const struct mf_solve_opts *solve)
+                                         const struct mf_solve_opts *solve, long *number)
 {
-    const struct mf_common *c = s->common;
+    struct mf_plan_options options = {.ranks = (size_t)o->ranks,
+                                      .threads = (size_t)s->common->threads,
+                                      .batch = solve->objective.batch,
+                                      .history = solve->history,
+                                      .history_fixed = given(s, "history")};
 
-    return (struct mf_plan_options){.device = c->device,
-                                    .ranks = (size_t)o->ranks,
-                                    .threads = (size_t)c->threads,
-                                    .batch = solve->objective.batch,
-                                    .history = solve->history,
-                                    .history_fixed = given(s, "history"),
-                                    .memory_limit = (size_t)c->memory_limit << 20,
-                                    .gpu_ids = c->gpu_ids.count,
-                                    .gpu_id = c->gpu_ids.at,
-                                    .share_gpu = c->share_gpu};
+    mf_recon_plan_device(s->common, number, &options);
+    return options;
 }
 
 struct work {
@@ -138,7 +134,8 @@ struct work {
 
 static int make(struct work *w)
 {
-    struct mf_plan_options options = options_of(w->session, w->o, w->predict.opts);
+    long number = 0;
+    struct mf_plan_options options = options_of(w->session, w->o, w->predict.opts, &number);
     struct mf_plan_problem problem;
 
     MF_TRY(mf_predict_problem(&w->predict, &problem));
@@ -173,7 +170,7 @@ static int find_machine(struct work *w, struct plan_cmd *o)
     probe.hardware = (struct mf_hardware){.hosts = 0};
     if (o->ranks == 0 && s->comm->size > 1) o->ranks = s->comm->size;
     mf_probe_free(&probe);
-    if (strcmp(s->common->device, "cuda") == 0) return mf_agree(s->comm, mf_backend_find(&backend, "cuda"));
+    if (strncmp(s->common->device, "cuda", 4) == 0) return mf_agree(s->comm, mf_backend_find(&backend, "cuda"));
     if (strcmp(s->common->device, "auto") != 0 || mf_backend_find(&backend, "cuda") == MF_OK) return MF_OK;
     mf_err_clear();
     o->recon.common.device = "cpu";

@@ -28,6 +28,20 @@ int mf_refuse_together(const struct mf_comm *comm, int rc)
     return mf_agree(comm, rc);
 }
 
+void mf_recon_plan_device(const struct mf_common *common, long *number, struct mf_plan_options *options)
+{
+    options->device = common->device;
+    options->memory_limit = (size_t)common->memory_limit << 20;
+    options->gpu_ids = common->gpu_ids.count;
+    options->gpu_id = common->gpu_ids.at;
+    options->share_gpu = common->share_gpu;
+    if (strncmp(common->device, "cuda:", 5) != 0) return;
+    *number = strtol(common->device + 5, NULL, 10);
+    options->device = "cuda";
+    options->gpu_ids = 1;
+    options->gpu_id = number;
+}
+
 static int given(const struct mf_session *s, const char *word)
 {
     return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
@@ -83,21 +97,18 @@ static int look(struct ask *a)
 
 /* ---- rank 0 ---- */
 
-static struct mf_plan_options options_of(const struct ask *a)
+static struct mf_plan_options options_of(const struct ask *a, long *number)
 {
     const struct mf_session *s = a->session;
+    struct mf_plan_options options = {.threads = a->place[0].threads,
+                                      .batch = a->solve->objective.batch,
+                                      .history = (size_t)a->o->history,
+                                      .history_fixed = given(s, "history"),
+                                      .apart = s->device != s->arena};
 
-    return (struct mf_plan_options){.device = s->device == s->arena || strcmp(s->backend->name, "shadow") == 0 ? "cpu"
-                                                                                                               : "cuda",
-                                    .threads = a->place[0].threads,
-                                    .batch = a->solve->objective.batch,
-                                    .history = (size_t)a->o->history,
-                                    .history_fixed = given(s, "history"),
-                                    .memory_limit = (size_t)s->common->memory_limit << 20,
-                                    .gpu_ids = s->common->gpu_ids.count,
-                                    .gpu_id = s->common->gpu_ids.at,
-                                    .share_gpu = s->common->share_gpu,
-                                    .apart = s->device != s->arena};
+    mf_recon_plan_device(s->common, number, &options);
+    options.device = s->backend->devices ? "cuda" : "cpu";
+    return options;
 }
 
 /* A plan of a file replaces what is free; what the user also gave must be the same. */
@@ -137,7 +148,8 @@ static int plan_run(struct ask *a)
     int *node = must(calloc(ranks, sizeof *node));
     size_t *threads = must(calloc(2 * ranks, sizeof *threads)), *in_use = threads + ranks;
     const struct mf_plan_world world = {ranks, node, threads, in_use};
-    struct mf_plan_options options = options_of(a);
+    long number = 0;
+    struct mf_plan_options options = options_of(a, &number);
     struct mf_plan_problem problem;
     int rc = mf_predict_problem(&a->predict, &problem);
 
@@ -274,6 +286,14 @@ static int make(struct ask *a, struct mf_recon_plan *plan)
     return MF_OK;
 }
 
+/* A back end may find GPUs where the driver's library does not. */
+static int shows_gpus(const struct ask *a)
+{
+    for (size_t r = 0; r < a->probe.ranks; ++r)
+        if (a->probe.rank[r].gpus == 0) return 0;
+    return 1;
+}
+
 /* Made, tried, and where a try says so made again with the batch that won. */
 static int make_and_try(struct ask *a, struct mf_recon_plan *plan)
 {
@@ -281,6 +301,10 @@ static int make_and_try(struct ask *a, struct mf_recon_plan *plan)
 
     MF_TRY(look(a));
     MF_TRY(mf_probe_run(a->session->comm, &a->probe));
+    if (a->session->backend->devices && !shows_gpus(a)) {
+        mf_info("plan: the driver's library shows no GPU on some node, so the run is not planned");
+        return MF_OK;
+    }
     MF_TRY(make(a, plan));
     planned = a->solve->objective.batch;
     MF_TRY(try_batches(a, plan));

@@ -4,6 +4,7 @@
 
 #include "src/base/json.h"
 #include "src/cmd/recon_opts.h"
+#include "src/plan/plan.h"
 
 struct mf_recon_plan {
     struct mf_json *json; /* the plan; NULL: --plan off */
@@ -16,6 +17,9 @@ struct mf_recon_plan {
 
 /** Rank 0's code @p rc on all ranks, and its sentence as it is. Collective. */
 int mf_refuse_together(const struct mf_comm *comm, int rc);
+
+/** --device, --gpu_ids, --share-gpu and --memory-limit in the planner's words; @p number: room for N of cuda:N. */
+void mf_recon_plan_device(const struct mf_common *common, long *number, struct mf_plan_options *options);
 
 /** Checks --plan and what contradicts it: MF_USAGE. Not collective. */
 int mf_recon_plan_check(const struct mf_session *session, const struct mf_recon_cmd *o);

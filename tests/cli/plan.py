@@ -156,6 +156,8 @@ def refusals():
     refuses(2, "--phases", "reconstruct", "--size", 64, 64, 64, "--phases", 99)
     refuses(3, "none.json", "reconstruct", "--hardware", "none.json")
     refuses(4, "there is no GPU 8, node 0 has 8 (0 to 7)", "reconstruct", *h100, "--gpu_ids", 0, 8)
+    refuses(4, "there is no GPU 9", "reconstruct", *h100, "--device", "cuda:9")
+    check(plan(*h100, "--size", 64, 64, 64, "--device", "cuda:3")["ranks_per_gpu"] == 1, "cuda:3")
     refuses(4, "contradict", "reconstruct", *h100, "--gpu_ids", 0, "--device", "cpu")
     refuses(4, "8 GPUs that may be used", "reconstruct", *h100, "--size", 64, 64, 64, "--ranks", 9, "--device", "cuda")
     refuses(5, "nothing fits into memory: the least plan", "reconstruct", *h100, "--size", 1024, 1024, 1024, "--memory_limit", 1024)

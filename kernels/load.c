@@ -24,7 +24,7 @@ static void own_folder(char folder[PATH_LENGTH])
 
 const char *mf_load_cuda_path(void)
 {
-    static const char *const places[] = {"", "../lib/mesoforge/", "../lib64/mesoforge/"};
+    static const char *const places[] = {"", "../lib/mesoforge/"};
     static char path[PATH_LENGTH + 64];
     const char *wanted = getenv("MF_CUDA_LIBRARY");
     char folder[PATH_LENGTH];

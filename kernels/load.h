@@ -6,8 +6,8 @@
 
 /**
  * Opens the library of the cuda back end, once, and checks that it belongs to this program. It is looked for as
- * MF_CUDA_LIBRARY (a whole path, for tests), beside the program, and in ../lib/mesoforge and ../lib64/mesoforge from
- * there. Refuses with MF_DEVICE: not installed, does not load, of another build. Says nothing of devices.
+ * MF_CUDA_LIBRARY (a whole path, for tests), beside the program, and in ../lib/mesoforge from there. Refuses with
+ * MF_DEVICE: not installed, does not load, of another build. Says nothing of devices.
  */
 int mf_load_cuda(const struct mf_backend **backend);
 

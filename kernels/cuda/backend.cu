@@ -141,9 +141,9 @@ void queue_close(struct mf_queue *queue)
 
     if (own) {
         if (own->stream) MF_CUDA(cudaStreamSynchronize(own->stream));
-        mf_arena_give(queue->host, own->stage);
-        mf_arena_give(queue->host, own->word);
-        mf_arena_give(queue->arena, own->part);
+        if (own->part) MF_CUDA(cudaFree(own->part));
+        if (own->word) MF_CUDA(cudaFreeHost(own->word));
+        if (own->stage) MF_CUDA(cudaFreeHost(own->stage));
         if (own->stream) MF_CUDA(cudaStreamDestroy(own->stream));
     }
     free(own);
@@ -151,21 +151,18 @@ void queue_close(struct mf_queue *queue)
 }
 
 /* The queue's own: a stream and room for sums that are not finished. */
-int open_own(struct mf_queue *queue, int device)
+int open_own(struct mf_cuda_queue *own, int device)
 {
-    struct mf_cuda_queue *own = mf_cuda_of(queue);
-
     own->device = device;
     MF_CUDA(cudaSetDevice(device));
     own->shared_most = size_t(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     own->cache = size_t(attribute(cudaDevAttrL2CacheSize, device));
     MF_CUDA(cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking));
-    own->part = static_cast<double *>(mf_arena_take(queue->arena, MF_PASS_PARTS * sizeof(double), "queue"));
-    if (!own->part) return MF_MEMORY;
-    own->word = static_cast<double *>(mf_arena_take(queue->host, sizeof(double), "queue"));
-    if (!own->word) return MF_MEMORY;
-    own->stage = static_cast<float *>(mf_arena_take(queue->host, MF_CUDA_STAGE * sizeof(float), "queue"));
-    return own->stage ? MF_OK : MF_MEMORY;
+    own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
+    own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
+    own->stage = static_cast<float *>(take_host(nullptr, MF_CUDA_STAGE * sizeof(float)));
+    if (own->part && own->word && own->stage) return MF_OK;
+    return mf_fail(MF_MEMORY, "GPU %d has no memory for a queue (%zu bytes)", device, MF_PASS_PARTS * sizeof(double));
 }
 
 int queue_open(struct mf_queue **queue, int device, int threads, int deterministic, struct mf_arena *arena,
@@ -186,7 +183,7 @@ int queue_open(struct mf_queue **queue, int device, int threads, int determinist
     q->host = host;
     q->threads = threads > 0 ? threads : 1;
     q->deterministic = deterministic;
-    rc = open_own(q, device);
+    rc = open_own(mf_cuda_of(q), device);
     if (rc == MF_OK)
         *queue = q;
     else

@@ -96,6 +96,7 @@ static int transforms(struct mf_slice_plan *plan, struct state *st)
         st->fft[l].inverse = fftwf_plan_dft_c2r_2d(mu, mv, a.x, a.real, FFTW_ESTIMATE);
         missing += !st->fft[l].forward || !st->fft[l].inverse;
     }
+    fftwf_forget_wisdom(); /* or what it remembers of earlier plans would be counted as this one's */
     st->held = (ptrdiff_t)mf_fftw_live() - held;
     held += st->held;
     if (!missing) {

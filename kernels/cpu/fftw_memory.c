@@ -3,8 +3,8 @@
  * so that they do not would hold 0 bytes: tests/unit/kernels_corr.c looks. */
 #include "kernels/cpu/fftw_memory.h"
 
-#include <malloc.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "src/base/err.h"
@@ -19,24 +19,28 @@ void *fftwf_malloc_plain(size_t bytes);
 void fftwf_ifree(void *memory);
 void fftwf_ifree0(void *memory);
 
-/* Its callers know no failure. */
+/* Its callers know no failure. The bytes asked for stand before the block: what the heap adds to them is not the same
+ * every time, and what a plan foretells must be. */
 REPLACES void *fftwf_malloc_plain(size_t bytes)
 {
     void *memory = NULL;
     size_t now, most;
 
-    if (posix_memalign(&memory, ALIGNMENT, bytes ? bytes : 1) != 0)
+    if (bytes > SIZE_MAX - ALIGNMENT || posix_memalign(&memory, ALIGNMENT, bytes + ALIGNMENT) != 0)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a transform: %zu bytes", bytes);
-    now = atomic_fetch_add(&live, malloc_usable_size(memory)) + malloc_usable_size(memory);
+    *(size_t *)memory = bytes + ALIGNMENT;
+    now = atomic_fetch_add(&live, bytes + ALIGNMENT) + bytes + ALIGNMENT;
     most = atomic_load(&peak);
     while (most < now && !atomic_compare_exchange_weak(&peak, &most, now)) continue;
-    return memory;
+    return (char *)memory + ALIGNMENT;
 }
 
 REPLACES void fftwf_ifree(void *memory)
 {
-    if (memory) atomic_fetch_sub(&live, malloc_usable_size(memory));
-    free(memory);
+    size_t *block = memory ? (size_t *)(void *)((char *)memory - ALIGNMENT) : NULL;
+
+    if (block) atomic_fetch_sub(&live, *block);
+    free(block);
 }
 
 REPLACES void fftwf_ifree0(void *memory) { fftwf_ifree(memory); }

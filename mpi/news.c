@@ -136,12 +136,12 @@ void mf_news_hear(const struct mf_news *news)
 {
     struct letter l = {0};
     struct sockaddr_in from = {0};
-    int64_t nobody = 0;
     ssize_t bytes;
 
     if (n.peers < 0) find_peers(news);
     for (int i = 0; n.socket >= 0 && i < 8 * news->size; ++i) {
         socklen_t length = sizeof from;
+        int64_t nobody = 0; /* a failed exchange overwrites it */
 
         bytes = recvfrom(n.socket, &l, sizeof l, 0, (struct sockaddr *)&from, &length);
         if (bytes < 0) return;

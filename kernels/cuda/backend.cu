@@ -44,13 +44,6 @@ int count_devices(int *count)
     return no_runtime(error);
 }
 
-int here(void)
-{
-    int count;
-
-    return count_devices(&count);
-}
-
 size_t devices(size_t most, struct mf_device_id *id)
 {
     int count;
@@ -92,6 +85,20 @@ int check_device(int device)
                        "--device cpu",
                        device, capability / 10, capability % 10, OLDEST / 10, OLDEST % 10);
     return MF_OK;
+}
+
+/* At least one device that can run the kernels; else what is wrong with the last. */
+int here(void)
+{
+    int count, rc = MF_OK;
+
+    MF_TRY(count_devices(&count));
+    for (int d = 0; d < count; ++d) {
+        rc = check_device(d);
+        if (rc == MF_OK) break;
+    }
+    if (rc == MF_OK) mf_err_clear();
+    return rc;
 }
 
 /* -- memory -- */
@@ -153,11 +160,18 @@ void queue_close(struct mf_queue *queue)
 /* The queue's own: a stream and room for sums that are not finished. */
 int open_own(struct mf_cuda_queue *own, int device)
 {
+    cudaError_t error = cudaSetDevice(device); /* makes the context: a full GPU, or one that is another's, refuses */
+
     own->device = device;
-    MF_CUDA(cudaSetDevice(device));
+    if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return mf_fail(error == cudaErrorMemoryAllocation ? MF_MEMORY : MF_DEVICE,
+                       "--device: GPU %d cannot be used: %s; try: --gpu_ids, or --device cpu", device,
+                       cudaGetErrorString(error));
+    }
     own->shared_most = size_t(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     own->cache = size_t(attribute(cudaDevAttrL2CacheSize, device));
-    MF_CUDA(cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking));
     own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
     own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
     own->stage = static_cast<float *>(take_host(nullptr, MF_CUDA_STAGE * sizeof(float)));

@@ -37,7 +37,7 @@ int extents(struct mf_slice_plan *plan)
         if (nu < least || nv < least)
             return mf_fail(MF_USAGE, "S2: lag %zu is too long for level %zu of a slice of %zu x %zu pixels", d->lag, l,
                            d->nu, d->nv);
-        if (nu > 1 << 14 || nv > 1 << 14)
+        if (l >= d->first && (nu > 1 << 14 || nv > 1 << 14))
             return mf_fail(MF_USAGE, "S2: a slice of %zu x %zu pixels is too large for the cuda back end (16384)", nu,
                            nv);
         at->nu = at->mu = int(nu);

@@ -137,19 +137,18 @@ static void back_end(struct mf_findings *to, size_t gpus)
     mf_err_clear();
 }
 
-static void nccl(struct mf_findings *to, size_t gpus)
+/* Looked for, and not used yet: GPUs exchange through the host's memory. */
+static void nccl(struct mf_findings *to)
 {
     void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     int (*version)(int *) = NULL, number = 0;
 
     if (library) *(void **)&version = dlsym(library, "ncclGetVersion");
     if (version && version(&number) == 0)
-        mf_find(to, MF_WELL, "NCCL", "", "%d.%d.%d", number / 10000, number / 100 % 100, number % 100);
-    else if (gpus > 1)
-        mf_find(to, MF_WARNED, "NCCL", "install libnccl2, or set LD_LIBRARY_PATH to it",
-                "not found: GPUs exchange through the host's memory");
+        mf_find(to, MF_WELL, "NCCL", "", "%d.%d.%d is here; this version exchanges through the host's memory",
+                number / 10000, number / 100 % 100, number % 100);
     else
-        mf_find(to, MF_WELL, "NCCL", "", "not needed with %zu GPUs", gpus);
+        mf_find(to, MF_WELL, "NCCL", "", "not needed: this version exchanges through the host's memory");
     if (library) dlclose(library);
 }
 
@@ -169,6 +168,6 @@ void mf_doctor_machine(struct mf_findings *to)
     copies(to);
     driver(to, &seen);
     back_end(to, seen.gpus);
-    nccl(to, seen.gpus);
+    nccl(to);
     mf_nvml_free(&seen);
 }

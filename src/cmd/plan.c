@@ -92,6 +92,8 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, const char *fi
     size_t volume[3] = {0};
     int rc;
 
+    if (r->initial_file && *r->initial_file)
+        return mf_fail(MF_USAGE, "--initial_microstructure_file: a run plans itself around it; leave it out here");
     if (file && is_descriptors(file)) {
         MF_TRY(from_descriptors(s, o, file, target));
         return mf_agree(s->comm, mf_recon_extents(s, r, target, NULL, dims));

@@ -11,7 +11,7 @@
 #include "src/plan/probe.h"
 #include "src/recon/predict.h"
 
-/* Batches are tried only where six evaluations are a small part of a run that takes a while. */
+/* Batches are tried only where some evaluations are a small part of a run that takes a while. */
 static const double WORTH_SECONDS = 0.01;
 enum { WORTH_EVALUATIONS = 200 };
 
@@ -242,7 +242,7 @@ static void apply(struct mf_solve_opts *solve, const struct mf_json *json)
 
 /* ---- trying ---- */
 
-/* Half and twice the slices in flight beside what was planned; none of them where that is not worth it. */
+/* What was planned and half of the slices in flight; none of them where that is not worth it. */
 static size_t batches(const struct ask *a, const struct mf_recon_plan *plan, size_t batch[3])
 {
     const struct mf_json *flight = mf_json_get(plan->json, "slices_in_flight");

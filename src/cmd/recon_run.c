@@ -323,6 +323,15 @@ static int name_problem(struct outcome *out)
     return MF_OK;
 }
 
+/* A disk that the volume does not fit on is found before the work is done. */
+static int make_room(struct outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
+{
+    size_t voxels = out->dims[0] * out->dims[1] * out->dims[2];
+
+    MF_TRY(mf_micro_may_write(out->session->comm, out->path, ndim(out), voxels));
+    return make_volume(out, keeper, json);
+}
+
 /* A volume that an earlier run has finished stays as it is; *json is what that run said. */
 static int pass_over(const struct outcome *out, struct mf_json **json)
 {
@@ -362,14 +371,14 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     }
     if (rc == MF_OK && !out->no_metrics) metrics = metrics_beside(out->path);
     out->solve.metrics = metrics;
-    if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out), out->dims[0] * out->dims[1] * out->dims[2]);
+    if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out), 0);
     if (rc == MF_OK) rc = spares_inputs(out);
     if (rc == MF_OK) rc = settle(out);
     if (rc == MF_OK) {
         if (keeper.opts.restart && mf_recon_is_done(s, &keeper, out->path, out->problem, json))
             rc = pass_over(out, json);
         else
-            rc = make_volume(out, &keeper, json);
+            rc = make_room(out, &keeper, json);
     }
     mf_recon_keeper_close(&keeper);
     out->solve.keeper = NULL;

@@ -36,8 +36,8 @@ void mf_plan_machine(const struct mf_hardware *hardware, size_t *lines, struct m
     for (size_t h = 0; h < hardware->hosts && *lines + 8 < MF_PLAN_LINES; ++h) {
         const struct mf_host *host = &hardware->host[h];
 
-        mf_plan_say(lines, line, "node", "%lld x %lld cores (%s), %lld bytes", (long long)host->count,
-                    (long long)host->cores, host->simd, (long long)host->ram_bytes);
+        mf_plan_say(lines, line, "cores", "%lld x %lld", (long long)host->count, (long long)host->cores);
+        mf_plan_say(lines, line, "node", "%s vectors, %lld bytes", host->simd, (long long)host->ram_bytes);
         for (size_t g = 0, n; g < host->gpus && *lines + 4 < MF_PLAN_LINES; g += n) {
             n = run_of(host, g);
             mf_plan_say(lines, line, "gpus", "%zu x %.80s of %lld bytes", n, host->gpu[g].name,
@@ -61,6 +61,16 @@ static int compare(const char *path, const char *of, size_t an, const struct mf_
     return MF_OK;
 }
 
+/* Is a machine's line among the stored ones? How many nodes and cores there are is not asked: a run has a part of them,
+ * and a launcher binds its ranks to some. */
+static int is_told(size_t n, const struct mf_plan_line *stored, const struct mf_plan_line *line)
+{
+    if (strcmp(line->key, "nodes") == 0 || strcmp(line->key, "cores") == 0) return 1;
+    for (size_t i = 0; i < n; ++i)
+        if (strcmp(stored[i].key, line->key) == 0 && strcmp(stored[i].value, line->value) == 0) return 1;
+    return 0;
+}
+
 int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf_plan_problem *problem,
                  const struct mf_hardware *hardware)
 {
@@ -69,5 +79,9 @@ int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf
 
     MF_TRY(compare(path, "problem", stored->problem.lines, stored->problem.line, problem->lines, problem->line));
     mf_plan_machine(hardware, &lines, line);
-    return compare(path, "machine", stored->machine_lines, stored->machine, lines, line);
+    for (size_t i = 0; i < lines; ++i)
+        if (!is_told(stored->machine_lines, stored->machine, &line[i]))
+            return mf_fail(MF_INPUT, "'%.200s' is a plan of another machine: here it is '%s: %s'; try: --plan auto",
+                           path, line[i].key, line[i].value);
+    return MF_OK;
 }

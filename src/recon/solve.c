@@ -70,7 +70,9 @@ static int grid_memory(struct mf_grid *r, size_t history)
     r->miss[0] = mf_arena_take(r->queue->host, 3 * window * sizeof(double), "S2 of the mean slice");
     if (!r->global || !r->plane || !r->miss[0]) return MF_MEMORY;
     for (int d = 1; d < 3; ++d) r->miss[d] = r->miss[d - 1] + window;
-    MF_TRY(mf_stage_open(&r->planes, r->queue, r->slab.dims[1] * r->slab.dims[2], r->slab.count));
+    /* as many planes as rank 0, which has the most, needs: ranks write a vector in equally many runs */
+    MF_TRY(mf_stage_open(&r->planes, r->queue, r->slab.dims[1] * r->slab.dims[2],
+                         mf_slab_of(r->comm, r->slab.dims, 0).count));
     return mf_optimiser_new(&r->optimiser, r->backend, r->queue, mf_grid_extent(r), history);
 }
 
@@ -92,7 +94,7 @@ static size_t chosen_batch(const struct mf_grid *r)
  * same bits. */
 static int shrinks(struct mf_grid *r, int rc)
 {
-    size_t batch = r->compared.batch ? r->compared.batch : chosen_batch(r);
+    size_t most = chosen_batch(r), batch = r->compared.batch && r->compared.batch < most ? r->compared.batch : most;
 
     if (rc != MF_MEMORY || r->dry || batch / 4 * 2 < 2) return 0;
     r->compared.batch = batch / 4 * 2;

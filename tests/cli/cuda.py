@@ -71,6 +71,8 @@ got, status, err = match("--device", "auto", "--no_polish")
 check(status == 0 and got["device"] == "cuda" and "device: cuda (auto:" in err, f"auto with a GPU: {err}")
 got, status, err = match("--device", "auto", "--no_polish", DEVICES=0)
 check(status == 0 and got["device"] == "cpu" and "device: cpu (auto: no CUDA device" in err, f"auto without: {err}")
+got, status, err = match("--device", "auto", "--no_polish", CAPABILITY=75)
+check(status == 0 and got["device"] == "cpu" and "compute capability 7.5" in err, f"auto with an old GPU: {err}")
 got, status, err = match("--device", "auto", "--no_polish", ranks=2)
 check(status == 0 and got["device"] == "cpu" and "would take one GPU" in err, f"auto, too few GPUs: {err}")
 

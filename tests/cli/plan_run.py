@@ -82,7 +82,7 @@ def from_a_file():
         check(part in line, f"{words}: {line}")
     plan(*problem, "--hardware", hardware, "--output", "other.json")
     line, _ = match(*run, "other.json", ranks=1, code=3)
-    check("is a plan of another machine: it says 'node" in line, line)
+    check("is a plan of another machine: here it is 'node" in line, line)
     text = open("six.json").read()
     for old, new, part in (('"batch": 6', '"batch": 8', "not as it was written"), ('"plan"', '"plot"', "is no plan"),
                            ('"ranks": 2,', '"ranks": 0,', "ranks wants a whole number"), ("{", "", "six")):

@@ -175,7 +175,8 @@ static int compare(const char *path, const struct footer *footer, const uint32_t
             first = i;
         }
     if (bad == 0) return MF_OK;
-    return mf_fail(MF_INPUT, "'%s' is damaged: %llu of %u blocks differ from what was written, the first at byte %llu",
+    return mf_fail(MF_INPUT,
+                   "'%s' is damaged: %llu of %u blocks differ from what was written, the first begins at byte %llu",
                    path, (unsigned long long)bad, footer->blocks, (unsigned long long)(first * BLOCK));
 }
 

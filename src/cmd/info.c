@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/info_values.h"
+#include "src/recon/checkpoint.h"
 
 struct info {
     struct mf_common common;
@@ -272,8 +273,8 @@ static void print_sets(const char *file, const struct mf_look *look)
 {
     char type[16];
 
-    printf("%s: HDF5 of another program, %zu dataset%s; look into one with --dataset PATH\n", file, look->sets,
-           look->sets == 1 ? "" : "s");
+    printf("%s: %s, %zu dataset%s; look into one with --dataset PATH\n", file,
+           *look->schema ? look->schema : "HDF5 of another program", look->sets, look->sets == 1 ? "" : "s");
     for (size_t i = 0; i < look->set_count; ++i) {
         const struct mf_h5_shape *s = &look->set[i].shape;
 
@@ -285,6 +286,18 @@ static void print_sets(const char *file, const struct mf_look *look)
     if (look->sets > look->set_count) printf("  and %zu more\n", look->sets - look->set_count);
 }
 
+/* Its vectors; whether it is sound is said by verify. */
+static void tell_checkpoint(const char *file, const struct mf_look *look, struct mf_json *json)
+{
+    if (json) {
+        put_sets(json, look);
+        put_look(json, look);
+    } else {
+        print_sets(file, look);
+        print_look(look);
+    }
+}
+
 static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
 {
     struct mf_look *look = calloc(1, sizeof *look);
@@ -292,6 +305,8 @@ static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
 
     if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_TARGET) == 0)
         rc = tell_target(file, look, json);
+    else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_CHECKPOINT_NAME) == 0)
+        tell_checkpoint(file, look, json);
     else if (rc == MF_OK && (dataset || *look->schema))
         rc = tell_array(file, dataset, look, json);
     else if (rc == MF_OK && json)
@@ -328,6 +343,24 @@ static int tell_json(const char *const *files, size_t count, const char *dataset
     return rc;
 }
 
+/* Rank 0: a file that cannot be read does not hide the others. */
+static int tell_each(const char *const *files, size_t count, const char *dataset)
+{
+    size_t bad = 0;
+    int worst = MF_OK;
+
+    for (size_t i = 0; i < count; ++i) {
+        int rc = tell(files[i], dataset, NULL);
+
+        if (rc == MF_OK) continue;
+        printf("%s\n", mf_err_text());
+        mf_err_clear();
+        ++bad;
+        if (rc > worst) worst = rc;
+    }
+    return bad ? mf_fail(worst, "%zu of %zu files cannot be read", bad, count) : MF_OK;
+}
+
 static int tell_all(const struct mf_session *session, const struct info *o)
 {
     const char *const *files;
@@ -336,8 +369,8 @@ static int tell_all(const struct mf_session *session, const struct info *o)
     if (count == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge info FILE");
     if (session->comm->rank != 0) return MF_OK;
     if (session->common->json) return tell_json(files, count, o->dataset);
-    for (size_t i = 0; i < count; ++i) MF_TRY(tell(files[i], o->dataset, NULL));
-    return MF_OK;
+    if (count == 1) return tell(files[0], o->dataset, NULL);
+    return tell_each(files, count, o->dataset);
 }
 
 static int run(struct mf_session *session, void *options)

@@ -342,18 +342,20 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
 static int nothing_fits(const struct mf_plan *plan)
 {
     const struct mf_plan_candidate *least = &plan->candidate[0];
+    const char *remedy = "more ranks or nodes, a smaller volume, --no_multigrid_descriptor";
 
     for (size_t i = 1; i < plan->candidates; ++i) {
         const struct mf_plan_candidate *c = &plan->candidate[i];
 
         if ((double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
     }
+    if (least->free == 0 && least->ranks > 1) remedy = "fewer ranks: their programs alone take what there is";
     return mf_fail(MF_MEMORY,
                    "nothing fits into memory: the least plan (%zu rank%s%s, batch %zu, history %zu) needs %zu bytes "
                    "for arrays%s of "
-                   "rank %zu, there are %zu; try: more ranks or nodes, a smaller volume, --no_multigrid_descriptor",
+                   "rank %zu, there are %zu; try: %s",
                    least->ranks, least->ranks == 1 ? "" : "s", least->device ? " on GPUs" : "", least->batch,
-                   least->history, least->bytes, least->host ? " on the node" : "", least->rank, least->free);
+                   least->history, least->bytes, least->host ? " on the node" : "", least->rank, least->free, remedy);
 }
 
 /* Every layout with the history asked for; only where none of them fits with a shorter one. */

@@ -102,5 +102,10 @@ for i, job in enumerate(jobs):
 code, _, text = run(f"match m.npy {quick} --output stop/later.h5")
 check(code == 0, f"a run that starts after STOP: {code} {text}")
 
+# info tells of a checkpoint, and of every file that can be read.
+left = [n for n in os.listdir("stop") if "ckpt" in n][0]
+code, out, text = run(f"info m.npy missing.npy stop/{left}")
+check(code == 3 and "NumPy array" in out and "missing.npy" in out and "checkpoint" in out, f"info of three: {code} {out} {text}")
+
 shutil.rmtree(folder)
 sys.exit(len(failures) > 0)

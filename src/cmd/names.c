@@ -1,6 +1,8 @@
 /* See names.h. */
 #include "src/cmd/names.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 char *mf_stem(const char *path)
@@ -8,4 +10,24 @@ char *mf_stem(const char *path)
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
 
     return strndup(name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+}
+
+char *mf_name_seed(const char *path, uint64_t seed)
+{
+    const char *dot = strrchr(path, '.');
+    char *whole = malloc(strlen(path) + 32);
+
+    if (!dot || strchr(dot, '/')) dot = path + strlen(path);
+    if (whole) sprintf(whole, "%.*s_seed%llu%s", (int)(dot - path), path, (unsigned long long)seed, dot);
+    return whole;
+}
+
+char *mf_name_metrics(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash - path) + 1 : 0;
+    char *name = malloc((size_t)n + sizeof "metrics.jsonl");
+
+    if (name) sprintf(name, "%.*smetrics.jsonl", n, path);
+    return name;
 }

@@ -2,7 +2,15 @@
 #ifndef MF_CMD_NAMES_H
 #define MF_CMD_NAMES_H
 
+#include <stdint.h>
+
 /** File name without folder and ending. NULL without memory; the caller frees. */
 char *mf_stem(const char *path);
+
+/** @p path with "_seedN" before its ending. NULL without memory; the caller frees. */
+char *mf_name_seed(const char *path, uint64_t seed);
+
+/** metrics.jsonl in the folder of @p path. NULL without memory; the caller frees. */
+char *mf_name_metrics(const char *path);
 
 #endif

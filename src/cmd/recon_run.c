@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/names.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
@@ -255,17 +256,6 @@ static int write_volume(struct outcome *out, struct mf_json **json)
     return rc;
 }
 
-/* "_seedN" before the ending of @p path. Caller frees; NULL without memory. */
-static char *with_seed(const char *path, uint64_t seed)
-{
-    const char *dot = strrchr(path, '.');
-    char *whole = malloc(strlen(path) + 32);
-
-    if (!dot || strchr(dot, '/')) dot = path + strlen(path);
-    if (whole) sprintf(whole, "%.*s_seed%llu%s", (int)(dot - path), path, (unsigned long long)seed, dot);
-    return whole;
-}
-
 /* "base_reconstructed.h5", or --output; with several realisations "_seedN" before the ending. */
 static int name_output(struct outcome *out, const char *base)
 {
@@ -276,23 +266,12 @@ static int name_output(struct outcome *out, const char *base)
              (unsigned long long)out->solve.seed);
     MF_TRY(mf_session_path(out->session, base, suffix, &path));
     if (many && out->session->common->output && *out->session->common->output) {
-        out->path = with_seed(path, out->solve.seed);
+        out->path = mf_name_seed(path, out->solve.seed);
         free(path);
         return out->path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
     }
     out->path = path;
     return MF_OK;
-}
-
-/* metrics.jsonl in the output's folder. Caller frees. */
-static char *metrics_beside(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    int n = slash ? (int)(slash - path) + 1 : 0;
-    char *name = malloc((size_t)n + sizeof "metrics.jsonl");
-
-    if (name) sprintf(name, "%.*smetrics.jsonl", n, path);
-    return name;
 }
 
 /* Solves, describes, writes, reports. Checkpoints of the run go once the volume is on disk. */
@@ -326,9 +305,9 @@ static int name_problem(struct outcome *out)
 /* A disk that the volume does not fit on is found before the work is done. */
 static int make_room(struct outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
 {
-    size_t voxels = out->dims[0] * out->dims[1] * out->dims[2];
+    const size_t *n = out->dims;
 
-    MF_TRY(mf_micro_may_write(out->session->comm, out->path, ndim(out), voxels));
+    MF_TRY(mf_micro_may_write(out->session->comm, out->path, ndim(out), n[0] * n[1] * n[2]));
     return make_volume(out, keeper, json);
 }
 
@@ -351,11 +330,9 @@ static int spares_inputs(const struct outcome *out)
 /* The plan of the run, and the number of the problem that it then is. */
 static int settle(struct outcome *out)
 {
-    struct mf_session *s = out->session;
-
     out->solve.objective.batch = out->asked_batch;
-    MF_TRY(mf_recon_plan_make(s, out->o, out->dims, out->target, &out->solve, &out->plan));
-    return mf_agree(s->comm, name_problem(out));
+    MF_TRY(mf_recon_plan_make(out->session, out->o, out->dims, out->target, &out->solve, &out->plan));
+    return mf_agree(out->session->comm, name_problem(out));
 }
 
 static int realise(struct outcome *out, const char *base, struct mf_json **json)
@@ -369,7 +346,7 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
         mf_recon_keeper_open(s, out->o, out->path, &keeper);
         out->solve.keeper = &keeper.opts;
     }
-    if (rc == MF_OK && !out->no_metrics) metrics = metrics_beside(out->path);
+    if (rc == MF_OK && !out->no_metrics) metrics = mf_name_metrics(out->path);
     out->solve.metrics = metrics;
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out), 0);
     if (rc == MF_OK) rc = spares_inputs(out);
@@ -396,7 +373,7 @@ static int name_gradient(struct outcome *out)
     const char *file = out->o->save_gradient;
 
     if (!file || !*file) return MF_OK;
-    out->path = out->o->realisations > 1 ? with_seed(file, out->solve.seed) : strdup(file);
+    out->path = out->o->realisations > 1 ? mf_name_seed(file, out->solve.seed) : strdup(file);
     return out->path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
 }
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # All benchmarks, one after the other, into results/<machine>-<date>.tsv. Nothing else should run meanwhile.
 # usage: run.sh [-b BUILD] [-d DATA] [-p PYTHON] [-i ITERATIONS] [-o FOLDER] [-q] [PART ...]
-#   -b  folder of a release build (build)         -p  python of an environment with MCRpy: also run the peers
-#   -d  MCRpy's micrographs (../shared/data/mcrpy)   -i  iterations of MCRpy at 64^3 (500)
-#   -o  folder of the results (benchmarks/results)   -q  small sizes, few repetitions: do the scripts still work?
+#   -b  folder of a release build (build/release)         -p  python of an environment with MCRpy: also run the peers
+#   -d  MCRpy's micrographs (../shared/data/mcrpy)     -i  iterations of MCRpy at 64^3 (500)
+#   -o  folder of the results (benchmarks/results)     -q  small sizes, few repetitions: do the scripts still work?
 #   PART: kernels_corr kernels_vec swap mpi_turn characterize memory quality peers (all of them)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-build=$here/../build data=$here/../../shared/data/mcrpy peer='' iterations=500 quick='' results=$here/results
+build=$here/../build/release data=$here/../../shared/data/mcrpy peer='' iterations=500 quick='' results=$here/results
 command=("run.sh" "$@")
 while getopts b:d:p:i:o:q option; do
     case $option in
@@ -18,8 +18,8 @@ done
 shift $((OPTIND - 1))
 build=$(cd "$build" && pwd)
 data=$(cd "$data" && pwd)
-parts=(kernels_corr kernels_vec swap mpi_turn characterize memory quality peers)
-[ $# = 0 ] || parts=("$@")
+all=(kernels_corr kernels_vec swap mpi_turn characterize memory quality peers)
+parts=("${@:-${all[@]}}")
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
@@ -98,11 +98,7 @@ peers() {
 }
 
 for part in "${parts[@]}"; do
-    case $part in
-    kernels_corr | kernels_vec | mpi_turn | characterize | memory | quality | peers) ;;
-    *) echo "run.sh: no part '$part'; parts: kernels_corr kernels_vec mpi_turn characterize memory quality peers" >&2 &&
-        exit 2 ;;
-    esac
+    [[ " ${all[*]} " = *" $part "* ]] || { echo "run.sh: no part '$part'; parts: ${all[*]}" >&2 && exit 2; }
 done
 mkdir -p "$results"
 machine=$(lscpu | sed -n 's/^Model name: *//p' | head -n 1 | tr -cs 'A-Za-z0-9' '-' | sed 's/-*$//')

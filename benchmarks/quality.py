@@ -3,6 +3,7 @@
     python3 benchmarks/quality.py [--cases NAME ...] [--seeds N ...] [--out FILE.tsv] [--sheet FILE.png]
 """
 import argparse
+import importlib.util
 import json
 import os
 import subprocess
@@ -131,6 +132,8 @@ def draw(path, shown):
 
 def main():
     o = options()
+    if o.sheet and not importlib.util.find_spec("matplotlib"):
+        sys.exit("quality.py: --sheet needs matplotlib (python3-matplotlib), which this Python has not")
     out = open(o.out, "w") if o.out else sys.stdout
     measures.check()
     measures.header(out, ["quality.py", *sys.argv[1:]])

@@ -1,56 +1,13 @@
 /* See objective.h. Every slice belongs to one rank while it is compared; what crosses ranks are slices (mpi/slab.h) and
  * one vector of numbers per slice at the end. */
-#include "src/recon/objective.h"
+#include "src/recon/objective_impl.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "kernels/stage.h"
 #include "src/base/err.h"
-
-enum { SIDES = 3, SUMS = 1 + MF_TERMS_MAX };
-
-/* A plan is shared by all directions whose slices look alike. */
-struct plan {
-    const struct mf_slice_ops *ops;
-    struct mf_slice_desc desc;
-    struct mf_slice_plan *plan;
-};
-
-struct side {
-    size_t nu, nv, slices, levels, entries;
-    struct mf_turn **turn;                           /* [phases] */
-    struct mf_slice_plan *plan[MF_TERMS_MAX], *mean; /* mean: level 0 of the volume fraction, for q */
-    float *target[MF_TERMS_MAX];                     /* [phases][levels][entries of the term], device */
-    float *goal[MF_TERMS_MAX];                       /* its mirror */
-    float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
-    double *sums;                                    /* [slices][SUMS]: E, then the share of each term */
-    double *sum;                                     /* [phases][levels][most entries of a term] */
-    double *a;                                       /* [terms][phases][slices] sums of this rank's slices */
-    double *q, *vf, *scale;                          /* [phases][slices] */
-    double *slope;                                   /* [slices] dE/dA */
-};
-
-struct mf_objective {
-    const struct mf_comm *comm;
-    const struct mf_backend *backend;
-    struct mf_queue *queue;
-    struct mf_slab slab;
-    struct mf_objective_opts opts;
-    const struct mf_target *goal; /* borrowed */
-    const struct mf_slice_ops *ops[MF_TERMS_MAX];
-    size_t phases, lag, sides, plans;
-    struct side side[SIDES];
-    struct plan plan[2 * SIDES * (MF_TERMS_MAX + 1)];
-    double *sums; /* of all sides, one reduction */
-    double *work; /* of all sides: what kernels read and write for every slice */
-    float *fixed; /* device: 0 and -1, targets of the volume fraction that give vf and its gradient */
-    float *apart; /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
-    size_t batch;
-    double share[MF_TERMS_MAX];
-};
 
 int mf_norm_find(const char *name, enum mf_norm *norm)
 {
@@ -64,226 +21,9 @@ int mf_norm_find(const char *name, enum mf_norm *norm)
     return mf_fail(MF_USAGE, "no loss '%s': choose MSE, SSE, RMS, L1 or L2", name);
 }
 
-static struct mf_slice_desc desc_of(const struct mf_objective *o, const struct side *s, size_t levels)
-{
-    return (struct mf_slice_desc){.nu = s->nu,
-                                  .nv = s->nv,
-                                  .lag = o->lag,
-                                  .levels = levels,
-                                  .count_max = o->batch,
-                                  .periodic = o->opts.periodic,
-                                  .seam = o->opts.compat,
-                                  .smooth = o->opts.smooth};
-}
-
-static int plan_for(struct mf_objective *o, const struct mf_slice_ops *ops, struct mf_slice_desc desc,
-                    struct mf_slice_plan **plan)
-{
-    for (size_t i = 0; i < o->plans; ++i)
-        if (o->plan[i].ops == ops && o->plan[i].desc.nu == desc.nu && o->plan[i].desc.nv == desc.nv &&
-            o->plan[i].desc.levels == desc.levels) {
-            *plan = o->plan[i].plan;
-            return MF_OK;
-        }
-    MF_TRY(ops->plan(o->queue, &desc, plan));
-    o->plan[o->plans++] = (struct plan){ops, desc, *plan};
-    return MF_OK;
-}
-
-static int side_target(struct mf_objective *o, struct side *s, const struct mf_target *target, size_t normal, size_t t)
-{
-    const struct mf_target_side *from = mf_target_for(target, (enum mf_normal)normal);
-    struct mf_slice_desc desc = desc_of(o, s, s->levels);
-    size_t entries = o->ops[t]->entries(&desc), n = s->levels * entries;
-
-    s->target[t] = mf_arena_take(o->queue->arena, o->phases * n * sizeof(float), "target");
-    if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], o->phases * n * sizeof(float), "target");
-    if (!s->goal[t]) return MF_MEMORY;
-    s->entries += o->phases * n;
-    for (size_t p = 0; p < o->phases; ++p) {
-        size_t phase = o->phases == 1 && target->phases > 1 ? 1 : p;
-        const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)phase);
-
-        if (!values) return mf_fail(MF_INPUT, "the target '%s' has no %s", target->source, o->opts.term[t].row->name);
-        for (size_t i = 0; i < n; ++i) s->goal[t][p * n + i] = (float)values[o->opts.level_first * entries + i];
-    }
-    mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
-    return MF_OK;
-}
-
-/* Extents of the slices of one direction and the levels that target and field share. */
-static int side_shape(struct mf_objective *o, struct side *s, const struct mf_target *target, size_t normal)
-{
-    const size_t *n = o->slab.dims;
-    const struct mf_target_side *from = mf_target_for(target, (enum mf_normal)normal);
-    size_t mine;
-    double weights = 0;
-
-    s->nu = normal == MF_Z ? n[1] : n[0];
-    s->nv = normal == MF_X ? n[1] : n[2];
-    s->slices = n[normal];
-    mine = mf_levels(s->nu, s->nv, o->lag);
-    if (mine == 0)
-        return mf_fail(MF_USAGE, "--limit_to %zu is too large for slices of %zu x %zu: at most %zu", o->lag, s->nu,
-                       s->nv, (s->nu < s->nv ? s->nu : s->nv) / 2);
-    if (from->levels <= o->opts.level_first)
-        return mf_fail(MF_USAGE, "the target has %zu pyramid levels, level %zu is asked for", from->levels,
-                       o->opts.level_first);
-    s->levels = from->levels - o->opts.level_first;
-    if (s->levels > mine) s->levels = mine;
-    if (o->opts.levels_max && s->levels > o->opts.levels_max) s->levels = o->opts.levels_max;
-    for (size_t l = 0; l < s->levels; ++l) weights += o->opts.level_weight[l];
-    if (!(weights > 0))
-        return mf_fail(MF_USAGE, "--level_weights leaves no weight to the %zu levels there are", s->levels);
-    return MF_OK;
-}
-
-static int side_turns(struct mf_objective *o, struct side *s, size_t normal)
-{
-    s->turn = mf_fault("recon.turns") ? NULL : calloc(o->phases, sizeof *s->turn);
-    MF_TRY(mf_agree(o->comm, s->turn ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
-    for (size_t p = 0; p < o->phases; ++p) {
-        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue, &s->turn[p]));
-        if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
-    }
-    return MF_OK;
-}
-
-static int side_plans(struct mf_objective *o, struct side *s, const struct mf_target *target, size_t normal)
-{
-    for (size_t t = 0; t < o->opts.terms; ++t) {
-        MF_TRY(plan_for(o, o->ops[t], desc_of(o, s, s->levels), &s->plan[t]));
-        MF_TRY(side_target(o, s, target, normal, t));
-    }
-    if (o->opts.multiphase) MF_TRY(plan_for(o, o->backend->frac, desc_of(o, s, 1), &s->mean));
-    s->sum = mf_arena_take(o->queue->host, s->entries * sizeof *s->sum, "slice sums");
-    return s->sum ? MF_OK : MF_MEMORY;
-}
-
-/* Several ranks add the gradient of a direction up beside the volume, one rank in it: other roundings. Where the bits
- * count, one rank does it beside the volume too. */
-static int take_apart(struct mf_objective *o)
-{
-    if (!o->queue->deterministic || o->comm->size > 1 || o->sides == 1) return MF_OK;
-    o->apart =
-        mf_arena_take(o->queue->arena, o->phases * mf_slab_voxels(&o->slab) * sizeof(float), "gradient of a direction");
-    return o->apart ? MF_OK : MF_MEMORY;
-}
-
-/* Doubles of the work areas of a slice. */
-static size_t work_size(const struct mf_objective *o) { return (o->opts.terms + 3) * o->phases + 1; }
-
-static void deal_work(struct mf_objective *o)
-{
-    double *sums = o->sums, *work = o->work;
-
-    for (size_t d = 0; d < o->sides; ++d) {
-        struct side *s = &o->side[d];
-        size_t each = o->phases * s->slices;
-
-        s->sums = sums;
-        s->a = work;
-        s->q = s->a + o->opts.terms * each;
-        s->vf = s->q + each;
-        s->scale = s->vf + each;
-        s->slope = s->scale + each;
-        sums += s->slices * SUMS;
-        work += s->slices * work_size(o);
-    }
-}
-
-static int take_fixed(struct mf_objective *o)
-{
-    const float fixed[2] = {0, -1};
-
-    o->fixed = mf_arena_take(o->queue->arena, sizeof fixed, "target");
-    if (!o->fixed) return MF_MEMORY;
-    o->backend->put(o->queue, o->fixed, fixed, sizeof fixed);
-    return MF_OK;
-}
-
-/* What this rank needs by itself once the batch is known. */
-static int prepare(struct mf_objective *o, const struct mf_target *target)
-{
-    size_t slices = 0;
-
-    if (o->batch == 0) o->batch = 1;
-    for (size_t d = 0; d < o->sides; ++d) {
-        MF_TRY(side_plans(o, &o->side[d], target, d));
-        slices += o->side[d].slices;
-    }
-    o->sums = mf_arena_take(o->queue->host, slices * SUMS * sizeof(double), "slice losses");
-    o->work = mf_arena_take(o->queue->host, slices * work_size(o) * sizeof(double), "slice sums");
-    if (!o->sums || !o->work) return MF_MEMORY;
-    deal_work(o);
-    if (o->opts.multiphase) MF_TRY(take_fixed(o));
-    return take_apart(o);
-}
-
-static int build(struct mf_objective *o, const struct mf_target *target)
-{
-    int rc = MF_OK;
-
-    for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t)
-        rc = mf_descriptor_ops(o->opts.term[t].row, o->backend, &o->ops[t]);
-    for (size_t d = 0; d < o->sides && rc == MF_OK; ++d) rc = side_shape(o, &o->side[d], target, d);
-    MF_TRY(mf_agree(o->comm, rc));
-    for (size_t d = 0; d < o->sides; ++d) MF_TRY(side_turns(o, &o->side[d], d));
-    return mf_agree(o->comm, prepare(o, target));
-}
-
-int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
-                     const struct mf_slab *slab, size_t phases, const struct mf_target *target,
-                     const struct mf_objective_opts *opts, struct mf_objective **objective)
-{
-    struct mf_objective *o = mf_fault("recon.objective") ? NULL : calloc(1, sizeof *o);
-    int rc = mf_agree(comm, o ? MF_OK : mf_fail(MF_MEMORY, "no memory for the objective"));
-
-    if (rc != MF_OK) {
-        free(o);
-        return rc;
-    }
-    o->comm = comm;
-    o->backend = backend;
-    o->queue = queue;
-    o->slab = *slab;
-    o->opts = *opts;
-    o->phases = phases;
-    o->lag = target->lag;
-    o->goal = target;
-    o->sides = slab->dims[0] > 1 ? SIDES : 1;
-    rc = build(o, target);
-    if (rc != MF_OK) {
-        mf_objective_free(o);
-        return rc;
-    }
-    *objective = o;
-    return MF_OK;
-}
-
-void mf_objective_free(struct mf_objective *o)
-{
-    if (!o) return;
-    for (size_t i = 0; i < o->plans; ++i) o->plan[i].ops->free(o->plan[i].plan);
-    for (size_t d = 0; d < o->sides; ++d) {
-        mf_arena_give(o->queue->host, o->side[d].sum);
-        for (size_t t = 0; t < o->opts.terms; ++t) {
-            mf_mirror_give(o->queue, o->side[d].target[t], o->side[d].goal[t]);
-            mf_arena_give(o->queue->arena, o->side[d].target[t]);
-        }
-        for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
-        free(o->side[d].turn);
-    }
-    mf_arena_give(o->queue->host, o->work);
-    mf_arena_give(o->queue->host, o->sums);
-    mf_arena_give(o->queue->arena, o->fixed);
-    mf_arena_give(o->queue->arena, o->apart);
-    free(o);
-}
-
 /* One round: the slices that this rank holds now, all phases. */
 struct round {
-    struct side *side;
+    struct mf_objective_side *side;
     struct mf_span span;
     struct mf_view *x, *g; /* [phases]; g->base NULL: no gradient */
     double share;          /* of one slice in the loss: 1 / (directions * slices), or 1 */
@@ -293,8 +33,8 @@ struct round {
 static struct mf_slice_task task_of(const struct mf_objective *o, const struct round *r, size_t t, size_t p,
                                     double *weight)
 {
-    const struct side *s = r->side;
-    struct mf_slice_desc desc = desc_of(o, s, s->levels);
+    const struct mf_objective_side *s = r->side;
+    struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
     size_t entries = o->ops[t]->entries(&desc);
 
     float *values = s->values[t];
@@ -312,10 +52,10 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
 }
 
 /* What so many slices cost by their formula. */
-static struct mf_cost cost_of(const struct mf_objective *o, const struct side *s, size_t t, size_t count,
+static struct mf_cost cost_of(const struct mf_objective *o, const struct mf_objective_side *s, size_t t, size_t count,
                               enum mf_cost_of what)
 {
-    struct mf_slice_desc desc = desc_of(o, s, s->levels);
+    struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
 
     return o->opts.term[t].row->cost(&desc, count, what);
 }
@@ -323,13 +63,13 @@ static struct mf_cost cost_of(const struct mf_objective *o, const struct side *s
 /* The same of the volume fractions that q comes from. */
 static struct mf_cost mean_cost(const struct mf_objective *o, const struct round *r, enum mf_cost_of what)
 {
-    struct mf_slice_desc desc = desc_of(o, r->side, 1);
+    struct mf_slice_desc desc = mf_objective_desc(o, r->side, 1);
 
     return mf_cost_fraction(&desc, r->span.count, what);
 }
 
 /* What vf of a slice is multiplied by. */
-static double part_of(const struct mf_objective *o, const struct side *s)
+static double part_of(const struct mf_objective *o, const struct mf_objective_side *s)
 {
     size_t volume = o->slab.dims[0] * o->slab.dims[1] * o->slab.dims[2];
 
@@ -340,7 +80,7 @@ static double part_of(const struct mf_objective *o, const struct side *s)
 static void phase_weights(struct mf_objective *o, const struct round *r)
 {
     const double one = 1, part = part_of(o, r->side);
-    struct side *s = r->side;
+    struct mf_objective_side *s = r->side;
 
     for (size_t p = 0; p < o->phases; ++p)
         for (size_t i = 0; i < r->span.count; ++i) s->q[p * s->slices + r->span.first + i] = 1;
@@ -364,7 +104,8 @@ static void phase_weights(struct mf_objective *o, const struct round *r)
 static double power_of(double q, int power) { return power == 1 ? q : q * q; }
 
 /* E of slice i from its sums, dE/dA into *slope; the shares of the terms into sums[1..]. */
-static double slice_loss(const struct mf_objective *o, const struct side *s, size_t i, double *slope, double *sums)
+static double slice_loss(const struct mf_objective *o, const struct mf_objective_side *s, size_t i, double *slope,
+                         double *sums)
 {
     double a = 0, m = (double)s->entries;
     int power = o->opts.norm == MF_L1 ? 1 : 2;
@@ -405,7 +146,7 @@ static void through_weights(struct mf_objective *o, const struct round *r)
 {
     const double one = 1, part = part_of(o, r->side);
     int power = o->opts.norm == MF_L1 ? 1 : 2;
-    struct side *s = r->side;
+    struct mf_objective_side *s = r->side;
 
     o->backend->sync(o->queue); /* a is there, and scale is read */
     for (size_t p = 0; p < o->phases; ++p) {
@@ -432,7 +173,7 @@ static void through_weights(struct mf_objective *o, const struct round *r)
 
 static void set_scale(struct mf_objective *o, const struct round *r)
 {
-    struct side *s = r->side;
+    struct mf_objective_side *s = r->side;
     int power = o->opts.norm == MF_L1 ? 1 : 2;
 
     for (size_t p = 0; p < o->phases; ++p)
@@ -446,7 +187,7 @@ static void compare(struct mf_objective *o, const struct round *r)
 {
     int root = o->opts.norm == MF_RMS || o->opts.norm == MF_L2, gradient = r->g[0].base != NULL;
     size_t end = r->span.first + r->span.count;
-    struct side *s = r->side;
+    struct mf_objective_side *s = r->side;
 
     phase_weights(o, r);
     for (size_t i = r->span.first; i < end; ++i) s->slope[i] = o->opts.norm == MF_MSE ? 1 / (double)s->entries : 1;
@@ -454,7 +195,7 @@ static void compare(struct mf_objective *o, const struct round *r)
         run_terms(o, r, 0);
         o->backend->sync(o->queue);
         for (size_t i = r->span.first; i < end; ++i) {
-            double sums[SUMS];
+            double sums[MF_OBJECTIVE_SUMS];
 
             slice_loss(o, s, i, &s->slope[i], sums);
         }
@@ -465,7 +206,7 @@ static void compare(struct mf_objective *o, const struct round *r)
 }
 
 /* 1 / (directions * slices), or 1. */
-static double share_of(const struct mf_objective *o, const struct side *s)
+static double share_of(const struct mf_objective *o, const struct mf_objective_side *s)
 {
     return o->opts.compat ? 1 : 1 / ((double)o->sides * (double)s->slices);
 }
@@ -473,7 +214,7 @@ static double share_of(const struct mf_objective *o, const struct side *s)
 /* The slices of one direction; gradients += into @p g. */
 static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, double factor)
 {
-    struct side *s = &o->side[d];
+    struct mf_objective_side *s = &o->side[d];
     struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX] = {{0}};
     size_t voxels = mf_slab_voxels(&o->slab);
     struct round r = {.side = s, .x = vx, .g = vg, .factor = factor, .share = share_of(o, s)};
@@ -493,7 +234,7 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
 }
 
 /* Losses of this rank's slices of one direction from what the kernels have left. */
-static void collect(struct mf_objective *o, struct side *s)
+static void collect(struct mf_objective *o, struct mf_objective_side *s)
 {
     double share = share_of(o, s), ignored;
 
@@ -501,7 +242,7 @@ static void collect(struct mf_objective *o, struct side *s)
         struct mf_span span = mf_turn_span(s->turn[0], k);
 
         for (size_t i = span.first; i < span.first + span.count; ++i) {
-            double *sums = s->sums + i * SUMS;
+            double *sums = s->sums + i * MF_OBJECTIVE_SUMS;
 
             sums[0] = share * slice_loss(o, s, i, &ignored, sums);
         }
@@ -532,47 +273,38 @@ void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor
     double share[MF_TERMS_MAX] = {0}, all = 0;
 
     for (size_t d = 0; d < o->sides; ++d) slices += o->side[d].slices;
-    memset(o->sums, 0, slices * SUMS * sizeof *o->sums);
+    memset(o->sums, 0, slices * MF_OBJECTIVE_SUMS * sizeof *o->sums);
     for (size_t d = 0; d < o->sides; ++d) eval_side(o, d, x, g, factor);
     o->backend->sync(o->queue);
     for (size_t d = 0; d < o->sides; ++d) collect(o, &o->side[d]);
-    mf_comm_sum(o->comm, slices * SUMS, o->sums);
+    mf_comm_sum(o->comm, slices * MF_OBJECTIVE_SUMS, o->sums);
     *loss = 0;
     for (size_t i = 0; i < slices; ++i) {
-        *loss += o->sums[i * SUMS];
-        for (size_t t = 0; t < o->opts.terms; ++t) share[t] += o->sums[i * SUMS + 1 + t];
+        *loss += o->sums[i * MF_OBJECTIVE_SUMS];
+        for (size_t t = 0; t < o->opts.terms; ++t) share[t] += o->sums[i * MF_OBJECTIVE_SUMS + 1 + t];
     }
     for (size_t t = 0; t < o->opts.terms; ++t) all += share[t];
     for (size_t t = 0; t < o->opts.terms; ++t) o->share[t] = all > 0 ? share[t] / all : 0;
 }
 
-void mf_objective_capture(struct mf_objective *o, size_t t, float *const values[3])
+void mf_objective_capture(struct mf_objective *o, size_t t, float *const values[MF_SIDES])
 {
     for (size_t d = 0; d < o->sides; ++d) o->side[d].values[t] = values ? values[d] : NULL;
 }
 
-/* Target of phase p of a term in direction d from the first level that is compared on. */
-static const double *goal_of(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
-{
-    const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
-    size_t phase = o->phases == 1 && o->goal->phases > 1 ? 1 : p;
-
-    return mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)phase) + o->opts.level_first * entries;
-}
-
 static size_t entries_of(const struct mf_objective *o, size_t t, size_t d)
 {
-    struct mf_slice_desc desc = desc_of(o, &o->side[d], 1);
+    struct mf_slice_desc desc = mf_objective_desc(o, &o->side[d], 1);
 
     return o->ops[t]->entries(&desc);
 }
 
-void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const miss[3])
+void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const miss[MF_SIDES])
 {
     size_t voxels = mf_slab_voxels(&o->slab);
 
     for (size_t d = 0; d < o->sides; ++d) {
-        struct side *s = &o->side[d];
+        struct mf_objective_side *s = &o->side[d];
         size_t entries = entries_of(o, t, d);
         struct mf_view view;
         MF_PHASE(o->opts.term[t].row->phase);
@@ -589,20 +321,20 @@ void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t i = 0; i < entries; ++i)
                 miss[d][p * entries + i] =
-                    s->sum[p * s->levels * entries + i] / (double)s->slices - goal_of(o, t, d, p, entries)[i];
+                    s->sum[p * s->levels * entries + i] / (double)s->slices - mf_objective_goal(o, t, d, p, entries)[i];
     }
 }
 
-void mf_objective_lead(struct mf_objective *o, size_t t, double gain, double *const miss[3])
+void mf_objective_lead(struct mf_objective *o, size_t t, double gain, double *const miss[MF_SIDES])
 {
     for (size_t d = 0; d < o->sides; ++d) {
-        struct side *s = &o->side[d];
+        struct mf_objective_side *s = &o->side[d];
         size_t entries = entries_of(o, t, d);
 
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t i = 0; i < entries; ++i)
                 s->goal[t][p * s->levels * entries + i] =
-                    (float)(goal_of(o, t, d, p, entries)[i] - (miss ? gain * miss[d][p * entries + i] : 0));
+                    (float)(mf_objective_goal(o, t, d, p, entries)[i] - (miss ? gain * miss[d][p * entries + i] : 0));
         mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * s->levels * entries * sizeof(float));
     }
 }

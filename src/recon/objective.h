@@ -18,7 +18,7 @@ enum mf_norm { MF_MSE, MF_SSE, MF_RMS, MF_L1, MF_L2 };
 /** The norm called @p name (case does not matter); refuses with MF_USAGE. */
 int mf_norm_find(const char *name, enum mf_norm *norm);
 
-enum { MF_TERMS_MAX = 8 };
+enum { MF_TERMS_MAX = 8, MF_SIDES = 3 };
 
 struct mf_objective_opts {
     size_t terms;
@@ -61,20 +61,20 @@ void mf_objective_eval(struct mf_objective *objective, float *x, float *g, doubl
  * values[side] [phases][slices][levels][entries], the caller's from queue->host, other ranks' places untouched. NULL
  * ends it.
  */
-void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[3]);
+void mf_objective_capture(struct mf_objective *objective, size_t t, float *const values[MF_SIDES]);
 
 /**
  * What the mean slice of every direction misses in term @p t at level 0: miss[side] [phases][entries] = mean of D over
  * the slices minus the target. One forward pass over the field. Collective.
  */
-void mf_objective_miss(struct mf_objective *objective, size_t t, float *x, double *const miss[3]);
+void mf_objective_miss(struct mf_objective *objective, size_t t, float *x, double *const miss[MF_SIDES]);
 
 /**
  * From now on slices are compared with T - gain * miss at level 0 of term @p t (miss as above, NULL: with T again). The
  * loss sees every slice alone; so shifted, its gradient is the one of loss + gain * (square of the mean slice's miss),
  * linear about the field that miss was taken from. Not collective.
  */
-void mf_objective_lead(struct mf_objective *objective, size_t t, double gain, double *const miss[3]);
+void mf_objective_lead(struct mf_objective *objective, size_t t, double gain, double *const miss[MF_SIDES]);
 
 /** Share of term @p t in the last loss, before the root of RMS and L2 [0..1]. */
 double mf_objective_share(const struct mf_objective *objective, size_t t);

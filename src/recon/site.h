@@ -4,8 +4,6 @@
 
 #include "src/recon/polish.h"
 
-enum { MF_SIDES = 3 };
-
 /** A move of one voxel; what ranks exchange. @p order: global voxel index * phases + to, which breaks ties. */
 struct mf_site {
     uint32_t at[3]; /* z, y, x */

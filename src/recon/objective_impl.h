@@ -1,0 +1,57 @@
+/* What an objective is made of: one side per direction of slices. Private to the objective: objective_open.c makes it,
+ * objective.c evaluates it. */
+#ifndef MF_RECON_OBJECTIVE_IMPL_H
+#define MF_RECON_OBJECTIVE_IMPL_H
+
+#include "src/recon/objective.h"
+
+enum { MF_OBJECTIVE_SUMS = 1 + MF_TERMS_MAX }; /* of a slice */
+
+/* A plan is shared by all directions whose slices look alike. */
+struct mf_objective_plan {
+    const struct mf_slice_ops *ops;
+    struct mf_slice_desc desc;
+    struct mf_slice_plan *plan;
+};
+
+struct mf_objective_side {
+    size_t nu, nv, slices, levels, entries;
+    struct mf_turn **turn;                           /* [phases] */
+    struct mf_slice_plan *plan[MF_TERMS_MAX], *mean; /* mean: level 0 of the volume fraction, for q */
+    float *target[MF_TERMS_MAX];                     /* [phases][levels][entries of the term], device */
+    float *goal[MF_TERMS_MAX];                       /* its mirror */
+    float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
+    double *sums;                                    /* [slices][MF_OBJECTIVE_SUMS]: E, then the share of each term */
+    double *sum;                                     /* [phases][levels][most entries of a term] */
+    double *a;                                       /* [terms][phases][slices] sums of this rank's slices */
+    double *q, *vf, *scale;                          /* [phases][slices] */
+    double *slope;                                   /* [slices] dE/dA */
+};
+
+struct mf_objective {
+    const struct mf_comm *comm;
+    const struct mf_backend *backend;
+    struct mf_queue *queue;
+    struct mf_slab slab;
+    struct mf_objective_opts opts;
+    const struct mf_target *goal; /* borrowed */
+    const struct mf_slice_ops *ops[MF_TERMS_MAX];
+    size_t phases, lag, sides, plans;
+    struct mf_objective_side side[MF_SIDES];
+    struct mf_objective_plan plan[2 * MF_SIDES * (MF_TERMS_MAX + 1)];
+    double *sums; /* of all sides, one reduction */
+    double *work; /* of all sides: what kernels read and write for every slice */
+    float *fixed; /* device: 0 and -1, targets of the volume fraction that give vf and its gradient */
+    float *apart; /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
+    size_t batch;
+    double share[MF_TERMS_MAX];
+};
+
+/** What the kernels are told of the slices of one side, with so many levels. */
+struct mf_slice_desc mf_objective_desc(const struct mf_objective *objective, const struct mf_objective_side *side,
+                                       size_t levels);
+
+/** Target of phase @p p of term @p t in direction @p d, from the first level that is compared on; NULL: it has none. */
+const double *mf_objective_goal(const struct mf_objective *objective, size_t t, size_t d, size_t p, size_t entries);
+
+#endif

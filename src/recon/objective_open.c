@@ -1,0 +1,237 @@
+/* See objective_impl.h. Shapes, plans of kernels, targets and work areas of every direction. */
+#include "src/recon/objective_impl.h"
+
+#include <stdlib.h>
+
+#include "kernels/stage.h"
+#include "src/base/err.h"
+
+struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struct mf_objective_side *s, size_t levels)
+{
+    return (struct mf_slice_desc){.nu = s->nu,
+                                  .nv = s->nv,
+                                  .lag = o->lag,
+                                  .levels = levels,
+                                  .count_max = o->batch,
+                                  .periodic = o->opts.periodic,
+                                  .seam = o->opts.compat,
+                                  .smooth = o->opts.smooth};
+}
+
+const double *mf_objective_goal(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
+{
+    const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
+    size_t phase = o->phases == 1 && o->goal->phases > 1 ? 1 : p;
+    const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)phase);
+
+    return values ? values + o->opts.level_first * entries : NULL;
+}
+
+static int plan_for(struct mf_objective *o, const struct mf_slice_ops *ops, struct mf_slice_desc desc,
+                    struct mf_slice_plan **plan)
+{
+    for (size_t i = 0; i < o->plans; ++i)
+        if (o->plan[i].ops == ops && o->plan[i].desc.nu == desc.nu && o->plan[i].desc.nv == desc.nv &&
+            o->plan[i].desc.levels == desc.levels) {
+            *plan = o->plan[i].plan;
+            return MF_OK;
+        }
+    MF_TRY(ops->plan(o->queue, &desc, plan));
+    o->plan[o->plans++] = (struct mf_objective_plan){ops, desc, *plan};
+    return MF_OK;
+}
+
+static int side_target(struct mf_objective *o, size_t d, size_t t)
+{
+    struct mf_objective_side *s = &o->side[d];
+    struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
+    size_t entries = o->ops[t]->entries(&desc), n = s->levels * entries;
+
+    s->target[t] = mf_arena_take(o->queue->arena, o->phases * n * sizeof(float), "target");
+    if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], o->phases * n * sizeof(float), "target");
+    if (!s->goal[t]) return MF_MEMORY;
+    s->entries += o->phases * n;
+    for (size_t p = 0; p < o->phases; ++p) {
+        const double *values = mf_objective_goal(o, t, d, p, entries);
+
+        if (!values) return mf_fail(MF_INPUT, "the target '%s' has no %s", o->goal->source, o->opts.term[t].row->name);
+        for (size_t i = 0; i < n; ++i) s->goal[t][p * n + i] = (float)values[i];
+    }
+    mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
+    return MF_OK;
+}
+
+/* Extents of the slices of one direction and the levels that target and field share. */
+static int side_shape(struct mf_objective *o, size_t normal)
+{
+    struct mf_objective_side *s = &o->side[normal];
+    const size_t *n = o->slab.dims;
+    const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)normal);
+    size_t mine;
+    double weights = 0;
+
+    s->nu = normal == MF_Z ? n[1] : n[0];
+    s->nv = normal == MF_X ? n[1] : n[2];
+    s->slices = n[normal];
+    mine = mf_levels(s->nu, s->nv, o->lag);
+    if (mine == 0)
+        return mf_fail(MF_USAGE, "--limit_to %zu is too large for slices of %zu x %zu: at most %zu", o->lag, s->nu,
+                       s->nv, (s->nu < s->nv ? s->nu : s->nv) / 2);
+    if (from->levels <= o->opts.level_first)
+        return mf_fail(MF_USAGE, "the target has %zu pyramid levels, level %zu is asked for", from->levels,
+                       o->opts.level_first);
+    s->levels = from->levels - o->opts.level_first;
+    if (s->levels > mine) s->levels = mine;
+    if (o->opts.levels_max && s->levels > o->opts.levels_max) s->levels = o->opts.levels_max;
+    for (size_t l = 0; l < s->levels; ++l) weights += o->opts.level_weight[l];
+    if (!(weights > 0))
+        return mf_fail(MF_USAGE, "--level_weights leaves no weight to the %zu levels there are", s->levels);
+    return MF_OK;
+}
+
+static int side_turns(struct mf_objective *o, size_t normal)
+{
+    struct mf_objective_side *s = &o->side[normal];
+
+    s->turn = mf_fault("recon.turns") ? NULL : calloc(o->phases, sizeof *s->turn);
+    MF_TRY(mf_agree(o->comm, s->turn ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
+    for (size_t p = 0; p < o->phases; ++p) {
+        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue, &s->turn[p]));
+        if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
+    }
+    return MF_OK;
+}
+
+static int side_plans(struct mf_objective *o, size_t d)
+{
+    struct mf_objective_side *s = &o->side[d];
+
+    for (size_t t = 0; t < o->opts.terms; ++t) {
+        MF_TRY(plan_for(o, o->ops[t], mf_objective_desc(o, s, s->levels), &s->plan[t]));
+        MF_TRY(side_target(o, d, t));
+    }
+    if (o->opts.multiphase) MF_TRY(plan_for(o, o->backend->frac, mf_objective_desc(o, s, 1), &s->mean));
+    s->sum = mf_arena_take(o->queue->host, s->entries * sizeof *s->sum, "slice sums");
+    return s->sum ? MF_OK : MF_MEMORY;
+}
+
+/* Several ranks add the gradient of a direction up beside the volume, one rank in it: other roundings. Where the bits
+ * count, one rank does it beside the volume too. */
+static int take_apart(struct mf_objective *o)
+{
+    if (!o->queue->deterministic || o->comm->size > 1 || o->sides == 1) return MF_OK;
+    o->apart =
+        mf_arena_take(o->queue->arena, o->phases * mf_slab_voxels(&o->slab) * sizeof(float), "gradient of a direction");
+    return o->apart ? MF_OK : MF_MEMORY;
+}
+
+/* Doubles of the work areas of a slice. */
+static size_t work_size(const struct mf_objective *o) { return (o->opts.terms + 3) * o->phases + 1; }
+
+static void deal_work(struct mf_objective *o)
+{
+    double *sums = o->sums, *work = o->work;
+
+    for (size_t d = 0; d < o->sides; ++d) {
+        struct mf_objective_side *s = &o->side[d];
+        size_t each = o->phases * s->slices;
+
+        s->sums = sums;
+        s->a = work;
+        s->q = s->a + o->opts.terms * each;
+        s->vf = s->q + each;
+        s->scale = s->vf + each;
+        s->slope = s->scale + each;
+        sums += s->slices * MF_OBJECTIVE_SUMS;
+        work += s->slices * work_size(o);
+    }
+}
+
+static int take_fixed(struct mf_objective *o)
+{
+    const float fixed[2] = {0, -1};
+
+    o->fixed = mf_arena_take(o->queue->arena, sizeof fixed, "target");
+    if (!o->fixed) return MF_MEMORY;
+    o->backend->put(o->queue, o->fixed, fixed, sizeof fixed);
+    return MF_OK;
+}
+
+/* What this rank needs by itself once the batch is known. */
+static int prepare(struct mf_objective *o)
+{
+    size_t slices = 0;
+
+    if (o->batch == 0) o->batch = 1;
+    for (size_t d = 0; d < o->sides; ++d) {
+        MF_TRY(side_plans(o, d));
+        slices += o->side[d].slices;
+    }
+    o->sums = mf_arena_take(o->queue->host, slices * MF_OBJECTIVE_SUMS * sizeof(double), "slice losses");
+    o->work = mf_arena_take(o->queue->host, slices * work_size(o) * sizeof(double), "slice sums");
+    if (!o->sums || !o->work) return MF_MEMORY;
+    deal_work(o);
+    if (o->opts.multiphase) MF_TRY(take_fixed(o));
+    return take_apart(o);
+}
+
+static int build(struct mf_objective *o)
+{
+    int rc = MF_OK;
+
+    for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t)
+        rc = mf_descriptor_ops(o->opts.term[t].row, o->backend, &o->ops[t]);
+    for (size_t d = 0; d < o->sides && rc == MF_OK; ++d) rc = side_shape(o, d);
+    MF_TRY(mf_agree(o->comm, rc));
+    for (size_t d = 0; d < o->sides; ++d) MF_TRY(side_turns(o, d));
+    return mf_agree(o->comm, prepare(o));
+}
+
+int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
+                     const struct mf_slab *slab, size_t phases, const struct mf_target *target,
+                     const struct mf_objective_opts *opts, struct mf_objective **objective)
+{
+    struct mf_objective *o = mf_fault("recon.objective") ? NULL : calloc(1, sizeof *o);
+    int rc = mf_agree(comm, o ? MF_OK : mf_fail(MF_MEMORY, "no memory for the objective"));
+
+    if (rc != MF_OK) {
+        free(o);
+        return rc;
+    }
+    o->comm = comm;
+    o->backend = backend;
+    o->queue = queue;
+    o->slab = *slab;
+    o->opts = *opts;
+    o->phases = phases;
+    o->lag = target->lag;
+    o->goal = target;
+    o->sides = slab->dims[0] > 1 ? MF_SIDES : 1;
+    rc = build(o);
+    if (rc != MF_OK) {
+        mf_objective_free(o);
+        return rc;
+    }
+    *objective = o;
+    return MF_OK;
+}
+
+void mf_objective_free(struct mf_objective *o)
+{
+    if (!o) return;
+    for (size_t i = 0; i < o->plans; ++i) o->plan[i].ops->free(o->plan[i].plan);
+    for (size_t d = 0; d < o->sides; ++d) {
+        mf_arena_give(o->queue->host, o->side[d].sum);
+        for (size_t t = 0; t < o->opts.terms; ++t) {
+            mf_mirror_give(o->queue, o->side[d].target[t], o->side[d].goal[t]);
+            mf_arena_give(o->queue->arena, o->side[d].target[t]);
+        }
+        for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
+        free(o->side[d].turn);
+    }
+    mf_arena_give(o->queue->host, o->work);
+    mf_arena_give(o->queue->host, o->sums);
+    mf_arena_give(o->queue->arena, o->fixed);
+    mf_arena_give(o->queue->arena, o->apart);
+    free(o);
+}

@@ -19,6 +19,7 @@ struct tag {
 
 struct mf_arena {
     struct mf_mem mem;
+    struct mf_arena *whole; /* what is taken here counts there too; or NULL */
     size_t limit, live, peak;
     size_t tags;
     struct tag tag[TAGS_MAX];
@@ -58,6 +59,13 @@ int mf_arena_open(struct mf_arena **arena, const struct mf_mem *mem, size_t limi
     return MF_OK;
 }
 
+int mf_arena_open_in(struct mf_arena **arena, const struct mf_mem *mem, struct mf_arena *whole)
+{
+    MF_TRY(mf_arena_open(arena, mem, 0));
+    (*arena)->whole = whole;
+    return MF_OK;
+}
+
 void mf_arena_close(struct mf_arena *arena)
 {
     if (!arena) return;
@@ -80,8 +88,10 @@ static size_t tag_of(struct mf_arena *a, const char *name)
     return t;
 }
 
+/* Room for so many bytes more; those of the whole, if there is one, are counted then. */
 static int fits(const struct mf_arena *a, size_t bytes, const char *tag)
 {
+    if (a->whole) return mf_arena_book(a->whole, (ptrdiff_t)bytes, tag);
     if (mf_fault("memory")) return mf_fail(MF_MEMORY, "%s: no memory (injected)", tag);
     if (!a->limit || (bytes <= a->limit && a->live <= a->limit - bytes)) return MF_OK;
     return mf_fail(MF_MEMORY, "%s needs %zu bytes, %zu are in use and the memory limit is %zu", tag, bytes, a->live,
@@ -96,6 +106,14 @@ static void count(struct mf_arena *a, size_t t, size_t bytes)
     if (a->live <= a->peak) return;
     a->peak = a->live;
     for (size_t i = 0; i < a->tags; ++i) a->tag[i].at_peak = a->tag[i].live;
+}
+
+/* They are free again. */
+static void uncount(struct mf_arena *a, size_t t, size_t bytes)
+{
+    a->live -= bytes;
+    a->tag[t].live -= bytes;
+    if (a->whole) mf_arena_book(a->whole, -(ptrdiff_t)bytes, a->tag[t].name);
 }
 
 static int room_for_entry(struct mf_arena *a)
@@ -118,8 +136,10 @@ void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag)
     pthread_mutex_lock(&arena->lock);
     if (fits(arena, bytes, tag) == MF_OK) {
         memory = room_for_entry(arena) ? arena->mem.alloc(arena->mem.context, bytes ? bytes : 1) : NULL;
-        if (!memory)
+        if (!memory) {
+            if (arena->whole) mf_arena_book(arena->whole, -(ptrdiff_t)bytes, tag);
             mf_fail(MF_MEMORY, "%s needs %zu bytes, the machine has no more (%zu in use)", tag, bytes, arena->live);
+        }
     }
     if (memory) {
         t = tag_of(arena, tag);
@@ -151,8 +171,7 @@ void mf_arena_give(struct mf_arena *arena, void *memory)
     pthread_mutex_lock(&arena->lock);
     for (i = arena->count; i > 0 && arena->entries[i - 1].memory != memory; --i) {}
     if (i == 0) mf_die(MF_BROKEN, __FILE__, __LINE__, "memory given back that this arena did not give");
-    arena->live -= arena->entries[i - 1].bytes;
-    arena->tag[arena->entries[i - 1].tag].live -= arena->entries[i - 1].bytes;
+    uncount(arena, arena->entries[i - 1].tag, arena->entries[i - 1].bytes);
     arena->mem.release(arena->mem.context, memory, arena->entries[i - 1].bytes ? arena->entries[i - 1].bytes : 1);
     arena->entries[i - 1] = arena->entries[--arena->count];
     pthread_mutex_unlock(&arena->lock);
@@ -167,8 +186,7 @@ int mf_arena_book(struct mf_arena *arena, ptrdiff_t bytes, const char *tag)
         rc = fits(arena, (size_t)bytes, tag);
         if (rc == MF_OK) count(arena, tag_of(arena, tag), (size_t)bytes);
     } else {
-        arena->live -= (size_t)-bytes;
-        arena->tag[tag_of(arena, tag)].live -= (size_t)-bytes;
+        uncount(arena, tag_of(arena, tag), (size_t)-bytes);
     }
     pthread_mutex_unlock(&arena->lock);
     return rc;
@@ -188,7 +206,10 @@ const char *mf_arena_name(const struct mf_arena *arena, const void *address)
 
 size_t mf_arena_live(const struct mf_arena *arena) { return arena->live; }
 size_t mf_arena_peak(const struct mf_arena *arena) { return arena->peak; }
-size_t mf_arena_limit(const struct mf_arena *arena) { return arena->limit; }
+size_t mf_arena_limit(const struct mf_arena *arena)
+{
+    return arena->whole ? mf_arena_limit(arena->whole) : arena->limit;
+}
 
 void mf_arena_mark(struct mf_arena *arena) { arena->peak = arena->live; }
 

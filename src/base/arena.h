@@ -17,6 +17,9 @@ struct mf_mem {
 /** Opens an arena on @p mem (NULL: the heap). @p limit [bytes], 0: none. Refuses with MF_MEMORY. */
 int mf_arena_open(struct mf_arena **arena, const struct mf_mem *mem, size_t limit);
 
+/** The same for memory of another kind that counts as @p whole's too, which has the limit and is closed later. */
+int mf_arena_open_in(struct mf_arena **arena, const struct mf_mem *mem, struct mf_arena *whole);
+
 /** Closes it. Everything must have been given back: what is still live is a bug and named. NULL is accepted. */
 void mf_arena_close(struct mf_arena *arena);
 

@@ -77,6 +77,32 @@ static void test_own_memory(void)
     CHECK(outside == 0);
 }
 
+/* Memory of another kind counts as the whole's, under its tag and within its limit. */
+static void test_within(void)
+{
+    struct mf_mem mem = {.alloc = take_outside, .release = give_outside, .context = NULL};
+    struct mf_mem none = {.alloc = take_outside, .release = give_outside, .context = &mem};
+    struct mf_arena *whole, *part, *empty;
+    size_t seen[2] = {9, 9};
+    void *a;
+
+    CHECK(mf_arena_open(&whole, NULL, 1000) == MF_OK && mf_arena_open_in(&part, &mem, whole) == MF_OK);
+    CHECK(mf_arena_open_in(&empty, &none, whole) == MF_OK && mf_arena_limit(part) == 1000);
+    a = mf_arena_take(part, 600, "field");
+    CHECK(a && outside >= 600 && mf_arena_live(part) == 600 && mf_arena_live(whole) == 600);
+    CHECK(!mf_arena_take(part, 500, "gradient") && !mf_arena_take(whole, 500, "gradient"));
+    CHECK(!mf_arena_take(empty, 300, "gradient") && strstr(mf_err_text(), "no more") && mf_arena_live(whole) == 600);
+    CHECK(mf_arena_book(part, 100, "field") == MF_OK && mf_arena_peak(whole) == 900);
+    CHECK(mf_arena_book(part, -100, "field") == MF_OK);
+    mf_arena_tags(whole, see, seen);
+    CHECK(seen[0] == 600 && seen[1] == 700);
+    mf_arena_give(part, a);
+    CHECK(mf_arena_live(part) == 0 && mf_arena_live(whole) == 0);
+    mf_arena_close(empty);
+    mf_arena_close(part);
+    mf_arena_close(whole);
+}
+
 static void *churn(void *context)
 {
     struct mf_arena *arena = context;
@@ -106,6 +132,8 @@ int main(void)
 {
     test_limit();
     test_own_memory();
+    outside = 0;
+    test_within();
     test_threads();
     return failures != 0;
 }

@@ -17,7 +17,7 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 3 };
+enum { MF_BACKEND_ABI = 4 };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -29,11 +29,12 @@ struct mf_backend;
 /** Where work goes: a device, its threads, the arenas its memory comes from. Made by the back end. */
 struct mf_queue {
     const struct mf_backend *backend;
-    struct mf_arena *arena; /* device memory; borrowed */
-    struct mf_arena *host;  /* host memory that kernels read and write; borrowed. cpu: the same arena */
-    int threads;            /* cpu: OpenMP threads of one kernel; host code of the queue's owner */
-    int deterministic;      /* plans must not depend on timing */
-    void *impl;             /* the back end's own */
+    struct mf_arena *arena;  /* device memory; borrowed */
+    struct mf_arena *host;   /* host memory that kernels read and write; borrowed. cpu: the same arena */
+    int threads;             /* cpu: OpenMP threads of one kernel; host code of the queue's owner */
+    int deterministic;       /* plans must not depend on timing */
+    struct mf_queue *slices; /* where slices of this queue's fields are compared (mf_queue_home()); NULL: here */
+    void *impl;              /* the back end's own */
 };
 
 struct mf_backend {
@@ -51,8 +52,8 @@ struct mf_backend {
     void (*queue_close)(struct mf_queue *queue);
     /** Where the arena of device memory takes it. */
     const struct mf_mem *mem;
-    /** Where the arena of host memory that kernels see takes it; NULL: device memory is the host's, one arena is both.
-     */
+    /** Where the arena of host memory that kernels see takes it (pinned, where that is faster); NULL: device memory is
+     * the host's, one arena is both. */
     const struct mf_mem *host_mem;
     /**
      * host -> device, device -> host, in the order of the queue; complete on return as far as the host's side is
@@ -60,6 +61,21 @@ struct mf_backend {
      */
     void (*put)(struct mf_queue *queue, void *device, const void *host, size_t bytes);
     void (*get)(struct mf_queue *queue, void *host, const void *device, size_t bytes);
+    /**
+     * The same beside the kernels: the copy starts when all that was put on the queue before is done, and runs while
+     * what is put there later does. Returns its number; 0: nothing was to be copied. What it reads stays unchanged and
+     * what it writes is not looked at until somebody has waited for it: finish() by the host, follow() by what is put
+     * on the queue from then on. @p host: any host memory; copies from and to pinned memory alone are really beside.
+     * Numbers that are 0 or done with are accepted. NULL, all four, where device memory is the host's.
+     */
+    size_t (*put_start)(struct mf_queue *queue, void *device, const void *host, size_t bytes);
+    size_t (*get_start)(struct mf_queue *queue, void *host, const void *device, size_t bytes);
+    void (*finish)(struct mf_queue *queue, size_t copy);
+    void (*follow)(struct mf_queue *queue, size_t copy);
+    /** Pins host memory that is not of host_mem, as well as that goes, and lets it go again. NULL: nothing is gained.
+     */
+    void (*pin)(struct mf_queue *queue, void *memory, size_t bytes);
+    void (*unpin)(struct mf_queue *queue, void *memory);
     /** Waits until all that was put on the queue is done. cpu: nothing. */
     void (*sync)(struct mf_queue *queue);
     /** The kernel families; a NULL family is one this back end lacks, refused by name at plan time. */
@@ -76,6 +92,12 @@ const char *mf_backend_name(size_t i);
 
 /** The back end called @p name; refuses with MF_USAGE (unknown) or MF_DEVICE (known, not installed, or not here). */
 int mf_backend_find(const struct mf_backend **backend, const char *name);
+
+/**
+ * Opens a queue of cpu for fields that stay in host memory (@p arena) while their slices go through the device of
+ * @p slices, whose threads and host memory it shares. Close it with its back end's queue_close(), before @p slices.
+ */
+int mf_queue_home(struct mf_queue **home, struct mf_queue *slices, struct mf_arena *arena);
 
 extern const struct mf_backend mf_backend_cpu;
 extern const struct mf_backend mf_backend_shadow; /* cpu behind closed memory: a GPU for tests */

@@ -9,6 +9,15 @@
 /** May the host not touch the queue's device memory? */
 static inline int mf_apart(const struct mf_queue *queue) { return queue->backend->host_mem != NULL; }
 
+/** Where slices of fields of @p queue are compared: there, but for fields that are too large for a device. */
+static inline struct mf_queue *mf_slices_queue(struct mf_queue *queue) { return queue->slices ? queue->slices : queue; }
+
+/** Where mirrors of the queue's memory come from, and that memory itself where they are the same. */
+static inline struct mf_arena *mf_mirror_arena(const struct mf_queue *queue)
+{
+    return mf_apart(queue) ? queue->host : queue->arena;
+}
+
 /** Takes the mirror of @p device [bytes], not filled. NULL after mf_fail(MF_MEMORY). */
 void *mf_mirror_take(struct mf_queue *queue, void *device, size_t bytes, const char *tag);
 /** Gives it back, before @p device. NULLs are accepted. */

@@ -142,12 +142,24 @@ const struct mf_mem host_memory = {.alloc = take_host, .release = release_host, 
 
 /* -- queues -- */
 
+void close_ways(struct mf_cuda_queue *own)
+{
+    for (int w = 0; w < MF_CUDA_WAYS; ++w) {
+        if (own->way[w]) MF_CUDA(cudaStreamSynchronize(own->way[w]));
+        for (cudaEvent_t event : own->done[w])
+            if (event) MF_CUDA(cudaEventDestroy(event));
+        if (own->way[w]) MF_CUDA(cudaStreamDestroy(own->way[w]));
+    }
+    if (own->here) MF_CUDA(cudaEventDestroy(own->here));
+}
+
 void queue_close(struct mf_queue *queue)
 {
     struct mf_cuda_queue *own = queue ? mf_cuda_of(queue) : nullptr;
 
     if (own) {
         if (own->stream) MF_CUDA(cudaStreamSynchronize(own->stream));
+        close_ways(own);
         if (own->part) MF_CUDA(cudaFree(own->part));
         if (own->word) MF_CUDA(cudaFreeHost(own->word));
         if (own->stage) MF_CUDA(cudaFreeHost(own->stage));
@@ -157,13 +169,26 @@ void queue_close(struct mf_queue *queue)
     free(queue);
 }
 
-/* The queue's own: a stream and room for sums that are not finished. */
+cudaError_t open_ways(struct mf_cuda_queue *own)
+{
+    cudaError_t error = cudaEventCreateWithFlags(&own->here, cudaEventDisableTiming);
+
+    for (int w = 0; w < MF_CUDA_WAYS; ++w) {
+        if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&own->way[w], cudaStreamNonBlocking);
+        for (int i = 0; i < MF_CUDA_COPIES && error == cudaSuccess; ++i)
+            error = cudaEventCreateWithFlags(&own->done[w][i], cudaEventDisableTiming);
+    }
+    return error;
+}
+
+/* The queue's own: streams and room for sums that are not finished. */
 int open_own(struct mf_cuda_queue *own, int device)
 {
     cudaError_t error = cudaSetDevice(device); /* makes the context: a full GPU, or one that is another's, refuses */
 
     own->device = device;
     if (error == cudaSuccess) error = cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess) error = open_ways(own);
     if (error != cudaSuccess) {
         (void)cudaGetLastError();
         return mf_fail(error == cudaErrorMemoryAllocation ? MF_MEMORY : MF_DEVICE,
@@ -221,6 +246,61 @@ void get(struct mf_queue *queue, void *host, const void *device, size_t bytes)
     sync(queue);
 }
 
+/* -- copies beside the kernels: number 2 n + way is the n-th of its way -- */
+
+size_t start(struct mf_queue *queue, int way, void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    struct mf_cuda_queue *own = mf_cuda_of(queue);
+    size_t n;
+
+    if (bytes == 0) return 0;
+    n = ++own->copies[way];
+    MF_CUDA(cudaEventRecord(own->here, own->stream));
+    MF_CUDA(cudaStreamWaitEvent(own->way[way], own->here, 0));
+    MF_CUDA(cudaMemcpyAsync(to, from, bytes, kind, own->way[way]));
+    MF_CUDA(cudaEventRecord(own->done[way][n % MF_CUDA_COPIES], own->way[way]));
+    return 2 * n + size_t(way);
+}
+
+size_t put_start(struct mf_queue *queue, void *device, const void *host, size_t bytes)
+{
+    return start(queue, MF_CUDA_UP, device, host, bytes, cudaMemcpyHostToDevice);
+}
+
+size_t get_start(struct mf_queue *queue, void *host, const void *device, size_t bytes)
+{
+    MF_SPOIL(host, bytes);
+    return start(queue, MF_CUDA_DOWN, host, device, bytes, cudaMemcpyDeviceToHost);
+}
+
+cudaEvent_t end_of(const struct mf_queue *queue, size_t copy)
+{
+    return mf_cuda_of(queue)->done[copy % MF_CUDA_WAYS][copy / MF_CUDA_WAYS % MF_CUDA_COPIES];
+}
+
+void finish(struct mf_queue *queue, size_t copy)
+{
+    if (copy) MF_CUDA(cudaEventSynchronize(end_of(queue, copy)));
+}
+
+void follow(struct mf_queue *queue, size_t copy)
+{
+    if (copy) MF_CUDA(cudaStreamWaitEvent(mf_cuda_of(queue)->stream, end_of(queue, copy), 0));
+}
+
+/* Copies of memory that the system will not pin are right all the same, only not beside the kernels. */
+void pin(struct mf_queue *queue, void *address, size_t bytes)
+{
+    (void)queue;
+    if (bytes && cudaHostRegister(address, bytes, cudaHostRegisterPortable) != cudaSuccess) (void)cudaGetLastError();
+}
+
+void unpin(struct mf_queue *queue, void *address)
+{
+    (void)queue;
+    if (cudaHostUnregister(address) != cudaSuccess) (void)cudaGetLastError();
+}
+
 /* Faults of our own kernels; everything else is the machine's. */
 bool own_fault(cudaError_t error)
 {
@@ -251,6 +331,12 @@ const struct mf_backend mf_backend_cuda = {
     .host_mem = &host_memory,
     .put = put,
     .get = get,
+    .put_start = put_start,
+    .get_start = get_start,
+    .finish = finish,
+    .follow = follow,
+    .pin = pin,
+    .unpin = unpin,
     .sync = sync,
     .move = &mf_move_cuda,
     .field = &mf_field_cuda,

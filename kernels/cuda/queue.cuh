@@ -44,9 +44,16 @@ void mf_cuda_check(cudaError_t error, const char *file, int line);
 
 enum { MF_CUDA_WARP = 32, MF_CUDA_THREADS = 256, MF_CUDA_STAGE = 1 << 20 };
 
+/** Copies beside the kernels: up to the device and down from it, so many of a kind remembered one by one. */
+enum { MF_CUDA_UP, MF_CUDA_DOWN, MF_CUDA_WAYS, MF_CUDA_COPIES = 64 };
+
 /** queue->impl */
 struct mf_cuda_queue {
     cudaStream_t stream;
+    cudaStream_t way[MF_CUDA_WAYS];
+    cudaEvent_t here;                               /* all that the stream had to do when a copy was started */
+    cudaEvent_t done[MF_CUDA_WAYS][MF_CUDA_COPIES]; /* the n-th copy of a kind is done, or one that came later */
+    size_t copies[MF_CUDA_WAYS];
     int device;
     size_t shared_most; /* bytes of shared memory that one block may have */
     size_t cache;       /* bytes of the second-level cache */

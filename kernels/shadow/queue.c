@@ -16,9 +16,24 @@ struct pending {
     uint32_t crc; /* of an input */
 };
 
+/* A copy beside the kernels: happens when somebody waits for it. */
+struct copy {
+    struct copy *next;
+    size_t number;
+    void *to;
+    const void *from;
+    size_t bytes;
+    int up;       /* to the device */
+    int followed; /* by kernels */
+    void *value;  /* of one from the device: what it read */
+    uint32_t crc; /* of what it read */
+};
+
 struct shadow {
     struct mf_queue *inner;
     struct pending *outputs, *inputs;
+    struct copy *copies;
+    size_t started; /* copies */
 };
 
 static struct shadow *of(const struct mf_queue *queue) { return queue->impl; }
@@ -91,6 +106,120 @@ static struct pending *pop(struct pending **list)
     return first;
 }
 
+/* -- copies beside the kernels -- */
+
+static uint32_t crc_of(const void *memory, size_t bytes, int device)
+{
+    uint32_t crc;
+
+    if (device) mf_shadow_enter();
+    crc = mf_crc32c(0, memory, bytes);
+    if (device) mf_shadow_leave();
+    return crc;
+}
+
+/* What a copy will write holds NaN until it lands. */
+static size_t start(struct mf_queue *queue, struct copy c)
+{
+    struct shadow *s = of(queue);
+    struct copy *made = malloc(sizeof *made);
+
+    if (c.bytes == 0) {
+        free(made);
+        return 0;
+    }
+    if (!made) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a copy");
+    mf_shadow_device("a copy", 1, c.up ? (const void *const[]){c.to} : &c.from);
+    *made = c;
+    made->number = ++s->started;
+    made->crc = crc_of(c.from, c.bytes, !c.up);
+    made->next = s->copies;
+    s->copies = made;
+    mf_shadow_enter();
+    if (!c.up) {
+        made->value = malloc(c.bytes);
+        if (!made->value) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a copy");
+        memcpy(made->value, c.from, c.bytes);
+    }
+    memset(c.to, 0xff, c.bytes);
+    mf_shadow_leave();
+    return made->number;
+}
+
+static size_t put_start(struct mf_queue *queue, void *device, const void *host, size_t bytes)
+{
+    return start(queue, (struct copy){.to = device, .from = host, .bytes = bytes, .up = 1});
+}
+
+static size_t get_start(struct mf_queue *queue, void *host, const void *device, size_t bytes)
+{
+    return start(queue, (struct copy){.to = host, .from = device, .bytes = bytes});
+}
+
+static void check_copy(const struct copy *c)
+{
+    if (crc_of(c->from, c->bytes, !c->up) != c->crc)
+        mf_die(MF_BROKEN, __FILE__, __LINE__, "what a copy %s the device reads has been changed before it was done",
+               c->up ? "to" : "from");
+}
+
+static void deliver(struct copy *c)
+{
+    mf_shadow_enter();
+    memcpy(c->to, c->up ? c->from : c->value, c->bytes);
+    mf_shadow_leave();
+}
+
+static struct copy *copy_at(const struct shadow *s, size_t number)
+{
+    struct copy *c = s->copies;
+
+    while (c && c->number != number) c = c->next;
+    return c;
+}
+
+static void forget(struct shadow *s, struct copy *gone)
+{
+    struct copy **at = &s->copies;
+
+    while (*at != gone) at = &(*at)->next;
+    *at = gone->next;
+    free(gone->value);
+    free(gone);
+}
+
+/* What the host gives stays as it is until the host has waited, though kernels may use it before. */
+static void finish(struct mf_queue *queue, size_t number)
+{
+    struct copy *c = copy_at(of(queue), number);
+
+    if (!c) return;
+    if (c->up || !c->followed) check_copy(c);
+    if (!c->up || !c->followed) deliver(c);
+    forget(of(queue), c);
+}
+
+static void follow(struct mf_queue *queue, size_t number)
+{
+    struct copy *c = copy_at(of(queue), number);
+
+    if (!c || c->followed) return;
+    check_copy(c);
+    c->followed = 1;
+    if (c->up) deliver(c);
+}
+
+/* Copies to the device that kernels followed are done when those are. */
+static void end_followed(struct shadow *s)
+{
+    for (struct copy *c = s->copies, *next; c; c = next) {
+        next = c->next;
+        if (!c->up || !c->followed) continue;
+        check_copy(c);
+        forget(s, c);
+    }
+}
+
 /* The list is newest first; outputs of different kernels never overlap by a part. */
 static void synchronise(struct mf_queue *queue)
 {
@@ -103,6 +232,7 @@ static void synchronise(struct mf_queue *queue)
         memcpy(p->host, p->value, p->bytes);
         free(p->value);
     }
+    end_followed(s);
 }
 
 static int here(void) { return MF_OK; }
@@ -132,6 +262,7 @@ static void queue_close(struct mf_queue *queue)
 {
     if (!queue) return;
     synchronise(queue);
+    while (of(queue)->copies) forget(of(queue), of(queue)->copies);
     mf_shadow_unwatch(queue->arena);
     mf_backend_cpu.queue_close(of(queue)->inner);
     free(queue->impl);
@@ -163,6 +294,10 @@ const struct mf_backend mf_backend_shadow = {
     .host_mem = &heap,
     .put = put,
     .get = get,
+    .put_start = put_start,
+    .get_start = get_start,
+    .finish = finish,
+    .follow = follow,
     .sync = synchronise,
     .move = &mf_move_shadow,
     .field = &mf_field_shadow,

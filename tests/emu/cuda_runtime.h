@@ -2,7 +2,8 @@
  * and their kernels run. Blocks run one after another, the threads of a block take turns, so that barriers, shuffles
  * and shared memory do what they do on a GPU; only their order is another, and can be turned round (MF_EMU_ORDER).
  *
- * What it is strict about: work on a stream runs when somebody waits for it, never earlier; memory comes filled with
+ * What it is strict about: work on a stream runs when somebody waits for it, never earlier, and no more of it than is
+ * waited for (an event); memory comes filled with
  * NaN; device and host memory are told apart; a barrier that some thread never reaches ends the program.
  *
  * Environment: MF_EMU_DEVICES (1), MF_EMU_DRIVER (13000), MF_EMU_CAPABILITY (90), MF_EMU_SHARED (232448 bytes),
@@ -105,9 +106,10 @@ enum cudaDeviceAttr {
 };
 
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
-enum { cudaStreamNonBlocking = 1 };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostRegisterPortable = 1 };
 
 typedef struct mf_emu_stream *cudaStream_t;
+typedef struct mf_emu_event *cudaEvent_t;
 
 struct cudaDeviceProp {
     char name[256];
@@ -131,6 +133,13 @@ cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void *memory);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream);
 cudaError_t cudaGetLastError();

@@ -1,6 +1,7 @@
 /* Devices, memory and streams of the stand-in. */
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -12,7 +13,14 @@
 #endif
 
 struct mf_emu_stream {
-    std::vector<std::function<void()>> work;
+    std::deque<std::function<void()>> work;
+    size_t begun = 0; /* pieces of work, in all */
+};
+
+/* What a stream had to do when the event was recorded. */
+struct mf_emu_event {
+    mf_emu_stream *stream = nullptr;
+    size_t end = 0;
 };
 
 namespace
@@ -23,6 +31,7 @@ std::map<const void *, size_t> kernel_shared;
 std::vector<mf_emu_stream *> streams;
 std::recursive_mutex lock;
 size_t used;
+int running; /* streams, one within another */
 int device_now;
 cudaError_t last = cudaSuccess;
 
@@ -71,15 +80,28 @@ void close_device(bool closed)
 #endif
 }
 
-void run(mf_emu_stream *stream)
+/* The first @p end pieces of a stream's work; what of it waits for other streams runs those as far as it must. */
+void run(mf_emu_stream *stream, size_t end = SIZE_MAX)
 {
     std::lock_guard<std::recursive_mutex> hold(lock);
 
-    if (stream->work.empty()) return;
-    close_device(false);
-    for (size_t i = 0; i < stream->work.size(); ++i) stream->work[i]();
-    stream->work.clear();
-    close_device(true);
+    if (stream->work.empty() || stream->begun >= end) return;
+    if (running++ == 0) close_device(false);
+    while (!stream->work.empty() && stream->begun < end) {
+        const std::function<void()> piece = std::move(stream->work.front());
+
+        stream->work.pop_front();
+        ++stream->begun;
+        piece();
+    }
+    if (--running == 0) close_device(true);
+}
+
+/* A stream that is gone has done all. */
+void run_to(const mf_emu_event &event)
+{
+    for (mf_emu_stream *s : streams)
+        if (s == event.stream) return run(s, event.end);
 }
 
 void run_all()
@@ -213,6 +235,62 @@ cudaError_t cudaFreeHost(void *memory)
     if (!on_host.erase(reinterpret_cast<uintptr_t>(memory))) return keep(cudaErrorInvalidValue);
     run_all();
     free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned flags)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    (void)flags;
+    if (!memory || !bytes || inside(on_host, memory, 1)) return keep(cudaErrorInvalidValue);
+    on_host[reinterpret_cast<uintptr_t>(memory)] = bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *memory)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    return on_host.erase(reinterpret_cast<uintptr_t>(memory)) ? cudaSuccess : keep(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = new mf_emu_event();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    *event = mf_emu_event{stream, stream->begun + stream->work.size()};
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    std::lock_guard<std::recursive_mutex> hold(lock);
+
+    run_to(*event);
+    return cudaSuccess;
+}
+
+/* As it was recorded last: recorded anew, it is another one. */
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    const mf_emu_event now = *event;
+
+    (void)flags;
+    mf_emu_enqueue(stream, [=]() { run_to(now); });
     return cudaSuccess;
 }
 

@@ -1,4 +1,5 @@
-/* Blocks of rows between slabs and host memory are the same on cpu and cuda, also beyond the size of a transfer. */
+/* Blocks of rows between slabs and host memory are the same on cpu and cuda, also beyond the size of a transfer; copies
+ * beside the kernels bring what they were given, each in its turn. */
 #include "kernels/move.h"
 #include "tests/unit/cuda_case.h"
 
@@ -30,6 +31,51 @@ static void check(struct mf_block b)
     free(y);
 }
 
+static void check_round(const float *host, size_t n, size_t round)
+{
+    for (size_t i = 0; i < n; ++i) CHECK(host[i] == (float)(2 * (round + i)));
+}
+
+/* Two buffers each way: a round is filled while the one before is doubled on the device. */
+static void beside(struct side *s)
+{
+    enum { BUFFERS = 2, ROUNDS = 150 };
+    const size_t n = 1000, bytes = n * sizeof(float);
+    float *from[BUFFERS], *to[BUFFERS], *x[BUFFERS];
+    size_t put[BUFFERS] = {0}, got[BUFFERS] = {0};
+
+    for (int b = 0; b < BUFFERS; ++b) {
+        from[b] = mf_arena_take(s->host, bytes, "test");
+        to[b] = mf_arena_take(s->host, bytes, "test");
+        x[b] = mf_arena_take(s->device, bytes, "test");
+    }
+    for (size_t r = 0; r < ROUNDS; ++r) {
+        size_t b = r % BUFFERS;
+
+        s->be->finish(s->q, put[b]);
+        for (size_t i = 0; i < n; ++i) from[b][i] = (float)(r + i);
+        put[b] = s->be->put_start(s->q, x[b], from[b], bytes);
+        s->be->follow(s->q, put[b]);
+        s->be->field->scale(s->q, n, 2, x[b]);
+        if (r >= BUFFERS) s->be->finish(s->q, got[b]);
+        if (r >= BUFFERS) check_round(to[b], n, r - BUFFERS);
+        got[b] = s->be->get_start(s->q, to[b], x[b], bytes);
+        s->be->follow(s->q, got[b]);
+    }
+    CHECK(s->be->put_start(s->q, x[0], from[0], 0) == 0);
+    for (size_t r = ROUNDS - BUFFERS; r < ROUNDS; ++r) {
+        s->be->finish(s->q, got[r % BUFFERS]);
+        check_round(to[r % BUFFERS], n, r);
+        s->be->finish(s->q, got[r % BUFFERS]); /* it is done with */
+    }
+    s->be->sync(s->q);
+    for (int b = 0; b < BUFFERS; ++b) {
+        mf_arena_give(s->host, from[b]);
+        mf_arena_give(s->host, to[b]);
+        mf_arena_give(s->device, x[b]);
+    }
+}
+
 int main(void)
 {
     side[0] = side_open("cpu");
@@ -38,6 +84,7 @@ int main(void)
     check((struct mf_block){1, 1, 1, 0});
     check((struct mf_block){5, 64, 64, 64});
     check((struct mf_block){3, 400000, 400007, 13});
+    beside(&side[1]);
     for (int s = 0; s < SIDES; ++s) side_close(&side[s]);
     return failures != 0;
 }

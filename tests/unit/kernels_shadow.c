@@ -84,6 +84,26 @@ static void early_change(void)
     d.be->sync(d.q);
 }
 
+/* The host changes what a copy to the device reads, kernels what one from it reads. */
+static void changes_copy(void)
+{
+    float *from = device_host(&d, NULL, N * sizeof *from);
+    size_t copy = d.be->put_start(d.q, x, from, N * sizeof *from);
+
+    d.be->follow(d.q, copy);
+    from[1] = 1;
+    d.be->finish(d.q, copy);
+}
+
+static void overwrites_copy(void)
+{
+    float *to = device_host(&d, NULL, N * sizeof *to);
+    size_t copy = d.be->get_start(d.q, to, x, N * sizeof *to);
+
+    d.be->field->fill(d.q, N, 1, x);
+    d.be->finish(d.q, copy);
+}
+
 /* Runs @p bug: it must end with MF_BROKEN and a line with @p text. */
 static void check_caught(void (*bug)(void), const char *text)
 {
@@ -137,6 +157,30 @@ static void check_late(void)
     close_all();
 }
 
+/* What a copy brings is NaN until it is waited for. */
+static void check_copies(void)
+{
+    float *host;
+    size_t copy;
+
+    open_all();
+    host = device_host(&d, NULL, N * N * sizeof *host);
+    copy = d.be->put_start(d.q, x, host, N * N * sizeof *host);
+    d.be->field->sum(d.q, extent, x, out);
+    d.be->sync(d.q);
+    CHECK(isnan(out[0]) && out[1] == 0.5 * N * N);
+    d.be->follow(d.q, copy);
+    d.be->field->sum(d.q, extent, x, out);
+    d.be->sync(d.q);
+    CHECK(out[0] == 0);
+    copy = d.be->get_start(d.q, host, x + N * N, N * N * sizeof *host);
+    CHECK(isnan(host[3]));
+    d.be->finish(d.q, copy);
+    CHECK(host[3] == 0.5f);
+    mf_arena_give(d.host, host);
+    close_all();
+}
+
 int main(void)
 {
     setenv("MF_TEST_DEVICE", "shadow", 1);
@@ -146,6 +190,9 @@ int main(void)
     check_caught(host_memory, "fill: argument 1 of device memory is not");
     check_caught(stack_output, "sum: what crosses does not come from the queue's host memory");
     check_caught(early_change, "what it reads has been changed before sync");
+    check_caught(changes_copy, "what a copy to the device reads has been changed before it was done");
+    check_caught(overwrites_copy, "what a copy from the device reads has been changed before it was done");
     check_late();
+    check_copies();
     return failures != 0;
 }

@@ -50,16 +50,19 @@ enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
  * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 16 MiB / ranks and at
  * least 16 (one rank: all). There are two round buffers (slices and their gradients), one more for ranks on several
  * nodes; where the host may not touch device memory the first two stand there once more, and slices pass through the
- * host. The queue's threads copy: never more than this rank's share of the cores, or the ranks' teams fight for them.
- * Takes its buffers from the queue's arenas. Collective; refuses (agreed) with MF_MEMORY.
+ * host. Where the slices of the queue go to another one (mf_queue_home()), no view aliases the slab, and of every
+ * buffer there are two: the host brings a round together while the device works on the one before. The queue's threads
+ * copy: never more than this rank's share of the cores, or the ranks' teams fight for them. Takes its buffers from the
+ * arenas of both queues. Collective; refuses (agreed) with MF_MEMORY.
  */
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
                 struct mf_queue *queue, struct mf_turn **turn);
 void mf_turn_free(struct mf_turn *turn);
 
-/** The batch and the rounds that mf_turn_new() would choose on the rank with the longest share. Not collective. */
-void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, size_t asked, size_t *batch,
-                   size_t *rounds);
+/** The batch and the rounds that mf_turn_new() would choose on the rank with the longest share; @p passes: for fields
+ * that stay in host memory while their slices pass through a device. Not collective. */
+void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes, size_t asked,
+                   size_t *batch, size_t *rounds);
 
 /** Rounds until every rank has seen its share: the same number on every rank; late rounds may hold no slice here. */
 size_t mf_turn_rounds(const struct mf_turn *turn);
@@ -68,8 +71,9 @@ size_t mf_turn_batch(const struct mf_turn *turn);
 /** Global indices of the slices this rank holds in @p round. Not collective. */
 struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round);
 
-/** The slices of @p round of field @p x [own planes][ny][nx] (device, as the view); valid until the next fetch.
- * view->count may be 0. */
+/** The slices of @p round of field @p x [own planes][ny][nx] (memory of the queue; the view: of the slices' queue);
+ * valid until the next fetch. Rounds are fetched from 0 on, one after the other; x stays until the last. view->count
+ * may be 0. */
 void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view *view);
 
 /**
@@ -78,7 +82,8 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
  */
 void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view);
 
-/** Adds the buffer of mf_turn_open() to the slabs it belongs to: g += . Collective. */
+/** Adds the buffer of mf_turn_open() to the slabs it belongs to: g += , all of it after the last round. Collective.
+ */
 void mf_turn_add(struct mf_turn *turn, size_t round, float *g);
 
 #endif

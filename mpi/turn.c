@@ -12,6 +12,19 @@ static const size_t ROUND_BYTES = (size_t)16 << 20; /* of all ranks together, at
 
 static size_t even(size_t n) { return n + n % 2; }
 
+/* A view of the slab itself is what a slice is, unless it lies across ranks or must go to a device. */
+static void orient(struct mf_turn *t, enum mf_normal normal, int passes)
+{
+    t->normal = normal;
+    t->slices = t->slab.dims[normal];
+    t->wide = t->slab.dims[normal == MF_X ? 1 : 2];
+    t->alone = t->comm.size == 1 || normal == MF_Z;
+    t->alias = t->alone && !passes;
+    t->depth = passes ? 2 : 1;
+}
+
+static size_t slice_floats(const struct mf_turn *t) { return t->slab.dims[t->normal == MF_Z ? 1 : 0] * t->wide; }
+
 /* Rank 0 has the longest share. */
 static size_t longest_share(const struct mf_turn *t)
 {
@@ -20,7 +33,7 @@ static size_t longest_share(const struct mf_turn *t)
 
 static size_t choose_batch(const struct mf_turn *t, size_t asked)
 {
-    size_t slice = t->slab.dims[0] * t->wide * sizeof(float), share = longest_share(t), batch = asked;
+    size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
 
     if (batch == 0) batch = ROUND_BYTES / (size_t)t->comm.size / (slice ? slice : 1);
     if (asked == 0 && batch < LEAST_BATCH) batch = LEAST_BATCH;
@@ -30,18 +43,16 @@ static size_t choose_batch(const struct mf_turn *t, size_t asked)
 
 static void plan(struct mf_turn *t, size_t asked)
 {
-    t->alias = t->comm.size == 1 || t->normal == MF_Z;
-    t->slices = t->slab.dims[t->normal];
-    t->wide = t->slab.dims[t->normal == MF_X ? 1 : 2];
     t->batch = choose_batch(t, asked);
-    t->rounds = t->normal == MF_Z ? 1 : (longest_share(t) + t->batch - 1) / t->batch;
+    t->rounds = t->normal == MF_Z && t->alias ? 1 : (longest_share(t) + t->batch - 1) / t->batch;
 }
 
-void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, size_t asked, size_t *batch,
-                   size_t *rounds)
+void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes, size_t asked,
+                   size_t *batch, size_t *rounds)
 {
-    struct mf_turn t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0), .normal = normal};
+    struct mf_turn t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0)};
 
+    orient(&t, normal, passes);
     plan(&t, asked);
     *batch = t.batch;
     *rounds = t.rounds;
@@ -50,7 +61,7 @@ void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_nor
 /* Floats of a round buffer of this rank, and of its planes of all slices of a round. */
 static size_t round_floats(const struct mf_turn *t)
 {
-    return t->slab.dims[0] * t->wide * mf_turn_span_of(t, 0, t->comm.rank).count;
+    return slice_floats(t) * mf_turn_span_of(t, 0, t->comm.rank).count;
 }
 
 static size_t packed_floats(const struct mf_turn *t)
@@ -64,23 +75,36 @@ static size_t packed_floats(const struct mf_turn *t)
 /* Whole lines of 64 bytes, so that the second buffer is aligned too. */
 static size_t buffer_bytes(const struct mf_turn *t) { return (round_floats(t) * sizeof(float) + 63) / 64 * 64; }
 
-/* Local. Without shared memory all is the arena's. */
-static int take(struct mf_turn *t)
+float *mf_turn_at(const struct mf_turn *t, float *buffers, size_t round)
+{
+    return buffers + mf_turn_slot(t, round) * (buffer_bytes(t) / sizeof *buffers);
+}
+
+/* Local: without shared memory all is the arena's. */
+static int take_own(struct mf_turn *t, struct mf_arena *arena, float **fields, float **grads)
+{
+    *fields = mf_arena_take(arena, t->depth * buffer_bytes(t), "slices");
+    *grads = mf_arena_take(arena, t->depth * buffer_bytes(t), "slices");
+    return *fields && *grads ? MF_OK : MF_MEMORY;
+}
+
+static int take_for_messages(struct mf_turn *t)
 {
     t->counts = calloc(4 * (size_t)t->comm.size, sizeof *t->counts);
     if (!t->counts) return mf_fail(MF_MEMORY, "no memory for the counts of %d ranks", t->comm.size);
-    t->fields = mf_arena_take(t->queue->host, buffer_bytes(t), "slices");
-    t->grads = mf_arena_take(t->queue->host, buffer_bytes(t), "slices");
     t->packed = mf_arena_take(t->queue->host, packed_floats(t) * sizeof(float), "slices packed");
-    return t->fields && t->grads && t->packed ? MF_OK : MF_MEMORY;
+    if (!t->packed) return MF_MEMORY;
+    return take_own(t, t->queue->host, &t->fields, &t->grads);
 }
 
 /* Shared memory where ranks have it in common (booked in the arena first), else buffers for messages. */
 static int take_buffers(struct mf_turn *t)
 {
-    size_t bytes = 2 * buffer_bytes(t);
-    int rc = mf_arena_book(t->queue->host, (ptrdiff_t)bytes, "slices");
+    size_t bytes = 2 * t->depth * buffer_bytes(t);
+    int rc;
 
+    if (t->alone) return mf_agree(&t->comm, take_own(t, t->queue->host, &t->fields, &t->grads));
+    rc = mf_arena_book(t->queue->host, (ptrdiff_t)bytes, "slices");
     if (rc == MF_OK) t->booked = bytes;
     MF_TRY(mf_agree(&t->comm, rc));
     if (!t->comm.impl && mf_share_wanted(&t->comm)) return MF_OK; /* a rank that is not there */
@@ -88,6 +112,7 @@ static int take_buffers(struct mf_turn *t)
     if (t->share) {
         t->fields = (float *)t->share->own;
         t->grads = (float *)(t->share->own + bytes / 2);
+        if (t->queue->backend->pin) t->queue->backend->pin(t->queue, t->share->own, bytes);
         return MF_OK;
     }
     mf_arena_book(t->queue->host, -(ptrdiff_t)bytes, "slices");
@@ -96,7 +121,7 @@ static int take_buffers(struct mf_turn *t)
         MPI_Type_contiguous((int)t->wide, MPI_FLOAT, &t->unit);
         MPI_Type_commit(&t->unit);
     }
-    return mf_agree(&t->comm, take(t));
+    return mf_agree(&t->comm, take_for_messages(t));
 }
 
 /* Where kernels see round buffers. */
@@ -105,9 +130,7 @@ static int take_device(struct mf_turn *t)
     t->on_fields = t->fields;
     t->on_grads = t->grads;
     if (!mf_apart(t->queue)) return MF_OK;
-    t->on_fields = mf_arena_take(t->queue->arena, buffer_bytes(t), "slices");
-    t->on_grads = mf_arena_take(t->queue->arena, buffer_bytes(t), "slices");
-    return mf_agree(&t->comm, t->on_fields && t->on_grads ? MF_OK : MF_MEMORY);
+    return mf_agree(&t->comm, take_own(t, t->queue->arena, &t->on_fields, &t->on_grads));
 }
 
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
@@ -119,8 +142,9 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     if (!t) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a turn");
     t->comm = *comm;
     t->slab = *slab;
-    t->normal = normal;
-    t->queue = queue;
+    t->home = queue;
+    t->queue = mf_slices_queue(queue);
+    orient(t, normal, t->queue != t->home);
     t->unit = MPI_DATATYPE_NULL;
     mf_comm_enter(comm, "plan of slices", batch);
     plan(t, batch);
@@ -138,9 +162,14 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
 void mf_turn_free(struct mf_turn *turn)
 {
     if (!turn) return;
+    for (size_t slot = 0; slot < turn->depth; ++slot) {
+        if (turn->put[slot]) turn->queue->backend->finish(turn->queue, turn->put[slot]);
+        if (turn->got[slot]) turn->queue->backend->finish(turn->queue, turn->got[slot]);
+    }
     if (turn->on_fields != turn->fields) mf_arena_give(turn->queue->arena, turn->on_fields);
     if (turn->on_grads != turn->grads) mf_arena_give(turn->queue->arena, turn->on_grads);
     if (turn->share) {
+        if (turn->queue->backend->unpin) turn->queue->backend->unpin(turn->queue, turn->share->own);
         mf_share_free(turn->share);
     } else {
         mf_arena_give(turn->queue->host, turn->fields);
@@ -167,14 +196,14 @@ struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int ran
 
 struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round)
 {
-    if (turn->normal == MF_Z) return (struct mf_span){turn->slab.first, turn->slab.count};
+    if (turn->normal == MF_Z && turn->alias) return (struct mf_span){turn->slab.first, turn->slab.count};
     return mf_turn_span_of(turn, round, turn->comm.rank);
 }
 
 /* Bytes of a round buffer that holds the slices of @p span. */
 static size_t held_bytes(const struct mf_turn *t, struct mf_span span)
 {
-    return t->slab.dims[0] * t->wide * span.count * sizeof(float);
+    return slice_floats(t) * span.count * sizeof(float);
 }
 
 /* Slices of @p span inside the slab @p x. */
@@ -192,6 +221,8 @@ static struct mf_view view_of_buffer(const struct mf_turn *t, size_t count, floa
 {
     size_t nz = t->slab.dims[0];
 
+    if (t->normal == MF_Z)
+        return (struct mf_view){buffer, count, t->slab.dims[1], t->wide, slice_floats(t), t->wide, 1};
     if (t->normal == MF_Y) return (struct mf_view){buffer, count, nz, t->wide, t->wide, count * t->wide, 1};
     return (struct mf_view){buffer, count, nz, t->wide, 1, count * t->wide, count};
 }
@@ -201,6 +232,7 @@ static size_t round_bytes(const struct mf_turn *t, size_t round, int others)
 {
     size_t slices = 0;
 
+    if (t->alone) return others ? 0 : held_bytes(t, mf_turn_span(t, round));
     for (int r = 0; r < t->comm.size; ++r)
         if (!others || r != t->comm.rank) slices += mf_turn_span_of(t, round, r).count;
     return t->slab.count * t->wide * slices * sizeof(float);
@@ -217,9 +249,28 @@ static struct mf_cost round_cost(const struct mf_turn *t, size_t round, int back
 
 static size_t back_bytes(const struct mf_turn *t, size_t round)
 {
+    if (t->alone) return 0;
     return (t->slab.dims[0] - t->slab.count) * t->wide * mf_turn_span(t, round).count * sizeof(float);
 }
 
+/* Where the copy of a round's buffer is noted. */
+static size_t *copy_of(const struct mf_turn *t, size_t copy[2], size_t round) { return &copy[mf_turn_slot(t, round)]; }
+
+/* A round's slices come together on the host and set out for the device; its buffers' last ones have got there. */
+static void send(struct mf_turn *t, size_t round, const float *x)
+{
+    const struct mf_backend *be = t->queue->backend;
+    size_t *copy = copy_of(t, t->put, round), bytes = held_bytes(t, mf_turn_span(t, round));
+
+    mf_phase_count(round_cost(t, round, 0));
+    mf_phase_sent(round_bytes(t, round, 1));
+    if (mf_apart(t->queue)) be->finish(t->queue, *copy);
+    mf_turn_out(t, round, x);
+    if (!mf_apart(t->queue)) return;
+    *copy = be->put_start(t->queue, mf_turn_at(t, t->on_fields, round), mf_turn_at(t, t->fields, round), bytes);
+}
+
+/* With two buffers of a kind the next round is on its way before work on this one begins. */
 void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view *view)
 {
     struct mf_span span = mf_turn_span(turn, round);
@@ -230,18 +281,16 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
     }
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    mf_phase_count(round_cost(turn, round, 0));
-    mf_phase_sent(round_bytes(turn, round, 1));
-    mf_comm_enter(&turn->comm, "fetch of slices, round", round + 1);
-    mf_turn_out(turn, round, x);
-    mf_comm_leave(&turn->comm);
-    mf_mirror_put(turn->queue, turn->on_fields, turn->fields, held_bytes(turn, span));
-    *view = view_of_buffer(turn, span.count, turn->on_fields);
+    if (round == 0 || turn->depth == 1) turn->sent = round;
+    for (; turn->sent < turn->rounds && turn->sent < round + turn->depth; ++turn->sent) send(turn, turn->sent, x);
+    if (mf_apart(turn->queue)) turn->queue->backend->follow(turn->queue, *copy_of(turn, turn->put, round));
+    *view = view_of_buffer(turn, span.count, mf_turn_at(turn, turn->on_fields, round));
 }
 
 void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view)
 {
     struct mf_span span = mf_turn_span(turn, round);
+    float *buffer;
 
     if (turn->alias) {
         *view = view_of_slab(turn, span, g);
@@ -249,22 +298,36 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
     }
     MF_PHASE(MF_PHASE_EXCHANGE);
 
+    buffer = mf_turn_at(turn, turn->on_grads, round);
     if (mf_apart(turn->queue))
-        turn->queue->backend->field->fill(turn->queue, held_bytes(turn, span) / sizeof(float), 0, turn->on_grads);
+        turn->queue->backend->field->fill(turn->queue, held_bytes(turn, span) / sizeof *buffer, 0, buffer);
     else
-        memset(turn->grads, 0, held_bytes(turn, span));
-    *view = view_of_buffer(turn, span.count, turn->on_grads);
+        memset(buffer, 0, held_bytes(turn, span));
+    *view = view_of_buffer(turn, span.count, buffer);
 }
 
+/* A round's gradients, once they are on the host, to the slabs. */
+static void receive(struct mf_turn *t, size_t round, float *g)
+{
+    mf_phase_count(round_cost(t, round, 1));
+    mf_phase_sent(back_bytes(t, round));
+    if (mf_apart(t->queue)) t->queue->backend->finish(t->queue, *copy_of(t, t->got, round));
+    mf_turn_back(t, round, g);
+}
+
+/* With two buffers of a kind a round's gradients are added while the device works on the next; the last round is
+ * waited for. */
 void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
 {
+    size_t end = round + 1 == turn->rounds ? turn->rounds : round + 2 - turn->depth;
+
     if (turn->alias) return;
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    mf_phase_count(round_cost(turn, round, 1));
-    mf_phase_sent(back_bytes(turn, round));
-    mf_mirror_get(turn->queue, turn->grads, turn->on_grads, held_bytes(turn, mf_turn_span(turn, round)));
-    mf_comm_enter(&turn->comm, "sum of gradients, round", round + 1);
-    mf_turn_back(turn, round, g);
-    mf_comm_leave(&turn->comm);
+    if (mf_apart(turn->queue))
+        *copy_of(turn, turn->got, round) = turn->queue->backend->get_start(
+            turn->queue, mf_turn_at(turn, turn->grads, round), mf_turn_at(turn, turn->on_grads, round),
+            held_bytes(turn, mf_turn_span(turn, round)));
+    if (round == 0 || turn->depth == 1) turn->added = round;
+    for (; turn->added < end; ++turn->added) receive(turn, turn->added, g);
 }

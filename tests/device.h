@@ -45,6 +45,23 @@ static inline void device_close(struct device *d)
     mf_arena_close(d->arena);
 }
 
+/* Fields in host memory whose slices go to @p d, a device of another memory (mf_queue_home()). */
+static inline struct device device_home(const struct device *d)
+{
+    struct device home = {.be = &mf_backend_cpu, .host = d->host};
+
+    if (mf_arena_open_in(&home.arena, mf_backend_cpu.mem, d->host) != MF_OK) abort();
+    if (mf_queue_home(&home.q, d->q, home.arena) != MF_OK) abort();
+    return home;
+}
+
+static inline void device_leave_home(struct device *home)
+{
+    home->be->queue_close(home->q);
+    CHECK(mf_arena_live(home->arena) == 0);
+    mf_arena_close(home->arena);
+}
+
 /* Device memory with a copy of @p from (NULL: as it is). */
 static inline void *device_put(const struct device *d, const void *from, size_t bytes)
 {

@@ -40,11 +40,13 @@ struct mf_session {
     struct mf_arena *arena;  /* host memory */
     struct mf_arena *device; /* of the back end; on cpu the same */
     struct mf_queue *queue;
-    int threads;      /* per rank: --threads, or what it stands for */
-    double start;     /* mf_now() when the program started */
-    double predicted; /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
-    int computes;     /* the verb is work for a GPU, where there is one */
-    int looks;        /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
+    struct mf_queue *home;       /* of whole fields: the same, but for those too large for a device */
+    struct mf_arena *home_arena; /* theirs then, within the host's; else NULL */
+    int threads;                 /* per rank: --threads, or what it stands for */
+    double start;                /* mf_now() when the program started */
+    double predicted;            /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
+    int computes;                /* the verb is work for a GPU, where there is one */
+    int looks; /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
 };
 
 struct mf_cmd {
@@ -69,6 +71,13 @@ extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_merge, mf_c
  */
 int mf_session_open(struct mf_session *session);
 void mf_session_close(struct mf_session *session);
+
+/**
+ * From now on fields stay in host memory and their slices pass through the device, or (@p host 0) stay on the device
+ * again; nothing may be live in between. On cpu all memory is the host's, and nothing changes. Collective; refuses
+ * (agreed) with MF_MEMORY.
+ */
+int mf_session_reside(struct mf_session *session, int host);
 
 /** Cores this rank may use: by affinity and cgroup, shared fairly with the ranks that may use the same. Collective. */
 int mf_session_cores(const struct mf_comm *comm);

@@ -120,7 +120,8 @@ static struct mf_plan_options options_of(const struct mf_session *s, const struc
                                       .threads = (size_t)s->common->threads,
                                       .batch = solve->objective.batch,
                                       .history = solve->history,
-                                      .history_fixed = given(s, "history")};
+                                      .history_fixed = given(s, "history"),
+                                      .residency = mf_recon_residency(&o->recon)};
 
     mf_recon_plan_device(s->common, number, &options);
     return options;

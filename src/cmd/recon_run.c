@@ -229,7 +229,7 @@ static int describe(struct outcome *out)
     struct mf_session *s = out->session;
     MF_PHASE(MF_PHASE_DESCRIBE);
 
-    MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &out->micro, &c, &out->got));
+    MF_TRY(mf_characterize(s->comm, s->home->backend, s->home, s->arena, &out->micro, &c, &out->got));
     out->variation_error = worst_variation(out);
     return MF_OK;
 }
@@ -280,7 +280,7 @@ static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper
     struct mf_session *s = out->session;
     int rc;
 
-    rc = mf_solve(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve, &out->result);
+    rc = mf_solve(s->comm, s->home->backend, s->home, out->dims, out->target, &out->solve, &out->result);
     out->no_metrics |= out->result.metrics_lost;
     if (rc != MF_OK) return rc;
     fill_micro(out);
@@ -289,7 +289,7 @@ static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper
     if (rc == MF_OK) report(out);
     if (rc == MF_OK) mf_checkpoint_remove(s->comm, keeper->stem);
     mf_target_free(&out->got);
-    mf_solve_free(s->queue, &out->result);
+    mf_solve_free(s->home, &out->result);
     return rc;
 }
 
@@ -384,13 +384,13 @@ static int evaluate(struct outcome *out, struct mf_json **json)
     struct mf_slab slab = mf_slab_of(s->comm, out->dims, s->comm->rank);
     float *gradient = NULL;
     double loss;
-    int rc = mf_solve_probe(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve,
+    int rc = mf_solve_probe(s->comm, s->home->backend, s->home, out->dims, out->target, &out->solve,
                             out->path ? &gradient : NULL, &loss);
 
     if (rc == MF_OK && gradient)
         rc = mf_field_write(s->comm, out->path, &slab, ndim(out), (int)mf_solve_fields(out->target, &out->solve),
                             gradient);
-    mf_arena_give(s->arena, gradient);
+    mf_arena_give(mf_mirror_arena(s->home), gradient);
     MF_TRY(rc);
     *json = mf_json_object();
     if (out->path) mf_json_text(*json, "gradient", out->path);
@@ -505,7 +505,7 @@ static int dry_run(const struct outcome *out)
     struct mf_peaks peaks;
     int rc = MF_OK;
 
-    MF_TRY(mf_solve_measure(s->comm, s->backend, s->queue, out->dims, out->target, &out->solve));
+    MF_TRY(mf_solve_measure(s->comm, s->home->backend, s->home, out->dims, out->target, &out->solve));
     MF_TRY(mf_peaks_of(s, &peaks));
     if (s->comm->rank == 0 && s->common->json) rc = dry_json(out, &peaks);
     if (s->comm->rank == 0 && !s->common->json) dry_text(out, &peaks);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "kernels/dry.h"
+#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
@@ -207,8 +208,39 @@ static int open_local(struct mf_session *session, int number)
     MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &mf_mem_dry : host, limit));
     session->device = session->arena;
     if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
-    return backend->queue_open(&session->queue, number, session->threads, common->deterministic, session->device,
-                               session->arena);
+    MF_TRY(backend->queue_open(&session->queue, number, session->threads, common->deterministic, session->device,
+                               session->arena));
+    session->home = session->queue;
+    return MF_OK;
+}
+
+static void leave_home(struct mf_session *session)
+{
+    if (session->home && session->home != session->queue) session->home->backend->queue_close(session->home);
+    mf_arena_close(session->home_arena);
+    session->home_arena = NULL;
+    session->home = session->queue;
+}
+
+/* Vectors are too large to be pinned, as the host's memory of a device is. */
+static int go_home(struct mf_session *session)
+{
+    const struct mf_mem *mem = session->common->dry_run ? &mf_mem_dry : mf_backend_cpu.mem;
+
+    MF_TRY(mf_arena_open_in(&session->home_arena, mem, session->arena));
+    return mf_queue_home(&session->home, session->queue, session->home_arena);
+}
+
+int mf_session_reside(struct mf_session *session, int host)
+{
+    int rc;
+
+    if (!mf_apart(session->queue) || host == (session->home != session->queue)) return MF_OK;
+    leave_home(session);
+    rc = mf_agree(session->comm, host ? go_home(session) : MF_OK);
+    if (rc != MF_OK) leave_home(session);
+    if (rc == MF_OK && host) mf_info("fields stay in host memory; their slices pass through the device in rounds");
+    return rc;
 }
 
 int mf_session_open(struct mf_session *session)
@@ -231,10 +263,11 @@ int mf_session_open(struct mf_session *session)
 
 void mf_session_close(struct mf_session *session)
 {
+    leave_home(session);
     if (session->queue) session->backend->queue_close(session->queue);
     if (session->device != session->arena) mf_arena_close(session->device);
     mf_arena_close(session->arena);
-    session->queue = NULL;
+    session->queue = session->home = NULL;
     session->arena = session->device = NULL;
     mf_log_copy(NULL);
 }

@@ -10,6 +10,7 @@
 /** The slices of one normal: whole slices in rounds, and what is computed of them. */
 struct pool {
     const struct mf_job *job;
+    struct mf_queue *slices; /* where they are looked at */
     struct mf_target_side *side;
     struct mf_turn *turn[2]; /* of the phase, and of its partner in a cross-correlation */
     const struct mf_slice_ops *ops[MF_DESCRIPTORS];
@@ -44,7 +45,7 @@ static void keep(const struct pool *pool, size_t entries, double *values)
 {
     size_t levels = pool->side->levels, first = pool->job->exact ? entries : 0;
 
-    pool->job->backend->sync(pool->job->queue);
+    pool->slices->backend->sync(pool->slices);
     mf_comm_sum(pool->job->comm, levels * entries, pool->total);
     for (size_t i = first; i < levels * entries; ++i) values[i] = pool->total[i] / (double)pool->side->slices;
 }
@@ -116,11 +117,11 @@ static int pool_plan(struct pool *pool)
     size_t width = 2 * desc.lag - 1, voxels = mf_slab_voxels(&job->micro->slab);
 
     for (int d = 0; d < MF_DESCRIPTORS; ++d) {
-        MF_TRY(mf_descriptor_ops(&mf_descriptors[d], job->backend, &pool->ops[d]));
-        MF_TRY(pool->ops[d]->plan(job->queue, &desc, &pool->plan[d]));
+        MF_TRY(mf_descriptor_ops(&mf_descriptors[d], pool->slices->backend, &pool->ops[d]));
+        MF_TRY(pool->ops[d]->plan(pool->slices, &desc, &pool->plan[d]));
     }
     if (pool->side->cross && !pool->ops[MF_S2]->cross)
-        return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", job->backend->name);
+        return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", pool->slices->backend->name);
     for (int i = 0; i < 2 && (!job->micro->grey || mf_apart(job->queue)); ++i) {
         if (i && !pool->side->cross) break;
         pool->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
@@ -154,7 +155,7 @@ static void pool_close(struct pool *pool)
 
 static int pool_side(const struct mf_job *job, int normal)
 {
-    struct pool pool = {.job = job, .side = &job->out->side[normal]};
+    struct pool pool = {.job = job, .slices = mf_slices_queue(job->queue), .side = &job->out->side[normal]};
     int rc = pool_open(&pool, normal), phases = job->dry ? 0 : job->out->phases;
     size_t pair = 0;
 

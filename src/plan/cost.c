@@ -17,7 +17,7 @@ static const double MEET = 4e-6, MESSAGE = 6e-6, LAUNCH = 8e-6;
 enum { WORD = 4 };
 
 struct rates {
-    double memory, flops, network, to_host; /* of one rank, per second */
+    double memory, flops, network, to_host, home; /* of one rank, per second; home: memory of the host */
 };
 
 static double known(double value, double unit, double standard) { return value > 0 ? value * unit : standard; }
@@ -55,7 +55,7 @@ static struct rates rates_of(const struct mf_hardware *hardware, const struct mf
 
     numa = NUMA_RATE * (host->numa_nodes > 0 ? (double)host->numa_nodes : 1);
     rate = known(host->memory_rate, 1e9, fmin(CORE_RATE * cores, numa));
-    r.memory = fmin(rate, CORE_RATE * 2 * used) / ranks; /* a few cores do not fill a node's channels */
+    r.memory = r.home = fmin(rate, CORE_RATE * 2 * used) / ranks; /* a few cores do not fill a node's channels */
     r.flops = known(host->fp32_rate, 1e12, core_flops(host) * cores) * used / cores / ranks * CORE_SHARE;
     r.network = known(host->network_rate, 1e9, NETWORK_RATE) / ranks;
     r.to_host = 0;
@@ -93,19 +93,39 @@ static double flops(const struct mf_plan_problem *p)
     return all * pyramid;
 }
 
-/* Per voxel and field: bytes that pass between memory and processor. */
-static double traffic(const struct mf_plan_problem *p, size_t history, int device)
-{
-    double sides = p->dims[0] > 1 ? 3 : 1, terms = p->s2 + p->variation + p->fraction, m = (double)history;
-    double slices = terms * 3 * WORD * sides, steps = p->adam ? 40 : WORD * (3 + 2 * m) + 12 + WORD * (6 + 2 * m);
+static double sides_of(const struct mf_plan_problem *p) { return p->dims[0] > 1 ? 3 : 1; }
 
-    if (p->twice) slices += terms * WORD * sides;
-    if (device && p->s2) slices += 80 * sides * (p->levels > 1 ? 4.0 / 3 : 1); /* transforms that leave the chip */
-    return slices + steps + 20;                                                /* mean, clear, guide, projection */
+/* Per voxel and field: bytes that pass between memory and processor for slices. */
+static double slices_traffic(const struct mf_plan_problem *p, int device)
+{
+    double terms = p->s2 + p->variation + p->fraction, slices = terms * 3 * WORD;
+
+    if (p->twice) slices += terms * WORD;
+    if (device && p->s2) slices += 80 * (p->levels > 1 ? 4.0 / 3 : 1); /* transforms that leave the chip */
+    return slices * sides_of(p);
+}
+
+/* The same for the optimiser's vectors. */
+static double vectors_traffic(const struct mf_plan_problem *p, size_t history)
+{
+    double m = (double)history, steps = p->adam ? 40 : WORD * (3 + 2 * m) + 12 + WORD * (6 + 2 * m);
+
+    return steps + 20; /* mean, clear, guide, projection */
 }
 
 /* Per voxel and field: bytes that an exchange of both directions, forth and back, moves through memory, and sends. */
 enum { COPIED = 64, SENT = 16, STAGED = 32 };
+
+/* Slices that pass through a device: per voxel, field and direction bytes over the bus, and through the host's memory
+ * (packed, unpacked, added). Both run beside the work on the device; what it does not cover is waited for. */
+enum { PASSED = 2 * WORD, HANDLED = 5 * WORD };
+
+static double passing(const struct mf_plan_problem *p, const struct rates *r, double voxels, double work)
+{
+    double bytes = voxels * sides_of(p);
+
+    return fmax(0, fmax(bytes * PASSED / r->to_host, bytes * HANDLED / r->home) - work);
+}
 
 static double exchange(const struct mf_placement *place, const struct rates *r, double voxels, size_t rank)
 {
@@ -128,7 +148,7 @@ static double waiting(const struct mf_placement *place, size_t rounds, size_t fi
 }
 
 struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *p,
-                                  const struct mf_placement *place, size_t rounds, size_t history)
+                                  const struct mf_placement *place, int passes, size_t rounds, size_t history)
 {
     double voxels = (double)p->dims[0] * (double)p->dims[1] * (double)p->dims[2] * (double)p->fields;
     size_t planes = (p->dims[0] + 1) / 2 * 2, share = ((planes / 2 + place->ranks - 1) / place->ranks) * 2;
@@ -142,9 +162,11 @@ struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const stru
         if (r > 0 && place->node[r] == place->node[r - 1] && (!place->device || place->gpu[r] == place->gpu[r - 1]))
             continue;
         rate = rates_of(hardware, place, r);
-        c.memory = voxels * traffic(p, history, place->device) / rate.memory;
+        c.memory = voxels * slices_traffic(p, place->device) / rate.memory;
         c.arithmetic = voxels * flops(p) / rate.flops;
         c.exchange = exchange(place, &rate, voxels, r);
+        if (passes && place->device) c.exchange = passing(p, &rate, voxels, c.memory + c.arithmetic);
+        c.memory += voxels * vectors_traffic(p, history) / (passes ? rate.home : rate.memory);
         c.waiting = waiting(place, rounds, p->fields, place->nodes);
         c.total = c.memory + c.arithmetic + c.exchange + c.waiting;
         if (c.total > worst.total) worst = c;

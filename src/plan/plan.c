@@ -32,6 +32,7 @@ struct search {
     mf_plan_measure *measure;
     void *context;
     struct mf_plan *plan;
+    int passes; /* fields in host memory, slices through the device: of the candidates looked at now */
     size_t known_count;
     struct known **known; /* each a small block of its own: a large one would change how the heap grows */
 };
@@ -76,7 +77,7 @@ static uint64_t key_of(const struct search *s, const struct mf_plan_setting *set
     uint64_t key = 0xCBF29CE484222325u;
 
     key = mix(mix(mix(key, set->ranks), set->local_size == set->ranks), set->threads);
-    key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->apart);
+    key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)(2 * set->passes + set->apart));
     for (const char *c = set->simd; *c; ++c) key = mix(key, (uint64_t)*c);
     for (int level = 0; level < 16; ++level)
         for (int a = 0; a < 3; ++a)
@@ -127,6 +128,7 @@ static struct mf_plan_setting setting_of(const struct search *s, const struct mf
                                     .history = history,
                                     .simd = mf_plan_node(s->hardware, (size_t)place->node[rank])->simd,
                                     .apart = is_apart(s, place),
+                                    .passes = s->passes,
                                     .in_use = s->world ? s->world->in_use[rank] : 0};
 }
 
@@ -188,7 +190,7 @@ static void shape(const struct search *s, const struct mf_placement *place, size
     for (int d = 0; d < 3; ++d) {
         in_flight[d] = rounds[d] = 1;
         if (d == MF_Z || s->problem->dims[0] > 1)
-            mf_turn_shape(&comm, s->problem->dims, (enum mf_normal)d, batch, &in_flight[d], &rounds[d]);
+            mf_turn_shape(&comm, s->problem->dims, (enum mf_normal)d, s->passes, batch, &in_flight[d], &rounds[d]);
     }
 }
 
@@ -207,7 +209,8 @@ static double price(const struct search *s, const struct mf_placement *place, co
     size_t in_flight[3], rounds[3];
 
     shape(s, place, c->batch, in_flight, rounds);
-    *cost = mf_plan_price(s->hardware, s->problem, place, rounds[1] + rounds[2], c->history);
+    *cost = mf_plan_price(s->hardware, s->problem, place, s->passes,
+                          rounds[1] + rounds[2] + (s->passes ? rounds[0] : 0), c->history);
     return cost->total;
 }
 
@@ -236,6 +239,7 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
 {
     size_t batch = s->options->batch, half = most_in_flight(s, place);
     struct mf_plan_candidate c = {.device = place->device,
+                                  .passes = s->passes,
                                   .nodes = place->nodes,
                                   .per_node = place->per_node,
                                   .ranks = place->ranks,
@@ -308,6 +312,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
 
     p->device = c->device;
     p->apart = is_apart(s, place);
+    p->passes = c->passes;
     p->nodes = c->nodes;
     p->per_node = c->per_node;
     p->ranks = c->ranks;
@@ -375,6 +380,23 @@ static int search_device(struct search *s, int device, struct mf_layouts *layout
     return MF_OK;
 }
 
+/* Fields where the devices are; where no layout holds them there, in host memory. */
+static int search_memories(struct search *s, int device, struct mf_layouts *layouts, struct mf_plan_candidate **chosen)
+{
+    const enum mf_residency wish = s->options->residency;
+    const int two = device || s->options->apart;
+
+    s->passes = two && wish == MF_RESIDE_HOST;
+    MF_TRY(search_device(s, device, layouts, chosen));
+    if (*chosen || !two || wish != MF_RESIDE_AUTO) return MF_OK;
+    mf_layouts_free(layouts);
+    s->passes = 1;
+    MF_TRY(search_device(s, device, layouts, chosen));
+    if (*chosen)
+        note(s->plan, "no device holds its share: fields stay in host memory, and slices pass through the device");
+    return MF_OK;
+}
+
 static int has_gpus(const struct search *s)
 {
     for (size_t h = 0; h < s->hardware->hosts; ++h)
@@ -390,10 +412,11 @@ static int search_all(struct search *s, struct mf_layouts *layouts)
 
     if (!device && s->options->gpu_ids > 0)
         return mf_fail(MF_DEVICE, "--gpu_ids and --device %s contradict each other", s->options->device);
-    MF_TRY(search_device(s, device, layouts, &chosen));
-    if (!chosen && device && is_auto && s->options->gpu_ids == 0) {
+    MF_TRY(search_memories(s, device, layouts, &chosen));
+    if (!chosen && device && is_auto && s->options->gpu_ids == 0 && s->options->residency == MF_RESIDE_AUTO) {
         note(s->plan, "no GPU holds its share: the plan is for the cores and the host's memory");
         mf_layouts_free(layouts);
+        s->passes = 0;
         MF_TRY(search_device(s, 0, layouts, &chosen));
     }
     if (!chosen) return nothing_fits(s->plan);
@@ -407,7 +430,7 @@ int mf_plan_make(const struct mf_hardware *hardware, const struct mf_plan_proble
                  const struct mf_plan_options *options, const struct mf_plan_world *world, mf_plan_measure *measure,
                  void *context, struct mf_plan *plan)
 {
-    struct search s = {hardware, problem, options, world, measure, context, plan, 0, NULL};
+    struct search s = {hardware, problem, options, world, measure, context, plan, 0, 0, NULL};
     struct mf_layouts layouts = {.count = 0};
     int rc;
 

@@ -25,6 +25,10 @@ struct mf_plan_problem {
     struct mf_plan_line line[MF_PLAN_LINES]; /* the caller's description, compared when a plan is used again */
 };
 
+/** Where fields and the optimiser's vectors stay in a run on devices: there, or in host memory, from where slices pass
+ * through the device. Auto: there, if they fit. */
+enum mf_residency { MF_RESIDE_AUTO, MF_RESIDE_DEVICE, MF_RESIDE_HOST };
+
 /** What the user fixed; 0: free. */
 struct mf_plan_options {
     const char *device; /* "auto", "cpu", "cuda" */
@@ -35,6 +39,7 @@ struct mf_plan_options {
     const long *gpu_id; /* [gpu_ids] the only GPUs of every node that may be used */
     int share_gpu;
     int apart; /* on cores too the state is in a memory of its own (the shadow back end) */
+    enum mf_residency residency;
 };
 
 /** What is there already: a run's ranks. NULL pointers where the plan may choose. */
@@ -50,6 +55,7 @@ struct mf_plan_setting {
     size_t ranks, rank, local_size, threads, batch, history;
     const char *simd; /* of its node */
     int apart;        /* 1: two memories */
+    int passes;       /* 1: fields in the second, slices pass through the first */
     size_t in_use;
 };
 
@@ -85,7 +91,7 @@ struct mf_placement {
 };
 
 struct mf_plan_candidate {
-    int device;
+    int device, passes; /* passes: fields stay in host memory, slices pass through the device */
     size_t nodes, per_node, ranks, threads, batch, history;
     size_t bytes, free; /* of the rank with the least room left, in the memory of which it has the least */
     size_t rank;        /* that rank */
@@ -100,7 +106,7 @@ struct mf_plan {
     size_t machine_lines;
     struct mf_plan_line machine[MF_PLAN_LINES];
     /* what will be done */
-    int device, apart; /* apart: there are two memories */
+    int device, apart, passes; /* apart: there are two memories; passes: as of the candidate */
     size_t nodes, per_node, ranks, ranks_per_gpu, threads, batch, history, asked_history;
     size_t in_flight[3], rounds[3];  /* slices per rank and rounds, by normal z y x */
     const char *exchange;            /* "none", "shared memory", "messages" */
@@ -168,8 +174,8 @@ const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i)
 void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
                   size_t limit, size_t *context, size_t *reserve, size_t *room);
 
-/** The cost model of docs/PLANNER.md. @p rounds: of the directions y and x together. */
+/** The cost model of docs/PLANNER.md. @p rounds: of all directions that go in rounds. */
 struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
-                                  const struct mf_placement *place, size_t rounds, size_t history);
+                                  const struct mf_placement *place, int passes, size_t rounds, size_t history);
 
 #endif

@@ -70,11 +70,14 @@ static struct mf_json *cost_json(const struct mf_plan_cost *c)
 
 static const char *device_name(int device) { return device ? "cuda" : "cpu"; }
 
-static struct mf_json *candidate_json(const struct mf_plan_candidate *c)
+static const char *residency_name(int apart, int passes) { return apart && !passes ? "device" : "host"; }
+
+static struct mf_json *candidate_json(const struct mf_plan_candidate *c, int apart)
 {
     struct mf_json *one = mf_json_object();
 
     mf_json_text(one, "device", device_name(c->device));
+    mf_json_text(one, "residency", residency_name(apart || c->device, c->passes));
     mf_json_int(one, "nodes", (long long)c->nodes);
     mf_json_int(one, "ranks", (long long)c->ranks);
     mf_json_int(one, "threads", (long long)c->threads);
@@ -101,7 +104,7 @@ static void put_settings(struct mf_json *json, const struct mf_plan *p)
     mf_json_int(json, "threads", (long long)p->threads);
     mf_json_text(json, "decomposition", "slabs");
     mf_json_text(json, "exchange", p->exchange);
-    mf_json_text(json, "residency", p->device ? "device" : "host");
+    mf_json_text(json, "residency", residency_name(p->apart, p->passes));
     mf_json_int(json, "batch", (long long)p->batch);
     put_sizes(json, "slices_in_flight", p->in_flight, 3);
     put_sizes(json, "rounds", p->rounds, 3);
@@ -122,7 +125,8 @@ static struct mf_json *body(const struct mf_plan *p)
     mf_json_put(json, "bytes", bytes_json(p, MF_PLAN_STATE));
     if (p->apart) mf_json_put(json, "host_bytes", bytes_json(p, MF_PLAN_HOST));
     mf_json_put(json, "seconds_per_evaluation", cost_json(&p->cost));
-    for (size_t i = 0; i < p->candidates; ++i) mf_json_put(candidates, NULL, candidate_json(&p->candidate[i]));
+    for (size_t i = 0; i < p->candidates; ++i)
+        mf_json_put(candidates, NULL, candidate_json(&p->candidate[i], p->apart && !p->device));
     mf_json_put(json, "candidates", candidates);
     for (size_t i = 0; i < p->notes; ++i) mf_json_text(notes, NULL, p->note[i]);
     mf_json_put(json, "notes", notes);
@@ -204,6 +208,7 @@ static int read_body(const char *path, const struct mf_json *file, struct mf_pla
     if (strcmp(device, "cpu") != 0 && strcmp(device, "cuda") != 0)
         return mf_fail(MF_INPUT, "'%.300s': device wants \"cpu\" or \"cuda\"", path);
     plan->device = strcmp(device, "cuda") == 0;
+    plan->passes = plan->device && strcmp(mf_json_to_text(mf_json_get(file, "residency")), "host") == 0;
     MF_TRY(read_size(path, file, "ranks", 1, &plan->ranks));
     MF_TRY(read_size(path, file, "threads", 1, &plan->threads));
     MF_TRY(read_size(path, file, "batch", 0, &plan->batch));

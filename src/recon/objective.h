@@ -41,17 +41,18 @@ struct mf_objective;
 
 /**
  * Prepares the evaluation of fields on @p slab with @p phases fields per voxel (1: the indicator of the target's
- * phase 1; else all of the target's phases). Takes its work areas from the queue's arenas. Collective; refuses (agreed)
+ * phase 1; else all of the target's phases). Fields are memory of @p queue; slices are compared there or on the queue
+ * that they go to (mf_slices_queue()). Takes its work areas from that queue's arenas. Collective; refuses (agreed)
  * with MF_USAGE (lag too large for an extent, naming the largest), MF_INPUT (target without a descriptor), MF_MEMORY.
  */
-int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
-                     const struct mf_slab *slab, size_t phases, const struct mf_target *target,
-                     const struct mf_objective_opts *opts, struct mf_objective **objective);
+int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, size_t phases,
+                     const struct mf_target *target, const struct mf_objective_opts *opts,
+                     struct mf_objective **objective);
 void mf_objective_free(struct mf_objective *objective);
 
 /**
- * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx (x, g: device). Waits for
- * the queue: what was put on it before is done too. Collective. With
+ * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx. Waits for the queues:
+ * what was put on them before is done too. Collective. With
  * queue->deterministic the same bits on any number of ranks and threads.
  */
 void mf_objective_eval(struct mf_objective *objective, float *x, float *g, double factor, double *loss);

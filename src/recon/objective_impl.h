@@ -31,7 +31,8 @@ struct mf_objective_side {
 struct mf_objective {
     const struct mf_comm *comm;
     const struct mf_backend *backend;
-    struct mf_queue *queue;
+    struct mf_queue *home;  /* of fields */
+    struct mf_queue *queue; /* of slices, and its back end */
     struct mf_slab slab;
     struct mf_objective_opts opts;
     const struct mf_target *goal; /* borrowed */

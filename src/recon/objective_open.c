@@ -96,7 +96,7 @@ static int side_turns(struct mf_objective *o, size_t normal)
     s->turn = mf_fault("recon.turns") ? NULL : calloc(o->phases, sizeof *s->turn);
     MF_TRY(mf_agree(o->comm, s->turn ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
     for (size_t p = 0; p < o->phases; ++p) {
-        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->queue, &s->turn[p]));
+        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->home, &s->turn[p]));
         if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
     }
     return MF_OK;
@@ -115,11 +115,11 @@ static int side_plans(struct mf_objective *o, size_t d)
     return s->sum ? MF_OK : MF_MEMORY;
 }
 
-/* Several ranks add the gradient of a direction up beside the volume, one rank in it: other roundings. Where the bits
- * count, one rank does it beside the volume too. */
+/* Several ranks, and one whose slices go elsewhere, add the gradient of a direction up beside the volume, one rank in
+ * it: other roundings. Where the bits count, one rank does it beside the volume too. */
 static int take_apart(struct mf_objective *o)
 {
-    if (!o->queue->deterministic || o->comm->size > 1 || o->sides == 1) return MF_OK;
+    if (!o->queue->deterministic || o->comm->size > 1 || o->sides == 1 || o->home != o->queue) return MF_OK;
     o->apart =
         mf_arena_take(o->queue->arena, o->phases * mf_slab_voxels(&o->slab) * sizeof(float), "gradient of a direction");
     return o->apart ? MF_OK : MF_MEMORY;
@@ -187,9 +187,9 @@ static int build(struct mf_objective *o)
     return mf_agree(o->comm, prepare(o));
 }
 
-int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
-                     const struct mf_slab *slab, size_t phases, const struct mf_target *target,
-                     const struct mf_objective_opts *opts, struct mf_objective **objective)
+int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, size_t phases,
+                     const struct mf_target *target, const struct mf_objective_opts *opts,
+                     struct mf_objective **objective)
 {
     struct mf_objective *o = mf_fault("recon.objective") ? NULL : calloc(1, sizeof *o);
     int rc = mf_agree(comm, o ? MF_OK : mf_fail(MF_MEMORY, "no memory for the objective"));
@@ -199,8 +199,9 @@ int mf_objective_new(const struct mf_comm *comm, const struct mf_backend *backen
         return rc;
     }
     o->comm = comm;
-    o->backend = backend;
-    o->queue = queue;
+    o->home = queue;
+    o->queue = mf_slices_queue(queue);
+    o->backend = o->queue->backend;
     o->slab = *slab;
     o->opts = *opts;
     o->phases = phases;

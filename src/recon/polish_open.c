@@ -220,7 +220,7 @@ static int open_objective(struct mf_polish_work *w)
             o.term[t].weight = 0;
         }
     }
-    return mf_objective_new(p->comm, p->backend, p->queue, &p->slab, p->fields, p->target, &o, &w->objective);
+    return mf_objective_new(p->comm, p->queue, &p->slab, p->fields, p->target, &o, &w->objective);
 }
 
 int mf_polish_open(struct mf_polish_work *w)

@@ -102,6 +102,31 @@ static struct mf_micro start_of(const struct mf_predict *w, const struct mf_comm
     return start;
 }
 
+/* Fields in host memory, slices on @p queue: a queue of their own and its arena. */
+static int open_home(struct mf_queue *queue, struct mf_arena **arena, struct mf_queue **home)
+{
+    int rc;
+
+    MF_TRY(mf_arena_open_in(arena, &mf_mem_dry, queue->host));
+    rc = mf_queue_home(home, queue, *arena);
+    if (rc != MF_OK) mf_arena_close(*arena);
+    return rc;
+}
+
+static int measure_home(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_predict *w,
+                        const struct mf_solve_opts *opts)
+{
+    struct mf_queue *home;
+    struct mf_arena *arena;
+    int rc;
+
+    MF_TRY(open_home(queue, &arena, &home));
+    rc = mf_solve_measure(comm, home->backend, home, w->dims, w->target, opts);
+    home->backend->queue_close(home);
+    mf_arena_close(arena);
+    return rc;
+}
+
 static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, struct mf_arena *arena,
                    struct mf_arena *host)
 {
@@ -124,7 +149,8 @@ static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, 
     mf_backend_dry(s->simd, s->apart, &dry);
     MF_TRY(mf_queue_dry(&queue, &dry, (int)s->threads, w->deterministic, arena, host));
     rc = mf_arena_book(host, (ptrdiff_t)s->in_use, "in use before");
-    if (rc == MF_OK) rc = mf_solve_measure(&comm, &dry.backend, queue, w->dims, w->target, &opts);
+    if (rc == MF_OK && s->passes) rc = measure_home(&comm, queue, w, &opts);
+    if (rc == MF_OK && !s->passes) rc = mf_solve_measure(&comm, &dry.backend, queue, w->dims, w->target, &opts);
     mf_arena_book(host, -(ptrdiff_t)s->in_use, "in use before");
     dry.backend.queue_close(queue);
     return rc;

@@ -82,9 +82,10 @@ static size_t chosen_batch(const struct mf_grid *r)
     size_t most = 0;
 
     for (int d = MF_Y; r->slab.dims[0] > 1 && d <= MF_X; ++d) {
+        int passes = mf_slices_queue(r->queue) != r->queue;
         size_t batch, rounds;
 
-        mf_turn_shape(r->comm, r->slab.dims, (enum mf_normal)d, 0, &batch, &rounds);
+        mf_turn_shape(r->comm, r->slab.dims, (enum mf_normal)d, passes, 0, &batch, &rounds);
         if (batch > most) most = batch;
     }
     return most;
@@ -113,7 +114,7 @@ static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, doubl
     objective.smooth = smooth;
     if (objective.levels_max > level) objective.levels_max -= level;
     MF_TRY(mf_agree(r->comm, grid_memory(r, r->opts->method == MF_ADAM ? 1 : r->history)));
-    return mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective);
+    return mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective);
 }
 
 static int grid_open(struct mf_grid *r, const size_t dims[3], size_t level, double smooth)
@@ -262,7 +263,7 @@ static int sharpen(struct mf_grid *r)
         mf_objective_free(r->objective);
         r->objective = NULL;
         o.smooth = 0;
-        rc = mf_objective_new(r->comm, r->backend, r->queue, &r->slab, r->fields, r->target, &o, &r->objective);
+        rc = mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &o, &r->objective);
         if (rc == MF_OK || !shrinks(r, rc)) return rc;
     }
 }

@@ -70,7 +70,8 @@ void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result);
 
 /**
  * The loss of the initial field alone, as documented in objective.h (no rounding of |d|, no terms of the solver), and
- * its gradient into *gradient [fields][slab.count][ny][nx] when @p gradient is not NULL (from queue->host). Collective.
+ * its gradient into *gradient [fields][slab.count][ny][nx] when @p gradient is not NULL (from mf_mirror_arena()).
+ * Collective.
  */
 int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                    const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,

@@ -58,6 +58,15 @@ check(status == 4 and "--share-gpu" in err, f"two ranks on one GPU: {status} {er
 two, status, err = match("--device", "cuda", "--no_polish", "--share-gpu", ranks=2)
 check(status == 0 and near(two["loss"], one["loss"], 1e-5), f"two ranks that share a GPU: {err}")
 
+# Fields in host memory, slices through the device in rounds, copied beside the kernels.
+for more in (["--batch-size", 2], ["--batch-size", 4, "--loss-type", "RMS"]):
+    there, status, err = match("--device", "cuda", "--no_polish", *more)
+    here, status, err = match("--device", "cuda", "--no_polish", "--residency", "host", *more)
+    check(status == 0 and near(here["loss"], there["loss"], 1e-5), f"residency host {more}: {err}")
+    check(here["peak_bytes"]["device"][0] < there["peak_bytes"]["device"][0], f"{here['peak_bytes']}, fields there {there['peak_bytes']}")
+two, status, err = match("--device", "cuda", "--no_polish", "--share-gpu", "--residency", "host", ranks=2)
+check(status == 0 and near(two["loss"], one["loss"], 1e-5), f"residency host on two ranks: {err}")
+
 # One by number.
 check(match("--device", "cuda:1", "--no_polish", DEVICES=2)[1] == 0, "cuda:1")
 _, status, err = match("--device", "cuda:2", DEVICES=2)

@@ -1,5 +1,6 @@
 """Whatever the program computes on a device, it computes in the bits of cpu: --device shadow, whose memory the host cannot
-touch, against one rank of cpu, on 1 to 4 ranks; a run that was stopped on one goes on on the other.
+touch, against one rank of cpu, on 1 to 4 ranks, with fields there or (--residency host) in host memory; a run that was
+stopped on one goes on on the other.
 
     shadow.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
 """
@@ -14,6 +15,7 @@ from runs import blobs, check, finish, grey, measure, run, save
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 TWO, THREE = [0.6, 0.4], [0.5, 0.3, 0.2]
+HOME = ("--residency", "host")
 SAME = ("loss", "loss_cut", "loss_final", "evaluations", "swaps", "s2_rms_error", "variation_error")
 
 
@@ -28,27 +30,27 @@ def go(folder, device, ranks, words, output):
     return done, bytes_of
 
 
-def volume(folder, name, images, many, *words):
-    """A whole run, from the image to the volume."""
+def volume(folder, name, images, many, *words, where=()):
+    """A whole run, from the image to the volume; @where: words for the shadow alone."""
     files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
     words = ["match", *files, "--limit_to", 4, "--max_iter", 25, "--polish-rounds", 4, "--deterministic", "--output", f"{folder}/v.npy", *words]
     want, first = go(folder, "cpu", 1, words, "v.npy")
     for ranks in many:
-        done, again = go(folder, "shadow", ranks, words, "v.npy")
-        check(again == first, f"{name}: other bytes on {ranks} ranks of shadow")
+        done, again = go(folder, "shadow", ranks, [*words, *where], "v.npy")
+        check(again == first, f"{name}: other bytes on {ranks} ranks of shadow {where}")
         for key in SAME:
             check(done and want and done[key] == want[key], f"{name}, {ranks} ranks: {key} {done and done[key]!r}, cpu {want and want[key]!r}")
         check(done and done["device"] == "shadow" and len(done["peak_bytes"]["device"]) == ranks, f"{name}: {done}")
 
 
-def gradient(folder, name, image, shape, many, *words):
+def gradient(folder, name, image, shape, many, *words, where=()):
     """The loss and the gradient of a field."""
     files = [save(folder, "image.npy", image), save(folder, "start.npy", grey(shape, 3 if image.max() > 1 else 1, 5))]
     words = ["match", files[0], "--size", *shape, "--initial_microstructure_file", files[1], "--max_iter", 0, "--limit_to", 2, "--deterministic",
              "--save_gradient", f"{folder}/g.npy", *words]
     want, first = go(folder, "cpu", 1, words, "g.npy")
     for ranks in many:
-        done, again = go(folder, "shadow", ranks, words, "g.npy")
+        done, again = go(folder, "shadow", ranks, [*words, *where], "g.npy")
         check(again == first and done["loss"] == want["loss"], f"{name}: other gradient on {ranks} ranks of shadow")
 
 
@@ -68,10 +70,10 @@ def stopped(folder):
         words = ["match", image, "--limit_to", 4, "--add_dimension", 13, "--max_iter", 30, "--polish-rounds", 6, "--deterministic", *more,
                  "--output", f"{folder}/s.npy"]
         want = go(folder, "cpu", 1, words, "s.npy")[1]
-        legs = [("shadow", 3, 7), ("cpu", 2, 9), ("shadow", 2, 9), ("cpu", 1, 5), ("shadow", 1, 3)]
-        for k, (device, ranks, visit) in enumerate(legs):
+        legs = [("shadow", 3, 7), ("cpu", 2, 9), ("shadow", 2, 9, *HOME), ("shadow", 1, 3), ("shadow", 3, 3, *HOME), ("cpu", 1, 5)]
+        for k, (device, ranks, visit, *where) in enumerate(legs):
             env = dict(os.environ, MF_FAULT=f"run.leave:visit={visit}")
-            status, _, err = run(PROGRAM, *words, "--device", device, *(["--restart", "auto"] if k else []), ranks=ranks, mpiexec=MPIEXEC, env=env)
+            status, _, err = run(PROGRAM, *words, "--device", device, *where, *(["--restart", "auto"] if k else []), ranks=ranks, mpiexec=MPIEXEC, env=env)
             check(status in (0, 75) and (k or status == 75), f"{name}, leg {k} on {ranks} ranks of {device}: exit {status}: {err[-400:]}")
             if status == 0:
                 break
@@ -84,13 +86,28 @@ def stopped(folder):
 def foretold(folder):
     """--dry-run knows both memories."""
     image = save(folder, "image.npy", blobs((16, 20), TWO, 9))
-    for words in (["--max_iter", 9, "--add_dimension", 12], ["--max_iter", 9, "--size", 16, 16, 16, "--use_multigrid_reconstruction", "--optimizer_type", "Adam"]):
+    for words in (["--max_iter", 9, "--add_dimension", 12], ["--max_iter", 9, "--add_dimension", 12, *HOME], ["--max_iter", 9, "--size", 16, 16, 16, "--use_multigrid_reconstruction", "--optimizer_type", "Adam"]):
         words = ["match", image, "--limit_to", 4, "--device", "shadow", "--output", f"{folder}/d.npy", *words]
         plan = measure(PROGRAM, *words, "--dry-run", ranks=2, mpiexec=MPIEXEC)
         done = measure(PROGRAM, *words, ranks=2, mpiexec=MPIEXEC)
         for key in ("arena", "device"):
             pairs = list(zip(plan["bytes"][key], done["peak_bytes"][key]))
             check(len(pairs) == 2 and all(abs(a - b) <= 0.01 * b for a, b in pairs), f"{words}: {key} foretold and taken {pairs}")
+
+
+def passes(folder):
+    """With --residency host the device holds slices and nothing as large as the volume, as was planned."""
+    image, peak = save(folder, "image.npy", blobs((16, 20), TWO, 9)), {}
+    for n in (24, 48):
+        done = measure(PROGRAM, "match", image, "--limit_to", 4, "--size", n, n, n, "--max_iter", 3, "--polish-rounds", 1, "--batch_size", 4,
+                       "--device", "shadow", *HOME, "--threads", 1, "--output", f"{folder}/p.npy", ranks=2, mpiexec=MPIEXEC)
+        peak[n] = done["peak_bytes"]["device"]
+        check(peak[n] == done["peak_bytes"]["predicted_device"] and done["peak_bytes"]["arena"] == done["peak_bytes"]["predicted"], f"{done['peak_bytes']}")
+        check(done["plan"]["residency"] == "host" and done["device"] == "shadow", f"{done['plan']}")
+        check(min(done["peak_bytes"]["arena"]) > 36 * n**3 / 2, f"vectors are in host memory: {done['peak_bytes']}")
+    check(max(peak[48]) < 4.5 * max(peak[24]), f"the device's memory grows with the volume: {peak}")
+    status, _, err = run(PROGRAM, "match", image, "--limit_to", 4, "--max_iter", 2, "--device", "cpu", *HOME, "--output", f"{folder}/c.npy")
+    check(status == 0 and "--residency host: the cpu back end has one memory" in err, f"on cpu: {status} {err[-300:]}")
 
 
 def refused(folder):
@@ -113,9 +130,16 @@ with tempfile.TemporaryDirectory() as place:
     volume(place, "three images", [blobs(s, TWO, 8) for s in ((12, 14), (10, 14), (10, 12))], (3,), "--loss_type", "L1")
     volume(place, "Adam, coarse to fine", [blobs((16, 16), TWO, 9)], (1, 3), "--add_dimension", 16, "--optimizer_type", "Adam", "--use_multigrid_reconstruction")
     volume(place, "labels as start", [blobs((16, 16), TWO, 9)], (2,), "--add_dimension", 12, "--initial_microstructure_file", save(place, "begin.npy", blobs((9, 10, 11), TWO, 3)))
+    volume(place, "at home, image", [blobs((24, 32), TWO, 5)], (1,), where=HOME)
+    volume(place, "at home", [blobs((16, 20), TWO, 6)], (1, 2, 4), "--add_dimension", 13, where=(*HOME, "--batch_size", 4))
+    volume(place, "at home, three phases, RMS", [blobs((12, 16), THREE, 7)], (1, 3), "--add_dimension", 10, "--loss_type", "RMS", where=(*HOME, "--batch_size", 2))
+    volume(place, "at home, Adam, coarse to fine", [blobs((16, 16), TWO, 9)], (2,), "--add_dimension", 16, "--optimizer_type", "Adam",
+           "--use_multigrid_reconstruction", where=HOME)
     os.environ["MF_SHARE"] = "0"
     volume(place, "through messages, in rounds", [blobs((16, 20), TWO, 6)], (2,), "--add_dimension", 13, "--batch_size", 4)
+    volume(place, "at home, through messages", [blobs((16, 20), TWO, 6)], (2,), "--add_dimension", 13, where=(*HOME, "--batch_size", 4))
     del os.environ["MF_SHARE"]
+    gradient(place, "at home, 7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (1, 3), "--loss_type", "L1", where=(*HOME, "--batch_size", 2))
     gradient(place, "7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (1, 3))
     gradient(place, "three phases, L2", blobs((14, 17), THREE, 3), (7, 10, 12), (1, 4), "--loss_type", "L2")
     characterised(place, "labels", blobs((12, 14, 16), THREE, 4), (1, 3))
@@ -123,5 +147,6 @@ with tempfile.TemporaryDirectory() as place:
     characterised(place, "a grey volume", grey((8, 12, 10), 1, 4), (1, 3), "--grey_values", "--non_periodic")
     stopped(place)
     foretold(place)
+    passes(place)
     refused(place)
 finish("shadow")

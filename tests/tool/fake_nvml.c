@@ -1,6 +1,7 @@
 /* Stands in for libnvidia-ml.so.1 in tests: as many GPUs as FAKE_NVML says, of a kind, in any state.
  *   FAKE_NVML_GPUS=N         0 to 16 (default 2)
  *   FAKE_NVML_KIND=h100|l4|mixed   h100: NVLink through switches; l4: PCIe; mixed: both by turns, no NVLink
+ *   FAKE_NVML_MEMORY=MIB     what every GPU has of memory, 600 of them in use
  *   FAKE_NVML_INIT=CODE      what nvmlInit_v2 answers (9: no module, 18: other version)
  *   FAKE_NVML_GPU=I:CODE     what everything about GPU I answers (15: lost, 4: no permission)
  *   FAKE_NVML_MIG=I:PARTS    GPU I is in MIG mode and has so many parts
@@ -104,6 +105,7 @@ EXPORT int nvmlDeviceGetMemoryInfo(void *device, void *memory)
     unsigned long long *field = memory; /* total, free, used */
     UNIT(device);
     field[0] = (unit->part >= 0 ? 9856ULL : is_h100(unit->gpu) ? 81559ULL : 23034ULL) << 20;
+    if (number("FAKE_NVML_MEMORY", 0) > 0) field[0] = (unsigned long long)number("FAKE_NVML_MEMORY", 0) << 20;
     field[2] = 600ULL << 20;
     field[1] = field[0] - field[2];
     return 0;

@@ -83,10 +83,12 @@ static void fill(const struct mf_slab *slab, float *x, float *g)
             }
 }
 
-/* Two evaluations: each adds twice the field to g. */
+/* Two evaluations: each adds twice the field to g. Fields on @p dev, or (@p home not NULL) there and slices on it. */
 static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum mf_normal normal, size_t batch,
-                           const struct device *dev)
+                           const struct device *dev, const struct device *home)
 {
+    const struct device *field = home ? home : dev;
+    const int alias = !home && (c->size == 1 || normal == MF_Z);
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t voxels = mf_slab_voxels(&slab);
     float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx, *dg;
@@ -94,18 +96,18 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     int64_t seen = 0;
 
     fill(&slab, x, g);
-    dx = device_put(dev, x, voxels * sizeof *x);
-    dg = device_put(dev, g, voxels * sizeof *g);
-    CHECK(mf_turn_new(c, &slab, normal, batch, dev->q, &turn) == MF_OK);
-    CHECK(batch == 0 || normal == MF_Z || mf_turn_batch(turn) <= batch);
-    CHECK(batch || (c->size > 1 && normal != MF_Z) || mf_turn_rounds(turn) == 1);
+    dx = device_put(field, x, voxels * sizeof *x);
+    dg = device_put(field, g, voxels * sizeof *g);
+    CHECK(mf_turn_new(c, &slab, normal, batch, field->q, &turn) == MF_OK);
+    CHECK(batch == 0 || (normal == MF_Z && alias) || mf_turn_batch(turn) <= batch);
+    CHECK(batch || !alias || mf_turn_rounds(turn) == 1);
     for (int evaluation = 0; evaluation < 2; ++evaluation)
         for (size_t r = 0; r < mf_turn_rounds(turn); ++r)
-            seen += (int64_t)one_round(dev, turn, normal, r, dx, dg, c->size == 1 || normal == MF_Z);
+            seen += (int64_t)one_round(dev, turn, normal, r, dx, dg, alias);
     mf_comm_sum_int(c, 1, &seen);
     CHECK(seen == 2 * (int64_t)dims[normal]);
-    device_get(dev, NULL, dx, 0);
-    device_get(dev, g, dg, voxels * sizeof *g);
+    device_get(field, NULL, dx, 0);
+    device_get(field, g, dg, voxels * sizeof *g);
     for (size_t i = 0; i < voxels; ++i) CHECK(g[i] == 7 + 4 * x[i]);
     mf_turn_free(turn);
     CHECK(mf_arena_live(dev->arena) == 0 && mf_arena_live(dev->host) == 0);
@@ -113,14 +115,26 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     free(g);
 }
 
-static void all(const struct mf_comm *c, const struct device *d)
+static void all(const struct mf_comm *c, const struct device *d, const struct device *home)
 {
     static const size_t dims[][3] = {{1, 8, 8}, {2, 4, 6}, {8, 8, 8}, {7, 5, 3}, {16, 10, 12}, {5, 4, 6}, {3, 1, 1}};
 
     for (size_t k = 0; k < sizeof dims / sizeof dims[0]; ++k)
         for (size_t batch = 0; batch <= 4; batch += 2)
             for (int normal = MF_Z; normal <= MF_X; ++normal)
-                forth_and_back(c, dims[k], (enum mf_normal)normal, batch, d);
+                forth_and_back(c, dims[k], (enum mf_normal)normal, batch, d, home);
+}
+
+/* Fields on the device, and, where it has a memory of its own, in the host's. */
+static void both(const struct mf_comm *c, const struct device *d)
+{
+    struct device home;
+
+    all(c, d, NULL);
+    if (!mf_apart(d->q)) return;
+    home = device_home(d);
+    all(c, d, &home);
+    device_leave_home(&home);
 }
 
 /* One rank's arena is too small: all ranks refuse, and nothing stays. */
@@ -145,9 +159,9 @@ int main(int argc, char **argv)
     mf_comm_self(&self);
     if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
     d = device_open(2, 1, 0);
-    all(&self, &d);
+    both(&self, &d);
     for (int way = 0; way < 2; ++way, setenv("MF_SHARE", "0", 1)) {
-        all(&c, &d);
+        both(&c, &d);
         refused(&c, &d);
     }
     device_close(&d);

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Volumes that no GPU holds: plans keep them in host memory before they fall back to cores, and runs do what was planned
+(on the emulator that MF_CUDA_LIBRARY names, with the GPU that the stand-in of the driver's library shows).
+usage: residency.py MESOFORGE MPIEXEC FOLDER_OF_HARDWARE FOLDER_OF_FAKE_NVML"""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import runs
+from runs import blobs, check, finish, np
+
+program, mpiexec, hardware, nvml = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3]), sys.argv[4]
+SMALL = ("two.npy", "--limit_to", 4, "--size", 40, 40, 40, "--threads", 1, "--no_polish", "--deterministic")
+RUN = (*SMALL, "--max_iter", 3, "--output", "o.h5")
+
+
+def go(verb, *words, memory=None, ranks=1, code=0):
+    env = dict(os.environ)
+    if memory:
+        env.update(LD_LIBRARY_PATH=nvml + ":" + env.get("LD_LIBRARY_PATH", ""), FAKE_NVML_GPUS=str(ranks), MF_EMU_DEVICES=str(ranks),
+                   FAKE_NVML_MEMORY=str(memory))
+    status, out, err = runs.run(program, verb, *words, "--json", ranks=ranks, mpiexec=mpiexec, env=env)
+    check(status == code, f"{verb} {words}: {status}, want {code}: {err[-500:]}")
+    return (json.loads(out) if status == 0 else None), err
+
+
+def planned():
+    """On a laptop: on the GPU, in the memory beside it, on cores."""
+    machine = ("reconstruct", "--hardware", f"{hardware}/laptop.json")
+    for edge, device, residency in ((512, "cuda", "device"), (768, "cuda", "host"), (1200, "none", "")):
+        words = (*machine, "--size", edge, edge, edge)
+        if device == "none":
+            go("plan", *words, code=5)
+            continue
+        p, _ = go("plan", *words)
+        check(p["device"] == device and p["residency"] == residency, f"{edge}^3: {p['device']}, {p['residency']}")
+    p, _ = go("plan", *machine, "--size", 768, 768, 768)
+    check(any("slices pass through the device" in note for note in p["notes"]), f"notes {p['notes']}")
+    check({c["residency"] for c in p["candidates"]} == {"device", "host"}, "both were looked at")
+    check("field" in p["host_bytes"]["arrays"] and "field" not in p["bytes"]["arrays"], f"{p['bytes']['arrays']}")
+    check(p["host_bytes"]["arrays"]["field"] == 4 * 768**3, f"{p['host_bytes']['arrays']}")
+    smaller, _ = go("plan", *machine, "--size", 384, 384, 384, "--residency", "host")
+    check(p["bytes"]["total"] < 4.5 * smaller["bytes"]["total"], f"the GPU's bytes: {smaller['bytes']['total']}, {p['bytes']['total']}")
+    go("plan", *machine, "--size", 768, 768, 768, "--residency", "device", code=5)
+
+
+def done():
+    """A GPU with 1 MiB left for arrays."""
+    there, _ = go("match", *RUN, "--device", "cuda", memory=4000)
+    check(there["plan"]["residency"] == "device", f"room for all: {there['plan']['residency']}")
+    for ranks in (1, 2):
+        here, err = go("match", *RUN, "--device", "cuda", memory=1497, ranks=ranks)
+        check(here["device"] == "cuda" and here["plan"]["residency"] == "host", f"{ranks} ranks: {here['plan']}")
+        check("fields stay in host memory" in err and abs(here["loss"] - there["loss"]) < 1e-4 * there["loss"], f"{ranks} ranks: {here['loss']}, {there['loss']}: {err}")
+        check(max(here["peak_bytes"]["device"]) < min(there["peak_bytes"]["device"]), f"{here['peak_bytes']}")
+    _, err = go("match", *RUN, "--device", "cuda", "--residency", "device", memory=1497, code=5)
+    check("nothing fits into memory" in err, err)
+    go("plan", "reconstruct", *SMALL, "--device", "cuda", "--output", "plan.json", memory=1497)
+    here, _ = go("match", *RUN, "--device", "cuda", "--plan", "plan.json", memory=1497)
+    check(here["plan"]["residency"] == "host", "a plan from a file")
+    _, err = go("match", *RUN, "--device", "cuda", "--plan", "plan.json", "--residency", "device", memory=1497, code=2)
+    check("says residency host, --residency says device" in err, err)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    np.save("two.npy", blobs((24, 24), [0.6, 0.4], 1))
+    for part in (planned, done):
+        part()
+    os.chdir("/")
+finish("residency")

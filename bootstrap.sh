@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # From a bare machine to a result. usage: ./bootstrap.sh demo | test | build
-#   demo   install what is missing, build, make a sample, reconstruct a volume from it, draw the picture
+#   demo   install what is missing, build the program, make a sample, reconstruct a volume from it, draw the picture
 #   test   install what is missing, build twice (fast; with sanitizers), run all tests, lint
-#   build  install what is missing, build
+#   build  install what is missing, build the program
 # Every step may be repeated; what is done already is not done again.
 # MF_JOBS: processes at once (default: cores). MF_WERROR=ON: warnings stop the build. MF_LINT_SECONDS: time for lint.
 # MF_LINT=strict: what lint finds is a failure.
@@ -67,7 +67,7 @@ need() {
     fi
 }
 
-# build PRESET: into build/PRESET.
+# build PRESET [TARGET]: into build/PRESET. The target program is what a user starts; all: tests and benchmarks, too.
 build() {
     say "build/$1: configure"
     cmake --preset "$1" -DMF_WERROR="${MF_WERROR:-OFF}" >"build/$1.configure.log" 2>&1 || {
@@ -75,7 +75,7 @@ build() {
         stop "configuring build/$1 failed; all of it: build/$1.configure.log"
     }
     say "build/$1: compile ($jobs at once)"
-    cmake --build --preset "$1" -j "$jobs" || stop "building build/$1 failed"
+    cmake --build --preset "$1" -j "$jobs" --target "${2:-program}" || stop "building build/$1 failed"
 }
 
 # check PRESET: runs its tests; the end of the log is printed by whoever asked for tests.
@@ -142,9 +142,9 @@ demo)
     ;;
 test)
     need "${tools[@]}" "${libraries[@]}" "${for_tests[@]}"
-    build release
+    build release all
     check release
-    build debug
+    build debug all
     check debug
     lint
     say "done: all tests passed"

@@ -8,6 +8,12 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/mesoforge.1
   COMMENT "Writing manual pages" VERBATIM)
 add_custom_target(man ALL DEPENDS ${PROJECT_BINARY_DIR}/man/mesoforge.1)
 
+# All that is installed, and no test.
+add_custom_target(program DEPENDS mesoforge man)
+if(TARGET mesoforge_cuda)
+  add_dependencies(program mesoforge_cuda)
+endif()
+
 install(TARGETS mesoforge RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN "*.1")
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

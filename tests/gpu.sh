@@ -33,9 +33,11 @@ for name in move field optim single corr; do
         fi
     done
 done
-for device in cpu cuda; do
-    "$build/mesoforge" match image.npy --device "$device" --add-dimension 64 --max_iter 50 --no_polish --json \
-        --output "$device.h5" >"$device.json" 2>"$device.log" || { cat "$device.log"; failed=1; }
-    echo "$device: $(grep -o '"loss":[^,]*' "$device.json") $(grep -o '"seconds_per_evaluation":[^,]*' "$device.json")"
+# On the cores, on the GPU, and from host memory through the GPU.
+for words in "cpu" "cuda" "cuda --residency host"; do
+    # shellcheck disable=SC2086
+    "$build/mesoforge" match image.npy --device $words --add-dimension 64 --max_iter 50 --no_polish --json \
+        --output out.h5 >out.json 2>out.log || { cat out.log; failed=1; }
+    echo "$words: $(grep -o '"loss":[^,]*' out.json) $(grep -o '"seconds_per_evaluation":[^,]*' out.json)"
 done
 exit "$failed"

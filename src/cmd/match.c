@@ -11,6 +11,7 @@
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
+#include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
 
 static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,

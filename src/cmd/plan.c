@@ -8,6 +8,7 @@
 #include "src/cmd/plan_print.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
+#include "src/cmd/reside.h"
 #include "src/plan/probe.h"
 #include "src/recon/predict.h"
 

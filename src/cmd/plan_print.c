@@ -81,13 +81,14 @@ static void print_bytes(FILE *to, const struct mf_plan *p, int memory)
 
 static void print_candidates(FILE *to, const struct mf_plan *p)
 {
-    fprintf(to, "\ncandidates\n  %-6s %5s %5s %7s %5s %7s %9s %9s %9s\n", "device", "nodes", "ranks", "threads",
-            "batch", "history", "GiB/rank", "there", "ms/eval");
+    fprintf(to, "\ncandidates\n  %-6s %-6s %5s %5s %7s %5s %7s %9s %9s %9s\n", "device", "fields", "nodes", "ranks",
+            "threads", "batch", "history", "GiB/rank", "there", "ms/eval");
     for (size_t i = 0; i < p->candidates; ++i) {
         const struct mf_plan_candidate *c = &p->candidate[i];
 
-        fprintf(to, "%c %-6s %5zu %5zu %7zu %5zu %7zu %9.3f %9.3f ", c->chosen ? '*' : ' ', c->device ? "cuda" : "cpu",
-                c->nodes, c->ranks, c->threads, c->batch, c->history, gib(c->bytes), gib(c->free));
+        fprintf(to, "%c %-6s %-6s %5zu %5zu %7zu %5zu %7zu %9.3f %9.3f ", c->chosen ? '*' : ' ',
+                c->device ? "cuda" : "cpu", c->device && !c->passes ? "device" : "host", c->nodes, c->ranks, c->threads,
+                c->batch, c->history, gib(c->bytes), gib(c->free));
         if (c->fits)
             fprintf(to, "%9.3g", 1e3 * c->seconds);
         else

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/plan/probe.h"
@@ -46,19 +45,6 @@ void mf_recon_plan_device(const struct mf_common *common, long *number, struct m
 static int given(const struct mf_session *s, const char *word)
 {
     return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
-}
-
-enum mf_residency mf_recon_residency(const struct mf_recon_cmd *o)
-{
-    if (strcmp(o->residency, "auto") == 0) return MF_RESIDE_AUTO;
-    return strcmp(o->residency, "host") == 0 ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
-}
-
-int mf_recon_reside(struct mf_session *s, const struct mf_recon_cmd *o)
-{
-    if (given(s, "residency") && !mf_apart(s->queue))
-        mf_info("--residency %s: the %s back end has one memory, the host's", o->residency, s->backend->name);
-    return mf_session_reside(s, mf_recon_residency(o) == MF_RESIDE_HOST);
 }
 
 static int is_off(const struct mf_session *s, const struct mf_recon_cmd *o)

@@ -4,7 +4,7 @@
 
 #include "src/base/json.h"
 #include "src/cmd/recon_opts.h"
-#include "src/plan/plan.h"
+#include "src/cmd/reside.h"
 
 struct mf_recon_plan {
     struct mf_json *json; /* the plan; NULL: --plan off */
@@ -20,12 +20,6 @@ int mf_refuse_together(const struct mf_comm *comm, int rc);
 
 /** --device, --gpu_ids, --share-gpu and --memory-limit in the planner's words; @p number: room for N of cuda:N. */
 void mf_recon_plan_device(const struct mf_common *common, long *number, struct mf_plan_options *options);
-
-/** --residency in the planner's words. */
-enum mf_residency mf_recon_residency(const struct mf_recon_cmd *o);
-
-/** Fields stay where --residency says until a plan decides otherwise. Collective; refuses (agreed) with MF_MEMORY. */
-int mf_recon_reside(struct mf_session *session, const struct mf_recon_cmd *o);
 
 /** Checks --plan and what contradicts it: MF_USAGE. Not collective. */
 int mf_recon_plan_check(const struct mf_session *session, const struct mf_recon_cmd *o);

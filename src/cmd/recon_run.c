@@ -280,7 +280,7 @@ static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper
     struct mf_session *s = out->session;
     int rc;
 
-    rc = mf_solve(s->comm, s->home->backend, s->home, out->dims, out->target, &out->solve, &out->result);
+    rc = mf_recon_solve(s, out->o, out->dims, out->target, out->asked_batch, &out->solve, &out->result);
     out->no_metrics |= out->result.metrics_lost;
     if (rc != MF_OK) return rc;
     fill_micro(out);

@@ -8,6 +8,7 @@
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
+#include "src/cmd/reside.h"
 
 static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows,    mf_common_opts, NULL};

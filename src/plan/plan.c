@@ -77,7 +77,8 @@ static uint64_t key_of(const struct search *s, const struct mf_plan_setting *set
     uint64_t key = 0xCBF29CE484222325u;
 
     key = mix(mix(mix(key, set->ranks), set->local_size == set->ranks), set->threads);
-    key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)(2 * set->passes + set->apart));
+    key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->apart);
+    key = mix(key, (uint64_t)set->passes);
     for (const char *c = set->simd; *c; ++c) key = mix(key, (uint64_t)*c);
     for (int level = 0; level < 16; ++level)
         for (int a = 0; a < 3; ++a)
@@ -344,8 +345,9 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     return MF_OK;
 }
 
-static int nothing_fits(const struct mf_plan *plan)
+static int nothing_fits(const struct search *s)
 {
+    const struct mf_plan *plan = s->plan;
     const struct mf_plan_candidate *least = &plan->candidate[0];
     const char *remedy = "more ranks or nodes, a smaller volume, --no_multigrid_descriptor";
 
@@ -354,6 +356,7 @@ static int nothing_fits(const struct mf_plan *plan)
 
         if ((double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
     }
+    if (least->device && s->options->residency == MF_RESIDE_DEVICE) remedy = "--residency host";
     if (least->free == 0 && least->ranks > 1) remedy = "fewer ranks: their programs alone take what there is";
     return mf_fail(MF_MEMORY,
                    "nothing fits into memory: the least plan (%zu rank%s%s, batch %zu, history %zu) needs %zu bytes "
@@ -419,7 +422,7 @@ static int search_all(struct search *s, struct mf_layouts *layouts)
         s->passes = 0;
         MF_TRY(search_device(s, 0, layouts, &chosen));
     }
-    if (!chosen) return nothing_fits(s->plan);
+    if (!chosen) return nothing_fits(s);
     give_reasons(s->plan, chosen);
     if (chosen->device)
         note(s->plan, "work areas of the device are counted as those of the cpu back end with one thread");

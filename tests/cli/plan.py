@@ -24,6 +24,7 @@ CASES = [
     ("laptop", "--size 128 128 128"),
     ("laptop", "--size 512 512 512"),
     ("laptop", "--size 640 640 640"),
+    ("laptop", "--size 768 768 768"),
     ("laptop", "--size 512 512 512 --device cpu"),
     ("laptop", "--size 768 768 768 --device cpu --ranks 4"),
     ("laptop", "--size 512 512"),
@@ -34,6 +35,10 @@ CASES = [
     ("h100x8", "--size 1024 1024 1024"),
     ("h100x8", "--size 1024 1024 1024 --gpu_ids 3 5"),
     ("h100x8", "--size 2048 2048 2048"),
+    ("h100x8", "--size 2048 2048 2048 --gpu_ids 0"),
+    ("h100x8", "--size 3072 3072 3072"),
+    ("h200x8", "--size 1024 1024 1024 --gpu_ids 0"),
+    ("l4x4", "--size 768 768 768 --residency host"),
     ("h100x8", "--size 512 512 512 --optimizer_type Adam --loss_type RMS --descriptor_types S2"),
     ("a100x4-64nodes", "--size 64 64 64"),
     ("a100x4-64nodes", "--size 1024 1024 1024"),
@@ -61,14 +66,14 @@ def plan(*words, **more):
 
 def row(machine, words):
     p = plan(*words.split(), "--hardware", f"{hardware}/{machine}.json")
-    cells = [p[k] for k in ("device", "nodes", "ranks", "ranks_per_node", "ranks_per_gpu", "threads", "exchange", "batch")]
+    cells = [p[k] for k in ("device", "residency", "nodes", "ranks", "ranks_per_node", "ranks_per_gpu", "threads", "exchange", "batch")]
     cells += ["/".join(map(str, p["slices_in_flight"])), "/".join(map(str, p["rounds"])), p["history"]]
     cells += [p.get("host_bytes", {}).get("total", 0), p["bytes"]["total"], sum(p["bytes"]["per_rank"]), p["bytes"]["free"]]
     return "\t".join(map(str, [machine, words, *cells, f"{p['seconds_per_evaluation']['total']:.2e}"]))
 
 
 def golden_plans():
-    head = ("# machine, options, device, nodes, ranks, a node, a GPU, threads, exchange, batch, in flight z/y/x, rounds, "
+    head = ("# machine, options, device, fields in the memory of, nodes, ranks, a node, a GPU, threads, exchange, batch, in flight z/y/x, rounds, "
             "history, bytes of the fullest rank on its node (GPUs), where its state is, of all, there, seconds")
     rows = [row(*case) for case in CASES]
     if sys.argv[-1] == "--write":

@@ -16,8 +16,8 @@ SMALL = ("two.npy", "--limit_to", 4, "--size", 40, 40, 40, "--threads", 1, "--no
 RUN = (*SMALL, "--max_iter", 3, "--output", "o.h5")
 
 
-def go(verb, *words, memory=None, ranks=1, code=0):
-    env = dict(os.environ)
+def go(verb, *words, memory=None, ranks=1, code=0, **emulated):
+    env = dict(os.environ, **{"MF_EMU_" + k: str(v) for k, v in emulated.items()})
     if memory:
         env.update(LD_LIBRARY_PATH=nvml + ":" + env.get("LD_LIBRARY_PATH", ""), FAKE_NVML_GPUS=str(ranks), MF_EMU_DEVICES=str(ranks),
                    FAKE_NVML_MEMORY=str(memory))
@@ -64,10 +64,23 @@ def done():
     check("says residency host, --residency says device" in err, err)
 
 
+def unplanned():
+    """A device that turns out to be full before the run has begun."""
+    words = ("two.npy", "--limit_to", 4, "--size", 56, 56, 56, "--threads", 1, "--no_polish", "--max_iter", 1, "--output", "o.h5", "--device", "cuda")
+    there, _ = go("match", *words)
+    here, _ = go("match", *words, "--residency", "host", "--batch_size", 8)
+    peak = [one["peak_bytes"]["device"][0] for one in (there, here)]
+    check(2 * peak[1] < peak[0], f"bytes of the device: {peak}")
+    own = 4 << 20  # of the queue itself
+    again, err = go("match", *words, "--batch_size", 8, MEMORY=own + (peak[0] + peak[1]) // 2)
+    check("going on with fields in host memory" in err and again["loss"] == here["loss"], err)
+    go("match", *words, "--batch_size", 8, "--residency", "device", MEMORY=own + (peak[0] + peak[1]) // 2, code=5)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((24, 24), [0.6, 0.4], 1))
-    for part in (planned, done):
+    for part in (planned, done, unplanned):
         part()
     os.chdir("/")
 finish("residency")

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/form/compare.h"
 #include "src/base/err.h"
 
 /* About BAND numbers of some rows of at most COLUMNS are added in WAYS floats, column i in the i % WAYS-th, and these

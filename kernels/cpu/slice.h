@@ -3,9 +3,8 @@
 #ifndef MF_KERNELS_CPU_SLICE_H
 #define MF_KERNELS_CPU_SLICE_H
 
-#include <math.h>
-
 #include "kernels/cpu/cpu.h"
+#include "kernels/form/compare.h"
 #include "kernels/form/jump.h"
 
 enum { MF_CPU_LANES = 32 }; /* most slices of a group */
@@ -60,11 +59,5 @@ void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc
 
 /** Adds a row: g[i * gv + s * gs] += row[i * lanes + s]. */
 void mf_cpu_row_add(const struct mf_cpu_group *group, size_t n, const float *row, float *g);
-
-/**
- * A slice's value with so few digits that sums over less than 2^15 slices are exact: the sum then is the same however
- * slices lie over threads and ranks. Off by 2e-12 at most, far below the float arithmetic that the value comes from.
- */
-static inline double mf_cpu_grain(double value) { return nearbyint(value * 0x1p38) * 0x1p-38; }
 
 #endif

@@ -428,7 +428,7 @@ static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *s
     mf_cpu_groups(plan->queue, plan->lanes, x, NULL, values, plan);
     for (size_t s = 0; s < x->count; ++s)
         for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
-            sum[l] += mf_cpu_grain(plan->value[s * plan->desc.levels + l]);
+            sum[l] += mf_compare_grain(plan->value[s * plan->desc.levels + l]);
 }
 
 const struct mf_slice_ops mf_vari_cpu = {

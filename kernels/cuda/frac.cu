@@ -1,13 +1,6 @@
 /* Volume fraction of slices: see kernels/slices.h. Level l is the mean of the pooled slice, that is the mean over its
  * first floor(nu / 2^l) 2^l rows and floor(nv / 2^l) 2^l columns: nothing has to be pooled. */
-#include <stdlib.h>
-
 #include "kernels/cuda/single.cuh"
-
-struct mf_slice_plan {
-    struct mf_queue *queue;
-    struct mf_single single;
-};
 
 namespace
 {
@@ -37,34 +30,9 @@ struct gradient_body {
     }
 };
 
-size_t entries(const struct mf_slice_desc *desc)
-{
-    (void)desc;
-    return 1;
-}
-
-void plan_free(struct mf_slice_plan *plan)
-{
-    if (!plan) return;
-    mf_single_close(&plan->single, plan->queue);
-    free(plan);
-}
-
 int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
-    struct mf_slice_plan *p;
-    int rc;
-
-    MF_TRY(mf_slices_check(desc));
-    p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of volume fractions");
-    p->queue = queue;
-    rc = mf_single_open(&p->single, queue, desc);
-    if (rc == MF_OK)
-        *plan = p;
-    else
-        plan_free(p);
-    return rc;
+    return mf_single_plan(queue, desc, 0, "volume fractions", plan);
 }
 
 /* Level l looks at pixels of the slice itself, as many as its own pixels stand for. */
@@ -90,20 +58,14 @@ void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     if (task->g.base) mf_pixels(plan->queue, task->g, gradient_body{plan->single.desc, task->g, plan->single.slope});
 }
 
-void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
-{
-    values(plan, x);
-    mf_single_total(&plan->single, plan->queue, x->count, sum);
-}
-
 } // namespace
 
 const struct mf_slice_ops mf_frac_cuda = {
     .name = "frac",
-    .entries = entries,
+    .entries = mf_single_entries,
     .plan = plan_make,
-    .free = plan_free,
+    .free = mf_single_free,
     .eval = eval,
-    .total = total,
+    .total = mf_single_totals<values>,
     .cross = nullptr,
 };

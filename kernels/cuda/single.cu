@@ -1,6 +1,8 @@
 /* See single.cuh. */
 #include "kernels/cuda/single.cuh"
 
+#include <stdlib.h>
+
 namespace
 {
 
@@ -89,4 +91,37 @@ void mf_single_total(const struct mf_single *p, struct mf_queue *q, size_t count
     if (!count) return;
     MF_RUN(add, unsigned(p->desc.levels - p->desc.first), MF_CUDA_THREADS, sizeof(double[MF_CUDA_THREADS]), q, *p,
            count, total);
+}
+
+size_t mf_single_entries(const struct mf_slice_desc *desc)
+{
+    (void)desc;
+    return 1;
+}
+
+void mf_single_free(struct mf_slice_plan *plan)
+{
+    if (!plan) return;
+    mf_pyramid_close(&plan->pyramid, plan->queue);
+    mf_single_close(&plan->single, plan->queue);
+    free(plan);
+}
+
+int mf_single_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, int pooled, const char *what,
+                   struct mf_slice_plan **plan)
+{
+    struct mf_slice_plan *p;
+    int rc;
+
+    MF_TRY(mf_slices_check(desc));
+    p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", what);
+    p->queue = queue;
+    rc = mf_single_open(&p->single, queue, desc);
+    if (rc == MF_OK && pooled) rc = mf_pyramid_open(&p->pyramid, queue, desc, 1);
+    if (rc == MF_OK)
+        *plan = p;
+    else
+        mf_single_free(p);
+    return rc;
 }

@@ -25,6 +25,19 @@ struct mf_single {
     double *slope;                   /* [levels][count_max] device: scale dA/dD */
 };
 
+/** A plan of such a descriptor. */
+struct mf_slice_plan {
+    struct mf_queue *queue;
+    struct mf_single single;
+    struct mf_pyramid pyramid; /* all zero: its levels need no pooled slices */
+};
+
+/** What stands in the table of each: one entry a level; a plan with or without @p pooled slices, called @p what. */
+size_t mf_single_entries(const struct mf_slice_desc *desc);
+int mf_single_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, int pooled, const char *what,
+                   struct mf_slice_plan **plan);
+void mf_single_free(struct mf_slice_plan *plan);
+
 int mf_single_open(struct mf_single *p, struct mf_queue *q, const struct mf_slice_desc *desc);
 void mf_single_close(struct mf_single *p, struct mf_queue *q);
 
@@ -33,6 +46,14 @@ void mf_single_compare(const struct mf_single *p, struct mf_queue *q, const stru
 
 /** total [levels] += the values of the first @p count slices. */
 void mf_single_total(const struct mf_single *p, struct mf_queue *q, size_t count, double *total);
+
+/** The same of the slices of @p x, for the table. */
+template <void (*Values)(struct mf_slice_plan *, const struct mf_view *)>
+void mf_single_totals(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
+{
+    Values(plan, x);
+    mf_single_total(&plan->single, plan->queue, x->count, sum);
+}
 
 __host__ __device__ inline double *mf_single_part(const struct mf_single &p, size_t l, size_t s)
 {

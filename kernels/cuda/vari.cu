@@ -1,15 +1,7 @@
 /* Interface density of slices: see kernels/slices.h.
  *   V = cu sum |x(u+1,v) - x(u,v)| + cv sum |x(u,v+1) - x(u,v)|
  * cu = cv = 1 / (nu nv) on a periodic slice, else one over the number of jumps of that kind. */
-#include <stdlib.h>
-
 #include "kernels/cuda/single.cuh"
-
-struct mf_slice_plan {
-    struct mf_queue *queue;
-    struct mf_single single;
-    struct mf_pyramid pyramid;
-};
 
 namespace
 {
@@ -66,12 +58,6 @@ struct gradient_body {
     }
 };
 
-size_t entries(const struct mf_slice_desc *desc)
-{
-    (void)desc;
-    return 1;
-}
-
 struct jumps jumps_of(const struct mf_slice_desc *d, const struct mf_view &x)
 {
     struct jumps j = {};
@@ -92,30 +78,9 @@ struct jumps jumps_of(const struct mf_slice_desc *d, const struct mf_view &x)
     return j;
 }
 
-void plan_free(struct mf_slice_plan *plan)
-{
-    if (!plan) return;
-    mf_pyramid_close(&plan->pyramid, plan->queue);
-    mf_single_close(&plan->single, plan->queue);
-    free(plan);
-}
-
 int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
-    struct mf_slice_plan *p;
-    int rc;
-
-    MF_TRY(mf_slices_check(desc));
-    p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of interface densities");
-    p->queue = queue;
-    rc = mf_single_open(&p->single, queue, desc);
-    if (rc == MF_OK) rc = mf_pyramid_open(&p->pyramid, queue, desc, 1);
-    if (rc == MF_OK)
-        *plan = p;
-    else
-        plan_free(p);
-    return rc;
+    return mf_single_plan(queue, desc, 1, "interface densities", plan);
 }
 
 void values(struct mf_slice_plan *plan, const struct mf_view *x)
@@ -157,20 +122,14 @@ void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     if (task->g.base) gradients(plan, task);
 }
 
-void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
-{
-    values(plan, x);
-    mf_single_total(&plan->single, plan->queue, x->count, sum);
-}
-
 } // namespace
 
 const struct mf_slice_ops mf_vari_cuda = {
     .name = "vari",
-    .entries = entries,
+    .entries = mf_single_entries,
     .plan = plan_make,
-    .free = plan_free,
+    .free = mf_single_free,
     .eval = eval,
-    .total = total,
+    .total = mf_single_totals<values>,
     .cross = nullptr,
 };

@@ -58,21 +58,10 @@ int mf_synth_board(const struct mf_synth_job *job, struct mf_synth_facts *facts)
 {
     struct board b = {.what = job->what};
     struct mf_synth_source source = {board_plane, &b};
-    double *value = NULL, cuts[MF_PHASES_MAX];
+    double cuts[MF_PHASES_MAX];
     int rc = mf_synth_board_cells(job->what, b.cells);
 
     for (int a = 0; a < 3; ++a) facts->cells[a] = b.cells[a];
     for (int p = 1; p < job->what->phases; ++p) cuts[p - 1] = p - 0.5;
-    if (rc == MF_OK && job->what->exact) {
-        value = mf_arena_take(job->arena, mf_slab_voxels(&job->slab) * sizeof *value, "synth field");
-        rc = value ? MF_OK : MF_MEMORY;
-    }
-    rc = mf_agree(job->comm, rc);
-    if (rc == MF_OK && value) {
-        mf_synth_fill(job, &source, value);
-        rc = mf_synth_label_exact(job, value);
-    } else if (rc == MF_OK)
-        rc = mf_synth_label(job, &source, cuts);
-    mf_arena_give(job->arena, value);
-    return rc;
+    return mf_synth_label_either(job, &source, cuts, rc);
 }

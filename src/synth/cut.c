@@ -152,3 +152,22 @@ int mf_synth_label_exact(const struct mf_synth_job *job, const double *value)
     }
     return MF_OK;
 }
+
+int mf_synth_label_either(const struct mf_synth_job *job, const struct mf_synth_source *source, const double *cuts,
+                          int rc)
+{
+    double *value = NULL;
+
+    if (rc == MF_OK && job->what->exact) {
+        value = mf_arena_take(job->arena, mf_slab_voxels(&job->slab) * sizeof *value, "synth field");
+        rc = value ? MF_OK : MF_MEMORY;
+    }
+    rc = mf_agree(job->comm, rc);
+    if (rc == MF_OK && value) {
+        mf_synth_fill(job, source, value);
+        rc = mf_synth_label_exact(job, value);
+    } else if (rc == MF_OK)
+        rc = mf_synth_label(job, source, cuts);
+    mf_arena_give(job->arena, value);
+    return rc;
+}

@@ -129,22 +129,12 @@ int mf_synth_lamellae(const struct mf_synth_job *job, struct mf_synth_facts *fac
 {
     struct layers l;
     struct mf_synth_source source = {layers_plane, &l};
-    double *value = NULL, cuts[MF_PHASES_MAX], below = 0;
+    double cuts[MF_PHASES_MAX], below = 0;
     int rc = layers_new(job, &l);
 
     facts->period = l.period;
-    if (rc == MF_OK && job->what->exact) {
-        value = mf_arena_take(job->arena, mf_slab_voxels(&job->slab) * sizeof *value, "synth field");
-        rc = value ? MF_OK : MF_MEMORY;
-    }
-    rc = mf_agree(job->comm, rc);
     for (int p = 1; p < job->what->phases; ++p) cuts[p - 1] = below += job->what->fraction[p - 1];
-    if (rc == MF_OK && value) {
-        mf_synth_fill(job, &source, value);
-        rc = mf_synth_label_exact(job, value);
-    } else if (rc == MF_OK)
-        rc = mf_synth_label(job, &source, cuts);
-    mf_arena_give(job->arena, value);
+    rc = mf_synth_label_either(job, &source, cuts, rc);
     mf_arena_give(job->arena, l.cosine);
     mf_arena_give(job->arena, l.sine);
     return rc;

@@ -61,6 +61,11 @@ int mf_synth_label(const struct mf_synth_job *job, const struct mf_synth_source 
 /** Labels by exact counts of the values of the slab. Collective. */
 int mf_synth_label_exact(const struct mf_synth_job *job, const double *value);
 
+/** The one or the other, as job->what->exact says; @p rc: what this rank has refused until now. Collective; refuses
+ * (agreed). */
+int mf_synth_label_either(const struct mf_synth_job *job, const struct mf_synth_source *source, const double *cuts,
+                          int rc);
+
 /* The kinds: each labels the whole slab. Collective; refuse (agreed) with MF_USAGE, MF_MEMORY. */
 int mf_synth_gauss(const struct mf_synth_job *job);
 int mf_synth_objects(const struct mf_synth_job *job, struct mf_synth_facts *facts);

@@ -8,6 +8,7 @@
 #include "io/volume.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/recon/checkpoint.h"
 
@@ -79,28 +80,21 @@ static int run(struct mf_session *session, void *options)
     mf_json_free(all);
     rc = mf_agree(session->comm, rc);
     if (rc != MF_OK || !bad) return rc;
-    return mf_fail(worst, "%zu of %zu files are not as they were written", bad, count);
+    return mf_fail(worst, "%zu of %zu file%s %s not as %s written", bad, count, MF_S(count), bad == 1 ? "is" : "are",
+                   bad == 1 ? "it was" : "they were");
 }
-
-/* Printed as it stands, so lines end before column 80. */
-/* clang-format off */
-static const char text[] =
-    "Reads every byte of HDF5 files that this program wrote (volumes, descriptors,\n"
-    "checkpoints) and compares it with the checksums at their ends. One line per\n"
-    "file; exit status 3 when one is damaged, and it says from which byte on. A\n"
-    "file that other programs have changed since counts as damaged. Several ranks\n"
-    "share the reading.\n"
-    "\n"
-    "Examples:\n"
-    "  mesoforge verify results/image_reconstructed.h5\n"
-    "  mpirun -n 4 mesoforge verify *.ckpt-*.h5\n";
-/* clang-format on */
 
 const struct mf_cmd mf_cmd_verify = {
     .name = "verify",
-    .summary = "are files as they were written?",
+    .summary = "say whether files are as they were written",
     .synopsis = "FILE ... [--json]",
-    .text = text,
+    .text = "Reads every byte of HDF5 files that this program wrote (volumes, descriptors, checkpoints) and compares "
+            "it with "
+            "the checksums at their ends. One line for each file: sound, or what is wrong and from which byte on. Exit "
+            "status 3 when one is not as it was written; a file that another program has changed since counts as "
+            "damaged. Several ranks share the reading.\n\n"
+            "  mesoforge verify results/image_reconstructed.h5\n"
+            "  mpirun -n 4 mesoforge verify *.ckpt-*.h5\n",
     .tables = tables,
     .size = sizeof(struct verify),
     .positional_max = 10000,

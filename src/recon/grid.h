@@ -50,42 +50,42 @@ struct mf_grid {
 
 /* -- descend.c: what is minimised, and the steps of a grid -- */
 
-struct mf_extent mf_grid_extent(const struct mf_grid *grid);
-double mf_grid_voxels(const struct mf_grid *grid);
+struct mf_extent mf_grid_extent(const struct mf_grid *run);
+double mf_grid_voxels(const struct mf_grid *run);
 
 /** Loss of a field with |d| as it is. */
-void mf_grid_loss(struct mf_grid *grid, float *x, double *loss);
+void mf_grid_loss(struct mf_grid *run, float *x, double *loss);
 
 /** Number of the S2 term; terms when there is none. */
 size_t mf_grid_s2_term(const struct mf_objective_opts *o);
 
-/** From now on slices are led by grid->miss. */
-void mf_grid_follow(struct mf_grid *grid);
+/** From now on slices are led by run->miss. */
+void mf_grid_follow(struct mf_grid *run);
 
 /** A row of convergence and of the metrics. */
-void mf_grid_note(struct mf_grid *grid, long evaluations);
+void mf_grid_note(struct mf_grid *run, long evaluations);
 
 /**
  * All gradient stages of a grid; @p last: with those that make it binary. Goes on where a loaded run stood. Returns
- * with grid->leaving set when the run was asked to stop. Collective.
+ * with run->leaving set when the run was asked to stop. Collective.
  */
-int mf_grid_descend(struct mf_grid *grid, int last);
+int mf_grid_descend(struct mf_grid *run, int last);
 
 /* -- resume.c: saving and loading -- */
 
 /** What a run must have in common with one that goes on with it: lines "key: value"; heap, NULL without memory. */
-char *mf_grid_problem(const struct mf_grid *grid, const size_t dims[3]);
+char *mf_grid_problem(const struct mf_grid *run, const size_t dims[3]);
 
 /** Opens the keeper; with opts->restart looks for a checkpoint and what it says of the run. Collective; MF_INPUT. */
-int mf_grid_find(struct mf_grid *grid, const size_t dims[3]);
+int mf_grid_find(struct mf_grid *run, const size_t dims[3]);
 
 /** Between two steps, or two rounds of the polish (@p polish not NULL): true when the run is to leave. Collective. */
-int mf_grid_keep(struct mf_grid *grid, long evaluations, const struct mf_polish_state *polish);
+int mf_grid_keep(struct mf_grid *run, long evaluations, const struct mf_polish_state *polish);
 
 /** Vectors of the optimiser, or the labels, from the checkpoint; closes it. Collective; MF_INPUT. */
-int mf_grid_load(struct mf_grid *grid);
+int mf_grid_load(struct mf_grid *run);
 
 /** The refusal of a run that left: MF_STOPPED and where to go on, or why it could not be saved. */
-int mf_grid_left(const struct mf_grid *grid);
+int mf_grid_left(const struct mf_grid *run);
 
 #endif

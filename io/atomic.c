@@ -49,6 +49,22 @@ int mf_atomic_room(const char *path, size_t bytes)
     return rc;
 }
 
+int mf_atomic_may(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."); /* with its slash: a file is none */
+    struct stat at;
+    int closed;
+
+    if (!folder) return mf_fail(MF_MEMORY, "no memory for a file name");
+    closed = access(folder, W_OK | X_OK) != 0 ? errno : 0;
+    free(folder);
+    if (closed) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(closed));
+    if (stat(path, &at) == 0 && S_ISDIR(at.st_mode))
+        return mf_fail(MF_OUTPUT, "cannot write '%s': it is a folder", path);
+    return MF_OK;
+}
+
 static int check_place(const char *path, const char *folder, size_t bytes)
 {
     struct stat old;
@@ -110,26 +126,14 @@ static int prepare(const char *path, size_t bytes, int alone, char **temporary)
     return rc;
 }
 
-/* Rank 0's text to all ranks; NULL where there is no memory. */
-static char *share_text(const struct mf_comm *comm, char *text)
-{
-    uint64_t n = comm->rank == 0 ? strlen(text) + 1 : 0;
-
-    mf_comm_bcast(comm, 0, &n, sizeof n);
-    if (comm->rank != 0) text = malloc(n);
-    if (!text) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
-    mf_comm_bcast(comm, 0, text, n);
-    return text;
-}
-
 static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, int alone, struct mf_atomic *file)
 {
     char *temporary = NULL;
 
     MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, alone, &temporary) : MF_OK));
-    file->temporary = share_text(comm, temporary);
-    file->path = strdup(path);
-    if (!file->path) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
+    file->temporary = mf_comm_text(comm, temporary);
+    file->path = MF_MUST(strdup(path), "a file name");
+    free(temporary);
     return MF_OK;
 }
 
@@ -192,6 +196,24 @@ int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code
     free(file->path);
     *file = (struct mf_atomic){NULL, NULL};
     return rc;
+}
+
+int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset)
+{
+    char *at = to;
+
+    while (bytes) {
+        ssize_t n = pread(descriptor, at, bytes, (off_t)offset);
+
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
+        if (n == 0) return mf_fail(MF_INPUT, "'%s' ended while it was read", path);
+        at += n;
+        offset += (size_t)n;
+        bytes -= (size_t)n;
+        mf_comm_alive();
+    }
+    return MF_OK;
 }
 
 int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes, size_t offset)

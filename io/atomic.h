@@ -13,6 +13,9 @@ struct mf_atomic {
 /** Refuses (MF_OUTPUT) when the disk of @p path has less than @p bytes free, naming both. Not collective. */
 int mf_atomic_room(const char *path, size_t bytes);
 
+/** Refuses (MF_OUTPUT) a @p path that is a folder, or in a folder that takes no new file. Not collective. */
+int mf_atomic_may(const char *path);
+
 /**
  * Makes an empty temporary file beside @p path. @p bytes: about how many will be written, compared with the free space
  * first (0: not known). Collective: rank 0 touches the disk, all ranks get the names. Refuses (agreed) with MF_OUTPUT:
@@ -43,5 +46,8 @@ int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code
  * Writes all of @p bytes at @p offset. Not collective. Refuses with MF_OUTPUT naming @p path. Fault site "io.write".
  */
 int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes, size_t offset);
+
+/** Reads all of @p bytes at @p offset. Not collective. Refuses with MF_INPUT naming @p path. */
+int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset);
 
 #endif

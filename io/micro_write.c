@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/atomic.h"
@@ -184,22 +183,12 @@ static int check_path(const char *path, int ndim)
 {
     static const char *const endings[] = {".h5", ".vtkhdf", ".npy", ".tif", ".tiff", ".png"};
     size_t known = 0, count = sizeof endings / sizeof endings[0];
-    char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
-    struct stat at;
-    int closed;
 
-    if (!copy) return mf_fail(MF_MEMORY, "no memory for a file name");
-    if (slash) slash[1] = '\0'; /* with its slash: a file is no folder */
-    closed = access(slash ? copy : ".", W_OK | X_OK) != 0 ? errno : 0;
-    free(copy);
     while (known < count && !mf_ends_with(path, endings[known])) ++known;
     if (known == count) return bad_ending(path);
     if (known == count - 1 && ndim == 3)
         return mf_fail(MF_OUTPUT, "cannot write '%s': a volume is no picture; choose .h5, .npy or .tif", path);
-    if (closed) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(closed));
-    if (stat(path, &at) == 0 && S_ISDIR(at.st_mode))
-        return mf_fail(MF_OUTPUT, "cannot write '%s': it is a folder", path);
-    return MF_OK;
+    return mf_atomic_may(path);
 }
 
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels)

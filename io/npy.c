@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
 
@@ -181,24 +182,6 @@ static int understand(struct mf_array *a, const char *from, size_t length)
     return check_length(a);
 }
 
-static int read_at(int descriptor, const char *path, void *to, size_t bytes, size_t offset)
-{
-    char *at = to;
-
-    while (bytes) {
-        ssize_t n = pread(descriptor, at, bytes, (off_t)offset);
-
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
-        if (n == 0) return mf_fail(MF_INPUT, "'%s' ended while it was read", path);
-        at += n;
-        offset += (size_t)n;
-        bytes -= (size_t)n;
-        mf_comm_alive();
-    }
-    return MF_OK;
-}
-
 static int inspect(struct mf_array *a, int descriptor)
 {
     unsigned char head[12];
@@ -207,7 +190,7 @@ static int inspect(struct mf_array *a, int descriptor)
     int rc;
 
     if (a->bytes < sizeof head) return mf_fail(MF_INPUT, "'%s' is damaged: it ends inside its header", a->path);
-    MF_TRY(read_at(descriptor, a->path, head, sizeof head, 0));
+    MF_TRY(mf_read_at(descriptor, a->path, head, sizeof head, 0));
     if (head[6] < 1 || head[6] > 3)
         return mf_fail(MF_INPUT, "'%s' is of .npy version %d; want 1, 2 or 3", a->path, head[6]);
     start = head[6] == 1 ? 10 : 12;
@@ -218,7 +201,7 @@ static int inspect(struct mf_array *a, int descriptor)
     a->offset = start + length;
     text = malloc(length + 1);
     if (!text) return mf_fail(MF_MEMORY, "no memory for the header of '%s'", a->path);
-    rc = read_at(descriptor, a->path, text, length, start);
+    rc = mf_read_at(descriptor, a->path, text, length, start);
     if (rc == MF_OK) rc = understand(a, text, length);
     free(text);
     return rc;
@@ -256,7 +239,7 @@ static void swap_bytes(char *values, size_t n, size_t size)
 /* Reads n elements that lie together from element `at` of the file. */
 static int read_run(const struct mf_array *a, int descriptor, size_t at, size_t n, void *piece)
 {
-    MF_TRY(read_at(descriptor, a->path, piece, n * a->size, a->offset + at * a->size));
+    MF_TRY(mf_read_at(descriptor, a->path, piece, n * a->size, a->offset + at * a->size));
     if (a->swap) swap_bytes(piece, n, a->size);
     return MF_OK;
 }

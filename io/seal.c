@@ -14,6 +14,7 @@
 #include "src/base/crc.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 enum { BLOCK = 1 << 20, FOOTER = 32 };
 static const char MAGIC[] = "MFSEAL01";
@@ -28,23 +29,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "seals are little-endi
 
 static uint64_t blocks_of(uint64_t bytes) { return (bytes + BLOCK - 1) / BLOCK; }
 
-static int read_at(int file, const char *path, void *to, size_t bytes, uint64_t offset)
-{
-    char *at = to;
-
-    while (bytes) {
-        ssize_t n = pread(file, at, bytes, (off_t)offset);
-
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, n < 0 ? strerror(errno) : "it is cut short");
-        at += n;
-        offset += (size_t)n;
-        bytes -= (size_t)n;
-        mf_comm_alive();
-    }
-    return MF_OK;
-}
-
 /* Checksums of this rank's share of blocks at their places in @p crc [blocks]. Local. */
 static int own_blocks(const struct mf_comm *comm, int file, const char *path, uint64_t bytes, int64_t *crc)
 {
@@ -56,7 +40,7 @@ static int own_blocks(const struct mf_comm *comm, int file, const char *path, ui
         uint64_t offset = (uint64_t)i * BLOCK;
         size_t n = bytes - offset < BLOCK ? (size_t)(bytes - offset) : BLOCK;
 
-        rc = read_at(file, path, buffer, n, offset);
+        rc = mf_read_at(file, path, buffer, n, offset);
         if (rc == MF_OK) crc[i] = mf_crc32c(0, buffer, n);
     }
     free(buffer);
@@ -138,7 +122,7 @@ static int read_seal(int file, const char *path, uint64_t size, struct footer *f
 
     *crc = NULL;
     if (size < FOOTER) return mf_fail(MF_INPUT, "'%s' is damaged: it ends without its seal", path);
-    MF_TRY(read_at(file, path, footer, FOOTER, size - FOOTER));
+    MF_TRY(mf_read_at(file, path, footer, FOOTER, size - FOOTER));
     if (memcmp(footer->magic, MAGIC, sizeof footer->magic) != 0)
         return mf_fail(MF_INPUT, "'%s' ends without a seal: it was cut short, changed, or never sealed", path);
     list = (uint64_t)footer->blocks * sizeof **crc;
@@ -146,7 +130,7 @@ static int read_seal(int file, const char *path, uint64_t size, struct footer *f
         return mf_fail(MF_INPUT, "'%s' is damaged: its seal belongs to a file of another size", path);
     *crc = malloc(list + 1);
     if (!*crc) return mf_fail(MF_MEMORY, "no memory for the seal of '%s'", path);
-    MF_TRY(read_at(file, path, *crc, (size_t)list, footer->bytes));
+    MF_TRY(mf_read_at(file, path, *crc, (size_t)list, footer->bytes));
     if (crc_of(*crc, footer) != footer->crc) return mf_fail(MF_INPUT, "'%s' is damaged: its seal is broken", path);
     return MF_OK;
 }
@@ -176,8 +160,9 @@ static int compare(const char *path, const struct footer *footer, const uint32_t
         }
     if (bad == 0) return MF_OK;
     return mf_fail(MF_INPUT,
-                   "'%s' is damaged: %llu of %u blocks differ from what was written, the first begins at byte %llu",
-                   path, (unsigned long long)bad, footer->blocks, (unsigned long long)(first * BLOCK));
+                   "'%s' is damaged: %llu of %u block%s differ%s from what was written, the first begins at byte %llu",
+                   path, (unsigned long long)bad, footer->blocks, MF_S(footer->blocks), bad == 1 ? "s" : "",
+                   (unsigned long long)(first * BLOCK));
 }
 
 /* Do all ranks see one file? */

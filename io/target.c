@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 /* a * b, or 0 with *bad set when it does not fit. */
 static size_t times(size_t a, size_t b, int *bad)
@@ -27,16 +28,16 @@ int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, s
 
     *side = (struct mf_target_side){.levels = levels};
     if (bad || bytes > PTRDIFF_MAX)
-        return mf_fail(MF_MEMORY, "descriptors of %d phases, %zu levels and lag %zu are too large to hold", phases,
-                       levels, lag);
+        return mf_fail(MF_MEMORY, "descriptors of %d phase%s, %zu level%s and lag %zu are too large to hold", phases,
+                       MF_S(phases), levels, MF_S(levels), lag);
     side->s2 = calloc(maps * window + 1, sizeof *side->s2);
     side->variation = calloc(maps + 1, sizeof *side->variation);
     side->fraction = calloc(maps + 1, sizeof *side->fraction);
     if (cross && pairs) side->cross = calloc(pairs * window, sizeof *side->cross);
     if (side->s2 && side->variation && side->fraction && (side->cross || !cross || !pairs)) return MF_OK;
     mf_target_side_free(side);
-    return mf_fail(MF_MEMORY, "no memory for descriptors of %d phases, %zu levels and lag %zu (%zu bytes)", phases,
-                   levels, lag, bytes);
+    return mf_fail(MF_MEMORY, "no memory for descriptors of %d phase%s, %zu level%s and lag %zu (%zu bytes)", phases,
+                   MF_S(phases), levels, MF_S(levels), lag, bytes);
 }
 
 void mf_target_side_free(struct mf_target_side *side)

@@ -225,20 +225,6 @@ static char *xdmf_name(const char *path)
     return name;
 }
 
-/* Rank 0's text on all ranks; the others' new ones are freed by unshare(). */
-static const char *share_text(const struct mf_comm *comm, const char *text)
-{
-    uint64_t n = comm->rank == 0 ? strlen(or_empty(text)) + 1 : 0;
-    char *copy;
-
-    mf_comm_bcast(comm, 0, &n, sizeof n);
-    copy = malloc(n);
-    if (!copy) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu bytes of text", (size_t)n);
-    if (comm->rank == 0) memcpy(copy, or_empty(text), n);
-    mf_comm_bcast(comm, 0, copy, n);
-    return copy;
-}
-
 /*
  * Rank 0's provenance on all ranks. Times differ between ranks, so do texts that hold them; and the metadata of a file
  * that ranks write together must not: their ends of file would part, and the library would wait for ever. Collective.
@@ -252,10 +238,10 @@ static struct mf_provenance share(const struct mf_comm *comm, const struct mf_pr
     mf_comm_bcast(comm, 0, &p.seed, sizeof p.seed);
     mf_comm_bcast(comm, 0, &p.convergence_count, sizeof p.convergence_count);
     mf_comm_bcast(comm, 0, &has_json, sizeof has_json);
-    p.command = share_text(comm, p.command);
-    p.options = share_text(comm, p.options);
-    p.input_hash = share_text(comm, p.input_hash);
-    p.json = has_json ? share_text(comm, p.json) : NULL;
+    p.command = mf_comm_text(comm, p.command);
+    p.options = mf_comm_text(comm, p.options);
+    p.input_hash = mf_comm_text(comm, p.input_hash);
+    p.json = has_json ? mf_comm_text(comm, p.json) : NULL;
     rows = malloc((3 * p.convergence_count + 1) * sizeof *rows);
     if (!rows) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu rows of convergence", p.convergence_count);
     if (comm->rank == 0 && p.convergence_count) memcpy(rows, p.convergence, 3 * p.convergence_count * sizeof *rows);

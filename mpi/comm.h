@@ -64,6 +64,9 @@ void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values);
 /** From @p root to all. Any size (split where MPI's int counts end). */
 void mf_comm_bcast(const struct mf_comm *comm, int root, void *data, size_t bytes);
 
+/** Rank 0's text (NULL: "") to all; the caller frees what it gets. */
+char *mf_comm_text(const struct mf_comm *comm, const char *text);
+
 /**
  * Every rank's @p bytes (may differ, may be 0) to all ranks, in rank order: @p offset [size + 1] gets the byte offsets
  * into *all, which the caller frees. Refuses (agreed) with MF_MEMORY.

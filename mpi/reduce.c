@@ -81,6 +81,18 @@ void mf_comm_bcast(const struct mf_comm *comm, int root, void *data, size_t byte
     mf_comm_leave(comm);
 }
 
+char *mf_comm_text(const struct mf_comm *comm, const char *text)
+{
+    uint64_t bytes = comm->rank == 0 && text ? strlen(text) + 1 : 1;
+    char *copy;
+
+    mf_comm_bcast(comm, 0, &bytes, sizeof bytes);
+    copy = MF_MUST(calloc(1, bytes), "a text of rank 0");
+    if (comm->rank == 0 && text) memcpy(copy, text, bytes);
+    mf_comm_bcast(comm, 0, copy, bytes);
+    return copy;
+}
+
 void mf_comm_barrier(const struct mf_comm *comm)
 {
     if (!comm->impl) return;

@@ -8,6 +8,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/about.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/log_view.h"
@@ -80,10 +81,9 @@ static int tell(const char *what, const char *name)
 static int check_same_options(const struct mf_comm *comm, const struct mf_options *options)
 {
     char *line = mf_options_line(options);
-    uint64_t number = 0xCBF29CE484222325u;
+    uint64_t number = mf_fnv(MF_FNV, line, strlen(line));
     int64_t ends[2];
 
-    for (const char *c = line; *c; ++c) number = (number ^ (unsigned char)*c) * 0x100000001B3u;
     free(line);
     ends[0] = (int64_t)(number >> 1);
     ends[1] = -ends[0];

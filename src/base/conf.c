@@ -1,5 +1,4 @@
 /* --config FILE: a YAML mapping of option words to a value or a list of values, and nothing deeper. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/opt_impl.h"
+#include "src/base/text.h"
 
 enum { FILE_MAX = 1 << 20, LIST_MAX = 65536 };
 
@@ -167,24 +167,6 @@ static int stream(struct reader *r)
     return MF_OK;
 }
 
-/* The whole file, at most FILE_MAX bytes. */
-static int slurp(struct mf_options *options, const char *path, char **text, size_t *size)
-{
-    FILE *file = fopen(path, "rb");
-    size_t got;
-    int bad;
-
-    if (!file) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
-    *text = mf_options_keep(options, FILE_MAX + 1);
-    errno = 0;
-    got = fread(*text, 1, FILE_MAX + 1, file);
-    bad = ferror(file);
-    if (fclose(file) != 0 || bad) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
-    if (got > FILE_MAX) return mf_fail(MF_USAGE, "'%s' is larger than a configuration may be (1 MiB)", path);
-    *size = got;
-    return MF_OK;
-}
-
 int mf_options_file(struct mf_options *options, const char *path)
 {
     struct reader r = {.options = options, .path = path};
@@ -192,11 +174,16 @@ int mf_options_file(struct mf_options *options, const char *path)
     size_t size = 0;
     int rc;
 
-    MF_TRY(slurp(options, path, &text, &size));
+    MF_TRY(mf_text_load(path, FILE_MAX, &text, &size));
+    if (size > FILE_MAX) {
+        free(text);
+        return mf_fail(MF_USAGE, "'%s' is larger than a configuration may be (1 MiB)", path);
+    }
     if (!yaml_parser_initialize(&r.parser)) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a YAML reader");
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, size);
     rc = stream(&r);
     yaml_event_delete(&r.event);
     yaml_parser_delete(&r.parser);
+    free(text);
     return rc;
 }

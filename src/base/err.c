@@ -75,6 +75,12 @@ void mf_die(int code, const char *file, int line, const char *format, ...)
     end(code);
 }
 
+void *mf_must(void *memory, const char *file, int line, const char *what)
+{
+    if (!memory) mf_die(MF_MEMORY, file, line, "no memory for %s", what);
+    return memory;
+}
+
 /* The number behind ":key=" in a fault specification, or @p standard. */
 static long fault_key(const char *spec, const char *key, long standard)
 {

@@ -55,6 +55,10 @@ void mf_fault_hold(int hold);
 /** Tells err which rank this is (for MF_FAULT). */
 void mf_err_rank(int rank);
 
+/** @p memory that there must be: without it, a breakage "no memory for WHAT". */
+#define MF_MUST(memory, what) mf_must(memory, __FILE__, __LINE__, what)
+void *mf_must(void *memory, const char *file, int line, const char *what);
+
 /** Passes a refusal on. */
 #define MF_TRY(call)                              \
     do {                                          \

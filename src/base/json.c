@@ -95,6 +95,17 @@ static int dump(const struct mf_json *value, FILE *to, size_t layout)
 
 int mf_json_write(const struct mf_json *value, FILE *to) { return dump(value, to, JSON_COMPACT); }
 
+char *mf_json_string(const struct mf_json *value)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&text, &size), "a text");
+
+    if (mf_json_write(value, to) != MF_OK || fclose(to) != 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
+    return text;
+}
+
 int mf_json_write_lines(const struct mf_json *value, FILE *to) { return dump(value, to, JSON_INDENT(2)); }
 
 void mf_json_free(struct mf_json *value)

@@ -60,6 +60,8 @@ int mf_json_write_lines(const struct mf_json *value, FILE *to);
 
 /** Writes it on one line (compact) and a newline; flushes. Refuses with MF_OUTPUT. */
 int mf_json_write(const struct mf_json *value, FILE *to);
+/** What that writes, newline and all; the caller frees. */
+char *mf_json_string(const struct mf_json *value);
 void mf_json_free(struct mf_json *value);
 
 #endif

@@ -1,32 +1,14 @@
 /* See json.h: the reading half. */
-#include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/json.h"
+#include "src/base/text.h"
 
 static const json_t *in(const struct mf_json *value) { return (const json_t *)(const void *)value; }
 static struct mf_json *out(json_t *value) { return (struct mf_json *)(void *)value; }
-
-/* Up to @p most + 1 bytes of a file, in a buffer that the caller frees. */
-static int slurp(const char *path, size_t most, char **text, size_t *bytes)
-{
-    FILE *from = fopen(path, "rb");
-    int rc = MF_OK;
-
-    if (!from) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
-    *text = malloc(most + 1);
-    if (!*text) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file");
-    errno = 0;
-    *bytes = fread(*text, 1, most + 1, from);
-    if (ferror(from)) rc = mf_fail(MF_INPUT, "cannot read '%.300s': %s", path, strerror(errno));
-    (void)fclose(from);
-    if (rc != MF_OK) free(*text);
-    return rc;
-}
 
 int mf_json_load(const char *path, size_t most, struct mf_json **value)
 {
@@ -34,7 +16,7 @@ int mf_json_load(const char *path, size_t most, struct mf_json **value)
     size_t bytes = 0;
     char *text = NULL;
 
-    MF_TRY(slurp(path, most, &text, &bytes));
+    MF_TRY(mf_text_load(path, most, &text, &bytes));
     *value = bytes <= most ? out(json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error)) : NULL;
     free(text);
     if (*value) return MF_OK;

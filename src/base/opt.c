@@ -307,6 +307,11 @@ enum mf_origin mf_options_origin(const struct mf_options *options, const char *w
     return options->entry[spelling->entry].origin;
 }
 
+int mf_options_given(const struct mf_options *options, const char *word)
+{
+    return mf_options_origin(options, word) != MF_FROM_DEFAULT;
+}
+
 void mf_options_each(const struct mf_options *options,
                      void (*visit)(void *context, const char *word, const char *value, enum mf_origin origin),
                      void *context)

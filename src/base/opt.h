@@ -97,6 +97,9 @@ size_t mf_options_positional(const struct mf_options *options, const char *const
 /** Where the option @p word (or an alias of it) came from. */
 enum mf_origin mf_options_origin(const struct mf_options *options, const char *word);
 
+/** Has somebody given it? */
+int mf_options_given(const struct mf_options *options, const char *word);
+
 /** Visits every option (aliases left out): word, value as text (a list: words joined by one blank), origin. */
 void mf_options_each(const struct mf_options *options,
                      void (*visit)(void *context, const char *word, const char *value, enum mf_origin origin),

@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/opt_impl.h"
+#include "src/base/text.h"
 
 enum { WIDTH = 80, INDENT = 26, WORD_MAX = 64 };
 
@@ -99,19 +100,6 @@ void mf_options_help(const struct mf_opt *const *tables)
     help_table(tables, mf_control_opts);
 }
 
-/* Text for roff: backslashes and hyphens escaped, no line begins with a control character. */
-static void roff(const char *text)
-{
-    if (*text == '.' || *text == '\'') printf("\\&");
-    for (; *text; ++text)
-        if (*text == '\\')
-            printf("\\e");
-        else if (*text == '-')
-            printf("\\-");
-        else
-            putchar(*text);
-}
-
 static void man_table(const struct mf_opt *const *tables, const struct mf_opt *row)
 {
     char text[2048];
@@ -120,9 +108,9 @@ static void man_table(const struct mf_opt *const *tables, const struct mf_opt *r
         if (row->alias_of) continue;
         describe(tables, row, text, sizeof text);
         printf(".TP\n\\fB\\-\\-");
-        roff(row->word);
+        mf_roff(row->word);
         printf("\\fR\\fI%s\\fR\n", argument(row->kind));
-        roff(text);
+        mf_roff(text);
         printf("\n");
     }
 }

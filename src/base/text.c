@@ -1,12 +1,57 @@
 /* See text.h. */
 #include "src/base/text.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "src/base/err.h"
 
 int mf_ends_with(const char *text, const char *ending)
 {
     size_t n = strlen(text), m = strlen(ending);
 
     return n >= m && strcasecmp(text + n - m, ending) == 0;
+}
+
+uint64_t mf_fnv(uint64_t number, const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+
+    for (size_t i = 0; i < count; ++i) number = (number ^ at[i]) * 0x100000001B3u;
+    return number;
+}
+
+/* Backslashes and hyphens escaped; no line begins with a control character. */
+void mf_roff(const char *text)
+{
+    int line_start = 1;
+
+    for (; *text; ++text) {
+        if (line_start && (*text == '.' || *text == '\'')) printf("\\&");
+        line_start = *text == '\n';
+        if (*text == '\\')
+            printf("\\e");
+        else if (*text == '-')
+            printf("\\-");
+        else
+            putchar(*text);
+    }
+}
+
+int mf_text_load(const char *path, size_t most, char **text, size_t *count)
+{
+    FILE *from = fopen(path, "rb");
+    int rc = MF_OK;
+
+    if (!from) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
+    *text = MF_MUST(malloc(most + 1), "a file");
+    errno = 0;
+    *count = fread(*text, 1, most + 1, from);
+    if (ferror(from)) rc = mf_fail(MF_INPUT, "cannot read '%.300s': %s", path, strerror(errno));
+    (void)fclose(from);
+    if (rc != MF_OK) free(*text);
+    return rc;
 }

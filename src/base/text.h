@@ -1,8 +1,28 @@
-/* Small questions about strings. */
+/* Small questions about strings, and texts that stand in files. */
 #ifndef MF_BASE_TEXT_H
 #define MF_BASE_TEXT_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 /** Does @p text end with @p ending, capitals or not? So are kinds of files told by their names everywhere. */
 int mf_ends_with(const char *text, const char *ending);
+
+/** Ends a noun that is counted, by a number of any type: "1 rank", "2 ranks". */
+#define MF_S(count) ((count) == 1 ? "" : "s")
+
+/** A number of its own for what @p number is the number of (MF_FNV: nothing), followed by @p count more bytes: FNV-1a,
+ * for names that are compared on one machine or between the ranks of one run. */
+#define MF_FNV 0xCBF29CE484222325u
+uint64_t mf_fnv(uint64_t number, const void *bytes, size_t count);
+
+/** Prints text as it stands, escaped for roff. */
+void mf_roff(const char *text);
+
+/**
+ * The bytes of a file, in a buffer that the caller frees; at most @p most + 1 of them, so that *count > most says that
+ * there are more. Refuses with MF_INPUT.
+ */
+int mf_text_load(const char *path, size_t most, char **text, size_t *count);
 
 #endif

@@ -8,6 +8,7 @@
 #include "io/version.h"
 #include "kernels/version.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/base/version.h"
 
 static const char *const codes[] = {"0",  "done",
@@ -111,29 +112,12 @@ void mf_about_verb(const struct mf_cmd *verb)
     mf_options_help(verb->tables);
 }
 
-/* Text as it stands, escaped for roff. */
-static void roff(const char *text)
-{
-    int line_start = 1;
-
-    for (; *text; ++text) {
-        if (line_start && (*text == '.' || *text == '\'')) printf("\\&");
-        line_start = *text == '\n';
-        if (*text == '\\')
-            printf("\\e");
-        else if (*text == '-')
-            printf("\\-");
-        else
-            putchar(*text);
-    }
-}
-
 static void man_head(const char *title, const char *name, const char *summary)
 {
     printf(".TH %s 1 \"\" \"mesoforge %s\" \"User Commands\"\n.SH NAME\n", title, MF_VERSION);
-    roff(name);
+    mf_roff(name);
     printf(" \\- ");
-    roff(summary);
+    mf_roff(summary);
     printf("\n.SH SYNOPSIS\n");
 }
 
@@ -142,7 +126,7 @@ static void man_codes(void)
     printf(".SH EXIT STATUS\n");
     for (size_t i = 0; codes[i]; i += 2) {
         printf(".TP\n.B %s\n", codes[i]);
-        roff(codes[i + 1]);
+        mf_roff(codes[i + 1]);
         printf("\n");
     }
 }
@@ -154,7 +138,7 @@ void mf_about_program_man(const struct mf_cmd *const *verbs)
            ".SH VERBS\n");
     for (const struct mf_cmd *const *v = verbs; *v; ++v) {
         printf(".TP\n\\fBmesoforge\\-%s\\fR(1)\n", (*v)->name);
-        roff((*v)->summary);
+        mf_roff((*v)->summary);
         printf("\n");
     }
     man_codes();
@@ -170,11 +154,11 @@ void mf_about_verb_man(const struct mf_cmd *verb)
     snprintf(name, sizeof name, "mesoforge-%s", verb->name);
     man_head(title, name, verb->summary);
     printf(".B mesoforge %s\n", verb->name);
-    roff(verb->synopsis ? verb->synopsis : "[OPTION ...]");
+    mf_roff(verb->synopsis ? verb->synopsis : "[OPTION ...]");
     printf("\n");
     if (verb->text) {
         printf(".SH DESCRIPTION\n.nf\n");
-        paragraphs(verb->text, roff);
+        paragraphs(verb->text, mf_roff);
         printf(".fi\n");
     }
     printf(".SH OPTIONS\nIn option names '\\-' and '_' are the same.\n");

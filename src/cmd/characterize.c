@@ -67,7 +67,7 @@ static void say_unused(const struct mf_options *options)
                                         "soft_threshold"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
-        if (mf_options_origin(options, words[i]) != MF_FROM_DEFAULT)
+        if (mf_options_given(options, words[i]))
             mf_warn("--%s has no effect: none of the descriptors uses it", words[i]);
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
@@ -15,17 +16,15 @@ struct place {
     cpu_set_t cores;
 };
 
-/* A number that is this machine's own among the machines of a job (FNV-1a of its name and its boot's number:
- * containers on several machines may share a name). */
+/* A number that is this machine's own among the machines of a job: of its name and its boot's number, as containers on
+ * several machines may share a name. */
 static uint64_t node_number(void)
 {
     char name[256 + 64] = "";
-    uint64_t number = 0xCBF29CE484222325u;
 
     gethostname(name, 255);
     mf_host_boot(name + strlen(name), 64);
-    for (const char *c = name; *c; ++c) number = (number ^ (unsigned char)*c) * 0x100000001B3u;
-    return number;
+    return mf_fnv(MF_FNV, name, strlen(name));
 }
 
 /* The sum over the cores of @p own of 1 / (ranks of this node that may use that core). */

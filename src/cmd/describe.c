@@ -7,6 +7,7 @@
 
 #include "io/plot.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 enum { PHASES_DRAWN = 6 };
 
@@ -203,8 +204,8 @@ void mf_describe_text(FILE *to, const struct mf_target *target, const char *file
 {
     fprintf(to, "%s: ", file);
     for (int a = 3 - ndim; a < 3; ++a) fprintf(to, "%s%zu", a > 3 - ndim ? " x " : "", dims[a]);
-    fprintf(to, ", %d phase%s, lags up to %zu, %speriodic, pyramid levels", target->phases,
-            target->phases > 1 ? "s" : "", target->lag - 1, target->periodic ? "" : "non-");
+    fprintf(to, ", %d phase%s, lags up to %zu, %speriodic, pyramid levels", target->phases, MF_S(target->phases),
+            target->lag - 1, target->periodic ? "" : "non-");
     for (int k = 0; k < target->sides; ++k) fprintf(to, " %zu", target->side[k].levels);
     fputc('\n', to);
     for (int p = 0; p < target->phases; ++p) {

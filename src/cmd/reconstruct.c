@@ -18,9 +18,9 @@ static int fit_types(const struct mf_session *s, const struct mf_target *target,
 {
     static const char *s2_alone[] = {"FFTCorrelations"};
 
-    if (!target->side[0].variation && mf_options_origin(s->options, "descriptor-types") == MF_FROM_DEFAULT)
+    if (!target->side[0].variation && !mf_options_given(s->options, "descriptor-types"))
         o->types = (struct mf_texts){1, s2_alone};
-    if (target->lag != (size_t)o->lag && mf_options_origin(s->options, "limit-to") != MF_FROM_DEFAULT)
+    if (target->lag != (size_t)o->lag && mf_options_given(s->options, "limit-to"))
         return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->lag,
                        o->descriptor_filename, target->lag);
     return MF_OK;

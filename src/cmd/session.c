@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "io/atomic.h"
 #include "kernels/dry.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
@@ -106,17 +106,9 @@ int mf_session_spares(const struct mf_session *session, const char *path, size_t
 
 static int check_path(const char *path, const char *ending)
 {
-    char *folder;
-    const char *slash = strrchr(path, '/');
-    int closed;
-
     if (!mf_ends_with(path, ending))
         return mf_fail(MF_USAGE, "cannot write '%s': its name must end with %s", path, ending);
-    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    if (!folder) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    closed = access(folder, W_OK | X_OK) != 0 ? errno : 0;
-    free(folder);
-    return closed ? mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(closed)) : MF_OK;
+    return mf_atomic_may(path);
 }
 
 int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending)
@@ -174,14 +166,14 @@ static int answer_gpu_options(const struct mf_session *session)
         return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
                        session->common->gpu_ids.at[0], device);
     if (!gpus && session->common->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
-    if (mf_options_origin(options, "memory_growth") != MF_FROM_DEFAULT)
+    if (mf_options_given(options, "memory_growth"))
         mf_info("--%smemory_growth: on the %s memory is taken when it is needed, up to --memory-limit",
                 session->common->memory_growth ? "" : "no_", device);
     if (session->common->mixed_precision)
         mf_info("--enable_mixed_precision: the %s back end computes in 32 bits (sums in 64); nothing changes", device);
     if (session->common->distributed_loss)
         mf_info("--use_distributed_loss: the loss is always shared by all ranks (%d here)", session->comm->size);
-    if (mf_options_origin(options, "auto_gpu_config") != MF_FROM_DEFAULT)
+    if (mf_options_given(options, "auto_gpu_config"))
         mf_info("--%sauto_gpu_config: reconstruct and match are %splanned", session->common->auto_gpu ? "" : "no_",
                 session->common->auto_gpu ? "" : "not ");
     return MF_OK;

@@ -9,6 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/synth_opts.h"
 
@@ -64,21 +65,10 @@ static struct mf_json *truth(const struct synth_run *run)
     return json;
 }
 
-static char *text_of(const struct mf_json *json)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *to = open_memstream(&text, &size);
-
-    if (!to || mf_json_write(json, to) != MF_OK || fclose(to) != 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a text");
-    return text;
-}
-
 static int write_micro(struct synth_run *run)
 {
     struct mf_json *json = truth(run);
-    char *text = text_of(json), *options = mf_options_yaml(run->session->options);
+    char *text = mf_json_string(json), *options = mf_options_yaml(run->session->options);
     struct mf_provenance from = {.command = "synth", .options = options, .input_hash = "", .json = text};
     int rc;
 
@@ -127,9 +117,11 @@ static void print_text(const struct synth_run *run)
     for (int a = 3 - w->ndim; a < 3; ++a) printf("%s%zu", a > 3 - w->ndim ? " x " : "", w->dims[a]);
     printf(" voxels, seed %ld\n", run->opts->common.seed);
     for (int p = 0; p < w->phases; ++p)
-        printf("  phase %d: volume fraction %.6f (%lld voxels)\n", p, run->facts.fraction[p],
-               (long long)run->facts.voxels[p]);
-    if (run->facts.object) printf("  %zu %s\n", run->facts.objects, w->kind == MF_SYNTH_VORONOI ? "grains" : "objects");
+        printf("  phase %d: volume fraction %.6f (%lld voxel%s)\n", p, run->facts.fraction[p],
+               (long long)run->facts.voxels[p], MF_S(run->facts.voxels[p]));
+    if (run->facts.object)
+        printf("  %zu %s%s\n", run->facts.objects, w->kind == MF_SYNTH_VORONOI ? "grain" : "object",
+               MF_S(run->facts.objects));
     if (w->kind == MF_SYNTH_LAMELLAE) printf("  period %.6g voxels\n", run->facts.period);
 }
 
@@ -199,8 +191,9 @@ static int dry_run(const struct synth_run *run)
         return mf_agree(run->session->comm,
                         run->session->comm->rank == 0 ? dry_json(run, voxels * (values ? 9 : 1)) : MF_OK);
     if (run->session->comm->rank == 0)
-        printf("%s: %s, %zu x %zu x %zu voxels, about %.0f MiB over %d ranks\n", run->path, run->opts->kind, w->dims[0],
-               w->dims[1], w->dims[2], voxels * (values ? 9 : 1) / 0x1p20, run->session->comm->size);
+        printf("%s: %s, %zu x %zu x %zu voxels, about %.0f MiB over %d rank%s\n", run->path, run->opts->kind,
+               w->dims[0], w->dims[1], w->dims[2], voxels * (values ? 9 : 1) / 0x1p20, run->session->comm->size,
+               MF_S(run->session->comm->size));
     return MF_OK;
 }
 

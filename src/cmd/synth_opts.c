@@ -74,41 +74,37 @@ static int index_of(const char *word, const char *const *words, int count)
     return i;
 }
 
-static int given(const struct mf_options *options, const char *word)
-{
-    return mf_options_origin(options, word) != MF_FROM_DEFAULT;
-}
-
 static int check_readers(const struct synth_opts *opts, const struct mf_options *options, const struct mf_synth *wish)
 {
     int stick = wish->lie == MF_LIE_PLANAR || wish->lie == MF_LIE_RANDOM;
 
     for (size_t i = 0; i < sizeof readers / sizeof *readers; ++i)
-        if (!(readers[i].kinds >> wish->kind & 1) && given(options, readers[i].word))
+        if (!(readers[i].kinds >> wish->kind & 1) && mf_options_given(options, readers[i].word))
             return mf_fail(MF_USAGE, "--%s means nothing for --kind %s", readers[i].word, opts->kind);
-    if (given(options, "grains") && given(options, "grain-size"))
+    if (mf_options_given(options, "grains") && mf_options_given(options, "grain-size"))
         return mf_fail(MF_USAGE, "--grains and --grain-size say the same twice: leave one out");
-    if (wish->kind == MF_SYNTH_FIBRES && stick && (opts->overlap || given(options, "gap")))
+    if (wish->kind == MF_SYNTH_FIBRES && stick && (opts->overlap || mf_options_given(options, "gap")))
         return mf_fail(MF_USAGE, "--%s is for fibres along an axis; %s fibres may always overlap",
                        opts->overlap ? "overlap" : "gap", lies[wish->lie]);
-    if (wish->kind == MF_SYNTH_FIBRES && !stick && given(options, "fibre-length"))
+    if (wish->kind == MF_SYNTH_FIBRES && !stick && mf_options_given(options, "fibre-length"))
         return mf_fail(MF_USAGE, "--fibre-length is for planar and random fibres; along an axis they have no end");
-    if (wish->kind == MF_SYNTH_FIBRES && opts->overlap && given(options, "gap"))
+    if (wish->kind == MF_SYNTH_FIBRES && opts->overlap && mf_options_given(options, "gap"))
         return mf_fail(MF_USAGE, "--gap and --overlap contradict each other");
     return MF_OK;
 }
 
 static int read_size(const struct synth_opts *opts, const struct mf_options *options, struct mf_synth *wish)
 {
-    int extents = given(options, "extent_x") + given(options, "extent_y") + given(options, "extent_z");
+    int extents = mf_options_given(options, "extent_x") + mf_options_given(options, "extent_y") +
+                  mf_options_given(options, "extent_z");
     long size[3] = {1, 128, 128};
 
     wish->ndim = 2;
     if (extents && opts->size.count) return mf_fail(MF_USAGE, "--size and --extent_x, _y, _z: give one of them");
     if (extents) {
-        if (!given(options, "extent_x") || !given(options, "extent_y"))
+        if (!mf_options_given(options, "extent_x") || !mf_options_given(options, "extent_y"))
             return mf_fail(MF_USAGE, "--extent_x and --extent_y are both needed, and --extent_z for a volume");
-        wish->ndim = given(options, "extent_z") ? 3 : 2;
+        wish->ndim = mf_options_given(options, "extent_z") ? 3 : 2;
         for (int a = 3 - wish->ndim; a < 3; ++a) size[a] = opts->extent[a];
     } else if (opts->size.count) {
         if (opts->size.count < 2 || opts->size.count > 3)

@@ -9,6 +9,7 @@
 #include "io/look.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/info_values.h"
 #include "src/cmd/view_metrics.h"
 #include "src/desc/characterize.h"
@@ -106,7 +107,7 @@ static int correlate(struct drawing *d, const struct mf_micro *m, struct mf_targ
         mf_info("no correlations are drawn: the microstructure is too small or grey");
         return MF_OK;
     }
-    if (opts.lag < (size_t)d->o->lag && mf_options_origin(s->options, "limit_to") != MF_FROM_DEFAULT)
+    if (opts.lag < (size_t)d->o->lag && mf_options_given(s->options, "limit_to"))
         mf_info("--limit_to %ld is more than the picture can show: correlations up to L = %zu (half the shortest edge)",
                 d->o->lag, opts.lag);
     if (!s->backend) return mf_agree(s->comm, mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu"));
@@ -360,8 +361,8 @@ static int view_descriptors(struct drawing *d, const char **title)
     MF_TRY(view_original_of_target(d));
     if (!is_first(d)) return MF_OK;
     draw_descriptors(d);
-    *title = mf_figure_text(d->figure, "%s: lags up to %zu pixels, %speriodic", base_of(d->file), d->got.lag - 1,
-                            d->got.periodic ? "" : "not ");
+    *title = mf_figure_text(d->figure, "%s: lags up to %zu pixel%s, %speriodic", base_of(d->file), d->got.lag - 1,
+                            MF_S(d->got.lag - 1), d->got.periodic ? "" : "not ");
     return MF_OK;
 }
 

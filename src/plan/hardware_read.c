@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/opt.h"
+#include "src/base/text.h"
 #include "src/plan/hardware.h"
 #include "src/plan/hardware_priv.h"
 
@@ -222,8 +223,8 @@ static int read_pair(const struct place *place, const struct mf_json *object, st
         long long g = mf_json_to_int(number);
 
         if (mf_json_count(pair) != 2 || mf_json_kind(number) != MF_JSON_INT || g < 0 || (size_t)g >= host->gpus)
-            return mf_fail(MF_INPUT, "'%.300s': %s.gpus wants two of the %zu GPUs, counted from 0", place->file,
-                           place->at, host->gpus);
+            return mf_fail(MF_INPUT, "'%.300s': %s.gpus wants two of the %zu GPU%s, counted from 0", place->file,
+                           place->at, host->gpus, MF_S(host->gpus));
         at[k] = (size_t)g;
     }
     if (at[0] == at[1] || host->link[at[0] * host->gpus + at[1]].kind != MF_LINK_NONE)

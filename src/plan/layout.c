@@ -5,12 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-
-static void *must(void *memory)
-{
-    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a plan");
-    return memory;
-}
+#include "src/base/text.h"
 
 /* @p id counts the GPUs that are shown. */
 static int is_asked(const struct mf_plan_options *o, long id)
@@ -94,7 +89,7 @@ static void add(const struct mf_hardware *hardware, const struct mf_plan_options
 {
     struct mf_placement p = {.device = device, .ranks = ranks, .nodes = 1, .node = node_take};
     size_t run = 0;
-    int *gpu = must(calloc(ranks, sizeof *gpu));
+    int *gpu = MF_MUST(calloc(ranks, sizeof *gpu), "a plan");
 
     for (size_t r = 0; r < ranks; ++r) {
         run = r > 0 && node_take[r] == node_take[r - 1] ? run + 1 : 1;
@@ -112,7 +107,7 @@ static void spread(const struct mf_hardware *hardware, const struct mf_plan_opti
                    size_t per, size_t most, int exact, struct mf_layouts *l)
 {
     size_t all = mf_plan_nodes(hardware), ranks = 0, used = 0;
-    int *node = must(calloc(most + 1, sizeof *node));
+    int *node = MF_MUST(calloc(most + 1, sizeof *node), "a plan");
 
     for (size_t n = 0; n < all && used < nodes && ranks < most; ++n) {
         size_t can = places_on(hardware, o, n, device), here = exact || can > per ? per : can;
@@ -174,8 +169,8 @@ static int given_ranks(const struct mf_hardware *hardware, const struct mf_plan_
     for (size_t i = 0; i < mf_plan_nodes(hardware); ++i) all += places_on(hardware, o, i, device);
     if (device && o->ranks > all && !o->share_gpu)
         return mf_fail(MF_DEVICE,
-                       "--ranks %zu: the machine has %zu GPUs that may be used; try: --ranks %zu, or --share-gpu",
-                       o->ranks, all, all);
+                       "--ranks %zu: the machine has %zu GPU%s that may be used; try: --ranks %zu, or --share-gpu",
+                       o->ranks, all, MF_S(all), all);
     if (device && o->ranks <= all) {
         spread(hardware, o, device, nodes, places, o->ranks, 0, l);
         return MF_OK;
@@ -198,7 +193,7 @@ int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_pro
     if (usable_nodes(hardware, options, device, &places) == 0)
         return mf_fail(MF_DEVICE, "--device %s: no node of the machine has a GPU that may be used", options->device);
     if (world) {
-        int *node = must(calloc(world->ranks, sizeof *node));
+        int *node = MF_MUST(calloc(world->ranks, sizeof *node), "a plan");
 
         memcpy(node, world->node, world->ranks * sizeof *node);
         add(hardware, options, device, world->ranks, node, layouts);

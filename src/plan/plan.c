@@ -11,6 +11,7 @@
 #include "io/hash.h"
 #include "mpi/slab.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/plan/layout.h"
 
 /* More ranks must gain this part of the time, or fewer will do. */
@@ -37,12 +38,6 @@ struct search {
     struct known **known; /* each a small block of its own: a large one would change how the heap grows */
 };
 
-static void *must(void *memory)
-{
-    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a plan");
-    return memory;
-}
-
 /* "12.3 MiB", "4.56 GiB". */
 static const char *size_text(size_t bytes, char text[32])
 {
@@ -65,21 +60,17 @@ static void note(struct mf_plan *plan, const char *format, ...)
 
 /* ---- bytes ---- */
 
-static uint64_t mix(uint64_t key, uint64_t value)
-{
-    for (int i = 0; i < 8; ++i) key = (key ^ (value >> 8 * i & 255)) * 0x100000001B3u;
-    return key;
-}
+static uint64_t mix(uint64_t key, uint64_t value) { return mf_fnv(key, &value, sizeof value); }
 
 /* Ranks that agree in this own equally many planes and slices on every grid. */
 static uint64_t key_of(const struct search *s, const struct mf_plan_setting *set)
 {
-    uint64_t key = 0xCBF29CE484222325u;
+    uint64_t key = MF_FNV;
 
     key = mix(mix(mix(key, set->ranks), set->local_size == set->ranks), set->threads);
     key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->apart);
     key = mix(key, (uint64_t)set->passes);
-    for (const char *c = set->simd; *c; ++c) key = mix(key, (uint64_t)*c);
+    key = mf_fnv(key, set->simd, strlen(set->simd));
     for (int level = 0; level < 16; ++level)
         for (int a = 0; a < 3; ++a)
             key = mix(key, mf_cut_grain(s->problem->dims[a] >> level, 2, set->ranks, set->rank).count);
@@ -94,7 +85,7 @@ static int bytes_of(struct search *s, const struct mf_plan_setting *set, const s
     while (i < s->known_count && s->known[i]->key != key) ++i;
     if (i == s->known_count) {
         MF_ASSERT(i < MEMORY);
-        s->known[i] = must(calloc(1, sizeof **s->known));
+        s->known[i] = MF_MUST(calloc(1, sizeof **s->known), "a plan");
         s->known[i]->key = key;
         ++s->known_count;
         MF_TRY(s->measure(s->context, set, s->known[i]->bytes));
@@ -219,7 +210,7 @@ static struct mf_plan_candidate *add(struct search *s, const struct mf_plan_cand
 {
     struct mf_plan *plan = s->plan;
 
-    plan->candidate = must(realloc(plan->candidate, (plan->candidates + 1) * sizeof *c));
+    plan->candidate = MF_MUST(realloc(plan->candidate, (plan->candidates + 1) * sizeof *c), "a plan");
     plan->candidate[plan->candidates] = *c;
     return &plan->candidate[plan->candidates++];
 }
@@ -294,8 +285,8 @@ static void give_reasons(struct mf_plan *plan, struct mf_plan_candidate *chosen)
         if (c->seconds > chosen->seconds)
             snprintf(c->reason, sizeof c->reason, "fits, %.2f times as long", c->seconds / chosen->seconds);
         else
-            snprintf(c->reason, sizeof c->reason, "fits, but %zu ranks gain %.0f %% only", c->ranks,
-                     100 * (1 - c->seconds / chosen->seconds));
+            snprintf(c->reason, sizeof c->reason, "fits, but %zu rank%s gain%s %.0f %% only", c->ranks, MF_S(c->ranks),
+                     c->ranks == 1 ? "s" : "", 100 * (1 - c->seconds / chosen->seconds));
     }
 }
 
@@ -330,7 +321,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     for (int m = 0; m <= p->apart; ++m) {
         mf_plan_room(s->hardware, place, c->rank, c->device && m == MF_PLAN_STATE, s->options->memory_limit,
                      &p->memory[m].context, &p->memory[m].reserve, &p->memory[m].room);
-        p->bytes[m] = must(calloc(c->ranks, sizeof *p->bytes[m]));
+        p->bytes[m] = MF_MUST(calloc(c->ranks, sizeof *p->bytes[m]), "a plan");
     }
     for (size_t r = 0; r < c->ranks; ++r) {
         struct mf_plan_setting set = setting_of(s, place, r, c->batch, c->history);
@@ -362,8 +353,8 @@ static int nothing_fits(const struct search *s)
                    "nothing fits into memory: the least plan (%zu rank%s%s, batch %zu, history %zu) needs %zu bytes "
                    "for arrays%s of "
                    "rank %zu, there are %zu; try: %s",
-                   least->ranks, least->ranks == 1 ? "" : "s", least->device ? " on GPUs" : "", least->batch,
-                   least->history, least->bytes, least->host ? " on the node" : "", least->rank, least->free, remedy);
+                   least->ranks, MF_S(least->ranks), least->device ? " on GPUs" : "", least->batch, least->history,
+                   least->bytes, least->host ? " on the node" : "", least->rank, least->free, remedy);
 }
 
 /* Every layout with the history asked for; only where none of them fits with a shorter one. */
@@ -440,7 +431,7 @@ int mf_plan_make(const struct mf_hardware *hardware, const struct mf_plan_proble
     memset(plan, 0, sizeof *plan);
     plan->problem = *problem;
     mf_plan_machine(hardware, &plan->machine_lines, plan->machine);
-    s.known = must(calloc(MEMORY, sizeof *s.known));
+    s.known = MF_MUST(calloc(MEMORY, sizeof *s.known), "a plan");
     rc = search_all(&s, &layouts);
     mf_layouts_free(&layouts);
     for (size_t i = 0; i < s.known_count; ++i) free(s.known[i]);

@@ -24,12 +24,6 @@ struct head {
     char driver[MF_NVML_TEXT];
 };
 
-static void *must(void *memory)
-{
-    if (!memory) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a probe");
-    return memory;
-}
-
 /* ---- one rank ---- */
 
 static void look_at_host(const struct mf_comm *comm, struct head *head)
@@ -48,13 +42,13 @@ static void look_at_host(const struct mf_comm *comm, struct head *head)
 static void *make_record(const struct mf_comm *comm, size_t *bytes)
 {
     struct mf_nvml seen;
-    struct head *head = must(calloc(1, sizeof *head));
+    struct head *head = MF_MUST(calloc(1, sizeof *head), "a probe");
     size_t *shown, gpu_bytes, link_bytes;
     char *record, *at;
 
     look_at_host(comm, head);
     mf_nvml_look(&seen);
-    shown = must(malloc((seen.gpus + 1) * sizeof *shown));
+    shown = MF_MUST(malloc((seen.gpus + 1) * sizeof *shown), "a probe");
     head->gpus = seen.gpus;
     head->shown = mf_visible(getenv("CUDA_VISIBLE_DEVICES"), &seen, shown, head->remark[1]);
     head->cuda = seen.cuda;
@@ -63,7 +57,7 @@ static void *make_record(const struct mf_comm *comm, size_t *bytes)
     gpu_bytes = seen.gpus * sizeof *seen.gpu;
     link_bytes = seen.gpus * seen.gpus * sizeof *seen.link;
     *bytes = sizeof *head + gpu_bytes + link_bytes + head->shown * sizeof *shown;
-    at = record = must(malloc(*bytes));
+    at = record = MF_MUST(malloc(*bytes), "a probe");
     memcpy(at, head, sizeof *head);
     if (gpu_bytes) memcpy(at += sizeof *head, seen.gpu, gpu_bytes);
     if (gpu_bytes) memcpy(at + gpu_bytes, seen.link, link_bytes);
@@ -91,9 +85,9 @@ static void open_record(const char *at, struct record *r)
     memcpy(&r->head, at, sizeof r->head);
     gpu_bytes = r->head.gpus * sizeof *r->gpu;
     link_bytes = r->head.gpus * r->head.gpus * sizeof *r->link;
-    r->gpu = must(malloc(gpu_bytes + 1));
-    r->link = must(malloc(link_bytes + 1));
-    r->shown = must(malloc(r->head.shown * sizeof *r->shown + 1));
+    r->gpu = MF_MUST(malloc(gpu_bytes + 1), "a probe");
+    r->link = MF_MUST(malloc(link_bytes + 1), "a probe");
+    r->shown = MF_MUST(malloc(r->head.shown * sizeof *r->shown + 1), "a probe");
     memcpy(r->gpu, at + sizeof r->head, gpu_bytes);
     memcpy(r->link, at + sizeof r->head + gpu_bytes, link_bytes);
     memcpy(r->shown, at + sizeof r->head + gpu_bytes + link_bytes, r->head.shown * sizeof *r->shown);
@@ -205,8 +199,8 @@ static void join_rank(const struct record *record, int node, struct mf_host *hos
     rank->cuda = record->head.cuda;
     memcpy(rank->remark, record->head.remark, sizeof rank->remark);
     memcpy(rank->driver, record->head.driver, sizeof rank->driver);
-    rank->gpu = must(calloc(record->head.shown + 1, sizeof *rank->gpu));
-    rank->id = must(calloc(record->head.shown + 1, sizeof *rank->id));
+    rank->gpu = MF_MUST(calloc(record->head.shown + 1, sizeof *rank->gpu), "a probe");
+    rank->id = MF_MUST(calloc(record->head.shown + 1, sizeof *rank->id), "a probe");
     for (size_t i = 0; i < record->head.shown; ++i) {
         size_t g = place_of(host, host->gpus, record->gpu[record->shown[i]].gpu.uuid);
 
@@ -219,13 +213,13 @@ static void join_rank(const struct record *record, int node, struct mf_host *hos
 
 static void join(const struct record *record, size_t ranks, struct mf_probe *probe)
 {
-    int *node = must(calloc(ranks + 1, sizeof *node)), nodes = number_nodes(record, ranks, node);
+    int *node = MF_MUST(calloc(ranks + 1, sizeof *node), "a probe"), nodes = number_nodes(record, ranks, node);
 
     MF_ASSERT(nodes > 0); /* there is at least this rank */
     probe->ranks = ranks;
-    probe->rank = must(calloc(ranks, sizeof *probe->rank));
+    probe->rank = MF_MUST(calloc(ranks, sizeof *probe->rank), "a probe");
     probe->hardware.hosts = (size_t)nodes;
-    probe->hardware.host = must(calloc((size_t)nodes, sizeof *probe->hardware.host));
+    probe->hardware.host = MF_MUST(calloc((size_t)nodes, sizeof *probe->hardware.host), "a probe");
     for (int n = 0; n < nodes; ++n) join_node(record, ranks, node, n, &probe->hardware.host[n]);
     for (size_t r = 0; r < ranks; ++r) join_rank(&record[r], node[r], &probe->hardware.host[node[r]], &probe->rank[r]);
     free(node);
@@ -233,7 +227,7 @@ static void join(const struct record *record, size_t ranks, struct mf_probe *pro
 
 int mf_probe_run(const struct mf_comm *comm, struct mf_probe *probe)
 {
-    size_t ranks = (size_t)comm->size, bytes = 0, *offset = must(calloc(ranks + 1, sizeof *offset));
+    size_t ranks = (size_t)comm->size, bytes = 0, *offset = MF_MUST(calloc(ranks + 1, sizeof *offset), "a probe");
     void *own, *all = NULL;
     struct record *record;
     int rc;
@@ -243,7 +237,7 @@ int mf_probe_run(const struct mf_comm *comm, struct mf_probe *probe)
     rc = mf_comm_gather(comm, own, bytes, &all, offset);
     free(own);
     if (rc == MF_OK) {
-        record = must(calloc(ranks, sizeof *record));
+        record = MF_MUST(calloc(ranks, sizeof *record), "a probe");
         for (size_t r = 0; r < ranks; ++r) open_record((const char *)all + offset[r], &record[r]);
         join(record, ranks, probe);
         for (size_t r = 0; r < ranks; ++r) close_record(&record[r]);
@@ -273,7 +267,7 @@ static void add_window(const struct mf_probe_rates *rates, int window, struct mf
 
 int mf_probe_measured(const struct mf_comm *comm, const struct mf_probe_rates *own, struct mf_probe *probe)
 {
-    size_t *offset = must(calloc((size_t)comm->size + 1, sizeof *offset));
+    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "a probe");
     void *all = NULL;
     int rc = mf_comm_gather(comm, own, sizeof *own, &all, offset);
 
@@ -285,7 +279,7 @@ int mf_probe_measured(const struct mf_comm *comm, const struct mf_probe_rates *o
 
 static struct mf_bind_rank *bind_ranks(const struct mf_probe *probe)
 {
-    struct mf_bind_rank *rank = must(calloc(probe->ranks, sizeof *rank));
+    struct mf_bind_rank *rank = MF_MUST(calloc(probe->ranks, sizeof *rank), "a probe");
 
     for (size_t r = 0; r < probe->ranks; ++r)
         rank[r] = (struct mf_bind_rank){.host = probe->hardware.host[probe->rank[r].node].name,

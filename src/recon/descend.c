@@ -11,6 +11,7 @@
 #include "kernels/cost.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/recon/grid.h"
 
 enum { STAGES = 5, STEPS_MAX = 3 + 2 * STAGES };
@@ -240,7 +241,7 @@ static int look(struct mf_grid *r)
     }
     grid_name(r, name, sizeof name);
     mf_info("grid %s (%sy x), %zu pyramid level%s, first loss %.4e: %s", name, r->slab.dims[0] > 1 ? "z " : "",
-            mf_objective_levels(r->objective, 0), mf_objective_levels(r->objective, 0) == 1 ? "" : "s", first, shares);
+            mf_objective_levels(r->objective, 0), MF_S(mf_objective_levels(r->objective, 0)), first, shares);
     return MF_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/stop.h"
+#include "src/base/text.h"
 
 static const double BETWEEN_FAILURES = 86400, COST_SHARE = 0.02, FIRST_GUESS = 5e8 /* bytes per second */;
 
@@ -100,7 +101,7 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
     k->saved = k->asked = mf_now();
     k->saved_evaluations = evaluations;
     if (rc == MF_OK) {
-        mf_debug("checkpoint %s after %ld evaluations, %.3f s", path, evaluations, took);
+        mf_debug("checkpoint %s after %ld evaluation%s, %.3f s", path, evaluations, MF_S(evaluations), took);
         if (k->stale) mf_checkpoint_remove_one(comm, k->opts.stem, !k->next);
         k->stale = 0;
         k->cost = took;

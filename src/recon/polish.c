@@ -9,6 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
+#include "src/base/text.h"
 #include "src/recon/polish_impl.h"
 
 enum { MOVED = 2, PARTNERS = 64, ROUNDS_MAX = 1000 };
@@ -362,9 +363,9 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
         mf_polish_refresh(w);
         judge(w, before, swaps, &at.idle);
         ++at.round;
-        mf_debug("polish round %ld: %ld swaps, loss %.4e, promised %.2e", at.round, swaps, w->loss,
+        mf_debug("polish round %ld: %ld swap%s, loss %.4e, promised %.2e", at.round, swaps, MF_S(swaps), w->loss,
                  before + w->predicted);
-        snprintf(text, sizeof text, "%ld swaps, loss %.4e", w->polish->swaps, w->loss);
+        snprintf(text, sizeof text, "%ld swap%s, loss %.4e", w->polish->swaps, MF_S(w->polish->swaps), w->loss);
         mf_progress("polish", at.round, w->polish->rounds, text); /* 0: nobody knows how many */
         if (wants_to_end(w, &at)) break;
     }

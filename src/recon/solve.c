@@ -9,6 +9,7 @@
 #include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/recon/grid.h"
 #include "src/recon/select.h"
 #include "src/recon/start.h"
@@ -137,9 +138,11 @@ static int check_start(const struct mf_grid *r, const struct mf_micro *start)
         return mf_fail(MF_INPUT, "the initial field is %s, the result is %s", image ? "an image" : "a volume",
                        image ? "a volume" : "an image");
     if (start->grey && start->fields != (int)r->fields)
-        return mf_fail(MF_INPUT, "the initial field has %d phases, %zu are optimised", start->fields, r->fields);
+        return mf_fail(MF_INPUT, "the initial field has %d phase%s, %zu %s optimised", start->fields,
+                       MF_S(start->fields), r->fields, r->fields == 1 ? "is" : "are");
     if (!start->grey && start->phases != want && (start->phases < 2 || start->phases != r->target->phases))
-        return mf_fail(MF_INPUT, "the initial field has %d phases, the result has %d", start->phases, want);
+        return mf_fail(MF_INPUT, "the initial field has %d phase%s, the result has %d", start->phases,
+                       MF_S(start->phases), want);
     if (memcmp(start->slab.dims, r->slab.dims, sizeof start->slab.dims) != 0)
         mf_info("the initial field of %zu x %zu x %zu is resampled (z y x)", start->slab.dims[0], start->slab.dims[1],
                 start->slab.dims[2]);
@@ -294,7 +297,7 @@ static int polish(struct mf_grid *r)
     r->result->swaps_tried = p.tried;
     r->result->swaps = p.swaps;
     r->result->polish_seconds += mf_now() - r->stage_start;
-    mf_info("polish: %ld swaps of %ld tried, %.2f s", p.swaps, p.tried, r->result->polish_seconds);
+    mf_info("polish: %ld swap%s of %ld tried, %.2f s", p.swaps, MF_S(p.swaps), p.tried, r->result->polish_seconds);
     return MF_OK;
 }
 

@@ -1,6 +1,7 @@
 /* What is impossible, said in one sentence each. */
 #include <math.h>
 
+#include "src/base/text.h"
 #include "src/synth/synth_priv.h"
 
 /* Where random sequential addition of equal balls ends: the parking constant on a line; in the plane and in space the
@@ -65,7 +66,8 @@ static int check_voronoi(const struct mf_synth *what)
     for (int p = 0; p < what->phases; ++p) present += what->fraction[p] > 0;
     if (mf_synth_axes(what) == 0) return mf_fail(MF_USAGE, "grains need an axis of more than one voxel");
     if (what->grains < present)
-        return mf_fail(MF_USAGE, "%zu grains cannot have %zu phases: ask for more grains", what->grains, present);
+        return mf_fail(MF_USAGE, "%zu grain%s cannot have %zu phases: ask for more grains", what->grains,
+                       MF_S(what->grains), present);
     if ((double)what->grains > mf_synth_box(what))
         return mf_fail(MF_USAGE, "%zu grains do not fit into %.0f voxels", what->grains, mf_synth_box(what));
     return MF_OK;

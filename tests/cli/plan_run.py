@@ -71,7 +71,7 @@ def from_a_file():
     check(done["batch"] == 6 and done["plan"]["history"] == 3 and done["plan"]["batch"] == 6, f"obeyed: {done['plan']}")
     for part, code, words, ranks in (
             ("is for 2 ranks, this run has 3", 2, (), 3), ("--batch_size says 8", 2, ("--batch_size", 8), 2),
-            ("--history says 2", 2, ("--history", 2), 2), ("is for 1 threads per rank", 2, ("--threads", 2), 2),
+            ("--history says 2", 2, ("--history", 2), 2), ("is for 1 thread per rank", 2, ("--threads", 2), 2),
             ("another problem: it says 'loss: MSE', here it is 'loss: L1'", 3, ("--loss_type", "L1"), 2),
             ("another problem: it says 'polish: yes', here it is 'polish: no'", 3, ("--no_polish",), 2)):
         if words[:1] == ("--threads",):

@@ -6,39 +6,27 @@ of golden files is there; refusals.
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    sys.exit(77)
+import runs
+from runs import check, finish
+from samples import np
 
 try:
     import h5py
 except ImportError:
     h5py = None
 
-MESOFORGE, MPIEXEC = sys.argv[1:3]
+MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 AXES = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
-failures = 0
 
 
-def check(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("failed:", what, file=sys.stderr)
+def run(*words, ranks=1):
+    return runs.run(MESOFORGE, "characterize", *words, ranks=ranks, mpiexec=MPIEXEC)
 
 
-def run(*words, ranks=0):
-    start = [MPIEXEC, "-n", str(ranks)] if ranks else []
-    done = subprocess.run(start + [MESOFORGE, "characterize", *map(str, words)], capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout, done.stderr
-
-
-def measure(*words, ranks=0):
+def measure(*words, ranks=1):
     status, out, err = run(*words, "--json", ranks=ranks)
     check(status == 0, f"{words}: {err}")
     return json.loads(out), out
@@ -313,4 +301,4 @@ with tempfile.TemporaryDirectory() as place:
         same_bits(place)
     foretold(place)
     refusals(place)
-sys.exit(failures != 0)
+finish("characterize")

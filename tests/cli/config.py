@@ -6,8 +6,8 @@ import os
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-from runs import blobs, check, finish, np, run, save
+from runs import check, finish, run
+from samples import blobs, save
 
 try:
     import h5py

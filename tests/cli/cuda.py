@@ -3,26 +3,18 @@
 usage: cuda.py MESOFORGE MPIEXEC"""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-MESOFORGE, MPIEXEC = sys.argv[1:3]
-failures = 0
+import runs
+from runs import around, check, finish
 
-
-def check(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print("failed:", what, file=sys.stderr)
+MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 
 
 def run(*words, ranks=1, **emulated):
-    env = dict(os.environ, **{"MF_EMU_" + k: str(v) for k, v in emulated.items()})
-    launch = [MPIEXEC, "-n", str(ranks)] if ranks > 1 else []
-    got = subprocess.run(launch + [MESOFORGE] + [str(w) for w in words], env=env, capture_output=True, text=True, timeout=200)
-    return got.returncode, got.stdout, got.stderr
+    return runs.run(MESOFORGE, *words, ranks=ranks, mpiexec=MPIEXEC, timeout=200,
+                    env=around(**{"MF_EMU_" + k: v for k, v in emulated.items()}))
 
 
 def match(*words, **more):
@@ -91,4 +83,4 @@ for words, want in ((dict(DRIVER=0), "no NVIDIA driver"), (dict(DRIVER=12080), "
     _, status, err = match("--device", "cuda", **words)
     last = [line for line in err.splitlines() if line.startswith("mesoforge: match:")]
     check(status == 4 and len(last) == 1 and want in last[0], f"{words}: {status} {err}")
-sys.exit(failures > 0)
+finish("cuda")

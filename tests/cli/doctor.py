@@ -4,27 +4,18 @@
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-MESOFORGE, MPIEXEC, DRIVER = sys.argv[1:4]
-failures = 0
+import runs
+from runs import around, check, finish
+
+MESOFORGE, MPIEXEC, DRIVER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 
 
-def check(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("failed:", what, file=sys.stderr)
-
-
-def run(*words, ranks=0, **surroundings):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("FAKE_NVML", "CUDA_", "SLURM_"))}
-    env.update(surroundings)
-    start = [MPIEXEC, "-q", "-n", str(ranks)] if ranks else []
-    done = subprocess.run(start + [MESOFORGE, "doctor", *words], capture_output=True, text=True, timeout=120, env=env)
-    return done.returncode, done.stdout, done.stderr
+def run(*words, ranks=1, **surroundings):
+    return runs.run(MESOFORGE, "doctor", *words, ranks=ranks, mpiexec=MPIEXEC,
+                    env=around("FAKE_NVML", "CUDA_", "SLURM_", **surroundings))
 
 
 def finds(*words, status=0, **surroundings):
@@ -90,4 +81,4 @@ with tempfile.TemporaryDirectory() as folder:
     whole()
     broken()
     driver()
-sys.exit(failures != 0)
+finish("doctor")

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-from runs import check, finish, np, run, save
+from runs import check, finish, run
+from samples import np, save
 
 try:
     import h5py

@@ -4,32 +4,20 @@
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    sys.exit(77)
+import runs
+from runs import check, finish
+from samples import blobs, np
 
-MESOFORGE, MPIEXEC = sys.argv[1:3]
-failures = 0
-
-
-def check(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("failed:", what, file=sys.stderr)
+MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 
 
 def run(*words, ranks=1):
-    start = [MPIEXEC, "-n", str(ranks)] if ranks > 1 else []
-    done = subprocess.run(start + [MESOFORGE, *map(str, words), "--threads", "1", "--logging_level", "30"],
-                          capture_output=True, text=True, timeout=240)
-    check(done.returncode == 0, "%s: %d %s" % (words, done.returncode, done.stderr))
-    return done.stdout
+    done = runs.run(MESOFORGE, *words, "--threads", 1, "--logging_level", 30, ranks=ranks, mpiexec=MPIEXEC, timeout=240)
+    check(done.status == 0, f"{words}: {done.status} {done.err}")
+    return done.out
 
 
 def rows_of(said, what):
@@ -105,11 +93,8 @@ def several():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    x = np.random.default_rng(3).normal(size=(24, 24))
-    for axis in (0, 1):
-        x = sum(np.roll(x, k, axis) for k in range(-2, 3))
-    np.save("a.npy", (x > np.quantile(x, 0.6)).astype(np.uint8))
+    np.save("a.npy", blobs((24, 24), [0.6, 0.4], 3))
     volumes()
     tables()
     several()
-sys.exit(failures != 0)
+finish("log_view")

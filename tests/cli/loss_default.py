@@ -8,9 +8,8 @@ of the mean over slices of E. v_l = 0.3^l, w = 1, Variation 5; q = (1 - vf)^2 + 
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-import numpy as np
-from runs import blobs, check, finish, grey, measure, save
+from runs import check, finish, measure
+from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
 WEIGHT = {"FFTCorrelations": 1.0, "S2": 1.0, "Variation": 5.0, "VolumeFractions": 1.0}

@@ -10,22 +10,16 @@ import sys
 import tempfile
 import time
 
+import runs
+from runs import check, finish
+
 program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="match-io-")
 os.chdir(folder)
-failures = []
-
-
-def check(is_so, what):
-    if not is_so:
-        failures.append(what)
-        print("FAILED:", what)
 
 
 def run(line, ranks=1):
-    start = (launcher + ["-n", str(ranks)] if ranks > 1 else []) + [program]
-    done = subprocess.run(start + line.split(), capture_output=True, text=True, timeout=300)
-    return done.returncode, done.stdout, done.stderr
+    return runs.run(program, *line.split(), ranks=ranks, mpiexec=launcher, timeout=300)
 
 
 def spacing(path):
@@ -108,4 +102,4 @@ code, out, text = run(f"info m.npy missing.npy stop/{left}")
 check(code == 3 and "NumPy array" in out and "missing.npy" in out and "checkpoint" in out, f"info of three: {code} {out} {text}")
 
 shutil.rmtree(folder)
-sys.exit(len(failures) > 0)
+finish("match_io")

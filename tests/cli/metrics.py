@@ -5,31 +5,19 @@ of reconstruct may be grey or labelled.
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    sys.exit(77)
+import runs
+from runs import check, finish
+from samples import blobs, np
 
-MESOFORGE, MPIEXEC = sys.argv[1:3]
-failures = 0
+MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 
 
-def check(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("failed:", what, file=sys.stderr)
-
-
-def run(*words, status=0, ranks=1, **more):
-    start = [MPIEXEC, "-q", "-n", str(ranks)] if ranks > 1 else []
-    done = subprocess.run(start + [MESOFORGE, *map(str, words), "--threads", "1"], capture_output=True, text=True,
-                          timeout=240, env={**os.environ, **more})
-    check(done.returncode == status, "%s: %d %s" % (words, done.returncode, done.stderr[-400:]))
+def run(*words, status=0, ranks=1, fault=None):
+    done = runs.run(MESOFORGE, *words, "--threads", 1, ranks=ranks, mpiexec=MPIEXEC, timeout=240, fault=fault)
+    check(done.status == status, f"{words}: {done.status} {done.err[-400:]}")
     return done
 
 
@@ -45,7 +33,7 @@ def killed():
     whole = [(row["step"], row["loss"], row["stage"]) for row in rows()]
     os.remove("v.h5")
     for ranks in (1, 2):
-        run(*match, status=75, ranks=ranks, MF_FAULT="run.leave:visit=20")
+        run(*match, status=75, ranks=ranks, fault="run.leave:visit=20")
         saved = rows()
         check(0 < len(saved) < len(whole), "%d rows before the kill" % len(saved))
         with open("metrics.jsonl", "a") as file:  # what a run that goes on after its checkpoint writes until it is killed
@@ -70,20 +58,17 @@ def initial():
     start = ("--initial-microstructure-file", "grey.npy")
     done = run(*words, *start, "--labels", 40, 140, "--json")
     same = run(*words, "--initial-microstructure-file", "a.npy", "--json")
-    check(json.loads(done.stdout)["loss"] == json.loads(same.stdout)["loss"], "labels")
+    check(json.loads(done.out)["loss"] == json.loads(same.out)["loss"], "labels")
     done = run(*words, *start, "--threshold", 100, "--json")
-    check(json.loads(done.stdout)["loss"] == json.loads(same.stdout)["loss"], "threshold")
+    check(json.loads(done.out)["loss"] == json.loads(same.out)["loss"], "threshold")
     run(*words, *start, "--threshold", 100, "--labels", 40, 140, status=2)
-    check("there is none" in run(*words, "--threshold", 100, status=2).stderr, "threshold of nothing")
-    check("there is none" in run(*words, "--labels", 1, 2, status=2).stderr, "labels of nothing")
+    check("there is none" in run(*words, "--threshold", 100, status=2).err, "threshold of nothing")
+    check("there is none" in run(*words, "--labels", 1, 2, status=2).err, "labels of nothing")
 
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    x = np.random.default_rng(3).normal(size=(24, 24))
-    for axis in (0, 1):
-        x = sum(np.roll(x, k, axis) for k in range(-2, 3))
-    np.save("a.npy", (x > np.quantile(x, 0.6)).astype(np.uint8))
+    np.save("a.npy", blobs((24, 24), [0.6, 0.4], 3))
     killed()
     initial()
-sys.exit(failures != 0)
+finish("metrics")

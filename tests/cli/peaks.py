@@ -5,59 +5,40 @@ keep), and hardly less (what short lists of the polish do not fill), on 1 to 3 r
 """
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy as np
-except ImportError:
-    sys.exit(77)
+import runs
+from runs import check, finish
+from samples import blobs, np
 
-MESOFORGE, MPIEXEC = sys.argv[1:3]
-failures = 0
-
-
-def check(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("failed:", what, file=sys.stderr)
-
-
-def field(shape, phases):
-    x = np.random.default_rng(3).normal(size=shape)
-    for axis in range(len(shape)):
-        x = sum(np.roll(x, k, axis) for k in range(-2, 3))
-    return np.digitize(x, np.quantile(x, np.arange(1, phases) / phases)).astype(np.uint8)
+MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 
 
 def run(*words, ranks=1):
-    start = [MPIEXEC, "-n", str(ranks)] if ranks > 1 else []
-    done = subprocess.run(start + [MESOFORGE, *map(str, words), "--threads", "1"], capture_output=True, text=True,
-                          timeout=500)
-    check(done.returncode == 0, "%s: %d %s" % (words, done.returncode, done.stderr))
+    done = runs.run(MESOFORGE, *words, "--threads", 1, ranks=ranks, mpiexec=MPIEXEC, timeout=500)
+    check(done.status == 0, f"{words}: {done.status} {done.err}")
     return done
 
 
 def measured(what, *words, ranks=1):
     done = run("match", *words, "--max-iter", 24, "--polish-rounds", 1, "--json", ranks=ranks)
-    peaks = json.loads(done.stdout)["peak_bytes"]
+    peaks = json.loads(done.out)["peak_bytes"]
     check(set(peaks) == {"predicted", "arena", "rss", "device"} and peaks["device"] is None, "%s: %s" % (what, peaks))
     check(len(peaks["arena"]) == len(peaks["rss"]) == ranks, "%s: %s" % (what, peaks))
     for arena, rss in zip(peaks["arena"], peaks["rss"]):
         check(0.85 * arena < rss < 1.03 * arena + 6 * 2**20, "%s on %d ranks: booked %.1f MiB, measured %.1f MiB" %
               (what, ranks, arena / 2**20, rss / 2**20))
-    lines = [line for line in done.stderr.splitlines() if line.startswith("memory of the fullest rank")]
+    lines = [line for line in done.err.splitlines() if line.startswith("memory of the fullest rank")]
     check(len(lines) == 1 and "booked" in lines[0] and "measured" in lines[0], "%s: %s" % (what, lines))
 
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    np.save("two.npy", field((64, 64), 2))
-    np.save("three.npy", field((64, 64), 3))
+    np.save("two.npy", blobs((64, 64), [0.5, 0.5], 3))
+    np.save("three.npy", blobs((64, 64), [0.4, 0.3, 0.3], 3))
     for ranks in (1, 2, 3):
         measured("a volume", "two.npy", "--size", 112, 112, 112, "--output", "v.h5", ranks=ranks)
     measured("three phases", "three.npy", "--size", 80, 80, 80, "--output", "v.npy", ranks=2)
     measured("an image", "two.npy", "--size", 1200, 1200, "--output", "v.png")
-sys.exit(failures != 0)
+finish("peaks")

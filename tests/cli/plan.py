@@ -12,8 +12,8 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runs import blobs, check, finish, np
+from runs import check, finish
+from samples import blobs, np
 
 program, mpiexec, hardware, golden = sys.argv[1:5]
 program, hardware, golden = map(os.path.abspath, (program, hardware, golden))

@@ -6,9 +6,9 @@ import os
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import runs
-from runs import blobs, check, finish, np
+from runs import check, finish
+from samples import blobs, np
 
 program, mpiexec, hardware = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
 QUIET = ("--logging_level", "30")

@@ -6,26 +6,19 @@ import subprocess
 import sys
 import tempfile
 
+import runs
+from runs import around, check, finish
+
 program, mpiexec, library, reader = sys.argv[1:5]
-failures = []
-
-
-def check(condition, what):
-    if not condition:
-        failures.append(what)
-        print("FAILED:", what, file=sys.stderr, flush=True)
 
 
 def run(*words, ranks=1, gpus=None, **more):
     """(status, standard output, standard error); gpus: settings of the library, None: none is there."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("FAKE_NVML", "CUDA_", "SLURM_"))}
     if gpus is not None:
-        env["LD_LIBRARY_PATH"] = library + ":" + env.get("LD_LIBRARY_PATH", "")
-        env.update({"FAKE_NVML_" + k.upper(): str(v) for k, v in gpus.items()})
-    env.update(more)
-    start = [mpiexec, "-q", "-n", str(ranks)] if ranks > 1 else []
-    done = subprocess.run(start + [program, "probe", *words], capture_output=True, text=True, env=env, timeout=60)
-    return done.returncode, done.stdout, done.stderr
+        more = {"LD_LIBRARY_PATH": library + ":" + os.environ.get("LD_LIBRARY_PATH", ""),
+                **{"FAKE_NVML_" + k.upper(): v for k, v in gpus.items()}, **more}
+    return runs.run(program, "probe", *words, ranks=ranks, mpiexec=mpiexec, timeout=60,
+                    env=around("FAKE_NVML", "CUDA_", "SLURM_", **more))
 
 
 def complaints(err):
@@ -124,5 +117,4 @@ with_gpus()
 broken_drivers()
 refused()
 files()
-print(f"probe: {'ok' if not failures else f'{len(failures)} failures'}")
-sys.exit(1 if failures else 0)
+finish("probe")

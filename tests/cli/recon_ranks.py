@@ -8,9 +8,8 @@ import os
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-import numpy as np
-from runs import blobs, check, finish, grey, measure, save
+from runs import check, finish, measure
+from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
 TWO, THREE = [0.6, 0.4], [0.5, 0.3, 0.2]

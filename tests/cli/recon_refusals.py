@@ -10,9 +10,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-sys.dont_write_bytecode = True
-import numpy as np
-from runs import blobs, check, finish, measure, run, save
+from runs import check, finish, measure, run
+from samples import blobs, np, save
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 

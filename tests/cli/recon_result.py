@@ -8,9 +8,8 @@ import os
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-import numpy as np
-from runs import blobs, check, finish, grey, measure, run, save
+from runs import check, finish, measure, run
+from samples import blobs, grey, np, save
 
 try:
     import h5py

@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """Runs that are stopped, killed or damaged go on and end in the bits of a run that nothing happened to.
 usage: restart.py MESOFORGE MPIEXEC ..."""
-import hashlib
 import json
 import os
 import random
@@ -14,29 +13,17 @@ import tempfile
 import time
 
 import h5py
-import numpy
+import runs
+from runs import check, finish, kill
+from samples import digest, np
 
-program, launcher = sys.argv[1], sys.argv[2:]
+program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="restart-")
 os.chdir(folder)
-failures = []
 
 
 def run(arguments, ranks=1, fault=None):
-    line = (launcher + ["-n", str(ranks)] if ranks > 1 else []) + [program] + arguments
-    environment = dict(os.environ, **({"MF_FAULT": fault} if fault else {}))
-    done = subprocess.run(line, capture_output=True, text=True, timeout=300, env=environment)
-    return done.returncode, done.stdout, done.stderr
-
-
-def check(is_so, what):
-    if not is_so:
-        failures.append(what)
-        print("FAILED:", what)
-
-
-def digest(path):
-    return hashlib.sha256(numpy.load(path).tobytes()).hexdigest()
+    return runs.run(program, *arguments, ranks=ranks, mpiexec=launcher, timeout=300, fault=fault)
 
 
 def checkpoints(name):
@@ -65,18 +52,6 @@ def seal(path):
     footer = struct.pack("<I8sQIII", crc32c(sound), b"MFSEAL01", len(sound), 1, 1 << 20, 0)
     with open(path, "ab") as file:
         file.write(footer + struct.pack("<I", crc32c(footer)))
-
-
-def below(process):
-    """Children of a process, and theirs."""
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{process}/task"):
-            for child in open(f"/proc/{process}/task/{task}/children").read().split():
-                found += [int(child)] + below(int(child))
-    except FileNotFoundError:
-        pass
-    return found
 
 
 check(run("synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())[0] == 0,
@@ -118,14 +93,10 @@ length = time.time() - started
 for trial in range(3):
     for file in checkpoints("killed") + (["killed.npy"] if os.path.exists("killed.npy") else []):
         os.remove(file)
-    line = launcher + ["-n", "2", program] + options
+    line = runs.line(program, *options, ranks=2, mpiexec=launcher)
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
         time.sleep(ranks.uniform(0.3, 1.2) * length)
-        for process in [job.pid] + below(job.pid):
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill(job.pid)
     code, _, text = run(options, ranks.choice([1, 3]))
     check(code == 0 and digest("killed.npy") == digest("volume-whole.npy"), f"kill {trial}: {code} {text}")
     for file in os.listdir("."):
@@ -179,7 +150,7 @@ check(code == 3 and "max_iter: 60" in text, f"other problem: {code} {text}")
 
 # One of a newer version of the program, with a seal in order, is refused for what it is.
 with h5py.File(newest, "r+") as file:
-    file.attrs["checkpoint_schema"] = numpy.int64(99)
+    file.attrs["checkpoint_schema"] = np.int64(99)
 seal(newest)
 code, out, text = run(["verify", newest])
 check(code == 3 and "schema 99" in out, f"verify of a newer schema: {code} {out} {text}")
@@ -247,4 +218,4 @@ for nonsense in ("--batch_size 1e300", "--max_iter 9223372036854775807"):
     check(code == 2 and "1e9" in text, f"{nonsense}: {code} {text}")
 
 shutil.rmtree(folder)
-sys.exit(len(failures) > 0)
+finish("restart")

@@ -1,16 +1,13 @@
-"""What the tests of reconstruct and match share: running the program, and a sample to run it on."""
+"""What the tests of whole programs share: running the program, noting what is not as it should be."""
+import collections
 import json
 import os
+import signal
 import subprocess
 import sys
 
-try:
-    import numpy as np
-except ImportError:
-    print("no numpy")
-    sys.exit(77)
-
 failures = []
+Done = collections.namedtuple("Done", "status out err")
 
 
 def check(condition, what):
@@ -26,15 +23,27 @@ def finish(name):
     sys.exit(1 if failures else 0)
 
 
-def run(program, *words, ranks=1, mpiexec="mpirun", timeout=120, **more):
-    """(exit status, standard output, standard error); a status of None is a hang."""
-    start = [mpiexec, "-q", "-n", str(ranks)] if ranks > 1 else []
-    command = start + [program, *map(str, words)]
+def line(program, *words, ranks=1, mpiexec="mpirun"):
+    """The command; @mpiexec: a word or several."""
+    launcher = [mpiexec] if isinstance(mpiexec, str) else list(mpiexec)
+    return [*([*launcher, "-q", "-n", str(ranks)] if ranks > 1 else []), program, *map(str, words)]
+
+
+def around(*without, **more):
+    """The environment, less what begins like one of these, and with others."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(without)}
+    return {**kept, **{k: str(v) for k, v in more.items()}}
+
+
+def run(program, *words, ranks=1, mpiexec="mpirun", timeout=120, fault=None, env=None, **more):
+    """Exit status, standard output, standard error; a status of None is a hang. @fault: a place that refuses (MF_FAULT)."""
+    command = line(program, *words, ranks=ranks, mpiexec=mpiexec)
+    env = {**(os.environ if env is None else env), **({"MF_FAULT": fault} if fault else {})}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, **more)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env, **more)
     except subprocess.TimeoutExpired as late:
-        return None, "", f"no end after {late.timeout} s: {' '.join(command)}"
-    return done.returncode, done.stdout, done.stderr
+        return Done(None, "", f"no end after {late.timeout} s: {' '.join(command)}")
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def measure(program, *words, **more):
@@ -45,27 +54,22 @@ def measure(program, *words, **more):
     return json.loads(out)
 
 
-def blobs(shape, fractions, seed, width=1.5):
-    """Labels 0..P-1 with these volume fractions: smoothed noise, cut by rank."""
-    noise = np.random.default_rng(seed).standard_normal(shape)
-    for axis, n in enumerate(shape):
-        k = np.minimum(np.arange(n), n - np.arange(n))
-        wave = np.fft.fft(np.exp(-0.5 * (k / width) ** 2)).real
-        noise = np.fft.ifft(np.fft.fft(noise, axis=axis) * wave.reshape([-1 if a == axis else 1 for a in range(len(shape))]), axis=axis).real
-    rank = np.argsort(np.argsort(noise.reshape(-1))) / noise.size
-    return np.searchsorted(np.cumsum(fractions)[:-1], rank, side="right").reshape(shape).astype(np.uint8)
+def below(process):
+    """Children of a process, and theirs."""
+    found = []
+    try:
+        for task in os.listdir(f"/proc/{process}/task"):
+            for child in open(f"/proc/{process}/task/{task}/children").read().split():
+                found += [int(child)] + below(int(child))
+    except FileNotFoundError:
+        pass
+    return found
 
 
-def grey(shape, phases, seed):
-    """A field strictly inside the box, or the simplex (phases last) when there are several."""
-    random = np.random.default_rng(seed)
-    if phases == 1:
-        return random.uniform(0.02, 0.98, shape).astype(np.float32)
-    x = random.uniform(0.2, 1, (*shape, phases))
-    return (x / x.sum(-1, keepdims=True)).astype(np.float32)
-
-
-def save(folder, name, array):
-    path = os.path.join(folder, name)
-    np.save(path, array)
-    return path
+def kill(process):
+    """Without warning, and all below it."""
+    for one in [process] + below(process):
+        try:
+            os.kill(one, signal.SIGKILL)
+        except ProcessLookupError:
+            pass

@@ -4,14 +4,12 @@ stopped on one goes on on the other.
 
     shadow.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
 """
-import json
 import os
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-import numpy as np
-from runs import blobs, check, finish, grey, measure, run, save
+from runs import check, finish, measure, run
+from samples import blobs, grey, save
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 TWO, THREE = [0.6, 0.4], [0.5, 0.3, 0.2]

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-from runs import blobs, check, finish, save
+from runs import check, finish
+from samples import blobs, save
 
 PROGRAM = os.path.abspath(sys.argv[1])
 

@@ -11,30 +11,23 @@ import subprocess
 import sys
 import zlib
 
+import runs
+from runs import check, finish
+from samples import blobs, np
+
 try:
     import h5py
-    import numpy as np
 except ImportError:
     sys.exit(77)
 
-MESOFORGE, MPIEXEC, FOLDER = sys.argv[1:4]
-failures = 0
+MESOFORGE, MPIEXEC, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 
 
-def check(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print("failed:", what, file=sys.stderr)
+def run(*words, ranks=1):
+    return runs.run(MESOFORGE, *words, ranks=ranks, mpiexec=MPIEXEC, timeout=240)
 
 
-def run(*words, ranks=0):
-    start = [MPIEXEC, "-n", str(ranks)] if ranks else []
-    done = subprocess.run(start + [MESOFORGE, *map(str, words)], capture_output=True, text=True, timeout=240)
-    return done.returncode, done.stdout, done.stderr
-
-
-def good(*words, ranks=0):
+def good(*words, ranks=1):
     rc, out, err = run(*words, ranks=ranks)
     check(rc == 0, "%s: %d %s" % (words, rc, err))
     return out
@@ -48,7 +41,7 @@ def resident(*words):
     return usage.ru_maxrss * 1024
 
 
-def refused(code, sentence, *words, ranks=0):
+def refused(code, sentence, *words, ranks=1):
     rc, out, err = run(*words, ranks=ranks)
     lines = [line for line in err.splitlines() if line.startswith("mesoforge: ")]
     check(rc == code and len(lines) == 1 and sentence in lines[0] and "Traceback" not in err,
@@ -91,16 +84,12 @@ rng = np.random.default_rng(5)
 
 
 def smooth(shape, seed):
-    """A periodic binary field with blobs of a few pixels."""
-    x = np.random.default_rng(seed).normal(size=shape)
-    for axis in range(len(shape)):
-        x = sum(np.roll(x, k, axis) for k in range(-2, 3))
-    return (x > np.quantile(x, 0.6)).astype(np.uint8)
+    return blobs(shape, [0.6, 0.4], seed)
 
 
 for name, seed in (("a", 1), ("b", 2), ("c", 3)):
     np.save(name + ".npy", smooth((32, 32), seed))
-np.save("three.npy", smooth((32, 32), 4) + smooth((32, 32), 5))
+np.save("three.npy", blobs((32, 32), [0.4, 0.4, 0.2], 4))
 np.save("volume.npy", smooth((17, 18, 20), 6))
 np.save("grey.npy", rng.random((20, 30)))
 np.save("large.npy", rng.random((200, 210, 190)))
@@ -165,7 +154,7 @@ with h5py.File("foreign.h5", "w") as f:
 
 
 def informing():
-    def info(path, *more, ranks=0):
+    def info(path, *more, ranks=1):
         return json.loads(good("info", path, "--json", *more, ranks=ranks))
 
     a = info("a.npy", ranks=2)
@@ -201,7 +190,7 @@ def informing():
     open("junk.h5", "wb").write(b"\x89HDF\r\n\x1a\n" + bytes(200))
     open("text.txt", "w").write("hello, this is no image")
     for path in ("object.npy", "empty.npy", "junk.h5", "text.txt", "nowhere.npy"):
-        refused(3, path, "info", path, ranks=2 if path == "junk.h5" else 0)
+        refused(3, path, "info", path, ranks=2 if path == "junk.h5" else 1)
     refused(2, "no file", "info")
 
 
@@ -209,7 +198,7 @@ informing()
 
 
 def viewing():
-    def view(path, *more, ranks=0, name="p.png"):
+    def view(path, *more, ranks=1, name="p.png"):
         said = json.loads(good("view", path, "--output", name, "--json", *more, ranks=ranks))
         check(said["output"] == name, "view --json")
         return picture(name), said["panels"]
@@ -265,4 +254,4 @@ def viewing():
 
 
 viewing()
-sys.exit(failures != 0)
+finish("view")

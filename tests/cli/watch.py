@@ -11,30 +11,13 @@ import sys
 import tempfile
 import time
 
-program, launcher = sys.argv[1], sys.argv[2:]
+from runs import around, below, check, finish, kill
+
+program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="watch-")
 os.chdir(folder)
 host = socket.gethostname()
-failures = []
 LIMIT = 3  # --timeout [s]
-
-
-def check(is_so, what):
-    if not is_so:
-        failures.append(what)
-        print("FAILED:", what)
-
-
-def below(process):
-    """Children of a process, and theirs."""
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{process}/task"):
-            for child in open(f"/proc/{process}/task/{task}/children").read().split():
-                found += [int(child)] + below(int(child))
-    except FileNotFoundError:
-        pass
-    return found
 
 
 def ranks_of(job):
@@ -51,7 +34,7 @@ def ranks_of(job):
 
 
 def start(ranks, words, fault=None, wrap=(), log="log"):
-    environment = dict(os.environ, **({"MF_FAULT": fault} if fault else {}))
+    environment = around(**({"MF_FAULT": fault} if fault else {}))
     line = launcher + ["-n", str(ranks)] + list(wrap) + [program] + words
     with open(log, "w") as file:
         return subprocess.Popen(line, stdout=file, stderr=file, env=environment, start_new_session=True)
@@ -75,11 +58,8 @@ def end_of(job, begin, most):
     except subprocess.TimeoutExpired:
         status = None
     took = time.time() - begin
-    for process in [job.pid] + below(job.pid) if status is None else []:
-        try:
-            os.kill(process, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+    if status is None:
+        kill(job.pid)
     return status, took, [l for l in open("log").read().splitlines() if l.startswith("mesoforge: ")]
 
 
@@ -150,4 +130,4 @@ status, took, lines = end_of(job, time.time(), 30)
 check(status == 75, f"off: status {status} {lines}")
 
 shutil.rmtree(folder)
-sys.exit(len(failures) > 0)
+finish("watch")

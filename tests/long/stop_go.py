@@ -3,18 +3,18 @@
 checkpoints cost. Prints one row per campaign: what, trials, how many held, a remark.
 usage: stop_go.py [--kills N] [--flips N] [--pairs N] [--device NAME] MESOFORGE MPIEXEC ..."""
 import argparse
-import hashlib
 import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-import numpy
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+import runs
+from samples import digest
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--kills", type=int, default=20)
@@ -32,35 +32,17 @@ failed = 0
 
 
 def line(arguments, ranks=1):
-    return (asked.launcher + ["-n", str(ranks)] if ranks > 1 else []) + [asked.program] + arguments
+    return runs.line(asked.program, *arguments, ranks=ranks, mpiexec=asked.launcher)
 
 
 def run(arguments, ranks=1, fault=None):
-    environment = dict(os.environ, **({"MF_FAULT": fault} if fault else {}))
-    done = subprocess.run(line(arguments, ranks), capture_output=True, text=True, timeout=600, env=environment)
-    return done.returncode, done.stdout, done.stderr
+    return runs.run(asked.program, *arguments, ranks=ranks, mpiexec=asked.launcher, timeout=600, fault=fault)
 
 
 def row(what, trials, held, remark):
     global failed
     failed += held != trials
     print(f"{what}\t{trials}\t{held}\t{remark}", flush=True)
-
-
-def digest(path):
-    return hashlib.sha256(numpy.load(path).tobytes()).hexdigest()
-
-
-def below(process):
-    """Children of a process, and theirs."""
-    found = []
-    try:
-        for task in os.listdir(f"/proc/{process}/task"):
-            for child in open(f"/proc/{process}/task/{task}/children").read().split():
-                found += [int(child)] + below(int(child))
-    except FileNotFoundError:
-        pass
-    return found
 
 
 def clear(stem):
@@ -83,11 +65,7 @@ def kills(problem):
                               start_new_session=True) as job:
             time.sleep(dice.uniform(0.2, 1.0 + 0.4 * before) * length)
             early += job.poll() is not None
-            for process in [job.pid] + below(job.pid):
-                try:
-                    os.kill(process, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            runs.kill(job.pid)
         code, _, text = run(options, after)
         gone_on += "going on from a checkpoint" in text
         good = code == 0 and digest("killed.npy") == want

@@ -1,0 +1,41 @@
+"""What the tests of whole programs run on. Exit status 77 (skipped): NumPy is missing."""
+import hashlib
+import os
+import sys
+
+try:
+    import numpy as np
+except ImportError:
+    print("no numpy")
+    sys.exit(77)
+
+
+def blobs(shape, fractions, seed, width=1.5):
+    """Labels 0..P-1 with these volume fractions: smoothed noise, cut by rank."""
+    noise = np.random.default_rng(seed).standard_normal(shape)
+    for axis, n in enumerate(shape):
+        k = np.minimum(np.arange(n), n - np.arange(n))
+        wave = np.fft.fft(np.exp(-0.5 * (k / width) ** 2)).real
+        noise = np.fft.ifft(np.fft.fft(noise, axis=axis) * wave.reshape([-1 if a == axis else 1 for a in range(len(shape))]), axis=axis).real
+    rank = np.argsort(np.argsort(noise.reshape(-1))) / noise.size
+    return np.searchsorted(np.cumsum(fractions)[:-1], rank, side="right").reshape(shape).astype(np.uint8)
+
+
+def grey(shape, phases, seed):
+    """A field strictly inside the box, or the simplex (phases last) when there are several."""
+    random = np.random.default_rng(seed)
+    if phases == 1:
+        return random.uniform(0.02, 0.98, shape).astype(np.float32)
+    x = random.uniform(0.2, 1, (*shape, phases))
+    return (x / x.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def save(folder, name, array):
+    path = os.path.join(folder, name)
+    np.save(path, array)
+    return path
+
+
+def digest(path):
+    """Of the values of an array."""
+    return hashlib.sha256(np.load(path).tobytes()).hexdigest()

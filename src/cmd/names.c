@@ -22,6 +22,17 @@ char *mf_name_seed(const char *path, uint64_t seed)
     return whole;
 }
 
+char *mf_name_run(const char *path, int many, uint64_t seed)
+{
+    const char *slash = strrchr(path, '/');
+    char *name = strdup(slash ? slash + 1 : path), mark[32], *at;
+
+    snprintf(mark, sizeof mark, "_seed%llu", (unsigned long long)seed);
+    at = name && many ? strstr(name, mark) : NULL;
+    if (at) memmove(at, at + strlen(mark), strlen(at + strlen(mark)) + 1);
+    return name;
+}
+
 char *mf_name_metrics(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -10,6 +10,10 @@ char *mf_stem(const char *path);
 /** @p path with "_seedN" before its ending. NULL without memory; the caller frees. */
 char *mf_name_seed(const char *path, uint64_t seed);
 
+/** File name with its ending; of one of many realisations, without its "_seedN". NULL without memory; the caller frees.
+ */
+char *mf_name_run(const char *path, int many, uint64_t seed);
+
 /** metrics.jsonl in the folder of @p path. NULL without memory; the caller frees. */
 char *mf_name_metrics(const char *path);
 

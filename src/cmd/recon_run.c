@@ -329,7 +329,7 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
 {
     struct mf_session *s = out->session;
     struct mf_recon_keeper keeper = {.stem = NULL};
-    char *metrics = NULL;
+    char *metrics = NULL, *name = NULL;
     int rc = mf_agree(s->comm, name_output(out, base));
 
     if (rc == MF_OK) {
@@ -337,7 +337,9 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
         out->solve.keeper = &keeper.opts;
     }
     if (rc == MF_OK && !out->no_metrics) metrics = mf_name_metrics(out->path);
-    out->solve.metrics = metrics;
+    if (metrics) name = mf_name_run(out->path, out->o->realisations > 1, out->solve.seed);
+    out->solve.metrics = name ? metrics : NULL;
+    out->solve.output = name;
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out), 0);
     if (rc == MF_OK) rc = spares_inputs(out);
     if (rc == MF_OK) rc = settle(out);
@@ -351,6 +353,8 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     out->solve.keeper = NULL;
     out->solve.metrics = NULL;
     mf_recon_plan_free(&out->plan);
+    out->solve.output = NULL;
+    free(name);
     free(metrics);
     free(out->path);
     out->path = NULL;

@@ -5,22 +5,84 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
 
-void mf_metrics_open(struct mf_metrics *m, const char *path, int append)
+/* Is a regular file one that another run writes, or has written? */
+static int is_others(int file, const char *path, const char *output)
 {
-    int file;
+    struct mf_json *row;
+    char *line = NULL;
+    const char *theirs;
+    size_t room = 0;
+    FILE *from;
+    int is = flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 
-    *m = (struct mf_metrics){.path = path};
-    if (!append && truncate(path, 0) != 0) errno = 0;                                /* not there yet */
-    file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666); /* a pipe nobody reads: refused */
+    if (is) return 1;
+    from = fopen(path, "re");
+    row = from && getline(&line, &room, from) > 0 ? mf_json_parse(line) : NULL;
+    theirs = mf_json_to_text(mf_json_get(row, "output"));
+    is = theirs && *theirs && strcmp(theirs, output) != 0;
+    mf_json_free(row);
+    free(line);
+    if (from) (void)fclose(from);
+    return is;
+}
+
+/* A pipe that nobody reads is refused. */
+static int open_file(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
+}
+
+/* NAME.metrics.jsonl beside the path; heap. */
+static char *own_name(const char *path, const char *output)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(output, '.');
+    int folder = slash ? (int)(slash - path) + 1 : 0, stem = dot && dot != output ? (int)(dot - output) : -1;
+    char *name = NULL;
+
+    if (asprintf(&name, "%.*s%.*s.metrics.jsonl", folder, path, stem, output) < 0) name = NULL;
+    return MF_MUST(name, "a file name");
+}
+
+/* "output": NAME, escaped; heap. */
+static char *member(const char *output)
+{
+    struct mf_json *json = mf_json_object();
+    char *text, *inside;
+
+    mf_json_text(json, "output", output);
+    text = mf_json_string(json);
+    inside = MF_MUST(strndup(text + 1, (size_t)(strrchr(text, '}') - text) - 1), "a file name");
+    mf_json_free(json);
+    free(text);
+    return inside;
+}
+
+void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output, int append)
+{
+    int file = open_file(path);
+    struct stat is;
+
+    *m = (struct mf_metrics){.path = MF_MUST(strdup(path), "a file name"), .output = member(output)};
+    if (file >= 0 && fstat(file, &is) == 0 && S_ISREG(is.st_mode) && is_others(file, path, output)) {
+        close(file);
+        free(m->path);
+        m->path = own_name(path, output);
+        mf_info("'%s' is of another output; metrics go to '%s'", path, m->path);
+        file = open_file(m->path);
+        if (file >= 0) (void)flock(file, LOCK_EX | LOCK_NB);
+    }
+    if (file >= 0 && !append && ftruncate(file, 0) != 0) errno = 0; /* a pipe */
     m->file = file >= 0 ? fdopen(file, "a") : NULL;
     if (m->file) return;
-    mf_warn("cannot write '%s': %s; the run goes on without it", path, strerror(errno));
+    mf_warn("cannot write '%s': %s; the run goes on without it", m->path, strerror(errno));
     m->lost = 1;
 }
 
@@ -56,19 +118,19 @@ static char *sift(FILE *from, uint64_t seed, size_t rows, long step, long *first
     return NULL;
 }
 
-void mf_metrics_cut(const char *path, uint64_t seed, size_t rows, long step)
+void mf_metrics_cut(const struct mf_metrics *m, uint64_t seed, size_t rows, long step)
 {
     struct stat is;
-    FILE *file = stat(path, &is) == 0 && S_ISREG(is.st_mode) ? fopen(path, "r+") : NULL;
+    FILE *file = m->file && fstat(fileno(m->file), &is) == 0 && S_ISREG(is.st_mode) ? fopen(m->path, "r+") : NULL;
     size_t size = 0;
     long first = -1;
     char *kept;
 
-    if (!file) return; /* opening it for the rest of the run says why */
+    if (!file) return;
     kept = sift(file, seed, rows, step, &first, &size);
     if (kept && first >= 0 && ftruncate(fileno(file), first) == 0 && fseek(file, first, SEEK_SET) == 0 &&
         fwrite(kept, 1, size, file) != size)
-        mf_warn("'%s' has lost lines of other runs: %s", path, strerror(errno));
+        mf_warn("'%s' has lost lines of other seeds: %s", m->path, strerror(errno));
     free(kept);
     (void)fclose(file);
 }
@@ -89,8 +151,8 @@ static void end(struct mf_metrics *m, int whole)
 void mf_metrics_row(struct mf_metrics *m, uint64_t seed, long step, double seconds, double loss, const char *stage)
 {
     if (!m->file) return;
-    if (fprintf(m->file, "{\"seed\": %llu, \"step\": %ld, \"time\": %.6f, \"loss\": %.17g, \"stage\": \"%s\"}\n",
-                (unsigned long long)seed, step, seconds, loss, stage) < 0 ||
+    if (fprintf(m->file, "{%s, \"seed\": %llu, \"step\": %ld, \"time\": %.6f, \"loss\": %.17g, \"stage\": \"%s\"}\n",
+                m->output, (unsigned long long)seed, step, seconds, loss, stage) < 0 ||
         fflush(m->file) != 0)
         end(m, 0);
 }
@@ -98,4 +160,6 @@ void mf_metrics_row(struct mf_metrics *m, uint64_t seed, long step, double secon
 void mf_metrics_close(struct mf_metrics *m)
 {
     if (m->file) end(m, 1);
+    free(m->path);
+    free(m->output);
 }

@@ -24,6 +24,7 @@ struct mf_solve_opts {
     uint64_t seed;
     const struct mf_micro *start; /* initial field of any extents (resampled; an image for an image), or NULL: noise */
     const char *metrics;          /* JSON lines go here (rank 0; without them if they cannot be written), or NULL */
+    const char *output;           /* of the run, where it has metrics: its name in their folder */
     int metrics_append;           /* behind what the file holds */
     long report_every;            /* evaluations between two rows of metrics and convergence */
     const struct mf_keeper_opts *keeper; /* when the run is saved and may be asked to leave; NULL: never */

@@ -1,8 +1,10 @@
-"""metrics.jsonl after a kill: rows that the run will write again go, those of other seeds stay. And the initial field
+"""metrics.jsonl after a kill: rows that the run will write again go, those of other seeds stay; each output of a folder
+has a file of its own. And the initial field
 of reconstruct may be grey or labelled.
 
     metrics.py MESOFORGE MPIEXEC     exit status 77: NumPy is missing
 """
+import fcntl
 import json
 import os
 import sys
@@ -49,6 +51,27 @@ def killed():
         os.remove("v.h5")
 
 
+def several():
+    """Two outputs of one folder: each has its metrics, also while another run writes."""
+    words = ("match", "a.npy", "--limit-to", 6, "--max-iter", 4, "--no-polish")
+    os.mkdir("both")
+    run(*words, "--output", "both/one.h5")
+    first = open("both/metrics.jsonl").read()
+    done = run(*words, "--realisations", 2, "--output", "both/two.h5", ranks=2)
+    check(open("both/metrics.jsonl").read() == first, "metrics of another output are gone")
+    theirs = [json.loads(line) for line in open("both/two.metrics.jsonl")]
+    check({(row["output"], row["seed"]) for row in theirs} == {("two.h5", 0), ("two.h5", 1)}, f"rows: {theirs}")
+    check("two.metrics.jsonl" in done.err, f"said: {done.err}")
+    run(*words, "--output", "both/one.h5", "--seed", 3)
+    own = [json.loads(line) for line in open("both/metrics.jsonl")]
+    check({row["seed"] for row in own} == {3} and own[0]["output"] == "one.h5", f"the same output again: {own}")
+    with open("both/metrics.jsonl") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        before = file.read()
+        run(*words, "--output", "both/one.h5")
+    check(open("both/metrics.jsonl").read() == before and os.path.exists("both/one.metrics.jsonl"), "a run under way")
+
+
 def initial():
     run("characterize", "a.npy", "--limit_to", 6, "--output", "d.h5")
     words = ("reconstruct", "--descriptor-filename", "d.h5", "--size", 24, 24, "--limit_to", 6, "--max-iter", 4,
@@ -70,5 +93,6 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("a.npy", blobs((24, 24), [0.6, 0.4], 3))
     killed()
+    several()
     initial()
 finish("metrics")

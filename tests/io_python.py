@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 try:
     import h5py
@@ -19,10 +20,24 @@ z, y, x = np.ogrid[:7, :5, :6]
 want = ((4 * z + y * y + 5 * x) % 3).astype("u1")
 
 
-def write(name, ranks=2):
+def write(name, ranks=2, what="write"):
     path = os.path.abspath(os.path.join(folder, name))
-    subprocess.run([mpiexec, "-n", str(ranks), program, "write", path], check=True)
+    subprocess.run([mpiexec, "-n", str(ranks), program, what, path], check=True)
     return path
+
+
+def by_xdmf(path):
+    """Points of the mesh, steps, and the values that the .xdmf leads to, as a reader of XDMF goes there."""
+    grid = ElementTree.parse(path).find("Domain/Grid")
+    item = grid.find("Attribute[@Name='phase']/DataItem")
+    name, inside = item.text.strip().split(":")
+    with h5py.File(os.path.join(os.path.dirname(path), name), "r") as file:
+        values = file[inside][:]
+    assert [int(n) for n in item.get("Dimensions").split()] == list(values.shape) and item.get("NumberType") == "UChar"
+    origin, steps = ([float(x) for x in part.text.split()] for part in grid.findall("Geometry/DataItem"))
+    assert not any(origin) and grid.find("Attribute").get("Center") == "Cell"
+    mesh = grid.find("Topology")
+    return mesh.get("TopologyType"), [int(n) for n in mesh.get("Dimensions").split()], steps, values
 
 
 def text(value):
@@ -48,8 +63,20 @@ with h5py.File(path, "r") as f:
     assert a["creator"].startswith("mesoforge ") and a["schema"] == "microstructure" and a["schema_version"] == 1
     assert a["seed"] == 3 and a["input_sha256"] == "0123" and a["command"] == "test" and a["options"] == "seed: 3\n"
     assert len(a["created"]) == 20 and a["created"].endswith("Z")
-xdmf = open(path[:-3] + ".xdmf").read()
-assert 'Dimensions="8 6 7"' in xdmf and "0.5 0.25 0.125" in xdmf and "m.h5:/microstructure/phase" in xdmf
+kind, points, steps, values = by_xdmf(path[:-3] + ".xdmf")
+assert kind == "3DCoRectMesh" and points == [8, 6, 7] and steps == [0.5, 0.25, 0.125] and (values == want).all()
+
+# An image: one plane, which VTKHDF has twice, as a layer between.
+for name in ("flat.h5", "flat.vtkhdf"):
+    flat = write(name, what="image")
+    with h5py.File(flat, "r") as f:
+        d, v = f["microstructure/phase"], f["VTKHDF"]
+        assert d.shape == (5, 6) and (d[:] == want[0]).all() and d.attrs["axes"] == "y x"
+        assert list(d.attrs["spacing"]) == [0.25, 0.125] and list(v.attrs["WholeExtent"]) == [0, 5, 0, 4, 0, 1]
+        assert v["PointData/phase"].shape == (2, 5, 6) and (v["PointData/phase"][:] == want[0]).all()
+        assert list(v.attrs["Spacing"])[:2] == [0.125, 0.25]
+    kind, points, steps, values = by_xdmf(os.path.splitext(flat)[0] + ".xdmf")
+    assert kind == "2DCoRectMesh" and points == [6, 7] and steps == [0.25, 0.125] and (values == want[0]).all()
 
 npy = write("m.npy")
 assert open(npy, "rb").read(8) == b"\x93NUMPY\x01\x00" and os.path.getsize(npy) == 128 + want.size

@@ -381,9 +381,7 @@ static void open_metrics(struct mf_grid *r)
     const struct mf_solve_result *out = r->result;
 
     mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->output, r->opts->metrics_append || r->taped);
-    if (r->taped)
-        mf_metrics_cut(&r->metrics, r->opts->seed, out->rows,
-                       out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
+    mf_metrics_cut(&r->metrics, r->opts->seed, out->rows, out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
 }
 
 /* One grid of a coarse-to-fine run: starts from @p coarse (over @p from), from a checkpoint or anew, and leaves its

@@ -1,6 +1,5 @@
 """metrics.jsonl after a kill: rows that the run will write again go, those of other seeds stay; each output of a folder
-has a file of its own. And the initial field
-of reconstruct may be grey or labelled.
+has a file of its own. And the initial field of reconstruct may be grey or labelled.
 
     metrics.py MESOFORGE MPIEXEC     exit status 77: NumPy is missing
 """

@@ -186,6 +186,18 @@ code, out, text = run(many + ["--restart", "auto", "--json"])
 said = json.loads(out) if code == 0 else []
 check(len(said) == 3 and said[0].get("done_before") and not said[2].get("done_before"), f"realisations: {code} {out} {text}")
 check(all("s2_rms_error" in one for one in said), f"realisations: {out}")
+
+# What was stopped in its second realisation has the bits and the metrics of one that was not.
+run(base + ["--realisations", "3", "--output", "straight.h5"])
+for seed in range(3):
+    with h5py.File(f"many_seed{seed}.h5") as got, h5py.File(f"straight_seed{seed}.h5") as want:
+        check((got["microstructure/phase"][:] == want["microstructure/phase"][:]).all(), f"realisation {seed}: other bits")
+rows = {}
+for name in ("many", "straight"):
+    with open(f"{name}.metrics.jsonl") as file:
+        rows[name] = [(row["seed"], row["step"], row["loss"], row["stage"]) for row in map(json.loads, file)]
+check(rows["many"] == rows["straight"] and {row[0] for row in rows["many"]} == {0, 1, 2}, f"metrics of realisations: {rows}")
+
 code, out, text = run([w if w != "60" else "50" for w in many] + ["--restart", "auto", "--json"])
 check(code == 0 and not any(one.get("done_before") for one in json.loads(out)), f"another problem: {code} {out} {text}")
 

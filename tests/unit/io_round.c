@@ -1,6 +1,7 @@
-/* Two runs, any number of ranks each: "write FILE" makes a volume by formula, "check FILE" reads it and compares,
- * "refuse FILE MEBIBYTES" writes a volume of that size and wants MF_OUTPUT, "limit FILE MEBIBYTES" the same where only
- * the last rank's write fails in the middle: the old file must stay and nothing be left beside it. */
+/* Two runs, any number of ranks each: "write FILE" makes a volume by formula, "image FILE" its first plane, "check
+ * FILE" reads the volume and compares, "refuse FILE MEBIBYTES" writes a volume of that size and wants MF_OUTPUT, "limit
+ * FILE MEBIBYTES" the same where only the last rank's write fails in the middle: the old file must stay and nothing be
+ * left beside it. */
 #include "tests/check.h"
 
 #include <signal.h>
@@ -17,7 +18,7 @@ static uint8_t phase_at(size_t z, size_t y, size_t x) { return (uint8_t)((z * 4 
 
 static int make(const struct mf_comm *comm, struct mf_arena *arena, const size_t *dims, struct mf_micro *m)
 {
-    *m = (struct mf_micro){.ndim = 3,
+    *m = (struct mf_micro){.ndim = dims[0] > 1 ? 3 : 2,
                            .phases = 3,
                            .label = {0, 128, 255},
                            .name = {"void", "matrix", "fibre"},
@@ -75,12 +76,15 @@ int main(int argc, char **argv)
     mf_log_open(comm.rank, comm.size, MF_QUIET);
     if (strcmp(argv[1], "check") == 0) check(&comm, arena, argv[2], dims);
     if (strcmp(argv[1], "check") != 0) {
+        const int good = strcmp(argv[1], "write") == 0 || strcmp(argv[1], "image") == 0;
+
+        if (strcmp(argv[1], "image") == 0) dims[0] = 1;
         if (argc > 3) dims[0] = (size_t)atol(argv[3]);
         if (argc > 3) dims[1] = dims[2] = 1024;
         CHECK(mf_agree(&comm, make(&comm, arena, dims, &m)) == MF_OK);
         if (strcmp(argv[1], "limit") == 0) limit_last(&comm, dims);
         rc = mf_micro_write(&comm, argv[2], &m, &p);
-        CHECK(rc == (strcmp(argv[1], "write") == 0 ? MF_OK : MF_OUTPUT));
+        CHECK(rc == (good ? MF_OK : MF_OUTPUT));
         if (comm.rank == 0 && rc != MF_OK) fprintf(stderr, "%s\n", mf_err_text());
         mf_micro_free(&m);
     }

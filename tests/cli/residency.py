@@ -7,9 +7,9 @@ import os
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import runs
-from runs import blobs, check, finish, np
+from runs import check, finish
+from samples import blobs, np
 
 program, mpiexec, hardware, nvml = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3]), sys.argv[4]
 SMALL = ("two.npy", "--limit_to", 4, "--size", 40, 40, 40, "--threads", 1, "--no_polish", "--deterministic")

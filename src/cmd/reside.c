@@ -15,7 +15,7 @@ enum mf_residency mf_recon_residency(const struct mf_recon_cmd *o)
 
 int mf_recon_reside(struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    if (mf_options_origin(s->options, "residency") != MF_FROM_DEFAULT && !mf_apart(s->queue))
+    if (mf_options_given(s->options, "residency") && !mf_apart(s->queue))
         mf_info("--residency %s: the %s back end has one memory, the host's", o->residency, s->backend->name);
     return mf_session_reside(s, mf_recon_residency(o) == MF_RESIDE_HOST);
 }

@@ -5,8 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/backend.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+
+enum { LAG_MOST = 4096 /* of further descriptors, whose sizes grow with its square and more */ };
+
+const struct mf_more_row mf_more_rows[] = {
+    [MF_MORE_LINEAL] = {"lineal_path_sharp", offsetof(struct mf_backend, lineal), 0},
+    [MF_MORE_LINEAL_EXACT] = {"lineal_path", offsetof(struct mf_backend, lineal_exact), 0},
+    [MF_MORE_LINEAL_SOFT] = {"lineal_path_soft", offsetof(struct mf_backend, lineal_soft), 1},
+    [MF_MORE_LINE_SOFT] = {"lineal_path_axes", offsetof(struct mf_backend, line_soft), 1},
+    [MF_MORE_TWO_POINT] = {"two_point_soft", offsetof(struct mf_backend, two_point), 1},
+};
+
+size_t mf_more_entries(enum mf_more which, size_t lag)
+{
+    const struct mf_slice_desc desc = {.lag = lag, .levels = 1};
+    const struct mf_slice_ops *ops;
+
+    memcpy(&ops, (const char *)&mf_backend_cpu + mf_more_rows[which].family, sizeof ops);
+    return ops->entries(&desc);
+}
 
 /* a * b, or 0 with *bad set when it does not fit. */
 static size_t times(size_t a, size_t b, int *bad)
@@ -40,8 +60,24 @@ int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, s
                    MF_S(phases), levels, MF_S(levels), lag, bytes);
 }
 
+int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enum mf_more which)
+{
+    int bad = lag < 1 || lag > LAG_MOST;
+    size_t each = bad ? 0 : times(mf_more_entries(which, lag), sizeof(double), &bad);
+    size_t bytes = times(times((size_t)phases, side->levels, &bad), each, &bad);
+
+    if (bad || bytes > PTRDIFF_MAX)
+        return mf_fail(MF_MEMORY, "%s of %d phases, %zu levels and lag %zu is too large to hold",
+                       mf_more_rows[which].name, phases, side->levels, lag);
+    side->more[which] = calloc(1, bytes + 1);
+    if (side->more[which]) return MF_OK;
+    return mf_fail(MF_MEMORY, "no memory for %s of %d phases, %zu levels and lag %zu (%zu bytes)",
+                   mf_more_rows[which].name, phases, side->levels, lag, bytes);
+}
+
 void mf_target_side_free(struct mf_target_side *side)
 {
+    for (int m = 0; m < MF_MORE; ++m) free(side->more[m]);
     free(side->s2);
     free(side->cross);
     free(side->variation);

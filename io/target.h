@@ -4,10 +4,34 @@
 #define MF_IO_TARGET_H
 
 #include "io/micro.h"
+#include "kernels/slices.h"
 
 enum { MF_LEVELS_MAX = 16 };
 
 #define MF_SCHEMA_TARGET "descriptors" /* attribute schema of a descriptor file */
+
+/** Descriptors that a target may have besides S2, Variation and volume fractions (docs/DESCRIPTORS.md). */
+enum mf_more {
+    MF_MORE_LINEAL,
+    MF_MORE_LINEAL_EXACT,
+    MF_MORE_LINEAL_SOFT,
+    MF_MORE_LINE_SOFT,
+    MF_MORE_TWO_POINT,
+    MF_MORE
+};
+
+/** What a file calls one, and what it is made of. */
+struct mf_more_row {
+    const char *name; /* of its dataset */
+    size_t family;    /* offset of its kernels in struct mf_backend: they know how many entries it has */
+    int soft;         /* it depends on the soft threshold */
+};
+
+/** The rows, MF_MORE of them. */
+extern const struct mf_more_row mf_more_rows[];
+
+/** Entries per level of one; lag: L. */
+size_t mf_more_entries(enum mf_more which, size_t lag);
 
 /** Descriptors of the slices with one normal, meant over them. */
 struct mf_target_side {
@@ -17,6 +41,7 @@ struct mf_target_side {
     double *cross;         /* [pairs][levels][W][W], pairs (a < b) in order (0,1) (0,2) .. (1,2) ..; NULL: none */
     double *variation;     /* [phases][levels], jumps per pixel; NULL: none (imported two-point statistics) */
     double *fraction;      /* [phases][levels] */
+    double *more[MF_MORE]; /* [phases][levels][entries] each; NULL: none */
 };
 
 struct mf_target {
@@ -24,7 +49,9 @@ struct mf_target {
     long label[MF_PHASES_MAX];
     size_t lag; /* L */
     int periodic, seam;
-    int sides; /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
+    double threshold,
+        steepness; /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
+    int sides;     /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
     struct mf_target_side side[3];
     double spacing[3];
     char unit[MF_UNIT_TEXT];
@@ -34,6 +61,8 @@ struct mf_target {
 
 /** Allocates the arrays of a side (heap, cleared; extents 0; cross only where there are pairs). MF_MEMORY. */
 int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross);
+/** Room for one of the further descriptors (cleared). MF_MEMORY. */
+int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enum mf_more which);
 void mf_target_side_free(struct mf_target_side *side);
 void mf_target_free(struct mf_target *target);
 

@@ -13,7 +13,7 @@
 #include "src/base/phase.h"
 
 /* Attributes and headers of a file, about; seconds of processor time to read one. */
-enum { OVERHEAD = 1 << 16, PATH_TEXT = 32, READ_SECONDS = 60, PARTS = 4 };
+enum { OVERHEAD = 1 << 16, PATH_TEXT = 32, READ_SECONDS = 60, FIXED = 4, PARTS = FIXED + MF_MORE };
 
 static const char definitions[] =
     "x is the indicator (0 or 1) of a phase on one slice of nu x nv pixels; everything is the mean over the slices of "
@@ -22,7 +22,7 @@ static const char definitions[] =
     "over all pixels; else: over the (nu-|du|)(nv-|dv|) pairs inside the slice. cross: the same of two phases a < b, "
     "x_a(p) x_b(p+r), pairs in order (0,1) (0,2) .. (1,2) .. variation: jumps |x(p+e)-x(p)| along both axes per pixel "
     "(seam: those of row 0 and column 0 counted twice). fraction: mean of x. Level l: the same on the slice averaged "
-    "over cells of 2^l x 2^l pixels.";
+    "over cells of 2^l x 2^l pixels. lineal_path and others with a third axis of entries: docs/DESCRIPTORS.md.";
 
 /* One array of a side. */
 struct part {
@@ -43,6 +43,12 @@ static void parts_of(const struct mf_target *t, struct mf_target_side *side, str
     part[1] = (struct part){"cross", &side->cross, pairs * k * w * w, 4, {pairs, k, w, w}, -slack, 1 + slack};
     part[2] = (struct part){"variation", &side->variation, p * k, 2, {p, k, 0, 0}, 0, 4};
     part[3] = (struct part){"fraction", &side->fraction, p * k, 2, {p, k, 0, 0}, -slack, 1 + slack};
+    for (int m = 0; m < MF_MORE; ++m) {
+        size_t n = mf_more_entries((enum mf_more)m, t->lag);
+
+        part[FIXED + m] =
+            (struct part){mf_more_rows[m].name, &side->more[m], p * k * n, 3, {p, k, n, 0}, -slack, 1 + slack};
+    }
 }
 
 /* "/z/s2"; one side alone is "/all". */
@@ -77,6 +83,7 @@ static int check_head(const char *path, const struct mf_target *t)
         wrong = "number of sides";
     for (int i = 0; i < 3; ++i)
         if (!(t->spacing[i] > 0 && t->spacing[i] < HUGE_VAL)) wrong = "spacing";
+    if (!(t->threshold >= 0 && t->threshold < 1 && t->steepness >= 0 && t->steepness <= 1e3)) wrong = "soft threshold";
     return wrong ? mf_fail(MF_INPUT, "cannot use descriptor file '%s': unusable %s in it", path, wrong) : MF_OK;
 }
 
@@ -131,6 +138,20 @@ static int read_phases(struct mf_h5 *file, const char *path, struct mf_target *t
     return mf_h5_get_text(file, "/", "input_sha256", t->hash, sizeof t->hash);
 }
 
+/* Files of before soft descriptors have none of these. */
+static int read_soft(struct mf_h5 *file, struct mf_target *t)
+{
+    double soft[2] = {0, 0};
+    size_t count = 2;
+
+    if (mf_h5_has_attribute(file, "/", "soft_threshold"))
+        MF_TRY(mf_h5_get_reals(file, "/", "soft_threshold", 2, soft, &count));
+    if (count != 2) return mf_fail(MF_INPUT, "attribute soft_threshold has %zu values, not 2", count);
+    t->threshold = soft[0];
+    t->steepness = soft[1];
+    return MF_OK;
+}
+
 static int read_head(struct mf_h5 *file, const char *path, struct mf_target *t)
 {
     char schema[MF_NAME_TEXT] = "";
@@ -151,6 +172,7 @@ static int read_head(struct mf_h5 *file, const char *path, struct mf_target *t)
     t->periodic = periodic != 0;
     t->seam = seam != 0;
     t->sides = mf_h5_has(file, "/all") ? 1 : 3;
+    MF_TRY(read_soft(file, t));
     return check_head(path, t);
 }
 
@@ -185,7 +207,7 @@ static int check_shape(struct mf_h5 *file, const char *name, const char *path, c
 
 static int read_part(struct mf_h5 *file, const char *name, const char *path, struct part *part)
 {
-    if (!mf_h5_has(file, path) && (strcmp(part->name, "cross") == 0 || strcmp(part->name, "variation") == 0)) {
+    if (!mf_h5_has(file, path) && strcmp(part->name, "variation") == 0) {
         free(*part->at);
         *part->at = NULL;
         return MF_OK;
@@ -214,6 +236,10 @@ static int read_side(struct mf_h5 *file, const char *name, struct mf_target *t, 
     }
     side_path(t, i, "cross", path);
     MF_TRY(mf_target_side_new(side, t->phases, extents.levels, t->lag, mf_h5_has(file, path)));
+    for (int m = 0; m < MF_MORE; ++m) {
+        side_path(t, i, mf_more_rows[m].name, path);
+        if (mf_h5_has(file, path)) MF_TRY(mf_target_side_more(side, t->phases, t->lag, (enum mf_more)m));
+    }
     side->nu = extents.nu;
     side->nv = extents.nv;
     side->slices = extents.slices;
@@ -268,6 +294,8 @@ static int allocate(const struct mf_target *head, struct mf_target *t)
         struct mf_target_side *to = &t->side[i];
 
         MF_TRY(mf_target_side_new(to, head->phases, from->levels, head->lag, from->cross != NULL));
+        for (int m = 0; m < MF_MORE; ++m)
+            if (from->more[m]) MF_TRY(mf_target_side_more(to, head->phases, head->lag, (enum mf_more)m));
         to->nu = from->nu;
         to->nv = from->nv;
         to->slices = from->slices;
@@ -346,6 +374,8 @@ static int write_head(struct mf_h5 *file, const struct mf_target *t)
     MF_TRY(mf_h5_put_ints(file, "/", "lag", 1, &lag));
     MF_TRY(mf_h5_put_ints(file, "/", "periodic", 1, &periodic));
     MF_TRY(mf_h5_put_ints(file, "/", "seam", 1, &seam));
+    if (t->steepness > 0)
+        MF_TRY(mf_h5_put_reals(file, "/", "soft_threshold", 2, (double[2]){t->threshold, t->steepness}));
     MF_TRY(mf_h5_put_reals(file, "/", "spacing", 3, t->spacing));
     MF_TRY(mf_h5_put_text(file, "/", "unit", t->unit));
     MF_TRY(mf_h5_put_text(file, "/", "source", t->source));
@@ -371,9 +401,10 @@ static int write_side(struct mf_h5 *file, const struct mf_target *t, int i)
         side_path(t, i, part[k].name, path);
         MF_TRY(mf_h5_write(file, path, MF_H5_F64, part[k].ndim, part[k].dims, *part[k].at));
         MF_TRY(mf_h5_put_text(file, path, "axes",
-                              part[k].ndim == 2 ? "phase level"
-                              : k == 1          ? "pair level du dv"
-                                                : "phase level du dv"));
+                              part[k].ndim == 2   ? "phase level"
+                              : part[k].ndim == 3 ? "phase level entry"
+                              : k == 1            ? "pair level du dv"
+                                                  : "phase level du dv"));
     }
     return MF_OK;
 }

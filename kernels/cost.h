@@ -42,6 +42,19 @@ struct mf_cost mf_cost_variation(const struct mf_slice_desc *desc, size_t count,
 /** Volume fraction: per pixel 1, with a gradient 1 more: levels need no pooling. Bytes as above. */
 struct mf_cost mf_cost_fraction(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
+/**
+ * Lineal paths: per pixel of a level and line of n pixels that begins there
+ *
+ *   running sums (lineal: 4 L lines of it)          2, two thresholds 24, added up 2; with a gradient 2 + 24 + 6 more
+ *   masks of n pixels (lineal_soft, line_soft)      2 n + 13, with a gradient 4 n + 13 more
+ *
+ * two_point: masks of two pixels. Pooling, bytes as above.
+ */
+struct mf_cost mf_cost_lineal(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
 /** @p arrays floats read or written, @p operations per float of the extent. */
 struct mf_cost mf_cost_pass(struct mf_extent e, double arrays, double operations);
 

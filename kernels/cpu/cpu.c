@@ -85,4 +85,9 @@ const struct mf_backend mf_backend_cpu = {
     .corr = &mf_corr_cpu,
     .vari = &mf_vari_cpu,
     .frac = &mf_frac_cpu,
+    .lineal = &mf_lineal_cpu,
+    .lineal_exact = &mf_lineal_exact_cpu,
+    .lineal_soft = &mf_lineal_soft_cpu,
+    .line_soft = &mf_line_soft_cpu,
+    .two_point = &mf_two_point_cpu,
 };

@@ -343,5 +343,10 @@ const struct mf_backend mf_backend_cuda = {
     .corr = &mf_corr_cuda,
     .vari = &mf_vari_cuda,
     .frac = &mf_frac_cuda,
+    .lineal = NULL, /* what is not here yet is refused by name */
+    .lineal_exact = NULL,
+    .lineal_soft = NULL,
+    .line_soft = NULL,
+    .two_point = NULL,
     .optim = &mf_optim_cuda,
 };

@@ -305,4 +305,9 @@ const struct mf_backend mf_backend_shadow = {
     .corr = &mf_corr_shadow,
     .vari = &mf_vari_shadow,
     .frac = &mf_frac_shadow,
+    .lineal = &mf_lineal_shadow,
+    .lineal_exact = &mf_lineal_exact_shadow,
+    .lineal_soft = &mf_lineal_soft_shadow,
+    .line_soft = &mf_line_soft_shadow,
+    .two_point = &mf_two_point_shadow,
 };

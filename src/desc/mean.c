@@ -16,6 +16,24 @@ static void add(size_t maps, size_t used, double count, size_t from_size, const 
         for (size_t i = 0; i < used; ++i) to[m * to_size + i] += from[m * from_size + i] / count;
 }
 
+/** The further descriptors that all sides have. MF_MEMORY. */
+static int add_more(const struct mf_target_side *const *sides, size_t count, int phases, size_t lag,
+                    struct mf_target_side *mean)
+{
+    for (int m = 0; m < MF_MORE; ++m) {
+        size_t each = mf_more_entries((enum mf_more)m, lag);
+        int all = 1;
+
+        for (size_t k = 0; k < count; ++k) all = all && sides[k]->more[m];
+        if (!all) continue;
+        MF_TRY(mf_target_side_more(mean, phases, lag, (enum mf_more)m));
+        for (size_t k = 0; k < count; ++k)
+            add((size_t)phases, mean->levels * each, (double)count, sides[k]->levels * each, sides[k]->more[m],
+                mean->levels * each, mean->more[m]);
+    }
+    return MF_OK;
+}
+
 int mf_side_mean(const struct mf_target_side *const *sides, size_t count, int phases, size_t lag,
                  struct mf_target_side *mean)
 {
@@ -42,7 +60,7 @@ int mf_side_mean(const struct mf_target_side *const *sides, size_t count, int ph
         if (mean->cross)
             add(maps * (maps - 1) / 2, levels * window, n, s->levels * window, s->cross, levels * window, mean->cross);
     }
-    return MF_OK;
+    return add_more(sides, count, phases, lag, mean);
 }
 
 int mf_target_isotropic(struct mf_target *target)
@@ -60,8 +78,8 @@ int mf_target_isotropic(struct mf_target *target)
 
 static int alike(const struct mf_target *a, const struct mf_target *b)
 {
-    return a->phases == b->phases && a->lag == b->lag && a->sides == b->sides &&
-           memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) == 0;
+    return a->threshold == b->threshold && a->steepness == b->steepness && a->phases == b->phases && a->lag == b->lag &&
+           a->sides == b->sides && memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) == 0;
 }
 
 int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_target *mean)

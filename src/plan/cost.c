@@ -90,7 +90,7 @@ static double flops(const struct mf_plan_problem *p)
         if (p->twice) all *= 1.5;
     }
     if (p->variation) all += 16 * sides;
-    return all * pyramid;
+    return all * pyramid + p->further_flops * (p->twice ? 1.5 : 1);
 }
 
 static double sides_of(const struct mf_plan_problem *p) { return p->dims[0] > 1 ? 3 : 1; }
@@ -98,7 +98,7 @@ static double sides_of(const struct mf_plan_problem *p) { return p->dims[0] > 1 
 /* Per voxel and field: bytes that pass between memory and processor for slices. */
 static double slices_traffic(const struct mf_plan_problem *p, int device)
 {
-    double terms = p->s2 + p->variation + p->fraction, slices = terms * 3 * WORD;
+    double terms = p->s2 + p->variation + p->fraction + p->further, slices = terms * 3 * WORD;
 
     if (p->twice) slices += terms * WORD;
     if (device && p->s2) slices += 80 * (p->levels > 1 ? 4.0 / 3 : 1); /* transforms that leave the chip */

@@ -19,6 +19,8 @@ struct mf_plan_line {
 struct mf_plan_problem {
     size_t dims[3], fields, lag, levels; /* levels: of the pyramid, most of all directions */
     int s2, variation, fraction;         /* which descriptors are compared */
+    int further;                         /* how many others, and */
+    double further_flops;                /* what they compute per voxel and field, all directions and levels */
     int twice;                           /* RMS, L2: the forward half runs twice */
     int periodic, adam;
     size_t lines;

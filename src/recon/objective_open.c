@@ -15,6 +15,8 @@ struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struc
                                   .count_max = o->batch,
                                   .periodic = o->opts.periodic,
                                   .seam = o->opts.compat,
+                                  .threshold = o->goal->threshold,
+                                  .steepness = o->goal->steepness,
                                   .smooth = o->opts.smooth};
 }
 
@@ -180,7 +182,7 @@ static int build(struct mf_objective *o)
     int rc = MF_OK;
 
     for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t)
-        rc = mf_descriptor_ops(o->opts.term[t].row, o->backend, &o->ops[t]);
+        rc = mf_descriptor_aim(o->opts.term[t].row, o->backend, &o->ops[t]);
     for (size_t d = 0; d < o->sides && rc == MF_OK; ++d) rc = side_shape(o, d);
     MF_TRY(mf_agree(o->comm, rc));
     for (size_t d = 0; d < o->sides; ++d) MF_TRY(side_turns(o, d));

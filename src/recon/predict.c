@@ -63,6 +63,24 @@ static void describe(const struct mf_predict *w, struct mf_plan_problem *p)
                     o->start->slab.dims[1], o->start->slab.dims[2]);
 }
 
+/* Operations of a descriptor per voxel and field, all directions and levels. */
+static double flops_of(const struct mf_predict *w, const struct mf_descriptor *row, size_t levels)
+{
+    const size_t *n = w->dims;
+    double flops = 0;
+
+    for (int d = 0; d < (n[0] > 1 ? 3 : 1); ++d) {
+        const struct mf_slice_desc desc = {.nu = d == MF_Z ? n[1] : n[0],
+                                           .nv = d == MF_X ? n[1] : n[2],
+                                           .lag = w->target->lag,
+                                           .levels = levels,
+                                           .periodic = w->opts->objective.periodic};
+
+        flops += row->cost(&desc, 1, MF_COST_GRADIENT).operations / ((double)desc.nu * (double)desc.nv);
+    }
+    return flops;
+}
+
 int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
 {
     const struct mf_objective_opts *e = &w->opts->objective;
@@ -78,6 +96,9 @@ int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
         p->s2 |= e->term[t].row->kind == MF_S2;
         p->variation |= e->term[t].row->kind == MF_VARIATION;
         p->fraction |= e->term[t].row->kind == MF_FRACTION;
+        if (e->term[t].row->kind < MF_FURTHER) continue;
+        ++p->further;
+        p->further_flops += flops_of(w, e->term[t].row, p->levels);
     }
     p->fraction |= e->multiphase;
     describe(w, p);
@@ -180,7 +201,8 @@ int mf_predict_bytes(void *what, const struct mf_plan_setting *setting, struct m
     return rc;
 }
 
-static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices, size_t levels_max, int side)
+static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices, size_t levels_max, unsigned more,
+                        int side)
 {
     struct mf_target_side *s = &t->side[side];
     size_t levels = mf_levels(nu, nv, t->lag);
@@ -190,6 +212,8 @@ static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices
                        (nu < nv ? nu : nv) / 2);
     if (levels_max && levels > levels_max) levels = levels_max;
     MF_TRY(mf_target_side_new(s, t->phases, levels, t->lag, 0));
+    for (int m = 0; m < MF_MORE; ++m)
+        if (more >> m & 1) MF_TRY(mf_target_side_more(s, t->phases, t->lag, (enum mf_more)m));
     s->nu = nu;
     s->nv = nv;
     s->slices = slices;
@@ -197,14 +221,15 @@ static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices
     return MF_OK;
 }
 
-int mf_predict_nominal(const size_t dims[3], int phases, size_t lag, size_t levels_max, struct mf_target *t)
+int mf_predict_nominal(const size_t dims[3], int phases, size_t lag, size_t levels_max, unsigned more,
+                       struct mf_target *t)
 {
     *t = (struct mf_target){.phases = phases, .lag = lag, .periodic = 1, .sides = dims[0] > 1 ? 3 : 1};
     for (int p = 0; p < phases; ++p) t->label[p] = p;
     for (int a = 0; a < 3; ++a) t->spacing[a] = 1;
     snprintf(t->source, sizeof t->source, "a nominal target");
-    MF_TRY(nominal_side(t, dims[1], dims[2], dims[0], levels_max, MF_Z));
+    MF_TRY(nominal_side(t, dims[1], dims[2], dims[0], levels_max, more, MF_Z));
     if (t->sides == 1) return MF_OK;
-    MF_TRY(nominal_side(t, dims[0], dims[2], dims[1], levels_max, MF_Y));
-    return nominal_side(t, dims[0], dims[1], dims[2], levels_max, MF_X);
+    MF_TRY(nominal_side(t, dims[0], dims[2], dims[1], levels_max, more, MF_Y));
+    return nominal_side(t, dims[0], dims[1], dims[2], levels_max, more, MF_X);
 }

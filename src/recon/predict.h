@@ -23,6 +23,7 @@ int mf_predict_bytes(void *what, const struct mf_plan_setting *setting, struct m
  * A target with @p phases phases and no particular values, for plans of problems that only their extents are known of:
  * one side per direction, of slices of the volume. Refuses with MF_USAGE (lag too large), MF_MEMORY.
  */
-int mf_predict_nominal(const size_t dims[3], int phases, size_t lag, size_t levels_max, struct mf_target *target);
+int mf_predict_nominal(const size_t dims[3], int phases, size_t lag, size_t levels_max, unsigned more,
+                       struct mf_target *target);
 
 #endif

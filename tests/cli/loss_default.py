@@ -8,11 +8,12 @@ of the mean over slices of E. v_l = 0.3^l, w = 1, Variation 5; q = (1 - vf)^2 + 
 import sys
 import tempfile
 
+from formulas import FURTHER
 from runs import check, finish, measure
 from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
-WEIGHT = {"FFTCorrelations": 1.0, "S2": 1.0, "Variation": 5.0, "VolumeFractions": 1.0}
+WEIGHT = {"FFTCorrelations": 1.0, "S2": 1.0, "Variation": 5.0, "VolumeFractions": 1.0, **{name: 1.0 for name in FURTHER}}
 PLANE = ((1, 2), (0, 2), (0, 1))  # axes u, v of the slices normal to z, y, x
 worst = {"loss": 0.0, "gradient": 0.0}
 
@@ -57,6 +58,8 @@ def describe(x, types, lag, levels, periodic):
                 row.append(variation(y, periodic))
             elif name == "VolumeFractions":
                 row.append(y.mean((1, 2))[:, None])
+            elif name in FURTHER:
+                row.append(FURTHER[name](y, lag, periodic))
             else:
                 row.append(s2(y, lag, periodic))
         out.append(row)
@@ -182,6 +185,13 @@ CASES = {
     "weights": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "types": ["VolumeFractions", "Variation", "S2"], "weights": [2, 0.5, 3]},
     "S2 alone": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "types": ["S2"]},
     "Variation alone": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "types": ["Variation"]},
+    **{f"{name}{more}": {"images": [(22, 27)], "shape": (22, 27), "lag": 4, "types": [name], **words} for name in FURTHER if name != "LinealPathExact"
+       for more, words in (("", {}), (", not periodic", {"non_periodic": 1, "loss": "L1"}))},
+    "lineal path beside others, volume": {"images": [(16, 20)], "shape": (9, 16, 20), "lag": 4, "types": ["S2", "LinealPath", "Variation"]},
+    "lineal path, wide": {"images": [(16, 150)], "shape": (16, 150), "lag": 3, "types": ["LinealPath", "LineLinealPathApproximation"]},
+    "soft descriptors, volume on 3 ranks": {"images": [(12, 14)], "shape": (7, 8, 9), "lag": 2, "ranks": 3,
+                                            "types": ["LinealPathApproximation", "TwoPointCorrelations", "LinealPath"]},
+    "lineal path, three phases": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "phases": 3, "types": ["LinealPath"]},
     "two phases": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "phases": 2},
     "three phases": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "phases": 3},
     "three phases, one optimised": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "singlephase": 1},

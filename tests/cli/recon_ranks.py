@@ -88,6 +88,7 @@ def main():
         same_bytes(folder, "three images", [blobs(s, TWO, 8) for s in ((16, 20), (12, 20), (12, 16))], some, "--loss_type", "L1")
         same_bytes(folder, "Adam, coarse to fine", [blobs((16, 16), TWO, 9)], some, "--add_dimension", 16, "--optimizer_type", "Adam", "--use_multigrid_reconstruction")
         same_bytes(folder, "not periodic", [blobs((16, 18), TWO, 9)], some, "--add_dimension", 12, "--non_periodic")
+        same_bytes(folder, "lines", [blobs((16, 20), TWO, 6)], some, "--add_dimension", 10, "--descriptor_types", "S2", "LinealPath", "Variation")
         files = [save(folder, "image.npy", blobs((16, 20), TWO, 6))]
         for seed, equal in ((1, True), (2, False)):
             words = ["--limit_to", 4, "--max_iter", 60, "--deterministic", "--add_dimension", 13, "--seed", seed]

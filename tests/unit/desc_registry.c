@@ -13,8 +13,15 @@ static void check_names(void)
     static const struct {
         const char *name;
         enum mf_descriptor_kind kind;
-    } known[] = {
-        {"FFTCorrelations", MF_S2}, {"S2", MF_S2}, {"Variation", MF_VARIATION}, {"VolumeFractions", MF_FRACTION}};
+    } known[] = {{"FFTCorrelations", MF_S2},
+                 {"S2", MF_S2},
+                 {"Variation", MF_VARIATION},
+                 {"VolumeFractions", MF_FRACTION},
+                 {"LinealPath", MF_LINEAL},
+                 {"LinealPathExact", MF_LINEAL_EXACT},
+                 {"LinealPathApproximation", MF_LINEAL_SOFT},
+                 {"LineLinealPathApproximation", MF_LINE_SOFT},
+                 {"TwoPointCorrelations", MF_TWO_POINT}};
     const struct mf_descriptor *row = NULL;
     const struct mf_slice_ops *ops;
 
@@ -26,6 +33,8 @@ static void check_names(void)
     CHECK(strstr(mf_err_text(), "try: FFTCorrelations") && strstr(mf_err_text(), "VolumeFractions"));
     CHECK(mf_descriptor_find(&row, "GramMatrices") == MF_USAGE && strstr(mf_err_text(), "not available"));
     CHECK(mf_descriptor_find(&row, "") == MF_USAGE);
+    CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, &ops) == MF_USAGE);
+    CHECK(mf_descriptor_mcrpy(&mf_descriptors[MF_LINEAL])->kind == MF_LINEAL_SOFT);
     for (int d = 0; d < MF_DESCRIPTORS; ++d) CHECK((int)mf_descriptors[d].kind == d && mf_descriptors[d].weight > 0);
 }
 
@@ -36,7 +45,11 @@ static void check_values(void)
 
     CHECK(mf_target_side_new(&side[0], 2, 3, 4, 1) == MF_OK && mf_target_side_new(&side[1], 2, 2, 4, 1) == MF_OK);
     CHECK(mf_descriptor_entries(&mf_descriptors[MF_S2], 4) == 49);
+    CHECK(mf_descriptor_entries(&mf_descriptors[MF_LINEAL], 4) == 33);
     CHECK(mf_descriptor_values(&mf_descriptors[MF_S2], &side[0], 4, 1) == side[0].s2 + 3 * 49);
+    CHECK(!mf_descriptor_values(&mf_descriptors[MF_LINEAL], &side[0], 4, 0));
+    CHECK(mf_target_side_more(&side[0], 2, 4, MF_MORE_LINEAL) == MF_OK);
+    CHECK(mf_descriptor_values(&mf_descriptors[MF_LINEAL], &side[0], 4, 1) == side[0].more[MF_MORE_LINEAL] + 3 * 33);
     CHECK(mf_descriptor_values(&mf_descriptors[MF_FRACTION], &side[0], 4, 1) == side[0].fraction + 3);
     CHECK(mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 1) &&
           !mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 2));

@@ -24,6 +24,9 @@ static struct mf_target make(int sides, int phases)
 {
     struct mf_target t = {.phases = phases, .lag = 3, .periodic = 1, .seam = sides == 3, .sides = sides};
 
+    t.threshold = 0.6;
+    t.steepness = 20;
+
     for (int p = 0; p < phases; ++p) t.label[p] = 10 * p - 3;
     for (int i = 0; i < 3; ++i) t.spacing[i] = 0.25 * (i + 1);
     snprintf(t.unit, sizeof t.unit, "\302\265m");
@@ -41,6 +44,10 @@ static struct mf_target make(int sides, int phases)
         fill(s->cross, p * (p - 1) / 2 * levels * 25, 2000);
         fill(s->variation, p * levels, 3000);
         fill(s->fraction, p * levels, 4000);
+        for (int m = i; m < MF_MORE; ++m) {
+            CHECK(mf_target_side_more(s, phases, 3, (enum mf_more)m) == MF_OK);
+            fill(s->more[m], p * levels * mf_more_entries((enum mf_more)m, 3), 5000 + (uint64_t)m);
+        }
         if (i == 2) {
             free(s->variation);
             s->variation = NULL;
@@ -60,6 +67,7 @@ static void same(const struct mf_target *a, const struct mf_target *b)
     size_t p = (size_t)a->phases;
 
     CHECK(a->phases == b->phases && a->lag == b->lag && a->periodic == b->periodic && a->seam == b->seam);
+    CHECK(a->threshold == b->threshold && a->steepness == b->steepness);
     CHECK(a->sides == b->sides && memcmp(a->spacing, b->spacing, sizeof a->spacing) == 0);
     CHECK(memcmp(a->label, b->label, p * sizeof(long)) == 0);
     CHECK(strcmp(a->unit, b->unit) == 0 && strcmp(a->hash, b->hash) == 0 && strcmp(a->source, b->source) == 0);
@@ -72,6 +80,8 @@ static void same(const struct mf_target *a, const struct mf_target *b)
         same_array(x->cross, y->cross, p * (p - 1) / 2 * x->levels * 25);
         same_array(x->variation, y->variation, p * x->levels);
         same_array(x->fraction, y->fraction, p * x->levels);
+        for (int m = 0; m < MF_MORE; ++m)
+            same_array(x->more[m], y->more[m], p * x->levels * mf_more_entries((enum mf_more)m, 3));
     }
 }
 

@@ -32,6 +32,12 @@ int main(void)
     check(mf_cost_variation(&late, 1, MF_COST_VALUES), 1024, 6 * 64 + 256);
     check(mf_cost_fraction(&two, 1, MF_COST_VALUES), 1024, 256);
     check(mf_cost_fraction(&two, 1, MF_COST_GRADIENT), 3072, 512);
+    /* 128 pixels, L = 3: 12 lines of 60; masks of 3, 5, 7 pixels: 4, 8, 12 of them, and a point */
+    check(mf_cost_lineal(&one, 1, MF_COST_GRADIENT), 1536, 128 * 12 * 60);
+    check(mf_cost_lineal(&one, 1, MF_COST_TOTAL), 512, 128 * 12 * 28);
+    check(mf_cost_lineal_soft(&one, 1, MF_COST_VALUES), 512, 128 * (2 * (12 + 40 + 84 + 1) + 13 * 25));
+    check(mf_cost_line_soft(&one, 1, MF_COST_VALUES), 512, 128 * (2 * (2 * 3 + 2 * 5 + 1) + 13 * 5));
+    check(mf_cost_two_point(&one, 2, MF_COST_GRADIENT), 3072, 256 * (6 * (2 * 13 - 1) + 26 * 13));
     check(mf_cost_direction(e, 0), 30 * 12, 30 * 4);
     check(mf_cost_direction(e, 2), 30 * 4 * 13, 30 * 22);
     check(mf_cost_step(e), 30 * 16, 150);

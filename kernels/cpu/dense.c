@@ -1,0 +1,270 @@
+/* See dense.h. */
+#include "kernels/cpu/dense.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/slice.h"
+#include "kernels/form/compare.h"
+#include "src/base/err.h"
+
+enum { ALIGN = 16 /* floats */, SERIAL = 1 << 19 /* pixels times entries: below, threads cost more than they save */ };
+
+static size_t aligned(size_t floats) { return (floats + ALIGN - 1) / ALIGN * ALIGN; }
+
+void mf_cpu_dense_free(struct mf_slice_plan *plan)
+{
+    if (!plan) return;
+    if (plan->family->close) plan->family->close(plan);
+    mf_arena_give(plan->queue->arena, plan->area);
+    mf_arena_give(plan->queue->arena, plan->value);
+    free(plan);
+}
+
+static int take(struct mf_slice_plan *p)
+{
+    const struct mf_slice_desc *d = &p->desc;
+
+    if (p->family->open) MF_TRY(p->family->open(p));
+    for (size_t l = 0; l < d->levels; ++l) p->pixels += aligned((d->nu >> l) * (d->nv >> l));
+    p->size = 2 * p->pixels + aligned(p->scratch);
+    p->slots = (size_t)p->queue->threads < d->count_max ? (size_t)p->queue->threads : d->count_max;
+    if (p->slots == 0) p->slots = 1;
+    p->value = mf_arena_take(p->queue->arena, p->slots * 2 * d->levels * p->entries * sizeof *p->value, "slice values");
+    p->area = mf_arena_take(p->queue->arena, p->slots * p->size * sizeof *p->area, "slice rows");
+    return p->value && p->area ? MF_OK : MF_MEMORY;
+}
+
+int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                      struct mf_slice_plan **plan)
+{
+    struct mf_slice_plan *p;
+    int rc;
+
+    MF_TRY(mf_cpu_slices_check(desc));
+    p = calloc(1, sizeof *p);
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", family->name);
+    p->queue = queue;
+    p->desc = *desc;
+    p->family = family;
+    p->entries = family->entries(desc);
+    rc = take(p);
+    if (rc == MF_OK)
+        *plan = p;
+    else
+        mf_cpu_dense_free(p);
+    return rc;
+}
+
+/* -- a slice and its pyramid -- */
+
+static void levels_of(const struct mf_slice_plan *plan, size_t slot, struct mf_cpu_level *level)
+{
+    float *x = plan->area + slot * plan->size, *g = x + plan->pixels;
+
+    for (size_t l = 0; l < plan->desc.levels; ++l) {
+        const size_t nu = plan->desc.nu >> l, nv = plan->desc.nv >> l;
+
+        level[l] = (struct mf_cpu_level){nu, nv, x, g};
+        x += aligned(nu * nv);
+        g += aligned(nu * nv);
+    }
+}
+
+static void gather(const struct mf_view *x, size_t s, float *restrict to)
+{
+    const float *from = x->base + s * x->ss;
+
+    for (size_t u = 0; u < x->nu; ++u)
+        for (size_t v = 0; v < x->nv; ++v) to[u * x->nv + v] = from[u * x->su + v * x->sv];
+}
+
+static void scatter(const struct mf_view *g, size_t s, const float *restrict from)
+{
+    float *to = g->base + s * g->ss;
+
+    for (size_t u = 0; u < g->nu; ++u)
+        for (size_t v = 0; v < g->nv; ++v) to[u * g->su + v * g->sv] += from[u * g->nv + v];
+}
+
+static void pool(const struct mf_cpu_level *fine, const struct mf_cpu_level *coarse)
+{
+    float *to = (float *)(uintptr_t)coarse->x;
+
+    for (size_t u = 0; u < coarse->nu; ++u) {
+        const float *a = fine->x + 2 * u * fine->nv, *b = a + fine->nv;
+
+        for (size_t v = 0; v < coarse->nv; ++v)
+            to[u * coarse->nv + v] = 0.25f * ((a[2 * v] + a[2 * v + 1]) + (b[2 * v] + b[2 * v + 1]));
+    }
+}
+
+/* fine->g += a quarter of the coarser level's gradient, which every one of its four pixels gets. */
+static void spread(const struct mf_cpu_level *coarse, const struct mf_cpu_level *fine)
+{
+    for (size_t u = 0; u < 2 * coarse->nu; ++u)
+        for (size_t v = 0; v < 2 * coarse->nv; ++v)
+            fine->g[u * fine->nv + v] += 0.25f * coarse->g[u / 2 * coarse->nv + v / 2];
+}
+
+static void clear(const struct mf_cpu_level *level)
+{
+    for (size_t i = 0; i < level->nu * level->nv; ++i) level->g[i] = 0;
+}
+
+static struct mf_cpu_job job_of(const struct mf_slice_plan *plan, const struct mf_cpu_level *level, size_t slot,
+                                int threads)
+{
+    return (struct mf_cpu_job){plan, level, plan->area + slot * plan->size + 2 * plan->pixels, threads};
+}
+
+/* D of slice s on all levels into the slot's values. */
+static double *values(const struct mf_slice_plan *plan, const struct mf_view *x, size_t s, size_t slot, int threads)
+{
+    double *d = plan->value + slot * 2 * plan->desc.levels * plan->entries;
+    struct mf_cpu_level level[MF_PYRAMID_MAX];
+
+    levels_of(plan, slot, level);
+    gather(x, s, plan->area + slot * plan->size);
+    for (size_t l = 0; l < plan->desc.levels; ++l) {
+        const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
+
+        if (l > 0) pool(&level[l - 1], &level[l]);
+        if (l >= plan->desc.first) plan->family->value(&job, d + l * plan->entries);
+    }
+    return d;
+}
+
+/* -- comparison -- */
+
+static void compare(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, const double *d,
+                    double *slope)
+{
+    const double scale = task->scale ? task->scale[s] : 1.0;
+    const size_t levels = plan->desc.levels, entries = plan->entries;
+    double sum = 0;
+
+    for (size_t i = plan->desc.first * entries; i < levels * entries; ++i) {
+        const double w = task->weight[i / entries], e = w * (d[i] - (double)task->target[i]);
+
+        sum += mf_compare_loss(task->power, e);
+        slope[i] = scale * w * mf_compare_slope(task->power, e);
+        if (task->values) task->values[s * levels * entries + i] = (float)d[i];
+    }
+    if (task->sum) task->sum[s] = sum;
+}
+
+static void gradients(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, size_t slot,
+                      int threads)
+{
+    const double *slope = plan->value + (2 * slot + 1) * plan->desc.levels * plan->entries;
+    struct mf_cpu_level level[MF_PYRAMID_MAX];
+
+    levels_of(plan, slot, level);
+    for (size_t l = plan->desc.levels; l-- > 0;) {
+        const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
+
+        clear(&level[l]);
+        if (l + 1 < plan->desc.levels) spread(&level[l + 1], &level[l]);
+        if (l >= plan->desc.first) plan->family->gradient(&job, slope + l * plan->entries);
+    }
+    scatter(&task->g, s, level[0].g);
+}
+
+static void slice(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, size_t slot,
+                  int threads)
+{
+    double *d = values(plan, &task->x, s, slot, threads);
+
+    compare(plan, task, s, d, d + plan->desc.levels * plan->entries);
+    if (task->g.base) gradients(plan, task, s, slot, threads);
+}
+
+/* Threads for @p count slices: a thread for each of several; those of a single one are the family's. */
+static int threads_for(const struct mf_slice_plan *plan, size_t count)
+{
+    const double work = (double)count * (double)plan->desc.nu * (double)plan->desc.nv * (double)plan->entries;
+
+    return work < SERIAL ? 1 : plan->queue->threads;
+}
+
+void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    const int wanted = threads_for(plan, task->x.count);
+    const size_t threads = (size_t)wanted < task->x.count ? (size_t)wanted : task->x.count;
+    size_t taken = 0;
+
+    MF_ASSERT(task->x.count <= plan->desc.count_max && (!task->g.base || plan->family->gradient));
+    if (threads < 2) {
+        for (size_t s = 0; s < task->x.count; ++s) slice(plan, task, s, 0, wanted);
+        return;
+    }
+#pragma omp parallel num_threads((int)threads)
+    {
+        size_t slot;
+
+#pragma omp atomic capture
+        slot = taken++;
+#pragma omp for schedule(dynamic, 1)
+        for (size_t s = 0; s < task->x.count; ++s) slice(plan, task, s, slot, 1);
+    }
+}
+
+void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+{
+    const size_t n = plan->desc.levels * plan->entries, stride = 2 * n;
+
+    MF_ASSERT(x->count <= plan->desc.count_max);
+    for (size_t at = 0; at < x->count; at += plan->slots) {
+        const size_t count = x->count - at < plan->slots ? x->count - at : plan->slots;
+
+        const int wanted = threads_for(plan, count);
+
+        if (count < 2)
+            (void)values(plan, x, at, 0, wanted);
+        else {
+#pragma omp parallel for num_threads(wanted < (int)count ? wanted : (int)count) schedule(static)
+            for (size_t k = 0; k < count; ++k) (void)values(plan, x, at + k, k, 1);
+        }
+        for (size_t k = 0; k < count; ++k)
+            for (size_t i = plan->desc.first * plan->entries; i < n; ++i)
+                total[i] += mf_compare_grain(plan->value[k * stride + i]);
+    }
+}
+
+/* -- frames -- */
+
+void mf_cpu_frame_fill(const struct mf_cpu_frame *f, int periodic, const struct mf_cpu_level *level, float *base)
+{
+    const size_t stride = mf_cpu_frame_stride(f, level->nv), nu = level->nu, nv = level->nv;
+    const size_t before = nv - f->left % nv; /* column -left, somewhere in [0, nv] */
+
+    for (size_t u = 0; u < nu + f->below; ++u) {
+        const float *from = level->x + u % nu * nv;
+        float *to = base + u * stride;
+
+        for (size_t i = 0; i < stride; ++i) to[i] = 0;
+        if (periodic)
+            for (size_t i = 0, v = before % nv; i < f->left + nv + f->right; ++i, v = v + 1 < nv ? v + 1 : 0)
+                to[i] = from[v];
+        else if (u < nu)
+            memcpy(to + f->left, from, nv * sizeof *to);
+    }
+}
+
+void mf_cpu_frame_fold(const struct mf_cpu_frame *f, int periodic, const struct mf_cpu_level *level, const float *base)
+{
+    const size_t stride = mf_cpu_frame_stride(f, level->nv), nu = level->nu, nv = level->nv;
+    const size_t before = nv - f->left % nv;
+
+    for (size_t u = 0; u < (periodic ? nu + f->below : nu); ++u) {
+        const float *from = base + u * stride;
+        float *to = level->g + u % nu * nv;
+
+        if (periodic)
+            for (size_t i = 0, v = before % nv; i < f->left + nv + f->right; ++i, v = v + 1 < nv ? v + 1 : 0)
+                to[v] += from[i];
+        else
+            for (size_t v = 0; v < nv; ++v) to[v] += from[f->left + v];
+    }
+}

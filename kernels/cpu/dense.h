@@ -1,0 +1,77 @@
+/* Descriptors that take a slice at a time, laid out densely with its pyramid. The walk over slices, pooling, comparison
+ * and the way of gradients back are here; what a family adds is the value and the gradient of one level. */
+#ifndef MF_KERNELS_CPU_DENSE_H
+#define MF_KERNELS_CPU_DENSE_H
+
+#include "kernels/cpu/cpu.h"
+
+/** One level of a slice: pixel (u, v) is x[u * nv + v]. */
+struct mf_cpu_level {
+    size_t nu, nv;
+    const float *x;
+    float *g; /* its gradient, laid out alike */
+};
+
+/** One worker's view of the work: a level, memory for itself, and how many threads it may start. */
+struct mf_cpu_job {
+    const struct mf_slice_plan *plan;
+    const struct mf_cpu_level *level;
+    float *scratch; /* [plan->scratch] */
+    int threads;
+};
+
+struct mf_cpu_family {
+    const char *name;
+    size_t (*entries)(const struct mf_slice_desc *desc);
+    /** Sets plan->scratch and takes what else the family needs (plan->state, from the heap). May refuse with MF_MEMORY;
+     * close() is called then too. */
+    int (*open)(struct mf_slice_plan *plan);
+    void (*close)(struct mf_slice_plan *plan);
+    /** d [entries]: D of the level. The result does not depend on job->threads. */
+    void (*value)(const struct mf_cpu_job *job, double *d);
+    /** level->g += sum over entries of slope [entries] times dD/dx. NULL: the family has no gradient. */
+    void (*gradient)(const struct mf_cpu_job *job, const double *slope);
+};
+
+struct mf_slice_plan {
+    struct mf_queue *queue;
+    struct mf_slice_desc desc;
+    const struct mf_cpu_family *family;
+    void *state;
+    size_t entries, scratch; /* scratch: floats that a job needs */
+    size_t pixels, size;     /* floats of all levels, of a slot */
+    size_t slots;            /* slices worked on at the same time */
+    float *area;             /* slots of [pixels] x, [pixels] g, [scratch] */
+    double *value;           /* [slots][2][levels][entries]: D, slopes */
+};
+
+/* The functions of mf_slice_ops, but for plan(), which names its family. */
+int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                      struct mf_slice_plan **plan);
+void mf_cpu_dense_free(struct mf_slice_plan *plan);
+void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
+void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
+
+/* -- slices with a frame around them, so that a line or pair that leaves a slice is an offset like any other -- */
+
+enum { MF_CPU_RUN = 64 /* columns worked on at a time: rows have room for whole runs */ };
+
+/** Pixel (u, v), -left <= v < nv + right, 0 <= u < nu + below, is base[u * stride + left + v]. */
+struct mf_cpu_frame {
+    size_t left, right, below;
+};
+static inline size_t mf_cpu_frame_stride(const struct mf_cpu_frame *f, size_t nv)
+{
+    return f->left + (nv + MF_CPU_RUN - 1) / MF_CPU_RUN * MF_CPU_RUN + f->right;
+}
+/** Floats of a framed slice. */
+static inline size_t mf_cpu_frame_size(const struct mf_cpu_frame *f, size_t nu, size_t nv)
+{
+    return (nu + f->below) * mf_cpu_frame_stride(f, nv);
+}
+/** Copies a level into its frame: @p periodic, what lies beyond an edge is the other side's, else 0. */
+void mf_cpu_frame_fill(const struct mf_cpu_frame *f, int periodic, const struct mf_cpu_level *level, float *base);
+/** The way back of a gradient: level->g += what the frame holds at a pixel and (periodic) at its images. */
+void mf_cpu_frame_fold(const struct mf_cpu_frame *f, int periodic, const struct mf_cpu_level *level, const float *base);
+
+#endif

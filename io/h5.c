@@ -416,3 +416,12 @@ int mf_h5_get_text(struct mf_h5 *file, const char *object, const char *name, cha
     MF_TRY(mf_h5_get_texts(file, object, name, 1, room, text, &count));
     return count == 1 ? MF_OK : mf_h5_refuse(file, "nothing in attribute", name);
 }
+
+int mf_h5_is_ours(struct mf_h5 *file)
+{
+    char creator[64] = "";
+
+    if (!mf_h5_has_attribute(file, "/", "creator")) return 0;
+    if (mf_h5_get_text(file, "/", "creator", creator, sizeof creator) != MF_OK) mf_err_clear();
+    return strncmp(creator, "mesoforge ", 10) == 0;
+}

@@ -72,6 +72,8 @@ int mf_h5_get_text(struct mf_h5 *file, const char *object, const char *name, cha
 /** At most @p max texts of at most room - 1 bytes into @p texts [max][room]; *count says how many there are. */
 int mf_h5_get_texts(struct mf_h5 *file, const char *object, const char *name, size_t max, size_t room, char *texts,
                     size_t *count);
+/** 1: its root says that mesoforge wrote it. */
+int mf_h5_is_ours(struct mf_h5 *file);
 /** At most @p max values; *count says how many there are. More are refused. */
 int mf_h5_get_ints(struct mf_h5 *file, const char *object, const char *name, size_t max, int64_t *values,
                    size_t *count);

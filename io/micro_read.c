@@ -9,6 +9,7 @@
 #include "io/array.h"
 #include "io/hash.h"
 #include "io/scan.h"
+#include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
@@ -476,6 +477,7 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
     int rc = mf_agree(comm, check_request(r.read));
 
     if (rc == MF_OK) rc = mf_agree(comm, mf_array_open(path, r.read->dataset, &r.array));
+    if (rc == MF_OK && r.array.format == MF_HDF5) rc = mf_seal_doubt(comm, path, r.array.ours);
     if (rc == MF_OK) rc = read_values(&r);
     if (rc == MF_OK) rc = share_hash(comm, path, m.hash);
     if (rc != MF_OK) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "src/base/crc.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 
 enum { BLOCK = 1 << 20, FOOTER = 32 };
@@ -124,7 +126,8 @@ static int read_seal(int file, const char *path, uint64_t size, struct footer *f
     if (size < FOOTER) return mf_fail(MF_INPUT, "'%s' is damaged: it ends without its seal", path);
     MF_TRY(mf_read_at(file, path, footer, FOOTER, size - FOOTER));
     if (memcmp(footer->magic, MAGIC, sizeof footer->magic) != 0)
-        return mf_fail(MF_INPUT, "'%s' ends without a seal: it was cut short, changed, or never sealed", path);
+        return mf_fail(MF_INPUT, "'%s' ends without checksums: it was cut short, or another program has changed it",
+                       path);
     list = (uint64_t)footer->blocks * sizeof **crc;
     if (footer->block != BLOCK || footer->bytes != size - FOOTER - list || footer->blocks != blocks_of(footer->bytes))
         return mf_fail(MF_INPUT, "'%s' is damaged: its seal belongs to a file of another size", path);
@@ -192,4 +195,28 @@ int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
     free(said);
     free(found);
     return rc;
+}
+
+int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text)
+{
+    int sealed = 0, rc = mf_seal_check(comm, path, &sealed);
+
+    *text = '\0';
+    *state = MF_SEAL_WHOLE;
+    if (rc == MF_OK || rc == MF_MEMORY) return rc;
+    *state = sealed ? MF_SEAL_BROKEN : MF_SEAL_NONE;
+    snprintf(text, MF_ERR_TEXT, "%s", mf_err_text());
+    mf_err_clear();
+    return MF_OK;
+}
+
+int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours)
+{
+    enum mf_seal_state state;
+    char text[MF_ERR_TEXT];
+
+    MF_TRY(mf_seal_look(comm, path, &state, text));
+    if (state == MF_SEAL_BROKEN || (state == MF_SEAL_NONE && ours))
+        mf_warn("%.800s; it is used as it is (mesoforge verify '%.200s' checks it)", text, path);
+    return MF_OK;
 }

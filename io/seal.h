@@ -29,4 +29,18 @@ int mf_seal_mark(const char *path, uint32_t *mark);
  */
 int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed);
 
+enum mf_seal_state { MF_SEAL_WHOLE, MF_SEAL_NONE, MF_SEAL_BROKEN };
+
+/**
+ * How it is with the seal of a file, without a refusal. @p text [MF_ERR_TEXT]: what is wrong, "" where nothing is.
+ * Collective; refuses (agreed) with MF_MEMORY.
+ */
+int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text);
+
+/**
+ * For files that are read though they may have been edited: one warning where a seal does not hold, and where there is
+ * none and the file is @p ours (it says that mesoforge wrote it). Collective; refuses (agreed) with MF_MEMORY.
+ */
+int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours);
+
 #endif

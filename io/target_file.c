@@ -112,7 +112,8 @@ static int check_values(const char *path, const struct part *part)
 
 struct reader {
     const char *path;
-    struct mf_target *target; /* filled in the parent */
+    struct mf_target *target; /* filled in the parent, as is: */
+    int ours;                 /* the file says that mesoforge wrote it */
 };
 
 static int get_int(struct mf_h5 *file, const char *object, const char *name, int64_t *value)
@@ -271,11 +272,13 @@ static int work(void *context, FILE *to)
     const struct reader *r = context;
     struct mf_target t = {0};
     struct mf_h5 *file;
-    int rc;
+    int rc, ours;
 
     MF_TRY(mf_h5_open(r->path, &file));
+    ours = mf_h5_is_ours(file);
     rc = read_head(file, r->path, &t);
     for (int i = 0; rc == MF_OK && i < t.sides; ++i) rc = read_side(file, r->path, &t, i);
+    if (rc == MF_OK) rc = mf_guard_send(to, &ours, sizeof ours);
     if (rc == MF_OK) rc = send(&t, to);
     mf_target_free(&t);
     (void)mf_h5_close(file);
@@ -308,10 +311,11 @@ static int allocate(const struct mf_target *head, struct mf_target *t)
 
 static int take(void *context, FILE *from)
 {
-    const struct reader *r = context;
+    struct reader *r = context;
     struct mf_target head;
     struct part part[PARTS];
 
+    MF_TRY(mf_guard_receive(from, &r->ours, sizeof r->ours));
     MF_TRY(mf_guard_receive(from, &head, sizeof head));
     MF_TRY(check_head(r->path, &head));
     mf_guard_tame(head.unit, sizeof head.unit);
@@ -328,6 +332,16 @@ static int take(void *context, FILE *from)
         }
     }
     return MF_OK;
+}
+
+/* Rank 0: the others need not see the file. */
+static int read_alone(struct reader *r)
+{
+    struct mf_comm self;
+
+    mf_comm_self(&self);
+    MF_TRY(mf_guard(r->path, READ_SECONDS, work, take, r));
+    return mf_seal_doubt(&self, r->path, r->ours);
 }
 
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target)
@@ -351,8 +365,8 @@ int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_targe
 {
     MF_PHASE(MF_PHASE_READ);
     struct mf_target t = {0};
-    struct reader r = {path, &t};
-    int rc = mf_agree(comm, comm->rank == 0 ? mf_guard(path, READ_SECONDS, work, take, &r) : MF_OK);
+    struct reader r = {path, &t, 0};
+    int rc = mf_agree(comm, comm->rank == 0 ? read_alone(&r) : MF_OK);
 
     if (rc == MF_OK) rc = mf_target_share(comm, &t);
     if (rc == MF_OK)

@@ -6,6 +6,7 @@
 
 #include "io/array.h"
 #include "io/look.h"
+#include "io/seal.h"
 #include "io/target.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -94,6 +95,35 @@ static void print_look(const struct mf_look *look)
                look->convergence[2], last[2]);
 }
 
+/* Of files that this program wrote; of descriptors whoever loads them warns. Rank 0. */
+static int tell_seal(const char *file, const struct mf_look *look, struct mf_json *json)
+{
+    static const char *const names[] = {"sound", "none", "damaged"};
+    enum mf_seal_state state;
+    char text[MF_ERR_TEXT];
+    struct mf_comm self;
+
+    if (strncmp(look->creator, "mesoforge ", 10) != 0) return MF_OK;
+    mf_comm_self(&self);
+    MF_TRY(mf_seal_look(&self, file, &state, text));
+    if (json)
+        mf_json_text(json, "checksums", names[state]);
+    else
+        printf("  checksums: %s\n", state == MF_SEAL_WHOLE ? names[state] : text);
+    return MF_OK;
+}
+
+/* Who wrote it, and whether it still is what was written. Rank 0. */
+static int tell_look(const char *file, const struct mf_look *look, struct mf_json *json)
+{
+    MF_TRY(tell_seal(file, look, json));
+    if (json)
+        put_look(json, look);
+    else
+        print_look(look);
+    return MF_OK;
+}
+
 /* ---- arrays ---- */
 
 static void print_shape(const struct mf_array *a)
@@ -162,9 +192,7 @@ static int tell_array(const char *file, const char *dataset, const struct mf_loo
         put_array(json, &a, &v);
     else
         print_array(file, &a, &v);
-    if (look && *look->creator && json) put_look(json, look);
-    if (look && *look->creator && !json) print_look(look);
-    return MF_OK;
+    return look && *look->creator ? tell_look(file, look, json) : MF_OK;
 }
 
 /* ---- descriptors ---- */
@@ -179,10 +207,13 @@ static const char *side_name(const struct mf_target *t, int i)
 static void put_side(struct mf_json *sides, const struct mf_target *t, int i)
 {
     const struct mf_target_side *s = &t->side[i];
-    struct mf_json *side = mf_json_object(), *fraction = mf_json_array(), *variation = mf_json_array();
+    struct mf_json *side = mf_json_object(), *shape = mf_json_array();
+    struct mf_json *fraction = mf_json_array(), *variation = mf_json_array();
     struct mf_json *further = mf_json_array();
 
-    mf_json_reals(side, "slice_shape", (double[2]){(double)s->nu, (double)s->nv}, 2);
+    mf_json_int(shape, NULL, (long long)s->nu);
+    mf_json_int(shape, NULL, (long long)s->nv);
+    mf_json_put(side, "slice_shape", shape);
     mf_json_int(side, "slices", (long long)s->slices);
     mf_json_int(side, "levels", (long long)s->levels);
     for (int p = 0; p < t->phases; ++p) {
@@ -246,15 +277,12 @@ static int tell_target(const char *file, const struct mf_look *look, struct mf_j
 
     mf_comm_self(&self);
     MF_TRY(mf_target_load(&self, file, &target));
-    if (json) {
+    if (json)
         put_target(json, &target);
-        put_look(json, look);
-    } else {
+    else
         print_target(file, &target);
-        print_look(look);
-    }
     mf_target_free(&target);
-    return MF_OK;
+    return tell_look(file, look, json);
 }
 
 /* ---- HDF5 of others ---- */
@@ -296,16 +324,14 @@ static void print_sets(const char *file, const struct mf_look *look)
     if (look->sets > look->set_count) printf("  and %zu more\n", look->sets - look->set_count);
 }
 
-/* Its vectors; whether it is sound is said by verify. */
-static void tell_checkpoint(const char *file, const struct mf_look *look, struct mf_json *json)
+/* Its vectors. */
+static int tell_checkpoint(const char *file, const struct mf_look *look, struct mf_json *json)
 {
-    if (json) {
+    if (json)
         put_sets(json, look);
-        put_look(json, look);
-    } else {
+    else
         print_sets(file, look);
-        print_look(look);
-    }
+    return tell_look(file, look, json);
 }
 
 static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
@@ -316,7 +342,7 @@ static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
     if (rc == MF_OK && !dataset && strcmp(look->schema, MF_SCHEMA_TARGET) == 0)
         rc = tell_target(file, look, json);
     else if (rc == MF_OK && !dataset && strcmp(look->schema, MF_CHECKPOINT_NAME) == 0)
-        tell_checkpoint(file, look, json);
+        rc = tell_checkpoint(file, look, json);
     else if (rc == MF_OK && (dataset || *look->schema))
         rc = tell_array(file, dataset, look, json);
     else if (rc == MF_OK && json)

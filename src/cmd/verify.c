@@ -1,6 +1,7 @@
 /* verify: are files of ours as they were written? */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/look.h"
 #include "io/seal.h"
@@ -18,13 +19,25 @@ struct verify {
 
 static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
 
+/* A file that has no checksums, which is no damage where none were ever written. Rank 0 looks. Collective. */
+static int refuse_plain(const struct mf_comm *comm, const char *path)
+{
+    int plain = comm->rank == 0 && access(path, F_OK) == 0 && !mf_look_is_h5(path) && !mf_ends_with(path, ".h5") &&
+                !mf_ends_with(path, ".vtkhdf");
+
+    mf_comm_bcast(comm, 0, &plain, sizeof plain);
+    if (!plain) return MF_INPUT;
+    return mf_fail(MF_USAGE, "'%s' has no checksums: only HDF5 files of mesoforge carry them", path);
+}
+
 /* Checksums, then what the file says of itself; what it is called into @p kind. Collective. */
 static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME_TEXT])
 {
     struct mf_look look;
-    int rc;
+    int sealed, rc = mf_seal_check(comm, path, &sealed);
 
-    MF_TRY(mf_seal_check(comm, path, NULL));
+    if (rc == MF_INPUT && !sealed) rc = refuse_plain(comm, path);
+    MF_TRY(rc);
     rc = mf_look(path, &look);
     if (rc == MF_OK) {
         snprintf(kind, MF_NAME_TEXT, "%s", look.schema);
@@ -43,18 +56,22 @@ static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME
     return rc;
 }
 
-static void say(const struct mf_session *s, const char *path, int rc, const char *kind, struct mf_json *all)
+/* The sentence of a file alone is that of the program's end. */
+static void say(const struct mf_session *s, const char *path, int rc, const char *kind, struct mf_json *all, int alone)
 {
     if (s->common->json) {
         struct mf_json *one = mf_json_object();
 
         mf_json_text(one, "file", path);
-        mf_json_bool(one, "sound", rc == MF_OK);
+        if (rc == MF_USAGE)
+            mf_json_null(one, "sound");
+        else
+            mf_json_bool(one, "sound", rc == MF_OK);
         mf_json_text(one, rc == MF_OK ? "kind" : "reason", rc == MF_OK ? kind : mf_err_text());
         mf_json_put(all, NULL, one);
     } else if (s->comm->rank == 0 && rc == MF_OK) {
         printf("%s: sound (%s)\n", path, kind);
-    } else if (s->comm->rank == 0) {
+    } else if (s->comm->rank == 0 && !alone) {
         printf("%s\n", mf_err_text());
     }
 }
@@ -72,7 +89,7 @@ static int run(struct mf_session *session, void *options)
         char kind[MF_NAME_TEXT] = "";
         int one = check(session->comm, files[i], kind);
 
-        say(session, files[i], one, kind, all);
+        say(session, files[i], one, kind, all, count == 1);
         bad += one != MF_OK;
         if (one > worst) worst = one;
     }
@@ -80,8 +97,7 @@ static int run(struct mf_session *session, void *options)
     mf_json_free(all);
     rc = mf_agree(session->comm, rc);
     if (rc != MF_OK || !bad) return rc;
-    return mf_fail(worst, "%zu of %zu file%s %s not as %s written", bad, count, MF_S(count), bad == 1 ? "is" : "are",
-                   bad == 1 ? "it was" : "they were");
+    return count == 1 ? worst : mf_fail(worst, "%zu of %zu files were not found sound", bad, count);
 }
 
 const struct mf_cmd mf_cmd_verify = {
@@ -89,10 +105,10 @@ const struct mf_cmd mf_cmd_verify = {
     .summary = "say whether files are as they were written",
     .synopsis = "FILE ... [--json]",
     .text = "Reads every byte of HDF5 files that this program wrote (volumes, descriptors, checkpoints) and compares "
-            "it with "
-            "the checksums at their ends. One line for each file: sound, or what is wrong and from which byte on. Exit "
+            "it with the checksums at their ends. One line for each file: sound, or what is wrong and from which byte "
+            "on. Exit "
             "status 3 when one is not as it was written; a file that another program has changed since counts as "
-            "damaged. Several ranks share the reading.\n\n"
+            "damaged. .npy, PNG and TIFF files carry no checksums: exit status 2. Several ranks share the reading.\n\n"
             "  mesoforge verify results/image_reconstructed.h5\n"
             "  mpirun -n 4 mesoforge verify *.ckpt-*.h5\n",
     .tables = tables,

@@ -7,6 +7,7 @@
 
 #include "io/array.h"
 #include "io/look.h"
+#include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -430,9 +431,12 @@ static int draw_values(struct drawing *d, const char **title)
 {
     struct mf_array a;
     struct planes p = {.array = &a, .n = {1, 1, 1}};
+    struct mf_comm self;
     int rc, volume;
 
+    mf_comm_self(&self);
     MF_TRY(mf_array_open(d->file, NULL, &a));
+    if (a.format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, d->file, a.ours));
     while (a.ndim > 2 && a.shape[a.ndim - 1] == 1) --a.ndim;
     if (a.ndim != 2 && a.ndim != 3)
         return mf_fail(MF_INPUT, "cannot draw '%s': it has %d axes, not 2 or 3", d->file, a.ndim);

@@ -153,7 +153,7 @@ with h5py.File(newest, "r+") as file:
     file.attrs["checkpoint_schema"] = np.int64(99)
 seal(newest)
 code, out, text = run(["verify", newest])
-check(code == 3 and "schema 99" in out, f"verify of a newer schema: {code} {out} {text}")
+check(code == 3 and "schema 99" in out + text, f"verify of a newer schema: {code} {out} {text}")
 code, _, text = run(options + ["--restart", "auto"], 2)
 check(code == 3 and "schema 99" in text, f"newer schema: {code} {text}")
 check(run(options + ["--checkpoint-every", "often"])[0] == 2, "nonsense interval")

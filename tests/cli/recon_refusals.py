@@ -155,7 +155,7 @@ CASES = {
     "descriptors of another lag": (2, "L = 4", [*FROM, "--limit_to", "5"]),
     "descriptors, lag too large": (2, "at most 3", [*FROM[:3], "--size", "7", "16"]),
     "descriptors, option of match": (2, "add", [*FROM, "--add_dimension", "8"]),
-    "descriptors, start of other phases": (3, "phases", ["reconstruct", "--descriptor_filename", "three_characterization.h5", "--size", "24", "32",
+    "descriptors, start of other phases": (3, "has 1 phase,", ["reconstruct", "--descriptor_filename", "three_characterization.h5", "--size", "24", "32",
                                                          "--initial_microstructure_file", "start_two.npy"]),
 }
 

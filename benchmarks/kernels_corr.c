@@ -49,7 +49,7 @@ static struct mf_view view(const struct problem *p, float *base, int normal)
 static int setup(struct problem *p)
 {
     const size_t n = p->n, side = 2 * p->lag - 1, half = n / 2 + 1;
-    struct mf_slice_desc desc = {n, n, p->lag, 1, n, 1, 0, 0, 0};
+    struct mf_slice_desc desc = {.nu = n, .nv = n, .lag = p->lag, .levels = 1, .count_max = n, .periodic = 1};
 
     p->x = aligned_alloc(64, n * n * n * sizeof(float));
     p->g = aligned_alloc(64, n * n * n * sizeof(float));

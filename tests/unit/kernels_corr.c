@@ -262,7 +262,13 @@ static void check_total(const struct corr_case *k, const struct mf_corr_engine *
     const size_t n = entries_of(k), e = n * k->levels, big = k->nu * k->nv;
     float *a = random_field(big * k->count, 3), *b = random_field(big * k->count, 4);
     struct mf_view va = view_of(k, a), vb = view_of(k, b);
-    struct mf_slice_desc desc = {k->nu, k->nv, k->lag, k->levels, k->count, k->periodic, 0, 0, k->first};
+    struct mf_slice_desc desc = {.nu = k->nu,
+                                 .nv = k->nv,
+                                 .lag = k->lag,
+                                 .levels = k->levels,
+                                 .count_max = k->count,
+                                 .periodic = k->periodic,
+                                 .first = k->first};
     double *x = malloc(big * sizeof *x), *y = malloc(big * sizeof *y), *d = malloc(n * sizeof *d);
     double *total = calloc(e, sizeof *total), *cross = calloc(e, sizeof *cross);
     double *want = calloc(e, sizeof *want), *wish = calloc(e, sizeof *wish);
@@ -456,7 +462,7 @@ static void check_fftw_memory(void)
 /* A lag that would meet itself is refused. */
 static void check_refusal(void)
 {
-    struct mf_slice_desc desc = {16, 16, 8, 2, 4, 1, 0, 0, 0};
+    struct mf_slice_desc desc = {.nu = 16, .nv = 16, .lag = 8, .levels = 2, .count_max = 4, .periodic = 1};
     struct mf_slice_plan *plan = NULL;
     struct mf_arena *arena;
     struct mf_queue *q;

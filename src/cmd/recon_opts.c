@@ -48,7 +48,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("non-periodic", non_periodic, MF_FLAG, NULL, "only pairs inside a slice count"),
     ROW("no-multigrid-descriptor", no_pyramid, MF_FLAG, NULL, "full resolution only, no pyramid"),
     ROW("use-multigrid-reconstruction", multigrid, MF_FLAG, NULL, "coarse to fine"),
-    ROW("use-multiphase", use_multiphase, MF_FLAG, NULL, "optimise every phase (more than two: always)"),
+    ROW("use-multiphase", use_multiphase, MF_FLAG, NULL,
+        "optimise every phase (default for more than two, and for slices that are not periodic)"),
     ROW("no-multiphase", no_multiphase, MF_FLAG, NULL, "optimise the indicator of phase 1 alone"),
     ROW("size", size, MF_LONGS, NULL, "extents: nz ny nx, or ny nx [voxels]"),
     ROW("extent-x", extent_x, MF_LONG, "64", "extent along x [voxels]; match: that of the input where it is not given"),
@@ -345,10 +346,18 @@ int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, c
 
 static int wants_multiphase(const struct mf_recon_cmd *o, const struct mf_target *target)
 {
+    int compat = o->compat && *o->compat;
+
     if (o->no_multiphase || target->phases < 2) return 0;
-    if (target->phases > 2 && !o->use_multiphase)
+    if (o->use_multiphase) return 1;
+    if (target->phases > 2) {
         mf_info("the target has %d phases: all of them are optimised (--no_multiphase: phase 1 alone)", target->phases);
-    return o->use_multiphase || target->phases > 2;
+        return 1;
+    }
+    /* Periodic, one phase's S2 gives the other's; else the other's depends on where its voxels are near the edges. */
+    if (!o->non_periodic || compat) return 0;
+    mf_info("not periodic: both phases are optimised (--no_multiphase: phase 1 alone)");
+    return 1;
 }
 
 static int plan_terms(const struct mf_recon_cmd *o, struct mf_objective_opts *objective)

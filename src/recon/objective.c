@@ -84,7 +84,7 @@ static void phase_weights(struct mf_objective *o, const struct round *r)
 
     for (size_t p = 0; p < o->phases; ++p)
         for (size_t i = 0; i < r->span.count; ++i) s->q[p * s->slices + r->span.first + i] = 1;
-    if (!o->opts.multiphase) return;
+    if (!mf_objective_weighs(&o->opts)) return;
     for (size_t p = 0; p < o->phases; ++p) {
         struct mf_slice_task task = {
             .x = r->x[p], .target = o->fixed, .weight = &one, .power = 1, .sum = s->vf + p * s->slices + r->span.first};
@@ -202,7 +202,7 @@ static void compare(struct mf_objective *o, const struct round *r)
     }
     set_scale(o, r);
     run_terms(o, r, gradient);
-    if (o->opts.multiphase && gradient) through_weights(o, r);
+    if (gradient && mf_objective_weighs(&o->opts)) through_weights(o, r);
 }
 
 /* 1 / (directions * slices), or 1. */

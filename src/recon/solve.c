@@ -138,8 +138,9 @@ static int check_start(const struct mf_grid *r, const struct mf_micro *start)
         return mf_fail(MF_INPUT, "the initial field is %s, the result is %s", image ? "an image" : "a volume",
                        image ? "a volume" : "an image");
     if (start->grey && start->fields != (int)r->fields)
-        return mf_fail(MF_INPUT, "the initial field has %d phase%s, %zu %s optimised", start->fields,
-                       MF_S(start->fields), r->fields, r->fields == 1 ? "is" : "are");
+        return mf_fail(MF_INPUT, "the initial field has %d phase%s, %zu %s optimised%s", start->fields,
+                       MF_S(start->fields), r->fields, r->fields == 1 ? "is" : "are",
+                       start->fields == 1 ? " (--no_multiphase: phase 1 alone)" : "");
     if (!start->grey && start->phases != want && (start->phases < 2 || start->phases != r->target->phases))
         return mf_fail(MF_INPUT, "the initial field has %d phase%s, the result has %d", start->phases,
                        MF_S(start->phases), want);

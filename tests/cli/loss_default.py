@@ -3,7 +3,7 @@
     loss_default.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
 
 Per slice E = norm of d = w_D v_l q_p (D - T) over descriptors, levels and phases; the loss is the mean over directions
-of the mean over slices of E. v_l = 0.3^l, w = 1, Variation 5; q = (1 - vf)^2 + 0.01 when phases are optimised together.
+of the mean over slices of E. v_l = 0.3^l, w = 1, Variation 5; all phases weigh the same.
 """
 import sys
 import tempfile
@@ -119,11 +119,10 @@ class Reference:
             levels = min(self.most[side], levels_of(*y[0].shape[1:], self.lag))
             d = []
             for p, field in enumerate(y):
-                q = (1 - field.mean((1, 2))) ** 2 + 0.01 if self.phases > 1 else np.ones(len(field))
                 got = describe(field, self.types, self.lag, levels, self.periodic)
                 for level in range(levels):
                     for t in range(len(self.types)):
-                        d.append(self.weight[t] * self.v[level] * q[:, None] * (got[level][t] - self.target[side][p][level][t]))
+                        d.append(self.weight[t] * self.v[level] * (got[level][t] - self.target[side][p][level][t]))
             total += norm(np.concatenate(d, 1), self.case.get("loss", "MSE")).mean() / self.sides
         return total
 
@@ -137,7 +136,7 @@ def arguments(case, folder, images, start):
         words += [option] if key in case else []
     if case.get("phases", 1) == 2:
         words += ["--use_multiphase"]
-    return words + (["--no_multiphase"] if case.get("singlephase") else [])
+    return words + (["--no_multiphase"] if case.get("singlephase") or case.get("phases", 1) == 1 else [])
 
 
 def slope(reference, x, direction, h=1e-6):

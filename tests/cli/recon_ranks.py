@@ -76,7 +76,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         one_field(folder, "cube", blobs((16, 16), TWO, 1), (16, 16, 16), (2, 3, 4, 7), "--limit_to", 4)
         one_field(folder, "7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 3, 4, 7), "--limit_to", 2)
-        one_field(folder, "7x10x12, not periodic", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 7), "--limit_to", 3, "--non_periodic", "--loss_type", "RMS")
+        one_field(folder, "7x10x12, not periodic", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 7), "--limit_to", 3, "--non_periodic", "--no_multiphase", "--loss_type", "RMS")
         one_field(folder, "three phases", blobs((14, 17), THREE, 3), (7, 10, 12), (3, 4), "--limit_to", 2)
         one_field(folder, "image", blobs((17, 14), TWO, 4), (17, 14), (2,), "--limit_to", 4)
         first_losses(folder, blobs((16, 16), TWO, 1))

@@ -111,7 +111,8 @@ def shapes(folder):
     done = match(folder, "image", [image], lag=12, wanted=2e-3, files=[path])
     if done:
         keys(done)
-    match(folder, "image, not periodic", [blobs((25, 31), [0.6, 0.4], 1)], "--non_periodic")
+    match(folder, "image, not periodic", [image], "--non_periodic", lag=8, wanted=2e-3, files=[path])
+    match(folder, "odd image, not periodic", [blobs((25, 31), [0.6, 0.4], 1)], "--non_periodic")
     match(folder, "volume", [blobs((32, 20), [0.6, 0.4], 2)], "--add-dimension", 24, "--max_iter", 150, ranks=2)
     match(folder, "24x32x20", [blobs((32, 32), [0.55, 0.45], 2)], "--size", 24, 32, 20, "--max_iter", 100)
     match(folder, "prime extents", [blobs((13, 17), [0.6, 0.4], 3)], "--size", 7, 11, 13, "--max_iter", 60, lag=3)

@@ -48,12 +48,13 @@ enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
 /**
  * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
  * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 16 MiB / ranks and at
- * least 16 (one rank: all). There are two round buffers (slices and their gradients), one more for ranks on several
- * nodes; where the host may not touch device memory the first two stand there once more, and slices pass through the
- * host. Where the slices of the queue go to another one (mf_queue_home()), no view aliases the slab, and of every
- * buffer there are two: the host brings a round together while the device works on the one before. The queue's threads
- * copy: never more than this rank's share of the cores, or the ranks' teams fight for them. Takes its buffers from the
- * arenas of both queues. Collective; refuses (agreed) with MF_MEMORY.
+ * least 16 (views of the slab: all; through a device: at most a quarter, if that is more). There are two round buffers
+ * (slices and their gradients), one more for ranks on several nodes; where the host may not touch device memory the
+ * first two stand there once more, and slices pass through the host. Where the slices of the queue go to another one
+ * (mf_queue_home()), no view aliases the slab, and of every buffer there are two: the host brings a round together
+ * while the device works on the one before. The queue's threads copy: never more than this rank's share of the cores,
+ * or the ranks' teams fight for them. Takes its buffers from the arenas of both queues. Collective; refuses (agreed)
+ * with MF_MEMORY.
  */
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
                 struct mf_queue *queue, struct mf_turn **turn);

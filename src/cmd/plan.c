@@ -120,7 +120,7 @@ static struct mf_plan_options options_of(const struct mf_session *s, const struc
                                       .batch = solve->objective.batch,
                                       .history = solve->history,
                                       .history_fixed = mf_options_given(s->options, "history"),
-                                      .residency = mf_recon_residency(&o->recon)};
+                                      .residency = mf_residency_of(o->recon.residency)};
 
     mf_recon_plan_device(s->common, number, &options);
     return options;

@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/reside.h"
 #include "src/desc/registry.h"
 
 /* Weight of a pyramid level against the finer one. With equal weights the coarse levels of an image, whose windows span
@@ -65,9 +66,7 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("tolerance", tolerance, MF_REAL, "1e-10", "a stage ends when a step gains less than this part of the loss"),
     ROW("batch-size", batch_size, MF_REAL, NULL,
         "slices in flight per rank; below 1: this part of them; left out: chosen"),
-    MF_CHOICE(mf_recon_cmd, "residency", residency, "auto", "auto|device|host",
-              "where fields and the optimiser's vectors stay: on the device, or in host memory from where slices pass "
-              "through it; auto: on the device if the plan says they fit"),
+    MF_RESIDENCY_ROW(mf_recon_cmd),
     ROW("polish-rounds", polish_rounds, MF_LONG, "0", "most rounds of the swap polish; 0: until it gains nothing"),
     ROW("no-polish", no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
     ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),

@@ -95,7 +95,7 @@ static struct mf_plan_options options_of(const struct ask *a, long *number)
                                       .history = (size_t)a->o->history,
                                       .history_fixed = mf_options_given(s->options, "history"),
                                       .apart = s->device != s->arena,
-                                      .residency = mf_recon_residency(a->o)};
+                                      .residency = mf_residency_of(a->o->residency)};
 
     mf_recon_plan_device(s->common, number, &options);
     options.device = s->backend->devices ? "cuda" : "cpu";

@@ -219,7 +219,7 @@ static int describe(struct outcome *out)
     struct mf_session *s = out->session;
     MF_PHASE(MF_PHASE_DESCRIBE);
 
-    MF_TRY(mf_characterize(s->comm, s->home->backend, s->home, s->arena, &out->micro, &c, &out->got));
+    MF_TRY(mf_reside_characterize(s, out->o->residency, &out->micro, &c, &out->got));
     out->variation_error = worst_variation(out);
     return MF_OK;
 }
@@ -270,7 +270,7 @@ static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper
     struct mf_session *s = out->session;
     int rc;
 
-    rc = mf_recon_solve(s, out->o, out->dims, out->target, out->asked_batch, &out->solve, &out->result);
+    rc = mf_reside_solve(s, out->o->residency, out->dims, out->target, out->asked_batch, &out->solve, &out->result);
     out->no_metrics |= out->result.metrics_lost;
     if (rc != MF_OK) return rc;
     fill_micro(out);

@@ -40,7 +40,7 @@ static int run(struct mf_session *session, void *options)
         rc = mf_fail(MF_USAGE, "--%s is about the initial field, and there is none; add --initial_microstructure_file",
                      o->labels.count ? "labels" : "threshold");
     MF_TRY(mf_agree(session->comm, rc));
-    MF_TRY(mf_recon_reside(session, o));
+    MF_TRY(mf_reside(session, o->residency));
     if (mf_ends_with(o->descriptor_filename, ".npy"))
         MF_TRY(mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, &target));
     else

@@ -77,10 +77,23 @@ def unplanned():
     go("match", *words, "--batch_size", 8, "--residency", "device", MEMORY=own + (peak[0] + peak[1]) // 2, code=5)
 
 
+def characterised():
+    """A volume whose pyramid the device cannot hold."""
+    np.save("volume.npy", blobs((80, 88, 96), [0.6, 0.4], 2))
+    words = ("volume.npy", "--limit_to", 4, "--threads", 1, "--device", "cuda")
+    bytes_ = [go("characterize", *words, *more, "--dry-run")[0]["bytes"]["device"] for more in ((), ("--residency", "host"))]
+    check(4 * bytes_[1] < 3 * bytes_[0], f"bytes of the device: {bytes_}")
+    there, _ = go("characterize", *words)
+    little = (4 << 20) + sum(bytes_) // 2
+    here, err = go("characterize", *words, MEMORY=little)
+    check(here == there and "going on with fields in host memory" in err, f"other descriptors: {err}")
+    go("characterize", *words, "--residency", "device", MEMORY=little, code=5)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((24, 24), [0.6, 0.4], 1))
-    for part in (planned, done, unplanned):
+    for part in (planned, done, unplanned, characterised):
         part()
     os.chdir("/")
 finish("residency")

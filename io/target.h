@@ -17,6 +17,8 @@ enum mf_more {
     MF_MORE_LINEAL_SOFT,
     MF_MORE_LINE_SOFT,
     MF_MORE_TWO_POINT,
+    MF_MORE_GRAM,
+    MF_MORE_GRAM_AXES,
     MF_MORE
 };
 

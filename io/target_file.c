@@ -83,7 +83,7 @@ static int check_head(const char *path, const struct mf_target *t)
         wrong = "number of sides";
     for (int i = 0; i < 3; ++i)
         if (!(t->spacing[i] > 0 && t->spacing[i] < HUGE_VAL)) wrong = "spacing";
-    if (!(t->threshold >= 0 && t->threshold < 1 && t->steepness >= 0 && t->steepness <= 1e3)) wrong = "soft threshold";
+    if (!(t->threshold >= 0 && t->threshold < 1 && t->steepness >= 0 && t->steepness <= 100)) wrong = "soft threshold";
     return wrong ? mf_fail(MF_INPUT, "cannot use descriptor file '%s': unusable %s in it", path, wrong) : MF_OK;
 }
 

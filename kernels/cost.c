@@ -117,6 +117,23 @@ struct mf_cost mf_cost_two_point(const struct mf_slice_desc *d, size_t count, en
     return per_pixel(d, count, what, masks(lags, 2 * lags - 1, what));
 }
 
+static double products(double channels, enum mf_cost_of what)
+{
+    return channels * (4 + channels) + (what == MF_COST_GRADIENT ? channels * (11 + 2 * channels) : 0);
+}
+
+struct mf_cost mf_cost_gram(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    const double n = (double)d->lag;
+
+    return per_pixel(d, count, what, products(n * n + (n - 1) * (n - 1), what));
+}
+
+struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return per_pixel(d, count, what, products(2 * (double)d->lag - 1, what));
+}
+
 struct mf_cost mf_cost_pass(struct mf_extent e, double arrays, double operations)
 {
     double n = (double)e.phases * (double)e.planes * (double)e.plane;

@@ -55,6 +55,10 @@ struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *desc, size_t coun
 struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
+/** Gram matrices of C channels: per pixel of a level C (3 + C + 1), with a gradient C (3 + 2 C + 8) more. */
+struct mf_cost mf_cost_gram(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
 /** @p arrays floats read or written, @p operations per float of the extent. */
 struct mf_cost mf_cost_pass(struct mf_extent e, double arrays, double operations);
 

@@ -90,4 +90,6 @@ const struct mf_backend mf_backend_cpu = {
     .lineal_soft = &mf_lineal_soft_cpu,
     .line_soft = &mf_line_soft_cpu,
     .two_point = &mf_two_point_cpu,
+    .gram = &mf_gram_cpu,
+    .gram_axes = &mf_gram_axes_cpu,
 };

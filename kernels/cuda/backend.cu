@@ -348,5 +348,7 @@ const struct mf_backend mf_backend_cuda = {
     .lineal_soft = NULL,
     .line_soft = NULL,
     .two_point = NULL,
+    .gram = NULL,
+    .gram_axes = NULL,
     .optim = &mf_optim_cuda,
 };

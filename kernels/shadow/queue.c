@@ -310,4 +310,6 @@ const struct mf_backend mf_backend_shadow = {
     .lineal_soft = &mf_lineal_soft_shadow,
     .line_soft = &mf_line_soft_shadow,
     .two_point = &mf_two_point_shadow,
+    .gram = &mf_gram_shadow,
+    .gram_axes = &mf_gram_axes_shadow,
 };

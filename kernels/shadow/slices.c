@@ -91,3 +91,5 @@ FAMILY(lineal_exact, "lineal_exact", .eval = NULL);
 FAMILY(lineal_soft, "lineal_soft", .eval = eval);
 FAMILY(line_soft, "line_soft", .eval = eval);
 FAMILY(two_point, "two_point", .eval = eval);
+FAMILY(gram, "gram", .eval = eval);
+FAMILY(gram_axes, "gram_axes", .eval = eval);

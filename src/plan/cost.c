@@ -116,9 +116,10 @@ static double vectors_traffic(const struct mf_plan_problem *p, size_t history)
 /* Per voxel and field: bytes that an exchange of both directions, forth and back, moves through memory, and sends. */
 enum { COPIED = 64, SENT = 16, STAGED = 32 };
 
-/* Slices that pass through a device: per voxel, field and direction bytes over the bus, and through the host's memory
- * (packed, unpacked, added). Both run beside the work on the device; what it does not cover is waited for. */
-enum { PASSED = 2 * WORD, HANDLED = 5 * WORD };
+/* Slices that pass through a device: per voxel, field and direction bytes over the bus (as many each way, at once), and
+ * through the host's memory (packed, unpacked, added). Both run beside the work on the device; what it does not cover
+ * is waited for. */
+enum { PASSED = WORD, HANDLED = 5 * WORD };
 
 static double passing(const struct mf_plan_problem *p, const struct rates *r, double voxels, double work)
 {

@@ -25,6 +25,8 @@ struct mf_arena {
     struct tag tag[TAGS_MAX];
     struct entry *entries; /* what was taken, by address: device memory cannot hold a header */
     size_t count, room;
+    char *reserve; /* what was taken ahead, or NULL */
+    size_t reserved;
     pthread_mutex_t lock;
 };
 
@@ -32,6 +34,8 @@ struct entry {
     void *memory;
     size_t bytes, tag;
 };
+
+enum { PIECE = 256, PAGE = 4096 }; /* pieces of a reserve begin at whole ones */
 
 static void *heap_alloc(void *context, size_t bytes)
 {
@@ -73,6 +77,7 @@ void mf_arena_close(struct mf_arena *arena)
         if (arena->tag[t].live)
             mf_die(MF_BROKEN, __FILE__, __LINE__, "arena closed with %zu bytes of '%s' live", arena->tag[t].live,
                    arena->tag[t].name);
+    if (arena->reserve) arena->mem.release(arena->mem.context, arena->reserve, arena->reserved);
     pthread_mutex_destroy(&arena->lock);
     free(arena->entries);
     free(arena);
@@ -128,6 +133,83 @@ static int room_for_entry(struct mf_arena *a)
     return 1;
 }
 
+/* ---- what was taken ahead ---- */
+
+static size_t pieces(size_t bytes) { return bytes ? (bytes + PIECE - 1) / PIECE * PIECE : PIECE; }
+
+static int is_inside(const struct mf_arena *a, const void *memory)
+{
+    const uintptr_t at = (uintptr_t)memory, from = (uintptr_t)a->reserve;
+
+    return a->reserve && at >= from && at - from < a->reserved;
+}
+
+/* The block that keeps [at, at + bytes) of the reserve from being free. */
+static const struct entry *in_the_way(const struct mf_arena *a, size_t at, size_t bytes)
+{
+    for (size_t i = 0; i < a->count; ++i) {
+        const struct entry *e = &a->entries[i];
+        size_t from;
+
+        if (!is_inside(a, e->memory)) continue;
+        from = (size_t)((char *)e->memory - a->reserve);
+        if (from < at + bytes && at < from + pieces(e->bytes)) return e;
+    }
+    return NULL;
+}
+
+/* The first gap that is large enough; NULL: there is none. */
+static void *from_reserve(const struct mf_arena *a, size_t bytes)
+{
+    const size_t need = pieces(bytes);
+    const struct entry *other;
+
+    for (size_t at = 0; a->reserve && need <= a->reserved && at <= a->reserved - need;
+         at = (size_t)((char *)other->memory - a->reserve) + pieces(other->bytes)) {
+        other = in_the_way(a, at, need);
+        if (!other) return a->reserve + at;
+    }
+    return NULL;
+}
+
+static void *get(struct mf_arena *a, size_t bytes)
+{
+    void *memory = from_reserve(a, bytes);
+
+    return memory ? memory : a->mem.alloc(a->mem.context, bytes ? bytes : 1);
+}
+
+static void put_back(struct mf_arena *a, const struct entry *e)
+{
+    if (!is_inside(a, e->memory)) a->mem.release(a->mem.context, e->memory, e->bytes ? e->bytes : 1);
+}
+
+/* More than the arrays: they begin at whole pieces, and leave gaps that do not fit. */
+static size_t with_gaps(size_t bytes) { return pieces(bytes) + bytes / 64 + (size_t)TAGS_MAX * PIECE; }
+
+static int take_reserve(struct mf_arena *a, size_t bytes, int touch)
+{
+    if (a->reserve) a->mem.release(a->mem.context, a->reserve, a->reserved);
+    a->reserve = mf_fault("memory.reserve") ? NULL : a->mem.alloc(a->mem.context, bytes);
+    a->reserved = a->reserve ? bytes : 0;
+    if (!a->reserve) return mf_fail(MF_MEMORY, "the machine has no %zu bytes to reserve", bytes);
+    for (size_t at = 0; touch && at < bytes; at += PAGE) a->reserve[at] = 0;
+    return MF_OK;
+}
+
+int mf_arena_reserve(struct mf_arena *arena, size_t bytes, int touch)
+{
+    int rc = MF_OK;
+
+    pthread_mutex_lock(&arena->lock);
+    if (bytes > 0 && with_gaps(bytes) > arena->reserved) {
+        MF_ASSERT(!arena->reserve || !in_the_way(arena, 0, arena->reserved));
+        rc = take_reserve(arena, with_gaps(bytes), touch);
+    }
+    pthread_mutex_unlock(&arena->lock);
+    return rc;
+}
+
 void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag)
 {
     void *memory = NULL;
@@ -135,7 +217,7 @@ void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag)
 
     pthread_mutex_lock(&arena->lock);
     if (fits(arena, bytes, tag) == MF_OK) {
-        memory = room_for_entry(arena) ? arena->mem.alloc(arena->mem.context, bytes ? bytes : 1) : NULL;
+        memory = room_for_entry(arena) ? get(arena, bytes) : NULL;
         if (!memory) {
             if (arena->whole) mf_arena_book(arena->whole, -(ptrdiff_t)bytes, tag);
             mf_fail(MF_MEMORY, "%s needs %zu bytes, the machine has no more (%zu in use)", tag, bytes, arena->live);
@@ -159,7 +241,7 @@ void *mf_arena_zeros(struct mf_arena *arena, size_t number, size_t size, const c
         return NULL;
     }
     memory = mf_arena_take(arena, number * size, tag);
-    if (memory && !arena->mem.cleared) memset(memory, 0, number * size);
+    if (memory && (!arena->mem.cleared || is_inside(arena, memory))) memset(memory, 0, number * size);
     return memory;
 }
 
@@ -172,7 +254,7 @@ void mf_arena_give(struct mf_arena *arena, void *memory)
     for (i = arena->count; i > 0 && arena->entries[i - 1].memory != memory; --i) {}
     if (i == 0) mf_die(MF_BROKEN, __FILE__, __LINE__, "memory given back that this arena did not give");
     uncount(arena, arena->entries[i - 1].tag, arena->entries[i - 1].bytes);
-    arena->mem.release(arena->mem.context, memory, arena->entries[i - 1].bytes ? arena->entries[i - 1].bytes : 1);
+    put_back(arena, &arena->entries[i - 1]);
     arena->entries[i - 1] = arena->entries[--arena->count];
     pthread_mutex_unlock(&arena->lock);
 }

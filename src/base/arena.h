@@ -29,6 +29,14 @@ void mf_arena_close(struct mf_arena *arena);
  */
 void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag);
 
+/**
+ * Takes @p bytes in one piece now, from which later takes are served as far as they fit: who needs memory all through
+ * has it from the start, or is refused there (MF_MEMORY). Counted are the arrays, as without it. @p touch: writes to
+ * every page, so that the system really gives it (the host's memory). One that is there already and large enough stays;
+ * else nothing of it may be in use.
+ */
+int mf_arena_reserve(struct mf_arena *arena, size_t bytes, int touch);
+
 /** Takes number * size bytes with the product checked, cleared. */
 void *mf_arena_zeros(struct mf_arena *arena, size_t number, size_t size, const char *tag);
 

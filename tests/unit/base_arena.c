@@ -103,6 +103,51 @@ static void test_within(void)
     mf_arena_close(whole);
 }
 
+/* Later takes come out of what was taken ahead; what does not fit there comes from outside, and all are counted alike.
+ */
+static void test_reserve(void)
+{
+    struct mf_mem mem = {.alloc = take_outside, .release = give_outside, .context = NULL};
+    struct mf_arena *arena;
+    size_t ahead;
+    char *a, *b, *c, *zeros;
+
+    CHECK(mf_arena_open(&arena, &mem, 5000) == MF_OK);
+    CHECK(mf_arena_reserve(arena, 3000, 1) == MF_OK && outside >= 3000 && mf_arena_live(arena) == 0);
+    ahead = outside;
+    CHECK(mf_arena_reserve(arena, 1000, 1) == MF_OK && outside == ahead); /* it is large enough */
+    a = mf_arena_take(arena, 1000, "a");
+    b = mf_arena_take(arena, 1000, "b");
+    CHECK(a && b && (b >= a + 1000 || a >= b + 1000) && outside == ahead && mf_arena_live(arena) == 2000);
+    memset(a, 1, 1000);
+    mf_arena_give(arena, a);
+    zeros = mf_arena_zeros(arena, 1000, 1, "zeros");
+    CHECK(zeros == a && zeros[0] == 0 && zeros[999] == 0); /* the gap is used, and cleared again */
+    CHECK(!mf_arena_take(arena, 3001, "limit") && outside == ahead);
+    CHECK(strcmp(mf_arena_name(arena, b + 999), "b") == 0);
+    mf_arena_give(arena, zeros);
+    mf_arena_give(arena, b);
+    CHECK(mf_arena_peak(arena) == 2000 && outside == ahead);
+    CHECK(mf_arena_reserve(arena, 100000, 0) == MF_OK && outside > ahead); /* a larger one takes its place */
+    c = mf_arena_take(arena, 5000, "c");
+    CHECK(c);
+    mf_arena_give(arena, c);
+    mf_arena_close(arena);
+    CHECK(outside == 0);
+    CHECK(mf_arena_open(&arena, &mem, 0) == MF_OK && mf_arena_reserve(arena, 100, 0) == MF_OK);
+    ahead = outside;
+    a = mf_arena_take(arena, ahead + 1, "too much for it");
+    CHECK(a && outside > ahead);
+    mf_arena_give(arena, a);
+    CHECK(outside == ahead);
+    mf_arena_close(arena);
+    mem.context = &mem; /* has no memory */
+    CHECK(mf_arena_open(&arena, &mem, 0) == MF_OK);
+    CHECK(mf_arena_reserve(arena, 100, 0) == MF_MEMORY && strstr(mf_err_text(), "reserve"));
+    mf_arena_close(arena);
+    outside = 0;
+}
+
 static void *churn(void *context)
 {
     struct mf_arena *arena = context;
@@ -134,6 +179,8 @@ int main(void)
     test_own_memory();
     outside = 0;
     test_within();
+    outside = 0;
+    test_reserve();
     test_threads();
     return failures != 0;
 }

@@ -22,6 +22,7 @@ enum { MF_BACKEND_ABI = 6 };
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
     char text[48];
+    int capability; /* of a GPU, 10 major + minor */
 };
 
 struct mf_backend;

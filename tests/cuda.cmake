@@ -33,14 +33,14 @@ function(mf_emu_library name kind)
   add_library(${name} ${kind} ${ARGN})
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/emu)
   target_compile_options(${name} PRIVATE -fopenmp-simd -ffp-contract=off
-    -Wno-maybe-uninitialized) # arrays whose length is the number of phases
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>) # arrays whose length is the number of phases
   set_target_properties(${name} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
 endfunction()
 set_source_files_properties(${sources} PROPERTIES LANGUAGE CXX)
 mf_emu_library(emu_cudart SHARED emu/fiber.cc emu/grid.cc emu/runtime.cc)
 mf_emu_library(emu_cufft MODULE emu/cufft.cc)
 target_link_libraries(emu_cufft PRIVATE emu_cudart PkgConfig::FFTW)
-mf_emu_library(mesoforge_cuda_emu MODULE ${sources})
+mf_emu_library(mesoforge_cuda_emu MODULE ${sources} ${PROJECT_SOURCE_DIR}/kernels/areas.c)
 target_compile_options(mesoforge_cuda_emu PRIVATE -fvisibility=hidden)
 target_compile_definitions(mesoforge_cuda_emu PRIVATE MF_CUFFT_LIBRARY="$<TARGET_FILE:emu_cufft>")
 target_link_libraries(mesoforge_cuda_emu PRIVATE emu_cudart)

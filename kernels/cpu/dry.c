@@ -38,12 +38,36 @@ static plan_maker *maker_of(const char *simd)
     return plan_4;
 }
 
-void mf_backend_dry(const char *simd, int apart, struct mf_backend_dry *dry)
+/* Copies of a dry run are there at once. */
+static size_t put_start(struct mf_queue *queue, void *device, const void *host, size_t bytes)
 {
-    *dry = (struct mf_backend_dry){mf_backend_cpu, mf_corr_cpu};
-    if (*simd) dry->corr.plan = maker_of(simd);
+    queue->backend->put(queue, device, host, bytes);
+    return 0;
+}
+
+static size_t get_start(struct mf_queue *queue, void *host, const void *device, size_t bytes)
+{
+    queue->backend->get(queue, host, device, bytes);
+    return 0;
+}
+
+static void no_wait(struct mf_queue *queue, size_t copy)
+{
+    (void)queue;
+    (void)copy;
+}
+
+void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry)
+{
+    *dry = (struct mf_backend_dry){.backend = mf_backend_cpu, .corr = mf_corr_cpu, .capability = kind->capability};
+    if (*kind->simd) dry->corr.plan = maker_of(kind->simd);
+    if (kind->capability > 0) mf_dry_gpu(dry);
     dry->backend.corr = &dry->corr;
-    if (apart) dry->backend.host_mem = &mf_mem_dry;
+    if (!kind->apart) return;
+    dry->backend.host_mem = &mf_mem_dry;
+    dry->backend.put_start = put_start;
+    dry->backend.get_start = get_start;
+    dry->backend.finish = dry->backend.follow = no_wait;
 }
 
 int mf_queue_dry(struct mf_queue **queue, const struct mf_backend_dry *dry, int threads, int deterministic,
@@ -54,9 +78,15 @@ int mf_queue_dry(struct mf_queue **queue, const struct mf_backend_dry *dry, int 
     return MF_OK;
 }
 
+/* What no machine has would not find addresses either: a page that may not be touched stands for it. */
+static const size_t BEYOND = (size_t)1 << 40;
+enum { PAGE = 4096 };
+
 static void *promise(void *context, size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *memory = bytes < BEYOND ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0)
+                                  : mmap(NULL, PAGE, PROT_NONE, flags, -1, 0);
 
     (void)context;
     return memory == MAP_FAILED ? NULL : memory;
@@ -65,7 +95,7 @@ static void *promise(void *context, size_t bytes)
 static void forget(void *context, void *memory, size_t bytes)
 {
     (void)context;
-    munmap(memory, bytes);
+    munmap(memory, bytes < BEYOND ? bytes : PAGE);
 }
 
 const struct mf_mem mf_mem_dry = {.alloc = promise, .release = forget, .cleared = 1};

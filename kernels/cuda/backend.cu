@@ -44,6 +44,20 @@ int count_devices(int *count)
     return no_runtime(error);
 }
 
+int attribute(cudaDeviceAttr name, int device)
+{
+    int value = 0;
+
+    MF_CUDA(cudaDeviceGetAttribute(&value, name, device));
+    return value;
+}
+
+int capability_of(int device)
+{
+    return 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+           attribute(cudaDevAttrComputeCapabilityMinor, device);
+}
+
 size_t devices(size_t most, struct mf_device_id *id)
 {
     int count;
@@ -54,19 +68,12 @@ size_t devices(size_t most, struct mf_device_id *id)
         size_t at = 0;
 
         MF_CUDA(cudaGetDeviceProperties(&of, d));
+        id[d].capability = capability_of(d);
         at += size_t(snprintf(id[d].text, sizeof id[d].text, "GPU-"));
         for (size_t i = 0; i < sizeof of.uuid.bytes; ++i)
             at += size_t(snprintf(id[d].text + at, sizeof id[d].text - at, "%02x", 0xffu & unsigned(of.uuid.bytes[i])));
     }
     return size_t(count);
-}
-
-int attribute(cudaDeviceAttr name, int device)
-{
-    int value = 0;
-
-    MF_CUDA(cudaDeviceGetAttribute(&value, name, device));
-    return value;
 }
 
 /* Is there a device of this number, and can it run the kernels? */
@@ -77,8 +84,7 @@ int check_device(int device)
     MF_TRY(count_devices(&count));
     if (device < 0 || device >= count)
         return mf_fail(MF_DEVICE, "--device: there is no GPU %d here, they count from 0 to %d", device, count - 1);
-    capability = 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
-                 attribute(cudaDevAttrComputeCapabilityMinor, device);
+    capability = capability_of(device);
     if (capability < OLDEST || !attribute(cudaDevAttrUnifiedAddressing, device))
         return mf_fail(MF_DEVICE,
                        "--device: GPU %d has compute capability %d.%d, the cuda back end needs %d.%d or newer; try: "
@@ -169,6 +175,18 @@ void queue_close(struct mf_queue *queue)
     free(queue);
 }
 
+size_t least(size_t a, int b) { return size_t(b) < a ? size_t(b) : a; }
+
+/* What its compute capability promises; a part of a GPU may have less. */
+struct mf_gpu_limits limits_of(int device)
+{
+    struct mf_gpu_limits limits = mf_gpu_limits_of(capability_of(device));
+
+    limits.shared = least(limits.shared, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    limits.cache = least(limits.cache, attribute(cudaDevAttrL2CacheSize, device));
+    return limits;
+}
+
 cudaError_t open_ways(struct mf_cuda_queue *own)
 {
     cudaError_t error = cudaEventCreateWithFlags(&own->here, cudaEventDisableTiming);
@@ -195,8 +213,7 @@ int open_own(struct mf_cuda_queue *own, int device)
                        "--device: GPU %d cannot be used: %s; try: --gpu_ids, or --device cpu", device,
                        cudaGetErrorString(error));
     }
-    own->shared_most = size_t(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    own->cache = size_t(attribute(cudaDevAttrL2CacheSize, device));
+    own->limits = limits_of(device);
     own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
     own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
     own->stage = static_cast<float *>(take_host(nullptr, MF_CUDA_STAGE * sizeof(float)));

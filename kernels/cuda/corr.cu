@@ -7,105 +7,41 @@
 namespace
 {
 
-constexpr size_t CHUNK_BYTES = size_t(1) << 24;    /* about what total() holds of values */
-constexpr size_t SPECTRUM_BYTES = size_t(1) << 26; /* about what waits of units in shared memory */
-
 size_t entries(const struct mf_slice_desc *desc) { return (2 * desc->lag - 1) * (2 * desc->lag - 1); }
-
-/* Smallest even number >= n with no prime factor above 5. */
-int good(int n)
-{
-    for (int m = n + n % 2;; m += 2) {
-        int r = m;
-
-        while (r % 2 == 0) r /= 2;
-        while (r % 3 == 0) r /= 3;
-        while (r % 5 == 0) r /= 5;
-        if (r == 1) return m;
-    }
-}
-
-/* Extents of every level; refuses those on which a lag would meet itself. */
-int extents(struct mf_slice_plan *plan)
-{
-    const struct mf_slice_desc *d = &plan->desc;
-
-    for (size_t l = 0; l < d->levels; ++l) {
-        struct mf_corr_level *at = &plan->level[l];
-        const size_t nu = d->nu >> l, nv = d->nv >> l, least = d->periodic ? 2 * d->lag - 1 : d->lag;
-
-        if (nu < least || nv < least)
-            return mf_fail(MF_USAGE, "S2: lag %zu is too long for level %zu of a slice of %zu x %zu pixels", d->lag, l,
-                           d->nu, d->nv);
-        if (l >= d->first && (nu > 1 << 14 || nv > 1 << 14))
-            return mf_fail(MF_USAGE, "S2: a slice of %zu x %zu pixels is too large for the cuda back end (16384)", nu,
-                           nv);
-        at->nu = at->mu = int(nu);
-        at->nv = at->mv = int(nv);
-        if (d->periodic) continue;
-        at->mu = good(at->nu + int(d->lag) - 1);
-        at->mv = good(at->nv + int(d->lag) - 1);
-    }
-    return MF_OK;
-}
-
-/* Units at a time: what the memory beside the engine holds. A batch of cuFFT is the same whatever is asked of the plan,
- * where bits may not depend on how slices were dealt out. */
-size_t batch_of(const struct mf_slice_plan *plan, const struct mf_corr_level *level)
-{
-    const size_t bytes = size_t(level->mu) * size_t(level->mv) * sizeof(float2), most = plan->desc.count_max;
-    const size_t room = level->block ? SPECTRUM_BYTES / bytes : mf_cuda_of(plan->queue)->cache / (2 * bytes);
-    const size_t batch = room ? room : 1;
-
-    return batch < most || (!level->block && plan->queue->deterministic) ? batch : most ? most : 1;
-}
-
-/* Engines of the levels that take part, and how much memory they share. */
-int engines(struct mf_slice_plan *plan, size_t *spectra, size_t *windows, size_t *work)
-{
-    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
-        struct mf_corr_level *at = &plan->level[l];
-
-        at->block = mf_corr_block_fits(plan->queue, at);
-        at->batch = batch_of(plan, at);
-        const size_t numbers = at->batch * size_t(at->mu) * size_t(at->mv);
-
-        if (numbers > plan->numbers) plan->numbers = numbers;
-        if (at->block) {
-            MF_TRY(mf_corr_block_open(plan->queue, at));
-            if (!*spectra) *spectra = 1;
-        } else {
-            MF_TRY(mf_corr_cufft_open(plan->queue, at, work));
-            *spectra = 2;
-            if (at->batch > *windows) *windows = at->batch;
-        }
-    }
-    return MF_OK;
-}
 
 void *take(struct mf_slice_plan *plan, size_t bytes) { return mf_arena_take(plan->queue->arena, bytes, "S2 work"); }
 
+/* Engines of the levels that take part; *work: what cuFFT asks for where that is more than was counted with. */
+int engines(struct mf_slice_plan *plan, size_t *work)
+{
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
+        const struct mf_corr_area *area = &plan->areas.level[l];
+
+        if (area->block)
+            MF_TRY(mf_corr_block_open(plan->queue, area, &plan->level[l]));
+        else
+            MF_TRY(mf_corr_cufft_open(plan->queue, area, &plan->level[l], work));
+    }
+    return MF_OK;
+}
+
 int memory(struct mf_slice_plan *plan)
 {
-    const size_t count = plan->desc.count_max, each = plan->entries * plan->desc.levels * sizeof(float);
-    size_t spectra = 0, windows = 0, work = 0, bytes;
+    const struct mf_corr_areas *a = &plan->areas;
+    size_t work = a->work;
 
-    plan->chunk = CHUNK_BYTES / each / 2 * 2;
-    if (plan->chunk > count) plan->chunk = count + count % 2;
-    if (plan->chunk < 2) plan->chunk = 2;
-    MF_TRY(engines(plan, &spectra, &windows, &work));
-    bytes = spectra * plan->numbers * sizeof(float2);
-    plan->scale = static_cast<double *>(take(plan, count * sizeof(double)));
-    plan->loss = static_cast<double *>(take(plan, plan->desc.levels * count * sizeof(double)));
-    plan->values = static_cast<float *>(take(plan, plan->chunk * each));
-    plan->spectrum = static_cast<float2 *>(take(plan, bytes));
-    plan->window = static_cast<float2 *>(take(plan, windows * plan->entries * sizeof(float2)));
+    MF_TRY(engines(plan, &work));
+    plan->scale = static_cast<double *>(take(plan, a->scale));
+    plan->loss = static_cast<double *>(take(plan, a->loss));
+    plan->values = static_cast<float *>(take(plan, a->values));
+    plan->spectrum = static_cast<float2 *>(take(plan, a->spectrum));
+    plan->window = static_cast<float2 *>(take(plan, a->window));
     plan->work = take(plan, work);
     if (!plan->scale || !plan->loss || !plan->values || !plan->spectrum || !plan->window || !plan->work)
         return MF_MEMORY;
-    MF_CUDA(cudaMemsetAsync(plan->spectrum, 0, bytes, mf_cuda_of(plan->queue)->stream));
+    MF_CUDA(cudaMemsetAsync(plan->spectrum, 0, a->spectrum, mf_cuda_of(plan->queue)->stream));
     for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
-        if (!plan->level[l].block) mf_corr_cufft_work(plan, &plan->level[l]);
+        if (!a->level[l].block) mf_corr_cufft_work(plan, &plan->level[l]);
     return mf_pyramid_open(&plan->pyramid, plan->queue, &plan->desc, 2);
 }
 
@@ -135,12 +71,10 @@ int corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct m
     struct mf_slice_plan *plan = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *plan));
     int rc;
 
-    MF_ASSERT(desc->lag > 0 && desc->first < desc->levels && desc->levels <= MF_PYRAMID_MAX);
     if (!plan) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     plan->queue = queue;
     plan->desc = *desc;
-    plan->entries = entries(desc);
-    rc = extents(plan);
+    rc = mf_areas_corr(desc, queue->deterministic, mf_cuda_of(queue)->limits, &plan->areas);
     if (rc == MF_OK) rc = memory(plan);
     if (rc == MF_OK)
         *out = plan;
@@ -172,7 +106,7 @@ void check(const struct mf_slice_plan *plan, const struct mf_view *x)
 
 struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y, size_t l)
 {
-    const struct mf_corr_level *at = &plan->level[l];
+    const struct mf_corr_area *at = &plan->areas.level[l];
     struct mf_corr_job j = {};
 
     j.x = mf_pyramid_view(&plan->pyramid, &t->x, l, 0);
@@ -186,13 +120,13 @@ struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task
     j.mv = at->mv;
     j.lag = int(plan->desc.lag);
     j.periodic = plan->desc.periodic;
-    j.target = t->target ? t->target + l * plan->entries : nullptr;
+    j.target = t->target ? t->target + l * plan->areas.entries : nullptr;
     j.weight = t->target ? t->weight[l] : 0.0;
     j.scale = t->scale ? plan->scale : nullptr;
     j.power = t->power;
     j.loss = plan->loss + l * plan->desc.count_max;
-    j.values = t->values ? t->values + l * plan->entries : nullptr;
-    j.stride = plan->desc.levels * plan->entries;
+    j.values = t->values ? t->values + l * plan->areas.entries : nullptr;
+    j.stride = plan->desc.levels * plan->areas.entries;
     j.units = y ? t->x.count : (t->x.count + 1) / 2;
     return j;
 }
@@ -206,7 +140,7 @@ void run(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct
     for (size_t l = plan->desc.levels; l-- > plan->desc.first;) {
         const struct mf_corr_job job = job_of(plan, t, y, l);
 
-        (plan->level[l].block ? mf_corr_block_run : mf_corr_cufft_run)(plan, l, job);
+        (plan->areas.level[l].block ? mf_corr_block_run : mf_corr_cufft_run)(plan, l, job);
     }
     for (size_t l = plan->desc.first; t->g.base && l-- > 0;)
         mf_pyramid_pass(plan->queue, mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1),
@@ -262,13 +196,13 @@ struct mf_view part(const struct mf_view *x, size_t at, size_t most)
 
 void add(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
-    const size_t size = plan->desc.levels * plan->entries, from = plan->desc.first * plan->entries;
+    const size_t size = plan->desc.levels * plan->areas.entries, from = plan->desc.first * plan->areas.entries;
 
-    for (size_t at = 0; at < x->count; at += plan->chunk) {
+    for (size_t at = 0; at < x->count; at += plan->areas.chunk) {
         struct mf_slice_task task = {};
-        struct mf_view second = y ? part(y, at, plan->chunk) : mf_view{};
+        struct mf_view second = y ? part(y, at, plan->areas.chunk) : mf_view{};
 
-        task.x = part(x, at, plan->chunk);
+        task.x = part(x, at, plan->areas.chunk);
         task.power = 2;
         task.values = plan->values;
         run(plan, &task, y ? &second : nullptr);

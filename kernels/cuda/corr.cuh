@@ -10,8 +10,6 @@
 #include "kernels/cuda/slice.cuh"
 #include "kernels/form/lag.h"
 
-enum { MF_LINE_STAGES = 12 };
-
 /** A transform of n points, in place: its radices, and tables in device memory. Frequencies end in the order that the
  * radices leave them in. */
 struct mf_line {
@@ -36,42 +34,37 @@ struct mf_corr_job {
     size_t units; /* of the whole batch */
 };
 
+/** What an engine keeps for one level. */
 struct mf_corr_level {
-    int nu, nv, mu, mv; /* pooled extents; of the transform */
-    int block;          /* a unit in the shared memory of a block */
     struct mf_line u, v;
     void *tables;         /* device */
-    size_t batch;         /* units at a time */
-    struct mf_cufft *fft; /* NULL with `block` */
+    struct mf_cufft *fft; /* NULL in a block */
 };
 
 struct mf_slice_plan {
     struct mf_queue *queue;
     struct mf_slice_desc desc;
     struct mf_pyramid pyramid;
+    struct mf_corr_areas areas;
     struct mf_corr_level level[MF_PYRAMID_MAX];
-    size_t entries, chunk; /* (2L-1)^2; slices whose values total() adds at a time */
-    double *scale, *loss;  /* [count_max]; [levels][count_max] device */
-    float *values;         /* [chunk][levels][entries] device */
-    float2 *spectrum;      /* device: Z of a batch of units, and for cuFFT a second array as large */
-    size_t numbers;        /* of one such array */
-    float2 *window;        /* device: [units][(2L-1)^2] of a batch, cuFFT alone */
-    void *work;            /* device: cuFFT's own */
+    double *scale, *loss; /* [count_max]; [levels][count_max] device */
+    float *values;        /* [chunk][levels][entries] device */
+    float2 *spectrum;     /* device: Z of a batch of units, and for cuFFT a second array as large */
+    float2 *window;       /* device: [units][(2L-1)^2] of a batch, cuFFT alone */
+    void *work;           /* device: cuFFT's own */
 };
 
 /* -- engine `block`: kernels/cuda/corr_block.cu -- */
 
-/** Can it take this level? Sets level->u, level->v without tables. */
-int mf_corr_block_fits(const struct mf_queue *q, struct mf_corr_level *level);
 /** Tables; MF_MEMORY. */
-int mf_corr_block_open(struct mf_queue *q, struct mf_corr_level *level);
+int mf_corr_block_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level);
 void mf_corr_block_close(struct mf_queue *q, struct mf_corr_level *level);
 void mf_corr_block_run(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job);
 
 /* -- engine `cufft`: kernels/cuda/corr_cufft.cu -- */
 
 /** Transform plan; *work: at least the bytes that it needs. MF_DEVICE without cuFFT, MF_MEMORY. */
-int mf_corr_cufft_open(struct mf_queue *q, struct mf_corr_level *level, size_t *work);
+int mf_corr_cufft_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level, size_t *work);
 void mf_corr_cufft_close(struct mf_corr_level *level);
 /** Tells the plan where plan->work is. */
 void mf_corr_cufft_work(struct mf_slice_plan *plan, struct mf_corr_level *level);

@@ -7,11 +7,6 @@
 namespace
 {
 
-constexpr int SPARE = 512 * int(sizeof(double)); /* for sums of the block */
-
-/* Numbers from row to row: odd, so that neighbouring rows lie in other banks. */
-__host__ __device__ int pitch_of(int mv) { return mv | 1; }
-
 /* -- the kernel -- */
 
 struct work {
@@ -91,7 +86,7 @@ __global__ void __launch_bounds__(512) whole_unit(struct work w)
 {
     MF_SHARED(float2, z);
     const struct mf_corr_job &j = w.job;
-    const int pitch = pitch_of(j.mv);
+    const int pitch = mf_corr_pitch(j.mv);
     const size_t unit = w.first + blockIdx.x;
     float2 *spectrum = w.spectrum + size_t(blockIdx.x) * size_t(j.mu) * size_t(j.mv);
     double *shared = reinterpret_cast<double *>(z + size_t(j.mu) * size_t(pitch));
@@ -129,34 +124,11 @@ __global__ void __launch_bounds__(512) whole_unit(struct work w)
 
 /* -- plans -- */
 
-/* Radices of n: eights, then what is left of the twos, threes, fives. */
-int radices(int n, struct mf_line *line)
-{
-    static const int kinds[] = {8, 4, 2, 3, 5};
-    int left = n, k = 0;
-
-    *line = {};
-    line->n = n;
-    while (left > 1 && k < 5 && line->stages < MF_LINE_STAGES)
-        if (left % kinds[k])
-            ++k;
-        else if (kinds[k] == 8 && left % 16 == 0 && left / 16 % 2) /* 16 is 4 times 4 rather than 8 times 2 */
-            ++k;
-        else
-            left /= line->radix[line->stages++] = kinds[k];
-    return left == 1;
-}
-
-size_t shared_of(const struct mf_corr_level *level)
-{
-    return size_t(level->mu) * size_t(pitch_of(level->mv)) * sizeof(float2) + SPARE;
-}
-
-unsigned threads_of(const struct mf_corr_level *level)
+unsigned threads_of(const struct mf_corr_area *area)
 {
     unsigned threads = 64;
 
-    while (threads < 512 && int(threads) * 16 < level->mu * level->mv) threads *= 2;
+    while (threads < 512 && int(threads) * 16 < area->mu * area->mv) threads *= 2;
     return threads;
 }
 
@@ -174,10 +146,14 @@ int frequency(const struct mf_line *line, int i)
     return f;
 }
 
-void tables(const struct mf_line *line, float2 *twiddle, int *negative)
+/* The radices of n, and what the host says of its tables. */
+void set_up(struct mf_line *line, int n, float2 *twiddle, int *negative)
 {
     const double turn = 2.0 * 3.14159265358979323846;
 
+    *line = {};
+    line->n = n;
+    (void)mf_line_radices(n, line->radix, &line->stages);
     for (int i = 0; i < line->n; ++i) {
         const double at = turn * double(i) / double(line->n);
 
@@ -189,31 +165,25 @@ void tables(const struct mf_line *line, float2 *twiddle, int *negative)
 
 } // namespace
 
-int mf_corr_block_fits(const struct mf_queue *q, struct mf_corr_level *level)
+int mf_corr_block_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level)
 {
-    return radices(level->mu, &level->u) && radices(level->mv, &level->v) &&
-           shared_of(level) <= mf_cuda_of(q)->shared_most;
-}
-
-int mf_corr_block_open(struct mf_queue *q, struct mf_corr_level *level)
-{
-    const size_t n = size_t(level->mu) + size_t(level->mv), bytes = n * (sizeof(float2) + sizeof(int));
-    float2 *twiddle = static_cast<float2 *>(malloc(bytes));
+    const size_t n = size_t(area->mu) + size_t(area->mv);
+    float2 *twiddle = static_cast<float2 *>(malloc(area->tables));
     int *negative = reinterpret_cast<int *>(twiddle + n);
 
     if (!twiddle) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
-    tables(&level->u, twiddle, negative);
-    tables(&level->v, twiddle + level->mu, negative + level->mu);
-    level->tables = mf_arena_take(q->arena, bytes, "S2 work");
-    if (level->tables) mf_backend_cuda.put(q, level->tables, twiddle, bytes);
+    set_up(&level->u, area->mu, twiddle, negative);
+    set_up(&level->v, area->mv, twiddle + area->mu, negative + area->mu);
+    level->tables = mf_arena_take(q->arena, area->tables, "S2 work");
+    if (level->tables) mf_backend_cuda.put(q, level->tables, twiddle, area->tables);
     free(twiddle);
     if (!level->tables) return MF_MEMORY;
     level->u.twiddle = static_cast<const float2 *>(level->tables);
-    level->v.twiddle = level->u.twiddle + level->mu;
+    level->v.twiddle = level->u.twiddle + area->mu;
     level->u.negative = reinterpret_cast<const int *>(level->u.twiddle + n);
-    level->v.negative = level->u.negative + level->mu;
-    MF_CUDA(
-        cudaFuncSetAttribute(whole_unit, cudaFuncAttributeMaxDynamicSharedMemorySize, int(mf_cuda_of(q)->shared_most)));
+    level->v.negative = level->u.negative + area->mu;
+    MF_CUDA(cudaFuncSetAttribute(whole_unit, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 int(mf_cuda_of(q)->limits.shared)));
     return MF_OK;
 }
 
@@ -222,11 +192,12 @@ void mf_corr_block_close(struct mf_queue *q, struct mf_corr_level *level) { mf_a
 void mf_corr_block_run(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job)
 {
     const struct mf_corr_level *level = &plan->level[l];
+    const struct mf_corr_area *area = &plan->areas.level[l];
 
-    for (size_t first = 0; first < job.units; first += level->batch) {
-        const size_t n = job.units - first < level->batch ? job.units - first : level->batch;
+    for (size_t first = 0; first < job.units; first += area->batch) {
+        const size_t n = job.units - first < area->batch ? job.units - first : area->batch;
         const struct work w = {job, level->u, level->v, first, plan->spectrum};
 
-        MF_RUN(whole_unit, unsigned(n), threads_of(level), shared_of(level), plan->queue, w);
+        MF_RUN(whole_unit, unsigned(n), threads_of(area), area->shared, plan->queue, w);
     }
 }

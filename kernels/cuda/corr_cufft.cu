@@ -203,10 +203,10 @@ void run_batch(struct mf_slice_plan *plan, const struct mf_corr_level *level, co
 
 } // namespace
 
-int mf_corr_cufft_open(struct mf_queue *q, struct mf_corr_level *level, size_t *work)
+int mf_corr_cufft_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level, size_t *work)
 {
-    int extents[2] = {level->mu, level->mv};
-    const int numbers = level->mu * level->mv;
+    int extents[2] = {area->mu, area->mv};
+    const int numbers = area->mu * area->mv;
     size_t bytes = 0;
     cufftResult result;
 
@@ -216,10 +216,10 @@ int mf_corr_cufft_open(struct mf_queue *q, struct mf_corr_level *level, size_t *
     check(api.create(&level->fft->plan), __LINE__);
     check(api.automatic(level->fft->plan, 0), __LINE__);
     result = api.make(level->fft->plan, 2, extents, nullptr, 1, numbers, nullptr, 1, numbers, CUFFT_C2C,
-                      int(level->batch), &bytes);
+                      int(area->batch), &bytes);
     if (result != CUFFT_SUCCESS)
-        return mf_fail(MF_MEMORY, "S2: cuFFT has no plan for %zu transforms of %d x %d (error %d)", level->batch,
-                       level->mu, level->mv, int(result));
+        return mf_fail(MF_MEMORY, "S2: cuFFT has no plan for %zu transforms of %d x %d (error %d)", area->batch,
+                       area->mu, area->mv, int(result));
     check(api.stream(level->fft->plan, mf_cuda_of(q)->stream), __LINE__);
     if (bytes > *work) *work = bytes;
     return MF_OK;
@@ -240,10 +240,11 @@ void mf_corr_cufft_close(struct mf_corr_level *level)
 void mf_corr_cufft_run(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job)
 {
     const struct mf_corr_level *level = &plan->level[l];
+    const size_t batch = plan->areas.level[l].batch;
 
-    for (size_t first = 0; first < job.units; first += level->batch) {
-        const size_t n = job.units - first < level->batch ? job.units - first : level->batch;
-        const struct step s = {job, first, plan->spectrum, plan->spectrum + plan->numbers, plan->window};
+    for (size_t first = 0; first < job.units; first += batch) {
+        const size_t n = job.units - first < batch ? job.units - first : batch;
+        const struct step s = {job, first, plan->spectrum, plan->spectrum + plan->areas.numbers, plan->window};
 
         run_batch(plan, level, s, n);
     }

@@ -10,6 +10,7 @@
 #include <cuda_runtime.h>
 
 extern "C" {
+#include "kernels/areas.h"
 #include "kernels/backend.h"
 #include "kernels/field.h"
 #include "kernels/move.h"
@@ -55,11 +56,10 @@ struct mf_cuda_queue {
     cudaEvent_t done[MF_CUDA_WAYS][MF_CUDA_COPIES]; /* the n-th copy of a kind is done, or one that came later */
     size_t copies[MF_CUDA_WAYS];
     int device;
-    size_t shared_most; /* bytes of shared memory that one block may have */
-    size_t cache;       /* bytes of the second-level cache */
-    double *part;       /* [MF_PASS_PARTS] device: sums of parts of planes */
-    double *word;       /* page-locked: one number that a kernel sends */
-    float *stage;       /* [MF_CUDA_STAGE] page-locked: what crosses between slabs and other host memory */
+    struct mf_gpu_limits limits; /* of its compute capability */
+    double *part;                /* [MF_PASS_PARTS] device: sums of parts of planes */
+    double *word;                /* page-locked: one number that a kernel sends */
+    float *stage;                /* [MF_CUDA_STAGE] page-locked: what crosses between slabs and other host memory */
 };
 
 static inline struct mf_cuda_queue *mf_cuda_of(const struct mf_queue *q)

@@ -60,13 +60,14 @@ __global__ void add(struct mf_single p, size_t count, double *total)
 
 int mf_single_open(struct mf_single *p, struct mf_queue *q, const struct mf_slice_desc *desc)
 {
-    const size_t numbers = desc->levels * desc->count_max;
+    struct mf_single_areas areas;
 
+    mf_areas_single(desc, &areas);
     *p = {};
     p->desc = *desc;
-    p->bands = (desc->nu * desc->nv + MF_SINGLE_BAND - 1) / MF_SINGLE_BAND;
-    p->part = static_cast<double *>(mf_arena_take(q->arena, numbers * p->bands * sizeof(double), "slice values"));
-    p->slope = static_cast<double *>(mf_arena_take(q->arena, numbers * sizeof(double), "slice values"));
+    p->bands = areas.bands;
+    p->part = static_cast<double *>(mf_arena_take(q->arena, areas.part, "slice values"));
+    p->slope = static_cast<double *>(mf_arena_take(q->arena, areas.slope, "slice values"));
     return p->part && p->slope ? MF_OK : MF_MEMORY;
 }
 

@@ -11,7 +11,6 @@
 
 enum {
     MF_SINGLE_CLASSES = 128,
-    MF_SINGLE_BAND = 16384, /* pixels */
     MF_SINGLE_LANES = 32,   /* slices of a block where they lie side by side */
     MF_SINGLE_THREADS = 256 /* of such a block */
 };

@@ -34,35 +34,16 @@ struct mf_view like(const struct mf_view *x, float *base, size_t nu, size_t nv)
     return {base, x->count, nu, nv, nu * nv, nv, 1};
 }
 
-size_t size_of(const struct mf_pyramid *p)
-{
-    return p->from[p->levels - 1] + p->count_max * p->nu[p->levels - 1] * p->nv[p->levels - 1];
-}
-
 } // namespace
-
-int mf_slices_check(const struct mf_slice_desc *desc)
-{
-    const size_t least = desc->nu < desc->nv ? desc->nu : desc->nv;
-
-    MF_ASSERT(desc->first < desc->levels);
-    if (desc->levels >= 1 && desc->levels <= MF_PYRAMID_MAX && least >> (desc->levels - 1)) return MF_OK;
-    return mf_fail(MF_USAGE, "a slice of %zu x %zu pixels has no %zu pyramid levels", desc->nu, desc->nv, desc->levels);
-}
 
 int mf_pyramid_open(struct mf_pyramid *p, struct mf_queue *q, const struct mf_slice_desc *desc, size_t fields)
 {
     *p = {};
     p->levels = desc->levels;
-    p->count_max = desc->count_max;
-    for (size_t l = 0; l < p->levels; ++l) {
-        p->nu[l] = desc->nu >> l;
-        p->nv[l] = desc->nv >> l;
-        p->from[l] = l > 1 ? p->from[l - 1] + p->count_max * p->nu[l - 1] * p->nv[l - 1] : 0;
-    }
+    mf_areas_pyramid(desc, fields, &p->areas);
     if (p->levels == 1) return MF_OK;
-    p->x = static_cast<float *>(mf_arena_take(q->arena, fields * size_of(p) * sizeof(float), "slice levels"));
-    p->g = static_cast<float *>(mf_arena_take(q->arena, size_of(p) * sizeof(float), "slice levels"));
+    p->x = static_cast<float *>(mf_arena_take(q->arena, p->areas.x, "slice levels"));
+    p->g = static_cast<float *>(mf_arena_take(q->arena, p->areas.g, "slice levels"));
     return p->x && p->g ? MF_OK : MF_MEMORY;
 }
 
@@ -74,12 +55,16 @@ void mf_pyramid_close(struct mf_pyramid *p, struct mf_queue *q)
 
 struct mf_view mf_pyramid_view(const struct mf_pyramid *p, const struct mf_view *x, size_t l, size_t field)
 {
-    return l == 0 ? *x : like(x, p->x + field * size_of(p) + p->from[l], p->nu[l], p->nv[l]);
+    const struct mf_pyramid_areas *a = &p->areas;
+
+    return l == 0 ? *x : like(x, p->x + field * a->numbers + a->from[l], a->nu[l], a->nv[l]);
 }
 
 struct mf_view mf_pyramid_gradient(const struct mf_pyramid *p, const struct mf_view *g, size_t l)
 {
-    return l == 0 || !g->base ? *g : like(g, p->g + p->from[l], p->nu[l], p->nv[l]);
+    const struct mf_pyramid_areas *a = &p->areas;
+
+    return l == 0 || !g->base ? *g : like(g, p->g + a->from[l], a->nu[l], a->nv[l]);
 }
 
 void mf_pyramid_pool(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field)

@@ -54,9 +54,9 @@ template <class Body> void mf_pixels(struct mf_queue *q, const struct mf_view &x
 
 /** The pooled slices of a plan and their gradients; they lie as the slices do that they are made of. */
 struct mf_pyramid {
-    size_t levels, count_max, nu[MF_PYRAMID_MAX], nv[MF_PYRAMID_MAX];
-    float *x, *g;                /* device: levels 1 .. levels - 1, one after the other */
-    size_t from[MF_PYRAMID_MAX]; /* where a level begins */
+    size_t levels;
+    struct mf_pyramid_areas areas;
+    float *x, *g; /* device: levels 1 .. levels - 1, one after the other */
 };
 
 /** Takes its memory from the queue's arena: @p fields times x, and g. May refuse with MF_MEMORY. */
@@ -79,9 +79,6 @@ __device__ inline float mf_from_coarse(const struct mf_view &coarse, size_t s, s
 
 /** g = or += what comes from the coarser level: for levels that take no part themselves. */
 void mf_pyramid_pass(struct mf_queue *q, const struct mf_view &coarse, const struct mf_view &g, int add);
-
-/** Refuses with MF_USAGE what no pyramid of such slices has. */
-int mf_slices_check(const struct mf_slice_desc *desc);
 
 /** Sum of a block's values in a fixed order; every thread gets it. @p shared: [blockDim.x] doubles; a power of two of
  * threads. */

@@ -2,7 +2,7 @@
 #ifndef MF_CMD_CMD_H
 #define MF_CMD_CMD_H
 
-#include "kernels/backend.h"
+#include "kernels/dry.h"
 #include "mpi/comm.h"
 #include "src/base/arena.h"
 #include "src/base/opt.h"
@@ -42,6 +42,8 @@ struct mf_session {
     struct mf_queue *queue;
     struct mf_queue *home;       /* of whole fields: the same, but for those too large for a device */
     struct mf_arena *home_arena; /* theirs then, within the host's; else NULL */
+    struct mf_backend_dry dry;   /* what a dry run has instead of a back end with memory of its own */
+    int capability;              /* of this rank's GPU, 10 major + minor; 0: it has none */
     int threads;                 /* per rank: --threads, or what it stands for */
     double start;                /* mf_now() when the program started */
     double predicted;            /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
@@ -78,6 +80,13 @@ void mf_session_close(struct mf_session *session);
  * (agreed) with MF_MEMORY.
  */
 int mf_session_reside(struct mf_session *session, int host);
+
+/**
+ * Back end, arenas and queue anew, on the cores or on the --device of a verb that computes; nothing may be live in the
+ * old ones. Collective; refuses (agreed).
+ */
+int mf_session_to_cores(struct mf_session *session);
+int mf_session_to_device(struct mf_session *session);
 
 /** Cores this rank may use: by affinity and cgroup, shared fairly with the ranks that may use the same. Collective. */
 int mf_session_cores(const struct mf_comm *comm);

@@ -91,7 +91,7 @@ static int bind_all(const struct mf_session *session, const struct wish *wish, c
 }
 
 /* The ranks tell each other which devices they see. */
-static int bind_devices(const struct mf_session *session, const struct wish *wish, int *device)
+static int bind_devices(struct mf_session *session, const struct wish *wish, int *device)
 {
     const struct mf_comm *comm = session->comm;
     struct record *own = calloc(1, sizeof *own);
@@ -106,6 +106,7 @@ static int bind_devices(const struct mf_session *session, const struct wish *wis
     if (own->devices > DEVICES) own->devices = DEVICES;
     rc = mf_comm_gather(comm, own, sizeof *own, &all, offset);
     if (rc == MF_OK) rc = bind_all(session, wish, all, device);
+    if (rc == MF_OK) session->capability = own->id[*device].capability;
     free(own);
     free(offset);
     free(all);

@@ -16,7 +16,7 @@ struct plan_cmd {
     struct mf_recon_cmd recon; /* first: its rows are this verb's too */
     const char *hardware;
     long ranks, phases;
-    int explain;
+    int explain, verify;
     const char *file; /* whose problem it is; NULL: of --phases and extents */
 };
 
@@ -24,7 +24,10 @@ static const struct mf_opt rows[] = {
     MF_OPT(plan_cmd, "hardware", hardware, MF_TEXT, NULL, "plan for the machine in this file; without: for this one"),
     MF_OPT(plan_cmd, "ranks", ranks, MF_LONG, "0", "on so many ranks; 0: chosen, or those that mpirun started"),
     MF_OPT(plan_cmd, "phases", phases, MF_LONG, "2", "phases of the target where no FILE says it"),
-    MF_OPT(plan_cmd, "explain", explain, MF_FLAG, NULL, "every array and every candidate"), MF_OPT_END};
+    MF_OPT(plan_cmd, "explain", explain, MF_FLAG, NULL, "every array and every candidate"),
+    MF_OPT(plan_cmd, "verify", verify, MF_FLAG, NULL,
+           "try the planned batch and smaller ones by two evaluations each, on these ranks; the fastest is planned"),
+    MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows,          mf_match_rows,  mf_reconstruct_rows,
                                               mf_recon_rows, mf_common_opts, NULL};
@@ -123,6 +126,7 @@ static struct mf_plan_options options_of(const struct mf_session *s, const struc
                                       .residency = mf_residency_of(o->recon.residency)};
 
     mf_recon_plan_device(s->common, number, &options);
+    options.apart = strcmp(options.device, "shadow") == 0;
     return options;
 }
 
@@ -144,15 +148,20 @@ static int make(struct work *w)
     return mf_plan_make(&w->hardware, &problem, &options, NULL, mf_predict_bytes, &w->predict, &w->plan);
 }
 
-/* Rank 0 prints; the file is everybody's. */
-static int report(struct work *w)
+/* Rank 0 prints; the file is everybody's. Where nothing fits (@p made) what was looked at is said all the same. */
+static int report(struct work *w, int made)
 {
     const struct mf_session *s = w->session;
-    struct mf_json *json = s->comm->rank == 0 ? mf_plan_json(&w->plan) : NULL;
+    int is_asked = made == MF_OK || (made == MF_MEMORY && (s->common->json || w->o->explain));
+    struct mf_json *json = is_asked && w->plan.candidates > 0 ? mf_plan_json(&w->plan) : NULL;
     int rc = MF_OK;
 
     if (json && s->common->json) rc = mf_json_write(json, stdout);
     if (json && !s->common->json) mf_plan_print(stdout, &w->plan, w->o->explain);
+    if (made != MF_OK) {
+        mf_json_free(json);
+        return made;
+    }
     rc = mf_agree(s->comm, rc);
     if (rc == MF_OK && s->common->output) rc = mf_hardware_write(s->comm, s->common->output, json);
     mf_json_free(json);
@@ -170,13 +179,67 @@ static int find_machine(struct work *w, struct plan_cmd *o)
     MF_TRY(mf_probe_run(s->comm, &probe));
     w->hardware = probe.hardware;
     probe.hardware = (struct mf_hardware){.hosts = 0};
-    if (o->ranks == 0 && s->comm->size > 1) o->ranks = s->comm->size;
+    if (o->ranks == 0 && (s->comm->size > 1 || o->verify)) o->ranks = s->comm->size;
     mf_probe_free(&probe);
     if (strncmp(s->common->device, "cuda", 4) == 0) return mf_agree(s->comm, mf_backend_find(&backend, "cuda"));
     if (strcmp(s->common->device, "auto") != 0 || mf_backend_find(&backend, "cuda") == MF_OK) return MF_OK;
     mf_err_clear();
     o->recon.common.device = "cpu";
     return MF_OK;
+}
+
+/* ---- two real evaluations ---- */
+
+/* The planned number of slices in flight, half of it, a quarter. */
+static size_t batches_of(const struct mf_plan *p, size_t batch[MF_PLAN_TRIALS])
+{
+    size_t now = p->in_flight[1] > p->in_flight[2] ? p->in_flight[1] : p->in_flight[2], n = 1;
+
+    batch[0] = p->batch;
+    if (!p->exchange || strcmp(p->exchange, "none") == 0) return 1; /* slices are looked at where they lie */
+    for (size_t half = now / 4 * 2; n < MF_PLAN_TRIALS && half >= 2; half = half / 4 * 2) batch[n++] = half;
+    return n;
+}
+
+/* The same plan with another batch. Rank 0. */
+static int make_again(struct work *w, struct mf_solve_opts *solve, size_t batch)
+{
+    mf_plan_free(&w->plan);
+    solve->objective.batch = batch;
+    return make(w);
+}
+
+/* Rank 0 writes down what was foretold beside what was @p measured, and plans the fastest. */
+static int compare(struct work *w, struct mf_solve_opts *solve, size_t n, const size_t *batch, const double *measured)
+{
+    struct mf_plan said = {.trials = n};
+    size_t best = 0;
+
+    for (size_t i = 0; i < n; ++i) {
+        MF_TRY(make_again(w, solve, batch[i]));
+        said.trial[i].batch = batch[i];
+        said.trial[i].predicted = w->plan.cost.objective;
+        said.trial[i].measured = measured[i];
+        if (measured[i] < 0.97 * measured[best]) best = i;
+    }
+    MF_TRY(make_again(w, solve, batch[best]));
+    w->plan.trials = n;
+    memcpy(w->plan.trial, said.trial, sizeof said.trial);
+    return MF_OK;
+}
+
+static int verify(struct work *w, struct mf_solve_opts *solve)
+{
+    struct mf_session *s = w->session;
+    size_t batch[MF_PLAN_TRIALS], n = s->comm->rank == 0 ? batches_of(&w->plan, batch) : 0;
+    double seconds[MF_PLAN_TRIALS];
+
+    mf_comm_bcast(s->comm, 0, &n, sizeof n);
+    mf_comm_bcast(s->comm, 0, batch, sizeof batch);
+    MF_TRY(mf_session_to_device(s));
+    MF_TRY(mf_solve_tune(s->comm, s->home->backend, s->home, w->predict.dims, w->predict.target, solve, n, batch,
+                         seconds));
+    return mf_refuse_together(s->comm, s->comm->rank == 0 ? compare(w, solve, n, batch, seconds) : MF_OK);
 }
 
 static int plan(struct mf_session *s, struct plan_cmd *o)
@@ -193,8 +256,9 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
         w.predict = (struct mf_predict){
             .dims = dims, .target = &target, .opts = &solve, .deterministic = s->common->deterministic};
         rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? make(&w) : MF_OK);
+        if (rc == MF_OK && o->verify) rc = verify(&w, &solve);
     }
-    if (rc == MF_OK) rc = report(&w);
+    rc = report(&w, rc);
     mf_plan_free(&w.plan);
     mf_hardware_free(&w.hardware);
     mf_target_free(&target);
@@ -212,6 +276,9 @@ static int check(const struct mf_session *s, const struct plan_cmd *o)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", words[1]);
     if (o->ranks < 0 || o->ranks > 1 << 20)
         return mf_fail(MF_USAGE, "--ranks wants 0 to %d, not %ld", 1 << 20, o->ranks);
+    if (o->verify && (o->hardware || (o->ranks > 0 && o->ranks != s->comm->size)))
+        return mf_fail(MF_USAGE, "--verify measures on the ranks that are here (%d): leave --hardware and --ranks out",
+                       s->comm->size);
     if (o->recon.files.count > 1 || (o->recon.files.count && n > 1))
         return mf_fail(MF_USAGE, "plan takes one FILE; three micrographs give what the first of them gives");
     return mf_recon_check(s, &o->recon);
@@ -238,7 +305,8 @@ const struct mf_cmd mf_cmd_plan = {
             "seconds of an evaluation by a model (docs/PLANNER.md), and the settings that were rejected. FILE: a "
             "micrograph or descriptors; without one the target is of --phases phases and the volume of --extent_x, "
             "_y, _z. The plan depends on the machine, the problem and the options alone. Nothing that fits: exit "
-            "status 5, with the bytes needed and there. --output writes the plan; match and reconstruct take it "
+            "status 5, with the bytes needed and there (--explain, --json: and what was looked at). --verify tries "
+            "batches on this machine. --output writes the plan; match and reconstruct take it "
             "with --plan.\n\n"
             "  mesoforge plan reconstruct --size 1024 1024 1024 \\\n"
             "      --hardware examples/hardware/h100x8.json --explain\n"

@@ -27,7 +27,8 @@ static void print_settings(FILE *to, const struct mf_plan *p)
 {
     fprintf(to, "  ranks     %zu on %zu node%s, at most %zu per node", p->ranks, p->nodes, MF_S(p->nodes), p->per_node);
     if (p->device) fprintf(to, ", %zu per GPU", p->ranks_per_gpu);
-    fprintf(to, "; device %s, %zu thread%s per rank\n", p->device ? "cuda" : "cpu", p->threads, MF_S(p->threads));
+    fprintf(to, "; device %s, %zu thread%s per rank\n", mf_plan_device(p->device, p->apart), p->threads,
+            MF_S(p->threads));
     fprintf(to, "  layout    slabs along z; slices of the other directions by %s; state on the %s\n",
             strcmp(p->exchange, "none") != 0 ? p->exchange
             : p->passes                      ? "copies"
@@ -87,8 +88,8 @@ static void print_candidates(FILE *to, const struct mf_plan *p)
         const struct mf_plan_candidate *c = &p->candidate[i];
 
         fprintf(to, "%c %-6s %-6s %5zu %5zu %7zu %5zu %7zu %9.3f %9.3f ", c->chosen ? '*' : ' ',
-                c->device ? "cuda" : "cpu", c->device && !c->passes ? "device" : "host", c->nodes, c->ranks, c->threads,
-                c->batch, c->history, gib(c->bytes), gib(c->free));
+                mf_plan_device(c->device, c->apart), c->apart && !c->passes ? "device" : "host", c->nodes, c->ranks,
+                c->threads, c->batch, c->history, gib(c->bytes), gib(c->free));
         if (c->fits)
             fprintf(to, "%9.3g", 1e3 * c->seconds);
         else
@@ -97,13 +98,22 @@ static void print_candidates(FILE *to, const struct mf_plan *p)
     }
 }
 
+static void print_trials(FILE *to, const struct mf_plan *p)
+{
+    for (size_t i = 0; i < p->trials; ++i)
+        fprintf(to, "%s batch %zu: %.3g ms foretold, %.3g ms taken\n",
+                i == 0 ? "  verified  (loss and gradient)" : "                               ", p->trial[i].batch,
+                1e3 * p->trial[i].predicted, 1e3 * p->trial[i].measured);
+}
+
 void mf_plan_print(FILE *to, const struct mf_plan *plan, int explain)
 {
-    fprintf(to, "plan %s\n", plan->hash);
+    fprintf(to, "plan %s\n", plan->ranks ? plan->hash : "none: nothing fits");
     print_lines(to, "  problem   ", plan->problem.lines, plan->problem.line);
     print_lines(to, "  machine   ", plan->machine_lines, plan->machine);
-    print_settings(to, plan);
-    for (int m = 0; explain && m <= plan->apart; ++m) print_bytes(to, plan, m);
+    if (plan->ranks) print_settings(to, plan);
+    print_trials(to, plan);
+    for (int m = 0; explain && plan->ranks && m <= plan->apart; ++m) print_bytes(to, plan, m);
     if (explain) print_candidates(to, plan);
     for (size_t i = 0; i < plan->notes; ++i) fprintf(to, "note: %s\n", plan->note[i]);
 }

@@ -116,9 +116,9 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
     if (file.ranks != ranks)
         return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu rank%s, this run has %zu", path, file.ranks,
                        MF_S(file.ranks), ranks);
-    if (file.device != (strcmp(options->device, "cuda") == 0))
+    if (strcmp(mf_plan_device(file.device, file.apart), a->session->backend->name) != 0)
         return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path,
-                       file.device ? "cuda" : "cpu", a->session->backend->name);
+                       mf_plan_device(file.device, file.apart), a->session->backend->name);
     for (size_t r = 0; r < ranks && !file.device; ++r)
         if (file.threads != a->place[r].threads)
             return mf_fail(MF_USAGE,
@@ -130,10 +130,10 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
     if (options->history_fixed && options->history != file.history)
         return mf_fail(MF_USAGE, "--plan '%.200s' says history %zu, --history says %zu", path, file.history,
                        options->history);
-    if (file.device && options->residency && options->residency != residency)
+    if (file.apart && options->residency && options->residency != residency)
         return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
                        file.passes ? "host" : "device", a->o->residency);
-    if (file.device) options->residency = residency;
+    if (file.apart) options->residency = residency;
     options->batch = file.batch;
     options->history = file.history;
     options->history_fixed = 1;
@@ -259,7 +259,10 @@ static int make(struct ask *a, struct mf_recon_plan *plan)
 {
     struct mf_session *s = a->session;
 
-    MF_TRY(mf_refuse_together(s->comm, s->comm->rank == 0 ? plan_run(a) : MF_OK));
+    int rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? plan_run(a) : MF_OK);
+
+    plan->unfit = rc == MF_MEMORY;
+    MF_TRY(rc);
     MF_TRY(share(s, &a->plan, &plan->json));
     apply(a->solve, plan->json);
     return mf_session_reside(s, strcmp(mf_json_to_text(mf_json_get(plan->json, "residency")), "host") == 0);
@@ -298,6 +301,35 @@ static int make_and_try(struct ask *a, struct mf_recon_plan *plan)
     return MF_OK;
 }
 
+static double mib(size_t bytes) { return (double)bytes / (1 << 20); }
+
+/* What @p arena will hold by the plan, or may hold by --memory-limit, less what it holds. */
+static size_t ahead(const struct mf_arena *arena, const double *planned)
+{
+    size_t all = planned ? (size_t)*planned : mf_arena_limit(arena), live = mf_arena_live(arena);
+
+    return all > live ? all - live : 0;
+}
+
+/* --no_memory_growth: what the run will need it has from now on. */
+static int reserve(const struct mf_session *s, const struct mf_recon_plan *plan)
+{
+    const int rank = s->comm->rank, apart = s->device != s->arena;
+    const size_t host = ahead(s->arena, plan->predicted ? &plan->predicted[rank] : NULL);
+    const size_t device = apart ? ahead(s->device, plan->state ? &plan->state[rank] : NULL) : 0;
+    int rc;
+
+    if (s->common->memory_growth || s->common->dry_run) return MF_OK;
+    if (host + device == 0) {
+        mf_info("--no_memory_growth: nothing is taken ahead, there is neither a plan nor a --memory-limit");
+        return MF_OK;
+    }
+    rc = mf_arena_reserve(s->home_arena ? s->home_arena : s->arena, host, 1);
+    if (rc == MF_OK && apart) rc = mf_arena_reserve(s->device, device, 0);
+    if (rc == MF_OK) mf_info("--no_memory_growth: %.1f MiB are taken now", mib(host + device));
+    return mf_agree(s->comm, rc);
+}
+
 int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
                        const struct mf_target *target, struct mf_solve_opts *solve, struct mf_recon_plan *plan)
 {
@@ -306,14 +338,28 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
 
     *plan = (struct mf_recon_plan){.json = NULL};
     session->predicted = 0;
-    if (is_off(session, o)) return MF_OK;
+    if (is_off(session, o)) return reserve(session, plan);
     a.predict = (struct mf_predict){
         .dims = dims, .target = target, .opts = solve, .deterministic = session->common->deterministic};
     rc = make_and_try(&a, plan);
+    if (rc == MF_OK) rc = reserve(session, plan);
     mf_plan_free(&a.plan);
     mf_probe_free(&a.probe);
     free(a.place);
     return rc;
+}
+
+int mf_recon_may_take_cores(const struct mf_session *session)
+{
+    const struct mf_common *common = session->common;
+    char why[MF_ERR_TEXT];
+
+    if (!session->backend->devices || strcmp(common->device, "auto") != 0 || common->gpu_ids.count > 0) return 0;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    if (strstr(why, "; try: ")) *strstr(why, "; try: ") = '\0';
+    mf_err_clear();
+    mf_warn("device: cpu after all (auto: %s)", why);
+    return 1;
 }
 
 void mf_recon_plan_free(struct mf_recon_plan *plan)

@@ -10,6 +10,7 @@ struct mf_recon_plan {
     struct mf_json *json; /* the plan; NULL: --plan off */
     size_t ranks;
     double *predicted, *state; /* [ranks] bytes of the arena of host memory, and of the device's where it is another */
+    int unfit;                 /* there was none: nothing fits on the devices of this run */
     size_t tries;              /* batches that were tried, and the seconds of an evaluation with each */
     size_t batch[3];
     double seconds[3];
@@ -33,6 +34,19 @@ int mf_recon_plan_check(const struct mf_session *session, const struct mf_recon_
 int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
                        const struct mf_target *target, struct mf_solve_opts *solve, struct mf_recon_plan *plan);
 void mf_recon_plan_free(struct mf_recon_plan *plan);
+
+/**
+ * After a plan without room: may the run go on without its GPUs (--device auto, and no GPU was named)? Says so in one
+ * line, and forgets the refusal. Not collective.
+ */
+int mf_recon_may_take_cores(const struct mf_session *session);
+
+/** --dry-run: the bytes of a run, on standard output. Collective; refuses (agreed) as the run would. */
+int mf_recon_dry(const struct mf_session *session, const size_t dims[3], const struct mf_target *target,
+                 const struct mf_solve_opts *solve);
+
+/** "shape" of a volume {nz, ny, nx}, or of an image. */
+void mf_recon_shape(const size_t dims[3], struct mf_json *at);
 
 /** Puts "plan" (and "tried") into the object of a run; not where there is none. */
 void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_result *result, struct mf_json *at);

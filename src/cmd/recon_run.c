@@ -32,6 +32,7 @@ struct outcome {
     char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
     struct mf_recon_plan plan;
     size_t asked_batch; /* as objective.batch, before the plan */
+    int unfit;          /* that plan found no room on the devices */
     int no_metrics;     /* a realisation could not write them: said once */
 };
 
@@ -133,14 +134,6 @@ static void json_fractions(const struct outcome *out, struct mf_json *at)
     mf_json_put(at, "volume_fractions", all);
 }
 
-static void json_shape(const struct outcome *out, struct mf_json *at)
-{
-    struct mf_json *shape = mf_json_array();
-
-    for (int a = 3 - ndim(out); a < 3; ++a) mf_json_int(shape, NULL, (long long)out->dims[a]);
-    mf_json_put(at, "shape", shape);
-}
-
 static int json_peaks(const struct outcome *out, struct mf_json *at)
 {
     struct mf_peaks peaks;
@@ -164,7 +157,7 @@ static int json_of(const struct outcome *out, struct mf_json **json)
     struct mf_json *j = mf_json_object();
 
     mf_json_text(j, "output", out->path);
-    json_shape(out, j);
+    mf_recon_shape(out->dims, j);
     mf_json_int(j, "seed", (long long)out->solve.seed);
     mf_json_text(j, "problem", out->problem);
     mf_json_real(j, "loss", r->loss);
@@ -317,11 +310,20 @@ static int spares_inputs(const struct outcome *out)
     return mf_session_spares(out->session, out->path, 2, single);
 }
 
+static int make_plan(struct outcome *out)
+{
+    int rc;
+
+    out->solve.objective.batch = out->asked_batch;
+    rc = mf_recon_plan_make(out->session, out->o, out->dims, out->target, &out->solve, &out->plan);
+    out->unfit = out->plan.unfit;
+    return rc;
+}
+
 /* The plan of the run, and the number of the problem that it then is. */
 static int settle(struct outcome *out)
 {
-    out->solve.objective.batch = out->asked_batch;
-    MF_TRY(mf_recon_plan_make(out->session, out->o, out->dims, out->target, &out->solve, &out->plan));
+    MF_TRY(make_plan(out));
     return mf_agree(out->session->comm, name_problem(out));
 }
 
@@ -389,7 +391,7 @@ static int evaluate(struct outcome *out, struct mf_json **json)
     *json = mf_json_object();
     if (out->path) mf_json_text(*json, "gradient", out->path);
     mf_json_null(*json, "output");
-    json_shape(out, *json);
+    mf_recon_shape(out->dims, *json);
     mf_json_int(*json, "seed", (long long)out->solve.seed);
     mf_json_real(*json, "loss", loss);
     mf_json_real(*json, "loss_final", loss);
@@ -406,8 +408,7 @@ static int probe(struct outcome *out, struct mf_json **json)
 {
     int rc = mf_agree(out->session->comm, name_gradient(out));
 
-    out->solve.objective.batch = out->asked_batch;
-    if (rc == MF_OK) rc = mf_recon_plan_make(out->session, out->o, out->dims, out->target, &out->solve, &out->plan);
+    if (rc == MF_OK) rc = make_plan(out);
     if (rc == MF_OK) rc = evaluate(out, json);
     mf_recon_plan_free(&out->plan);
     free(out->path);
@@ -444,70 +445,6 @@ static int print_json(const struct mf_session *s, const struct mf_json *json)
     return mf_agree(s->comm, rc);
 }
 
-static void add_option(void *json, const char *word, const char *value, enum mf_origin origin)
-{
-    (void)origin;
-    mf_json_text(json, word, value);
-}
-
-static int dry_json(const struct outcome *out, const struct mf_peaks *peak)
-{
-    struct mf_session *s = out->session;
-    struct mf_json *j = mf_json_object(), *options = mf_json_object(), *bytes = mf_json_object();
-    int rc;
-
-    mf_json_bool(j, "dry_run", 1);
-    json_shape(out, j);
-    mf_json_int(j, "fields", (long long)mf_solve_fields(out->target, &out->solve));
-    mf_options_each(s->options, add_option, options);
-    mf_json_put(j, "options", options);
-    mf_json_reals(bytes, "arena", peak->arena, (size_t)s->comm->size);
-    if (peak->device) mf_json_reals(bytes, "device", peak->device, (size_t)s->comm->size);
-    mf_json_put(j, "bytes", bytes);
-    mf_json_text(j, "device", s->backend->name);
-    mf_json_int(j, "ranks", s->comm->size);
-    mf_json_int(j, "threads", s->queue->threads);
-    rc = mf_json_write(j, stdout);
-    mf_json_free(j);
-    return rc;
-}
-
-static void dry_bytes(const struct outcome *out, const char *what, const double *bytes)
-{
-    const size_t fields = mf_solve_fields(out->target, &out->solve);
-    const int ranks = out->session->comm->size;
-    double sum = 0, most = 0;
-
-    for (int r = 0; r < ranks; ++r) {
-        sum += bytes[r];
-        most = fmax(most, bytes[r]);
-    }
-    printf("# volume %zu x %zu x %zu, %zu field%s: %.0f bytes%s over %d rank%s, %.0f on the fullest\n", out->dims[0],
-           out->dims[1], out->dims[2], fields, MF_S(fields), sum, what, ranks, MF_S(ranks), most);
-}
-
-static void dry_text(const struct outcome *out, const struct mf_peaks *peak)
-{
-    mf_options_print(out->session->options);
-    if (peak->device) dry_bytes(out, " of device memory", peak->device);
-    dry_bytes(out, peak->device ? " of host memory" : "", peak->arena);
-}
-
-/* --dry-run: the memory of the run is taken and given back; its high-water mark is what the run needs. */
-static int dry_run(const struct outcome *out)
-{
-    struct mf_session *s = out->session;
-    struct mf_peaks peaks;
-    int rc = MF_OK;
-
-    MF_TRY(mf_solve_measure(s->comm, s->home->backend, s->home, out->dims, out->target, &out->solve));
-    MF_TRY(mf_peaks_of(s, &peaks));
-    if (s->comm->rank == 0 && s->common->json) rc = dry_json(out, &peaks);
-    if (s->comm->rank == 0 && !s->common->json) dry_text(out, &peaks);
-    mf_peaks_free(&peaks);
-    return mf_agree(s->comm, rc);
-}
-
 /* Of several objects in an array the last is there when all is done. */
 static struct mf_json *last_of(const struct mf_json *array)
 {
@@ -541,7 +478,7 @@ static int with_start(struct outcome *out, const char *base)
         MF_TRY(mf_micro_read(s->comm, s->arena, out->o->initial_file, &read, &start));
         out->solve.start = &start;
     }
-    rc = s->common->dry_run ? dry_run(out) : run_seeds(out, base, &json);
+    rc = s->common->dry_run ? mf_recon_dry(s, out->dims, out->target, &out->solve) : run_seeds(out, base, &json);
     if (rc == MF_OK) rc = mf_log_view_json(s, out->o->realisations > 1 ? last_of(json) : json);
     if (rc == MF_OK && !s->common->dry_run) rc = print_json(s, json); /* only rank 0 may have it */
     mf_json_free(json);
@@ -588,7 +525,12 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
 {
     struct outcome out = {.session = session, .o = o, .target = target};
 
+    int rc;
+
     MF_TRY(mf_agree(session->comm, prepare(&out, volume)));
     out.asked_batch = out.solve.objective.batch;
+    rc = with_start(&out, base);
+    if (!out.unfit || !mf_recon_may_take_cores(session)) return rc;
+    MF_TRY(mf_session_to_cores(session));
     return with_start(&out, base);
 }

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "io/atomic.h"
-#include "kernels/dry.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -166,9 +165,8 @@ static int answer_gpu_options(const struct mf_session *session)
         return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
                        session->common->gpu_ids.at[0], device);
     if (!gpus && session->common->share_gpu) mf_info("--share-gpu: the %s back end has no GPU to share", device);
-    if (mf_options_given(options, "memory_growth"))
-        mf_info("--%smemory_growth: on the %s memory is taken when it is needed, up to --memory-limit",
-                session->common->memory_growth ? "" : "no_", device);
+    if (mf_options_given(options, "memory_growth") && session->common->memory_growth)
+        mf_info("--memory_growth: memory is taken when it is needed, up to --memory-limit");
     if (session->common->mixed_precision)
         mf_info("--enable_mixed_precision: the %s back end computes in 32 bits (sums in 64); nothing changes", device);
     if (session->common->distributed_loss)
@@ -188,7 +186,24 @@ static int threads_of(const struct mf_common *common, int cores)
     return wanted > 0 && wanted <= 4096 ? (int)wanted : cores;
 }
 
-/* Local: memory and queue. A dry run promises the host's memory and, where that is the device's too, all of it. */
+/* A dry run promises memory: where a device has its own, a back end that only counts stands in for it. */
+static int open_dry(struct mf_session *session, size_t limit)
+{
+    const struct mf_backend *backend = session->backend;
+    const struct mf_dry_kind kind = {"", 1, session->capability};
+
+    mf_backend_dry(&kind, &session->dry);
+    session->dry.backend.name = backend->name;
+    session->dry.backend.devices = backend->devices;
+    session->backend = &session->dry.backend;
+    MF_TRY(mf_arena_open(&session->device, &mf_mem_dry, limit));
+    MF_TRY(mf_queue_dry(&session->queue, &session->dry, session->threads, session->common->deterministic,
+                        session->device, session->arena));
+    session->home = session->queue;
+    return MF_OK;
+}
+
+/* Local: memory and queue. */
 static int open_local(struct mf_session *session, int number)
 {
     const struct mf_common *common = session->common;
@@ -196,9 +211,9 @@ static int open_local(struct mf_session *session, int number)
     const size_t limit = (size_t)common->memory_limit << 20;
     const struct mf_mem *host = backend->host_mem ? backend->host_mem : backend->mem;
 
-    MF_TRY(answer_gpu_options(session));
     MF_TRY(mf_arena_open(&session->arena, common->dry_run ? &mf_mem_dry : host, limit));
     session->device = session->arena;
+    if (backend->host_mem && common->dry_run) return open_dry(session, limit);
     if (backend->host_mem) MF_TRY(mf_arena_open(&session->device, backend->mem, limit));
     MF_TRY(backend->queue_open(&session->queue, number, session->threads, common->deterministic, session->device,
                                session->arena));
@@ -235,6 +250,35 @@ int mf_session_reside(struct mf_session *session, int host)
     return rc;
 }
 
+static void close_local(struct mf_session *session)
+{
+    leave_home(session);
+    if (session->queue) session->backend->queue_close(session->queue);
+    if (session->device != session->arena) mf_arena_close(session->device);
+    mf_arena_close(session->arena);
+    session->queue = session->home = NULL;
+    session->arena = session->device = NULL;
+}
+
+int mf_session_to_cores(struct mf_session *session)
+{
+    close_local(session);
+    session->capability = 0;
+    MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, "cpu")));
+    return mf_agree(session->comm, open_local(session, 0));
+}
+
+int mf_session_to_device(struct mf_session *session)
+{
+    int device = 0;
+
+    close_local(session);
+    session->looks = 0;
+    session->computes = 1;
+    MF_TRY(mf_device_choose(session, &device));
+    return mf_agree(session->comm, open_local(session, device));
+}
+
 int mf_session_open(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
@@ -246,6 +290,7 @@ int mf_session_open(struct mf_session *session)
     session->threads = threads_of(session->common, mf_session_cores(comm));
     MF_TRY(mf_agree(comm, open_log(session->common, comm->rank)));
     rc = mf_device_choose(session, &device);
+    if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
     if (rc != MF_OK) mf_session_close(session);
     mf_resident_open();
@@ -255,11 +300,6 @@ int mf_session_open(struct mf_session *session)
 
 void mf_session_close(struct mf_session *session)
 {
-    leave_home(session);
-    if (session->queue) session->backend->queue_close(session->queue);
-    if (session->device != session->arena) mf_arena_close(session->device);
-    mf_arena_close(session->arena);
-    session->queue = session->home = NULL;
-    session->arena = session->device = NULL;
+    close_local(session);
     mf_log_copy(NULL);
 }

@@ -159,6 +159,7 @@ struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const stru
     for (size_t r = 0; r < place->ranks; ++r) {
         struct rates rate;
         struct mf_plan_cost c;
+        double vectors;
 
         if (r > 0 && place->node[r] == place->node[r - 1] && (!place->device || place->gpu[r] == place->gpu[r - 1]))
             continue;
@@ -167,9 +168,11 @@ struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const stru
         c.arithmetic = voxels * flops(p) / rate.flops;
         c.exchange = exchange(place, &rate, voxels, r);
         if (passes && place->device) c.exchange = passing(p, &rate, voxels, c.memory + c.arithmetic);
-        c.memory += voxels * vectors_traffic(p, history) / (passes ? rate.home : rate.memory);
+        vectors = voxels * vectors_traffic(p, history) / (passes ? rate.home : rate.memory);
+        c.memory += vectors;
         c.waiting = waiting(place, rounds, p->fields, place->nodes);
         c.total = c.memory + c.arithmetic + c.exchange + c.waiting;
+        c.objective = c.total - vectors;
         if (c.total > worst.total) worst = c;
     }
     return worst;

@@ -256,10 +256,22 @@ static int read_links(const struct place *place, const struct mf_json *links, st
 
 /* ---- the file ---- */
 
+/* Work areas follow the vectors: a word that says nothing would be planned for as something. */
+static int check_simd(const struct place *place, const char *simd)
+{
+    static const char *const known[] = {"avx512", "avx2", "baseline", ""};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
+        if (strcmp(simd, known[i]) == 0) return MF_OK;
+    return mf_fail(MF_INPUT, "'%.300s': %s.simd is '%.40s', want avx512, avx2 or baseline", place->file, place->at,
+                   simd);
+}
+
 static int read_host(const struct place *place, const struct mf_json *object, struct mf_host *host)
 {
     MF_TRY(check_keys(place, object, mf_host_keys, mf_host_more));
     MF_TRY(read_fields(place, object, mf_host_keys, (char *)host));
+    MF_TRY(check_simd(place, host->simd));
     if (host->ram_available_bytes == 0) host->ram_available_bytes = host->ram_bytes;
     if (host->ram_available_bytes > host->ram_bytes)
         return mf_fail(MF_INPUT, "'%.300s': %s has more available memory than memory", place->file, place->at);

@@ -197,6 +197,7 @@ int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_pro
 
         memcpy(node, world->node, world->ranks * sizeof *node);
         add(hardware, options, device, world->ranks, node, layouts);
+        layouts->at[0].in_use = world->in_use;
         return MF_OK;
     }
     if (options->ranks > 0) return given_ranks(hardware, options, device, layouts);

@@ -50,6 +50,16 @@ static size_t sharers(const struct mf_placement *place, size_t rank, int gpu)
     return n;
 }
 
+/* What the ranks of a node hold there already: it is not free, and what they will need counts it again. */
+static size_t held(const struct mf_placement *place, size_t rank)
+{
+    size_t bytes = 0;
+
+    for (size_t r = 0; place->in_use && r < place->ranks; ++r)
+        if (place->node[r] == place->node[rank]) bytes += place->in_use[r];
+    return bytes;
+}
+
 void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
                   size_t limit, size_t *context, size_t *reserve, size_t *room)
 {
@@ -64,7 +74,7 @@ void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement 
         *context = (size_t)(GPU_CONTEXT_MIB * MIB);
         *reserve = greater(gpu->memory_bytes / RESERVE_PART, GPU_RESERVE_MIB * MIB) / of;
     } else {
-        there = (size_t)host->ram_available_bytes;
+        there = (size_t)host->ram_available_bytes + held(place, rank);
         *context = (size_t)((place->device ? DRIVER_MIB : HOST_CONTEXT_MIB) * MIB);
         *reserve = greater(host->ram_bytes / RESERVE_PART, HOST_RESERVE_MIB * MIB) / of;
     }

@@ -69,7 +69,7 @@ static uint64_t key_of(const struct search *s, const struct mf_plan_setting *set
 
     key = mix(mix(mix(key, set->ranks), set->local_size == set->ranks), set->threads);
     key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->apart);
-    key = mix(key, (uint64_t)set->passes);
+    key = mix(mix(key, (uint64_t)set->passes), (uint64_t)set->capability);
     key = mf_fnv(key, set->simd, strlen(set->simd));
     for (int level = 0; level < 16; ++level)
         for (int a = 0; a < 3; ++a)
@@ -110,17 +110,19 @@ static int is_apart(const struct search *s, const struct mf_placement *place)
 static struct mf_plan_setting setting_of(const struct search *s, const struct mf_placement *place, size_t rank,
                                          size_t batch, size_t history)
 {
-    size_t threads = s->world ? s->world->threads[rank] : place->threads;
+    const struct mf_host *host = mf_plan_node(s->hardware, (size_t)place->node[rank]);
+    const struct mf_gpu *gpu = place->device ? &host->gpu[place->gpu[rank]] : NULL;
 
     return (struct mf_plan_setting){.ranks = place->ranks,
                                     .rank = rank,
                                     .local_size = local_size(place, rank),
-                                    .threads = place->device ? 1 : threads,
+                                    .threads = s->world ? s->world->threads[rank] : place->threads,
                                     .batch = batch,
                                     .history = history,
-                                    .simd = mf_plan_node(s->hardware, (size_t)place->node[rank])->simd,
+                                    .simd = host->simd,
                                     .apart = is_apart(s, place),
                                     .passes = s->passes,
+                                    .capability = gpu ? (int)(10 * gpu->major + gpu->minor) : 0,
                                     .in_use = s->world ? s->world->in_use[rank] : 0};
 }
 
@@ -168,6 +170,19 @@ static int fill(struct search *s, const struct mf_placement *place, struct mf_pl
         }
     }
     c->fits = c->bytes <= c->free;
+    return MF_OK;
+}
+
+/* What a device cannot do at all does not end the search where cores might. */
+static int fill_or_pass(struct search *s, const struct mf_placement *place, struct mf_plan_candidate *c)
+{
+    int rc = fill(s, place, c);
+
+    if (rc != MF_MEMORY && !(rc != MF_OK && c->device && strcmp(s->options->device, "auto") == 0)) return rc;
+    snprintf(c->reason, sizeof c->reason, "%s", mf_err_text());
+    mf_err_clear();
+    c->bytes = c->free = 0;
+    c->fits = 0;
     return MF_OK;
 }
 
@@ -219,8 +234,9 @@ static int does_not_fit(struct search *s, struct mf_plan_candidate *c)
 {
     char needs[32], has[32];
 
-    snprintf(c->reason, sizeof c->reason, "rank %zu needs %s for arrays%s, there are %s", c->rank,
-             size_text(c->bytes, needs), c->host ? " on its node" : "", size_text(c->free, has));
+    if (c->bytes > 0)
+        snprintf(c->reason, sizeof c->reason, "rank %zu needs %s for arrays%s, there are %s", c->rank,
+                 size_text(c->bytes, needs), c->host ? " on its node" : "", size_text(c->free, has));
     add(s, c);
     return MF_OK;
 }
@@ -231,6 +247,7 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
 {
     size_t batch = s->options->batch, half = most_in_flight(s, place);
     struct mf_plan_candidate c = {.device = place->device,
+                                  .apart = is_apart(s, place),
                                   .passes = s->passes,
                                   .nodes = place->nodes,
                                   .per_node = place->per_node,
@@ -240,11 +257,11 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
     struct mf_plan_cost cost;
 
     c.batch = batch ? batch : 2;
-    MF_TRY(fill(s, place, &c));
+    MF_TRY(fill_or_pass(s, place, &c));
     if (!c.fits) return does_not_fit(s, &c);
     for (;; batch = half) {
         c.batch = batch;
-        MF_TRY(fill(s, place, &c));
+        MF_TRY(fill_or_pass(s, place, &c));
         if (c.fits) break;
         MF_TRY(does_not_fit(s, &c));
         half = half / 2 / 2 * 2;
@@ -336,25 +353,38 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     return MF_OK;
 }
 
-static int nothing_fits(const struct search *s)
+static const struct mf_plan_candidate *least_of(const struct mf_plan *plan)
 {
-    const struct mf_plan *plan = s->plan;
-    const struct mf_plan_candidate *least = &plan->candidate[0];
-    const char *remedy = "more ranks or nodes, a smaller volume, --no_multigrid_descriptor";
+    const struct mf_plan_candidate *least = NULL;
 
-    for (size_t i = 1; i < plan->candidates; ++i) {
+    for (size_t i = 0; i < plan->candidates; ++i) {
         const struct mf_plan_candidate *c = &plan->candidate[i];
 
-        if ((double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
+        if (c->bytes == 0) continue; /* refused for another reason */
+        if (!least || (double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
     }
-    if (least->device && s->options->residency == MF_RESIDE_DEVICE) remedy = "--residency host";
-    if (least->free == 0 && least->ranks > 1) remedy = "fewer ranks: their programs alone take what there is";
+    return least;
+}
+
+static const char *remedy_for(const struct search *s, const struct mf_plan_candidate *c)
+{
+    if (c->free == s->options->memory_limit) return "a larger --memory-limit, more ranks, a smaller volume";
+    if (c->device && s->options->residency == MF_RESIDE_DEVICE) return "--residency host";
+    if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone take what there is";
+    return "more ranks or nodes, a smaller volume, --no_multigrid_descriptor";
+}
+
+static int nothing_fits(struct search *s)
+{
+    const struct mf_plan_candidate *c = s->plan->least = least_of(s->plan);
+
+    if (!c) return mf_fail(MF_MEMORY, "nothing fits: %s", s->plan->candidate[0].reason);
     return mf_fail(MF_MEMORY,
                    "nothing fits into memory: the least plan (%zu rank%s%s, batch %zu, history %zu) needs %zu bytes "
-                   "for arrays%s of "
-                   "rank %zu, there are %zu; try: %s",
-                   least->ranks, MF_S(least->ranks), least->device ? " on GPUs" : "", least->batch, least->history,
-                   least->bytes, least->host ? " on the node" : "", least->rank, least->free, remedy);
+                   "for arrays%s of rank %zu, there are %zu%s; try: %s",
+                   c->ranks, MF_S(c->ranks), c->device ? " on GPUs" : "", c->batch, c->history, c->bytes,
+                   c->host ? " on the node" : "", c->rank, c->free,
+                   c->free == s->options->memory_limit ? " (--memory-limit)" : "", remedy_for(s, c));
 }
 
 /* Every layout with the history asked for; only where none of them fits with a shorter one. */
@@ -415,8 +445,6 @@ static int search_all(struct search *s, struct mf_layouts *layouts)
     }
     if (!chosen) return nothing_fits(s);
     give_reasons(s->plan, chosen);
-    if (chosen->device)
-        note(s->plan, "work areas of the device are counted as those of the cpu back end with one thread");
     return write_down(s, layout_of(layouts, chosen), chosen);
 }
 

@@ -8,7 +8,14 @@
 
 #include "src/plan/hardware.h"
 
-enum { MF_PLAN_VERSION = 1, MF_PLAN_TAGS = 40, MF_PLAN_REASON = 200, MF_PLAN_LINES = 48, MF_PLAN_HASH = 17 };
+enum {
+    MF_PLAN_VERSION = 1,
+    MF_PLAN_TAGS = 40,
+    MF_PLAN_REASON = 200,
+    MF_PLAN_LINES = 48,
+    MF_PLAN_HASH = 17,
+    MF_PLAN_TRIALS = 3
+};
 
 /** "key: value": what two plans must have in common. */
 struct mf_plan_line {
@@ -58,6 +65,7 @@ struct mf_plan_setting {
     const char *simd; /* of its node */
     int apart;        /* 1: two memories */
     int passes;       /* 1: fields in the second, slices pass through the first */
+    int capability;   /* of its GPU, 10 major + minor; 0: on cores */
     size_t in_use;
 };
 
@@ -82,18 +90,21 @@ typedef int mf_plan_measure(void *context, const struct mf_plan_setting *setting
 /** Seconds of one evaluation on the slowest rank, and what they are made of. */
 struct mf_plan_cost {
     double memory, arithmetic, exchange, waiting, total;
+    double objective; /* of the total what loss and gradient take, without the optimiser's passes */
 };
 
 /** Ranks laid out on nodes. */
 struct mf_placement {
     int device; /* 1: one GPU each (or shared) */
     size_t nodes, per_node, ranks, threads;
-    const int *node; /* [ranks] */
-    const int *gpu;  /* [ranks] place in the node's list; -1: none */
+    const int *node;      /* [ranks] */
+    const int *gpu;       /* [ranks] place in the node's list; -1: none */
+    const size_t *in_use; /* [ranks] as in a world; NULL: nothing */
 };
 
 struct mf_plan_candidate {
-    int device, passes; /* passes: fields stay in host memory, slices pass through the device */
+    int device, apart, passes; /* apart: state and host are two memories; passes: fields stay in host memory, slices
+                                  pass through the device */
     size_t nodes, per_node, ranks, threads, batch, history;
     size_t bytes, free; /* of the rank with the least room left, in the memory of which it has the least */
     size_t rank;        /* that rank */
@@ -122,6 +133,12 @@ struct mf_plan {
     struct mf_plan_cost cost;
     size_t candidates;
     struct mf_plan_candidate *candidate;
+    const struct mf_plan_candidate *least; /* nothing fits: the one that lacks least; else NULL */
+    size_t trials; /* batches that were tried here: seconds of an evaluation, foretold and taken */
+    struct {
+        size_t batch;
+        double predicted, measured;
+    } trial[MF_PLAN_TRIALS];
     size_t notes;
     char note[8][MF_PLAN_REASON];
     char hash[MF_PLAN_HASH];
@@ -129,18 +146,22 @@ struct mf_plan {
 
 /**
  * Makes a plan. @p world NULL: ranks are chosen too. Not collective. Refuses with MF_MEMORY when nothing fits (bytes
- * needed and there, and the least plan), MF_DEVICE (--gpu_ids or --device that the machine has not), MF_USAGE (more
- * ranks than there are pairs of planes is none: they idle). mf_plan_free() it, also after a refusal.
+ * needed and there, and the least plan; plan->least and the candidates then stand in @p plan), MF_DEVICE (--gpu_ids or
+ * --device that the machine has not), MF_USAGE (more ranks than there are pairs of planes is none: they idle).
+ * mf_plan_free() it, also after a refusal.
  */
 int mf_plan_make(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
                  const struct mf_plan_options *options, const struct mf_plan_world *world, mf_plan_measure *measure,
                  void *context, struct mf_plan *plan);
 void mf_plan_free(struct mf_plan *plan);
 
+/** "cpu", "cuda", "shadow": the back end of a setting. */
+const char *mf_plan_device(int device, int apart);
+
 /** Sets plan->hash from all that stands in its JSON. */
 void mf_plan_seal(struct mf_plan *plan);
 
-/** The plan as JSON, its hash last. */
+/** The plan as JSON, its hash last; where nothing fits: the candidates and the least of them, without a hash. */
 struct mf_json *mf_plan_json(const struct mf_plan *plan);
 
 /** Is the hash of a plan's JSON that of its text? */

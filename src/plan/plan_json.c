@@ -68,16 +68,17 @@ static struct mf_json *cost_json(const struct mf_plan_cost *c)
     return cost;
 }
 
-static const char *device_name(int device) { return device ? "cuda" : "cpu"; }
+/* cpu with its state in a memory of its own is shadow. */
+const char *mf_plan_device(int device, int apart) { return device ? "cuda" : apart ? "shadow" : "cpu"; }
 
 static const char *residency_name(int apart, int passes) { return apart && !passes ? "device" : "host"; }
 
-static struct mf_json *candidate_json(const struct mf_plan_candidate *c, int apart)
+static struct mf_json *candidate_json(const struct mf_plan_candidate *c)
 {
     struct mf_json *one = mf_json_object();
 
-    mf_json_text(one, "device", device_name(c->device));
-    mf_json_text(one, "residency", residency_name(apart || c->device, c->passes));
+    mf_json_text(one, "device", mf_plan_device(c->device, c->apart));
+    mf_json_text(one, "residency", residency_name(c->apart, c->passes));
     mf_json_int(one, "nodes", (long long)c->nodes);
     mf_json_int(one, "ranks", (long long)c->ranks);
     mf_json_int(one, "threads", (long long)c->threads);
@@ -96,7 +97,7 @@ static struct mf_json *candidate_json(const struct mf_plan_candidate *c, int apa
 
 static void put_settings(struct mf_json *json, const struct mf_plan *p)
 {
-    mf_json_text(json, "device", device_name(p->device));
+    mf_json_text(json, "device", mf_plan_device(p->device, p->apart));
     mf_json_int(json, "nodes", (long long)p->nodes);
     mf_json_int(json, "ranks", (long long)p->ranks);
     mf_json_int(json, "ranks_per_node", (long long)p->per_node);
@@ -111,6 +112,22 @@ static void put_settings(struct mf_json *json, const struct mf_plan *p)
     mf_json_int(json, "history", (long long)p->history);
 }
 
+static void put_chosen(struct mf_json *json, const struct mf_plan *p)
+{
+    put_settings(json, p);
+    mf_json_put(json, "bytes", bytes_json(p, MF_PLAN_STATE));
+    if (p->apart) mf_json_put(json, "host_bytes", bytes_json(p, MF_PLAN_HOST));
+    mf_json_put(json, "seconds_per_evaluation", cost_json(&p->cost));
+}
+
+static struct mf_json *least_json(const struct mf_plan *p)
+{
+    struct mf_json *least = candidate_json(p->least);
+
+    mf_json_int(least, "rank", (long long)p->least->rank);
+    return least;
+}
+
 /* All but the hash. */
 static struct mf_json *body(const struct mf_plan *p)
 {
@@ -121,12 +138,11 @@ static struct mf_json *body(const struct mf_plan *p)
     mf_json_text(json, "creator", "mesoforge " MF_VERSION);
     mf_json_put(json, "problem", lines_json(p->problem.lines, p->problem.line));
     mf_json_put(json, "machine", lines_json(p->machine_lines, p->machine));
-    put_settings(json, p);
-    mf_json_put(json, "bytes", bytes_json(p, MF_PLAN_STATE));
-    if (p->apart) mf_json_put(json, "host_bytes", bytes_json(p, MF_PLAN_HOST));
-    mf_json_put(json, "seconds_per_evaluation", cost_json(&p->cost));
-    for (size_t i = 0; i < p->candidates; ++i)
-        mf_json_put(candidates, NULL, candidate_json(&p->candidate[i], p->apart && !p->device));
+    if (p->ranks > 0)
+        put_chosen(json, p);
+    else if (p->least)
+        mf_json_put(json, "least", least_json(p));
+    for (size_t i = 0; i < p->candidates; ++i) mf_json_put(candidates, NULL, candidate_json(&p->candidate[i]));
     mf_json_put(json, "candidates", candidates);
     for (size_t i = 0; i < p->notes; ++i) mf_json_text(notes, NULL, p->note[i]);
     mf_json_put(json, "notes", notes);
@@ -152,11 +168,28 @@ void mf_plan_seal(struct mf_plan *plan)
     mf_json_free(json);
 }
 
+/* Taken by a clock: beside the plan, not part of it. */
+static struct mf_json *trials_json(const struct mf_plan *p)
+{
+    struct mf_json *all = mf_json_array();
+
+    for (size_t i = 0; i < p->trials; ++i) {
+        struct mf_json *one = mf_json_object();
+
+        mf_json_int(one, "batch", (long long)p->trial[i].batch);
+        put_seconds(one, "predicted", p->trial[i].predicted);
+        put_seconds(one, "measured", p->trial[i].measured);
+        mf_json_put(all, NULL, one);
+    }
+    return all;
+}
+
 struct mf_json *mf_plan_json(const struct mf_plan *plan)
 {
     struct mf_json *json = body(plan);
 
-    mf_json_text(json, "hash", plan->hash);
+    if (plan->ranks > 0) mf_json_text(json, "hash", plan->hash);
+    if (plan->trials > 0) mf_json_put(json, "verified", trials_json(plan));
     return json;
 }
 
@@ -199,10 +232,11 @@ static int read_body(const char *path, const struct mf_json *file, struct mf_pla
                        mf_json_to_int(mf_json_get(file, "schema_version")), MF_PLAN_VERSION);
     MF_TRY(read_lines(path, mf_json_get(file, "problem"), "problem", &plan->problem.lines, plan->problem.line));
     MF_TRY(read_lines(path, mf_json_get(file, "machine"), "machine", &plan->machine_lines, plan->machine));
-    if (strcmp(device, "cpu") != 0 && strcmp(device, "cuda") != 0)
-        return mf_fail(MF_INPUT, "'%.300s': device wants \"cpu\" or \"cuda\"", path);
+    if (strcmp(device, "cpu") != 0 && strcmp(device, "cuda") != 0 && strcmp(device, "shadow") != 0)
+        return mf_fail(MF_INPUT, "'%.300s': device wants \"cpu\", \"cuda\" or \"shadow\"", path);
     plan->device = strcmp(device, "cuda") == 0;
-    plan->passes = plan->device && strcmp(mf_json_to_text(mf_json_get(file, "residency")), "host") == 0;
+    plan->apart = strcmp(device, "cpu") != 0;
+    plan->passes = plan->apart && strcmp(mf_json_to_text(mf_json_get(file, "residency")), "host") == 0;
     MF_TRY(read_size(path, file, "ranks", 1, &plan->ranks));
     MF_TRY(read_size(path, file, "threads", 1, &plan->threads));
     MF_TRY(read_size(path, file, "batch", 0, &plan->batch));
@@ -215,6 +249,7 @@ int mf_plan_is_whole(struct mf_json *json)
 
     snprintf(said, sizeof said, "%s", mf_json_to_text(mf_json_get(json, "hash")));
     mf_json_drop(json, "hash");
+    mf_json_drop(json, "verified");
     hash_of(json, hash);
     mf_json_text(json, "hash", said);
     return strcmp(hash, said) == 0;

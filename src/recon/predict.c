@@ -151,6 +151,7 @@ static int measure_home(const struct mf_comm *comm, struct mf_queue *queue, cons
 static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, struct mf_arena *arena,
                    struct mf_arena *host)
 {
+    const struct mf_dry_kind kind = {s->simd, s->apart, s->capability};
     struct mf_solve_opts opts = *w->opts;
     struct mf_backend_dry dry;
     struct mf_micro start;
@@ -167,7 +168,7 @@ static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, 
         start = start_of(w, &comm);
         opts.start = &start;
     }
-    mf_backend_dry(s->simd, s->apart, &dry);
+    mf_backend_dry(&kind, &dry);
     MF_TRY(mf_queue_dry(&queue, &dry, (int)s->threads, w->deterministic, arena, host));
     rc = mf_arena_book(host, (ptrdiff_t)s->in_use, "in use before");
     if (rc == MF_OK && s->passes) rc = measure_home(&comm, queue, w, &opts);

@@ -358,8 +358,7 @@ static int measure_start(struct mf_grid *r, const struct mf_slab *from)
 
     if (!from && !start) return MF_OK;
     if (!from && !start->grey) bytes = (ptrdiff_t)(r->fields * mf_slab_voxels(&start->slab) * sizeof(float));
-    if (!from) from = &start->slab;
-    bytes += (ptrdiff_t)((from->count + 1) * from->dims[1] * from->dims[2] * sizeof(float));
+    bytes += (ptrdiff_t)mf_start_bytes(r->comm, from ? from : &start->slab, &r->slab, from && mf_apart(r->queue));
     MF_TRY(mf_arena_book(r->queue->host, bytes, "start"));
     return mf_arena_book(r->queue->host, -bytes, "start");
 }
@@ -581,6 +580,7 @@ int mf_solve_problem(const size_t dims[3], const struct mf_target *target, const
     char *text;
 
     set_up(&r, NULL, NULL, NULL, target, opts);
+    if (opts->history_free) r.history = 0; /* a plan's choice does not make it another problem */
     text = mf_grid_problem(&r, dims);
     if (!text) return mf_fail(MF_MEMORY, "no memory for the problem's text");
     *number = mf_crc32c(0, text, strlen(text));

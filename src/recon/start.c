@@ -93,20 +93,57 @@ static void refine(const struct mf_slab *from, const float *planes, ptrdiff_t fi
     }
 }
 
+/* Planes of @p from around those of @p slab: how many, and the first, which may lie before plane 0. */
+static size_t around(const struct mf_slab *from, const struct mf_slab *slab, ptrdiff_t *first)
+{
+    ptrdiff_t last;
+    float f;
+
+    *first = 0;
+    if (slab->count == 0) return 0;
+    *first = stand(slab->first, slab->dims[0], from->dims[0], &f);
+    last = stand(slab->first + slab->count - 1, slab->dims[0], from->dims[0], &f) + 1;
+    return (size_t)(last - *first + 1);
+}
+
+/* Own planes that the other ranks ask for. */
+static size_t asked_for(const struct mf_comm *comm, const struct mf_slab *from, const size_t dims[3])
+{
+    size_t planes = 0;
+
+    for (int r = 0; r < comm->size; ++r) {
+        const struct mf_slab slab = mf_slab_of(comm, dims, r);
+        ptrdiff_t first;
+        size_t count = around(from, &slab, &first);
+
+        for (size_t i = 0; r != comm->rank && i < count; ++i) {
+            size_t z = wrap(first + (ptrdiff_t)i, from->dims[0]);
+
+            planes += z >= from->first && z < from->first + from->count;
+        }
+    }
+    return planes;
+}
+
+size_t mf_start_bytes(const struct mf_comm *comm, const struct mf_slab *from, const struct mf_slab *slab, int apart)
+{
+    ptrdiff_t first;
+    size_t planes = around(from, slab, &first);
+
+    if (apart) planes += asked_for(comm, from, slab->dims);
+    return planes * from->dims[1] * from->dims[2] * sizeof(float);
+}
+
 int mf_start_refine(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *from, const float *coarse,
                     const struct mf_slab *slab, size_t fields, const struct mf_stage *stage, float *x)
 {
-    size_t cplane = from->dims[1] * from->dims[2], count = 0, n = mf_slab_voxels(slab), cn = mf_slab_voxels(from);
+    size_t cplane = from->dims[1] * from->dims[2], n = mf_slab_voxels(slab), cn = mf_slab_voxels(from);
     struct mf_arena *arena = stage->queue->host;
-    ptrdiff_t first = 0, last;
-    float f, *planes;
+    ptrdiff_t first;
+    size_t count = around(from, slab, &first);
+    float *planes;
     int rc = MF_OK;
 
-    if (slab->count) {
-        first = stand(slab->first, slab->dims[0], from->dims[0], &f);
-        last = stand(slab->first + slab->count - 1, slab->dims[0], from->dims[0], &f) + 1;
-        count = (size_t)(last - first + 1);
-    }
     planes = mf_arena_take(arena, count * cplane * sizeof(float), "coarse planes");
     MF_TRY(mf_agree(comm, planes ? MF_OK : MF_MEMORY));
     for (size_t p = 0; p < fields && rc == MF_OK; ++p) {

@@ -20,6 +20,12 @@ void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *l
                      float *x);
 
 /**
+ * Bytes of host memory that mf_start_refine() has in use for a moment: planes of one field, and on a queue whose device
+ * memory is apart (@p apart) those that other ranks ask for. Not collective.
+ */
+size_t mf_start_bytes(const struct mf_comm *comm, const struct mf_slab *from, const struct mf_slab *slab, int apart);
+
+/**
  * A coarse field on a finer (or any other) grid by periodic trilinear interpolation between cell centres. @p from lies
  * over the same ranks; @p coarse is device memory of @p queue, or (@p queue NULL) host memory. Takes scratch from the
  * stage's queue. Collective; refuses (agreed) with MF_MEMORY.

@@ -122,9 +122,15 @@ def as_in_a_run():
     np.save("three.npy", blobs((44, 40), [0.5, 0.2, 0.3], 2))
     cases = [("two.npy", 1, 1, ""), ("two.npy", 24, 1, ""), ("two.npy", 25, 3, "--loss_type RMS"),
              ("two.npy", 46, 2, "--use_multigrid_reconstruction"), ("two.npy", 30, 2, "--batch_size 4 --history 5"),
-             ("three.npy", 21, 3, "--non_periodic"), ("three.npy", 20, 2, "--deterministic --no_polish")]
+             ("three.npy", 21, 3, "--non_periodic"), ("three.npy", 20, 2, "--deterministic --no_polish"),
+             # fuller while a finer grid begins than at any other time
+             ("two.npy", 1, 1, "--size 31 54 72 --limit_to 2 --descriptor_types S2 --history 4 --deterministic "
+              "--use_multigrid_reconstruction --batch_size 19"),
+             ("two.npy", 1, 2, "--size 62 25 69 --limit_to 2 --history 5 --use_multigrid_reconstruction --no_polish "
+              "--batch_size 13")]
     for file, depth, ranks, words in cases:
-        common = [file, "--limit_to", 8, "--threads", 1, *words.split(), *(["--add_dimension", depth] if depth > 1 else [])]
+        common = [file, "--threads", 1, *words.split(), *(["--add_dimension", depth] if depth > 1 else [])]
+        common += [] if "--limit_to" in words else ["--limit_to", 8]
         p = plan(*common, "--ranks", ranks, "--device", "cpu")
         status, out, err = run(*common, "--max_iter", 2, "--polish_rounds", 1, "--json", "--output", "o.h5", *QUIET,
                                ranks=ranks, verb="match")
@@ -144,6 +150,39 @@ def smaller():
     short = plan(*words, "--memory-limit", mib * 17 // 20)
     check(short["history"] == 1 and any("history 1" in n for n in short["notes"]), f"notes {short['notes']}")
     check(not any(c["fits"] for c in short["candidates"] if c["history"] == 2), "history goes last")
+
+
+def verified():
+    """--verify: batches tried here, foretold and taken beside each other; the plan is one that a run obeys."""
+    np.save("v.npy", blobs((48, 48), [0.6, 0.4], 1))
+    words = ("v.npy", "--limit_to", 8, "--add_dimension", 48, "--threads", 1, "--device", "cpu")
+    tried = plan(*words, "--verify", "--output", "v.json", ranks=2)
+    batches = [t["batch"] for t in tried["verified"]]
+    check(batches[0] == 0 and batches[1:] == [12, 6] and tried["batch"] in batches, f"tried {tried['verified']}")
+    check(all(t["measured"] > 0 and t["predicted"] > 0 for t in tried["verified"]), f"{tried['verified']}")
+    check(len(plan(*words, "--verify")["verified"]) == 1, "one rank looks at slices where they lie")
+    status, out, _ = run("reconstruct", *words, "--verify", *QUIET)
+    check(status == 0 and "verified" in out and "ms taken" in out, out)
+    status, out, err = run(*words, "--max_iter", 2, "--plan", "v.json", "--json", "--output", "o.npy", *QUIET, ranks=2, verb="match")
+    check(status == 0 and json.loads(out)["batch"] >= 0, f"a verified plan is obeyed: {err}")
+    refuses(2, "--verify measures", "reconstruct", *words, "--verify", "--ranks", 3)
+    refuses(2, "--verify measures", "reconstruct", *words, "--verify", "--hardware", f"{hardware}/mixed.json")
+
+
+def nothing_fits():
+    """What was looked at is said, and the least of it, with exit status 5; a volume beyond all addresses just does not fit."""
+    h100 = ("--hardware", f"{hardware}/h100x8.json")
+    for words in (("--size", 1024, 1024, 1024, "--memory-limit", 1024), ("--size", 36000, 36000, 36000)):
+        status, out, err = run("reconstruct", *words, *h100, "--json", *QUIET)
+        said = json.loads(out)
+        least = said["least"]
+        check(status == 5 and f"needs {least['bytes']} bytes" in err and f"there are {least['free']}" in err, f"{words}: {status} {err}")
+        check(not any(c["fits"] for c in said["candidates"]) and "hash" not in said and "ranks" not in said, f"{words}")
+        check({c["device"] for c in said["candidates"]} == {"cuda", "cpu"}, f"{words}: all devices were looked at")
+        status, out, err = run("reconstruct", *words, *h100, "--explain", *QUIET)
+        check(status == 5 and "nothing fits" in out and "candidates" in out and err.count("mesoforge: ") == 1, f"{words}: {out}")
+    check("(--memory-limit)" in run("reconstruct", "--size", 64, 64, 64, "--memory-limit", 1, *h100)[2], "what it is that is short")
+    refuses(2, "too large for the cuda back end", "reconstruct", "--size", 36000, 36000, 36000, *h100, "--device", "cuda")
 
 
 def refuses(code, part, *words):
@@ -166,13 +205,23 @@ def refusals():
     refuses(4, "contradict", "reconstruct", *h100, "--gpu_ids", 0, "--device", "cpu")
     refuses(4, "8 GPUs that may be used", "reconstruct", *h100, "--size", 64, 64, 64, "--ranks", 9, "--device", "cuda")
     refuses(5, "nothing fits into memory: the least plan", "reconstruct", *h100, "--size", 1024, 1024, 1024, "--memory_limit", 1024)
-    refuses(5, "there are 1048576", "reconstruct", *h100, "--size", 64, 64, 64, "--memory-limit", 1)
+    refuses(5, "there are 1048576 (--memory-limit)", "reconstruct", *h100, "--size", 64, 64, 64, "--memory-limit", 1)
     text = open(f"{hardware}/mixed.json").read()
-    for old, new in (('"cores": 64', '"cores": 0'), ('"schema"', '"scheme"'), ("nvlink", "rope"), ('"nodes"', '"knots"')):
-        if old in text:
-            with open("bad.json", "w") as file:
-                file.write(text.replace(old, new, 1))
-            refuses(3, "bad.json", "reconstruct", "--hardware", "bad.json")
+    for old, new, part in (('"cores": 64', '"cores": 0', "cores is 0"), ('"cores": 64', '"cores": -64', "cores is -64"),
+                           ('"cores": 64', '"cores": "64"', "cores wants a whole number, not text"),
+                           ('"cores": 64', '"cores": 6.5', "cores wants a whole number"),
+                           ('"schema"', '"scheme"', "scheme"), ('"nodes"', '"knots"', "unknown key knots"),
+                           ('"simd": "avx512"', '"simd": "avx1024"', "simd is 'avx1024', want avx512, avx2 or baseline"),
+                           ('"simd": "avx512"', '"simd": 512', "simd wants text"),
+                           ('"ram_bytes": ', '"ram_bytes": -', "ram_bytes is -"),
+                           ('"ram_bytes": 549755813888', '"ram_bytes": 1e30', "ram_bytes wants a whole number"),
+                           ('"memory_bytes": ', '"memory_bytes": -', "memory_bytes is -"),
+                           ('"memory_bytes": 85899345920', '"memory_bytes": 9000000000000000000', "which no machine has"),
+                           ('"schema_version": 1', '"schema_version": 2', "schema version 2")):
+        check(old in text, f"mixed.json has no {old}")
+        with open("bad.json", "w") as file:
+            file.write(text.replace(old, new, 1))
+        refuses(3, part, "reconstruct", "--hardware", "bad.json")
     draw = random.Random(5)
     for _ in range(20):
         at = draw.randrange(len(text))
@@ -183,7 +232,7 @@ def refusals():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (golden_plans, pure, adds_up, as_in_a_run, smaller, refusals):
+    for part in (golden_plans, pure, adds_up, as_in_a_run, smaller, nothing_fits, verified, refusals):
         part()
     os.chdir("/")
 finish("plan")

@@ -80,6 +80,12 @@ def from_a_file():
         else:
             line, _ = match(*run, "six.json", *words, ranks=ranks, code=code)
         check(part in line, f"{words}: {line}")
+    if runs.run(program, "probe", "--device", "shadow")[0] == 0:
+        line, _ = match(*run, "six.json", "--device", "shadow", ranks=2, code=2)
+        check("is for device cpu, this run is on shadow" in line, line)
+        plan(*problem, "--ranks", 2, "--device", "shadow", "--output", "shadow.json")
+        done, _ = match(*run, "shadow.json", "--device", "shadow", ranks=2)
+        check(done["plan"]["device"] == "shadow" and done["device"] == "shadow", "a plan for shadow")
     plan(*problem, "--hardware", hardware, "--output", "other.json")
     line, _ = match(*run, "other.json", ranks=1, code=3)
     check("is a plan of another machine: here it is 'node" in line, line)
@@ -95,6 +101,49 @@ def from_a_file():
     check("contradict" in line, line)
     line, _ = match(*run, "off", "--auto_gpu_config", code=2)
     check("contradict" in line, line)
+
+
+def history_of_the_checkpoint():
+    """A run that another plan is made for goes on with the history that it has, says so, and is the same run when it is done."""
+    words = ("two.npy", "--limit_to", 8, "--add_dimension", 16, "--max_iter", 30, "--polish_rounds", 1, "--threads", 1,
+             "--deterministic", "--output", "h.h5")
+    plan(*words[:5], "--threads", 1, "--deterministic", "--history", 3, "--ranks", 1, "--output", "three.json")
+    match(*words, "--plan", "three.json", code=75, env={"MF_FAULT": "run.leave:visit=9"})
+    status, out, err = runs.run(program, "match", *words, "--restart", "auto", "--json")
+    check(status == 0 and "the checkpoint has a history of 3: it is kept" in err, f"another history: {status} {err[-500:]}")
+    match(*words[:-1], "whole.h5", "--plan", "three.json")
+    is_, whole = (runs.run(program, "info", name, "--json")[1] for name in ("h.h5", "whole.h5"))
+    check(json.loads(is_)["results"]["loss_final"] == json.loads(whole)["results"]["loss_final"], "the loss of one undisturbed run")
+    done, _ = match(*words, "--restart", "auto", "--plan", "off")
+    check(done.get("done_before"), "with another plan it is no other problem")
+    match(*words[:-1], "k.h5", "--history", 2, code=75, env={"MF_FAULT": "run.leave:visit=9"})
+    line, _ = match(*words[:-1], "k.h5", "--history", 4, "--restart", "auto", code=3)
+    check("pairs of history: 2" in line, f"one that was asked for is another problem: {line}")
+
+
+def already_held():
+    """An initial field that a rank holds is among its bytes (that it counts as free: tests/unit/plan_room.c)."""
+    n = 96
+    np.save("big.npy", np.full((n, n, n), 0.4, np.float32))
+    words = ("two.npy", "--limit_to", 8, "--size", n, n, n, "--threads", 1, "--max_iter", 1, "--no_polish", "--output", "b.npy")
+    free, _ = match(*words, "--initial_microstructure_file", "big.npy")
+    bytes_ = free["plan"]["bytes"]
+    check(bytes_["arrays"].get("in use before") == 4 * n**3, f"{bytes_['arrays']}")
+
+
+def taken_ahead():
+    """--no_memory_growth: the planned bytes stand in the process from the start, and the arrays are counted as before."""
+    words = ("two.npy", "--limit_to", 8, "--size", 112, 112, 112, "--threads", 1, "--max_iter", 1, "--no_polish", "--output", "b.npy")
+    grown, _ = match(*words)
+    status, out, err = runs.run(program, "match", *words, "--no_memory_growth", "--json")
+    ahead = json.loads(out) if status == 0 else {"peak_bytes": {"arena": None, "rss": [0]}}
+    check(ahead["peak_bytes"]["arena"] == grown["peak_bytes"]["arena"] and "MiB are taken now" in err, f"{err}")
+    check(ahead["peak_bytes"]["rss"][0] >= 0.98 * ahead["peak_bytes"]["predicted"][0], f"{ahead['peak_bytes']}")
+    match(*words, "--no_memory_growth", ranks=2)
+    status, out, err = runs.run(program, "match", *words, "--no_memory_growth", "--plan", "off", "--json")
+    check(status == 0 and "nothing is taken ahead" in err, err)
+    line, _ = match(*words, "--no_memory_growth", code=5, env={"MF_FAULT": "memory.reserve"})
+    check("bytes to reserve" in line, line)
 
 
 def less_memory():
@@ -127,7 +176,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((30, 32), [0.6, 0.4], 1))
     np.save("three.npy", blobs((48, 48), [0.5, 0.2, 0.3], 2))
-    for part in (predicted, in_the_output, from_a_file, less_memory):
+    for part in (predicted, in_the_output, from_a_file, history_of_the_checkpoint, already_held, taken_ahead, less_memory):
         part()
     check(sum(seen) >= 3, f"went on with less memory {sum(seen)} times")
     os.chdir("/")

@@ -15,7 +15,8 @@ struct plan {
     fftwf_plan forward, inverse;
 };
 
-constexpr size_t WORK = 4096;
+/* As large as the transforms: what kernels/areas.c counts with. */
+size_t work_bytes(const plan &p) { return size_t(p.batch) * size_t(p.nu) * size_t(p.nv) * sizeof(float2); }
 
 std::map<cufftHandle, plan> &plans = *new std::map<cufftHandle, plan>;
 int next;
@@ -68,7 +69,7 @@ cufftResult cufftMakePlanMany(cufftHandle h, int rank, int *n, int *inembed, int
     p.inverse = fftwf_plan_many_dft(2, n, batch, z, nullptr, 1, idist, z, nullptr, 1, idist, FFTW_BACKWARD,
                                     FFTW_ESTIMATE | FFTW_UNALIGNED);
     fftwf_free(z);
-    *bytes = WORK * sizeof(float);
+    *bytes = work_bytes(p);
     return p.forward && p.inverse ? CUFFT_SUCCESS : CUFFT_ALLOC_FAILED;
 }
 
@@ -94,7 +95,7 @@ cufftResult cufftExecC2C(cufftHandle h, cufftComplex *in, cufftComplex *out, int
     mf_emu_enqueue(p.stream, [=]() {
         auto *z = reinterpret_cast<fftwf_complex *>(in);
 
-        memset(p.work, 0xff, WORK * sizeof(float));
+        memset(p.work, 0xff, work_bytes(p));
         fftwf_execute_dft(direction == CUFFT_FORWARD ? p.forward : p.inverse, z, z);
     });
     return CUFFT_SUCCESS;

@@ -1,0 +1,183 @@
+/* See areas.h. */
+#include "kernels/areas.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
+
+enum { MOST = 1 << 14, SPARE = 512 * (int)sizeof(double), NUMBER = 2 * (int)sizeof(float) };
+static const size_t CHUNK_BYTES = (size_t)1 << 24;    /* about what total() holds of values */
+static const size_t SPECTRUM_BYTES = (size_t)1 << 26; /* about what waits of units in shared memory */
+
+struct mf_gpu_limits mf_gpu_limits_of(int capability)
+{
+    static const struct {
+        int from; /* this capability and those above it */
+        size_t shared_kib, cache_mib;
+    } rows[] = {{120, 99, 12}, {90, 227, 32}, {89, 99, 12}, {87, 163, 2}, {86, 99, 2}, {80, 163, 32}, {0, 99, 2}};
+    size_t i = 0;
+
+    while (capability < rows[i].from) ++i;
+    return (struct mf_gpu_limits){rows[i].shared_kib << 10, rows[i].cache_mib << 20};
+}
+
+/* Smallest even number >= n with no prime factor above 5. */
+static int good(int n)
+{
+    for (int m = n + n % 2;; m += 2) {
+        int r = m;
+
+        while (r % 2 == 0) r /= 2;
+        while (r % 3 == 0) r /= 3;
+        while (r % 5 == 0) r /= 5;
+        if (r == 1) return m;
+    }
+}
+
+int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages)
+{
+    static const int kinds[] = {8, 4, 2, 3, 5};
+    int left = n, k = 0;
+
+    *stages = 0;
+    while (left > 1 && k < 5 && *stages < MF_LINE_STAGES)
+        if (left % kinds[k] || (kinds[k] == 8 && left % 16 == 0 && left / 16 % 2)) /* 16 is 4 times 4, not 8 times 2 */
+            ++k;
+        else
+            left /= radix[(*stages)++] = kinds[k];
+    return left == 1;
+}
+
+/* ---- S2 ---- */
+
+static int extents(const struct mf_slice_desc *d, size_t l, struct mf_corr_area *at)
+{
+    const size_t nu = d->nu >> l, nv = d->nv >> l, least = d->periodic ? 2 * d->lag - 1 : d->lag;
+
+    if (nu < least || nv < least)
+        return mf_fail(MF_USAGE, "S2: lag %zu is too long for level %zu of a slice of %zu x %zu pixels", d->lag, l,
+                       d->nu, d->nv);
+    if (l >= d->first && (nu > MOST || nv > MOST))
+        return mf_fail(MF_USAGE, "S2: a slice of %zu x %zu pixels is too large for the cuda back end (%d)", nu, nv,
+                       MOST);
+    at->nu = at->mu = (int)nu;
+    at->nv = at->mv = (int)nv;
+    if (d->periodic) return MF_OK;
+    at->mu = good(at->nu + (int)d->lag - 1);
+    at->mv = good(at->nv + (int)d->lag - 1);
+    return MF_OK;
+}
+
+static int fits_a_block(const struct mf_corr_area *at, struct mf_gpu_limits limits)
+{
+    int radix[MF_LINE_STAGES], stages;
+
+    return mf_line_radices(at->mu, radix, &stages) && mf_line_radices(at->mv, radix, &stages) &&
+           at->shared <= limits.shared;
+}
+
+static size_t numbers_of(const struct mf_corr_area *at) { return (size_t)at->mu * (size_t)at->mv; }
+
+static int largest_prime(int n)
+{
+    int prime = 1;
+
+    for (int p = 2; p * p <= n; ++p)
+        for (; n % p == 0; n /= p) prime = p;
+    return n > 1 ? n : prime;
+}
+
+/* Kernels for factors up to 127 go through a second array as large as the transforms; Bluestein's way for larger ones
+ * through extents of up to four times as much. */
+static size_t cufft_bytes(const struct mf_corr_area *at)
+{
+    const size_t bytes = at->batch * numbers_of(at) * NUMBER;
+
+    return largest_prime(at->mu) > 127 || largest_prime(at->mv) > 127 ? 4 * bytes : bytes;
+}
+
+static void engine(const struct mf_slice_desc *d, int deterministic, struct mf_gpu_limits limits,
+                   struct mf_corr_area *at)
+{
+    const size_t bytes = numbers_of(at) * NUMBER, most = d->count_max;
+    size_t room;
+
+    at->shared = (size_t)at->mu * (size_t)mf_corr_pitch(at->mv) * NUMBER + SPARE;
+    at->block = fits_a_block(at, limits);
+    room = at->block ? SPECTRUM_BYTES / bytes : limits.cache / (2 * bytes);
+    if (room == 0) room = 1;
+    at->batch = room < most || (!at->block && deterministic) ? room : most ? most : 1;
+    if (at->block)
+        at->tables = ((size_t)at->mu + (size_t)at->mv) * (NUMBER + sizeof(int));
+    else
+        at->work = cufft_bytes(at);
+}
+
+static size_t greater(size_t a, size_t b) { return a > b ? a : b; }
+
+/* Levels come one after the other, so they share what is beside the engines. */
+static void share(const struct mf_slice_desc *d, struct mf_corr_areas *a)
+{
+    const size_t each = a->entries * d->levels * sizeof(float);
+    size_t spectra = 0, windows = 0;
+
+    for (size_t l = d->first; l < d->levels; ++l) {
+        const struct mf_corr_area *at = &a->level[l];
+
+        a->numbers = greater(a->numbers, at->batch * numbers_of(at));
+        a->work = greater(a->work, at->work);
+        spectra = greater(spectra, at->block ? 1 : 2);
+        if (!at->block) windows = greater(windows, at->batch);
+    }
+    a->chunk = CHUNK_BYTES / each / 2 * 2;
+    if (a->chunk > d->count_max) a->chunk = d->count_max + d->count_max % 2;
+    if (a->chunk < 2) a->chunk = 2;
+    a->scale = d->count_max * sizeof(double);
+    a->loss = d->levels * d->count_max * sizeof(double);
+    a->values = a->chunk * each;
+    a->spectrum = spectra * a->numbers * NUMBER;
+    a->window = windows * a->entries * NUMBER;
+}
+
+int mf_areas_corr(const struct mf_slice_desc *d, int deterministic, struct mf_gpu_limits limits,
+                  struct mf_corr_areas *areas)
+{
+    memset(areas, 0, sizeof *areas);
+    MF_ASSERT(d->lag > 0 && d->first < d->levels && d->levels <= MF_PYRAMID_MAX);
+    areas->entries = (2 * d->lag - 1) * (2 * d->lag - 1);
+    for (size_t l = 0; l < d->levels; ++l) MF_TRY(extents(d, l, &areas->level[l]));
+    for (size_t l = d->first; l < d->levels; ++l) engine(d, deterministic, limits, &areas->level[l]);
+    share(d, areas);
+    return MF_OK;
+}
+
+/* ---- pyramids, single numbers ---- */
+
+void mf_areas_pyramid(const struct mf_slice_desc *d, size_t fields, struct mf_pyramid_areas *areas)
+{
+    memset(areas, 0, sizeof *areas);
+    for (size_t l = 0; l < d->levels; ++l) {
+        areas->nu[l] = d->nu >> l;
+        areas->nv[l] = d->nv >> l;
+        areas->from[l] = areas->numbers;
+        if (l > 0) areas->numbers += d->count_max * areas->nu[l] * areas->nv[l];
+    }
+    areas->x = fields * areas->numbers * sizeof(float);
+    areas->g = areas->numbers * sizeof(float);
+}
+
+void mf_areas_single(const struct mf_slice_desc *d, struct mf_single_areas *areas)
+{
+    areas->bands = (d->nu * d->nv + MF_SINGLE_BAND - 1) / MF_SINGLE_BAND;
+    areas->slope = d->levels * d->count_max * sizeof(double);
+    areas->part = areas->slope * areas->bands;
+}
+
+int mf_slices_check(const struct mf_slice_desc *desc)
+{
+    const size_t least = desc->nu < desc->nv ? desc->nu : desc->nv;
+
+    MF_ASSERT(desc->first < desc->levels);
+    if (desc->levels >= 1 && desc->levels <= MF_PYRAMID_MAX && least >> (desc->levels - 1)) return MF_OK;
+    return mf_fail(MF_USAGE, "a slice of %zu x %zu pixels has no %zu pyramid levels", desc->nu, desc->nv, desc->levels);
+}

@@ -1,0 +1,79 @@
+/* Work areas of plans of slices on a GPU: pure functions of what a plan is made for and of the GPU's compute
+ * capability. The cuda back end takes its memory by them, and so does a plan that is made where there is no GPU
+ * (kernels/dry.h): the bytes of both are the same because there is one text. Read by the C and the C++ compiler. */
+#ifndef MF_KERNELS_AREAS_H
+#define MF_KERNELS_AREAS_H
+
+#include "kernels/form/hd.h"
+#include "kernels/slices.h"
+
+enum { MF_LINE_STAGES = 12 }; /* most radices of a transform in shared memory */
+
+/** What decides on the layout of a plan. */
+struct mf_gpu_limits {
+    size_t shared; /* bytes of shared memory that one block may have */
+    size_t cache;  /* bytes of the second-level cache that a batch may fill */
+};
+
+/**
+ * Those of all GPUs of a compute capability (10 major + minor): the shared memory of the programming guide, and a cache
+ * that even the smallest of them has.
+ */
+struct mf_gpu_limits mf_gpu_limits_of(int capability);
+
+/** Radices of @p n: eights, then what is left of the twos, threes, fives. 0: it has other factors. */
+int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages);
+
+/** S2: one level of the pyramid. */
+struct mf_corr_area {
+    int nu, nv, mu, mv; /* pooled extents; of the transform */
+    int block;          /* a unit (two slices) in the shared memory of a block; else cuFFT */
+    size_t shared;      /* bytes of it */
+    size_t batch;       /* units at a time; 0: a level that takes no part */
+    size_t tables;      /* bytes of twiddles and places, of a block alone */
+    size_t work;        /* bytes that cuFFT may ask for */
+};
+
+/** S2: bytes of every array, and the layout behind them. */
+struct mf_corr_areas {
+    struct mf_corr_area level[MF_PYRAMID_MAX];
+    size_t entries; /* (2L-1)^2 */
+    size_t chunk;   /* slices whose values are added at a time */
+    size_t numbers; /* complex numbers of one array of a batch */
+    size_t scale, loss, values, spectrum, window, work;
+};
+
+/** Numbers of a row in shared memory: odd, so that neighbouring rows lie in other banks. */
+MF_HD int mf_corr_pitch(int mv) { return mv | 1; }
+
+/**
+ * Lays a plan of S2 out. A batch of cuFFT is the same whatever is asked of the plan where bits may not depend on how
+ * slices were dealt out (@p deterministic). Refuses with MF_USAGE a lag that would meet itself and slices above 16384.
+ */
+int mf_areas_corr(const struct mf_slice_desc *desc, int deterministic, struct mf_gpu_limits limits,
+                  struct mf_corr_areas *areas);
+
+/** The pooled slices of a plan and their gradients. */
+struct mf_pyramid_areas {
+    size_t nu[MF_PYRAMID_MAX], nv[MF_PYRAMID_MAX];
+    size_t from[MF_PYRAMID_MAX]; /* where a level begins */
+    size_t numbers;              /* of all levels from 1 on */
+    size_t x, g;                 /* bytes; 0: there is one level */
+};
+
+/** @p fields: how many pyramids of slices there are beside the one of gradients. */
+void mf_areas_pyramid(const struct mf_slice_desc *desc, size_t fields, struct mf_pyramid_areas *areas);
+
+enum { MF_SINGLE_BAND = 16384 }; /* pixels whose sum is a number of its own */
+
+/** Interface density, volume fraction: sums of bands of pixels, and slopes. */
+struct mf_single_areas {
+    size_t bands, part, slope; /* most bands of a level; bytes */
+};
+
+void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *areas);
+
+/** Refuses with MF_USAGE what no pyramid of such slices has. */
+int mf_slices_check(const struct mf_slice_desc *desc);
+
+#endif

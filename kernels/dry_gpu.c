@@ -1,0 +1,175 @@
+/* See dry.h. The plans of the cuda back end as they look to an arena. Where a dry run wants a result (a micrograph's
+ * descriptors) a plan of cpu gives it, whose memory nobody counts. */
+#include <stdlib.h>
+
+#include "kernels/areas.h"
+#include "kernels/dry.h"
+#include "src/base/err.h"
+
+enum { AREAS = 8 + MF_PYRAMID_MAX };
+
+struct mf_slice_plan {
+    struct mf_arena *arena;
+    size_t areas;
+    void *area[AREAS];
+    /* what computes, once it is asked for */
+    const struct mf_slice_ops *ops;
+    struct mf_slice_desc desc;
+    struct mf_queue queue; /* a copy whose arena is not counted */
+    struct mf_slice_plan *worker;
+};
+
+static int capability_of(const struct mf_queue *queue)
+{
+    return ((const struct mf_backend_dry *)(const void *)queue->backend)->capability;
+}
+
+static void plan_free(struct mf_slice_plan *plan)
+{
+    if (!plan) return;
+    if (plan->worker) {
+        plan->ops->free(plan->worker);
+        mf_arena_close(plan->queue.arena);
+    }
+    while (plan->areas > 0) mf_arena_give(plan->arena, plan->area[--plan->areas]);
+    free(plan);
+}
+
+static int take(struct mf_slice_plan *plan, size_t bytes, const char *tag)
+{
+    void *memory = mf_arena_take(plan->arena, bytes, tag);
+
+    if (!memory) return MF_MEMORY;
+    MF_ASSERT(plan->areas < AREAS);
+    plan->area[plan->areas++] = memory;
+    return MF_OK;
+}
+
+static int take_pyramid(struct mf_slice_plan *plan, const struct mf_slice_desc *desc, size_t fields)
+{
+    struct mf_pyramid_areas a;
+
+    mf_areas_pyramid(desc, fields, &a);
+    MF_TRY(take(plan, a.x, "slice levels"));
+    return take(plan, a.g, "slice levels");
+}
+
+static int take_single(struct mf_slice_plan *plan, const struct mf_slice_desc *desc)
+{
+    struct mf_single_areas a;
+
+    mf_areas_single(desc, &a);
+    MF_TRY(take(plan, a.part, "slice values"));
+    return take(plan, a.slope, "slice values");
+}
+
+static int take_corr(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
+{
+    struct mf_corr_areas a;
+
+    MF_TRY(mf_areas_corr(desc, queue->deterministic, mf_gpu_limits_of(capability_of(queue)), &a));
+    for (size_t l = desc->first; l < desc->levels; ++l)
+        if (a.level[l].block) MF_TRY(take(plan, a.level[l].tables, "S2 work"));
+    MF_TRY(take(plan, a.scale, "S2 work"));
+    MF_TRY(take(plan, a.loss, "S2 work"));
+    MF_TRY(take(plan, a.values, "S2 work"));
+    MF_TRY(take(plan, a.spectrum, "S2 work"));
+    MF_TRY(take(plan, a.window, "S2 work"));
+    MF_TRY(take(plan, a.work, "S2 work"));
+    return take_pyramid(plan, desc, 2);
+}
+
+static int take_vari(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
+{
+    (void)queue;
+    MF_TRY(mf_slices_check(desc));
+    MF_TRY(take_single(plan, desc));
+    return take_pyramid(plan, desc, 1);
+}
+
+static int take_frac(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
+{
+    (void)queue;
+    MF_TRY(mf_slices_check(desc));
+    return take_single(plan, desc);
+}
+
+typedef int taker(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc);
+
+static int make(const struct mf_slice_ops *ops, taker *areas, const struct mf_queue *queue,
+                const struct mf_slice_desc *desc, struct mf_slice_plan **out)
+{
+    struct mf_slice_plan *plan = calloc(1, sizeof *plan);
+    int rc;
+
+    if (!plan) return mf_fail(MF_MEMORY, "no memory for a plan");
+    *plan = (struct mf_slice_plan){.arena = queue->arena, .ops = ops, .desc = *desc, .queue = *queue};
+    rc = areas(plan, queue, desc);
+    if (rc == MF_OK)
+        *out = plan;
+    else
+        plan_free(plan);
+    return rc;
+}
+
+static int corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return make(mf_backend_cpu.corr, take_corr, queue, desc, plan);
+}
+
+static int vari_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return make(mf_backend_cpu.vari, take_vari, queue, desc, plan);
+}
+
+static int frac_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return make(mf_backend_cpu.frac, take_frac, queue, desc, plan);
+}
+
+/* ---- results ---- */
+
+static struct mf_slice_plan *worker_of(struct mf_slice_plan *plan)
+{
+    if (plan->worker) return plan->worker;
+    if (mf_arena_open(&plan->queue.arena, NULL, 0) != MF_OK ||
+        plan->ops->plan(&plan->queue, &plan->desc, &plan->worker) != MF_OK)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "a dry run: %s", mf_err_text());
+    return plan->worker;
+}
+
+static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    plan->ops->eval(worker_of(plan), task);
+}
+
+static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
+{
+    plan->ops->total(worker_of(plan), x, sum);
+}
+
+static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *sum)
+{
+    plan->ops->cross(worker_of(plan), a, b, sum);
+}
+
+static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
+                    int (*plan)(struct mf_queue *, const struct mf_slice_desc *, struct mf_slice_plan **))
+{
+    *ops = (struct mf_slice_ops){.name = cpu->name,
+                                 .entries = cpu->entries,
+                                 .plan = plan,
+                                 .free = plan_free,
+                                 .eval = eval,
+                                 .total = total,
+                                 .cross = cpu->cross ? cross : NULL};
+}
+
+void mf_dry_gpu(struct mf_backend_dry *dry)
+{
+    replace(&dry->corr, mf_backend_cpu.corr, corr_plan);
+    replace(&dry->vari, mf_backend_cpu.vari, vari_plan);
+    replace(&dry->frac, mf_backend_cpu.frac, frac_plan);
+    dry->backend.vari = &dry->vari;
+    dry->backend.frac = &dry->frac;
+}

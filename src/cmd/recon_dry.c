@@ -1,0 +1,78 @@
+/* See recon_plan.h: what --dry-run says of a reconstruction. */
+#include <math.h>
+#include <stdio.h>
+
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/cmd/peaks.h"
+#include "src/cmd/recon_plan.h"
+
+void mf_recon_shape(const size_t dims[3], struct mf_json *at)
+{
+    struct mf_json *shape = mf_json_array();
+
+    for (int a = dims[0] > 1 ? 0 : 1; a < 3; ++a) mf_json_int(shape, NULL, (long long)dims[a]);
+    mf_json_put(at, "shape", shape);
+}
+
+static void add_option(void *json, const char *word, const char *value, enum mf_origin origin)
+{
+    (void)origin;
+    mf_json_text(json, word, value);
+}
+
+static int print_json(const struct mf_session *s, const size_t dims[3], size_t fields, const struct mf_peaks *peak)
+{
+    struct mf_json *j = mf_json_object(), *options = mf_json_object(), *bytes = mf_json_object();
+    int rc;
+
+    mf_json_bool(j, "dry_run", 1);
+    mf_recon_shape(dims, j);
+    mf_json_int(j, "fields", (long long)fields);
+    mf_options_each(s->options, add_option, options);
+    mf_json_put(j, "options", options);
+    mf_json_reals(bytes, "arena", peak->arena, (size_t)s->comm->size);
+    if (peak->device) mf_json_reals(bytes, "device", peak->device, (size_t)s->comm->size);
+    mf_json_put(j, "bytes", bytes);
+    mf_json_text(j, "device", s->backend->name);
+    mf_json_int(j, "ranks", s->comm->size);
+    mf_json_int(j, "threads", s->queue->threads);
+    rc = mf_json_write(j, stdout);
+    mf_json_free(j);
+    return rc;
+}
+
+static void print_bytes(const size_t dims[3], size_t fields, const char *what, int ranks, const double *bytes)
+{
+    double sum = 0, most = 0;
+
+    for (int r = 0; r < ranks; ++r) {
+        sum += bytes[r];
+        most = fmax(most, bytes[r]);
+    }
+    printf("# volume %zu x %zu x %zu, %zu field%s: %.0f bytes%s over %d rank%s, %.0f on the fullest\n", dims[0],
+           dims[1], dims[2], fields, MF_S(fields), sum, what, ranks, MF_S(ranks), most);
+}
+
+static void print_text(const struct mf_session *s, const size_t dims[3], size_t fields, const struct mf_peaks *peak)
+{
+    mf_options_print(s->options);
+    if (peak->device) print_bytes(dims, fields, " of device memory", s->comm->size, peak->device);
+    print_bytes(dims, fields, peak->device ? " of host memory" : "", s->comm->size, peak->arena);
+}
+
+/* The memory of the run is taken and given back; its high-water mark is what the run needs. */
+int mf_recon_dry(const struct mf_session *s, const size_t dims[3], const struct mf_target *target,
+                 const struct mf_solve_opts *solve)
+{
+    const size_t fields = mf_solve_fields(target, solve);
+    struct mf_peaks peaks;
+    int rc = MF_OK;
+
+    MF_TRY(mf_solve_measure(s->comm, s->home->backend, s->home, dims, target, solve));
+    MF_TRY(mf_peaks_of(s, &peaks));
+    if (s->comm->rank == 0 && s->common->json) rc = print_json(s, dims, fields, &peaks);
+    if (s->comm->rank == 0 && !s->common->json) print_text(s, dims, fields, &peaks);
+    mf_peaks_free(&peaks);
+    return mf_agree(s->comm, rc);
+}

@@ -1,0 +1,103 @@
+#!/usr/bin/python3
+"""Plans of runs on GPUs, on the emulator (MF_CUDA_LIBRARY) with GPUs of the stand-in for the driver's library: what was
+foretold of both memories is what was taken, a dry run takes nothing of the device, and a GPU that is too small.
+usage: plan_cuda.py MESOFORGE MPIEXEC FOLDER_OF_FAKE_NVML"""
+import json
+import os
+import re
+import sys
+import tempfile
+
+import runs
+from runs import check, finish
+from samples import blobs, np
+
+program, mpiexec, fake = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
+SHORT = ("--max_iter", 3, "--polish_rounds", 1, "--logging_level", 30, "--json")
+
+
+def environment(gpus, **more):
+    env = dict(os.environ, LD_LIBRARY_PATH=fake + ":" + os.environ.get("LD_LIBRARY_PATH", ""), FAKE_NVML_GPUS=str(gpus),
+               MF_EMU_DEVICES=str(gpus))
+    env.update({k: str(v) for k, v in more.items()})
+    return env
+
+
+def match(*words, ranks=1, code=0, **env):
+    status, out, err = runs.run(program, "match", *words, *SHORT, ranks=ranks, mpiexec=mpiexec, env=environment(ranks, **env))
+    check(status == code, f"match {words} on {ranks} {env}: {status}, want {code}: {err[-600:]}")
+    return (json.loads(out) if status == 0 else {}), err
+
+
+def to_the_byte():
+    """On any engine, layout and GPU: capability 8.9 has less shared memory, so larger slices go to cuFFT there."""
+    l4 = {"FAKE_NVML_KIND": "l4", "MF_EMU_CAPABILITY": 89, "MF_EMU_SHARED": 101376}
+    cases = [(1, "two.npy --limit_to 6 --add_dimension 14 --device cuda", {}),
+             (1, "two.npy --limit_to 6 --add_dimension 14 --device cuda --threads 3", {}),
+             (2, "two.npy --limit_to 6 --add_dimension 15 --device cuda --loss_type RMS --non_periodic --no_polish", {}),
+             (3, "three.npy --limit_to 4 --add_dimension 13 --device cuda --deterministic --batch_size 4", {}),
+             (2, "two.npy --limit_to 4 --size 18 20 22 --device cuda --use_multigrid_reconstruction --history 4", {}),
+             (1, "two.npy --limit_to 6 --device cuda --descriptor_types S2 Variation VolumeFractions", {}),
+             (1, "wide.npy --limit_to 5 --device cuda --no_polish", l4),
+             (1, "prime.npy --limit_to 5 --device cuda --no_polish --deterministic", l4)]
+    for ranks, words, env in cases:
+        words = words.split()
+        done, _ = match(*words, "--output", "p.h5", ranks=ranks, **env)
+        peak = done.get("peak_bytes", {})
+        check(peak.get("predicted") and peak["predicted"] == peak["arena"], f"host, {words}: {peak}")
+        check(peak.get("predicted_device") and peak["predicted_device"] == peak["device"], f"device, {words}: {peak}")
+        dry, _ = match(*words, "--dry-run", ranks=ranks, MF_EMU_MEMORY=1, **env)
+        check(dry and dry["bytes"]["device"] == peak.get("device"), f"dry, {words}: {dry.get('bytes')} {peak}")
+        check(dry and dry["device"] == "cuda", "the dry run's device")
+
+
+def nothing_is_taken():
+    """A dry run of what no GPU holds says its bytes; the run itself finds no memory."""
+    big, _ = match("two.npy", "--limit_to", 6, "--size", 2048, 2048, 2048, "--device", "cuda", "--dry-run", MF_EMU_MEMORY=1)
+    check(big and big["bytes"]["device"][0] > 36 * 2048**3, f"{big}")
+    status, out, err = runs.run(program, "characterize", "two.npy", "--limit_to", 6, "--device", "cuda", "--dry-run", "--json",
+                                env=environment(1, MF_EMU_MEMORY=1))
+    check(status == 0 and json.loads(out)["dry_run"], f"characterize --dry-run: {err}")
+    match("two.npy", "--limit_to", 6, "--device", "cuda", "--plan", "off", "--output", "o.h5", code=5, MF_EMU_MEMORY=1)
+
+
+def too_small():
+    """auto goes on on the cores, says so in one line, and plans them; --device cuda refuses. 1496 MiB leave none for arrays,
+    wherever the fields are."""
+    words = ("two.npy", "--limit_to", 6, "--size", 20, 20, 20, "--no_polish", "--output", "s.npy")
+    done, err = match(*words, "--device", "auto", FAKE_NVML_MEMORY=1496)
+    said = [line for line in err.splitlines() if "cpu after all" in line]
+    check(done.get("device") == "cpu" and len(said) == 1 and "nothing fits" in said[0], f"auto: {done.get('device')} {err}")
+    check(done["plan"]["device"] == "cpu" and done["peak_bytes"]["predicted"] == done["peak_bytes"]["arena"], "its plan")
+    _, err = match(*words, "--device", "cuda", code=5, FAKE_NVML_MEMORY=1496)
+    check("nothing fits into memory" in err and "on GPUs" in err, err)
+    _, err = match(*words, "--device", "auto", "--gpu_ids", 0, code=5, FAKE_NVML_MEMORY=1496)
+    check("nothing fits into memory" in err, f"a GPU that was named: {err}")
+    status, out, err = runs.run(program, "plan", "reconstruct", *words[:-3], "--json", "--ranks", 1,
+                                env=environment(1, FAKE_NVML_MEMORY=1496))
+    check(status == 0 and json.loads(out)["device"] == "cpu", f"plan agrees: {status} {err}")
+    check(status == 0 and any("no GPU holds" in note for note in json.loads(out)["notes"]), f"and says why: {out[:300]}")
+
+
+def taken_ahead():
+    """--no_memory_growth: the planned bytes of both memories at once, or a refusal before anything is computed."""
+    words = ("two.npy", "--limit_to", 6, "--add_dimension", 14, "--device", "cuda", "--output", "g.npy")
+    done, _ = match(*words)
+    need = int(done["peak_bytes"]["device"][0])
+    more, _ = match(*words, "--no_memory_growth")
+    check(more["peak_bytes"]["device"] == done["peak_bytes"]["device"], "counted alike")
+    beside = 4 << 20  # the queue's own
+    _, err = match(*words, "--no_memory_growth", code=5, MF_EMU_MEMORY=need // 2 + beside)
+    check(re.search(r"no \d+ bytes to reserve", err) and "wrote" not in err, err)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    np.save("two.npy", blobs((16, 18), [0.6, 0.4], 1))
+    np.save("three.npy", blobs((16, 18), [0.5, 0.2, 0.3], 2))
+    np.save("wide.npy", blobs((128, 96), [0.5, 0.5], 3))
+    np.save("prime.npy", blobs((134, 26), [0.5, 0.5], 4))
+    for part in (to_the_byte, nothing_is_taken, too_small, taken_ahead):
+        part()
+    os.chdir("/")
+finish("plan_cuda")

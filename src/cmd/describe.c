@@ -286,7 +286,12 @@ int mf_describe_plot(const char *path, const struct mf_target *target, const cha
         int phase = i / target->sides, side = i % target->sides;
 
         rc = draw(target, ndim, phase, side, &drawings[i], at);
-        if (rc == MF_OK && each == 3) rc = mf_describe_lineal(target, ndim, phase, side, &drawings[i].lineal, at + 2);
+        if (rc != MF_OK || each == 2) continue;
+        drawings[i].lineal.values = malloc(5 * (target->lag + 1) * sizeof(double));
+        if (drawings[i].lineal.values)
+            mf_describe_lineal(target, ndim, phase, side, &drawings[i].lineal, at + 2);
+        else
+            rc = mf_fail(MF_MEMORY, "no memory for a picture");
     }
     if (rc == MF_OK)
         rc = mf_plot_write(path, slash ? slash + 1 : file, panels, (size_t)(each * n),

@@ -1,9 +1,6 @@
 /* See describe_more.h. */
 #include "src/cmd/describe_more.h"
 
-#include <stdlib.h>
-
-#include "src/base/err.h"
 #include "src/cmd/describe.h"
 
 enum { ENTRIES_SHOWN = 4096, DIRECTIONS = 4 };
@@ -70,13 +67,11 @@ void mf_describe_more_text(FILE *to, const struct mf_target *target, int ndim, i
     fputc('\n', to);
 }
 
-int mf_describe_lineal(const struct mf_target *target, int ndim, int phase, int side, struct mf_lineal_lines *lines,
-                       struct mf_panel *panel)
+void mf_describe_lineal(const struct mf_target *target, int ndim, int phase, int side, struct mf_lineal_lines *lines,
+                        struct mf_panel *panel)
 {
     size_t n = target->lag + 1;
 
-    lines->values = malloc((DIRECTIONS + 1) * n * sizeof *lines->values);
-    if (!lines->values) return mf_fail(MF_MEMORY, "no memory for a picture");
     for (size_t c = 0; c < n; ++c) {
         lines->values[c] = (double)(2 * c + 1);
         for (int i = 0; i < DIRECTIONS; ++i) lines->values[(size_t)(i + 1) * n + c] = lineal(target, side, phase, c, i);
@@ -98,5 +93,4 @@ int mf_describe_lineal(const struct mf_target *target, int ndim, int phase, int 
                                .ylabel = "lies in the phase",
                                .curve_count = DIRECTIONS,
                                .curves = lines->curve};
-    return MF_OK;
 }

@@ -15,14 +15,14 @@ void mf_describe_more_json(struct mf_json *phase, const struct mf_target *target
 /** The exact lineal path by length, if the target has it. */
 void mf_describe_more_text(FILE *to, const struct mf_target *target, int ndim, int phase);
 
-/** One panel of curves: the exact lineal path of one side. Its numbers and names live in @p lines (free()). MF_MEMORY.
- */
+/** One panel of curves: the exact lineal path of one side. Its numbers and names live in @p lines, whose values are the
+ * caller's. */
 struct mf_lineal_lines {
     char title[96], name[4][16];
-    double *values; /* [4 + 1][L + 1] */
+    double *values; /* [4 + 1][L + 1]: lengths, then the curves */
     struct mf_curve curve[4];
 };
-int mf_describe_lineal(const struct mf_target *target, int ndim, int phase, int side, struct mf_lineal_lines *lines,
-                       struct mf_panel *panel);
+void mf_describe_lineal(const struct mf_target *target, int ndim, int phase, int side, struct mf_lineal_lines *lines,
+                        struct mf_panel *panel);
 
 #endif

@@ -11,6 +11,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/cmd/describe_more.h"
 #include "src/cmd/info_values.h"
 #include "src/cmd/view_metrics.h"
 #include "src/desc/characterize.h"
@@ -334,7 +335,22 @@ static int view_original_of_target(struct drawing *d)
     return rc;
 }
 
-/* A row per phase: the map of every level and the curves; with three sides maps above curves. */
+/* The exact lineal path of a phase, if it is there: a panel for every side. */
+static void draw_lineal(struct drawing *d, int phase)
+{
+    struct mf_figure *f = d->figure;
+    const struct mf_target *t = &d->got;
+
+    for (int side = 0; t->side[0].more[MF_MORE_LINEAL_EXACT] && side < t->sides; ++side) {
+        struct mf_lineal_lines *lines = mf_figure_keep(f, sizeof *lines);
+
+        lines->values = mf_figure_keep(f, 5 * (t->lag + 1) * sizeof *lines->values);
+        mf_describe_lineal(t, d->ndim, phase, side, lines, mf_figure_next(f));
+        if (side == t->sides - 1) mf_figure_end_row(f);
+    }
+}
+
+/* A row per phase: the map of every level and the curves; with three sides maps above curves. Then the lineal paths. */
 static void draw_descriptors(struct drawing *d)
 {
     const struct mf_target *t = &d->got;
@@ -352,6 +368,8 @@ static void draw_descriptors(struct drawing *d)
     }
     if (t->sides == 3)
         for (int side = 0; side < 3; ++side) draw_curves(d, side);
+    mf_figure_end_row(d->figure);
+    for (int phase = first; phase < t->phases; ++phase) draw_lineal(d, phase);
 }
 
 static int view_descriptors(struct drawing *d, const char **title)

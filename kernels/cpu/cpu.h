@@ -33,6 +33,7 @@ extern const struct mf_slice_ops mf_vari_cpu;
 extern const struct mf_slice_ops mf_frac_cpu;
 extern const struct mf_slice_ops mf_lineal_cpu, mf_lineal_exact_cpu, mf_lineal_soft_cpu, mf_line_soft_cpu;
 extern const struct mf_slice_ops mf_two_point_cpu, mf_gram_cpu, mf_gram_axes_cpu;
+extern const struct mf_slice_ops mf_patch_cpu;
 
 /** A pass over the planes of a slab, block by block. */
 struct mf_cpu_pass {

@@ -367,5 +367,6 @@ const struct mf_backend mf_backend_cuda = {
     .two_point = NULL,
     .gram = NULL,
     .gram_axes = NULL,
+    .patch = NULL,
     .optim = &mf_optim_cuda,
 };

@@ -234,4 +234,6 @@ const struct mf_slice_ops mf_corr_cuda = {
     .eval = corr_eval,
     .total = corr_total,
     .cross = corr_cross,
+    .pull = nullptr,
+    .match = nullptr,
 };

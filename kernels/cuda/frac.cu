@@ -68,4 +68,6 @@ const struct mf_slice_ops mf_frac_cuda = {
     .eval = eval,
     .total = mf_single_totals<values>,
     .cross = nullptr,
+    .pull = nullptr,
+    .match = nullptr,
 };

@@ -132,4 +132,6 @@ const struct mf_slice_ops mf_vari_cuda = {
     .eval = eval,
     .total = mf_single_totals<values>,
     .cross = nullptr,
+    .pull = nullptr,
+    .match = nullptr,
 };

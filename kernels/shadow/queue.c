@@ -312,4 +312,5 @@ const struct mf_backend mf_backend_shadow = {
     .two_point = &mf_two_point_shadow,
     .gram = &mf_gram_shadow,
     .gram_axes = &mf_gram_axes_shadow,
+    .patch = &mf_patch_shadow,
 };

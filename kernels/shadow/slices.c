@@ -9,6 +9,7 @@ struct mf_slice_plan {
     const struct mf_slice_ops *ops; /* of cpu */
     struct mf_slice_plan *inner;
     size_t values; /* of a slice */
+    size_t phases; /* of a match */
 };
 
 static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
@@ -27,6 +28,7 @@ static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, con
     }
     p->queue = queue;
     p->ops = ops;
+    p->phases = desc->phases;
     p->values = desc->levels * ops->entries(desc);
     *plan = p;
     return MF_OK;
@@ -49,7 +51,7 @@ static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     mf_shadow_input(plan->queue, name, t.scale, t.x.count * sizeof *t.scale);
     t.sum = mf_shadow_output(plan->queue, name, t.sum, t.x.count * sizeof *t.sum);
     t.values = mf_shadow_output(plan->queue, name, t.values, t.x.count * plan->values * sizeof *t.values);
-    MF_SHADOW_RUN(name, plan->ops->eval(plan->inner, &t), t.x.base, t.g.base, t.target);
+    MF_SHADOW_RUN(name, plan->ops->eval(plan->inner, &t), t.x.base, t.g.base, t.target, t.pull);
 }
 
 static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
@@ -68,6 +70,14 @@ static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const str
     MF_SHADOW_RUN(name, plan->ops->cross(plan->inner, a, b, sum), a->base, b->base);
 }
 
+static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pull)
+{
+    const char *name = plan->ops->name;
+
+    for (size_t p = 1; p < plan->phases; ++p) mf_shadow_device(name, 1, (const void *const[]){x[p].base});
+    MF_SHADOW_RUN(name, plan->ops->match(plan->inner, x, pull), x->base, pull);
+}
+
 /* A family of cpu behind the shadow's functions (...: its further members). NOLINTBEGIN(bugprone-macro-parentheses) */
 #define FAMILY(family, label, ...)                                                                                    \
     static size_t family##_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.family->entries(desc); } \
@@ -75,21 +85,20 @@ static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const str
     {                                                                                                                 \
         return plan_make(mf_backend_cpu.family, queue, desc, plan);                                                   \
     }                                                                                                                 \
-    const struct mf_slice_ops mf_##family##_shadow = {.name = label,                                                  \
-                                                      .entries = family##_entries,                                    \
-                                                      .plan = family##_plan,                                          \
-                                                      .free = plan_free,                                              \
-                                                      .total = total,                                                 \
-                                                      __VA_ARGS__}
+    const struct mf_slice_ops mf_##family##_shadow = {                                                                \
+        .name = label, .entries = family##_entries, .plan = family##_plan, .free = plan_free, __VA_ARGS__}
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-FAMILY(corr, "S2", .eval = eval, .cross = cross);
-FAMILY(vari, "vari", .eval = eval);
-FAMILY(frac, "frac", .eval = eval);
-FAMILY(lineal, "lineal", .eval = eval);
-FAMILY(lineal_exact, "lineal_exact", .eval = NULL);
-FAMILY(lineal_soft, "lineal_soft", .eval = eval);
-FAMILY(line_soft, "line_soft", .eval = eval);
-FAMILY(two_point, "two_point", .eval = eval);
-FAMILY(gram, "gram", .eval = eval);
-FAMILY(gram_axes, "gram_axes", .eval = eval);
+static size_t patch_pull(const struct mf_slice_desc *desc) { return mf_backend_cpu.patch->pull(desc); }
+
+FAMILY(corr, "S2", .eval = eval, .total = total, .cross = cross);
+FAMILY(vari, "vari", .eval = eval, .total = total);
+FAMILY(frac, "frac", .eval = eval, .total = total);
+FAMILY(lineal, "lineal", .eval = eval, .total = total);
+FAMILY(lineal_exact, "lineal_exact", .eval = NULL, .total = total);
+FAMILY(lineal_soft, "lineal_soft", .eval = eval, .total = total);
+FAMILY(line_soft, "line_soft", .eval = eval, .total = total);
+FAMILY(two_point, "two_point", .eval = eval, .total = total);
+FAMILY(gram, "gram", .eval = eval, .total = total);
+FAMILY(gram_axes, "gram_axes", .eval = eval, .total = total);
+FAMILY(patch, "patch", .eval = eval, .pull = patch_pull, .match = match);

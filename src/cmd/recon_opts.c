@@ -39,7 +39,7 @@ const struct mf_opt mf_run_rows[] = {
 
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
-        "descriptors: FFTCorrelations (S2), Variation, VolumeFractions, LinealPath, LinealPathApproximation, "
+        "descriptors: FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
         "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations"),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,

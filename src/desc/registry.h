@@ -12,6 +12,7 @@ enum mf_descriptor_kind {
     MF_S2,
     MF_VARIATION,
     MF_FRACTION,
+    MF_PATCHES,
     MF_FURTHER, /* and the order of enum mf_more */
     MF_LINEAL = MF_FURTHER + MF_MORE_LINEAL,
     MF_LINEAL_EXACT = MF_FURTHER + MF_MORE_LINEAL_EXACT,
@@ -33,6 +34,7 @@ struct mf_descriptor {
     size_t family;       /* offset of its kernels in struct mf_backend */
     enum mf_phase phase; /* its work in reports, and how much that is */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+    int by_example; /* compares slices with the target's example: has no values of its own, aims at 0 */
 };
 
 /** The rows, MF_DESCRIPTORS of them. */
@@ -64,7 +66,7 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);
 
-/** Its values of @p phase in a side: [side->levels][entries]. */
+/** Its values of @p phase in a side: [side->levels][entries]; NULL: there are none (always by example). */
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase);
 
 /** Is it known on pyramid level @p level of this side? */

@@ -132,7 +132,7 @@ static int after_step(void *context, long evaluations, double loss)
     if (all % (r->opts->report_every > 0 ? r->opts->report_every : 10) == 0) mf_grid_note(r, all);
     snprintf(text, sizeof text, "%s, loss %.4e", r->stage, r->loss);
     mf_progress("evaluations", evaluations < r->planned ? evaluations : r->planned - 1, r->planned, text);
-    return mf_grid_keep(r, all, NULL);
+    return mf_objective_renew(r->objective) ? mf_grid_keep(r, all, NULL) : 0;
 }
 
 static int descend(struct mf_grid *r, const char *stage, double lambda, long evaluations)

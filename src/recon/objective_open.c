@@ -2,9 +2,11 @@
 #include "src/recon/objective_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/stage.h"
 #include "src/base/err.h"
+#include "src/recon/example.h"
 
 struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struct mf_objective_side *s, size_t levels)
 {
@@ -17,7 +19,10 @@ struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struc
                                   .seam = o->opts.compat,
                                   .threshold = o->goal->threshold,
                                   .steepness = o->goal->steepness,
-                                  .smooth = o->opts.smooth};
+                                  .smooth = o->opts.smooth,
+                                  .phases = o->phases,
+                                  .example = s->example,
+                                  .flip = o->opts.flip};
 }
 
 const double *mf_objective_goal(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
@@ -34,13 +39,54 @@ static int plan_for(struct mf_objective *o, const struct mf_slice_ops *ops, stru
 {
     for (size_t i = 0; i < o->plans; ++i)
         if (o->plan[i].ops == ops && o->plan[i].desc.nu == desc.nu && o->plan[i].desc.nv == desc.nv &&
-            o->plan[i].desc.levels == desc.levels) {
+            o->plan[i].desc.levels == desc.levels && (!ops->match || o->plan[i].desc.example.x == desc.example.x)) {
             *plan = o->plan[i].plan;
             return MF_OK;
         }
     MF_TRY(ops->plan(o->queue, &desc, plan));
     o->plan[o->plans++] = (struct mf_objective_plan){ops, desc, *plan};
     return MF_OK;
+}
+
+/* What slices of a side are to look like, if a term asks for it. */
+static int side_example(struct mf_objective *o, size_t d)
+{
+    const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
+    size_t i = (size_t)(from - o->goal->side), level = o->opts.level_first;
+
+    for (size_t t = 0; t < o->opts.terms && !o->side[d].example.x; ++t) {
+        if (!o->opts.term[t].row->by_example) continue;
+        if (!o->example[i]) MF_TRY(mf_example_fields(o->queue->host, o->goal, from, o->phases, level, &o->example[i]));
+        o->side[d].example =
+            (struct mf_slice_example){o->example[i], from->example_nu >> level, from->example_nv >> level,
+                                      mf_target_example_periodic(o->goal, from)};
+    }
+    return MF_OK;
+}
+
+/* What a term by example holds of every slice of this rank. On coarser grids slices may be too small for it. */
+static int side_pull(struct mf_objective *o, struct mf_objective_side *s, size_t t)
+{
+    struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
+    size_t slices = 0;
+
+    if (!o->ops[t]->pull) return MF_OK;
+    for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) slices += mf_turn_span(s->turn[0], k).count;
+    s->pull_size[t] = o->ops[t]->pull(&desc);
+    if (s->pull_size[t] == 0 && o->opts.level_first == 0)
+        return mf_fail(MF_USAGE,
+                       "%s compares patches of 9 x 9 pixels, and there is none in slices of %zu x %zu or an example of "
+                       "%zu x %zu",
+                       o->opts.term[t].row->name, s->nu, s->nv, s->example.nu, s->example.nv);
+    s->pull[t] = mf_arena_take(o->queue->arena, slices * s->pull_size[t] * sizeof(float), "pull of patches");
+    return s->pull[t] ? MF_OK : MF_MEMORY;
+}
+
+/* Terms by example aim at 0; what they compare with is in their plans. */
+static void aim_at_none(struct mf_objective *o, struct mf_objective_side *s, size_t t, size_t n)
+{
+    memset(s->goal[t], 0, o->phases * n * sizeof *s->goal[t]);
+    mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
 }
 
 static int side_target(struct mf_objective *o, size_t d, size_t t)
@@ -53,6 +99,10 @@ static int side_target(struct mf_objective *o, size_t d, size_t t)
     if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], o->phases * n * sizeof(float), "target");
     if (!s->goal[t]) return MF_MEMORY;
     s->entries += o->phases * n;
+    if (o->opts.term[t].row->by_example) {
+        aim_at_none(o, s, t, n);
+        return MF_OK;
+    }
     for (size_t p = 0; p < o->phases; ++p) {
         const double *values = mf_objective_goal(o, t, d, p, entries);
 
@@ -108,7 +158,9 @@ static int side_plans(struct mf_objective *o, size_t d)
 {
     struct mf_objective_side *s = &o->side[d];
 
+    MF_TRY(side_example(o, d));
     for (size_t t = 0; t < o->opts.terms; ++t) {
+        MF_TRY(side_pull(o, s, t));
         MF_TRY(plan_for(o, o->ops[t], mf_objective_desc(o, s, s->levels), &s->plan[t]));
         MF_TRY(side_target(o, d, t));
     }
@@ -228,7 +280,9 @@ void mf_objective_free(struct mf_objective *o)
         for (size_t t = 0; t < o->opts.terms; ++t) {
             mf_mirror_give(o->queue, o->side[d].target[t], o->side[d].goal[t]);
             mf_arena_give(o->queue->arena, o->side[d].target[t]);
+            mf_arena_give(o->queue->arena, o->side[d].pull[t]);
         }
+        mf_arena_give(o->queue->host, o->example[d]);
         for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
         free(o->side[d].turn);
     }

@@ -212,6 +212,7 @@ static int open_objective(struct mf_polish_work *w)
 
     o.norm = MF_MSE;
     o.smooth = 0;
+    o.flip = 1;
     w->s2_term = w->v_term = o.terms;
     for (size_t t = 0; t < o.terms; ++t) {
         if (o.term[t].row->kind == MF_S2) w->s2_term = t;

@@ -218,6 +218,8 @@ static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices
     s->nu = nu;
     s->nv = nv;
     s->slices = slices;
+    MF_TRY(
+        mf_target_example_new(s, nu < MF_EXAMPLE_MAX ? nu : MF_EXAMPLE_MAX, nv < MF_EXAMPLE_MAX ? nv : MF_EXAMPLE_MAX));
     for (size_t i = 0; i < (size_t)t->phases * levels; ++i) s->fraction[i] = 1.0 / t->phases;
     return MF_OK;
 }

@@ -15,6 +15,7 @@
 #include "src/recon/start.h"
 
 static const double SMOOTH = 0.1; /* rounding of |d| in Variation while the field is grey */
+enum { HOLD = 10 };               /* evaluations that neighbours of patches are held for */
 
 size_t mf_solve_fields(const struct mf_target *target, const struct mf_solve_opts *opts)
 {
@@ -113,6 +114,7 @@ static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, doubl
     r->slab = mf_slab_of(r->comm, dims, r->comm->rank);
     objective.level_first += level;
     objective.smooth = smooth;
+    objective.hold = HOLD;
     if (objective.levels_max > level) objective.levels_max -= level;
     MF_TRY(mf_agree(r->comm, grid_memory(r, r->opts->method == MF_ADAM ? 1 : r->history)));
     return mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective);

@@ -17,6 +17,7 @@ static void check_names(void)
                  {"S2", MF_S2},
                  {"Variation", MF_VARIATION},
                  {"VolumeFractions", MF_FRACTION},
+                 {"Patches", MF_PATCHES},
                  {"LinealPath", MF_LINEAL},
                  {"LinealPathExact", MF_LINEAL_EXACT},
                  {"LinealPathApproximation", MF_LINEAL_SOFT},
@@ -52,6 +53,7 @@ static void check_values(void)
     CHECK(!mf_descriptor_values(&mf_descriptors[MF_LINEAL], &side[0], 4, 0));
     CHECK(mf_target_side_more(&side[0], 2, 4, MF_MORE_LINEAL) == MF_OK);
     CHECK(mf_descriptor_values(&mf_descriptors[MF_LINEAL], &side[0], 4, 1) == side[0].more[MF_MORE_LINEAL] + 3 * 33);
+    CHECK(!mf_descriptor_values(&mf_descriptors[MF_PATCHES], &side[0], 4, 1) && mf_descriptors[MF_PATCHES].by_example);
     CHECK(mf_descriptor_values(&mf_descriptors[MF_FRACTION], &side[0], 4, 1) == side[0].fraction + 3);
     CHECK(mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 1) &&
           !mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 2));

@@ -1,0 +1,430 @@
+/* How far the patches of a slice are from those of an example, both ways: see kernels/slices.h. On every level
+ *
+ *   E = (1/n) sum over patches p of the slice    |p - q(p)|^2     q(p): the example's patch that is nearest to p
+ *     + (1/m) sum over patches q of the example  |p(q) - q|^2     p(q): the slice's patch that is nearest to q
+ *   D = sqrt(E), compared with 0
+ *
+ * |.|^2 is weighted by a Gaussian of sum 1 and added over all phases. With neighbours held E is one parabola for every
+ * pixel, E = C + sum_i A_i (x_i - M_i)^2: A, M and C are the slice's pull, and all that eval() needs. A level on which
+ * the slice or the example is smaller than a patch takes no part. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/patch.h"
+#include "kernels/cpu/slice.h"
+#include "kernels/form/compare.h"
+#include "src/base/cut.h"
+#include "src/base/err.h"
+
+enum { GROUP = 8, TAKES = 10 }; /* slices read side by side; arrays of a plan */
+
+struct level {
+    struct mf_patch_image slice, example;
+    struct mf_patch_points points; /* of the example */
+    float *axes;
+    size_t pixels, at; /* of the slice; where they begin in a pyramid */
+    size_t pull;       /* where the level's part of a slice's pull begins */
+    int on;
+};
+
+struct mf_slice_plan {
+    struct mf_queue *queue;
+    struct mf_slice_desc desc;
+    struct level level[MF_PYRAMID_MAX];
+    size_t pyramid; /* pixels of all levels */
+    int ready;      /* the example's patches have been found */
+    float weight[MF_PATCH_PIXELS];
+    /* of the slice that is matched */
+    struct mf_patch_points points;
+    float *image, *pixels, *search, *sums; /* its borders; [phases][pixels]; the search's; [1 + 2 phases][pixels] */
+    int32_t *row, *column;
+    double *scatter;
+    float *scratch; /* [threads][GROUP][1 or 2 pyramids] */
+    void *taken[TAKES + 2 * MF_PYRAMID_MAX];
+    size_t takes;
+};
+
+static size_t entries(const struct mf_slice_desc *desc)
+{
+    (void)desc;
+    return 1;
+}
+
+static size_t phases_of(const struct mf_slice_desc *desc) { return desc->phases ? desc->phases : 1; }
+
+/* Extents and places on every level; floats of a pull. */
+static size_t shape(const struct mf_slice_desc *desc, struct level *level)
+{
+    const struct mf_slice_example *e = &desc->example;
+    size_t at = 0, pull = 0, phases = phases_of(desc);
+
+    for (size_t l = 0; l < desc->levels; ++l) {
+        const size_t nu = desc->nu >> l, nv = desc->nv >> l;
+        struct level *to = &level[l];
+
+        *to = (struct level){.pixels = nu * nv, .at = at, .pull = pull};
+        to->slice = mf_patch_image_of(phases, nu, nv, desc->periodic);
+        to->example = mf_patch_image_of(phases, e->nu >> l, e->nv >> l, e->periodic);
+        to->on = l >= desc->first && to->slice.slots > 0 && to->example.slots > 0;
+        at += to->pixels;
+        if (to->on) pull += (1 + phases) * to->pixels + phases;
+    }
+    return pull;
+}
+
+static size_t pull_size(const struct mf_slice_desc *desc)
+{
+    struct level level[MF_PYRAMID_MAX];
+
+    return shape(desc, level);
+}
+
+/* -- plans -- */
+
+static void plan_free(struct mf_slice_plan *plan)
+{
+    if (!plan) return;
+    while (plan->takes) mf_arena_give(plan->queue->arena, plan->taken[--plan->takes]);
+    free(plan);
+}
+
+/* NULL when any before it was refused. */
+static void *take(struct mf_slice_plan *p, size_t number, size_t size, const char *tag)
+{
+    if (p->takes && !p->taken[p->takes - 1]) return NULL;
+    p->taken[p->takes] = mf_arena_take(p->queue->arena, number * size, tag);
+    return p->taken[p->takes++];
+}
+
+static void take_example(struct mf_slice_plan *p, struct level *level)
+{
+    const size_t slots = level->example.slots, phases = level->example.phases;
+
+    level->example.x = take(p, mf_patch_image_floats(&level->example), sizeof(float), "example");
+    level->axes = take(p, slots * (MF_PATCH_PARTS + 1) + (phases * MF_PATCH_PIXELS + 1) * MF_PATCH_PARTS, sizeof(float),
+                       "example");
+    if (!level->axes) return;
+    level->points =
+        (struct mf_patch_points){slots, level->axes + (phases * MF_PATCH_PIXELS + 1) * MF_PATCH_PARTS, NULL};
+    level->points.norm = level->points.at + slots * MF_PATCH_PARTS;
+}
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+/* The finest level that is compared has the most of everything. */
+static void take_work(struct mf_slice_plan *p, const struct level *first)
+{
+    const size_t phases = phases_of(&p->desc), slots = first->slice.slots, others = first->example.slots;
+    const size_t floats = larger(p->level[0].pixels, p->desc.example.nu * p->desc.example.nv);
+    float *points;
+
+    p->pixels = take(p, phases * floats, sizeof(float), "patch search");
+    p->image = take(p, mf_patch_image_floats(&first->slice), sizeof(float), "patch search");
+    p->sums = take(p, (1 + 2 * phases) * first->pixels, sizeof(float), "patch search");
+    points = take(p, slots * (MF_PATCH_PARTS + 1), sizeof(float), "patch search");
+    p->search = take(p, mf_patch_nearest_room(p->queue->threads, slots, others), sizeof(float), "patch search");
+    p->row = take(p, slots + others, sizeof *p->row, "patch search");
+    p->scatter = take(p, mf_patch_axes_room(phases), sizeof *p->scatter, "patch search");
+    if (!p->scatter) return;
+    p->points = (struct mf_patch_points){slots, points, points + slots * MF_PATCH_PARTS};
+    p->column = p->row + slots;
+}
+
+static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    struct mf_slice_plan *p;
+    size_t l = desc->first;
+
+    MF_TRY(mf_cpu_slices_check(desc));
+    MF_ASSERT(desc->example.x && phases_of(desc) <= MF_SIMPLEX_MAX);
+    p = calloc(1, sizeof *p);
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of patches");
+    p->queue = queue;
+    p->desc = *desc;
+    shape(desc, p->level);
+    mf_patch_weights(p->weight);
+    p->pyramid = p->level[desc->levels - 1].at + p->level[desc->levels - 1].pixels;
+    for (size_t k = l; k < desc->levels; ++k)
+        if (p->level[k].on) take_example(p, &p->level[k]);
+    if (p->level[l].on) take_work(p, &p->level[l]);
+    p->scratch = take(p, (size_t)queue->threads * GROUP * p->pyramid * (desc->flip ? 2 : 1), sizeof(float), "patches");
+    if (!p->scratch) {
+        plan_free(p);
+        return MF_MEMORY;
+    }
+    *plan = p;
+    return MF_OK;
+}
+
+/* -- pixels -- */
+
+/* @p lanes slices from slice s on, densely, @p apart floats from one to the next. */
+static void gather(const struct mf_view *x, size_t s, size_t lanes, float *to, size_t apart)
+{
+    const float *from = x->base + s * x->ss;
+
+    for (size_t u = 0; u < x->nu; ++u)
+        for (size_t v = 0; v < x->nv; ++v)
+            for (size_t k = 0; k < lanes; ++k) to[k * apart + u * x->nv + v] = from[u * x->su + v * x->sv + k * x->ss];
+}
+
+/* Means of 2 x 2 pixels; @p to may be @p from. */
+static void pool(size_t nu, size_t nv, const float *from, float *to)
+{
+    for (size_t u = 0; u < nu / 2; ++u)
+        for (size_t v = 0; v < nv / 2; ++v) {
+            const float *a = from + 2 * u * nv + 2 * v;
+
+            to[u * (nv / 2) + v] = 0.25f * ((a[0] + a[1]) + (a[nv] + a[nv + 1]));
+        }
+}
+
+/* -- matching -- */
+
+/* Patches of the example on all levels: not before they are needed, for plans are also made to be measured. */
+static void prepare(struct mf_slice_plan *p)
+{
+    const struct mf_slice_example *e = &p->desc.example;
+    const size_t phases = phases_of(&p->desc), apart = e->nu * e->nv;
+
+    if (p->ready) return;
+    memcpy(p->pixels, e->x, phases * apart * sizeof *p->pixels);
+    for (size_t l = 0; l < p->desc.levels; ++l) {
+        struct level *level = &p->level[l];
+
+        if (level->on) {
+            mf_patch_image_fill(&level->example, p->pixels, apart);
+            mf_patch_axes(&level->example, p->scatter, level->axes);
+            mf_patch_project(p->queue->threads, &level->example, level->axes, &level->points);
+        }
+        for (size_t k = 0; k < phases; ++k) pool(e->nu >> l, e->nv >> l, p->pixels + k * apart, p->pixels + k * apart);
+    }
+    p->ready = 1;
+}
+
+/* A slice's patches pulled to their neighbours, one pixel: from every patch that holds it what that one's neighbour
+ * has there. */
+static void pull_pixel(const struct mf_slice_plan *p, const struct level *level, size_t u, size_t v, float *sums)
+{
+    const struct mf_patch_image *s = &level->slice, *e = &level->example;
+    const size_t apart = level->pixels;
+    const float share = 1.0f / (float)mf_patch_count(s);
+
+    for (size_t k = 0; k < MF_PATCH_PIXELS; ++k) {
+        const size_t i = k / MF_PATCH_SIDE, j = k % MF_PATCH_SIDE;
+        const size_t pu = u >= i ? u - i : u + s->nu - i, pv = v >= j ? v - j : v + s->nv - j;
+        const float w = share * p->weight[k];
+        size_t q;
+
+        if (pu >= s->pu || pv >= s->pv) continue;
+        q = (size_t)p->row[pu * s->row + pv];
+        sums[0] += w;
+        for (size_t f = 0; f < e->phases; ++f) {
+            const float x = e->x[(f * e->high + q / e->row + i) * e->wide + q % e->row + j];
+
+            sums[(1 + 2 * f) * apart] += w * x;
+            sums[(2 + 2 * f) * apart] += w * x * x;
+        }
+    }
+}
+
+/* The example's patch of slot q pulls the slice's patch that is nearest to it. */
+static void pull_patch(const struct mf_slice_plan *p, const struct level *level, size_t q, float *sums)
+{
+    const struct mf_patch_image *s = &level->slice, *e = &level->example;
+    const size_t at = (size_t)p->column[q], apart = level->pixels;
+    const float share = 1.0f / (float)mf_patch_count(e);
+
+    for (size_t k = 0; k < MF_PATCH_PIXELS; ++k) {
+        const size_t i = k / MF_PATCH_SIDE, j = k % MF_PATCH_SIDE;
+        float *to = sums + (at / s->row + i) % s->nu * s->nv + (at % s->row + j) % s->nv;
+        const float w = share * p->weight[k];
+
+        to[0] += w;
+        for (size_t f = 0; f < e->phases; ++f) {
+            const float x = e->x[(f * e->high + q / e->row + i) * e->wide + q % e->row + j];
+
+            to[(1 + 2 * f) * apart] += w * x;
+            to[(2 + 2 * f) * apart] += w * x * x;
+        }
+    }
+}
+
+/* Sums of weights, of weighted neighbours and of their squares to A, M and C. */
+static void settle(const struct level *level, size_t phases, const float *sums, float *pull)
+{
+    const size_t n = level->pixels;
+
+    memcpy(pull, sums, n * sizeof *pull);
+    for (size_t f = 0; f < phases; ++f) {
+        const float *one = sums + (1 + 2 * f) * n, *two = one + n;
+        float *mean = pull + (1 + f) * n;
+        double rest = 0;
+
+        for (size_t i = 0; i < n; ++i) {
+            mean[i] = sums[i] > 0 ? one[i] / sums[i] : 0;
+            rest += (double)two[i] - (double)one[i] * (double)mean[i];
+        }
+        pull[(1 + phases) * n + f] = (float)(rest > 0 ? rest : 0);
+    }
+}
+
+static void match_level(struct mf_slice_plan *p, const struct level *level, size_t apart, float *pull)
+{
+    struct mf_patch_image slice = level->slice;
+    struct mf_patch_points points = p->points;
+    const int threads = p->queue->threads;
+
+    slice.x = p->image;
+    points.slots = slice.slots;
+    mf_patch_image_fill(&slice, p->pixels, apart);
+    mf_patch_project(threads, &slice, level->axes, &points);
+    mf_patch_nearest(threads, &points, &level->points, p->search, p->row, p->column);
+    memset(p->sums, 0, (1 + 2 * slice.phases) * level->pixels * sizeof *p->sums);
+#pragma omp parallel for num_threads(threads)
+    for (size_t u = 0; u < slice.nu; ++u)
+        for (size_t v = 0; v < slice.nv; ++v) pull_pixel(p, level, u, v, p->sums + u * slice.nv + v);
+    for (size_t q = 0; q < level->example.slots; ++q)
+        if (q % level->example.row < level->example.pv) pull_patch(p, level, q, p->sums);
+    settle(level, slice.phases, p->sums, pull + level->pull);
+}
+
+static void match(struct mf_slice_plan *p, const struct mf_view *x, float *pull)
+{
+    const size_t phases = phases_of(&p->desc), apart = p->level[0].pixels, size = pull_size(&p->desc);
+
+    if (size == 0) return;
+    prepare(p);
+    for (size_t s = 0; s < x->count; ++s) {
+        for (size_t f = 0; f < phases; ++f) gather(&x[f], s, 1, p->pixels + f * apart, 0);
+        for (size_t l = 0; l < p->desc.levels; ++l) {
+            if (p->level[l].on) match_level(p, &p->level[l], apart, pull + s * size);
+            for (size_t f = 0; f < phases; ++f)
+                pool(p->desc.nu >> l, p->desc.nv >> l, p->pixels + f * apart, p->pixels + f * apart);
+        }
+    }
+}
+
+/* -- values and gradients -- */
+
+/* E of a phase on a level. */
+static double mismatch(const struct level *level, size_t phases, size_t phase, const float *pull, const float *x)
+{
+    const float *strength = pull + level->pull, *mean = strength + (1 + phase) * level->pixels;
+    double sum = (double)strength[(1 + phases) * level->pixels + phase];
+
+    for (size_t i = 0; i < level->pixels; ++i) {
+        const float d = x[i] - mean[i];
+
+        sum += (double)(strength[i] * d * d);
+    }
+    return sum;
+}
+
+/* x to the gradient c dE/dx; @p second (NULL: not wanted) to half its slope, c A. */
+static void slopes(const struct level *level, size_t phase, const float *pull, double c, float *x, float *second)
+{
+    const float *strength = pull + level->pull, *mean = strength + (1 + phase) * level->pixels;
+    const float c1 = (float)c, c2 = (float)(2 * c);
+
+    for (size_t i = 0; i < level->pixels; ++i) x[i] = c2 * strength[i] * (x[i] - mean[i]);
+    for (size_t i = 0; second && i < level->pixels; ++i) second[i] = c1 * strength[i];
+}
+
+/* fine += share * the coarser pixel. */
+static void spread(size_t nu, size_t nv, float share, const float *coarse, float *fine)
+{
+    for (size_t u = 0; u < nu / 2 * 2; ++u)
+        for (size_t v = 0; v < nv / 2 * 2; ++v) fine[u * nv + v] += share * coarse[u / 2 * (nv / 2) + v / 2];
+}
+
+/* One slice, whose pixels stand at the begin of a pyramid: sum and values; with a gradient the pyramid becomes it. */
+static void compare(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t s, float *pyramid)
+{
+    const size_t phases = phases_of(&p->desc), levels = p->desc.levels;
+    const float *pull = task->pull + s * pull_size(&p->desc);
+    const double scale = task->scale ? task->scale[s] : 1.0;
+    float *second = p->desc.flip ? pyramid + p->pyramid : NULL;
+    double sum = 0;
+
+    for (size_t l = 0; l + 1 < levels; ++l)
+        pool(p->desc.nu >> l, p->desc.nv >> l, pyramid + p->level[l].at, pyramid + p->level[l + 1].at);
+    for (size_t l = 0; l < levels; ++l) {
+        const struct level *level = &p->level[l];
+        const double w = task->weight[l];
+        double e = level->on ? mismatch(level, phases, task->phase, pull, pyramid + level->at) : 0, d = sqrt(e);
+        double c = task->power == 2 ? w * w : d > 0 ? w / (2 * d) : 0; /* d|w D|^p / dE */
+
+        sum += mf_compare_loss(task->power, w * d);
+        if (task->values && l >= p->desc.first) task->values[s * levels + l] = (float)d;
+        if (!task->g.base) continue;
+        if (level->on) {
+            slopes(level, task->phase, pull, scale * c, pyramid + level->at, second ? second + level->at : NULL);
+        } else {
+            memset(pyramid + level->at, 0, level->pixels * sizeof *pyramid);
+            if (second) memset(second + level->at, 0, level->pixels * sizeof *second);
+        }
+    }
+    if (task->sum) task->sum[s] = sum;
+    for (size_t l = levels - 1; task->g.base && l-- > 0;) {
+        const size_t nu = p->desc.nu >> l, nv = p->desc.nv >> l, at = p->level[l].at, next = p->level[l + 1].at;
+
+        spread(nu, nv, 0.25f, pyramid + next, pyramid + at);
+        if (second) spread(nu, nv, 0.0625f, second + next, second + at);
+    }
+}
+
+/* Gradients of @p lanes slices back to where they belong. */
+static void scatter(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t s, size_t lanes,
+                    const float *from, size_t apart)
+{
+    const struct mf_view *x = &task->x, *g = &task->g;
+
+    for (size_t u = 0; u < x->nu; ++u)
+        for (size_t v = 0; v < x->nv; ++v)
+            for (size_t k = 0; k < lanes; ++k) {
+                const float *at = from + k * apart + u * x->nv + v;
+                float *to = g->base + (s + k) * g->ss + u * g->su + v * g->sv;
+
+                *to += *at;
+                if (p->desc.flip) /* half the second derivative times the step */
+                    *to += at[p->pyramid] * (1.0f - 2.0f * x->base[(s + k) * x->ss + u * x->su + v * x->sv]);
+            }
+}
+
+static void eval_group(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t s, size_t lanes,
+                       float *scratch)
+{
+    const size_t apart = p->pyramid * (p->desc.flip ? 2 : 1);
+
+    gather(&task->x, s, lanes, scratch, apart);
+    for (size_t k = 0; k < lanes; ++k) compare(p, task, s + k, scratch + k * apart);
+    if (task->g.base) scatter(p, task, s, lanes, scratch, apart);
+}
+
+static void eval(struct mf_slice_plan *p, const struct mf_slice_task *task)
+{
+    const size_t count = task->x.count, wide = task->x.ss == 1 ? GROUP : 1, groups = (count + wide - 1) / wide;
+    const size_t threads = (size_t)mf_cpu_threads(p->queue, count * p->level[0].pixels);
+    const size_t apart = GROUP * p->pyramid * (p->desc.flip ? 2 : 1);
+
+    MF_ASSERT(count <= p->desc.count_max);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (size_t t = 0; t < threads; ++t) {
+        const struct mf_span span = mf_cut(groups, threads, t);
+
+        for (size_t k = span.first; k < span.first + span.count; ++k)
+            eval_group(p, task, k * wide, count - k * wide < wide ? count - k * wide : wide, p->scratch + t * apart);
+    }
+}
+
+const struct mf_slice_ops mf_patch_cpu = {
+    .name = "patch",
+    .entries = entries,
+    .plan = plan_make,
+    .free = plan_free,
+    .eval = eval,
+    .pull = pull_size,
+    .match = match,
+};

@@ -1,0 +1,14 @@
+/* How much of a result is literally its target. */
+#ifndef MF_DESC_COPIES_H
+#define MF_DESC_COPIES_H
+
+#include "io/target.h"
+
+/**
+ * Mean over the sides of @p got of the share of windows of 16 x 16 pixels of its example that are found in @p
+ * want's (kernels/copy.h). Where the phases are not as many, a result of two is the indicator of the target's phase 1
+ * or its only one. Not collective; both have examples; MF_MEMORY.
+ */
+int mf_copies(const struct mf_target *got, const struct mf_target *want, double *share);
+
+#endif

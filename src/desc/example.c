@@ -1,0 +1,52 @@
+/* See job.h: what slices look like, kept as it is. */
+#include "src/base/err.h"
+#include "src/desc/job.h"
+
+/* What of @p n pixels an example shows. */
+static struct mf_span middle(size_t n)
+{
+    size_t count = n < MF_EXAMPLE_MAX ? n : MF_EXAMPLE_MAX;
+
+    return (struct mf_span){(n - count) / 2, count};
+}
+
+/* The target's phase of a voxel; -1: none. */
+static double phase_of(const struct mf_job *job, uint8_t phase)
+{
+    int p = (int)phase - job->first;
+
+    return p >= 0 && p < job->out->phases ? p : -1;
+}
+
+/* This rank's pixels of the middle slice normal to @p normal; the others' stay 0. */
+static void fill(const struct mf_job *job, int normal, struct mf_target_side *side)
+{
+    const struct mf_slab *slab = &job->micro->slab;
+    const struct mf_span u = middle(side->nu), v = middle(side->nv);
+    size_t at[3];
+
+    at[normal] = slab->dims[normal] / 2;
+    for (size_t i = 0; i < u.count; ++i)
+        for (size_t j = 0; j < v.count; ++j) {
+            at[normal == MF_Z ? 1 : 0] = u.first + i;
+            at[normal == MF_X ? 1 : 2] = v.first + j;
+            if (at[0] < slab->first || at[0] >= slab->first + slab->count) continue;
+            side->example[i * v.count + j] = phase_of(
+                job, job->micro->phase[((at[0] - slab->first) * slab->dims[1] + at[1]) * slab->dims[2] + at[2]]);
+        }
+}
+
+int mf_example(const struct mf_job *job)
+{
+    int rc = MF_OK;
+
+    for (int k = 0; rc == MF_OK && k < job->out->sides; ++k) {
+        struct mf_target_side *side = &job->out->side[k];
+
+        rc = mf_agree(job->comm, mf_target_example_new(side, middle(side->nu).count, middle(side->nv).count));
+        if (rc != MF_OK) break;
+        fill(job, k, side);
+        mf_comm_sum(job->comm, side->example_nu * side->example_nv, side->example);
+    }
+    return rc;
+}

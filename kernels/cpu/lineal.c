@@ -5,7 +5,8 @@
  *   sharp   f_n: mf_soft_line(n) of form/soft.h, which can be differentiated; behind the four entries of a length stand
  *           the four of what is not the phase, f_n(1 - mean)
  *   exact   1 where less than half a pixel of the run is missing, else 0: on a labelled field the lineal path itself
- * Along a direction the sum of a run of n pixels is that of n - 2 and two pixels more. */
+ * Along a direction the sum of a run of n pixels is that of n - 2 and two pixels more; and as s / n = 4 whatever n, the
+ * exponential of the sharp f_n is a running product: exp(-s (z - t)) = exp(-2) times exp(4 (1 - x)) of every pixel. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,9 @@
 #include "kernels/form/soft.h"
 #include "src/base/err.h"
 
-enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = 4 };
+enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = 4, FIELDS = 2 };
+
+static const float STEEP = 4, EDGE = 0.13533528f; /* s / n of mf_soft_line(n), exp(-s (1 - t)) */
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -27,7 +30,7 @@ static struct mf_cpu_frame frame_of(const struct mf_slice_desc *desc)
     return (struct mf_cpu_frame){2 * desc->lag, 2 * desc->lag, 2 * desc->lag};
 }
 
-/* Scratch: the framed slice, and for every direction a framed gradient. */
+/* Scratch: two framed slices; for every direction a framed gradient, and the slopes of all lengths of a RUN. */
 static int open_plan(struct mf_slice_plan *plan)
 {
     const struct mf_cpu_frame f = frame_of(&plan->desc);
@@ -36,7 +39,8 @@ static int open_plan(struct mf_slice_plan *plan)
     plan->state = soft;
     if (!soft) return mf_fail(MF_MEMORY, "no memory for a plan of lineal paths");
     for (size_t c = 1; c <= plan->desc.lag; ++c) soft[c] = mf_soft_line((double)(2 * c + 1));
-    plan->scratch = (1 + DIRECTIONS) * mf_cpu_frame_size(&f, plan->desc.nu, plan->desc.nv);
+    plan->scratch = (FIELDS + DIRECTIONS) * mf_cpu_frame_size(&f, plan->desc.nu, plan->desc.nv) +
+                    DIRECTIONS * (plan->desc.lag + 1) * RUN;
     return MF_OK;
 }
 
@@ -44,24 +48,26 @@ static void close_plan(struct mf_slice_plan *plan) { free(plan->state); }
 
 /* Runs along one direction in a framed slice. */
 struct walk {
-    const struct mf_soft *soft; /* [L + 1]; NULL: exact */
+    const struct mf_soft *soft; /* [L + 1] */
     size_t lag, nu, nv, stride;
     ptrdiff_t step; /* from pixel to pixel of a run */
     int du, dv, periodic;
-    const float *x; /* pixel (0, 0) of the frame */
+    const float *x, *y; /* pixel (0, 0) of the frames. exact: x; sharp: exp(4 (1 - x)) and exp(4 x) */
 };
 
 static struct walk walk_of(const struct mf_cpu_job *job, int direction, const float *framed)
 {
     const struct mf_slice_desc *desc = &job->plan->desc;
     const struct mf_cpu_frame f = frame_of(desc);
-    struct walk w = {job->plan->state, desc->lag, job->level->nu, job->level->nv, 0, 0, 0, 0, desc->periodic, NULL};
+    struct walk w = {
+        job->plan->state, desc->lag, job->level->nu, job->level->nv, 0, 0, 0, 0, desc->periodic, NULL, NULL};
 
     w.stride = mf_cpu_frame_stride(&f, w.nv);
     w.du = along[direction][0];
     w.dv = along[direction][1];
     w.step = w.du * (ptrdiff_t)w.stride + w.dv;
     w.x = framed + f.left;
+    w.y = w.x + mf_cpu_frame_size(&f, desc->nu, desc->nv);
     return w;
 }
 
@@ -109,22 +115,22 @@ ALWAYS void fold(const float *restrict y, double *restrict ways)
     for (int k = 0; k < WAYS; ++k) ways[k] += (double)((y[k] + y[k + WAYS]) + (y[k + 2 * WAYS] + y[k + 3 * WAYS]));
 }
 
-/* Adds the values at columns [lo, hi) of these RUN. */
-ALWAYS void add_sharp(const struct mf_soft *f, float n, struct range in, const float *restrict sum, struct ways *ways)
+ALWAYS void multiply_pair(const struct walk *w, const float *p, size_t c, float *restrict product)
 {
-    const float each = 1.0f / n;
-    float y[RUN], rest[RUN];
+    const float *a = p + (ptrdiff_t)(2 * c - 1) * w->step, *b = a + w->step;
 
 #pragma omp simd
-    for (int i = 0; i < RUN; ++i) {
-        const float z = sum[i] * each, value = mf_soft_value(*f, mf_soft_sigma(*f, z));
-        const float other = mf_soft_value(*f, mf_soft_sigma(*f, 1.0f - z));
+    for (int i = 0; i < RUN; ++i) product[i] *= a[i] * b[i];
+}
 
-        y[i] = i >= in.lo && i < in.hi ? value : 0.0f;
-        rest[i] = i >= in.lo && i < in.hi ? other : 0.0f;
-    }
-    fold(y, ways->in);
-    fold(rest, ways->out);
+/* Adds the logistic functions of runs at columns [lo, hi) of these RUN. */
+ALWAYS void add_sharp(struct range in, const float *restrict product, double *ways)
+{
+    float y[RUN];
+
+#pragma omp simd
+    for (int i = 0; i < RUN; ++i) y[i] = i >= in.lo && i < in.hi ? 1.0f / (1.0f + EDGE * product[i]) : 0.0f;
+    fold(y, ways);
 }
 
 ALWAYS void add_exact(float n, struct range in, const float *restrict sum, struct ways *ways)
@@ -136,36 +142,63 @@ ALWAYS void add_exact(float n, struct range in, const float *restrict sum, struc
     fold(y, ways->in);
 }
 
-/* The ways [L + 1] of all runs that begin in row u, columns v .. v + RUN - 1. */
-ALWAYS void values_run(int sharp, const struct walk *w, size_t u, size_t v, struct ways *ways)
+ALWAYS struct range range_at(const struct walk *w, size_t u, size_t v, size_t c)
 {
-    const float *p = w->x + u * w->stride + v;
+    const struct range in = beginnings(w, u, 2 * c + 1);
+
+    return (struct range){in.lo - (int)v, in.hi - (int)v};
+}
+
+/* The ways [L + 1] of all runs that begin in row u, columns v .. v + RUN - 1. */
+ALWAYS void sharp_run(const struct walk *w, size_t u, size_t v, struct ways *ways)
+{
+    const float *x = w->x + u * w->stride + v, *y = w->y + u * w->stride + v;
+    float in[RUN], out[RUN];
+
+    memcpy(in, x, sizeof in);
+    memcpy(out, y, sizeof out);
+    for (size_t c = 1; c <= w->lag; ++c) {
+        const struct range range = range_at(w, u, v, c);
+
+        multiply_pair(w, x, c, in);
+        multiply_pair(w, y, c, out);
+        add_sharp(range, in, ways[c].in);
+        add_sharp(range, out, ways[c].out);
+    }
+}
+
+ALWAYS void exact_run(const struct walk *w, size_t u, size_t v, struct ways *ways)
+{
+    const float *x = w->x + u * w->stride + v;
     float sum[RUN];
 
-    memcpy(sum, p, sizeof sum);
+    memcpy(sum, x, sizeof sum);
     for (size_t c = 1; c <= w->lag; ++c) {
-        struct range in = beginnings(w, u, 2 * c + 1);
-
-        in.lo -= (int)v;
-        in.hi -= (int)v;
-        add_pair(w, p, c, sum);
-        if (sharp)
-            add_sharp(&w->soft[c], (float)(2 * c + 1), in, sum, &ways[c]);
-        else
-            add_exact((float)(2 * c + 1), in, sum, &ways[c]);
+        add_pair(w, x, c, sum);
+        add_exact((float)(2 * c + 1), range_at(w, u, v, c), sum, &ways[c]);
     }
 }
 
 MF_CPU_FAST static void walk_sharp(const struct walk *w, struct ways *ways)
 {
     for (size_t u = 0; u < w->nu; ++u)
-        for (size_t v = 0; v < w->nv; v += RUN) values_run(1, w, u, v, ways);
+        for (size_t v = 0; v < w->nv; v += RUN) sharp_run(w, u, v, ways);
 }
 
 MF_CPU_FAST static void walk_exact(const struct walk *w, struct ways *ways)
 {
     for (size_t u = 0; u < w->nu; ++u)
-        for (size_t v = 0; v < w->nv; v += RUN) values_run(0, w, u, v, ways);
+        for (size_t v = 0; v < w->nv; v += RUN) exact_run(w, u, v, ways);
+}
+
+/* x becomes exp(4 (1 - x)), y exp(4 x). */
+MF_CPU_FAST static void exponentials(size_t n, float *restrict x, float *restrict y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) {
+        y[i] = mf_soft_exp(STEEP * x[i]);
+        x[i] = mf_soft_exp(STEEP * (1.0f - x[i]));
+    }
 }
 
 static double mean(const struct mf_cpu_level *level)
@@ -196,9 +229,10 @@ static void direction_values(const struct walk *w, int exact, int direction, str
         walk_sharp(w, ways);
     for (size_t c = 1; c <= w->lag; ++c) {
         const double runs = count_of(w, 2 * c + 1);
+        const double a = exact ? 1 : (double)w->soft[c].a, b = exact ? 0 : (double)w->soft[c].b;
 
-        d[entry(exact, c, direction, 0)] = runs > 0 ? all(ways[c].in) / runs : 0;
-        if (!exact) d[entry(0, c, direction, 1)] = runs > 0 ? all(ways[c].out) / runs : 0;
+        d[entry(exact, c, direction, 0)] = runs > 0 ? a * all(ways[c].in) / runs + b : 0;
+        if (!exact) d[entry(0, c, direction, 1)] = runs > 0 ? a * all(ways[c].out) / runs + b : 0;
     }
 }
 
@@ -209,12 +243,13 @@ static void value(const struct mf_cpu_job *job, int exact, double *d)
     const size_t size = mf_cpu_frame_size(&f, job->plan->desc.nu, job->plan->desc.nv);
 
     mf_cpu_frame_fill(&f, job->plan->desc.periodic, job->level, job->scratch);
+    if (!exact) exponentials(mf_cpu_frame_size(&f, job->level->nu, job->level->nv), job->scratch, job->scratch + size);
     d[0] = mean(job->level);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
     for (int k = 0; k < DIRECTIONS; ++k) {
         const struct walk w = walk_of(job, k, job->scratch);
 
-        direction_values(&w, exact, k, (struct ways *)(job->scratch + (size_t)(k + 1) * size), d);
+        direction_values(&w, exact, k, (struct ways *)(job->scratch + (size_t)(k + FIELDS) * size), d);
     }
 }
 
@@ -228,18 +263,16 @@ struct weight {
     float in, out;
 };
 
-/* h += the slopes of f at columns [lo, hi), weighed. */
-ALWAYS void run_slope(const struct mf_soft *f, float n, struct weight weight, struct range in,
-                      const float *restrict sum, float *restrict h)
+/* h: the slopes of the logistic functions at columns [lo, hi), weighed. */
+ALWAYS void run_slope(struct weight weight, struct range range, const float *restrict in, const float *restrict out,
+                      float *restrict h)
 {
-    const float each = 1.0f / n;
-
 #pragma omp simd
     for (int i = 0; i < RUN; ++i) {
-        const float z = sum[i] * each, slope = weight.in * mf_soft_slope(*f, mf_soft_sigma(*f, z)) -
-                                               weight.out * mf_soft_slope(*f, mf_soft_sigma(*f, 1.0f - z));
+        const float p = 1.0f / (1.0f + EDGE * in[i]), q = 1.0f / (1.0f + EDGE * out[i]);
+        const float slope = weight.in * (p * (1.0f - p)) - weight.out * (q * (1.0f - q));
 
-        h[i] += i >= in.lo && i < in.hi ? slope : 0.0f;
+        h[i] = i >= range.lo && i < range.hi ? slope : 0.0f;
     }
 }
 
@@ -249,49 +282,42 @@ ALWAYS void add_run(float *restrict to, const float *restrict h)
     for (int i = 0; i < RUN; ++i) to[i] += h[i];
 }
 
-ALWAYS void take_pair(const struct walk *w, const float *p, size_t c, float *restrict sum)
-{
-    const float *a = p + (ptrdiff_t)(2 * c - 1) * w->step, *b = a + w->step;
-
-#pragma omp simd
-    for (int i = 0; i < RUN; ++i) sum[i] -= a[i] + b[i];
-}
-
 /* A pixel k steps from the beginning is in all runs of more than k pixels: from the longest to the shortest. weight
- * [L + 1]. */
-ALWAYS void gradient_run(const struct walk *w, const struct weight *weight, size_t u, size_t v, float *g)
+ * [L + 1]; slopes [L + 1][RUN]: room. */
+ALWAYS void gradient_run(const struct walk *w, const struct weight *weight, size_t u, size_t v, float *g,
+                         float (*restrict slopes)[RUN])
 {
     const size_t at = u * w->stride + v;
-    float sum[RUN], h[RUN] = {0};
+    float in[RUN], out[RUN], h[RUN] = {0};
 
-    memcpy(sum, w->x + at, sizeof sum);
-    for (size_t c = 1; c <= w->lag; ++c) add_pair(w, w->x + at, c, sum);
+    memcpy(in, w->x + at, sizeof in);
+    memcpy(out, w->y + at, sizeof out);
+    for (size_t c = 1; c <= w->lag; ++c) {
+        multiply_pair(w, w->x + at, c, in);
+        multiply_pair(w, w->y + at, c, out);
+        run_slope(weight[c], range_at(w, u, v, c), in, out, slopes[c]);
+    }
     for (size_t c = w->lag; c > 0; --c) {
-        struct range in = beginnings(w, u, 2 * c + 1);
         float *end = g + at + (ptrdiff_t)(2 * c - 1) * w->step;
 
-        in.lo -= (int)v;
-        in.hi -= (int)v;
-        run_slope(&w->soft[c], (float)(2 * c + 1), weight[c], in, sum, h);
+        add_run(h, slopes[c]);
         add_run(end, h);
         add_run(end + w->step, h);
-        take_pair(w, w->x + at, c, sum);
     }
     add_run(g + at, h);
 }
 
-MF_CPU_FAST static void walk_gradient(const struct walk *w, const struct weight *weight, float *g)
+MF_CPU_FAST static void walk_gradient(const struct walk *w, const struct weight *weight, float *g, float (*slopes)[RUN])
 {
     for (size_t u = 0; u < w->nu; ++u)
-        for (size_t v = 0; v < w->nv; v += RUN) gradient_run(w, weight, u, v, g);
+        for (size_t v = 0; v < w->nv; v += RUN) gradient_run(w, weight, u, v, g, slopes);
 }
 
 /* Slopes of one direction's entries as weights of a run's sum. */
 static void weights(const struct walk *w, int direction, const double *slope, struct weight *weight)
 {
     for (size_t c = 1; c <= w->lag; ++c) {
-        const double n = (double)(2 * c + 1), runs = count_of(w, 2 * c + 1);
-        const double each = runs > 0 ? 1 / (runs * n) : 0;
+        const double runs = count_of(w, 2 * c + 1), each = runs > 0 ? (double)(STEEP * w->soft[c].a) / runs : 0;
 
         weight[c].in = (float)(slope[entry(0, c, direction, 0)] * each);
         weight[c].out = (float)(slope[entry(0, c, direction, 1)] * each);
@@ -308,18 +334,20 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
     const float each = (float)(slope[0] / ((double)level->nu * (double)level->nv));
 
     mf_cpu_frame_fill(&f, desc->periodic, level, job->scratch);
+    exponentials(mf_cpu_frame_size(&f, level->nu, level->nv), job->scratch, job->scratch + size);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
     for (int k = 0; k < DIRECTIONS; ++k) {
         const struct walk w = walk_of(job, k, job->scratch);
-        float *g = job->scratch + (size_t)(k + 1) * size;
+        float *g = job->scratch + (size_t)(k + FIELDS) * size;
+        float *slopes = job->scratch + (FIELDS + DIRECTIONS) * size + (size_t)k * (desc->lag + 1) * RUN;
         struct weight weight[desc->lag + 1];
 
         memset(g, 0, mf_cpu_frame_size(&f, level->nu, level->nv) * sizeof *g);
         weights(&w, k, slope, weight);
-        walk_gradient(&w, weight, g + f.left);
+        walk_gradient(&w, weight, g + f.left, (float(*)[RUN])slopes);
     }
     for (int k = 0; k < DIRECTIONS; ++k)
-        mf_cpu_frame_fold(&f, desc->periodic, level, job->scratch + (size_t)(k + 1) * size);
+        mf_cpu_frame_fold(&f, desc->periodic, level, job->scratch + (size_t)(k + FIELDS) * size);
     for (size_t i = 0; i < level->nu * level->nv; ++i) level->g[i] += each;
 }
 

@@ -244,16 +244,20 @@ static int take_phase(void *context, const void *values, size_t n, size_t at, si
 static int take_labels(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     struct reading *r = context;
+    const char *from = values;
     int64_t some[SOME];
+    double value;
     int p = 0;
 
     for (size_t k = 0; k < n; k += SOME) {
         size_t now = n - k < SOME ? n - k : SOME;
 
-        mf_array_ints(&r->array, (const char *)values + k * r->array.size, now, some);
+        mf_array_ints(&r->array, from + k * r->array.size, now, some);
         for (size_t i = 0; i < now; ++i) {
             if (i == 0 || some[i] != some[i - 1]) p = find_label(r, some[i]);
-            put_phase(r, p, (double)some[i], at + (k + i) * stride);
+            value = (double)some[i];
+            if (p < 0) mf_array_reals(&r->array, from + (k + i) * r->array.size, 1, &value);
+            put_phase(r, p, value, at + (k + i) * stride);
         }
     }
     return MF_OK;
@@ -315,6 +319,9 @@ static int load_phases(struct reading *r)
     MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, take, r));
     if (r->array.size == 1) count_table(r);
     if (!r->strays) return MF_OK;
+    if (r->stray >= 0x1p63)
+        return mf_fail(MF_INPUT, "'%s' holds the value %.6g: no label is larger than 2^63 - 1", r->array.path,
+                       r->stray);
     return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);
 }
 

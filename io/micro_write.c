@@ -187,7 +187,7 @@ static int check_path(const char *path, int ndim)
     while (known < count && !mf_ends_with(path, endings[known])) ++known;
     if (known == count) return bad_ending(path);
     if (known == count - 1 && ndim == 3)
-        return mf_fail(MF_OUTPUT, "cannot write '%s': a volume is no picture; choose .h5, .npy or .tif", path);
+        return mf_fail(MF_USAGE, "cannot write '%s': a volume is no picture; choose .h5, .npy or .tif", path);
     return mf_atomic_may(path);
 }
 

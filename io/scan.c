@@ -42,15 +42,29 @@ static void look_ints(struct mf_scan *s, const int64_t *v, size_t n)
     int64_t low = INT64_MAX, high = INT64_MIN;
 
     for (size_t k = 0; k < n; ++k) {
+        if (v[k] == MF_NO_LABEL) {
+            ++s->fractions;
+            continue;
+        }
         if (v[k] < low) low = v[k];
         if (v[k] > high) high = v[k];
-        if (v[k] == MF_NO_LABEL)
-            ++s->fractions;
-        else if (k == 0 || v[k] != v[k - 1])
-            note(s, v[k]);
+        if (k == 0 || v[k] != v[k - 1]) note(s, v[k]);
     }
+    if (low > high) return; /* all are too large for labels */
     range(s, (double)low);
     range(s, (double)high);
+}
+
+/* Values that are no labels, but have a size. */
+static void look_large(const struct look *l, const char *from, const int64_t *v, size_t n)
+{
+    double real;
+
+    for (size_t k = 0; k < n; ++k) {
+        if (v[k] != MF_NO_LABEL) continue;
+        mf_array_reals(l->array, from + k * l->array->size, 1, &real);
+        range(l->scan, real);
+    }
 }
 
 static void look_reals(struct mf_scan *s, const double *v, size_t n)
@@ -90,6 +104,7 @@ static int look_at(void *context, const void *values, size_t n, size_t at, size_
         } else {
             mf_array_ints(l->array, from, now, ints);
             look_ints(l->scan, ints, now);
+            look_large(l, from, ints, now);
         }
     }
     return MF_OK;

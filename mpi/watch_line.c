@@ -37,17 +37,16 @@ static void get_name(const struct mf_record *r, char text[MF_WATCH_TEXT])
     text[MF_WATCH_TEXT - 1] = '\0';
 }
 
-/* "sum of 3 (collective 17)": where a rank is, or was last. */
+/* "sum of 3": where a rank is, or was last. */
 static void add_collective(struct line *line, const struct mf_watch_view *v, int rank)
 {
     const struct mf_record *r = &v->board->record[rank];
-    unsigned long long n = atomic_load_explicit(&r->count, memory_order_relaxed), place = v->seen[rank].place;
+    unsigned long long n = atomic_load_explicit(&r->count, memory_order_relaxed);
     char name[MF_WATCH_TEXT];
 
     get_name(r, name);
     add(line, "%s", *name ? name : "a collective");
     if (n) add(line, " %llu", n);
-    add(line, " (collective %llu)", place / 2 + place % 2);
 }
 
 static void add_rank(struct line *line, const struct mf_watch_view *v, int rank)

@@ -220,7 +220,10 @@ void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag)
         memory = room_for_entry(arena) ? get(arena, bytes) : NULL;
         if (!memory) {
             if (arena->whole) mf_arena_book(arena->whole, -(ptrdiff_t)bytes, tag);
-            mf_fail(MF_MEMORY, "%s needs %zu bytes, the machine has no more (%zu in use)", tag, bytes, arena->live);
+            mf_fail(MF_MEMORY,
+                    "%s needs %zu bytes, which the machine does not have (this rank has %zu in use): take smaller "
+                    "extents, or ranks on more nodes",
+                    tag, bytes, arena->live);
         }
     }
     if (memory) {

@@ -71,6 +71,15 @@ static int refuse(const struct mf_said *said, const char *want, const char *got)
     return mf_fail(MF_USAGE, "%s%s%s wants %s, not '%.200s'", said->place, said->dashes, said->word, want, got);
 }
 
+/* What a word that is no long should have been. */
+static const char *refuse_long(const char *word, const char *want)
+{
+    size_t sign = word[0] == '-' || word[0] == '+';
+
+    return word[sign] && strspn(word + sign, "0123456789") == strlen(word + sign) ? "integers from -2^63 to 2^63 - 1"
+                                                                                  : want;
+}
+
 /* The shortest text that reads back as the same number. */
 static char *real_text(struct mf_options *options, double value)
 {
@@ -120,7 +129,7 @@ static int to_longs(struct mf_options *options, const struct mf_said *said, size
     MF_TRY(cut_commas(options, said, n, words, &n, &cut));
     at = mf_options_keep(options, n * sizeof *at);
     for (size_t i = 0; i < n; ++i) {
-        if (!mf_word_long(cut[i], &at[i])) return refuse(said, "integers", cut[i]);
+        if (!mf_word_long(cut[i], &at[i])) return refuse(said, refuse_long(cut[i], "integers"), cut[i]);
         text[i] = long_text(options, at[i]);
     }
     v->longs = (struct mf_longs){n, at};
@@ -167,7 +176,7 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
         text[0] = v->flag ? "true" : "false";
         break;
     case MF_LONG:
-        if (!mf_word_long(words[0], &v->integer)) return refuse(said, "an integer", words[0]);
+        if (!mf_word_long(words[0], &v->integer)) return refuse(said, refuse_long(words[0], "an integer"), words[0]);
         text[0] = long_text(options, v->integer);
         break;
     case MF_REAL:

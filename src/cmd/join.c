@@ -11,6 +11,9 @@
 
 enum { SIDES = 3 };
 
+/* Images of one material differ by less. */
+static const double PLAUSIBLE = 0.02;
+
 static int same_pixels(const struct mf_target *a, const struct mf_target *b)
 {
     return a->spacing[1] == b->spacing[1] && a->spacing[2] == b->spacing[2] && strcmp(a->unit, b->unit) == 0;
@@ -95,4 +98,29 @@ void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct
     join_hashes(to, from);
     snprintf(to->source, sizeof to->source, "z: %.78s, y: %.78s, x: %.78s", file[0], file[1], file[2]);
     for (int i = 0; i < SIDES; ++i) from[i].side[0] = (struct mf_target_side){0};
+}
+
+static double fraction(const struct mf_target *t, int side, int phase)
+{
+    return t->side[side].fraction[(size_t)phase * t->side[side].levels];
+}
+
+void mf_join_compare(const struct mf_target *t, const char *const file[SIDES])
+{
+    static const char *const normals[SIDES] = {"normal z", "normal y", "normal x"};
+    const char *const *name = file ? file : normals;
+    int low = 0, high = 0, worst = 0;
+
+    for (int p = 0; p < t->phases; ++p)
+        for (int a = 0; a < t->sides; ++a)
+            for (int b = 0; b < t->sides; ++b)
+                if (fraction(t, b, p) - fraction(t, a, p) > fraction(t, high, worst) - fraction(t, low, worst)) {
+                    low = a;
+                    high = b;
+                    worst = p;
+                }
+    if (fraction(t, high, worst) - fraction(t, low, worst) <= PLAUSIBLE) return;
+    mf_warn("'%s' and '%s' contradict each other: the volume fraction of label %ld is %.4f and %.4f; a run takes the "
+            "mean of all directions, and no volume has all of their statistics",
+            name[low], name[high], t->label[worst], fraction(t, low, worst), fraction(t, high, worst));
 }

@@ -16,4 +16,11 @@ int mf_join_check(const struct mf_target *a, const struct mf_target *b, const ch
  */
 void mf_join(struct mf_target from[3], const char *const file[3], struct mf_target *to);
 
+/**
+ * Slices of one volume have one volume fraction in the mean, whatever their direction: one warning where those of the
+ * sides of @p t differ by more than images of one material do, with the two sides' @p file names, NULL: directions. Not
+ * collective.
+ */
+void mf_join_compare(const struct mf_target *t, const char *const file[3]);
+
 #endif

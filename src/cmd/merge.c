@@ -120,6 +120,7 @@ static int run(struct mf_session *session, void *options)
     rc = load_all(session, &plan, from);
     if (rc == MF_OK) {
         mf_join(from, plan.file, &merged);
+        mf_join_compare(&merged, plan.file);
         rc = write_out(session, &plan, &merged);
     }
     for (int i = 0; i < FILES; ++i) mf_target_free(&from[i]);

@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/text.h"
+#include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/peaks.h"
@@ -493,25 +494,6 @@ static int with_start(struct outcome *out, const char *base)
     return rc;
 }
 
-/* Slices of one volume have one volume fraction in the mean, whatever their direction. */
-static void compare_sides(const struct mf_target *t)
-{
-    for (int p = 0; p < t->phases; ++p) {
-        double least = 1, most = 0;
-
-        for (int s = 0; s < t->sides; ++s) {
-            double is = t->side[s].fraction[(size_t)p * t->side[s].levels];
-
-            least = fmin(least, is);
-            most = fmax(most, is);
-        }
-        if (most - least > 0.01)
-            mf_warn("the directions contradict each other: the volume fraction of phase %ld is %.4f to %.4f; the mean "
-                    "is taken, and no volume has all of their statistics",
-                    t->label[p], least, most);
-    }
-}
-
 static int prepare(struct outcome *out, const size_t *volume)
 {
     const struct mf_recon_cmd *o = out->o;
@@ -520,7 +502,7 @@ static int prepare(struct outcome *out, const size_t *volume)
         return mf_fail(MF_INPUT, "'%s' holds one phase and nothing else: there is nothing to reconstruct",
                        out->target->source);
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
-    compare_sides(out->target);
+    mf_join_compare(out->target, o->files.count == 3 ? o->files.at : NULL);
     if (o->realisations > 1 && o->initial_file && *o->initial_file)
         mf_warn("all realisations begin with the same initial field: they will be equal");
     return mf_recon_plan(out->session, o, out->target, out->dims, &out->solve);

@@ -109,6 +109,21 @@ static int write_list(const struct synth_run *run)
     return mf_atomic_close(comm, &file, comm->rank == 0 ? print_list(run, file.temporary, file.path) : MF_OK);
 }
 
+/* Objects and grains come whole; a hundredth is near. A checkerboard is asked for no fractions. */
+static void print_asked(const struct synth_run *run)
+{
+    const struct mf_synth *w = &run->wish;
+    double off = 0;
+
+    if (w->exact || w->kind == MF_SYNTH_CHECKERBOARD) return;
+    for (int p = 0; p < w->phases; ++p) off = fmax(off, fabs(run->facts.fraction[p] - w->fraction[p]));
+    if (off < 0.01) return;
+    printf("  asked for:");
+    for (int p = w->phases == 2; p < w->phases; ++p)
+        printf("%s %g of phase %d", p > 1 && w->phases > 2 ? "," : "", w->fraction[p], p);
+    printf("; --exact reaches that\n");
+}
+
 static void print_text(const struct synth_run *run)
 {
     const struct mf_synth *w = &run->wish;
@@ -119,6 +134,7 @@ static void print_text(const struct synth_run *run)
     for (int p = 0; p < w->phases; ++p)
         printf("  phase %d: volume fraction %.6f (%lld voxel%s)\n", p, run->facts.fraction[p],
                (long long)run->facts.voxels[p], MF_S(run->facts.voxels[p]));
+    print_asked(run);
     if (run->facts.object)
         printf("  %zu %s%s\n", run->facts.objects, w->kind == MF_SYNTH_VORONOI ? "grain" : "object",
                MF_S(run->facts.objects));

@@ -122,14 +122,21 @@ void mf_grid_note(struct mf_grid *r, long evaluations)
     ++out->rows;
 }
 
+/* Evaluations at the last row. */
+static long noted(const struct mf_solve_result *out)
+{
+    return out->rows ? (long)out->convergence[3 * (out->rows - 1)] : 0;
+}
+
+/* A step may take several evaluations: a row comes with the first step at or past a multiple of the number. */
 static int after_step(void *context, long evaluations, double loss)
 {
     struct mf_grid *r = context;
-    long all = r->before + evaluations;
+    long all = r->before + evaluations, every = r->opts->report_every > 0 ? r->opts->report_every : 10;
     char text[80];
 
     (void)loss;
-    if (all % (r->opts->report_every > 0 ? r->opts->report_every : 10) == 0) mf_grid_note(r, all);
+    if (all / every > noted(r->result) / every) mf_grid_note(r, all);
     snprintf(text, sizeof text, "%s, loss %.4e", r->stage, r->loss);
     mf_progress("evaluations", evaluations < r->planned ? evaluations : r->planned - 1, r->planned, text);
     return mf_objective_renew(r->objective) ? mf_grid_keep(r, all, NULL) : 0;

@@ -63,9 +63,17 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
 /* The first line in which two problems differ, said in a sentence. */
 static int same_problem(const char *saved, const char *wanted)
 {
+    static const char evaluations[] = "--max_iter: ";
+
     while (*saved && *wanted) {
         size_t a = strcspn(saved, "\n"), b = strcspn(wanted, "\n");
 
+        if ((a != b || memcmp(saved, wanted, a) != 0) && strncmp(saved, evaluations, strlen(evaluations)) == 0)
+            return mf_fail(MF_INPUT,
+                           "the checkpoint is of a run with '%.*s', this one has '%.*s': its stages are shares of that "
+                           "number, so a run cannot be prolonged or shortened; restore it, or leave --restart out to "
+                           "begin anew",
+                           (int)a, saved, (int)b, wanted);
         if (a != b || memcmp(saved, wanted, a) != 0)
             return mf_fail(MF_INPUT,
                            "the checkpoint is of another problem: it says '%.*s', this run '%.*s'; restore the option, "

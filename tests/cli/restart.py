@@ -146,7 +146,7 @@ with open(newest, "wb") as file:
     file.write(sound)
 os.remove(other)
 code, _, text = run([o if o != "60" else "70" for o in options] + ["--restart", "auto"], 2)
-check(code == 3 and "max_iter: 60" in text, f"other problem: {code} {text}")
+check(code == 3 and "max_iter: 60" in text and "cannot be prolonged" in text, f"other problem: {code} {text}")
 
 # One of a newer version of the program, with a seal in order, is refused for what it is.
 with h5py.File(newest, "r+") as file:

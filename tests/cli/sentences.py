@@ -1,0 +1,65 @@
+"""What the program says when something is not as it should be: the number, the file, the remedy.
+
+    sentences.py MESOFORGE MPIEXEC       exit status 77: NumPy or h5py is missing
+"""
+import os
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from runs import check, finish, run
+
+try:
+    import h5py
+    import numpy as np
+except ImportError:
+    print("no numpy or h5py")
+    sys.exit(77)
+
+PROGRAM = os.path.abspath(sys.argv[1])
+
+
+def says(code, parts, *words, without=()):
+    status, out, err = run(PROGRAM, *" ".join(words).split())
+    check(status == code and all(p in out + err for p in parts) and not any(p in out + err for p in without),
+          f"{words}: status {status}, {out[-300:]} {err[-600:]}")
+    return out + err
+
+
+os.chdir(tempfile.mkdtemp(prefix="sentences-"))
+random = np.random.default_rng(1)
+for name, fraction in (("a", 0.85), ("b", 0.15), ("c", 0.84)):
+    np.save(f"{name}.npy", (random.random((24, 24)) < fraction).astype(np.uint8))
+    says(0, [], f"characterize {name}.npy --limit_to 4 --output {name}.h5")
+
+# Sides of a target whose volume fractions contradict each other.
+part = "contradict each other: the volume fraction of label "
+for names, words in (("'b.h5' and 'a.h5'", "merge a.h5 b.h5 ab.h5"),
+                     ("'b.npy' and 'a.npy'", "match a.npy b.npy c.npy --limit_to 4 --size 12 12 12 --max_iter 2 --output v.npy")):
+    text = says(0, [part], words)
+    lines = [l for l in text.splitlines() if part in l]
+    check(len(lines) == 1 and (names in lines[0] or " and ".join(reversed(names.split(" and "))) in lines[0]), f"{words}: {lines}")
+says(0, [], "merge a.h5 c.h5 ac.h5", without=[part])
+
+# What was asked for of synth, where whole objects cannot give it.
+fibres = "synth --kind fibres --size 48 40 --volume-fraction 0.3 --output f.npy"
+says(0, ["asked for: 0.3 of phase 1; --exact reaches that"], fibres)
+says(0, ["volume fraction 0.300000"], fibres, "--exact", without=["asked for"])
+
+# Values that no label can have.
+large = np.zeros((8, 8), np.uint64)
+large[0, 0] = 2**64 - 1
+np.save("u.npy", large)
+says(3, ["1.84467e+19"], "characterize u.npy --limit_to 2", without=["9.22337e+18"])
+says(3, ["1.84467e+19", "2^63 - 1"], "characterize u.npy --limit_to 2 --labels 0,1")
+says(2, ["--labels wants integers from -2^63 to 2^63 - 1"], "characterize u.npy --limit_to 2 --labels 0,18446744073709551615")
+says(2, ["--labels wants integers, not 'x'"], "characterize u.npy --limit_to 2 --labels 0,x")
+says(5, ["needs 999970000299999 bytes", "smaller extents"], "synth --size 99999 99999 99999 --output l.npy")
+says(2, ["a volume is no picture"], "match a.npy --add-dimension 12 --limit_to 4 --max_iter 2 --output y.png")
+
+# Rows of convergence: none is missing, whatever a step took.
+says(0, [], "match c.npy --limit_to 4 --max_iter 95 --tolerance 0 --convergence-data-steps 5 --polish-rounds 1 --output r.h5")
+with h5py.File("r.h5") as f:
+    rows = [int(e) for e in f["convergence"][:-1, 0]]
+check(rows[0] == 0 and len(rows) == len(set(r // 5 for r in rows)) >= 18 and max(b - a for a, b in zip(rows, rows[1:])) < 10, f"rows {rows}")
+finish("sentences")

@@ -149,11 +149,11 @@ static void draw_phase_names(cairo_t *page, struct mf_box box, const struct mf_p
     }
 }
 
-/* The largest box of the picture's shape in the middle of the room. */
-static struct mf_box fit(struct mf_box room, const double extent[4])
+/* The largest box of the picture's shape in the middle of the room, or one at another picture's scale. */
+static struct mf_box fit(struct mf_box room, const double extent[4], const double share[2])
 {
     double width = fabs(extent[1] - extent[0]), height = fabs(extent[3] - extent[2]);
-    double scale = fmin(room.width / width, room.height / height);
+    double scale = fmin(room.width / fmax(width, share[0]), room.height / fmax(height, share[1]));
     struct mf_box box = {room.x, room.y, fmax(width * scale, 4), fmax(height * scale, 4)};
 
     box.x += (room.width - box.width) / 2;
@@ -170,7 +170,7 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
     struct mf_box box;
 
     if (given) memcpy(extent, p->extent, sizeof extent);
-    box = fit(room, extent);
+    box = fit(room, extent, p->share);
     if (p->kind == MF_PANEL_IMAGE) value_range(p, range);
     draw_pixels(page, box, p, range);
     x = (struct mf_axis){extent[0], extent[1], box.x, box.x + box.width, 0};

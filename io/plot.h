@@ -28,6 +28,7 @@ struct mf_panel {
     const char *const *phase_names; /* [phase_count] for the legend, or NULL: none is drawn */
     const char *colours; /* a map of mf_plot_maps(); NULL: cividis, and for phases one distinct colour each */
     double extent[4];    /* image axes: left, right, top, bottom; all 0: pixel numbers */
+    double share[2];     /* width and height of the picture whose scale it has, in units of extent; 0: it has its own */
     int bare;            /* no ticks, labels, colour bar */
     size_t curve_count;  /* MF_PANEL_CURVES */
     const struct mf_curve *curves;

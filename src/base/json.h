@@ -51,6 +51,7 @@ size_t mf_json_count(const struct mf_json *array);
 /** What a value of the right kind holds; of another kind 0, "" (borrowed). */
 double mf_json_to_real(const struct mf_json *value); /* whole numbers as well */
 long long mf_json_to_int(const struct mf_json *value);
+int mf_json_to_bool(const struct mf_json *value);
 const char *mf_json_to_text(const struct mf_json *value);
 /** The first key of an object that is not among @p known (NULL-terminated); NULL if there is none. */
 const char *mf_json_stranger(const struct mf_json *object, const char *const *known);

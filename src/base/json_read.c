@@ -60,6 +60,8 @@ double mf_json_to_real(const struct mf_json *value) { return json_number_value(i
 
 long long mf_json_to_int(const struct mf_json *value) { return json_integer_value(in(value)); }
 
+int mf_json_to_bool(const struct mf_json *value) { return json_is_true(in(value)); }
+
 const char *mf_json_to_text(const struct mf_json *value)
 {
     const char *text = json_string_value(in(value));

@@ -74,7 +74,7 @@ static struct mf_panel *picture(struct mf_figure *f, const char *title, const st
                                 size_t columns)
 {
     const char *xlabel = axis_label(f, frame->column, frame->unit), *ylabel = axis_label(f, frame->row, frame->unit);
-    const char *name = mf_figure_text(f, "%s", title);
+    const char *name = mf_figure_text(f, "%s: %zu \303\227 %zu pixels", title, rows, columns);
     struct mf_panel *p = mf_figure_next(f);
 
     *p = (struct mf_panel){.title = name, .xlabel = xlabel, .ylabel = ylabel, .rows = rows, .columns = columns};
@@ -275,35 +275,72 @@ void mf_figure_curves(struct mf_figure *f, const struct mf_target *got, const st
     p = mf_figure_next(f);
     *p = (struct mf_panel){.kind = MF_PANEL_CURVES,
                            .title = title,
-                           .xlabel = "lag [pixels]",
+                           .xlabel = mf_figure_text(f, "lag [pixels], 0 to %zu", got->lag - 1),
                            .ylabel = ylabel,
                            .curve_count = b.count,
                            .curves = b.curves};
 }
 
-void mf_figure_convergence(struct mf_figure *f, const double *rows, size_t count)
+/* Rows [first, end) of the loss as a curve. */
+static void add_stretch(struct mf_panel *p, struct mf_curve *curves, const char *name, const double *x, const double *y,
+                        size_t first, size_t end)
+{
+    if (first >= end) return;
+    curves[p->curve_count++] = (struct mf_curve){
+        .name = name, .count = end - first, .x = x + first, .y = y + first, .colour = (int)p->curve_count + 1};
+}
+
+void mf_figure_convergence(struct mf_figure *f, const double *rows, size_t count, double binarise)
 {
     double *x = mf_figure_keep(f, 2 * count * sizeof *x), *y = x + count;
-    struct mf_curve *curves = mf_figure_keep(f, 2 * sizeof *curves);
+    struct mf_curve *curves = mf_figure_keep(f, 3 * sizeof *curves);
     struct mf_panel *p = mf_figure_next(f);
-    size_t same = count;
+    size_t end = count, split = 0;
 
     for (size_t i = 0; i < count; ++i) {
         x[i] = rows[3 * i];
         y[i] = rows[3 * i + 2];
-        if (same == count && i > 0 && x[i] == x[i - 1]) same = i;
     }
-    curves[0] = (struct mf_curve){.count = same, .x = x, .y = y, .colour = 1};
-    curves[1] = (struct mf_curve){.count = count - same, .x = x + same, .y = y + same, .colour = 2, .marks = 1};
-    if (same < count) {
-        curves[0].name = "optimiser";
-        curves[1].name = "binary, polished";
+    if (count > 1 && x[count - 1] == x[count - 2]) --end;
+    while (split < end && !(binarise > 0 && x[split] > binarise)) ++split;
+    *p = (struct mf_panel){
+        .kind = MF_PANEL_CURVES, .title = "Convergence", .xlabel = "evaluations", .ylabel = "loss", .curves = curves};
+    p->log_y = 1;
+    add_stretch(p, curves, count > split ? "optimiser" : NULL, x, y, 0, split);
+    add_stretch(p, curves, "binarisation", x, y, split ? split - 1 : 0, split < end ? end : 0);
+    add_stretch(p, curves, "binary, polished", x, y, end, count);
+    if (end < count) curves[p->curve_count - 1].marks = 1;
+}
+
+/* ---- one scale ---- */
+
+static int same_unit(const struct mf_panel *a, const struct mf_panel *b)
+{
+    const char *one = strchr(a->xlabel, '['), *two = strchr(b->xlabel, '[');
+
+    return one && two && strcmp(one, two) == 0;
+}
+
+void mf_figure_one_scale(struct mf_figure *f)
+{
+    enum { MOST = 3 };
+    double width = 0, height = 0;
+    const struct mf_panel *first = NULL;
+
+    for (size_t i = 0; i < f->count; ++i) {
+        const struct mf_panel *p = &f->panel[i];
+
+        if (p->kind != MF_PANEL_PHASES) continue;
+        if (!first) first = p;
+        if (!same_unit(first, p)) return;
+        width = fmax(width, p->extent[1]);
+        height = fmax(height, p->extent[3]);
     }
-    *p = (struct mf_panel){.kind = MF_PANEL_CURVES,
-                           .title = "Convergence",
-                           .xlabel = "evaluations",
-                           .ylabel = "loss",
-                           .curve_count = same < count ? 2 : 1,
-                           .curves = curves,
-                           .log_y = 1};
+    for (size_t i = 0; i < f->count; ++i) {
+        struct mf_panel *p = &f->panel[i];
+
+        if (p->kind != MF_PANEL_PHASES) continue;
+        p->share[0] = fmin(width, MOST * p->extent[1]);
+        p->share[1] = fmin(height, MOST * p->extent[3]);
+    }
 }

@@ -51,9 +51,13 @@ void mf_figure_map(struct mf_figure *figure, const struct mf_target *got, int nd
 void mf_figure_curves(struct mf_figure *figure, const struct mf_target *got, const struct mf_target *want, int ndim,
                       int side);
 
-/** Loss against evaluations, [rows][3] as in the file; rows from the first repeated evaluation on are what came after
- * the optimiser (binarisation, polish) and drawn as points. */
-void mf_figure_convergence(struct mf_figure *figure, const double *rows, size_t count);
+/** Pictures of labels get the scale of the largest where they are in one unit, but none less than a third of its own.
+ */
+void mf_figure_one_scale(struct mf_figure *figure);
+
+/** Loss against evaluations, [rows][3] as in the file. @p binarise: evaluations before binarisation, 0: not known. A
+ * last row that repeats an evaluation is what the polish came to, and drawn as a point. */
+void mf_figure_convergence(struct mf_figure *figure, const double *rows, size_t count, double binarise);
 
 /** The phase to show where there are two at most. */
 int mf_main_phase(const struct mf_target *target);

@@ -167,7 +167,10 @@ static int json_of(const struct outcome *out, struct mf_json **json)
     mf_json_real(j, "loss", r->loss);
     mf_json_real(j, "loss_cut", r->loss_cut);
     mf_json_real(j, "loss_final", r->loss_final);
+    mf_json_int(j, "lag", (long long)out->target->lag);
+    mf_json_bool(j, "periodic", out->solve.objective.periodic);
     mf_json_int(j, "evaluations", r->evaluations);
+    mf_json_int(j, "binarise_from", r->binarise);
     mf_json_real(j, "seconds", out->seconds);
     mf_json_real(j, "seconds_per_evaluation", per_evaluation(r));
     mf_json_real(j, "polish_seconds", r->polish_seconds);

@@ -16,7 +16,9 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_view_opts, "target", target, MF_TEXT, NULL,
            "descriptor file: its curves are drawn with those of the file"),
     MF_OPT(mf_view_opts, "slices", slices, MF_LONG, "1", "volumes: slices drawn along every axis"),
-    MF_OPT(mf_view_opts, "limit_to", lag, MF_LONG, "16", "L: correlations are drawn for lags below it [pixels]"),
+    MF_OPT(mf_view_opts, "limit_to", lag, MF_LONG, "16",
+           "L: correlations are drawn for lags below it [pixels] (without: the L of the run or the target, where there "
+           "is one)"),
     MF_OPT(mf_view_opts, "non_periodic", periodic, MF_UNFLAG, NULL, "correlations of pairs inside the image only"),
     MF_CHOICE(mf_view_opts, "cmap", map, NULL, "cividis|viridis|magma|gray",
               "colours of images (default: cividis, and for phases one distinct colour each)"),
@@ -112,7 +114,9 @@ static const char text[] =
     "\n"
     "With --original_ms the original is drawn beside the result and its S2 as\n"
     "circles on the result's curves; --target takes the circles from a descriptor\n"
-    "file. \"rms\" is the root mean square of the difference over all lags drawn.\n"
+    "file. \"rms\" is the root mean square of the difference over all lags drawn: of a\n"
+    "result those of its run. Pictures of labels have one scale, if none gets too\n"
+    "small by it.\n"
     "\n"
     "Examples:\n"
     "  mesoforge view image.npy --output image.png\n"

@@ -9,6 +9,7 @@
 #include "io/look.h"
 #include "io/seal.h"
 #include "src/base/err.h"
+#include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/describe_more.h"
@@ -20,7 +21,17 @@
 /* Most values of a plane that is drawn. */
 static const size_t values_max = (size_t)1 << 28;
 
+/* No window is larger. */
+static const long long MOST_LAG = 1 << 24;
+
 enum kind { DESCRIPTORS, LABELS, VALUES, METRICS };
+
+/* What a result says of its run; the same on all ranks. 0 where it says nothing. */
+struct run {
+    size_t lag;
+    int open; /* correlations were of pairs inside the slices */
+    double binarise;
+};
 
 /* A drawing in progress. */
 struct drawing {
@@ -29,6 +40,7 @@ struct drawing {
     const char *file;
     struct mf_figure *figure;
     struct mf_look *look; /* rank 0, HDF5 files: else NULL */
+    struct run run;
     struct mf_target got, want;
     int has_got, has_want;
     int ndim;
@@ -74,6 +86,17 @@ static int kind_of(struct drawing *d, enum kind *kind)
     return MF_OK;
 }
 
+static void find_run(struct drawing *d)
+{
+    struct mf_json *results = d->look && d->look->results ? mf_json_parse(d->look->results) : NULL;
+    long long lag = mf_json_to_int(mf_json_get(results, "lag"));
+
+    if (lag > 0 && lag <= MOST_LAG)
+        d->run = (struct run){(size_t)lag, !mf_json_to_bool(mf_json_get(results, "periodic")),
+                              mf_json_to_real(mf_json_get(results, "binarise_from"))};
+    mf_json_free(results);
+}
+
 static int find_kind(struct drawing *d, enum kind *kind)
 {
     int number = 0, rc = MF_OK;
@@ -81,9 +104,11 @@ static int find_kind(struct drawing *d, enum kind *kind)
     if (is_first(d)) {
         rc = kind_of(d, kind);
         number = rc == MF_OK ? (int)*kind : 0;
+        if (rc == MF_OK) find_run(d);
     }
     MF_TRY(mf_agree(d->session->comm, rc));
     mf_comm_bcast(d->session->comm, 0, &number, sizeof number);
+    mf_comm_bcast(d->session->comm, 0, &d->run, sizeof d->run);
     *kind = (enum kind)number;
     return MF_OK;
 }
@@ -99,11 +124,28 @@ static size_t lag_of(const struct mf_micro *m, size_t wanted)
     return least / 2 < wanted ? least / 2 : wanted;
 }
 
+/* L of the curves: the user's, that of the target or of the run, 16. */
+static size_t wanted_lag(const struct drawing *d)
+{
+    if (mf_options_origin(d->session->options, "limit_to") != MF_FROM_DEFAULT) return (size_t)d->o->lag;
+    if (d->has_want) return d->want.lag;
+    if (d->has_got) return d->got.lag;
+    return d->run.lag ? d->run.lag : (size_t)d->o->lag;
+}
+
+/* As the user says, else as the target or the run had it. */
+static int is_periodic(const struct drawing *d)
+{
+    if (!d->o->periodic) return 0;
+    if (d->has_want) return d->want.periodic;
+    return d->has_got ? d->got.periodic : !d->run.open;
+}
+
 /* S2 of a microstructure for the picture; *has stays 0 where it is too small. */
 static int correlate(struct drawing *d, const struct mf_micro *m, struct mf_target *out, int *has)
 {
     struct mf_session *s = d->session;
-    struct mf_characterize_opts opts = {.lag = lag_of(m, (size_t)d->o->lag), .levels = 1, .periodic = d->o->periodic};
+    struct mf_characterize_opts opts = {.lag = lag_of(m, wanted_lag(d)), .levels = 1, .periodic = is_periodic(d)};
 
     if (opts.lag < 1 || m->grey) {
         mf_info("no correlations are drawn: the microstructure is too small or grey");
@@ -199,7 +241,8 @@ static int has_run(const struct drawing *d) { return d->look && d->look->converg
 
 static void draw_run(struct drawing *d)
 {
-    if (d->look && has_run(d)) mf_figure_convergence(d->figure, d->look->convergence, d->look->convergence_count);
+    if (d->look && has_run(d))
+        mf_figure_convergence(d->figure, d->look->convergence, d->look->convergence_count, d->run.binarise);
 }
 
 static void draw_curves(struct drawing *d, int side)
@@ -279,30 +322,28 @@ static const char *title_of(struct drawing *d, const struct mf_micro *m)
                           d->got.label[phase], d->got.side[0].fraction[(size_t)phase * d->got.side[0].levels]);
 }
 
-/* What the curves are compared with: --target, else the original. */
-static int find_want(struct drawing *d, const struct mf_micro *original)
+static int load_want(struct drawing *d)
 {
-    if (d->o->target) {
-        MF_TRY(mf_target_load(d->session->comm, d->o->target, &d->want));
-        d->has_want = 1;
-    } else if (d->o->original) {
-        MF_TRY(correlate(d, original, &d->want, &d->has_want));
-    }
+    MF_TRY(mf_target_load(d->session->comm, d->o->target, &d->want));
+    d->has_want = 1;
     return MF_OK;
 }
 
 static int draw_labels(struct drawing *d, const struct mf_micro *m, const struct mf_micro *original, const char **title)
 {
     d->ndim = m->ndim;
+    if (d->o->target) MF_TRY(load_want(d));
     MF_TRY(correlate(d, m, &d->got, &d->has_got));
-    MF_TRY(find_want(d, original));
+    if (!d->o->target && d->o->original) MF_TRY(correlate(d, original, &d->want, &d->has_want));
     if (m->ndim == 2)
         MF_TRY(draw_flat(d, m, original));
     else if (d->o->slices == 1)
         MF_TRY(draw_volume(d, m, original));
     else
         MF_TRY(draw_stack(d, m, original));
-    if (is_first(d)) *title = title_of(d, m);
+    if (!is_first(d)) return MF_OK;
+    mf_figure_one_scale(d->figure);
+    *title = title_of(d, m);
     return MF_OK;
 }
 
@@ -328,9 +369,10 @@ static int view_original_of_target(struct drawing *d)
     struct mf_micro original;
     int rc;
 
-    if (!d->o->original || d->o->target) return find_want(d, NULL);
+    if (d->o->target) return load_want(d);
+    if (!d->o->original) return MF_OK;
     MF_TRY(read_micro(d, d->o->original, &original));
-    rc = find_want(d, &original);
+    rc = correlate(d, &original, &d->want, &d->has_want);
     mf_micro_free(&original);
     return rc;
 }

@@ -16,6 +16,7 @@ enum { MOST = 12 /* panels */ };
 /* One line: evaluation, seconds, loss. */
 struct row {
     double values[3];
+    int binarises;
     long long seed;
 };
 
@@ -51,6 +52,7 @@ static int add(struct lines *to, const struct mf_json *json)
     to->row[to->count++] =
         (struct row){{mf_json_to_real(mf_json_get(json, "step")), mf_json_to_real(mf_json_get(json, "time")),
                       mf_json_to_real(mf_json_get(json, "loss"))},
+                     strcmp(mf_json_to_text(mf_json_get(json, "stage")), "binarise") == 0,
                      mf_json_to_int(mf_json_get(json, "seed"))};
     return MF_OK;
 }
@@ -99,6 +101,19 @@ static size_t rows_of(const struct lines *lines, long long seed, double *rows)
     return n;
 }
 
+/* Evaluations at the last row of a seed before its binarisation; 0: none. */
+static double binarise_of(const struct lines *lines, long long seed)
+{
+    double before = 0;
+
+    for (size_t i = 0; i < lines->count; ++i) {
+        if (lines->row[i].seed != seed) continue;
+        if (lines->row[i].binarises) return before;
+        before = lines->row[i].values[0];
+    }
+    return 0;
+}
+
 static int is_new(const struct lines *lines, size_t i)
 {
     for (size_t k = 0; k < i; ++k)
@@ -113,7 +128,8 @@ static void draw(const struct lines *lines, struct mf_figure *figure)
 
     for (size_t i = 0; i < lines->count; ++i) {
         if (!is_new(lines, i) || ++seeds > MOST) continue;
-        mf_figure_convergence(figure, rows, rows_of(lines, lines->row[i].seed, rows));
+        mf_figure_convergence(figure, rows, rows_of(lines, lines->row[i].seed, rows),
+                              binarise_of(lines, lines->row[i].seed));
         figure->panel[figure->count - 1].title = mf_figure_text(figure, "Convergence, seed %lld", lines->row[i].seed);
     }
     if (seeds > MOST) mf_info("%zu seeds, the first %d are drawn", seeds, MOST);

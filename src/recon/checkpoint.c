@@ -162,8 +162,8 @@ static int check_kind(struct mf_h5 *file, const char *path)
     if (strcmp(schema, MF_CHECKPOINT_NAME) != 0)
         return mf_fail(MF_INPUT, "'%s' is no checkpoint but a %s", path, schema);
     MF_TRY(get_size(file, "checkpoint_schema", 1000000, &version));
-    if (version > MF_CHECKPOINT_SCHEMA)
-        return mf_fail(MF_INPUT, "'%s' is a checkpoint of schema %zu; this version of mesoforge reads up to %d", path,
+    if (version != MF_CHECKPOINT_SCHEMA)
+        return mf_fail(MF_INPUT, "'%s' is a checkpoint of schema %zu; this version of mesoforge reads %d", path,
                        version, MF_CHECKPOINT_SCHEMA);
     return MF_OK;
 }

@@ -271,6 +271,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
         const struct step *s = &script[r->step];
         MF_PHASE(s->lambda > 0 || r->lambda > 0 ? MF_PHASE_CONTINUATION : MF_PHASE_DESCENT);
 
+        if (s->lambda > 0 && !r->result->binarise) r->result->binarise = r->before + r->optimiser.evaluations;
         if (s->stage)
             MF_TRY(descend(r, s->stage, s->lambda, s->evaluations));
         else

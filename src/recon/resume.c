@@ -178,6 +178,7 @@ static int tape_run(struct mf_grid *r, struct mf_optimiser_state *optimiser, str
     real(t, &r->scale);
     real(t, &r->loss);
     real(t, elapsed);
+    whole(t, &r->result->binarise);
     tape_result(r->result, t);
     MF_TRY(tape_rows(r->result, t));
     if (!r->polishing) reals(t, optimiser->number, MF_OPTIMISER_NUMBERS);

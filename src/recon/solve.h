@@ -38,6 +38,7 @@ struct mf_solve_result {
     double loss_final; /* after the polish */
     double grey;       /* share of voxels with 0.05 < x < 0.95 before the cut */
     long evaluations;
+    long binarise;           /* evaluations before the binarisation; 0: there was none */
     double seconds;          /* wall time of the gradient stages */
     long swaps_tried, swaps; /* of the polish */
     double polish_seconds;

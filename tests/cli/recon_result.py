@@ -19,7 +19,7 @@ except ImportError:
 PROGRAM, MPIEXEC = sys.argv[1:3]
 KEYS = {"output", "shape", "loss", "loss_final", "evaluations", "seconds", "seconds_per_evaluation", "grey_fraction", "volume_fractions",
         "s2_rms_error", "variation_error", "peak_bytes", "device", "ranks", "threads"}
-MORE = {"plan", "batch", "tried", "seed", "loss_cut", "polish_seconds", "problem", "swaps_tried", "swaps", "grey_before_cut"}
+MORE = {"plan", "batch", "tried", "seed", "loss_cut", "polish_seconds", "problem", "swaps_tried", "swaps", "grey_before_cut", "lag", "periodic", "binarise_from"}
 
 
 def window(x, normal, lag, periodic=True):

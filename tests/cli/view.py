@@ -209,6 +209,9 @@ def viewing():
     check(view("cube.h5", "--original_ms", "a.npy", name="one.png")[1] == 8, "the picture of a reconstruction")
     check(view("cube.h5", "--original_ms", "a.npy", ranks=3, name="many.png")[1] == 8, "the same on three ranks")
     check(open("one.png", "rb").read() == open("many.png", "rb").read(), "pictures do not depend on ranks")
+    lag = json.loads(good("info", "cube.h5", "--json"))["results"]["lag"]
+    view("cube.h5", "--original_ms", "a.npy", "--limit_to", lag, name="many.png")
+    check(open("one.png", "rb").read() == open("many.png", "rb").read(), "a result is compared over the lags of its run")
     check(view("cube.h5")[1] == 8 and view("volume.npy")[1] == 6, "volumes without original")
     check(view("volume.npy", "--target", "two.h5")[1] == 6, "curves of a target")
     check(view("volume.npy", "--slices", 3)[1] == 12, "more slices")

@@ -60,7 +60,7 @@ void mf_end(int code)
 /* In one write, past the buffers of stdio: lines of several ranks do not mix, and nobody can be holding a lock. */
 void mf_die(int code, const char *file, int line, const char *format, ...)
 {
-    char said[MF_ERR_TEXT], where[256], whole[MF_ERR_TEXT + sizeof where];
+    char said[MF_ERR_TEXT], where[256] = "", whole[MF_ERR_TEXT + sizeof where];
     va_list args;
     int n;
 
@@ -70,7 +70,7 @@ void mf_die(int code, const char *file, int line, const char *format, ...)
     va_end(args);
     for (char *c = said; *c; ++c)
         if (*c == '\n') *c = ' ';
-    snprintf(where, sizeof where, code == MF_BROKEN ? " (%.200s:%d)" : "", file, line);
+    if (code == MF_BROKEN) snprintf(where, sizeof where, " (%.200s:%d)", file, line);
     n = snprintf(whole, sizeof whole, "mesoforge: broken: %s%s\n", said, where);
     if (write(STDERR_FILENO, whole, (size_t)n) != n) end(code); /* nobody listens */
     end(code);

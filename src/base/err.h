@@ -32,8 +32,8 @@ const char *mf_err_text(void);
 /** Forgets the sentence (a caller that handles a refusal itself). */
 void mf_err_clear(void);
 
-/** Prints one line "mesoforge: broken: <text>", of a bug (MF_BROKEN) with "(file:line)", in one piece, calls the hook and exits with @p code. Never
- * returns. Any thread may call it; the first one speaks. */
+/** Prints one line "mesoforge: broken: <text>", of a bug (MF_BROKEN) with "(file:line)", in one piece, calls the hook
+ * and exits with @p code. Never returns. Any thread may call it; the first one speaks. */
 void mf_die(int code, const char *file, int line, const char *format, ...)
     __attribute__((noreturn, format(printf, 4, 5)));
 

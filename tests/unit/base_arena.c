@@ -91,7 +91,8 @@ static void test_within(void)
     a = mf_arena_take(part, 600, "field");
     CHECK(a && outside >= 600 && mf_arena_live(part) == 600 && mf_arena_live(whole) == 600);
     CHECK(!mf_arena_take(part, 500, "gradient") && !mf_arena_take(whole, 500, "gradient"));
-    CHECK(!mf_arena_take(empty, 300, "gradient") && strstr(mf_err_text(), "does not have") && mf_arena_live(whole) == 600);
+    CHECK(!mf_arena_take(empty, 300, "gradient") && strstr(mf_err_text(), "does not have") &&
+          mf_arena_live(whole) == 600);
     CHECK(mf_arena_book(part, 100, "field") == MF_OK && mf_arena_peak(whole) == 900);
     CHECK(mf_arena_book(part, -100, "field") == MF_OK);
     mf_arena_tags(whole, see, seen);

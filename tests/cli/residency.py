@@ -90,10 +90,25 @@ def characterised():
     go("characterize", *words, "--residency", "device", MEMORY=little, code=5)
 
 
+def stopped():
+    """A run that was stopped with its fields in one memory goes on with them in the other, in the same bits."""
+    np.save("small.npy", blobs((10, 12), [0.6, 0.4], 3))
+    words = ("small.npy", "--limit_to", 3, "--add_dimension", 8, "--max_iter", 12, "--polish-rounds", 3, "--deterministic", "--threads", 1,
+             "--device", "cuda", "--share-gpu", "--output")
+    go("match", *words, "whole.npy")
+    os.environ["MF_FAULT"] = "run.leave:visit=2"
+    go("match", *words, "parts.npy", "--residency", "host", code=75)
+    go("match", *words, "parts.npy", "--residency", "device", "--restart", "auto", code=75)
+    del os.environ["MF_FAULT"]
+    status, _, err = runs.run(program, "match", *words, "parts.npy", "--residency", "host", "--restart", "auto", ranks=2, mpiexec=mpiexec)
+    check(status == 0 and "going on from a checkpoint" in err, f"the last leg: {status}: {err[-400:]}")
+    check(np.load("parts.npy").tobytes() == np.load("whole.npy").tobytes(), "other bits after three legs in two memories")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((24, 24), [0.6, 0.4], 1))
-    for part in (planned, done, unplanned, characterised):
+    for part in (planned, done, unplanned, characterised, stopped):
         part()
     os.chdir("/")
 finish("residency")

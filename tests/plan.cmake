@@ -28,7 +28,7 @@ set_tests_properties(cli_probe PROPERTIES TIMEOUT ${probe_timeout} SKIP_RETURN_C
 
 add_test(NAME cli_plan COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/plan.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware ${CMAKE_CURRENT_SOURCE_DIR}/cli/plan_golden.tsv)
-set_tests_properties(cli_plan PROPERTIES TIMEOUT ${probe_timeout} PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS cli
+set_tests_properties(cli_plan PROPERTIES TIMEOUT 900 PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS cli
   ENVIRONMENT "${MF_TEST_ENV}")
 
 add_test(NAME doctor COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/doctor.py $<TARGET_FILE:mesoforge>

@@ -139,7 +139,7 @@ const struct mf_cmd mf_cmd_doctor = {
     .text = "Looks at processor, threads, memory, shared memory, MPI (starts two ranks), GPUs and their libraries, the "
             "folder for results, and HDF5 (writes a small file there and removes it). One line each: ok, warn or fail, "
             "what was found, and what to try. Of further nodes the lines that are not ok are shown. Exit status 4 when "
-            "something fails that the program needs.\n\n"
+            "something fails that the program needs, with --device cuda a GPU too.\n\n"
             "  mesoforge doctor --data_folder results\n"
             "  srun --mpi=pmix -N2 mesoforge doctor --json\n",
     .tables = tables,

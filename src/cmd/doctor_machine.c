@@ -130,11 +130,13 @@ static void back_end(struct mf_findings *to, size_t gpus)
 {
     const struct mf_backend *backend;
 
+    const int wanted = strncmp(to->session->common->device, "cuda", 4) == 0;
+
     if (mf_backend_find(&backend, "cuda") == MF_OK)
         mf_find(to, MF_WELL, "CUDA library", "", "the cuda back end runs here");
-    else if (gpus > 0)
-        mf_find(to, MF_WARNED, "CUDA library", "build with -DMF_CUDA=ON and install libmesoforge_cuda.so", "%.250s",
-                mf_err_text());
+    else if (gpus > 0 || wanted)
+        mf_find(to, wanted ? MF_FAILED : MF_WARNED, "CUDA library",
+                "build with -DMF_CUDA=ON and install libmesoforge_cuda.so", "%.250s", mf_err_text());
     else
         mf_find(to, MF_WELL, "CUDA library", "", "not needed without a GPU: --device cpu computes");
     mf_err_clear();

@@ -210,12 +210,24 @@ static void predict(const struct ask *a, struct mf_recon_plan *plan)
     a->session->predicted = plan->predicted[a->session->comm->rank];
 }
 
+/* Most slices of a direction that a rank works on at a time. */
+static size_t flight(const struct mf_json *json)
+{
+    const struct mf_json *all = mf_json_get(json, "slices_in_flight");
+    long long y = mf_json_to_int(mf_json_item(all, 1)), x = mf_json_to_int(mf_json_item(all, 2));
+
+    return (size_t)(y > x ? y : x);
+}
+
 static void apply(struct mf_solve_opts *solve, const struct mf_json *json)
 {
     const struct mf_json *notes = mf_json_get(json, "notes");
 
     solve->objective.batch = size_in(json, "batch");
     solve->history = size_in(json, "history");
+    mf_info("plan: %zu rank%s of %zu thread%s on %s, %zu slice%s in flight, history %zu", size_in(json, "ranks"),
+            MF_S(size_in(json, "ranks")), size_in(json, "threads"), MF_S(size_in(json, "threads")),
+            mf_json_to_text(mf_json_get(json, "device")), flight(json), MF_S(flight(json)), solve->history);
     for (size_t i = 0; i < mf_json_count(notes); ++i) mf_info("plan: %s", mf_json_to_text(mf_json_item(notes, i)));
 }
 
@@ -224,10 +236,8 @@ static void apply(struct mf_solve_opts *solve, const struct mf_json *json)
 /* What was planned and half of the slices in flight; none of them where that is not worth it. */
 static size_t batches(const struct ask *a, const struct mf_recon_plan *plan, size_t batch[3])
 {
-    const struct mf_json *flight = mf_json_get(plan->json, "slices_in_flight");
     const struct mf_json *seconds = mf_json_get(mf_json_get(plan->json, "seconds_per_evaluation"), "total");
-    long long y = mf_json_to_int(mf_json_item(flight, 1)), x = mf_json_to_int(mf_json_item(flight, 2));
-    size_t now = (size_t)(y > x ? y : x);
+    const size_t now = flight(plan->json);
 
     if (a->session->comm->size == 1 || a->predict.dims[0] == 1 || a->solve->evaluations < WORTH_EVALUATIONS) return 0;
     if (strcmp(a->o->plan, "auto") != 0 || mf_options_given(a->session->options, "batch-size")) return 0;

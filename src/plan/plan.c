@@ -430,6 +430,7 @@ static int has_gpus(const struct search *s)
 
 static int search_all(struct search *s, struct mf_layouts *layouts)
 {
+    const size_t pairs = (s->problem->dims[0] + 1) / 2;
     int is_auto = strcmp(s->options->device, "auto") == 0;
     int device = strcmp(s->options->device, "cuda") == 0 || (is_auto && (has_gpus(s) || s->options->gpu_ids > 0));
     struct mf_plan_candidate *chosen;
@@ -445,6 +446,9 @@ static int search_all(struct search *s, struct mf_layouts *layouts)
     }
     if (!chosen) return nothing_fits(s);
     give_reasons(s->plan, chosen);
+    if (chosen->ranks > pairs)
+        note(s->plan, "%zu ranks, and %zu pair%s of planes: %zu ranks own none and only wait", chosen->ranks, pairs,
+             MF_S(pairs), chosen->ranks - pairs);
     return write_down(s, layout_of(layouts, chosen), chosen);
 }
 

@@ -74,6 +74,8 @@ def driver():
     found = finds(LD_LIBRARY_PATH=DRIVER)
     check(found["GPU driver"]["state"] == "ok" and "H100" in found["GPU driver"]["finding"], found["GPU driver"])
     check(found["CUDA library"]["state"] == "warn" and found["CUDA library"]["remedy"], found["CUDA library"])
+    found = finds("--device", "cuda", status=4)["CUDA library"]
+    check(found["state"] == "fail" and found["remedy"], "a GPU that is asked for and not there: %s" % found)
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -91,6 +91,8 @@ struct mf_backend {
     const struct mf_slice_ops *gram, *gram_axes;        /* soft three-point correlations: all lags, those on axes */
     const struct mf_slice_ops *patch;                   /* mismatch of patches of slices with those of an example */
     const struct mf_optim_ops *optim;
+    const struct mf_select_ops *select;
+    const struct mf_label_ops *label;
 };
 
 /** Names of the back ends, the @p i-th; NULL behind the last. */

@@ -36,6 +36,8 @@ struct mf_field_ops {
      */
     void (*guide)(struct mf_queue *q, struct mf_extent e, float lambda, const float *shift, const float *x, float *g,
                   double *grey, double *mean);
+    /** out[plane] = number of voxels with a phase strictly between @p lo and @p hi */
+    void (*between)(struct mf_queue *q, struct mf_extent e, float lo, float hi, const float *x, double *out);
     /** Number of voxels of the slab that are not finite; waits for it. */
     size_t (*broken)(struct mf_queue *q, size_t n, const float *x);
     /** Euclidean projection of every voxel onto the simplex (phases > 1) or the box [0,1] (phases = 1). */

@@ -50,17 +50,40 @@ size_t mf_stage_run(const struct mf_stage *stage, size_t left)
     return passes(stage) && stage->planes < left ? stage->planes : left;
 }
 
+static void put(const struct mf_stage *stage, void *device, size_t bytes)
+{
+    stage->queue->backend->put(stage->queue, device, stage->buffer, bytes);
+}
+
+static const void *get(const struct mf_stage *stage, const void *device, size_t bytes)
+{
+    stage->queue->backend->get(stage->queue, stage->buffer, device, bytes);
+    return stage->buffer;
+}
+
 float *mf_stage_at(const struct mf_stage *stage, float *device) { return passes(stage) ? stage->buffer : device; }
 
 void mf_stage_put(const struct mf_stage *stage, float *device, size_t planes)
 {
-    if (passes(stage))
-        stage->queue->backend->put(stage->queue, device, stage->buffer, planes * stage->plane * sizeof *device);
+    if (passes(stage)) put(stage, device, planes * stage->plane * sizeof *device);
 }
 
 const float *mf_stage_get(const struct mf_stage *stage, const float *device, size_t planes)
 {
-    if (!passes(stage)) return device;
-    stage->queue->backend->get(stage->queue, stage->buffer, device, planes * stage->plane * sizeof *device);
-    return stage->buffer;
+    return passes(stage) ? get(stage, device, planes * stage->plane * sizeof *device) : device;
+}
+
+uint8_t *mf_stage_labels_at(const struct mf_stage *stage, uint8_t *device)
+{
+    return passes(stage) ? (uint8_t *)stage->buffer : device;
+}
+
+void mf_stage_labels_put(const struct mf_stage *stage, uint8_t *device, size_t planes)
+{
+    if (passes(stage)) put(stage, device, planes * stage->plane);
+}
+
+const uint8_t *mf_stage_labels_get(const struct mf_stage *stage, const uint8_t *device, size_t planes)
+{
+    return passes(stage) ? get(stage, device, planes * stage->plane) : device;
 }

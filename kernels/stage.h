@@ -4,6 +4,8 @@
 #ifndef MF_KERNELS_STAGE_H
 #define MF_KERNELS_STAGE_H
 
+#include <stdint.h>
+
 #include "kernels/backend.h"
 
 /** May the host not touch the queue's device memory? */
@@ -57,5 +59,10 @@ float *mf_stage_at(const struct mf_stage *stage, float *device);
 void mf_stage_put(const struct mf_stage *stage, float *device, size_t planes);
 /** The other way: host memory with what stands at @p device. */
 const float *mf_stage_get(const struct mf_stage *stage, const float *device, size_t planes);
+
+/** The same for planes of labels, one byte a voxel. */
+uint8_t *mf_stage_labels_at(const struct mf_stage *stage, uint8_t *device);
+void mf_stage_labels_put(const struct mf_stage *stage, uint8_t *device, size_t planes);
+const uint8_t *mf_stage_labels_get(const struct mf_stage *stage, const uint8_t *device, size_t planes);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+enum { MF_SIDES = 3 }; /* directions of slices, by their normals z, y, x */
+
 /**
  * @p count slices of @p nu rows and @p nv columns: element (s, u, v) stands at
  *     base[s * ss + u * su + v * sv],

@@ -7,7 +7,7 @@ endif()
 set(MF_EMU_ENV ${MF_TEST_ENV} MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu>)
 
 # Tests that exist already and look at MF_TEST_DEVICE (tests/device.h), once more.
-foreach(name mpi_turn mpi_slab)
+foreach(name mpi_turn mpi_slab recon_select)
   foreach(n 1 3)
     add_test(NAME cuda_${name}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}>)
     set_tests_properties(cuda_${name}_${n} PROPERTIES PROCESSORS ${n})

@@ -93,4 +93,6 @@ const struct mf_backend mf_backend_cpu = {
     .gram = &mf_gram_cpu,
     .gram_axes = &mf_gram_axes_cpu,
     .patch = &mf_patch_cpu,
+    .select = &mf_select_cpu,
+    .label = &mf_label_cpu,
 };

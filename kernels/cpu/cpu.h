@@ -6,8 +6,10 @@
 #include "kernels/backend.h"
 #include "kernels/bits.h"
 #include "kernels/field.h"
+#include "kernels/labels.h"
 #include "kernels/move.h"
 #include "kernels/optim.h"
+#include "kernels/select.h"
 #include "kernels/slices.h"
 
 /** Compiled for three instruction sets, chosen when the program starts. Its loops are simple enough to vectorise. */
@@ -34,6 +36,8 @@ extern const struct mf_slice_ops mf_frac_cpu;
 extern const struct mf_slice_ops mf_lineal_cpu, mf_lineal_exact_cpu, mf_lineal_soft_cpu, mf_line_soft_cpu;
 extern const struct mf_slice_ops mf_two_point_cpu, mf_gram_cpu, mf_gram_axes_cpu;
 extern const struct mf_slice_ops mf_patch_cpu;
+extern const struct mf_select_ops mf_select_cpu;
+extern const struct mf_label_ops mf_label_cpu;
 
 /** A pass over the planes of a slab, block by block. */
 struct mf_cpu_pass {

@@ -120,7 +120,7 @@ static size_t broken(struct mf_queue *q, size_t n, const float *x)
 struct args {
     struct mf_extent e;
     const float *x, *y, *shift;
-    float lambda;
+    float lambda, lo, hi;
     float *g;
     double *grey, *out;
 };
@@ -177,6 +177,34 @@ static void sum(struct mf_queue *q, struct mf_extent e, const float *x, double *
     pass.sums = e.phases;
     pass.block = sum_block;
     pass.store = sum_store;
+    mf_cpu_run(q, &pass);
+}
+
+static void between_block(const void *args, size_t at, size_t n, double *value)
+{
+    const struct args *a = args;
+
+    for (size_t i = at; i < at + n; ++i) {
+        int is = 0;
+
+        for (size_t p = 0; p < a->e.phases; ++p) {
+            const float v = a->x[p * stride_of(a) + i];
+
+            is |= v > a->lo && v < a->hi;
+        }
+        value[0] += is;
+    }
+}
+
+/* What a plane has, of all phases together. */
+static void between(struct mf_queue *q, struct mf_extent e, float lo, float hi, const float *x, double *out)
+{
+    struct args a = {.e = e, .x = x, .lo = lo, .hi = hi, .out = out};
+    struct mf_cpu_pass pass = pass_of(&a);
+
+    pass.sums = 1;
+    pass.block = between_block;
+    pass.store = dot_store;
     mf_cpu_run(q, &pass);
 }
 
@@ -304,6 +332,7 @@ const struct mf_field_ops mf_field_cpu = {
     .dot = dot,
     .sum = sum,
     .guide = guide,
+    .between = between,
     .broken = broken,
     .project = project,
 };

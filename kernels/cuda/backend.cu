@@ -369,4 +369,6 @@ const struct mf_backend mf_backend_cuda = {
     .gram_axes = NULL,
     .patch = NULL,
     .optim = &mf_optim_cuda,
+    .select = &mf_select_cuda,
+    .label = &mf_label_cuda,
 };

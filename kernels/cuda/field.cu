@@ -99,6 +99,28 @@ void sum(struct mf_queue *q, struct mf_extent e, const float *x, double *out)
     mf_pass_run(q, e.phases * e.planes, e.plane, sum_body{x, out});
 }
 
+struct between_body {
+    enum { SUMS = 1, MAXIMA = 0 };
+    size_t phases, stride;
+    float lo, hi;
+    const float *x;
+    double *out;
+    __device__ void operator()(size_t i, double *value) const
+    {
+        bool is = false;
+
+        for (size_t p = 0; p < phases; ++p, i += stride) is |= x[i] > lo && x[i] < hi;
+        value[0] += is ? 1.0 : 0.0;
+    }
+    __device__ void store(size_t plane, int, double sum) const { out[plane] = sum; }
+};
+
+void between(struct mf_queue *q, struct mf_extent e, float lo, float hi, const float *x, double *out)
+{
+    MF_SPOIL(out, e.planes * sizeof *out);
+    mf_pass_run(q, e.planes, e.plane, between_body{e.phases, e.planes * e.plane, lo, hi, x, out});
+}
+
 /* One phase: g += lambda (1 - 2 x) + shift, and the sums of x (1 - x) and x. */
 struct guide_body {
     enum { SUMS = 2, MAXIMA = 0 };
@@ -171,6 +193,7 @@ const struct mf_field_ops mf_field_cuda = {
     .dot = dot,
     .sum = sum,
     .guide = guide,
+    .between = between,
     .broken = broken,
     .project = project,
 };

@@ -13,8 +13,10 @@ extern "C" {
 #include "kernels/areas.h"
 #include "kernels/backend.h"
 #include "kernels/field.h"
+#include "kernels/labels.h"
 #include "kernels/move.h"
 #include "kernels/optim.h"
+#include "kernels/select.h"
 #include "kernels/slices.h"
 #include "src/base/err.h"
 }
@@ -71,6 +73,8 @@ extern const struct mf_move_ops mf_move_cuda;
 extern const struct mf_field_ops mf_field_cuda;
 extern const struct mf_optim_ops mf_optim_cuda;
 extern const struct mf_slice_ops mf_corr_cuda, mf_vari_cuda, mf_frac_cuda;
+extern const struct mf_select_ops mf_select_cuda;
+extern const struct mf_label_ops mf_label_cuda;
 
 extern "C" {
 __attribute__((visibility("default"))) extern const struct mf_backend mf_backend_cuda;

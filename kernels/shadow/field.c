@@ -60,6 +60,12 @@ static void guide(struct mf_queue *q, struct mf_extent e, float lambda, const fl
     MF_SHADOW_RUN("guide", CPU(field)->guide(mf_shadow_inner(q), e, lambda, shift, x, g, grey, mean), x, g);
 }
 
+static void between(struct mf_queue *q, struct mf_extent e, float lo, float hi, const float *x, double *out)
+{
+    out = mf_shadow_output(q, "between", out, e.planes * sizeof *out);
+    MF_SHADOW_RUN("between", CPU(field)->between(mf_shadow_inner(q), e, lo, hi, x, out), x);
+}
+
 static size_t broken(struct mf_queue *q, size_t n, const float *x)
 {
     size_t count;
@@ -82,6 +88,7 @@ const struct mf_field_ops mf_field_shadow = {
     .dot = dot,
     .sum = sum,
     .guide = guide,
+    .between = between,
     .broken = broken,
     .project = project,
 };

@@ -313,4 +313,6 @@ const struct mf_backend mf_backend_shadow = {
     .gram = &mf_gram_shadow,
     .gram_axes = &mf_gram_axes_shadow,
     .patch = &mf_patch_shadow,
+    .select = &mf_select_shadow,
+    .label = &mf_label_shadow,
 };

@@ -282,7 +282,7 @@ static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper
     if (rc == MF_OK) report(out);
     if (rc == MF_OK) mf_checkpoint_remove(s->comm, keeper->stem);
     mf_target_free(&out->got);
-    mf_solve_free(s->home, &out->result);
+    mf_solve_free(&out->result);
     return rc;
 }
 

@@ -49,24 +49,37 @@ static int make_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
     return mf_h5_flush(file);
 }
 
-/* One field of a vector, as many planes at a time as the stage holds. Writing is collective: every rank goes on until
- * the largest slab, which is rank 0's, is written. */
+/* Planes of a slab: floats, or labels. */
+struct planes {
+    const float *x;
+    const uint8_t *label; /* NULL: x */
+};
+
+static int put_run(struct mf_h5 *file, const char *name, const struct mf_checkpoint *c, struct planes p, size_t first,
+                   size_t count)
+{
+    const size_t at = first * c->slab.dims[1] * c->slab.dims[2], row = c->slab.first + first;
+
+    if (p.label)
+        return mf_h5_write_rows(file, name, MF_H5_U8, row, count, mf_stage_labels_get(c->stage, p.label + at, count));
+    return mf_h5_write_rows(file, name, MF_H5_F32, row, count, mf_stage_get(c->stage, p.x + at, count));
+}
+
+/* As many planes at a time as the stage holds. Writing is collective: every rank goes on until the largest slab, which
+ * is rank 0's, is written. */
 static int put_field(const struct mf_comm *comm, struct mf_h5 *file, const char *name, const struct mf_checkpoint *c,
-                     const float *x)
+                     struct planes p)
 {
     const struct mf_slab *s = &c->slab;
-    const size_t most = mf_slab_of(comm, s->dims, 0).count, plane = s->dims[1] * s->dims[2];
+    const size_t most = mf_slab_of(comm, s->dims, 0).count;
     int rc = MF_OK;
 
     for (size_t z = 0, run; z < most; z += run) {
-        const size_t from = z < s->count ? z : s->count;
-        size_t mine;
+        const size_t from = z < s->count ? z : s->count, left = s->count - from;
         int one;
 
         run = mf_stage_run(c->stage, most - z);
-        mine = s->count - from < run ? s->count - from : run;
-        one = mf_h5_write_rows(file, name, MF_H5_F32, s->first + from, mine,
-                               mf_stage_get(c->stage, x + from * plane, mine));
+        one = put_run(file, name, c, p, from, left < run ? left : run);
         if (rc == MF_OK) rc = one;
     }
     return rc;
@@ -74,8 +87,7 @@ static int put_field(const struct mf_comm *comm, struct mf_h5 *file, const char 
 
 static int put_vectors(const struct mf_comm *comm, struct mf_h5 *file, const struct mf_checkpoint *c)
 {
-    const struct mf_slab *s = &c->slab;
-    size_t voxels = mf_slab_voxels(s);
+    size_t voxels = mf_slab_voxels(&c->slab);
     char name[NAME];
     int rc = MF_OK;
 
@@ -84,11 +96,11 @@ static int put_vectors(const struct mf_comm *comm, struct mf_h5 *file, const str
             int one;
 
             vector_name(name, i, f);
-            one = put_field(comm, file, name, c, c->vector[i] + f * voxels);
+            one = put_field(comm, file, name, c, (struct planes){c->vector[i] + f * voxels, NULL});
             if (rc == MF_OK) rc = one;
         }
     if (c->label) {
-        int one = mf_h5_write_rows(file, "/label", MF_H5_U8, s->first, s->count, c->label);
+        int one = put_field(comm, file, "/label", c, (struct planes){NULL, c->label});
 
         if (rc == MF_OK) rc = one;
     }
@@ -260,10 +272,18 @@ int mf_checkpoint_vector(struct mf_checkpoint_in *in, size_t i, const struct mf_
     return MF_OK;
 }
 
-int mf_checkpoint_label(struct mf_checkpoint_in *in, const struct mf_slab *slab, uint8_t *label)
+int mf_checkpoint_label(struct mf_checkpoint_in *in, const struct mf_slab *slab, const struct mf_stage *stage,
+                        uint8_t *label)
 {
+    size_t plane = slab->dims[1] * slab->dims[2];
+
     MF_TRY(check_shape(in, "/label", slab));
-    return mf_h5_read_rows(in->file, "/label", MF_H5_U8, slab->first, slab->count, label);
+    for (size_t z = 0, run; z < slab->count; z += run, label += run * plane) {
+        run = mf_stage_run(stage, slab->count - z);
+        MF_TRY(mf_h5_read_rows(in->file, "/label", MF_H5_U8, slab->first + z, run, mf_stage_labels_at(stage, label)));
+        mf_stage_labels_put(stage, label, run);
+    }
+    return MF_OK;
 }
 
 /* -- the two files of a run -- */

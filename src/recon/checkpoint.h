@@ -18,8 +18,8 @@ struct mf_checkpoint {
     struct mf_slab slab;
     size_t fields, vectors;
     const float *vector[MF_CHECKPOINT_VECTORS]; /* [fields][slab.count][ny][nx] each */
-    const struct mf_stage *stage;               /* through which vectors are reached; NULL: they are host memory */
     const uint8_t *label;                       /* [slab.count][ny][nx], or NULL */
+    const struct mf_stage *stage;               /* through which they are reached; NULL: they are host memory */
     size_t numbers;
     const double *number;
 };
@@ -52,7 +52,8 @@ void mf_checkpoint_close(struct mf_checkpoint_in *in);
 /** Vector @p i of this rank's slab; @p stage as in struct mf_checkpoint. Not collective. MF_INPUT. */
 int mf_checkpoint_vector(struct mf_checkpoint_in *in, size_t i, const struct mf_slab *slab,
                          const struct mf_stage *stage, float *x);
-int mf_checkpoint_label(struct mf_checkpoint_in *in, const struct mf_slab *slab, uint8_t *label);
+int mf_checkpoint_label(struct mf_checkpoint_in *in, const struct mf_slab *slab, const struct mf_stage *stage,
+                        uint8_t *label);
 
 /** The two files of a run, from their seals alone. */
 struct mf_checkpoint_pair {

@@ -23,6 +23,7 @@ struct mf_grid {
     struct mf_objective *objective;
     struct mf_objective_opts compared; /* opts->objective, with fewer slices in flight where memory was short */
     struct mf_optimiser optimiser;
+    uint8_t *label;         /* [voxels] of the last grid, device; NULL before the cut */
     struct mf_stage planes; /* by which the host reaches planes of the grid */
     double *global;         /* [nz][MF_PLANE_WIDTH]: sums of all planes */
     double *plane;          /* [planes][1 + fields], queue->host */

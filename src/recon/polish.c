@@ -1,5 +1,5 @@
 /* See polish.h. This file is the round: sites from all ranks, trials. Residuals stand in polish_open.c, energies in
- * swap.c, candidates in site.c. */
+ * swap.c, candidates in scout.c. */
 #include "src/recon/polish.h"
 
 #include <stdio.h>
@@ -23,31 +23,6 @@ static int by_energy(const void *a, const void *b)
 
     if (s->energy != t->energy) return s->energy < t->energy ? -1 : 1;
     return s->order < t->order ? -1 : s->order > t->order;
-}
-
-/* This rank's best sites of moves from one phase to another, and their windows; how many. */
-static size_t find(struct mf_polish_work *w, const struct mf_around *around, uint8_t from, uint8_t to)
-{
-    struct mf_polish *p = w->polish;
-    const struct mf_sites *sites = &w->swap.sites;
-    struct mf_rank_by by = {.g = w->g};
-    size_t n, size = sites->sides * sites->planes * sites->shape.n;
-    MF_PHASE(MF_PHASE_RANK);
-
-    for (size_t d = 0; d < sites->sides; ++d) {
-        by.jump[d] = w->jump[d];
-        by.self[d] = w->self[d];
-    }
-    n = mf_sites_find(p, around, &by, from, to, w->most, w->found, w->count);
-#pragma omp parallel for num_threads(p->queue->threads)
-    for (size_t i = 0; i < n; ++i)
-        for (size_t k = 0; k < sites->sides * sites->planes; ++k) {
-            uint8_t phase = sites->planes == 1 ? 1 : k % 2 ? to : from;
-
-            mf_site_window(p, around, &sites->shape, &w->found[i], k / sites->planes, phase,
-                           w->bits + i * size + k * sites->shape.n);
-        }
-    return n;
 }
 
 static size_t window_words(const struct mf_sites *sites) { return sites->sides * sites->planes * sites->shape.n; }
@@ -84,14 +59,13 @@ static void append(struct mf_polish_work *w, const struct mf_site *best, size_t 
     }
 }
 
-/* The windows of the best sites travel, and those alone: each rank's are its own best, so they are its first. */
-static int bring_windows(struct mf_polish_work *w, const struct mf_site *best, size_t count, size_t *offset)
+/* The windows of this rank's @p n sites travel behind them. */
+static int bring_windows(struct mf_polish_work *w, size_t n, const struct mf_site *best, size_t count, size_t *offset)
 {
     const struct mf_comm *comm = w->polish->comm;
-    size_t words = window_words(&w->swap.sites), n = 0;
+    size_t words = window_words(&w->swap.sites);
     void *bits = NULL;
 
-    for (size_t i = 0; i < count; ++i) n += owner(w->polish, &best[i]) == comm->rank;
     MF_TRY(mf_comm_gather(comm, w->bits, n * words * sizeof *w->bits, &bits, offset));
     for (int r = 0; r <= comm->size; ++r) offset[r] /= sizeof *w->bits;
     append(w, best, count, bits, offset);
@@ -99,7 +73,7 @@ static int bring_windows(struct mf_polish_work *w, const struct mf_site *best, s
     return MF_OK;
 }
 
-/* The best of all ranks' @p n sites, which are sorted. @p offset: room for ranks + 1. Collective. */
+/* All ranks' sites, the best first; this rank has @p n. @p offset: room for ranks + 1. Collective. */
 static int bring(struct mf_polish_work *w, size_t n, size_t *offset)
 {
     const struct mf_comm *comm = w->polish->comm;
@@ -112,16 +86,23 @@ static int bring(struct mf_polish_work *w, size_t n, size_t *offset)
     best = all;
     count = offset[comm->size] / sizeof *best;
     qsort(best, count, sizeof *best, by_energy);
-    rc = bring_windows(w, best, count < w->most ? count : w->most, offset);
+    rc = bring_windows(w, n, best, count, offset);
     free(all);
     return rc;
 }
 
+static size_t find(struct mf_polish_work *w, uint8_t from, uint8_t to)
+{
+    MF_PHASE(MF_PHASE_RANK);
+
+    return mf_scout_find(&w->scout, from, to, w->found, w->bits);
+}
+
 /* Sites of moves from one phase to another, all ranks' best. Collective. */
-static int gather(struct mf_polish_work *w, const struct mf_around *around, uint8_t from, uint8_t to)
+static int gather(struct mf_polish_work *w, uint8_t from, uint8_t to)
 {
     const struct mf_comm *comm = w->polish->comm;
-    size_t n = find(w, around, from, to), *offset;
+    size_t n = find(w, from, to), *offset;
     int rc;
     MF_PHASE(MF_PHASE_GATHER);
 
@@ -220,18 +201,24 @@ static long pair_many(struct mf_polish_work *w, const uint32_t *out, size_t outs
     return swaps;
 }
 
-/* Moved sites of this rank into its labels. */
-static void keep(struct mf_polish_work *w)
+/* Sites of this rank that have moved get the labels that they entered, or, @p back, those that they left. A voxel moves
+ * at most once in a round. */
+static void relabel(struct mf_polish_work *w, int back)
 {
     struct mf_polish *p = w->polish;
     const struct mf_sites *sites = &w->swap.sites;
+    size_t n = 0;
 
+    p->backend->sync(p->queue); /* change has been read */
     for (size_t i = 0; i < sites->count; ++i) {
         const struct mf_site *s = &sites->site[i];
 
         if (w->swap.used[i] == MOVED && s->at[0] >= p->slab.first && s->at[0] < p->slab.first + p->slab.count)
-            p->label[((s->at[0] - p->slab.first) * p->slab.dims[1] + s->at[1]) * p->slab.dims[2] + s->at[2]] = s->to;
+            w->change[n++] = (struct mf_change){
+                ((s->at[0] - p->slab.first) * p->slab.dims[1] + s->at[1]) * p->slab.dims[2] + s->at[2],
+                back ? s->from : s->to};
     }
+    p->backend->label->change(p->queue, n, w->change, p->label);
 }
 
 /* What exact energies do not cover: nothing when level 0 of S2 is all there is besides Variation. */
@@ -251,20 +238,18 @@ static void set_rests(struct mf_polish_work *w)
 /* All kinds of moves: sites [begin[k], begin[k + 1]) are those of kind k, opposite kinds 2m and 2m + 1. */
 static int gather_all(struct mf_polish_work *w, size_t *begin)
 {
-    struct mf_around around;
     size_t kind = 0;
-    int rc = mf_around_make(w->polish, w->lag, &around);
+    int rc = mf_scout_update(&w->scout);
 
     w->swap.sites.count = 0;
     for (int a = 0; a < w->polish->phases && rc == MF_OK; ++a)
         for (int b = a + 1; b < w->polish->phases && rc == MF_OK; ++b) {
             begin[kind++] = w->swap.sites.count;
-            rc = gather(w, &around, (uint8_t)b, (uint8_t)a);
+            rc = gather(w, (uint8_t)b, (uint8_t)a);
             begin[kind++] = w->swap.sites.count;
-            if (rc == MF_OK) rc = gather(w, &around, (uint8_t)a, (uint8_t)b);
+            if (rc == MF_OK) rc = gather(w, (uint8_t)a, (uint8_t)b);
         }
     begin[kind] = w->swap.sites.count;
-    mf_around_free(w->polish, &around);
     return rc;
 }
 
@@ -289,7 +274,7 @@ static int one_round(struct mf_polish_work *w, size_t *begin, uint32_t *order, l
             w, order, begin[k + 1] - begin[k], order + (begin[k + 1] - begin[k]), begin[k + 2] - begin[k + 1]);
     }
     w->polish->trial_seconds += mf_now() - start;
-    keep(w);
+    relabel(w, 0);
     return MF_OK;
 }
 
@@ -302,7 +287,7 @@ static void judge(struct mf_polish_work *w, double before, long swaps, long *idl
     double gain = before - w->loss;
 
     if (gain <= 0) {
-        memcpy(w->polish->label, w->backup, mf_slab_voxels(&w->polish->slab));
+        relabel(w, 1);
         mf_polish_refresh(w);
         w->limit = swaps / 4;
         return;
@@ -357,7 +342,6 @@ static int rounds(struct mf_polish_work *w, size_t *begin, uint32_t *order)
         char text[80];
         long swaps;
 
-        memcpy(w->backup, w->polish->label, mf_slab_voxels(&w->polish->slab));
         MF_TRY(one_round(w, begin, order, &swaps));
         if (swaps == 0) break;
         mf_polish_refresh(w);
@@ -393,10 +377,10 @@ int mf_polish_measure(struct mf_polish *polish)
     int rc = mf_polish_open(&w);
 
     if (rc == MF_OK) {
-        ptrdiff_t around = (ptrdiff_t)mf_around_bytes(polish, w.lag);
+        ptrdiff_t staged = (ptrdiff_t)mf_scout_staged(&w.scout);
 
-        rc = mf_arena_book(arena, around, "polish labels");
-        if (rc == MF_OK) rc = mf_arena_book(arena, -around, "polish labels");
+        rc = mf_arena_book(arena, staged, "planes sent");
+        if (rc == MF_OK) rc = mf_arena_book(arena, -staged, "planes sent");
         rc = mf_agree(polish->comm, rc);
     }
     mf_polish_close(&w);

@@ -3,7 +3,6 @@
 #define MF_RECON_POLISH_H
 
 #include "kernels/flip.h"
-#include "kernels/stage.h"
 #include "src/recon/objective.h"
 
 /** Where a polish stands between two rounds: with the labels, all that the rest of it depends on. */
@@ -23,12 +22,11 @@ struct mf_polish {
     int phases;
     const struct mf_target *target;
     const struct mf_objective_opts *objective;
-    float *x, *g;                 /* scratch [fields][voxels], device */
-    const struct mf_stage *stage; /* of planes */
-    uint8_t *label;               /* in/out [voxels], host */
-    long rounds;                  /* most rounds; 0: until a round gains next to nothing */
-    long tried, swaps;            /* out */
-    double trial_seconds;         /* out: wall time of the trials alone */
+    float *x, *g;         /* scratch [fields][voxels], device */
+    uint8_t *label;       /* in/out [voxels], device */
+    long rounds;          /* most rounds; 0: until a round gains next to nothing */
+    long tried, swaps;    /* out */
+    double trial_seconds; /* out: wall time of the trials alone */
     /** Called between rounds, by all ranks: true ends the polish, which can be gone on with. May be NULL. */
     int (*after_round)(void *context, const struct mf_polish_state *state);
     void *context;

@@ -2,6 +2,7 @@
 #ifndef MF_RECON_POLISH_IMPL_H
 #define MF_RECON_POLISH_IMPL_H
 
+#include "src/recon/scout.h"
 #include "src/recon/swap.h"
 
 /* A site that is ranked, and its place before. */
@@ -19,21 +20,19 @@ struct mf_polish_work {
     size_t levels[MF_SIDES];
     size_t lag, most;                  /* most sites of one kind of move */
     float *s2[MF_SIDES], *v[MF_SIDES]; /* captured by kernels: [fields][slices][levels][entries] */
-    double *jump[MF_SIDES], *self[MF_SIDES];
+    struct mf_scout scout;
     double *miss[MF_SIDES];   /* [fields][entries]: what the mean slice misses, as the last refresh saw it */
     double *led[MF_SIDES];    /* the same as it led the last refresh */
-    struct mf_site *found;    /* [2 most]: this rank's */
+    struct mf_site *found;    /* [most]: this rank's */
     uint32_t *bits;           /* [most][sides][planes][n]: this rank's windows */
-    size_t *count;            /* [threads]: sites that each has found */
+    struct mf_change *change; /* [sites]: what a round does to this rank's labels */
     size_t *begin;            /* [kinds of moves + 1]: where a kind's sites begin */
     uint32_t *order;          /* [2 most]: sites of a kind and of its opposite, the best first */
     struct mf_ranked *ranked; /* [most]: a kind of moves while it is sorted */
     double loss;
     double predicted; /* change of the loss that the round's swaps promise */
     long limit;       /* most swaps of a kind in a round */
-    uint8_t *backup;  /* labels before the round */
     size_t booked;    /* bytes that the exchange of sites has in use for a moment */
-    float *g;         /* mirror of polish->g */
 };
 
 /** Takes everything a polish needs. Collective; refuses (agreed); mf_polish_close() accepts half a one. */

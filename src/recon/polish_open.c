@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/recon/start.h"
 
 enum { SITES_LEAST = 256, SITES_MOST = 16384, VOXELS_PER_SITE = 128 };
 
@@ -60,13 +59,11 @@ static int take_side(struct mf_polish_work *w, size_t d)
     side->v_target = take(w, fields * sizeof(double));
     w->s2[d] = take(w, slices * w->levels[d] * rows * rows * sizeof(float));
     w->v[d] = take(w, slices * w->levels[d] * sizeof(float));
-    w->jump[d] = take(w, slices * sizeof(double));
-    w->self[d] = take(w, slices * sizeof(double));
     w->miss[d] = take(w, fields * rows * rows * sizeof(double));
     w->led[d] = take(w, fields * rows * rows * sizeof(double));
     w->swap.start[d] = take(w, (side->slices + 2) * sizeof(uint32_t));
-    if (!side->residual || !side->v || !side->v_target || !w->s2[d] || !w->v[d] || !w->jump[d] || !w->self[d] ||
-        !w->miss[d] || !w->led[d] || !w->swap.start[d])
+    if (!side->residual || !side->v || !side->v_target || !w->s2[d] || !w->v[d] || !w->miss[d] || !w->led[d] ||
+        !w->swap.start[d])
         return MF_MEMORY;
     if (!w->polish->objective->periodic) {
         side->a2 = take(w, n * sizeof(float));
@@ -113,17 +110,12 @@ static void constants(struct mf_polish_work *w)
     }
 }
 
-static size_t gradient_bytes(const struct mf_polish_work *w)
-{
-    return w->polish->fields * mf_slab_voxels(&w->polish->slab) * sizeof(float);
-}
-
-/* What bringing sites together has in use for a moment: those of all ranks, the windows of the best. */
+/* What bringing the best sites together has in use for a moment: they and their windows. */
 static int book_exchange(struct mf_polish_work *w)
 {
     const struct mf_sites *sites = &w->swap.sites;
     size_t window = sites->sides * sites->planes * sites->shape.n * sizeof *sites->window;
-    size_t bytes = w->most * ((size_t)w->polish->comm->size * sizeof(struct mf_site) + window);
+    size_t bytes = w->most * (sizeof(struct mf_site) + window);
 
     MF_TRY(mf_arena_book(w->polish->queue->host, (ptrdiff_t)bytes, "polish exchange"));
     w->booked = bytes;
@@ -135,11 +127,10 @@ static int take_lists(struct mf_polish_work *w)
 {
     size_t phases = (size_t)w->polish->phases;
 
-    w->count = take(w, (size_t)w->polish->queue->threads * sizeof *w->count);
     w->begin = take(w, (phases * (phases - 1) + 1) * sizeof *w->begin);
     w->order = take(w, 2 * w->most * sizeof *w->order);
     w->ranked = take(w, w->most * sizeof *w->ranked);
-    return w->count && w->begin && w->order && w->ranked ? MF_OK : MF_MEMORY;
+    return w->begin && w->order && w->ranked ? MF_OK : MF_MEMORY;
 }
 
 static int take_all(struct mf_polish_work *w)
@@ -151,20 +142,21 @@ static int take_all(struct mf_polish_work *w)
     MF_TRY(take_lists(w));
     for (size_t d = 0; d < sites->sides; ++d) MF_TRY(take_side(w, d));
     room = w->most * 2 * (size_t)(w->polish->phases * (w->polish->phases - 1) / 2);
-    w->backup = take(w, mf_slab_voxels(&w->polish->slab));
-    w->g = mf_mirror_take(w->polish->queue, w->polish->g, gradient_bytes(w), "polish gradient");
-    if (!w->backup || !w->g) return MF_MEMORY;
-    w->found = take(w, (size_t)w->polish->queue->threads * 2 * w->most * sizeof *w->found);
+    MF_TRY(mf_scout_open(&w->scout, w->polish, w->lag, w->most));
+    w->found = take(w, w->most * sizeof *w->found);
     w->bits = take(w, w->most * sites->sides * sites->planes * sites->shape.n * sizeof *w->bits);
     sites->site = take(w, room * sizeof *sites->site);
     sites->window = take(w, room * sites->sides * sites->planes * sites->shape.n * sizeof *sites->window);
     sites->mirror = take(w, room * sites->sides * sites->planes * sites->shape.n * sizeof *sites->mirror);
     w->swap.used = take(w, room);
+    w->change = take(w, room * sizeof *w->change);
     for (size_t d = 0; d < sites->sides; ++d) {
         w->swap.member[d] = take(w, room * sizeof(uint32_t));
         if (!w->swap.member[d]) return MF_MEMORY;
     }
-    return w->found && w->bits && sites->site && sites->window && sites->mirror && w->swap.used ? MF_OK : MF_MEMORY;
+    return w->found && w->bits && sites->site && sites->window && sites->mirror && w->swap.used && w->change
+               ? MF_OK
+               : MF_MEMORY;
 }
 
 void mf_polish_close(struct mf_polish_work *w)
@@ -178,8 +170,6 @@ void mf_polish_close(struct mf_polish_work *w)
                              w->swap.side[d].a2,
                              w->s2[d],
                              w->v[d],
-                             w->jump[d],
-                             w->self[d],
                              w->miss[d],
                              w->led[d],
                              w->swap.start[d],
@@ -187,13 +177,12 @@ void mf_polish_close(struct mf_polish_work *w)
 
         for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) mf_arena_give(arena, all[i]);
     }
-    mf_arena_give(arena, w->count);
     mf_arena_give(arena, w->begin);
     mf_arena_give(arena, w->order);
     mf_arena_give(arena, w->ranked);
     mf_arena_give(arena, w->found);
-    mf_arena_give(arena, w->backup);
-    mf_mirror_give(w->polish->queue, w->polish->g, w->g);
+    mf_scout_close(&w->scout);
+    mf_arena_give(arena, w->change);
     mf_arena_give(arena, w->bits);
     mf_arena_give(arena, w->swap.sites.site);
     mf_arena_give(arena, w->swap.sites.window);
@@ -279,8 +268,8 @@ static void spread_values(struct mf_polish_work *w, size_t d)
                     r[at] = (float)(side->a2 ? off * sqrt((double)side->a2[at]) : off);
                 }
             side->v[i] = w->v[d][i * w->levels[d]];
-            w->jump[d][i] = 2 * w->swap.q2[f] * side->v_weight * (side->v[i] - side->v_target[f]) / side->pixels;
-            w->self[d][i] = 2 * w->swap.q2[f] * side->s2_weight * r[c] / side->pixels;
+            w->scout.jump[d][i] = 2 * w->swap.q2[f] * side->v_weight * (side->v[i] - side->v_target[f]) / side->pixels;
+            w->scout.self[d][i] = 2 * w->swap.q2[f] * side->s2_weight * r[c] / side->pixels;
         }
     }
 }
@@ -317,6 +306,7 @@ static double new_miss(struct mf_polish_work *w, size_t d)
 void mf_polish_refresh(struct mf_polish_work *w)
 {
     struct mf_polish *p = w->polish;
+    const struct mf_extent extent = {p->fields, p->slab.count, p->slab.dims[1] * p->slab.dims[2]};
     size_t entries = w->swap.sites.shape.rows * w->swap.sites.shape.rows;
     double loss;
 
@@ -327,11 +317,10 @@ void mf_polish_refresh(struct mf_polish_work *w)
         memset(w->v[d], 0, slices * sizeof(float));
         memcpy(w->led[d], w->miss[d], p->fields * entries * sizeof(double));
     }
-    mf_start_labels(&p->slab, p->fields, p->label, p->stage, p->x);
+    p->backend->label->indicate(p->queue, extent, p->label, p->x);
     p->backend->field->fill(p->queue, p->fields * mf_slab_voxels(&p->slab), 0, p->g);
     mf_objective_lead(w->objective, w->s2_term, LEAD, w->miss);
     mf_objective_eval(w->objective, p->x, p->g, 1, &loss);
-    mf_mirror_get(p->queue, w->g, p->g, gradient_bytes(w));
     for (size_t d = 0; d < w->swap.sites.sides; ++d) {
         size_t slices = p->fields * w->swap.side[d].slices * w->levels[d];
 

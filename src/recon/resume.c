@@ -204,7 +204,7 @@ static int keep(struct mf_grid *r, int asked, long evaluations, struct mf_polish
                               .slab = r->slab,
                               .fields = r->fields,
                               .number = number,
-                              .label = r->result->label,
+                              .label = r->label,
                               .stage = &r->planes};
     struct tape t = {number, 0, room, 0};
     double now = mf_now(), elapsed = now - r->start;
@@ -371,7 +371,7 @@ static int load(struct mf_grid *r)
     if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
     if (!r->polishing) return load_vectors(r);
     if (!h->labels) return mf_fail(MF_INPUT, "the checkpoint lacks labels");
-    return mf_checkpoint_label(r->from, &r->slab, r->result->label);
+    return mf_checkpoint_label(r->from, &r->slab, &r->planes, r->label);
 }
 
 int mf_grid_load(struct mf_grid *r)

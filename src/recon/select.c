@@ -1,92 +1,108 @@
-/* See select.h. A radix selection: scores become unsigned numbers of the same order, two histograms of 2^16 bins find
- * the last number that is chosen, and ties are dealt out in global order. */
+/* See select.h. A radix selection: scores become unsigned numbers of the same order, histograms of one digit after the
+ * other find the last number that is chosen, and ties are dealt out in global order. What crosses from the device are
+ * the histograms and one count of ties for every plane. */
 #include "src/recon/select.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
 
-enum { BINS = 1 << 16 };
-
-static uint32_t key_of(float score)
+size_t mf_select_room(const struct mf_comm *comm, const struct mf_slab *slab)
 {
-    uint32_t bits;
-
-    if (score == 0) score = 0; /* -0 is 0 */
-    memcpy(&bits, &score, sizeof bits);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+    return MF_BINS + slab->count + (size_t)comm->size;
 }
 
-/* Counts keys: the high halves, or the low halves of those whose high half is @p high. */
-static void count_keys(size_t n, const float *score, const uint8_t *open, int64_t high, int64_t *bins)
-{
-    memset(bins, 0, BINS * sizeof *bins);
-    for (size_t i = 0; i < n; ++i) {
-        uint32_t key = key_of(score[i]);
+/* What the functions here share. */
+struct select {
+    const struct mf_comm *comm;
+    struct mf_queue *queue;
+    const struct mf_slab *slab;
+    const float *score;
+    int64_t *bins, *ties, *ranks; /* [MF_BINS], [planes], [size] */
+};
 
-        if (open && !open[i]) continue;
-        if (high < 0)
-            ++bins[key >> 16];
-        else if (key >> 16 == (uint32_t)high)
-            ++bins[key & 0xffff];
-    }
+static struct select select_of(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
+                               const float *score, int64_t *room)
+{
+    return (struct select){comm, queue, slab, score, room, room + MF_BINS, room + MF_BINS + slab->count};
+}
+
+/* Histogram of all ranks' scores that begin with @p prefix. */
+static void count(const struct select *s, int digit, uint32_t prefix)
+{
+    s->queue->backend->select->count(s->queue, mf_slab_voxels(s->slab), s->score, digit, prefix, s->bins);
+    s->queue->backend->sync(s->queue);
+    mf_comm_sum_int(s->comm, MF_BINS, s->bins);
+}
+
+static uint64_t all_of(const int64_t *bins)
+{
+    uint64_t sum = 0;
+
+    for (size_t b = 0; b < MF_BINS; ++b) sum += (uint64_t)bins[b];
+    return sum;
 }
 
 /* The bin in which the @p want-th largest lies; *want becomes how many of that bin are wanted. */
 static uint32_t last_bin(const int64_t *bins, uint64_t *want)
 {
-    uint32_t b = BINS - 1;
+    uint32_t b = MF_BINS - 1;
 
     while (b > 0 && (uint64_t)bins[b] < *want) *want -= (uint64_t)bins[b--];
     return b;
 }
 
-/* How many voxels of key @p last the ranks before this one hold. */
-static uint64_t ties_before(const struct mf_comm *comm, uint64_t mine, int64_t *ranks)
+/* How many of @p want ties, dealt out in the order of ranks, are this rank's, which holds @p mine. */
+static uint64_t share(const struct select *s, uint64_t want, uint64_t mine)
 {
     uint64_t before = 0;
 
-    memset(ranks, 0, (size_t)comm->size * sizeof *ranks);
-    ranks[comm->rank] = (int64_t)mine;
-    mf_comm_sum_int(comm, (size_t)comm->size, ranks);
-    for (int r = 0; r < comm->rank; ++r) before += (uint64_t)ranks[r];
-    return before;
+    memset(s->ranks, 0, (size_t)s->comm->size * sizeof *s->ranks);
+    s->ranks[s->comm->rank] = (int64_t)mine;
+    mf_comm_sum_int(s->comm, (size_t)s->comm->size, s->ranks);
+    for (int r = 0; r < s->comm->rank; ++r) before += (uint64_t)s->ranks[r];
+    if (before >= want) return 0;
+    return want - before < mine ? want - before : mine;
 }
 
-int mf_select_top(const struct mf_comm *comm, const struct mf_slab *slab, const float *score, const uint8_t *open,
-                  uint64_t want, uint8_t *chosen)
+/* Where this rank's part of the first @p want ties ends. */
+static size_t end_of_ties(const struct select *s, uint32_t key, uint64_t want)
 {
-    size_t n = mf_slab_voxels(slab);
-    int64_t *bins = malloc((BINS + (size_t)comm->size) * sizeof *bins);
-    uint32_t high, last;
-    uint64_t tie, ties = 0;
-    int rc = mf_agree(comm, bins ? MF_OK : mf_fail(MF_MEMORY, "no memory for a histogram"));
+    const struct mf_select_ops *ops = s->queue->backend->select;
+    size_t plane = s->slab->dims[1] * s->slab->dims[2], z = 0;
+    uint64_t mine = 0;
 
-    if (rc != MF_OK) {
-        free(bins);
-        return rc;
-    }
-    memset(chosen, 0, n);
-    if (want > 0) {
-        count_keys(n, score, open, -1, bins);
-        mf_comm_sum_int(comm, BINS, bins);
-        high = last_bin(bins, &want);
-        count_keys(n, score, open, high, bins);
-        mf_comm_sum_int(comm, BINS, bins);
-        last = high << 16 | last_bin(bins, &want);
-        for (size_t i = 0; i < n; ++i) ties += (!open || open[i]) && key_of(score[i]) == last;
-        tie = ties_before(comm, ties, bins + BINS);
-        for (size_t i = 0; i < n; ++i) {
-            uint32_t key = key_of(score[i]);
+    ops->ties(s->queue, s->slab->count, plane, s->score, key, s->ties);
+    s->queue->backend->sync(s->queue);
+    for (size_t k = 0; k < s->slab->count; ++k) mine += (uint64_t)s->ties[k];
+    mine = share(s, want, mine);
+    if (mine == 0) return 0;
+    for (; mine > (uint64_t)s->ties[z]; ++z) mine -= (uint64_t)s->ties[z];
+    return z * plane + ops->nth(s->queue, plane, s->score + z * plane, key, mine - 1) + 1;
+}
 
-            if (open && !open[i]) continue;
-            chosen[i] = key > last || (key == last && tie++ < want);
-        }
+uint64_t mf_select_top(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
+                       const float *score, uint64_t want, int64_t *room, struct mf_choice *choice)
+{
+    const struct select s = select_of(comm, queue, slab, score, room);
+    uint64_t all, left;
+    uint32_t key = 0, bin = 0;
+
+    count(&s, 0, 0);
+    all = all_of(s.bins);
+    if (all < want) want = all;
+    *choice = (struct mf_choice){UINT32_MAX, 0}; /* nothing */
+    if (want == 0) return 0;
+    left = want;
+    for (int digit = 0; digit < MF_DIGITS; ++digit) {
+        if (digit > 0) count(&s, digit, key);
+        bin = last_bin(s.bins, &left);
+        key = key << mf_digit_width(digit) | bin;
     }
-    free(bins);
-    return MF_OK;
+    choice->last = key;
+    choice->end = left == (uint64_t)s.bins[bin] ? mf_slab_voxels(slab) : end_of_ties(&s, key, left);
+    return want;
 }
 
 /* A share that rounding left below 0 is none. */
@@ -119,18 +135,6 @@ void mf_phase_counts(uint64_t voxels, size_t phases, const double *fractions, ui
     }
 }
 
-/* Lead of phase @p p over the best other phase that is not dealt out yet. */
-static void lead(size_t n, size_t phases, const float *x, size_t p, const int *dealt, float *score)
-{
-    for (size_t i = 0; i < n; ++i) {
-        float other = -1e30f;
-
-        for (size_t q = 0; q < phases; ++q)
-            if (q != p && !dealt[q] && x[q * n + i] > other) other = x[q * n + i];
-        score[i] = x[p * n + i] - other;
-    }
-}
-
 static size_t rarest(size_t phases, const uint64_t *counts, const int *dealt)
 {
     size_t best = phases;
@@ -140,36 +144,43 @@ static size_t rarest(size_t phases, const uint64_t *counts, const int *dealt)
     return best;
 }
 
-static int binarise_many(const struct mf_comm *comm, const struct mf_slab *slab, const float *x, size_t phases,
-                         const uint64_t *counts, float *score, uint8_t *label, uint8_t *open, uint8_t *chosen)
+/* Gives phase @p p as many voxels as it is to have: those of largest @p score among the open ones. */
+static void deal(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, const float *score,
+                 size_t p, uint64_t count, int64_t *room, uint8_t *label)
 {
-    size_t n = mf_slab_voxels(slab), left = phases;
-    int dealt[256] = {0};
+    struct mf_choice choice;
 
-    memset(open, 1, n);
-    for (; left > 1; --left) {
-        size_t p = rarest(phases, counts, dealt);
-
-        lead(n, phases, x, p, dealt, score);
-        MF_TRY(mf_select_top(comm, slab, score, open, counts[p], chosen));
-        for (size_t i = 0; i < n; ++i)
-            if (chosen[i]) {
-                label[i] = (uint8_t)p;
-                open[i] = 0;
-            }
-        dealt[p] = 1;
-    }
-    for (size_t i = 0, p = rarest(phases, counts, dealt); i < n; ++i)
-        if (open[i]) label[i] = (uint8_t)p;
-    return MF_OK;
+    mf_select_top(comm, queue, slab, score, count, room, &choice);
+    queue->backend->select->mark(queue, mf_slab_voxels(slab), score, choice, (uint8_t)p, label);
 }
 
-int mf_binarise(const struct mf_comm *comm, const struct mf_slab *slab, size_t fields, const float *x, size_t phases,
-                const uint64_t *counts, float *score, uint8_t *work, uint8_t *label)
+static void binarise_many(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
+                          const float *x, size_t phases, const uint64_t *counts, float *score, int64_t *room,
+                          uint8_t *label)
 {
-    size_t n = mf_slab_voxels(slab);
+    const struct mf_extent extent = {phases, slab->count, slab->dims[1] * slab->dims[2]};
+    int dealt[MF_PHASES_MAX] = {0};
 
-    MF_ASSERT(fields == 1 ? phases == 2 : fields == phases);
-    if (fields == 1) return mf_select_top(comm, slab, x, NULL, counts[1], label);
-    return binarise_many(comm, slab, x, phases, counts, score, label, work, work + n);
+    for (size_t left = phases; left > 1; --left) {
+        size_t p = rarest(phases, counts, dealt);
+        uint32_t rivals = 0;
+
+        dealt[p] = 1;
+        for (size_t r = 0; r < phases; ++r) rivals |= (uint32_t)!dealt[r] << r;
+        queue->backend->label->lead(queue, extent, x, p, rivals, label, score);
+        deal(comm, queue, slab, score, p, counts[p], room, label);
+    }
+    queue->backend->label->replace(queue, mf_slab_voxels(slab), MF_LABEL_OPEN, (uint8_t)rarest(phases, counts, dealt),
+                                   label);
+}
+
+void mf_binarise(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, size_t fields,
+                 const float *x, size_t phases, const uint64_t *counts, float *score, int64_t *room, uint8_t *label)
+{
+    MF_ASSERT(fields == 1 ? phases == 2 : fields == phases && phases <= MF_PHASES_MAX);
+    queue->backend->label->fill(queue, mf_slab_voxels(slab), fields == 1 ? 0 : MF_LABEL_OPEN, label);
+    if (fields == 1)
+        deal(comm, queue, slab, x, 1, counts[1], room, label);
+    else
+        binarise_many(comm, queue, slab, x, phases, counts, score, room, label);
 }

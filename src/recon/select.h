@@ -4,15 +4,21 @@
 
 #include <stdint.h>
 
+#include "io/micro.h"
+#include "kernels/labels.h"
+#include "kernels/select.h"
 #include "mpi/slab.h"
 
+/** Numbers (from queue->host) that the functions below work with: their argument @p room. Not collective. */
+size_t mf_select_room(const struct mf_comm *comm, const struct mf_slab *slab);
+
 /**
- * Marks the @p want voxels of largest score among those with open[i] != 0 (@p open NULL: all); equal scores go to the
- * smaller global index. score, open, chosen: [slab.count][ny][nx]; chosen[i] = 1 or 0. The same choice on any number of
- * ranks. @p want may not exceed the number of open voxels. Collective; refuses (agreed) with MF_MEMORY.
+ * Finds the @p want voxels of largest score, or all that take part (kernels/select.h) where those are fewer: the same
+ * choice on any number of ranks, as equal scores go to the smaller global index. score: [slab.count][ny][nx], device.
+ * Returns how many, on all ranks together; choice: this rank's. Collective.
  */
-int mf_select_top(const struct mf_comm *comm, const struct mf_slab *slab, const float *score, const uint8_t *open,
-                  uint64_t want, uint8_t *chosen);
+uint64_t mf_select_top(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
+                       const float *score, uint64_t want, int64_t *room, struct mf_choice *choice);
 
 /** Splits @p voxels into phase counts that are nearest to fractions[phases] (largest remainder; they add up). Fractions
  * below 0 count as 0; one must be above. */
@@ -21,10 +27,10 @@ void mf_phase_counts(uint64_t voxels, size_t phases, const double *fractions, ui
 /**
  * The phase of every voxel of a field x [fields][slab.count][ny][nx] (1 field: indicator of phase 1 of two), such that
  * phase p has exactly counts[p] voxels: phases are dealt out by their lead over the other phases, the rarest first.
- * label [slab.count][ny][nx], 0..phases-1. Scratch: @p score one field of floats, @p work two of bytes. Collective;
- * MF_MEMORY.
+ * label [slab.count][ny][nx], 0..phases-1. Scratch: @p score, one field (1 field: NULL). x, score, label: device.
+ * Collective.
  */
-int mf_binarise(const struct mf_comm *comm, const struct mf_slab *slab, size_t fields, const float *x, size_t phases,
-                const uint64_t *counts, float *score, uint8_t *work, uint8_t *label);
+void mf_binarise(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, size_t fields,
+                 const float *x, size_t phases, const uint64_t *counts, float *score, int64_t *room, uint8_t *label);
 
 #endif

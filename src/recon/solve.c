@@ -23,17 +23,13 @@ size_t mf_solve_fields(const struct mf_target *target, const struct mf_solve_opt
 }
 
 /* Share of voxels that are neither nearly 0 nor nearly 1 in some field. */
-static double grey_share(struct mf_grid *r, const float *x)
+static double grey_share(struct mf_grid *r)
 {
-    size_t n = mf_slab_voxels(&r->slab);
     int64_t grey = 0;
 
-    for (size_t i = 0; i < n; ++i) {
-        int is = 0;
-
-        for (size_t p = 0; p < r->fields; ++p) is |= x[p * n + i] > 0.05f && x[p * n + i] < 0.95f;
-        grey += is;
-    }
+    r->backend->field->between(r->queue, mf_grid_extent(r), 0.05f, 0.95f, r->optimiser.x, r->plane);
+    r->backend->sync(r->queue);
+    for (size_t z = 0; z < r->slab.count; ++z) grey += (int64_t)r->plane[z];
     mf_comm_sum_int(r->comm, 1, &grey);
     return (double)grey / mf_grid_voxels(r);
 }
@@ -55,6 +51,8 @@ static void grid_close(struct mf_grid *r)
     mf_objective_free(r->objective);
     r->objective = NULL;
     mf_optimiser_free(&r->optimiser);
+    mf_arena_give(r->queue->arena, r->label);
+    r->label = NULL;
     mf_stage_close(&r->planes);
     mf_arena_give(r->queue->host, r->global);
     mf_arena_give(r->queue->host, r->plane);
@@ -161,7 +159,7 @@ static int begin_from(struct mf_grid *r, const struct mf_micro *start)
     if (rc == MF_OK && !start->grey) {
         field = mf_arena_take(r->queue->host, r->fields * mf_slab_voxels(&start->slab) * sizeof *field, "start");
         if (field)
-            mf_start_labels(&start->slab, r->fields, start->phase, NULL, field);
+            mf_start_labels(&start->slab, r->fields, start->phase, field);
         else
             rc = MF_MEMORY;
     }
@@ -185,51 +183,27 @@ static int begin(struct mf_grid *r)
     return MF_OK;
 }
 
-/* What the cut sees of the optimiser's vectors: the field, and two as scratch. */
-struct cut {
-    float *x, *score;
-    uint8_t *work;
-};
-
-static int cut_open(struct mf_grid *r, struct cut *c)
-{
-    size_t n = mf_slab_voxels(&r->slab);
-
-    c->x = mf_mirror_take(r->queue, r->optimiser.x, r->fields * n * sizeof *c->x, "field of the cut");
-    c->score = mf_mirror_take(r->queue, r->optimiser.d, n * sizeof *c->score, "field of the cut");
-    c->work = mf_mirror_take(r->queue, r->optimiser.g_new, 2 * n, "field of the cut");
-    return c->x && c->score && c->work ? MF_OK : MF_MEMORY;
-}
-
-static void cut_close(struct mf_grid *r, const struct cut *c)
-{
-    mf_mirror_give(r->queue, r->optimiser.g_new, c->work);
-    mf_mirror_give(r->queue, r->optimiser.d, c->score);
-    mf_mirror_give(r->queue, r->optimiser.x, c->x);
-}
-
-/* From the grey field in optimiser.x to labels with exact counts. */
+/* From the grey field in optimiser.x to labels with exact counts; the gradient is scratch. */
 static int cut(struct mf_grid *r)
 {
-    struct cut c;
-    int rc;
+    int64_t *room = mf_arena_take(r->queue->host, mf_select_room(r->comm, &r->slab) * sizeof *room, "cut");
+    int rc = mf_agree(r->comm, room ? MF_OK : MF_MEMORY);
     uint64_t counts[MF_PHASES_MAX];
     double fraction[MF_PHASES_MAX];
-    int phases = r->result->phases;
+    size_t phases = (size_t)r->result->phases;
 
     memcpy(fraction, r->fraction, sizeof fraction);
     if (r->fields == 1) {
         fraction[1] = r->fraction[0];
         fraction[0] = 1 - fraction[1];
     }
-    mf_phase_counts((uint64_t)mf_grid_voxels(r), (size_t)phases, fraction, counts);
-    rc = mf_agree(r->comm, cut_open(r, &c));
-    if (rc == MF_OK) {
-        mf_mirror_get(r->queue, c.x, r->optimiser.x, r->fields * mf_slab_voxels(&r->slab) * sizeof *c.x);
-        r->result->grey = grey_share(r, c.x);
-        rc = mf_binarise(r->comm, &r->slab, r->fields, c.x, (size_t)phases, counts, c.score, c.work, r->result->label);
+    mf_phase_counts((uint64_t)mf_grid_voxels(r), phases, fraction, counts);
+    if (rc == MF_OK && !r->dry) {
+        r->result->grey = grey_share(r);
+        mf_binarise(r->comm, r->queue, &r->slab, r->fields, r->optimiser.x, phases, counts, r->optimiser.g, room,
+                    r->label);
     }
-    cut_close(r, &c);
+    mf_arena_give(r->queue->host, room);
     return rc;
 }
 
@@ -245,8 +219,7 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .objective = &r->compared,
                               .x = r->optimiser.x,
                               .g = r->optimiser.g,
-                              .stage = &r->planes,
-                              .label = r->result->label,
+                              .label = r->label,
                               .rounds = r->opts->polish_rounds};
 }
 
@@ -310,6 +283,21 @@ static int polishes(const struct mf_grid *r)
     return r->opts->polish && r->target->lag > 1 && mf_grid_s2_term(&r->opts->objective) < r->opts->objective.terms;
 }
 
+/* Loss of the labels, whose indicators replace the field. */
+static void label_loss(struct mf_grid *r, double *loss)
+{
+    r->backend->label->indicate(r->queue, mf_grid_extent(r), r->label, r->optimiser.x);
+    mf_grid_loss(r, r->optimiser.x, loss);
+}
+
+/* Only the field, and one as scratch, is needed from now on; the labels take the room of a quarter of one. */
+static int take_labels(struct mf_grid *r)
+{
+    mf_optimiser_trim(&r->optimiser);
+    r->label = mf_arena_take(r->queue->arena, mf_slab_voxels(&r->slab), "labels");
+    return mf_agree(r->comm, r->label ? MF_OK : MF_MEMORY);
+}
+
 /* The labels before the polish, and their loss; the objective that rounds |d| has been replaced by one that does not.
  */
 static int make_labels(struct mf_grid *r)
@@ -318,10 +306,31 @@ static int make_labels(struct mf_grid *r)
     MF_PHASE(MF_PHASE_CUT);
 
     mf_grid_loss(r, r->optimiser.x, &out->loss);
+    MF_TRY(take_labels(r));
     MF_TRY(cut(r));
-    mf_optimiser_trim(&r->optimiser);
-    mf_start_labels(&r->slab, r->fields, out->label, &r->planes, r->optimiser.x);
-    mf_grid_loss(r, r->optimiser.x, &out->loss_cut);
+    label_loss(r, &out->loss_cut);
+    return MF_OK;
+}
+
+/* Labels of a run that was saved in its polish. */
+static int load_labels(struct mf_grid *r)
+{
+    MF_TRY(take_labels(r));
+    return mf_grid_load(r);
+}
+
+/* The labels go to the host and to the caller. */
+static int hand_labels(struct mf_grid *r)
+{
+    const size_t bytes = mf_slab_voxels(&r->slab);
+    uint8_t *label = mf_mirror_take(r->queue, r->label, bytes, "labels");
+
+    MF_TRY(mf_agree(r->comm, label ? MF_OK : MF_MEMORY));
+    if (!r->dry) mf_mirror_get(r->queue, label, r->label, bytes);
+    r->result->label = label;
+    r->result->arena = label == r->label ? r->queue->arena : r->queue->host;
+    if (label != r->label) mf_arena_give(r->queue->arena, r->label);
+    r->label = NULL;
     return MF_OK;
 }
 
@@ -329,27 +338,21 @@ static int finish(struct mf_grid *r)
 {
     struct mf_solve_result *out = r->result;
 
-    if (r->polishing) {
-        MF_TRY(mf_grid_load(r));
-        mf_optimiser_trim(&r->optimiser);
-    } else {
-        MF_TRY(make_labels(r));
-    }
+    MF_TRY(r->polishing ? load_labels(r) : make_labels(r));
     out->loss_final = out->loss_cut;
     if (polishes(r)) {
         MF_PHASE(MF_PHASE_POLISH);
 
         MF_TRY(polish(r));
         if (r->leaving) return MF_OK;
-        mf_start_labels(&r->slab, r->fields, out->label, &r->planes, r->optimiser.x);
-        mf_grid_loss(r, r->optimiser.x, &out->loss_final);
+        label_loss(r, &out->loss_final);
     } else if (r->opts->polish) {
         mf_info("no polish: it needs S2 among the descriptors, with lags (--limit_to 2 or more)");
     }
     r->loss = out->loss_final;
     r->stage = "final";
     mf_grid_note(r, r->before);
-    return MF_OK;
+    return hand_labels(r);
 }
 
 /* What the start of a grid has in use for a moment: planes of @p from, or of the caller's field. Local. */
@@ -367,14 +370,13 @@ static int measure_start(struct mf_grid *r, const struct mf_slab *from)
 
 static int measure_finish(struct mf_grid *r)
 {
-    struct mf_polish p = polish_of(r);
-    struct cut c;
-    int rc = mf_agree(r->comm, cut_open(r, &c));
+    struct mf_polish p;
 
-    cut_close(r, &c);
-    MF_TRY(rc);
-    mf_optimiser_trim(&r->optimiser);
-    return polishes(r) ? mf_polish_measure(&p) : MF_OK;
+    MF_TRY(take_labels(r));
+    MF_TRY(cut(r));
+    p = polish_of(r);
+    if (polishes(r)) MF_TRY(mf_polish_measure(&p));
+    return hand_labels(r);
 }
 
 /* Not before the first grid stands: a refusal leaves another run's file alone. */
@@ -437,8 +439,6 @@ static int run(struct mf_grid *r, const size_t dims[3])
     }
     if (rc != MF_OK || r->leaving) return rc;
     MF_TRY(sharpen(r));
-    r->result->label = mf_arena_take(r->queue->host, mf_slab_voxels(&r->slab), "labels");
-    MF_TRY(mf_agree(r->comm, r->result->label ? MF_OK : MF_MEMORY));
     return r->dry ? measure_finish(r) : finish(r);
 }
 
@@ -472,13 +472,13 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     mf_metrics_close(&r.metrics);
     result->metrics_lost = r.metrics.lost;
     rc = mf_agree(comm, rc);
-    if (rc != MF_OK) mf_solve_free(queue, result);
+    if (rc != MF_OK) mf_solve_free(result);
     return rc;
 }
 
-void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result)
+void mf_solve_free(struct mf_solve_result *result)
 {
-    mf_arena_give(queue->host, result->label);
+    if (result->label) mf_arena_give(result->arena, result->label);
     free(result->convergence);
     result->label = NULL;
     result->convergence = NULL;
@@ -571,7 +571,7 @@ int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backen
     r.dry = 1;
     rc = opts->evaluations > 0 ? run(&r, dims) : run_grid(&r, dims, NULL, NULL);
     grid_close(&r);
-    mf_solve_free(queue, &result);
+    mf_solve_free(&result);
     return rc;
 }
 

@@ -31,7 +31,8 @@ struct mf_solve_opts {
 };
 
 struct mf_solve_result {
-    uint8_t *label; /* [slab.count][ny][nx], 0..phases-1; from queue->host, the caller gives it back */
+    uint8_t *label;         /* [slab.count][ny][nx], 0..phases-1; host memory */
+    struct mf_arena *arena; /* of the labels */
     int phases;
     double loss;       /* before binarisation */
     double loss_cut;   /* after the cut at the volume fractions */
@@ -68,7 +69,7 @@ int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backen
                      const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
 
 /** Gives back the labels and the convergence. */
-void mf_solve_free(struct mf_queue *queue, struct mf_solve_result *result);
+void mf_solve_free(struct mf_solve_result *result);
 
 /**
  * The loss of the initial field alone, as documented in objective.h (no rounding of |d|, no terms of the solver), and

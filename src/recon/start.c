@@ -26,20 +26,12 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
         }
 }
 
-void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, const struct mf_stage *stage,
-                     float *x)
+void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x)
 {
-    size_t plane = slab->dims[1] * slab->dims[2];
+    size_t n = mf_slab_voxels(slab);
 
     for (size_t p = 0; p < fields; ++p)
-        for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
-            const uint8_t *from = label + z * plane;
-            float *at = mf_stage_at(stage, x);
-
-            run = mf_stage_run(stage, slab->count - z);
-            for (size_t i = 0; i < run * plane; ++i) at[i] = from[i] == (fields == 1 ? 1 : p);
-            mf_stage_put(stage, x, run);
-        }
+        for (size_t i = 0; i < n; ++i) x[p * n + i] = label[i] == (fields == 1 ? 1 : p);
 }
 
 /* Left neighbour and weight of the right one for cell i of n on a grid of m cells. */

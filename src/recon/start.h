@@ -15,9 +15,9 @@
 void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed,
                     const struct mf_stage *stage, float *x);
 
-/** The indicator of phase 1 (1 field) or of every phase from labels [slab.count][ny][nx]. Not collective. */
-void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, const struct mf_stage *stage,
-                     float *x);
+/** The indicator of phase 1 (1 field) or of every phase from labels [slab.count][ny][nx], all in host memory. Not
+ * collective. */
+void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x);
 
 /**
  * Bytes of host memory that mf_start_refine() has in use for a moment: planes of one field, and on a queue whose device

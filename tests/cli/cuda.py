@@ -12,13 +12,21 @@ from runs import around, check, finish
 MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 
 
+def save(path, rows):
+    """Rows of small numbers as a .npy file."""
+    head = "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }" % (len(rows), len(rows[0]))
+    head = head.ljust(117) + "\n"
+    with open(path, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode() + bytes(sum(rows, [])))
+
+
 def run(*words, ranks=1, **emulated):
     return runs.run(MESOFORGE, *words, ranks=ranks, mpiexec=MPIEXEC, timeout=200,
                     env=around(**{"MF_EMU_" + k: v for k, v in emulated.items()}))
 
 
-def match(*words, **more):
-    status, out, err = run("match", "image.npy", "--limit-to", 4, "--add-dimension", 12, "--max_iter", 4, "--seed", 3, "--json",
+def match(*words, image="image.npy", **more):
+    status, out, err = run("match", image, "--limit-to", 4, "--add-dimension", 12, "--max_iter", 4, "--seed", 3, "--json",
                            "--output", "out.h5", *words, **more)
     return (json.loads(out) if status == 0 else None), status, err
 
@@ -40,6 +48,16 @@ for more in (["--no_polish"], ["--no_polish", "--loss-type", "RMS", "--non_perio
         continue
     check(cuda["device"] == "cuda" and cpu["device"] == "cpu", "the device's name")
     check(near(cuda["loss"], cpu["loss"], 1e-4), f"{more}: {cuda['loss']} on cuda, {cpu['loss']} on cpu")
+
+# To the end: the cut and the polish of two phases, and of three on two ranks.
+save("three.npy", [[(x // 4 + y // 3) % 3 for x in range(12)] for y in range(11)])
+for image, ranks in (("image.npy", 1), ("three.npy", 2)):
+    cpu, _, err = match("--device", "cpu", "--polish-rounds", 3, image=image)
+    cuda, status, err = match("--device", "cuda", "--share-gpu", "--polish-rounds", 3, image=image, ranks=ranks)
+    if not check(status == 0 and cuda["swaps"] > 0, f"cut and polish on cuda: {err}"):
+        continue
+    for key in ("loss_cut", "loss_final"):
+        check(near(cuda[key], cpu[key], 1e-3), f"{image}: {key} {cuda[key]} on cuda, {cpu[key]} on cpu")
 
 # Several ranks on several GPUs; two on one only when they are told.
 two, status, err = match("--device", "cuda", "--no_polish", ranks=2, DEVICES=2)

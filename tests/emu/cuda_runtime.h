@@ -64,6 +64,14 @@ template <class T> T __shfl_sync(unsigned mask, T value, int from)
     mf_emu_exchange(mask, from, &value, sizeof value);
     return value;
 }
+/* Threads take turns only at barriers, so these are whole. */
+template <class T> static inline T atomicAdd(T *to, T value)
+{
+    const T before = *to;
+
+    *to += value;
+    return before;
+}
 template <class T> static inline T __ldg(const T *p) { return *p; }
 
 /* -- the runtime -- */

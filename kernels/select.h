@@ -1,0 +1,33 @@
+/* Choosing exactly so many places of a volume by their scores: a radix selection, of which the kernels count and mark
+ * and the caller adds counts over ranks (src/recon/select.h). Larger scores come first, equal ones by index; -INFINITY
+ * takes no part (kernels/form/key.h). Memory: score and label are device memory; bins, ties, picks come from
+ * queue->host. Counts are whole numbers: the same in any order. */
+#ifndef MF_KERNELS_SELECT_H
+#define MF_KERNELS_SELECT_H
+
+#include "kernels/backend.h"
+#include "kernels/form/key.h"
+
+/** A place that was chosen. */
+struct mf_pick {
+    uint64_t voxel;
+    float score;
+};
+
+struct mf_select_ops {
+    /** bins[b] = number of scores whose key begins with @p prefix (its digits before @p digit) and has b as that
+     * digit; bins [MF_BINS] hold after sync(). */
+    void (*count)(struct mf_queue *q, size_t n, const float *score, int digit, uint32_t prefix, int64_t *bins);
+    /** ties[plane] = number of scores [planes][plane] with key @p key; holds after sync(). */
+    void (*ties)(struct mf_queue *q, size_t planes, size_t plane, const float *score, uint32_t key, int64_t *ties);
+    /** Index of the score with key @p key that has @p before such ones before it; there is one. Waits for it. */
+    size_t (*nth)(struct mf_queue *q, size_t n, const float *score, uint32_t key, size_t before);
+    /** label[i] = value where score i is chosen */
+    void (*mark)(struct mf_queue *q, size_t n, const float *score, struct mf_choice choice, uint8_t value,
+                 uint8_t *label);
+    /** The chosen ones in any order, of which there are at most @p most: pick [most]. How many; waits for them. */
+    size_t (*list)(struct mf_queue *q, size_t n, const float *score, struct mf_choice choice, size_t most,
+                   struct mf_pick *pick);
+};
+
+#endif

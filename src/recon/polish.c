@@ -321,10 +321,17 @@ static void start(struct mf_polish_work *w, struct mf_polish_state *at)
     for (size_t d = 0; d < w->swap.sites.sides; ++d) at->miss[d] = w->led[d];
 }
 
-/* The round is over: true when the polish is to end here. */
+/* The round is over: true when the polish is to end here. Where neighbours of patches have been held for long enough
+ * the field is looked at anew, as by a polish that goes on from here; only there may it be saved. */
 static int wants_to_end(struct mf_polish_work *w, struct mf_polish_state *at)
 {
     struct mf_polish *p = w->polish;
+
+    if (!mf_objective_renew(w->objective)) return 0;
+    if (mf_objective_by_example(p->objective)) {
+        mf_polish_set_miss(w, at->miss);
+        mf_polish_refresh(w);
+    }
 
     at->limit = w->limit;
     at->tried = p->tried;

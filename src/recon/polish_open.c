@@ -6,7 +6,12 @@
 
 #include "src/base/err.h"
 
-enum { SITES_LEAST = 256, SITES_MOST = 16384, VOXELS_PER_SITE = 128 };
+enum {
+    SITES_LEAST = 256,
+    SITES_MOST = 16384,
+    VOXELS_PER_SITE = 128,
+    HOLD = 3 /* rounds of held neighbours, fewer than idle ones end a polish */
+};
 
 /* Slices are led to overshoot by so many times what their mean misses (objective.h): rounds are short, so more of it
  * than in the gradient stages holds. */
@@ -202,6 +207,7 @@ static int open_objective(struct mf_polish_work *w)
     o.norm = MF_MSE;
     o.smooth = 0;
     o.flip = 1;
+    o.hold = HOLD;
     w->s2_term = w->v_term = o.terms;
     for (size_t t = 0; t < o.terms; ++t) {
         if (o.term[t].row->kind == MF_S2) w->s2_term = t;

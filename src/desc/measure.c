@@ -1,0 +1,75 @@
+/* See measure.h: the rows, and what all of them share. */
+#include "src/desc/measure.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/phase.h"
+
+const struct mf_measure mf_measures[] = {
+    {"surface", "interface per volume, of voxel faces and by crossings", mf_measure_surface, mf_measure_surface_text},
+    {"euler", "Euler number, voxels joined by faces and by corners", mf_measure_euler, mf_measure_euler_text},
+    {"clusters", "clusters joined by faces, and those that span", mf_measure_clusters, mf_measure_clusters_text},
+    {"chords", "chord lengths along the axes", mf_measure_chords, mf_measure_chords_text},
+    {0}};
+
+static int find(const char *name, unsigned *wanted)
+{
+    unsigned all = 0;
+
+    for (unsigned m = 0; mf_measures[m].name; ++m) {
+        all |= 1U << m;
+        if (strcmp(name, mf_measures[m].name) == 0) {
+            *wanted |= 1U << m;
+            return MF_OK;
+        }
+    }
+    if (strcmp(name, "all") != 0)
+        return mf_fail(MF_USAGE, "no measure '%s'; there are: surface, euler, clusters, chords, all", name);
+    *wanted |= all;
+    return MF_OK;
+}
+
+int mf_measures_find(size_t count, const char *const *names, unsigned *wanted)
+{
+    *wanted = 0;
+    for (size_t i = 0; i < count; ++i) MF_TRY(find(names[i], wanted));
+    return MF_OK;
+}
+
+int mf_measures_run(const struct mf_measure_job *job, unsigned wanted, struct mf_json **out)
+{
+    struct mf_json *all, *phase[MF_PHASES_MAX];
+    int rc = MF_OK;
+    MF_PHASE(MF_PHASE_COUNTS);
+
+    if (!job->micro->phase)
+        return mf_fail(MF_INPUT, "--measures count phases, but the field is grey; try: --threshold");
+    all = mf_json_array();
+    for (int p = 0; p < job->micro->phases; ++p) {
+        phase[p] = mf_json_object();
+        mf_json_int(phase[p], "label", job->micro->label[p]);
+        mf_json_put(all, NULL, phase[p]);
+    }
+    for (unsigned m = 0; rc == MF_OK && mf_measures[m].name; ++m)
+        if (wanted >> m & 1) rc = mf_measures[m].run(job, phase);
+    if (rc == MF_OK)
+        *out = all;
+    else
+        mf_json_free(all);
+    return rc;
+}
+
+void mf_measures_text(FILE *to, const struct mf_json *measures)
+{
+    for (size_t i = 0; i < mf_json_count(measures); ++i) {
+        const struct mf_json *phase = mf_json_item(measures, i);
+
+        fprintf(to, " label %lld\n", mf_json_to_int(mf_json_get(phase, "label")));
+        for (const struct mf_measure *m = mf_measures; m->name; ++m) {
+            const struct mf_json *values = mf_json_get(phase, m->name);
+
+            if (values) m->text(to, values);
+        }
+    }
+}

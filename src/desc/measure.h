@@ -1,0 +1,58 @@
+/* Measures of labelled fields, images and true volumes: exact counts without a gradient. One row is one measure: what
+ * users call it, how it is counted and how a person reads it. Every count is an integer, so results are the same on any
+ * number of ranks; no rank holds more than its slab and a few planes. */
+#ifndef MF_DESC_MEASURE_H
+#define MF_DESC_MEASURE_H
+
+#include <stdio.h>
+
+#include "io/micro.h"
+#include "kernels/backend.h"
+#include "src/base/json.h"
+
+struct mf_measure_job {
+    const struct mf_comm *comm;
+    struct mf_queue *queue; /* of the cpu: labels are the host's */
+    struct mf_arena *arena;
+    const struct mf_micro *micro; /* labelled */
+    int periodic;
+};
+
+struct mf_measure {
+    const char *name;
+    const char *summary; /* one line */
+    /** Puts its values into @p phase[p], p < micro->phases. Collective, agreed. */
+    int (*run)(const struct mf_measure_job *job, struct mf_json *const *phase);
+    /** What it put there, in a line or few. */
+    void (*text)(FILE *to, const struct mf_json *values);
+};
+
+/** The rows; the last one has no name. */
+extern const struct mf_measure mf_measures[];
+
+/** Bits 1 << row of the measures called @p names ("all": every one). Refuses with MF_USAGE: the list. */
+int mf_measures_find(size_t count, const char *const *names, unsigned *wanted);
+
+/**
+ * *out: [{"label": l, "surface": {...}, ...}], a member per wanted measure (docs/FILES.md), phases in their order.
+ * Collective; refuses (agreed) with MF_INPUT (a grey field has no phases to count), MF_MEMORY.
+ */
+int mf_measures_run(const struct mf_measure_job *job, unsigned wanted, struct mf_json **out);
+
+/** The same for people. */
+void mf_measures_text(FILE *to, const struct mf_json *measures);
+
+/** Axis @p a by its name, and the first one that this field has: an image has no z. */
+static inline const char *mf_axis_name(int a) { return a == 0 ? "z" : a == 1 ? "y" : "x"; }
+static inline int mf_axis_first(const struct mf_micro *micro) { return micro->ndim == 2; }
+
+int mf_measure_surface(const struct mf_measure_job *job, struct mf_json *const *phase);
+int mf_measure_euler(const struct mf_measure_job *job, struct mf_json *const *phase);
+int mf_measure_clusters(const struct mf_measure_job *job, struct mf_json *const *phase);
+int mf_measure_chords(const struct mf_measure_job *job, struct mf_json *const *phase);
+void mf_measure_surface_text(FILE *to, const struct mf_json *values);
+void mf_measure_euler_text(FILE *to, const struct mf_json *values);
+void mf_measure_clusters_text(FILE *to, const struct mf_json *values);
+void mf_measure_chords_text(FILE *to, const struct mf_json *values);
+
+#endif

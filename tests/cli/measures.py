@@ -1,0 +1,202 @@
+"""characterize --measures against brute force in NumPy: interface, Euler number, clusters and chords of images and
+volumes, periodic and not, on 1 to 4 ranks; closed forms; refusals.
+
+    measures.py MESOFORGE MPIEXEC     exit status 77: NumPy is missing
+"""
+import itertools
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from runs import check, finish
+from samples import blobs, np
+
+try:
+    import h5py
+except ImportError:
+    h5py = None
+
+MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+
+
+def run(*words, ranks=1):
+    return runs.run(MESOFORGE, "characterize", "--measures", "all", "--limit_to", "2", *words, ranks=ranks, mpiexec=MPIEXEC)
+
+
+def axes(a):
+    return "zyx"[3 - a.ndim:]
+
+
+def euler(a, periodic, corners):
+    """Vertices less edges plus faces less voxels of the closed set (joined by corners), or of the cells that its voxels'
+    centres span (joined by faces)."""
+    if not periodic:
+        a = np.pad(a, 1)
+    total = 0
+    for spread in itertools.product((0, 1), repeat=a.ndim):
+        cell = a
+        for axis, s in enumerate(spread):
+            if s:
+                other = np.roll(cell, -1, axis)
+                cell = cell | other if corners else cell & other
+        sign = (-1) ** (a.ndim - sum(spread) if corners else sum(spread))
+        total += sign * int(cell.sum())
+    return total
+
+
+def labels(a, periodic):
+    """Cluster of each voxel of a: the lowest index of its voxels, spread to neighbours until nothing changes."""
+    big = a.size
+    label = np.where(a, np.arange(a.size).reshape(a.shape), big)
+    while True:
+        new = label
+        for axis in range(a.ndim):
+            for step in (1, -1):
+                other = np.roll(new, step, axis)
+                if not periodic:
+                    edge = [slice(None)] * a.ndim
+                    edge[axis] = 0 if step == 1 else -1
+                    other[tuple(edge)] = big
+                new = np.where(a, np.minimum(new, other), big)
+        if np.array_equal(new, label):
+            return label
+        label = new
+
+
+def clusters(a, periodic):
+    size = np.bincount(labels(a, periodic)[a]) if a.any() else np.zeros(0, int)
+    size = size[size > 0]
+    bins = np.bincount(np.floor(np.log2(size)).astype(int)) if size.size else []
+    label, spanning, share = labels(a, False), {}, {}
+    for axis, name in enumerate(axes(a)):
+        both = np.intersect1d(label.take(0, axis)[a.take(0, axis)], label.take(-1, axis)[a.take(-1, axis)])
+        spanning[name] = len(both)
+        share[name] = float(np.isin(label[a], both).mean())
+    return {"number": len(size), "largest": int(size.max()), "mean": float(size.mean()), "sizes": [int(b) for b in bins],
+            "spanning": spanning, "spanning_fraction": share}
+
+
+def chords_of(line, periodic):
+    """Lengths of the runs of ones; None: all ones."""
+    if line.all():
+        return None
+    if periodic:
+        line = np.roll(line, -int(np.argmin(line)))
+        line = np.append(line, False)
+    ends = np.flatnonzero(np.diff(np.concatenate(([False], line, [False])).astype(int)))
+    return [e - b for b, e in ends.reshape(-1, 2) if periodic or (b > 0 and e < line.size)]
+
+
+def chords(a, axis, periodic):
+    all_, whole = [], 0
+    for line in np.moveaxis(a, axis, -1).reshape(-1, a.shape[axis]):
+        found = chords_of(line, periodic)
+        whole += found is None
+        all_ += found or []
+    count = np.bincount(all_)[1:] if all_ else []
+    return {"number": len(all_), "mean": float(np.mean(all_)) if all_ else 0.0, "longest": int(max(all_, default=0)),
+            "whole_lines": whole, "counts": [int(c) for c in count]}
+
+
+def surface(a, periodic):
+    faces = crofton = 0
+    for axis, n in enumerate(a.shape):
+        jump = np.roll(a, -1, axis) != a
+        if not periodic:
+            jump = jump.take(range(n - 1), axis)
+        faces += jump.sum() / a.size
+        crofton += jump.mean() / a.ndim if jump.size else 0
+    return {"faces": faces, "crofton": (np.pi / 2 if a.ndim == 2 else 2) * crofton}
+
+
+def near(a, b):
+    if isinstance(b, dict):
+        return set(a) == set(b) and all(near(a[k], b[k]) for k in b)
+    return a == b if not isinstance(b, float) else abs(a - b) <= 1e-12 * max(1, abs(b))
+
+
+def compare(what, got, field, periodic):
+    for phase in got:
+        a = field == phase["label"]
+        want = {"surface": {k: float(v) for k, v in surface(a, periodic).items()},
+                "euler": {"faces": euler(a, periodic, False), "corners": euler(a, periodic, True)},
+                "clusters": clusters(a, periodic),
+                "chords": {name: chords(a, axis, periodic) for axis, name in enumerate(axes(a))}}
+        for key, value in want.items():
+            check(near(phase[key], value), f"{what}, label {phase['label']}, {key}: {phase[key]} is not {value}")
+
+
+def brute(folder):
+    fields = {"image": blobs((20, 70), (0.4, 0.35, 0.25), 1), "noise": blobs((9, 12, 13), (0.6, 0.4), 2, 0.4),
+              "volume": blobs((12, 11, 66), (0.5, 0.3, 0.2), 3), "wide": blobs((6, 8, 64), (0.7, 0.3), 4, 0.8)}
+    for name, field in fields.items():
+        path = os.path.join(folder, name + ".npy")
+        np.save(path, field)
+        for periodic in (True, False):
+            first = None
+            for ranks in (1, 2, 3, 4):
+                words = [] if periodic else ["--non_periodic"]
+                status, out, err = run(path, "--json", "--data_folder", folder, *words, ranks=ranks)
+                check(status == 0, f"{name}: {err}")
+                got = json.loads(out)["measures"] if status == 0 else None
+                if first is None:
+                    first = got
+                    compare(f"{name}, {'' if periodic else 'not '}periodic", got or [], field, periodic)
+                check(got == first, f"{name}: {ranks} ranks differ from one")
+
+
+def measured(folder, field, *words):
+    path = os.path.join(folder, "form.npy")
+    np.save(path, field.astype(np.uint8))
+    status, out, err = run(path, "--json", "--data_folder", folder, *words)
+    check(status == 0, err)
+    return json.loads(out)["measures"][1]
+
+
+def closed_forms(folder):
+    """What is known without counting."""
+    at = np.indices((8, 8, 8))
+    board = measured(folder, at.sum(0) % 2)
+    check(board["clusters"]["number"] == 256 and board["clusters"]["largest"] == 1, "checkerboard: 256 single voxels")
+    check(board["surface"]["faces"] == 3 and board["euler"]["faces"] == 256, "checkerboard: every face is interface")
+    check(board["chords"]["z"]["counts"] == [256], "checkerboard: chords of one voxel")
+    stripes = measured(folder, at[2] % 4 < 2)
+    check(stripes["chords"]["x"]["counts"] == [0, 128] and stripes["chords"]["y"]["whole_lines"] == 32, "lamellae: chords")
+    check(stripes["clusters"]["spanning"] == {"z": 2, "y": 2, "x": 0}, "lamellae span along themselves")
+    check(stripes["euler"] == {"faces": 0, "corners": 0}, "lamellae on a torus: 0")
+    r = np.sqrt(((np.indices((31, 31, 31)) - 15) ** 2).sum(0))
+    shell = measured(folder, (r < 13) & (r > 6), "--non_periodic")
+    check(shell["euler"] == {"faces": 2, "corners": 2} and shell["clusters"]["number"] == 1, "a hollow ball: 2")
+    area = shell["surface"]["crofton"] * 31 * 31 * 30 / (4 * np.pi * (13**2 + 6**2))
+    check(abs(area - 1) < 0.1, f"a hollow ball: {area} of its area")
+    ring = measured(folder, ((r < 13) & (r > 6))[15:16].repeat(5, 0), "--non_periodic")
+    check(ring["euler"]["faces"] == 0, "a ring: 0")
+
+
+def in_file(path):
+    with h5py.File(path) as file:
+        return file["results"][()]
+
+
+def files_and_refusals(folder):
+    path = os.path.join(folder, "image.npy")
+    status, out, _ = run(path, "--data_folder", folder)
+    check(h5py is None or "measures" in json.loads(in_file(os.path.join(folder, "image_characterization.h5"))), "/results")
+    check(status == 0 and all(w in out for w in ("Euler number", "clusters:", "chords along x", "surface:")), "the text")
+    status, _, err = runs.run(MESOFORGE, "characterize", path, "--measures", "eulr", mpiexec=MPIEXEC)
+    check(status == 2 and "no measure 'eulr'" in err, f"unknown measure: {status} {err}")
+    status, _, err = run(path, path, "--average", "--data_folder", folder)
+    check(status == 2 and "--average" in err, f"an average of measures: {status} {err}")
+    grey = os.path.join(folder, "grey.npy")
+    np.save(grey, np.random.default_rng(1).random((16, 16)).astype(np.float32))
+    status, _, err = run(grey, "--grey_values", "--data_folder", folder)
+    check(status == 3 and "grey" in err, f"a grey field: {status} {err}")
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    brute(scratch)
+    closed_forms(scratch)
+    files_and_refusals(scratch)
+finish("measures")

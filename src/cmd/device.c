@@ -16,7 +16,8 @@ enum { DEVICES = 64, NAME = 16, HOST = 64 };
 /* --device NAME[:NUMBER] */
 struct wish {
     char name[NAME];
-    long number; /* -1: none */
+    long number;  /* -1: none */
+    int is_asked; /* what stands in the way is a refusal, not a reason */
 };
 
 /* What a rank tells the others. */
@@ -34,6 +35,7 @@ static int parse(const char *text, struct wish *wish)
     char *end;
 
     wish->number = -1;
+    wish->is_asked = 1;
     snprintf(wish->name, sizeof wish->name, "%.*s", n < NAME ? (int)n : NAME - 1, text);
     if (!colon && n < NAME) return MF_OK;
     if (!colon || strcmp(wish->name, "cuda") != 0)
@@ -82,7 +84,10 @@ static int bind_all(const struct mf_session *session, const struct wish *wish, c
     if (!rank || !id || !gpu) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", ranks);
     describe(all, ranks, rank, id);
     rc = check_number(session, wish, rank);
-    if (rc == MF_OK) rc = mf_bind(rank, ranks, &options, gpu);
+    if (rc == MF_OK) {
+        rc = mf_bind(rank, ranks, &options, gpu);
+        if (rc != MF_OK && wish->is_asked) mf_bind_say(rank, ranks, gpu);
+    }
     *device = gpu[session->comm->rank];
     free(rank);
     free(id);
@@ -124,7 +129,7 @@ static int choose(struct mf_session *session, const struct wish *wish, int *devi
 /* The GPUs if that goes without a refusal. */
 static int choose_best(struct mf_session *session, int *device)
 {
-    struct wish wish = {"cuda", -1};
+    struct wish wish = {"cuda", -1, 0};
     char why[MF_ERR_TEXT];
 
     if (session->computes && choose(session, &wish, device) == MF_OK) {

@@ -65,6 +65,9 @@ one, _, _ = match("--device", "cuda", "--no_polish")
 check(status == 0 and near(two["loss"], one["loss"], 1e-5), f"two ranks on two GPUs: {err}")
 _, status, err = match("--device", "cuda", "--no_polish", ranks=2)
 check(status == 4 and "--share-gpu" in err, f"two ranks on one GPU: {status} {err}")
+check(len([l for l in err.splitlines() if l.endswith("<- shared")]) == 2 and "rank  local  sees  takes  id" in err, f"its table: {err}")
+_, status, err = match("--device", "cuda", "--no_polish", ranks=3, DEVICES=2)
+check(status == 4 and "2 ranks (0, 2) would take one GPU" in err and err.count("<- shared") == 2, f"three ranks on two GPUs: {err}")
 two, status, err = match("--device", "cuda", "--no_polish", "--share-gpu", ranks=2)
 check(status == 0 and near(two["loss"], one["loss"], 1e-5), f"two ranks that share a GPU: {err}")
 
@@ -84,6 +87,8 @@ check(status == 4 and "sees 2 GPUs" in err, f"cuda:2 of two: {status} {err}")
 check(match("--device", "cuda:x")[1] == 2 and match("--device", "cpu:0")[1] == 2, "what is no number")
 _, status, err = match("--device", "cuda", "--gpu_ids", 1)
 check(status == 4 and "--gpu_ids 1" in err, f"--gpu_ids 1 of one: {status} {err}")
+_, status, err = match("--device", "cuda", "--gpu_ids", 0, 7, ranks=2, DEVICES=2)
+check(status == 4 and "--gpu_ids 7: rank 0" in err and "sees 2 GPUs, 0 to 1" in err and "shared" not in err, f"--gpu_ids 0 7: {status} {err}")
 
 # auto says which and why.
 got, status, err = match("--device", "auto", "--no_polish")
@@ -101,4 +106,7 @@ for words, want in ((dict(DRIVER=0), "no NVIDIA driver"), (dict(DRIVER=12080), "
     _, status, err = match("--device", "cuda", **words)
     last = [line for line in err.splitlines() if line.startswith("mesoforge: match:")]
     check(status == 4 and len(last) == 1 and want in last[0], f"{words}: {status} {err}")
+    _, status, err = match("--device", "cuda", ranks=2, **words)
+    last = [line for line in err.splitlines() if line.startswith("mesoforge: match:")]
+    check(status == 4 and len(last) == 1 and want in last[0], f"two ranks, {words}: {status} {err}")
 finish("cuda")

@@ -25,17 +25,25 @@ struct mf_device_id {
     int capability; /* of a GPU, 10 major + minor */
 };
 
+/** What a library that moves device memory between ranks has to know of a queue. */
+struct mf_port {
+    void *stream;              /* what is put there runs in the order of the queue; a cudaStream_t */
+    struct mf_device_id board; /* the whole GPU: parts of one have it in common */
+    int is_part;               /* the queue's device is a part of a GPU (MIG) */
+};
+
 struct mf_backend;
 
 /** Where work goes: a device, its threads, the arenas its memory comes from. Made by the back end. */
 struct mf_queue {
     const struct mf_backend *backend;
-    struct mf_arena *arena;  /* device memory; borrowed */
-    struct mf_arena *host;   /* host memory that kernels read and write; borrowed. cpu: the same arena */
-    int threads;             /* cpu: OpenMP threads of one kernel; host code of the queue's owner */
-    int deterministic;       /* plans must not depend on timing */
-    struct mf_queue *slices; /* where slices of this queue's fields are compared (mf_queue_home()); NULL: here */
-    void *impl;              /* the back end's own */
+    struct mf_arena *arena;     /* device memory; borrowed */
+    struct mf_arena *host;      /* host memory that kernels read and write; borrowed. cpu: the same arena */
+    int threads;                /* cpu: OpenMP threads of one kernel; host code of the queue's owner */
+    int deterministic;          /* plans must not depend on timing */
+    struct mf_queue *slices;    /* where slices of this queue's fields are compared (mf_queue_home()); NULL: here */
+    const struct mf_port *port; /* NULL: no library that moves device memory serves this back end */
+    void *impl;                 /* the back end's own */
 };
 
 struct mf_backend {
@@ -79,6 +87,8 @@ struct mf_backend {
     void (*unpin)(struct mf_queue *queue, void *memory);
     /** Waits until all that was put on the queue is done. cpu: nothing. */
     void (*sync)(struct mf_queue *queue);
+    /** Is all done that was put on the queue? Never waits. NULL where queues have no port. */
+    int (*idle)(struct mf_queue *queue);
     /** The kernel families; a NULL family is one this back end lacks, refused by name at plan time. */
     const struct mf_move_ops *move;
     const struct mf_field_ops *field;

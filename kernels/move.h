@@ -1,5 +1,4 @@
-/* Blocks of rows between a slab in device memory and packed rows in host memory: what slabs and whole slices are
- * exchanged by. */
+/* Blocks of rows between a slab in device memory and packed rows: what slabs and whole slices are exchanged by. */
 #ifndef MF_KERNELS_MOVE_H
 #define MF_KERNELS_MOVE_H
 
@@ -10,13 +9,16 @@ struct mf_block {
     size_t rows, run, pitch, first;
 };
 
-/** Both run in the order of the queue and are complete on return as far as @p packed is concerned, which is any host
- * memory (also memory that several processes share). */
+/** All run in the order of the queue. */
 struct mf_move_ops {
-    /** packed[k * run + i] = slab[first + k * pitch + i].  slab: device; packed: host [rows * run] */
+    /** packed[k * run + i] = slab[first + k * pitch + i].  slab: device; packed: host [rows * run], any memory (also
+     * such that several processes share). Complete on return as far as packed is concerned; so is add. */
     void (*pack)(struct mf_queue *q, const struct mf_block *block, const float *slab, float *packed);
     /** slab[first + k * pitch + i] += packed[k * run + i] */
     void (*add)(struct mf_queue *q, const struct mf_block *block, const float *packed, float *slab);
+    /** The same two with packed rows in device memory; they do not wait. */
+    void (*pack_device)(struct mf_queue *q, const struct mf_block *block, const float *slab, float *packed);
+    void (*add_device)(struct mf_queue *q, const struct mf_block *block, const float *packed, float *slab);
 };
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "mpi/comm_priv.h"
 #include "mpi/watch.h"
+#include "mpi/wire.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
@@ -41,6 +42,7 @@ static void abort_all(int code)
     mf_watch_hush(code);
     if (atomic_load(&ending)) _exit(code);
     if (pthread_create(&late, NULL, end_late, (void *)(intptr_t)code) != 0) _exit(code);
+    mf_wire_abort();
     MPI_Abort(MPI_COMM_WORLD, code);
 }
 

@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 struct mf_comm_impl;
+struct mf_wire;
 
 struct mf_comm {
     int rank, size;
     int local_rank, local_size; /* within this node */
     struct mf_comm_impl *impl;
+    struct mf_wire *wire; /* between the ranks' GPUs (wire.h); NULL: there is none */
 };
 
 /**

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/wire.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
@@ -29,7 +30,11 @@ struct run {
     size_t plane, at, count;
 };
 
+/* What a walk over all runs does with them. */
+enum walk { COUNT, SEND, LAND };
+
 struct fetch {
+    enum walk walk;
     const struct mf_comm *comm;
     const struct mf_slab *slab;
     size_t plane_bytes;
@@ -40,6 +45,9 @@ struct fetch {
     struct mf_queue *queue; /* of @p own; NULL: host memory */
     char *sent;             /* host memory for the planes that others ask for, where the host may not touch own */
     size_t sending;         /* bytes of them */
+    struct mf_queue *wired; /* planes go from device to device: queue; else NULL */
+    char *landed;           /* wire: device memory for the planes of others */
+    size_t landing;         /* bytes of them */
 };
 
 /* Whose plane it is: the inverse of mf_cut_grain(nz, 2, size, rank). */
@@ -83,22 +91,38 @@ static const char *sent_from(struct fetch *f, const struct run *run)
 
     if (!f->queue) return own_planes(f, run);
     f->sending += bytes;
-    if (!f->requests) return NULL; /* they are only counted */
+    if (f->walk == COUNT) return NULL;
     at = f->sent + f->sending - bytes;
     f->queue->backend->get(f->queue, at, own_planes(f, run), bytes);
     return at;
 }
 
-/* Pieces of at most mf_comm_most bytes: both sides cut a run alike. Without requests: only counts them. */
+/* A run that goes from device to device: put into the group, and after it taken to its place. */
+static void post_wired(struct fetch *f, const struct run *run, int asker)
+{
+    const size_t bytes = run->count * f->plane_bytes, at = f->landing;
+
+    if (asker == f->comm->rank) f->landing += bytes;
+    if (f->walk == SEND && run->owner == f->comm->rank)
+        mf_wire_send(f->comm, f->wired, own_planes(f, run), bytes, asker);
+    if (f->walk == SEND && asker == f->comm->rank)
+        mf_wire_receive(f->comm, f->wired, f->landed + at, bytes, run->owner);
+    if (f->walk == LAND && asker == f->comm->rank)
+        f->wired->backend->get(f->wired, f->out + run->at * f->plane_bytes, f->landed + at, bytes);
+    if (f->walk == SEND && asker != f->comm->rank) mf_phase_sent(bytes);
+}
+
+/* Pieces of at most mf_comm_most bytes: both sides cut a run alike. */
 static void post(struct fetch *f, const struct run *run, int asker)
 {
     size_t bytes = run->count * f->plane_bytes, many;
     const char *from = asker == f->comm->rank ? NULL : sent_from(f, run);
     char *to = f->out + run->at * f->plane_bytes;
 
+    MF_ASSERT(f->comm->impl);
     for (size_t at = 0; at < bytes; at += many, ++f->posted) {
         many = bytes - at < mf_comm_most ? bytes - at : mf_comm_most;
-        if (!f->requests) continue;
+        if (f->walk == COUNT) continue;
         if (asker == f->comm->rank)
             MPI_Irecv(to + at, (int)many, MPI_BYTE, run->owner, 0, f->comm->impl->world, &f->requests[f->posted]);
         else
@@ -106,10 +130,10 @@ static void post(struct fetch *f, const struct run *run, int asker)
     }
 }
 
-/* A run of this rank's own planes; at the second pass only (the first one counts). */
+/* A run of this rank's own planes. */
 static void copy(const struct fetch *f, const struct run *run)
 {
-    if (f->comm->impl && !f->requests) return;
+    if (f->walk != (f->wired ? LAND : SEND)) return;
     if (f->queue)
         f->queue->backend->get(f->queue, f->out + run->at * f->plane_bytes, own_planes(f, run),
                                run->count * f->plane_bytes);
@@ -118,19 +142,20 @@ static void copy(const struct fetch *f, const struct run *run)
 }
 
 /* All runs of all ranks in which this rank takes part, in the same order on both sides. */
-static void each_run(struct fetch *f, int ranks, const struct want *wants)
+static void each_run(struct fetch *f, enum walk walk, int ranks, const struct want *wants)
 {
     int me = f->comm->rank;
     struct run run;
 
-    f->posted = f->sending = 0;
+    f->walk = walk;
+    f->posted = f->sending = f->landing = 0;
     for (int asker = 0; asker < ranks; ++asker)
         for (size_t at = 0; at < (size_t)wants[asker].count; at += run.count) {
             run = run_at(f, wants[asker], at);
-            if (run.owner == me && asker == me)
+            if (run.owner == me && asker == me && !(f->wired && ranks == 1))
                 copy(f, &run);
             else if (run.owner == me || asker == me)
-                post(f, &run, asker);
+                (f->wired ? post_wired : post)(f, &run, asker);
         }
 }
 
@@ -143,14 +168,59 @@ static void wait_all(struct fetch *f)
     }
 }
 
-/* What the counting pass has found to be needed. Local. */
+/* What counting has found to be needed. Local. */
 static int take(struct fetch *f)
 {
+    if (f->wired) {
+        f->landed = mf_arena_take(f->wired->arena, f->landing, "planes received");
+        return f->landed ? MF_OK : MF_MEMORY;
+    }
     f->requests = malloc((f->posted + 1) * sizeof *f->requests);
     if (!f->requests) return mf_fail(MF_MEMORY, "no memory for %zu requests", f->posted);
     if (!f->queue) return MF_OK;
     f->sent = mf_arena_take(f->queue->host, f->sending, "planes sent");
     return f->sent ? MF_OK : MF_MEMORY;
+}
+
+static void give(struct fetch *f)
+{
+    if (f->queue) mf_arena_give(f->queue->host, f->sent);
+    if (f->wired) mf_arena_give(f->wired->arena, f->landed);
+    free(f->requests);
+}
+
+/* One group, and then what has landed. */
+static void move_wired(struct fetch *f, const struct want *wants)
+{
+    mf_comm_enter(f->comm, "fetch of planes of bytes,", f->plane_bytes);
+    mf_wire_begin(f->comm);
+    each_run(f, SEND, f->comm->size, wants);
+    mf_wire_end(f->comm);
+    mf_comm_leave(f->comm);
+    mf_wire_wait(f->comm, f->wired, "wait for planes by NCCL, of bytes,", f->plane_bytes);
+    each_run(f, LAND, f->comm->size, wants);
+}
+
+static void move(struct fetch *f, const struct want *wants)
+{
+    if (f->wired) {
+        move_wired(f, wants);
+        return;
+    }
+    mf_comm_enter(f->comm, "fetch of planes of bytes,", f->plane_bytes);
+    each_run(f, SEND, f->comm->size, wants);
+    wait_all(f);
+    mf_comm_leave(f->comm);
+}
+
+/* What every rank asks for. */
+static void ask(const struct fetch *f, struct want want, struct want *wants)
+{
+    wants[f->comm->rank] = want;
+    if (!f->comm->impl) return;
+    mf_comm_enter(f->comm, "wants of planes of bytes,", f->plane_bytes);
+    MPI_Allgather(&want, 2, MPI_INT64_T, wants, 2, MPI_INT64_T, f->comm->impl->world);
+    mf_comm_leave(f->comm);
 }
 
 static int exchange(struct fetch *f, struct want want)
@@ -159,15 +229,11 @@ static int exchange(struct fetch *f, struct want want)
     int rc;
 
     if (!wants) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", f->comm->size);
-    MPI_Allgather(&want, 2, MPI_INT64_T, wants, 2, MPI_INT64_T, f->comm->impl->world);
-    each_run(f, f->comm->size, wants);
+    ask(f, want, wants);
+    each_run(f, COUNT, f->comm->size, wants);
     rc = mf_agree(f->comm, take(f));
-    if (rc == MF_OK) {
-        each_run(f, f->comm->size, wants);
-        wait_all(f);
-    }
-    if (f->queue) mf_arena_give(f->queue->host, f->sent);
-    free(f->requests);
+    if (rc == MF_OK) move(f, wants);
+    give(f);
     free(wants);
     return rc;
 }
@@ -175,19 +241,15 @@ static int exchange(struct fetch *f, struct want want)
 static int fetch(struct fetch *f, ptrdiff_t first, size_t count)
 {
     struct want want = {first, (int64_t)count};
-    int rc;
 
     MF_ASSERT(count == 0 || f->slab->dims[0] > 0);
-    if (!f->comm->impl) {
-        each_run(f, 1, &want);
+    if (!f->comm->impl && !f->wired) {
+        each_run(f, SEND, 1, &want);
         return MF_OK;
     }
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    mf_comm_enter(f->comm, "fetch of planes of bytes,", f->plane_bytes);
-    rc = exchange(f, want);
-    mf_comm_leave(f->comm);
-    return rc;
+    return exchange(f, want);
 }
 
 int mf_slab_fetch(const struct mf_comm *comm, const struct mf_slab *slab, const void *own, size_t plane_bytes,
@@ -204,5 +266,6 @@ int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, con
     struct fetch f = {.comm = comm, .slab = slab, .plane_bytes = plane_bytes, .own = own, .out = out};
 
     if (mf_apart(queue)) f.queue = queue;
+    if (mf_wired(comm, queue)) f.wired = queue;
     return fetch(&f, first, count);
 }

@@ -18,7 +18,8 @@ static void orient(struct mf_turn *t, enum mf_normal normal, int passes)
     t->normal = normal;
     t->slices = t->slab.dims[normal];
     t->wide = t->slab.dims[normal == MF_X ? 1 : 2];
-    t->alone = t->comm.size == 1 || normal == MF_Z;
+    t->wired = t->comm.wire && !passes;
+    t->alone = (t->comm.size == 1 && !t->wired) || normal == MF_Z;
     t->alias = t->alone && !passes;
     t->depth = passes ? 2 : 1;
 }
@@ -69,7 +70,8 @@ static size_t packed_floats(const struct mf_turn *t)
 {
     size_t all = 0;
 
-    for (int r = 0; r < t->comm.size; ++r) all += mf_turn_span_of(t, 0, r).count;
+    for (int r = 0; r < t->comm.size; ++r)
+        if (!mf_turn_is_direct(t, r)) all += mf_turn_span_of(t, 0, r).count;
     return t->slab.count * t->wide * all;
 }
 
@@ -125,9 +127,19 @@ static int take_buffers(struct mf_turn *t)
     return mf_agree(&t->comm, take_for_messages(t));
 }
 
-/* Where kernels see round buffers. */
-static int take_device(struct mf_turn *t)
+/* By a wire all of it is device memory. Local. */
+static int take_wired(struct mf_turn *t)
 {
+    t->packed = mf_arena_take(t->queue->arena, packed_floats(t) * sizeof(float), "slices packed");
+    if (!t->packed) return MF_MEMORY;
+    return take_own(t, t->queue->arena, &t->on_fields, &t->on_grads);
+}
+
+/* Round buffers, and where kernels see them. */
+static int take_all(struct mf_turn *t)
+{
+    if (t->wired) return mf_agree(&t->comm, take_wired(t));
+    MF_TRY(take_buffers(t));
     t->on_fields = t->fields;
     t->on_grads = t->grads;
     if (!mf_apart(t->queue)) return MF_OK;
@@ -145,12 +157,12 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     t->slab = *slab;
     t->home = queue;
     t->queue = mf_slices_queue(queue);
+    if (!mf_apart(t->queue)) t->comm.wire = NULL;
     orient(t, normal, t->queue != t->home);
     t->unit = MPI_DATATYPE_NULL;
     mf_comm_enter(comm, "plan of slices", batch);
     plan(t, batch);
-    rc = t->alias ? MF_OK : take_buffers(t);
-    if (rc == MF_OK && !t->alias) rc = take_device(t);
+    rc = t->alias ? MF_OK : take_all(t);
     mf_comm_leave(comm);
     if (rc != MF_OK) {
         mf_turn_free(t);
@@ -175,7 +187,7 @@ void mf_turn_free(struct mf_turn *turn)
     } else {
         mf_arena_give(turn->queue->host, turn->fields);
         mf_arena_give(turn->queue->host, turn->grads);
-        mf_arena_give(turn->queue->host, turn->packed);
+        mf_arena_give(turn->wired ? turn->queue->arena : turn->queue->host, turn->packed);
     }
     if (turn->booked) mf_arena_book(turn->queue->host, -(ptrdiff_t)turn->booked, "slices");
     if (turn->unit != MPI_DATATYPE_NULL) MPI_Type_free(&turn->unit);
@@ -254,10 +266,13 @@ static size_t back_bytes(const struct mf_turn *t, size_t round)
     return (t->slab.dims[0] - t->slab.count) * t->wide * mf_turn_span(t, round).count * sizeof(float);
 }
 
+/* Do rounds come together on the host, for a device that it cannot touch? */
+static int crosses(const struct mf_turn *t) { return mf_apart(t->queue) && !t->wired; }
+
 /* Where the copy of a round's buffer is noted. */
 static size_t *copy_of(const struct mf_turn *t, size_t copy[2], size_t round) { return &copy[mf_turn_slot(t, round)]; }
 
-/* A round's slices come together on the host and set out for the device; its buffers' last ones have got there. */
+/* A round's slices come together; on the host, and set out for the device, where its buffers' last ones have got to. */
 static void send(struct mf_turn *t, size_t round, const float *x)
 {
     const struct mf_backend *be = t->queue->backend;
@@ -265,9 +280,9 @@ static void send(struct mf_turn *t, size_t round, const float *x)
 
     mf_phase_count(round_cost(t, round, 0));
     mf_phase_sent(round_bytes(t, round, 1));
-    if (mf_apart(t->queue)) be->finish(t->queue, *copy);
+    if (crosses(t)) be->finish(t->queue, *copy);
     mf_turn_out(t, round, x);
-    if (!mf_apart(t->queue)) return;
+    if (!crosses(t)) return;
     *copy = be->put_start(t->queue, mf_turn_at(t, t->on_fields, round), mf_turn_at(t, t->fields, round), bytes);
 }
 
@@ -284,7 +299,7 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
 
     if (round == 0 || turn->depth == 1) turn->sent = round;
     for (; turn->sent < turn->rounds && turn->sent < round + turn->depth; ++turn->sent) send(turn, turn->sent, x);
-    if (mf_apart(turn->queue)) turn->queue->backend->follow(turn->queue, *copy_of(turn, turn->put, round));
+    if (crosses(turn)) turn->queue->backend->follow(turn->queue, *copy_of(turn, turn->put, round));
     *view = view_of_buffer(turn, span.count, mf_turn_at(turn, turn->on_fields, round));
 }
 
@@ -312,7 +327,7 @@ static void receive(struct mf_turn *t, size_t round, float *g)
 {
     mf_phase_count(round_cost(t, round, 1));
     mf_phase_sent(back_bytes(t, round));
-    if (mf_apart(t->queue)) t->queue->backend->finish(t->queue, *copy_of(t, t->got, round));
+    if (crosses(t)) t->queue->backend->finish(t->queue, *copy_of(t, t->got, round));
     mf_turn_back(t, round, g);
 }
 
@@ -325,7 +340,7 @@ void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
     if (turn->alias) return;
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    if (mf_apart(turn->queue))
+    if (crosses(turn))
         *copy_of(turn, turn->got, round) = turn->queue->backend->get_start(
             turn->queue, mf_turn_at(turn, turn->grads, round), mf_turn_at(turn, turn->on_grads, round),
             held_bytes(turn, mf_turn_span(turn, round)));

@@ -1,6 +1,6 @@
 /* How planes travel between slabs and round buffers. With shared memory a rank writes its planes straight into the
  * buffers of all, and reads gradients straight out of them; else by one all-to-all, which lands in order. Slabs are
- * device memory, the buffers of this file the host's. */
+ * device memory, the buffers of both ways the host's; where there is a wire (wire.h) they are the device's. */
 #include "kernels/move.h"
 #include "mpi/turn_priv.h"
 
@@ -115,10 +115,110 @@ static void back_by_message(struct mf_turn *t, size_t round, float *g)
     }
 }
 
+/* -- by the wire -- */
+
+/* Own planes of the slices of @p span; packed has those of the ranks one after the other. */
+static size_t span_bytes(const struct mf_turn *t, struct mf_span span)
+{
+    return t->slab.count * t->wide * span.count * sizeof(float);
+}
+
+/* My slices' planes of rank @p rank in a round buffer. */
+static float *planes_of(const struct mf_turn *t, float *buffer, struct mf_slab theirs, size_t round, size_t *bytes)
+{
+    const size_t mine = mf_turn_span_of(t, round, t->comm.rank).count;
+
+    *bytes = theirs.count * t->wide * mine * sizeof(float);
+    return buffer + place(t, theirs.first, mine);
+}
+
+static void pack_wired(struct mf_turn *t, size_t round, const float *x)
+{
+    const struct mf_move_ops *move = t->queue->backend->move;
+    float *to = t->packed;
+
+    for (int r = 0; r < t->comm.size; ++r) {
+        struct mf_span span = mf_turn_span_of(t, round, r);
+        struct mf_block block = block_of(t, span);
+        size_t bytes;
+
+        if (mf_turn_is_direct(t, r)) {
+            move->pack_device(t->queue, &block, x, planes_of(t, t->on_fields, t->slab, round, &bytes));
+        } else {
+            move->pack_device(t->queue, &block, x, to);
+            to += span_bytes(t, span) / sizeof *to;
+        }
+    }
+}
+
+static void add_wired(struct mf_turn *t, size_t round, float *g)
+{
+    const struct mf_move_ops *move = t->queue->backend->move;
+    const float *from = t->packed;
+
+    for (int r = 0; r < t->comm.size; ++r) {
+        struct mf_span span = mf_turn_span_of(t, round, r);
+        struct mf_block block = block_of(t, span);
+        size_t bytes;
+
+        if (mf_turn_is_direct(t, r)) {
+            move->add_device(t->queue, &block, planes_of(t, t->on_grads, t->slab, round, &bytes), g);
+        } else {
+            move->add_device(t->queue, &block, from, g);
+            from += span_bytes(t, span) / sizeof *from;
+        }
+    }
+}
+
+/* One group: my planes of their slices against their planes of mine; @p back: the other way round. */
+static void cross(struct mf_turn *t, size_t round, float *whole, int back)
+{
+    char *packed = (char *)t->packed;
+
+    mf_wire_begin(&t->comm);
+    for (int r = 0; r < t->comm.size; ++r) {
+        size_t mine = span_bytes(t, mf_turn_span_of(t, round, r)), theirs;
+        float *planes = planes_of(t, whole, mf_slab_of(&t->comm, t->slab.dims, r), round, &theirs);
+
+        if (mf_turn_is_direct(t, r)) continue;
+        if (back) {
+            mf_wire_send(&t->comm, t->queue, planes, theirs, r);
+            mf_wire_receive(&t->comm, t->queue, packed, mine, r);
+        } else {
+            mf_wire_send(&t->comm, t->queue, packed, mine, r);
+            mf_wire_receive(&t->comm, t->queue, planes, theirs, r);
+        }
+        packed += mine;
+    }
+    mf_wire_end(&t->comm);
+}
+
+static void out_wired(struct mf_turn *t, size_t round, const float *x)
+{
+    mf_comm_enter(&t->comm, "fetch of slices, round", round + 1);
+    pack_wired(t, round, x);
+    cross(t, round, t->on_fields, 0);
+    mf_comm_leave(&t->comm);
+    mf_wire_wait(&t->comm, t->queue, "wait for slices by NCCL, round", round + 1);
+}
+
+static void back_wired(struct mf_turn *t, size_t round, float *g)
+{
+    mf_comm_enter(&t->comm, "sum of gradients, round", round + 1);
+    cross(t, round, t->on_grads, 1);
+    mf_comm_leave(&t->comm);
+    mf_wire_wait(&t->comm, t->queue, "wait for gradients by NCCL, round", round + 1);
+    add_wired(t, round, g);
+}
+
 void mf_turn_out(struct mf_turn *turn, size_t round, const float *x)
 {
     if (turn->alone) {
         pack(turn, block_of(turn, mf_turn_span(turn, round)), x, mf_turn_at(turn, turn->fields, round));
+        return;
+    }
+    if (turn->wired) {
+        out_wired(turn, round, x);
         return;
     }
     mf_comm_enter(&turn->comm, "fetch of slices, round", round + 1);
@@ -133,6 +233,10 @@ void mf_turn_back(struct mf_turn *turn, size_t round, float *g)
 {
     if (turn->alone) {
         add(turn, block_of(turn, mf_turn_span(turn, round)), mf_turn_at(turn, turn->grads, round), g);
+        return;
+    }
+    if (turn->wired) {
+        back_wired(turn, round, g);
         return;
     }
     mf_comm_enter(&turn->comm, "sum of gradients, round", round + 1);

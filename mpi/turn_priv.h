@@ -1,10 +1,11 @@
-/* The inside of a turn: geometry (turn.c), and the two ways planes travel (turn_move.c). */
+/* The inside of a turn: geometry (turn.c), and the three ways planes travel (turn_move.c). */
 #ifndef MF_MPI_TURN_PRIV_H
 #define MF_MPI_TURN_PRIV_H
 
 #include "mpi/comm_priv.h"
 #include "mpi/share.h"
 #include "mpi/slab.h"
+#include "mpi/wire.h"
 
 /* Round buffers are [nz][batch of this round][nx] for slices normal to y, [nz][ny][batch] for x: the planes of one rank
  * are one consecutive part of them, in rank order. `wide` is the extent beside the cut one: nx, or ny. */
@@ -14,6 +15,7 @@ struct mf_turn {
     enum mf_normal normal;
     int alias; /* views of the slab itself */
     int alone; /* the slices are of this rank's own planes: nothing is exchanged */
+    int wired; /* device memory travels by comm.wire: there are no round buffers on the host */
     size_t slices, wide, batch, rounds;
 
     struct mf_queue *home;       /* of the slab */
@@ -25,7 +27,7 @@ struct mf_turn {
     size_t sent, added;          /* rounds on their way to the device, and added to the slab */
     size_t put[2], got[2];       /* copies of the buffers to and from the device */
     size_t booked;               /* bytes of shared memory */
-    float *packed;               /* messages: own planes of everybody's slices of one round */
+    float *packed;               /* messages, wire: own planes of everybody's slices of one round */
     int *counts;                 /* messages: [4][size] send counts and offsets, receive counts and offsets */
     MPI_Datatype unit;           /* messages: `wide` floats */
 };
@@ -42,8 +44,15 @@ float *mf_turn_at(const struct mf_turn *turn, float *buffers, size_t round);
 /** Slices of @p rank in @p round. */
 struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int rank);
 
-/** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab.
- */
+/** A wire: planes of @p rank's slices stay on this rank's device, so they go straight where they belong. A rank by
+ * itself sends them to itself all the same. */
+static inline int mf_turn_is_direct(const struct mf_turn *turn, int rank)
+{
+    return turn->wired && turn->comm.size > 1 && rank == turn->comm.rank;
+}
+
+/** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab. A
+ * wire does so on the device, else they are the host's. */
 void mf_turn_out(struct mf_turn *turn, size_t round, const float *x);
 void mf_turn_back(struct mf_turn *turn, size_t round, float *g);
 

@@ -14,6 +14,18 @@ foreach(name mpi_turn mpi_slab recon_select)
     list(APPEND whole cuda_${name}_${n})
   endforeach()
 endforeach()
+# The same from GPU to GPU, by the stand-in for NCCL; one rank sends to itself.
+mf_emu_library(emu_nccl MODULE emu/nccl.cc)
+target_link_libraries(emu_nccl PRIVATE emu_cudart MPI::MPI_C)
+set(MF_NCCL_ENV MF_EMU_DEVICES=4 MF_NCCL_LIBRARY=$<TARGET_FILE:emu_nccl>)
+foreach(name mpi_turn mpi_slab)
+  add_dependencies(${name} emu_nccl)
+  foreach(n 1 2 3 4)
+    add_test(NAME nccl_${name}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}>)
+    set_tests_properties(nccl_${name}_${n} PROPERTIES PROCESSORS ${n} TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+      ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
+  endforeach()
+endforeach()
 add_test(NAME cuda_optim_none COMMAND optim_none)
 set_tests_properties(cuda_optim_none ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
@@ -27,6 +39,11 @@ add_test(NAME cuda_residency COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR
   $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
 set_tests_properties(cuda_residency PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV}")
+# Whole runs by NCCL: same bits as through the host, its calls in order, and its failures.
+add_test(NAME nccl_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/nccl.py $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC})
+set_tests_properties(nccl_cli PROPERTIES TIMEOUT 600 PROCESSORS 4 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+  ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV}")
 
 # What is planned for GPUs, with the stand-in for the driver's library (plan.cmake).
 add_test(NAME cuda_plan COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/plan_cuda.py $<TARGET_FILE:mesoforge>
@@ -38,7 +55,7 @@ set_tests_properties(cuda_plan PROPERTIES TIMEOUT 600 PROCESSORS 3 SKIP_RETURN_C
 add_test(NAME cuda_loss_default COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/loss_default.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${MF_MPIEXEC})
 set_tests_properties(cuda_loss_default PROPERTIES TIMEOUT 600 PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
-  ENVIRONMENT "${MF_EMU_ENV};MF_EMU_DEVICES=4;MF_TEST_DEVICE=cuda;PROGRAM=$<TARGET_FILE:mesoforge>")
+  ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;PROGRAM=$<TARGET_FILE:mesoforge>")
 add_test(NAME cuda_golden COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${PROJECT_SOURCE_DIR}/../shared 1)
 set_tests_properties(cuda_golden PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "golden;cuda"

@@ -25,6 +25,9 @@ static inline const struct mf_backend *device_backend(void)
     exit(77);
 }
 
+/* The GPU of a rank; NCCL wants one of its own for each. */
+static int device_number;
+
 /* @p limit: of device memory, 0: none. */
 static inline struct device device_open(int threads, int deterministic, size_t limit)
 {
@@ -33,7 +36,7 @@ static inline struct device device_open(int threads, int deterministic, size_t l
     if (mf_arena_open(&d.arena, d.be->mem, limit) != MF_OK) abort();
     d.host = d.arena;
     if (d.be->host_mem && mf_arena_open(&d.host, d.be->host_mem, 0) != MF_OK) abort();
-    if (d.be->queue_open(&d.q, 0, threads, deterministic, d.arena, d.host) != MF_OK) abort();
+    if (d.be->queue_open(&d.q, device_number, threads, deterministic, d.arena, d.host) != MF_OK) abort();
     return d;
 }
 

@@ -33,6 +33,13 @@ for name in move field optim labels single corr; do
         fi
     done
 done
+# NCCL, on one GPU with itself.
+for name in mpi_turn mpi_slab; do
+    if MF_TEST_DEVICE=cuda MF_TEST_EXCHANGE=nccl "$build/tests/$name"; then echo "$name by NCCL passed"; else
+        echo "$name by NCCL FAILED"
+        failed=1
+    fi
+done
 # On the cores, on the GPU, and from host memory through the GPU.
 for words in "cpu" "cuda" "cuda --residency host"; do
     # shellcheck disable=SC2086

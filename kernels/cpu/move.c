@@ -41,4 +41,4 @@ static void add(struct mf_queue *q, const struct mf_block *block, const float *p
     }
 }
 
-const struct mf_move_ops mf_move_cpu = {.pack = pack, .add = add};
+const struct mf_move_ops mf_move_cpu = {.pack = pack, .add = add, .pack_device = pack, .add_device = add};

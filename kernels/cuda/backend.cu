@@ -1,6 +1,7 @@
 /* The cuda back end: its table, its queue, its memory. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/cuda/pass.cuh"
 
@@ -175,6 +176,16 @@ void queue_close(struct mf_queue *queue)
     free(queue);
 }
 
+void open_port(struct mf_cuda_queue *own)
+{
+    cudaDeviceProp of;
+
+    MF_CUDA(cudaGetDeviceProperties(&of, own->device));
+    own->port.stream = own->stream;
+    own->port.is_part = strstr(of.name, " MIG ") != nullptr;
+    MF_CUDA(cudaDeviceGetPCIBusId(own->port.board.text, int(sizeof own->port.board.text), own->device));
+}
+
 size_t least(size_t a, int b) { return size_t(b) < a ? size_t(b) : a; }
 
 /* What its compute capability promises; a part of a GPU may have less. */
@@ -213,6 +224,7 @@ int open_own(struct mf_cuda_queue *own, int device)
                        "--device: GPU %d cannot be used: %s; try: --gpu_ids, or --device cpu", device,
                        cudaGetErrorString(error));
     }
+    open_port(own);
     own->limits = limits_of(device);
     own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
     own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
@@ -239,6 +251,7 @@ int queue_open(struct mf_queue **queue, int device, int threads, int determinist
     q->host = host;
     q->threads = threads > 0 ? threads : 1;
     q->deterministic = deterministic;
+    q->port = &mf_cuda_of(q)->port;
     rc = open_own(mf_cuda_of(q), device);
     if (rc == MF_OK)
         *queue = q;
@@ -318,6 +331,18 @@ void unpin(struct mf_queue *queue, void *address)
     if (cudaHostUnregister(address) != cudaSuccess) (void)cudaGetLastError();
 }
 
+int idle(struct mf_queue *queue)
+{
+    const cudaError_t error = cudaStreamQuery(mf_cuda_of(queue)->stream);
+
+    if (error == cudaErrorNotReady) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    MF_CUDA(error);
+    return 1;
+}
+
 /* Faults of our own kernels; everything else is the machine's. */
 bool own_fault(cudaError_t error)
 {
@@ -355,6 +380,7 @@ const struct mf_backend mf_backend_cuda = {
     .pin = pin,
     .unpin = unpin,
     .sync = sync,
+    .idle = idle,
     .move = &mf_move_cuda,
     .field = &mf_field_cuda,
     .corr = &mf_corr_cuda,

@@ -1,5 +1,5 @@
-/* See kernels/move.h. What crosses goes through a page-locked buffer of the queue, a piece at a time: kernels read and
- * write that over the bus, the host copies it. */
+/* See kernels/move.h. What crosses to the host goes through a page-locked buffer of the queue, a piece at a time:
+ * kernels read and write that over the bus, the host copies it. */
 #include "kernels/cuda/pass.cuh"
 
 namespace
@@ -9,25 +9,25 @@ struct pack_body {
     struct mf_block block;
     size_t from; /* first number of this piece */
     const float *slab;
-    float *stage;
+    float *packed;
     __device__ void operator()(size_t i) const
     {
         const size_t at = from + i;
 
-        stage[i] = slab[block.first + at / block.run * block.pitch + at % block.run];
+        packed[i] = slab[block.first + at / block.run * block.pitch + at % block.run];
     }
 };
 
 struct add_body {
     struct mf_block block;
     size_t from;
-    const float *stage;
+    const float *packed;
     float *slab;
     __device__ void operator()(size_t i) const
     {
         const size_t at = from + i;
 
-        slab[block.first + at / block.run * block.pitch + at % block.run] += stage[i];
+        slab[block.first + at / block.run * block.pitch + at % block.run] += packed[i];
     }
 };
 
@@ -63,6 +63,17 @@ void add(struct mf_queue *q, const struct mf_block *block, const float *packed, 
     }
 }
 
+void pack_device(struct mf_queue *q, const struct mf_block *block, const float *slab, float *packed)
+{
+    mf_each(q, block->rows * block->run, pack_body{*block, 0, slab, packed});
+}
+
+void add_device(struct mf_queue *q, const struct mf_block *block, const float *packed, float *slab)
+{
+    mf_each(q, block->rows * block->run, add_body{*block, 0, packed, slab});
+}
+
 } // namespace
 
-const struct mf_move_ops mf_move_cuda = {.pack = pack, .add = add};
+const struct mf_move_ops mf_move_cuda = {
+    .pack = pack, .add = add, .pack_device = pack_device, .add_device = add_device};

@@ -58,6 +58,7 @@ struct mf_cuda_queue {
     cudaEvent_t done[MF_CUDA_WAYS][MF_CUDA_COPIES]; /* the n-th copy of a kind is done, or one that came later */
     size_t copies[MF_CUDA_WAYS];
     int device;
+    struct mf_port port;
     struct mf_gpu_limits limits; /* of its compute capability */
     double *part;                /* [MF_PASS_PARTS] device: sums of parts of planes */
     double *word;                /* page-locked: one number that a kernel sends */

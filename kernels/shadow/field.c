@@ -13,7 +13,18 @@ static void add(struct mf_queue *q, const struct mf_block *block, const float *p
     MF_SHADOW_RUN("add", CPU(move)->add(mf_shadow_inner(q), block, packed, slab), slab);
 }
 
-const struct mf_move_ops mf_move_shadow = {.pack = pack, .add = add};
+static void pack_device(struct mf_queue *q, const struct mf_block *block, const float *slab, float *packed)
+{
+    MF_SHADOW_RUN("pack_device", CPU(move)->pack(mf_shadow_inner(q), block, slab, packed), slab, packed);
+}
+
+static void add_device(struct mf_queue *q, const struct mf_block *block, const float *packed, float *slab)
+{
+    MF_SHADOW_RUN("add_device", CPU(move)->add(mf_shadow_inner(q), block, packed, slab), packed, slab);
+}
+
+const struct mf_move_ops mf_move_shadow = {
+    .pack = pack, .add = add, .pack_device = pack_device, .add_device = add_device};
 
 static void fill(struct mf_queue *q, size_t n, float value, float *x)
 {

@@ -25,7 +25,8 @@ struct mf_common {
     long logging_level;       /* 10 debug, 20 info, 30 warnings, 40 quiet */
     int logfile_date;
     struct mf_longs gpu_ids;
-    int share_gpu; /* --share-gpu: several ranks may take one GPU */
+    int share_gpu;        /* --share-gpu: several ranks may take one GPU */
+    const char *exchange; /* --exchange: mf_exchange_of() */
     int memory_growth, mixed_precision, distributed_loss, auto_gpu;
 };
 
@@ -33,7 +34,7 @@ extern const struct mf_opt mf_common_opts[];
 
 /** What a running verb works with. */
 struct mf_session {
-    const struct mf_comm *comm;
+    struct mf_comm *comm; /* with a wire where the ranks' GPUs have one */
     const struct mf_common *common;
     const struct mf_options *options;
     const struct mf_backend *backend;

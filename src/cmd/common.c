@@ -24,6 +24,10 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "logfile_date", logfile_date, MF_FLAG, NULL, "put date and time into the log file's name"),
     MF_OPT(mf_common, "gpu_ids", gpu_ids, MF_LONGS, NULL, "GPUs to use on each node: local rank k takes the k-th"),
     MF_OPT(mf_common, "share-gpu", share_gpu, MF_FLAG, NULL, "several ranks may take one GPU"),
+    MF_CHOICE(
+        mf_common, "exchange", exchange, "auto", "auto|nccl|host",
+        "how ranks on GPUs exchange slices: from GPU to GPU (nccl), through the host's memory (host), or nccl where "
+        "every rank has a GPU of its own and NCCL is here (auto)"),
     MF_OPT(mf_common, "memory_growth", memory_growth, MF_FLAG, "1", "take memory when it is needed"),
     MF_OPT(mf_common, "no_memory_growth", memory_growth, MF_UNFLAG, NULL,
            "reconstruct, match: take all planned memory (without a plan: --memory-limit) at the start"),

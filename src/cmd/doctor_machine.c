@@ -1,5 +1,4 @@
 /* See doctor.h: what a process finds on its machine. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "kernels/version.h"
+#include "mpi/wire.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/doctor.h"
@@ -142,19 +142,18 @@ static void back_end(struct mf_findings *to, size_t gpus)
     mf_err_clear();
 }
 
-/* Looked for, and not used yet: GPUs exchange through the host's memory. */
-static void nccl(struct mf_findings *to)
+static void nccl(struct mf_findings *to, size_t gpus)
 {
-    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    int (*version)(int *) = NULL, number = 0;
+    const char *version = mf_wire_version();
 
-    if (library) *(void **)&version = dlsym(library, "ncclGetVersion");
-    if (version && version(&number) == 0)
-        mf_find(to, MF_WELL, "NCCL", "", "%d.%d.%d is here; this version exchanges through the host's memory",
-                number / 10000, number / 100 % 100, number % 100);
+    if (version)
+        mf_find(to, MF_WELL, "NCCL", "", "%s: ranks exchange from GPU to GPU", version);
+    else if (gpus > 1)
+        mf_find(to, MF_WARNED, "NCCL", "install libnccl.so.2, or leave it: ranks exchange through the host's memory",
+                "%.250s", mf_err_text());
     else
-        mf_find(to, MF_WELL, "NCCL", "", "not needed: this version exchanges through the host's memory");
-    if (library) dlclose(library);
+        mf_find(to, MF_WELL, "NCCL", "", "not needed with fewer than two GPUs");
+    mf_err_clear();
 }
 
 void mf_doctor_machine(struct mf_findings *to)
@@ -173,6 +172,6 @@ void mf_doctor_machine(struct mf_findings *to)
     copies(to);
     driver(to, &seen);
     back_end(to, seen.gpus);
-    nccl(to);
+    nccl(to, seen.gpus);
     mf_nvml_free(&seen);
 }

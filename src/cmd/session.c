@@ -8,6 +8,7 @@
 
 #include "io/atomic.h"
 #include "kernels/stage.h"
+#include "mpi/wire.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
@@ -177,6 +178,17 @@ static int answer_gpu_options(const struct mf_session *session)
     return MF_OK;
 }
 
+/* Only verbs that compute on GPUs exchange between them. */
+static int open_wire(const struct mf_session *session)
+{
+    const enum mf_exchange wish = mf_exchange_of(session->common->exchange);
+
+    if (!session->computes && wish == MF_EXCHANGE_NCCL)
+        mf_info("--exchange nccl: nothing is exchanged between GPUs here");
+    if (!session->computes || session->common->dry_run) return MF_OK;
+    return mf_wire_open(session->comm, session->queue, wish);
+}
+
 static int threads_of(const struct mf_common *common, int cores)
 {
     const char *omp = getenv("OMP_NUM_THREADS");
@@ -253,6 +265,7 @@ int mf_session_reside(struct mf_session *session, int host)
 static void close_local(struct mf_session *session)
 {
     leave_home(session);
+    mf_wire_close(session->comm);
     if (session->queue) session->backend->queue_close(session->queue);
     if (session->device != session->arena) mf_arena_close(session->device);
     mf_arena_close(session->arena);
@@ -276,7 +289,8 @@ int mf_session_to_device(struct mf_session *session)
     session->looks = 0;
     session->computes = 1;
     MF_TRY(mf_device_choose(session, &device));
-    return mf_agree(session->comm, open_local(session, device));
+    MF_TRY(mf_agree(session->comm, open_local(session, device)));
+    return open_wire(session);
 }
 
 int mf_session_open(struct mf_session *session)
@@ -292,6 +306,7 @@ int mf_session_open(struct mf_session *session)
     rc = mf_device_choose(session, &device);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
+    if (rc == MF_OK) rc = open_wire(session);
     if (rc != MF_OK) mf_session_close(session);
     mf_resident_open();
     mf_phases_open(session->common->log_view && !session->common->dry_run, session->start);

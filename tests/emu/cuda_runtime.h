@@ -6,8 +6,9 @@
  * waited for (an event); memory comes filled with
  * NaN; device and host memory are told apart; a barrier that some thread never reaches ends the program.
  *
- * Environment: MF_EMU_DEVICES (1), MF_EMU_DRIVER (13000), MF_EMU_CAPABILITY (90), MF_EMU_SHARED (232448 bytes),
- * MF_EMU_MEMORY (bytes; 0: no limit), MF_EMU_ORDER (forward, reverse, mixed). */
+ * Environment: MF_EMU_DEVICES (1), MF_EMU_MIG (1: the devices are parts of one GPU), MF_EMU_DRIVER (13000),
+ * MF_EMU_CAPABILITY (90), MF_EMU_SHARED (232448 bytes), MF_EMU_MEMORY (bytes; 0: no limit), MF_EMU_ORDER (forward,
+ * reverse, mixed). */
 #ifndef MF_EMU_CUDA_RUNTIME_H
 #define MF_EMU_CUDA_RUNTIME_H
 
@@ -85,6 +86,7 @@ enum cudaError_t {
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorAssert = 710,
     cudaErrorMisalignedAddress = 716,
@@ -133,6 +135,7 @@ cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+cudaError_t cudaDeviceGetPCIBusId(char *text, int room, int device);
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
@@ -148,6 +151,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
 cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void *memory);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream);
 cudaError_t cudaGetLastError();

@@ -173,8 +173,16 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device)
 {
     if (device < 0 || device >= number("MF_EMU_DEVICES", 1)) return keep(cudaErrorInvalidDevice);
     *properties = cudaDeviceProp();
-    snprintf(properties->name, sizeof properties->name, "emulated GPU");
+    snprintf(properties->name, sizeof properties->name,
+             number("MF_EMU_MIG", 0) ? "emulated GPU MIG 1g" : "emulated GPU");
     properties->uuid.bytes[15] = char(device);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *text, int room, int device)
+{
+    if (device < 0 || device >= number("MF_EMU_DEVICES", 1)) return keep(cudaErrorInvalidDevice);
+    snprintf(text, size_t(room), "0000:%02x:00.0", number("MF_EMU_MIG", 0) ? 1u : 1u + unsigned(device));
     return cudaSuccess;
 }
 
@@ -315,6 +323,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     run(stream);
     return cudaSuccess;
+}
+
+/* Who asks lets the work run, and learns of its end when asking again. */
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    if (stream->work.empty()) return cudaSuccess;
+    run(stream);
+    return keep(cudaErrorNotReady);
 }
 
 void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work)

@@ -1,5 +1,5 @@
-/* Blocks of rows between slabs and host memory are the same on cpu and cuda, also beyond the size of a transfer; copies
- * beside the kernels bring what they were given, each in its turn. */
+/* Blocks of rows between slabs and packed rows on the host or the device are the same on cpu and cuda, also beyond the
+ * size of a transfer; copies beside the kernels bring what they were given, each in its turn. */
 #include "kernels/move.h"
 #include "tests/unit/cuda_case.h"
 
@@ -76,6 +76,30 @@ static void beside(struct side *s)
     }
 }
 
+/* Packed rows on the device. */
+static void check_device(struct mf_block b)
+{
+    const size_t n = b.first + b.rows * b.pitch, m = b.rows * b.run;
+    float *x = random_floats(n, 3, -1, 1), *y = random_floats(m, 4, -1, 1), *packed[SIDES], *slab[SIDES];
+
+    for (int s = 0; s < SIDES; ++s) {
+        float *dx = up(&side[s], n, x), *from = up(&side[s], m, y);
+
+        side[s].be->move->add_device(side[s].q, &b, from, dx);
+        side[s].be->move->pack_device(side[s].q, &b, dx, from);
+        packed[s] = down(&side[s], m, from);
+        slab[s] = down(&side[s], n, dx);
+    }
+    CHECK(memcmp(packed[0], packed[1], m * sizeof **packed) == 0);
+    CHECK(memcmp(slab[0], slab[1], n * sizeof **slab) == 0);
+    for (int s = 0; s < SIDES; ++s) {
+        free(packed[s]);
+        free(slab[s]);
+    }
+    free(x);
+    free(y);
+}
+
 int main(void)
 {
     side[0] = side_open("cpu");
@@ -84,6 +108,8 @@ int main(void)
     check((struct mf_block){1, 1, 1, 0});
     check((struct mf_block){5, 64, 64, 64});
     check((struct mf_block){3, 400000, 400007, 13});
+    check_device((struct mf_block){7, 3, 11, 5});
+    check_device((struct mf_block){3, 400000, 400007, 13});
     beside(&side[1]);
     for (int s = 0; s < SIDES; ++s) side_close(&side[s]);
     return failures != 0;

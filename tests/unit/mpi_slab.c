@@ -3,8 +3,10 @@
 #include "mpi/slab.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/wire.h"
 #include "src/base/err.h"
 #include "tests/check.h"
 #include "tests/device.h"
@@ -70,15 +72,20 @@ int main(int argc, char **argv)
 {
     static const size_t shapes[][3] = {{1, 8, 8}, {2, 4, 6}, {8, 8, 8}, {7, 5, 3}, {16, 10, 12}, {5, 4, 6}, {33, 1, 1}};
     struct mf_comm c, self;
+    const char *exchange = getenv("MF_TEST_EXCHANGE");
 
     mf_comm_self(&self);
     if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
+    device_number = exchange ? c.local_rank : 0;
     device = device_open(1, 1, 0);
+    CHECK(mf_wire_open(&c, device.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK);
+    CHECK((c.wire != NULL) == (exchange && strcmp(exchange, "nccl") == 0));
     for (int round = 0; round < 2; ++round, mf_comm_most = 13)
         for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
             shape(&self, shapes[s][0], shapes[s][1], shapes[s][2]);
             shape(&c, shapes[s][0], shapes[s][1], shapes[s][2]);
         }
+    mf_wire_close(&c);
     device_close(&device);
     mf_comm_close(&c);
     return failures != 0;

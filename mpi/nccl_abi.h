@@ -1,0 +1,42 @@
+/* The part of NCCL's interface that is used, by its documentation ("NCCL API", "NCCL Types"): names of functions,
+ * argument types, numbers. All of it is the same in every version 2 since 2.7, the first with sends and receives.
+ * Inner header of this room. */
+#ifndef MF_MPI_NCCL_ABI_H
+#define MF_MPI_NCCL_ABI_H
+
+#include <stddef.h>
+
+typedef void *nccl_comm; /* ncclComm_t, a pointer to a struct that nobody sees */
+
+enum { NCCL_OK = 0, NCCL_IN_PROGRESS = 7 }; /* ncclResult_t */
+enum { NCCL_BYTE = 0 };                     /* ncclDataType_t: ncclInt8 */
+enum { NCCL_OLDEST = 2700 };                /* 2.7.0 as versions before 2.9 counted; later ones are larger numbers */
+
+struct nccl_id { /* ncclUniqueId, passed by value */
+    char text[128];
+};
+
+_Static_assert(sizeof(struct nccl_id) == 128, "NCCL's layout");
+
+struct nccl {
+    int (*version)(int *code);                                                     /* ncclGetVersion */
+    int (*id)(struct nccl_id *id);                                                 /* ncclGetUniqueId */
+    int (*init)(nccl_comm *comm, int ranks, struct nccl_id id, int rank);          /* ncclCommInitRank */
+    int (*destroy)(nccl_comm comm);                                                /* ncclCommDestroy */
+    int (*abort)(nccl_comm comm);                                                  /* ncclCommAbort */
+    int (*async)(nccl_comm comm, int *rc);                                         /* ncclCommGetAsyncError */
+    int (*start)(void);                                                            /* ncclGroupStart */
+    int (*end)(void);                                                              /* ncclGroupEnd */
+    int (*send)(const void *, size_t n, int type, int to, nccl_comm, void *queue); /* ncclSend */
+    int (*receive)(void *, size_t n, int type, int from, nccl_comm, void *queue);  /* ncclRecv */
+    const char *(*error)(int rc);                                                  /* ncclGetErrorString */
+    const char *(*last)(nccl_comm comm); /* ncclGetLastError; NULL before 2.13 */
+    int code;                            /* what version() says */
+    char number[24];                     /* "2.28.9" */
+};
+
+/** Opens the library, once: libnccl.so.2, or MF_NCCL_LIBRARY (a whole path, for tests). Refuses with MF_DEVICE: not
+ * installed, does not load, is none or too old. Not collective. */
+int mf_nccl_open(const struct nccl **api);
+
+#endif

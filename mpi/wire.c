@@ -1,0 +1,278 @@
+/* See wire.h: when NCCL may be used, its beginning and end, and groups of moves. */
+#include "mpi/wire.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi/comm_priv.h"
+#include "mpi/nccl_abi.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+static const double PATIENCE = 10; /* seconds in which a rank that could not start waits for the others */
+
+struct mf_wire {
+    const struct nccl *api; /* NULL: a dry one */
+    nccl_comm comm;
+};
+
+/* What mf_wire_abort() ends, whoever calls it while the main thread waits. */
+static struct {
+    pthread_mutex_t lock;
+    const struct nccl *api;
+    nccl_comm comm; /* NULL: there is none, or no more */
+} live = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* -- may it be used? -- */
+
+/* What a rank tells the others. */
+struct seat {
+    int64_t node, code, is_part;
+    struct mf_device_id board;
+};
+
+enum mf_exchange mf_exchange_of(const char *name)
+{
+    if (strcmp(name, "nccl") == 0) return MF_EXCHANGE_NCCL;
+    return strcmp(name, "host") == 0 ? MF_EXCHANGE_HOST : MF_EXCHANGE_AUTO;
+}
+
+static int sit(const struct mf_comm *comm, struct mf_queue *queue, const struct nccl **api, struct seat *seat)
+{
+    *seat = (struct seat){.node = comm->impl ? comm->impl->leader : 0};
+    if (!queue->port)
+        return mf_fail(MF_DEVICE, "NCCL moves the memory of GPUs, and this run is on the %s back end",
+                       queue->backend->name);
+    MF_TRY(mf_nccl_open(api));
+    seat->code = (*api)->code;
+    seat->is_part = queue->port->is_part;
+    seat->board = queue->port->board;
+    return MF_OK;
+}
+
+/* The same answer on all ranks. */
+static int judge_seats(const struct seat *seat, int ranks)
+{
+    for (int r = 0; r < ranks; ++r) {
+        if (seat[r].code != seat[0].code)
+            return mf_fail(MF_DEVICE, "rank %d has another version of NCCL than rank 0 (%lld, %lld)", r,
+                           (long long)seat[r].code, (long long)seat[0].code);
+        for (int k = 0; k < r; ++k)
+            if (seat[k].node == seat[r].node && strcmp(seat[k].board.text, seat[r].board.text) == 0)
+                return mf_fail(MF_DEVICE, "NCCL serves one rank on a GPU, ranks %d and %d are both on %s", k, r,
+                               seat[r].board.text);
+        if (seat[r].is_part && ranks > 1)
+            return mf_fail(MF_DEVICE, "NCCL does not connect parts of GPUs (MIG), rank %d has one", r);
+    }
+    return MF_OK;
+}
+
+static int compare_seats(const struct mf_comm *comm, const struct seat *own)
+{
+    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
+    void *all = NULL;
+    int rc;
+
+    if (!offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
+    rc = mf_comm_gather(comm, own, sizeof *own, &all, offset);
+    if (rc == MF_OK) rc = judge_seats(all, comm->size);
+    free(offset);
+    free(all);
+    return rc;
+}
+
+/* -- beginning and end -- */
+
+static const char *reason(const struct nccl *api, int rc)
+{
+    const char *more = api->last ? api->last(NULL) : NULL;
+
+    return more && *more ? more : api->error(rc);
+}
+
+/* A rank that could not start must not wait for ever for others that wait for it inside NCCL. */
+static void arrive(const struct mf_comm *comm, int rc)
+{
+    const struct timespec while_ = {0, 1000000};
+    const double begin = mf_now();
+    MPI_Request here;
+    int all = 0;
+
+    if (!comm->impl) return;
+    MPI_Ibarrier(comm->impl->world, &here);
+    for (;;) {
+        MPI_Test(&here, &all, MPI_STATUS_IGNORE);
+        if (all) return;
+        if (rc != MF_OK && mf_now() - begin > PATIENCE)
+            mf_die(MF_DEVICE, __FILE__, __LINE__, "rank %d: %s; the others wait for it: try --exchange host",
+                   comm->rank, mf_err_text());
+        nanosleep(&while_, NULL);
+    }
+}
+
+static int start_local(const struct mf_comm *comm, struct mf_wire *wire, struct nccl_id id)
+{
+    const int rc = wire->api->init(&wire->comm, comm->size, id, comm->rank);
+
+    if (rc == NCCL_OK) return MF_OK;
+    wire->comm = NULL;
+    return mf_fail(MF_DEVICE, "NCCL %s does not start: %.200s", wire->api->number, reason(wire->api, rc));
+}
+
+static int start(const struct mf_comm *comm, struct mf_wire *wire)
+{
+    struct nccl_id id = {{0}};
+    int rc = comm->rank == 0 ? wire->api->id(&id) : NCCL_OK;
+
+    if (rc != NCCL_OK) rc = mf_fail(MF_DEVICE, "NCCL gives no id: %.200s", reason(wire->api, rc));
+    MF_TRY(mf_agree(comm, rc));
+    mf_comm_bcast(comm, 0, &id, sizeof id);
+    mf_comm_enter(comm, "start of NCCL", 0);
+    rc = start_local(comm, wire, id);
+    arrive(comm, rc);
+    mf_comm_leave(comm);
+    rc = mf_agree(comm, rc);
+    if (rc != MF_OK && wire->comm) (void)wire->api->abort(wire->comm);
+    return rc;
+}
+
+static int open_wire(struct mf_comm *comm, struct mf_queue *queue)
+{
+    struct mf_wire *wire = calloc(1, sizeof *wire);
+    struct seat seat;
+    int rc;
+
+    if (!wire) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a wire");
+    rc = mf_agree(comm, sit(comm, queue, &wire->api, &seat));
+    if (rc == MF_OK) rc = compare_seats(comm, &seat);
+    if (rc == MF_OK) rc = start(comm, wire);
+    if (rc != MF_OK) {
+        free(wire);
+        return rc;
+    }
+    live.api = wire->api;
+    live.comm = wire->comm;
+    comm->wire = wire;
+    return MF_OK;
+}
+
+int mf_wire_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange wish)
+{
+    char why[MF_ERR_TEXT];
+    int rc;
+
+    comm->wire = NULL;
+    if (wish == MF_EXCHANGE_HOST || (wish == MF_EXCHANGE_AUTO && (comm->size == 1 || !mf_apart(queue)))) return MF_OK;
+    rc = open_wire(comm, queue);
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    if (rc == MF_OK) {
+        mf_info("exchange: NCCL %s (%s)", comm->wire->api->number,
+                wish == MF_EXCHANGE_NCCL ? "--exchange nccl" : "auto: every rank has a GPU of its own");
+        return MF_OK;
+    }
+    if (wish == MF_EXCHANGE_NCCL) return mf_fail(rc, "--exchange nccl: %.900s; try: --exchange auto", why);
+    mf_err_clear();
+    mf_info("exchange: through the host's memory (auto: %s)", why);
+    return MF_OK;
+}
+
+void mf_wire_dry(struct mf_comm *comm)
+{
+    static struct mf_wire dry;
+
+    comm->wire = &dry;
+}
+
+/* What runs on one rank alone may take NCCL down for all: so nobody leaves before all have come. */
+void mf_wire_close(struct mf_comm *comm)
+{
+    struct mf_wire *wire = comm->wire;
+
+    comm->wire = NULL;
+    if (!wire || !wire->api) return;
+    mf_comm_barrier(comm);
+    pthread_mutex_lock(&live.lock);
+    live.comm = NULL;
+    pthread_mutex_unlock(&live.lock);
+    mf_comm_enter(comm, "end of NCCL", 0);
+    (void)wire->api->destroy(wire->comm);
+    mf_comm_leave(comm);
+    free(wire);
+}
+
+void mf_wire_abort(void)
+{
+    nccl_comm comm;
+
+    pthread_mutex_lock(&live.lock);
+    comm = live.comm;
+    live.comm = NULL;
+    pthread_mutex_unlock(&live.lock);
+    if (comm) (void)live.api->abort(comm);
+}
+
+/* -- groups -- */
+
+static void check(const struct mf_comm *comm, int rc, const char *what)
+{
+    if (rc == NCCL_OK) return;
+    mf_die(MF_DEVICE, __FILE__, __LINE__, "NCCL: %s fails on rank %d: %.200s", what, comm->rank,
+           reason(comm->wire->api, rc));
+}
+
+void mf_wire_begin(const struct mf_comm *comm) { check(comm, comm->wire->api->start(), "the begin of a group"); }
+
+void mf_wire_send(const struct mf_comm *comm, struct mf_queue *queue, const void *device, size_t bytes, int to)
+{
+    const struct mf_wire *w = comm->wire;
+
+    if (bytes) check(comm, w->api->send(device, bytes, NCCL_BYTE, to, w->comm, queue->port->stream), "a send");
+}
+
+void mf_wire_receive(const struct mf_comm *comm, struct mf_queue *queue, void *device, size_t bytes, int from)
+{
+    const struct mf_wire *w = comm->wire;
+
+    if (bytes) check(comm, w->api->receive(device, bytes, NCCL_BYTE, from, w->comm, queue->port->stream), "a receive");
+}
+
+void mf_wire_end(const struct mf_comm *comm) { check(comm, comm->wire->api->end(), "the end of a group"); }
+
+/* Another thread ends the job. */
+static void stay(void)
+{
+    for (;;) pause();
+}
+
+/* Errors that NCCL finds later, here or on another rank. */
+static int late_error(void)
+{
+    int rc = NCCL_OK, asked = NCCL_OK, over;
+
+    pthread_mutex_lock(&live.lock);
+    over = !live.comm;
+    if (!over) asked = live.api->async(live.comm, &rc);
+    pthread_mutex_unlock(&live.lock);
+    if (over) stay();
+    if (asked != NCCL_OK) return asked;
+    return rc == NCCL_IN_PROGRESS ? NCCL_OK : rc;
+}
+
+void mf_wire_wait(const struct mf_comm *comm, struct mf_queue *queue, const char *name, size_t n)
+{
+    int idle;
+
+    mf_comm_enter(comm, name, n);
+    do {
+        idle = queue->backend->idle(queue);
+        check(comm, late_error(), "an exchange");
+        if (!idle) sched_yield();
+    } while (!idle);
+    mf_comm_leave(comm);
+}

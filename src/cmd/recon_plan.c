@@ -30,6 +30,7 @@ void mf_recon_plan_device(const struct mf_common *common, long *number, struct m
     options->gpu_ids = common->gpu_ids.count;
     options->gpu_id = common->gpu_ids.at;
     options->share_gpu = common->share_gpu;
+    options->exchange = mf_exchange_of(common->exchange);
     if (strncmp(common->device, "cuda:", 5) != 0) return;
     *number = strtol(common->device + 5, NULL, 10);
     options->device = "cuda";
@@ -99,6 +100,7 @@ static struct mf_plan_options options_of(const struct ask *a, long *number)
 
     mf_recon_plan_device(s->common, number, &options);
     options.device = s->backend->devices ? "cuda" : "cpu";
+    options.exchange = s->comm->wire ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
     return options;
 }
 

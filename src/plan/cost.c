@@ -11,13 +11,14 @@ static const double CORE_SHARE = 0.50, GPU_SHARE = 0.20;
 static const double CORE_RATE = 8e9, NUMA_RATE = 80e9, NETWORK_RATE = 1.25e9, GPU_RATE = 300e9, GPU_FLOPS = 8e12,
                     GPU_HOST_RATE = 12e9;
 
-/* Seconds of a barrier among neighbours, of a message to each rank of an exchange, of a start of a kernel. */
-static const double MEET = 4e-6, MESSAGE = 6e-6, LAUNCH = 8e-6;
+/* Seconds of a barrier among neighbours, of a message to each rank of an exchange, of a start of a kernel, of a group
+ * of NCCL. */
+static const double MEET = 4e-6, MESSAGE = 6e-6, LAUNCH = 8e-6, GROUP = 20e-6;
 
 enum { WORD = 4 };
 
 struct rates {
-    double memory, flops, network, to_host, home; /* of one rank, per second; home: memory of the host */
+    double memory, flops, network, to_host, link, home; /* of one rank, per second; home: memory of the host */
 };
 
 static double known(double value, double unit, double standard) { return value > 0 ? value * unit : standard; }
@@ -46,6 +47,21 @@ static size_t on_gpu(const struct mf_placement *place, size_t rank)
     return n;
 }
 
+/* The slowest link from a rank's GPU to one that another rank of its node has: all of them are used at once. */
+static double link_rate(const struct mf_host *host, const struct mf_placement *place, size_t rank)
+{
+    const struct mf_gpu *gpu = &host->gpu[place->gpu[rank]];
+    double least = INFINITY;
+
+    for (size_t r = 0; r < place->ranks; ++r) {
+        const struct mf_link *link = &host->link[(size_t)place->gpu[rank] * host->gpus + (size_t)place->gpu[r]];
+
+        if (place->node[r] != place->node[rank] || place->gpu[r] == place->gpu[rank]) continue;
+        least = fmin(least, known(link->rate, 1e9, known(gpu->host_rate, 1e9, GPU_HOST_RATE)));
+    }
+    return least;
+}
+
 static struct rates rates_of(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank)
 {
     const struct mf_host *host = mf_plan_node(hardware, (size_t)place->node[rank]);
@@ -58,7 +74,7 @@ static struct rates rates_of(const struct mf_hardware *hardware, const struct mf
     r.memory = r.home = fmin(rate, CORE_RATE * 2 * used) / ranks; /* a few cores do not fill a node's channels */
     r.flops = known(host->fp32_rate, 1e12, core_flops(host) * cores) * used / cores / ranks * CORE_SHARE;
     r.network = known(host->network_rate, 1e9, NETWORK_RATE) / ranks;
-    r.to_host = 0;
+    r.to_host = r.link = 0;
     if (place->device) {
         const struct mf_gpu *gpu = &host->gpu[place->gpu[rank]];
         double share = (double)on_gpu(place, rank);
@@ -66,6 +82,7 @@ static struct rates rates_of(const struct mf_hardware *hardware, const struct mf
         r.memory = known(gpu->memory_rate, 1e9, GPU_RATE) / share;
         r.flops = known(gpu->fp32_rate, 1e12, GPU_FLOPS) * GPU_SHARE / share;
         r.to_host = fmin(known(gpu->host_rate, 1e9, GPU_HOST_RATE) / share, rate / ranks);
+        r.link = place->wired ? link_rate(host, place, rank) : 0;
     }
     return r;
 }
@@ -133,18 +150,20 @@ static double exchange(const struct mf_placement *place, const struct rates *r, 
     double here = (double)on_node(place, place->node[rank]), ranks = (double)place->ranks, seconds;
 
     if (place->ranks == 1) return 0;
-    seconds = voxels * (place->device ? STAGED / r->to_host : COPIED / r->memory);
+    seconds = voxels * (place->device && !place->wired ? STAGED / r->to_host : COPIED / r->memory);
+    if (place->wired) seconds += voxels * SENT * (here - 1) / ranks / r->link;
     if (here < ranks) seconds += voxels * SENT * (1 - here / ranks) / r->network;
     return seconds;
 }
 
-static double waiting(const struct mf_placement *place, size_t rounds, size_t fields, size_t nodes)
+static double waiting(const struct mf_placement *place, int wired, size_t rounds, size_t fields, size_t nodes)
 {
     double ranks = (double)place->ranks, meetings = (double)(rounds * fields), depth = log2(ranks) + 1, seconds;
 
     seconds = place->device ? LAUNCH * 20 * (meetings + 3) : 0;
     if (place->ranks == 1) return seconds;
     seconds += 6 * MEET * depth; /* reductions */
+    if (wired) return seconds + meetings * 2 * GROUP;
     return seconds + meetings * (nodes > 1 ? 2 * MESSAGE * ranks : 5 * MEET * depth);
 }
 
@@ -170,7 +189,7 @@ struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const stru
         if (passes && place->device) c.exchange = passing(p, &rate, voxels, c.memory + c.arithmetic);
         vectors = voxels * vectors_traffic(p, history) / (passes ? rate.home : rate.memory);
         c.memory += vectors;
-        c.waiting = waiting(place, rounds, p->fields, place->nodes);
+        c.waiting = waiting(place, place->wired && !passes, rounds, p->fields, place->nodes);
         c.total = c.memory + c.arithmetic + c.exchange + c.waiting;
         c.objective = c.total - vectors;
         if (c.total > worst.total) worst = c;

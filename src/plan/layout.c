@@ -83,6 +83,18 @@ static void bind(const struct mf_hardware *hardware, const struct mf_plan_option
     }
 }
 
+/* NCCL wants several ranks, each with a whole GPU of its own. */
+static int is_wired(const struct mf_hardware *hardware, const struct mf_plan_options *o, const struct mf_placement *p)
+{
+    if (!p->device || o->exchange != MF_EXCHANGE_AUTO) return p->device && o->exchange == MF_EXCHANGE_NCCL;
+    for (size_t r = 0; r < p->ranks; ++r) {
+        if (strncmp(mf_plan_node(hardware, (size_t)p->node[r])->gpu[p->gpu[r]].uuid, "MIG-", 4) == 0) return 0;
+        for (size_t k = 0; k < r; ++k)
+            if (p->node[k] == p->node[r] && p->gpu[k] == p->gpu[r]) return 0;
+    }
+    return p->ranks > 1;
+}
+
 /* Adds the layout of node [ranks], which it takes. */
 static void add(const struct mf_hardware *hardware, const struct mf_plan_options *o, int device, size_t ranks,
                 int *node_take, struct mf_layouts *l)
@@ -98,6 +110,7 @@ static void add(const struct mf_hardware *hardware, const struct mf_plan_options
     }
     bind(hardware, o, &p, gpu);
     p.gpu = gpu;
+    p.wired = is_wired(hardware, o, &p);
     p.threads = threads_on(hardware, o, &p);
     l->at[l->count++] = p;
 }

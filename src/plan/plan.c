@@ -70,6 +70,7 @@ static uint64_t key_of(const struct search *s, const struct mf_plan_setting *set
     key = mix(mix(mix(key, set->ranks), set->local_size == set->ranks), set->threads);
     key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->apart);
     key = mix(mix(key, (uint64_t)set->passes), (uint64_t)set->capability);
+    key = mix(key, (uint64_t)set->wired);
     key = mf_fnv(key, set->simd, strlen(set->simd));
     for (int level = 0; level < 16; ++level)
         for (int a = 0; a < 3; ++a)
@@ -123,6 +124,7 @@ static struct mf_plan_setting setting_of(const struct search *s, const struct mf
                                     .apart = is_apart(s, place),
                                     .passes = s->passes,
                                     .capability = gpu ? (int)(10 * gpu->major + gpu->minor) : 0,
+                                    .wired = place->wired && !s->passes,
                                     .in_use = s->world ? s->world->in_use[rank] : 0};
 }
 
@@ -194,6 +196,7 @@ static void shape(const struct search *s, const struct mf_placement *place, size
     struct mf_comm comm;
 
     mf_comm_dry(&comm, 0, (int)place->ranks, (int)local_size(place, 0));
+    if (place->wired) mf_wire_dry(&comm);
     for (int d = 0; d < 3; ++d) {
         in_flight[d] = rounds[d] = 1;
         if (d == MF_Z || s->problem->dims[0] > 1)
@@ -314,6 +317,15 @@ static const struct mf_placement *layout_of(const struct mf_layouts *l, const st
     return NULL;
 }
 
+static const char *exchange_of(const struct search *s, const struct mf_placement *place, int passes)
+{
+    const int wired = place->wired && !passes;
+
+    if (s->problem->dims[0] == 1 || (place->ranks == 1 && !wired)) return "none";
+    if (wired) return "nccl";
+    return place->nodes == 1 ? "shared memory" : "messages";
+}
+
 static int write_down(struct search *s, const struct mf_placement *place, const struct mf_plan_candidate *c)
 {
     struct mf_plan *p = s->plan;
@@ -330,7 +342,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     p->history = c->history;
     p->asked_history = s->options->history;
     p->fullest = c->rank;
-    p->exchange = c->ranks == 1 || s->problem->dims[0] == 1 ? "none" : c->nodes == 1 ? "shared memory" : "messages";
+    p->exchange = exchange_of(s, place, c->passes);
     if (c->device) gpus = mf_layout_gpus(mf_plan_node(s->hardware, (size_t)place->node[0]), s->options, NULL);
     p->ranks_per_gpu = c->device ? (c->per_node + gpus - 1) / gpus : 0;
     shape(s, place, c->batch, p->in_flight, p->rounds);

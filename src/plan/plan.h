@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "mpi/wire.h"
 #include "src/plan/hardware.h"
 
 enum {
@@ -49,6 +50,7 @@ struct mf_plan_options {
     int share_gpu;
     int apart; /* on cores too the state is in a memory of its own (the shadow back end) */
     enum mf_residency residency;
+    enum mf_exchange exchange; /* of GPUs; a run says what it has, nccl or host */
 };
 
 /** What is there already: a run's ranks. NULL pointers where the plan may choose. */
@@ -66,6 +68,7 @@ struct mf_plan_setting {
     int apart;        /* 1: two memories */
     int passes;       /* 1: fields in the second, slices pass through the first */
     int capability;   /* of its GPU, 10 major + minor; 0: on cores */
+    int wired;        /* 1: device memory travels by NCCL */
     size_t in_use;
 };
 
@@ -96,6 +99,7 @@ struct mf_plan_cost {
 /** Ranks laid out on nodes. */
 struct mf_placement {
     int device; /* 1: one GPU each (or shared) */
+    int wired;  /* 1: they exchange by NCCL */
     size_t nodes, per_node, ranks, threads;
     const int *node;      /* [ranks] */
     const int *gpu;       /* [ranks] place in the node's list; -1: none */
@@ -122,7 +126,7 @@ struct mf_plan {
     int device, apart, passes; /* apart: there are two memories; passes: as of the candidate */
     size_t nodes, per_node, ranks, ranks_per_gpu, threads, batch, history, asked_history;
     size_t in_flight[3], rounds[3];  /* slices per rank and rounds, by normal z y x */
-    const char *exchange;            /* "none", "shared memory", "messages" */
+    const char *exchange;            /* "none", "shared memory", "messages", "nccl" */
     size_t *bytes[MF_PLAN_MEMORIES]; /* [ranks] of arrays; the second NULL where there is one memory */
     size_t fullest;                  /* rank with the least room left */
     struct {

@@ -160,6 +160,7 @@ static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, 
     int rc;
 
     mf_comm_dry(&comm, (int)s->rank, (int)s->ranks, (int)s->local_size);
+    if (s->wired) mf_wire_dry(&comm);
     opts.objective.batch = s->batch;
     opts.history = s->history;
     opts.keeper = NULL;

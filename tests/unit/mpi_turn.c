@@ -86,22 +86,49 @@ static void fill(const struct mf_slab *slab, float *x, float *g)
             }
 }
 
+/* A rank that is not there takes the same bytes of both memories. */
+static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
+                           size_t device, size_t host)
+{
+    struct device d = {.be = NULL};
+    struct mf_backend_dry dry;
+    struct mf_turn *turn;
+    struct mf_comm comm;
+
+    mf_comm_dry(&comm, c->rank, c->size, c->local_size);
+    if (c->wire) mf_wire_dry(&comm);
+    mf_backend_dry(&(struct mf_dry_kind){.simd = "", .apart = 1}, &dry);
+    CHECK(mf_arena_open(&d.arena, &mf_mem_dry, 0) == MF_OK && mf_arena_open(&d.host, &mf_mem_dry, 0) == MF_OK);
+    CHECK(mf_queue_dry(&d.q, &dry, 1, 1, d.arena, d.host) == MF_OK);
+    d.be = d.q->backend;
+    CHECK(mf_turn_new(&comm, slab, normal, batch, d.q, &turn) == MF_OK);
+    CHECK(mf_arena_live(d.arena) == device && mf_arena_live(d.host) == host);
+    mf_turn_free(turn);
+    device_close(&d);
+}
+
 /* Two evaluations: each adds twice the field to g. Fields on @p dev, or (@p home not NULL) there and slices on it. */
 static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum mf_normal normal, size_t batch,
                            const struct device *dev, const struct device *home)
 {
     const struct device *field = home ? home : dev;
-    const int alias = !home && (c->size == 1 || normal == MF_Z);
+    const int alias = !home && ((c->size == 1 && !c->wire) || normal == MF_Z);
     struct mf_slab slab = mf_slab_of(c, dims, c->rank);
     size_t voxels = mf_slab_voxels(&slab);
     float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx, *dg;
     struct mf_turn *turn;
     int64_t seen = 0;
+    size_t held[2];
 
     fill(&slab, x, g);
     dx = device_put(field, x, voxels * sizeof *x);
     dg = device_put(field, g, voxels * sizeof *g);
+    held[0] = mf_arena_live(dev->arena);
+    held[1] = mf_arena_live(dev->host);
     CHECK(mf_turn_new(c, &slab, normal, batch, field->q, &turn) == MF_OK);
+    if (!home && dev->arena != dev->host)
+        check_foretold(c, &slab, normal, batch, mf_arena_live(dev->arena) - held[0],
+                       mf_arena_live(dev->host) - held[1]);
     CHECK(batch == 0 || (normal == MF_Z && alias) || mf_turn_batch(turn) <= batch);
     CHECK(batch || !alias || mf_turn_rounds(turn) == 1);
     for (int evaluation = 0; evaluation < 2; ++evaluation)
@@ -148,7 +175,8 @@ static void refused(const struct mf_comm *c, const struct device *d)
     struct mf_turn *turn = NULL;
     struct device small = device_open(1, 1, 100);
 
-    CHECK(mf_turn_new(c, &slab, MF_Y, 0, c->rank == 0 ? small.q : d->q, &turn) == (c->size > 1 ? MF_MEMORY : MF_OK));
+    CHECK(mf_turn_new(c, &slab, MF_Y, 0, c->rank == 0 ? small.q : d->q, &turn) ==
+          (c->size > 1 || c->wire ? MF_MEMORY : MF_OK));
     mf_turn_free(turn);
     CHECK(mf_arena_live(d->arena) == 0 && mf_arena_live(d->host) == 0);
     device_close(&small);
@@ -158,15 +186,20 @@ int main(int argc, char **argv)
 {
     struct mf_comm c, self;
     struct device d;
+    const char *exchange = getenv("MF_TEST_EXCHANGE");
 
     mf_comm_self(&self);
     if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
+    device_number = exchange ? c.local_rank : 0;
     d = device_open(2, 1, 0);
+    CHECK(mf_wire_open(&c, d.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK);
+    CHECK((c.wire != NULL) == (exchange && strcmp(exchange, "nccl") == 0));
     both(&self, &d);
     for (int way = 0; way < 2; ++way, setenv("MF_SHARE", "0", 1)) {
         both(&c, &d);
         refused(&c, &d);
     }
+    mf_wire_close(&c);
     device_close(&d);
     mf_comm_close(&c);
     return failures != 0;

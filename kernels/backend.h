@@ -89,6 +89,12 @@ struct mf_backend {
     void (*sync)(struct mf_queue *queue);
     /** Is all done that was put on the queue? Never waits. NULL where queues have no port. */
     int (*idle)(struct mf_queue *queue);
+    /**
+     * The most bytes of the queue's device that were in use, by all programs, less those when its context had just been
+     * made: arrays, what queues and libraries keep, and neighbours. Looked at after every allocation and now. NULL:
+     * device memory is the host's, or nobody counts it.
+     */
+    size_t (*peak)(struct mf_queue *queue);
     /** The kernel families; a NULL family is one this back end lacks, refused by name at plan time. */
     const struct mf_move_ops *move;
     const struct mf_field_ops *field;

@@ -110,12 +110,42 @@ int here(void)
 
 /* -- memory -- */
 
+/* Bytes of this process's device in use, by anybody. */
+struct {
+    size_t before, most;
+} in_use;
+
+size_t now_in_use()
+{
+    size_t free_bytes = 0, total = 0;
+
+    MF_CUDA(cudaMemGetInfo(&free_bytes, &total));
+    return total - free_bytes;
+}
+
+void notice()
+{
+    const size_t now = now_in_use();
+
+    if (now > in_use.most) in_use.most = now;
+}
+
+size_t peak(struct mf_queue *queue)
+{
+    (void)queue;
+    notice();
+    return in_use.most > in_use.before ? in_use.most - in_use.before : 0;
+}
+
 void *take(void *context, size_t bytes)
 {
     void *memory = nullptr;
 
     (void)context;
-    if (cudaMalloc(&memory, bytes) == cudaSuccess) return memory;
+    if (cudaMalloc(&memory, bytes) == cudaSuccess) {
+        notice();
+        return memory;
+    }
     (void)cudaGetLastError();
     return nullptr;
 }
@@ -225,6 +255,7 @@ int open_own(struct mf_cuda_queue *own, int device)
                        cudaGetErrorString(error));
     }
     open_port(own);
+    in_use.before = in_use.most = now_in_use();
     own->limits = limits_of(device);
     own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
     own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
@@ -381,6 +412,7 @@ const struct mf_backend mf_backend_cuda = {
     .unpin = unpin,
     .sync = sync,
     .idle = idle,
+    .peak = peak,
     .move = &mf_move_cuda,
     .field = &mf_field_cuda,
     .corr = &mf_corr_cuda,

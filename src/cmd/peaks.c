@@ -8,7 +8,7 @@
 #include "src/base/log.h"
 #include "src/base/resident.h"
 
-enum { PREDICTED, ARENA, RSS, DEVICE, NUMBERS };
+enum { PREDICTED, ARENA, RSS, DEVICE, USED, NUMBERS };
 
 static double *column(const double (*all)[NUMBERS], int ranks, int which)
 {
@@ -23,7 +23,8 @@ int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks)
 {
     int ranks = session->comm->size, known = 1;
     double mine[NUMBERS] = {session->predicted, (double)mf_arena_peak(session->arena), (double)mf_resident_peak(),
-                            (double)mf_arena_peak(session->device)};
+                            (double)mf_arena_peak(session->device),
+                            session->backend->peak ? (double)session->backend->peak(session->queue) : 0};
     const double(*all)[NUMBERS];
     size_t *offset = calloc((size_t)ranks + 1, sizeof *offset);
     void *memory = NULL;
@@ -37,6 +38,7 @@ int mf_peaks_of(const struct mf_session *session, struct mf_peaks *peaks)
     for (int r = 0; r < ranks; ++r) known = known && all[r][PREDICTED] > 0;
     *peaks = (struct mf_peaks){.ranks = ranks, .arena = column(all, ranks, ARENA), .rss = column(all, ranks, RSS)};
     if (session->device != session->arena) peaks->device = column(all, ranks, DEVICE);
+    if (session->backend->peak) peaks->used = column(all, ranks, USED);
     if (known) peaks->predicted = column(all, ranks, PREDICTED);
     free(memory);
     return MF_OK;
@@ -46,6 +48,7 @@ void mf_peaks_free(struct mf_peaks *peaks)
 {
     free(peaks->predicted);
     free(peaks->device);
+    free(peaks->used);
     free(peaks->arena);
     free(peaks->rss);
     *peaks = (struct mf_peaks){.ranks = 0};
@@ -68,6 +71,7 @@ void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at)
     put(j, "arena", peaks->arena, n);
     put(j, "rss", peaks->rss, n);
     put(j, "device", peaks->device, n);
+    if (peaks->used) mf_json_reals(j, "device_used", peaks->used, n);
     mf_json_put(at, "peak_bytes", j);
 }
 

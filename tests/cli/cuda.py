@@ -49,6 +49,11 @@ for more in (["--no_polish"], ["--no_polish", "--loss-type", "RMS", "--non_perio
     check(cuda["device"] == "cuda" and cpu["device"] == "cpu", "the device's name")
     check(near(cuda["loss"], cpu["loss"], 1e-4), f"{more}: {cuda['loss']} on cuda, {cpu['loss']} on cpu")
 
+# What the device counted: the arrays, and what a queue keeps for itself; one block is no multiple of a page here.
+peak = cuda["peak_bytes"]
+more = peak["device_used"][0] - peak["device"][0]
+check(4 << 20 <= more < 5 << 20 and "device_used" not in cpu["peak_bytes"], f"bytes that the device counted: {peak}")
+
 # To the end: the cut and the polish of two phases, and of three on two ranks.
 save("three.npy", [[(x // 4 + y // 3) % 3 for x in range(12)] for y in range(11)])
 for image, ranks in (("image.npy", 1), ("three.npy", 2)):

@@ -17,7 +17,7 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 7 };
+enum { MF_BACKEND_ABI = 9 };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -41,9 +41,16 @@ struct mf_queue {
     struct mf_arena *host;      /* host memory that kernels read and write; borrowed. cpu: the same arena */
     int threads;                /* cpu: OpenMP threads of one kernel; host code of the queue's owner */
     int deterministic;          /* plans must not depend on timing */
+    unsigned long segments;     /* names given (kernels/segment.h) */
     struct mf_queue *slices;    /* where slices of this queue's fields are compared (mf_queue_home()); NULL: here */
     const struct mf_port *port; /* NULL: no library that moves device memory serves this back end */
     void *impl;                 /* the back end's own */
+};
+
+/** Ranges of a device's profiler: they nest. */
+struct mf_ranges {
+    void (*push)(const char *name);
+    void (*pop)(void);
 };
 
 struct mf_backend {
@@ -95,6 +102,12 @@ struct mf_backend {
      * device memory is the host's, or nobody counts it.
      */
     size_t (*peak)(struct mf_queue *queue);
+    /** Work that comes back unchanged, put on the queue as one: see kernels/segment.h, which calls them. NULL: there is
+     * nothing to be won by it. */
+    int (*segment_begin)(struct mf_queue *queue, const void *key, size_t bytes);
+    void (*segment_end)(struct mf_queue *queue);
+    /** Ranges of the device's profiler; NULL, or returns NULL: none watches this process. */
+    const struct mf_ranges *(*ranges)(void);
     /** The kernel families; a NULL family is one this back end lacks, refused by name at plan time. */
     const struct mf_move_ops *move;
     const struct mf_field_ops *field;

@@ -31,7 +31,7 @@ mf_shadow(mpi_slab mpi_slab RANKS 1 3)
 mf_shadow(optim_none optim_none)
 mf_shadow(recon_select recon_select RANKS 1 3)
 # Families side by side with cpu: the tests of the other device.
-foreach(family move field optim labels single corr)
+foreach(family move field optim labels segment single corr)
   if(TARGET cuda_${family})
     mf_shadow(kernels_${family} cuda_${family} TIMEOUT 300)
   endif()

@@ -197,6 +197,7 @@ void queue_close(struct mf_queue *queue)
     if (own) {
         if (own->stream) MF_CUDA(cudaStreamSynchronize(own->stream));
         close_ways(own);
+        mf_cuda_segments_close(own);
         if (own->part) MF_CUDA(cudaFree(own->part));
         if (own->word) MF_CUDA(cudaFreeHost(own->word));
         if (own->stage) MF_CUDA(cudaFreeHost(own->stage));
@@ -257,6 +258,7 @@ int open_own(struct mf_cuda_queue *own, int device)
     open_port(own);
     in_use.before = in_use.most = now_in_use();
     own->limits = limits_of(device);
+    MF_TRY(mf_cuda_segments_open(own));
     own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
     own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
     own->stage = static_cast<float *>(take_host(nullptr, MF_CUDA_STAGE * sizeof(float)));
@@ -413,6 +415,9 @@ const struct mf_backend mf_backend_cuda = {
     .sync = sync,
     .idle = idle,
     .peak = peak,
+    .segment_begin = mf_cuda_segment_begin,
+    .segment_end = mf_cuda_segment_end,
+    .ranges = mf_cuda_ranges,
     .move = &mf_move_cuda,
     .field = &mf_field_cuda,
     .corr = &mf_corr_cuda,

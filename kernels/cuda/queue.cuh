@@ -63,12 +63,25 @@ struct mf_cuda_queue {
     double *part;                /* [MF_PASS_PARTS] device: sums of parts of planes */
     double *word;                /* page-locked: one number that a kernel sends */
     float *stage;                /* [MF_CUDA_STAGE] page-locked: what crosses between slabs and other host memory */
+    struct mf_cuda_segments *segments;
 };
 
 static inline struct mf_cuda_queue *mf_cuda_of(const struct mf_queue *q)
 {
     return static_cast<struct mf_cuda_queue *>(q->impl);
 }
+
+/* -- segment.cu: graphs of work that comes back -- */
+
+/** Refuses with MF_MEMORY. */
+int mf_cuda_segments_open(struct mf_cuda_queue *own);
+void mf_cuda_segments_close(struct mf_cuda_queue *own);
+int mf_cuda_segment_begin(struct mf_queue *q, const void *key, size_t bytes);
+void mf_cuda_segment_end(struct mf_queue *q);
+
+/* -- ranges.cu -- */
+
+const struct mf_ranges *mf_cuda_ranges(void);
 
 extern const struct mf_move_ops mf_move_cuda;
 extern const struct mf_field_ops mf_field_cuda;

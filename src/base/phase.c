@@ -72,6 +72,8 @@ void mf_phases_open(int on, double begun)
     sums[MF_PHASE_START].total = sums[MF_PHASE_START].self = mf_now() - begun;
 }
 
+int mf_phases_timed(void) { return (mf_phases_on & TIMED) != 0; }
+
 void mf_phases_hook(void (*push)(const char *name), void (*pop)(void))
 {
     MF_ASSERT(depth == 0);

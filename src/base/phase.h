@@ -79,6 +79,9 @@ const struct mf_phase_sum *mf_phases_sums(void);
  */
 void mf_phases_hook(void (*push)(const char *name), void (*pop)(void));
 
+/** Are phases timed? */
+int mf_phases_timed(void);
+
 void mf_phase_push(enum mf_phase phase);
 void mf_phase_pop(void);
 void mf_phase_add(double bytes, double operations, double sent);

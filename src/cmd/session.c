@@ -293,6 +293,14 @@ int mf_session_to_device(struct mf_session *session)
     return open_wire(session);
 }
 
+/* Phases are ranges of the device's profiler, where one watches. */
+static void hang_ranges(const struct mf_session *session)
+{
+    const struct mf_ranges *ranges = session->backend->ranges ? session->backend->ranges() : NULL;
+
+    if (ranges) mf_phases_hook(ranges->push, ranges->pop);
+}
+
 int mf_session_open(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
@@ -310,11 +318,13 @@ int mf_session_open(struct mf_session *session)
     if (rc != MF_OK) mf_session_close(session);
     mf_resident_open();
     mf_phases_open(session->common->log_view && !session->common->dry_run, session->start);
+    if (rc == MF_OK) hang_ranges(session);
     return rc;
 }
 
 void mf_session_close(struct mf_session *session)
 {
+    mf_phases_hook(NULL, NULL);
     close_local(session);
     mf_log_copy(NULL);
 }

@@ -165,14 +165,13 @@ static void swap(float **a, float **b)
     *b = c;
 }
 
-/* The trial point of a step, and how far along the gradient it lies. */
-static void move(struct mf_optimiser *o, const struct mf_problem *p, double step, double *change)
+/* The trial point of a step; how far along the gradient it lies is left in o->sums. */
+static void move(struct mf_optimiser *o, double step)
 {
     MF_PHASE(MF_PHASE_STEP);
 
     mf_phase_count(mf_cost_step(o->extent));
     o->backend->optim->step(o->queue, o->extent, o->x, o->g, o->d, step, o->x_new, o->sums);
-    total(o, p, 1, -1, change);
 }
 
 /* Backtracking along the projected step; *found: 1 when x_new, g_new, *loss are an accepted point. */
@@ -183,9 +182,10 @@ static int search(struct mf_optimiser *o, const struct mf_problem *p, double ste
     for (int trial = 0; trial < 12 && o->evaluations < last; ++trial) {
         double change, next;
 
-        move(o, p, step, &change);
+        move(o, step);
         MF_TRY(p->evaluate(p->context, o->x_new, o->g_new, loss));
         ++o->evaluations;
+        total(o, p, 1, -1, &change); /* not before: by now nobody waits for it */
         if (*loss <= o->loss + 1e-4 * change) {
             *found = 1;
             return MF_OK;

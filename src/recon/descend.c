@@ -74,14 +74,13 @@ static void clear(struct mf_grid *r, struct mf_extent e, float *g)
     r->backend->field->fill(r->queue, e.phases * e.planes * e.plane, 0, g);
 }
 
-static void guide(struct mf_grid *r, struct mf_extent e, const float *shift, const float *x, float *g, double *grey)
+/* Leaves the grey of every plane in r->plane. */
+static void guide(struct mf_grid *r, struct mf_extent e, const float *shift, const float *x, float *g)
 {
     MF_PHASE(MF_PHASE_FIELD);
 
     mf_phase_count(mf_cost_guide(e));
     r->backend->field->guide(r->queue, e, (float)(r->lambda / mf_grid_voxels(r)), shift, x, g, r->plane, NULL);
-    r->backend->sync(r->queue);
-    add(r, 1, r->plane, -1, grey);
 }
 
 static int evaluate(void *context, float *x, float *g, double *loss)
@@ -99,8 +98,10 @@ static int evaluate(void *context, float *x, float *g, double *loss)
         shift[p] = (float)(2 * MU * off / mf_grid_voxels(r));
     }
     clear(r, e, g);
-    mf_objective_eval(r->objective, x, g, r->scale, &r->loss);
-    guide(r, e, shift, x, g, &grey);
+    mf_objective_start(r->objective, x, g, r->scale);
+    guide(r, e, shift, x, g);
+    mf_objective_finish(r->objective, &r->loss);
+    add(r, 1, r->plane, -1, &grey);
     *loss = r->scale * r->loss + r->lambda * grey / mf_grid_voxels(r) + pull;
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
     return MF_OK;

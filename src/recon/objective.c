@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "kernels/segment.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
 
@@ -152,7 +153,14 @@ static void match_terms(struct mf_objective *o, const struct round *r)
     }
 }
 
-static void run_terms(struct mf_objective *o, const struct round *r, int gradient)
+/* What the calls of a segment depend on beside the objective itself; every member a word. */
+struct key {
+    unsigned long name;
+    const float *x, *g;
+    size_t side, first, gradient; /* side: MF_SIDES, all of them */
+};
+
+static void run_calls(struct mf_objective *o, const struct round *r, int gradient)
 {
     double weight[MF_LEVELS_MAX];
 
@@ -165,6 +173,24 @@ static void run_terms(struct mf_objective *o, const struct round *r, int gradien
             if (!gradient) task.g.base = NULL;
             o->ops[t]->eval(r->side->plan[t], &task);
         }
+}
+
+/* An evaluation that is one segment has no others in it; descriptors by example change with what they match. */
+static void run_terms(struct mf_objective *o, const struct round *r, int gradient)
+{
+    const struct key key = {.name = o->name,
+                            .x = r->x[0].base,
+                            .g = gradient ? r->g[0].base : NULL,
+                            .side = (size_t)(r->side - o->side),
+                            .first = r->span.first,
+                            .gradient = gradient != 0};
+
+    if (o->whole || o->side[0].example.x) {
+        run_calls(o, r, gradient);
+        return;
+    }
+    if (mf_segment_begin(o->queue, &key, sizeof key)) run_calls(o, r, gradient);
+    mf_segment_end(o->queue);
 }
 
 /* The gradient that comes through q: the same number for every pixel of a slice, dq/dx = -2 (1 - vf) / pixels. */
@@ -207,11 +233,17 @@ static void set_scale(struct mf_objective *o, const struct round *r)
             s->scale[p * s->slices + i] = r->factor * r->share * s->slope[i] * power_of(s->q[p * s->slices + i], power);
 }
 
-/* Puts sums and gradient of the slices at hand on the queue. RMS and L2 need the whole norm before the gradient: one
- * more forward pass. */
-static void compare(struct mf_objective *o, const struct round *r)
+/* Are the scales of all slices known before one of them is looked at? */
+static int is_plain(const struct mf_objective *o)
 {
-    int root = o->opts.norm == MF_RMS || o->opts.norm == MF_L2, gradient = r->g[0].base != NULL;
+    return !mf_objective_weighs(&o->opts) && !o->side[0].example.x && o->opts.norm != MF_RMS && o->opts.norm != MF_L2;
+}
+
+/* q, slopes and scales of the slices at hand. RMS and L2 need the whole norm before the gradient: one more forward
+ * pass. Of a plain objective nothing is put on the queue. */
+static void weigh(struct mf_objective *o, const struct round *r, int gradient)
+{
+    int root = o->opts.norm == MF_RMS || o->opts.norm == MF_L2;
     size_t end = r->span.first + r->span.count;
     struct mf_objective_side *s = r->side;
 
@@ -228,6 +260,14 @@ static void compare(struct mf_objective *o, const struct round *r)
         }
     }
     set_scale(o, r);
+}
+
+/* Puts sums and gradient of the slices at hand on the queue. */
+static void compare(struct mf_objective *o, const struct round *r)
+{
+    int gradient = r->g[0].base != NULL;
+
+    if (!is_plain(o)) weigh(o, r, gradient);
     run_terms(o, r, gradient);
     if (gradient && mf_objective_weighs(&o->opts)) through_weights(o, r);
 }
@@ -236,6 +276,18 @@ static void compare(struct mf_objective *o, const struct round *r)
 static double share_of(const struct mf_objective *o, const struct mf_objective_side *s)
 {
     return o->opts.compat ? 1 : 1 / ((double)o->sides * (double)s->slices);
+}
+
+/* Scales of all slices of this rank in one direction, of a plain objective. */
+static void weigh_side(struct mf_objective *o, size_t d, double factor)
+{
+    struct mf_objective_side *s = &o->side[d];
+    struct round r = {.side = s, .factor = factor, .share = share_of(o, s)};
+
+    for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) {
+        r.span = mf_turn_span(s->turn[0], k);
+        weigh(o, &r, 0);
+    }
 }
 
 /* The slices of one direction; gradients += into @p g. */
@@ -295,16 +347,26 @@ static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, doub
     }
 }
 
-void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor, double *loss)
+void mf_objective_start(struct mf_objective *o, float *x, float *g, double factor)
+{
+    const struct key key = {.name = o->name, .x = x, .g = g, .side = MF_SIDES, .gradient = g != NULL};
+
+    o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->age == 0);
+    o->whole = is_plain(o) && o->comm->size == 1 && o->home == o->queue;
+    for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
+    if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
+        for (size_t d = 0; d < o->sides; ++d) eval_side(o, d, x, g, factor);
+    if (o->whole) mf_segment_end(o->queue);
+    o->age = o->side[0].example.x && g && o->opts.hold ? o->age + 1 : 0;
+}
+
+void mf_objective_finish(struct mf_objective *o, double *loss)
 {
     size_t slices = 0;
     double share[MF_TERMS_MAX] = {0}, all = 0;
 
     for (size_t d = 0; d < o->sides; ++d) slices += o->side[d].slices;
     memset(o->sums, 0, slices * MF_OBJECTIVE_SUMS * sizeof *o->sums);
-    o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->age == 0);
-    for (size_t d = 0; d < o->sides; ++d) eval_side(o, d, x, g, factor);
-    o->age = o->side[0].example.x && g && o->opts.hold ? o->age + 1 : 0;
     o->backend->sync(o->queue);
     for (size_t d = 0; d < o->sides; ++d) collect(o, &o->side[d]);
     mf_comm_sum(o->comm, slices * MF_OBJECTIVE_SUMS, o->sums);
@@ -317,6 +379,12 @@ void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor
     for (size_t t = 0; t < o->opts.terms; ++t) o->share[t] = all > 0 ? share[t] / all : 0;
 }
 
+void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor, double *loss)
+{
+    mf_objective_start(o, x, g, factor);
+    mf_objective_finish(o, loss);
+}
+
 int mf_objective_renew(struct mf_objective *o)
 {
     if (o->age >= o->opts.hold) o->age = 0;
@@ -325,6 +393,7 @@ int mf_objective_renew(struct mf_objective *o)
 
 void mf_objective_capture(struct mf_objective *o, size_t t, float *const values[MF_SIDES])
 {
+    o->name = mf_segment_name(o->queue);
     for (size_t d = 0; d < o->sides; ++d) o->side[d].values[t] = values ? values[d] : NULL;
 }
 

@@ -65,6 +65,11 @@ void mf_objective_free(struct mf_objective *objective);
  */
 void mf_objective_eval(struct mf_objective *objective, float *x, float *g, double factor, double *loss);
 
+/** The same in two parts: the work is put on the queue; and it is waited for, so that what was put there in between is
+ * done too. Both collective. */
+void mf_objective_start(struct mf_objective *objective, float *x, float *g, double factor);
+void mf_objective_finish(struct mf_objective *objective, double *loss);
+
 /**
  * Between two steps of an optimiser: what is held of earlier fields (neighbours of patches) and has served opts->hold
  * evaluations is found anew by the next one. True: nothing is held, so that a run that is saved here goes on with the

@@ -52,6 +52,8 @@ struct mf_objective {
     long age;     /* evaluations since slices were matched with examples; 0: they are, by the next one */
     int matching; /* by this one */
     double share[MF_TERMS_MAX];
+    unsigned long name; /* of its segments (kernels/segment.h), as long as their arguments are the same */
+    int whole;          /* an evaluation is one segment */
 };
 
 /** What the kernels are told of the slices of one side, with so many levels. */

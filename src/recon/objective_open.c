@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/segment.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/recon/example.h"
@@ -262,6 +263,7 @@ int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const s
     o->lag = target->lag;
     o->goal = target;
     o->sides = slab->dims[0] > 1 ? MF_SIDES : 1;
+    o->name = mf_segment_name(o->queue);
     rc = build(o);
     if (rc != MF_OK) {
         mf_objective_free(o);

@@ -64,6 +64,27 @@ for image, ranks in (("image.npy", 1), ("three.npy", 2)):
     for key in ("loss_cut", "loss_final"):
         check(near(cuda[key], cpu[key], 1e-3), f"{image}: {key} {cuda[key]} on cuda, {cpu[key]} on cpu")
 
+# What a run asks of the runtime, and of the profiler that watches it.
+def report(evaluations):
+    """Evaluations made, calls of the runtime, names of ranges."""
+    path = f"report{evaluations}"
+    words = ["match", "image.npy", "--limit-to", 4, "--add-dimension", 12, "--max_iter", evaluations, "--no_polish", "--device", "cuda", "--json",
+             "--output", "out.h5"]
+    status, out, err = runs.run(MESOFORGE, *words, timeout=200, env=around(MF_EMU_REPORT=path, NVTX_INJECTION64_PATH="a tool"))
+    if not check(status == 0, f"a run that is watched: {err}"):
+        finish("cuda")
+    lines = open(path).read().splitlines()
+    words = lines[0].split()
+    return json.loads(out)["evaluations"], dict(zip(words[::2], map(int, words[1::2]))), {line.split(None, 2)[2] for line in lines[1:]}
+
+
+few, many = report(20), report(60)
+made = many[0] - few[0]
+each = {key: (many[1][key] - few[1][key]) / made for key in few[1]}
+check(made > 10 and 0.8 < each["graphs"] <= 1, f"an evaluation is a graph: {each} for each of {made}")
+check(each["waits"] < 6 and each["launches"] < 12 and each["copies"] < 2, f"what is beside it: {each}")
+check(many[1]["open"] == 0 and {"descent", "cut", "S2"} <= many[2], f"ranges: {many[1]} {many[2]}")
+
 # Several ranks on several GPUs; two on one only when they are told.
 two, status, err = match("--device", "cuda", "--no_polish", ranks=2, DEVICES=2)
 one, _, _ = match("--device", "cuda", "--no_polish")

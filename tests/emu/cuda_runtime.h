@@ -4,11 +4,14 @@
  *
  * What it is strict about: work on a stream runs when somebody waits for it, never earlier, and no more of it than is
  * waited for (an event); memory comes filled with
- * NaN; device and host memory are told apart; a barrier that some thread never reaches ends the program.
+ * NaN; device and host memory are told apart; a barrier that some thread never reaches ends the program. A stream that
+ * is captured runs nothing, and its graph has the arguments of that moment; waiting or allocating meanwhile is an
+ * error.
  *
  * Environment: MF_EMU_DEVICES (1), MF_EMU_MIG (1: the devices are parts of one GPU), MF_EMU_DRIVER (13000),
  * MF_EMU_CAPABILITY (90), MF_EMU_SHARED (232448 bytes), MF_EMU_MEMORY (bytes; 0: no limit), MF_EMU_ORDER (forward,
- * reverse, mixed). */
+ * reverse, mixed), MF_EMU_REPORT (a file: at the end it gets a line of what was asked of the runtime, and one of every
+ * range of a profiler). */
 #ifndef MF_EMU_CUDA_RUNTIME_H
 #define MF_EMU_CUDA_RUNTIME_H
 
@@ -95,6 +98,8 @@ enum cudaError_t {
     cudaErrorInvalidPc = 718,
     cudaErrorStubLibrary = 34,
     cudaErrorSystemDriverMismatch = 803,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureInvalidated = 901,
     cudaErrorLaunchFailure = 719
 };
 
@@ -118,7 +123,11 @@ enum cudaDeviceAttr {
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostRegisterPortable = 1 };
 
+enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal };
+
 typedef struct mf_emu_stream *cudaStream_t;
+typedef struct mf_emu_graph *cudaGraph_t;
+typedef struct mf_emu_graph_exec *cudaGraphExec_t;
 typedef struct mf_emu_event *cudaEvent_t;
 
 struct cudaDeviceProp {
@@ -154,6 +163,12 @@ cudaError_t cudaHostUnregister(void *memory);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGetLastError();
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t mf_emu_kernel_shared(const void *kernel, size_t bytes);
@@ -163,8 +178,14 @@ template <class K> cudaError_t cudaFuncSetAttribute(K *kernel, cudaFuncAttribute
     return mf_emu_kernel_shared((const void *)(uintptr_t)kernel, (size_t)value);
 }
 
-/** Puts work on a stream: run when somebody waits. */
+/** Puts work on a stream: run when somebody waits, or recorded. */
 void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work);
+
+/** What is asked of the runtime, and how often. */
+struct mf_emu_calls {
+    long launches, copies, graphs, waits;
+};
+extern struct mf_emu_calls mf_emu_calls;
 /** Checks the shape of a launch as the runtime does; false: the error is kept for cudaGetLastError(). */
 bool mf_emu_may_launch(const void *kernel, dim3 grid, dim3 block, size_t shared, size_t argument_bytes);
 void mf_emu_run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &thread);
@@ -174,6 +195,7 @@ template <class... P, class... A>
 void mf_emu_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, cudaStream_t stream, A... args)
 {
     if (!mf_emu_may_launch((const void *)(uintptr_t)kernel, grid, block, shared, (sizeof(P) + ... + 0))) return;
+    ++mf_emu_calls.launches;
     mf_emu_enqueue(stream, [=]() { mf_emu_run_grid(grid, block, shared, [&]() { kernel(P(args)...); }); });
 }
 

@@ -4,18 +4,33 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "tests/emu/cuda_runtime.h"
+#include "tests/emu/nvtx3/nvToolsExt.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
 
+typedef std::vector<std::function<void()>> list;
+
 struct mf_emu_stream {
     std::deque<std::function<void()>> work;
     size_t begun = 0; /* pieces of work, in all */
+    bool captured = false, invalid = false;
+    list recorded, spoiled; /* what the graph is to put on a stream; host memory that turns to NaN at every launch */
 };
+
+struct mf_emu_graph {
+    list work, spoiled;
+};
+struct mf_emu_graph_exec {
+    mf_emu_graph graph;
+};
+
+struct mf_emu_calls mf_emu_calls;
 
 /* What a stream had to do when the event was recorded. */
 struct mf_emu_event {
@@ -81,6 +96,16 @@ void close_device(bool closed)
 }
 
 /* The first @p end pieces of a stream's work; what of it waits for other streams runs those as far as it must. */
+/* What a captured stream does not bear (nullptr: any of them): the capture is lost. */
+bool forbidden(const mf_emu_stream *only)
+{
+    bool found = false;
+
+    for (mf_emu_stream *s : streams)
+        if (s->captured && (!only || s == only)) found = s->invalid = true;
+    return found;
+}
+
 void run(mf_emu_stream *stream, size_t end = SIZE_MAX)
 {
     std::lock_guard<std::recursive_mutex> hold(lock);
@@ -200,6 +225,7 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
     std::lock_guard<std::recursive_mutex> hold(lock);
     const size_t limit = size_t(number("MF_EMU_MEMORY", 0));
 
+    if (forbidden(nullptr)) return keep(cudaErrorStreamCaptureUnsupported);
     if (limit && used + bytes > limit) return keep(cudaErrorMemoryAllocation);
     *memory = filled(bytes);
     if (!*memory) return keep(cudaErrorMemoryAllocation);
@@ -215,6 +241,7 @@ cudaError_t cudaFree(void *memory)
     const auto at = on_device.find(reinterpret_cast<uintptr_t>(memory));
 
     if (!memory) return cudaSuccess;
+    if (forbidden(nullptr)) return keep(cudaErrorStreamCaptureUnsupported);
     if (at == on_device.end()) return keep(cudaErrorInvalidValue);
     run_all();
     close_device(false);
@@ -229,6 +256,7 @@ cudaError_t cudaMallocHost(void **memory, size_t bytes)
 {
     std::lock_guard<std::recursive_mutex> hold(lock);
 
+    if (forbidden(nullptr)) return keep(cudaErrorStreamCaptureUnsupported);
     *memory = filled(bytes);
     if (!*memory) return keep(cudaErrorMemoryAllocation);
     on_host[reinterpret_cast<uintptr_t>(*memory)] = bytes;
@@ -240,6 +268,7 @@ cudaError_t cudaFreeHost(void *memory)
     std::lock_guard<std::recursive_mutex> hold(lock);
 
     if (!memory) return cudaSuccess;
+    if (forbidden(nullptr)) return keep(cudaErrorStreamCaptureUnsupported);
     if (!on_host.erase(reinterpret_cast<uintptr_t>(memory))) return keep(cudaErrorInvalidValue);
     run_all();
     free(memory);
@@ -321,6 +350,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    if (forbidden(stream)) return keep(cudaErrorStreamCaptureUnsupported);
+    ++mf_emu_calls.waits;
     run(stream);
     return cudaSuccess;
 }
@@ -337,7 +368,58 @@ void mf_emu_enqueue(cudaStream_t stream, std::function<void()> work)
 {
     std::lock_guard<std::recursive_mutex> hold(lock);
 
-    stream->work.push_back(std::move(work));
+    if (stream->captured)
+        stream->recorded.push_back(std::move(work));
+    else
+        stream->work.push_back(std::move(work));
+}
+
+/* -- graphs -- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode)
+{
+    (void)mode;
+    if (stream->captured) return keep(cudaErrorInvalidValue);
+    stream->captured = true;
+    stream->invalid = false;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    if (!stream->captured) return keep(cudaErrorInvalidValue);
+    stream->captured = false;
+    *graph = stream->invalid ? nullptr : new mf_emu_graph{stream->recorded, stream->spoiled};
+    stream->recorded.clear();
+    stream->spoiled.clear();
+    return stream->invalid ? keep(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long flags)
+{
+    if (flags) return keep(cudaErrorInvalidValue);
+    *exec = new mf_emu_graph_exec{*graph};
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    delete graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+    ++mf_emu_calls.graphs;
+    for (const auto &spoil : exec->graph.spoiled) spoil();
+    for (const auto &work : exec->graph.work) mf_emu_enqueue(stream, work);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    delete exec;
+    return cudaSuccess;
 }
 
 /* Pageable memory of the host is read at once, and written before the call returns, as the runtime does. */
@@ -348,6 +430,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     const bool want_out = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
 
     if (!bytes) return cudaSuccess;
+    ++mf_emu_calls.copies;
+    if (stream->captured && ((!in && !inside(on_host, from, bytes)) || (!out && !inside(on_host, to, bytes)))) {
+        stream->invalid = true; /* its host memory has another content when the graph runs */
+        return keep(cudaErrorStreamCaptureUnsupported);
+    }
     if (kind != cudaMemcpyDefault && (in != want_in || out != want_out)) return keep(cudaErrorInvalidValue);
     if (!in && !inside(on_host, from, bytes)) {
         const char *first = static_cast<const char *>(from);
@@ -411,5 +498,45 @@ bool mf_emu_may_launch(const void *kernel, dim3 grid, dim3 block, size_t shared,
 
 void mf_emu_spoil(void *host, size_t bytes)
 {
-    if (host) memset(host, 0xff, bytes);
+    bool captured = false;
+
+    if (!host) return;
+    for (mf_emu_stream *s : streams)
+        if (s->captured) {
+            s->spoiled.push_back([=]() { memset(host, 0xff, bytes); });
+            captured = true;
+        }
+    if (!captured) memset(host, 0xff, bytes);
 }
+
+/* -- ranges of a profiler, and the report at the end -- */
+
+namespace
+{
+
+std::map<std::string, long> &ranges = *new std::map<std::string, long>;
+int deep;
+
+void report()
+{
+    const char *path = getenv("MF_EMU_REPORT");
+    FILE *to = path && *path ? fopen(path, "a") : nullptr;
+
+    if (!to) return;
+    fprintf(to, "launches %ld copies %ld graphs %ld waits %ld open %d\n", mf_emu_calls.launches, mf_emu_calls.copies,
+            mf_emu_calls.graphs, mf_emu_calls.waits, deep);
+    for (const auto &r : ranges) fprintf(to, "range %ld %s\n", r.second, r.first.c_str());
+    fclose(to);
+}
+
+const int registered = atexit(report);
+
+} // namespace
+
+int nvtxRangePushA(const char *name)
+{
+    ++ranges[name];
+    return deep++;
+}
+
+int nvtxRangePop() { return --deep; }

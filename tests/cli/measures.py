@@ -136,7 +136,7 @@ def brute(folder):
         np.save(path, field)
         for periodic in (True, False):
             first = None
-            for ranks in (1, 2, 3, 4):
+            for ranks in (1, 2, 3, 4) if name == "volume" else (1, 3):
                 words = [] if periodic else ["--non_periodic"]
                 status, out, err = run(path, "--json", "--data_folder", folder, *words, ranks=ranks)
                 check(status == 0, f"{name}: {err}")

@@ -174,9 +174,6 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     static int registered;
     int provided, rc;
 
-    /* Without a launcher Open MPI starts a daemon for a lone rank, in case it should ever spawn others: half the time
-     * of a short verb. */
-    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
     mf_die_hook(abort_all);
     memset(comm, 0, sizeof *comm);

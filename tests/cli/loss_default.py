@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from formulas import FURTHER
-from runs import check, finish, measure
+from runs import check, finish, lacks, measure, run
 from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
@@ -149,7 +149,12 @@ def compare(name, case, folder):
     images = [blobs(s, fractions, 7 + i) for i, s in enumerate(case["images"])]
     field = grey(shape, phases, 3)
     files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
-    json = measure(PROGRAM, *arguments(case, folder, files, save(folder, "start.npy", field)), ranks=case.get("ranks", 1), mpiexec=MPIEXEC)
+    words = arguments(case, folder, files, save(folder, "start.npy", field))
+    if lacks(case.get("types", [])):
+        status, _, err = run(PROGRAM, *words)
+        check(status == 4 and "has no kernels for" in err, f"{name}: not refused: {status} {err[-300:]}")
+        return
+    json = measure(PROGRAM, *words, ranks=case.get("ranks", 1), mpiexec=MPIEXEC)
     if json is None:
         return
     g = np.load(f"{folder}/g.npy").astype(float)

@@ -54,6 +54,11 @@ def measure(program, *words, **more):
     return json.loads(out)
 
 
+def lacks(types):
+    """Has the back end under test (MF_TEST_DEVICE) no kernels for some of these descriptors?"""
+    return os.environ.get("MF_TEST_DEVICE") == "cuda" and bool(set(types) - {"FFTCorrelations", "S2", "Variation", "VolumeFractions"})
+
+
 def below(process):
     """Children of a process, and theirs."""
     found = []

@@ -204,10 +204,11 @@ static void check_window(const struct field *f, const struct mf_window_shape *w,
     for (size_t k = 0; k < w->rows; ++k)
         for (size_t b = 0; b < 32 * w->words; ++b) {
             const ptrdiff_t du = (ptrdiff_t)k - c, dv = (ptrdiff_t)b - c;
-            const uint8_t l = d == 0   ? at(f, z, y + du, x + dv)
-                              : d == 1 ? at(f, z + du, y, x + dv)
-                                       : at(f, z + du, y + dv, x);
-            const int want = b < w->rows && (du || dv) && l == phase;
+            const uint8_t l = b >= w->rows ? MF_LABEL_NONE /* bits that fill the word */
+                              : d == 0     ? at(f, z, y + du, x + dv)
+                              : d == 1     ? at(f, z + du, y, x + dv)
+                                           : at(f, z + du, y + dv, x);
+            const int want = (du || dv) && l == phase;
 
             wrong += (int)(window[k * w->words + b / 32] >> (b % 32) & 1) != want;
         }

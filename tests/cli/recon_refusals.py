@@ -141,7 +141,7 @@ CASES = {
     "unwritable folder": (7, "good.npy", [*GOOD, "--data_folder", "good.npy/results"]),
     "missing output folder": (7, "none", [*GOOD, "--output", "none/v.h5"]),
     "unknown ending": (2, ".h5", [*GOOD, "--output", "v.doc"]),
-    "picture of a volume": (7, ".png", [*GOOD, "--size", "8", "8", "8", "--output", "v.png"]),
+    "picture of a volume": (2, ".png", [*GOOD, "--size", "8", "8", "8", "--output", "v.png"]),
     "output is a folder": (7, "folder.npy", [*GOOD, "--output", "folder.npy"]),
     "unwritable gradient": (7, "none", [*GOOD[:-1], "0", "--save_gradient", "none/g.npy"]),
     "little memory": (5, "memory", [*GOOD, "--memory-limit", "1", "--size", "64", "64", "64"]),

@@ -352,7 +352,7 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
     const struct key key = {.name = o->name, .x = x, .g = g, .side = MF_SIDES, .gradient = g != NULL};
 
     o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->age == 0);
-    o->whole = is_plain(o) && o->comm->size == 1 && o->home == o->queue;
+    o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->wire && o->home == o->queue;
     for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
     if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
         for (size_t d = 0; d < o->sides; ++d) eval_side(o, d, x, g, factor);

@@ -8,30 +8,22 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
 
-MESOFORGE, MPIEXEC = sys.argv[1:3]
-failures = 0
+import runs
+from runs import around, check, finish
+
+MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 LIMIT = 3  # --timeout [s]
 ENDS = ("abort", "destroy", "moved")  # what may follow an error
 
 
-def check(good, what):
-    global failures
-    if not good:
-        failures += 1
-        print("failed:", what, file=sys.stderr)
-
-
 def run(*words, ranks=1, wrap=(), **env):
-    env = dict(os.environ, **{k: str(v) for k, v in env.items()})
-    launch = [MPIEXEC, "-n", str(ranks)]
     begin = time.time()
-    got = subprocess.run(launch + [*wrap, MESOFORGE] + [str(w) for w in words], env=env, capture_output=True, text=True, timeout=120)
-    return got.returncode, got.stdout, got.stderr, time.time() - begin
+    got = runs.run(*wrap, MESOFORGE, *words, ranks=ranks, mpiexec=MPIEXEC, env=around(**env))
+    return *got, time.time() - begin
 
 
 def match(*words, device="cuda", **more):
@@ -162,4 +154,4 @@ got = match(ranks=3, wrap=lame)
 lines = line_of(got[3], "mesoforge: ")
 check(got[2] == 4 and len(lines) == 1 and "does not load" in lines[0] and "(rank 1; 1 of 3 ranks failed)" in lines[0],
       f"no library on rank 1: {got[2]} {got[3]}")
-sys.exit(failures > 0)
+finish("nccl")

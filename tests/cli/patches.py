@@ -6,10 +6,8 @@ import os
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-import numpy as np
 from runs import check, finish, measure, run
-from samples import blobs, grey, save
+from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 SIDE, TWO, THREE = 9, [0.6, 0.4], [0.5, 0.3, 0.2]

@@ -5,6 +5,13 @@
 
 static struct side side[SIDES];
 
+/* What both sides have left, which is given back. */
+static void check_same(float *left[SIDES], size_t n)
+{
+    CHECK(memcmp(left[0], left[1], n * sizeof **left) == 0);
+    for (int s = 0; s < SIDES; ++s) free(left[s]);
+}
+
 static void check(struct mf_block b)
 {
     const size_t n = b.first + b.rows * b.pitch, m = b.rows * b.run;
@@ -21,12 +28,8 @@ static void check(struct mf_block b)
         slab[s] = down(&side[s], n, dx);
         free(from);
     }
-    CHECK(memcmp(packed[0], packed[1], m * sizeof **packed) == 0);
-    CHECK(memcmp(slab[0], slab[1], n * sizeof **slab) == 0);
-    for (int s = 0; s < SIDES; ++s) {
-        free(packed[s]);
-        free(slab[s]);
-    }
+    check_same(packed, m);
+    check_same(slab, n);
     free(x);
     free(y);
 }
@@ -90,12 +93,8 @@ static void check_device(struct mf_block b)
         packed[s] = down(&side[s], m, from);
         slab[s] = down(&side[s], n, dx);
     }
-    CHECK(memcmp(packed[0], packed[1], m * sizeof **packed) == 0);
-    CHECK(memcmp(slab[0], slab[1], n * sizeof **slab) == 0);
-    for (int s = 0; s < SIDES; ++s) {
-        free(packed[s]);
-        free(slab[s]);
-    }
+    check_same(packed, m);
+    check_same(slab, n);
     free(x);
     free(y);
 }

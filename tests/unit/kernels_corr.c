@@ -64,6 +64,17 @@ static float *make_target(const struct corr_case *k)
     return t;
 }
 
+static struct mf_slice_desc desc_of(const struct corr_case *k)
+{
+    return (struct mf_slice_desc){.nu = k->nu,
+                                  .nv = k->nv,
+                                  .lag = k->lag,
+                                  .levels = k->levels,
+                                  .count_max = k->count,
+                                  .periodic = k->periodic,
+                                  .first = k->first};
+}
+
 static double scale_of(size_t s) { return 0.5 + 0.1 * (double)s; }
 
 static struct result run_case(const struct corr_case *k, const struct mf_corr_engine *engine, int threads, float *x,
@@ -73,13 +84,7 @@ static struct result run_case(const struct corr_case *k, const struct mf_corr_en
     struct result r = {malloc(n * sizeof(float)), calloc(k->count * e, sizeof(float)),
                        calloc(k->count, sizeof(double))};
     struct mf_view vx = view_of(k, x), vg = view_of(k, r.g);
-    struct mf_slice_desc desc = {.nu = k->nu,
-                                 .nv = k->nv,
-                                 .lag = k->lag,
-                                 .levels = k->levels,
-                                 .count_max = k->count,
-                                 .periodic = k->periodic,
-                                 .first = k->first};
+    struct mf_slice_desc desc = desc_of(k);
     double *scale = malloc(k->count * sizeof *scale), weight[3];
     float *target = make_target(k);
     struct mf_slice_plan *plan = NULL;
@@ -262,13 +267,7 @@ static void check_total(const struct corr_case *k, const struct mf_corr_engine *
     const size_t n = entries_of(k), e = n * k->levels, big = k->nu * k->nv;
     float *a = random_field(big * k->count, 3), *b = random_field(big * k->count, 4);
     struct mf_view va = view_of(k, a), vb = view_of(k, b);
-    struct mf_slice_desc desc = {.nu = k->nu,
-                                 .nv = k->nv,
-                                 .lag = k->lag,
-                                 .levels = k->levels,
-                                 .count_max = k->count,
-                                 .periodic = k->periodic,
-                                 .first = k->first};
+    struct mf_slice_desc desc = desc_of(k);
     double *x = malloc(big * sizeof *x), *y = malloc(big * sizeof *y), *d = malloc(n * sizeof *d);
     double *total = calloc(e, sizeof *total), *cross = calloc(e, sizeof *cross);
     double *want = calloc(e, sizeof *want), *wish = calloc(e, sizeof *wish);

@@ -319,18 +319,17 @@ static int load_labels(struct mf_grid *r)
     return mf_grid_load(r);
 }
 
-/* The labels go to the host and to the caller. */
+/* The labels go to the host and, also where another rank has no memory for them, to the caller. */
 static int hand_labels(struct mf_grid *r)
 {
     const size_t bytes = mf_slab_voxels(&r->slab);
-    uint8_t *label = mf_mirror_take(r->queue, r->label, bytes, "labels");
+    uint8_t *device = r->label, *label = mf_mirror_take(r->queue, device, bytes, "labels");
 
-    MF_TRY(mf_agree(r->comm, label ? MF_OK : MF_MEMORY));
-    if (!r->dry) mf_mirror_get(r->queue, label, r->label, bytes);
     r->result->label = label;
-    r->result->arena = label == r->label ? r->queue->arena : r->queue->host;
-    if (label != r->label) mf_arena_give(r->queue->arena, r->label);
-    r->label = NULL;
+    r->result->arena = label == device ? r->queue->arena : r->queue->host;
+    if (label == device) r->label = NULL;
+    MF_TRY(mf_agree(r->comm, label ? MF_OK : MF_MEMORY));
+    if (!r->dry) mf_mirror_get(r->queue, label, device, bytes);
     return MF_OK;
 }
 

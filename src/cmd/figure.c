@@ -113,14 +113,6 @@ void mf_figure_values(struct mf_figure *f, const char *title, const struct mf_fr
 
 int mf_main_phase(const struct mf_target *target) { return target->phases == 2 ? 1 : 0; }
 
-/* Names of a side's rows and columns. */
-static const char *axis_name(const struct mf_target *t, int ndim, int side, int axis)
-{
-    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}}, *const means[] = {"u", "v"};
-
-    return t->sides == 1 && ndim == 3 ? means[axis] : axes[side][axis];
-}
-
 /* Edge of a pixel along a side's rows or columns; 1 and the unit "pixels" where the file knows none. */
 static double axis_step(const struct mf_target *t, int side, int axis, const char **unit)
 {
@@ -151,8 +143,8 @@ void mf_figure_map(struct mf_figure *f, const struct mf_target *got, int ndim, i
                                              mf_side_name(got, ndim, side))
                             : mf_figure_text(f, "S\342\202\202 of label %ld%s", got->label[phase],
                                              s->levels > 1 ? mf_figure_text(f, ", level %zu", level) : "");
-    xlabel = mf_figure_text(f, "lag along %s [%s]", axis_name(got, ndim, side, 1), unit[1]);
-    ylabel = mf_figure_text(f, "lag along %s [%s]", axis_name(got, ndim, side, 0), unit[0]);
+    xlabel = mf_figure_text(f, "lag along %s [%s]", mf_side_axes(got, ndim, side)[1], unit[1]);
+    ylabel = mf_figure_text(f, "lag along %s [%s]", mf_side_axes(got, ndim, side)[0], unit[0]);
     p = mf_figure_next(f);
     *p = (struct mf_panel){.kind = MF_PANEL_IMAGE,
                            .title = title,
@@ -241,7 +233,7 @@ static void add_phase(struct bundle *b, int phase, int one)
         return;
     }
     for (int axis = 0; axis < 2; ++axis)
-        add_pair(b, mf_figure_text(b->figure, "along %s", axis_name(t, b->ndim, b->side, axis)), &got,
+        add_pair(b, mf_figure_text(b->figure, "along %s", mf_side_axes(t, b->ndim, b->side)[axis]), &got,
                  other >= 0 ? &want : NULL, 1 + axis);
 }
 
@@ -286,8 +278,9 @@ static void add_stretch(struct mf_panel *p, struct mf_curve *curves, const char 
                         size_t first, size_t end)
 {
     if (first >= end) return;
-    curves[p->curve_count++] = (struct mf_curve){
+    curves[p->curve_count] = (struct mf_curve){
         .name = name, .count = end - first, .x = x + first, .y = y + first, .colour = (int)p->curve_count + 1};
+    ++p->curve_count;
 }
 
 void mf_figure_convergence(struct mf_figure *f, const double *rows, size_t count, double binarise)

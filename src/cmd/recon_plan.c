@@ -332,13 +332,12 @@ static int reserve(const struct mf_session *s, const struct mf_recon_plan *plan)
     int rc;
 
     if (s->common->memory_growth || s->common->dry_run) return MF_OK;
-    if (host + device == 0) {
-        mf_info("--no_memory_growth: nothing is taken ahead, there is neither a plan nor a --memory-limit");
-        return MF_OK;
-    }
     rc = mf_arena_reserve(s->home_arena ? s->home_arena : s->arena, host, 1);
     if (rc == MF_OK && apart) rc = mf_arena_reserve(s->device, device, 0);
-    if (rc == MF_OK) mf_info("--no_memory_growth: %.1f MiB are taken now", mib(host + device));
+    if (host + device == 0)
+        mf_info("--no_memory_growth: nothing is taken ahead, there is neither a plan nor a --memory-limit");
+    else if (rc == MF_OK)
+        mf_info("--no_memory_growth: %.1f MiB are taken now", mib(host + device));
     return mf_agree(s->comm, rc);
 }
 

@@ -19,11 +19,12 @@ struct verify {
 
 static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
 
-/* A file that has no checksums, which is no damage where none were ever written. Rank 0 looks. Collective. */
-static int refuse_plain(const struct mf_comm *comm, const char *path)
+/* A file that has no checksums, which is no damage where none were ever written. Rank 0 looks, and what it has seen of
+ * a seal counts: another rank may not reach the file. Collective. */
+static int refuse_plain(const struct mf_comm *comm, const char *path, int sealed)
 {
-    int plain = comm->rank == 0 && access(path, F_OK) == 0 && !mf_look_is_h5(path) && !mf_ends_with(path, ".h5") &&
-                !mf_ends_with(path, ".vtkhdf");
+    int plain = comm->rank == 0 && !sealed && access(path, F_OK) == 0 && !mf_look_is_h5(path) &&
+                !mf_ends_with(path, ".h5") && !mf_ends_with(path, ".vtkhdf");
 
     mf_comm_bcast(comm, 0, &plain, sizeof plain);
     if (!plain) return MF_INPUT;
@@ -36,7 +37,7 @@ static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME
     struct mf_look look;
     int sealed, rc = mf_seal_check(comm, path, &sealed);
 
-    if (rc == MF_INPUT && !sealed) rc = refuse_plain(comm, path);
+    if (rc == MF_INPUT) rc = refuse_plain(comm, path, sealed);
     MF_TRY(rc);
     rc = mf_look(path, &look);
     if (rc == MF_OK) {

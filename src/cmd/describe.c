@@ -20,6 +20,13 @@ const char *mf_side_name(const struct mf_target *target, int ndim, int side)
     return ndim == 3 && target->sides == 1 ? "mean" : names[side];
 }
 
+const char *const *mf_side_axes(const struct mf_target *target, int ndim, int side)
+{
+    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}}, *const means[2] = {"u", "v"};
+
+    return target->sides == 1 && ndim == 3 ? means : axes[side];
+}
+
 static const double *s2_of(const struct mf_target_side *side, size_t lag, int phase)
 {
     return side->s2 + (size_t)phase * side->levels * (2 * lag - 1) * (2 * lag - 1);
@@ -176,22 +183,20 @@ static void print_interface(FILE *to, const struct mf_target *t, int ndim, doubl
 
 static void print_curves(FILE *to, const struct mf_target *t, int ndim, int phase)
 {
-    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}};
     size_t lag = t->lag;
     double *values = malloc(9 * lag * sizeof *values), *curve[3][3];
 
     if (!values) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for curves");
     fprintf(to, "  S2 by distance [pixels]\n    d");
     for (int k = 0; k < t->sides; ++k) {
-        const char *side = mf_side_name(t, ndim, k);
+        const char *side = mf_side_name(t, ndim, k), *const *axis = mf_side_axes(t, ndim, k);
 
         for (int c = 0; c < 3; ++c) curve[k][c] = values + (size_t)(3 * k + c) * lag;
         mf_side_curves(&t->side[k], lag, phase, curve[k]);
         if (t->sides == 1)
-            fprintf(to, "  %8s  %8s  %8s", "radial", ndim == 3 ? "along u" : "along y",
-                    ndim == 3 ? "along v" : "along x");
+            fprintf(to, "  %8s   along %s   along %s", "radial", axis[0], axis[1]);
         else
-            fprintf(to, "  %s:radial  %s:%-6s  %s:%-6s", side, side, axes[k][0], side, axes[k][1]);
+            fprintf(to, "  %s:radial  %s:%-6s  %s:%-6s", side, side, axis[0], side, axis[1]);
     }
     for (size_t d = 0; d < lag; ++d) {
         fprintf(to, "\n  %3zu", d);
@@ -237,8 +242,7 @@ struct drawing {
 
 static int draw(const struct mf_target *t, int ndim, int phase, int k, struct drawing *d, struct mf_panel panel[2])
 {
-    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}}, *const means[2] = {"u", "v"};
-    const char *const *axis = t->sides == 1 && ndim == 3 ? means : axes[k];
+    const char *const *axis = mf_side_axes(t, ndim, k);
     const char *side = mf_side_name(t, ndim, k);
     size_t width = 2 * t->lag - 1;
     double reach = (double)t->lag - 0.5;

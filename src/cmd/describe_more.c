@@ -14,13 +14,6 @@ static void direction_name(const char *const axis[2], int direction, char text[1
         snprintf(text, 16, "along %s", axis[direction == 2]);
 }
 
-static const char *const *axes_of(const struct mf_target *t, int ndim, int side)
-{
-    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}}, *const means[2] = {"u", "v"};
-
-    return t->sides == 1 && ndim == 3 ? means : axes[side];
-}
-
 /* Of runs of 2c + 1 pixels; c = 0: of single ones. */
 static double lineal(const struct mf_target *t, int side, int phase, size_t c, int direction)
 {
@@ -56,7 +49,7 @@ void mf_describe_more_text(FILE *to, const struct mf_target *target, int ndim, i
     fprintf(to, "  lineal path by length [pixels]\n    n");
     for (int k = 0; k < target->sides; ++k)
         for (int i = 0; i < DIRECTIONS; ++i) {
-            direction_name(axes_of(target, ndim, k), i, name);
+            direction_name(mf_side_axes(target, ndim, k), i, name);
             fprintf(to, "  %8s", name);
         }
     for (size_t c = 0; c <= target->lag; ++c) {
@@ -77,7 +70,7 @@ void mf_describe_lineal(const struct mf_target *target, int ndim, int phase, int
         for (int i = 0; i < DIRECTIONS; ++i) lines->values[(size_t)(i + 1) * n + c] = lineal(target, side, phase, c, i);
     }
     for (int i = 0; i < DIRECTIONS; ++i) {
-        direction_name(axes_of(target, ndim, side), i, lines->name[i]);
+        direction_name(mf_side_axes(target, ndim, side), i, lines->name[i]);
         lines->curve[i] = (struct mf_curve){.name = lines->name[i],
                                             .count = n,
                                             .x = lines->values,

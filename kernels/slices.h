@@ -83,4 +83,13 @@ struct mf_slice_ops {
     void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
 };
 
+/* What plans of every back end ask. */
+
+/** Refuses with MF_USAGE what no pyramid of such slices has. */
+int mf_slices_check(const struct mf_slice_desc *desc);
+/** S2: refuses with MF_USAGE a lag that would meet itself on a level. */
+int mf_slices_check_lag(const struct mf_slice_desc *desc, size_t level);
+/** The smallest even number >= @p n with no prime factor above 5: what transforms are cheap for. */
+size_t mf_cheap_extent(size_t n);
+
 #endif

@@ -12,19 +12,6 @@ enum { CHUNK_BYTES = 1 << 24 }; /* about what total() holds of values */
 
 static size_t entries(const struct mf_slice_desc *desc) { return (2 * desc->lag - 1) * (2 * desc->lag - 1); }
 
-/* Smallest even number >= n with no prime factor above 5: a cheap extent for transforms. */
-static size_t good(size_t n)
-{
-    for (size_t m = n + n % 2;; m += 2) {
-        size_t r = m;
-
-        while (r % 2 == 0) r /= 2;
-        while (r % 3 == 0) r /= 3;
-        while (r % 5 == 0) r /= 5;
-        if (r == 1) return m;
-    }
-}
-
 /* Extents of every level; refuses those on which a lag would meet itself. */
 static int levels(struct mf_slice_plan *plan)
 {
@@ -32,15 +19,13 @@ static int levels(struct mf_slice_plan *plan)
 
     for (size_t l = 0; l < d->levels; ++l) {
         struct mf_corr_level *v = &plan->level[l];
-        size_t nu = d->nu >> l, nv = d->nv >> l, least = d->periodic ? 2 * d->lag - 1 : d->lag;
+        const size_t nu = d->nu >> l, nv = d->nv >> l;
 
-        if (nu < least || nv < least)
-            return mf_fail(MF_USAGE, "S2: lag %zu is too long for level %zu of a slice of %zu x %zu pixels", d->lag, l,
-                           d->nu, d->nv);
+        MF_TRY(mf_slices_check_lag(d, l));
         *v = (struct mf_corr_level){.nu = nu, .nv = nv, .mu = nu, .mv = nv};
         if (d->periodic) continue;
-        v->mu = good(nu + d->lag - 1);
-        v->mv = good(nv + d->lag - 1);
+        v->mu = mf_cheap_extent(nu + d->lag - 1);
+        v->mv = mf_cheap_extent(nv + d->lag - 1);
     }
     return MF_OK;
 }
@@ -87,8 +72,8 @@ const struct mf_corr_engine *mf_corr_choose(const struct mf_slice_desc *desc, co
         size_t nu = desc->nu >> l, nv = desc->nv >> l;
 
         if (nu < 2 || nv < 2) break;
-        if (!desc->periodic) nu = good(nu + desc->lag - 1);
-        if (!desc->periodic) nv = good(nv + desc->lag - 1);
+        if (!desc->periodic) nu = mf_cheap_extent(nu + desc->lag - 1);
+        if (!desc->periodic) nv = mf_cheap_extent(nv + desc->lag - 1);
         own += (double)nu * (double)nv * (on_lanes(nu) + on_lanes(nv));
         fftw += (double)nu * (double)nv * 4 * 5 * log2((double)nu * (double)nv);
     }

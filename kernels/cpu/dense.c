@@ -41,7 +41,7 @@ int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue
     struct mf_slice_plan *p;
     int rc;
 
-    MF_TRY(mf_cpu_slices_check(desc));
+    MF_TRY(mf_slices_check(desc));
     p = calloc(1, sizeof *p);
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", family->name);
     p->queue = queue;

@@ -136,7 +136,7 @@ static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, s
     struct mf_slice_plan *p;
     size_t l = desc->first;
 
-    MF_TRY(mf_cpu_slices_check(desc));
+    MF_TRY(mf_slices_check(desc));
     MF_ASSERT(desc->example.x && phases_of(desc) <= MF_SIMPLEX_MAX);
     p = calloc(1, sizeof *p);
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of patches");

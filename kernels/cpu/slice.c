@@ -12,15 +12,6 @@ enum { WAYS = 16, BAND = 512, COLUMNS = 256 };
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-int mf_cpu_slices_check(const struct mf_slice_desc *desc)
-{
-    const size_t least = desc->nu < desc->nv ? desc->nu : desc->nv;
-
-    MF_ASSERT(desc->first < desc->levels);
-    if (desc->levels >= 1 && desc->levels <= MF_PYRAMID_MAX && least >> (desc->levels - 1)) return MF_OK;
-    return mf_fail(MF_USAGE, "a slice of %zu x %zu pixels has no %zu pyramid levels", desc->nu, desc->nv, desc->levels);
-}
-
 /* The group that begins with slice @p first. */
 static struct mf_cpu_group group_of(const struct mf_view *x, const struct mf_view *g, size_t first, size_t wide)
 {

@@ -20,9 +20,6 @@ struct mf_cpu_group {
     size_t wide; /* most lanes of a group of this batch: what the work area of one slot holds */
 };
 
-/** Refuses with MF_USAGE what no pyramid of such slices has. */
-int mf_cpu_slices_check(const struct mf_slice_desc *desc);
-
 /**
  * Deals the slices of a view to threads in groups of at most @p lanes. Groups worked on at the same time have different
  * slots; slots of `wide` lanes each, one behind the other, fit into mf_cpu_room().

@@ -51,17 +51,6 @@ struct mf_cost mf_cost_s2(const struct mf_slice_desc *d, size_t count, enum mf_c
     return cost;
 }
 
-struct mf_cost mf_cost_variation(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
-{
-    struct mf_cost cost = moved(d, count, what);
-
-    for (size_t l = 0; l < d->levels; ++l) {
-        cost.operations += pooling(d, l, what) * (double)count;
-        if (l >= d->first) cost.operations += (what == MF_COST_GRADIENT ? 12 : 6) * pixels(d, l) * (double)count;
-    }
-    return cost;
-}
-
 struct mf_cost mf_cost_fraction(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     struct mf_cost cost = moved(d, count, what);
@@ -80,6 +69,11 @@ static struct mf_cost per_pixel(const struct mf_slice_desc *d, size_t count, enu
         if (l >= d->first) cost.operations += operations * pixels(d, l) * (double)count;
     }
     return cost;
+}
+
+struct mf_cost mf_cost_variation(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return per_pixel(d, count, what, what == MF_COST_GRADIENT ? 12 : 6);
 }
 
 /* Masks with @p pixels of them all together. */

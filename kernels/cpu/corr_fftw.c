@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/corr.h"
 #include "kernels/cpu/fftw_memory.h"
+#include "kernels/cpu/slice.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
@@ -167,24 +168,6 @@ static void store_add(const struct mf_view *g, size_t s, const float *plane)
     }
 }
 
-/* Mean of 2 x 2 pixels; a last odd row or column is dropped. */
-static void pool(const struct mf_corr_level *fine, const float *from, const struct mf_corr_level *coarse, float *to)
-{
-    for (size_t u = 0; u < coarse->nu; ++u) {
-        const float *a = from + 2 * u * fine->nv, *b = a + fine->nv;
-
-        for (size_t v = 0; v < coarse->nv; ++v)
-            to[u * coarse->nv + v] = 0.25f * ((a[2 * v] + a[2 * v + 1]) + (b[2 * v] + b[2 * v + 1]));
-    }
-}
-
-/* Adjoint of pool(): to += . */
-static void spread(const struct mf_corr_level *coarse, const float *from, const struct mf_corr_level *fine, float *to)
-{
-    for (size_t u = 0; u < 2 * coarse->nu; ++u)
-        for (size_t v = 0; v < 2 * coarse->nv; ++v) to[u * fine->nv + v] += 0.25f * from[u / 2 * coarse->nv + v / 2];
-}
-
 /* Plane into the zero-padded real array. */
 static void embed(const struct mf_corr_level *l, const float *plane, float *real)
 {
@@ -265,7 +248,7 @@ static void pyramid(const struct mf_slice_plan *plan, float *plane)
     const struct state *st = plan->state;
 
     for (size_t l = 1; l < plan->desc.levels; ++l)
-        pool(&plan->level[l - 1], plane + st->at[l - 1], &plan->level[l], plane + st->at[l]);
+        mf_cpu_pool(plan->level[l - 1].nu, plan->level[l - 1].nv, plane + st->at[l - 1], plane + st->at[l]);
 }
 
 static void one_slice(const struct mf_slice_plan *plan, const struct mf_slice_task *t, size_t s, struct area *a)
@@ -280,7 +263,8 @@ static void one_slice(const struct mf_slice_plan *plan, const struct mf_slice_ta
     if (!t->g.base || !t->target) return;
     memset(a->grad, 0, st->at[plan->desc.first] * sizeof *a->grad);
     for (size_t l = plan->desc.levels - 1; l > 0; --l)
-        spread(&plan->level[l], a->grad + st->at[l], &plan->level[l - 1], a->grad + st->at[l - 1]);
+        mf_cpu_spread(plan->level[l - 1].nu, plan->level[l - 1].nv, 0.25f, a->grad + st->at[l],
+                      a->grad + st->at[l - 1]);
     store_add(&t->g, s, a->grad);
 }
 

@@ -87,25 +87,8 @@ static void scatter(const struct mf_view *g, size_t s, const float *restrict fro
         for (size_t v = 0; v < g->nv; ++v) to[u * g->su + v * g->sv] += from[u * g->nv + v];
 }
 
-static void pool(const struct mf_cpu_level *fine, const struct mf_cpu_level *coarse)
-{
-    float *to = (float *)(uintptr_t)coarse->x;
-
-    for (size_t u = 0; u < coarse->nu; ++u) {
-        const float *a = fine->x + 2 * u * fine->nv, *b = a + fine->nv;
-
-        for (size_t v = 0; v < coarse->nv; ++v)
-            to[u * coarse->nv + v] = 0.25f * ((a[2 * v] + a[2 * v + 1]) + (b[2 * v] + b[2 * v + 1]));
-    }
-}
-
-/* fine->g += a quarter of the coarser level's gradient, which every one of its four pixels gets. */
-static void spread(const struct mf_cpu_level *coarse, const struct mf_cpu_level *fine)
-{
-    for (size_t u = 0; u < 2 * coarse->nu; ++u)
-        for (size_t v = 0; v < 2 * coarse->nv; ++v)
-            fine->g[u * fine->nv + v] += 0.25f * coarse->g[u / 2 * coarse->nv + v / 2];
-}
+/* A family reads the pixels; here they are made. */
+static float *x_of(const struct mf_cpu_level *level) { return (float *)(uintptr_t)level->x; }
 
 static void clear(const struct mf_cpu_level *level)
 {
@@ -129,30 +112,13 @@ static double *values(const struct mf_slice_plan *plan, const struct mf_view *x,
     for (size_t l = 0; l < plan->desc.levels; ++l) {
         const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
 
-        if (l > 0) pool(&level[l - 1], &level[l]);
+        if (l > 0) mf_cpu_pool(level[l - 1].nu, level[l - 1].nv, level[l - 1].x, x_of(&level[l]));
         if (l >= plan->desc.first) plan->family->value(&job, d + l * plan->entries);
     }
     return d;
 }
 
-/* -- comparison -- */
-
-static void compare(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, const double *d,
-                    double *slope)
-{
-    const double scale = task->scale ? task->scale[s] : 1.0;
-    const size_t levels = plan->desc.levels, entries = plan->entries;
-    double sum = 0;
-
-    for (size_t i = plan->desc.first * entries; i < levels * entries; ++i) {
-        const double w = task->weight[i / entries], e = w * (d[i] - (double)task->target[i]);
-
-        sum += mf_compare_loss(task->power, e);
-        slope[i] = scale * w * mf_compare_slope(task->power, e);
-        if (task->values) task->values[s * levels * entries + i] = (float)d[i];
-    }
-    if (task->sum) task->sum[s] = sum;
-}
+/* -- gradients -- */
 
 static void gradients(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, size_t slot,
                       int threads)
@@ -165,7 +131,7 @@ static void gradients(const struct mf_slice_plan *plan, const struct mf_slice_ta
         const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
 
         clear(&level[l]);
-        if (l + 1 < plan->desc.levels) spread(&level[l + 1], &level[l]);
+        if (l + 1 < plan->desc.levels) mf_cpu_spread(level[l].nu, level[l].nv, 0.25f, level[l + 1].g, level[l].g);
         if (l >= plan->desc.first) plan->family->gradient(&job, slope + l * plan->entries);
     }
     scatter(&task->g, s, level[0].g);
@@ -176,7 +142,7 @@ static void slice(const struct mf_slice_plan *plan, const struct mf_slice_task *
 {
     double *d = values(plan, &task->x, s, slot, threads);
 
-    compare(plan, task, s, d, d + plan->desc.levels * plan->entries);
+    mf_cpu_compare(task, &plan->desc, s, plan->entries, d, d + plan->desc.levels * plan->entries);
     if (task->g.base) gradients(plan, task, s, slot, threads);
 }
 

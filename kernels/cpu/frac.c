@@ -104,8 +104,8 @@ static void compare(void *args, const struct mf_cpu_group *group, size_t slot)
 
     means(work->plan, group, slot);
     for (size_t s = 0; s < group->lanes; ++s)
-        mf_cpu_compare(work->task, &work->plan->desc, group->first + s, work->plan->value + (group->first + s) * levels,
-                       slope[s]);
+        mf_cpu_compare(work->task, &work->plan->desc, group->first + s, 1,
+                       work->plan->value + (group->first + s) * levels, slope[s]);
     if (!group->g) return;
     for (size_t l = work->plan->desc.first; l < levels; ++l) {
         const double pixels = (double)cropped(group->nu, l) * (double)cropped(group->nv, l);

@@ -192,8 +192,8 @@ static void look(struct mf_queue *q, const struct mf_labels *l, const struct mf_
                  const struct mf_window_shape *shape, size_t n, const struct mf_pick *pick, float *rest,
                  uint32_t *window)
 {
-    const size_t phases = m->fields == 1 ? 1 : 2, size = m->sides * phases * shape->n;
-    const uint8_t phase[2] = {m->fields == 1 ? 1 : m->from, m->to};
+    const size_t phases = mf_move_phases(m), size = m->sides * phases * shape->n;
+    const uint8_t phase[2] = {mf_move_phase(m, 0), mf_move_phase(m, 1)};
 
 #pragma omp parallel for num_threads(q->threads) schedule(static)
     for (size_t i = 0; i < n; ++i) {

@@ -169,17 +169,6 @@ static void gather(const struct mf_view *x, size_t s, size_t lanes, float *to, s
             for (size_t k = 0; k < lanes; ++k) to[k * apart + u * x->nv + v] = from[u * x->su + v * x->sv + k * x->ss];
 }
 
-/* Means of 2 x 2 pixels; @p to may be @p from. */
-static void pool(size_t nu, size_t nv, const float *from, float *to)
-{
-    for (size_t u = 0; u < nu / 2; ++u)
-        for (size_t v = 0; v < nv / 2; ++v) {
-            const float *a = from + 2 * u * nv + 2 * v;
-
-            to[u * (nv / 2) + v] = 0.25f * ((a[0] + a[1]) + (a[nv] + a[nv + 1]));
-        }
-}
-
 /* -- matching -- */
 
 /* Patches of the example on all levels: not before they are needed, for plans are also made to be measured. */
@@ -198,7 +187,8 @@ static void prepare(struct mf_slice_plan *p)
             mf_patch_axes(&level->example, p->scatter, level->axes);
             mf_patch_project(p->queue->threads, &level->example, level->axes, &level->points);
         }
-        for (size_t k = 0; k < phases; ++k) pool(e->nu >> l, e->nv >> l, p->pixels + k * apart, p->pixels + k * apart);
+        for (size_t k = 0; k < phases; ++k)
+            mf_cpu_pool(e->nu >> l, e->nv >> l, p->pixels + k * apart, p->pixels + k * apart);
     }
     p->ready = 1;
 }
@@ -301,7 +291,7 @@ static void match(struct mf_slice_plan *p, const struct mf_view *x, float *pull)
         for (size_t l = 0; l < p->desc.levels; ++l) {
             if (p->level[l].on) match_level(p, &p->level[l], apart, pull + s * size);
             for (size_t f = 0; f < phases; ++f)
-                pool(p->desc.nu >> l, p->desc.nv >> l, p->pixels + f * apart, p->pixels + f * apart);
+                mf_cpu_pool(p->desc.nu >> l, p->desc.nv >> l, p->pixels + f * apart, p->pixels + f * apart);
         }
     }
 }
@@ -332,13 +322,6 @@ static void slopes(const struct level *level, size_t phase, const float *pull, d
     for (size_t i = 0; second && i < level->pixels; ++i) second[i] = c1 * strength[i];
 }
 
-/* fine += share * the coarser pixel. */
-static void spread(size_t nu, size_t nv, float share, const float *coarse, float *fine)
-{
-    for (size_t u = 0; u < nu / 2 * 2; ++u)
-        for (size_t v = 0; v < nv / 2 * 2; ++v) fine[u * nv + v] += share * coarse[u / 2 * (nv / 2) + v / 2];
-}
-
 /* One slice, whose pixels stand at the begin of a pyramid: sum and values; with a gradient the pyramid becomes it. */
 static void compare(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t s, float *pyramid)
 {
@@ -349,7 +332,7 @@ static void compare(const struct mf_slice_plan *p, const struct mf_slice_task *t
     double sum = 0;
 
     for (size_t l = 0; l + 1 < levels; ++l)
-        pool(p->desc.nu >> l, p->desc.nv >> l, pyramid + p->level[l].at, pyramid + p->level[l + 1].at);
+        mf_cpu_pool(p->desc.nu >> l, p->desc.nv >> l, pyramid + p->level[l].at, pyramid + p->level[l + 1].at);
     for (size_t l = 0; l < levels; ++l) {
         const struct level *level = &p->level[l];
         const double w = task->weight[l];
@@ -370,8 +353,8 @@ static void compare(const struct mf_slice_plan *p, const struct mf_slice_task *t
     for (size_t l = levels - 1; task->g.base && l-- > 0;) {
         const size_t nu = p->desc.nu >> l, nv = p->desc.nv >> l, at = p->level[l].at, next = p->level[l + 1].at;
 
-        spread(nu, nv, 0.25f, pyramid + next, pyramid + at);
-        if (second) spread(nu, nv, 0.0625f, second + next, second + at);
+        mf_cpu_spread(nu, nv, 0.25f, pyramid + next, pyramid + at);
+        if (second) mf_cpu_spread(nu, nv, 0.0625f, second + next, second + at);
     }
 }
 

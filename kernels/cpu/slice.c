@@ -233,21 +233,40 @@ void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct m
     }
 }
 
+/* -- pyramids -- */
+
+void mf_cpu_pool(size_t nu, size_t nv, const float *fine, float *coarse)
+{
+    for (size_t u = 0; u < nu / 2; ++u) {
+        const float *a = fine + 2 * u * nv, *b = a + nv;
+
+        for (size_t v = 0; v < nv / 2; ++v)
+            coarse[u * (nv / 2) + v] = 0.25f * ((a[2 * v] + a[2 * v + 1]) + (b[2 * v] + b[2 * v + 1]));
+    }
+}
+
+void mf_cpu_spread(size_t nu, size_t nv, float share, const float *coarse, float *fine)
+{
+    for (size_t u = 0; u < nu / 2 * 2; ++u)
+        for (size_t v = 0; v < nv / 2 * 2; ++v) fine[u * nv + v] += share * coarse[u / 2 * (nv / 2) + v / 2];
+}
+
 /* -- comparison and gradient rows -- */
 
-void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, const double *value,
-                    double *slope)
+void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, size_t entries,
+                    const double *value, double *slope)
 {
     const double scale = task->scale ? task->scale[s] : 1.0;
+    const size_t n = desc->levels * entries;
     double sum = 0.0;
 
-    for (size_t l = 0; l < desc->first && slope; ++l) slope[l] = 0.0;
-    for (size_t l = desc->first; l < desc->levels; ++l) {
-        const double w = task->weight[l], e = w * (value[l] - (double)task->target[l]);
+    for (size_t i = 0; i < desc->first * entries; ++i) slope[i] = 0.0;
+    for (size_t i = desc->first * entries; i < n; ++i) {
+        const double w = task->weight[i / entries], e = w * (value[i] - (double)task->target[i]);
 
         sum += mf_compare_loss(task->power, e);
-        if (slope) slope[l] = scale * w * mf_compare_slope(task->power, e);
-        if (task->values) task->values[s * desc->levels + l] = (float)value[l];
+        slope[i] = scale * w * mf_compare_slope(task->power, e);
+        if (task->values) task->values[s * n + i] = (float)value[i];
     }
     if (task->sum) task->sum[s] = sum;
 }

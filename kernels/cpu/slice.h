@@ -48,11 +48,16 @@ size_t mf_cpu_band(size_t n);
 /**
  * Compares one slice with its target (kernels/slices.h): writes task->sum and task->values of slice @p s.
  *
- * @param value in   [levels] D of a descriptor with one entry
- * @param slope out  [levels] scale dA/dD, 0 below the first level; may be NULL
+ * @param value in   [levels][entries] D
+ * @param slope out  [levels][entries] scale dA/dD, 0 below the first level
  */
-void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, const double *value,
-                    double *slope);
+void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, size_t entries,
+                    const double *value, double *slope);
+
+/** Means of 2 x 2 of nu x nv pixels, a last odd row or column dropped; @p coarse may be @p fine. */
+void mf_cpu_pool(size_t nu, size_t nv, const float *fine, float *coarse);
+/** The way back: every one of the nu x nv fine pixels += share * the coarse pixel that it is part of. */
+void mf_cpu_spread(size_t nu, size_t nv, float share, const float *coarse, float *fine);
 
 /** Adds a row: g[i * gv + s * gs] += row[i * lanes + s]. */
 void mf_cpu_row_add(const struct mf_cpu_group *group, size_t n, const float *row, float *g);

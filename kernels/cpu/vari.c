@@ -398,7 +398,8 @@ static void compare(void *args, const struct mf_cpu_group *group, size_t slot)
 
     values(work->plan, group, slot);
     for (size_t s = 0; s < group->lanes; ++s)
-        mf_cpu_compare(work->task, &plan->desc, group->first + s, plan->value + (group->first + s) * levels, slope[s]);
+        mf_cpu_compare(work->task, &plan->desc, group->first + s, 1, plan->value + (group->first + s) * levels,
+                       slope[s]);
     if (!group->g) return;
     levels_of(plan, group, slot, level);
     for (size_t l = levels; l-- > 0;) {

@@ -126,10 +126,10 @@ struct window_body {
     uint32_t *window;
     __device__ void operator()(size_t i) const
     {
-        const size_t phases = m.fields == 1 ? 1 : 2, word = i % shape.words, row = i / shape.words % shape.rows;
+        const size_t phases = mf_move_phases(&m), word = i % shape.words, row = i / shape.words % shape.rows;
         const size_t which = i / shape.n, k = which % phases, side = which / phases % m.sides;
         const struct place at(l, pick[which / phases / m.sides].voxel);
-        const uint8_t phase = m.fields == 1 ? 1 : k ? m.to : m.from;
+        const uint8_t phase = mf_move_phase(&m, k);
         const ptrdiff_t border = ptrdiff_t(shape.rows / 2), du = ptrdiff_t(row) - border;
         uint32_t bits = 0;
 
@@ -145,7 +145,7 @@ struct window_body {
 void look(struct mf_queue *q, const struct mf_labels *l, const struct mf_moves *m, const struct mf_window_shape *shape,
           size_t n, const struct mf_pick *pick, float *rest, uint32_t *window)
 {
-    const size_t words = n * m->sides * (m->fields == 1 ? 1 : 2) * shape->n;
+    const size_t words = n * m->sides * mf_move_phases(m) * shape->n;
 
     MF_SPOIL(rest, n * sizeof *rest);
     MF_SPOIL(window, words * sizeof *window);

@@ -136,6 +136,10 @@ MF_HD float mf_move_energy(const struct mf_moves *m, const struct mf_labels *l, 
     return (float)(smooth + variation);
 }
 
+/** Windows of a voxel's slice: of phase 1 where one field stands for it; else of the phase left, the phase entered. */
+MF_HD size_t mf_move_phases(const struct mf_moves *m) { return m->fields == 1 ? 1 : 2; }
+MF_HD uint8_t mf_move_phase(const struct mf_moves *m, size_t k) { return m->fields == 1 ? 1 : k ? m->to : m->from; }
+
 /** Bit of a window: is the pixel @p du, @p dv from voxel (z, y, x) in the slice normal to @p side of phase @p phase? */
 MF_HD int mf_near_bit(const struct mf_labels *l, int side, size_t z, size_t y, size_t x, ptrdiff_t du, ptrdiff_t dv,
                       uint8_t phase)

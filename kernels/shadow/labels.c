@@ -91,12 +91,10 @@ static void look(struct mf_queue *q, const struct mf_labels *l, const struct mf_
                  const struct mf_window_shape *shape, size_t n, const struct mf_pick *pick, float *rest,
                  uint32_t *window)
 {
-    const size_t phases = m->fields == 1 ? 1 : 2;
-
     check_moves("look", l, m);
     mf_shadow_input(q, "look", pick, n * sizeof *pick);
     rest = mf_shadow_output(q, "look", rest, n * sizeof *rest);
-    window = mf_shadow_output(q, "look", window, n * m->sides * phases * shape->n * sizeof *window);
+    window = mf_shadow_output(q, "look", window, n * m->sides * mf_move_phases(m) * shape->n * sizeof *window);
     MF_SHADOW_RUN("look", labels()->look(mf_shadow_inner(q), l, m, shape, n, pick, rest, window), l->own);
 }
 

@@ -121,7 +121,7 @@ static struct mf_plan_options options_of(const struct mf_session *s, const struc
     struct mf_plan_options options = {.ranks = (size_t)o->ranks,
                                       .threads = (size_t)s->common->threads,
                                       .batch = solve->objective.batch,
-                                      .history = solve->history,
+                                      .history = solve->method.history,
                                       .history_fixed = mf_options_given(s->options, "history"),
                                       .residency = mf_residency_of(o->recon.residency)};
 

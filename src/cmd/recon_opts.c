@@ -409,17 +409,20 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
 {
     int compat = o->compat && *o->compat;
 
-    *opts = (struct mf_solve_opts){.method = strcmp(o->optimizer, "Adam") == 0 ? MF_ADAM : MF_LBFGS,
-                                   .adam = {o->learning_rate, o->beta_1, o->beta_2, 1e-7},
-                                   .history = (size_t)o->history,
+    *opts = (struct mf_solve_opts){.method = {.history = (size_t)o->history,
+                                              .rate = o->learning_rate,
+                                              .beta1 = o->beta_1,
+                                              .beta2 = o->beta_2,
+                                              .epsilon = 1e-7,
+                                              .tolerance = o->tolerance},
                                    .history_free = !mf_options_given(s->options, "history"),
                                    .evaluations = o->max_iter,
-                                   .tolerance = o->tolerance,
                                    .coarse_to_fine = o->multigrid,
                                    .polish = !o->no_polish,
                                    .polish_rounds = o->polish_rounds,
                                    .seed = (uint64_t)s->common->seed,
                                    .report_every = o->convergence_steps};
+    MF_TRY(mf_method_find(&opts->method.method, o->optimizer));
     opts->objective.periodic = !o->non_periodic;
     opts->objective.compat = compat;
     opts->objective.multiphase = wants_multiphase(o, target);

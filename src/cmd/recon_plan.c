@@ -226,10 +226,10 @@ static void apply(struct mf_solve_opts *solve, const struct mf_json *json)
     const struct mf_json *notes = mf_json_get(json, "notes");
 
     solve->objective.batch = size_in(json, "batch");
-    solve->history = size_in(json, "history");
+    solve->method.history = size_in(json, "history");
     mf_info("plan: %zu rank%s of %zu thread%s on %s, %zu slice%s in flight, history %zu", size_in(json, "ranks"),
             MF_S(size_in(json, "ranks")), size_in(json, "threads"), MF_S(size_in(json, "threads")),
-            mf_json_to_text(mf_json_get(json, "device")), flight(json), MF_S(flight(json)), solve->history);
+            mf_json_to_text(mf_json_get(json, "device")), flight(json), MF_S(flight(json)), solve->method.history);
     for (size_t i = 0; i < mf_json_count(notes); ++i) mf_info("plan: %s", mf_json_to_text(mf_json_item(notes, i)));
 }
 

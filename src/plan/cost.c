@@ -125,9 +125,9 @@ static double slices_traffic(const struct mf_plan_problem *p, int device)
 /* The same for the optimiser's vectors. */
 static double vectors_traffic(const struct mf_plan_problem *p, size_t history)
 {
-    double m = (double)history, steps = p->adam ? 40 : WORD * (3 + 2 * m) + 12 + WORD * (6 + 2 * m);
+    double pairs = p->remembers ? 4 * WORD * (double)history : 0;
 
-    return steps + 20; /* mean, clear, guide, projection */
+    return p->traffic + pairs + 20; /* mean, clear, guide, projection */
 }
 
 /* Per voxel and field: bytes that an exchange of both directions, forth and back, moves through memory, and sends. */

@@ -408,7 +408,7 @@ static int search_device(struct search *s, int device, struct mf_layouts *layout
     *chosen = NULL;
     for (size_t i = 0; i < layouts->count; ++i) MF_TRY(try_layout(s, &layouts->at[i], o->history));
     *chosen = choose(s->plan);
-    if (*chosen || s->problem->adam || o->history_fixed || o->history < 2) return MF_OK;
+    if (*chosen || !s->problem->remembers || o->history_fixed || o->history < 2) return MF_OK;
     for (size_t i = 0; i < layouts->count; ++i) MF_TRY(try_layout(s, &layouts->at[i], 1));
     *chosen = choose(s->plan);
     if (*chosen)

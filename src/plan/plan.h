@@ -30,7 +30,9 @@ struct mf_plan_problem {
     int further;                         /* how many others, and */
     double further_flops;                /* what they compute per voxel and field, all directions and levels */
     int twice;                           /* RMS, L2: the forward half runs twice */
-    int periodic, adam;
+    int periodic;
+    int remembers;  /* the optimiser keeps pairs of vectors: a history */
+    double traffic; /* bytes that its steps move per voxel and field, less those of pairs */
     size_t lines;
     struct mf_plan_line line[MF_PLAN_LINES]; /* the caller's description, compared when a plan is used again */
 };

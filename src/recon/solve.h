@@ -4,20 +4,15 @@
 #define MF_RECON_SOLVE_H
 
 #include "io/micro.h"
-#include "src/optim/lbfgs.h"
+#include "src/optim/optim.h"
 #include "src/recon/keeper.h"
 #include "src/recon/objective.h"
 
-enum mf_method { MF_LBFGS, MF_ADAM };
-
 struct mf_solve_opts {
     struct mf_objective_opts objective;
-    enum mf_method method;
-    struct mf_adam_opts adam;
-    size_t history;   /* pairs of L-BFGS */
-    int history_free; /* nobody asked for it: that of a checkpoint is kept */
+    struct mf_method_opts method; /* of the gradient stages; tolerance: of each */
+    int history_free;             /* nobody asked for it: that of a checkpoint is kept */
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
-    double tolerance; /* a stage ends when the loss falls by less than this part in a step; 0: never */
     int coarse_to_fine;
     int polish;
     long polish_rounds; /* most rounds; 0: until nothing improves */

@@ -1,5 +1,5 @@
 /* A run of no evaluation leaves the field as it is, whatever the optimiser; one of a few keeps the best point. */
-#include "src/optim/lbfgs.h"
+#include "src/optim/optim.h"
 
 #include "tests/device.h"
 
@@ -32,19 +32,20 @@ static void add(void *context, size_t n, const double *values, int largest, doub
 }
 
 /* Largest distance of x from 0.3 after @p evaluations; how many were made into *made. */
-static double worst(int adam, long evaluations, int *made)
+static double worst(const char *name, long evaluations, int *made)
 {
-    const struct mf_adam_opts opts = {0.01, 0.9, 0.999, 1e-7};
+    struct mf_method_opts opts = {.history = 1, .rate = 0.01, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-7};
     struct mf_problem problem = {made, evaluate, add, NULL};
     struct mf_optimiser o;
     double most = 0;
     float x[N];
 
     *made = 0;
-    CHECK(mf_optimiser_new(&o, d.be, d.q, (struct mf_extent){1, 1, N}, 1) == MF_OK);
+    CHECK(mf_method_find(&opts.method, name) == MF_OK);
+    CHECK(mf_optimiser_new(&o, d.be, d.q, (struct mf_extent){1, 1, N}, &opts) == MF_OK);
     d.be->field->fill(d.q, N, 0.8f, o.x);
-    d.be->field->fill(d.q, N, -7, o.x_new); /* what nobody has written */
-    CHECK((adam ? mf_adam_run(&o, &problem, evaluations, &opts) : mf_lbfgs_run(&o, &problem, evaluations, 0)) == MF_OK);
+    d.be->field->fill(d.q, N, -7, o.own[0]); /* what nobody has written */
+    CHECK(mf_optimiser_run(&o, &problem, evaluations) == MF_OK);
     d.be->get(d.q, x, o.x, sizeof x);
     for (int i = 0; i < N; ++i) most = fmax(most, fabs((double)x[i] - 0.3));
     mf_optimiser_free(&o);
@@ -53,13 +54,14 @@ static double worst(int adam, long evaluations, int *made)
 
 int main(void)
 {
+    static const char *const names[] = {"LBFGSB", "Adam"};
     int made;
 
     d = device_open(1, 1, 0);
-    for (int adam = 0; adam < 2; ++adam) {
-        CHECK_NEAR(worst(adam, 0, &made), 0.5, 1e-6);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        CHECK_NEAR(worst(names[i], 0, &made), 0.5, 1e-6);
         CHECK(made == 0);
-        CHECK(worst(adam, 5, &made) < 0.5 - 1e-3);
+        CHECK(worst(names[i], 5, &made) < 0.5 - 1e-3);
         CHECK(made > 1 && made <= 5);
     }
     device_close(&d);

@@ -1,0 +1,36 @@
+/* What the methods share. Private to the optimisers. */
+#ifndef MF_OPTIM_IMPL_H
+#define MF_OPTIM_IMPL_H
+
+#include "src/optim/optim.h"
+
+static inline size_t mf_optim_floats(const struct mf_optimiser *o)
+{
+    return o->extent.phases * o->extent.planes * o->extent.plane;
+}
+
+static inline void mf_optim_swap(float **a, float **b)
+{
+    float *c = *a;
+
+    *a = *b;
+    *b = c;
+}
+
+/** What the kernel just called has left per plane in o->sums, added over all planes. */
+void mf_optim_total(const struct mf_optimiser *o, const struct mf_problem *p, size_t n, int largest, double *out);
+
+/** Loss and gradient at @p x; one evaluation more. */
+int mf_optim_evaluate(struct mf_optimiser *o, const struct mf_problem *p, float *x, float *g, double *loss);
+
+/** x_new = P(x + step d), put on the queue; how far along the gradient it lies is left in o->sums. */
+void mf_optim_move(struct mf_optimiser *o, const float *d, double step, float *x_new);
+
+/** Is the change of the loss from @p before to @p after too small to go on? */
+int mf_optim_rests(const struct mf_optimiser *o, double before, double after);
+
+/* -- rows of methods.c -- */
+
+extern const struct mf_method mf_lbfgsb, mf_adam;
+
+#endif

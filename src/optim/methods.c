@@ -1,0 +1,17 @@
+/* The table of methods: see optim.h. */
+#include <strings.h>
+
+#include "src/base/err.h"
+#include "src/optim/impl.h"
+
+static const struct mf_method *const methods[] = {&mf_lbfgsb, &mf_adam};
+
+int mf_method_find(const struct mf_method **method, const char *name)
+{
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i)
+        if (strcasecmp(methods[i]->name, name) == 0) {
+            *method = methods[i];
+            return MF_OK;
+        }
+    return mf_fail(MF_USAGE, "no optimiser '%s'", name);
+}

@@ -19,6 +19,7 @@ const struct mf_more_row mf_more_rows[] = {
     [MF_MORE_TWO_POINT] = {"two_point_soft", offsetof(struct mf_backend, two_point), 1},
     [MF_MORE_GRAM] = {"three_point_soft", offsetof(struct mf_backend, gram), 1},
     [MF_MORE_GRAM_AXES] = {"three_point_axes", offsetof(struct mf_backend, gram_axes), 1},
+    [MF_MORE_TENSOR] = {"structure_tensor", offsetof(struct mf_backend, tensor), 0},
 };
 
 size_t mf_more_entries(enum mf_more which, size_t lag)

@@ -19,6 +19,7 @@ enum mf_more {
     MF_MORE_TWO_POINT,
     MF_MORE_GRAM,
     MF_MORE_GRAM_AXES,
+    MF_MORE_TENSOR,
     MF_MORE
 };
 

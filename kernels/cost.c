@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "kernels/form/tensor.h"
+
 static double transform(double points) { return points > 1 ? 2.5 * points * log2(points) : 0; }
 
 static double pixel_bytes(enum mf_cost_of what)
@@ -126,6 +128,14 @@ struct mf_cost mf_cost_gram(const struct mf_slice_desc *d, size_t count, enum mf
 struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     return per_pixel(d, count, what, products(2 * (double)d->lag - 1, what));
+}
+
+struct mf_cost mf_cost_tensor(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    const double smooth = 3 * 2 * 2 * MF_TENSOR_TAPS, maps = 10 + smooth + 6;
+    const double lags = MF_TENSOR_MAPS * (double)mf_tensor_lags(d->lag);
+
+    return per_pixel(d, count, what, what == MF_COST_GRADIENT ? 2 * maps + smooth + 5 * lags : maps + 2 * lags);
 }
 
 struct mf_cost mf_cost_patches(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)

@@ -59,6 +59,12 @@ struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count,
 struct mf_cost mf_cost_gram(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 /**
+ * Structure tensor: per pixel of a level 10 (differences, products), smoothing three maps 3 * 2 * 22, coherence 6, and
+ * 2 per lag and map; with a gradient all of this once more, three maps smoothed back, and 3 per lag and map besides.
+ */
+struct mf_cost mf_cost_tensor(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
+/**
  * Patches with their neighbours held: per pixel of a level 4 (distance, its square, weight, sum), with a gradient 5
  * more; pooling, and bytes as above with the pull's two floats read besides.
  */

@@ -92,6 +92,7 @@ const struct mf_backend mf_backend_cpu = {
     .two_point = &mf_two_point_cpu,
     .gram = &mf_gram_cpu,
     .gram_axes = &mf_gram_axes_cpu,
+    .tensor = &mf_tensor_cpu,
     .patch = &mf_patch_cpu,
     .select = &mf_select_cpu,
     .label = &mf_label_cpu,

@@ -430,6 +430,7 @@ const struct mf_backend mf_backend_cuda = {
     .two_point = NULL,
     .gram = NULL,
     .gram_axes = NULL,
+    .tensor = NULL,
     .patch = NULL,
     .optim = &mf_optim_cuda,
     .select = &mf_select_cuda,

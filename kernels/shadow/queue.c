@@ -312,6 +312,7 @@ const struct mf_backend mf_backend_shadow = {
     .two_point = &mf_two_point_shadow,
     .gram = &mf_gram_shadow,
     .gram_axes = &mf_gram_axes_shadow,
+    .tensor = &mf_tensor_shadow,
     .patch = &mf_patch_shadow,
     .select = &mf_select_shadow,
     .label = &mf_label_shadow,

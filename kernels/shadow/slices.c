@@ -101,4 +101,5 @@ FAMILY(line_soft, "line_soft", .eval = eval, .total = total);
 FAMILY(two_point, "two_point", .eval = eval, .total = total);
 FAMILY(gram, "gram", .eval = eval, .total = total);
 FAMILY(gram_axes, "gram_axes", .eval = eval, .total = total);
+FAMILY(tensor, "tensor", .eval = eval, .total = total);
 FAMILY(patch, "patch", .eval = eval, .pull = patch_pull, .match = match);

@@ -21,7 +21,7 @@ except ImportError:
 PROGRAM, MPIEXEC = sys.argv[1:3]
 SETS = {"LinealPath": "lineal_path_sharp", "LinealPathExact": "lineal_path", "LinealPathApproximation": "lineal_path_soft",
         "LineLinealPathApproximation": "lineal_path_axes", "TwoPointCorrelations": "two_point_soft",
-        "Correlations": "three_point_soft", "LineCorrelations": "three_point_axes"}
+        "Correlations": "three_point_soft", "LineCorrelations": "three_point_axes", "StructureTensor": "structure_tensor"}
 PLANE = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
 
 

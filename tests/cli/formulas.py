@@ -103,6 +103,39 @@ def line_correlations(x, lag, periodic, f=soft_of(0.75, 10)):
     return gram(x, [(i, 0) for i in range(1, lag)] + [(0, j) for j in range(lag)], 0, lag - 1, periodic, f)
 
 
+def structure_tensor(x, lag, periodic):
+    """gradients of cells between four pixels, their products smoothed by a Gaussian cut off at 5 cells and at the edges"""
+    wrap = (lambda y, u, v: np.roll(y, (-u, -v), (1, 2))) if periodic else \
+        (lambda y, u, v: y[:, u : y.shape[1] - 1 + u, v : y.shape[2] - 1 + v])
+    x00, x01, x10, x11 = (wrap(x, u, v) for u, v in ((0, 0), (0, 1), (1, 0), (1, 1)))
+    gx, gy = (x01 - x00 + x11 - x10) / 2, (x10 - x00 + x11 - x01) / 2
+    tap = np.exp(-np.arange(-5, 6) ** 2 / 4.5)
+
+    def smoother(n):
+        matrix = np.zeros((n, n))
+        for k in range(-5, 6):
+            for i in range(n):
+                if periodic or 0 <= i + k < n:
+                    matrix[i, (i + k) % n] += tap[k + 5]
+        return matrix / matrix.sum(1, keepdims=True)
+
+    down, along = smoother(gx.shape[1]), smoother(gx.shape[2])
+    p, q, e = (down @ y @ along.T for y in (gx**2 - gy**2, 2 * gx * gy, gx**2 + gy**2))
+    m = (lag - 1) // 2
+    lags = [(0, 2 * j) for j in range(m + 1)] + [(2 * i, 2 * j) for i in range(1, m + 1) for j in range(-m, m + 1)]
+    return np.stack([pair(t, u, v, periodic) for t in (p, q, e, np.sqrt(p**2 + q**2 + 1e-4) - 0.01) for u, v in lags], 1)
+
+
+def pair(x, u, v, periodic):
+    """mean of x(p) x(p + (u, v)), u >= 0"""
+    n, nu, nv = x.shape
+    if periodic:
+        return (x * np.roll(x, (-u, -v), (1, 2))).mean((1, 2))
+    if u >= nu or abs(v) >= nv:
+        return np.zeros(n)
+    return (x[:, : nu - u, max(0, -v) : nv - max(0, v)] * x[:, u:, max(0, v) : nv + min(0, v)]).mean((1, 2))
+
+
 FURTHER = {"LinealPath": lineal_path, "LinealPathExact": lineal_path_exact, "LinealPathApproximation": lineal_path_approximation,
            "LineLinealPathApproximation": line_lineal_path_approximation, "TwoPointCorrelations": two_point_correlations,
-           "Correlations": correlations, "LineCorrelations": line_correlations}
+           "Correlations": correlations, "LineCorrelations": line_correlations, "StructureTensor": structure_tensor}

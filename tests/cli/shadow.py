@@ -140,7 +140,8 @@ with tempfile.TemporaryDirectory() as place:
     gradient(place, "at home, 7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (1, 3), "--loss_type", "L1", where=(*HOME, "--batch_size", 2))
     gradient(place, "7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (1, 3))
     gradient(place, "three phases, L2", blobs((14, 17), THREE, 3), (7, 10, 12), (1, 4), "--loss_type", "L2")
-    lines = ["--descriptor_types", "S2", "LinealPath", "LinealPathApproximation", "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations", "LineCorrelations"]
+    lines = ["--descriptor_types", "S2", "LinealPath", "LinealPathApproximation", "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations", "LineCorrelations",
+             "StructureTensor"]
     volume(place, "lines", [blobs((16, 20), TWO, 6)], (1, 3), "--add_dimension", 9, *lines)
     gradient(place, "lines, three phases", blobs((14, 17), THREE, 3), (7, 10, 12), (1, 3), *lines, "--non_periodic")
     characterised(place, "lines", blobs((12, 14, 16), THREE, 4), (1, 3), *lines)

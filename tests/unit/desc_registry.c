@@ -24,7 +24,8 @@ static void check_names(void)
                  {"LineLinealPathApproximation", MF_LINE_SOFT},
                  {"TwoPointCorrelations", MF_TWO_POINT},
                  {"Correlations", MF_GRAM},
-                 {"LineCorrelations", MF_GRAM_AXES}};
+                 {"LineCorrelations", MF_GRAM_AXES},
+                 {"StructureTensor", MF_TENSOR}};
     const struct mf_descriptor *row = NULL;
     const struct mf_slice_ops *ops;
 

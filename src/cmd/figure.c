@@ -181,21 +181,6 @@ static struct lines lines_of(struct mf_figure *f, const struct mf_target_side *s
     return l;
 }
 
-/* Root mean square of the difference of two windows, over the lags that both have. */
-static double rms(const double *a, size_t lag_a, const double *b, size_t lag_b)
-{
-    long n = (long)(lag_a < lag_b ? lag_a : lag_b) - 1, ca = (long)lag_a - 1, cb = (long)lag_b - 1;
-    double sum = 0;
-
-    for (long u = -n; u <= n; ++u)
-        for (long v = -n; v <= n; ++v) {
-            double d = a[(ca + u) * (2 * ca + 1) + ca + v] - b[(cb + u) * (2 * cb + 1) + cb + v];
-
-            sum += d * d;
-        }
-    return sqrt(sum / (double)((2 * n + 1) * (2 * n + 1)));
-}
-
 struct bundle {
     struct mf_figure *figure;
     const struct mf_target *got, *want;
@@ -248,8 +233,9 @@ static const char *curves_title(const struct bundle *b, int phase, int one)
     double off;
 
     if (other < 0) return mf_figure_text(b->figure, "S\342\202\202%s%s", what, side);
-    off = rms(window_of(&t->side[b->side], t->lag, phase, 0), t->lag,
-              window_of(mf_target_for(b->want, (enum mf_normal)b->side), b->want->lag, other, 0), b->want->lag);
+    off =
+        mf_window_rms(window_of(&t->side[b->side], t->lag, phase, 0), t->lag,
+                      window_of(mf_target_for(b->want, (enum mf_normal)b->side), b->want->lag, other, 0), b->want->lag);
     return mf_figure_text(b->figure, "S\342\202\202%s: rms %.1e", side, off);
 }
 

@@ -5,9 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *mf_name_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 char *mf_stem(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+    const char *name = mf_name_base(path), *dot = strrchr(name, '.');
 
     return strndup(name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
 }
@@ -24,8 +31,7 @@ char *mf_name_seed(const char *path, uint64_t seed)
 
 char *mf_name_run(const char *path, int many, uint64_t seed)
 {
-    const char *slash = strrchr(path, '/');
-    char *name = strdup(slash ? slash + 1 : path), mark[32], *at;
+    char *name = strdup(mf_name_base(path)), mark[32], *at;
 
     snprintf(mark, sizeof mark, "_seed%llu", (unsigned long long)seed);
     at = name && many ? strstr(name, mark) : NULL;

@@ -13,7 +13,9 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/describe_more.h"
+#include "src/cmd/figure_slice.h"
 #include "src/cmd/info_values.h"
+#include "src/cmd/names.h"
 #include "src/cmd/view_metrics.h"
 #include "src/desc/characterize.h"
 #include "src/desc/slice.h"
@@ -47,13 +49,6 @@ struct drawing {
 };
 
 static int is_first(const struct drawing *d) { return d->session->comm->rank == 0; }
-
-static const char *base_of(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-
-    return slash ? slash + 1 : file;
-}
 
 /* ---- what kind of file ---- */
 
@@ -170,57 +165,16 @@ static int read_micro(const struct drawing *d, const char *file, struct mf_micro
 
 /* ---- slices ---- */
 
-/* Names for the legend: given ones, or the labels. Only where there are more phases than two or they have names. */
-static const char *const *phase_names(struct mf_figure *f, const struct mf_micro *m)
-{
-    const char **names;
-    int named = m->phases > 2;
-
-    for (int p = 0; p < m->phases; ++p) named = named || *m->name[p];
-    if (!named) return NULL;
-    names = mf_figure_keep(f, (size_t)m->phases * sizeof *names);
-    for (int p = 0; p < m->phases; ++p)
-        names[p] = *m->name[p] ? mf_figure_text(f, "%s", m->name[p]) : mf_figure_text(f, "%ld", m->label[p]);
-    return names;
-}
-
-static void draw_plane(struct drawing *d, const char *title, const struct mf_micro *m, const char *const axes[2],
-                       const int step[2])
-{
-    const struct mf_frame frame = {axes[0], axes[1], m->unit, {m->spacing[step[0]], m->spacing[step[1]]}};
-
-    mf_figure_phases(d->figure, title, &frame, m->slab.dims[1], m->slab.dims[2], m->phase, m->phases,
-                     phase_names(d->figure, m));
-}
-
-/* Slice @p index normal to @p normal; an image is its own. */
 static int draw_slice(struct drawing *d, const struct mf_micro *m, enum mf_normal normal, size_t index,
                       const char *title)
 {
-    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}};
-    static const int steps[3][2] = {{1, 2}, {0, 2}, {0, 1}};
-    struct mf_micro slice;
-
-    if (m->ndim == 2) {
-        if (is_first(d)) draw_plane(d, title, m, axes[0], steps[0]);
-        return MF_OK;
-    }
-    MF_TRY(mf_slice_take(d->session->comm, d->session->arena, m, normal, index, &slice));
-    if (is_first(d)) {
-        memcpy(slice.spacing, m->spacing, sizeof slice.spacing);
-        draw_plane(d, title, &slice, axes[normal], steps[normal]);
-    }
-    mf_micro_free(&slice);
-    return MF_OK;
+    return mf_figure_slice(d->session, d->figure, m, normal, index, title);
 }
-
-/* Slice k of n, from the middle of its share. */
-static size_t slice_at(size_t extent, size_t n, size_t k) { return (2 * k + 1) * extent / (2 * n); }
 
 static int draw_normal(struct drawing *d, const struct mf_micro *m, enum mf_normal normal, size_t count)
 {
     for (size_t k = 0; k < count; ++k) {
-        size_t index = slice_at(m->slab.dims[normal], count, k);
+        size_t index = mf_slice_spread(m->slab.dims[normal], count, k);
         char title[64];
 
         snprintf(title, sizeof title, "Slice %c = %zu", "zyx"[normal], index);
@@ -317,8 +271,8 @@ static const char *title_of(struct drawing *d, const struct mf_micro *m)
     const char *size = m->ndim == 3 ? mf_figure_text(d->figure, "%zu \303\227 %zu \303\227 %zu", n[0], n[1], n[2])
                                     : mf_figure_text(d->figure, "%zu \303\227 %zu", n[1], n[2]);
 
-    if (!d->has_got || d->got.phases > 2) return mf_figure_text(d->figure, "%s: %s", base_of(d->file), size);
-    return mf_figure_text(d->figure, "%s: %s, volume fraction of label %ld: %.4f", base_of(d->file), size,
+    if (!d->has_got || d->got.phases > 2) return mf_figure_text(d->figure, "%s: %s", mf_name_base(d->file), size);
+    return mf_figure_text(d->figure, "%s: %s, volume fraction of label %ld: %.4f", mf_name_base(d->file), size,
                           d->got.label[phase], d->got.side[0].fraction[(size_t)phase * d->got.side[0].levels]);
 }
 
@@ -422,7 +376,7 @@ static int view_descriptors(struct drawing *d, const char **title)
     MF_TRY(view_original_of_target(d));
     if (!is_first(d)) return MF_OK;
     draw_descriptors(d);
-    *title = mf_figure_text(d->figure, "%s: lags up to %zu pixel%s, %speriodic", base_of(d->file), d->got.lag - 1,
+    *title = mf_figure_text(d->figure, "%s: lags up to %zu pixel%s, %speriodic", mf_name_base(d->file), d->got.lag - 1,
                             MF_S(d->got.lag - 1), d->got.periodic ? "" : "not ");
     return MF_OK;
 }
@@ -506,7 +460,7 @@ static int draw_values(struct drawing *d, const char **title)
     for (int normal = 0; rc == MF_OK && normal < (volume ? 3 : 1); ++normal) draw_middle(d, &p, normal, volume);
     for (int normal = 0; normal < 3; ++normal) mf_arena_give(d->session->arena, p.plane[normal]);
     d->figure->columns = volume ? 3 : 1;
-    *title = mf_figure_text(d->figure, "%s", base_of(d->file));
+    *title = mf_figure_text(d->figure, "%s", mf_name_base(d->file));
     return rc;
 }
 

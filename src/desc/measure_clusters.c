@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/desc/forest.h"
 #include "src/desc/measure.h"
 
 enum { BINS = 48 };
@@ -60,22 +61,6 @@ static void find_runs(struct forest *f)
     }
 }
 
-static uint32_t root(uint32_t *parent, uint32_t i)
-{
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-}
-
-static void join(uint32_t *parent, size_t i, size_t k)
-{
-    uint32_t a = root(parent, (uint32_t)i), b = root(parent, (uint32_t)k);
-
-    if (a < b)
-        parent[b] = a;
-    else
-        parent[a] = b;
-}
-
 static void join_rows(struct forest *f, size_t r, size_t s)
 {
     const uint8_t *a = row_of(f, r), *b = row_of(f, s);
@@ -85,7 +70,7 @@ static void join_rows(struct forest *f, size_t r, size_t s)
     while (i < i_end && k < k_end) {
         uint32_t i_next = i + 1 < i_end ? f->start[i + 1] : nx, k_next = k + 1 < k_end ? f->start[k + 1] : nx;
 
-        if (a[f->start[i]] == b[f->start[k]]) join(f->parent, i, k);
+        if (a[f->start[i]] == b[f->start[k]]) mf_forest_join(f->parent, i, k);
         i += i_next <= k_next;
         k += k_next <= i_next;
     }
@@ -100,7 +85,7 @@ static void join_slab(struct forest *f, int periodic)
     for (size_t r = 0; r < f->rows; ++r) {
         const uint8_t *row = row_of(f, r);
 
-        if (periodic && row[0] == row[nx - 1]) join(f->parent, f->row[r], f->row[r + 1] - 1);
+        if (periodic && row[0] == row[nx - 1]) mf_forest_join(f->parent, f->row[r], f->row[r + 1] - 1);
         if (r % ny) join_rows(f, r - 1, r);
         if (r >= ny) join_rows(f, r - ny, r);
         if (periodic && r % ny == ny - 1) join_rows(f, r + 1 - ny, r);
@@ -282,9 +267,10 @@ static int join_meets(struct forest *f, const struct meet *meet, size_t meets, s
             if (i == 0 || ids[i] != ids[n - 1]) ids[n++] = ids[i];
         for (size_t i = 0; i < n; ++i) parent[i] = (uint32_t)i;
         pool(f, ids, n, known);
-        for (size_t i = 0; i < meets; ++i) join(parent, place(ids, n, meet[i].id[0]), place(ids, n, meet[i].id[1]));
+        for (size_t i = 0; i < meets; ++i)
+            mf_forest_join(parent, place(ids, n, meet[i].id[0]), place(ids, n, meet[i].id[1]));
         for (size_t i = n; i-- > 0;) { /* from the last: roots come first */
-            int64_t *to = known + 3 * (size_t)root(parent, (uint32_t)i);
+            int64_t *to = known + 3 * (size_t)mf_forest_root(parent, (uint32_t)i);
 
             if (to == known + 3 * i) continue;
             to[0] += known[3 * i];

@@ -11,4 +11,7 @@
 int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *volume,
                   enum mf_normal normal, size_t index, struct mf_micro *slice);
 
+/** The k-th of @p n slices that stand for all @p extent: the middle of its share. */
+static inline size_t mf_slice_spread(size_t extent, size_t n, size_t k) { return (2 * k + 1) * extent / (2 * n); }
+
 #endif

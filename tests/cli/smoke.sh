@@ -34,6 +34,7 @@ for ranks in 1 3; do
     ends 0 $ranks match image.npy --limit_to 5 --max_iter 12 --optimizer_type Adam --use_multiphase --output like.npy
     ends 0 $ranks match image.npy --max_iter 0 --limit_to 5 --size 10 12 14 --save-gradient gradient.npy
     ends 0 $ranks view volume.h5 --original_ms image.npy --output picture.png
+    ends 0 $ranks compare image.npy like.npy volume.h5 --output picture.png
     ends 0 $ranks info volume.h5 merged.h5 gradient.npy --json
     ends 0 $ranks verify volume.h5 merged.h5 again.h5
     ends 3 $ranks match missing.npy

@@ -5,6 +5,6 @@ for word; do
     case $word in --device | --device=*) exec "$PROGRAM" "$@" ;; esac
 done
 case ${1:-} in
-characterize | match | reconstruct | synth | view) exec "$PROGRAM" "$@" --device "$MF_TEST_DEVICE" ;;
+characterize | compare | match | reconstruct | synth | view) exec "$PROGRAM" "$@" --device "$MF_TEST_DEVICE" ;;
 esac
 exec "$PROGRAM" "$@"

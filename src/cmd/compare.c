@@ -1,0 +1,292 @@
+/* compare: a microstructure and others that should look like it, by all that describes them. */
+#include "src/cmd/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/figure_slice.h"
+#include "src/cmd/names.h"
+#include "src/cmd/recon_plan.h"
+#include "src/desc/characterize.h"
+#include "src/desc/copies.h"
+#include "src/desc/slice.h"
+
+struct compare {
+    struct mf_common common;
+    const char *threshold;
+    struct mf_longs labels;
+    long lag, slices;
+    int periodic;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(compare, "limit_to", lag, MF_LONG, "16",
+           "L: correlations are compared for lags below it [pixels] (without: at most half the shortest edge)"),
+    MF_OPT(compare, "slices", slices, MF_LONG, "16",
+           "volumes: slices along every axis that the seven measures look at, evenly spread; 0: all"),
+    MF_OPT(compare, "periodic", periodic, MF_FLAG, NULL, "borders are joined (else only what lies inside counts)"),
+    MF_OPT(compare, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(compare, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+static int check(const struct mf_session *s, const struct compare *o, const char *const **files, size_t *count)
+{
+    *count = mf_options_positional(s->options, files);
+    if (*count < 2) return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
+    if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
+    if (o->slices < 0) return mf_fail(MF_USAGE, "--slices wants at least 0 (all), not %ld", o->slices);
+    if (!s->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
+    return MF_OK;
+}
+
+/* ---- one microstructure ---- */
+
+/* L as it was asked for, which may be refused; else what the slices have of the standard. */
+static size_t lag_of(const struct mf_session *s, const struct compare *o, const struct mf_micro *m)
+{
+    size_t least = m->slab.dims[1] < m->slab.dims[2] ? m->slab.dims[1] : m->slab.dims[2];
+
+    if (m->ndim == 3 && m->slab.dims[0] < least) least = m->slab.dims[0];
+    if (mf_options_origin(s->options, "limit_to") != MF_FROM_DEFAULT || least / 2 > (size_t)o->lag || least < 2)
+        return (size_t)o->lag;
+    return least / 2;
+}
+
+static int describe(const struct mf_session *s, const struct compare *o, struct mf_compared *one)
+{
+    const struct mf_characterize_opts opts = {
+        .lag = lag_of(s, o, &one->micro), .levels = 1, .periodic = o->periodic, .example = 1};
+
+    MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &one->micro, &opts, &one->target));
+    return mf_texture_measure(s->comm, s->arena, &one->micro, o->periodic, (size_t)o->slices, one->texture, one->taken);
+}
+
+static void release(struct mf_compared *one)
+{
+    mf_target_free(&one->target);
+    mf_micro_free(&one->micro);
+}
+
+/* ---- one against another ---- */
+
+static void say_labels(const struct mf_micro *m, char *text, size_t size)
+{
+    size_t at = 0;
+
+    *text = 0;
+    for (int p = 0; p < m->phases && at < size; ++p)
+        at += (size_t)snprintf(text + at, size - at, "%s%ld", p ? " " : "", m->label[p]);
+}
+
+static int check_pair(const struct mf_compared *want, const struct mf_compared *got)
+{
+    const struct mf_micro *a = &want->micro, *b = &got->micro;
+    char one[128], two[128];
+
+    if (a->ndim == 3 && b->ndim == 2)
+        return mf_fail(MF_INPUT, "'%s' is a volume and '%s' an image; try: the image first", want->file, got->file);
+    if (a->phases == b->phases && memcmp(a->label, b->label, (size_t)a->phases * sizeof *a->label) == 0) return MF_OK;
+    say_labels(a, one, sizeof one);
+    say_labels(b, two, sizeof two);
+    return mf_fail(MF_INPUT, "only microstructures of the same phases are compared: '%s' has the labels %s, '%s' %s",
+                   want->file, one, got->file, two);
+}
+
+/* A target that has one side of @p from. Nothing is copied. */
+static struct mf_target side_of(const struct mf_target *from, int side)
+{
+    struct mf_target one = *from;
+
+    one.sides = 1;
+    one.side[0] = from->side[side];
+    return one;
+}
+
+/* Local: what all ranks know of both is compared. */
+static int compare(struct mf_comparison *c)
+{
+    c->sides = c->got->micro.ndim == 3 ? 3 : 1;
+    for (int d = 0; d < c->sides; ++d) {
+        const int w = mf_compare_want_side(c, d);
+        const struct mf_target want = side_of(&c->want->target, w), got = side_of(&c->got->target, d);
+
+        mf_texture_compare(got.phases, c->got->texture[d], c->want->texture[w], &c->off[d]);
+        MF_TRY(mf_copies(&got, &want, &c->copied[d]));
+        c->score += c->off[d].score / c->sides;
+        c->copy += c->copied[d] / c->sides;
+    }
+    return MF_OK;
+}
+
+/* ---- the picture ---- */
+
+static int draw_one(const struct mf_session *s, struct mf_figure *f, const struct mf_compared *one, int normal)
+{
+    const struct mf_micro *m = &one->micro;
+    const size_t index = m->slab.dims[normal] / 2;
+    const char *name = mf_name_base(one->file);
+
+    if (m->ndim == 3) name = mf_figure_text(f, "%s, %c = %zu", name, "zyx"[normal], index);
+    return mf_figure_slice(s, f, m, (enum mf_normal)normal, index, name);
+}
+
+/* A row per direction: both slices, and curves over one another. Collective. */
+static int draw(const struct mf_session *s, struct mf_figure *f, const struct mf_comparison *c)
+{
+    for (int d = 0; d < c->sides; ++d) {
+        MF_TRY(draw_one(s, f, c->want, mf_compare_want_side(c, d)));
+        MF_TRY(draw_one(s, f, c->got, d));
+        if (s->comm->rank == 0) mf_figure_curves(f, &c->got->target, &c->want->target, c->got->micro.ndim, d);
+    }
+    return MF_OK;
+}
+
+/* ---- the verb ---- */
+
+static int draws(const struct mf_session *s) { return s->common->output && !s->common->dry_run; }
+
+/* What the verb collects. */
+struct report {
+    struct mf_figure figure;
+    struct mf_json *results;
+};
+
+static int compare_file(struct mf_session *s, const struct compare *o, const struct mf_compared *want,
+                        struct mf_compared *got, struct report *report)
+{
+    struct mf_comparison c = {.want = want, .got = got};
+    int rc;
+
+    MF_TRY(mf_agree(s->comm, check_pair(want, got)));
+    MF_TRY(describe(s, o, got));
+    MF_TRY(mf_agree(s->comm, compare(&c)));
+    rc = draws(s) ? draw(s, &report->figure, &c) : MF_OK;
+    if (rc == MF_OK && s->comm->rank == 0) {
+        if (s->common->json)
+            mf_json_put(report->results, NULL, mf_compare_json(&c));
+        else
+            mf_compare_text(stdout, &c);
+    }
+    return rc;
+}
+
+static int read_one(struct mf_session *s, const struct compare *o, const char *file, struct mf_compared *one)
+{
+    const struct mf_micro_read read = {
+        .threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at};
+
+    one->file = file;
+    return mf_micro_read(s->comm, s->arena, file, &read, &one->micro);
+}
+
+static int compare_all(struct mf_session *s, const struct compare *o, const struct mf_compared *want,
+                       const char *const *files, size_t count, struct report *report)
+{
+    int rc = MF_OK;
+
+    for (size_t i = 0; rc == MF_OK && i < count; ++i) {
+        struct mf_compared got = {0};
+
+        rc = read_one(s, o, files[i], &got);
+        if (rc == MF_OK) rc = compare_file(s, o, want, &got, report);
+        release(&got);
+    }
+    return rc;
+}
+
+/* Rank 0: the picture, and the object. */
+static int finish(const struct mf_session *s, const struct compare *o, const struct mf_compared *want,
+                  struct report *report)
+{
+    struct mf_json *all;
+    int rc = MF_OK;
+
+    if (draws(s)) {
+        mf_figure_one_scale(&report->figure);
+        MF_TRY(
+            mf_plot_write(s->common->output,
+                          mf_figure_text(&report->figure, "%s and what should look like it", mf_name_base(want->file)),
+                          report->figure.panel, report->figure.count, report->figure.columns));
+        mf_info("wrote %s", s->common->output);
+    }
+    if (!s->common->json) return MF_OK;
+    all = mf_json_object();
+    mf_json_text(all, "target", want->file);
+    mf_recon_shape(want->micro.slab.dims, all);
+    mf_json_bool(all, "periodic", o->periodic);
+    mf_json_put(all, "results", report->results);
+    report->results = NULL;
+    rc = mf_json_write(all, stdout);
+    mf_json_free(all);
+    return rc;
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    const struct compare *o = options;
+    struct report report = {.figure = {.columns = 3}};
+    struct mf_compared want = {0};
+    const char *const *files = NULL;
+    size_t count = 0;
+    int rc;
+
+    MF_TRY(mf_agree(s->comm, check(s, o, &files, &count)));
+    MF_TRY(mf_session_may_write(s, s->common->output, ".png"));
+    if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
+    report.results = mf_json_array();
+    rc = read_one(s, o, files[0], &want);
+    if (rc == MF_OK) rc = describe(s, o, &want);
+    if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
+    if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);
+    mf_json_free(report.results);
+    mf_figure_free(&report.figure);
+    release(&want);
+    return rc;
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Compares microstructures with one that they should look like, phase by phase:\n"
+    "volume fraction, Variation (interface density), S2 (rms of the difference over\n"
+    "all lags below L), and seven measures that no reconstruction aims at:\n"
+    "\n"
+    "  mean chord length   along x, y and both diagonals\n"
+    "  lineal path         of 5, of 10 and of 15 pixels, along x and y\n"
+    "  Euler number        mean of both, joined by edges and by corners\n"
+    "  components          joined by edges\n"
+    "  two-point cluster   pixels 10 apart along x or y in one component\n"
+    "\n"
+    "Their errors are relative, at most 2 each, and means over phases and ways. The\n"
+    "score is the mean of the seven, and a tenth of the difference in percent of\n"
+    "pixels in specks (components of at most 3 pixels): 0 is alike, 0.2 hard to tell\n"
+    "apart, 0.5 plainly different. \"copied\" is the share of windows of 16 x 16\n"
+    "pixels that agree in 95 % with a window of the target.\n"
+    "\n"
+    "A volume is compared slice by slice in each direction, with an image (all\n"
+    "directions with the same) or with a volume (each with its own); the seven look\n"
+    "at --slices of each, the rest at all. Sizes may differ: Euler numbers and\n"
+    "components count per pixel. What lies across a border counts with --periodic\n"
+    "alone: S2 is then what match and reconstruct say of a periodic result. --output\n"
+    "FILE.png draws slices and curves.\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge compare image.npy result.h5\n"
+    "  mesoforge compare image.npy a.npy b.npy --json\n"
+    "  mesoforge compare image.png volume.h5 --threshold otsu --output both.png\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_compare = {
+    .name = "compare",
+    .summary = "say how alike microstructures are",
+    .synopsis = "TARGET RESULT [RESULT ...] [--output PNG]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct compare),
+    .positional_max = 4096,
+    .run = run,
+};

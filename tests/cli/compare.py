@@ -1,0 +1,228 @@
+"""compare against brute force in NumPy: the seven measures of texture, specks, score, copied windows, S2 and Variation of
+images and volumes, periodic and not, on 1 to 3 ranks; what it refuses. SciPy, where it is, counts components again.
+
+    compare.py MESOFORGE MPIEXEC      exit status 77: NumPy is missing
+"""
+import itertools
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from counts import euler, labels
+from runs import check, finish, measure
+from samples import blobs, np, save
+
+try:
+    from scipy import ndimage
+except ImportError:
+    ndimage = None
+    print("no scipy: components are counted by NumPy alone")
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+SEVEN = ["chords", "lineal_path_5", "lineal_path_10", "lineal_path_15", "euler", "components", "cluster_10"]
+WAYS = {"chord_x": (0, 1), "chord_y": (1, 0), "chord_down": (1, 1), "chord_up": (1, -1)}
+
+
+def lines(shape, way, periodic):
+    """Every pixel once, in lines along a way: of a torus closed ones."""
+    left = set(itertools.product(*map(range, shape)))
+    inside = lambda p: all(0 <= c < n for c, n in zip(p, shape))
+    wrap = lambda p: tuple(c % n for c, n in zip(p, shape)) if periodic else p
+    for start in sorted(left):
+        if start not in left or (not periodic and inside((start[0] - way[0], start[1] - way[1]))):
+            continue
+        line, p = [], start
+        while p in left:
+            left.remove(p)
+            line.append(p)
+            p = wrap((p[0] + way[0], p[1] + way[1]))
+        yield line
+
+
+def chords(a, way, periodic):
+    """Lengths of all chords of an image."""
+    found = []
+    for line in lines(a.shape, way, periodic):
+        x = [bool(a[p]) for p in line]
+        if periodic and len(set(x)) > 1: # begin where it changes
+            start = next(i for i in range(len(x)) if x[i] != x[i - 1])
+            x = x[start:] + x[:start]
+        groups = [(one, len(list(run))) for one, run in itertools.groupby(x)]
+        groups = groups[1:-1] if not periodic else groups if len(groups) > 1 else []
+        found += [n for one, n in groups if one]
+    return found
+
+
+def near_places(x, n, axis, periodic, f):
+    """f(pixel and the next n - 1 along an axis) summed, and of how many places."""
+    size = x.shape[axis]
+    stack = np.array([np.roll(x, -k, axis) for k in range(n)])
+    good = f(stack)
+    if not periodic:
+        good = good.take(range(max(size - n + 1, 0)), axis)
+    return good.sum(), good.size
+
+
+def share(x, n, periodic, f):
+    one, two = (near_places(x, n, axis, periodic, f) for axis in (0, 1))
+    return (one[0] + two[0]) / (one[1] + two[1]) if one[1] + two[1] else None
+
+
+def textures(slices, label, periodic):
+    """Values of one phase over slices, counts added up."""
+    pooled, weight = {}, {}
+
+    def add(key, value, by=1):
+        pooled[key], weight[key] = pooled.get(key, 0) + value, weight.get(key, 0) + by
+
+    for x in slices:
+        a = x == label
+        component = np.where(a, labels(a, periodic), -1 - np.arange(a.size).reshape(a.shape))
+        size = np.bincount(component[a]) if a.any() else np.zeros(1, int)
+        size = size[size > 0]
+        if ndimage and not periodic:
+            check(ndimage.label(a)[1] == size.size, f"SciPy counts {ndimage.label(a)[1]} components, not {size.size}")
+        for key, way in WAYS.items():
+            found = chords(a, way, periodic)
+            add(key, sum(found), len(found))
+        for n in (5, 10, 15):
+            for axis in (0, 1):
+                add(f"lineal_path_{n}", *near_places(a, n, axis, periodic, lambda s: s.all(0)))
+        add("euler_per_pixel", (euler(a, periodic, False) + euler(a, periodic, True)) / 2, a.size)
+        add("components_per_pixel", size.size, a.size)
+        add("specks", size[size <= 3].sum(), a.size)
+        for axis in (0, 1):
+            add("cluster_10", *near_places(component, 11, axis, periodic, lambda s: s[0] == s[10]))
+    chord = lambda key: 0 if key in WAYS else None
+    return {key: float(pooled[key] / weight[key]) if weight[key] else chord(key) for key in pooled}
+
+
+def relative(got, want):
+    return None if got is None or want is None else min(2, abs(got - want) / abs(want)) if want else 2 * (got != 0)
+
+
+def judge(got, want, phases):
+    """What the directions' errors, specks and score should be; got, want: values by phase."""
+    errors = {name: [] for name in SEVEN}
+    for p in phases:
+        one = {key: relative(got[p][key], want[p][key]) for key in got[p]}
+        errors["chords"] += [one[key] for key in WAYS]
+        for name in SEVEN[1:]:
+            errors[name].append(one[name + "_per_pixel" if name in ("euler", "components") else name])
+    errors = {k: None if None in v else float(np.mean(v)) for k, v in errors.items()}
+    errors["specks_percent"] = float(100 * abs(sum(got[p]["specks"] - want[p]["specks"] for p in phases)))
+    seven = [errors[k] for k in SEVEN]
+    return errors, None if None in seven else float(np.mean(seven)) + 0.1 * errors["specks_percent"]
+
+
+def windows(x, periodic):
+    n = [s if periodic else s - 15 for s in x.shape]
+    big = np.pad(x, [(0, 15)] * 2, "wrap") if periodic else x
+    return np.array([big[u:u + 16, v:v + 16].ravel() for u in range(n[0]) for v in range(n[1])])
+
+
+def copied(x, target, periodic):
+    mine, theirs = windows(x, periodic), windows(target, periodic)
+    second = np.array([np.sort(np.bincount(w, minlength=2))[-2] >= 0.1 * 256 for w in mine])
+    found = [bool(((theirs == w).sum(1) >= 0.95 * 256).any()) for w in mine[second]]
+    return float(np.mean(found)) if found else 0.0
+
+
+def s2(slices, label, lag, periodic):
+    total = 0
+    for x in slices:
+        a = (x == label).astype(float)
+        shape = a.shape if periodic else tuple(2 * n for n in a.shape)
+        of = lambda y: np.fft.ifft2(np.abs(np.fft.fft2(y, shape)) ** 2).real
+        lags = np.arange(1 - lag, lag)
+        total = total + (of(a) / (a.size if periodic else of(np.ones(a.shape)).round().clip(1)))[np.ix_(lags, lags)]
+    return total / len(slices)
+
+
+def near(a, b):
+    if isinstance(b, dict):
+        return isinstance(a, dict) and all(near(a.get(k), b[k]) for k in b)
+    return a is b if b is None or a is None else abs(a - b) <= 1e-9 * max(1, abs(b))
+
+
+def slices_of(x, normal):
+    return [x] if x.ndim == 2 else list(np.moveaxis(x, "zyx".index(normal), 0))
+
+
+def some(slices, most):
+    """Those that the seven measures look at."""
+    n = min(most, len(slices)) if most else len(slices)
+    return [slices[(2 * k + 1) * len(slices) // (2 * n)] for k in range(n)]
+
+
+def compared(what, said, got, want, lag, periodic, most):
+    phases = range(int(want.max()) + 1)
+    scores = []
+    for normal in "zyx" if got.ndim == 3 else "z":
+        one = said["directions"][normal]
+        mine, theirs = slices_of(got, normal), slices_of(want, normal)
+        values = [{p: textures(some(s, most), p, periodic) for p in phases} for s in (mine, theirs)]
+        errors, score = judge(*values, phases)
+        scores.append(score)
+        check(near(one["errors"], errors), f"{what}, {normal}: {one['errors']} is not {errors}")
+        check(near(one["score"], score), f"{what}, {normal}: score {one['score']} is not {score}")
+        for p in phases:
+            phase = one["phases"][p]
+            pairs = {k: {"result": values[0][p][k], "target": values[1][p][k]} for k in values[0][p]}
+            pairs["volume_fraction"] = {"result": float(np.mean(got == p)), "target": float(np.mean(want == p))}
+            check(near(phase, pairs), f"{what}, {normal}, label {p}: {phase} is not {pairs}")
+            rms = np.sqrt(np.mean((s2(mine, p, lag, periodic) - s2(theirs, p, lag, periodic)) ** 2))
+            check(abs(phase["s2_rms"] - rms) < 1e-9, f"{what}, {normal}, label {p}: rms {phase['s2_rms']}, not {rms}")
+        middle = [s[len(s) // 2] for s in (mine, theirs)]
+        share = copied(*middle, periodic) if min(min(m.shape) for m in middle) >= 16 else 0
+        check(near(one["copied"], share), f"{what}, {normal}: copied {one['copied']}, not {share}")
+    mean = None if None in scores else float(np.mean(scores))
+    check(near(said["score"], mean), f"{what}: score {said['score']}, not {mean}")
+
+
+def brute(folder):
+    image, like = blobs((24, 30), (0.6, 0.4), 1), blobs((27, 22), (0.55, 0.45), 2)
+    three, other = blobs((26, 26), (0.5, 0.3, 0.2), 3, 1.0), blobs((26, 26), (0.45, 0.3, 0.25), 4, 0.7)
+    like[2:20, 1:20] = image[4:22, 6:25]
+    volume, again = blobs((17, 18, 20), (0.6, 0.4), 5), blobs((18, 17, 16), (0.6, 0.4), 6, 1.2)
+    small = blobs((12, 11), (0.6, 0.4), 7)
+    paths = {name: save(folder, name + ".npy", x) for name, x in
+             {"image": image, "like": like, "three": three, "other": other, "volume": volume, "again": again, "small": small}.items()}
+    for words, fields, most in ((["image", "like"], (image, like), 16), (["three", "other"], (three, other), 16),
+                                (["image", "volume"], (image, volume), 4), (["volume", "again"], (volume, again), 0),
+                                (["image", "small"], (image, small), 16)):
+        for periodic in (False, True):
+            lag = min([8] + [min(f.shape) // 2 for f in fields])
+            line = ["compare", *(paths[w] for w in words), "--limit_to", lag, "--slices", most, *["--periodic"] * periodic]
+            first = None
+            for ranks in (1, 3) if "volume" in words and periodic else (1,):
+                said = measure(PROGRAM, *line, ranks=ranks, mpiexec=MPIEXEC)
+                if said and first is None:
+                    first = said
+                    compared(f"{words}, {'' if periodic else 'not '}periodic", said["results"][0], fields[1], fields[0], lag, periodic, most)
+                check(said == first, f"{words}: {ranks} ranks differ from one")
+    said = measure(PROGRAM, "compare", paths["image"], paths["image"], paths["like"])
+    check(said and [r["score"] == 0 and r["copied"] == 1 for r in said["results"]] == [True, False], f"itself: {said}")
+
+
+def shown_and_refused(folder):
+    path = lambda name: os.path.join(folder, name + ".npy")
+    picture = os.path.join(folder, "both.png")
+    status, out, err = runs.run(PROGRAM, "compare", path("image"), path("volume"), "--output", picture, ranks=2, mpiexec=MPIEXEC)
+    check(status == 0 and os.path.getsize(picture) > 1000, f"a picture: {status} {err}")
+    check(all(w in out for w in ("score", "copied", "normal to y", "mean chord along x", "Euler number", "S2, lags")), out)
+    for code, sentence, *words in ((2, "two files", path("image")), (3, "of the same phases", path("image"), path("three")),
+                                   (3, "the image first", path("volume"), path("image")), (3, "missing", path("image"), path("missing")),
+                                   (2, "largest", path("image"), path("small"), "--limit_to", 9),
+                                   (2, ".png", path("image"), path("like"), "--output", "both.h5"),
+                                   (2, "--slices", path("image"), path("like"), "--slices", -1)):
+        status, _, err = runs.run(PROGRAM, "compare", *words)
+        check(status == code and sentence in err and err.count("mesoforge: ") == 1, f"{words}: {status}, want {code} {sentence!r}: {err}")
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    brute(scratch)
+    shown_and_refused(scratch)
+finish("compare")

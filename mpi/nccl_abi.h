@@ -1,5 +1,5 @@
 /* The part of NCCL's interface that is used, by its documentation ("NCCL API", "NCCL Types"): names of functions,
- * argument types, numbers. All of it is the same in every version 2 since 2.7, the first with sends and receives.
+ * argument types, numbers. All of it is the same in every version 2 since 2.14, the first whose start need not block.
  * Inner header of this room. */
 #ifndef MF_MPI_NCCL_ABI_H
 #define MF_MPI_NCCL_ABI_H
@@ -10,7 +10,7 @@ typedef void *nccl_comm; /* ncclComm_t, a pointer to a struct that nobody sees *
 
 enum { NCCL_OK = 0, NCCL_IN_PROGRESS = 7 }; /* ncclResult_t */
 enum { NCCL_BYTE = 0 };                     /* ncclDataType_t: ncclInt8 */
-enum { NCCL_OLDEST = 2700 };                /* 2.7.0 as versions before 2.9 counted; later ones are larger numbers */
+enum { NCCL_OLDEST = 21400 };               /* 2.14.0 */
 
 struct nccl_id { /* ncclUniqueId, passed by value */
     char text[128];
@@ -18,10 +18,20 @@ struct nccl_id { /* ncclUniqueId, passed by value */
 
 _Static_assert(sizeof(struct nccl_id) == 128, "NCCL's layout");
 
+struct nccl_config { /* ncclConfig_t of 2.14, of which later ones are prolongations */
+    size_t size;
+    unsigned magic, version; /* NCCL_MAGIC, the version that it is of */
+    int blocking;            /* 0: calls return before they are done, and async() says how they go on */
+};
+
+enum { NCCL_MAGIC = (int)0xcafebeef };
+
 struct nccl {
-    int (*version)(int *code);                                                     /* ncclGetVersion */
-    int (*id)(struct nccl_id *id);                                                 /* ncclGetUniqueId */
-    int (*init)(nccl_comm *comm, int ranks, struct nccl_id id, int rank);          /* ncclCommInitRank */
+    int (*version)(int *code);     /* ncclGetVersion */
+    int (*id)(struct nccl_id *id); /* ncclGetUniqueId */
+    int (*init)(nccl_comm *comm, int ranks, struct nccl_id id, int rank,
+                struct nccl_config *how);                                          /* ncclCommInitRankConfig */
+    int (*finish)(nccl_comm comm);                                                 /* ncclCommFinalize */
     int (*destroy)(nccl_comm comm);                                                /* ncclCommDestroy */
     int (*abort)(nccl_comm comm);                                                  /* ncclCommAbort */
     int (*async)(nccl_comm comm, int *rc);                                         /* ncclCommGetAsyncError */
@@ -30,9 +40,9 @@ struct nccl {
     int (*send)(const void *, size_t n, int type, int to, nccl_comm, void *queue); /* ncclSend */
     int (*receive)(void *, size_t n, int type, int from, nccl_comm, void *queue);  /* ncclRecv */
     const char *(*error)(int rc);                                                  /* ncclGetErrorString */
-    const char *(*last)(nccl_comm comm); /* ncclGetLastError; NULL before 2.13 */
-    int code;                            /* what version() says */
-    char number[24];                     /* "2.28.9" */
+    const char *(*last)(nccl_comm comm);                                           /* ncclGetLastError */
+    int code;                                                                      /* what version() says */
+    char number[24];                                                               /* "2.28.9" */
 };
 
 /** Opens the library, once: libnccl.so.2, or MF_NCCL_LIBRARY (a whole path, for tests). Refuses with MF_DEVICE: not

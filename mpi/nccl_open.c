@@ -14,22 +14,22 @@
 struct symbol {
     const char *name;
     size_t offset;
-    int required;
 };
 
 static const struct symbol symbols[] = {
-    {"ncclGetVersion", offsetof(struct nccl, version), 1},
-    {"ncclGetUniqueId", offsetof(struct nccl, id), 1},
-    {"ncclCommInitRank", offsetof(struct nccl, init), 1},
-    {"ncclCommDestroy", offsetof(struct nccl, destroy), 1},
-    {"ncclCommAbort", offsetof(struct nccl, abort), 1},
-    {"ncclCommGetAsyncError", offsetof(struct nccl, async), 1},
-    {"ncclGroupStart", offsetof(struct nccl, start), 1},
-    {"ncclGroupEnd", offsetof(struct nccl, end), 1},
-    {"ncclSend", offsetof(struct nccl, send), 1},
-    {"ncclRecv", offsetof(struct nccl, receive), 1},
-    {"ncclGetErrorString", offsetof(struct nccl, error), 1},
-    {"ncclGetLastError", offsetof(struct nccl, last), 0},
+    {"ncclGetVersion", offsetof(struct nccl, version)},
+    {"ncclGetUniqueId", offsetof(struct nccl, id)},
+    {"ncclCommInitRankConfig", offsetof(struct nccl, init)},
+    {"ncclCommFinalize", offsetof(struct nccl, finish)},
+    {"ncclCommDestroy", offsetof(struct nccl, destroy)},
+    {"ncclCommAbort", offsetof(struct nccl, abort)},
+    {"ncclCommGetAsyncError", offsetof(struct nccl, async)},
+    {"ncclGroupStart", offsetof(struct nccl, start)},
+    {"ncclGroupEnd", offsetof(struct nccl, end)},
+    {"ncclSend", offsetof(struct nccl, send)},
+    {"ncclRecv", offsetof(struct nccl, receive)},
+    {"ncclGetErrorString", offsetof(struct nccl, error)},
+    {"ncclGetLastError", offsetof(struct nccl, last)},
 };
 
 /* "2.28.9" of 22809; versions before 2.9 had one digit less for the major number: 2708. */
@@ -45,7 +45,7 @@ static int check_version(struct nccl *api, const char *path)
     if (api->version(&api->code) != NCCL_OK) return mf_fail(MF_DEVICE, "'%s' does not say its version", path);
     set_number(api);
     if (api->code >= NCCL_OLDEST && api->number[0] == '2' && api->number[1] == '.') return MF_OK;
-    return mf_fail(MF_DEVICE, "'%s' is NCCL %s, this program speaks to 2.7 and later ones of version 2", path,
+    return mf_fail(MF_DEVICE, "'%s' is NCCL %s, this program speaks to 2.14 and later ones of version 2", path,
                    api->number);
 }
 
@@ -55,8 +55,8 @@ static int find_all(struct nccl *api, void *library, const char *path)
         void *found = dlsym(library, symbols[i].name);
 
         memcpy((char *)api + symbols[i].offset, &found, sizeof found); /* a pointer to a function, as POSIX has it */
-        if (!found && symbols[i].required)
-            return mf_fail(MF_DEVICE, "'%s' has no %s: it is no NCCL, or one before 2.7", path, symbols[i].name);
+        if (!found)
+            return mf_fail(MF_DEVICE, "'%s' has no %s: it is no NCCL, or one before 2.14", path, symbols[i].name);
     }
     return check_version(api, path);
 }

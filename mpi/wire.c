@@ -15,8 +15,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-static const double PATIENCE = 10; /* seconds in which a rank that could not start waits for the others */
-
 struct mf_wire {
     const struct nccl *api; /* NULL: a dry one */
     nccl_comm comm;
@@ -91,37 +89,62 @@ static int compare_seats(const struct mf_comm *comm, const struct seat *own)
 
 static const char *reason(const struct nccl *api, int rc)
 {
-    const char *more = api->last ? api->last(NULL) : NULL;
+    const char *more = api->last(NULL);
 
     return more && *more ? more : api->error(rc);
 }
 
-/* A rank that could not start must not wait for ever for others that wait for it inside NCCL. */
-static void arrive(const struct mf_comm *comm, int rc)
+static void set_live(const struct nccl *api, nccl_comm comm)
 {
-    const struct timespec while_ = {0, 1000000};
-    const double begin = mf_now();
-    MPI_Request here;
-    int all = 0;
+    pthread_mutex_lock(&live.lock);
+    live.api = api;
+    live.comm = comm;
+    pthread_mutex_unlock(&live.lock);
+}
 
-    if (!comm->impl) return;
-    MPI_Ibarrier(comm->impl->world, &here);
-    for (;;) {
-        MPI_Test(&here, &all, MPI_STATUS_IGNORE);
-        if (all) return;
-        if (rc != MF_OK && mf_now() - begin > PATIENCE)
-            mf_die(MF_DEVICE, __FILE__, __LINE__, "rank %d: %s; the others wait for it: try --exchange host",
-                   comm->rank, mf_err_text());
-        nanosleep(&while_, NULL);
-    }
+/* Another thread ends the job. */
+static void stay(void)
+{
+    for (;;) pause();
+}
+
+/* NCCL_IN_PROGRESS, or how the last call ended, with what NCCL found later, here or on another rank. */
+static int state(void)
+{
+    int rc = NCCL_OK, asked = NCCL_OK, over;
+
+    pthread_mutex_lock(&live.lock);
+    over = !live.comm;
+    if (!over) asked = live.api->async(live.comm, &rc);
+    pthread_mutex_unlock(&live.lock);
+    if (over) stay();
+    return asked != NCCL_OK ? asked : rc;
 }
 
 static int start_local(const struct mf_comm *comm, struct mf_wire *wire, struct nccl_id id)
 {
-    const int rc = wire->api->init(&wire->comm, comm->size, id, comm->rank);
+    struct nccl_config how = {sizeof how, (unsigned)NCCL_MAGIC, NCCL_OLDEST, 0};
+    const int rc = wire->api->init(&wire->comm, comm->size, id, comm->rank, &how);
 
-    if (rc == NCCL_OK) return MF_OK;
-    wire->comm = NULL;
+    if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) set_live(wire->api, wire->comm);
+    return rc;
+}
+
+/* Until all ranks have started, or one cannot: then the others, which would wait for it inside NCCL, leave off, too. */
+static int arrive(const struct mf_comm *comm, const struct mf_wire *wire, int rc)
+{
+    const struct timespec while_ = {0, 1000000};
+    int64_t any[2]; /* has failed, is on its way */
+
+    for (;;) {
+        any[0] = rc != NCCL_OK && rc != NCCL_IN_PROGRESS;
+        any[1] = rc == NCCL_IN_PROGRESS;
+        mf_comm_max_int(comm, 2, any);
+        if (any[0] || !any[1]) break;
+        nanosleep(&while_, NULL);
+        if (rc == NCCL_IN_PROGRESS) rc = state();
+    }
+    if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) return MF_OK;
     return mf_fail(MF_DEVICE, "NCCL %s does not start: %.200s", wire->api->number, reason(wire->api, rc));
 }
 
@@ -135,14 +158,13 @@ static int start(const struct mf_comm *comm, struct mf_wire *wire)
     mf_comm_bcast(comm, 0, &id, sizeof id);
     mf_comm_enter(comm, "start of NCCL", 0);
     rc = start_local(comm, wire, id);
-    arrive(comm, rc);
     mf_comm_leave(comm);
-    rc = mf_agree(comm, rc);
-    if (rc != MF_OK && wire->comm) (void)wire->api->abort(wire->comm);
+    rc = mf_agree(comm, arrive(comm, wire, rc));
+    if (rc != MF_OK) mf_wire_abort();
     return rc;
 }
 
-static int open_wire(struct mf_comm *comm, struct mf_queue *queue)
+static int open_wire(struct mf_comm *comm, struct mf_queue *queue, int *tried)
 {
     struct mf_wire *wire = calloc(1, sizeof *wire);
     struct seat seat;
@@ -151,25 +173,23 @@ static int open_wire(struct mf_comm *comm, struct mf_queue *queue)
     if (!wire) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a wire");
     rc = mf_agree(comm, sit(comm, queue, &wire->api, &seat));
     if (rc == MF_OK) rc = compare_seats(comm, &seat);
+    *tried = rc == MF_OK;
     if (rc == MF_OK) rc = start(comm, wire);
-    if (rc != MF_OK) {
+    if (rc == MF_OK)
+        comm->wire = wire;
+    else
         free(wire);
-        return rc;
-    }
-    live.api = wire->api;
-    live.comm = wire->comm;
-    comm->wire = wire;
-    return MF_OK;
+    return rc;
 }
 
 int mf_wire_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange wish)
 {
     char why[MF_ERR_TEXT];
-    int rc;
+    int rc, tried;
 
     comm->wire = NULL;
     if (wish == MF_EXCHANGE_HOST || (wish == MF_EXCHANGE_AUTO && (comm->size == 1 || !mf_apart(queue)))) return MF_OK;
-    rc = open_wire(comm, queue);
+    rc = open_wire(comm, queue, &tried);
     snprintf(why, sizeof why, "%s", mf_err_text());
     if (rc == MF_OK) {
         mf_info("exchange: NCCL %s (%s)", comm->wire->api->number,
@@ -178,7 +198,7 @@ int mf_wire_open(struct mf_comm *comm, struct mf_queue *queue, enum mf_exchange 
     }
     if (wish == MF_EXCHANGE_NCCL) return mf_fail(rc, "--exchange nccl: %.900s; try: --exchange auto", why);
     mf_err_clear();
-    mf_info("exchange: through the host's memory (auto: %s)", why);
+    (tried ? mf_warn : mf_info)("exchange: through the host's memory (auto: %s)", why);
     return MF_OK;
 }
 
@@ -197,10 +217,10 @@ void mf_wire_close(struct mf_comm *comm)
     comm->wire = NULL;
     if (!wire || !wire->api) return;
     mf_comm_barrier(comm);
-    pthread_mutex_lock(&live.lock);
-    live.comm = NULL;
-    pthread_mutex_unlock(&live.lock);
     mf_comm_enter(comm, "end of NCCL", 0);
+    if (wire->api->finish(wire->comm) == NCCL_IN_PROGRESS)
+        while (state() == NCCL_IN_PROGRESS) sched_yield();
+    set_live(NULL, NULL);
     (void)wire->api->destroy(wire->comm);
     mf_comm_leave(comm);
     free(wire);
@@ -208,20 +228,22 @@ void mf_wire_close(struct mf_comm *comm)
 
 void mf_wire_abort(void)
 {
+    const struct nccl *api;
     nccl_comm comm;
 
     pthread_mutex_lock(&live.lock);
+    api = live.api;
     comm = live.comm;
     live.comm = NULL;
     pthread_mutex_unlock(&live.lock);
-    if (comm) (void)live.api->abort(comm);
+    if (comm) (void)api->abort(comm);
 }
 
 /* -- groups -- */
 
 static void check(const struct mf_comm *comm, int rc, const char *what)
 {
-    if (rc == NCCL_OK) return;
+    if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) return;
     mf_die(MF_DEVICE, __FILE__, __LINE__, "NCCL: %s fails on rank %d: %.200s", what, comm->rank,
            reason(comm->wire->api, rc));
 }
@@ -242,26 +264,14 @@ void mf_wire_receive(const struct mf_comm *comm, struct mf_queue *queue, void *d
     if (bytes) check(comm, w->api->receive(device, bytes, NCCL_BYTE, from, w->comm, queue->port->stream), "a receive");
 }
 
-void mf_wire_end(const struct mf_comm *comm) { check(comm, comm->wire->api->end(), "the end of a group"); }
-
-/* Another thread ends the job. */
-static void stay(void)
+/* Only what NCCL has taken over stands in the stream, and is waited for there. */
+void mf_wire_end(const struct mf_comm *comm)
 {
-    for (;;) pause();
-}
-
-/* Errors that NCCL finds later, here or on another rank. */
-static int late_error(void)
-{
-    int rc = NCCL_OK, asked = NCCL_OK, over;
-
-    pthread_mutex_lock(&live.lock);
-    over = !live.comm;
-    if (!over) asked = live.api->async(live.comm, &rc);
-    pthread_mutex_unlock(&live.lock);
-    if (over) stay();
-    if (asked != NCCL_OK) return asked;
-    return rc == NCCL_IN_PROGRESS ? NCCL_OK : rc;
+    for (int rc = comm->wire->api->end();; rc = state()) {
+        check(comm, rc, "the end of a group");
+        if (rc != NCCL_IN_PROGRESS) return;
+        sched_yield();
+    }
 }
 
 void mf_wire_wait(const struct mf_comm *comm, struct mf_queue *queue, const char *name, size_t n)
@@ -271,7 +281,7 @@ void mf_wire_wait(const struct mf_comm *comm, struct mf_queue *queue, const char
     mf_comm_enter(comm, name, n);
     do {
         idle = queue->backend->idle(queue);
-        check(comm, late_error(), "an exchange");
+        check(comm, state(), "an exchange");
         if (!idle) sched_yield();
     } while (!idle);
     mf_comm_leave(comm);

@@ -2,13 +2,14 @@
  * for the stream, and writes down what is called. Declarations are written here anew and not taken from the program: a
  * test that shares a mistake finds none.
  *
- * What it is strict about: sends and receives stand in a group, on device memory; the k-th send to a rank meets the
- * k-th receive from it and has as many bytes, or both ranks learn of an error; nothing is called after an error but
+ * What it is strict about: a communicator does not block, so its start, its end and every group go on until somebody
+ * has asked for their state twice; sends and receives stand in a group, on device memory; the k-th send to a rank meets
+ * the k-th receive from it and has as many bytes, or both ranks learn of an error; nothing is called after an error but
  * what ends a communicator.
  *
  * Environment: FAKE_NCCL_LOG=PREFIX (calls go to PREFIX.RANK), FAKE_NCCL_VERSION=CODE (22809), and on rank R (without
  * ":R" on all) FAKE_NCCL_FAIL=N[:R] the N-th call fails, FAKE_NCCL_STUCK=N[:R] it never returns, FAKE_NCCL_LATE=N[:R]
- * the N-th group ends in an error that is found later. */
+ * the N-th group (0: the start) ends in an error that is found later. */
 #define OMPI_SKIP_MPICXX  1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -19,16 +20,23 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "tests/emu/cuda_runtime.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
-enum { OK = 0, SYSTEM = 2, ARGUMENT = 4, USAGE = 5, REMOTE = 6 };
+enum { OK = 0, SYSTEM = 2, ARGUMENT = 4, USAGE = 5, REMOTE = 6, GOES_ON = 7 };
 
 struct unique {
     char text[128];
+};
+
+struct config {
+    size_t size;
+    unsigned magic, version;
+    int blocking;
 };
 
 namespace
@@ -36,8 +44,10 @@ namespace
 
 struct communicator {
     int rank, size;
-    bool launched; /* by MPI */
-    MPI_Comm world;
+    bool launched;                     /* by MPI */
+    std::vector<MPI_Request> greeting; /* of the other ranks, until all have started */
+    int asked;                         /* for its state, since something goes on */
+    std::function<void()> group;       /* what goes on, but for the start */
     std::atomic<bool> aborted{false};
     std::atomic<int> late{OK};
 };
@@ -152,8 +162,8 @@ void move_others(communicator *comm, const std::vector<piece> &all)
         for (int k = 0; k < 2; ++k) requests.push_back(MPI_REQUEST_NULL);
         MPI_Request *size = &requests[requests.size() - 2];
 
-        MPI_Isend(&sizes[i], 1, MPI_UNSIGNED_LONG_LONG, p.peer, p.send ? 1 : 2, comm->world, size);
-        MPI_Irecv(&theirs[i], 1, MPI_UNSIGNED_LONG_LONG, p.peer, p.send ? 2 : 1, comm->world, size + 1);
+        MPI_Isend(&sizes[i], 1, MPI_UNSIGNED_LONG_LONG, p.peer, p.send ? 1 : 2, MPI_COMM_WORLD, size);
+        MPI_Irecv(&theirs[i], 1, MPI_UNSIGNED_LONG_LONG, p.peer, p.send ? 2 : 1, MPI_COMM_WORLD, size + 1);
     }
     while (!done && !comm->aborted) MPI_Testall(int(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
     if (comm->aborted) return;
@@ -165,9 +175,9 @@ void move_others(communicator *comm, const std::vector<piece> &all)
         if (sizes[i] != theirs[i]) return spoil(comm, "a send and its receive differ");
         requests.push_back(MPI_REQUEST_NULL);
         if (p.send)
-            MPI_Isend(p.at, int(p.bytes), MPI_BYTE, p.peer, 3, comm->world, &requests.back());
+            MPI_Isend(p.at, int(p.bytes), MPI_BYTE, p.peer, 3, MPI_COMM_WORLD, &requests.back());
         else
-            MPI_Irecv(p.at, int(p.bytes), MPI_BYTE, p.peer, 3, comm->world, &requests.back());
+            MPI_Irecv(p.at, int(p.bytes), MPI_BYTE, p.peer, 3, MPI_COMM_WORLD, &requests.back());
     }
     done = 0;
     while (!done && !comm->aborted) MPI_Testall(int(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
@@ -192,6 +202,7 @@ int put(bool send, void *at, size_t n, int type, int peer, communicator *comm, c
     if (rc != OK) return rc;
     note("%s %d %zu\n", send ? "send" : "receive", peer, n);
     if (depth == 0) note("outside of a group\n");
+    if (comm->group) note("while something goes on\n");
     if (type > 1 || peer < 0 || peer >= comm->size || n == 0) return ARGUMENT;
     /* The runtime checks that it is device memory. */
     if (cudaMemcpyAsync(at, at, n, cudaMemcpyDeviceToDevice, stream) != cudaSuccess) return ARGUMENT;
@@ -230,26 +241,50 @@ EXPORT int ncclGetUniqueId(unique *id)
     return rc;
 }
 
-EXPORT int ncclCommInitRank(communicator **comm, int size, unique id, int rank)
+/* The program's own messages are on copies of the world. */
+static void greet(communicator *comm)
 {
-    const int rc = call("ncclCommInitRank");
+    for (int r = 0; r < comm->size; ++r) {
+        if (r == comm->rank) continue;
+        for (int k = 0; k < 2; ++k) comm->greeting.push_back(MPI_REQUEST_NULL);
+        MPI_Request *last = &comm->greeting[comm->greeting.size() - 2];
+
+        MPI_Isend(nullptr, 0, MPI_BYTE, r, 4, MPI_COMM_WORLD, last);
+        MPI_Irecv(nullptr, 0, MPI_BYTE, r, 4, MPI_COMM_WORLD, last + 1);
+    }
+}
+
+EXPORT int ncclCommInitRankConfig(communicator **comm, int size, unique id, int rank, config *how)
+{
+    const int rc = call("ncclCommInitRankConfig");
 
     if (rc != OK) return rc;
+    if (how->size < sizeof *how || how->magic != 0xcafebeef || how->version < 21400 || how->blocking != 0)
+        return ARGUMENT;
     for (size_t i = 0; i < sizeof id.text; ++i)
         if (id.text[i] != char(i)) return ARGUMENT;
     *comm = new communicator();
     (*comm)->rank = rank;
     (*comm)->size = size;
     (*comm)->launched = launched();
-    if ((*comm)->launched) MPI_Comm_dup(MPI_COMM_WORLD, &(*comm)->world);
-    note("init %d of %d\n", rank, size);
-    return OK;
+    if ((*comm)->launched) greet(*comm);
+    if (is_time("FAKE_NCCL_LATE", 0)) {
+        failed = 1;
+        spoil(*comm, "as it was asked for");
+    }
+    (*comm)->group = [=]() { note("init %d of %d\n", rank, size); };
+    return GOES_ON;
+}
+
+EXPORT int ncclCommFinalize(communicator *comm)
+{
+    comm->group = []() { note("finish\n"); };
+    return GOES_ON;
 }
 
 EXPORT int ncclCommDestroy(communicator *comm)
 {
-    note("destroy\n");
-    if (comm->launched) MPI_Comm_free(&comm->world);
+    note(comm->group ? "destroyed while something goes on\n" : "destroy\n");
     delete comm;
     return OK;
 }
@@ -262,9 +297,22 @@ EXPORT int ncclCommAbort(communicator *comm)
     return OK;
 }
 
+/* What goes on does so until somebody has asked twice, and a start until all ranks are there. */
 EXPORT int ncclCommGetAsyncError(communicator *comm, int *rc)
 {
+    int all = 1;
+
     *rc = comm->late;
+    if (*rc != OK || !comm->group) return OK;
+    *rc = GOES_ON;
+    if (!comm->greeting.empty())
+        MPI_Testall(int(comm->greeting.size()), comm->greeting.data(), &all, MPI_STATUSES_IGNORE);
+    if (!all || comm->asked++ == 0) return OK;
+    *rc = OK;
+    comm->asked = 0;
+    comm->greeting.clear();
+    comm->group();
+    comm->group = nullptr;
     return OK;
 }
 
@@ -290,8 +338,8 @@ EXPORT int ncclGroupEnd()
     const int number = groups;
 
     group.clear();
-    mf_emu_enqueue(all[0].stream, [=]() { move(all[0].comm, all, number); });
-    return OK;
+    all[0].comm->group = [=]() { mf_emu_enqueue(all[0].stream, [=]() { move(all[0].comm, all, number); }); };
+    return GOES_ON;
 }
 
 EXPORT int ncclSend(const void *at, size_t n, int type, int peer, communicator *comm, cudaStream_t stream)

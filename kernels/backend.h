@@ -39,7 +39,8 @@ struct mf_queue {
     const struct mf_backend *backend;
     struct mf_arena *arena;     /* device memory; borrowed */
     struct mf_arena *host;      /* host memory that kernels read and write; borrowed. cpu: the same arena */
-    int threads;                /* cpu: OpenMP threads of one kernel; host code of the queue's owner */
+    int threads;                /* cpu: OpenMP threads of one kernel; host code of the queue's owner. May be set before
+                                   plans are made */
     int deterministic;          /* plans must not depend on timing */
     unsigned long segments;     /* names given (kernels/segment.h) */
     struct mf_queue *slices;    /* where slices of this queue's fields are compared (mf_queue_home()); NULL: here */

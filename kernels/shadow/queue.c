@@ -38,7 +38,11 @@ struct shadow {
 
 static struct shadow *of(const struct mf_queue *queue) { return queue->impl; }
 
-struct mf_queue *mf_shadow_inner(const struct mf_queue *queue) { return of(queue)->inner; }
+struct mf_queue *mf_shadow_inner(const struct mf_queue *queue)
+{
+    of(queue)->inner->threads = queue->threads;
+    return of(queue)->inner;
+}
 
 void mf_shadow_device(const char *kernel, size_t n, const void *const *address)
 {

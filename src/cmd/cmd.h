@@ -46,6 +46,7 @@ struct mf_session {
     struct mf_backend_dry dry;   /* what a dry run has instead of a back end with memory of its own */
     int capability;              /* of this rank's GPU, 10 major + minor; 0: it has none */
     int threads;                 /* per rank: --threads, or what it stands for */
+    int threads_free;            /* nobody asked for that number: a small problem takes fewer */
     double start;                /* mf_now() when the program started */
     double predicted;            /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
     int computes;                /* the verb is work for a GPU, where there is one */

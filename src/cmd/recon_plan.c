@@ -197,6 +197,19 @@ static double *bytes_in(const struct mf_json *bytes, size_t ranks)
     return values;
 }
 
+int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,
+                         const struct mf_solve_opts *solve)
+{
+    const struct mf_predict predict = {.dims = dims, .target = target, .opts = solve};
+    struct mf_plan_problem problem;
+
+    if (!session->threads_free || session->backend->devices) return MF_OK;
+    MF_TRY(mf_predict_problem(&predict, &problem));
+    session->home->threads = session->queue->threads =
+        (int)mf_plan_threads(&problem, (size_t)session->comm->size, (size_t)session->queue->threads);
+    return MF_OK;
+}
+
 /* What the arenas will have held at the end: a match has characterised before, and batches were tried. */
 static void predict(const struct ask *a, struct mf_recon_plan *plan)
 {

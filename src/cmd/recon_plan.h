@@ -26,6 +26,13 @@ void mf_recon_plan_device(const struct mf_common *common, long *number, struct m
 int mf_recon_plan_check(const struct mf_session *session, const struct mf_recon_cmd *o);
 
 /**
+ * Cores that nobody asked for and that the run of @p solve is too small for are left alone: sets the threads of the
+ * session's queues. Not where a device computes. Not collective.
+ */
+int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,
+                         const struct mf_solve_opts *solve);
+
+/**
  * Plans the run of @p solve: sets its batch and history, and where the session's fields stay. Where that is worth it,
  * tries batches on the field itself. Collective; refuses (agreed) with MF_MEMORY when nothing fits, MF_INPUT when the
  * plan of a file is of another problem or machine, MF_USAGE when it is for other ranks. mf_recon_plan_free() it, also

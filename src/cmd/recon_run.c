@@ -484,6 +484,7 @@ static int with_start(struct outcome *out, const char *base)
     struct mf_json *json = NULL;
     int from_file = out->o->initial_file && *out->o->initial_file, rc;
 
+    MF_TRY(mf_agree(s->comm, mf_recon_few_threads(s, out->dims, out->target, &out->solve)));
     if (from_file) {
         MF_TRY(mf_micro_read(s->comm, s->arena, out->o->initial_file, &read, &start));
         out->solve.start = &start;

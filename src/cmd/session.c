@@ -189,13 +189,14 @@ static int open_wire(const struct mf_session *session)
     return mf_wire_open(session->comm, session->queue, wish);
 }
 
-static int threads_of(const struct mf_common *common, int cores)
+/* Threads that the user asked for; 0: none in particular. */
+static int threads_asked(const struct mf_common *common)
 {
     const char *omp = getenv("OMP_NUM_THREADS");
     long wanted = omp ? strtol(omp, NULL, 10) : 0;
 
     if (common->threads > 0) return (int)common->threads;
-    return wanted > 0 && wanted <= 4096 ? (int)wanted : cores;
+    return wanted > 0 && wanted <= 4096 ? (int)wanted : 0;
 }
 
 /* A dry run promises memory: where a device has its own, a back end that only counts stands in for it. */
@@ -304,12 +305,15 @@ static void hang_ranges(const struct mf_session *session)
 int mf_session_open(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
-    int rc, device = 0;
+    int rc, cores, device = 0;
 
     MF_TRY(mf_agree(comm, check(session->common)));
     mf_comm_watch(comm, (double)session->common->timeout);
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
-    session->threads = threads_of(session->common, mf_session_cores(comm));
+    cores = mf_session_cores(comm);
+    session->threads = threads_asked(session->common);
+    session->threads_free = session->threads == 0;
+    if (session->threads_free) session->threads = cores;
     MF_TRY(mf_agree(comm, open_log(session->common, comm->rank)));
     rc = mf_device_choose(session, &device);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));

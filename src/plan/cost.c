@@ -15,6 +15,10 @@ static const double CORE_RATE = 8e9, NUMA_RATE = 80e9, NETWORK_RATE = 1.25e9, GP
  * of NCCL. */
 static const double MEET = 4e-6, MESSAGE = 6e-6, LAUNCH = 8e-6, GROUP = 20e-6;
 
+/* Operations of an evaluation that are worth a thread: with less of them it takes longer to call it than it works. Two
+ * threads are as fast as one at 8e6 (192 x 192 pixels, 16 lags; docs/PLANNER.md). */
+static const double THREAD_WORK = 4e6;
+
 enum { WORD = 4 };
 
 struct rates {
@@ -110,6 +114,23 @@ static double flops(const struct mf_plan_problem *p)
     return all * pyramid + p->further_flops * (p->twice ? 1.5 : 1);
 }
 
+/* Voxels of the longest slab, of all fields. */
+static double voxels_of(const struct mf_plan_problem *p, size_t ranks)
+{
+    double voxels = (double)p->dims[0] * (double)p->dims[1] * (double)p->dims[2] * (double)p->fields;
+    size_t planes = (p->dims[0] + 1) / 2 * 2, share = ((planes / 2 + ranks - 1) / ranks) * 2;
+
+    return p->dims[0] > 1 ? voxels * (double)share / (double)p->dims[0] : voxels;
+}
+
+size_t mf_plan_threads(const struct mf_plan_problem *p, size_t ranks, size_t most)
+{
+    double worth = floor(voxels_of(p, ranks) * flops(p) / THREAD_WORK);
+
+    if (worth >= (double)most) return most;
+    return worth > 1 ? (size_t)worth : 1;
+}
+
 static double sides_of(const struct mf_plan_problem *p) { return p->dims[0] > 1 ? 3 : 1; }
 
 /* Per voxel and field: bytes that pass between memory and processor for slices. */
@@ -170,11 +191,9 @@ static double waiting(const struct mf_placement *place, int wired, size_t rounds
 struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *p,
                                   const struct mf_placement *place, int passes, size_t rounds, size_t history)
 {
-    double voxels = (double)p->dims[0] * (double)p->dims[1] * (double)p->dims[2] * (double)p->fields;
-    size_t planes = (p->dims[0] + 1) / 2 * 2, share = ((planes / 2 + place->ranks - 1) / place->ranks) * 2;
+    const double voxels = voxels_of(p, place->ranks);
     struct mf_plan_cost worst = {.total = -1};
 
-    if (p->dims[0] > 1) voxels *= (double)share / (double)p->dims[0]; /* the longest slab */
     for (size_t r = 0; r < place->ranks; ++r) {
         struct rates rate;
         struct mf_plan_cost c;

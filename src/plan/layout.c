@@ -52,20 +52,6 @@ static size_t places_on(const struct mf_hardware *hardware, const struct mf_plan
     return gpus;
 }
 
-static size_t threads_on(const struct mf_hardware *hardware, const struct mf_plan_options *o,
-                         const struct mf_placement *p)
-{
-    size_t least = 4096;
-
-    if (o->threads) return o->threads;
-    for (size_t r = 0; r < p->ranks; ++r) {
-        size_t cores = (size_t)mf_plan_node(hardware, (size_t)p->node[r])->cores / p->per_node;
-
-        if (cores < least) least = cores;
-    }
-    return least ? least : 1;
-}
-
 /* GPUs of the ranks of one node in turn; -1: cores. */
 static void bind(const struct mf_hardware *hardware, const struct mf_plan_options *o, const struct mf_placement *p,
                  int *gpu)
@@ -111,7 +97,6 @@ static void add(const struct mf_hardware *hardware, const struct mf_plan_options
     bind(hardware, o, &p, gpu);
     p.gpu = gpu;
     p.wired = is_wired(hardware, o, &p);
-    p.threads = threads_on(hardware, o, &p);
     l->at[l->count++] = p;
 }
 
@@ -195,6 +180,21 @@ static int given_ranks(const struct mf_hardware *hardware, const struct mf_plan_
     return MF_OK;
 }
 
+static size_t threads_on(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
+                         const struct mf_plan_options *o, const struct mf_placement *p)
+{
+    size_t least = 4096;
+
+    if (o->threads) return o->threads;
+    for (size_t r = 0; r < p->ranks; ++r) {
+        size_t cores = (size_t)mf_plan_node(hardware, (size_t)p->node[r])->cores / p->per_node;
+
+        if (cores < least) least = cores;
+    }
+    if (least == 0) least = 1;
+    return p->device ? least : mf_plan_threads(problem, p->ranks, least);
+}
+
 int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
                     const struct mf_plan_options *options, const struct mf_plan_world *world, int device,
                     struct mf_layouts *layouts)
@@ -211,10 +211,13 @@ int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_pro
         memcpy(node, world->node, world->ranks * sizeof *node);
         add(hardware, options, device, world->ranks, node, layouts);
         layouts->at[0].in_use = world->in_use;
-        return MF_OK;
+    } else if (options->ranks > 0) {
+        MF_TRY(given_ranks(hardware, options, device, layouts));
+    } else {
+        free_choice(hardware, options, device, most ? most : 1, layouts);
     }
-    if (options->ranks > 0) return given_ranks(hardware, options, device, layouts);
-    free_choice(hardware, options, device, most ? most : 1, layouts);
+    for (size_t i = 0; i < layouts->count; ++i)
+        layouts->at[i].threads = threads_on(hardware, problem, options, &layouts->at[i]);
     return MF_OK;
 }
 

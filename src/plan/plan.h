@@ -203,6 +203,9 @@ const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i)
 void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
                   size_t limit, size_t *context, size_t *reserve, size_t *room);
 
+/** Threads that are worth their call on each of @p ranks ranks whose cores compute: 1 to @p most. */
+size_t mf_plan_threads(const struct mf_plan_problem *problem, size_t ranks, size_t most);
+
 /** The cost model of docs/PLANNER.md. @p rounds: of all directions that go in rounds. */
 struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
                                   const struct mf_placement *place, int passes, size_t rounds, size_t history);

@@ -1,0 +1,65 @@
+"""A small problem takes few threads, unless the user says how many; waiting threads spin for a short time only.
+
+    threads.py PROGRAM HARDWARE-FOLDER
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import runs
+import samples
+from runs import check, measure
+from samples import np
+
+program, hardware = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+QUIET = ("--logging_level", 40)
+FREE = runs.around("OMP_NUM_THREADS", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+
+
+def threads(*words, env=FREE):
+    said = measure(program, *words, *QUIET, env=env)
+    return said and said["threads"]
+
+
+def a_run_leaves_cores_alone():
+    words = ("match", "two.npy", "--limit_to", 4, "--max_iter", 2, "--no_polish", "--output", "a.npy")
+    check(threads(*words) == 1, "a small image takes one thread")
+    check(threads(*words, "--device", "shadow") == 1, "on shadow too")
+    check(threads(*words, "--dry-run") == 1, "and so says a dry run")
+    check(threads(*words, "--threads", 2) == 2, "--threads is what it takes")
+    check(threads(*words, env={**FREE, "OMP_NUM_THREADS": "2"}) == 2, "OMP_NUM_THREADS too")
+
+
+def a_plan_counts_alike():
+    words = ("plan", "reconstruct", "two.npy", "--limit_to", 8, "--hardware", f"{hardware}/h100x8.json", "--device", "cpu", "--ranks", 1)
+    some = [threads(*words, "--size", n, n, n) for n in (16, 32, 128)]
+    check(some[0] == 1 and 1 < some[1] < some[2], f"more threads for more voxels: {some}")
+    check(threads(*words, "--size", 16, 16, 16, "--threads", 5) == 5, "a plan for 5 threads")
+
+
+def the_program_begins_again_under_its_name():
+    """The environment of a process that runs is that of its last start."""
+    words = ["match", "two.npy", "--limit_to", 4, "--size", 48, 48, 48, "--max_iter", 100000, "--output", "long.npy", *QUIET]
+    for given, want in ((None, "3000"), ("7", "7")):
+        env = {**FREE, **({"GOMP_SPINCOUNT": given} if given else {})}
+        with subprocess.Popen([program, *map(str, words)], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+            until, seen = time.time() + 60, ""
+            while want not in seen and time.time() < until and job.poll() is None:
+                got = dict(e.split("=", 1) for e in open(f"/proc/{job.pid}/environ").read().split("\0") if "=" in e)
+                seen = got.get("GOMP_SPINCOUNT", "")
+                time.sleep(0.02)
+            name = open(f"/proc/{job.pid}/comm").read().strip()
+            runs.kill(job.pid)
+        check(seen == want, f"GOMP_SPINCOUNT is {seen!r}, wanted {want}")
+        check(name == os.path.basename(program)[:15], f"the process is called {name}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    np.save("two.npy", samples.blobs((24, 24), (0.6, 0.4), 3))
+    a_run_leaves_cores_alone()
+    a_plan_counts_alike()
+    the_program_begins_again_under_its_name()
+runs.finish("threads")

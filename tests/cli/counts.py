@@ -38,3 +38,80 @@ def labels(a, periodic):
         if np.array_equal(new, label):
             return label
         label = new
+
+
+def axes(a):
+    return "zyx"[3 - a.ndim:]
+
+
+def pairs(a, axis, r, periodic):
+    """Values of all voxels that have one at distance r along an axis, and the values there."""
+    size = a.shape[axis]
+    there = np.roll(a, -r, axis)
+    return (a, there) if periodic else (a.take(range(size - r), axis), there.take(range(size - r), axis))
+
+
+def curves(a, lag, periodic, f):
+    """Means of f(value, value at distance r) by axis."""
+    return {name: [float(np.mean(f(*pairs(a, axis, r, periodic)))) for r in range(lag)] for axis, name in enumerate(axes(a))}
+
+
+def autocovariance(a, lag, periodic):
+    return curves(a, lag, periodic, lambda x, y: (x & y).mean() - a.mean() ** 2)
+
+
+def variogram(a, lag, periodic):
+    return curves(a, lag, periodic, lambda x, y: 0.5 * (x != y).mean())
+
+
+def surface_correlation(a, lag, periodic):
+    outer = np.zeros_like(a)
+    for axis in range(a.ndim):
+        other = np.roll(a, 1, axis) != a
+        if not periodic:
+            other[tuple(slice(0, 1) if k == axis else slice(None) for k in range(a.ndim))] = False
+        outer |= other | np.roll(other, -1, axis)
+    kind = np.where(a, np.where(outer, 1, 0), 2) # surface, rest; inside: 0
+    return {"surface_surface": curves(kind, lag, periodic, lambda x, y: (x == 1) & (y == 1)),
+            "surface_void": curves(kind, lag, periodic, lambda x, y: ((x == 1) & (y == 2)) / 2 + ((x == 2) & (y == 1)) / 2)}
+
+
+def local_fraction(a):
+    found, edge = [], 2
+    while edge <= min(64, min(a.shape) // 2):
+        inner = a[tuple(slice(n // edge * edge) for n in a.shape)]
+        boxes = inner.reshape([k for n in inner.shape for k in (n // edge, edge)]).mean(tuple(range(1, 2 * a.ndim, 2)))
+        found.append({"edge": edge, "windows": boxes.size, "mean": float(boxes.mean()), "variance": float(boxes.var())})
+        edge *= 2
+    return found
+
+
+def boundaries(field, periodic, spacing):
+    """{(a, b): density of faces, (a, b, c): of edges}; spacing by axis."""
+    count, deep = {}, field if field.ndim == 3 else field[None]
+
+    def add(among, weight):
+        stack = [deep]
+        for axis in among:
+            stack += [np.roll(x, -1, axis) for x in stack]
+        stack = np.array(stack)
+        if not periodic:
+            for axis in among:
+                stack = stack.take(range(deep.shape[axis] - 1), axis + 1)
+        for labels in stack.reshape(len(stack), -1).T:
+            for some in itertools.combinations(sorted(set(labels)), len(among) + 1):
+                count[some] = count.get(some, 0) + weight / deep.size
+
+    for axis in range(3 - field.ndim, 3):
+        add([axis], 1 / spacing[axis])
+    for axis in range(3 if field.ndim == 3 else 1):
+        others = [k for k in range(3) if k != axis]
+        add(others, 1 / (spacing[others[0]] * spacing[others[1]]))
+    return count
+
+
+def boundaries_of(label, count):
+    others = lambda key: [int(k) for k in key if k != label]
+    mine = sorted((others(key), value) for key, value in count.items() if label in key)
+    return {"double": [{"label": o[0], "density": v} for o, v in mine if len(o) == 1],
+            "triple": [{"labels": o, "density": v} for o, v in mine if len(o) == 2]}

@@ -8,8 +8,9 @@ import os
 import sys
 import tempfile
 
+import counts
 import runs
-from counts import euler, labels
+from counts import axes, euler, labels
 from runs import check, finish
 from samples import blobs, np
 
@@ -19,14 +20,11 @@ except ImportError:
     h5py = None
 
 MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+LAG, SPACING = 3, (0.5, 2.0, 1.0)
 
 
-def run(*words, ranks=1):
-    return runs.run(MESOFORGE, "characterize", "--measures", "all", "--limit_to", "2", *words, ranks=ranks, mpiexec=MPIEXEC)
-
-
-def axes(a):
-    return "zyx"[3 - a.ndim:]
+def run(*words, ranks=1, lag=2):
+    return runs.run(MESOFORGE, "characterize", "--measures", "all", "--limit_to", lag, *words, ranks=ranks, mpiexec=MPIEXEC)
 
 
 def clusters(a, periodic):
@@ -70,24 +68,32 @@ def surface(a, periodic):
         jump = np.roll(a, -1, axis) != a
         if not periodic:
             jump = jump.take(range(n - 1), axis)
-        faces += jump.sum() / a.size
-        crofton += jump.mean() / a.ndim if jump.size else 0
+        step = SPACING[3 - a.ndim + axis]
+        faces += jump.sum() / a.size / step
+        crofton += jump.mean() / a.ndim / step if jump.size else 0
     return {"faces": faces, "crofton": (np.pi / 2 if a.ndim == 2 else 2) * crofton}
 
 
 def near(a, b):
     if isinstance(b, dict):
         return set(a) == set(b) and all(near(a[k], b[k]) for k in b)
+    if isinstance(b, list):
+        return len(a) == len(b) and all(map(near, a, b))
     return a == b if not isinstance(b, float) else abs(a - b) <= 1e-12 * max(1, abs(b))
 
 
 def compare(what, got, field, periodic):
+    meets = counts.boundaries(field, periodic, SPACING)
     for phase in got:
         a = field == phase["label"]
         want = {"surface": {k: float(v) for k, v in surface(a, periodic).items()},
                 "euler": {"faces": euler(a, periodic, False), "corners": euler(a, periodic, True)},
                 "clusters": clusters(a, periodic),
-                "chords": {name: chords(a, axis, periodic) for axis, name in enumerate(axes(a))}}
+                "chords": {name: chords(a, axis, periodic) for axis, name in enumerate(axes(a))},
+                "autocovariance": counts.autocovariance(a, LAG, periodic), "variogram": counts.variogram(a, LAG, periodic),
+                "surface_correlation": counts.surface_correlation(a, LAG, periodic), "local_fraction": counts.local_fraction(a),
+                "boundaries": counts.boundaries_of(phase["label"], meets)}
+        check(set(phase) == {"label", *want}, f"{what}: measures {sorted(phase)}")
         for key, value in want.items():
             check(near(phase[key], value), f"{what}, label {phase['label']}, {key}: {phase[key]} is not {value}")
 
@@ -101,8 +107,8 @@ def brute(folder):
         for periodic in (True, False):
             first = None
             for ranks in (1, 2, 3, 4) if name == "volume" else (1, 3):
-                words = [] if periodic else ["--non_periodic"]
-                status, out, err = run(path, "--json", "--data_folder", folder, *words, ranks=ranks)
+                words = ["--spacing", *SPACING[3 - field.ndim:]] + ["--non_periodic"] * (not periodic)
+                status, out, err = run(path, "--json", "--data_folder", folder, *words, ranks=ranks, lag=LAG)
                 check(status == 0, f"{name}: {err}")
                 got = json.loads(out)["measures"] if status == 0 else None
                 if first is None:

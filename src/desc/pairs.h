@@ -1,0 +1,60 @@
+/* Private to src/desc: how often two sets of voxels meet at a distance along the axes. */
+#ifndef MF_DESC_PAIRS_H
+#define MF_DESC_PAIRS_H
+
+#include "src/desc/measure.h"
+
+/** Labels of a rank's planes and of those around them; where nothing repeats, of as many as there are. */
+struct mf_reach {
+    uint8_t *label; /* [before + own + after][ny][nx] */
+    size_t before, own, after;
+};
+
+/** Collective; refuses (agreed) with MF_MEMORY. An image has no planes around it. */
+int mf_reach_fetch(const struct mf_measure_job *job, size_t before, size_t after, struct mf_reach *reach);
+void mf_reach_free(const struct mf_measure_job *job, struct mf_reach *reach);
+
+/** The label of a voxel @p z planes from the first own one; -1: there is none. */
+int mf_reach_label(const struct mf_measure_job *job, const struct mf_reach *reach, ptrdiff_t z, ptrdiff_t y,
+                   ptrdiff_t x);
+
+/** What a voxel is to a count. */
+enum { MF_PAIRS_NONE, MF_PAIRS_ONE, MF_PAIRS_OTHER };
+
+/** Voxels of the own planes and of those that lags below job->lag reach. */
+struct mf_pairs {
+    const struct mf_measure_job *job;
+    struct mf_reach reach; /* labels with a margin around the voxels */
+    size_t planes;
+    uint8_t *kind;  /* [planes][ny][nx] */
+    int64_t *count; /* [3][lag] */
+};
+
+/** @p margin: planes around that the makers of kinds look at. Collective; refuses (agreed) with MF_MEMORY. */
+int mf_pairs_open(struct mf_pairs *pairs, const struct mf_measure_job *job, size_t margin);
+void mf_pairs_close(struct mf_pairs *pairs);
+
+/** ONE: the voxels of a phase; OTHER: the rest. */
+void mf_pairs_phase(struct mf_pairs *pairs, int phase);
+
+enum mf_meet {
+    MF_MEET_ALIKE, /* both are ONE */
+    MF_MEET_UNLIKE /* one is ONE and the other OTHER, in either order */
+};
+
+/** count[axis][r], r < job->lag: pairs of voxels v and v + r e that meet so, on all ranks. Collective. */
+void mf_pairs_count(struct mf_pairs *pairs, enum mf_meet meet);
+
+/** How many pairs of voxels at distance r along an axis there are. */
+double mf_pairs_places(const struct mf_measure_job *job, int axis, size_t r);
+
+/** Share of voxels that are ONE; mf_pairs_count() has counted those that are alike. */
+double mf_pairs_share(const struct mf_pairs *pairs);
+
+/** {"z": [..], "y", "x"}: of every axis that there is, factor count / places - offset. */
+struct mf_json *mf_pairs_json(const struct mf_pairs *pairs, double factor, double offset);
+
+/** "  WHAT along x: 0.25 0.2 ..": the first lags of curves by axis. */
+void mf_pairs_text(FILE *to, const char *what, const struct mf_json *curves);
+
+#endif

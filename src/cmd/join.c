@@ -19,6 +19,32 @@ static int same_pixels(const struct mf_target *a, const struct mf_target *b)
     return a->spacing[1] == b->spacing[1] && a->spacing[2] == b->spacing[2] && strcmp(a->unit, b->unit) == 0;
 }
 
+int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
+{
+    if (a->lag != b->lag)
+        return mf_fail(
+            MF_INPUT, "'%s' and '%s' cannot become one target: lags %zu and %zu; characterize both with one --limit_to",
+            first, second, a->lag, b->lag);
+    if (a->phases != b->phases || memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) != 0)
+        return mf_fail(MF_INPUT, "'%s' and '%s' cannot become one target: their phases (%d and %d) or labels differ",
+                       first, second, a->phases, b->phases);
+    if (a->periodic != b->periodic || a->seam != b->seam)
+        return mf_fail(
+            MF_INPUT,
+            "'%s' and '%s' cannot become one target: one is periodic and the other is not, or they count Variation "
+            "differently (--compat)",
+            first, second);
+    if (a->steepness > 0 && b->steepness > 0 && (a->threshold != b->threshold || a->steepness != b->steepness))
+        return mf_fail(MF_INPUT,
+                       "'%s' and '%s' cannot become one target: their soft thresholds differ (--soft_threshold, "
+                       "--threshold_steepness)",
+                       first, second);
+    if (!same_pixels(a, b))
+        return mf_fail(MF_INPUT, "'%s' and '%s' cannot become one target: their pixels differ in size or unit", first,
+                       second);
+    return MF_OK;
+}
+
 int mf_join_check(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
 {
     if (b->sides != 1)
@@ -26,26 +52,7 @@ int mf_join_check(const struct mf_target *a, const struct mf_target *b, const ch
                        "'%s' cannot be one side of a target: it has three directions already (a volume, or merged "
                        "before); characterize it with --isotropic, or give descriptors of images",
                        second);
-    if (a->lag != b->lag)
-        return mf_fail(MF_INPUT,
-                       "'%s' and '%s' cannot be joined: lags %zu and %zu; characterize both with one --limit_to", first,
-                       second, a->lag, b->lag);
-    if (a->phases != b->phases || memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) != 0)
-        return mf_fail(MF_INPUT, "'%s' and '%s' cannot be joined: their phases (%d and %d) or labels differ", first,
-                       second, a->phases, b->phases);
-    if (a->periodic != b->periodic || a->seam != b->seam)
-        return mf_fail(MF_INPUT,
-                       "'%s' and '%s' cannot be joined: one is periodic and the other is not, or they count Variation "
-                       "differently (--compat)",
-                       first, second);
-    if (a->steepness > 0 && b->steepness > 0 && (a->threshold != b->threshold || a->steepness != b->steepness))
-        return mf_fail(MF_INPUT,
-                       "'%s' and '%s' cannot be joined: their soft thresholds differ (--soft_threshold, "
-                       "--threshold_steepness)",
-                       first, second);
-    if (!same_pixels(a, b))
-        return mf_fail(MF_INPUT, "'%s' and '%s' cannot be joined: their pixels differ in size or unit", first, second);
-    return MF_OK;
+    return mf_join_alike(a, b, first, second);
 }
 
 /* SHA-256 of the three hashes, one a line: the inputs have one name. */

@@ -5,9 +5,12 @@
 #include "io/target.h"
 
 /**
- * Refuses (MF_INPUT, naming both files) targets that cannot be sides of one: other lags, labels, periodicity, size or
- * unit of pixels, or that have three sides already. Not collective.
+ * Refuses (MF_INPUT, naming both files) targets that cannot become one: other lags, labels, periodicity, soft
+ * thresholds, size or unit of pixels. Not collective.
  */
+int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second);
+
+/** The same for the sides of one target: which have not three sides already. Not collective. */
 int mf_join_check(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second);
 
 /**

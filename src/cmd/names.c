@@ -19,13 +19,13 @@ char *mf_stem(const char *path)
     return strndup(name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
 }
 
-char *mf_name_seed(const char *path, uint64_t seed)
+char *mf_name_number(const char *path, const char *mark, uint64_t number)
 {
     const char *dot = strrchr(path, '.');
-    char *whole = malloc(strlen(path) + 32);
+    char *whole = malloc(strlen(path) + strlen(mark) + 32);
 
     if (!dot || strchr(dot, '/')) dot = path + strlen(path);
-    if (whole) sprintf(whole, "%.*s_seed%llu%s", (int)(dot - path), path, (unsigned long long)seed, dot);
+    if (whole) sprintf(whole, "%.*s_%s%llu%s", (int)(dot - path), path, mark, (unsigned long long)number, dot);
     return whole;
 }
 

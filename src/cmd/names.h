@@ -10,8 +10,8 @@ const char *mf_name_base(const char *path);
 /** File name without folder and ending. NULL without memory; the caller frees. */
 char *mf_stem(const char *path);
 
-/** @p path with "_seedN" before its ending. NULL without memory; the caller frees. */
-char *mf_name_seed(const char *path, uint64_t seed);
+/** @p path with "_", @p mark ("seed", "") and @p number before its ending. NULL without memory; the caller frees. */
+char *mf_name_number(const char *path, const char *mark, uint64_t number);
 
 /** File name with its ending; of one of many realisations, without its "_seedN". NULL without memory; the caller frees.
  */

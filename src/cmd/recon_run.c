@@ -259,7 +259,7 @@ static int name_output(struct outcome *out, const char *base)
              (unsigned long long)out->solve.seed);
     MF_TRY(mf_session_path(out->session, base, suffix, &path));
     if (many && out->session->common->output && *out->session->common->output) {
-        out->path = mf_name_seed(path, out->solve.seed);
+        out->path = mf_name_number(path, "seed", out->solve.seed);
         free(path);
         return out->path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
     }
@@ -379,7 +379,7 @@ static int name_gradient(struct outcome *out)
     const char *file = out->o->save_gradient;
 
     if (!file || !*file) return MF_OK;
-    out->path = out->o->realisations > 1 ? mf_name_seed(file, out->solve.seed) : strdup(file);
+    out->path = out->o->realisations > 1 ? mf_name_number(file, "seed", out->solve.seed) : strdup(file);
     return out->path ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
 }
 

@@ -1,4 +1,4 @@
-"""merge, info and view on every kind of file: what merge joins and refuses, what info says, that view's pictures are
+"""merge, interpolate, info and view on every kind of file: what merge joins and refuses, what info says, that view's pictures are
 pictures and the same on any number of ranks.
 
     view.py MESOFORGE MPIEXEC FOLDER     exit status 77: NumPy or h5py is missing
@@ -256,5 +256,41 @@ def viewing():
     refused(7, "no/such", "view", "a.npy", "--output", "no/such/p.png", ranks=2)
 
 
+def interpolating():
+    """Every value lies on the straight line; what only one file has is left out."""
+    def values(path):
+        found = {}
+        with h5py.File(path, "r") as f:
+            f.visititems(lambda name, data: found.update({name: data[...]}) if isinstance(data, h5py.Dataset) else None)
+        return found
+
+    extra = ("--descriptor_types", "S2", "Variation", "LinealPath")
+    good("characterize", "a.npy", "b.npy", "--limit_to", 5, "--data_folder", "i", *extra)
+    ends = ["i/%s_characterization.h5" % name for name in "ab"]
+    a, b = map(values, ends)
+    said = json.loads(good("interpolate", *ends, "--n_steps", 4, "--output", "i/step.h5", "--json", ranks=2))
+    check(said["outputs"] == ["i/step_%d.h5" % k for k in range(4)] and said["n_steps"] == 4, "interpolate --json: %s" % said)
+    for k, path in enumerate(said["outputs"]):
+        got, t = values(path), k / 3
+        wanted = set(a) - (set() if k in (0, 3) else {"all/example"})
+        check(set(got) == wanted, "step %d has %s" % (k, sorted(got)))
+        for name in wanted - {"all/example"}:
+            check(np.allclose(got[name], (1 - t) * a[name] + t * b[name], rtol=1e-14, atol=1e-15), "step %d: %s" % (k, name))
+    check((values("i/step_3.h5")["all/example"] == b["all/example"]).all(), "the last has the second's example")
+    good("reconstruct", "--descriptor_filename", "i/step_1.h5", "--size", 16, 16, "--limit_to", 5, "--max_iter", 5, "--output", "i/mean.npy")
+    good("interpolate", DES["a"], DES["volume"], "--n_steps", 3, "--data_folder", "i")
+    mean, volume = values("i/des_interpolated_1.h5"), values(DES["volume"])
+    for side in "zyx":
+        check(np.allclose(mean[side + "/s2"], 0.5 * (values(DES["a"])["all/s2"][:, :mean[side + "/s2"].shape[1]] + volume[side + "/s2"])),
+              "an image and a volume, side " + side)
+    rc, out, err = run("interpolate", ends[0], DES["b"], "--n_steps", 2, "--data_folder", "i")
+    check(rc == 0 and "only descriptors that both files have" in err, "what is left out is said: " + err)
+    refused(2, "--n_steps 1", "interpolate", *ends, "--n_steps", 1, ranks=2)
+    refused(2, "two descriptor files", "interpolate", ends[0])
+    refused(3, "lags 5 and 4", "interpolate", ends[0], "lag4/a_characterization.h5")
+    refused(7, "no/such", "interpolate", *ends, "--output", "no/such/step.h5")
+
+
 viewing()
+interpolating()
 finish("view")

@@ -11,10 +11,13 @@ if(MF_PYTHON)
 endif()
 mf_test(NAME io_plot SOURCE unit/io_plot.c ROOM mf_io)
 
-# merge, info and view of the program.
+# merge, interpolate, smooth, info and view of the program.
 if(MF_PYTHON)
   add_test(NAME cli_view COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/view.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/cli_view)
   set_tests_properties(cli_view PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
+    ENVIRONMENT "${MF_TEST_ENV}")
+  add_test(NAME cli_smooth COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/smooth.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
+  set_tests_properties(cli_smooth PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
     ENVIRONMENT "${MF_TEST_ENV}")
 endif()

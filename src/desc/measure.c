@@ -21,6 +21,8 @@ const struct mf_measure mf_measures[] = {
     ROW(surface_correlation, "surface-surface and surface-void correlations along the axes"),
     ROW(local_fraction, "mean and variance of the volume fraction in windows"),
     ROW(boundaries, "where two and three phases meet, per volume"),
+    ROW(cluster_function, "two-point cluster function along the axes"),
+    ROW(tortuosity, "shortest ways through along the axes"),
     {0}};
 
 /** "surface, euler, ..". */

@@ -60,6 +60,8 @@ MF_MEASURE(variogram)
 MF_MEASURE(surface_correlation)
 MF_MEASURE(local_fraction)
 MF_MEASURE(boundaries)
+MF_MEASURE(cluster_function)
+MF_MEASURE(tortuosity)
 #undef MF_MEASURE
 
 #endif

@@ -15,7 +15,7 @@ int mf_measure_autocovariance(const struct mf_measure_job *job, struct mf_json *
         mf_pairs_phase(&pairs, p);
         mf_pairs_count(&pairs, MF_MEET_ALIKE);
         fraction = mf_pairs_share(&pairs);
-        mf_json_put(phase[p], "autocovariance", mf_pairs_json(&pairs, 1, fraction * fraction));
+        mf_json_put(phase[p], "autocovariance", mf_pairs_json(job, pairs.count, 1, 1, fraction * fraction));
     }
     mf_pairs_close(&pairs);
     return MF_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/desc/clusters.h"
 #include "src/desc/forest.h"
 #include "src/desc/measure.h"
 
@@ -33,6 +34,13 @@ struct forest {
 /** Clusters of two ranks that are one. */
 struct meet {
     int64_t id[2];
+};
+
+/** All that meet, ascending, and what became of them. */
+struct joined {
+    int64_t *id;
+    uint32_t *parent;
+    size_t count;
 };
 
 static const uint8_t *row_of(const struct forest *f, size_t r)
@@ -228,12 +236,17 @@ static void tally_one(struct tally *t, int64_t size, int touch)
         }
 }
 
-static uint32_t place(const int64_t *ids, size_t n, int64_t id)
+static const int64_t *find_id(const struct joined *j, int64_t id)
 {
-    const int64_t *at = bsearch(&id, ids, n, sizeof *ids, by_one);
+    return j->count ? bsearch(&id, j->id, j->count, sizeof *j->id, by_one) : NULL;
+}
+
+static uint32_t place(const struct joined *j, int64_t id)
+{
+    const int64_t *at = find_id(j, id);
 
     MF_ASSERT(at);
-    return (uint32_t)(at - ids);
+    return (uint32_t)(at - j->id);
 }
 
 /** Moves what the ranks know of the meeting clusters into known: [ids][size, phase, touch] of all ranks. */
@@ -251,38 +264,45 @@ static void pool(struct forest *f, const int64_t *ids, size_t n, int64_t *known)
     mf_comm_sum_int(f->job->comm, 3 * n, known);
 }
 
-/** Joins the meeting clusters, alike on all ranks, and lets rank 0 count them. */
-static int join_meets(struct forest *f, const struct meet *meet, size_t meets, struct tally *tally)
+static void free_joined(const struct forest *f, struct joined *j)
 {
-    int64_t *ids = mf_arena_take(f->job->arena, 2 * meets * sizeof *ids, "clusters");
-    int64_t *known = mf_arena_zeros(f->job->arena, 6 * meets, sizeof *known, "clusters");
-    uint32_t *parent = mf_arena_take(f->job->arena, 2 * meets * sizeof *parent, "clusters");
-    int rc = mf_agree(f->job->comm, ids && known && parent ? MF_OK : MF_MEMORY);
-    size_t n = 0;
+    mf_arena_give(f->job->arena, j->parent);
+    mf_arena_give(f->job->arena, j->id);
+}
 
-    if (rc == MF_OK) {
-        memcpy(ids, meet, 2 * meets * sizeof *ids);
-        qsort(ids, 2 * meets, sizeof *ids, by_one);
-        for (size_t i = 0; i < 2 * meets; ++i)
-            if (i == 0 || ids[i] != ids[n - 1]) ids[n++] = ids[i];
-        for (size_t i = 0; i < n; ++i) parent[i] = (uint32_t)i;
-        pool(f, ids, n, known);
-        for (size_t i = 0; i < meets; ++i)
-            mf_forest_join(parent, place(ids, n, meet[i].id[0]), place(ids, n, meet[i].id[1]));
-        for (size_t i = n; i-- > 0;) { /* from the last: roots come first */
-            int64_t *to = known + 3 * (size_t)mf_forest_root(parent, (uint32_t)i);
+/** Joins the meeting clusters, alike on all ranks. free_joined() whatever came of it. */
+static int join_meets(const struct forest *f, const struct meet *meet, size_t meets, struct joined *j)
+{
+    *j = (struct joined){mf_arena_take(f->job->arena, 2 * meets * sizeof *j->id, "clusters"),
+                         mf_arena_take(f->job->arena, 2 * meets * sizeof *j->parent, "clusters"), 0};
+    MF_TRY(mf_agree(f->job->comm, j->id && j->parent ? MF_OK : MF_MEMORY));
+    if (meets) memcpy(j->id, meet, 2 * meets * sizeof *j->id);
+    if (meets) qsort(j->id, 2 * meets, sizeof *j->id, by_one);
+    for (size_t i = 0; i < 2 * meets; ++i)
+        if (i == 0 || j->id[i] != j->id[j->count - 1]) j->id[j->count++] = j->id[i];
+    for (size_t i = 0; i < j->count; ++i) j->parent[i] = (uint32_t)i;
+    for (size_t i = 0; i < meets; ++i) mf_forest_join(j->parent, place(j, meet[i].id[0]), place(j, meet[i].id[1]));
+    return MF_OK;
+}
 
-            if (to == known + 3 * i) continue;
-            to[0] += known[3 * i];
-            to[2] |= known[3 * i + 2];
-        }
-        for (size_t i = 0; f->job->comm->rank == 0 && i < n; ++i)
-            if (parent[i] == i) tally_one(&tally[known[3 * i + 1]], known[3 * i], (int)known[3 * i + 2]);
+/** Rank 0 counts the clusters that meet; what is left of them on the ranks is 0. */
+static int tally_joined(struct forest *f, const struct joined *j, struct tally *tally)
+{
+    int64_t *known = mf_arena_zeros(f->job->arena, 3 * j->count, sizeof *known, "clusters");
+
+    MF_TRY(mf_agree(f->job->comm, known ? MF_OK : MF_MEMORY));
+    pool(f, j->id, j->count, known);
+    for (size_t i = j->count; i-- > 0;) { /* from the last: roots come first */
+        int64_t *to = known + 3 * (size_t)mf_forest_root(j->parent, (uint32_t)i);
+
+        if (to == known + 3 * i) continue;
+        to[0] += known[3 * i];
+        to[2] |= known[3 * i + 2];
     }
-    mf_arena_give(f->job->arena, parent);
+    for (size_t i = 0; f->job->comm->rank == 0 && i < j->count; ++i)
+        if (j->parent[i] == i) tally_one(&tally[known[3 * i + 1]], known[3 * i], (int)known[3 * i + 2]);
     mf_arena_give(f->job->arena, known);
-    mf_arena_give(f->job->arena, ids);
-    return rc;
+    return MF_OK;
 }
 
 /** Number of clusters on the ranks before. */
@@ -309,15 +329,15 @@ static void add_up(const struct mf_comm *comm, int phases, struct tally *tally)
     for (int p = 0; p < phases; ++p) tally[p].largest = largest[p];
 }
 
-/** All clusters, with or without the joins of a periodic border. */
-static int tally_all(struct forest *f, int periodic, struct tally *tally)
+/** The clusters of this slab, and those of all ranks that are one. free_joined() and f->cluster are the caller's. */
+static int find_clusters(struct forest *f, int periodic, struct joined *joined)
 {
     const struct mf_comm *comm = f->job->comm;
     struct meet *meet = NULL;
     size_t meets = 0;
     int rc;
 
-    memset(tally, 0, MF_PHASES_MAX * sizeof *tally);
+    *joined = (struct joined){0};
     join_slab(f, periodic);
     compact(f);
     f->cluster = mf_arena_take(f->job->arena, f->clusters * sizeof *f->cluster, "clusters");
@@ -327,13 +347,30 @@ static int tally_all(struct forest *f, int periodic, struct tally *tally)
         f->base = base_of(comm, f->clusters);
         rc = gather_meets(f, periodic, &meet, &meets);
     }
-    if (rc == MF_OK && meets) rc = join_meets(f, meet, meets, tally);
-    for (size_t i = 0; rc == MF_OK && i < f->clusters; ++i)
-        if (f->cluster[i].size) tally_one(&tally[f->cluster[i].phase], f->cluster[i].size, f->cluster[i].touch);
-    if (rc == MF_OK) add_up(comm, f->job->micro->phases, tally);
+    if (rc == MF_OK) rc = join_meets(f, meet, meets, joined);
     free(meet);
+    return rc;
+}
+
+static void release_clusters(struct forest *f, struct joined *joined)
+{
+    free_joined(f, joined);
     mf_arena_give(f->job->arena, f->cluster);
     f->cluster = NULL;
+}
+
+/** All clusters, with or without the joins of a periodic border. */
+static int tally_all(struct forest *f, int periodic, struct tally *tally)
+{
+    struct joined joined;
+    int rc = find_clusters(f, periodic, &joined);
+
+    memset(tally, 0, MF_PHASES_MAX * sizeof *tally);
+    if (rc == MF_OK) rc = tally_joined(f, &joined, tally);
+    for (size_t i = 0; rc == MF_OK && i < f->clusters; ++i)
+        if (f->cluster[i].size) tally_one(&tally[f->cluster[i].phase], f->cluster[i].size, f->cluster[i].touch);
+    if (rc == MF_OK) add_up(f->job->comm, f->job->micro->phases, tally);
+    release_clusters(f, &joined);
     return rc;
 }
 
@@ -354,6 +391,13 @@ static int open_forest(struct forest *f)
     if (!f->start || !f->parent) return MF_MEMORY;
     find_runs(f);
     return MF_OK;
+}
+
+static void close_forest(struct forest *f)
+{
+    mf_arena_give(f->job->arena, f->parent);
+    mf_arena_give(f->job->arena, f->start);
+    mf_arena_give(f->job->arena, f->row);
 }
 
 static void put(const struct mf_measure_job *job, const struct tally *t, const struct tally *open,
@@ -388,9 +432,39 @@ int mf_measure_clusters(const struct mf_measure_job *job, struct mf_json *const 
     if (rc == MF_OK && job->periodic) rc = tally_all(&f, 1, wrapped);
     for (int p = 0; rc == MF_OK && p < job->micro->phases; ++p)
         put(job, job->periodic ? &wrapped[p] : &open[p], &open[p], phase[p]);
-    mf_arena_give(job->arena, f.parent);
-    mf_arena_give(job->arena, f.start);
-    mf_arena_give(job->arena, f.row);
+    close_forest(&f);
+    return rc;
+}
+
+/** The runs' voxels get the numbers of their clusters: of those that meet, of the first one. */
+static int name_voxels(const struct forest *f, const struct joined *j, uint32_t *id)
+{
+    const size_t nx = f->job->micro->slab.dims[2];
+    int64_t all = (int64_t)f->clusters;
+
+    mf_comm_sum_int(f->job->comm, 1, &all);
+    if (all > UINT32_MAX) return mf_fail(MF_INPUT, "more than 2^32 clusters have no numbers");
+    for (size_t r = 0; r < f->rows; ++r)
+        for (size_t i = f->row[r]; i < f->row[r + 1]; ++i) {
+            const size_t end = i + 1 < f->row[r + 1] ? f->start[i + 1] : nx;
+            const int64_t mine = f->base + f->parent[i], *met = find_id(j, mine);
+            const int64_t name = met ? j->id[mf_forest_root(j->parent, (uint32_t)(met - j->id))] : mine;
+
+            for (size_t x = f->start[i]; x < end; ++x) id[r * nx + x] = (uint32_t)name;
+        }
+    return MF_OK;
+}
+
+int mf_clusters_name(const struct mf_measure_job *job, uint32_t *id)
+{
+    struct forest f = {.job = job};
+    struct joined joined = {0};
+    int rc = mf_agree(job->comm, open_forest(&f));
+
+    if (rc == MF_OK) rc = find_clusters(&f, job->periodic, &joined);
+    if (rc == MF_OK) rc = name_voxels(&f, &joined, id);
+    release_clusters(&f, &joined);
+    close_forest(&f);
     return rc;
 }
 

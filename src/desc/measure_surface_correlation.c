@@ -43,9 +43,9 @@ int mf_measure_surface_correlation(const struct mf_measure_job *job, struct mf_j
 
         find_surface(&pairs, p);
         mf_pairs_count(&pairs, MF_MEET_ALIKE);
-        mf_json_put(values, "surface_surface", mf_pairs_json(&pairs, 1, 0));
+        mf_json_put(values, "surface_surface", mf_pairs_json(job, pairs.count, 1, 1, 0));
         mf_pairs_count(&pairs, MF_MEET_UNLIKE);
-        mf_json_put(values, "surface_void", mf_pairs_json(&pairs, 0.5, 0));
+        mf_json_put(values, "surface_void", mf_pairs_json(job, pairs.count, 1, 0.5, 0));
         mf_json_put(phase[p], "surface_correlation", values);
     }
     mf_pairs_close(&pairs);

@@ -10,7 +10,7 @@ int mf_measure_variogram(const struct mf_measure_job *job, struct mf_json *const
     for (int p = 0; p < job->micro->phases; ++p) {
         mf_pairs_phase(&pairs, p);
         mf_pairs_count(&pairs, MF_MEET_UNLIKE);
-        mf_json_put(phase[p], "variogram", mf_pairs_json(&pairs, 0.5, 0));
+        mf_json_put(phase[p], "variogram", mf_pairs_json(job, pairs.count, 1, 0.5, 0));
     }
     mf_pairs_close(&pairs);
     return MF_OK;

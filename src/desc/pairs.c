@@ -102,37 +102,45 @@ static int64_t meets(const uint8_t *a, const uint8_t *b, size_t n, enum mf_meet 
     return total;
 }
 
-/** One own plane at one lag along y and x. */
-static void count_plane(const struct mf_pairs *p, const uint8_t *plane, size_t r, enum mf_meet meet, int64_t count[3])
+void mf_pairs_walk(const struct mf_measure_job *job, size_t planes,
+                   void (*visit)(void *context, size_t slot, size_t a, size_t b, size_t n), void *context)
 {
-    const size_t ny = p->job->micro->slab.dims[1], nx = p->job->micro->slab.dims[2];
+    const size_t ny = job->micro->slab.dims[1], nx = job->micro->slab.dims[2], lag = job->lag;
+    const int wraps = job->periodic;
 
-    count[1] += meets(plane, plane + r * nx, (ny - r) * nx, meet);
-    if (p->job->periodic) count[1] += meets(plane + (ny - r) * nx, plane, r * nx, meet);
-    for (size_t y = 0; y < ny; ++y) {
-        const uint8_t *row = plane + y * nx;
+    for (size_t z = 0; z < job->micro->slab.count; ++z)
+        for (size_t r = 0; r < lag; ++r) {
+            const size_t at = z * ny * nx;
 
-        count[2] += meets(row, row + r, nx - r, meet);
-        if (p->job->periodic) count[2] += meets(row + nx - r, row, r, meet);
-    }
+            if (job->micro->ndim == 3 && z + r < planes) visit(context, r, at, at + r * ny * nx, ny * nx);
+            visit(context, lag + r, at, at + r * nx, (ny - r) * nx);
+            if (wraps) visit(context, lag + r, at + (ny - r) * nx, at, r * nx);
+            for (size_t row = at; row < at + ny * nx; row += nx) {
+                visit(context, 2 * lag + r, row, row + r, nx - r);
+                if (wraps) visit(context, 2 * lag + r, row + nx - r, row, r);
+            }
+        }
+}
+
+static void add_alike(void *context, size_t slot, size_t a, size_t b, size_t n)
+{
+    struct mf_pairs *p = context;
+
+    p->count[slot] += meets(p->kind + a, p->kind + b, n, MF_MEET_ALIKE);
+}
+
+static void add_unlike(void *context, size_t slot, size_t a, size_t b, size_t n)
+{
+    struct mf_pairs *p = context;
+
+    p->count[slot] += meets(p->kind + a, p->kind + b, n, MF_MEET_UNLIKE);
 }
 
 void mf_pairs_count(struct mf_pairs *pairs, enum mf_meet meet)
 {
-    const size_t plane = pairs->job->micro->slab.dims[1] * pairs->job->micro->slab.dims[2], lag = pairs->job->lag;
-
-    memset(pairs->count, 0, 3 * lag * sizeof *pairs->count);
-    for (size_t z = 0; z < pairs->reach.own; ++z)
-        for (size_t r = 0; r < lag; ++r) {
-            const uint8_t *here = pairs->kind + z * plane;
-            int64_t some[3] = {0};
-
-            if (pairs->job->micro->ndim == 3 && z + r < pairs->planes)
-                some[0] = meets(here, here + r * plane, plane, meet);
-            count_plane(pairs, here, r, meet, some);
-            for (size_t axis = 0; axis < 3; ++axis) pairs->count[axis * lag + r] += some[axis];
-        }
-    mf_comm_sum_int(pairs->job->comm, 3 * lag, pairs->count);
+    memset(pairs->count, 0, 3 * pairs->job->lag * sizeof *pairs->count);
+    mf_pairs_walk(pairs->job, pairs->planes, meet == MF_MEET_ALIKE ? add_alike : add_unlike, pairs);
+    mf_comm_sum_int(pairs->job->comm, 3 * pairs->job->lag, pairs->count);
 }
 
 double mf_pairs_places(const struct mf_measure_job *job, int axis, size_t r)
@@ -147,16 +155,19 @@ double mf_pairs_share(const struct mf_pairs *pairs)
     return (double)pairs->count[2 * pairs->job->lag] / mf_pairs_places(pairs->job, 2, 0);
 }
 
-struct mf_json *mf_pairs_json(const struct mf_pairs *pairs, double factor, double offset)
+struct mf_json *mf_pairs_json(const struct mf_measure_job *job, const int64_t *count, size_t stride, double factor,
+                              double offset)
 {
     struct mf_json *all = mf_json_object();
 
-    for (int axis = mf_axis_first(pairs->job->micro); axis < 3; ++axis) {
-        const int64_t *count = pairs->count + (size_t)axis * pairs->job->lag;
+    for (int axis = mf_axis_first(job->micro); axis < 3; ++axis) {
         struct mf_json *one = mf_json_array();
 
-        for (size_t r = 0; r < pairs->job->lag; ++r)
-            mf_json_real(one, NULL, factor * (double)count[r] / mf_pairs_places(pairs->job, axis, r) - offset);
+        for (size_t r = 0; r < job->lag; ++r) {
+            const double number = (double)count[((size_t)axis * job->lag + r) * stride];
+
+            mf_json_real(one, NULL, factor * number / mf_pairs_places(job, axis, r) - offset);
+        }
         mf_json_put(all, mf_axis_name(axis), one);
     }
     return all;

@@ -51,8 +51,14 @@ double mf_pairs_places(const struct mf_measure_job *job, int axis, size_t r);
 /** Share of voxels that are ONE; mf_pairs_count() has counted those that are alike. */
 double mf_pairs_share(const struct mf_pairs *pairs);
 
-/** {"z": [..], "y", "x"}: of every axis that there is, factor count / places - offset. */
-struct mf_json *mf_pairs_json(const struct mf_pairs *pairs, double factor, double offset);
+/** {"z": [..], "y", "x"}: of every axis that there is, factor count[(axis lag + r) stride] / places - offset. */
+struct mf_json *mf_pairs_json(const struct mf_measure_job *job, const int64_t *count, size_t stride, double factor,
+                              double offset);
+
+/** Visits all pairs of own voxels and such at r e of @p planes own and following planes, in rows of @p n of them:
+ * voxels a, a + 1, .. and b, b + 1, ..; slot: axis lag + r. */
+void mf_pairs_walk(const struct mf_measure_job *job, size_t planes,
+                   void (*visit)(void *context, size_t slot, size_t a, size_t b, size_t n), void *context);
 
 /** "  WHAT along x: 0.25 0.2 ..": the first lags of curves by axis. */
 void mf_pairs_text(FILE *to, const char *what, const struct mf_json *curves);

@@ -115,3 +115,30 @@ def boundaries_of(label, count):
     mine = sorted((others(key), value) for key, value in count.items() if label in key)
     return {"double": [{"label": o[0], "density": v} for o, v in mine if len(o) == 1],
             "triple": [{"labels": o, "density": v} for o, v in mine if len(o) == 2]}
+
+
+def cluster_function(a, lag, periodic):
+    label = np.where(a, labels(a, periodic), -1 - np.arange(a.size).reshape(a.shape))
+    return curves(np.where(a, label, -1), lag, periodic, lambda x, y: (x == y) & (x >= 0))
+
+
+def tortuosity(a):
+    """Shortest ways in voxels from each axis' first plane to its last, over the extent; borders are not crossed."""
+    found, big = {}, 2 * a.size
+    for axis, name in enumerate(axes(a)):
+        plane = lambda k: tuple(k if i == axis else slice(None) for i in range(a.ndim))
+        far = np.full(a.shape, big)
+        far[plane(0)] = np.where(a[plane(0)], 1, big)
+        while True:
+            new = np.pad(far, 1, constant_values=big)
+            near = [np.roll(new, step, k)[(slice(1, -1),) * a.ndim] for k in range(a.ndim) for step in (1, -1)]
+            new = np.where(a, np.minimum(far, np.min(near, 0) + 1), big)
+            if np.array_equal(new, far):
+                break
+            far = new
+        end = far[plane(-1)][a[plane(-1)]]
+        there = end[end < big]
+        found[name] = {"reached": float(there.size / end.size) if end.size else 0.0,
+                       "mean": float(there.mean() / a.shape[axis]) if there.size else None,
+                       "least": float(there.min() / a.shape[axis]) if there.size else None}
+    return found

@@ -92,7 +92,8 @@ def compare(what, got, field, periodic):
                 "chords": {name: chords(a, axis, periodic) for axis, name in enumerate(axes(a))},
                 "autocovariance": counts.autocovariance(a, LAG, periodic), "variogram": counts.variogram(a, LAG, periodic),
                 "surface_correlation": counts.surface_correlation(a, LAG, periodic), "local_fraction": counts.local_fraction(a),
-                "boundaries": counts.boundaries_of(phase["label"], meets)}
+                "boundaries": counts.boundaries_of(phase["label"], meets),
+                "cluster_function": counts.cluster_function(a, LAG, periodic), "tortuosity": counts.tortuosity(a)}
         check(set(phase) == {"label", *want}, f"{what}: measures {sorted(phase)}")
         for key, value in want.items():
             check(near(phase[key], value), f"{what}, label {phase['label']}, {key}: {phase[key]} is not {value}")

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/look.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/figure_slice.h"
@@ -11,6 +12,7 @@
 #include "src/cmd/recon_plan.h"
 #include "src/desc/characterize.h"
 #include "src/desc/copies.h"
+#include "src/desc/measure.h"
 #include "src/desc/slice.h"
 
 struct compare {
@@ -27,7 +29,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(compare, "slices", slices, MF_LONG, "16",
            "volumes: slices along every axis that the seven measures look at, evenly spread; 0: all"),
     MF_OPT(compare, "periodic", periodic, MF_FLAG, NULL, "borders are joined (else only what lies inside counts)"),
-    MF_OPT(compare, "threshold", threshold, MF_TEXT, NULL, "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(compare, "threshold", threshold, MF_TEXT, NULL,
+           "binarise grey input: otsu, or phase 1 above this value (not HDF5 files: they hold phases)"),
     MF_OPT(compare, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT_END};
 
@@ -56,17 +59,32 @@ static size_t lag_of(const struct mf_session *s, const struct compare *o, const 
     return least / 2;
 }
 
+/* Of the whole field, whatever a pixel's edge is. */
+static int count_measures(const struct mf_session *s, const struct compare *o, struct mf_compared *one)
+{
+    static const char *const names[] = {"surface", "euler", "clusters", "chords"};
+    struct mf_micro plain = one->micro;
+    const struct mf_measure_job job = {s->comm, s->home, s->arena, &plain, o->periodic, 1};
+    unsigned wanted;
+
+    for (int axis = 0; axis < 3; ++axis) plain.spacing[axis] = 1;
+    MF_TRY(mf_measures_find(sizeof names / sizeof *names, names, &wanted));
+    return mf_measures_run(&job, wanted, &one->measures);
+}
+
 static int describe(const struct mf_session *s, const struct compare *o, struct mf_compared *one)
 {
     const struct mf_characterize_opts opts = {
         .lag = lag_of(s, o, &one->micro), .levels = 1, .periodic = o->periodic, .example = 1};
 
     MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &one->micro, &opts, &one->target));
+    MF_TRY(count_measures(s, o, one));
     return mf_texture_measure(s->comm, s->arena, &one->micro, o->periodic, (size_t)o->slices, one->texture, one->taken);
 }
 
 static void release(struct mf_compared *one)
 {
+    mf_json_free(one->measures);
     mf_target_free(&one->target);
     mf_micro_free(&one->micro);
 }
@@ -176,9 +194,11 @@ static int compare_file(struct mf_session *s, const struct compare *o, const str
 
 static int read_one(struct mf_session *s, const struct compare *o, const char *file, struct mf_compared *one)
 {
-    const struct mf_micro_read read = {
-        .threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at};
+    struct mf_micro_read read = {.label_count = o->labels.count, .labels = o->labels.at};
+    int holds_phases = s->comm->rank == 0 && mf_look_is_h5(file);
 
+    mf_comm_bcast(s->comm, 0, &holds_phases, sizeof holds_phases);
+    if (!holds_phases) read.threshold = o->threshold;
     one->file = file;
     return mf_micro_read(s->comm, s->arena, file, &read, &one->micro);
 }

@@ -13,7 +13,8 @@ struct mf_compared {
     struct mf_micro micro;
     struct mf_target target; /* S2, Variation, volume fractions, examples */
     struct mf_texture texture[3][MF_PHASES_MAX];
-    size_t taken[3]; /* slices that texture is of; 0: none of that normal */
+    size_t taken[3];          /* slices that texture is of; 0: none of that normal */
+    struct mf_json *measures; /* of the whole field, lengths in pixels: surface, euler, clusters, chords */
 };
 
 /** One against the other, by the normals of the result's slices. */

@@ -5,6 +5,7 @@
 #include "src/cmd/compare.h"
 #include "src/cmd/describe.h"
 #include "src/cmd/recon_plan.h"
+#include "src/desc/measure.h"
 
 /* Values of one phase of both, on one side. */
 struct both {
@@ -43,6 +44,56 @@ static void texture_of(const struct mf_comparison *c, int side, int phase, doubl
     mf_texture_values(&c->want->texture[mf_compare_want_side(c, side)][phase], want);
     mf_texture_values(&c->got->texture[side][phase], got);
 }
+
+/* ---- whole fields ---- */
+
+enum { FIELD_VALUES = 10 };
+
+struct value {
+    const char *key, *name;
+    double is;
+};
+
+static double member(const struct mf_json *of, const char *what, const char *key)
+{
+    return mf_json_to_real(mf_json_get(mf_json_get(of, what), key));
+}
+
+/* Values of one phase, those of axes for the ones there are. Returns how many. */
+static int field_values(const struct mf_compared *one, int phase, struct value value[FIELD_VALUES])
+{
+    static const char *const spanning[3][2] = {{"spanning_fraction_z", "share that spans along z"},
+                                               {"spanning_fraction_y", "share that spans along y"},
+                                               {"spanning_fraction_x", "share that spans along x"}};
+    static const char *const chords[3][2] = {{"chord_z", "mean chord along z [pixels]"},
+                                             {"chord_y", "mean chord along y [pixels]"},
+                                             {"chord_x", "mean chord along x [pixels]"}};
+    const size_t *n = one->micro.slab.dims;
+    const double voxels = (double)n[0] * (double)n[1] * (double)n[2];
+    const struct mf_json *m = mf_json_item(one->measures, (size_t)phase);
+    const double number = member(m, "clusters", "number"), own = number * member(m, "clusters", "mean");
+    int count = 0;
+
+    value[count++] = (struct value){"surface", "surface by crossings [1/pixel]", member(m, "surface", "crofton")};
+    value[count++] = (struct value){"euler_per_pixel", "Euler number per pixel",
+                                    (member(m, "euler", "faces") + member(m, "euler", "corners")) / 2 / voxels};
+    value[count++] = (struct value){"clusters_per_pixel", "clusters per pixel", number / voxels};
+    value[count++] = (struct value){"largest_cluster", "largest cluster's share of the phase",
+                                    own > 0 ? member(m, "clusters", "largest") / own : 0};
+    for (int axis = one->micro.ndim == 2; axis < 3; ++axis) {
+        const struct mf_json *share = mf_json_get(mf_json_get(m, "clusters"), "spanning_fraction");
+        const char *name = mf_axis_name(axis);
+
+        value[count++] =
+            (struct value){spanning[axis][0], spanning[axis][1], mf_json_to_real(mf_json_get(share, name))};
+        value[count++] =
+            (struct value){chords[axis][0], chords[axis][1], member(mf_json_get(m, "chords"), name, "mean")};
+    }
+    return count;
+}
+
+/* Are there two of a kind? */
+static int has_field(const struct mf_comparison *c) { return c->want->micro.ndim == c->got->micro.ndim; }
 
 /* ---- JSON ---- */
 
@@ -94,6 +145,23 @@ static struct mf_json *side_json(const struct mf_comparison *c, int side)
     return one;
 }
 
+static struct mf_json *field_json(const struct mf_comparison *c)
+{
+    struct mf_json *all = mf_json_array();
+
+    for (int p = 0; p < c->got->micro.phases; ++p) {
+        struct value want[FIELD_VALUES], got[FIELD_VALUES];
+        struct mf_json *one = mf_json_object();
+        const int count = field_values(c->want, p, want);
+
+        (void)field_values(c->got, p, got);
+        mf_json_int(one, "label", c->got->micro.label[p]);
+        for (int i = 0; i < count; ++i) put_both(one, want[i].key, want[i].is, got[i].is);
+        mf_json_put(all, NULL, one);
+    }
+    return all;
+}
+
 struct mf_json *mf_compare_json(const struct mf_comparison *c)
 {
     struct mf_json *all = mf_json_object(), *sides = mf_json_object();
@@ -106,6 +174,7 @@ struct mf_json *mf_compare_json(const struct mf_comparison *c)
     for (int d = 0; d < c->sides; ++d)
         mf_json_put(sides, mf_side_name(&c->got->target, c->got->micro.ndim, d), side_json(c, d));
     mf_json_put(all, "directions", sides);
+    if (has_field(c)) mf_json_put(all, "field", field_json(c));
     return all;
 }
 
@@ -128,6 +197,11 @@ static void row(FILE *to, const char *name, double want, double got)
     if (isfinite(error)) fprintf(to, "    %-42s %12.6g %12.6g %8.3f\n", name, want, got, error);
 }
 
+static void head(FILE *to, const struct mf_comparison *c, int phase)
+{
+    fprintf(to, "  label %-49ld target       result    error\n", c->got->micro.label[phase]);
+}
+
 static void phase_text(FILE *to, const struct mf_comparison *c, int side, int phase)
 {
     static const char *const names[MF_TEXTURE_VALUES] = {
@@ -141,7 +215,7 @@ static void phase_text(FILE *to, const struct mf_comparison *c, int side, int ph
     double want[MF_TEXTURE_VALUES], got[MF_TEXTURE_VALUES];
 
     texture_of(c, side, phase, want, got);
-    fprintf(to, "  label %ld%*starget       result    error\n", c->got->micro.label[phase], 44, "");
+    head(to, c, phase);
     row(to, "volume fraction", fraction.want, fraction.got);
     row(to, "Variation", variation.want, variation.got);
     fprintf(to, "    S2, lags below %-46zu rms %10.2e\n", lag_of(c), s2_rms(c, side, phase));
@@ -168,6 +242,19 @@ static void side_text(FILE *to, const struct mf_comparison *c, int side)
     fprintf(to, "    %-68s %8s\n", "specks [percent of pixels]", number(text, off->specks));
 }
 
+static void field_text(FILE *to, const struct mf_comparison *c)
+{
+    fprintf(to, " whole fields\n");
+    for (int p = 0; p < c->got->micro.phases; ++p) {
+        struct value want[FIELD_VALUES], got[FIELD_VALUES];
+        const int count = field_values(c->want, p, want);
+
+        (void)field_values(c->got, p, got);
+        head(to, c, p);
+        for (int i = 0; i < count; ++i) row(to, want[i].name, want[i].is, got[i].is);
+    }
+}
+
 void mf_compare_text(FILE *to, const struct mf_comparison *c)
 {
     char text[16];
@@ -175,4 +262,5 @@ void mf_compare_text(FILE *to, const struct mf_comparison *c)
     fprintf(to, "%s against %s: score %s, copied %.1f %%\n", c->got->file, c->want->file, number(text, c->score),
             100 * c->copy);
     for (int d = 0; d < c->sides; ++d) side_text(to, c, d);
+    if (has_field(c)) field_text(to, c);
 }

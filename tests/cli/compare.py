@@ -9,8 +9,9 @@ import os
 import sys
 import tempfile
 
+import counts
 import runs
-from counts import euler, labels
+from counts import axes, euler, labels
 from runs import check, finish, measure
 from samples import blobs, np, save
 
@@ -157,6 +158,19 @@ def some(slices, most):
     return [slices[(2 * k + 1) * len(slices) // (2 * n)] for k in range(n)]
 
 
+def field(x, label, periodic):
+    """What a field of one phase is as a whole."""
+    a = x == label
+    clusters = counts.clusters(a, periodic)
+    found = {"surface": counts.surface(a, periodic)["crofton"], "clusters_per_pixel": clusters["number"] / a.size,
+             "euler_per_pixel": (euler(a, periodic, False) + euler(a, periodic, True)) / 2 / a.size,
+             "largest_cluster": clusters["largest"] / a.sum()}
+    for axis, name in enumerate(axes(a)):
+        found["spanning_fraction_" + name] = clusters["spanning_fraction"][name]
+        found["chord_" + name] = counts.chords(a, axis, periodic)["mean"]
+    return found
+
+
 def compared(what, said, got, want, lag, periodic, most):
     phases = range(int(want.max()) + 1)
     scores = []
@@ -178,6 +192,11 @@ def compared(what, said, got, want, lag, periodic, most):
         middle = [s[len(s) // 2] for s in (mine, theirs)]
         share = copied(*middle, periodic) if min(min(m.shape) for m in middle) >= 16 else 0
         check(near(one["copied"], share), f"{what}, {normal}: copied {one['copied']}, not {share}")
+    check(("field" in said) == (got.ndim == want.ndim), f"{what}: whole fields of one kind, and of no others")
+    for p, one in enumerate(said.get("field", [])):
+        whole = [field(x, p, periodic) for x in (got, want)]
+        pairs = {"label": p, **{k: {"result": whole[0][k], "target": whole[1][k]} for k in whole[0]}}
+        check(near(one, pairs) and set(one) == set(pairs), f"{what}, label {p}: {one} is not {pairs}")
     mean = None if None in scores else float(np.mean(scores))
     check(near(said["score"], mean), f"{what}: score {said['score']}, not {mean}")
 
@@ -207,6 +226,19 @@ def brute(folder):
     check(said and [r["score"] == 0 and r["copied"] == 1 for r in said["results"]] == [True, False], f"itself: {said}")
 
 
+def every_kind_of_file(folder):
+    """The same microstructure, whatever it is kept in, is the same; a threshold leaves what holds phases alone."""
+    path = lambda name: os.path.join(folder, name)
+    image = np.load(path("image.npy"))
+    save(folder, "grey.npy", (image * 150.0 + 20 + np.arange(30)).astype(np.float32))
+    status, _, err = runs.run(PROGRAM, "match", path("image.npy"), "--limit_to", 5, "--max_iter", 3, "--output", path("made.h5"))
+    check(status == 0, err)
+    said = measure(PROGRAM, "compare", path("grey.npy"), path("image.npy"), path("made.h5"), "--threshold", "otsu")
+    check(said and said["results"][0]["score"] == 0 and said["results"][1]["score"] > 0, f"otsu: {said}")
+    one = measure(PROGRAM, "compare", path("grey.npy"), path("made.h5"), "--threshold", 110)
+    check(one and said and one["results"] == said["results"][1:], f"a number: {one}")
+
+
 def shown_and_refused(folder):
     path = lambda name: os.path.join(folder, name + ".npy")
     picture = os.path.join(folder, "both.png")
@@ -224,5 +256,6 @@ def shown_and_refused(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     brute(scratch)
+    every_kind_of_file(scratch)
     shown_and_refused(scratch)
 finish("compare")

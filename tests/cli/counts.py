@@ -44,6 +44,53 @@ def axes(a):
     return "zyx"[3 - a.ndim:]
 
 
+def clusters(a, periodic):
+    size = np.bincount(labels(a, periodic)[a]) if a.any() else np.zeros(0, int)
+    size = size[size > 0]
+    bins = np.bincount(np.floor(np.log2(size)).astype(int)) if size.size else []
+    label, spanning, share = labels(a, False), {}, {}
+    for axis, name in enumerate(axes(a)):
+        both = np.intersect1d(label.take(0, axis)[a.take(0, axis)], label.take(-1, axis)[a.take(-1, axis)])
+        spanning[name] = len(both)
+        share[name] = float(np.isin(label[a], both).mean())
+    return {"number": len(size), "largest": int(size.max()), "mean": float(size.mean()), "sizes": [int(b) for b in bins],
+            "spanning": spanning, "spanning_fraction": share}
+
+
+def chords_of(line, periodic):
+    """Lengths of the runs of ones; None: all ones."""
+    if line.all():
+        return None
+    if periodic:
+        line = np.roll(line, -int(np.argmin(line)))
+        line = np.append(line, False)
+    ends = np.flatnonzero(np.diff(np.concatenate(([False], line, [False])).astype(int)))
+    return [e - b for b, e in ends.reshape(-1, 2) if periodic or (b > 0 and e < line.size)]
+
+
+def chords(a, axis, periodic):
+    all_, whole = [], 0
+    for line in np.moveaxis(a, axis, -1).reshape(-1, a.shape[axis]):
+        found = chords_of(line, periodic)
+        whole += found is None
+        all_ += found or []
+    count = np.bincount(all_)[1:] if all_ else []
+    return {"number": len(all_), "mean": float(np.mean(all_)) if all_ else 0.0, "longest": int(max(all_, default=0)),
+            "whole_lines": whole, "counts": [int(c) for c in count]}
+
+
+def surface(a, periodic, spacing=(1, 1, 1)):
+    faces = crofton = 0
+    for axis, n in enumerate(a.shape):
+        jump = np.roll(a, -1, axis) != a
+        if not periodic:
+            jump = jump.take(range(n - 1), axis)
+        step = spacing[3 - a.ndim + axis]
+        faces += jump.sum() / a.size / step
+        crofton += jump.mean() / a.ndim / step if jump.size else 0
+    return {"faces": float(faces), "crofton": float((np.pi / 2 if a.ndim == 2 else 2) * crofton)}
+
+
 def pairs(a, axis, r, periodic):
     """Values of all voxels that have one at distance r along an axis, and the values there."""
     size = a.shape[axis]

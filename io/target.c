@@ -78,6 +78,19 @@ int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enu
                    mf_more_rows[which].name, phases, side->levels, lag, bytes);
 }
 
+int mf_target_space_new(struct mf_target *target)
+{
+    int bad = target->lag < 1 || target->lag > LAG_MOST;
+    size_t width = 2 * target->lag - 1;
+    size_t each = bad ? 0 : times(times(width, width, &bad), target->lag, &bad);
+    size_t bytes = times(times((size_t)target->phases, each, &bad), sizeof(double), &bad);
+
+    target->space = bad || bytes > PTRDIFF_MAX ? NULL : calloc(1, bytes + 1);
+    if (target->space) return MF_OK;
+    return mf_fail(MF_MEMORY, "no memory for S2_3D of %d phase%s and lag %zu", target->phases, MF_S(target->phases),
+                   target->lag);
+}
+
 int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv)
 {
     MF_ASSERT(nu <= MF_EXAMPLE_MAX && nv <= MF_EXAMPLE_MAX);
@@ -103,6 +116,7 @@ void mf_target_side_free(struct mf_target_side *side)
 void mf_target_free(struct mf_target *target)
 {
     for (int i = 0; i < 3; ++i) mf_target_side_free(&target->side[i]);
+    free(target->space);
     *target = (struct mf_target){0};
 }
 

@@ -58,6 +58,7 @@ struct mf_target {
         steepness; /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
     int sides;     /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
     struct mf_target_side side[3];
+    double *space; /* S2_3D [phases][L][2L-1][2L-1], lags dz >= 0, dy, dx of the volume itself; NULL: none */
     double spacing[3];
     char unit[MF_UNIT_TEXT];
     char hash[MF_HASH_TEXT]; /* of the input(s) */
@@ -68,6 +69,8 @@ struct mf_target {
 int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross);
 /** Room for one of the further descriptors (cleared). MF_MEMORY. */
 int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enum mf_more which);
+/** Room for S2_3D (heap, cleared). MF_MEMORY. */
+int mf_target_space_new(struct mf_target *target);
 /** Room for an example (heap, cleared). MF_MEMORY. */
 int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv);
 void mf_target_side_free(struct mf_target_side *side);

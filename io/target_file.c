@@ -23,7 +23,8 @@ static const char definitions[] =
     "x_a(p) x_b(p+r), pairs in order (0,1) (0,2) .. (1,2) .. variation: jumps |x(p+e)-x(p)| along both axes per pixel "
     "(seam: those of row 0 and column 0 counted twice). fraction: mean of x. example: the phase of every pixel of one "
     "slice, or of the middle of it; -1: none of these. Level l: the same on the slice averaged over cells of 2^l x 2^l "
-    "pixels. lineal_path and others with a third axis of entries: docs/DESCRIPTORS.md.";
+    "pixels. s2_3d[phase][dz][dy+L-1][dx+L-1], 0 <= dz < L: the same mean of x(p) x(p+(dz,dy,dx)) over the voxels, or "
+    "the pairs inside, of the whole volume. lineal_path and others with a third axis of entries: docs/DESCRIPTORS.md.";
 
 /* One array of a side. */
 struct part {
@@ -63,6 +64,16 @@ static void parts_of(const struct mf_target *t, struct mf_target_side *side, str
             (struct part){mf_more_rows[m].name, &side->more[m], p * k * n, 3, {p, k, n, 0}, -slack, 1 + slack, 0,
                           "phase level entry"};
     }
+}
+
+static const char space_path[] = "/s2_3d";
+
+/* Of the volume as a whole. */
+static struct part space_part(const struct mf_target *t, double **at)
+{
+    size_t p = (size_t)t->phases, w = 2 * t->lag - 1;
+
+    return (struct part){"s2_3d", at, p * t->lag * w * w, 4, {p, t->lag, w, w}, -1e-2, 1 + 1e-2, 0, "phase dz dy dx"};
 }
 
 /* "/z/s2"; one side alone is "/all". */
@@ -290,6 +301,16 @@ static int read_side(struct mf_h5 *file, const char *name, struct mf_target *t, 
     return MF_OK;
 }
 
+static int read_space(struct mf_h5 *file, const char *name, struct mf_target *t)
+{
+    struct part part = space_part(t, &t->space);
+
+    if (!mf_h5_has(file, space_path)) return MF_OK;
+    MF_TRY(check_shape(file, name, space_path, &part));
+    MF_TRY(mf_target_space_new(t));
+    return read_part(file, name, space_path, &part);
+}
+
 /* The struct as it is; which arrays there are is told by their pointers being NULL or not. */
 static int send(const struct mf_target *t, FILE *to)
 {
@@ -302,7 +323,8 @@ static int send(const struct mf_target *t, FILE *to)
         for (int k = 0; k < PARTS; ++k)
             if (*part[k].at) MF_TRY(mf_guard_send(to, *part[k].at, part[k].count * sizeof(double)));
     }
-    return MF_OK;
+    part[0] = space_part(t, &copy.space);
+    return t->space ? mf_guard_send(to, t->space, part[0].count * sizeof(double)) : MF_OK;
 }
 
 static int work(void *context, FILE *to)
@@ -316,6 +338,7 @@ static int work(void *context, FILE *to)
     ours = mf_h5_is_ours(file);
     rc = read_head(file, r->path, &t);
     for (int i = 0; rc == MF_OK && i < t.sides; ++i) rc = read_side(file, r->path, &t, i);
+    if (rc == MF_OK) rc = read_space(file, r->path, &t);
     if (rc == MF_OK) rc = mf_guard_send(to, &ours, sizeof ours);
     if (rc == MF_OK) rc = send(&t, to);
     mf_target_free(&t);
@@ -330,6 +353,8 @@ static int allocate(const struct mf_target *head, struct mf_target *t)
 {
     *t = *head;
     memset(t->side, 0, sizeof t->side);
+    t->space = NULL;
+    if (head->space) MF_TRY(mf_target_space_new(t));
     for (int i = 0; i < head->sides; ++i) {
         const struct mf_target_side *from = &head->side[i];
         struct mf_target_side *to = &t->side[i];
@@ -370,7 +395,10 @@ static int take(void *context, FILE *from)
             MF_TRY(check_values(r->path, &part[k]));
         }
     }
-    return MF_OK;
+    if (!r->target->space) return MF_OK;
+    part[0] = space_part(r->target, &r->target->space);
+    MF_TRY(mf_guard_receive(from, r->target->space, part[0].count * sizeof(double)));
+    return check_values(r->path, &part[0]);
 }
 
 /* Rank 0: the others need not see the file. */
@@ -397,6 +425,8 @@ int mf_target_share(const struct mf_comm *comm, struct mf_target *target)
         for (int k = 0; k < PARTS; ++k)
             if (*part[k].at) mf_comm_bcast(comm, 0, *part[k].at, part[k].count * sizeof(double));
     }
+    part[0] = space_part(target, &target->space);
+    if (target->space) mf_comm_bcast(comm, 0, target->space, part[0].count * sizeof(double));
     return MF_OK;
 }
 
@@ -458,6 +488,16 @@ static int write_side(struct mf_h5 *file, const struct mf_target *t, int i)
     return MF_OK;
 }
 
+static int write_space(struct mf_h5 *file, const struct mf_target *t)
+{
+    struct mf_target copy = *t;
+    struct part part = space_part(t, &copy.space);
+
+    if (!t->space) return MF_OK;
+    MF_TRY(mf_h5_write(file, space_path, MF_H5_F64, part.ndim, part.dims, t->space));
+    return mf_h5_put_text(file, space_path, "axes", part.axes);
+}
+
 static size_t target_bytes(const struct mf_target *t, const struct mf_provenance *p)
 {
     size_t bytes = OVERHEAD + (p && p->json ? strlen(p->json) : 0) + (p && p->options ? strlen(p->options) : 0);
@@ -469,7 +509,7 @@ static size_t target_bytes(const struct mf_target *t, const struct mf_provenance
         parts_of(t, &side, part);
         for (int k = 0; k < PARTS; ++k) bytes += *part[k].at ? part[k].count * sizeof(double) : 0;
     }
-    return bytes;
+    return bytes + (t->space ? space_part(t, NULL).count * sizeof(double) : 0);
 }
 
 /* Local. */
@@ -488,6 +528,7 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
     if (rc == MF_OK) rc = mf_h5_provenance(file, MF_SCHEMA_TARGET, created, &p);
     if (rc == MF_OK) rc = write_head(file, t);
     for (int i = 0; rc == MF_OK && i < t->sides; ++i) rc = write_side(file, t, i);
+    if (rc == MF_OK) rc = write_space(file, t);
     end = mf_h5_close(file);
     if (rc == MF_OK) rc = end;
     mf_comm_self(&self);

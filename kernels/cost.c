@@ -53,6 +53,17 @@ struct mf_cost mf_cost_s2(const struct mf_slice_desc *d, size_t count, enum mf_c
     return cost;
 }
 
+struct mf_cost mf_cost_s2_3d(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    double more = d->periodic ? 0 : (double)d->lag - 1;
+    double points = ((double)d->nu + more) * ((double)d->nv + more), products = 4 * (double)d->lag * points;
+    struct mf_cost cost = moved(d, count, what);
+
+    cost.operations = (double)count * (transform(points) + products);
+    if (what == MF_COST_GRADIENT) cost.operations += (double)count * (transform(points) + 2 * products);
+    return cost;
+}
+
 struct mf_cost mf_cost_fraction(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     struct mf_cost cost = moved(d, count, what);

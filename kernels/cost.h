@@ -35,6 +35,12 @@ enum mf_cost_of {
  */
 struct mf_cost mf_cost_s2(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
+/**
+ * S2_3D of @p count planes, nu x nv = ny x nx: per plane a transform on N points as above and 4 L N (products with L
+ * planes), with a gradient 1 more and 8 L N. Bytes as above.
+ */
+struct mf_cost mf_cost_s2_3d(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
 /** Variation: per pixel of a level 6 (two differences, their size, two sums), with a gradient 6 more; pooling, bytes as
  * above. */
 struct mf_cost mf_cost_variation(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

@@ -3,7 +3,6 @@
 #include <fftw3.h>
 #include <math.h>
 #include <omp.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +11,6 @@
 #include "kernels/cpu/slice.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
-
-static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER; /* FFTW plans are made one at a time */
-static ptrdiff_t held;                                      /* bytes of FFTW's that are some plan's */
 
 struct fft {
     fftwf_plan forward, inverse; /* real [mu][mv] -> x [mu][mv/2+1]; x -> real, destroys x */
@@ -71,15 +67,12 @@ static void sizes(const struct mf_slice_plan *plan, struct state *st)
     st->each = 2 * st->planes + st->reals + 2 * st->spectra + st->energies;
 }
 
-/* No more than these bytes are the buffers that FFTW takes while it executes plans: some lines, and blocks of half a
- * megabyte where lines lie badly (FFTW 3.3; tests/unit/kernels_corr.c looks). To execute one and see would touch the
- * areas, which a dry run does not have. */
+/* To execute plans and see what they take would touch the areas, which a dry run does not have. */
 static ptrdiff_t buffers(const struct mf_slice_plan *plan, const struct state *st)
 {
     const struct mf_corr_level *l = &plan->level[plan->desc.first];
-    const size_t slice = 2 * sizeof(float) * l->mu * l->mv, block = (size_t)1 << 19;
 
-    return (ptrdiff_t)(st->areas * ((slice < block ? slice : block) + 64 * (l->mu + l->mv + 4)));
+    return (ptrdiff_t)(st->areas * mf_fftw_buffers(l->mu, l->mv));
 }
 
 /* Plans by estimate: those that are measured may differ from rank to rank, and the results with them. */
@@ -87,9 +80,9 @@ static int transforms(struct mf_slice_plan *plan, struct state *st)
 {
     struct area a = area(st, 0);
     size_t missing = 0;
-    int rc = MF_OK;
+    int rc;
 
-    pthread_mutex_lock(&planner);
+    mf_fftw_begin();
     for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
         int mu = (int)plan->level[l].mu, mv = (int)plan->level[l].mv;
 
@@ -97,17 +90,12 @@ static int transforms(struct mf_slice_plan *plan, struct state *st)
         st->fft[l].inverse = fftwf_plan_dft_c2r_2d(mu, mv, a.x, a.real, FFTW_ESTIMATE);
         missing += !st->fft[l].forward || !st->fft[l].inverse;
     }
-    fftwf_forget_wisdom(); /* or what it remembers of earlier plans would be counted as this one's */
-    st->held = (ptrdiff_t)mf_fftw_live() - held;
-    held += st->held;
-    if (!missing) {
-        st->booked = st->held + buffers(plan, st);
-        rc = mf_arena_book(plan->arena, st->booked, "FFTW plans");
-        if (rc != MF_OK) st->booked = 0;
-    }
-    pthread_mutex_unlock(&planner);
+    st->held = mf_fftw_made();
     if (missing)
         return mf_fail(MF_MEMORY, "S2: FFTW has no plan for slices of %zu x %zu pixels", plan->desc.nu, plan->desc.nv);
+    st->booked = st->held + buffers(plan, st);
+    rc = mf_arena_book(plan->arena, st->booked, "FFTW plans");
+    if (rc != MF_OK) st->booked = 0;
     return rc;
 }
 
@@ -134,13 +122,12 @@ static void fftw_close(struct mf_slice_plan *plan)
     struct state *st = plan->state;
 
     if (!st) return;
-    pthread_mutex_lock(&planner);
+    mf_fftw_begin();
     for (size_t l = 0; st->fft && l < plan->desc.levels; ++l) {
         if (st->fft[l].forward) fftwf_destroy_plan(st->fft[l].forward);
         if (st->fft[l].inverse) fftwf_destroy_plan(st->fft[l].inverse);
     }
-    held -= st->held;
-    pthread_mutex_unlock(&planner);
+    mf_fftw_gone(st->held);
     if (st->booked) (void)mf_arena_book(plan->arena, -st->booked, "FFTW plans");
     mf_arena_give(plan->arena, st->memory);
     free(st->fft);

@@ -3,6 +3,8 @@
  * so that they do not would hold 0 bytes: tests/unit/kernels_corr.c looks. */
 #include "kernels/cpu/fftw_memory.h"
 
+#include <fftw3.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,6 +14,8 @@
 enum { ALIGNMENT = 64 };
 
 static atomic_size_t live, peak;
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER; /* FFTW plans are made one at a time */
+static ptrdiff_t held;                                      /* bytes that are some plan's */
 
 #define REPLACES __attribute__((visibility("default"), used))
 
@@ -50,3 +54,29 @@ size_t mf_fftw_live(void) { return atomic_load(&live); }
 size_t mf_fftw_peak(void) { return atomic_load(&peak); }
 
 void mf_fftw_mark(void) { atomic_store(&peak, atomic_load(&live)); }
+
+void mf_fftw_begin(void) { pthread_mutex_lock(&planner); }
+
+ptrdiff_t mf_fftw_made(void)
+{
+    ptrdiff_t made;
+
+    fftwf_forget_wisdom(); /* or what it remembers of earlier plans would be counted as this one's */
+    made = (ptrdiff_t)mf_fftw_live() - held;
+    held += made;
+    pthread_mutex_unlock(&planner);
+    return made;
+}
+
+void mf_fftw_gone(ptrdiff_t made)
+{
+    held -= made;
+    pthread_mutex_unlock(&planner);
+}
+
+size_t mf_fftw_buffers(size_t mu, size_t mv)
+{
+    const size_t plane = 2 * sizeof(float) * mu * mv, block = (size_t)1 << 19;
+
+    return (plane < block ? plane : block) + 64 * (mu + mv + 4);
+}

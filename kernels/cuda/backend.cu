@@ -432,6 +432,7 @@ const struct mf_backend mf_backend_cuda = {
     .gram_axes = NULL,
     .tensor = NULL,
     .patch = NULL,
+    .space = NULL,
     .optim = &mf_optim_cuda,
     .select = &mf_select_cuda,
     .label = &mf_label_cuda,

@@ -35,7 +35,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
     MF_OPT(characterize, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
-           "descriptors wanted; a file always holds these three, and an image for Patches"),
+           "descriptors wanted; a file always holds these three, and an image for Patches; S2_3D: of volumes"),
     MF_OPT(
         characterize, "measures", measures, MF_TEXTS, NULL,
         "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "
@@ -118,6 +118,8 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
+    if (more_of(o) & MF_WANTS_SPACE && strcmp(o->slice_mode, "average") != 0)
+        return mf_fail(MF_USAGE, "S2_3D is of whole volumes; --slice_mode %s looks at slices", o->slice_mode);
     if (!session->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
     return MF_OK;
 }
@@ -280,7 +282,8 @@ static int characterize_file(struct mf_session *session, const struct characteri
                                         .isotropic = o->isotropic,
                                         .singlephase = !o->multiphase,
                                         .cross = o->multiphase,
-                                        .more = more_of(o),
+                                        .more = more_of(o) & ~(unsigned)MF_WANTS_SPACE,
+                                        .space = (more_of(o) & MF_WANTS_SPACE) != 0,
                                         .threshold = o->soft,
                                         .steepness = o->steepness,
                                         .example = 1};
@@ -499,7 +502,7 @@ const struct mf_cmd mf_cmd_characterize = {
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
         "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor. --measures counts "
+        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor; S2_3D of volumes. --measures counts "
         "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
         "others (docs/FILES.md).\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"

@@ -3,7 +3,9 @@
 
 #include "src/cmd/describe.h"
 
-enum { ENTRIES_SHOWN = 4096, DIRECTIONS = 4 };
+enum { ENTRIES_SHOWN = 4096, DIRECTIONS = 4, AXES = 3 };
+
+static const char *const axis_names[AXES] = {"z", "y", "x"};
 
 /* Directions of the lineal path in the order of its entries, by the axes of a side's rows and columns. */
 static void direction_name(const char *const axis[2], int direction, char text[16])
@@ -24,6 +26,39 @@ static double lineal(const struct mf_target *t, int side, int phase, size_t c, i
     return c == 0 ? d[0] : d[1 + DIRECTIONS * (c - 1) + (size_t)direction];
 }
 
+/* S2_3D at lag @p d along axis @p axis. */
+static double in_space(const struct mf_target *t, int phase, int axis, size_t d)
+{
+    size_t width = 2 * t->lag - 1, centre = t->lag - 1;
+    const double *window = t->space + (size_t)phase * t->lag * width * width;
+
+    return window[((axis == 0 ? d : 0) * width + centre + (axis == 1 ? d : 0)) * width + centre + (axis == 2 ? d : 0)];
+}
+
+static void put_space(struct mf_json *phase, const struct mf_target *t, int index)
+{
+    struct mf_json *axes = mf_json_object();
+
+    for (int a = 0; a < AXES; ++a) {
+        struct mf_json *values = mf_json_array();
+
+        for (size_t d = 0; d < t->lag; ++d) mf_json_real(values, NULL, in_space(t, index, a, d));
+        mf_json_put(axes, axis_names[a], values);
+    }
+    mf_json_put(phase, "s2_3d", axes);
+}
+
+static void print_space(FILE *to, const struct mf_target *t, int phase)
+{
+    fprintf(to, "  S2 in space by distance [voxels]\n    d");
+    for (int a = 0; a < AXES; ++a) fprintf(to, "   along %s", axis_names[a]);
+    for (size_t d = 0; d < t->lag; ++d) {
+        fprintf(to, "\n  %3zu", d);
+        for (int a = 0; a < AXES; ++a) fprintf(to, "  %8.6f", in_space(t, phase, a, d));
+    }
+    fputc('\n', to);
+}
+
 void mf_describe_more_json(struct mf_json *phase, const struct mf_target *target, int ndim, int index)
 {
     for (int m = 0; m < MF_MORE; ++m) {
@@ -39,12 +74,14 @@ void mf_describe_more_json(struct mf_json *phase, const struct mf_target *target
         }
         mf_json_put(phase, mf_more_rows[m].name, sides);
     }
+    if (target->space) put_space(phase, target, index);
 }
 
 void mf_describe_more_text(FILE *to, const struct mf_target *target, int ndim, int phase)
 {
     char name[16];
 
+    if (target->space) print_space(to, target, phase);
     if (!target->side[0].more[MF_MORE_LINEAL_EXACT]) return;
     fprintf(to, "  lineal path by length [pixels]\n    n");
     for (int k = 0; k < target->sides; ++k)

@@ -243,6 +243,7 @@ static void put_target(struct mf_json *json, const struct mf_target *t)
     mf_json_bool(json, "seam", t->seam);
     mf_json_reals(json, "spacing", t->spacing, 3);
     mf_json_text(json, "unit", t->unit);
+    mf_json_bool(json, "s2_3d", t->space != NULL);
     for (int i = 0; i < t->sides; ++i) put_side(sides, t, i);
     mf_json_put(json, "sides", sides);
 }

@@ -13,6 +13,7 @@
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
+#include "src/desc/registry.h"
 
 static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows, mf_common_opts, NULL};
@@ -37,7 +38,8 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
                                            .periodic = !o->non_periodic,
                                            .seam = o->compat && *o->compat,
                                            .isotropic = o->isotropic,
-                                           .more = mf_recon_more(o),
+                                           .more = mf_recon_more(o) & ~(unsigned)MF_WANTS_SPACE,
+                                           .space = (mf_recon_more(o) & MF_WANTS_SPACE) != 0,
                                            .threshold = o->soft,
                                            .steepness = o->steepness,
                                            .example = 1};

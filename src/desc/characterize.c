@@ -40,6 +40,7 @@ static int check(const struct mf_micro *micro, const struct mf_characterize_opts
         return mf_fail(MF_USAGE,
                        "lag %zu does not fit %s: the largest L is %zu (half the shortest edge); try: --limit_to %zu",
                        opts->lag, shape, largest, largest);
+    if (opts->space && micro->ndim == 2) return mf_fail(MF_USAGE, "S2_3D is of volumes, and this is an image; try: S2");
     if (opts->singlephase && !(micro->grey && micro->fields == 1) && micro->phases < 2)
         return mf_fail(MF_INPUT, "only phase 1 is wanted (--no_multiphase), but the field has one phase");
     return MF_OK;
@@ -108,6 +109,7 @@ static int prepare(struct mf_job *job)
         out->side[k].nv = nv;
         out->side[k].slices = slices;
     }
+    if (opts->space) MF_TRY(mf_target_space_new(out));
     return MF_OK;
 }
 
@@ -130,7 +132,8 @@ static int measure(struct mf_job *job)
     if (rc == MF_OK && !job->dry) announce(job->out, job->micro);
     if (rc == MF_OK && job->exact) rc = mf_exact(job);
     if (rc == MF_OK && job->opts->example && job->micro->phase && !job->dry) rc = mf_example(job);
-    return rc == MF_OK ? mf_pooled(job) : rc;
+    if (rc == MF_OK) rc = mf_pooled(job);
+    return rc == MF_OK && job->opts->space ? mf_whole(job) : rc;
 }
 
 int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,

@@ -2,6 +2,7 @@
 #ifndef MF_DESC_JOB_H
 #define MF_DESC_JOB_H
 
+#include "kernels/stage.h"
 #include "src/desc/characterize.h"
 
 struct mf_job {
@@ -30,6 +31,13 @@ int mf_exact(const struct mf_job *job);
 
 /** An example of the slices of every side of a labelled field (example.c): the middle one. Collective, agreed. */
 int mf_example(const struct mf_job *job);
+
+/** S2_3D (whole.c). Collective, agreed. */
+int mf_whole(const struct mf_job *job);
+
+/** The indicator of out's phase @p phase, or the grey field itself; @p x: room for it, NULL: a grey field can be taken
+ * as it is. @p stage: of planes. */
+float *mf_job_indicator(const struct mf_job *job, const struct mf_stage *stage, int phase, float *x);
 
 /** Everything else by the kernels (pooled.c): all levels, without level 0 if that was counted. */
 int mf_pooled(const struct mf_job *job);

@@ -86,11 +86,23 @@ static int alike(const struct mf_target *a, const struct mf_target *b)
            a->sides == b->sides && memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) == 0;
 }
 
+/** S2_3D, where all have it. MF_MEMORY. */
+static int mean_space(const struct mf_target *targets, size_t count, struct mf_target *mean)
+{
+    size_t width = 2 * mean->lag - 1, n = (size_t)mean->phases * mean->lag * width * width;
+
+    for (size_t i = 0; i < count; ++i)
+        if (!targets[i].space) return MF_OK;
+    MF_TRY(mf_target_space_new(mean));
+    for (size_t i = 0; i < count; ++i) add(1, n, (double)count, n, targets[i].space, n, mean->space);
+    return MF_OK;
+}
+
 int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_target *mean)
 {
     const struct mf_target_side **sides;
     struct mf_target out = targets[0];
-    int rc = MF_OK;
+    int rc;
 
     for (size_t i = 1; i < count; ++i)
         if (!alike(&targets[0], &targets[i]))
@@ -99,6 +111,8 @@ int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_targ
     sides = malloc(count * sizeof(*sides));
     if (!sides) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
     memset(out.side, 0, sizeof out.side);
+    out.space = NULL;
+    rc = mean_space(targets, count, &out);
     for (int k = 0; rc == MF_OK && k < out.sides; ++k) {
         for (size_t i = 0; i < count; ++i) sides[i] = &targets[i].side[k];
         rc = mf_side_mean(sides, count, out.phases, out.lag, &out.side[k]);

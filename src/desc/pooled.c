@@ -20,24 +20,28 @@ struct pool {
     double *total;         /* [levels][entries], queue->host */
 };
 
-/** The indicator field of out's phase @p phase. */
-static float *indicator(const struct pool *pool, int phase, int which)
+float *mf_job_indicator(const struct mf_job *job, const struct mf_stage *stage, int phase, float *x)
 {
-    const struct mf_micro *m = pool->job->micro;
+    const struct mf_micro *m = job->micro;
     size_t voxels = mf_slab_voxels(&m->slab), plane = m->slab.dims[1] * m->slab.dims[2];
-    uint8_t want = (uint8_t)(pool->job->first + phase);
-    float *grey = m->grey ? m->grey + (m->fields > 1 ? want : 0) * voxels : NULL, *x = pool->x[which];
+    uint8_t want = (uint8_t)(job->first + phase);
+    float *grey = m->grey ? m->grey + (m->fields > 1 ? want : 0) * voxels : NULL;
 
     if (grey && !x) return grey;
-    if (grey) pool->job->backend->put(pool->job->queue, x, grey, voxels * sizeof *x);
+    if (grey) job->backend->put(job->queue, x, grey, voxels * sizeof *x);
     for (size_t z = 0, run; !grey && z < m->slab.count; z += run) {
-        float *at = mf_stage_at(&pool->stage, x + z * plane);
+        float *at = mf_stage_at(stage, x + z * plane);
 
-        run = mf_stage_run(&pool->stage, m->slab.count - z);
+        run = mf_stage_run(stage, m->slab.count - z);
         for (size_t i = 0; i < run * plane; ++i) at[i] = m->phase[z * plane + i] == want;
-        mf_stage_put(&pool->stage, x + z * plane, run);
+        mf_stage_put(stage, x + z * plane, run);
     }
     return x;
+}
+
+static float *indicator(const struct pool *pool, int phase, int which)
+{
+    return mf_job_indicator(pool->job, &pool->stage, phase, pool->x[which]);
 }
 
 /** The finest level that kernels look at: counting knows level 0 of those descriptors that every file has. */

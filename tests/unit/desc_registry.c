@@ -35,6 +35,9 @@ static void check_names(void)
     }
     CHECK(mf_descriptor_find(&row, "FFTCorrelation") == MF_USAGE);
     CHECK(strstr(mf_err_text(), "try: FFTCorrelations") && strstr(mf_err_text(), "VolumeFractions"));
+    CHECK(mf_descriptor_find(&row, "s2-3D") == MF_USAGE && strstr(mf_err_text(), "try: S2_3D"));
+    CHECK(mf_descriptor_find(&row, "S2-3D") == MF_OK && row->kind == MF_S2_3D && row->in_space);
+    CHECK(mf_descriptor_wants(row) == MF_WANTS_SPACE && !mf_descriptors[MF_S2].in_space);
     CHECK(mf_descriptor_find(&row, "GramMatrices") == MF_USAGE && strstr(mf_err_text(), "not available"));
     CHECK(mf_descriptor_find(&row, "") == MF_USAGE);
     CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, &ops) == MF_USAGE);

@@ -1,0 +1,47 @@
+/* The two-point correlation of a field in space: planes by two-dimensional transforms, lags across planes by products
+ * of their spectra. With F_k the spectrum of plane k, planes of ny x nx voxels and L lags
+ *
+ *   S_d = sum over k of conj(F_k) F_(k+d), d = 0 .. L-1        (added over all ranks by the caller)
+ *   D(d, u, v) = inverse transform of S_d at (u, v), over the number of pairs
+ *
+ * so a rank needs its planes' spectra, L - 1 above them, and L - 1 below them for a gradient. D(-d, -u, -v) is
+ * D(d, u, v): windows have the lags d >= 0 alone, [L][2L-1][2L-1], u and v from -L+1 on. */
+#ifndef MF_KERNELS_SPACE_H
+#define MF_KERNELS_SPACE_H
+
+#include "kernels/backend.h"
+
+struct mf_space_desc {
+    size_t nz, ny, nx; /* of the whole field */
+    size_t lag;        /* L, at most half of each */
+    size_t planes;     /* most planes whose spectra are held at a time, those of others included */
+    int periodic;      /* 0: only pairs inside the field, divided by how many there are */
+};
+
+struct mf_space_plan; /* a back end's own */
+
+struct mf_space_ops {
+    /** Floats of the spectrum of a plane; planes follow each other. */
+    size_t (*plane)(const struct mf_space_desc *desc);
+    /** Takes its work areas from the queue's arenas. May refuse with MF_MEMORY. */
+    int (*plan)(struct mf_queue *queue, const struct mf_space_desc *desc, struct mf_space_plan **plan);
+    void (*free)(struct mf_space_plan *plan);
+    /** x: [planes][ny][nx], spectra: [planes][plane()], device. */
+    void (*transform)(struct mf_space_plan *plan, size_t planes, const float *x, float *spectra);
+    /**
+     * sums: [L][plane()], queue->host, out: S_d of the first @p planes of @p spectra, behind which the L - 1 next ones
+     * stand (zero: there are none). Numbers are rounded to multiples of one that depends on the field's extents only
+     * and is so large that they add up without another rounding: in any order, on any number of ranks, to the same
+     * bits. Fields lie in [0, 1].
+     */
+    void (*products)(struct mf_space_plan *plan, size_t planes, const float *spectra, double *sums);
+    /** window: [L][2L-1][2L-1], queue->host, out: D from the sums of all planes of the field. */
+    void (*window)(struct mf_space_plan *plan, const double *sums, double *window);
+    /**
+     * g: [planes][ny][nx], device: += sum over all lags, also d < 0, of slope dD/dx. slope: a window, queue->host.
+     * spectra: L - 1 planes, those of g, L - 1 planes; those of g are used up.
+     */
+    void (*adjoint)(struct mf_space_plan *plan, size_t planes, const double *slope, float *spectra, float *g);
+};
+
+#endif

@@ -1,0 +1,39 @@
+/* S2_3D: the two-point correlation of a volume in space, whose planes lie over the ranks (kernels/space.h). */
+#ifndef MF_DESC_SPACE_H
+#define MF_DESC_SPACE_H
+
+#include "kernels/space.h"
+#include "mpi/slab.h"
+
+struct mf_space;
+
+struct mf_space_opts {
+    size_t lag;    /* L */
+    size_t fields; /* whose spectra are held at a time */
+    int periodic;  /* 0: only pairs inside, divided by how many there are */
+    int gradient;  /* mf_space_adjoint() will be called */
+};
+
+/** Largest L of a volume: half its shortest edge. 0: an image has none. */
+size_t mf_space_lag(const size_t dims[3]);
+
+/** Lags of a window: d = 0 .. L-1, u, v = -L+1 .. L-1. The rest is its mirror image. */
+size_t mf_space_entries(size_t lag);
+
+/**
+ * Takes spectra and work areas from the arenas of @p queue, whose memory fields are. Collective; refuses (agreed) with
+ * MF_DEVICE (the back end has no kernels for it), MF_USAGE (an image; L is too large), MF_MEMORY.
+ */
+int mf_space_new(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
+                 const struct mf_space_opts *opts, struct mf_space **space);
+void mf_space_free(struct mf_space *space);
+
+/** Window of @p x [slab.count][ny][nx], the same bits on any number of ranks, and its spectra to hold as field
+ * @p field. Waits for the queue. Collective; refuses (agreed) with MF_MEMORY. */
+int mf_space_window(struct mf_space *space, size_t field, const float *x, double *window);
+
+/** @p g += sum over all lags, also those of the mirror image, of slope dD/dx for the field that is held as @p field;
+ * then it is held no longer. Put on the queue; slope [entries] may change on return. Not collective. */
+void mf_space_adjoint(struct mf_space *space, size_t field, const double *slope, float *g);
+
+#endif

@@ -67,10 +67,22 @@ static int mix_side(const struct mf_target *first, const struct mf_target_side *
     return take_example(t > 0 ? b : a, to);
 }
 
+/* S2_3D, where both have it. */
+static int mix_space(const struct mf_target *a, const struct mf_target *b, double t, struct mf_target *to)
+{
+    size_t width = 2 * a->lag - 1, n = (size_t)a->phases * a->lag * width * width;
+
+    to->space = NULL;
+    if (!a->space || !b->space) return MF_OK;
+    MF_TRY(mf_target_space_new(to));
+    mix(&(struct shape){1, n, 1}, t, a->space, 1, b->space, 1, to->space);
+    return MF_OK;
+}
+
 int mf_target_blend(const struct mf_target *a, const struct mf_target *b, double t, struct mf_target *to)
 {
     const struct mf_target *soft = a->steepness > 0 ? a : b;
-    int rc = MF_OK;
+    int rc;
 
     MF_ASSERT(a->phases == b->phases && a->lag == b->lag && t >= 0 && t <= 1);
     *to = *a;
@@ -78,6 +90,7 @@ int mf_target_blend(const struct mf_target *a, const struct mf_target *b, double
     to->sides = a->sides > b->sides ? a->sides : b->sides;
     to->threshold = soft->threshold;
     to->steepness = soft->steepness;
+    rc = mix_space(a, b, t, to);
     for (int i = 0; i < to->sides && rc == MF_OK; ++i)
         rc = mix_side(a, mf_target_for(a, (enum mf_normal)i), mf_target_for(b, (enum mf_normal)i), t, &to->side[i]);
     if (rc != MF_OK) mf_target_free(to);

@@ -69,7 +69,8 @@ static void say_losses(const struct walk *w)
         mf_err_clear(); /* the same will be said when a target is made */
         return;
     }
-    if (more_of(a) > more_of(&mean.side[0]) || more_of(b) > more_of(&mean.side[0]))
+    if (more_of(a) > more_of(&mean.side[0]) || more_of(b) > more_of(&mean.side[0]) ||
+        !w->end[0].space != !w->end[1].space)
         mf_warn("only descriptors that both files have are interpolated");
     if (a->levels != b->levels)
         mf_warn("the files have %zu and %zu pyramid levels: only the first %zu are interpolated", a->levels, b->levels,

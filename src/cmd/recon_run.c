@@ -89,6 +89,22 @@ static double s2_error(const struct outcome *out, int p, int d)
     return sqrt(sum / (double)n);
 }
 
+static int in_space(const struct outcome *out)
+{
+    return mf_objective_in_space(&out->solve.objective) < out->solve.objective.terms;
+}
+
+/* The same over all lags in space. */
+static double space_error(const struct outcome *out, int p)
+{
+    const size_t w = 2 * out->target->lag - 1, n = out->target->lag * w * w;
+    const double *got = out->got.space + (size_t)p * n, *want = out->target->space + (size_t)aimed_at(out, p) * n;
+    double sum = 0;
+
+    for (size_t i = 0; i < n; ++i) sum += (i < w * w ? 1 : 2) * (got[i] - want[i]) * (got[i] - want[i]);
+    return sqrt(sum / (double)(w * w * w));
+}
+
 static double worst_variation(const struct outcome *out)
 {
     double worst = 0;
@@ -141,6 +157,19 @@ static void json_fractions(const struct outcome *out, struct mf_json *at)
     mf_json_put(at, "volume_fractions", all);
 }
 
+static void json_space(const struct outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int p = 0; p < out->result.phases; ++p) {
+        char label[32];
+
+        snprintf(label, sizeof label, "%ld", label_of(out, p));
+        if (aimed_at(out, p) >= 0) mf_json_real(all, label, space_error(out, p));
+    }
+    mf_json_put(at, "s2_3d_rms_error", all);
+}
+
 static int json_peaks(const struct outcome *out, struct mf_json *at)
 {
     struct mf_peaks peaks;
@@ -180,6 +209,7 @@ static int json_of(const struct outcome *out, struct mf_json **json)
     mf_json_real(j, "grey_before_cut", r->grey);
     json_fractions(out, j);
     json_errors(out, j);
+    if (in_space(out)) json_space(out, j);
     mf_json_real(j, "variation_error", out->variation_error);
     if (out->copied >= 0) mf_json_real(j, "copied", out->copied);
     mf_json_text(j, "device", out->session->backend->name);
@@ -206,6 +236,8 @@ static void report(const struct outcome *out)
             mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", label_of(out, p), fraction_of(out, p),
                     s2_error(out, p, 0));
     }
+    for (int p = 0; in_space(out) && p < r->phases; ++p)
+        if (aimed_at(out, p) >= 0) mf_info("phase %ld: S2_3D rms error %.2e", label_of(out, p), space_error(out, p));
     mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
     if (out->copied >= 0) mf_info("copied from the target: %.2g %% of windows of 16 x 16", 100 * out->copied);
     if (out->variation_error > 0.1)
@@ -218,6 +250,7 @@ static int describe(struct outcome *out)
     const struct mf_characterize_opts c = {.lag = out->target->lag,
                                            .levels = 1,
                                            .periodic = out->solve.objective.periodic,
+                                           .space = in_space(out),
                                            .example = mf_objective_by_example(&out->solve.objective)};
     struct mf_session *s = out->session;
     MF_PHASE(MF_PHASE_DESCRIBE);

@@ -274,7 +274,6 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops)
 {
-    if (row->in_space) return mf_fail(MF_USAGE, "%s can be measured and not be aimed at in this version", row->name);
     MF_TRY(mf_descriptor_ops(row, backend, ops));
     if ((*ops)->eval) return MF_OK;
     return mf_fail(MF_USAGE, "%s has no gradient: it can be measured and not be aimed at; try: %s", row->name,

@@ -114,27 +114,32 @@ static void phase_weights(struct mf_objective *o, const struct round *r)
 
 static double power_of(double q, int power) { return power == 1 ? q : q * q; }
 
-/* E of slice i from its sums, dE/dA into *slope; the shares of the terms into sums[1..]. */
-static double slice_loss(const struct mf_objective *o, const struct mf_objective_side *s, size_t i, double *slope,
-                         double *sums)
+double mf_objective_norm(enum mf_norm norm, double a, double m, double *slope)
 {
-    double a = 0, m = (double)s->entries;
-    int power = o->opts.norm == MF_L1 ? 1 : 2;
-
-    for (size_t t = 0; t < o->opts.terms; ++t) {
-        double part = 0;
-
-        for (size_t p = 0; p < o->phases; ++p)
-            part += power_of(s->q[p * s->slices + i], power) * s->a[(t * o->phases + p) * s->slices + i];
-        sums[1 + t] = part;
-        a += part;
-    }
-    switch (o->opts.norm) {
+    switch (norm) {
     case MF_MSE: *slope = 1 / m; return a / m;
     case MF_RMS: *slope = a > 0 ? 0.5 / sqrt(a * m) : 0; return sqrt(a / m);
     case MF_L2: *slope = a > 0 ? 0.5 / sqrt(a) : 0; return sqrt(a);
     default: *slope = 1; return a;
     }
+}
+
+/* E of slice i from its sums, dE/dA into *slope; the shares of the terms into sums[1..]. */
+static double slice_loss(const struct mf_objective *o, const struct mf_objective_side *s, size_t i, double *slope,
+                         double *sums)
+{
+    double a = 0;
+    int power = o->opts.norm == MF_L1 ? 1 : 2;
+
+    for (size_t t = 0; t < o->opts.terms; ++t) {
+        double part = 0;
+
+        for (size_t p = 0; o->ops[t] && p < o->phases; ++p)
+            part += power_of(s->q[p * s->slices + i], power) * s->a[(t * o->phases + p) * s->slices + i];
+        sums[1 + t] = part;
+        a += part;
+    }
+    return mf_objective_norm(o->opts.norm, a, (double)s->entries, slope);
 }
 
 /* Finds what terms by example hold of the slices at hand. */
@@ -145,7 +150,7 @@ static void match_terms(struct mf_objective *o, const struct round *r)
     for (size_t t = 0; t < o->opts.terms; ++t) {
         struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
 
-        if (!o->ops[t]->match) continue;
+        if (!o->ops[t] || !o->ops[t]->match) continue;
         MF_PHASE(MF_PHASE_SEARCH);
 
         mf_phase_count(mf_cost_search(&desc, r->span.count));
@@ -165,7 +170,7 @@ static void run_calls(struct mf_objective *o, const struct round *r, int gradien
     double weight[MF_LEVELS_MAX];
 
     for (size_t t = 0; t < o->opts.terms; ++t)
-        for (size_t p = 0; p < o->phases; ++p) {
+        for (size_t p = 0; o->ops[t] && p < o->phases; ++p) {
             struct mf_slice_task task = task_of(o, r, t, p, weight);
             MF_PHASE(o->opts.term[t].row->phase);
 
@@ -355,9 +360,26 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
     o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->wire && o->home == o->queue;
     for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
     if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
-        for (size_t d = 0; d < o->sides; ++d) eval_side(o, d, x, g, factor);
+        for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
     if (o->whole) mf_segment_end(o->queue);
+    if (o->space.space) mf_objective_space_eval(o, x, g, factor);
     o->age = o->side[0].example.x && g && o->opts.hold ? o->age + 1 : 0;
+}
+
+/* Every rank's part of the losses, in one reduction. */
+static void gather(struct mf_objective *o, size_t slices)
+{
+    const size_t n = mf_objective_sums(o, slices);
+    double *volume = o->sums + slices * MF_OBJECTIVE_SUMS;
+
+    memset(o->sums, 0, n * sizeof *o->sums);
+    o->backend->sync(o->queue);
+    for (size_t d = 0; o->slicewise && d < o->sides; ++d) collect(o, &o->side[d]);
+    if (o->space.space && o->comm->rank == 0) { /* what one rank has computed holds for all */
+        volume[0] = o->space.loss;
+        volume[1] = o->space.sum;
+    }
+    mf_comm_sum(o->comm, n, o->sums);
 }
 
 void mf_objective_finish(struct mf_objective *o, double *loss)
@@ -366,14 +388,15 @@ void mf_objective_finish(struct mf_objective *o, double *loss)
     double share[MF_TERMS_MAX] = {0}, all = 0;
 
     for (size_t d = 0; d < o->sides; ++d) slices += o->side[d].slices;
-    memset(o->sums, 0, slices * MF_OBJECTIVE_SUMS * sizeof *o->sums);
-    o->backend->sync(o->queue);
-    for (size_t d = 0; d < o->sides; ++d) collect(o, &o->side[d]);
-    mf_comm_sum(o->comm, slices * MF_OBJECTIVE_SUMS, o->sums);
+    gather(o, slices);
     *loss = 0;
     for (size_t i = 0; i < slices; ++i) {
         *loss += o->sums[i * MF_OBJECTIVE_SUMS];
         for (size_t t = 0; t < o->opts.terms; ++t) share[t] += o->sums[i * MF_OBJECTIVE_SUMS + 1 + t];
+    }
+    if (o->space.space) {
+        *loss += o->sums[slices * MF_OBJECTIVE_SUMS];
+        share[o->space.term] = o->sums[slices * MF_OBJECTIVE_SUMS + 1] * (double)slices;
     }
     for (size_t t = 0; t < o->opts.terms; ++t) all += share[t];
     for (size_t t = 0; t < o->opts.terms; ++t) o->share[t] = all > 0 ? share[t] / all : 0;

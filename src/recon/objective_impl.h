@@ -3,6 +3,7 @@
 #ifndef MF_RECON_OBJECTIVE_IMPL_H
 #define MF_RECON_OBJECTIVE_IMPL_H
 
+#include "src/desc/space.h"
 #include "src/recon/objective.h"
 
 enum { MF_OBJECTIVE_SUMS = 1 + MF_TERMS_MAX }; /* of a slice */
@@ -31,6 +32,14 @@ struct mf_objective_side {
     size_t pull_size[MF_TERMS_MAX];
 };
 
+/* The term that compares the volume as a whole (S2_3D). */
+struct mf_objective_space {
+    struct mf_space *space; /* NULL: there is none */
+    size_t term, entries;
+    double *window, *slope; /* [phases][entries], queue->host */
+    double loss, sum;       /* E of the volume, and what its share is counted by */
+};
+
 struct mf_objective {
     const struct mf_comm *comm;
     const struct mf_backend *backend;
@@ -41,9 +50,11 @@ struct mf_objective {
     const struct mf_target *goal; /* borrowed */
     const struct mf_slice_ops *ops[MF_TERMS_MAX];
     size_t phases, lag, sides, plans;
+    size_t slicewise; /* terms that compare slices */
     struct mf_objective_side side[MF_SIDES];
+    struct mf_objective_space space;
     struct mf_objective_plan plan[2 * MF_SIDES * (MF_TERMS_MAX + 1)];
-    double *sums;             /* of all sides, one reduction */
+    double *sums;             /* of all sides, one reduction; then of the volume: E, and its sum */
     double *work;             /* of all sides: what kernels read and write for every slice */
     float *fixed;             /* device: 0 and -1, targets of the volume fraction that give vf and its gradient */
     float *apart;             /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
@@ -59,6 +70,24 @@ struct mf_objective {
 /** What the kernels are told of the slices of one side, with so many levels. */
 struct mf_slice_desc mf_objective_desc(const struct mf_objective *objective, const struct mf_objective_side *side,
                                        size_t levels);
+
+/** Doubles of one reduction: of @p slices, and of the volume where there is a term in space. */
+static inline size_t mf_objective_sums(const struct mf_objective *o, size_t slices)
+{
+    return slices * MF_OBJECTIVE_SUMS + (o->space.space ? 2 : 0);
+}
+
+/** E of a vector d of @p m entries from the sum @p a of |d|^p; dE/da into *slope. */
+double mf_objective_norm(enum mf_norm norm, double a, double m, double *slope);
+
+/** Phase of the target that field @p p aims at. */
+size_t mf_objective_phase(const struct mf_objective *objective, size_t p);
+
+/** Prepares the term in space, if there is one (objective_space.c). Collective, agreed. */
+int mf_objective_space_open(struct mf_objective *objective);
+void mf_objective_space_close(struct mf_objective *objective);
+/** E of the volume into objective->space; with @p g not NULL g += factor dE/dx. Collective. */
+void mf_objective_space_eval(struct mf_objective *objective, const float *x, float *g, double factor);
 
 /** Target of phase @p p of term @p t in direction @p d, from the first level that is compared on; NULL: it has none. */
 const double *mf_objective_goal(const struct mf_objective *objective, size_t t, size_t d, size_t p, size_t entries);

@@ -26,11 +26,15 @@ struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struc
                                   .flip = o->opts.flip};
 }
 
+size_t mf_objective_phase(const struct mf_objective *o, size_t p)
+{
+    return o->phases == 1 && o->goal->phases > 1 ? 1 : p;
+}
+
 const double *mf_objective_goal(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
 {
     const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
-    size_t phase = o->phases == 1 && o->goal->phases > 1 ? 1 : p;
-    const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)phase);
+    const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)mf_objective_phase(o, p));
 
     return values ? values + o->opts.level_first * entries : NULL;
 }
@@ -160,7 +164,9 @@ static int side_plans(struct mf_objective *o, size_t d)
     struct mf_objective_side *s = &o->side[d];
 
     MF_TRY(side_example(o, d));
+    if (o->space.space) s->entries = o->phases * (2 * o->lag - 1) * (2 * o->lag - 1);
     for (size_t t = 0; t < o->opts.terms; ++t) {
+        if (!o->ops[t]) continue;
         MF_TRY(side_pull(o, s, t));
         MF_TRY(plan_for(o, o->ops[t], mf_objective_desc(o, s, s->levels), &s->plan[t]));
         MF_TRY(side_target(o, d, t));
@@ -222,7 +228,7 @@ static int prepare(struct mf_objective *o)
         MF_TRY(side_plans(o, d));
         slices += o->side[d].slices;
     }
-    o->sums = mf_arena_take(o->queue->host, slices * MF_OBJECTIVE_SUMS * sizeof(double), "slice losses");
+    o->sums = mf_arena_take(o->queue->host, mf_objective_sums(o, slices) * sizeof(double), "slice losses");
     o->work = mf_arena_take(o->queue->host, slices * work_size(o) * sizeof(double), "slice sums");
     if (!o->sums || !o->work) return MF_MEMORY;
     deal_work(o);
@@ -234,10 +240,18 @@ static int build(struct mf_objective *o)
 {
     int rc = MF_OK;
 
-    for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t)
+    for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t) {
+        if (o->opts.term[t].row->in_space) continue;
         rc = mf_descriptor_aim(o->opts.term[t].row, o->backend, &o->ops[t]);
+        ++o->slicewise;
+    }
+    if (rc == MF_OK && o->slicewise == 0 && o->opts.level_first > 0)
+        rc = mf_fail(MF_USAGE,
+                     "--use_multigrid_reconstruction: S2_3D has full resolution alone, and nothing is left for "
+                     "coarser grids; try: S2 beside it");
     for (size_t d = 0; d < o->sides && rc == MF_OK; ++d) rc = side_shape(o, d);
     MF_TRY(mf_agree(o->comm, rc));
+    MF_TRY(mf_objective_space_open(o));
     for (size_t d = 0; d < o->sides; ++d) MF_TRY(side_turns(o, d));
     return mf_agree(o->comm, prepare(o));
 }
@@ -288,6 +302,7 @@ void mf_objective_free(struct mf_objective *o)
         for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
         free(o->side[d].turn);
     }
+    mf_objective_space_close(o);
     mf_arena_give(o->queue->host, o->work);
     mf_arena_give(o->queue->host, o->sums);
     mf_arena_give(o->queue->arena, o->fixed);

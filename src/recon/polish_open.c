@@ -216,6 +216,10 @@ static int open_objective(struct mf_polish_work *w)
             o.term[t].weight = 0;
         }
     }
+    if (w->s2_term == o.terms) { /* S2_3D alone: what the windows of S2 hold is looked at and not weighed */
+        o.term[o.terms].row = &mf_descriptors[MF_S2];
+        o.term[o.terms++].weight = 0;
+    }
     return mf_objective_new(p->comm, p->queue, &p->slab, p->fields, p->target, &o, &w->objective);
 }
 

@@ -69,7 +69,7 @@ static double flops_of(const struct mf_predict *w, const struct mf_descriptor *r
     const size_t *n = w->dims;
     double flops = 0;
 
-    for (int d = 0; d < (n[0] > 1 ? 3 : 1); ++d) {
+    for (int d = 0; d < (n[0] > 1 && !row->in_space ? 3 : 1); ++d) {
         const struct mf_slice_desc desc = {.nu = d == MF_Z ? n[1] : n[0],
                                            .nv = d == MF_X ? n[1] : n[2],
                                            .lag = w->target->lag,
@@ -98,7 +98,7 @@ int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
         p->s2 |= e->term[t].row->kind == MF_S2;
         p->variation |= e->term[t].row->kind == MF_VARIATION;
         p->fraction |= e->term[t].row->kind == MF_FRACTION;
-        if (e->term[t].row->kind < MF_FURTHER) continue;
+        if (e->term[t].row->kind < MF_FURTHER && !e->term[t].row->in_space) continue;
         ++p->further;
         p->further_flops += flops_of(w, e->term[t].row, p->levels);
     }

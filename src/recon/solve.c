@@ -279,8 +279,11 @@ static int polish(struct mf_grid *r)
 
 static int polishes(const struct mf_grid *r)
 {
+    const struct mf_objective_opts *o = &r->opts->objective;
+    int s2 = mf_grid_s2_term(o) < o->terms, in_space = mf_objective_in_space(o) < o->terms && o->terms < MF_TERMS_MAX;
+
     /* windows of one lag hold no neighbours to count jumps towards */
-    return r->opts->polish && r->target->lag > 1 && mf_grid_s2_term(&r->opts->objective) < r->opts->objective.terms;
+    return r->opts->polish && r->target->lag > 1 && (s2 || in_space);
 }
 
 /* Loss of the labels, whose indicators replace the field. */
@@ -346,7 +349,7 @@ static int finish(struct mf_grid *r)
         if (r->leaving) return MF_OK;
         label_loss(r, &out->loss_final);
     } else if (r->opts->polish) {
-        mf_info("no polish: it needs S2 among the descriptors, with lags (--limit_to 2 or more)");
+        mf_info("no polish: it needs S2 or S2_3D among the descriptors, with lags (--limit_to 2 or more)");
     }
     r->loss = out->loss_final;
     r->stage = "final";

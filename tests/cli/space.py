@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 
-from runs import check, finish, run
+from runs import check, finish, measure, run
 from samples import blobs, grey, np, save
 
 try:
@@ -73,15 +73,97 @@ def files(folder):
     check(status == 0, f"average: {err}")
     with h5py.File(mean) as file:
         check(np.abs(file["s2_3d"][:] - (one + other) / 2).max() < 1e-15, "the mean of two files")
+    for name, word in ((a, "a"), (b, "b")):
+        run(PROGRAM, "characterize", name, "--limit_to", 3, "--output", f"{folder}/{word}.h5", "--descriptor_types", "S2_3D")
+    status, _, err = run(PROGRAM, "interpolate", f"{folder}/a.h5", f"{folder}/b.h5", "--output", f"{folder}/mid.h5", "--n_steps", 3)
+    check(status == 0, f"interpolate: {err}")
+    with h5py.File(f"{folder}/mid_1.h5") as file:
+        check(np.abs(file["s2_3d"][:] - (one + other) / 2).max() < 1e-15, "half way between two files")
     told = json.loads(run(PROGRAM, "info", "--json", mean)[1])
     check(told["s2_3d"] is True, f"info: {told}")
 
 
+def loss_of(x, target, lag, periodic, kind, weight):
+    """x, target: per phase; E of the volume alone"""
+    d = weight * np.stack([correlation(f, lag, periodic) - t for f, t in zip(x, target)])
+    d = np.concatenate([d[:, :1].ravel(), d[:, 1:].ravel(), d[:, 1:].ravel()])
+    size, entries = 2 * lag - 1, len(x) * (2 * lag - 1) ** 2
+    a = (np.abs(d) if kind == "L1" else d**2).sum() / size
+    return {"MSE": a / entries, "SSE": a, "L1": a, "RMS": np.sqrt(a / entries), "L2": np.sqrt(a)}[kind]
+
+
+def slopes(folder):
+    """The loss of a volume and its gradient against the formula and its central differences, also beside slices."""
+    for kind, phases, periodic, lag in (("MSE", 1, True, 3), ("L1", 1, True, 2), ("RMS", 3, False, 2), ("L2", 1, False, 3), ("SSE", 3, True, 2)):
+        name, what = save(folder, "t.npy", blobs((8, 10, 12), [0.5, 0.3, 0.2], 2)), f"{kind}, {phases} phases, periodic {periodic}"
+        start, target = grey((8, 10, 12), phases, 3), np.load(name)
+        words = ["--limit_to", lag, "--max_iter", 0, "--initial_microstructure_file", save(folder, "x.npy", start), "--loss_type", kind,
+                 "--descriptor_types", "S2_3D", "--descriptor_weights", 2, *([] if periodic else ["--non_periodic"]),
+                 *(["--no_multiphase"] if phases == 1 else [])]
+        x = np.moveaxis(start.astype(float), -1, 0) if phases > 1 else start[None].astype(float)
+        want = [correlation(1.0 * (target == p), lag, periodic) for p in (range(3) if phases > 1 else [1])]
+        last = None
+        for ranks, device in ((1, "cpu"), (3, "cpu"), (2, "shadow")):
+            json = measure(PROGRAM, "match", name, *words, "--save-gradient", f"{folder}/g.npy", "--deterministic", "--device", device, ranks=ranks,
+                           mpiexec=MPIEXEC)
+            if json is None:
+                return
+            g = np.load(f"{folder}/g.npy")
+            last = last or (json["loss"], g.tobytes())
+            check(last == (json["loss"], g.tobytes()), f"{what}: other bits on {ranks} ranks of {device}")
+        g = np.moveaxis(g.astype(float), -1, 0) if phases > 1 else g[None].astype(float)
+        e = loss_of(x, want, lag, periodic, kind, 2)
+        check(abs(json["loss"] - e) < 1e-6 * e, f"{what}: loss {json['loss']}, want {e}")
+        random, h = np.random.default_rng(5), 1e-5
+        for _ in range(2):
+            way = random.standard_normal(x.shape) + 0.3
+            slope = (loss_of(x + h * way, want, lag, periodic, kind, 2) - loss_of(x - h * way, want, lag, periodic, kind, 2)) / (2 * h)
+            off = abs((g * way).sum() - slope) / np.linalg.norm(g) / np.linalg.norm(way) * np.sqrt(g.size)
+            check(off < 5e-5, f"{what}: slope {(g * way).sum()}, want {slope}, off by {off:.2g}")
+
+
+def beside(folder):
+    """Weights beside slices are those of a slice: loss and gradient of both are those of one and of the other, by their entries."""
+    name, start = save(folder, "t.npy", blobs((12, 10, 8), [0.6, 0.4], 2)), save(folder, "x.npy", grey((12, 10, 8), 1, 3))
+    parts = {}
+    for key, types, scale in (("S2", ["S2"], 0.5), ("S2_3D", ["S2_3D"], 0.5), ("both", ["S2", "S2_3D"], 1)):
+        json = measure(PROGRAM, "match", name, "--limit_to", 3, "--no_multigrid_descriptor", "--max_iter", 0, "--initial_microstructure_file", start,
+                       "--descriptor_types", *types, "--save-gradient", f"{folder}/g.npy", ranks=2, mpiexec=MPIEXEC)
+        if json is None:
+            return
+        parts[key] = scale * json["loss"], scale * np.load(f"{folder}/g.npy").astype(float)
+    (a, ga), (b, gb), (c, gc) = parts["S2"], parts["S2_3D"], parts["both"]
+    check(abs(a + b - c) < 1e-6 * c and np.linalg.norm(ga + gb - gc) < 1e-5 * np.linalg.norm(gc), f"loss {c}, want {a} + {b}")
+
+
+def made(folder):
+    """A volume from a volume: S2_3D in the report is that of the file; the polish does not lose it; files serve as targets."""
+    name, out = save(folder, "t.npy", blobs((16, 16, 16), [0.7, 0.3], 5)), f"{folder}/made.npy"
+    status, _, err = run(PROGRAM, "characterize", name, "--limit_to", 4, "--output", f"{folder}/t.h5", "--descriptor_types", "S2_3D")
+    check(status == 0, err)
+    json = measure(PROGRAM, "reconstruct", "--descriptor_filename", f"{folder}/t.h5", "--size", 16, 16, 16, "--descriptor_types", "S2_3D", "Variation",
+                   "--max_iter", 120, "--output", out, "--deterministic")
+    if json is None:
+        return
+    x, target = np.load(out), np.load(name)
+    d = correlation(1.0 * (x == 1), 4, True) - correlation(1.0 * (target == 1), 4, True)
+    rms = np.sqrt(((d**2).sum() + (d[1:] ** 2).sum()) / 7**3)
+    check(abs(json["s2_3d_rms_error"]["1"] - rms) < 1e-6 * rms and rms < 4e-3, f"rms {json['s2_3d_rms_error']}, of the file {rms}")
+    check(json["swaps"] > 0 and json["loss_final"] < json["loss_cut"], f"polish: {json['swaps']} swaps, {json['loss_cut']} to {json['loss_final']}")
+    check((x == 1).sum() == (target == 1).sum(), "volume fraction")
+
+
 def refusals(folder):
     image, volume = save(folder, "i.npy", blobs((16, 16), [0.6, 0.4], 1)), save(folder, "v.npy", blobs((8, 10, 9), [0.6, 0.4], 1))
+    plain = f"{folder}/plain.h5"
+    run(PROGRAM, "characterize", volume, "--limit_to", 3, "--output", plain)
     for status, words, says in [
         (2, ("characterize", image, "--limit_to", 3, "--descriptor_types", "S2_3D"), "S2_3D is of volumes"),
         (2, ("characterize", volume, "--limit_to", 3, "--descriptor_types", "S2_3D", "--slice_mode", "sample"), "S2_3D is of whole volumes"),
+        (2, ("match", image, "--limit_to", 3, "--descriptor_types", "S2_3D", "--max_iter", 0), "S2_3D is of volumes"),
+        (2, ("match", volume, "--limit_to", 2, "--descriptor_types", "S2_3D", "--compat", "mcrpy"), "MCRpy knows slices alone"),
+        (2, ("match", volume, "--limit_to", 2, "--descriptor_types", "S2_3D", "--use_multigrid_reconstruction", "--max_iter", 3), "S2 beside it"),
+        (3, ("reconstruct", "--descriptor_filename", plain, "--size", 8, 8, 8, "--descriptor_types", "S2_3D"), "has no S2_3D"),
     ]:
         for ranks in (1, 3):
             got, _, err = run(PROGRAM, *words, "--data_folder", folder, ranks=ranks, mpiexec=MPIEXEC)
@@ -91,5 +173,8 @@ def refusals(folder):
 with tempfile.TemporaryDirectory() as place:
     values(place)
     files(place)
+    slopes(place)
+    beside(place)
+    made(place)
     refusals(place)
 finish("space")

@@ -32,10 +32,11 @@ static int filter_new(double sigma, struct filter *f)
     double sum = 0;
 
     f->reach = (ptrdiff_t)(4 * sigma + 0.5);
-    f->weight = malloc((2 * (size_t)f->reach + 1) * sizeof *f->weight);
+    f->weight = calloc(2 * (size_t)f->reach + 1, sizeof *f->weight);
     if (!f->weight) return mf_fail(MF_MEMORY, "no memory for a filter of %td weights", 2 * f->reach + 1);
     for (ptrdiff_t k = -f->reach; k <= f->reach; ++k)
         sum += f->weight[k + f->reach] = exp(-0.5 * (double)(k * k) / (sigma * sigma));
+    MF_ASSERT(sum > 0);
     for (ptrdiff_t k = -f->reach; k <= f->reach; ++k) f->weight[k + f->reach] /= sum;
     return MF_OK;
 }
@@ -233,7 +234,7 @@ int mf_smooth(const struct mf_comm *comm, int threads, const struct mf_smooth *h
 {
     struct smoothing s = {.how = how, .micro = micro, .fields = micro->phases == 2 ? 1 : (size_t)micro->phases};
     const size_t n = micro->slab.dims[1] * micro->slab.dims[2];
-    uint64_t counts[MF_PHASES_MAX];
+    uint64_t counts[MF_PHASES_MAX] = {0};
     int rc = filter_new(how->sigma, &s.filter);
 
     if (rc == MF_OK) reach_of(&s);

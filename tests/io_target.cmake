@@ -20,4 +20,7 @@ if(MF_PYTHON)
   add_test(NAME cli_smooth COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/smooth.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
   set_tests_properties(cli_smooth PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
     ENVIRONMENT "${MF_TEST_ENV}")
+  add_test(NAME mcrpy_tool COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/mcrpy_tool.py $<TARGET_FILE:mesoforge>
+    ${PROJECT_SOURCE_DIR}/tools/mcrpy-to-mesoforge)
+  set_tests_properties(mcrpy_tool PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()

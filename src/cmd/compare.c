@@ -1,42 +1,32 @@
 /* compare: a microstructure and others that should look like it, by all that describes them. */
 #include "src/cmd/compare.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/look.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/figure_slice.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_plan.h"
-#include "src/desc/characterize.h"
 #include "src/desc/copies.h"
-#include "src/desc/measure.h"
-#include "src/desc/slice.h"
-
-struct compare {
-    struct mf_common common;
-    const char *threshold;
-    struct mf_longs labels;
-    long lag, slices;
-    int periodic;
-};
 
 static const struct mf_opt rows[] = {
-    MF_OPT(compare, "limit_to", lag, MF_LONG, "16",
+    MF_OPT(mf_compare_opts, "limit_to", lag, MF_LONG, "16",
            "L: correlations are compared for lags below it [pixels] (without: at most half the shortest edge)"),
-    MF_OPT(compare, "slices", slices, MF_LONG, "16",
+    MF_OPT(mf_compare_opts, "slices", slices, MF_LONG, "16",
            "volumes: slices along every axis that the seven measures look at, evenly spread; 0: all"),
-    MF_OPT(compare, "periodic", periodic, MF_FLAG, NULL, "borders are joined (else only what lies inside counts)"),
-    MF_OPT(compare, "threshold", threshold, MF_TEXT, NULL,
+    MF_OPT(mf_compare_opts, "periodic", periodic, MF_FLAG, NULL,
+           "borders are joined (else only what lies inside counts)"),
+    MF_OPT(mf_compare_opts, "threshold", threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value (not HDF5 files: they hold phases)"),
-    MF_OPT(compare, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT(mf_compare_opts, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-static int check(const struct mf_session *s, const struct compare *o, const char *const **files, size_t *count)
+static int check(const struct mf_session *s, const struct mf_compare_opts *o, const char *const **files, size_t *count)
 {
     *count = mf_options_positional(s->options, files);
     if (*count < 2) return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
@@ -44,49 +34,6 @@ static int check(const struct mf_session *s, const struct compare *o, const char
     if (o->slices < 0) return mf_fail(MF_USAGE, "--slices wants at least 0 (all), not %ld", o->slices);
     if (!s->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
     return MF_OK;
-}
-
-/* ---- one microstructure ---- */
-
-/* L as it was asked for, which may be refused; else what the slices have of the standard. */
-static size_t lag_of(const struct mf_session *s, const struct compare *o, const struct mf_micro *m)
-{
-    size_t least = m->slab.dims[1] < m->slab.dims[2] ? m->slab.dims[1] : m->slab.dims[2];
-
-    if (m->ndim == 3 && m->slab.dims[0] < least) least = m->slab.dims[0];
-    if (mf_options_origin(s->options, "limit_to") != MF_FROM_DEFAULT || least / 2 > (size_t)o->lag || least < 2)
-        return (size_t)o->lag;
-    return least / 2;
-}
-
-/* Of the whole field, whatever a pixel's edge is. */
-static int count_measures(const struct mf_session *s, const struct compare *o, struct mf_compared *one)
-{
-    static const char *const names[] = {"surface", "euler", "clusters", "chords"};
-    struct mf_micro plain = one->micro;
-    const struct mf_measure_job job = {s->comm, s->home, s->arena, &plain, o->periodic, 1};
-    unsigned wanted;
-
-    for (int axis = 0; axis < 3; ++axis) plain.spacing[axis] = 1;
-    MF_TRY(mf_measures_find(sizeof names / sizeof *names, names, &wanted));
-    return mf_measures_run(&job, wanted, &one->measures);
-}
-
-static int describe(const struct mf_session *s, const struct compare *o, struct mf_compared *one)
-{
-    const struct mf_characterize_opts opts = {
-        .lag = lag_of(s, o, &one->micro), .levels = 1, .periodic = o->periodic, .example = 1};
-
-    MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &one->micro, &opts, &one->target));
-    MF_TRY(count_measures(s, o, one));
-    return mf_texture_measure(s->comm, s->arena, &one->micro, o->periodic, (size_t)o->slices, one->texture, one->taken);
-}
-
-static void release(struct mf_compared *one)
-{
-    mf_json_free(one->measures);
-    mf_target_free(&one->target);
-    mf_micro_free(&one->micro);
 }
 
 /* ---- one against another ---- */
@@ -114,26 +61,34 @@ static int check_pair(const struct mf_compared *want, const struct mf_compared *
                    want->file, one, got->file, two);
 }
 
-/* A target that has one side of @p from. Nothing is copied. */
-static struct mf_target side_of(const struct mf_target *from, int side)
+/* A target that has one side of @p from, and its windows as they are looked at. Nothing is copied. */
+static struct mf_target side_of(const struct mf_target *from, int side, int periodic)
 {
     struct mf_target one = *from;
 
     one.sides = 1;
     one.side[0] = from->side[side];
+    one.periodic = periodic;
     return one;
 }
 
+static int count_copies(struct mf_comparison *c, int side, int periodic)
+{
+    const struct mf_target want = side_of(&c->want->target, mf_compare_want_side(c, side), periodic);
+    const struct mf_target got = side_of(&c->got->target, side, periodic);
+
+    c->copied[side] = NAN;
+    return want.side[0].example ? mf_copies(&got, &want, &c->copied[side]) : MF_OK;
+}
+
 /* Local: what all ranks know of both is compared. */
-static int compare(struct mf_comparison *c)
+static int compare(struct mf_comparison *c, int periodic)
 {
     c->sides = c->got->micro.ndim == 3 ? 3 : 1;
     for (int d = 0; d < c->sides; ++d) {
-        const int w = mf_compare_want_side(c, d);
-        const struct mf_target want = side_of(&c->want->target, w), got = side_of(&c->got->target, d);
-
-        mf_texture_compare(got.phases, c->got->texture[d], c->want->texture[w], &c->off[d]);
-        MF_TRY(mf_copies(&got, &want, &c->copied[d]));
+        mf_texture_compare(c->got->micro.phases, c->got->texture[d], c->want->texture[mf_compare_want_side(c, d)],
+                           &c->off[d]);
+        MF_TRY(count_copies(c, d, periodic));
         c->score += c->off[d].score / c->sides;
         c->copy += c->copied[d] / c->sides;
     }
@@ -142,12 +97,33 @@ static int compare(struct mf_comparison *c)
 
 /* ---- the picture ---- */
 
+/* What a descriptor file shows of its slices; an empty panel where that is nothing. */
+static int draw_example(const struct mf_session *s, struct mf_figure *f, const struct mf_compared *one, int normal)
+{
+    const struct mf_target_side *side = &one->target.side[normal];
+    struct mf_micro image = one->micro;
+    int rc = MF_OK;
+
+    if (s->comm->rank != 0) return MF_OK;
+    image.ndim = 2;
+    image.slab.dims[1] = side->example_nu;
+    image.slab.dims[2] = side->example_nv;
+    image.phase = mf_example_classes(side, -1);
+    if (side->example && image.phase)
+        rc = mf_figure_slice(s, f, &image, (enum mf_normal)normal, 0, mf_name_base(one->file));
+    else
+        (void)mf_figure_next(f);
+    free(image.phase);
+    return rc;
+}
+
 static int draw_one(const struct mf_session *s, struct mf_figure *f, const struct mf_compared *one, int normal)
 {
     const struct mf_micro *m = &one->micro;
     const size_t index = m->slab.dims[normal] / 2;
     const char *name = mf_name_base(one->file);
 
+    if (one->described) return draw_example(s, f, one, normal);
     if (m->ndim == 3) name = mf_figure_text(f, "%s, %c = %zu", name, "zyx"[normal], index);
     return mf_figure_slice(s, f, m, (enum mf_normal)normal, index, name);
 }
@@ -173,15 +149,15 @@ struct report {
     struct mf_json *results;
 };
 
-static int compare_file(struct mf_session *s, const struct compare *o, const struct mf_compared *want,
+static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                         struct mf_compared *got, struct report *report)
 {
     struct mf_comparison c = {.want = want, .got = got};
     int rc;
 
     MF_TRY(mf_agree(s->comm, check_pair(want, got)));
-    MF_TRY(describe(s, o, got));
-    MF_TRY(mf_agree(s->comm, compare(&c)));
+    MF_TRY(mf_compare_describe(s, o, want, got));
+    MF_TRY(mf_agree(s->comm, compare(&c, o->periodic)));
     rc = draws(s) ? draw(s, &report->figure, &c) : MF_OK;
     if (rc == MF_OK && s->comm->rank == 0) {
         if (s->common->json)
@@ -192,18 +168,7 @@ static int compare_file(struct mf_session *s, const struct compare *o, const str
     return rc;
 }
 
-static int read_one(struct mf_session *s, const struct compare *o, const char *file, struct mf_compared *one)
-{
-    struct mf_micro_read read = {.label_count = o->labels.count, .labels = o->labels.at};
-    int holds_phases = s->comm->rank == 0 && mf_look_is_h5(file);
-
-    mf_comm_bcast(s->comm, 0, &holds_phases, sizeof holds_phases);
-    if (!holds_phases) read.threshold = o->threshold;
-    one->file = file;
-    return mf_micro_read(s->comm, s->arena, file, &read, &one->micro);
-}
-
-static int compare_all(struct mf_session *s, const struct compare *o, const struct mf_compared *want,
+static int compare_all(struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                        const char *const *files, size_t count, struct report *report)
 {
     int rc = MF_OK;
@@ -211,15 +176,15 @@ static int compare_all(struct mf_session *s, const struct compare *o, const stru
     for (size_t i = 0; rc == MF_OK && i < count; ++i) {
         struct mf_compared got = {0};
 
-        rc = read_one(s, o, files[i], &got);
+        rc = mf_compare_read(s, o, files[i], 0, &got);
         if (rc == MF_OK) rc = compare_file(s, o, want, &got, report);
-        release(&got);
+        mf_compared_free(&got);
     }
     return rc;
 }
 
 /* Rank 0: the picture, and the object. */
-static int finish(const struct mf_session *s, const struct compare *o, const struct mf_compared *want,
+static int finish(const struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                   struct report *report)
 {
     struct mf_json *all;
@@ -247,7 +212,7 @@ static int finish(const struct mf_session *s, const struct compare *o, const str
 
 static int run(struct mf_session *s, void *options)
 {
-    const struct compare *o = options;
+    const struct mf_compare_opts *o = options;
     struct report report = {.figure = {.columns = 3}};
     struct mf_compared want = {0};
     const char *const *files = NULL;
@@ -258,13 +223,13 @@ static int run(struct mf_session *s, void *options)
     MF_TRY(mf_session_may_write(s, s->common->output, ".png"));
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
     report.results = mf_json_array();
-    rc = read_one(s, o, files[0], &want);
-    if (rc == MF_OK) rc = describe(s, o, &want);
+    rc = mf_compare_read(s, o, files[0], 1, &want);
+    if (rc == MF_OK) rc = mf_compare_describe(s, o, NULL, &want);
     if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);
     mf_json_free(report.results);
     mf_figure_free(&report.figure);
-    release(&want);
+    mf_compared_free(&want);
     return rc;
 }
 
@@ -289,14 +254,20 @@ static const char text[] =
     "\n"
     "A volume is compared slice by slice in each direction, with an image (all\n"
     "directions with the same) or with a volume (each with its own); the seven look\n"
-    "at --slices of each, the rest at all. Sizes may differ: Euler numbers and\n"
-    "components count per pixel. What lies across a border counts with --periodic\n"
-    "alone: S2 is then what match and reconstruct say of a periodic result. --output\n"
-    "FILE.png draws slices and curves.\n"
+    "at --slices of each, the rest at all. Two images, or two volumes, are compared\n"
+    "as whole fields too: surface, Euler number, clusters and those that span, chords\n"
+    "along the axes. Sizes may differ: Euler numbers and components count per pixel.\n"
+    "What lies across a border counts with --periodic alone: S2 is then what match\n"
+    "and reconstruct say of a periodic result. --output FILE.png draws slices and\n"
+    "curves.\n"
+    "\n"
+    "The target may be a descriptor file: then S2 and Variation are compared with its\n"
+    "values, with its L and borders, and the seven with the slice it shows.\n"
     "\n"
     "Examples:\n"
     "  mesoforge compare image.npy result.h5\n"
     "  mesoforge compare image.npy a.npy b.npy --json\n"
+    "  mesoforge compare results/image_characterization.h5 result.h5\n"
     "  mesoforge compare image.png volume.h5 --threshold otsu --output both.png\n";
 /* clang-format on */
 
@@ -306,7 +277,7 @@ const struct mf_cmd mf_cmd_compare = {
     .synopsis = "TARGET RESULT [RESULT ...] [--output PNG]",
     .text = text,
     .tables = tables,
-    .size = sizeof(struct compare),
+    .size = sizeof(struct mf_compare_opts),
     .positional_max = 4096,
     .run = run,
 };

@@ -7,14 +7,24 @@
 #include "src/cmd/cmd.h"
 #include "src/desc/texture.h"
 
+struct mf_compare_opts {
+    struct mf_common common;
+    const char *threshold;
+    struct mf_longs labels;
+    long lag, slices;
+    int periodic;
+};
+
 /** What is measured of one; the same on all ranks but for micro. */
 struct mf_compared {
     const char *file;
-    struct mf_micro micro;
+    int described;           /* it is a descriptor file: what it shows of slices stands for them */
+    struct mf_micro micro;   /* described: shape and phases alone */
     struct mf_target target; /* S2, Variation, volume fractions, examples */
     struct mf_texture texture[3][MF_PHASES_MAX];
-    size_t taken[3];          /* slices that texture is of; 0: none of that normal */
-    struct mf_json *measures; /* of the whole field, lengths in pixels: surface, euler, clusters, chords */
+    size_t taken[3]; /* slices that texture is of; 0: none of that normal */
+    struct mf_json
+        *measures; /* of the whole field, lengths in pixels: surface, euler, clusters, chords. described: NULL */
 };
 
 /** One against the other, by the normals of the result's slices. */
@@ -23,7 +33,7 @@ struct mf_comparison {
     int sides;
     struct mf_texture_off off[3];
     double copied[3];
-    double score, copy; /* means over the sides; score NAN: slices are too small */
+    double score, copy; /* means over the sides; NAN: slices are too small, or not known */
 };
 
 /** The side of the target that the result's @p side is compared with: an image has one. */
@@ -31,6 +41,18 @@ static inline int mf_compare_want_side(const struct mf_comparison *c, int side)
 {
     return c->want->micro.ndim == 3 ? side : 0;
 }
+
+/** Reads one; descriptors only where it is the @p first. Collective; refuses (agreed) as reading does, and with
+ * MF_INPUT. mf_compared_free() it in any case. */
+int mf_compare_read(const struct mf_session *session, const struct mf_compare_opts *options, const char *file,
+                    int first, struct mf_compared *one);
+
+/** Measures one that was read, as @p want was (NULL: it is the target itself). Collective; refuses (agreed) as
+ * mf_characterize() does. */
+int mf_compare_describe(const struct mf_session *session, const struct mf_compare_opts *options,
+                        const struct mf_compared *want, struct mf_compared *one);
+
+void mf_compared_free(struct mf_compared *one);
 
 /** One element of "results" (docs/FILES.md). */
 struct mf_json *mf_compare_json(const struct mf_comparison *comparison);

@@ -17,6 +17,7 @@ static struct both both_of(const struct mf_comparison *c, int side, int phase, i
     const struct mf_target_side *want = &c->want->target.side[mf_compare_want_side(c, side)];
     const struct mf_target_side *got = &c->got->target.side[side];
 
+    if (variation && !want->variation) return (struct both){NAN, got->variation[(size_t)phase * got->levels]};
     if (variation)
         return (struct both){want->variation[(size_t)phase * want->levels],
                              got->variation[(size_t)phase * got->levels]};
@@ -93,7 +94,10 @@ static int field_values(const struct mf_compared *one, int phase, struct value v
 }
 
 /* Are there two of a kind? */
-static int has_field(const struct mf_comparison *c) { return c->want->micro.ndim == c->got->micro.ndim; }
+static int has_field(const struct mf_comparison *c)
+{
+    return c->want->measures && c->want->micro.ndim == c->got->micro.ndim;
+}
 
 /* ---- JSON ---- */
 
@@ -135,10 +139,10 @@ static struct mf_json *side_json(const struct mf_comparison *c, int side)
     struct mf_json *one = mf_json_object(), *errors = mf_json_object(), *phases = mf_json_array();
 
     put_real(one, "score", c->off[side].score);
-    mf_json_real(one, "copied", c->copied[side]);
+    put_real(one, "copied", c->copied[side]);
     mf_json_int(one, "slices", (long long)c->got->taken[side]);
     for (int e = 0; e < MF_TEXTURE_ERRORS; ++e) put_real(errors, mf_texture_errors[e].name, c->off[side].error[e]);
-    mf_json_real(errors, "specks_percent", c->off[side].specks);
+    put_real(errors, "specks_percent", c->off[side].specks);
     mf_json_put(one, "errors", errors);
     for (int p = 0; p < c->got->micro.phases; ++p) mf_json_put(phases, NULL, phase_json(c, side, p));
     mf_json_put(one, "phases", phases);
@@ -170,7 +174,7 @@ struct mf_json *mf_compare_json(const struct mf_comparison *c)
     mf_recon_shape(c->got->micro.slab.dims, all);
     mf_json_int(all, "lag", (long long)lag_of(c));
     put_real(all, "score", c->score);
-    mf_json_real(all, "copied", c->copy);
+    put_real(all, "copied", c->copy);
     for (int d = 0; d < c->sides; ++d)
         mf_json_put(sides, mf_side_name(&c->got->target, c->got->micro.ndim, d), side_json(c, d));
     mf_json_put(all, "directions", sides);
@@ -180,7 +184,7 @@ struct mf_json *mf_compare_json(const struct mf_comparison *c)
 
 /* ---- text ---- */
 
-/* "0.163", or a dash where slices are too small to say. */
+/* "0.163", or a dash where slices are too small to say, or nothing is known of them. */
 static const char *number(char text[16], double value)
 {
     if (isfinite(value))
@@ -229,12 +233,12 @@ static void phase_text(FILE *to, const struct mf_comparison *c, int side, int ph
 static void side_text(FILE *to, const struct mf_comparison *c, int side)
 {
     const struct mf_texture_off *off = &c->off[side];
-    char text[16];
+    char text[16], more[16];
 
     if (c->sides > 1)
-        fprintf(to, " slices normal to %s (the seven: %zu of them): score %s, copied %.1f %%\n",
+        fprintf(to, " slices normal to %s (the seven: %zu of them): score %s, copied %s\n",
                 mf_side_name(&c->got->target, 3, side), c->got->taken[side], number(text, off->score),
-                100 * c->copied[side]);
+                number(more, c->copied[side]));
     for (int p = 0; p < c->got->micro.phases; ++p) phase_text(to, c, side, p);
     fprintf(to, "  errors of the score\n");
     for (int e = 0; e < MF_TEXTURE_ERRORS; ++e)
@@ -257,10 +261,10 @@ static void field_text(FILE *to, const struct mf_comparison *c)
 
 void mf_compare_text(FILE *to, const struct mf_comparison *c)
 {
-    char text[16];
+    char text[16], more[16];
 
-    fprintf(to, "%s against %s: score %s, copied %.1f %%\n", c->got->file, c->want->file, number(text, c->score),
-            100 * c->copy);
+    fprintf(to, "%s against %s: score %s, copied %s\n", c->got->file, c->want->file, number(text, c->score),
+            number(more, c->copy));
     for (int d = 0; d < c->sides; ++d) side_text(to, c, d);
     if (has_field(c)) field_text(to, c);
 }

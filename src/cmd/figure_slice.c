@@ -40,7 +40,7 @@ int mf_figure_slice(const struct mf_session *session, struct mf_figure *figure, 
     struct mf_micro slice;
 
     if (micro->ndim == 2) {
-        if (first) draw_plane(figure, title, micro, micro->spacing, MF_Z);
+        if (first) draw_plane(figure, title, micro, micro->spacing, normal);
         return MF_OK;
     }
     MF_TRY(mf_slice_take(session->comm, session->arena, micro, normal, index, &slice));

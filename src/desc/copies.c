@@ -6,8 +6,7 @@
 #include "kernels/copy.h"
 #include "src/base/err.h"
 
-/* Pixels of an example as classes that result and target share: phases (@p phase < 0), or @p phase and the rest. */
-static uint8_t *classes(const struct mf_target_side *side, int phase)
+uint8_t *mf_example_classes(const struct mf_target_side *side, int phase)
 {
     size_t n = side->example_nu * side->example_nv;
     uint8_t *x = malloc(n + 1);
@@ -25,7 +24,8 @@ int mf_copies(const struct mf_target *got, const struct mf_target *want, double 
     for (int d = 0; d < got->sides; ++d) {
         const struct mf_target_side *a = mf_target_for(got, (enum mf_normal)d);
         const struct mf_target_side *b = mf_target_for(want, (enum mf_normal)d);
-        uint8_t *mine = classes(a, same ? -1 : 1), *theirs = classes(b, same ? -1 : want->phases > 1);
+        uint8_t *mine = mf_example_classes(a, same ? -1 : 1),
+                *theirs = mf_example_classes(b, same ? -1 : want->phases > 1);
         const struct mf_copy_image image = {mine, a->example_nu, a->example_nv, mf_target_example_periodic(got, a)};
         const struct mf_copy_image example = {theirs, b->example_nu, b->example_nv,
                                               mf_target_example_periodic(want, b)};

@@ -11,4 +11,8 @@
  */
 int mf_copies(const struct mf_target *got, const struct mf_target *want, double *share);
 
+/** Pixels of a side's example as classes: phases (@p phase < 0; what is none: 255), or @p phase and the rest. NULL
+ * without memory; the caller frees. */
+uint8_t *mf_example_classes(const struct mf_target_side *side, int phase);
+
 #endif

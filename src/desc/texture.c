@@ -213,7 +213,8 @@ static double quotient(int64_t a, int64_t b) { return b ? (double)a / (double)b 
 
 void mf_texture_values(const struct mf_texture *t, double value[MF_TEXTURE_VALUES])
 {
-    for (int way = 0; way < MF_TEXTURE_WAYS; ++way)
+    for (int way = 0; way < MF_TEXTURE_WAYS; ++way) value[MF_TEXTURE_CHORD + way] = NAN;
+    for (int way = 0; t->pixels && way < MF_TEXTURE_WAYS; ++way)
         value[MF_TEXTURE_CHORD + way] = t->chords[way] ? quotient(t->chord_pixels[way], t->chords[way]) : 0;
     for (int k = 0; k < MF_TEXTURE_RUNS; ++k) value[MF_TEXTURE_LINEAL + k] = quotient(t->runs[k], t->places[k]);
     value[MF_TEXTURE_EULER] = quotient(t->euler, t->pixels) / 12;

@@ -16,6 +16,11 @@ from runs import check, finish, measure
 from samples import blobs, np, save
 
 try:
+    import h5py
+except ImportError:
+    h5py = None
+    print("no h5py: descriptor files are left out")
+try:
     from scipy import ndimage
 except ImportError:
     ndimage = None
@@ -239,6 +244,45 @@ def every_kind_of_file(folder):
     check(one and said and one["results"] == said["results"][1:], f"a number: {one}")
 
 
+def descriptors(folder):
+    """A descriptor file stands for what it was made of: with its L and borders, and the seven as of its example."""
+    path = lambda name: os.path.join(folder, name)
+    for words, periodic in (([], True), (["--non_periodic"], False)):
+        status, _, err = runs.run(PROGRAM, "characterize", path("image.npy"), "--limit_to", 6, "--output", path("d.h5"), *words)
+        check(status == 0, err)
+        got = measure(PROGRAM, "compare", path("d.h5"), path("like.npy"), path("volume.npy"), *["--periodic"] * periodic)
+        want = measure(PROGRAM, "compare", path("image.npy"), path("like.npy"), path("volume.npy"), "--limit_to", 6, *["--periodic"] * periodic)
+        for one in want["results"] if want else []:
+            one.pop("field", None)
+        check(got and want and got["results"] == want["results"], f"descriptors, {words}: {got} is not {want}")
+    inside = measure(PROGRAM, "compare", path("d.h5"), path("volume.npy"))
+    check(inside and want and inside["results"] == want["results"][1:], f"borders of d.h5: {inside}")
+    status, _, err = runs.run(PROGRAM, "characterize", path("volume.npy"), "--limit_to", 6, "--output", path("v.h5"))
+    picture = path("slices.png")
+    status, out, err = runs.run(PROGRAM, "compare", path("v.h5"), path("volume.npy"), "--slices", 1, "--periodic", "--output", picture)
+    check(status == 0 and "score 0.000, copied 1.000" in out and os.path.getsize(picture) > 1000, f"its own middle slices: {out} {err}")
+    np.save(path("soft.npy"), np.load(path("image.npy")) * np.float32(0.75))
+    runs.run(PROGRAM, "characterize", path("soft.npy"), "--grey_values", "--limit_to", 6, "--output", path("g.h5"))
+    status, _, err = runs.run(PROGRAM, "compare", path("g.h5"), path("like.npy"))
+    check(status == 3 and "of the same phases" in err, f"one grey phase: {status} {err}")
+    with_cut(path("d.h5"), path("cut.h5"))
+    said = measure(PROGRAM, "compare", path("cut.h5"), path("like.npy"))
+    one = said and said["results"][0]
+    check(one and one["score"] is None and one["copied"] is None and one["directions"]["z"]["phases"][1]["s2_rms"] > 0, f"no example: {said}")
+    check("score -, copied -" in runs.run(PROGRAM, "compare", path("cut.h5"), path("like.npy")).out, "a dash where nothing is known")
+    status, _, err = runs.run(PROGRAM, "compare", path("image.npy"), path("d.h5"))
+    check(status == 3 and "only the first file" in err, f"descriptors as a result: {status} {err}")
+
+
+def with_cut(path, cut):
+    """A copy without its example."""
+    with h5py.File(path) as old, h5py.File(cut, "w") as new:
+        new.attrs.update(old.attrs)
+        for name in old:
+            old.copy(name, new)
+        del new["all/example"]
+
+
 def shown_and_refused(folder):
     path = lambda name: os.path.join(folder, name + ".npy")
     picture = os.path.join(folder, "both.png")
@@ -257,5 +301,7 @@ def shown_and_refused(folder):
 with tempfile.TemporaryDirectory() as scratch:
     brute(scratch)
     every_kind_of_file(scratch)
+    if h5py:
+        descriptors(scratch)
     shown_and_refused(scratch)
 finish("compare")

@@ -89,6 +89,98 @@ def floor(targets, lag):
     return dict(zip(NORMALS, worst))
 
 
+# -- what a texture looks like, by measures that no descriptor aims at; fields are not periodic here --
+
+LENGTHS = (5, 10, 15)  # of lineal paths [pixels]
+FAR = 10               # of the two-point cluster function
+SPECK = 3              # most pixels of a speck
+
+
+def runs(line):
+    """Lengths of the runs of True whose ends are not the border."""
+    turns = np.flatnonzero(np.diff(line.astype(np.int8)))
+    return [b - a for a, b in zip(turns, turns[1:]) if line[b]]
+
+
+def chords(x):
+    """Mean length of runs along rows, columns and both diagonals; 0: there is none."""
+    size = range(1 - x.shape[0], x.shape[1])
+    ways = (x, x.T, [np.diagonal(x, k) for k in size], [np.diagonal(x[:, ::-1], k) for k in size])
+    lengths = [[n for line in way for n in runs(np.asarray(line))] for way in ways]
+    return [float(np.mean(n)) if n else 0.0 for n in lengths]
+
+
+def lineal_path(x, n):
+    """Share of the straight runs of n pixels along both axes that lie in x."""
+    windows = [np.lib.stride_tricks.sliding_window_view(x, n, axis).all(-1) for axis in (0, 1)]
+    return sum(w.sum() for w in windows) / sum(w.size for w in windows)
+
+
+def components(x):
+    """Number of the component (joined by edges) of every pixel, from 1 on; 0 outside of x."""
+    label = np.where(x, np.arange(1, x.size + 1).reshape(x.shape), 0)
+    while True:
+        wide, before = np.pad(label, 1), label
+        label = np.max([label, wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:]], 0) * x
+        if (label == before).all():
+            return np.unique(label, return_inverse=True)[1].reshape(x.shape) + (label.min() > 0)
+
+
+def euler(x):
+    """Mean of the Euler numbers with pixels joined by edges, and by corners too; per pixel."""
+    by_edges = x.sum() - (x[1:] & x[:-1]).sum() - (x[:, 1:] & x[:, :-1]).sum()
+    by_edges += (x[1:, 1:] & x[1:, :-1] & x[:-1, 1:] & x[:-1, :-1]).sum()
+    wide = np.pad(x, 1)
+    down, along = wide[1:] | wide[:-1], wide[:, 1:] | wide[:, :-1]
+    by_corners = x.sum() - down.sum() - along.sum() + (down[:, 1:] | down[:, :-1]).sum()
+    return (int(by_edges) + int(by_corners)) / 2 / x.size
+
+
+def texture(x):
+    """Measures of one phase of an image, by name; chords are four."""
+    label = components(x)
+    pairs = [(label[FAR:], label[:-FAR]), (label[:, FAR:], label[:, :-FAR])]
+    return {"chords": chords(x), **{f"lineal_path_{n}": [lineal_path(x, n)] for n in LENGTHS}, "euler": [euler(x)],
+            "components": [label.max() / x.size],
+            f"cluster_{FAR}": [sum((a * (a == b) > 0).sum() for a, b in pairs) / sum(a.size for a, _ in pairs)]}
+
+
+def specks(field):
+    """Share of the pixels that are in small components, in percent."""
+    sizes = np.concatenate([np.bincount(components(field == k).ravel())[1:] for k in np.unique(field)])
+    return 100 * sizes[sizes <= SPECK].sum() / field.size
+
+
+def off(got, want):
+    """|got - want| / |want|, at most 2, and 2 where only want is 0."""
+    return min(2.0, abs(got - want) / abs(want)) if want else 2.0 * (got != want)
+
+
+def score(field, target):
+    """How unlike an image looks: mean of seven relative errors, each a mean over phases, and 0.1 times the difference of
+    specks in percent; and those errors."""
+    error = {}
+    for label in np.unique(target):
+        want = texture(target == label)
+        for name, value in texture(field == label).items():
+            error.setdefault(name, []).append(np.mean([off(g, w) for g, w in zip(value, want[name])]))
+    error = {name: float(np.mean(values)) for name, values in error.items()}
+    error["specks"] = float(abs(specks(field) - specks(target)))
+    return float(np.mean([v for k, v in error.items() if k != "specks"]) + 0.1 * error["specks"]), error
+
+
+def copied(field, target, edge=16):
+    """Share of the windows of an image, of those with at least a tenth of a second phase, that agree in 95 % with a window of
+    the target."""
+    cut = lambda image: np.lib.stride_tricks.sliding_window_view(image, (edge, edge)).reshape(-1, edge * edge)
+    labels = np.unique(target)
+    mine, theirs = cut(field), cut(target)
+    most = np.max([(mine == k).sum(1) for k in labels], 0)
+    mine = mine[most <= 0.9 * edge * edge]
+    agree = sum((mine == k).astype(np.float32) @ (theirs == k).astype(np.float32).T for k in labels)
+    return float((agree.max(1) >= 0.95 * edge * edge).mean()) if len(mine) else 0.0
+
+
 def slow_s2(plane, lag):
     """What s2 means, for one plane."""
     out = np.zeros((2 * lag - 1, 2 * lag - 1))
@@ -108,6 +200,20 @@ def check():
         jumps = sum(int(p[y, x] != p[y - 1, x]) + int(p[y, x] != p[y, x - 1]) for p in cut
                     for y, x in np.ndindex(p.shape))
         assert np.isclose(interfaces(field, n), jumps / field.size)
+    check_texture()
+
+
+def check_texture():
+    """A picture that can be counted by hand."""
+    x = np.array([[int(c) for c in row] for row in ("0100110", "0110010", "1000000", "0011101")], bool)
+    assert components(x).max() == 5 and chords(x)[0] == np.mean([1, 2, 2, 1, 3]) and chords(x)[1] == 1
+    assert np.isclose(lineal_path(x, 2), (1 + 1 + 2 + 1 + 1) / (4 * 6 + 3 * 7))
+    assert np.isclose(euler(x) * x.size, (5 + 4) / 2)
+    ring = np.pad(np.zeros((1, 1), bool), 1, constant_values=True)
+    assert euler(ring) == 0 and components(~ring).max() == 1 and components(np.ones((2, 2), bool)).max() == 1
+    assert off(1, 0) == 2 and off(0, 0) == 0 and off(5, 1) == 2
+    big = np.random.default_rng(2).random((24, 24)) < 0.5
+    assert score(big, big)[0] == 0 and copied(big, big) == 1 and copied(big, ~big) == 0
 
 
 def main():

@@ -9,13 +9,16 @@
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
+#include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 
-static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,
+static const struct mf_opt auto_rows[] = {
+    MF_OPT(mf_recon_cmd, "explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor-types auto"), MF_OPT_END};
+static const struct mf_opt *const tables[] = {mf_match_rows,    auto_rows,      mf_recon_rows, mf_run_rows,
                                               mf_log_view_rows, mf_common_opts, NULL};
 
 static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, double spacing[3])
@@ -35,7 +38,7 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
 {
     const struct mf_characterize_opts c = {.lag = (size_t)o->lag,
                                            .levels = o->no_pyramid ? 1 : 0,
-                                           .periodic = !o->non_periodic,
+                                           .periodic = !o->non_periodic && !o->target_open,
                                            .seam = o->compat && *o->compat,
                                            .isotropic = o->isotropic,
                                            .more = mf_recon_more(o) & ~(unsigned)MF_WANTS_SPACE,
@@ -86,6 +89,12 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o, struct mf_ta
     int rc;
     char *base;
 
+    if (mf_recon_is_auto(o)) {
+        rc = describe(s, o, o->files.at[0], &from[0], dims[0]);
+        if (rc == MF_OK) rc = mf_recon_choose(s, o, &from[0], dims[0][0] > 0);
+        mf_target_free(&from[0]);
+        MF_TRY(rc);
+    }
     for (; *made < o->files.count; ++*made) MF_TRY(describe(s, o, o->files.at[*made], &from[*made], dims[*made]));
     if (o->files.count == 3) MF_TRY(mf_agree(s->comm, join(from, o->files.at, dims, joined)));
     base = mf_stem(o->files.at[0]);

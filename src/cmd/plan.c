@@ -281,6 +281,7 @@ static int check(const struct mf_session *s, const struct plan_cmd *o)
                        s->comm->size);
     if (o->recon.files.count > 1 || (o->recon.files.count && n > 1))
         return mf_fail(MF_USAGE, "plan takes one FILE; three micrographs give what the first of them gives");
+    MF_TRY(mf_recon_named(&o->recon));
     return mf_recon_check(s, &o->recon);
 }
 

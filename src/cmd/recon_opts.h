@@ -4,7 +4,7 @@
 
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
-#include "src/recon/solve.h"
+#include "src/recon/recipe.h"
 
 struct mf_recon_cmd {
     struct mf_common common;
@@ -19,6 +19,9 @@ struct mf_recon_cmd {
     long lag;
     const char *loss;
     int non_periodic, isotropic, no_pyramid, use_multiphase, no_multiphase;
+    int explain;                    /* numbers of --descriptor_types auto */
+    const struct mf_recipe *recipe; /* that was chosen, or NULL */
+    int target_open;                /* the target is not periodic, whatever the result is */
     const char *compat;
     /* the volume */
     struct mf_longs size;
@@ -44,6 +47,12 @@ struct mf_recon_cmd {
 
 /** Rows of both verbs and of plan; of match (input images) alone; of reconstruct (descriptor file) alone. */
 extern const struct mf_opt mf_recon_rows[], mf_match_rows[], mf_reconstruct_rows[], mf_run_rows[];
+
+/** Is it left to the program what to aim at? */
+int mf_recon_is_auto(const struct mf_recon_cmd *o);
+
+/** For verbs that have no micrograph to look at: MF_USAGE where it is. Not collective. */
+int mf_recon_named(const struct mf_recon_cmd *o);
 
 /** Checks options that need no file: MF_USAGE. Not collective. */
 int mf_recon_check(const struct mf_session *session, const struct mf_recon_cmd *o);

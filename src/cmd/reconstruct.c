@@ -33,6 +33,7 @@ static int run(struct mf_session *session, void *options)
     char *base;
     int rc = mf_recon_check(session, o);
 
+    if (rc == MF_OK) rc = mf_recon_named(o);
     if (rc == MF_OK) rc = mf_recon_plan_check(session, o);
     if (rc == MF_OK && (!o->descriptor_filename || !*o->descriptor_filename))
         rc = mf_fail(MF_USAGE, "--descriptor_filename is missing: a file of characterize or merge");

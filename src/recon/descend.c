@@ -14,8 +14,9 @@
 #include "src/base/text.h"
 #include "src/recon/grid.h"
 
-enum { STAGES = 5, STEPS_MAX = 3 + 2 * STAGES };
-static const double LAMBDA_FIRST = 0.03, LAMBDA_LAST = 1, MU = 1e4, SCALE = 1e4, MAIN_SHARE = 0.5;
+enum { STEPS_MAX = 3 + 2 * MF_RAMP_STAGES };
+static const struct mf_ramp USUAL = {5, 0.03, 1, 0.5};
+static const double MU = 1e4, SCALE = 1e4;
 /* Slices of a volume are led to overshoot by so many times what their mean misses (objective.h). A stage may follow its
  * lead fully, so with more than 1 the misses of successive stages grow instead of shrinking. */
 static const double LEAD = 1;
@@ -191,19 +192,21 @@ static size_t push(struct step *script, size_t n, const char *stage, double lamb
     return n + 1;
 }
 
-/* Two descents from the start; on the last grid, stages of growing lambda, geometric from the first to the last. */
+/* Two descents from the start; on the last grid, the stages of growing lambda. */
 static size_t script_of(const struct mf_grid *r, int last, struct step script[STEPS_MAX])
 {
-    long all = r->opts->evaluations, first = last ? (long)(MAIN_SHARE * (double)all) : all, rest = all - first;
+    const struct mf_ramp *ramp = r->opts->ramp ? r->opts->ramp : &USUAL;
+    long all = r->opts->evaluations, first = last ? (long)(ramp->share * (double)all) : all, rest = all - first;
     size_t n = push(script, 0, "descend", 0, first / 2);
 
+    MF_ASSERT(ramp->stages > 1 && ramp->stages <= MF_RAMP_STAGES);
     n = push(script, n, NULL, 0, 0);
     n = push(script, n, "descend", 0, first - first / 2);
-    for (int s = 0; last && s < STAGES; ++s) {
-        double lambda = LAMBDA_FIRST * pow(LAMBDA_LAST / LAMBDA_FIRST, s / (double)(STAGES - 1));
+    for (int s = 0; last && s < ramp->stages; ++s) {
+        double lambda = ramp->first * pow(ramp->last / ramp->first, s / (double)(ramp->stages - 1));
 
         n = push(script, n, NULL, 0, 0);
-        n = push(script, n, "binarise", lambda, rest * (s + 1) / STAGES - rest * s / STAGES);
+        n = push(script, n, "binarise", lambda, rest * (s + 1) / ramp->stages - rest * s / ramp->stages);
     }
     return n;
 }

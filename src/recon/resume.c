@@ -54,6 +54,8 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     if (!m->method->remembers)
         fprintf(to, "%s: %.17g %.17g %.17g %.17g\n", m->method->name, m->rate, m->beta1, m->beta2, m->epsilon);
     fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->method.history, o->coarse_to_fine);
+    if (o->ramp)
+        fprintf(to, "ramp: %d %.17g %.17g %.17g\n", o->ramp->stages, o->ramp->first, o->ramp->last, o->ramp->share);
     fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
     fprintf(to, "initial field: %s\nlabels:", o->start ? o->start->hash : "noise");
     for (int p = 0; p < r->target->phases; ++p) fprintf(to, " %ld", (long)r->target->label[p]);

@@ -8,12 +8,21 @@
 #include "src/recon/keeper.h"
 #include "src/recon/objective.h"
 
+/** How grey is made expensive: lambda (descend.c) grows geometrically over stages of equally many evaluations. */
+struct mf_ramp {
+    int stages; /* at most MF_RAMP_STAGES */
+    double first, last;
+    double share; /* of the evaluations, without lambda before that */
+};
+enum { MF_RAMP_STAGES = 16 };
+
 struct mf_solve_opts {
     struct mf_objective_opts objective;
     struct mf_method_opts method; /* of the gradient stages; tolerance: of each */
     int history_free;             /* nobody asked for it: that of a checkpoint is kept */
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     int coarse_to_fine;
+    const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, behind half of the evaluations */
     int polish;
     long polish_rounds; /* most rounds; 0: until nothing improves */
     uint64_t seed;

@@ -1,0 +1,65 @@
+/* See recon_auto.h. */
+#include "src/cmd/recon_auto.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+
+static int makes_volume(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    return o->files.count > 1 || o->size.count == 3 || mf_options_given(s->options, "add-dimension") ||
+           (mf_options_given(s->options, "extent-z") && o->extent_z > 1);
+}
+
+/* What was seen, on one line. */
+static void explain(const struct mf_recipe_look *look)
+{
+    mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.75); "
+            "autocovariance falls to %.2f and rises to %.2f (a wave: below -0.1, above 0.05); borders fit as 0 "
+            "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)",
+            look->phases, look->rare, look->coherence, look->trough, look->crest, look->seam);
+}
+
+/* "FFTCorrelations 7.6, Variation 3.2, .." */
+static void list(const struct mf_recon_cmd *o, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = 0;
+    for (size_t t = 0; t < o->types.count && used < size; ++t) {
+        int n = snprintf(text + used, size - used, "%s%s %g", t ? ", " : "", o->types.at[t], o->weights.at[t]);
+
+        if (n > 0) used += (size_t)n;
+    }
+}
+
+static void take(const struct mf_session *s, const struct mf_recipe *recipe, struct mf_recon_cmd *o)
+{
+    o->recipe = recipe;
+    o->types = (struct mf_texts){recipe->terms, (const char **)(uintptr_t)recipe->type};
+    o->weights = (struct mf_reals){recipe->terms, (double *)(uintptr_t)recipe->weight};
+    if (recipe->levels && !o->level_weights.count)
+        o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
+    if (recipe->evaluations && !mf_options_given(s->options, "max-iter")) o->max_iter = recipe->evaluations;
+    if (recipe->history && !mf_options_given(s->options, "history")) o->history = recipe->history;
+}
+
+int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target, int volume)
+{
+    const struct mf_recipe *recipe;
+    struct mf_recipe_look look;
+    const char *why;
+    char text[256];
+
+    MF_TRY(mf_agree(s->comm, mf_recipe_look(target, &look)));
+    recipe = volume || makes_volume(s, o) ? mf_recipe_of_volumes(&why) : mf_recipe_choose(&look, &why);
+    if (o->explain) explain(&look);
+    take(s, recipe, o);
+    o->target_open = !mf_recipe_periodic(&look);
+    list(o, text, sizeof text);
+    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s", recipe->name, why,
+            o->target_open ? "not " : "", text);
+    return MF_OK;
+}

@@ -1,0 +1,257 @@
+/* See recipe.h. */
+#include "src/recon/recipe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+#include "kernels/form/tensor.h"
+#include "src/base/arena.h"
+#include "src/base/err.h"
+#include "src/base/rng.h"
+
+/* Edges this much straighter than a surrogate's are a texture of lines; S2 oscillates where its autocovariance falls
+ * below TROUGH and rises above CREST again; a phase below RARE is rare; borders fit below SEAM. */
+static const double LINES = 1.75, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
+
+enum { STREAM = 0x7265, SHIFTS = 256, PIXELS = 1 << 16, SURROGATES = 16 };
+
+/* The pixels of phase 1 (or of the only one) of an example, and surrogates behind it, [1 + surrogates][nu][nv]. */
+struct pictures {
+    size_t nu, nv, surrogates, marked;
+    float *x;
+};
+
+static void mark(const struct mf_target *target, const struct mf_target_side *side, struct pictures *p)
+{
+    const double phase = target->phases > 1;
+
+    p->marked = 0;
+    for (size_t i = 0; i < p->nu * p->nv; ++i) {
+        p->x[i] = side->example[i] == phase;
+        p->marked += p->x[i] > 0;
+    }
+}
+
+static int descending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x < y) - (x > y);
+}
+
+/* One of n things, by the random number at a place. */
+static size_t pick(uint64_t at, size_t n)
+{
+    const size_t i = (size_t)(mf_random_uniform(0, STREAM, at) * (double)n);
+
+    return i < n ? i : 0;
+}
+
+/* The picture added up at many random shifts with random signs and sizes: its power spectrum and random phases. field,
+ * room [nu][nv]. */
+static void surrogate(const struct pictures *p, size_t number, double *field, double *room)
+{
+    const size_t nu = p->nu, nv = p->nv, n = nu * nv;
+    float *to = p->x + (1 + number) * n;
+
+    memset(field, 0, n * sizeof *field);
+    for (size_t k = 0; k < SHIFTS; ++k) {
+        const uint64_t at = 3 * (number * SHIFTS + k);
+        const size_t du = pick(at, nu), dv = pick(at + 1, nv);
+        const double size = 2 * mf_random_uniform(0, STREAM, at + 2) - 1;
+
+        for (size_t u = 0; u < nu; ++u) {
+            const float *row = p->x + (u + du < nu ? u + du : u + du - nu) * nv;
+            double *out = field + u * nv;
+
+            for (size_t v = 0; v < nv - dv; ++v) out[v] += size * (double)row[v + dv];
+            for (size_t v = nv - dv; v < nv; ++v) out[v] += size * (double)row[v + dv - nv];
+        }
+    }
+    memcpy(room, field, n * sizeof *room);
+    qsort(room, n, sizeof *room, descending);
+    for (size_t i = 0; i < n; ++i) to[i] = p->marked > 0 && field[i] >= room[p->marked - 1];
+}
+
+/* sqrt(C^2 / E^2) of pictures [first, first + count), by the kernels that reconstruct aims with: lag 0 alone. */
+static int coherence(const struct pictures *p, size_t first, size_t count, double *value)
+{
+    const struct mf_slice_desc desc = {.nu = p->nu, .nv = p->nv, .lag = 1, .levels = 1, .count_max = count};
+    const size_t n = p->nu * p->nv;
+    struct mf_view view = {p->x + first * n, count, p->nu, p->nv, n, p->nv, 1};
+    double sum[MF_TENSOR_MAPS] = {0};
+    struct mf_slice_plan *plan = NULL;
+    struct mf_queue *queue = NULL;
+    struct mf_arena *arena = NULL;
+    int rc = mf_arena_open(&arena, mf_backend_cpu.mem, 0);
+
+    if (rc == MF_OK) rc = mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena, arena);
+    if (rc == MF_OK) rc = mf_backend_cpu.tensor->plan(queue, &desc, &plan);
+    if (rc == MF_OK) {
+        mf_backend_cpu.tensor->total(plan, &view, sum);
+        mf_backend_cpu.tensor->free(plan);
+    }
+    if (queue) mf_backend_cpu.queue_close(queue);
+    if (arena) mf_arena_close(arena);
+    *value = sum[MF_TENSOR_E] > 0 ? sqrt(fmax(0, sum[MF_TENSOR_C]) / sum[MF_TENSOR_E]) : 0;
+    return rc;
+}
+
+static int straightness(const struct pictures *p, double *ratio)
+{
+    const size_t n = p->nu * p->nv;
+    double *field = malloc(2 * n * sizeof *field), mine = 0, theirs = 0;
+    int rc = field ? MF_OK : mf_fail(MF_MEMORY, "no memory for a surrogate of %zu x %zu pixels", p->nu, p->nv);
+
+    for (size_t k = 0; rc == MF_OK && k < p->surrogates; ++k) surrogate(p, k, field, field + n);
+    free(field);
+    MF_TRY(rc);
+    MF_TRY(coherence(p, 0, 1, &mine));
+    MF_TRY(coherence(p, 1, p->surrogates, &theirs));
+    *ratio = theirs > 0 ? mine / theirs : 1;
+    return MF_OK;
+}
+
+/* Jumps per pair of pixels across the borders: 0, as many as inside; 1, as many as of pixels far apart. */
+static double seam(const struct pictures *p)
+{
+    const double nu = (double)p->nu, nv = (double)p->nv, share = (double)p->marked / (nu * nv);
+    double inside = 0, border = 0, chance = 2 * share * (1 - share);
+
+    for (size_t u = 0; u < p->nu; ++u)
+        for (size_t v = 0; v < p->nv; ++v) {
+            const float here = p->x[u * p->nv + v];
+            const double down = fabs((double)(p->x[(u + 1) % p->nu * p->nv + v] - here));
+            const double along = fabs((double)(p->x[u * p->nv + (v + 1) % p->nv] - here));
+
+            *(u + 1 < p->nu ? &inside : &border) += down;
+            *(v + 1 < p->nv ? &inside : &border) += along;
+        }
+    inside /= 2 * nu * nv - nu - nv;
+    border /= nu + nv;
+    return chance > inside ? (border - inside) / (chance - inside) : 1;
+}
+
+/* Mean of a window of S2 [2L-1][2L-1] over the lags that are r long, to the nearest pixel. */
+static double at_radius(const double *s2, long reach, long r)
+{
+    double sum = 0;
+    long count = 0;
+
+    for (long u = -reach; u <= reach; ++u)
+        for (long v = -reach; v <= reach; ++v)
+            if (lround(sqrt((double)(u * u + v * v))) == r) {
+                sum += s2[(u + reach) * (2 * reach + 1) + v + reach];
+                ++count;
+            }
+    return count > 0 ? sum / (double)count : 0;
+}
+
+/* Autocovariance of a level by radius, over its value at 0: trough and crest. */
+static void wave(const double *s2, size_t lag, double fraction, struct mf_recipe_look *look)
+{
+    const long reach = (long)lag - 1;
+    const double top = at_radius(s2, reach, 0) - fraction * fraction;
+    double least = 0, most = 0;
+
+    for (long r = 1; r <= reach && top > 0; ++r) {
+        const double here = (at_radius(s2, reach, r) - fraction * fraction) / top;
+
+        most = here < least ? -1 : fmax(most, here);
+        least = fmin(least, here);
+    }
+    if (least > TROUGH || most < look->crest) return;
+    look->trough = least;
+    look->crest = most;
+}
+
+/* On levels whose window is at most a quarter of the slice: beyond, a few things wave by chance. */
+static void waves(const struct mf_target *target, const struct mf_target_side *side, struct mf_recipe_look *look)
+{
+    const size_t w = 2 * target->lag - 1, phase = target->phases > 1, least = side->nu < side->nv ? side->nu : side->nv;
+
+    for (size_t l = 0; l < side->levels && least >> l >= 4 * target->lag; ++l)
+        wave(side->s2 + (phase * side->levels + l) * w * w, target->lag, side->fraction[phase * side->levels + l],
+             look);
+}
+
+int mf_recipe_look(const struct mf_target *target, struct mf_recipe_look *look)
+{
+    const struct mf_target_side *side = &target->side[0];
+    struct pictures p = {.nu = side->example_nu, .nv = side->example_nv};
+    int rc;
+
+    if (!side->example)
+        return mf_fail(MF_INPUT, "'%s' has no labels, which --descriptor_types auto looks at; name the descriptors",
+                       target->source);
+    *look = (struct mf_recipe_look){.phases = target->phases, .rare = 1, .seam = 1};
+    for (int k = 0; k < target->phases; ++k) look->rare = fmin(look->rare, side->fraction[(size_t)k * side->levels]);
+    p.surrogates = PIXELS / (p.nu * p.nv) < 1 ? 1 : PIXELS / (p.nu * p.nv);
+    if (p.surrogates > SURROGATES) p.surrogates = SURROGATES;
+    p.x = calloc((1 + p.surrogates) * p.nu * p.nv, sizeof *p.x);
+    if (!p.x) return mf_fail(MF_MEMORY, "no memory for %zu pictures of %zu x %zu pixels", p.surrogates, p.nu, p.nv);
+    mark(target, side, &p);
+    if (p.nu == side->nu && p.nv == side->nv) look->seam = seam(&p);
+    waves(target, side, look);
+    rc = straightness(&p, &look->coherence);
+    free(p.x);
+    return rc;
+}
+
+int mf_recipe_periodic(const struct mf_recipe_look *look) { return look->seam < SEAM; }
+
+/* From trials on the images of benchmarks/textures.py. The ramp ends where grey is dear enough that the cut changes
+ * little: what edges and patches gain is lost by a few pixels. */
+static const struct mf_ramp slow = {8, 0.01, 10, 0.43};
+static const struct mf_recipe blobs = {
+    .name = "blobs", .terms = 3, .type = {"FFTCorrelations", "Variation", "LinealPath"}, .weight = {1, 5, 0.5}};
+static const struct mf_recipe lamellae = {.name = "lamellae",
+                                          .terms = 4,
+                                          .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
+                                          .weight = {7.6, 3.2, 10, 5},
+                                          .evaluations = 700,
+                                          .history = 10,
+                                          .ramp = &slow};
+static const struct mf_recipe network = {.name = "network",
+                                         .terms = 3,
+                                         .type = {"FFTCorrelations", "Variation", "Patches"},
+                                         .weight = {7.6, 3.2, 30},
+                                         .levels = 2,
+                                         .level_weight = {1, 1},
+                                         .evaluations = 700,
+                                         .history = 10,
+                                         .ramp = &slow};
+static const struct mf_recipe several = {.name = "several phases",
+                                         .terms = 3,
+                                         .type = {"FFTCorrelations", "Variation", "Patches"},
+                                         .weight = {7.6, 3.2, 10},
+                                         .levels = 3,
+                                         .level_weight = {1, 1, 1},
+                                         .evaluations = 700,
+                                         .history = 10,
+                                         .ramp = &slow};
+
+const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, const char **why)
+{
+    *why = "there are more than two phases";
+    if (look->phases > 2) return &several;
+    *why = "S2 oscillates";
+    if (look->crest > CREST) return &lamellae;
+    *why = "edges are straighter than chance, and S2 does not oscillate";
+    if (look->coherence > LINES) return &network;
+    *why = "a phase is rare";
+    if (look->rare < RARE) return &network;
+    *why = "edges are no straighter than chance";
+    return &blobs;
+}
+
+const struct mf_recipe *mf_recipe_of_volumes(const char **why)
+{
+    static const struct mf_recipe volumes = {
+        .name = "volumes", .terms = 2, .type = {"FFTCorrelations", "Variation"}, .weight = {1, 5}};
+
+    *why = "the recipes for images have not been tried on volumes";
+    return &volumes;
+}

@@ -1,0 +1,45 @@
+/* What to aim at so that a result looks like the target: chosen from the target itself. It is laid beside surrogates,
+ * Gaussian fields of its spectrum cut at its volume fraction: what they have as well, S2 holds already. */
+#ifndef MF_RECON_RECIPE_H
+#define MF_RECON_RECIPE_H
+
+#include "src/recon/solve.h"
+
+/** What is looked at; of two phases or more phase 1. */
+struct mf_recipe_look {
+    int phases;
+    double rare;          /* the smallest volume fraction */
+    double coherence;     /* how straight edges are (root of C^2 / E^2, form/tensor.h), over that of the surrogates */
+    double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
+    double seam;          /* do opposite borders fit? 0: as neighbours inside do; 1: as pixels far apart, or not seen */
+};
+
+enum { MF_RECIPE_TERMS = 4, MF_RECIPE_LEVELS = 4 };
+
+struct mf_recipe {
+    const char *name; /* of what it is good for */
+    size_t terms;
+    const char *type[MF_RECIPE_TERMS]; /* descriptors */
+    double weight[MF_RECIPE_TERMS];
+    size_t levels; /* level weights given; 0: as always */
+    double level_weight[MF_RECIPE_LEVELS];
+    long evaluations, history;  /* 0: as always */
+    const struct mf_ramp *ramp; /* NULL: as always */
+};
+
+/**
+ * Looks at the first side of a target with an example. Not collective: the same numbers on every rank. Refuses with
+ * MF_INPUT (no example), MF_MEMORY.
+ */
+int mf_recipe_look(const struct mf_target *target, struct mf_recipe_look *look);
+
+/** Do opposite borders fit together? */
+int mf_recipe_periodic(const struct mf_recipe_look *look);
+
+/** The recipe for what was seen, and why, in a few words (owned by nobody). */
+const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, const char **why);
+
+/** The recipe for volumes from images. */
+const struct mf_recipe *mf_recipe_of_volumes(const char **why);
+
+#endif

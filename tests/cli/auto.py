@@ -1,0 +1,120 @@
+"""match --descriptor_types auto: which recipe for which image, its numbers by NumPy, the same on any number of ranks; refusals.
+
+    auto.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
+"""
+import os
+import re
+import sys
+import tempfile
+
+from runs import check, finish, run
+from samples import blobs, grey, np, save
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+NUMBERS = ("phases", "rare", "coherence", "trough", "crest", "seam")
+PATTERN = re.compile(r"auto: (\d+) phases, the rarest ([\d.]+); coherence of edges ([\d.]+) .*? falls to (-?[\d.]+) and rises to (-?[\d.]+)"
+                     r".*? strangers do: (-?[\d.]+)")
+
+
+def lamellae(n, period, periodic):
+    """Bands that bend and fork; with a whole number of waves they go on beyond the borders."""
+    u, v = np.mgrid[:n, :n] * (2 * np.pi / n)
+    k = n // period
+    bend = 2.0 * np.sin(u) + 1.5 * np.sin(2 * u + v) if periodic else 5 * np.sin(0.7 * u + 0.2 * v)
+    return (np.sin((k if periodic else k + 0.47) * v + bend) > 0).astype(np.uint8)
+
+
+def rare(n):
+    """A few discs."""
+    u, v = np.mgrid[:n, :n]
+    return np.any([(u - a) ** 2 + (v - b) ** 2 < 6 for a, b in ((10, 12), (40, 20), (25, 50), (55, 55))], 0).astype(np.uint8)
+
+
+def network(n):
+    """Thin walls between cells at random places."""
+    at = np.random.default_rng(3).random((14, 2)) * n
+    u, v = np.mgrid[:n, :n]
+    away = np.sort([np.hypot(u - a, v - b) for a, b in at], 0)
+    return (away[1] - away[0] < 2.2).astype(np.uint8)
+
+
+def seam(x):
+    """Jumps per pair across the borders: 0 as inside, 1 as of pixels far apart."""
+    x, (nu, nv) = x.astype(float), x.shape
+    inside = (np.abs(np.diff(x, axis=0)).sum() + np.abs(np.diff(x, axis=1)).sum()) / (2 * nu * nv - nu - nv)
+    border = (np.abs(x[0] - x[-1]).sum() + np.abs(x[:, 0] - x[:, -1]).sum()) / (nu + nv)
+    return (border - inside) / (2 * x.mean() * (1 - x.mean()) - inside)
+
+
+def wave(x, lag):
+    """Least autocovariance by radius over its value at 0, the largest beyond it; 0, 0 where that is no wave."""
+    y = x - x.mean()
+    full = np.fft.ifft2(np.abs(np.fft.fft2(y)) ** 2).real / x.size
+    u, v = np.mgrid[1 - lag : lag, 1 - lag : lag]
+    radius, window = np.rint(np.hypot(u, v)).astype(int), full[u, v]
+    mean = np.array([window[radius == r].mean() for r in range(1, lag)]) / full[0, 0]
+    least = mean.argmin()
+    most = mean[least + 1 :].max() if least + 1 < len(mean) else -1
+    return (mean[least], most) if mean[least] < -0.1 and most > 0 else (0, 0)
+
+
+def seen(folder, image, *words, ranks=1):
+    status, _, err = run(PROGRAM, "match", save(folder, "image.npy", image), "--descriptor_types", "auto", "--explain", *words, "--data_folder", folder,
+                         ranks=ranks, mpiexec=MPIEXEC)
+    lines = [line for line in err.splitlines() if line.startswith("auto: ")]
+    numbers, chosen = PATTERN.match(lines[0]) if lines else None, lines[-1] if lines else ""
+    if not check(status == 0 and numbers and len(lines) == 2, f"auto {words} on {ranks} ranks: {status} {err[-400:]}"):
+        return None, lines
+    return {**dict(zip(NUMBERS, map(float, numbers.groups()))), "chosen": chosen}, lines
+
+
+def recipes(folder):
+    cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
+             ("network", network(64), None), ("network", rare(64), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
+             ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
+    for name, image, periodic in cases:
+        got, lines = seen(folder, image, "--max_iter", 0)
+        if not got:
+            continue
+        check(got["chosen"].startswith(f"auto: {name}, as "), f"{name}: {lines}")
+        check(periodic is None or ("taken as periodic" in got["chosen"]) == periodic, f"{name}, periodic {periodic}: {lines}")
+        x = 1.0 * (image == 1)
+        share = [(image == k).mean() for k in np.unique(image)]
+        check(got["phases"] == len(share) and abs(got["rare"] - min(share)) < 1e-3, f"{name}: phases: {lines[0]}")
+        check(abs(got["seam"] - seam(x)) < 0.006, f"{name}: seam {seam(x)}: {lines[0]}")
+        check(np.allclose((got["trough"], got["crest"]), wave(x, 16), atol=0.006), f"{name}: wave {wave(x, 16)}: {lines[0]}")
+    check(seen(folder, network(64), "--max_iter", 0, ranks=3)[1] == seen(folder, network(64), "--max_iter", 0)[1], "other numbers on 3 ranks")
+
+
+def results(folder):
+    """The same image on 1 and 3 ranks; options that are given count; a volume has a recipe of its own."""
+    image, made = lamellae(64, 8, False), []
+    for ranks in (1, 3):
+        seen(folder, image, "--max_iter", 25, "--history", 3, "--polish_rounds", 2, "--output", f"{folder}/out.npy", ranks=ranks)
+        made.append(np.load(f"{folder}/out.npy"))
+    check((made[0] == made[1]).all() and made[0].sum() == image.sum(), "results of 1 and 3 ranks")
+    got, _ = seen(folder, blobs((24, 24), [0.6, 0.4], 1), "--add_dimension", 12, "--limit_to", 6, "--max_iter", 0)
+    check(got and "volumes" in got["chosen"], f"a volume: {got}")
+
+
+def refusals(folder):
+    image, values = save(folder, "image.npy", blobs((32, 32), [0.6, 0.4], 1)), save(folder, "grey.npy", grey((32, 32), 1, 2))
+    for status, words, says in [
+        (2, ("match", image, "--descriptor_types", "auto", "S2"), "chooses all of them"),
+        (2, ("match", image, "--descriptor_types", "auto", "--descriptor_weights", 1), "chooses the weights"),
+        (2, ("match", image, "--descriptor_types", "auto", "--compat", "mcrpy"), "MCRpy"),
+        (2, ("match", image, "--explain"), "--explain is about"),
+        (2, ("reconstruct", "--descriptor_filename", image, "--descriptor_types", "auto"), "name the descriptors"),
+        (2, ("plan", "reconstruct", image, "--descriptor_types", "auto"), "name the descriptors"),
+        (3, ("match", values, "--grey_values", "--descriptor_types", "auto"), "name the descriptors"),
+    ]:
+        for ranks in (1, 3) if status == 3 else (1,):
+            got, _, err = run(PROGRAM, *words, "--limit_to", 8, "--data_folder", folder, ranks=ranks, mpiexec=MPIEXEC)
+            check(got == status and says in err, f"{words} on {ranks} ranks: {got} {err}")
+
+
+with tempfile.TemporaryDirectory() as place:
+    recipes(place)
+    results(place)
+    refusals(place)
+finish("auto")

@@ -269,3 +269,33 @@ int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, con
     if (mf_wired(comm, queue)) f.wired = queue;
     return fetch(&f, first, count);
 }
+
+/* Those that @p from asks for on one side. */
+static size_t asked_by(const struct mf_slab *from, const struct mf_slab *slab, size_t deep, int above, int periodic)
+{
+    const ptrdiff_t nz = (ptrdiff_t)slab->dims[0];
+    const ptrdiff_t first = (ptrdiff_t)from->first + (above ? (ptrdiff_t)from->count : -(ptrdiff_t)deep);
+    size_t planes = 0;
+
+    for (size_t k = 0; from->count && k < deep; ++k) {
+        ptrdiff_t at = first + (ptrdiff_t)k;
+        size_t z = (size_t)((at % nz + nz) % nz);
+
+        planes += (periodic || (at >= 0 && at < nz)) && z >= slab->first && z < slab->first + slab->count;
+    }
+    return planes;
+}
+
+size_t mf_slab_asked(const struct mf_comm *comm, const struct mf_slab *slab, size_t deep, int periodic)
+{
+    size_t below = 0, above = 0;
+
+    for (int r = 0; r < comm->size; ++r) {
+        struct mf_slab from = mf_slab_of(comm, slab->dims, r);
+
+        if (r == comm->rank) continue;
+        below += asked_by(&from, slab, deep, 0, periodic);
+        above += asked_by(&from, slab, deep, 1, periodic);
+    }
+    return below > above ? below : above;
+}

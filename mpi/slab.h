@@ -37,6 +37,12 @@ int mf_slab_fetch_device(const struct mf_comm *comm, struct mf_queue *queue, con
                          const void *own, size_t plane_bytes, ptrdiff_t first, size_t count, void *out);
 
 /**
+ * The most own planes that others ask for in one fetch when every rank fetches the @p deep planes below its own, and
+ * then those above: the planes that pass through queue->host. Not @p periodic: none outside. Not collective.
+ */
+size_t mf_slab_asked(const struct mf_comm *comm, const struct mf_slab *slab, size_t deep, int periodic);
+
+/**
  * Whole slices out of slabs, in rounds: in every round each rank holds up to `batch` consecutive slices of its own
  * share (dealt with mf_cut_grain(n, 2)) of one of the two directions that slabs cut through. With one rank the views
  * alias the slab itself and nothing is copied.

@@ -43,6 +43,20 @@ static int check(const struct mf_space *s)
     return MF_OK;
 }
 
+size_t mf_space_staged(const struct mf_space *s)
+{
+    if (!mf_apart(s->queue)) return 0;
+    return mf_slab_asked(s->comm, &s->slab, s->opts.lag - 1, s->opts.periodic) * s->plane * sizeof *s->spectra;
+}
+
+static int book_sent(const struct mf_space *s)
+{
+    const ptrdiff_t bytes = (ptrdiff_t)mf_space_staged(s);
+
+    MF_TRY(mf_arena_book(s->queue->host, bytes, "planes sent"));
+    return mf_arena_book(s->queue->host, -bytes, "planes sent");
+}
+
 static int take(struct mf_space *s)
 {
     const size_t *n = s->slab.dims, halo = s->opts.lag - 1;
@@ -60,7 +74,8 @@ static int take(struct mf_space *s)
         s->landed = mf_arena_take(s->queue->host, halo * s->plane * sizeof *s->landed, "S2_3D planes received");
         if (!s->landed) return MF_MEMORY;
     }
-    return s->ops->plan(s->queue, &desc, &s->plan);
+    MF_TRY(s->ops->plan(s->queue, &desc, &s->plan));
+    return book_sent(s);
 }
 
 int mf_space_new(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,

@@ -28,6 +28,9 @@ int mf_space_new(const struct mf_comm *comm, struct mf_queue *queue, const struc
                  const struct mf_space_opts *opts, struct mf_space **space);
 void mf_space_free(struct mf_space *space);
 
+/** Bytes of queue->host that an exchange has in use for a moment. Not collective. */
+size_t mf_space_staged(const struct mf_space *space);
+
 /** Window of @p x [slab.count][ny][nx], the same bits on any number of ranks, and its spectra to hold as field
  * @p field. Waits for the queue. Collective; refuses (agreed) with MF_MEMORY. */
 int mf_space_window(struct mf_space *space, size_t field, const float *x, double *window);

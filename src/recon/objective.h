@@ -105,6 +105,9 @@ void mf_objective_lead(struct mf_objective *objective, size_t t, double gain, do
 /** Share of term @p t in the last loss, before the root of RMS and L2 [0..1]. */
 double mf_objective_share(const struct mf_objective *objective, size_t t);
 
+/** Bytes of the fields' queue->host that an evaluation takes for a moment, besides those it has. Not collective. */
+size_t mf_objective_staged(const struct mf_objective *objective);
+
 /** Directions compared (1: an image, 3: a volume), slices and levels of one. */
 size_t mf_objective_sides(const struct mf_objective *objective);
 size_t mf_objective_levels(const struct mf_objective *objective, size_t side);

@@ -44,6 +44,11 @@ void mf_objective_space_close(struct mf_objective *o)
     mf_space_free(o->space.space);
 }
 
+size_t mf_objective_staged(const struct mf_objective *o)
+{
+    return o->space.space ? mf_space_staged(o->space.space) : 0;
+}
+
 /* Sum over the window and its mirror image of |w (D - T)|^p over 2L-1; its derivatives into slope. */
 static double compare(const struct mf_objective *o, size_t p)
 {

@@ -384,7 +384,8 @@ int mf_polish_measure(struct mf_polish *polish)
     int rc = mf_polish_open(&w);
 
     if (rc == MF_OK) {
-        ptrdiff_t staged = (ptrdiff_t)mf_scout_staged(&w.scout);
+        size_t labels = mf_scout_staged(&w.scout), planes = mf_objective_staged(w.objective);
+        ptrdiff_t staged = (ptrdiff_t)(labels > planes ? labels : planes);
 
         rc = mf_arena_book(arena, staged, "planes sent");
         if (rc == MF_OK) rc = mf_arena_book(arena, -staged, "planes sent");

@@ -102,34 +102,11 @@ static ptrdiff_t halo_first(const struct mf_slab *slab, size_t deep, int above)
     return above ? (ptrdiff_t)(slab->first + slab->count) : (ptrdiff_t)slab->first - (ptrdiff_t)deep;
 }
 
-/* Planes of this rank that others' halos on one side ask for. */
-static size_t asked(const struct mf_scout *s, int above)
-{
-    const struct mf_polish *p = s->polish;
-    ptrdiff_t nz = (ptrdiff_t)p->slab.dims[0];
-    size_t planes = 0;
-
-    for (int r = 0; r < p->comm->size; ++r) {
-        struct mf_slab slab = mf_slab_of(p->comm, p->slab.dims, r);
-        ptrdiff_t first = halo_first(&slab, s->labels.deep, above);
-
-        for (size_t k = 0; r != p->comm->rank && slab.count && k < s->labels.deep; ++k) {
-            size_t z = (size_t)(((first + (ptrdiff_t)k) % nz + nz) % nz);
-
-            planes += z >= p->slab.first && z < p->slab.first + p->slab.count;
-        }
-    }
-    return planes;
-}
-
 size_t mf_scout_staged(const struct mf_scout *s)
 {
-    size_t below, above;
+    const struct mf_polish *p = s->polish;
 
-    if (!mf_apart(s->polish->queue) || s->labels.deep == 0) return 0;
-    below = asked(s, 0);
-    above = asked(s, 1);
-    return (below > above ? below : above) * plane_of(s);
+    return mf_apart(p->queue) ? mf_slab_asked(p->comm, &p->slab, s->labels.deep, 1) * plane_of(s) : 0;
 }
 
 int mf_scout_update(struct mf_scout *s)

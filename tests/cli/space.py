@@ -153,6 +153,18 @@ def made(folder):
     check((x == 1).sum() == (target == 1).sum(), "volume fraction")
 
 
+def predicted(folder):
+    """The plan of a run knows what it takes, to the byte; fields in host memory are compared there."""
+    name = save(folder, "v.npy", blobs((12, 14, 16), [0.6, 0.4], 3))
+    for ranks, words in ((3, ["--non_periodic"]), (2, ["--device", "shadow"]), (2, ["--device", "shadow", "--residency", "host"])):
+        json = measure(PROGRAM, "match", name, "--limit_to", 5, "--descriptor_types", "S2_3D", "Variation", "--max_iter", 4, "--polish_rounds", 1,
+                       "--threads", 1, "--output", f"{folder}/p.h5", *words, ranks=ranks, mpiexec=MPIEXEC)
+        if json is None:
+            return
+        peak = json["peak_bytes"]
+        check(peak["predicted"] == peak["arena"] and peak.get("predicted_device") == peak.get("device"), f"{words} on {ranks} ranks: {peak}")
+
+
 def refusals(folder):
     image, volume = save(folder, "i.npy", blobs((16, 16), [0.6, 0.4], 1)), save(folder, "v.npy", blobs((8, 10, 9), [0.6, 0.4], 1))
     plain = f"{folder}/plain.h5"
@@ -176,5 +188,6 @@ with tempfile.TemporaryDirectory() as place:
     slopes(place)
     beside(place)
     made(place)
+    predicted(place)
     refusals(place)
 finish("space")

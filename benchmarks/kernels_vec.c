@@ -106,7 +106,10 @@ static void run_pair(struct bench *b)
 
 static void run_adam(struct bench *b)
 {
-    b->be->optim->adam(b->q, b->e, b->slab[1], 0.01, 0.9, 0.999, 1e-8, 3, b->slab[2], b->slab[3], b->slab[4]);
+    const struct mf_rule_opts opts = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+    const struct mf_rule rule = mf_rule_at(MF_RULE_ADAM, &opts, 3);
+
+    b->be->optim->adapt(b->q, b->e, &rule, b->slab[1], b->slab[2], b->slab[3], b->slab[4]);
 }
 
 static struct mf_view view_of(const struct bench *b, int normal, float *base)

@@ -206,6 +206,9 @@ struct mf_cost mf_cost_pair(struct mf_extent e, size_t pairs)
     return mf_cost_pass(e, 6 + 2 * (double)pairs, 2 + 2 * (2 + 3 * (double)pairs));
 }
 
-struct mf_cost mf_cost_adam(struct mf_extent e) { return mf_cost_pass(e, 7, 14); }
+struct mf_cost mf_cost_adapt(struct mf_extent e, size_t kept)
+{
+    return mf_cost_pass(e, (double)(3 + 2 * kept), (double)(2 + 6 * kept));
+}
 
 struct mf_cost mf_cost_guide(struct mf_extent e) { return mf_cost_pass(e, 3, 8); }

@@ -92,8 +92,8 @@ struct mf_cost mf_cost_direction(struct mf_extent e, size_t pairs);
 struct mf_cost mf_cost_step(struct mf_extent e);
 /** x, x_new, g, g_new and n old pairs read, s, y written; two differences, 2 + 3 n dot products. */
 struct mf_cost mf_cost_pair(struct mf_extent e, size_t pairs);
-/** g read, m, v, x read and written; 14 (Kingma & Ba 2015, algorithm 1). */
-struct mf_cost mf_cost_adam(struct mf_extent e);
+/** g read, x and @p kept vectors read and written; 2 and 6 for each (Adam: 14, Kingma & Ba 2015, algorithm 1). */
+struct mf_cost mf_cost_adapt(struct mf_extent e, size_t kept);
 /** guide(): x read, g read and written; lambda (1 - 2 x) + shift 5, x (1 - x) added up 3. */
 struct mf_cost mf_cost_guide(struct mf_extent e);
 

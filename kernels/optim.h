@@ -5,6 +5,7 @@
 #define MF_KERNELS_OPTIM_H
 
 #include "kernels/field.h"
+#include "kernels/form/rules.h"
 
 enum { MF_HISTORY_MAX = 16 };
 
@@ -39,11 +40,9 @@ struct mf_optim_ops {
      */
     void (*pair)(struct mf_queue *q, struct mf_extent e, const float *x, const float *x_new, const float *g,
                  const float *g_new, const struct mf_history *h, float *s, float *y, double *out);
-    /**
-     * One step of Adam with projection (Kingma & Ba 2015, algorithm 1): m, v in/out; t: step number from 1.
-     */
-    void (*adam)(struct mf_queue *q, struct mf_extent e, const float *g, double rate, double beta1, double beta2,
-                 double epsilon, long t, float *m, float *v, float *x);
+    /** One step of a first-order rule (kernels/form/rules.h) with projection; m, v in/out, NULL: the rule has none. */
+    void (*adapt)(struct mf_queue *q, struct mf_extent e, const struct mf_rule *rule, const float *g, float *m,
+                  float *v, float *x);
 };
 
 #endif

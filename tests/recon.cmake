@@ -1,4 +1,4 @@
-mf_test(NAME optim_none SOURCE unit/optim_none.c ROOM mf_optim)
+mf_test(NAME optim_methods SOURCE unit/optim_methods.c ROOM mf_optim)
 mf_test(NAME recon_select SOURCE unit/recon_select.c ROOM mf_recon RANKS 1 2 3 4)
 mf_test(NAME recon_swap SOURCE unit/recon_swap.c ROOM mf_recon)
 add_test(NAME golden_losses COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py

@@ -28,7 +28,7 @@ function(mf_shadow name target)
 endfunction()
 mf_shadow(mpi_turn mpi_turn RANKS 1 3)
 mf_shadow(mpi_slab mpi_slab RANKS 1 3)
-mf_shadow(optim_none optim_none)
+mf_shadow(optim_methods optim_methods)
 mf_shadow(recon_select recon_select RANKS 1 3)
 # Families side by side with cpu: the tests of the other device.
 foreach(family move field optim labels segment single corr)

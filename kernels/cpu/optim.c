@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/form/adam.h"
 #include "kernels/form/box.h"
+#include "kernels/form/rules.h"
 #include "kernels/form/simplex.h"
 
 struct args {
@@ -19,7 +19,7 @@ struct args {
     float *s, *y;         /* pair: out */
     float *to;            /* direction: d; step: x_new; adam: x */
     float *m, *v;
-    struct mf_adam adam;
+    struct mf_rule rule;
     float step;
     size_t values;
     double *out;
@@ -311,16 +311,31 @@ static void pair(struct mf_queue *q, struct mf_extent e, const float *x, const f
     run(q, &a, 2 + 3 * h->count, 0, pair_block);
 }
 
-/* -- adam -- */
+/* -- first-order rules -- */
 
-MF_CPU_FAST static void adam_span(size_t n, struct mf_adam adam, const float *restrict g, float *restrict m,
-                                  float *restrict v, float *restrict x)
+static inline __attribute__((always_inline)) void span(enum mf_rule_kind kind, size_t n, struct mf_rule rule,
+                                                       const float *restrict g, float *restrict m, float *restrict v,
+                                                       float *restrict x)
 {
 #pragma omp simd
-    for (size_t i = 0; i < n; ++i) x[i] = mf_adam_step(adam, g[i], &m[i], &v[i], x[i]);
+    for (size_t i = 0; i < n; ++i) x[i] = mf_rule_step(kind, rule, g[i], &m[i], &v[i], x[i]);
 }
 
-static void adam_block(const void *args, size_t at, size_t n, double *value)
+/* One loop for every rule; what a rule has not (m, v) is not looked at. */
+MF_CPU_FAST static void rule_span(size_t n, struct mf_rule rule, const float *g, float *m, float *v, float *x)
+{
+    switch (rule.kind) {
+    case MF_RULE_ADAM: span(MF_RULE_ADAM, n, rule, g, m, v, x); break;
+    case MF_RULE_ADAMAX: span(MF_RULE_ADAMAX, n, rule, g, m, v, x); break;
+    case MF_RULE_NADAM: span(MF_RULE_NADAM, n, rule, g, m, v, x); break;
+    case MF_RULE_ADADELTA: span(MF_RULE_ADADELTA, n, rule, g, m, v, x); break;
+    case MF_RULE_ADAGRAD: span(MF_RULE_ADAGRAD, n, rule, g, m, v, x); break;
+    case MF_RULE_RMSPROP: span(MF_RULE_RMSPROP, n, rule, g, m, v, x); break;
+    default: span(MF_RULE_SGD, n, rule, g, m, v, x);
+    }
+}
+
+static void adapt_block(const void *args, size_t at, size_t n, double *value)
 {
     const struct args *a = args;
 
@@ -328,18 +343,17 @@ static void adam_block(const void *args, size_t at, size_t n, double *value)
     for (size_t p = 0; p < a->e.phases; ++p) {
         const size_t i = at + p * stride_of(a);
 
-        adam_span(n, a->adam, a->g + i, a->m + i, a->v + i, a->to + i);
+        rule_span(n, a->rule, a->g + i, a->m + i, a->v + i, a->to + i);
     }
     mf_cpu_project(a->e.phases, n, stride_of(a), a->to + at);
 }
 
-static void adam(struct mf_queue *q, struct mf_extent e, const float *g, double rate, double beta1, double beta2,
-                 double epsilon, long t, float *m, float *v, float *x)
+static void adapt(struct mf_queue *q, struct mf_extent e, const struct mf_rule *rule, const float *g, float *m,
+                  float *v, float *x)
 {
-    struct args a = {.e = e, .g = g, .m = m, .v = v, .to = x};
+    struct args a = {.e = e, .g = g, .m = m ? m : x, .v = v ? v : x, .to = x, .rule = *rule};
 
-    a.adam = mf_adam_at(rate, beta1, beta2, epsilon, t);
-    run(q, &a, 0, 0, adam_block);
+    run(q, &a, 0, 0, adapt_block);
 }
 
 const struct mf_optim_ops mf_optim_cpu = {
@@ -347,5 +361,5 @@ const struct mf_optim_ops mf_optim_cpu = {
     .direction = direction,
     .step = step,
     .pair = pair,
-    .adam = adam,
+    .adapt = adapt,
 };

@@ -253,13 +253,13 @@ void pair(struct mf_queue *q, struct mf_extent e, const float *x, const float *x
     });
 }
 
-/* -- adam -- */
+/* -- first-order rules -- */
 
-template <class Phases> struct adam_body {
+template <class Phases> struct adapt_body {
     size_t phases, stride;
-    struct mf_adam adam;
+    struct mf_rule rule;
     const float *g;
-    float *m, *v, *x;
+    float *m, *v, *x; /* m, v: NULL where the rule has none */
     __device__ void operator()(size_t i) const
     {
         float to[Phases::ROOM];
@@ -267,25 +267,24 @@ template <class Phases> struct adam_body {
 
         for (int p = 0; p < n; ++p) {
             const size_t at = i + size_t(p) * stride;
-            float m1 = m[at], v1 = v[at];
+            float m1 = m ? m[at] : 0.0f, v1 = v ? v[at] : 0.0f;
 
-            to[p] = mf_adam_step(adam, g[at], &m1, &v1, x[at]);
-            m[at] = m1;
-            v[at] = v1;
+            to[p] = mf_rule_step(rule.kind, rule, g[at], &m1, &v1, x[at]);
+            if (m) m[at] = m1;
+            if (v) v[at] = v1;
         }
         mf_voxel_project(n, to);
         mf_voxel_store(n, stride, to, x + i);
     }
 };
 
-void adam(struct mf_queue *q, struct mf_extent e, const float *g, double rate, double beta1, double beta2,
-          double epsilon, long t, float *m, float *v, float *x)
+void adapt(struct mf_queue *q, struct mf_extent e, const struct mf_rule *rule, const float *g, float *m, float *v,
+           float *x)
 {
-    const struct mf_adam at = mf_adam_at(rate, beta1, beta2, epsilon, t);
     const size_t stride = e.planes * e.plane;
 
     mf_by_phases(e.phases, [&](auto phases) {
-        mf_each(q, stride, adam_body<decltype(phases)>{e.phases, stride, at, g, m, v, x});
+        mf_each(q, stride, adapt_body<decltype(phases)>{e.phases, stride, *rule, g, m, v, x});
     });
 }
 
@@ -296,5 +295,5 @@ const struct mf_optim_ops mf_optim_cuda = {
     .direction = direction,
     .step = step,
     .pair = pair,
-    .adam = adam,
+    .adapt = adapt,
 };

@@ -2,8 +2,8 @@
 #ifndef MF_KERNELS_CUDA_VOXEL_CUH
 #define MF_KERNELS_CUDA_VOXEL_CUH
 
-#include "kernels/form/adam.h"
 #include "kernels/form/box.h"
+#include "kernels/form/rules.h"
 #include "kernels/form/simplex.h"
 
 /** v [n] = x[p * stride] */

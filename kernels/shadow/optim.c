@@ -40,11 +40,17 @@ static void pair(struct mf_queue *q, struct mf_extent e, const float *x, const f
                   y);
 }
 
-static void adam(struct mf_queue *q, struct mf_extent e, const float *g, double rate, double beta1, double beta2,
-                 double epsilon, long t, float *m, float *v, float *x)
+static void adapt(struct mf_queue *q, struct mf_extent e, const struct mf_rule *rule, const float *g, float *m,
+                  float *v, float *x)
 {
-    MF_SHADOW_RUN("adam", cpu()->adam(mf_shadow_inner(q), e, g, rate, beta1, beta2, epsilon, t, m, v, x), g, m, v, x);
+    const void *kept[2];
+    size_t n = 0;
+
+    if (m) kept[n++] = m;
+    if (v) kept[n++] = v;
+    mf_shadow_device("adapt", n, kept);
+    MF_SHADOW_RUN("adapt", cpu()->adapt(mf_shadow_inner(q), e, rule, g, m, v, x), g, x);
 }
 
 const struct mf_optim_ops mf_optim_shadow = {
-    .free_dots = free_dots, .direction = direction, .step = step, .pair = pair, .adam = adam};
+    .free_dots = free_dots, .direction = direction, .step = step, .pair = pair, .adapt = adapt};

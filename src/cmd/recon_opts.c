@@ -57,13 +57,16 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("extent-x", extent_x, MF_LONG, "64", "extent along x [voxels]; match: that of the input where it is not given"),
     ROW("extent-y", extent_y, MF_LONG, "64", "extent along y [voxels]"),
     ROW("extent-z", extent_z, MF_LONG, "1", "extent along z [voxels]; 0 or 1: an image"),
-    MF_CHOICE(mf_recon_cmd, "optimizer-type", optimizer, "LBFGSB", "LBFGSB|Adam", "optimiser"),
+    MF_CHOICE(mf_recon_cmd, "optimizer-type", optimizer, "LBFGSB",
+              "LBFGSB|SPG|Adam|Adamax|Nadam|Adadelta|Adagrad|RMSprop|SGD", "optimiser (docs/OPTIMIZERS.md)"),
     MF_ALIAS("optimiser-type", "optimizer-type"),
     ROW("max-iter", max_iter, MF_LONG, "500", "evaluations per grid; 0: evaluate the start, write no volume"),
     ROW("history", history, MF_LONG, "2", "pairs that LBFGSB remembers [1..16]"),
-    ROW("learning-rate", learning_rate, MF_REAL, "0.01", "step of Adam"),
-    ROW("beta-1", beta_1, MF_REAL, "0.9", "decay of Adam's first moment"),
-    ROW("beta-2", beta_2, MF_REAL, "0.999", "decay of Adam's second moment"),
+    ROW("learning-rate", learning_rate, MF_REAL, "0.01", "step of Adam and its kin, RMSprop and SGD"),
+    ROW("beta-1", beta_1, MF_REAL, "0.9", "decay of the first moment (Adam, Adamax, Nadam)"),
+    ROW("beta-2", beta_2, MF_REAL, "0.999", "decay of the second moment (Adam, Adamax, Nadam)"),
+    ROW("rho", rho, MF_REAL, "0.9", "decay of the mean square of gradients (RMSprop, Adadelta)"),
+    ROW("momentum", momentum, MF_REAL, "0", "share of the last step that is made again (SGD, RMSprop)"),
     ROW("tolerance", tolerance, MF_REAL, "1e-10", "a stage ends when a step gains less than this part of the loss"),
     ROW("batch-size", batch_size, MF_REAL, NULL,
         "slices in flight per rank; below 1: this part of them; left out: chosen"),
@@ -97,8 +100,6 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
     ROW("symmetry", unused_text, MF_TEXT, NULL, "not in this version"),
     ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
-    ROW("rho", unused_real, MF_REAL, NULL, "of optimisers that are not in this version"),
-    ROW("momentum", unused_real, MF_REAL, NULL, "of optimisers that are not in this version"),
     ROW("initial-temperature", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
     ROW("final-temperature", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
     ROW("cooldown-factor", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
@@ -113,17 +114,10 @@ const struct mf_opt mf_recon_rows[] = {
 static int refuse_unused(const struct mf_session *s)
 {
     static const char *const without[] = {"nl-method", "gram-weights-filename"};
-    static const char *const words[] = {"symmetry",
-                                        "rho",
-                                        "momentum",
-                                        "initial-temperature",
-                                        "final-temperature",
-                                        "cooldown-factor",
-                                        "mutation-rule",
-                                        "acceptance-distribution",
-                                        "outfile-data-steps",
-                                        "greedy",
-                                        "profile"};
+    static const char *const words[] = {
+        "symmetry",      "initial-temperature",     "final-temperature",  "cooldown-factor",
+        "mutation-rule", "acceptance-distribution", "outfile-data-steps", "greedy",
+        "profile"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (mf_options_given(s->options, words[i]))
@@ -181,6 +175,8 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
         return mf_fail(MF_USAGE, "--learning_rate is %g, it must be positive", o->learning_rate);
     if (!(o->beta_1 >= 0 && o->beta_1 < 1) || !(o->beta_2 >= 0 && o->beta_2 < 1))
         return mf_fail(MF_USAGE, "--beta_1 and --beta_2 must lie in [0, 1)");
+    if (!(o->rho >= 0 && o->rho < 1) || !(o->momentum >= 0 && o->momentum < 1))
+        return mf_fail(MF_USAGE, "--rho and --momentum must lie in [0, 1)");
     if (!(o->tolerance >= 0)) return mf_fail(MF_USAGE, "--tolerance is %g, it cannot be negative", o->tolerance);
     if (o->convergence_steps < 1) return mf_fail(MF_USAGE, "--convergence_data_steps must be at least 1");
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
@@ -437,10 +433,12 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     int compat = o->compat && *o->compat;
 
     *opts = (struct mf_solve_opts){.method = {.history = (size_t)o->history,
-                                              .rate = o->learning_rate,
-                                              .beta1 = o->beta_1,
-                                              .beta2 = o->beta_2,
-                                              .epsilon = 1e-7,
+                                              .rule = {.rate = o->learning_rate,
+                                                       .beta1 = o->beta_1,
+                                                       .beta2 = o->beta_2,
+                                                       .rho = o->rho,
+                                                       .momentum = o->momentum,
+                                                       .epsilon = 1e-7},
                                               .tolerance = o->tolerance},
                                    .history_free = !mf_options_given(s->options, "history"),
                                    .evaluations = o->max_iter,

@@ -29,7 +29,7 @@ struct mf_recon_cmd {
     /* how it is found */
     const char *optimizer;
     long max_iter, history, convergence_steps, polish_rounds, realisations;
-    double learning_rate, beta_1, beta_2, tolerance, batch_size;
+    double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;
     int multigrid, no_polish;
     double oor_multiplier, phase_sum_multiplier;
     const char *save_gradient;

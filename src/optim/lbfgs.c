@@ -47,10 +47,8 @@ static size_t vectors(const struct mf_method_opts *opts, const char *tag[MF_METH
 
 /* Coefficients of r, s_i, y_i in the recursion's result H r: c[0], c[1 + i], c[1 + n + i]; dots as free_dots() gives.
  */
-static void two_loops(const struct mf_optimiser *o, const double *dots, double *c)
+static void two_loops(const struct lbfgs *at, size_t n, const double *dots, double *c)
 {
-    const struct lbfgs *at = state_of(o);
-    size_t n = count_of(o);
     double alpha[MF_HISTORY_MAX], beta[MF_HISTORY_MAX], gamma;
 
     if (n == 0) {
@@ -93,7 +91,7 @@ static void aim(struct mf_optimiser *o, const struct mf_problem *p, double *slop
         ops->free_dots(o->queue, o->extent, o->x, o->g, &h, o->sums);
         mf_optim_total(o, p, 1 + 2 * n, -1, dots);
     }
-    two_loops(o, dots, c);
+    two_loops(state_of(o), n, dots, c);
     ops->direction(o->queue, o->extent, o->x, o->g, &h, c, o->own[D], o->sums);
     mf_optim_total(o, p, 2, 1, out);
     *slope = out[0];

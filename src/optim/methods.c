@@ -4,7 +4,8 @@
 #include "src/base/err.h"
 #include "src/optim/impl.h"
 
-static const struct mf_method *const methods[] = {&mf_lbfgsb, &mf_adam};
+static const struct mf_method *const methods[] = {&mf_lbfgsb,   &mf_spg,     &mf_adam,    &mf_adamax, &mf_nadam,
+                                                  &mf_adadelta, &mf_adagrad, &mf_rmsprop, &mf_sgd};
 
 int mf_method_find(const struct mf_method **method, const char *name)
 {

@@ -30,9 +30,9 @@ struct mf_method;
 /** A method, and what it is told; each reads what it has a use for. */
 struct mf_method_opts {
     const struct mf_method *method;
-    size_t history; /* pairs of LBFGSB */
-    double rate, beta1, beta2, epsilon;
-    double tolerance; /* a run ends when a step changes the loss by less than this part of it; 0: never */
+    size_t history;           /* pairs of LBFGSB */
+    struct mf_rule_opts rule; /* of the rules in adaptive.c */
+    double tolerance;         /* a run ends when a step changes the loss by less than this part of it; 0: never */
 };
 
 enum {
@@ -45,8 +45,9 @@ enum {
 /** A row of methods.c. */
 struct mf_method {
     const char *name;
-    int remembers;  /* it keeps opts->history pairs */
-    double traffic; /* bytes that a step moves per voxel and field; those of pairs come on top */
+    int remembers;          /* it keeps opts->history pairs */
+    enum mf_rule_kind rule; /* of those in adaptive.c */
+    double traffic;         /* bytes that a step moves per voxel and field; those of pairs come on top */
     /** Tags of the vectors that it takes beside x and g, in order; returns their number. */
     size_t (*vectors)(const struct mf_method_opts *opts, const char *tag[MF_METHOD_VECTORS]);
     /** A run begins at x: o->number is all 0. */

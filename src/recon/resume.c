@@ -52,7 +52,8 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     fprintf(to, "--optimizer: %s\n--max_iter: %ld\n--tolerance: %.17g\n", m->method->name, o->evaluations,
             m->tolerance);
     if (!m->method->remembers)
-        fprintf(to, "%s: %.17g %.17g %.17g %.17g\n", m->method->name, m->rate, m->beta1, m->beta2, m->epsilon);
+        fprintf(to, "%s: %.17g %.17g %.17g %.17g %.17g %.17g\n", m->method->name, m->rule.rate, m->rule.beta1,
+                m->rule.beta2, m->rule.rho, m->rule.momentum, m->rule.epsilon);
     fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->method.history, o->coarse_to_fine);
     if (o->ramp)
         fprintf(to, "ramp: %d %.17g %.17g %.17g\n", o->ramp->stages, o->ramp->first, o->ramp->last, o->ramp->share);

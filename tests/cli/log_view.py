@@ -61,7 +61,7 @@ def volumes():
             check(rows["polish"]["bytes_sent"] > 0 and rows["descent"]["bytes_sent"] < sent, what + ": sent in stages")
     rows = rows_of(json.loads(run("match", "a.npy", "--limit-to", 6, "--max-iter", 10, "--optimizer-type", "Adam",
                                   "--no-polish", "--log-view", "--json", "--output", "b.h5")), "Adam")
-    check(rows["Adam"]["bytes"] == 28 * 24 * 24 * rows["Adam"]["count"] and "step" not in rows, "Adam")
+    check(rows["adapt"]["bytes"] == 28 * 24 * 24 * rows["adapt"]["count"] and "step" not in rows, "Adam")
 
 
 def tables():

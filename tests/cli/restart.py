@@ -61,6 +61,7 @@ cases = {
     "volume": base + "--add_dimension 20".split(),
     "image": base,
     "adam": base + "--add_dimension 12 --optimizer_type Adam".split(),
+    "spg": base + "--optimizer_type SPG --no-polish".split(),
     "coarse": [w if w != "6" else "4" for w in base] + "--size 24 24 24 --use_multigrid_reconstruction".split(),
 }
 ranks = random.Random(1)

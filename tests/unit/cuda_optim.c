@@ -75,7 +75,14 @@ static struct answer ask(struct side *s, struct mf_extent e, size_t count)
     memset(c, 0, sizeof c); /* it was read at the call */
     ops->step(s->q, e, a.x, a.g, out.d, 0.37, out.x, out.step);
     ops->pair(s->q, e, a.x, out.x, a.g, out.d, &a.h, out.s, out.y, out.pair);
-    for (long t = 1; t <= 3; ++t) ops->adam(s->q, e, a.g, 0.05, 0.9, 0.999, 1e-8, t, out.m, out.v, out.x);
+    for (int kind = 0; kind < MF_RULES; ++kind) {
+        const struct mf_rule_opts rule = {0.05, 0.9, 0.999, 0.9, 0.8, 1e-7};
+        const struct mf_rule at = mf_rule_at((enum mf_rule_kind)kind, &rule, 1 + kind);
+
+        s->be->field->fill(s->q, n, 0, out.m);
+        s->be->field->fill(s->q, n, 0, out.v);
+        ops->adapt(s->q, e, &at, a.g, out.m, out.v, out.x);
+    }
     s->be->sync(s->q);
     state_free(s, &a);
     free(zero);

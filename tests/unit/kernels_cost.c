@@ -50,7 +50,7 @@ int main(void)
     check(mf_cost_direction(e, 2), 30 * 4 * 13, 30 * 22);
     check(mf_cost_step(e), 30 * 16, 150);
     check(mf_cost_pair(e, 1), 30 * 32, 30 * 12);
-    check(mf_cost_adam(e), 30 * 28, 30 * 14);
+    check(mf_cost_adapt(e, 2), 30 * 28, 30 * 14);
     check(mf_cost_guide(e), 30 * 12, 30 * 8);
     return failures != 0;
 }

@@ -171,26 +171,56 @@ static void check_pair(struct mf_queue *q, struct mf_queue *many, const struct s
     free(a);
 }
 
-/* Three steps of Adam in double beside ours. */
-static void check_adam(struct mf_queue *q, const struct state *s)
+static const struct mf_rule_opts rule = {
+    .rate = 0.05, .beta1 = 0.9, .beta2 = 0.999, .rho = 0.9, .momentum = 0.8, .epsilon = 1e-7};
+
+/* u_i of Nadam. */
+static double nadam(long i) { return rule.beta1 * (1 - 0.5 * pow(0.96, (double)i)); }
+
+/* What is subtracted from one number in step t, as Keras writes it; m, v in/out. */
+static double keras(enum mf_rule_kind kind, long t, double g, double *m, double *v)
+{
+    const double b1 = rule.beta1, b2 = rule.beta2, rho = rule.rho, e = rule.epsilon, n = (double)t;
+    double d, product = 1;
+
+    if (kind == MF_RULE_SGD) return *m = rule.momentum * *m + rule.rate * g;
+    if (kind == MF_RULE_ADAGRAD) *v += g * g;
+    if (kind == MF_RULE_ADAGRAD) return rule.rate * g / sqrt(*v + e);
+    if (kind == MF_RULE_RMSPROP || kind == MF_RULE_ADADELTA) *v = rho * *v + (1 - rho) * g * g;
+    if (kind == MF_RULE_RMSPROP) return *m = rule.momentum * *m + rule.rate * g / sqrt(*v + e);
+    if (kind == MF_RULE_ADADELTA) {
+        d = sqrt(*m + e) / sqrt(*v + e) * g;
+        *m = rho * *m + (1 - rho) * d * d;
+        return rule.rate * d;
+    }
+    *m = b1 * *m + (1 - b1) * g;
+    *v = kind == MF_RULE_ADAMAX ? fmax(b2 * *v, fabs(g)) : b2 * *v + (1 - b2) * g * g;
+    if (kind == MF_RULE_ADAMAX) return rule.rate * *m / ((1 - pow(b1, n)) * (*v + e));
+    if (kind == MF_RULE_ADAM) return rule.rate * *m / (1 - pow(b1, n)) / (sqrt(*v / (1 - pow(b2, n))) + e);
+    for (long i = 1; i <= t; ++i) product *= nadam(i);
+    d = nadam(t + 1) * *m / (1 - product * nadam(t + 1)) + (1 - nadam(t)) * g / (1 - product);
+    return rule.rate * d / (sqrt(*v / (1 - pow(b2, n))) + e);
+}
+
+/* Three steps of a rule in double beside ours. */
+static void check_rule(struct mf_queue *q, const struct state *s, enum mf_rule_kind kind)
 {
     const size_t stride = s->e.planes * s->e.plane;
     float *x = malloc(s->n * sizeof *x), *m = calloc(s->n, sizeof *m), *v = calloc(s->n, sizeof *v);
     double *want = malloc(s->n * sizeof *want), *m2 = calloc(s->n, sizeof *m2), *v2 = calloc(s->n, sizeof *v2), at[64];
 
     memcpy(x, s->x, s->n * sizeof *x);
-    for (size_t i = 0; i < s->n; ++i) want[i] = (double)x[i];
+    for (size_t i = 0; i < s->n; ++i) {
+        want[i] = (double)x[i];
+        v[i] = mf_rule_first_v(kind);
+        v2[i] = kind == MF_RULE_ADAGRAD ? 0.1 : 0;
+    }
     for (long t = 1; t <= 3; ++t) {
+        const struct mf_rule now = mf_rule_at(kind, &rule, t);
         float *g = random_slab(s->e, (uint32_t)(90 + t), -1, 1);
 
-        ops->adam(q, s->e, g, 0.05, 0.9, 0.999, 1e-8, t, m, v, x);
-        for (size_t i = 0; i < s->n; ++i) {
-            const double gi = (double)g[i];
-
-            m2[i] = 0.9 * m2[i] + 0.1 * gi;
-            v2[i] = 0.999 * v2[i] + 0.001 * gi * gi;
-            want[i] -= 0.05 * m2[i] / (1 - pow(0.9, (double)t)) / (sqrt(v2[i] / (1 - pow(0.999, (double)t))) + 1e-8);
-        }
+        ops->adapt(q, s->e, &now, g, mf_rule_has_m(kind, rule.momentum) ? m : NULL, mf_rule_has_v(kind) ? v : NULL, x);
+        for (size_t i = 0; i < s->n; ++i) want[i] -= keras(kind, t, (double)g[i], &m2[i], &v2[i]);
         for (size_t i = 0; i < stride; ++i) {
             for (size_t p = 0; p < s->e.phases; ++p) at[p] = want[p * stride + i];
             oracle_project(s->e.phases, at);
@@ -244,7 +274,7 @@ int main(void)
         check_direction(q, many, &s);
         check_step(q, many, &s);
         check_pair(q, many, &s);
-        check_adam(c % 2 ? q : many, &s);
+        for (int kind = 0; kind < MF_RULES; ++kind) check_rule(c % 2 ? q : many, &s, (enum mf_rule_kind)kind);
         state_free(&s);
     }
     mf_backend_cpu.queue_close(q);

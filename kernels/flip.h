@@ -32,6 +32,9 @@ struct mf_flip_ops {
                   const uint32_t *mirror, float *residual);
     /** The window turned by 180 degrees about its centre (rows x (2L-1) bits). */
     void (*turn)(const struct mf_window_shape *shape, const uint32_t *window, uint32_t *mirror);
+    /** One row of a window: bit b of @p row says whether label[b] is @p phase. label: 32 * words of them can be read.
+     */
+    void (*row)(const struct mf_window_shape *shape, const uint8_t *label, uint8_t phase, uint32_t *row);
 };
 
 extern const struct mf_flip_ops mf_flip_cpu;

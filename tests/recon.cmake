@@ -1,4 +1,5 @@
 mf_test(NAME optim_methods SOURCE unit/optim_methods.c ROOM mf_optim)
+mf_test(NAME recon_mutable SOURCE unit/recon_mutable.c ROOM mf_recon)
 mf_test(NAME recon_select SOURCE unit/recon_select.c ROOM mf_recon RANKS 1 2 3 4)
 mf_test(NAME recon_swap SOURCE unit/recon_swap.c ROOM mf_recon)
 add_test(NAME golden_losses COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
@@ -11,7 +12,7 @@ set(recon_timeout 1800) # hundreds of launches: minutes on a busy machine
 if(MF_SANITIZE)
   set(recon_timeout 3600)
 endif()
-foreach(name auto config log_view loss_default metrics patches quality recon_ranks recon_refusals recon_result restart space watch)
+foreach(name anneal auto config log_view loss_default metrics patches quality recon_ranks recon_refusals recon_result restart space watch)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${recon_timeout} PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli

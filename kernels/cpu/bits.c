@@ -9,6 +9,7 @@
 
 #include "kernels/cpu/bits_window.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/pack.h"
 #include "src/base/err.h"
 
 /** The slices with one normal: row u of slice s at row + s * slice + u * step, nv bits. */
@@ -358,24 +359,13 @@ static uint64_t pack_word(const uint8_t *label, size_t n, uint8_t phase)
     return word;
 }
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-
 static uint64_t pack_64(const uint8_t *label, uint8_t phase)
 {
-    const __m128i want = _mm_set1_epi8((char)phase);
     uint64_t word = 0;
 
-    for (unsigned i = 0; i < 64; i += 16) {
-        __m128i equal = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(label + i)), want);
-
-        word |= (uint64_t)(unsigned)_mm_movemask_epi8(equal) << i;
-    }
+    for (unsigned i = 0; i < 64; i += 16) word |= (uint64_t)mf_pack16(label + i, phase) << i;
     return word;
 }
-#else
-static uint64_t pack_64(const uint8_t *label, uint8_t phase) { return pack_word(label, 64, phase); }
-#endif
 
 static void pack(struct mf_queue *q, size_t rows, size_t nx, const uint8_t *label, uint8_t phase, uint64_t *bits)
 {

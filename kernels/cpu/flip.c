@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernels/cpu/pack.h"
+
 #define WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 
 typedef float vf __attribute__((vector_size(32), aligned(4), may_alias));
@@ -124,4 +126,13 @@ static void turn(const struct mf_window_shape *shape, const uint32_t *window, ui
     }
 }
 
-const struct mf_flip_ops mf_flip_cpu = {.sums = sums, .overlap = overlap, .apply = apply, .turn = turn};
+static void row(const struct mf_window_shape *shape, const uint8_t *label, uint8_t phase, uint32_t *to)
+{
+    const size_t spare = 32 * shape->words - shape->rows;
+
+    for (size_t w = 0; w < shape->words; ++w, label += 32)
+        to[w] = mf_pack16(label, phase) | mf_pack16(label + 16, phase) << 16;
+    to[shape->words - 1] &= ~0u >> spare;
+}
+
+const struct mf_flip_ops mf_flip_cpu = {.sums = sums, .overlap = overlap, .apply = apply, .turn = turn, .row = row};

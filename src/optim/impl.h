@@ -32,6 +32,6 @@ int mf_optim_rests(const struct mf_optimiser *o, double before, double after);
 /* -- rows of methods.c -- */
 
 extern const struct mf_method mf_lbfgsb, mf_adam, mf_adamax, mf_nadam, mf_adadelta, mf_adagrad, mf_rmsprop, mf_sgd,
-    mf_spg;
+    mf_spg, mf_annealing, mf_ytpost;
 
 #endif

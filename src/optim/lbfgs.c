@@ -224,5 +224,11 @@ static int live(struct mf_optimiser *o, float **vector, size_t *count)
     return MF_OK;
 }
 
-const struct mf_method mf_lbfgsb = {
-    .name = "LBFGSB", .remembers = 1, .traffic = 48, .vectors = vectors, .begin = begin, .step = step, .live = live};
+const struct mf_method mf_lbfgsb = {.name = "LBFGSB",
+                                    .options = " history ",
+                                    .remembers = 1,
+                                    .traffic = 48,
+                                    .vectors = vectors,
+                                    .begin = begin,
+                                    .step = step,
+                                    .live = live};

@@ -45,6 +45,8 @@ enum {
 /** A row of methods.c. */
 struct mf_method {
     const char *name;
+    const char *options;    /* words of the options that it reads, with a space before and behind each */
+    int swaps;              /* it takes x and g, and has no steps: labels are swapped instead (src/recon/anneal.h) */
     int remembers;          /* it keeps opts->history pairs */
     enum mf_rule_kind rule; /* of those in adaptive.c */
     double traffic;         /* bytes that a step moves per voxel and field; those of pairs come on top */

@@ -168,5 +168,11 @@ static int live(struct mf_optimiser *o, float **vector, size_t *count)
     return MF_OK;
 }
 
-const struct mf_method mf_spg = {
-    .name = "SPG", .traffic = 60, .vectors = vectors, .begin = begin, .step = step, .end = end, .live = live};
+const struct mf_method mf_spg = {.name = "SPG",
+                                 .options = " ",
+                                 .traffic = 60,
+                                 .vectors = vectors,
+                                 .begin = begin,
+                                 .step = step,
+                                 .end = end,
+                                 .live = live};

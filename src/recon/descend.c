@@ -231,7 +231,7 @@ static void grid_name(const struct mf_grid *r, char *text, size_t size)
 }
 
 /* First loss, its shares, the scale; said once. */
-static int look(struct mf_grid *r)
+int mf_grid_look(struct mf_grid *r)
 {
     char name[80], shares[256] = "";
     double first;
@@ -250,6 +250,7 @@ static int look(struct mf_grid *r)
     grid_name(r, name, sizeof name);
     mf_info("grid %s (%sy x), %zu pyramid level%s, first loss %.4e: %s", name, r->slab.dims[0] > 1 ? "z " : "",
             mf_objective_levels(r->objective, 0), MF_S(mf_objective_levels(r->objective, 0)), first, shares);
+    mf_grid_note(r, r->before);
     return MF_OK;
 }
 
@@ -263,8 +264,7 @@ int mf_grid_descend(struct mf_grid *r, int last)
     if (!r->optimiser.under_way) { /* else it was loaded */
         MF_PHASE(MF_PHASE_DESCENT);
 
-        MF_TRY(look(r));
-        mf_grid_note(r, r->before);
+        MF_TRY(mf_grid_look(r));
         r->step = 0;
         r->led = 0;
     }

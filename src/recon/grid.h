@@ -54,6 +54,9 @@ struct mf_grid {
 struct mf_extent mf_grid_extent(const struct mf_grid *run);
 double mf_grid_voxels(const struct mf_grid *run);
 
+/** The first loss, its shares, the scale; said once, and the first row. Collective; MF_NUMERIC. */
+int mf_grid_look(struct mf_grid *run);
+
 /** Loss of a field with |d| as it is. */
 void mf_grid_loss(struct mf_grid *run, float *x, double *loss);
 
@@ -71,6 +74,23 @@ void mf_grid_note(struct mf_grid *run, long evaluations);
  * with run->leaving set when the run was asked to stop. Collective.
  */
 int mf_grid_descend(struct mf_grid *run, int last);
+
+/* -- solve.c -- */
+
+/** After a refusal @p rc that all ranks share: was it for memory, and may half the slices in flight do? They give the
+ * same bits. */
+int mf_grid_shrinks(struct mf_grid *run, int rc);
+
+/** The objective of the last stage replaces the one of the gradient stages. Collective. */
+int mf_grid_sharpen(struct mf_grid *run);
+
+/* -- finish.c: labels -- */
+
+/** Cuts, polishes or anneals, and hands the labels out; or goes on with labels that were saved. Collective. */
+int mf_grid_finish(struct mf_grid *run);
+
+/** Takes what that takes, and gives it back. */
+int mf_grid_measure_finish(struct mf_grid *run);
 
 /* -- resume.c: saving and loading -- */
 

@@ -8,6 +8,7 @@
 /** Where a polish stands between two rounds: with the labels, all that the rest of it depends on. */
 struct mf_polish_state {
     long round, idle, limit, tried, swaps;
+    double loss;     /* now; not saved */
     size_t entries;  /* of miss, per direction; 0: that direction is not compared */
     double *miss[3]; /* what led the last refresh */
 };
@@ -24,6 +25,8 @@ struct mf_polish {
     const struct mf_objective_opts *objective;
     float *x, *g;         /* scratch [fields][voxels], device */
     uint8_t *label;       /* in/out [voxels], device */
+    int plain;            /* slices are not led by what their mean misses */
+    size_t most;          /* sites of one kind of move that are looked at in a round; 0: chosen */
     long rounds;          /* most rounds; 0: until a round gains next to nothing */
     long tried, swaps;    /* out */
     double trial_seconds; /* out: wall time of the trials alone */

@@ -17,6 +17,8 @@ enum {
  * than in the gradient stages holds. */
 static const double LEAD = 3;
 
+static double lead_of(const struct mf_polish_work *w) { return w->polish->plain ? 0 : LEAD; }
+
 static void *take(struct mf_polish_work *w, size_t bytes)
 {
     return mf_arena_take(w->polish->queue->host, bytes, "polish");
@@ -240,6 +242,7 @@ int mf_polish_open(struct mf_polish_work *w)
     w->most = voxels / VOXELS_PER_SITE;
     if (w->most < SITES_LEAST) w->most = SITES_LEAST;
     if (w->most > SITES_MOST) w->most = SITES_MOST;
+    if (p->most) w->most = p->most;
     w->most = (w->most + pairs - 1) / pairs; /* windows of all kinds of moves are held at once */
     MF_TRY(open_objective(w));
     MF_TRY(mf_agree(p->comm, take_all(w)));
@@ -257,6 +260,7 @@ static void spread_values(struct mf_polish_work *w, size_t d)
     const struct mf_window_shape *shape = &w->swap.sites.shape;
     const struct mf_target_side *t = mf_target_for(w->polish->target, (enum mf_normal)d);
     size_t rows = shape->rows, entries = rows * rows, fields = w->polish->fields, c = mf_swap_centre(shape);
+    const double lead = lead_of(w);
 
     memset(side->residual, 0, fields * side->slices * shape->n * 32 * sizeof(float));
     for (size_t f = 0; f < fields; ++f) {
@@ -273,7 +277,7 @@ static void spread_values(struct mf_polish_work *w, size_t d)
             for (size_t k = 0; k < rows; ++k)
                 for (size_t j = 0; j < rows; ++j) {
                     size_t at = k * shape->words * 32 + j;
-                    double off = value[k * rows + j] - target[k * rows + j] + LEAD * miss[k * rows + j];
+                    double off = value[k * rows + j] - target[k * rows + j] + lead * miss[k * rows + j];
 
                     r[at] = (float)(side->a2 ? off * sqrt((double)side->a2[at]) : off);
                 }
@@ -294,6 +298,7 @@ static double new_miss(struct mf_polish_work *w, size_t d)
     const struct mf_target_side *t = mf_target_for(p->target, (enum mf_normal)d);
     size_t entries = w->swap.sites.shape.rows * w->swap.sites.shape.rows, slices = w->swap.side[d].slices;
     double change = 0;
+    const double lead = lead_of(w);
 
     for (size_t f = 0; f < p->fields; ++f) {
         size_t phase = p->fields == 1 && p->target->phases > 1 ? 1 : f;
@@ -306,10 +311,10 @@ static double new_miss(struct mf_polish_work *w, size_t d)
             old = w->miss[d][f * entries + i];
             new = slices > 1 ? sum / (double)slices - target[i] : 0;
             w->miss[d][f * entries + i] = new;
-            change += w->swap.q2[f] * (new *new - 2 * old *new - LEAD *old *old);
+            change += w->swap.q2[f] * (new *new - 2 * old *new - lead *old *old);
         }
     }
-    return LEAD * change * w->swap.side[d].s2_weight * (double)slices;
+    return lead * change * w->swap.side[d].s2_weight * (double)slices;
 }
 
 /* The gradient at the binary field, and all residuals on all ranks. */
@@ -329,7 +334,7 @@ void mf_polish_refresh(struct mf_polish_work *w)
     }
     p->backend->label->indicate(p->queue, extent, p->label, p->x);
     p->backend->field->fill(p->queue, p->fields * mf_slab_voxels(&p->slab), 0, p->g);
-    mf_objective_lead(w->objective, w->s2_term, LEAD, w->miss);
+    mf_objective_lead(w->objective, w->s2_term, lead_of(w), w->miss);
     mf_objective_eval(w->objective, p->x, p->g, 1, &loss);
     for (size_t d = 0; d < w->swap.sites.sides; ++d) {
         size_t slices = p->fields * w->swap.side[d].slices * w->levels[d];

@@ -51,7 +51,10 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     problem_terms(&o->objective, to);
     fprintf(to, "--optimizer: %s\n--max_iter: %ld\n--tolerance: %.17g\n", m->method->name, o->evaluations,
             m->tolerance);
-    if (!m->method->remembers)
+    if (m->method->swaps)
+        fprintf(to, "annealing: %d %d %.17g %.17g %.17g %ld\n", (int)o->anneal.rule, o->anneal.exponential,
+                o->anneal.initial, o->anneal.factor, o->anneal.final, o->anneal.patience);
+    else if (!m->method->remembers)
         fprintf(to, "%s: %.17g %.17g %.17g %.17g %.17g %.17g\n", m->method->name, m->rule.rate, m->rule.beta1,
                 m->rule.beta2, m->rule.rho, m->rule.momentum, m->rule.epsilon);
     fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->method.history, o->coarse_to_fine);

@@ -5,6 +5,7 @@
 
 #include "io/micro.h"
 #include "src/optim/optim.h"
+#include "src/recon/anneal.h"
 #include "src/recon/keeper.h"
 #include "src/recon/objective.h"
 
@@ -19,6 +20,7 @@ enum { MF_RAMP_STAGES = 16 };
 struct mf_solve_opts {
     struct mf_objective_opts objective;
     struct mf_method_opts method; /* of the gradient stages; tolerance: of each */
+    struct mf_anneal_opts anneal; /* of methods that swap */
     int history_free;             /* nobody asked for it: that of a checkpoint is kept */
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     int coarse_to_fine;

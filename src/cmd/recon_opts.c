@@ -8,6 +8,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/reside.h"
+#include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 
 /* Weight of a pyramid level against the finer one. With equal weights the coarse levels of an image, whose windows span
@@ -109,7 +110,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("threshold-steepness", steepness, MF_REAL, "10", "s of soft descriptors; reconstruct: that of its file"),
     ROW("nl-method", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
     ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
-    ROW("symmetry", unused_text, MF_TEXT, NULL, "not in this version"),
+    ROW("symmetry", symmetry, MF_TEXT, "none",
+        "match of images: the target is the mean over their mirror images (mirror), and quarter turns (square)"),
     ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
     ROW("outfile-data-steps", unused_long, MF_LONG, NULL, "intermediate volumes, not in this version"),
     ROW("greedy", unused_flag, MF_FLAG, NULL, "random slices, not in this version"),
@@ -120,7 +122,7 @@ const struct mf_opt mf_recon_rows[] = {
 static int refuse_unused(const struct mf_session *s)
 {
     static const char *const without[] = {"nl-method", "gram-weights-filename"};
-    static const char *const words[] = {"symmetry", "outfile-data-steps", "greedy", "profile"};
+    static const char *const words[] = {"outfile-data-steps", "greedy", "profile"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (mf_options_given(s->options, words[i]))
@@ -293,6 +295,8 @@ static int check_weights(const struct mf_recon_cmd *o)
 
 int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
+    enum mf_symmetry symmetry;
+
     MF_TRY(refuse_unused(s));
     MF_TRY(say_unused(s, o));
     MF_TRY(check_numbers(s, o));
@@ -300,6 +304,7 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
     MF_TRY(check_types(o));
     MF_TRY(mf_soft_check(o->soft, o->steepness));
+    MF_TRY(mf_symmetry_find(o->symmetry, &symmetry));
     return check_weights(o);
 }
 

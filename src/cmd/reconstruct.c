@@ -40,6 +40,10 @@ static int run(struct mf_session *session, void *options)
     if (rc == MF_OK && (o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
         rc = mf_fail(MF_USAGE, "--%s is about the initial field, and there is none; add --initial_microstructure_file",
                      o->labels.count ? "labels" : "threshold");
+    if (rc == MF_OK && strcmp(o->symmetry, "none") != 0)
+        rc =
+            mf_fail(MF_USAGE, "--symmetry is for where a target is measured; try: mesoforge characterize --symmetry %s",
+                    o->symmetry);
     MF_TRY(mf_agree(session->comm, rc));
     MF_TRY(mf_reside(session, o->residency));
     if (mf_ends_with(o->descriptor_filename, ".npy"))

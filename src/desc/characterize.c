@@ -8,6 +8,7 @@
 #include "src/base/log.h"
 #include "src/desc/job.h"
 #include "src/desc/mean.h"
+#include "src/desc/symmetry.h"
 
 enum { LAG_COUNTED = 64 }; /* above it, transforms are faster than counting unless the field is small */
 
@@ -40,6 +41,7 @@ static int check(const struct mf_micro *micro, const struct mf_characterize_opts
         return mf_fail(MF_USAGE,
                        "lag %zu does not fit %s: the largest L is %zu (half the shortest edge); try: --limit_to %zu",
                        opts->lag, shape, largest, largest);
+    MF_TRY(mf_symmetry_check(micro, opts->symmetry));
     if (opts->space && micro->ndim == 2) return mf_fail(MF_USAGE, "S2_3D is of volumes, and this is an image; try: S2");
     if (opts->singlephase && !(micro->grey && micro->fields == 1) && micro->phases < 2)
         return mf_fail(MF_INPUT, "only phase 1 is wanted (--no_multiphase), but the field has one phase");
@@ -129,7 +131,7 @@ static int measure(struct mf_job *job)
     int rc = mf_agree(job->comm, prepare(job));
 
     job->exact = counts(job);
-    if (rc == MF_OK && !job->dry) announce(job->out, job->micro);
+    if (rc == MF_OK && !job->dry && !job->opts->silent) announce(job->out, job->micro);
     if (rc == MF_OK && job->exact) rc = mf_exact(job);
     if (rc == MF_OK && job->opts->example && job->micro->phase && !job->dry) rc = mf_example(job);
     if (rc == MF_OK) rc = mf_pooled(job);
@@ -142,8 +144,13 @@ int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend
 {
     struct mf_target target = {0};
     struct mf_job job = {comm, backend, queue, arena, micro, opts, &target, 0, 0, 0};
-    int rc = measure(&job);
+    int rc;
 
+    if (opts->symmetry) {
+        MF_TRY(mf_agree(comm, check(micro, opts)));
+        return mf_symmetry_mean(comm, backend, queue, arena, micro, opts, out);
+    }
+    rc = measure(&job);
     if (rc == MF_OK && opts->isotropic && target.sides == 3) rc = mf_agree(comm, mf_target_isotropic(&target));
     if (rc == MF_OK)
         *out = target;
@@ -158,8 +165,11 @@ int mf_characterize_measure(const struct mf_comm *comm, const struct mf_backend 
 {
     struct mf_target target = {0};
     struct mf_job job = {comm, backend, queue, arena, micro, opts, &target, 0, 0, 1};
-    int rc = measure(&job);
+    struct mf_micro turned = {0};
+    int rc = opts->symmetry ? mf_symmetry_room(comm, arena, micro, &turned) : MF_OK;
 
+    if (rc == MF_OK) rc = measure(&job);
     mf_target_free(&target);
+    if (opts->symmetry) mf_micro_free(&turned);
     return rc;
 }

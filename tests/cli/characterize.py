@@ -230,6 +230,36 @@ def average(folder):
             close(np.array(mean["phases"][p]["s2"]["z"]), want, "mean S2")
 
 
+def symmetries(folder):
+    """--symmetry: what --average gives of the image and all its mirror images and turns."""
+    rng = np.random.default_rng(12)
+    types = ("--limit_to", 4, "--descriptor_types", "S2", "Variation", "LinealPath")
+    square, rectangle, grey = rng.integers(0, 3, (16, 16)), rng.integers(0, 2, (12, 17)), rng.random((16, 16))
+    for name, field, word, more in (("square", square, "square", ()), ("square", square, "cubic", ("--non_periodic",)),
+                                    ("rectangle", rectangle, "mirror", ()), ("grey", grey, "square", ("--grey_values",))):
+        images = [field, field[::-1], field[:, ::-1], field[::-1, ::-1]]
+        images += [image.T for image in images] if word != "mirror" else []
+        files = [os.path.join(folder, f"{name}{i}.npy") for i in range(len(images))]
+        for file, image in zip(files, images):
+            np.save(file, image)
+        want, _ = measure(*files, *types, *more, "--average", "--output", f"{folder}/want.h5")
+        for ranks in (0, 3):
+            got, _ = measure(files[0], *types, *more, "--symmetry", word, "--output", f"{folder}/sym.h5", ranks=ranks)
+            check(got["phases"] == want["phases"] and got.get("cross") == want.get("cross"), f"{name}, {word}, {ranks} ranks")
+        if h5py:
+            with h5py.File(f"{folder}/want.h5") as a, h5py.File(f"{folder}/sym.h5") as b:
+                check(all((a["all"][k][...] == b["all"][k][...]).all() for k in a["all"]), f"{name}, {word}: every value")
+    plain, _ = measure(os.path.join(folder, "square0.npy"), *types, "--output", f"{folder}/plain.h5")
+    check(plain["phases"] != want["phases"], "an image is not symmetric by itself")
+    np.save(os.path.join(folder, "volume.npy"), rng.integers(0, 2, (8, 8, 8)))
+    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("volume", "square", "--isotropic"), ("square0", "round", "mirror and square")):
+        for ranks in (0, 3):
+            got, _, err = run(os.path.join(folder, file + ".npy"), "--limit_to", 4, "--symmetry", word, "--data_folder", folder, ranks=ranks)
+            check(got == 2 and err.count("mesoforge: ") == 1 and says in err, f"{file} {word}: {got} {err}")
+    got, _, err = runs.run(MESOFORGE, "reconstruct", "--descriptor_filename", f"{folder}/sym.h5", "--symmetry", "square")
+    check(got == 2 and "characterize --symmetry" in err, f"reconstruct: {got} {err}")
+
+
 def same_bits(folder):
     """A target is the same to the bit on any number of ranks: a run may go on with it elsewhere."""
     path, first = os.path.join(folder, "bits.npy"), None
@@ -257,7 +287,7 @@ def foretold(folder):
              "prime": rng.random((257, 254))}
     for name, field in names.items():
         np.save(os.path.join(folder, name + ".npy"), field if field.dtype == float else field.astype(np.uint8))
-    for name, words, ranks in (("image", (), 0), ("volume", (), 0), ("volume", (), 3), ("phases", (), 0), ("phases", ("--non_periodic",), 3), ("phases", ("--no_multiphase",), 0),
+    for name, words, ranks in (("image", (), 0), ("image", ("--symmetry", "mirror"), 0), ("volume", (), 0), ("volume", (), 3), ("phases", (), 0), ("phases", ("--non_periodic",), 3), ("phases", ("--no_multiphase",), 0),
                                ("phases", ("--no_multigrid_descriptor",), 0), ("volume", ("--slice_mode", "sample"), 0), ("grey", ("--grey_values",), 0), ("prime", ("--grey_values",), 0)):
         words = (os.path.join(folder, name + ".npy"), "--limit_to", 12, "--threads", 3, "--data_folder", folder, *words)
         plan, _ = measure(*words, "--dry-run", ranks=ranks)
@@ -296,6 +326,7 @@ with tempfile.TemporaryDirectory() as place:
         golden(place, sys.argv[3], sys.argv[4])
     large_labels(place)
     average(place)
+    symmetries(place)
     dropped(place)
     if h5py:
         same_bits(place)

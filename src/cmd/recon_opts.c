@@ -60,7 +60,7 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("extent-y", extent_y, MF_LONG, "64", "extent along y [voxels]"),
     ROW("extent-z", extent_z, MF_LONG, "1", "extent along z [voxels]; 0 or 1: an image"),
     MF_CHOICE(mf_recon_cmd, "optimizer-type", optimizer, "LBFGSB",
-              "LBFGSB|SPG|Adam|Adamax|Nadam|Adadelta|Adagrad|RMSprop|SGD|SimulatedAnnealing|YTPost",
+              "LBFGSB|SPG|TNC|Adam|Adamax|Nadam|Adadelta|Adagrad|RMSprop|SGD|SimulatedAnnealing|YTPost",
               "optimiser (docs/OPTIMIZERS.md)"),
     MF_ALIAS("optimiser-type", "optimizer-type"),
     ROW("max-iter", max_iter, MF_LONG, "500",

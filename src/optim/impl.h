@@ -26,12 +26,27 @@ int mf_optim_evaluate(struct mf_optimiser *o, const struct mf_problem *p, float 
 /** x_new = P(x + step d), put on the queue; how far along the gradient it lies is left in o->sums. */
 void mf_optim_move(struct mf_optimiser *o, const float *d, double step, float *x_new);
 
+/** a.b over the whole field. */
+double mf_optim_dot(struct mf_optimiser *o, const struct mf_problem *p, const float *a, const float *b);
+
+/** A line from x: its direction, room for the trial point and its gradient, the first step, d.g. */
+struct mf_line {
+    const float *d;
+    float *x_new, *g_new;
+    double step, slope;
+};
+
+/** Backtracking along the projected step with the Armijo condition; *found: 1 when line->x_new, line->g_new, *loss are
+ * an accepted point. */
+int mf_optim_search(struct mf_optimiser *o, const struct mf_problem *p, const struct mf_line *line, double *loss,
+                    int *found);
+
 /** Is the change of the loss from @p before to @p after too small to go on? */
 int mf_optim_rests(const struct mf_optimiser *o, double before, double after);
 
 /* -- rows of methods.c -- */
 
 extern const struct mf_method mf_lbfgsb, mf_adam, mf_adamax, mf_nadam, mf_adadelta, mf_adagrad, mf_rmsprop, mf_sgd,
-    mf_spg, mf_annealing, mf_ytpost;
+    mf_spg, mf_tnc, mf_annealing, mf_ytpost;
 
 #endif

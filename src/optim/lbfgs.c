@@ -146,28 +146,6 @@ static void remember(struct mf_optimiser *o, const struct mf_problem *p)
     at->count = (double)(n + 1);
 }
 
-/* Backtracking along the projected step; *found: 1 when x_new, g_new, *loss are an accepted point. */
-static int search(struct mf_optimiser *o, const struct mf_problem *p, double step, double slope, double *loss,
-                  int *found)
-{
-    *found = 0;
-    for (int trial = 0; trial < 12 && o->evaluations < o->last; ++trial) {
-        double change, next;
-
-        mf_optim_move(o, o->own[D], step, o->own[X_NEW]);
-        MF_TRY(mf_optim_evaluate(o, p, o->own[X_NEW], o->own[G_NEW], loss));
-        mf_optim_total(o, p, 1, -1, &change); /* not before: by now nobody waits for it */
-        if (*loss <= o->loss + 1e-4 * change) {
-            *found = 1;
-            return MF_OK;
-        }
-        next = -slope * step * step / (2 * (*loss - o->loss - slope * step));
-        if (!(next > 0.1 * step)) next = 0.1 * step;
-        step = next > 0.5 * step ? 0.5 * step : next;
-    }
-    return MF_OK;
-}
-
 static double first_step(const struct mf_optimiser *o, double largest)
 {
     double step = count_of(o) ? 1 : 0.1 / largest;
@@ -193,7 +171,9 @@ static int step(struct mf_optimiser *o, const struct mf_problem *p, int *more)
         at->count = 0;
         return MF_OK;
     }
-    MF_TRY(search(o, p, first_step(o, largest), slope, &loss, &found));
+    MF_TRY(mf_optim_search(o, p,
+                           &(struct mf_line){o->own[D], o->own[X_NEW], o->own[G_NEW], first_step(o, largest), slope},
+                           &loss, &found));
     if (!found) {
         *more = at->count > 0 && ++at->misses <= 3;
         at->count = 0;

@@ -4,9 +4,9 @@
 #include "src/base/err.h"
 #include "src/optim/impl.h"
 
-static const struct mf_method *const methods[] = {&mf_lbfgsb, &mf_spg,       &mf_adam,    &mf_adamax,
-                                                  &mf_nadam,  &mf_adadelta,  &mf_adagrad, &mf_rmsprop,
-                                                  &mf_sgd,    &mf_annealing, &mf_ytpost};
+static const struct mf_method *const methods[] = {&mf_lbfgsb,  &mf_spg,   &mf_tnc,       &mf_adam,
+                                                  &mf_adamax,  &mf_nadam, &mf_adadelta,  &mf_adagrad,
+                                                  &mf_rmsprop, &mf_sgd,   &mf_annealing, &mf_ytpost};
 
 /* Swaps of labels: nothing beside the field and its gradient. */
 static size_t no_vectors(const struct mf_method_opts *opts, const char *tag[MF_METHOD_VECTORS])

@@ -83,6 +83,38 @@ void mf_optim_move(struct mf_optimiser *o, const float *d, double step, float *x
     o->backend->optim->step(o->queue, o->extent, o->x, o->g, d, step, x_new, o->sums);
 }
 
+double mf_optim_dot(struct mf_optimiser *o, const struct mf_problem *p, const float *a, const float *b)
+{
+    double out;
+
+    o->backend->field->dot(o->queue, o->extent, a, b, o->sums);
+    mf_optim_total(o, p, 1, -1, &out);
+    return out;
+}
+
+int mf_optim_search(struct mf_optimiser *o, const struct mf_problem *p, const struct mf_line *line, double *loss,
+                    int *found)
+{
+    double step = line->step;
+
+    *found = 0;
+    for (int trial = 0; trial < 12 && o->evaluations < o->last; ++trial) {
+        double change, next;
+
+        mf_optim_move(o, line->d, step, line->x_new);
+        MF_TRY(mf_optim_evaluate(o, p, line->x_new, line->g_new, loss));
+        mf_optim_total(o, p, 1, -1, &change); /* not before: by now nobody waits for it */
+        if (*loss <= o->loss + 1e-4 * change) {
+            *found = 1;
+            return MF_OK;
+        }
+        next = -line->slope * step * step / (2 * (*loss - o->loss - line->slope * step));
+        if (!(next > 0.1 * step)) next = 0.1 * step;
+        step = next > 0.5 * step ? 0.5 * step : next;
+    }
+    return MF_OK;
+}
+
 int mf_optim_rests(const struct mf_optimiser *o, double before, double after)
 {
     return o->opts.tolerance > 0 && fabs(before - after) < o->opts.tolerance * fabs(before);

@@ -90,15 +90,6 @@ static int search(struct mf_optimiser *o, const struct mf_problem *p, double *lo
     return MF_OK;
 }
 
-static double dot(struct mf_optimiser *o, const struct mf_problem *p, const float *a, const float *b)
-{
-    double out;
-
-    o->backend->field->dot(o->queue, o->extent, a, b, o->sums);
-    mf_optim_total(o, p, 1, -1, &out);
-    return out;
-}
-
 /* The length s.s / s.y of the accepted step; the old point and gradient become -s and -y. */
 static double next_alpha(struct mf_optimiser *o, const struct mf_problem *p)
 {
@@ -109,8 +100,8 @@ static double next_alpha(struct mf_optimiser *o, const struct mf_problem *p)
     mf_phase_count(mf_cost_pair(o->extent, 0));
     field->axpy(o->queue, mf_optim_floats(o), -1, o->own[X_NEW], o->x);
     field->axpy(o->queue, mf_optim_floats(o), -1, o->own[G_NEW], o->g);
-    ss = dot(o, p, o->x, o->x);
-    sy = dot(o, p, o->x, o->g);
+    ss = mf_optim_dot(o, p, o->x, o->x);
+    sy = mf_optim_dot(o, p, o->x, o->g);
     return sy > 0 ? fmin(fmax(ss / sy, SHORTEST), LONGEST) : LONGEST;
 }
 

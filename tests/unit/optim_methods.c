@@ -10,12 +10,13 @@ enum { N = 4096, PHASES = 3 };
 static const struct {
     const char *name;
     double rate;
-} methods[] = {{"LBFGSB", 0},   {"SPG", 0},        {"Adam", 0.01},    {"Adamax", 0.01}, {"Nadam", 0.01},
-               {"Adadelta", 1}, {"Adagrad", 0.01}, {"RMSprop", 0.01}, {"SGD", 0.01}};
+} methods[] = {{"LBFGSB", 0},   {"SPG", 0},      {"TNC", 0},        {"Adam", 0.01},    {"Adamax", 0.01},
+               {"Nadam", 0.01}, {"Adadelta", 1}, {"Adagrad", 0.01}, {"RMSprop", 0.01}, {"SGD", 0.01}};
 
 static struct device d;
 
-/* A run: what was evaluated, the least loss, and whether it is to stop after every step. */
+/* A run: what was evaluated, the least loss in the box (differences of gradients may look beyond it), and whether it is
+ * to stop after every step. */
 struct run {
     struct mf_extent e;
     int made, stops;
@@ -29,6 +30,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
 {
     struct run *r = context;
     float *at = malloc(floats(r) * sizeof *at);
+    int inside = 1;
 
     d.be->get(d.q, at, x, floats(r) * sizeof *at);
     *loss = 0;
@@ -36,12 +38,13 @@ static int evaluate(void *context, float *x, float *g, double *loss)
         double c = 0.5 + (double)(i % 7), off = (double)at[i] - (-0.2 + 1.4 * (double)(i % 11) / 10);
 
         *loss += c * off * off;
+        inside &= at[i] >= 0 && at[i] <= 1;
         at[i] = (float)(2 * c * off);
     }
     d.be->put(d.q, g, at, floats(r) * sizeof *at);
     free(at);
     ++r->made;
-    r->least = fmin(r->least, *loss);
+    if (inside) r->least = fmin(r->least, *loss);
     return MF_OK;
 }
 

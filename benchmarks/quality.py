@@ -34,18 +34,22 @@ COLUMNS = ("case seed evaluations s polish_s s2_rms_z s2_rms_y s2_rms_x s2_limit
            "interface_error grey differs_from_json pass misses").split()
 
 
-def options():
-    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="NAME", help=" ".join(CASES))
+def options(text, cases, usual):
+    """The command line, of textures.py too. cases: {name: ..}; usual: the program's options unless others are given."""
+    p = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--cases", nargs="+", choices=cases, default=list(cases), metavar="NAME", help=" ".join(cases))
     p.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     p.add_argument("--limit-to", type=int, default=16, help="lag")
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    p.add_argument("--options", default="", help="more options of mesoforge; none: all defaults, which is what counts")
+    p.add_argument("--options", default=usual, help=f"more options of mesoforge; what counts is '{usual}'")
     p.add_argument("--mesoforge", default=os.path.join(ROOT, "build", "mesoforge"), help="program")
     p.add_argument("--data", default=os.path.join(ROOT, "..", "shared", "data", "mcrpy"), help="MCRpy's micrographs")
     p.add_argument("--out", help="table; standard output without it")
     p.add_argument("--sheet", help="picture: targets beside results (.png; needs matplotlib)")
-    return p.parse_args()
+    o = p.parse_args()
+    if o.sheet and not importlib.util.find_spec("matplotlib"):
+        sys.exit("--sheet needs matplotlib (python3-matplotlib), which this Python has not")
+    return o
 
 
 def run(o, case, seed, folder):
@@ -131,9 +135,7 @@ def draw(path, shown):
 
 
 def main():
-    o = options()
-    if o.sheet and not importlib.util.find_spec("matplotlib"):
-        sys.exit("quality.py: --sheet needs matplotlib (python3-matplotlib), which this Python has not")
+    o = options(__doc__, CASES, "")
     out = open(o.out, "w") if o.out else sys.stdout
     measures.check()
     measures.header(out, ["quality.py", *sys.argv[1:]])

@@ -4,7 +4,7 @@
 #   -b  folder of a release build (build/release)         -p  python of an environment with MCRpy: also run the peers
 #   -d  MCRpy's micrographs (../shared/data/mcrpy)     -i  iterations of MCRpy at 64^3 (500)
 #   -o  folder of the results (benchmarks/results)     -q  small sizes, few repetitions: do the scripts still work?
-#   PART: kernels_corr kernels_vec swap mpi_turn characterize memory quality peers (all of them)
+#   PART: kernels_corr kernels_vec swap mpi_turn characterize memory quality textures peers (all of them)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$here/../build/release data=$here/../../shared/data/mcrpy peer='' iterations=500 quick='' results=$here/results
@@ -18,7 +18,7 @@ done
 shift $((OPTIND - 1))
 build=$(cd "$build" && pwd)
 data=$(cd "$data" && pwd)
-all=(kernels_corr kernels_vec swap mpi_turn characterize memory quality peers)
+all=(kernels_corr kernels_vec swap mpi_turn characterize memory quality textures peers)
 parts=("${@:-${all[@]}}")
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -82,6 +82,14 @@ quality() {
     [ -z "$quick" ] || few=(--seeds 0 --cases pymks_1 composite)
     step bare "$python" "$here/quality.py" --mesoforge "$build/mesoforge" --data "$data" --sheet "${table%.tsv}.png" \
         "${few[@]}"
+}
+
+textures() {
+    local few=() python=python3
+    "$python" -c 'import numpy, matplotlib' 2>/dev/null || python=/usr/bin/python3
+    [ -z "$quick" ] || few=(--seeds 0 --cases copolymer)
+    step bare "$python" "$here/textures.py" --mesoforge "$build/mesoforge" --data "$data" \
+        --sheet "${table%.tsv}-textures.png" "${few[@]}"
 }
 
 # In full at 64^3; at 128^3 only the time of an evaluation, of which twenty are enough.

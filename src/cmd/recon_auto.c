@@ -42,6 +42,8 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
     o->weights = (struct mf_reals){recipe->terms, (double *)(uintptr_t)recipe->weight};
     if (recipe->levels && !o->level_weights.count)
         o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
+    if (recipe->unpolished) o->no_polish = 1;
+    if (recipe->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
     if (recipe->evaluations && !mf_options_given(s->options, "max-iter")) o->max_iter = recipe->evaluations;
     if (recipe->history && !mf_options_given(s->options, "history")) o->history = recipe->history;
 }

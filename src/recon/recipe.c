@@ -203,32 +203,40 @@ int mf_recipe_look(const struct mf_target *target, struct mf_recipe_look *look)
 int mf_recipe_periodic(const struct mf_recipe_look *look) { return look->seam < SEAM; }
 
 /* From trials on the images of benchmarks/textures.py. The ramp ends where grey is dear enough that the cut changes
- * little: what edges and patches gain is lost by a few pixels. */
+ * little. The polish of lamellae would win in S2 what it loses where they join. */
 static const struct mf_ramp slow = {8, 0.01, 10, 0.43};
-static const struct mf_recipe blobs = {
-    .name = "blobs", .terms = 3, .type = {"FFTCorrelations", "Variation", "LinealPath"}, .weight = {1, 5, 0.5}};
+
+static const struct mf_recipe blobs = {.name = "blobs",
+                                       .terms = 4,
+                                       .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
+                                       .weight = {7.6, 3.2, 5, 5},
+                                       .evaluations = 700,
+                                       .history = 10,
+                                       .ramp = &slow};
 static const struct mf_recipe lamellae = {.name = "lamellae",
                                           .terms = 4,
                                           .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
-                                          .weight = {7.6, 3.2, 10, 5},
+                                          .weight = {7.6, 3.2, 12, 5},
                                           .evaluations = 700,
                                           .history = 10,
-                                          .ramp = &slow};
+                                          .ramp = &slow,
+                                          .unpolished = 1};
 static const struct mf_recipe network = {.name = "network",
                                          .terms = 3,
                                          .type = {"FFTCorrelations", "Variation", "Patches"},
-                                         .weight = {7.6, 3.2, 30},
+                                         .weight = {7.6, 3.2, 20},
                                          .levels = 2,
                                          .level_weight = {1, 1},
                                          .evaluations = 700,
                                          .history = 10,
                                          .ramp = &slow};
 static const struct mf_recipe several = {.name = "several phases",
-                                         .terms = 3,
-                                         .type = {"FFTCorrelations", "Variation", "Patches"},
-                                         .weight = {7.6, 3.2, 10},
+                                         .terms = 4,
+                                         .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
+                                         .weight = {7.6, 3.2, 10, 5},
                                          .levels = 3,
-                                         .level_weight = {1, 1, 1},
+                                         .level_weight = {1, 0.8, 0.7},
+                                         .lag = 8,
                                          .evaluations = 700,
                                          .history = 10,
                                          .ramp = &slow};

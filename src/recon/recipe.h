@@ -23,7 +23,8 @@ struct mf_recipe {
     double weight[MF_RECIPE_TERMS];
     size_t levels; /* level weights given; 0: as always */
     double level_weight[MF_RECIPE_LEVELS];
-    long evaluations, history;  /* 0: as always */
+    long lag, evaluations, history; /* 0: as always */
+    int unpolished;
     const struct mf_ramp *ramp; /* NULL: as always */
 };
 

@@ -53,6 +53,22 @@ struct mf_cost mf_cost_s2(const struct mf_slice_desc *d, size_t count, enum mf_c
     return cost;
 }
 
+struct mf_cost mf_cost_pairs(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    const double w = (2 * (double)d->lag - 1) * (2 * (double)d->lag - 1), more = d->periodic ? 0 : (double)d->lag - 1;
+    struct mf_cost cost = moved(d, 2 * count, what);
+
+    for (size_t l = 0; l < d->levels; ++l) {
+        double points = ((double)(d->nu >> l) + more) * ((double)(d->nv >> l) + more), each = 2 * pooling(d, l, what);
+
+        if (l >= d->first) each += 3 * transform(points) + 3 * points + 5 * w;
+        if (l >= d->first && what == MF_COST_GRADIENT)
+            each += 3 * transform(points) + 6 * points + 2 * w + 2 * pixels(d, l);
+        cost.operations += each * (double)count;
+    }
+    return cost;
+}
+
 struct mf_cost mf_cost_s2_3d(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     double more = d->periodic ? 0 : (double)d->lag - 1;

@@ -35,6 +35,10 @@ enum mf_cost_of {
  */
 struct mf_cost mf_cost_s2(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
+/** Cross-correlations of @p count pairs of slices: per level as above 3 transforms, 3 N and 5 w, with a gradient 3
+ * transforms, 6 N, 2 w and 2 n more, and pooling for two. Bytes: twice those above. */
+struct mf_cost mf_cost_pairs(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
 /**
  * S2_3D of @p count planes, nu x nv = ny x nx: per plane a transform on N points as above and 4 L N (products with L
  * planes), with a gradient 1 more and 8 L N. Bytes as above.

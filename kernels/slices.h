@@ -49,6 +49,7 @@ struct mf_slice_task {
     const double *scale;  /* in: [count], queue->host; NULL: all 1 */
     double *sum;          /* out: [count], queue->host; NULL: not wanted */
     float *values;        /* out: [count][levels][entries], queue->host: D itself; NULL: not wanted */
+    struct mf_view y, h;  /* cross: the second field and its gradient, as x and g */
     size_t phase;         /* patch: which of the plan's fields x is */
     const float *pull;    /* patch: what match() left for these slices, device */
 };

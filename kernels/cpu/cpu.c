@@ -94,6 +94,7 @@ const struct mf_backend mf_backend_cpu = {
     .gram_axes = &mf_gram_axes_cpu,
     .tensor = &mf_tensor_cpu,
     .patch = &mf_patch_cpu,
+    .cross = &mf_cross_cpu,
     .space = &mf_space_cpu,
     .select = &mf_select_cpu,
     .label = &mf_label_cpu,

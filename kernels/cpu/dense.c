@@ -27,7 +27,7 @@ static int take(struct mf_slice_plan *p)
 
     if (p->family->open) MF_TRY(p->family->open(p));
     for (size_t l = 0; l < d->levels; ++l) p->pixels += aligned((d->nu >> l) * (d->nv >> l));
-    p->size = 2 * p->pixels + aligned(p->scratch);
+    p->size = (p->pair ? 4 : 2) * p->pixels + aligned(p->scratch);
     p->slots = (size_t)p->queue->threads < d->count_max ? (size_t)p->queue->threads : d->count_max;
     if (p->slots == 0) p->slots = 1;
     p->value = mf_arena_take(p->queue->arena, p->slots * 2 * d->levels * p->entries * sizeof *p->value, "slice values");
@@ -61,11 +61,12 @@ int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue
 static void levels_of(const struct mf_slice_plan *plan, size_t slot, struct mf_cpu_level *level)
 {
     float *x = plan->area + slot * plan->size, *g = x + plan->pixels;
+    const size_t second = plan->pair ? 2 * plan->pixels : 0;
 
     for (size_t l = 0; l < plan->desc.levels; ++l) {
         const size_t nu = plan->desc.nu >> l, nv = plan->desc.nv >> l;
 
-        level[l] = (struct mf_cpu_level){nu, nv, x, g};
+        level[l] = (struct mf_cpu_level){nu, nv, x, g, second ? x + second : NULL, second ? g + second : NULL};
         x += aligned(nu * nv);
         g += aligned(nu * nv);
     }
@@ -88,31 +89,37 @@ static void scatter(const struct mf_view *g, size_t s, const float *restrict fro
 }
 
 /* A family reads the pixels; here they are made. */
-static float *x_of(const struct mf_cpu_level *level) { return (float *)(uintptr_t)level->x; }
+static float *made(const float *pixels) { return (float *)(uintptr_t)pixels; }
 
 static void clear(const struct mf_cpu_level *level)
 {
     for (size_t i = 0; i < level->nu * level->nv; ++i) level->g[i] = 0;
+    for (size_t i = 0; level->h && i < level->nu * level->nv; ++i) level->h[i] = 0;
 }
 
 static struct mf_cpu_job job_of(const struct mf_slice_plan *plan, const struct mf_cpu_level *level, size_t slot,
                                 int threads)
 {
-    return (struct mf_cpu_job){plan, level, plan->area + slot * plan->size + 2 * plan->pixels, threads};
+    float *scratch = plan->area + (slot + 1) * plan->size - aligned(plan->scratch);
+
+    return (struct mf_cpu_job){plan, level, scratch, threads};
 }
 
 /* D of slice s on all levels into the slot's values. */
-static double *values(const struct mf_slice_plan *plan, const struct mf_view *x, size_t s, size_t slot, int threads)
+static double *values(const struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, size_t s,
+                      size_t slot, int threads)
 {
     double *d = plan->value + slot * 2 * plan->desc.levels * plan->entries;
     struct mf_cpu_level level[MF_PYRAMID_MAX];
 
     levels_of(plan, slot, level);
-    gather(x, s, plan->area + slot * plan->size);
+    gather(x, s, made(level[0].x));
+    if (level[0].y) gather(y, s, made(level[0].y));
     for (size_t l = 0; l < plan->desc.levels; ++l) {
         const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
 
-        if (l > 0) mf_cpu_pool(level[l - 1].nu, level[l - 1].nv, level[l - 1].x, x_of(&level[l]));
+        if (l > 0) mf_cpu_pool(level[l - 1].nu, level[l - 1].nv, level[l - 1].x, made(level[l].x));
+        if (l > 0 && level[l].y) mf_cpu_pool(level[l - 1].nu, level[l - 1].nv, level[l - 1].y, made(level[l].y));
         if (l >= plan->desc.first) plan->family->value(&job, d + l * plan->entries);
     }
     return d;
@@ -132,15 +139,18 @@ static void gradients(const struct mf_slice_plan *plan, const struct mf_slice_ta
 
         clear(&level[l]);
         if (l + 1 < plan->desc.levels) mf_cpu_spread(level[l].nu, level[l].nv, 0.25f, level[l + 1].g, level[l].g);
+        if (l + 1 < plan->desc.levels && level[l].h)
+            mf_cpu_spread(level[l].nu, level[l].nv, 0.25f, level[l + 1].h, level[l].h);
         if (l >= plan->desc.first) plan->family->gradient(&job, slope + l * plan->entries);
     }
     scatter(&task->g, s, level[0].g);
+    if (level[0].h) scatter(&task->h, s, level[0].h);
 }
 
 static void slice(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, size_t slot,
                   int threads)
 {
-    double *d = values(plan, &task->x, s, slot, threads);
+    double *d = values(plan, &task->x, &task->y, s, slot, threads);
 
     mf_cpu_compare(task, &plan->desc, s, plan->entries, d, d + plan->desc.levels * plan->entries);
     if (task->g.base) gradients(plan, task, s, slot, threads);
@@ -180,17 +190,17 @@ void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, dou
 {
     const size_t n = plan->desc.levels * plan->entries, stride = 2 * n;
 
-    MF_ASSERT(x->count <= plan->desc.count_max);
+    MF_ASSERT(x->count <= plan->desc.count_max && !plan->pair);
     for (size_t at = 0; at < x->count; at += plan->slots) {
         const size_t count = x->count - at < plan->slots ? x->count - at : plan->slots;
 
         const int wanted = threads_for(plan, count);
 
         if (count < 2)
-            (void)values(plan, x, at, 0, wanted);
+            (void)values(plan, x, NULL, at, 0, wanted);
         else {
 #pragma omp parallel for num_threads(wanted < (int)count ? wanted : (int)count) schedule(static)
-            for (size_t k = 0; k < count; ++k) (void)values(plan, x, at + k, k, 1);
+            for (size_t k = 0; k < count; ++k) (void)values(plan, x, NULL, at + k, k, 1);
         }
         for (size_t k = 0; k < count; ++k)
             for (size_t i = plan->desc.first * plan->entries; i < n; ++i)

@@ -9,7 +9,9 @@
 struct mf_cpu_level {
     size_t nu, nv;
     const float *x;
-    float *g; /* its gradient, laid out alike */
+    float *g;       /* its gradient, laid out alike */
+    const float *y; /* of families of pairs: the second field and its gradient */
+    float *h;
 };
 
 /** One worker's view of the work: a level, memory for itself, and how many threads it may start. */
@@ -23,8 +25,8 @@ struct mf_cpu_job {
 struct mf_cpu_family {
     const char *name;
     size_t (*entries)(const struct mf_slice_desc *desc);
-    /** Sets plan->scratch and takes what else the family needs (plan->state, from the heap). May refuse with MF_MEMORY;
-     * close() is called then too. */
+    /** Sets plan->scratch, and plan->pair where it looks at two fields (task->y, h as well; no total()), and takes what
+     * else the family needs (plan->state, from the heap). May refuse with MF_MEMORY; close() is called then too. */
     int (*open)(struct mf_slice_plan *plan);
     void (*close)(struct mf_slice_plan *plan);
     /** d [entries]: D of the level. The result does not depend on job->threads. */
@@ -38,10 +40,11 @@ struct mf_slice_plan {
     struct mf_slice_desc desc;
     const struct mf_cpu_family *family;
     void *state;
+    int pair;
     size_t entries, scratch; /* scratch: floats that a job needs */
     size_t pixels, size;     /* floats of all levels, of a slot */
     size_t slots;            /* slices worked on at the same time */
-    float *area;             /* slots of [pixels] x, [pixels] g, [scratch] */
+    float *area;             /* slots of [pixels] x, [pixels] g, of pairs y and h, [scratch] */
     double *value;           /* [slots][2][levels][entries]: D, slopes */
 };
 

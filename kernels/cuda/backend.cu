@@ -431,6 +431,7 @@ const struct mf_backend mf_backend_cuda = {
     .gram = NULL,
     .gram_axes = NULL,
     .tensor = NULL,
+    .cross = NULL,
     .patch = NULL,
     .space = NULL,
     .optim = &mf_optim_cuda,

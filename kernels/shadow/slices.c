@@ -51,7 +51,7 @@ static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     mf_shadow_input(plan->queue, name, t.scale, t.x.count * sizeof *t.scale);
     t.sum = mf_shadow_output(plan->queue, name, t.sum, t.x.count * sizeof *t.sum);
     t.values = mf_shadow_output(plan->queue, name, t.values, t.x.count * plan->values * sizeof *t.values);
-    MF_SHADOW_RUN(name, plan->ops->eval(plan->inner, &t), t.x.base, t.g.base, t.target, t.pull);
+    MF_SHADOW_RUN(name, plan->ops->eval(plan->inner, &t), t.x.base, t.g.base, t.target, t.pull, t.y.base, t.h.base);
 }
 
 static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
@@ -102,4 +102,5 @@ FAMILY(two_point, "two_point", .eval = eval, .total = total);
 FAMILY(gram, "gram", .eval = eval, .total = total);
 FAMILY(gram_axes, "gram_axes", .eval = eval, .total = total);
 FAMILY(tensor, "tensor", .eval = eval, .total = total);
+FAMILY(cross, "cross", .eval = eval);
 FAMILY(patch, "patch", .eval = eval, .pull = patch_pull, .match = match);

@@ -121,6 +121,8 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
+    if (more_of(o) & MF_WANTS_CROSS && !o->multiphase)
+        return mf_fail(MF_USAGE, "FFTCrossCorrelations are of pairs of phases; --no_multiphase leaves one");
     if (more_of(o) & MF_WANTS_SPACE && strcmp(o->slice_mode, "average") != 0)
         return mf_fail(MF_USAGE, "S2_3D is of whole volumes; --slice_mode %s looks at slices", o->slice_mode);
     if (!session->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
@@ -285,7 +287,7 @@ static int characterize_file(struct mf_session *session, const struct characteri
                                         .isotropic = o->isotropic,
                                         .singlephase = !o->multiphase,
                                         .cross = o->multiphase,
-                                        .more = more_of(o) & ~(unsigned)MF_WANTS_SPACE,
+                                        .more = more_of(o) & MF_WANTS_MORE,
                                         .space = (more_of(o) & MF_WANTS_SPACE) != 0,
                                         .threshold = o->soft,
                                         .steepness = o->steepness,

@@ -43,7 +43,7 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
         "descriptors: FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
         "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor; "
-        "volumes: S2_3D; match: auto, chosen from an image"),
+        "several phases: FFTCrossCorrelations; volumes: S2_3D; match: auto, chosen from an image"),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),
@@ -425,6 +425,9 @@ static int plan_terms(const struct mf_recon_cmd *o, struct mf_objective_opts *ob
         if (compat) objective->term[t].row = mf_descriptor_mcrpy(objective->term[t].row);
         if (compat && objective->term[t].row->in_space)
             return mf_fail(MF_USAGE, "%s: MCRpy knows slices alone; leave out --compat mcrpy",
+                           objective->term[t].row->name);
+        if (compat && objective->term[t].row->kind == MF_CROSS)
+            return mf_fail(MF_USAGE, "%s are not what MCRpy computes by this name; leave out --compat mcrpy",
                            objective->term[t].row->name);
         objective->term[t].weight = o->weights.count ? o->weights.at[t]
                                     : compat         ? objective->term[t].row->weight_mcrpy

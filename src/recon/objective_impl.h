@@ -19,12 +19,12 @@ struct mf_objective_side {
     size_t nu, nv, slices, levels, entries;
     struct mf_turn **turn;                           /* [phases] */
     struct mf_slice_plan *plan[MF_TERMS_MAX], *mean; /* mean: level 0 of the volume fraction, for q */
-    float *target[MF_TERMS_MAX];                     /* [phases][levels][entries of the term], device */
+    float *target[MF_TERMS_MAX];                     /* [parts][levels][entries of the term], device */
     float *goal[MF_TERMS_MAX];                       /* its mirror */
     float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
     double *sums;                                    /* [slices][MF_OBJECTIVE_SUMS]: E, then the share of each term */
     double *sum;                                     /* [phases][levels][most entries of a term] */
-    double *a;                                       /* [terms][phases][slices] sums of this rank's slices */
+    double *a;                                       /* [terms][parts][slices] sums of this rank's slices */
     double *q, *vf, *scale;                          /* [phases][slices] */
     double *slope;                                   /* [slices] dE/dA */
     struct mf_slice_example example;                 /* x NULL: no term asks for it */
@@ -51,6 +51,7 @@ struct mf_objective {
     const struct mf_slice_ops *ops[MF_TERMS_MAX];
     size_t phases, lag, sides, plans;
     size_t slicewise; /* terms that compare slices */
+    size_t parts;     /* most parts of a term */
     struct mf_objective_side side[MF_SIDES];
     struct mf_objective_space space;
     struct mf_objective_plan plan[2 * MF_SIDES * (MF_TERMS_MAX + 1)];
@@ -79,6 +80,9 @@ static inline size_t mf_objective_sums(const struct mf_objective *o, size_t slic
 
 /** E of a vector d of @p m entries from the sum @p a of |d|^p; dE/da into *slope. */
 double mf_objective_norm(enum mf_norm norm, double a, double m, double *slope);
+
+/** Parts of term @p t: fields, or pairs of them. */
+size_t mf_objective_parts(const struct mf_objective *objective, size_t t);
 
 /** Phase of the target that field @p p aims at. */
 size_t mf_objective_phase(const struct mf_objective *objective, size_t p);

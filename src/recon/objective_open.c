@@ -31,6 +31,11 @@ size_t mf_objective_phase(const struct mf_objective *o, size_t p)
     return o->phases == 1 && o->goal->phases > 1 ? 1 : p;
 }
 
+size_t mf_objective_parts(const struct mf_objective *o, size_t t)
+{
+    return mf_descriptor_parts(o->opts.term[t].row, o->phases);
+}
+
 const double *mf_objective_goal(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
 {
     const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
@@ -98,23 +103,23 @@ static int side_target(struct mf_objective *o, size_t d, size_t t)
 {
     struct mf_objective_side *s = &o->side[d];
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
-    size_t entries = o->ops[t]->entries(&desc), n = s->levels * entries;
+    size_t entries = o->ops[t]->entries(&desc), n = s->levels * entries, parts = mf_objective_parts(o, t);
 
-    s->target[t] = mf_arena_take(o->queue->arena, o->phases * n * sizeof(float), "target");
-    if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], o->phases * n * sizeof(float), "target");
+    s->target[t] = mf_arena_take(o->queue->arena, parts * n * sizeof(float), "target");
+    if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], parts * n * sizeof(float), "target");
     if (!s->goal[t]) return MF_MEMORY;
-    s->entries += o->phases * n;
+    s->entries += parts * n;
     if (o->opts.term[t].row->by_example) {
         aim_at_none(o, s, t, n);
         return MF_OK;
     }
-    for (size_t p = 0; p < o->phases; ++p) {
+    for (size_t p = 0; p < parts; ++p) {
         const double *values = mf_objective_goal(o, t, d, p, entries);
 
         if (!values) return mf_fail(MF_INPUT, "the target '%s' has no %s", o->goal->source, o->opts.term[t].row->name);
         for (size_t i = 0; i < n; ++i) s->goal[t][p * n + i] = (float)values[i];
     }
-    mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
+    mf_mirror_put(o->queue, s->target[t], s->goal[t], parts * n * sizeof(float));
     return MF_OK;
 }
 
@@ -187,7 +192,7 @@ static int take_apart(struct mf_objective *o)
 }
 
 /* Doubles of the work areas of a slice. */
-static size_t work_size(const struct mf_objective *o) { return (o->opts.terms + 3) * o->phases + 1; }
+static size_t work_size(const struct mf_objective *o) { return o->opts.terms * o->parts + 3 * o->phases + 1; }
 
 static void deal_work(struct mf_objective *o)
 {
@@ -199,7 +204,7 @@ static void deal_work(struct mf_objective *o)
 
         s->sums = sums;
         s->a = work;
-        s->q = s->a + o->opts.terms * each;
+        s->q = s->a + o->opts.terms * o->parts * s->slices;
         s->vf = s->q + each;
         s->scale = s->vf + each;
         s->slope = s->scale + each;
@@ -236,6 +241,17 @@ static int prepare(struct mf_objective *o)
     return take_apart(o);
 }
 
+static int check_parts(struct mf_objective *o, size_t t)
+{
+    size_t parts = mf_objective_parts(o, t);
+
+    if (parts == 0)
+        return mf_fail(MF_USAGE, "%s compare pairs of phases, and one field is optimised; try: --use_multiphase",
+                       o->opts.term[t].row->name);
+    if (parts > o->parts) o->parts = parts;
+    return MF_OK;
+}
+
 static int build(struct mf_objective *o)
 {
     int rc = MF_OK;
@@ -243,6 +259,7 @@ static int build(struct mf_objective *o)
     for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t) {
         if (o->opts.term[t].row->in_space) continue;
         rc = mf_descriptor_aim(o->opts.term[t].row, o->backend, &o->ops[t]);
+        if (rc == MF_OK) rc = check_parts(o, t);
         ++o->slicewise;
     }
     if (rc == MF_OK && o->slicewise == 0 && o->opts.level_first > 0)
@@ -273,7 +290,7 @@ int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const s
     o->backend = o->queue->backend;
     o->slab = *slab;
     o->opts = *opts;
-    o->phases = phases;
+    o->phases = o->parts = phases;
     o->lag = target->lag;
     o->goal = target;
     o->sides = slab->dims[0] > 1 ? MF_SIDES : 1;

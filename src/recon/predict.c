@@ -98,7 +98,7 @@ int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
         p->s2 |= e->term[t].row->kind == MF_S2;
         p->variation |= e->term[t].row->kind == MF_VARIATION;
         p->fraction |= e->term[t].row->kind == MF_FRACTION;
-        if (e->term[t].row->kind < MF_FURTHER && !e->term[t].row->in_space) continue;
+        if (e->term[t].row->kind <= MF_PATCHES) continue;
         ++p->further;
         p->further_flops += flops_of(w, e->term[t].row, p->levels);
     }
@@ -215,7 +215,7 @@ static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices
         return mf_fail(MF_USAGE, "--limit_to %zu is too large for slices of %zu x %zu: at most %zu", t->lag, nu, nv,
                        (nu < nv ? nu : nv) / 2);
     if (levels_max && levels > levels_max) levels = levels_max;
-    MF_TRY(mf_target_side_new(s, t->phases, levels, t->lag, 0));
+    MF_TRY(mf_target_side_new(s, t->phases, levels, t->lag, (more & MF_WANTS_CROSS) != 0));
     for (int m = 0; m < MF_MORE; ++m)
         if (more >> m & 1) MF_TRY(mf_target_side_more(s, t->phases, t->lag, (enum mf_more)m));
     s->nu = nu;

@@ -16,6 +16,7 @@ static void check_names(void)
     } known[] = {{"FFTCorrelations", MF_S2},
                  {"S2", MF_S2},
                  {"Variation", MF_VARIATION},
+                 {"FFTCrossCorrelations", MF_CROSS},
                  {"VolumeFractions", MF_FRACTION},
                  {"Patches", MF_PATCHES},
                  {"LinealPath", MF_LINEAL},
@@ -37,6 +38,13 @@ static void check_names(void)
     CHECK(strstr(mf_err_text(), "try: FFTCorrelations") && strstr(mf_err_text(), "VolumeFractions"));
     CHECK(mf_descriptor_find(&row, "s2-3D") == MF_USAGE && strstr(mf_err_text(), "try: S2_3D"));
     CHECK(mf_descriptor_find(&row, "S2-3D") == MF_OK && row->kind == MF_S2_3D && row->in_space);
+    for (size_t k = 0, a, b; k < 6; ++k) {
+        static const size_t pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+
+        mf_descriptor_pair(4, k, &a, &b);
+        CHECK(a == pairs[k][0] && b == pairs[k][1]);
+    }
+    CHECK(mf_descriptor_parts(&mf_descriptors[MF_CROSS], 4) == 6 && mf_descriptor_parts(row, 4) == 4);
     CHECK(mf_descriptor_wants(row) == MF_WANTS_SPACE && !mf_descriptors[MF_S2].in_space);
     CHECK(mf_descriptor_find(&row, "GramMatrices") == MF_USAGE && strstr(mf_err_text(), "not available"));
     CHECK(mf_descriptor_find(&row, "") == MF_USAGE);

@@ -28,6 +28,9 @@ int main(void)
     check(mf_cost_s2(&two, 1, MF_COST_VALUES), 1024, 2 * 5120 + 384 + 45 + 2 * 960 + 96 + 45 + 256);
     check(mf_cost_s2(&two, 1, MF_COST_GRADIENT), 3072, 4 * 5120 + 640 + 63 + 256 + 4 * 960 + 160 + 63 + 64 + 512);
     check(mf_cost_s2(&late, 1, MF_COST_TOTAL), 1024, 960 + 128 + 256);
+    /* pairs: twice the bytes; 25 lags */
+    check(mf_cost_pairs(&one, 1, MF_COST_VALUES), 1024, 3 * 2240 + 384 + 125);
+    check(mf_cost_pairs(&one, 2, MF_COST_GRADIENT), 6144, 2 * (6 * 2240 + 9 * 128 + 175 + 256));
     /* 128 points: 2240 and 4 L = 12 a point, 24 more for the gradient */
     check(mf_cost_s2_3d(&one, 3, MF_COST_TOTAL), 3 * 512, 3 * (2240 + 12 * 128));
     check(mf_cost_s2_3d(&one, 1, MF_COST_GRADIENT), 1536, 2 * 2240 + 36 * 128);

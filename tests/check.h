@@ -5,6 +5,13 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Where every access is looked at, a part of many like cases is enough. */
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
 static int failures;
 
 #define CHECK(condition)                                                            \

@@ -81,10 +81,12 @@ def main():
             continue
         values = json.load(open(os.path.join(golden, name)))
         image = os.path.join(shared, "data", "mcrpy", values["file"])
+        images = 0
         for key, case in values["losses"].items():
             if set(case.get("types", ["?"])) - TYPES or lacks(case["types"]): # loss_default sees the refusal
                 continue
-            for n in ranks:
+            images += len(case["shape"]) == 2
+            for n in ranks if len(case["shape"]) == 3 or images == 1 else ranks[:1]: # images are rank 0's work
                 with tempfile.TemporaryDirectory() as folder:
                     found = check(f"{name} {key} on {n} ranks", case, *run(program, n, folder, image, case))
                 seen += 1

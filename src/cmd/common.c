@@ -32,7 +32,7 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "no_memory_growth", memory_growth, MF_UNFLAG, NULL,
            "reconstruct, match: take all planned memory (without a plan: --memory-limit) at the start"),
     MF_OPT(mf_common, "enable_mixed_precision", mixed_precision, MF_FLAG, NULL,
-           "16-bit numbers where a device has units for them and results allow it"),
+           "changes nothing: 16 bits are too few for what is matched (accepted for old scripts)"),
     MF_OPT(mf_common, "use_distributed_loss", distributed_loss, MF_FLAG, NULL,
            "share the loss between ranks (always so; accepted for old scripts)"),
     MF_OPT(mf_common, "auto_gpu_config", auto_gpu, MF_FLAG, "1",

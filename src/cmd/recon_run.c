@@ -380,6 +380,7 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     if (rc == MF_OK) {
         mf_recon_keeper_open(s, out->o, out->path, &keeper);
         out->solve.keeper = &keeper.opts;
+        out->solve.snapshot_stem = keeper.opts.stem;
     }
     if (rc == MF_OK && !out->no_metrics) metrics = mf_name_metrics(out->path);
     if (metrics) name = mf_name_run(out->path, out->o->realisations > 1, out->solve.seed);
@@ -399,6 +400,7 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     out->solve.metrics = NULL;
     mf_recon_plan_free(&out->plan);
     out->solve.output = NULL;
+    out->solve.snapshot_stem = NULL;
     free(name);
     free(metrics);
     free(out->path);

@@ -139,6 +139,7 @@ static int after_step(void *context, long evaluations, double loss)
 
     (void)loss;
     if (all / every > noted(r->result) / every) mf_grid_note(r, all);
+    mf_grid_snapshot(r, all);
     snprintf(text, sizeof text, "%s, loss %.4e", r->stage, r->loss);
     mf_progress("evaluations", evaluations < r->planned ? evaluations : r->planned - 1, r->planned, text);
     return mf_objective_renew(r->objective) ? mf_grid_keep(r, all, NULL) : 0;

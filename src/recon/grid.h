@@ -38,6 +38,7 @@ struct mf_grid {
     struct mf_metrics metrics;
     /* where the run stands, for those who save it */
     long level, step;              /* of the pyramid; of the grid's script */
+    long seen;                     /* evaluations when a snapshot was last thought of; -1: not yet */
     int led;                       /* slices are led by miss */
     int polishing, leaving;        /* the gradient stages are over; the run was asked to stop */
     int failed;                    /* the code of a save on leaving */
@@ -65,6 +66,13 @@ size_t mf_grid_s2_term(const struct mf_objective_opts *o);
 
 /** From now on slices are led by run->miss. */
 void mf_grid_follow(struct mf_grid *run);
+
+/** Host memory that a snapshot takes beside all else, taken and given back. Collective; MF_MEMORY. */
+int mf_grid_snapshot_room(struct mf_grid *run);
+
+/** The field into a file, if a multiple of opts->snapshot_every was passed since it was last asked. One that cannot be
+ * written is a warning. Collective. */
+void mf_grid_snapshot(struct mf_grid *run, long evaluations);
 
 /** A row of convergence and of the metrics. */
 void mf_grid_note(struct mf_grid *run, long evaluations);

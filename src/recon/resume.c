@@ -305,6 +305,7 @@ static int take_up(struct mf_grid *r, const size_t dims[3])
     MF_TRY(tape_run(r, &r->saved, &t, &elapsed));
     if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
     r->taped = t.n;
+    r->seen = -1; /* it is not known where the last snapshot was */
     r->start -= elapsed;
     r->result->elapsed = elapsed;
     return check_head(r, h, dims, coarsest);

@@ -102,7 +102,8 @@ static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, doubl
     objective.hold = HOLD;
     if (objective.levels_max > level) objective.levels_max -= level;
     MF_TRY(mf_agree(r->comm, grid_memory(r)));
-    return mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective);
+    MF_TRY(mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective));
+    return mf_grid_snapshot_room(r);
 }
 
 static int grid_open(struct mf_grid *r, const size_t dims[3], size_t level, double smooth)

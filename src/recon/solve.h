@@ -33,6 +33,8 @@ struct mf_solve_opts {
     const char *output;           /* of the run, where it has metrics: its name in their folder */
     int metrics_append;           /* behind what the file holds */
     long report_every;            /* evaluations between two rows of metrics and convergence */
+    long snapshot_every;          /* evaluations between two files with the field of a gradient stage; 0: none */
+    const char *snapshot_stem;    /* how their names begin */
     const struct mf_keeper_opts *keeper; /* when the run is saved and may be asked to leave; NULL: never */
 };
 

@@ -141,6 +141,25 @@ def isotropic(folder):
     check(done and done["shape"] == [12, 14, 16], f"isotropic volume: shape {done and done['shape']}")
 
 
+def snapshots(folder):
+    """--outfile_data_steps: grey fields whose loss is that of the row of convergence."""
+    for name, phases, words, ranks in (("image", 2, ("--descriptor_types", "S2"), 1), ("volume", 3, ("--descriptor_types", "S2", "--add_dimension", 10), 3)):
+        image, out = save(folder, "s.npy", blobs((16, 18), [0.5, 0.3, 0.2] if phases == 3 else [0.6, 0.4], 3)), f"{folder}/{name}"
+        words = (image, "--limit_to", 4, *words)
+        os.mkdir(out)
+        done = measure(PROGRAM, "match", *words, "--max_iter", 40, "--outfile_data_steps", 10, "--output", f"{out}/v.h5", ranks=ranks, mpiexec=MPIEXEC)
+        files = sorted((int(n[:-4].split("_")[-1]), n) for n in os.listdir(out) if n.startswith("v_level_0_iteration_"))
+        rows = {int(r[0]): r[2] for r in measure(PROGRAM, "info", f"{out}/v.h5")["convergence"]}
+        check(len(files) >= 3 and all(n in rows for n, _ in files), f"{name}: snapshots {files}, rows {sorted(rows)}")
+        step, file = files[0]  # later ones are led by what the mean slice misses
+        x = np.load(f"{out}/{file}")
+        check(x.dtype == np.float32 and list(x.shape) == done["shape"] + ([3] if phases == 3 else []) and 0 <= x.min() < x.max() <= 1, f"{name}: {x.shape}")
+        start = measure(PROGRAM, "match", *words, "--max_iter", 0, "--initial_microstructure_file", f"{out}/{file}", ranks=ranks, mpiexec=MPIEXEC)
+        check(abs(start["loss"] - rows[step]) <= 2e-3 * rows[step], f"{name}: loss {start['loss']} of the snapshot, row {rows[step]}")
+    refused = run(PROGRAM, "match", image, "--limit_to", 4, "--outfile_data_steps", 5, "--optimizer_type", "SimulatedAnnealing", "--output", f"{folder}/n.h5")
+    check(refused.status == 2 and "has none" in refused.err, f"annealing: {refused}")
+
+
 def written(folder):
     """The HDF5 file, its neighbours, and several realisations."""
     image = blobs((24, 28), [0.6, 0.4], 9)
@@ -244,7 +263,7 @@ def files(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for part in (shapes, written, losses, dry, gradients, files):
+    for part in (shapes, snapshots, written, losses, dry, gradients, files):
         folder = os.path.join(place, part.__name__)
         os.mkdir(folder)
         part(folder)

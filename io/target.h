@@ -51,12 +51,12 @@ struct mf_target_side {
 
 struct mf_target {
     int phases;
+    int sides; /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
     long label[MF_PHASES_MAX];
     size_t lag; /* L */
     int periodic, seam;
     double threshold,
         steepness; /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
-    int sides;     /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
     struct mf_target_side side[3];
     double *space; /* S2_3D [phases][L][2L-1][2L-1], lags dz >= 0, dy, dx of the volume itself; NULL: none */
     double spacing[3];

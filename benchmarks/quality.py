@@ -39,7 +39,7 @@ def options(text, cases, usual):
     p = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--cases", nargs="+", choices=cases, default=list(cases), metavar="NAME", help=" ".join(cases))
     p.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
-    p.add_argument("--limit-to", type=int, default=16, help="lag")
+    p.add_argument("--limit-to", type=int, help="lag; the program's own where it is not given, and 16 for the measures")
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     p.add_argument("--options", default=usual, help=f"more options of mesoforge; what counts is '{usual}'")
     p.add_argument("--mesoforge", default=os.path.join(ROOT, "build", "mesoforge"), help="program")
@@ -47,6 +47,7 @@ def options(text, cases, usual):
     p.add_argument("--out", help="table; standard output without it")
     p.add_argument("--sheet", help="picture: targets beside results (.png; needs matplotlib)")
     o = p.parse_args()
+    o.lag = o.limit_to or 16
     if o.sheet and not importlib.util.find_spec("matplotlib"):
         sys.exit("--sheet needs matplotlib (python3-matplotlib), which this Python has not")
     return o
@@ -56,9 +57,10 @@ def run(o, case, seed, folder):
     """One field: the program's JSON, the field, the seconds from start to end."""
     output = os.path.join(folder, "field.npy")
     command = [o.mesoforge, "match", "--microstructure_filenames",
-               *(os.path.join(o.data, name + ".npy") for name in case.files), "--limit_to", str(o.limit_to),
-               "--seed", str(seed), "--threads", str(o.threads), "--json", "--output", output]
-    command += (["--add_dimension", str(case.n)] if case.n else []) + o.options.split()
+               *(os.path.join(o.data, name + ".npy") for name in case.files), "--seed", str(seed),
+               "--threads", str(o.threads), "--json", "--output", output, *o.options.split()]
+    command += ["--add_dimension", str(case.n)] if case.n else []
+    command += ["--limit_to", str(o.lag)] if o.limit_to else []
     start = time.perf_counter()
     done = subprocess.run(command, text=True, capture_output=True, check=False, env={
         "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -91,8 +93,8 @@ def judge(o, name, seed, targets, folder):
     said, field, seconds = run(o, case, seed, folder)
     labels = np.unique(np.concatenate([t.ravel() for t in targets]))
     phases = measures.indicators(field, targets)
-    found = measures.compare(field, phases, targets, o.limit_to)
-    least = measures.floor(targets, o.limit_to) if case.n else {"z": 0.0}
+    found = measures.compare(field, phases, targets, o.lag)
+    least = measures.floor(targets, o.lag) if case.n else {"z": 0.0}
     polish = said.get("polish_seconds", 0)
     failed = misses(case, found, np.isin(field, labels).all())
     numbers = [name, seed, said["evaluations"], f"{seconds:.3f}", f"{polish:.3f}",
@@ -139,7 +141,7 @@ def main():
     out = open(o.out, "w") if o.out else sys.stdout
     measures.check()
     measures.header(out, ["quality.py", *sys.argv[1:]])
-    out.write(f"# threads {o.threads}, lag {o.limit_to}, options {o.options or 'all default'}\n")
+    out.write(f"# threads {o.threads}, lag {o.lag}, options {o.options or 'all default'}\n")
     out.write("\t".join(COLUMNS) + "\n")
     shown, kept, rows = {}, 0, 0
     with tempfile.TemporaryDirectory() as folder:

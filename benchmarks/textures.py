@@ -37,7 +37,7 @@ def judge(o, name, seed, target, folder):
     said, field, _ = quality.run(o, CASES[name], seed, folder)
     seconds = used() - before
     total, error = measures.score(field, target)
-    found = measures.compare(field, measures.indicators(field, [target]), [target], o.limit_to)
+    found = measures.compare(field, measures.indicators(field, [target]), [target], o.lag)
     numbers = [total, measures.copied(field, target), found["s2"]["z"], *(error[k] for k in COLUMNS[7:])]
     return [name, seed, said["evaluations"], f"{seconds:.2f}", *(f"{v:.4g}" for v in numbers)], numbers, field
 

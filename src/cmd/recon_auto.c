@@ -56,10 +56,11 @@ int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const st
     char text[256];
 
     MF_TRY(mf_agree(s->comm, mf_recipe_look(target, &look)));
-    recipe = volume || makes_volume(s, o) ? mf_recipe_of_volumes(&why) : mf_recipe_choose(&look, &why);
+    volume = volume || makes_volume(s, o);
+    recipe = volume ? mf_recipe_of_volumes(&why) : mf_recipe_choose(&look, &why);
     if (o->explain) explain(&look);
     take(s, recipe, o);
-    o->target_open = !mf_recipe_periodic(&look);
+    o->target_open = o->non_periodic || (!volume && !mf_recipe_periodic(&look));
     list(o, text, sizeof text);
     mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s", recipe->name, why,
             o->target_open ? "not " : "", text);

@@ -203,13 +203,15 @@ int mf_recipe_look(const struct mf_target *target, struct mf_recipe_look *look)
 int mf_recipe_periodic(const struct mf_recipe_look *look) { return look->seam < SEAM; }
 
 /* From trials on the images of benchmarks/textures.py. The ramp ends where grey is dear enough that the cut changes
- * little. The polish of lamellae would win in S2 what it loses where they join. */
+ * little. Polish would win in S2 what is lost where lamellae or phases join. */
 static const struct mf_ramp slow = {8, 0.01, 10, 0.43};
 
 static const struct mf_recipe blobs = {.name = "blobs",
                                        .terms = 4,
                                        .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
-                                       .weight = {7.6, 3.2, 5, 5},
+                                       .weight = {7.6, 3.2, 8, 5},
+                                       .levels = 2,
+                                       .level_weight = {1, 0.7},
                                        .evaluations = 700,
                                        .history = 10,
                                        .ramp = &slow};
@@ -235,7 +237,8 @@ static const struct mf_recipe several = {.name = "several phases",
                                          .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
                                          .weight = {7.6, 3.2, 10, 5},
                                          .levels = 3,
-                                         .level_weight = {1, 0.8, 0.7},
+                                         .level_weight = {1, 0.85, 0.75},
+                                         .unpolished = 1,
                                          .lag = 8,
                                          .evaluations = 700,
                                          .history = 10,

@@ -1,9 +1,10 @@
-/* In builds with sanitizers nothing that was opened is closed again: the leak checker cannot name code that has gone, and
- * looking for it took four fifths of a start of MPI, which closes most of its plug-ins. */
+/* In builds with sanitizers nothing that was opened is closed again: the leak checker cannot name code that has gone,
+ * and looking for it took four fifths of a start of MPI, which closes most of its plug-ins. */
 #include <dlfcn.h>
 
 extern const int mf_keep_plugins;
-const int mf_keep_plugins = 1; /* linked for (src/base/CMakeLists.txt), as dlclose() is in the sanitizers' library, too */
+const int mf_keep_plugins =
+    1; /* linked for (src/base/CMakeLists.txt), as dlclose() is in the sanitizers' library, too */
 
 int dlclose(void *library)
 {

@@ -113,8 +113,8 @@ static double *values(const struct mf_slice_plan *plan, const struct mf_view *x,
     struct mf_cpu_level level[MF_PYRAMID_MAX];
 
     levels_of(plan, slot, level);
-    gather(x, s, made(level[0].x));
-    if (level[0].y) gather(y, s, made(level[0].y));
+    gather(x, s, plan->area + slot * plan->size);
+    if (y) gather(y, s, plan->area + slot * plan->size + 2 * plan->pixels);
     for (size_t l = 0; l < plan->desc.levels; ++l) {
         const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
 
@@ -150,7 +150,7 @@ static void gradients(const struct mf_slice_plan *plan, const struct mf_slice_ta
 static void slice(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, size_t slot,
                   int threads)
 {
-    double *d = values(plan, &task->x, &task->y, s, slot, threads);
+    double *d = values(plan, &task->x, plan->pair ? &task->y : NULL, s, slot, threads);
 
     mf_cpu_compare(task, &plan->desc, s, plan->entries, d, d + plan->desc.levels * plan->entries);
     if (task->g.base) gradients(plan, task, s, slot, threads);

@@ -26,8 +26,8 @@ foreach(name mpi_turn mpi_slab)
       ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
   endforeach()
 endforeach()
-add_test(NAME cuda_optim_none COMMAND optim_none)
-set_tests_properties(cuda_optim_none ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+add_test(NAME cuda_optim_methods COMMAND optim_methods)
+set_tests_properties(cuda_optim_methods ${whole} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
   ENVIRONMENT "${MF_EMU_ENV};MF_TEST_DEVICE=cuda")
 
 add_test(NAME cuda_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/cuda.py $<TARGET_FILE:mesoforge>

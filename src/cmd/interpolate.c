@@ -108,8 +108,8 @@ static int write_step(struct walk *w, size_t step)
         rc = mf_session_spares(s, path, ENDS, w->file);
         if (rc == MF_OK && !s->common->dry_run) rc = mf_target_save(s->comm, path, &target, &from);
         free(options);
-        mf_target_free(&target);
     }
+    mf_target_free(&target); /* also where another rank had no memory for its own */
     if (rc == MF_OK && s->comm->rank == 0) {
         mf_json_text(w->written, NULL, path);
         if (!s->common->json) printf("%s: %.4g of '%s', %.4g of '%s'\n", path, 1 - t, w->file[0], t, w->file[1]);

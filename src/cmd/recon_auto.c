@@ -9,7 +9,8 @@
 
 static int makes_volume(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    return o->files.count > 1 || o->size.count == 3 || mf_options_given(s->options, "add-dimension") ||
+    return o->files.count > 1 || (o->size.count == 3 && o->size.at[0] > 1) ||
+           (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1) ||
            (mf_options_given(s->options, "extent-z") && o->extent_z > 1);
 }
 
@@ -42,7 +43,7 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
     o->weights = (struct mf_reals){recipe->terms, (double *)(uintptr_t)recipe->weight};
     if (recipe->levels && !o->level_weights.count)
         o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
-    if (recipe->unpolished) o->no_polish = 1;
+    if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
     if (recipe->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
     if (recipe->evaluations && !mf_options_given(s->options, "max-iter")) o->max_iter = recipe->evaluations;
     if (recipe->history && !mf_options_given(s->options, "history")) o->history = recipe->history;

@@ -79,7 +79,8 @@ const struct mf_opt mf_recon_rows[] = {
               "random|relaxed_neighbor|neighbor|neighbor_in_phase", "of annealing: which voxels are swapped"),
     MF_CHOICE(mf_recon_cmd, "acceptance-distribution", acceptance, "zero_tolerance", "zero_tolerance|exponential",
               "of annealing: no step uphill, or with probability exp(-e / T)"),
-    ROW("tolerance", tolerance, MF_REAL, "1e-10", "a stage ends when a step gains less than this part of the loss"),
+    ROW("tolerance", tolerance, MF_REAL, "1e-10",
+        "a stage ends when a step gains less than this part of the loss; annealing: when the loss is at or below it"),
     ROW("batch-size", batch_size, MF_REAL, NULL,
         "slices in flight per rank; below 1: this part of them; left out: chosen"),
     MF_RESIDENCY_ROW(mf_recon_cmd),
@@ -530,7 +531,7 @@ static int plan_annealing(const struct mf_session *s, const struct mf_recon_cmd 
                                  .patience = voxels > PATIENCE ? (long)voxels : PATIENCE};
     MF_TRY(mf_mutation_find(post ? "neighbor" : o->mutation_rule, &a->rule));
     MF_TRY(mf_acceptance_find(post ? "zero_tolerance" : o->acceptance, &a->exponential));
-    if (!mf_options_given(s->options, "final-temperature")) return MF_OK;
+    if (post || !mf_options_given(s->options, "final-temperature")) return MF_OK;
     a->final = o->final_temperature;
     if (!mf_options_given(s->options, "cooldown-factor") && o->max_iter > 1)
         a->factor = pow(a->final / a->initial, 1 / (double)(o->max_iter - 1));

@@ -117,7 +117,7 @@ static int smooth_it(struct mf_session *s, const struct smooth *o, struct mf_mic
 
         count(s->comm, m, before, is);
         for (int p = 0; p < m->phases; ++p)
-            if (is[p] == 0) mf_warn("label %ld is gone: nowhere is its mean the largest", m->label[p]);
+            if (is[p] == 0 && was[p] > 0) mf_warn("label %ld is gone: no voxel of it is left", m->label[p]);
         json = facts(s, m, was, is, path);
         rc = save(s, m, path, json);
         mf_json_free(json);

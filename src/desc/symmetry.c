@@ -86,7 +86,7 @@ int mf_symmetry_mean(const struct mf_comm *comm, const struct mf_backend *backen
 {
     const int ways = opts->symmetry == MF_SYMMETRY_SQUARE ? TURNED : MIRRORED;
     struct mf_characterize_opts plain = *opts;
-    struct mf_target way[TURNED] = {{0}};
+    struct mf_target way[TURNED] = {{0}}, mean = {0};
     struct mf_micro turned;
     int rc = mf_symmetry_room(comm, arena, micro, &turned);
 
@@ -96,7 +96,11 @@ int mf_symmetry_mean(const struct mf_comm *comm, const struct mf_backend *backen
         turn(micro, k, &turned);
         rc = mf_characterize(comm, backend, queue, arena, &turned, &plain, &way[k]);
     }
-    if (rc == MF_OK) rc = mf_agree(comm, mf_target_mean(way, (size_t)ways, out));
+    if (rc == MF_OK) rc = mf_agree(comm, mf_target_mean(way, (size_t)ways, &mean));
+    if (rc == MF_OK)
+        *out = mean;
+    else
+        mf_target_free(&mean);
     for (int k = 0; k < ways; ++k) mf_target_free(&way[k]);
     mf_micro_free(&turned);
     return rc;

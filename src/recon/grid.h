@@ -38,7 +38,7 @@ struct mf_grid {
     struct mf_metrics metrics;
     /* where the run stands, for those who save it */
     long level, step;              /* of the pyramid; of the grid's script */
-    long seen;                     /* evaluations when a snapshot was last thought of; -1: not yet */
+    long seen;                     /* evaluations when a snapshot was last thought of */
     int led;                       /* slices are led by miss */
     int polishing, leaving;        /* the gradient stages are over; the run was asked to stop */
     int failed;                    /* the code of a save on leaving */

@@ -305,7 +305,6 @@ static int take_up(struct mf_grid *r, const size_t dims[3])
     MF_TRY(tape_run(r, &r->saved, &t, &elapsed));
     if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
     r->taped = t.n;
-    r->seen = -1; /* it is not known where the last snapshot was */
     r->start -= elapsed;
     r->result->elapsed = elapsed;
     return check_head(r, h, dims, coarsest);
@@ -323,7 +322,7 @@ static int go_on(struct mf_grid *r, const size_t dims[3])
 {
     int rc = mf_agree(r->comm, take_up(r, dims));
 
-    r->keeper.saved_evaluations = r->before + mf_optimiser_made(&r->saved);
+    r->seen = r->keeper.saved_evaluations = r->before + mf_optimiser_made(&r->saved);
     if (rc == MF_OK)
         mf_info("going on from a checkpoint: %s, %.1f s into the run", r->polishing ? "polish" : "gradient stages",
                 mf_now() - r->start);

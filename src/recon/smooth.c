@@ -35,7 +35,7 @@ static int filter_new(double sigma, struct filter *f)
     f->weight = calloc(2 * (size_t)f->reach + 1, sizeof *f->weight);
     if (!f->weight) return mf_fail(MF_MEMORY, "no memory for a filter of %td weights", 2 * f->reach + 1);
     for (ptrdiff_t k = -f->reach; k <= f->reach; ++k)
-        sum += f->weight[k + f->reach] = exp(-0.5 * (double)(k * k) / (sigma * sigma));
+        sum += f->weight[k + f->reach] = exp(-0.5 * ((double)k / sigma) * ((double)k / sigma));
     MF_ASSERT(sum > 0);
     for (ptrdiff_t k = -f->reach; k <= f->reach; ++k) f->weight[k + f->reach] /= sum;
     return MF_OK;
@@ -183,7 +183,7 @@ static int deal_out(const struct mf_comm *comm, int threads, const struct smooth
 {
     struct mf_micro *m = s->micro;
     struct mf_arena *arena = m->arena;
-    struct mf_queue *queue;
+    struct mf_queue *queue = NULL;
     float *score = NULL;
     int64_t *room = NULL;
     int rc = mf_backend_cpu.queue_open(&queue, 0, threads, 1, arena, arena);
@@ -235,8 +235,10 @@ int mf_smooth(const struct mf_comm *comm, int threads, const struct mf_smooth *h
     struct smoothing s = {.how = how, .micro = micro, .fields = micro->phases == 2 ? 1 : (size_t)micro->phases};
     const size_t n = micro->slab.dims[1] * micro->slab.dims[2];
     uint64_t counts[MF_PHASES_MAX] = {0};
-    int rc = filter_new(how->sigma, &s.filter);
+    int rc;
 
+    if (micro->phases < 2) return MF_OK; /* nothing is beside it */
+    rc = filter_new(how->sigma, &s.filter);
     if (rc == MF_OK) reach_of(&s);
     if (rc == MF_OK) rc = take_arrays(&s, threads);
     rc = mf_agree(comm, rc);

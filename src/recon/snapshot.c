@@ -49,7 +49,7 @@ void mf_grid_snapshot(struct mf_grid *r, long evaluations)
     char *name;
 
     r->seen = evaluations;
-    if (every <= 0 || before < 0 || evaluations / every == before / every) return;
+    if (every <= 0 || evaluations / every == before / every) return;
     name = name_of(r, evaluations);
     if (write_field(r, name) != MF_OK) {
         mf_warn("no field at evaluation %ld: %s", evaluations, mf_err_text());

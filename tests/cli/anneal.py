@@ -83,6 +83,8 @@ check(done and done["swaps_tried"] < 10**6, "what is accepted no more ends it")
 start = bytes_of(*words(two))[0]
 done = measure(PROGRAM, "match", two, "--limit_to", 4, "--optimizer_type", "YTPost", "--max_iter", 20000, "--initial_microstructure_file", "v.npy", "--output", "y.h5")
 check(done and done["loss_cut"] == start["loss_final"] and done["loss_final"] <= done["loss_cut"], f"YTPost: {done}")
+status, out, err = run(PROGRAM, "match", two, "--limit_to", 4, "--optimizer_type", "YTPost", "--max_iter", 200, "--final_temperature", 9e-5, "--output", "y.h5", "--json")
+check(status == 0 and "temperature has no effect" in err and json.loads(out)["swaps_tried"] == 200, f"YTPost has no temperature: {err}")
 
 for name, wanted, more in (("rule", "relaxed_neighbor", ["--mutation_rule", "nearest"]), ("acceptance", "exponential", ["--acceptance_distribution", "some"]),
                            ("descriptor", "LinealPath", ["--descriptor_types", "S2", "LinealPath"]), ("fractions of slices", "VolumeFractions", ["--descriptor_types", "S2", "VolumeFractions", "--add_dimension", 8]), ("no S2", "FFTCorrelations", ["--descriptor_types", "Variation"]),

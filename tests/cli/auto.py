@@ -95,6 +95,8 @@ def results(folder):
     check((made[0] == made[1]).all() and made[0].sum() == image.sum(), "results of 1 and 3 ranks")
     got, _ = seen(folder, blobs((24, 24), [0.6, 0.4], 1), "--add_dimension", 12, "--limit_to", 6, "--max_iter", 0)
     check(got and "volumes" in got["chosen"], f"a volume: {got}")
+    got, _ = seen(folder, image, "--size", 1, 64, 64, "--max_iter", 0)
+    check(got and "lamellae" in got["chosen"], f"an image of three extents: {got}")
 
 
 def refusals(folder):

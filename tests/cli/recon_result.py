@@ -156,6 +156,14 @@ def snapshots(folder):
         check(x.dtype == np.float32 and list(x.shape) == done["shape"] + ([3] if phases == 3 else []) and 0 <= x.min() < x.max() <= 1, f"{name}: {x.shape}")
         start = measure(PROGRAM, "match", *words, "--max_iter", 0, "--initial_microstructure_file", f"{out}/{file}", ranks=ranks, mpiexec=MPIEXEC)
         check(abs(start["loss"] - rows[step]) <= 2e-3 * rows[step], f"{name}: loss {start['loss']} of the snapshot, row {rows[step]}")
+    left = []
+    for out, fault in ((f"{folder}/whole", None), (f"{folder}/stopped", "run.leave:visit=3")):
+        os.mkdir(out)
+        words = (image, "--limit_to", 4, "--max_iter", 12, "--outfile_data_steps", 1, "--output", f"{out}/v.h5")
+        run(PROGRAM, "match", *words, fault=fault)
+        run(PROGRAM, "match", *words, "--restart", "auto")
+        left.append(sorted(n for n in os.listdir(out) if n.endswith(".npy")))
+    check(left[0] == left[1] and len(left[0]) > 3, f"a run that was stopped lacks snapshots: {left}")
     refused = run(PROGRAM, "match", image, "--limit_to", 4, "--outfile_data_steps", 5, "--optimizer_type", "SimulatedAnnealing", "--output", f"{folder}/n.h5")
     check(refused.status == 2 and "has none" in refused.err, f"annealing: {refused}")
 

@@ -97,7 +97,7 @@ static int compare(struct mf_comparison *c, int periodic)
 
 /* ---- the picture ---- */
 
-/* What a descriptor file shows of its slices; an empty panel where that is nothing. */
+/* What a descriptor file shows of its slices; an empty panel where that is nothing, or not of its phases alone. */
 static int draw_example(const struct mf_session *s, struct mf_figure *f, const struct mf_compared *one, int normal)
 {
     const struct mf_target_side *side = &one->target.side[normal];
@@ -109,7 +109,7 @@ static int draw_example(const struct mf_session *s, struct mf_figure *f, const s
     image.slab.dims[1] = side->example_nu;
     image.slab.dims[2] = side->example_nv;
     image.phase = mf_example_classes(side, -1);
-    if (side->example && image.phase)
+    if (one->taken[normal] && image.phase)
         rc = mf_figure_slice(s, f, &image, (enum mf_normal)normal, 0, mf_name_base(one->file));
     else
         (void)mf_figure_next(f);

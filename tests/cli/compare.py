@@ -265,6 +265,10 @@ def descriptors(folder):
     runs.run(PROGRAM, "characterize", path("soft.npy"), "--grey_values", "--limit_to", 6, "--output", path("g.h5"))
     status, _, err = runs.run(PROGRAM, "compare", path("g.h5"), path("like.npy"))
     check(status == 3 and "of the same phases" in err, f"one grey phase: {status} {err}")
+    np.save(path("ones.npy"), np.ones((16, 16), np.uint8))
+    runs.run(PROGRAM, "characterize", path("image.npy"), "--no_multiphase", "--limit_to", 6, "--output", path("p.h5"))
+    status, out, err = runs.run(PROGRAM, "compare", path("p.h5"), path("ones.npy"), "--labels", 1, "--output", picture)
+    check(status == 0 and "score -" in out, f"one phase of an image that has another: {status} {out} {err}")
     with_cut(path("d.h5"), path("cut.h5"))
     said = measure(PROGRAM, "compare", path("cut.h5"), path("like.npy"))
     one = said and said["results"][0]

@@ -85,7 +85,7 @@ def files():
     np.save("lone.npy", lone)
     status, out, err = run("lone.npy", "--output", "gone.npy")
     check(status == 0 and "label 1 is gone" in err, f"a phase that is gone is said: {err}")
-    np.save("one.npy", np.full((6, 8), 3, np.uint8))
+    np.save("one.npy", np.zeros((6, 8), np.uint8))
     for file, words in (("one.npy", ()), ("one.npy", ("--keep_fractions",)), ("lone.npy", ("--strength", 1e-200))):
         got, said = smoothed(file, *words)
         check(said and said["changed"] == 0 and (got == np.load(file)).all(), f"{file} {words}: nothing to smooth")

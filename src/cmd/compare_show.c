@@ -236,9 +236,9 @@ static void side_text(FILE *to, const struct mf_comparison *c, int side)
     char text[16], more[16];
 
     if (c->sides > 1)
-        fprintf(to, " slices normal to %s (the seven: %zu of them): score %s, copied %s\n",
-                mf_side_name(&c->got->target, 3, side), c->got->taken[side], number(text, off->score),
-                number(more, c->copied[side]));
+        fprintf(to, " slices normal to %s (the seven: %zu of them, %zu of the target's): score %s, copied %s\n",
+                mf_side_name(&c->got->target, 3, side), c->got->taken[side],
+                c->want->taken[mf_compare_want_side(c, side)], number(text, off->score), number(more, c->copied[side]));
     for (int p = 0; p < c->got->micro.phases; ++p) phase_text(to, c, side, p);
     fprintf(to, "  errors of the score\n");
     for (int e = 0; e < MF_TEXTURE_ERRORS; ++e)

@@ -105,8 +105,7 @@ static int write_step(struct walk *w, size_t step)
         options = mf_options_yaml(s->options);
         from.options = options;
         from.input_hash = target.hash;
-        rc = mf_session_spares(s, path, ENDS, w->file);
-        if (rc == MF_OK && !s->common->dry_run) rc = mf_target_save(s->comm, path, &target, &from);
+        if (!s->common->dry_run) rc = mf_target_save(s->comm, path, &target, &from);
         free(options);
     }
     mf_target_free(&target); /* also where another rank had no memory for its own */
@@ -133,9 +132,25 @@ static int report(struct walk *w)
     return mf_agree(w->session->comm, rc);
 }
 
+/* Before the first is written. */
+static int spare_ends(const struct walk *w)
+{
+    int rc = MF_OK;
+
+    for (size_t step = 0; rc == MF_OK && step < w->steps; ++step) {
+        char *path = MF_MUST(mf_name_number(w->base, "", step), "a file name");
+
+        rc = mf_session_spares(w->session, path, ENDS, w->file);
+        free(path);
+    }
+    return rc;
+}
+
 static int write_all(struct walk *w)
 {
     int rc = mf_session_path(w->session, "des_interpolated", ".h5", &w->base);
+
+    if (rc == MF_OK) rc = spare_ends(w);
 
     if (rc == MF_OK && w->session->comm->rank == 0) say_losses(w);
     w->written = mf_json_array();

@@ -143,6 +143,14 @@ def hostile():
         file.write(open("in.pickle", "rb").read()[:-9])
     done = subprocess.run([sys.executable, tool, "cut.pickle"], capture_output=True, text=True, timeout=60)
     check(done.returncode == 1 and "no pickle" in done.stderr, f"a cut file: {done.stderr}")
+    whole = open("in.pickle", "rb").read()
+    for output in ("in.pickle", "x.npy", "no/such.h5"):
+        done = subprocess.run([sys.executable, tool, "in.pickle", "-o", output], capture_output=True, text=True, timeout=60)
+        check(done.returncode == 1 and done.stderr.count("\n") == 1 and open("in.pickle", "rb").read() == whole, f"{output}: {done.stderr}")
+    os.rename("in.pickle", "in.h5")
+    done = subprocess.run([sys.executable, tool, "in.h5"], capture_output=True, text=True, timeout=60)
+    check(done.returncode == 1 and "the input and the output" in done.stderr and open("in.h5", "rb").read() == whole, f"itself: {done.stderr}")
+    check("not finite" in convert({"settings": settings(), "FFTCorrelations": np.full((1, 1, 9, 9), np.nan)}, 1), "NaN")
     check(not os.path.exists("exploded"), "nothing in a pickle is run")
     check(not [n for n in os.listdir(".") if n.startswith("out.h5") or n.endswith(".tmp")], "nothing is left")
 

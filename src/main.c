@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/base/err.h"
@@ -186,15 +187,34 @@ static int is_about(const char *word)
     return 0;
 }
 
+/* Do others keep half of the cores or more busy, by a few looks at what the system runs? */
+static int is_busy(void)
+{
+    enum { LOOKS = 5, APART = 1000000 /* ns */ };
+    const struct timespec pause = {0, APART};
+    long running = 0;
+
+    for (int i = 0; i < LOOKS; ++i) {
+        FILE *file = fopen("/proc/loadavg", "r");
+        long now;
+
+        if (!file) return 0;
+        if (fscanf(file, "%*s %*s %*s %ld", &now) == 1) running += now - 1; /* this one */
+        fclose(file);
+        nanosleep(&pause, NULL);
+    }
+    return 2 * running >= LOOKS * sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 /* Threads that wait for each other spin, and long where nobody says how long: on a machine that others use too, those
- * that spin keep cores from those that work. GCC's OpenMP reads the number before main() begins, so the program begins
- * once more, under its own name. */
+ * that spin keep cores from those that work. Where that is so they shall sleep soon. GCC's OpenMP reads the number
+ * before main() begins, so the program begins once more, under its own name. */
 static void wait_briefly(char **argv)
 {
     char path[4096];
     ssize_t n;
 
-    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || !is_busy()) return;
     n = readlink("/proc/self/exe", path, sizeof path - 1);
     if (n <= 0 || setenv("GOMP_SPINCOUNT", SPINS, 1) != 0) return;
     path[n] = '\0';

@@ -195,12 +195,14 @@ static int is_busy(void)
     long running = 0;
 
     for (int i = 0; i < LOOKS; ++i) {
-        FILE *file = fopen("/proc/loadavg", "r");
-        long now;
+        FILE *file = fopen("/proc/loadavg", "r"); /* three means, then "RUNNING/ALL", this process among them */
+        char line[128] = "", *at = line;
 
         if (!file) return 0;
-        if (fscanf(file, "%*s %*s %*s %ld", &now) == 1) running += now - 1; /* this one */
-        fclose(file);
+        if (fgets(line, sizeof line, file))
+            for (int word = 0; at && word < 3; ++word) at = strchr(at + 1, ' ');
+        if (at && *at == ' ') running += strtol(at, NULL, 10) - 1;
+        (void)fclose(file);
         nanosleep(&pause, NULL);
     }
     return 2 * running >= LOOKS * sysconf(_SC_NPROCESSORS_ONLN);

@@ -102,13 +102,6 @@ int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target);
 
 /**
- * (1-t) a + t b, value by value, 0 <= t <= 1: for two targets of the same phases, lag and kind (mf_join_alike()). Has
- * the levels and descriptors that both have, three sides where one of them has; an example only at t = 0 and t = 1. Not
- * collective; mf_target_free() it. MF_MEMORY: nothing is left.
- */
-int mf_target_blend(const struct mf_target *a, const struct mf_target *b, double t, struct mf_target *to);
-
-/**
  * Two-point statistics computed elsewhere: a .npy [H][W] (one phase, zero lag at [H/2][W/2] as PyMKS centres it) or
  * [H][W][1]; cut to the lags -L+1..L-1, symmetrised about the centre; its centre is the volume fraction. No Variation.
  * Collective; refuses (agreed) with MF_INPUT, and with MF_USAGE when L is too large for the array (naming the largest).

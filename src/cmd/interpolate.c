@@ -11,6 +11,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/join.h"
 #include "src/cmd/names.h"
+#include "src/desc/mean.h"
 
 enum { ENDS = 2, MOST_STEPS = 10000 };
 
@@ -65,7 +66,7 @@ static void say_losses(const struct walk *w)
     const struct mf_target_side *a = &w->end[0].side[0], *b = &w->end[1].side[0];
     struct mf_target mean;
 
-    if (mf_target_blend(&w->end[0], &w->end[1], 0.5, &mean) != MF_OK) {
+    if (mf_target_between(&w->end[0], &w->end[1], 0.5, &mean) != MF_OK) {
         mf_err_clear(); /* the same will be said when a target is made */
         return;
     }
@@ -96,7 +97,7 @@ static int write_step(struct walk *w, size_t step)
     char *path = MF_MUST(mf_name_number(w->base, "", step), "a file name"), *options;
     struct mf_target target;
     struct mf_provenance from = {.command = "interpolate", .seed = s->common->seed};
-    int rc = mf_agree(s->comm, mf_target_blend(&w->end[0], &w->end[1], t, &target));
+    int rc = mf_agree(s->comm, mf_target_between(&w->end[0], &w->end[1], t, &target));
 
     if (rc == MF_OK) {
         name_inputs(w, t, target.hash);

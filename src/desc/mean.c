@@ -8,17 +8,19 @@
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/** to[map] += from[map] / count, each map the first @p used numbers of @p from_size or @p to_size. */
-static void add(size_t maps, size_t used, double count, size_t from_size, const double *from, size_t to_size,
+/** to[map] += weight from[map], each map the first @p used numbers of @p from_size or @p to_size. */
+static void add(size_t maps, size_t used, double weight, size_t from_size, const double *from, size_t to_size,
                 double *to)
 {
     for (size_t m = 0; m < maps; ++m)
-        for (size_t i = 0; i < used; ++i) to[m * to_size + i] += from[m * from_size + i] / count;
+        for (size_t i = 0; i < used; ++i) to[m * to_size + i] += weight * from[m * from_size + i];
 }
 
+static double weight_of(const double *weight, size_t k, size_t count) { return weight ? weight[k] : 1 / (double)count; }
+
 /** The further descriptors that all sides have. MF_MEMORY. */
-static int add_more(const struct mf_target_side *const *sides, size_t count, int phases, size_t lag,
-                    struct mf_target_side *mean)
+static int add_more(const struct mf_target_side *const *sides, size_t count, const double *weight, int phases,
+                    size_t lag, struct mf_target_side *mean)
 {
     for (int m = 0; m < MF_MORE; ++m) {
         size_t each = mf_more_entries((enum mf_more)m, lag);
@@ -28,23 +30,26 @@ static int add_more(const struct mf_target_side *const *sides, size_t count, int
         if (!all) continue;
         MF_TRY(mf_target_side_more(mean, phases, lag, (enum mf_more)m));
         for (size_t k = 0; k < count; ++k)
-            add((size_t)phases, mean->levels * each, (double)count, sides[k]->levels * each, sides[k]->more[m],
-                mean->levels * each, mean->more[m]);
+            add((size_t)phases, mean->levels * each, weight_of(weight, k, count), sides[k]->levels * each,
+                sides[k]->more[m], mean->levels * each, mean->more[m]);
     }
     return MF_OK;
 }
 
-int mf_side_mean(const struct mf_target_side *const *sides, size_t count, int phases, size_t lag,
+int mf_side_mean(const struct mf_target_side *const *sides, size_t count, const double *weight, int phases, size_t lag,
                  struct mf_target_side *mean)
 {
     size_t levels = MF_LEVELS_MAX, maps = (size_t)phases, window = (2 * lag - 1) * (2 * lag - 1);
-    int cross = 1;
+    int cross = 1, variation = 1;
 
     for (size_t k = 0; k < count; ++k) {
         levels = least(levels, sides[k]->levels);
         cross = cross && sides[k]->cross;
+        variation = variation && sides[k]->variation;
     }
     MF_TRY(mf_target_side_new(mean, phases, levels, lag, cross));
+    if (!variation) free(mean->variation);
+    if (!variation) mean->variation = NULL;
     mean->nu = sides[0]->nu;
     mean->nv = sides[0]->nv;
     if (sides[0]->example) { /* no mean of images: the first is one of them */
@@ -53,18 +58,18 @@ int mf_side_mean(const struct mf_target_side *const *sides, size_t count, int ph
     }
     for (size_t k = 0; k < count; ++k) {
         const struct mf_target_side *s = sides[k];
-        double n = (double)count;
+        const double w = weight_of(weight, k, count);
 
         mean->nu = least(mean->nu, s->nu);
         mean->nv = least(mean->nv, s->nv);
-        mean->slices += s->slices;
-        add(maps, levels * window, n, s->levels * window, s->s2, levels * window, mean->s2);
-        add(maps, levels, n, s->levels, s->variation, levels, mean->variation);
-        add(maps, levels, n, s->levels, s->fraction, levels, mean->fraction);
+        if (w > 0) mean->slices += s->slices;
+        add(maps, levels * window, w, s->levels * window, s->s2, levels * window, mean->s2);
+        if (variation) add(maps, levels, w, s->levels, s->variation, levels, mean->variation);
+        add(maps, levels, w, s->levels, s->fraction, levels, mean->fraction);
         if (mean->cross)
-            add(maps * (maps - 1) / 2, levels * window, n, s->levels * window, s->cross, levels * window, mean->cross);
+            add(maps * (maps - 1) / 2, levels * window, w, s->levels * window, s->cross, levels * window, mean->cross);
     }
-    return add_more(sides, count, phases, lag, mean);
+    return add_more(sides, count, weight, phases, lag, mean);
 }
 
 int mf_target_isotropic(struct mf_target *target)
@@ -73,7 +78,7 @@ int mf_target_isotropic(struct mf_target *target)
     struct mf_target_side mean;
 
     if (target->sides == 1) return MF_OK;
-    MF_TRY(mf_side_mean(sides, 3, target->phases, target->lag, &mean));
+    MF_TRY(mf_side_mean(sides, 3, NULL, target->phases, target->lag, &mean));
     for (int k = 0; k < 3; ++k) mf_target_side_free(&target->side[k]);
     target->side[0] = mean;
     target->sides = 1;
@@ -87,40 +92,78 @@ static int alike(const struct mf_target *a, const struct mf_target *b)
 }
 
 /** S2_3D, where all have it. MF_MEMORY. */
-static int mean_space(const struct mf_target *targets, size_t count, struct mf_target *mean)
+static int mean_space(const struct mf_target *const *from, size_t count, const double *weight, struct mf_target *mean)
 {
     size_t width = 2 * mean->lag - 1, n = (size_t)mean->phases * mean->lag * width * width;
 
     for (size_t i = 0; i < count; ++i)
-        if (!targets[i].space) return MF_OK;
+        if (!from[i]->space) return MF_OK;
     MF_TRY(mf_target_space_new(mean));
-    for (size_t i = 0; i < count; ++i) add(1, n, (double)count, n, targets[i].space, n, mean->space);
+    for (size_t i = 0; i < count; ++i) add(1, n, weight_of(weight, i, count), n, from[i]->space, n, mean->space);
     return MF_OK;
+}
+
+/** Everything else is the first one's. MF_MEMORY: nothing is left. */
+static int combine(const struct mf_target *const *from, size_t count, const double *weight, int sides,
+                   struct mf_target *mean)
+{
+    const struct mf_target_side **side = malloc(count * sizeof(*side));
+    struct mf_target out = *from[0];
+    int rc;
+
+    *mean = (struct mf_target){0};
+    if (!side) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
+    memset(out.side, 0, sizeof out.side);
+    out.space = NULL;
+    out.sides = sides;
+    rc = mean_space(from, count, weight, &out);
+    for (int k = 0; rc == MF_OK && k < sides; ++k) {
+        for (size_t i = 0; i < count; ++i) side[i] = mf_target_for(from[i], (enum mf_normal)k);
+        rc = mf_side_mean(side, count, weight, out.phases, out.lag, &out.side[k]);
+    }
+    free(side);
+    if (rc != MF_OK) mf_target_free(&out);
+    *mean = out;
+    return rc;
 }
 
 int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_target *mean)
 {
-    const struct mf_target_side **sides;
-    struct mf_target out = targets[0];
+    const struct mf_target **from;
+    struct mf_target out;
     int rc;
 
     for (size_t i = 1; i < count; ++i)
         if (!alike(&targets[0], &targets[i]))
             return mf_fail(MF_INPUT, "'%s' and '%s' cannot be averaged: their labels, lags or directions differ",
                            targets[0].source, targets[i].source);
-    sides = malloc(count * sizeof(*sides));
-    if (!sides) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
-    memset(out.side, 0, sizeof out.side);
-    out.space = NULL;
-    rc = mean_space(targets, count, &out);
-    for (int k = 0; rc == MF_OK && k < out.sides; ++k) {
-        for (size_t i = 0; i < count; ++i) sides[i] = &targets[i].side[k];
-        rc = mf_side_mean(sides, count, out.phases, out.lag, &out.side[k]);
-    }
-    free(sides);
-    if (rc == MF_OK)
-        *mean = out;
-    else
-        mf_target_free(&out);
+    from = calloc(count, sizeof(*from));
+    if (!from) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
+    for (size_t i = 0; i < count; ++i) from[i] = &targets[i];
+    rc = combine(from, count, NULL, targets[0].sides, &out);
+    free(from);
+    if (rc == MF_OK) *mean = out;
     return rc;
+}
+
+int mf_target_between(const struct mf_target *a, const struct mf_target *b, double t, struct mf_target *to)
+{
+    const int last = t == 1; /* an end has its own example: it goes first */
+    const struct mf_target *const from[2] = {last ? b : a, last ? a : b};
+    const double weight[2] = {last ? t : 1 - t, last ? 1 - t : t};
+
+    MF_ASSERT(a->phases == b->phases && a->lag == b->lag && t >= 0 && t <= 1);
+    MF_TRY(combine(from, 2, weight, a->sides > b->sides ? a->sides : b->sides, to));
+    if (to->steepness == 0) {
+        to->threshold = from[1]->threshold;
+        to->steepness = from[1]->steepness;
+    }
+    for (int k = 0; t > 0 && t < 1 && k < to->sides; ++k) {
+        struct mf_target_side *s = &to->side[k];
+
+        free(s->example);
+        s->example = NULL;
+        s->example_nu = s->example_nv = 0;
+    }
+    return MF_OK;
 }

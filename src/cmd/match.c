@@ -36,23 +36,23 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
 static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const char *file, struct mf_target *target,
                     size_t dims[3])
 {
-    struct mf_characterize_opts c = {.lag = (size_t)o->lag,
-                                     .levels = o->no_pyramid ? 1 : 0,
-                                     .periodic = !o->non_periodic && !o->target_open,
-                                     .seam = o->compat && *o->compat,
-                                     .isotropic = o->isotropic,
-                                     .more = mf_recon_more(o) & MF_WANTS_MORE,
-                                     .cross = (mf_recon_more(o) & MF_WANTS_CROSS) != 0,
-                                     .space = (mf_recon_more(o) & MF_WANTS_SPACE) != 0,
-                                     .threshold = o->soft,
-                                     .steepness = o->steepness,
-                                     .example = 1};
+    const struct mf_characterize_opts c = {.lag = (size_t)o->lag,
+                                           .levels = o->no_pyramid ? 1 : 0,
+                                           .periodic = !o->non_periodic && !o->target_open,
+                                           .seam = o->compat && *o->compat,
+                                           .isotropic = o->isotropic,
+                                           .more = mf_recon_more(o) & MF_WANTS_MORE,
+                                           .cross = (mf_recon_more(o) & MF_WANTS_CROSS) != 0,
+                                           .space = (mf_recon_more(o) & MF_WANTS_SPACE) != 0,
+                                           .threshold = o->soft,
+                                           .steepness = o->steepness,
+                                           .example = 1,
+                                           .symmetry = mf_symmetry_of(o->symmetry)};
     struct mf_micro_read read;
     struct mf_micro micro;
     double spacing[3];
     int rc;
 
-    MF_TRY(mf_symmetry_find(o->symmetry, &c.symmetry)); /* was checked */
     read_opts(o, &read, spacing);
     MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
     memcpy(dims, micro.slab.dims, 3 * sizeof dims[0]);

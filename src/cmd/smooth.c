@@ -110,7 +110,7 @@ static int smooth_it(struct mf_session *s, const struct smooth *o, struct mf_mic
     if (rc == MF_OK) {
         memcpy(before, m->phase, voxels);
         count(s->comm, m, NULL, was);
-        rc = mf_smooth(s->comm, s->threads, &how, m);
+        rc = mf_smooth(s->comm, s->threads, &how, was, m);
     }
     if (rc == MF_OK) {
         struct mf_json *json;

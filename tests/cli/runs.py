@@ -46,6 +46,14 @@ def run(program, *words, ranks=1, mpiexec="mpirun", timeout=120, fault=None, env
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+def refuses(program, cases, *more, ranks=(1, 3), mpiexec="mpirun"):
+    """Each of @cases, (exit status, words, part of the sentence), on so many ranks, with @more words."""
+    for status, words, says in cases:
+        for n in ranks:
+            got, _, err = run(program, *words, *more, ranks=n, mpiexec=mpiexec)
+            check(got == status and says in err, f"{words} on {n} ranks: {got} {err}")
+
+
 def measure(program, *words, **more):
     """The object that --json prints; None when the program refuses, which is a failure."""
     status, out, err = run(program, *words, "--json", **more)

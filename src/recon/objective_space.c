@@ -1,6 +1,5 @@
 /* See objective_impl.h: the term that compares the volume as a whole. */
-#include <math.h>
-
+#include "kernels/form/compare.h"
 #include "src/base/err.h"
 #include "src/recon/objective_impl.h"
 
@@ -55,14 +54,15 @@ static double compare(const struct mf_objective *o, size_t p)
     const struct mf_objective_space *s = &o->space;
     const double *want = o->goal->space + mf_objective_phase(o, p) * s->entries, *got = s->window + p * s->entries;
     const size_t width = 2 * o->lag - 1;
+    const int power = o->opts.norm == MF_L1 ? 1 : 2;
     const double w = o->opts.term[s->term].weight * o->opts.level_weight[0];
     double *slope = s->slope + p * s->entries, sum = 0;
 
     for (size_t i = 0; i < s->entries; ++i) {
         double d = w * (got[i] - want[i]), times = i < width * width ? 1 : 2;
 
-        sum += times * (o->opts.norm == MF_L1 ? fabs(d) : d * d) / (double)width;
-        slope[i] = w * (o->opts.norm == MF_L1 ? (d > 0) - (d < 0) : 2 * d) / (double)width;
+        sum += times * mf_compare_loss(power, d) / (double)width;
+        slope[i] = w * mf_compare_slope(power, d) / (double)width;
     }
     return sum;
 }

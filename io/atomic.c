@@ -14,6 +14,7 @@
 
 #include "mpi/comm.h"
 #include "src/base/err.h"
+#include "src/base/stop.h"
 
 enum { TRIES = 100 };
 
@@ -134,6 +135,7 @@ static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, 
     file->temporary = mf_comm_text(comm, temporary);
     file->path = MF_MUST(strdup(path), "a file name");
     free(temporary);
+    if (comm->rank == 0) mf_stop_takes(file->temporary);
     return MF_OK;
 }
 
@@ -192,6 +194,7 @@ int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code
 
     if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? finish(file) : MF_OK);
     if (rc != MF_OK && comm->rank == 0) (void)unlink(file->temporary);
+    mf_stop_keeps(file->temporary);
     free(file->temporary);
     free(file->path);
     *file = (struct mf_atomic){NULL, NULL};

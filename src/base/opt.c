@@ -1,6 +1,7 @@
 /* Options: rows become entries, arguments become values. See opt.h. */
 #include "src/base/opt.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,11 +146,15 @@ const char *mf_options_try(struct mf_options *options, const char *dashes, const
 
 static int is_option(const char *word) { return word[0] == '-' && word[1] == '-'; }
 
-static int is_number(const char *word)
+/* Was a number meant? "64x" is a bad one, "64.npy" and "64/a" are files. */
+static int is_numeric(const char *word)
 {
-    double value;
+    const char *first = word + strspn(word, "+-.");
 
-    return mf_word_real(word, &value) || (strchr(word, ',') && strspn(word, "+-.,0123456789eE") == strlen(word));
+    if (!isdigit((unsigned char)*first) || strchr(word, '/')) return 0;
+    for (const char *dot = strchr(first, '.'); dot; dot = strchr(dot + 1, '.'))
+        if (isalpha((unsigned char)dot[1])) return 0;
+    return 1;
 }
 
 /* How many words from @p argv belong to an option of this kind. */
@@ -159,7 +164,7 @@ static int words_of(enum mf_opt_kind kind, int argc, char **argv, size_t positio
 
     if (kind == MF_FLAG || kind == MF_UNFLAG) return 0;
     if (kind < MF_LONGS) return argc > 0 && !is_option(argv[0]);
-    while (n < argc && !is_option(argv[n]) && !(n > 0 && numbers && positional_max > 0 && !is_number(argv[n]))) ++n;
+    while (n < argc && !is_option(argv[n]) && !(n > 0 && numbers && positional_max > 0 && !is_numeric(argv[n]))) ++n;
     return n;
 }
 

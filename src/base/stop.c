@@ -3,20 +3,81 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
-static volatile sig_atomic_t seen;
+#include "src/base/err.h"
 
-static void note(int number) { seen = number; }
+enum { TEMPORARIES = 8 };
 
-void mf_stop_on_signals(void)
+static const double SAME = 1; /* seconds: launchers, terminals and schedulers send one wish twice */
+
+static volatile sig_atomic_t seen, saves;
+static volatile double first[NSIG];
+static const char *volatile temporary[TEMPORARIES];
+
+static double now(void)
 {
-    static const int numbers[] = {SIGTERM, SIGUSR1, SIGINT};
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void note_save(int number)
+{
+    (void)number;
+    ++saves;
+}
+
+/* A signal that comes again when the first could have been heeded means: now. */
+static void note_stop(int number)
+{
+    double at = now();
+
+    seen = number;
+    if (first[number] == 0) first[number] = at;
+    if (at - first[number] < SAME) return;
+    for (int i = 0; i < TEMPORARIES; ++i)
+        if (temporary[i]) (void)unlink(temporary[i]);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number); /* comes when this handler returns */
+}
+
+static void take(int number, void (*handler)(int))
+{
     struct sigaction action;
 
     memset(&action, 0, sizeof action);
-    action.sa_handler = note;
-    action.sa_flags = (int)(SA_RESTART | SA_RESETHAND);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) sigaction(numbers[i], &action, NULL);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    (void)sigaction(number, &action, NULL);
+}
+
+void mf_stop_on_signals(void)
+{
+    static const int stops[] = {SIGTERM, SIGUSR1, SIGINT, SIGXCPU};
+
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; ++i) take(stops[i], note_stop);
+    take(SIGUSR2, note_save);
 }
 
 int mf_stop_signal(void) { return seen; }
+
+long mf_stop_saves(void) { return saves; }
+
+void mf_stop_takes(const char *name)
+{
+    for (int i = 0; i < TEMPORARIES; ++i)
+        if (!temporary[i]) {
+            temporary[i] = name;
+            return;
+        }
+    mf_die(MF_BROKEN, __FILE__, __LINE__, "more than %d files are being written at once", TEMPORARIES);
+}
+
+void mf_stop_keeps(const char *name)
+{
+    for (int i = 0; i < TEMPORARIES; ++i)
+        if (temporary[i] == name) temporary[i] = NULL;
+}

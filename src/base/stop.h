@@ -1,11 +1,19 @@
-/* Signals that ask a run to save itself and leave: SIGTERM, SIGUSR1, SIGINT. */
+/* Signals that ask a run to save itself: SIGTERM, SIGUSR1, SIGINT and SIGXCPU (and leave), SIGUSR2 (and go on). */
 #ifndef MF_BASE_STOP_H
 #define MF_BASE_STOP_H
 
-/** From now on the first of them is noted and no more; the same one again ends the process as it always does. */
+/** From now on they are noted and no more. One of the leaving ones that comes again, a second or more after its first,
+ * ends the process as it always does; temporary files go before. */
 void mf_stop_on_signals(void);
 
-/** Number of the signal that came, 0: none. */
+/** Number of the signal that asked to leave, 0: none. */
 int mf_stop_signal(void);
+
+/** How often SIGUSR2 has come. */
+long mf_stop_saves(void);
+
+/** A file that is being written goes if a signal ends the process; @p name lives until mf_stop_keeps(). */
+void mf_stop_takes(const char *name);
+void mf_stop_keeps(const char *name);
 
 #endif

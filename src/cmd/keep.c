@@ -54,12 +54,13 @@ static char *stem_of(const char *path)
     return stem;
 }
 
-static char *stop_file_of(const char *path)
+/* A file of this name in the folder of @p path; heap. */
+static char *beside(const char *path, const char *word)
 {
     const char *slash = strrchr(path, '/');
     char *name = NULL;
 
-    if (asprintf(&name, "%.*sSTOP", slash ? (int)(slash - path) + 1 : 0, path) < 0)
+    if (asprintf(&name, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, word) < 0)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     return name;
 }
@@ -68,9 +69,11 @@ void mf_recon_keeper_open(const struct mf_session *s, const struct mf_recon_cmd 
                           struct mf_recon_keeper *k)
 {
     k->stem = stem_of(path);
-    k->stop_file = stop_file_of(path);
+    k->stop_file = beside(path, "STOP");
+    k->save_file = beside(path, "CHECKPOINT");
     k->opts = (struct mf_keeper_opts){.stem = k->stem,
                                       .stop_file = k->stop_file,
+                                      .save_file = k->save_file,
                                       .max_seconds = 3600 * o->max_hours,
                                       .begin = s->start,
                                       .restart = strcmp(o->restart, "auto") == 0};
@@ -82,6 +85,7 @@ void mf_recon_keeper_close(struct mf_recon_keeper *k)
 {
     free(k->stem);
     free(k->stop_file);
+    free(k->save_file);
 }
 
 /* What rank 0 sees, on all ranks. Collective. */

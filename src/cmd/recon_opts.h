@@ -78,7 +78,7 @@ int mf_recon_keeper_check(const struct mf_recon_cmd *o);
 /** The keeper of the run that writes @p path, and the names it owns. From now on signals ask the run to leave. */
 struct mf_recon_keeper {
     struct mf_keeper_opts opts;
-    char *stem, *stop_file;
+    char *stem, *stop_file, *save_file;
 };
 void mf_recon_keeper_open(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path,
                           struct mf_recon_keeper *keeper);

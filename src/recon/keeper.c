@@ -34,45 +34,60 @@ static int is_due(const struct mf_keeper *k, double now, long evaluations)
 
 static double seconds_of(struct timespec t) { return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
 
-/* Looks for the file once a second. It stays, for other runs may have been asked too; one that is older than the run
- * was meant for an earlier one. */
-static int stop_file(struct mf_keeper *k, double now)
+/* Was the file touched since @p since [mf_now()]? It stays, for other runs may have been asked too; one that is older
+ * than the run was meant for an earlier one. */
+static int touched(const char *path, double now, double since)
 {
     struct timespec clock;
     struct stat file;
 
-    if (!k->opts.stop_file || now - k->looked < 1) return 0;
-    k->looked = now;
-    if (stat(k->opts.stop_file, &file) != 0) return 0;
+    if (stat(path, &file) != 0) return 0;
     clock_gettime(CLOCK_REALTIME, &clock);
-    return seconds_of(clock) - seconds_of(file.st_mtim) < now - k->opts.begin;
+    return seconds_of(clock) - seconds_of(file.st_mtim) < now - since;
 }
 
-/* Rank 0's view: clock and file. */
-static int leaves(struct mf_keeper *k, double now)
+/* Rank 0's view of the two files, once a second. */
+static int look(struct mf_keeper *k, double now)
 {
+    double since = fmax(k->opts.begin, k->saved_file);
+
+    if (!k->opts.stop_file || now - k->looked < 1) return 0;
+    k->looked = now;
+    if (touched(k->opts.stop_file, now, k->opts.begin)) return MF_KEEP_LEAVE;
+    if (!touched(k->opts.save_file, now, since)) return 0;
+    k->saved_file = now;
+    return MF_KEEP_SAVE;
+}
+
+/* Rank 0's view: clock and files. */
+static int wishes(struct mf_keeper *k, double now)
+{
+    int wish = look(k, now);
+
     if (k->opts.max_seconds > 0 && now - k->opts.begin + 2 * k->cost + k->gap + 1e-3 >= k->opts.max_seconds) {
         snprintf(k->why, sizeof k->why, "--max-hours is over");
-        return 1;
+        return MF_KEEP_LEAVE;
     }
     if (mf_fault("run.leave")) {
         snprintf(k->why, sizeof k->why, "injected");
-        return 1;
+        return MF_KEEP_LEAVE;
     }
-    if (!stop_file(k, now)) return 0;
-    snprintf(k->why, sizeof k->why, "the file STOP");
-    return 1;
+    if (wish == MF_KEEP_LEAVE) snprintf(k->why, sizeof k->why, "the file STOP");
+    return wish;
 }
 
 int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long evaluations)
 {
     double now = mf_now();
-    int64_t say[2] = {0, mf_stop_signal()};
+    int64_t say[3] = {0, mf_stop_signal(), mf_stop_saves()};
 
     if (k->asked > 0 && now - k->asked > k->gap) k->gap = now - k->asked;
     k->asked = now;
-    if (comm->rank == 0) say[0] = leaves(k, now) ? MF_KEEP_LEAVE : is_due(k, now, evaluations) ? MF_KEEP_SAVE : 0;
-    mf_comm_max_int(comm, 2, say);
+    if (comm->rank == 0) say[0] = wishes(k, now);
+    if (comm->rank == 0 && !say[0] && is_due(k, now, evaluations)) say[0] = MF_KEEP_SAVE;
+    mf_comm_max_int(comm, 3, say);
+    if (say[2] > k->saves && say[0] == 0) say[0] = MF_KEEP_SAVE;
+    k->saves = say[2]; /* of the rank that has heard of most: the others' news of the same signals is none */
     if (say[1]) {
         if (!k->why[0]) snprintf(k->why, sizeof k->why, "signal %d (%s)", (int)say[1], strsignal((int)say[1]));
         say[0] = MF_KEEP_LEAVE;

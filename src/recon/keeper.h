@@ -8,6 +8,7 @@
 struct mf_keeper_opts {
     const char *stem;       /* checkpoints stand at STEM.ckpt-a.h5 and -b.h5 */
     const char *stop_file;  /* a file of this name, younger than the run, asks it to leave; NULL: none is looked for */
+    const char *save_file;  /* one younger than the run, or touched again, asks for a checkpoint */
     double every_seconds;   /* between checkpoints; 0: chosen from what one costs; < 0: only when leaving */
     long every_evaluations; /* instead of seconds; 0: seconds count */
     double max_seconds;     /* of the whole program; 0: no end */
@@ -22,7 +23,9 @@ struct mf_keeper {
     double cost;  /* seconds that one takes: measured, first from its bytes */
     double saved; /* mf_now() at the last, or at the begin */
     long saved_evaluations;
-    double looked;     /* for the file, last */
+    double looked;     /* for the files, last */
+    double saved_file; /* mf_now() when the second was seen last */
+    int64_t saves;     /* checkpoints that signals have asked for */
     int warned;        /* that one could not be written */
     int stale;         /* the other file is of an earlier run: gone once this one has a checkpoint of its own */
     double asked, gap; /* mf_now() at the last question, and the longest time between two */

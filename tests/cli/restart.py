@@ -122,6 +122,33 @@ for how in ("signal", "file", "hours"):
     check(job.returncode == 75 and "--restart auto" in text, f"{how}: {job.returncode} {text}")
     check(len(checkpoints(how)) == 1, f"{how}: {os.listdir('.')}")
 
+
+
+def until(holds, what):
+    """Waits a minute at most for what should come to hold."""
+    end = time.time() + 60
+    while not holds() and time.time() < end:
+        time.sleep(0.05)
+    check(holds(), what)
+
+
+# The same signal twice in a moment is one wish (what it does after a second: unit test base_stop).
+# SIGUSR2 and the file CHECKPOINT ask for a checkpoint, and the run goes on.
+os.remove("STOP")
+line = [program] + slow + ["--output", "twice.npy"]
+with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as job:
+    time.sleep(1)
+    job.send_signal(signal.SIGUSR2)
+    until(lambda: len(checkpoints("twice")) == 1, "a checkpoint after SIGUSR2")
+    open("CHECKPOINT", "w").close()
+    until(lambda: len(checkpoints("twice")) == 2, "a checkpoint after CHECKPOINT")
+    check(job.poll() is None, "the run goes on after its checkpoints")
+    job.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    job.send_signal(signal.SIGINT)
+    text = job.communicate(timeout=30)[1]
+check(job.returncode == 75 and "--restart auto" in text, f"one wish, said twice: {job.returncode} {text}")
+
 # The newest of two is damaged: named, and the one before is taken. Both: refused.
 options = cases["volume"] + ["--output", "hurt.npy"]
 run(options + ["--checkpoint-every", "5ev"], 1, "run.leave:visit=25")

@@ -93,6 +93,8 @@ static void test_values(void)
     CHECK(parse("a.npy --labels 0 -1 b.npy -- --c", 3) == MF_OK);
     CHECK(o.labels.count == 2 && o.labels.at[1] == -1);
     CHECK(mf_options_positional(options, &words) == 3 && strcmp(words[2], "--c") == 0);
+    CHECK(parse("--labels 1 2 3d.npy 4.tif 5/a", 3) == MF_OK && o.labels.count == 2);
+    CHECK(mf_options_positional(options, NULL) == 3);
     CHECK(parse("--steps 7 --max_iter 07 --json --json=true", 0) == MF_OK && o.many == 7);
 }
 
@@ -109,6 +111,8 @@ static void test_refusals(void)
     REFUSED(parse("--tol nan", 0), MF_USAGE, "wants a number");
     REFUSED(parse("--labels 1,,2", 0), MF_USAGE, "wants numbers");
     REFUSED(parse("--labels 1 x", 0), MF_USAGE, "wants integers, not 'x'");
+    REFUSED(parse("--labels 1 6x4 a.npy", 3), MF_USAGE, "wants integers, not '6x4'");
+    REFUSED(parse("--weights 1 2.5.1", 3), MF_USAGE, "wants numbers, not '2.5.1'");
     REFUSED(parse("--loss_type RMSE", 0), MF_USAGE, "not one of MSE|RMS|L1; try: ");
     REFUSED(parse("--json=maybe", 0), MF_USAGE, "true or false");
     REFUSED(parse("a b", 1), MF_USAGE, "unexpected argument 'b'");

@@ -1,0 +1,85 @@
+/* Signals are noted; one that comes again in a moment is the same wish, after a second it ends the process, and the
+ * files that were being written are gone. */
+#include "src/base/stop.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/check.h"
+
+static void sleep_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    while (nanosleep(&t, &t) != 0) {}
+}
+
+static void touch(const char *name)
+{
+    FILE *file = fopen(name, "w");
+
+    CHECK(file && fclose(file) == 0);
+}
+
+/* Ends with the number of the signal that it saw, unless a signal ends it. */
+static void child(int times, long between, const char *half, const char *whole)
+{
+    mf_stop_on_signals();
+    mf_stop_takes(half);
+    mf_stop_takes(whole);
+    mf_stop_keeps(whole);
+    for (int i = 0; i < times; ++i) {
+        sleep_ms(i ? between : 0);
+        (void)raise(SIGINT);
+    }
+    _exit(mf_stop_signal());
+}
+
+static int status_of(int times, long between, const char *half, const char *whole)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) child(times, between, half, whole);
+    CHECK(waitpid(pid, &status, 0) == pid);
+    return status;
+}
+
+static void test_ends(void)
+{
+    char folder[] = "mesoforge-test-XXXXXX", half[64], whole[64];
+    int status;
+
+    CHECK(mkdtemp(folder));
+    snprintf(half, sizeof half, "%s/half", folder);
+    snprintf(whole, sizeof whole, "%s/whole", folder);
+    touch(half);
+    touch(whole);
+    status = status_of(2, 20, half, whole);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == SIGINT && access(half, F_OK) == 0);
+    status = status_of(2, 1050, half, whole);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    CHECK(access(half, F_OK) != 0 && access(whole, F_OK) == 0);
+    CHECK(unlink(whole) == 0 && rmdir(folder) == 0);
+}
+
+int main(void)
+{
+    static const int stops[] = {SIGTERM, SIGUSR1, SIGINT, SIGXCPU};
+
+    test_ends();
+    mf_stop_on_signals();
+    CHECK(mf_stop_signal() == 0 && mf_stop_saves() == 0);
+    (void)raise(SIGUSR2);
+    (void)raise(SIGUSR2);
+    CHECK(mf_stop_signal() == 0 && mf_stop_saves() == 2);
+    for (int i = 0; i < 4; ++i) {
+        (void)raise(stops[i]);
+        CHECK(mf_stop_signal() == stops[i]);
+    }
+    return failures != 0;
+}

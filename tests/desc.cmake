@@ -14,3 +14,10 @@ foreach(name measures compare)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
     ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
+
+# Against PoreSpy, SciPy and scikit-image: what they said, and, where a Python has them, whether they still say it.
+set(MF_PEERS_PYTHON python3 CACHE STRING "a Python with PoreSpy, SciPy and scikit-image, for the test peers_values")
+set(peers_said ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/peers.json)
+add_test(NAME peers COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/peers.py $<TARGET_FILE:mesoforge> ${peers_said})
+add_test(NAME peers_values COMMAND ${MF_PEERS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/peers_values.py ${peers_said})
+set_tests_properties(peers peers_values PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/desc/differ.h"
 #include "src/desc/measure.h"
 
 enum { NONE = INT32_MIN };
@@ -40,15 +41,12 @@ static void step(struct chords *c, int axis, struct lines *l, int32_t at, const 
 {
     size_t i = 0;
 
-    for (; i + 8 <= l->count; i += 8) {
-        uint64_t x, y;
+    for (; i + 8 <= l->count; i += 8)
+        for (uint64_t bits = mf_differ8(a + i, b + i); bits;) {
+            const size_t k = i + mf_differ8_next(&bits);
 
-        memcpy(&x, a + i, 8);
-        memcpy(&y, b + i, 8);
-        if (x == y) continue;
-        for (size_t k = i; k < i + 8; ++k)
-            if (a[k] != b[k]) change(c, axis, l, k, at, a[k]);
-    }
+            change(c, axis, l, k, at, a[k]);
+        }
     for (; i < l->count; ++i)
         if (a[i] != b[i]) change(c, axis, l, i, at, a[i]);
 }
@@ -83,23 +81,32 @@ static void along_y(struct chords *c, const uint8_t *plane, struct lines *l, int
             emit(c, 1, l->first[i] ? plane[(size_t)(l->first[i] - 1) * nx + i] : end[i], l->first[i] - begin[i]);
 }
 
+/** A row begins a run at x: @p last is where the one before began. */
+static void turn(struct chords *c, const uint8_t *row, size_t x, int32_t *first, int32_t *last)
+{
+    if (*last == NONE)
+        *first = (int32_t)x;
+    else
+        emit(c, 2, row[x - 1], (int32_t)x - *last);
+    *last = (int32_t)x;
+}
+
 static void along_x(struct chords *c, const uint8_t *row)
 {
-    int32_t nx = (int32_t)c->n[2], first = NONE, last = NONE;
-    int32_t i = c->job->periodic && row[nx - 1] != row[0] ? 0 : 1;
+    const size_t nx = c->n[2];
+    int32_t first = NONE, last = NONE;
+    size_t x = 1;
 
-    for (; i < nx; ++i) {
-        if (i && row[i] == row[i - 1]) continue;
-        if (last == NONE)
-            first = i;
-        else
-            emit(c, 2, row[i - 1], i - last);
-        last = i;
-    }
+    if (c->job->periodic && row[nx - 1] != row[0]) first = last = 0;
+    for (; x + 8 <= nx; x += 8)
+        for (uint64_t bits = mf_differ8(row + x, row + x - 1); bits;)
+            turn(c, row, x + mf_differ8_next(&bits), &first, &last);
+    for (; x < nx; ++x)
+        if (row[x] != row[x - 1]) turn(c, row, x, &first, &last);
     if (last == NONE)
         emit(c, 2, row[0], 0);
     else if (c->job->periodic)
-        emit(c, 2, row[nx - 1], first - (last - nx));
+        emit(c, 2, row[nx - 1], first - (last - (int32_t)nx));
 }
 
 /** Where the run of each line that reaches this slab began (NONE: at the border): the last change on the ranks before

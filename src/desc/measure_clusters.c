@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/desc/clusters.h"
+#include "src/desc/differ.h"
 #include "src/desc/forest.h"
 #include "src/desc/measure.h"
 
@@ -50,9 +51,10 @@ static const uint8_t *row_of(const struct forest *f, size_t r)
 
 static size_t count_runs(const uint8_t *row, size_t nx)
 {
-    size_t runs = 1;
+    size_t runs = 1, x = 1;
 
-    for (size_t x = 1; x < nx; ++x) runs += row[x] != row[x - 1];
+    for (; x + 8 <= nx; x += 8) runs += mf_differ8_count(mf_differ8(row + x, row + x - 1));
+    for (; x < nx; ++x) runs += row[x] != row[x - 1];
     return runs;
 }
 
@@ -62,9 +64,13 @@ static void find_runs(struct forest *f)
 
     for (size_t r = 0; r < f->rows; ++r) {
         const uint8_t *row = row_of(f, r);
+        size_t x = 1;
 
         f->start[at++] = 0;
-        for (size_t x = 1; x < nx; ++x)
+        for (; x + 8 <= nx; x += 8)
+            for (uint64_t bits = mf_differ8(row + x, row + x - 1); bits;)
+                f->start[at++] = (uint32_t)(x + mf_differ8_next(&bits));
+        for (; x < nx; ++x)
             if (row[x] != row[x - 1]) f->start[at++] = (uint32_t)x;
     }
 }

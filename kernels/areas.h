@@ -73,4 +73,31 @@ struct mf_single_areas {
 
 void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *areas);
 
+/* -- descriptors that take slices densely, a chunk of them at a time: kernels/areas_dense.c -- */
+
+enum {
+    MF_DENSE_PART = 4096,  /* entries whose losses are a sum of their own */
+    MF_LINEAL_BAND = 1024, /* pixels whose runs are a sum of their own */
+};
+
+/** What decides on the memory of such a descriptor. */
+struct mf_dense_kind {
+    const char *name;
+    size_t fields; /* 2: of pairs */
+    size_t (*entries)(const struct mf_slice_desc *desc);
+    size_t (*scratch)(const struct mf_slice_desc *desc); /* floats of a slice */
+    size_t (*table)(const struct mf_slice_desc *desc);   /* bytes, for all slices; NULL: none */
+};
+
+extern const struct mf_dense_kind mf_dense_lineal, mf_dense_lineal_exact;
+
+struct mf_dense_areas {
+    size_t entries, chunk;                      /* slices of a chunk */
+    size_t parts;                               /* sums of losses of a slice */
+    size_t from[MF_PYRAMID_MAX], numbers;       /* floats before a level of a chunk, of all levels */
+    size_t pixels, value, part, scratch, table; /* bytes */
+};
+
+void mf_areas_dense(const struct mf_slice_desc *desc, const struct mf_dense_kind *kind, struct mf_dense_areas *areas);
+
 #endif

@@ -15,6 +15,7 @@ struct mf_dry_kind {
 struct mf_backend_dry {
     struct mf_backend backend;
     struct mf_slice_ops corr, vari, frac;
+    struct mf_slice_ops lineal, lineal_exact;
     int capability;
 };
 

@@ -94,6 +94,19 @@ static int take_frac(struct mf_slice_plan *plan, const struct mf_queue *queue, c
     return take_single(plan, desc);
 }
 
+static int take_dense(struct mf_slice_plan *plan, const struct mf_slice_desc *desc, const struct mf_dense_kind *kind)
+{
+    struct mf_dense_areas a;
+
+    MF_TRY(mf_slices_check(desc));
+    mf_areas_dense(desc, kind, &a);
+    MF_TRY(take(plan, a.pixels, "slice rows"));
+    MF_TRY(take(plan, a.value, "slice values"));
+    MF_TRY(take(plan, a.part, "slice values"));
+    MF_TRY(take(plan, a.scratch, "slice rows"));
+    return take(plan, a.table, "slice rows");
+}
+
 typedef int taker(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc);
 
 static int make(const struct mf_slice_ops *ops, taker *areas, const struct mf_queue *queue,
@@ -126,6 +139,22 @@ static int frac_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, s
 {
     return make(mf_backend_cpu.frac, take_frac, queue, desc, plan);
 }
+
+/* plan() of a family of dense slices. */
+#define DENSE(family)                                                                                               \
+    static int take_##family(struct mf_slice_plan *plan, const struct mf_queue *queue,                              \
+                             const struct mf_slice_desc *desc)                                                      \
+    {                                                                                                               \
+        (void)queue;                                                                                                \
+        return take_dense(plan, desc, &mf_dense_##family);                                                          \
+    }                                                                                                               \
+    static int family##_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan) \
+    {                                                                                                               \
+        return make(mf_backend_cpu.family, take_##family, queue, desc, plan);                                       \
+    }
+
+DENSE(lineal)
+DENSE(lineal_exact)
 
 /* ---- results ---- */
 
@@ -160,8 +189,8 @@ static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
                                  .entries = cpu->entries,
                                  .plan = plan,
                                  .free = plan_free,
-                                 .eval = eval,
-                                 .total = total,
+                                 .eval = cpu->eval ? eval : NULL,
+                                 .total = cpu->total ? total : NULL,
                                  .cross = cpu->cross ? cross : NULL};
 }
 
@@ -170,6 +199,10 @@ void mf_dry_gpu(struct mf_backend_dry *dry)
     replace(&dry->corr, mf_backend_cpu.corr, corr_plan);
     replace(&dry->vari, mf_backend_cpu.vari, vari_plan);
     replace(&dry->frac, mf_backend_cpu.frac, frac_plan);
+    replace(&dry->lineal, mf_backend_cpu.lineal, lineal_plan);
+    replace(&dry->lineal_exact, mf_backend_cpu.lineal_exact, lineal_exact_plan);
     dry->backend.vari = &dry->vari;
     dry->backend.frac = &dry->frac;
+    dry->backend.lineal = &dry->lineal;
+    dry->backend.lineal_exact = &dry->lineal_exact;
 }

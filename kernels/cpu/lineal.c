@@ -1,29 +1,21 @@
-/* Lineal path of slices: how likely a straight run of pixels lies in the phase as a whole. Entry 0 is the mean of x;
- * then for each odd length n = 3, 5, .. 2L + 1 four directions, (1,1), (1,-1), (0,1), (1,0), rows first:
+/* Lineal path of slices: how likely a straight run of pixels lies in the phase as a whole (form/lineal.h).
  *   D = mean over runs p, p + e, .. p + (n-1) e of f_n(mean of x over the run)
- * Periodic: all pixels are beginnings; else those whose run stays inside (none: D = 0). Two families:
- *   sharp   f_n: mf_soft_line(n) of form/soft.h, which can be differentiated; behind the four entries of a length stand
- *           the four of what is not the phase, f_n(1 - mean)
- *   exact   1 where less than half a pixel of the run is missing, else 0: on a labelled field the lineal path itself
- * Along a direction the sum of a run of n pixels is that of n - 2 and two pixels more; and as s / n = 4 whatever n, the
- * exponential of the sharp f_n is a running product: exp(-s (z - t)) = exp(-2) times exp(4 (1 - x)) of every pixel. */
+ * Periodic: all pixels are beginnings; else those whose run stays inside (none: D = 0). Two families: sharp, which can
+ * be differentiated, and exact, on a labelled field the lineal path itself. Along a direction the sum of a run of n
+ * pixels is that of n - 2 and two pixels more, and so is its product of exponentials. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu/dense.h"
-#include "kernels/form/soft.h"
+#include "kernels/form/lineal.h"
 #include "src/base/err.h"
 
-enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = 4, FIELDS = 2 };
-
-static const float STEEP = 4, EDGE = 0.13533528f; /* s / n of mf_soft_line(n), exp(-s (1 - t)) */
+enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = MF_LINEAL_DIRECTIONS, FIELDS = 2 };
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-static const int along[DIRECTIONS][2] = {{1, 1}, {1, -1}, {0, 1}, {1, 0}};
-
-static size_t entries_exact(const struct mf_slice_desc *desc) { return 1 + DIRECTIONS * desc->lag; }
-static size_t entries_sharp(const struct mf_slice_desc *desc) { return 1 + 2 * DIRECTIONS * desc->lag; }
+static size_t entries_exact(const struct mf_slice_desc *desc) { return mf_lineal_entries(1, desc->lag); }
+static size_t entries_sharp(const struct mf_slice_desc *desc) { return mf_lineal_entries(0, desc->lag); }
 
 static struct mf_cpu_frame frame_of(const struct mf_slice_desc *desc)
 {
@@ -63,8 +55,7 @@ static struct walk walk_of(const struct mf_cpu_job *job, int direction, const fl
         job->plan->state, desc->lag, job->level->nu, job->level->nv, 0, 0, 0, 0, desc->periodic, NULL, NULL};
 
     w.stride = mf_cpu_frame_stride(&f, w.nv);
-    w.du = along[direction][0];
-    w.dv = along[direction][1];
+    mf_lineal_along(direction, &w.du, &w.dv);
     w.step = w.du * (ptrdiff_t)w.stride + w.dv;
     w.x = framed + f.left;
     w.y = w.x + mf_cpu_frame_size(&f, desc->nu, desc->nv);
@@ -85,15 +76,9 @@ ALWAYS struct range beginnings(const struct walk *w, size_t u, size_t n)
     return w->dv > 0 ? (struct range){0, nv - reach} : w->dv < 0 ? (struct range){reach, nv} : (struct range){0, nv};
 }
 
-/* How many runs of n pixels there are. */
 static double count_of(const struct walk *w, size_t n)
 {
-    double rows = (double)w->nu, columns = (double)w->nv;
-
-    if (w->periodic) return rows * columns;
-    if (w->du) rows -= (double)(n - 1);
-    if (w->dv) columns -= (double)(n - 1);
-    return rows > 0 && columns > 0 ? rows * columns : 0;
+    return mf_lineal_runs(w->periodic, w->nu, w->nv, w->du, w->dv, n);
 }
 
 ALWAYS void add_pair(const struct walk *w, const float *p, size_t c, float *restrict sum)
@@ -129,7 +114,7 @@ ALWAYS void add_sharp(struct range in, const float *restrict product, double *wa
     float y[RUN];
 
 #pragma omp simd
-    for (int i = 0; i < RUN; ++i) y[i] = i >= in.lo && i < in.hi ? 1.0f / (1.0f + EDGE * product[i]) : 0.0f;
+    for (int i = 0; i < RUN; ++i) y[i] = i >= in.lo && i < in.hi ? mf_lineal_sharp(product[i]) : 0.0f;
     fold(y, ways);
 }
 
@@ -138,7 +123,7 @@ ALWAYS void add_exact(float n, struct range in, const float *restrict sum, struc
     float y[RUN];
 
 #pragma omp simd
-    for (int i = 0; i < RUN; ++i) y[i] = i >= in.lo && i < in.hi && sum[i] > n - 0.5f ? 1.0f : 0.0f;
+    for (int i = 0; i < RUN; ++i) y[i] = i >= in.lo && i < in.hi ? mf_lineal_whole(n, sum[i]) : 0.0f;
     fold(y, ways->in);
 }
 
@@ -196,8 +181,8 @@ MF_CPU_FAST static void exponentials(size_t n, float *restrict x, float *restric
 {
 #pragma omp simd
     for (size_t i = 0; i < n; ++i) {
-        y[i] = mf_soft_exp(STEEP * x[i]);
-        x[i] = mf_soft_exp(STEEP * (1.0f - x[i]));
+        y[i] = mf_lineal_out(x[i]);
+        x[i] = mf_lineal_in(x[i]);
     }
 }
 
@@ -214,12 +199,6 @@ static double all(const double *ways)
     return sum;
 }
 
-/* Entry of runs of 2c + 1 pixels; @p rest: of what is not the phase. */
-static size_t entry(int exact, size_t c, int direction, int rest)
-{
-    return 1 + (exact ? DIRECTIONS : 2 * DIRECTIONS) * (c - 1) + (size_t)(direction + (rest ? DIRECTIONS : 0));
-}
-
 static void direction_values(const struct walk *w, int exact, int direction, struct ways *ways, double *d)
 {
     memset(ways, 0, (w->lag + 1) * sizeof *ways);
@@ -231,8 +210,8 @@ static void direction_values(const struct walk *w, int exact, int direction, str
         const double runs = count_of(w, 2 * c + 1);
         const double a = exact ? 1 : (double)w->soft[c].a, b = exact ? 0 : (double)w->soft[c].b;
 
-        d[entry(exact, c, direction, 0)] = runs > 0 ? a * all(ways[c].in) / runs + b : 0;
-        if (!exact) d[entry(0, c, direction, 1)] = runs > 0 ? a * all(ways[c].out) / runs + b : 0;
+        d[mf_lineal_entry(exact, c, direction, 0)] = runs > 0 ? a * all(ways[c].in) / runs + b : 0;
+        if (!exact) d[mf_lineal_entry(0, c, direction, 1)] = runs > 0 ? a * all(ways[c].out) / runs + b : 0;
     }
 }
 
@@ -269,8 +248,8 @@ ALWAYS void run_slope(struct weight weight, struct range range, const float *res
 {
 #pragma omp simd
     for (int i = 0; i < RUN; ++i) {
-        const float p = 1.0f / (1.0f + EDGE * in[i]), q = 1.0f / (1.0f + EDGE * out[i]);
-        const float slope = weight.in * (p * (1.0f - p)) - weight.out * (q * (1.0f - q));
+        const float p = mf_lineal_slope(mf_lineal_sharp(in[i])), q = mf_lineal_slope(mf_lineal_sharp(out[i]));
+        const float slope = weight.in * p - weight.out * q;
 
         h[i] = i >= range.lo && i < range.hi ? slope : 0.0f;
     }
@@ -317,10 +296,11 @@ MF_CPU_FAST static void walk_gradient(const struct walk *w, const struct weight 
 static void weights(const struct walk *w, int direction, const double *slope, struct weight *weight)
 {
     for (size_t c = 1; c <= w->lag; ++c) {
-        const double runs = count_of(w, 2 * c + 1), each = runs > 0 ? (double)(STEEP * w->soft[c].a) / runs : 0;
+        const double runs = count_of(w, 2 * c + 1),
+                     each = runs > 0 ? (double)(MF_LINEAL_STEEP * w->soft[c].a) / runs : 0;
 
-        weight[c].in = (float)(slope[entry(0, c, direction, 0)] * each);
-        weight[c].out = (float)(slope[entry(0, c, direction, 1)] * each);
+        weight[c].in = (float)(slope[mf_lineal_entry(0, c, direction, 0)] * each);
+        weight[c].out = (float)(slope[mf_lineal_entry(0, c, direction, 1)] * each);
     }
 }
 

@@ -67,6 +67,9 @@ void mf_pyramid_close(struct mf_pyramid *p, struct mf_queue *q);
 struct mf_view mf_pyramid_view(const struct mf_pyramid *p, const struct mf_view *x, size_t l, size_t field);
 struct mf_view mf_pyramid_gradient(const struct mf_pyramid *p, const struct mf_view *g, size_t l);
 
+/** coarse: means of 2 x 2 pixels of @p fine. */
+void mf_pool(struct mf_queue *q, const struct mf_view &fine, const struct mf_view &coarse);
+
 /** Fills the levels of a field from 1 to the coarsest. */
 void mf_pyramid_pool(const struct mf_pyramid *p, struct mf_queue *q, const struct mf_view *x, size_t field);
 

@@ -62,9 +62,12 @@ def measure(program, *words, **more):
     return json.loads(out)
 
 
+ON_CUDA = {"FFTCorrelations", "S2", "Variation", "VolumeFractions", "LinealPath", "LinealPathExact"}
+
+
 def lacks(types):
     """Has the back end under test (MF_TEST_DEVICE) no kernels for some of these descriptors?"""
-    return os.environ.get("MF_TEST_DEVICE") == "cuda" and bool(set(types) - {"FFTCorrelations", "S2", "Variation", "VolumeFractions"})
+    return os.environ.get("MF_TEST_DEVICE") == "cuda" and bool(set(types) - ON_CUDA)
 
 
 def below(process):

@@ -62,7 +62,13 @@ static inline float *slices_target(size_t levels, size_t entries)
 
 static inline const struct mf_slice_ops *slices_ops(const struct side *s, const char *what)
 {
-    return *what == 'S' ? s->be->corr : *what == 'v' ? s->be->vari : s->be->frac;
+    const struct mf_backend *be = s->be;
+    const struct mf_slice_ops *const all[] = {be->corr, be->vari, be->frac, be->lineal, be->lineal_exact};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        if (all[i] && strcmp(all[i]->name, what) == 0) return all[i];
+    fprintf(stderr, "%s has no kernels for %s\n", be->name, what);
+    exit(1);
 }
 
 /* Evaluates slices [from, from + count); the gradient comes on top of quarters, and is so large that these do not hide
@@ -100,14 +106,15 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
         fprintf(stderr, "%s\n", mf_err_text());
         exit(1);
     }
-    ops->eval(plan, &(struct mf_slice_task){.x = part,
-                                            .g = slices_part(slices_view(k, g), from, count),
-                                            .target = target,
-                                            .weight = weight,
-                                            .power = k->power,
-                                            .scale = scale,
-                                            .sum = a.sum,
-                                            .values = a.values});
+    if (ops->eval)
+        ops->eval(plan, &(struct mf_slice_task){.x = part,
+                                                .g = slices_part(slices_view(k, g), from, count),
+                                                .target = target,
+                                                .weight = weight,
+                                                .power = k->power,
+                                                .scale = scale,
+                                                .sum = a.sum,
+                                                .values = a.values});
     memset(weight, 0, sizeof weight); /* it was read at the call */
     ops->total(plan, &part, a.total);
     if (ops->cross) {

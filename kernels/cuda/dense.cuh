@@ -1,0 +1,63 @@
+/* Descriptors that take slices densely, with their pyramids, a chunk of slices at a time. The walk over chunks,
+ * pooling, comparison and the way of gradients back are here; what a family adds is the values and the gradients of one
+ * level. All slices of a chunk go through a kernel side by side, and nothing of a slice depends on the others. */
+#ifndef MF_KERNELS_CUDA_DENSE_CUH
+#define MF_KERNELS_CUDA_DENSE_CUH
+
+#include "kernels/cuda/slice.cuh"
+
+/** One level of a chunk: pixel (u, v) of slice s is x[(s * nu + u) * nv + v]. */
+struct mf_dense_level {
+    int nu, nv;
+    const float *x, *y; /* y: of pairs, the second field */
+    float *g, *h;       /* their gradients, laid out alike */
+};
+
+/** A level of a chunk, and room for what a family needs meanwhile. */
+struct mf_dense_job {
+    struct mf_queue *q;
+    const struct mf_slice_desc *desc;
+    struct mf_dense_level at;
+    size_t level, count, pixels; /* count: slices; pixels: of one */
+    double *value;               /* D of slice s, or the slopes scale dA/dD: value[s * stride + entry] */
+    size_t stride, entries;
+    float *scratch;    /* kind->scratch() for each of the slices */
+    const void *table; /* what fill() made, on the device */
+};
+
+struct mf_dense_family {
+    const struct mf_dense_kind *kind;
+    /** Makes the table in host memory; NULL: there is none. May refuse with MF_MEMORY. */
+    int (*fill)(const struct mf_slice_desc *desc, void *table);
+    /** Writes D of the level. */
+    void (*value)(const struct mf_dense_job *job);
+    /** at.g (and at.h) += sum over entries of slope times dD/dx. NULL: the family has no gradient. */
+    void (*gradient)(const struct mf_dense_job *job);
+};
+
+/* The functions of mf_slice_ops; plan() and entries() name their family. */
+int mf_dense_plan(const struct mf_dense_family *family, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                  struct mf_slice_plan **plan);
+void mf_dense_free(struct mf_slice_plan *plan);
+void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
+void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
+
+template <const struct mf_dense_family &Family>
+int mf_dense_plan_of(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return mf_dense_plan(&Family, queue, desc, plan);
+}
+
+template <const struct mf_dense_family &Family> size_t mf_dense_entries_of(const struct mf_slice_desc *desc)
+{
+    return Family.kind->entries(desc);
+}
+
+/** Sum of a warp's values in a fixed order, in its first lane. */
+template <class T> __device__ inline T mf_warp_sum(T value)
+{
+    for (unsigned half = MF_CUDA_WARP / 2; half; half /= 2) value += __shfl_down_sync(0xffffffffu, value, half);
+    return value;
+}
+
+#endif

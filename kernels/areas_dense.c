@@ -5,6 +5,7 @@
 #include "kernels/form/lineal.h"
 
 static const size_t CHUNK_BYTES = (size_t)1 << 27;
+enum { CHUNK = 65535 /* most slices: blocks along an axis of a grid */ };
 
 static size_t pixels_of(const struct mf_slice_desc *d) { return d->nu * d->nv; }
 
@@ -19,6 +20,7 @@ void mf_areas_dense(const struct mf_slice_desc *d, const struct mf_dense_kind *k
     values = (d->levels * a->entries + a->parts) * sizeof(double);
     each = (2 * kind->fields * all + kind->scratch(d)) * sizeof(float) + values;
     a->chunk = CHUNK_BYTES / each < d->count_max ? CHUNK_BYTES / each : d->count_max;
+    if (a->chunk > CHUNK) a->chunk = CHUNK;
     if (a->chunk == 0) a->chunk = 1;
     for (size_t l = 0; l < d->levels; ++l) {
         a->from[l] = a->numbers;

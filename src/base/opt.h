@@ -97,6 +97,9 @@ size_t mf_options_positional(const struct mf_options *options, const char *const
 /** Where the option @p word (or an alias of it) came from. */
 enum mf_origin mf_options_origin(const struct mf_options *options, const char *word);
 
+/** Place of @p word among "a|b|c", the choices of an option that it is the value of. */
+int mf_options_choice(const char *choices, const char *word);
+
 /** Has somebody given it? */
 int mf_options_given(const struct mf_options *options, const char *word);
 

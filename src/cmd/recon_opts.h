@@ -72,6 +72,11 @@ unsigned mf_recon_more(const struct mf_recon_cmd *o);
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t dims[3], struct mf_solve_opts *opts);
 
+/** What of that is annealing's (recon_anneal.c): refuses with MF_USAGE what swaps have no update for. Not collective.
+ */
+int mf_recon_anneal(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
+                    const size_t dims[3], struct mf_solve_opts *opts);
+
 /** Checks --checkpoint-every and --max-hours: MF_USAGE. Not collective. */
 int mf_recon_keeper_check(const struct mf_recon_cmd *o);
 

@@ -221,12 +221,25 @@ static int json_of(const struct outcome *out, struct mf_json **json)
     return MF_OK;
 }
 
+/* What was written, and by how much of which work. */
+static void report_losses(const struct outcome *out)
+{
+    const struct mf_solve_result *r = &out->result;
+
+    if (out->solve.method.method->swaps)
+        mf_info("wrote %s: loss %.4e before annealing, %.4e after it; %ld step%s, %ld accepted, %.3g us each",
+                out->path, r->loss_cut, r->loss_final, r->swaps_tried, MF_S(r->swaps_tried), r->swaps,
+                1e6 * r->polish_seconds / fmax((double)r->swaps_tried, 1));
+    else
+        mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluation%s, %.3g ms each", out->path, r->loss,
+                r->loss_cut, r->loss_final, r->evaluations, MF_S(r->evaluations), 1e3 * per_evaluation(r));
+}
+
 static void report(const struct outcome *out)
 {
     const struct mf_solve_result *r = &out->result;
 
-    mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluation%s, %.3g ms each", out->path, r->loss,
-            r->loss_cut, r->loss_final, r->evaluations, MF_S(r->evaluations), 1e3 * per_evaluation(r));
+    report_losses(out);
     for (int p = 0; p < r->phases; ++p) {
         if (aimed_at(out, p) < 0) continue;
         if (ndim(out) == 3)

@@ -64,7 +64,7 @@ static int step(struct mf_optimiser *o, const struct mf_problem *p, int *more)
         state_of(o)->best = o->loss;
         o->backend->field->copy(o->queue, mf_optim_floats(o), o->x, o->own[0]);
     }
-    *more = o->evaluations < o->last && (first || !mf_optim_rests(o, before, o->loss));
+    *more = first || !mf_optim_rests(o, before, o->loss);
     return MF_OK;
 }
 

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -29,35 +28,6 @@ struct anneal {
     long steps, accepted, rejected; /* rejected: in a row */
     double random[NUMBERS];         /* of this step, in [0,1) */
 };
-
-/* -- names -- */
-
-static int find(const char *what, const char *name, size_t n, const char *const *names, int *found)
-{
-    for (size_t i = 0; i < n; ++i)
-        if (strcasecmp(names[i], name) == 0) {
-            *found = (int)i;
-            return MF_OK;
-        }
-    return mf_fail(MF_USAGE, "--%s '%s' is none of those of this version", what, name);
-}
-
-int mf_mutation_find(const char *name, enum mf_mutation *rule)
-{
-    static const char *const names[] = {"random", "relaxed_neighbor", "neighbor", "neighbor_in_phase"};
-    int found = 0;
-
-    MF_TRY(find("mutation_rule", name, sizeof names / sizeof *names, names, &found));
-    *rule = (enum mf_mutation)found;
-    return MF_OK;
-}
-
-int mf_acceptance_find(const char *name, int *exponential)
-{
-    static const char *const names[] = {"zero_tolerance", "exponential"};
-
-    return find("acceptance_distribution", name, sizeof names / sizeof *names, names, exponential);
-}
 
 /* -- drawing two voxels -- */
 
@@ -280,6 +250,8 @@ static int open_all(struct anneal *a)
 {
     struct mf_polish *p = a->polish;
 
+    p->plain = 1;
+    p->most = 1;
     a->work.polish = p;
     MF_TRY(mf_polish_open(&a->work));
     return mf_agree(p->comm, mf_mutable_open(&a->field, p->queue->host, p->slab.dims, p->phases, p->objective->periodic,

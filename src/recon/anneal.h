@@ -13,6 +13,10 @@ enum mf_mutation {
     MF_MUTATE_IN_PHASE  /* neighbor_in_phase: the same of c n */
 };
 
+/** Their names in that order, and those of acceptance: 0, 1 of mf_anneal_opts.exponential. */
+#define MF_MUTATIONS   "random|relaxed_neighbor|neighbor|neighbor_in_phase"
+#define MF_ACCEPTANCES "zero_tolerance|exponential"
+
 struct mf_anneal_opts {
     enum mf_mutation rule;
     int exponential; /* a step uphill by e is accepted with probability exp(-e / T); else none is */
@@ -23,10 +27,6 @@ struct mf_anneal_opts {
     long steps;       /* most */
     long patience;    /* most steps in a row that are not accepted */
 };
-
-/** Refuse with MF_USAGE names that are none. */
-int mf_mutation_find(const char *name, enum mf_mutation *rule);
-int mf_acceptance_find(const char *name, int *exponential);
 
 /**
  * Works on polish->label as mf_polish_run() does, in rounds that begin from labels and numbers alone; polish->tried:

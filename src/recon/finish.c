@@ -45,8 +45,6 @@ static int cut(struct mf_grid *r)
     return rc;
 }
 
-static int anneals(const struct mf_grid *r) { return r->method.method->swaps; }
-
 static struct mf_polish polish_of(const struct mf_grid *r)
 {
     return (struct mf_polish){.comm = r->comm,
@@ -60,8 +58,6 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .x = r->optimiser.x,
                               .g = r->optimiser.g,
                               .label = r->label,
-                              .plain = anneals(r),
-                              .most = anneals(r) ? 1 : 0,
                               .rounds = r->opts->polish_rounds};
 }
 
@@ -69,11 +65,16 @@ static int after_round(void *context, const struct mf_polish_state *state)
 {
     struct mf_grid *r = context;
 
-    if (anneals(r)) {
-        r->stage = "anneal";
-        r->loss = state->loss;
-        mf_grid_note(r, r->before + state->tried);
-    }
+    return mf_grid_keep(r, r->before, state);
+}
+
+static int after_steps(void *context, const struct mf_polish_state *state)
+{
+    struct mf_grid *r = context;
+
+    r->stage = "anneal";
+    r->loss = state->loss;
+    mf_grid_note(r, r->before + state->tried);
     return mf_grid_keep(r, r->before, state);
 }
 
@@ -89,22 +90,13 @@ static int polish_or_less(struct mf_grid *r, struct mf_polish *p)
     return MF_OK;
 }
 
-static int polish(struct mf_grid *r)
+static int polish(struct mf_grid *r, struct mf_polish *p)
 {
-    struct mf_polish p = polish_of(r);
-
-    r->stage_start = mf_now();
-    p.after_round = after_round;
-    p.context = r;
-    p.from = r->polishing ? &r->polish : NULL;
-    r->polishing = 1;
-    MF_TRY(anneals(r) ? mf_anneal_run(&p, &r->opts->anneal, r->opts->seed) : polish_or_less(r, &p));
-    if (r->failed) return r->failed;
-    r->result->swaps_tried = p.tried;
-    r->result->swaps = p.swaps;
-    r->result->polish_seconds += mf_now() - r->stage_start;
-    if (!anneals(r))
-        mf_info("polish: %ld swap%s of %ld tried, %.2f s", p.swaps, MF_S(p.swaps), p.tried, r->result->polish_seconds);
+    p->after_round = after_round;
+    MF_TRY(polish_or_less(r, p));
+    if (!r->leaving)
+        mf_info("polish: %ld swap%s of %ld tried, %.2f s", p->swaps, MF_S(p->swaps), p->tried,
+                r->result->polish_seconds + mf_now() - r->stage_start);
     return MF_OK;
 }
 
@@ -113,9 +105,54 @@ static int polishes(const struct mf_grid *r)
     const struct mf_objective_opts *o = &r->opts->objective;
     int s2 = mf_grid_s2_term(o) < o->terms, in_space = mf_objective_in_space(o) < o->terms && o->terms < MF_TERMS_MAX;
 
-    if (anneals(r)) return 1;
     /* windows of one lag hold no neighbours to count jumps towards */
     return r->opts->polish && r->target->lag > 1 && (s2 || in_space);
+}
+
+static int anneal(struct mf_grid *r, struct mf_polish *p)
+{
+    p->after_round = after_steps;
+    return mf_anneal_run(p, &r->opts->anneal, r->opts->seed);
+}
+
+static int always(const struct mf_grid *r)
+{
+    (void)r;
+    return 1;
+}
+
+/* What works on labels: behind a descent, or instead of one. */
+struct work {
+    const char *name;
+    int (*wanted)(const struct mf_grid *r);
+    int (*run)(struct mf_grid *r, struct mf_polish *p);
+    int (*measure)(struct mf_polish *p);
+};
+
+static const struct work *work_of(const struct mf_grid *r)
+{
+    static const struct work polishing = {"polish", polishes, polish, mf_polish_measure},
+                             annealing = {"annealing", always, anneal, mf_anneal_measure};
+
+    return r->method.method->swaps ? &annealing : &polishing;
+}
+
+const char *mf_grid_label_work(const struct mf_grid *r) { return work_of(r)->name; }
+
+static int work_on_labels(struct mf_grid *r)
+{
+    struct mf_polish p = polish_of(r);
+
+    r->stage_start = mf_now();
+    p.context = r;
+    p.from = r->polishing ? &r->polish : NULL;
+    r->polishing = 1;
+    MF_TRY(work_of(r)->run(r, &p));
+    if (r->failed) return r->failed;
+    r->result->swaps_tried = p.tried;
+    r->result->swaps = p.swaps;
+    r->result->polish_seconds += mf_now() - r->stage_start;
+    return MF_OK;
 }
 
 /* Loss of the labels, whose indicators replace the field. */
@@ -174,10 +211,10 @@ int mf_grid_finish(struct mf_grid *r)
 
     MF_TRY(r->polishing ? load_labels(r) : make_labels(r));
     out->loss_final = out->loss_cut;
-    if (polishes(r)) {
+    if (work_of(r)->wanted(r)) {
         MF_PHASE(MF_PHASE_POLISH);
 
-        MF_TRY(polish(r));
+        MF_TRY(work_on_labels(r));
         if (r->leaving) return MF_OK;
         label_loss(r, &out->loss_final);
     } else if (r->opts->polish) {
@@ -196,6 +233,6 @@ int mf_grid_measure_finish(struct mf_grid *r)
     MF_TRY(take_labels(r));
     MF_TRY(cut(r));
     p = polish_of(r);
-    if (polishes(r)) MF_TRY(anneals(r) ? mf_anneal_measure(&p) : mf_polish_measure(&p));
+    if (work_of(r)->wanted(r)) MF_TRY(work_of(r)->measure(&p));
     return hand_labels(r);
 }

@@ -97,6 +97,9 @@ int mf_grid_sharpen(struct mf_grid *run);
 /** Cuts, polishes or anneals, and hands the labels out; or goes on with labels that were saved. Collective. */
 int mf_grid_finish(struct mf_grid *run);
 
+/** What works on the labels of this run: "polish" or "annealing". */
+const char *mf_grid_label_work(const struct mf_grid *run);
+
 /** Takes what that takes, and gives it back. */
 int mf_grid_measure_finish(struct mf_grid *run);
 

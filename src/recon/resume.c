@@ -34,6 +34,44 @@ static void problem_terms(const struct mf_objective_opts *o, FILE *to)
     fprintf(to, "\nperiodic: %d\nmultiphase: %d\ncompat: %d\n", o->periodic, o->multiphase, o->compat);
 }
 
+/* The option's value, of those that "a|b|c" are. */
+static void problem_choice(const char *word, const char *choices, int value, FILE *to)
+{
+    for (; value > 0; --value) choices += strcspn(choices, "|") + 1;
+    fprintf(to, "--%s: %.*s\n", word, (int)strcspn(choices, "|"), choices);
+}
+
+/* As few digits as tell it from its neighbours. */
+static void problem_real(const char *word, double value, FILE *to)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value) snprintf(text, sizeof text, "%.17g", value);
+    fprintf(to, "--%s: %s\n", word, text);
+}
+
+static void problem_annealing(const struct mf_anneal_opts *a, FILE *to)
+{
+    fprintf(to, "--max_iter (steps): %ld\n", a->steps);
+    problem_choice("mutation_rule", MF_MUTATIONS, (int)a->rule, to);
+    problem_choice("acceptance_distribution", MF_ACCEPTANCES, a->exponential, to);
+    problem_real("initial_temperature", a->initial, to);
+    problem_real("final_temperature", fmax(a->final, 0), to);
+    problem_real("cooldown_factor", a->factor, to);
+}
+
+static void problem_method(const struct mf_method_opts *m, long evaluations, FILE *to)
+{
+    fprintf(to, "--max_iter: %ld\n", evaluations);
+    if (m->method->remembers) return;
+    problem_real("learning_rate", m->rule.rate, to);
+    problem_real("beta_1", m->rule.beta1, to);
+    problem_real("beta_2", m->rule.beta2, to);
+    problem_real("rho", m->rule.rho, to);
+    problem_real("momentum", m->rule.momentum, to);
+}
+
 char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
 {
     const struct mf_solve_opts *o = r->opts;
@@ -49,14 +87,12 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     fprintf(to, "extents (z y x): %zu %zu %zu\nphases: %zu\n", dims[0], dims[1], dims[2], r->fields);
     fprintf(to, "target: %08x\n--limit_to: %zu\n--seed: %llu\n", crc, r->target->lag, (unsigned long long)o->seed);
     problem_terms(&o->objective, to);
-    fprintf(to, "--optimizer: %s\n--max_iter: %ld\n--tolerance: %.17g\n", m->method->name, o->evaluations,
-            m->tolerance);
+    fprintf(to, "--optimizer: %s\n", m->method->name);
     if (m->method->swaps)
-        fprintf(to, "annealing: %d %d %.17g %.17g %.17g %ld\n", (int)o->anneal.rule, o->anneal.exponential,
-                o->anneal.initial, o->anneal.factor, o->anneal.final, o->anneal.patience);
-    else if (!m->method->remembers)
-        fprintf(to, "%s: %.17g %.17g %.17g %.17g %.17g %.17g\n", m->method->name, m->rule.rate, m->rule.beta1,
-                m->rule.beta2, m->rule.rho, m->rule.momentum, m->rule.epsilon);
+        problem_annealing(&o->anneal, to);
+    else
+        problem_method(m, o->evaluations, to);
+    problem_real("tolerance", m->tolerance, to);
     fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->method.history, o->coarse_to_fine);
     if (o->ramp)
         fprintf(to, "ramp: %d %.17g %.17g %.17g\n", o->ramp->stages, o->ramp->first, o->ramp->last, o->ramp->share);
@@ -324,8 +360,8 @@ static int go_on(struct mf_grid *r, const size_t dims[3])
 
     r->seen = r->keeper.saved_evaluations = r->before + mf_optimiser_made(&r->saved);
     if (rc == MF_OK)
-        mf_info("going on from a checkpoint: %s, %.1f s into the run", r->polishing ? "polish" : "gradient stages",
-                mf_now() - r->start);
+        mf_info("going on from a checkpoint: %s, %.1f s into the run",
+                r->polishing ? mf_grid_label_work(r) : "gradient stages", mf_now() - r->start);
     return rc;
 }
 

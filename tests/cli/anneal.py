@@ -67,9 +67,11 @@ status, _, err = run(PROGRAM, *long[:-1], "s.npy", fault="run.leave:visit=1")
 check(status == 75, f"stopped: {status} {err}")
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", "--restart", "auto", ranks=2, mpiexec=MPIEXEC)
 check(status == 0 and np.array_equal(np.load("s.npy"), whole), f"gone on: {status} {err}")
+check("going on from a checkpoint: annealing" in err and "before annealing" in err and "150000 steps" in err, f"words of annealing: {err}")
+check(not any(word in err for word in ("polish", "grey", " cut", "evaluation")), f"words of descent: {err}")
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", fault="run.leave:visit=1")
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", "--restart", "auto", "--mutation_rule", "random")
-check(status == 3 and "annealing" in err, f"of another rule: {status} {err}")
+check(status == 3 and "'--mutation_rule: relaxed_neighbor', this run '--mutation_rule: random'" in err, f"of another rule: {status} {err}")
 
 # Ends: no step, so many, by temperature (1e-3 2^-4 is the first below 1e-4), by what is accepted.
 for steps, more in ((0, ["--tolerance", 1]), (7, ["--max_iter", 7]), (4, ["--initial_temperature", 1e-3, "--cooldown_factor", 0.5, "--final_temperature", 1e-4]),
@@ -97,6 +99,9 @@ for name, wanted, more in (("rule", "relaxed_neighbor", ["--mutation_rule", "nea
         del command[2:4]
     status, _, err = run(PROGRAM, *command, *more)
     check(status == 2 and wanted in err and err.count("mesoforge: match: ") == 1, f"{name}: {status} {err}")
-status, _, err = run(PROGRAM, *words(two, "--momentum", 0.5))
-check(status == 0 and "--momentum has no effect" in err, f"an option of another: {status} {err}")
+idle = {"--momentum": 0.5, "--polish-rounds": 3, "--convergence-data-steps": 5, "--cooldown-factor": 0.5}
+status, _, err = run(PROGRAM, *words(two, *(w for pair in idle.items() for w in pair)))
+check(status == 0 and all(f"{word} has no effect" in err for word in idle), f"options of others: {status} {err}")
+status, _, err = run(PROGRAM, *words(two, "--no-polish", *WALK, 1e-4))
+check(status == 0 and err.count("has no effect") == 1 and "--no-polish has no effect" in err, f"options that have one: {status} {err}")
 finish("anneal")

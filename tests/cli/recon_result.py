@@ -156,6 +156,10 @@ def snapshots(folder):
         check(x.dtype == np.float32 and list(x.shape) == done["shape"] + ([3] if phases == 3 else []) and 0 <= x.min() < x.max() <= 1, f"{name}: {x.shape}")
         start = measure(PROGRAM, "match", *words, "--max_iter", 0, "--initial_microstructure_file", f"{out}/{file}", ranks=ranks, mpiexec=MPIEXEC)
         check(abs(start["loss"] - rows[step]) <= 2e-3 * rows[step], f"{name}: loss {start['loss']} of the snapshot, row {rows[step]}")
+    os.mkdir(f"{folder}/adam")
+    measure(PROGRAM, "match", image, "--limit_to", 4, "--optimizer_type", "Adam", "--max_iter", 20, "--outfile_data_steps", 10, "--output", f"{folder}/adam/v.h5")
+    names = [f"v_level_0_iteration_{n}.npy" for n in (10, 20)]
+    check(sorted(n for n in os.listdir(f"{folder}/adam") if n.endswith(".npy")) == names, f"the last of Adam: {os.listdir(f'{folder}/adam')}")
     left = []
     for out, fault in ((f"{folder}/whole", None), (f"{folder}/stopped", "run.leave:visit=3")):
         os.mkdir(out)
@@ -166,6 +170,10 @@ def snapshots(folder):
     check(left[0] == left[1] and len(left[0]) > 3, f"a run that was stopped lacks snapshots: {left}")
     refused = run(PROGRAM, "match", image, "--limit_to", 4, "--outfile_data_steps", 5, "--optimizer_type", "SimulatedAnnealing", "--output", f"{folder}/n.h5")
     check(refused.status == 2 and "has none" in refused.err, f"annealing: {refused}")
+    refused = run(PROGRAM, "match", image, "--limit_to", 4, "--outfile_data_steps", 5, "--max_iter", 0)
+    check(refused.status == 2 and "--max_iter 0 makes none" in refused.err, f"no run: {refused}")
+    said = run(PROGRAM, "match", image, "--limit_to", 4, "--max_iter", 5, "--no-polish", "--polish-rounds", 2, "--output", f"{folder}/n.h5")
+    check(said.status == 0 and "--polish-rounds has no effect: --no-polish" in said.err, f"rounds of no polish: {said}")
 
 
 def written(folder):

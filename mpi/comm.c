@@ -162,6 +162,7 @@ static struct mf_comm_impl *impl_new(int size)
 
 static void impl_free(struct mf_comm_impl *impl)
 {
+    mf_near_free(impl->near);
     MPI_Comm_free(&impl->world);
     MPI_Comm_free(&impl->files);
     MPI_Comm_free(&impl->check);
@@ -193,6 +194,7 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     if (rc == MF_OK && provided < MPI_THREAD_FUNNELED)
         rc = mf_fail(MF_DEVICE, "%s was built without thread support", mf_comm_version());
     if (rc == MF_OK) rc = compare_builds(comm, build ? build : "");
+    if (rc == MF_OK) comm->impl->near = mf_near_new(comm);
     if (rc != MF_OK && tasks_of_launcher() > 1) comm->rank = launcher_rank(comm); /* one of them speaks */
     return rc;
 }

@@ -12,52 +12,68 @@ size_t mf_comm_most = (size_t)1 << 30;
 
 static size_t piece(size_t left) { return left < mf_comm_most ? left : mf_comm_most; }
 
-static void reduce(const struct mf_comm *comm, const char *name, size_t n, void *values, MPI_Datatype type, size_t size,
-                   MPI_Op op)
+/* What may be reduced, for MPI and for memory that the ranks share. */
+static const struct kind {
+    MPI_Datatype type;
+    size_t size;
+    enum mf_near_type near;
+} doubles = {MPI_DOUBLE, sizeof(double), MF_NEAR_DOUBLE}, floats = {MPI_FLOAT, sizeof(float), MF_NEAR_FLOAT},
+  integers = {MPI_INT64_T, sizeof(int64_t), MF_NEAR_INT};
+
+static void by_mpi(const struct mf_comm *comm, size_t n, char *values, const struct kind *kind, MPI_Op op)
 {
     size_t many;
 
+    for (size_t i = 0; i < n; i += many) {
+        many = piece(n - i);
+        MPI_Allreduce(MPI_IN_PLACE, values + i * kind->size, (int)many, kind->type, op, comm->impl->world);
+        mf_comm_alive();
+    }
+}
+
+static void reduce(const struct mf_comm *comm, const char *name, size_t n, void *values, const struct kind *kind,
+                   MPI_Op op)
+{
     if (!comm->impl) return;
     MF_PHASE(MF_PHASE_REDUCTION);
 
-    mf_phase_sent(comm->size > 1 ? n * size : 0);
+    mf_phase_sent(comm->size > 1 ? n * kind->size : 0);
     mf_comm_enter(comm, name, n);
-    for (size_t i = 0; i < n; i += many) {
-        many = piece(n - i);
-        MPI_Allreduce(MPI_IN_PLACE, (char *)values + i * size, (int)many, type, op, comm->impl->world);
-        mf_comm_alive();
-    }
+    if (op == MPI_SUM && mf_near_wants(comm->impl->near, n * kind->size))
+        mf_near_sum(comm->impl->near, kind->near, n, values);
+    else
+        by_mpi(comm, n, values, kind, op);
     mf_comm_leave(comm);
 }
 
 void mf_comm_sum(const struct mf_comm *comm, size_t n, double *values)
 {
-    reduce(comm, "sum of", n, values, MPI_DOUBLE, sizeof *values, MPI_SUM);
+    reduce(comm, "sum of", n, values, &doubles, MPI_SUM);
 }
 
 void mf_comm_sum_float(const struct mf_comm *comm, size_t n, float *values)
 {
-    reduce(comm, "sum of floats,", n, values, MPI_FLOAT, sizeof *values, MPI_SUM);
+    reduce(comm, "sum of floats,", n, values, &floats, MPI_SUM);
 }
 
 void mf_comm_sum_int(const struct mf_comm *comm, size_t n, int64_t *values)
 {
-    reduce(comm, "sum of integers,", n, values, MPI_INT64_T, sizeof *values, MPI_SUM);
+    reduce(comm, "sum of integers,", n, values, &integers, MPI_SUM);
 }
 
 void mf_comm_max(const struct mf_comm *comm, size_t n, double *values)
 {
-    reduce(comm, "maximum of", n, values, MPI_DOUBLE, sizeof *values, MPI_MAX);
+    reduce(comm, "maximum of", n, values, &doubles, MPI_MAX);
 }
 
 void mf_comm_min(const struct mf_comm *comm, size_t n, double *values)
 {
-    reduce(comm, "minimum of", n, values, MPI_DOUBLE, sizeof *values, MPI_MIN);
+    reduce(comm, "minimum of", n, values, &doubles, MPI_MIN);
 }
 
 void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values)
 {
-    reduce(comm, "maximum of integers,", n, values, MPI_INT64_T, sizeof *values, MPI_MAX);
+    reduce(comm, "maximum of integers,", n, values, &integers, MPI_MAX);
 }
 
 static void bcast(const struct mf_comm *comm, int root, void *data, size_t bytes)

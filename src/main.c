@@ -18,9 +18,9 @@
 #define SPINS "3000" /* some 10 us: longer than between two kernels of a small run */
 
 static const struct mf_cmd *const verbs[] = {
-    &mf_cmd_characterize, &mf_cmd_compare, &mf_cmd_doctor, &mf_cmd_info,  &mf_cmd_interpolate,
-    &mf_cmd_match,        &mf_cmd_merge,   &mf_cmd_plan,   &mf_cmd_probe, &mf_cmd_reconstruct,
-    &mf_cmd_smooth,       &mf_cmd_synth,   &mf_cmd_verify, &mf_cmd_view,  NULL,
+    &mf_cmd_bench, &mf_cmd_characterize, &mf_cmd_compare, &mf_cmd_doctor, &mf_cmd_info,        &mf_cmd_interpolate,
+    &mf_cmd_match, &mf_cmd_merge,        &mf_cmd_plan,    &mf_cmd_probe,  &mf_cmd_reconstruct, &mf_cmd_smooth,
+    &mf_cmd_synth, &mf_cmd_verify,       &mf_cmd_view,    NULL,
 };
 
 /* Is this the process that speaks, before MPI is there to ask? Launchers number their processes in the environment. */

@@ -12,7 +12,7 @@ function rank(path) {
     if (path ~ /^slurm\//) return 4
     if (path ~ /^io\//) return 5
     if (path ~ /^src\/(desc|optim|plan|synth|net|map)\//) return 6
-    if (path ~ /^src\/(recon|train|gen)\//) return 7
+    if (path ~ /^src\/(bench|recon|train|gen)\//) return 7
     if (path ~ /^src\/cmd\//) return 8
     if (path == "src/main.c") return 9
     return 0

@@ -68,7 +68,7 @@ struct mf_cmd {
 
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf_cmd_merge, mf_cmd_interpolate,
     mf_cmd_smooth, mf_cmd_reconstruct, mf_cmd_match, mf_cmd_verify, mf_cmd_view, mf_cmd_info, mf_cmd_doctor,
-    mf_cmd_probe, mf_cmd_plan;
+    mf_cmd_probe, mf_cmd_plan, mf_cmd_bench;
 
 /**
  * Opens a session on options that are parsed: log, back end, arena, queue. Collective; refuses (agreed) with MF_USAGE,

@@ -104,6 +104,7 @@ static void everything(const struct mf_comm *c)
     agrees(c);
     sums(c, 1);
     sums(c, 1000);
+    sums(c, 70001); /* in several pieces of shared memory */
     extremes(c);
     gathers(c);
     broadcasts(c, 12345);

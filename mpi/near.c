@@ -1,0 +1,151 @@
+/* See near.h. A piece goes through in three steps: every rank puts its numbers into its own half of memory, adds up one
+ * part of all ranks' numbers, and takes all parts. Two halves take turns: who has arrived with piece k + 1 has taken
+ * piece k, so when all have, the half of piece k is free for piece k + 2. */
+#include "mpi/near.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mpi/share.h"
+#include "src/base/err.h"
+
+enum {
+    NODE_BYTES = 4 << 20, /* of all ranks' halves together: within the last cache of most machines */
+    LEAST_PIECE = 16 << 10,
+    MOST_PIECE = 256 << 10,
+    LEAST_SUM = 16 << 10, /* below it a message is as quick */
+    SPINS = 4000,
+    LINE = 64
+};
+
+/* At the begin of a rank's memory, on cache lines of their own: pieces that it has put in, and added up. */
+struct flags {
+    _Alignas(LINE) _Atomic uint64_t put;
+    _Alignas(LINE) _Atomic uint64_t added;
+};
+
+struct mf_near {
+    struct mf_share *share;
+    int rank, size;
+    long spins;   /* before a rank that waits lets others have its core */
+    size_t piece; /* bytes */
+    uint64_t turn;
+};
+
+struct mf_near *mf_near_new(const struct mf_comm *comm)
+{
+    struct mf_near *n;
+    struct mf_share *share = NULL;
+    size_t piece = NODE_BYTES / 2 / (size_t)comm->size / LINE * LINE;
+
+    if (piece > MOST_PIECE) piece = MOST_PIECE;
+    if (comm->size < 2 || piece < LEAST_PIECE) return NULL;
+    mf_share_new(comm, sizeof(struct flags) + 2 * piece, &share);
+    if (!share) return NULL;
+    n = MF_MUST(malloc(sizeof *n), "sums in shared memory");
+    *n = (struct mf_near){.share = share, .rank = comm->rank, .size = comm->size, .piece = piece};
+    n->spins = comm->local_size > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : SPINS;
+    return n;
+}
+
+void mf_near_free(struct mf_near *near)
+{
+    if (near) mf_share_free(near->share);
+    free(near);
+}
+
+int mf_near_wants(const struct mf_near *near, size_t bytes) { return near && bytes >= LEAST_SUM; }
+
+static struct flags *flags_of(const struct mf_near *n, int rank) { return (struct flags *)(void *)n->share->at[rank]; }
+
+/* The half of the piece that is at work. */
+static char *half(const struct mf_near *n, int rank)
+{
+    return n->share->at[rank] + sizeof(struct flags) + (n->turn & 1) * n->piece;
+}
+
+static void relax(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Until @p flag is at the turn. Where ranks are more than cores, whom it waits for may need this one. */
+static void await(const struct mf_near *n, _Atomic uint64_t *flag)
+{
+    for (long spun = 0; atomic_load_explicit(flag, memory_order_acquire) < n->turn; ++spun) {
+        if (spun < n->spins)
+            relax();
+        else
+            (void)sched_yield();
+    }
+}
+
+#define ADD(name, type)                                                                       \
+    static void name(void *restrict to, const void *restrict from, size_t first, size_t last) \
+    {                                                                                         \
+        type *restrict sum = to;                                                              \
+        const type *restrict more = from;                                                     \
+        for (size_t i = first; i < last; ++i) sum[i] += more[i];                              \
+    }
+ADD(add_double, double)
+ADD(add_float, float)
+ADD(add_int, int64_t)
+
+static const struct {
+    size_t size;
+    void (*add)(void *restrict to, const void *restrict from, size_t first, size_t last);
+} types[] = {
+    [MF_NEAR_DOUBLE] = {sizeof(double), add_double},
+    [MF_NEAR_FLOAT] = {sizeof(float), add_float},
+    [MF_NEAR_INT] = {sizeof(int64_t), add_int},
+};
+
+/* First element of the part of @p n that @p rank adds up; on a cache line. */
+static size_t part(const struct mf_near *near, int rank, size_t n, size_t size)
+{
+    size_t lines = (n * size + LINE - 1) / LINE, first = lines * (size_t)rank / (size_t)near->size * (LINE / size);
+
+    return first < n ? first : n;
+}
+
+/* The part is summed where rank 0 put it: only who adds it up touches it until all have been told. */
+static void add_part(const struct mf_near *near, enum mf_near_type type, size_t n)
+{
+    size_t size = types[type].size, first = part(near, near->rank, n, size), last = part(near, near->rank + 1, n, size);
+
+    for (int r = 1; r < near->size; ++r) types[type].add(half(near, 0), half(near, r), first, last);
+}
+
+static void sum_piece(struct mf_near *near, enum mf_near_type type, size_t n, void *values)
+{
+    struct flags *own = flags_of(near, near->rank);
+    size_t bytes = n * types[type].size;
+
+    ++near->turn;
+    memcpy(half(near, near->rank), values, bytes);
+    atomic_store_explicit(&own->put, near->turn, memory_order_release);
+    for (int r = 0; r < near->size; ++r) await(near, &flags_of(near, r)->put);
+    add_part(near, type, n);
+    atomic_store_explicit(&own->added, near->turn, memory_order_release);
+    for (int r = 0; r < near->size; ++r) await(near, &flags_of(near, r)->added);
+    memcpy(values, half(near, 0), bytes);
+}
+
+void mf_near_sum(struct mf_near *near, enum mf_near_type type, size_t n, void *values)
+{
+    size_t size = types[type].size, most = near->piece / size, many;
+
+    for (size_t i = 0; i < n; i += many) {
+        many = n - i < most ? n - i : most;
+        sum_piece(near, type, many, (char *)values + i * size);
+        mf_comm_alive();
+    }
+}

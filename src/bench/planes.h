@@ -1,0 +1,16 @@
+/* Inner header of this room: measurements of planes and slices (net.h). */
+#ifndef MF_BENCH_PLANES_H
+#define MF_BENCH_PLANES_H
+
+#include "src/bench/net.h"
+
+/** A plane of each neighbour (mf_slab_fetch); @p bytes: of both together. Collective; MF_MEMORY (agreed). */
+int mf_bench_halo(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
+                  size_t bytes, struct mf_bench_row *row);
+
+/** A field's slabs as slices normal to y (mf_turn_fetch); @p bytes: of one slab, near enough. Collective; MF_MEMORY
+ * (agreed). */
+int mf_bench_slices(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
+                    size_t bytes, struct mf_bench_row *row);
+
+#endif

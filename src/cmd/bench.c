@@ -1,0 +1,213 @@
+/* bench: how fast this machine does what the program does. A kind of measurement is one line in kinds[]. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/bench/net.h"
+#include "src/cmd/about.h"
+#include "src/cmd/bench_show.h"
+#include "src/cmd/cmd.h"
+
+struct bench {
+    struct mf_common common;
+    const char *least, *most;
+    long factor;
+    double precision, seconds;
+};
+
+static const struct mf_opt rows[] = {
+    MF_OPT(bench, "min_bytes", least, MF_TEXT, "8", "smallest message; K, M and G are powers of 1024"),
+    MF_OPT(bench, "max_bytes", most, MF_TEXT, "16M", "largest message"),
+    MF_OPT(bench, "factor", factor, MF_LONG, "8", "each message so many times as large as the one before"),
+    MF_OPT(bench, "precision", precision, MF_REAL, "2",
+           "measure until the median is known to so many per cent (half its 95 % interval)"),
+    MF_OPT(bench, "seconds", seconds, MF_REAL, "1", "spend at most so long on one row"),
+    MF_OPT_END};
+
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+/* "16M" */
+static int parse_bytes(const char *option, const char *text, size_t *bytes)
+{
+    static const char units[] = "KMG";
+    char *end;
+    double value = strtod(text, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+
+    if (end == text || (*end && (!unit || end[1])) || !(value >= 1 && value < 1e12))
+        return mf_fail(MF_USAGE, "--%s wants bytes, like 4096 or 16M, not '%.100s'", option, text);
+    for (const char *u = units; unit && u <= unit; ++u) value *= 1024;
+    if (value > (double)((size_t)1 << 32)) return mf_fail(MF_USAGE, "--%s: at most 4G, not '%.100s'", option, text);
+    *bytes = (size_t)value;
+    return MF_OK;
+}
+
+struct range {
+    size_t least, most;
+};
+
+static int check(const struct mf_session *s, const struct bench *o, struct range *range)
+{
+    MF_TRY(parse_bytes("min_bytes", o->least, &range->least));
+    MF_TRY(parse_bytes("max_bytes", o->most, &range->most));
+    if (range->least > range->most)
+        return mf_fail(MF_USAGE, "--min_bytes %s is more than --max_bytes %s", o->least, o->most);
+    if (o->factor < 2) return mf_fail(MF_USAGE, "--factor is %ld, it must be at least 2", o->factor);
+    if (!(o->precision > 0)) return mf_fail(MF_USAGE, "--precision is %g, it must be above 0", o->precision);
+    if (!(o->seconds > 0)) return mf_fail(MF_USAGE, "--seconds is %g, it must be above 0", o->seconds);
+    if (mf_options_positional(s->options, NULL) == 0)
+        return mf_fail(MF_USAGE, "bench wants to know what to measure; try: mesoforge bench allreduce");
+    return MF_OK;
+}
+
+static int check_names(const struct mf_session *s)
+{
+    const char *const *name;
+    size_t n = mf_options_positional(s->options, &name);
+
+    for (size_t i = 0; i < n; ++i)
+        if (!mf_bench_net_find(name[i])) {
+            char list[200] = "";
+
+            for (const struct mf_bench_net *net = mf_bench_nets; net->name; ++net) {
+                size_t at = strlen(list);
+
+                snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", net->name);
+            }
+            return mf_fail(MF_USAGE, "bench has no '%.100s': one of %s", name[i], list);
+        }
+    if (s->comm->size < 2)
+        return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: mpirun -n 2 mesoforge bench %s", name[0],
+                       name[0]);
+    return MF_OK;
+}
+
+static struct mf_json *what_json(const struct mf_bench_net *net, struct mf_json *rows_taken)
+{
+    struct mf_json *one = mf_json_object();
+
+    mf_json_text(one, "what", net->name);
+    mf_json_text(one, "redop", net->redop);
+    mf_json_put(one, "rows", rows_taken);
+    return one;
+}
+
+static int measure_net(const struct mf_session *s, const struct bench *o, const struct range *range,
+                       const struct mf_bench_net *net, struct mf_json *to)
+{
+    const struct mf_bench_enough enough = {o->precision / 100, o->seconds};
+    const int shows = s->comm->rank == 0 && !s->common->json;
+    struct mf_json *table = mf_json_array();
+    struct mf_bench_row row;
+    int rc = MF_OK;
+
+    if (shows) mf_bench_show_head(net, s->comm->size);
+    for (size_t bytes = range->least; bytes <= range->most && rc == MF_OK; bytes *= (size_t)o->factor) {
+        rc = mf_bench_net_measure(net, s->comm, s->queue, &enough, bytes, &row);
+        if (rc == MF_OK && row.wrong > 0)
+            rc = mf_fail(MF_BROKEN, "%s of %zu bytes: %zu elements came out wrong", net->name, row.bytes, row.wrong);
+        if (rc == MF_OK && shows) mf_bench_show_row(net, &row);
+        if (rc == MF_OK) mf_json_put(table, NULL, mf_bench_row_json(&row));
+    }
+    mf_json_put(to, NULL, what_json(net, table));
+    return rc;
+}
+
+/* Where it was measured. Collective. */
+static int place_json(const struct mf_session *s, struct mf_json *json)
+{
+    size_t *offset = MF_MUST(calloc((size_t)s->comm->size + 1, sizeof *offset), "names of hosts");
+    struct mf_json *hosts = mf_json_array();
+    char name[256] = "";
+    void *all = NULL;
+    int rc;
+
+    if (gethostname(name, sizeof name - 1) != 0) strcpy(name, "?");
+    rc = mf_comm_gather(s->comm, name, sizeof name, &all, offset);
+    for (int r = 0; rc == MF_OK && r < s->comm->size; ++r) mf_json_text(hosts, NULL, (char *)all + offset[r]);
+    mf_json_put(json, "hosts", hosts);
+    mf_json_int(json, "ranks", s->comm->size);
+    mf_json_int(json, "threads", s->threads);
+    mf_json_text(json, "device", s->backend->name);
+    mf_json_text(json, "mpi", mf_comm_version());
+    mf_json_text(json, "build", mf_about_build());
+    free(all);
+    free(offset);
+    return rc;
+}
+
+/* Rank 0 prints and writes. */
+static int report(const struct mf_session *s, const struct mf_json *json)
+{
+    FILE *file;
+    int rc = MF_OK;
+
+    if (s->comm->rank != 0) return MF_OK;
+    if (s->common->json) rc = mf_json_write(json, stdout);
+    if (rc != MF_OK || !s->common->output) return rc;
+    file = fopen(s->common->output, "w");
+    rc = file ? mf_json_write_lines(json, file)
+              : mf_fail(MF_OUTPUT, "cannot write '%s': %s", s->common->output, strerror(errno));
+    if (file && fclose(file) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s'", s->common->output);
+    return rc;
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    const struct bench *o = options;
+    struct mf_json *json, *list;
+    const char *const *name;
+    struct range range;
+    int rc = check(s, o, &range);
+    size_t n;
+
+    if (rc == MF_OK) rc = check_names(s);
+    MF_TRY(mf_agree(s->comm, rc));
+    MF_TRY(mf_session_may_write(s, s->common->output, ".json"));
+    n = mf_options_positional(s->options, &name);
+    json = mf_json_object();
+    list = mf_json_array();
+    rc = place_json(s, json);
+    for (size_t i = 0; i < n && rc == MF_OK; ++i) rc = measure_net(s, o, &range, mf_bench_net_find(name[i]), list);
+    mf_json_put(json, "measured", list);
+    if (rc == MF_OK) rc = mf_agree(s->comm, report(s, json));
+    mf_json_free(json);
+    return rc;
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Measures what ranks exchange, in the columns of nccl-tests. WHAT is one or\n"
+    "more of\n"
+    "  allreduce       sums over all ranks, of losses and gradients\n"
+    "  reduce-scatter  the same, each rank its part (MPI's)\n"
+    "  all-gather      every rank's part, on all (MPI's)\n"
+    "  alltoall        slabs of a volume into whole slices\n"
+    "  halo            a plane from the rank below and one from the rank above\n"
+    "  p2p             rank r with rank n - 1 - r, both ways (MPI's)\n"
+    "Beside our own way stands MPI's bare call for as many bytes, by turns in the\n"
+    "same loop. Times are medians, of the slowest rank; busbw is algbw times what\n"
+    "the fastest way would send over each link (all-reduce 2 (n - 1) / n, others\n"
+    "(n - 1) / n). #wrong: numbers that were not as they should be.\n"
+    "\n"
+    "Examples:\n"
+    "  mpirun -n 4 mesoforge bench allreduce\n"
+    "  srun -n 16 mesoforge bench alltoall halo --max_bytes 256M --output net.json\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_bench = {
+    .name = "bench",
+    .summary = "measure how fast ranks exchange",
+    .synopsis = "WHAT ... [--min_bytes 8] [--max_bytes 16M] [--json]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct bench),
+    .positional_max = 16,
+    .run = run,
+    .computes = 1,
+};

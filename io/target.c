@@ -12,15 +12,21 @@
 enum { LAG_MOST = 4096 /* of further descriptors, whose sizes grow with its square and more */ };
 
 const struct mf_more_row mf_more_rows[] = {
-    [MF_MORE_LINEAL] = {"lineal_path_sharp", offsetof(struct mf_backend, lineal), 0},
-    [MF_MORE_LINEAL_EXACT] = {"lineal_path", offsetof(struct mf_backend, lineal_exact), 0},
-    [MF_MORE_LINEAL_SOFT] = {"lineal_path_soft", offsetof(struct mf_backend, lineal_soft), 1},
-    [MF_MORE_LINE_SOFT] = {"lineal_path_axes", offsetof(struct mf_backend, line_soft), 1},
-    [MF_MORE_TWO_POINT] = {"two_point_soft", offsetof(struct mf_backend, two_point), 1},
-    [MF_MORE_GRAM] = {"three_point_soft", offsetof(struct mf_backend, gram), 1},
-    [MF_MORE_GRAM_AXES] = {"three_point_axes", offsetof(struct mf_backend, gram_axes), 1},
-    [MF_MORE_TENSOR] = {"structure_tensor", offsetof(struct mf_backend, tensor), 0},
+    [MF_MORE_LINEAL] = {"lineal_path_sharp", offsetof(struct mf_backend, lineal), 0, 0},
+    [MF_MORE_LINEAL_EXACT] = {"lineal_path", offsetof(struct mf_backend, lineal_exact), 0, 0},
+    [MF_MORE_LINEAL_SOFT] = {"lineal_path_soft", offsetof(struct mf_backend, lineal_soft), 1, 0},
+    [MF_MORE_LINE_SOFT] = {"lineal_path_axes", offsetof(struct mf_backend, line_soft), 1, 0},
+    [MF_MORE_TWO_POINT] = {"two_point_soft", offsetof(struct mf_backend, two_point), 1, 0},
+    [MF_MORE_GRAM] = {"three_point_soft", offsetof(struct mf_backend, gram), 1, 0},
+    [MF_MORE_GRAM_AXES] = {"three_point_axes", offsetof(struct mf_backend, gram_axes), 1, 0},
+    [MF_MORE_TENSOR] = {"structure_tensor", offsetof(struct mf_backend, tensor), 0, 0},
+    [MF_MORE_GRAM_CROSS] = {"three_point_cross", offsetof(struct mf_backend, gram_cross), 1, 1},
 };
+
+size_t mf_more_parts(enum mf_more which, size_t phases)
+{
+    return mf_more_rows[which].pairs ? phases * (phases - 1) / 2 : phases;
+}
 
 size_t mf_more_entries(enum mf_more which, size_t lag)
 {
@@ -67,13 +73,13 @@ int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enu
 {
     int bad = lag < 1 || lag > LAG_MOST;
     size_t each = bad ? 0 : times(mf_more_entries(which, lag), sizeof(double), &bad);
-    size_t bytes = times(times((size_t)phases, side->levels, &bad), each, &bad);
+    size_t bytes = times(times(mf_more_parts(which, (size_t)phases), side->levels, &bad), each, &bad);
 
     if (bad || bytes > PTRDIFF_MAX)
         return mf_fail(MF_MEMORY, "%s of %d phases, %zu levels and lag %zu is too large to hold",
                        mf_more_rows[which].name, phases, side->levels, lag);
-    side->more[which] = calloc(1, bytes + 1);
-    if (side->more[which]) return MF_OK;
+    if (bytes > 0) side->more[which] = calloc(1, bytes);
+    if (side->more[which] || bytes == 0) return MF_OK;
     return mf_fail(MF_MEMORY, "no memory for %s of %d phases, %zu levels and lag %zu (%zu bytes)",
                    mf_more_rows[which].name, phases, side->levels, lag, bytes);
 }

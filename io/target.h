@@ -20,6 +20,7 @@ enum mf_more {
     MF_MORE_GRAM,
     MF_MORE_GRAM_AXES,
     MF_MORE_TENSOR,
+    MF_MORE_GRAM_CROSS,
     MF_MORE
 };
 
@@ -28,10 +29,14 @@ struct mf_more_row {
     const char *name; /* of its dataset */
     size_t family;    /* offset of its kernels in struct mf_backend: they know how many entries it has */
     int soft;         /* it depends on the soft threshold */
+    int pairs;        /* it is of pairs of phases */
 };
 
 /** The rows, MF_MORE of them. */
 extern const struct mf_more_row mf_more_rows[];
+
+/** How many there are of it with so many phases: phases, or pairs (a < b) of them, (0,1) (0,2) .. (1,2) .. */
+size_t mf_more_parts(enum mf_more which, size_t phases);
 
 /** Entries per level of one; lag: L. */
 size_t mf_more_entries(enum mf_more which, size_t lag);
@@ -44,7 +49,7 @@ struct mf_target_side {
     double *cross;         /* [pairs][levels][W][W], pairs (a < b) in order (0,1) (0,2) .. (1,2) ..; NULL: none */
     double *variation;     /* [phases][levels], jumps per pixel; NULL: none (imported two-point statistics) */
     double *fraction;      /* [phases][levels] */
-    double *more[MF_MORE]; /* [phases][levels][entries] each; NULL: none */
+    double *more[MF_MORE]; /* [parts][levels][entries] each; NULL: none */
     double *example; /* [example_nu][example_nv]: phase of every pixel of a slice, -1: none of these; NULL: none */
     size_t example_nu, example_nv; /* at most MF_EXAMPLE_MAX: the middle of a larger slice */
 };
@@ -67,7 +72,7 @@ struct mf_target {
 
 /** Allocates the arrays of a side (heap, cleared; extents 0; cross only where there are pairs). MF_MEMORY. */
 int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross);
-/** Room for one of the further descriptors (cleared). MF_MEMORY. */
+/** Room for one of the further descriptors (cleared; of pairs only where there are pairs). MF_MEMORY. */
 int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enum mf_more which);
 /** Room for S2_3D (heap, cleared). MF_MEMORY. */
 int mf_target_space_new(struct mf_target *target);

@@ -58,11 +58,17 @@ static void parts_of(const struct mf_target *t, struct mf_target_side *side, str
                                   1,
                                   "u v"};
     for (int m = 0; m < MF_MORE; ++m) {
-        size_t n = mf_more_entries((enum mf_more)m, t->lag);
+        size_t n = mf_more_entries((enum mf_more)m, t->lag), q = mf_more_parts((enum mf_more)m, p);
 
-        part[FIXED + m] =
-            (struct part){mf_more_rows[m].name, &side->more[m], p * k * n, 3, {p, k, n, 0}, -slack, 1 + slack, 0,
-                          "phase level entry"};
+        part[FIXED + m] = (struct part){mf_more_rows[m].name,
+                                        &side->more[m],
+                                        q * k * n,
+                                        3,
+                                        {q, k, n, 0},
+                                        -slack,
+                                        1 + slack,
+                                        0,
+                                        mf_more_rows[m].pairs ? "pair level entry" : "phase level entry"};
     }
 }
 

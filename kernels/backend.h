@@ -17,7 +17,7 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 12 };
+enum { MF_BACKEND_ABI = 13 };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -121,6 +121,7 @@ struct mf_backend {
     const struct mf_slice_ops *gram, *gram_axes;        /* soft three-point correlations: all lags, those on axes */
     const struct mf_slice_ops *tensor;                  /* correlations of the structure tensor of slices */
     const struct mf_slice_ops *cross;                   /* cross-correlations of two fields of slices: to aim at */
+    const struct mf_slice_ops *gram_cross;              /* soft ones */
     const struct mf_slice_ops *patch;                   /* mismatch of patches of slices with those of an example */
     const struct mf_space_ops *space;                   /* S2 of volumes, in space */
     const struct mf_optim_ops *optim;

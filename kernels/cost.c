@@ -152,6 +152,15 @@ struct mf_cost mf_cost_gram(const struct mf_slice_desc *d, size_t count, enum mf
     return per_pixel(d, count, what, products(n * n + (n - 1) * (n - 1), what));
 }
 
+struct mf_cost mf_cost_gram_cross(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    struct mf_cost cost = mf_cost_gram(d, count, what);
+
+    for (size_t l = 0; l < d->levels; ++l) cost.operations += pooling(d, l, what) * (double)count;
+    cost.bytes *= 2;
+    return cost;
+}
+
 struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     return per_pixel(d, count, what, products(2 * (double)d->lag - 1, what));

@@ -68,6 +68,8 @@ struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count,
 /** Gram matrices of C channels: per pixel of a level C (3 + C + 1), with a gradient C (3 + 2 C + 8) more. */
 struct mf_cost mf_cost_gram(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+/** Of @p count pairs of slices: as mf_cost_gram(), bytes twice those above. */
+struct mf_cost mf_cost_gram_cross(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 /**
  * Structure tensor: per pixel of a level 10 (differences, products), smoothing three maps 3 * 2 * 22, coherence 6, and
  * 2 per lag and map; with a gradient all of this once more, three maps smoothed back, and 3 per lag and map besides.

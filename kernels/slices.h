@@ -49,7 +49,7 @@ struct mf_slice_task {
     const double *scale;  /* in: [count], queue->host; NULL: all 1 */
     double *sum;          /* out: [count], queue->host; NULL: not wanted */
     float *values;        /* out: [count][levels][entries], queue->host: D itself; NULL: not wanted */
-    struct mf_view y, h;  /* cross: the second field and its gradient, as x and g */
+    struct mf_view y, h;  /* families of pairs: the second field and its gradient, as x and g */
     size_t phase;         /* patch: which of the plan's fields x is */
     const float *pull;    /* patch: what match() left for these slices, device */
 };
@@ -71,7 +71,8 @@ struct mf_slice_ops {
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
     /** Adds the sum over the view's slices of D to total [levels][entries] (queue->host, double). */
     void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
-    /** S2 only, else NULL: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields. */
+    /** S2: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields; families of pairs, whose total is
+     * NULL: of theirs. Else NULL. */
     void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total);
     /**
      * Families that compare slices with the example of the desc (patch), else NULL; total is NULL there. What match()

@@ -95,6 +95,7 @@ const struct mf_backend mf_backend_cpu = {
     .tensor = &mf_tensor_cpu,
     .patch = &mf_patch_cpu,
     .cross = &mf_cross_cpu,
+    .gram_cross = &mf_gram_cross_cpu,
     .space = &mf_space_cpu,
     .select = &mf_select_cpu,
     .label = &mf_label_cpu,

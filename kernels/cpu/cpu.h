@@ -38,6 +38,7 @@ extern const struct mf_slice_ops mf_lineal_cpu, mf_lineal_exact_cpu, mf_lineal_s
 extern const struct mf_slice_ops mf_two_point_cpu, mf_gram_cpu, mf_gram_axes_cpu;
 extern const struct mf_slice_ops mf_tensor_cpu, mf_patch_cpu;
 extern const struct mf_slice_ops mf_cross_cpu;
+extern const struct mf_slice_ops mf_gram_cross_cpu;
 extern const struct mf_space_ops mf_space_cpu;
 extern const struct mf_select_ops mf_select_cpu;
 extern const struct mf_label_ops mf_label_cpu;

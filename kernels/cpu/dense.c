@@ -186,26 +186,31 @@ void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *t
     }
 }
 
-void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
     const size_t n = plan->desc.levels * plan->entries, stride = 2 * n;
 
-    MF_ASSERT(x->count <= plan->desc.count_max && !plan->pair);
+    MF_ASSERT(x->count <= plan->desc.count_max && !plan->pair == !y);
     for (size_t at = 0; at < x->count; at += plan->slots) {
         const size_t count = x->count - at < plan->slots ? x->count - at : plan->slots;
 
         const int wanted = threads_for(plan, count);
 
         if (count < 2)
-            (void)values(plan, x, NULL, at, 0, wanted);
+            (void)values(plan, x, y, at, 0, wanted);
         else {
 #pragma omp parallel for num_threads(wanted < (int)count ? wanted : (int)count) schedule(static)
-            for (size_t k = 0; k < count; ++k) (void)values(plan, x, NULL, at + k, k, 1);
+            for (size_t k = 0; k < count; ++k) (void)values(plan, x, y, at + k, k, 1);
         }
         for (size_t k = 0; k < count; ++k)
             for (size_t i = plan->desc.first * plan->entries; i < n; ++i)
                 total[i] += mf_compare_grain(plan->value[k * stride + i]);
     }
+}
+
+void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+{
+    mf_cpu_dense_cross(plan, x, NULL, total);
 }
 
 /* -- frames -- */

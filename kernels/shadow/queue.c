@@ -319,6 +319,7 @@ const struct mf_backend mf_backend_shadow = {
     .tensor = &mf_tensor_shadow,
     .patch = &mf_patch_shadow,
     .cross = &mf_cross_shadow,
+    .gram_cross = &mf_gram_cross_shadow,
     .space = &mf_space_shadow,
     .select = &mf_select_shadow,
     .label = &mf_label_shadow,

@@ -64,6 +64,7 @@ extern const struct mf_slice_ops mf_lineal_exact_shadow, mf_lineal_soft_shadow, 
 extern const struct mf_slice_ops mf_two_point_shadow, mf_gram_shadow, mf_gram_axes_shadow;
 extern const struct mf_slice_ops mf_tensor_shadow, mf_patch_shadow;
 extern const struct mf_slice_ops mf_cross_shadow;
+extern const struct mf_slice_ops mf_gram_cross_shadow;
 extern const struct mf_space_ops mf_space_shadow;
 extern const struct mf_select_ops mf_select_shadow;
 extern const struct mf_label_ops mf_label_shadow;

@@ -119,8 +119,11 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
-    if (more_of(o) & MF_WANTS_CROSS && !o->multiphase)
-        return mf_fail(MF_USAGE, "FFTCrossCorrelations are of pairs of phases; --no_multiphase leaves one");
+    for (size_t i = 0; i < o->descriptors.count && !o->multiphase; ++i) {
+        MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+        if (mf_descriptor_of_pairs(row))
+            return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
+    }
     if (more_of(o) & MF_WANTS_SPACE && strcmp(o->slice_mode, "average") != 0)
         return mf_fail(MF_USAGE, "S2_3D is of whole volumes; --slice_mode %s looks at slices", o->slice_mode);
     if (!session->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");

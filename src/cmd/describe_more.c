@@ -59,22 +59,33 @@ static void print_space(FILE *to, const struct mf_target *t, int phase)
     fputc('\n', to);
 }
 
-void mf_describe_more_json(struct mf_json *phase, const struct mf_target *target, int ndim, int index)
+/* Those of phases, or of pairs of them. */
+static void put_further(struct mf_json *to, const struct mf_target *target, int ndim, int pairs, size_t index)
 {
     for (int m = 0; m < MF_MORE; ++m) {
         size_t n = mf_more_entries((enum mf_more)m, target->lag);
         struct mf_json *sides;
 
-        if (!target->side[0].more[m] || n > ENTRIES_SHOWN) continue;
+        if (!target->side[0].more[m] || n > ENTRIES_SHOWN || mf_more_rows[m].pairs != pairs) continue;
         sides = mf_json_object();
         for (int k = 0; k < target->sides; ++k) {
             const struct mf_target_side *s = &target->side[k];
 
-            mf_json_reals(sides, mf_side_name(target, ndim, k), s->more[m] + (size_t)index * s->levels * n, n);
+            mf_json_reals(sides, mf_side_name(target, ndim, k), s->more[m] + index * s->levels * n, n);
         }
-        mf_json_put(phase, mf_more_rows[m].name, sides);
+        mf_json_put(to, mf_more_rows[m].name, sides);
     }
+}
+
+void mf_describe_more_json(struct mf_json *phase, const struct mf_target *target, int ndim, int index)
+{
+    put_further(phase, target, ndim, 0, (size_t)index);
     if (target->space) put_space(phase, target, index);
+}
+
+void mf_describe_pair_json(struct mf_json *pair, const struct mf_target *target, int ndim, size_t index)
+{
+    put_further(pair, target, ndim, 1, index);
 }
 
 void mf_describe_more_text(FILE *to, const struct mf_target *target, int ndim, int phase)

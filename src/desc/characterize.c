@@ -43,6 +43,10 @@ static int check(const struct mf_micro *micro, const struct mf_characterize_opts
                        opts->lag, shape, largest, largest);
     MF_TRY(mf_symmetry_check(micro, opts->symmetry));
     if (opts->space && micro->ndim == 2) return mf_fail(MF_USAGE, "S2_3D is of volumes, and this is an image; try: S2");
+    for (int k = 0; k < MF_MORE; ++k)
+        if ((opts->more >> k & 1) && mf_more_rows[k].pairs &&
+            (opts->singlephase || (micro->grey ? micro->fields : micro->phases) < 2))
+            return mf_fail(MF_USAGE, "%s is of pairs of phases, and there is one", mf_more_rows[k].name);
     if (opts->singlephase && !(micro->grey && micro->fields == 1) && micro->phases < 2)
         return mf_fail(MF_INPUT, "only phase 1 is wanted (--no_multiphase), but the field has one phase");
     return MF_OK;

@@ -30,8 +30,8 @@ static int add_more(const struct mf_target_side *const *sides, size_t count, con
         if (!all) continue;
         MF_TRY(mf_target_side_more(mean, phases, lag, (enum mf_more)m));
         for (size_t k = 0; k < count; ++k)
-            add((size_t)phases, mean->levels * each, weight_of(weight, k, count), sides[k]->levels * each,
-                sides[k]->more[m], mean->levels * each, mean->more[m]);
+            add(mf_more_parts((enum mf_more)m, (size_t)phases), mean->levels * each, weight_of(weight, k, count),
+                sides[k]->levels * each, sides[k]->more[m], mean->levels * each, mean->more[m]);
     }
     return MF_OK;
 }

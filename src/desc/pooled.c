@@ -59,6 +59,21 @@ static int takes_part(const struct pool *pool, int descriptor)
            mf_descriptor_values(row, pool->side, pool->job->opts->lag, 0) != NULL;
 }
 
+/** The kernels of pairs of phases; those of S2 give the cross-correlations of MF_CROSS. NULL: nothing to do. */
+static const struct mf_slice_ops *ops_of_pairs(const struct pool *pool, int descriptor)
+{
+    if (!mf_descriptor_of_pairs(&mf_descriptors[descriptor])) return NULL;
+    if (descriptor != MF_CROSS) return pool->ops[descriptor];
+    return pool->side->cross ? pool->ops[MF_S2] : NULL;
+}
+
+static int has_pairs(const struct pool *pool)
+{
+    for (int d = 0; d < MF_DESCRIPTORS; ++d)
+        if (ops_of_pairs(pool, d)) return 1;
+    return 0;
+}
+
 /** Sums over slices and ranks to means, kept for the levels from @p first on. */
 static void keep(const struct pool *pool, size_t entries, size_t first, double *values)
 {
@@ -109,13 +124,14 @@ static void total_phase(const struct pool *pool, int descriptor, int phase, floa
     keep(pool, entries, desc.first, mf_descriptor_values(row, pool->side, lag, phase));
 }
 
-/** The cross-correlation of two phases. Collective. */
-static void total_pair(const struct pool *pool, int a, int b, size_t pair)
+/** One descriptor of a pair of phases. Collective. */
+static void total_pair(const struct pool *pool, int descriptor, size_t pair, float *x, float *y)
 {
-    size_t lag = pool->job->opts->lag, entries = (2 * lag - 1) * (2 * lag - 1);
-    float *x = indicator(pool, a, 0), *y = indicator(pool, b, 1);
-    struct mf_slice_desc desc = desc_of(pool, MF_S2);
-    MF_PHASE(MF_PHASE_S2);
+    const struct mf_descriptor *row = &mf_descriptors[descriptor];
+    size_t lag = pool->job->opts->lag, entries = mf_descriptor_entries(row, lag);
+    struct mf_slice_desc desc = desc_of(pool, descriptor);
+    struct mf_slice_plan *plan = pool->plan[descriptor == MF_CROSS ? MF_S2 : descriptor];
+    MF_PHASE(row->phase);
 
     clear(pool, entries);
     for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
@@ -123,10 +139,24 @@ static void total_pair(const struct pool *pool, int a, int b, size_t pair)
 
         mf_turn_fetch(pool->turn[0], round, x, &first);
         mf_turn_fetch(pool->turn[1], round, y, &second);
-        mf_phase_count(mf_cost_s2(&desc, first.count, MF_COST_CROSS));
-        if (first.count) pool->ops[MF_S2]->cross(pool->plan[MF_S2], &first, &second, pool->total);
+        mf_phase_count(descriptor == MF_CROSS ? mf_cost_s2(&desc, first.count, MF_COST_CROSS)
+                                              : row->cost(&desc, first.count, MF_COST_TOTAL));
+        if (first.count) ops_of_pairs(pool, descriptor)->cross(plan, &first, &second, pool->total);
     }
-    keep(pool, entries, desc.first, pool->side->cross + pair * pool->side->levels * entries);
+    keep(pool, entries, desc.first, mf_descriptor_values(row, pool->side, lag, (int)pair));
+}
+
+/** All descriptors of a pair of phases. Collective. */
+static void look_at_pair(const struct pool *pool, size_t pair)
+{
+    size_t a, b;
+    float *x, *y;
+
+    mf_descriptor_pair((size_t)pool->job->out->phases, pair, &a, &b);
+    x = indicator(pool, (int)a, 0);
+    y = indicator(pool, (int)b, 1);
+    for (int d = 0; d < MF_DESCRIPTORS; ++d)
+        if (ops_of_pairs(pool, d)) total_pair(pool, d, pair, x, y);
 }
 
 /** Local part of making a pool: plans and memory. */
@@ -147,7 +177,7 @@ static int pool_plan(struct pool *pool)
     if (pool->side->cross && pool->ops[MF_S2] && !pool->ops[MF_S2]->cross)
         return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", pool->slices->backend->name);
     for (int i = 0; i < 2 && (!job->micro->grey || mf_apart(job->queue)); ++i) {
-        if (i && !(pool->side->cross && pool->ops[MF_S2])) break;
+        if (i && !has_pairs(pool)) break;
         pool->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
         if (!pool->x[i]) return MF_MEMORY;
     }
@@ -157,11 +187,19 @@ static int pool_plan(struct pool *pool)
     return pool->total ? MF_OK : MF_MEMORY;
 }
 
+static int wants_pairs(const struct pool *pool)
+{
+    for (int d = 0; d < MF_DESCRIPTORS; ++d)
+        if (mf_descriptor_of_pairs(&mf_descriptors[d]) && mf_descriptor_values(&mf_descriptors[d], pool->side, 1, 0))
+            return 1;
+    return 0;
+}
+
 static int pool_open(struct pool *pool, int normal)
 {
     const struct mf_job *job = pool->job;
 
-    for (int i = 0; i < (pool->side->cross ? 2 : 1); ++i)
+    for (int i = 0; i < (wants_pairs(pool) ? 2 : 1); ++i)
         MF_TRY(mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, 0, job->queue, &pool->turn[i]));
     return mf_agree(job->comm, pool_plan(pool));
 }
@@ -181,16 +219,17 @@ static int pool_side(const struct mf_job *job, int normal)
 {
     struct pool pool = {.job = job, .slices = mf_slices_queue(job->queue), .side = &job->out->side[normal]};
     int rc = pool_open(&pool, normal), phases = job->dry ? 0 : job->out->phases;
-    size_t pair = 0;
+    size_t pairs = rc == MF_OK && phases > 0 && has_pairs(&pool)
+                       ? mf_descriptor_parts(&mf_descriptors[MF_CROSS], (size_t)phases)
+                       : 0;
 
     for (int p = 0; rc == MF_OK && p < phases; ++p) {
         float *x = indicator(&pool, p, 0);
 
         for (int d = 0; d < MF_DESCRIPTORS; ++d)
-            if (pool.plan[d]) total_phase(&pool, d, p, x);
+            if (pool.plan[d] && !mf_descriptor_of_pairs(&mf_descriptors[d])) total_phase(&pool, d, p, x);
     }
-    for (int a = 0; rc == MF_OK && pool.side->cross && pool.plan[MF_S2] && a < phases; ++a)
-        for (int b = a + 1; b < phases; ++b) total_pair(&pool, a, b, pair++);
+    for (size_t pair = 0; pair < pairs; ++pair) look_at_pair(&pool, pair);
     pool_close(&pool);
     return rc;
 }

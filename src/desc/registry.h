@@ -24,6 +24,7 @@ enum mf_descriptor_kind {
     MF_GRAM = MF_FURTHER + MF_MORE_GRAM,
     MF_GRAM_AXES = MF_FURTHER + MF_MORE_GRAM_AXES,
     MF_TENSOR = MF_FURTHER + MF_MORE_TENSOR,
+    MF_GRAM_CROSS = MF_FURTHER + MF_MORE_GRAM_CROSS,
     MF_DESCRIPTORS = MF_FURTHER + MF_MORE
 };
 
@@ -65,6 +66,9 @@ unsigned mf_descriptor_wants(const struct mf_descriptor *row);
 
 /** The same for all that are called @p names, @p mcrpy: as MCRpy means them. Unknown names want nothing. */
 unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy);
+
+/** Does it compare pairs of phases? */
+int mf_descriptor_of_pairs(const struct mf_descriptor *row);
 
 /** How many parts it has with @p fields fields: phases, or pairs of them, (0,1) (0,2) .. (1,2) ..; and fields a < b of
  * a pair. */

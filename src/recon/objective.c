@@ -45,7 +45,7 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
     const struct mf_objective_side *s = r->side;
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
     size_t entries = o->ops[t]->entries(&desc), a = p, b = p;
-    int pair = o->opts.term[t].row->kind == MF_CROSS;
+    int pair = mf_descriptor_of_pairs(o->opts.term[t].row);
     float *values = s->values[t];
 
     if (pair) mf_descriptor_pair(o->phases, p, &a, &b);
@@ -58,7 +58,7 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
                                   .target = s->target[t] + p * s->levels * entries,
                                   .weight = weight,
                                   .power = o->opts.norm == MF_L1 ? 1 : 2,
-                                  .scale = s->scale + a * s->slices + r->span.first,
+                                  .scale = s->scale + (pair ? o->phases : a) * s->slices + r->span.first,
                                   .sum = s->a + (t * o->parts + p) * s->slices + r->span.first,
                                   .values = values,
                                   .phase = p,
@@ -138,9 +138,9 @@ static double slice_loss(const struct mf_objective *o, const struct mf_objective
         double part = 0;
 
         for (size_t p = 0; o->ops[t] && p < mf_objective_parts(o, t); ++p) {
-            size_t field = p < o->phases ? p : 0; /* pairs: all q are 1 */
+            double q = mf_descriptor_of_pairs(o->opts.term[t].row) ? 1 : s->q[p * s->slices + i];
 
-            part += power_of(s->q[field * s->slices + i], power) * s->a[(t * o->parts + p) * s->slices + i];
+            part += power_of(q, power) * s->a[(t * o->parts + p) * s->slices + i];
         }
         sums[1 + t] = part;
         a += part;
@@ -226,7 +226,8 @@ static void through_weights(struct mf_objective *o, const struct round *r)
         for (size_t i = r->span.first; i < r->span.first + r->span.count; ++i) {
             double q = s->q[from + i], a = 0;
 
-            for (size_t t = 0; t < o->opts.terms; ++t) a += s->a[(t * o->parts + p) * s->slices + i];
+            for (size_t t = 0; t < o->opts.terms; ++t)
+                if (!mf_descriptor_of_pairs(o->opts.term[t].row)) a += s->a[(t * o->parts + p) * s->slices + i];
             s->scale[from + i] =
                 r->factor * r->share * s->slope[i] * a * (power == 1 ? 1 : 2 * q) * -2 * (1 - s->vf[from + i]) * part;
         }
@@ -239,9 +240,12 @@ static void set_scale(struct mf_objective *o, const struct round *r)
     struct mf_objective_side *s = r->side;
     int power = o->opts.norm == MF_L1 ? 1 : 2;
 
-    for (size_t p = 0; p < o->phases; ++p)
-        for (size_t i = r->span.first; i < r->span.first + r->span.count; ++i)
-            s->scale[p * s->slices + i] = r->factor * r->share * s->slope[i] * power_of(s->q[p * s->slices + i], power);
+    for (size_t i = r->span.first; i < r->span.first + r->span.count; ++i) {
+        const double scale = r->factor * r->share * s->slope[i];
+
+        for (size_t p = 0; p < o->scales; ++p)
+            s->scale[p * s->slices + i] = scale * (p < o->phases ? power_of(s->q[p * s->slices + i], power) : 1);
+    }
 }
 
 /* Are the scales of all slices known before one of them is looked at? */

@@ -25,7 +25,8 @@ struct mf_objective_side {
     double *sums;                                    /* [slices][MF_OBJECTIVE_SUMS]: E, then the share of each term */
     double *sum;                                     /* [phases][levels][most entries of a term] */
     double *a;                                       /* [terms][parts][slices] sums of this rank's slices */
-    double *q, *vf, *scale;                          /* [phases][slices] */
+    double *q, *vf;                                  /* [phases][slices] */
+    double *scale;                                   /* [scales][slices]: of phases, then of pairs, whose q is 1 */
     double *slope;                                   /* [slices] dE/dA */
     struct mf_slice_example example;                 /* x NULL: no term asks for it */
     float *pull[MF_TERMS_MAX];                       /* [this rank's slices][pull_size] of terms by example, device */
@@ -52,6 +53,7 @@ struct mf_objective {
     size_t phases, lag, sides, plans;
     size_t slicewise; /* terms that compare slices */
     size_t parts;     /* most parts of a term */
+    size_t scales;    /* of a slice: phases, and one more where a term is of pairs */
     struct mf_objective_side side[MF_SIDES];
     struct mf_objective_space space;
     struct mf_objective_plan plan[2 * MF_SIDES * (MF_TERMS_MAX + 1)];

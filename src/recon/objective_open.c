@@ -192,7 +192,10 @@ static int take_apart(struct mf_objective *o)
 }
 
 /* Doubles of the work areas of a slice. */
-static size_t work_size(const struct mf_objective *o) { return o->opts.terms * o->parts + 3 * o->phases + 1; }
+static size_t work_size(const struct mf_objective *o)
+{
+    return o->opts.terms * o->parts + 2 * o->phases + o->scales + 1;
+}
 
 static void deal_work(struct mf_objective *o)
 {
@@ -207,7 +210,7 @@ static void deal_work(struct mf_objective *o)
         s->q = s->a + o->opts.terms * o->parts * s->slices;
         s->vf = s->q + each;
         s->scale = s->vf + each;
-        s->slope = s->scale + each;
+        s->slope = s->scale + o->scales * s->slices;
         sums += s->slices * MF_OBJECTIVE_SUMS;
         work += s->slices * work_size(o);
     }
@@ -249,6 +252,7 @@ static int check_parts(struct mf_objective *o, size_t t)
         return mf_fail(MF_USAGE, "%s compare pairs of phases, and one field is optimised; try: --use_multiphase",
                        o->opts.term[t].row->name);
     if (parts > o->parts) o->parts = parts;
+    if (mf_descriptor_of_pairs(o->opts.term[t].row)) o->scales = o->phases + 1;
     return MF_OK;
 }
 
@@ -290,7 +294,7 @@ int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const s
     o->backend = o->queue->backend;
     o->slab = *slab;
     o->opts = *opts;
-    o->phases = o->parts = phases;
+    o->phases = o->parts = o->scales = phases;
     o->lag = target->lag;
     o->goal = target;
     o->sides = slab->dims[0] > 1 ? MF_SIDES : 1;

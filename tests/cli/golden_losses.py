@@ -17,7 +17,7 @@ except ImportError:
 from runs import lacks
 
 TYPES = {"FFTCorrelations", "Variation", "VolumeFractions", "LinealPathApproximation", "TwoPointCorrelations", "Correlations",
-         "LineCorrelations"}
+         "LineCorrelations", "CrossCorrelations"}
 
 
 def field2d(shape, phases):

@@ -8,12 +8,12 @@ of the mean over slices of E. v_l = 0.3^l, w = 1, Variation 5; all phases weigh 
 import sys
 import tempfile
 
-from formulas import FURTHER
+from formulas import FURTHER, cross_correlations
 from runs import check, finish, lacks, measure, run
 from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
-WEIGHT = {"FFTCorrelations": 1.0, "S2": 1.0, "Variation": 5.0, "VolumeFractions": 1.0, **{name: 1.0 for name in FURTHER}}
+WEIGHT = {"FFTCorrelations": 1.0, "S2": 1.0, "Variation": 5.0, "VolumeFractions": 1.0, **{name: 1.0 for name in FURTHER}, "CrossCorrelations": 10.0}
 PLANE = ((1, 2), (0, 2), (0, 1))  # axes u, v of the slices normal to z, y, x
 worst = {"loss": 0.0, "gradient": 0.0}
 
@@ -58,12 +58,20 @@ def describe(x, types, lag, levels, periodic):
                 row.append(variation(y, periodic))
             elif name == "VolumeFractions":
                 row.append(y.mean((1, 2))[:, None])
+            elif name == "CrossCorrelations":
+                row.append(np.zeros((len(y), 0)))  # of pairs: below
             elif name in FURTHER:
                 row.append(FURTHER[name](y, lag, periodic))
             else:
                 row.append(s2(y, lag, periodic))
         out.append(row)
     return out
+
+
+def describe_pairs(fields, lag, levels, periodic):
+    """[pairs][levels] of [slices][entries]"""
+    pairs = [(x, y) for b, y in enumerate(fields) for x in fields[:b]]
+    return [[cross_correlations(pooled(x, level), pooled(y, level), lag, periodic) for level in range(levels)] for x, y in pairs]
 
 
 def levels_of(nu, nv, lag):
@@ -93,13 +101,16 @@ class Reference:
         self.weight = case.get("weights", [WEIGHT[t] for t in self.types])
         self.v = [0.3**level for level in range(16)]
         self.v[: len(case.get("level_weights", []))] = case.get("level_weights", [])
-        self.target, self.most = [], []
+        self.pair = self.types.index("CrossCorrelations") if "CrossCorrelations" in self.types else None
+        self.target, self.most, self.pairs = [], [], []
         for side in range(self.sides):
             y = self.stack(images, side)
             levels = 1 if case.get("flat") else levels_of(*y[0].shape[1:], self.lag)
             one = [describe(z, self.types, self.lag, levels, self.periodic) for z in y]
             self.target.append([[[t.mean(0) for t in row] for row in phase] for phase in one])
             self.most.append(levels)
+            if self.pair is not None:
+                self.pairs.append([[t.mean(0) for t in row] for row in describe_pairs(y, self.lag, levels, self.periodic)])
         if case.get("isotropic"):
             least = min(self.most)
             mean = [[[np.mean([self.target[s][p][l][t] for s in range(3)], 0) for t in range(len(self.types))] for l in range(least)] for p in range(len(self.target[0]))]
@@ -123,6 +134,9 @@ class Reference:
                 for level in range(levels):
                     for t in range(len(self.types)):
                         d.append(self.weight[t] * self.v[level] * (got[level][t] - self.target[side][p][level][t]))
+            if self.pair is not None:
+                for got, want in zip(describe_pairs(y, self.lag, levels, self.periodic), self.pairs[side]):
+                    d += [self.weight[self.pair] * self.v[level] * (got[level] - want[level]) for level in range(levels)]
             total += norm(np.concatenate(d, 1), self.case.get("loss", "MSE")).mean() / self.sides
         return total
 
@@ -196,6 +210,9 @@ CASES = {
     "soft descriptors, volume on 3 ranks": {"images": [(12, 14)], "shape": (7, 8, 9), "lag": 2, "ranks": 3,
                                             "types": ["LinealPathApproximation", "TwoPointCorrelations", "LinealPath"]},
     "lineal path, three phases": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "phases": 3, "types": ["LinealPath"]},
+    "cross, two phases": {"images": [(24, 27)], "shape": (24, 27), "lag": 3, "phases": 2, "types": ["CrossCorrelations"]},
+    "cross, three phases, not periodic": {"images": [(21, 25)], "shape": (21, 25), "lag": 3, "phases": 3, "types": ["S2", "CrossCorrelations"], "non_periodic": 1, "loss": "L2"},
+    "cross, volume, 3 ranks": {"images": [(9, 10)], "shape": (7, 8, 9), "lag": 2, "phases": 3, "types": ["CrossCorrelations", "Variation"], "ranks": 3},
     "two phases": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "phases": 2},
     "three phases": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "phases": 3},
     "three phases, one optimised": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "singlephase": 1},

@@ -27,6 +27,7 @@ static void check_names(void)
                  {"TwoPointCorrelations", MF_TWO_POINT},
                  {"Correlations", MF_GRAM},
                  {"LineCorrelations", MF_GRAM_AXES},
+                 {"CrossCorrelations", MF_GRAM_CROSS},
                  {"StructureTensor", MF_TENSOR}};
     const struct mf_descriptor *row = NULL;
     const struct mf_slice_ops *ops;
@@ -46,6 +47,7 @@ static void check_names(void)
         CHECK(a == pairs[k][0] && b == pairs[k][1]);
     }
     CHECK(mf_descriptor_parts(&mf_descriptors[MF_CROSS], 4) == 6 && mf_descriptor_parts(row, 4) == 4);
+    CHECK(mf_descriptor_parts(&mf_descriptors[MF_GRAM_CROSS], 3) == 3 && mf_more_parts(MF_MORE_GRAM_CROSS, 4) == 6);
     CHECK(mf_descriptor_wants(row) == MF_WANTS_SPACE && !mf_descriptors[MF_S2].in_space);
     CHECK(mf_descriptor_find(&row, "GramMatrices") == MF_USAGE && strstr(mf_err_text(), "not available"));
     CHECK(mf_descriptor_find(&row, "") == MF_USAGE);

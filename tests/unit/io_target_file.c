@@ -46,7 +46,8 @@ static struct mf_target make(int sides, int phases)
         fill(s->fraction, p * levels, 4000);
         for (int m = i; m < MF_MORE; ++m) {
             CHECK(mf_target_side_more(s, phases, 3, (enum mf_more)m) == MF_OK);
-            fill(s->more[m], p * levels * mf_more_entries((enum mf_more)m, 3), 5000 + (uint64_t)m);
+            fill(s->more[m], mf_more_parts((enum mf_more)m, p) * levels * mf_more_entries((enum mf_more)m, 3),
+                 5000 + (uint64_t)m);
         }
         CHECK(i == 1 || mf_target_example_new(s, 6, 7) == MF_OK);
         for (size_t k = 0; s->example && k < 42; ++k) s->example[k] = (double)(k % (p + 1)) - 1;
@@ -83,7 +84,8 @@ static void same(const struct mf_target *a, const struct mf_target *b)
         same_array(x->variation, y->variation, p * x->levels);
         same_array(x->fraction, y->fraction, p * x->levels);
         for (int m = 0; m < MF_MORE; ++m)
-            same_array(x->more[m], y->more[m], p * x->levels * mf_more_entries((enum mf_more)m, 3));
+            same_array(x->more[m], y->more[m],
+                       mf_more_parts((enum mf_more)m, p) * x->levels * mf_more_entries((enum mf_more)m, 3));
         CHECK(x->example_nu == y->example_nu && x->example_nv == y->example_nv);
         same_array(x->example, y->example, x->example_nu * x->example_nv);
     }

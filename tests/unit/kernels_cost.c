@@ -46,6 +46,7 @@ int main(void)
     check(mf_cost_two_point(&one, 2, MF_COST_GRADIENT), 3072, 256 * (6 * (2 * 13 - 1) + 26 * 13));
     check(mf_cost_gram(&one, 1, MF_COST_VALUES), 512, 128 * 13 * 17);
     check(mf_cost_gram_axes(&one, 1, MF_COST_GRADIENT), 1536, 128 * (5 * 9 + 5 * 21));
+    check(mf_cost_gram_cross(&one, 1, MF_COST_GRADIENT), 3072, mf_cost_gram(&one, 1, MF_COST_GRADIENT).operations);
     /* 5 lags of 4 maps */
     check(mf_cost_tensor(&one, 1, MF_COST_VALUES), 512, 128 * (148 + 40));
     check(mf_cost_tensor(&one, 1, MF_COST_GRADIENT), 1536, 128 * (2 * 148 + 132 + 100));

@@ -1,5 +1,5 @@
 /* The program: finds the verb, parses its options on every rank, opens a session, runs it, prints one line if it
- * refused. A new verb is one line in verbs[]. */
+ * refused. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,13 +15,9 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/log_view.h"
 
-#define SPINS "3000" /* some 10 us: longer than between two kernels of a small run */
+enum { VERBS_MOST = 64 };
 
-static const struct mf_cmd *const verbs[] = {
-    &mf_cmd_bench, &mf_cmd_characterize, &mf_cmd_compare, &mf_cmd_doctor, &mf_cmd_info,        &mf_cmd_interpolate,
-    &mf_cmd_match, &mf_cmd_merge,        &mf_cmd_plan,    &mf_cmd_probe,  &mf_cmd_reconstruct, &mf_cmd_smooth,
-    &mf_cmd_synth, &mf_cmd_verify,       &mf_cmd_view,    NULL,
-};
+#define SPINS "3000" /* some 10 us: longer than between two kernels of a small run */
 
 /* Is this the process that speaks, before MPI is there to ask? Launchers number their processes in the environment. */
 static int is_first(void)
@@ -47,19 +43,12 @@ static void complain(const char *verb)
     fprintf(stderr, "mesoforge: %s%s%s\n", verb, *verb ? ": " : "", line);
 }
 
-static const struct mf_cmd *find(const char *name)
-{
-    for (size_t i = 0; verbs[i]; ++i)
-        if (strcmp(verbs[i]->name, name) == 0) return verbs[i];
-    return NULL;
-}
-
 static int no_verb(const char *name)
 {
-    const char *names[sizeof verbs / sizeof *verbs + 1] = {"help"}, *near;
+    const char *names[VERBS_MOST] = {"help"}, *near;
     size_t n = 1;
 
-    for (size_t i = 0; verbs[i]; ++i) names[n++] = verbs[i]->name;
+    for (size_t i = 0; mf_cmds[i] && n < VERBS_MOST; ++i) names[n++] = mf_cmds[i]->name;
     near = mf_nearest(name, names, n);
     return mf_fail(MF_USAGE, "no verb '%.200s'; try: mesoforge %s", name, near ? near : "help");
 }
@@ -68,16 +57,16 @@ static int no_verb(const char *name)
 static int tell(const char *what, const char *name)
 {
     int man = strcmp(what, "man") == 0;
-    const struct mf_cmd *verb = name ? find(name) : NULL;
+    const struct mf_cmd *verb = name ? mf_cmd_find(name) : NULL;
 
     if (man && name && strcmp(name, "--list") == 0) {
-        for (size_t i = 0; verbs[i]; ++i) printf("%s\n", verbs[i]->name);
+        for (size_t i = 0; mf_cmds[i]; ++i) printf("%s\n", mf_cmds[i]->name);
     } else if (name && !verb) {
         return no_verb(name);
     } else if (verb) {
         (man ? mf_about_verb_man : mf_about_verb)(verb);
     } else {
-        (man ? mf_about_program_man : mf_about_program)(verbs);
+        (man ? mf_about_program_man : mf_about_program)(mf_cmds);
     }
     return MF_OK;
 }
@@ -165,6 +154,25 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     return rc;
 }
 
+/* A verb that starts programs of MPI and is none: on one process, without a session. */
+static int run_alone(const struct mf_cmd *verb, int argc, char **argv)
+{
+    struct mf_options *options = NULL;
+    void *into = MF_MUST(calloc(1, verb->size), "options");
+    int rc = mf_options_parse(&options, verb->name, verb->tables, into, verb->size, argc - 2, argv + 2,
+                              verb->positional_max);
+
+    if (rc == MF_OK && mf_options_origin(options, "print-config") == MF_FROM_FLAG)
+        mf_options_print(options);
+    else if (rc == MF_OK)
+        rc = verb->alone(options, into);
+    rc = flush_output(rc);
+    if (rc != MF_OK) complain(verb->name);
+    mf_options_free(options);
+    free(into);
+    return rc;
+}
+
 /* Everything that is told and not run. */
 static int about(const char *word, const char *name)
 {
@@ -226,9 +234,11 @@ static void wait_briefly(char **argv)
 int main(int argc, char **argv)
 {
     double start = mf_now();
-    const struct mf_cmd *verb = argc > 1 ? find(argv[1]) : NULL;
+    const struct mf_cmd *verb = argc > 1 ? mf_cmd_find(argv[1]) : NULL;
     int rc;
 
+    if (verb && verb->alone && !mf_options_help_asked(argc - 2, argv + 2))
+        return is_first() ? run_alone(verb, argc, argv) : MF_OK;
     if (verb && !mf_options_help_asked(argc - 2, argv + 2)) {
         wait_briefly(argv);
         return run(verb, argc, argv, start);

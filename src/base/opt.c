@@ -304,6 +304,11 @@ size_t mf_options_positional(const struct mf_options *options, const char *const
     return options->positional;
 }
 
+int mf_options_knows(const struct mf_options *options, const char *word)
+{
+    return mf_options_find(options, word, strlen(word)) != NULL;
+}
+
 enum mf_origin mf_options_origin(const struct mf_options *options, const char *word)
 {
     const struct mf_spelling *spelling = mf_options_find(options, word, strlen(word));

@@ -94,6 +94,9 @@ int mf_options_env(struct mf_options *options, const char *word, const char *var
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words);
 
+/** Has the verb such an option? */
+int mf_options_knows(const struct mf_options *options, const char *word);
+
 /** Where the option @p word (or an alias of it) came from. */
 enum mf_origin mf_options_origin(const struct mf_options *options, const char *word);
 

@@ -61,14 +61,19 @@ struct mf_cmd {
     const struct mf_opt *const *tables; /* NULL-terminated; mf_common_opts among them */
     size_t size;                        /* of the options struct */
     size_t positional_max;
-    int (*run)(struct mf_session *session, void *options);
-    int looks;    /* as in struct mf_session */
-    int computes; /* alike */
+    int (*run)(struct mf_session *session, void *options);      /* NULL: */
+    int (*alone)(const struct mf_options *options, void *into); /* the verb is no program of MPI, but starts some */
+    int looks;                                                  /* as in struct mf_session */
+    int computes;                                               /* alike */
 };
 
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf_cmd_merge, mf_cmd_interpolate,
     mf_cmd_smooth, mf_cmd_reconstruct, mf_cmd_match, mf_cmd_verify, mf_cmd_view, mf_cmd_info, mf_cmd_doctor,
-    mf_cmd_probe, mf_cmd_plan, mf_cmd_bench;
+    mf_cmd_probe, mf_cmd_plan, mf_cmd_bench, mf_cmd_launch;
+
+/** All verbs, NULL-terminated; the one of a name, or NULL. */
+extern const struct mf_cmd *const mf_cmds[];
+const struct mf_cmd *mf_cmd_find(const char *name);
 
 /**
  * Opens a session on options that are parsed: log, back end, arena, queue. Collective; refuses (agreed) with MF_USAGE,

@@ -85,26 +85,27 @@ static int run(struct mf_session *session, void *options)
 }
 
 const struct mf_cmd mf_cmd_probe = {
-    "probe",
-    "say what hardware a run has: nodes, cores, memory, GPUs, links",
-    "[--measure] [--json] [--output HARDWARE.json]",
-    "Looks at every node of the run: cores by affinity and control group, memory below the control group's limit, "
-    "caches, "
-    "NUMA nodes, GPUs by the driver's library (NVML, not needed to run), links between GPUs, and which GPU each rank "
-    "would "
-    "take. CUDA_VISIBLE_DEVICES is honoured in all its forms. --output writes what --json prints: a hardware file, "
-    "which a "
-    "plan for this machine can be made from elsewhere (docs/FILES.md; examples/hardware/ has some).\n\n"
-    "A rank takes the GPU that is the only one it sees, else the one of its number on the node, or that of --gpu_ids. "
-    "Two "
-    "ranks on one GPU are refused (exit status 4) after the table, unless --share-gpu says that it is meant.\n\n"
-    "  mesoforge probe --measure\n"
-    "  srun --mpi=pmix -N2 --ntasks-per-node=4 mesoforge probe \\\n"
-    "      --json --output two.json\n",
-    tables,
-    sizeof(struct probe),
-    0,
-    run,
-    1,
-    0,
+    .name = "probe",
+    .summary = "say what hardware a run has: nodes, cores, memory, GPUs, links",
+    .synopsis = "[--measure] [--json] [--output HARDWARE.json]",
+    .text =
+        "Looks at every node of the run: cores by affinity and control group, memory below the control group's limit, "
+        "caches, "
+        "NUMA nodes, GPUs by the driver's library (NVML, not needed to run), links between GPUs, and which GPU each "
+        "rank "
+        "would "
+        "take. CUDA_VISIBLE_DEVICES is honoured in all its forms. --output writes what --json prints: a hardware file, "
+        "which a "
+        "plan for this machine can be made from elsewhere (docs/FILES.md; examples/hardware/ has some).\n\n"
+        "A rank takes the GPU that is the only one it sees, else the one of its number on the node, or that of "
+        "--gpu_ids. "
+        "Two "
+        "ranks on one GPU are refused (exit status 4) after the table, unless --share-gpu says that it is meant.\n\n"
+        "  mesoforge probe --measure\n"
+        "  srun --mpi=pmix -N2 --ntasks-per-node=4 mesoforge probe \\\n"
+        "      --json --output two.json\n",
+    .tables = tables,
+    .size = sizeof(struct probe),
+    .run = run,
+    .looks = 1,
 };

@@ -174,8 +174,8 @@ struct mf_json *mf_plan_json(const struct mf_plan *plan);
 int mf_plan_is_whole(struct mf_json *json);
 
 /**
- * Takes the settings (ranks, threads, batch, history, device) and lines of a plan that was written. Refuses with
- * MF_INPUT what is no plan or was changed by hand. @p plan holds no candidates then.
+ * Takes the settings (nodes, ranks, of a node and of a GPU, threads, batch, history, device) and lines of a plan that
+ * was written. Refuses with MF_INPUT what is no plan or was changed by hand. @p plan holds no candidates then.
  */
 int mf_plan_read(const char *path, struct mf_plan *plan);
 

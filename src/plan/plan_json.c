@@ -237,7 +237,10 @@ static int read_body(const char *path, const struct mf_json *file, struct mf_pla
     plan->device = strcmp(device, "cuda") == 0;
     plan->apart = strcmp(device, "cpu") != 0;
     plan->passes = plan->apart && strcmp(mf_json_to_text(mf_json_get(file, "residency")), "host") == 0;
+    MF_TRY(read_size(path, file, "nodes", 1, &plan->nodes));
     MF_TRY(read_size(path, file, "ranks", 1, &plan->ranks));
+    MF_TRY(read_size(path, file, "ranks_per_node", 1, &plan->per_node));
+    MF_TRY(read_size(path, file, "ranks_per_gpu", 0, &plan->ranks_per_gpu));
     MF_TRY(read_size(path, file, "threads", 1, &plan->threads));
     MF_TRY(read_size(path, file, "batch", 0, &plan->batch));
     return read_size(path, file, "history", 1, &plan->history);

@@ -1,0 +1,16 @@
+/* Slurm's short forms, written out. Both refuse with MF_INPUT what is none of them, and what stands for more than there
+ * can be, before they take memory for it. Not collective. */
+#ifndef MF_SLURM_NODELIST_H
+#define MF_SLURM_NODELIST_H
+
+#include "slurm/words.h"
+
+enum { MF_NODES_MOST = 1 << 16 };
+
+/** "n[001-003,7],gpu-[1-2]-x[0-1]": names appended in Slurm's order; also after a refusal the caller frees. */
+int mf_nodelist_names(const char *text, struct mf_words *names);
+
+/** "2(x3),1" is 2 2 2 1: tasks of every node; the caller frees *tasks. */
+int mf_nodelist_tasks(const char *text, long **tasks, size_t *count);
+
+#endif

@@ -1,0 +1,330 @@
+/* See render.h. */
+#include "slurm/render.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+
+const char *const mf_box_names[MF_BOXES] = {"none", "apptainer", "pyxis", "docker", "podman", "enroot"};
+
+/* ---- what cannot be rendered ---- */
+
+/* Slurm reads "#SBATCH" lines by rules of its own: nothing that these could mean goes into one. */
+#define FOR_SLURM "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./=&|*()[]-"
+
+static int check_text(const char *option, const char *text, const char *allowed)
+{
+    size_t n = text ? strspn(text, allowed) : 0;
+
+    if (!text || (n > 0 && text[n] == '\0' && *text != '-')) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--%s '%.100s': Slurm's options here are letters, digits and _@%%+:,./=&|*()[]-, and begin "
+                   "with no '-'",
+                   option, text);
+}
+
+static int check_slurm(const struct mf_job *job)
+{
+    const struct {
+        const char *option, *text, *allowed;
+    } texts[] = {{"job-name", job->name, FOR_SLURM},
+                 {"time", job->time, "0123456789:-"},
+                 {"partition", job->partition, FOR_SLURM},
+                 {"account", job->account, FOR_SLURM},
+                 {"qos", job->qos, FOR_SLURM},
+                 {"mem", job->memory, "0123456789KMGT"},
+                 {"array", job->array, "0123456789,:%-"},
+                 {"log", job->log, FOR_SLURM},
+                 {"mpi", job->mpi, FOR_SLURM}};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
+        MF_TRY(check_text(texts[i].option, texts[i].text, texts[i].allowed));
+    for (size_t i = 0; i < job->more; ++i) MF_TRY(check_text("slurm-options", job->more_at[i], FOR_SLURM));
+    for (size_t i = 0; i < job->parts; ++i) MF_TRY(check_text("constraint", job->part[i].constraint, FOR_SLURM));
+    if (job->save_before < 0 || job->save_before > 65535)
+        return mf_fail(MF_USAGE, "--save-before wants 0 to 65535 seconds, not %ld", job->save_before);
+    return MF_OK;
+}
+
+/* In a container one mpirun starts all ranks. */
+static int wraps_launcher(const struct mf_job *job)
+{
+    return job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN || job->box == MF_BOX_ENROOT;
+}
+
+static int check_mount(const char *mount)
+{
+    const char *first = strchr(mount, ':'), *second = first ? strchr(first + 1, ':') : NULL;
+
+    if (!*mount || first == mount || strpbrk(mount, ",\n") ||
+        (second && strcmp(second, ":ro") != 0 && strcmp(second, ":rw") != 0))
+        return mf_fail(MF_USAGE,
+                       "--mount '%.200s': write it as DIR, DIR:DIR or DIR:DIR:ro; ',' separates mounts "
+                       "and cannot be part of one",
+                       mount);
+    return MF_OK;
+}
+
+static int check_box(const struct mf_job *job)
+{
+    const struct mf_job_part *part = job->part;
+
+    if (job->box == MF_BOX_NONE) return MF_OK;
+    if (!*job->image || *job->image == '-' || strpbrk(job->image, "\n"))
+        return mf_fail(MF_USAGE, "--container '%.200s': an image does not begin with '-'", job->image);
+    if (strpbrk(job->folder, ",:\n"))
+        return mf_fail(MF_USAGE, "the current folder '%.200s' has ',' or ':' in its name and cannot be mounted",
+                       job->folder);
+    for (size_t i = 0; i < job->mounts; ++i) MF_TRY(check_mount(job->mount[i]));
+    if (job->box == MF_BOX_PYXIS && (job->by == MF_BY_MPIRUN || job->mpirun_inside))
+        return mf_fail(MF_USAGE, "pyxis is a part of srun; with mpirun take apptainer, enroot, docker or podman");
+    if (wraps_launcher(job) && (job->by == MF_BY_SRUN || job->parts > 1 || part->nodes > 1 || job->hosts))
+        return mf_fail(MF_USAGE, "%s holds all ranks in one container on one node; for several take apptainer or pyxis",
+                       mf_box_names[job->box]);
+    return MF_OK;
+}
+
+int mf_job_check(const struct mf_job *job)
+{
+    MF_TRY(check_slurm(job));
+    MF_TRY(check_box(job));
+    if (job->parts > 1 && (job->by != MF_BY_SBATCH || job->mpirun_inside))
+        return mf_fail(MF_USAGE,
+                       "--and: nodes of several kinds need a script whose ranks srun starts (--launcher sbatch)");
+    if (job->array && job->by != MF_BY_SBATCH) return mf_fail(MF_USAGE, "--array belongs to --launcher sbatch");
+    if (job->array && job->parts > 1)
+        return mf_fail(MF_USAGE, "Slurm has no arrays of jobs with several kinds of nodes");
+    if (job->hosts && job->by != MF_BY_MPIRUN)
+        return mf_fail(MF_USAGE, "--hosts is for mpirun; Slurm's nodes are chosen by --slurm-options nodelist=...");
+    for (size_t i = 0; job->array && i < job->words; ++i)
+        if (strstr(job->word[i], "%a")) return MF_OK;
+    if (job->array)
+        return mf_fail(MF_USAGE, "all tasks of the array would do and write the same: let them differ by %%a, their "
+                                 "number, as in --seed %%a --output volume-%%a.h5");
+    return MF_OK;
+}
+
+/* ---- options of Slurm ---- */
+
+static void say_number(struct mf_words *to, const char *option, long number)
+{
+    if (number > 0) mf_words_say(to, "--%s=%ld", option, number);
+}
+
+static void say_text(struct mf_words *to, const char *option, const char *text)
+{
+    if (text) mf_words_say(to, "--%s=%s", option, text);
+}
+
+static void part_words(struct mf_words *to, const struct mf_job_part *part)
+{
+    say_number(to, "nodes", part->nodes);
+    if (part->ranks != part->nodes * part->per_node) say_number(to, "ntasks", part->ranks);
+    say_number(to, "ntasks-per-node", part->per_node);
+    say_number(to, "cpus-per-task", part->cores);
+    say_number(to, "gpus-per-node", part->gpus);
+    say_text(to, "constraint", part->constraint);
+}
+
+static void common_words(struct mf_words *to, const struct mf_job *job)
+{
+    say_text(to, "job-name", job->name);
+    say_text(to, "time", job->time);
+    say_text(to, "partition", job->partition);
+    say_text(to, "account", job->account);
+    say_text(to, "qos", job->qos);
+    say_text(to, "mem", job->memory);
+    if (job->exclusive) mf_words_add(to, "--exclusive");
+    for (size_t i = 0; i < job->more; ++i) mf_words_say(to, "--%s", job->more_at[i]);
+}
+
+/* ---- containers ---- */
+
+/* "DIR" as "DIR:DIR". */
+static void say_mount(struct mf_words *to, const char *option, const char *mount)
+{
+    if (strchr(mount, ':'))
+        mf_words_say(to, "%s%s", option, mount);
+    else
+        mf_words_say(to, "%s%s:%s", option, mount, mount);
+}
+
+static void say_mounts(struct mf_words *to, const struct mf_job *job, const char *option)
+{
+    say_mount(to, option, job->folder);
+    for (size_t i = 0; i < job->mounts; ++i) say_mount(to, option, job->mount[i]);
+}
+
+static int has_gpus(const struct mf_job *job)
+{
+    for (size_t i = 0; i < job->parts; ++i)
+        if (job->part[i].gpus > 0) return 1;
+    return 0;
+}
+
+static void apptainer_words(struct mf_words *to, const struct mf_job *job)
+{
+    static const char *const begin[] = {"apptainer", "exec", "--sharens"};
+
+    mf_words_all(to, 3, begin);
+    if (has_gpus(job)) mf_words_add(to, "--nv");
+    say_mounts(to, job, "--bind=");
+    mf_words_say(to, "--pwd=%s", job->folder);
+    mf_words_add(to, job->image);
+}
+
+static void docker_words(struct mf_words *to, const struct mf_job *job)
+{
+    static const char *const begin[] = {
+        "run", "--rm", "--ipc=host", "--network=host", "--ulimit=memlock=-1", "--ulimit=stack=67108864"};
+
+    mf_words_add(to, mf_box_names[job->box]);
+    mf_words_all(to, sizeof begin / sizeof *begin, begin);
+    if (has_gpus(job)) mf_words_add(to, job->box == MF_BOX_DOCKER ? "--gpus=all" : "--device=nvidia.com/gpu=all");
+    if (job->box == MF_BOX_DOCKER && job->user > 0) mf_words_say(to, "--user=%ld:%ld", job->user, job->group);
+    if (job->box == MF_BOX_PODMAN && job->user > 0) mf_words_add(to, "--userns=keep-id");
+    say_mounts(to, job, "--volume=");
+    mf_words_say(to, "--workdir=%s", job->folder);
+    mf_words_add(to, job->image);
+}
+
+static void enroot_words(struct mf_words *to, const struct mf_job *job)
+{
+    static const char *const begin[] = {"enroot", "start"};
+
+    mf_words_all(to, 2, begin);
+    say_mounts(to, job, "--mount=");
+    mf_words_add(to, job->image);
+}
+
+static void pyxis_words(struct mf_words *to, const struct mf_job *job)
+{
+    struct mf_words mounts = {0};
+    char *all = NULL;
+    size_t size;
+    FILE *text = MF_MUST(open_memstream(&all, &size), "mounts");
+
+    say_mounts(&mounts, job, "");
+    for (size_t i = 0; i < mounts.count; ++i) fprintf(text, "%s%s", i ? "," : "", mounts.at[i]);
+    if (fclose(text) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for mounts");
+    mf_words_say(to, "--container-image=%s", job->image);
+    mf_words_say(to, "--container-mounts=%s", all);
+    mf_words_say(to, "--container-workdir=%s", job->folder);
+    mf_words_add(to, "--no-container-mount-home");
+    mf_words_free(&mounts);
+    free(all);
+}
+
+/* ---- launchers ---- */
+
+static void mpirun_words(struct mf_words *to, const struct mf_job *job)
+{
+    const struct mf_job_part *part = job->part;
+
+    mf_words_add(to, "mpirun");
+    if (job->user == 0) mf_words_add(to, "--allow-run-as-root");
+    if (part->ranks > 0) mf_words_add(to, "-n");
+    if (part->ranks > 0) mf_words_say(to, "%ld", part->ranks);
+    if (job->hosts) {
+        mf_words_add(to, "--host");
+        mf_words_add(to, job->hosts);
+    }
+    if (part->nodes > 1 || part->cores > 0) mf_words_add(to, "--map-by");
+    if (part->nodes > 1 && part->cores > 0)
+        mf_words_say(to, "ppr:%ld:node:PE=%ld", part->per_node, part->cores);
+    else if (part->nodes > 1)
+        mf_words_say(to, "ppr:%ld:node", part->per_node);
+    else if (part->cores > 0)
+        mf_words_say(to, "slot:PE=%ld", part->cores);
+    /* one or two ranks would be bound to one core each, with all their threads */
+    mf_words_add(to, "--bind-to");
+    mf_words_add(to, part->cores > 0 ? "core" : "none");
+}
+
+static void srun_words(struct mf_words *to, const struct mf_job *job)
+{
+    mf_words_add(to, "srun");
+    say_text(to, "mpi", job->mpi);
+    mf_words_add(to, "--kill-on-bad-exit=1"); /* else the other ranks wait for one that is lost */
+    if (job->by == MF_BY_SRUN) {
+        part_words(to, job->part);
+        common_words(to, job);
+        if (job->time && job->save_before > 0) mf_words_say(to, "--signal=USR1@%ld", job->save_before);
+    }
+    if (job->parts > 1) mf_words_say(to, "--het-group=0-%zu", job->parts - 1);
+    if (job->part->cores > 0) mf_words_add(to, "--cpu-bind=cores");
+    if (job->box == MF_BOX_PYXIS) pyxis_words(to, job);
+}
+
+void mf_job_words(const struct mf_job *job, struct mf_words *words)
+{
+    if (job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN) docker_words(words, job);
+    if (job->box == MF_BOX_ENROOT) enroot_words(words, job);
+    if (job->by == MF_BY_MPIRUN || job->mpirun_inside || wraps_launcher(job))
+        mpirun_words(words, job);
+    else
+        srun_words(words, job);
+    if (job->box == MF_BOX_APPTAINER) apptainer_words(words, job);
+    mf_words_all(words, job->words, job->word);
+}
+
+/* ---- the script ---- */
+
+static void sbatch_lines(FILE *to, struct mf_words *words)
+{
+    for (size_t i = 0; i < words->count; ++i) fprintf(to, "#SBATCH %s\n", words->at[i]);
+    mf_words_free(words);
+}
+
+/* Options of the whole job; those of its parts follow. */
+static void head(FILE *to, const struct mf_job *job, int by_shell)
+{
+    struct mf_words words = {0};
+
+    say_text(&words, "array", job->array);
+    if (job->save_before > 0) mf_words_say(&words, "--signal=%sUSR1@%ld", by_shell ? "B:" : "", job->save_before);
+    mf_words_add(&words, "--requeue");
+    mf_words_add(&words, "--open-mode=append");
+    mf_words_say(&words, "--output=%s", job->log ? job->log : job->array ? "%x-%A_%a.out" : "%x-%j.out");
+    sbatch_lines(to, &words);
+    for (size_t i = 0; i < job->parts; ++i) {
+        if (i > 0) fputs("#SBATCH hetjob\n", to);
+        common_words(&words, job);
+        part_words(&words, &job->part[i]);
+        sbatch_lines(to, &words);
+    }
+}
+
+/* The command, and its status in rc. A shell that waits for mpirun is woken by the signal and waits again. */
+static void body(FILE *to, const struct mf_job *job, int by_shell)
+{
+    struct mf_words words = {0};
+
+    if (by_shell)
+        fputs("# Slurm tells this shell that time is nearly up, and it passes that on\n"
+              "trap 'told=1; kill -USR1 $!' USR1\n",
+              to);
+    mf_job_words(job, &words);
+    mf_words_print(to, &words, job->array ? "SLURM_ARRAY_TASK_ID" : NULL);
+    fputs(by_shell ? " &\ntold=1\nwhile [ \"$told\" ]; do\n    told=\n    wait $!\n    rc=$?\ndone\n" : "\nrc=$?\n",
+          to);
+    mf_words_free(&words);
+}
+
+void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
+{
+    int by_shell = job->mpirun_inside || wraps_launcher(job);
+
+    fputs("#!/bin/bash\n", to);
+    head(to, job, by_shell);
+    fprintf(to, "# %s\n\n", maker);
+    if (job->part->cores > 0 && job->parts == 1)
+        fputs("# srun does not hand --cpus-per-task of the job to its steps (since Slurm 22.05) unless told so\n"
+              "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
+              to);
+    body(to, job, by_shell);
+    fputs("\n# 75: stopped early with a valid checkpoint\n"
+          "if [ \"$rc\" -eq 75 ]; then scontrol requeue \"$SLURM_JOB_ID\"; fi\nexit \"$rc\"\n",
+          to);
+}

@@ -1,0 +1,55 @@
+/* A job as the command line or the batch script that starts it. What a user wrote comes in as words and goes out as
+ * words; only mf_words_print() writes them for a shell. */
+#ifndef MF_SLURM_RENDER_H
+#define MF_SLURM_RENDER_H
+
+#include "slurm/words.h"
+
+enum { MF_JOB_PARTS = 8 };
+
+enum mf_starter { MF_BY_MPIRUN, MF_BY_SRUN, MF_BY_SBATCH };
+
+/** Where the program is: on the host, or in an image. Apptainer and Pyxis start it in every rank; docker, podman and
+ * enroot start mpirun in one container of one node. */
+enum mf_box { MF_BOX_NONE, MF_BOX_APPTAINER, MF_BOX_PYXIS, MF_BOX_DOCKER, MF_BOX_PODMAN, MF_BOX_ENROOT, MF_BOXES };
+extern const char *const mf_box_names[MF_BOXES];
+
+/** Nodes of one kind. 0: not said. */
+struct mf_job_part {
+    long nodes, ranks, per_node, cores, gpus; /* ranks of all these nodes; of a node; of a rank; of a node */
+    const char *constraint;
+};
+
+/** Texts may be NULL: not said. */
+struct mf_job {
+    enum mf_starter by;
+    int mpirun_inside; /* the script starts its ranks by mpirun, not by srun */
+    size_t parts;      /* several: heterogeneous; sbatch alone */
+    struct mf_job_part part[MF_JOB_PARTS];
+    const char *hosts; /* mpirun: "a:4,b:4" */
+    const char *mpi;   /* srun --mpi */
+    const char *name, *time, *partition, *account, *qos, *memory, *array, *log;
+    int exclusive;
+    long save_before; /* [s] before its end Slurm asks the job to save itself */
+    size_t more;
+    const char *const *more_at; /* [more] further options of Slurm, without "--" */
+    enum mf_box box;
+    const char *image;
+    size_t mounts;
+    const char *const *mount; /* [mounts] "DIR", "DIR:DIR" or "DIR:DIR:ro" */
+    const char *folder;       /* the current one, mounted too */
+    long user, group;         /* who starts it; of root mpirun asks for a word more */
+    size_t words;
+    const char *const *word; /* [words] what every rank runs, the program first */
+};
+
+/** Refuses with MF_USAGE what Slurm or a container would read as something else, and what does not go together. */
+int mf_job_check(const struct mf_job *job);
+
+/** The command that starts all ranks; of a script its line. After mf_job_check(). The caller frees. */
+void mf_job_words(const struct mf_job *job, struct mf_words *words);
+
+/** The batch script. @p maker: a line that says who wrote it. */
+void mf_job_script(FILE *to, const struct mf_job *job, const char *maker);
+
+#endif

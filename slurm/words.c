@@ -1,0 +1,112 @@
+/* See words.h. */
+#include "slurm/words.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+
+enum { COLUMNS = 100 };
+
+/* No shell sees more in these than themselves. */
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./-"
+
+static void take(struct mf_words *words, char *word)
+{
+    words->at = MF_MUST(realloc(words->at, (words->count + 2) * sizeof *words->at), "a command");
+    words->at[words->count++] = MF_MUST(word, "a command");
+    words->at[words->count] = NULL;
+}
+
+void mf_words_add(struct mf_words *words, const char *word) { take(words, strdup(word)); }
+
+void mf_words_say(struct mf_words *words, const char *format, ...)
+{
+    char *word = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&word, format, args) < 0) word = NULL;
+    va_end(args);
+    take(words, word);
+}
+
+void mf_words_all(struct mf_words *words, size_t count, const char *const *more)
+{
+    for (size_t i = 0; i < count; ++i) mf_words_add(words, more[i]);
+}
+
+void mf_words_free(struct mf_words *words)
+{
+    for (size_t i = 0; i < words->count; ++i) free(words->at[i]);
+    free(words->at);
+    *words = (struct mf_words){0};
+}
+
+/* "NAME=value" would be an assignment before a command; "--name=value" is a word like others. */
+static int is_plain(const char *word)
+{
+    size_t n = strspn(word, *word == '-' ? PLAIN "=" : PLAIN);
+
+    return n > 0 && word[n] == '\0';
+}
+
+void mf_quote(FILE *to, const char *word)
+{
+    if (is_plain(word)) {
+        fputs(word, to);
+        return;
+    }
+    fputc('\'', to);
+    for (; *word; ++word)
+        if (*word == '\'')
+            fputs("'\\''", to);
+        else
+            fputc(*word, to);
+    fputc('\'', to);
+}
+
+/* Its pieces between "%a" quoted, the variable between them. */
+static void print_word(FILE *to, const char *word, const char *variable)
+{
+    const char *at = variable ? strstr(word, "%a") : NULL;
+
+    for (; at; word = at + 2, at = strstr(word, "%a")) {
+        char *piece = MF_MUST(strndup(word, (size_t)(at - word)), "a command");
+
+        if (*piece) mf_quote(to, piece);
+        fprintf(to, "\"$%s\"", variable);
+        free(piece);
+        if (!at[2]) return;
+    }
+    mf_quote(to, word);
+}
+
+static char *text_of(const char *word, const char *variable)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&text, &size), "a command");
+
+    print_word(to, word, variable);
+    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a command");
+    return text;
+}
+
+void mf_words_print(FILE *to, const struct mf_words *words, const char *variable)
+{
+    size_t column = 0;
+
+    for (size_t i = 0; i < words->count; ++i) {
+        char *text = text_of(words->at[i], variable);
+        size_t length = strlen(text);
+
+        if (i > 0 && column + 1 + length > COLUMNS) {
+            fputs(" \\\n   ", to);
+            column = 3;
+        }
+        column += (size_t)fprintf(to, "%s%s", i > 0 ? " " : "", text);
+        free(text);
+    }
+}

@@ -1,0 +1,29 @@
+/* Command lines as lists of words, and the one place where a word is written for a shell. */
+#ifndef MF_SLURM_WORDS_H
+#define MF_SLURM_WORDS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/** Begins as {0}; at [count + 1] is an argv, NULL at its end (NULL itself while there is no word). */
+struct mf_words {
+    size_t count;
+    char **at;
+};
+
+/** Appends a copy of @p word, a text by printf's format, copies of @p count words. */
+void mf_words_add(struct mf_words *words, const char *word);
+void mf_words_say(struct mf_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void mf_words_all(struct mf_words *words, size_t count, const char *const *more);
+void mf_words_free(struct mf_words *words);
+
+/** Writes @p word so that a POSIX shell reads these very bytes as one argument, whatever they are. */
+void mf_quote(FILE *to, const char *word);
+
+/**
+ * Writes all words for a shell, a blank between two, long lines broken by a backslash. @p variable: NULL, or a variable
+ * of the shell whose value stands for every "%a" in a word, as Slurm writes the number of an array's task.
+ */
+void mf_words_print(FILE *to, const struct mf_words *words, const char *variable);
+
+#endif

@@ -1,0 +1,45 @@
+/* From the options of launch to a job: how many ranks where, and what each of them runs. */
+#ifndef MF_CMD_LAUNCH_JOB_H
+#define MF_CMD_LAUNCH_JOB_H
+
+#include "slurm/launcher.h"
+#include "slurm/render.h"
+#include "src/base/opt.h"
+
+struct mf_launch {
+    /* how many, where */
+    const char *launcher, *plan, *hosts, *mpi, *constraint;
+    long nodes, ranks, per_node, cores, gpus, gpus_per_node;
+    struct mf_texts also;
+    int deepspeed, debug, mpirun;
+    /* Slurm */
+    const char *name, *time, *partition, *account, *qos, *memory, *array, *log;
+    int exclusive;
+    long save_before;
+    struct mf_texts more;
+    /* containers */
+    const char *container, *program;
+    struct mf_texts mounts;
+    /* what happens */
+    int run, dry_run;
+};
+
+/** A job and the texts it points into. */
+struct mf_launch_job {
+    struct mf_job job;
+    struct mf_words command;
+    char name[64], folder[4096];
+};
+
+/** Who starts the ranks, where they are and how many: MF_USAGE, MF_INPUT (--plan), MF_DEVICE (GPUs that are not here).
+ */
+int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job);
+
+/**
+ * The words that every rank runs: the verb and its options, checked as the verb would, with what makes a job of it:
+ * --plan, --restart auto where Slurm may start it again, a small run with --debug. MF_USAGE, MF_INPUT.
+ */
+int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_t words, const char *const *word,
+                      struct mf_words *command);
+
+#endif

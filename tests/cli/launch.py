@@ -1,0 +1,201 @@
+"""launch: words arrive as they were given, through the program, the batch script and a shell; what it renders is what
+stand-ins for srun, mpirun, sbatch and docker get; what does not go together is refused before anything starts.
+usage: launch.py MESOFORGE HARDWARE_FILE"""
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import runs
+from runs import around, check, finish
+
+program, hardware = map(os.path.abspath, sys.argv[1:3])
+folder = tempfile.mkdtemp(prefix="launch-")
+os.chdir(folder)
+os.mkdir("bin")
+for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch"):
+    with open(f"bin/{name}", "w") as file:
+        file.write('#!/bin/sh\nfor w in "$0" "$@"; do printf "%s\\0" "$w"; done >>"$RECORD"\nprintf "\\0" >>"$RECORD"\n'
+                   + ('cat >"$RECORD.script"\n' if name == "sbatch" else "")
+                   + ('exit "${STATUS:-0}"\n' if name in ("srun", "mpirun") else ""))
+    os.chmod(f"bin/{name}", 0o755)
+open("m.npy", "w").close()
+PATH = os.path.abspath("bin") + ":/usr/bin:/bin"
+
+
+def launch(*words, **more):
+    """(status, what it printed, its complaint, [argv of every stand-in])."""
+    record = os.path.abspath("record")
+    for name in (record, record + ".script"):
+        if os.path.exists(name):
+            os.remove(name)
+    env = around("SLURM_", "CUDA_", "PMI", "OMPI_", RECORD=record, **{"PATH": PATH, **more})
+    done = subprocess.run([program, "launch", *words], capture_output=True, env=env, timeout=60)
+    return done.returncode, done.stdout, done.stderr.decode(errors="replace"), recorded(record)
+
+
+def recorded(record):
+    if not os.path.exists(record):
+        return []
+    calls = open(record, "rb").read().split(b"\0\0")[:-1]
+    return [[os.path.basename(call.split(b"\0")[0]).decode(), *call.split(b"\0")[1:]] for call in calls]
+
+
+def execute(script, **more):
+    """A batch script with stand-ins around it: its status and their argv."""
+    if os.path.exists("record"):
+        os.remove("record")
+    env = around("SLURM_", PATH=PATH, RECORD=os.path.abspath("record"), SLURM_JOB_ID="7", **more)
+    done = subprocess.run(["bash"], input=script, env=env, capture_output=True, timeout=60)
+    check(done.stderr == b"", f"the script complains: {done.stderr[:300]}")
+    return done.returncode, recorded("record")
+
+
+def names(count):
+    draw = random.Random(11)
+    special = b"'\"\\$`!*?[]{}()<>|&;#~=% \t\n\r-"
+    whole = [b"$(touch caught)", b"`touch caught`", b";touch caught;", b"\n#SBATCH -N9", b"a'b", b"~", b"a=b", b"\xff\x80"]
+    for _ in range(count):
+        if draw.random() < 0.05:
+            yield draw.choice(whole)
+        else:
+            yield bytes(draw.choice(special) if draw.random() < 0.5 else draw.randrange(1, 256)
+                        for _ in range(draw.randrange(1, 24)))
+
+
+def as_given():
+    words = [b"compare", b"--", *names(1000)]
+    for starter in ("mpirun", "srun"):
+        status, out, err, calls = launch("--launcher", starter, "--ntasks", "2", "--run", "--", *words)
+        check(status == 0 and len(calls) == 1 and calls[0][0] == starter and calls[0][-len(words):] == words,
+              f"{starter} gets other words: {err}")
+        status, line, err, calls = launch("--launcher", starter, "--ntasks", "2", "--", *words)
+        check(status == 0 and not calls, "shown, not run")
+        status, calls = execute(line)
+        check(status == 0 and calls[0][0] == starter and calls[0][-len(words):] == words, f"{starter}: the line in a shell")
+    for more in ((), ("--mpirun",), ("--container", "docker:i/m:1")):
+        status, out, err, calls = launch("--launcher", "sbatch", *more, "--submit", "--", *words)
+        check(status == 0 and [c[0] for c in calls] == ["sbatch"] and len(calls[0]) == 1, f"sbatch {more}: {err}")
+        script = open("record.script", "rb").read()
+        status, calls = execute(script)
+        check(status == 0 and len(calls) == 1 and calls[0][-len(words):] == words, f"script {more}")
+    check(not os.path.exists("caught"), "a word was run")
+
+
+def numbers():
+    run = ["match", "--microstructure_filename", "m.npy"]
+
+    def has(options, *parts, lacks=(), verb=run, **more):
+        status, out, err, _ = launch(*options, "--", *verb, **more)
+        text = " ".join(out.decode().replace("\\\n", "").split())
+        check(status == 0, f"{options}: {err}")
+        for part in parts:
+            check(part in text, f"{options}: no '{part}' in {text}")
+        for part in lacks:
+            check(part not in text, f"{options}: '{part}' in {text}")
+
+    has(["--launcher", "sbatch", "--nodes", "2", "--ntasks-per-node", "4", "--cpus-per-task", "8", "--time", "1:00:00"],
+        "#SBATCH --nodes=2", "#SBATCH --ntasks-per-node=4", "#SBATCH --cpus-per-task=8", "#SBATCH --time=1:00:00",
+        "#SBATCH --signal=USR1@300", "#SBATCH --requeue", "--kill-on-bad-exit=1", "--restart auto",
+        'then scontrol requeue "$SLURM_JOB_ID"', "SRUN_CPUS_PER_TASK", lacks=("--ntasks=", "gpus"))
+    has(["--num_gpus", "4", "--launcher", "mpirun"], "mpirun", "-n 4 --bind-to none", lacks=("--restart",))
+    has(["--nodes", "2", "--gpus", "8", "--launcher", "srun"], "--nodes=2 --ntasks-per-node=4 --gpus-per-node=4")
+    has(["--nodes", "2", "--ntasks", "5", "--launcher", "srun"], "--nodes=2 --ntasks=5 --ntasks-per-node=3")
+    has(["--nodes", "2", "--ntasks-per-node", "3", "--cpus-per-task", "2", "--launcher", "mpirun", "--hosts", "a:3,b:3"],
+        "--host a:3,b:3 --map-by 'ppr:3:node:PE=2' --bind-to core")
+    has([], "srun --mpi=pmix --kill-on-bad-exit=1 --job-name", lacks=("nodes", "ntasks"), SLURM_JOB_ID="5")
+    has(["--mpirun"], "mpirun", "--bind-to none", lacks=(" -n ", "#SBATCH"), SLURM_JOB_ID="5")
+    has([], "#SBATCH --ntasks-per-node=1")
+    has(["--launcher", "sbatch", "--and", "2:4:8:2:big", "--time", "5"], "#SBATCH hetjob", "--constraint=big",
+        "--het-group=0-1", "--gpus-per-node=2")
+    has(["--launcher", "sbatch", "--slurm-options", "nice=100", "reservation=r", "--partition", "p", "--exclusive"],
+        "#SBATCH --nice=100", "#SBATCH --reservation=r", "#SBATCH --partition=p", "#SBATCH --exclusive")
+    has(["--deepspeed", "--num_gpus", "2", "--launcher", "mpirun"], "-n 2")
+    has(["--debug", "--launcher", "mpirun"], "--batch-size 4 --max-iter 20 --logging-level 10")
+    has(["--debug", "--launcher", "mpirun"], "--max_iter 7", lacks=("--max-iter",), verb=run + ["--max_iter", "7"])
+    has(["--debug", "--launcher", "mpirun"], "--logging-level 10", lacks=("--batch-size",), verb=["probe"])
+    has(["--array", "3-5", "--launcher", "sbatch"], "#SBATCH --array=3-5", '--seed "$SLURM_ARRAY_TASK_ID"',
+        'v-"$SLURM_ARRAY_TASK_ID".h5', "%x-%A_%a.out", verb=run + ["--seed", "%a", "--output", "v-%a.h5"])
+    has(["--container", "apptainer:m.sif", "--num_gpus", "2", "--launcher", "srun", "--mount", "/data", "/a:/b:ro"],
+        f"apptainer exec --sharens --nv --bind={folder}:{folder} --bind=/data:/data --bind=/a:/b:ro --pwd={folder} m.sif mesoforge match")
+    has(["--container", "pyxis:nvcr.io#nvidia/x:1", "--launcher", "srun", "--mount", "/data"],
+        "--container-image=nvcr.io#nvidia/x:1", f"--container-mounts={folder}:{folder},/data:/data",
+        f"--container-workdir={folder}")
+    has(["--container", "docker:i:1", "--num_gpus", "2", "--launcher", "mpirun"], "docker run --rm --ipc=host", "--gpus=all",
+        "i:1 mpirun", "-n 2")
+    has(["--container", "podman:i:1", "--launcher", "mpirun"], "podman run", lacks=("gpu",))
+    has(["--container", "enroot:i", "--launcher", "mpirun"], f"enroot start --mount={folder}:{folder} i mpirun")
+
+
+def from_plan():
+    status, _, err = runs.run(program, *"plan reconstruct --size 256 256 256 --output p.json".split(), "--hardware", hardware)
+    check(status == 0, f"a plan: {err}")
+    status, out, err, _ = launch("--launcher", "sbatch", "--plan", "p.json", "--", "match", "--microstructure_filename", "m.npy")
+    text = out.decode()
+    check(status == 0 and "--plan p.json" in text.replace("\\\n   ", "") and "#SBATCH --gpus-per-node=8" in text, f"{text}{err}")
+    refused(2, "--plan says how many", "--plan", "p.json", "--nodes", "2", "--", "match")
+    refused(3, "no plan", "--plan", hardware, "--", "match")
+
+
+def refused(status, part, *words, **more):
+    got, out, err, calls = launch(*words, **more)
+    check(got == status and part in err and err.count("\n") == 1 and not calls and not out, f"{words}: {got} {out} {err}")
+
+
+def refusals():
+    one = ["--", "match", "--microstructure_filename", "m.npy"]
+    refused(2, "what is to be started", "--nodes", "2")
+    refused(2, "no verb that can", "--", "mtch")
+    refused(2, "no verb that can", "--", "launch", "--", "probe")
+    refused(2, "no option '--limit'; try: --limit-to", "--", "match", "--limit", "3")
+    refused(2, "no option '--ndes'; try: --nodes", "--ndes", "2", *one)
+    refused(2, "contradict", "--run", "--dry-run", *one)
+    refused(2, "contradict", "--launcher", "srun", "--mpirun", *one)
+    refused(2, "do not fit", "--nodes", "2", "--ntasks", "5", "--ntasks-per-node", "2", *one)
+    refused(2, "do not fit", "--nodes", "4", "--ntasks", "2", *one)
+    refused(2, "say --gpus-per-node", "--nodes", "2", "--gpus", "3", *one)
+    refused(2, "wants 0 to", "--nodes", "-1", *one)
+    refused(2, "write it as NODES", "--and", "2", *one)
+    refused(2, "write it as NODES", "--and", "2:x", *one)
+    refused(2, "write it as NODES", "--and", "2:0", *one)
+    refused(2, "write it as NODES", "--and", "2:1:1:1x", *one)
+    refused(2, "nodes of several kinds", "--launcher", "mpirun", "--and", "2:1", *one)
+    refused(2, "no arrays of jobs", "--launcher", "sbatch", "--array", "0-1", "--and", "2:1", "--", "probe", "--json", "--output", "%a")
+    refused(2, "would do and write the same", "--launcher", "sbatch", "--array", "0-1", *one)
+    refused(2, "belongs to", "--launcher", "mpirun", "--array", "0-1", *one)
+    refused(2, "--hosts is for", "--launcher", "srun", "--hosts", "a", *one)
+    refused(2, "--job-name", "--launcher", "sbatch", "--job-name", "a\n#SBATCH -N9", *one)
+    refused(2, "--slurm-options", "--slurm-options", "nice=1 --wrap=x", *one)
+    refused(2, "--time", "--launcher", "sbatch", "--time", "1h", *one)
+    refused(2, "write it as apptainer:", "--container", "image.sif", *one)
+    refused(2, "does not begin with '-'", "--container", "docker:--privileged", "--launcher", "mpirun", *one)
+    refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a,/b", *one)
+    refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a:/b:exec", *one)
+    refused(2, "one container on one node", "--container", "docker:m", "--nodes", "2", *one)
+    refused(2, "part of srun", "--container", "pyxis:m", "--launcher", "mpirun", *one)
+    refused(4, "two GPUs or more", "--deepspeed", "--num_gpus", "1", *one)
+    refused(2, "one rank per GPU", "--deepspeed", "--num_gpus", "2", "--ntasks-per-node", "3", "--launcher", "srun", *one)
+    refused(4, "this machine shows", "--launcher", "mpirun", "--num_gpus", "999", "--run", *one)
+    refused(4, "'mpirun' cannot be started: No such file", "--launcher", "mpirun", "--run", *one, PATH="/nowhere")
+    refused(4, "'sbatch' cannot be started: No such file", "--launcher", "sbatch", "--run", *one, PATH="/nowhere")
+
+
+def again():
+    """75 puts the job back, everything else is the script's own status."""
+    for starter in ((), ("--mpirun",)):
+        _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
+        for status in (0, 1, 75, 137):
+            got, calls = execute(script, STATUS=status)
+            back = [c for c in calls if c[0] == "scontrol"]
+            check(got == status and back == ([["scontrol", b"requeue", b"7"]] if status == 75 else []), f"{status}: {got} {calls}")
+
+
+as_given()
+numbers()
+from_plan()
+refusals()
+again()
+shutil.rmtree(folder)
+finish("launch")

@@ -1,0 +1,6 @@
+mf_test(NAME slurm_words SOURCE unit/slurm_words.c ROOM mf_slurm ARGS ${CMAKE_CURRENT_BINARY_DIR})
+mf_test(NAME slurm_nodelist SOURCE unit/slurm_nodelist.c ROOM mf_slurm)
+
+add_test(NAME cli_launch COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/launch.py $<TARGET_FILE:mesoforge>
+  ${PROJECT_SOURCE_DIR}/examples/hardware/h100x8.json)
+set_tests_properties(cli_launch PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -9,6 +9,8 @@
 
 enum { MF_PHASES_MAX = 32, MF_UNIT_TEXT = 32, MF_HASH_TEXT = 65, MF_NAME_TEXT = 64 };
 
+enum { MF_PHASE_FREE = 255 }; /* in fields that are partial: no phase */
+
 /* Where a volume stands in an HDF5 file of ours. */
 #define MF_MICRO_DATASET "/microstructure/phase"
 
@@ -35,7 +37,8 @@ struct mf_micro_read {
     const double *spacing; /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
     const char *unit;      /* NULL, or replaces the file's */
     int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
-    const char *dataset;   /* NULL, or which array of an HDF5 file */
+    int partial; /* values are phases 0, 1, ..; -1 and 255 are MF_PHASE_FREE; micro->phases: the last of them + 1 */
+    const char *dataset; /* NULL, or which array of an HDF5 file */
 };
 
 /**

@@ -191,6 +191,7 @@ static int find_label(const struct reading *r, int64_t v)
 {
     const struct mf_micro *m = r->micro;
 
+    if (r->read->partial) return v == -1 || v == MF_PHASE_FREE ? MF_PHASE_FREE : v >= 0 && v < m->phases ? (int)v : -1;
     if (v == MF_NO_LABEL || (r->array.own && (v < 0 || v >= r->array.phases))) return -1;
     if (r->array.own) v = r->array.label[v];
     for (int p = 0; p < m->phases; ++p)
@@ -210,6 +211,11 @@ static void stray(struct reading *r, double v)
     r->stray = v;
 }
 
+static void tally(struct reading *r, int p, int64_t voxels)
+{
+    if (p != MF_PHASE_FREE) r->count[p] += voxels;
+}
+
 static void put_phase(struct reading *r, int p, double v, size_t at)
 {
     if (p < 0) {
@@ -217,7 +223,7 @@ static void put_phase(struct reading *r, int p, double v, size_t at)
         return;
     }
     r->micro->phase[at] = (uint8_t)p;
-    ++r->count[p];
+    tally(r, p, 1);
 }
 
 /* Reals, and integers that a threshold parts. */
@@ -298,7 +304,7 @@ static void count_table(struct reading *r)
         if (r->phase_of[b] < 0)
             stray(r, v);
         else
-            r->count[r->phase_of[b]] += r->bytes[b];
+            tally(r, r->phase_of[b], r->bytes[b]);
     }
 }
 
@@ -319,6 +325,10 @@ static int load_phases(struct reading *r)
     MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, take, r));
     if (r->array.size == 1) count_table(r);
     if (!r->strays) return MF_OK;
+    if (r->read->partial)
+        return mf_fail(MF_INPUT,
+                       "'%s' holds the value %.15g; a phase is a whole number from 0 to %d, -1 or 255 is none",
+                       r->array.path, r->stray, MF_PHASES_MAX - 1);
     if (r->stray >= 0x1p63)
         return mf_fail(MF_INPUT, "'%s' holds the value %.6g: no label is larger than 2^63 - 1", r->array.path,
                        r->stray);
@@ -388,6 +398,10 @@ static int choose_own(struct reading *r)
 
 static int choose(struct reading *r)
 {
+    if (r->read->partial) {
+        use_labels(r->micro, MF_PHASES_MAX, NULL);
+        return MF_OK;
+    }
     if (r->read->threshold) return choose_threshold(r);
     if (r->read->label_count) {
         use_labels(r->micro, r->read->label_count, r->read->labels);
@@ -412,7 +426,9 @@ static void describe(const struct reading *r)
 
     if (r->array.opaque_alpha) mf_warn("'%s': its alpha channel is opaque everywhere and was left out", r->array.path);
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
-    for (int p = 0; m->phase && p < m->phases; ++p)
+    for (int p = 0; r->read->partial && p < m->phases; ++p)
+        mf_info("'%s': phase %d at %lld voxels", r->array.path, p, (long long)r->count[p]);
+    for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p)
         mf_info("'%s': label %ld%s%s is phase %d, volume fraction %.6f", r->array.path, m->label[p],
                 m->name[p][0] ? " " : "", m->name[p], p, (double)r->count[p] / all);
 }
@@ -434,6 +450,7 @@ static int read_phases(struct reading *r)
     MF_TRY(choose(r));
     MF_TRY(mf_agree(r->comm, load_phases(r)));
     mf_comm_sum_int(r->comm, MF_PHASES_MAX, r->count);
+    for (int *n = &r->micro->phases; r->read->partial && *n > 1 && r->count[*n - 1] == 0;) --*n;
     return MF_OK;
 }
 

@@ -28,6 +28,8 @@ struct mf_label_ops {
                  const uint8_t *label, float *score);
     /** x[f] = 1 where label is f, else 0; one field: the indicator of phase 1. */
     void (*indicate)(struct mf_queue *q, struct mf_extent e, const uint8_t *label, float *x);
+    /** x[f] = value where @p fixed is a phase, not MF_LABEL_OPEN.  x [phases][planes][plane] */
+    void (*hold)(struct mf_queue *q, struct mf_extent e, const uint8_t *fixed, float value, float *x);
     /** label[change.voxel] = change.label for all of them; no voxel comes twice. */
     void (*change)(struct mf_queue *q, size_t n, const struct mf_change *change, uint8_t *label);
     /** score = minus the first-order energy of the move (kernels/form/near.h) where a voxel of phase from touches phase

@@ -51,6 +51,19 @@ static void indicate(struct mf_queue *q, struct mf_extent e, const uint8_t *labe
                        x + k * e.plane);
 }
 
+MF_CPU_FAST static void hold_plane(size_t n, const uint8_t *fixed, float value, float *x)
+{
+    for (size_t i = 0; i < n; ++i) x[i] = fixed[i] == MF_LABEL_OPEN ? x[i] : value;
+}
+
+static void hold(struct mf_queue *q, struct mf_extent e, const uint8_t *fixed, float value, float *x)
+{
+    const size_t all = e.phases * e.planes;
+
+#pragma omp parallel for num_threads(mf_cpu_threads(q, all *e.plane)) schedule(static)
+    for (size_t k = 0; k < all; ++k) hold_plane(e.plane, fixed + k % e.planes * e.plane, value, x + k * e.plane);
+}
+
 static void change(struct mf_queue *q, size_t n, const struct mf_change *change, uint8_t *label)
 {
     (void)q;
@@ -207,5 +220,11 @@ static void look(struct mf_queue *q, const struct mf_labels *l, const struct mf_
     }
 }
 
-const struct mf_label_ops mf_label_cpu = {
-    .fill = fill, .replace = replace, .lead = lead, .indicate = indicate, .change = change, .rank = rank, .look = look};
+const struct mf_label_ops mf_label_cpu = {.fill = fill,
+                                          .replace = replace,
+                                          .lead = lead,
+                                          .indicate = indicate,
+                                          .hold = hold,
+                                          .change = change,
+                                          .rank = rank,
+                                          .look = look};

@@ -34,6 +34,16 @@ struct indicate_body {
     __device__ void operator()(size_t i) const { x[i] = label[i % stride] == (one ? 1 : i / stride) ? 1.0f : 0.0f; }
 };
 
+struct hold_body {
+    size_t stride;
+    const uint8_t *fixed;
+    float value, *x;
+    __device__ void operator()(size_t i) const
+    {
+        if (fixed[i % stride] != MF_LABEL_OPEN) x[i] = value;
+    }
+};
+
 struct change_body {
     const struct mf_change *change;
     uint8_t *label;
@@ -63,6 +73,13 @@ void indicate(struct mf_queue *q, struct mf_extent e, const uint8_t *label, floa
     const size_t n = e.planes * e.plane;
 
     mf_each(q, e.phases * n, indicate_body{n, e.phases == 1, label, x});
+}
+
+void hold(struct mf_queue *q, struct mf_extent e, const uint8_t *fixed, float value, float *x)
+{
+    const size_t n = e.planes * e.plane;
+
+    mf_each(q, e.phases * n, hold_body{n, fixed, value, x});
 }
 
 void change(struct mf_queue *q, size_t n, const struct mf_change *what, uint8_t *label)
@@ -155,5 +172,11 @@ void look(struct mf_queue *q, const struct mf_labels *l, const struct mf_moves *
 
 } // namespace
 
-const struct mf_label_ops mf_label_cuda = {
-    .fill = fill, .replace = replace, .lead = lead, .indicate = indicate, .change = change, .rank = rank, .look = look};
+const struct mf_label_ops mf_label_cuda = {.fill = fill,
+                                           .replace = replace,
+                                           .lead = lead,
+                                           .indicate = indicate,
+                                           .hold = hold,
+                                           .change = change,
+                                           .rank = rank,
+                                           .look = look};

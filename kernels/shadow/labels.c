@@ -69,6 +69,11 @@ static void indicate(struct mf_queue *q, struct mf_extent e, const uint8_t *labe
     MF_SHADOW_RUN("indicate", labels()->indicate(mf_shadow_inner(q), e, label, x), label, x);
 }
 
+static void hold(struct mf_queue *q, struct mf_extent e, const uint8_t *fixed, float value, float *x)
+{
+    MF_SHADOW_RUN("hold", labels()->hold(mf_shadow_inner(q), e, fixed, value, x), fixed, x);
+}
+
 static void change(struct mf_queue *q, size_t n, const struct mf_change *what, uint8_t *label)
 {
     mf_shadow_input(q, "change", what, n * sizeof *what);
@@ -98,5 +103,11 @@ static void look(struct mf_queue *q, const struct mf_labels *l, const struct mf_
     MF_SHADOW_RUN("look", labels()->look(mf_shadow_inner(q), l, m, shape, n, pick, rest, window), l->own);
 }
 
-const struct mf_label_ops mf_label_shadow = {
-    .fill = fill, .replace = replace, .lead = lead, .indicate = indicate, .change = change, .rank = rank, .look = look};
+const struct mf_label_ops mf_label_shadow = {.fill = fill,
+                                             .replace = replace,
+                                             .lead = lead,
+                                             .indicate = indicate,
+                                             .hold = hold,
+                                             .change = change,
+                                             .rank = rank,
+                                             .look = look};

@@ -95,6 +95,8 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
 
     if (r->initial_file && *r->initial_file)
         return mf_fail(MF_USAGE, "--initial_microstructure_file: a run plans itself around it; leave it out here");
+    if (r->fixed_file && *r->fixed_file)
+        return mf_fail(MF_USAGE, "--fixed: a run plans itself around it; leave it out here");
     if (file && is_descriptors(file)) {
         MF_TRY(from_descriptors(s, o, file, target));
         return mf_agree(s->comm, mf_recon_extents(s, r, target, NULL, dims));

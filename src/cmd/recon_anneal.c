@@ -43,6 +43,8 @@ static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objecti
                            o->optimizer, row->name);
         s2 |= row->kind == MF_S2 && objective->term[t].weight > 0;
     }
+    if (o->fixed_file && *o->fixed_file)
+        return mf_fail(MF_USAGE, "%s swaps any voxels; --fixed needs an optimiser with gradients", o->optimizer);
     if (o->outfile_data_steps)
         return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", o->optimizer);
     if (!s2 || lag < 2)

@@ -88,6 +88,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("no-polish", no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
     ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),
     ROW("initial-microstructure-file", initial_file, MF_TEXT, NULL, "start from this field instead of noise"),
+    ROW("fixed", fixed_file, MF_TEXT, NULL,
+        "voxels that stay as they were measured: phases 0, 1, .., and -1 or 255 where the result is free"),
     ROW("save-gradient", save_gradient, MF_TEXT, NULL,
         "with --max-iter 0: dLoss/dx of the start (.npy, float32); several realisations: _seedN before its ending"),
     ROW("checkpoint-every", checkpoint_every, MF_TEXT, "auto",

@@ -360,10 +360,10 @@ static int pass_over(const struct outcome *out, struct mf_json **json)
 
 static int spares_inputs(const struct outcome *out)
 {
-    const char *single[2] = {out->o->descriptor_filename, out->o->initial_file};
+    const char *single[3] = {out->o->descriptor_filename, out->o->initial_file, out->o->fixed_file};
 
     MF_TRY(mf_session_spares(out->session, out->path, out->o->files.count, (const char *const *)out->o->files.at));
-    return mf_session_spares(out->session, out->path, 2, single);
+    return mf_session_spares(out->session, out->path, 3, single);
 }
 
 static int make_plan(struct outcome *out)
@@ -523,6 +523,8 @@ static struct mf_micro_read start_read(const struct mf_recon_cmd *o)
     return read;
 }
 
+static int names(const char *file) { return file && *file; }
+
 /* The initial field, if there is one, then the seeds. */
 static int with_start(struct outcome *out, const char *base)
 {
@@ -530,7 +532,7 @@ static int with_start(struct outcome *out, const char *base)
     const struct mf_micro_read read = start_read(out->o);
     struct mf_micro start;
     struct mf_json *json = NULL;
-    int from_file = out->o->initial_file && *out->o->initial_file, rc;
+    int from_file = names(out->o->initial_file), rc;
 
     MF_TRY(mf_agree(s->comm, mf_recon_few_threads(s, out->dims, out->target, &out->solve)));
     if (from_file) {
@@ -543,6 +545,22 @@ static int with_start(struct outcome *out, const char *base)
     mf_json_free(json);
     out->solve.start = NULL;
     if (from_file) mf_micro_free(&start);
+    return rc;
+}
+
+/* Fixed voxels, if there are any, then the rest. */
+static int with_fixed(struct outcome *out, const char *base)
+{
+    const struct mf_micro_read read = {.partial = 1};
+    struct mf_micro fixed;
+    int rc;
+
+    if (!names(out->o->fixed_file)) return with_start(out, base);
+    MF_TRY(mf_micro_read(out->session->comm, out->session->arena, out->o->fixed_file, &read, &fixed));
+    out->solve.fixed = &fixed;
+    rc = with_start(out, base);
+    out->solve.fixed = NULL;
+    mf_micro_free(&fixed);
     return rc;
 }
 
@@ -569,8 +587,8 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
 
     MF_TRY(mf_agree(session->comm, prepare(&out, volume)));
     out.asked_batch = out.solve.objective.batch;
-    rc = with_start(&out, base);
+    rc = with_fixed(&out, base);
     if (!out.unfit || !mf_recon_may_take_cores(session)) return rc;
     MF_TRY(mf_session_to_cores(session));
-    return with_start(&out, base);
+    return with_fixed(&out, base);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kernels/cost.h"
+#include "kernels/labels.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -75,6 +76,16 @@ static void clear(struct mf_grid *r, struct mf_extent e, float *g)
     r->backend->field->fill(r->queue, e.phases * e.planes * e.plane, 0, g);
 }
 
+void mf_grid_hold(struct mf_grid *r, float value, float *x)
+{
+    struct mf_extent e = mf_grid_extent(r);
+
+    if (!r->fixed) return;
+    MF_PHASE(MF_PHASE_FIELD);
+    mf_phase_count(mf_cost_pass(e, 2, 0));
+    r->backend->label->hold(r->queue, e, r->fixed, value, x);
+}
+
 /* Leaves the grey of every plane in r->plane. */
 static void guide(struct mf_grid *r, struct mf_extent e, const float *shift, const float *x, float *g)
 {
@@ -102,6 +113,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     mf_objective_start(r->objective, x, g, r->scale);
     guide(r, e, shift, x, g);
     mf_objective_finish(r->objective, &r->loss);
+    mf_grid_hold(r, 0, g);
     add(r, 1, r->plane, -1, &grey);
     *loss = r->scale * r->loss + r->lambda * grey / mf_grid_voxels(r) + pull;
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");

@@ -1,4 +1,5 @@
 /* See grid.h: from the grey field of the last grid to labels, by an exact cut and by swaps. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,25 +22,43 @@ static double grey_share(struct mf_grid *r)
     return (double)grey / mf_grid_voxels(r);
 }
 
-/* From the grey field in optimiser.x to labels with exact counts; the gradient is scratch. */
-static int cut(struct mf_grid *r)
+void mf_grid_counts(const struct mf_grid *r, uint64_t counts[MF_PHASES_MAX])
 {
-    int64_t *room = mf_arena_take(r->queue->host, mf_select_room(r->comm, &r->slab) * sizeof *room, "cut");
-    int rc = mf_agree(r->comm, room ? MF_OK : MF_MEMORY);
-    uint64_t counts[MF_PHASES_MAX];
     double fraction[MF_PHASES_MAX];
-    size_t phases = (size_t)r->result->phases;
 
     memcpy(fraction, r->fraction, sizeof fraction);
     if (r->fields == 1) {
         fraction[1] = r->fraction[0];
         fraction[0] = 1 - fraction[1];
     }
-    mf_phase_counts((uint64_t)mf_grid_voxels(r), phases, fraction, counts);
+    mf_phase_counts((uint64_t)mf_grid_voxels(r), (size_t)r->result->phases, fraction, counts);
+}
+
+/* Every free voxel to the phase that leads there; the gradient is scratch. */
+static void binarise(struct mf_grid *r, int64_t *room)
+{
+    uint64_t counts[MF_PHASES_MAX];
+
+    mf_grid_counts(r, counts);
+    for (int p = 0; p < r->result->phases; ++p) counts[p] -= r->held[p];
+    mf_grid_hold(r, -INFINITY, r->optimiser.x);
+    if (r->fixed)
+        r->backend->put(r->queue, r->label, r->opts->fixed->phase, mf_slab_voxels(&r->slab));
+    else
+        r->backend->label->fill(r->queue, mf_slab_voxels(&r->slab), MF_LABEL_OPEN, r->label);
+    mf_binarise(r->comm, r->queue, &r->slab, r->fields, r->optimiser.x, (size_t)r->result->phases, counts,
+                r->optimiser.g, room, r->label);
+}
+
+/* From the grey field in optimiser.x to labels with exact counts. */
+static int cut(struct mf_grid *r)
+{
+    int64_t *room = mf_arena_take(r->queue->host, mf_select_room(r->comm, &r->slab) * sizeof *room, "cut");
+    int rc = mf_agree(r->comm, room ? MF_OK : MF_MEMORY);
+
     if (rc == MF_OK && !r->dry) {
         r->result->grey = grey_share(r);
-        mf_binarise(r->comm, r->queue, &r->slab, r->fields, r->optimiser.x, phases, counts, r->optimiser.g, room,
-                    r->label);
+        binarise(r, room);
     }
     mf_arena_give(r->queue->host, room);
     return rc;
@@ -58,6 +77,7 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .x = r->optimiser.x,
                               .g = r->optimiser.g,
                               .label = r->label,
+                              .fixed = r->fixed,
                               .rounds = r->opts->polish_rounds};
 }
 

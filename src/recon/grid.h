@@ -23,11 +23,13 @@ struct mf_grid {
     struct mf_objective *objective;
     struct mf_objective_opts compared; /* opts->objective, with fewer slices in flight where memory was short */
     struct mf_optimiser optimiser;
-    uint8_t *label;         /* [voxels] of the last grid, device; NULL before the cut */
-    struct mf_stage planes; /* by which the host reaches planes of the grid */
-    double *global;         /* [nz][MF_PLANE_WIDTH]: sums of all planes */
-    double *plane;          /* [planes][1 + fields], queue->host */
-    double *miss[3];        /* [fields][(2L-1)^2]: what the mean slice misses in S2 */
+    uint8_t *label; /* [voxels] of the last grid, device; NULL before the cut */
+    uint8_t *fixed; /* [voxels] of the last grid, device: phases that stay, MF_LABEL_OPEN elsewhere; or NULL */
+    uint64_t held[MF_PHASES_MAX]; /* how many of each phase */
+    struct mf_stage planes;       /* by which the host reaches planes of the grid */
+    double *global;               /* [nz][MF_PLANE_WIDTH]: sums of all planes */
+    double *plane;                /* [planes][1 + fields], queue->host */
+    double *miss[3];              /* [fields][(2L-1)^2]: what the mean slice misses in S2 */
     double scale, lambda;
     double loss, start;   /* of the last evaluation; wall clock at the begin of the run, less what it had run before */
     double stage_start;   /* wall clock at the begin of the gradient stages on this grid */
@@ -74,6 +76,9 @@ int mf_grid_snapshot_room(struct mf_grid *run);
  * written is a warning. Collective. */
 void mf_grid_snapshot(struct mf_grid *run, long evaluations);
 
+/** Where voxels are fixed x becomes @p value, in all fields. */
+void mf_grid_hold(struct mf_grid *run, float value, float *x);
+
 /** A row of convergence and of the metrics. */
 void mf_grid_note(struct mf_grid *run, long evaluations);
 
@@ -93,6 +98,9 @@ int mf_grid_shrinks(struct mf_grid *run, int rc);
 int mf_grid_sharpen(struct mf_grid *run);
 
 /* -- finish.c: labels -- */
+
+/** Voxels that every phase of the result is to have. */
+void mf_grid_counts(const struct mf_grid *run, uint64_t counts[MF_PHASES_MAX]);
 
 /** Cuts, polishes or anneals, and hands the labels out; or goes on with labels that were saved. Collective. */
 int mf_grid_finish(struct mf_grid *run);

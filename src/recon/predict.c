@@ -58,6 +58,7 @@ static void describe(const struct mf_predict *w, struct mf_plan_problem *p)
     mf_plan_say(&p->lines, p->line, "coarse to fine", "%s", o->coarse_to_fine ? "yes" : "no");
     mf_plan_say(&p->lines, p->line, "polish", "%s", o->polish ? "yes" : "no");
     mf_plan_say(&p->lines, p->line, "deterministic", "%s", w->deterministic ? "yes" : "no");
+    if (o->fixed) mf_plan_say(&p->lines, p->line, "fixed voxels", "some");
     if (o->start)
         mf_plan_say(&p->lines, p->line, "initial field", "%zu x %zu x %zu", o->start->slab.dims[0],
                     o->start->slab.dims[1], o->start->slab.dims[2]);

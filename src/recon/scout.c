@@ -1,6 +1,7 @@
 /* See scout.h. */
 #include "src/recon/scout.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "src/base/err.h"
@@ -157,6 +158,8 @@ size_t mf_scout_find(struct mf_scout *s, uint8_t from, uint8_t to, struct mf_sit
     s->moves.from = from;
     s->moves.to = to;
     be->label->rank(p->queue, &s->labels, &s->moves, p->x);
+    if (p->fixed)
+        be->label->hold(p->queue, (struct mf_extent){1, p->slab.count, plane_of(s)}, p->fixed, -INFINITY, p->x);
     mf_select_top(p->comm, p->queue, &p->slab, p->x, s->most, s->room, &choice);
     n = be->select->list(p->queue, mf_slab_voxels(&p->slab), p->x, choice, s->most, s->pick);
     qsort(s->pick, n, sizeof *s->pick, by_score);

@@ -154,6 +154,13 @@ static void deal(const struct mf_comm *comm, struct mf_queue *queue, const struc
     queue->backend->select->mark(queue, mf_slab_voxels(slab), score, choice, (uint8_t)p, label);
 }
 
+static void binarise_one(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, const float *x,
+                         uint64_t count, int64_t *room, uint8_t *label)
+{
+    deal(comm, queue, slab, x, 1, count, room, label);
+    queue->backend->label->replace(queue, mf_slab_voxels(slab), MF_LABEL_OPEN, 0, label);
+}
+
 static void binarise_many(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab,
                           const float *x, size_t phases, const uint64_t *counts, float *score, int64_t *room,
                           uint8_t *label)
@@ -178,9 +185,8 @@ void mf_binarise(const struct mf_comm *comm, struct mf_queue *queue, const struc
                  const float *x, size_t phases, const uint64_t *counts, float *score, int64_t *room, uint8_t *label)
 {
     MF_ASSERT(fields == 1 ? phases == 2 : fields == phases && phases <= MF_PHASES_MAX);
-    queue->backend->label->fill(queue, mf_slab_voxels(slab), fields == 1 ? 0 : MF_LABEL_OPEN, label);
     if (fields == 1)
-        deal(comm, queue, slab, x, 1, counts[1], room, label);
+        binarise_one(comm, queue, slab, x, counts[1], room, label);
     else
         binarise_many(comm, queue, slab, x, phases, counts, score, room, label);
 }

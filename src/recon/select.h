@@ -26,8 +26,9 @@ void mf_phase_counts(uint64_t voxels, size_t phases, const double *fractions, ui
 
 /**
  * The phase of every voxel of a field x [fields][slab.count][ny][nx] (1 field: indicator of phase 1 of two), such that
- * phase p has exactly counts[p] voxels: phases are dealt out by their lead over the other phases, the rarest first.
- * label [slab.count][ny][nx], 0..phases-1. Scratch: @p score, one field (1 field: NULL). x, score, label: device.
+ * phase p gets exactly counts[p] voxels: phases are dealt out by their lead over the other phases, the rarest first.
+ * label [slab.count][ny][nx], in: MF_LABEL_OPEN, or a phase that stays (1 field: x is -INFINITY there) and is not among
+ * the counts; out: 0..phases-1. Scratch: @p score, one field (1 field: NULL). x, score, label: device.
  * Collective.
  */
 void mf_binarise(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_slab *slab, size_t fields,

@@ -187,8 +187,10 @@ static int deal_out(const struct mf_comm *comm, int threads, const struct smooth
         if (!room || (s->fields > 1 && !score)) rc = MF_MEMORY;
     }
     rc = mf_agree(comm, rc);
-    if (rc == MF_OK)
+    if (rc == MF_OK) {
+        queue->backend->label->fill(queue, mf_slab_voxels(&m->slab), MF_LABEL_OPEN, m->phase);
         mf_binarise(comm, queue, &m->slab, s->fields, s->mean, (size_t)m->phases, want, score, room, m->phase);
+    }
     mf_arena_give(arena, score);
     mf_arena_give(arena, room);
     if (queue) mf_backend_cpu.queue_close(queue);

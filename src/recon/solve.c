@@ -40,6 +40,8 @@ static void grid_close(struct mf_grid *r)
     mf_optimiser_free(&r->optimiser);
     mf_arena_give(r->queue->arena, r->label);
     r->label = NULL;
+    mf_arena_give(r->queue->arena, r->fixed);
+    r->fixed = NULL;
     mf_stage_close(&r->planes);
     mf_arena_give(r->queue->host, r->global);
     mf_arena_give(r->queue->host, r->plane);
@@ -57,6 +59,10 @@ static int grid_memory(struct mf_grid *r)
     r->miss[0] = mf_arena_take(r->queue->host, 3 * window * sizeof(double), "S2 of the mean slice");
     if (!r->global || !r->plane || !r->miss[0]) return MF_MEMORY;
     for (int d = 1; d < 3; ++d) r->miss[d] = r->miss[d - 1] + window;
+    if (r->opts->fixed && r->level == 0) {
+        r->fixed = mf_arena_take(r->queue->arena, mf_slab_voxels(&r->slab), "fixed voxels");
+        if (!r->fixed) return MF_MEMORY;
+    }
     /* as many planes as rank 0, which has the most, needs: ranks write a vector in equally many runs */
     MF_TRY(mf_stage_open(&r->planes, r->queue, r->slab.dims[1] * r->slab.dims[2],
                          mf_slab_of(r->comm, r->slab.dims, 0).count));
@@ -171,6 +177,52 @@ static int begin(struct mf_grid *r)
     return MF_OK;
 }
 
+static const char *extents_of(const size_t n[3], char *text, size_t size)
+{
+    snprintf(text, size, "%zu x %zu x %zu", n[0], n[1], n[2]);
+    return text;
+}
+
+/* What is fixed fits the result: its extents, its phases, how many voxels they may have. */
+static int check_fixed(const struct mf_grid *r)
+{
+    const struct mf_micro *fixed = r->opts->fixed;
+    uint64_t counts[MF_PHASES_MAX];
+    char is[80], wants[80];
+
+    if (memcmp(fixed->slab.dims, r->slab.dims, sizeof fixed->slab.dims) != 0)
+        return mf_fail(MF_INPUT, "the fixed voxels are a field of %s, the result has %s (z y x)",
+                       extents_of(fixed->slab.dims, is, sizeof is), extents_of(r->slab.dims, wants, sizeof wants));
+    if (fixed->phases > r->result->phases)
+        return mf_fail(MF_INPUT, "phase %d is among the fixed voxels, the result has phases 0 to %d", fixed->phases - 1,
+                       r->result->phases - 1);
+    mf_grid_counts(r, counts);
+    for (int p = 0; p < r->result->phases; ++p)
+        if (r->held[p] > counts[p])
+            return mf_fail(MF_INPUT,
+                           "%llu voxels are fixed at phase %d, and the target's volume fraction gives it %llu of the "
+                           "result",
+                           (unsigned long long)r->held[p], p, (unsigned long long)counts[p]);
+    return MF_OK;
+}
+
+/* Fixed voxels get their phases in the field. Collective; MF_INPUT. */
+static int fix(struct mf_grid *r)
+{
+    const struct mf_micro *fixed = r->opts->fixed;
+    int64_t held[MF_PHASES_MAX] = {0};
+
+    if (!r->fixed) return MF_OK;
+    for (size_t i = 0; i < mf_slab_voxels(&fixed->slab); ++i)
+        if (fixed->phase[i] != MF_PHASE_FREE) ++held[fixed->phase[i]];
+    mf_comm_sum_int(r->comm, MF_PHASES_MAX, held);
+    for (int p = 0; p < MF_PHASES_MAX; ++p) r->held[p] = (uint64_t)held[p];
+    MF_TRY(check_fixed(r));
+    r->backend->put(r->queue, r->fixed, fixed->phase, mf_slab_voxels(&r->slab));
+    mf_start_fixed(&r->slab, r->fields, fixed->phase, &r->planes, r->optimiser.x);
+    return MF_OK;
+}
+
 /* The objective of the last stage replaces the one of the gradient stages. */
 int mf_grid_sharpen(struct mf_grid *r)
 {
@@ -222,6 +274,7 @@ static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_sla
         MF_TRY(mf_grid_load(r));
     else if (!r->from)
         MF_TRY(begin(r));
+    MF_TRY(fix(r));
     if (!coarse && r->opts->metrics && r->comm->rank == 0) open_metrics(r);
     if (r->polishing) return MF_OK;
     if (r->method.method->swaps) return mf_grid_look(r);
@@ -330,12 +383,15 @@ int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend,
     int rc;
 
     set_up(&r, comm, backend, queue, target, opts);
+    ignored.phases = r.fields == 1 ? 2 : target->phases;
     r.result = &ignored;
     rc = grid_open(&r, dims, 0, 0);
     if (rc == MF_OK) rc = begin(&r);
+    if (rc == MF_OK) rc = fix(&r);
     if (rc == MF_OK) {
         backend->field->fill(queue, r.fields * mf_slab_voxels(&r.slab), 0, r.optimiser.g);
         mf_objective_eval(r.objective, r.optimiser.x, gradient ? r.optimiser.g : NULL, 1, loss);
+        mf_grid_hold(&r, 0, r.optimiser.g);
         if (!isfinite(*loss)) rc = mf_fail(MF_NUMERIC, "the loss is not finite");
         if (gradient && rc == MF_OK) rc = mf_agree(comm, hand_out(&r, gradient));
     }

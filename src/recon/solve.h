@@ -29,6 +29,7 @@ struct mf_solve_opts {
     long polish_rounds; /* most rounds; 0: until nothing improves */
     uint64_t seed;
     const struct mf_micro *start; /* initial field of any extents (resampled; an image for an image), or NULL: noise */
+    const struct mf_micro *fixed; /* a partial field of the result's extents whose phases the result has, or NULL */
     const char *metrics;          /* JSON lines go here (rank 0; without them if they cannot be written), or NULL */
     const char *output;           /* of the run, where it has metrics: its name in their folder */
     int metrics_append;           /* behind what the file holds */

@@ -34,6 +34,25 @@ void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *l
         for (size_t i = 0; i < n; ++i) x[p * n + i] = label[i] == (fields == 1 ? 1 : p);
 }
 
+static void fix_run(size_t n, uint8_t phase, const uint8_t *fixed, const float *from, float *to)
+{
+    for (size_t i = 0; i < n; ++i) to[i] = fixed[i] == MF_PHASE_FREE ? from[i] : fixed[i] == phase ? 1.0f : 0.0f;
+}
+
+void mf_start_fixed(const struct mf_slab *slab, size_t fields, const uint8_t *fixed, const struct mf_stage *stage,
+                    float *x)
+{
+    const size_t plane = slab->dims[1] * slab->dims[2];
+
+    for (size_t p = 0; p < fields; ++p)
+        for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
+            run = mf_stage_run(stage, slab->count - z);
+            fix_run(run * plane, (uint8_t)(fields == 1 ? 1 : p), fixed + z * plane, mf_stage_get(stage, x, run),
+                    mf_stage_at(stage, x));
+            mf_stage_put(stage, x, run);
+        }
+}
+
 /* Left neighbour and weight of the right one for cell i of n on a grid of m cells. */
 static ptrdiff_t stand(size_t i, size_t n, size_t m, float *right)
 {

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
+#include "io/micro.h"
 #include "kernels/stage.h"
-#include "mpi/slab.h"
 
 /**
  * Noise around the volume fractions: x_p = clamp(fraction_p + 0.1 N(0, 1)), keyed by seed and global voxel index. The
@@ -18,6 +18,10 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
 /** The indicator of phase 1 (1 field) or of every phase from labels [slab.count][ny][nx], all in host memory. Not
  * collective. */
 void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x);
+
+/** The same into a field where the labels are phases; where they are MF_PHASE_FREE it stays. Not collective. */
+void mf_start_fixed(const struct mf_slab *slab, size_t fields, const uint8_t *fixed, const struct mf_stage *stage,
+                    float *x);
 
 /**
  * Bytes of host memory that mf_start_refine() has in use for a moment: planes of one field, and on a queue whose device

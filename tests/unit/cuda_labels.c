@@ -357,6 +357,22 @@ static void check_indicate(struct side *s, size_t fields)
     mf_arena_give(s->device, dlabel);
 }
 
+static void check_hold(struct side *s)
+{
+    const struct mf_extent e = {3, 2, 50};
+    float *x = random_floats(300, 41, 0, 1), *dx = up(s, 300, x), *got;
+    uint8_t fixed[100], *dfixed = mf_arena_take(s->device, 100, "test");
+
+    for (size_t i = 0; i < 100; ++i) fixed[i] = i % 3 ? MF_LABEL_OPEN : (uint8_t)(i % 2);
+    s->be->put(s->q, dfixed, fixed, 100);
+    s->be->label->hold(s->q, e, dfixed, -INFINITY, dx);
+    got = down(s, 300, dx);
+    for (size_t i = 0; i < 300; ++i) CHECK(got[i] == (i % 100 % 3 ? x[i] : -INFINITY));
+    free(got);
+    free(x);
+    mf_arena_give(s->device, dfixed);
+}
+
 static void check_between(struct side *s)
 {
     const struct mf_extent e = {2, 3, 40};
@@ -387,6 +403,7 @@ int main(void)
         check_lead(&side[s]);
         check_indicate(&side[s], 1);
         check_indicate(&side[s], 3);
+        check_hold(&side[s]);
         check_between(&side[s]);
     }
     check_field((struct field){1, 14, 19, 0, 1, 5, 1, 2, 1, NULL});

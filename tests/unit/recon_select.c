@@ -71,6 +71,7 @@ static void many(const struct mf_comm *comm, const struct mf_slab *slab)
     on_device = device_put(&d, x, 3 * n * sizeof *x);
     score = device_put(&d, NULL, n * sizeof *score);
     labels = device_put(&d, NULL, n);
+    d.be->label->fill(d.q, n, MF_LABEL_OPEN, labels);
     mf_binarise(comm, d.q, slab, 3, on_device, 3, counts, score, room, labels);
     device_get(&d, label, labels, n);
     device_get(&d, NULL, score, 0);

@@ -1,20 +1,25 @@
-/* See anneal.h. A round begins from labels and numbers alone: lists and residuals are made anew, so that a run which
- * goes on from a checkpoint does the same steps, and rounding does not add up. */
+/* See anneal.h. A round begins from labels and numbers alone: residuals are made anew, so that a run which goes on from
+ * a checkpoint does the same steps, and rounding does not add up. A round is made of turns: the voxels are dealt out to
+ * pools that share no slice (pool.h), a chain makes its steps in each (chain.h), chains are spread over ranks and
+ * threads, and every rank repeats the swaps of the others. How many pools there are the extents say, so nothing
+ * depends on who runs which. */
 #include "src/recon/anneal.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
-#include "src/base/rng.h"
 #include "src/base/text.h"
-#include "src/recon/mutable.h"
+#include "src/recon/chain.h"
 #include "src/recon/polish_impl.h"
 
-enum { ROUND = 65536, ATTEMPTS = 1024, STREAM = 0x5a, NUMBERS = 8 };
+/* A chain leaves its pool before it has used up what there is to be won in it: with a step for every 16 voxels the loss
+ * falls as in one chain over all of them. */
+enum { ROUND = 65536, VOXELS_PER_STEP = 16 };
 
 struct anneal {
     const struct mf_anneal_opts *opts;
@@ -22,126 +27,188 @@ struct anneal {
     uint64_t seed;
     struct mf_polish_work work;
     struct mf_mutable field;
-    double weight[MF_CLASSES]; /* of voxels by their foreign neighbours */
-    double offset;
-    double temperature, loss;
+    struct mf_deal deal;
+    struct mf_chain chain[MF_POOLS_MAX];
+    uint32_t *place; /* of voxels in their pools */
+    char *packed;    /* what this rank's chains have done, for others */
+    size_t booked;   /* bytes that the exchange has in use for a moment */
+    long quota;      /* steps of a chain in a turn */
+    double loss;
     long steps, accepted, rejected; /* rejected: in a row */
-    double random[NUMBERS];         /* of this step, in [0,1) */
 };
 
-/* -- drawing two voxels -- */
+/* -- memory -- */
 
-static double square_above(double c, double offset) { return c > offset ? (c - offset) * (c - offset) : 0; }
-
-static void set_weights(struct anneal *a)
+static size_t packed_bytes(const struct anneal *a)
 {
-    const enum mf_mutation rule = a->opts->rule;
-
-    a->offset = rule == MF_MUTATE_RELAXED ? 0 : a->polish->slab.dims[0] > 1 ? 2.9 : 1.9;
-    for (int c = 0; c < MF_CLASSES; ++c) a->weight[c] = square_above(rule == MF_MUTATE_IN_PHASE ? c * c : c, a->offset);
+    return sizeof(struct mf_chain_turn) + (size_t)a->quota * sizeof *a->chain->move;
 }
 
-static void draw_numbers(struct anneal *a)
+static int take_chains(struct anneal *a)
 {
-    uint32_t r[NUMBERS];
+    struct mf_polish *p = a->polish;
+    struct mf_arena *arena = p->queue->host;
+    const struct mf_chain_shared shared = {
+        a->opts, arena, &a->field, &a->deal, &a->work.swap, a->place, a->seed,
+    };
 
-    for (int i = 0; i < NUMBERS; i += 4)
-        mf_random4(a->seed, STREAM, (uint64_t)a->steps * (NUMBERS / 4) + (uint64_t)i / 4, r + i);
-    for (int i = 0; i < NUMBERS; ++i) a->random[i] = r[i] * 0x1p-32;
+    for (size_t i = 0; i < a->deal.pools; ++i) MF_TRY(mf_chain_open(&a->chain[i], &shared, i, a->quota));
+    if (p->comm->size == 1) return MF_OK;
+    a->packed = mf_arena_take(arena, a->deal.pools * packed_bytes(a), "annealing");
+    if (!a->packed) return MF_MEMORY;
+    MF_TRY(mf_arena_book(arena, (ptrdiff_t)(a->deal.pools * packed_bytes(a)), "annealing exchange"));
+    a->booked = a->deal.pools * packed_bytes(a);
+    return MF_OK;
 }
 
-/* neighbor_in_phase: the lists give c^2 for c n, so a voxel is taken with the probability that is left. */
-static size_t draw_in_phase(const struct anneal *a, int s, const uint8_t phase[2])
+static int take_field(struct anneal *a)
 {
-    for (uint64_t k = 0; k < ATTEMPTS; ++k) {
-        uint32_t r[4];
-        size_t v;
-        double c, n;
+    struct mf_polish *p = a->polish;
+    struct mf_arena *arena = p->queue->host;
 
-        mf_random4(a->seed, (uint32_t)(STREAM + 1 + s), (uint64_t)a->steps * ATTEMPTS + k, r);
-        v = mf_mutable_draw(&a->field, phase[s], a->weight, r[0] * 0x1p-32, r[1] * 0x1p-32);
-        if (v == a->field.voxels) return v;
-        c = mf_mutable_foreign(&a->field, v, -1);
-        n = mf_mutable_foreign(&a->field, v, phase[!s]);
-        if (r[2] * 0x1p-32 * square_above(c * c, a->offset) < square_above(c * n, a->offset)) return v;
+    MF_TRY(mf_mutable_open(&a->field, arena, p->slab.dims, p->phases, p->objective->periodic, p->target->lag));
+    MF_TRY(mf_deal_open(&a->deal, arena, p->slab.dims));
+    a->quota = a->deal.pools > 1 ? (long)(mf_pool_room(&a->deal) / VOXELS_PER_STEP) : ROUND;
+    a->place = mf_arena_take(arena, a->field.voxels * sizeof *a->place, "annealing");
+    if (!a->place) return MF_MEMORY;
+    return take_chains(a);
+}
+
+static int open_all(struct anneal *a)
+{
+    struct mf_polish *p = a->polish;
+
+    p->plain = 1;
+    p->most = 1;
+    a->work.polish = p;
+    MF_TRY(mf_polish_open(&a->work));
+    return mf_agree(p->comm, take_field(a));
+}
+
+static void close_all(struct anneal *a)
+{
+    struct mf_arena *arena = a->polish->queue->host;
+
+    if (a->booked) mf_arena_book(arena, -(ptrdiff_t)a->booked, "annealing exchange");
+    mf_arena_give(arena, a->packed);
+    for (size_t i = MF_POOLS_MAX; i-- > 0;)
+        if (a->chain[i].arena) mf_chain_close(&a->chain[i]);
+    mf_arena_give(arena, a->place);
+    if (a->deal.arena) mf_deal_close(&a->deal);
+    if (a->field.arena) mf_mutable_close(&a->field);
+    mf_polish_close(&a->work);
+}
+
+/* -- a turn -- */
+
+/* Chain i is rank i's, chain i + ranks too, ... */
+static int is_own(const struct anneal *a, size_t i)
+{
+    return i % (size_t)a->polish->comm->size == (size_t)a->polish->comm->rank;
+}
+
+static int workers(const struct anneal *a)
+{
+    const int threads = a->polish->queue->threads, most = (int)a->deal.pools;
+
+    return threads < most ? threads : most;
+}
+
+static void run_own(struct anneal *a)
+{
+    const int most = (int)a->deal.pools;
+
+#pragma omp parallel for num_threads(workers(a)) schedule(dynamic, 1)
+    for (int i = 0; i < most; ++i)
+        if (is_own(a, (size_t)i)) mf_chain_run(&a->chain[i], a->quota);
+}
+
+static void repeat_others(struct anneal *a)
+{
+    const int most = (int)a->deal.pools;
+
+#pragma omp parallel for num_threads(workers(a)) schedule(dynamic, 1)
+    for (int i = 0; i < most; ++i)
+        if (!is_own(a, (size_t)i)) mf_chain_repeat(&a->chain[i]);
+}
+
+/* What this rank's chains have done, in order; returns the bytes. */
+static size_t pack(struct anneal *a)
+{
+    char *to = a->packed;
+
+    for (size_t i = 0; i < a->deal.pools; ++i) {
+        const struct mf_chain *c = &a->chain[i];
+        const size_t moves = c->turn.accepted * sizeof *c->move;
+
+        if (!is_own(a, i)) continue;
+        memcpy(to, &c->turn, sizeof c->turn);
+        memcpy(to + sizeof c->turn, c->move, moves);
+        to += sizeof c->turn + moves;
     }
-    return a->field.voxels;
+    return (size_t)(to - a->packed);
 }
 
-/* Two voxels of two phases; 0: the rule finds none. */
-static int draw(struct anneal *a, size_t voxel[2], uint8_t phase[2])
+static void unpack(struct anneal *a, const char *all, size_t *offset)
 {
-    const double *u = a->random, phases = a->field.phases;
+    for (size_t i = 0; i < a->deal.pools; ++i) {
+        struct mf_chain *c = &a->chain[i];
+        size_t *at = &offset[i % (size_t)a->polish->comm->size];
 
-    if (a->opts->rule == MF_MUTATE_RANDOM) {
-        voxel[0] = (size_t)(u[2] * (double)a->field.voxels);
-        phase[0] = mf_mutable_label(&a->field, voxel[0]);
-        voxel[1] = mf_mutable_other(&a->field, phase[0], u[3]);
-        if (voxel[1] < a->field.voxels) phase[1] = mf_mutable_label(&a->field, voxel[1]);
-        return voxel[1] < a->field.voxels;
+        memcpy(&c->turn, all + *at, sizeof c->turn);
+        memcpy(c->move, all + *at + sizeof c->turn, c->turn.accepted * sizeof *c->move);
+        *at += sizeof c->turn + c->turn.accepted * sizeof *c->move;
     }
-    phase[0] = (uint8_t)(u[0] * phases);
-    phase[1] = (uint8_t)(u[1] * (phases - 1));
-    phase[1] = (uint8_t)(phase[1] + (phase[1] >= phase[0]));
-    for (int s = 0; s < 2; ++s) {
-        voxel[s] = a->opts->rule == MF_MUTATE_IN_PHASE
-                       ? draw_in_phase(a, s, phase)
-                       : mf_mutable_draw(&a->field, phase[s], a->weight, u[2 + 2 * s], u[3 + 2 * s]);
-        if (voxel[s] == a->field.voxels) return 0;
+}
+
+/* Every rank learns what the others' chains have done. Collective. */
+static int exchange(struct anneal *a)
+{
+    const struct mf_comm *comm = a->polish->comm;
+    size_t *offset;
+    void *all = NULL;
+    int rc;
+
+    if (comm->size == 1) return MF_OK;
+    offset = malloc(((size_t)comm->size + 1) * sizeof *offset);
+    rc = mf_agree(comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for the offsets of %d ranks", comm->size));
+    if (rc == MF_OK) rc = mf_comm_gather(comm, a->packed, pack(a), &all, offset);
+    if (rc == MF_OK) {
+        unpack(a, all, offset);
+        repeat_others(a);
     }
-    return 1;
+    free(all);
+    free(offset);
+    return rc;
 }
 
-/* -- a step -- */
-
-/* Site @p i of the two: its windows. */
-static void place(struct anneal *a, size_t i, size_t voxel, uint8_t from, uint8_t to)
+/* In the order of the chains, which is everybody's. A chain that ended early lets its steps pass. */
+static void fold(struct anneal *a)
 {
-    struct mf_sites *sites = &a->work.swap.sites;
-    struct mf_site *site = &sites->site[i];
+    const long pools = (long)a->deal.pools;
+    long steps = 0, rejected = a->chain->turn.rejected;
 
-    *site = (struct mf_site){.from = from, .to = to};
-    mf_mutable_at(&a->field, voxel, site->at);
-    for (size_t d = 0; d < sites->sides; ++d)
-        for (size_t k = 0; k < sites->planes; ++k) {
-            const size_t w = ((i * sites->sides + d) * sites->planes + k) * sites->shape.n;
+    for (size_t i = 0; i < a->deal.pools; ++i) {
+        const struct mf_chain_turn *turn = &a->chain[i].turn;
 
-            mf_mutable_window(&a->field, site->at, d, sites->planes == 1 ? 1 : k ? to : from, sites->window + w);
-            mf_flip_cpu.turn(&sites->shape, sites->window + w, sites->mirror + w);
-        }
-}
-
-static void accept(struct anneal *a, const size_t voxel[2], const uint8_t phase[2], double energy)
-{
-    struct mf_swap *swap = &a->work.swap;
-
-    mf_swap_index(swap);
-    mf_swap_apply(swap, 0);
-    mf_swap_apply(swap, 1);
-    mf_mutable_set(&a->field, voxel[0], phase[1]);
-    mf_mutable_set(&a->field, voxel[1], phase[0]);
-    a->loss += energy;
-    a->rejected = 0;
-    ++a->accepted;
-}
-
-static void step(struct anneal *a)
-{
-    struct mf_swap *swap = &a->work.swap;
-    size_t voxel[2];
-    uint8_t phase[2];
-    double e;
-
-    draw_numbers(a);
-    ++a->rejected;
-    if (draw(a, voxel, phase)) {
-        place(a, 0, voxel[0], phase[0], phase[1]);
-        place(a, 1, voxel[1], phase[1], phase[0]);
-        e = mf_swap_energy(swap, 0) + mf_swap_energy(swap, 1) + mf_swap_interaction(swap, 0, 1);
-        if (e <= 0 || (a->opts->exponential && a->random[6] < exp(-e / a->temperature))) accept(a, voxel, phase, e);
+        a->loss += turn->change;
+        a->accepted += (long)turn->accepted;
+        if (turn->steps > steps) steps = turn->steps;
+        if (turn->rejected < rejected) rejected = turn->rejected;
     }
-    a->temperature *= a->opts->factor;
-    ++a->steps;
+    a->rejected = rejected * pools;
+    a->steps += steps * pools;
+    if (a->steps > a->opts->steps) a->steps = a->opts->steps;
+}
+
+static int make_turn(struct anneal *a)
+{
+    mf_deal_shuffle(&a->deal, a->seed, (uint64_t)a->steps);
+    for (size_t i = 0; i < a->deal.pools; ++i) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
+    run_own(a);
+    MF_TRY(exchange(a));
+    fold(a);
+    return MF_OK;
 }
 
 /* -- rounds -- */
@@ -149,15 +216,11 @@ static void step(struct anneal *a)
 /* Why no further step is made; NULL: one is. */
 static const char *ended(const struct anneal *a)
 {
-    const struct mf_anneal_opts *o = a->opts;
-
-    if (a->steps >= o->steps) return "all steps made";
-    if (a->loss <= o->tolerance) return "the loss is below --tolerance";
-    if (a->rejected >= o->patience) return "nothing was accepted for long";
-    return a->temperature <= o->final ? "the final temperature is reached" : NULL;
+    return mf_chain_ended(a->opts, a->steps, a->loss, a->rejected >= a->opts->patience,
+                          mf_chain_temperature(a->opts, a->steps));
 }
 
-/* Labels of all ranks into a->field.whole. */
+/* Labels of all ranks into a->field. */
 static void bring_labels(struct anneal *a)
 {
     const struct mf_polish *p = a->polish;
@@ -169,17 +232,14 @@ static void bring_labels(struct anneal *a)
 
         if (p->comm->size > 1) mf_comm_bcast(p->comm, r, a->field.whole + slab.first * plane, slab.count * plane);
     }
+    mf_mutable_begin(&a->field);
 }
 
 static void begin_round(struct anneal *a)
 {
-    bring_labels(a);
-    mf_mutable_begin(&a->field);
     mf_polish_set_miss(&a->work, NULL);
     mf_polish_refresh(&a->work);
-    a->work.swap.sites.count = 2;
     a->loss = a->work.loss;
-    a->temperature = a->opts->initial * pow(a->opts->factor, (double)a->steps);
 }
 
 static void end_round(struct anneal *a)
@@ -193,14 +253,15 @@ static void end_round(struct anneal *a)
     p->swaps = a->accepted;
 }
 
-static void make_steps(struct anneal *a)
+static int make_steps(struct anneal *a)
 {
-    const long most = a->field.voxels > ROUND ? (long)a->field.voxels : ROUND;
+    const long most = a->field.voxels > ROUND ? (long)a->field.voxels : ROUND, begin = a->steps;
     const double start = mf_now();
     MF_PHASE(MF_PHASE_SWAPS);
 
-    for (long i = 0; i < most && !ended(a); ++i) step(a);
+    while (a->steps - begin < most && !ended(a)) MF_TRY(make_turn(a));
     a->polish->trial_seconds += mf_now() - start;
+    return MF_OK;
 }
 
 static void say(const struct anneal *a)
@@ -224,7 +285,7 @@ static int wants_to_end(struct anneal *a, struct mf_polish_state *at)
     return p->after_round && p->after_round(p->context, at);
 }
 
-static void run_rounds(struct anneal *a)
+static int run_rounds(struct anneal *a)
 {
     struct mf_polish_state at = {.round = 0};
     const size_t rows = a->field.shape.rows;
@@ -235,33 +296,17 @@ static void run_rounds(struct anneal *a)
     a->steps = at.tried;
     a->accepted = at.swaps;
     a->rejected = at.idle;
+    bring_labels(a);
     for (begin_round(a); !ended(a); begin_round(a)) {
-        make_steps(a);
+        MF_TRY(make_steps(a));
         end_round(a);
         say(a);
-        if (wants_to_end(a, &at)) return;
+        if (wants_to_end(a, &at)) return MF_OK;
     }
     end_round(a);
     mf_info("annealing: %s after %ld step%s, %.3g a second", ended(a), a->steps, MF_S(a->steps),
             (double)a->steps / fmax(a->polish->trial_seconds, 1e-9));
-}
-
-static int open_all(struct anneal *a)
-{
-    struct mf_polish *p = a->polish;
-
-    p->plain = 1;
-    p->most = 1;
-    a->work.polish = p;
-    MF_TRY(mf_polish_open(&a->work));
-    return mf_agree(p->comm, mf_mutable_open(&a->field, p->queue->host, p->slab.dims, p->phases, p->objective->periodic,
-                                             p->target->lag));
-}
-
-static void close_all(struct anneal *a)
-{
-    if (a->field.arena) mf_mutable_close(&a->field);
-    mf_polish_close(&a->work);
+    return MF_OK;
 }
 
 int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, uint64_t seed)
@@ -272,10 +317,7 @@ int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, u
     polish->tried = polish->swaps = 0;
     polish->trial_seconds = 0;
     rc = open_all(&a);
-    if (rc == MF_OK) {
-        set_weights(&a);
-        run_rounds(&a);
-    }
+    if (rc == MF_OK) rc = run_rounds(&a);
     close_all(&a);
     return rc;
 }

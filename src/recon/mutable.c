@@ -31,15 +31,11 @@ int mf_mutable_open(struct mf_mutable *m, struct mf_arena *arena, const size_t d
         if (!m->along[k]) return MF_MEMORY;
     }
     m->whole = take(m, m->voxels);
-    m->voxel = take(m, m->voxels * sizeof *m->voxel);
-    m->place = take(m, m->voxels * sizeof *m->place);
-    return m->whole && m->voxel && m->place ? MF_OK : MF_MEMORY;
+    return m->whole ? MF_OK : MF_MEMORY;
 }
 
 void mf_mutable_close(struct mf_mutable *m)
 {
-    mf_arena_give(m->arena, m->place);
-    mf_arena_give(m->arena, m->voxel);
     mf_arena_give(m->arena, m->whole);
     mf_arena_give(m->arena, m->along[1]);
     mf_arena_give(m->arena, m->along[0]);
@@ -47,9 +43,11 @@ void mf_mutable_close(struct mf_mutable *m)
 
 void mf_mutable_at(const struct mf_mutable *m, size_t voxel, uint32_t at[3])
 {
-    at[2] = (uint32_t)(voxel % m->dims[2]);
-    at[1] = (uint32_t)(voxel / m->dims[2] % m->dims[1]);
-    at[0] = (uint32_t)(voxel / m->dims[2] / m->dims[1]);
+    const uint32_t v = (uint32_t)voxel, nx = (uint32_t)m->dims[2], ny = (uint32_t)m->dims[1], row = v / nx;
+
+    at[2] = v - row * nx;
+    at[0] = row / ny;
+    at[1] = row - at[0] * ny;
 }
 
 /* The row of a voxel, from its first label on. */
@@ -68,8 +66,7 @@ uint8_t mf_mutable_label(const struct mf_mutable *m, size_t voxel)
 
 /* -- neighbours -- */
 
-/* Neighbours of a voxel; returns their number. */
-static size_t around(const struct mf_mutable *m, size_t voxel, size_t near[6])
+size_t mf_mutable_around(const struct mf_mutable *m, size_t voxel, size_t near[6])
 {
     const size_t step[3] = {m->dims[1] * m->dims[2], m->dims[2], 1};
     uint32_t at[3];
@@ -85,67 +82,34 @@ static size_t around(const struct mf_mutable *m, size_t voxel, size_t near[6])
     return n;
 }
 
+/* Labels before and behind a voxel along an axis; those along x stand in its row, whatever lies beyond its ends. */
+static void pair_at(const struct mf_mutable *m, const uint32_t at[3], int axis, uint8_t pair[2])
+{
+    const uint8_t *label = row_of(m, 0, at) + at[2];
+    const size_t last = m->dims[axis] - 1, step = axis == 2 ? 1 : axis == 1 ? m->stride[0] : m->dims[1] * m->stride[0];
+
+    if (axis == 2 || (at[axis] > 0 && at[axis] < last)) {
+        pair[0] = *(label - step);
+        pair[1] = label[step];
+        return;
+    }
+    pair[0] = at[axis] > 0 ? *(label - step) : m->periodic ? label[last * step] : (uint8_t)MF_LABEL_NONE;
+    pair[1] = at[axis] < last ? label[step] : m->periodic ? *(label - last * step) : (uint8_t)MF_LABEL_NONE;
+}
+
 int mf_mutable_foreign(const struct mf_mutable *m, size_t voxel, int of)
 {
-    const uint8_t own = mf_mutable_label(m, voxel);
-    size_t near[6], n = around(m, voxel, near);
+    uint32_t at[3];
+    uint8_t own, pair[2];
     int count = 0;
 
-    for (size_t i = 0; i < n; ++i) {
-        const uint8_t label = mf_mutable_label(m, near[i]);
-
-        count += label != own && (of < 0 || label == of);
+    mf_mutable_at(m, voxel, at);
+    own = row_of(m, 0, at)[at[2]];
+    for (int a = is_volume(m) ? 0 : 1; a < 3; ++a) {
+        pair_at(m, at, a, pair);
+        for (int k = 0; k < 2; ++k) count += pair[k] != own && (of < 0 ? pair[k] != MF_LABEL_NONE : pair[k] == of);
     }
     return count;
-}
-
-/* -- lists -- */
-
-static size_t list_of(const struct mf_mutable *m, size_t voxel)
-{
-    return (size_t)mf_mutable_label(m, voxel) * MF_CLASSES + (size_t)mf_mutable_foreign(m, voxel, -1);
-}
-
-static void put(struct mf_mutable *m, size_t place, uint32_t voxel)
-{
-    m->voxel[place] = voxel;
-    m->place[voxel] = (uint32_t)place;
-}
-
-/* Voxels of lists in between make room: one of each goes from one end of its list to the other. */
-static void move(struct mf_mutable *m, size_t voxel, size_t from, size_t to)
-{
-    size_t hole = m->place[voxel];
-
-    for (; from < to; ++from) {
-        const size_t end = m->first[from + 1] - 1;
-
-        if (hole != end) put(m, hole, m->voxel[end]);
-        hole = end;
-        --m->first[from + 1];
-    }
-    for (; from > to; --from) {
-        const size_t begin = m->first[from];
-
-        if (hole != begin) put(m, hole, m->voxel[begin]);
-        hole = begin;
-        ++m->first[from];
-    }
-    put(m, hole, (uint32_t)voxel);
-}
-
-static void make_lists(struct mf_mutable *m)
-{
-    const size_t lists = (size_t)m->phases * MF_CLASSES;
-    size_t next[MF_PHASES_MAX * MF_CLASSES];
-
-    memset(m->first, 0, sizeof m->first);
-    for (size_t i = 0; i < m->voxels; ++i) ++m->first[list_of(m, i) + 1];
-    for (size_t l = 0; l < lists; ++l) {
-        next[l] = m->first[l];
-        m->first[l + 1] += m->first[l];
-    }
-    for (size_t i = 0; i < m->voxels; ++i) put(m, next[list_of(m, i)]++, (uint32_t)i);
 }
 
 /* -- labels -- */
@@ -162,7 +126,7 @@ static void write_label(struct mf_mutable *m, int k, const uint32_t at[3], uint8
     if (i + m->pad >= n) *(row + i - n) = phase;
 }
 
-static void write_voxel(struct mf_mutable *m, size_t voxel, uint8_t phase)
+void mf_mutable_set(struct mf_mutable *m, size_t voxel, uint8_t phase)
 {
     uint32_t at[3];
 
@@ -173,27 +137,12 @@ static void write_voxel(struct mf_mutable *m, size_t voxel, uint8_t phase)
 void mf_mutable_begin(struct mf_mutable *m)
 {
     for (int k = 0; k < 1 + is_volume(m); ++k) memset(m->along[k], MF_LABEL_NONE, rows_of(m, k) * m->stride[k]);
-    for (size_t i = 0; i < m->voxels; ++i) write_voxel(m, i, m->whole[i]);
-    make_lists(m);
+    for (size_t i = 0; i < m->voxels; ++i) mf_mutable_set(m, i, m->whole[i]);
 }
 
 void mf_mutable_end(struct mf_mutable *m)
 {
     for (size_t i = 0; i < m->voxels; ++i) m->whole[i] = mf_mutable_label(m, i);
-}
-
-void mf_mutable_set(struct mf_mutable *m, size_t voxel, uint8_t phase)
-{
-    size_t near[7], list[7], n = around(m, voxel, near);
-
-    near[n++] = voxel;
-    for (size_t i = 0; i < n; ++i) list[i] = list_of(m, near[i]);
-    write_voxel(m, voxel, phase);
-    for (size_t i = 0; i < n; ++i) {
-        size_t now = list_of(m, near[i]);
-
-        if (now != list[i]) move(m, near[i], list[i], now);
-    }
 }
 
 void mf_mutable_window(const struct mf_mutable *m, const uint32_t at[3], size_t side, uint8_t phase, uint32_t *window)
@@ -214,36 +163,4 @@ void mf_mutable_window(const struct mf_mutable *m, const uint32_t at[3], size_t 
         mf_flip_cpu.row(&m->shape, row_of(m, k, row) + at[v] - reach, phase, window);
         if (i == 0) window[m->pad / 32] &= ~(1u << (m->pad % 32));
     }
-}
-
-/* -- drawing -- */
-
-size_t mf_mutable_draw(const struct mf_mutable *m, uint8_t phase, const double weight[MF_CLASSES], double list,
-                       double place)
-{
-    const size_t *first = m->first + (size_t)phase * MF_CLASSES;
-    double sum = 0;
-    size_t chosen = MF_CLASSES;
-
-    for (size_t c = 0; c < MF_CLASSES; ++c) sum += weight[c] * (double)(first[c + 1] - first[c]);
-    list *= sum;
-    for (size_t c = 0; c < MF_CLASSES; ++c) {
-        const double share = weight[c] * (double)(first[c + 1] - first[c]);
-
-        if (!(share > 0)) continue;
-        chosen = c;
-        if (list < share) break;
-        list -= share;
-    }
-    if (chosen == MF_CLASSES) return m->voxels;
-    return m->voxel[first[chosen] + (size_t)(place * (double)(first[chosen + 1] - first[chosen]))];
-}
-
-size_t mf_mutable_other(const struct mf_mutable *m, uint8_t phase, double place)
-{
-    const size_t begin = m->first[(size_t)phase * MF_CLASSES], end = m->first[((size_t)phase + 1) * MF_CLASSES];
-    const size_t others = m->voxels - (end - begin), i = (size_t)(place * (double)others);
-
-    if (others == 0) return m->voxels;
-    return m->voxel[i < begin ? i : i + (end - begin)];
 }

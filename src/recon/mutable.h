@@ -1,13 +1,10 @@
-/* A field of labels as annealing sees it: whole, in host memory, with rows that a window can be read from, and lists of
- * its voxels by phase and number of foreign neighbours, from which one is drawn at random in constant time. All ranks
+/* A field of labels as annealing sees it: whole, in host memory, with rows that a window can be read from. All ranks
  * hold the same. */
 #ifndef MF_RECON_MUTABLE_H
 #define MF_RECON_MUTABLE_H
 
 #include "kernels/flip.h"
 #include "src/recon/polish.h"
-
-enum { MF_CLASSES = 7 }; /* 0 .. 6 foreign neighbours */
 
 struct mf_mutable {
     struct mf_arena *arena;
@@ -17,8 +14,6 @@ struct mf_mutable {
     size_t pad, stride[2]; /* labels before a row; bytes of a row along x, along y */
     uint8_t *along[2];     /* [nz][ny][stride[0]]: rows along x; volumes: [nz][nx][stride[1]]: rows along y */
     uint8_t *whole;        /* [voxels]: labels without what surrounds them, as ranks exchange them */
-    uint32_t *voxel, *place;
-    size_t first[MF_PHASES_MAX * MF_CLASSES + 1]; /* list i is voxel[first[i] .. first[i + 1]) */
 };
 
 /** Takes its memory for a field of these extents and windows. MF_MEMORY; MF_USAGE: too many voxels. Close accepts half
@@ -27,7 +22,7 @@ int mf_mutable_open(struct mf_mutable *m, struct mf_arena *arena, const size_t d
                     size_t lag);
 void mf_mutable_close(struct mf_mutable *m);
 
-/** Rows and lists anew from m->whole: the same lists for the same labels. */
+/** Rows anew from m->whole. */
 void mf_mutable_begin(struct mf_mutable *m);
 
 /** Labels into m->whole. */
@@ -36,19 +31,15 @@ void mf_mutable_end(struct mf_mutable *m);
 uint8_t mf_mutable_label(const struct mf_mutable *m, size_t voxel);
 void mf_mutable_at(const struct mf_mutable *m, size_t voxel, uint32_t at[3]);
 
-/** Neighbours of a voxel that are of another phase; @p of (-1: any): of this one. */
+/** Neighbours of a voxel; returns their number. */
+size_t mf_mutable_around(const struct mf_mutable *m, size_t voxel, size_t near[6]);
+
+/** Those of them that are of another phase; @p of (-1: any): of this one. */
 int mf_mutable_foreign(const struct mf_mutable *m, size_t voxel, int of);
 
 /** The window around a voxel in its slice normal to @p side, of one phase. */
 void mf_mutable_window(const struct mf_mutable *m, const uint32_t at[3], size_t side, uint8_t phase, uint32_t *window);
 
 void mf_mutable_set(struct mf_mutable *m, size_t voxel, uint8_t phase);
-
-/** A voxel of @p phase, drawn with weight[its foreign neighbours], by two numbers in [0,1); m->voxels: none has any. */
-size_t mf_mutable_draw(const struct mf_mutable *m, uint8_t phase, const double weight[MF_CLASSES], double list,
-                       double place);
-
-/** A voxel that is not of @p phase, all alike; m->voxels: there is none. */
-size_t mf_mutable_other(const struct mf_mutable *m, uint8_t phase, double place);
 
 #endif

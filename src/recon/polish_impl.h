@@ -43,8 +43,9 @@ void mf_polish_close(struct mf_polish_work *work);
 void mf_polish_set_miss(struct mf_polish_work *work, double *const miss[MF_SIDES]);
 
 /**
- * At the binary field as it is now: its gradient, the residual windows and V of all slices on all ranks, the loss that
- * the polish lowers, and what mean slices miss (which leads the next refresh). Collective.
+ * At the binary field as it is now: its gradient (of polishes that are not plain), the residual windows and V of all
+ * slices on all ranks, the loss that the polish lowers, and what mean slices miss (which leads the next refresh).
+ * Collective.
  */
 void mf_polish_refresh(struct mf_polish_work *work);
 

@@ -333,9 +333,9 @@ void mf_polish_refresh(struct mf_polish_work *w)
         memcpy(w->led[d], w->miss[d], p->fields * entries * sizeof(double));
     }
     p->backend->label->indicate(p->queue, extent, p->label, p->x);
-    p->backend->field->fill(p->queue, p->fields * mf_slab_voxels(&p->slab), 0, p->g);
+    if (!p->plain) p->backend->field->fill(p->queue, p->fields * mf_slab_voxels(&p->slab), 0, p->g);
     mf_objective_lead(w->objective, w->s2_term, lead_of(w), w->miss);
-    mf_objective_eval(w->objective, p->x, p->g, 1, &loss);
+    mf_objective_eval(w->objective, p->x, p->plain ? NULL : p->g, 1, &loss);
     for (size_t d = 0; d < w->swap.sites.sides; ++d) {
         size_t slices = p->fields * w->swap.side[d].slices * w->levels[d];
 

@@ -52,15 +52,20 @@ for number, (image, more) in enumerate(cases):
         check(all(abs(done["volume_fractions"][str(p)] - f) * voxels < 1 for p, f in enumerate(want)), f"{what}: {done['volume_fractions']}")
 
 # The same bytes on any number of ranks, and on the shadow.
-for image, more in ((two, []), (two, ["--add_dimension", 9]), (three, ["--add_dimension", 8])):
+for image, more in ((two, []), (two, ["--add_dimension", 16, *WALK, 1e-6]), (three, ["--add_dimension", 8])):
     one, first = bytes_of(*words(image, *more))
-    for ranks, device in ((2, "cpu"), (3, "shadow")):
+    for ranks, device in ((2, "cpu"), (3, "shadow"), *(((4, "cpu"),) if 16 in more else ())):
         done, again = bytes_of(*words(image, *more, "--device", device), ranks=ranks)
         check(np.array_equal(first, again) and done["loss_final"] == one["loss_final"], f"{more}: other bytes on {ranks} ranks of {device}")
         predicted = done["peak_bytes"]
         check(predicted["arena"] == predicted["predicted"], f"{more}: taken and planned {predicted}")
 
-# Stopped between two rounds, on other ranks.
+# Stopped between two rounds, on other ranks: one chain, and two.
+long = words(two, "--add_dimension", 16, *WALK, 1e-7, steps=80000)
+whole = bytes_of(*long, ranks=2)[1]
+check(run(PROGRAM, *long[:-1], "p.npy", fault="run.leave:visit=1").status == 75, "stopped volume")
+status, _, err = run(PROGRAM, *long[:-1], "p.npy", "--restart", "auto", ranks=3, mpiexec=MPIEXEC)
+check(status == 0 and np.array_equal(np.load("p.npy"), whole), f"volume gone on: {status} {err}")
 long = words(two, *WALK, 1e-4, steps=150000)
 whole = bytes_of(*long)[1]
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", fault="run.leave:visit=1")

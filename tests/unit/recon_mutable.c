@@ -1,6 +1,7 @@
-/* The lists of a field that changes voxel by voxel hold every voxel once, under its phase and number of foreign
- * neighbours; windows are what the labels say; draws follow the weights. Images and volumes, periodic and not. */
-#include "src/recon/mutable.h"
+/* The lists of pools of a field that changes voxel by voxel hold every voxel of theirs once, under its phase and number
+ * of foreign neighbours; two pools share no slice; windows are what the labels say; draws follow the weights. Images
+ * and volumes, periodic and not. */
+#include "src/recon/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ enum { LAG = 4, W = 2 * LAG - 1, PHASES = 3, DRAWS = 60000 };
 
 static size_t dims[3];
 static int periodic;
-static uint8_t label[9 * 10 * 11];
+static uint8_t label[17 * 18 * 19];
 
 /* The label at a place; 255 outside. */
 static uint8_t at(ptrdiff_t z, ptrdiff_t y, ptrdiff_t x)
@@ -46,20 +47,46 @@ static int foreign(size_t v, int of)
     return n;
 }
 
-static void check_lists(const struct mf_mutable *m)
+static void check_lists(const struct mf_pool *p, char *seen)
+{
+    CHECK(p->first[0] == 0 && p->first[PHASES * MF_CLASSES] == p->voxels);
+    for (size_t l = 0; l < PHASES * MF_CLASSES; ++l)
+        for (size_t i = p->first[l]; i < p->first[l + 1]; ++i) {
+            const size_t v = p->voxel[i];
+
+            CHECK(v < p->field->voxels && !seen[v]++ && p->place[v] == i);
+            CHECK(mf_mutable_label(p->field, v) == label[v] && l / MF_CLASSES == label[v]);
+            CHECK((int)(l % MF_CLASSES) == foreign(v, -1));
+            CHECK(mf_mutable_foreign(p->field, v, -1) == foreign(v, -1));
+            CHECK(mf_mutable_foreign(p->field, v, 1) == foreign(v, 1));
+        }
+}
+
+/* Every index of every axis belongs to one pool, and every pool has its share of them. */
+static void check_deal(const struct mf_deal *deal, const struct mf_pool *pool)
 {
     char seen[sizeof label] = {0};
 
-    CHECK(m->first[0] == 0 && m->first[PHASES * MF_CLASSES] == m->voxels);
-    for (size_t l = 0; l < PHASES * MF_CLASSES; ++l)
-        for (size_t i = m->first[l]; i < m->first[l + 1]; ++i) {
-            const size_t v = m->voxel[i];
+    for (int a = 0; a < 3; ++a) {
+        size_t count[MF_POOLS_MAX] = {0};
 
-            CHECK(v < m->voxels && !seen[v]++ && m->place[v] == i);
-            CHECK(mf_mutable_label(m, v) == label[v] && l / MF_CLASSES == label[v]);
-            CHECK((int)(l % MF_CLASSES) == foreign(v, -1));
-            CHECK(mf_mutable_foreign(m, v, -1) == foreign(v, -1) && mf_mutable_foreign(m, v, 1) == foreign(v, 1));
+        for (size_t i = 0; i < deal->dims[a]; ++i) {
+            CHECK(deal->part[a][i] < deal->pools);
+            ++count[deal->part[a][i]];
         }
+        for (size_t p = 0; p < deal->pools; ++p)
+            CHECK(count[p] == deal->dims[a] / deal->pools || count[p] == deal->dims[a] / deal->pools + 1);
+    }
+    for (size_t p = 0; p < deal->pools; ++p) {
+        check_lists(&pool[p], seen);
+        for (size_t i = 0; i < pool[p].voxels; ++i) {
+            uint32_t at[3];
+
+            mf_mutable_at(pool[p].field, pool[p].voxel[i], at);
+            for (int a = 0; a < 3; ++a) CHECK(deal->part[a][at[a]] == p);
+        }
+    }
+    if (deal->pools == 1) CHECK(pool->voxels == pool->field->voxels);
 }
 
 static void check_window(const struct mf_mutable *m, size_t v, size_t side, uint8_t phase)
@@ -80,30 +107,51 @@ static void check_window(const struct mf_mutable *m, size_t v, size_t side, uint
 }
 
 /* Shares of draws against shares of weights. */
-static void check_draws(const struct mf_mutable *m)
+static void check_draws(const struct mf_pool *p)
 {
     const double weight[MF_CLASSES] = {0, 1, 4, 9, 16, 25, 36};
     double sum = 0, want[MF_CLASSES] = {0};
     int got[MF_CLASSES] = {0};
 
-    for (size_t v = 0; v < m->voxels; ++v)
-        if (label[v] == 2) {
-            want[foreign(v, -1)] += weight[foreign(v, -1)];
-            sum += weight[foreign(v, -1)];
-        }
-    for (uint64_t i = 0; i < DRAWS; ++i) {
-        const size_t v = mf_mutable_draw(m, 2, weight, mf_random_uniform(5, 1, i), mf_random_uniform(5, 2, i));
-        const size_t o = mf_mutable_other(m, 2, mf_random_uniform(5, 3, i));
+    for (size_t i = 0; i < p->voxels; ++i) {
+        const size_t v = p->voxel[i];
 
-        CHECK(v < m->voxels && label[v] == 2 && o < m->voxels && label[o] != 2);
+        if (label[v] != 2) continue;
+        want[foreign(v, -1)] += weight[foreign(v, -1)];
+        sum += weight[foreign(v, -1)];
+    }
+    for (uint64_t i = 0; i < DRAWS; ++i) {
+        const size_t v = mf_pool_draw(p, 2, weight, mf_random_uniform(5, 1, i), mf_random_uniform(5, 2, i));
+        const size_t o = mf_pool_other(p, 2, mf_random_uniform(5, 3, i));
+
+        CHECK(v < p->field->voxels && label[v] == 2 && o < p->field->voxels && label[o] != 2);
+        CHECK(mf_pool_any(p, mf_random_uniform(5, 4, i)) < p->field->voxels);
         ++got[foreign(v, -1)];
     }
     for (int c = 0; c < MF_CLASSES; ++c) CHECK_NEAR((double)got[c] / DRAWS, want[c] / sum, 0.01);
 }
 
+/* Labels change voxel by voxel: of pools, which follow, and of one as another rank says. */
+static void change(struct mf_mutable *m, struct mf_pool *pool, const struct mf_deal *deal)
+{
+    for (uint64_t i = 0; i < 300; ++i) {
+        struct mf_pool *p = &pool[i % deal->pools];
+        const size_t v = p->voxel[(size_t)((double)p->voxels * mf_random_uniform(2, 0, i))];
+
+        label[v] = (uint8_t)(3 * mf_random_uniform(2, 1, i));
+        mf_pool_set(p, v, label[v]);
+        if (i % 50 == 0) check_deal(deal, pool);
+        check_window(m, v, m->dims[0] > 1 ? i % 3 : 0, (uint8_t)(i % PHASES));
+    }
+    check_deal(deal, pool);
+}
+
 static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
 {
+    static uint32_t voxel[MF_POOLS_MAX][sizeof label], place[sizeof label];
+    struct mf_pool pool[MF_POOLS_MAX];
     struct mf_arena *arena;
+    struct mf_deal deal;
     struct mf_mutable m;
 
     dims[0] = nz;
@@ -112,23 +160,26 @@ static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
     periodic = wraps;
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
     CHECK(mf_mutable_open(&m, arena, dims, PHASES, periodic, LAG) == MF_OK);
+    CHECK(mf_deal_open(&deal, arena, dims) == MF_OK);
+    CHECK(deal.pools == (nz > 16 ? 2 : 1));
     for (size_t v = 0; v < m.voxels; ++v) label[v] = (uint8_t)(3 * mf_random_uniform(1, 0, v / 2));
     memcpy(m.whole, label, m.voxels);
     mf_mutable_begin(&m);
-    check_lists(&m);
-    for (uint64_t i = 0; i < 300; ++i) {
-        const size_t v = (size_t)((double)m.voxels * mf_random_uniform(2, 0, i));
-
-        label[v] = (uint8_t)(3 * mf_random_uniform(2, 1, i));
-        mf_mutable_set(&m, v, label[v]);
-        if (i % 50 == 0) check_lists(&m);
-        check_window(&m, v, nz > 1 ? i % 3 : 0, (uint8_t)(i % PHASES));
+    for (uint64_t turn = 0; turn < 3; ++turn) {
+        mf_deal_shuffle(&deal, 7, turn);
+        for (size_t p = 0; p < deal.pools; ++p) {
+            pool[p] = (struct mf_pool){.field = &m, .deal = &deal, .number = p, .voxel = voxel[p], .place = place};
+            mf_pool_fill(&pool[p]);
+            CHECK(pool[p].voxels <= mf_pool_room(&deal));
+        }
+        check_deal(&deal, pool);
+        change(&m, pool, &deal);
     }
-    check_lists(&m);
-    check_draws(&m);
+    check_draws(pool);
     memset(m.whole, 9, m.voxels);
     mf_mutable_end(&m);
     CHECK(memcmp(m.whole, label, m.voxels) == 0);
+    mf_deal_close(&deal);
     mf_mutable_close(&m);
     CHECK(mf_arena_live(arena) == 0);
     mf_arena_close(arena);
@@ -139,6 +190,7 @@ int main(void)
     for (int wraps = 0; wraps < 2; ++wraps) {
         check_field(1, 10, 11, wraps);
         check_field(9, 10, 11, wraps);
+        check_field(17, 18, 19, wraps);
     }
     return failures != 0;
 }

@@ -1,0 +1,68 @@
+/* A chain of annealing: steps one after the other, among the voxels of one pool. Chains of several pools run at the
+ * same time: each changes the residuals of its pool's slices alone. */
+#ifndef MF_RECON_CHAIN_H
+#define MF_RECON_CHAIN_H
+
+#include "src/recon/anneal.h"
+#include "src/recon/pool.h"
+#include "src/recon/swap.h"
+
+enum { MF_CHAIN_NUMBERS = 8 };
+
+/** What a turn of a chain has come to. */
+struct mf_chain_turn {
+    double change;   /* of the loss */
+    long steps;      /* made */
+    long rejected;   /* of this chain in a row, up to now */
+    size_t accepted; /* of this turn */
+};
+
+struct mf_chain {
+    const struct mf_anneal_opts *opts;
+    struct mf_arena *arena;
+    struct mf_pool pool;
+    struct mf_swap swap;               /* two sites of its own; slices are everybody's */
+    double weight[MF_CLASSES], offset; /* of voxels by their foreign neighbours */
+    uint64_t seed;
+    uint32_t (*move)[2]; /* [most steps of a turn]: voxels that were swapped, in order */
+    /* of the turn */
+    long number, stride; /* of the next step, in the whole run; from one step to the next */
+    long patience;
+    double loss;        /* when it began */
+    double temperature; /* of the next step */
+    struct mf_chain_turn turn;
+    double random[MF_CHAIN_NUMBERS]; /* of this step, in [0,1) */
+};
+
+/** What all chains work with. */
+struct mf_chain_shared {
+    const struct mf_anneal_opts *opts;
+    struct mf_arena *arena;
+    struct mf_mutable *field;
+    const struct mf_deal *deal;
+    const struct mf_swap *swap; /* its slices; its sites say how many windows there are */
+    uint32_t *place;            /* [voxels]: of pools */
+    uint64_t seed;
+};
+
+/** Chain @p number, with turns of at most @p most steps. MF_MEMORY; close accepts half a one. */
+int mf_chain_open(struct mf_chain *chain, const struct mf_chain_shared *shared, size_t number, long most);
+void mf_chain_close(struct mf_chain *chain);
+
+/** Its first step is number @p step of the run, the loss @p loss; steps of all chains take turns. @p rejected: of all
+ * chains in a row before. */
+void mf_chain_begin(struct mf_chain *chain, long step, double loss, long rejected);
+
+/** Makes at most @p most steps. */
+void mf_chain_run(struct mf_chain *chain, long most);
+
+/** Swaps what this chain has swapped on another rank: turn.accepted of chain->move. */
+void mf_chain_repeat(struct mf_chain *chain);
+
+/** Why no step of number @p step is made; NULL: one is. */
+const char *mf_chain_ended(const struct mf_anneal_opts *opts, long step, double loss, int idle, double temperature);
+
+/** T of step number @p step. */
+double mf_chain_temperature(const struct mf_anneal_opts *opts, long step);
+
+#endif

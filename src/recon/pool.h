@@ -1,0 +1,54 @@
+/* Voxels that chains of annealing may swap at the same time. Every axis is dealt out: pool i has the voxels whose three
+ * indices are all its own, so two pools share no slice of any direction, and no voxel of one is a neighbour of one of
+ * another. What a swap changes are its slices: the chains of two pools see nothing of each other, exactly. */
+#ifndef MF_RECON_POOL_H
+#define MF_RECON_POOL_H
+
+#include "src/recon/mutable.h"
+
+enum { MF_CLASSES = 7, MF_POOLS_MAX = 16 }; /* 0 .. 6 foreign neighbours */
+
+struct mf_deal {
+    struct mf_arena *arena;
+    size_t dims[3], pools;
+    uint8_t *part[3];   /* [dims[a]]: whose this index is */
+    uint32_t *index[3]; /* [dims[a]]: pool by pool, those of pool i are mf_cut(dims[a], pools, i) of them */
+};
+
+/** How many pools a field of these extents has: an image, whose slice is one, has one. */
+size_t mf_deal_pools(const size_t dims[3]);
+
+int mf_deal_open(struct mf_deal *deal, struct mf_arena *arena, const size_t dims[3]);
+void mf_deal_close(struct mf_deal *deal);
+
+/** Deals anew, by random numbers of this seed and number; one pool has everything, in order. */
+void mf_deal_shuffle(struct mf_deal *deal, uint64_t seed, uint64_t number);
+
+/** The voxels of a pool in lists by phase and number of foreign neighbours: one is drawn in constant time. */
+struct mf_pool {
+    struct mf_mutable *field; /* all pools have the same; they touch nothing of each other's voxels */
+    const struct mf_deal *deal;
+    size_t number, voxels;
+    uint32_t *voxel, *place;                      /* place: [voxels of the field], all pools' */
+    size_t first[MF_PHASES_MAX * MF_CLASSES + 1]; /* list i is voxel[first[i] .. first[i + 1]) */
+};
+
+/** Most voxels of a pool. */
+size_t mf_pool_room(const struct mf_deal *deal);
+
+/** Lists anew from the labels and the deal: the same for the same. */
+void mf_pool_fill(struct mf_pool *pool);
+
+/** A label changes, and the lists with it. */
+void mf_pool_set(struct mf_pool *pool, size_t voxel, uint8_t phase);
+
+/** A voxel of @p phase, drawn with weight[its foreign neighbours], by two numbers in [0,1); the field's voxels: none
+ * has any. */
+size_t mf_pool_draw(const struct mf_pool *pool, uint8_t phase, const double weight[MF_CLASSES], double list,
+                    double place);
+
+/** A voxel, all alike; one that is not of @p phase, all alike; the field's voxels: there is none. */
+size_t mf_pool_any(const struct mf_pool *pool, double place);
+size_t mf_pool_other(const struct mf_pool *pool, uint8_t phase, double place);
+
+#endif

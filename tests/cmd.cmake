@@ -6,3 +6,7 @@ foreach(name bench foreign match_io seals sentences terminal)
     ${MF_MPIEXEC})
   set_tests_properties(${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
+
+add_test(NAME gallery COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/gallery.sh $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR}
+  ${CMAKE_CURRENT_BINARY_DIR}/gallery)
+set_tests_properties(gallery PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -6,12 +6,12 @@ failures=0
 for script in examples/*.sh; do
     sh -n "$script" || failures=1
 done
-for script in benchmarks/*.sh benchmarks/peers/*.sh; do bash -n "$script" || failures=1; done
+for script in benchmarks/*.sh benchmarks/peers/*.sh examples/gallery/*.sh; do bash -n "$script" || failures=1; done
 for script in slurm/*.sbatch; do
     bash -n "$script" || failures=1
     [ "$(wc -l <"$script")" -le 30 ] || { echo "$script: more than 30 lines" && failures=1; }
 done
 if command -v shellcheck >/dev/null; then
-    shellcheck examples/*.sh slurm/*.sbatch benchmarks/*.sh benchmarks/peers/*.sh || failures=1
+    shellcheck examples/*.sh slurm/*.sbatch benchmarks/*.sh benchmarks/peers/*.sh examples/gallery/*.sh || failures=1
 fi
 exit $failures

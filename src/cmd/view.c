@@ -9,6 +9,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/names.h"
 #include "src/cmd/view_draw.h"
+#include "src/cmd/view_sheet.h"
 
 static const struct mf_opt rows[] = {
     MF_OPT(mf_view_opts, "original_ms", original, MF_TEXT, NULL,
@@ -16,6 +17,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_view_opts, "target", target, MF_TEXT, NULL,
            "descriptor file: its curves are drawn with those of the file"),
     MF_OPT(mf_view_opts, "slices", slices, MF_LONG, "1", "volumes: slices drawn along every axis"),
+    MF_OPT(mf_view_opts, "columns", columns, MF_LONG, "6", "several files: pictures in a row"),
     MF_OPT(mf_view_opts, "limit_to", lag, MF_LONG, "16",
            "L: correlations are drawn for lags below it [pixels] (without: the L of the run or the target, where there "
            "is one)"),
@@ -32,17 +34,30 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-static int check(const struct mf_session *session, const struct mf_view_opts *o, const char **file)
+/* What is of one file alone. */
+static int check_several(const struct mf_session *session, const struct mf_view_opts *o)
 {
-    const char *const *words;
+    static const char *const words[] = {"original_ms", "target", "slices", "limit_to", "non_periodic"};
 
-    if (mf_options_positional(session->options, &words) != 1)
-        return mf_fail(MF_USAGE, "one file is needed; try: mesoforge view FILE");
-    *file = words[0];
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        if (mf_options_given(session->options, words[i]))
+            return mf_fail(MF_USAGE, "--%s is for one file; several are drawn as they are", words[i]);
+    if (o->columns < 1 || o->columns > 64) return mf_fail(MF_USAGE, "--columns wants 1 to 64, not %ld", o->columns);
+    return MF_OK;
+}
+
+static int check(const struct mf_session *session, const struct mf_view_opts *o, size_t *count,
+                 const char *const **files)
+{
+    *count = mf_options_positional(session->options, files);
+    if (*count == 0) return mf_fail(MF_USAGE, "a file is needed; try: mesoforge view FILE");
     if (o->symmetry)
         return mf_fail(MF_USAGE,
                        "--symmetry %s: it is of crystal orientations, and these files hold phases; leave it out",
                        o->symmetry);
+    if (*count > 1) return check_several(session, o);
+    if (mf_options_given(session->options, "columns"))
+        return mf_fail(MF_USAGE, "--columns is for several files, and there is one");
     if (o->slices < 1 || o->slices > 64) return mf_fail(MF_USAGE, "--slices wants 1 to 64, not %ld", o->slices);
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     return MF_OK;
@@ -65,11 +80,13 @@ static int report(const struct mf_session *session, const char *path, size_t pan
     return rc;
 }
 
-static int draw_to(struct mf_session *session, const struct mf_view_opts *o, const char *file, const char *path)
+static int draw_to(struct mf_session *session, const struct mf_view_opts *o, size_t count, const char *const *files,
+                   const char *path)
 {
     struct mf_figure figure = {.map = o->map, .bare = o->bare, .columns = 1};
     const char *title = NULL;
-    int rc = mf_view_draw(session, o, file, &figure, &title);
+    int rc = count > 1 ? mf_view_sheet(session, o, count, files, &figure)
+                       : mf_view_draw(session, o, files[0], &figure, &title);
 
     if (rc == MF_OK && session->comm->rank == 0 && !session->common->dry_run)
         rc = mf_plot_write(path, title, figure.panel, figure.count, figure.columns);
@@ -81,18 +98,20 @@ static int draw_to(struct mf_session *session, const struct mf_view_opts *o, con
 static int run(struct mf_session *session, void *options)
 {
     const struct mf_view_opts *o = options;
-    const char *file = NULL;
+    const char *const *files;
     char *stem, *path = NULL;
+    size_t count;
     int rc;
 
-    MF_TRY(mf_agree(session->comm, check(session, o, &file)));
+    MF_TRY(mf_agree(session->comm, check(session, o, &count, &files)));
     MF_TRY(mf_session_may_write(session, session->common->output, ".png"));
-    stem = mf_stem(file);
+    stem = mf_stem(files[0]);
     if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     rc = mf_session_path(session, stem, "_view.png", &path);
     free(stem);
-    if (rc == MF_OK) rc = mf_session_spares(session, path, 3, (const char *[]){file, o->original, o->target});
-    if (rc == MF_OK) rc = draw_to(session, o, file, path);
+    if (rc == MF_OK) rc = mf_session_spares(session, path, 2, (const char *[]){o->original, o->target});
+    if (rc == MF_OK) rc = mf_session_spares(session, path, count, files);
+    if (rc == MF_OK) rc = draw_to(session, o, count, files, path);
     free(path);
     return rc;
 }
@@ -111,6 +130,7 @@ static const char text[] =
     "                  levels (three-sided targets: of the finest)\n"
     "  metrics.jsonl   the loss of a run, also of one under way; or its folder\n"
     "  grey values     the image, or slices of a volume, with a colour bar\n"
+    "  several files   images and middle slices of volumes, --columns in a row\n"
     "\n"
     "With --original_ms the original is drawn beside the result and its S2 as\n"
     "circles on the result's curves; --target takes the circles from a descriptor\n"
@@ -122,16 +142,17 @@ static const char text[] =
     "  mesoforge view image.npy --output image.png\n"
     "  mesoforge view results/image_reconstructed.h5 --original_ms image.npy\n"
     "  mesoforge view volume.h5 --target results/image_characterization.h5\n"
-    "  mesoforge view results/image_characterization.h5 --cmap viridis\n";
+    "  mesoforge view results/image_characterization.h5 --cmap viridis\n"
+    "  mesoforge view image.npy like.npy volume.h5 --columns 5 --noaxis\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_view = {
     .name = "view",
     .summary = "draw what is in a file",
-    .synopsis = "FILE [--original_ms FILE] [--target FILE] [--slices N] [--output PNG]",
+    .synopsis = "FILE [FILE ...] [--original_ms FILE] [--target FILE] [--slices N] [--output PNG]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct mf_view_opts),
-    .positional_max = 1,
+    .positional_max = 4096,
     .run = run,
 };

@@ -9,7 +9,7 @@ struct mf_view_opts {
     struct mf_common common;
     const char *original, *target, *map, *symmetry, *threshold;
     struct mf_longs labels;
-    long slices, lag;
+    long slices, lag, columns;
     int periodic, bare, save;
 };
 

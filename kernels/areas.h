@@ -78,6 +78,8 @@ void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *a
 enum {
     MF_DENSE_PART = 4096,  /* entries whose losses are a sum of their own */
     MF_LINEAL_BAND = 1024, /* pixels whose runs are a sum of their own */
+    MF_MASKS_GROUP = 32,   /* masks whose slopes wait at a time */
+    MF_GRAM_TILE = 64,     /* channels of a tile */
 };
 
 /** What decides on the memory of such a descriptor. */
@@ -90,6 +92,8 @@ struct mf_dense_kind {
 };
 
 extern const struct mf_dense_kind mf_dense_lineal, mf_dense_lineal_exact;
+extern const struct mf_dense_kind mf_dense_lineal_soft, mf_dense_line_soft, mf_dense_two_point;
+extern const struct mf_dense_kind mf_dense_gram, mf_dense_gram_axes, mf_dense_gram_cross;
 
 struct mf_dense_areas {
     size_t entries, chunk;                      /* slices of a chunk */

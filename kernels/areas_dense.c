@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "kernels/areas.h"
+#include "kernels/form/gram.h"
 #include "kernels/form/lineal.h"
+#include "kernels/masks.h"
 
 static const size_t CHUNK_BYTES = (size_t)1 << 27;
 enum { CHUNK = 65535 /* most slices: blocks along an axis of a grid */ };
@@ -49,3 +51,53 @@ static size_t lineal_scratch(const struct mf_slice_desc *d)
 
 const struct mf_dense_kind mf_dense_lineal = {"lineal paths", 1, entries_sharp, lineal_scratch, NULL};
 const struct mf_dense_kind mf_dense_lineal_exact = {"exact lineal paths", 1, entries_exact, lineal_scratch, NULL};
+
+/* -- masks: the slopes of a group -- */
+
+static size_t lines_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_LINES, d->lag); }
+static size_t axes_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_AXES, d->lag); }
+static size_t pairs_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_PAIRS, d->lag); }
+static size_t masks_scratch(const struct mf_slice_desc *d) { return MF_MASKS_GROUP * pixels_of(d); }
+
+static size_t masks_table(const struct mf_slice_desc *d, enum mf_masks_kind kind)
+{
+    return d->levels * mf_masks_level_bytes(kind, d->lag);
+}
+
+static size_t lines_table(const struct mf_slice_desc *d) { return masks_table(d, MF_MASKS_LINES); }
+static size_t axes_table(const struct mf_slice_desc *d) { return masks_table(d, MF_MASKS_AXES); }
+static size_t pairs_table(const struct mf_slice_desc *d) { return masks_table(d, MF_MASKS_PAIRS); }
+
+const struct mf_dense_kind mf_dense_lineal_soft = {"soft lineal paths", 1, lines_entries, masks_scratch, lines_table};
+const struct mf_dense_kind mf_dense_line_soft = {"soft lineal paths along the axes", 1, axes_entries, masks_scratch,
+                                                 axes_table};
+const struct mf_dense_kind mf_dense_two_point = {"soft two-point correlations", 1, pairs_entries, masks_scratch,
+                                                 pairs_table};
+
+/* -- Gram matrices: factors of pixels, what a column of channels counts; the lags of channels -- */
+
+static size_t gram_of(enum mf_gram_kind kind, const struct mf_slice_desc *d)
+{
+    return mf_gram_channels(kind, d->lag) * mf_gram_channels(kind, d->lag);
+}
+
+static size_t gram_entries(const struct mf_slice_desc *d) { return gram_of(MF_GRAM_HALF, d); }
+static size_t gram_axes_entries(const struct mf_slice_desc *d) { return gram_of(MF_GRAM_AXES, d); }
+static size_t gram_scratch(const struct mf_slice_desc *d) { return (1 + MF_GRAM_TILE) * pixels_of(d); }
+static size_t gram_cross_scratch(const struct mf_slice_desc *d) { return (2 + MF_GRAM_TILE) * pixels_of(d); }
+
+static size_t gram_table(const struct mf_slice_desc *d)
+{
+    return d->levels * mf_gram_channels(MF_GRAM_HALF, d->lag) * sizeof(struct mf_gram_lag);
+}
+
+static size_t gram_axes_table(const struct mf_slice_desc *d)
+{
+    return d->levels * mf_gram_channels(MF_GRAM_AXES, d->lag) * sizeof(struct mf_gram_lag);
+}
+
+const struct mf_dense_kind mf_dense_gram = {"soft three-point correlations", 1, gram_entries, gram_scratch, gram_table};
+const struct mf_dense_kind mf_dense_gram_axes = {"soft three-point correlations along the axes", 1, gram_axes_entries,
+                                                 gram_scratch, gram_axes_table};
+const struct mf_dense_kind mf_dense_gram_cross = {"soft cross-correlations", 2, gram_entries, gram_cross_scratch,
+                                                  gram_table};

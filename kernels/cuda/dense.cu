@@ -343,15 +343,20 @@ void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     }
 }
 
-void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+void mf_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
     const size_t n = plan->desc.levels * plan->areas.entries, first = plan->desc.first * plan->areas.entries;
 
-    MF_ASSERT(x->count <= plan->desc.count_max);
+    MF_ASSERT(x->count <= plan->desc.count_max && (!y || x->count == y->count));
     for (size_t from = 0; from < x->count; from += plan->areas.chunk) {
         const size_t count = x->count - from < plan->areas.chunk ? x->count - from : plan->areas.chunk;
 
-        values(plan, part_of(*x, from, count), {});
+        values(plan, part_of(*x, from, count), y ? part_of(*y, from, count) : mf_view{});
         mf_each(plan->queue, n - first, total_body{plan->value, count, n, first, total});
     }
+}
+
+void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+{
+    mf_dense_cross(plan, x, nullptr, total);
 }

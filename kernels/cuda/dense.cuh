@@ -41,6 +41,7 @@ int mf_dense_plan(const struct mf_dense_family *family, struct mf_queue *queue, 
 void mf_dense_free(struct mf_slice_plan *plan);
 void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
 void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
+void mf_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
 
 template <const struct mf_dense_family &Family>
 int mf_dense_plan_of(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
@@ -52,6 +53,21 @@ template <const struct mf_dense_family &Family> size_t mf_dense_entries_of(const
 {
     return Family.kind->entries(desc);
 }
+
+/** The table of a family with a gradient, with total() or cross(). NOLINTBEGIN(bugprone-macro-parentheses) */
+#define MF_DENSE_OPS(table, label, of_one, of_two, family) \
+    const struct mf_slice_ops table = {                    \
+        .name = label,                                     \
+        .entries = mf_dense_entries_of<family>,            \
+        .plan = mf_dense_plan_of<family>,                  \
+        .free = mf_dense_free,                             \
+        .eval = mf_dense_eval,                             \
+        .total = of_one,                                   \
+        .cross = of_two,                                   \
+        .pull = nullptr,                                   \
+        .match = nullptr,                                  \
+    }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /** Sum of a warp's values in a fixed order, in its first lane. */
 template <class T> __device__ inline T mf_warp_sum(T value)

@@ -297,17 +297,7 @@ void gradient(const struct mf_dense_job *job)
 static constexpr struct mf_dense_family sharp = {&mf_dense_lineal, nullptr, value<false>, gradient};
 static constexpr struct mf_dense_family exact = {&mf_dense_lineal_exact, nullptr, value<true>, nullptr};
 
-const struct mf_slice_ops mf_lineal_cuda = {
-    .name = "lineal",
-    .entries = mf_dense_entries_of<sharp>,
-    .plan = mf_dense_plan_of<sharp>,
-    .free = mf_dense_free,
-    .eval = mf_dense_eval,
-    .total = mf_dense_total,
-    .cross = nullptr,
-    .pull = nullptr,
-    .match = nullptr,
-};
+MF_DENSE_OPS(mf_lineal_cuda, "lineal", mf_dense_total, nullptr, sharp);
 
 const struct mf_slice_ops mf_lineal_exact_cuda = {
     .name = "lineal_exact",

@@ -62,7 +62,8 @@ def measure(program, *words, **more):
     return json.loads(out)
 
 
-ON_CUDA = {"FFTCorrelations", "S2", "Variation", "VolumeFractions", "LinealPath", "LinealPathExact"}
+ON_CUDA = {"FFTCorrelations", "S2", "Variation", "VolumeFractions", "LinealPath", "LinealPathExact", "LinealPathApproximation",
+           "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations", "LineCorrelations", "CrossCorrelations"}
 
 
 def lacks(types):

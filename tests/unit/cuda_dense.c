@@ -7,7 +7,8 @@ static struct side side[SIDES];
 static const struct {
     const char *name;
     size_t most; /* L */
-} families[] = {{"lineal", 5}, {"lineal_exact", 5}};
+} families[] = {{"lineal", 5},    {"lineal_exact", 5}, {"lineal_soft", 4}, {"line_soft", 5},
+                {"two_point", 4}, {"gram", 3},         {"gram_axes", 5}};
 
 static const struct {
     size_t n[3], lag, levels;
@@ -28,6 +29,7 @@ static void check_family(size_t f)
                                         {.lag = sizes[i].lag < families[f].most ? sizes[i].lag : families[f].most,
                                          .levels = sizes[i].levels,
                                          .periodic = periodic,
+                                         .seam = run % 4 == 3,
                                          .threshold = 0.75,
                                          .steepness = 10}};
 

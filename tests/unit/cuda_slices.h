@@ -12,10 +12,10 @@ struct slices_case {
     struct mf_slice_desc desc; /* without nu, nv, count_max */
 };
 
-/* All that one side says; the gradient lies like the volume. */
+/* All that one side says; gradients (h: of the second field of pairs) lie like the volume. */
 struct slices_answer {
     size_t count, entries; /* numbers of a slice */
-    float *g, *values;
+    float *g, *h, *values;
     double *sum, *total, *cross;
 };
 
@@ -65,7 +65,7 @@ static inline const struct mf_slice_ops *slices_ops(const struct side *s, const 
     const struct mf_backend *be = s->be;
     const struct mf_slice_ops *const all[] = {be->corr,         be->vari,        be->frac,      be->lineal,
                                               be->lineal_exact, be->lineal_soft, be->line_soft, be->two_point,
-                                              be->gram,         be->gram_axes};
+                                              be->gram,         be->gram_axes,   be->gram_cross};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         if (all[i] && strcmp(all[i]->name, what) == 0) return all[i];
@@ -85,12 +85,13 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     struct slices_answer a = {.count = count};
     struct mf_slice_desc desc = k->desc;
     struct mf_slice_plan *plan = NULL;
-    float *x = up(s, n, field), *y = up(s, n, other), *target, *g;
+    float *x = up(s, n, field), *y = up(s, n, other), *target, *g, *h;
     const struct mf_view view = slices_view(k, x), part = slices_part(view, from, count);
     double weight[4], *scale = sums_new(s, count + 1);
 
     for (size_t i = 0; i < n; ++i) quarters[i] = 0.25f;
     g = up(s, n, quarters);
+    h = up(s, n, quarters);
     desc.nu = view.nu;
     desc.nv = view.nv;
     desc.count_max = view.count;
@@ -111,6 +112,8 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     if (ops->eval)
         ops->eval(plan, &(struct mf_slice_task){.x = part,
                                                 .g = slices_part(slices_view(k, g), from, count),
+                                                .y = slices_part(slices_view(k, y), from, count),
+                                                .h = slices_part(slices_view(k, h), from, count),
                                                 .target = target,
                                                 .weight = weight,
                                                 .power = k->power,
@@ -118,7 +121,7 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
                                                 .sum = a.sum,
                                                 .values = a.values});
     memset(weight, 0, sizeof weight); /* it was read at the call */
-    ops->total(plan, &part, a.total);
+    if (ops->total) ops->total(plan, &part, a.total);
     if (ops->cross) {
         const struct mf_view second = slices_part(slices_view(k, y), from, count);
 
@@ -127,6 +130,7 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     s->be->sync(s->q);
     ops->free(plan);
     a.g = down(s, n, g);
+    a.h = down(s, n, h);
     mf_arena_give(s->device, x);
     mf_arena_give(s->device, y);
     mf_arena_give(s->device, target);
@@ -144,6 +148,7 @@ static inline void slices_free(struct side *s, struct slices_answer *a)
     mf_arena_give(s->host, a->total);
     mf_arena_give(s->host, a->cross);
     free(a->g);
+    free(a->h);
 }
 
 /* Both sides agree to @p tolerance. */
@@ -159,8 +164,9 @@ static inline void slices_check(struct side side[SIDES], const char *what, const
     CHECK_NEAR(away(v.count * a.entries, b.values, a.values), 0, tolerance);
     CHECK_NEAR(away_sums(a.entries, b.total, a.total), 0, tolerance);
     CHECK_NEAR(away_sums(a.entries, b.cross, a.cross), 0, tolerance);
-    for (size_t i = 0; i < n; ++i) a.g[i] -= 0.25f, b.g[i] -= 0.25f;
+    for (size_t i = 0; i < n; ++i) a.g[i] -= 0.25f, b.g[i] -= 0.25f, a.h[i] -= 0.25f, b.h[i] -= 0.25f;
     CHECK_NEAR(away(n, b.g, a.g), 0, tolerance);
+    CHECK_NEAR(away(n, b.h, a.h), 0, tolerance);
     if (failures != before)
         fprintf(stderr,
                 "  in %s: %zu %zu %zu, normal %d, power %d, lag %zu, levels %zu from %zu, periodic %d, seam %d, smooth "
@@ -188,7 +194,7 @@ static inline void slices_same_bits(struct side *s, const char *what, const stru
         for (size_t i = 0; i < n * v.nu * v.nv; ++i) {
             const size_t at = (from + i / (v.nu * v.nv)) * v.ss + i / v.nv % v.nu * v.su + i % v.nv * v.sv;
 
-            if (all.g[at] == some.g[at]) continue;
+            if (all.g[at] == some.g[at] && all.h[at] == some.h[at]) continue;
             CHECK(!"same bits");
             break;
         }

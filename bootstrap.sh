@@ -13,6 +13,7 @@ tools=(gcc libc6-dev make cmake ninja-build pkg-config)
 libraries=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libyaml-dev libjansson-dev libpng-dev
     libtiff-dev libcairo2-dev fonts-dejavu-core zlib1g-dev libssl-dev)
 for_tests=(g++ python3-h5py python3-numpy hdf5-tools clang-format clang-tidy)
+for_slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev iproute2)
 jobs=${MF_JOBS:-$(nproc)}
 lint_seconds=${MF_LINT_SECONDS:-300}
 
@@ -65,6 +66,12 @@ need() {
     else
         use_what_is_there
     fi
+}
+
+# A Slurm of virtual nodes is a matter of root (CI, containers); elsewhere, and where it cannot be had, its test is skipped.
+need_slurm() {
+    if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then return; fi
+    (apt_install "${for_slurm[@]}") || say "no Slurm: the test slurm will be skipped"
 }
 
 # build PRESET [TARGET]: into build/PRESET. The target program is what a user starts; all: tests and benchmarks, too.
@@ -143,6 +150,7 @@ demo)
     ;;
 test)
     need "${tools[@]}" "${libraries[@]}" "${for_tests[@]}"
+    need_slurm
     build release all
     lint >build/lint.said 2>&1 &
     check release

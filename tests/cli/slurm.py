@@ -1,0 +1,168 @@
+"""Under a real Slurm: ranks and GPUs as srun deals them, scripts of launch, and a run that is stopped by its time limit and by
+preemption, put back into the queue each time, and ends in the bits of one that nothing happened to.
+usage: slurm.py MESOFORGE FOLDER_OF_THE_FALSE_DRIVER"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import slurm_bed
+
+slurm_bed.enter()
+
+import runs
+from runs import check, finish
+from samples import digest
+from slurm_bed import do, until
+
+program, driver = map(os.path.abspath, sys.argv[1:3])
+folder = tempfile.mkdtemp(prefix="slurm-run-")
+os.chdir(folder)
+os.environ["OMP_NUM_THREADS"] = "1"
+RUN = "match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 80 --polish-rounds 4 --add_dimension 32".split()
+
+
+def launch(*words, **more):
+    return runs.run(program, "launch", *words, timeout=60, **more)
+
+
+def submit(*words):
+    """The number of the job."""
+    status, out, err = launch("--launcher", "sbatch", "--submit", *words)
+    check(status == 0 and out.startswith("Submitted batch job "), f"submit: {out}{err}")
+    return out.split()[-1]
+
+
+def state(job):
+    fields = dict(f.split("=", 1) for f in do("scontrol", "show", "job", job).split() if "=" in f)
+    return fields["JobState"], int(fields["Restarts"]), fields["ExitCode"]
+
+
+def log(job):
+    name = next((n for n in os.listdir(".") if n.endswith(f"-{job}.out")), None)
+    return open(name).read() if name else ""
+
+
+def processes(is_one):
+    """Those whose command line is one."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
+        except OSError:
+            continue
+        if is_one(words):
+            found.append(int(pid))
+    return found
+
+
+def ranks_of(output):
+    """Those of the program that write this file."""
+    return processes(lambda words: words[0] == program.encode() and output.encode() in words)
+
+
+def suspend(job, output, start):
+    """Once it has a checkpoint of its own: its ranks stop, and wake by the SIGCONT that Slurm sends with each of its signals."""
+    names = [f"{output}.ckpt-{c}.h5" for c in "ab"]
+    until("a checkpoint", 30, lambda: any(os.path.exists(n) and os.stat(n).st_mtime > start for n in names))
+    ranks = ranks_of(f"{output}.npy")
+    check(len(ranks) == 4, f"{len(ranks)} ranks run")
+    for rank in ranks:
+        os.kill(rank, signal.SIGSTOP)
+
+
+def goes_back(job, restarts, seconds):
+    """It leaves with 75 and is put back. It need not wait for two minutes, only for what Slurm has to clear away."""
+    until(f"job {job} is back in the queue", seconds, lambda: state(job)[:2] == ("PENDING", restarts))
+    until("its steps are gone", 30, lambda: not processes(lambda words: words[0].startswith(f"slurmstepd: [{job}.".encode())))
+    time.sleep(1.2)  # a start in the second in which the last one ended is refused ("Job credential revoked")
+    do("scontrol", "update", f"JobId={job}", "StartTime=now")
+
+
+def ends(job, seconds=60):
+    until(f"job {job} ends: {log(job)}", seconds, lambda: state(job)[0] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"))
+    check(state(job)[::2] == ("COMPLETED", "0:0"), f"job {job}: {state(job)} {log(job)}")
+
+
+def probes():
+    """Which GPU a rank takes, whatever srun shows it."""
+    os.environ["LD_LIBRARY_PATH"] = driver + ":" + os.environ.get("LD_LIBRARY_PATH", "")
+    os.environ["FAKE_NVML_GPUS"] = "2"
+    for options, taken in ((["--gpus-per-node=2"], [0, 1, 0, 1]), (["--gpus-per-task=1"], [0, 1, 0, 1]),
+                           (["--gpus-per-node=2", "--gpu-bind=single:1"], [0, 1, 0, 1]),
+                           (["--gpus-per-task=1", "--gpu-bind=none"], [0, 1, 0, 1])):
+        out = do("srun", "-N2", "-n4", "--ntasks-per-node=2", *options, program, "probe", "--json", timeout=60)
+        seen = json.loads(out)
+        check([n["host"] for n in seen["nodes"]] == ["n1", "n2"], f"nodes {seen['nodes']}")
+        check([(r["node"], r["local_rank"]) for r in seen["ranks"]] == [(0, 0), (0, 1), (1, 0), (1, 1)], f"{seen['ranks']}")
+        check([r["gpu"] for r in seen["ranks"]] == taken, f"{options}: {[r['gpu'] for r in seen['ranks']]}")
+        check(seen["launcher"]["kind"] == "srun", f"{seen['launcher']}")
+    del os.environ["FAKE_NVML_GPUS"]
+
+
+def arrays():
+    job = submit("--array", "1-2", "--", "synth", "--kind", "gaussian", "--size", "16", "16", "--seed", "%a", "--output", "$x' %a.npy")
+    until("both tasks of the array", 30, lambda: all(os.path.exists(f"$x' {i}.npy") for i in (1, 2)))
+    check(digest("$x' 1.npy") != digest("$x' 2.npy"), "tasks of an array have numbers of their own")
+
+
+def two_kinds():
+    job = submit("--and", "1:1", "--ntasks-per-node", "2", "--", "probe", "--json")
+    ends(job)
+    seen = json.loads(log(job).splitlines()[-1])
+    check([r["node"] for r in seen["ranks"]] == [0, 0, 1], f"ranks of two kinds: {seen['ranks']}")
+
+
+def stopped_and_back():
+    """The limit of its time, preemption, and the end."""
+    start = time.time()
+    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--exclusive", "--time", "1", "--save-before", "55", "--",
+                 *RUN, "--checkpoint-every", "5ev", "--output", "a.npy")
+    suspend(job, "a", start)
+    goes_back(job, 1, 50)
+    suspend(job, "a", time.time())
+    high = subprocess.Popen(["srun", "-p", "high", "-N2", "--exclusive", "true"])
+    goes_back(job, 2, 40)
+    check(high.wait(timeout=60) == 0, "the job that preempts")
+    ends(job)
+    check(digest("a.npy") == digest("whole.npy"), "stopped twice, another result")
+    check("signal 10" in log(job) and "signal 15" in log(job), log(job))
+
+
+def by_mpirun():
+    """The script's shell hears the signal and hands it on."""
+    job = submit("--mpirun", "--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--checkpoint-every", "5ev", "--output", "b.npy")
+    until(f"job {job} has a checkpoint", 30, lambda: os.path.exists("b.ckpt-a.h5"))
+    do("scancel", "--batch", "--signal=USR1", job)
+    goes_back(job, 1, 30)
+    ends(job)
+    check(digest("b.npy") == digest("whole.npy"), "by mpirun, another result")
+
+
+def killed():
+    """A rank that is lost ends the others."""
+    start = time.time()
+    run = subprocess.Popen(["srun", "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2", program, *RUN, "--output", "c.npy"])
+    until("four ranks", 30, lambda: len(ranks_of("c.npy")) == 4)
+    os.kill(ranks_of("c.npy")[1], signal.SIGKILL)
+    check(run.wait(timeout=30) != 0 and not ranks_of("c.npy"), "the others went on")
+
+
+bed = slurm_bed.Bed()
+try:
+    do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
+    do(program, *RUN, "--output", "whole.npy", timeout=120)
+    for part in (probes, arrays, two_kinds, killed, stopped_and_back, by_mpirun):
+        part()
+except Exception as wrong:
+    check(False, f"{type(wrong).__name__}: {wrong}")
+    print("".join(open(n).read()[-2000:] for n in os.listdir(".") if n.endswith(".out")), file=sys.stderr)
+    print(open(f"{bed.folder}/slurmctld.log").read()[-3000:], file=sys.stderr)
+finally:
+    bed.close()
+shutil.rmtree(folder, ignore_errors=True)
+finish("slurm")

@@ -12,6 +12,7 @@
 
 static int own_rank, ranks = 1;
 static enum mf_log_level level = MF_INFO;
+static int hushed;
 static FILE *copy;
 static int bar_open; /* a bar stands on the terminal and its line has not ended */
 
@@ -45,11 +46,13 @@ int mf_log_copy(const char *path)
     return MF_OK;
 }
 
+void mf_log_hush(int hush) { hushed = hush; }
+
 static void say(enum mf_log_level at, const char *prefix, const char *format, va_list args)
 {
     char line[2048];
 
-    if (at > level || (own_rank != 0 && level < MF_DEBUG)) return;
+    if (at > level || (hushed && at > MF_WARN) || (own_rank != 0 && level < MF_DEBUG)) return;
     vsnprintf(line, sizeof line, format, args);
     if (bar_open) fputc('\n', stderr);
     bar_open = 0;

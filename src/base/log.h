@@ -7,6 +7,9 @@ enum mf_log_level { MF_QUIET, MF_WARN, MF_INFO, MF_DEBUG };
 /** Who speaks and how much. Rank 0 speaks; the others only from MF_DEBUG on, with "[rank/size]" before the line. */
 void mf_log_open(int rank, int size, enum mf_log_level level);
 
+/** 1: warnings alone, until 0 (what is done many times over need not be told each time). */
+void mf_log_hush(int hush);
+
 /** Lines go to this file as well (rank 0), appended; NULL closes it. Refuses with MF_OUTPUT. */
 int mf_log_copy(const char *path);
 

@@ -9,6 +9,7 @@
 #include "src/base/json.h"
 #include "src/bench/net.h"
 #include "src/cmd/about.h"
+#include "src/cmd/bench_runs.h"
 #include "src/cmd/bench_show.h"
 #include "src/cmd/cmd.h"
 
@@ -17,6 +18,7 @@ struct bench {
     const char *least, *most;
     long factor;
     double precision, seconds;
+    struct mf_bench_runs runs;
 };
 
 static const struct mf_opt rows[] = {
@@ -26,6 +28,13 @@ static const struct mf_opt rows[] = {
     MF_OPT(bench, "precision", precision, MF_REAL, "2",
            "measure until the median is known to so many per cent (half its 95 % interval)"),
     MF_OPT(bench, "seconds", seconds, MF_REAL, "1", "spend at most so long on one row"),
+    MF_OPT(bench, "scaling", runs.scaling, MF_LONGS, "1", "measure a verb on these numbers of ranks"),
+    MF_OPT(bench, "weak", runs.weak, MF_FLAG, NULL, "also with a height that grows with the ranks"),
+    MF_OPT(bench, "extent", runs.extent, MF_LONG, "64", "voxels along each edge of the volume"),
+    MF_OPT(bench, "turns", runs.turns, MF_LONG, "3", "runs of a verb on each number of ranks"),
+    MF_OPT(bench, "launcher", runs.launcher, MF_TEXT, NULL,
+           "what starts ranks, before -n RANKS (default: srun in a Slurm job, else mpirun)"),
+    MF_OPT(bench, "image", runs.image, MF_TEXT, NULL, "reconstruct from this micrograph (default: one is made)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -52,6 +61,8 @@ struct range {
 
 static int check(const struct mf_session *s, const struct bench *o, struct range *range)
 {
+    if (o->runs.extent < 2 || o->runs.extent > 1 << 16)
+        return mf_fail(MF_USAGE, "--extent is %ld, it must be from 2 to %d", o->runs.extent, 1 << 16);
     MF_TRY(parse_bytes("min_bytes", o->least, &range->least));
     MF_TRY(parse_bytes("max_bytes", o->most, &range->most));
     if (range->least > range->most)
@@ -64,25 +75,34 @@ static int check(const struct mf_session *s, const struct bench *o, struct range
     return MF_OK;
 }
 
-static int check_names(const struct mf_session *s)
+static int no_such(const char *name)
+{
+    char list[200] = "reconstruct, characterize, kernels, io";
+
+    for (const struct mf_bench_net *net = mf_bench_nets; net->name; ++net) {
+        size_t at = strlen(list);
+
+        snprintf(list + at, sizeof list - at, ", %s", net->name);
+    }
+    return mf_fail(MF_USAGE, "bench has no '%.100s': one of %s", name, list);
+}
+
+static int check_names(const struct mf_session *s, const struct bench *o)
 {
     const char *const *name;
     size_t n = mf_options_positional(s->options, &name);
 
-    for (size_t i = 0; i < n; ++i)
-        if (!mf_bench_net_find(name[i])) {
-            char list[200] = "";
-
-            for (const struct mf_bench_net *net = mf_bench_nets; net->name; ++net) {
-                size_t at = strlen(list);
-
-                snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", net->name);
-            }
-            return mf_fail(MF_USAGE, "bench has no '%.100s': one of %s", name[i], list);
+    for (size_t i = 0; i < n; ++i) {
+        if (mf_bench_runs_has(name[i])) {
+            MF_TRY(mf_bench_runs_check(s, &o->runs));
+            continue;
         }
-    if (s->comm->size < 2)
-        return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: mpirun -n 2 mesoforge bench %s", name[0],
-                       name[0]);
+        if (strcmp(name[i], "io") == 0) continue;
+        if (!mf_bench_net_find(name[i])) return no_such(name[i]);
+        if (s->comm->size < 2)
+            return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: mpirun -n 2 mesoforge bench %s", name[i],
+                           name[i]);
+    }
     return MF_OK;
 }
 
@@ -115,6 +135,28 @@ static int measure_net(const struct mf_session *s, const struct bench *o, const 
     }
     mf_json_put(to, NULL, what_json(net, table));
     return rc;
+}
+
+static int measure_files(const struct mf_session *s, const struct bench *o, struct mf_json *to)
+{
+    const struct mf_bench_enough enough = {o->precision / 100, o->seconds};
+    const char *folder = mf_options_given(s->options, "data_folder") ? s->common->data_folder : ".";
+    const size_t n = (size_t)o->runs.extent;
+    struct mf_bench_files files;
+
+    MF_TRY(mf_bench_files(s->comm, s->arena, &enough, folder, n, &files));
+    if (files.wrong > 0) return mf_fail(MF_BROKEN, "%zu bytes came back otherwise than they were written", files.wrong);
+    if (s->comm->rank == 0 && !s->common->json) mf_bench_show_files(s->comm->size, n, &files);
+    mf_json_put(to, NULL, mf_bench_files_json(n, &files));
+    return MF_OK;
+}
+
+static int measure_one(const struct mf_session *s, const struct bench *o, const struct range *range, const char *what,
+                       struct mf_json *to)
+{
+    if (mf_bench_runs_has(what)) return mf_bench_runs_measure(s, &o->runs, what, to);
+    if (strcmp(what, "io") == 0) return measure_files(s, o, to);
+    return measure_net(s, o, range, mf_bench_net_find(what), to);
 }
 
 /* Where it was measured. Collective. */
@@ -165,14 +207,14 @@ static int run(struct mf_session *s, void *options)
     int rc = check(s, o, &range);
     size_t n;
 
-    if (rc == MF_OK) rc = check_names(s);
+    if (rc == MF_OK) rc = check_names(s, o);
     MF_TRY(mf_agree(s->comm, rc));
     MF_TRY(mf_session_may_write(s, s->common->output, ".json"));
     n = mf_options_positional(s->options, &name);
     json = mf_json_object();
     list = mf_json_array();
     rc = place_json(s, json);
-    for (size_t i = 0; i < n && rc == MF_OK; ++i) rc = measure_net(s, o, &range, mf_bench_net_find(name[i]), list);
+    for (size_t i = 0; i < n && rc == MF_OK; ++i) rc = measure_one(s, o, &range, name[i], list);
     mf_json_put(json, "measured", list);
     if (rc == MF_OK) rc = mf_agree(s->comm, report(s, json));
     mf_json_free(json);
@@ -182,8 +224,17 @@ static int run(struct mf_session *s, void *options)
 /* Printed as it stands, so lines end before column 80. */
 /* clang-format off */
 static const char text[] =
-    "Measures what ranks exchange, in the columns of nccl-tests. WHAT is one or\n"
-    "more of\n"
+    "WHAT is one or more of\n"
+    "  reconstruct     one evaluation of a reconstruction\n"
+    "  characterize    the descriptors of a volume\n"
+    "  kernels         what an evaluation is made of, and how near each part comes\n"
+    "                  to what the cores can do\n"
+    "by runs of their own, on each number of ranks of --scaling by turns: seconds,\n"
+    "speedup, efficiency, and the share of the work that is as slow as on one rank\n"
+    "(Karp and Flatt). Or\n"
+    "  io              a volume of labels to the disk and back: our files, HDF5\n"
+    "                  alone, bytes alone, in --data_folder (default: here)\n"
+    "or what ranks exchange, in the columns of nccl-tests:\n"
     "  allreduce       sums over all ranks, of losses and gradients\n"
     "  reduce-scatter  the same, each rank its part (MPI's)\n"
     "  all-gather      every rank's part, on all (MPI's)\n"
@@ -192,18 +243,20 @@ static const char text[] =
     "  p2p             rank r with rank n - 1 - r, both ways (MPI's)\n"
     "Beside our own way stands MPI's bare call for as many bytes, by turns in the\n"
     "same loop. Times are medians, of the slowest rank; busbw is algbw times what\n"
-    "the fastest way would send over each link (all-reduce 2 (n - 1) / n, others\n"
-    "(n - 1) / n). #wrong: numbers that were not as they should be.\n"
+    "the best way sends over each link (all-reduce 2 (n - 1) / n, halo and p2p 1,\n"
+    "others (n - 1) / n). #wrong: numbers that were not as they should be.\n"
     "\n"
     "Examples:\n"
     "  mpirun -n 4 mesoforge bench allreduce\n"
-    "  srun -n 16 mesoforge bench alltoall halo --max_bytes 256M --output net.json\n";
+    "  srun -n 16 mesoforge bench alltoall halo --max_bytes 256M --output net.json\n"
+    "  mesoforge bench reconstruct --scaling 1,2,4 --weak --extent 128\n"
+    "  mesoforge bench kernels --extent 256\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_bench = {
     .name = "bench",
-    .summary = "measure how fast ranks exchange",
-    .synopsis = "WHAT ... [--min_bytes 8] [--max_bytes 16M] [--json]",
+    .summary = "measure how fast this machine does what the program does",
+    .synopsis = "WHAT ... [--scaling 1,2,4] [--extent N] [--max_bytes 16M] [--json]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct bench),

@@ -2,6 +2,7 @@
 #include "src/cmd/bench_show.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "src/base/text.h"
 
@@ -50,5 +51,158 @@ struct mf_json *mf_bench_row_json(const struct mf_bench_row *row)
     mf_json_real(json, "algorithm_bandwidth", row->algorithm);
     mf_json_real(json, "bus_bandwidth", row->bus);
     mf_json_int(json, "wrong", (long long)row->wrong);
+    return json;
+}
+
+static struct mf_json *dims_json(const size_t dims[3])
+{
+    struct mf_json *json = mf_json_array();
+
+    for (int a = 0; a < 3; ++a) mf_json_int(json, NULL, (long long)dims[a]);
+    return json;
+}
+
+/* HDF5's share: how near our files come to what HDF5 alone does with the same bytes. */
+static void show_way(const char *what, size_t bytes, const struct mf_bench_time *ways)
+{
+    const double own = ways[MF_BENCH_OWN].median, h5 = ways[MF_BENCH_H5].median, raw = ways[MF_BENCH_RAW].median;
+
+    printf("  %-6s %12zu %10.5f %8.3f %8.3f %8.3f %9.1f%%\n", what, bytes, own, 1e-9 * (double)bytes / own,
+           1e-9 * (double)bytes / h5, 1e-9 * (double)bytes / raw, 100 * h5 / own);
+}
+
+void mf_bench_show_files(int ranks, size_t n, const struct mf_bench_files *files)
+{
+    printf("# io: labels of %zu x %zu x %zu voxels, %d rank%s; written to the disk (fsync), read from its cache\n", n,
+           n, n, ranks, MF_S(ranks));
+    printf("# %-6s %12s %10s %8s %8s %8s %10s\n", "way", "bytes", "seconds", "ours", "HDF5", "raw", "ours/HDF5");
+    printf("# %-6s %12s %10s %8s %8s %8s\n", "", "", "", "(GB/s)", "(GB/s)", "(GB/s)");
+    show_way("write", files->bytes, files->write);
+    show_way("read", files->bytes, files->read);
+    fflush(stdout);
+}
+
+struct mf_json *mf_bench_files_json(size_t n, const struct mf_bench_files *files)
+{
+    static const char *const way[] = {"seconds", "hdf5_seconds", "raw_seconds"}, *const what[] = {"write", "read"};
+    struct mf_json *json = mf_json_object();
+
+    mf_json_text(json, "what", "io");
+    mf_json_put(json, "shape", dims_json((size_t[3]){n, n, n}));
+    mf_json_int(json, "bytes", (long long)files->bytes);
+    for (int i = 0; i < 2; ++i) {
+        struct mf_json *one = mf_json_object();
+
+        for (int k = 0; k < MF_BENCH_WAYS; ++k)
+            mf_json_put(one, way[k], time_json(&(i ? files->read : files->write)[k]));
+        mf_json_put(json, what[i], one);
+    }
+    mf_json_int(json, "wrong", (long long)files->wrong);
+    return json;
+}
+
+void mf_bench_show_points(const char *what, const char *unit, long threads, int weak,
+                          const struct mf_bench_point *points, size_t n)
+{
+    printf("# %s, %s scaling: seconds of %s, median of %zu; %ld thread%s a rank\n", what, weak ? "weak" : "strong",
+           unit, points->samples, threads, MF_S(threads));
+    printf("# %5s %18s %12s %8s %10s %12s\n", "ranks", "extents", "seconds", "speedup", "efficiency", "serial share");
+    for (size_t i = 0; i < n; ++i) {
+        const struct mf_bench_point *p = &points[i];
+        char extents[64], serial[16] = "-";
+
+        snprintf(extents, sizeof extents, "%zu x %zu x %zu", p->dims[0], p->dims[1], p->dims[2]);
+        if (!weak && p->ranks > 1) snprintf(serial, sizeof serial, "%.4f", p->serial);
+        printf("  %5ld %18s %12.6f %8.3f %10.3f %12s\n", p->ranks, extents, p->seconds, p->speedup, p->efficiency,
+               serial);
+    }
+    fflush(stdout);
+}
+
+static struct mf_json *point_json(const struct mf_bench_point *p, int weak)
+{
+    struct mf_json *json = mf_json_object();
+
+    mf_json_int(json, "ranks", p->ranks);
+    mf_json_put(json, "shape", dims_json(p->dims));
+    mf_json_real(json, "seconds", p->seconds);
+    mf_json_reals(json, "samples", p->sample, p->samples);
+    mf_json_real(json, "speedup", p->speedup);
+    mf_json_real(json, "efficiency", p->efficiency);
+    if (!weak && p->ranks > 1) mf_json_real(json, "serial_share", p->serial);
+    return json;
+}
+
+struct mf_json *mf_bench_points_json(const char *what, long threads, int weak, const struct mf_bench_point *points,
+                                     size_t n)
+{
+    struct mf_json *json = mf_json_object(), *rows = mf_json_array();
+
+    for (size_t i = 0; i < n; ++i) mf_json_put(rows, NULL, point_json(&points[i], weak));
+    mf_json_text(json, "what", what);
+    mf_json_text(json, "scaling", weak ? "weak" : "strong");
+    mf_json_int(json, "threads", threads);
+    mf_json_put(json, "rows", rows);
+    return json;
+}
+
+/* One row of --log-view. */
+struct work {
+    const char *name;
+    long long count;
+    double seconds, bytes, operations, memory, fp32; /* of all its calls; the last two are shares of the ceilings */
+};
+
+/* The @p i-th work row that took any time; 0: there is none. */
+static int work_of(const struct mf_json *view, size_t i, struct work *w)
+{
+    const struct mf_json *row = mf_json_item(mf_json_get(view, "rows"), i), *ceiling = mf_json_get(row, "of_ceiling");
+
+    *w = (struct work){.name = mf_json_to_text(mf_json_get(row, "name")),
+                       .count = mf_json_to_int(mf_json_get(row, "count")),
+                       .seconds = mf_json_to_real(mf_json_get(mf_json_get(row, "seconds"), "max")),
+                       .bytes = mf_json_to_real(mf_json_get(row, "bytes")),
+                       .operations = mf_json_to_real(mf_json_get(row, "operations")),
+                       .memory = mf_json_to_real(mf_json_get(ceiling, "memory")),
+                       .fp32 = mf_json_to_real(mf_json_get(ceiling, "fp32"))};
+    return strcmp(mf_json_to_text(mf_json_get(row, "kind")), "work") == 0 && w->count > 0 && w->seconds > 0;
+}
+
+void mf_bench_show_kernels(const size_t dims[3], const struct mf_json *view)
+{
+    struct work w;
+
+    printf("# kernels, one rank, %zu x %zu x %zu; shares of what these cores can do (probe --measure)\n", dims[0],
+           dims[1], dims[2]);
+    printf("# %-18s %8s %12s %9s %9s %9s %9s\n", "kernel", "calls", "us per call", "GB/s", "share", "GFLOP/s", "share");
+    for (size_t i = 0; i < mf_json_count(mf_json_get(view, "rows")); ++i)
+        if (work_of(view, i, &w))
+            printf("  %-18s %8lld %12.2f %9.2f %8.1f%% %9.2f %8.1f%%\n", w.name, w.count,
+                   1e6 * w.seconds / (double)w.count, 1e-9 * w.bytes / w.seconds, 100 * w.memory,
+                   1e-9 * w.operations / w.seconds, 100 * w.fp32);
+    fflush(stdout);
+}
+
+struct mf_json *mf_bench_kernels_json(const size_t dims[3], const struct mf_json *view)
+{
+    struct mf_json *json = mf_json_object(), *rows = mf_json_array();
+    struct work w;
+
+    for (size_t i = 0; i < mf_json_count(mf_json_get(view, "rows")); ++i)
+        if (work_of(view, i, &w)) {
+            struct mf_json *one = mf_json_object();
+
+            mf_json_text(one, "kernel", w.name);
+            mf_json_int(one, "calls", w.count);
+            mf_json_real(one, "seconds", w.seconds);
+            mf_json_real(one, "bandwidth", w.bytes / w.seconds);
+            mf_json_real(one, "rate", w.operations / w.seconds);
+            mf_json_real(one, "share_of_memory", w.memory);
+            mf_json_real(one, "share_of_fp32", w.fp32);
+            mf_json_put(rows, NULL, one);
+        }
+    mf_json_text(json, "what", "kernels");
+    mf_json_put(json, "shape", dims_json(dims));
+    mf_json_put(json, "rows", rows);
     return json;
 }

@@ -1,23 +1,19 @@
 /* See doctor.h: what starts ranks, and where results go. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "io/micro.h"
 #include "io/version.h"
 #include "slurm/launcher.h"
+#include "src/base/child.h"
 #include "src/base/err.h"
-#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/doctor.h"
 
@@ -25,89 +21,31 @@ static const double START_SECONDS = 30;
 
 /* -- ranks -- */
 
-/* What a launcher has left for its own ranks: another one starts without. */
-static int is_launchers(const char *variable)
-{
-    static const char *const begins[] = {
-        "OMPI_COMM",     "OMPI_UNI",     "OMPI_ARGV",        "OMPI_APP",      "OMPI_NUM", "OMPI_FIRST", "OMPI_FILE",
-        "OMPI_MCA_orte", "OMPI_MCA_ess", "OMPI_MCA_initial", "OMPI_MCA_pmix", "PMIX_",    "PMI_",       "SLURM_"};
-
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; ++i)
-        if (strncmp(variable, begins[i], strlen(begins[i])) == 0) return 1;
-    return 0;
-}
-
-/* The environment for a launcher: pointers into this one's. Caller frees the list. */
-static char **clean_environment(void)
-{
-    static char more[] = "OMPI_MCA_rmaps_base_oversubscribe=1";
-    size_t n = 0, kept = 0;
-    char **list;
-
-    while (environ[n]) ++n;
-    list = malloc((n + 2) * sizeof *list);
-    if (!list) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for an environment");
-    for (size_t i = 0; i < n; ++i)
-        if (!is_launchers(environ[i])) list[kept++] = environ[i];
-    list[kept++] = more;
-    list[kept] = NULL;
-    return list;
-}
-
-/* Its exit status; -1: it did not end in time. */
-static int wait_for(pid_t child)
-{
-    const struct timespec moment = {0, 20000000};
-    double end = mf_now() + START_SECONDS;
-    int status;
-
-    while (waitpid(child, &status, WNOHANG) == 0) {
-        if (mf_now() > end) {
-            kill(-child, SIGKILL);
-            waitpid(child, &status, 0);
-            return -1;
-        }
-        nanosleep(&moment, NULL);
-    }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/* Two ranks of this program that look at the machine; its exit status, -1 out of time, -2 not started (*why). */
-static int start_two(int *why)
+/* Two ranks of this program that look at the machine; as mf_child_run(). */
+static int start_two(void)
 {
     char self[4096], two[] = "2", n[] = "-n", name[] = "mpiexec", verb[] = "probe", json[] = "--json";
-    char *words[] = {name, n, two, self, verb, json, NULL}, **list = clean_environment();
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    pid_t child = 0;
+    char *words[] = {name, n, two, self, verb, json, NULL};
+    const struct mf_child child = {words, mf_child_job, "OMPI_MCA_rmaps_base_oversubscribe=1", START_SECONDS, 1};
 
-    self[length > 0 ? length : 0] = '\0';
-    posix_spawn_file_actions_init(&files);
-    posix_spawnattr_init(&attributes);
-    for (int f = 0; f < 3; ++f) posix_spawn_file_actions_addopen(&files, f, "/dev/null", f ? O_WRONLY : O_RDONLY, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-    *why = posix_spawnp(&child, name, &files, &attributes, words, list);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    free(list);
-    return *why ? -2 : wait_for(child);
+    mf_child_self(self, sizeof self);
+    return mf_child_run(&child, NULL);
 }
 
 static void ranks(struct mf_findings *to)
 {
-    int size = to->session->comm->size, why = 0, status;
+    int size = to->session->comm->size, status;
 
     if (size > 1) {
         mf_find(to, MF_WELL, "MPI", "", "%d ranks are running: %.150s", size, mf_comm_version());
         return;
     }
-    status = start_two(&why);
+    status = start_two();
     if (status == 0)
         mf_find(to, MF_WELL, "MPI", "", "mpiexec starts two ranks: %.150s", mf_comm_version());
     else if (status == -2)
         mf_find(to, MF_WARNED, "MPI", "put the mpiexec of the MPI that this was built with into PATH; srun does too",
-                "no mpiexec (%s): %.120s", strerror(why), mf_comm_version());
+                "no mpiexec (%s): %.120s", strerror(errno), mf_comm_version());
     else if (status == -1)
         mf_find(to, MF_WARNED, "MPI", "try: mpiexec -n 2 hostname", "mpiexec -n 2 does not end within %.0f s",
                 START_SECONDS);

@@ -45,6 +45,39 @@ def exchanges(ranks, *more):
             check_row(one["what"], row, ranks)
 
 
+def files(ranks):
+    said = measured("io", "--extent", 48, ranks=ranks)
+    if not said:
+        return
+    one = said["measured"][0]
+    check(one["what"] == "io" and one["bytes"] == 48**3 and one["wrong"] == 0, f"{ranks} ranks: {one}")
+    for way in ("write", "read"):
+        check(all(one[way][k]["median"] > 0 for k in ("seconds", "hdf5_seconds", "raw_seconds")), f"{one[way]}")
+    check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
+
+
+def scaling():
+    """Speedups by hand, and what kernels say adds up."""
+    said = measured("reconstruct", "characterize", "kernels", "--scaling", "1,2", "--weak", "--extent", 32, "--turns", 1,
+                    "--launcher", " ".join([mpiexec] if isinstance(mpiexec, str) else mpiexec), ranks=1)
+    if not said:
+        return
+    kinds = [(m["what"], m.get("scaling")) for m in said["measured"]]
+    check(kinds == [("reconstruct", "strong"), ("reconstruct", "weak"), ("characterize", "strong"), ("characterize", "weak"),
+                    ("kernels", None)], f"{kinds}")
+    for one in said["measured"][:4]:
+        first, last = one["rows"]
+        gain = first["seconds"] / last["seconds"]
+        weak = one["scaling"] == "weak"
+        check(last["shape"] == [64 if weak else 32, 32, 32], f"{last['shape']}")
+        check(math.isclose(last["speedup"], gain * (2 if weak else 1), rel_tol=1e-9), f"{one}")
+        check(math.isclose(last["efficiency"], last["speedup"] / 2, rel_tol=1e-9), f"{one}")
+        check(weak or math.isclose(last["serial_share"], (1 / gain - 0.5) / 0.5, rel_tol=1e-6, abs_tol=1e-9), f"{one}")
+    kernels = {k["kernel"]: k for k in said["measured"][4]["rows"]}
+    check(kernels["S2"]["calls"] > 0 and kernels["S2"]["bandwidth"] > 0 and kernels["S2"]["rate"] > 0, f"{kernels}")
+    check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
+
+
 def table():
     """Rows for people have the columns of nccl-tests; a file gets what --json prints."""
     status, out, err = runs.run(program, "bench", "allreduce", "--max_bytes", 1024, *QUICK, "--output", "net.json", ranks=2,
@@ -60,6 +93,9 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     for n in (2, 3, 4):
         exchanges(n)
+    files(1)
+    files(3)
+    scaling()
     exchanges(2, "--device", "shadow")
     table()
     runs.refuses(program, [
@@ -71,6 +107,16 @@ with tempfile.TemporaryDirectory() as folder:
         (2, ["bench", "halo", "--factor", 1], "it must be at least 2"),
         (2, ["bench", "halo", "--precision", 0], "it must be above 0"),
         (2, ["bench", "halo", "--output", "net.csv"], "net.csv"),
+        (2, ["bench", "reconstruct"], "start it without mpirun"),
     ], ranks=(2,), mpiexec=mpiexec)
-    runs.refuses(program, [(2, ["bench", "p2p"], "wants at least two ranks")], ranks=(1,), mpiexec=mpiexec)
+    runs.refuses(program, [
+        (2, ["bench", "p2p"], "wants at least two ranks"),
+        (2, ["bench", "reconstruct", "--scaling", "2,1"], "growing numbers of ranks"),
+        (2, ["bench", "reconstruct", "--extent", 8], "it must be from 32"),
+        (2, ["bench", "reconstruct", "--turns", 0], "--turns is 0"),
+        (2, ["bench", "io", "--extent", 1], "it must be from 2"),
+        (4, ["bench", "reconstruct", "--launcher", "no-such-launcher", "--extent", 32], "cannot start 'no-such-launcher'"),
+        (4, ["bench", "reconstruct", "--launcher", "false", "--extent", 32], "ended with status 1"),
+        (7, ["bench", "kernels", "--extent", 32, "--data_folder", "nowhere/at/all"], "nowhere/at/all"),
+    ], ranks=(1,), mpiexec=mpiexec)
 finish("bench")

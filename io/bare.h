@@ -1,0 +1,19 @@
+/* A volume's bytes on disk by the shortest program that does it: what our own files are measured beside. */
+#ifndef MF_IO_BARE_H
+#define MF_IO_BARE_H
+
+#include <stdint.h>
+
+#include "mpi/slab.h"
+
+/** One contiguous dataset "phase" of HDF5, every rank its slab, flushed to disk. Collective; MF_OUTPUT (agreed). */
+int mf_bare_h5_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase);
+/** Reads it back; MF_INPUT (agreed). */
+int mf_bare_h5_read(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, uint8_t *phase);
+
+/** The bytes alone, every rank its slab at its place, flushed to disk. Collective; MF_OUTPUT (agreed). */
+int mf_bare_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase);
+/** Reads them back; MF_INPUT (agreed). */
+int mf_bare_read(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, uint8_t *phase);
+
+#endif

@@ -1,0 +1,29 @@
+/* Another program, started and waited for. */
+#ifndef MF_BASE_CHILD_H
+#define MF_BASE_CHILD_H
+
+#include <stddef.h>
+
+struct mf_child {
+    char *const *words;       /* program, looked for in PATH, and its arguments; NULL-terminated */
+    const char *const *drops; /* begins of variables that its environment goes without; NULL-terminated */
+    const char *more;         /* one variable more, "NAME=VALUE"; NULL: none */
+    double seconds;           /* then it is killed, and all it has started; 0: it may take as long as it likes */
+    int quiet;                /* its sentences go nowhere; else where ours go */
+};
+
+/**
+ * Runs it: its exit status (128 + n after signal n), -1: it did not end in time, -2: it could not be started (errno
+ * says why). *output [heap; NULL: it goes nowhere]: what it printed, ended by a zero. Its standard input is empty.
+ */
+int mf_child_run(const struct mf_child *child, char **output);
+
+/** What launchers of ranks (mpirun, PMIx) leave in the environment of the ranks that they start; the same and Slurm's
+ * job. */
+extern const char *const *const mf_child_ranks;
+extern const char *const mf_child_job[];
+
+/** Its own program's path; @p path [room]. */
+void mf_child_self(char *path, size_t room);
+
+#endif

@@ -1,0 +1,354 @@
+/* See bench_runs.h. A run is a child: this program under a launcher, so what is measured is what a user starts. */
+#include "src/cmd/bench_runs.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/child.h"
+#include "src/base/err.h"
+#include "src/bench/scaling.h"
+#include "src/cmd/bench_show.h"
+
+enum { WORDS = 64, WORD = 4200, SCALINGS = 64, LIMIT_TO = 16, IMAGE = 128 };
+
+/* How long one evaluation should be looked at: a quarter of a second, about. */
+static const double VOXELS_PER_SECOND = 1e8;
+
+struct runs {
+    const struct mf_session *session;
+    const struct mf_bench_runs *o;
+    char folder[WORD / 4];
+    char text[WORDS][WORD]; /* the words of a command */
+    char *word[WORDS + 1];
+    size_t words;
+};
+
+/* What is measured: how a run's command goes on behind the verb's inputs, and where the seconds stand in what it says.
+ */
+struct kind {
+    const char *name, *unit;
+    void (*command)(struct runs *r, const size_t dims[3]);
+    double (*seconds)(const struct mf_json *said);
+};
+
+static void add(struct runs *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct runs *r, const char *format, ...)
+{
+    va_list args;
+
+    if (r->words == WORDS) mf_die(MF_BROKEN, __FILE__, __LINE__, "a command of more than %d words", WORDS);
+    va_start(args, format);
+    vsnprintf(r->text[r->words], WORD, format, args);
+    va_end(args);
+    r->word[r->words] = r->text[r->words];
+    r->word[++r->words] = NULL;
+}
+
+static const char *image_of(struct runs *r, char name[WORD])
+{
+    if (r->o->image) return r->o->image;
+    snprintf(name, WORD, "%s/target.npy", r->folder);
+    return name;
+}
+
+static void volume_of(const struct runs *r, const size_t dims[3], char name[WORD])
+{
+    snprintf(name, WORD, "%s/%zux%zux%zu.npy", r->folder, dims[0], dims[1], dims[2]);
+}
+
+static void reconstruct(struct runs *r, const size_t dims[3])
+{
+    double evaluations = VOXELS_PER_SECOND / ((double)dims[0] * (double)dims[1] * (double)dims[2]) / 4;
+    char name[WORD];
+
+    add(r, "match");
+    add(r, "%s", image_of(r, name));
+    add(r, "--limit_to");
+    add(r, "%d", LIMIT_TO);
+    add(r, "--size");
+    for (int a = 0; a < 3; ++a) add(r, "%zu", dims[a]);
+    add(r, "--max_iter");
+    add(r, "%ld", evaluations < 10 ? 10 : evaluations > 1000 ? 1000 : (long)evaluations);
+    add(r, "--tolerance");
+    add(r, "0");
+    add(r, "--no_polish");
+    add(r, "--output");
+    add(r, "%s/out.npy", r->folder);
+}
+
+static double per_evaluation(const struct mf_json *said)
+{
+    return mf_json_to_real(mf_json_get(said, "seconds_per_evaluation"));
+}
+
+static void characterize(struct runs *r, const size_t dims[3])
+{
+    char name[WORD];
+
+    volume_of(r, dims, name);
+    add(r, "characterize");
+    add(r, "%s", name);
+    add(r, "--limit_to");
+    add(r, "%d", LIMIT_TO);
+    add(r, "--output");
+    add(r, "%s/out.h5", r->folder);
+}
+
+/* Seconds of the row @p name of --log-view. */
+static double stage(const struct mf_json *said, const char *name)
+{
+    const struct mf_json *rows = mf_json_get(mf_json_get(said, "log_view"), "rows");
+
+    for (size_t i = 0; i < mf_json_count(rows); ++i) {
+        const struct mf_json *row = mf_json_item(rows, i);
+
+        if (strcmp(mf_json_to_text(mf_json_get(row, "name")), name) == 0)
+            return mf_json_to_real(mf_json_get(mf_json_get(row, "seconds"), "max"));
+    }
+    return 0;
+}
+
+static double characterising(const struct mf_json *said) { return stage(said, "characterise"); }
+
+static const struct kind kinds[] = {
+    {"reconstruct", "an evaluation", reconstruct, per_evaluation},
+    {"characterize", "the descriptors", characterize, characterising},
+    {"kernels", "an evaluation", reconstruct, per_evaluation},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const struct kind *find(const char *what)
+{
+    for (int i = 0; i < KINDS; ++i)
+        if (strcmp(kinds[i].name, what) == 0) return &kinds[i];
+    return NULL;
+}
+
+int mf_bench_runs_has(const char *what) { return find(what) != NULL; }
+
+int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *o)
+{
+    if (s->comm->size > 1)
+        return mf_fail(MF_USAGE,
+                       "bench starts its own runs of verbs: start it without mpirun, and say --scaling 1,2,4");
+    if (o->scaling.count < 1 || o->scaling.count > SCALINGS)
+        return mf_fail(MF_USAGE, "--scaling wants 1 to %d numbers of ranks", SCALINGS);
+    for (size_t i = 0; i < o->scaling.count; ++i)
+        if (o->scaling.at[i] < 1 || o->scaling.at[i] > 1 << 20 || (i > 0 && o->scaling.at[i] <= o->scaling.at[i - 1]))
+            return mf_fail(MF_USAGE, "--scaling wants growing numbers of ranks from 1 on, not %ld", o->scaling.at[i]);
+    if (o->extent < 2 * LIMIT_TO || o->extent > 1 << 16)
+        return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * LIMIT_TO, 1 << 16);
+    if (o->turns < 1 || o->turns > MF_BENCH_TURNS)
+        return mf_fail(MF_USAGE, "--turns is %ld, it must be from 1 to %d", o->turns, MF_BENCH_TURNS);
+    return MF_OK;
+}
+
+/* The launcher's words, "-n RANKS", this program. One rank needs none, unless a launcher was asked for. */
+static void begin(struct runs *r, long ranks)
+{
+    const char *launcher = r->o->launcher;
+    char self[WORD], words[WORD], *save = NULL;
+
+    r->words = 0;
+    if (!launcher) launcher = getenv("SLURM_JOB_ID") ? "srun" : "mpirun";
+    snprintf(words, sizeof words, "%s", launcher);
+    if (ranks > 1 || r->o->launcher) {
+        for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save)) add(r, "%s", w);
+        add(r, "-n");
+        add(r, "%ld", ranks);
+    }
+    mf_child_self(self, sizeof self);
+    add(r, "%s", self);
+}
+
+/* Threads of every rank, the same on any number of them: --threads, or such that the most ranks fill the cores of this
+ * node. */
+static long threads_of(const struct runs *r)
+{
+    long most = r->o->scaling.at[r->o->scaling.count - 1];
+
+    if (!r->session->threads_free) return r->session->threads;
+    return r->session->threads > most ? r->session->threads / most : 1;
+}
+
+/* Options of ours that are the run's. */
+static void pass_on(struct runs *r)
+{
+    const struct mf_common *c = r->session->common;
+
+    add(r, "--threads");
+    add(r, "%ld", threads_of(r));
+    if (c->share_gpu) add(r, "--share-gpu");
+    if (c->deterministic) add(r, "--deterministic");
+    add(r, "--device");
+    add(r, "%s", c->device);
+    add(r, "--logging_level");
+    add(r, "40");
+}
+
+/* What it prints as JSON; NULL after a refusal. */
+static struct mf_json *run_it(struct runs *r)
+{
+    const struct mf_child child = {.words = r->word, .drops = mf_child_ranks};
+    char line[WORD / 4] = "", *out = NULL;
+    struct mf_json *said = NULL;
+    int status = mf_child_run(&child, &out);
+
+    for (size_t i = 0, at = 0; i < r->words && at < sizeof line - 1; ++i)
+        at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", i ? " " : "", r->word[i]);
+    if (status == 0) said = mf_json_parse(out);
+    if (status == -2)
+        mf_fail(MF_DEVICE, "cannot start '%s' (%s); say another with --launcher", r->word[0], strerror(errno));
+    else if (status != 0)
+        mf_fail(MF_DEVICE, "a run to be measured ended with status %d: %s", status, line);
+    else if (!said)
+        mf_fail(MF_DEVICE, "a run to be measured did not say what it did: %s", line);
+    free(out);
+    return said;
+}
+
+static int make(struct runs *r, const char *name, size_t count, const size_t *dims)
+{
+    struct mf_json *said;
+
+    begin(r, 1);
+    add(r, "synth");
+    add(r, "--size");
+    for (size_t a = 0; a < count; ++a) add(r, "%zu", dims[a]);
+    add(r, "--volume-fraction");
+    add(r, "0.4");
+    add(r, "--correlation-length");
+    add(r, "6");
+    add(r, "--output");
+    add(r, "%s", name);
+    add(r, "--json");
+    pass_on(r);
+    said = run_it(r);
+    mf_json_free(said);
+    return said ? MF_OK : MF_DEVICE;
+}
+
+/* The input of a run, if it is not there yet. */
+static int input(struct runs *r, const struct kind *kind, const size_t dims[3])
+{
+    const size_t square[2] = {IMAGE, IMAGE};
+    char name[WORD];
+
+    if (kind->command == characterize) {
+        volume_of(r, dims, name);
+        return access(name, F_OK) == 0 ? MF_OK : make(r, name, 3, dims);
+    }
+    (void)image_of(r, name);
+    return r->o->image || access(name, F_OK) == 0 ? MF_OK : make(r, name, 2, square);
+}
+
+static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point *p, struct mf_json **said)
+{
+    begin(r, p->ranks);
+    kind->command(r, p->dims);
+    pass_on(r);
+    add(r, "--json");
+    add(r, "--log-view");
+    *said = run_it(r);
+    if (!*said) return MF_DEVICE;
+    p->sample[p->samples++] = kind->seconds(*said);
+    return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "a run to be measured said no time");
+}
+
+/* All numbers of ranks by turns, up and down, so that what else the machine does falls on all alike. */
+static int take_turns(struct runs *r, const struct kind *kind, struct mf_bench_point *points, size_t n,
+                      struct mf_json **last)
+{
+    for (long turn = 0; turn < r->o->turns; ++turn)
+        for (size_t i = 0; i < n; ++i) {
+            struct mf_json *said = NULL;
+            int rc = sample(r, kind, &points[turn % 2 ? n - 1 - i : i], &said);
+
+            mf_json_free(*last);
+            *last = said;
+            MF_TRY(rc);
+        }
+    return MF_OK;
+}
+
+static int scale(struct runs *r, const struct kind *kind, int weak, struct mf_json *to)
+{
+    const struct mf_longs *ranks = &r->o->scaling;
+    struct mf_bench_point *points = MF_MUST(calloc(ranks->count, sizeof *points), "points of a scaling");
+    const size_t n = (size_t)r->o->extent;
+    struct mf_json *last = NULL;
+    int rc = MF_OK;
+
+    for (size_t i = 0; i < ranks->count && rc == MF_OK; ++i) {
+        points[i].ranks = ranks->at[i];
+        points[i].dims[0] = weak ? n * (size_t)ranks->at[i] / (size_t)ranks->at[0] : n;
+        points[i].dims[1] = points[i].dims[2] = n;
+        rc = input(r, kind, points[i].dims);
+    }
+    if (rc == MF_OK) rc = take_turns(r, kind, points, ranks->count, &last);
+    if (rc == MF_OK) {
+        mf_bench_scaling(points, ranks->count, weak);
+        if (!r->session->common->json)
+            mf_bench_show_points(kind->name, kind->unit, threads_of(r), weak, points, ranks->count);
+        mf_json_put(to, NULL, mf_bench_points_json(kind->name, threads_of(r), weak, points, ranks->count));
+    }
+    mf_json_free(last);
+    free(points);
+    return rc;
+}
+
+/* The kernels of one evaluation, as --log-view of a run on one rank has them. */
+static int kernels(struct runs *r, const struct kind *kind, struct mf_json *to)
+{
+    struct mf_bench_point one = {.ranks = 1,
+                                 .dims = {(size_t)r->o->extent, (size_t)r->o->extent, (size_t)r->o->extent}};
+    struct mf_json *said = NULL;
+    int rc = input(r, kind, one.dims);
+
+    if (rc == MF_OK) rc = sample(r, kind, &one, &said);
+    if (rc == MF_OK) {
+        struct mf_json *view = mf_json_get(said, "log_view");
+
+        if (!r->session->common->json) mf_bench_show_kernels(one.dims, view);
+        mf_json_put(to, NULL, mf_bench_kernels_json(one.dims, view));
+    }
+    mf_json_free(said);
+    return rc;
+}
+
+static int remove_one(const char *path, const struct stat *is, int type, struct FTW *where)
+{
+    (void)is, (void)type, (void)where;
+    return remove(path);
+}
+
+int mf_bench_runs_measure(const struct mf_session *session, const struct mf_bench_runs *o, const char *what,
+                          struct mf_json *to)
+{
+    struct runs *r = MF_MUST(calloc(1, sizeof *r), "commands");
+    const char *base = mf_options_given(session->options, "data_folder") ? session->common->data_folder : ".";
+    const struct kind *kind = find(what);
+    int rc = MF_OK;
+
+    r->session = session;
+    r->o = o;
+    snprintf(r->folder, sizeof r->folder, "%.900s/mesoforge-bench-XXXXXX", base); /* all nodes see it */
+    if (!mkdtemp(r->folder)) {
+        rc = mf_fail(MF_OUTPUT, "cannot make the folder '%s': %s", r->folder, strerror(errno));
+        free(r);
+        return rc;
+    }
+    if (strcmp(what, "kernels") == 0)
+        rc = kernels(r, kind, to);
+    else
+        rc = scale(r, kind, 0, to);
+    if (rc == MF_OK && o->weak && strcmp(what, "kernels") != 0) rc = scale(r, kind, 1, to);
+    (void)nftw(r->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(r);
+    return rc;
+}

@@ -1,0 +1,28 @@
+/* Whole verbs, measured on several numbers of ranks by runs of their own (bench.c). */
+#ifndef MF_CMD_BENCH_RUNS_H
+#define MF_CMD_BENCH_RUNS_H
+
+#include "src/base/json.h"
+#include "src/cmd/cmd.h"
+
+/** Options of these measurements. */
+struct mf_bench_runs {
+    struct mf_longs scaling; /* numbers of ranks */
+    int weak;                /* the volume's height grows with them */
+    long extent, turns;
+    const char *launcher; /* words before "-n RANKS" */
+    const char *image;    /* the target; NULL: one is made */
+};
+
+/** "reconstruct", "characterize" or "kernels"? */
+int mf_bench_runs_has(const char *what);
+
+/** Refuses (MF_USAGE) what does not fit together. Local. */
+int mf_bench_runs_check(const struct mf_session *session, const struct mf_bench_runs *options);
+
+/** Runs, prints rows (unless --json), appends an object to @p to. One rank alone calls it; MF_DEVICE when a run fails,
+ * MF_OUTPUT. */
+int mf_bench_runs_measure(const struct mf_session *session, const struct mf_bench_runs *options, const char *what,
+                          struct mf_json *to);
+
+#endif

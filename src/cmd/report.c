@@ -1,0 +1,259 @@
+/* report: one page of what runs and measurements say, with pictures, that needs nothing beside it. */
+#include <errno.h>
+#include <ftw.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/atomic.h"
+#include "src/base/child.h"
+#include "src/base/err.h"
+#include "src/base/json.h"
+#include "src/base/text.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/page.h"
+#include "src/cmd/report_bench.h"
+
+enum { WORD = 4200, CELL = 200 };
+
+#define MOST_JSON ((size_t)64 << 20)
+
+struct report {
+    struct mf_common common;
+    const char *title;
+};
+
+static const struct mf_opt rows[] = {MF_OPT(report, "title", title, MF_TEXT, "mesoforge report", "of the page"),
+                                     MF_OPT_END};
+static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
+
+/* What this program prints when it is asked; NULL after a refusal. */
+static char *ask(const char *const *words, size_t n)
+{
+    char self[WORD], *line[8], *out = NULL;
+    struct mf_child child = {.words = line, .drops = mf_child_ranks};
+    int status;
+
+    mf_child_self(self, sizeof self);
+    line[0] = self;
+    for (size_t i = 0; i < n; ++i) line[i + 1] = (char *)(uintptr_t)words[i];
+    line[n + 1] = NULL;
+    status = mf_child_run(&child, &out);
+    if (status == 0) return out;
+    free(out);
+    mf_fail(status > 0 && status < 128 ? status : MF_INPUT, "'%s' cannot be reported on: see the sentence above",
+            words[1]);
+    return NULL;
+}
+
+/* Numbers and texts of an object, those of objects in it under "key.key". */
+static void facts(const struct mf_page *page, const struct mf_json *json, const char *before, const char *const *keys)
+{
+    for (; *keys; ++keys) {
+        const struct mf_json *value = mf_json_get(json, *keys);
+        char cell[CELL], name[CELL];
+
+        switch (mf_json_kind(value)) {
+        case MF_JSON_BOOL: snprintf(cell, CELL, "%s", mf_json_to_bool(value) ? "yes" : "no"); break;
+        case MF_JSON_INT: snprintf(cell, CELL, "%lld", mf_json_to_int(value)); break;
+        case MF_JSON_REAL: snprintf(cell, CELL, "%.6g", mf_json_to_real(value)); break;
+        case MF_JSON_TEXT: snprintf(cell, CELL, "%.190s", mf_json_to_text(value)); break;
+        default: continue;
+        }
+        snprintf(name, CELL, "%s%s", before, *keys);
+        mf_page_row(page, 2, (const char *const[]){name, cell});
+    }
+}
+
+/* A run's output: who made it how, what it reached, by which plan. */
+static void run_facts(const struct mf_page *page, const struct mf_json *info)
+{
+    static const char *const made[] = {"creator", "created", "command", "seed", NULL};
+    static const char *const reached[] = {"loss",
+                                          "loss_final",
+                                          "evaluations",
+                                          "seconds",
+                                          "seconds_per_evaluation",
+                                          "polish_seconds",
+                                          "swaps",
+                                          "grey_before_cut",
+                                          "variation_error",
+                                          "device",
+                                          "ranks",
+                                          "threads",
+                                          NULL};
+    static const char *const planned[] = {"decomposition", "exchange", "residency", "batch", "history", "hash", NULL};
+    static const char *const column[] = {"what", "value"};
+    const struct mf_json *results = mf_json_get(info, "results"), *from = mf_json_get(info, "provenance");
+
+    mf_page_table(page, 2, column);
+    facts(page, from, "", made);
+    facts(page, results, "", reached);
+    facts(page, mf_json_get(results, "plan"), "plan: ", planned);
+    mf_page_table_end(page);
+    if (*mf_json_to_text(mf_json_get(from, "options")))
+        mf_page_code(page, mf_json_to_text(mf_json_get(from, "options")));
+}
+
+/* Any file that info and view understand. */
+static int other(const struct mf_page *page, const char *folder, const char *file, size_t number)
+{
+    char picture[WORD], *said, *drawn;
+    struct mf_json *info;
+    int rc;
+
+    snprintf(picture, sizeof picture, "%.4100s/view-%zu.png", folder, number);
+    mf_page_heading(page, file);
+    drawn = ask((const char *const[]){"view", file, "--output", picture, "--logging_level", "40"}, 6);
+    if (!drawn) return MF_INPUT;
+    free(drawn);
+    MF_TRY(mf_page_picture(page, picture, file));
+    if (mf_ends_with(file, ".jsonl")) return MF_OK;
+    said = ask((const char *const[]){"info", file, "--json", "--logging_level", "40"}, 5);
+    if (!said) return MF_INPUT;
+    info = mf_json_parse(said);
+    free(said);
+    rc = info ? MF_OK : mf_fail(MF_BROKEN, "info of '%s' is no JSON", file);
+    if (info) run_facts(page, info);
+    mf_json_free(info);
+    return rc;
+}
+
+static int is_bench(const struct mf_json *json) { return mf_json_kind(mf_json_get(json, "measured")) == MF_JSON_ARRAY; }
+
+/* Measurements together, then the other files in their order. */
+static int fill(const struct mf_page *page, const char *folder, size_t n, const char *const *files,
+                const struct mf_report_bench *bench)
+{
+    struct mf_report_bench *some = MF_MUST(calloc(n + 1, sizeof *some), "files of measurements");
+    size_t found = 0;
+    int rc = MF_OK;
+
+    for (size_t i = 0; i < n; ++i)
+        if (bench[i].said) some[found++] = bench[i];
+    if (found) rc = mf_report_bench(page, folder, found, some);
+    for (size_t i = 0; i < n && rc == MF_OK; ++i)
+        if (!bench[i].said) rc = other(page, folder, files[i], i);
+    free(some);
+    return rc;
+}
+
+static int write_page(const struct report *o, const char *folder, const char *path, size_t n, const char *const *files,
+                      const struct mf_report_bench *bench)
+{
+    struct mf_page page = {fopen(path, "w")};
+    int rc;
+
+    if (!page.to) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    mf_page_begin(&page, o->title);
+    rc = fill(&page, folder, n, files, bench);
+    mf_page_end(&page);
+    if (ferror(page.to) && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s'", path);
+    if (fclose(page.to) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    return rc;
+}
+
+/* The measurements among the files. */
+static int load(size_t n, const char *const *files, struct mf_report_bench *bench)
+{
+    for (size_t i = 0; i < n; ++i) {
+        struct mf_json *json = NULL;
+
+        bench[i].name = files[i];
+        if (!mf_ends_with(files[i], ".json")) continue;
+        MF_TRY(mf_json_load(files[i], MOST_JSON, &json));
+        bench[i].said = json;
+        if (!is_bench(json)) return mf_fail(MF_INPUT, "'%s' is no file of bench", files[i]);
+    }
+    return MF_OK;
+}
+
+static int remove_one(const char *path, const struct stat *is, int type, struct FTW *where)
+{
+    (void)is, (void)type, (void)where;
+    return remove(path);
+}
+
+/* Rank 0. */
+static int make(const struct report *o, const char *temporary, size_t n, const char *const *files)
+{
+    struct mf_report_bench *bench = MF_MUST(calloc(n, sizeof *bench), "files of measurements");
+    char folder[WORD];
+    int rc = load(n, files, bench);
+
+    snprintf(folder, sizeof folder, "%.4000s-XXXXXX", temporary);
+    if (rc == MF_OK && !mkdtemp(folder))
+        rc = mf_fail(MF_OUTPUT, "cannot make the folder '%s': %s", folder, strerror(errno));
+    if (rc == MF_OK) {
+        rc = write_page(o, folder, temporary, n, files, bench);
+        (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    for (size_t i = 0; i < n; ++i) mf_json_free((struct mf_json *)(uintptr_t)bench[i].said);
+    free(bench);
+    return rc;
+}
+
+static int say(const struct mf_session *s, const char *path)
+{
+    struct mf_json *json;
+    int rc = MF_OK;
+
+    if (s->comm->rank != 0) return MF_OK;
+    if (!s->common->json) {
+        printf("%s\n", path);
+        return MF_OK;
+    }
+    json = mf_json_object();
+    mf_json_text(json, "output", path);
+    rc = mf_json_write(json, stdout);
+    mf_json_free(json);
+    return rc;
+}
+
+static int run(struct mf_session *s, void *options)
+{
+    const struct report *o = options;
+    const char *const *files;
+    struct mf_atomic file;
+    size_t n = mf_options_positional(s->options, &files);
+    char *path = NULL;
+    int rc;
+
+    MF_TRY(mf_agree(s->comm, n ? MF_OK : mf_fail(MF_USAGE, "report wants files of runs or of bench")));
+    MF_TRY(mf_session_may_write(s, s->common->output, ".html"));
+    rc = mf_session_path(s, "report", ".html", &path);
+    if (rc == MF_OK) rc = mf_session_spares(s, path, n, files);
+    if (rc == MF_OK) rc = mf_atomic_open(s->comm, path, 0, &file);
+    if (rc == MF_OK)
+        rc = mf_atomic_close(s->comm, &file, s->comm->rank == 0 ? make(o, file.temporary, n, files) : MF_OK);
+    if (rc == MF_OK) rc = mf_agree(s->comm, say(s, path));
+    free(path);
+    return rc;
+}
+
+/* Printed as it stands, so lines end before column 80. */
+/* clang-format off */
+static const char text[] =
+    "Writes one page of HTML, with its pictures inside, of\n"
+    "\n"
+    "  .json           files of bench --output: curves of all of them together\n"
+    "                  (speedup, efficiency, bandwidth), and their tables\n"
+    "  any other file  that view can draw: its picture, who made it with which\n"
+    "                  options, what was reached, by which plan\n"
+    "\n"
+    "Examples:\n"
+    "  mesoforge report results/image_reconstructed.h5 metrics.jsonl\n"
+    "  mesoforge report bench-*.json --output scaling.html --title \"Two nodes\"\n";
+/* clang-format on */
+
+const struct mf_cmd mf_cmd_report = {
+    .name = "report",
+    .summary = "write one page of what runs and measurements say",
+    .synopsis = "FILE ... [--output PAGE.html] [--title TEXT]",
+    .text = text,
+    .tables = tables,
+    .size = sizeof(struct report),
+    .positional_max = 10000,
+    .run = run,
+};

@@ -1,0 +1,274 @@
+/* See report_bench.h. */
+#include "src/cmd/report_bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/plot.h"
+#include "src/base/err.h"
+
+enum { CURVES = 24, PATH = 1200, CELL = 80, CELLS = 8 };
+
+/* A kind of measurement: where its points stand in the picture, and its columns. */
+struct kind {
+    const char *title; /* of the picture */
+    const char *xlabel, *ylabel;
+    size_t columns;
+    const char *column[CELLS];
+    double (*x)(const struct mf_json *row);
+    double (*y)(const struct mf_json *row);
+    void (*cells)(const struct mf_json *row, char cell[CELLS][CELL]);
+    int log_y;
+    int ideal; /* a line of what would be best: y = x */
+};
+
+static double real(const struct mf_json *row, const char *key) { return mf_json_to_real(mf_json_get(row, key)); }
+
+static double median(const struct mf_json *row, const char *key) { return real(mf_json_get(row, key), "median"); }
+
+static double log_bytes(const struct mf_json *row) { return log2(real(row, "bytes")); }
+static double bus(const struct mf_json *row) { return 1e-9 * real(row, "bus_bandwidth"); }
+static double ranks(const struct mf_json *row) { return real(row, "ranks"); }
+static double speedup(const struct mf_json *row) { return real(row, "speedup"); }
+static double efficiency(const struct mf_json *row) { return real(row, "efficiency"); }
+
+static void net_cells(const struct mf_json *row, char cell[CELLS][CELL])
+{
+    const struct mf_json *bare = mf_json_get(row, "bare_seconds");
+
+    snprintf(cell[0], CELL, "%.0f", real(row, "bytes"));
+    snprintf(cell[1], CELL, "%.2f", 1e6 * median(row, "seconds"));
+    snprintf(cell[2], CELL, "%.3f", 1e-9 * real(row, "algorithm_bandwidth"));
+    snprintf(cell[3], CELL, "%.3f", 1e-9 * real(row, "bus_bandwidth"));
+    snprintf(cell[4], CELL, "%.0f", real(row, "wrong"));
+    snprintf(cell[5], CELL, bare ? "%.2f" : "-", 1e6 * median(row, "bare_seconds"));
+}
+
+static void scaling_cells(const struct mf_json *row, char cell[CELLS][CELL])
+{
+    const struct mf_json *shape = mf_json_get(row, "shape");
+
+    snprintf(cell[0], CELL, "%.0f", ranks(row));
+    snprintf(cell[1], CELL, "%lld x %lld x %lld", mf_json_to_int(mf_json_item(shape, 0)),
+             mf_json_to_int(mf_json_item(shape, 1)), mf_json_to_int(mf_json_item(shape, 2)));
+    snprintf(cell[2], CELL, "%.6f", real(row, "seconds"));
+    snprintf(cell[3], CELL, "%.3f", speedup(row));
+    snprintf(cell[4], CELL, "%.3f", efficiency(row));
+    snprintf(cell[5], CELL, mf_json_get(row, "serial_share") ? "%.4f" : "-", real(row, "serial_share"));
+}
+
+static void kernel_cells(const struct mf_json *row, char cell[CELLS][CELL])
+{
+    snprintf(cell[0], CELL, "%s", mf_json_to_text(mf_json_get(row, "kernel")));
+    snprintf(cell[1], CELL, "%.0f", real(row, "calls"));
+    snprintf(cell[2], CELL, "%.2f", 1e6 * real(row, "seconds") / real(row, "calls"));
+    snprintf(cell[3], CELL, "%.2f", 1e-9 * real(row, "bandwidth"));
+    snprintf(cell[4], CELL, "%.1f %%", 100 * real(row, "share_of_memory"));
+    snprintf(cell[5], CELL, "%.2f", 1e-9 * real(row, "rate"));
+    snprintf(cell[6], CELL, "%.1f %%", 100 * real(row, "share_of_fp32"));
+}
+
+#define SCALING "ranks", "extents", "seconds", "speedup", "efficiency", "serial share"
+
+static const struct kind net = {"Bus bandwidth",
+                                "message [log2 bytes]",
+                                "GB/s",
+                                6,
+                                {"bytes", "us", "algbw GB/s", "busbw GB/s", "#wrong", "MPI alone us"},
+                                log_bytes,
+                                bus,
+                                net_cells,
+                                1,
+                                0};
+static const struct kind strong = {"Speedup", "ranks", "speedup", 6, {SCALING}, ranks, speedup, scaling_cells, 0, 1};
+static const struct kind weak = {"Efficiency", "ranks",    "efficiency",  6, {SCALING},
+                                 ranks,        efficiency, scaling_cells, 0, 0};
+static const struct kind kernels = {
+    NULL, NULL, NULL,         7, {"kernel", "calls", "us per call", "GB/s", "of memory", "GFLOP/s", "of arithmetic"},
+    NULL, NULL, kernel_cells, 0, 0};
+
+static const char *text(const struct mf_json *at, const char *key) { return mf_json_to_text(mf_json_get(at, key)); }
+
+static const struct kind *kind_of(const struct mf_json *one)
+{
+    if (strcmp(text(one, "what"), "kernels") == 0) return &kernels;
+    if (strcmp(text(one, "scaling"), "strong") == 0) return &strong;
+    if (strcmp(text(one, "scaling"), "weak") == 0) return &weak;
+    return &net;
+}
+
+static int same(const struct mf_json *a, const struct mf_json *b)
+{
+    return strcmp(text(a, "what"), text(b, "what")) == 0 && strcmp(text(a, "scaling"), text(b, "scaling")) == 0;
+}
+
+/* What of a file is the same measurement as @p one; NULL: nothing. */
+static const struct mf_json *of_file(const struct mf_report_bench *file, const struct mf_json *one)
+{
+    const struct mf_json *list = mf_json_get(file->said, "measured");
+
+    for (size_t i = 0; i < mf_json_count(list); ++i)
+        if (same(mf_json_item(list, i), one)) return mf_json_item(list, i);
+    return NULL;
+}
+
+static void table(const struct mf_page *page, const struct kind *kind, const struct mf_json *rows)
+{
+    char cell[CELLS][CELL];
+    const char *cells[CELLS];
+
+    mf_page_table(page, kind->columns, kind->column);
+    for (size_t c = 0; c < CELLS; ++c) cells[c] = cell[c];
+    for (size_t i = 0; i < mf_json_count(rows); ++i) {
+        kind->cells(mf_json_item(rows, i), cell);
+        mf_page_row(page, kind->columns, cells);
+    }
+    mf_page_table_end(page);
+}
+
+/* Points of one file; x and y are the caller's to free. */
+static struct mf_curve curve_of(const struct kind *kind, const char *name, const struct mf_json *rows)
+{
+    size_t n = mf_json_count(rows);
+    double *x = MF_MUST(calloc(2 * n + 1, sizeof *x), "points of a curve"), *y = x + n;
+
+    for (size_t i = 0; i < n; ++i) {
+        x[i] = kind->x(mf_json_item(rows, i));
+        y[i] = kind->y(mf_json_item(rows, i));
+    }
+    return (struct mf_curve){.name = name, .count = n, .x = x, .y = y};
+}
+
+static int picture(const struct mf_page *page, const char *folder, const char *title, const struct kind *kind, size_t n,
+                   struct mf_curve *curves)
+{
+    static int number;
+    double most = 1, ends[2] = {1, 1};
+    struct mf_panel panel = {.kind = MF_PANEL_CURVES,
+                             .title = kind->title,
+                             .xlabel = kind->xlabel,
+                             .ylabel = kind->ylabel,
+                             .curve_count = n,
+                             .curves = curves,
+                             .log_y = kind->log_y};
+    char path[PATH];
+
+    for (size_t c = 0; kind->ideal && c < n; ++c)
+        for (size_t i = 0; i < curves[c].count; ++i) most = fmax(most, curves[c].x[i]);
+    ends[1] = most;
+    if (kind->ideal)
+        curves[panel.curve_count++] =
+            (struct mf_curve){.name = "ideal", .count = 2, .x = ends, .y = ends, .dashed = 1, .colour = -1};
+    snprintf(path, sizeof path, "%.1100s/curves-%d.png", folder, number++);
+    MF_TRY(mf_plot_write(path, title, &panel, 1, 1));
+    return mf_page_picture(page, path, title);
+}
+
+/* One kind of measurement, of all files that have it. */
+static int section(const struct mf_page *page, const char *folder, size_t n, const struct mf_report_bench *files,
+                   const struct mf_json *one)
+{
+    const struct kind *kind = kind_of(one);
+    struct mf_curve curves[CURVES + 1];
+    const struct mf_json *rows[CURVES];
+    const char *name[CURVES];
+    size_t found = 0;
+    char title[200];
+    int rc = MF_OK;
+
+    snprintf(title, sizeof title, "%s%s%s%s", text(one, "what"), *text(one, "scaling") ? ", " : "",
+             text(one, "scaling"), *text(one, "scaling") ? " scaling" : "");
+    mf_page_heading(page, title);
+    for (size_t i = 0; i < n && found < CURVES; ++i) {
+        const struct mf_json *mine = of_file(&files[i], one);
+
+        if (!mine) continue;
+        rows[found] = mf_json_get(mine, "rows");
+        name[found++] = files[i].name;
+    }
+    if (kind->x) {
+        for (size_t i = 0; i < found; ++i) curves[i] = curve_of(kind, name[i], rows[i]);
+        rc = picture(page, folder, title, kind, found, curves);
+        for (size_t i = 0; i < found; ++i) free((void *)(uintptr_t)curves[i].x);
+    }
+    for (size_t i = 0; i < found; ++i) {
+        mf_page_text(page, "%s", name[i]);
+        table(page, kind, rows[i]);
+    }
+    return rc;
+}
+
+/* Files of a volume have no rows: two lines for each. */
+static void io_section(const struct mf_page *page, size_t n, const struct mf_report_bench *files,
+                       const struct mf_json *one)
+{
+    static const char *const column[] = {"file", "way", "bytes", "ours GB/s", "HDF5 GB/s", "raw GB/s"};
+    static const char *const way[] = {"write", "read"};
+
+    mf_page_heading(page, "io");
+    mf_page_table(page, 6, column);
+    for (size_t i = 0; i < n; ++i) {
+        const struct mf_json *mine = of_file(&files[i], one);
+        double bytes = real(mine, "bytes");
+
+        for (int w = 0; mine && w < 2; ++w) {
+            const struct mf_json *at = mf_json_get(mine, way[w]);
+            char cell[4][CELL];
+
+            snprintf(cell[0], CELL, "%.0f", bytes);
+            snprintf(cell[1], CELL, "%.3f", 1e-9 * bytes / median(at, "seconds"));
+            snprintf(cell[2], CELL, "%.3f", 1e-9 * bytes / median(at, "hdf5_seconds"));
+            snprintf(cell[3], CELL, "%.3f", 1e-9 * bytes / median(at, "raw_seconds"));
+            mf_page_row(page, 6, (const char *const[]){files[i].name, way[w], cell[0], cell[1], cell[2], cell[3]});
+        }
+    }
+    mf_page_table_end(page);
+}
+
+static void machines(const struct mf_page *page, size_t n, const struct mf_report_bench *files)
+{
+    static const char *const column[] = {"file", "ranks", "threads", "first host", "device", "MPI", "build"};
+
+    mf_page_heading(page, "Where");
+    mf_page_table(page, 7, column);
+    for (size_t i = 0; i < n; ++i) {
+        const struct mf_json *said = files[i].said;
+        char number[2][CELL];
+
+        snprintf(number[0], CELL, "%lld", mf_json_to_int(mf_json_get(said, "ranks")));
+        snprintf(number[1], CELL, "%lld", mf_json_to_int(mf_json_get(said, "threads")));
+        mf_page_row(page, 7,
+                    (const char *const[]){files[i].name, number[0], number[1],
+                                          mf_json_to_text(mf_json_item(mf_json_get(said, "hosts"), 0)),
+                                          text(said, "device"), text(said, "mpi"), text(said, "build")});
+    }
+    mf_page_table_end(page);
+}
+
+/* Was the measurement seen in a file before file @p i, or earlier in it? */
+static int is_seen(const struct mf_report_bench *files, size_t i, const struct mf_json *one)
+{
+    for (size_t k = 0; k < i; ++k)
+        if (of_file(&files[k], one)) return 1;
+    return of_file(&files[i], one) != one;
+}
+
+int mf_report_bench(const struct mf_page *page, const char *folder, size_t n, const struct mf_report_bench *files)
+{
+    machines(page, n, files);
+    for (size_t i = 0; i < n; ++i) {
+        const struct mf_json *list = mf_json_get(files[i].said, "measured");
+
+        for (size_t k = 0; k < mf_json_count(list); ++k) {
+            const struct mf_json *one = mf_json_item(list, k);
+
+            if (is_seen(files, i, one)) continue;
+            if (strcmp(text(one, "what"), "io") == 0)
+                io_section(page, n, files, one);
+            else
+                MF_TRY(section(page, folder, n, files, one));
+        }
+    }
+    return MF_OK;
+}

@@ -1,0 +1,21 @@
+/* Sections of a report on measurements (the files of bench). */
+#ifndef MF_CMD_REPORT_BENCH_H
+#define MF_CMD_REPORT_BENCH_H
+
+#include "src/base/json.h"
+#include "src/cmd/page.h"
+
+/** A file of bench. */
+struct mf_report_bench {
+    const char *name; /* of the file, as given */
+    const struct mf_json *said;
+};
+
+/**
+ * One section for each kind of measurement that occurs, with the curves of all files in one picture and their rows in
+ * tables.
+ * @p folder: for pictures, which stay there. Rank 0 alone; MF_OUTPUT, MF_INPUT.
+ */
+int mf_report_bench(const struct mf_page *page, const char *folder, size_t n, const struct mf_report_bench *files);
+
+#endif

@@ -1,0 +1,95 @@
+"""report: a page with everything inside, of measurements and of runs; bad input leaves no page.
+
+    report.py PROGRAM MPIEXEC
+"""
+import base64
+import html
+import json
+import os
+import re
+import sys
+import tempfile
+
+import runs
+from runs import check, finish
+
+program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
+TIME = {"min": 1e-5, "median": 2e-5, "max": 4e-5, "samples": 9, "calls": 3}
+
+
+def measurements(name, ranks):
+    """A file of bench with every kind of measurement."""
+    net = [{"bytes": 8 << 3 * k, "count": 2 << 3 * k, "seconds": TIME, "bare_seconds": TIME, "algorithm_bandwidth": 1e8 * 2**k,
+            "bus_bandwidth": 1.5e8 * 2**k, "wrong": 0} for k in range(4)]
+    points = [{"ranks": r, "shape": [64, 64, 64], "seconds": 1 / r, "samples": [1 / r], "speedup": float(r), "efficiency": 1.0}
+              for r in (1, 2, 4)]
+    kernels = [{"kernel": "S2", "calls": 4, "seconds": 0.002, "bandwidth": 5e9, "rate": 7e9, "share_of_memory": 0.25,
+                "share_of_fp32": 0.5}]
+    ways = {k: TIME for k in ("seconds", "hdf5_seconds", "raw_seconds")}
+    with open(name, "w") as file:
+        json.dump({"hosts": ["<first>"] * ranks, "ranks": ranks, "threads": 1, "device": "cpu", "mpi": "none", "build": "a & b",
+                   "measured": [{"what": "allreduce", "redop": "sum", "rows": net},
+                                {"what": "reconstruct", "scaling": "strong", "threads": 1, "rows": points},
+                                {"what": "reconstruct", "scaling": "weak", "threads": 1, "rows": points},
+                                {"what": "kernels", "shape": [64, 64, 64], "rows": kernels},
+                                {"what": "io", "shape": [64, 64, 64], "bytes": 64**3, "write": ways, "read": ways, "wrong": 0}]}, file)
+
+
+def cells(page):
+    return [html.unescape(c) for c in re.findall(r"<td>(.*?)</td>", page)]
+
+
+def check_page(name, pictures):
+    with open(name) as file:
+        page = file.read()
+    images = re.findall(r'src="data:image/png;base64,([^"]+)"', page)
+    check(len(images) == pictures, f"{name}: {len(images)} pictures, not {pictures}")
+    check(all(base64.b64decode(i, validate=True).startswith(b"\x89PNG") for i in images), f"{name}: a picture is none")
+    outside = re.sub(r'src="data:[^"]+"', "", page)
+    check("http" not in outside and "src=" not in outside, f"{name}: it needs the network")
+    check(page.startswith("<!DOCTYPE html>") and page.rstrip().endswith("</html>"), f"{name}: no whole page")
+    return outside
+
+
+def measured():
+    measurements("one.json", 2)
+    measurements("two.json", 3)
+    status, _, err = runs.run(program, "report", "one.json", "two.json", "--output", "bench.html", "--title", "a < b")
+    check(status == 0, f"report: {status} {err}")
+    page = check_page("bench.html", 3)  # all-reduce, speedup, efficiency: both files in each
+    check("<title>a &lt; b</title>" in page and "&lt;first&gt;" in page and "<first>" not in page, "escaped texts")
+    found = cells(page)
+    check({"64 x 64 x 64", "20.00", "0.150", "500.00", "25.0 %", "5.00", "13.107"} <= set(found), f"cells: {found}")
+    check(page.count("<h2>") == 6, f"{page.count('<h2>')} sections")
+
+
+def ran():
+    name = "a&b.h5"
+    run = runs.run(program, "synth", "--size", 24, 24, "--output", "t.npy")
+    check(run.status == 0, run.err)
+    run = runs.run(program, "match", "t.npy", "--limit_to", 4, "--max_iter", 5, "--polish_rounds", 1, "--output", name)
+    check(run.status == 0, run.err)
+    said = runs.measure(program, "report", name, "metrics.jsonl", "t.npy", "--output", "run.html", ranks=2, mpiexec=mpiexec)
+    check(said == {"output": "run.html"}, f"{said}")
+    page = check_page("run.html", 3)
+    check("<h2>a&amp;b.h5</h2>" in page and "mesoforge match" in page, "what was run")
+    check({"match", "5", "slabs"} <= set(cells(page)), f"{cells(page)}")
+    left = [f for f in os.listdir(".") if "run.html" in f and f != "run.html"]
+    check(left == [], f"files stay: {left}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    measured()
+    ran()
+    with open("other.json", "w") as file:
+        file.write("{}")
+    runs.refuses(program, [
+        (2, ["report"], "report wants files"),
+        (2, ["report", "one.json", "--output", "page.pdf"], ".html"),
+        (3, ["report", "other.json"], "is no file of bench"),
+        (3, ["report", "gone.json"], "gone.json"),
+        (3, ["report", "gone.npy"], "gone.npy"),
+    ], ranks=(1, 2), mpiexec=mpiexec)
+    check(not os.path.exists("report.html") and not os.path.exists("results/report.html"), "a page of nothing")
+finish("report")

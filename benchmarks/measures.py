@@ -157,15 +157,16 @@ def off(got, want):
 
 
 def score(field, target):
-    """How unlike an image looks: mean of seven relative errors, each a mean over phases, and 0.1 times the difference of
-    specks in percent; and those errors."""
-    error = {}
+    """How unlike an image (or several slices, of which the means count) looks: mean of seven relative errors, each a mean over phases, and 0.1 times
+    the difference of specks in percent; and those errors."""
+    cuts, error = slices(field, 0) if field.ndim == 2 else field, {}
     for label in np.unique(target):
-        want = texture(target == label)
-        for name, value in texture(field == label).items():
-            error.setdefault(name, []).append(np.mean([off(g, w) for g, w in zip(value, want[name])]))
+        want, got = texture(target == label), [texture(cut == label) for cut in cuts]
+        for name, value in want.items():
+            mean = np.mean([one[name] for one in got], 0)
+            error.setdefault(name, []).append(np.mean([off(g, w) for g, w in zip(mean, value)]))
     error = {name: float(np.mean(values)) for name, values in error.items()}
-    error["specks"] = float(abs(specks(field) - specks(target)))
+    error["specks"] = float(abs(np.mean([specks(cut) for cut in cuts]) - specks(target)))
     return float(np.mean([v for k, v in error.items() if k != "specks"]) + 0.1 * error["specks"]), error
 
 
@@ -213,7 +214,7 @@ def check_texture():
     assert euler(ring) == 0 and components(~ring).max() == 1 and components(np.ones((2, 2), bool)).max() == 1
     assert off(1, 0) == 2 and off(0, 0) == 0 and off(5, 1) == 2
     big = np.random.default_rng(2).random((24, 24)) < 0.5
-    assert score(big, big)[0] == 0 and copied(big, big) == 1 and copied(big, ~big) == 0
+    assert score(big, big)[0] == 0 and score(np.array([big, big]), big)[0] == 0 and copied(big, big) == 1 and copied(big, ~big) == 0
 
 
 def main():

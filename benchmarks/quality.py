@@ -34,10 +34,10 @@ COLUMNS = ("case seed evaluations s polish_s s2_rms_z s2_rms_y s2_rms_x s2_limit
            "interface_error grey differs_from_json pass misses").split()
 
 
-def options(text, cases, usual):
-    """The command line, of textures.py too. cases: {name: ..}; usual: the program's options unless others are given."""
+def options(text, cases, usual, standard=None):
+    """The command line, of textures.py too. cases: {name: ..}, standard: of these; usual: the program's options unless others are given."""
     p = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--cases", nargs="+", choices=cases, default=list(cases), metavar="NAME", help=" ".join(cases))
+    p.add_argument("--cases", nargs="+", choices=cases, default=standard or list(cases), metavar="NAME", help=" ".join(cases))
     p.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     p.add_argument("--limit-to", type=int, help="lag; the program's own where it is not given, and 16 for the measures")
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))

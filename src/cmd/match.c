@@ -33,21 +33,20 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
 }
 
 /* @p dims: extents of the input, {0, ny, nx} of an image. */
-static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const char *file, struct mf_target *target,
+static int describe(struct mf_session *s, struct mf_recon_cmd *o, const char *file, struct mf_target *target,
                     size_t dims[3])
 {
-    const struct mf_characterize_opts c = {.lag = (size_t)o->lag,
-                                           .levels = o->no_pyramid ? 1 : 0,
-                                           .periodic = !o->non_periodic && !o->target_open,
-                                           .seam = o->compat && *o->compat,
-                                           .isotropic = o->isotropic,
-                                           .more = mf_recon_more(o) & MF_WANTS_MORE,
-                                           .cross = (mf_recon_more(o) & MF_WANTS_CROSS) != 0,
-                                           .space = (mf_recon_more(o) & MF_WANTS_SPACE) != 0,
-                                           .threshold = o->soft,
-                                           .steepness = o->steepness,
-                                           .example = 1,
-                                           .symmetry = mf_symmetry_of(o->symmetry)};
+    struct mf_characterize_opts c = {.levels = o->no_pyramid ? 1 : 0,
+                                     .periodic = !o->non_periodic && !o->target_open,
+                                     .seam = o->compat && *o->compat,
+                                     .isotropic = o->isotropic,
+                                     .more = mf_recon_more(o) & MF_WANTS_MORE,
+                                     .cross = (mf_recon_more(o) & MF_WANTS_CROSS) != 0,
+                                     .space = (mf_recon_more(o) & MF_WANTS_SPACE) != 0,
+                                     .threshold = o->soft,
+                                     .steepness = o->steepness,
+                                     .example = 1,
+                                     .symmetry = mf_symmetry_of(o->symmetry)};
     struct mf_micro_read read;
     struct mf_micro micro;
     double spacing[3];
@@ -57,6 +56,8 @@ static int describe(struct mf_session *s, const struct mf_recon_cmd *o, const ch
     MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
     memcpy(dims, micro.slab.dims, 3 * sizeof dims[0]);
     if (micro.ndim == 2) dims[0] = 0;
+    if (mf_recon_is_auto(o)) mf_recon_fit(s, o, &micro);
+    c.lag = (size_t)o->lag;
     rc = mf_spacing_fits(&o->spacing, micro.ndim);
     if (rc == MF_OK) {
         MF_PHASE(MF_PHASE_CHARACTERISE);

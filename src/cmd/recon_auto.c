@@ -1,6 +1,7 @@
 /* See recon_auto.h. */
 #include "src/cmd/recon_auto.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,9 +45,23 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
     if (recipe->levels && !o->level_weights.count)
         o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
     if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
-    if (recipe->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
+    if (recipe->lag && recipe->lag < o->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
     if (recipe->evaluations && !mf_options_given(s->options, "max-iter")) o->max_iter = recipe->evaluations;
     if (recipe->history && !mf_options_given(s->options, "history")) o->history = recipe->history;
+}
+
+static long least(long a, long b) { return a < b ? a : b; }
+
+void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_micro *micro)
+{
+    long edge = LONG_MAX;
+
+    if (mf_options_given(s->options, "limit-to")) return;
+    for (int a = micro->ndim == 2; a < 3; ++a) edge = least(edge, (long)micro->slab.dims[a]);
+    if (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1) edge = least(edge, o->add_dimension);
+    for (size_t i = 0; i < o->size.count; ++i)
+        if (o->size.at[i] > 1) edge = least(edge, o->size.at[i]);
+    if (edge >= 2) o->lag = least(o->lag, edge / 2);
 }
 
 int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target, int volume)
@@ -56,9 +71,9 @@ int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const st
     const char *why;
     char text[256];
 
-    MF_TRY(mf_agree(s->comm, mf_recipe_look(target, &look)));
+    MF_TRY(mf_agree(s->comm, mf_recipe_look(s->arena, target, &look)));
     volume = volume || makes_volume(s, o);
-    recipe = volume ? mf_recipe_of_volumes(&why) : mf_recipe_choose(&look, &why);
+    recipe = mf_recipe_choose(&look, volume, &why);
     if (o->explain) explain(&look);
     take(s, recipe, o);
     o->target_open = o->non_periodic || (!volume && !mf_recipe_periodic(&look));

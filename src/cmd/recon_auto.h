@@ -12,4 +12,7 @@
 int mf_recon_choose(const struct mf_session *session, struct mf_recon_cmd *o, const struct mf_target *target,
                     int volume);
 
+/** Where nobody said what L is: at most half of the shortest edge of the micrograph and of the result. */
+void mf_recon_fit(const struct mf_session *session, struct mf_recon_cmd *o, const struct mf_micro *micro);
+
 #endif

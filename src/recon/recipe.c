@@ -15,7 +15,7 @@
  * below TROUGH and rises above CREST again; a phase below RARE is rare; borders fit below SEAM. */
 static const double LINES = 1.75, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
 
-enum { STREAM = 0x7265, SHIFTS = 256, PIXELS = 1 << 16, SURROGATES = 16 };
+enum { STREAM = 0x7265, SHIFTS = 256, PIXELS = 1 << 16, SURROGATES = 16, PATCH = 9 /* of Patches, its edge */ };
 
 /* The pixels of phase 1 (or of the only one) of an example, and surrogates behind it, [1 + surrogates][nu][nv]. */
 struct pictures {
@@ -76,7 +76,7 @@ static void surrogate(const struct pictures *p, size_t number, double *field, do
 }
 
 /* sqrt(C^2 / E^2) of pictures [first, first + count), by the kernels that reconstruct aims with: lag 0 alone. */
-static int coherence(const struct pictures *p, size_t first, size_t count, double *value)
+static int coherence(struct mf_arena *arena, const struct pictures *p, size_t first, size_t count, double *value)
 {
     const struct mf_slice_desc desc = {.nu = p->nu, .nv = p->nv, .lag = 1, .levels = 1, .count_max = count};
     const size_t n = p->nu * p->nv;
@@ -84,32 +84,28 @@ static int coherence(const struct pictures *p, size_t first, size_t count, doubl
     double sum[MF_TENSOR_MAPS] = {0};
     struct mf_slice_plan *plan = NULL;
     struct mf_queue *queue = NULL;
-    struct mf_arena *arena = NULL;
-    int rc = mf_arena_open(&arena, mf_backend_cpu.mem, 0);
+    int rc = mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena, arena);
 
-    if (rc == MF_OK) rc = mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena, arena);
     if (rc == MF_OK) rc = mf_backend_cpu.tensor->plan(queue, &desc, &plan);
     if (rc == MF_OK) {
         mf_backend_cpu.tensor->total(plan, &view, sum);
         mf_backend_cpu.tensor->free(plan);
     }
     if (queue) mf_backend_cpu.queue_close(queue);
-    if (arena) mf_arena_close(arena);
     *value = sum[MF_TENSOR_E] > 0 ? sqrt(fmax(0, sum[MF_TENSOR_C]) / sum[MF_TENSOR_E]) : 0;
     return rc;
 }
 
-static int straightness(const struct pictures *p, double *ratio)
+static int straightness(struct mf_arena *arena, const struct pictures *p, double *ratio)
 {
     const size_t n = p->nu * p->nv;
-    double *field = malloc(2 * n * sizeof *field), mine = 0, theirs = 0;
-    int rc = field ? MF_OK : mf_fail(MF_MEMORY, "no memory for a surrogate of %zu x %zu pixels", p->nu, p->nv);
+    double *field = mf_arena_take(arena, 2 * n * sizeof *field, "surrogates"), mine = 0, theirs = 0;
 
-    for (size_t k = 0; rc == MF_OK && k < p->surrogates; ++k) surrogate(p, k, field, field + n);
-    free(field);
-    MF_TRY(rc);
-    MF_TRY(coherence(p, 0, 1, &mine));
-    MF_TRY(coherence(p, 1, p->surrogates, &theirs));
+    if (!field) return MF_MEMORY;
+    for (size_t k = 0; k < p->surrogates; ++k) surrogate(p, k, field, field + n);
+    mf_arena_give(arena, field);
+    MF_TRY(coherence(arena, p, 0, 1, &mine));
+    MF_TRY(coherence(arena, p, 1, p->surrogates, &theirs));
     *ratio = theirs > 0 ? mine / theirs : 1;
     return MF_OK;
 }
@@ -122,12 +118,11 @@ static double seam(const struct pictures *p)
 
     for (size_t u = 0; u < p->nu; ++u)
         for (size_t v = 0; v < p->nv; ++v) {
+            const size_t below = u + 1 < p->nu ? u + 1 : 0, beside = v + 1 < p->nv ? v + 1 : 0;
             const float here = p->x[u * p->nv + v];
-            const double down = fabs((double)(p->x[(u + 1) % p->nu * p->nv + v] - here));
-            const double along = fabs((double)(p->x[u * p->nv + (v + 1) % p->nv] - here));
 
-            *(u + 1 < p->nu ? &inside : &border) += down;
-            *(v + 1 < p->nv ? &inside : &border) += along;
+            *(below ? &inside : &border) += fabs((double)(p->x[below * p->nv + v] - here));
+            *(beside ? &inside : &border) += fabs((double)(p->x[u * p->nv + beside] - here));
         }
     inside /= 2 * nu * nv - nu - nv;
     border /= nu + nv;
@@ -177,26 +172,41 @@ static void waves(const struct mf_target *target, const struct mf_target_side *s
              look);
 }
 
-int mf_recipe_look(const struct mf_target *target, struct mf_recipe_look *look)
+/* Of pictures in the arena. */
+static int look_at(struct mf_arena *arena, const struct mf_target *target, struct mf_recipe_look *look)
 {
     const struct mf_target_side *side = &target->side[0];
     struct pictures p = {.nu = side->example_nu, .nv = side->example_nv};
+    const size_t pixels = p.nu * p.nv;
+    int rc;
+
+    p.surrogates = PIXELS / pixels < 1 ? 1 : PIXELS / pixels;
+    if (p.surrogates > SURROGATES) p.surrogates = SURROGATES;
+    p.x = mf_arena_take(arena, (1 + p.surrogates) * pixels * sizeof *p.x, "surrogates");
+    if (!p.x) return MF_MEMORY;
+    mark(target, side, &p);
+    if (p.nu == side->nu && p.nv == side->nv) look->seam = seam(&p);
+    rc = straightness(arena, &p, &look->coherence);
+    mf_arena_give(arena, p.x);
+    return rc;
+}
+
+int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struct mf_recipe_look *look)
+{
+    const struct mf_target_side *side = &target->side[0];
+    struct mf_arena *arena;
     int rc;
 
     if (!side->example)
         return mf_fail(MF_INPUT, "'%s' has no labels, which --descriptor_types auto looks at; name the descriptors",
                        target->source);
     *look = (struct mf_recipe_look){.phases = target->phases, .rare = 1, .seam = 1};
+    look->edge = side->example_nu < side->example_nv ? side->example_nu : side->example_nv;
     for (int k = 0; k < target->phases; ++k) look->rare = fmin(look->rare, side->fraction[(size_t)k * side->levels]);
-    p.surrogates = PIXELS / (p.nu * p.nv) < 1 ? 1 : PIXELS / (p.nu * p.nv);
-    if (p.surrogates > SURROGATES) p.surrogates = SURROGATES;
-    p.x = calloc((1 + p.surrogates) * p.nu * p.nv, sizeof *p.x);
-    if (!p.x) return mf_fail(MF_MEMORY, "no memory for %zu pictures of %zu x %zu pixels", p.surrogates, p.nu, p.nv);
-    mark(target, side, &p);
-    if (p.nu == side->nu && p.nv == side->nv) look->seam = seam(&p);
     waves(target, side, look);
-    rc = straightness(&p, &look->coherence);
-    free(p.x);
+    MF_TRY(mf_arena_open_in(&arena, mf_backend_cpu.mem, whole));
+    rc = look_at(arena, target, look);
+    mf_arena_close(arena);
     return rc;
 }
 
@@ -242,25 +252,59 @@ static const struct mf_recipe several = {.name = "several phases",
                                          .history = 10,
                                          .ramp = &slow};
 
-const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, const char **why)
+/* Of volumes, from trials at 64^3. A search for patches in all slices costs as much as ten to twenty evaluations
+ * without, so only lamellae, which nothing else mends, have them. */
+static const struct mf_recipe defaults = {
+    .name = "the defaults", .terms = 2, .type = {"FFTCorrelations", "Variation"}, .weight = {1, 5}};
+static const struct mf_recipe several_inside = {.name = "several phases",
+                                                .terms = 3,
+                                                .type = {"FFTCorrelations", "Variation", "LinealPath"},
+                                                .weight = {7.6, 3.2, 5},
+                                                .levels = 3,
+                                                .level_weight = {1, 0.8, 0.7},
+                                                .unpolished = 1,
+                                                .lag = 8,
+                                                .evaluations = 400,
+                                                .history = 10,
+                                                .ramp = &slow};
+
+static const struct mf_recipe lamellae_inside = {.name = "lamellae",
+                                                 .terms = 4,
+                                                 .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
+                                                 .weight = {7.6, 3.2, 30, 5},
+                                                 .unpolished = 1,
+                                                 .evaluations = 250,
+                                                 .history = 10,
+                                                 .ramp = &slow};
+
+enum { TINY, SEVERAL, LAMELLAE, LINED, RARELY, BLOBS };
+
+/* For what was seen: why, and the recipes for an image and for a volume. */
+static const struct {
+    const char *why;
+    const struct mf_recipe *recipe[2];
+} rows[] = {
+    [TINY] = {"the image is smaller than a patch", {&defaults, &defaults}},
+    [SEVERAL] = {"there are more than two phases", {&several, &several_inside}},
+    [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae_inside}},
+    [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &defaults}},
+    [RARELY] = {"a phase is rare", {&network, &defaults}},
+    [BLOBS] = {"edges are no straighter than chance", {&blobs, &defaults}},
+};
+
+static int row_of(const struct mf_recipe_look *look)
 {
-    *why = "there are more than two phases";
-    if (look->phases > 2) return &several;
-    *why = "S2 oscillates";
-    if (look->crest > CREST) return &lamellae;
-    *why = "edges are straighter than chance, and S2 does not oscillate";
-    if (look->coherence > LINES) return &network;
-    *why = "a phase is rare";
-    if (look->rare < RARE) return &network;
-    *why = "edges are no straighter than chance";
-    return &blobs;
+    if (look->edge < PATCH) return TINY;
+    if (look->phases > 2) return SEVERAL;
+    if (look->crest > CREST) return LAMELLAE;
+    if (look->coherence > LINES) return LINED;
+    return look->rare < RARE ? RARELY : BLOBS;
 }
 
-const struct mf_recipe *mf_recipe_of_volumes(const char **why)
+const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, int volume, const char **why)
 {
-    static const struct mf_recipe volumes = {
-        .name = "volumes", .terms = 2, .type = {"FFTCorrelations", "Variation"}, .weight = {1, 5}};
+    const int row = row_of(look);
 
-    *why = "the recipes for images have not been tried on volumes";
-    return &volumes;
+    *why = rows[row].why;
+    return rows[row].recipe[volume != 0];
 }

@@ -8,6 +8,7 @@
 /** What is looked at; of two phases or more phase 1. */
 struct mf_recipe_look {
     int phases;
+    size_t edge;          /* the shorter one */
     double rare;          /* the smallest volume fraction */
     double coherence;     /* how straight edges are (root of C^2 / E^2, form/tensor.h), over that of the surrogates */
     double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
@@ -29,18 +30,15 @@ struct mf_recipe {
 };
 
 /**
- * Looks at the first side of a target with an example. Not collective: the same numbers on every rank. Refuses with
- * MF_INPUT (no example), MF_MEMORY.
+ * Looks at the first side of a target with an example. What it takes counts to @p whole. Not collective: the same
+ * numbers on every rank. Refuses with MF_INPUT (no example), MF_MEMORY.
  */
-int mf_recipe_look(const struct mf_target *target, struct mf_recipe_look *look);
+int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struct mf_recipe_look *look);
 
 /** Do opposite borders fit together? */
 int mf_recipe_periodic(const struct mf_recipe_look *look);
 
-/** The recipe for what was seen, and why, in a few words (owned by nobody). */
-const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, const char **why);
-
-/** The recipe for volumes from images. */
-const struct mf_recipe *mf_recipe_of_volumes(const char **why);
+/** The recipe for what was seen, of an image or a volume, and why, in a few words (owned by nobody). */
+const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, int volume, const char **why);
 
 #endif

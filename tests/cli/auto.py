@@ -94,10 +94,19 @@ def results(folder):
         seen(folder, image, "--max_iter", 25, "--history", 3, "--polish_rounds", 2, "--output", f"{folder}/out.npy", ranks=ranks)
         made.append(np.load(f"{folder}/out.npy"))
     check((made[0] == made[1]).all() and made[0].sum() == image.sum(), "results of 1 and 3 ranks")
-    got, _ = seen(folder, blobs((24, 24), [0.6, 0.4], 1), "--add_dimension", 12, "--limit_to", 6, "--max_iter", 0)
-    check(got and "volumes" in got["chosen"], f"a volume: {got}")
+    for name, of in (("the defaults", blobs((24, 24), [0.6, 0.4], 1)), ("lamellae", lamellae(48, 4, True)), ("several phases", blobs((24, 24), [0.5, 0.3, 0.2], 2))):
+        got, _ = seen(folder, of, "--add_dimension", 16, "--limit_to", 8, "--max_iter", 0)
+        check(got and got["chosen"].startswith(f"auto: {name}, as "), f"a volume, {name}: {got}")
     got, _ = seen(folder, image, "--size", 1, 64, 64, "--max_iter", 0)
     check(got and "lamellae" in got["chosen"], f"an image of three extents: {got}")
+
+
+def small(folder):
+    """L is at most half of the shortest edge, of the result as well, where nobody said it."""
+    for edge, words, lag in ((20, [], 10), (26, ["--add_dimension", 12], 6), (6, [], 3)):
+        made = runs.measure(PROGRAM, "match", save(folder, "image.npy", blobs((edge, 40), [0.6, 0.4], 1)), "--descriptor_types", "auto", "--max_iter", 2,
+                            *words, "--output", f"{folder}/small.npy")
+        check(made and made["lag"] == lag, f"{edge} x 40 {words}: L = {made and made['lag']}, not {lag}")
 
 
 def refusals(folder):
@@ -111,11 +120,14 @@ def refusals(folder):
         (2, ("reconstruct", "--descriptor_filename", image, "--descriptor_types", "auto"), "name the descriptors"),
         (2, ("plan", "reconstruct", image, "--descriptor_types", "auto"), "name the descriptors"),
     ], *more, ranks=(1,))
+    one = save(folder, "one.npy", np.zeros((32, 32), np.uint8))
+    runs.refuses(PROGRAM, [(3, ("match", one, "--descriptor_types", "auto"), "one phase and nothing else")], *more, mpiexec=MPIEXEC)
     runs.refuses(PROGRAM, [(3, ("match", values, "--grey_values", "--descriptor_types", "auto"), "name the descriptors")], *more, mpiexec=MPIEXEC)
 
 
 with tempfile.TemporaryDirectory() as place:
     recipes(place)
     results(place)
+    small(place)
     refusals(place)
 finish("auto")

@@ -5,6 +5,7 @@
 #define MF_KERNELS_AREAS_H
 
 #include "kernels/form/hd.h"
+#include "kernels/patch.h"
 #include "kernels/slices.h"
 
 enum { MF_LINE_STAGES = 12 }; /* most radices of a transform in shared memory */
@@ -103,5 +104,31 @@ struct mf_dense_areas {
 };
 
 void mf_areas_dense(const struct mf_slice_desc *desc, const struct mf_dense_kind *kind, struct mf_dense_areas *areas);
+
+/* -- patches: kernels/areas_patch.c -- */
+
+enum {
+    MF_PATCH_BAND = 4096, /* pixels whose mismatch is a sum of its own */
+    MF_PATCH_REST = 128   /* the same of what a parabola leaves */
+};
+
+/** Of a level on a GPU: places of patches, and where its part of an array begins [numbers]. */
+struct mf_patch_area {
+    struct mf_patch_level is;
+    size_t patches, others;     /* in the slice, in the example */
+    size_t image, axes, points; /* in the arrays of the example */
+    size_t from;                /* of a pyramid of a chunk */
+};
+
+struct mf_patch_areas {
+    struct mf_patch_area level[MF_PYRAMID_MAX];
+    size_t phases, pull, chunk;                   /* floats of a slice's pull; slices of a chunk */
+    size_t numbers, arrays;                       /* floats of a pyramid of a chunk; how many there are */
+    size_t bands;                                 /* most sums of a slice */
+    size_t images, axes, points;                  /* bytes, of the example */
+    size_t pixels, work, near, sums, part, slope; /* bytes, of a chunk */
+};
+
+void mf_areas_patch(const struct mf_slice_desc *desc, struct mf_patch_areas *areas);
 
 #endif

@@ -16,7 +16,7 @@ struct mf_backend_dry {
     struct mf_backend backend;
     struct mf_slice_ops corr, vari, frac;
     struct mf_slice_ops lineal, lineal_exact, lineal_soft, line_soft, two_point;
-    struct mf_slice_ops gram, gram_axes, gram_cross;
+    struct mf_slice_ops gram, gram_axes, gram_cross, patch;
     int capability;
 };
 

@@ -162,6 +162,29 @@ DENSE(gram)
 DENSE(gram_axes)
 DENSE(gram_cross)
 
+static int take_patch(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
+{
+    struct mf_patch_areas a;
+
+    (void)queue;
+    MF_TRY(mf_slices_check(desc));
+    mf_areas_patch(desc, &a);
+    MF_TRY(take(plan, a.images, "example"));
+    MF_TRY(take(plan, a.axes, "example"));
+    MF_TRY(take(plan, a.points, "example"));
+    MF_TRY(take(plan, a.pixels, "patches"));
+    MF_TRY(take(plan, a.work, "patch search"));
+    MF_TRY(take(plan, a.near, "patch search"));
+    MF_TRY(take(plan, a.sums, "patch search"));
+    MF_TRY(take(plan, a.part, "patches"));
+    return take(plan, a.slope, "patches");
+}
+
+static int patch_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return make(mf_backend_cpu.patch, take_patch, queue, desc, plan);
+}
+
 /* ---- results ---- */
 
 static struct mf_slice_plan *worker_of(struct mf_slice_plan *plan)
@@ -188,6 +211,11 @@ static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const str
     plan->ops->cross(worker_of(plan), a, b, sum);
 }
 
+static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pull)
+{
+    plan->ops->match(worker_of(plan), x, pull);
+}
+
 static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
                     int (*plan)(struct mf_queue *, const struct mf_slice_desc *, struct mf_slice_plan **))
 {
@@ -197,7 +225,9 @@ static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
                                  .free = plan_free,
                                  .eval = cpu->eval ? eval : NULL,
                                  .total = cpu->total ? total : NULL,
-                                 .cross = cpu->cross ? cross : NULL};
+                                 .cross = cpu->cross ? cross : NULL,
+                                 .pull = cpu->pull,
+                                 .match = cpu->match ? match : NULL};
 }
 
 #define REPLACE(family)                                              \
@@ -219,4 +249,5 @@ void mf_dry_gpu(struct mf_backend_dry *dry)
     REPLACE(gram);
     REPLACE(gram_axes);
     REPLACE(gram_cross);
+    REPLACE(patch);
 }

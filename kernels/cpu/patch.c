@@ -20,12 +20,9 @@
 enum { GROUP = 8, TAKES = 10 }; /* slices read side by side; arrays of a plan */
 
 struct level {
-    struct mf_patch_image slice, example;
+    struct mf_patch_level is;
     struct mf_patch_points points; /* of the example */
     float *axes;
-    size_t pixels, at; /* of the slice; where they begin in a pyramid */
-    size_t pull;       /* where the level's part of a slice's pull begins */
-    int on;
 };
 
 struct mf_slice_plan {
@@ -51,35 +48,6 @@ static size_t entries(const struct mf_slice_desc *desc)
     return 1;
 }
 
-static size_t phases_of(const struct mf_slice_desc *desc) { return desc->phases ? desc->phases : 1; }
-
-/* Extents and places on every level; floats of a pull. */
-static size_t shape(const struct mf_slice_desc *desc, struct level *level)
-{
-    const struct mf_slice_example *e = &desc->example;
-    size_t at = 0, pull = 0, phases = phases_of(desc);
-
-    for (size_t l = 0; l < desc->levels; ++l) {
-        const size_t nu = desc->nu >> l, nv = desc->nv >> l;
-        struct level *to = &level[l];
-
-        *to = (struct level){.pixels = nu * nv, .at = at, .pull = pull};
-        to->slice = mf_patch_image_of(phases, nu, nv, desc->periodic);
-        to->example = mf_patch_image_of(phases, e->nu >> l, e->nv >> l, e->periodic);
-        to->on = l >= desc->first && to->slice.slots > 0 && to->example.slots > 0;
-        at += to->pixels;
-        if (to->on) pull += (1 + phases) * to->pixels + phases;
-    }
-    return pull;
-}
-
-static size_t pull_size(const struct mf_slice_desc *desc)
-{
-    struct level level[MF_PYRAMID_MAX];
-
-    return shape(desc, level);
-}
-
 /* -- plans -- */
 
 static void plan_free(struct mf_slice_plan *plan)
@@ -99,9 +67,9 @@ static void *take(struct mf_slice_plan *p, size_t number, size_t size, const cha
 
 static void take_example(struct mf_slice_plan *p, struct level *level)
 {
-    const size_t slots = level->example.slots, phases = level->example.phases;
+    const size_t slots = level->is.example.slots, phases = level->is.example.phases;
 
-    level->example.x = take(p, mf_patch_image_floats(&level->example), sizeof(float), "example");
+    level->is.example.x = take(p, mf_patch_image_floats(&level->is.example), sizeof(float), "example");
     level->axes = take(p, slots * (MF_PATCH_PARTS + 1) + (phases * MF_PATCH_PIXELS + 1) * MF_PATCH_PARTS, sizeof(float),
                        "example");
     if (!level->axes) return;
@@ -115,13 +83,13 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 /* The finest level that is compared has the most of everything. */
 static void take_work(struct mf_slice_plan *p, const struct level *first)
 {
-    const size_t phases = phases_of(&p->desc), slots = first->slice.slots, others = first->example.slots;
-    const size_t floats = larger(p->level[0].pixels, p->desc.example.nu * p->desc.example.nv);
+    const size_t phases = mf_patch_phases(&p->desc), slots = first->is.slice.slots, others = first->is.example.slots;
+    const size_t floats = larger(p->level[0].is.pixels, p->desc.example.nu * p->desc.example.nv);
     float *points;
 
     p->pixels = take(p, phases * floats, sizeof(float), "patch search");
-    p->image = take(p, mf_patch_image_floats(&first->slice), sizeof(float), "patch search");
-    p->sums = take(p, (1 + 2 * phases) * first->pixels, sizeof(float), "patch search");
+    p->image = take(p, mf_patch_image_floats(&first->is.slice), sizeof(float), "patch search");
+    p->sums = take(p, (1 + 2 * phases) * first->is.pixels, sizeof(float), "patch search");
     points = take(p, slots * (MF_PATCH_PARTS + 1), sizeof(float), "patch search");
     p->search = take(p, mf_patch_nearest_room(p->queue->threads, slots, others), sizeof(float), "patch search");
     p->row = take(p, slots + others, sizeof *p->row, "patch search");
@@ -133,21 +101,23 @@ static void take_work(struct mf_slice_plan *p, const struct level *first)
 
 static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
+    struct mf_patch_level shape[MF_PYRAMID_MAX];
     struct mf_slice_plan *p;
     size_t l = desc->first;
 
     MF_TRY(mf_slices_check(desc));
-    MF_ASSERT(desc->example.x && phases_of(desc) <= MF_SIMPLEX_MAX);
+    MF_ASSERT(desc->example.x && mf_patch_phases(desc) <= MF_SIMPLEX_MAX);
     p = calloc(1, sizeof *p);
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of patches");
     p->queue = queue;
     p->desc = *desc;
-    shape(desc, p->level);
+    mf_patch_shape(desc, shape);
+    for (size_t k = 0; k < desc->levels; ++k) p->level[k].is = shape[k];
     mf_patch_weights(p->weight);
-    p->pyramid = p->level[desc->levels - 1].at + p->level[desc->levels - 1].pixels;
+    p->pyramid = p->level[desc->levels - 1].is.at + p->level[desc->levels - 1].is.pixels;
     for (size_t k = l; k < desc->levels; ++k)
-        if (p->level[k].on) take_example(p, &p->level[k]);
-    if (p->level[l].on) take_work(p, &p->level[l]);
+        if (p->level[k].is.on) take_example(p, &p->level[k]);
+    if (p->level[l].is.on) take_work(p, &p->level[l]);
     p->scratch = take(p, (size_t)queue->threads * GROUP * p->pyramid * (desc->flip ? 2 : 1), sizeof(float), "patches");
     if (!p->scratch) {
         plan_free(p);
@@ -175,17 +145,17 @@ static void gather(const struct mf_view *x, size_t s, size_t lanes, float *to, s
 static void prepare(struct mf_slice_plan *p)
 {
     const struct mf_slice_example *e = &p->desc.example;
-    const size_t phases = phases_of(&p->desc), apart = e->nu * e->nv;
+    const size_t phases = mf_patch_phases(&p->desc), apart = e->nu * e->nv;
 
     if (p->ready) return;
     memcpy(p->pixels, e->x, phases * apart * sizeof *p->pixels);
     for (size_t l = 0; l < p->desc.levels; ++l) {
         struct level *level = &p->level[l];
 
-        if (level->on) {
-            mf_patch_image_fill(&level->example, p->pixels, apart);
-            mf_patch_axes(&level->example, p->scatter, level->axes);
-            mf_patch_project(p->queue->threads, &level->example, level->axes, &level->points);
+        if (level->is.on) {
+            mf_patch_image_fill(&level->is.example, p->pixels, apart);
+            mf_patch_axes(&level->is.example, p->scatter, level->axes);
+            mf_patch_project(p->queue->threads, &level->is.example, level->axes, &level->points);
         }
         for (size_t k = 0; k < phases; ++k)
             mf_cpu_pool(e->nu >> l, e->nv >> l, p->pixels + k * apart, p->pixels + k * apart);
@@ -197,8 +167,8 @@ static void prepare(struct mf_slice_plan *p)
  * has there. */
 static void pull_pixel(const struct mf_slice_plan *p, const struct level *level, size_t u, size_t v, float *sums)
 {
-    const struct mf_patch_image *s = &level->slice, *e = &level->example;
-    const size_t apart = level->pixels;
+    const struct mf_patch_image *s = &level->is.slice, *e = &level->is.example;
+    const size_t apart = level->is.pixels;
     const float share = 1.0f / (float)mf_patch_count(s);
 
     for (size_t k = 0; k < MF_PATCH_PIXELS; ++k) {
@@ -222,8 +192,8 @@ static void pull_pixel(const struct mf_slice_plan *p, const struct level *level,
 /* The example's patch of slot q pulls the slice's patch that is nearest to it. */
 static void pull_patch(const struct mf_slice_plan *p, const struct level *level, size_t q, float *sums)
 {
-    const struct mf_patch_image *s = &level->slice, *e = &level->example;
-    const size_t at = (size_t)p->column[q], apart = level->pixels;
+    const struct mf_patch_image *s = &level->is.slice, *e = &level->is.example;
+    const size_t at = (size_t)p->column[q], apart = level->is.pixels;
     const float share = 1.0f / (float)mf_patch_count(e);
 
     for (size_t k = 0; k < MF_PATCH_PIXELS; ++k) {
@@ -244,7 +214,7 @@ static void pull_patch(const struct mf_slice_plan *p, const struct level *level,
 /* Sums of weights, of weighted neighbours and of their squares to A, M and C. */
 static void settle(const struct level *level, size_t phases, const float *sums, float *pull)
 {
-    const size_t n = level->pixels;
+    const size_t n = level->is.pixels;
 
     memcpy(pull, sums, n * sizeof *pull);
     for (size_t f = 0; f < phases; ++f) {
@@ -262,7 +232,7 @@ static void settle(const struct level *level, size_t phases, const float *sums, 
 
 static void match_level(struct mf_slice_plan *p, const struct level *level, size_t apart, float *pull)
 {
-    struct mf_patch_image slice = level->slice;
+    struct mf_patch_image slice = level->is.slice;
     struct mf_patch_points points = p->points;
     const int threads = p->queue->threads;
 
@@ -271,25 +241,25 @@ static void match_level(struct mf_slice_plan *p, const struct level *level, size
     mf_patch_image_fill(&slice, p->pixels, apart);
     mf_patch_project(threads, &slice, level->axes, &points);
     mf_patch_nearest(threads, &points, &level->points, p->search, p->row, p->column);
-    memset(p->sums, 0, (1 + 2 * slice.phases) * level->pixels * sizeof *p->sums);
+    memset(p->sums, 0, (1 + 2 * slice.phases) * level->is.pixels * sizeof *p->sums);
 #pragma omp parallel for num_threads(threads)
     for (size_t u = 0; u < slice.nu; ++u)
         for (size_t v = 0; v < slice.nv; ++v) pull_pixel(p, level, u, v, p->sums + u * slice.nv + v);
-    for (size_t q = 0; q < level->example.slots; ++q)
-        if (q % level->example.row < level->example.pv) pull_patch(p, level, q, p->sums);
-    settle(level, slice.phases, p->sums, pull + level->pull);
+    for (size_t q = 0; q < level->is.example.slots; ++q)
+        if (q % level->is.example.row < level->is.example.pv) pull_patch(p, level, q, p->sums);
+    settle(level, slice.phases, p->sums, pull + level->is.pull);
 }
 
 static void match(struct mf_slice_plan *p, const struct mf_view *x, float *pull)
 {
-    const size_t phases = phases_of(&p->desc), apart = p->level[0].pixels, size = pull_size(&p->desc);
+    const size_t phases = mf_patch_phases(&p->desc), apart = p->level[0].is.pixels, size = mf_patch_pull(&p->desc);
 
     if (size == 0) return;
     prepare(p);
     for (size_t s = 0; s < x->count; ++s) {
         for (size_t f = 0; f < phases; ++f) gather(&x[f], s, 1, p->pixels + f * apart, 0);
         for (size_t l = 0; l < p->desc.levels; ++l) {
-            if (p->level[l].on) match_level(p, &p->level[l], apart, pull + s * size);
+            if (p->level[l].is.on) match_level(p, &p->level[l], apart, pull + s * size);
             for (size_t f = 0; f < phases; ++f)
                 mf_cpu_pool(p->desc.nu >> l, p->desc.nv >> l, p->pixels + f * apart, p->pixels + f * apart);
         }
@@ -301,10 +271,10 @@ static void match(struct mf_slice_plan *p, const struct mf_view *x, float *pull)
 /* E of a phase on a level. */
 static double mismatch(const struct level *level, size_t phases, size_t phase, const float *pull, const float *x)
 {
-    const float *strength = pull + level->pull, *mean = strength + (1 + phase) * level->pixels;
-    double sum = (double)strength[(1 + phases) * level->pixels + phase];
+    const float *strength = pull + level->is.pull, *mean = strength + (1 + phase) * level->is.pixels;
+    double sum = (double)strength[(1 + phases) * level->is.pixels + phase];
 
-    for (size_t i = 0; i < level->pixels; ++i) {
+    for (size_t i = 0; i < level->is.pixels; ++i) {
         const float d = x[i] - mean[i];
 
         sum += (double)(strength[i] * d * d);
@@ -315,43 +285,43 @@ static double mismatch(const struct level *level, size_t phases, size_t phase, c
 /* x to the gradient c dE/dx; @p second (NULL: not wanted) to half its slope, c A. */
 static void slopes(const struct level *level, size_t phase, const float *pull, double c, float *x, float *second)
 {
-    const float *strength = pull + level->pull, *mean = strength + (1 + phase) * level->pixels;
+    const float *strength = pull + level->is.pull, *mean = strength + (1 + phase) * level->is.pixels;
     const float c1 = (float)c, c2 = (float)(2 * c);
 
-    for (size_t i = 0; i < level->pixels; ++i) x[i] = c2 * strength[i] * (x[i] - mean[i]);
-    for (size_t i = 0; second && i < level->pixels; ++i) second[i] = c1 * strength[i];
+    for (size_t i = 0; i < level->is.pixels; ++i) x[i] = c2 * strength[i] * (x[i] - mean[i]);
+    for (size_t i = 0; second && i < level->is.pixels; ++i) second[i] = c1 * strength[i];
 }
 
 /* One slice, whose pixels stand at the begin of a pyramid: sum and values; with a gradient the pyramid becomes it. */
 static void compare(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t s, float *pyramid)
 {
-    const size_t phases = phases_of(&p->desc), levels = p->desc.levels;
-    const float *pull = task->pull + s * pull_size(&p->desc);
+    const size_t phases = mf_patch_phases(&p->desc), levels = p->desc.levels;
+    const float *pull = task->pull + s * mf_patch_pull(&p->desc);
     const double scale = task->scale ? task->scale[s] : 1.0;
     float *second = p->desc.flip ? pyramid + p->pyramid : NULL;
     double sum = 0;
 
     for (size_t l = 0; l + 1 < levels; ++l)
-        mf_cpu_pool(p->desc.nu >> l, p->desc.nv >> l, pyramid + p->level[l].at, pyramid + p->level[l + 1].at);
+        mf_cpu_pool(p->desc.nu >> l, p->desc.nv >> l, pyramid + p->level[l].is.at, pyramid + p->level[l + 1].is.at);
     for (size_t l = 0; l < levels; ++l) {
         const struct level *level = &p->level[l];
         const double w = task->weight[l];
-        double e = level->on ? mismatch(level, phases, task->phase, pull, pyramid + level->at) : 0, d = sqrt(e);
+        double e = level->is.on ? mismatch(level, phases, task->phase, pull, pyramid + level->is.at) : 0, d = sqrt(e);
         double c = task->power == 2 ? w * w : d > 0 ? w / (2 * d) : 0; /* d|w D|^p / dE */
 
         sum += mf_compare_loss(task->power, w * d);
         if (task->values && l >= p->desc.first) task->values[s * levels + l] = (float)d;
         if (!task->g.base) continue;
-        if (level->on) {
-            slopes(level, task->phase, pull, scale * c, pyramid + level->at, second ? second + level->at : NULL);
+        if (level->is.on) {
+            slopes(level, task->phase, pull, scale * c, pyramid + level->is.at, second ? second + level->is.at : NULL);
         } else {
-            memset(pyramid + level->at, 0, level->pixels * sizeof *pyramid);
-            if (second) memset(second + level->at, 0, level->pixels * sizeof *second);
+            memset(pyramid + level->is.at, 0, level->is.pixels * sizeof *pyramid);
+            if (second) memset(second + level->is.at, 0, level->is.pixels * sizeof *second);
         }
     }
     if (task->sum) task->sum[s] = sum;
     for (size_t l = levels - 1; task->g.base && l-- > 0;) {
-        const size_t nu = p->desc.nu >> l, nv = p->desc.nv >> l, at = p->level[l].at, next = p->level[l + 1].at;
+        const size_t nu = p->desc.nu >> l, nv = p->desc.nv >> l, at = p->level[l].is.at, next = p->level[l + 1].is.at;
 
         mf_cpu_spread(nu, nv, 0.25f, pyramid + next, pyramid + at);
         if (second) mf_cpu_spread(nu, nv, 0.0625f, second + next, second + at);
@@ -389,7 +359,7 @@ static void eval_group(const struct mf_slice_plan *p, const struct mf_slice_task
 static void eval(struct mf_slice_plan *p, const struct mf_slice_task *task)
 {
     const size_t count = task->x.count, wide = task->x.ss == 1 ? GROUP : 1, groups = (count + wide - 1) / wide;
-    const size_t threads = (size_t)mf_cpu_threads(p->queue, count * p->level[0].pixels);
+    const size_t threads = (size_t)mf_cpu_threads(p->queue, count * p->level[0].is.pixels);
     const size_t apart = GROUP * p->pyramid * (p->desc.flip ? 2 : 1);
 
     MF_ASSERT(count <= p->desc.count_max);
@@ -408,6 +378,6 @@ const struct mf_slice_ops mf_patch_cpu = {
     .plan = plan_make,
     .free = plan_free,
     .eval = eval,
-    .pull = pull_size,
+    .pull = mf_patch_pull,
     .match = match,
 };

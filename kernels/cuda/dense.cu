@@ -75,22 +75,6 @@ template <bool BACK> void turn(struct mf_queue *q, const struct mf_view &x, cons
            dim3(unsigned(side), unsigned(MF_TILE_MID)), sizeof(float) * side * (side + 1), q, x, dense);
 }
 
-void gather(struct mf_queue *q, const struct mf_view &x, const struct mf_view &dense)
-{
-    if (mf_side_by_side(&x))
-        turn<false>(q, x, dense);
-    else
-        mf_pixels(q, dense, gather_body{x, dense});
-}
-
-void scatter(struct mf_queue *q, const struct mf_view &g, const struct mf_view &dense)
-{
-    if (mf_side_by_side(&g))
-        turn<true>(q, g, dense);
-    else
-        mf_pixels(q, dense, scatter_body{g, dense});
-}
-
 /* -- comparison -- */
 
 struct comparison {
@@ -229,7 +213,7 @@ void values(struct mf_slice_plan *p, const struct mf_view &x, const struct mf_vi
     const struct mf_view *field[2] = {&x, &y};
 
     for (size_t f = 0; f < p->family->kind->fields; ++f) {
-        gather(p->queue, *field[f], level_view(p, 2 * f, 0, x.count));
+        mf_dense_gather(p->queue, *field[f], level_view(p, 2 * f, 0, x.count));
         for (size_t l = 1; l < p->desc.levels; ++l)
             mf_pool(p->queue, level_view(p, 2 * f, l - 1, x.count), level_view(p, 2 * f, l, x.count));
     }
@@ -271,8 +255,8 @@ void gradients(struct mf_slice_plan *p, const struct mf_slice_task &t)
                             level_view(p, 2 * f + 1, l, count), 0);
         if (l >= p->desc.first) p->family->gradient(&job);
     }
-    scatter(p->queue, t.g, level_view(p, 1, 0, count));
-    if (fields == 2) scatter(p->queue, t.h, level_view(p, 3, 0, count));
+    mf_dense_scatter(p->queue, t.g, level_view(p, 1, 0, count));
+    if (fields == 2) mf_dense_scatter(p->queue, t.h, level_view(p, 3, 0, count));
 }
 
 struct mf_slice_task task_of(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t from)
@@ -291,6 +275,22 @@ struct mf_slice_task task_of(const struct mf_slice_plan *p, const struct mf_slic
 }
 
 } // namespace
+
+void mf_dense_gather(struct mf_queue *q, const struct mf_view &x, const struct mf_view &dense)
+{
+    if (mf_side_by_side(&x))
+        turn<false>(q, x, dense);
+    else
+        mf_pixels(q, dense, gather_body{x, dense});
+}
+
+void mf_dense_scatter(struct mf_queue *q, const struct mf_view &g, const struct mf_view &dense)
+{
+    if (mf_side_by_side(&g))
+        turn<true>(q, g, dense);
+    else
+        mf_pixels(q, dense, scatter_body{g, dense});
+}
 
 int mf_dense_plan(const struct mf_dense_family *family, struct mf_queue *queue, const struct mf_slice_desc *desc,
                   struct mf_slice_plan **plan)

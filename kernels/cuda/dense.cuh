@@ -25,6 +25,10 @@ struct mf_dense_job {
     const void *table; /* what fill() made, on the device */
 };
 
+/** Slices of any view to slices one behind the other (dense), and back: g += dense. */
+void mf_dense_gather(struct mf_queue *q, const struct mf_view &x, const struct mf_view &dense);
+void mf_dense_scatter(struct mf_queue *q, const struct mf_view &g, const struct mf_view &dense);
+
 struct mf_dense_family {
     const struct mf_dense_kind *kind;
     /** Makes the table in host memory; NULL: there is none. May refuse with MF_MEMORY. */

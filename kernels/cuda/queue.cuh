@@ -90,6 +90,7 @@ extern const struct mf_slice_ops mf_corr_cuda, mf_vari_cuda, mf_frac_cuda;
 extern const struct mf_slice_ops mf_lineal_cuda, mf_lineal_exact_cuda;
 extern const struct mf_slice_ops mf_lineal_soft_cuda, mf_line_soft_cuda, mf_two_point_cuda;
 extern const struct mf_slice_ops mf_gram_cuda, mf_gram_axes_cuda, mf_gram_cross_cuda;
+extern const struct mf_slice_ops mf_patch_cuda;
 extern const struct mf_select_ops mf_select_cuda;
 extern const struct mf_label_ops mf_label_cuda;
 

@@ -41,7 +41,8 @@ check(run("synth", "--size", 13, 14, "--correlation-length", 1.5, "--output", "i
 # The same run on both.
 for more in (["--no_polish"], ["--no_polish", "--loss-type", "RMS", "--non_periodic"],
              ["--no_polish", "--descriptor-types", "FFTCorrelations", "Variation", "VolumeFractions", "--optimizer-type", "Adam"],
-             ["--no_polish", "--descriptor-types", "S2", "LinealPath", "Variation", "Correlations"]):
+             ["--no_polish", "--descriptor-types", "S2", "LinealPath", "Variation", "Correlations"],
+             ["--no_polish", "--descriptor-types", "S2", "Patches"]):
     cpu, _, err = match("--device", "cpu", *more)
     cuda, status, err = match("--device", "cuda", *more)
     check(status == 0, f"match on cuda {more}: {err}")

@@ -38,7 +38,7 @@ def to_the_byte():
              (3, "three.npy --limit_to 4 --add_dimension 13 --device cuda --deterministic --batch_size 4", {}),
              (2, "two.npy --limit_to 4 --size 18 20 22 --device cuda --use_multigrid_reconstruction --history 4", {}),
              (1, "two.npy --limit_to 6 --device cuda --descriptor_types S2 Variation VolumeFractions", {}),
-             (2, "three.npy --limit_to 3 --size 14 15 16 --device cuda --no_polish --descriptor_types LinealPath TwoPointCorrelations LineCorrelations", {}),
+             (2, "three.npy --limit_to 3 --size 14 15 16 --device cuda --no_polish --descriptor_types Patches LinealPath TwoPointCorrelations", {}),
              (1, "wide.npy --limit_to 5 --device cuda --no_polish", l4),
              (1, "prime.npy --limit_to 5 --device cuda --no_polish --deterministic", l4)]
     for ranks, words, env in cases:

@@ -62,7 +62,7 @@ def measure(program, *words, **more):
     return json.loads(out)
 
 
-ON_CUDA = {"FFTCorrelations", "S2", "Variation", "VolumeFractions", "LinealPath", "LinealPathExact", "LinealPathApproximation",
+ON_CUDA = {"FFTCorrelations", "S2", "Variation", "VolumeFractions", "LinealPath", "LinealPathExact", "Patches", "LinealPathApproximation",
            "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations", "LineCorrelations", "CrossCorrelations"}
 
 

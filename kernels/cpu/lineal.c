@@ -357,4 +357,5 @@ const struct mf_slice_ops mf_lineal_exact_cpu = {.name = "lineal_exact",
                                                  .entries = entries_exact,
                                                  .plan = plan_exact,
                                                  .free = mf_cpu_dense_free,
+                                                 .eval = mf_cpu_dense_eval,
                                                  .total = mf_cpu_dense_total};

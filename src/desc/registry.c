@@ -309,13 +309,15 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
     return MF_OK;
 }
 
-int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
+int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend, int by_swaps,
                       const struct mf_slice_ops **ops)
 {
     MF_TRY(mf_descriptor_ops(row, backend, ops));
-    if ((*ops)->eval) return MF_OK;
-    return mf_fail(MF_USAGE, "%s has no gradient: it can be measured and not be aimed at; try: %s", row->name,
-                   mf_descriptors[MF_LINEAL].name);
+    if (by_swaps || !mf_descriptor_counts(row)) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "%s has no gradient: it can be measured, and aimed at by swaps (--optimizer_type "
+                   "SimulatedAnnealing); try: %s",
+                   row->name, mf_descriptors[MF_LINEAL].name);
 }
 
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase)

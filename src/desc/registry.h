@@ -82,8 +82,11 @@ size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag);
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);
 
-/** The same to aim at: refuses with MF_USAGE a descriptor without a gradient. */
-int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend,
+/** Is it counted on labels, without a gradient? */
+static inline int mf_descriptor_counts(const struct mf_descriptor *row) { return row->kind == MF_LINEAL_EXACT; }
+
+/** The same to aim at: by swaps of labels, or, refused with MF_USAGE where there is none, by a gradient. */
+int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend, int by_swaps,
                       const struct mf_slice_ops **ops);
 
 /** Its values of @p phase (or pair) in a side: [side->levels][entries]; NULL: there are none (always by example

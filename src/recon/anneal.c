@@ -27,6 +27,7 @@ struct anneal {
     uint64_t seed;
     struct mf_polish_work work;
     struct mf_mutable field;
+    struct mf_tally tally;
     struct mf_deal deal;
     struct mf_chain chain[MF_POOLS_MAX];
     uint32_t *place; /* of voxels in their pools */
@@ -49,7 +50,7 @@ static int take_chains(struct anneal *a)
     struct mf_polish *p = a->polish;
     struct mf_arena *arena = p->queue->host;
     const struct mf_chain_shared shared = {
-        a->opts, arena, &a->field, &a->deal, &a->work.swap, a->place, a->seed,
+        a->opts, arena, &a->field, &a->deal, &a->work.swap, a->tally.arena ? &a->tally : NULL, a->place, a->seed,
     };
 
     for (size_t i = 0; i < a->deal.pools; ++i) MF_TRY(mf_chain_open(&a->chain[i], &shared, i, a->quota));
@@ -67,6 +68,7 @@ static int take_field(struct anneal *a)
     struct mf_arena *arena = p->queue->host;
 
     MF_TRY(mf_mutable_open(&a->field, arena, p->slab.dims, p->phases, p->objective->periodic, p->target->lag));
+    if (mf_tally_wanted(p->objective, p->slab.dims[0] > 1)) MF_TRY(mf_tally_open(&a->tally, p, &a->field));
     MF_TRY(mf_deal_open(&a->deal, arena, p->slab.dims));
     a->quota = a->deal.pools > 1 ? (long)(mf_pool_room(&a->deal) / VOXELS_PER_STEP) : ROUND;
     a->place = mf_arena_take(arena, a->field.voxels * sizeof *a->place, "annealing");
@@ -95,6 +97,7 @@ static void close_all(struct anneal *a)
         if (a->chain[i].arena) mf_chain_close(&a->chain[i]);
     mf_arena_give(arena, a->place);
     if (a->deal.arena) mf_deal_close(&a->deal);
+    if (a->tally.arena) mf_tally_close(&a->tally);
     if (a->field.arena) mf_mutable_close(&a->field);
     mf_polish_close(&a->work);
 }
@@ -235,6 +238,16 @@ static void bring_labels(struct anneal *a)
     mf_mutable_begin(&a->field);
 }
 
+/* The counts of the labels: from now on they follow every swap, and rounding has no part in them. */
+static void count(struct anneal *a)
+{
+    size_t m[MF_SIDES];
+
+    for (size_t d = 0; d < a->work.swap.sites.sides; ++d) m[d] = mf_objective_entries(a->work.objective, d);
+    mf_tally_aim(&a->tally, a->polish, m);
+    mf_tally_count(&a->tally, a->polish->queue->threads);
+}
+
 static void begin_round(struct anneal *a)
 {
     mf_polish_set_miss(&a->work, NULL);
@@ -297,6 +310,7 @@ static int run_rounds(struct anneal *a)
     a->accepted = at.swaps;
     a->rejected = at.idle;
     bring_labels(a);
+    if (a->tally.arena) count(a);
     for (begin_round(a); !ended(a); begin_round(a)) {
         MF_TRY(make_steps(a));
         end_round(a);

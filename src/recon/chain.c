@@ -54,6 +54,13 @@ int mf_chain_open(struct mf_chain *c, const struct mf_chain_shared *s, size_t nu
     c->pool.voxel = take(c, mf_pool_room(s->deal) * sizeof *c->pool.voxel);
     c->move = take(c, (size_t)most * sizeof *c->move);
     if (!c->pool.voxel || !c->move) return MF_MEMORY;
+    c->tally = s->tally;
+    if (c->tally) {
+        c->counts.count = take(c, mf_tally_room(c->tally));
+        if (!c->counts.count) return MF_MEMORY;
+    }
+    for (size_t d = 0; d < like->sides; ++d)
+        c->windows |= c->swap.side[d].s2_weight > 0 || c->swap.side[d].v_weight > 0;
     if (s->opts) set_weights(c, s->field->dims[0] > 1);
     return take_sites(c);
 }
@@ -68,6 +75,7 @@ void mf_chain_close(struct mf_chain *c)
     mf_arena_give(c->arena, c->swap.sites.mirror);
     mf_arena_give(c->arena, c->swap.sites.window);
     mf_arena_give(c->arena, c->swap.sites.site);
+    mf_arena_give(c->arena, c->counts.count);
     mf_arena_give(c->arena, c->move);
     mf_arena_give(c->arena, c->pool.voxel);
 }
@@ -153,12 +161,27 @@ static void place_both(struct mf_chain *c, const size_t voxel[2], const uint8_t 
     place(c, 1, voxel[1], phase[1], phase[0]);
 }
 
-/* Residuals follow the swap of the two sites. */
+/* What swapping them changes the loss by. */
+static double energy_of(struct mf_chain *c, const size_t voxel[2], const uint8_t phase[2])
+{
+    double e = 0;
+
+    if (c->windows) {
+        place_both(c, voxel, phase);
+        e = mf_swap_energy(&c->swap, 0) + mf_swap_energy(&c->swap, 1) + mf_swap_interaction(&c->swap, 0, 1);
+    }
+    return c->tally ? e + mf_tally_energy(c->tally, voxel, phase, &c->counts) : e;
+}
+
+/* Residuals and counts follow the swap that was looked at. */
 static void apply(struct mf_chain *c)
 {
-    mf_swap_index(&c->swap);
-    mf_swap_apply(&c->swap, 0);
-    mf_swap_apply(&c->swap, 1);
+    if (c->windows) {
+        mf_swap_index(&c->swap);
+        mf_swap_apply(&c->swap, 0);
+        mf_swap_apply(&c->swap, 1);
+    }
+    if (c->tally) mf_tally_apply(c->tally, &c->counts);
 }
 
 static void accept(struct mf_chain *c, const size_t voxel[2], const uint8_t phase[2], double energy)
@@ -176,7 +199,6 @@ static void accept(struct mf_chain *c, const size_t voxel[2], const uint8_t phas
 
 static void step(struct mf_chain *c)
 {
-    const struct mf_swap *swap = &c->swap;
     size_t voxel[2];
     uint8_t phase[2];
     double e;
@@ -184,8 +206,7 @@ static void step(struct mf_chain *c)
     draw_numbers(c);
     ++c->turn.rejected;
     if (!draw(c, voxel, phase)) return;
-    place_both(c, voxel, phase);
-    e = mf_swap_energy(swap, 0) + mf_swap_energy(swap, 1) + mf_swap_interaction(swap, 0, 1);
+    e = energy_of(c, voxel, phase);
     if (e <= 0 || (c->opts->exponential && c->random[6] < exp(-e / c->temperature))) accept(c, voxel, phase, e);
 }
 
@@ -233,7 +254,8 @@ void mf_chain_repeat(struct mf_chain *c)
         const size_t voxel[2] = {c->move[i][0], c->move[i][1]};
         const uint8_t phase[2] = {mf_mutable_label(c->pool.field, voxel[0]), mf_mutable_label(c->pool.field, voxel[1])};
 
-        place_both(c, voxel, phase);
+        if (c->windows) place_both(c, voxel, phase);
+        if (c->tally) mf_tally_energy(c->tally, voxel, phase, &c->counts);
         apply(c);
         for (int s = 0; s < 2; ++s) mf_mutable_set(c->pool.field, voxel[s], phase[!s]);
     }

@@ -6,6 +6,7 @@
 #include "src/recon/anneal.h"
 #include "src/recon/pool.h"
 #include "src/recon/swap.h"
+#include "src/recon/tally.h"
 
 enum { MF_CHAIN_NUMBERS = 8 };
 
@@ -22,6 +23,9 @@ struct mf_chain {
     struct mf_arena *arena;
     struct mf_pool pool;
     struct mf_swap swap;               /* two sites of its own; slices are everybody's */
+    int windows;                       /* S2 or Variation have a weight */
+    const struct mf_tally *tally;      /* NULL: no term is a count */
+    struct mf_tally_change counts;     /* of this step */
     double weight[MF_CLASSES], offset; /* of voxels by their foreign neighbours */
     uint64_t seed;
     uint32_t (*move)[2]; /* [most steps of a turn]: voxels that were swapped, in order */
@@ -41,7 +45,8 @@ struct mf_chain_shared {
     struct mf_mutable *field;
     const struct mf_deal *deal;
     const struct mf_swap *swap; /* its slices; its sites say how many windows there are */
-    uint32_t *place;            /* [voxels]: of pools */
+    const struct mf_tally *tally;
+    uint32_t *place; /* [voxels]: of pools */
     uint64_t seed;
 };
 

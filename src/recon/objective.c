@@ -181,7 +181,7 @@ static void run_calls(struct mf_objective *o, const struct round *r, int gradien
             MF_PHASE(o->opts.term[t].row->phase);
 
             mf_phase_count(cost_of(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
-            if (!gradient) task.g.base = task.h.base = NULL;
+            if (!gradient || mf_descriptor_counts(o->opts.term[t].row)) task.g.base = task.h.base = NULL;
             o->ops[t]->eval(r->side->plan[t], &task);
         }
 }

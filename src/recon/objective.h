@@ -40,6 +40,7 @@ struct mf_objective_opts {
     double smooth;  /* rounding of |d| in Variation while a field is grey; 0: none */
     long hold;      /* Patches: evaluations with gradient that neighbours are held for, at least; 0: for none */
     int flip;       /* Patches: the field is binary, and gradients are changes by flips (kernels/slices.h) */
+    int by_swaps;   /* nobody descends: terms without a gradient are compared too, and leave none */
     size_t batch;   /* slices in flight per rank; 0: chosen */
 };
 

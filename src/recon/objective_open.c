@@ -262,7 +262,7 @@ static int build(struct mf_objective *o)
 
     for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t) {
         if (o->opts.term[t].row->in_space) continue;
-        rc = mf_descriptor_aim(o->opts.term[t].row, o->backend, &o->ops[t]);
+        rc = mf_descriptor_aim(o->opts.term[t].row, o->backend, o->opts.by_swaps, &o->ops[t]);
         if (rc == MF_OK) rc = check_parts(o, t);
         ++o->slicewise;
     }

@@ -88,6 +88,8 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     float *x = up(s, n, field), *y = up(s, n, other), *target, *g, *h;
     const struct mf_view view = slices_view(k, x), part = slices_part(view, from, count);
     double weight[4], *scale = sums_new(s, count + 1);
+    const struct mf_view none = {.base = NULL};
+    const int has_gradient = strcmp(ops->name, "lineal_exact") != 0;
 
     for (size_t i = 0; i < n; ++i) quarters[i] = 0.25f;
     g = up(s, n, quarters);
@@ -109,17 +111,16 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
         fprintf(stderr, "%s\n", mf_err_text());
         exit(1);
     }
-    if (ops->eval)
-        ops->eval(plan, &(struct mf_slice_task){.x = part,
-                                                .g = slices_part(slices_view(k, g), from, count),
-                                                .y = slices_part(slices_view(k, y), from, count),
-                                                .h = slices_part(slices_view(k, h), from, count),
-                                                .target = target,
-                                                .weight = weight,
-                                                .power = k->power,
-                                                .scale = scale,
-                                                .sum = a.sum,
-                                                .values = a.values});
+    ops->eval(plan, &(struct mf_slice_task){.x = part,
+                                            .g = has_gradient ? slices_part(slices_view(k, g), from, count) : none,
+                                            .y = slices_part(slices_view(k, y), from, count),
+                                            .h = has_gradient ? slices_part(slices_view(k, h), from, count) : none,
+                                            .target = target,
+                                            .weight = weight,
+                                            .power = k->power,
+                                            .scale = scale,
+                                            .sum = a.sum,
+                                            .values = a.values});
     memset(weight, 0, sizeof weight); /* it was read at the call */
     if (ops->total) ops->total(plan, &part, a.total);
     if (ops->cross) {

@@ -51,7 +51,8 @@ static void check_names(void)
     CHECK(mf_descriptor_wants(row) == MF_WANTS_SPACE && !mf_descriptors[MF_S2].in_space);
     CHECK(mf_descriptor_find(&row, "GramMatrices") == MF_USAGE && strstr(mf_err_text(), "not available"));
     CHECK(mf_descriptor_find(&row, "") == MF_USAGE);
-    CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, &ops) == MF_USAGE);
+    CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, 0, &ops) == MF_USAGE);
+    CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, 1, &ops) == MF_OK && ops->eval);
     CHECK(mf_descriptor_mcrpy(&mf_descriptors[MF_LINEAL])->kind == MF_LINEAL_SOFT);
     for (int d = 0; d < MF_DESCRIPTORS; ++d) CHECK((int)mf_descriptors[d].kind == d && mf_descriptors[d].weight > 0);
 }

@@ -1,0 +1,60 @@
+/* What of the loss are counts of slices that a swap of labels changes by whole numbers: voxels of a phase
+ * (VolumeFractions), straight runs of pixels in it (LinealPathExact, docs/DESCRIPTORS.md). The counts are exact,
+ * however many swaps they have followed. */
+#ifndef MF_RECON_TALLY_H
+#define MF_RECON_TALLY_H
+
+#include "src/recon/mutable.h"
+
+/** One direction: D = count * inverse; the loss is the sum over slices of weight (D - target)^2. */
+struct mf_tally_side {
+    size_t slices;
+    int64_t *count;          /* [fields][slices][entries] */
+    double *inverse;         /* [entries] 1 / how many there could be; 0: none, and D is 0 */
+    double *weight, *target; /* [entries], [fields][entries] */
+};
+
+struct mf_tally {
+    struct mf_arena *arena;
+    struct mf_mutable *field;
+    size_t lag, fields, sides;
+    int paths;      /* it counts runs */
+    size_t entries; /* the volume fraction; then those of LinealPathExact: 1 + 4L */
+    struct mf_tally_side side[MF_SIDES];
+};
+
+/** Takes memory for the terms of @p polish->objective that are counts. Local; MF_MEMORY; close accepts half a one. */
+int mf_tally_open(struct mf_tally *tally, const struct mf_polish *polish, struct mf_mutable *field);
+void mf_tally_close(struct mf_tally *tally);
+
+/** Is there anything that swaps change? */
+int mf_tally_wanted(const struct mf_objective_opts *opts, int volume);
+
+/** Targets and weights: @p m [sides]: entries of a slice's vector d (objective.h). */
+void mf_tally_aim(struct mf_tally *tally, const struct mf_polish *polish, const size_t *m);
+
+/** All counts from the labels, by so many threads. */
+void mf_tally_count(struct mf_tally *tally, int threads);
+
+/** The part of the loss that the counts are. */
+double mf_tally_loss(const struct mf_tally *tally);
+
+/** What a swap does to the counts: two voxels, three slices each, two fields. */
+struct mf_tally_change {
+    size_t n;
+    struct {
+        size_t side, field, slice;
+    } at[12];
+    int32_t *count; /* [12][entries], of mf_tally_room() bytes */
+};
+size_t mf_tally_room(const struct mf_tally *tally);
+
+/** Change of the loss by swapping two voxels of two phases, and what it does to the counts. The labels change for a
+ * moment: of these two voxels alone. */
+double mf_tally_energy(const struct mf_tally *tally, const size_t voxel[2], const uint8_t phase[2],
+                       struct mf_tally_change *change);
+
+/** The counts follow. Those of other slices are not touched. */
+void mf_tally_apply(const struct mf_tally *tally, const struct mf_tally_change *change);
+
+#endif

@@ -10,13 +10,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/decode.h"
+#include "io/dream3d.h"
 #include "io/guard.h"
 #include "io/h5.h"
 #include "io/image.h"
 #include "io/npy.h"
+#include "io/nrrd.h"
+#include "io/vtk.h"
 #include "src/base/err.h"
 
-enum { PIECE = 1 << 19, INSPECT_SECONDS = 30 };
+enum { PIECE = 1 << 19, INSPECT_SECONDS = 30, UNPACK_MAX = 2048 };
 
 /* Slowest decoding that is still believed [bytes/s]. */
 #define SLOWEST 5e6
@@ -32,10 +36,14 @@ static int recognise(const char *path, const unsigned char *head, size_t n, enum
         *format = MF_TIFF;
     else if (n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0)
         *format = MF_HDF5;
+    else if (n >= 7 && memcmp(head, "NRRD000", 7) == 0)
+        *format = MF_NRRD;
+    else if (n >= 8 && (memcmp(head, "<?xml", 5) == 0 || memcmp(head, "<VTKFile", 8) == 0))
+        *format = MF_VTK;
     else if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
         return mf_fail(MF_INPUT, "'%s' is a ZIP archive (.npz?); unpack it and give one .npy", path);
     else
-        return mf_fail(MF_INPUT, "'%s' is of no format read here (.npy, PNG, TIFF, HDF5)", path);
+        return mf_fail(MF_INPUT, "'%s' is of no format read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML)", path);
     return MF_OK;
 }
 
@@ -80,14 +88,22 @@ static int inspect_own(struct mf_h5 *file, struct mf_array *a)
         a->spacing[0] = 1;
     }
     a->phases = (int)labels;
-    a->own = 1;
+    a->own = a->scaled = 1;
     return MF_OK;
+}
+
+/* [z][y][x][1], or one plane of it. */
+static void set_cells(struct mf_array *a)
+{
+    a->ndim = a->shape[0] == 1 ? 2 : 3;
+    if (a->ndim == 2) memmove(a->shape, a->shape + 1, 2 * sizeof a->shape[0]);
 }
 
 static int inspect_open(struct mf_h5 *file, struct mf_array *a)
 {
     struct mf_h5_shape s;
 
+    if (!mf_h5_has(file, MF_MICRO_DATASET) && mf_dream3d_is(file)) MF_TRY(mf_dream3d_inspect(file, a));
     if (!a->dataset[0] && !mf_h5_has(file, MF_MICRO_DATASET))
         return mf_fail(MF_INPUT, "'%s' is not a volume of mesoforge: it has no %s", a->path, MF_MICRO_DATASET);
     if (!a->dataset[0] || strcmp(a->dataset, MF_MICRO_DATASET) == 0) a->own = 1;
@@ -97,6 +113,7 @@ static int inspect_open(struct mf_h5 *file, struct mf_array *a)
     a->size = s.size;
     a->ndim = s.ndim;
     memcpy(a->shape, s.dims, sizeof a->shape);
+    if (a->cells) set_cells(a);
     return a->own ? inspect_own(file, a) : MF_OK;
 }
 
@@ -119,6 +136,8 @@ static int inspect_there(void *context, FILE *to)
     if (a->format == MF_PNG) MF_TRY(mf_png_inspect(a));
     if (a->format == MF_TIFF) MF_TRY(mf_tiff_inspect(a));
     if (a->format == MF_HDF5) MF_TRY(inspect_h5(a));
+    if (a->format == MF_NRRD) MF_TRY(mf_nrrd_inspect(a));
+    if (a->format == MF_VTK) MF_TRY(mf_vtk_inspect(a));
     return mf_guard_send(to, a, sizeof *a);
 }
 
@@ -151,12 +170,26 @@ static int check_own(struct mf_array *a)
 {
     if (a->phases < 1 || a->phases > MF_PHASES_MAX || !labels_differ(a))
         return mf_fail(MF_INPUT, "'%s' is damaged: unusable labels of its volume", a->path);
+    for (int p = 0; p < a->phases; ++p) mf_guard_tame(a->name[p], sizeof a->name[p]);
+    return MF_OK;
+}
+
+static int check_scale(struct mf_array *a)
+{
     for (int i = 0; i < 3 && a->ndim > 1; ++i)
         if (!(a->spacing[i] > 0 && isfinite(a->spacing[i])))
             return mf_fail(MF_INPUT, "'%s' is damaged: the spacing of its volume holds %g", a->path, a->spacing[i]);
     mf_guard_tame(a->unit, sizeof a->unit);
-    for (int p = 0; p < a->phases; ++p) mf_guard_tame(a->name[p], sizeof a->name[p]);
     return MF_OK;
+}
+
+/* Packed values may be so many times as long as the file (deflate reaches about 1030). */
+static int check_claim(const struct mf_array *a)
+{
+    const size_t bytes = a->shape[0] * mf_array_row(a) * a->size;
+
+    if (a->coding == MF_PLAIN || bytes / UNPACK_MAX <= a->bytes) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' is damaged: %zu bytes of values in a file of %zu", a->path, bytes, a->bytes);
 }
 
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
@@ -171,6 +204,8 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
     else
         MF_TRY(mf_guard(path, INSPECT_SECONDS, inspect_there, inspect_here, &a));
     MF_TRY(check_shape(&a));
+    MF_TRY(check_claim(&a));
+    if (a.scaled) MF_TRY(check_scale(&a));
     if (a.own) MF_TRY(check_own(&a));
     *array = a;
     return MF_OK;
@@ -215,13 +250,33 @@ static int send_h5(const struct passage *p, FILE *to)
     return rc;
 }
 
+/* Rows of the one plane of [1][y][x][1]. */
+static int send_plane(const struct passage *p, FILE *to)
+{
+    const struct mf_array *a = p->array;
+    const struct mf_h5_shape shape = {.kind = a->kind, .size = a->size};
+    const size_t row = mf_array_row(a) * a->size;
+    char *plane = malloc(a->shape[0] * row);
+    struct mf_h5 *file;
+    int rc = plane ? mf_h5_open(a->path, &file) : mf_fail(MF_MEMORY, "no memory to read '%s'", a->path);
+
+    if (rc == MF_OK) {
+        rc = mf_h5_read_native(file, a->dataset, &shape, 0, 1, plane);
+        if (rc == MF_OK) rc = mf_guard_send(to, plane + p->first * row, p->count * row);
+        mf_h5_close(file);
+    }
+    free(plane);
+    return rc;
+}
+
 static int visit_there(void *context, FILE *to)
 {
     const struct passage *p = context;
 
     if (p->array->format == MF_PNG) return mf_png_send(p->array, p->first, p->count, to);
     if (p->array->format == MF_TIFF) return mf_tiff_send(p->array, p->first, p->count, to);
-    return send_h5(p, to);
+    if (p->array->format != MF_HDF5) return mf_decode_send(p->array, p->first, p->count, to);
+    return p->array->cells && p->array->ndim == 2 ? send_plane(p, to) : send_h5(p, to);
 }
 
 static int visit_here(void *context, FILE *from)
@@ -248,7 +303,8 @@ int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_
 
     if (mf_fault("io.read")) return mf_fail(MF_INPUT, "cannot read '%s': injected fault", array->path);
     if (count == 0) return MF_OK;
-    if (array->format == MF_NPY) return mf_npy_visit(array, first, count, take, context);
+    if (array->format != MF_HDF5 && array->format != MF_PNG && array->format != MF_TIFF && array->coding == MF_PLAIN)
+        return mf_npy_visit(array, first, count, take, context);
     return mf_guard(array->path, INSPECT_SECONDS + bytes / SLOWEST, visit_there, visit_here, &p);
 }
 

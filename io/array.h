@@ -1,5 +1,6 @@
 /* An array of numbers in a file of any format we read: what it is, and its values row by row in bounded pieces. Foreign
- * formats (PNG, TIFF, HDF5) are decoded in a guarded child process; .npy is parsed here. Nothing here is collective. */
+ * formats (PNG, TIFF, HDF5, NRRD, VTK) are decoded in a guarded child process; .npy is parsed here, and raw values are
+ * read here. Nothing here is collective. */
 #ifndef MF_IO_ARRAY_H
 #define MF_IO_ARRAY_H
 
@@ -10,7 +11,10 @@
 
 enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512 };
 
-enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5 };
+enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK };
+
+/** How values lie in a file (io/decode.h): VTK's are behind their size, or in compressed blocks. */
+enum mf_coding { MF_PLAIN, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_ZLIB, MF_ZLIB };
 
 struct mf_array {
     const char *path; /* borrowed */
@@ -20,16 +24,21 @@ struct mf_array {
     int ndim;
     size_t shape[MF_ARRAY_DIMS]; /* all > 0 */
     size_t bytes;                /* of the file */
-    /* .npy */
+    /* .npy, NRRD, VTK */
     size_t offset;
     int swap, fortran;
-    /* HDF5 */
+    enum mf_coding coding;
+    int wide;                   /* sizes have 64 bits */
+    char data[MF_DATASET_TEXT]; /* the file in which the values lie; "": path. bytes is of that */
+    /* HDF5, VTK */
     char dataset[MF_DATASET_TEXT];
-    int ours; /* the file says that mesoforge wrote it */
-    int own;  /* a volume by our schema: what follows is known */
+    int cells; /* [z][y][x][1] of DREAM.3D's; a single plane is an image */
+    int ours;  /* the file says that mesoforge wrote it */
+    int own;   /* a volume by our schema: what follows is known */
     int phases;
     int64_t label[MF_PHASES_MAX];
     char name[MF_PHASES_MAX][MF_NAME_TEXT];
+    int scaled; /* what follows is known: */
     double spacing[3];
     char unit[MF_UNIT_TEXT];
     /* images */

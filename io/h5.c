@@ -33,6 +33,7 @@ hid_t mf_h5_memory_type(enum mf_h5_type type)
 {
     switch (type) {
     case MF_H5_U8: return H5T_NATIVE_UINT8;
+    case MF_H5_I32: return H5T_NATIVE_INT32;
     case MF_H5_I64: return H5T_NATIVE_INT64;
     case MF_H5_F32: return H5T_NATIVE_FLOAT;
     default: return H5T_NATIVE_DOUBLE;
@@ -232,7 +233,7 @@ static hid_t space_of(size_t count)
     return count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, NULL);
 }
 
-static int put_all(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t type,
+static int put_all(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t disk, hid_t type,
                    const void *values)
 {
     hid_t id = mf_h5_object(file, object), space, attribute;
@@ -240,7 +241,7 @@ static int put_all(struct mf_h5 *file, const char *object, const char *name, siz
 
     if (id < 0) return MF_OUTPUT;
     space = space_of(count);
-    attribute = H5Acreate2(id, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    attribute = H5Acreate2(id, name, disk, space, H5P_DEFAULT, H5P_DEFAULT);
     bad = attribute < 0 || (count && H5Awrite(attribute, type, values) < 0);
     if (bad) mf_h5_refuse(file, "attribute", name);
     if (attribute >= 0) H5Aclose(attribute);
@@ -249,14 +250,20 @@ static int put_all(struct mf_h5 *file, const char *object, const char *name, siz
     return bad ? MF_OUTPUT : MF_OK;
 }
 
-static int put(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t type, const void *values)
+static int put_as(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t disk, hid_t type,
+                  const void *values)
 {
     int rc;
 
     mf_h5_enter(file, "writing of");
-    rc = put_all(file, object, name, count, type, values);
+    rc = put_all(file, object, name, count, disk, type, values);
     mf_h5_leave(file);
     return rc;
+}
+
+static int put(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t type, const void *values)
+{
+    return put_as(file, object, name, count, type, type, values);
 }
 
 static hid_t text_type(void)
@@ -297,6 +304,12 @@ int mf_h5_put_ascii(struct mf_h5 *file, const char *object, const char *name, co
 int mf_h5_put_ints(struct mf_h5 *file, const char *object, const char *name, size_t count, const int64_t *values)
 {
     return put(file, object, name, count, H5T_NATIVE_INT64, values);
+}
+
+int mf_h5_put_unsigned(struct mf_h5 *file, const char *object, const char *name, int bits, size_t count,
+                       const uint64_t *values)
+{
+    return put_as(file, object, name, count, bits == 32 ? H5T_STD_U32LE : H5T_STD_U64LE, H5T_NATIVE_UINT64, values);
 }
 
 int mf_h5_put_reals(struct mf_h5 *file, const char *object, const char *name, size_t count, const double *values)

@@ -14,7 +14,7 @@
 
 struct mf_h5;
 
-enum mf_h5_type { MF_H5_U8, MF_H5_I64, MF_H5_F32, MF_H5_F64 };
+enum mf_h5_type { MF_H5_U8, MF_H5_I32, MF_H5_I64, MF_H5_F32, MF_H5_F64 };
 
 enum { MF_H5_DIMS = 8 };
 
@@ -49,14 +49,17 @@ int mf_h5_put_ascii(struct mf_h5 *file, const char *object, const char *name, co
 int mf_h5_put_texts(struct mf_h5 *file, const char *object, const char *name, size_t count, const char *const *texts);
 int mf_h5_put_ints(struct mf_h5 *file, const char *object, const char *name, size_t count, const int64_t *values);
 int mf_h5_put_reals(struct mf_h5 *file, const char *object, const char *name, size_t count, const double *values);
+/** Unsigned numbers of 32 or 64 bits. */
+int mf_h5_put_unsigned(struct mf_h5 *file, const char *object, const char *name, int bits, size_t count,
+                       const uint64_t *values);
 /** A second name for an object. */
 int mf_h5_link(struct mf_h5 *file, const char *object, const char *second);
 /** A text as a dataset of its own; as mf_h5_write(). Fault site "io.write.text". */
 int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text);
 /** Creates a contiguous dataset, nothing written yet. */
 int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims);
-/** Writes rows [first, first + count) of axis 0. Collective: each rank its own rows, count may be 0; the code is this
- * rank's own, so agree on it. Fault site "io.write". */
+/** Writes rows [first, first + count) of axis 0, in memory of @p type. Collective: each rank its own rows, count may be
+ * 0; the code is this rank's own, so agree on it. Fault site "io.write". */
 int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
                      const void *from);
 /** Dataset and all its values at once; with several ranks, rank 0 writes the values, and mf_h5_close() says whether it

@@ -16,6 +16,7 @@ static hid_t disk_type(enum mf_h5_type type)
 {
     switch (type) {
     case MF_H5_U8: return H5T_STD_U8LE;
+    case MF_H5_I32: return H5T_STD_I32LE;
     case MF_H5_I64: return H5T_STD_I64LE;
     case MF_H5_F32: return H5T_IEEE_F32LE;
     default: return H5T_IEEE_F64LE;

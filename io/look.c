@@ -31,17 +31,43 @@ struct looker {
 
 /* ---- the child ---- */
 
-static herr_t note_set(hid_t id, const char *name, const H5O_info_t *info, void *context)
+struct walk {
+    struct mf_h5 *file;
+    void (*see)(void *context, const char *path, const struct mf_h5_shape *shape);
+    void *context;
+};
+
+static herr_t step(hid_t id, const char *name, const H5O_info_t *info, void *context)
 {
-    struct looker *l = context;
-    struct mf_look_set *set = &l->look->set[l->look->set_count];
+    const struct walk *w = context;
+    char path[MF_LOOK_PATH];
+    struct mf_h5_shape shape;
 
     (void)id;
-    if (info->type != H5O_TYPE_DATASET || l->look->sets++ >= MF_LOOK_SETS) return 0;
-    if (snprintf(set->path, sizeof set->path, "/%s", name) >= (int)sizeof set->path) return 0;
-    if (mf_h5_shape(l->file, set->path, &set->shape) != MF_OK) set->shape = (struct mf_h5_shape){0};
-    ++l->look->set_count;
+    if (info->type != H5O_TYPE_DATASET) return 0;
+    if (snprintf(path, sizeof path, "/%s", name) >= (int)sizeof path) path[0] = '\0';
+    if (!path[0] || mf_h5_shape(w->file, path, &shape) != MF_OK) shape = (struct mf_h5_shape){0};
+    w->see(w->context, path, &shape);
     return 0;
+}
+
+void mf_look_sets(struct mf_h5 *file, void (*see)(void *context, const char *path, const struct mf_h5_shape *shape),
+                  void *context)
+{
+    struct walk w = {file, see, context};
+
+    H5Ovisit2(file->id, H5_INDEX_NAME, H5_ITER_INC, step, &w, H5O_INFO_BASIC);
+}
+
+static void note_set(void *context, const char *path, const struct mf_h5_shape *shape)
+{
+    struct mf_look *look = context;
+    struct mf_look_set *set = &look->set[look->set_count];
+
+    if (look->sets++ >= MF_LOOK_SETS || !path[0]) return;
+    snprintf(set->path, sizeof set->path, "%s", path);
+    set->shape = *shape;
+    ++look->set_count;
 }
 
 /* A text attribute of the root; "" where there is none. */
@@ -100,7 +126,7 @@ static int work(void *context, FILE *to)
     MF_TRY(mf_h5_open(l->path, &l->file));
     look_root(l->file, look);
     look_convergence(l->file, look);
-    H5Ovisit2(l->file->id, H5_INDEX_NAME, H5_ITER_INC, note_set, l, H5O_INFO_BASIC);
+    mf_look_sets(l->file, note_set, look);
     (void)mf_h5_close(l->file);
     MF_TRY(mf_guard_send(to, look, sizeof *look));
     MF_TRY(send_piece(to, look->options, look->options ? strlen(look->options) : 0));

@@ -27,6 +27,10 @@ struct mf_look {
 /** Is it HDF5 at all (its first bytes)? */
 int mf_look_is_h5(const char *path);
 
+/** Calls @p see for every dataset; for a guarded child. */
+void mf_look_sets(struct mf_h5 *file, void (*see)(void *context, const char *path, const struct mf_h5_shape *shape),
+                  void *context);
+
 /** Looks, in a guarded child. Not collective. MF_INPUT, MF_MEMORY; @p look is set only on success. */
 int mf_look(const char *path, struct mf_look *look);
 void mf_look_free(struct mf_look *look);

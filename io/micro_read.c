@@ -439,9 +439,9 @@ static void set_scale(struct reading *r)
     struct mf_micro *m = r->micro;
 
     for (int i = 0; i < 3; ++i)
-        m->spacing[i] = r->read->spacing ? r->read->spacing[i] : r->array.own ? r->array.spacing[i] : 1;
+        m->spacing[i] = r->read->spacing ? r->read->spacing[i] : r->array.scaled ? r->array.spacing[i] : 1;
     if (m->ndim == 2) m->spacing[0] = 1;
-    snprintf(m->unit, sizeof m->unit, "%s", r->read->unit ? r->read->unit : r->array.own ? r->array.unit : "");
+    snprintf(m->unit, sizeof m->unit, "%s", r->read->unit ? r->read->unit : r->array.scaled ? r->array.unit : "");
 }
 
 /* Collective. */
@@ -476,9 +476,21 @@ static int read_values(struct reading *r)
     return read_phases(r);
 }
 
-static int share_hash(const struct mf_comm *comm, const char *path, char hex[MF_HASH_TEXT])
+/* Of two files: of both checksums, each followed by a newline. */
+static int hash(const struct mf_array *a, char hex[MF_HASH_TEXT])
 {
-    MF_TRY(mf_agree(comm, comm->rank == 0 ? mf_hash_file(path, hex) : MF_OK));
+    char lines[2 * MF_HASH_TEXT + 1], other[MF_HASH_TEXT];
+
+    MF_TRY(mf_hash_file(a->path, hex));
+    if (!a->data[0]) return MF_OK;
+    MF_TRY(mf_hash_file(a->data, other));
+    mf_hash_bytes(lines, (size_t)snprintf(lines, sizeof lines, "%s\n%s\n", hex, other), hex);
+    return MF_OK;
+}
+
+static int share_hash(const struct mf_comm *comm, const struct mf_array *array, char hex[MF_HASH_TEXT])
+{
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? hash(array, hex) : MF_OK));
     mf_comm_bcast(comm, 0, hex, MF_HASH_TEXT);
     return MF_OK;
 }
@@ -503,7 +515,7 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
     if (rc == MF_OK) rc = mf_agree(comm, mf_array_open(path, r.read->dataset, &r.array));
     if (rc == MF_OK && r.array.format == MF_HDF5) rc = mf_seal_doubt(comm, path, r.array.ours);
     if (rc == MF_OK) rc = read_values(&r);
-    if (rc == MF_OK) rc = share_hash(comm, path, m.hash);
+    if (rc == MF_OK) rc = share_hash(comm, &r.array, m.hash);
     if (rc != MF_OK) {
         mf_micro_free(&m);
         return rc;

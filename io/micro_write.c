@@ -8,43 +8,64 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/dream3d.h"
 #include "io/image.h"
 #include "io/npy.h"
+#include "io/nrrd.h"
 #include "io/volume.h"
+#include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
 #include "src/base/text.h"
 
 enum { PIECE = 1 << 19, IMAGE_SLACK = 1 << 16 };
 
-/* Opens the temporary for a slab of its own; the header is rank 0's. Local. */
-static int write_own(const char *temporary, const char *path, const char *header, size_t header_bytes,
+/* What stands around the values of a file, and their bytes. */
+struct frame {
+    const char *before;
+    size_t before_bytes, value_bytes;
+    const char *behind; /* NULL: nothing */
+};
+
+static size_t bytes_of(const struct frame *f)
+{
+    return f->before_bytes + f->value_bytes + (f->behind ? strlen(f->behind) : 0);
+}
+
+static int write_frame(int descriptor, const char *path, const struct frame *f)
+{
+    MF_TRY(mf_write_at(descriptor, path, f->before, f->before_bytes, 0));
+    if (!f->behind) return MF_OK;
+    return mf_write_at(descriptor, path, f->behind, strlen(f->behind), f->before_bytes + f->value_bytes);
+}
+
+/* Opens the temporary for a slab of its own; the frame is rank 0's. Local. */
+static int write_own(const char *temporary, const char *path, const struct frame *frame,
                      int (*body)(int descriptor, const char *path, size_t offset, const void *context),
                      const void *context, int first)
 {
     int descriptor = open(temporary, O_WRONLY | O_CLOEXEC), rc = MF_OK;
 
     if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
-    if (first) rc = mf_write_at(descriptor, path, header, header_bytes, 0);
-    if (rc == MF_OK) rc = body(descriptor, path, header_bytes, context);
+    if (first) rc = write_frame(descriptor, path, frame);
+    if (rc == MF_OK) rc = body(descriptor, path, frame->before_bytes, context);
     if (rc == MF_OK && fsync(descriptor) != 0)
         rc = mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", path, strerror(errno));
     if (close(descriptor) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     return rc;
 }
 
-/* An .npy whose ranks each write their own part. Collective. */
-static int write_npy(const struct mf_comm *comm, const char *path, const char *header, size_t header_bytes,
-                     size_t value_bytes,
-                     int (*body)(int descriptor, const char *path, size_t offset, const void *context),
-                     const void *context)
+/* A file whose ranks each write their own part of its values. Collective. */
+static int write_framed(const struct mf_comm *comm, const char *path, const struct frame *frame,
+                        int (*body)(int descriptor, const char *path, size_t offset, const void *context),
+                        const void *context)
 {
     struct mf_atomic file;
     int rc;
 
-    MF_TRY(mf_atomic_open(comm, path, header_bytes + value_bytes, &file));
-    rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(&file, header_bytes + value_bytes) : MF_OK);
-    if (rc == MF_OK) rc = write_own(file.temporary, path, header, header_bytes, body, context, comm->rank == 0);
+    MF_TRY(mf_atomic_open(comm, path, bytes_of(frame), &file));
+    rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(&file, bytes_of(frame)) : MF_OK);
+    if (rc == MF_OK) rc = write_own(file.temporary, path, frame, body, context, comm->rank == 0);
     return mf_atomic_close(comm, &file, rc);
 }
 
@@ -56,13 +77,75 @@ static int body_phases(int descriptor, const char *path, size_t offset, const vo
     return mf_write_at(descriptor, path, m->phase, m->slab.count * plane, offset + m->slab.first * plane);
 }
 
+static size_t voxels_of(const struct mf_micro *m) { return m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2]; }
+
 static int write_phases_npy(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
 {
-    const size_t *dims = m->slab.dims;
     char header[MF_NPY_HEADER];
-    size_t n = mf_npy_header("|u1", m->ndim, dims + 3 - m->ndim, header);
+    const struct frame frame = {header, mf_npy_header("|u1", m->ndim, m->slab.dims + 3 - m->ndim, header), voxels_of(m),
+                                NULL};
 
-    return write_npy(comm, path, header, n, dims[0] * dims[1] * dims[2], body_phases, m);
+    return write_framed(comm, path, &frame, body_phases, m);
+}
+
+static int write_vtk(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
+{
+    struct frame frame = {.value_bytes = voxels_of(m)};
+    char *before, *behind;
+    int rc;
+
+    mf_vtk_around(m, mf_ends_with(path, ".vtr"), &before, &frame.before_bytes, &behind);
+    frame.before = before;
+    frame.behind = behind;
+    rc = write_framed(comm, path, &frame, body_phases, m);
+    free(before);
+    free(behind);
+    return rc;
+}
+
+static int write_nrrd(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
+{
+    char *header = mf_nrrd_header(m, NULL);
+    const struct frame frame = {header, strlen(header), voxels_of(m), NULL};
+    const int rc = write_framed(comm, path, &frame, body_phases, m);
+
+    free(header);
+    return rc;
+}
+
+static int print(const struct mf_atomic *file, const char *text)
+{
+    const int descriptor = open(file->temporary, O_WRONLY | O_CLOEXEC);
+    int rc;
+
+    if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
+    rc = mf_write_at(descriptor, file->path, text, strlen(text), 0);
+    if (close(descriptor) != 0 && rc == MF_OK)
+        rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
+    return rc;
+}
+
+/* NAME.nhdr and NAME.raw: both are complete before the first gets its name. */
+static int write_nhdr(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
+{
+    const struct frame frame = {"", 0, voxels_of(m), NULL};
+    const char *slash = strrchr(path, '/');
+    char *values, *header;
+    struct mf_atomic file;
+    int rc;
+
+    if (asprintf(&values, "%.*s.raw", (int)(strrchr(path, '.') - path), path) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
+    header = mf_nrrd_header(m, values + (slash ? slash + 1 - path : 0));
+    rc = mf_atomic_open(comm, path, strlen(header), &file);
+    if (rc == MF_OK) {
+        rc = mf_agree(comm, comm->rank == 0 ? print(&file, header) : MF_OK);
+        if (rc == MF_OK) rc = write_framed(comm, values, &frame, body_phases, m);
+        rc = mf_atomic_close(comm, &file, rc);
+    }
+    free(header);
+    free(values);
+    return rc;
 }
 
 struct fields {
@@ -98,14 +181,15 @@ int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf
 {
     MF_PHASE(MF_PHASE_WRITE);
     struct fields f = {slab, (size_t)fields, x};
-    size_t shape[4] = {0}, bytes = sizeof(float) * f.fields, n;
+    size_t shape[4] = {0};
     char header[MF_NPY_HEADER];
+    struct frame frame = {.before = header, .value_bytes = sizeof(float) * f.fields};
 
     for (int i = 0; i < ndim; ++i) shape[i] = slab->dims[3 - ndim + i];
     shape[ndim] = f.fields;
-    for (int i = 0; i < 3; ++i) bytes *= slab->dims[i];
-    n = mf_npy_header("<f4", fields > 1 ? ndim + 1 : ndim, shape, header);
-    return write_npy(comm, path, header, n, bytes, body_fields, &f);
+    for (int i = 0; i < 3; ++i) frame.value_bytes *= slab->dims[i];
+    frame.before_bytes = mf_npy_header("<f4", fields > 1 ? ndim + 1 : ndim, shape, header);
+    return write_framed(comm, path, &frame, body_fields, &f);
 }
 
 /* Rank 0 writes pages as they come; the others send theirs. Collective; the code is rank 0's own. */
@@ -176,12 +260,16 @@ static int write_png(const struct mf_comm *comm, const char *path, const struct 
 
 static int bad_ending(const char *path)
 {
-    return mf_fail(MF_USAGE, "cannot write '%s': its name must end with .h5, .vtkhdf, .npy, .tif or .png", path);
+    return mf_fail(MF_USAGE,
+                   "cannot write '%s': its name must end with .h5, .vtkhdf, .npy, .tif, .vti, .vtr, .nrrd, .nhdr, "
+                   ".dream3d or .png",
+                   path);
 }
 
 static int check_path(const char *path, int ndim)
 {
-    static const char *const endings[] = {".h5", ".vtkhdf", ".npy", ".tif", ".tiff", ".png"};
+    static const char *const endings[] = {".h5",  ".vtkhdf", ".npy",  ".tif",     ".tiff", ".vti",
+                                          ".vtr", ".nrrd",   ".nhdr", ".dream3d", ".png"};
     size_t known = 0, count = sizeof endings / sizeof endings[0];
 
     while (known < count && !mf_ends_with(path, endings[known])) ++known;
@@ -211,6 +299,10 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
         return mf_volume_write(comm, path, micro, provenance);
     if (mf_ends_with(path, ".npy")) return write_phases_npy(comm, path, micro);
     if (mf_ends_with(path, ".png")) return write_png(comm, path, micro);
+    if (mf_ends_with(path, ".vti") || mf_ends_with(path, ".vtr")) return write_vtk(comm, path, micro);
+    if (mf_ends_with(path, ".nrrd")) return write_nrrd(comm, path, micro);
+    if (mf_ends_with(path, ".nhdr")) return write_nhdr(comm, path, micro);
+    if (mf_ends_with(path, ".dream3d")) return mf_dream3d_write(comm, path, micro);
     if (mf_ends_with(path, ".tif") || mf_ends_with(path, ".tiff")) return write_tiff(comm, path, micro);
     return bad_ending(path);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/decode.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
 
@@ -225,22 +226,11 @@ int mf_npy_inspect(struct mf_array *array)
     return rc;
 }
 
-static void swap_bytes(char *values, size_t n, size_t size)
-{
-    for (size_t k = 0; k < n; ++k)
-        for (size_t b = 0; b < size / 2; ++b) {
-            char other = values[k * size + b];
-
-            values[k * size + b] = values[k * size + size - 1 - b];
-            values[k * size + size - 1 - b] = other;
-        }
-}
-
 /* Reads n elements that lie together from element `at` of the file. */
 static int read_run(const struct mf_array *a, int descriptor, size_t at, size_t n, void *piece)
 {
-    MF_TRY(mf_read_at(descriptor, a->path, piece, n * a->size, a->offset + at * a->size));
-    if (a->swap) swap_bytes(piece, n, a->size);
+    MF_TRY(mf_read_at(descriptor, mf_array_file(a), piece, n * a->size, a->offset + at * a->size));
+    if (a->swap) mf_swap_bytes(piece, n, a->size);
     return MF_OK;
 }
 
@@ -295,7 +285,7 @@ static int visit_fortran(const struct mf_array *a, int descriptor, size_t first,
 
 int mf_npy_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take_values, void *context)
 {
-    int descriptor = open_file(array->path), rc;
+    int descriptor = open_file(mf_array_file(array)), rc;
     char *piece = calloc(1, PIECE);
 
     if (descriptor < 0)

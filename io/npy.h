@@ -7,7 +7,7 @@
 /** Fills @p array from the header of @p array->path; needs path and bytes. MF_INPUT. */
 int mf_npy_inspect(struct mf_array *array);
 
-/** mf_array_visit() for .npy. */
+/** mf_array_visit() for .npy, and for other values that lie raw in a file. */
 int mf_npy_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context);
 
 enum { MF_NPY_HEADER = 256 };

@@ -24,7 +24,7 @@ struct characterize {
     struct mf_common common;
     struct mf_texts files, descriptors, measures;
     long lag;
-    const char *slice_mode, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights, *residency;
+    const char *slice_mode, *dataset, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights, *residency;
     struct mf_longs labels;
     struct mf_reals spacing;
     double steepness, soft;
@@ -52,6 +52,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "average", average, MF_FLAG, NULL, "one result, the mean of all files"),
     MF_OPT(characterize, "threshold", threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
+    MF_OPT(characterize, "dataset", dataset, MF_TEXT, NULL, "which array of an HDF5, DREAM.3D or VTK file"),
     MF_OPT(characterize, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT(characterize, "grey_values", grey, MF_FLAG, NULL, "real values in [0,1] are an indicator, not binarised"),
     MF_OPT(characterize, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (y x)"),
@@ -139,6 +140,7 @@ static int read_file(const struct mf_session *session, const struct characterize
                                  .labels = o->labels.at,
                                  .spacing = o->spacing.count ? spacing : NULL,
                                  .unit = o->unit,
+                                 .dataset = o->dataset,
                                  .grey = o->grey || !o->multiphase};
 
     int rc;
@@ -504,7 +506,8 @@ const struct mf_cmd mf_cmd_characterize = {
     .summary = "measure volume fractions, two-point correlations and interface density",
     .synopsis = "[--limit_to L] [--option VALUE ...] FILE ...",
     .text =
-        "Reads micrographs and volumes (.npy, PNG, TIFF, our HDF5) and writes <name>_characterization.h5 and a picture "
+        "Reads micrographs and volumes (.npy, PNG, TIFF, our HDF5, VTK, NRRD, DREAM.3D) and writes "
+        "<name>_characterization.h5 and a picture "
         "into --data_folder: per phase and pyramid level the volume fraction, the interface density (Variation, "
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "

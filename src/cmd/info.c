@@ -19,13 +19,13 @@ struct info {
     const char *dataset;
 };
 
-static const struct mf_opt rows[] = {
-    MF_OPT(info, "dataset", dataset, MF_TEXT, NULL, "an array of a foreign HDF5 file (without: all are listed)"),
-    MF_OPT_END};
+static const struct mf_opt rows[] = {MF_OPT(info, "dataset", dataset, MF_TEXT, NULL,
+                                            "an array of a foreign HDF5 or VTK file (HDF5, without: all are listed)"),
+                                     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-static const char *const format_names[] = {"npy", "png", "tiff", "hdf5"};
+static const char *const format_names[] = {"npy", "png", "tiff", "hdf5", "nrrd", "vtk"};
 
 /* ---- provenance ---- */
 
@@ -156,7 +156,7 @@ static void put_array(struct mf_json *json, const struct mf_array *a, const stru
     for (int i = 0; i < a->ndim; ++i) mf_json_int(shape, NULL, (long long)a->shape[i]);
     mf_json_put(json, "shape", shape);
     if (*a->dataset) mf_json_text(json, "dataset", a->dataset);
-    if (a->own) {
+    if (a->scaled) {
         mf_json_reals(json, "spacing", a->spacing + 3 - a->ndim, (size_t)a->ndim);
         mf_json_text(json, "unit", a->unit);
     }
@@ -165,7 +165,8 @@ static void put_array(struct mf_json *json, const struct mf_array *a, const stru
 
 static void print_array(const char *file, const struct mf_array *a, const struct mf_values *v)
 {
-    static const char *const names[] = {"NumPy array", "PNG image", "TIFF image", "HDF5 array"};
+    static const char *const names[] = {"NumPy array", "PNG image",  "TIFF image",
+                                        "HDF5 array",  "NRRD array", "VTK array"};
     char type[16];
 
     printf("%s: %s, %s, ", file, a->own ? "mesoforge microstructure" : names[a->format],
@@ -173,7 +174,7 @@ static void print_array(const char *file, const struct mf_array *a, const struct
     print_shape(a);
     printf("\n");
     if (*a->dataset && !a->own) printf("  dataset:   %s\n", a->dataset);
-    if (a->own) {
+    if (a->scaled) {
         printf("  spacing:  ");
         for (int i = 3 - a->ndim; i < 3; ++i) printf(" %g", a->spacing[i]);
         printf(" %s\n", *a->unit ? a->unit : "(no unit)");

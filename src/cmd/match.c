@@ -27,6 +27,7 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
                                    .label_count = o->labels.count,
                                    .labels = o->labels.at,
                                    .unit = o->unit && *o->unit ? o->unit : NULL,
+                                   .dataset = o->dataset && *o->dataset ? o->dataset : NULL,
                                    .grey = o->grey_values};
     mf_spacing_spread(&o->spacing, spacing);
     read->spacing = o->spacing.count ? spacing : NULL;

@@ -19,8 +19,9 @@ static const double LEVEL_WEIGHT = 0.3;
 
 const struct mf_opt mf_match_rows[] = {
     ROW("microstructure-filenames", files, MF_TEXTS, NULL,
-        "micrographs: one, or three for the slices normal to z, y, x (.npy .png .tif .h5)"),
+        "micrographs: one, or three for the slices normal to z, y, x (.npy .png .tif .h5 .vti .nrrd .dream3d)"),
     MF_ALIAS("microstructure-filename", "microstructure-filenames"),
+    ROW("dataset", dataset, MF_TEXT, NULL, "which array of an HDF5, DREAM.3D or VTK micrograph"),
     ROW("spacing", spacing, MF_REALS, NULL, "edge of a voxel: one value, or z y x (2-D: y x)"),
     ROW("unit", unit, MF_TEXT, NULL, "unit of the spacing"),
     ROW("isotropic", isotropic, MF_FLAG, NULL, "volume as input: one target, the mean over its three directions"),

@@ -1,0 +1,22 @@
+/* Values that lie in a file in another way than in memory: as text, in base 64, compressed, or after each other. What
+ * .nrrd and VTK's XML files hold. For the guarded child: it may be slow, and its library may break. */
+#ifndef MF_IO_DECODE_H
+#define MF_IO_DECODE_H
+
+#include <stdio.h>
+
+#include "io/array.h"
+
+/** Sends rows [first, first + count) of an array with a coding that is not MF_PLAIN, in native byte order. MF_INPUT. */
+int mf_decode_send(const struct mf_array *array, size_t first, size_t count, FILE *to);
+
+/** The same of all values into @p to, also of a plain array. */
+int mf_decode(const struct mf_array *array, void *to);
+
+/** Values in reversed byte order, in place. */
+void mf_swap_bytes(void *values, size_t n, size_t size);
+
+/** Name of the file in which the values lie. */
+const char *mf_array_file(const struct mf_array *array);
+
+#endif

@@ -1,0 +1,333 @@
+/* See nrrd.h. Fields as teem's definition of the format has them (NRRD0001 to NRRD0005). */
+#include "io/nrrd.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "io/guard.h"
+#include "src/base/err.h"
+
+enum { LINE = 1024, LINES = 1000, WORD = 64 };
+
+struct nrrd {
+    struct mf_array *array;
+    FILE *from;
+    char type[WORD], encoding[WORD], endian[WORD], unit[WORD], data[LINE];
+    long dimension, byte_skip, line_skip;
+    size_t sizes[MF_ARRAY_DIMS];     /* the fastest axis first */
+    double distances[MF_ARRAY_DIMS]; /* of planes; NAN: not said */
+    int has_sizes;
+};
+
+static int damaged(const struct nrrd *n, const char *what)
+{
+    return mf_fail(MF_INPUT, "'%s' is damaged: %s", n->array->path, what);
+}
+
+/* -- lines -- */
+
+static void copy(char *to, size_t room, const char *from) { snprintf(to, room, "%.*s", (int)room - 1, from); }
+
+static int see_sizes(struct nrrd *n, const char *text)
+{
+    char *end;
+
+    if (n->dimension < 1) return damaged(n, "sizes stand before the dimension");
+    for (long i = 0; i < n->dimension; ++i, text = end) {
+        const long long size = strtoll(text, &end, 10);
+
+        if (end == text || size < 1 || size > 1LL << 40) return damaged(n, "an extent is none");
+        n->sizes[i] = (size_t)size;
+    }
+    n->has_sizes = 1;
+    return MF_OK;
+}
+
+static int see_dimension(struct nrrd *n, const char *text)
+{
+    n->dimension = strtol(text, NULL, 10);
+    if (n->dimension >= 1 && n->dimension <= MF_ARRAY_DIMS) return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' has %ld axes", n->array->path, n->dimension);
+}
+
+static void see_spacings(struct nrrd *n, const char *text)
+{
+    char *end;
+
+    for (int i = 0; i < MF_ARRAY_DIMS; ++i, text = end) {
+        const double v = strtod(text, &end);
+
+        if (end == text) return;
+        n->distances[i] = v;
+    }
+}
+
+/* "(a,b,c) none (d,e,f)": the length of each vector. */
+static void see_directions(struct nrrd *n, const char *text)
+{
+    for (int i = 0; i < MF_ARRAY_DIMS; ++i) {
+        double square = 0;
+        char *end;
+
+        text += strspn(text, " \t");
+        if (*text != '(') { /* none */
+            if (!*text) return;
+            text += strcspn(text, " \t");
+            continue;
+        }
+        do {
+            const double v = strtod(++text, &end);
+
+            square += v * v;
+            text = end + strspn(end, " \t");
+        } while (*text == ',');
+        n->distances[i] = sqrt(square);
+        text += *text == ')';
+    }
+}
+
+/* The first text between quotes; of several axes all have one unit, or it is unknown. */
+static void see_units(struct nrrd *n, const char *text)
+{
+    char first[WORD] = "";
+
+    for (const char *at = strchr(text, '"'), *end; at && (end = strchr(at + 1, '"')); at = strchr(end + 1, '"')) {
+        char word[WORD];
+
+        snprintf(word, sizeof word, "%.*s", (int)(end - at - 1 < WORD ? end - at - 1 : WORD - 1), at + 1);
+        if (*first && strcmp(first, word) != 0) return;
+        copy(first, sizeof first, word);
+    }
+    copy(n->unit, sizeof n->unit, first);
+}
+
+static int see(struct nrrd *n, const char *field, const char *text)
+{
+    if (strcasecmp(field, "type") == 0) copy(n->type, sizeof n->type, text);
+    if (strcasecmp(field, "encoding") == 0) copy(n->encoding, sizeof n->encoding, text);
+    if (strcasecmp(field, "endian") == 0) copy(n->endian, sizeof n->endian, text);
+    if (strcasecmp(field, "dimension") == 0) return see_dimension(n, text);
+    if (strcasecmp(field, "sizes") == 0) return see_sizes(n, text);
+    if (strcasecmp(field, "spacings") == 0) see_spacings(n, text);
+    if (strcasecmp(field, "space directions") == 0) see_directions(n, text);
+    if (strcasecmp(field, "units") == 0 || strcasecmp(field, "space units") == 0) see_units(n, text);
+    if (strcasecmp(field, "data file") == 0 || strcasecmp(field, "datafile") == 0) copy(n->data, LINE, text);
+    if (strcasecmp(field, "byte skip") == 0 || strcasecmp(field, "byteskip") == 0)
+        n->byte_skip = strtol(text, NULL, 10);
+    if (strcasecmp(field, "line skip") == 0 || strcasecmp(field, "lineskip") == 0)
+        n->line_skip = strtol(text, NULL, 10);
+    return MF_OK;
+}
+
+/* A line without its end; 0: the file ends, or the line is longer than any. */
+static int next_line(struct nrrd *n, char line[LINE])
+{
+    size_t length;
+
+    if (!fgets(line, LINE, n->from)) return 0;
+    length = strlen(line);
+    if (length == 0 || (line[length - 1] != '\n' && !feof(n->from))) return 0;
+    while (length > 0 && isspace((unsigned char)line[length - 1])) line[--length] = '\0';
+    return 1;
+}
+
+/* Up to the empty line, or the end of a header that stands alone. */
+static int see_all(struct nrrd *n)
+{
+    char line[LINE];
+
+    if (!next_line(n, line)) return damaged(n, "it has no header"); /* NRRD000X */
+    for (int i = 0; i < LINES; ++i) {
+        char *text;
+
+        if (!next_line(n, line)) return feof(n->from) && *n->data ? MF_OK : damaged(n, "it ends inside its header");
+        if (!*line) return MF_OK;
+        text = strstr(line, ": ");
+        if (*line == '#' || !text || strstr(line, ":=")) continue;
+        *text = '\0';
+        mf_guard_tame(text + 2, (size_t)(line + LINE - text - 2));
+        MF_TRY(see(n, line, text + 2));
+    }
+    return damaged(n, "its header has no end");
+}
+
+/* -- what they mean -- */
+
+static int set_type(const struct nrrd *n)
+{
+    static const struct {
+        const char *name;
+        char kind;
+        size_t size;
+    } types[] = {{"signed char", 'i', 1},
+                 {"int8", 'i', 1},
+                 {"int8_t", 'i', 1},
+                 {"uchar", 'u', 1},
+                 {"unsigned char", 'u', 1},
+                 {"uint8", 'u', 1},
+                 {"uint8_t", 'u', 1},
+                 {"short", 'i', 2},
+                 {"short int", 'i', 2},
+                 {"signed short", 'i', 2},
+                 {"signed short int", 'i', 2},
+                 {"int16", 'i', 2},
+                 {"int16_t", 'i', 2},
+                 {"ushort", 'u', 2},
+                 {"unsigned short", 'u', 2},
+                 {"unsigned short int", 'u', 2},
+                 {"uint16", 'u', 2},
+                 {"uint16_t", 'u', 2},
+                 {"int", 'i', 4},
+                 {"signed int", 'i', 4},
+                 {"int32", 'i', 4},
+                 {"int32_t", 'i', 4},
+                 {"uint", 'u', 4},
+                 {"unsigned int", 'u', 4},
+                 {"uint32", 'u', 4},
+                 {"uint32_t", 'u', 4},
+                 {"longlong", 'i', 8},
+                 {"long long", 'i', 8},
+                 {"long long int", 'i', 8},
+                 {"signed long long", 'i', 8},
+                 {"int64", 'i', 8},
+                 {"int64_t", 'i', 8},
+                 {"ulonglong", 'u', 8},
+                 {"unsigned long long", 'u', 8},
+                 {"unsigned long long int", 'u', 8},
+                 {"uint64", 'u', 8},
+                 {"uint64_t", 'u', 8},
+                 {"float", 'f', 4},
+                 {"double", 'f', 8}};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
+        if (strcasecmp(n->type, types[i].name) == 0) {
+            n->array->kind = types[i].kind;
+            n->array->size = types[i].size;
+            return MF_OK;
+        }
+    return mf_fail(MF_INPUT, "'%s' holds values of type '%s', which are not read", n->array->path, n->type);
+}
+
+static int set_coding(const struct nrrd *n)
+{
+    static const struct {
+        const char *name;
+        enum mf_coding coding;
+    } codings[] = {{"raw", MF_PLAIN},   {"gzip", MF_GZIP},  {"gz", MF_GZIP},
+                   {"ascii", MF_ASCII}, {"text", MF_ASCII}, {"txt", MF_ASCII}};
+    struct mf_array *a = n->array;
+
+    for (size_t i = 0; i < sizeof codings / sizeof *codings; ++i)
+        if (strcasecmp(n->encoding, codings[i].name) == 0) {
+            a->coding = codings[i].coding;
+            a->swap = a->coding != MF_ASCII && a->size > 1 && strcasecmp(n->endian, "big") == 0;
+            if (a->coding != MF_ASCII && a->size > 1 && !a->swap && strcasecmp(n->endian, "little") != 0)
+                return damaged(n, "it does not say which byte comes first (endian)");
+            return MF_OK;
+        }
+    return mf_fail(MF_INPUT, "'%s' is encoded as '%s'; want raw, gzip or ascii", a->path, n->encoding);
+}
+
+static void set_shape(const struct nrrd *n)
+{
+    struct mf_array *a = n->array;
+
+    a->ndim = (int)n->dimension;
+    for (int i = 0; i < a->ndim; ++i) a->shape[i] = n->sizes[a->ndim - 1 - i];
+    for (int i = 0; i < 3; ++i) {
+        const double *d = &n->distances[i + (a->ndim > 3 ? a->ndim - 3 : 0)];
+
+        a->spacing[2 - i] = i<a->ndim && * d> 0 ? *d : 1;
+    }
+    snprintf(a->unit, sizeof a->unit, "%.*s", (int)sizeof a->unit - 1, n->unit);
+    a->scaled = 1;
+}
+
+/* Another file is one of the same folder: a header does not choose what else is opened. */
+static int find_data(const struct nrrd *n)
+{
+    const char *slash = strrchr(n->array->path, '/');
+    struct mf_array *a = n->array;
+    struct stat info;
+
+    if (strchr(n->data, '/') || strchr(n->data, '%') || strncmp(n->data, "LIST", 4) == 0 || strcmp(n->data, "..") == 0)
+        return mf_fail(MF_INPUT, "'%s': its data file '%s' is not one file of its folder", a->path, n->data);
+    if (snprintf(a->data, sizeof a->data, "%.*s%s", slash ? (int)(slash - a->path) + 1 : 0, a->path, n->data) >=
+        (int)sizeof a->data)
+        return mf_fail(MF_INPUT, "'%s': the name of its data file is too long", a->path);
+    if (stat(a->data, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->data, strerror(errno));
+    if (!S_ISREG(info.st_mode)) return mf_fail(MF_INPUT, "'%s' is not a plain file", a->data);
+    a->bytes = (size_t)info.st_size;
+    a->offset = 0;
+    return MF_OK;
+}
+
+/* Where raw values begin: all of them must be there. */
+static int find_values(const struct nrrd *n)
+{
+    struct mf_array *a = n->array;
+    size_t bytes = a->size;
+
+    if (n->line_skip) return mf_fail(MF_INPUT, "'%s': lines of text before the values are not read", a->path);
+    for (int i = 0; i < a->ndim; ++i)
+        if (__builtin_mul_overflow(bytes, a->shape[i], &bytes)) return damaged(n, "more values than can be counted");
+    if (n->byte_skip < 0 && a->coding == MF_PLAIN)
+        a->offset = a->bytes > bytes ? a->bytes - bytes : 0;
+    else if (n->byte_skip > 0 && a->coding == MF_PLAIN)
+        a->offset += (size_t)n->byte_skip;
+    else if (n->byte_skip)
+        return mf_fail(MF_INPUT, "'%s': a byte skip before packed values is not read", a->path);
+    if (a->coding == MF_PLAIN && (a->offset > a->bytes || bytes > a->bytes - a->offset))
+        return mf_fail(MF_INPUT, "'%s' is damaged: it promises %zu bytes of values, %zu are there",
+                       a->data[0] ? a->data : a->path, bytes, a->bytes > a->offset ? a->bytes - a->offset : 0);
+    return MF_OK;
+}
+
+static int understand(struct nrrd *n)
+{
+    MF_TRY(see_all(n));
+    n->array->offset = (size_t)ftello(n->from);
+    if (!n->has_sizes) return damaged(n, "it has no sizes");
+    MF_TRY(set_type(n));
+    MF_TRY(set_coding(n));
+    set_shape(n);
+    if (*n->data) MF_TRY(find_data(n));
+    return find_values(n);
+}
+
+int mf_nrrd_inspect(struct mf_array *array)
+{
+    struct nrrd n = {.array = array, .from = fopen(array->path, "rb")};
+    int rc;
+
+    for (int i = 0; i < MF_ARRAY_DIMS; ++i) n.distances[i] = NAN;
+    rc = n.from ? understand(&n) : mf_fail(MF_INPUT, "cannot open '%s': %s", array->path, strerror(errno));
+    if (n.from) (void)fclose(n.from);
+    return rc;
+}
+
+char *mf_nrrd_header(const struct mf_micro *m, const char *data)
+{
+    char *text;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a header");
+    fprintf(to, "NRRD0004\ntype: uint8\ndimension: %d\nsizes:", m->ndim);
+    for (int i = 0; i < m->ndim; ++i) fprintf(to, " %zu", m->slab.dims[2 - i]);
+    fputs("\nspacings:", to);
+    for (int i = 0; i < m->ndim; ++i) fprintf(to, " %.17g", m->spacing[2 - i]);
+    if (*m->unit) fputs("\nunits:", to);
+    for (int i = 0; *m->unit && i < m->ndim; ++i) fprintf(to, " \"%s\"", m->unit);
+    fputs("\nencoding: raw\n", to);
+    fputs(data ? "data file: " : "", to);
+    fprintf(to, "%s\n", data ? data : "");
+    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a header");
+    return text;
+}

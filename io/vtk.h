@@ -1,0 +1,15 @@
+/* VTK's XML files of image data (.vti) and of rectilinear grids (.vtr) with planes at equal distances: one array of
+ * cells, or of points where there are no cells. */
+#ifndef MF_IO_VTK_H
+#define MF_IO_VTK_H
+
+#include "io/array.h"
+
+/** Fills @p array from the tags; its dataset names one of several arrays. For the guarded child. MF_INPUT. */
+int mf_vtk_inspect(struct mf_array *array);
+
+/** What stands before [*bytes] and behind the values of @p micro in a file that we write, a .vtr if @p rectilinear;
+ * both heap. */
+void mf_vtk_around(const struct mf_micro *micro, int rectilinear, char **before, size_t *bytes, char **behind);
+
+#endif

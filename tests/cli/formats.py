@@ -1,0 +1,288 @@
+"""Volumes of other programs: VTK's image data and rectilinear grids, NRRD, DREAM.3D. Files written here by hand are read
+with the right order of axes and spacing; files that the program writes on several ranks are read here by hand.
+
+    formats.py MESOFORGE MPIEXEC ...       exit status 77: NumPy or h5py is missing
+"""
+import base64
+import gzip
+import json
+import os
+import re
+import struct
+import sys
+import tempfile
+import zlib
+
+from runs import check, finish, measure, refuses, run
+from samples import blobs, np
+
+try:
+    import h5py
+except ImportError:
+    print("no h5py")
+    sys.exit(77)
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
+SPACING = (0.5, 0.25, 0.125)  # z y x
+VOLUME = blobs((5, 6, 7), [0.5, 0.3, 0.2], 1)
+IMAGE = blobs((9, 8), [0.6, 0.4], 2)
+
+
+# -- VTK, as its documentation of the XML formats says --
+
+VTK = {"uint8": "UInt8", "int8": "Int8", "uint16": "UInt16", "int32": "Int32", "int64": "Int64", "float32": "Float32", "float64": "Float64"}
+
+
+def packed(data, coding, order, wide):
+    """Bytes of one array as they stand in the file."""
+    size = order + ("Q" if wide else "I")
+    number = lambda *n: b"".join(struct.pack(size, k) for k in n)
+    if coding == "zlib":
+        block = 64
+        blocks = [data[i:i + block] for i in range(0, len(data), block)]
+        parts = [zlib.compress(b) for b in blocks]
+        return number(len(blocks), block, len(blocks[-1]) % block, *map(len, parts)), b"".join(parts)
+    return number(len(data)), data
+
+
+def vtk(name, a, spacing=SPACING, kind="ImageData", where="CellData", how="appended", coding="none", order="<", wide=True,
+        head="", names=("phase",), split=False):
+    """@how: appended, base64 (appended), binary (inline), ascii."""
+    a = a if a.ndim == 3 else a[None]
+    n = np.array(a.shape[::-1]) - (where == "PointData")
+    extent = " ".join(f"0 {k}" for k in n)
+    arrays, tail = [], b""
+
+    def array(values, title):
+        nonlocal tail
+        values = np.ascontiguousarray(values)
+        tag = f'<DataArray type="{VTK[values.dtype.name]}" Name="{title}" NumberOfComponents="1" format='
+        if how == "ascii":
+            return tag + '"ascii">\n' + " ".join(map(str, values.ravel())) + "\n</DataArray>"
+        first, rest = packed(values.astype(values.dtype.newbyteorder(order)).tobytes(), coding, order, wide)
+        text = first + rest if how == "appended" else base64.b64encode(first) + base64.b64encode(rest) if coding == "zlib" or split else base64.b64encode(first + rest)
+        if how == "binary":
+            return tag + '"binary">\n  ' + text.decode() + "\n</DataArray>"
+        at, tail = len(tail), tail + text
+        return tag + f'"appended" offset="{at}"/>'
+
+    body = f'<{where} Scalars="{names[0] if len(names) == 1 else ""}">' + "".join(array(a, title) for title in names) + f"</{where}>"
+    if kind == "RectilinearGrid":
+        body += "<Coordinates>" + "".join(array(np.arange(k + 1) * s + 3.0, "xyz"[i]) for i, (k, s) in enumerate(zip(n, spacing[::-1]))) + "</Coordinates>"
+    space = f' Origin="1 2 3" Spacing="{spacing[2]} {spacing[1]} {spacing[0]}"' if kind == "ImageData" else ""
+    text = (f'<?xml version="1.0"?>\n{head}<VTKFile type="{kind}" version="1.0" byte_order="{"Little" if order == "<" else "Big"}Endian"'
+            f' header_type="UInt{64 if wide else 32}"' + (' compressor="vtkZLibDataCompressor"' if coding == "zlib" else "") + ">\n"
+            f'<{kind} WholeExtent="{extent}"{space}>\n<!-- a > b --><Piece Extent="{extent}">{body}</Piece></{kind}>\n').encode()
+    if tail:
+        text += f'<AppendedData encoding="{"raw" if how == "appended" else "base64"}">\n  _'.encode() + tail + b"\n</AppendedData>"
+    open(name, "wb").write(text + b"</VTKFile>\n")
+    return name
+
+
+def read_vtk(name):
+    """A file of ours."""
+    text = open(name, "rb").read()
+    n = list(map(int, re.search(rb'WholeExtent="0 (\d+) 0 (\d+) 0 (\d+)"', text).groups()))
+    start = text.index(b"_", text.index(b"<AppendedData")) + 1
+    size, = struct.unpack("<Q", text[start:start + 8])
+    check(size == n[0] * n[1] * n[2], f"{name}: {size} bytes for {n}")
+    spacing = re.search(rb'Spacing="([^"]*)"', text)
+    if spacing:
+        spacing = tuple(map(float, spacing.group(1).split()))[::-1]
+    else:
+        axes = re.findall(rb'Name="([xyz])" format="ascii">([^<]*)<', text)
+        at = {k: np.array(v.split(), float) for k, v in axes}
+        check([len(at[k]) for k in (b"x", b"y", b"z")] == [k + 1 for k in n], f"{name}: coordinates")
+        spacing = tuple(float(np.diff(at[k])[0]) for k in (b"z", b"y", b"x"))
+    check(text.endswith(b"</AppendedData>\n</VTKFile>\n"), f"{name} has no end")
+    return np.frombuffer(text, np.uint8, size, start + 8).reshape(n[::-1]), spacing
+
+
+# -- NRRD --
+
+UNIT = '"um"'
+
+def nrrd(name, a, spacing=SPACING, type="uint8", encoding="raw", endian="little", data=None, more=""):
+    values = a.astype(np.dtype(type).newbyteorder("<" if endian == "little" else ">")).tobytes()
+    if encoding == "gzip":
+        values = gzip.compress(values)
+    if encoding == "ascii":
+        values = "\n".join(map(str, a.ravel())).encode()
+    text = (f"NRRD0005\n# by hand\ntype: {type}\ndimension: {a.ndim}\nsizes: {' '.join(map(str, a.shape[::-1]))}\n"
+            f"spacings: {' '.join(str(s) for s in spacing[:-a.ndim - 1:-1])}\nunits: {' '.join([UNIT] * a.ndim)}\n"
+            f"key:=value\nendian: {endian}\nencoding: {encoding}\n{more}")
+    if data:
+        open(data, "wb").write(values)
+        open(name, "w").write(text + f"data file: {data}\n")
+    else:
+        open(name, "wb").write(text.encode() + b"\n" + values)
+    return name
+
+
+def read_nrrd(name):
+    head, _, values = open(name, "rb").read().partition(b"\n\n")
+    fields = dict(line.split(": ", 1) for line in head.decode().splitlines() if ": " in line)
+    if "data file" in fields:
+        values = open(fields["data file"], "rb").read()
+    check(fields["type"] == "uint8" and fields["encoding"] == "raw", f"{name}: {fields}")
+    return np.frombuffer(values, np.uint8).reshape(list(map(int, fields["sizes"].split()))[::-1]), tuple(map(float, fields["spacings"].split()))[::-1]
+
+
+# -- DREAM.3D --
+
+def dream3d(name, a, version=7, spacing=SPACING, arrays=("Phases",), wrong=0):
+    a = a if a.ndim == 3 else a[None]
+    n = np.array(a.shape[::-1], np.uint64)
+    n[0] += wrong
+    with h5py.File(name, "w") as f:
+        f.attrs["FileVersion"] = f"{version}.0"
+        if version == 7:
+            box = f.create_group("DataContainers/SyntheticVolume")
+            geometry = box.create_group("_SIMPL_GEOMETRY")
+            geometry["DIMENSIONS"], geometry["ORIGIN"], geometry["SPACING"] = n, np.zeros(3, "f4"), np.array(spacing[::-1], "f4")
+        else:
+            box = f.create_group("DataStructure/Geometry")
+            box.attrs["_DIMENSIONS"], box.attrs["_SPACING"] = n, np.array(spacing[::-1], "f4")
+        cells = box.create_group("CellData" if version == 7 else "Cell Data")
+        for k in arrays:
+            cells.create_dataset(k, data=a[..., None].astype("i4"))
+        cells.create_dataset("EulerAngles", data=np.zeros((*a.shape, 3), "f4"))
+    return name
+
+
+def read_dream3d(name):
+    with h5py.File(name) as f:
+        box = f["DataContainers/ImageDataContainer"]
+        cells, geometry = box["CellData"], box["_SIMPL_GEOMETRY"]
+        a = cells["Phases"]
+        check(f.attrs["FileVersion"] == b"7.0" and "DataContainerBundles" in f, f"{name}: {dict(f.attrs)}")
+        check(geometry.attrs["GeometryType"] == 0 and geometry.attrs["GeometryType"].dtype == "u4" and geometry.attrs["GeometryTypeName"] == b"ImageGeometry", f"{name}: geometry")
+        check(cells.attrs["AttributeMatrixType"] == 3 and list(cells.attrs["TupleDimensions"]) == list(geometry["DIMENSIONS"]) == list(a.shape[2::-1]), f"{name}: extents")
+        check(a.attrs["ObjectType"] == b"DataArray<int32_t>" and a.dtype == "<i4" and a.shape[3] == 1 and a.attrs["ComponentDimensions"] == 1, f"{name}: array")
+        return a[..., 0].astype(np.uint8), tuple(float(s) for s in geometry["SPACING"][:][::-1])
+
+
+# -- the tests --
+
+def reads(name, a, spacing, *words):
+    """What the program makes of a file: characterised as the same values in .npy, with the file's spacing."""
+    told = run(PROGRAM, "info", name, "--json", *words)
+    if not check(told.status == 0, f"info {name}: {told.err}"):
+        return
+    said = json.loads(told.out)
+    if "datasets" not in said:
+        check(said["shape"] == list(a.shape) and np.allclose(said["spacing"], spacing[-a.ndim:], rtol=1e-6), f"info {name}: {told.out}")
+    same = f"same{abs(hash((a.tobytes(), spacing)))}.h5"
+    if not os.path.exists(same):
+        np.save("same.npy", a)
+        measure(PROGRAM, "characterize", "same.npy", "--limit_to", 2, "--output", same, "--spacing", *spacing[-a.ndim:])
+    measure(PROGRAM, "characterize", name, "--limit_to", 2, "--output", "a.h5", *words)
+    with h5py.File("a.h5") as one, h5py.File(same) as other:
+        check(np.allclose(one.attrs["spacing"], other.attrs["spacing"], rtol=1e-6), f"{name}: spacing {one.attrs['spacing']}")
+        for side in set(other) - {"results", "convergence"}:
+            check(np.array_equal(one[side]["s2"], other[side]["s2"]), f"{name}: S2 of side {side}")
+
+
+def read_all():
+    a = VOLUME
+    reads(vtk("raw.vti", a), a, SPACING)
+    reads(vtk("big.vti", a.astype("int32"), order=">", wide=False, coding="zlib", how="base64"), a, SPACING)
+    reads(vtk("text.vti", a.astype("float64"), how="ascii", where="PointData"), a, SPACING)
+    reads(vtk("zlib.vti", a.astype("uint16"), coding="zlib"), a, SPACING)
+    reads(vtk("inline.vti", a.astype("int64"), how="binary", split=True, wide=False), a, SPACING)
+    reads(vtk("two.vti", a, names=("grain", "phase")), a, SPACING, "--dataset", "phase")
+    reads(vtk("flat.vti", IMAGE), IMAGE, SPACING)
+    reads(vtk("grid.vtr", a, kind="RectilinearGrid"), a, SPACING)
+    reads(vtk("coded.vtr", a.astype("float32"), kind="RectilinearGrid", how="binary", coding="zlib"), a, SPACING)
+    reads(nrrd("a.nrrd", a), a, SPACING)
+    reads(nrrd("big.nrrd", a, type="int16", endian="big", encoding="gzip"), a, SPACING)
+    reads(nrrd("text.nrrd", a, encoding="ascii"), a, SPACING)
+    reads(nrrd("apart.nhdr", a, type="double", data="apart.raw", more="byte skip: -1\n"), a, SPACING)
+    reads(nrrd("image.nrrd", IMAGE, type="uint16"), IMAGE, SPACING)
+    reads(dream3d("six.dream3d", a), a, SPACING)
+    reads(dream3d("nx.dream3d", a, 8, arrays=("grain",)), a, SPACING)
+    reads(dream3d("flat.dream3d", IMAGE), IMAGE, SPACING, "--dataset", "Phases")
+
+
+READERS = {".vti": read_vtk, ".vtr": read_vtk, ".nrrd": read_nrrd, ".nhdr": read_nrrd, ".dream3d": read_dream3d}
+
+
+def write_all():
+    """The same bytes of values on any number of ranks, and back again."""
+    np.save("in.npy", blobs((16, 16), [0.6, 0.4], 3))
+    words = ["smooth", "deep.npy", "--strength", 1]
+    np.save("deep.npy", blobs((7, 6, 8), [0.5, 0.3, 0.2], 4))
+    for shape, source in (((7, 6, 8), "deep.npy"), ((16, 16), "in.npy")):
+        words = ["smooth", source, "--strength", 1]
+        measure(PROGRAM, *words, "--output", "want.npy")
+        want = np.load("want.npy")
+        for ending, read in READERS.items():
+            for ranks in (1, 3):
+                name = f"out{ending}"
+                measure(PROGRAM, *words, "--output", name, ranks=ranks, mpiexec=MPIEXEC)
+                got, spacing = read(name)
+                check(np.array_equal(got.reshape(want.shape), want) and np.allclose(spacing, 1), f"{name} of {shape} on {ranks} ranks")
+            reads(name, want, (1, 1, 1), *(("--dataset", "Phases") if ending == ".dream3d" else ()))
+            os.remove(name)
+    for ending, read in READERS.items():
+        name = f"spaced{ending}"
+        measure(PROGRAM, "match", "in.npy", "--limit_to", 3, "--max_iter", 4, "--no_polish", "--spacing", 0.5, 0.25, "--unit", "um", "--output", name)
+        check(np.allclose(read(name)[1][-2:], (0.5, 0.25)), f"{name}: {read(name)[1]}")
+
+
+def refuse_all():
+    """Cut off, hostile, or not understood: one sentence, and 3."""
+    cases = []
+
+    def refused(name, says):
+        cases.append((3, ["characterize", name, "--limit_to", 2], says))
+
+    def changed(name, source, old, new):
+        text = open(source, "rb").read()
+        check(old in text, f"{source} has no {old}")
+        open(name, "wb").write(text.replace(old, new, 1))
+        return name
+
+    for source in ("raw.vti", "zlib.vti", "big.vti", "text.vti", "inline.vti", "grid.vtr", "a.nrrd", "big.nrrd", "text.nrrd", "six.dream3d"):
+        whole = open(source, "rb").read()
+        for part in (0.3, 0.8):
+            open(f"{part}{source}", "wb").write(whole[:int(part * len(whole))])
+            refused(f"{part}{source}", "")
+    wide = b'WholeExtent="0 7 0 6 0 5"'
+    refused(changed("long.vti", "raw.vti", wide + b' Origin="1 2 3"', wide.replace(b"5", b"500000000") + b' Origin="1 2 3"'), "several pieces")
+    text = open("raw.vti", "rb").read().replace(b"0 7 0 6 0 5", b"0 7 0 6 0 50000000")
+    open("huge.vti", "wb").write(text)
+    refused("huge.vti", "promised")
+    open("bomb.vti", "wb").write(open("zlib.vti", "rb").read().replace(b"0 7 0 6 0 5", b"0 7 0 6 0 50000000"))
+    refused("bomb.vti", "damaged")
+    refused(changed("lz4.vti", "zlib.vti", b"vtkZLibData", b"vtkLZ4Data"), "vtkLZ4DataCompressor")
+    refused(changed("poly.vti", "raw.vti", b'type="ImageData"', b'type="PolyData"'), "PolyData")
+    refused(changed("vector.vti", "raw.vti", b'Components="1"', b'Components="3"'), "3 components")
+    refused(vtk("many.vti", VOLUME, names=("grain", "orientation")), "grain, orientation")
+    open("not.vti", "w").write('<?xml version="1.0"?><svg/>')
+    refused("not.vti", "no VTK file")
+    grid = vtk("uneven.vtr", VOLUME.astype("float64"), kind="RectilinearGrid", how="ascii")
+    refused(changed("uneven2.vtr", grid, b"3.125", b"3.15"), "equal distances")
+    refused(changed("type.nrrd", "a.nrrd", b"type: uint8", b"type: block"), "'block'")
+    refused(changed("coding.nrrd", "a.nrrd", b"encoding: raw", b"encoding: bzip2"), "'bzip2'")
+    refused(changed("sizes.nrrd", "a.nrrd", b"sizes: 7 6 5", b"sizes: 7 6 5000000000"), "promises")
+    refused(changed("negative.nrrd", "a.nrrd", b"sizes: 7 6 5", b"sizes: 7 -6 5"), "an extent is none")
+    refused(changed("bomb.nrrd", "big.nrrd", b"sizes: 7 6 5", b"sizes: 700 600 500"), "damaged")
+    open("away.nhdr", "w").write(open("apart.nhdr").read().replace("data file: apart.raw", "data file: ../apart.raw"))
+    refused("away.nhdr", "not one file of its folder")
+    open("gone.nhdr", "w").write(open("apart.nhdr").read().replace("apart.raw", "gone.raw"))
+    refused("gone.nhdr", "gone.raw")
+    refused(dream3d("wrong.dream3d", VOLUME, wrong=1), "has not the extents of its geometry")
+    refused(dream3d("several.dream3d", VOLUME, arrays=("A", "B")), "CellData/A")
+    refuses(PROGRAM, cases, ranks=(1,))
+    refuses(PROGRAM, cases[::9], ranks=(3,), mpiexec=MPIEXEC)
+    refuses(PROGRAM, [(2, ["smooth", "deep.npy", "--output", "x.vtu"], ".vti"), (7, ["smooth", "deep.npy", "--output", "no/x.nhdr"], "no/x")], ranks=(1,))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    read_all()
+    write_all()
+    refuse_all()
+    os.chdir("/")
+finish("formats")

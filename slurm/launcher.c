@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#include "src/base/err.h"
 
 /* Is NAME among these "NAME=VALUE\0..." ? */
 static const char *value_of(const char *environment, size_t bytes, const char *name)
@@ -39,23 +42,74 @@ static char *first_environment(size_t *bytes)
     return text;
 }
 
+struct variables {
+    const char *at;
+    size_t bytes;
+};
+
+static void text_of(const struct variables *all, const char *name, char *text, size_t n)
+{
+    const char *value = value_of(all->at, all->bytes, name);
+
+    if (value) snprintf(text, n, "%s", value);
+}
+
+static long number_of(const struct variables *all, const char *name, long otherwise)
+{
+    const char *value = value_of(all->at, all->bytes, name);
+    char *end = NULL;
+    long number = value ? strtol(value, &end, 10) : 0;
+
+    return value && *value && *end == '\0' && number >= 0 ? number : otherwise;
+}
+
+static const char *kind_of(const struct variables *all)
+{
+    if (value_of(all->at, all->bytes, "OMPI_COMM_WORLD_SIZE")) return "mpirun";
+    if (value_of(all->at, all->bytes, "SLURM_STEP_ID") && value_of(all->at, all->bytes, "SLURM_PROCID")) return "srun";
+    if (value_of(all->at, all->bytes, "PMIX_RANK")) return "pmix";
+    return value_of(all->at, all->bytes, "PMI_RANK") ? "pmi" : "none";
+}
+
+struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
+{
+    const struct variables all = {environment, bytes};
+    struct mf_launcher l = {.kind = kind_of(&all), .local_rank = -1, .local_ranks = -1};
+    int is_step = strcmp(l.kind, "srun") == 0;
+
+    text_of(&all, "SLURM_JOB_ID", l.job, sizeof l.job);
+    text_of(&all, "SLURM_ARRAY_TASK_ID", l.task, sizeof l.task);
+    l.restarts = number_of(&all, "SLURM_RESTART_COUNT", 0);
+    l.end = (double)number_of(&all, "SLURM_JOB_END_TIME", 0);
+    text_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", l.nodes, sizeof l.nodes);
+    text_of(&all, is_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE", l.tasks, sizeof l.tasks);
+    if (is_step) l.local_rank = number_of(&all, "SLURM_LOCALID", -1);
+    if (strcmp(l.kind, "mpirun") == 0) {
+        l.local_rank = number_of(&all, "OMPI_COMM_WORLD_LOCAL_RANK", -1);
+        l.local_ranks = number_of(&all, "OMPI_COMM_WORLD_LOCAL_SIZE", -1);
+    }
+    return l;
+}
+
 struct mf_launcher mf_launcher_find(void)
 {
-    struct mf_launcher launcher = {.kind = "none"};
     size_t bytes;
     char *text = first_environment(&bytes);
-    const char *job = value_of(text, bytes, "SLURM_JOB_ID"), *restarts = value_of(text, bytes, "SLURM_RESTART_COUNT");
+    struct mf_launcher launcher = mf_launcher_of(text ? text : "", bytes);
 
-    if (job) snprintf(launcher.job, sizeof launcher.job, "%s", job);
-    if (restarts) launcher.restarts = strtol(restarts, NULL, 10);
-    if (value_of(text, bytes, "OMPI_COMM_WORLD_SIZE"))
-        launcher.kind = "mpirun";
-    else if (value_of(text, bytes, "SLURM_STEP_ID") && value_of(text, bytes, "SLURM_PROCID"))
-        launcher.kind = "srun";
-    else if (value_of(text, bytes, "PMIX_RANK"))
-        launcher.kind = "pmix";
-    else if (value_of(text, bytes, "PMI_RANK"))
-        launcher.kind = "pmi";
     free(text);
     return launcher;
+}
+
+int mf_launcher_hours(const struct mf_launcher *launcher, double *hours)
+{
+    double left = launcher->end - (double)time(NULL);
+
+    if (launcher->end <= 0)
+        return mf_fail(MF_USAGE,
+                       "nobody says when the job ends (SLURM_JOB_END_TIME is not set); give hours, or have the "
+                       "script set it: docs/CLUSTER.md");
+    if (left <= 0) return mf_fail(MF_USAGE, "the job's time was over %.0f s ago, says SLURM_JOB_END_TIME", -left);
+    *hours = left / 3600;
+    return MF_OK;
 }

@@ -2,13 +2,29 @@
 #ifndef MF_SLURM_LAUNCHER_H
 #define MF_SLURM_LAUNCHER_H
 
+#include <stddef.h>
+
+/** "", -1 and 0 where nobody says it. */
 struct mf_launcher {
-    const char *kind; /* "mpirun" (Open MPI's), "srun", "pmix", "pmi", "none" */
-    char job[64];     /* Slurm's number of the job around it; "": none */
-    long restarts;    /* how often Slurm has started this job again */
+    const char *kind;             /* "mpirun" (Open MPI's), "srun", "pmix", "pmi", "none" */
+    char job[64];                 /* Slurm's number of the job around it */
+    char task[32];                /* number of this job in an array of jobs */
+    long restarts;                /* how often Slurm has started this job again */
+    long local_rank, local_ranks; /* as the launcher counts on this node */
+    char nodes[1024], tasks[256]; /* "n[1-2]", "2(x2)": of the step, else of the job */
+    double end;                   /* when Slurm ends the job [s since 1970]; 0: nobody says it */
 };
 
 /** Not collective. */
 struct mf_launcher mf_launcher_find(void);
+
+/** The same from @p bytes of "NAME=VALUE\0...". */
+struct mf_launcher mf_launcher_of(const char *environment, size_t bytes);
+
+/**
+ * Hours from now until the job ends. Refuses with MF_USAGE where nobody says when that is, and when it is over. Not
+ * collective.
+ */
+int mf_launcher_hours(const struct mf_launcher *launcher, double *hours);
 
 #endif

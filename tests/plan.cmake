@@ -6,6 +6,7 @@ target_compile_options(fake_nvml PRIVATE -Wno-missing-prototypes)
 
 mf_test(NAME plan_bind SOURCE unit/plan_bind.c ROOM mf_plan)
 mf_test(NAME plan_room SOURCE unit/plan_room.c ROOM mf_plan)
+mf_test(NAME plan_nic SOURCE unit/plan_nic.c ROOM mf_plan ARGS ${CMAKE_CURRENT_BINARY_DIR})
 mf_test(NAME plan_visible SOURCE unit/plan_visible.c ROOM mf_plan)
 mf_test(NAME plan_cgroup SOURCE unit/plan_cgroup.c ROOM mf_plan)
 mf_test(NAME plan_hardware SOURCE unit/plan_hardware.c ROOM mf_plan ARGS ${PROJECT_SOURCE_DIR}/examples/hardware)

@@ -1,4 +1,5 @@
 mf_test(NAME slurm_words SOURCE unit/slurm_words.c ROOM mf_slurm ARGS ${CMAKE_CURRENT_BINARY_DIR})
+mf_test(NAME slurm_launcher SOURCE unit/slurm_launcher.c ROOM mf_slurm)
 mf_test(NAME slurm_nodelist SOURCE unit/slurm_nodelist.c ROOM mf_slurm)
 
 add_test(NAME cli_launch COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/launch.py $<TARGET_FILE:mesoforge>

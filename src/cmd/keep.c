@@ -1,16 +1,20 @@
 /* See recon_opts.h: when a reconstruction saves itself, from the options. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "io/look.h"
+#include "slurm/launcher.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/stop.h"
 #include "src/cmd/recon_opts.h"
+
+static const double BEFORE_THE_END = 10, SOON = 1e-3; /* [s] */
 
 /* "30s", "10min", "2h", "200ev", "auto", "off". */
 static int parse_every(const char *text, struct mf_keeper_opts *k)
@@ -35,11 +39,34 @@ static int parse_every(const char *text, struct mf_keeper_opts *k)
     return mf_fail(MF_USAGE, "--checkpoint-every '%s': write it as 30s, 10min, 2h, 200ev, auto or off", text);
 }
 
-int mf_recon_keeper_check(const struct mf_recon_cmd *o)
+/* Seconds from the start of the program; "auto": until Slurm ends the job, which rank 0 watches for all. */
+static int parse_hours(const struct mf_session *s, const char *text, double *seconds)
+{
+    char *end;
+    double hours;
+
+    *seconds = 0;
+    if (strcmp(text, "auto") == 0) {
+        struct mf_launcher launcher = mf_launcher_find();
+
+        if (s->comm->rank != 0) return MF_OK;
+        MF_TRY(mf_launcher_hours(&launcher, &hours));
+        *seconds = fmax(3600 * hours + mf_now() - s->start - BEFORE_THE_END, SOON);
+        return MF_OK;
+    }
+    hours = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(hours) || hours < 0)
+        return mf_fail(MF_USAGE, "--max-hours '%.100s': write hours, which cannot be negative, or auto", text);
+    *seconds = 3600 * hours;
+    return MF_OK;
+}
+
+int mf_recon_keeper_check(const struct mf_session *session, const struct mf_recon_cmd *o)
 {
     struct mf_keeper_opts ignored;
+    double seconds;
 
-    if (!(o->max_hours >= 0)) return mf_fail(MF_USAGE, "--max-hours is %g, it cannot be negative", o->max_hours);
+    MF_TRY(parse_hours(session, o->max_hours, &seconds));
     return parse_every(o->checkpoint_every, &ignored);
 }
 
@@ -68,13 +95,19 @@ static char *beside(const char *path, const char *word)
 void mf_recon_keeper_open(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
                           struct mf_recon_keeper *k)
 {
+    double seconds;
+
+    if (parse_hours(s, o->max_hours, &seconds) != MF_OK) { /* was checked: time is over by now */
+        mf_err_clear();
+        seconds = SOON;
+    }
     k->stem = stem_of(path);
     k->stop_file = beside(path, "STOP");
     k->save_file = beside(path, "CHECKPOINT");
     k->opts = (struct mf_keeper_opts){.stem = k->stem,
                                       .stop_file = k->stop_file,
                                       .save_file = k->save_file,
-                                      .max_seconds = 3600 * o->max_hours,
+                                      .max_seconds = seconds,
                                       .begin = s->start,
                                       .restart = strcmp(o->restart, "auto") == 0};
     (void)parse_every(o->checkpoint_every, &k->opts); /* was checked */

@@ -1,4 +1,6 @@
 /* probe: what this run has to work with, as a table, as an object, as a hardware file. */
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +9,7 @@
 #include "src/cmd/ceiling.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/probe_print.h"
+#include "src/plan/nic.h"
 
 struct probe {
     struct mf_common common;
@@ -26,6 +29,43 @@ static int measure(const struct mf_session *session, struct mf_probe *probe)
 
     MF_TRY(mf_ceiling_run(session, &probe->hardware.host[probe->rank[session->comm->rank].node], &rates));
     return mf_probe_measured(session->comm, &rates, probe);
+}
+
+/* This rank's cores as the kernel lists them: "0-3,8". */
+static void list_cores(const cpu_set_t *set, char *text, size_t n)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (size_t first = 0, last; first < CPU_SETSIZE && used < n; first = last + 1) {
+        last = first;
+        if (!CPU_ISSET(first, set)) continue;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set)) ++last;
+        used += (size_t)snprintf(text + used, n - used, "%s%zu", used ? "," : "", first);
+        if (last > first && used < n) used += (size_t)snprintf(text + used, n - used, "-%zu", last);
+    }
+}
+
+/* Where every rank is on its node, seen by itself. Collective; the caller frees *all. */
+static int find_places(const struct mf_comm *comm, const struct mf_probe *probe, const int *gpu, void **all)
+{
+    const struct mf_probe_rank *rank = &probe->rank[comm->rank];
+    const struct mf_host *host = &probe->hardware.host[rank->node];
+    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "places");
+    struct mf_probe_place own = {.nic = ""};
+    cpu_set_t set;
+    size_t first = 0;
+    int rc;
+
+    CPU_ZERO(&set);
+    (void)sched_getaffinity(0, sizeof set, &set);
+    while (first < CPU_SETSIZE && !CPU_ISSET(first, &set)) ++first;
+    list_cores(&set, own.cores, sizeof own.cores);
+    mf_nic_near("", gpu[comm->rank] >= 0 ? host->gpu[rank->gpu[gpu[comm->rank]]].pci : "", (int)first, own.nic,
+                sizeof own.nic);
+    rc = mf_comm_gather(comm, &own, sizeof own, all, offset);
+    free(offset);
+    return rc;
 }
 
 /* Rank 0 prints; the file, where one is asked for, is everybody's. */
@@ -51,14 +91,19 @@ static int bind_and_report(const struct mf_session *session, struct mf_probe *pr
     struct mf_bind_options options = {common->gpu_ids.count, common->gpu_ids.at, common->share_gpu};
     struct mf_probe_report what = {.probe = probe, .gpu = gpu, .shares = shares, .launcher = mf_launcher_find()};
     char refusal[MF_ERR_TEXT] = "";
-    int bound = mf_probe_bind(probe, &options, gpu);
+    int bound = mf_probe_bind(probe, &options, gpu), rc;
+    void *place = NULL;
 
     if (bound != MF_OK) {
         snprintf(refusal, sizeof refusal, "%s", mf_err_text());
         what.refusal = refusal;
     }
-    MF_TRY(report(session, &what));
-    if (bound == MF_OK) return MF_OK;
+    what.pmix = mf_pmix_ask(&what.launcher);
+    rc = find_places(session->comm, probe, gpu, &place);
+    what.place = place;
+    if (rc == MF_OK) rc = report(session, &what);
+    free(place);
+    if (rc != MF_OK || bound == MF_OK) return rc;
     mf_probe_bind_say(probe, gpu);
     return mf_fail(bound, "%s", refusal);
 }

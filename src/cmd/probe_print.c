@@ -1,12 +1,15 @@
 /* See probe_print.h. */
 #include "src/cmd/probe_print.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/version.h"
 #include "kernels/load.h"
 #include "kernels/version.h"
 #include "mpi/wire.h"
+#include "slurm/nodelist.h"
+#include "src/base/err.h"
 #include "src/base/text.h"
 
 /* ---- what is said once for several ranks ---- */
@@ -107,11 +110,30 @@ static void print_ranks(FILE *to, const struct mf_probe_report *report)
 
         fprintf(to, "  rank %-4zu %s, local rank %d, %d of %d cores", r, probe->hardware.host[rank->node].name,
                 rank->local_rank, (int)report->shares[r], rank->cores);
+        fprintf(to, " (%s)", report->place[r].cores);
         if (report->gpu[r] >= 0)
-            fprintf(to, " -> gpu %zu\n", rank->gpu[report->gpu[r]]);
+            fprintf(to, " -> gpu %zu", rank->gpu[report->gpu[r]]);
         else
-            fprintf(to, " -> cpu\n");
+            fprintf(to, " -> cpu");
+        fprintf(to, "%s%s\n", *report->place[r].nic ? ", network " : "", report->place[r].nic);
     }
+}
+
+/* What Slurm and PMIx say of the job; that ranks are numbered by MPI shows beside it. */
+static void print_launcher(FILE *to, const struct mf_launcher *l, const struct mf_pmix *pmix)
+{
+    double hours;
+
+    if (*l->job)
+        fprintf(to, "  Slurm: nodes %s, tasks %s, started again %ld time%s", l->nodes, l->tasks, l->restarts,
+                MF_S(l->restarts));
+    if (*l->job && *l->task) fprintf(to, ", task %s of an array", l->task);
+    if (*l->job && l->end > 0 && mf_launcher_hours(l, &hours) == MF_OK) fprintf(to, ", %.2f hours left", hours);
+    if (*l->job) fputc('\n', to);
+    if (*pmix->version)
+        fprintf(to, "  PMIx: rank 0 is number %ld of %ld on node %ld of %ld\n", pmix->local_rank, pmix->local_size,
+                pmix->node, pmix->nodes);
+    mf_err_clear();
 }
 
 static void print_head(FILE *to, const struct mf_probe_report *report)
@@ -122,6 +144,7 @@ static void print_head(FILE *to, const struct mf_probe_report *report)
     fprintf(to, "mesoforge %s on %zu rank%s, %zu node%s, launcher %s%s%s\n", MF_VERSION, probe->ranks,
             MF_S(probe->ranks), probe->hardware.hosts, MF_S(probe->hardware.hosts), report->launcher.kind,
             *report->launcher.job ? ", Slurm job " : "", report->launcher.job);
+    print_launcher(to, &report->launcher, &report->pmix);
     fprintf(to, "  %s, HDF5 %s, %s\n", mf_comm_version(), mf_io_hdf5(), mf_kernels_fftw());
     fprintf(to, "  cuda back end: %s\n", *mf_load_cuda_path() ? mf_load_cuda_path() : "not installed");
     fprintf(to, "  NCCL: %s\n", mf_wire_version() ? mf_wire_version() : "not here");
@@ -151,6 +174,22 @@ void mf_probe_print(FILE *to, const struct mf_probe_report *report)
 
 /* ---- object ---- */
 
+static void put_text(struct mf_json *at, const char *key, const char *text)
+{
+    if (*text)
+        mf_json_text(at, key, text);
+    else
+        mf_json_null(at, key);
+}
+
+static void put_number(struct mf_json *at, const char *key, long number)
+{
+    if (number >= 0)
+        mf_json_int(at, key, number);
+    else
+        mf_json_null(at, key);
+}
+
 static struct mf_json *rank_json(const struct mf_probe_report *report, size_t r)
 {
     const struct mf_probe_rank *rank = &report->probe->rank[r];
@@ -171,19 +210,68 @@ static struct mf_json *rank_json(const struct mf_probe_report *report, size_t r)
         mf_json_int(one, "gpu", (long long)rank->gpu[report->gpu[r]]);
     else
         mf_json_null(one, "gpu");
+    mf_json_text(one, "core_list", report->place[r].cores);
+    put_text(one, "nic", report->place[r].nic);
     return one;
 }
 
-static struct mf_json *launcher_json(const struct mf_launcher *launcher)
+/* Nodes and their tasks, as far as Slurm's short forms can be read. */
+static struct mf_json *nodes_json(const struct mf_launcher *launcher)
+{
+    struct mf_json *all = mf_json_array();
+    struct mf_words names = {0};
+    long *tasks = NULL;
+    size_t count = 0;
+
+    if (*launcher->nodes && mf_nodelist_names(launcher->nodes, &names) == MF_OK && *launcher->tasks)
+        (void)mf_nodelist_tasks(launcher->tasks, &tasks, &count);
+    mf_err_clear();
+    for (size_t i = 0; i < names.count; ++i) {
+        struct mf_json *one = mf_json_object();
+
+        mf_json_text(one, "name", names.at[i]);
+        put_number(one, "tasks", i < count ? tasks[i] : -1);
+        mf_json_put(all, NULL, one);
+    }
+    mf_words_free(&names);
+    free(tasks);
+    return all;
+}
+
+static struct mf_json *pmix_json(const struct mf_pmix *pmix)
 {
     struct mf_json *one = mf_json_object();
 
+    mf_json_text(one, "version", pmix->version);
+    put_number(one, "local_rank", pmix->local_rank);
+    put_number(one, "local_size", pmix->local_size);
+    put_number(one, "node", pmix->node);
+    put_number(one, "nodes", pmix->nodes);
+    put_text(one, "host", pmix->host);
+    put_text(one, "node_list", pmix->list);
+    put_text(one, "cpuset", pmix->set);
+    return one;
+}
+
+static struct mf_json *launcher_json(const struct mf_launcher *launcher, const struct mf_pmix *pmix)
+{
+    struct mf_json *one = mf_json_object();
+    double hours;
+
     mf_json_text(one, "kind", launcher->kind);
-    if (*launcher->job)
-        mf_json_text(one, "slurm_job", launcher->job);
-    else
-        mf_json_null(one, "slurm_job");
+    put_text(one, "slurm_job", launcher->job);
+    put_text(one, "slurm_array_task", launcher->task);
     mf_json_int(one, "slurm_restarts", launcher->restarts);
+    mf_json_put(one, "slurm_nodes", nodes_json(launcher));
+    if (launcher->end > 0 && mf_launcher_hours(launcher, &hours) == MF_OK)
+        mf_json_real(one, "hours_left", hours);
+    else
+        mf_json_null(one, "hours_left");
+    mf_err_clear();
+    if (*pmix->version)
+        mf_json_put(one, "pmix", pmix_json(pmix));
+    else
+        mf_json_null(one, "pmix");
     return one;
 }
 
@@ -222,7 +310,7 @@ struct mf_json *mf_probe_json(const struct mf_probe_report *report)
 
     for (size_t r = 0; r < probe->ranks; ++r) mf_json_put(ranks, NULL, rank_json(report, r));
     mf_json_put(json, "ranks", ranks);
-    mf_json_put(json, "launcher", launcher_json(&report->launcher));
+    mf_json_put(json, "launcher", launcher_json(&report->launcher, &report->pmix));
     mf_json_put(json, "versions", versions_json(probe));
     for (size_t r = 0; r < probe->ranks; ++r)
         for (int k = 0; k < 2; ++k) {

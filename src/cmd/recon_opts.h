@@ -36,8 +36,7 @@ struct mf_recon_cmd {
     double oor_multiplier, phase_sum_multiplier;
     const char *save_gradient;
     /* stopping and going on */
-    const char *checkpoint_every, *restart;
-    double max_hours;
+    const char *checkpoint_every, *restart, *max_hours;
     const char *plan;      /* --plan auto|off|FILE */
     const char *residency; /* --residency auto|device|host */
     /* known from MCRpy, without meaning for what is here: refused when given */
@@ -77,8 +76,8 @@ int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o
 int mf_recon_anneal(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                     const size_t dims[3], struct mf_solve_opts *opts);
 
-/** Checks --checkpoint-every and --max-hours: MF_USAGE. Not collective. */
-int mf_recon_keeper_check(const struct mf_recon_cmd *o);
+/** Checks --checkpoint-every and --max-hours: MF_USAGE. Not collective: rank 0 alone must know when its job ends. */
+int mf_recon_keeper_check(const struct mf_session *session, const struct mf_recon_cmd *o);
 
 /** The keeper of the run that writes @p path, and the names it owns. From now on signals ask the run to leave. */
 struct mf_recon_keeper {

@@ -42,6 +42,10 @@ def no_gpu():
         check(1 <= node["cores"] <= os.cpu_count() and node["ram_bytes"] > 2**26, f"node {node}")
         check([r["rank"] for r in seen["ranks"]] == list(range(ranks)), "ranks")
         check(seen["launcher"]["kind"] == ("mpirun" if ranks > 1 else "none"), f"launcher {seen['launcher']}")
+        cores = {c for r in seen["ranks"] for c in r["core_list"].split(",")}
+        check(cores and all(c.replace("-", "").isdigit() for c in cores) and all("nic" in r for r in seen["ranks"]), f"cores {cores}")
+        pmix = seen["launcher"]["pmix"]
+        check((pmix is None) == (ranks == 1) and (ranks == 1 or pmix["local_size"] == ranks), f"PMIx {pmix}")
         check(all(seen["versions"][k] for k in ("mpi", "hdf5", "fftw")), f"versions {seen['versions']}")
         if not has_one:
             check(node["gpus"] == [] and seen["versions"]["driver"] is None, "no GPU")

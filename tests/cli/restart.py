@@ -106,9 +106,10 @@ for trial in range(3):
 
 # A signal, and a file, ask a run to leave; it says so and exits with 75.
 slow = "match --microstructure_filename t.npy --limit_to 6 --size 48 48 48 --max_iter 100000 --tolerance 0".split()
-for how in ("signal", "file", "hours"):
-    line = [program] + slow + ["--output", f"{how}.npy"] + (["--max-hours", "0.0003"] if how == "hours" else [])
-    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as job:
+for how in ("signal", "file", "hours", "auto"):
+    line = [program] + slow + ["--output", f"{how}.npy"] + {"hours": ["--max-hours", "0.0003"], "auto": ["--max-hours", "auto"]}.get(how, [])
+    env = runs.around("SLURM_", **({"SLURM_JOB_END_TIME": int(time.time()) + 12} if how == "auto" else {}))  # it keeps 10 s
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=env) as job:
         time.sleep(1)
         if how == "signal":
             job.send_signal(signal.SIGUSR1)
@@ -186,6 +187,9 @@ code, _, text = run(options + ["--restart", "auto"], 2)
 check(code == 3 and "schema 99" in text, f"newer schema: {code} {text}")
 check(run(options + ["--checkpoint-every", "often"])[0] == 2, "nonsense interval")
 check(run(options + ["--max-hours", "-1"])[0] == 2, "negative hours")
+check(run(options + ["--max-hours", "2h"])[0] == 2, "hours with a unit")
+code, _, text = run(options + ["--max-hours", "auto"], 2)
+check(code == 2 and "nobody says when the job ends" in text, f"auto without a job: {code} {text}")
 
 # A checkpoint that is due and cannot be written is a warning; one on leaving a refusal. Nothing else is lost.
 code, _, text = run(cases["volume"] + ["--output", "full.npy", "--checkpoint-every", "5ev"], 2, "io.create:visit=2")

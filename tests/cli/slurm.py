@@ -100,7 +100,10 @@ def probes():
         check([n["host"] for n in seen["nodes"]] == ["n1", "n2"], f"nodes {seen['nodes']}")
         check([(r["node"], r["local_rank"]) for r in seen["ranks"]] == [(0, 0), (0, 1), (1, 0), (1, 1)], f"{seen['ranks']}")
         check([r["gpu"] for r in seen["ranks"]] == taken, f"{options}: {[r['gpu'] for r in seen['ranks']]}")
-        check(seen["launcher"]["kind"] == "srun", f"{seen['launcher']}")
+        says = seen["launcher"]
+        check(says["kind"] == "srun" and says["slurm_nodes"] == [{"name": n, "tasks": 2} for n in ("n1", "n2")], f"{says}")
+        pmix = says["pmix"]
+        check([pmix[k] for k in ("local_rank", "local_size", "nodes", "host", "node_list")] == [0, 2, 2, "n1", "n1,n2"], f"{pmix}")
     del os.environ["FAKE_NVML_GPUS"]
 
 

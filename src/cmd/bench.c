@@ -9,6 +9,7 @@
 #include "src/base/json.h"
 #include "src/bench/net.h"
 #include "src/cmd/about.h"
+#include "src/cmd/bench_predict.h"
 #include "src/cmd/bench_runs.h"
 #include "src/cmd/bench_show.h"
 #include "src/cmd/cmd.h"
@@ -19,6 +20,7 @@ struct bench {
     long factor;
     double precision, seconds;
     struct mf_bench_runs runs;
+    struct mf_bench_predict predict;
 };
 
 static const struct mf_opt rows[] = {
@@ -35,6 +37,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(bench, "launcher", runs.launcher, MF_TEXT, NULL,
            "what starts ranks, before -n RANKS (default: srun in a Slurm job, else mpirun)"),
     MF_OPT(bench, "image", runs.image, MF_TEXT, NULL, "reconstruct from this micrograph (default: one is made)"),
+    MF_OPT(bench, "measured", predict.measured, MF_TEXTS, NULL, "predict from these files of bench --output"),
+    MF_OPT(bench, "network", predict.network, MF_TEXT, NULL, "what lies between nodes (examples/network.json)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -77,7 +81,7 @@ static int check(const struct mf_session *s, const struct bench *o, struct range
 
 static int no_such(const char *name)
 {
-    char list[200] = "reconstruct, characterize, kernels, io";
+    char list[200] = "reconstruct, characterize, kernels, io, predict";
 
     for (const struct mf_bench_net *net = mf_bench_nets; net->name; ++net) {
         size_t at = strlen(list);
@@ -98,6 +102,10 @@ static int check_names(const struct mf_session *s, const struct bench *o)
             continue;
         }
         if (strcmp(name[i], "io") == 0) continue;
+        if (strcmp(name[i], "predict") == 0) {
+            MF_TRY(mf_bench_runs_ranks(&o->runs.scaling));
+            continue;
+        }
         if (!mf_bench_net_find(name[i])) return no_such(name[i]);
         if (s->comm->size < 2)
             return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: mpirun -n 2 mesoforge bench %s", name[i],
@@ -156,6 +164,8 @@ static int measure_one(const struct mf_session *s, const struct bench *o, const 
 {
     if (mf_bench_runs_has(what)) return mf_bench_runs_measure(s, &o->runs, what, to);
     if (strcmp(what, "io") == 0) return measure_files(s, o, to);
+    if (strcmp(what, "predict") == 0)
+        return mf_agree(s->comm, mf_bench_predict_run(s, &o->predict, &o->runs.scaling, o->runs.extent, to));
     return measure_net(s, o, range, mf_bench_net_find(what), to);
 }
 
@@ -234,6 +244,9 @@ static const char text[] =
     "(Karp and Flatt). Or\n"
     "  io              a volume of labels to the disk and back: our files, HDF5\n"
     "                  alone, bytes alone, in --data_folder (default: here)\n"
+    "  predict         an evaluation on the ranks of --scaling, which may be more\n"
+    "                  than there are, from files of reconstruct, allreduce and\n"
+    "                  alltoall and the --network between nodes\n"
     "or what ranks exchange, in the columns of nccl-tests:\n"
     "  allreduce       sums over all ranks, of losses and gradients\n"
     "  reduce-scatter  the same, each rank its part (MPI's)\n"
@@ -250,7 +263,9 @@ static const char text[] =
     "  mpirun -n 4 mesoforge bench allreduce\n"
     "  srun -n 16 mesoforge bench alltoall halo --max_bytes 256M --output net.json\n"
     "  mesoforge bench reconstruct --scaling 1,2,4 --weak --extent 128\n"
-    "  mesoforge bench kernels --extent 256\n";
+    "  mesoforge bench kernels --extent 256\n"
+    "  mesoforge bench predict --measured run.json net.json --extent 2048 \\\n"
+    "    --network examples/network.json --scaling 8,64,512,4096\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_bench = {

@@ -131,16 +131,22 @@ static const struct kind *find(const char *what)
 
 int mf_bench_runs_has(const char *what) { return find(what) != NULL; }
 
+int mf_bench_runs_ranks(const struct mf_longs *ranks)
+{
+    if (ranks->count < 1 || ranks->count > SCALINGS)
+        return mf_fail(MF_USAGE, "--scaling wants 1 to %d numbers of ranks", SCALINGS);
+    for (size_t i = 0; i < ranks->count; ++i)
+        if (ranks->at[i] < 1 || ranks->at[i] > 1 << 20 || (i > 0 && ranks->at[i] <= ranks->at[i - 1]))
+            return mf_fail(MF_USAGE, "--scaling wants growing numbers of ranks from 1 on, not %ld", ranks->at[i]);
+    return MF_OK;
+}
+
 int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *o)
 {
     if (s->comm->size > 1)
         return mf_fail(MF_USAGE,
                        "bench starts its own runs of verbs: start it without mpirun, and say --scaling 1,2,4");
-    if (o->scaling.count < 1 || o->scaling.count > SCALINGS)
-        return mf_fail(MF_USAGE, "--scaling wants 1 to %d numbers of ranks", SCALINGS);
-    for (size_t i = 0; i < o->scaling.count; ++i)
-        if (o->scaling.at[i] < 1 || o->scaling.at[i] > 1 << 20 || (i > 0 && o->scaling.at[i] <= o->scaling.at[i - 1]))
-            return mf_fail(MF_USAGE, "--scaling wants growing numbers of ranks from 1 on, not %ld", o->scaling.at[i]);
+    MF_TRY(mf_bench_runs_ranks(&o->scaling));
     if (o->extent < 2 * LIMIT_TO || o->extent > 1 << 16)
         return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * LIMIT_TO, 1 << 16);
     if (o->turns < 1 || o->turns > MF_BENCH_TURNS)
@@ -189,6 +195,15 @@ static void pass_on(struct runs *r)
     add(r, "%s", c->device);
     add(r, "--logging_level");
     add(r, "40");
+}
+
+/* What of the seconds is spent on other ranks. Messages and sums of one rank cost next to nothing. */
+static double with_others(const struct kind *kind, const struct mf_json *said)
+{
+    double all = stage(said, "exchange") + stage(said, "reduction") + stage(said, "messages");
+    double evaluations = mf_json_to_real(mf_json_get(said, "evaluations"));
+
+    return kind->seconds == per_evaluation && evaluations > 0 ? all / evaluations : all;
 }
 
 /* What it prints as JSON; NULL after a refusal. */
@@ -256,6 +271,7 @@ static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point
     add(r, "--log-view");
     *said = run_it(r);
     if (!*said) return MF_DEVICE;
+    p->exchange[p->samples] = with_others(kind, *said);
     p->sample[p->samples++] = kind->seconds(*said);
     return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "a run to be measured said no time");
 }

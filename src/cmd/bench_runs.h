@@ -17,6 +17,9 @@ struct mf_bench_runs {
 /** "reconstruct", "characterize" or "kernels"? */
 int mf_bench_runs_has(const char *what);
 
+/** Refuses (MF_USAGE) numbers of ranks that do not grow. Local. */
+int mf_bench_runs_ranks(const struct mf_longs *ranks);
+
 /** Refuses (MF_USAGE) what does not fit together. Local. */
 int mf_bench_runs_check(const struct mf_session *session, const struct mf_bench_runs *options);
 

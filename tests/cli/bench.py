@@ -78,6 +78,49 @@ def scaling():
     check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
 
 
+def save(name, value):
+    with open(name, "w") as file:
+        json.dump(value, file)
+
+
+def predict():
+    """By hand: work shared evenly, four exchanges of a slab, six sums; between nodes what leaves a node over its network."""
+    points = [{"ranks": r, "shape": [64, 64, 64], "seconds": s, "exchange_seconds": e} for r, s, e in ((1, 0.04, 0), (2, 0.024, 0.004))]
+    time = {"min": 0, "median": 1e-5, "max": 0}
+    turns = [{"bytes": b, "seconds": {**time, "median": b / 1e9}} for b in (1024, 1024**2, 1024**3)]
+    save("run.json", {"ranks": 1, "measured": [{"what": "reconstruct", "scaling": "strong", "rows": points}]})
+    save("net.json", {"ranks": 2, "measured": [{"what": "alltoall", "rows": turns}, {"what": "allreduce", "rows": [{"bytes": 8, "seconds": time}]}]})
+    save("link.json", {"gb_per_s": 0.5, "latency_us": 0, "ranks_per_node": 2})
+    words = ["predict", "--measured", "run.json", "net.json", "--extent", 128, "--scaling"]
+    said = measured(*words, "1,2,8", "--network", "link.json", ranks=1)
+    if not said:
+        return
+    one, voxels, work = said["measured"][0], 128**3, 0.02 * 2 / 64**3
+    again = 0.02 + 4 * 4 * 64**3 / 2 / 1e9 + 6e-5
+    check(math.isclose(one["checks"][0]["predicted"], again, rel_tol=1e-6), f"{one['checks']} {again}")
+    slab = 4 * voxels / 8
+    wants = [work * voxels, work * voxels / 2 + 4 * 4 * voxels / 2 / 1e9 + 6e-5,
+             work * voxels / 8 + 4 * (slab / 1e9 + slab * 0.75 * 2 / 0.5e9) + 6e-5]
+    check([r["ranks"] for r in one["rows"]] == [1, 2, 8], f"{one['rows']}")
+    for row, want in zip(one["rows"], wants):
+        check(math.isclose(row["seconds"], want, rel_tol=1e-6), f"{row} {want}")
+        check(math.isclose(row["seconds"], row["work"] + row["exchange"] + row["reduction"], rel_tol=1e-12), f"{row}")
+        check(math.isclose(row["efficiency"], work * voxels / row["ranks"] / want, rel_tol=1e-6), f"{row}")
+    save("odd.json", {"gb_per_s": 1, "latency_us": 1, "ranks_per_node": 1, "colour": 3})
+    save("slow.json", {"gb_per_s": 0, "latency_us": 1, "ranks_per_node": 1})
+    runs.refuses(program, [
+        (2, ["bench", "predict"], "wants files of bench"),
+        (2, ["bench", "predict", "--measured", "net.json"], "no strong scaling of reconstruct"),
+        (2, ["bench", "predict", "--measured", "run.json", "--scaling", "2"], "holds no exchanges"),
+        (2, ["bench", *map(str, words), "8"], "say the --network"),
+        (3, ["bench", *map(str, words), "8", "--network", "odd.json"], 'nothing is known of "colour"'),
+        (3, ["bench", *map(str, words), "8", "--network", "slow.json"], '"gb_per_s" above 0'),
+        (3, ["bench", "predict", "--measured", "gone.json"], "gone.json"),
+    ], ranks=(1,), mpiexec=mpiexec)
+    for name in ("run", "net", "link", "odd", "slow"):
+        os.remove(f"{name}.json")
+
+
 def table():
     """Rows for people have the columns of nccl-tests; a file gets what --json prints."""
     status, out, err = runs.run(program, "bench", "allreduce", "--max_bytes", 1024, *QUICK, "--output", "net.json", ranks=2,
@@ -96,6 +139,7 @@ with tempfile.TemporaryDirectory() as folder:
     files(1)
     files(3)
     scaling()
+    predict()
     exchanges(2, "--device", "shadow")
     table()
     runs.refuses(program, [

@@ -1,0 +1,78 @@
+/* See replay.h. The longest slab sets the time. An evaluation brings the slices of two directions together and takes
+ * their gradients back (mpi/slab.h): four exchanges of a slab. Of what a rank sends, the part for ranks of other nodes
+ * passes the network, which the ranks of a node share. A few numbers are summed over all ranks after each stage: a tree
+ * within a node and one over nodes. */
+#include "src/bench/replay.h"
+
+#include <math.h>
+
+#include "mpi/slab.h"
+
+enum { EXCHANGES = 4, SUMS = 6, WORD = 4 };
+
+/* Straight lines between measured points of log seconds over log bytes; beyond them the last rate, before them the
+ * first time. */
+static double seconds_at(const struct mf_replay_curve *c, double bytes)
+{
+    size_t i = 1;
+    double share;
+
+    if (bytes <= c->bytes[0]) return c->seconds[0];
+    if (bytes >= c->bytes[c->count - 1]) return c->seconds[c->count - 1] * bytes / c->bytes[c->count - 1];
+    while (c->bytes[i] < bytes) ++i;
+    share = log(bytes / c->bytes[i - 1]) / log(c->bytes[i] / c->bytes[i - 1]);
+    return c->seconds[i - 1] * pow(c->seconds[i] / c->seconds[i - 1], share);
+}
+
+/* Voxels of the longest slab: planes are dealt in pairs. */
+static double slab_voxels(size_t n, long ranks)
+{
+    size_t pairs = (n + 1) / 2, most = (pairs + (size_t)ranks - 1) / (size_t)ranks;
+
+    return fmin(2 * (double)most, (double)n) * (double)n * (double)n;
+}
+
+/* Rounds of an exchange of slices normal to y on so many ranks of several nodes. */
+static double rounds_of(size_t n, long ranks, long here)
+{
+    const size_t dims[3] = {n, n, n};
+    size_t batch, rounds;
+    struct mf_comm comm;
+
+    mf_comm_dry(&comm, 0, (int)ranks, (int)here);
+    mf_turn_shape(&comm, dims, MF_Y, 0, 0, &batch, &rounds);
+    return (double)rounds;
+}
+
+static double exchange(const struct mf_replay *m, size_t n, long ranks, double voxels)
+{
+    long here = ranks < m->ranks_per_node ? ranks : m->ranks_per_node;
+    double bytes = WORD * voxels, away = 1 - (double)here / (double)ranks, seconds;
+
+    if (ranks == 1) return 0;
+    seconds = seconds_at(&m->turn, bytes);
+    if (ranks > here)
+        seconds +=
+            bytes * away * (double)here / m->bandwidth + m->latency * rounds_of(n, ranks, here) * log2((double)ranks);
+    return EXCHANGES * seconds;
+}
+
+static double reduction(const struct mf_replay *m, long ranks)
+{
+    long here = ranks < m->ranks_per_node ? ranks : m->ranks_per_node;
+    double seconds = here > 1 ? m->sum * log2((double)here) / log2((double)m->sum_ranks) : 0;
+
+    if (ranks > here) seconds += 2 * m->latency * ceil(log2((double)ranks / (double)here));
+    return SUMS * seconds;
+}
+
+struct mf_replay_time mf_replay(const struct mf_replay *machine, size_t n, long ranks)
+{
+    double voxels = slab_voxels(n, ranks);
+    struct mf_replay_time t = {.work = machine->work * voxels};
+
+    t.exchange = exchange(machine, n, ranks, voxels);
+    t.reduction = reduction(machine, ranks);
+    t.total = t.work + t.exchange + t.reduction;
+    return t;
+}

@@ -1,0 +1,31 @@
+/* What an evaluation of a reconstruction would take on machines that are not here: measured work of a rank, measured
+ * exchanges of a node, a network of known bandwidth and latency. */
+#ifndef MF_BENCH_REPLAY_H
+#define MF_BENCH_REPLAY_H
+
+#include <stddef.h>
+
+enum { MF_REPLAY_ROWS = 64 };
+
+/** A curve of times over sizes, ascending. */
+struct mf_replay_curve {
+    size_t count;
+    double bytes[MF_REPLAY_ROWS], seconds[MF_REPLAY_ROWS];
+};
+
+struct mf_replay {
+    double work;                 /* seconds of a rank per voxel of its own, all ranks of a node at work */
+    struct mf_replay_curve turn; /* slabs into slices, by bytes of a slab: bench alltoall on a node */
+    double sum;                  /* seconds of a small sum over sum_ranks ranks of a node: bench allreduce */
+    long sum_ranks, ranks_per_node;
+    double bandwidth, latency; /* of a node's network [bytes per second, seconds] */
+};
+
+struct mf_replay_time {
+    double work, exchange, reduction, total; /* seconds of an evaluation */
+};
+
+/** Of a cube of @p n^3 voxels over @p ranks ranks. What the slab of the longest share holds decides. */
+struct mf_replay_time mf_replay(const struct mf_replay *machine, size_t n, long ranks);
+
+#endif

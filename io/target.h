@@ -21,6 +21,7 @@ enum mf_more {
     MF_MORE_GRAM_AXES,
     MF_MORE_TENSOR,
     MF_MORE_GRAM_CROSS,
+    MF_MORE_VGG,
     MF_MORE
 };
 
@@ -30,6 +31,7 @@ struct mf_more_row {
     size_t family;    /* offset of its kernels in struct mf_backend: they know how many entries it has */
     int soft;         /* it depends on the soft threshold */
     int pairs;        /* it is of pairs of phases */
+    int network;      /* it depends on the weights of VGG-19; its values may be any numbers */
 };
 
 /** The rows, MF_MORE of them. */
@@ -61,7 +63,8 @@ struct mf_target {
     size_t lag; /* L */
     int periodic, seam;
     double threshold,
-        steepness; /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
+        steepness;             /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
+    char network[MF_VGG_NAME]; /* which weights (kernels/vgg.h); "": nothing here depends on them */
     struct mf_target_side side[3];
     double *space; /* S2_3D [phases][L][2L-1][2L-1], lags dz >= 0, dy, dx of the volume itself; NULL: none */
     double spacing[3];

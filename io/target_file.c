@@ -15,6 +15,8 @@
 /* Attributes and headers of a file, about; seconds of processor time to read one. */
 enum { OVERHEAD = 1 << 16, PATH_TEXT = 32, READ_SECONDS = 60, EXAMPLE = 4, FIXED = 5, PARTS = FIXED + MF_MORE };
 
+static const double LARGEST = 1e12; /* of what no bound is known of */
+
 static const char definitions[] =
     "x is the indicator (0 or 1) of a phase on one slice of nu x nv pixels; everything is the mean over the slices of "
     "a "
@@ -58,15 +60,16 @@ static void parts_of(const struct mf_target *t, struct mf_target_side *side, str
                                   1,
                                   "u v"};
     for (int m = 0; m < MF_MORE; ++m) {
-        size_t n = mf_more_entries((enum mf_more)m, t->lag), q = mf_more_parts((enum mf_more)m, p);
+        const size_t n = mf_more_entries((enum mf_more)m, t->lag), q = mf_more_parts((enum mf_more)m, p);
+        const double most = mf_more_rows[m].network ? LARGEST : 1 + slack;
 
         part[FIXED + m] = (struct part){mf_more_rows[m].name,
                                         &side->more[m],
                                         q * k * n,
                                         3,
                                         {q, k, n, 0},
-                                        -slack,
-                                        1 + slack,
+                                        mf_more_rows[m].network ? -most : -slack,
+                                        most,
                                         0,
                                         mf_more_rows[m].pairs ? "pair level entry" : "phase level entry"};
     }
@@ -177,11 +180,14 @@ static int read_phases(struct mf_h5 *file, const char *path, struct mf_target *t
     return mf_h5_get_text(file, "/", "input_sha256", t->hash, sizeof t->hash);
 }
 
-/* Files of before soft descriptors have none of these. */
+/* Files without soft descriptors, or those of a network, have none of these. */
 static int read_soft(struct mf_h5 *file, struct mf_target *t)
 {
     double soft[2] = {0, 0};
     size_t count = 2;
+
+    if (mf_h5_has_attribute(file, "/", "vgg_network"))
+        MF_TRY(mf_h5_get_text(file, "/", "vgg_network", t->network, sizeof t->network));
 
     if (mf_h5_has_attribute(file, "/", "soft_threshold"))
         MF_TRY(mf_h5_get_reals(file, "/", "soft_threshold", 2, soft, &count));
@@ -388,6 +394,7 @@ static int take(void *context, FILE *from)
     MF_TRY(mf_guard_receive(from, &r->ours, sizeof r->ours));
     MF_TRY(mf_guard_receive(from, &head, sizeof head));
     MF_TRY(check_head(r->path, &head));
+    mf_guard_tame(head.network, sizeof head.network);
     mf_guard_tame(head.unit, sizeof head.unit);
     mf_guard_tame(head.hash, sizeof head.hash);
     mf_guard_tame(head.source, sizeof head.source);
@@ -465,6 +472,7 @@ static int write_head(struct mf_h5 *file, const struct mf_target *t)
     MF_TRY(mf_h5_put_ints(file, "/", "seam", 1, &seam));
     if (t->steepness > 0)
         MF_TRY(mf_h5_put_reals(file, "/", "soft_threshold", 2, (double[2]){t->threshold, t->steepness}));
+    if (*t->network) MF_TRY(mf_h5_put_text(file, "/", "vgg_network", t->network));
     MF_TRY(mf_h5_put_reals(file, "/", "spacing", 3, t->spacing));
     MF_TRY(mf_h5_put_text(file, "/", "unit", t->unit));
     MF_TRY(mf_h5_put_text(file, "/", "source", t->source));

@@ -174,6 +174,32 @@ struct mf_cost mf_cost_tensor(const struct mf_slice_desc *d, size_t count, enum 
     return per_pixel(d, count, what, what == MF_COST_GRADIENT ? 2 * maps + smooth + 5 * lags : maps + 2 * lags);
 }
 
+/* Of one level. */
+static double vgg_operations(const struct mf_slice_desc *d, size_t level, enum mf_cost_of what)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
+        const struct mf_vgg_layer *l = &mf_vgg_layers[i];
+        const double n = pixels(d, level + l->block), in = (double)l->in, out = (double)l->out;
+
+        sum += (what == MF_COST_GRADIENT ? 2 : 1) * 2 * MF_VGG_TAPS * in * out * n;
+        if (l->last) sum += ((out + 1) + (what == MF_COST_GRADIENT ? 2 * out : 0)) * out * n;
+    }
+    return sum;
+}
+
+struct mf_cost mf_cost_vgg(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    struct mf_cost cost = moved(d, count, what);
+
+    for (size_t l = 0; l < d->levels; ++l) {
+        cost.operations += pooling(d, l, what) * (double)count;
+        if (l >= d->first) cost.operations += vgg_operations(d, l, what) * (double)count;
+    }
+    return cost;
+}
+
 struct mf_cost mf_cost_patches(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     struct mf_cost cost = moved(d, count, what);

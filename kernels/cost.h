@@ -77,6 +77,12 @@ struct mf_cost mf_cost_gram_cross(const struct mf_slice_desc *desc, size_t count
 struct mf_cost mf_cost_tensor(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
 /**
+ * Gram matrices of VGG-19: per layer of n pixels, from c channels to k, 18 c k n, and behind a block k (k + 1) n; with
+ * a gradient 18 c k n and 2 k^2 n more. Pooling, bytes as above; the weights are not counted.
+ */
+struct mf_cost mf_cost_vgg(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
+/**
  * Patches with their neighbours held: per pixel of a level 4 (distance, its square, weight, sum), with a gradient 5
  * more; pooling, and bytes as above with the pull's two floats read besides.
  */

@@ -5,6 +5,7 @@
 #define MF_KERNELS_SLICES_H
 
 #include "kernels/backend.h"
+#include "kernels/vgg.h"
 #include "kernels/view.h"
 
 enum { MF_PYRAMID_MAX = 24 }; /* of a pyramid */
@@ -29,6 +30,7 @@ struct mf_slice_desc {
     size_t first;  /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
     size_t phases; /* patch: fields that are looked at together */
     struct mf_slice_example example; /* patch */
+    struct mf_vgg *vgg;              /* vgg: its network */
     int flip; /* patch: for a binary field; gradients are exact changes by flips of single pixels (the pull held) */
 };
 

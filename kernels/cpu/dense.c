@@ -189,6 +189,7 @@ void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *t
 void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
     const size_t n = plan->desc.levels * plan->entries, stride = 2 * n;
+    const double most = plan->family->most > 0 ? plan->family->most : 1;
 
     MF_ASSERT(x->count <= plan->desc.count_max && !plan->pair == !y);
     for (size_t at = 0; at < x->count; at += plan->slots) {
@@ -204,7 +205,7 @@ void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, con
         }
         for (size_t k = 0; k < count; ++k)
             for (size_t i = plan->desc.first * plan->entries; i < n; ++i)
-                total[i] += mf_compare_grain(plan->value[k * stride + i]);
+                total[i] += most * mf_compare_grain(plan->value[k * stride + i] / most);
     }
 }
 

@@ -31,8 +31,11 @@ struct mf_cpu_family {
     void (*close)(struct mf_slice_plan *plan);
     /** d [entries]: D of the level. The result does not depend on job->threads. */
     void (*value)(const struct mf_cpu_job *job, double *d);
-    /** level->g += sum over entries of slope [entries] times dD/dx. NULL: the family has no gradient. */
+    /** level->g += sum over entries of slope [entries] times dD/dx. The scratch is as value() of all
+     * levels, and then gradient() of coarser ones, left it. NULL: the family has no gradient. */
     void (*gradient)(const struct mf_cpu_job *job, const double *slope);
+    /** A power of 2 that values stay below, so that sums of them are exact (form/compare.h); 0: 1. */
+    double most;
 };
 
 struct mf_slice_plan {

@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "kernels/cpu/dense.h"
+#include "kernels/cpu/tile.h"
 #include "kernels/form/gram.h"
 #include "src/base/err.h"
 
-enum { DEPTH = 96, PARTS = 4, LANES = 16, TILE_ROWS = 12, TILE_COLUMNS = 2 * LANES, ALIGN = 16 };
-
-#define ALWAYS static inline __attribute__((always_inline))
+enum { DEPTH = 96, PARTS = 4, ALIGN = 16 };
 
 /* Channels first .. first + count - 1: lags (du, dv), (du, dv + step), .. */
 struct run {
@@ -28,108 +27,12 @@ struct gram {
     enum mf_gram_kind kind;
     int periodic, pair; /* pair: anchors are of the second field */
     struct mf_cpu_frame frame;
-    void (*tile)(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c);
+    mf_cpu_tile *tile;
 };
 
 static size_t square(size_t n) { return n * n; }
 static size_t gram_entries(const struct mf_slice_desc *d) { return square(mf_gram_channels(MF_GRAM_HALF, d->lag)); }
 static size_t axes_entries(const struct mf_slice_desc *d) { return square(mf_gram_channels(MF_GRAM_AXES, d->lag)); }
-
-/* -- products -- */
-
-typedef float vec __attribute__((vector_size(4 * LANES)));
-typedef float vec_any __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-
-/* c [TILE_ROWS][TILE_COLUMNS] = sum over k < depth of a[m * row + k * step] b[k * width + n]. */
-ALWAYS void tile_any(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c)
-{
-    enum { ROWS = TILE_ROWS };
-    vec sum[ROWS][2];
-
-#pragma GCC unroll 12
-    for (int m = 0; m < ROWS; ++m) sum[m][0] = sum[m][1] = (vec){0};
-    for (size_t k = 0; k < depth; ++k) {
-        const vec b0 = *(const vec_any *)(b + k * width), b1 = *(const vec_any *)(b + k * width + LANES);
-
-#pragma GCC unroll 12
-        for (int m = 0; m < ROWS; ++m) {
-            const float f = a[(size_t)m * row + k * step];
-
-            sum[m][0] += f * b0;
-            sum[m][1] += f * b1;
-        }
-    }
-#pragma GCC unroll 12
-    for (int m = 0; m < ROWS; ++m) {
-        *(vec_any *)(c + m * TILE_COLUMNS) = sum[m][0];
-        *(vec_any *)(c + m * TILE_COLUMNS + LANES) = sum[m][1];
-    }
-}
-
-#ifdef __x86_64__
-__attribute__((target("avx512f"))) static void tile_avx512(size_t depth, const float *a, size_t row, size_t step,
-                                                           const float *b, size_t width, float *c)
-{
-    tile_any(depth, a, row, step, b, width, c);
-}
-#endif
-
-/* Where registers are half as many or half as wide: a quarter of the tile at a time. */
-ALWAYS void tile_quarters(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c)
-{
-    typedef float half __attribute__((vector_size(2 * LANES)));
-    typedef float half_any __attribute__((vector_size(2 * LANES), aligned(4), may_alias));
-    enum { ROWS = TILE_ROWS / 2 };
-
-    for (size_t part = 0; part < 4; ++part) {
-        const float *p = a + part / 2 * ROWS * row, *q = b + part % 2 * LANES;
-        float *to = c + part / 2 * ROWS * TILE_COLUMNS + part % 2 * LANES;
-        half sum[ROWS][2];
-
-#pragma GCC unroll 6
-        for (int m = 0; m < ROWS; ++m) sum[m][0] = sum[m][1] = (half){0};
-        for (size_t k = 0; k < depth; ++k) {
-            const half b0 = *(const half_any *)(q + k * width), b1 = *(const half_any *)(q + k * width + LANES / 2);
-
-#pragma GCC unroll 6
-            for (int m = 0; m < ROWS; ++m) {
-                const float f = p[(size_t)m * row + k * step];
-
-                sum[m][0] += f * b0;
-                sum[m][1] += f * b1;
-            }
-        }
-#pragma GCC unroll 6
-        for (int m = 0; m < ROWS; ++m) {
-            *(half_any *)(to + m * TILE_COLUMNS) = sum[m][0];
-            *(half_any *)(to + m * TILE_COLUMNS + LANES / 2) = sum[m][1];
-        }
-    }
-}
-
-#ifdef __x86_64__
-__attribute__((target("avx2,fma"))) static void tile_avx2(size_t depth, const float *a, size_t row, size_t step,
-                                                          const float *b, size_t width, float *c)
-{
-    tile_quarters(depth, a, row, step, b, width, c);
-}
-#endif
-
-static void tile_plain(size_t depth, const float *a, size_t row, size_t step, const float *b, size_t width, float *c)
-{
-    tile_quarters(depth, a, row, step, b, width, c);
-}
-
-static void choose_tile(struct gram *m)
-{
-    m->tile = tile_plain;
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
-        m->tile = tile_avx512;
-    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        m->tile = tile_avx2;
-#endif
-}
 
 /* -- plans -- */
 
@@ -202,10 +105,10 @@ static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
     m->pair = plan->pair = kind == MF_GRAM_CROSS;
     make_runs(m, desc->lag);
     m->frame.right = m->frame.below = desc->lag - 1;
-    m->width = (m->channels + TILE_ROWS + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
+    m->width = (m->channels + MF_TILE_ROWS + MF_TILE_COLUMNS - 1) / MF_TILE_COLUMNS * MF_TILE_COLUMNS;
     m->soft = mf_soft_of(desc->threshold, desc->steepness);
     m->periodic = mf_gram_anchors_of(kind, desc->periodic, desc->seam, desc->lag, desc->nu, desc->nv).periodic;
-    choose_tile(m);
+    m->tile = mf_cpu_tile_best();
     plan->scratch = areas_of(m, desc->nu, desc->nv, NULL, 0, NULL);
     return MF_OK;
 }
@@ -323,16 +226,17 @@ static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, cons
 static void add_products(const struct gram *m, const float *f, double *sum)
 {
     const size_t n = m->channels;
-    float c[TILE_ROWS * TILE_COLUMNS];
+    float c[MF_TILE_ROWS * MF_TILE_COLUMNS];
 
-    for (size_t j = 0; j < n; j += TILE_COLUMNS)
-        for (size_t i = 0; i < n && i < j + TILE_COLUMNS; i += TILE_ROWS) {
-            const size_t rows = n - i < TILE_ROWS ? n - i : TILE_ROWS,
-                         columns = n - j < TILE_COLUMNS ? n - j : TILE_COLUMNS;
+    for (size_t j = 0; j < n; j += MF_TILE_COLUMNS)
+        for (size_t i = 0; i < n && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS) {
+            const size_t rows = n - i < MF_TILE_ROWS ? n - i : MF_TILE_ROWS,
+                         columns = n - j < MF_TILE_COLUMNS ? n - j : MF_TILE_COLUMNS;
 
-            m->tile(DEPTH, f + i, 1, m->width, f + j, m->width, c);
+            memset(c, 0, sizeof c);
+            mf_cpu_tile_rows(m->tile, DEPTH, f + i, 1, m->width, f + j, m->width, c);
             for (size_t r = 0; r < rows; ++r)
-                for (size_t k = 0; k < columns; ++k) sum[(i + r) * n + j + k] += (double)c[r * TILE_COLUMNS + k];
+                for (size_t k = 0; k < columns; ++k) sum[(i + r) * n + j + k] += (double)c[r * MF_TILE_COLUMNS + k];
         }
 }
 
@@ -380,13 +284,14 @@ static void make_slopes(const struct gram *m, double each, const double *slope, 
 /* h = F slopes */
 static void multiply(const struct gram *m, const float *f, const float *slope, float *h)
 {
-    float c[TILE_ROWS * TILE_COLUMNS];
+    float c[MF_TILE_ROWS * MF_TILE_COLUMNS];
 
-    for (size_t j = 0; j < m->channels; j += TILE_COLUMNS)
-        for (size_t k = 0; k < DEPTH; k += TILE_ROWS) {
-            m->tile(m->channels, f + k * m->width, m->width, 1, slope + j, m->width, c);
-            for (size_t r = 0; r < TILE_ROWS; ++r)
-                memcpy(h + (k + r) * m->width + j, c + r * TILE_COLUMNS, TILE_COLUMNS * sizeof *c);
+    for (size_t j = 0; j < m->channels; j += MF_TILE_COLUMNS)
+        for (size_t k = 0; k < DEPTH; k += MF_TILE_ROWS) {
+            memset(c, 0, sizeof c);
+            mf_cpu_tile_rows(m->tile, m->channels, f + k * m->width, m->width, 1, slope + j, m->width, c);
+            for (size_t r = 0; r < MF_TILE_ROWS; ++r)
+                memcpy(h + (k + r) * m->width + j, c + r * MF_TILE_COLUMNS, MF_TILE_COLUMNS * sizeof *c);
         }
 }
 
@@ -452,11 +357,11 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 /* -- tables -- */
 
 static const struct mf_cpu_family half = {
-    "soft three-point correlations", gram_entries, open_half_plane, close_plan, value, gradient};
+    "soft three-point correlations", gram_entries, open_half_plane, close_plan, value, gradient, 0};
 static const struct mf_cpu_family axes = {
-    "soft three-point correlations along the axes", axes_entries, open_axes, close_plan, value, gradient};
+    "soft three-point correlations along the axes", axes_entries, open_axes, close_plan, value, gradient, 0};
 static const struct mf_cpu_family cross = {
-    "soft cross-correlations", gram_entries, open_cross, close_plan, value, gradient};
+    "soft cross-correlations", gram_entries, open_cross, close_plan, value, gradient, 0};
 
 static int plan_half(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {

@@ -431,6 +431,7 @@ const struct mf_backend mf_backend_cuda = {
     .gram = &mf_gram_cuda,
     .gram_axes = &mf_gram_axes_cuda,
     .tensor = NULL, /* what is not here yet is refused by name */
+    .vgg = NULL,
     .cross = NULL,
     .gram_cross = &mf_gram_cross_cuda,
     .patch = &mf_patch_cuda,

@@ -53,6 +53,9 @@ double mf_json_to_real(const struct mf_json *value); /* whole numbers as well */
 long long mf_json_to_int(const struct mf_json *value);
 int mf_json_to_bool(const struct mf_json *value);
 const char *mf_json_to_text(const struct mf_json *value);
+/** Calls @p see for every member of an object. */
+void mf_json_each(const struct mf_json *object,
+                  void (*see)(void *context, const char *key, const struct mf_json *value), void *context);
 /** The first key of an object that is not among @p known (NULL-terminated); NULL if there is none. */
 const char *mf_json_stranger(const struct mf_json *object, const char *const *known);
 

@@ -69,6 +69,15 @@ const char *mf_json_to_text(const struct mf_json *value)
     return text ? text : "";
 }
 
+void mf_json_each(const struct mf_json *object,
+                  void (*see)(void *context, const char *key, const struct mf_json *value), void *context)
+{
+    const char *key;
+    json_t *all = (json_t *)(void *)object, *member;
+
+    json_object_foreach(all, key, member) see(context, key, out(member));
+}
+
 const char *mf_json_stranger(const struct mf_json *object, const char *const *known)
 {
     const char *key;

@@ -40,6 +40,7 @@ static const char *const names[MF_PHASES] = {
     [MF_PHASE_LINEAL] = "lineal paths",
     [MF_PHASE_TWO_POINT] = "soft correlations",
     [MF_PHASE_TENSOR] = "structure tensor",
+    [MF_PHASE_VGG] = "VGG-19",
     [MF_PHASE_PATCHES] = "patches",
     [MF_PHASE_SEARCH] = "patch search",
     [MF_PHASE_COUNTS] = "counts",

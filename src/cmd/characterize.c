@@ -11,6 +11,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/describe.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
@@ -29,6 +30,7 @@ struct characterize {
     struct mf_reals spacing;
     double steepness, soft;
     int isotropic, periodic, multiphase, pyramid, grey, average;
+    struct mf_vgg *vgg; /* of descriptors that need one */
 };
 
 static const struct mf_opt rows[] = {
@@ -61,9 +63,10 @@ static const struct mf_opt rows[] = {
     MF_RESIDENCY_ROW(characterize),
     MF_CHOICE(characterize, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
               "images: the mean over their mirror images (mirror), and quarter turns (square)"),
-    MF_OPT(characterize, "nl_method", nl_method, MF_TEXT, "relu", "of GramMatrices; no descriptor here uses it"),
+    MF_CHOICE(characterize, "nl_method", nl_method, "relu", MF_UNIT_CHOICES,
+              "GramMatrices: what a neuron makes of its sum"),
     MF_OPT(characterize, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
-           "of GramMatrices; no descriptor here uses it"),
+           "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS"),
     MF_OPT(characterize, "threshold_steepness", steepness, MF_REAL, "10",
            "s of the soft descriptors (..Approximation, ..Correlations but FFTCorrelations)"),
     MF_OPT(characterize, "soft_threshold", soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
@@ -83,15 +86,12 @@ static int uses_soft(unsigned more)
     return soft;
 }
 
-/** Options that only descriptors of other versions, or others than those wanted, obey are not ignored in silence. */
+/** Options that only others than the wanted descriptors obey are not ignored in silence. */
 static void say_unused(const struct mf_options *options, unsigned more)
 {
-    static const char *const words[] = {"nl_method", "gram_weights_filename"};
     static const char *const soft[] = {"threshold_steepness", "soft_threshold"};
 
-    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
-        if (mf_options_given(options, words[i]))
-            mf_warn("--%s has no effect: none of the descriptors uses it", words[i]);
+    mf_network_unused(options, more);
     for (size_t i = 0; i < 2; ++i)
         if (!uses_soft(more) && mf_options_origin(options, soft[i]) != MF_FROM_DEFAULT)
             mf_warn("--%s has no effect: none of the descriptors is soft", soft[i]);
@@ -294,6 +294,7 @@ static int characterize_file(struct mf_session *session, const struct characteri
                                               .space = (more_of(o) & MF_WANTS_SPACE) != 0,
                                               .threshold = o->soft,
                                               .steepness = o->steepness,
+                                              .vgg = o->vgg,
                                               .example = 1,
                                               .symmetry = mf_symmetry_of(o->symmetry)};
     struct mf_micro micro;
@@ -469,7 +470,7 @@ static int check_outputs(const struct mf_session *session, const struct characte
 
 static int run(struct mf_session *session, void *options)
 {
-    const struct characterize *o = options;
+    struct characterize *o = options;
     size_t files = 0;
     struct result *results;
     struct mf_json *array;
@@ -480,6 +481,7 @@ static int run(struct mf_session *session, void *options)
     MF_TRY(check_outputs(session, o, files));
     say_unused(session->options, more_of(o));
     MF_TRY(mf_reside(session, o->residency));
+    MF_TRY(mf_network_open(session, o->gram_weights, o->nl_method, more_of(o), &o->vgg));
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
     array = mf_json_array();
@@ -496,6 +498,7 @@ static int run(struct mf_session *session, void *options)
     }
     mf_json_free(array);
     free(results);
+    mf_vgg_free(o->vgg);
     return mf_agree(session->comm, rc);
 }
 
@@ -512,7 +515,8 @@ const struct mf_cmd mf_cmd_characterize = {
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
         "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor; S2_3D of volumes. --measures counts "
+        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, GramMatrices; S2_3D of volumes. "
+        "--measures counts "
         "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
         "others (docs/FILES.md).\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"

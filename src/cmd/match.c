@@ -46,6 +46,7 @@ static int describe(struct mf_session *s, struct mf_recon_cmd *o, const char *fi
                                      .space = (mf_recon_more(o) & MF_WANTS_SPACE) != 0,
                                      .threshold = o->soft,
                                      .steepness = o->steepness,
+                                     .vgg = o->vgg,
                                      .example = 1,
                                      .symmetry = mf_symmetry_of(o->symmetry)};
     struct mf_micro_read read;
@@ -137,9 +138,11 @@ static int run(struct mf_session *session, void *options)
     if (rc == MF_OK) rc = check_files(o);
     MF_TRY(mf_agree(session->comm, rc));
     MF_TRY(mf_reside(session, o->residency));
-    rc = with_files(session, o, from, &joined, &made);
+    rc = mf_recon_network(session, o, NULL);
+    if (rc == MF_OK) rc = with_files(session, o, from, &joined, &made);
     for (size_t i = 0; i < made; ++i) mf_target_free(&from[i]);
     mf_target_free(&joined);
+    mf_vgg_free(o->vgg);
     return rc;
 }
 

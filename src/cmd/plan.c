@@ -5,6 +5,7 @@
 #include "io/look.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/network.h"
 #include "src/cmd/plan_print.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
@@ -244,6 +245,15 @@ static int verify(struct work *w, struct mf_solve_opts *solve)
     return mf_refuse_together(s->comm, s->comm->rank == 0 ? compare(w, solve, n, batch, seconds) : MF_OK);
 }
 
+/* Only what measures needs weights. */
+static int find_network(struct mf_session *s, struct plan_cmd *o)
+{
+    struct mf_recon_cmd *r = &o->recon;
+
+    if (o->verify) return mf_recon_network(s, r, NULL);
+    return mf_network_wanted(mf_recon_more(r)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->vgg)) : MF_OK;
+}
+
 static int plan(struct mf_session *s, struct plan_cmd *o)
 {
     struct mf_target target = {0};
@@ -252,6 +262,7 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     size_t dims[3];
     int rc = find_problem(s, o, &target, dims);
 
+    if (rc == MF_OK) rc = find_network(s, o);
     if (rc == MF_OK) rc = mf_agree(s->comm, mf_recon_plan(s, &o->recon, &target, dims, &solve));
     if (rc == MF_OK) rc = find_machine(&w, o);
     if (rc == MF_OK) {
@@ -264,6 +275,7 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     mf_plan_free(&w.plan);
     mf_hardware_free(&w.hardware);
     mf_target_free(&target);
+    mf_vgg_free(o->recon.vgg);
     return rc;
 }
 

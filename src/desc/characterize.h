@@ -25,6 +25,7 @@ struct mf_characterize_opts {
     unsigned more;               /* further descriptors: bits 1 << enum mf_more (mf_descriptor_wants) */
     int space;                   /* S2_3D as well; only of a volume */
     double threshold, steepness; /* of the soft ones */
+    struct mf_vgg *vgg;          /* of those that need a network; NULL: none does */
     int example;                 /* of labelled fields an example as well */
     enum mf_symmetry symmetry;   /* of an image */
     int silent;                  /* nothing is said of what pooling drops */

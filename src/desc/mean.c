@@ -87,8 +87,9 @@ int mf_target_isotropic(struct mf_target *target)
 
 static int alike(const struct mf_target *a, const struct mf_target *b)
 {
-    return a->threshold == b->threshold && a->steepness == b->steepness && a->phases == b->phases && a->lag == b->lag &&
-           a->sides == b->sides && memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) == 0;
+    return a->threshold == b->threshold && a->steepness == b->steepness && strcmp(a->network, b->network) == 0 &&
+           a->phases == b->phases && a->lag == b->lag && a->sides == b->sides &&
+           memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) == 0;
 }
 
 /** S2_3D, where all have it. MF_MEMORY. */
@@ -135,7 +136,8 @@ int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_targ
 
     for (size_t i = 1; i < count; ++i)
         if (!alike(&targets[0], &targets[i]))
-            return mf_fail(MF_INPUT, "'%s' and '%s' cannot be averaged: their labels, lags or directions differ",
+            return mf_fail(MF_INPUT,
+                           "'%s' and '%s' cannot be averaged: their labels, lags, networks or directions differ",
                            targets[0].source, targets[i].source);
     from = calloc(count, sizeof(*from));
     if (!from) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
@@ -154,6 +156,7 @@ int mf_target_between(const struct mf_target *a, const struct mf_target *b, doub
 
     MF_ASSERT(a->phases == b->phases && a->lag == b->lag && t >= 0 && t <= 1);
     MF_TRY(combine(from, 2, weight, a->sides > b->sides ? a->sides : b->sides, to));
+    if (!*to->network) memcpy(to->network, from[1]->network, sizeof to->network);
     if (to->steepness == 0) {
         to->threshold = from[1]->threshold;
         to->steepness = from[1]->steepness;

@@ -102,6 +102,7 @@ static struct mf_slice_desc desc_of(const struct pool *pool, int descriptor)
                                   .seam = job->opts->seam,
                                   .threshold = job->opts->threshold,
                                   .steepness = job->opts->steepness,
+                                  .vgg = job->opts->vgg,
                                   .first = first_of(pool, descriptor)};
 }
 

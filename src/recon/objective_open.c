@@ -20,6 +20,7 @@ struct mf_slice_desc mf_objective_desc(const struct mf_objective *o, const struc
                                   .seam = o->opts.compat,
                                   .threshold = o->goal->threshold,
                                   .steepness = o->goal->steepness,
+                                  .vgg = o->opts.vgg,
                                   .smooth = o->opts.smooth,
                                   .phases = o->phases,
                                   .example = s->example,

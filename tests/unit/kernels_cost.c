@@ -15,6 +15,7 @@ int main(void)
     const struct mf_slice_desc two = {.nu = 16, .nv = 16, .lag = 2, .levels = 2, .periodic = 1};
     const struct mf_slice_desc late = {.nu = 16, .nv = 16, .lag = 2, .levels = 2, .periodic = 1, .first = 1};
     const struct mf_slice_desc open = {.nu = 6, .nv = 14, .lag = 3, .levels = 1};
+    const struct mf_slice_desc seen = {.nu = 16, .nv = 16, .lag = 8, .levels = 1, .periodic = 1};
     const struct mf_extent e = {2, 3, 5}; /* 30 floats */
 
     /* 128 points: a transform is 2.5 * 128 * 7 = 2240; 25 lags */
@@ -50,6 +51,11 @@ int main(void)
     /* 5 lags of 4 maps */
     check(mf_cost_tensor(&one, 1, MF_COST_VALUES), 512, 128 * (148 + 40));
     check(mf_cost_tensor(&one, 1, MF_COST_GRADIENT), 1536, 128 * (2 * 148 + 132 + 100));
+    /* 16 x 16 pixels; n k c of the layers, then n k^2 of the blocks */
+    check(mf_cost_vgg(&seen, 1, MF_COST_VALUES), 1024,
+          18.0 * (256 * (3 + 64) * 64 + 64 * (64 + 128) * 128 + 16 * (128 + 3 * 256) * 256 + 4 * (256 + 3 * 512) * 512 +
+                  4 * 512 * 512) +
+              256 * 64 * 65 + 64 * 128 * 129 + 16 * 256 * 257 + 4 * 512 * 513 + 512 * 513);
     check(mf_cost_direction(e, 0), 30 * 12, 30 * 4);
     check(mf_cost_direction(e, 2), 30 * 4 * 13, 30 * 22);
     check(mf_cost_step(e), 30 * 16, 150);

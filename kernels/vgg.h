@@ -1,0 +1,58 @@
+/* The part of VGG-19 that Gram matrices are taken of (Simonyan & Zisserman 2015, configuration E; Gatys, Ecker & Bethge
+ * 2016 for means in place of maxima): sixteen convolutions of 3 x 3 pixels in five blocks, means of 2 x 2 pixels
+ * between the blocks, and a Gram matrix behind the last convolution of each. Its weights lie in host memory, laid out
+ * for the kernels, and stay as they are as long as a plan is. */
+#ifndef MF_KERNELS_VGG_H
+#define MF_KERNELS_VGG_H
+
+#include "kernels/form/unit.h"
+#include "src/base/arena.h"
+
+enum {
+    MF_VGG_LAYERS = 16,
+    MF_VGG_BLOCKS = 5,
+    MF_VGG_TAPS = 9,
+    MF_VGG_COLOURS = 3,
+    MF_VGG_LEAST = 1 << (MF_VGG_BLOCKS - 1), /* pixels along an edge that leave one to the last block */
+    MF_VGG_NAME = 48
+};
+
+struct mf_vgg_layer {
+    const char *name;
+    size_t in, out;
+    size_t block;
+    int last; /* of its block */
+};
+
+extern const struct mf_vgg_layer mf_vgg_layers[MF_VGG_LAYERS];
+
+/** Numbers of all Gram matrices together. */
+enum { MF_VGG_ENTRIES = 64 * 64 + 128 * 128 + 256 * 256 + 512 * 512 + 512 * 512 };
+
+struct mf_vgg {
+    enum mf_unit unit;
+    char name[MF_VGG_NAME]; /* "relu 89abcdef": the unit, and a checksum of the weights */
+    float mean[MF_VGG_COLOURS];
+    float *bias[MF_VGG_LAYERS];    /* [out] */
+    float *forward[MF_VGG_LAYERS]; /* [out / 32][taps][in][32] */
+    float *back[MF_VGG_LAYERS];    /* [in / 32, rounded up][taps, the last first][out][32] */
+    float *memory;                 /* NULL: to plan with, not to run */
+    int plans;                     /* that hold it */
+};
+
+/** "relu", ...; the unit called @p name, MF_UNITS when there is none. */
+const char *mf_unit_name(enum mf_unit unit);
+enum mf_unit mf_unit_find(const char *name);
+
+/** A network without weights yet; @p dry: it never gets any, plans can be made with it. MF_MEMORY. */
+int mf_vgg_new(enum mf_unit unit, int dry, struct mf_vgg **vgg);
+void mf_vgg_free(struct mf_vgg *vgg);
+
+/** Lays out a layer. @p weight: [out][in][3][3]; @p bias: [out]. */
+void mf_vgg_put(struct mf_vgg *vgg, size_t layer, const float *weight, const float *bias);
+
+/** Plans that use a network say so: its bytes are booked once, where the first of them takes its memory. MF_MEMORY. */
+int mf_vgg_hold(struct mf_vgg *vgg, struct mf_arena *arena);
+void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena);
+
+#endif

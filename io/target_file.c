@@ -2,10 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/atomic.h"
 #include "io/guard.h"
 #include "io/h5.h"
+#include "io/look.h"
 #include "io/seal.h"
 #include "io/target.h"
 #include "io/volume.h"
@@ -420,6 +422,9 @@ static int read_alone(struct reader *r)
     struct mf_comm self;
 
     mf_comm_self(&self);
+    if (access(r->path, R_OK) == 0 && !mf_look_is_h5(r->path))
+        return mf_fail(MF_INPUT, "'%s' is no descriptor file (not HDF5); make one with: mesoforge characterize",
+                       r->path);
     MF_TRY(mf_guard(r->path, READ_SECONDS, work, take, r));
     return mf_seal_doubt(&self, r->path, r->ours);
 }

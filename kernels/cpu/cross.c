@@ -197,5 +197,9 @@ static int plan_cross(struct mf_queue *queue, const struct mf_slice_desc *desc, 
     return mf_cpu_dense_plan(&cross, queue, desc, plan);
 }
 
-const struct mf_slice_ops mf_cross_cpu = {
-    .name = "cross", .entries = entries, .plan = plan_cross, .free = mf_cpu_dense_free, .eval = mf_cpu_dense_eval};
+const struct mf_slice_ops mf_cross_cpu = {.name = "cross",
+                                          .entries = entries,
+                                          .plan = plan_cross,
+                                          .free = mf_cpu_dense_free,
+                                          .eval = mf_cpu_dense_eval,
+                                          .cross = mf_cpu_dense_cross};

@@ -103,6 +103,6 @@ FAMILY(gram, "gram", .eval = eval, .total = total);
 FAMILY(gram_axes, "gram_axes", .eval = eval, .total = total);
 FAMILY(tensor, "tensor", .eval = eval, .total = total);
 FAMILY(vgg, "vgg", .eval = eval, .total = total);
-FAMILY(cross, "cross", .eval = eval);
+FAMILY(cross, "cross", .eval = eval, .cross = cross);
 FAMILY(gram_cross, "gram_cross", .eval = eval, .cross = cross);
 FAMILY(patch, "patch", .eval = eval, .pull = patch_pull, .match = match);

@@ -259,12 +259,28 @@ static void field_text(FILE *to, const struct mf_comparison *c)
     }
 }
 
+/* The first error that cannot be told, or NULL. */
+static const char *untold(const struct mf_comparison *c)
+{
+    for (int d = 0; d < c->sides; ++d)
+        for (int e = 0; e < MF_TEXTURE_ERRORS; ++e)
+            if (!isfinite(c->off[d].error[e])) return mf_texture_errors[e].summary;
+    return NULL;
+}
+
+static void reasons_text(FILE *to, const struct mf_comparison *c)
+{
+    if (untold(c)) fprintf(to, " no score: slices are too small, or unknown, for the %s\n", untold(c));
+    if (!isfinite(c->copy)) fprintf(to, " nothing is said of copies: the target holds no labelled slice\n");
+}
+
 void mf_compare_text(FILE *to, const struct mf_comparison *c)
 {
     char text[16], more[16];
 
     fprintf(to, "%s against %s: score %s, copied %s\n", c->got->file, c->want->file, number(text, c->score),
             number(more, c->copy));
+    reasons_text(to, c);
     for (int d = 0; d < c->sides; ++d) side_text(to, c, d);
     if (has_field(c)) field_text(to, c);
 }

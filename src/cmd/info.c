@@ -86,7 +86,9 @@ static void print_look(const struct mf_look *look)
 {
     const double *last = look->convergence + 3 * (look->convergence_count ? look->convergence_count - 1 : 0);
 
-    printf("  written:   %s by %s, verb %s, seed %ld\n", look->created, look->creator, look->command, look->seed);
+    printf("  written:   %s by %s", look->created, look->creator);
+    if (*look->command) printf(", verb %s, seed %ld", look->command, look->seed); /* a checkpoint has neither */
+    printf("\n");
     if (*look->hash) printf("  input:     SHA-256 %s\n", look->hash);
     if (*look->options) print_options(look->options);
     print_plan(look);
@@ -270,6 +272,7 @@ static void print_target(const char *file, const struct mf_target *t)
             if (s->more[m])
                 printf("    %s, %zu entries\n", mf_more_rows[m].name, mf_more_entries((enum mf_more)m, t->lag));
     }
+    if (t->space) printf("  s2_3d:     lags of the volume itself, up to %zu along every axis\n", t->lag - 1);
 }
 
 static int tell_target(const char *file, const struct mf_look *look, struct mf_json *json)

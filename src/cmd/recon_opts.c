@@ -51,6 +51,10 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),
+    ROW("phase-weights", phase_weights, MF_REALS, NULL,
+        "weights of the phases that are optimised, one each (1 1 ..); they act squared in MSE"),
+    MF_CHOICE(mf_recon_cmd, "slice-objective", slice_objective, "each", "each|mean",
+              "volumes: the mean over slices of their loss, or the loss of the slices' mean descriptors"),
     ROW("limit-to", lag, MF_LONG, "16", "correlation lags -L+1 .. L-1 [pixels]"),
     MF_CHOICE(mf_recon_cmd, "loss-type", loss, "MSE", "MSE|SSE|RMS|L1|L2", "norm of the misfit of a slice"),
     ROW("non-periodic", non_periodic, MF_FLAG, NULL, "only pairs inside a slice count"),
@@ -86,7 +90,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("tolerance", tolerance, MF_REAL, "1e-10",
         "a stage ends when a step gains less than this part of the loss; annealing: when the loss is at or below it"),
     ROW("batch-size", batch_size, MF_REAL, NULL,
-        "slices in flight per rank; below 1: this part of them; left out: chosen"),
+        "slices in flight per rank; below 1: this part of them; left out: chosen. With --greedy: slices that are drawn "
+        "of every direction (left out: 1)"),
     MF_RESIDENCY_ROW(mf_recon_cmd),
     ROW("polish-rounds", polish_rounds, MF_LONG, "0", "most rounds of the swap polish; 0: until it gains nothing"),
     ROW("no-polish", no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
@@ -125,14 +130,15 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
     ROW("outfile-data-steps", outfile_data_steps, MF_LONG, NULL,
         "write the grey field every N evaluations of the gradient stages: OUTPUT_level_L_iteration_N.npy"),
-    ROW("greedy", unused_flag, MF_FLAG, NULL, "random slices, not in this version"),
+    ROW("greedy", greedy, MF_FLAG, NULL,
+        "volumes: every evaluation looks at --batch-size slices of each direction, drawn at random (Adam and its kin)"),
     ROW("profile", unused_flag, MF_FLAG, NULL, "not in this version"),
     MF_OPT_END};
 
 /* Options of MCRpy that belong to what this version has not: said, not swallowed. */
 static int refuse_unused(const struct mf_session *s)
 {
-    static const char *const words[] = {"greedy", "profile"};
+    static const char *const words[] = {"profile"};
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
         if (mf_options_given(s->options, words[i]))
@@ -289,7 +295,7 @@ unsigned mf_recon_more(const struct mf_recon_cmd *o)
 
 static int check_weights(const struct mf_recon_cmd *o)
 {
-    int none = 1;
+    int none = 1, held = 0;
 
     if (o->weights.count && o->weights.count != o->types.count)
         return mf_fail(MF_USAGE, "--descriptor_weights gives %zu weights for %zu descriptors", o->weights.count,
@@ -299,7 +305,13 @@ static int check_weights(const struct mf_recon_cmd *o)
             return mf_fail(MF_USAGE, "--descriptor_weights holds %g, weights cannot be negative", o->weights.at[t]);
         if (o->weights.at[t] > 0) none = 0;
     }
+    for (size_t p = 0; p < o->phase_weights.count; ++p) held |= o->phase_weights.at[p] > 0;
+    if (o->phase_weights.count && !held)
+        return mf_fail(MF_USAGE, "--phase_weights are all 0: nothing is left to aim at");
     if (o->weights.count && none) return mf_fail(MF_USAGE, "--descriptor_weights are all 0: nothing is left to aim at");
+    for (size_t p = 0; p < o->phase_weights.count; ++p)
+        if (!(o->phase_weights.at[p] >= 0) || !isfinite(o->phase_weights.at[p]) || p >= MF_PHASES_MAX)
+            return mf_fail(MF_USAGE, "--phase_weights must be at most %d numbers, none negative", MF_PHASES_MAX);
     for (size_t l = 0; l < o->level_weights.count; ++l)
         if (!(o->level_weights.at[l] >= 0) || l >= MF_LEVELS_MAX)
             return mf_fail(MF_USAGE, "--level_weights must be at most %d numbers, none negative", MF_LEVELS_MAX);
@@ -451,12 +463,44 @@ static int plan_terms(const struct mf_recon_cmd *o, struct mf_objective_opts *ob
     return mf_norm_find(o->loss, &objective->norm);
 }
 
+/* --phase_weights, --slice_objective and --greedy, and what they cannot be asked for with. */
+static int plan_slices(const struct mf_session *s, const struct mf_recon_cmd *o, size_t fields, int volume,
+                       struct mf_solve_opts *opts)
+{
+    struct mf_objective_opts *e = &opts->objective;
+    const int greedy = o->greedy && volume;
+
+    for (size_t p = 0; p < MF_PHASES_MAX; ++p)
+        e->phase_weight[p] = p < o->phase_weights.count ? o->phase_weights.at[p] : 1;
+    e->mean = strcmp(o->slice_objective, "mean") == 0;
+    if (o->phase_weights.count && o->phase_weights.count != fields)
+        return mf_fail(MF_USAGE, "--phase_weights gives %zu weights, and %zu phase%s optimised", o->phase_weights.count,
+                       fields, fields == 1 ? " is" : "s are");
+    if (e->compat && (o->phase_weights.count || e->mean))
+        return mf_fail(MF_USAGE, "--compat mcrpy weighs phases and compares every slice as MCRpy does; leave out "
+                                 "--phase_weights and --slice_objective");
+    if (e->mean && (greedy || opts->method.method->swaps))
+        return mf_fail(MF_USAGE, "--slice_objective mean: %s looks at single slices; try: each",
+                       greedy ? "--greedy" : opts->method.method->name);
+    if ((e->mean || o->greedy) && !volume)
+        mf_warn("--%s has no effect: an image is one slice", e->mean ? "slice_objective" : "greedy");
+    if (!greedy) return MF_OK;
+    if (!opts->method.method->samples)
+        return mf_fail(MF_USAGE,
+                       "--greedy: %s compares losses of one evaluation with the next, and each is of other "
+                       "slices; try: --optimizer_type Adam",
+                       opts->method.method->name);
+    opts->method.sampled = 1;
+    e->draw = mf_options_given(s->options, "batch-size") ? o->batch_size : 1;
+    return MF_OK;
+}
+
 /* Slices in flight; 0: chosen. Below 1 it is a part of the longest direction's. */
 static size_t batch_of(const struct mf_session *s, const struct mf_recon_cmd *o, const size_t dims[3])
 {
     size_t most = dims[0] > dims[1] ? dims[0] : dims[1];
 
-    if (!mf_options_given(s->options, "batch-size")) return 0;
+    if (!mf_options_given(s->options, "batch-size") || (o->greedy && dims[0] > 1)) return 0;
     if (o->batch_size >= 1) return (size_t)o->batch_size;
     return (size_t)ceil(o->batch_size * (double)(most > dims[2] ? most : dims[2]));
 }
@@ -540,5 +584,6 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     MF_TRY(check_soft(s, o, target));
     opts->objective.batch = batch_of(s, o, dims);
     MF_TRY(plan_terms(o, &opts->objective));
+    MF_TRY(plan_slices(s, o, mf_solve_fields(target, opts), dims[0] > 1, opts));
     return opts->method.method->swaps ? mf_recon_anneal(s, o, target, dims, opts) : MF_OK;
 }

@@ -15,9 +15,10 @@ struct mf_recon_cmd {
     struct mf_reals spacing;
     /* what is compared */
     struct mf_texts types;
-    struct mf_reals weights, level_weights;
+    struct mf_reals weights, level_weights, phase_weights;
     long lag;
-    const char *loss;
+    const char *loss, *slice_objective;
+    int greedy;
     int non_periodic, isotropic, no_pyramid, use_multiphase, no_multiphase;
     int explain;                    /* numbers of --descriptor_types auto */
     const struct mf_recipe *recipe; /* that was chosen, or NULL */

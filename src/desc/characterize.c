@@ -42,7 +42,8 @@ static int check(const struct mf_micro *micro, const struct mf_characterize_opts
                        "lag %zu does not fit %s: the largest L is %zu (half the shortest edge); try: --limit_to %zu",
                        opts->lag, shape, largest, largest);
     MF_TRY(mf_symmetry_check(micro, opts->symmetry));
-    if (opts->space && micro->ndim == 2) return mf_fail(MF_USAGE, "S2_3D is of volumes, and this is an image; try: S2");
+    if (opts->space && micro->ndim == 2)
+        return mf_fail(MF_USAGE, "S2_3D is of volumes, and what is given is an image; try: S2");
     for (int k = 0; k < MF_MORE; ++k)
         if ((opts->more >> k & 1) && mf_more_rows[k].pairs &&
             (opts->singlephase || (micro->grey ? micro->fields : micro->phases) < 2))

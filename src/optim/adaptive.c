@@ -60,11 +60,11 @@ static int step(struct mf_optimiser *o, const struct mf_problem *p, int *more)
 
     if (!first) move(o, o->evaluations - o->started);
     MF_TRY(mf_optim_evaluate(o, p, o->x, o->g, &o->loss));
-    if (o->loss < state_of(o)->best) {
+    if (o->opts.sampled || o->loss < state_of(o)->best) {
         state_of(o)->best = o->loss;
         o->backend->field->copy(o->queue, mf_optim_floats(o), o->x, o->own[0]);
     }
-    *more = first || !mf_optim_rests(o, before, o->loss);
+    *more = first || o->opts.sampled || !mf_optim_rests(o, before, o->loss);
     return MF_OK;
 }
 
@@ -85,6 +85,7 @@ static int live(struct mf_optimiser *o, float **vector, size_t *count)
 #define ROW(symbol, word, words, kind, bytes)            \
     const struct mf_method symbol = {.name = (word),     \
                                      .options = (words), \
+                                     .samples = 1,       \
                                      .rule = (kind),     \
                                      .traffic = (bytes), \
                                      .vectors = vectors, \

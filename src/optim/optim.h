@@ -32,6 +32,7 @@ struct mf_method_opts {
     const struct mf_method *method;
     size_t history;           /* pairs of LBFGSB */
     struct mf_rule_opts rule; /* of the rules in adaptive.c */
+    int sampled;              /* losses are of samples: the last point is the result. Of those in adaptive.c alone */
     double tolerance;         /* a run ends when a step changes the loss by less than this part of it; 0: never */
 };
 
@@ -47,6 +48,7 @@ struct mf_method {
     const char *name;
     const char *options;    /* words of the options that it reads, with a space before and behind each */
     int swaps;              /* it takes x and g, and has no steps: labels are swapped instead (src/recon/anneal.h) */
+    int samples;            /* gradients of samples will do: no step looks back at an earlier loss */
     int remembers;          /* it keeps opts->history pairs */
     enum mf_rule_kind rule; /* of those in adaptive.c */
     double traffic;         /* bytes that a step moves per voxel and field; those of pairs come on top */

@@ -110,6 +110,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
         shift[p] = (float)(2 * MU * off / mf_grid_voxels(r));
     }
     clear(r, e, g);
+    mf_objective_draw(r->objective, (uint64_t)(r->before + r->optimiser.evaluations));
     mf_objective_start(r->objective, x, g, r->scale);
     guide(r, e, shift, x, g);
     mf_objective_finish(r->objective, &r->loss);
@@ -187,7 +188,9 @@ static void lead(struct mf_grid *r)
 {
     size_t t = mf_grid_s2_term(&r->opts->objective);
 
-    if (mf_objective_sides(r->objective) == 1 || t == r->opts->objective.terms || r->opts->objective.compat) return;
+    if (mf_objective_sides(r->objective) == 1 || t == r->opts->objective.terms || r->opts->objective.compat ||
+        r->opts->objective.mean)
+        return;
     mf_objective_miss(r->objective, t, r->optimiser.x, r->miss);
     mf_grid_follow(r);
 }

@@ -125,6 +125,7 @@ static int polishes(const struct mf_grid *r)
     const struct mf_objective_opts *o = &r->opts->objective;
     int s2 = mf_grid_s2_term(o) < o->terms, in_space = mf_objective_in_space(o) < o->terms && o->terms < MF_TERMS_MAX;
 
+    if (o->mean && r->slab.dims[0] > 1) return 0;
     /* windows of one lag hold no neighbours to count jumps towards */
     return r->opts->polish && r->target->lag > 1 && (s2 || in_space);
 }
@@ -238,7 +239,9 @@ int mf_grid_finish(struct mf_grid *r)
         if (r->leaving) return MF_OK;
         label_loss(r, &out->loss_final);
     } else if (r->opts->polish) {
-        mf_info("no polish: it needs S2 or S2_3D among the descriptors, with lags (--limit_to 2 or more)");
+        mf_info(r->opts->objective.mean && r->slab.dims[0] > 1
+                    ? "no polish: swaps are judged by every slice, not by their mean"
+                    : "no polish: it needs S2 or S2_3D among the descriptors, with lags (--limit_to 2 or more)");
     }
     r->loss = out->loss_final;
     r->stage = "final";

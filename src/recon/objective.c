@@ -65,9 +65,8 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
                                   .pull = s->pull[t] ? s->pull[t] + r->before * s->pull_size[t] : NULL};
 }
 
-/* What so many slices cost by their formula. */
-static struct mf_cost cost_of(const struct mf_objective *o, const struct mf_objective_side *s, size_t t, size_t count,
-                              enum mf_cost_of what)
+struct mf_cost mf_objective_cost(const struct mf_objective *o, const struct mf_objective_side *s, size_t t,
+                                 size_t count, enum mf_cost_of what)
 {
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
 
@@ -97,7 +96,7 @@ static void phase_weights(struct mf_objective *o, const struct round *r)
     struct mf_objective_side *s = r->side;
 
     for (size_t p = 0; p < o->phases; ++p)
-        for (size_t i = 0; i < r->span.count; ++i) s->q[p * s->slices + r->span.first + i] = 1;
+        for (size_t i = 0; i < r->span.count; ++i) s->q[p * s->slices + r->span.first + i] = o->opts.phase_weight[p];
     if (!mf_objective_weighs(&o->opts)) return;
     for (size_t p = 0; p < o->phases; ++p) {
         struct mf_slice_task task = {
@@ -180,7 +179,8 @@ static void run_calls(struct mf_objective *o, const struct round *r, int gradien
             struct mf_slice_task task = task_of(o, r, t, p, weight);
             MF_PHASE(o->opts.term[t].row->phase);
 
-            mf_phase_count(cost_of(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
+            mf_phase_count(
+                mf_objective_cost(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
             if (!gradient || mf_descriptor_counts(o->opts.term[t].row)) task.g.base = task.h.base = NULL;
             o->ops[t]->eval(r->side->plan[t], &task);
         }
@@ -196,7 +196,7 @@ static void run_terms(struct mf_objective *o, const struct round *r, int gradien
                             .first = r->span.first,
                             .gradient = gradient != 0};
 
-    if (o->whole || o->side[0].example.x) {
+    if (o->whole || o->drawn || o->side[0].example.x) {
         run_calls(o, r, gradient);
         return;
     }
@@ -251,7 +251,8 @@ static void set_scale(struct mf_objective *o, const struct round *r)
 /* Are the scales of all slices known before one of them is looked at? */
 static int is_plain(const struct mf_objective *o)
 {
-    return !mf_objective_weighs(&o->opts) && !o->side[0].example.x && o->opts.norm != MF_RMS && o->opts.norm != MF_L2;
+    return !mf_objective_weighs(&o->opts) && !o->opts.mean && !o->drawn && !o->side[0].example.x &&
+           o->opts.norm != MF_RMS && o->opts.norm != MF_L2;
 }
 
 /* q, slopes and scales of the slices at hand. RMS and L2 need the whole norm before the gradient: one more forward
@@ -290,7 +291,7 @@ static void compare(struct mf_objective *o, const struct round *r)
 /* 1 / (directions * slices), or 1. */
 static double share_of(const struct mf_objective *o, const struct mf_objective_side *s)
 {
-    return o->opts.compat ? 1 : 1 / ((double)o->sides * (double)s->slices);
+    return o->opts.compat ? 1 : 1 / ((double)o->sides * (double)(o->drawn ? s->draws : s->slices));
 }
 
 /* Scales of all slices of this rank in one direction, of a plain objective. */
@@ -302,6 +303,32 @@ static void weigh_side(struct mf_objective *o, size_t d, double factor)
     for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) {
         r.span = mf_turn_span(s->turn[0], k);
         weigh(o, &r, 0);
+    }
+}
+
+/* Those of them that are drawn, one after the other. */
+static void compare_drawn(struct mf_objective *o, const struct round *r)
+{
+    const struct mf_objective_side *s = r->side;
+
+    for (size_t i = 0; i < r->span.count; ++i) {
+        struct mf_view x[MF_PHASES_MAX], g[MF_PHASES_MAX];
+        struct round one = *r;
+
+        if (!s->drawn[r->span.first + i]) continue;
+        one.x = x;
+        one.g = g;
+        for (size_t p = 0; p < o->phases; ++p) {
+            x[p] = r->x[p];
+            g[p] = r->g[p];
+            x[p].base += i * x[p].ss;
+            if (g[p].base) g[p].base += i * g[p].ss;
+            x[p].count = g[p].count = 1;
+        }
+        one.span = (struct mf_span){r->span.first + i, 1};
+        one.before += i;
+        one.share *= (double)s->drawn[one.span.first];
+        compare(o, &one);
     }
 }
 
@@ -322,7 +349,7 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
             else
                 vg[p] = (struct mf_view){.base = NULL};
         }
-        if (r.span.count) compare(o, &r);
+        if (r.span.count) (o->drawn ? compare_drawn : compare)(o, &r);
         r.before += r.span.count;
         for (size_t p = 0; g && p < o->phases; ++p) mf_turn_add(s->turn[p], k, g + p * voxels);
     }
@@ -333,47 +360,61 @@ static void collect(struct mf_objective *o, struct mf_objective_side *s)
 {
     double share = share_of(o, s), ignored;
 
+    if (o->opts.mean && o->comm->rank == 0) memcpy(s->sums, s->mean_sums, sizeof s->mean_sums);
+    if (o->opts.mean) return;
     for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) {
         struct mf_span span = mf_turn_span(s->turn[0], k);
 
         for (size_t i = span.first; i < span.first + span.count; ++i) {
-            double *sums = s->sums + i * MF_OBJECTIVE_SUMS;
+            double *sums = s->sums + i * MF_OBJECTIVE_SUMS, times = o->drawn ? (double)s->drawn[i] : 1;
 
-            sums[0] = share * slice_loss(o, s, i, &ignored, sums);
+            if (times > 0) sums[0] = times * share * slice_loss(o, s, i, &ignored, sums);
         }
     }
 }
 
-static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, double factor)
+float *mf_objective_beside(struct mf_objective *o, size_t d, float *g)
+{
+    if (!g || d == MF_Z || !o->apart) return g;
+    o->backend->field->fill(o->queue, o->phases * mf_slab_voxels(&o->slab), 0, o->apart);
+    return o->apart;
+}
+
+void mf_objective_beside_add(struct mf_objective *o, float *at, float *g)
 {
     size_t n = o->phases * mf_slab_voxels(&o->slab);
+    MF_PHASE(MF_PHASE_FIELD);
 
-    if (!g || d == MF_Z || !o->apart) {
-        eval_slices(o, d, x, g, factor);
+    if (at == g) return;
+    mf_phase_count(mf_cost_pass((struct mf_extent){1, 1, n}, 4, 2));
+    o->backend->field->axpy(o->queue, n, 1, at, g);
+}
+
+static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, double factor)
+{
+    float *at;
+
+    if (o->opts.mean) {
+        mf_objective_mean_eval(o, d, x, g, factor);
         return;
     }
-    o->backend->field->fill(o->queue, n, 0, o->apart);
-    eval_slices(o, d, x, o->apart, factor);
-    {
-        MF_PHASE(MF_PHASE_FIELD);
-
-        mf_phase_count(mf_cost_pass((struct mf_extent){1, 1, n}, 4, 2));
-        o->backend->field->axpy(o->queue, n, 1, o->apart, g);
-    }
+    at = mf_objective_beside(o, d, g);
+    eval_slices(o, d, x, at, factor);
+    mf_objective_beside_add(o, at, g);
 }
 
 void mf_objective_start(struct mf_objective *o, float *x, float *g, double factor)
 {
     const struct key key = {.name = o->name, .x = x, .g = g, .side = MF_SIDES, .gradient = g != NULL};
 
-    o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->age == 0);
+    o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->drawn || o->age == 0);
     o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->wire && o->home == o->queue;
     for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
     if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
         for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
     if (o->whole) mf_segment_end(o->queue);
     if (o->space.space) mf_objective_space_eval(o, x, g, factor);
-    o->age = o->side[0].example.x && g && o->opts.hold ? o->age + 1 : 0;
+    o->age = o->side[0].example.x && g && o->opts.hold && !o->drawn ? o->age + 1 : 0;
 }
 
 /* Every rank's part of the losses, in one reduction. */
@@ -410,6 +451,7 @@ void mf_objective_finish(struct mf_objective *o, double *loss)
     }
     for (size_t t = 0; t < o->opts.terms; ++t) all += share[t];
     for (size_t t = 0; t < o->opts.terms; ++t) o->share[t] = all > 0 ? share[t] / all : 0;
+    o->drawn = 0;
 }
 
 void mf_objective_eval(struct mf_objective *o, float *x, float *g, double factor, double *loss)
@@ -451,7 +493,7 @@ void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const
         for (size_t p = 0; p < o->phases; ++p)
             for (size_t k = 0; k < mf_turn_rounds(s->turn[p]); ++k) {
                 mf_turn_fetch(s->turn[p], k, x + p * voxels, &view);
-                mf_phase_count(cost_of(o, s, t, view.count, MF_COST_TOTAL));
+                mf_phase_count(mf_objective_cost(o, s, t, view.count, MF_COST_TOTAL));
                 if (view.count) o->ops[t]->total(s->plan[t], &view, s->sum + p * s->levels * entries);
             }
         o->backend->sync(o->queue);

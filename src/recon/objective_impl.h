@@ -23,7 +23,9 @@ struct mf_objective_side {
     float *goal[MF_TERMS_MAX];                       /* its mirror */
     float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
     double *sums;                                    /* [slices][MF_OBJECTIVE_SUMS]: E, then the share of each term */
-    double *sum;                                     /* [phases][levels][most entries of a term] */
+    double *sum;                                     /* [entries]: of all slices, of every term and part */
+    double mean_sums[MF_OBJECTIVE_SUMS];             /* as sums, of the mean slice, by the number of directions */
+    size_t *drawn, draws;                            /* [slices] how often each was drawn, of draws; NULL: none are */
     double *a;                                       /* [terms][parts][slices] sums of this rank's slices */
     double *q, *vf;                                  /* [phases][slices] */
     double *scale;                                   /* [scales][slices]: of phases, then of pairs, whose q is 1 */
@@ -65,6 +67,7 @@ struct mf_objective {
     size_t batch;
     long age;     /* evaluations since slices were matched with examples; 0: they are, by the next one */
     int matching; /* by this one */
+    int drawn;    /* this one looks at drawn slices alone */
     double share[MF_TERMS_MAX];
     unsigned long name; /* of its segments (kernels/segment.h), as long as their arguments are the same */
     int whole;          /* an evaluation is one segment */
@@ -88,6 +91,22 @@ size_t mf_objective_parts(const struct mf_objective *objective, size_t t);
 
 /** Phase of the target that field @p p aims at. */
 size_t mf_objective_phase(const struct mf_objective *objective, size_t p);
+
+/** What so many slices cost by their formula. */
+struct mf_cost mf_objective_cost(const struct mf_objective *objective, const struct mf_objective_side *side, size_t t,
+                                 size_t count, enum mf_cost_of what);
+
+/** Where the gradient of direction @p d is added up: beside @p g (cleared) where the bits count, else @p g itself; and
+ * from there to @p g. */
+float *mf_objective_beside(struct mf_objective *objective, size_t d, float *g);
+void mf_objective_beside_add(struct mf_objective *objective, float *at, float *g);
+
+/** --slice-objective mean (objective_mean.c): E of the mean slice of direction @p d and its shares into the side's
+ * mean_sums; with @p g not NULL g += factor dE/dx. Collective. */
+void mf_objective_mean_eval(struct mf_objective *objective, size_t d, float *x, float *g, double factor);
+
+/** Room for what mf_objective_draw() draws. Local; MF_MEMORY. */
+int mf_objective_draw_open(struct mf_objective *objective);
 
 /** Prepares the term in space, if there is one (objective_space.c). Collective, agreed. */
 int mf_objective_space_open(struct mf_objective *objective);

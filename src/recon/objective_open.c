@@ -242,6 +242,7 @@ static int prepare(struct mf_objective *o)
     if (!o->sums || !o->work) return MF_MEMORY;
     deal_work(o);
     if (mf_objective_weighs(&o->opts)) MF_TRY(take_fixed(o));
+    MF_TRY(mf_objective_draw_open(o));
     return take_apart(o);
 }
 
@@ -251,6 +252,9 @@ static int check_parts(struct mf_objective *o, size_t t)
 
     if (parts == 0)
         return mf_fail(MF_USAGE, "%s compare pairs of phases, and one field is optimised; try: --use_multiphase",
+                       o->opts.term[t].row->name);
+    if (o->opts.mean && !o->ops[t]->total && !o->ops[t]->cross)
+        return mf_fail(MF_USAGE, "--slice_objective mean: %s has no values of a mean slice; try: each",
                        o->opts.term[t].row->name);
     if (parts > o->parts) o->parts = parts;
     if (mf_descriptor_of_pairs(o->opts.term[t].row)) o->scales = o->phases + 1;
@@ -299,6 +303,7 @@ int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const s
     o->lag = target->lag;
     o->goal = target;
     o->sides = slab->dims[0] > 1 ? MF_SIDES : 1;
+    o->opts.mean = opts->mean && o->sides > 1; /* an image is its own mean */
     o->name = mf_segment_name(o->queue);
     rc = build(o);
     if (rc != MF_OK) {
@@ -314,6 +319,7 @@ void mf_objective_free(struct mf_objective *o)
     if (!o) return;
     for (size_t i = 0; i < o->plans; ++i) o->plan[i].ops->free(o->plan[i].plan);
     for (size_t d = 0; d < o->sides; ++d) {
+        mf_arena_give(o->queue->host, o->side[d].drawn);
         mf_arena_give(o->queue->host, o->side[d].sum);
         for (size_t t = 0; t < o->opts.terms; ++t) {
             mf_mirror_give(o->queue, o->side[d].target[t], o->side[d].goal[t]);

@@ -55,7 +55,7 @@ static double compare(const struct mf_objective *o, size_t p)
     const double *want = o->goal->space + mf_objective_phase(o, p) * s->entries, *got = s->window + p * s->entries;
     const size_t width = 2 * o->lag - 1;
     const int power = o->opts.norm == MF_L1 ? 1 : 2;
-    const double w = o->opts.term[s->term].weight * o->opts.level_weight[0];
+    const double w = o->opts.phase_weight[p] * o->opts.term[s->term].weight * o->opts.level_weight[0];
     double *slope = s->slope + p * s->entries, sum = 0;
 
     for (size_t i = 0; i < s->entries; ++i) {

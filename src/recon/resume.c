@@ -31,7 +31,10 @@ static void problem_terms(const struct mf_objective_opts *o, FILE *to)
         fprintf(to, "descriptor %s: %.17g\n", o->term[t].row->name, o->term[t].weight);
     fprintf(to, "loss: %d\nlevels: %zu\nlevel weights:", (int)o->norm, o->levels_max);
     for (size_t l = 0; l < MF_LEVELS_MAX; ++l) fprintf(to, " %.17g", o->level_weight[l]);
+    fprintf(to, "\nphase weights:");
+    for (size_t p = 0; p < MF_PHASES_MAX; ++p) fprintf(to, " %.17g", o->phase_weight[p]);
     fprintf(to, "\nperiodic: %d\nmultiphase: %d\ncompat: %d\n", o->periodic, o->multiphase, o->compat);
+    fprintf(to, "slice objective: %s\nslices drawn: %.17g\n", o->mean ? "mean" : "each", o->draw);
 }
 
 /* The option's value, of those that "a|b|c" are. */

@@ -324,6 +324,7 @@ static void set_up(struct mf_grid *r, const struct mf_comm *comm, const struct m
     *r = (struct mf_grid){.comm = comm, .backend = backend, .queue = queue, .opts = opts, .target = target};
     r->fields = mf_solve_fields(target, opts);
     r->compared = opts->objective;
+    r->compared.seed = opts->seed;
     r->method = opts->method;
     if (!r->method.method->remembers) r->method.history = 0;
     r->start = mf_now();

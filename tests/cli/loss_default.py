@@ -99,6 +99,7 @@ class Reference:
         self.types, self.lag = case.get("types", ["FFTCorrelations", "Variation"]), case["lag"]
         self.periodic, self.phases = not case.get("non_periodic"), case.get("phases", 1)
         self.weight = case.get("weights", [WEIGHT[t] for t in self.types])
+        self.q = case.get("phase_weights", [1.0] * 3)
         self.v = [0.3**level for level in range(16)]
         self.v[: len(case.get("level_weights", []))] = case.get("level_weights", [])
         self.pair = self.types.index("CrossCorrelations") if "CrossCorrelations" in self.types else None
@@ -133,21 +134,23 @@ class Reference:
                 got = describe(field, self.types, self.lag, levels, self.periodic)
                 for level in range(levels):
                     for t in range(len(self.types)):
-                        d.append(self.weight[t] * self.v[level] * (got[level][t] - self.target[side][p][level][t]))
+                        d.append(self.q[p] * self.weight[t] * self.v[level] * (got[level][t] - self.target[side][p][level][t]))
             if self.pair is not None:
                 for got, want in zip(describe_pairs(y, self.lag, levels, self.periodic), self.pairs[side]):
                     d += [self.weight[self.pair] * self.v[level] * (got[level] - want[level]) for level in range(levels)]
-            total += norm(np.concatenate(d, 1), self.case.get("loss", "MSE")).mean() / self.sides
+            d = np.concatenate(d, 1)
+            total += norm(d.mean(0, keepdims=True) if self.case.get("mean") else d, self.case.get("loss", "MSE")).mean() / self.sides
         return total
 
 
 def arguments(case, folder, images, start):
     words = ["match", "--microstructure_filenames", *images, "--max_iter", 0, "--limit_to", case["lag"], "--initial_microstructure_file", start,
              "--save-gradient", f"{folder}/g.npy", "--size", *case["shape"], "--loss_type", case.get("loss", "MSE")]
-    for key, option in (("types", "--descriptor_types"), ("weights", "--descriptor_weights"), ("level_weights", "--level_weights")):
+    for key, option in (("types", "--descriptor_types"), ("weights", "--descriptor_weights"), ("level_weights", "--level_weights"), ("phase_weights", "--phase_weights")):
         words += [option, *case[key]] if key in case else []
     for key, option in (("non_periodic", "--non_periodic"), ("flat", "--no_multigrid_descriptor"), ("isotropic", "--isotropic")):
         words += [option] if key in case else []
+    words += ["--slice_objective", "mean"] if case.get("mean") else []
     if case.get("phases", 1) == 2:
         words += ["--use_multiphase"]
     return words + (["--no_multiphase"] if case.get("singlephase") or case.get("phases", 1) == 1 else [])
@@ -213,6 +216,10 @@ CASES = {
     "cross, two phases": {"images": [(24, 27)], "shape": (24, 27), "lag": 3, "phases": 2, "types": ["CrossCorrelations"]},
     "cross, three phases, not periodic": {"images": [(21, 25)], "shape": (21, 25), "lag": 3, "phases": 3, "types": ["S2", "CrossCorrelations"], "non_periodic": 1, "loss": "L2"},
     "cross, volume, 3 ranks": {"images": [(9, 10)], "shape": (7, 8, 9), "lag": 2, "phases": 3, "types": ["CrossCorrelations", "Variation"], "ranks": 3},
+    "mean slice": {"images": [(16, 20)], "shape": (9, 8, 10), "lag": 2, "mean": 1},
+    "mean slice, three phases": {"images": [(9, 10)], "shape": (7, 8, 9), "lag": 2, "phases": 3, "mean": 1, "loss": "RMS", "ranks": 3,
+                                 "types": ["S2", "LinealPath", "CrossCorrelations", "Variation"], "phase_weights": [1, 0.5, 2]},
+    "phase weights": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "phases": 3, "phase_weights": [0.5, 0, 2]},
     "two phases": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "phases": 2},
     "three phases": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "phases": 3},
     "three phases, one optimised": {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "singlephase": 1},

@@ -87,6 +87,8 @@ def main():
         same_bytes(folder, "three phases, image", [blobs((24, 20), THREE, 7)], ((4, 1),))
         same_bytes(folder, "three images", [blobs(s, TWO, 8) for s in ((16, 20), (12, 20), (12, 16))], some, "--loss_type", "L1")
         same_bytes(folder, "Adam, coarse to fine", [blobs((16, 16), TWO, 9)], some, "--add_dimension", 16, "--optimizer_type", "Adam", "--use_multigrid_reconstruction")
+        same_bytes(folder, "drawn slices", [blobs((12, 14), TWO, 9)], some, "--add_dimension", 10, "--optimizer_type", "Adam", "--greedy", "--batch_size", 0.3, "--no_polish")
+        same_bytes(folder, "mean slice", [blobs((12, 14), TWO, 9)], some, "--add_dimension", 10, "--slice_objective", "mean")
         same_bytes(folder, "not periodic", [blobs((16, 18), TWO, 9)], some, "--add_dimension", 12, "--non_periodic")
         same_bytes(folder, "lines", [blobs((16, 20), TWO, 6)], some, "--add_dimension", 10, "--descriptor_types", "S2", "LinealPath", "Variation")
         files = [save(folder, "image.npy", blobs((16, 20), TWO, 6))]

@@ -86,6 +86,9 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
  */
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels);
 
+/** Writes rank 0's numbers as .npy, float64, C order. Collective. MF_OUTPUT, agreed. */
+int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, const double *values);
+
 /** Writes a float field as .npy: [nz][ny][nx] (2-D: [ny][nx]), fields > 1: as last axis. Collective. MF_OUTPUT. */
 int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int ndim, int fields,
                    const float *x);

@@ -279,6 +279,30 @@ static int check_path(const char *path, int ndim)
     return mf_atomic_may(path);
 }
 
+struct reals {
+    size_t bytes; /* of this rank */
+    const double *values;
+};
+
+static int body_reals(int descriptor, const char *path, size_t offset, const void *context)
+{
+    const struct reals *r = context;
+
+    return r->bytes ? mf_write_at(descriptor, path, r->values, r->bytes, offset) : MF_OK;
+}
+
+int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, const double *values)
+{
+    MF_PHASE(MF_PHASE_WRITE);
+    char header[MF_NPY_HEADER];
+    struct frame frame = {header, mf_npy_header("<f8", ndim, shape, header), sizeof(double), NULL};
+    struct reals reals = {0, values};
+
+    for (int i = 0; i < ndim; ++i) frame.value_bytes *= shape[i];
+    if (comm->rank == 0) reals.bytes = frame.value_bytes;
+    return write_framed(comm, path, &frame, body_reals, &reals);
+}
+
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels)
 {
     int rc = comm->rank == 0 ? check_path(path, ndim) : MF_OK;

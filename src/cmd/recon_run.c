@@ -363,6 +363,11 @@ static int spares_inputs(const struct outcome *out)
     const char *single[3] = {out->o->descriptor_filename, out->o->initial_file, out->o->fixed_file};
 
     MF_TRY(mf_session_spares(out->session, out->path, out->o->files.count, (const char *const *)out->o->files.at));
+    for (size_t i = 0; i < out->o->arrays.count; ++i) {
+        const char *array = strchr(out->o->arrays.at[i], '=') + 1;
+
+        MF_TRY(mf_session_spares(out->session, out->path, 1, &array));
+    }
     return mf_session_spares(out->session, out->path, 3, single);
 }
 

@@ -4,6 +4,7 @@
 
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_opts.h"
@@ -21,9 +22,35 @@ static int fit_types(const struct mf_session *s, const struct mf_target *target,
     if (!target->side[0].variation && !mf_options_given(s->options, "descriptor-types"))
         o->types = (struct mf_texts){1, s2_alone};
     if (target->lag != (size_t)o->lag && mf_options_given(s->options, "limit-to"))
-        return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->lag,
-                       o->descriptor_filename, target->lag);
+        return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->lag, target->source,
+                       target->lag);
     return MF_OK;
+}
+
+/* One way to say what is aimed at. */
+static int check_target(const struct mf_recon_cmd *o)
+{
+    const int file = o->descriptor_filename && *o->descriptor_filename;
+
+    if (!file && !o->arrays.count)
+        return mf_fail(MF_USAGE, "--descriptor_filename is missing: a file of characterize or merge");
+    if (file && o->arrays.count)
+        return mf_fail(MF_USAGE, "--descriptor_filename and --target: say what is aimed at one way or the other");
+    return mf_exchange_check("target", &o->arrays);
+}
+
+static int load_target(const struct mf_session *session, const struct mf_recon_cmd *o, struct mf_target *target)
+{
+    const struct mf_import_opts how = {.lag = mf_options_given(session->options, "limit-to") ? (size_t)o->lag : 0,
+                                       .periodic = !o->non_periodic,
+                                       .mcrpy = o->compat && *o->compat,
+                                       .threshold = o->soft,
+                                       .steepness = o->steepness};
+
+    if (o->arrays.count) return mf_import(session, &o->arrays, &how, target);
+    if (mf_ends_with(o->descriptor_filename, ".npy"))
+        return mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, target);
+    return mf_target_load(session->comm, o->descriptor_filename, target);
 }
 
 static int run(struct mf_session *session, void *options)
@@ -35,8 +62,7 @@ static int run(struct mf_session *session, void *options)
 
     if (rc == MF_OK) rc = mf_recon_named(o);
     if (rc == MF_OK) rc = mf_recon_plan_check(session, o);
-    if (rc == MF_OK && (!o->descriptor_filename || !*o->descriptor_filename))
-        rc = mf_fail(MF_USAGE, "--descriptor_filename is missing: a file of characterize or merge");
+    if (rc == MF_OK) rc = check_target(o);
     if (rc == MF_OK && (o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
         rc = mf_fail(MF_USAGE, "--%s is about the initial field, and there is none; add --initial_microstructure_file",
                      o->labels.count ? "labels" : "threshold");
@@ -46,11 +72,8 @@ static int run(struct mf_session *session, void *options)
                     o->symmetry);
     MF_TRY(mf_agree(session->comm, rc));
     MF_TRY(mf_reside(session, o->residency));
-    if (mf_ends_with(o->descriptor_filename, ".npy"))
-        MF_TRY(mf_target_import(session->comm, o->descriptor_filename, (size_t)o->lag, &target));
-    else
-        MF_TRY(mf_target_load(session->comm, o->descriptor_filename, &target));
-    base = mf_stem(o->descriptor_filename);
+    MF_TRY(load_target(session, o, &target));
+    base = mf_stem(target.source[0] && o->arrays.count ? target.source : o->descriptor_filename);
     rc = base ? fit_types(session, &target, o) : mf_fail(MF_MEMORY, "no memory for a name");
     rc = mf_agree(session->comm, rc);
     if (rc == MF_OK) rc = mf_recon_network(session, o, &target);
@@ -64,7 +87,7 @@ static int run(struct mf_session *session, void *options)
 const struct mf_cmd mf_cmd_reconstruct = {
     .name = "reconstruct",
     .summary = "make a microstructure that has given descriptors",
-    .synopsis = "--descriptor-filename FILE [--size NZ NY NX] [OPTION VALUE ...]",
+    .synopsis = "--descriptor-filename FILE | --target S2=FILE.npy .. [--size NZ NY NX] [OPTION VALUE ...]",
     .text = "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
             "exact to one voxel. Arrays are [z][y][x].\n\n"
             "  mesoforge characterize --limit_to 16 micrograph.npy\n"

@@ -1,0 +1,421 @@
+/* See exchange.h. */
+#include "src/cmd/exchange.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "io/hash.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/desc/registry.h"
+
+enum { NAME = 64, AXES = 6 };
+
+static const char SIDES[3] = {'z', 'y', 'x'};
+
+/* -- names and shapes -- */
+
+/* The descriptor of "NAME=FILE", and where FILE begins. */
+static int split(const char *option, const char *text, int mcrpy, const struct mf_descriptor **row, const char **file)
+{
+    const char *equals = strchr(text, '=');
+    char name[NAME];
+
+    if (!equals || equals == text || !equals[1] || equals - text >= NAME)
+        return mf_fail(MF_USAGE, "--%s '%s': want NAME=FILE.npy, as S2=target.npy", option, text);
+    snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
+    MF_TRY(mf_descriptor_find(row, name));
+    if (mcrpy) *row = mf_descriptor_mcrpy(*row);
+    *file = equals + 1;
+    if ((*row)->by_example) return mf_fail(MF_USAGE, "--%s: %s has no values of its own", option, (*row)->name);
+    if (!mf_ends_with(*file, ".npy")) return mf_fail(MF_USAGE, "--%s: '%s' must end with .npy", option, *file);
+    return MF_OK;
+}
+
+int mf_exchange_check(const char *option, const struct mf_texts *what)
+{
+    const struct mf_descriptor *row;
+    const char *file = NULL;
+
+    for (size_t i = 0; i < what->count; ++i) MF_TRY(split(option, what->at[i], 0, &row, &file));
+    return MF_OK;
+}
+
+unsigned mf_exchange_wants(const struct mf_texts *what, int mcrpy)
+{
+    const struct mf_descriptor *row;
+    const char *file = NULL;
+    unsigned wants = 0;
+
+    for (size_t i = 0; i < what->count; ++i)
+        if (split("export", what->at[i], mcrpy, &row, &file) == MF_OK) wants |= mf_descriptor_wants(row);
+    return wants;
+}
+
+static size_t root_of(size_t n)
+{
+    const size_t r = (size_t)(sqrt((double)n) + 0.5);
+
+    return r * r == n ? r : 0;
+}
+
+/* Axes of the values of one phase on one level. */
+static int axes_of(const struct mf_descriptor *row, size_t lag, int mcrpy, size_t axes[AXES])
+{
+    const size_t entries = mf_descriptor_entries(row, lag), root = root_of(entries);
+    const int lines = row->kind == MF_LINEAL_SOFT || row->kind == MF_LINE_SOFT;
+    const int square = row->kind == MF_S2 || row->kind == MF_CROSS || row->kind == MF_GRAM ||
+                       row->kind == MF_GRAM_AXES || row->kind == MF_GRAM_CROSS;
+    int n = 0;
+
+    if (square && root) {
+        axes[n++] = root;
+        axes[n++] = root;
+    } else if (entries > 1 || (mcrpy && row->kind == MF_VARIATION)) {
+        while (mcrpy && lines && n < 3) axes[n++] = 1;
+        axes[n++] = entries;
+    }
+    return n;
+}
+
+/* MCRpy's cross-correlations have the pairs of phases below each other: [1][levels][pairs C][C]. */
+static int stacked(const struct mf_descriptor *row, int mcrpy) { return mcrpy && row->kind == MF_GRAM_CROSS; }
+
+/* Where the values of a part on a level stand in a file. */
+static size_t place(int is_stacked, size_t parts, size_t levels, size_t part, size_t level)
+{
+    return is_stacked ? level * parts + part : part * levels + level;
+}
+
+/* -- out -- */
+
+static int lacks(const struct mf_descriptor *row)
+{
+    return mf_fail(MF_USAGE, "--export: there is no %s of this input", row->name);
+}
+
+/* All values in the order of the file; heap. */
+static double *in_order(const double *values, int is_stacked, size_t parts, size_t levels, size_t entries)
+{
+    double *out = MF_MUST(malloc((parts * levels * entries + 1) * sizeof *out), "a copy of a descriptor");
+
+    for (size_t p = 0; p < parts; ++p)
+        for (size_t l = 0; l < levels; ++l)
+            memcpy(out + place(is_stacked, parts, levels, p, l) * entries, values + (p * levels + l) * entries,
+                   entries * sizeof *out);
+    return out;
+}
+
+static int export_side(const struct mf_session *s, const struct mf_descriptor *row, int mcrpy,
+                       const struct mf_target *t, const struct mf_target_side *side, const char *path)
+{
+    const double *values = mf_descriptor_values(row, side, t->lag, 0);
+    const size_t parts = mf_descriptor_parts(row, (size_t)t->phases), entries = mf_descriptor_entries(row, t->lag);
+    size_t shape[2 + AXES] = {parts, side->levels};
+    const int n = 2 + axes_of(row, t->lag, mcrpy, shape + 2), below = stacked(row, mcrpy);
+    double *ordered;
+    int rc;
+
+    if (!values || parts == 0) return lacks(row);
+    if (below) {
+        shape[0] = 1;
+        shape[2] *= parts;
+    }
+    ordered = in_order(values, below, parts, side->levels, entries);
+    rc = mf_reals_write(s->comm, path, n, shape, ordered);
+    free(ordered);
+    if (rc == MF_OK) mf_info("wrote %s: %s", path, row->name);
+    return rc;
+}
+
+static int export_space(const struct mf_session *s, const struct mf_descriptor *row, const struct mf_target *t,
+                        const char *path)
+{
+    const size_t w = 2 * t->lag - 1, shape[4] = {(size_t)t->phases, t->lag, w, w};
+
+    if (!t->space) return lacks(row);
+    MF_TRY(mf_reals_write(s->comm, path, 4, shape, t->space));
+    mf_info("wrote %s: %s", path, row->name);
+    return MF_OK;
+}
+
+static int export_one(const struct mf_session *s, const char *text, int mcrpy, const struct mf_target *t)
+{
+    const struct mf_descriptor *row;
+    const char *file = NULL;
+    int rc = MF_OK;
+
+    MF_TRY(split("export", text, mcrpy, &row, &file));
+    if (row->in_space) return export_space(s, row, t, file);
+    if (t->sides == 1) return export_side(s, row, mcrpy, t, &t->side[0], file);
+    for (int d = 0; rc == MF_OK && d < 3; ++d) {
+        char *path;
+
+        if (asprintf(&path, "%.*s_%c.npy", (int)strlen(file) - 4, file, SIDES[d]) < 0)
+            mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+        rc = export_side(s, row, mcrpy, t, &t->side[d], path);
+        free(path);
+    }
+    return rc;
+}
+
+int mf_export(const struct mf_session *s, const struct mf_texts *what, int mcrpy, const struct mf_target *t)
+{
+    for (size_t i = 0; i < what->count; ++i) MF_TRY(export_one(s, what->at[i], mcrpy, t));
+    return MF_OK;
+}
+
+/* -- in -- */
+
+struct import {
+    const struct mf_texts *what;
+    const struct mf_import_opts *opts;
+    struct mf_target *t;
+};
+
+/* The next file with a descriptor of this kind behind *i. */
+static const char *next(const struct import *in, const struct mf_descriptor *row, size_t *i)
+{
+    const struct mf_descriptor *is;
+    const char *file = NULL;
+
+    while (*i < in->what->count)
+        if (split("target", in->what->at[(*i)++], in->opts->mcrpy, &is, &file) == MF_OK && is == row) return file;
+    return NULL;
+}
+
+static size_t files_of(const struct import *in, const struct mf_descriptor *row)
+{
+    size_t n = 0, i = 0;
+
+    while (next(in, row, &i)) ++n;
+    return n;
+}
+
+static int open_array(const char *file, struct mf_array *a)
+{
+    MF_TRY(mf_array_open(file, NULL, a));
+    return a->format == MF_NPY ? MF_OK : mf_fail(MF_INPUT, "'%s' is no .npy", file);
+}
+
+/* [2L-1][2L-1], [P] of them, or [P][levels]. */
+static int head_of(const struct import *in, const struct mf_array *a, struct mf_target *t, size_t *levels)
+{
+    const size_t *shape = a->shape, w = a->ndim > 1 ? shape[a->ndim - 1] : 0;
+
+    if (a->ndim < 2 || a->ndim > 4 || shape[a->ndim - 2] != w || w % 2 == 0)
+        return mf_fail(MF_INPUT,
+                       "'%s' is no S2: want [phases][levels][2L-1][2L-1], zero lag in the middle; statistics with zero "
+                       "lag at [H/2][W/2] are read by --descriptor_filename",
+                       a->path);
+    if (in->opts->lag && 2 * in->opts->lag - 1 != w)
+        return mf_fail(MF_USAGE, "--limit_to is %zu, the windows of '%s' have L = %zu", in->opts->lag, a->path,
+                       (w + 1) / 2);
+    t->lag = (w + 1) / 2;
+    *levels = a->ndim == 4 ? shape[1] : 1;
+    if ((a->ndim > 2 && shape[0] > MF_PHASES_MAX) || *levels > MF_LEVELS_MAX)
+        return mf_fail(MF_INPUT, "'%s' has %zu phases and %zu levels, at most %d and %d are possible", a->path,
+                       a->ndim > 2 ? shape[0] : 1, *levels, MF_PHASES_MAX, MF_LEVELS_MAX);
+    t->phases = a->ndim > 2 ? (int)shape[0] : 1;
+    return MF_OK;
+}
+
+/* What a value of it may be. */
+static int check_values(const struct mf_descriptor *row, const char *file, size_t n, const double *values)
+{
+    const double slack = 1e-6, most = row->kind == MF_VARIATION ? 4 : 1;
+    const int bounded = row->kind == MF_S2 || row->kind == MF_FRACTION || row->kind == MF_VARIATION ||
+                        row->kind == MF_CROSS || row->in_space;
+
+    for (size_t i = 0; i < n; ++i)
+        if (!isfinite(values[i]) || (bounded && !(values[i] >= -slack && values[i] <= most + slack)))
+            return mf_fail(MF_INPUT, "'%s' is no %s: it holds %g", file, row->name, values[i]);
+    return MF_OK;
+}
+
+/* So many values, in any shape that begins as ours does; into @p to in our order. */
+static int load(const struct mf_descriptor *row, const char *file, int is_stacked, size_t parts, size_t levels,
+                size_t entries, double *to)
+{
+    const size_t n = parts * levels * entries;
+    double *values = NULL;
+    struct mf_array a;
+    size_t all;
+    int rc;
+
+    MF_TRY(open_array(file, &a));
+    all = (a.ndim ? a.shape[0] : 1) * mf_array_row(&a);
+    if (all != n || (a.ndim > 1 && !is_stacked && all > 1 && row->kind != MF_S2 && a.shape[0] != parts))
+        return mf_fail(MF_INPUT, "'%s' is no %s of this target: %zu values, want %zu x %zu x %zu (%s, levels, entries)",
+                       file, row->name, all, parts, levels, entries,
+                       parts == mf_descriptor_parts(row, parts) ? "phases" : "pairs of phases");
+    MF_TRY(mf_array_load(&a, n, &values));
+    rc = check_values(row, file, n, values);
+    for (size_t p = 0; rc == MF_OK && p < parts; ++p)
+        for (size_t l = 0; l < levels; ++l)
+            memcpy(to + (p * levels + l) * entries, values + place(is_stacked, parts, levels, p, l) * entries,
+                   entries * sizeof *to);
+    free(values);
+    return rc;
+}
+
+/* Room for a descriptor in a side. */
+static int make_room(const struct mf_descriptor *row, const struct mf_target *t, struct mf_target_side *side)
+{
+    if (row->kind < MF_FURTHER || side->more[row->kind - MF_FURTHER]) return MF_OK;
+    return mf_target_side_more(side, t->phases, t->lag, (enum mf_more)(row->kind - MF_FURTHER));
+}
+
+static int load_side(const struct import *in, const struct mf_descriptor *row, const char *file,
+                     struct mf_target_side *side)
+{
+    const size_t parts = mf_descriptor_parts(row, (size_t)in->t->phases);
+
+    if (parts == 0) return mf_fail(MF_USAGE, "--target: %s is of pairs of phases, S2 is of one", row->name);
+    MF_TRY(make_room(row, in->t, side));
+    return load(row, file, stacked(row, in->opts->mcrpy), parts, side->levels, mf_descriptor_entries(row, in->t->lag),
+                mf_descriptor_values(row, side, in->t->lag, 0));
+}
+
+static int load_space(const struct import *in, const struct mf_descriptor *row, const char *file)
+{
+    const size_t w = 2 * in->t->lag - 1;
+
+    MF_TRY(mf_target_space_new(in->t));
+    return load(row, file, 0, (size_t)in->t->phases, 1, in->t->lag * w * w, in->t->space);
+}
+
+/* Every side with the levels of its S2. */
+static int open_sides(const struct import *in)
+{
+    const struct mf_descriptor *s2 = &mf_descriptors[MF_S2];
+    const int cross = files_of(in, &mf_descriptors[MF_CROSS]) > 0;
+    struct mf_target *t = in->t;
+    size_t at = 0;
+
+    for (int d = 0; d < t->sides; ++d) {
+        const int phases = t->phases;
+        struct mf_target_side *side = &t->side[d];
+        const size_t lag = t->lag;
+        struct mf_array a;
+        size_t levels = 0;
+
+        MF_TRY(open_array(next(in, s2, &at), &a));
+        MF_TRY(head_of(in, &a, t, &levels));
+        if (d && (t->phases != phases || t->lag != lag))
+            return mf_fail(MF_INPUT, "'%s' has other phases or lags than the S2 before it", a.path);
+        MF_TRY(mf_target_side_new(side, t->phases, levels, t->lag, cross));
+        side->nu = side->nv = (2 * t->lag) << (levels - 1); /* the least that has these levels */
+        side->slices = 1;
+    }
+    return MF_OK;
+}
+
+/* What was not given is not known, but volume fractions: S2 at zero lag. */
+static void fill_gaps(const struct import *in)
+{
+    const size_t w = 2 * in->t->lag - 1;
+
+    for (int d = 0; d < in->t->sides; ++d) {
+        struct mf_target_side *side = &in->t->side[d];
+
+        if (!files_of(in, &mf_descriptors[MF_VARIATION])) {
+            free(side->variation);
+            side->variation = NULL;
+        }
+        for (size_t i = 0; !files_of(in, &mf_descriptors[MF_FRACTION]) && i < (size_t)in->t->phases * side->levels; ++i)
+            side->fraction[i] = side->s2[i / side->levels * side->levels * w * w + w * w / 2];
+    }
+}
+
+static int check_centre(const struct mf_target *t, const struct mf_target_side *side)
+{
+    const size_t w = 2 * t->lag - 1;
+
+    for (int p = 0; p < t->phases; ++p) {
+        const double *s2 = side->s2 + (size_t)p * side->levels * w * w;
+
+        for (size_t i = 0; t->periodic && i < w * w; ++i)
+            if (s2[i] > s2[w * w / 2] + 1e-6)
+                return mf_fail(MF_INPUT,
+                               "the S2 of phase %d is %g in the middle, where zero lag must be, and %g at "
+                               "[%zu][%zu]",
+                               p, s2[w * w / 2], s2[i], i / w, i % w);
+    }
+    return MF_OK;
+}
+
+/* All files of one descriptor. */
+static int load_all(const struct import *in, const struct mf_descriptor *row)
+{
+    const size_t n = files_of(in, row);
+    size_t at = 0;
+
+    if (n != (row->in_space ? 1 : (size_t)in->t->sides))
+        return mf_fail(MF_USAGE, "--target names %s %zu times, and S2 %d: once, or for the normals z, y, x", row->name,
+                       n, in->t->sides);
+    if (row->in_space) return load_space(in, row, next(in, row, &at));
+    for (int d = 0; d < in->t->sides; ++d) MF_TRY(load_side(in, row, next(in, row, &at), &in->t->side[d]));
+    return MF_OK;
+}
+
+/* Its soft threshold, where one of them is soft; the checksum of all files. */
+static int describe(const struct import *in)
+{
+    struct mf_target *t = in->t;
+    char *lines = MF_MUST(calloc(in->what->count, MF_HASH_TEXT), "checksums");
+    const struct mf_descriptor *row;
+    const char *file = NULL;
+    int rc = MF_OK;
+
+    for (size_t i = 0; rc == MF_OK && i < in->what->count; ++i) {
+        rc = split("target", in->what->at[i], in->opts->mcrpy, &row, &file);
+        if (rc == MF_OK) rc = mf_hash_file(file, lines + i * MF_HASH_TEXT);
+        lines[i * MF_HASH_TEXT + MF_HASH_TEXT - 1] = '\n';
+        if (rc == MF_OK && row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].soft) {
+            t->threshold = in->opts->threshold;
+            t->steepness = in->opts->steepness;
+        }
+    }
+    mf_hash_bytes(lines, in->what->count * MF_HASH_TEXT, t->hash);
+    free(lines);
+    return rc;
+}
+
+/* Rank 0. */
+static int read_all(const struct import *in)
+{
+    const size_t sides = files_of(in, &mf_descriptors[MF_S2]);
+    struct mf_target *t = in->t;
+
+    if (sides != 1 && sides != 3)
+        return mf_fail(MF_USAGE, "--target names S2 %zu times: once, or for the normals z, y, x", sides);
+    t->sides = (int)sides;
+    MF_TRY(open_sides(in));
+    for (size_t k = 0; k < MF_DESCRIPTORS; ++k)
+        if (files_of(in, &mf_descriptors[k])) MF_TRY(load_all(in, &mf_descriptors[k]));
+    fill_gaps(in);
+    for (int d = 0; d < t->sides; ++d) MF_TRY(check_centre(t, &t->side[d]));
+    for (int p = 0; p < t->phases; ++p) t->label[p] = t->phases == 1 ? 1 : p;
+    snprintf(t->source, sizeof t->source, "%.255s", strchr(in->what->at[0], '=') + 1);
+    return describe(in);
+}
+
+int mf_import(const struct mf_session *s, const struct mf_texts *what, const struct mf_import_opts *opts,
+              struct mf_target *target)
+{
+    struct mf_target t = {.periodic = opts->periodic, .seam = opts->mcrpy, .spacing = {1, 1, 1}};
+    const struct import in = {what, opts, &t};
+    int rc = mf_agree(s->comm, s->comm->rank == 0 ? read_all(&in) : MF_OK);
+
+    if (rc == MF_OK) rc = mf_target_share(s->comm, &t);
+    if (rc == MF_OK)
+        *target = t;
+    else
+        mf_target_free(&t);
+    return rc;
+}

@@ -7,6 +7,7 @@
 #include "kernels/form/hd.h"
 #include "kernels/patch.h"
 #include "kernels/slices.h"
+#include "kernels/space.h"
 
 enum { MF_LINE_STAGES = 12 }; /* most radices of a transform in shared memory */
 
@@ -95,6 +96,7 @@ struct mf_dense_kind {
 extern const struct mf_dense_kind mf_dense_lineal, mf_dense_lineal_exact;
 extern const struct mf_dense_kind mf_dense_lineal_soft, mf_dense_line_soft, mf_dense_two_point;
 extern const struct mf_dense_kind mf_dense_gram, mf_dense_gram_axes, mf_dense_gram_cross;
+extern const struct mf_dense_kind mf_dense_tensor, mf_dense_cross;
 
 struct mf_dense_areas {
     size_t entries, chunk;                      /* slices of a chunk */
@@ -130,5 +132,19 @@ struct mf_patch_areas {
 };
 
 void mf_areas_patch(const struct mf_slice_desc *desc, struct mf_patch_areas *areas);
+
+/* -- S2 in space: kernels/areas_dense.c -- */
+
+enum {
+    MF_SPACE_BATCH = 16, /* planes whose sums wait at a time */
+    MF_SPACE_RUN = 8     /* neighbouring lags of a block */
+};
+
+/** Bytes; entries: lags of the window, [L][2L-1][2L-1]. */
+struct mf_space_areas {
+    size_t entries, part, sum, weight;
+};
+
+void mf_areas_space(const struct mf_space_desc *desc, struct mf_space_areas *areas);
 
 #endif

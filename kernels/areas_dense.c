@@ -4,6 +4,7 @@
 #include "kernels/areas.h"
 #include "kernels/form/gram.h"
 #include "kernels/form/lineal.h"
+#include "kernels/form/tensor.h"
 #include "kernels/masks.h"
 
 static const size_t CHUNK_BYTES = (size_t)1 << 27;
@@ -101,3 +102,31 @@ const struct mf_dense_kind mf_dense_gram_axes = {"soft three-point correlations 
                                                  gram_scratch, gram_axes_table};
 const struct mf_dense_kind mf_dense_gram_cross = {"soft cross-correlations", 2, gram_entries, gram_cross_scratch,
                                                   gram_table};
+
+/* -- lags: maps and what they count, room to smooth in -- */
+
+static size_t tensor_entries(const struct mf_slice_desc *d) { return MF_TENSOR_MAPS * mf_tensor_lags(d->lag); }
+static size_t tensor_scratch(const struct mf_slice_desc *d)
+{
+    return (2 * (size_t)MF_TENSOR_MAPS + MF_TENSOR_C) * pixels_of(d);
+}
+
+static size_t cross_entries(const struct mf_slice_desc *d) { return (2 * d->lag - 1) * (2 * d->lag - 1); }
+static size_t no_scratch(const struct mf_slice_desc *d)
+{
+    (void)d;
+    return 0;
+}
+
+const struct mf_dense_kind mf_dense_tensor = {"structure tensors", 1, tensor_entries, tensor_scratch, NULL};
+const struct mf_dense_kind mf_dense_cross = {"cross-correlations", 2, cross_entries, no_scratch, NULL};
+
+/* ---- S2 in space ---- */
+
+void mf_areas_space(const struct mf_space_desc *d, struct mf_space_areas *a)
+{
+    a->entries = d->lag * (2 * d->lag - 1) * (2 * d->lag - 1);
+    a->part = MF_SPACE_BATCH * a->entries * sizeof(double);
+    a->sum = a->entries * sizeof(double);
+    a->weight = a->entries * sizeof(float);
+}

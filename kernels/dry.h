@@ -4,6 +4,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/slices.h"
+#include "kernels/space.h"
 
 /** Of which machine. */
 struct mf_dry_kind {
@@ -16,7 +17,7 @@ struct mf_backend_dry {
     struct mf_backend backend;
     struct mf_slice_ops corr, vari, frac;
     struct mf_slice_ops lineal, lineal_exact, lineal_soft, line_soft, two_point;
-    struct mf_slice_ops gram, gram_axes, gram_cross, patch;
+    struct mf_slice_ops gram, gram_axes, gram_cross, tensor, cross, patch;
     int capability;
 };
 
@@ -28,8 +29,9 @@ void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry);
 int mf_queue_dry(struct mf_queue **queue, const struct mf_backend_dry *dry, int threads, int deterministic,
                  struct mf_arena *arena, struct mf_arena *host);
 
-/** Plans of slices with the memory of those of the cuda back end: dry_gpu.c. */
+/** Plans with the memory of those of the cuda back end: dry_gpu.c, dry_space.c. */
 void mf_dry_gpu(struct mf_backend_dry *dry);
+extern const struct mf_space_ops mf_space_dry;
 
 /** Memory for such plans: addresses that nothing stands behind until they are touched; they read as zeros. */
 extern const struct mf_mem mf_mem_dry;

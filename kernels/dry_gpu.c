@@ -161,6 +161,8 @@ DENSE(two_point)
 DENSE(gram)
 DENSE(gram_axes)
 DENSE(gram_cross)
+DENSE(tensor)
+DENSE(cross)
 
 static int take_patch(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
 {
@@ -249,5 +251,8 @@ void mf_dry_gpu(struct mf_backend_dry *dry)
     REPLACE(gram);
     REPLACE(gram_axes);
     REPLACE(gram_cross);
+    REPLACE(tensor);
+    REPLACE(cross);
     REPLACE(patch);
+    dry->backend.space = &mf_space_dry;
 }

@@ -9,6 +9,8 @@
 #ifndef MF_KERNELS_SPACE_H
 #define MF_KERNELS_SPACE_H
 
+#include <math.h>
+
 #include "kernels/backend.h"
 
 struct mf_space_desc {
@@ -20,8 +22,25 @@ struct mf_space_desc {
 
 struct mf_space_plan; /* a back end's own */
 
+enum { MF_SPACE_ALIGN = 32 }; /* floats */
+
+/** Extent of a transform of n voxels; floats of a row, and of a plane, of the spectrum of a plane. */
+size_t mf_space_extent(const struct mf_space_desc *desc, size_t n);
+size_t mf_space_row(const struct mf_space_desc *desc);
+size_t mf_space_plane(const struct mf_space_desc *desc);
+
+/** p + magic - magic rounds p so that sums of products of a field in [0, 1], at most @p most, add up exactly. */
+static inline double mf_space_magic(double most)
+{
+    int exponent;
+
+    (void)frexp(most, &exponent);
+    return ldexp(1.5, exponent + 1);
+}
+
 struct mf_space_ops {
-    /** Floats of the spectrum of a plane; planes follow each other. */
+    /** Floats of the spectrum of a plane; planes follow each other. A back end may do without transforms: what it calls
+     * spectra are the planes themselves then, and sums are those of products at every lag. */
     size_t (*plane)(const struct mf_space_desc *desc);
     /** Takes its work areas from the queue's arenas. May refuse with MF_MEMORY. */
     int (*plan)(struct mf_queue *queue, const struct mf_space_desc *desc, struct mf_space_plan **plan);

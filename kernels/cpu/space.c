@@ -13,7 +13,7 @@
 #include "kernels/form/lag.h"
 #include "src/base/err.h"
 
-enum { TILE = 16 }; /* points of a column */
+enum { TILE = MF_SPACE_ALIGN / 2 }; /* points of a column */
 
 typedef double mf_doubles __attribute__((vector_size(64)));
 typedef float mf_floats __attribute__((vector_size(64)));
@@ -42,26 +42,12 @@ struct mf_space_plan {
     ptrdiff_t held, booked;
 };
 
-static size_t transform_extent(const struct mf_space_desc *d, size_t n)
-{
-    return d->periodic ? n : mf_cheap_extent(n + d->lag - 1);
-}
-
-static size_t row_floats(const struct mf_space_desc *d) { return 2 * (transform_extent(d, d->nx) / 2 + 1); }
-
-static size_t space_plane(const struct mf_space_desc *d)
-{
-    return (transform_extent(d, d->ny) * row_floats(d) + 2 * TILE - 1) / (2 * TILE) * (2 * TILE);
-}
-
-/* No sum of products is above nz (ny nx)^2 = B: as a multiple of the power of two from 2^-51 B on it has 52 bits. */
+/* No sum of products of spectra is above nz (ny nx)^2. */
 static double magic_of(const struct mf_space_desc *d)
 {
-    double area = (double)d->ny * (double)d->nx;
-    int exponent;
+    const double area = (double)d->ny * (double)d->nx;
 
-    (void)frexp((double)d->nz * area * area, &exponent);
-    return ldexp(1.5, exponent + 1);
+    return mf_space_magic((double)d->nz * area * area);
 }
 
 static int transforms(struct mf_space_plan *p)
@@ -103,10 +89,10 @@ static int space_plan(struct mf_queue *queue, const struct mf_space_desc *desc, 
     p->desc = *desc;
     p->arena = queue->arena;
     p->threads = queue->threads;
-    p->my = transform_extent(desc, desc->ny);
-    p->mx = transform_extent(desc, desc->nx);
-    p->row = row_floats(desc);
-    p->plane = space_plane(desc);
+    p->my = mf_space_extent(desc, desc->ny);
+    p->mx = mf_space_extent(desc, desc->nx);
+    p->row = mf_space_row(desc);
+    p->plane = mf_space_plane(desc);
     p->tiles = p->plane / (2 * TILE);
     p->column = desc->planes + desc->lag;
     p->magic = magic_of(desc);
@@ -301,7 +287,7 @@ static void space_adjoint(struct mf_space_plan *p, size_t planes, const double *
     }
 }
 
-const struct mf_space_ops mf_space_cpu = {.plane = space_plane,
+const struct mf_space_ops mf_space_cpu = {.plane = mf_space_plane,
                                           .plan = space_plan,
                                           .free = space_free,
                                           .transform = space_transform,

@@ -76,10 +76,9 @@ static int open_plan(struct mf_slice_plan *plan)
 
     if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of structure tensors");
     mf_tensor_gaussian(st->tap);
-    st->lags = 0;
+    st->lags = lags;
     st->reach = 2 * (size_t)m;
-    for (int i = 0; i <= m; ++i)
-        for (int j = i ? -m : 0; j <= m; ++j) st->lag[st->lags++] = (struct lag){2 * i, 2 * j};
+    for (size_t i = 0; i < lags; ++i) mf_tensor_lag(m, (int)i, &st->lag[i].du, &st->lag[i].dv);
     plan->scratch = MAPS * (cells_of(st, 1, plan->desc.nu, plan->desc.nv).frame + st->lags) +
                     (MAPS + 3) * plan->desc.nu * plan->desc.nv + line_of(&plan->desc);
     return MF_OK;
@@ -173,22 +172,12 @@ MF_CPU_FAST static void smooth_along(const struct cells *c, const float *tap, co
     }
 }
 
-/* What of the Gaussian lies inside, around cell i of n. */
-static float inside(const float *tap, size_t n, size_t i)
-{
-    float sum = 0;
-
-    for (int k = -MF_TENSOR_REACH; k <= MF_TENSOR_REACH; ++k)
-        if ((long)i + k >= 0 && (long)i + k < (long)n) sum += tap[k + MF_TENSOR_REACH];
-    return sum;
-}
-
 static void divide(const struct cells *c, const float *tap, float *map)
 {
     for (size_t u = 0; u < c->nu; ++u) {
-        const float row = inside(tap, c->nu, u);
+        const float row = mf_tensor_inside(tap, (long)c->nu, (long)u);
 
-        for (size_t v = 0; v < c->nv; ++v) map[u * c->nv + v] /= row * inside(tap, c->nv, v);
+        for (size_t v = 0; v < c->nv; ++v) map[u * c->nv + v] /= row * mf_tensor_inside(tap, (long)c->nv, (long)v);
     }
 }
 
@@ -211,9 +200,9 @@ MF_CPU_FAST static void products(size_t n, const struct areas *a)
     for (size_t i = 0; i < n; ++i) {
         const float x = a->gx[i], y = a->gy[i];
 
-        p[i] = x * x - y * y;
-        q[i] = 2.0f * x * y;
-        e[i] = x * x + y * y;
+        p[i] = mf_tensor_p(x, y);
+        q[i] = mf_tensor_q(x, y);
+        e[i] = mf_tensor_e(x, y);
     }
 }
 
@@ -225,8 +214,8 @@ MF_CPU_FAST static void products_back(size_t n, const struct areas *a)
     for (size_t i = 0; i < n; ++i) {
         const float x = a->gx[i], y = a->gy[i];
 
-        a->gx[i] = 2.0f * (x * (e[i] + p[i]) + y * q[i]);
-        a->gy[i] = 2.0f * (y * (e[i] - p[i]) + x * q[i]);
+        a->gx[i] = mf_tensor_gx_back(x, y, p[i], q[i], e[i]);
+        a->gy[i] = mf_tensor_gy_back(x, y, p[i], q[i], e[i]);
     }
 }
 

@@ -343,7 +343,7 @@ void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
     }
 }
 
-void mf_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
+void mf_dense_total_pairs(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
     const size_t n = plan->desc.levels * plan->areas.entries, first = plan->desc.first * plan->areas.entries;
 
@@ -358,5 +358,5 @@ void mf_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const s
 
 void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
 {
-    mf_dense_cross(plan, x, nullptr, total);
+    mf_dense_total_pairs(plan, x, nullptr, total);
 }

@@ -45,7 +45,7 @@ int mf_dense_plan(const struct mf_dense_family *family, struct mf_queue *queue, 
 void mf_dense_free(struct mf_slice_plan *plan);
 void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
 void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
-void mf_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
+void mf_dense_total_pairs(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
 
 template <const struct mf_dense_family &Family>
 int mf_dense_plan_of(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)

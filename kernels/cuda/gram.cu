@@ -310,4 +310,4 @@ static constexpr struct mf_dense_family pair = family<MF_GRAM_CROSS>(mf_dense_gr
 
 MF_DENSE_OPS(mf_gram_cuda, "gram", mf_dense_total, nullptr, half);
 MF_DENSE_OPS(mf_gram_axes_cuda, "gram_axes", mf_dense_total, nullptr, axes);
-MF_DENSE_OPS(mf_gram_cross_cuda, "gram_cross", nullptr, mf_dense_cross, pair);
+MF_DENSE_OPS(mf_gram_cross_cuda, "gram_cross", nullptr, mf_dense_total_pairs, pair);

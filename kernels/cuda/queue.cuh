@@ -18,6 +18,7 @@ extern "C" {
 #include "kernels/optim.h"
 #include "kernels/select.h"
 #include "kernels/slices.h"
+#include "kernels/space.h"
 #include "src/base/err.h"
 }
 
@@ -90,6 +91,8 @@ extern const struct mf_slice_ops mf_corr_cuda, mf_vari_cuda, mf_frac_cuda;
 extern const struct mf_slice_ops mf_lineal_cuda, mf_lineal_exact_cuda;
 extern const struct mf_slice_ops mf_lineal_soft_cuda, mf_line_soft_cuda, mf_two_point_cuda;
 extern const struct mf_slice_ops mf_gram_cuda, mf_gram_axes_cuda, mf_gram_cross_cuda;
+extern const struct mf_slice_ops mf_tensor_cuda, mf_cross_cuda;
+extern const struct mf_space_ops mf_space_cuda;
 extern const struct mf_slice_ops mf_patch_cuda;
 extern const struct mf_select_ops mf_select_cuda;
 extern const struct mf_label_ops mf_label_cuda;

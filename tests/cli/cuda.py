@@ -25,8 +25,8 @@ def run(*words, ranks=1, **emulated):
                     env=around(**{"MF_EMU_" + k: v for k, v in emulated.items()}))
 
 
-def match(*words, image="image.npy", **more):
-    status, out, err = run("match", image, "--limit-to", 4, "--add-dimension", 12, "--max_iter", 4, "--seed", 3, "--json",
+def match(*words, image="image.npy", extend=True, **more):
+    status, out, err = run("match", image, "--limit-to", 4, *(["--add-dimension", 12] if extend else []), "--max_iter", 4, "--seed", 3, "--json",
                            "--output", "out.h5", *words, **more)
     return (json.loads(out) if status == 0 else None), status, err
 
@@ -65,6 +65,12 @@ for image, ranks in (("image.npy", 1), ("three.npy", 2)):
         continue
     for key in ("loss_cut", "loss_final"):
         check(near(cuda[key], cpu[key], 1e-3), f"{image}: {key} {cuda[key]} on cuda, {cpu[key]} on cpu")
+
+# What compares pairs of phases, and volumes as a whole.
+check(run("synth", "--size", 8, 9, 10, "--correlation-length", 1.5, "--output", "volume.npy")[0] == 0, "synth of a volume")
+for image, more in (("three.npy", ["FFTCrossCorrelations", "StructureTensor"]), ("volume.npy", ["S2_3D", "Variation"])):
+    each = [match("--device", device, "--no_polish", "--descriptor-types", *more, image=image, extend=image != "volume.npy") for device in ("cpu", "cuda")]
+    check(each[1][1] == 0 and near(each[1][0]["loss"], each[0][0]["loss"], 1e-4), f"{more}: {each}")
 
 # What a run asks of the runtime, and of the profiler that watches it.
 def report(evaluations):

@@ -39,6 +39,7 @@ def to_the_byte():
              (2, "two.npy --limit_to 4 --size 18 20 22 --device cuda --use_multigrid_reconstruction --history 4", {}),
              (1, "two.npy --limit_to 6 --device cuda --descriptor_types S2 Variation VolumeFractions", {}),
              (2, "three.npy --limit_to 3 --size 14 15 16 --device cuda --no_polish --descriptor_types Patches LinealPath TwoPointCorrelations", {}),
+             (2, "volume.npy --limit_to 3 --device cuda --no_polish --descriptor_types S2_3D StructureTensor", {}),
              (1, "wide.npy --limit_to 5 --device cuda --no_polish", l4),
              (1, "prime.npy --limit_to 5 --device cuda --no_polish --deterministic", l4)]
     for ranks, words, env in cases:
@@ -96,6 +97,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((16, 18), [0.6, 0.4], 1))
     np.save("three.npy", blobs((16, 18), [0.5, 0.2, 0.3], 2))
+    np.save("volume.npy", blobs((7, 9, 10), [0.6, 0.4], 5))
     np.save("wide.npy", blobs((128, 96), [0.5, 0.5], 3))
     np.save("prime.npy", blobs((134, 26), [0.5, 0.5], 4))
     for part in (to_the_byte, nothing_is_taken, too_small, taken_ahead):

@@ -157,3 +157,13 @@ void mf_areas_single(const struct mf_slice_desc *d, struct mf_single_areas *area
     areas->slope = d->levels * d->count_max * sizeof(double);
     areas->part = areas->slope * areas->bands;
 }
+
+/* ---- S2 in space ---- */
+
+void mf_areas_space(const struct mf_space_desc *d, struct mf_space_areas *a)
+{
+    a->entries = d->lag * (2 * d->lag - 1) * (2 * d->lag - 1);
+    a->part = MF_SPACE_BATCH * a->entries * sizeof(double);
+    a->sum = a->entries * sizeof(double);
+    a->weight = a->entries * sizeof(float);
+}

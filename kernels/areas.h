@@ -133,7 +133,7 @@ struct mf_patch_areas {
 
 void mf_areas_patch(const struct mf_slice_desc *desc, struct mf_patch_areas *areas);
 
-/* -- S2 in space: kernels/areas_dense.c -- */
+/* -- S2 in space -- */
 
 enum {
     MF_SPACE_BATCH = 16, /* planes whose sums wait at a time */

@@ -120,13 +120,3 @@ static size_t no_scratch(const struct mf_slice_desc *d)
 
 const struct mf_dense_kind mf_dense_tensor = {"structure tensors", 1, tensor_entries, tensor_scratch, NULL};
 const struct mf_dense_kind mf_dense_cross = {"cross-correlations", 2, cross_entries, no_scratch, NULL};
-
-/* ---- S2 in space ---- */
-
-void mf_areas_space(const struct mf_space_desc *d, struct mf_space_areas *a)
-{
-    a->entries = d->lag * (2 * d->lag - 1) * (2 * d->lag - 1);
-    a->part = MF_SPACE_BATCH * a->entries * sizeof(double);
-    a->sum = a->entries * sizeof(double);
-    a->weight = a->entries * sizeof(float);
-}

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "kernels/areas.h"
+#include "src/base/err.h"
 
 static const size_t CHUNK_BYTES = (size_t)1 << 27;
 enum { CHUNK = 65535, PARTS = MF_PATCH_PARTS };
@@ -47,6 +48,7 @@ void mf_areas_patch(const struct mf_slice_desc *d, struct mf_patch_areas *a)
     if (a->bands == 0) a->bands = 1;
     slice = a->arrays * all * sizeof(float) + (PARTS + 1) * patches * sizeof(float) + (patches + others) * sizeof(int) +
             (1 + 2 * a->phases) * pixels * sizeof(long long);
+    MF_ASSERT(slice > 0);
     a->chunk = CHUNK_BYTES / slice < d->count_max ? CHUNK_BYTES / slice : d->count_max;
     if (a->chunk > CHUNK) a->chunk = CHUNK;
     if (a->chunk == 0) a->chunk = 1;

@@ -49,7 +49,8 @@ void mf_patch_weights(float weight[PIXELS])
 
     for (int pass = 0; pass < 2; ++pass)
         for (int k = 0; k < PIXELS; ++k) {
-            double u = k / SIDE - SIDE / 2, v = k % SIDE - SIDE / 2, w = exp(-(u * u + v * v) / (2 * width * width));
+            const int u = k / SIDE - SIDE / 2, v = k % SIDE - SIDE / 2;
+            const double w = exp(-(double)(u * u + v * v) / (2 * width * width));
 
             if (pass)
                 weight[k] = (float)(w / sum);

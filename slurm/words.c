@@ -14,7 +14,10 @@ enum { COLUMNS = 100 };
 
 static void take(struct mf_words *words, char *word)
 {
-    words->at = MF_MUST(realloc(words->at, (words->count + 2) * sizeof *words->at), "a command");
+    size_t n = words->count + 1;
+
+    if ((n & (n - 1)) == 0) /* full: room for words and NULL doubles at powers of two */
+        words->at = MF_MUST(realloc(words->at, 2 * n * sizeof *words->at), "a command");
     words->at[words->count++] = MF_MUST(word, "a command");
     words->at[words->count] = NULL;
 }

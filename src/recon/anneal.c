@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -31,8 +30,7 @@ struct anneal {
     struct mf_deal deal;
     struct mf_chain chain[MF_POOLS_MAX];
     uint32_t *place; /* of voxels in their pools */
-    char *packed;    /* what this rank's chains have done, for others */
-    size_t booked;   /* bytes that the exchange has in use for a moment */
+    int64_t *packed; /* [pools][width_of()]: what every chain has done */
     long quota;      /* steps of a chain in a turn */
     double loss;
     long steps, accepted, rejected; /* rejected: in a row */
@@ -40,10 +38,10 @@ struct anneal {
 
 /* -- memory -- */
 
-static size_t packed_bytes(const struct anneal *a)
-{
-    return sizeof(struct mf_chain_turn) + (size_t)a->quota * sizeof *a->chain->move;
-}
+/* A chain's numbers, as ranks add them up: struct mf_chain_turn, and its moves. */
+enum { CHANGE, STEPS, REJECTED, ACCEPTED, MOVES };
+
+static size_t width_of(const struct anneal *a) { return MOVES + (size_t)a->quota; }
 
 static int take_chains(struct anneal *a)
 {
@@ -54,12 +52,8 @@ static int take_chains(struct anneal *a)
     };
 
     for (size_t i = 0; i < a->deal.pools; ++i) MF_TRY(mf_chain_open(&a->chain[i], &shared, i, a->quota));
-    if (p->comm->size == 1) return MF_OK;
-    a->packed = mf_arena_take(arena, a->deal.pools * packed_bytes(a), "annealing");
-    if (!a->packed) return MF_MEMORY;
-    MF_TRY(mf_arena_book(arena, (ptrdiff_t)(a->deal.pools * packed_bytes(a)), "annealing exchange"));
-    a->booked = a->deal.pools * packed_bytes(a);
-    return MF_OK;
+    a->packed = mf_arena_take(arena, a->deal.pools * width_of(a) * sizeof *a->packed, "annealing");
+    return a->packed ? MF_OK : MF_MEMORY;
 }
 
 static int take_field(struct anneal *a)
@@ -91,7 +85,6 @@ static void close_all(struct anneal *a)
 {
     struct mf_arena *arena = a->polish->queue->host;
 
-    if (a->booked) mf_arena_book(arena, -(ptrdiff_t)a->booked, "annealing exchange");
     mf_arena_give(arena, a->packed);
     for (size_t i = MF_POOLS_MAX; i-- > 0;)
         if (a->chain[i].arena) mf_chain_close(&a->chain[i]);
@@ -135,54 +128,37 @@ static void repeat_others(struct anneal *a)
         if (!is_own(a, (size_t)i)) mf_chain_repeat(&a->chain[i]);
 }
 
-/* What this rank's chains have done, in order; returns the bytes. */
-static size_t pack(struct anneal *a)
+static void pack(const struct mf_chain *c, int64_t *to)
 {
-    char *to = a->packed;
-
-    for (size_t i = 0; i < a->deal.pools; ++i) {
-        const struct mf_chain *c = &a->chain[i];
-        const size_t moves = c->turn.accepted * sizeof *c->move;
-
-        if (!is_own(a, i)) continue;
-        memcpy(to, &c->turn, sizeof c->turn);
-        memcpy(to + sizeof c->turn, c->move, moves);
-        to += sizeof c->turn + moves;
-    }
-    return (size_t)(to - a->packed);
+    memcpy(to + CHANGE, &c->turn.change, sizeof *to);
+    to[STEPS] = c->turn.steps;
+    to[REJECTED] = c->turn.rejected;
+    to[ACCEPTED] = (int64_t)c->turn.accepted;
+    memcpy(to + MOVES, c->move, c->turn.accepted * sizeof *c->move);
 }
 
-static void unpack(struct anneal *a, const char *all, size_t *offset)
+static void unpack(struct mf_chain *c, const int64_t *from)
 {
-    for (size_t i = 0; i < a->deal.pools; ++i) {
-        struct mf_chain *c = &a->chain[i];
-        size_t *at = &offset[i % (size_t)a->polish->comm->size];
-
-        memcpy(&c->turn, all + *at, sizeof c->turn);
-        memcpy(c->move, all + *at + sizeof c->turn, c->turn.accepted * sizeof *c->move);
-        *at += sizeof c->turn + c->turn.accepted * sizeof *c->move;
-    }
+    memcpy(&c->turn.change, from + CHANGE, sizeof *from);
+    c->turn.steps = from[STEPS];
+    c->turn.rejected = from[REJECTED];
+    c->turn.accepted = (size_t)from[ACCEPTED];
+    memcpy(c->move, from + MOVES, c->turn.accepted * sizeof *c->move);
 }
 
-/* Every rank learns what the others' chains have done. Collective. */
-static int exchange(struct anneal *a)
+/* Every rank learns what the others' chains have done, in one reduction: what is another rank's is 0. Collective. */
+static void exchange(struct anneal *a)
 {
-    const struct mf_comm *comm = a->polish->comm;
-    size_t *offset;
-    void *all = NULL;
-    int rc;
+    const size_t width = width_of(a), pools = a->deal.pools;
 
-    if (comm->size == 1) return MF_OK;
-    offset = malloc(((size_t)comm->size + 1) * sizeof *offset);
-    rc = mf_agree(comm, offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for the offsets of %d ranks", comm->size));
-    if (rc == MF_OK) rc = mf_comm_gather(comm, a->packed, pack(a), &all, offset);
-    if (rc == MF_OK) {
-        unpack(a, all, offset);
-        repeat_others(a);
-    }
-    free(all);
-    free(offset);
-    return rc;
+    _Static_assert(sizeof a->chain->move[0] == sizeof *a->packed && sizeof(double) == sizeof *a->packed, "a move each");
+    if (a->polish->comm->size == 1) return;
+    memset(a->packed, 0, pools * width * sizeof *a->packed);
+    for (size_t i = 0; i < pools; ++i)
+        if (is_own(a, i)) pack(&a->chain[i], a->packed + i * width);
+    mf_comm_sum_int(a->polish->comm, pools * width, a->packed);
+    for (size_t i = 0; i < pools; ++i) unpack(&a->chain[i], a->packed + i * width);
+    repeat_others(a);
 }
 
 /* In the order of the chains, which is everybody's. A chain that ended early lets its steps pass. */
@@ -204,14 +180,13 @@ static void fold(struct anneal *a)
     if (a->steps > a->opts->steps) a->steps = a->opts->steps;
 }
 
-static int make_turn(struct anneal *a)
+static void make_turn(struct anneal *a)
 {
     mf_deal_shuffle(&a->deal, a->seed, (uint64_t)a->steps);
     for (size_t i = 0; i < a->deal.pools; ++i) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
     run_own(a);
-    MF_TRY(exchange(a));
+    exchange(a);
     fold(a);
-    return MF_OK;
 }
 
 /* -- rounds -- */
@@ -266,15 +241,14 @@ static void end_round(struct anneal *a)
     p->swaps = a->accepted;
 }
 
-static int make_steps(struct anneal *a)
+static void make_steps(struct anneal *a)
 {
     const long most = a->field.voxels > ROUND ? (long)a->field.voxels : ROUND, begin = a->steps;
     const double start = mf_now();
     MF_PHASE(MF_PHASE_SWAPS);
 
-    while (a->steps - begin < most && !ended(a)) MF_TRY(make_turn(a));
+    while (a->steps - begin < most && !ended(a)) make_turn(a);
     a->polish->trial_seconds += mf_now() - start;
-    return MF_OK;
 }
 
 static void say(const struct anneal *a)
@@ -298,7 +272,7 @@ static int wants_to_end(struct anneal *a, struct mf_polish_state *at)
     return p->after_round && p->after_round(p->context, at);
 }
 
-static int run_rounds(struct anneal *a)
+static void run_rounds(struct anneal *a)
 {
     struct mf_polish_state at = {.round = 0};
     const size_t rows = a->field.shape.rows;
@@ -312,15 +286,14 @@ static int run_rounds(struct anneal *a)
     bring_labels(a);
     if (a->tally.arena) count(a);
     for (begin_round(a); !ended(a); begin_round(a)) {
-        MF_TRY(make_steps(a));
+        make_steps(a);
         end_round(a);
         say(a);
-        if (wants_to_end(a, &at)) return MF_OK;
+        if (wants_to_end(a, &at)) return;
     }
     end_round(a);
     mf_info("annealing: %s after %ld step%s, %.3g a second", ended(a), a->steps, MF_S(a->steps),
             (double)a->steps / fmax(a->polish->trial_seconds, 1e-9));
-    return MF_OK;
 }
 
 int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, uint64_t seed)
@@ -331,7 +304,7 @@ int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, u
     polish->tried = polish->swaps = 0;
     polish->trial_seconds = 0;
     rc = open_all(&a);
-    if (rc == MF_OK) rc = run_rounds(&a);
+    if (rc == MF_OK) run_rounds(&a);
     close_all(&a);
     return rc;
 }

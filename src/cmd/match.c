@@ -8,12 +8,14 @@
 #include "src/base/phase.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/mask.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
+#include "src/desc/masked.h"
 #include "src/desc/registry.h"
 
 static const struct mf_opt auto_rows[] = {
@@ -32,6 +34,8 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
     mf_spacing_spread(&o->spacing, spacing);
     read->spacing = o->spacing.count ? spacing : NULL;
 }
+
+static int names_mask(const struct mf_recon_cmd *o) { return o->mask && *o->mask; }
 
 /* @p dims: extents of the input, {0, ny, nx} of an image. */
 static int describe(struct mf_session *s, struct mf_recon_cmd *o, const char *file, struct mf_target *target,
@@ -64,7 +68,8 @@ static int describe(struct mf_session *s, struct mf_recon_cmd *o, const char *fi
     if (rc == MF_OK) {
         MF_PHASE(MF_PHASE_CHARACTERISE);
 
-        rc = mf_reside_characterize(s, o->residency, &micro, &c, target);
+        rc = names_mask(o) ? mf_masked_characterize(s, o->residency, o->mask, &micro, &c, target)
+                           : mf_reside_characterize(s, o->residency, &micro, &c, target);
     }
     if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
     mf_micro_free(&micro);
@@ -111,11 +116,23 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o, struct mf_ta
     return rc;
 }
 
+/* What goes with --mask. */
+static int check_mask(const struct mf_recon_cmd *o)
+{
+    if (!names_mask(o)) return MF_OK;
+    if (o->files.count > 1) return mf_fail(MF_USAGE, "--mask belongs to one input, and there are %zu", o->files.count);
+    if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
+    if (mf_recon_is_auto(o))
+        return mf_fail(MF_USAGE, "--mask: --descriptor_types auto looks at whole images; name the descriptors");
+    return mf_mask_known(o->types.count, o->types.at);
+}
+
 static int check_files(const struct mf_recon_cmd *o)
 {
     if (o->files.count != 1 && o->files.count != 3)
         return mf_fail(MF_USAGE, "match takes one micrograph, or three for the normals z, y, x, not %zu",
                        o->files.count);
+    MF_TRY(check_mask(o));
     return mf_spacing_check(&o->spacing);
 }
 

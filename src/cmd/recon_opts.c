@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/mask.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
@@ -22,6 +23,7 @@ const struct mf_opt mf_match_rows[] = {
     ROW("microstructure-filenames", files, MF_TEXTS, NULL,
         "micrographs: one, or three for the slices normal to z, y, x (.npy .png .tif .h5 .vti .nrrd .dream3d)"),
     MF_ALIAS("microstructure-filename", "microstructure-filenames"),
+    MF_MASK_ROW(mf_recon_cmd),
     ROW("dataset", dataset, MF_TEXT, NULL, "which array of an HDF5, DREAM.3D or VTK micrograph"),
     ROW("spacing", spacing, MF_REALS, NULL, "edge of a voxel: one value, or z y x (2-D: y x)"),
     ROW("unit", unit, MF_TEXT, NULL, "unit of the spacing"),

@@ -10,7 +10,7 @@ struct mf_recon_cmd {
     struct mf_common common;
     /* what is read */
     struct mf_texts files, arrays;
-    const char *dataset, *descriptor_filename, *initial_file, *fixed_file, *threshold, *unit, *symmetry;
+    const char *dataset, *mask, *descriptor_filename, *initial_file, *fixed_file, *threshold, *unit, *symmetry;
     struct mf_longs labels;
     struct mf_reals spacing;
     /* what is compared */

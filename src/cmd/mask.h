@@ -1,0 +1,21 @@
+/* --mask: what of an input is not counted. */
+#ifndef MF_CMD_MASK_H
+#define MF_CMD_MASK_H
+
+#include "src/cmd/cmd.h"
+#include "src/desc/characterize.h"
+
+/** The row of --mask in the options of a verb. */
+#define MF_MASK_ROW(type)                  \
+    MF_OPT(                                \
+        type, "mask", mask, MF_TEXT, NULL, \
+        "voxels that are not counted: values above 0 of this file, as large as the input; only pairs of others are")
+
+/**
+ * mf_reside_characterize() of what counts of @p micro, which becomes a field of one phase more. Collective; refuses
+ * (agreed) as mf_micro_read(), mf_mask_apply() and mf_mask_divide() do.
+ */
+int mf_masked_characterize(struct mf_session *session, const char *residency, const char *mask, struct mf_micro *micro,
+                           const struct mf_characterize_opts *opts, struct mf_target *out);
+
+#endif

@@ -1,0 +1,206 @@
+/* See masked.h. */
+#include "src/desc/masked.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/desc/mean.h"
+#include "src/desc/registry.h"
+
+int mf_mask_known(size_t count, const char *const *names)
+{
+    for (size_t i = 0; i < count; ++i) {
+        const struct mf_descriptor *row;
+
+        MF_TRY(mf_descriptor_find(&row, names[i]));
+        if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION && row->kind != MF_CROSS &&
+            !row->in_space)
+            return mf_fail(MF_USAGE,
+                           "--mask: %s has no masked form; try: FFTCorrelations, Variation, VolumeFractions, "
+                           "FFTCrossCorrelations, S2_3D",
+                           row->name);
+    }
+    return MF_OK;
+}
+
+/* -- before -- */
+
+static int check(const struct mf_micro *micro, const struct mf_micro *mask)
+{
+    const size_t *is = mask->slab.dims, *wants = micro->slab.dims;
+
+    if (micro->grey) return mf_fail(MF_INPUT, "--mask is for labelled fields; give --threshold or --labels");
+    if (mask->ndim != micro->ndim || memcmp(is, wants, 3 * sizeof *is) != 0)
+        return mf_fail(MF_INPUT, "the mask has %zu x %zu x %zu voxels, the input %zu x %zu x %zu (z y x)", is[0], is[1],
+                       is[2], wants[0], wants[1], wants[2]);
+    if (micro->phases == MF_PHASES_MAX)
+        return mf_fail(MF_USAGE, "--mask: at most %d phases are possible beside it", MF_PHASES_MAX - 1);
+    return MF_OK;
+}
+
+int mf_mask_apply(const struct mf_comm *comm, struct mf_micro *micro, struct mf_micro *mask)
+{
+    const double all = (double)micro->slab.dims[0] * (double)micro->slab.dims[1] * (double)micro->slab.dims[2];
+    int64_t left_out = 0;
+
+    MF_TRY(mf_agree(comm, check(micro, mask)));
+    for (size_t i = 0; i < mf_slab_voxels(&micro->slab); ++i) {
+        if (mask->phase[i]) micro->phase[i] = (uint8_t)micro->phases;
+        left_out += mask->phase[i];
+        mask->phase[i] = !mask->phase[i];
+    }
+    micro->label[micro->phases] = -1;
+    ++micro->phases;
+    mf_comm_sum_int(comm, 1, &left_out);
+    if ((double)left_out == all) return mf_fail(MF_INPUT, "the mask covers everything: nothing is left to count");
+    mf_info("mask: %.4g %% of the voxels do not count", 100 * (double)left_out / all);
+    return MF_OK;
+}
+
+struct mf_characterize_opts mf_mask_opts(const struct mf_characterize_opts *opts)
+{
+    struct mf_characterize_opts o = *opts;
+
+    o.levels = 1;
+    o.cross = 1; /* of which jumps are counted */
+    o.isotropic = o.singlephase = o.example = 0;
+    o.more = 0;
+    return o;
+}
+
+/* -- after -- */
+
+struct division {
+    const struct mf_target *all;
+    struct mf_target *out;
+    size_t lag, width, window;
+    int first, phases; /* of the field: those that are wanted, and all that count */
+};
+
+static size_t pair_of(size_t a, size_t b, size_t n) { return a * n - a * (a + 1) / 2 + (b - a - 1); }
+
+/* Cross-correlation of two phases of the field, at all lags; *turned: for b, a, so that a lag stands at its opposite.
+ */
+static const double *cross_of(const struct division *d, const struct mf_target_side *from, size_t a, size_t b,
+                              int *turned)
+{
+    const size_t n = (size_t)d->all->phases;
+
+    *turned = a > b;
+    return from->cross + (*turned ? pair_of(b, a, n) : pair_of(a, b, n)) * d->window;
+}
+
+/* Jumps of phase p over pairs one apart along an axis, at @p at of the window, per pair: into each other phase, and out
+ * of it. */
+static double jumps(const struct division *d, const struct mf_target_side *from, const double *counted, size_t p,
+                    size_t at)
+{
+    double sum = 0;
+
+    for (size_t q = 0; q < (size_t)d->phases; ++q) {
+        const double *c;
+        int turned;
+
+        if (q == p) continue;
+        c = cross_of(d, from, p, q, &turned);
+        sum += c[at] + c[d->window - 1 - at];
+    }
+    return sum / counted[at];
+}
+
+static int check_pairs(const struct division *d, const double *counted, int side)
+{
+    for (size_t i = 0; i < d->window; ++i)
+        if (!(counted[i] > 0))
+            return mf_fail(MF_USAGE,
+                           "no two voxels that count are (%ld, %ld) apart in slices normal to %c; try: a smaller "
+                           "--limit_to",
+                           (long)(i / d->width) - (long)d->lag + 1, (long)(i % d->width) - (long)d->lag + 1,
+                           "zyx"[side]);
+    return MF_OK;
+}
+
+static void divide(double *to, const double *from, const double *by, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) to[i] = from[i] / by[i];
+}
+
+static void divide_cross(const struct division *d, const struct mf_target_side *from, const double *counted,
+                         struct mf_target_side *to)
+{
+    const size_t n = (size_t)d->out->phases;
+
+    for (size_t a = 0; to->cross && a < n; ++a)
+        for (size_t b = a + 1; b < n; ++b)
+            divide(to->cross + pair_of(a, b, n) * d->window,
+                   from->cross + pair_of(a, b, (size_t)d->all->phases) * d->window, counted, d->window);
+}
+
+static int divide_side(const struct division *d, const struct mf_target *counted, int side, int cross)
+{
+    const struct mf_target_side *from = &d->all->side[side];
+    const double *by = counted->side[side].s2 + d->window; /* of phase 1 */
+    const size_t centre = d->window / 2;
+    struct mf_target_side *to = &d->out->side[side];
+
+    MF_TRY(check_pairs(d, by, side));
+    MF_TRY(mf_target_side_new(to, d->out->phases, 1, d->lag, cross));
+    to->nu = from->nu;
+    to->nv = from->nv;
+    to->slices = from->slices;
+    for (int k = 0; k < d->out->phases; ++k) {
+        const size_t p = (size_t)(d->first + k);
+
+        divide(to->s2 + (size_t)k * d->window, from->s2 + p * d->window, by, d->window);
+        to->fraction[k] = from->fraction[p] / counted->side[side].fraction[1];
+        to->variation[k] = jumps(d, from, by, p, centre + d->width) + jumps(d, from, by, p, centre + 1);
+    }
+    divide_cross(d, from, by, to);
+    return MF_OK;
+}
+
+static int divide_space(const struct division *d, const struct mf_target *counted)
+{
+    const size_t n = d->lag * d->window;
+    const double *by = counted->space + n;
+
+    MF_TRY(mf_target_space_new(d->out));
+    for (size_t i = 0; i < n; ++i)
+        if (!(by[i] > 0))
+            return mf_fail(MF_USAGE, "no two voxels that count are some lag of S2_3D apart; try: a smaller --limit_to");
+    for (int k = 0; k < d->out->phases; ++k)
+        divide(d->out->space + (size_t)k * n, d->all->space + (size_t)(d->first + k) * n, by, n);
+    return MF_OK;
+}
+
+static int divide_all(const struct division *d, const struct mf_target *counted,
+                      const struct mf_characterize_opts *opts)
+{
+    for (int s = 0; s < d->out->sides; ++s) MF_TRY(divide_side(d, counted, s, opts->cross && d->out->phases > 1));
+    if (opts->space) MF_TRY(divide_space(d, counted));
+    return opts->isotropic && d->out->sides == 3 ? mf_target_isotropic(d->out) : MF_OK;
+}
+
+int mf_mask_divide(const struct mf_target *all, const struct mf_target *counted,
+                   const struct mf_characterize_opts *opts, struct mf_target *out)
+{
+    struct mf_target t = *all;
+    struct division d = {.all = all, .out = &t, .lag = all->lag, .width = 2 * all->lag - 1, .phases = all->phases - 1};
+    int rc;
+
+    d.window = d.width * d.width;
+    d.first = opts->singlephase && d.phases > 1;
+    t.phases = opts->singlephase ? 1 : d.phases;
+    t.space = NULL;
+    memset(t.side, 0, sizeof t.side);
+    for (int p = 0; p < t.phases; ++p) t.label[p] = all->label[d.first + p];
+    if (all->lag < 2) return mf_fail(MF_USAGE, "--mask needs --limit_to 2 or more: neighbours are a lag of 1 apart");
+    rc = divide_all(&d, counted, opts);
+    if (rc == MF_OK)
+        *out = t;
+    else
+        mf_target_free(&t);
+    return rc;
+}

@@ -1,0 +1,28 @@
+/* Descriptors of what is counted of a labelled field: voxels under a mask are left out, and so is every pair that one
+ * of them is in. Voxels under it become a phase of their own; the descriptors of that field, divided by those of the
+ * field of counted voxels, are means over pairs of counted voxels. */
+#ifndef MF_DESC_MASKED_H
+#define MF_DESC_MASKED_H
+
+#include "src/desc/characterize.h"
+
+/** Have all descriptors called @p names a masked form? MF_USAGE names the first that has none. Not collective. */
+int mf_mask_known(size_t count, const char *const *names);
+
+/**
+ * Labels where @p mask is 1 become one phase more; mask becomes 1 where a voxel counts, else 0. Collective; refuses
+ * (agreed) with MF_INPUT: other extents, a grey field, nothing counts; MF_USAGE: too many phases.
+ */
+int mf_mask_apply(const struct mf_comm *comm, struct mf_micro *micro, struct mf_micro *mask);
+
+/** What both fields are to be characterised with, for @p opts. */
+struct mf_characterize_opts mf_mask_opts(const struct mf_characterize_opts *opts);
+
+/**
+ * From the descriptors of both fields to those of @p opts: one level, without the phase of the mask. Refuses with
+ * MF_USAGE where no two counted voxels are some lag apart, MF_MEMORY. Not collective.
+ */
+int mf_mask_divide(const struct mf_target *all, const struct mf_target *counted,
+                   const struct mf_characterize_opts *opts, struct mf_target *out);
+
+#endif

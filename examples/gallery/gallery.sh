@@ -102,7 +102,8 @@ gradation() {
 
 tomogram() {
     sample tomogram --size "$((voxels * 3 / 4))" "$((voxels * 3 / 4))" "$((voxels * 3 / 4))" --correlation-length 3 --volume-fraction 0.35 --seed 2
-    run match tomogram.npy --descriptor_types S2_3D Variation --limit_to $((lag / 2)) "${short[@]}" --output tomogram_like.npy
+    run match tomogram.npy --descriptor_types S2_3D Variation FFTCorrelations --descriptor_weights 2 5 1 --use_multigrid_reconstruction \
+        --limit_to $((lag / 2)) "${short[@]}" --output tomogram_like.npy
     run view tomogram.npy tomogram_like.npy --noaxis --columns 3 --output tomogram.png
     card "A tomogram" "Volume in (above), volume out: the correlation in space, oblique lags too." tomogram.png
     sheet+=(tomogram.npy tomogram_like.npy)

@@ -53,8 +53,6 @@ static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_o
 /* What else it cannot be asked for. */
 static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, size_t lag)
 {
-    if (o->fixed_file && *o->fixed_file)
-        return mf_fail(MF_USAGE, "%s swaps any voxels; --fixed needs an optimiser with gradients", o->optimizer);
     if (o->outfile_data_steps)
         return mf_fail(MF_USAGE, "%s: --outfile_data_steps writes grey fields, and this method has none", o->optimizer);
     if (lag < 2)

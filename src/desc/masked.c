@@ -151,7 +151,7 @@ static int divide_side(const struct division *d, const struct mf_target *counted
     to->nv = from->nv;
     to->slices = from->slices;
     for (int k = 0; k < d->out->phases; ++k) {
-        const size_t p = (size_t)(d->first + k);
+        const size_t p = (size_t)d->first + (size_t)k;
 
         divide(to->s2 + (size_t)k * d->window, from->s2 + p * d->window, by, d->window);
         to->fraction[k] = from->fraction[p] / counted->side[side].fraction[1];
@@ -171,7 +171,7 @@ static int divide_space(const struct division *d, const struct mf_target *counte
         if (!(by[i] > 0))
             return mf_fail(MF_USAGE, "no two voxels that count are some lag of S2_3D apart; try: a smaller --limit_to");
     for (int k = 0; k < d->out->phases; ++k)
-        divide(d->out->space + (size_t)k * n, d->all->space + (size_t)(d->first + k) * n, by, n);
+        divide(d->out->space + (size_t)k * n, d->all->space + ((size_t)d->first + (size_t)k) * n, by, n);
     return MF_OK;
 }
 

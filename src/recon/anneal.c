@@ -29,6 +29,7 @@ struct anneal {
     struct mf_tally tally;
     struct mf_deal deal;
     struct mf_chain chain[MF_POOLS_MAX];
+    uint8_t *fixed;  /* [voxels], as polish->fixed; NULL: nothing is */
     uint32_t *place; /* of voxels in their pools */
     int64_t *packed; /* [pools][width_of()]: what every chain has done */
     long quota;      /* steps of a chain in a turn */
@@ -62,6 +63,10 @@ static int take_field(struct anneal *a)
     struct mf_arena *arena = p->queue->host;
 
     MF_TRY(mf_mutable_open(&a->field, arena, p->slab.dims, p->phases, p->objective->periodic, p->target->lag));
+    if (p->fixed) {
+        a->field.fixed = a->fixed = mf_arena_take(arena, a->field.voxels, "fixed voxels");
+        if (!a->fixed) return MF_MEMORY;
+    }
     if (mf_tally_wanted(p->objective, p->slab.dims[0] > 1)) MF_TRY(mf_tally_open(&a->tally, p, &a->field));
     MF_TRY(mf_deal_open(&a->deal, arena, p->slab.dims));
     a->quota = a->deal.pools > 1 ? (long)(mf_pool_room(&a->deal) / VOXELS_PER_STEP) : ROUND;
@@ -91,6 +96,7 @@ static void close_all(struct anneal *a)
     mf_arena_give(arena, a->place);
     if (a->deal.arena) mf_deal_close(&a->deal);
     if (a->tally.arena) mf_tally_close(&a->tally);
+    mf_arena_give(arena, a->fixed);
     if (a->field.arena) mf_mutable_close(&a->field);
     mf_polish_close(&a->work);
 }
@@ -198,18 +204,24 @@ static const char *ended(const struct anneal *a)
                           mf_chain_temperature(a->opts, a->steps));
 }
 
-/* Labels of all ranks into a->field. */
-static void bring_labels(struct anneal *a)
+/* A byte a voxel, of all ranks. */
+static void bring(const struct mf_polish *p, const uint8_t *own, uint8_t *whole)
 {
-    const struct mf_polish *p = a->polish;
     const size_t plane = p->slab.dims[1] * p->slab.dims[2];
 
-    p->backend->get(p->queue, a->field.whole + p->slab.first * plane, p->label, p->slab.count * plane);
+    p->backend->get(p->queue, whole + p->slab.first * plane, own, p->slab.count * plane);
     for (int r = 0; r < p->comm->size; ++r) {
         const struct mf_slab slab = mf_slab_of(p->comm, p->slab.dims, r);
 
-        if (p->comm->size > 1) mf_comm_bcast(p->comm, r, a->field.whole + slab.first * plane, slab.count * plane);
+        if (p->comm->size > 1) mf_comm_bcast(p->comm, r, whole + slab.first * plane, slab.count * plane);
     }
+}
+
+/* Labels of all ranks into a->field. */
+static void bring_labels(struct anneal *a)
+{
+    bring(a->polish, a->polish->label, a->field.whole);
+    if (a->fixed) bring(a->polish, a->polish->fixed, a->fixed);
     mf_mutable_begin(&a->field);
 }
 

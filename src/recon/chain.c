@@ -119,6 +119,7 @@ static int draw(const struct mf_chain *c, size_t voxel[2], uint8_t phase[2])
 
     if (c->opts->rule == MF_MUTATE_RANDOM) {
         voxel[0] = mf_pool_any(&c->pool, u[2]);
+        if (voxel[0] == field->voxels) return 0;
         phase[0] = mf_mutable_label(field, voxel[0]);
         voxel[1] = mf_pool_other(&c->pool, phase[0], u[3]);
         if (voxel[1] < field->voxels) phase[1] = mf_mutable_label(field, voxel[1]);

@@ -13,6 +13,7 @@ struct mf_mutable {
     int phases, periodic;
     size_t pad, stride[2]; /* labels before a row; bytes of a row along x, along y */
     uint8_t *along[2];     /* [nz][ny][stride[0]]: rows along x; volumes: [nz][nx][stride[1]]: rows along y */
+    const uint8_t *fixed;  /* [voxels]: where it is not MF_LABEL_OPEN the label stays; NULL: nowhere. Borrowed */
     uint8_t *whole;        /* [voxels]: labels without what surrounds them, as ranks exchange them */
 };
 

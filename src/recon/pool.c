@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kernels/labels.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
@@ -67,10 +68,16 @@ void mf_deal_shuffle(struct mf_deal *d, uint64_t seed, uint64_t number)
     }
 }
 
+static int is_fixed(const struct mf_pool *p, size_t voxel)
+{
+    return p->field->fixed && p->field->fixed[voxel] != MF_LABEL_OPEN;
+}
+
 static int holds(const struct mf_pool *p, size_t voxel)
 {
     uint32_t at[3];
 
+    if (is_fixed(p, voxel)) return 0;
     if (p->deal->pools == 1) return 1;
     mf_mutable_at(p->field, voxel, at);
     return p->deal->part[0][at[0]] == p->number && p->deal->part[1][at[1]] == p->number &&
@@ -152,10 +159,10 @@ void mf_pool_fill(struct mf_pool *p)
     const struct walk w = walk_of(p);
     size_t next[MF_PHASES_MAX * MF_CLASSES] = {0}, at = 0;
 
-    p->voxels = w.voxels;
     for (size_t i = 0; i < w.voxels; ++i) {
         const size_t voxel = voxel_of(p, &w, i), list = list_of(p, voxel);
 
+        if (is_fixed(p, voxel)) continue;
         ++next[list];
         p->place[voxel] = (uint32_t)list;
     }
@@ -164,10 +171,11 @@ void mf_pool_fill(struct mf_pool *p)
         at += next[l];
         next[l] = p->first[l];
     }
-    p->first[MF_PHASES_MAX * MF_CLASSES] = at;
+    p->first[MF_PHASES_MAX * MF_CLASSES] = p->voxels = at;
     for (size_t i = 0; i < w.voxels; ++i) {
         const size_t voxel = voxel_of(p, &w, i);
 
+        if (is_fixed(p, voxel)) continue;
         put(p, next[p->place[voxel]]++, (uint32_t)voxel);
     }
 }
@@ -210,7 +218,10 @@ size_t mf_pool_draw(const struct mf_pool *p, uint8_t phase, const double weight[
     return p->voxel[first[chosen] + (size_t)(place * (double)(first[chosen + 1] - first[chosen]))];
 }
 
-size_t mf_pool_any(const struct mf_pool *p, double place) { return p->voxel[(size_t)(place * (double)p->voxels)]; }
+size_t mf_pool_any(const struct mf_pool *p, double place)
+{
+    return p->voxels ? p->voxel[(size_t)(place * (double)p->voxels)] : p->field->voxels;
+}
 
 size_t mf_pool_other(const struct mf_pool *p, uint8_t phase, double place)
 {

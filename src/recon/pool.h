@@ -24,7 +24,8 @@ void mf_deal_close(struct mf_deal *deal);
 /** Deals anew, by random numbers of this seed and number; one pool has everything, in order. */
 void mf_deal_shuffle(struct mf_deal *deal, uint64_t seed, uint64_t number);
 
-/** The voxels of a pool in lists by phase and number of foreign neighbours: one is drawn in constant time. */
+/** The voxels of a pool that are not fixed, in lists by phase and number of foreign neighbours: one is drawn in
+ * constant time. */
 struct mf_pool {
     struct mf_mutable *field; /* all pools have the same; they touch nothing of each other's voxels */
     const struct mf_deal *deal;

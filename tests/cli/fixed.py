@@ -85,6 +85,12 @@ def main():
     stays("coarse to fine", flat, [two, "--limit_to", 3, "--max_iter", 40, "--fixed", "fixed.npy", "--use_multigrid_reconstruction"])
     for method in ("SPG", "TNC", "Adam", "Adadelta", "SGD", "RMSprop"):
         stays(method, flat, [two, *short, "--fixed", "fixed.npy", "--optimizer_type", method, "--no_polish"])
+    for rule in ("random", "relaxed_neighbor", "neighbor_in_phase"):
+        anneal = ["--limit_to", 4, "--max_iter", 3000, "--optimizer_type", "SimulatedAnnealing", "--mutation_rule", rule]
+        stays(f"annealing, {rule}", flat, [two, *anneal, "--fixed", "fixed.npy"])
+    large = partial((16, 24, 24), TWO, 6)
+    save(".", "large.npy", large)
+    stays("annealing of a volume", large, [two, *anneal, "--add_dimension", 16, "--fixed", "large.npy"], (3,))
     many = partial((10, 16, 16), THREE, 5)
     save(".", "many.npy", many)
     stays("three phases", many, [three, *short, "--add_dimension", 10, "--fixed", "many.npy"], (3,))
@@ -99,8 +105,7 @@ def main():
              (3, "strange.npy", "holds the value 40"), (3, "third.npy", "the result has phases 0 to 1"), (3, "cut.npy", "cut.npy"),
              (3, "none.npy", "none.npy")]
     refuses(PROGRAM, [(code, ["match", two, *short, "--fixed", file], says) for code, file, says in cases], "--output", "no.npy", ranks=(1, 2), mpiexec=MPIEXEC)
-    refuses(PROGRAM, [(2, ["match", two, *short, "--fixed", "fixed.npy", "--optimizer_type", "SimulatedAnnealing"], "--fixed"),
-                      (2, ["plan", "reconstruct", two, "--fixed", "fixed.npy"], "--fixed")], ranks=(1,))
+    refuses(PROGRAM, [(2, ["plan", "reconstruct", two, "--fixed", "fixed.npy"], "--fixed")], ranks=(1,))
     check(not os.path.exists("no.npy"), "a refused run has written its output")
 
 

@@ -98,7 +98,8 @@ const struct mf_opt mf_recon_rows[] = {
         "slices in flight per rank; below 1: this part of them; left out: chosen. With --greedy: slices that are drawn "
         "of every direction (left out: 1)"),
     MF_RESIDENCY_ROW(mf_recon_cmd),
-    ROW("polish-rounds", polish_rounds, MF_LONG, "0", "most rounds of the swap polish; 0: until it gains nothing"),
+    ROW("polish-rounds", polish_rounds, MF_LONG, "0",
+        "most rounds of the swap polish; 0: until it gains next to nothing (S2_3D: until it gains little)"),
     ROW("no-polish", no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
     ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),
     ROW("initial-microstructure-file", initial_file, MF_TEXT, NULL, "start from this field instead of noise"),

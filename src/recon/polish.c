@@ -14,8 +14,9 @@
 
 enum { MOVED = 2, PARTNERS = 64, ROUNDS_MAX = 1000 };
 
-/* Five rounds in a row that gain less than this part of the loss end it. */
-static const double SLOW = 2e-3;
+/* Five rounds in a row that gain less than this part of the loss end it: with S2_3D, whose rounds are dear and whose
+ * window is near enough by then, sooner. */
+static const double SLOW = 2e-3, SLOW_IN_SPACE = 1e-2;
 
 static int by_energy(const void *a, const void *b)
 {
@@ -278,6 +279,14 @@ static int one_round(struct mf_polish_work *w, size_t *begin, uint32_t *order, l
     return MF_OK;
 }
 
+/* Whoever asks for rounds gets them. */
+static double slow(const struct mf_polish_work *w)
+{
+    const struct mf_polish *p = w->polish;
+
+    return p->rounds == 0 && mf_objective_in_space(p->objective) < p->objective->terms ? SLOW_IN_SPACE : SLOW;
+}
+
 /*
  * What the exact energies leave out holds to first order only, so a round is a step in a region of trust: one that
  * makes the loss worse is taken back, and the next makes fewer swaps.
@@ -297,7 +306,7 @@ static void judge(struct mf_polish_work *w, double before, long swaps, long *idl
         w->limit = swaps > 2 ? swaps / 2 : 1;
     else if (w->limit < (long)w->most)
         w->limit *= 2;
-    *idle = gain < SLOW * before ? *idle + 1 : 0;
+    *idle = gain < slow(w) * before ? *idle + 1 : 0;
 }
 
 /* Residuals and the region of trust, at the begin or where another polish left off. */

@@ -22,6 +22,7 @@ enum mf_more {
     MF_MORE_TENSOR,
     MF_MORE_GRAM_CROSS,
     MF_MORE_VGG,
+    MF_MORE_VGG_ALL,
     MF_MORE
 };
 
@@ -31,6 +32,7 @@ struct mf_more_row {
     size_t family;    /* offset of its kernels in struct mf_backend: they know how many entries it has */
     int soft;         /* it depends on the soft threshold */
     int pairs;        /* it is of pairs of phases */
+    int all;          /* it is of all phases together */
     int network;      /* it depends on the weights of VGG-19; its values may be any numbers */
 };
 

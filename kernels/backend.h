@@ -120,7 +120,7 @@ struct mf_backend {
     const struct mf_slice_ops *two_point;               /* soft two-point correlation of slices */
     const struct mf_slice_ops *gram, *gram_axes;        /* soft three-point correlations: all lags, those on axes */
     const struct mf_slice_ops *tensor;                  /* correlations of the structure tensor of slices */
-    const struct mf_slice_ops *vgg;                     /* Gram matrices of VGG-19 of slices */
+    const struct mf_slice_ops *vgg, *vgg_all;           /* Gram matrices of VGG-19 of slices: a field, all of them */
     const struct mf_slice_ops *cross;                   /* cross-correlations of two fields of slices: to aim at */
     const struct mf_slice_ops *gram_cross;              /* soft ones */
     const struct mf_slice_ops *patch;                   /* mismatch of patches of slices with those of an example */

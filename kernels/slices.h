@@ -28,7 +28,7 @@ struct mf_slice_desc {
     double smooth; /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
     double threshold, steepness; /* t and s of soft descriptors (form/soft.h); others ignore them */
     size_t first;  /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
-    size_t phases; /* patch: fields that are looked at together */
+    size_t phases; /* patch, vgg_all: fields that are looked at together */
     struct mf_slice_example example; /* patch */
     struct mf_vgg *vgg;              /* vgg: its network */
     int flip; /* patch: for a binary field; gradients are exact changes by flips of single pixels (the pull held) */
@@ -52,8 +52,10 @@ struct mf_slice_task {
     double *sum;          /* out: [count], queue->host; NULL: not wanted */
     float *values;        /* out: [count][levels][entries], queue->host: D itself; NULL: not wanted */
     struct mf_view y, h;  /* families of pairs: the second field and its gradient, as x and g */
-    size_t phase;         /* patch: which of the plan's fields x is */
-    const float *pull;    /* patch: what match() left for these slices, device */
+    const struct mf_view *fields, *slopes; /* vgg_all: [desc.phases] all of them, and their gradients as g; read at the
+                                              call */
+    size_t phase;                          /* patch: which of the plan's fields x is */
+    const float *pull;                     /* patch: what match() left for these slices, device */
 };
 
 /** One descriptor of slices on one back end. */
@@ -76,6 +78,8 @@ struct mf_slice_ops {
     /** S2: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields; families of pairs, whose total is
      * NULL: of theirs. Else NULL. */
     void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total);
+    /** Families of all fields (vgg_all), whose total is NULL: the same for the desc's phases. Else NULL. */
+    void (*join)(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
     /**
      * Families that compare slices with the example of the desc (patch), else NULL; total is NULL there. What match()
      * finds is held by the caller, pull() floats for every slice, and used by eval() until slices are matched anew.

@@ -94,6 +94,7 @@ const struct mf_backend mf_backend_cpu = {
     .gram_axes = &mf_gram_axes_cpu,
     .tensor = &mf_tensor_cpu,
     .vgg = &mf_vgg_cpu,
+    .vgg_all = &mf_vgg_all_cpu,
     .patch = &mf_patch_cpu,
     .cross = &mf_cross_cpu,
     .gram_cross = &mf_gram_cross_cpu,

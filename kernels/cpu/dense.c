@@ -21,13 +21,15 @@ void mf_cpu_dense_free(struct mf_slice_plan *plan)
     free(plan);
 }
 
+static size_t fields_of(const struct mf_slice_plan *plan) { return plan->triple ? 3 : plan->pair ? 2 : 1; }
+
 static int take(struct mf_slice_plan *p)
 {
     const struct mf_slice_desc *d = &p->desc;
 
     if (p->family->open) MF_TRY(p->family->open(p));
     for (size_t l = 0; l < d->levels; ++l) p->pixels += aligned((d->nu >> l) * (d->nv >> l));
-    p->size = (p->pair ? 4 : 2) * p->pixels + aligned(p->scratch);
+    p->size = 2 * fields_of(p) * p->pixels + aligned(p->scratch);
     p->slots = (size_t)p->queue->threads < d->count_max ? (size_t)p->queue->threads : d->count_max;
     if (p->slots == 0) p->slots = 1;
     p->value = mf_arena_take(p->queue->arena, p->slots * 2 * d->levels * p->entries * sizeof *p->value, "slice values");
@@ -58,17 +60,23 @@ int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue
 
 /* -- a slice and its pyramid -- */
 
+/* Field f of a slot: its levels, and then their gradients. */
+static float *field_of(const struct mf_slice_plan *plan, size_t slot, size_t f)
+{
+    return f < fields_of(plan) ? plan->area + slot * plan->size + 2 * f * plan->pixels : NULL;
+}
+
 static void levels_of(const struct mf_slice_plan *plan, size_t slot, struct mf_cpu_level *level)
 {
-    float *x = plan->area + slot * plan->size, *g = x + plan->pixels;
-    const size_t second = plan->pair ? 2 * plan->pixels : 0;
+    float *x = field_of(plan, slot, 0), *y = field_of(plan, slot, 1), *z = field_of(plan, slot, 2);
+    size_t at = 0;
 
     for (size_t l = 0; l < plan->desc.levels; ++l) {
-        const size_t nu = plan->desc.nu >> l, nv = plan->desc.nv >> l;
+        const size_t nu = plan->desc.nu >> l, nv = plan->desc.nv >> l, g = at + plan->pixels;
 
-        level[l] = (struct mf_cpu_level){nu, nv, x, g, second ? x + second : NULL, second ? g + second : NULL};
-        x += aligned(nu * nv);
-        g += aligned(nu * nv);
+        level[l] = (struct mf_cpu_level){
+            nu, nv, x + at, x + g, y ? y + at : NULL, z ? z + at : NULL, y ? y + g : NULL, z ? z + g : NULL};
+        at += aligned(nu * nv);
     }
 }
 
@@ -95,6 +103,7 @@ static void clear(const struct mf_cpu_level *level)
 {
     for (size_t i = 0; i < level->nu * level->nv; ++i) level->g[i] = 0;
     for (size_t i = 0; level->h && i < level->nu * level->nv; ++i) level->h[i] = 0;
+    for (size_t i = 0; level->k && i < level->nu * level->nv; ++i) level->k[i] = 0;
 }
 
 static struct mf_cpu_job job_of(const struct mf_slice_plan *plan, const struct mf_cpu_level *level, size_t slot,
@@ -105,21 +114,35 @@ static struct mf_cpu_job job_of(const struct mf_slice_plan *plan, const struct m
     return (struct mf_cpu_job){plan, level, scratch, threads};
 }
 
+/* The fields that a family looks at, among those of a caller. */
+struct fields {
+    const struct mf_view *at[MF_CPU_FIELDS];
+};
+
+static struct fields fields_among(const struct mf_slice_plan *plan, const struct mf_view *all)
+{
+    return (struct fields){{&all[plan->field[0]], &all[plan->field[1]], &all[plan->field[2]]}};
+}
+
+static void pool(const struct mf_cpu_level *fine, const struct mf_cpu_level *to)
+{
+    mf_cpu_pool(fine->nu, fine->nv, fine->x, made(to->x));
+    if (to->y) mf_cpu_pool(fine->nu, fine->nv, fine->y, made(to->y));
+    if (to->z) mf_cpu_pool(fine->nu, fine->nv, fine->z, made(to->z));
+}
+
 /* D of slice s on all levels into the slot's values. */
-static double *values(const struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, size_t s,
-                      size_t slot, int threads)
+static double *values(const struct mf_slice_plan *plan, const struct fields *x, size_t s, size_t slot, int threads)
 {
     double *d = plan->value + slot * 2 * plan->desc.levels * plan->entries;
     struct mf_cpu_level level[MF_PYRAMID_MAX];
 
     levels_of(plan, slot, level);
-    gather(x, s, plan->area + slot * plan->size);
-    if (y) gather(y, s, plan->area + slot * plan->size + 2 * plan->pixels);
+    for (size_t f = 0; f < fields_of(plan); ++f) gather(x->at[f], s, field_of(plan, slot, f));
     for (size_t l = 0; l < plan->desc.levels; ++l) {
         const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
 
-        if (l > 0) mf_cpu_pool(level[l - 1].nu, level[l - 1].nv, level[l - 1].x, made(level[l].x));
-        if (l > 0 && level[l].y) mf_cpu_pool(level[l - 1].nu, level[l - 1].nv, level[l - 1].y, made(level[l].y));
+        if (l > 0) pool(&level[l - 1], &level[l]);
         if (l >= plan->desc.first) plan->family->value(&job, d + l * plan->entries);
     }
     return d;
@@ -127,8 +150,14 @@ static double *values(const struct mf_slice_plan *plan, const struct mf_view *x,
 
 /* -- gradients -- */
 
-static void gradients(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, size_t slot,
-                      int threads)
+static void spread(const struct mf_cpu_level *coarse, const struct mf_cpu_level *to)
+{
+    mf_cpu_spread(to->nu, to->nv, 0.25f, coarse->g, to->g);
+    if (to->h) mf_cpu_spread(to->nu, to->nv, 0.25f, coarse->h, to->h);
+    if (to->k) mf_cpu_spread(to->nu, to->nv, 0.25f, coarse->k, to->k);
+}
+
+static void gradients(const struct mf_slice_plan *plan, const struct fields *g, size_t s, size_t slot, int threads)
 {
     const double *slope = plan->value + (2 * slot + 1) * plan->desc.levels * plan->entries;
     struct mf_cpu_level level[MF_PYRAMID_MAX];
@@ -138,22 +167,25 @@ static void gradients(const struct mf_slice_plan *plan, const struct mf_slice_ta
         const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
 
         clear(&level[l]);
-        if (l + 1 < plan->desc.levels) mf_cpu_spread(level[l].nu, level[l].nv, 0.25f, level[l + 1].g, level[l].g);
-        if (l + 1 < plan->desc.levels && level[l].h)
-            mf_cpu_spread(level[l].nu, level[l].nv, 0.25f, level[l + 1].h, level[l].h);
+        if (l + 1 < plan->desc.levels) spread(&level[l + 1], &level[l]);
         if (l >= plan->desc.first) plan->family->gradient(&job, slope + l * plan->entries);
     }
-    scatter(&task->g, s, level[0].g);
-    if (level[0].h) scatter(&task->h, s, level[0].h);
+    for (size_t f = 0; f < fields_of(plan); ++f) scatter(g->at[f], s, field_of(plan, slot, f) + plan->pixels);
 }
 
 static void slice(const struct mf_slice_plan *plan, const struct mf_slice_task *task, size_t s, size_t slot,
                   int threads)
 {
-    double *d = values(plan, &task->x, plan->pair ? &task->y : NULL, s, slot, threads);
+    const struct fields pair[2] = {{{&task->x, &task->y, NULL}}, {{&task->g, &task->h, NULL}}};
+    const struct fields x = plan->family->all ? fields_among(plan, task->fields) : pair[0];
+    double *d = values(plan, &x, s, slot, threads);
 
     mf_cpu_compare(task, &plan->desc, s, plan->entries, d, d + plan->desc.levels * plan->entries);
-    if (task->g.base) gradients(plan, task, s, slot, threads);
+    if (task->g.base) {
+        const struct fields g = plan->family->all ? fields_among(plan, task->slopes) : pair[1];
+
+        gradients(plan, &g, s, slot, threads);
+    }
 }
 
 /* Threads for @p count slices: a thread for each of several; those of a single one are the family's. */
@@ -186,22 +218,22 @@ void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *t
     }
 }
 
-void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
+static void add_values(struct mf_slice_plan *plan, const struct fields *x, double *total)
 {
     const size_t n = plan->desc.levels * plan->entries, stride = 2 * n;
     const double most = plan->family->most > 0 ? plan->family->most : 1;
 
-    MF_ASSERT(x->count <= plan->desc.count_max && !plan->pair == !y);
-    for (size_t at = 0; at < x->count; at += plan->slots) {
-        const size_t count = x->count - at < plan->slots ? x->count - at : plan->slots;
+    MF_ASSERT(x->at[0]->count <= plan->desc.count_max);
+    for (size_t at = 0; at < x->at[0]->count; at += plan->slots) {
+        const size_t left = x->at[0]->count - at, count = left < plan->slots ? left : plan->slots;
 
         const int wanted = threads_for(plan, count);
 
         if (count < 2)
-            (void)values(plan, x, y, at, 0, wanted);
+            (void)values(plan, x, at, 0, wanted);
         else {
 #pragma omp parallel for num_threads(wanted < (int)count ? wanted : (int)count) schedule(static)
-            for (size_t k = 0; k < count; ++k) (void)values(plan, x, y, at + k, k, 1);
+            for (size_t k = 0; k < count; ++k) (void)values(plan, x, at + k, k, 1);
         }
         for (size_t k = 0; k < count; ++k)
             for (size_t i = plan->desc.first * plan->entries; i < n; ++i)
@@ -211,7 +243,22 @@ void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, con
 
 void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
 {
-    mf_cpu_dense_cross(plan, x, NULL, total);
+    MF_ASSERT(fields_of(plan) == 1 && !plan->family->all);
+    add_values(plan, &(struct fields){{x, NULL, NULL}}, total);
+}
+
+void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
+{
+    MF_ASSERT(plan->pair);
+    add_values(plan, &(struct fields){{x, y, NULL}}, total);
+}
+
+void mf_cpu_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total)
+{
+    const struct fields x = fields_among(plan, fields);
+
+    MF_ASSERT(plan->family->all);
+    add_values(plan, &x, total);
 }
 
 /* -- frames -- */

@@ -5,13 +5,15 @@
 
 #include "kernels/cpu/cpu.h"
 
+enum { MF_CPU_FIELDS = 3 /* most that a family looks at */ };
+
 /** One level of a slice: pixel (u, v) is x[u * nv + v]. */
 struct mf_cpu_level {
     size_t nu, nv;
     const float *x;
-    float *g;       /* its gradient, laid out alike */
-    const float *y; /* of families of pairs: the second field and its gradient */
-    float *h;
+    float *g;           /* its gradient, laid out alike */
+    const float *y, *z; /* of families of several fields: the second and third, and their gradients; else NULL */
+    float *h, *k;
 };
 
 /** One worker's view of the work: a level, memory for itself, and how many threads it may start. */
@@ -25,8 +27,9 @@ struct mf_cpu_job {
 struct mf_cpu_family {
     const char *name;
     size_t (*entries)(const struct mf_slice_desc *desc);
-    /** Sets plan->scratch, and plan->pair where it looks at two fields (task->y, h as well; no total()), and takes what
-     * else the family needs (plan->state, from the heap). May refuse with MF_MEMORY; close() is called then too. */
+    /** Sets plan->scratch, plan->pair where it looks at two fields (task->y, h as well; no total()), or plan->field and
+     * plan->triple where it looks at all fields, and takes what else the family needs (plan->state, from the heap). May
+     * refuse with MF_MEMORY; close() is called then too. */
     int (*open)(struct mf_slice_plan *plan);
     void (*close)(struct mf_slice_plan *plan);
     /** d [entries]: D of the level. The result does not depend on job->threads. */
@@ -36,6 +39,7 @@ struct mf_cpu_family {
     void (*gradient)(const struct mf_cpu_job *job, const double *slope);
     /** A power of 2 that values stay below, so that sums of them are exact (form/compare.h); 0: 1. */
     double most;
+    int all; /* it looks at plan->field of task->fields; no total(), but join() */
 };
 
 struct mf_slice_plan {
@@ -43,12 +47,13 @@ struct mf_slice_plan {
     struct mf_slice_desc desc;
     const struct mf_cpu_family *family;
     void *state;
-    int pair;
-    size_t entries, scratch; /* scratch: floats that a job needs */
-    size_t pixels, size;     /* floats of all levels, of a slot */
-    size_t slots;            /* slices worked on at the same time */
-    float *area;             /* slots of [pixels] x, [pixels] g, of pairs y and h, [scratch] */
-    double *value;           /* [slots][2][levels][entries]: D, slopes */
+    int pair, triple;
+    size_t field[MF_CPU_FIELDS]; /* of families with a join(): which of the fields; those behind the first if triple */
+    size_t entries, scratch;     /* scratch: floats that a job needs */
+    size_t pixels, size;         /* floats of all levels, of a slot */
+    size_t slots;                /* slices worked on at the same time */
+    float *area;                 /* slots of [pixels] x, [pixels] g, of pairs y and h, of triples z and k, [scratch] */
+    double *value;               /* [slots][2][levels][entries]: D, slopes */
 };
 
 /* The functions of mf_slice_ops, but for plan(), which names its family. */
@@ -57,6 +62,7 @@ int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue
 void mf_cpu_dense_free(struct mf_slice_plan *plan);
 void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
 void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
+void mf_cpu_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
 void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
 
 /* -- slices with a frame around them, so that a line or pair that leaves a slice is an offset like any other -- */

@@ -357,11 +357,11 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 /* -- tables -- */
 
 static const struct mf_cpu_family half = {
-    "soft three-point correlations", gram_entries, open_half_plane, close_plan, value, gradient, 0};
+    "soft three-point correlations", gram_entries, open_half_plane, close_plan, value, gradient, 0, 0};
 static const struct mf_cpu_family axes = {
-    "soft three-point correlations along the axes", axes_entries, open_axes, close_plan, value, gradient, 0};
+    "soft three-point correlations along the axes", axes_entries, open_axes, close_plan, value, gradient, 0, 0};
 static const struct mf_cpu_family cross = {
-    "soft cross-correlations", gram_entries, open_cross, close_plan, value, gradient, 0};
+    "soft cross-correlations", gram_entries, open_cross, close_plan, value, gradient, 0, 0};
 
 static int plan_half(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {

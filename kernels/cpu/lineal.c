@@ -334,9 +334,9 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 /* -- tables -- */
 
 static const struct mf_cpu_family sharp = {"lineal paths", entries_sharp, open_plan, close_plan,
-                                           value_sharp,    gradient,      0};
+                                           value_sharp,    gradient,      0,         0};
 static const struct mf_cpu_family exact = {"exact lineal paths", entries_exact, open_plan, close_plan,
-                                           value_exact,          NULL,          0};
+                                           value_exact,          NULL,          0,         0};
 
 static int plan_sharp(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {

@@ -211,11 +211,11 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 /* -- tables -- */
 
 static const struct mf_cpu_family lines = {
-    "soft lineal paths", lines_entries, open_lines, close_plan, value, gradient, 0};
+    "soft lineal paths", lines_entries, open_lines, close_plan, value, gradient, 0, 0};
 static const struct mf_cpu_family axes = {
-    "soft lineal paths along the axes", axes_entries, open_axes, close_plan, value, gradient, 0};
+    "soft lineal paths along the axes", axes_entries, open_axes, close_plan, value, gradient, 0, 0};
 static const struct mf_cpu_family pairs = {
-    "soft two-point correlations", pairs_entries, open_pairs, close_plan, value, gradient, 0};
+    "soft two-point correlations", pairs_entries, open_pairs, close_plan, value, gradient, 0, 0};
 
 static int plan_lines(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {

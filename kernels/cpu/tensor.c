@@ -395,7 +395,7 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
     differences_back(&c, job->level, &a);
 }
 
-static const struct mf_cpu_family family = {"structure tensors", entries, open_plan, close_plan, value, gradient, 0};
+static const struct mf_cpu_family family = {"structure tensors", entries, open_plan, close_plan, value, gradient, 0, 0};
 
 static int plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **out)
 {

@@ -7,6 +7,9 @@
  * what lies beyond is needed at two sides alone; else (-1..1, -1..1) among zeros. Means of 2 x 2 pixels part the
  * blocks.
  *
+ * Families: vgg, a field in all three colours; vgg_all, three phases in a colour each: of four phases the last three,
+ * of two phase 1 in all colours.
+ *
  * Pixels are rows of channels, in a frame of two more rows and columns where a convolution reads them: a tap is then an
  * offset, and a convolution nine products of matrices, in tiles that stay in registers. The way back is the same with
  * the frame at the other side and the weights of kernels/vgg.h, turned round. What value() leaves of a slice's levels
@@ -239,11 +242,12 @@ static void encode(const struct mf_cpu_job *job, const struct map *to)
 {
     const struct state *st = job->plan->state;
     const struct mf_cpu_level *l = job->level;
+    const float *const x[MF_VGG_COLOURS] = {l->x, l->y ? l->y : l->x, l->z ? l->z : l->x};
 
     for (size_t p = 0; p < l->nu * l->nv; ++p) {
         float *c = pixel(to, origin_of(job), p);
 
-        for (size_t k = 0; k < MF_VGG_COLOURS; ++k) c[k] = 255.0f * l->x[p] - st->vgg->mean[k];
+        for (size_t k = 0; k < MF_VGG_COLOURS; ++k) c[k] = 255.0f * x[k][p] - st->vgg->mean[k];
     }
     fill_frame(to, origin_of(job), job->plan->desc.periodic);
 }
@@ -375,11 +379,10 @@ static void through_unit(const struct mf_cpu_job *job, const struct map *g, cons
 
 static void decode(const struct mf_cpu_level *l, const struct map *from)
 {
-    for (size_t p = 0; p < l->nu * l->nv; ++p) {
-        const float *c = from->at + p * MF_VGG_COLOURS;
+    float *const g[MF_VGG_COLOURS] = {l->g, l->h ? l->h : l->g, l->k ? l->k : l->g};
 
-        l->g[p] += 255.0f * (c[0] + c[1] + c[2]);
-    }
+    for (size_t p = 0; p < l->nu * l->nv; ++p)
+        for (size_t k = 0; k < MF_VGG_COLOURS; ++k) g[k][p] += 255.0f * from->at[p * MF_VGG_COLOURS + k];
 }
 
 static void gradient(const struct mf_cpu_job *job, const double *slope)
@@ -432,6 +435,21 @@ static int open_plan(struct mf_slice_plan *plan)
     return MF_OK;
 }
 
+static int open_all(struct mf_slice_plan *plan)
+{
+    const size_t phases = plan->desc.phases;
+
+    if (phases > MF_VGG_COLOURS + 1)
+        return mf_fail(MF_USAGE,
+                       "Gram matrices of VGG-19 take phases for colours, at most %d of them, not %zu; try: "
+                       "GramMatrices, of every phase by itself",
+                       MF_VGG_COLOURS + 1, phases);
+    plan->triple = phases >= MF_VGG_COLOURS;
+    for (size_t k = 0; k < MF_VGG_COLOURS; ++k)
+        plan->field[k] = plan->triple ? phases - MF_VGG_COLOURS + k : phases - 1;
+    return open_plan(plan);
+}
+
 static void close_plan(struct mf_slice_plan *plan)
 {
     struct state *st = plan->state;
@@ -448,6 +466,20 @@ static const struct mf_cpu_family vgg = {.name = "Gram matrices of VGG-19",
                                          .gradient = gradient,
                                          .most = 1 << 16};
 
+static const struct mf_cpu_family vgg_all = {.name = "Gram matrices of VGG-19",
+                                             .entries = entries,
+                                             .open = open_all,
+                                             .close = close_plan,
+                                             .value = value,
+                                             .gradient = gradient,
+                                             .most = 1 << 16,
+                                             .all = 1};
+
+static int plan_all(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return mf_cpu_dense_plan(&vgg_all, queue, desc, plan);
+}
+
 static int plan_vgg(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
     return mf_cpu_dense_plan(&vgg, queue, desc, plan);
@@ -459,3 +491,9 @@ const struct mf_slice_ops mf_vgg_cpu = {.name = "vgg",
                                         .free = mf_cpu_dense_free,
                                         .eval = mf_cpu_dense_eval,
                                         .total = mf_cpu_dense_total};
+const struct mf_slice_ops mf_vgg_all_cpu = {.name = "vgg_all",
+                                            .entries = entries,
+                                            .plan = plan_all,
+                                            .free = mf_cpu_dense_free,
+                                            .eval = mf_cpu_dense_eval,
+                                            .join = mf_cpu_dense_join};

@@ -432,6 +432,7 @@ const struct mf_backend mf_backend_cuda = {
     .gram_axes = &mf_gram_axes_cuda,
     .tensor = &mf_tensor_cuda,
     .vgg = NULL, /* what is not here yet is refused by name */
+    .vgg_all = NULL,
     .cross = &mf_cross_cuda,
     .gram_cross = &mf_gram_cross_cuda,
     .patch = &mf_patch_cuda,

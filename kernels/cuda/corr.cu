@@ -234,6 +234,7 @@ const struct mf_slice_ops mf_corr_cuda = {
     .eval = corr_eval,
     .total = corr_total,
     .cross = corr_cross,
+    .join = nullptr,
     .pull = nullptr,
     .match = nullptr,
 };

@@ -68,6 +68,7 @@ template <const struct mf_dense_family &Family> size_t mf_dense_entries_of(const
         .eval = mf_dense_eval,                             \
         .total = of_one,                                   \
         .cross = of_two,                                   \
+        .join = nullptr,                                   \
         .pull = nullptr,                                   \
         .match = nullptr,                                  \
     }

@@ -499,6 +499,7 @@ const struct mf_slice_ops mf_patch_cuda = {
     .eval = eval,
     .total = nullptr,
     .cross = nullptr,
+    .join = nullptr,
     .pull = mf_patch_pull,
     .match = match,
 };

@@ -132,6 +132,7 @@ const struct mf_slice_ops mf_vari_cuda = {
     .eval = eval,
     .total = mf_single_totals<values>,
     .cross = nullptr,
+    .join = nullptr,
     .pull = nullptr,
     .match = nullptr,
 };

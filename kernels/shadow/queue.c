@@ -318,6 +318,7 @@ const struct mf_backend mf_backend_shadow = {
     .gram_axes = &mf_gram_axes_shadow,
     .tensor = &mf_tensor_shadow,
     .vgg = &mf_vgg_shadow,
+    .vgg_all = &mf_vgg_all_shadow,
     .patch = &mf_patch_shadow,
     .cross = &mf_cross_shadow,
     .gram_cross = &mf_gram_cross_shadow,

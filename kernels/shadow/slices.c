@@ -43,11 +43,19 @@ static void plan_free(struct mf_slice_plan *plan)
     free(plan);
 }
 
+/* All of several fields are the device's. */
+static void look_at(const struct mf_slice_plan *plan, const char *name, const struct mf_view *x)
+{
+    for (size_t p = 0; p < plan->phases; ++p) mf_shadow_device(name, 1, (const void *const[]){x[p].base});
+}
+
 static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
     struct mf_slice_task t = *task;
     const char *name = plan->ops->name;
 
+    if (plan->ops->join) look_at(plan, name, t.fields);
+    if (plan->ops->join && t.g.base) look_at(plan, name, t.slopes);
     mf_shadow_input(plan->queue, name, t.scale, t.x.count * sizeof *t.scale);
     t.sum = mf_shadow_output(plan->queue, name, t.sum, t.x.count * sizeof *t.sum);
     t.values = mf_shadow_output(plan->queue, name, t.values, t.x.count * plan->values * sizeof *t.values);
@@ -70,11 +78,20 @@ static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const str
     MF_SHADOW_RUN(name, plan->ops->cross(plan->inner, a, b, sum), a->base, b->base);
 }
 
+static void join(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
+{
+    const char *name = plan->ops->name;
+
+    look_at(plan, name, x);
+    sum = mf_shadow_output(plan->queue, name, sum, plan->values * sizeof *sum);
+    MF_SHADOW_RUN(name, plan->ops->join(plan->inner, x, sum), x->base);
+}
+
 static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pull)
 {
     const char *name = plan->ops->name;
 
-    for (size_t p = 1; p < plan->phases; ++p) mf_shadow_device(name, 1, (const void *const[]){x[p].base});
+    look_at(plan, name, x);
     MF_SHADOW_RUN(name, plan->ops->match(plan->inner, x, pull), x->base, pull);
 }
 
@@ -103,6 +120,7 @@ FAMILY(gram, "gram", .eval = eval, .total = total);
 FAMILY(gram_axes, "gram_axes", .eval = eval, .total = total);
 FAMILY(tensor, "tensor", .eval = eval, .total = total);
 FAMILY(vgg, "vgg", .eval = eval, .total = total);
+FAMILY(vgg_all, "vgg_all", .eval = eval, .join = join);
 FAMILY(cross, "cross", .eval = eval, .cross = cross);
 FAMILY(gram_cross, "gram_cross", .eval = eval, .cross = cross);
 FAMILY(patch, "patch", .eval = eval, .pull = patch_pull, .match = match);

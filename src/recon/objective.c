@@ -45,7 +45,7 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
     const struct mf_objective_side *s = r->side;
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
     size_t entries = o->ops[t]->entries(&desc), a = p, b = p;
-    int pair = mf_descriptor_of_pairs(o->opts.term[t].row);
+    const int pair = mf_descriptor_of_pairs(o->opts.term[t].row), joint = mf_objective_joint(o, t);
     float *values = s->values[t];
 
     if (pair) mf_descriptor_pair(o->phases, p, &a, &b);
@@ -55,10 +55,12 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
                                   .g = r->g[a],
                                   .y = r->x[b],
                                   .h = r->g[b],
+                                  .fields = r->x,
+                                  .slopes = r->g,
                                   .target = s->target[t] + p * s->levels * entries,
                                   .weight = weight,
                                   .power = o->opts.norm == MF_L1 ? 1 : 2,
-                                  .scale = s->scale + (pair ? o->phases : a) * s->slices + r->span.first,
+                                  .scale = s->scale + (joint ? o->phases : a) * s->slices + r->span.first,
                                   .sum = s->a + (t * o->parts + p) * s->slices + r->span.first,
                                   .values = values,
                                   .phase = p,
@@ -137,7 +139,7 @@ static double slice_loss(const struct mf_objective *o, const struct mf_objective
         double part = 0;
 
         for (size_t p = 0; o->ops[t] && p < mf_objective_parts(o, t); ++p) {
-            double q = mf_descriptor_of_pairs(o->opts.term[t].row) ? 1 : s->q[p * s->slices + i];
+            double q = mf_objective_joint(o, t) ? 1 : s->q[p * s->slices + i];
 
             part += power_of(q, power) * s->a[(t * o->parts + p) * s->slices + i];
         }
@@ -227,7 +229,7 @@ static void through_weights(struct mf_objective *o, const struct round *r)
             double q = s->q[from + i], a = 0;
 
             for (size_t t = 0; t < o->opts.terms; ++t)
-                if (!mf_descriptor_of_pairs(o->opts.term[t].row)) a += s->a[(t * o->parts + p) * s->slices + i];
+                if (!mf_objective_joint(o, t)) a += s->a[(t * o->parts + p) * s->slices + i];
             s->scale[from + i] =
                 r->factor * r->share * s->slope[i] * a * (power == 1 ? 1 : 2 * q) * -2 * (1 - s->vf[from + i]) * part;
         }

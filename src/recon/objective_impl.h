@@ -89,6 +89,9 @@ double mf_objective_norm(enum mf_norm norm, double a, double m, double *slope);
 /** Parts of term @p t: fields, or pairs of them. */
 size_t mf_objective_parts(const struct mf_objective *objective, size_t t);
 
+/** Are its parts of several fields? They have no weight q of a phase. */
+int mf_objective_joint(const struct mf_objective *objective, size_t t);
+
 /** Phase of the target that field @p p aims at. */
 size_t mf_objective_phase(const struct mf_objective *objective, size_t p);
 

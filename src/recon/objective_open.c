@@ -37,10 +37,16 @@ size_t mf_objective_parts(const struct mf_objective *o, size_t t)
     return mf_descriptor_parts(o->opts.term[t].row, o->phases);
 }
 
+int mf_objective_joint(const struct mf_objective *o, size_t t)
+{
+    return mf_descriptor_of_pairs(o->opts.term[t].row) || mf_descriptor_of_all(o->opts.term[t].row);
+}
+
 const double *mf_objective_goal(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
 {
     const struct mf_target_side *from = mf_target_for(o->goal, (enum mf_normal)d);
-    const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag, (int)mf_objective_phase(o, p));
+    const double *values = mf_descriptor_values(o->opts.term[t].row, from, o->lag,
+                                                (int)(mf_objective_joint(o, t) ? p : mf_objective_phase(o, p)));
 
     return values ? values + o->opts.level_first * entries : NULL;
 }
@@ -257,7 +263,7 @@ static int check_parts(struct mf_objective *o, size_t t)
         return mf_fail(MF_USAGE, "--slice_objective mean: %s has no values of a mean slice; try: each",
                        o->opts.term[t].row->name);
     if (parts > o->parts) o->parts = parts;
-    if (mf_descriptor_of_pairs(o->opts.term[t].row)) o->scales = o->phases + 1;
+    if (mf_objective_joint(o, t)) o->scales = o->phases + 1;
     return MF_OK;
 }
 

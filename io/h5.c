@@ -11,10 +11,19 @@
 
 enum { TEXT_MAX = 1 << 24, PATH_MAX_TEXT = 1024 };
 
+/* Of "file write failed: time = ..., errno = 5, error message = 'Input/output error', ..." the first words and the
+ * reason. */
 static herr_t keep_sentence(unsigned n, const H5E_error2_t *error, void *text)
 {
+    static const char mark[] = "error message = '";
+    const char *all = error->desc ? error->desc : "", *why = strstr(all, mark);
+    size_t first = strcspn(all, ":,\n"), reason = why ? strcspn(why += sizeof mark - 1, "'") : 0;
+
     (void)n;
-    if (error->desc) snprintf(text, 256, "%s", error->desc);
+    if (why)
+        snprintf(text, 256, "%.*s: %.*s", (int)first, all, (int)reason, why);
+    else if (*all)
+        snprintf(text, 256, "%.*s", (int)strcspn(all, "\n"), all);
     return 0;
 }
 
@@ -85,6 +94,12 @@ static hid_t create_access(const struct mf_comm *comm)
         H5Pset_all_coll_metadata_ops(access, 1);
     }
     return access;
+}
+
+void mf_h5_begin(void)
+{
+    H5dont_atexit();
+    if (H5open() < 0) mf_die(MF_BROKEN, __FILE__, __LINE__, "HDF5 does not start");
 }
 
 int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name, struct mf_h5 **file)

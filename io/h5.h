@@ -27,6 +27,13 @@ struct mf_h5_shape {
 };
 
 /**
+ * To be called once, before MPI starts: HDF5 (1.10) then never ends itself. On its way out, which it ties to the end of
+ * MPI, it closes once more what it could not close, as on a disk that is full, and reads memory that it has freed
+ * (found by tests/cli/faults.py). Files are closed by mf_h5_close().
+ */
+void mf_h5_begin(void);
+
+/**
  * Creates (or empties) a file. @p comm: all its ranks write in parallel through MPI-IO; NULL or one rank: serial.
  * @p name: what sentences call the file (the temporary @p path means nothing to a user). Refuses with MF_OUTPUT.
  * With several ranks every function that creates something is collective and must be called alike.

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "io/h5.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -132,8 +133,10 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     struct mf_comm comm;
     struct mf_options *options = NULL;
     void *into = calloc(1, verb->size);
-    int rc = mf_comm_open(&comm, &argc, &argv, mf_about_build());
+    int rc;
 
+    mf_h5_begin();
+    rc = mf_comm_open(&comm, &argc, &argv, mf_about_build());
     if (!into) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
     if (rc == MF_OK) rc = mf_agree(&comm, parse(verb, &options, into, argc - 2, argv + 2));
     if (rc == MF_OK) rc = check_same_options(&comm, options);

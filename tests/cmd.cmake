@@ -10,3 +10,14 @@ endforeach()
 add_test(NAME gallery COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/gallery.sh $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR}
   ${CMAKE_CURRENT_BINARY_DIR}/gallery)
 set_tests_properties(gallery PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+
+# Files that fail, are cut short, lose what was not flushed. A library before the program, which sanitizers do not like.
+if(NOT MF_SANITIZE)
+  add_library(faulty_io MODULE tool/faulty_io.c)
+  set_target_properties(faulty_io PROPERTIES PREFIX "")
+  target_compile_options(faulty_io PRIVATE -Wno-missing-prototypes -Wno-conversion -U_FORTIFY_SOURCE)
+  target_link_libraries(faulty_io PRIVATE ${CMAKE_DL_LIBS})
+  add_test(NAME faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/faults.py $<TARGET_FILE:mesoforge>
+    $<TARGET_FILE:faulty_io>)
+  set_tests_properties(faults PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+endif()

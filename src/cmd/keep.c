@@ -114,8 +114,18 @@ void mf_recon_keeper_open(const struct mf_session *s, const struct mf_recon_cmd 
     mf_stop_on_signals();
 }
 
+int mf_recon_keeper_lock(const struct mf_session *s, struct mf_recon_keeper *k)
+{
+    struct mf_launcher launcher = mf_launcher_find();
+    char job[80] = "";
+
+    if (launcher.job[0]) snprintf(job, sizeof job, "job %s", launcher.job);
+    return mf_lock_take(s->comm, k->stem, job, &k->lock);
+}
+
 void mf_recon_keeper_close(struct mf_recon_keeper *k)
 {
+    mf_lock_give(&k->lock);
     free(k->stem);
     free(k->stop_file);
     free(k->save_file);

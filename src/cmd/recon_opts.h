@@ -2,6 +2,7 @@
 #ifndef MF_CMD_RECON_OPTS_H
 #define MF_CMD_RECON_OPTS_H
 
+#include "io/lock.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
 #include "src/recon/recipe.h"
@@ -92,9 +93,12 @@ int mf_recon_keeper_check(const struct mf_session *session, const struct mf_reco
 struct mf_recon_keeper {
     struct mf_keeper_opts opts;
     char *stem, *stop_file, *save_file;
+    struct mf_lock lock; /* of the stem: outputs that differ in their ending alone share checkpoints */
 };
 void mf_recon_keeper_open(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path,
                           struct mf_recon_keeper *keeper);
+/** No other run writes these names until it is closed. Collective; MF_OUTPUT (agreed) naming the run that does. */
+int mf_recon_keeper_lock(const struct mf_session *session, struct mf_recon_keeper *keeper);
 void mf_recon_keeper_close(struct mf_recon_keeper *keeper);
 
 /** Has an earlier run of this @p problem ended: its output (HDF5) says so, and no checkpoint is there? Then *results is

@@ -406,6 +406,7 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     out->solve.output = name;
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out), 0);
     if (rc == MF_OK) rc = spares_inputs(out);
+    if (rc == MF_OK) rc = mf_recon_keeper_lock(s, &keeper);
     if (rc == MF_OK) rc = settle(out);
     if (rc == MF_OK) {
         if (keeper.opts.restart && mf_recon_is_done(s, &keeper, out->path, out->problem, json))

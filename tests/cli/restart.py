@@ -124,15 +124,6 @@ for how in ("signal", "file", "hours", "auto"):
     check(len(checkpoints(how)) == 1, f"{how}: {os.listdir('.')}")
 
 
-
-def until(holds, what):
-    """Waits a minute at most for what should come to hold."""
-    end = time.time() + 60
-    while not holds() and time.time() < end:
-        time.sleep(0.05)
-    check(holds(), what)
-
-
 # The same signal twice in a moment is one wish (what it does after a second: unit test base_stop).
 # SIGUSR2 and the file CHECKPOINT ask for a checkpoint, and the run goes on.
 os.remove("STOP")
@@ -140,9 +131,9 @@ line = [program] + slow + ["--output", "twice.npy"]
 with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as job:
     time.sleep(1)
     job.send_signal(signal.SIGUSR2)
-    until(lambda: len(checkpoints("twice")) == 1, "a checkpoint after SIGUSR2")
+    runs.until(lambda: len(checkpoints("twice")) == 1, "a checkpoint after SIGUSR2")
     open("CHECKPOINT", "w").close()
-    until(lambda: len(checkpoints("twice")) == 2, "a checkpoint after CHECKPOINT")
+    runs.until(lambda: len(checkpoints("twice")) == 2, "a checkpoint after CHECKPOINT")
     check(job.poll() is None, "the run goes on after its checkpoints")
     job.send_signal(signal.SIGINT)
     time.sleep(0.05)

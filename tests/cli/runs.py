@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 failures = []
 Done = collections.namedtuple("Done", "status out err")
@@ -68,6 +69,14 @@ NOT_ON_CUDA = {"GramMatrices"}
 def lacks(types):
     """Has the back end under test (MF_TEST_DEVICE) no kernels for some of these descriptors?"""
     return os.environ.get("MF_TEST_DEVICE") == "cuda" and bool(set(types) & NOT_ON_CUDA)
+
+
+def until(holds, what):
+    """Waits a minute at most for what should come to hold."""
+    end = time.time() + 60
+    while not holds() and time.time() < end:
+        time.sleep(0.05)
+    check(holds(), what)
 
 
 def below(process):

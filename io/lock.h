@@ -1,0 +1,23 @@
+/* One run at a time writes an output: who comes second is told who is there. */
+#ifndef MF_IO_LOCK_H
+#define MF_IO_LOCK_H
+
+#include "mpi/comm.h"
+
+struct mf_lock {
+    int descriptor; /* < 0: nothing is locked */
+    char *path;
+};
+
+/**
+ * Locks the name @p path for this job through a file ".NAME.lock" beside it, which says @p job (rank 0's), host and
+ * process. The system lets go when the process ends, however it ends: a file that a killed run has left behind locks
+ * nothing. Refuses (agreed) with MF_OUTPUT naming the owner. A file system without locks, and one that takes no new
+ * file, locks nothing: what cannot be written is found later. Collective.
+ */
+int mf_lock_take(const struct mf_comm *comm, const char *path, const char *job, struct mf_lock *lock);
+
+/** Also of one that is not taken. Not collective. */
+void mf_lock_give(struct mf_lock *lock);
+
+#endif

@@ -1,0 +1,125 @@
+"""What files suffer while a run writes them: every call that changes a file fails, is cut short, is interrupted, or is the last one
+before the power goes. Nothing may be lost or wrong in silence, and a run that went down goes on to the bits of one that did not.
+
+    faults.py PROGRAM LIBRARY [--all]     LIBRARY: tests/tool/faulty_io.c; --all: at every call, not at some
+"""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import h5py
+
+import runs
+from runs import check, finish
+
+program, library = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+every = "--all" in sys.argv
+OPTIONS = ["match", "../t.npy", "--limit_to", 4, "--add_dimension", 12, "--deterministic", "--max_iter", 24, "--polish_rounds", 3,
+           "--checkpoint-every", "6ev", "--threads", 1, "--restart", "auto", "--logging_level", 30, "--output", "out.h5"]
+FAILS = {"EIO": "failed for good", "ENOSPC": "is full", "once": "failed once"}
+LAWFUL = ("short", "EINTR")
+
+
+def run(folder, **faults):
+    """A run in a folder of its own; with faults from the call on that they say."""
+    env = runs.around("FAULTY_", "MF_", **({"LD_PRELOAD": library, "FAULTY_DIR": os.path.abspath(folder), **faults} if faults else {}))
+    env["TMPDIR"] = tempfile.gettempdir()
+    return runs.run(program, *OPTIONS, env=env, cwd=folder)
+
+
+def phases(folder):
+    """The field, None where there is no output."""
+    try:
+        with h5py.File(f"{folder}/out.h5") as file:
+            return file["/microstructure/phase"][()].tobytes()
+    except FileNotFoundError:
+        return None
+
+
+def fresh(name):
+    shutil.rmtree(name, ignore_errors=True)
+    os.mkdir(name)
+    return name
+
+
+def some(calls, count):
+    """Calls to try: the first, the last, and some between; all of them if asked."""
+    if every:
+        return range(1, calls + 1)
+    return sorted({1, calls} | set(random.Random(calls).sample(range(2, calls), count)))
+
+
+def failing(calls, want):
+    """No call may fail in silence: what ends well has the right output, what does not says so with the right status."""
+    tried = silent = 0
+    for how in FAILS:
+        for call in some(calls, 3):
+            folder = fresh("fails")
+            done = run(folder, FAULTY_HOW=how, FAULTY_CALL=call)
+            tried += 1
+            well = phases(folder) == want if done.status == 0 else done.status == 7 and done.err.strip() and phases(folder) is None
+            silent += not well
+            check(well, f"the disk {FAILS[how]} at call {call}: {done.status} {done.err[-300:]}")
+    print(f"calls that failed: {tried}, in silence: {silent}")
+
+
+def lawful(calls, want):
+    for how in LAWFUL:
+        for call in some(calls, 1):
+            folder = fresh("lawful")
+            done = run(folder, FAULTY_HOW=how, FAULTY_CALL=call)
+            check(done.status == 0 and phases(folder) == want, f"{how} at call {call}: {done.status} {done.err[-300:]}")
+
+
+def power(calls, want):
+    """The power goes; what had reached the disk is there, and the run goes on from it."""
+    gone_on = 0
+    for call in some(calls, 4):
+        folder, disk = fresh("power"), fresh("disk")
+        done = run(folder, FAULTY_HOW="kill", FAULTY_CALL=call, FAULTY_DISK=os.path.abspath(disk))
+        check(done.status == -signal.SIGKILL, f"the power goes at call {call}: {done.status}")
+        for name in os.listdir(disk):
+            if name.startswith(".content-"):
+                os.remove(f"{disk}/{name}")
+        found = [n for n in os.listdir(disk) if ".ckpt-" in n]
+        done = run(disk)
+        gone_on += "going on" in done.err or bool(found)
+        check(done.status == 0 and phases(disk) == want, f"after call {call} and {found}: {done.status} {done.err[-300:]}")
+        check(not [n for n in os.listdir(disk) if n.endswith(".lock") or ".ckpt-" in n], f"left behind: {os.listdir(disk)}")
+    print(f"from a checkpoint: {gone_on}")
+
+
+def two_runs():
+    """Who comes second is told who is there; what a killed run left behind is in nobody's way."""
+    folder = fresh("two")
+    words = ["match", "../t.npy", "--limit_to", 4, "--add_dimension", 40, "--tolerance", 0, "--no_polish", "--output", "out.npy"]
+    for end in (signal.SIGUSR1, signal.SIGKILL):
+        with subprocess.Popen(runs.line(program, *words, "--max_iter", 100000), cwd=folder, stderr=subprocess.DEVNULL) as job:
+            runs.until(lambda: os.path.exists(f"{folder}/.out.lock"), "a lock")
+            second = runs.run(program, *words, "--max_iter", 3, cwd=folder)
+            check(second.status == 7 and f"process {job.pid} on " in second.err, f"a second run: {second.status} {second.err}")
+            job.send_signal(end)
+            job.wait(60)
+    check(os.path.exists(f"{folder}/.out.lock"), "a killed run leaves its file")
+    done = runs.run(program, *words, "--max_iter", 3, cwd=folder)
+    check(done.status == 0 and not os.path.exists(f"{folder}/.out.lock"), f"after a killed run: {done.status} {done.err}")
+
+
+with tempfile.TemporaryDirectory() as home:
+    os.chdir(home)
+    runs.run(program, *"synth --kind gaussian --size 16 16 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
+    folder = fresh("whole")
+    done = run(folder, FAULTY_COUNT=f"{home}/calls")
+    want = phases(folder)
+    check(done.status == 0 and want, f"undisturbed: {done.status} {done.err[-300:]}")
+    calls = sum(map(int, open(f"{home}/calls").read().split()))
+    check(calls > 60, f"{calls} calls are seen")
+    failing(calls, want)
+    lawful(calls, want)
+    power(calls, want)
+    two_runs()
+finish("faults")

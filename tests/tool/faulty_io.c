@@ -1,0 +1,238 @@
+/* LD_PRELOAD: what goes wrong between a program and its files, for files below the folder FAULTY_DIR. Calls that change
+ * files are counted (open for writing, write, pwrite, ftruncate, fallocate, fsync, rename, unlink) over the process; at
+ * call FAULTY_CALL
+ *
+ *   FAULTY_HOW=EIO, ENOSPC   it and all that follow fail so          (a disk that is gone, or full)
+ *             =once          it fails with EIO, what follows works   (a hiccup)
+ *             =short         it writes half of what it should        (lawful: the program must go on)
+ *             =EINTR         it is interrupted                       (lawful)
+ *             =kill          the process is gone before it           (what was not flushed to the disk, see below)
+ *
+ * FAULTY_DISK, a folder: holds what a disk would hold if the power went: contents as of the last fsync of a file, names
+ * as of the last fsync of their folder. FAULTY_COUNT, a file: gets the number of calls at the end. Files are told by
+ * their names; maps of memory and direct system calls are not seen. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define REAL(type, name, ...) ((type(*)(__VA_ARGS__))real(#name))
+
+static long calls;
+
+static void *real(const char *name)
+{
+    void *at = dlsym(RTLD_NEXT, name);
+
+    if (!at) abort();
+    return at;
+}
+
+static const char *folder(void)
+{
+    const char *name = getenv("FAULTY_DIR");
+
+    return name ? name : "";
+}
+
+static int is_below(const char *path)
+{
+    char absolute[4096];
+    size_t n = strlen(folder());
+
+    if (!n || !path) return 0;
+    if (path[0] == '/') return strncmp(path, folder(), n) == 0;
+    if (!getcwd(absolute, sizeof absolute)) return 0;
+    return strncmp(absolute, folder(), n) == 0;
+}
+
+static int is_file(int descriptor, char path[4096])
+{
+    char link[64];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    n = readlink(link, path, 4095);
+    path[n > 0 ? n : 0] = '\0';
+    return path[0] == '/' && is_below(path); /* a pipe is no file */
+}
+
+enum { GOES_ON, FAILS, SHORT };
+
+/* What this call is to do. */
+static int turn(void)
+{
+    const char *how = getenv("FAULTY_HOW"), *at = getenv("FAULTY_CALL");
+    long now = __sync_add_and_fetch(&calls, 1), when = at ? strtol(at, NULL, 10) : 0;
+
+    if (!how || !when || now < when) return GOES_ON;
+    if (strcmp(how, "EIO") == 0 || strcmp(how, "ENOSPC") == 0) {
+        errno = how[1] == 'I' ? EIO : ENOSPC;
+        return FAILS;
+    }
+    if (now > when) return GOES_ON;
+    if (strcmp(how, "kill") == 0) raise(SIGKILL);
+    if (strcmp(how, "short") == 0) return SHORT;
+    errno = strcmp(how, "EINTR") == 0 ? EINTR : EIO;
+    return FAILS;
+}
+
+/* ---- what the disk holds ---- */
+
+static void on_disk(const char *path, char to[8192])
+{
+    snprintf(to, 8192, "%s%s", getenv("FAULTY_DISK"), path + strlen(folder()));
+}
+
+static void copy(const char *from, const char *to)
+{
+    char piece[65536];
+    int in = (int)syscall(SYS_openat, AT_FDCWD, from, O_RDONLY), out;
+    ssize_t n;
+
+    if (in < 0) return;
+    out = (int)syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    while (out >= 0 && (n = read(in, piece, sizeof piece)) > 0)
+        if (syscall(SYS_write, out, piece, n) != n) abort();
+    if (out >= 0) close(out);
+    close(in);
+}
+
+/* Contents reach the disk under the number of their file, wherever names go. */
+static void content_name(const struct stat *is, char to[8192])
+{
+    snprintf(to, 8192, "%s/.content-%llu", getenv("FAULTY_DISK"), (unsigned long long)is->st_ino);
+}
+
+static void flushed_file(const char *path)
+{
+    char to[8192];
+    struct stat is;
+
+    if (stat(path, &is) != 0) return;
+    content_name(&is, to);
+    copy(path, to);
+}
+
+/* Every name of the folder with the last flushed content of its file. */
+static void flushed_folder(const char *path)
+{
+    char from[8192], to[8192], content[8192];
+    struct dirent *entry;
+    struct stat is;
+    DIR *list;
+
+    on_disk(path, to);
+    for (list = opendir(to); list && (entry = readdir(list));) {
+        snprintf(from, sizeof from, "%.4000s/%.255s", to, entry->d_name);
+        if (strncmp(entry->d_name, ".content-", 9) != 0) (void)syscall(SYS_unlinkat, AT_FDCWD, from, 0);
+    }
+    if (list) closedir(list);
+    for (list = opendir(path); list && (entry = readdir(list));) {
+        snprintf(from, sizeof from, "%.4000s/%.255s", path, entry->d_name);
+        if (stat(from, &is) != 0 || !S_ISREG(is.st_mode)) continue;
+        content_name(&is, content);
+        snprintf(from, sizeof from, "%.4000s/%.255s", to, entry->d_name);
+        copy(content, from);
+    }
+    if (list) closedir(list);
+}
+
+/* ---- the calls ---- */
+
+static int opens(const char *path, int flags) { return (flags & (O_WRONLY | O_RDWR | O_CREAT)) && is_below(path); }
+
+#define OPEN(name)                                                         \
+    int name(const char *path, int flags, ...)                             \
+    {                                                                      \
+        va_list args;                                                      \
+        unsigned mode;                                                     \
+        va_start(args, flags);                                             \
+        mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;               \
+        va_end(args);                                                      \
+        if (opens(path, flags) && turn() == FAILS) return -1;              \
+        return REAL(int, name, const char *, int, ...)(path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+
+ssize_t write(int descriptor, const void *from, size_t n)
+{
+    char path[4096];
+    int what = is_file(descriptor, path) ? turn() : GOES_ON;
+
+    if (what == FAILS) return -1;
+    return REAL(ssize_t, write, int, const void *, size_t)(descriptor, from, what == SHORT ? (n + 1) / 2 : n);
+}
+
+#define PWRITE(name)                                                                                       \
+    ssize_t name(int descriptor, const void *from, size_t n, off_t at)                                     \
+    {                                                                                                      \
+        char path[4096];                                                                                   \
+        int what = is_file(descriptor, path) ? turn() : GOES_ON;                                           \
+        if (what == FAILS) return -1;                                                                      \
+        return REAL(ssize_t, name, int, const void *, size_t, off_t)(descriptor, from,                     \
+                                                                     what == SHORT ? (n + 1) / 2 : n, at); \
+    }
+PWRITE(pwrite)
+PWRITE(pwrite64)
+
+int ftruncate(int descriptor, off_t length)
+{
+    char path[4096];
+
+    if (is_file(descriptor, path) && turn() == FAILS) return -1;
+    return REAL(int, ftruncate, int, off_t)(descriptor, length);
+}
+
+int fallocate(int descriptor, int mode, off_t offset, off_t length)
+{
+    char path[4096];
+
+    if (is_file(descriptor, path) && turn() == FAILS) return -1;
+    return REAL(int, fallocate, int, int, off_t, off_t)(descriptor, mode, offset, length);
+}
+
+int fsync(int descriptor)
+{
+    char path[4096];
+    struct stat is;
+
+    if (!is_file(descriptor, path)) return REAL(int, fsync, int)(descriptor);
+    if (turn() == FAILS) return -1;
+    if (!getenv("FAULTY_DISK") || fstat(descriptor, &is) != 0) return 0; /* nobody looks at the real disk */
+    if (S_ISDIR(is.st_mode))
+        flushed_folder(path);
+    else
+        flushed_file(path);
+    return 0;
+}
+
+int rename(const char *from, const char *to)
+{
+    if (is_below(to) && turn() == FAILS) return -1;
+    return REAL(int, rename, const char *, const char *)(from, to);
+}
+
+int unlink(const char *path)
+{
+    if (is_below(path) && turn() == FAILS) return -1;
+    return REAL(int, unlink, const char *)(path);
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+    const char *path = getenv("FAULTY_COUNT");
+    FILE *to = path && calls > 0 ? fopen(path, "a") : NULL;
+
+    if (to) fprintf(to, "%ld\n", calls);
+    if (to) fclose(to);
+}

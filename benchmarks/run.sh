@@ -4,7 +4,7 @@
 #   -b  folder of a release build (build/release)         -p  python of an environment with MCRpy: also run the peers
 #   -d  MCRpy's micrographs (../shared/data/mcrpy)     -i  iterations of MCRpy at 64^3 (500)
 #   -o  folder of the results (benchmarks/results)     -q  small sizes, few repetitions: do the scripts still work?
-#   PART: kernels_corr kernels_vec swap mpi_turn characterize memory quality textures peers (all of them)
+#   PART: kernels_corr kernels_vec swap mpi_turn characterize memory quality textures gram peers (all of them)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$here/../build/release data=$here/../../shared/data/mcrpy peer='' iterations=500 quick='' results=$here/results
@@ -18,7 +18,7 @@ done
 shift $((OPTIND - 1))
 build=$(cd "$build" && pwd)
 data=$(cd "$data" && pwd)
-all=(kernels_corr kernels_vec swap mpi_turn characterize memory quality textures peers)
+all=(kernels_corr kernels_vec swap mpi_turn characterize memory quality textures gram peers)
 parts=("${@:-${all[@]}}")
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -90,6 +90,14 @@ textures() {
     [ -z "$quick" ] || few=(--seeds 0 --cases copolymer)
     step bare "$python" "$here/textures.py" --mesoforge "$build/mesoforge" --data "$data" \
         --sheet "${table%.tsv}-textures.png" "${few[@]}"
+}
+
+# Beside the SGEMM of that Python's NumPy, and MCRpy where there is one.
+gram() {
+    local few=() python=/usr/bin/python3
+    [ -z "$peer" ] || few=(--python "$peer" --mcrpy "$(pick 3 20)")
+    [ -z "$quick" ] || few+=(--sizes 64 --threads 1 --pairs 1 --evaluations 5)
+    step bare "$python" "$here/gram.py" "$build/mesoforge" "$data/pymks_ms_64x64_1.npy" "${few[@]}"
 }
 
 # In full at 64^3; at 128^3 only the time of an evaluation, of which twenty are enough.

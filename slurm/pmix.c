@@ -16,19 +16,28 @@ struct proc {
 struct value {
     uint16_t type;
     union {
+        _Bool flag;
         char *text;
         size_t size;
         int number;
         uint16_t u16;
         uint32_t u32;
         uint64_t u64;
+        uint64_t room[16]; /* more than any of its members */
     } is;
 };
 
-enum { TEXT = 3, SIZE = 4, INT = 6, INT32 = 9, UINT = 11, UINT16 = 13, UINT32 = 14, UINT64 = 15, RANK = 40 };
+struct info {
+    char key[512];
+    uint32_t flags;
+    struct value value;
+};
+
+enum { FLAG = 1, TEXT = 3, SIZE = 4, INT = 6, INT32 = 9, UINT = 11, UINT16 = 13, UINT32 = 14, UINT64 = 15, RANK = 40 };
 #define WILDCARD (UINT32_MAX - 1) /* the job as a whole */
 
-typedef int get_call(const struct proc *of, const char *key, const void *info, size_t infos, struct value **value);
+typedef int get_call(const struct proc *of, const char *key, const struct info *info, size_t infos,
+                     struct value **value);
 
 static long number_of(const struct value *v)
 {
@@ -53,9 +62,11 @@ struct asked {
 /* A number, or a text of @p n bytes. */
 static void ask(const struct asked *a, int of_job, const char *key, long *number, char *text, size_t n)
 {
+    /* what the launcher gave at the start, without a question to it */
+    const struct info here = {.key = "pmix.optional", .value = {.type = FLAG, .is = {.flag = 1}}};
     struct value *v = NULL;
 
-    if (a->get(of_job ? &a->job : &a->self, key, NULL, 0, &v) != 0 || !v) return;
+    if (a->get(of_job ? &a->job : &a->self, key, &here, 1, &v) != 0 || !v) return;
     if (number) *number = number_of(v);
     if (text && v->type == TEXT && v->is.text) snprintf(text, n, "%s", v->is.text);
     if (v->type == TEXT) free(v->is.text);

@@ -161,10 +161,9 @@ void mf_safetensors_close(struct mf_safetensors *file)
 }
 
 /* Is an array of these extents, and of 32-bit floats? */
-static int fits(const struct mf_json *array, size_t ndim, const size_t *dims, size_t *n)
+static int fits(const struct mf_json *array, size_t ndim, const size_t *dims, size_t *n, struct range *r)
 {
     const struct mf_json *shape = mf_json_get(array, "shape");
-    struct range r;
     int same = mf_json_kind(shape) == MF_JSON_ARRAY && mf_json_count(shape) == ndim;
 
     *n = 1;
@@ -174,7 +173,7 @@ static int fits(const struct mf_json *array, size_t ndim, const size_t *dims, si
         same = same && number(mf_json_item(shape, i), &extent) && extent == dims[i];
         *n *= dims[i];
     }
-    return same && range_of(array, &r) && r.end - r.begin == *n * sizeof(float) &&
+    return same && range_of(array, r) && r->end - r->begin == *n * sizeof(float) &&
            strcmp(mf_json_to_text(mf_json_get(array, "dtype")), "F32") == 0;
 }
 
@@ -182,15 +181,14 @@ int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t nd
 {
     const struct mf_json *array = mf_json_get(file->header, name);
     char text[64] = "";
-    struct range r;
+    struct range r = {0, 0};
     size_t n, used = 0;
 
     for (size_t i = 0; i < ndim; ++i)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu", i ? " x " : "", dims[i]);
     if (!array) return mf_fail(MF_INPUT, "'%.300s' has no array '%s'", file->path, name);
-    if (!fits(array, ndim, dims, &n))
+    if (!fits(array, ndim, dims, &n, &r))
         return mf_fail(MF_INPUT, "'%s' in '%.300s' is not %s numbers of type F32", name, file->path, text);
-    (void)range_of(array, &r);
     if (fseeko(file->from, (off_t)(file->first + r.begin), SEEK_SET) != 0 || fread(to, sizeof *to, n, file->from) != n)
         return mf_fail(MF_INPUT, "cannot read '%s' in '%.300s'", name, file->path);
     for (size_t i = 0; i < n; ++i)

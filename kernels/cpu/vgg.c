@@ -124,6 +124,7 @@ static void fill_frame(const struct map *m, size_t origin, int periodic)
 {
     const size_t row = (m->nv + 2) * m->channels, bytes = m->channels * sizeof(float);
 
+    MF_ASSERT(m->nu > 0 && m->nv > 0);
     for (size_t u = 0; u < m->nu; ++u)
         for (size_t k = 0; k < 2; ++k) {
             const size_t i = k < origin ? k : m->nv + k, from = (i + 2 * m->nv - origin) % m->nv + origin;

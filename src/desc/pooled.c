@@ -156,13 +156,13 @@ static void total_all(const struct pool *pool, int descriptor)
     const struct mf_descriptor *row = &mf_descriptors[descriptor];
     const size_t lag = pool->job->opts->lag, entries = mf_descriptor_entries(row, lag);
     const struct mf_slice_desc desc = desc_of(pool, descriptor);
-    float *x[FIELDS];
+    float *x[FIELDS] = {NULL};
     MF_PHASE(row->phase);
 
     clear(pool, entries);
     for (int p = 0; p < pool->job->out->phases; ++p) x[p] = indicator(pool, p, p);
     for (size_t round = 0; round < mf_turn_rounds(pool->turn[0]); ++round) {
-        struct mf_view view[FIELDS];
+        struct mf_view view[FIELDS] = {{0}};
 
         for (int p = 0; p < pool->job->out->phases; ++p) mf_turn_fetch(pool->turn[p], round, x[p], &view[p]);
         mf_phase_count(row->cost(&desc, view[0].count, MF_COST_TOTAL));

@@ -314,7 +314,7 @@ static void compare_drawn(struct mf_objective *o, const struct round *r)
     const struct mf_objective_side *s = r->side;
 
     for (size_t i = 0; i < r->span.count; ++i) {
-        struct mf_view x[MF_PHASES_MAX], g[MF_PHASES_MAX];
+        struct mf_view x[MF_PHASES_MAX] = {{0}}, g[MF_PHASES_MAX] = {{0}};
         struct round one = *r;
 
         if (!s->drawn[r->span.first + i]) continue;

@@ -10,11 +10,11 @@ from runs import around, check, finish
 
 program, scripts = map(os.path.abspath, sys.argv[1:3])
 ORDER = ("synth characterize reconstruct match smooth compare verify view info merge interpolate plan probe doctor "
-         "bench").split()
+         "bench report").split()
 MAKES = {"synth": "micrograph.npy", "characterize": "results/micrograph_characterization.h5", "reconstruct": "volume.h5",
          "match": "volume.h5", "smooth": "smooth.h5", "compare": "compared.png", "view": "volume.png",
          "merge": "results/fibres.h5", "interpolate": "results/des_interpolated_4.h5", "plan": "plan.json",
-         "bench": "bench-3.json"}
+         "bench": "bench-3.json", "report": "report.html"}
 
 folder = tempfile.mkdtemp(prefix="jobs-")
 os.chdir(folder)

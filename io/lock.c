@@ -61,9 +61,12 @@ static int take(const char *path, const char *job, struct mf_lock *lock)
 {
     for (int i = 0; i < TRIES; ++i) {
         struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        int descriptor = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666), rc = MF_OK;
+        int descriptor = open(lock->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666), rc = MF_OK;
 
-        if (descriptor < 0) return MF_OK;
+        if (descriptor < 0) {
+            mf_debug("'%s' is not locked: %s", path, strerror(errno));
+            return MF_OK;
+        }
         if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) {
             if (is_there(descriptor, lock->path)) {
                 sign(descriptor, job);
@@ -73,8 +76,7 @@ static int take(const char *path, const char *job, struct mf_lock *lock)
         } else if (errno == EAGAIN || errno == EACCES) {
             rc = refuse(descriptor, path);
         } else {
-            mf_debug("'%s' is not locked: %s", path, strerror(errno));
-            (void)unlink(lock->path);
+            mf_warn("'%s' cannot be locked (%s): see to it that no other run writes it", path, strerror(errno));
             i = TRIES;
         }
         close(descriptor);

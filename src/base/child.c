@@ -43,12 +43,14 @@ static char **environment_of(const struct mf_child *c)
     return list;
 }
 
-/* -1: not started, errno. A group of its own, so that all of it can be killed. */
+/* -1: not started, errno. What may be killed has a group of its own; what may not hears a terminal's signals as we do.
+ */
 static pid_t start(const struct mf_child *c, int out)
 {
     char **list = environment_of(c);
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
+    sigset_t ours;
     pid_t pid = -1;
     int why;
 
@@ -60,7 +62,12 @@ static pid_t start(const struct mf_child *c, int out)
     else
         posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (c->quiet) posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGQUIT);
+    posix_spawnattr_setsigdefault(&attributes, &ours);
+    posix_spawnattr_setflags(&attributes,
+                             (short)(POSIX_SPAWN_SETSIGDEF | (c->seconds > 0 ? POSIX_SPAWN_SETPGROUP : 0)));
     why = posix_spawnp(&pid, c->words[0], &files, &attributes, c->words, list);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
@@ -109,7 +116,17 @@ static char *drain(int from, double end)
     return text;
 }
 
-int mf_child_run(const struct mf_child *child, char **output)
+/* While one runs that hears a terminal's signals itself, they are its own: it ends, and that is seen here (as system(3)
+ * does). */
+static void leave_signals(int leave, struct sigaction old[2])
+{
+    static const int number[2] = {SIGINT, SIGQUIT};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    for (int i = 0; i < 2; ++i) (void)sigaction(number[i], leave ? &ignore : &old[i], leave ? &old[i] : NULL);
+}
+
+static int run(const struct mf_child *child, char **output)
 {
     double end = child->seconds > 0 ? mf_now() + child->seconds : 0;
     int ends[2] = {-1, -1};
@@ -123,6 +140,20 @@ int mf_child_run(const struct mf_child *child, char **output)
         close(ends[0]);
     }
     return pid < 0 ? -2 : wait_for(pid, end);
+}
+
+int mf_child_run(const struct mf_child *child, char **output)
+{
+    struct sigaction old[2];
+    int status, why;
+
+    if (child->seconds > 0) return run(child, output);
+    leave_signals(1, old);
+    status = run(child, output);
+    why = errno;
+    leave_signals(0, old);
+    errno = why;
+    return status;
 }
 
 void mf_child_self(char *path, size_t room)

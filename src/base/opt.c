@@ -150,7 +150,9 @@ static int is_option(const char *word) { return word[0] == '-' && word[1] == '-'
 static int is_numeric(const char *word)
 {
     const char *first = word + strspn(word, "+-.");
+    double value;
 
+    if (mf_word_real(word, &value)) return 1;
     if (!isdigit((unsigned char)*first) || strchr(word, '/')) return 0;
     for (const char *dot = strchr(first, '.'); dot; dot = strchr(dot + 1, '.'))
         if (isalpha((unsigned char)dot[1])) return 0;

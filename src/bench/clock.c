@@ -2,10 +2,10 @@
 #include "src/bench/clock.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/log.h"
+#include "src/bench/median.h"
 
 enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 400, MOST_CALLS = 1 << 20, AT_ONCE = 3 };
 
@@ -33,13 +33,6 @@ static long calls_of(const struct mf_comm *comm, const struct mf_bench_call *cal
     return calls;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Half the 95 % interval of the median of sorted samples, of the median (McGill, Tukey, Larsen 1978). */
 static double doubt(const double *sorted, long n)
 {
@@ -53,9 +46,8 @@ static int settled(const double *sample, long n, double share, struct mf_bench_t
     double sorted[MOST_SAMPLES];
 
     memcpy(sorted, sample, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    time->median = mf_bench_median(sorted, (size_t)n);
     time->least = sorted[0];
-    time->median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     time->most = sorted[n - 1];
     time->samples = n;
     return n >= LEAST_SAMPLES && doubt(sorted, n) <= share;

@@ -17,7 +17,6 @@ struct work {
     struct mf_arena *arena;
     struct mf_micro micro;
     uint8_t *back;
-    size_t wrong;
     char path[MF_BENCH_WAYS][PATH];
     int failed;
 };
@@ -56,19 +55,19 @@ static size_t differ(const struct work *w, const uint8_t *back)
     return wrong;
 }
 
+static int read_it(struct work *w, struct mf_micro *back)
+{
+    const struct mf_micro_read read = {.grey = 0};
+
+    if (!w->failed) note(w, mf_micro_read(w->comm, w->arena, w->path[MF_BENCH_OWN], &read, back));
+    return !w->failed;
+}
+
 static void read_own(void *context)
 {
-    struct work *w = context;
-    const struct mf_micro_read read = {.grey = 0};
     struct mf_micro back;
-    int rc;
 
-    if (w->failed) return;
-    rc = mf_micro_read(w->comm, w->arena, w->path[MF_BENCH_OWN], &read, &back);
-    note(w, rc);
-    if (rc != MF_OK) return;
-    w->wrong = differ(w, back.phase);
-    mf_micro_free(&back);
+    if (read_it(context, &back)) mf_micro_free(&back);
 }
 
 static void read_h5(void *context)
@@ -96,12 +95,15 @@ static void measure(struct work *w, const struct mf_bench_enough *enough, struct
 {
     const struct mf_bench_call writes[MF_BENCH_WAYS] = {{write_own, w}, {write_h5, w}, {write_raw, w}};
     const struct mf_bench_call reads[MF_BENCH_WAYS] = {{read_own, w}, {read_h5, w}, {read_raw, w}};
-    int64_t wrong;
+    struct mf_micro back;
+    int64_t wrong = 0;
 
     mf_bench_measure(w->comm, enough, MF_BENCH_WAYS, writes, result->write);
     mf_bench_measure(w->comm, enough, MF_BENCH_WAYS, reads, result->read);
-    read_own(w);
-    wrong = (int64_t)w->wrong;
+    if (read_it(w, &back)) {
+        wrong += (int64_t)differ(w, back.phase);
+        mf_micro_free(&back);
+    }
     read_h5(w);
     wrong += (int64_t)differ(w, w->back);
     read_raw(w);

@@ -1,20 +1,7 @@
 /* See scaling.h. */
 #include "src/bench/scaling.h"
 
-#include <stdlib.h>
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n)
-{
-    qsort(x, n, sizeof *x, ascending);
-    return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
-}
+#include "src/bench/median.h"
 
 void mf_bench_scaling(struct mf_bench_point *points, size_t n, int weak)
 {
@@ -24,8 +11,8 @@ void mf_bench_scaling(struct mf_bench_point *points, size_t n, int weak)
         struct mf_bench_point *p = &points[i];
         double ranks = (double)p->ranks, gain;
 
-        p->seconds = median(p->sample, p->samples);
-        p->exchange_seconds = median(p->exchange, p->samples);
+        p->seconds = mf_bench_median(p->sample, p->samples);
+        p->exchange_seconds = mf_bench_median(p->exchange, p->samples);
         gain = first->seconds / p->seconds;
         p->speedup = weak ? gain * ranks : gain * (double)first->ranks;
         p->efficiency = p->speedup / ranks;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/bench/net.h"
@@ -71,7 +72,8 @@ static int check(const struct mf_session *s, const struct bench *o, struct range
     MF_TRY(parse_bytes("max_bytes", o->most, &range->most));
     if (range->least > range->most)
         return mf_fail(MF_USAGE, "--min_bytes %s is more than --max_bytes %s", o->least, o->most);
-    if (o->factor < 2) return mf_fail(MF_USAGE, "--factor is %ld, it must be at least 2", o->factor);
+    if (o->factor < 2 || o->factor > 1 << 20)
+        return mf_fail(MF_USAGE, "--factor is %ld, it must be from 2 to %d", o->factor, 1 << 20);
     if (!(o->precision > 0)) return mf_fail(MF_USAGE, "--precision is %g, it must be above 0", o->precision);
     if (!(o->seconds > 0)) return mf_fail(MF_USAGE, "--seconds is %g, it must be above 0", o->seconds);
     if (mf_options_positional(s->options, NULL) == 0)
@@ -192,20 +194,28 @@ static int place_json(const struct mf_session *s, struct mf_json *json)
     return rc;
 }
 
-/* Rank 0 prints and writes. */
+/* Rank 0. */
+static int write_lines(const char *path, const struct mf_json *json)
+{
+    FILE *file = fopen(path, "w");
+    int rc;
+
+    if (!file) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    rc = mf_json_write_lines(json, file);
+    if (fclose(file) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    return rc;
+}
+
+/* Rank 0 prints and writes. Collective. */
 static int report(const struct mf_session *s, const struct mf_json *json)
 {
-    FILE *file;
-    int rc = MF_OK;
+    const int first = s->comm->rank == 0;
+    struct mf_atomic file;
 
-    if (s->comm->rank != 0) return MF_OK;
-    if (s->common->json) rc = mf_json_write(json, stdout);
-    if (rc != MF_OK || !s->common->output) return rc;
-    file = fopen(s->common->output, "w");
-    rc = file ? mf_json_write_lines(json, file)
-              : mf_fail(MF_OUTPUT, "cannot write '%s': %s", s->common->output, strerror(errno));
-    if (file && fclose(file) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s'", s->common->output);
-    return rc;
+    MF_TRY(mf_agree(s->comm, first && s->common->json ? mf_json_write(json, stdout) : MF_OK));
+    if (!s->common->output) return MF_OK;
+    MF_TRY(mf_atomic_open(s->comm, s->common->output, 0, &file));
+    return mf_atomic_close(s->comm, &file, first ? write_lines(file.temporary, json) : MF_OK);
 }
 
 static int run(struct mf_session *s, void *options)
@@ -226,7 +236,7 @@ static int run(struct mf_session *s, void *options)
     rc = place_json(s, json);
     for (size_t i = 0; i < n && rc == MF_OK; ++i) rc = measure_one(s, o, &range, name[i], list);
     mf_json_put(json, "measured", list);
-    if (rc == MF_OK) rc = mf_agree(s->comm, report(s, json));
+    if (rc == MF_OK) rc = report(s, json);
     mf_json_free(json);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/bench/replay.h"
 
 #define MOST_JSON ((size_t)64 << 20)
@@ -128,33 +129,39 @@ static double work_of(const struct run *run)
     return (run->seconds - run->exchange) * (double)run->ranks / pow((double)run->n, 3);
 }
 
-/* The same cube on as many ranks as were measured, from that run's own work. */
-static double predicted_again(const struct found *f, const struct run *run)
+/* The same cube on as many ranks as were measured, from that run's own work: so what is tried is what ranks do with
+ * each other. */
+static struct mf_replay_time predicted_again(const struct found *f, const struct run *run)
 {
     struct mf_replay m = f->machine;
 
     m.work = work_of(run);
-    return mf_replay(&m, run->n, run->ranks).total;
+    return mf_replay(&m, run->n, run->ranks);
 }
 
 static void add_checks(const struct found *f, int shows, struct mf_json *to)
 {
-    if (shows) printf("# measured  %8s %12s %12s %12s %9s\n", "ranks", "extent", "measured", "predicted", "error");
+    if (shows)
+        printf("# measured  %8s %12s %12s %12s %9s %12s %12s\n", "ranks", "extent", "measured", "predicted", "error",
+               "with others", "predicted");
     for (size_t i = 0; i < f->runs; ++i) {
         const struct run *run = &f->run[i];
         struct mf_json *one;
-        double again;
+        struct mf_replay_time again;
 
         if (run->ranks < 2 || f->machine.turn.count < 2 || f->machine.sum_ranks < 2) continue;
         again = predicted_again(f, run);
         if (shows)
-            printf("            %8ld %12zu %12.6f %12.6f %8.1f%%\n", run->ranks, run->n, run->seconds, again,
-                   100 * (again / run->seconds - 1));
+            printf("            %8ld %12zu %12.6f %12.6f %8.1f%% %12.6f %12.6f\n", run->ranks, run->n, run->seconds,
+                   again.total, 100 * (again.total / run->seconds - 1), run->exchange,
+                   again.exchange + again.reduction);
         one = mf_json_object();
         mf_json_int(one, "ranks", run->ranks);
         mf_json_int(one, "extent", (long long)run->n);
         mf_json_real(one, "measured", run->seconds);
-        mf_json_real(one, "predicted", again);
+        mf_json_real(one, "predicted", again.total);
+        mf_json_real(one, "measured_exchange", run->exchange);
+        mf_json_real(one, "predicted_exchange", again.exchange + again.reduction);
         mf_json_put(to, NULL, one);
     }
 }
@@ -207,6 +214,8 @@ int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predi
     table = mf_json_array();
     add_checks(&f, shows, checks);
     add_rows(&f, ranks, (size_t)extent, shows, table);
+    if (ranks->at[ranks->count - 1] > (extent + 1) / 2)
+        mf_warn("ranks beyond %ld have nothing to do: a volume is cut into pairs of planes", (extent + 1) / 2);
     mf_json_text(json, "what", "predict");
     mf_json_int(json, "extent", extent);
     mf_json_put(json, "checks", checks);

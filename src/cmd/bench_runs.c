@@ -2,15 +2,17 @@
 #include "src/cmd/bench_runs.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "slurm/launcher.h"
+#include "slurm/render.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
+#include "src/base/folder.h"
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
@@ -146,30 +148,14 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
     if (s->comm->size > 1)
         return mf_fail(MF_USAGE,
                        "bench starts its own runs of verbs: start it without mpirun, and say --scaling 1,2,4");
+    if (strcmp(mf_launcher_find().kind, "srun") == 0 && !o->launcher)
+        return mf_fail(MF_USAGE, "bench starts its own runs of verbs: in a job of Slurm start it without srun");
     MF_TRY(mf_bench_runs_ranks(&o->scaling));
     if (o->extent < 2 * LIMIT_TO || o->extent > 1 << 16)
         return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * LIMIT_TO, 1 << 16);
     if (o->turns < 1 || o->turns > MF_BENCH_TURNS)
         return mf_fail(MF_USAGE, "--turns is %ld, it must be from 1 to %d", o->turns, MF_BENCH_TURNS);
     return MF_OK;
-}
-
-/* The launcher's words, "-n RANKS", this program. One rank needs none, unless a launcher was asked for. */
-static void begin(struct runs *r, long ranks)
-{
-    const char *launcher = r->o->launcher;
-    char self[WORD], words[WORD], *save = NULL;
-
-    r->words = 0;
-    if (!launcher) launcher = getenv("SLURM_JOB_ID") ? "srun" : "mpirun";
-    snprintf(words, sizeof words, "%s", launcher);
-    if (ranks > 1 || r->o->launcher) {
-        for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save)) add(r, "%s", w);
-        add(r, "-n");
-        add(r, "%ld", ranks);
-    }
-    mf_child_self(self, sizeof self);
-    add(r, "%s", self);
 }
 
 /* Threads of every rank, the same on any number of them: --threads, or such that the most ranks fill the cores of this
@@ -180,6 +166,31 @@ static long threads_of(const struct runs *r)
 
     if (!r->session->threads_free) return r->session->threads;
     return r->session->threads > most ? r->session->threads / most : 1;
+}
+
+/* What starts ranks: the user's words, else as `launch` does. One rank needs none, unless a launcher was asked for. */
+static void begin(struct runs *r, long ranks)
+{
+    const char *launcher = r->o->launcher;
+    char self[WORD], words[WORD], *save = NULL;
+    struct mf_words starter = {0};
+    struct mf_job job = {.by = getenv("SLURM_JOB_ID") ? MF_BY_SRUN : MF_BY_MPIRUN, .parts = 1, .user = (long)geteuid()};
+
+    r->words = 0;
+    snprintf(words, sizeof words, "%s", launcher ? launcher : "");
+    mf_child_self(self, sizeof self);
+    if (launcher) {
+        for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save)) add(r, "%s", w);
+        add(r, "-n");
+        add(r, "%ld", ranks);
+    } else if (ranks > 1) {
+        job.part[0].ranks = ranks;
+        job.part[0].cores = job.by == MF_BY_SRUN ? threads_of(r) : 0; /* mpirun: not bound */
+        mf_job_words(&job, &starter);
+    }
+    for (size_t i = 0; i < starter.count; ++i) add(r, "%s", starter.at[i]);
+    mf_words_free(&starter);
+    add(r, "%s", self);
 }
 
 /* Options of ours that are the run's. */
@@ -337,12 +348,6 @@ static int kernels(struct runs *r, const struct kind *kind, struct mf_json *to)
     return rc;
 }
 
-static int remove_one(const char *path, const struct stat *is, int type, struct FTW *where)
-{
-    (void)is, (void)type, (void)where;
-    return remove(path);
-}
-
 int mf_bench_runs_measure(const struct mf_session *session, const struct mf_bench_runs *o, const char *what,
                           struct mf_json *to)
 {
@@ -354,8 +359,8 @@ int mf_bench_runs_measure(const struct mf_session *session, const struct mf_benc
     r->session = session;
     r->o = o;
     snprintf(r->folder, sizeof r->folder, "%.900s/mesoforge-bench-XXXXXX", base); /* all nodes see it */
-    if (!mkdtemp(r->folder)) {
-        rc = mf_fail(MF_OUTPUT, "cannot make the folder '%s': %s", r->folder, strerror(errno));
+    rc = mf_folder_make(r->folder);
+    if (rc != MF_OK) {
         free(r);
         return rc;
     }
@@ -364,7 +369,7 @@ int mf_bench_runs_measure(const struct mf_session *session, const struct mf_benc
     else
         rc = scale(r, kind, 0, to);
     if (rc == MF_OK && o->weak && strcmp(what, "kernels") != 0) rc = scale(r, kind, 1, to);
-    (void)nftw(r->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    mf_folder_remove(r->folder);
     free(r);
     return rc;
 }

@@ -1,5 +1,4 @@
 /* See recon_opts.h: from a target to files and figures. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,268 +11,41 @@
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
-#include "src/cmd/peaks.h"
-#include "src/cmd/recon_opts.h"
-#include "src/cmd/recon_plan.h"
+#include "src/cmd/recon_outcome.h"
 #include "src/desc/characterize.h"
 #include "src/desc/copies.h"
 
-/* One realisation on its way out. */
-struct outcome {
-    struct mf_session *session;
-    const struct mf_recon_cmd *o;
-    const struct mf_target *target;
-    size_t dims[3];
-    struct mf_solve_opts solve;
-    struct mf_solve_result result;
-    struct mf_micro micro; /* what is written; phase belongs to result */
-    struct mf_target got;  /* its descriptors */
-    double variation_error;
-    double copied; /* share of its windows that are the example's; below 0: not asked for */
-    char *path;
-    double seconds;
-    char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
-    struct mf_recon_plan plan;
-    size_t asked_batch; /* as objective.batch, before the plan */
-    int unfit;          /* that plan found no room on the devices */
-    int no_metrics;     /* a realisation could not write them: said once */
-};
-
-static int ndim(const struct outcome *out) { return out->dims[0] > 1 ? 3 : 2; }
-
-/* Label in the target's file of phase p of the result. */
-static long label_of(const struct outcome *out, int p)
-{
-    const struct mf_target *t = out->target;
-
-    return out->result.phases == t->phases || t->phases > 1 ? t->label[p] : p;
-}
-
-static void fill_micro(struct outcome *out)
+static void fill_micro(struct mf_outcome *out)
 {
     struct mf_micro *m = &out->micro;
 
-    *m = (struct mf_micro){.ndim = ndim(out), .phases = out->result.phases, .phase = out->result.label};
+    *m = (struct mf_micro){.ndim = mf_outcome_ndim(out), .phases = out->result.phases, .phase = out->result.label};
     m->slab = mf_slab_of(out->session->comm, out->dims, out->session->comm->rank);
     m->arena = out->session->arena;
-    for (int p = 0; p < m->phases; ++p) m->label[p] = label_of(out, p);
+    for (int p = 0; p < m->phases; ++p) m->label[p] = mf_outcome_label(out, p);
     memcpy(m->spacing, out->target->spacing, sizeof m->spacing);
     /* the rows of an image's slices normal to y and x lie along z */
-    if (ndim(out) == 3 && out->target->sides == 1) m->spacing[0] = m->spacing[1];
+    if (mf_outcome_ndim(out) == 3 && out->target->sides == 1) m->spacing[0] = m->spacing[1];
     memcpy(m->unit, out->target->unit, sizeof m->unit);
     memcpy(m->hash, out->target->hash, sizeof m->hash);
 }
 
-/* Phase of the target that phase p of the result aims at; -1: none (the rest of a singlephase solution). */
-static int aimed_at(const struct outcome *out, int p)
-{
-    if (out->result.phases == out->target->phases) return p;
-    if (out->target->phases == 1) return p == 1 ? 0 : -1;
-    return p == 1 ? 1 : -1;
-}
-
-/* Rms over the level-0 window of what the mean slice of normal d has minus its target. */
-static double s2_error(const struct outcome *out, int p, int d)
-{
-    const struct mf_target_side *got = mf_target_for(&out->got, (enum mf_normal)d);
-    const struct mf_target_side *want = mf_target_for(out->target, (enum mf_normal)d);
-    size_t w = 2 * out->target->lag - 1, n = w * w;
-    double sum = 0;
-
-    for (size_t i = 0; i < n; ++i) {
-        double off =
-            got->s2[(size_t)p * got->levels * n + i] - want->s2[(size_t)aimed_at(out, p) * want->levels * n + i];
-
-        sum += off * off;
-    }
-    return sqrt(sum / (double)n);
-}
-
-static int in_space(const struct outcome *out)
-{
-    return mf_objective_in_space(&out->solve.objective) < out->solve.objective.terms;
-}
-
-/* The same over all lags in space. */
-static double space_error(const struct outcome *out, int p)
-{
-    const size_t w = 2 * out->target->lag - 1, n = out->target->lag * w * w;
-    const double *got = out->got.space + (size_t)p * n, *want = out->target->space + (size_t)aimed_at(out, p) * n;
-    double sum = 0;
-
-    for (size_t i = 0; i < n; ++i) sum += (i < w * w ? 1 : 2) * (got[i] - want[i]) * (got[i] - want[i]);
-    return sqrt(sum / (double)(w * w * w));
-}
-
-static double worst_variation(const struct outcome *out)
-{
-    double worst = 0;
-
-    for (int p = 0; p < out->result.phases; ++p)
-        for (int d = 0; d < (ndim(out) == 3 ? 3 : 1); ++d) {
-            const struct mf_target_side *got = mf_target_for(&out->got, (enum mf_normal)d);
-            const struct mf_target_side *want = mf_target_for(out->target, (enum mf_normal)d);
-            int q = aimed_at(out, p);
-            double v = q >= 0 && want->variation ? want->variation[(size_t)q * want->levels] : 0;
-
-            if (v > 0) worst = fmax(worst, fabs(got->variation[(size_t)p * got->levels] / v - 1));
-        }
-    return worst;
-}
-
-static double fraction_of(const struct outcome *out, int p)
-{
-    return out->got.side[0].fraction[(size_t)p * out->got.side[0].levels];
-}
-
-static const char *const AXIS[3] = {"z", "y", "x"};
-
-static void json_errors(const struct outcome *out, struct mf_json *at)
-{
-    struct mf_json *all = mf_json_object();
-
-    for (int p = 0; p < out->result.phases; ++p) {
-        struct mf_json *one = mf_json_object();
-        char label[32];
-
-        snprintf(label, sizeof label, "%ld", label_of(out, p));
-        for (int d = 0; d < (ndim(out) == 3 ? 3 : 1); ++d)
-            if (aimed_at(out, p) >= 0) mf_json_real(one, AXIS[d], s2_error(out, p, d));
-        mf_json_put(all, label, one);
-    }
-    mf_json_put(at, "s2_rms_error", all);
-}
-
-static void json_fractions(const struct outcome *out, struct mf_json *at)
-{
-    struct mf_json *all = mf_json_object();
-
-    for (int p = 0; p < out->result.phases; ++p) {
-        char label[32];
-
-        snprintf(label, sizeof label, "%ld", label_of(out, p));
-        mf_json_real(all, label, fraction_of(out, p));
-    }
-    mf_json_put(at, "volume_fractions", all);
-}
-
-static void json_space(const struct outcome *out, struct mf_json *at)
-{
-    struct mf_json *all = mf_json_object();
-
-    for (int p = 0; p < out->result.phases; ++p) {
-        char label[32];
-
-        snprintf(label, sizeof label, "%ld", label_of(out, p));
-        if (aimed_at(out, p) >= 0) mf_json_real(all, label, space_error(out, p));
-    }
-    mf_json_put(at, "s2_3d_rms_error", all);
-}
-
-static int json_peaks(const struct outcome *out, struct mf_json *at)
-{
-    struct mf_peaks peaks;
-
-    MF_TRY(mf_peaks_of(out->session, &peaks));
-    mf_peaks_json(&peaks, at);
-    mf_peaks_say(out->session, &peaks);
-    mf_peaks_free(&peaks);
-    return MF_OK;
-}
-
-static double per_evaluation(const struct mf_solve_result *r) { return r->seconds / fmax((double)r->evaluations, 1); }
-
-/* The object that --json prints. Collective (peaks). */
-static int json_of(const struct outcome *out, struct mf_json **json)
-{
-    const struct mf_solve_result *r = &out->result;
-    struct mf_json *j = mf_json_object();
-
-    mf_json_text(j, "output", out->path);
-    mf_recon_shape(out->dims, j);
-    mf_json_int(j, "seed", (long long)out->solve.seed);
-    mf_json_text(j, "problem", out->problem);
-    mf_json_real(j, "loss", r->loss);
-    mf_json_real(j, "loss_cut", r->loss_cut);
-    mf_json_real(j, "loss_final", r->loss_final);
-    mf_json_int(j, "lag", (long long)out->target->lag);
-    mf_json_bool(j, "periodic", out->solve.objective.periodic);
-    mf_json_int(j, "evaluations", r->evaluations);
-    mf_json_int(j, "binarise_from", r->binarise);
-    mf_json_real(j, "seconds", out->seconds);
-    mf_json_real(j, "seconds_per_evaluation", per_evaluation(r));
-    mf_json_real(j, "polish_seconds", r->polish_seconds);
-    mf_json_int(j, "swaps_tried", r->swaps_tried);
-    mf_json_int(j, "swaps", r->swaps);
-    mf_json_real(j, "grey_fraction", 0);
-    mf_json_real(j, "grey_before_cut", r->grey);
-    json_fractions(out, j);
-    json_errors(out, j);
-    if (in_space(out)) json_space(out, j);
-    mf_json_real(j, "variation_error", out->variation_error);
-    if (out->copied >= 0) mf_json_real(j, "copied", out->copied);
-    mf_json_text(j, "device", out->session->backend->name);
-    mf_json_int(j, "ranks", out->session->comm->size);
-    mf_json_int(j, "threads", out->session->queue->threads);
-    *json = j;
-    MF_TRY(json_peaks(out, j));
-    mf_recon_plan_put(&out->plan, r, j);
-    return MF_OK;
-}
-
-/* What was written, and by how much of which work. */
-static void report_losses(const struct outcome *out)
-{
-    const struct mf_solve_result *r = &out->result;
-
-    if (out->solve.method.method->swaps)
-        mf_info("wrote %s: loss %.4e before annealing, %.4e after it; %ld step%s, %ld accepted, %.3g us each",
-                out->path, r->loss_cut, r->loss_final, r->swaps_tried, MF_S(r->swaps_tried), r->swaps,
-                1e6 * r->polish_seconds / fmax((double)r->swaps_tried, 1));
-    else
-        mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluation%s, %.3g ms each", out->path, r->loss,
-                r->loss_cut, r->loss_final, r->evaluations, MF_S(r->evaluations), 1e3 * per_evaluation(r));
-}
-
-static void report(const struct outcome *out)
-{
-    const struct mf_solve_result *r = &out->result;
-
-    report_losses(out);
-    for (int p = 0; p < r->phases; ++p) {
-        if (aimed_at(out, p) < 0) continue;
-        if (ndim(out) == 3)
-            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e %.2e %.2e (normals z y x)", label_of(out, p),
-                    fraction_of(out, p), s2_error(out, p, 0), s2_error(out, p, 1), s2_error(out, p, 2));
-        else
-            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", label_of(out, p), fraction_of(out, p),
-                    s2_error(out, p, 0));
-    }
-    for (int p = 0; in_space(out) && p < r->phases; ++p)
-        if (aimed_at(out, p) >= 0) mf_info("phase %ld: S2_3D rms error %.2e", label_of(out, p), space_error(out, p));
-    mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
-    if (out->copied >= 0) mf_info("copied from the target: %.2g %% of windows of 16 x 16", 100 * out->copied);
-    if (out->variation_error > 0.1)
-        mf_warn("the result has not the interfaces of its target; try: FFTCorrelations and Variation together, more "
-                "--max_iter, or targets that do not contradict each other");
-}
-
-static int describe(struct outcome *out)
+static int describe(struct mf_outcome *out)
 {
     const struct mf_characterize_opts c = {.lag = out->target->lag,
                                            .levels = 1,
                                            .periodic = out->solve.objective.periodic,
-                                           .space = in_space(out),
+                                           .space = mf_outcome_in_space(out),
                                            .example = mf_objective_by_example(&out->solve.objective)};
     struct mf_session *s = out->session;
     MF_PHASE(MF_PHASE_DESCRIBE);
 
     MF_TRY(mf_reside_characterize(s, out->o->residency, &out->micro, &c, &out->got));
-    out->variation_error = worst_variation(out);
+    out->variation_error = mf_outcome_variation(out);
     return c.example ? mf_agree(s->comm, mf_copies(&out->got, out->target, &out->copied)) : MF_OK;
 }
 
-static int write_volume(struct outcome *out, struct mf_json **json)
+static int write_volume(struct mf_outcome *out, struct mf_json **json)
 {
     struct mf_session *s = out->session;
     char *options = mf_options_yaml(s->options), *results;
@@ -286,7 +58,7 @@ static int write_volume(struct outcome *out, struct mf_json **json)
     int rc;
 
     out->seconds = mf_now() - s->start + out->result.elapsed;
-    rc = json_of(out, json);
+    rc = mf_outcome_json(out, json);
     results = rc == MF_OK ? mf_json_string(*json) : NULL;
     from.json = results;
     if (rc == MF_OK) rc = mf_micro_write(s->comm, out->path, &out->micro, &from);
@@ -296,7 +68,7 @@ static int write_volume(struct outcome *out, struct mf_json **json)
 }
 
 /* "base_reconstructed.h5", or --output; with several realisations "_seedN" before the ending. */
-static int name_output(struct outcome *out, const char *base)
+static int name_output(struct mf_outcome *out, const char *base)
 {
     char suffix[64], *path;
     int many = out->o->realisations > 1;
@@ -314,7 +86,7 @@ static int name_output(struct outcome *out, const char *base)
 }
 
 /* Solves, describes, writes, reports. Checkpoints of the run go once the volume is on disk. */
-static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
+static int make_volume(struct mf_outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
 {
     struct mf_session *s = out->session;
     int rc;
@@ -325,14 +97,14 @@ static int make_volume(struct outcome *out, const struct mf_recon_keeper *keeper
     fill_micro(out);
     rc = describe(out);
     if (rc == MF_OK) rc = write_volume(out, json);
-    if (rc == MF_OK) report(out);
+    if (rc == MF_OK) mf_outcome_report(out);
     if (rc == MF_OK) mf_checkpoint_remove(s->comm, keeper->stem);
     mf_target_free(&out->got);
     mf_solve_free(&out->result);
     return rc;
 }
 
-static int name_problem(struct outcome *out)
+static int name_problem(struct mf_outcome *out)
 {
     uint32_t number = 0;
 
@@ -342,23 +114,23 @@ static int name_problem(struct outcome *out)
 }
 
 /* A disk that the volume does not fit on is found before the work is done. */
-static int make_room(struct outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
+static int make_room(struct mf_outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
 {
     const size_t *n = out->dims;
 
-    MF_TRY(mf_micro_may_write(out->session->comm, out->path, ndim(out), n[0] * n[1] * n[2]));
+    MF_TRY(mf_micro_may_write(out->session->comm, out->path, mf_outcome_ndim(out), n[0] * n[1] * n[2]));
     return make_volume(out, keeper, json);
 }
 
 /* A volume that an earlier run has finished stays as it is; *json is what that run said. */
-static int pass_over(const struct outcome *out, struct mf_json **json)
+static int pass_over(const struct mf_outcome *out, struct mf_json **json)
 {
     mf_info("%s is there already, of the same problem and finished: left as it is", out->path);
     if (*json) mf_json_bool(*json, "done_before", 1);
     return MF_OK;
 }
 
-static int spares_inputs(const struct outcome *out)
+static int spares_inputs(const struct mf_outcome *out)
 {
     const char *single[3] = {out->o->descriptor_filename, out->o->initial_file, out->o->fixed_file};
 
@@ -371,7 +143,7 @@ static int spares_inputs(const struct outcome *out)
     return mf_session_spares(out->session, out->path, 3, single);
 }
 
-static int make_plan(struct outcome *out)
+static int make_plan(struct mf_outcome *out)
 {
     int rc;
 
@@ -382,13 +154,13 @@ static int make_plan(struct outcome *out)
 }
 
 /* The plan of the run, and the number of the problem that it then is. */
-static int settle(struct outcome *out)
+static int settle(struct mf_outcome *out)
 {
     MF_TRY(make_plan(out));
     return mf_agree(out->session->comm, name_problem(out));
 }
 
-static int realise(struct outcome *out, const char *base, struct mf_json **json)
+static int realise(struct mf_outcome *out, const char *base, struct mf_json **json)
 {
     struct mf_session *s = out->session;
     struct mf_recon_keeper keeper = {.stem = NULL};
@@ -404,7 +176,7 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
     if (metrics) name = mf_name_run(out->path, out->o->realisations > 1, out->solve.seed);
     out->solve.metrics = name ? metrics : NULL;
     out->solve.output = name;
-    if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, ndim(out), 0);
+    if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, mf_outcome_ndim(out), 0);
     if (rc == MF_OK) rc = spares_inputs(out);
     if (rc == MF_OK) rc = mf_recon_keeper_lock(s, &keeper);
     if (rc == MF_OK) rc = settle(out);
@@ -428,7 +200,7 @@ static int realise(struct outcome *out, const char *base, struct mf_json **json)
 }
 
 /* FILE of --save-gradient, numbered like outputs when there are several. */
-static int name_gradient(struct outcome *out)
+static int name_gradient(struct mf_outcome *out)
 {
     const char *file = out->o->save_gradient;
 
@@ -438,7 +210,7 @@ static int name_gradient(struct outcome *out)
 }
 
 /* --max_iter 0: the loss of the start into *json, its gradient into out->path; no volume. */
-static int evaluate(struct outcome *out, struct mf_json **json)
+static int evaluate(struct mf_outcome *out, struct mf_json **json)
 {
     struct mf_session *s = out->session;
     struct mf_slab slab = mf_slab_of(s->comm, out->dims, s->comm->rank);
@@ -448,8 +220,8 @@ static int evaluate(struct outcome *out, struct mf_json **json)
                             out->path ? &gradient : NULL, &loss);
 
     if (rc == MF_OK && gradient)
-        rc = mf_field_write(s->comm, out->path, &slab, ndim(out), (int)mf_solve_fields(out->target, &out->solve),
-                            gradient);
+        rc = mf_field_write(s->comm, out->path, &slab, mf_outcome_ndim(out),
+                            (int)mf_solve_fields(out->target, &out->solve), gradient);
     mf_arena_give(mf_mirror_arena(s->home), gradient);
     MF_TRY(rc);
     *json = mf_json_object();
@@ -465,10 +237,10 @@ static int evaluate(struct outcome *out, struct mf_json **json)
     mf_json_int(*json, "ranks", s->comm->size);
     mf_json_int(*json, "threads", s->queue->threads);
     if (s->comm->rank == 0 && !s->common->json) printf("loss %.17g\n", loss);
-    return json_peaks(out, *json);
+    return mf_outcome_peaks(out, *json);
 }
 
-static int probe(struct outcome *out, struct mf_json **json)
+static int probe(struct mf_outcome *out, struct mf_json **json)
 {
     int rc = mf_agree(out->session->comm, name_gradient(out));
 
@@ -481,7 +253,7 @@ static int probe(struct outcome *out, struct mf_json **json)
 }
 
 /* Every seed; *json: the one object, or an array of them. */
-static int run_seeds(struct outcome *out, const char *base, struct mf_json **json)
+static int run_seeds(struct mf_outcome *out, const char *base, struct mf_json **json)
 {
     int rc = MF_OK, many = out->o->realisations > 1;
 
@@ -532,7 +304,7 @@ static struct mf_micro_read start_read(const struct mf_recon_cmd *o)
 static int names(const char *file) { return file && *file; }
 
 /* The initial field, if there is one, then the seeds. */
-static int with_start(struct outcome *out, const char *base)
+static int with_start(struct mf_outcome *out, const char *base)
 {
     struct mf_session *s = out->session;
     const struct mf_micro_read read = start_read(out->o);
@@ -555,7 +327,7 @@ static int with_start(struct outcome *out, const char *base)
 }
 
 /* Fixed voxels, if there are any, then the rest. */
-static int with_fixed(struct outcome *out, const char *base)
+static int with_fixed(struct mf_outcome *out, const char *base)
 {
     const struct mf_micro_read read = {.partial = 1};
     struct mf_micro fixed;
@@ -570,7 +342,7 @@ static int with_fixed(struct outcome *out, const char *base)
     return rc;
 }
 
-static int prepare(struct outcome *out, const size_t *volume)
+static int prepare(struct mf_outcome *out, const size_t *volume)
 {
     const struct mf_recon_cmd *o = out->o;
 
@@ -587,7 +359,7 @@ static int prepare(struct outcome *out, const size_t *volume)
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                  const size_t *volume, const char *base)
 {
-    struct outcome out = {.session = session, .o = o, .target = target, .copied = -1};
+    struct mf_outcome out = {.session = session, .o = o, .target = target, .copied = -1};
 
     int rc;
 

@@ -1,6 +1,5 @@
 /* report: one page of what runs and measurements say, with pictures, that needs nothing beside it. */
 #include <errno.h>
-#include <ftw.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "io/atomic.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
+#include "src/base/folder.h"
 #include "src/base/json.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
@@ -169,12 +169,6 @@ static int load(size_t n, const char *const *files, struct mf_report_bench *benc
     return MF_OK;
 }
 
-static int remove_one(const char *path, const struct stat *is, int type, struct FTW *where)
-{
-    (void)is, (void)type, (void)where;
-    return remove(path);
-}
-
 /* Rank 0. */
 static int make(const struct report *o, const char *temporary, size_t n, const char *const *files)
 {
@@ -183,11 +177,10 @@ static int make(const struct report *o, const char *temporary, size_t n, const c
     int rc = load(n, files, bench);
 
     snprintf(folder, sizeof folder, "%.4000s-XXXXXX", temporary);
-    if (rc == MF_OK && !mkdtemp(folder))
-        rc = mf_fail(MF_OUTPUT, "cannot make the folder '%s': %s", folder, strerror(errno));
+    if (rc == MF_OK) rc = mf_folder_make(folder);
     if (rc == MF_OK) {
         rc = write_page(o, folder, temporary, n, files, bench);
-        (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        mf_folder_remove(folder);
     }
     for (size_t i = 0; i < n; ++i) mf_json_free((struct mf_json *)(uintptr_t)bench[i].said);
     free(bench);

@@ -7,6 +7,7 @@
 
 #include "io/plot.h"
 #include "src/base/err.h"
+#include "src/bench/net.h"
 
 enum { CURVES = 24, PATH = 1200, CELL = 80, CELLS = 8 };
 
@@ -69,6 +70,19 @@ static void kernel_cells(const struct mf_json *row, char cell[CELLS][CELL])
     snprintf(cell[6], CELL, "%.1f %%", 100 * real(row, "share_of_fp32"));
 }
 
+static double log_ranks(const struct mf_json *row) { return log2(ranks(row)); }
+static double seconds(const struct mf_json *row) { return real(row, "seconds"); }
+
+static void predict_cells(const struct mf_json *row, char cell[CELLS][CELL])
+{
+    snprintf(cell[0], CELL, "%.0f", ranks(row));
+    snprintf(cell[1], CELL, "%.6f", seconds(row));
+    snprintf(cell[2], CELL, "%.6f", real(row, "work"));
+    snprintf(cell[3], CELL, "%.6f", real(row, "exchange"));
+    snprintf(cell[4], CELL, "%.6f", real(row, "reduction"));
+    snprintf(cell[5], CELL, "%.3f", efficiency(row));
+}
+
 #define SCALING "ranks", "extents", "seconds", "speedup", "efficiency", "serial share"
 
 static const struct kind net = {"Bus bandwidth",
@@ -88,14 +102,27 @@ static const struct kind kernels = {
     NULL, NULL, NULL,         7, {"kernel", "calls", "us per call", "GB/s", "of memory", "GFLOP/s", "of arithmetic"},
     NULL, NULL, kernel_cells, 0, 0};
 
+static const struct kind predict = {
+    .title = "Seconds of an evaluation, predicted",
+    .xlabel = "ranks [log2]",
+    .ylabel = "s",
+    .columns = 6,
+    .column = {"ranks", "seconds", "work", "exchange", "reduction", "efficiency"},
+    .x = log_ranks,
+    .y = seconds,
+    .cells = predict_cells,
+    .log_y = 1,
+};
+
 static const char *text(const struct mf_json *at, const char *key) { return mf_json_to_text(mf_json_get(at, key)); }
 
 static const struct kind *kind_of(const struct mf_json *one)
 {
     if (strcmp(text(one, "what"), "kernels") == 0) return &kernels;
+    if (strcmp(text(one, "what"), "predict") == 0) return &predict;
     if (strcmp(text(one, "scaling"), "strong") == 0) return &strong;
     if (strcmp(text(one, "scaling"), "weak") == 0) return &weak;
-    return &net;
+    return mf_bench_net_find(text(one, "what")) ? &net : NULL;
 }
 
 static int same(const struct mf_json *a, const struct mf_json *b)
@@ -180,10 +207,14 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
     snprintf(title, sizeof title, "%s%s%s%s", text(one, "what"), *text(one, "scaling") ? ", " : "",
              text(one, "scaling"), *text(one, "scaling") ? " scaling" : "");
     mf_page_heading(page, title);
-    for (size_t i = 0; i < n && found < CURVES; ++i) {
+    for (size_t i = 0; i < n; ++i) {
         const struct mf_json *mine = of_file(&files[i], one);
 
         if (!mine) continue;
+        if (found == CURVES) {
+            mf_page_text(page, "Only the first %d files are shown.", CURVES);
+            break;
+        }
         rows[found] = mf_json_get(mine, "rows");
         name[found++] = files[i].name;
     }
@@ -251,7 +282,7 @@ static int is_seen(const struct mf_report_bench *files, size_t i, const struct m
 {
     for (size_t k = 0; k < i; ++k)
         if (of_file(&files[k], one)) return 1;
-    return of_file(&files[i], one) != one;
+    return of_file(&files[i], one) != one; /* a second one of the same kind in one file says nothing new */
 }
 
 int mf_report_bench(const struct mf_page *page, const char *folder, size_t n, const struct mf_report_bench *files)
@@ -264,6 +295,9 @@ int mf_report_bench(const struct mf_page *page, const char *folder, size_t n, co
             const struct mf_json *one = mf_json_item(list, k);
 
             if (is_seen(files, i, one)) continue;
+            if (strcmp(text(one, "what"), "io") != 0 && !kind_of(one))
+                return mf_fail(MF_INPUT, "'%s' holds the measurement '%.60s', which this version does not know",
+                               files[i].name, text(one, "what"));
             if (strcmp(text(one, "what"), "io") == 0)
                 io_section(page, n, files, one);
             else

@@ -148,7 +148,7 @@ with tempfile.TemporaryDirectory() as folder:
         (2, ["bench", "halo", "--min_bytes", "8x"], "--min_bytes wants bytes"),
         (2, ["bench", "halo", "--max_bytes", "5G"], "at most 4G"),
         (2, ["bench", "halo", "--min_bytes", "1M", "--max_bytes", "1K"], "is more than --max_bytes"),
-        (2, ["bench", "halo", "--factor", 1], "it must be at least 2"),
+        (2, ["bench", "halo", "--factor", 1], "it must be from 2"),
         (2, ["bench", "halo", "--precision", 0], "it must be above 0"),
         (2, ["bench", "halo", "--output", "net.csv"], "net.csv"),
         (2, ["bench", "reconstruct"], "start it without mpirun"),

@@ -111,6 +111,7 @@ static void test_refusals(void)
     REFUSED(parse("--tol nan", 0), MF_USAGE, "wants a number");
     REFUSED(parse("--labels 1,,2", 0), MF_USAGE, "wants numbers");
     REFUSED(parse("--labels 1 x", 0), MF_USAGE, "wants integers, not 'x'");
+    CHECK(parse("--weights 1 1.e5 a.npy", 3) == MF_OK && o.weights.count == 2 && o.weights.at[1] == 1e5);
     REFUSED(parse("--labels 1 6x4 a.npy", 3), MF_USAGE, "wants integers, not '6x4'");
     REFUSED(parse("--weights 1 2.5.1", 3), MF_USAGE, "wants numbers, not '2.5.1'");
     REFUSED(parse("--loss_type RMSE", 0), MF_USAGE, "not one of MSE|RMS|L1; try: ");

@@ -26,7 +26,7 @@ static void touch(const char *name)
 }
 
 /* Ends with the number of the signal that it saw, unless a signal ends it. */
-static void child(int times, long between, const char *half, const char *whole)
+static void child(int number, int times, long between, const char *half, const char *whole)
 {
     mf_stop_on_signals();
     mf_stop_takes(half);
@@ -34,17 +34,17 @@ static void child(int times, long between, const char *half, const char *whole)
     mf_stop_keeps(whole);
     for (int i = 0; i < times; ++i) {
         sleep_ms(i ? between : 0);
-        (void)raise(SIGINT);
+        (void)raise(number);
     }
     _exit(mf_stop_signal());
 }
 
-static int status_of(int times, long between, const char *half, const char *whole)
+static int status_of(int number, int times, long between, const char *half, const char *whole)
 {
     int status = 0;
     pid_t pid = fork();
 
-    if (pid == 0) child(times, between, half, whole);
+    if (pid == 0) child(number, times, between, half, whole);
     CHECK(waitpid(pid, &status, 0) == pid);
     return status;
 }
@@ -59,11 +59,13 @@ static void test_ends(void)
     snprintf(whole, sizeof whole, "%s/whole", folder);
     touch(half);
     touch(whole);
-    status = status_of(2, 20, half, whole);
+    status = status_of(SIGINT, 2, 20, half, whole);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == SIGINT && access(half, F_OK) == 0);
-    status = status_of(2, 1050, half, whole);
+    status = status_of(SIGINT, 2, 1050, half, whole);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
     CHECK(access(half, F_OK) != 0 && access(whole, F_OK) == 0);
+    status = status_of(SIGXCPU, 3, 600, half, whole);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == SIGXCPU);
     CHECK(unlink(whole) == 0 && rmdir(folder) == 0);
 }
 

@@ -1,0 +1,11 @@
+/* A folder of the program's own for a while. */
+#ifndef MF_BASE_FOLDER_H
+#define MF_BASE_FOLDER_H
+
+/** Makes one; @p path ends in "XXXXXX", which is replaced. MF_OUTPUT. */
+int mf_folder_make(char *path);
+
+/** Removes it and all that is in it. */
+void mf_folder_remove(const char *path);
+
+#endif

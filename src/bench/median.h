@@ -1,0 +1,10 @@
+/* Inner header of this room: the middle of a sample. */
+#ifndef MF_BENCH_MEDIAN_H
+#define MF_BENCH_MEDIAN_H
+
+#include <stddef.h>
+
+/** Sorts @p sample [n], n > 0, and returns its median. */
+double mf_bench_median(double *sample, size_t n);
+
+#endif

@@ -1,0 +1,50 @@
+/* One realisation of a target: on its way to a file (recon_run.c), and what is said of it (recon_report.c). */
+#ifndef MF_CMD_RECON_OUTCOME_H
+#define MF_CMD_RECON_OUTCOME_H
+
+#include "src/base/json.h"
+#include "src/cmd/recon_opts.h"
+#include "src/cmd/recon_plan.h"
+
+/* One realisation on its way out. */
+struct mf_outcome {
+    struct mf_session *session;
+    const struct mf_recon_cmd *o;
+    const struct mf_target *target;
+    size_t dims[3];
+    struct mf_solve_opts solve;
+    struct mf_solve_result result;
+    struct mf_micro micro; /* what is written; phase belongs to result */
+    struct mf_target got;  /* its descriptors */
+    double variation_error;
+    double copied; /* share of its windows that are the example's; below 0: not asked for */
+    char *path;
+    double seconds;
+    char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
+    struct mf_recon_plan plan;
+    size_t asked_batch; /* as objective.batch, before the plan */
+    int unfit;          /* that plan found no room on the devices */
+    int no_metrics;     /* a realisation could not write them: said once */
+};
+
+static inline int mf_outcome_ndim(const struct mf_outcome *out) { return out->dims[0] > 1 ? 3 : 2; }
+
+/** Label in the target's file of phase @p p of the result. */
+long mf_outcome_label(const struct mf_outcome *out, int p);
+
+/** Are there terms of whole volumes? */
+int mf_outcome_in_space(const struct mf_outcome *out);
+
+/** The largest relative error of the interface densities, once out->got is there. */
+double mf_outcome_variation(const struct mf_outcome *out);
+
+/** The object that --json prints. Collective (peaks); refuses (agreed). */
+int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json);
+
+/** What it needed of memory, into an object and the log. Collective. */
+int mf_outcome_peaks(const struct mf_outcome *out, struct mf_json *at);
+
+/** Lines for people. */
+void mf_outcome_report(const struct mf_outcome *out);
+
+#endif

@@ -1,0 +1,211 @@
+/* See recon_outcome.h: errors, fractions, times, as an object and as lines. */
+#include <math.h>
+#include <stdio.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/text.h"
+#include "src/cmd/peaks.h"
+#include "src/cmd/recon_outcome.h"
+
+long mf_outcome_label(const struct mf_outcome *out, int p)
+{
+    const struct mf_target *t = out->target;
+
+    return out->result.phases == t->phases || t->phases > 1 ? t->label[p] : p;
+}
+
+/* Phase of the target that phase p of the result aims at; -1: none (the rest of a singlephase solution). */
+static int aimed_at(const struct mf_outcome *out, int p)
+{
+    if (out->result.phases == out->target->phases) return p;
+    if (out->target->phases == 1) return p == 1 ? 0 : -1;
+    return p == 1 ? 1 : -1;
+}
+
+/* Rms over the level-0 window of what the mean slice of normal d has minus its target. */
+static double s2_error(const struct mf_outcome *out, int p, int d)
+{
+    const struct mf_target_side *got = mf_target_for(&out->got, (enum mf_normal)d);
+    const struct mf_target_side *want = mf_target_for(out->target, (enum mf_normal)d);
+    size_t w = 2 * out->target->lag - 1, n = w * w;
+    double sum = 0;
+
+    for (size_t i = 0; i < n; ++i) {
+        double off =
+            got->s2[(size_t)p * got->levels * n + i] - want->s2[(size_t)aimed_at(out, p) * want->levels * n + i];
+
+        sum += off * off;
+    }
+    return sqrt(sum / (double)n);
+}
+
+int mf_outcome_in_space(const struct mf_outcome *out)
+{
+    return mf_objective_in_space(&out->solve.objective) < out->solve.objective.terms;
+}
+
+/* The same over all lags in space. */
+static double space_error(const struct mf_outcome *out, int p)
+{
+    const size_t w = 2 * out->target->lag - 1, n = out->target->lag * w * w;
+    const double *got = out->got.space + (size_t)p * n, *want = out->target->space + (size_t)aimed_at(out, p) * n;
+    double sum = 0;
+
+    for (size_t i = 0; i < n; ++i) sum += (i < w * w ? 1 : 2) * (got[i] - want[i]) * (got[i] - want[i]);
+    return sqrt(sum / (double)(w * w * w));
+}
+
+double mf_outcome_variation(const struct mf_outcome *out)
+{
+    double worst = 0;
+
+    for (int p = 0; p < out->result.phases; ++p)
+        for (int d = 0; d < (mf_outcome_ndim(out) == 3 ? 3 : 1); ++d) {
+            const struct mf_target_side *got = mf_target_for(&out->got, (enum mf_normal)d);
+            const struct mf_target_side *want = mf_target_for(out->target, (enum mf_normal)d);
+            int q = aimed_at(out, p);
+            double v = q >= 0 && want->variation ? want->variation[(size_t)q * want->levels] : 0;
+
+            if (v > 0) worst = fmax(worst, fabs(got->variation[(size_t)p * got->levels] / v - 1));
+        }
+    return worst;
+}
+
+static double fraction_of(const struct mf_outcome *out, int p)
+{
+    return out->got.side[0].fraction[(size_t)p * out->got.side[0].levels];
+}
+
+static const char *const AXIS[3] = {"z", "y", "x"};
+
+static void json_errors(const struct mf_outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int p = 0; p < out->result.phases; ++p) {
+        struct mf_json *one = mf_json_object();
+        char label[32];
+
+        snprintf(label, sizeof label, "%ld", mf_outcome_label(out, p));
+        for (int d = 0; d < (mf_outcome_ndim(out) == 3 ? 3 : 1); ++d)
+            if (aimed_at(out, p) >= 0) mf_json_real(one, AXIS[d], s2_error(out, p, d));
+        mf_json_put(all, label, one);
+    }
+    mf_json_put(at, "s2_rms_error", all);
+}
+
+static void json_fractions(const struct mf_outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int p = 0; p < out->result.phases; ++p) {
+        char label[32];
+
+        snprintf(label, sizeof label, "%ld", mf_outcome_label(out, p));
+        mf_json_real(all, label, fraction_of(out, p));
+    }
+    mf_json_put(at, "volume_fractions", all);
+}
+
+static void json_space(const struct mf_outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int p = 0; p < out->result.phases; ++p) {
+        char label[32];
+
+        snprintf(label, sizeof label, "%ld", mf_outcome_label(out, p));
+        if (aimed_at(out, p) >= 0) mf_json_real(all, label, space_error(out, p));
+    }
+    mf_json_put(at, "s2_3d_rms_error", all);
+}
+
+int mf_outcome_peaks(const struct mf_outcome *out, struct mf_json *at)
+{
+    struct mf_peaks peaks;
+
+    MF_TRY(mf_peaks_of(out->session, &peaks));
+    mf_peaks_json(&peaks, at);
+    mf_peaks_say(out->session, &peaks);
+    mf_peaks_free(&peaks);
+    return MF_OK;
+}
+
+static double per_evaluation(const struct mf_solve_result *r) { return r->seconds / fmax((double)r->evaluations, 1); }
+
+int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
+{
+    const struct mf_solve_result *r = &out->result;
+    struct mf_json *j = mf_json_object();
+
+    mf_json_text(j, "output", out->path);
+    mf_recon_shape(out->dims, j);
+    mf_json_int(j, "seed", (long long)out->solve.seed);
+    mf_json_text(j, "problem", out->problem);
+    mf_json_real(j, "loss", r->loss);
+    mf_json_real(j, "loss_cut", r->loss_cut);
+    mf_json_real(j, "loss_final", r->loss_final);
+    mf_json_int(j, "lag", (long long)out->target->lag);
+    mf_json_bool(j, "periodic", out->solve.objective.periodic);
+    mf_json_int(j, "evaluations", r->evaluations);
+    mf_json_int(j, "binarise_from", r->binarise);
+    mf_json_real(j, "seconds", out->seconds);
+    mf_json_real(j, "seconds_per_evaluation", per_evaluation(r));
+    mf_json_real(j, "polish_seconds", r->polish_seconds);
+    mf_json_int(j, "swaps_tried", r->swaps_tried);
+    mf_json_int(j, "swaps", r->swaps);
+    mf_json_real(j, "grey_fraction", 0);
+    mf_json_real(j, "grey_before_cut", r->grey);
+    json_fractions(out, j);
+    json_errors(out, j);
+    if (mf_outcome_in_space(out)) json_space(out, j);
+    mf_json_real(j, "variation_error", out->variation_error);
+    if (out->copied >= 0) mf_json_real(j, "copied", out->copied);
+    mf_json_text(j, "device", out->session->backend->name);
+    mf_json_int(j, "ranks", out->session->comm->size);
+    mf_json_int(j, "threads", out->session->queue->threads);
+    *json = j;
+    MF_TRY(mf_outcome_peaks(out, j));
+    mf_recon_plan_put(&out->plan, r, j);
+    return MF_OK;
+}
+
+/* What was written, and by how much of which work. */
+static void report_losses(const struct mf_outcome *out)
+{
+    const struct mf_solve_result *r = &out->result;
+
+    if (out->solve.method.method->swaps)
+        mf_info("wrote %s: loss %.4e before annealing, %.4e after it; %ld step%s, %ld accepted, %.3g us each",
+                out->path, r->loss_cut, r->loss_final, r->swaps_tried, MF_S(r->swaps_tried), r->swaps,
+                1e6 * r->polish_seconds / fmax((double)r->swaps_tried, 1));
+    else
+        mf_info("wrote %s: loss %.4e grey, %.4e cut, %.4e final; %ld evaluation%s, %.3g ms each", out->path, r->loss,
+                r->loss_cut, r->loss_final, r->evaluations, MF_S(r->evaluations), 1e3 * per_evaluation(r));
+}
+
+void mf_outcome_report(const struct mf_outcome *out)
+{
+    const struct mf_solve_result *r = &out->result;
+
+    report_losses(out);
+    for (int p = 0; p < r->phases; ++p) {
+        if (aimed_at(out, p) < 0) continue;
+        if (mf_outcome_ndim(out) == 3)
+            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e %.2e %.2e (normals z y x)",
+                    mf_outcome_label(out, p), fraction_of(out, p), s2_error(out, p, 0), s2_error(out, p, 1),
+                    s2_error(out, p, 2));
+        else
+            mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", mf_outcome_label(out, p), fraction_of(out, p),
+                    s2_error(out, p, 0));
+    }
+    for (int p = 0; mf_outcome_in_space(out) && p < r->phases; ++p)
+        if (aimed_at(out, p) >= 0)
+            mf_info("phase %ld: S2_3D rms error %.2e", mf_outcome_label(out, p), space_error(out, p));
+    mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
+    if (out->copied >= 0) mf_info("copied from the target: %.2g %% of windows of 16 x 16", 100 * out->copied);
+    if (out->variation_error > 0.1)
+        mf_warn("the result has not the interfaces of its target; try: FFTCorrelations and Variation together, more "
+                "--max_iter, or targets that do not contradict each other");
+}

@@ -161,7 +161,7 @@ def damaged():
     whole = open(good, "rb").read()
     rng = np.random.default_rng(1)
     cuts, flips = [], []
-    for n in [0, 1, 8, 100, len(whole) // 2, len(whole) - 200]:
+    for n in [0, 1, 8, 100, len(whole) // 2, len(whole) * 9 // 10]:
         cuts.append("cut_%d.h5" % n)
         open(cuts[-1], "wb").write(whole[:n])
     for trial in range(60):

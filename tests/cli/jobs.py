@@ -1,6 +1,8 @@
-"""The example scripts of slurm/ do what they say, one after the other, with a srun that starts one rank and small extents.
+"""The example scripts of slurm/ do what they say, one after the other, with a srun that starts few ranks and small extents; bench every
+task of its array.
 usage: jobs.py MESOFORGE FOLDER_OF_THE_SCRIPTS"""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,13 +16,23 @@ ORDER = ("synth characterize reconstruct match smooth compare verify view info m
 MAKES = {"synth": "micrograph.npy", "characterize": "results/micrograph_characterization.h5", "reconstruct": "volume.h5",
          "match": "volume.h5", "smooth": "smooth.h5", "compare": "compared.png", "view": "volume.png",
          "merge": "results/fibres.h5", "interpolate": "results/des_interpolated_4.h5", "plan": "plan.json",
-         "bench": "bench-3.json", "report": "report.html"}
+         "report": "report.html"}
+SMALL = (("256", "32"), ("512", "32"), ("scaling=1,2,4,8,16", "scaling=1,2"),
+         ("mesoforge bench", "mesoforge bench --max_bytes 1K --seconds 0.01 --extent 32 --turns 1"))
 
 folder = tempfile.mkdtemp(prefix="jobs-")
 os.chdir(folder)
 os.mkdir("bin")
 os.symlink(program, "bin/mesoforge")
-for name, text in (("srun", 'while [ "$1" != mesoforge ]; do shift; done\nexec "$@"\n'), ("scontrol", "exit 1\n")):
+SRUN = """until [ "${1##*/}" = mesoforge ]; do
+    if [ "$1" = -n ]; then RANKS=$2; fi
+    shift
+done
+if [ "$RANKS" = 1 ]; then exec "$@"; fi
+unset SLURM_JOB_ID
+exec timeout 60 mpirun -q --oversubscribe --bind-to none -n "$RANKS" "$@"
+"""
+for name, text in (("srun", SRUN), ("scontrol", "exit 1\n")):
     with open(f"bin/{name}", "w") as file:
         file.write("#!/bin/sh\n" + text)
     os.chmod(f"bin/{name}", 0o755)
@@ -28,20 +40,42 @@ for name, text in (("srun", 'while [ "$1" != mesoforge ]; do shift; done\nexec "
 verbs = subprocess.run([program, "man", "--list"], capture_output=True, text=True).stdout.split()
 check(set(ORDER) <= set(verbs), f"scripts of no verb: {set(ORDER) - set(verbs)}")
 check({n[:-7] for n in os.listdir(scripts) if n.endswith(".sbatch")} == set(ORDER), "scripts and this test")
-for verb in ORDER:
+
+def job(verb, made, task=0, ranks=1):
+    """One job of the script, which makes this file."""
     text = open(f"{scripts}/{verb}.sbatch").read()
     check(f"#SBATCH --job-name=mesoforge-{verb}\n" in text, f"{verb}: its name")
-    made = MAKES.get(verb)
     if made and os.path.exists(made):
         os.remove(made)
-    for small in ("256", "512"):
-        text = text.replace(small, "32")
-    env = around("SLURM_", PATH=f"{folder}/bin:/usr/bin:/bin", SLURM_JOB_ID="1", SLURM_ARRAY_TASK_ID="3")
+    for large, small in SMALL:
+        text = text.replace(large, small)
+    env = around("SLURM_", PATH=f"{folder}/bin:/usr/bin:/bin", SLURM_JOB_ID="1", SLURM_ARRAY_TASK_ID=task, RANKS=ranks)
     done = subprocess.run(["bash"], input=text, capture_output=True, text=True, timeout=120, env=env)
     check(done.returncode == 0, f"{verb}: {done.returncode} {done.stderr[-600:]}")
     check(not made or os.path.exists(made), f"{verb} made no {made}: {done.stdout[-300:]}")
+
+
+def benches():
+    """Every part that bench has but predict, which measures nothing."""
+    text = open(f"{scripts}/bench.sbatch").read()
+    parts = [name for words in re.findall(r"^(?:ranks|runs)=\((.*?)\)", text, re.MULTILINE) for name in words.split()]
+    help_text = subprocess.run([program, "bench", "--help"], capture_output=True, text=True).stdout
+    known = re.findall(r"^  ([a-z0-9-]+)  ", help_text.partition("WHAT is")[2].partition("Beside our own")[0], re.MULTILINE)
+    check(sorted(parts) == sorted(set(known) - {"predict"}), f"parts of bench: {parts}, not {known}")
+    check(f"#SBATCH --array=0-{len(parts) - 1}\n" in text, f"an array of {len(parts)} parts")
+    for task, part in enumerate(parts):
+        made = f"bench-{task}.json"
+        job("bench", made, task, ranks=2)
+        check(os.path.exists(made) and f'"{part}"' in open(made).read(), f"{made} says nothing of {part}")
+
+
+for verb in ORDER:
+    if verb == "bench":
+        benches()
+    else:
+        job(verb, MAKES.get(verb))
     if verb == "characterize":
         for way in ("along", "across"):
-            shutil.copy(made, f"results/{way}_characterization.h5")
+            shutil.copy(MAKES[verb], f"results/{way}_characterization.h5")
 shutil.rmtree(folder)
 finish("jobs")

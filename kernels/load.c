@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/child.h"
 #include "src/base/err.h"
 
 #define LIBRARY "libmesoforge_cuda.so"
@@ -16,9 +17,7 @@ enum { PATH_LENGTH = 4096 };
 /* The folder of the program, with its last slash; "" when the system does not say. */
 static void own_folder(char folder[PATH_LENGTH])
 {
-    const ssize_t n = readlink("/proc/self/exe", folder, PATH_LENGTH - 1);
-
-    folder[n > 0 ? n : 0] = '\0';
+    mf_child_self(folder, PATH_LENGTH);
     if (strrchr(folder, '/')) strrchr(folder, '/')[1] = '\0';
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "io/h5.h"
+#include "src/base/child.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -225,12 +226,10 @@ static int is_busy(void)
 static void wait_briefly(char **argv)
 {
     char path[4096];
-    ssize_t n;
 
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || !is_busy()) return;
-    n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0 || setenv("GOMP_SPINCOUNT", SPINS, 1) != 0) return;
-    path[n] = '\0';
+    mf_child_self(path, sizeof path);
+    if (!*path || setenv("GOMP_SPINCOUNT", SPINS, 1) != 0) return;
     execv(path, argv); /* where that fails, it goes on as it is */
 }
 

@@ -24,7 +24,7 @@ int mf_child_run(const struct mf_child *child, char **output);
 extern const char *const *const mf_child_ranks;
 extern const char *const mf_child_job[];
 
-/** Its own program's path; @p path [room]. */
+/** Its own program's path, "" where the system does not say it; @p path [room]. */
 void mf_child_self(char *path, size_t room);
 
 #endif

@@ -60,10 +60,17 @@ def skip(why):
     sys.exit(SKIPPED)
 
 
+def is_own_world():
+    """Is this process the first of processes of its own? Only there may all others be killed."""
+    return bool(os.environ.get("MF_SLURM_BED")) and os.getpid() == 1
+
+
 def enter():
-    """The first call starts the test again in a world of its own; the second returns."""
-    if os.environ.get("MF_SLURM_BED"):
+    """The first call starts the test again in a world of its own; the second, there, returns."""
+    if is_own_world():
         return
+    if os.environ.get("MF_SLURM_BED"):
+        sys.exit("slurm: MF_SLURM_BED is set, and this is no world of its own: unset it")
     if os.geteuid() != 0:
         skip("virtual nodes need root")
     for tool in ("munged", "slurmctld", "slurmd", "srun", "sbatch", "scontrol", "squeue", "ip", "nsenter", "unshare"):
@@ -161,6 +168,8 @@ class Bed:
         until("munge answers", 10, is_file(f"{at}/socket"))
 
     def close(self):
+        if not is_own_world():
+            raise RuntimeError("outside of a world of its own nothing is killed")
         os.kill(-1, signal.SIGKILL)  # all others of this world
         for one in self.started:
             one.wait()

@@ -54,6 +54,17 @@ static void text_of(const struct variables *all, const char *name, char *text, s
     if (value) snprintf(text, n, "%s", value);
 }
 
+/* Cut off, "n12" of "n123" would be another node: a list that is too long is none. */
+static void list_of(const struct variables *all, const char *name, struct mf_launcher *l, char *text, size_t n)
+{
+    const char *value = value_of(all->at, all->bytes, name);
+
+    if (value && strlen(value) >= n)
+        l->too_long = 1;
+    else
+        text_of(all, name, text, n);
+}
+
 static long number_of(const struct variables *all, const char *name, long otherwise)
 {
     const char *value = value_of(all->at, all->bytes, name);
@@ -81,8 +92,9 @@ struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
     text_of(&all, "SLURM_ARRAY_TASK_ID", l.task, sizeof l.task);
     l.restarts = number_of(&all, "SLURM_RESTART_COUNT", 0);
     l.end = (double)number_of(&all, "SLURM_JOB_END_TIME", 0);
-    text_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", l.nodes, sizeof l.nodes);
-    text_of(&all, is_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE", l.tasks, sizeof l.tasks);
+    l.cores = number_of(&all, "SLURM_CPUS_PER_TASK", 0);
+    list_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", &l, l.nodes, sizeof l.nodes);
+    list_of(&all, is_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE", &l, l.tasks, sizeof l.tasks);
     if (is_step) l.local_rank = number_of(&all, "SLURM_LOCALID", -1);
     if (strcmp(l.kind, "mpirun") == 0) {
         l.local_rank = number_of(&all, "OMPI_COMM_WORLD_LOCAL_RANK", -1);

@@ -12,6 +12,8 @@ struct mf_launcher {
     long restarts;                /* how often Slurm has started this job again */
     long local_rank, local_ranks; /* as the launcher counts on this node */
     char nodes[1024], tasks[256]; /* "n[1-2]", "2(x2)": of the step, else of the job */
+    int too_long;                 /* these lists are, and left out */
+    long cores;                   /* of a task, as the job asked for them; 0: it did not */
     double end;                   /* when Slurm ends the job [s since 1970]; 0: nobody says it */
 };
 

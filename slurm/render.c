@@ -70,6 +70,8 @@ static int check_box(const struct mf_job *job)
 {
     const struct mf_job_part *part = job->part;
 
+    if (job->box == MF_BOX_NONE && job->mounts > 0)
+        return mf_fail(MF_USAGE, "--mount is what a container sees: it belongs to --container");
     if (job->box == MF_BOX_NONE) return MF_OK;
     if (!*job->image || *job->image == '-' || strpbrk(job->image, "\n"))
         return mf_fail(MF_USAGE, "--container '%.200s': an image does not begin with '-'", job->image);
@@ -85,10 +87,53 @@ static int check_box(const struct mf_job *job)
     return MF_OK;
 }
 
+/* What only Slurm could heed, where mpirun starts the ranks. */
+static int check_mpirun(const struct mf_job *job)
+{
+    const struct {
+        const char *option;
+        int given;
+    } asked[] = {{"time", job->time != NULL},
+                 {"partition", job->partition != NULL},
+                 {"account", job->account != NULL},
+                 {"qos", job->qos != NULL},
+                 {"constraint", job->part->constraint != NULL},
+                 {"mem", job->memory != NULL},
+                 {"exclusive", job->exclusive},
+                 {"job-name", job->name != NULL},
+                 {"slurm-options", job->more > 0},
+                 {"save-before", job->save_before > 0}};
+
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; ++i)
+        if (asked[i].given)
+            return mf_fail(MF_USAGE,
+                           "--%s is for Slurm, and here mpirun starts the ranks: say --launcher sbatch or srun (auto: "
+                           "mpirun where no sbatch is in PATH)",
+                           asked[i].option);
+    return MF_OK;
+}
+
+/* What the one who starts the ranks would not heed. */
+static int check_heeded(const struct mf_job *job)
+{
+    if (job->by == MF_BY_MPIRUN) MF_TRY(check_mpirun(job));
+    if (job->log && job->by != MF_BY_SBATCH)
+        return mf_fail(MF_USAGE, "--log belongs to --launcher sbatch; else what the job prints comes here");
+    if (job->by == MF_BY_SRUN && job->save_before > 0 && !job->time)
+        return mf_fail(MF_USAGE, "--save-before counts from the end of the time that --time gives: srun needs both");
+    if (job->mpi && (job->by == MF_BY_MPIRUN || job->mpirun_inside || wraps_launcher(job)))
+        return mf_fail(MF_USAGE, "--mpi is how srun starts ranks, and here mpirun does");
+    return MF_OK;
+}
+
 int mf_job_check(const struct mf_job *job)
 {
     MF_TRY(check_slurm(job));
     MF_TRY(check_box(job));
+    MF_TRY(check_heeded(job));
+    for (size_t i = 0; i < job->words; ++i)
+        if (strcmp(job->word[i], ":") == 0)
+            return mf_fail(MF_USAGE, "srun and mpirun begin another program after the word ':'; write a file as ./:");
     if (job->parts > 1 && (job->by != MF_BY_SBATCH || job->mpirun_inside))
         return mf_fail(MF_USAGE,
                        "--and: nodes of several kinds need a script whose ranks srun starts (--launcher sbatch)");
@@ -242,31 +287,50 @@ static void mpirun_words(struct mf_words *to, const struct mf_job *job)
     mf_words_add(to, part->cores > 0 ? "core" : "none");
 }
 
-static void srun_words(struct mf_words *to, const struct mf_job *job)
+static void program_words(struct mf_words *to, const struct mf_job *job)
 {
-    mf_words_add(to, "srun");
+    if (job->box == MF_BOX_APPTAINER) apptainer_words(to, job);
+    mf_words_all(to, job->words, job->word);
+}
+
+/* Options of srun for the nodes of one kind, and what they run. */
+static void step_words(struct mf_words *to, const struct mf_job *job, size_t p)
+{
     say_text(to, "mpi", job->mpi);
     mf_words_add(to, "--kill-on-bad-exit=1"); /* else the other ranks wait for one that is lost */
     if (job->by == MF_BY_SRUN) {
         part_words(to, job->part);
         common_words(to, job);
-        if (job->time && job->save_before > 0) mf_words_say(to, "--signal=USR1@%ld", job->save_before);
+        if (job->save_before > 0) mf_words_say(to, "--signal=USR1@%ld", job->save_before);
     }
-    if (job->parts > 1) mf_words_say(to, "--het-group=0-%zu", job->parts - 1);
-    if (job->part->cores > 0) mf_words_add(to, "--cpu-bind=cores");
+    if (job->parts > 1) {
+        mf_words_say(to, "--het-group=%zu", p);
+        say_number(to, "cpus-per-task", job->part[p].cores); /* which a step does not have from its job */
+    }
+    if (job->part[p].cores > 0) mf_words_add(to, "--cpu-bind=cores");
     if (job->box == MF_BOX_PYXIS) pyxis_words(to, job);
+    program_words(to, job);
+}
+
+static void srun_words(struct mf_words *to, const struct mf_job *job)
+{
+    mf_words_add(to, "srun");
+    for (size_t p = 0; p < job->parts; ++p) {
+        if (p > 0) mf_words_add(to, ":");
+        step_words(to, job, p);
+    }
 }
 
 void mf_job_words(const struct mf_job *job, struct mf_words *words)
 {
     if (job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN) docker_words(words, job);
     if (job->box == MF_BOX_ENROOT) enroot_words(words, job);
-    if (job->by == MF_BY_MPIRUN || job->mpirun_inside || wraps_launcher(job))
+    if (job->by == MF_BY_MPIRUN || job->mpirun_inside || wraps_launcher(job)) {
         mpirun_words(words, job);
-    else
+        program_words(words, job);
+    } else {
         srun_words(words, job);
-    if (job->box == MF_BOX_APPTAINER) apptainer_words(words, job);
-    mf_words_all(words, job->words, job->word);
+    }
 }
 
 /* ---- the script ---- */

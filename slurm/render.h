@@ -20,7 +20,7 @@ struct mf_job_part {
     const char *constraint;
 };
 
-/** Texts may be NULL: not said. */
+/** Texts may be NULL: not said. What is said and would not be heeded is refused. */
 struct mf_job {
     enum mf_starter by;
     int mpirun_inside; /* the script starts its ranks by mpirun, not by srun */

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "src/base/child.h"
 #include "src/base/err.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/launch_job.h"
@@ -86,16 +87,28 @@ static int box_of(const char *container, struct mf_job *job)
 /* This program's path, unless another is meant. */
 static const char *program_of(const struct mf_launch *o, char *path, size_t n)
 {
-    ssize_t length = readlink("/proc/self/exe", path, n - 1);
-
     if (o->program) return o->program;
-    if (o->container || length <= 0) return "mesoforge";
-    path[length] = '\0';
-    return path;
+    mf_child_self(path, n);
+    return o->container || !*path ? "mesoforge" : path;
 }
 
-static int make(const struct mf_launch *o, size_t words, const char *const *word, struct mf_launch_job *l)
+/* What nobody asked for goes only where it can be heeded. */
+static void drop_defaults(const struct mf_options *options, struct mf_launch_job *l)
 {
+    struct mf_job *job = &l->job;
+    int is_mpirun = job->by == MF_BY_MPIRUN;
+
+    if (!job->name && !is_mpirun) job->name = l->name;
+    if (!mf_options_given(options, "mpi") && (is_mpirun || job->mpirun_inside || job->box >= MF_BOX_DOCKER))
+        job->mpi = NULL;
+    if (!mf_options_given(options, "save-before") && (is_mpirun || (job->by == MF_BY_SRUN && !job->time)))
+        job->save_before = 0;
+}
+
+static int make(const struct mf_options *options, const struct mf_launch *o, struct mf_launch_job *l)
+{
+    const char *const *word = NULL;
+    size_t words = mf_options_positional(options, &word);
     struct mf_launcher here = mf_launcher_find();
     struct mf_job *job = &l->job;
     char path[4096];
@@ -107,7 +120,7 @@ static int make(const struct mf_launch *o, size_t words, const char *const *word
     snprintf(l->name, sizeof l->name, "mesoforge-%.40s", word[0]);
     *job = (struct mf_job){.hosts = o->hosts,
                            .mpi = o->mpi,
-                           .name = o->name ? o->name : l->name,
+                           .name = o->name,
                            .time = o->time,
                            .partition = o->partition,
                            .account = o->account,
@@ -126,6 +139,7 @@ static int make(const struct mf_launch *o, size_t words, const char *const *word
                            .group = (long)getgid()};
     MF_TRY(box_of(o->container, job));
     MF_TRY(mf_launch_place(o, &here, job));
+    drop_defaults(options, l);
     mf_words_add(&l->command, program_of(o, path, sizeof path));
     MF_TRY(mf_launch_command(o, job, words, word, &l->command));
     job->words = l->command.count;
@@ -172,9 +186,7 @@ static int alone(const struct mf_options *options, void *into)
 {
     const struct mf_launch *o = into;
     struct mf_launch_job *l = MF_MUST(calloc(1, sizeof *l), "a job");
-    const char *const *word = NULL;
-    size_t words = mf_options_positional(options, &word);
-    int rc = make(o, words, word, l);
+    int rc = make(options, o, l);
 
     if (rc == MF_OK) rc = carry_out(o, &l->job);
     mf_words_free(&l->command);

@@ -187,6 +187,8 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
         MF_TRY(from_plan(o, part));
     else if (says_numbers(o) || job->by == MF_BY_SBATCH || !*here->job)
         MF_TRY(from_options(o, job, part));
+    else if (job->by == MF_BY_SRUN)
+        part->cores = here->cores; /* which a step does not have from its job */
     if (o->cores > 0) part->cores = o->cores;
     part->constraint = o->constraint;
     for (size_t i = 0; i < o->also.count; ++i) MF_TRY(other_part(o->also.at[i], &job->part[i + 1]));

@@ -119,14 +119,19 @@ static void print_ranks(FILE *to, const struct mf_probe_report *report)
     }
 }
 
+static const char *list_text(const struct mf_launcher *l, const char *list)
+{
+    return *list || !l->too_long ? list : "(the list is too long to be shown)";
+}
+
 /* What Slurm and PMIx say of the job; that ranks are numbered by MPI shows beside it. */
 static void print_launcher(FILE *to, const struct mf_launcher *l, const struct mf_pmix *pmix)
 {
     double hours;
 
     if (*l->job)
-        fprintf(to, "  Slurm: nodes %s, tasks %s, started again %ld time%s", l->nodes, l->tasks, l->restarts,
-                MF_S(l->restarts));
+        fprintf(to, "  Slurm: nodes %s, tasks %s, started again %ld time%s", list_text(l, l->nodes),
+                list_text(l, l->tasks), l->restarts, MF_S(l->restarts));
     if (*l->job && *l->task) fprintf(to, ", task %s of an array", l->task);
     if (*l->job && l->end > 0 && mf_launcher_hours(l, &hours) == MF_OK) fprintf(to, ", %.2f hours left", hours);
     if (*l->job) fputc('\n', to);
@@ -263,6 +268,7 @@ static struct mf_json *launcher_json(const struct mf_launcher *launcher, const s
     put_text(one, "slurm_array_task", launcher->task);
     mf_json_int(one, "slurm_restarts", launcher->restarts);
     mf_json_put(one, "slurm_nodes", nodes_json(launcher));
+    mf_json_bool(one, "slurm_nodes_too_long", launcher->too_long);
     if (launcher->end > 0 && mf_launcher_hours(launcher, &hours) == MF_OK)
         mf_json_real(one, "hours_left", hours);
     else

@@ -108,8 +108,15 @@ def numbers():
     has([], "srun --mpi=pmix --kill-on-bad-exit=1 --job-name", lacks=("nodes", "ntasks"), SLURM_JOB_ID="5")
     has(["--mpirun"], "mpirun", "--bind-to none", lacks=(" -n ", "#SBATCH"), SLURM_JOB_ID="5")
     has([], "#SBATCH --ntasks-per-node=1")
+    two = "srun --mpi=pmix --kill-on-bad-exit=1 --het-group=0 {} : --mpi=pmix --kill-on-bad-exit=1 --het-group=1 --cpus-per-task=8 --cpu-bind=cores "
     has(["--launcher", "sbatch", "--and", "2:4:8:2:big", "--time", "5"], "#SBATCH hetjob", "--constraint=big",
-        "--het-group=0-1", "--gpus-per-node=2")
+        two.format(f"{program} probe") + f"{program} probe", "--gpus-per-node=2", verb=["probe"])
+    has(["--launcher", "sbatch", "--cpus-per-task", "4", "--and", "2:4:8", "--container", "apptainer:m.sif"],
+        two.format(f"--cpus-per-task=4 --cpu-bind=cores apptainer exec --sharens --bind={folder}:{folder} --pwd={folder} m.sif mesoforge probe")
+        + "apptainer", verb=["probe"])
+    has([], "--kill-on-bad-exit=1 --cpus-per-task=2", SLURM_JOB_ID="5", SLURM_CPUS_PER_TASK="2")
+    has(["--time", "9:00", "--launcher", "srun"], "--signal=USR1@300", "--job-name=mesoforge-match")
+    has(["--launcher", "mpirun", "--save-before", "0"], "mpirun", lacks=("job-name", "signal"))
     has(["--launcher", "sbatch", "--slurm-options", "nice=100", "reservation=r", "--partition", "p", "--exclusive"],
         "#SBATCH --nice=100", "#SBATCH --reservation=r", "#SBATCH --partition=p", "#SBATCH --exclusive")
     has(["--deepspeed", "--num_gpus", "2", "--launcher", "mpirun"], "-n 2")
@@ -165,6 +172,18 @@ def refusals():
     refused(2, "no arrays of jobs", "--launcher", "sbatch", "--array", "0-1", "--and", "2:1", "--", "probe", "--json", "--output", "%a")
     refused(2, "would do and write the same", "--launcher", "sbatch", "--array", "0-1", *one)
     refused(2, "belongs to", "--launcher", "mpirun", "--array", "0-1", *one)
+    for option in ("--time 9:00", "--partition p", "--account a", "--qos q", "--constraint c", "--mem 4G", "--exclusive", "--job-name n",
+                   "--slurm-options nice=1", "--save-before 9"):
+        refused(2, f"{option.split()[0]} is for Slurm", "--launcher", "mpirun", *option.split(), *one)
+        refused(2, f"{option.split()[0]} is for Slurm", "--run", *option.split(), *one, PATH="/nowhere")
+    refused(2, "--log belongs to", "--launcher", "mpirun", "--log", "l", *one)
+    refused(2, "--log belongs to", "--launcher", "srun", "--log", "l", *one)
+    refused(2, "srun needs both", "--launcher", "srun", "--save-before", "9", *one)
+    refused(2, "--mpi is how srun", "--launcher", "mpirun", "--mpi", "pmi2", *one)
+    refused(2, "--mpi is how srun", "--launcher", "sbatch", "--mpirun", "--mpi", "pmi2", *one)
+    refused(2, "--mpi is how srun", "--launcher", "sbatch", "--container", "docker:m", "--mpi", "pmi2", *one)
+    refused(2, "belongs to --container", "--mount", "/data", *one)
+    refused(2, "the word ':'", "--", "compare", ":")
     refused(2, "--hosts is for", "--launcher", "srun", "--hosts", "a", *one)
     refused(2, "--job-name", "--launcher", "sbatch", "--job-name", "a\n#SBATCH -N9", *one)
     refused(2, "--slurm-options", "--slurm-options", "nice=1 --wrap=x", *one)

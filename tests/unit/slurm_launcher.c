@@ -1,5 +1,5 @@
 /* What launchers say in the environment: under srun the step's, inside a job the job's, under mpirun never Slurm's
- * numbers of ranks; when the job ends, or why nobody knows. */
+ * numbers of ranks; when the job ends, or why nobody knows; no list that was cut. */
 #include "slurm/launcher.h"
 
 #include <stdio.h>
@@ -15,13 +15,13 @@
 int main(void)
 {
     struct mf_launcher l = OF("HOME=/\0");
-    char end[64];
+    char end[64], list[1100];
     double hours = 0;
 
     CHECK(strcmp(l.kind, "none") == 0 && !*l.job && !*l.nodes && l.local_rank == -1 && l.end == 0);
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "SLURM_JOB_END_TIME"));
     l = OF(JOB);
-    CHECK(strcmp(l.kind, "none") == 0 && strcmp(l.job, "12") == 0 && l.local_rank == -1);
+    CHECK(strcmp(l.kind, "none") == 0 && strcmp(l.job, "12") == 0 && l.local_rank == -1 && l.cores == 0 && !l.too_long);
     CHECK(strcmp(l.nodes, "n[1-4]") == 0 && strcmp(l.tasks, "2(x4)") == 0);
     l = OF(JOB "SLURM_STEP_ID=0\0SLURM_STEP_NODELIST=n[2-3]\0SLURM_STEP_TASKS_PER_NODE=3,1\0SLURM_RESTART_COUNT=2\0"
                "SLURM_ARRAY_TASK_ID=7\0");
@@ -35,6 +35,15 @@ int main(void)
     l = mf_launcher_of(end, strlen(end) + 1);
     CHECK(mf_launcher_hours(&l, &hours) == MF_OK);
     CHECK_NEAR(hours, 2, 0.01);
+    l = OF("SLURM_CPUS_PER_TASK=8\0");
+    CHECK(l.cores == 8);
+    /* one that fits, and one that is longer by a letter */
+    snprintf(list, sizeof list, "SLURM_JOB_NODELIST=%01023d", 0);
+    l = mf_launcher_of(list, strlen(list) + 1);
+    CHECK(strlen(l.nodes) == 1023 && !l.too_long);
+    snprintf(list, sizeof list, "SLURM_JOB_NODELIST=%01024d", 0);
+    l = mf_launcher_of(list, strlen(list) + 1);
+    CHECK(!*l.nodes && l.too_long);
     l = OF("SLURM_JOB_END_TIME=1000\0");
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "was over"));
     return failures != 0;

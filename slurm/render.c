@@ -87,36 +87,40 @@ static int check_box(const struct mf_job *job)
     return MF_OK;
 }
 
-/* What only Slurm could heed, where mpirun starts the ranks. */
-static int check_mpirun(const struct mf_job *job)
+/* What only Slurm could heed, where mpirun starts the ranks; what only a job has, where they are a step of one. */
+static int check_slurm_heeds(const struct mf_job *job)
 {
     const struct {
         const char *option;
-        int given;
-    } asked[] = {{"time", job->time != NULL},
-                 {"partition", job->partition != NULL},
-                 {"account", job->account != NULL},
-                 {"qos", job->qos != NULL},
-                 {"constraint", job->part->constraint != NULL},
-                 {"mem", job->memory != NULL},
-                 {"exclusive", job->exclusive},
-                 {"job-name", job->name != NULL},
-                 {"slurm-options", job->more > 0},
-                 {"save-before", job->save_before > 0}};
+        int given, of_job;
+    } asked[] = {{"partition", job->partition != NULL, 1},
+                 {"account", job->account != NULL, 1},
+                 {"qos", job->qos != NULL, 1},
+                 {"save-before", job->save_before > 0, 1},
+                 {"time", job->time != NULL, 0},
+                 {"constraint", job->part->constraint != NULL, 0},
+                 {"mem", job->memory != NULL, 0},
+                 {"exclusive", job->exclusive, 0},
+                 {"job-name", job->name != NULL, 0},
+                 {"slurm-options", job->more > 0, 0}};
 
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; ++i)
-        if (asked[i].given)
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; ++i) {
+        if (asked[i].given && job->by == MF_BY_MPIRUN)
             return mf_fail(MF_USAGE,
                            "--%s is for Slurm, and here mpirun starts the ranks: say --launcher sbatch or srun (auto: "
                            "mpirun where no sbatch is in PATH)",
                            asked[i].option);
+        if (asked[i].given && asked[i].of_job && job->by == MF_BY_SRUN && job->within)
+            return mf_fail(MF_USAGE, "--%s is settled by the job around this: leave it out, or say --launcher sbatch",
+                           asked[i].option);
+    }
     return MF_OK;
 }
 
 /* What the one who starts the ranks would not heed. */
 static int check_heeded(const struct mf_job *job)
 {
-    if (job->by == MF_BY_MPIRUN) MF_TRY(check_mpirun(job));
+    MF_TRY(check_slurm_heeds(job));
     if (job->log && job->by != MF_BY_SBATCH)
         return mf_fail(MF_USAGE, "--log belongs to --launcher sbatch; else what the job prints comes here");
     if (job->by == MF_BY_SRUN && job->save_before > 0 && !job->time)

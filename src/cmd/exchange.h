@@ -13,6 +13,13 @@ int mf_exchange_check(const char *option, const struct mf_texts *what);
 /** What a target must have for them to be exported (mf_descriptors_want()). */
 unsigned mf_exchange_wants(const struct mf_texts *what, int mcrpy);
 
+/** Have all of them a masked form? MF_USAGE. Not collective. */
+int mf_exports_masked(const struct mf_texts *what);
+
+/** Can every one be written, under its name and with _z, _y, _x, each to a file of its own that is none of @p n
+ * @p inputs? Before the work. Collective; MF_USAGE, MF_OUTPUT, agreed. */
+int mf_exports_may(const struct mf_session *session, const struct mf_texts *what, size_t n, const char *const *inputs);
+
 /** Writes them; of a target with three sides each gets its own file, with _z, _y, _x before the ending. Collective;
  * MF_USAGE (the target has not one of them), MF_OUTPUT, agreed. */
 int mf_export(const struct mf_session *session, const struct mf_texts *what, int mcrpy, const struct mf_target *target);

@@ -132,7 +132,7 @@ static int pass_over(const struct mf_outcome *out, struct mf_json **json)
 
 static int spares_inputs(const struct mf_outcome *out)
 {
-    const char *single[3] = {out->o->descriptor_filename, out->o->initial_file, out->o->fixed_file};
+    const char *single[4] = {out->o->descriptor_filename, out->o->initial_file, out->o->fixed_file, out->o->mask};
 
     MF_TRY(mf_session_spares(out->session, out->path, out->o->files.count, (const char *const *)out->o->files.at));
     for (size_t i = 0; i < out->o->arrays.count; ++i) {
@@ -140,7 +140,7 @@ static int spares_inputs(const struct mf_outcome *out)
 
         MF_TRY(mf_session_spares(out->session, out->path, 1, &array));
     }
-    return mf_session_spares(out->session, out->path, 3, single);
+    return mf_session_spares(out->session, out->path, 4, single);
 }
 
 static int make_plan(struct mf_outcome *out)

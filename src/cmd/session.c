@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "io/array.h"
 #include "io/atomic.h"
+#include "io/nrrd.h"
 #include "kernels/stage.h"
 #include "mpi/wire.h"
 #include "src/base/err.h"
@@ -88,14 +90,34 @@ void mf_spacing_spread(const struct mf_reals *given, double spacing[3])
     }
 }
 
-static int check_spared(const char *path, size_t n, const char *const *inputs)
+static int check_apart(const char *path, const char *input)
 {
     struct stat out, in;
 
-    if (stat(path, &out) != 0) return MF_OK;
-    for (size_t i = 0; i < n; ++i)
-        if (inputs[i] && stat(inputs[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return mf_fail(MF_USAGE, "the output '%s' is the input '%s': give it another name", path, inputs[i]);
+    if (stat(path, &out) != 0 || stat(input, &in) != 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return MF_OK;
+    return mf_fail(MF_USAGE, "the output '%s' is the input '%s': give it another name", path, input);
+}
+
+/* Values that are written beside a header spare the inputs, and the values of inputs that have such a header. */
+static int check_values(const char *path, const char *input)
+{
+    char *values = mf_nrrd_values(path), data[MF_DATASET_TEXT];
+    int rc = check_apart(values, input);
+
+    if (rc == MF_OK) mf_array_apart(input, data);
+    if (rc == MF_OK && data[0]) rc = check_apart(values, data);
+    free(values);
+    return rc;
+}
+
+static int check_spared(const char *path, size_t n, const char *const *inputs)
+{
+    for (size_t i = 0; i < n; ++i) {
+        if (!inputs[i] || !*inputs[i]) continue;
+        MF_TRY(check_apart(path, inputs[i]));
+        if (mf_ends_with(path, ".nhdr")) MF_TRY(check_values(path, inputs[i]));
+    }
     return MF_OK;
 }
 

@@ -107,6 +107,22 @@ def refused():
                       (7, ["characterize", "few.npy", "--limit_to", 3, "--export", "S2=no/x.npy"], "no/x.npy")], ranks=(1,))
 
 
+def spared():
+    """What is read stays, and every export has a file of its own: said before the work."""
+    os.mkdir("in")
+    few = open("few.npy", "rb").read()
+    os.symlink("few.npy", "link.npy")
+    for name in ("f_y.npy", "w.png"):
+        os.link("few.npy", name)
+    base = ["characterize", "few.npy", "--limit_to", 3, "--output", "u.h5"]
+    refuses(PROGRAM, [(2, [*base, "--export", *what], says) for what, says in
+                      ((["S2=few.npy"], "is the input"), (["S2=./link.npy"], "is the input"), (["S2=f.npy"], "f_y.npy"), (["S2=a.npy", "Variation=in/../a.npy"], "one file"),
+                       (["S2=b_z.npy", "Variation=b.npy"], "one file"))] + [(7, [*base, "--export", "S2=in/a/x.npy"], "in/a/x.npy"),
+                      (2, ["characterize", "few.npy", "--limit_to", 3, "--output", "w.h5"], "w.png")], ranks=(1,))
+    refuses(PROGRAM, [(2, [*base, "--export", "S2=few.npy"], "is the input")], ranks=(3,), mpiexec=MPIEXEC)
+    check(open("few.npy", "rb").read() == few and not os.path.exists("u.h5"), "an input was overwritten, or the work was done")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     image()
@@ -116,5 +132,6 @@ with tempfile.TemporaryDirectory() as folder:
         mcrpy()
     save(".", "few.npy", blobs((20, 20), [0.5, 0.3, 0.2], 4))
     refused()
+    spared()
     os.chdir("/")
 finish("exchange")

@@ -4,6 +4,7 @@ with the right order of axes and spacing; files that the program writes on sever
     formats.py MESOFORGE MPIEXEC ...       exit status 77: NumPy or h5py is missing
 """
 import base64
+import glob
 import gzip
 import json
 import os
@@ -223,7 +224,8 @@ def write_all():
                 got, spacing = read(name)
                 check(np.array_equal(got.reshape(want.shape), want) and np.allclose(spacing, 1), f"{name} of {shape} on {ranks} ranks")
             reads(name, want, (1, 1, 1), *(("--dataset", "Phases") if ending == ".dream3d" else ()))
-            os.remove(name)
+            for left in glob.glob("out.*"):
+                os.remove(left)
     for ending, read in READERS.items():
         name = f"spaced{ending}"
         measure(PROGRAM, "match", "in.npy", "--limit_to", 3, "--max_iter", 4, "--no_polish", "--spacing", 0.5, 0.25, "--unit", "um", "--output", name)
@@ -279,10 +281,27 @@ def refuse_all():
     refuses(PROGRAM, [(2, ["smooth", "deep.npy", "--output", "x.vtu"], ".vti"), (7, ["smooth", "deep.npy", "--output", "no/x.nhdr"], "no/x")], ranks=(1,))
 
 
+def spare_values():
+    """Values beside a header are replaced together with it, and never alone."""
+    nrrd("header.nhdr", IMAGE, data="scan.raw")
+    open("other.raw", "wb").write(b"mine")
+    open("other.nhdr", "w").write(open("header.nhdr").read())
+    os.mkdir("own.raw")
+    words = ["smooth", "header.nhdr", "--strength", 1, "--output"]
+    cases = [(2, [*words, "scan.nhdr"], "is the input"), (7, [*words, "other.nhdr"], "other.raw"), (7, [*words, "own.nhdr"], "own.raw")]
+    refuses(PROGRAM, cases + [(7, ["synth", "--size", 32, 32, "--output", "scan.nhdr"], "scan.raw")], ranks=(1,))
+    refuses(PROGRAM, cases[:2], ranks=(3,), mpiexec=MPIEXEC)
+    check(open("scan.raw", "rb").read() == IMAGE.tobytes() and open("other.raw", "rb").read() == b"mine", "values were overwritten")
+    for _ in range(2):
+        measure(PROGRAM, *words, "pair.nhdr")
+    refuses(PROGRAM, [(2, ["smooth", "pair.nhdr", "--strength", 1, "--output", "pair.nhdr"], "is the input")], ranks=(1,))
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     read_all()
     write_all()
     refuse_all()
+    spare_values()
     os.chdir("/")
 finish("formats")

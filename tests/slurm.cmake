@@ -12,4 +12,4 @@ add_test(NAME slurm COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/slu
 set_tests_properties(slurm PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME jobs COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/jobs.py $<TARGET_FILE:mesoforge>
   ${PROJECT_SOURCE_DIR}/slurm)
-set_tests_properties(jobs PROPERTIES TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(jobs PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

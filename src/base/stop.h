@@ -2,8 +2,8 @@
 #ifndef MF_BASE_STOP_H
 #define MF_BASE_STOP_H
 
-/** From now on they are noted and no more. SIGTERM, SIGUSR1 or SIGINT that comes again, a second or more after its first,
- * ends the process as it always does; temporary files go before. */
+/** From now on they are noted and no more. SIGTERM, SIGUSR1 or SIGINT that comes again, a second or more after its
+ * first, ends the process as it always does; temporary files go before. */
 void mf_stop_on_signals(void);
 
 /** Number of the signal that asked to leave, 0: none. */

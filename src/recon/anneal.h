@@ -31,9 +31,9 @@ struct mf_anneal_opts {
 /**
  * Works on polish->label as mf_polish_run() does, in rounds that begin from labels and numbers alone; polish->tried:
  * steps, swaps: accepted ones. Every rank holds all labels; chains that share no slice are dealt to the ranks, and
- * each repeats the others' swaps (pool.h): the result does not depend on their number. The loss must be the mean square one of level 0
- * of S2, Variation, exact lineal paths and volume fractions.
- * Collective; refuses (agreed) with MF_MEMORY, MF_USAGE.
+ * each repeats the others' swaps (pool.h): the result does not depend on their number. The loss must be the mean square
+ * one of level 0 of S2, Variation, exact lineal paths and volume fractions. Collective; refuses (agreed) with
+ * MF_MEMORY, MF_USAGE.
  */
 int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, uint64_t seed);
 

@@ -47,7 +47,8 @@ static struct mf_target make(int sides, int phases)
         fill(s->variation, p * levels, 3000);
         fill(s->fraction, p * levels, 4000);
         for (int m = i; m < MF_MORE; ++m) {
-            if (i == 0 && mf_more_entries((enum mf_more)m, 3) > WIDE) continue; /* the file that is damaged many times */
+            if (i == 0 && mf_more_entries((enum mf_more)m, 3) > WIDE)
+                continue; /* the file that is damaged many times */
             CHECK(mf_target_side_more(s, phases, 3, (enum mf_more)m) == MF_OK);
             fill(s->more[m], mf_more_parts((enum mf_more)m, p) * levels * mf_more_entries((enum mf_more)m, 3),
                  5000 + (uint64_t)m);

@@ -1,6 +1,7 @@
 /* See masked.h. */
 #include "src/desc/masked.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,10 +111,60 @@ static double jumps(const struct division *d, const struct mf_target_side *from,
     return sum / counted[at];
 }
 
+/* -- numbers of pairs -- */
+
+/* Values of S2_3D, and those of large windows, were made with Fourier transforms in floats: of a lag that no pair has
+ * they leave up to NOISE. Pairs are whole numbers, and of a mean over orientations whole parts of one. */
+static const double NOISE = 1e-7, TOO_FEW = 1e-6;
+enum { ORIENTATIONS = 8 }; /* of an image; those of a rectangle divide it */
+
+static int can_settle(double all) { return all * NOISE < 0.5; }
+
+static size_t span(long lag) { return (size_t)(lag < 0 ? -lag : lag); }
+
+/* Pairs of voxels at @p at of a window of slices, or of space, counted or not. */
+static double pairs(const struct mf_target *t, int side, size_t at)
+{
+    const struct mf_target_side *s = &t->side[side];
+    const size_t width = 2 * t->lag - 1, v = span((long)(at % width) - (long)t->lag + 1);
+    const size_t u = span((long)(at / width % width) - (long)t->lag + 1), d = at / (width * width);
+
+    if (t->periodic) return (double)s->slices * (double)s->nu * (double)s->nv;
+    return (double)(s->slices - d) * (double)(s->nu - u) * (double)(s->nv - v);
+}
+
+/* @p parts of @p n shares of pairs each, to what whole numbers of them make. */
+static void settle(const struct mf_target *t, int side, size_t orientations, size_t parts, size_t n, double *share)
+{
+    for (size_t i = 0; share && i < parts * n; ++i) {
+        const double all = pairs(t, side, i % n) * (double)orientations;
+
+        if (can_settle(all)) share[i] = round(share[i] * all) / all;
+    }
+}
+
+static void settle_all(struct mf_target *t, int symmetric)
+{
+    const size_t n = (size_t)t->phases, window = (2 * t->lag - 1) * (2 * t->lag - 1);
+    const size_t orientations = symmetric ? ORIENTATIONS : 1;
+
+    for (int s = 0; s < t->sides; ++s) {
+        settle(t, s, orientations, n, window, t->side[s].s2);
+        settle(t, s, orientations, n * (n - 1) / 2, window, t->side[s].cross);
+    }
+    settle(t, 0, orientations, n, t->lag * window, t->space);
+}
+
+/* Is this share of counted pairs none, or not to be told from none? */
+static int is_none(const struct mf_target *t, int side, size_t at, double share)
+{
+    return !(share > 0) || (!can_settle(pairs(t, side, at) * ORIENTATIONS) && share < TOO_FEW);
+}
+
 static int check_pairs(const struct division *d, const double *counted, int side)
 {
     for (size_t i = 0; i < d->window; ++i)
-        if (!(counted[i] > 0))
+        if (is_none(d->all, side, i, counted[i]))
             return mf_fail(MF_USAGE,
                            "no two voxels that count are (%ld, %ld) apart in slices normal to %c; try: a smaller "
                            "--limit_to",
@@ -168,8 +219,12 @@ static int divide_space(const struct division *d, const struct mf_target *counte
 
     MF_TRY(mf_target_space_new(d->out));
     for (size_t i = 0; i < n; ++i)
-        if (!(by[i] > 0))
-            return mf_fail(MF_USAGE, "no two voxels that count are some lag of S2_3D apart; try: a smaller --limit_to");
+        if (is_none(d->all, 0, i, by[i]))
+            return mf_fail(MF_USAGE,
+                           "no two voxels that count are (%zu, %ld, %ld) apart, a lag of S2_3D; try: a smaller "
+                           "--limit_to",
+                           i / d->window, (long)(i / d->width % d->width) - (long)d->lag + 1,
+                           (long)(i % d->width) - (long)d->lag + 1);
     for (int k = 0; k < d->out->phases; ++k)
         divide(d->out->space + (size_t)k * n, d->all->space + ((size_t)d->first + (size_t)k) * n, by, n);
     return MF_OK;
@@ -183,8 +238,8 @@ static int divide_all(const struct division *d, const struct mf_target *counted,
     return opts->isotropic && d->out->sides == 3 ? mf_target_isotropic(d->out) : MF_OK;
 }
 
-int mf_mask_divide(const struct mf_target *all, const struct mf_target *counted,
-                   const struct mf_characterize_opts *opts, struct mf_target *out)
+int mf_mask_divide(struct mf_target *all, struct mf_target *counted, const struct mf_characterize_opts *opts,
+                   struct mf_target *out)
 {
     struct mf_target t = *all;
     struct division d = {.all = all, .out = &t, .lag = all->lag, .width = 2 * all->lag - 1, .phases = all->phases - 1};
@@ -197,6 +252,8 @@ int mf_mask_divide(const struct mf_target *all, const struct mf_target *counted,
     memset(t.side, 0, sizeof t.side);
     for (int p = 0; p < t.phases; ++p) t.label[p] = all->label[d.first + p];
     if (all->lag < 2) return mf_fail(MF_USAGE, "--mask needs --limit_to 2 or more: neighbours are a lag of 1 apart");
+    settle_all(all, opts->symmetry != 0);
+    settle_all(counted, opts->symmetry != 0);
     rc = divide_all(&d, counted, opts);
     if (rc == MF_OK)
         *out = t;

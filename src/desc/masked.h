@@ -19,10 +19,11 @@ int mf_mask_apply(const struct mf_comm *comm, struct mf_micro *micro, struct mf_
 struct mf_characterize_opts mf_mask_opts(const struct mf_characterize_opts *opts);
 
 /**
- * From the descriptors of both fields to those of @p opts: one level, without the phase of the mask. Refuses with
- * MF_USAGE where no two counted voxels are some lag apart, MF_MEMORY. Not collective.
+ * From the descriptors of both fields to those of @p opts: one level, without the phase of the mask. What transforms
+ * made of both becomes what whole numbers of pairs make. Refuses with MF_USAGE where no two counted voxels are some lag
+ * apart, or too few to be told from none, MF_MEMORY. Not collective.
  */
-int mf_mask_divide(const struct mf_target *all, const struct mf_target *counted,
+int mf_mask_divide(struct mf_target *all, struct mf_target *counted,
                    const struct mf_characterize_opts *opts, struct mf_target *out);
 
 #endif

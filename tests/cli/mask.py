@@ -68,7 +68,7 @@ def check_file(name, field, mask, L, periodic):
             s = file["s2_3d"][:]
             for lag in itertools.product(range(L), range(1 - L, L), range(1 - L, L)):
                 want = share(field == 1, field == 1, counts, lag, periodic)
-                check(abs(s[1][lag[0], L - 1 + lag[1], L - 1 + lag[2]] - want) < 1e-6, f"{name}: S2_3D at {lag}")
+                check(abs(s[1][lag[0], L - 1 + lag[1], L - 1 + lag[2]] - want) < 1e-12, f"{name}: S2_3D at {lag}")
 
 
 def characterised(name, field, mask, L, *words, periodic=True, ranks=1):
@@ -121,6 +121,20 @@ def refused():
     check(np.load("ok.npy").shape == (12, 14), "a mask was overwritten")
 
 
+def no_pair_in_space():
+    """Every lag in slices has a pair, those along the diagonals of the volume have none, whatever transforms leave."""
+    lags = [lag for lag in itertools.product((0, 1), (-1, 0, 1), (-1, 0, 1)) if 0 in lag and lag > (0, 0, 0)]
+    mask = np.ones((8, 12, 12), np.uint8)
+    for at, lag in zip(itertools.product((4,), (1, 5, 9), (1, 5, 9)), lags):
+        mask[at] = mask[tuple(np.add(at, lag))] = 0
+    save(".", "sparse.npy", mask)
+    save(".", "deep.npy", blobs((8, 12, 12), [0.6, 0.4], 5))
+    words = ["characterize", "deep.npy", "--mask", "sparse.npy", "--limit_to", 2, "--output", "s.h5"]
+    measure(PROGRAM, *words, mpiexec=MPIEXEC)
+    for more in ([], ["--non_periodic"]):
+        refuses(PROGRAM, [(2, [*words, "--descriptor_types", "S2", "S2_3D", *more], "(1, -1, -1) apart, a lag of S2_3D")], ranks=(1, 3), mpiexec=MPIEXEC)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     image = blobs((1, 12, 14), [0.5, 0.3, 0.2], 1)
@@ -132,5 +146,6 @@ with tempfile.TemporaryDirectory() as folder:
     characterised("volume, not periodic", deep, hole((6, 8, 10), 4), 2, periodic=False, ranks=2)
     matched()
     refused()
+    no_pair_in_space()
     os.chdir("/")
 finish("mask")

@@ -76,6 +76,23 @@ static int describe(struct mf_session *s, struct mf_recon_cmd *o, const char *fi
     return rc;
 }
 
+/* All files have one L: that of the first fits the others too. */
+static int fit_others(struct mf_session *s, struct mf_recon_cmd *o)
+{
+    struct mf_micro_read read;
+    double spacing[3];
+
+    read_opts(o, &read, spacing);
+    for (size_t i = 1; i < o->files.count; ++i) {
+        struct mf_micro micro;
+
+        MF_TRY(mf_micro_read(s->comm, s->arena, o->files.at[i], &read, &micro));
+        mf_recon_fit(s, o, &micro);
+        mf_micro_free(&micro);
+    }
+    return MF_OK;
+}
+
 /* Three images become the sides of one target: normals z, y, x. */
 static int join(struct mf_target from[3], const char *const *files, size_t dims[3][3], struct mf_target *to)
 {
@@ -100,7 +117,8 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o, struct mf_ta
     char *base;
 
     if (mf_recon_is_auto(o)) {
-        rc = describe(s, o, o->files.at[0], &from[0], dims[0]);
+        rc = fit_others(s, o);
+        if (rc == MF_OK) rc = describe(s, o, o->files.at[0], &from[0], dims[0]);
         if (rc == MF_OK) rc = mf_recon_choose(s, o, &from[0], dims[0][0] > 0);
         mf_target_free(&from[0]);
         MF_TRY(rc);

@@ -54,6 +54,8 @@ static long least(long a, long b) { return a < b ? a : b; }
 
 void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_micro *micro)
 {
+    static const char *const words[3] = {"extent-z", "extent-y", "extent-x"};
+    const long extent[3] = {o->extent_z, o->extent_y, o->extent_x};
     long edge = LONG_MAX;
 
     if (mf_options_given(s->options, "limit-to")) return;
@@ -61,6 +63,8 @@ void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     if (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1) edge = least(edge, o->add_dimension);
     for (size_t i = 0; i < o->size.count; ++i)
         if (o->size.at[i] > 1) edge = least(edge, o->size.at[i]);
+    for (int a = 0; a < 3; ++a)
+        if (mf_options_given(s->options, words[a]) && extent[a] > 1) edge = least(edge, extent[a]);
     if (edge >= 2) o->lag = least(o->lag, edge / 2);
 }
 

@@ -103,10 +103,18 @@ def results(folder):
 
 def small(folder):
     """L is at most half of the shortest edge, of the result as well, where nobody said it."""
-    for edge, words, lag in ((20, [], 10), (26, ["--add_dimension", 12], 6), (6, [], 3)):
+    for edge, words, lag in ((20, [], 10), (26, ["--add_dimension", 12], 6), (6, [], 3),
+                             (26, [f"--extent_{a}={n}" for a, n in (("x", 20), ("y", 18), ("z", 14))], 7)):
         made = runs.measure(PROGRAM, "match", save(folder, "image.npy", blobs((edge, 40), [0.6, 0.4], 1)), "--descriptor_types", "auto", "--max_iter", 2,
                             *words, "--output", f"{folder}/small.npy")
         check(made and made["lag"] == lag, f"{edge} x 40 {words}: L = {made and made['lag']}, not {lag}")
+
+
+def three(folder):
+    """Three images have one L, that of the smallest."""
+    files = [save(folder, f"{k}.npy", blobs(shape, [0.6, 0.4], k)) for k, shape in enumerate(((24, 24), (12, 24), (12, 24)))]
+    made = runs.measure(PROGRAM, "match", *files, "--descriptor_types", "auto", "--max_iter", 2, "--output", f"{folder}/three.npy")
+    check(made and made["lag"] == 6 and made["shape"] == [12, 24, 24], f"three images: {made}")
 
 
 def refusals(folder):
@@ -129,5 +137,6 @@ with tempfile.TemporaryDirectory() as place:
     recipes(place)
     results(place)
     small(place)
+    three(place)
     refusals(place)
 finish("auto")

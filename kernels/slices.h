@@ -69,8 +69,8 @@ struct mf_slice_ops {
     void (*free)(struct mf_slice_plan *plan);
     /**
      * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends on its pair alone
-     * (kernels/view.h), not on the batch, the lanes or the threads. Exact lineal paths have no
-     * gradient: task->g.base is NULL.
+     * (kernels/view.h), not on the batch, the lanes or the threads. Families
+     * without a gradient get task->g.base NULL.
      */
     void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
     /** Adds the sum over the view's slices of D to total [levels][entries] (queue->host, double). */

@@ -90,12 +90,15 @@ void mf_vgg_put(struct mf_vgg *vgg, size_t layer, const float *weight, const flo
 
 int mf_vgg_hold(struct mf_vgg *vgg, struct mf_arena *arena)
 {
+    MF_ASSERT(vgg->plans == 0 || vgg->arena == arena);
     if (vgg->plans == 0) MF_TRY(mf_arena_book(arena, (ptrdiff_t)(lay_out(NULL) * sizeof(float)), "VGG-19 weights"));
+    vgg->arena = arena;
     ++vgg->plans;
     return MF_OK;
 }
 
-void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena)
+void mf_vgg_let_go(struct mf_vgg *vgg)
 {
-    if (--vgg->plans == 0) (void)mf_arena_book(arena, -(ptrdiff_t)(lay_out(NULL) * sizeof(float)), "VGG-19 weights");
+    if (--vgg->plans == 0)
+        (void)mf_arena_book(vgg->arena, -(ptrdiff_t)(lay_out(NULL) * sizeof(float)), "VGG-19 weights");
 }

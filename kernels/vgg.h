@@ -37,7 +37,8 @@ struct mf_vgg {
     float *forward[MF_VGG_LAYERS]; /* [out / 32][taps][in][32] */
     float *back[MF_VGG_LAYERS];    /* [in / 32, rounded up][taps, the last first][out][32] */
     float *memory;                 /* NULL: to plan with, not to run */
-    int plans;                     /* that hold it */
+    struct mf_arena *arena;        /* of the plans that hold it */
+    int plans;                     /* so many */
 };
 
 /** "relu", ...; the unit called @p name, MF_UNITS when there is none. */
@@ -51,8 +52,9 @@ void mf_vgg_free(struct mf_vgg *vgg);
 /** Lays out a layer. @p weight: [out][in][3][3]; @p bias: [out]. */
 void mf_vgg_put(struct mf_vgg *vgg, size_t layer, const float *weight, const float *bias);
 
-/** Plans that use a network say so: its bytes are booked once, where the first of them takes its memory. MF_MEMORY. */
+/** Plans that use a network say so: its bytes are booked once, in the arena that all of them take their memory of.
+ * MF_MEMORY. */
 int mf_vgg_hold(struct mf_vgg *vgg, struct mf_arena *arena);
-void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena);
+void mf_vgg_let_go(struct mf_vgg *vgg);
 
 #endif

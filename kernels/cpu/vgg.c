@@ -455,7 +455,7 @@ static void close_plan(struct mf_slice_plan *plan)
 {
     struct state *st = plan->state;
 
-    if (st && st->vgg) mf_vgg_let_go(st->vgg, plan->queue->arena);
+    if (st && st->vgg) mf_vgg_let_go(st->vgg);
     free(st);
 }
 

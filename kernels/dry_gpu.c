@@ -255,4 +255,5 @@ void mf_dry_gpu(struct mf_backend_dry *dry)
     REPLACE(cross);
     REPLACE(patch);
     dry->backend.space = &mf_space_dry;
+    dry->backend.vgg = dry->backend.vgg_all = NULL; /* as in mf_backend_cuda */
 }

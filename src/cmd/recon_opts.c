@@ -524,10 +524,21 @@ static const char *unit_of(const struct mf_recon_cmd *o, const struct mf_target 
     return mf_unit_name(MF_UNIT_RELU);
 }
 
-int mf_recon_network(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target)
+/* Arrays do not say which network they are of. */
+static void name_network(const struct mf_recon_cmd *o, struct mf_target *target)
+{
+    memcpy(target->network, o->vgg->name, sizeof target->network);
+    if (o->nl_method && *o->nl_method) return;
+    mf_warn("--target: the files of Gram matrices do not say which unit they were made with; taken as %s (--nl_method)",
+            mf_unit_name(o->vgg->unit));
+}
+
+int mf_recon_network(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target)
 {
     MF_TRY(mf_network_open(s, o->gram_weights, unit_of(o, target), mf_recon_more(o), &o->vgg));
-    if (!o->vgg || !target || !*target->network || strcmp(target->network, o->vgg->name) == 0) return MF_OK;
+    if (!o->vgg || !target) return MF_OK;
+    if (o->arrays.count && !*target->network) name_network(o, target);
+    if (!*target->network || strcmp(target->network, o->vgg->name) == 0) return MF_OK;
     return mf_fail(MF_INPUT,
                    "'%s' was made with the VGG-19 '%s', this one is '%s' (--nl_method, --gram_weights_filename)",
                    target->source, target->network, o->vgg->name);

@@ -23,7 +23,7 @@ struct mf_characterize_opts mf_mask_opts(const struct mf_characterize_opts *opts
  * made of both becomes what whole numbers of pairs make. Refuses with MF_USAGE where no two counted voxels are some lag
  * apart, or too few to be told from none, MF_MEMORY. Not collective.
  */
-int mf_mask_divide(struct mf_target *all, struct mf_target *counted,
-                   const struct mf_characterize_opts *opts, struct mf_target *out);
+int mf_mask_divide(struct mf_target *all, struct mf_target *counted, const struct mf_characterize_opts *opts,
+                   struct mf_target *out);
 
 #endif

@@ -302,6 +302,11 @@ int mf_descriptor_of_all(const struct mf_descriptor *row)
     return row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].all;
 }
 
+int mf_descriptor_network(const struct mf_descriptor *row)
+{
+    return row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].network;
+}
+
 size_t mf_descriptor_parts(const struct mf_descriptor *row, size_t fields)
 {
     if (mf_descriptor_of_all(row)) return 1;

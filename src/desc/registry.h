@@ -75,6 +75,9 @@ int mf_descriptor_of_pairs(const struct mf_descriptor *row);
 /** Is it of all fields together, in one part? */
 int mf_descriptor_of_all(const struct mf_descriptor *row);
 
+/** Does it depend on the weights of a network? */
+int mf_descriptor_network(const struct mf_descriptor *row);
+
 /** How many parts it has with @p fields fields: phases, or pairs of them, (0,1) (0,2) .. (1,2) ..; and fields a < b of
  * a pair. */
 size_t mf_descriptor_parts(const struct mf_descriptor *row, size_t fields);

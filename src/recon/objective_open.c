@@ -252,16 +252,32 @@ static int prepare(struct mf_objective *o)
     return take_apart(o);
 }
 
+/* objective_mean.c takes differences of values and aims below 0.5: nothing is left where values are some hundred. */
+static int check_mean(const struct mf_objective *o, size_t t)
+{
+    const struct mf_descriptor *row = o->opts.term[t].row;
+
+    if (!o->opts.mean) return MF_OK;
+    if (!o->ops[t]->total && !o->ops[t]->cross)
+        return mf_fail(MF_USAGE, "--slice_objective mean: %s has no values of a mean slice; try: each", row->name);
+    if (mf_descriptor_network(row))
+        return mf_fail(MF_USAGE, "--slice_objective mean: values of %s are too large for it; try: each", row->name);
+    return MF_OK;
+}
+
 static int check_parts(struct mf_objective *o, size_t t)
 {
+    const struct mf_descriptor *row = o->opts.term[t].row;
     size_t parts = mf_objective_parts(o, t);
 
     if (parts == 0)
         return mf_fail(MF_USAGE, "%s compare pairs of phases, and one field is optimised; try: --use_multiphase",
-                       o->opts.term[t].row->name);
-    if (o->opts.mean && !o->ops[t]->total && !o->ops[t]->cross)
-        return mf_fail(MF_USAGE, "--slice_objective mean: %s has no values of a mean slice; try: each",
-                       o->opts.term[t].row->name);
+                       row->name);
+    if (mf_descriptor_of_all(row) && o->phases == 1 && o->goal->phases > 2)
+        return mf_fail(MF_USAGE,
+                       "%s are of all %d phases of the target, and one field is optimised; try: --use_multiphase",
+                       row->name, o->goal->phases);
+    MF_TRY(check_mean(o, t));
     if (parts > o->parts) o->parts = parts;
     if (mf_objective_joint(o, t)) o->scales = o->phases + 1;
     return MF_OK;

@@ -210,6 +210,11 @@ def hostile(folder, net, weights):
         (2, ("characterize", image, *few, 8, "--gram_weights_filename", weights, "--nl_method", "tanh"), "nl_method"),
         (2, ("match", image, *few, 4, "--gram_weights_filename", weights, "--max_iter", 0), "level 1 has 8 x 8"),
     ], "--data_folder", folder, ranks=(1, 2), mpiexec=MPIEXEC)
+    three, flat = save(folder, "h3.npy", blobs((16, 16), [0.4, 0.3, 0.3], 1)), save(folder, "h16.npy", blobs((16, 16, 16), [0.6, 0.4], 1))
+    runs.refuses(PROGRAM, [
+        (2, ("match", three, "--limit_to", 8, "--descriptor_types", "MultiPhaseGramMatrices", "--no_multiphase"), "of all 3 phases of the target, and one field is optimised; try: --use_multiphase"),
+        (2, ("match", flat, "--limit_to", 8, "--descriptor_types", "S2", "GramMatrices", "--slice_objective", "mean"), "values of GramMatrices are too large for it; try: each"),
+    ], "--gram_weights_filename", weights, "--max_iter", 0, "--data_folder", folder, ranks=(1,))
     status, _, err = run(PROGRAM, "match", image, "--limit_to", 8, "--gram_weights_filename", weights, "--max_iter", 0)
     check(status == 0 and "no effect" in err, f"without descriptor: {status} {err}")
 
@@ -241,6 +246,25 @@ def joined(folder, weights):
     check(done["peak_bytes"]["arena"][0] == dry["bytes"]["arena"][0], f"bytes: {done['peak_bytes']} after {dry['bytes']}")
     plan = measure(PROGRAM, "plan", "reconstruct", files["c"], *aims, "--device", "cpu", "--threads", 1)
     check(plan is not None and plan["bytes"]["per_rank"][0] > 160e6, f"plan: {plan and plan['bytes']}")
+    foreign = ["plan", "reconstruct", files["c"], *aims, "--hardware", f"{os.path.dirname(os.path.abspath(__file__))}/../../examples/hardware/h100x8.json"]
+    runs.refuses(PROGRAM, [(4, (*foreign, "--device", "cuda"), "no kernels for GramMatrices")], ranks=(1,))
+    plan = measure(PROGRAM, *foreign)
+    check(plan and plan["device"] == "cpu" and any("no GPU has kernels for GramMatrices" in note for note in plan["notes"]), f"plan on GPUs: {plan and plan['notes']}")
+
+
+def arrays(folder, weights):
+    """Gram matrices that stand in arrays: the unit that was taken is said, and written into what is made of them."""
+    image, said = save(folder, "e.npy", blobs((16, 16), [0.6, 0.4], 3)), "taken as relu (--nl_method)"
+    words = ["--gram_weights_filename", weights]
+    files = [f"{name}={folder}/{name}.npy" for name in ("S2", "GramMatrices")]
+    status, _, err = run(PROGRAM, "characterize", image, "--limit_to", 8, "--descriptor_types", "GramMatrices", *words, "--export", *files, "--output", f"{folder}/e.h5")
+    check(status == 0, f"export: {err}")
+    losses = []
+    for unit in ([], ["--nl_method", "relu"], ["--nl_method", "elu"]):
+        status, out, err = run(PROGRAM, "reconstruct", "--target", *files, "--size", 16, 16, "--descriptor_types", "S2", "GramMatrices", *words, *unit, "--max_iter", 0, "--json")
+        check(status == 0 and (said in err) == (not unit), f"arrays, {unit}: {status} {err}")
+        losses.append(status == 0 and json.loads(out)["loss"])
+    check(losses[0] == losses[1] != losses[2], f"losses with units: {losses}")
 
 
 def real_weights():
@@ -288,6 +312,7 @@ with tempfile.TemporaryDirectory() as place:
     phases_together(place, net, weights)
     hostile(place, net, weights)
     joined(place, weights)
+    arrays(place, weights)
     pickled = real_weights()
     if pickled and len(sys.argv) > 5 and os.path.isdir(sys.argv[4]):
         subprocess.run([sys.executable, TOOL, pickled, "-o", f"{place}/real.safetensors"], check=True)

@@ -194,7 +194,8 @@ static int from_gzip(struct decoder *d, char *to, size_t n)
             if (d->stream.avail_in == 0) return ended(d);
         }
         state = inflate(&d->stream, Z_NO_FLUSH);
-        if (state == Z_STREAM_END && d->stream.avail_out > 0) return ended(d);
+        if (state == Z_STREAM_END && d->stream.avail_out > 0 && inflateReset(&d->stream) == Z_OK)
+            continue; /* a member */
         if (state != Z_OK && state != Z_STREAM_END) return damaged(d, "it cannot be unpacked");
     }
     return MF_OK;
@@ -202,36 +203,50 @@ static int from_gzip(struct decoder *d, char *to, size_t n)
 
 /* -- text -- */
 
-static void store(const struct mf_array *a, const char *token, char *to)
+static int store_real(const struct mf_array *a, const char *token, char *to)
 {
-    const double real = strtod(token, NULL);
-    const long long whole = strtoll(token, NULL, 10);
+    char *end;
+    const double real = strtod(token, &end);
     const float single = (float)real;
 
-    if (a->kind == 'f')
-        memcpy(to, a->size == 4 ? (const void *)&single : (const void *)&real, a->size);
-    else
+    memcpy(to, a->size == 4 ? (const void *)&single : (const void *)&real, a->size);
+    return *end == '\0';
+}
+
+/* Only what its type can hold. */
+static int store_whole(const struct mf_array *a, const char *token, char *to)
+{
+    const int spare = 64 - 8 * (int)a->size;
+    char *end;
+
+    errno = 0;
+    if (a->kind == 'i') {
+        const long long whole = strtoll(token, &end, 10);
+
         memcpy(to, &whole, a->size); /* little-endian machines */
+        return *end == '\0' && errno == 0 && whole >= INT64_MIN >> spare && whole <= INT64_MAX >> spare;
+    } else {
+        const unsigned long long whole = strtoull(token, &end, 10);
+
+        memcpy(to, &whole, a->size);
+        return *end == '\0' && errno == 0 && whole <= UINT64_MAX >> spare && (*token != '-' || whole == 0);
+    }
 }
 
 static int take_token(struct decoder *d, char *to)
 {
-    char token[TOKEN], *end;
+    char token[TOKEN];
     size_t n = 0;
     int c;
 
     while (isspace(c = getc(d->from)) || c == ',') {}
     for (; c != EOF && c != '<' && c != ',' && !isspace(c) && n < TOKEN - 1; c = getc(d->from)) token[n++] = (char)c;
+    if (n == TOKEN - 1) return damaged(d, "a number among its values is too long");
     if (c == '<') (void)ungetc(c, d->from);
     token[n] = '\0';
     if (n == 0) return ended(d);
-    if (d->array->kind == 'f')
-        (void)strtod(token, &end);
-    else
-        (void)strtoll(token, &end, 10);
-    if (*end) return damaged(d, "a text among its values is no number");
-    store(d->array, token, to);
-    return MF_OK;
+    if (d->array->kind == 'f' ? store_real(d->array, token, to) : store_whole(d->array, token, to)) return MF_OK;
+    return damaged(d, "a text among its values is no number of their type");
 }
 
 static int from_text(struct decoder *d, char *to, size_t n)

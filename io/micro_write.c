@@ -143,6 +143,8 @@ static int check_values(const char *path, const char *values)
     struct stat there;
 
     MF_TRY(mf_atomic_may(values));
+    if (strpbrk(mf_atomic_base(values), "\n\r%"))
+        return mf_fail(MF_USAGE, "cannot write '%s': a header cannot name the file of its values", path);
     if (stat(values, &there) != 0 || is_named(path, values)) return MF_OK;
     return mf_fail(MF_OUTPUT, "cannot write '%s': '%s', where its values would go, is there and not its own", path,
                    values);

@@ -22,6 +22,7 @@ struct nrrd {
     long dimension, byte_skip, line_skip;
     size_t sizes[MF_ARRAY_DIMS];     /* the fastest axis first */
     double distances[MF_ARRAY_DIMS]; /* of planes; NAN: not said */
+    int other[MF_ARRAY_DIMS];        /* no axis of space: colours, components */
     int has_sizes;
 };
 
@@ -68,7 +69,22 @@ static void see_spacings(struct nrrd *n, const char *text)
     }
 }
 
-/* "(a,b,c) none (d,e,f)": the length of each vector. */
+/* What an axis is: "space" and "domain" are places, "???" and "none" say nothing, all others are parts of a value. */
+static void see_kinds(struct nrrd *n, const char *text)
+{
+    static const char *const places[] = {"space", "domain", "???", "none"};
+
+    for (int i = 0; i < MF_ARRAY_DIMS; ++i) {
+        const size_t length = strcspn(text += strspn(text, " \t"), " \t");
+        int place = length == 0;
+
+        for (int k = 0; k < 4; ++k) place |= strlen(places[k]) == length && strncasecmp(text, places[k], length) == 0;
+        n->other[i] |= !place;
+        text += length;
+    }
+}
+
+/* "(a,b,c) none (d,e,f)": the length of each vector; an axis without one is none of space. */
 static void see_directions(struct nrrd *n, const char *text)
 {
     for (int i = 0; i < MF_ARRAY_DIMS; ++i) {
@@ -78,6 +94,7 @@ static void see_directions(struct nrrd *n, const char *text)
         text += strspn(text, " \t");
         if (*text != '(') { /* none */
             if (!*text) return;
+            n->other[i] = 1;
             text += strcspn(text, " \t");
             continue;
         }
@@ -115,6 +132,7 @@ static int see(struct nrrd *n, const char *field, const char *text)
     if (strcasecmp(field, "dimension") == 0) return see_dimension(n, text);
     if (strcasecmp(field, "sizes") == 0) return see_sizes(n, text);
     if (strcasecmp(field, "spacings") == 0) see_spacings(n, text);
+    if (strcasecmp(field, "kinds") == 0) see_kinds(n, text);
     if (strcasecmp(field, "space directions") == 0) see_directions(n, text);
     if (strcasecmp(field, "units") == 0 || strcasecmp(field, "space units") == 0) see_units(n, text);
     if (strcasecmp(field, "data file") == 0 || strcasecmp(field, "datafile") == 0) copy(n->data, LINE, text);
@@ -234,19 +252,34 @@ static int set_coding(const struct nrrd *n)
     return mf_fail(MF_INPUT, "'%s' is encoded as '%s'; want raw, gzip or ascii", a->path, n->encoding);
 }
 
-static void set_shape(const struct nrrd *n)
+/* Axes of space: those of one value that are none are left out. */
+static void set_shape(struct nrrd *n)
 {
     struct mf_array *a = n->array;
 
-    a->ndim = (int)n->dimension;
+    a->ndim = 0;
+    for (long i = 0; i < n->dimension; ++i)
+        if (!n->other[i]) {
+            n->sizes[a->ndim] = n->sizes[i];
+            n->distances[a->ndim++] = n->distances[i];
+        }
     for (int i = 0; i < a->ndim; ++i) a->shape[i] = n->sizes[a->ndim - 1 - i];
     for (int i = 0; i < 3; ++i) {
         const double *d = &n->distances[i + (a->ndim > 3 ? a->ndim - 3 : 0)];
 
-        a->spacing[2 - i] = i<a->ndim && * d> 0 ? *d : 1;
+        a->spacing[2 - i] = (i < a->ndim) && (*d > 0) ? *d : 1;
     }
     snprintf(a->unit, sizeof a->unit, "%.*s", (int)sizeof a->unit - 1, n->unit);
     a->scaled = 1;
+}
+
+static int check_kinds(const struct nrrd *n)
+{
+    for (long i = 0; i < n->dimension; ++i)
+        if (n->other[i] && n->sizes[i] > 1)
+            return mf_fail(MF_INPUT, "'%s' has %zu values in every voxel (axis %ld is none of space); want one",
+                           n->array->path, n->sizes[i], i);
+    return MF_OK;
 }
 
 /* Another file is one of the same folder: a header does not choose what else is opened. */
@@ -296,6 +329,7 @@ static int understand(struct nrrd *n)
     if (!n->has_sizes) return damaged(n, "it has no sizes");
     MF_TRY(set_type(n));
     MF_TRY(set_coding(n));
+    MF_TRY(check_kinds(n));
     set_shape(n);
     if (*n->data) MF_TRY(find_data(n));
     return find_values(n);
@@ -312,6 +346,12 @@ int mf_nrrd_inspect(struct mf_array *array)
     return rc;
 }
 
+/* A line is not ended, and a quotation not closed, by what stands in it. */
+static void print_tame(FILE *to, const char *text)
+{
+    for (; *text; ++text) fputc(*text == '"' || iscntrl((unsigned char)*text) ? '?' : *text, to);
+}
+
 char *mf_nrrd_header(const struct mf_micro *m, const char *data)
 {
     char *text;
@@ -324,7 +364,11 @@ char *mf_nrrd_header(const struct mf_micro *m, const char *data)
     fputs("\nspacings:", to);
     for (int i = 0; i < m->ndim; ++i) fprintf(to, " %.17g", m->spacing[2 - i]);
     if (*m->unit) fputs("\nunits:", to);
-    for (int i = 0; *m->unit && i < m->ndim; ++i) fprintf(to, " \"%s\"", m->unit);
+    for (int i = 0; *m->unit && i < m->ndim; ++i) {
+        fputs(" \"", to);
+        print_tame(to, m->unit);
+        fputs("\"", to);
+    }
     fputs("\nencoding: raw\n", to);
     fputs(data ? "data file: " : "", to);
     fprintf(to, "%s\n", data ? data : "");

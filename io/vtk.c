@@ -301,9 +301,10 @@ static int choose(const struct vtk *v, const struct data_array **chosen)
     return mf_fail(MF_INPUT, "'%s' holds several arrays, name one with --dataset: %s", v->array->path, text);
 }
 
-/* A single plane is an image. */
-static void set_shape(const struct vtk *v, enum section section, struct mf_array *a)
+/* A single plane is an image, along whichever axis it has no extent: what is @p flat then, else -1. */
+static int set_shape(const struct vtk *v, enum section section, struct mf_array *a)
 {
+    int flat = 0;
     size_t n[3];
 
     for (int i = 0; i < 3; ++i) {
@@ -311,8 +312,22 @@ static void set_shape(const struct vtk *v, enum section section, struct mf_array
 
         n[i] = (size_t)(section == CELLS ? (cells > 1 ? cells : cells == 0 || cells == 1) : points > 0 ? points : 0);
     }
-    a->ndim = n[0] == 1 ? 2 : 3;
-    memcpy(a->shape, n + 3 - a->ndim, (size_t)a->ndim * sizeof *n);
+    while (flat < 3 && n[flat] != 1) ++flat;
+    a->ndim = 0;
+    for (int i = 0; i < 3; ++i)
+        if (i != flat) a->shape[a->ndim++] = n[i];
+    return flat < 3 ? flat : -1;
+}
+
+/* Of an image those of its two axes; its third has none that could be wrong. */
+static void set_spacing(const struct vtk *v, int flat, struct mf_array *a)
+{
+    int to = flat < 0 ? 0 : 1;
+
+    a->scaled = 1;
+    a->spacing[0] = 1;
+    for (int i = 0; i < 3; ++i)
+        if (i != flat) a->spacing[to++] = v->spacing[2 - i];
 }
 
 /* Distance of the planes along an axis, which must be one. */
@@ -360,21 +375,21 @@ static int understand(struct vtk *v)
 {
     const struct data_array *chosen = NULL;
     struct mf_array *a = v->array;
+    int flat;
 
     MF_TRY(see_all(v));
     MF_TRY(choose(v, &chosen));
     if (*chosen->components && strcmp(chosen->components, "1") != 0)
         return mf_fail(MF_INPUT, "'%s': array '%s' has %s components; want one value for each cell", a->path,
                        chosen->name, chosen->components);
-    set_shape(v, chosen->section, a);
+    flat = set_shape(v, chosen->section, a);
     for (int i = 0; i < a->ndim; ++i)
         if (a->shape[i] == 0 || a->shape[i] > (size_t)1 << 40) return damaged(v, "an extent is none");
     MF_TRY(locate(v, chosen, a));
     MF_TRY(check_plain(v, a));
     if (strcmp(v->kind, "RectilinearGrid") == 0) MF_TRY(set_distances(v));
     snprintf(a->dataset, sizeof a->dataset, "/%s", chosen->name);
-    a->scaled = 1;
-    for (int i = 0; i < 3; ++i) a->spacing[i] = v->spacing[2 - i];
+    set_spacing(v, flat, a);
     return MF_OK;
 }
 

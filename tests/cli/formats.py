@@ -200,6 +200,14 @@ def read_all():
     reads(nrrd("text.nrrd", a, encoding="ascii"), a, SPACING)
     reads(nrrd("apart.nhdr", a, type="double", data="apart.raw", more="byte skip: -1\n"), a, SPACING)
     reads(nrrd("image.nrrd", IMAGE, type="uint16"), IMAGE, SPACING)
+    upright = np.ascontiguousarray(IMAGE[:, None, :])
+    reads(vtk("upright.vti", upright, (0.5, 0, 0.125)), IMAGE, (1, 0.5, 0.125))
+    one = open(nrrd("one.nrrd", IMAGE[..., None], (0.5, 0.25, 9)), "rb").read()
+    open("one.nrrd", "wb").write(one.replace(b"key:=", b"kinds: scalar space domain\nkey:="))
+    reads("one.nrrd", IMAGE, (1, 0.5, 0.25))
+    whole = open(nrrd("members.nrrd", a, encoding="gzip"), "rb").read().partition(b"\n\n")[0]
+    open("members.nrrd", "wb").write(whole + b"\n\n" + gzip.compress(a.tobytes()[:77]) + gzip.compress(b"") + gzip.compress(a.tobytes()[77:]))
+    reads("members.nrrd", a, SPACING)
     reads(dream3d("six.dream3d", a), a, SPACING)
     reads(dream3d("nx.dream3d", a, 8, arrays=("grain",)), a, SPACING)
     reads(dream3d("flat.dream3d", IMAGE), IMAGE, SPACING, "--dataset", "Phases")
@@ -270,6 +278,11 @@ def refuse_all():
     refused(changed("sizes.nrrd", "a.nrrd", b"sizes: 7 6 5", b"sizes: 7 6 5000000000"), "promises")
     refused(changed("negative.nrrd", "a.nrrd", b"sizes: 7 6 5", b"sizes: 7 -6 5"), "an extent is none")
     refused(changed("bomb.nrrd", "big.nrrd", b"sizes: 7 6 5", b"sizes: 700 600 500"), "damaged")
+    for name, line in (("vector", "kinds: vector domain domain"), ("none", "space directions: none (1,0) (0,1)")):
+        refused(changed(f"{name}.nrrd", "a.nrrd", b"key:=", line.encode() + b"\nkey:="), "none of space")
+    for type, value in (("uint8", "300"), ("uint8", "-1"), ("int8", "128"), ("uint64", "18446744073709551616"), ("int64", "-9223372036854775809"), ("int16", "1" * 70), ("float", "0." + "1" * 70)):
+        text = nrrd("values.nrrd", VOLUME, encoding="ascii", type="uint8")
+        refused(changed(f"{type}{value[:3]}.nrrd", changed("typed.nrrd", text, b"type: uint8", f"type: {type}".encode()), b"\n\n0\n" if open(text, "rb").read().count(b"\n\n0\n") else b"\n\n1\n", f"\n\n{value}\n".encode()), "damaged")
     open("away.nhdr", "w").write(open("apart.nhdr").read().replace("data file: apart.raw", "data file: ../apart.raw"))
     refused("away.nhdr", "not one file of its folder")
     open("gone.nhdr", "w").write(open("apart.nhdr").read().replace("apart.raw", "gone.raw"))
@@ -294,6 +307,9 @@ def spare_values():
     check(open("scan.raw", "rb").read() == IMAGE.tobytes() and open("other.raw", "rb").read() == b"mine", "values were overwritten")
     for _ in range(2):
         measure(PROGRAM, *words, "pair.nhdr")
+    measure(PROGRAM, "match", "in.npy", "--limit_to", 3, "--max_iter", 2, "--no_polish", "--unit", 'u"\nsizes: 1 1', "--output", "unit.nrrd")
+    check(read_nrrd("unit.nrrd")[0].shape == (16, 16), "a unit forges a line")
+    refuses(PROGRAM, [(2, [*words, "a\nsizes: 1 1.nhdr"], "cannot name")], ranks=(1,))
     refuses(PROGRAM, [(2, ["smooth", "pair.nhdr", "--strength", 1, "--output", "pair.nhdr"], "is the input")], ranks=(1,))
 
 

@@ -199,6 +199,8 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
     if (dataset && snprintf(a.dataset, sizeof a.dataset, "/%s", dataset + (dataset[0] == '/')) >= MF_DATASET_TEXT)
         return mf_fail(MF_INPUT, "the name of the dataset is longer than %d characters", MF_DATASET_TEXT - 2);
     MF_TRY(look(&a));
+    if (dataset && a.format != MF_HDF5 && a.format != MF_VTK)
+        return mf_fail(MF_USAGE, "--dataset names an array of an HDF5, DREAM.3D or VTK file, and '%s' is none", path);
     if (a.format == MF_NPY)
         MF_TRY(mf_npy_inspect(&a));
     else

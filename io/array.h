@@ -51,7 +51,8 @@ typedef int mf_array_take(void *context, const void *values, size_t n, size_t at
 
 /**
  * Recognises the format by its first bytes and reads the header; sizes are checked against the length of the file.
- * @p dataset: array of an HDF5 file, NULL: ours. Refuses with MF_INPUT. Fault site "io.open".
+ * @p dataset: array of an HDF5 file, NULL: ours. Refuses with MF_INPUT; MF_USAGE: one of a file that has no names.
+ * Fault site "io.open".
  */
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array);
 

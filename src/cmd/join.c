@@ -60,13 +60,10 @@ int mf_join_check(const struct mf_target *a, const struct mf_target *b, const ch
     return mf_join_alike(a, b, first, second);
 }
 
-/* SHA-256 of the three hashes, one a line: the inputs have one name. */
+/* The inputs have one name. */
 static void join_hashes(struct mf_target *to, const struct mf_target from[SIDES])
 {
-    char lines[SIDES * MF_HASH_TEXT + 1];
-    int n = snprintf(lines, sizeof lines, "%s\n%s\n%s\n", from[0].hash, from[1].hash, from[2].hash);
-
-    mf_hash_bytes(lines, (size_t)n, to->hash);
+    mf_hash_join(SIDES, (const char *[]){from[0].hash, from[1].hash, from[2].hash}, to->hash);
 }
 
 /* What not all of the files have is left out. */

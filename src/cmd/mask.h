@@ -11,6 +11,9 @@
         type, "mask", mask, MF_TEXT, NULL, \
         "voxels that are not counted: values above 0 of this file, as large as the input; only pairs of others are")
 
+/** Have all descriptors called @p names a masked form, with lags below @p lag? MF_USAGE. Not collective. */
+int mf_mask_check(size_t count, const char *const *names, long lag);
+
 /**
  * mf_reside_characterize() of what counts of @p micro, which becomes a field of one phase more. Collective; refuses
  * (agreed) as mf_micro_read(), mf_mask_apply() and mf_mask_divide() do.

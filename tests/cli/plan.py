@@ -202,6 +202,8 @@ def refusals():
     refuses(2, "what is to be planned", "match")
     refuses(2, "what is to be planned")
     refuses(2, "--ranks", "reconstruct", "--ranks", -1)
+    refuses(2, "--mask", "reconstruct", "--size", 64, 64, "--mask", "m.npy")
+    refuses(2, "--target", "reconstruct", "--size", 64, 64, "--target", "S2=s.npy")
     refuses(2, "too large for slices", "reconstruct", "--size", 64, 64, 64, "--limit_to", 40)
     refuses(2, "--phases", "reconstruct", "--size", 64, 64, 64, "--phases", 99)
     refuses(3, "none.json", "reconstruct", "--hardware", "none.json")

@@ -201,6 +201,9 @@ def hostile(folder, net, weights):
         status, _, err = run(PROGRAM, "characterize", image, "--limit_to", 8, "--descriptor_types", "GramMatrices", "--gram_weights_filename", file,
                              "--data_folder", folder)
         check(status == 3 and says in err and len(err.strip().splitlines()) < 6, f"{name}: {status} {err}")
+    os.mkfifo(f"{folder}/pipe")
+    status, _, err = run(PROGRAM, "characterize", image, "--limit_to", 8, "--descriptor_types", "GramMatrices", "--gram_weights_filename", f"{folder}/pipe", timeout=20)
+    check(status == 3 and "plain file" in err, f"pipe: {status} {err}")
     open(f"{folder}/bad", "wb").write(b"\x80\x04\x95\x10" + b"\0" * 20)
     few = ("--descriptor_types", "GramMatrices", "--limit_to")
     runs.refuses(PROGRAM, [

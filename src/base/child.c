@@ -65,6 +65,7 @@ static pid_t start(const struct mf_child *c, int out)
     sigemptyset(&ours);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGQUIT);
+    sigaddset(&ours, SIGTERM);
     posix_spawnattr_setsigdefault(&attributes, &ours);
     posix_spawnattr_setflags(&attributes,
                              (short)(POSIX_SPAWN_SETSIGDEF | (c->seconds > 0 ? POSIX_SPAWN_SETPGROUP : 0)));
@@ -116,14 +117,24 @@ static char *drain(int from, double end)
     return text;
 }
 
-/* While one runs that hears a terminal's signals itself, they are its own: it ends, and that is seen here (as system(3)
- * does). */
-static void leave_signals(int leave, struct sigaction old[2])
-{
-    static const int number[2] = {SIGINT, SIGQUIT};
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
+static volatile pid_t running;
 
-    for (int i = 0; i < 2; ++i) (void)sigaction(number[i], leave ? &ignore : &old[i], leave ? &old[i] : NULL);
+static void pass_on(int number)
+{
+    if (running > 0) (void)kill(running, number);
+}
+
+/* While one runs that has no time limit it hears a terminal's signals itself, and SIGTERM from here: it ends, and that
+ * is seen. */
+static void leave_signals(int leave, struct sigaction old[3])
+{
+    static const int number[3] = {SIGINT, SIGQUIT, SIGTERM};
+    struct sigaction action = {.sa_flags = SA_RESTART};
+
+    for (int i = 0; i < 3; ++i) {
+        action.sa_handler = number[i] == SIGTERM ? pass_on : SIG_IGN;
+        (void)sigaction(number[i], leave ? &action : &old[i], leave ? &old[i] : NULL);
+    }
 }
 
 static int run(const struct mf_child *child, char **output)
@@ -133,7 +144,7 @@ static int run(const struct mf_child *child, char **output)
     pid_t pid;
 
     if (output && pipe2(ends, O_CLOEXEC) != 0) return -2;
-    pid = start(child, ends[1]);
+    running = pid = start(child, ends[1]);
     if (output) {
         close(ends[1]);
         *output = pid < 0 ? NULL : drain(ends[0], end);
@@ -144,7 +155,7 @@ static int run(const struct mf_child *child, char **output)
 
 int mf_child_run(const struct mf_child *child, char **output)
 {
-    struct sigaction old[2];
+    struct sigaction old[3];
     int status, why;
 
     if (child->seconds > 0) return run(child, output);

@@ -68,6 +68,7 @@ static int check(const struct mf_session *s, const struct bench *o, struct range
 {
     if (o->runs.extent < 2 || o->runs.extent > 1 << 16)
         return mf_fail(MF_USAGE, "--extent is %ld, it must be from 2 to %d", o->runs.extent, 1 << 16);
+    if (s->common->dry_run) return mf_fail(MF_USAGE, "--dry-run: bench has nothing to say of what it does not measure");
     MF_TRY(parse_bytes("min_bytes", o->least, &range->least));
     MF_TRY(parse_bytes("max_bytes", o->most, &range->most));
     if (range->least > range->most)

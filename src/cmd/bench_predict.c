@@ -10,7 +10,9 @@
 
 #define MOST_JSON ((size_t)64 << 20)
 
-enum { MEASURED = 64 };
+enum { MEASURED = 64, WORD = 4 };
+
+static const double DOUBT = 0.25, BEYOND = 8; /* times the largest message measured */
 
 /* A measured run on several ranks of a node. */
 struct run {
@@ -151,6 +153,10 @@ static void add_checks(const struct found *f, int shows, struct mf_json *to)
 
         if (run->ranks < 2 || f->machine.turn.count < 2 || f->machine.sum_ranks < 2) continue;
         again = predicted_again(f, run);
+        if (fabs(again.total / run->seconds - 1) > DOUBT)
+            mf_warn(
+                "what was measured on %ld ranks is not what the same formula says of it: do not believe the rows below",
+                run->ranks);
         if (shows)
             printf("            %8ld %12zu %12.6f %12.6f %8.1f%% %12.6f %12.6f\n", run->ranks, run->n, run->seconds,
                    again.total, 100 * (again.total / run->seconds - 1), run->exchange,
@@ -216,6 +222,9 @@ int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predi
     add_rows(&f, ranks, (size_t)extent, shows, table);
     if (ranks->at[ranks->count - 1] > (extent + 1) / 2)
         mf_warn("ranks beyond %ld have nothing to do: a volume is cut into pairs of planes", (extent + 1) / 2);
+    if (f.machine.turn.count && WORD * pow((double)extent, 3) / (double)ranks->at[ranks->count - 1] >
+                                    BEYOND * f.machine.turn.bytes[f.machine.turn.count - 1])
+        mf_warn("slabs are larger than any message that was measured; try: bench alltoall --max_bytes 256M");
     mf_json_text(json, "what", "predict");
     mf_json_int(json, "extent", extent);
     mf_json_put(json, "checks", checks);

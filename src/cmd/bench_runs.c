@@ -16,7 +16,7 @@
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
-enum { WORDS = 64, WORD = 4200, SCALINGS = 64, LIMIT_TO = 16, IMAGE = 128 };
+enum { WORDS = 64, WORD = 4200, SCALINGS = 64, LIMIT_TO = 16, IMAGE = 128, CROWD = 4 /* ranks of a core */ };
 
 /* How long one evaluation should be looked at: a quarter of a second, about. */
 static const double VOXELS_PER_SECOND = 1e8;
@@ -151,6 +151,12 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
     if (strcmp(mf_launcher_find().kind, "srun") == 0 && !o->launcher)
         return mf_fail(MF_USAGE, "bench starts its own runs of verbs: in a job of Slurm start it without srun");
     MF_TRY(mf_bench_runs_ranks(&o->scaling));
+    if (!o->launcher && !getenv("SLURM_JOB_ID") &&
+        o->scaling.at[o->scaling.count - 1] > CROWD * sysconf(_SC_NPROCESSORS_ONLN))
+        return mf_fail(MF_USAGE,
+                       "--scaling up to %ld ranks on a machine of %ld cores measures how they are in each other's way; "
+                       "a --launcher that starts them on others would do",
+                       o->scaling.at[o->scaling.count - 1], sysconf(_SC_NPROCESSORS_ONLN));
     if (o->extent < 2 * LIMIT_TO || o->extent > 1 << 16)
         return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * LIMIT_TO, 1 << 16);
     if (o->turns < 1 || o->turns > MF_BENCH_TURNS)
@@ -217,30 +223,31 @@ static double with_others(const struct kind *kind, const struct mf_json *said)
     return kind->seconds == per_evaluation && evaluations > 0 ? all / evaluations : all;
 }
 
-/* What it prints as JSON; NULL after a refusal. */
-static struct mf_json *run_it(struct runs *r)
+/* What it prints as JSON; a run that refuses is refused with its own code. */
+static int run_it(struct runs *r, struct mf_json **said)
 {
     const struct mf_child child = {.words = r->word, .drops = mf_child_ranks};
     char line[WORD / 4] = "", *out = NULL;
-    struct mf_json *said = NULL;
-    int status = mf_child_run(&child, &out);
+    int status = mf_child_run(&child, &out), rc = MF_OK;
 
     for (size_t i = 0, at = 0; i < r->words && at < sizeof line - 1; ++i)
         at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", i ? " " : "", r->word[i]);
-    if (status == 0) said = mf_json_parse(out);
+    *said = status == 0 ? mf_json_parse(out) : NULL;
     if (status == -2)
-        mf_fail(MF_DEVICE, "cannot start '%s' (%s); say another with --launcher", r->word[0], strerror(errno));
+        rc = mf_fail(MF_DEVICE, "cannot start '%s' (%s); say another with --launcher", r->word[0], strerror(errno));
     else if (status != 0)
-        mf_fail(MF_DEVICE, "a run to be measured ended with status %d: %s", status, line);
-    else if (!said)
-        mf_fail(MF_DEVICE, "a run to be measured did not say what it did: %s", line);
+        rc = mf_fail(status >= MF_USAGE && status <= MF_OUTPUT ? status : MF_DEVICE,
+                     "a run to be measured ended with status %d: %s", status, line);
+    else if (!*said)
+        rc = mf_fail(MF_DEVICE, "a run to be measured did not say what it did: %s", line);
     free(out);
-    return said;
+    return rc;
 }
 
 static int make(struct runs *r, const char *name, size_t count, const size_t *dims)
 {
     struct mf_json *said;
+    int rc;
 
     begin(r, 1);
     add(r, "synth");
@@ -254,9 +261,9 @@ static int make(struct runs *r, const char *name, size_t count, const size_t *di
     add(r, "%s", name);
     add(r, "--json");
     pass_on(r);
-    said = run_it(r);
+    rc = run_it(r, &said);
     mf_json_free(said);
-    return said ? MF_OK : MF_DEVICE;
+    return rc;
 }
 
 /* The input of a run, if it is not there yet. */
@@ -280,8 +287,7 @@ static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point
     pass_on(r);
     add(r, "--json");
     add(r, "--log-view");
-    *said = run_it(r);
-    if (!*said) return MF_DEVICE;
+    MF_TRY(run_it(r, said));
     p->exchange[p->samples] = with_others(kind, *said);
     p->sample[p->samples++] = kind->seconds(*said);
     return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "a run to be measured said no time");

@@ -106,6 +106,9 @@ void mf_bench_show_points(const char *what, const char *unit, long threads, int 
 {
     printf("# %s, %s scaling: seconds of %s, median of %zu; %ld thread%s a rank\n", what, weak ? "weak" : "strong",
            unit, points->samples, threads, MF_S(threads));
+    if (points[0].ranks > 1)
+        printf("# speedups as if that of %ld ranks were %ld: none was measured on one\n", points[0].ranks,
+               points[0].ranks);
     printf("# %5s %18s %12s %8s %10s %12s\n", "ranks", "extents", "seconds", "speedup", "efficiency", "serial share");
     for (size_t i = 0; i < n; ++i) {
         const struct mf_bench_point *p = &points[i];
@@ -173,8 +176,9 @@ void mf_bench_show_kernels(const size_t dims[3], const struct mf_json *view)
 {
     struct work w;
 
-    printf("# kernels, one rank, %zu x %zu x %zu; shares of what these cores can do (probe --measure)\n", dims[0],
-           dims[1], dims[2]);
+    printf("# kernels, one rank, %zu x %zu x %zu; shares of what these cores and their memory can do\n"
+           "# (probe --measure); above 100 %%: from caches\n",
+           dims[0], dims[1], dims[2]);
     printf("# %-18s %8s %12s %9s %9s %9s %9s\n", "kernel", "calls", "us per call", "GB/s", "share", "GFLOP/s", "share");
     for (size_t i = 0; i < mf_json_count(mf_json_get(view, "rows")); ++i)
         if (work_of(view, i, &w))

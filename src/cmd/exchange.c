@@ -47,6 +47,20 @@ int mf_exchange_check(const char *option, const struct mf_texts *what)
     return MF_OK;
 }
 
+size_t mf_exchange_names(const struct mf_texts *what, size_t most, const char **names)
+{
+    const struct mf_descriptor *row;
+    const char *file = NULL;
+    size_t n = 0, k;
+
+    for (size_t i = 0; i < what->count; ++i) {
+        if (split("target", what->at[i], 0, &row, &file) != MF_OK) continue; /* was checked */
+        for (k = 0; k < n && strcmp(names[k], row->name) != 0; ++k) {}
+        if (k == n && n < most) names[n++] = row->name;
+    }
+    return n;
+}
+
 unsigned mf_exchange_wants(const struct mf_texts *what, int mcrpy)
 {
     const struct mf_descriptor *row;

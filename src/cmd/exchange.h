@@ -31,6 +31,10 @@ struct mf_import_opts {
     double threshold, steepness; /* of soft descriptors */
 };
 
+/** The descriptors that arrays are of, each once, at most @p most of them into @p names (owned by the registry): how
+ * many. Not collective. */
+size_t mf_exchange_names(const struct mf_texts *what, size_t most, const char **names);
+
 /** A target of arrays, S2 among them; a name that is given three times has sides for the normals z, y, x. Volume
  * fractions are S2 at zero lag where they are not given. Collective; MF_INPUT, MF_USAGE, agreed. */
 int mf_import(const struct mf_session *session, const struct mf_texts *what, const struct mf_import_opts *opts,

@@ -14,13 +14,23 @@
 static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows,    mf_common_opts, NULL};
 
-/* An imported S2 has no Variation: the default set is then S2 alone. */
+/* Where nobody names descriptors: arrays are all aimed at; an imported S2 has no Variation, and the default set is then
+ * S2 alone. */
 static int fit_types(const struct mf_session *s, const struct mf_target *target, struct mf_recon_cmd *o)
 {
-    static const char *s2_alone[] = {"FFTCorrelations"};
+    static const char *s2_alone[] = {"FFTCorrelations"}, *arrays[MF_TERMS_MAX];
 
-    if (!target->side[0].variation && !mf_options_given(s->options, "descriptor-types"))
-        o->types = (struct mf_texts){1, s2_alone};
+    if (!mf_options_given(s->options, "descriptor-types")) {
+        if (o->arrays.count)
+            o->types = (struct mf_texts){mf_exchange_names(&o->arrays, MF_TERMS_MAX, arrays), arrays};
+        else if (!target->side[0].variation)
+            o->types = (struct mf_texts){1, s2_alone};
+        if (o->weights.count && o->weights.count != o->types.count)
+            return mf_fail(
+                MF_USAGE,
+                "--descriptor_weights gives %zu weights for %zu descriptors; name them with --descriptor_types",
+                o->weights.count, o->types.count);
+    }
     if (target->lag != (size_t)o->lag && mf_options_given(s->options, "limit-to"))
         return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->lag, target->source,
                        target->lag);
@@ -33,7 +43,9 @@ static int check_target(const struct mf_recon_cmd *o)
     const int file = o->descriptor_filename && *o->descriptor_filename;
 
     if (!file && !o->arrays.count)
-        return mf_fail(MF_USAGE, "--descriptor_filename is missing: a file of characterize or merge");
+        return mf_fail(
+            MF_USAGE,
+            "--descriptor_filename is missing: a file of characterize or merge; or --target, arrays of NumPy");
     if (file && o->arrays.count)
         return mf_fail(MF_USAGE, "--descriptor_filename and --target: say what is aimed at one way or the other");
     return mf_exchange_check("target", &o->arrays);

@@ -23,7 +23,7 @@ static void fill(const struct mf_job *job, int normal, struct mf_target_side *si
 {
     const struct mf_slab *slab = &job->micro->slab;
     const struct mf_span u = middle(side->nu), v = middle(side->nv);
-    size_t at[3];
+    size_t at[3] = {0};
 
     at[normal] = slab->dims[normal] / 2;
     for (size_t i = 0; i < u.count; ++i)

@@ -19,9 +19,12 @@ static uint32_t crc_side(uint32_t crc, const struct mf_target *t, const struct m
     if (s->variation) crc = mf_crc32c(crc, s->variation, levels * sizeof(double));
     if (s->fraction) crc = mf_crc32c(crc, s->fraction, levels * sizeof(double));
     if (s->example) crc = mf_crc32c(crc, s->example, s->example_nu * s->example_nv * sizeof(double));
-    for (int m = 0; m < MF_MORE; ++m)
-        if (s->more[m])
-            crc = mf_crc32c(crc, s->more[m], levels * mf_more_entries((enum mf_more)m, t->lag) * sizeof(double));
+    for (int m = 0; m < MF_MORE; ++m) {
+        size_t values =
+            mf_more_parts((enum mf_more)m, (size_t)t->phases) * s->levels * mf_more_entries((enum mf_more)m, t->lag);
+
+        if (s->more[m]) crc = mf_crc32c(crc, s->more[m], values * sizeof(double));
+    }
     return crc;
 }
 

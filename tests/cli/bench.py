@@ -5,6 +5,7 @@
 import json
 import math
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -83,6 +84,16 @@ def save(name, value):
         json.dump(value, file)
 
 
+def ended():
+    """Told to end, it ends its runs and leaves nothing."""
+    with subprocess.Popen([program, "bench", "reconstruct", "--extent", "64", "--turns", "99"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as job:
+        runs.until(lambda: any("match" in open(f"/proc/{p}/cmdline").read() for p in runs.below(job.pid)), "a run")
+        job.terminate()
+        status = job.wait(30)
+    check(status != 0 and os.listdir(".") == [], f"told to end: {status} {os.listdir('.')}")
+
+
 def predict():
     """By hand: work shared evenly, four exchanges of a slab, six sums; between nodes what leaves a node over its network."""
     points = [{"ranks": r, "shape": [64, 64, 64], "seconds": s, "exchange_seconds": e} for r, s, e in ((1, 0.04, 0), (2, 0.024, 0.004))]
@@ -139,6 +150,7 @@ with tempfile.TemporaryDirectory() as folder:
     files(1)
     files(3)
     scaling()
+    ended()
     predict()
     exchanges(2, "--device", "shadow")
     table()
@@ -156,11 +168,14 @@ with tempfile.TemporaryDirectory() as folder:
     runs.refuses(program, [
         (2, ["bench", "p2p"], "wants at least two ranks"),
         (2, ["bench", "reconstruct", "--scaling", "2,1"], "growing numbers of ranks"),
+        (2, ["bench", "reconstruct", "--scaling", "1,99999"], "in each other's way"),
         (2, ["bench", "reconstruct", "--extent", 8], "it must be from 32"),
         (2, ["bench", "reconstruct", "--turns", 0], "--turns is 0"),
         (2, ["bench", "io", "--extent", 1], "it must be from 2"),
         (4, ["bench", "reconstruct", "--launcher", "no-such-launcher", "--extent", 32], "cannot start 'no-such-launcher'"),
         (4, ["bench", "reconstruct", "--launcher", "false", "--extent", 32], "ended with status 1"),
+        (3, ["bench", "reconstruct", "--image", "gone.npy", "--extent", 32], "ended with status 3"),
+        (2, ["bench", "kernels", "--dry-run"], "nothing to say"),
         (7, ["bench", "kernels", "--extent", 32, "--data_folder", "nowhere/at/all"], "nowhere/at/all"),
     ], ranks=(1,), mpiexec=mpiexec)
 finish("bench")

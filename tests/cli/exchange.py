@@ -43,6 +43,9 @@ def image():
             got, want = np.load(path), file["all"][SETS[name]][:]
             check(got.dtype == "<f8" and got.shape[:2] == want.shape[:2] and np.array_equal(got.ravel(), want.ravel()), f"{name}: {got.shape}")
         check(np.load(files["S2"]).shape == (3, 2, 9, 9) and np.load(files["Correlations"]).shape == (3, 2, 41, 41), "shapes")
+    some = [f"{k}={files[k]}" for k in ("S2", "LinealPath", "Variation")]
+    check(aimed("--target", *some, "--size", 20, 24) == aimed("--target", *some, "--size", 20, 24, "--descriptor_types", "S2", "LinealPath", "Variation"),
+          "image: what is given is aimed at")
     words = ["--size", 20, 24, "--descriptor_types", *names]
     check(aimed("--descriptor_filename", "t.h5", *words) == aimed("--target", *(f"{k}={v}" for k, v in files.items()), *words), "image: another target")
 

@@ -132,6 +132,8 @@ def phases_together(folder, net, weights):
             g = np.load(f"{folder}/g.npy").astype(float)
             last = last or (got["loss"], g.tobytes())
             check(last == (got["loss"], g.tobytes()), f"three phases: other bits on {ranks} ranks of {device}")
+        whole = run(PROGRAM, "match", f"{folder}/m.npy", *words, "--size", *shape, "--max_iter", 2, "--no_polish", "--output", f"{folder}/whole.npy")
+        check(whole.status == 0, f"three phases, a whole run: {whole.status} {whole.err[-400:]}")
         if len(shape) == 3:
             continue
         x, target = start.astype(float), gram(np.eye(3)[image], net, True, "elu")

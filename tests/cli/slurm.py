@@ -198,7 +198,7 @@ def did_not_start(text):
 
 def attempt(part):
     """Open MPI 4.1 started by srun on several nodes now and then dies within MPI_Init, where a first message overtakes the
-    start (its issue 12495): nothing of ours has run by then, and the part begins once more. How many did."""
+    start (open-mpi/ompi 12495): nothing of ours has run by then, and the part begins once more. How many did."""
     for left in (1, 0):
         known, start = len(runs.failures), time.time()
         try:

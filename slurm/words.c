@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 enum { COLUMNS = 100 };
 
 /* No shell sees more in these than themselves. */
-#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./-"
 
 static void take(struct mf_words *words, char *word)
 {
@@ -45,29 +45,6 @@ void mf_words_free(struct mf_words *words)
     for (size_t i = 0; i < words->count; ++i) free(words->at[i]);
     free(words->at);
     *words = (struct mf_words){0};
-}
-
-/* "NAME=value" would be an assignment before a command; "--name=value" is a word like others. */
-static int is_plain(const char *word)
-{
-    size_t n = strspn(word, *word == '-' ? PLAIN "=" : PLAIN);
-
-    return n > 0 && word[n] == '\0';
-}
-
-void mf_quote(FILE *to, const char *word)
-{
-    if (is_plain(word)) {
-        fputs(word, to);
-        return;
-    }
-    fputc('\'', to);
-    for (; *word; ++word)
-        if (*word == '\'')
-            fputs("'\\''", to);
-        else
-            fputc(*word, to);
-    fputc('\'', to);
 }
 
 /* Its pieces between "%a" quoted, the variable between them. */

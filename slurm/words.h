@@ -17,9 +17,6 @@ void mf_words_say(struct mf_words *words, const char *format, ...) __attribute__
 void mf_words_all(struct mf_words *words, size_t count, const char *const *more);
 void mf_words_free(struct mf_words *words);
 
-/** Writes @p word so that a POSIX shell reads these very bytes as one argument, whatever they are. */
-void mf_quote(FILE *to, const char *word);
-
 /**
  * Writes all words for a shell, a blank between two, long lines broken by a backslash. @p variable: NULL, or a variable
  * of the shell whose value stands for every "%a" in a word, as Slurm writes the number of an array's task.

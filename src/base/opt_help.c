@@ -207,29 +207,6 @@ void mf_options_print(const struct mf_options *options)
     free(text);
 }
 
-static int is_safe(const char *word)
-{
-    for (const char *c = word; *c; ++c)
-        if (!isalnum((unsigned char)*c) && !strchr("_-+=.,:/@%", *c)) return 0;
-    return *word != '\0';
-}
-
-/* A word as a shell reads it back. */
-static void shell(FILE *to, const char *word)
-{
-    if (is_safe(word)) {
-        fputs(word, to);
-        return;
-    }
-    fputc('\'', to);
-    for (; *word; ++word)
-        if (*word == '\'')
-            fputs("'\\''", to);
-        else
-            fputc(*word, to);
-    fputc('\'', to);
-}
-
 static void line_entry(FILE *to, const struct mf_entry *entry, const char *gap)
 {
     const struct mf_texts *texts = entry->field;
@@ -241,11 +218,11 @@ static void line_entry(FILE *to, const struct mf_entry *entry, const char *gap)
     } else if (kind == MF_TEXTS) {
         for (size_t i = 0; i < texts->count; ++i) {
             fputc(' ', to);
-            shell(to, texts->at[i]);
+            mf_quote(to, texts->at[i]);
         }
     } else if (kind == MF_TEXT) {
         fputc(entry->text[0] == '-' ? '=' : ' ', to);
-        shell(to, entry->text);
+        mf_quote(to, entry->text);
     } else {
         fprintf(to, " %s", entry->text);
     }
@@ -261,7 +238,7 @@ char *mf_options_line(const struct mf_options *options)
     if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a line");
     for (size_t i = 0; i < options->positional; ++i, gap = " ") {
         fputs(gap, to);
-        shell(to, options->words[i]);
+        mf_quote(to, options->words[i]);
     }
     for (size_t i = 0; i < options->entries; ++i) {
         const struct mf_entry *entry = &options->entry[i];

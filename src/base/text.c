@@ -55,3 +55,28 @@ int mf_text_load(const char *path, size_t most, char **text, size_t *count)
     if (rc != MF_OK) free(*text);
     return rc;
 }
+
+#define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./-"
+
+/* "NAME=value" would be an assignment before a command; "--name=value" is a word like others. */
+static int is_plain(const char *word)
+{
+    size_t n = strspn(word, *word == '-' ? PLAIN "=" : PLAIN);
+
+    return n > 0 && word[n] == '\0';
+}
+
+void mf_quote(FILE *to, const char *word)
+{
+    if (is_plain(word)) {
+        fputs(word, to);
+        return;
+    }
+    fputc('\'', to);
+    for (; *word; ++word)
+        if (*word == '\'')
+            fputs("'\\''", to);
+        else
+            fputc(*word, to);
+    fputc('\'', to);
+}

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /** Does @p text end with @p ending, capitals or not? So are kinds of files told by their names everywhere. */
 int mf_ends_with(const char *text, const char *ending);
@@ -15,6 +16,9 @@ int mf_ends_with(const char *text, const char *ending);
  * for names that are compared on one machine or between the ranks of one run. */
 #define MF_FNV 0xCBF29CE484222325u
 uint64_t mf_fnv(uint64_t number, const void *bytes, size_t count);
+
+/** Writes @p word so that a POSIX shell reads these very bytes as one argument, whatever they are. */
+void mf_quote(FILE *to, const char *word);
 
 /** Prints text as it stands, escaped for roff. */
 void mf_roff(const char *text);

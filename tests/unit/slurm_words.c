@@ -1,6 +1,7 @@
 /* What a shell reads of a word that was written for it are the bytes of that word: 100 000 of them, through a parser of
  * the shell's rules and through real shells, of which each is one process and starts no other. argv[1]: a folder. */
 #include "slurm/words.h"
+#include "src/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: the program, its manual pages, documents, examples.
+# What `cmake --install` puts where: the program, its manual pages, documents, examples, job scripts.
 include(GNUInstallDirs)
 
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/mesoforge.1
@@ -19,3 +19,4 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs OPTIONAL)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY slurm/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/slurm FILES_MATCHING PATTERN "*.sbatch" PATTERN README)

@@ -1,0 +1,23 @@
+# cpack -G DEB, in a build folder of a release: a Debian package of what is installed, but for the modulefiles. Libraries
+# that it depends on are found by dpkg-shlibdeps, what starts ranks by the package that it is from here.
+find_program(DPKG dpkg)
+if(DPKG AND MPIEXEC_EXECUTABLE)
+  file(REAL_PATH "${MPIEXEC_EXECUTABLE}" launcher)
+  execute_process(COMMAND ${DPKG} -S "${launcher}" OUTPUT_VARIABLE owner ERROR_QUIET)
+  if(owner MATCHES "^([a-z0-9.+-]+)(:[a-z0-9]+)?:")
+    set(CPACK_DEBIAN_PACKAGE_DEPENDS ${CMAKE_MATCH_1})
+  endif()
+endif()
+set(CPACK_PACKAGE_NAME mesoforge)
+set(CPACK_PACKAGE_CONTACT "mesoforge maintainers")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "statistically equivalent material models from micrographs")
+set(CPACK_PACKAGE_DESCRIPTION "Measures the statistics of a micrograph and finds a structure, flat or in three dimensions,
+that has the same ones, on one core or on many ranks of MPI.")
+set(CPACK_GENERATOR DEB)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};mesoforge;Unspecified;/")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+include(CPack)

@@ -1,0 +1,153 @@
+"""What packaging/ makes can be used: files are where they belong after an install, modulefiles lead there, the Debian
+package names what it needs and runs from a root of its own, recipes name what is there.
+usage: packaging.py MESOFORGE SOURCES BUILD"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import types
+
+from runs import check, finish, run
+
+program, sources, build = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
+packaging = sources / "packaging"
+VERSION = re.search(r"project\(mesoforge VERSION (\S+)", (sources / "CMakeLists.txt").read_text())[1]
+VERBS = subprocess.run([program, "man", "--list"], capture_output=True, text=True, check=True).stdout.split()
+
+
+def shell(*words, **more):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=120, **more)
+    check(done.returncode == 0, f"{words}: {done.returncode} {done.stdout[-500:]} {done.stderr[-500:]}")
+    return done.stdout
+
+
+def is_complete(prefix):
+    """All that an install promises, below @prefix."""
+    pages = {f.name for f in (prefix / "share/man/man1").glob("*")}
+    check(pages == {"mesoforge.1", *(f"mesoforge-{v}.1" for v in VERBS)}, f"manual pages {sorted(pages)}")
+    doc = prefix / "share/doc/mesoforge"
+    for name in ("README.md", "LICENSE", "docs/CLUSTER.md", "examples/match.yaml", "slurm/match.sbatch", "slurm/README"):
+        check((doc / name).is_file(), f"{name} is not installed")
+    check(not list(prefix.rglob("*.pc")) and not (prefix / "include").exists(), "nothing to link to")
+    return prefix / "bin/mesoforge"
+
+
+def works(installed, folder):
+    """A match from there, in another folder."""
+    check(VERSION in shell(installed, "--version"), "its version")
+    made = run(str(installed), *"synth --kind gaussian --size 16 16 --output m.npy".split(), cwd=folder)
+    made = made if made.status else run(str(installed), *("match --microstructure_filename m.npy --size 16 16 --limit_to 4 "
+                                                          "--max_iter 3 --output v.npy").split(), cwd=folder)
+    check(made.status == 0 and (folder / "v.npy").is_file(), f"a match from there: {made.status} {made.err[-400:]}")
+
+
+STAND_INS = """
+proc note {args} {puts $args}
+foreach c {module-whatis conflict setenv module} {interp alias {} $c {} note $c}
+proc prepend-path {name path} {puts "$name=$path"}
+proc is-loaded {name} {return [expr {$name eq "there"}]}
+source [lindex $argv 0]
+ModulesHelp
+"""
+
+
+def modulefiles(prefix):
+    folder = prefix / "share/modulefiles/mesoforge"
+    check({f.name for f in folder.iterdir()} == {VERSION, f"{VERSION}.lua"}, f"modulefiles {list(folder.iterdir())}")
+    texts = [(folder / name).read_text() for name in (VERSION, f"{VERSION}.lua")]
+    check(texts[0].startswith("#%Module") and all(str(prefix) in t and "@" not in t for t in texts), f"{texts}")
+    if shutil.which("tclsh"):
+        script = prefix.parent / "modules.tcl"
+        script.write_text(STAND_INS)
+        said = shell("tclsh", script, folder / VERSION)
+        check(f"PATH={prefix}/bin\n" in said and f"MANPATH={prefix}/share/man\n" in said and "conflict mesoforge" in said, said)
+    lua = next((l for l in ("lua", "lua5.4", "lua5.3", "lua5.1", "texlua") if shutil.which(l)), None)
+    if lua:
+        stand_ins = "".join(f"function {f}(...) print('{f}', ...) end " for f in ("whatis", "help", "conflict", "depends_on", "prepend_path"))
+        said = shell(lua, "-e", stand_ins + "function pathJoin(a, b) return a .. '/' .. b end", folder / f"{VERSION}.lua")
+        check(f"PATH\t{prefix}/bin" in said, said)
+
+
+def installed(folder):
+    prefix = folder / "a place {of} its own"
+    shell("cmake", "--install", build, "--prefix", prefix)
+    works(is_complete(prefix), folder)
+    modulefiles(prefix)
+
+
+def debian(folder):
+    if not all(map(shutil.which, ("cpack", "dpkg-deb", "dpkg-shlibdeps"))):
+        print("packaging: no dpkg here, so no Debian package")
+        return
+    shell("cpack", "--config", build / "CPackConfig.cmake", "-G", "DEB", "-B", folder / "deb")
+    package, root = next((folder / "deb").glob("*.deb")), folder / "root"
+    check(re.fullmatch(rf"mesoforge_{VERSION}_\w+\.deb", package.name), f"its name: {package.name}")
+    needs = [part.split()[0] for part in shell("dpkg-deb", "-f", package, "Depends").split(", ")]
+    linked = shell("ldd", program)
+    for library, part in (("libhdf5", "libhdf5"), ("libmpi", "mpi"), ("libfftw3f", "libfftw3-single"), ("libcairo", "libcairo2"), ("libyaml", "libyaml")):
+        check(library not in linked or any(part in n for n in needs), f"{library} is linked and in no dependency: {needs}")
+    check(any(n.endswith("-bin") or n == "mpich" for n in needs), f"nothing that starts ranks: {needs}")
+    for need in needs:
+        shell("dpkg-query", "-W", need)
+    listed = shell("dpkg-deb", "-c", package)
+    check("modulefiles" not in listed and all("root/root" in line for line in listed.splitlines()), "who owns what")
+    shell("dpkg", "-x", package, root)
+    check("not stripped" not in shell("file", root / "usr/bin/mesoforge") if shutil.which("file") else True, "stripped")
+    (folder / "from there").mkdir()
+    works(is_complete(root / "usr"), folder / "from there")
+
+
+def images(folder):
+    docker = (packaging / "Dockerfile").read_text()
+    check((packaging / "Dockerfile.dockerignore").is_file() and "COPY . /source" in docker, "what docker copies")
+    recipe = (packaging / "mesoforge.def").read_text()
+    copied = re.findall(r"^    (\S+) /source/(\S+)$", recipe, re.M)
+    check(len(copied) > 10 and all(a == b for a, b in copied), f"%files {copied}")
+    check("bootstrap.sh build" in docker and "bootstrap.sh build" in recipe, "how they build")
+    for name, _ in copied:
+        check((sources / name).exists(), f"mesoforge.def names {name}, which is not there")
+        if (sources / name).exists():
+            os.makedirs(folder / "source", exist_ok=True)
+            (folder / "source" / name).symlink_to(sources / name)
+    # what it copies can be configured; and what is loaded then, a modulefile loads
+    shell("cmake", "--preset", "release", "-DMF_CUDA=OFF", "-B", folder / "source/build", cwd=folder / "source",
+          env={**os.environ, "LOADEDMODULES": "openmpi/4.1:hdf5"})
+    for kind, line in (("lua", 'depends_on("openmpi/4.1")\ndepends_on("hdf5")\n'), ("tcl", "{module load openmpi/4.1}\n")):
+        check(line in (folder / f"source/build/modulefile.{kind}.in").read_text(), f"{line} in {kind}")
+
+
+def spack():
+    """The recipe, executed with stand-ins for Spack: its options are ours, its libraries those that CMake looks for."""
+    path = packaging / "spack/packages/mesoforge/package.py"
+    needs, cache = [], (build / "CMakeCache.txt").read_text()
+    stand_in = types.ModuleType("spack.package")
+    both = type("CMakePackage", (), {"define": staticmethod(lambda name, value: name),
+                                     "define_from_variant": staticmethod(lambda name, variant: name)})
+    vars(stand_in).update(CMakePackage=both, CudaPackage=type("CudaPackage", (), {}), license=lambda *a: None, version=lambda *a, **k: None,
+                          depends_on=lambda spec, **k: needs.append(re.split(r"[@+~ ]", spec)[0]))
+    sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": stand_in})
+    names = {"__file__": str(path)}
+    exec(compile(path.read_text(), path, "exec"), names)
+    package = names["Mesoforge"]()
+    package.spec = types.SimpleNamespace(satisfies=lambda s: True, variants={"cuda_arch": types.SimpleNamespace(value=("90",))})
+    for option in package.cmake_args():
+        check(option == "CMAKE_CUDA_ARCHITECTURES" or re.search(rf"^{option}:", cache, re.M), f"no option {option}")
+    check(package.git == sources.as_uri(), f"it builds {package.git}")
+    wanted = re.findall(r"^(?:find_package|pkg_check_modules)\((\w+)", (sources / "CMakeLists.txt").read_text(), re.M)
+    known = {"MPI": "mpi", "HDF5": "hdf5", "FFTW": "fftw", "YAML": "libyaml", "JANSSON": "jansson", "CAIRO": "cairo", "CRYPTO": "openssl",
+             "PNG": "libpng", "TIFF": "libtiff", "ZLIB": "zlib-api", "PkgConfig": "pkgconfig", "Threads": "c", "OpenMP": "c"}
+    for library in wanted:
+        check(known.get(library) in needs, f"CMake looks for {library}, the recipe does not")
+    check((packaging / "spack/repo.yaml").is_file(), "a repository of Spack")
+
+
+with tempfile.TemporaryDirectory(prefix="packaging-") as place:
+    place = pathlib.Path(place)
+    installed(place)
+    debian(place)
+    images(place)
+    spack()
+finish("packaging")

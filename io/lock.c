@@ -13,7 +13,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-enum { TRIES = 100, OWNER = 400 };
+enum { TRIES = 100, OWNER = 400, HOST = 128 };
 
 static char *name_of(const char *path)
 {
@@ -34,30 +34,69 @@ static int is_there(int descriptor, const char *path)
            own.st_ino == now.st_ino;
 }
 
-static int refuse(int descriptor, const char *path)
+static void owner_of(int descriptor, char text[OWNER + 1])
 {
-    char owner[OWNER + 1];
-    ssize_t n = pread(descriptor, owner, OWNER, 0);
+    ssize_t n = pread(descriptor, text, OWNER, 0);
 
-    owner[n > 0 ? n : 0] = '\0';
-    owner[strcspn(owner, "\n")] = '\0';
-    return mf_fail(MF_OUTPUT, "another run writes '%s' now%s%s; wait for it, stop it, or give another --output", path,
-                   *owner ? ": " : "", owner);
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
 }
 
-static void sign(int descriptor, const char *job)
+/* Between hosts a file system keeps the lock of one that is lost, some for ever. */
+static int refuse(const char *owner, const char *path, const char *name)
 {
-    char text[OWNER], host[128] = "?";
-    int n;
+    const char *on = strstr(owner, " on ");
+    char host[HOST] = "";
 
     (void)gethostname(host, sizeof host - 1);
-    n = snprintf(text, sizeof text, "%s%sprocess %ld on %s\n", job, *job ? ", " : "", (long)getpid(), host);
+    if (!on || strcmp(on + 4, host) == 0)
+        return mf_fail(MF_OUTPUT, "another run writes '%s' now%s%s; wait for it, stop it, or give another --output",
+                       path, *owner ? ": " : "", owner);
+    return mf_fail(MF_OUTPUT,
+                   "another run writes '%s' now: %s; wait for it, stop it, or give another --output; or, where that "
+                   "host is lost and the run with it, remove '%s'",
+                   path, owner, name);
+}
+
+/* Was this job started again since? Then the owner is gone: Slurm has cleared its nodes away, or taken them for lost.
+ */
+static int is_own_past(const char *owner, const struct mf_lock_job *job)
+{
+    static const char begin[] = "job ", then[] = " (restarts: ";
+    size_t n = strlen(job->name);
+    const char *at = owner + strlen(begin) + n;
+
+    if (n == 0 || strncmp(owner, begin, strlen(begin)) != 0 || strncmp(owner + strlen(begin), job->name, n) != 0)
+        return 0;
+    return strncmp(at, then, strlen(then)) == 0 && strtol(at + strlen(then), NULL, 10) < job->restarts;
+}
+
+static void sign(int descriptor, const struct mf_lock_job *job)
+{
+    char text[OWNER] = "", host[HOST] = "?";
+    int n = 0;
+
+    (void)gethostname(host, sizeof host - 1);
+    if (*job->name) n = snprintf(text, sizeof text, "job %.100s (restarts: %ld), ", job->name, job->restarts);
+    n += snprintf(text + n, sizeof text - (size_t)n, "process %ld on %s\n", (long)getpid(), host);
     if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, text, (size_t)n, 0) != n)
         mf_debug("a lock without a name: %s", strerror(errno));
 }
 
+/* Somebody has it. A file that is removed locks nothing any more: the next try makes another. */
+static int taken(int descriptor, const char *path, const struct mf_lock_job *job, const char *name)
+{
+    char owner[OWNER + 1];
+
+    owner_of(descriptor, owner);
+    if (!is_own_past(owner, job)) return refuse(owner, path, name);
+    mf_info("'%s' was locked by this job before it was started again (%s): that run is gone", path, owner);
+    if (unlink(name) == 0 || errno == ENOENT) return MF_OK;
+    return mf_fail(MF_OUTPUT, "'%s' was left by a run that is gone and cannot be removed: %s", name, strerror(errno));
+}
+
 /* Rank 0. */
-static int take(const char *path, const char *job, struct mf_lock *lock)
+static int take(const char *path, const struct mf_lock_job *job, struct mf_lock *lock)
 {
     for (int i = 0; i < TRIES; ++i) {
         struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -74,7 +113,7 @@ static int take(const char *path, const char *job, struct mf_lock *lock)
                 return MF_OK;
             }
         } else if (errno == EAGAIN || errno == EACCES) {
-            rc = refuse(descriptor, path);
+            rc = taken(descriptor, path, job, lock->path);
         } else {
             mf_warn("'%s' cannot be locked (%s): see to it that no other run writes it", path, strerror(errno));
             i = TRIES;
@@ -85,7 +124,7 @@ static int take(const char *path, const char *job, struct mf_lock *lock)
     return MF_OK;
 }
 
-int mf_lock_take(const struct mf_comm *comm, const char *path, const char *job, struct mf_lock *lock)
+int mf_lock_take(const struct mf_comm *comm, const char *path, const struct mf_lock_job *job, struct mf_lock *lock)
 {
     int rc;
 

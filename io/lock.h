@@ -9,13 +9,21 @@ struct mf_lock {
     char *path;
 };
 
+/** Of the one that asks: name "", where there is none. */
+struct mf_lock_job {
+    const char *name;
+    long restarts; /* how often it was started again */
+};
+
 /**
  * Locks the name @p path for this job through a file ".NAME.lock" beside it, which says @p job (rank 0's), host and
  * process. The system lets go when the process ends, however it ends: a file that a killed run has left behind locks
- * nothing. Refuses (agreed) with MF_OUTPUT naming the owner. A file system without locks, and one that takes no new
- * file, locks nothing: what cannot be written is found later. Collective.
+ * nothing. Not so where a whole host is lost that had locked a file of a file system between hosts: what an earlier
+ * start of the same job has locked is taken over; of others the refusal says which file to remove. Refuses (agreed)
+ * with MF_OUTPUT naming the owner. A file system without locks, and one that takes no new file, locks nothing: what
+ * cannot be written is found later. Collective.
  */
-int mf_lock_take(const struct mf_comm *comm, const char *path, const char *job, struct mf_lock *lock);
+int mf_lock_take(const struct mf_comm *comm, const char *path, const struct mf_lock_job *job, struct mf_lock *lock);
 
 /** Also of one that is not taken. Not collective. */
 void mf_lock_give(struct mf_lock *lock);

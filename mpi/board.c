@@ -17,7 +17,16 @@
 
 enum { BORN = 22, END = 52 }; /* fields of /proc/N/stat */
 
-static size_t board_bytes(int size) { return sizeof(struct mf_board) + (size_t)size * sizeof(struct mf_record); }
+/* The system gives room for what is written: ranks of other nodes have flights that take none. */
+static size_t board_bytes(int size)
+{
+    return sizeof(struct mf_board) + (size_t)size * (sizeof(struct mf_record) + sizeof(struct mf_flight));
+}
+
+struct mf_flight *mf_board_flight(const struct mf_board *board, int size, int rank)
+{
+    return (struct mf_flight *)(uintptr_t)(board->record + size) + rank;
+}
 
 /* For a rank that shares with nobody (its forked readers of files still do). */
 static struct mf_board *own_board(size_t bytes)

@@ -3,6 +3,7 @@
 #ifndef MF_MPI_BOARD_H
 #define MF_MPI_BOARD_H
 
+#include "mpi/flight.h"
 #include "mpi/watch.h"
 
 /**
@@ -11,6 +12,9 @@
  */
 struct mf_board *mf_board_open(const struct mf_comm *comm, int leader, struct mf_post *post);
 void mf_board_close(struct mf_board *board, int size);
+
+/** What rank @p rank of @p size, on this node, came to last. */
+struct mf_flight *mf_board_flight(const struct mf_board *board, int size, int rank);
 
 /** What the machine says of a process. */
 struct mf_process {

@@ -147,7 +147,8 @@ void mf_news_hear(const struct mf_news *news)
         if (bytes < 0) return;
         if (!is_sound(news, &l, (size_t)bytes)) continue;
         for (int64_t e = 0; e < l.entries; ++e) take(&news->board->record[l.entry[e].rank], &l.entry[e]);
-        if (l.spoken) atomic_compare_exchange_strong(&news->board->spoken, &nobody, l.spoken);
+        if (l.spoken && atomic_compare_exchange_strong(&news->board->spoken, &nobody, l.spoken))
+            atomic_store(&news->board->wanted, (l.spoken & MF_WATCH_SPOKE) != 0);
         peer_of(l.head)->heard_from = from.sin_addr.s_addr;
         peer_of(l.head)->heard = mf_now();
     }

@@ -27,6 +27,7 @@ static struct {
     int rank, size;
     struct mf_board *board; /* NULL: nothing is watched */
     struct mf_record *own;
+    struct mf_flight *flight;
     struct mf_post *post; /* [size] */
     _Atomic double seconds;
 
@@ -44,14 +45,6 @@ static struct {
 
 /* -- this rank -- */
 
-static void put_name(struct mf_record *r, const char *name)
-{
-    uint64_t words[MF_WATCH_WORDS] = {0};
-
-    memcpy(words, name, strnlen(name, MF_WATCH_TEXT - 1));
-    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) atomic_store_explicit(&r->name[i], words[i], memory_order_relaxed);
-}
-
 /* This rank's main thread alone changes its place. */
 static void step_on(uint64_t parity)
 {
@@ -60,17 +53,23 @@ static void step_on(uint64_t parity)
     if (place % 2 != parity) atomic_store_explicit(&w.own->place, place + 1, memory_order_release);
 }
 
+/* Of the collective that this rank comes to. */
+static uint64_t next_number(void) { return atomic_load_explicit(&w.own->place, memory_order_relaxed) / 2 + 1; }
+
 void mf_watch_enter(const char *name, size_t n)
 {
     if (!w.own) return;
-    put_name(w.own, name);
+    mf_watch_name_put(w.own->name, name);
     atomic_store_explicit(&w.own->count, n, memory_order_relaxed);
+    mf_flight_enter(w.flight, next_number(), name, n);
     step_on(1);
 }
 
 void mf_watch_leave(void)
 {
-    if (w.own) step_on(0);
+    if (!w.own) return;
+    mf_flight_leave(w.flight, mf_watch_number());
+    step_on(0);
 }
 
 void mf_comm_alive(void)
@@ -170,17 +169,34 @@ static void look_at(int rank, double step)
     w.past[rank] = now;
 }
 
+static struct mf_watch_view view_now(void)
+{
+    return (struct mf_watch_view){w.board, w.post, w.seen, w.rank, w.size, atomic_load(&w.seconds)};
+}
+
+static int is_one_board(void)
+{
+    for (int r = 0; r < w.size; ++r)
+        if (!is_near(r)) return 0;
+    return 1;
+}
+
 /* Ends the job; one rank says why. */
 static void speak(const struct mf_verdict *verdict)
 {
-    struct mf_watch_view view = {w.board, w.post, w.seen, w.rank, w.size, atomic_load(&w.seconds)};
+    const struct timespec for_others = {1, 200000000}; /* a look of theirs, and their record is written */
+    struct mf_watch_view view = view_now();
     char line[MF_ERR_TEXT];
+    const char *record;
     int64_t nobody = 0;
 
-    if (!atomic_compare_exchange_strong(&w.board->spoken, &nobody, MF_DEVICE)) return;
+    if (!atomic_compare_exchange_strong(&w.board->spoken, &nobody, MF_DEVICE | MF_WATCH_SPOKE)) return;
     tell_others();
     mf_watch_line(&view, verdict, line, sizeof line);
-    mf_die(MF_DEVICE, __FILE__, __LINE__, "%s", line);
+    record = mf_flight_write(&view, line);
+    if (!is_one_board()) nanosleep(&for_others, NULL);
+    if (!record) mf_die(MF_DEVICE, __FILE__, __LINE__, "%s", line);
+    mf_die(MF_DEVICE, __FILE__, __LINE__, "%s; what each rank did last: %s", line, record);
 }
 
 /* The first rank that is not guilty speaks; others on its node are as good, on other nodes they give it time. */
@@ -194,13 +210,17 @@ static int is_my_turn(const struct mf_verdict *verdict)
     return first == w.size || is_near(first) || w.ready > OTHERS_FIRST;
 }
 
-/* Somebody ends the job. When nothing comes of it, this rank does, without a word. */
+/* Somebody ends the job: on another node, the first that hears of it leaves the record of this one. When nothing comes
+ * of it, this rank ends the job without a word. */
 static void end_quietly(double step)
 {
-    int64_t code = atomic_load(&w.board->spoken);
+    int64_t code = atomic_load(&w.board->spoken), wanted = 1;
+    struct mf_watch_view view = view_now();
 
+    if (atomic_compare_exchange_strong(&w.board->wanted, &wanted, 0))
+        (void)mf_flight_write(&view, "the job was ended by a rank of another host, which says why");
     w.hearing += step;
-    if (w.hearing > SPOKEN_MOST) mf_end((int)code);
+    if (w.hearing > SPOKEN_MOST) mf_end((int)(code & ~(int64_t)MF_WATCH_SPOKE));
 }
 
 static void look(void)
@@ -282,6 +302,7 @@ void mf_watch_open(const struct mf_comm *comm, int leader)
     if (!w.post || !w.seen || !w.past || !w.heard)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
     w.board = mf_board_open(comm, leader, w.post);
+    w.flight = mf_board_flight(w.board, w.size, w.rank);
     w.own = &w.board->record[w.rank];
     w.last = mf_now();
     w.ready = w.hearing = 0;

@@ -12,6 +12,7 @@
 #include "mpi/judge.h"
 
 enum { MF_WATCH_WORDS = 6, MF_WATCH_TEXT = 8 * MF_WATCH_WORDS, MF_WATCH_HOST = 64, MF_WATCH_ADDRESSES = 6 };
+enum { MF_WATCH_SPOKE = 1 << 8 }; /* beside a code: a watch ends the job, not the rank that broke */
 
 /** What a rank says of itself; a rank writes its own, all of its node read it. Two lines of a cache. */
 struct mf_record {
@@ -23,10 +24,11 @@ struct mf_record {
     _Atomic uint64_t name[MF_WATCH_WORDS];
 };
 
-/** The memory that ranks of one node share; records of ranks on other nodes are copies. */
+/** The memory that ranks of one node share; records of ranks on other nodes are copies. Behind them: flight.h. */
 struct mf_board {
     _Alignas(64) _Atomic int64_t spoken; /* the code with which somebody ends the job; 0: nobody does */
-    struct mf_record record[];           /* [size] */
+    _Atomic int64_t wanted;    /* the watch of another node does: a rank of this one writes its flight record */
+    struct mf_record record[]; /* [size] */
 };
 
 /** What does not change, of every rank; travels as bytes. */
@@ -63,6 +65,10 @@ struct mf_watch_view {
     int rank, size;
     double seconds; /* --timeout */
 };
+
+/** Text in words that other threads and processes read. */
+void mf_watch_name_put(_Atomic uint64_t words[MF_WATCH_WORDS], const char *name);
+void mf_watch_name_get(const _Atomic uint64_t words[MF_WATCH_WORDS], char text[MF_WATCH_TEXT]);
 
 /** The one line that is said: who, where, in which collective, since when, and what the machine says of the process. */
 void mf_watch_line(const struct mf_watch_view *view, const struct mf_verdict *verdict, char *text, size_t room);

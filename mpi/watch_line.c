@@ -28,12 +28,20 @@ static void add(struct line *line, const char *format, ...)
     if (line->used >= line->room) line->used = line->room - 1;
 }
 
-static void get_name(const struct mf_record *r, char text[MF_WATCH_TEXT])
+void mf_watch_name_put(_Atomic uint64_t words[MF_WATCH_WORDS], const char *name)
 {
-    uint64_t words[MF_WATCH_WORDS];
+    uint64_t whole[MF_WATCH_WORDS] = {0};
 
-    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) words[i] = atomic_load_explicit(&r->name[i], memory_order_relaxed);
-    memcpy(text, words, MF_WATCH_TEXT);
+    memcpy(whole, name, strnlen(name, MF_WATCH_TEXT - 1));
+    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) atomic_store_explicit(&words[i], whole[i], memory_order_relaxed);
+}
+
+void mf_watch_name_get(const _Atomic uint64_t words[MF_WATCH_WORDS], char text[MF_WATCH_TEXT])
+{
+    uint64_t whole[MF_WATCH_WORDS];
+
+    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) whole[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
+    memcpy(text, whole, MF_WATCH_TEXT);
     text[MF_WATCH_TEXT - 1] = '\0';
 }
 
@@ -44,7 +52,7 @@ static void add_collective(struct line *line, const struct mf_watch_view *v, int
     unsigned long long n = atomic_load_explicit(&r->count, memory_order_relaxed);
     char name[MF_WATCH_TEXT];
 
-    get_name(r, name);
+    mf_watch_name_get(r->name, name);
     add(line, "%s", *name ? name : "a collective");
     if (n) add(line, " %llu", n);
 }
@@ -142,9 +150,9 @@ static int elsewhere(const struct mf_watch_view *v, int waiter)
 {
     char here[MF_WATCH_TEXT], there[MF_WATCH_TEXT];
 
-    get_name(&v->board->record[waiter], here);
+    mf_watch_name_get(v->board->record[waiter].name, here);
     for (int r = 0; r < v->size; ++r) {
-        get_name(&v->board->record[r], there);
+        mf_watch_name_get(v->board->record[r].name, there);
         if (!v->seen[r].unknown && v->seen[r].place == v->seen[waiter].place && strcmp(here, there) != 0) return r;
     }
     return -1;

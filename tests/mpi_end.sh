@@ -1,8 +1,11 @@
 #!/bin/sh
 # mpi_end.sh STATUS LINE COMMAND...: the command ends within 20 s with STATUS ("any": not 0) and prints LINE exactly
 # once ("": whatever it prints). Open MPI takes up to 3 s to end a job whose process was killed.
+# The file that the line of a watch names holds what each rank did last.
 want=$1 line=$2
 shift 2
+folder=$(mktemp -d) && cd "$folder" || exit 1
+trap 'rm -rf "$folder"' EXIT
 out=$(timeout -k 2 20 "$@" 2>&1)
 got=$?
 echo "$out"
@@ -15,3 +18,6 @@ fi
 [ -z "$line" ] && exit 0
 n=$(echo "$out" | grep -c "mesoforge: $line")
 [ "$n" -eq 1 ] || { echo "'$line' stands there $n times, want once"; exit 1; }
+record=$(echo "$out" | sed -n 's/.*; what each rank did last: //p')
+[ -z "$record" ] && [ -z "$(ls)" ] && exit 0
+cat "$record" && grep -q "^0.*agreement" "$record" || { echo "its flight record is not among: $(ls)"; exit 1; }

@@ -117,10 +117,9 @@ void mf_recon_keeper_open(const struct mf_session *s, const struct mf_recon_cmd 
 int mf_recon_keeper_lock(const struct mf_session *s, struct mf_recon_keeper *k)
 {
     struct mf_launcher launcher = mf_launcher_find();
-    char job[80] = "";
+    struct mf_lock_job job = {launcher.job, launcher.restarts};
 
-    if (launcher.job[0]) snprintf(job, sizeof job, "job %s", launcher.job);
-    return mf_lock_take(s->comm, k->stem, job, &k->lock);
+    return mf_lock_take(s->comm, k->stem, &job, &k->lock);
 }
 
 void mf_recon_keeper_close(struct mf_recon_keeper *k)

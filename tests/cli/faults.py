@@ -3,10 +3,12 @@ before the power goes. Nothing may be lost or wrong in silence, and a run that w
 
     faults.py PROGRAM LIBRARY [--all]     LIBRARY: tests/tool/faulty_io.c; --all: at every call, not at some
 """
+import fcntl
 import os
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -110,6 +112,28 @@ def two_runs():
     check(done.status == 0 and not os.path.exists(f"{folder}/.out.lock"), f"after a killed run: {done.status} {done.err}")
 
 
+def lost_host():
+    """A file system between hosts keeps the lock of one that is lost: others are told which file to remove, the same job started again
+    knows by itself, a second run within one start of a job does not."""
+    folder = fresh("lost")
+    words = ["match", "../t.npy", "--limit_to", 4, "--max_iter", 3, "--no_polish", "--output", "out.npy"]
+    for job, restarts, goes_on in ((8, 1, False), (7, 0, False), (7, 1, True), ("", "", False)):
+        with open(f"{folder}/.out.lock", "w") as held:  # by this process, in the name of another
+            held.write("job 7 (restarts: 0), process 99 on elsewhere\n")
+            held.flush()
+            fcntl.fcntl(held, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            done = runs.run(program, *words, cwd=folder, env=runs.around("SLURM_", SLURM_JOB_ID=job, SLURM_RESTART_COUNT=restarts))
+        if goes_on:
+            check(done.status == 0 and "before it was started again" in done.err, f"job {job}: {done.status} {done.err}")
+            check(not os.path.exists(f"{folder}/.out.lock"), "its lock is gone in the end")
+        else:
+            check(done.status == 7 and "process 99 on elsewhere" in done.err and "remove '.out.lock'" in done.err,
+                  f"job {job}: {done.status} {done.err}")
+            os.remove(f"{folder}/.out.lock")
+            done = runs.run(program, *words, cwd=folder)
+            check(done.status == 0, f"after its file is removed: {done.status} {done.err}")
+
+
 with tempfile.TemporaryDirectory() as home:
     os.chdir(home)
     runs.run(program, *"synth --kind gaussian --size 16 16 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
@@ -123,4 +147,5 @@ with tempfile.TemporaryDirectory() as home:
     lawful(calls, want)
     power(calls, want)
     two_runs()
+    lost_host()
 finish("faults")

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """A rank that is stuck or lost ends the job in time, with one line that says which one, where, in what.
 usage: watch.py MESOFORGE MPIEXEC ..."""
+import glob
 import os
 import re
 import shutil
@@ -63,12 +64,38 @@ def end_of(job, begin, most):
     return status, took, [l for l in open("log").read().splitlines() if l.startswith("mesoforge: ")]
 
 
-def verdict(name, ended, most, *parts):
+def record_of(line, ranks):
+    """What the file that the line names says each rank did last: {rank: [(number, collective, entered, left)]}."""
+    path = re.search("; what each rank did last: (mesoforge-flight-.*tsv)$", line)
+    check(path and [path[1]] == glob.glob("mesoforge-flight-*"), f"a flight record: {line} {os.listdir('.')}")
+    found = {rank: [] for rank in range(ranks)}
+    head, *rows = [row.split("\t") for row in open(path[1]).read().splitlines() if row[0] != "#"]
+    check(head == ["rank", "host", "number", "collective", "entered", "left"], f"columns of {path[1]}: {head}")
+    for rank, _, number, *rest in rows:
+        found[int(rank)].append((int(number), *rest))
+    os.remove(path[1])
+    return found
+
+
+def recorded(name, line, ranks):
+    """Its last collectives are there of every rank, without gaps, and the waiting one is in the collective that the line names."""
+    did = record_of(line, ranks)
+    waits_in = re.findall(r"(?:come to|out of|is in) ([a-z ]+?)(?: for|,| \d|;)", line)[-1]
+    for rank, rows in did.items():
+        numbers = [row[0] for row in rows]
+        check(len(rows) > 9 and numbers == list(range(numbers[0], numbers[0] + len(rows))), f"{name}: rank {rank}: {rows}")
+        times = [float(row[2]) for row in rows]
+        check(times == sorted(times, reverse=True), f"{name}: rank {rank}: {times}")
+    check(any(rows[-1][3] == "-" and waits_in in rows[-1][1] for rows in did.values()), f"{name}: nobody is in {waits_in}: {did}")
+
+
+def verdict(name, ended, most, ranks, *parts):
     status, took, lines = ended
     print(f"{name}: status {status} after {took:.1f} s: {lines}", flush=True)
     check(status == 4, f"{name}: status {status}")
     check(took <= most, f"{name}: {took:.1f} s, want {most}")
     check(len(lines) == 1 and all(re.search(p, lines[0]) for p in parts), f"{name}: {lines}, want {parts}")
+    recorded(name, lines[0], ranks)
     check(not any(re.search(r"\.c:\d|collective \d", l) for l in lines), f"{name}: {lines} is for people")
 
 
@@ -83,23 +110,23 @@ for ranks, victim in ((2, 1), (3, 0), (4, 2)):
     check(computes(job, ranks), f"stop {ranks}: it never computed: {open('log').read()}")
     begin = time.time()
     os.kill(ranks_of(job.pid)[victim], signal.SIGSTOP)
-    verdict(f"stop {ranks}", end_of(job, begin, LIMIT), LIMIT + 5, rf"rank {victim} on {host} has not come (to|out of) ",
+    verdict(f"stop {ranks}", end_of(job, begin, LIMIT), LIMIT + 5, ranks, rf"rank {victim} on {host} has not come (to|out of) ",
             "is stopped", f"--timeout {LIMIT}")
 
 # A rank that never comes to a collective, and one that never comes out of it.
 begin = time.time()
 job = start(3, long, "comm.late:rank=1:visit=40")
-verdict("late", end_of(job, begin, LIMIT), LIMIT + 15, rf"rank 1 on {host} has not come to ", "rank [02] on .* has waited")
+verdict("late", end_of(job, begin, LIMIT), LIMIT + 15, 3, rf"rank 1 on {host} has not come to ", "rank [02] on .* has waited")
 begin = time.time()
 job = start(3, long, "comm.inside:rank=2:visit=40")
-verdict("inside", end_of(job, begin, LIMIT), LIMIT + 15, "come out of (sum of|agreement)")
+verdict("inside", end_of(job, begin, LIMIT), LIMIT + 15, 3, "come out of (sum of|agreement)")
 
 # Killed, and the launcher does not notice: its own child lives.
 job = start(3, long, None, ["sh", "-c", '"$@"; sleep 60', "sh"])
 check(computes(job, 3), f"kill: it never computed: {open('log').read()}")
 begin = time.time()
 os.kill(ranks_of(job.pid)[1], signal.SIGKILL)
-verdict("kill", end_of(job, begin, 0), 5, f"rank 1 on {host} is lost: its process is gone")
+verdict("kill", end_of(job, begin, 0), 5, 3, f"rank 1 on {host} is lost: its process is gone")
 
 # A whole job that is suspended goes on, and is no one's fault; a signal ends it as ever.
 job = start(2, long)

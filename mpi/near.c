@@ -1,6 +1,7 @@
 /* See near.h. A piece goes through in three steps: every rank puts its numbers into its own half of memory, adds up one
- * part of all ranks' numbers, and takes all parts. Two halves take turns: who has arrived with piece k + 1 has taken
- * piece k, so when all have, the half of piece k is free for piece k + 2. */
+ * part of all ranks' numbers, and takes all parts. What fits into a few lines of a cache goes through in two: every
+ * rank adds up all of it by itself. Two halves take turns: who has arrived with piece k + 1 has taken piece k, so when
+ * all have, the half of piece k is free for piece k + 2. */
 #include "mpi/near.h"
 
 #include <sched.h>
@@ -17,21 +18,30 @@ enum {
     NODE_BYTES = 4 << 20, /* of all ranks' halves together: within the last cache of most machines */
     LEAST_PIECE = 16 << 10,
     MOST_PIECE = 256 << 10,
-    LEAST_SUM = 16 << 10, /* below it a message is as quick */
-    SPINS = 4000,
+    LEAST_SUM = 16 << 10, /* of many ranks: below it a message is as quick */
+    FEW = 8,              /* ranks that look at each other's numbers sooner than a message goes round */
+    NOTE_BYTES = 4096,
+    SPINS = 100,
     LINE = 64
+};
+
+/* A small piece, behind its number: the first of it comes with the line that was waited for. */
+struct note {
+    _Alignas(LINE) _Atomic uint64_t put;
+    char numbers[NOTE_BYTES - sizeof(uint64_t)];
 };
 
 /* At the begin of a rank's memory, on cache lines of their own: pieces that it has put in, and added up. */
 struct flags {
     _Alignas(LINE) _Atomic uint64_t put;
     _Alignas(LINE) _Atomic uint64_t added;
+    struct note note[2];
 };
 
 struct mf_near {
     struct mf_share *share;
     int rank, size;
-    long spins;   /* before a rank that waits lets others have its core */
+    long spins;   /* microseconds, about, before a rank that waits lets others have its core */
     size_t piece; /* bytes */
     uint64_t turn;
 };
@@ -58,7 +68,10 @@ void mf_near_free(struct mf_near *near)
     free(near);
 }
 
-int mf_near_wants(const struct mf_near *near, size_t bytes) { return near && bytes >= LEAST_SUM; }
+int mf_near_wants(const struct mf_near *near, size_t bytes)
+{
+    return near && (bytes >= LEAST_SUM || near->size <= FEW);
+}
 
 static struct flags *flags_of(const struct mf_near *n, int rank) { return (struct flags *)(void *)n->share->at[rank]; }
 
@@ -139,10 +152,39 @@ static void sum_piece(struct mf_near *near, enum mf_near_type type, size_t n, vo
     memcpy(values, half(near, 0), bytes);
 }
 
+static void sum_note(struct mf_near *near, enum mf_near_type type, size_t n, void *values)
+{
+    struct note *own, *theirs;
+
+    ++near->turn;
+    own = &flags_of(near, near->rank)->note[near->turn & 1];
+    memcpy(own->numbers, values, n * types[type].size);
+    atomic_store_explicit(&own->put, near->turn, memory_order_release);
+    for (int r = 0; r < near->size; ++r) {
+        theirs = &flags_of(near, r)->note[near->turn & 1];
+        await(near, &theirs->put);
+        if (r == 0)
+            memcpy(values, theirs->numbers, n * types[type].size);
+        else
+            types[type].add(values, theirs->numbers, 0, n);
+    }
+}
+
+void mf_near_meet(struct mf_near *near)
+{
+    ++near->turn;
+    atomic_store_explicit(&flags_of(near, near->rank)->put, near->turn, memory_order_release);
+    for (int r = 0; r < near->size; ++r) await(near, &flags_of(near, r)->put);
+}
+
 void mf_near_sum(struct mf_near *near, enum mf_near_type type, size_t n, void *values)
 {
     size_t size = types[type].size, most = near->piece / size, many;
 
+    if (near->size <= FEW && n * size <= sizeof((struct note *)0)->numbers) {
+        sum_note(near, type, n, values);
+        return;
+    }
     for (size_t i = 0; i < n; i += many) {
         many = n - i < most ? n - i : most;
         sum_piece(near, type, many, (char *)values + i * size);

@@ -1,5 +1,5 @@
-/* Sums over ranks of one node in memory that all of them see: every rank adds up its part of a piece. Large sums alone
- * are worth it (mf_near_wants). Inner header of this room. */
+/* Sums over ranks of one node in memory that all of them see: every rank adds up its part of a piece, or all of a few
+ * numbers. Inner header of this room. */
 #ifndef MF_MPI_NEAR_H
 #define MF_MPI_NEAR_H
 
@@ -20,5 +20,8 @@ int mf_near_wants(const struct mf_near *near, size_t bytes);
 
 /** @p values [n] become their sums, added in the order of the ranks: the same bits on all of them. Collective. */
 void mf_near_sum(struct mf_near *near, enum mf_near_type type, size_t n, void *values);
+
+/** Everything written by any rank before is seen by every rank after. Collective. */
+void mf_near_meet(struct mf_near *near);
 
 #endif

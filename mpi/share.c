@@ -136,7 +136,10 @@ void mf_share_meet(const struct mf_comm *comm)
 {
     mf_comm_enter(comm, "meet", 0);
     atomic_thread_fence(memory_order_seq_cst);
-    MPI_Barrier(comm->impl->world);
+    if (comm->impl->near)
+        mf_near_meet(comm->impl->near);
+    else
+        MPI_Barrier(comm->impl->world);
     atomic_thread_fence(memory_order_seq_cst);
     mf_comm_leave(comm);
 }

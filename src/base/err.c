@@ -90,17 +90,26 @@ static long fault_key(const char *spec, const char *key, long standard)
     return at ? strtol(at + strlen(key), NULL, 10) : standard;
 }
 
-static int held;
+static int held, known;
+static const char *spec; /* once known; NULL: no site refuses */
 
 void mf_fault_hold(int hold) { held = hold; }
+
+void mf_fault_set(const char *fault)
+{
+    spec = fault;
+    known = 1;
+}
 
 int mf_fault(const char *site)
 {
     static long visits;
-    const char *spec = getenv("MF_FAULT");
-    size_t n = strlen(site);
+    size_t n;
 
-    if (held || !spec || strncmp(spec, site, n) != 0 || (spec[n] != '\0' && spec[n] != ':')) return 0;
+    if (!known) mf_fault_set(getenv("MF_FAULT"));
+    if (held || !spec) return 0;
+    n = strlen(site);
+    if (strncmp(spec, site, n) != 0 || (spec[n] != '\0' && spec[n] != ':')) return 0;
     if (fault_key(spec, ":rank=", own_rank) != own_rank) return 0;
     return ++visits == fault_key(spec, ":visit=", 1);
 }

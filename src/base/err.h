@@ -45,9 +45,13 @@ void mf_die_hook(void (*hook)(int code));
 
 /**
  * A place that can be made to refuse for a test: true when the environment asks for it.
- * MF_FAULT=site[:visit=N][:rank=R] makes the N-th visit (default 1) of this site refuse on rank R (default all).
+ * MF_FAULT=site[:visit=N][:rank=R] makes the N-th visit (default 1) of this site refuse on rank R (default all). The
+ * environment is read once: sites may lie where time counts.
  */
 int mf_fault(const char *site);
+
+/** @p fault (kept by the caller; NULL: none) in place of MF_FAULT. */
+void mf_fault_set(const char *fault);
 
 /** 1: sites neither refuse nor count their visits (what is rehearsed is not what is tested); 0: they do again. */
 void mf_fault_hold(int hold);

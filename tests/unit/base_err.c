@@ -36,14 +36,14 @@ static int status_of_death(void (*with)(int))
 static void test_faults(void)
 {
     mf_err_rank(1);
-    setenv("MF_FAULT", "site:visit=2:rank=1", 1);
+    mf_fault_set("site:visit=2:rank=1");
     CHECK(!mf_fault("sit") && !mf_fault("other"));
     CHECK(!mf_fault("site"));
     CHECK(mf_fault("site"));
     CHECK(!mf_fault("site"));
-    setenv("MF_FAULT", "site:visit=4:rank=2", 1);
+    mf_fault_set("site:visit=4:rank=2");
     CHECK(!mf_fault("site"));
-    unsetenv("MF_FAULT");
+    mf_fault_set(NULL);
     CHECK(!mf_fault("site"));
 }
 

@@ -34,14 +34,14 @@ static void one(const char *ending, int want, const char *fault)
     m.slab = mf_slab_of(&comm, dims, comm.rank);
     m.phase = mf_arena_zeros(arena, mf_slab_voxels(&m.slab), 1, "phase");
     for (size_t i = 0; i < mf_slab_voxels(&m.slab); ++i) m.phase[i] = (uint8_t)((m.slab.first + i) & 1);
-    unsetenv("MF_FAULT");
+    mf_fault_set(NULL);
     CHECK(write_read(path, &m) == MF_OK);
     mf_comm_barrier(&comm);
     CHECK(mf_hash_file(path, before) == MF_OK);
     files = scratch_count(0);
     for (size_t i = 0; i < mf_slab_voxels(&m.slab); ++i) m.phase[i] ^= 1;
     mf_comm_barrier(&comm);
-    setenv("MF_FAULT", fault, 1);
+    mf_fault_set(fault);
     rc = write_read(path, &m);
     if (rc != want) fprintf(stderr, "%s %s: code %d, want %d: %s\n", ending, fault, rc, want, mf_err_text());
     CHECK(rc == want);

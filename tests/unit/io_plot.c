@@ -111,10 +111,11 @@ static void odd_values(void)
     CHECK(mf_plot_write("odd.png", NULL, panels, 7, 3) == MF_OK);
     CHECK(png_size("odd.png") > 5000);
     CHECK(mf_plot_write("/nowhere/odd.png", NULL, panels, 7, 3) == MF_OUTPUT);
-    CHECK(setenv("MF_FAULT", "io.write", 1) == 0);
+    mf_fault_set("io.write");
     CHECK(unlink("odd2.png") == 0 || 1);
     CHECK(mf_plot_write("odd2.png", NULL, panels, 7, 3) == MF_OUTPUT);
-    CHECK(unsetenv("MF_FAULT") == 0 && access("odd2.png", F_OK) != 0);
+    mf_fault_set(NULL);
+    CHECK(access("odd2.png", F_OK) != 0);
 }
 
 int main(int argc, char **argv)

@@ -117,9 +117,9 @@ static void refused(const struct mf_comm *comm, const char *path)
     mf_comm_barrier(comm);
     CHECK(stat(path, &before) == 0);
     mf_comm_barrier(comm);
-    CHECK(setenv("MF_FAULT", "io.rename", 1) == 0);
+    mf_fault_set("io.rename");
     CHECK(mf_target_save(comm, path, &t, NULL) == MF_OUTPUT);
-    CHECK(unsetenv("MF_FAULT") == 0);
+    mf_fault_set(NULL);
     CHECK(stat(path, &after) == 0 && before.st_ino == after.st_ino && before.st_size == after.st_size);
     CHECK(mf_target_save(comm, "/nowhere/at/all.h5", &t, NULL) == MF_OUTPUT);
     CHECK(mf_target_load(comm, "missing.h5", &back) == MF_INPUT && !back.side[0].s2);

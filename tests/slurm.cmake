@@ -10,6 +10,10 @@ set_tests_properties(cli_launch PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABEL
 add_test(NAME slurm COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/slurm.py $<TARGET_FILE:mesoforge>
   ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
 set_tests_properties(slurm PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+# mpirun over two virtual hosts: as root.
+add_test(NAME hosts COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/hosts.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
+set_tests_properties(hosts PROPERTIES TIMEOUT 300 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+
 add_test(NAME jobs COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/jobs.py $<TARGET_FILE:mesoforge>
   ${PROJECT_SOURCE_DIR}/slurm)
 set_tests_properties(jobs PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

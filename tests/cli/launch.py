@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import runs
-import slurm_bed
+import virtual_hosts
 from runs import around, check, finish
 
 program, hardware = map(os.path.abspath, sys.argv[1:3])
@@ -207,9 +207,9 @@ def refusals():
 
 def outside():
     """The Slurm of the other test kills all processes but its own when it ends: never outside of a world of its own."""
-    os.environ["MF_SLURM_BED"] = "1"
-    check(not slurm_bed.is_own_world(), "a variable makes no world")
-    for step in (slurm_bed.enter, lambda: slurm_bed.Bed.close(None)):
+    os.environ["MF_OWN_WORLD"] = "1"
+    check(not virtual_hosts.is_own_world(), "a variable makes no world")
+    for step in (virtual_hosts.enter, lambda: virtual_hosts.Hosts.close(None)):
         kill, os.kill = os.kill, lambda *_: check(False, "it would have killed")
         try:
             step()
@@ -218,7 +218,7 @@ def outside():
             check("world of its own" in str(wrong), f"{wrong}")
         finally:
             os.kill = kill
-    del os.environ["MF_SLURM_BED"]
+    del os.environ["MF_OWN_WORLD"]
 
 
 def again():

@@ -184,6 +184,32 @@ def killed():
     check(run.wait(timeout=30) != 0 and not ranks_of("c.npy"), "the others went on")
 
 
+def locked(output):
+    """Who writes it."""
+    try:
+        return open(f".{output}.lock").read()
+    except FileNotFoundError:
+        return ""
+
+
+def lost_node():
+    """The node of half of the ranks is gone in the middle of the run. Slurm puts the job back, and on the node that is left it ends in
+    the same bits; the lock of its output says that it is the same job."""
+    bed.mend("n2")
+    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--checkpoint-every", "5ev", "--output", "e.npy")
+    until(f"job {job} has a checkpoint", 30, lambda: os.path.exists("e.ckpt-a.h5"))
+    check(locked("e").startswith(f"job {job} (restarts: 0), process "), locked("e"))
+    bed.lose("n2")
+    do("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=lost")  # as Slurm does after SlurmdTimeout
+    until(f"job {job} is back in the queue", 40, lambda: state(job)[:2] == ("PENDING", 1))
+    do("scontrol", "update", f"JobId={job}", "NumNodes=1", "NumTasks=2")
+    goes_back(job, 1, 40)
+    until("it locks its output again", 30, lambda: locked("e").startswith(f"job {job} (restarts: 1), process "))
+    ends(job)
+    check(log(job).count("going on from a checkpoint") == 1 and "NodeList=n1 " in do("scontrol", "-o", "show", "job", job), log(job))
+    check(digest("e.npy") == digest("whole.npy"), "after a lost node, another result")
+
+
 def logs(since):
     return "".join(open(n, errors="replace").read() for n in os.listdir(".") if n.endswith(".out") and os.stat(n).st_mtime >= since)
 
@@ -223,7 +249,7 @@ bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
-    again = sum(attempt(one) for one in (probes, arrays, two_kinds, within, killed, cancelled, stopped_and_back, by_mpirun))
+    again = sum(attempt(one) for one in (probes, arrays, two_kinds, within, killed, cancelled, stopped_and_back, by_mpirun, lost_node))
     print(f"parts begun again because MPI did not start: {again}")
 finally:
     if runs.failures:

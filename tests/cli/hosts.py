@@ -1,0 +1,112 @@
+"""mpirun over two virtual hosts: a run that loses its link, then a whole host, goes on from its checkpoints each time, at last on the host that is
+left, and ends in the bits of one that nothing happened to.
+usage: hosts.py MESOFORGE MPIEXEC"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import virtual_hosts
+
+virtual_hosts.enter()
+
+import runs
+from runs import check, finish
+from samples import digest
+from virtual_hosts import do, until
+
+program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
+LIMIT = 3  # --timeout [s]
+RUN = ("match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 120 --polish-rounds 4 --add_dimension 32 "
+       f"--checkpoint-every 5ev --timeout {LIMIT} --output v.npy --restart auto --logging_level 10").split()
+KEEPALIVE = "--mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2".split()
+folder = tempfile.mkdtemp(prefix="hosts-run-")
+os.chdir(folder)
+os.environ["OMP_NUM_THREADS"] = "1"
+
+
+def start(hosts, *names):
+    """The run, two ranks on each of these hosts; mpirun itself is on the first."""
+    agent = hosts.write("agent", f'#!/bin/sh\nread -r holder <"{hosts.folder}/$1.up"\nshift\n'  # as ssh: HOST COMMAND ...
+                        f'nsenter -t "$holder" --net --uts --mount --wd="{folder}" -- sh -c "$*"\n'
+                        '[ $? -ne 137 ] || sleep 10 # nobody tells it that a host is lost\n')
+    os.chmod(agent, 0o755)
+    line = [*hosts.inside(names[0]), mpiexec, "-q", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "self,vader,tcp", *KEEPALIVE,
+            "--host", ",".join(f"{n}:2" for n in names), "-n", 2 * len(names), program, *RUN]
+    return subprocess.Popen(list(map(str, line)), stdout=open("log", "w"), stderr=subprocess.STDOUT)
+
+
+def saves(job, since):
+    until("a checkpoint: " + open("log").read()[-600:], 40,
+          lambda: any(os.stat(n).st_mtime > since for n in glob.glob("v.ckpt-*")) or job.poll() is not None)
+    check(job.poll() is None, f"it saves itself: {job.poll()} {open('log').read()[-600:]}")
+
+
+def lines():
+    return [line for line in open("log", errors="replace").read().splitlines() if line.startswith("mesoforge: ")]
+
+
+def said_within(seconds, since, *parts):
+    """Every line says these parts; the first is there in time."""
+    until("a line", 60, lines)
+    took = time.time() - since
+    print(f"after {took:.1f} s: {lines()}")
+    check(took <= seconds, f"a line after {took:.1f} s, want {seconds}")
+    check(any(all(re.search(part, line) for part in parts) for line in lines()), f"{lines()} say nothing of {parts}")
+
+
+def cut_link(hosts):
+    """Heard of on both sides; within a second that it is healed again nothing happens."""
+    job = start(hosts, "n1", "n2")
+    saves(job, 0)
+    hosts.link("n2", "down")
+    time.sleep(1)
+    hosts.link("n2", "up")
+    saves(job, time.time())
+    check(not lines(), f"after a link that was healed: {lines()}")
+    begin = time.time()
+    hosts.link("n2", "down")
+    said_within(LIMIT + 5, begin, "rank [02] on n[12] and rank [13] on n[12]", "not heard|nothing was heard", "(come out of|has waited in) [a-z]+",
+                f"--timeout {LIMIT}")
+    status = job.wait(timeout=60)
+    check(status != 0, f"a cut link: status {status}")
+    until("nobody is left", 20, lambda: not any(hosts.processes(n) for n in ("n1", "n2")))
+    print(f"all gone after {time.time() - begin:.1f} s, status {status}")
+    for host in ("n1", "n2"):
+        check(len(glob.glob(f"mesoforge-flight-{host}-*.tsv")) == 1, f"a flight record of {host}: {os.listdir('.')}")
+    hosts.link("n2", "up")
+
+
+def lost_host(hosts):
+    begin = time.time()
+    job = start(hosts, "n1", "n2")
+    saves(job, begin)
+    check("going on from a checkpoint" in open("log").read(), "after a cut link it goes on")
+    begin = time.time()
+    hosts.lose("n2")
+    status = job.wait(timeout=60)
+    took = time.time() - begin
+    print(f"a lost host: status {status} after {took:.1f} s: {lines()}")
+    check(status != 0 and took <= LIMIT + 15, f"a lost host: status {status} after {took:.1f} s")
+    until("nobody is left", 20, lambda: not hosts.processes("n1"))
+
+
+hosts = virtual_hosts.Hosts()
+try:
+    do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
+    do(program, *[w if w != "v.npy" else "whole.npy" for w in RUN], timeout=120)
+    cut_link(hosts)
+    lost_host(hosts)
+    job = start(hosts, "n1")
+    check(job.wait(timeout=100) == 0 and "going on from a checkpoint" in open("log").read(), f"on one host: {open('log').read()[-600:]}")
+    check(digest("v.npy") == digest("whole.npy"), "cut, lost and gone on: other bits")
+    left = [n for n in os.listdir(".") if ".ckpt-" in n or n.endswith((".lock", ".tmp"))]
+    check(not left, f"left behind: {left}")
+finally:
+    hosts.close()
+shutil.rmtree(folder, ignore_errors=True)
+finish("hosts")

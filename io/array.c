@@ -113,6 +113,9 @@ static int inspect_open(struct mf_h5 *file, struct mf_array *a)
     a->size = s.size;
     a->ndim = s.ndim;
     memcpy(a->shape, s.dims, sizeof a->shape);
+    a->coding = s.offset ? MF_PLAIN : MF_LIBRARY;
+    a->offset = s.offset;
+    a->swap = s.swap;
     if (a->cells) set_cells(a);
     return a->own ? inspect_own(file, a) : MF_OK;
 }
@@ -133,6 +136,7 @@ static int inspect_there(void *context, FILE *to)
 {
     struct mf_array *a = context;
 
+    if (a->format == MF_PNG || a->format == MF_TIFF) a->coding = MF_LIBRARY;
     if (a->format == MF_PNG) MF_TRY(mf_png_inspect(a));
     if (a->format == MF_TIFF) MF_TRY(mf_tiff_inspect(a));
     if (a->format == MF_HDF5) MF_TRY(inspect_h5(a));
@@ -183,12 +187,13 @@ static int check_scale(struct mf_array *a)
     return MF_OK;
 }
 
-/* Packed values may be so many times as long as the file (deflate reaches about 1030). */
+/* Plain values are in the file; packed ones may be so many times as long as it (deflate reaches about 1030). */
 static int check_claim(const struct mf_array *a)
 {
     const size_t bytes = a->shape[0] * mf_array_row(a) * a->size;
 
-    if (a->coding == MF_PLAIN || bytes / UNPACK_MAX <= a->bytes) return MF_OK;
+    if (a->coding == MF_PLAIN && a->offset <= a->bytes && bytes <= a->bytes - a->offset) return MF_OK;
+    if (a->coding != MF_PLAIN && bytes / UNPACK_MAX <= a->bytes) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' is damaged: %zu bytes of values in a file of %zu", a->path, bytes, a->bytes);
 }
 
@@ -315,8 +320,7 @@ int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_
 
     if (mf_fault("io.read")) return mf_fail(MF_INPUT, "cannot read '%s': injected fault", array->path);
     if (count == 0) return MF_OK;
-    if (array->format != MF_HDF5 && array->format != MF_PNG && array->format != MF_TIFF && array->coding == MF_PLAIN)
-        return mf_npy_visit(array, first, count, take, context);
+    if (array->coding == MF_PLAIN) return mf_npy_visit(array, first, count, take, context);
     return mf_guard(array->path, INSPECT_SECONDS + bytes / SLOWEST, visit_there, visit_here, &p);
 }
 

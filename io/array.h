@@ -13,8 +13,9 @@ enum { MF_ARRAY_DIMS = 8, MF_DATASET_TEXT = 512 };
 
 enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK };
 
-/** How values lie in a file (io/decode.h): VTK's are behind their size, or in compressed blocks. */
-enum mf_coding { MF_PLAIN, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_ZLIB, MF_ZLIB };
+/** How values lie in a file: as in memory, but for their byte order; as only a library knows; or as io/decode.h says,
+ * VTK's behind their size or in compressed blocks. */
+enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_ZLIB, MF_ZLIB };
 
 struct mf_array {
     const char *path; /* borrowed */
@@ -24,7 +25,7 @@ struct mf_array {
     int ndim;
     size_t shape[MF_ARRAY_DIMS]; /* all > 0 */
     size_t bytes;                /* of the file */
-    /* .npy, NRRD, VTK */
+    /* .npy, HDF5, NRRD, VTK */
     size_t offset;
     int swap, fortran;
     enum mf_coding coding;

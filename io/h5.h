@@ -24,6 +24,8 @@ struct mf_h5_shape {
     size_t size; /* bytes of one element in memory */
     int ndim;    /* 0: a single value */
     size_t dims[MF_H5_DIMS];
+    size_t offset; /* of values that lie together in the file as they are in memory; 0: only the library reads them */
+    int swap;      /* they do, but for their byte order */
 };
 
 /**
@@ -69,6 +71,8 @@ int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, in
  * 0; the code is this rank's own, so agree on it. Fault site "io.write". */
 int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
                      const void *from);
+/** Where in the file a dataset's values begin [bytes]; 0: that cannot be said. Collective. */
+size_t mf_h5_place(struct mf_h5 *file, const char *path);
 /** Dataset and all its values at once; with several ranks, rank 0 writes the values, and mf_h5_close() says whether it
  * could. */
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,

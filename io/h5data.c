@@ -108,6 +108,20 @@ int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type,
     return rc;
 }
 
+size_t mf_h5_place(struct mf_h5 *file, const char *path)
+{
+    haddr_t offset;
+    hid_t id;
+
+    mf_h5_enter(file, "writing of");
+    id = H5Dopen2(file->id, path, H5P_DEFAULT);
+    offset = id < 0 ? HADDR_UNDEF : H5Dget_offset(id);
+    if (id >= 0) H5Dclose(id);
+    mf_h5_leave(file);
+    H5Eclear2(H5E_DEFAULT);
+    return offset == HADDR_UNDEF ? 0 : (size_t)offset;
+}
+
 /* Rank 0 alone has written: when that fails, it must still go with the others through what creates further objects. */
 static int tell_later(struct mf_h5 *file, int rc)
 {
@@ -223,6 +237,41 @@ static hid_t dataset_open(const struct mf_h5 *file, const char *path)
     return id;
 }
 
+static hid_t native_type(const struct mf_h5_shape *shape)
+{
+    if (shape->kind == 'f') return shape->size == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    switch (shape->size) {
+    case 1: return shape->kind == 'u' ? H5T_NATIVE_UINT8 : H5T_NATIVE_INT8;
+    case 2: return shape->kind == 'u' ? H5T_NATIVE_UINT16 : H5T_NATIVE_INT16;
+    case 4: return shape->kind == 'u' ? H5T_NATIVE_UINT32 : H5T_NATIVE_INT32;
+    default: return shape->kind == 'u' ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
+    }
+}
+
+/* Is the type that of memory, but for the order of its bytes? */
+static int is_plain(hid_t type, hid_t native, int *swap)
+{
+    hid_t copy = H5Tcopy(type);
+    int is =
+        H5Tget_class(type) != H5T_ENUM && H5Tset_order(copy, H5Tget_order(native)) >= 0 && H5Tequal(copy, native) > 0;
+
+    *swap = is && H5Tget_size(type) > 1 && H5Tget_order(type) != H5Tget_order(native);
+    H5Tclose(copy);
+    return is;
+}
+
+/* Where values lie that need no library. */
+static void find_place(hid_t id, hid_t type, hid_t create, struct mf_h5_shape *shape)
+{
+    size_t bytes = shape->size;
+    haddr_t offset;
+
+    if (H5Pget_layout(create) != H5D_CONTIGUOUS || !is_plain(type, native_type(shape), &shape->swap)) return;
+    for (int i = 0; i < shape->ndim; ++i) bytes *= shape->dims[i];
+    offset = H5Dget_offset(id);
+    if (offset != HADDR_UNDEF && H5Dget_storage_size(id) == bytes) shape->offset = (size_t)offset;
+}
+
 int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape)
 {
     hid_t id = dataset_open(file, path), type, space, create;
@@ -236,6 +285,7 @@ int mf_h5_shape(struct mf_h5 *file, const char *path, struct mf_h5_shape *shape)
     wrong = type < 0 || space < 0 || create < 0 ? "a damaged header of" : bad_type(type, &s);
     if (!wrong) wrong = bad_layout(create, s.size);
     if (!wrong) wrong = bad_extent(file, id, space, create, &s);
+    if (!wrong) find_place(id, type, create, &s);
     if (wrong) mf_h5_refuse(file, wrong, path);
     H5Pclose(create);
     H5Sclose(space);
@@ -260,17 +310,6 @@ static int read_rows(struct mf_h5 *file, const char *path, hid_t type, size_t fi
 int mf_h5_read_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count, void *to)
 {
     return read_rows(file, path, mf_h5_memory_type(type), first, count, to);
-}
-
-static hid_t native_type(const struct mf_h5_shape *shape)
-{
-    if (shape->kind == 'f') return shape->size == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-    switch (shape->size) {
-    case 1: return shape->kind == 'u' ? H5T_NATIVE_UINT8 : H5T_NATIVE_INT8;
-    case 2: return shape->kind == 'u' ? H5T_NATIVE_UINT16 : H5T_NATIVE_INT16;
-    case 4: return shape->kind == 'u' ? H5T_NATIVE_UINT32 : H5T_NATIVE_INT32;
-    default: return shape->kind == 'u' ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
-    }
 }
 
 /* An enumeration is read in its own base type: the library does not convert it to an integer. */

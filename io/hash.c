@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +17,12 @@
 
 enum { PIECE = 1 << 20 };
 
-static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigned char *piece)
+/* @p stop: another thread's word that nobody wants it any more; NULL: none will come. */
+static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigned char *piece, const atomic_int *stop)
 {
     ssize_t n;
 
-    while ((n = read(descriptor, piece, PIECE)) != 0) {
+    while ((!stop || !*stop) && (n = read(descriptor, piece, PIECE)) != 0) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
         EVP_DigestUpdate(context, piece, (size_t)n);
@@ -28,7 +31,7 @@ static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigne
     return MF_OK;
 }
 
-int mf_hash_file(const char *path, char hex[65])
+static int hash_file(const char *path, const atomic_int *stop, char hex[65])
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC), rc;
     EVP_MD_CTX *context = EVP_MD_CTX_new();
@@ -37,12 +40,56 @@ int mf_hash_file(const char *path, char hex[65])
     if (!context || !piece || EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a checksum");
     rc = descriptor < 0 ? mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno))
-                        : digest(descriptor, path, context, piece);
+                        : digest(descriptor, path, context, piece, stop);
     if (rc == MF_OK && EVP_DigestFinal_ex(context, sum, NULL) == 1)
         for (int i = 0; i < 32; ++i) snprintf(hex + 2 * i, 3, "%02x", sum[i]);
     if (descriptor >= 0) close(descriptor);
     free(piece);
     EVP_MD_CTX_free(context);
+    return rc;
+}
+
+int mf_hash_file(const char *path, char hex[65]) { return hash_file(path, NULL, hex); }
+
+struct mf_hashing {
+    char *path;
+    pthread_t thread;
+    int runs, rc;
+    atomic_int stop;
+    char hex[65], text[MF_ERR_TEXT]; /* a thread has a sentence of its own */
+};
+
+static void *work(void *context)
+{
+    struct mf_hashing *h = context;
+
+    h->rc = hash_file(h->path, &h->stop, h->hex);
+    if (h->rc != MF_OK) snprintf(h->text, sizeof h->text, "%s", mf_err_text());
+    return NULL;
+}
+
+struct mf_hashing *mf_hash_start(const char *path)
+{
+    struct mf_hashing *h = MF_MUST(calloc(1, sizeof *h), "a checksum");
+
+    h->path = MF_MUST(strdup(path), "a file name");
+    h->runs = pthread_create(&h->thread, NULL, work, h) == 0;
+    return h;
+}
+
+int mf_hash_finish(struct mf_hashing *h, char hex[65])
+{
+    int rc;
+
+    h->stop = !hex;
+    if (h->runs)
+        (void)pthread_join(h->thread, NULL);
+    else if (hex)
+        (void)work(h);
+    rc = h->rc == MF_OK ? MF_OK : mf_fail(h->rc, "%s", h->text);
+    if (hex) memcpy(hex, h->hex, sizeof h->hex);
+    free(h->path);
+    free(h);
     return rc;
 }
 

@@ -7,6 +7,14 @@
 /** Hexadecimal SHA-256 of a file's bytes into @p hex [65]. Not collective. Refuses with MF_INPUT. */
 int mf_hash_file(const char *path, char hex[65]);
 
+/**
+ * The same beside other work, in a thread: begun here, and waited for there. What begins must be finished; @p hex NULL:
+ * nobody wants it any more, and it stops. Not collective; mf_hash_finish() refuses with MF_INPUT.
+ */
+struct mf_hashing;
+struct mf_hashing *mf_hash_start(const char *path);
+int mf_hash_finish(struct mf_hashing *hashing, char hex[65]);
+
 /** The same of bytes in memory. Never refuses. */
 void mf_hash_bytes(const void *bytes, size_t count, char hex[65]);
 

@@ -34,7 +34,10 @@ struct reading {
     int64_t strays;
     int64_t count[MF_PHASES_MAX]; /* voxels of every phase */
     int phase_of[256];            /* of one-byte elements; -1: none */
-    int64_t bytes[256];           /* how often each occurs */
+    int64_t bytes[256];           /* how often each occurs in this rank's slab */
+    struct mf_span rows;          /* of the slab in the file */
+    struct mf_seal_seen seen;     /* of a file of ours */
+    struct mf_hashing *hashing[2];
 };
 
 /* "0, 2, 5" of the values found, at most so many characters. */
@@ -269,16 +272,16 @@ static int take_labels(void *context, const void *values, size_t n, size_t at, s
     return MF_OK;
 }
 
-/* One-byte elements by a table. */
+/* One-byte elements as they are: what they mean is known when all have been counted. */
 static int take_bytes(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     struct reading *r = context;
     const uint8_t *byte = values;
 
-    for (size_t k = 0; k < n; ++k) {
-        r->micro->phase[at + k * stride] = (uint8_t)r->phase_of[byte[k]];
-        ++r->bytes[byte[k]];
-    }
+    for (size_t k = 0; stride != 1 && k < n; ++k) r->micro->phase[at + k * stride] = byte[k];
+    if (stride == 1) memcpy(r->micro->phase + at, byte, n);
+    mf_scan_count(byte, n, r->bytes);
+    if (r->seen.crc_of) mf_seal_see(&r->seen, byte, n, r->array.offset + r->rows.first * mf_array_row(&r->array) + at);
     return MF_OK;
 }
 
@@ -308,22 +311,52 @@ static void count_table(struct reading *r)
     }
 }
 
+static int take_room(struct reading *r)
+{
+    lay_out(r, r->array.ndim);
+    r->rows = rows_of(r);
+    r->micro->phase = mf_arena_take(r->arena, mf_slab_voxels(&r->micro->slab), "phase");
+    return r->micro->phase ? MF_OK : MF_MEMORY;
+}
+
+/* Local: the slab of one-byte elements, in the only pass over them. */
+static int load_bytes(struct reading *r)
+{
+    MF_TRY(take_room(r));
+    return mf_array_visit(&r->array, r->rows.first, r->rows.count, take_bytes, r);
+}
+
+/* Bytes become phases, where they are not already. */
+static void map_bytes(struct reading *r)
+{
+    size_t n = mf_slab_voxels(&r->micro->slab);
+    uint8_t to[256];
+    int moved = 0;
+
+    make_table(r);
+    count_table(r);
+    for (int b = 0; b < 256; ++b) {
+        to[b] = (uint8_t)r->phase_of[b];
+        moved |= r->bytes[b] && to[b] != b;
+    }
+    for (size_t i = 0; moved && i < n; ++i) r->micro->phase[i] = to[r->micro->phase[i]];
+}
+
+static int load_words(struct reading *r)
+{
+    mf_array_take *take = r->array.kind == 'f' || r->binary ? take_phase : take_labels;
+
+    MF_TRY(take_room(r));
+    return mf_array_visit(&r->array, r->rows.first, r->rows.count, take, r);
+}
+
 /* Local: the slab as phases. */
 static int load_phases(struct reading *r)
 {
-    struct mf_micro *m = r->micro;
-    mf_array_take *take = r->array.size == 1                  ? take_bytes
-                          : r->array.kind == 'f' || r->binary ? take_phase
-                                                              : take_labels;
-    struct mf_span rows;
-
-    lay_out(r, r->array.ndim);
-    rows = rows_of(r);
-    m->phase = mf_arena_take(r->arena, mf_slab_voxels(&m->slab), "phase");
-    if (!m->phase) return MF_MEMORY;
-    if (r->array.size == 1) make_table(r);
-    MF_TRY(mf_array_visit(&r->array, rows.first, rows.count, take, r));
-    if (r->array.size == 1) count_table(r);
+    if (r->array.size == 1)
+        map_bytes(r);
+    else
+        MF_TRY(load_words(r));
     if (!r->strays) return MF_OK;
     if (r->read->partial)
         return mf_fail(MF_INPUT,
@@ -464,12 +497,34 @@ static int read_phases(struct reading *r)
     return MF_OK;
 }
 
+/* Is the seal to be looked at? Then what one pass over bytes reads need not be read for it again. */
+static int check_seal(struct reading *r, const struct mf_seal_seen *seen)
+{
+    return r->array.format == MF_HDF5 ? mf_seal_doubt(r->comm, r->array.path, r->array.ours, seen) : MF_OK;
+}
+
+/* Collective: what values there are. Those of one byte are in memory then. */
+static int look_over(struct reading *r)
+{
+    int rc;
+
+    if (r->array.size != 1) {
+        MF_TRY(check_seal(r, NULL));
+        return mf_scan(r->comm, &r->array, &r->scan);
+    }
+    if (r->array.format == MF_HDF5 && r->array.coding == MF_PLAIN) mf_seal_see_begin(&r->seen, r->array.bytes);
+    rc = mf_agree(r->comm, load_bytes(r));
+    if (rc == MF_OK) rc = check_seal(r, r->seen.crc_of ? &r->seen : NULL);
+    mf_seal_see_end(&r->seen);
+    return rc == MF_OK ? mf_scan_bytes(r->comm, &r->array, r->bytes, &r->scan) : rc;
+}
+
 /* Collective: from an open header to the slab. */
 static int read_values(struct reading *r)
 {
     MF_TRY(same_everywhere(r->comm, &r->array));
     MF_TRY(check_axes(r));
-    MF_TRY(mf_scan(r->comm, &r->array, &r->scan));
+    MF_TRY(look_over(r));
     if (r->scan.bad)
         return mf_fail(MF_INPUT, "'%s' holds %lld value%s NaN or infinite", r->array.path, (long long)r->scan.bad,
                        r->scan.bad == 1 ? " that is" : "s that are");
@@ -486,22 +541,41 @@ static int read_values(struct reading *r)
     return read_phases(r);
 }
 
+/* The checksum is the longest of all that is done to a file, and one core's: it goes on beside the rest. Rank 0. */
+static void start_hash(struct reading *r)
+{
+    r->hashing[0] = mf_hash_start(r->array.path);
+    if (r->array.data[0]) r->hashing[1] = mf_hash_start(r->array.data);
+}
+
 /* Of two files: of both. */
-static int hash(const struct mf_array *a, char hex[MF_HASH_TEXT])
+static int finish_hash(struct reading *r, char hex[MF_HASH_TEXT])
 {
     char other[MF_HASH_TEXT];
+    int rc = mf_hash_finish(r->hashing[0], hex), second;
 
-    MF_TRY(mf_hash_file(a->path, hex));
-    if (!a->data[0]) return MF_OK;
-    MF_TRY(mf_hash_file(a->data, other));
+    if (!r->hashing[1]) return rc;
+    second = mf_hash_finish(r->hashing[1], other);
+    if (rc != MF_OK || second != MF_OK) return MF_INPUT;
     mf_hash_join(2, (const char *[]){hex, other}, hex);
     return MF_OK;
 }
 
-static int share_hash(const struct mf_comm *comm, const struct mf_array *array, char hex[MF_HASH_TEXT])
+/* Of a file that is refused nobody wants it. */
+static void drop_hash(struct reading *r)
 {
-    MF_TRY(mf_agree(comm, comm->rank == 0 ? hash(array, hex) : MF_OK));
-    mf_comm_bcast(comm, 0, hex, MF_HASH_TEXT);
+    char text[MF_ERR_TEXT];
+
+    snprintf(text, sizeof text, "%s", mf_err_text());
+    for (int i = 0; i < 2; ++i)
+        if (r->hashing[i]) (void)mf_hash_finish(r->hashing[i], NULL);
+    mf_fail(MF_INPUT, "%s", text);
+}
+
+static int share_hash(struct reading *r)
+{
+    MF_TRY(mf_agree(r->comm, r->comm->rank == 0 ? finish_hash(r, r->micro->hash) : MF_OK));
+    mf_comm_bcast(r->comm, 0, r->micro->hash, MF_HASH_TEXT);
     return MF_OK;
 }
 
@@ -523,9 +597,14 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
     int rc = mf_agree(comm, check_request(r.read));
 
     if (rc == MF_OK) rc = mf_agree(comm, mf_array_open(path, r.read->dataset, &r.array));
-    if (rc == MF_OK && r.array.format == MF_HDF5) rc = mf_seal_doubt(comm, path, r.array.ours);
-    if (rc == MF_OK) rc = read_values(&r);
-    if (rc == MF_OK) rc = share_hash(comm, &r.array, m.hash);
+    if (rc == MF_OK) {
+        if (comm->rank == 0) start_hash(&r);
+        rc = read_values(&r);
+        if (rc == MF_OK)
+            rc = share_hash(&r);
+        else
+            drop_hash(&r);
+    }
     if (rc != MF_OK) {
         mf_micro_free(&m);
         return rc;

@@ -15,8 +15,7 @@ enum { SOME = 1024 };
 struct look {
     const struct mf_array *array;
     struct mf_scan *scan;
-    int64_t seen[256]; /* of one-byte elements: how often each byte occurs */
-    int64_t *bins;     /* of a histogram */
+    int64_t *bins; /* of a histogram */
     double origin, width;
 };
 
@@ -90,10 +89,6 @@ static int look_at(void *context, const void *values, size_t n, size_t at, size_
 
     (void)at;
     (void)stride;
-    if (l->array->size == 1) {
-        for (size_t k = 0; k < n; ++k) ++l->seen[((const uint8_t *)values)[k]];
-        return MF_OK;
-    }
     for (size_t k = 0; k < n; k += SOME) {
         const char *from = (const char *)values + k * l->array->size;
         size_t now = n - k < SOME ? n - k : SOME;
@@ -110,17 +105,50 @@ static int look_at(void *context, const void *values, size_t n, size_t at, size_
     return MF_OK;
 }
 
-/* What the bytes that occur mean. */
-static void look_bytes(struct look *l)
-{
-    for (int b = 0; b < 256; ++b) {
-        uint8_t byte = (uint8_t)b;
-        int64_t v;
+/* Sixteen bytes, and how many of a block's lie one behind the other in a lane: a lane counts them in a byte. */
+typedef uint8_t lanes __attribute__((vector_size(16)));
+enum { LANES = sizeof(lanes), BLOCK = 255 * LANES, FEW = 4 };
 
-        if (!l->seen[b]) continue;
-        mf_array_ints(l->array, &byte, 1, &v);
-        look_ints(l->scan, &v, 1);
+/* Bits that any byte of a block has. */
+static uint8_t any_bits(const uint8_t *at)
+{
+    lanes some, any = {0};
+    uint8_t all = 0;
+
+    for (size_t i = 0; i < BLOCK; i += LANES) {
+        memcpy(&some, at + i, LANES);
+        any |= some;
     }
+    for (size_t i = 0; i < LANES; ++i) all |= any[i];
+    return all;
+}
+
+static int64_t count_one(const uint8_t *at, uint8_t byte)
+{
+    const lanes wanted = byte - (lanes){0};
+    lanes some, sum = {0};
+    int64_t n = 0;
+
+    for (size_t i = 0; i < BLOCK; i += LANES) {
+        memcpy(&some, at + i, LANES);
+        sum -= (lanes)(some == wanted);
+    }
+    for (size_t i = 0; i < LANES; ++i) n += sum[i];
+    return n;
+}
+
+/* Labels are few and small: a pass of its own for each of them is faster than one place in memory that waits for
+ * itself. */
+void mf_scan_count(const uint8_t *at, size_t n, int64_t seen[256])
+{
+    uint8_t most;
+
+    for (; n >= BLOCK; at += BLOCK, n -= BLOCK) {
+        most = any_bits(at);
+        for (unsigned b = 0; most < FEW && b <= most; ++b) seen[b] += count_one(at, (uint8_t)b);
+        for (size_t k = 0; most >= FEW && k < BLOCK; ++k) ++seen[at[k]];
+    }
+    for (size_t k = 0; k < n; ++k) ++seen[at[k]];
 }
 
 static void merge(struct mf_scan *to, const struct mf_scan *from)
@@ -163,7 +191,22 @@ int mf_scan(const struct mf_comm *comm, const struct mf_array *array, struct mf_
     struct look l = {.array = array, .scan = &mine};
 
     MF_TRY(visit_share(comm, array, &l, look_at));
-    if (array->size == 1) look_bytes(&l);
+    return share(comm, &mine, scan);
+}
+
+int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, const int64_t seen[256],
+                  struct mf_scan *scan)
+{
+    struct mf_scan mine = nothing;
+
+    for (int b = 0; b < 256; ++b) {
+        uint8_t byte = (uint8_t)b;
+        int64_t v;
+
+        if (!seen[b]) continue;
+        mf_array_ints(array, &byte, 1, &v);
+        look_ints(&mine, &v, 1);
+    }
     return share(comm, &mine, scan);
 }
 

@@ -17,6 +17,13 @@ struct mf_scan {
 /** Every rank looks at its share of the array. Collective; refuses (agreed) with MF_INPUT, MF_MEMORY. */
 int mf_scan(const struct mf_comm *comm, const struct mf_array *array, struct mf_scan *scan);
 
+/** The same of elements of one byte, from how often each occurs in what this rank has read. Collective; MF_MEMORY. */
+int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, const int64_t seen[256],
+                  struct mf_scan *scan);
+
+/** Adds to @p seen [256] how often each byte is among @p n of them. */
+void mf_scan_count(const uint8_t *at, size_t n, int64_t seen[256]);
+
 /**
  * The threshold that parts the values best (Otsu, "A threshold selection method from gray-level histograms", IEEE
  * Trans. SMC 9 (1979) 62-66): the largest variance between the two classes, value <= t and value > t. One bin per value

@@ -31,41 +31,91 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "seals are little-endi
 
 static uint64_t blocks_of(uint64_t bytes) { return (bytes + BLOCK - 1) / BLOCK; }
 
-/* Checksums of this rank's share of blocks at their places in @p crc [blocks]. Local. */
-static int own_blocks(const struct mf_comm *comm, int file, const char *path, uint64_t bytes, int64_t *crc)
+/* A checksum that is known, in sums over ranks of which one knows it; 0: nobody does. */
+#define KNOWN ((int64_t)1 << 32)
+
+void mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes)
 {
-    struct mf_span share = mf_cut((size_t)blocks_of(bytes), (size_t)comm->size, (size_t)comm->rank);
+    *seen = (struct mf_seal_seen){.blocks = (size_t)blocks_of(bytes)};
+    seen->crc_of = MF_MUST(calloc(seen->blocks + 1, sizeof *seen->crc_of), "checksums");
+}
+
+void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset)
+{
+    const char *at = from;
+
+    if (seen->at != offset) seen->begun = 0;
+    for (; bytes; seen->at = offset) {
+        size_t left = BLOCK - (size_t)(offset % BLOCK), n = bytes < left ? bytes : left;
+
+        if (left == BLOCK) {
+            seen->begun = 1;
+            seen->crc = 0;
+        }
+        if (seen->begun) seen->crc = mf_crc32c(seen->crc, at, n);
+        if (seen->begun && n == left && offset / BLOCK < seen->blocks) seen->crc_of[offset / BLOCK] = KNOWN + seen->crc;
+        at += n;
+        offset += n;
+        bytes -= n;
+    }
+}
+
+void mf_seal_see_end(struct mf_seal_seen *seen)
+{
+    free(seen->crc_of);
+    seen->crc_of = NULL;
+}
+
+static int read_block(int file, const char *path, uint64_t bytes, size_t i, char *buffer, int64_t *crc)
+{
+    uint64_t offset = (uint64_t)i * BLOCK;
+    size_t n = bytes - offset < BLOCK ? (size_t)(bytes - offset) : BLOCK;
+
+    MF_TRY(mf_read_at(file, path, buffer, n, offset));
+    *crc = KNOWN + mf_crc32c(0, buffer, n);
+    return MF_OK;
+}
+
+/* Checksums of this rank's share of the blocks that are not known, at their places in @p crc [n]. Local. */
+static int own_blocks(const struct mf_comm *comm, int file, const char *path, uint64_t bytes, const int64_t *known,
+                      int64_t *crc)
+{
+    size_t n = (size_t)blocks_of(bytes), missing = 0, k = 0;
     char *buffer = malloc(BLOCK);
+    struct mf_span share;
     int rc = buffer ? MF_OK : mf_fail(MF_MEMORY, "no memory to read '%s'", path);
 
-    for (size_t i = share.first; i < share.first + share.count && rc == MF_OK; ++i) {
-        uint64_t offset = (uint64_t)i * BLOCK;
-        size_t n = bytes - offset < BLOCK ? (size_t)(bytes - offset) : BLOCK;
-
-        rc = mf_read_at(file, path, buffer, n, offset);
-        if (rc == MF_OK) crc[i] = mf_crc32c(0, buffer, n);
+    for (size_t i = 0; i < n; ++i) missing += !known[i];
+    share = mf_cut(missing, (size_t)comm->size, (size_t)comm->rank);
+    for (size_t i = 0; i < n && rc == MF_OK; ++i) {
+        if (known[i]) continue;
+        if (k >= share.first && k < share.first + share.count) rc = read_block(file, path, bytes, i, buffer, &crc[i]);
+        ++k;
     }
     free(buffer);
     return rc;
 }
 
-/* The checksums of all blocks on all ranks; heap. Collective. */
-static int all_blocks(const struct mf_comm *comm, int file, const char *path, uint64_t bytes, uint32_t **crc)
+/* The checksums of all blocks on all ranks; heap. @p seen: on all ranks or on none. Collective. */
+static int all_blocks(const struct mf_comm *comm, int file, const char *path, uint64_t bytes,
+                      const struct mf_seal_seen *seen, uint32_t **crc)
 {
     size_t n = (size_t)blocks_of(bytes);
-    int64_t *sum = calloc(n + 1, sizeof *sum);
-    int rc = sum ? own_blocks(comm, file, path, bytes, sum) : mf_fail(MF_MEMORY, "no memory for checksums");
+    int64_t *known = MF_MUST(calloc(n + 1, sizeof *known), "checksums");
+    int64_t *sum = MF_MUST(calloc(n + 1, sizeof *sum), "checksums");
+    int rc;
 
-    *crc = rc == MF_OK ? malloc((n + 1) * sizeof **crc) : NULL;
-    if (rc == MF_OK && !*crc) rc = mf_fail(MF_MEMORY, "no memory for checksums");
-    rc = mf_agree(comm, rc);
+    if (seen) {
+        memcpy(known, seen->crc_of, (seen->blocks < n ? seen->blocks : n) * sizeof *known);
+        mf_comm_sum_int(comm, n, known);
+    }
+    rc = mf_agree(comm, own_blocks(comm, file, path, bytes, known, sum));
+    *crc = rc == MF_OK ? MF_MUST(malloc((n + 1) * sizeof **crc), "checksums") : NULL;
     if (rc == MF_OK) {
         mf_comm_sum_int(comm, n, sum);
-        for (size_t i = 0; i < n; ++i) (*crc)[i] = (uint32_t)sum[i];
-    } else {
-        free(*crc);
-        *crc = NULL;
+        for (size_t i = 0; i < n; ++i) (*crc)[i] = (uint32_t)(known[i] + sum[i]);
     }
+    free(known);
     free(sum);
     return rc;
 }
@@ -103,14 +153,15 @@ static int append(int file, const char *name, uint64_t bytes, uint32_t mark, con
     return mf_write_at(file, name, &footer, sizeof footer, bytes + footer.blocks * sizeof *crc);
 }
 
-int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name, uint32_t mark)
+int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name, uint32_t mark,
+                  const struct mf_seal_seen *seen)
 {
     uint32_t *crc = NULL;
     uint64_t bytes = 0;
     int file = -1, rc = mf_agree(comm, open_file(path, comm->rank == 0 ? O_RDWR : O_RDONLY, &bytes, &file));
 
     mf_comm_bcast(comm, 0, &bytes, sizeof bytes); /* a network file system may show others an older length */
-    if (rc == MF_OK) rc = all_blocks(comm, file, name, bytes, &crc);
+    if (rc == MF_OK) rc = all_blocks(comm, file, name, bytes, seen, &crc);
     if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? append(file, name, bytes, mark, crc) : MF_OK);
     if (file >= 0) close(file);
     free(crc);
@@ -178,7 +229,7 @@ static int same_everywhere(const struct mf_comm *comm, const char *path, const s
     return mf_fail(MF_INPUT, "the ranks see different files called '%s'", path);
 }
 
-int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
+static int check(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, int *sealed)
 {
     struct footer footer = {0};
     uint32_t *said = NULL, *found = NULL;
@@ -186,10 +237,10 @@ int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
     int file = -1, rc = open_file(path, O_RDONLY, &size, &file);
 
     if (rc == MF_OK) rc = read_seal(file, path, size, &footer, &said);
-    if (sealed) *sealed = memcmp(footer.magic, MAGIC, sizeof footer.magic) == 0;
+    *sealed = memcmp(footer.magic, MAGIC, sizeof footer.magic) == 0;
     rc = mf_agree(comm, rc);
     if (rc == MF_OK) rc = same_everywhere(comm, path, &footer);
-    if (rc == MF_OK) rc = all_blocks(comm, file, path, footer.bytes, &found);
+    if (rc == MF_OK) rc = all_blocks(comm, file, path, footer.bytes, seen, &found);
     if (rc == MF_OK) rc = mf_agree(comm, compare(path, &footer, said, found));
     if (file >= 0) close(file);
     free(said);
@@ -197,9 +248,17 @@ int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
     return rc;
 }
 
-int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text)
+int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
 {
-    int sealed = 0, rc = mf_seal_check(comm, path, &sealed);
+    int is;
+
+    return check(comm, path, NULL, sealed ? sealed : &is);
+}
+
+static int look(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen,
+                enum mf_seal_state *state, char *text)
+{
+    int sealed = 0, rc = check(comm, path, seen, &sealed);
 
     *text = '\0';
     *state = MF_SEAL_WHOLE;
@@ -210,12 +269,17 @@ int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_stat
     return MF_OK;
 }
 
-int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours)
+int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text)
+{
+    return look(comm, path, NULL, state, text);
+}
+
+int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen)
 {
     enum mf_seal_state state;
     char text[MF_ERR_TEXT];
 
-    MF_TRY(mf_seal_look(comm, path, &state, text));
+    MF_TRY(look(comm, path, seen, &state, text));
     if (state == MF_SEAL_BROKEN || (state == MF_SEAL_NONE && ours))
         mf_warn("%.800s; it is used as it is (mesoforge verify '%.200s' checks it)", text, path);
     return MF_OK;

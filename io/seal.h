@@ -13,12 +13,27 @@
 
 #include "mpi/comm.h"
 
+/** Checksums of the blocks of a file that somebody has in memory anyway, from front to back. */
+struct mf_seal_seen {
+    uint64_t at; /* the next byte, if reading goes on without a gap */
+    uint32_t crc;
+    int begun;       /* crc is of the block of `at`, from its first byte on */
+    size_t blocks;   /* places in crc_of */
+    int64_t *crc_of; /* [blocks] of those that were seen whole; 0: others; heap */
+};
+
+/** For a file of @p bytes. Not collective; cannot fail. */
+void mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes);
+void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset);
+void mf_seal_see_end(struct mf_seal_seen *seen);
+
 /**
- * Seals a file that all ranks have finished writing; they read it back together, each its share. @p name: what
- * sentences call it. @p mark: a number of the caller's, to be had without reading the file. Collective; refuses
- * (agreed) with MF_OUTPUT.
+ * Seals a file that all ranks have finished writing. What of it no rank has @p seen (NULL: all of it) they read back
+ * together, each its share. @p name: what sentences call it. @p mark: a number of the caller's, to be had without
+ * reading the file. Collective; refuses (agreed) with MF_OUTPUT.
  */
-int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name, uint32_t mark);
+int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name, uint32_t mark,
+                  const struct mf_seal_seen *seen);
 
 /** The mark of a sealed file; of its bytes only the seal itself is checked. Not collective. MF_INPUT. */
 int mf_seal_mark(const char *path, uint32_t *mark);
@@ -39,8 +54,9 @@ int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_stat
 
 /**
  * For files that are read though they may have been edited: one warning where a seal does not hold, and where there is
- * none and the file is @p ours (it says that mesoforge wrote it). Collective; refuses (agreed) with MF_MEMORY.
+ * none and the file is @p ours (it says that mesoforge wrote it). @p seen: blocks that need not be read again (no block
+ * seen by two ranks); NULL: none. Collective; refuses (agreed) with MF_MEMORY.
  */
-int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours);
+int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen);
 
 #endif

@@ -426,7 +426,7 @@ static int read_alone(struct reader *r)
         return mf_fail(MF_INPUT, "'%s' is no descriptor file (not HDF5); make one with: mesoforge characterize",
                        r->path);
     MF_TRY(mf_guard(r->path, READ_SECONDS, work, take, r));
-    return mf_seal_doubt(&self, r->path, r->ours);
+    return mf_seal_doubt(&self, r->path, r->ours, NULL);
 }
 
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target)
@@ -551,7 +551,7 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
     end = mf_h5_close(file);
     if (rc == MF_OK) rc = end;
     mf_comm_self(&self);
-    return rc == MF_OK ? mf_seal_write(&self, temporary->temporary, temporary->path, 0) : rc;
+    return rc == MF_OK ? mf_seal_write(&self, temporary->temporary, temporary->path, 0, NULL) : rc;
 }
 
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,

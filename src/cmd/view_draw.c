@@ -450,7 +450,7 @@ static int draw_values(struct drawing *d, const char **title)
 
     mf_comm_self(&self);
     MF_TRY(mf_array_open(d->file, NULL, &a));
-    if (a.format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, d->file, a.ours));
+    if (a.format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, d->file, a.ours, NULL));
     while (a.ndim > 2 && a.shape[a.ndim - 1] == 1) --a.ndim;
     if (a.ndim != 2 && a.ndim != 3)
         return mf_fail(MF_INPUT, "cannot draw '%s': it has %d axes, not 2 or 3", d->file, a.ndim);

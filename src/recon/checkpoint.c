@@ -130,7 +130,7 @@ static int write_all(const struct mf_comm *comm, const struct mf_atomic *tempora
     if (rc == MF_OK) rc = mf_agree(comm, put_vectors(comm, file, c));
     closed = mf_h5_close(file);
     rc = mf_agree(comm, rc == MF_OK ? closed : rc);
-    return rc == MF_OK ? mf_seal_write(comm, path, name, (uint32_t)turn) : rc;
+    return rc == MF_OK ? mf_seal_write(comm, path, name, (uint32_t)turn, NULL) : rc;
 }
 
 int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from)

@@ -7,10 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/cut.h"
 #include "src/base/err.h"
 #include "tests/check.h"
 
-enum { BYTES = (1 << 20) + 4321, FLIPS = 300 };
+enum { LARGE = 9 << 20, BYTES = (1 << 20) + 4321, FLIPS = 300 };
 
 static char path[64];
 
@@ -60,9 +61,35 @@ static void damage(const unsigned char *sealed, size_t size)
     free(bytes);
 }
 
+/* Ranks that have a file in memory, each a span of it, seal it as if they read it back; what they have seen is what
+ * counts, and what nobody has seen is read. */
+static void seen_in_memory(const struct mf_comm *c, unsigned char *bytes, size_t size)
+{
+    struct mf_span own = mf_cut(size, (size_t)c->size, (size_t)c->rank);
+
+    for (int changed = 0; changed < 2; ++changed) {
+        struct mf_seal_seen seen;
+
+        if (c->rank == 0) put(bytes, size);
+        mf_comm_barrier(c);
+        mf_seal_see_begin(&seen, size);
+        bytes[size / 5] ^= (unsigned char)changed;
+        for (size_t at = own.first; at < own.first + own.count; at += 77777) {
+            size_t left = own.first + own.count - at;
+
+            mf_seal_see(&seen, bytes + at, left < 77777 ? left : 77777, at);
+        }
+        bytes[size / 5] ^= (unsigned char)changed;
+        CHECK(mf_seal_write(c, path, path, 0, &seen) == MF_OK);
+        mf_seal_see_end(&seen);
+        CHECK(mf_seal_check(c, path, NULL) == (changed ? MF_INPUT : MF_OK));
+        mf_comm_barrier(c);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    unsigned char *bytes = malloc(BYTES + 4096);
+    unsigned char *bytes = malloc(LARGE);
     struct mf_comm c;
     size_t size = BYTES;
     int sealed = 7;
@@ -73,7 +100,7 @@ int main(int argc, char **argv)
     if (c.rank == 0) put(bytes, size);
     mf_comm_barrier(&c);
     CHECK(mf_seal_check(&c, path, &sealed) == MF_INPUT && sealed == 0);
-    CHECK(mf_seal_write(&c, path, path, 7) == MF_OK);
+    CHECK(mf_seal_write(&c, path, path, 7, NULL) == MF_OK);
     CHECK(mf_seal_check(&c, path, &sealed) == MF_OK && sealed == 1);
     mf_comm_barrier(&c);
     if (c.size == 1) {
@@ -82,13 +109,15 @@ int main(int argc, char **argv)
         damage(bytes, size);
     }
     mf_comm_barrier(&c);
+    for (size_t i = 0; i < LARGE; ++i) bytes[i] = (unsigned char)(i * i / 7);
+    seen_in_memory(&c, bytes, LARGE - 4321);
     if (c.rank == 0) {
         put(bytes, 0);
         CHECK(unlink(path) == 0);
     }
     mf_comm_barrier(&c);
     CHECK(mf_seal_check(&c, path, NULL) == MF_INPUT);
-    CHECK(mf_seal_write(&c, path, path, 7) == MF_OUTPUT);
+    CHECK(mf_seal_write(&c, path, path, 7, NULL) == MF_OUTPUT);
     free(bytes);
     mf_comm_close(&c);
     return failures != 0;

@@ -81,6 +81,13 @@ static long tasks_of_launcher(void)
     return tasks ? strtol(tasks, NULL, 10) : 1;
 }
 
+long mf_comm_strays(const struct mf_comm *comm)
+{
+    long tasks = tasks_of_launcher();
+
+    return comm->size == 1 && tasks > 1 ? tasks : 0;
+}
+
 static int launcher_rank(const struct mf_comm *comm)
 {
     const char *rank = getenv("SLURM_PROCID");
@@ -90,9 +97,9 @@ static int launcher_rank(const struct mf_comm *comm)
 
 static int check_launcher(const struct mf_comm *comm)
 {
-    long tasks = tasks_of_launcher();
+    long tasks = mf_comm_strays(comm);
 
-    if (comm->size > 1 || tasks <= 1) return MF_OK;
+    if (tasks == 0) return MF_OK;
     return mf_fail(MF_DEVICE,
                    "the launcher started %ld tasks but MPI sees one rank: launcher and MPI library do not match "
                    "(%s); try: srun --mpi=pmix, or mpirun",

@@ -25,6 +25,10 @@ struct mf_comm {
  */
 int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build);
 
+/** Tasks that a launcher started, where MPI sees this one alone and mf_comm_open() has refused for it; else 0. Local.
+ */
+long mf_comm_strays(const struct mf_comm *comm);
+
 /** One rank by itself, no MPI: for unit tests and for work that rank 0 does alone. */
 void mf_comm_self(struct mf_comm *comm);
 

@@ -129,20 +129,16 @@ static int run_session(const struct mf_cmd *verb, struct mf_session *session, vo
     return rc;
 }
 
-static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
+/* On an open communicator. */
+static int run_ranks(const struct mf_cmd *verb, struct mf_comm *comm, int argc, char **argv, double start)
 {
-    struct mf_comm comm;
     struct mf_options *options = NULL;
-    void *into = calloc(1, verb->size);
-    int rc;
+    void *into = MF_MUST(calloc(1, verb->size), "options");
+    int rc = mf_agree(comm, parse(verb, &options, into, argc - 2, argv + 2));
 
-    mf_h5_begin();
-    rc = mf_comm_open(&comm, &argc, &argv, mf_about_build());
-    if (!into) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
-    if (rc == MF_OK) rc = mf_agree(&comm, parse(verb, &options, into, argc - 2, argv + 2));
-    if (rc == MF_OK) rc = check_same_options(&comm, options);
+    if (rc == MF_OK) rc = check_same_options(comm, options);
     if (rc == MF_OK) {
-        struct mf_session session = {.comm = &comm,
+        struct mf_session session = {.comm = comm,
                                      .common = into,
                                      .options = options,
                                      .start = start,
@@ -151,9 +147,22 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
 
         rc = run_session(verb, &session, into);
     }
-    if (rc != MF_OK && comm.rank == 0) complain(verb->name);
     mf_options_free(options);
     free(into);
+    return rc;
+}
+
+static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
+{
+    struct mf_comm comm;
+    int rc, strays;
+
+    mf_h5_begin();
+    rc = mf_comm_open(&comm, &argc, &argv, mf_about_build());
+    strays = verb->examines && mf_comm_strays(&comm) > 0;
+    if (strays) rc = MF_OK; /* and one of them speaks: the others are no ranks of anything */
+    if (rc == MF_OK && !(strays && comm.rank > 0)) rc = run_ranks(verb, &comm, argc, argv, start);
+    if (rc != MF_OK && comm.rank == 0) complain(verb->name);
     mf_comm_close(&comm);
     return rc;
 }

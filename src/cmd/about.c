@@ -26,8 +26,11 @@ const char *mf_about_build(void) { return "mesoforge " MF_VERSION " (" MF_BUILD_
 
 void mf_about_version(void)
 {
+    char id[48];
+
+    mf_build_id(id, sizeof id);
     printf("mesoforge %s\n", MF_VERSION);
-    printf("  build     %s, %s\n", MF_BUILD_TYPE, "compiler " __VERSION__);
+    printf("  build     %s, %s%s%s\n", MF_BUILD_TYPE, "compiler " __VERSION__, *id ? ", id " : "", id);
     mf_kernels_version(stdout);
     printf("  MPI       %s\n", mf_comm_version());
     mf_io_version(stdout);

@@ -65,6 +65,7 @@ struct mf_cmd {
     int (*alone)(const struct mf_options *options, void *into); /* the verb is no program of MPI, but starts some */
     int looks;                                                  /* as in struct mf_session */
     int computes;                                               /* alike */
+    int examines; /* runs where the launcher's tasks do not find each other too: that is what it is there to say */
 };
 
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf_cmd_merge, mf_cmd_interpolate,

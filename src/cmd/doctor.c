@@ -125,6 +125,7 @@ static int run(struct mf_session *session, void *options)
     (void)options;
     mf_doctor_machine(&found);
     MF_TRY(join(&found));
+    MF_TRY(mf_doctor_versions(&found));
     if (session->comm->rank == 0) mf_doctor_launch(&found);
     MF_TRY(mf_doctor_folder(&found));
     return mf_agree(session->comm, session->comm->rank == 0 ? report(&found) : MF_OK);
@@ -136,14 +137,18 @@ const struct mf_cmd mf_cmd_doctor = {
     .name = "doctor",
     .summary = "say what of this machine works for the program, what does not, and the remedy",
     .synopsis = "[--data_folder FOLDER] [--json]",
-    .text = "Looks at processor, threads, memory, shared memory, MPI (starts two ranks), GPUs and their libraries, the "
-            "folder for results, and HDF5 (writes a small file there and removes it). One line each: ok, warn or fail, "
-            "what was found, and what to try. Of further nodes the lines that are not ok are shown. Exit status 4 when "
-            "something fails that the program needs, with --device cuda a GPU too.\n\n"
-            "  mesoforge doctor --data_folder results\n"
-            "  srun --mpi=pmix -N2 mesoforge doctor --json\n",
+    .text =
+        "Looks at processor, threads, memory, limits of the control group, shared memory, InfiniBand, GPUs and their "
+        "libraries, whether the launcher and MPI understand each other (without a launcher: whether two ranks can "
+        "be started), whether all ranks have the same libraries and the same program, the folder for results and "
+        "its locks, and HDF5 (writes a small file there and removes it). One line each: ok, warn or fail, "
+        "what was found and where, and what to try. Of further nodes the lines that are not ok are shown. Exit "
+        "status 4 when something fails that the program needs, with --device cuda a GPU too.\n\n"
+        "  mesoforge doctor --data_folder results\n"
+        "  srun --mpi=pmix -N2 mesoforge doctor --json\n",
     .tables = tables,
     .size = sizeof(struct doctor),
     .run = run,
     .looks = 1,
+    .examines = 1,
 };

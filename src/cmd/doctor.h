@@ -14,15 +14,25 @@ struct mf_finding {
 struct mf_findings {
     const struct mf_session *session;
     size_t count;
-    struct mf_finding at[32];
+    struct mf_finding at[64];
 };
 
 /** Adds one; @p remedy "" where there is nothing to do. */
 void mf_find(struct mf_findings *to, enum mf_health state, const char *what, const char *remedy, const char *format,
              ...) __attribute__((format(printf, 5, 6)));
 
-/** Processor, threads, memory, shared memory, copies between processes, GPUs and their libraries. Local. */
+/** Processor, threads, memory, shared memory, copies between processes, network, GPUs and their libraries. Local. */
 void mf_doctor_machine(struct mf_findings *to);
+
+/** InfiniBand, and whether MPI can use it. @p root: as in nic.h. Local. */
+void mf_doctor_network(struct mf_findings *to, const char *root);
+
+/** Libraries and program: the same on all ranks? Collective. */
+int mf_doctor_versions(struct mf_findings *to);
+
+/** Do locks that one rank takes on a file in @p folder hold off the others, as MPI-IO needs it? False: the ranks do not
+ * see the same folder. Collective. */
+int mf_doctor_locks(struct mf_findings *to, const char *folder);
 
 /** Launcher and whether two ranks can be started (a run of one rank only). Rank 0. */
 void mf_doctor_launch(struct mf_findings *to);

@@ -56,6 +56,27 @@ static void memory(struct mf_findings *to, const struct mf_host *host, const str
         mf_find(to, MF_WELL, "memory", "", "%.1f GiB free of %.1f GiB %s", free_bytes / GIB, all / GIB, of);
 }
 
+/* A limit below what the node has is often meant, and as often forgotten. */
+static void group(struct mf_findings *to, const char *root, const struct mf_limits *limits)
+{
+    const struct mf_limits none = {0};
+    const int cores = mf_host_cores(root);
+    struct mf_host node;
+    double all;
+
+    mf_host_look(root, &none, &node);
+    all = (double)node.ram_bytes;
+    if (limits->cores > 0 && limits->cores < cores)
+        mf_find(to, MF_WARNED, "cores' limit", "if not meant: docker run --cpus, sbatch --cpus-per-task, CPUQuota=",
+                "%.4g of the node's %d cores (%s)", limits->cores, cores, limits->cores_in);
+    if (limits->ram_bytes > 0 && (double)limits->ram_bytes < all)
+        mf_find(to, MF_WARNED, "memory's limit",
+                "if not meant: sbatch --mem=0, docker run --memory, MemoryMax=", "%.1f of the node's %.1f GiB (%s)",
+                (double)limits->ram_bytes / GIB, all / GIB, limits->ram_in);
+    if (!(limits->cores > 0 && limits->cores < cores) && !(limits->ram_bytes > 0 && (double)limits->ram_bytes < all))
+        mf_find(to, MF_WELL, "control group", "", "no limit below the node's %d cores and %.1f GiB", cores, all / GIB);
+}
+
 /* As the exchange of slices does it: a file in memory, opened by another name. 0, or why not. */
 static int share(void)
 {
@@ -161,15 +182,18 @@ void mf_doctor_machine(struct mf_findings *to)
     struct mf_limits limits;
     struct mf_host host;
     struct mf_nvml seen;
+    const char *hook = getenv("MF_ROOT"), *root = hook ? hook : ""; /* tests: where proc/, sys/, dev/ and etc/ are */
 
-    mf_cgroup_limits("", &limits);
-    mf_host_look("", &limits, &host);
+    mf_cgroup_limits(root, &limits);
+    mf_host_look(root, &limits, &host);
     mf_nvml_look(&seen);
     processor(to, &host);
     threads(to, &limits);
     memory(to, &host, &limits);
+    group(to, root, &limits);
     shared(to);
     copies(to);
+    mf_doctor_network(to, root);
     driver(to, &seen);
     back_end(to, seen.gpus);
     nccl(to, seen.gpus);

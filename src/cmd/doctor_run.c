@@ -36,6 +36,12 @@ static void ranks(struct mf_findings *to)
 {
     int size = to->session->comm->size, status;
 
+    if (mf_comm_strays(to->session->comm) > 0) {
+        mf_find(to, MF_FAILED, "MPI", "srun --mpi=pmix (srun --mpi=list: what it has), or mpirun inside the job",
+                "the launcher started %ld tasks, and each believes to be alone: it does not speak to %.100s",
+                mf_comm_strays(to->session->comm), mf_comm_version());
+        return;
+    }
     if (size > 1) {
         mf_find(to, MF_WELL, "MPI", "", "%d ranks are running: %.150s", size, mf_comm_version());
         return;
@@ -176,6 +182,7 @@ int mf_doctor_folder(struct mf_findings *to)
     int works = s->comm->rank == 0 && folder_works(to, folder), rc = MF_OK;
 
     mf_comm_bcast(s->comm, 0, &works, sizeof works);
+    works = works && mf_doctor_locks(to, folder);
     if (works) rc = write_small(to, folder);
     free(folder);
     if (!works) return MF_OK;

@@ -39,20 +39,36 @@ static double statistic(const char *folder, const char *wanted)
     return found;
 }
 
-static void limit_cores(struct mf_limits *limits, double quota, double period)
+/* The end of a long path says more than its beginning. */
+static void keep_name(char to[MF_LIMITS_FILE], const char *folder, const char *file)
 {
-    if (!(quota > 0 && period > 0)) return;
-    if (limits->cores == 0 || quota / period < limits->cores) limits->cores = quota / period;
+    size_t room = MF_LIMITS_FILE - strlen(file) - 5, length = strlen(folder);
+
+    if (length <= room)
+        snprintf(to, MF_LIMITS_FILE, "%.*s/%.30s", (int)room, folder, file);
+    else
+        snprintf(to, MF_LIMITS_FILE, "...%.*s/%.30s", (int)room, folder + length - room, file);
+}
+
+static void limit_cores(struct mf_limits *limits, double quota, double period, const char *folder, const char *file)
+{
+    if (!(quota > 0 && period > 0) || (limits->cores > 0 && quota / period >= limits->cores)) return;
+    limits->cores = quota / period;
+    keep_name(limits->cores_in, folder, file);
 }
 
 /* @p most of 2^60 bytes and above is how version 1 says "no limit". */
-static void limit_memory(struct mf_limits *limits, double most, double used, double cache)
+static void limit_memory(struct mf_limits *limits, double most, double used, double cache, const char *folder,
+                         const char *file)
 {
     double left = most - (used > cache ? used - cache : 0);
 
     if (!(most > 0 && most < 0x1p60)) return;
     if (left < 1) left = 1;
-    if (limits->ram_bytes == 0 || most < (double)limits->ram_bytes) limits->ram_bytes = (int64_t)most;
+    if (limits->ram_bytes == 0 || most < (double)limits->ram_bytes) {
+        limits->ram_bytes = (int64_t)most;
+        keep_name(limits->ram_in, folder, file);
+    }
     if (limits->ram_available_bytes == 0 || left < (double)limits->ram_available_bytes)
         limits->ram_available_bytes = (int64_t)left;
 }
@@ -66,7 +82,8 @@ static void cores_of_v2(const char *folder, struct mf_limits *limits)
     if ((size_t)snprintf(path, sizeof path, "%s/cpu.max", folder) >= sizeof path) return;
     file = fopen(path, "r");
     if (!file) return;
-    if (fscanf(file, "%31s %31s", quota, period) == 2) limit_cores(limits, strtod(quota, NULL), strtod(period, NULL));
+    if (fscanf(file, "%31s %31s", quota, period) == 2)
+        limit_cores(limits, strtod(quota, NULL), strtod(period, NULL), folder, "cpu.max");
     (void)fclose(file);
 }
 
@@ -74,14 +91,15 @@ static void folder_v2(const char *folder, struct mf_limits *limits)
 {
     cores_of_v2(folder, limits);
     limit_memory(limits, number_in(folder, "memory.max"), number_in(folder, "memory.current"),
-                 statistic(folder, "inactive_file"));
+                 statistic(folder, "inactive_file"), folder, "memory.max");
 }
 
 static void folder_v1(const char *folder, struct mf_limits *limits)
 {
-    limit_cores(limits, number_in(folder, "cpu.cfs_quota_us"), number_in(folder, "cpu.cfs_period_us"));
+    limit_cores(limits, number_in(folder, "cpu.cfs_quota_us"), number_in(folder, "cpu.cfs_period_us"), folder,
+                "cpu.cfs_quota_us");
     limit_memory(limits, number_in(folder, "memory.limit_in_bytes"), number_in(folder, "memory.usage_in_bytes"),
-                 statistic(folder, "total_inactive_file"));
+                 statistic(folder, "total_inactive_file"), folder, "memory.limit_in_bytes");
 }
 
 /* Is @p word one of the comma-separated words of @p list? */

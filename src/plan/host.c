@@ -159,10 +159,26 @@ static void look_at_memory(const char *root, const struct mf_limits *limits, str
     if (host->ram_available_bytes > host->ram_bytes) host->ram_available_bytes = host->ram_bytes;
 }
 
+/* The members of "0-3,8" in a file. */
+static cpu_set_t online(const char *root, const char *name)
+{
+    char path[PATH_MAX], list[1024];
+
+    snprintf(path, sizeof path, "%s%s", root, name);
+    first_line(path, list, sizeof list);
+    return set_of(list);
+}
+
+int mf_host_cores(const char *root)
+{
+    const cpu_set_t cores = online(root, "/sys/devices/system/cpu/online");
+
+    return CPU_COUNT(&cores);
+}
+
 void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host)
 {
-    char path[PATH_MAX], list[256];
-    cpu_set_t nodes;
+    const cpu_set_t nodes = online(root, "/sys/devices/system/node/online");
 
     memset(host, 0, sizeof *host);
     host->count = 1;
@@ -171,9 +187,6 @@ void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_ho
     snprintf(host->simd, sizeof host->simd, "%s", mf_kernels_simd());
     look_at_caches(root, host);
     look_at_memory(root, limits, host);
-    snprintf(path, sizeof path, "%s/sys/devices/system/node/online", root);
-    first_line(path, list, sizeof list);
-    nodes = set_of(list);
     host->numa_nodes = CPU_COUNT(&nodes);
 }
 

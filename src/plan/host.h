@@ -20,6 +20,9 @@ void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_ho
  */
 double mf_host_l3_share(const char *root, const cpu_set_t *own, const cpu_set_t *ranks, size_t count);
 
+/** Hardware threads of the node, whoever may use them; 0: the kernel does not tell. */
+int mf_host_cores(const char *root);
+
 /** This machine's number since it started, or "": equal names of hosts do not make one machine. */
 void mf_host_boot(char *text, size_t n);
 

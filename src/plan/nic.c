@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SAME_NODE = 1, BRANCH = 2, INFINIBAND = 1000 };
 
@@ -89,6 +90,49 @@ void mf_nic_near(const char *root, const char *pci, int core, char *name, size_t
             if (near < best || (near == best && strcmp(one->d_name, name) >= 0) || near == 0) continue;
             best = near;
             snprintf(name, n, "%s", one->d_name);
+        }
+        if (folder) (void)closedir(folder);
+    }
+}
+
+/* Does a port of this adapter say "4: ACTIVE"? */
+static int is_up(const char *root, const char *adapter)
+{
+    for (int port = 1; port <= 8; ++port) {
+        char folder[PATH_MAX];
+
+        snprintf(folder, sizeof folder, "%s/sys/class/infiniband/%s/ports/%d", root, adapter, port);
+        if (number_in(folder, "state") == 4) return 1;
+    }
+    return 0;
+}
+
+static void add_adapter(const char *root, const char *name, struct mf_fabric *fabric)
+{
+    const int up = is_up(root, name);
+
+    ++fabric->adapters;
+    if (fabric->adapters == 1 || (up && fabric->up == 0)) snprintf(fabric->name, sizeof fabric->name, "%.47s", name);
+    fabric->up += up;
+}
+
+void mf_nic_fabric(const char *root, struct mf_fabric *fabric)
+{
+    static const char *const folders[] = {"/sys/class/infiniband", "/dev/infiniband"};
+
+    *fabric = (struct mf_fabric){.name = ""};
+    for (int k = 0; k < 2; ++k) {
+        char path[PATH_MAX];
+        DIR *folder;
+
+        snprintf(path, sizeof path, "%s%s", root, folders[k]);
+        folder = opendir(path);
+        for (struct dirent *one; folder && (one = readdir(folder));) {
+            if (*one->d_name == '.') continue;
+            if (k == 0) add_adapter(root, one->d_name, fabric);
+            if (k == 0 || strncmp(one->d_name, "uverbs", 6) != 0) continue;
+            snprintf(path, sizeof path, "%s%s/%s", root, folders[k], one->d_name);
+            fabric->open += access(path, R_OK | W_OK) == 0;
         }
         if (folder) (void)closedir(folder);
     }

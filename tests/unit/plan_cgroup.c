@@ -73,6 +73,7 @@ static void version_2(void)
     l = limits();
     CHECK_NEAR(l.cores, 1e-5, 1e-12);
     CHECK(l.ram_bytes == 3500000000 && l.ram_available_bytes == 3000000000);
+    CHECK(strstr(l.ram_in, "cgroup/user.slice/memory.max") && strstr(l.cores_in, "sys/fs/cgroup/cpu.max"));
 }
 
 static void container(void)
@@ -111,6 +112,7 @@ static void version_1(void)
         "2500000000\n"); /* over: nothing is left, but not less */
     l = limits();
     CHECK_NEAR(l.cores, 3, 1e-12);
+    CHECK(strstr(l.ram_in, "job_7/memory.limit_in_bytes") && strstr(l.cores_in, "slurm/cpu.cfs_quota_us"));
     CHECK(l.ram_bytes == 2000000000 && l.ram_available_bytes == 1);
 }
 
@@ -119,6 +121,9 @@ static void host(void)
     struct mf_limits none = {0}, some = {.ram_bytes = 1 << 30, .ram_available_bytes = 1 << 29};
     struct mf_host host;
 
+    CHECK(mf_host_cores(root()) == 0);
+    put("sys/devices/system/cpu/online", "0-2,5\n");
+    CHECK(mf_host_cores(root()) == 4);
     put("proc/meminfo", "MemTotal:       16384000 kB\nMemFree:  1 kB\nMemAvailable:    8192000 kB\n");
     put("proc/cpuinfo", "processor\t: 0\nmodel name\t: A Processor @ 2 GHz\nmodel name\t: Another\n");
     put("sys/devices/system/node/online", "0-3,6\n");

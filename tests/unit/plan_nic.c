@@ -33,6 +33,25 @@ static void nearest(const char *pci, int core, const char *want)
     CHECK(strcmp(name, want) == 0);
 }
 
+static void fabric(int adapters, int up, int open, const char *name)
+{
+    struct mf_fabric f;
+
+    mf_nic_fabric(root, &f);
+    CHECK(f.adapters == adapters && f.up == up && f.open == open && strcmp(f.name, name) == 0);
+}
+
+static void port(const char *adapter, const char *state)
+{
+    char command[1024];
+
+    snprintf(command, sizeof command,
+             "cd '%s/sys/class/infiniband/%s' && mkdir -p ports/1 ports/2 && echo '1: DOWN' >ports/1/state && "
+             "echo '%s' >ports/2/state",
+             root, adapter, state);
+    CHECK(system(command) == 0);
+}
+
 int main(int argc, char **argv)
 {
     char command[2048];
@@ -45,6 +64,7 @@ int main(int argc, char **argv)
              root, root, root, root, root);
     CHECK(system(command) == 0);
     nearest("", 0, "");
+    fabric(0, 0, 0, "");
     device("pci0000:00", "0000:00:03.0", 0, "net", "eth0");
     device("pci0000:80", "0000:80:03.0", 1, "net", "eth1");
     nearest("", 0, "eth0");
@@ -58,6 +78,13 @@ int main(int argc, char **argv)
     nearest("00000000:97:00.0", 0, "mlx5_1");
     nearest("00000000:55:00.0", 8, "mlx5_1");
     nearest("", 0, "mlx5_0");
+    port("mlx5_0", "2: INIT");
+    fabric(2, 0, 0, "mlx5_0");
+    port("mlx5_1", "4: ACTIVE");
+    snprintf(command, sizeof command, "mkdir -p '%s/dev/infiniband' && cd '%s/dev/infiniband' && touch uverbs0 rdma_cm",
+             root, root);
+    CHECK(system(command) == 0);
+    fabric(2, 1, 1, "mlx5_1");
     snprintf(command, sizeof command, "rm -r '%s'", root);
     CHECK(system(command) == 0);
     return failures != 0;

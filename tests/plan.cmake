@@ -7,6 +7,7 @@ target_compile_options(fake_nvml PRIVATE -Wno-missing-prototypes)
 mf_test(NAME plan_bind SOURCE unit/plan_bind.c ROOM mf_plan)
 mf_test(NAME plan_room SOURCE unit/plan_room.c ROOM mf_plan)
 mf_test(NAME plan_nic SOURCE unit/plan_nic.c ROOM mf_plan ARGS ${CMAKE_CURRENT_BINARY_DIR})
+mf_test(NAME plan_pin SOURCE unit/plan_pin.c ROOM mf_plan ARGS ${CMAKE_CURRENT_BINARY_DIR})
 mf_test(NAME plan_visible SOURCE unit/plan_visible.c ROOM mf_plan)
 mf_test(NAME plan_cgroup SOURCE unit/plan_cgroup.c ROOM mf_plan)
 mf_test(NAME plan_hardware SOURCE unit/plan_hardware.c ROOM mf_plan ARGS ${PROJECT_SOURCE_DIR}/examples/hardware)
@@ -35,6 +36,9 @@ set_tests_properties(cli_plan PROPERTIES TIMEOUT 900 PROCESSORS 3 SKIP_RETURN_CO
 add_test(NAME doctor COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/doctor.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
 set_tests_properties(doctor PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+add_test(NAME bind COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/bind.py $<TARGET_FILE:mesoforge>
+  ${MF_MPIEXEC})
+set_tests_properties(bind PROPERTIES TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME cli_threads COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/threads.py $<TARGET_FILE:mesoforge>
   ${PROJECT_SOURCE_DIR}/examples/hardware)
 set_tests_properties(cli_threads PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

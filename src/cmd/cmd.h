@@ -26,6 +26,8 @@ struct mf_common {
     int logfile_date;
     struct mf_longs gpu_ids;
     int share_gpu;        /* --share-gpu: several ranks may take one GPU */
+    const char *bind;     /* --bind auto|none: mf_session_pin() */
+    int verbose;          /* --verbose: where.h */
     const char *exchange; /* --exchange: mf_exchange_of() */
     int memory_growth, mixed_precision, distributed_loss, auto_gpu;
 };
@@ -96,6 +98,13 @@ int mf_session_reside(struct mf_session *session, int host);
  */
 int mf_session_to_cores(struct mf_session *session);
 int mf_session_to_device(struct mf_session *session);
+
+/**
+ * Where the ranks of a node may all use the whole of it, in a job of Slurm, and it has several NUMA nodes and nothing
+ * else to do, each keeps to its own share of the cores from now on (--bind auto), near its GPU's NUMA node @p near (-1:
+ * it has none). No rank gets cores that its launcher did not give it. True when it does. Collective.
+ */
+int mf_session_pin(const struct mf_session *session, int near);
 
 /** Cores this rank may use: by affinity and cgroup, shared fairly with the ranks that may use the same. Collective. */
 int mf_session_cores(const struct mf_comm *comm);

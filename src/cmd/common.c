@@ -25,6 +25,12 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "gpu_ids", gpu_ids, MF_LONGS, NULL, "GPUs to use on each node: local rank k takes the k-th"),
     MF_OPT(mf_common, "share-gpu", share_gpu, MF_FLAG, NULL, "several ranks may take one GPU"),
     MF_CHOICE(
+        mf_common, "bind", bind, "auto", "auto|none",
+        "auto: ranks of a job of Slurm that may all use the whole of an idle node of several NUMA nodes keep to shares "
+        "of its cores; none: all to all"),
+    MF_OPT(mf_common, "verbose", verbose, MF_FLAG, NULL,
+           "log where every rank runs: host, GPU, cores, NUMA node, network adapter"),
+    MF_CHOICE(
         mf_common, "exchange", exchange, "auto", "auto|nccl|host",
         "how ranks on GPUs exchange slices: from GPU to GPU (nccl), through the host's memory (host), or nccl where "
         "every rank has a GPU of its own and NCCL is here (auto)"),

@@ -1,19 +1,25 @@
-/* How many cores a rank may use. Ranks that are not bound share them: a core that k ranks may use counts 1/k. */
+/* Which cores a rank uses, and how many. Ranks that are not bound share them: a core that k ranks may use counts 1/k.
+ */
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "slurm/launcher.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
+#include "src/plan/pin.h"
 
 struct place {
     uint64_t node;
     cpu_set_t cores;
+    int near, may; /* as mf_session_pin() has them */
 };
 
 /* A number that is this machine's own among the machines of a job: of its name and its boot's number, as containers on
@@ -42,19 +48,99 @@ static double fair_share(const struct place *all, int size, const struct place *
     return share;
 }
 
+static void find_own(struct place *own)
+{
+    memset(own, 0, sizeof *own);
+    own->node = node_number();
+    if (sched_getaffinity(0, sizeof own->cores, &own->cores) != 0) CPU_SET(0, &own->cores);
+}
+
 /* Where all ranks are; caller frees. NULL: no memory. Collective. */
-static struct place *places(const struct mf_comm *comm, struct place *own)
+static struct place *gather(const struct mf_comm *comm, const struct place *own)
 {
     size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
     void *all = NULL;
 
-    memset(own, 0, sizeof *own);
-    own->node = node_number();
-    if (sched_getaffinity(0, sizeof own->cores, &own->cores) != 0) CPU_SET(0, &own->cores);
     if (!offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d offsets", comm->size);
     if (mf_comm_gather(comm, own, sizeof *own, &all, offset) != MF_OK) all = NULL;
     free(offset);
     return all;
+}
+
+/* The same, each as it is. */
+static struct place *places(const struct mf_comm *comm, struct place *own)
+{
+    find_own(own);
+    return gather(comm, own);
+}
+
+/* What nobody has settled yet: neither a launcher, nor a user by OpenMP, nor a control group. */
+static int is_open(const char *root, const struct mf_session *s, const cpu_set_t *cores)
+{
+    static const char *const settled[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+    const cpu_set_t nodes = mf_host_set(root, "/sys/devices/system/node/online");
+    const int count = CPU_COUNT(cores);
+    struct mf_limits limits;
+
+    mf_cgroup_limits(root, &limits);
+    for (size_t i = 0; i < sizeof settled / sizeof *settled; ++i)
+        if (getenv(settled[i])) return 0;
+    if (!*mf_launcher_find().job)
+        return 0; /* outside of a job others may come and need a core that a rank cannot leave */
+    return CPU_COUNT(&nodes) > 1 && count == mf_host_cores(root) && (limits.cores <= 0 || limits.cores >= count) &&
+           (s->threads_free || s->threads * s->comm->local_size <= count);
+}
+
+/* Programs that came before would find their cores taken: was less than a quarter of the node at work the last minute?
+ */
+static int is_idle(const char *root, int cores)
+{
+    char path[512], line[64] = "";
+    FILE *file;
+
+    snprintf(path, sizeof path, "%.400s/proc/loadavg", root);
+    file = fopen(path, "r");
+    if (!file) return 0;
+    if (!fgets(line, sizeof line, file)) *line = '\0';
+    (void)fclose(file);
+    return *line && 4 * strtod(line, NULL) < cores;
+}
+
+/* Among those of its node; 0 where they are not alike. */
+static int share_out(const char *root, const struct mf_comm *comm, const struct place *all, const struct place *own,
+                     cpu_set_t *share)
+{
+    int *near = MF_MUST(calloc((size_t)comm->size, sizeof *near), "ranks of a node"), bound = 1;
+    size_t here = 0, k = 0;
+
+    for (int r = 0; r < comm->size; ++r) {
+        if (all[r].node != own->node) continue;
+        bound = bound && all[r].may && CPU_EQUAL(&all[r].cores, &own->cores);
+        if (r == comm->rank) k = here;
+        near[here++] = all[r].near;
+    }
+    bound = bound && here > 1 && mf_pin(root, &own->cores, here, near, k, share);
+    free(near);
+    return bound;
+}
+
+int mf_session_pin(const struct mf_session *session, int near)
+{
+    const char *hook = getenv("MF_ROOT"), *root = hook ? hook : ""; /* tests: where proc/ and sys/ are */
+    const struct mf_comm *comm = session->comm;
+    struct place own, *all;
+    cpu_set_t share;
+    int bound;
+
+    if (comm->size == 1 || strcmp(session->common->bind, "auto") != 0) return 0;
+    find_own(&own);
+    own.near = near;
+    own.may = is_open(root, session, &own.cores) && is_idle(root, CPU_COUNT(&own.cores));
+    all = gather(comm, &own);
+    bound = all && share_out(root, comm, all, &own, &share) && sched_setaffinity(0, sizeof share, &share) == 0;
+    free(all);
+    if (bound) mf_info("cores: the ranks of this node keep to a share each (--bind none: all to all)");
+    return bound;
 }
 
 double mf_session_l3(const struct mf_comm *comm)

@@ -1,5 +1,4 @@
 /* probe: what this run has to work with, as a table, as an object, as a hardware file. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include "src/cmd/ceiling.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/probe_print.h"
-#include "src/plan/nic.h"
 
 struct probe {
     struct mf_common common;
@@ -31,43 +29,6 @@ static int measure(const struct mf_session *session, struct mf_probe *probe)
     return mf_probe_measured(session->comm, &rates, probe);
 }
 
-/* This rank's cores as the kernel lists them: "0-3,8". */
-static void list_cores(const cpu_set_t *set, char *text, size_t n)
-{
-    size_t used = 0;
-
-    *text = '\0';
-    for (size_t first = 0, last; first < CPU_SETSIZE && used < n; first = last + 1) {
-        last = first;
-        if (!CPU_ISSET(first, set)) continue;
-        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set)) ++last;
-        used += (size_t)snprintf(text + used, n - used, "%s%zu", used ? "," : "", first);
-        if (last > first && used < n) used += (size_t)snprintf(text + used, n - used, "-%zu", last);
-    }
-}
-
-/* Where every rank is on its node, seen by itself. Collective; the caller frees *all. */
-static int find_places(const struct mf_comm *comm, const struct mf_probe *probe, const int *gpu, void **all)
-{
-    const struct mf_probe_rank *rank = &probe->rank[comm->rank];
-    const struct mf_host *host = &probe->hardware.host[rank->node];
-    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "places");
-    struct mf_probe_place own = {.nic = ""};
-    cpu_set_t set;
-    size_t first = 0;
-    int rc;
-
-    CPU_ZERO(&set);
-    (void)sched_getaffinity(0, sizeof set, &set);
-    while (first < CPU_SETSIZE && !CPU_ISSET(first, &set)) ++first;
-    list_cores(&set, own.cores, sizeof own.cores);
-    mf_nic_near("", gpu[comm->rank] >= 0 ? host->gpu[rank->gpu[gpu[comm->rank]]].pci : "", (int)first, own.nic,
-                sizeof own.nic);
-    rc = mf_comm_gather(comm, &own, sizeof own, all, offset);
-    free(offset);
-    return rc;
-}
-
 /* Rank 0 prints; the file, where one is asked for, is everybody's. */
 static int report(const struct mf_session *session, const struct mf_probe_report *what)
 {
@@ -85,24 +46,26 @@ static int report(const struct mf_session *session, const struct mf_probe_report
 }
 
 /* What is seen is shown even where ranks and GPUs do not fit together; that is refused afterwards, as a run would. */
-static int bind_and_report(const struct mf_session *session, struct mf_probe *probe, const double *shares, int *gpu)
+static int bind_and_report(const struct mf_session *session, struct mf_probe *probe, int measures, int *gpu)
 {
     const struct mf_common *common = session->common;
     struct mf_bind_options options = {common->gpu_ids.count, common->gpu_ids.at, common->share_gpu};
-    struct mf_probe_report what = {.probe = probe, .gpu = gpu, .shares = shares, .launcher = mf_launcher_find()};
+    struct mf_probe_report what = {.probe = probe, .gpu = gpu, .launcher = mf_launcher_find()};
     char refusal[MF_ERR_TEXT] = "";
     int bound = mf_probe_bind(probe, &options, gpu), rc;
-    void *place = NULL;
+    struct mf_where *where = NULL;
 
     if (bound != MF_OK) {
         snprintf(refusal, sizeof refusal, "%s", mf_err_text());
         what.refusal = refusal;
     }
     what.pmix = mf_pmix_ask(&what.launcher);
-    rc = find_places(session->comm, probe, gpu, &place);
-    what.place = place;
+    (void)mf_session_pin(session, mf_where_near(session, probe, gpu));
+    rc = mf_where_find(session, probe, gpu, &where);
+    what.where = where;
+    if (rc == MF_OK && measures) rc = measure(session, probe);
     if (rc == MF_OK) rc = report(session, &what);
-    free(place);
+    free(where);
     if (rc != MF_OK || bound == MF_OK) return rc;
     mf_probe_bind_say(probe, gpu);
     return mf_fail(bound, "%s", refusal);
@@ -112,19 +75,11 @@ static int run(struct mf_session *session, void *options)
 {
     const struct probe *o = options;
     struct mf_probe probe;
-    size_t ranks = (size_t)session->comm->size, *offset = calloc(ranks + 1, sizeof *offset);
-    double share = mf_session_cores(session->comm);
-    int *gpu = calloc(ranks, sizeof *gpu), rc;
-    void *shares = NULL;
+    int *gpu = MF_MUST(calloc((size_t)session->comm->size, sizeof *gpu), "numbers of GPUs");
+    int rc = mf_probe_run(session->comm, &probe);
 
-    if (!offset || !gpu) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu ranks", ranks);
-    rc = mf_probe_run(session->comm, &probe);
-    if (rc == MF_OK) rc = mf_comm_gather(session->comm, &share, sizeof share, &shares, offset);
-    if (rc == MF_OK && o->measure) rc = measure(session, &probe);
-    if (rc == MF_OK) rc = bind_and_report(session, &probe, shares, gpu);
+    if (rc == MF_OK) rc = bind_and_report(session, &probe, o->measure, gpu);
     mf_probe_free(&probe);
-    free(shares);
-    free(offset);
     free(gpu);
     return rc;
 }

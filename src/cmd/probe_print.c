@@ -100,25 +100,6 @@ static void print_links(FILE *to, const struct mf_host *host)
     fprintf(to, "            (GB/s in each direction)\n");
 }
 
-static void print_ranks(FILE *to, const struct mf_probe_report *report)
-{
-    const struct mf_probe *probe = report->probe;
-
-    fprintf(to, "ranks\n");
-    for (size_t r = 0; r < probe->ranks; ++r) {
-        const struct mf_probe_rank *rank = &probe->rank[r];
-
-        fprintf(to, "  rank %-4zu %s, local rank %d, %d of %d cores", r, probe->hardware.host[rank->node].name,
-                rank->local_rank, (int)report->shares[r], rank->cores);
-        fprintf(to, " (%s)", report->place[r].cores);
-        if (report->gpu[r] >= 0)
-            fprintf(to, " -> gpu %zu", rank->gpu[report->gpu[r]]);
-        else
-            fprintf(to, " -> cpu");
-        fprintf(to, "%s%s\n", *report->place[r].nic ? ", network " : "", report->place[r].nic);
-    }
-}
-
 static const char *list_text(const struct mf_launcher *l, const char *list)
 {
     return *list || !l->too_long ? list : "(the list is too long to be shown)";
@@ -174,7 +155,8 @@ void mf_probe_print(FILE *to, const struct mf_probe_report *report)
             for (int k = 0; k < 2 && probe->rank[r].node == (int)h; ++k)
                 if (*remark_of(probe, r, k)) fprintf(to, "  %s\n", remark_of(probe, r, k));
     }
-    print_ranks(to, report);
+    fprintf(to, "ranks\n");
+    mf_where_print(to, probe, report->gpu, report->where);
 }
 
 /* ---- object ---- */
@@ -203,7 +185,7 @@ static struct mf_json *rank_json(const struct mf_probe_report *report, size_t r)
     mf_json_int(one, "rank", (long long)r);
     mf_json_int(one, "node", rank->node);
     mf_json_int(one, "local_rank", rank->local_rank);
-    mf_json_int(one, "cores", (long long)report->shares[r]);
+    mf_json_int(one, "cores", (long long)report->where[r].share);
     mf_json_int(one, "affinity_cores", rank->cores);
     if (rank->quota > 0)
         mf_json_real(one, "quota_cores", rank->quota);
@@ -215,8 +197,9 @@ static struct mf_json *rank_json(const struct mf_probe_report *report, size_t r)
         mf_json_int(one, "gpu", (long long)rank->gpu[report->gpu[r]]);
     else
         mf_json_null(one, "gpu");
-    mf_json_text(one, "core_list", report->place[r].cores);
-    put_text(one, "nic", report->place[r].nic);
+    mf_json_text(one, "core_list", report->where[r].cores);
+    put_text(one, "numa_list", report->where[r].numa);
+    put_text(one, "nic", report->where[r].nic);
     return one;
 }
 

@@ -7,19 +7,13 @@
 #include "slurm/launcher.h"
 #include "slurm/pmix.h"
 #include "src/base/json.h"
-#include "src/plan/probe.h"
+#include "src/cmd/where.h"
 
-/** Where a rank is on its node. */
-struct mf_probe_place {
-    char cores[96], nic[48]; /* "0-3,8"; the nearest network adapter, "": none */
-};
-
-/** gpu [ranks]: what each rank takes; shares [ranks]: cores of each rank when all share fairly. */
+/** gpu [ranks]: what each rank takes. */
 struct mf_probe_report {
     const struct mf_probe *probe;
     const int *gpu;
-    const double *shares;
-    const struct mf_probe_place *place; /* [ranks] */
+    const struct mf_where *where; /* [ranks] */
     struct mf_launcher launcher;
     struct mf_pmix pmix;
     const char *refusal; /* why ranks and GPUs do not fit together; NULL */

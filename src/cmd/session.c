@@ -18,6 +18,7 @@
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/device.h"
+#include "src/cmd/where.h"
 
 /* Makes a folder and those above it. */
 static int make_folder(const char *path)
@@ -330,18 +331,18 @@ static void hang_ranges(const struct mf_session *session)
 int mf_session_open(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
-    int rc, cores, device = 0;
+    int rc, device = 0;
 
     MF_TRY(mf_agree(comm, check(session->common)));
     mf_comm_watch(comm, (double)session->common->timeout);
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
-    cores = mf_session_cores(comm);
     session->threads = threads_asked(session->common);
     session->threads_free = session->threads == 0;
-    if (session->threads_free) session->threads = cores;
     MF_TRY(mf_agree(comm, open_log(session->common, comm->rank)));
     rc = mf_device_choose(session, &device);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
+    if (rc == MF_OK && !session->looks) rc = mf_where_settle(session, device);
+    if (session->threads_free) session->threads = mf_session_cores(comm);
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
     if (rc == MF_OK) rc = open_wire(session);
     if (rc != MF_OK) mf_session_close(session);

@@ -159,8 +159,7 @@ static void look_at_memory(const char *root, const struct mf_limits *limits, str
     if (host->ram_available_bytes > host->ram_bytes) host->ram_available_bytes = host->ram_bytes;
 }
 
-/* The members of "0-3,8" in a file. */
-static cpu_set_t online(const char *root, const char *name)
+cpu_set_t mf_host_set(const char *root, const char *name)
 {
     char path[PATH_MAX], list[1024];
 
@@ -171,14 +170,46 @@ static cpu_set_t online(const char *root, const char *name)
 
 int mf_host_cores(const char *root)
 {
-    const cpu_set_t cores = online(root, "/sys/devices/system/cpu/online");
+    const cpu_set_t cores = mf_host_set(root, "/sys/devices/system/cpu/online");
 
     return CPU_COUNT(&cores);
 }
 
+void mf_host_list(const cpu_set_t *set, char *text, size_t n)
+{
+    size_t used = 0;
+
+    *text = '\0';
+    for (size_t first = 0, last; first < CPU_SETSIZE && used < n; first = last + 1) {
+        last = first;
+        if (!CPU_ISSET(first, set)) continue;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set)) ++last;
+        used += (size_t)snprintf(text + used, n - used, "%s%zu", used ? "," : "", first);
+        if (last > first && used < n) used += (size_t)snprintf(text + used, n - used, "-%zu", last);
+    }
+}
+
+void mf_host_numa(const char *root, const cpu_set_t *cores, char *text, size_t n)
+{
+    const cpu_set_t nodes = mf_host_set(root, "/sys/devices/system/node/online");
+    cpu_set_t met;
+
+    CPU_ZERO(&met);
+    for (size_t k = 0; k < CPU_SETSIZE; ++k) {
+        char name[64];
+        cpu_set_t here;
+
+        if (!CPU_ISSET(k, &nodes)) continue;
+        snprintf(name, sizeof name, "/sys/devices/system/node/node%zu/cpulist", k);
+        here = mf_host_set(root, name);
+        if (meet(&here, cores)) CPU_SET(k, &met);
+    }
+    mf_host_list(&met, text, n);
+}
+
 void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host)
 {
-    const cpu_set_t nodes = online(root, "/sys/devices/system/node/online");
+    const cpu_set_t nodes = mf_host_set(root, "/sys/devices/system/node/online");
 
     memset(host, 0, sizeof *host);
     host->count = 1;

@@ -23,6 +23,15 @@ double mf_host_l3_share(const char *root, const cpu_set_t *own, const cpu_set_t 
 /** Hardware threads of the node, whoever may use them; 0: the kernel does not tell. */
 int mf_host_cores(const char *root);
 
+/** The members of a list like "0-3,8" in a file below @p root; none where there is no such file. */
+cpu_set_t mf_host_set(const char *root, const char *name);
+
+/** The NUMA nodes that have cores of @p cores, as such a list; "" where the kernel does not tell. */
+void mf_host_numa(const char *root, const cpu_set_t *cores, char *text, size_t n);
+
+/** Writes a set as such a list. */
+void mf_host_list(const cpu_set_t *set, char *text, size_t n);
+
 /** This machine's number since it started, or "": equal names of hosts do not make one machine. */
 void mf_host_boot(char *text, size_t n);
 

@@ -1,0 +1,88 @@
+"""--bind: ranks of a job that may all use the whole of an idle node of several NUMA nodes keep to shares of their own, all
+others to what they were given; --verbose says in the log where every rank is. The node is made of files (MF_ROOT).
+usage: bind.py MESOFORGE MPIEXEC"""
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from runs import around, check, finish
+
+program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
+cores = sorted(os.sched_getaffinity(0))
+if cores != list(range(os.cpu_count())) or len(cores) < 2:
+    print("bind: this test needs two cores and all of them")
+    sys.exit(77)
+half, everything = len(cores) // 2, ",".join(map(str, cores))
+
+
+def node(busy=0.01, numa=2, quota=None):
+    """This machine's cores on so many NUMA nodes."""
+    root = tempfile.mkdtemp(dir=".")
+    parts = [cores] if numa == 1 else [cores[:half + len(cores) % 2], cores[half + len(cores) % 2:]]
+    files = {"proc/loadavg": f"{busy * len(cores)} 0 0 1/9 9\n", "sys/devices/system/cpu/online": everything,
+             "sys/devices/system/node/online": "0" if numa == 1 else "0-1",
+             **{f"sys/devices/system/node/node{i}/cpulist": ",".join(map(str, part)) for i, part in enumerate(parts)}}
+    if quota:
+        files.update({"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": "31 23 0:28 / /g rw - cgroup2 cgroup2 rw\n",
+                      "g/cpu.max": f"{int(quota * 100000)} 100000\n"})
+    for name, text in files.items():
+        os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)
+        with open(os.path.join(root, name), "w") as file:
+            file.write(text)
+    return os.path.abspath(root)
+
+
+def members(text):
+    ends = [tuple(map(int, part.split("-"))) for part in text.split(",")]
+    return [core for end in ends for core in range(end[0], end[-1] + 1)]
+
+
+def lists(*words, ranks=2, **more):
+    """The cores of every rank."""
+    done = runs.run(program, "probe", "--json", *words, ranks=ranks, mpiexec=mpiexec, timeout=60,
+                    env=around("FAKE_NVML", "CUDA_", "SLURM_", "OMP_", **{"SLURM_JOB_ID": 1, **more}))
+    check(done.status == 0, f"probe {words}: {done}")
+    return [members(rank["core_list"]) for rank in json.loads(done.out)["ranks"]]
+
+
+def bound():
+    first, second = lists(MF_ROOT=node())
+    check(sorted(first + second) == cores and not set(first) & set(second) and abs(len(first) - len(second)) < 2, f"{first} {second}")
+
+
+def left_alone():
+    both = [cores, cores]
+    check(lists("--bind", "none", MF_ROOT=node()) == both, "--bind none")
+    check(lists(MF_ROOT=node(), SLURM_JOB_ID="") == both, "no job")
+    check(lists(MF_ROOT=node(busy=0.5)) == both, "a node that others use")
+    check(lists(MF_ROOT=node(numa=1)) == both, "one NUMA node")
+    check(lists(MF_ROOT=node(quota=1)) == both, "a quota")
+    told = lists("--bind", "none", OMP_PROC_BIND="true")
+    check(lists(MF_ROOT=node(), OMP_PROC_BIND="true") == told, "OpenMP is told")
+    check(lists("--threads", str(len(cores)), MF_ROOT=node()) == both, "threads for which a share has no room")
+    check(lists(ranks=1, MF_ROOT=node()) == [cores], "one rank")
+    many = len(cores) + 1
+    check(lists(ranks=many, MF_ROOT=node()) == [cores] * many, "more ranks than cores")
+    narrow = lists(MF_ROOT=node(), OMPI_MCA_hwloc_base_binding_policy="core")
+    check(all(len(own) < len(cores) for own in narrow), f"what the launcher bound stays so: {narrow}")
+
+
+def verbose():
+    words = "synth --kind gaussian --size 16 16 --output m.npy".split()
+    for more, want in ((("--verbose",), ["0", "1"]), ((), [])):
+        done = runs.run(program, *words, *more, ranks=2, mpiexec=mpiexec, timeout=60, env=around("SLURM_", MF_ROOT=node(), SLURM_JOB_ID=1))
+        lines = [line.split() for line in done.err.splitlines()]
+        rows = [line for line in lines if line and line[0] in ("0", "1")]
+        check(done.status == 0 and [row[0] for row in rows] == want and len(done.out.splitlines()) == 4, f"{more}: {done}")
+        check(all(row[1] == os.uname().nodename for row in rows) and ("share each" in done.err), f"{rows}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    bound()
+    left_alone()
+    verbose()
+    os.chdir("/")
+finish("bind")

@@ -79,6 +79,9 @@ size_t mf_turn_batch(const struct mf_turn *turn);
 /** Global indices of the slices this rank holds in @p round. Not collective. */
 struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round);
 
+/** The same of all rounds together. */
+struct mf_span mf_turn_share(const struct mf_turn *turn);
+
 /** The slices of @p round of field @p x [own planes][ny][nx] (memory of the queue; the view: of the slices' queue);
  * valid until the next fetch. Rounds are fetched from 0 on, one after the other; x stays until the last. view->count
  * may be 0. */
@@ -93,5 +96,34 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
 /** Adds the buffer of mf_turn_open() to the slabs it belongs to: g += , all of it after the last round. Collective.
  */
 void mf_turn_add(struct mf_turn *turn, size_t round, float *g);
+
+/**
+ * Do ranks see each other's slices? Then they can deal them out as they go, so that nobody waits long for a slower
+ * core: instead of the three calls above all ranks spread the rounds of some turns, take slices until none are left,
+ * their own first, and gather the gradients. What a slice gives does not depend on who works on it. Not collective,
+ * the same on all ranks.
+ */
+int mf_turn_deals(const struct mf_turn *turn);
+
+/** Slices that a rank has taken: the @p at-th of @p owner's and those behind it; span: their global indices. */
+struct mf_dealt {
+    int owner;
+    size_t at;
+    struct mf_span span;
+};
+
+/** Round @p round of the turns [n] out of the fields x [n]. Collective. */
+void mf_turn_spread(struct mf_turn *const *turn, size_t n, size_t round, float *const *x);
+
+/** The next slices, @p most (even) at most, that no rank has begun; 0: there are none. Not collective. */
+int mf_turn_take(struct mf_turn *turn, size_t round, size_t most, struct mf_dealt *dealt);
+
+/** Views of slices that were taken, of any turn with the same slices; those of gradients (@p g; NULL: there are none)
+ * cleared. Not collective. */
+void mf_turn_dealt(const struct mf_turn *turn, size_t round, const struct mf_dealt *dealt, struct mf_view *x,
+                   struct mf_view *g);
+
+/** Adds all gradients of the round to the slabs g [n], one turn after the other. Collective. */
+void mf_turn_gather(struct mf_turn *const *turn, size_t n, size_t round, float *const *g);
 
 #endif

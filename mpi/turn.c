@@ -111,7 +111,7 @@ static int take_buffers(struct mf_turn *t)
     if (rc == MF_OK) t->booked = bytes;
     MF_TRY(mf_agree(&t->comm, rc));
     if (!t->comm.impl && mf_share_wanted(&t->comm)) return MF_OK; /* a rank that is not there */
-    mf_share_new(&t->comm, bytes, &t->share);
+    mf_share_new(&t->comm, bytes + MF_TURN_TAIL, &t->share);
     if (t->share) {
         t->fields = (float *)t->share->own;
         t->grads = (float *)(t->share->own + bytes / 2);
@@ -213,6 +213,12 @@ struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round)
     return mf_turn_span_of(turn, round, turn->comm.rank);
 }
 
+struct mf_span mf_turn_share(const struct mf_turn *t)
+{
+    if (t->normal == MF_Z && t->alias) return (struct mf_span){t->slab.first, t->slab.count};
+    return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, (size_t)t->comm.rank);
+}
+
 /* Bytes of a round buffer that holds the slices of @p span. */
 static size_t held_bytes(const struct mf_turn *t, struct mf_span span)
 {
@@ -229,8 +235,7 @@ static struct mf_view view_of_slab(const struct mf_turn *t, struct mf_span span,
     return (struct mf_view){x + span.first, span.count, nz, ny, 1, ny * nx, nx};
 }
 
-/* The same in a round buffer. */
-static struct mf_view view_of_buffer(const struct mf_turn *t, size_t count, float *buffer)
+struct mf_view mf_turn_view(const struct mf_turn *t, size_t count, float *buffer)
 {
     size_t nz = t->slab.dims[0];
 
@@ -266,6 +271,18 @@ static size_t back_bytes(const struct mf_turn *t, size_t round)
     return (t->slab.dims[0] - t->slab.count) * t->wide * mf_turn_span(t, round).count * sizeof(float);
 }
 
+void mf_turn_count_out(const struct mf_turn *t, size_t round)
+{
+    mf_phase_count(round_cost(t, round, 0));
+    mf_phase_sent(round_bytes(t, round, 1));
+}
+
+void mf_turn_count_back(const struct mf_turn *t, size_t round)
+{
+    mf_phase_count(round_cost(t, round, 1));
+    mf_phase_sent(back_bytes(t, round));
+}
+
 /* Do rounds come together on the host, for a device that it cannot touch? */
 static int crosses(const struct mf_turn *t) { return mf_apart(t->queue) && !t->wired; }
 
@@ -278,8 +295,7 @@ static void send(struct mf_turn *t, size_t round, const float *x)
     const struct mf_backend *be = t->queue->backend;
     size_t *copy = copy_of(t, t->put, round), bytes = held_bytes(t, mf_turn_span(t, round));
 
-    mf_phase_count(round_cost(t, round, 0));
-    mf_phase_sent(round_bytes(t, round, 1));
+    mf_turn_count_out(t, round);
     if (crosses(t)) be->finish(t->queue, *copy);
     mf_turn_out(t, round, x);
     if (!crosses(t)) return;
@@ -300,7 +316,7 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
     if (round == 0 || turn->depth == 1) turn->sent = round;
     for (; turn->sent < turn->rounds && turn->sent < round + turn->depth; ++turn->sent) send(turn, turn->sent, x);
     if (crosses(turn)) turn->queue->backend->follow(turn->queue, *copy_of(turn, turn->put, round));
-    *view = view_of_buffer(turn, span.count, mf_turn_at(turn, turn->on_fields, round));
+    *view = mf_turn_view(turn, span.count, mf_turn_at(turn, turn->on_fields, round));
 }
 
 void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view)
@@ -319,14 +335,13 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
         turn->queue->backend->field->fill(turn->queue, held_bytes(turn, span) / sizeof *buffer, 0, buffer);
     else
         memset(buffer, 0, held_bytes(turn, span));
-    *view = view_of_buffer(turn, span.count, buffer);
+    *view = mf_turn_view(turn, span.count, buffer);
 }
 
 /* A round's gradients, once they are on the host, to the slabs. */
 static void receive(struct mf_turn *t, size_t round, float *g)
 {
-    mf_phase_count(round_cost(t, round, 1));
-    mf_phase_sent(back_bytes(t, round));
+    mf_turn_count_back(t, round);
     if (crosses(t)) t->queue->backend->finish(t->queue, *copy_of(t, t->got, round));
     mf_turn_back(t, round, g);
 }

@@ -28,38 +28,57 @@ static void add(const struct mf_turn *t, struct mf_block block, const float *pac
 /* Where the planes of the slab that begins at plane @p first stand in a round buffer of @p count slices. */
 static size_t place(const struct mf_turn *t, size_t first, size_t count) { return first * t->wide * count; }
 
-/* The rank to serve as the i-th: each rank begins with itself, so no two meet at the same buffer. */
-static int turn_of(const struct mf_turn *t, int i) { return (t->comm.rank + i) % t->comm.size; }
-
-/* Rank @p r's buffer of a round: first come those of fields, then those of gradients. */
-static float *shared_at(const struct mf_turn *t, int r, size_t round, int grads)
+/* First come the buffers of fields, then those of gradients. */
+float *mf_turn_shared_at(const struct mf_turn *t, int r, size_t round, int grads)
 {
-    size_t bytes = t->share->bytes[r] / 2;
+    size_t bytes = (t->share->bytes[r] - MF_TURN_TAIL) / 2;
 
     return (float *)(t->share->at[r] + (grads ? bytes : 0) + mf_turn_slot(t, round) * (bytes / t->depth));
+}
+
+/* The part of a block that lies in some of the own planes. */
+static struct mf_block part_of(const struct mf_turn *t, struct mf_block block, struct mf_span planes)
+{
+    const size_t rows = t->slab.count ? block.rows / t->slab.count : 0;
+
+    block.rows = rows * planes.count;
+    block.first += planes.first * t->slab.dims[1] * t->slab.dims[2];
+    return block;
+}
+
+void mf_turn_pack(struct mf_turn *t, size_t round, struct mf_span planes, const float *x)
+{
+    for (int i = 0; i < t->comm.size; ++i) {
+        int r = mf_turn_nth(t, i);
+        struct mf_span span = mf_turn_span_of(t, round, r);
+
+        pack(t, part_of(t, block_of(t, span), planes), x,
+             mf_turn_shared_at(t, r, round, 0) + place(t, t->slab.first + planes.first, span.count));
+    }
+}
+
+void mf_turn_unpack(struct mf_turn *t, size_t round, struct mf_span planes, float *g)
+{
+    for (int i = 0; i < t->comm.size; ++i) {
+        int r = mf_turn_nth(t, i);
+        struct mf_span span = mf_turn_span_of(t, round, r);
+
+        add(t, part_of(t, block_of(t, span), planes),
+            mf_turn_shared_at(t, r, round, 1) + place(t, t->slab.first + planes.first, span.count), g);
+    }
 }
 
 static void out_shared(struct mf_turn *t, size_t round, const float *x)
 {
     mf_share_meet(&t->comm); /* nobody uses this buffer's last slices any more */
-    for (int i = 0; i < t->comm.size; ++i) {
-        int r = turn_of(t, i);
-        struct mf_span span = mf_turn_span_of(t, round, r);
-
-        pack(t, block_of(t, span), x, shared_at(t, r, round, 0) + place(t, t->slab.first, span.count));
-    }
+    mf_turn_pack(t, round, (struct mf_span){0, t->slab.count}, x);
     mf_share_meet(&t->comm);
 }
 
 static void back_shared(struct mf_turn *t, size_t round, float *g)
 {
     mf_share_meet(&t->comm); /* all gradients are written */
-    for (int i = 0; i < t->comm.size; ++i) {
-        int r = turn_of(t, i);
-        struct mf_span span = mf_turn_span_of(t, round, r);
-
-        add(t, block_of(t, span), shared_at(t, r, round, 1) + place(t, t->slab.first, span.count), g);
-    }
+    mf_turn_unpack(t, round, (struct mf_span){0, t->slab.count}, g);
     mf_share_meet(&t->comm); /* and read: they may be cleared */
 }
 

@@ -1,4 +1,5 @@
-/* The inside of a turn: geometry (turn.c), and the three ways planes travel (turn_move.c). */
+/* The inside of a turn: geometry (turn.c), the three ways planes travel (turn_move.c), and slices dealt out between
+ * ranks (turn_deal.c). */
 #ifndef MF_MPI_TURN_PRIV_H
 #define MF_MPI_TURN_PRIV_H
 
@@ -6,6 +7,8 @@
 #include "mpi/share.h"
 #include "mpi/slab.h"
 #include "mpi/wire.h"
+
+enum { MF_TURN_TAIL = 64 /* bytes behind the buffers in shared memory: turn_deal.c */ };
 
 /* Round buffers are [nz][batch of this round][nx] for slices normal to y, [nz][ny][batch] for x: the planes of one rank
  * are one consecutive part of them, in rank order. `wide` is the extent beside the cut one: nx, or ny. */
@@ -27,6 +30,7 @@ struct mf_turn {
     size_t sent, added;          /* rounds on their way to the device, and added to the slab */
     size_t put[2], got[2];       /* copies of the buffers to and from the device */
     size_t booked;               /* bytes of shared memory */
+    int helped;                  /* ranks whose slices are all begun, from this one on */
     float *packed;               /* messages, wire: own planes of everybody's slices of one round */
     int *counts;                 /* messages: [4][size] send counts and offsets, receive counts and offsets */
     MPI_Datatype unit;           /* messages: `wide` floats */
@@ -50,6 +54,21 @@ static inline int mf_turn_is_direct(const struct mf_turn *turn, int rank)
 {
     return turn->wired && turn->comm.size > 1 && rank == turn->comm.rank;
 }
+
+/** The slices of a buffer with @p count of them. */
+struct mf_view mf_turn_view(const struct mf_turn *turn, size_t count, float *buffer);
+
+/** What a round's way out, or back, moves: for --log-view. */
+void mf_turn_count_out(const struct mf_turn *turn, size_t round);
+void mf_turn_count_back(const struct mf_turn *turn, size_t round);
+
+/** The rank to serve as the i-th: each rank begins with itself, so no two meet at the same buffer. */
+static inline int mf_turn_nth(const struct mf_turn *turn, int i) { return (turn->comm.rank + i) % turn->comm.size; }
+
+/** Shared memory: rank @p r's buffer of a round; some own planes into everybody's; everybody's gradients into them. */
+float *mf_turn_shared_at(const struct mf_turn *turn, int r, size_t round, int grads);
+void mf_turn_pack(struct mf_turn *turn, size_t round, struct mf_span planes, const float *x);
+void mf_turn_unpack(struct mf_turn *turn, size_t round, struct mf_span planes, float *g);
 
 /** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab. A
  * wire does so on the device, else they are the host's. */

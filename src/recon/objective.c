@@ -296,16 +296,13 @@ static double share_of(const struct mf_objective *o, const struct mf_objective_s
     return o->opts.compat ? 1 : 1 / ((double)o->sides * (double)(o->drawn ? s->draws : s->slices));
 }
 
-/* Scales of all slices of this rank in one direction, of a plain objective. */
+/* Scales of all slices of one direction, of a plain objective. */
 static void weigh_side(struct mf_objective *o, size_t d, double factor)
 {
     struct mf_objective_side *s = &o->side[d];
-    struct round r = {.side = s, .factor = factor, .share = share_of(o, s)};
+    const struct round r = {.side = s, .span = {0, s->slices}, .factor = factor, .share = share_of(o, s)};
 
-    for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) {
-        r.span = mf_turn_span(s->turn[0], k);
-        weigh(o, &r, 0);
-    }
+    weigh(o, &r, 0);
 }
 
 /* Those of them that are drawn, one after the other. */
@@ -357,21 +354,104 @@ static void eval_slices(struct mf_objective *o, size_t d, float *x, float *g, do
     }
 }
 
-/* Losses of this rank's slices of one direction from what the kernels have left. */
-static void collect(struct mf_objective *o, struct mf_objective_side *s)
+/* -- slices that ranks deal out -- */
+
+/* Slices at a time: those that share a vector of a kernel; at the end few, so that nobody waits long. */
+static size_t handful(const struct mf_objective *o, size_t d)
 {
+    const size_t wanted = (d == MF_X ? 16 : 4) * (size_t)o->queue->threads;
+
+    return wanted < o->batch ? wanted : o->batch / 2 * 2;
+}
+
+static void take_slices(struct mf_objective *o, size_t d, size_t k, double factor, int gradient)
+{
+    struct mf_objective_side *s = &o->side[d];
+    struct mf_view vx[MF_PHASES_MAX], vg[MF_PHASES_MAX] = {{0}};
+    struct round r = {.side = s, .x = vx, .g = vg, .factor = factor, .share = share_of(o, s)};
+    const size_t most = handful(o, d);
+    struct mf_dealt dealt;
+
+    while (mf_turn_take(s->turn[0], k, most, &dealt)) {
+        for (size_t p = 0; p < o->phases; ++p) {
+            mf_turn_dealt(s->turn[p], k, &dealt, &vx[p], gradient ? &vg[p] : NULL);
+        }
+        r.span = dealt.span;
+        memset(s->done + r.span.first, 1, r.span.count);
+        compare(o, &r);
+    }
+}
+
+/* Round @p k of the directions first .. end - 1. Those with whole slices on every rank come while others still spread;
+ * last the one that is dealt out in the smallest pieces. */
+static void eval_dealt(struct mf_objective *o, size_t first, size_t end, size_t k, float *x, float *g, double factor)
+{
+    struct mf_turn *turn[MF_SIDES * MF_PHASES_MAX];
+    float *from[MF_SIDES * MF_PHASES_MAX], *to[MF_SIDES * MF_PHASES_MAX];
+    size_t n = 0, voxels = mf_slab_voxels(&o->slab);
+
+    for (size_t d = first; d < end; ++d)
+        for (size_t p = 0; p < o->phases; ++p, ++n) {
+            turn[n] = o->side[d].turn[p];
+            from[n] = x + p * voxels;
+            to[n] = g ? g + p * voxels : NULL;
+        }
+    mf_turn_spread(turn, n, k, from);
+    if (first == MF_Y && k == 0) eval_slices(o, MF_Z, x, g, factor);
+    for (size_t d = end; d-- > first;) take_slices(o, d, k, factor, g != NULL);
+    if (g) mf_turn_gather(turn, n, k, to);
+}
+
+static size_t rounds_of(const struct mf_objective *o, size_t d) { return mf_turn_rounds(o->side[d].turn[0]); }
+
+/* Gradients are added direction by direction; where all slices are in one round, both directions are dealt at once. */
+static void eval_deals(struct mf_objective *o, float *x, float *g, double factor)
+{
+    const int once = rounds_of(o, MF_Y) == 1 && rounds_of(o, MF_X) == 1;
+
+    for (size_t d = MF_Y; d < o->sides; ++d) memset(o->side[d].done, 0, o->side[d].slices);
+    if (once)
+        eval_dealt(o, MF_Y, MF_SIDES, 0, x, g, factor);
+    else
+        for (size_t d = MF_Y; d < o->sides; ++d)
+            for (size_t k = 0; k < rounds_of(o, d); ++k) eval_dealt(o, d, d + 1, k, x, g, factor);
+}
+
+/* Alike on all ranks. */
+static int may_deal(const struct mf_objective *o)
+{
+    if (!is_plain(o) || o->sides == 1 || !o->slicewise) return 0;
+    for (size_t d = MF_Y; d < o->sides; ++d) {
+        if (!mf_turn_deals(o->side[d].turn[0])) return 0;
+        for (size_t t = 0; t < o->opts.terms; ++t)
+            if (o->side[d].values[t]) return 0;
+    }
+    return 1;
+}
+
+/* Has this rank worked on slice @p i of direction @p d? */
+static int is_mine(const struct mf_objective *o, size_t d, size_t i)
+{
+    const struct mf_objective_side *s = &o->side[d];
+    struct mf_span share;
+
+    if (o->deals && d != MF_Z) return s->done[i];
+    share = mf_turn_share(s->turn[0]);
+    return i >= share.first && i < share.first + share.count;
+}
+
+/* Losses of this rank's slices of one direction from what the kernels have left. */
+static void collect(struct mf_objective *o, size_t d)
+{
+    struct mf_objective_side *s = &o->side[d];
     double share = share_of(o, s), ignored;
 
     if (o->opts.mean && o->comm->rank == 0) memcpy(s->sums, s->mean_sums, sizeof s->mean_sums);
     if (o->opts.mean) return;
-    for (size_t k = 0; k < mf_turn_rounds(s->turn[0]); ++k) {
-        struct mf_span span = mf_turn_span(s->turn[0], k);
+    for (size_t i = 0; i < s->slices; ++i) {
+        double *sums = s->sums + i * MF_OBJECTIVE_SUMS, times = o->drawn ? (double)s->drawn[i] : 1;
 
-        for (size_t i = span.first; i < span.first + span.count; ++i) {
-            double *sums = s->sums + i * MF_OBJECTIVE_SUMS, times = o->drawn ? (double)s->drawn[i] : 1;
-
-            if (times > 0) sums[0] = times * share * slice_loss(o, s, i, &ignored, sums);
-        }
+        if (times > 0 && is_mine(o, d, i)) sums[0] = times * share * slice_loss(o, s, i, &ignored, sums);
     }
 }
 
@@ -412,7 +492,10 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
     o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->drawn || o->age == 0);
     o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->wire && o->home == o->queue;
     for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
-    if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
+    o->deals = may_deal(o);
+    if (o->deals)
+        eval_deals(o, x, g, factor);
+    else if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
         for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);
     if (o->whole) mf_segment_end(o->queue);
     if (o->space.space) mf_objective_space_eval(o, x, g, factor);
@@ -427,7 +510,7 @@ static void gather(struct mf_objective *o, size_t slices)
 
     memset(o->sums, 0, n * sizeof *o->sums);
     o->backend->sync(o->queue);
-    for (size_t d = 0; o->slicewise && d < o->sides; ++d) collect(o, &o->side[d]);
+    for (size_t d = 0; o->slicewise && d < o->sides; ++d) collect(o, d);
     if (o->space.space && o->comm->rank == 0) { /* what one rank has computed holds for all */
         volume[0] = o->space.loss;
         volume[1] = o->space.sum;
@@ -466,59 +549,6 @@ int mf_objective_renew(struct mf_objective *o)
 {
     if (o->age >= o->opts.hold) o->age = 0;
     return o->age == 0;
-}
-
-void mf_objective_capture(struct mf_objective *o, size_t t, float *const values[MF_SIDES])
-{
-    o->name = mf_segment_name(o->queue);
-    for (size_t d = 0; d < o->sides; ++d) o->side[d].values[t] = values ? values[d] : NULL;
-}
-
-static size_t entries_of(const struct mf_objective *o, size_t t, size_t d)
-{
-    struct mf_slice_desc desc = mf_objective_desc(o, &o->side[d], 1);
-
-    return o->ops[t]->entries(&desc);
-}
-
-void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const miss[MF_SIDES])
-{
-    size_t voxels = mf_slab_voxels(&o->slab);
-
-    for (size_t d = 0; d < o->sides; ++d) {
-        struct mf_objective_side *s = &o->side[d];
-        size_t entries = entries_of(o, t, d);
-        struct mf_view view;
-        MF_PHASE(o->opts.term[t].row->phase);
-
-        memset(s->sum, 0, o->phases * s->levels * entries * sizeof *s->sum);
-        for (size_t p = 0; p < o->phases; ++p)
-            for (size_t k = 0; k < mf_turn_rounds(s->turn[p]); ++k) {
-                mf_turn_fetch(s->turn[p], k, x + p * voxels, &view);
-                mf_phase_count(mf_objective_cost(o, s, t, view.count, MF_COST_TOTAL));
-                if (view.count) o->ops[t]->total(s->plan[t], &view, s->sum + p * s->levels * entries);
-            }
-        o->backend->sync(o->queue);
-        mf_comm_sum(o->comm, o->phases * s->levels * entries, s->sum);
-        for (size_t p = 0; p < o->phases; ++p)
-            for (size_t i = 0; i < entries; ++i)
-                miss[d][p * entries + i] =
-                    s->sum[p * s->levels * entries + i] / (double)s->slices - mf_objective_goal(o, t, d, p, entries)[i];
-    }
-}
-
-void mf_objective_lead(struct mf_objective *o, size_t t, double gain, double *const miss[MF_SIDES])
-{
-    for (size_t d = 0; d < o->sides; ++d) {
-        struct mf_objective_side *s = &o->side[d];
-        size_t entries = entries_of(o, t, d);
-
-        for (size_t p = 0; p < o->phases; ++p)
-            for (size_t i = 0; i < entries; ++i)
-                s->goal[t][p * s->levels * entries + i] =
-                    (float)(mf_objective_goal(o, t, d, p, entries)[i] - (miss ? gain * miss[d][p * entries + i] : 0));
-        mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * s->levels * entries * sizeof(float));
-    }
 }
 
 double mf_objective_share(const struct mf_objective *o, size_t t) { return o->share[t]; }

@@ -30,6 +30,7 @@ struct mf_objective_side {
     double *q, *vf;                                  /* [phases][slices] */
     double *scale;                                   /* [scales][slices]: of phases, then of pairs, whose q is 1 */
     double *slope;                                   /* [slices] dE/dA */
+    unsigned char *done;                             /* [slices] by this rank, where slices are dealt out */
     struct mf_slice_example example;                 /* x NULL: no term asks for it */
     float *pull[MF_TERMS_MAX];                       /* [this rank's slices][pull_size] of terms by example, device */
     size_t pull_size[MF_TERMS_MAX];
@@ -71,6 +72,7 @@ struct mf_objective {
     double share[MF_TERMS_MAX];
     unsigned long name; /* of its segments (kernels/segment.h), as long as their arguments are the same */
     int whole;          /* an evaluation is one segment */
+    int deals;          /* the ranks deal out this one's slices as they go (mpi/slab.h) */
 };
 
 /** What the kernels are told of the slices of one side, with so many levels. */

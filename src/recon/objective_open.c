@@ -163,7 +163,8 @@ static int side_turns(struct mf_objective *o, size_t normal)
     struct mf_objective_side *s = &o->side[normal];
 
     s->turn = mf_fault("recon.turns") ? NULL : calloc(o->phases, sizeof *s->turn);
-    MF_TRY(mf_agree(o->comm, s->turn ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
+    s->done = calloc(s->slices, 1);
+    MF_TRY(mf_agree(o->comm, s->turn && s->done ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
     for (size_t p = 0; p < o->phases; ++p) {
         MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->home, &s->turn[p]));
         if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
@@ -239,6 +240,7 @@ static int prepare(struct mf_objective *o)
     size_t slices = 0;
 
     if (o->batch == 0) o->batch = 1;
+    if (o->batch == 1 && o->sides > 1) o->batch = 2; /* a rank may work on a pair of another's */
     for (size_t d = 0; d < o->sides; ++d) {
         MF_TRY(side_plans(o, d));
         slices += o->side[d].slices;
@@ -351,6 +353,7 @@ void mf_objective_free(struct mf_objective *o)
         mf_arena_give(o->queue->host, o->example[d]);
         for (size_t p = 0; o->side[d].turn && p < o->phases; ++p) mf_turn_free(o->side[d].turn[p]);
         free(o->side[d].turn);
+        free(o->side[d].done);
     }
     mf_objective_space_close(o);
     mf_arena_give(o->queue->host, o->work);

@@ -38,10 +38,10 @@ static struct mf_view on_host(const struct device *d, const struct mf_view *view
     return v;
 }
 
-static void check_slices(const struct device *d, enum mf_normal normal, struct mf_span span,
-                         const struct mf_view *field, const struct mf_view *grad, const int alias)
+/* Views that the host can touch. */
+static void check_views(enum mf_normal normal, struct mf_span span, const struct mf_view *x, const struct mf_view *g,
+                        int alias)
 {
-    struct mf_view copy[2] = {on_host(d, field), on_host(d, grad)}, *x = &copy[0], *g = &copy[1];
     size_t at[3];
 
     CHECK(x->count == span.count && g->count == span.count && (span.count == 0 || span.first % 2 == 0));
@@ -54,9 +54,17 @@ static void check_slices(const struct device *d, enum mf_normal normal, struct m
                 CHECK(alias || g->base[s * g->ss + u * g->su + v * g->sv] == 0);
                 g->base[s * g->ss + u * g->su + v * g->sv] += 2 * value(at);
             }
-    d->be->put(d->q, grad->base, g->base, reach(grad) * sizeof *g->base);
-    free(x->base);
-    free(g->base);
+}
+
+static void check_slices(const struct device *d, enum mf_normal normal, struct mf_span span,
+                         const struct mf_view *field, const struct mf_view *grad, int alias)
+{
+    const struct mf_view x = on_host(d, field), g = on_host(d, grad);
+
+    check_views(normal, span, &x, &g, alias);
+    d->be->put(d->q, grad->base, g.base, reach(grad) * sizeof *g.base);
+    free(x.base);
+    free(g.base);
 }
 
 /* Every slice once, in order, in even batches of at most `batch`. */
@@ -107,7 +115,39 @@ static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, 
     device_close(&d);
 }
 
-/* Two evaluations: each adds twice the field to g. Fields on @p dev, or (@p home not NULL) there and slices on it. */
+/* Every slice once, whoever takes it; who is @p idle takes none, as if it were slow. */
+static size_t one_dealt(struct mf_turn *turn, enum mf_normal normal, size_t round, float *x, float *g, int idle)
+{
+    struct mf_view view, grad;
+    struct mf_dealt dealt;
+    size_t seen = 0;
+
+    mf_turn_spread(&turn, 1, round, &x);
+    while (!idle && mf_turn_take(turn, round, 2, &dealt)) {
+        CHECK(dealt.span.count > 0 && dealt.span.count <= 2);
+        mf_turn_dealt(turn, round, &dealt, &view, &grad);
+        check_views(normal, dealt.span, &view, &grad, 0);
+        seen += dealt.span.count;
+    }
+    mf_turn_gather(&turn, 1, round, &g);
+    return seen;
+}
+
+/* Evaluations, each of which adds twice the field to g; returns how many. */
+static size_t evaluate(const struct mf_comm *c, const struct device *dev, struct mf_turn *turn, enum mf_normal normal,
+                       float *x, float *g, int alias, int64_t *seen)
+{
+    const size_t dealt = mf_turn_deals(turn) ? 2 : 0, all = 2 + dealt;
+
+    for (size_t evaluation = 0; evaluation < all; ++evaluation)
+        for (size_t r = 0; r < mf_turn_rounds(turn); ++r)
+            *seen +=
+                (int64_t)(evaluation % 2 < dealt / 2 ? one_dealt(turn, normal, r, x, g, evaluation > 1 && c->rank == 0)
+                                                     : one_round(dev, turn, normal, r, x, g, alias));
+    return all;
+}
+
+/* Some evaluations: each adds twice the field to g. Fields on @p dev, or (@p home not NULL) there and slices on it. */
 static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum mf_normal normal, size_t batch,
                            const struct device *dev, const struct device *home)
 {
@@ -118,7 +158,7 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx, *dg;
     struct mf_turn *turn;
     int64_t seen = 0;
-    size_t held[2];
+    size_t held[2], evaluations;
 
     fill(&slab, x, g);
     dx = device_put(field, x, voxels * sizeof *x);
@@ -131,14 +171,13 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
                        mf_arena_live(dev->host) - held[1]);
     CHECK(batch == 0 || (normal == MF_Z && alias) || mf_turn_batch(turn) <= batch);
     CHECK(batch || !alias || mf_turn_rounds(turn) == 1);
-    for (int evaluation = 0; evaluation < 2; ++evaluation)
-        for (size_t r = 0; r < mf_turn_rounds(turn); ++r)
-            seen += (int64_t)one_round(dev, turn, normal, r, dx, dg, alias);
+    CHECK(!mf_turn_deals(turn) || (c->size > 1 && !alias && dev->arena == dev->host));
+    evaluations = evaluate(c, dev, turn, normal, dx, dg, alias, &seen);
     mf_comm_sum_int(c, 1, &seen);
-    CHECK(seen == 2 * (int64_t)dims[normal]);
+    CHECK(seen == (int64_t)(evaluations * dims[normal]));
     device_get(field, NULL, dx, 0);
     device_get(field, g, dg, voxels * sizeof *g);
-    for (size_t i = 0; i < voxels; ++i) CHECK(g[i] == 7 + 4 * x[i]);
+    for (size_t i = 0; i < voxels; ++i) CHECK(g[i] == 7 + (float)(2 * evaluations) * x[i]);
     mf_turn_free(turn);
     CHECK(mf_arena_live(dev->arena) == 0 && mf_arena_live(dev->host) == 0);
     free(x);

@@ -92,6 +92,8 @@ static void clear(const struct mf_turn *t, const struct mf_view *g)
 void mf_turn_dealt(const struct mf_turn *turn, size_t round, const struct mf_dealt *dealt, struct mf_view *x,
                    struct mf_view *g)
 {
+    MF_PHASE(MF_PHASE_EXCHANGE);
+
     *x = view_of(turn, round, dealt, 0);
     if (!g) return;
     *g = view_of(turn, round, dealt, 1);

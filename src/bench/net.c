@@ -141,6 +141,7 @@ EXCHANGE(pair, MF_RAW_PAIR, NULL)
 
 static double all_reduce_share(int n) { return 2.0 * (n - 1) / n; }
 static double most_share(int n) { return (double)(n - 1) / n; }
+static double ways_share(int n) { return 4 * most_share(n); }
 static double whole_share(int n) { return n > 1; }
 
 const struct mf_bench_net mf_bench_nets[] = {
@@ -148,6 +149,7 @@ const struct mf_bench_net mf_bench_nets[] = {
     {"reduce-scatter", "sums over all ranks, each its part", "sum", reduce_scatter, most_share},
     {"all-gather", "every rank's part, on all", "none", all_gather, most_share},
     {"alltoall", "slabs of a volume into whole slices", "none", mf_bench_slices, most_share},
+    {"evaluation", "slices of two directions, and their gradients back", "none", mf_bench_evaluation, ways_share},
     {"halo", "a plane from the rank below and one from the rank above", "none", mf_bench_halo, whole_share},
     {"p2p", "rank r with rank n - 1 - r, both ways", "none", pair, whole_share},
     {NULL, NULL, NULL, NULL, NULL},

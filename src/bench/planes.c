@@ -5,21 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/field.h"
 #include "kernels/stage.h"
 #include "mpi/raw.h"
 #include "mpi/slab.h"
 #include "src/base/err.h"
+
+enum { TOGETHER = 16 /* slices that are taken at once */ };
 
 /* One field in slabs, what is fetched of it, and buffers for the bare call. */
 struct work {
     const struct mf_comm *comm;
     struct mf_queue *queue;
     struct mf_slab slab;
-    struct mf_turn *turn;
-    float *x;         /* device: own planes */
-    float *out;       /* host: planes of others */
-    float *from, *to; /* host: for the bare call */
-    size_t floats;    /* of each of these */
+    struct mf_turn *turn[2]; /* slices normal to y; and to x */
+    float *x, *g;            /* device: own planes; what comes back, for both directions */
+    float *out;              /* host: planes of others */
+    float *from, *to;        /* host: for the bare call */
+    size_t floats;           /* of each of these */
     enum mf_raw raw;
     int failed;
 };
@@ -43,18 +46,19 @@ static int take(struct work *w)
 {
     struct mf_arena *arena = w->queue->arena, *host = w->queue->host;
     size_t own = mf_slab_voxels(&w->slab);
-    float **buffer[] = {&w->x, &w->out, &w->from, &w->to};
+    float **buffer[] = {&w->x, &w->g, &w->out, &w->from, &w->to};
     int rc = MF_OK;
 
-    for (int i = 0; i < 4 && rc == MF_OK; ++i) {
-        size_t floats = i == 0 || own > w->floats ? own : w->floats;
+    for (int i = 0; i < 5 && rc == MF_OK; ++i) {
+        size_t floats = i < 2 || own > w->floats ? own : w->floats;
 
-        *buffer[i] = mf_arena_take(i ? host : arena, floats * sizeof(float), "benchmark");
+        *buffer[i] = mf_arena_take(i < 2 ? arena : host, floats * sizeof(float), "benchmark");
         if (!*buffer[i]) rc = MF_MEMORY;
     }
     rc = mf_agree(w->comm, rc);
     if (rc == MF_OK) {
         fill(w, w->out);
+        w->queue->backend->field->fill(w->queue, own, 0, w->g);
         memset(w->from, 0, w->floats * sizeof *w->from);
     }
     return rc;
@@ -62,10 +66,11 @@ static int take(struct work *w)
 
 static void give(struct work *w)
 {
-    mf_turn_free(w->turn);
+    for (int d = 0; d < 2; ++d) mf_turn_free(w->turn[d]);
     mf_arena_give(w->queue->host, w->to);
     mf_arena_give(w->queue->host, w->from);
     mf_arena_give(w->queue->host, w->out);
+    mf_arena_give(w->queue->arena, w->g);
     mf_arena_give(w->queue->arena, w->x);
 }
 
@@ -98,8 +103,74 @@ static void slices(void *context)
     struct work *w = context;
     struct mf_view view;
 
-    for (size_t r = 0; r < mf_turn_rounds(w->turn); ++r) mf_turn_fetch(w->turn, r, w->x, &view);
+    for (size_t r = 0; r < mf_turn_rounds(w->turn[0]); ++r) mf_turn_fetch(w->turn[0], r, w->x, &view);
     w->queue->backend->sync(w->queue);
+}
+
+/* As an evaluation does where slices are dealt out, but for the work on them; @p echo: fields stand for gradients. */
+static void deal(struct work *w, size_t first, size_t end, size_t round, int echo)
+{
+    float *const x[2] = {w->x, w->x}, *const g[2] = {w->g, w->g};
+    struct mf_view from, to;
+    struct mf_dealt dealt;
+
+    mf_turn_spread(w->turn + first, end - first, round, x);
+    for (size_t d = first; d < end; ++d)
+        while (mf_turn_take(w->turn[d], round, TOGETHER, &dealt)) {
+            mf_turn_dealt(w->turn[d], round, &dealt, &from, &to);
+            for (size_t s = 0; echo && s < to.count; ++s)
+                for (size_t u = 0; u < to.nu; ++u)
+                    for (size_t v = 0; v < to.nv; ++v)
+                        to.base[s * to.ss + u * to.su + v * to.sv] = from.base[s * to.ss + u * to.su + v * to.sv];
+        }
+    mf_turn_gather(w->turn + first, end - first, round, g);
+}
+
+/* Elsewhere. */
+static void pass(struct work *w, size_t d)
+{
+    struct mf_view view;
+
+    for (size_t r = 0; r < mf_turn_rounds(w->turn[d]); ++r) {
+        mf_turn_fetch(w->turn[d], r, w->x, &view);
+        mf_turn_open(w->turn[d], r, w->g, &view);
+        mf_turn_add(w->turn[d], r, w->g);
+    }
+}
+
+static void both_ways(struct work *w, int echo)
+{
+    const int deals = mf_turn_deals(w->turn[0]),
+              once = mf_turn_rounds(w->turn[0]) == 1 && mf_turn_rounds(w->turn[1]) == 1;
+
+    if (deals && once) deal(w, 0, 2, 0, echo);
+    for (size_t d = 0; d < 2 && !(deals && once); ++d)
+        for (size_t r = 0; deals && r < mf_turn_rounds(w->turn[d]); ++r) deal(w, d, d + 1, r, echo);
+    for (size_t d = 0; d < 2 && !deals; ++d) pass(w, d);
+    w->queue->backend->sync(w->queue);
+}
+
+static void evaluation(void *context) { both_ways(context, 0); }
+
+static void bare_evaluation(void *context)
+{
+    for (int i = 0; i < 4; ++i) bare(context);
+}
+
+/* Where slices are dealt out, both directions have given the field back; else, the host cannot touch them, nothing. */
+static size_t wrong_back(struct work *w)
+{
+    const size_t *dims = w->slab.dims, own = mf_slab_voxels(&w->slab);
+    const float times = mf_turn_deals(w->turn[0]) ? 2 : 0;
+    size_t wrong = 0;
+
+    both_ways(w, 1);
+    w->queue->backend->get(w->queue, w->out, w->g, own * sizeof *w->out);
+    w->queue->backend->sync(w->queue);
+    for (size_t z = 0, i = 0; z < w->slab.count; ++z)
+        for (size_t y = 0; y < dims[1]; ++y)
+            for (size_t x = 0; x < dims[2]; ++x, ++i) wrong += w->out[i] != times * value(w->slab.first + z, y, x);
+    return wrong;
 }
 
 static size_t wrong_planes(struct work *w)
@@ -137,16 +208,17 @@ static size_t wrong_slices(struct work *w)
     struct mf_view view;
     size_t wrong = 0;
 
-    for (size_t r = 0; r < mf_turn_rounds(w->turn); ++r) {
-        mf_turn_fetch(w->turn, r, w->x, &view);
-        wrong += wrong_view(w, &view, mf_turn_span(w->turn, r).first);
+    for (size_t r = 0; r < mf_turn_rounds(w->turn[0]); ++r) {
+        mf_turn_fetch(w->turn[0], r, w->x, &view);
+        wrong += wrong_view(w, &view, mf_turn_span(w->turn[0], r).first);
     }
     return wrong;
 }
 
-static int compare(struct work *w, const struct mf_bench_enough *enough, void (*own)(void *), struct mf_bench_row *row)
+static int compare(struct work *w, const struct mf_bench_enough *enough, void (*own)(void *), void (*other)(void *),
+                   struct mf_bench_row *row)
 {
-    struct mf_bench_call calls[2] = {{own, w}, {bare, w}};
+    struct mf_bench_call calls[2] = {{own, w}, {other, w}};
     struct mf_bench_time times[2];
 
     mf_bench_measure(w->comm, enough, 2, calls, times);
@@ -173,28 +245,51 @@ int mf_bench_halo(const struct mf_comm *comm, struct mf_queue *queue, const stru
     if (rc == MF_OK) {
         halo(&w);
         row->wrong = wrong_planes(&w);
-        rc = compare(&w, enough, halo, row);
+        rc = compare(&w, enough, halo, bare, row);
     }
     give(&w);
     return rc;
 }
 
-int mf_bench_slices(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
-                    size_t bytes, struct mf_bench_row *row)
+/* A volume of which a slab has @p bytes, near enough. */
+static struct work volume(const struct mf_comm *comm, struct mf_queue *queue, size_t bytes)
 {
     size_t ranks = (size_t)comm->size, n = 2 * (size_t)fmax(1, round(cbrt((double)(bytes * ranks) / 4) / 2));
     const size_t dims[3] = {n > 2 * ranks ? n / (2 * ranks) * (2 * ranks) : 2 * ranks, n, n};
     struct work w = {
         .comm = comm, .queue = queue, .slab = mf_slab_of(comm, dims, comm->rank), .raw = MF_RAW_ALL_TO_ALL};
-    int rc;
 
     w.floats = dims[0] / ranks * n * n;
     w.floats += (2 * ranks - w.floats % (2 * ranks)) % (2 * ranks);
-    rc = take(&w);
-    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_Y, 0, queue, &w.turn);
+    return w;
+}
+
+int mf_bench_slices(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
+                    size_t bytes, struct mf_bench_row *row)
+{
+    struct work w = volume(comm, queue, bytes);
+    int rc = take(&w);
+
+    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_Y, 0, queue, &w.turn[0]);
     if (rc == MF_OK) {
         row->wrong = wrong_slices(&w);
-        rc = compare(&w, enough, slices, row);
+        rc = compare(&w, enough, slices, bare, row);
+    }
+    give(&w);
+    return rc;
+}
+
+int mf_bench_evaluation(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
+                        size_t bytes, struct mf_bench_row *row)
+{
+    struct work w = volume(comm, queue, bytes);
+    int rc = take(&w);
+
+    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_Y, 0, queue, &w.turn[0]);
+    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_X, 0, queue, &w.turn[1]);
+    if (rc == MF_OK) {
+        row->wrong = wrong_back(&w);
+        rc = compare(&w, enough, evaluation, bare_evaluation, row);
     }
     give(&w);
     return rc;

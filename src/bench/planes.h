@@ -13,4 +13,9 @@ int mf_bench_halo(const struct mf_comm *comm, struct mf_queue *queue, const stru
 int mf_bench_slices(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
                     size_t bytes, struct mf_bench_row *row);
 
+/** Slices of y and x, and what is added back from them, as an evaluation exchanges them (mpi/slab.h); @p bytes: of one
+ * slab, near enough. Collective; MF_MEMORY (agreed). */
+int mf_bench_evaluation(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough,
+                        size_t bytes, struct mf_bench_row *row);
+
 #endif

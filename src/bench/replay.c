@@ -1,14 +1,14 @@
 /* See replay.h. The longest slab sets the time. An evaluation brings the slices of two directions together and takes
- * their gradients back (mpi/slab.h): four exchanges of a slab. Of what a rank sends, the part for ranks of other nodes
- * passes the network, which the ranks of a node share. A few numbers are summed over all ranks after each stage: a tree
- * within a node and one over nodes. */
+ * their gradients back (mpi/slab.h), which is measured as a whole on a node. Of the slabs that a rank sends in these
+ * four ways, the part for ranks of other nodes passes the network, which the ranks of a node share. A few numbers are
+ * summed over all ranks after each stage: a tree within a node and one over nodes. */
 #include "src/bench/replay.h"
 
 #include <math.h>
 
 #include "mpi/slab.h"
 
-enum { EXCHANGES = 4, SUMS = 6, WORD = 4 };
+enum { WAYS = 4, SUMS = 6, WORD = 4 };
 
 /* Straight lines between measured points of log seconds over log bytes; beyond them the last rate, before them the
  * first time. */
@@ -52,9 +52,9 @@ static double exchange(const struct mf_replay *m, size_t n, long ranks, double v
     if (ranks == 1) return 0;
     seconds = seconds_at(&m->turn, bytes);
     if (ranks > here)
-        seconds +=
-            bytes * away * (double)here / m->bandwidth + m->latency * rounds_of(n, ranks, here) * log2((double)ranks);
-    return EXCHANGES * seconds;
+        seconds += WAYS * (bytes * away * (double)here / m->bandwidth +
+                           m->latency * rounds_of(n, ranks, here) * log2((double)ranks));
+    return seconds;
 }
 
 static double reduction(const struct mf_replay *m, long ranks)

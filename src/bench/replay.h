@@ -15,7 +15,7 @@ struct mf_replay_curve {
 
 struct mf_replay {
     double work;                 /* seconds of a rank per voxel of its own, all ranks of a node at work */
-    struct mf_replay_curve turn; /* slabs into slices, by bytes of a slab: bench alltoall on a node */
+    struct mf_replay_curve turn; /* what an evaluation exchanges, by bytes of a slab: bench evaluation on a node */
     double sum;                  /* seconds of a small sum over sum_ranks ranks of a node: bench allreduce */
     long sum_ranks, ranks_per_node;
     double bandwidth, latency; /* of a node's network [bytes per second, seconds] */

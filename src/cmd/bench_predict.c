@@ -18,7 +18,7 @@ static const double DOUBT = 0.25, BEYOND = 8; /* times the largest message measu
 struct run {
     long ranks;
     size_t n;
-    double seconds, exchange; /* of an evaluation; the part in exchanges and sums */
+    double seconds, exchange; /* of an evaluation; the part in exchanges and sums of the rank that waits least */
 };
 
 struct found {
@@ -53,7 +53,7 @@ static void take_runs(struct found *f, const struct mf_json *rows)
         struct run run = {.ranks = (long)mf_json_to_int(mf_json_get(row, "ranks")),
                           .n = (size_t)mf_json_to_int(mf_json_item(shape, 1)),
                           .seconds = real(row, "seconds"),
-                          .exchange = real(row, "exchange_seconds")};
+                          .exchange = real(row, "least_exchange_seconds")};
 
         if (run.ranks > 0 && run.n > 1 && run.seconds > run.exchange && run.exchange >= 0) f->run[f->runs++] = run;
     }
@@ -66,7 +66,7 @@ static void take(struct found *f, const struct mf_json *file)
     for (size_t i = 0; i < mf_json_count(list); ++i) {
         const struct mf_json *one = mf_json_item(list, i), *rows = mf_json_get(one, "rows");
 
-        if (strcmp(text(one, "what"), "alltoall") == 0) take_turn(f, rows);
+        if (strcmp(text(one, "what"), "evaluation") == 0) take_turn(f, rows);
         if (strcmp(text(one, "what"), "allreduce") == 0 && mf_json_count(rows)) {
             f->machine.sum = median(mf_json_item(rows, 0));
             f->machine.sum_ranks = (long)mf_json_to_int(mf_json_get(file, "ranks"));
@@ -116,7 +116,7 @@ static int check(const struct found *f, const struct mf_longs *ranks, const char
                        "--measured holds no strong scaling of reconstruct; try: mesoforge bench reconstruct --scaling "
                        "1,2 --output run.json");
     if (most > 1 && (f->machine.turn.count < 2 || f->machine.sum_ranks < 2))
-        return mf_fail(MF_USAGE, "--measured holds no exchanges; try: mpirun -n 2 mesoforge bench allreduce alltoall "
+        return mf_fail(MF_USAGE, "--measured holds no exchanges; try: mpirun -n 2 mesoforge bench allreduce evaluation "
                                  "--output net.json");
     if (most > f->machine.ranks_per_node && !network)
         return mf_fail(MF_USAGE,
@@ -125,7 +125,7 @@ static int check(const struct found *f, const struct mf_longs *ranks, const char
     return MF_OK;
 }
 
-/* Seconds of a rank per voxel of its own. */
+/* Seconds of a rank per voxel of its own, of the one that waits least for others: it sets the time. */
 static double work_of(const struct run *run)
 {
     return (run->seconds - run->exchange) * (double)run->ranks / pow((double)run->n, 3);
@@ -224,7 +224,7 @@ int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predi
         mf_warn("ranks beyond %ld have nothing to do: a volume is cut into pairs of planes", (extent + 1) / 2);
     if (f.machine.turn.count && WORD * pow((double)extent, 3) / (double)ranks->at[ranks->count - 1] >
                                     BEYOND * f.machine.turn.bytes[f.machine.turn.count - 1])
-        mf_warn("slabs are larger than any message that was measured; try: bench alltoall --max_bytes 256M");
+        mf_warn("slabs are larger than any message that was measured; try: bench evaluation --max_bytes 256M");
     mf_json_text(json, "what", "predict");
     mf_json_int(json, "extent", extent);
     mf_json_put(json, "checks", checks);

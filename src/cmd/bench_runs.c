@@ -101,8 +101,8 @@ static void characterize(struct runs *r, const size_t dims[3])
     add(r, "%s/out.h5", r->folder);
 }
 
-/* Seconds of the row @p name of --log-view. */
-static double stage(const struct mf_json *said, const char *name)
+/* Seconds of the row @p name of --log-view, of the rank that has the "max" or "min". */
+static double stage_of(const struct mf_json *said, const char *name, const char *rank)
 {
     const struct mf_json *rows = mf_json_get(mf_json_get(said, "log_view"), "rows");
 
@@ -110,10 +110,12 @@ static double stage(const struct mf_json *said, const char *name)
         const struct mf_json *row = mf_json_item(rows, i);
 
         if (strcmp(mf_json_to_text(mf_json_get(row, "name")), name) == 0)
-            return mf_json_to_real(mf_json_get(mf_json_get(row, "seconds"), "max"));
+            return mf_json_to_real(mf_json_get(mf_json_get(row, "seconds"), rank));
     }
     return 0;
 }
+
+static double stage(const struct mf_json *said, const char *name) { return stage_of(said, name, "max"); }
 
 static double characterising(const struct mf_json *said) { return stage(said, "characterise"); }
 
@@ -214,13 +216,15 @@ static void pass_on(struct runs *r)
     add(r, "40");
 }
 
-/* What of the seconds is spent on other ranks. Messages and sums of one rank cost next to nothing. */
-static double with_others(const struct kind *kind, const struct mf_json *said)
+/* What of the seconds is spent on other ranks; evaluations send no messages but these. Sums of one rank cost next to
+ * nothing. */
+static double with_others(const struct kind *kind, const struct mf_json *said, const char *rank)
 {
-    double all = stage(said, "exchange") + stage(said, "reduction") + stage(said, "messages");
+    double all = stage_of(said, "exchange", rank) + stage_of(said, "reduction", rank);
     double evaluations = mf_json_to_real(mf_json_get(said, "evaluations"));
 
-    return kind->seconds == per_evaluation && evaluations > 0 ? all / evaluations : all;
+    if (kind->seconds == per_evaluation) return evaluations > 0 ? all / evaluations : 0;
+    return all + stage_of(said, "messages", rank);
 }
 
 /* What it prints as JSON; a run that refuses is refused with its own code. */
@@ -288,7 +292,8 @@ static int sample(struct runs *r, const struct kind *kind, struct mf_bench_point
     add(r, "--json");
     add(r, "--log-view");
     MF_TRY(run_it(r, said));
-    p->exchange[p->samples] = with_others(kind, *said);
+    p->exchange[p->samples] = with_others(kind, *said, "max");
+    p->least[p->samples] = with_others(kind, *said, "min");
     p->sample[p->samples++] = kind->seconds(*said);
     return p->sample[p->samples - 1] > 0 ? MF_OK : mf_fail(MF_DEVICE, "a run to be measured said no time");
 }

@@ -82,23 +82,27 @@ enum {
     MF_LINEAL_BAND = 1024, /* pixels whose runs are a sum of their own */
     MF_MASKS_GROUP = 32,   /* masks whose slopes wait at a time */
     MF_GRAM_TILE = 64,     /* channels of a tile */
+    MF_DENSE_ALL = 0,
+    MF_DENSE_FIELDS = 3 /* most that are looked at together */
 };
 
 /** What decides on the memory of such a descriptor. */
 struct mf_dense_kind {
     const char *name;
-    size_t fields; /* 2: of pairs */
+    size_t fields; /* 2: of pairs; MF_DENSE_ALL: of all phases in colours (mf_vgg_colours) */
     size_t (*entries)(const struct mf_slice_desc *desc);
     size_t (*scratch)(const struct mf_slice_desc *desc); /* floats of a slice */
     size_t (*table)(const struct mf_slice_desc *desc);   /* bytes, for all slices; NULL: none */
+    size_t share;                                        /* bytes that the slices of a chunk share; 0: the usual */
 };
 
 extern const struct mf_dense_kind mf_dense_lineal, mf_dense_lineal_exact;
 extern const struct mf_dense_kind mf_dense_lineal_soft, mf_dense_line_soft, mf_dense_two_point;
 extern const struct mf_dense_kind mf_dense_gram, mf_dense_gram_axes, mf_dense_gram_cross;
-extern const struct mf_dense_kind mf_dense_tensor, mf_dense_cross;
+extern const struct mf_dense_kind mf_dense_tensor, mf_dense_cross, mf_dense_vgg, mf_dense_vgg_all;
 
 struct mf_dense_areas {
+    size_t fields;                              /* that are looked at together */
     size_t entries, chunk;                      /* slices of a chunk */
     size_t parts;                               /* sums of losses of a slice */
     size_t from[MF_PYRAMID_MAX], numbers;       /* floats before a level of a chunk, of all levels */
@@ -106,6 +110,18 @@ struct mf_dense_areas {
 };
 
 void mf_areas_dense(const struct mf_slice_desc *desc, const struct mf_dense_kind *kind, struct mf_dense_areas *areas);
+
+/** Gram matrices of VGG-19: where arrays of a slice begin in the scratch [floats, times the slices of a chunk]. Pixels
+ * are rows of channels. */
+struct mf_vgg_area {
+    size_t input[MF_VGG_BLOCKS];                 /* of the blocks */
+    size_t y[MF_VGG_LAYERS], sum[MF_VGG_LAYERS]; /* what layers make, and what of; y itself where its slope asks y */
+    size_t back[2];                              /* gradients of a layer, and of the next */
+    size_t matrix;                               /* [512][512] */
+};
+
+/** Of one level; returns the floats of all of them. */
+size_t mf_areas_vgg(const struct mf_slice_desc *desc, size_t level, struct mf_vgg_area *area);
 
 /* -- patches: kernels/areas_patch.c -- */
 

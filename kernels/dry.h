@@ -17,7 +17,7 @@ struct mf_backend_dry {
     struct mf_backend backend;
     struct mf_slice_ops corr, vari, frac;
     struct mf_slice_ops lineal, lineal_exact, lineal_soft, line_soft, two_point;
-    struct mf_slice_ops gram, gram_axes, gram_cross, tensor, cross, patch;
+    struct mf_slice_ops gram, gram_axes, gram_cross, tensor, vgg, vgg_all, cross, patch;
     int capability;
 };
 

@@ -12,6 +12,8 @@ struct mf_slice_plan {
     struct mf_arena *arena;
     size_t areas;
     void *area[AREAS];
+    struct mf_vgg *vgg; /* held in both memories */
+    struct mf_arena *host;
     /* what computes, once it is asked for */
     const struct mf_slice_ops *ops;
     struct mf_slice_desc desc;
@@ -32,6 +34,8 @@ static void plan_free(struct mf_slice_plan *plan)
         mf_arena_close(plan->queue.arena);
     }
     while (plan->areas > 0) mf_arena_give(plan->arena, plan->area[--plan->areas]);
+    if (plan->vgg) mf_vgg_let_go(plan->vgg, plan->arena);
+    if (plan->vgg) mf_vgg_let_go(plan->vgg, plan->host);
     free(plan);
 }
 
@@ -164,6 +168,44 @@ DENSE(gram_cross)
 DENSE(tensor)
 DENSE(cross)
 
+/* The weights are held as on the GPU, and nobody copies them. */
+static int take_network(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc,
+                        int all)
+{
+    int fresh, rc;
+
+    MF_TRY(mf_vgg_check(desc, all));
+    MF_TRY(mf_vgg_hold(desc->vgg, queue->host));
+    rc = mf_vgg_hold_copy(desc->vgg, plan->arena, &fresh);
+    if (rc != MF_OK) {
+        mf_vgg_let_go(desc->vgg, queue->host);
+        return rc;
+    }
+    plan->vgg = desc->vgg;
+    plan->host = queue->host;
+    return take_dense(plan, desc, all ? &mf_dense_vgg_all : &mf_dense_vgg);
+}
+
+static int take_vgg(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
+{
+    return take_network(plan, queue, desc, 0);
+}
+
+static int take_vgg_all(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
+{
+    return take_network(plan, queue, desc, 1);
+}
+
+static int vgg_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return make(mf_backend_cpu.vgg, take_vgg, queue, desc, plan);
+}
+
+static int vgg_all_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return make(mf_backend_cpu.vgg_all, take_vgg_all, queue, desc, plan);
+}
+
 static int take_patch(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
 {
     struct mf_patch_areas a;
@@ -213,6 +255,11 @@ static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const str
     plan->ops->cross(worker_of(plan), a, b, sum);
 }
 
+static void join(struct mf_slice_plan *plan, const struct mf_view *fields, double *sum)
+{
+    plan->ops->join(worker_of(plan), fields, sum);
+}
+
 static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pull)
 {
     plan->ops->match(worker_of(plan), x, pull);
@@ -228,6 +275,7 @@ static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
                                  .eval = cpu->eval ? eval : NULL,
                                  .total = cpu->total ? total : NULL,
                                  .cross = cpu->cross ? cross : NULL,
+                                 .join = cpu->join ? join : NULL,
                                  .pull = cpu->pull,
                                  .match = cpu->match ? match : NULL};
 }
@@ -253,7 +301,8 @@ void mf_dry_gpu(struct mf_backend_dry *dry)
     REPLACE(gram_cross);
     REPLACE(tensor);
     REPLACE(cross);
+    REPLACE(vgg);
+    REPLACE(vgg_all);
     REPLACE(patch);
     dry->backend.space = &mf_space_dry;
-    dry->backend.vgg = dry->backend.vgg_all = NULL; /* as in mf_backend_cuda */
 }

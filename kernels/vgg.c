@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/slices.h"
 #include "src/base/err.h"
 
-enum { PANEL = 32, ALIGN = 64 };
+enum { PANEL = MF_VGG_PANEL, ALIGN = 64 };
+
+static const char tag[] = "VGG-19 weights";
 
 const struct mf_vgg_layer mf_vgg_layers[MF_VGG_LAYERS] = {
     {"conv1_1", 3, 64, 0, 0},    {"conv1_2", 64, 64, 0, 1},   {"conv2_1", 64, 128, 1, 0},  {"conv2_2", 128, 128, 1, 1},
@@ -47,9 +50,11 @@ static size_t lay_out(struct mf_vgg *vgg)
     return at;
 }
 
+size_t mf_vgg_bytes(void) { return lay_out(NULL) * sizeof(float); }
+
 int mf_vgg_new(enum mf_unit unit, int dry, struct mf_vgg **vgg)
 {
-    const size_t bytes = lay_out(NULL) * sizeof(float);
+    const size_t bytes = mf_vgg_bytes();
     struct mf_vgg *v = calloc(1, sizeof *v);
 
     if (v) v->unit = unit;
@@ -66,7 +71,7 @@ int mf_vgg_new(enum mf_unit unit, int dry, struct mf_vgg **vgg)
 void mf_vgg_free(struct mf_vgg *vgg)
 {
     if (!vgg) return;
-    MF_ASSERT(vgg->plans == 0);
+    for (int u = 0; u < MF_VGG_ARENAS; ++u) MF_ASSERT(vgg->use[u].plans == 0);
     free(vgg->memory);
     free(vgg);
 }
@@ -88,17 +93,97 @@ void mf_vgg_put(struct mf_vgg *vgg, size_t layer, const float *weight, const flo
                 for (size_t k = 0; k < PANEL; ++k) *to++ = i + k < in ? weight[(o * in + i + k) * MF_VGG_TAPS + t] : 0;
 }
 
-int mf_vgg_hold(struct mf_vgg *vgg, struct mf_arena *arena)
+int mf_vgg_check(const struct mf_slice_desc *desc, int all)
 {
-    MF_ASSERT(vgg->plans == 0 || vgg->arena == arena);
-    if (vgg->plans == 0) MF_TRY(mf_arena_book(arena, (ptrdiff_t)(lay_out(NULL) * sizeof(float)), "VGG-19 weights"));
-    vgg->arena = arena;
-    ++vgg->plans;
+    const size_t nu = desc->nu >> (desc->levels - 1), nv = desc->nv >> (desc->levels - 1);
+
+    MF_ASSERT(desc->vgg);
+    if (nu < MF_VGG_LEAST || nv < MF_VGG_LEAST)
+        return mf_fail(MF_USAGE,
+                       "Gram matrices of VGG-19 need slices of %d x %d pixels on every level, level %zu has %zu x %zu; "
+                       "try: --limit_to 16, or --no_multigrid_descriptor",
+                       MF_VGG_LEAST, MF_VGG_LEAST, desc->levels - 1, nu, nv);
+    if (all && desc->phases > MF_VGG_COLOURS + 1)
+        return mf_fail(MF_USAGE,
+                       "Gram matrices of VGG-19 take phases for colours, at most %d of them, not %zu; try: "
+                       "GramMatrices, of every phase by itself",
+                       MF_VGG_COLOURS + 1, desc->phases);
     return MF_OK;
 }
 
-void mf_vgg_let_go(struct mf_vgg *vgg)
+size_t mf_vgg_colours(size_t phases, size_t field[MF_VGG_COLOURS])
 {
-    if (--vgg->plans == 0)
-        (void)mf_arena_book(vgg->arena, -(ptrdiff_t)(lay_out(NULL) * sizeof(float)), "VGG-19 weights");
+    const size_t fields = phases >= MF_VGG_COLOURS ? MF_VGG_COLOURS : 1;
+
+    for (size_t k = 0; k < MF_VGG_COLOURS; ++k) field[k] = fields > 1 ? phases - MF_VGG_COLOURS + k : phases - 1;
+    return fields;
+}
+
+/* Of plans in @p arena; NULL: there are none. */
+static const struct mf_vgg_use *use_of(const struct mf_vgg *vgg, const struct mf_arena *arena)
+{
+    for (int u = 0; u < MF_VGG_ARENAS; ++u)
+        if (vgg->use[u].plans > 0 && vgg->use[u].arena == arena) return &vgg->use[u];
+    return NULL;
+}
+
+/* One that is there, or a free one. */
+static struct mf_vgg_use *use_for(struct mf_vgg *vgg, const struct mf_arena *arena)
+{
+    const struct mf_vgg_use *is = use_of(vgg, arena);
+    int u = 0;
+
+    if (is) return &vgg->use[is - vgg->use];
+    while (u < MF_VGG_ARENAS && vgg->use[u].plans > 0) ++u;
+    MF_ASSERT(u < MF_VGG_ARENAS);
+    return &vgg->use[u];
+}
+
+int mf_vgg_hold(struct mf_vgg *vgg, struct mf_arena *arena)
+{
+    struct mf_vgg_use *use = use_for(vgg, arena);
+
+    if (use->plans == 0) {
+        MF_TRY(mf_arena_book(arena, (ptrdiff_t)mf_vgg_bytes(), tag));
+        *use = (struct mf_vgg_use){.arena = arena};
+    }
+    MF_ASSERT(!use->copy);
+    ++use->plans;
+    return MF_OK;
+}
+
+int mf_vgg_hold_copy(struct mf_vgg *vgg, struct mf_arena *arena, int *fresh)
+{
+    struct mf_vgg_use *use = use_for(vgg, arena);
+
+    *fresh = use->plans == 0;
+    if (*fresh) {
+        float *copy = mf_arena_take(arena, mf_vgg_bytes(), tag);
+
+        if (!copy) return MF_MEMORY;
+        *use = (struct mf_vgg_use){.arena = arena, .copy = copy};
+    }
+    MF_ASSERT(use->copy);
+    ++use->plans;
+    return MF_OK;
+}
+
+float *mf_vgg_copy(const struct mf_vgg *vgg, const struct mf_arena *arena)
+{
+    const struct mf_vgg_use *use = use_of(vgg, arena);
+
+    MF_ASSERT(use);
+    return use->copy;
+}
+
+void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena)
+{
+    struct mf_vgg_use *use = use_for(vgg, arena);
+
+    MF_ASSERT(use->plans > 0);
+    if (--use->plans > 0) return;
+    if (use->copy)
+        mf_arena_give(arena, use->copy);
+    else
+        (void)mf_arena_book(arena, -(ptrdiff_t)mf_vgg_bytes(), tag);
 }

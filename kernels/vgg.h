@@ -1,7 +1,7 @@
 /* The part of VGG-19 that Gram matrices are taken of (Simonyan & Zisserman 2015, configuration E; Gatys, Ecker & Bethge
  * 2016 for means in place of maxima): sixteen convolutions of 3 x 3 pixels in five blocks, means of 2 x 2 pixels
  * between the blocks, and a Gram matrix behind the last convolution of each. Its weights lie in host memory, laid out
- * for the kernels, and stay as they are as long as a plan is. */
+ * for the kernels, and stay as they are as long as a plan is; plans on a GPU have one copy of them there. */
 #ifndef MF_KERNELS_VGG_H
 #define MF_KERNELS_VGG_H
 
@@ -14,6 +14,9 @@ enum {
     MF_VGG_TAPS = 9,
     MF_VGG_COLOURS = 3,
     MF_VGG_LEAST = 1 << (MF_VGG_BLOCKS - 1), /* pixels along an edge that leave one to the last block */
+    MF_VGG_WIDEST = 512,                     /* most channels */
+    MF_VGG_PANEL = 32,                       /* channels that weights lie side by side for */
+    MF_VGG_ARENAS = 4,                       /* most that count a network at a time */
     MF_VGG_NAME = 48
 };
 
@@ -29,6 +32,13 @@ extern const struct mf_vgg_layer mf_vgg_layers[MF_VGG_LAYERS];
 /** Numbers of all Gram matrices together. */
 enum { MF_VGG_ENTRIES = 64 * 64 + 128 * 128 + 256 * 256 + 512 * 512 + 512 * 512 };
 
+/* Plans that take their memory of an arena. */
+struct mf_vgg_use {
+    struct mf_arena *arena;
+    float *copy; /* NULL: the weights themselves are counted there */
+    int plans;
+};
+
 struct mf_vgg {
     enum mf_unit unit;
     char name[MF_VGG_NAME]; /* "relu 89abcdef": the unit, and a checksum of the weights */
@@ -36,10 +46,11 @@ struct mf_vgg {
     float *bias[MF_VGG_LAYERS];    /* [out] */
     float *forward[MF_VGG_LAYERS]; /* [out / 32][taps][in][32] */
     float *back[MF_VGG_LAYERS];    /* [in / 32, rounded up][taps, the last first][out][32] */
-    float *memory;                 /* NULL: to plan with, not to run */
-    struct mf_arena *arena;        /* of the plans that hold it */
-    int plans;                     /* so many */
+    float *memory;                 /* all of them; NULL: to plan with, not to run */
+    struct mf_vgg_use use[MF_VGG_ARENAS];
 };
+
+struct mf_slice_desc;
 
 /** "relu", ...; the unit called @p name, MF_UNITS when there is none. */
 const char *mf_unit_name(enum mf_unit unit);
@@ -52,9 +63,20 @@ void mf_vgg_free(struct mf_vgg *vgg);
 /** Lays out a layer. @p weight: [out][in][3][3]; @p bias: [out]. */
 void mf_vgg_put(struct mf_vgg *vgg, size_t layer, const float *weight, const float *bias);
 
-/** Plans that use a network say so: its bytes are booked once, in the arena that all of them take their memory of.
- * MF_MEMORY. */
+/** Bytes of all weights, as they are laid out. */
+size_t mf_vgg_bytes(void);
+
+/** Refuses with MF_USAGE slices that leave the last block no pixel, and with @p all more phases than colours. */
+int mf_vgg_check(const struct mf_slice_desc *desc, int all);
+/** Of which of the phases the colours are, when all are looked at: three, or one (returned) in all three of them. */
+size_t mf_vgg_colours(size_t phases, size_t field[MF_VGG_COLOURS]);
+
+/** Plans that use a network say so: its bytes are booked once in an arena, however many they are. MF_MEMORY. */
 int mf_vgg_hold(struct mf_vgg *vgg, struct mf_arena *arena);
-void mf_vgg_let_go(struct mf_vgg *vgg);
+/** The same where they need a copy in the arena's memory: room for one. *fresh: it has to be filled. MF_MEMORY. */
+int mf_vgg_hold_copy(struct mf_vgg *vgg, struct mf_arena *arena, int *fresh);
+/** That copy; laid out as memory. */
+float *mf_vgg_copy(const struct mf_vgg *vgg, const struct mf_arena *arena);
+void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena);
 
 #endif

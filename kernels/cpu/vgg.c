@@ -27,7 +27,7 @@ enum {
     PANEL = MF_TILE_COLUMNS,
     CHUNK = 16 * MF_TILE_ROWS, /* pixels whose sums are worked on at a time */
     DEPTH = 96,                /* pixels whose products are added in float */
-    WIDEST = 512
+    WIDEST = MF_VGG_WIDEST
 };
 
 struct state {
@@ -413,19 +413,13 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 
 /* -- plans -- */
 
-static int open_plan(struct mf_slice_plan *plan)
+static int open_of(struct mf_slice_plan *plan, int all)
 {
     const struct mf_slice_desc *d = &plan->desc;
-    const size_t nu = d->nu >> (d->levels - 1), nv = d->nv >> (d->levels - 1);
     struct state *st;
     struct areas a;
 
-    MF_ASSERT(d->vgg);
-    if (nu < MF_VGG_LEAST || nv < MF_VGG_LEAST)
-        return mf_fail(MF_USAGE,
-                       "Gram matrices of VGG-19 need slices of %d x %d pixels on every level, level %zu has %zu x %zu; "
-                       "try: --limit_to 16, or --no_multigrid_descriptor",
-                       MF_VGG_LEAST, MF_VGG_LEAST, d->levels - 1, nu, nv);
+    MF_TRY(mf_vgg_check(d, all));
     st = calloc(1, sizeof *st);
     if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
     plan->state = st;
@@ -436,26 +430,19 @@ static int open_plan(struct mf_slice_plan *plan)
     return MF_OK;
 }
 
+static int open_plan(struct mf_slice_plan *plan) { return open_of(plan, 0); }
+
 static int open_all(struct mf_slice_plan *plan)
 {
-    const size_t phases = plan->desc.phases;
-
-    if (phases > MF_VGG_COLOURS + 1)
-        return mf_fail(MF_USAGE,
-                       "Gram matrices of VGG-19 take phases for colours, at most %d of them, not %zu; try: "
-                       "GramMatrices, of every phase by itself",
-                       MF_VGG_COLOURS + 1, phases);
-    plan->triple = phases >= MF_VGG_COLOURS;
-    for (size_t k = 0; k < MF_VGG_COLOURS; ++k)
-        plan->field[k] = plan->triple ? phases - MF_VGG_COLOURS + k : phases - 1;
-    return open_plan(plan);
+    plan->triple = mf_vgg_colours(plan->desc.phases, plan->field) > 1;
+    return open_of(plan, 1);
 }
 
 static void close_plan(struct mf_slice_plan *plan)
 {
     struct state *st = plan->state;
 
-    if (st && st->vgg) mf_vgg_let_go(st->vgg);
+    if (st && st->vgg) mf_vgg_let_go(st->vgg, plan->queue->arena);
     free(st);
 }
 

@@ -258,6 +258,7 @@ int open_own(struct mf_cuda_queue *own, int device)
     open_port(own);
     in_use.before = in_use.most = now_in_use();
     own->limits = limits_of(device);
+    own->processors = attribute(cudaDevAttrMultiProcessorCount, device);
     MF_TRY(mf_cuda_segments_open(own));
     own->part = static_cast<double *>(take(nullptr, MF_PASS_PARTS * sizeof(double)));
     own->word = static_cast<double *>(take_host(nullptr, sizeof(double)));
@@ -431,8 +432,8 @@ const struct mf_backend mf_backend_cuda = {
     .gram = &mf_gram_cuda,
     .gram_axes = &mf_gram_axes_cuda,
     .tensor = &mf_tensor_cuda,
-    .vgg = NULL, /* what is not here yet is refused by name */
-    .vgg_all = NULL,
+    .vgg = &mf_vgg_cuda,
+    .vgg_all = &mf_vgg_all_cuda,
     .cross = &mf_cross_cuda,
     .gram_cross = &mf_gram_cross_cuda,
     .patch = &mf_patch_cuda,

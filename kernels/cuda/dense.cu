@@ -124,14 +124,14 @@ struct finish_body {
 struct total_body {
     const double *value;
     size_t count, stride, from;
-    double *total;
+    double most, *total;
     __device__ void operator()(size_t k) const
     {
         const size_t i = from + k;
         double sum = 0.0;
 
-        for (size_t s = 0; s < count; ++s) sum += mf_compare_grain(value[s * stride + i]);
-        total[i] += sum;
+        for (size_t s = 0; s < count; ++s) sum += mf_compare_grain(value[s * stride + i] / most);
+        total[i] += most * sum;
     }
 };
 
@@ -176,7 +176,7 @@ struct mf_view level_view(const struct mf_slice_plan *p, size_t array, size_t l,
 struct mf_dense_job job_of(struct mf_slice_plan *p, size_t l, size_t count)
 {
     struct mf_dense_job j = {};
-    const bool pair = p->family->kind->fields == 2;
+    const size_t fields = p->areas.fields;
 
     j.q = p->queue;
     j.desc = &p->desc;
@@ -184,8 +184,10 @@ struct mf_dense_job job_of(struct mf_slice_plan *p, size_t l, size_t count)
     j.at.nv = int(p->desc.nv >> l);
     j.at.x = level_view(p, 0, l, count).base;
     j.at.g = level_view(p, 1, l, count).base;
-    j.at.y = pair ? level_view(p, 2, l, count).base : nullptr;
-    j.at.h = pair ? level_view(p, 3, l, count).base : nullptr;
+    j.at.y = fields > 1 ? level_view(p, 2, l, count).base : nullptr;
+    j.at.h = fields > 1 ? level_view(p, 3, l, count).base : nullptr;
+    j.at.z = fields > 2 ? level_view(p, 4, l, count).base : nullptr;
+    j.at.k = fields > 2 ? level_view(p, 5, l, count).base : nullptr;
     j.level = l;
     j.count = count;
     j.pixels = size_t(j.at.nu) * size_t(j.at.nv);
@@ -207,22 +209,45 @@ struct mf_view part_of(const struct mf_view &x, size_t from, size_t count)
     return v;
 }
 
-/* All levels of the slices, and D of those that take part. */
-void values(struct mf_slice_plan *p, const struct mf_view &x, const struct mf_view &y)
-{
-    const struct mf_view *field[2] = {&x, &y};
+/* The same slices of the fields that are looked at together. */
+struct fields {
+    struct mf_view at[MF_DENSE_FIELDS];
+};
 
-    for (size_t f = 0; f < p->family->kind->fields; ++f) {
-        mf_dense_gather(p->queue, *field[f], level_view(p, 2 * f, 0, x.count));
+/* Among those of a caller, all phases. */
+struct fields fields_among(const struct mf_slice_plan *p, const struct mf_view *all)
+{
+    struct fields f = {};
+    size_t field[MF_VGG_COLOURS];
+
+    for (size_t k = 0, n = mf_vgg_colours(p->desc.phases, field); k < n; ++k) f.at[k] = all[field[k]];
+    return f;
+}
+
+/* Slices [from, from + count). */
+struct fields fields_part(const struct fields &x, size_t from, size_t count)
+{
+    return {{part_of(x.at[0], from, count), part_of(x.at[1], from, count), part_of(x.at[2], from, count)}};
+}
+
+/* All levels of the slices, and D of those that take part. */
+void values(struct mf_slice_plan *p, const struct fields &x)
+{
+    const size_t count = x.at[0].count;
+
+    for (size_t f = 0; f < p->areas.fields; ++f) {
+        mf_dense_gather(p->queue, x.at[f], level_view(p, 2 * f, 0, count));
         for (size_t l = 1; l < p->desc.levels; ++l)
-            mf_pool(p->queue, level_view(p, 2 * f, l - 1, x.count), level_view(p, 2 * f, l, x.count));
+            mf_pool(p->queue, level_view(p, 2 * f, l - 1, count), level_view(p, 2 * f, l, count));
     }
     for (size_t l = p->desc.first; l < p->desc.levels; ++l) {
-        const struct mf_dense_job job = job_of(p, l, x.count);
+        const struct mf_dense_job job = job_of(p, l, count);
 
         p->family->value(&job);
     }
 }
+
+size_t chunk_of(const struct mf_slice_plan *p, size_t left) { return left < p->areas.chunk ? left : p->areas.chunk; }
 
 void compare(struct mf_slice_plan *p, const struct mf_slice_task &t)
 {
@@ -243,9 +268,9 @@ void compare(struct mf_slice_plan *p, const struct mf_slice_task &t)
 }
 
 /* From the coarsest level down; each begins with what the one before has for it. */
-void gradients(struct mf_slice_plan *p, const struct mf_slice_task &t)
+void gradients(struct mf_slice_plan *p, const struct fields &g)
 {
-    const size_t count = t.x.count, fields = p->family->kind->fields;
+    const size_t count = g.at[0].count, fields = p->areas.fields;
 
     for (size_t l = p->desc.levels; l-- > 0;) {
         const struct mf_dense_job job = job_of(p, l, count);
@@ -255,23 +280,31 @@ void gradients(struct mf_slice_plan *p, const struct mf_slice_task &t)
                             level_view(p, 2 * f + 1, l, count), 0);
         if (l >= p->desc.first) p->family->gradient(&job);
     }
-    mf_dense_scatter(p->queue, t.g, level_view(p, 1, 0, count));
-    if (fields == 2) mf_dense_scatter(p->queue, t.h, level_view(p, 3, 0, count));
+    for (size_t f = 0; f < fields; ++f) mf_dense_scatter(p->queue, g.at[f], level_view(p, 2 * f + 1, 0, count));
 }
 
-struct mf_slice_task task_of(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t from)
+/* What a chunk of slices is compared with. */
+struct mf_slice_task task_of(const struct mf_slice_plan *p, const struct mf_slice_task *task, size_t from, size_t count)
 {
     struct mf_slice_task t = *task;
-    const size_t count = t.x.count - from < p->areas.chunk ? t.x.count - from : p->areas.chunk;
 
-    t.x = part_of(task->x, from, count);
-    t.g = part_of(task->g, from, count);
-    t.y = part_of(task->y, from, count);
-    t.h = part_of(task->h, from, count);
+    t.x.count = count;
     if (t.scale) t.scale += from;
     if (t.sum) t.sum += from;
     if (t.values) t.values += from * p->desc.levels * p->areas.entries;
     return t;
+}
+
+void total_of(struct mf_slice_plan *p, const struct fields &x, double *total)
+{
+    const size_t n = p->desc.levels * p->areas.entries, first = p->desc.first * p->areas.entries;
+
+    MF_ASSERT(x.at[0].count <= p->desc.count_max);
+    for (size_t from = 0, count; from < x.at[0].count; from += count) {
+        count = chunk_of(p, x.at[0].count - from);
+        values(p, fields_part(x, from, count));
+        mf_each(p->queue, n - first, total_body{p->value, count, n, first, p->family->most, total});
+    }
 }
 
 } // namespace
@@ -301,6 +334,11 @@ int mf_dense_plan(const struct mf_dense_family *family, struct mf_queue *queue, 
     MF_TRY(mf_slices_check(desc));
     p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", family->kind->name);
+    rc = family->open ? family->open(queue, desc) : MF_OK;
+    if (rc != MF_OK) {
+        free(p);
+        return rc;
+    }
     p->queue = queue;
     p->desc = *desc;
     p->family = family;
@@ -325,38 +363,40 @@ void mf_dense_free(struct mf_slice_plan *plan)
     mf_arena_give(arena, plan->part);
     mf_arena_give(arena, plan->value);
     mf_arena_give(arena, plan->pixels);
+    if (plan->family->close) plan->family->close(plan->queue, &plan->desc);
     free(plan);
 }
 
 void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
-    const size_t count = task->x.count;
+    const bool all = plan->family->kind->fields == MF_DENSE_ALL;
+    const struct fields x = all ? fields_among(plan, task->fields) : fields{{task->x, task->y, {}}};
+    const bool slopes = task->g.base != nullptr;
+    const struct fields g = all && slopes ? fields_among(plan, task->slopes) : fields{{task->g, task->h, {}}};
+    const size_t slices = task->x.count;
 
-    MF_ASSERT(count <= plan->desc.count_max && (!task->g.base || plan->family->gradient));
-    MF_SPOIL(task->sum, task->sum ? count * sizeof *task->sum : 0);
-    for (size_t from = 0; from < count; from += plan->areas.chunk) {
-        const struct mf_slice_task t = task_of(plan, task, from);
-
-        values(plan, t.x, t.y);
-        compare(plan, t);
-        if (t.g.base) gradients(plan, t);
+    MF_ASSERT(slices <= plan->desc.count_max && (!slopes || plan->family->gradient));
+    MF_SPOIL(task->sum, task->sum ? slices * sizeof *task->sum : 0);
+    for (size_t from = 0, count; from < slices; from += count) {
+        count = chunk_of(plan, slices - from);
+        values(plan, fields_part(x, from, count));
+        compare(plan, task_of(plan, task, from, count));
+        if (slopes) gradients(plan, fields_part(g, from, count));
     }
 }
 
 void mf_dense_total_pairs(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
 {
-    const size_t n = plan->desc.levels * plan->areas.entries, first = plan->desc.first * plan->areas.entries;
-
-    MF_ASSERT(x->count <= plan->desc.count_max && (!y || x->count == y->count));
-    for (size_t from = 0; from < x->count; from += plan->areas.chunk) {
-        const size_t count = x->count - from < plan->areas.chunk ? x->count - from : plan->areas.chunk;
-
-        values(plan, part_of(*x, from, count), y ? part_of(*y, from, count) : mf_view{});
-        mf_each(plan->queue, n - first, total_body{plan->value, count, n, first, total});
-    }
+    MF_ASSERT(x->count == y->count);
+    total_of(plan, {{*x, *y, {}}}, total);
 }
 
 void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
 {
-    mf_dense_total_pairs(plan, x, nullptr, total);
+    total_of(plan, {{*x, {}, {}}}, total);
+}
+
+void mf_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total)
+{
+    total_of(plan, fields_among(plan, fields), total);
 }

@@ -9,8 +9,8 @@
 /** One level of a chunk: pixel (u, v) of slice s is x[(s * nu + u) * nv + v]. */
 struct mf_dense_level {
     int nu, nv;
-    const float *x, *y; /* y: of pairs, the second field */
-    float *g, *h;       /* their gradients, laid out alike */
+    const float *x, *y, *z; /* y, z: of kinds of several fields, the second and third; else NULL */
+    float *g, *h, *k;       /* their gradients, laid out alike */
 };
 
 /** A level of a chunk, and room for what a family needs meanwhile. */
@@ -35,8 +35,13 @@ struct mf_dense_family {
     int (*fill)(const struct mf_slice_desc *desc, void *table);
     /** Writes D of the level. */
     void (*value)(const struct mf_dense_job *job);
-    /** at.g (and at.h) += sum over entries of slope times dD/dx. NULL: the family has no gradient. */
+    /** at.g (and at.h, at.k) += sum over entries of slope times dD/dx. NULL: the family has no gradient. */
     void (*gradient)(const struct mf_dense_job *job);
+    /** What plans hold beside their arrays; NULL: nothing. May refuse. */
+    int (*open)(struct mf_queue *queue, const struct mf_slice_desc *desc) = nullptr;
+    void (*close)(struct mf_queue *queue, const struct mf_slice_desc *desc) = nullptr;
+    /** A power of 2 that values stay below, so that sums of them are exact (form/compare.h). */
+    double most = 1;
 };
 
 /* The functions of mf_slice_ops; plan() and entries() name their family. */
@@ -46,6 +51,7 @@ void mf_dense_free(struct mf_slice_plan *plan);
 void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
 void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
 void mf_dense_total_pairs(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
+void mf_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
 
 template <const struct mf_dense_family &Family>
 int mf_dense_plan_of(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
@@ -58,19 +64,19 @@ template <const struct mf_dense_family &Family> size_t mf_dense_entries_of(const
     return Family.kind->entries(desc);
 }
 
-/** The table of a family with a gradient, with total() or cross(). NOLINTBEGIN(bugprone-macro-parentheses) */
-#define MF_DENSE_OPS(table, label, of_one, of_two, family) \
-    const struct mf_slice_ops table = {                    \
-        .name = label,                                     \
-        .entries = mf_dense_entries_of<family>,            \
-        .plan = mf_dense_plan_of<family>,                  \
-        .free = mf_dense_free,                             \
-        .eval = mf_dense_eval,                             \
-        .total = of_one,                                   \
-        .cross = of_two,                                   \
-        .join = nullptr,                                   \
-        .pull = nullptr,                                   \
-        .match = nullptr,                                  \
+/** The table of a family with a gradient, with total(), cross() or join(). NOLINTBEGIN(bugprone-macro-parentheses) */
+#define MF_DENSE_OPS(table, label, of_one, of_two, of_all, family) \
+    const struct mf_slice_ops table = {                            \
+        .name = label,                                             \
+        .entries = mf_dense_entries_of<family>,                    \
+        .plan = mf_dense_plan_of<family>,                          \
+        .free = mf_dense_free,                                     \
+        .eval = mf_dense_eval,                                     \
+        .total = of_one,                                           \
+        .cross = of_two,                                           \
+        .join = of_all,                                            \
+        .pull = nullptr,                                           \
+        .match = nullptr,                                          \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 

@@ -4,14 +4,15 @@
  *   gradient   F (slope + its transpose), a column of tiles at a time, which pixels then take their shares of */
 #include "kernels/cuda/dense.cuh"
 #include "kernels/cuda/pass.cuh"
+#include "kernels/cuda/tile.cuh"
 #include "kernels/form/gram.h"
 
 namespace
 {
 
-constexpr int TILE = MF_GRAM_TILE, DEPTH = 16, SIDE = 16, EACH = TILE / SIDE; /* a thread has EACH x EACH numbers */
-constexpr int THREADS = SIDE * SIDE, FOLD = 8;                                /* depths that are added in float */
+constexpr int TILE = MF_GRAM_TILE, DEPTH = MF_TILE_DEPTH, EACH = MF_TILE_EACH, THREADS = MF_TILE_THREADS;
 constexpr size_t SHARED = sizeof(float) * 2 * DEPTH * TILE;
+static_assert(TILE == MF_TILE_WIDTH, "columns of channels are tiles");
 
 struct work {
     int nu, nv, pair; /* pair: anchors are of the second field */
@@ -77,8 +78,6 @@ template <enum mf_gram_kind KIND> int fill(const struct mf_slice_desc *d, void *
     return MF_OK;
 }
 
-/* -- tiles -- */
-
 /* Where an anchor stands: its column for both kinds of lags. */
 struct spot {
     int u, v[2];
@@ -107,91 +106,21 @@ __device__ float channel(const struct work &w, size_t s, struct spot p, size_t c
     return mf_gram_channel(w.soft, own[p.u * w.nv + v] * (w.pair && c == 0 ? own : e)[row * w.nv + column]);
 }
 
-/* A thread's numbers of a tile: rows i * SIDE + y, columns j * SIDE + x. */
-struct square {
-    float at[EACH][EACH];
-};
-
-/* += products of a, b [DEPTH][TILE] in shared memory. */
-__device__ void multiply(const float *a, const float *b, struct square *sum)
-{
-    const int x = int(threadIdx.x) % SIDE, y = int(threadIdx.x) / SIDE;
-
-    for (int k = 0; k < DEPTH; ++k) {
-        float p[EACH], q[EACH];
-
-        MF_UNROLL
-        for (int i = 0; i < EACH; ++i) {
-            p[i] = a[k * TILE + i * SIDE + y];
-            q[i] = b[k * TILE + i * SIDE + x];
-        }
-        MF_UNROLL
-        for (int i = 0; i < EACH; ++i) {
-            MF_UNROLL
-            for (int j = 0; j < EACH; ++j) sum->at[i][j] += p[i] * q[j];
-        }
-    }
-}
-
 /* -- values -- */
 
-/* DEPTH anchors of the channels from i0 and from j0 on, [DEPTH][TILE], neighbouring threads neighbouring channels. */
-__device__ void load(const struct work &w, size_t s, size_t anchor, size_t i0, size_t j0, float *a, float *b)
-{
-    for (int i = int(threadIdx.x); i < DEPTH * TILE; i += THREADS) {
-        const size_t at = anchor + size_t(i / TILE), c = i0 + size_t(i % TILE), d = j0 + size_t(i % TILE);
-        const bool is = at < w.anchors;
-        const struct spot p = spot_of(w, is ? at : 0);
-
-        a[i] = is && c < w.channels ? channel(w, s, p, c) : 0.0f;
-        b[i] = is && d < w.channels ? channel(w, s, p, d) : 0.0f;
-    }
-}
-
-/* Block (tile, slice): tiles (0, 0), (0, 1), (1, 1), (0, 2), .. */
-__global__ void __launch_bounds__(THREADS) products(struct work w)
-{
-    MF_SHARED(float, a);
-    float *b = a + DEPTH * TILE;
-    int column = 0, row = int(blockIdx.x);
-    const size_t slice = blockIdx.y;
-    double sum[EACH][EACH] = {};
-
-    for (; row > column; ++column) row -= column + 1;
-    const size_t i0 = size_t(row) * TILE, j0 = size_t(column) * TILE;
-
-    for (size_t anchor = 0; anchor < w.anchors;) {
-        struct square part = {};
-
-        for (int fold = 0; fold < FOLD && anchor < w.anchors; ++fold, anchor += DEPTH) {
-            __syncthreads();
-            load(w, slice, anchor, i0, j0, a, b);
-            __syncthreads();
-            multiply(a, b, &part);
-        }
-        MF_UNROLL
-        for (int i = 0; i < EACH; ++i) {
-            MF_UNROLL
-            for (int j = 0; j < EACH; ++j) sum[i][j] += double(part.at[i][j]);
-        }
-    }
-    for (int i = 0; i < EACH; ++i)
-        for (int j = 0; j < EACH; ++j) {
-            const size_t r = i0 + size_t(i * SIDE) + threadIdx.x / SIDE, s = j0 + size_t(j * SIDE) + threadIdx.x % SIDE;
-            double *to = w.value + slice * w.stride;
-
-            if (r > s || s >= w.channels) continue;
-            to[r * w.channels + s] = to[s * w.channels + r] = w.each * sum[i][j];
-        }
-}
+struct matrix {
+    size_t rows, channels;
+    struct work w;
+    __device__ struct spot at(size_t anchor) const { return spot_of(w, anchor); }
+    __device__ float operator()(size_t slice, struct spot p, size_t c) const { return channel(w, slice, p, c); }
+};
 
 template <enum mf_gram_kind KIND> void value(const struct mf_dense_job *job)
 {
     const struct work w = work_of<KIND>(job);
-    const size_t tiles = (w.channels + TILE - 1) / TILE;
 
     mf_each(job->q, w.count * w.pixels, factor_body{w});
-    MF_RUN(products, dim3(unsigned(tiles * (tiles + 1) / 2), unsigned(w.count)), THREADS, SHARED, job->q, w);
+    mf_tile_gram_run<struct matrix>(job->q, {{w.anchors, w.channels, w}, w.each, w.value, w.stride}, w.count);
 }
 
 /* -- gradient -- */
@@ -218,7 +147,7 @@ __global__ void __launch_bounds__(THREADS) shares(struct work w, size_t first)
     const double *slope = w.value + slice * w.stride;
     const size_t own = anchor + threadIdx.x % TILE; /* the anchor that a thread loads, whatever the channel */
     const struct spot mine = spot_of(w, own < w.anchors ? own : 0);
-    struct square sum = {};
+    mf_tile<1> sum = {};
 
     for (size_t c0 = 0; c0 < w.channels; c0 += DEPTH) {
         __syncthreads();
@@ -229,11 +158,11 @@ __global__ void __launch_bounds__(THREADS) shares(struct work w, size_t first)
             b[i] = c < w.channels && j < w.channels ? float(slope[c * w.channels + j]) : 0.0f;
         }
         __syncthreads();
-        multiply(b, a, &sum);
+        mf_tile_multiply(b, TILE, a, &sum);
     }
     for (int i = 0; i < EACH; ++i)
         for (int j = 0; j < EACH; ++j) {
-            const size_t c = size_t(i * SIDE) + threadIdx.x / SIDE, at = anchor + size_t(j * SIDE) + threadIdx.x % SIDE;
+            const size_t c = size_t(mf_tile_row(i)), at = anchor + size_t(mf_tile_column() + j);
 
             if (first + c < w.channels && at < w.anchors)
                 w.share[(c * w.count + slice) * w.pixels + at] =
@@ -308,6 +237,6 @@ static constexpr struct mf_dense_family half = family<MF_GRAM_HALF>(mf_dense_gra
 static constexpr struct mf_dense_family axes = family<MF_GRAM_AXES>(mf_dense_gram_axes);
 static constexpr struct mf_dense_family pair = family<MF_GRAM_CROSS>(mf_dense_gram_cross);
 
-MF_DENSE_OPS(mf_gram_cuda, "gram", mf_dense_total, nullptr, half);
-MF_DENSE_OPS(mf_gram_axes_cuda, "gram_axes", mf_dense_total, nullptr, axes);
-MF_DENSE_OPS(mf_gram_cross_cuda, "gram_cross", nullptr, mf_dense_total_pairs, pair);
+MF_DENSE_OPS(mf_gram_cuda, "gram", mf_dense_total, nullptr, nullptr, half);
+MF_DENSE_OPS(mf_gram_axes_cuda, "gram_axes", mf_dense_total, nullptr, nullptr, axes);
+MF_DENSE_OPS(mf_gram_cross_cuda, "gram_cross", nullptr, mf_dense_total_pairs, nullptr, pair);

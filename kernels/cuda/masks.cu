@@ -201,6 +201,6 @@ static constexpr struct mf_dense_family lines = family<MF_MASKS_LINES>(mf_dense_
 static constexpr struct mf_dense_family axes = family<MF_MASKS_AXES>(mf_dense_line_soft);
 static constexpr struct mf_dense_family pairs = family<MF_MASKS_PAIRS>(mf_dense_two_point);
 
-MF_DENSE_OPS(mf_lineal_soft_cuda, "lineal_soft", mf_dense_total, nullptr, lines);
-MF_DENSE_OPS(mf_line_soft_cuda, "line_soft", mf_dense_total, nullptr, axes);
-MF_DENSE_OPS(mf_two_point_cuda, "two_point", mf_dense_total, nullptr, pairs);
+MF_DENSE_OPS(mf_lineal_soft_cuda, "lineal_soft", mf_dense_total, nullptr, nullptr, lines);
+MF_DENSE_OPS(mf_line_soft_cuda, "line_soft", mf_dense_total, nullptr, nullptr, axes);
+MF_DENSE_OPS(mf_two_point_cuda, "two_point", mf_dense_total, nullptr, nullptr, pairs);

@@ -58,7 +58,7 @@ struct mf_cuda_queue {
     cudaEvent_t here;                               /* all that the stream had to do when a copy was started */
     cudaEvent_t done[MF_CUDA_WAYS][MF_CUDA_COPIES]; /* the n-th copy of a kind is done, or one that came later */
     size_t copies[MF_CUDA_WAYS];
-    int device;
+    int device, processors; /* multiprocessors of it */
     struct mf_port port;
     struct mf_gpu_limits limits; /* of its compute capability */
     double *part;                /* [MF_PASS_PARTS] device: sums of parts of planes */
@@ -91,7 +91,7 @@ extern const struct mf_slice_ops mf_corr_cuda, mf_vari_cuda, mf_frac_cuda;
 extern const struct mf_slice_ops mf_lineal_cuda, mf_lineal_exact_cuda;
 extern const struct mf_slice_ops mf_lineal_soft_cuda, mf_line_soft_cuda, mf_two_point_cuda;
 extern const struct mf_slice_ops mf_gram_cuda, mf_gram_axes_cuda, mf_gram_cross_cuda;
-extern const struct mf_slice_ops mf_tensor_cuda, mf_cross_cuda;
+extern const struct mf_slice_ops mf_tensor_cuda, mf_cross_cuda, mf_vgg_cuda, mf_vgg_all_cuda;
 extern const struct mf_space_ops mf_space_cuda;
 extern const struct mf_slice_ops mf_patch_cuda;
 extern const struct mf_select_ops mf_select_cuda;

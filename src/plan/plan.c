@@ -444,14 +444,11 @@ static int search_all(struct search *s, struct mf_layouts *layouts)
 {
     const size_t pairs = (s->problem->dims[0] + 1) / 2;
     int is_auto = strcmp(s->options->device, "auto") == 0;
-    int lacks = is_auto && s->options->gpu_ids == 0 && s->problem->lacks && has_gpus(s);
-    int device =
-        strcmp(s->options->device, "cuda") == 0 || (is_auto && !lacks && (has_gpus(s) || s->options->gpu_ids > 0));
+    int device = strcmp(s->options->device, "cuda") == 0 || (is_auto && (has_gpus(s) || s->options->gpu_ids > 0));
     struct mf_plan_candidate *chosen;
 
     if (!device && s->options->gpu_ids > 0)
         return mf_fail(MF_DEVICE, "--gpu_ids and --device %s contradict each other", s->options->device);
-    if (lacks) note(s->plan, "no GPU has kernels for %s: the plan is for the cores", s->problem->lacks);
     MF_TRY(search_memories(s, device, layouts, &chosen));
     if (!chosen && device && is_auto && s->options->gpu_ids == 0 && s->options->residency == MF_RESIDE_AUTO) {
         note(s->plan, "no GPU holds its share: the plan is for the cores and the host's memory");

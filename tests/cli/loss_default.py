@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from formulas import FURTHER, cross_correlations
-from runs import check, finish, lacks, measure, run
+from runs import check, finish, measure, run
 from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
@@ -167,10 +167,6 @@ def compare(name, case, folder):
     field = grey(shape, phases, 3)
     files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
     words = arguments(case, folder, files, save(folder, "start.npy", field))
-    if lacks(case.get("types", [])):
-        status, _, err = run(PROGRAM, *words)
-        check(status == 4 and "has no kernels for" in err, f"{name}: not refused: {status} {err[-300:]}")
-        return
     json = measure(PROGRAM, *words, ranks=case.get("ranks", 1), mpiexec=MPIEXEC)
     if json is None:
         return

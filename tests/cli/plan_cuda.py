@@ -11,6 +11,7 @@ import tempfile
 import runs
 from runs import check, finish
 from samples import blobs, np
+from weights import network, write
 
 program, mpiexec, fake = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
 SHORT = ("--max_iter", 3, "--polish_rounds", 1, "--logging_level", 30, "--json")
@@ -51,6 +52,21 @@ def to_the_byte():
         dry, _ = match(*words, "--dry-run", ranks=ranks, MF_EMU_MEMORY=1, **env)
         check(dry and dry["bytes"]["device"] == peak.get("device"), f"dry, {words}: {dry.get('bytes')} {peak}")
         check(dry and dry["device"] == "cuda", "the dry run's device")
+
+
+def networks():
+    """VGG-19: both memories to the byte, weights in either, and the losses of cpu."""
+    write("vgg.safetensors", network())
+    words = ["--limit_to", 8, "--size", 17, 18, "--no_polish", "--gram_weights_filename", "vgg.safetensors", "--output", "v.npy"]
+    for image, types in (("two.npy", ["S2", "GramMatrices"]), ("three.npy", ["MultiPhaseGramMatrices"])):
+        each = [match(image, "--descriptor_types", *types, *words, "--device", device)[0] for device in ("cpu", "cuda")]
+        losses = [one.get("loss") for one in each]
+        check(None not in losses and abs(losses[0] - losses[1]) <= 1e-4 * losses[0], f"{types}: losses {losses}")
+        peak = each[1].get("peak_bytes", {})
+        check(peak.get("predicted") and peak["predicted"] == peak["arena"], f"host, {types}: {peak}")
+        check(peak.get("predicted_device") and peak["predicted_device"] == peak["device"], f"device, {types}: {peak}")
+        dry, _ = match(image, "--descriptor_types", *types, *words, "--device", "cuda", "--dry-run", MF_EMU_MEMORY=1)
+        check(dry and dry["bytes"]["device"] == peak.get("device") and peak["device"][0] > 160e6, f"dry, {types}: {dry.get('bytes')} {peak}")
 
 
 def nothing_is_taken():
@@ -100,7 +116,7 @@ with tempfile.TemporaryDirectory() as folder:
     np.save("volume.npy", blobs((7, 9, 10), [0.6, 0.4], 5))
     np.save("wide.npy", blobs((128, 96), [0.5, 0.5], 3))
     np.save("prime.npy", blobs((134, 26), [0.5, 0.5], 4))
-    for part in (to_the_byte, nothing_is_taken, too_small, taken_ahead):
+    for part in (to_the_byte, networks, nothing_is_taken, too_small, taken_ahead):
         part()
     os.chdir("/")
 finish("plan_cuda")

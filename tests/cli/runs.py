@@ -63,14 +63,6 @@ def measure(program, *words, **more):
     return json.loads(out)
 
 
-NOT_ON_CUDA = {"GramMatrices"}
-
-
-def lacks(types):
-    """Has the back end under test (MF_TEST_DEVICE) no kernels for some of these descriptors?"""
-    return os.environ.get("MF_TEST_DEVICE") == "cuda" and bool(set(types) & NOT_ON_CUDA)
-
-
 def until(holds, what):
     """Waits a minute at most for what should come to hold."""
     end = time.time() + 60

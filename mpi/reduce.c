@@ -153,6 +153,7 @@ static int gather(const struct mf_comm *comm, const void *mine, size_t bytes, vo
 int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset)
 {
     int rc;
+    MF_PHASE(MF_PHASE_MESSAGES);
 
     mf_comm_enter(comm, "gather", 0);
     rc = gather(comm, mine, bytes, all, offset);

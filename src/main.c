@@ -73,18 +73,31 @@ static int tell(const char *what, const char *name)
     return MF_OK;
 }
 
+/* Up to the next one. */
+static int one_option(const char *at)
+{
+    const char *next = *at ? strstr(at + 1, " --") : NULL;
+    size_t n = next ? (size_t)(next - at) : strlen(at);
+
+    return n < 100 ? (int)n : 100;
+}
+
 /* What another rank would do differently with its options is found here and not in a result. */
 static int check_same_options(const struct mf_comm *comm, const struct mf_options *options)
 {
-    char *line = mf_options_line(options);
-    uint64_t number = mf_fnv(MF_FNV, line, strlen(line));
-    int64_t ends[2];
+    char *line = mf_options_line(options), *first = mf_comm_text(comm, line);
+    size_t same = 0;
+    int rc = MF_OK;
 
+    while (line[same] && line[same] == first[same]) ++same;
+    if (line[same] != first[same]) {
+        while (same > 0 && (line[same] != '-' || line[same - 1] != ' ')) --same;
+        rc = mf_fail(MF_USAGE, "rank %d was started with other options than rank 0: '%.*s', there '%.*s'", comm->rank,
+                     one_option(line + same), line + same, one_option(first + same), first + same);
+    }
     free(line);
-    ends[0] = (int64_t)(number >> 1);
-    ends[1] = -ends[0];
-    mf_comm_max_int(comm, 2, ends);
-    return ends[0] == -ends[1] ? MF_OK : mf_fail(MF_USAGE, "the ranks were started with different options");
+    free(first);
+    return mf_agree(comm, rc);
 }
 
 /* Local: options from arguments, file and environment. */
@@ -158,7 +171,7 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     int rc, strays;
 
     mf_h5_begin();
-    rc = mf_comm_open(&comm, &argc, &argv, mf_about_build());
+    rc = mf_comm_open(&comm, &argc, &argv, verb->examines ? MF_VERSION : mf_about_build());
     strays = verb->examines && mf_comm_strays(&comm) > 0;
     if (strays) rc = MF_OK; /* and one of them speaks: the others are no ranks of anything */
     if (rc == MF_OK && !(strays && comm.rank > 0)) rc = run_ranks(verb, &comm, argc, argv, start);

@@ -19,7 +19,6 @@ if(NOT MF_SANITIZE)
   target_link_libraries(faulty_io PRIVATE ${CMAKE_DL_LIBS})
   add_test(NAME faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/faults.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:faulty_io>)
-  set_tests_properties(faults PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
   add_library(strange_node MODULE tool/strange_node.c)
   set_target_properties(strange_node PROPERTIES PREFIX "")
   target_compile_options(strange_node PRIVATE -Wno-missing-prototypes -U_FORTIFY_SOURCE)
@@ -27,6 +26,13 @@ if(NOT MF_SANITIZE)
   add_test(NAME doctor_cluster COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/doctor_cluster.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC} $<TARGET_FILE:strange_node>)
   set_tests_properties(doctor_cluster PROPERTIES TIMEOUT 120 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  add_library(faulty_mpi MODULE tool/faulty_mpi.c)
+  set_target_properties(faulty_mpi PROPERTIES PREFIX "")
+  target_compile_options(faulty_mpi PRIVATE -Wno-missing-prototypes)
+  target_include_directories(faulty_mpi PRIVATE ${MPI_C_INCLUDE_DIRS}) # the library comes with the program
+  add_test(NAME rank_faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/rank_faults.py $<TARGET_FILE:mesoforge>
+    $<TARGET_FILE:faulty_mpi> ${MF_MPIEXEC})
+  set_tests_properties(faults rank_faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 
 add_test(NAME packaging COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/packaging.py $<TARGET_FILE:mesoforge>

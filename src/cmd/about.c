@@ -22,7 +22,16 @@ static const char *const codes[] = {"0",  "done",
                                     "75", "stopped early with a valid checkpoint: please run again",
                                     NULL};
 
-const char *mf_about_build(void) { return "mesoforge " MF_VERSION " (" MF_BUILD_TYPE ", " __VERSION__ ")"; }
+const char *mf_about_build(void)
+{
+    static char text[256];
+    char id[48];
+
+    mf_build_id(id, sizeof id);
+    snprintf(text, sizeof text, "mesoforge " MF_VERSION " (" MF_BUILD_TYPE ", " __VERSION__ ")%s%.12s",
+             *id ? ", id " : "", id);
+    return text;
+}
 
 void mf_about_version(void)
 {

@@ -39,6 +39,9 @@ struct row {
 struct view {
     int ranks, threads;
     double seconds, memory_rate, flop_rate; /* longest; ceilings of all ranks, 0: not known */
+    int busiest;                            /* the rank that others wait for longest */
+    double busiest_seconds;                 /* of its work; what follows: the mean of all ranks' */
+    double busy_seconds;
     struct row row[ROWS];
 };
 
@@ -109,6 +112,25 @@ static void add_rates(const struct view *view, struct row *row)
     if (view->flop_rate > 0) row->ceiling_flop = row->flop_rate / view->flop_rate;
 }
 
+/* Seconds in which a rank did not wait for others, or talk to them; in the start all wait for all. */
+static double work_of(const struct part *part)
+{
+    return part->seconds - part->sum[MF_PHASE_START].self - part->sum[MF_PHASE_EXCHANGE].self -
+           part->sum[MF_PHASE_REDUCTION].self - part->sum[MF_PHASE_MESSAGES].self;
+}
+
+static void add_balance(const struct part *part, struct view *view)
+{
+    for (int r = 0; r < view->ranks; ++r) {
+        double seconds = work_of(&part[r]);
+
+        view->busy_seconds += seconds / view->ranks;
+        if (r > 0 && seconds <= view->busiest_seconds) continue;
+        view->busiest = r;
+        view->busiest_seconds = seconds;
+    }
+}
+
 static void view_of(const struct mf_session *session, const struct part *part, struct view *view)
 {
     int ranks = session->comm->size;
@@ -116,6 +138,7 @@ static void view_of(const struct mf_session *session, const struct part *part, s
     *view = (struct view){.ranks = ranks, .threads = session->threads};
     for (int r = 0; r < ranks; ++r) view->seconds = fmax(view->seconds, part[r].seconds);
     add_ceilings(part, ranks, view);
+    add_balance(part, view);
     for (int p = 0; p < ROWS; ++p) {
         add_times(part, ranks, p, &view->row[p]);
         if (p == REST) continue;
@@ -223,6 +246,9 @@ static void print(const struct view *view)
     printf("  work inside the stages\n");
     for (int p = MF_STAGES; p < MF_PHASES; ++p)
         if (view->row[p].count > 0) print_row(&view->row[p], unit);
+    if (view->ranks > 1)
+        printf("  Longest without start, exchange, reductions and messages: rank %d, %.3f s (mean %.3f s)\n",
+               view->busiest, view->busiest_seconds, view->busy_seconds);
     printf("  Stages with all inside them, work without what is inside it; waiting for another rank counts as work.\n"
            "  GB/s, GFLOP/s: by formula, all ranks; of the nearer ceiling; more than 100 %% mem: it lay in caches.\n");
 }
@@ -272,11 +298,15 @@ static struct mf_json *row_json(const struct row *row, int phase)
 
 static struct mf_json *view_json(const struct view *view)
 {
-    struct mf_json *j = mf_json_object(), *rows = mf_json_array();
+    struct mf_json *j = mf_json_object(), *rows = mf_json_array(), *balance = mf_json_object();
 
     mf_json_real(j, "seconds", view->seconds);
     mf_json_real(j, "memory_rate", 1e-9 * view->memory_rate);
     mf_json_real(j, "fp32_rate", 1e-12 * view->flop_rate);
+    mf_json_int(balance, "busiest_rank", view->busiest);
+    mf_json_real(balance, "busiest_seconds", view->busiest_seconds);
+    mf_json_real(balance, "mean_seconds", view->busy_seconds);
+    mf_json_put(j, "balance", balance);
     for (int p = 0; p < ROWS; ++p)
         if (view->row[p].count > 0 || p == REST) mf_json_put(rows, NULL, row_json(&view->row[p], p));
     mf_json_put(j, "rows", rows);

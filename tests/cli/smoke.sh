@@ -1,8 +1,11 @@
 #!/bin/sh
-# Every verb once on one rank and once on three: what unit tests under sanitizers do not reach.
+# Every verb once on one rank and once on three: what unit tests under sanitizers do not reach. And nothing of it tells
+# what stands in the environment.
 # usage: smoke.sh MESOFORGE MPIEXEC FOLDER
 program=$1 mpiexec=$2 folder=$3
 failures=0
+secret=canary-$$-in-the-mine
+export AWS_SECRET_ACCESS_KEY="$secret" MESOFORGE_TOKEN="$secret" SLURM_PASSWORD="$secret"
 rm -rf "$folder" && mkdir -p "$folder" && cd "$folder" || exit 1
 
 # ends STATUS RANKS VERB OPTION ...
@@ -15,6 +18,10 @@ ends() {
         "$mpiexec" -n "$ranks" "$program" "$@" >out 2>err
     fi
     status=$?
+    if grep -q -e "$secret" out err; then
+        echo "failed: it tells a secret: $ranks ranks: $*" >&2
+        failures=$((failures + 1))
+    fi
     [ $status -eq "$want" ] && ! grep -q -e 'Sanitizer' -e 'runtime error' err && return
     echo "failed: status $status, wanted $want: $ranks ranks: $*" >&2
     tail -n 40 err >&2
@@ -37,8 +44,16 @@ for ranks in 1 3; do
     ends 0 $ranks compare image.npy like.npy volume.h5 --output picture.png
     ends 0 $ranks info volume.h5 merged.h5 gradient.npy --json
     ends 0 $ranks verify volume.h5 merged.h5 again.h5
+    ends 0 $ranks report again.h5 metrics.jsonl --output page.html
+    ends 0 $ranks probe --json
     ends 3 $ranks match missing.npy
     ends 2 $ranks match image.npy --limit_to 13
     ends 2 $ranks verify image.npy
 done
+ends 0 1 launch --launcher sbatch --nodes 2 --ntasks-per-node 2 -- match image.npy --output volume.h5
+ends 0 1 launch --container docker:image:1 --launcher mpirun -- match image.npy --output volume.h5
+if grep -rl -e "$secret" .; then
+    echo "failed: these files tell a secret" >&2
+    failures=$((failures + 1))
+fi
 [ $failures -eq 0 ] || exit 1

@@ -1,0 +1,174 @@
+"""What ranks do to each other without dying: a slow one, a lost message, a gradient that is no number on one of them, other builds and options, other
+environments; and a long run, which leaks nothing.
+usage: rank_faults.py MESOFORGE LIBRARY MPIEXEC ...     LIBRARY: tests/tool/faulty_mpi.c"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import runs
+from runs import around, check, finish
+from samples import digest
+
+program, library, launcher = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
+LIMIT = 3  # --timeout [s]
+
+
+def words(extent, steps, output, *more):
+    return (f"match t.npy --limit_to 6 --add_dimension {extent} --deterministic --max_iter {steps} --polish-rounds 4 --threads 1 "
+            f"--timeout {LIMIT} --output {output}").split() + list(more)
+
+
+def said(text):
+    return [line for line in text.splitlines() if line.startswith("mesoforge: ")]
+
+
+def apart(*sides, timeout=60):
+    """Ranks that differ, one for each side: (environment, program, words)."""
+    line = [*launcher, "-q"]
+    for number, (more, which, words) in enumerate(sides):
+        line += [":"] * (number > 0) + ["-n", "1", "env", *(f"{k}={v}" for k, v in more.items()), which, *words]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=timeout)
+    return done.returncode, said(done.stderr), done.stderr
+
+
+def other_build():
+    """A copy that the linker would have given another number."""
+    content = bytearray(open(program, "rb").read())
+    note = content.find(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0")
+    if note < 0:
+        return None
+    content[note + 16] ^= 1
+    with open("other", "wb") as file:
+        file.write(content)
+    os.chmod("other", 0o755)
+    return os.path.abspath("other")
+
+
+def different():
+    run = words(16, 20, "different.npy")
+    other = other_build()
+    if check(other, "the linker writes no number of the program's contents"):
+        status, lines, err = apart(({}, program, run), ({}, other, run))
+        check(status == 4 and len(lines) == 1 and "ranks run different builds" in lines[0], f"two builds: {status} {err}")
+    status, lines, err = apart(({}, program, [*run, "--seed", "1"]), ({}, program, [*run, "--seed", "2"]))
+    check(status == 2 and len(lines) == 1 and "rank 1 was started with other options than rank 0" in lines[0] and "--seed" in lines[0],
+          f"two seeds: {status} {err}")
+    status, lines, err = apart(({"MESOFORGE_LOG": "30"}, program, run), ({"MESOFORGE_LOG": "10"}, program, run))
+    check(status == 2 and len(lines) == 1 and "logging_level" in lines[0].replace("-", "_"), f"two levels of the log: {status} {err}")
+    run = words(16, 20, "here.npy")
+    done = runs.run(program, *run)
+    want = digest("here.npy")
+    status, lines, err = apart(({"LC_ALL": "de_DE.UTF-8", "TZ": "Asia/Tokyo", "HOME": ""}, program, run),
+                               ({"LC_ALL": "tr_TR.UTF-8", "OMP_NUM_THREADS": "2", "TMPDIR": "/nowhere"}, program, run))
+    check(status == 0 and digest("here.npy") == want, f"two environments: {status} {err}")
+
+
+def slowed():
+    """What --log-view says of the balance of a run whose rank 1 stands still half of the time."""
+    run = ("match t.npy --limit_to 12 --size 64 64 64 --max_iter 20 --no_polish --threads 1 --descriptor_types LinealPath --timeout 6 "
+           "--output slow.npy --log-view --json").split()
+    line = runs.line(program, *run, ranks=2, mpiexec=launcher)
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=open("log", "w"), text=True) as job:
+        runs.until(lambda: "loss" in open("log").read(), "two ranks at work")
+        victim = ranks_of(job.pid)[1]
+        while job.poll() is None:
+            for what in (signal.SIGSTOP, signal.SIGCONT):
+                try:
+                    os.kill(victim, what)
+                except ProcessLookupError:
+                    break
+                time.sleep(0.6)
+        out = job.communicate(timeout=60)[0]
+    check(job.returncode == 0, f"slow: {job.returncode} {open('log').read()}")
+    return json.loads(out or "{}").get("log_view", {}).get("balance")
+
+
+def slow():
+    """No false alarm, and who is slow is named; twice, as all of its pauses may fall where it waits anyway."""
+    for _ in range(2):
+        balance = slowed()
+        print("slow:", balance)
+        if balance and balance["busiest_rank"] == 1 and balance["busiest_seconds"] > 1.05 * balance["mean_seconds"]:
+            return
+    check(False, f"slow: {balance}")
+
+
+def lost_message():
+    """The root of a broadcast goes on, the others wait for what never comes."""
+    begin = time.time()
+    done = runs.run(program, *words(16, 20, "lost.npy"), ranks=3, mpiexec=[*launcher, "-x", f"LD_PRELOAD={library}", "-x", "FAULTY_MPI_BROADCAST=12"])
+    lines = said(done.err)
+    print(f"lost message: {done.status} after {time.time() - begin:.1f} s: {lines}")
+    check(done.status == 4 and time.time() - begin <= LIMIT + 6, f"lost message: {done.status} after {time.time() - begin:.1f} s")
+    check(len(lines) == 1 and re.search(r"rank 1 on .* and rank 2 on .* have not come out of broadcast|no rank has come out of gather", lines[0]),
+          f"{lines}")
+
+
+def not_a_number():
+    """On one rank, once: all leave with one sentence, whatever the optimiser makes of it."""
+    for optimiser, visit in (("LBFGSB", 13), ("SPG", 1), ("TNC", 1), ("Adam", 13)):
+        done = runs.run(program, *words(12, 60, "nan.npy", "--optimizer_type", optimiser), ranks=2, mpiexec=launcher,
+                        fault=f"recon.gradient:rank=1:visit={visit}")
+        check(done.status == 6 and len(said(done.err)) == 1 and "is not finite" in said(done.err)[0] and not os.path.exists("nan.npy"),
+              f"{optimiser}: {done.status} {done.err}")
+
+
+def ranks_of(job):
+    found = {}
+    for process in runs.below(job):
+        try:
+            if os.path.samefile(f"/proc/{process}/exe", program):
+                words = open(f"/proc/{process}/environ", "rb").read().decode().split("\0")
+                found[int(dict(w.split("=", 1) for w in words if "=" in w)["OMPI_COMM_WORLD_RANK"])] = process
+        except (FileNotFoundError, ProcessLookupError, KeyError):
+            pass
+    return found
+
+
+def held(processes):
+    """Bytes in memory, open files, maps of memory of each, the least of some moments: a checkpoint is a file for a while."""
+    least = {}
+    for _ in range(8):
+        for rank, process in processes.items():
+            pages = int(open(f"/proc/{process}/statm").read().split()[1])
+            now = (4096 * pages, len(os.listdir(f"/proc/{process}/fd")), len(open(f"/proc/{process}/maps").readlines()))
+            least[rank] = tuple(map(min, now, least.get(rank, now)))
+        time.sleep(0.05)
+    return least
+
+
+def long_run(seconds):
+    """Thousands of steps, dozens of checkpoints: what it holds does not grow."""
+    run = ("match t.npy --limit_to 4 --size 16 16 --max_iter 10000000 --tolerance 0 --no_polish --checkpoint-every 100ev "
+             "--convergence_data_steps 1000000 --threads 1 --optimizer_type Adam --output long.npy").split()
+    with subprocess.Popen(runs.line(program, *run, ranks=2, mpiexec=launcher), stderr=subprocess.PIPE, text=True) as job:
+        runs.until(lambda: os.path.exists("long.ckpt-b.h5"), "two checkpoints")
+        time.sleep(1)
+        ranks = ranks_of(job.pid)
+        first = held(ranks)
+        time.sleep(seconds)
+        last = held(ranks)
+        job.send_signal(signal.SIGUSR1)
+        err = job.communicate(timeout=60)[1]
+    check(job.returncode == 75, f"long: {job.returncode} {err}")
+    print("long:", re.findall(r"evaluations (\d+)", err)[-1], "evaluations:", first, last)
+    for rank in first:
+        check(last[rank][0] - first[rank][0] <= 131072 and last[rank][1] <= first[rank][1] and last[rank][2] <= first[rank][2] + 4,
+              f"long: rank {rank} held {first[rank]}, then {last[rank]}")
+
+
+folder = tempfile.mkdtemp(prefix="rank-faults-")
+os.chdir(folder)
+runs.run(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
+for part in (different, slow, lost_message, not_a_number, lambda: long_run(4)):
+    begin = time.time()
+    part()
+    print(f"  {time.time() - begin:.1f} s")
+shutil.rmtree(folder)
+finish("rank_faults")

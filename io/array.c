@@ -205,7 +205,9 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
         return mf_fail(MF_INPUT, "the name of the dataset is longer than %d characters", MF_DATASET_TEXT - 2);
     MF_TRY(look(&a));
     if (dataset && a.format != MF_HDF5 && a.format != MF_VTK)
-        return mf_fail(MF_USAGE, "--dataset names an array of an HDF5, DREAM.3D or VTK file, and '%s' is none", path);
+        return mf_fail(MF_USAGE,
+                       "'%s' holds no arrays that --dataset or FILE:ARRAY could name; HDF5, DREAM.3D and VTK files do",
+                       path);
     if (a.format == MF_NPY)
         MF_TRY(mf_npy_inspect(&a));
     else
@@ -216,6 +218,24 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
     if (a.own) MF_TRY(check_own(&a));
     *array = a;
     return MF_OK;
+}
+
+void mf_array_split(const char *given, char **file, const char **array)
+{
+    const char *colon = strchr(given, ':');
+    struct stat is;
+
+    *array = NULL;
+    *file = MF_MUST(strdup(given), "a file name");
+    if (stat(given, &is) == 0) return;
+    for (; colon; colon = strchr(colon + 1, ':')) {
+        (*file)[colon - given] = '\0';
+        if (colon[1] && stat(*file, &is) == 0 && S_ISREG(is.st_mode)) {
+            *array = colon + 1;
+            return;
+        }
+        (*file)[colon - given] = ':';
+    }
 }
 
 void mf_array_apart(const char *path, char data[MF_DATASET_TEXT])

@@ -57,6 +57,12 @@ typedef int mf_array_take(void *context, const void *values, size_t n, size_t at
  */
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array);
 
+/**
+ * What a user gives where a field is read: a file, or FILE:ARRAY, an array of a file that holds several. *file: heap;
+ * *array: what stands behind the colon in @p given, NULL: nothing does. Names of files may have colons too.
+ */
+void mf_array_split(const char *given, char **file, const char **array);
+
 /** The other file in which the values of @p path lie, where its header stands alone; "" where none does. */
 void mf_array_apart(const char *path, char data[MF_DATASET_TEXT]);
 

@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "io/lock.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
 #include "src/base/stop.h"
@@ -63,7 +64,7 @@ int mf_atomic_may(const char *path)
     if (closed) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(closed));
     if (stat(path, &at) == 0 && S_ISDIR(at.st_mode))
         return mf_fail(MF_OUTPUT, "cannot write '%s': it is a folder", path);
-    return MF_OK;
+    return mf_lock_free(path);
 }
 
 const char *mf_atomic_base(const char *path)
@@ -94,6 +95,7 @@ static int check_place(const char *path, const char *folder, size_t bytes)
     if (path[strlen(path) - 1] == '/') return mf_fail(MF_OUTPUT, "cannot write '%s': it names a folder", path);
     if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
         return mf_fail(MF_OUTPUT, "cannot write '%s': something that is not a plain file has this name", path);
+    MF_TRY(mf_lock_free(path));
     return bytes ? check_space(path, folder, bytes) : MF_OK;
 }
 

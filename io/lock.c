@@ -12,15 +12,28 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 
-enum { TRIES = 100, OWNER = 400, HOST = 128 };
+enum { TRIES = 100, OWNER = 400, HOST = 128, FILE_NAME = 256, TEXT = OWNER + FILE_NAME + 2 };
 
+/* What this process has locked. */
+static int held = -1;
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* FOLDER/.STEM.lock of FOLDER/STEM.ENDING: a run's checkpoints have the stem of its output. */
 static char *name_of(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *base = base_of(path), *dot = strrchr(base, '.');
+    int stem = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
     char *name = NULL;
 
-    if (asprintf(&name, "%.*s.%.200s.lock", (int)(base - path), path, base) < 0)
+    if (asprintf(&name, "%.*s.%.*s.lock", (int)(base - path), path, stem < 200 ? stem : 200, base) < 0)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     return name;
 }
@@ -34,12 +47,17 @@ static int is_there(int descriptor, const char *path)
            own.st_ino == now.st_ino;
 }
 
-static void owner_of(int descriptor, char text[OWNER + 1])
+/* Who has it; @p file [FILE_NAME]: the name of the output, "" where that is not said. NULL: not asked for. */
+static void owner_of(int descriptor, char owner[OWNER + 1], char *file)
 {
-    ssize_t n = pread(descriptor, text, OWNER, 0);
+    char text[TEXT + 1];
+    ssize_t n = pread(descriptor, text, TEXT, 0);
+    size_t end;
 
     text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
+    end = strcspn(text, "\n");
+    snprintf(owner, OWNER + 1, "%.*s", (int)end, text);
+    if (file) snprintf(file, FILE_NAME, "%.*s", text[end] ? (int)strcspn(text + end + 1, "\n") : 0, text + end + 1);
 }
 
 /* Between hosts a file system keeps the lock of one that is lost, some for ever. */
@@ -71,14 +89,15 @@ static int is_own_past(const char *owner, const struct mf_lock_job *job)
     return strncmp(at, then, strlen(then)) == 0 && strtol(at + strlen(then), NULL, 10) < job->restarts;
 }
 
-static void sign(int descriptor, const struct mf_lock_job *job)
+static void sign(int descriptor, const char *path, const struct mf_lock_job *job)
 {
-    char text[OWNER] = "", host[HOST] = "?";
+    char text[TEXT] = "", host[HOST] = "?";
     int n = 0;
 
     (void)gethostname(host, sizeof host - 1);
     if (*job->name) n = snprintf(text, sizeof text, "job %.100s (restarts: %ld), ", job->name, job->restarts);
-    n += snprintf(text + n, sizeof text - (size_t)n, "process %ld on %s\n", (long)getpid(), host);
+    n +=
+        snprintf(text + n, sizeof text - (size_t)n, "process %ld on %s\n%.255s\n", (long)getpid(), host, base_of(path));
     if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, text, (size_t)n, 0) != n)
         mf_debug("a lock without a name: %s", strerror(errno));
 }
@@ -88,7 +107,7 @@ static int taken(int descriptor, const char *path, const struct mf_lock_job *job
 {
     char owner[OWNER + 1];
 
-    owner_of(descriptor, owner);
+    owner_of(descriptor, owner, NULL);
     if (!is_own_past(owner, job)) return refuse(owner, path, name);
     mf_info("'%s' was locked by this job before it was started again (%s): that run is gone", path, owner);
     if (unlink(name) == 0 || errno == ENOENT) return MF_OK;
@@ -108,8 +127,8 @@ static int take(const char *path, const struct mf_lock_job *job, struct mf_lock 
         }
         if (fcntl(descriptor, F_OFD_SETLK, &whole) == 0) {
             if (is_there(descriptor, lock->path)) {
-                sign(descriptor, job);
-                lock->descriptor = descriptor;
+                sign(descriptor, path, job);
+                lock->descriptor = held = descriptor;
                 return MF_OK;
             }
         } else if (errno == EAGAIN || errno == EACCES) {
@@ -122,6 +141,35 @@ static int take(const char *path, const struct mf_lock_job *job, struct mf_lock 
         MF_TRY(rc);
     }
     return MF_OK;
+}
+
+/* Is it the output itself, or what goes with it (.xdmf, .raw)? */
+static int is_output(const char *path, const char *file)
+{
+    return !*file || strcmp(base_of(path), file) == 0 || mf_ends_with(path, ".xdmf") || mf_ends_with(path, ".raw");
+}
+
+/* Of a lock that somebody has. */
+static int refuse_other(int descriptor, const char *path, const char *name)
+{
+    char owner[OWNER + 1], file[FILE_NAME];
+
+    owner_of(descriptor, owner, file);
+    return is_output(path, file) ? refuse(owner, path, name) : MF_OK;
+}
+
+int mf_lock_free(const char *path)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char *name = name_of(path);
+    int descriptor = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), rc = MF_OK;
+
+    if (descriptor >= 0 && !(held >= 0 && is_there(held, name)) && fcntl(descriptor, F_OFD_GETLK, &whole) == 0 &&
+        whole.l_type != F_UNLCK)
+        rc = refuse_other(descriptor, path, name);
+    if (descriptor >= 0) close(descriptor);
+    free(name);
+    return rc;
 }
 
 int mf_lock_take(const struct mf_comm *comm, const char *path, const struct mf_lock_job *job, struct mf_lock *lock)
@@ -139,6 +187,7 @@ void mf_lock_give(struct mf_lock *lock)
     if (lock->path && lock->descriptor >= 0) {
         (void)unlink(lock->path); /* before the lock ends: nobody can have it by then */
         close(lock->descriptor);
+        held = -1;
     }
     free(lock->path);
     *lock = (struct mf_lock){-1, NULL};

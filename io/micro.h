@@ -44,10 +44,11 @@ struct mf_micro_read {
 };
 
 /**
- * Reads a microstructure (.npy, .png, .tif/.tiff, a folder is refused, .h5/.vtkhdf of ours, recognised by its first
- * bytes), each rank its slab. Files hold labels, integers or floats that are exactly integers: consecutive from 0, else
- * refused unless read->labels maps them (then every value of the file must be among them); more than MF_PHASES_MAX
- * refused. A grey image (PNG, TIFF, .npy) that is neither labelled nor thresholded is refused naming --threshold and
+ * Reads a microstructure (.npy, .png, .tif/.tiff, a folder is refused, .h5/.vtkhdf of ours, VTK, NRRD, DREAM.3D,
+ * recognised by its first bytes), each rank its slab. @p path: a file, or FILE:ARRAY (mf_array_split()). Files hold
+ * labels, integers or floats that are exactly integers: consecutive from 0, else refused unless read->labels maps them
+ * (then every value of the file must be among them); more than MF_PHASES_MAX refused. A grey image (PNG, TIFF, .npy)
+ * that is neither labelled nor thresholded is refused naming --threshold and
  * --labels. Two axes are an image, three a volume.
  *
  * read->grey: a float array with all values in [0, 1] is an indicator field, micro->grey: [H][W] or [z][y][x] of phase

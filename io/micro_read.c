@@ -457,6 +457,16 @@ static int check_axes(const struct reading *r)
                    a->ndim, a->ndim == 1 ? "axis" : "axes");
 }
 
+/* 255 is white in a picture, and no phase here: who meant white sees it. */
+static void describe_partial(const struct reading *r, double all)
+{
+    for (int p = 0; p < r->micro->phases; ++p) {
+        if (r->count[p]) mf_info("'%s': phase %d at %lld voxels", r->array.path, p, (long long)r->count[p]);
+        all -= (double)r->count[p];
+    }
+    mf_info("'%s': %.0f voxels are free (-1 or 255)", r->array.path, all);
+}
+
 static void describe(const struct reading *r)
 {
     const struct mf_micro *m = r->micro;
@@ -465,8 +475,7 @@ static void describe(const struct reading *r)
     if (r->array.opaque_alpha) mf_warn("'%s': its alpha channel is opaque everywhere and was left out", r->array.path);
     if (r->read->mask) return;
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
-    for (int p = 0; r->read->partial && p < m->phases; ++p)
-        mf_info("'%s': phase %d at %lld voxels", r->array.path, p, (long long)r->count[p]);
+    if (r->read->partial) describe_partial(r, all);
     for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p) {
         char fraction[64] = "";
 
@@ -587,6 +596,39 @@ static struct mf_cost held(const struct mf_micro *m)
     return (struct mf_cost){each * (double)mf_slab_voxels(&m->slab), 0};
 }
 
+/* Collective: all of it. */
+static int read_file(struct reading *r, const char *path, const char *dataset)
+{
+    int rc;
+
+    MF_TRY(mf_agree(r->comm, mf_array_open(path, dataset, &r->array)));
+    if (r->comm->rank == 0) start_hash(r);
+    rc = read_values(r);
+    if (rc == MF_OK) return share_hash(r);
+    drop_hash(r);
+    return rc;
+}
+
+/* FILE, or FILE:ARRAY. */
+static int read_named(struct reading *r, const char *given)
+{
+    const char *array;
+    char *file;
+    int rc;
+
+    mf_array_split(given, &file, &array);
+    if (array && r->read->dataset)
+        rc = mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
+    else
+        rc = read_file(r, file, array ? array : r->read->dataset);
+    if (rc == MF_OK) {
+        set_scale(r);
+        describe(r);
+    }
+    free(file);
+    return rc;
+}
+
 int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path,
                   const struct mf_micro_read *read, struct mf_micro *micro)
 {
@@ -596,21 +638,11 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
     MF_PHASE(MF_PHASE_READ);
     int rc = mf_agree(comm, check_request(r.read));
 
-    if (rc == MF_OK) rc = mf_agree(comm, mf_array_open(path, r.read->dataset, &r.array));
-    if (rc == MF_OK) {
-        if (comm->rank == 0) start_hash(&r);
-        rc = read_values(&r);
-        if (rc == MF_OK)
-            rc = share_hash(&r);
-        else
-            drop_hash(&r);
-    }
+    if (rc == MF_OK) rc = read_named(&r, path);
     if (rc != MF_OK) {
         mf_micro_free(&m);
         return rc;
     }
-    set_scale(&r);
-    describe(&r);
     mf_phase_count(held(&m));
     *micro = m;
     return MF_OK;

@@ -20,6 +20,9 @@
 #include "src/base/phase.h"
 #include "src/base/text.h"
 
+/* Of volumes. */
+#define ENDINGS ".h5, .vtkhdf, .npy, .tif, .vti, .vtr, .nrrd, .nhdr or .dream3d"
+
 enum { PIECE = 1 << 19, IMAGE_SLACK = 1 << 16 };
 
 /* What stands around the values of a file, and their bytes. */
@@ -274,19 +277,19 @@ static int write_png(const struct mf_comm *comm, const char *path, const struct 
     struct mf_atomic file;
 
     if (m->slab.dims[0] > 1)
-        return mf_fail(MF_OUTPUT, "cannot write '%s': a PNG holds one image, this volume has %zu planes (use .tif)",
-                       path, m->slab.dims[0]);
+        return mf_fail(MF_OUTPUT,
+                       "cannot write '%s': a PNG holds one image, this volume has %zu planes; choose " ENDINGS, path,
+                       m->slab.dims[0]);
     MF_TRY(mf_atomic_open(comm, path, bytes, &file));
     return mf_atomic_close(comm, &file, m->slab.count ? draw_png(file.temporary, path, m) : MF_OK);
 }
 
 static int bad_ending(const char *path)
 {
-    return mf_fail(MF_USAGE,
-                   "cannot write '%s': its name must end with .h5, .vtkhdf, .npy, .tif, .vti, .vtr, .nrrd, .nhdr, "
-                   ".dream3d or .png",
-                   path);
+    return mf_fail(MF_USAGE, "cannot write '%s': its name must end with .png (images), " ENDINGS, path);
 }
+
+static int is_volume(const char *path) { return mf_ends_with(path, ".h5") || mf_ends_with(path, ".vtkhdf"); }
 
 static int check_path(const char *path, int ndim)
 {
@@ -297,8 +300,9 @@ static int check_path(const char *path, int ndim)
     while (known < count && !mf_ends_with(path, endings[known])) ++known;
     if (known == count) return bad_ending(path);
     if (known == count - 1 && ndim == 3)
-        return mf_fail(MF_USAGE, "cannot write '%s': a volume is no picture; choose .h5, .npy or .tif", path);
+        return mf_fail(MF_USAGE, "cannot write '%s': a volume is no picture; choose " ENDINGS, path);
     MF_TRY(mf_atomic_may(path));
+    if (is_volume(path)) return mf_volume_may_write(path);
     if (mf_ends_with(path, ".nhdr")) {
         char *values = mf_nrrd_values(path);
         const int rc = check_values(path, values);
@@ -337,8 +341,8 @@ int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, s
 {
     int rc = comm->rank == 0 ? check_path(path, ndim) : MF_OK;
 
-    /* a picture is compressed, the others hold a byte for every voxel */
-    if (rc == MF_OK && comm->rank == 0 && !mf_ends_with(path, ".png")) rc = mf_atomic_room(path, voxels);
+    /* a picture may pack well, but need not; the others hold a byte for every voxel */
+    if (rc == MF_OK && comm->rank == 0) rc = mf_atomic_room(path, voxels);
     return mf_agree(comm, rc);
 }
 
@@ -349,8 +353,7 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
 
     mf_phase_count(((struct mf_cost){(double)mf_slab_voxels(&micro->slab), 0}));
     MF_ASSERT(micro->phase || micro->slab.count == 0);
-    if (mf_ends_with(path, ".h5") || mf_ends_with(path, ".vtkhdf"))
-        return mf_volume_write(comm, path, micro, provenance);
+    if (is_volume(path)) return mf_volume_write(comm, path, micro, provenance);
     if (mf_ends_with(path, ".npy")) return write_phases_npy(comm, path, micro);
     if (mf_ends_with(path, ".png")) return write_png(comm, path, micro);
     if (mf_ends_with(path, ".vti") || mf_ends_with(path, ".vtr")) return write_vtk(comm, path, micro);

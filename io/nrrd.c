@@ -252,6 +252,17 @@ static int set_coding(const struct nrrd *n)
     return mf_fail(MF_INPUT, "'%s' is encoded as '%s'; want raw, gzip or ascii", a->path, n->encoding);
 }
 
+/* NaN is NRRD's word for unknown. */
+static int check_distances(const struct nrrd *n)
+{
+    for (long i = 0; i < n->dimension; ++i)
+        if (!n->other[i] && n->sizes[i] > 1 && !isnan(n->distances[i]) &&
+            !(n->distances[i] > 0 && isfinite(n->distances[i])))
+            return mf_fail(MF_INPUT, "'%s': the spacing of its axis %ld is %g; want one above 0, or none (nan)",
+                           n->array->path, i, n->distances[i]);
+    return MF_OK;
+}
+
 /* Axes of space: those of one value that are none are left out. */
 static void set_shape(struct nrrd *n)
 {
@@ -316,6 +327,9 @@ static int find_values(const struct nrrd *n)
         a->offset += (size_t)n->byte_skip;
     else if (n->byte_skip)
         return mf_fail(MF_INPUT, "'%s': a byte skip before packed values is not read", a->path);
+    if (a->coding == MF_PLAIN && a->bytes > a->offset && bytes < a->bytes - a->offset)
+        return mf_fail(MF_INPUT, "'%s' is damaged: it promises %zu bytes of values and %zu more follow them",
+                       a->data[0] ? a->data : a->path, bytes, a->bytes - a->offset - bytes);
     if (a->coding == MF_PLAIN && (a->offset > a->bytes || bytes > a->bytes - a->offset))
         return mf_fail(MF_INPUT, "'%s' is damaged: it promises %zu bytes of values, %zu are there",
                        a->data[0] ? a->data : a->path, bytes, a->bytes > a->offset ? a->bytes - a->offset : 0);
@@ -330,6 +344,7 @@ static int understand(struct nrrd *n)
     MF_TRY(set_type(n));
     MF_TRY(set_coding(n));
     MF_TRY(check_kinds(n));
+    MF_TRY(check_distances(n));
     set_shape(n);
     if (*n->data) MF_TRY(find_data(n));
     return find_values(n);

@@ -111,10 +111,13 @@ int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf
 /** Rank 0's target to all ranks (theirs are filled; free what they held before). Collective; MF_MEMORY, agreed. */
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target);
 
+#define MF_ALL_LAGS SIZE_MAX
+
 /**
  * Two-point statistics computed elsewhere: a .npy [H][W] (one phase, zero lag at [H/2][W/2] as PyMKS centres it) or
- * [H][W][1]; cut to the lags -L+1..L-1, symmetrised about the centre; its centre is the volume fraction. No Variation.
- * Collective; refuses (agreed) with MF_INPUT, and with MF_USAGE when L is too large for the array (naming the largest).
+ * [H][W][1]; cut to the lags -L+1..L-1, symmetrised about the centre (MF_ALL_LAGS: as many as there are); its centre is
+ * the volume fraction. No Variation. Collective; refuses (agreed) with MF_INPUT, and with MF_USAGE when L is too large
+ * for the array (naming the largest).
  */
 int mf_target_import(const struct mf_comm *comm, const char *path, size_t lag, struct mf_target *target);
 

@@ -31,9 +31,16 @@ static size_t largest_lag(size_t n)
     return (below < above ? below : above) + 1;
 }
 
+static size_t largest_of(const struct mf_array *a)
+{
+    size_t u = largest_lag(a->shape[0]), v = largest_lag(a->shape[1]);
+
+    return u < v ? u : v;
+}
+
 static int check_lag(const struct mf_array *a, size_t lag)
 {
-    size_t u = largest_lag(a->shape[0]), v = largest_lag(a->shape[1]), largest = u < v ? u : v;
+    size_t largest = largest_of(a);
 
     if (lag >= 1 && lag <= largest) return MF_OK;
     return mf_fail(MF_USAGE, "the %zu x %zu lags of '%s' allow --limit_to 1 to %zu, not %zu", a->shape[0], a->shape[1],
@@ -123,6 +130,7 @@ static int import(const char *path, size_t lag, struct mf_target *t)
 
     MF_TRY(mf_array_open(path, NULL, &a));
     MF_TRY(check_array(&a));
+    if (lag == MF_ALL_LAGS) lag = largest_of(&a);
     MF_TRY(check_lag(&a, lag));
     return fill(&a, lag, t);
 }

@@ -221,6 +221,10 @@ static int print_file(const struct mf_atomic *file, const char *data, const stru
     int bad;
 
     if (!to) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
+    if (mf_fault("io.write.xdmf")) {
+        (void)fclose(to);
+        return mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", file->path);
+    }
     print_xdmf(to, data, m);
     bad = ferror(to);
     if (fclose(to) != 0 || bad) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
@@ -270,25 +274,43 @@ static void unshare(struct mf_provenance *p)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) free((void *)(uintptr_t)all[i]);
 }
 
-/* Both files are complete under temporary names before the first is renamed. */
-int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
-                    const struct mf_provenance *provenance)
+/* Collective. */
+static int write_xdmf(const struct mf_comm *comm, const char *name, const char *path, const struct mf_micro *micro)
 {
-    const char *slash = strrchr(path, '/');
-    char created[MF_UNIT_TEXT], *name = xdmf_name(path);
-    struct mf_provenance from;
     struct mf_atomic side;
     int rc;
 
-    mf_created(comm, created);
-    rc = mf_atomic_open(comm, name, 2048, &side);
-    free(name);
-    MF_TRY(rc);
-    rc = mf_agree(comm, comm->rank == 0 ? print_file(&side, slash ? slash + 1 : path, micro) : MF_OK);
-    if (rc == MF_OK) {
-        from = share(comm, provenance);
-        rc = write_h5(comm, path, micro, created, &from);
-        unshare(&from);
-    }
+    MF_TRY(mf_atomic_open(comm, name, 2048, &side));
+    rc = mf_agree(comm, comm->rank == 0 ? print_file(&side, mf_atomic_base(path), micro) : MF_OK);
     return mf_atomic_close(comm, &side, rc);
+}
+
+/* Not collective. */
+int mf_volume_may_write(const char *path)
+{
+    char *name = xdmf_name(path);
+    int rc = mf_atomic_may(name);
+
+    free(name);
+    return rc;
+}
+
+/* The volume first: what only helps to look at it must not cost it. */
+int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
+                    const struct mf_provenance *provenance)
+{
+    char created[MF_UNIT_TEXT], why[MF_ERR_TEXT], *name = xdmf_name(path);
+    struct mf_provenance from = share(comm, provenance);
+    int rc;
+
+    mf_created(comm, created);
+    rc = write_h5(comm, path, micro, created, &from);
+    unshare(&from);
+    if (rc == MF_OK) {
+        rc = write_xdmf(comm, name, path, micro);
+        snprintf(why, sizeof why, "%s", mf_err_text());
+        if (rc != MF_OK) rc = mf_fail(rc, "%.700s; the volume itself, '%.200s', is written and whole", why, path);
+    }
+    free(name);
+    return rc;
 }

@@ -8,9 +8,13 @@
 
 enum { MF_SCHEMA_VERSION = 1 };
 
-/** Writes both files. Collective; MF_OUTPUT, agreed. @p provenance may be NULL; rank 0's counts. */
+/** Writes the volume, and then the .xdmf; a refusal says so where only that one is missing. Collective; MF_OUTPUT,
+ * agreed. @p provenance may be NULL; rank 0's counts. */
 int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                     const struct mf_provenance *provenance);
+
+/** Refuses (MF_OUTPUT) a name whose .xdmf could not be written. Not collective. */
+int mf_volume_may_write(const char *path);
 
 /**
  * What every HDF5 file of ours says at its root: schema (a word) and schema_version, creator, version, created (UTC),

@@ -43,7 +43,7 @@ struct vtk {
 /* -- tags -- */
 
 /* The value of an attribute of the tag [tag, end); "" where it has none. */
-static void attribute(const char *tag, const char *end, const char *name, char value[WORD])
+static void attribute_of(const char *tag, const char *end, const char *name, size_t room, char *value)
 {
     const size_t n = strlen(name);
 
@@ -54,12 +54,17 @@ static void attribute(const char *tag, const char *end, const char *name, char v
         if (!strchr(" \t\r\n", at[-1]) || memcmp(at, name, n) != 0 || at[n] != '=') continue;
         if (from[-1] != '"' && from[-1] != '\'') continue;
         to = memchr(from, from[-1], (size_t)(end - from));
-        if (!to || to - from >= WORD) return;
+        if (!to || (size_t)(to - from) >= room) return;
         memcpy(value, from, (size_t)(to - from));
         value[to - from] = '\0';
-        mf_guard_tame(value, WORD);
+        mf_guard_tame(value, room);
         return;
     }
+}
+
+static void attribute(const char *tag, const char *end, const char *name, char value[WORD])
+{
+    attribute_of(tag, end, name, WORD, value);
 }
 
 static int numbers(const char *text, size_t n, long *values)
@@ -98,6 +103,22 @@ static int see_file(struct vtk *v, const char *tag, const char *end)
     return MF_OK;
 }
 
+/* Axes of an image that are not those of space would change what z, y and x mean. */
+static int check_direction(const struct vtk *v, const char *tag, const char *end)
+{
+    char text[4 * WORD], *at = text;
+
+    attribute_of(tag, end, "Direction", sizeof text, text);
+    for (int i = 0; *text && i < 9; ++i)
+        if (fabs(strtod(at, &at) - (i % 4 == 0)) > 1e-6)
+            return mf_fail(
+                MF_INPUT,
+                "'%s' is turned in space (Direction=\"%.200s\"); want Direction=\"1 0 0 0 1 0 0 0 1\": resample "
+                "it along the axes",
+                v->array->path, text);
+    return MF_OK;
+}
+
 static int see_grid(struct vtk *v, const char *tag, const char *end)
 {
     char text[WORD], *at = text;
@@ -106,7 +127,7 @@ static int see_grid(struct vtk *v, const char *tag, const char *end)
     if (!numbers(text, 6, v->extent)) return damaged(v, "it has no WholeExtent");
     attribute(tag, end, "Spacing", text);
     for (int i = 0; *text && i < 3; ++i) v->spacing[i] = strtod(at, &at);
-    return MF_OK;
+    return check_direction(v, tag, end);
 }
 
 static int see_piece(struct vtk *v, const char *tag, const char *end)
@@ -247,12 +268,16 @@ static int locate(const struct vtk *v, const struct data_array *from, struct mf_
 /* Raw values are read without this library's help: behind their size, which must be theirs. */
 static int check_plain(const struct vtk *v, struct mf_array *a)
 {
-    const size_t width = v->wide ? 8 : 4, bytes = a->shape[0] * mf_array_row(a) * a->size;
+    const size_t width = v->wide ? 8 : 4;
+    size_t bytes = a->size;
     struct mf_array size = *a;
     unsigned char is[8] = {0};
     uint64_t got = 0;
 
     if (a->coding != MF_PLAIN) return MF_OK;
+    for (int i = 0; i < a->ndim; ++i)
+        if (__builtin_mul_overflow(bytes, a->shape[i], &bytes))
+            return mf_fail(MF_INPUT, "'%s' claims more values than can be counted", a->path);
     size.ndim = 1;
     size.shape[0] = 1;
     size.size = width;
@@ -298,7 +323,8 @@ static int choose(const struct vtk *v, const struct data_array **chosen)
     list(v, cells ? CELLS : POINTS, text);
     if (named) return mf_fail(MF_INPUT, "'%s' has no array '%s'; there are: %s", v->array->path, named, text);
     if (count == 0) return mf_fail(MF_INPUT, "'%s' holds no array", v->array->path);
-    return mf_fail(MF_INPUT, "'%s' holds several arrays, name one with --dataset: %s", v->array->path, text);
+    return mf_fail(MF_INPUT, "'%s' holds several arrays, name one as FILE:ARRAY (or with --dataset): %s",
+                   v->array->path, text);
 }
 
 /* A single plane is an image, along whichever axis it has no extent: what is @p flat then, else -1. */
@@ -331,7 +357,7 @@ static void set_spacing(const struct vtk *v, int flat, struct mf_array *a)
 }
 
 /* Distance of the planes along an axis, which must be one. */
-static int distance(const struct vtk *v, const struct data_array *from, size_t n, double *spacing)
+static int distance(const struct vtk *v, const struct data_array *from, char axis, size_t n, double *spacing)
 {
     struct mf_array a = {.path = v->array->path, .bytes = v->array->bytes, .ndim = 1, .shape = {n}};
     double *at;
@@ -347,6 +373,10 @@ static int distance(const struct vtk *v, const struct data_array *from, size_t n
     if (rc == MF_OK) {
         mf_array_reals(&a, values, n, at);
         *spacing = n > 1 ? (at[n - 1] - at[0]) / (double)(n - 1) : 1;
+        if (*spacing <= 0)
+            rc =
+                mf_fail(MF_INPUT, "'%s': its planes along %c descend, from %g to %g; turn coordinates and values round",
+                        v->array->path, axis, at[0], at[n - 1]);
         for (size_t i = 1; rc == MF_OK && i < n; ++i)
             if (!(fabs(at[i] - at[i - 1] - *spacing) <= 1e-4 * fabs(*spacing)))
                 rc = mf_fail(MF_INPUT, "'%s': its planes are not at equal distances; resample it to image data",
@@ -365,7 +395,7 @@ static int set_distances(struct vtk *v)
         if (v->all[i].section == COORDINATES) {
             const long n = v->extent[2 * axis + 1] - v->extent[2 * axis] + 1;
 
-            MF_TRY(distance(v, &v->all[i], n > 0 ? (size_t)n : 0, &v->spacing[axis]));
+            MF_TRY(distance(v, &v->all[i], "xyz"[axis], n > 0 ? (size_t)n : 0, &v->spacing[axis]));
             ++axis;
         }
     return axis == 3 ? MF_OK : damaged(v, "it has not three coordinates");

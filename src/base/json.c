@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 
@@ -84,16 +85,35 @@ struct mf_json *mf_json_parse(const char *text)
     return (struct mf_json *)(void *)json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
 }
 
-static int dump(const struct mf_json *value, FILE *to, size_t layout)
+/* What a stream is called: standard output that goes to a file has the file's name. */
+static void name_of(FILE *to, char *name, size_t room)
 {
-    errno = 0;
-    if (json_dumpf((const json_t *)(const void *)value, to, layout | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) != 0 ||
-        fputc('\n', to) == EOF || fflush(to) != 0)
-        return mf_fail(MF_OUTPUT, "cannot write JSON: %s", errno ? strerror(errno) : "unknown error");
-    return MF_OK;
+    char link[64];
+    ssize_t n;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fileno(to));
+    n = readlink(link, name, room - 1);
+    name[n > 0 ? n : 0] = '\0';
+    if (name[0] != '/') snprintf(name, room, "standard output");
 }
 
-int mf_json_write(const struct mf_json *value, FILE *to) { return dump(value, to, JSON_COMPACT); }
+/* @p name: of the file, in sentences; NULL: what the system says. */
+static int dump(const struct mf_json *value, FILE *to, size_t layout, const char *name)
+{
+    char found[512];
+    int why;
+
+    errno = 0;
+    if (json_dumpf((const json_t *)(const void *)value, to, layout | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17)) == 0 &&
+        fputc('\n', to) != EOF && fflush(to) == 0)
+        return MF_OK;
+    why = errno;
+    if (!name) name_of(to, found, sizeof found);
+    return mf_fail(MF_OUTPUT, "cannot write JSON to '%.400s': %s", name ? name : found,
+                   why ? strerror(why) : "unknown error");
+}
+
+int mf_json_write(const struct mf_json *value, FILE *to) { return dump(value, to, JSON_COMPACT, NULL); }
 
 char *mf_json_string(const struct mf_json *value)
 {
@@ -106,7 +126,16 @@ char *mf_json_string(const struct mf_json *value)
     return text;
 }
 
-int mf_json_write_lines(const struct mf_json *value, FILE *to) { return dump(value, to, JSON_INDENT(2)); }
+int mf_json_save(const struct mf_json *value, const char *path, const char *name)
+{
+    FILE *to = fopen(path, "w");
+    int rc;
+
+    if (!to) return mf_fail(MF_OUTPUT, "cannot write '%.300s': %s", name, strerror(errno));
+    rc = dump(value, to, JSON_INDENT(2), name);
+    if (fclose(to) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%.300s': %s", name, strerror(errno));
+    return rc;
+}
 
 void mf_json_free(struct mf_json *value)
 {

@@ -59,8 +59,8 @@ void mf_json_each(const struct mf_json *object,
 /** The first key of an object that is not among @p known (NULL-terminated); NULL if there is none. */
 const char *mf_json_stranger(const struct mf_json *object, const char *const *known);
 
-/** Writes it on several lines, two blanks a level; flushes. Refuses with MF_OUTPUT. */
-int mf_json_write_lines(const struct mf_json *value, FILE *to);
+/** A file @p path of it, on several lines, two blanks a level; @p name: what sentences call it. MF_OUTPUT. */
+int mf_json_save(const struct mf_json *value, const char *path, const char *name);
 
 /** Writes it on one line (compact) and a newline; flushes. Refuses with MF_OUTPUT. */
 int mf_json_write(const struct mf_json *value, FILE *to);

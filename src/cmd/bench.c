@@ -1,5 +1,4 @@
 /* bench: how fast this machine does what the program does. A kind of measurement is one line in kinds[]. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,18 +194,6 @@ static int place_json(const struct mf_session *s, struct mf_json *json)
     return rc;
 }
 
-/* Rank 0. */
-static int write_lines(const char *path, const struct mf_json *json)
-{
-    FILE *file = fopen(path, "w");
-    int rc;
-
-    if (!file) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
-    rc = mf_json_write_lines(json, file);
-    if (fclose(file) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
-    return rc;
-}
-
 /* Rank 0 prints and writes. Collective. */
 static int report(const struct mf_session *s, const struct mf_json *json)
 {
@@ -216,7 +203,7 @@ static int report(const struct mf_session *s, const struct mf_json *json)
     MF_TRY(mf_agree(s->comm, first && s->common->json ? mf_json_write(json, stdout) : MF_OK));
     if (!s->common->output) return MF_OK;
     MF_TRY(mf_atomic_open(s->comm, s->common->output, 0, &file));
-    return mf_atomic_close(s->comm, &file, first ? write_lines(file.temporary, json) : MF_OK);
+    return mf_atomic_close(s->comm, &file, first ? mf_json_save(json, file.temporary, s->common->output) : MF_OK);
 }
 
 static int run(struct mf_session *s, void *options)

@@ -152,7 +152,7 @@ static void put_array(struct mf_json *json, const struct mf_array *a, const stru
     struct mf_json *shape = mf_json_array();
     char type[16];
 
-    mf_json_text(json, "format", format_names[a->format]);
+    mf_json_text(json, "format", a->cells ? "dream3d" : format_names[a->format]);
     mf_json_text(json, "kind", v->is_labels ? "microstructure" : "array");
     mf_json_text(json, "type", type_of(a->kind, a->size, type));
     for (int i = 0; i < a->ndim; ++i) mf_json_int(shape, NULL, (long long)a->shape[i]);
@@ -171,7 +171,10 @@ static void print_array(const char *file, const struct mf_array *a, const struct
                                         "HDF5 array",  "NRRD array", "VTK array"};
     char type[16];
 
-    printf("%s: %s, %s, ", file, a->own ? "mesoforge microstructure" : names[a->format],
+    printf("%s: %s, %s, ", file,
+           a->own     ? "mesoforge microstructure"
+           : a->cells ? "DREAM.3D array"
+                      : names[a->format],
            type_of(a->kind, a->size, type));
     print_shape(a);
     printf("\n");
@@ -312,12 +315,25 @@ static void put_sets(struct mf_json *json, const struct mf_look *look)
     mf_json_put(json, "datasets", list);
 }
 
+static int is_dream3d(const struct mf_look *look)
+{
+    static const char *const roots[] = {"/DataContainers/", "/DataStructure/"};
+
+    for (size_t i = 0; i < look->set_count; ++i)
+        for (int k = 0; k < 2; ++k)
+            if (strncmp(look->set[i].path, roots[k], strlen(roots[k])) == 0) return 1;
+    return 0;
+}
+
 static void print_sets(const char *file, const struct mf_look *look)
 {
     char type[16];
 
     printf("%s: %s, %zu dataset%s; look into one with --dataset PATH\n", file,
-           *look->schema ? look->schema : "HDF5 of another program", look->sets, MF_S(look->sets));
+           *look->schema      ? look->schema
+           : is_dream3d(look) ? "DREAM.3D file"
+                              : "HDF5 of another program",
+           look->sets, MF_S(look->sets));
     for (size_t i = 0; i < look->set_count; ++i) {
         const struct mf_h5_shape *s = &look->set[i].shape;
 
@@ -339,6 +355,20 @@ static int tell_checkpoint(const char *file, const struct mf_look *look, struct 
     return tell_look(file, look, json);
 }
 
+/* Of a stranger: the array that a verb would take, else what there is. */
+static int tell_foreign(const char *file, const struct mf_look *look, struct mf_json *json)
+{
+    struct mf_array a;
+
+    if (is_dream3d(look) && mf_array_open(file, NULL, &a) == MF_OK) return tell_array(file, NULL, look, json);
+    mf_err_clear();
+    if (json)
+        put_sets(json, look);
+    else
+        print_sets(file, look);
+    return MF_OK;
+}
+
 static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
 {
     struct mf_look *look = calloc(1, sizeof *look);
@@ -350,10 +380,8 @@ static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
         rc = tell_checkpoint(file, look, json);
     else if (rc == MF_OK && (dataset || *look->schema))
         rc = tell_array(file, dataset, look, json);
-    else if (rc == MF_OK && json)
-        put_sets(json, look);
     else if (rc == MF_OK)
-        print_sets(file, look);
+        rc = tell_foreign(file, look, json);
     if (look) mf_look_free(look);
     free(look);
     return rc;

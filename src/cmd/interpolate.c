@@ -17,12 +17,12 @@ enum { ENDS = 2, MOST_STEPS = 10000 };
 
 struct interpolate {
     struct mf_common common;
-    long n_steps;
+    long n_steps, lag;
 };
 
 static const struct mf_opt rows[] = {
     MF_OPT(interpolate, "n_steps", n_steps, MF_LONG, "5", "targets to write, both ends among them (at least 2)"),
-    MF_OPT_END};
+    MF_JOIN_LAG_ROW(interpolate), MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
@@ -31,6 +31,7 @@ struct walk {
     struct mf_session *session;
     const char *const *file; /* [ENDS] */
     size_t steps;
+    long lag;   /* of arrays */
     char *base; /* name of the files, their number is added */
     struct mf_target end[ENDS];
     struct mf_json *written;
@@ -43,12 +44,13 @@ static int read_words(struct walk *w, const struct interpolate *o)
     if (o->n_steps < ENDS || o->n_steps > MOST_STEPS)
         return mf_fail(MF_USAGE, "--n_steps %ld: 2 to %d targets can be written", o->n_steps, MOST_STEPS);
     w->steps = (size_t)o->n_steps;
-    return MF_OK;
+    w->lag = o->lag;
+    return mf_join_lag(w->session->options, o->lag, ENDS, w->file);
 }
 
 static int load_ends(struct walk *w)
 {
-    for (int i = 0; i < ENDS; ++i) MF_TRY(mf_target_load(w->session->comm, w->file[i], &w->end[i]));
+    for (int i = 0; i < ENDS; ++i) MF_TRY(mf_join_load(w->session->comm, w->file[i], w->lag, &w->end[i]));
     return mf_join_alike(&w->end[0], &w->end[1], w->file[0], w->file[1]);
 }
 
@@ -182,6 +184,9 @@ static const char text[] =
     "is (1-t) FIRST + t SECOND with t = i/(n-1). Reconstructed one after the other\n"
     "they show how a material changes from one into the other; each can start from\n"
     "the result before it (--initial_microstructure_file).\n"
+    "\n"
+    "Instead of a descriptor file stands a .npy of S2 of phase 1 alone, as for\n"
+    "reconstruct --descriptor_filename; --limit_to cuts its lags.\n"
     "\n"
     "The files must agree in lag, labels, periodicity and pixel size. They are\n"
     "FOLDER/des_interpolated_0.h5 .. _N-1.h5, or the name of --output with the\n"

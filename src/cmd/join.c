@@ -8,6 +8,7 @@
 #include "io/hash.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 
 enum { SIDES = 3 };
 
@@ -135,4 +136,21 @@ void mf_join_compare(const struct mf_target *t, const char *const file[SIDES])
     mf_warn("'%s' and '%s' contradict each other: the volume fraction of label %ld is %.4f and %.4f; a run takes the "
             "mean of all directions, and no volume has all of their statistics",
             name[low], name[high], t->label[worst], fraction(t, low, worst), fraction(t, high, worst));
+}
+
+int mf_join_lag(const struct mf_options *options, long lag, size_t n, const char *const *files)
+{
+    int arrays = 0;
+
+    for (size_t i = 0; i < n; ++i) arrays |= mf_ends_with(files[i], ".npy");
+    if (lag < 0) return mf_fail(MF_USAGE, "--limit_to %ld: a number of lags, or 0", lag);
+    if (!arrays && mf_options_given(options, "limit_to"))
+        return mf_fail(MF_USAGE, "--limit_to is for .npy files; descriptor files have the lags that they have");
+    return MF_OK;
+}
+
+int mf_join_load(const struct mf_comm *comm, const char *file, long lag, struct mf_target *target)
+{
+    if (mf_ends_with(file, ".npy")) return mf_target_import(comm, file, lag ? (size_t)lag : MF_ALL_LAGS, target);
+    return mf_target_load(comm, file, target);
 }

@@ -3,6 +3,19 @@
 #define MF_CMD_JOIN_H
 
 #include "io/target.h"
+#include "src/base/opt.h"
+
+/** Of merge and interpolate, whose options struct has `long lag`. */
+#define MF_JOIN_LAG_ROW(type)                   \
+    MF_OPT(type, "limit_to", lag, MF_LONG, "0", \
+           "lags of .npy files of S2 (numpy.fft.fftshift: zero lag in the middle); 0: as many as they have")
+
+/** Is --limit_to a lag, and one of any of the @p n @p files, which descriptor files settle themselves? MF_USAGE. Local.
+ */
+int mf_join_lag(const struct mf_options *options, long lag, size_t n, const char *const *files);
+
+/** A descriptor file, or an array of S2 (.npy) of @p lag lags (0: all). Collective; as mf_target_load(), _import(). */
+int mf_join_load(const struct mf_comm *comm, const char *file, long lag, struct mf_target *target);
 
 /**
  * Refuses (MF_INPUT, naming both files) targets that cannot become one: other lags, labels, periodicity, soft

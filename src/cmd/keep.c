@@ -114,12 +114,12 @@ void mf_recon_keeper_open(const struct mf_session *s, const struct mf_recon_cmd 
     mf_stop_on_signals();
 }
 
-int mf_recon_keeper_lock(const struct mf_session *s, struct mf_recon_keeper *k)
+int mf_recon_keeper_lock(const struct mf_session *s, const char *path, struct mf_recon_keeper *k)
 {
     struct mf_launcher launcher = mf_launcher_find();
     struct mf_lock_job job = {launcher.job, launcher.restarts};
 
-    return mf_lock_take(s->comm, k->stem, &job, &k->lock);
+    return mf_lock_take(s->comm, path, &job, &k->lock);
 }
 
 void mf_recon_keeper_close(struct mf_recon_keeper *k)

@@ -17,17 +17,19 @@ enum { FILES = 3 };
 struct merge {
     struct mf_common common;
     const char *z_file;
+    long lag;
 };
 
 static const struct mf_opt rows[] = {
     MF_OPT(merge, "z_file", z_file, MF_TEXT, NULL, "descriptors of a third image: slices normal to x (array axis 2)"),
-    MF_OPT_END};
+    MF_JOIN_LAG_ROW(merge), MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
 /* The files of sides z, y, x; two files a, b stand for a, a, b. */
 struct plan {
     const char *file[FILES];
+    long lag;        /* of arrays */
     const char *out; /* named on the command line, or NULL */
 };
 
@@ -37,7 +39,7 @@ static int make_plan(const struct mf_session *session, const struct merge *o, st
     size_t n = mf_options_positional(session->options, &words);
 
     if (n < 2) return mf_fail(MF_USAGE, "two descriptor files are needed; try: mesoforge merge X_FILE Y_FILE OUTFILE");
-    *plan = (struct plan){{words[0], words[0], words[1]}, n > 2 ? words[2] : NULL};
+    *plan = (struct plan){.file = {words[0], words[0], words[1]}, .out = n > 2 ? words[2] : NULL};
     if (o->z_file) {
         plan->file[1] = words[1];
         plan->file[2] = o->z_file;
@@ -45,13 +47,14 @@ static int make_plan(const struct mf_session *session, const struct merge *o, st
     if (plan->out && o->common.output && strcmp(plan->out, o->common.output) != 0)
         return mf_fail(MF_USAGE, "OUTFILE '%s' and --output '%s' differ; give one of them", plan->out,
                        o->common.output);
-    return MF_OK;
+    plan->lag = o->lag;
+    return mf_join_lag(session->options, o->lag, FILES, plan->file);
 }
 
 static int load_all(const struct mf_session *session, const struct plan *plan, struct mf_target from[FILES])
 {
     for (int i = 0; i < FILES; ++i) {
-        MF_TRY(mf_target_load(session->comm, plan->file[i], &from[i]));
+        MF_TRY(mf_join_load(session->comm, plan->file[i], plan->lag, &from[i]));
         MF_TRY(mf_join_check(&from[0], &from[i], plan->file[0], plan->file[i]));
     }
     return MF_OK;
@@ -141,6 +144,9 @@ static const char text[] =
     "An image of a slice normal to z has rows y and columns x; normal to y: rows z,\n"
     "columns x; normal to x: rows z, columns y. A material with fibres along x: A\n"
     "shows them lengthwise, B across.\n"
+    "\n"
+    "Instead of a descriptor file stands a .npy of S2 of phase 1 alone, as for\n"
+    "reconstruct --descriptor_filename; --limit_to cuts its lags.\n"
     "\n"
     "The files must agree in lag, labels, periodicity and pixel size. OUTFILE is\n"
     "written under another name and renamed: an older file of its name is replaced\n"

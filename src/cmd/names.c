@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/array.h"
+
 const char *mf_name_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -14,9 +16,15 @@ const char *mf_name_base(const char *path)
 
 char *mf_stem(const char *path)
 {
-    const char *name = mf_name_base(path), *dot = strrchr(name, '.');
+    const char *array, *name, *dot;
+    char *file, *stem;
 
-    return strndup(name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+    mf_array_split(path, &file, &array);
+    name = mf_name_base(file);
+    dot = strrchr(name, '.');
+    stem = strndup(name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+    free(file);
+    return stem;
 }
 
 char *mf_name_number(const char *path, const char *mark, uint64_t number)

@@ -7,7 +7,7 @@
 /** What follows the folder in @p path. */
 const char *mf_name_base(const char *path);
 
-/** File name without folder and ending. NULL without memory; the caller frees. */
+/** File name without folder and ending (nor the :ARRAY of an input). NULL without memory; the caller frees. */
 char *mf_stem(const char *path);
 
 /** @p path with "_", @p mark ("seed", "") and @p number before its ending. NULL without memory; the caller frees. */

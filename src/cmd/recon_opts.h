@@ -99,7 +99,7 @@ struct mf_recon_keeper {
 void mf_recon_keeper_open(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path,
                           struct mf_recon_keeper *keeper);
 /** No other run writes these names until it is closed. Collective; MF_OUTPUT (agreed) naming the run that does. */
-int mf_recon_keeper_lock(const struct mf_session *session, struct mf_recon_keeper *keeper);
+int mf_recon_keeper_lock(const struct mf_session *session, const char *path, struct mf_recon_keeper *keeper);
 void mf_recon_keeper_close(struct mf_recon_keeper *keeper);
 
 /** Has an earlier run of this @p problem ended: its output (HDF5) says so, and no checkpoint is there? Then *results is

@@ -176,9 +176,9 @@ static int realise(struct mf_outcome *out, const char *base, struct mf_json **js
     if (metrics) name = mf_name_run(out->path, out->o->realisations > 1, out->solve.seed);
     out->solve.metrics = name ? metrics : NULL;
     out->solve.output = name;
+    if (rc == MF_OK) rc = mf_recon_keeper_lock(s, out->path, &keeper);
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, mf_outcome_ndim(out), 0);
     if (rc == MF_OK) rc = spares_inputs(out);
-    if (rc == MF_OK) rc = mf_recon_keeper_lock(s, &keeper);
     if (rc == MF_OK) rc = settle(out);
     if (rc == MF_OK) {
         if (keeper.opts.restart && mf_recon_is_done(s, &keeper, out->path, out->problem, json))

@@ -115,9 +115,16 @@ static int check_values(const char *path, const char *input)
 static int check_spared(const char *path, size_t n, const char *const *inputs)
 {
     for (size_t i = 0; i < n; ++i) {
+        const char *array;
+        char *file;
+        int rc;
+
         if (!inputs[i] || !*inputs[i]) continue;
-        MF_TRY(check_apart(path, inputs[i]));
-        if (mf_ends_with(path, ".nhdr")) MF_TRY(check_values(path, inputs[i]));
+        mf_array_split(inputs[i], &file, &array);
+        rc = check_apart(path, file);
+        if (rc == MF_OK && mf_ends_with(path, ".nhdr")) rc = check_values(path, file);
+        free(file);
+        MF_TRY(rc);
     }
     return MF_OK;
 }
@@ -160,9 +167,10 @@ static enum mf_log_level level_of(long number)
     return number <= 10 ? MF_DEBUG : number <= 20 ? MF_INFO : number <= 30 ? MF_WARN : MF_QUIET;
 }
 
-/* Rank 0 opens --logfile_name in the data folder. */
+/* Rank 0 opens --logfile_name, in the data folder or where it says itself. */
 static int open_log(const struct mf_common *common, int rank)
 {
+    const int whole = common->logfile_name && common->logfile_name[0] == '/'; /* a path of its own */
     char date[32] = "", *path;
     time_t now = time(NULL);
     struct tm local;
@@ -170,8 +178,9 @@ static int open_log(const struct mf_common *common, int rank)
 
     if (rank != 0 || !common->logfile_name) return MF_OK;
     if (common->logfile_date && localtime_r(&now, &local)) strftime(date, sizeof date, "%Y-%m-%d_%H-%M-%S", &local);
-    if (*common->data_folder) MF_TRY(make_folder(common->data_folder));
-    path = join_path(common->data_folder, common->logfile_name, *date ? date : NULL, ".log");
+    if (*common->data_folder && !whole) MF_TRY(make_folder(common->data_folder));
+    path = join_path(whole ? "" : common->data_folder, common->logfile_name, *date ? date : NULL,
+                     !*date && mf_ends_with(common->logfile_name, ".log") ? "" : ".log");
     rc = mf_log_copy(path);
     free(path);
     return rc;

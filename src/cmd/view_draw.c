@@ -40,6 +40,7 @@ struct drawing {
     struct mf_session *session;
     const struct mf_view_opts *o;
     const char *file;
+    char *plain; /* the file of FILE:ARRAY, as long as its array is open; or NULL */
     struct mf_figure *figure;
     struct mf_look *look; /* rank 0, HDF5 files: else NULL */
     struct run run;
@@ -52,12 +53,22 @@ static int is_first(const struct drawing *d) { return d->session->comm->rank == 
 
 /* ---- what kind of file ---- */
 
-static int kind_of_array(const struct drawing *d, enum kind *kind)
+/* FILE, or FILE:ARRAY. */
+static int open_array(struct drawing *d, struct mf_array *a)
+{
+    const char *array;
+
+    free(d->plain);
+    mf_array_split(d->file, &d->plain, &array);
+    return mf_array_open(d->plain, array, a);
+}
+
+static int kind_of_array(struct drawing *d, enum kind *kind)
 {
     struct mf_array a;
     struct mf_values v;
 
-    MF_TRY(mf_array_open(d->file, NULL, &a));
+    MF_TRY(open_array(d, &a));
     *kind = LABELS;
     if (d->o->threshold || d->o->labels.count) return MF_OK;
     MF_TRY(mf_values_scan(&a, &v));
@@ -449,8 +460,8 @@ static int draw_values(struct drawing *d, const char **title)
     int rc, volume;
 
     mf_comm_self(&self);
-    MF_TRY(mf_array_open(d->file, NULL, &a));
-    if (a.format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, d->file, a.ours, NULL));
+    MF_TRY(open_array(d, &a));
+    if (a.format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, a.path, a.ours, NULL));
     while (a.ndim > 2 && a.shape[a.ndim - 1] == 1) --a.ndim;
     if (a.ndim != 2 && a.ndim != 3)
         return mf_fail(MF_INPUT, "cannot draw '%s': it has %d axes, not 2 or 3", d->file, a.ndim);
@@ -478,6 +489,7 @@ int mf_view_draw(struct mf_session *session, const struct mf_view_opts *options,
         rc = mf_agree(session->comm, is_first(&d) ? mf_view_metrics(file, figure, title) : MF_OK);
     if (d.look) mf_look_free(d.look);
     free(d.look);
+    free(d.plain);
     mf_target_free(&d.got);
     mf_target_free(&d.want);
     return rc;

@@ -1,5 +1,4 @@
 /* See hardware.h: writing. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,24 +114,12 @@ struct mf_json *mf_hardware_json(const struct mf_hardware *hardware)
     return json;
 }
 
-/* Rank 0 alone. */
-static int write_text(const char *path, const char *name, const struct mf_json *json)
-{
-    FILE *to = fopen(path, "w");
-    int rc;
-
-    if (!to) return mf_fail(MF_OUTPUT, "cannot write '%.300s': %s", name, strerror(errno));
-    rc = mf_json_write_lines(json, to);
-    if (fclose(to) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%.300s': %s", name, strerror(errno));
-    return rc;
-}
-
 int mf_hardware_write(const struct mf_comm *comm, const char *path, const struct mf_json *json)
 {
     struct mf_atomic file;
     int rc = MF_OK;
 
     MF_TRY(mf_atomic_open(comm, path, 0, &file));
-    if (comm->rank == 0) rc = write_text(file.temporary, path, json);
+    if (comm->rank == 0) rc = mf_json_save(json, file.temporary, path);
     return mf_atomic_close(comm, &file, rc);
 }

@@ -222,22 +222,63 @@ static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, cons
 
 /* -- values -- */
 
-/* sum += F^T F on and above the diagonal. */
+/* sum += a tile at (i, j), as far as it lies in the matrix. */
+MF_CPU_FAST static void add_tile(size_t n, size_t i, size_t j, const float *restrict c, double *restrict sum)
+{
+    const size_t rows = n - i < MF_TILE_ROWS ? n - i : MF_TILE_ROWS,
+                 columns = n - j < MF_TILE_COLUMNS ? n - j : MF_TILE_COLUMNS;
+
+    for (size_t r = 0; r < rows; ++r) {
+        double *restrict to = sum + (i + r) * n + j;
+
+#pragma omp simd
+        for (size_t k = 0; k < columns; ++k) to[k] += (double)c[r * MF_TILE_COLUMNS + k];
+    }
+}
+
+/* Columns that are whole tiles, or nearly. A few more come below the diagonal, as rows of a low tile: L^2 + (L - 1)^2
+ * is often one more than a multiple of 32. */
+static size_t upright(size_t n)
+{
+    const size_t rest = n % MF_TILE_COLUMNS;
+
+    return rest <= MF_TILE_GROUP ? n - rest : n;
+}
+
+/* sum += F^T F on and above the diagonal; what stands in columns that are not upright, below it. */
 static void add_products(const struct gram *m, const float *f, double *sum)
 {
-    const size_t n = m->channels;
+    const size_t n = m->channels, end = upright(n);
+    const float *const low = f + end;
     float c[MF_TILE_ROWS * MF_TILE_COLUMNS];
 
-    for (size_t j = 0; j < n; j += MF_TILE_COLUMNS)
-        for (size_t i = 0; i < n && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS) {
-            const size_t rows = n - i < MF_TILE_ROWS ? n - i : MF_TILE_ROWS,
-                         columns = n - j < MF_TILE_COLUMNS ? n - j : MF_TILE_COLUMNS;
-
+    for (size_t j = 0; j < end; j += MF_TILE_COLUMNS)
+        for (size_t i = 0; i < end && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS) {
             memset(c, 0, sizeof c);
             mf_cpu_tile_rows(m->tile, DEPTH, f + i, 1, m->width, f + j, m->width, c);
-            for (size_t r = 0; r < rows; ++r)
-                for (size_t k = 0; k < columns; ++k) sum[(i + r) * n + j + k] += (double)c[r * MF_TILE_COLUMNS + k];
+            add_tile(n, i, j, c, sum);
         }
+    for (size_t j = 0; j < n && end < n; j += MF_TILE_COLUMNS) {
+        memset(c, 0, sizeof c);
+        m->tile(1, DEPTH, &low, 1, m->width, f + j, m->width, c);
+        add_tile(n, end, j, c, sum);
+    }
+}
+
+enum { LINES = 16 }; /* rows of a thread: what they write by columns are whole lines of a cache */
+
+/* Row i of d = the sum of all parts' sums, on both sides of the diagonal. */
+static void put_values(const struct gram *m, const struct areas *at, double each, size_t i, double *d)
+{
+    const size_t n = m->channels, end = upright(n);
+
+    for (size_t j = i; j < n; ++j) {
+        const size_t from = j < end ? i * n + j : j * n + i;
+        double sum = 0;
+
+        for (size_t p = 0; p < PARTS; ++p) sum += at[p].sum[from];
+        d[i * n + j] = d[j * n + i] = sum * each;
+    }
 }
 
 static void value(const struct mf_cpu_job *job, double *d)
@@ -260,23 +301,19 @@ static void value(const struct mf_cpu_job *job, double *d)
             add_products(m, b.f, at[p].sum);
         }
     }
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = i; j < n; ++j) {
-            double sum = 0;
-
-            for (size_t p = 0; p < PARTS; ++p) sum += at[p].sum[i * n + j];
-            d[i * n + j] = d[j * n + i] = sum * each;
-        }
+#pragma omp parallel for num_threads(job->threads) schedule(dynamic, LINES) if (job->threads > 1)
+    for (size_t i = 0; i < n; ++i) put_values(m, at, each, i, d);
 }
 
 /* -- gradient -- */
 
 /* What the channels count: dE/dF = F (slope + its transpose) / N. */
-static void make_slopes(const struct gram *m, double each, const double *slope, float *to)
+static void make_slopes(const struct gram *m, double each, int threads, const double *slope, float *to)
 {
     const size_t n = m->channels;
 
     memset(to, 0, m->width * m->width * sizeof *to);
+#pragma omp parallel for num_threads(threads) if (threads > 1)
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < n; ++j) to[i * m->width + j] = (float)(each * (slope[i * n + j] + slope[j * n + i]));
 }
@@ -337,7 +374,7 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 
     for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
     fill_frames(job, m, &at[0]);
-    make_slopes(m, 1 / ((double)anchors.nu * (double)anchors.nv), slope, at[0].slope);
+    make_slopes(m, 1 / ((double)anchors.nu * (double)anchors.nv), job->threads, slope, at[0].slope);
 #pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
     for (size_t p = 0; p < PARTS; ++p) {
         struct block b = begin(job, m, &at[p]);

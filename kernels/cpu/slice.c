@@ -261,13 +261,14 @@ void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc
     double sum = 0.0;
 
     for (size_t i = 0; i < desc->first * entries; ++i) slope[i] = 0.0;
-    for (size_t i = desc->first * entries; i < n; ++i) {
-        const double w = task->weight[i / entries], e = w * (value[i] - (double)task->target[i]);
+    for (size_t l = desc->first; l < desc->levels; ++l)
+        for (size_t i = l * entries; i < (l + 1) * entries; ++i) {
+            const double w = task->weight[l], e = w * (value[i] - (double)task->target[i]);
 
-        sum += mf_compare_loss(task->power, e);
-        slope[i] = scale * w * mf_compare_slope(task->power, e);
-        if (task->values) task->values[s * n + i] = (float)value[i];
-    }
+            sum += mf_compare_loss(task->power, e);
+            slope[i] = scale * w * mf_compare_slope(task->power, e);
+        }
+    for (size_t i = desc->first * entries; task->values && i < n; ++i) task->values[s * n + i] = (float)value[i];
     if (task->sum) task->sum[s] = sum;
 }
 

@@ -61,7 +61,9 @@ static pid_t start(const struct mf_child *c, int out)
         posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
     else
         posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (c->quiet) posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (c->quiet || c->errors)
+        posix_spawn_file_actions_addopen(&files, STDERR_FILENO, c->quiet ? "/dev/null" : c->errors,
+                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
     sigemptyset(&ours);
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGQUIT);

@@ -10,6 +10,7 @@ struct mf_child {
     const char *more;         /* one variable more, "NAME=VALUE"; NULL: none */
     double seconds;           /* then it is killed, and all it has started; 0: it may take as long as it likes */
     int quiet;                /* its sentences go nowhere; else where ours go */
+    const char *errors;       /* or into this file; NULL: not */
 };
 
 /**

@@ -41,7 +41,10 @@ static const struct mf_opt rows[] = {
     MF_OPT(characterize, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
     MF_OPT(characterize, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
-           "descriptors wanted; a file always holds these three, and an image for Patches; S2_3D: of volumes"),
+           "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. "
+           "Others: LinealPath, LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
+           "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, GramMatrices; several phases: "
+           "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D"),
     MF_OPT(
         characterize, "measures", measures, MF_TEXTS, NULL,
         "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "

@@ -26,7 +26,11 @@ static int start_two(void)
 {
     char self[4096], two[] = "2", n[] = "-n", name[] = "mpiexec", verb[] = "probe", json[] = "--json";
     char *words[] = {name, n, two, self, verb, json, NULL};
-    const struct mf_child child = {words, mf_child_job, "OMPI_MCA_rmaps_base_oversubscribe=1", START_SECONDS, 1};
+    const struct mf_child child = {.words = words,
+                                   .drops = mf_child_job,
+                                   .more = "OMPI_MCA_rmaps_base_oversubscribe=1",
+                                   .seconds = START_SECONDS,
+                                   .quiet = 1};
 
     mf_child_self(self, sizeof self);
     return mf_child_run(&child, NULL);

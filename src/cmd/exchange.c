@@ -412,19 +412,26 @@ static void fill_gaps(const struct import *in)
     }
 }
 
+/* " of phase 1", where there are several. */
+static const char *of_phase(const struct mf_target *t, int phase, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (t->phases > 1) snprintf(text, size, " of phase %d", phase);
+    return text;
+}
+
 static int check_centre(const struct mf_target *t, const struct mf_target_side *side)
 {
     const size_t w = 2 * t->lag - 1;
+    char text[32];
 
     for (int p = 0; p < t->phases; ++p) {
         const double *s2 = side->s2 + (size_t)p * side->levels * w * w;
 
         for (size_t i = 0; t->periodic && i < w * w; ++i)
             if (s2[i] > s2[w * w / 2] + 1e-6)
-                return mf_fail(MF_INPUT,
-                               "the S2 of phase %d is %g in the middle, where zero lag must be, and %g at "
-                               "[%zu][%zu]",
-                               p, s2[w * w / 2], s2[i], i / w, i % w);
+                return mf_fail(MF_INPUT, "the S2%s is %g in the middle, where zero lag must be, and %g at [%zu][%zu]",
+                               of_phase(t, p, text, sizeof text), s2[w * w / 2], s2[i], i / w, i % w);
     }
     return MF_OK;
 }

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/optim/optim.h"
 
 static double gib(size_t bytes) { return (double)bytes / (1 << 30); }
 
@@ -23,8 +25,32 @@ static void print_lines(FILE *to, const char *head, size_t lines, const struct m
     fprintf(to, "\n");
 }
 
+/* What the problem says of a key, "" where it says nothing. */
+static const char *value_of(const struct mf_plan *p, const char *key)
+{
+    for (size_t i = 0; i < p->problem.lines; ++i)
+        if (strcmp(p->problem.line[i].key, key) == 0) return p->problem.line[i].value;
+    return "";
+}
+
+static void print_batch(FILE *to, const struct mf_plan *p)
+{
+    char batch[40] = "chosen by the run";
+
+    if (strncmp(value_of(p, "shape"), "1 x ", 4) == 0) {
+        fprintf(to, "  batch     an image is one slice\n");
+        return;
+    }
+    if (p->batch) snprintf(batch, sizeof batch, "%zu", p->batch);
+    fprintf(to, "  batch     %s: %zu slice%s normal to y in flight (%zu round%s), %zu to x (%zu round%s)\n", batch,
+            p->in_flight[1], MF_S(p->in_flight[1]), p->rounds[1], MF_S(p->rounds[1]), p->in_flight[2], p->rounds[2],
+            MF_S(p->rounds[2]));
+}
+
 static void print_settings(FILE *to, const struct mf_plan *p)
 {
+    const struct mf_method *method;
+
     fprintf(to, "  ranks     %zu on %zu node%s, at most %zu per node", p->ranks, p->nodes, MF_S(p->nodes), p->per_node);
     if (p->device) fprintf(to, ", %zu per GPU", p->ranks_per_gpu);
     fprintf(to, "; device %s, %zu thread%s per rank\n", mf_plan_device(p->device, p->apart), p->threads,
@@ -36,10 +62,9 @@ static void print_settings(FILE *to, const struct mf_plan *p)
             p->passes   ? "host, through the device in rounds"
             : p->device ? "device"
                         : "host");
-    fprintf(to, "  batch     %zu%s: %zu slice%s normal to y in flight (%zu round%s), %zu to x (%zu round%s)\n",
-            p->batch, p->batch ? "" : " (chosen)", p->in_flight[1], MF_S(p->in_flight[1]), p->rounds[1],
-            MF_S(p->rounds[1]), p->in_flight[2], p->rounds[2], MF_S(p->rounds[2]));
-    fprintf(to, "  history   %zu\n", p->history);
+    print_batch(to, p);
+    if (mf_method_find(&method, value_of(p, "optimizer")) == MF_OK && method->remembers)
+        fprintf(to, "  history   %zu\n", p->history);
     fprintf(to, "  time      %.3g ms an evaluation: memory %.3g, arithmetic %.3g, exchange %.3g, waiting %.3g\n",
             1e3 * p->cost.total, 1e3 * p->cost.memory, 1e3 * p->cost.arithmetic, 1e3 * p->cost.exchange,
             1e3 * p->cost.waiting);

@@ -237,12 +237,14 @@ static size_t flight(const struct mf_json *json)
 static void apply(struct mf_solve_opts *solve, const struct mf_json *json)
 {
     const struct mf_json *notes = mf_json_get(json, "notes");
+    char history[40] = "";
 
     solve->objective.batch = size_in(json, "batch");
     solve->method.history = size_in(json, "history");
-    mf_info("plan: %zu rank%s of %zu thread%s on %s, %zu slice%s in flight, history %zu", size_in(json, "ranks"),
+    if (solve->method.method->remembers) snprintf(history, sizeof history, ", history %zu", solve->method.history);
+    mf_info("plan: %zu rank%s of %zu thread%s on %s, %zu slice%s in flight%s", size_in(json, "ranks"),
             MF_S(size_in(json, "ranks")), size_in(json, "threads"), MF_S(size_in(json, "threads")),
-            mf_json_to_text(mf_json_get(json, "device")), flight(json), MF_S(flight(json)), solve->method.history);
+            mf_json_to_text(mf_json_get(json, "device")), flight(json), MF_S(flight(json)), history);
     for (size_t i = 0; i < mf_json_count(notes); ++i) mf_info("plan: %s", mf_json_to_text(mf_json_item(notes, i)));
 }
 
@@ -275,8 +277,8 @@ static int try_batches(struct ask *a, struct mf_recon_plan *plan)
     for (size_t i = 1; i < tries; ++i)
         if (plan->seconds[i] < 0.97 * plan->seconds[best]) best = i;
     a->solve->objective.batch = plan->batch[best];
-    mf_info("plan: batch %zu takes %.3g ms an evaluation, %zu %.3g ms: %zu", plan->batch[0], 1e3 * plan->seconds[0],
-            plan->batch[1], 1e3 * plan->seconds[1], plan->batch[best]);
+    mf_info("plan: %zu slices in flight take %.3g ms an evaluation, %zu %.3g ms: %zu", flight(plan->json),
+            1e3 * plan->seconds[0], plan->batch[1], 1e3 * plan->seconds[1], best ? plan->batch[1] : flight(plan->json));
     return MF_OK;
 }
 

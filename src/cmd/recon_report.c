@@ -185,6 +185,19 @@ static void report_losses(const struct mf_outcome *out)
                 r->loss_cut, r->loss_final, r->evaluations, MF_S(r->evaluations), 1e3 * per_evaluation(r));
 }
 
+/* What brings interfaces nearer than what was aimed at. */
+static const char *remedy(const struct mf_outcome *out)
+{
+    const struct mf_objective_opts *o = &out->solve.objective;
+    int both = 0;
+
+    for (size_t t = 0; t < o->terms; ++t)
+        both += (o->term[t].row->kind == MF_S2 || o->term[t].row->kind == MF_VARIATION) && o->term[t].weight > 0;
+    if (both < 2) return "FFTCorrelations and Variation together";
+    if (o->terms > 2) return "FFTCorrelations and Variation alone, or with larger weights";
+    return "more --max_iter, a larger weight of Variation, or targets that do not contradict each other";
+}
+
 void mf_outcome_report(const struct mf_outcome *out)
 {
     const struct mf_solve_result *r = &out->result;
@@ -205,7 +218,5 @@ void mf_outcome_report(const struct mf_outcome *out)
             mf_info("phase %ld: S2_3D rms error %.2e", mf_outcome_label(out, p), space_error(out, p));
     mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
     if (out->copied >= 0) mf_info("copied from the target: %.2g %% of windows of 16 x 16", 100 * out->copied);
-    if (out->variation_error > 0.1)
-        mf_warn("the result has not the interfaces of its target; try: FFTCorrelations and Variation together, more "
-                "--max_iter, or targets that do not contradict each other");
+    if (out->variation_error > 0.1) mf_warn("the result has not the interfaces of its target; try: %s", remedy(out));
 }

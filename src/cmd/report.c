@@ -15,7 +15,7 @@
 #include "src/cmd/page.h"
 #include "src/cmd/report_bench.h"
 
-enum { WORD = 4200, CELL = 200 };
+enum { WORD = 4200, CELL = 200, SENTENCES = 1 << 16 /* bytes of a verb that refuses */ };
 
 #define MOST_JSON ((size_t)64 << 20)
 
@@ -28,13 +28,33 @@ static const struct mf_opt rows[] = {MF_OPT(report, "title", title, MF_TEXT, "me
                                      MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-/* What this program prints when it is asked; NULL after a refusal. */
-static char *ask(const char *const *words, size_t n)
+/* The sentence of a verb that refused: what stands behind "mesoforge: VERB: " in @p path. */
+static void pass_on(int code, const char *path, const char *verb, const char *about)
 {
-    char self[WORD], *line[8], *out = NULL;
-    struct mf_child child = {.words = line, .drops = mf_child_ranks};
+    char head[64], *text = NULL, *sentence, *end;
+    size_t count = 0;
+
+    snprintf(head, sizeof head, "mesoforge: %s: ", verb);
+    if (mf_text_load(path, SENTENCES, &text, &count) != MF_OK) mf_err_clear();
+    if (text) text[count < SENTENCES ? count : SENTENCES] = '\0';
+    sentence = text ? strstr(text, head) : NULL;
+    end = sentence ? strchr(sentence, '\n') : NULL;
+    if (end) *end = '\0';
+    if (sentence)
+        mf_fail(code, "%s", sentence + strlen(head));
+    else
+        mf_fail(code, "'%s' cannot be reported on", about);
+    free(text);
+}
+
+/* What this program prints when it is asked; NULL after a refusal. */
+static char *ask(const char *folder, const char *const *words, size_t n)
+{
+    char self[WORD], errors[WORD], *line[8], *out = NULL;
+    struct mf_child child = {.words = line, .drops = mf_child_ranks, .errors = errors};
     int status;
 
+    snprintf(errors, sizeof errors, "%.4100s/errors", folder);
     mf_child_self(self, sizeof self);
     line[0] = self;
     for (size_t i = 0; i < n; ++i) line[i + 1] = (char *)(uintptr_t)words[i];
@@ -42,8 +62,7 @@ static char *ask(const char *const *words, size_t n)
     status = mf_child_run(&child, &out);
     if (status == 0) return out;
     free(out);
-    mf_fail(status > 0 && status < 128 ? status : MF_INPUT, "'%s' cannot be reported on: see the sentence above",
-            words[1]);
+    pass_on(status > 0 && status < 128 ? status : MF_INPUT, errors, words[0], words[1]);
     return NULL;
 }
 
@@ -105,12 +124,12 @@ static int other(const struct mf_page *page, const char *folder, const char *fil
 
     snprintf(picture, sizeof picture, "%.4100s/view-%zu.png", folder, number);
     mf_page_heading(page, file);
-    drawn = ask((const char *const[]){"view", file, "--output", picture, "--logging_level", "40"}, 6);
+    drawn = ask(folder, (const char *const[]){"view", file, "--output", picture, "--logging_level", "40"}, 6);
     if (!drawn) return MF_INPUT;
     free(drawn);
     MF_TRY(mf_page_picture(page, picture, file));
     if (mf_ends_with(file, ".jsonl")) return MF_OK;
-    said = ask((const char *const[]){"info", file, "--json", "--logging_level", "40"}, 5);
+    said = ask(folder, (const char *const[]){"info", file, "--json", "--logging_level", "40"}, 5);
     if (!said) return MF_INPUT;
     info = mf_json_parse(said);
     free(said);

@@ -390,11 +390,15 @@ static int nothing_fits(struct search *s)
 {
     const struct mf_plan_candidate *c = s->plan->least = least_of(s->plan);
 
+    char batch[40] = "", history[40] = "";
+
     if (!c) return mf_fail(MF_MEMORY, "nothing fits: %s", s->plan->candidate[0].reason);
+    if (c->batch) snprintf(batch, sizeof batch, ", batch %zu", c->batch);
+    if (s->problem->remembers) snprintf(history, sizeof history, ", history %zu", c->history);
     return mf_fail(MF_MEMORY,
-                   "nothing fits into memory: the least plan (%zu rank%s%s, batch %zu, history %zu) needs %zu bytes "
+                   "nothing fits into memory: the least plan (%zu rank%s%s%s%s) needs %zu bytes "
                    "for arrays%s of rank %zu, there are %zu%s; try: %s",
-                   c->ranks, MF_S(c->ranks), c->device ? " on GPUs" : "", c->batch, c->history, c->bytes,
+                   c->ranks, MF_S(c->ranks), c->device ? " on GPUs" : "", batch, history, c->bytes,
                    c->host ? " on the node" : "", c->rank, c->free,
                    c->free == s->options->memory_limit ? " (--memory-limit)" : "", remedy_for(s, c));
 }
@@ -459,8 +463,9 @@ static int search_all(struct search *s, struct mf_layouts *layouts)
     if (!chosen) return nothing_fits(s);
     give_reasons(s->plan, chosen);
     if (chosen->ranks > pairs)
-        note(s->plan, "%zu ranks, and %zu pair%s of planes: %zu ranks own none and only wait", chosen->ranks, pairs,
-             MF_S(pairs), chosen->ranks - pairs);
+        note(s->plan, "%zu ranks, and %zu pair%s of planes: %zu %s none and only %s", chosen->ranks, pairs, MF_S(pairs),
+             chosen->ranks - pairs, chosen->ranks - pairs == 1 ? "rank owns" : "ranks own",
+             chosen->ranks - pairs == 1 ? "waits" : "wait");
     return write_down(s, layout_of(layouts, chosen), chosen);
 }
 

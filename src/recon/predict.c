@@ -8,8 +8,7 @@
 #include "src/base/err.h"
 #include "src/recon/grid.h"
 
-/* Most pyramid levels that are compared in any direction. */
-static size_t levels_of(const struct mf_predict *w)
+size_t mf_predict_levels(const struct mf_predict *w)
 {
     size_t most = 0;
 
@@ -91,7 +90,7 @@ int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
 
     *p = (struct mf_plan_problem){.fields = mf_solve_fields(w->target, w->opts),
                                   .lag = w->target->lag,
-                                  .levels = levels_of(w),
+                                  .levels = mf_predict_levels(w),
                                   .twice = e->norm == MF_RMS || e->norm == MF_L2,
                                   .periodic = e->periodic,
                                   .remembers = method->remembers,

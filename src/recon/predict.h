@@ -13,6 +13,9 @@ struct mf_predict {
     int deterministic;
 };
 
+/** Most pyramid levels that are compared in any direction. */
+size_t mf_predict_levels(const struct mf_predict *what);
+
 /** The problem of a plan. Not collective. Refuses as mf_objective_new() does: MF_USAGE. */
 int mf_predict_problem(const struct mf_predict *what, struct mf_plan_problem *problem);
 

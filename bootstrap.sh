@@ -130,7 +130,7 @@ demo() {
         --output demo/sample.npy || stop "synth failed"
     say "demo: a volume with its statistics: demo/volume.h5"
     $program match --microstructure_filename demo/sample.npy --size 64 64 64 \
-        --descriptor_types FFTCorrelations Variation --limit_to 16 --output demo/volume.h5 || stop "match failed"
+        --output demo/volume.h5 || stop "match failed"
     say "demo: the picture: demo/volume.png"
     $program view demo/volume.h5 --original_ms demo/sample.npy --output demo/volume.png || stop "view failed"
     say "demo: look at demo/volume.png; open demo/volume.xdmf in ParaView"

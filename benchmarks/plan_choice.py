@@ -45,7 +45,7 @@ def run(a, line, ranks):
 
 
 def common(image, size):
-    return [image, "--limit_to", 16, "--size", *size, "--device", "cpu", "--logging_level", 40, "--json"]
+    return [image, "--descriptor_types", "FFTCorrelations", "Variation", "--limit_to", 16, "--size", *size, "--device", "cpu", "--logging_level", 40, "--json"]
 
 
 def chosen(a, words):

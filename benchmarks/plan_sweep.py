@@ -64,7 +64,7 @@ def draw_large(rng, folder, devices):
     """More than 256 MiB on every rank."""
     ranks = rng.choice([1, 1, 2])
     n = [round(ranks ** (1 / 3) * rng.randint(205, 235)) for _ in range(3)]
-    words = [target(folder, 2), "--limit_to", 16, "--size", *n, "--threads", 1, "--no_polish", "--device", devices[0]]
+    words = [target(folder, 2), "--limit_to", 16, "--size", *n, "--descriptor_types", "S2", "Variation", "--threads", 1, "--no_polish", "--device", devices[0]]
     return words, ranks, ["--max_iter", 20]
 
 

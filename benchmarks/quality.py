@@ -1,4 +1,4 @@
-"""Quality of what `mesoforge match` makes with its defaults, judged by measures.py. See README.md.
+"""Quality of what `mesoforge match` makes of S2 and Variation, judged by measures.py. See README.md.
 
     python3 benchmarks/quality.py [--cases NAME ...] [--seeds N ...] [--out FILE.tsv] [--sheet FILE.png]
 """
@@ -137,7 +137,7 @@ def draw(path, shown):
 
 
 def main():
-    o = options(__doc__, CASES, "")
+    o = options(__doc__, CASES, "--descriptor_types FFTCorrelations Variation")
     out = open(o.out, "w") if o.out else sys.stdout
     measures.check()
     measures.header(out, ["quality.py", *sys.argv[1:]])

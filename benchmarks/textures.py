@@ -1,4 +1,4 @@
-"""Do results of `mesoforge match --descriptor_types auto` look like their targets? Scores of measures.py, see README.md.
+"""Do results of `mesoforge match` look like their targets? Scores of measures.py, see README.md.
 
     python3 benchmarks/textures.py [--cases NAME ...] [--seeds N ...] [--out FILE.tsv] [--sheet FILE.png]
 """
@@ -66,7 +66,7 @@ def verdict(case, scores):
 
 
 def main():
-    o = quality.options(__doc__, CASES, "--descriptor_types auto", IMAGES)
+    o = quality.options(__doc__, CASES, "", IMAGES)
     out = open(o.out, "w") if o.out else sys.stdout
     measures.check()
     measures.header(out, ["textures.py", *sys.argv[1:]])

@@ -25,7 +25,7 @@ fi
 
 # Three images: the targets of the slices normal to z, y and x, in this order.
 "$program" match --microstructure_filenames "$along_z" "$along_y" "$along_x" --size 64 64 64 \
-    --descriptor_types FFTCorrelations Variation --limit_to 16 --output results/anisotropic.h5
+    --output results/anisotropic.h5
 
 # The result, one table per direction.
 "$program" characterize --microstructure_filename results/anisotropic.h5 --limit_to 16

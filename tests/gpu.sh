@@ -13,7 +13,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 "$build/mesoforge" synth --size 64 64 --correlation-length 3 --output image.npy >/dev/null
 status=0
-"$build/mesoforge" match image.npy --device cuda --max_iter 1 --no_polish --output try.h5 >try.log 2>&1 || status=$?
+"$build/mesoforge" match image.npy --descriptor_types FFTCorrelations Variation --device cuda --max_iter 1 --no_polish --output try.h5 >try.log 2>&1 || status=$?
 if [ "$status" = 4 ]; then
     tail -n 1 try.log
     exit 77
@@ -43,7 +43,7 @@ done
 # On the cores, on the GPU, and from host memory through the GPU.
 for words in "cpu" "cuda" "cuda --residency host"; do
     # shellcheck disable=SC2086
-    "$build/mesoforge" match image.npy --device $words --add-dimension 64 --max_iter 50 --no_polish --json \
+    "$build/mesoforge" match image.npy --descriptor_types FFTCorrelations Variation --device $words --add-dimension 64 --max_iter 50 --no_polish --json \
         --output out.h5 >out.json 2>out.log || { cat out.log; failed=1; }
     echo "$words: $(grep -o '"loss":[^,]*' out.json) $(grep -o '"seconds_per_evaluation":[^,]*' out.json)"
 done

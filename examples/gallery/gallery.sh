@@ -47,7 +47,7 @@ sample() { run synth --output "$1.npy" --exact "${@:2}"; }
 
 # like NAME TITLE TEXT: an image like the sample of that name.
 like() {
-    run match "$1.npy" --descriptor_types auto --output "$1_like.npy" "${short[@]}"
+    run match "$1.npy" --output "$1_like.npy" "${short[@]}"
     run view "$1_like.npy" --original_ms "$1.npy" --output "$1.png"
     card "$2" "$3" "$1.png"
     sheet+=("$1.npy" "$1_like.npy")
@@ -113,7 +113,7 @@ own() {
     local image name
     for image in "${images[@]}"; do
         name=$(basename "${image%.*}")
-        run match "$image" --descriptor_types auto "${options[@]}" "${short[@]}" --output "${name}_like.npy"
+        run match "$image" "${options[@]}" "${short[@]}" --output "${name}_like.npy"
         run view "${name}_like.npy" --original_ms "$image" "${options[@]}" --output "${name}_like.png"
         card "$(basename "$image" | escape)" "An image like it." "${name}_like.png"
         sheet+=("${name}_like.npy")

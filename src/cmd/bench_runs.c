@@ -79,6 +79,9 @@ static void reconstruct(struct runs *r, const size_t dims[3])
     add(r, "--tolerance");
     add(r, "0");
     add(r, "--no_polish");
+    add(r, "--descriptor_types");
+    add(r, "FFTCorrelations");
+    add(r, "Variation");
     add(r, "--output");
     add(r, "%s/out.npy", r->folder);
 }

@@ -7,8 +7,10 @@
 #include "src/base/log.h"
 #include "src/cmd/network.h"
 #include "src/cmd/plan_print.h"
+#include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
+#include "src/cmd/recon_target.h"
 #include "src/cmd/reside.h"
 #include "src/plan/probe.h"
 #include "src/recon/predict.h"
@@ -19,6 +21,7 @@ struct plan_cmd {
     long ranks, phases;
     int explain, verify;
     const char *file; /* whose problem it is; NULL: of --phases and extents */
+    int described;    /* by descriptors, else by a micrograph */
 };
 
 static const struct mf_opt rows[] = {
@@ -35,7 +38,8 @@ static const struct mf_opt *const tables[] = {rows,          mf_match_rows,  mf_
 
 /* ---- the problem ---- */
 
-/* Phases and extents of a micrograph, which is read but not measured: plans do not depend on its statistics. */
+/* Phases and extents of a micrograph. It is measured only where what is aimed at is chosen from it: plans do not depend
+ * on other statistics. */
 static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char *file, struct mf_target *target,
                            size_t volume[3])
 {
@@ -46,9 +50,14 @@ static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char 
                                        .dataset = r->dataset && *r->dataset ? r->dataset : NULL,
                                        .grey = r->grey_values};
     struct mf_micro micro;
-    size_t slice[3];
+    size_t slice[3], dims[1][3];
     int rc;
 
+    if (mf_recon_is_auto(r)) {
+        MF_TRY(mf_recon_measure(s, &o->recon, target, dims));
+        memcpy(volume, dims, sizeof dims);
+        return MF_OK;
+    }
     MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
     memcpy(slice, micro.slab.dims, sizeof slice);
     if (r->isotropic) slice[0] = 1;
@@ -103,13 +112,13 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
         return mf_fail(MF_USAGE, "--mask: a plan does not depend on what is counted; leave it out here");
     if (r->arrays.count)
         return mf_fail(MF_USAGE, "--target: a run plans itself around these arrays; leave them out here");
-    if (file && is_descriptors(file)) {
+    if (file && o->described) {
         MF_TRY(from_descriptors(s, o, file, target));
         return mf_agree(s->comm, mf_recon_extents(s, r, target, NULL, dims));
     }
     if (file) {
-        MF_TRY(from_micrograph(s, o, file, target, volume));
         r->files = (struct mf_texts){1, &o->file};
+        MF_TRY(from_micrograph(s, o, file, target, volume));
         return mf_agree(s->comm, mf_recon_extents(s, r, target, volume[0] ? volume : NULL, dims));
     }
     if (o->phases < 1 || o->phases > MF_PHASES_MAX)
@@ -284,7 +293,7 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     return rc;
 }
 
-static int check(const struct mf_session *s, const struct plan_cmd *o)
+static int check(const struct mf_session *s, struct plan_cmd *o)
 {
     const char *const *words;
     size_t n = mf_options_positional(s->options, &words);
@@ -300,19 +309,19 @@ static int check(const struct mf_session *s, const struct plan_cmd *o)
                        s->comm->size);
     if (o->recon.files.count > 1 || (o->recon.files.count && n > 1))
         return mf_fail(MF_USAGE, "plan takes one FILE; three micrographs give what the first of them gives");
-    MF_TRY(mf_recon_named(&o->recon));
+    o->file = n > 1 ? words[1] : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
+    o->described = o->file && is_descriptors(o->file);
+    o->recon.explain = o->explain;
+    mf_recon_default(&o->recon, o->file && !o->described);
+    if (!o->file || o->described) MF_TRY(mf_recon_named(&o->recon));
     return mf_recon_check(s, &o->recon);
 }
 
 static int run(struct mf_session *session, void *options)
 {
     struct plan_cmd *o = options;
-    const char *const *words;
 
     MF_TRY(mf_agree(session->comm, check(session, o)));
-    o->file = mf_options_positional(session->options, &words) > 1 ? words[1] : NULL;
-    if (!o->file && o->recon.files.count) o->file = o->recon.files.at[0];
-    if (!o->file) o->file = o->recon.descriptor_filename;
     return plan(session, o);
 }
 

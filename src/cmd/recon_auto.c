@@ -8,11 +8,25 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-static int makes_volume(const struct mf_session *s, const struct mf_recon_cmd *o)
+static const char *const plain[] = {"FFTCorrelations", "Variation"}, *const automatic[] = {"auto"};
+
+/* Is something said of what is compared that recipes do not know? */
+static int is_settled(const struct mf_recon_cmd *o)
 {
-    return o->files.count > 1 || (o->size.count == 3 && o->size.at[0] > 1) ||
-           (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1) ||
-           (mf_options_given(s->options, "extent-z") && o->extent_z > 1);
+    const struct mf_method *method;
+    const int known = mf_method_find(&method, o->optimizer) == MF_OK;
+
+    if (!known) mf_err_clear();
+    return o->weights.count || (o->compat && *o->compat) || (o->mask && *o->mask) || o->grey_values ||
+           strcmp(o->loss, "MSE") != 0 || strcmp(o->slice_objective, "each") != 0 || (known && method->swaps);
+}
+
+void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
+{
+    if (o->types.count) return;
+    o->by_default = 1;
+    o->types = micrograph && !is_settled(o) ? (struct mf_texts){1, (const char **)(uintptr_t)automatic}
+                                            : (struct mf_texts){2, (const char **)(uintptr_t)plain};
 }
 
 /* What was seen, on one line. */
@@ -58,7 +72,9 @@ void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     const long extent[3] = {o->extent_z, o->extent_y, o->extent_x};
     long edge = LONG_MAX;
 
-    if (mf_options_given(s->options, "limit-to")) return;
+    if (mf_recon_is_auto(o) && o->by_default && micro->grey)
+        o->types = (struct mf_texts){2, (const char **)(uintptr_t)plain};
+    if (!mf_recon_is_auto(o) || mf_options_given(s->options, "limit-to")) return;
     for (int a = micro->ndim == 2; a < 3; ++a) edge = least(edge, (long)micro->slab.dims[a]);
     if (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1) edge = least(edge, o->add_dimension);
     for (size_t i = 0; i < o->size.count; ++i)
@@ -68,21 +84,49 @@ void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     if (edge >= 2) o->lag = least(o->lag, edge / 2);
 }
 
-int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target, int volume)
+/* What of the result bears on the choice. Of three images the first says how large it is. */
+static int consider_result(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
+                           const size_t *volume, struct mf_recipe_look *look, int *is_volume)
 {
-    const struct mf_recipe *recipe;
-    struct mf_recipe_look look;
-    const char *why;
+    size_t dims[3], edge = look->edge;
+
+    MF_TRY(mf_recon_extents(s, o, target, volume, dims));
+    if (o->files.count == 3 && dims[0] == 1) dims[0] = dims[1];
+    for (int a = 0; a < 3; ++a)
+        if (dims[a] > 1 && dims[a] < edge) edge = dims[a];
+    if (o->multigrid && edge > 2 * target->lag) edge = 2 * target->lag; /* that of the coarsest grid, at least */
+    *is_volume = dims[0] > 1;
+    look->edge = edge;
+    look->pixels = (double)dims[0] * (double)dims[1] * (double)dims[2] * (*is_volume ? 3 : 1);
+    return MF_OK;
+}
+
+/* The choice, on one line. */
+static void say(const struct mf_recon_cmd *o, const char *why)
+{
     char text[256];
 
-    MF_TRY(mf_agree(s->comm, mf_recipe_look(s->arena, target, &look)));
-    volume = volume || makes_volume(s, o);
-    recipe = mf_recipe_choose(&look, volume, &why);
-    if (o->explain) explain(&look);
-    take(s, recipe, o);
-    o->target_open = o->non_periodic || (!volume && !mf_recipe_periodic(&look));
     list(o, text, sizeof text);
-    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s", recipe->name, why,
+    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s", o->recipe->name, why,
             o->target_open ? "not " : "", text);
+    if (o->example_max)
+        mf_info("auto: patches are those of at most the middle %zu x %zu pixels, as more would take long",
+                o->example_max, o->example_max);
+}
+
+int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
+                    const size_t *volume)
+{
+    struct mf_recipe_look look;
+    int is_volume = 0, rc = mf_recipe_look(s->arena, target, &look);
+    const char *why;
+
+    if (rc == MF_OK) rc = consider_result(s, o, target, volume, &look, &is_volume);
+    MF_TRY(mf_agree(s->comm, rc));
+    if (o->explain) explain(&look);
+    take(s, mf_recipe_choose(&look, is_volume, &why), o);
+    o->example_max = mf_recipe_example(o->recipe, &look);
+    o->target_open = o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
+    say(o, why);
     return MF_OK;
 }

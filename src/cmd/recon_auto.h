@@ -4,15 +4,20 @@
 
 #include "src/cmd/recon_opts.h"
 
+/** Where the user names no descriptors: auto if there is a micrograph (@p micrograph) and nothing else is said of what
+ * is compared, else S2 and Variation. */
+void mf_recon_default(struct mf_recon_cmd *o, int micrograph);
+
 /**
  * Looks at the target of a micrograph and fills in descriptors, weights and what else a recipe names and the user does
- * not; says which it is and why. @p volume: the result, or the micrograph, has three axes. Collective; refuses (agreed)
- * with MF_INPUT, MF_MEMORY.
+ * not; says which it is and why. @p volume: extents of the micrograph, NULL where it is an image. Collective; refuses
+ * (agreed) with MF_USAGE (extents), MF_INPUT, MF_MEMORY.
  */
 int mf_recon_choose(const struct mf_session *session, struct mf_recon_cmd *o, const struct mf_target *target,
-                    int volume);
+                    const size_t *volume);
 
-/** Where nobody said what L is: at most half of the shortest edge of the micrograph and of the result. */
+/** Where the program chooses and nobody said what L is: at most half of the shortest edge of the micrograph and of the
+ * result. Of grey values it chooses nothing: then S2 and Variation are what is aimed at, if nobody asked for auto. */
 void mf_recon_fit(const struct mf_session *session, struct mf_recon_cmd *o, const struct mf_micro *micro);
 
 #endif

@@ -7,11 +7,13 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/mask.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
+#include "src/recon/predict.h"
 
 /* Weight of a pyramid level against the finer one. With equal weights the coarse levels of an image, whose windows span
  * nearly all of it, bind the result to the target itself and S2 at full resolution ends twice as far off. */
@@ -48,12 +50,12 @@ const struct mf_opt mf_run_rows[] = {
     MF_OPT_END};
 
 const struct mf_opt mf_recon_rows[] = {
-    ROW("descriptor-types", types, MF_TEXTS, "FFTCorrelations Variation",
-        "descriptors: FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
-        "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor; "
-        "several phases: FFTCrossCorrelations, CrossCorrelations; volumes: S2_3D; annealing: LinealPathExact; match: "
-        "auto, "
-        "chosen from an image"),
+    ROW("descriptor-types", types, MF_TEXTS, NULL,
+        "left out: auto, chosen from a labelled micrograph, else FFTCorrelations Variation. Descriptors: "
+        "FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
+        "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, "
+        "GramMatrices; several phases: FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: "
+        "S2_3D; annealing: LinealPathExact"),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),
@@ -283,7 +285,6 @@ static int check_types(const struct mf_recon_cmd *o)
     const struct mf_descriptor *row[MF_TERMS_MAX];
 
     if (mf_recon_is_auto(o)) return check_auto(o);
-    if (o->explain) return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto");
     if (o->types.count > MF_TERMS_MAX)
         return mf_fail(MF_USAGE, "--descriptor_types names %zu descriptors, at most %d are possible", o->types.count,
                        MF_TERMS_MAX);
@@ -482,6 +483,16 @@ static int check_soft(const struct mf_session *s, const struct mf_recon_cmd *o, 
     return MF_OK;
 }
 
+/* Level weights that no level is there for. */
+static void say_levels(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_predict *what)
+{
+    const size_t levels = mf_predict_levels(what);
+
+    if (mf_options_given(s->options, "level-weights") && o->level_weights.count > levels)
+        mf_warn("--level_weights gives %zu weights, and the pyramid has %zu level%s: what is beyond has no effect",
+                o->level_weights.count, levels, MF_S(levels));
+}
+
 int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t dims[3], struct mf_solve_opts *opts)
 {
@@ -514,6 +525,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     MF_TRY(check_soft(s, o, target));
     opts->objective.batch = batch_of(s, o, dims);
     MF_TRY(plan_terms(o, &opts->objective));
+    say_levels(s, o, &(struct mf_predict){.dims = dims, .target = target, .opts = opts});
     MF_TRY(plan_slices(s, o, mf_solve_fields(target, opts), dims[0] > 1, opts));
     return opts->method.method->swaps ? mf_recon_anneal(s, o, target, dims, opts) : MF_OK;
 }

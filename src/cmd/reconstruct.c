@@ -7,6 +7,7 @@
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
+#include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/reside.h"
@@ -70,7 +71,10 @@ static int run(struct mf_session *session, void *options)
     struct mf_recon_cmd *o = options;
     struct mf_target target;
     char *base;
-    int rc = mf_recon_check(session, o);
+    int rc;
+
+    mf_recon_default(o, 0);
+    rc = mf_recon_check(session, o);
 
     if (rc == MF_OK) rc = mf_recon_named(o);
     if (rc == MF_OK) rc = mf_recon_plan_check(session, o);

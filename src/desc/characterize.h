@@ -27,6 +27,7 @@ struct mf_characterize_opts {
     double threshold, steepness; /* of the soft ones */
     struct mf_vgg *vgg;          /* of those that need a network; NULL: none does */
     int example;                 /* of labelled fields an example as well */
+    size_t example_max;          /* its longest edge; 0: MF_EXAMPLE_MAX */
     enum mf_symmetry symmetry;   /* of an image */
     int silent;                  /* nothing is said of what pooling drops */
 };

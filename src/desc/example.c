@@ -3,9 +3,9 @@
 #include "src/desc/job.h"
 
 /* What of @p n pixels an example shows. */
-static struct mf_span middle(size_t n)
+static struct mf_span middle(const struct mf_job *job, size_t n)
 {
-    size_t count = n < MF_EXAMPLE_MAX ? n : MF_EXAMPLE_MAX;
+    const size_t most = job->opts->example_max ? job->opts->example_max : MF_EXAMPLE_MAX, count = n < most ? n : most;
 
     return (struct mf_span){(n - count) / 2, count};
 }
@@ -22,7 +22,7 @@ static double phase_of(const struct mf_job *job, uint8_t phase)
 static void fill(const struct mf_job *job, int normal, struct mf_target_side *side)
 {
     const struct mf_slab *slab = &job->micro->slab;
-    const struct mf_span u = middle(side->nu), v = middle(side->nv);
+    const struct mf_span u = middle(job, side->nu), v = middle(job, side->nv);
     size_t at[3] = {0};
 
     at[normal] = slab->dims[normal] / 2;
@@ -43,7 +43,7 @@ int mf_example(const struct mf_job *job)
     for (int k = 0; rc == MF_OK && k < job->out->sides; ++k) {
         struct mf_target_side *side = &job->out->side[k];
 
-        rc = mf_agree(job->comm, mf_target_example_new(side, middle(side->nu).count, middle(side->nv).count));
+        rc = mf_agree(job->comm, mf_target_example_new(side, middle(job, side->nu).count, middle(job, side->nv).count));
         if (rc != MF_OK) break;
         fill(job, k, side);
         mf_comm_sum(job->comm, side->example_nu * side->example_nv, side->example);

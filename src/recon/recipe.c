@@ -15,6 +15,10 @@
  * below TROUGH and rises above CREST again; a phase below RARE is rare; borders fit below SEAM. */
 static const double LINES = 1.75, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
 
+/* Operations of all searches for patches that a run may take, some 15 minutes of a core; a pair of patches takes
+ * SEARCH, a search serves HELD evaluations, and an example has at least LEAST x LEAST pixels. */
+static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
+
 enum { STREAM = 0x7265, SHIFTS = 256, PIXELS = 1 << 16, SURROGATES = 16, PATCH = 9 /* of Patches, its edge */ };
 
 /* The pixels of phase 1 (or of the only one) of an example, and surrogates behind it, [1 + surrogates][nu][nv]. */
@@ -202,6 +206,8 @@ int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struc
                        target->source);
     *look = (struct mf_recipe_look){.phases = target->phases, .rare = 1, .seam = 1};
     look->edge = side->example_nu < side->example_nv ? side->example_nu : side->example_nv;
+    look->example = (double)side->example_nu * (double)side->example_nv;
+    look->pixels = (double)side->nu * (double)side->nv;
     for (int k = 0; k < target->phases; ++k) look->rare = fmin(look->rare, side->fraction[(size_t)k * side->levels]);
     waves(target, side, look);
     MF_TRY(mf_arena_open_in(&arena, mf_backend_cpu.mem, whole));
@@ -255,7 +261,7 @@ static const struct mf_recipe several = {.name = "several phases",
 /* Of volumes, from trials at 64^3. A search for patches in all slices costs as much as ten to twenty evaluations
  * without, so only lamellae, which nothing else mends, have them. */
 static const struct mf_recipe defaults = {
-    .name = "the defaults", .terms = 2, .type = {"FFTCorrelations", "Variation"}, .weight = {1, 5}};
+    .name = "S2 and Variation", .terms = 2, .type = {"FFTCorrelations", "Variation"}, .weight = {1, 5}};
 static const struct mf_recipe several_inside = {.name = "several phases",
                                                 .terms = 3,
                                                 .type = {"FFTCorrelations", "Variation", "LinealPath"},
@@ -277,20 +283,37 @@ static const struct mf_recipe lamellae_inside = {.name = "lamellae",
                                                  .history = 10,
                                                  .ramp = &slow};
 
-enum { TINY, SEVERAL, LAMELLAE, LINED, RARELY, BLOBS };
+enum { TINY, DEAR, SEVERAL, LAMELLAE, LINED, RARELY, BLOBS };
 
 /* For what was seen: why, and the recipes for an image and for a volume. */
 static const struct {
     const char *why;
     const struct mf_recipe *recipe[2];
 } rows[] = {
-    [TINY] = {"the image is smaller than a patch", {&defaults, &defaults}},
+    [TINY] = {"the image or the result is smaller than a patch", {&defaults, &defaults}},
+    [DEAR] = {"a search for patches would take too long", {&defaults, &defaults}},
     [SEVERAL] = {"there are more than two phases", {&several, &several_inside}},
     [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae_inside}},
     [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &defaults}},
     [RARELY] = {"a phase is rare", {&network, &defaults}},
     [BLOBS] = {"edges are no straighter than chance", {&blobs, &defaults}},
 };
+
+/* Operations of all searches of a run for patches of an example of so many pixels, or of a part of it. */
+static double searching(const struct mf_recipe *recipe, const struct mf_recipe_look *look, double pixels)
+{
+    for (size_t t = 0; t < recipe->terms; ++t)
+        if (strcmp(recipe->type[t], "Patches") == 0)
+            return SEARCH * (double)recipe->evaluations / HELD * look->pixels * fmin(pixels, look->example);
+    return 0;
+}
+
+size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_recipe_look *look)
+{
+    const double all = searching(recipe, look, look->example), edge = fmax(LEAST, sqrt(look->example * WORK / all));
+
+    return all <= WORK || edge * edge >= look->example ? 0 : (size_t)edge;
+}
 
 static int row_of(const struct mf_recipe_look *look)
 {
@@ -303,8 +326,9 @@ static int row_of(const struct mf_recipe_look *look)
 
 const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, int volume, const char **why)
 {
-    const int row = row_of(look);
+    int row = row_of(look);
 
+    if (searching(rows[row].recipe[volume != 0], look, LEAST * LEAST) > 4 * WORK) row = DEAR;
     *why = rows[row].why;
     return rows[row].recipe[volume != 0];
 }

@@ -8,7 +8,9 @@
 /** What is looked at; of two phases or more phase 1. */
 struct mf_recipe_look {
     int phases;
-    size_t edge;          /* the shorter one */
+    size_t edge;          /* the shorter one, of the result as well */
+    double example;       /* pixels of it */
+    double pixels;        /* of all slices of the result, in all directions */
     double rare;          /* the smallest volume fraction */
     double coherence;     /* how straight edges are (root of C^2 / E^2, form/tensor.h), over that of the surrogates */
     double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
@@ -40,5 +42,9 @@ int mf_recipe_periodic(const struct mf_recipe_look *look);
 
 /** The recipe for what was seen, of an image or a volume, and why, in a few words (owned by nobody). */
 const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, int volume, const char **why);
+
+/** Edge of the example that patches are looked for in: 0, all of it, unless the searches of a run would take too long.
+ */
+size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_recipe_look *look);
 
 #endif

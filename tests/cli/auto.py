@@ -1,4 +1,5 @@
-"""match --descriptor_types auto: which recipe for which image, its numbers by NumPy, the same on any number of ranks; refusals.
+"""What match aims at where nobody says it: which recipe for which image, its numbers by NumPy, the same on any number of ranks; when it is S2
+and Variation; that a plan is of the same; refusals.
 
     auto.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
 """
@@ -60,7 +61,7 @@ def wave(x, lag):
 
 
 def seen(folder, image, *words, ranks=1):
-    status, _, err = run(PROGRAM, "match", save(folder, "image.npy", image), "--descriptor_types", "auto", "--explain", *words, "--data_folder", folder,
+    status, _, err = run(PROGRAM, "match", save(folder, "image.npy", image), "--explain", *words, "--data_folder", folder,
                          ranks=ranks, mpiexec=MPIEXEC)
     lines = [line for line in err.splitlines() if line.startswith("auto: ")]
     numbers, chosen = PATTERN.match(lines[0]) if lines else None, lines[-1] if lines else ""
@@ -94,7 +95,7 @@ def results(folder):
         seen(folder, image, "--max_iter", 25, "--history", 3, "--polish_rounds", 2, "--output", f"{folder}/out.npy", ranks=ranks)
         made.append(np.load(f"{folder}/out.npy"))
     check((made[0] == made[1]).all() and made[0].sum() == image.sum(), "results of 1 and 3 ranks")
-    for name, of in (("the defaults", blobs((24, 24), [0.6, 0.4], 1)), ("lamellae", lamellae(48, 4, True)), ("several phases", blobs((24, 24), [0.5, 0.3, 0.2], 2))):
+    for name, of in (("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1)), ("lamellae", lamellae(48, 4, True)), ("several phases", blobs((24, 24), [0.5, 0.3, 0.2], 2))):
         got, _ = seen(folder, of, "--add_dimension", 16, "--limit_to", 8, "--max_iter", 0)
         check(got and got["chosen"].startswith(f"auto: {name}, as "), f"a volume, {name}: {got}")
     got, _ = seen(folder, image, "--size", 1, 64, 64, "--max_iter", 0)
@@ -117,6 +118,34 @@ def three(folder):
     check(made and made["lag"] == 6 and made["shape"] == [12, 24, 24], f"three images: {made}")
 
 
+def settled(folder):
+    """Who says how things are compared, or gives what cannot be looked at, gets S2 and Variation, without a word."""
+    image, values = save(folder, "image.npy", blobs((32, 32), [0.6, 0.4], 1)), save(folder, "values.npy", grey((32, 32), 1, 2))
+    mask = save(folder, "mask.npy", np.eye(32, dtype=np.uint8))
+    for words in ([image, "--compat", "mcrpy"], [image, "--descriptor_weights", 1, 5], [image, "--optimizer_type", "SimulatedAnnealing"],
+                  [image, "--loss_type", "L1"], [image, "--mask", mask], [values, "--grey_values"]):
+        status, _, err = run(PROGRAM, "match", *words, "--limit_to", 4, "--max_iter", 2, "--no_polish", "--output", f"{folder}/settled.npy")
+        check(status == 0 and "auto: " not in err.replace("(auto: ", ""), f"{words}: {status} {err}")
+
+
+def planned(folder):
+    """plan looks at the micrograph as match does, so that match takes its plan."""
+    image = save(folder, "image.npy", lamellae(32, 8, True))
+    problem = [image, "--limit_to", 4, "--threads", 1]
+    status, out, err = run(PROGRAM, "plan", "reconstruct", *problem, "--ranks", 1, "--json", "--output", f"{folder}/plan.json")
+    check(status == 0 and "auto: " in err and "Patches" in out, f"plan: {status} {err}")
+    runs.measure(PROGRAM, "match", *problem, "--max_iter", 2, "--plan", f"{folder}/plan.json", "--output", f"{folder}/planned.npy")
+
+
+def large(folder):
+    """Patches of a large image are looked for in its middle, those of a volume that is too large not at all."""
+    image = save(folder, "image.npy", lamellae(160, 8, True))
+    for size, says in (([1500, 1500], "auto: patches are those of at most the middle 112 x 112 pixels"), ([400, 400], "auto: lamellae"),
+                       ([512, 512, 512], "auto: S2 and Variation, as a search for patches would take too long")):
+        status, _, err = run(PROGRAM, "match", image, "--size", *size, "--dry-run")
+        check(status == 0 and says in err and ("at most the middle" in err) == (size[0] == 1500), f"{size}: {status} {err}")
+
+
 def refusals(folder):
     image, values = save(folder, "image.npy", blobs((32, 32), [0.6, 0.4], 1)), save(folder, "grey.npy", grey((32, 32), 1, 2))
     more = ("--limit_to", 8, "--data_folder", folder)
@@ -124,9 +153,9 @@ def refusals(folder):
         (2, ("match", image, "--descriptor_types", "auto", "S2"), "chooses all of them"),
         (2, ("match", image, "--descriptor_types", "auto", "--descriptor_weights", 1), "chooses the weights"),
         (2, ("match", image, "--descriptor_types", "auto", "--compat", "mcrpy"), "MCRpy"),
-        (2, ("match", image, "--explain"), "--explain is about"),
+        (2, ("match", image, "--explain", "--descriptor_types", "S2"), "--explain is about"),
         (2, ("reconstruct", "--descriptor_filename", image, "--descriptor_types", "auto"), "name the descriptors"),
-        (2, ("plan", "reconstruct", image, "--descriptor_types", "auto"), "name the descriptors"),
+        (2, ("plan", "reconstruct", "--size", 32, 32, "--descriptor_types", "auto"), "name the descriptors"),
     ], *more, ranks=(1,))
     one = save(folder, "one.npy", np.zeros((32, 32), np.uint8))
     runs.refuses(PROGRAM, [(3, ("match", one, "--descriptor_types", "auto"), "one phase and nothing else")], *more, mpiexec=MPIEXEC)
@@ -138,5 +167,8 @@ with tempfile.TemporaryDirectory() as place:
     results(place)
     small(place)
     three(place)
+    settled(place)
+    planned(place)
+    large(place)
     refusals(place)
 finish("auto")

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 import runs
-from runs import check, finish, measure, refuses
+from runs import S2, check, finish, measure, refuses
 from samples import blobs, digest, grey, np, save
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
@@ -27,7 +27,7 @@ def partial(shape, fractions, seed):
 def result(words, ranks=1, **more):
     if os.path.exists("out.npy"):
         os.remove("out.npy")
-    said = measure(PROGRAM, "match", *words, "--output", "out.npy", "--deterministic", ranks=ranks, mpiexec=MPIEXEC, **more)
+    said = measure(PROGRAM, "match", *words, *S2, "--output", "out.npy", "--deterministic", ranks=ranks, mpiexec=MPIEXEC, **more)
     return (np.load("out.npy"), said) if said else (None, None)
 
 
@@ -51,7 +51,7 @@ def resumed(words, want):
     """Stopped again and again, in the descent and the polish."""
     legs, code, go = 0, 75, []
     while code == 75 and legs < 30:
-        code, _, err = runs.run(PROGRAM, "match", *words, "--deterministic", "--output", "r.npy", *go, ranks=1 + legs % 3, mpiexec=MPIEXEC, fault="run.leave:visit=11")
+        code, _, err = runs.run(PROGRAM, "match", *words, *S2, "--deterministic", "--output", "r.npy", *go, ranks=1 + legs % 3, mpiexec=MPIEXEC, fault="run.leave:visit=11")
         go, legs = ["--restart", "auto"], legs + 1
     if check(code == 0 and legs > 3, f"{legs} legs, the last ended with {code}: {err}"):
         check(digest("r.npy") == want, f"other bits after {legs} legs")

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 import runs
-from runs import check, finish
+from runs import S2, check, finish
 from samples import blobs, np
 
 MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -59,7 +59,7 @@ def volumes():
         if ranks == 2:  # an evaluation sends half of the floats of y and x slices, and as many gradients back
             check(sent >= said["evaluations"] * 2 * 2 * (16 * 24 * 24 // 2) * 4, what + ": too little is sent")
             check(rows["polish"]["bytes_sent"] > 0 and rows["descent"]["bytes_sent"] < sent, what + ": sent in stages")
-    rows = rows_of(json.loads(run("match", "a.npy", "--limit-to", 6, "--max-iter", 10, "--optimizer-type", "Adam",
+    rows = rows_of(json.loads(run("match", "a.npy", *S2, "--limit-to", 6, "--max-iter", 10, "--optimizer-type", "Adam",
                                   "--no-polish", "--log-view", "--json", "--output", "b.h5")), "Adam")
     check(rows["adapt"]["bytes"] == 28 * 24 * 24 * rows["adapt"]["count"] and "step" not in rows, "Adam")
 

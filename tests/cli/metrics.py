@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 import runs
-from runs import check, finish
+from runs import S2, check, finish
 from samples import blobs, np
 
 MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -28,7 +28,7 @@ def rows():
 
 
 def killed():
-    match = ("match", "a.npy", "--limit-to", 6, "--max-iter", 40, "--convergence-data-steps", 3, "--deterministic",
+    match = ("match", "a.npy", *S2, "--limit-to", 6, "--max-iter", 40, "--convergence-data-steps", 3, "--deterministic",
              "--seed", 5, "--no-polish", "--output", "v.h5")
     run(*match)
     whole = [(row["step"], row["loss"], row["stage"]) for row in rows()]

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import runs
-from runs import check, finish
+from runs import S2, check, finish
 from samples import blobs, np
 
 MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -22,7 +22,7 @@ def run(*words, ranks=1):
 
 
 def measured(what, *words, ranks=1):
-    done = run("match", *words, "--max-iter", 24, "--polish-rounds", 1, "--json", ranks=ranks)
+    done = run("match", *words, *S2, "--max-iter", 24, "--polish-rounds", 1, "--json", ranks=ranks)
     peaks = json.loads(done.out)["peak_bytes"]
     check(set(peaks) == {"predicted", "arena", "rss", "device"} and peaks["device"] is None, "%s: %s" % (what, peaks))
     check(len(peaks["arena"]) == len(peaks["rss"]) == ranks, "%s: %s" % (what, peaks))

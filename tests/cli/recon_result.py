@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from runs import check, finish, measure, run
+from runs import S2, check, finish, measure, run
 from samples import blobs, grey, np, save
 
 try:
@@ -82,7 +82,7 @@ def judge(name, done, images, lag, wanted=None, periodic=True):
 
 def match(folder, name, images, *words, ranks=1, lag=4, output="v.npy", wanted=None, files=None):
     files = files or [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
-    done = measure(PROGRAM, "match", *files, "--limit_to", lag, "--output", os.path.join(folder, output), *words, ranks=ranks, mpiexec=MPIEXEC)
+    done = measure(PROGRAM, "match", *files, *S2, "--limit_to", lag, "--output", os.path.join(folder, output), *words, ranks=ranks, mpiexec=MPIEXEC)
     for one in done if isinstance(done, list) else [done] if done else []:
         judge(name, one, images, lag, wanted, "--non_periodic" not in words)
     return done
@@ -157,13 +157,13 @@ def snapshots(folder):
         start = measure(PROGRAM, "match", *words, "--max_iter", 0, "--initial_microstructure_file", f"{out}/{file}", ranks=ranks, mpiexec=MPIEXEC)
         check(abs(start["loss"] - rows[step]) <= 2e-3 * rows[step], f"{name}: loss {start['loss']} of the snapshot, row {rows[step]}")
     os.mkdir(f"{folder}/adam")
-    measure(PROGRAM, "match", image, "--limit_to", 4, "--optimizer_type", "Adam", "--max_iter", 20, "--outfile_data_steps", 10, "--output", f"{folder}/adam/v.h5")
+    measure(PROGRAM, "match", image, *S2, "--limit_to", 4, "--optimizer_type", "Adam", "--max_iter", 20, "--outfile_data_steps", 10, "--output", f"{folder}/adam/v.h5")
     names = [f"v_level_0_iteration_{n}.npy" for n in (10, 20)]
     check(sorted(n for n in os.listdir(f"{folder}/adam") if n.endswith(".npy")) == names, f"the last of Adam: {os.listdir(f'{folder}/adam')}")
     left = []
     for out, fault in ((f"{folder}/whole", None), (f"{folder}/stopped", "run.leave:visit=3")):
         os.mkdir(out)
-        words = (image, "--limit_to", 4, "--max_iter", 12, "--outfile_data_steps", 1, "--output", f"{out}/v.h5")
+        words = (image, *S2, "--limit_to", 4, "--max_iter", 12, "--outfile_data_steps", 1, "--output", f"{out}/v.h5")
         run(PROGRAM, "match", *words, fault=fault)
         run(PROGRAM, "match", *words, "--restart", "auto")
         left.append(sorted(n for n in os.listdir(out) if n.endswith(".npy")))
@@ -224,9 +224,9 @@ def dry(folder):
     """--dry-run --json prints one object, which knows the memory of the run."""
     image = save(folder, "image.npy", blobs((24, 32), [0.6, 0.4], 9))
     three = save(folder, "three.npy", blobs((24, 32), [0.5, 0.3, 0.2], 9))
-    match = ["match", image, "--limit_to", 4, "--max_iter"]
+    match = ["match", image, *S2, "--limit_to", 4, "--max_iter"]
     for words in (match + [9], match + [9, "--add_dimension", 20], match + [9, "--add_dimension", 20, "--no-polish", "--optimizer_type", "Adam"], match + [0],
-                  match + [9, "--size", 40, 40, 40, "--use_multigrid_reconstruction"], ["match", three, "--limit_to", 4, "--max_iter", 9, "--size", 16, 18, 20]):
+                  match + [9, "--size", 40, 40, 40, "--use_multigrid_reconstruction"], ["match", three, *S2, "--limit_to", 4, "--max_iter", 9, "--size", 16, 18, 20]):
         for ranks in (1, 3):
             before = sorted(os.listdir(folder))
             plan = measure(PROGRAM, *words, "--dry-run", "--output", f"{folder}/dry.npy", ranks=ranks, mpiexec=MPIEXEC)
@@ -247,7 +247,7 @@ def dry(folder):
 
 def gradients(folder):
     """Every realisation has a gradient of its own."""
-    words = ["match", save(folder, "image.npy", blobs((16, 20), [0.6, 0.4], 9)), "--limit_to", 4, "--max_iter", 0]
+    words = ["match", save(folder, "image.npy", blobs((16, 20), [0.6, 0.4], 9)), *S2, "--limit_to", 4, "--max_iter", 0]
     many = measure(PROGRAM, *words, "--seed", 3, "--realisations", 2, "--save_gradient", f"{folder}/g.npy")
     check([one["gradient"] for one in many] == [f"{folder}/g_seed{s}.npy" for s in (3, 4)], f"names of gradients: {many}")
     alone = measure(PROGRAM, *words, "--seed", 4, "--save_gradient", f"{folder}/alone.npy")
@@ -271,11 +271,11 @@ def files(folder):
         status, _, err = run(PROGRAM, "characterize", image, "--limit_to", 4, "--data_folder", folder)
         check(status == 0, f"characterize: {err}")
     sides = [image.replace(".npy", "_characterization.h5") for image in images]
-    same(folder, "characterize", ["match", images[0], "--limit_to", 4], ["reconstruct", "--descriptor_filename", sides[0], "--extent_y", 16, "--extent_x", 20])
-    same(folder, "characterize, volume", ["match", images[0], "--limit_to", 4, "--add_dimension", 12], ["reconstruct", "--descriptor_filename", sides[0], "--size", 12, 16, 20])
+    same(folder, "characterize", ["match", images[0], *S2, "--limit_to", 4], ["reconstruct", "--descriptor_filename", sides[0], "--extent_y", 16, "--extent_x", 20])
+    same(folder, "characterize, volume", ["match", images[0], *S2, "--limit_to", 4, "--add_dimension", 12], ["reconstruct", "--descriptor_filename", sides[0], "--size", 12, 16, 20])
     status, _, err = run(PROGRAM, "merge", sides[0], sides[1], f"{folder}/merged.h5", "--z_file", sides[2])
     check(status == 0, f"merge: {err}")
-    same(folder, "merge", ["match", *images, "--limit_to", 4], ["reconstruct", "--descriptor_filename", f"{folder}/merged.h5", "--size", 12, 16, 20])
+    same(folder, "merge", ["match", *images, *S2, "--limit_to", 4], ["reconstruct", "--descriptor_filename", f"{folder}/merged.h5", "--size", 12, 16, 20])
 
 
 with tempfile.TemporaryDirectory() as place:

@@ -14,7 +14,7 @@ import time
 
 import h5py
 import runs
-from runs import check, finish, kill
+from runs import S2, check, finish, kill
 from samples import digest, np
 
 program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
@@ -56,7 +56,7 @@ def seal(path):
 
 check(run("synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())[0] == 0,
       "synth")
-base = "match --microstructure_filename t.npy --limit_to 6 --deterministic --max_iter 60 --polish-rounds 12".split()
+base = [*"match --microstructure_filename t.npy --limit_to 6 --deterministic --max_iter 60 --polish-rounds 12".split(), *S2]
 cases = {
     "volume": base + "--add_dimension 20".split(),
     "image": base,

@@ -8,6 +8,7 @@ import sys
 import time
 
 failures = []
+S2 = ("--descriptor_types", "FFTCorrelations", "Variation")  # for tests of something else than what match chooses
 Done = collections.namedtuple("Done", "status out err")
 
 

@@ -56,6 +56,27 @@ says(2, ["--labels wants integers, not 'x'"], "characterize u.npy --limit_to 2 -
 says(5, ["needs 999970000299999 bytes", "smaller extents"], "synth --size 99999 99999 99999 --output l.npy")
 says(2, ["a volume is no picture"], "match a.npy --add-dimension 12 --limit_to 4 --max_iter 2 --output y.png")
 
+# Help names every descriptor.
+known = says(2, ["there are: "], "match a.npy --descriptor_types X").split("there are: ")[1].replace(",", " ").split()
+for verb in ("match", "reconstruct", "characterize"):
+    lacks = {name for name in known if name[0] != "("} - set(says(0, [], verb, "--help").replace(",", " ").replace(";", " ").replace("(", " ").replace(")", " ").replace(".", " ").split())
+    check(len(known) > 10 and not lacks, f"{verb} --help does not name {lacks}")
+
+# What has no effect is said, and nothing is said of what a run has not; a remedy is something else than what was done.
+np.save("bands.npy", (np.indices((24, 24)).sum(0) // 6 % 2).astype(np.uint8))
+np.save("gap.npy", np.eye(24, dtype=np.uint8) * 3)
+short = "--limit_to 4 --max_iter 2 --no_polish --output w.npy"
+s2, both = "--descriptor_types S2", "--descriptor_types S2 Variation"
+says(0, ["--level_weights gives 5 weights, and the pyramid has 2 levels", "try: FFTCorrelations and Variation together"], "match bands.npy", short, s2, "--level_weights 1 1 1 1 1")
+says(0, ["try: more --max_iter"], "match bands.npy", short, both, "--level_weights 1 1 --optimizer_type Adam", without=["together", "no effect", "history"])
+says(0, ["try: FFTCorrelations and Variation alone"], "match bands.npy", short, both, "Patches")
+says(0, ["an image is one slice"], "plan reconstruct --size 16 16 --limit_to 4 --optimizer_type Adam", without=["normal to y", "history", "batch 0"])
+says(0, ["history   2", "chosen by the run: ", "1 rank owns none and only waits"], "plan reconstruct --size 6 16 16 --limit_to 3 --ranks 4 --device cpu")
+says(0, [], "characterize a.npy --no_multiphase --limit_to 4 --export S2=s2.npy --output a.h5")
+np.save("off.npy", np.roll(np.load("s2.npy"), 1, -1))
+says(3, ["the S2 is "], "reconstruct --target S2=off.npy --output w.npy", without=["phase"])
+says(3, ["mesoforge: report: 'gap.npy'"], "report gap.npy --output w.html", without=["mesoforge: view"])
+
 # Rows of convergence: none is missing, whatever a step took.
 says(0, [], "match c.npy --limit_to 4 --max_iter 95 --tolerance 0 --convergence-data-steps 5 --polish-rounds 1 --output r.h5")
 with h5py.File("r.h5") as f:

@@ -1,16 +1,23 @@
 /* Whatever is done to a file, reading it succeeds or is refused with MF_INPUT (an extent or a count that is believed
- * may be too large for memory: MF_MEMORY); nothing crashes. argv[1]: mutations per file, argv[2..]: the files. */
+ * may be too large for memory: MF_MEMORY); nothing crashes, lasts, or takes memory that the file cannot fill. argv[1]:
+ * mutations per file, argv[2..]: the files; ".vtr": one that is written here. "safetensors": one of networks' weights.
+ */
 #include "tests/check.h"
 
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "io/micro.h"
+#include "io/safetensors.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/rng.h"
 #include "tests/scratch.h"
 
-enum { LIMIT = 256 << 20, EXTRA = 64 };
+enum { LIMIT = 256 << 20, EXTRA = 64, MOST_KIB = 400 << 10 };
+
+/* Of one reading, child and all. */
+static const double MOST_SECONDS = 5;
 
 static struct mf_comm comm;
 static struct mf_arena *arena;
@@ -71,11 +78,73 @@ static int read_once(const char *path, uint32_t kind)
     return rc;
 }
 
-static void fuzz(const char *path, long count)
+static int read_weights(const char *path)
 {
+    const size_t dims[2] = {2, 3};
+    struct mf_safetensors *file;
+    float values[6];
+    int rc = mf_safetensors_open(path, &file);
+
+    if (rc != MF_OK) return rc;
+    rc = mf_safetensors_read(file, "b", 2, dims, values);
+    mf_safetensors_close(file);
+    return rc;
+}
+
+/* Processor time of this process and of the children that have ended [s]; *kib: the most memory that one had. */
+static double used(long *kib)
+{
+    struct rusage own, children;
+    double seconds = 0;
+
+    getrusage(RUSAGE_SELF, &own);
+    getrusage(RUSAGE_CHILDREN, &children);
+    *kib = own.ru_maxrss > children.ru_maxrss ? own.ru_maxrss : children.ru_maxrss;
+    for (int i = 0; i < 2; ++i) {
+        const struct rusage *r = i ? &children : &own;
+
+        seconds += (double)(r->ru_utime.tv_sec + r->ru_stime.tv_sec);
+        seconds += 1e-6 * (double)(r->ru_utime.tv_usec + r->ru_stime.tv_usec);
+    }
+    return seconds;
+}
+
+/* A sound file of that ending, written by this program. */
+static const char *make(const char *ending)
+{
+    static const char weights[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+                                  "\"b\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[8,32]}}";
+    struct mf_micro m = {.ndim = 3, .phases = 3, .label = {0, 1, 2}, .spacing = {0.5, 1, 2}, .unit = "um"};
+    const size_t dims[3] = {5, 6, 7};
+    char name[32];
+
+    snprintf(name, sizeof name, "seed%s", ending);
+    if (strcmp(ending, "safetensors") == 0) {
+        const uint64_t length = sizeof weights - 1;
+        char bytes[8 + sizeof weights - 1 + 32] = {0};
+
+        memcpy(bytes, &length, 8);
+        memcpy(bytes + 8, weights, sizeof weights - 1);
+        scratch_write(scratch_file(name), bytes, sizeof bytes);
+        return scratch_file(name);
+    }
+    m.slab = mf_slab_of(&comm, dims, 0);
+    m.phase = mf_arena_take(arena, mf_slab_voxels(&m.slab), "seed");
+    m.arena = arena;
+    for (size_t i = 0; m.phase && i < mf_slab_voxels(&m.slab); ++i) m.phase[i] = (uint8_t)(i * i % 3);
+    CHECK(m.phase && mf_micro_write(&comm, scratch_file(name), &m, NULL) == MF_OK);
+    mf_micro_free(&m);
+    return scratch_file(name);
+}
+
+static void fuzz(const char *from, long count)
+{
+    char *path = strdup(from); /* names of scratch files do not last */
     size_t n, length;
     unsigned char *good = load(path, &n), *bad = malloc(n + EXTRA);
-    long fine = 0, broke = 0;
+    const int weights = strstr(path, "safetensors") != NULL;
+    long fine = 0, broke = 0, kib = 0;
+    double before;
 
     for (long i = 0; bad && i < count; ++i) {
         int rc;
@@ -83,7 +152,9 @@ static void fuzz(const char *path, long count)
         memcpy(bad, good, n);
         length = mutate(bad, n);
         scratch_write(scratch_file("fuzz"), bad, length);
-        rc = read_once(scratch_file("fuzz"), (uint32_t)i);
+        before = used(&kib);
+        rc = weights ? read_weights(scratch_file("fuzz")) : read_once(scratch_file("fuzz"), (uint32_t)i);
+        CHECK(used(&kib) - before < MOST_SECONDS);
         fine += rc == MF_OK;
         broke += rc != MF_OK && strstr(mf_err_text(), "broke down") != NULL;
         if (rc == MF_OK || rc == MF_INPUT || rc == MF_MEMORY) continue;
@@ -92,9 +163,13 @@ static void fuzz(const char *path, long count)
     }
     printf("%s: %ld mutations, %ld still readable, %ld broke the decoding library in its child\n", path, count, fine,
            broke);
-    CHECK(strstr(path, ".h5") || broke == 0);
+    CHECK(strstr(path, ".h5") || strstr(path, ".dream3d") || broke == 0);
+#ifndef __SANITIZE_ADDRESS__
+    CHECK(kib < MOST_KIB);
+#endif
     free(bad);
     free(good);
+    free(path);
 }
 
 int main(int argc, char **argv)
@@ -103,7 +178,8 @@ int main(int argc, char **argv)
     mf_comm_self(&comm);
     mf_log_open(0, 1, MF_QUIET);
     scratch_open(&comm);
-    for (int i = 2; i < argc; ++i) fuzz(argv[i], atol(argv[1]));
+    for (int i = 2; i < argc; ++i)
+        fuzz(argv[i][0] == '.' || argv[i][0] == 's' ? make(argv[i]) : argv[i], atol(argv[1]));
     scratch_close(&comm);
     mf_arena_close(arena);
     return failures != 0;

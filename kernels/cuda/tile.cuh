@@ -28,6 +28,7 @@ template <int G> __device__ inline void mf_tile_multiply(const float *a, int pit
 {
     a += mf_tile_row(0);
     b += mf_tile_column();
+    MF_UNROLL
     for (int k = 0; k < MF_TILE_DEPTH; ++k) {
         float p[G * MF_TILE_EACH], q[MF_TILE_EACH];
 

@@ -29,6 +29,9 @@ void mf_optim_move(struct mf_optimiser *o, const float *d, double step, float *x
 /** a.b over the whole field. */
 double mf_optim_dot(struct mf_optimiser *o, const struct mf_problem *p, const float *a, const float *b);
 
+/** Refuses with MF_NUMERIC where @p sum, of products with a gradient, is no finite number. */
+int mf_optim_finite(double sum);
+
 /** A line from x: its direction, room for the trial point and its gradient, the first step, d.g. */
 struct mf_line {
     const float *d;

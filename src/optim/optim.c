@@ -92,6 +92,8 @@ double mf_optim_dot(struct mf_optimiser *o, const struct mf_problem *p, const fl
     return out;
 }
 
+int mf_optim_finite(double sum) { return isfinite(sum) ? MF_OK : mf_fail(MF_NUMERIC, "the gradient is not finite"); }
+
 int mf_optim_search(struct mf_optimiser *o, const struct mf_problem *p, const struct mf_line *line, double *loss,
                     int *found)
 {
@@ -133,13 +135,6 @@ static int begin(struct mf_optimiser *o, const struct mf_problem *p, long evalua
     return o->under_way ? o->opts.method->begin(o, p) : MF_OK;
 }
 
-/* A gradient that holds something that is no number looks like that of a minimum: nothing goes downhill. */
-static int check_end(struct mf_optimiser *o, const struct mf_problem *p)
-{
-    if (isfinite(mf_optim_dot(o, p, o->g, o->g))) return MF_OK;
-    return mf_fail(MF_NUMERIC, "the gradient is not finite");
-}
-
 int mf_optimiser_run(struct mf_optimiser *o, const struct mf_problem *p, long evaluations)
 {
     const struct mf_method *method = o->opts.method;
@@ -153,7 +148,8 @@ int mf_optimiser_run(struct mf_optimiser *o, const struct mf_problem *p, long ev
         MF_TRY(method->step(o, p, &more));
         if (more && o->evaluations > before && p->stop && p->stop(p->context, o->evaluations, o->loss)) return MF_OK;
     }
-    if (!more) MF_TRY(check_end(o, p));
+    /* Something in it that is no number looks like a minimum: nothing goes downhill. */
+    if (!more) MF_TRY(mf_optim_finite(mf_optim_dot(o, p, o->g, o->g)));
     if (method->end) method->end(o);
     o->under_way = 0;
     return MF_OK;

@@ -80,6 +80,7 @@ static int solve(struct mf_optimiser *o, const struct mf_problem *p)
 
         MF_TRY(product(o, p, square));
         curve = -mf_optim_dot(o, p, o->own[P], o->own[X_NEW]);
+        MF_TRY(mf_optim_finite(curve));
         if (!(curve > 1e-12 * square)) break;
         length = rr / curve;
         field->axpy(o->queue, n, (float)length, o->own[P], o->own[Z]);

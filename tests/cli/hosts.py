@@ -47,7 +47,7 @@ def saves(job, since):
 
 
 def lines():
-    return [line for line in open("log", errors="replace").read().splitlines() if line.startswith("mesoforge: ")]
+    return runs.said(open("log", errors="replace").read())
 
 
 def said_within(seconds, since, *parts):

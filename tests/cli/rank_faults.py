@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import runs
-from runs import around, check, finish
+from runs import check, finish
 from samples import digest
 
 program, library, launcher = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
@@ -24,17 +24,13 @@ def words(extent, steps, output, *more):
             f"--timeout {LIMIT} --output {output}").split() + list(more)
 
 
-def said(text):
-    return [line for line in text.splitlines() if line.startswith("mesoforge: ")]
-
-
 def apart(*sides, timeout=60):
     """Ranks that differ, one for each side: (environment, program, words)."""
     line = [*launcher, "-q"]
     for number, (more, which, words) in enumerate(sides):
         line += [":"] * (number > 0) + ["-n", "1", "env", *(f"{k}={v}" for k, v in more.items()), which, *words]
     done = subprocess.run(line, capture_output=True, text=True, timeout=timeout)
-    return done.returncode, said(done.stderr), done.stderr
+    return done.returncode, runs.said(done.stderr), done.stderr
 
 
 def other_build():
@@ -76,7 +72,7 @@ def slowed():
     line = runs.line(program, *run, ranks=2, mpiexec=launcher)
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=open("log", "w"), text=True) as job:
         runs.until(lambda: "loss" in open("log").read(), "two ranks at work")
-        victim = ranks_of(job.pid)[1]
+        victim = runs.ranks_of(program, job.pid)[1]
         while job.poll() is None:
             for what in (signal.SIGSTOP, signal.SIGCONT):
                 try:
@@ -103,7 +99,7 @@ def lost_message():
     """The root of a broadcast goes on, the others wait for what never comes."""
     begin = time.time()
     done = runs.run(program, *words(16, 20, "lost.npy"), ranks=3, mpiexec=[*launcher, "-x", f"LD_PRELOAD={library}", "-x", "FAULTY_MPI_BROADCAST=12"])
-    lines = said(done.err)
+    lines = runs.said(done.err)
     print(f"lost message: {done.status} after {time.time() - begin:.1f} s: {lines}")
     check(done.status == 4 and time.time() - begin <= LIMIT + 6, f"lost message: {done.status} after {time.time() - begin:.1f} s")
     check(len(lines) == 1 and re.search(r"rank 1 on .* and rank 2 on .* have not come out of broadcast|no rank has come out of gather", lines[0]),
@@ -115,32 +111,8 @@ def not_a_number():
     for optimiser, visit in (("LBFGSB", 13), ("SPG", 1), ("TNC", 1), ("Adam", 13)):
         done = runs.run(program, *words(12, 60, "nan.npy", "--optimizer_type", optimiser), ranks=2, mpiexec=launcher,
                         fault=f"recon.gradient:rank=1:visit={visit}")
-        check(done.status == 6 and len(said(done.err)) == 1 and "is not finite" in said(done.err)[0] and not os.path.exists("nan.npy"),
+        check(done.status == 6 and len(runs.said(done.err)) == 1 and "is not finite" in runs.said(done.err)[0] and not os.path.exists("nan.npy"),
               f"{optimiser}: {done.status} {done.err}")
-
-
-def ranks_of(job):
-    found = {}
-    for process in runs.below(job):
-        try:
-            if os.path.samefile(f"/proc/{process}/exe", program):
-                words = open(f"/proc/{process}/environ", "rb").read().decode().split("\0")
-                found[int(dict(w.split("=", 1) for w in words if "=" in w)["OMPI_COMM_WORLD_RANK"])] = process
-        except (FileNotFoundError, ProcessLookupError, KeyError):
-            pass
-    return found
-
-
-def held(processes):
-    """Bytes in memory, open files, maps of memory of each, the least of some moments: a checkpoint is a file for a while."""
-    least = {}
-    for _ in range(8):
-        for rank, process in processes.items():
-            pages = int(open(f"/proc/{process}/statm").read().split()[1])
-            now = (4096 * pages, len(os.listdir(f"/proc/{process}/fd")), len(open(f"/proc/{process}/maps").readlines()))
-            least[rank] = tuple(map(min, now, least.get(rank, now)))
-        time.sleep(0.05)
-    return least
 
 
 def long_run(seconds):
@@ -150,10 +122,10 @@ def long_run(seconds):
     with subprocess.Popen(runs.line(program, *run, ranks=2, mpiexec=launcher), stderr=subprocess.PIPE, text=True) as job:
         runs.until(lambda: os.path.exists("long.ckpt-b.h5"), "two checkpoints")
         time.sleep(1)
-        ranks = ranks_of(job.pid)
-        first = held(ranks)
+        ranks = runs.ranks_of(program, job.pid)
+        first = runs.held(ranks)
         time.sleep(seconds)
-        last = held(ranks)
+        last = runs.held(ranks)
         job.send_signal(signal.SIGUSR1)
         err = job.communicate(timeout=60)[1]
     check(job.returncode == 75, f"long: {job.returncode} {err}")

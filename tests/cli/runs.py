@@ -91,3 +91,33 @@ def kill(process):
             os.kill(one, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+
+def ranks_of(program, job):
+    """{rank: process} of those processes below the launcher that are the program itself."""
+    found = {}
+    for process in below(job):
+        try:
+            if os.path.samefile(f"/proc/{process}/exe", program):
+                words = open(f"/proc/{process}/environ", "rb").read().decode().split("\0")
+                found[int(dict(w.split("=", 1) for w in words if "=" in w)["OMPI_COMM_WORLD_RANK"])] = process
+        except (FileNotFoundError, ProcessLookupError, KeyError):
+            pass
+    return found
+
+
+def held(processes):
+    """Bytes in memory, open files, maps of memory of each, the least of some moments: a checkpoint is a file for a while."""
+    least = {}
+    for _ in range(8):
+        for rank, process in processes.items():
+            pages = int(open(f"/proc/{process}/statm").read().split()[1])
+            now = (4096 * pages, len(os.listdir(f"/proc/{process}/fd")), len(open(f"/proc/{process}/maps").readlines()))
+            least[rank] = tuple(map(min, now, least.get(rank, now)))
+        time.sleep(0.05)
+    return least
+
+
+def said(text):
+    """The program's own lines."""
+    return [line for line in text.splitlines() if line.startswith("mesoforge: ")]

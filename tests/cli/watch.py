@@ -12,26 +12,13 @@ import sys
 import tempfile
 import time
 
-from runs import around, below, check, finish, kill
+from runs import around, check, finish, kill, ranks_of, said
 
 program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="watch-")
 os.chdir(folder)
 host = socket.gethostname()
 LIMIT = 3  # --timeout [s]
-
-
-def ranks_of(job):
-    """{rank: process} of those processes below the launcher that are the program itself."""
-    found = {}
-    for process in below(job):
-        try:
-            if os.path.samefile(f"/proc/{process}/exe", program):
-                words = open(f"/proc/{process}/environ", "rb").read().decode().split("\0")
-                found[int(dict(w.split("=", 1) for w in words if "=" in w)["OMPI_COMM_WORLD_RANK"])] = process
-        except (FileNotFoundError, ProcessLookupError, KeyError):
-            pass
-    return found
 
 
 def start(ranks, words, fault=None, wrap=(), log="log"):
@@ -44,7 +31,7 @@ def start(ranks, words, fault=None, wrap=(), log="log"):
 def computes(job, ranks):
     """Waits until the run is at its work: all ranks are there and the first evaluation was reported."""
     for _ in range(600):
-        if len(ranks_of(job.pid)) == ranks and "loss" in open("log").read():
+        if len(ranks_of(program, job.pid)) == ranks and "loss" in open("log").read():
             return True
         if job.poll() is not None:
             return False
@@ -61,7 +48,7 @@ def end_of(job, begin, most):
     took = time.time() - begin
     if status is None:
         kill(job.pid)
-    return status, took, [l for l in open("log").read().splitlines() if l.startswith("mesoforge: ")]
+    return status, took, said(open("log").read())
 
 
 def record_of(line, ranks):
@@ -109,7 +96,7 @@ for ranks, victim in ((2, 1), (3, 0), (4, 2)):
     job = start(ranks, long)
     check(computes(job, ranks), f"stop {ranks}: it never computed: {open('log').read()}")
     begin = time.time()
-    os.kill(ranks_of(job.pid)[victim], signal.SIGSTOP)
+    os.kill(ranks_of(program, job.pid)[victim], signal.SIGSTOP)
     verdict(f"stop {ranks}", end_of(job, begin, LIMIT), LIMIT + 5, ranks, rf"rank {victim} on {host} has not come (to|out of) ",
             "is stopped", f"--timeout {LIMIT}")
 
@@ -125,13 +112,13 @@ verdict("inside", end_of(job, begin, LIMIT), LIMIT + 15, 3, "come out of [a-z]+"
 job = start(3, long, None, ["sh", "-c", '"$@"; sleep 60', "sh"])
 check(computes(job, 3), f"kill: it never computed: {open('log').read()}")
 begin = time.time()
-os.kill(ranks_of(job.pid)[1], signal.SIGKILL)
+os.kill(ranks_of(program, job.pid)[1], signal.SIGKILL)
 verdict("kill", end_of(job, begin, 0), 5, 3, f"rank 1 on {host} is lost: its process is gone")
 
 # A whole job that is suspended goes on, and is no one's fault; a signal ends it as ever.
 job = start(2, long)
 check(computes(job, 2), f"suspend: it never computed: {open('log').read()}")
-processes = ranks_of(job.pid).values()
+processes = ranks_of(program, job.pid).values()
 for process in processes:
     os.kill(process, signal.SIGSTOP)
 time.sleep(2 * LIMIT)
@@ -147,12 +134,12 @@ check(status == 75, f"suspend: status {status} {lines}")
 # 0: nobody looks.
 job = start(2, [w if w != str(LIMIT) else "0" for w in long])
 check(computes(job, 2), f"off: it never computed: {open('log').read()}")
-process = ranks_of(job.pid)[1]
+process = ranks_of(program, job.pid)[1]
 os.kill(process, signal.SIGSTOP)
 time.sleep(2 * LIMIT)
 check(job.poll() is None, "off: it ended")
 os.kill(process, signal.SIGCONT)
-for process in ranks_of(job.pid).values():
+for process in ranks_of(program, job.pid).values():
     os.kill(process, signal.SIGUSR1)
 status, took, lines = end_of(job, time.time(), 30)
 check(status == 75, f"off: status {status} {lines}")

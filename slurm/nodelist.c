@@ -169,3 +169,46 @@ int mf_nodelist_tasks(const char *text, long **tasks, size_t *count)
     *count = n;
     return MF_OK;
 }
+
+static int bad_hosts(const char *text, const char *why)
+{
+    return mf_fail(MF_USAGE, "--hosts '%.200s': %s; write it as a:4,b:4", text, why);
+}
+
+/* "NAME" or "NAME:RANKS" at the beginning of @p item, of @p length bytes. */
+static int one_host(const char *text, const char *item, size_t length, struct mf_words *names, long *slots)
+{
+    static const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
+    const size_t n = strspn(item, allowed);
+    char *end = NULL;
+
+    if (n == 0 || n > length || n > NAME_MOST || *item == '-') return bad_hosts(text, "this is no name of a host");
+    *slots = 1;
+    if (n < length) {
+        if (item[n] != ':' || !isdigit((unsigned char)item[n + 1]))
+            return bad_hosts(text, "this is no number of ranks");
+        *slots = strtol(item + n + 1, &end, 10);
+        if (end != item + length || *slots < 1 || *slots > MF_NODES_MOST)
+            return bad_hosts(text, "this is no number of ranks");
+    }
+    mf_words_say(names, "%.*s", (int)n, item);
+    for (size_t i = 0; i + 1 < names->count; ++i)
+        if (strcmp(names->at[i], names->at[names->count - 1]) == 0) return bad_hosts(text, "a host is named twice");
+    return MF_OK;
+}
+
+int mf_nodelist_slots(const char *text, struct mf_words *names, long **slots)
+{
+    const char *at = text;
+
+    *slots = NULL;
+    for (size_t length;; at += length + 1) {
+        long here = 0;
+
+        length = strcspn(at, ",");
+        MF_TRY(one_host(text, at, length, names, &here));
+        *slots = MF_MUST(realloc(*slots, names->count * sizeof **slots), "ranks of hosts");
+        (*slots)[names->count - 1] = here;
+        if (at[length] == '\0') return MF_OK;
+    }
+}

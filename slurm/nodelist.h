@@ -1,4 +1,4 @@
-/* Slurm's short forms, written out. Both refuse with MF_INPUT what is none of them, and what stands for more than there
+/* Slurm's short forms, written out. They refuse with MF_INPUT what is none of them, and what stands for more than there
  * can be, before they take memory for it. Not collective. */
 #ifndef MF_SLURM_NODELIST_H
 #define MF_SLURM_NODELIST_H
@@ -12,5 +12,9 @@ int mf_nodelist_names(const char *text, struct mf_words *names);
 
 /** "2(x3),1" is 2 2 2 1: tasks of every node; the caller frees *tasks. */
 int mf_nodelist_tasks(const char *text, long **tasks, size_t *count);
+
+/** "a:4,b:4" or "a,b", as mpirun --host has it: names appended, and the ranks that each takes (1 where none is said);
+ * also after a refusal (MF_USAGE) the caller frees both. */
+int mf_nodelist_slots(const char *text, struct mf_words *names, long **slots);
 
 #endif

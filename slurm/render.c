@@ -1,6 +1,7 @@
 /* See render.h. */
 #include "slurm/render.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,59 @@ static int check_box(const struct mf_job *job)
         return mf_fail(MF_USAGE, "%s holds all ranks in one container on one node; for several take apptainer or pyxis",
                        mf_box_names[job->box]);
     return MF_OK;
+}
+
+enum { TASK_MOST = 4000000 }; /* Slurm's own limit; sites set lower ones */
+
+static int bad_array(const char *array)
+{
+    return mf_fail(MF_USAGE, "--array '%.100s': write it as 0-9, 0-9:2, 1,3,5 or 0-9%%4, from small to large", array);
+}
+
+static int task(const char **at, long *number)
+{
+    char *end = NULL;
+
+    if (!isdigit((unsigned char)**at)) return 0;
+    *number = strtol(*at, &end, 10);
+    *at = end;
+    return *number <= TASK_MOST;
+}
+
+/* "N", "N-M" or "N-M:STEP"; @p last is that of its tasks. */
+static int tasks_of(const char **at, long *first, long *last)
+{
+    long step = 1;
+
+    if (!task(at, first)) return 0;
+    *last = *first;
+    if (**at != '-') return 1;
+    ++*at;
+    if (!task(at, last) || *last < *first) return 0;
+    if (**at == ':') {
+        ++*at;
+        if (!task(at, &step) || step < 1) return 0;
+    }
+    *last -= (*last - *first) % step;
+    return 1;
+}
+
+int mf_job_array(const char *array, long *first, long *last)
+{
+    const char *at = array;
+    long from, to, most;
+
+    if (!tasks_of(&at, first, last)) return bad_array(array);
+    while (*at == ',') {
+        ++at;
+        if (!tasks_of(&at, &from, &to)) return bad_array(array);
+        if (to != *first) *last = to;
+    }
+    if (*at == '%') {
+        ++at;
+        if (!task(&at, &most) || most < 1) return bad_array(array);
+    }
+    return *at ? bad_array(array) : MF_OK;
 }
 
 /* What only Slurm could heed, where mpirun starts the ranks; what only a job has, where they are a step of one. */
@@ -270,6 +324,7 @@ static void pyxis_words(struct mf_words *to, const struct mf_job *job)
 static void mpirun_words(struct mf_words *to, const struct mf_job *job)
 {
     const struct mf_job_part *part = job->part;
+    const int even = part->nodes > 1 && !job->uneven;
 
     mf_words_add(to, "mpirun");
     if (job->user == 0) mf_words_add(to, "--allow-run-as-root");
@@ -279,10 +334,10 @@ static void mpirun_words(struct mf_words *to, const struct mf_job *job)
         mf_words_add(to, "--host");
         mf_words_add(to, job->hosts);
     }
-    if (part->nodes > 1 || part->cores > 0) mf_words_add(to, "--map-by");
-    if (part->nodes > 1 && part->cores > 0)
+    if (even || part->cores > 0) mf_words_add(to, "--map-by");
+    if (even && part->cores > 0)
         mf_words_say(to, "ppr:%ld:node:PE=%ld", part->per_node, part->cores);
-    else if (part->nodes > 1)
+    else if (even)
         mf_words_say(to, "ppr:%ld:node", part->per_node);
     else if (part->cores > 0)
         mf_words_say(to, "slot:PE=%ld", part->cores);

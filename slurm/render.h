@@ -28,6 +28,7 @@ struct mf_job {
     size_t parts;      /* several: heterogeneous; sbatch alone */
     struct mf_job_part part[MF_JOB_PARTS];
     const char *hosts; /* mpirun: "a:4,b:4" */
+    int uneven;        /* they take different numbers of ranks: mpirun fills one after the other */
     const char *mpi;   /* srun --mpi */
     const char *name, *time, *partition, *account, *qos, *memory, *array, *log;
     int exclusive;
@@ -43,6 +44,10 @@ struct mf_job {
     size_t words;
     const char *const *word; /* [words] what every rank runs, the program first */
 };
+
+/** "0-9,12-20:4%2": the number of the first task, and of the last that is another one (the same: there is one task).
+ * MF_USAGE. */
+int mf_job_array(const char *array, long *first, long *last);
 
 /** Refuses with MF_USAGE what Slurm or a container would read as something else, and what does not go together. */
 int mf_job_check(const struct mf_job *job);

@@ -135,7 +135,8 @@ static int run_session(const struct mf_cmd *verb, struct mf_session *session, vo
         return mf_agree(session->comm, flush_output(MF_OK));
     }
     MF_TRY(mf_session_open(session));
-    rc = mf_agree(session->comm, verb->run(session, into));
+    rc = verb->check ? mf_agree(session->comm, verb->check(session, into)) : MF_OK;
+    if (rc == MF_OK) rc = mf_agree(session->comm, verb->run(session, into));
     if (rc == MF_OK || rc == MF_STOPPED) rc = view_log(session, rc);
     rc = mf_agree(session->comm, flush_output(rc));
     mf_session_close(session);

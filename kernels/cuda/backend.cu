@@ -8,8 +8,6 @@
 namespace
 {
 
-enum { OLDEST = 80 }; /* compute capability that the kernels are compiled for */
-
 /* -- is it here? -- */
 
 /* Why the runtime does not start. */
@@ -86,11 +84,11 @@ int check_device(int device)
     if (device < 0 || device >= count)
         return mf_fail(MF_DEVICE, "--device: there is no GPU %d here, they count from 0 to %d", device, count - 1);
     capability = capability_of(device);
-    if (capability < OLDEST || !attribute(cudaDevAttrUnifiedAddressing, device))
+    if (capability < MF_GPU_OLDEST || !attribute(cudaDevAttrUnifiedAddressing, device))
         return mf_fail(MF_DEVICE,
                        "--device: GPU %d has compute capability %d.%d, the cuda back end needs %d.%d or newer; try: "
                        "--device cpu",
-                       device, capability / 10, capability % 10, OLDEST / 10, OLDEST % 10);
+                       device, capability / 10, capability % 10, MF_GPU_OLDEST / 10, MF_GPU_OLDEST % 10);
     return MF_OK;
 }
 

@@ -133,7 +133,7 @@ static int check_mask(const struct mf_session *session, const struct characteriz
     return mf_mask_check(o->descriptors.count, o->descriptors.at, o->lag);
 }
 
-static int check(const struct mf_session *session, const struct characterize *o, size_t files)
+static int check_all(const struct mf_session *session, const struct characterize *o, size_t files)
 {
     const struct mf_descriptor *row;
 
@@ -535,6 +535,15 @@ static int check_outputs(const struct mf_session *session, const struct characte
     return MF_OK;
 }
 
+static int check(const struct mf_session *session, void *options)
+{
+    const struct characterize *o = options;
+    size_t files = 0;
+
+    while (file_at(session, o, files)) ++files;
+    return check_all(session, o, files);
+}
+
 static int run(struct mf_session *session, void *options)
 {
     struct characterize *o = options;
@@ -544,7 +553,6 @@ static int run(struct mf_session *session, void *options)
     int rc = MF_OK;
 
     while (file_at(session, o, files)) ++files;
-    MF_TRY(check(session, o, files));
     MF_TRY(check_outputs(session, o, files));
     say_unused(session->options, more_of(o));
     MF_TRY(mf_reside(session, o->residency));
@@ -594,6 +602,8 @@ const struct mf_cmd mf_cmd_characterize = {
     .tables = tables,
     .size = sizeof(struct characterize),
     .positional_max = 4096,
+    .check = check,
     .run = run,
+    .writes = 1,
     .computes = 1,
 };

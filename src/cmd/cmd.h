@@ -34,6 +34,9 @@ struct mf_common {
 
 extern const struct mf_opt mf_common_opts[];
 
+/** What their values cannot be: MF_USAGE. Local. */
+int mf_common_check(const struct mf_common *common);
+
 /** What a running verb works with. */
 struct mf_session {
     struct mf_comm *comm; /* with a wire where the ranks' GPUs have one */
@@ -63,10 +66,13 @@ struct mf_cmd {
     const struct mf_opt *const *tables; /* NULL-terminated; mf_common_opts among them */
     size_t size;                        /* of the options struct */
     size_t positional_max;
-    int (*run)(struct mf_session *session, void *options);      /* NULL: */
-    int (*alone)(const struct mf_options *options, void *into); /* the verb is no program of MPI, but starts some */
-    int looks;                                                  /* as in struct mf_session */
-    int computes;                                               /* alike */
+    int (*check)(const struct mf_session *session, void *options); /* what can be said of the options alone, without a
+                                                                      file or a device: local; NULL: nothing */
+    int (*run)(struct mf_session *session, void *options);         /* NULL: */
+    int (*alone)(const struct mf_options *options, void *into);    /* the verb is no program of MPI, but starts some */
+    int looks;                                                     /* as in struct mf_session */
+    int computes;                                                  /* alike */
+    int writes;                                                    /* a file, even where no --output names one */
     int examines; /* runs where the launcher's tasks do not find each other too: that is what it is there to say */
 };
 

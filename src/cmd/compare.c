@@ -26,10 +26,12 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-static int check(const struct mf_session *s, const struct mf_compare_opts *o, const char *const **files, size_t *count)
+static int check(const struct mf_session *s, void *options)
 {
-    *count = mf_options_positional(s->options, files);
-    if (*count < 2) return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
+    const struct mf_compare_opts *o = options;
+
+    if (mf_options_positional(s->options, NULL) < 2)
+        return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     if (o->slices < 0) return mf_fail(MF_USAGE, "--slices wants at least 0 (all), not %ld", o->slices);
     if (!s->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
@@ -216,10 +218,9 @@ static int run(struct mf_session *s, void *options)
     struct report report = {.figure = {.columns = 3}};
     struct mf_compared want = {0};
     const char *const *files = NULL;
-    size_t count = 0;
+    size_t count = mf_options_positional(s->options, &files);
     int rc;
 
-    MF_TRY(mf_agree(s->comm, check(s, o, &files, &count)));
     MF_TRY(mf_session_may_write(s, s->common->output, ".png"));
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
     report.results = mf_json_array();
@@ -279,5 +280,6 @@ const struct mf_cmd mf_cmd_compare = {
     .tables = tables,
     .size = sizeof(struct mf_compare_opts),
     .positional_max = 4096,
+    .check = check,
     .run = run,
 };

@@ -37,15 +37,17 @@ struct walk {
     struct mf_json *written;
 };
 
-static int read_words(struct walk *w, const struct interpolate *o)
+static int check(const struct mf_session *session, void *options)
 {
-    if (mf_options_positional(w->session->options, &w->file) != ENDS)
+    const struct interpolate *o = options;
+    const char *const *files;
+
+    if (mf_options_positional(session->options, NULL) != ENDS)
         return mf_fail(MF_USAGE, "two descriptor files are needed; try: mesoforge interpolate FIRST SECOND");
     if (o->n_steps < ENDS || o->n_steps > MOST_STEPS)
         return mf_fail(MF_USAGE, "--n_steps %ld: 2 to %d targets can be written", o->n_steps, MOST_STEPS);
-    w->steps = (size_t)o->n_steps;
-    w->lag = o->lag;
-    return mf_join_lag(w->session->options, o->lag, ENDS, w->file);
+    mf_options_positional(session->options, &files);
+    return mf_join_lag(session->options, o->lag, ENDS, files);
 }
 
 static int load_ends(struct walk *w)
@@ -166,10 +168,11 @@ static int write_all(struct walk *w)
 
 static int run(struct mf_session *session, void *options)
 {
-    struct walk w = {.session = session};
+    const struct interpolate *o = options;
+    struct walk w = {.session = session, .steps = (size_t)o->n_steps, .lag = o->lag};
     int rc;
 
-    MF_TRY(mf_agree(session->comm, read_words(&w, options)));
+    mf_options_positional(session->options, &w.file);
     MF_TRY(mf_session_may_write(session, session->common->output, ".h5"));
     rc = load_ends(&w);
     if (rc == MF_OK) rc = write_all(&w);
@@ -209,5 +212,7 @@ const struct mf_cmd mf_cmd_interpolate = {
     .tables = tables,
     .size = sizeof(struct interpolate),
     .positional_max = 2,
+    .check = check,
     .run = run,
+    .writes = 1,
 };

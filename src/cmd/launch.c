@@ -30,7 +30,7 @@ static const struct mf_opt place_rows[] = {
         "one rank for every GPU and all arrays shared out to them, as slabs are; refused with fewer than two GPUs"),
     ROW("debug", debug, MF_FLAG, NULL,
         "a small run: --batch-size 4 --max-iter 20 --logging_level 10 where the verb has them and nobody gave them"),
-    ROW("hosts", hosts, MF_TEXT, NULL, "of mpirun, with their ranks: a:4,b:4"),
+    ROW("hosts", hosts, MF_TEXT, NULL, "of mpirun, with the ranks that each takes: a:4,b:4"),
     ROW("mpi", mpi, MF_TEXT, "pmix", "how srun starts programs of MPI (srun --mpi=list)"),
     ROW("mpirun", mpirun, MF_FLAG, NULL, "the script of sbatch starts its ranks by mpirun (where srun has no PMIx)"),
     ROW("program", program, MF_TEXT, NULL,
@@ -202,7 +202,9 @@ const struct mf_cmd mf_cmd_launch = {
     .synopsis = "[OPTION VALUE ...] [--run] -- VERB [OPTION VALUE ...]",
     .text =
         "Writes the command or the batch script that starts VERB on many ranks, and with --run starts or submits it. "
-        "What stands behind '--' is checked as VERB would, before anything waits in a queue. Every word arrives as it "
+        "What stands behind '--' is checked as VERB checks its options, before anything waits in a queue; files are "
+        "not "
+        "looked at. Every word arrives as it "
         "was given, whatever is in it. In a script Slurm asks the run to save itself before its time is over; it "
         "leaves "
         "with exit status 75, is put back into the queue and goes on (--restart auto). "

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "slurm/nodelist.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
@@ -108,6 +109,53 @@ static long numa_nodes_here(void)
     return host.numa_nodes > 0 && host.numa_nodes <= MOST ? (long)host.numa_nodes : 1;
 }
 
+/* What --hosts offers: so many hosts, with so many ranks at least, at most, together. */
+struct offer {
+    long hosts, least, most, ranks;
+};
+
+static int read_hosts(const char *text, struct offer *offer)
+{
+    struct mf_words names = {0};
+    long *slots = NULL;
+    int rc = mf_nodelist_slots(text, &names, &slots);
+
+    *offer = (struct offer){.hosts = (long)names.count, .least = MOST};
+    for (size_t i = 0; rc == MF_OK && i < names.count; ++i) {
+        offer->ranks += slots[i];
+        if (slots[i] < offer->least) offer->least = slots[i];
+        if (slots[i] > offer->most) offer->most = slots[i];
+    }
+    mf_words_free(&names);
+    free(slots);
+    return rc;
+}
+
+/* Ranks that nobody has counted are those of the hosts; those that somebody has must find room there. */
+static int fit_hosts(const struct mf_launch *o, struct mf_job *job)
+{
+    struct mf_job_part *part = job->part;
+    struct offer offer;
+    long each; /* as somebody said it; 0: nobody did */
+
+    MF_TRY(read_hosts(job->hosts, &offer));
+    if ((o->plan || o->nodes > 0) && part->nodes != offer.hosts)
+        return mf_fail(MF_USAGE, "--hosts names %ld host%s, and %ld node%s are asked for", offer.hosts,
+                       MF_S(offer.hosts), part->nodes, MF_S(part->nodes));
+    each = o->plan ? part->per_node : o->per_node > 0 ? o->per_node : o->ranks > 0 ? 0 : part->gpus;
+    part->nodes = offer.hosts;
+    if (each > offer.least)
+        return mf_fail(MF_USAGE, "--hosts offers %ld rank%s on a host, and %ld are asked for", offer.least,
+                       MF_S(offer.least), each);
+    if (!o->plan) part->ranks = o->ranks > 0 ? o->ranks : each > 0 ? each * offer.hosts : offer.ranks;
+    if (part->ranks > offer.ranks)
+        return mf_fail(MF_USAGE, "--hosts offers places for %ld rank%s, and %ld are asked for", offer.ranks,
+                       MF_S(offer.ranks), part->ranks);
+    part->per_node = each > 0 ? each : o->ranks > 0 ? (o->ranks + offer.hosts - 1) / offer.hosts : offer.most;
+    job->uneven = each == 0 && offer.least != offer.most;
+    return MF_OK;
+}
+
 /* What the options leave open. */
 static int from_options(const struct mf_launch *o, const struct mf_job *job, struct mf_job_part *part)
 {
@@ -189,83 +237,9 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
         MF_TRY(from_options(o, job, part));
     else if (job->by == MF_BY_SRUN)
         part->cores = here->cores; /* which a step does not have from its job */
+    if (job->hosts && job->by == MF_BY_MPIRUN) MF_TRY(fit_hosts(o, job));
     if (o->cores > 0) part->cores = o->cores;
     part->constraint = o->constraint;
     for (size_t i = 0; i < o->also.count; ++i) MF_TRY(other_part(o->also.at[i], &job->part[i + 1]));
     return check_deepspeed(o, part);
-}
-
-/* ---- what every rank runs ---- */
-
-/* The words as the first task of an array has them. */
-static void first_of(const struct mf_job *job, size_t words, const char *const *word, struct mf_words *to)
-{
-    long number = job->array ? strtol(job->array, NULL, 10) : 0;
-
-    for (size_t i = 0; i < words; ++i) {
-        char *text = NULL;
-        size_t size;
-        FILE *out = MF_MUST(open_memstream(&text, &size), "a command");
-        const char *from = word[i], *at;
-
-        while (job->array && (at = strstr(from, "%a"))) {
-            fprintf(out, "%.*s%ld", (int)(at - from), from, number);
-            from = at + 2;
-        }
-        fputs(from, out);
-        if (fclose(out) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a command");
-        mf_words_add(to, text);
-        free(text);
-    }
-}
-
-/* An option that the verb has and nobody gave. */
-static void add_open(const struct mf_options *options, const char *word, const char *value, struct mf_words *command)
-{
-    if (!mf_options_knows(options, word) || mf_options_given(options, word)) return;
-    mf_words_say(command, "--%s", word);
-    mf_words_add(command, value);
-}
-
-static void add_more(const struct mf_launch *o, const struct mf_job *job, const struct mf_options *options,
-                     struct mf_words *command)
-{
-    int is_run = mf_options_knows(options, "restart");
-
-    if (is_run && o->plan) add_open(options, "plan", o->plan, command);
-    if (is_run && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
-    if (!o->debug) return;
-    add_open(options, "batch-size", "4", command);
-    add_open(options, "max-iter", "20", command);
-    add_open(options, "logging-level", "10", command);
-}
-
-int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_t words, const char *const *word,
-                      struct mf_words *command)
-{
-    const struct mf_cmd *verb = mf_cmd_find(word[0]);
-    struct mf_options *options = NULL;
-    struct mf_words first = {0};
-    void *into;
-    int rc;
-
-    if (!verb || verb->alone)
-        return mf_fail(MF_USAGE, "'%.100s' is no verb that can be started on ranks; mesoforge help lists verbs",
-                       word[0]);
-    into = MF_MUST(calloc(1, verb->size), "options");
-    first_of(job, words, word, &first);
-    rc = mf_options_parse(&options, verb->name, verb->tables, into, verb->size, (int)words - 1, first.at + 1,
-                          verb->positional_max);
-    if (rc == MF_OK) {
-        size_t end = 0;
-
-        while (end < words && strcmp(word[end], "--") != 0) ++end;
-        mf_words_all(command, end, word);
-        add_more(o, job, options, command);
-        mf_words_all(command, words - end, word + end);
-    }
-    mf_options_free(options);
-    mf_words_free(&first);
-    free(into);
-    return rc;
 }

@@ -82,27 +82,30 @@ static int check_files(const struct mf_recon_cmd *o)
     return mf_spacing_check(&o->spacing);
 }
 
-static int run(struct mf_session *session, void *options)
+static int check(const struct mf_session *session, void *options)
 {
     struct mf_recon_cmd *o = options;
     const char *const *words;
-    int rc;
 
     mf_recon_default(o, 1);
-    rc = mf_recon_check(session, o);
-
-    if (rc == MF_OK) rc = mf_recon_plan_check(session, o);
-    if (rc == MF_OK && o->explain && !mf_recon_is_auto(o))
-        rc = mf_fail(MF_USAGE, "--explain is about --descriptor_types auto");
+    MF_TRY(mf_recon_check(session, o));
+    MF_TRY(mf_recon_plan_check(session, o));
+    if (o->explain && !mf_recon_is_auto(o)) return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto");
     if (!o->files.count) {
         o->files.count = mf_options_positional(session->options, &words);
         o->files.at = (const char **)words;
-    } else if (rc == MF_OK && mf_options_positional(session->options, &words) > 0) {
-        rc = mf_fail(MF_USAGE, "'%s' and --microstructure_filenames %s: name the inputs one way or the other", words[0],
-                     o->files.at[0]);
+    } else if (mf_options_positional(session->options, &words) > 0) {
+        return mf_fail(MF_USAGE, "'%s' and --microstructure_filenames %s: name the inputs one way or the other",
+                       words[0], o->files.at[0]);
     }
-    if (rc == MF_OK) rc = check_files(o);
-    MF_TRY(mf_agree(session->comm, rc));
+    return check_files(o);
+}
+
+static int run(struct mf_session *session, void *options)
+{
+    struct mf_recon_cmd *o = options;
+    int rc;
+
     MF_TRY(mf_reside(session, o->residency));
     rc = mf_recon_network(session, o, NULL);
     if (rc == MF_OK) rc = with_files(session, o);
@@ -126,6 +129,8 @@ const struct mf_cmd mf_cmd_match = {
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
     .positional_max = 3,
+    .check = check,
     .run = run,
+    .writes = 1,
     .computes = 1,
 };

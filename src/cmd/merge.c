@@ -33,22 +33,31 @@ struct plan {
     const char *out; /* named on the command line, or NULL */
 };
 
-static int make_plan(const struct mf_session *session, const struct merge *o, struct plan *plan)
+static struct plan make_plan(const struct mf_session *session, const struct merge *o)
 {
     const char *const *words;
     size_t n = mf_options_positional(session->options, &words);
+    struct plan plan = {.file = {words[0], words[0], words[1]}, .out = n > 2 ? words[2] : NULL, .lag = o->lag};
+
+    if (o->z_file) {
+        plan.file[1] = words[1];
+        plan.file[2] = o->z_file;
+    }
+    return plan;
+}
+
+static int check(const struct mf_session *session, void *options)
+{
+    const struct merge *o = options;
+    const char *const *words;
+    size_t n = mf_options_positional(session->options, &words);
+    struct plan plan;
 
     if (n < 2) return mf_fail(MF_USAGE, "two descriptor files are needed; try: mesoforge merge X_FILE Y_FILE OUTFILE");
-    *plan = (struct plan){.file = {words[0], words[0], words[1]}, .out = n > 2 ? words[2] : NULL};
-    if (o->z_file) {
-        plan->file[1] = words[1];
-        plan->file[2] = o->z_file;
-    }
-    if (plan->out && o->common.output && strcmp(plan->out, o->common.output) != 0)
-        return mf_fail(MF_USAGE, "OUTFILE '%s' and --output '%s' differ; give one of them", plan->out,
-                       o->common.output);
-    plan->lag = o->lag;
-    return mf_join_lag(session->options, o->lag, FILES, plan->file);
+    if (n > 2 && o->common.output && strcmp(words[2], o->common.output) != 0)
+        return mf_fail(MF_USAGE, "OUTFILE '%s' and --output '%s' differ; give one of them", words[2], o->common.output);
+    plan = make_plan(session, o);
+    return mf_join_lag(session->options, o->lag, FILES, plan.file);
 }
 
 static int load_all(const struct mf_session *session, const struct plan *plan, struct mf_target from[FILES])
@@ -115,10 +124,9 @@ static int write_out(const struct mf_session *session, const struct plan *plan, 
 static int run(struct mf_session *session, void *options)
 {
     struct mf_target from[FILES] = {{0}}, merged = {0};
-    struct plan plan = {0};
+    struct plan plan = make_plan(session, options);
     int rc;
 
-    MF_TRY(mf_agree(session->comm, make_plan(session, options, &plan)));
     MF_TRY(mf_session_may_write(session, plan.out ? plan.out : session->common->output, ".h5"));
     rc = load_all(session, &plan, from);
     if (rc == MF_OK) {
@@ -168,5 +176,7 @@ const struct mf_cmd mf_cmd_merge = {
     .tables = tables,
     .size = sizeof(struct merge),
     .positional_max = 3,
+    .check = check,
     .run = run,
+    .writes = 1,
 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/ceiling.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/probe_print.h"
@@ -45,14 +45,40 @@ static int report(const struct mf_session *session, const struct mf_probe_report
     return rc;
 }
 
+/* --device cuda or cuda:N, of which a run would refuse to have none. */
+static int check_wish(const struct mf_common *common, const struct mf_probe *probe, long number)
+{
+    for (size_t r = 0; r < probe->ranks; ++r)
+        if (probe->rank[r].gpus <= (size_t)number)
+            return mf_fail(MF_DEVICE, "--device %s: rank %zu on '%.80s' sees %zu GPU%s%s", common->device, r,
+                           probe->hardware.host[probe->rank[r].node].name, probe->rank[r].gpus,
+                           MF_S(probe->rank[r].gpus), strchr(common->device, ':') ? ", counted from 0" : "");
+    return MF_OK;
+}
+
+static int bind(const struct mf_common *common, const struct mf_probe *probe, int *gpu)
+{
+    const int wanted = strncmp(common->device, "cuda", 4) == 0;
+    const long number = wanted && common->device[4] == ':' ? strtol(common->device + 5, NULL, 10) : 0;
+    const int numbered = wanted && common->device[4] == ':';
+    struct mf_bind_options options = {common->gpu_ids.count, common->gpu_ids.at, common->share_gpu};
+    int rc;
+
+    for (size_t r = 0; r < probe->ranks; ++r) gpu[r] = -1;
+    if (wanted) MF_TRY(check_wish(common, probe, number));
+    if (numbered) options = (struct mf_bind_options){1, &number, common->share_gpu};
+    rc = mf_probe_bind(probe, &options, gpu);
+    if (rc != MF_OK) mf_probe_bind_say(probe, gpu);
+    return rc;
+}
+
 /* What is seen is shown even where ranks and GPUs do not fit together; that is refused afterwards, as a run would. */
 static int bind_and_report(const struct mf_session *session, struct mf_probe *probe, int measures, int *gpu)
 {
     const struct mf_common *common = session->common;
-    struct mf_bind_options options = {common->gpu_ids.count, common->gpu_ids.at, common->share_gpu};
     struct mf_probe_report what = {.probe = probe, .gpu = gpu, .launcher = mf_launcher_find()};
     char refusal[MF_ERR_TEXT] = "";
-    int bound = mf_probe_bind(probe, &options, gpu), rc;
+    int bound = bind(common, probe, gpu), rc;
     struct mf_where *where = NULL;
 
     if (bound != MF_OK) {
@@ -67,7 +93,6 @@ static int bind_and_report(const struct mf_session *session, struct mf_probe *pr
     if (rc == MF_OK) rc = report(session, &what);
     free(where);
     if (rc != MF_OK || bound == MF_OK) return rc;
-    mf_probe_bind_say(probe, gpu);
     return mf_fail(bound, "%s", refusal);
 }
 

@@ -66,6 +66,24 @@ static int load_target(const struct mf_session *session, const struct mf_recon_c
     return mf_target_load(session->comm, o->descriptor_filename, target);
 }
 
+static int check(const struct mf_session *session, void *options)
+{
+    struct mf_recon_cmd *o = options;
+
+    mf_recon_default(o, 0);
+    MF_TRY(mf_recon_check(session, o));
+    MF_TRY(mf_recon_named(o));
+    MF_TRY(mf_recon_plan_check(session, o));
+    MF_TRY(check_target(o));
+    if ((o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
+        return mf_fail(MF_USAGE,
+                       "--%s is about the initial field, and there is none; add --initial_microstructure_file",
+                       o->labels.count ? "labels" : "threshold");
+    if (strcmp(o->symmetry, "none") == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--symmetry is for where a target is measured; try: mesoforge characterize --symmetry %s",
+                   o->symmetry);
+}
+
 static int run(struct mf_session *session, void *options)
 {
     struct mf_recon_cmd *o = options;
@@ -73,20 +91,6 @@ static int run(struct mf_session *session, void *options)
     char *base;
     int rc;
 
-    mf_recon_default(o, 0);
-    rc = mf_recon_check(session, o);
-
-    if (rc == MF_OK) rc = mf_recon_named(o);
-    if (rc == MF_OK) rc = mf_recon_plan_check(session, o);
-    if (rc == MF_OK) rc = check_target(o);
-    if (rc == MF_OK && (o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
-        rc = mf_fail(MF_USAGE, "--%s is about the initial field, and there is none; add --initial_microstructure_file",
-                     o->labels.count ? "labels" : "threshold");
-    if (rc == MF_OK && strcmp(o->symmetry, "none") != 0)
-        rc =
-            mf_fail(MF_USAGE, "--symmetry is for where a target is measured; try: mesoforge characterize --symmetry %s",
-                    o->symmetry);
-    MF_TRY(mf_agree(session->comm, rc));
     MF_TRY(mf_reside(session, o->residency));
     MF_TRY(load_target(session, o, &target));
     base = mf_stem(target.source[0] && o->arrays.count ? target.source : o->descriptor_filename);
@@ -113,6 +117,8 @@ const struct mf_cmd mf_cmd_reconstruct = {
             "      --size 256 256 256 --output v.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
+    .check = check,
     .run = run,
+    .writes = 1,
     .computes = 1,
 };

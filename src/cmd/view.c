@@ -46,16 +46,17 @@ static int check_several(const struct mf_session *session, const struct mf_view_
     return MF_OK;
 }
 
-static int check(const struct mf_session *session, const struct mf_view_opts *o, size_t *count,
-                 const char *const **files)
+static int check(const struct mf_session *session, void *options)
 {
-    *count = mf_options_positional(session->options, files);
-    if (*count == 0) return mf_fail(MF_USAGE, "a file is needed; try: mesoforge view FILE");
+    const struct mf_view_opts *o = options;
+    const size_t count = mf_options_positional(session->options, NULL);
+
+    if (count == 0) return mf_fail(MF_USAGE, "a file is needed; try: mesoforge view FILE");
     if (o->symmetry)
         return mf_fail(MF_USAGE,
                        "--symmetry %s: it is of crystal orientations, and these files hold phases; leave it out",
                        o->symmetry);
-    if (*count > 1) return check_several(session, o);
+    if (count > 1) return check_several(session, o);
     if (mf_options_given(session->options, "columns"))
         return mf_fail(MF_USAGE, "--columns is for several files, and there is one");
     if (o->slices < 1 || o->slices > 64) return mf_fail(MF_USAGE, "--slices wants 1 to 64, not %ld", o->slices);
@@ -100,10 +101,9 @@ static int run(struct mf_session *session, void *options)
     const struct mf_view_opts *o = options;
     const char *const *files;
     char *stem, *path = NULL;
-    size_t count;
+    size_t count = mf_options_positional(session->options, &files);
     int rc;
 
-    MF_TRY(mf_agree(session->comm, check(session, o, &count, &files)));
     MF_TRY(mf_session_may_write(session, session->common->output, ".png"));
     stem = mf_stem(files[0]);
     if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
@@ -154,5 +154,7 @@ const struct mf_cmd mf_cmd_view = {
     .tables = tables,
     .size = sizeof(struct mf_view_opts),
     .positional_max = 4096,
+    .check = check,
     .run = run,
+    .writes = 1,
 };

@@ -1,4 +1,5 @@
 /* See hardware.h: reading. Every sentence names the file and the place: "'x.json': nodes[0].cores is missing". */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,10 @@ static int read_text(const struct place *place, const struct mf_json *value, con
         return mf_fail(MF_INPUT, "'%.300s': %s%s%s wants text of %.0f to %.0f bytes", place->file, place->at,
                        dot(place), key->key, key->least, key->most);
     memcpy(field, mf_json_to_text(value), length + 1);
+    for (const char *c = field; *c; ++c)
+        if (iscntrl((unsigned char)*c))
+            return mf_fail(MF_INPUT, "'%.300s': %s%s%s has a control character", place->file, place->at, dot(place),
+                           key->key);
     return MF_OK;
 }
 
@@ -188,6 +193,20 @@ static int read_gpus(const struct place *place, const struct mf_json *array, str
     return rc == MF_OK ? check_ids(place, host) : rc;
 }
 
+/* Where it is said how many NUMA nodes there are, they are counted from 0. */
+static int check_numa(const struct place *place, const struct mf_host *host)
+{
+    if (host->cores > 0 && host->numa_nodes > 16 && host->numa_nodes > host->cores)
+        return mf_fail(MF_INPUT, "'%.300s': %s has %lld NUMA nodes for %lld cores, which no machine has", place->file,
+                       place->at, (long long)host->numa_nodes, (long long)host->cores);
+    for (size_t g = 0; g < host->gpus && host->numa_nodes > 0; ++g)
+        if (host->gpu[g].numa_node >= host->numa_nodes)
+            return mf_fail(MF_INPUT, "'%.300s': %s has a GPU at NUMA node %lld, and %lld NUMA node%s", place->file,
+                           place->at, (long long)host->gpu[g].numa_node, (long long)host->numa_nodes,
+                           MF_S(host->numa_nodes));
+    return MF_OK;
+}
+
 /* ---- links ---- */
 
 static int read_link(const struct place *place, const struct mf_json *object, int is_pair, struct mf_link *link)
@@ -276,6 +295,7 @@ static int read_host(const struct place *place, const struct mf_json *object, st
     if (host->ram_available_bytes > host->ram_bytes)
         return mf_fail(MF_INPUT, "'%.300s': %s has more available memory than memory", place->file, place->at);
     MF_TRY(read_gpus(place, mf_json_get(object, "gpus"), host));
+    MF_TRY(check_numa(place, host));
     return read_links(place, mf_json_get(object, "links"), host);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/areas.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 
@@ -15,13 +16,15 @@ static int is_asked(const struct mf_plan_options *o, long id)
     return o->gpu_ids == 0;
 }
 
+static int is_old(const struct mf_gpu *gpu) { return 10 * gpu->major + gpu->minor < MF_GPU_OLDEST; }
+
 size_t mf_layout_gpus(const struct mf_host *host, const struct mf_plan_options *options, int *place)
 {
     size_t n = 0;
     long shown = 0;
 
     for (size_t g = 0; g < host->gpus; ++g) {
-        if (host->gpu[g].hidden || !is_asked(options, shown++)) continue;
+        if (host->gpu[g].hidden || !is_asked(options, shown++) || is_old(&host->gpu[g])) continue;
         if (place) place[n] = (int)g;
         ++n;
     }
@@ -30,6 +33,11 @@ size_t mf_layout_gpus(const struct mf_host *host, const struct mf_plan_options *
 
 static int check_ids(const struct mf_hardware *hardware, const struct mf_plan_options *o)
 {
+    for (size_t i = 0; i < o->gpu_ids; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (o->gpu_id[k] == o->gpu_id[i])
+                return mf_fail(MF_USAGE, "--gpu_ids names GPU %ld twice: a plan deals each of them out once",
+                               o->gpu_id[i]);
     for (size_t h = 0; h < hardware->hosts; ++h) {
         long shown = 0;
 
@@ -195,6 +203,21 @@ static size_t threads_on(const struct mf_hardware *hardware, const struct mf_pla
     return p->device ? least : mf_plan_threads(problem, p->ranks, least);
 }
 
+static int no_gpu(const struct mf_hardware *hardware, const struct mf_plan_options *options)
+{
+    for (size_t h = 0; h < hardware->hosts; ++h)
+        for (size_t g = 0; g < hardware->host[h].gpus; ++g) {
+            const struct mf_gpu *gpu = &hardware->host[h].gpu[g];
+
+            if (!gpu->hidden && is_old(gpu))
+                return mf_fail(MF_DEVICE,
+                               "--device %s: %s has compute capability %lld.%lld, the kernels need %d.%d or newer",
+                               options->device, gpu->name, (long long)gpu->major, (long long)gpu->minor,
+                               MF_GPU_OLDEST / 10, MF_GPU_OLDEST % 10);
+        }
+    return mf_fail(MF_DEVICE, "--device %s: no node of the machine has a GPU that may be used", options->device);
+}
+
 int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
                     const struct mf_plan_options *options, const struct mf_plan_world *world, int device,
                     struct mf_layouts *layouts)
@@ -203,8 +226,7 @@ int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_pro
 
     memset(layouts, 0, sizeof *layouts);
     MF_TRY(check_ids(hardware, options));
-    if (usable_nodes(hardware, options, device, &places) == 0)
-        return mf_fail(MF_DEVICE, "--device %s: no node of the machine has a GPU that may be used", options->device);
+    if (usable_nodes(hardware, options, device, &places) == 0) return no_gpu(hardware, options);
     if (world) {
         int *node = MF_MUST(calloc(world->ranks, sizeof *node), "a plan");
 

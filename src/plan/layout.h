@@ -20,7 +20,8 @@ int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_pro
                     struct mf_layouts *layouts);
 void mf_layouts_free(struct mf_layouts *layouts);
 
-/** GPUs of a node that may be used: not hidden and, where --gpu_ids says which, among those. place may be NULL. */
+/** GPUs of a node that may be used: not hidden, not older than the kernels need and, where --gpu_ids says which, among
+ * those. place may be NULL. */
 size_t mf_layout_gpus(const struct mf_host *host, const struct mf_plan_options *options, int *place);
 
 #endif

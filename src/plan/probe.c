@@ -147,6 +147,8 @@ static void join_gpus(const struct record *record, size_t ranks, const int *node
         }
     mf_host_gpus(host, n);
     if (n > 0) memcpy(host->gpu, all.gpu, n * sizeof *all.gpu);
+    for (size_t g = 0; g < n && host->numa_nodes > 0; ++g) /* numbers with gaps say nothing to who counts nodes */
+        if (host->gpu[g].numa_node >= host->numa_nodes) host->gpu[g].numa_node = -1;
     free(all.gpu);
     free(all.link);
 }

@@ -23,6 +23,8 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
                    + ('exit "${STATUS:-0}"\n' if name in ("srun", "mpirun") else ""))
     os.chmod(f"bin/{name}", 0o755)
 open("m.npy", "w").close()
+with open("bad.yaml", "w") as file:
+    file.write("limit_to: 0\n")
 PATH = os.path.abspath("bin") + ":/usr/bin:/bin"
 
 
@@ -106,6 +108,11 @@ def numbers():
     has(["--nodes", "2", "--ntasks", "5", "--launcher", "srun"], "--nodes=2 --ntasks=5 --ntasks-per-node=3")
     has(["--nodes", "2", "--ntasks-per-node", "3", "--cpus-per-task", "2", "--launcher", "mpirun", "--hosts", "a:3,b:3"],
         "--host a:3,b:3 --map-by 'ppr:3:node:PE=2' --bind-to core")
+    has(["--launcher", "mpirun", "--hosts", "a:4,b:4"], "-n 8 --host a:4,b:4 --map-by ppr:4:node --bind-to none")
+    has(["--launcher", "mpirun", "--hosts", "a:4,b-1.x:2,c"], "-n 7 --host a:4,b-1.x:2,c --bind-to none", lacks=("ppr",))
+    has(["--hosts", "a:4,b:4", "--ntasks", "5"], "-n 5 --host a:4,b:4 --map-by ppr:3:node")
+    has(["--hosts", "a:4,b:2", "--ntasks-per-node", "2", "--cpus-per-task", "3"], "-n 4 --host a:4,b:2 --map-by 'ppr:2:node:PE=3'")
+    has(["--hosts", "a:4,b:4"], "-n 8 --host a:4,b:4", SLURM_JOB_ID="5")
     has([], "srun --mpi=pmix --kill-on-bad-exit=1 --job-name", lacks=("nodes", "ntasks"), SLURM_JOB_ID="5")
     has(["--mpirun"], "mpirun", "--bind-to none", lacks=(" -n ", "#SBATCH"), SLURM_JOB_ID="5")
     has([], "#SBATCH --ntasks-per-node=1")
@@ -187,7 +194,26 @@ def refusals():
     refused(2, "--mpi is how srun", "--launcher", "sbatch", "--mpirun", "--mpi", "pmi2", *one)
     refused(2, "--mpi is how srun", "--launcher", "sbatch", "--container", "docker:m", "--mpi", "pmi2", *one)
     refused(2, "belongs to --container", "--mount", "/data", *one)
-    refused(2, "the word ':'", "--", "compare", ":")
+    refused(2, "the word ':'", "--", "compare", "a", ":")
+    for hosts in ("", "a:", "a:0", "a:-1", "a:x", "a:4x", "a:4:4", "a,,b", ",a", "a,", "a b", "a;b", "-x", "a:99999999", "$(x)", "a:4,a:2", "a\nb"):
+        refused(2, "write it as a:4,b:4", "--launcher", "mpirun", "--hosts", hosts, *one)
+    refused(2, "offers places for 8 ranks, and 9", "--hosts", "a:4,b:4", "--ntasks", "9", *one)
+    refused(2, "offers 2 ranks on a host, and 3", "--hosts", "a:4,b:2", "--ntasks-per-node", "3", *one)
+    refused(2, "offers 4 ranks on a host, and 8", "--hosts", "a:4,b:4", "--gpus-per-node", "8", *one)
+    refused(2, "names 2 hosts, and 3 nodes", "--hosts", "a:4,b:4", "--nodes", "3", *one)
+    run = ["--", "match", "--microstructure_filename", "m.npy"]
+    for array in ("9-0", "x", "", "1-", "-1", "1,,2", "1-2:0", "1-2%", "1-2%0", "1%2%3", "1-2-3", "99999999", "1-5%2,7"):
+        refused(2, "--array", "--launcher", "sbatch", "--array", array, *run, "--seed", "%a", "--output", "v-%a.h5")
+    for words in (("--seed", "%a"), ("--seed", "%a", "--output", "v.h5"), ("--limit_to", "%a", "--data_folder", "all")):
+        refused(2, "would write the same file: put %a into --output", "--launcher", "sbatch", "--array", "4-8:2", *run, *words)
+    refused(2, "would write the same file", "--launcher", "sbatch", "--array", "1,2", "--", "match", "m%a.npy", "--output", "v.h5")
+    for array, words in (("1-9:3%2", ("--information", "%a")), ("0,4,7-8", ("--data_folder", "d%a")), ("0-1", ("--output", "v%a.h5")), ("7", ("--seed", "%a"))):
+        status, _, err, _ = launch("--launcher", "sbatch", "--array", array, *run, *words)
+        check(status == 0, f"an array {array} {words}: {err}")
+    status, _, err, _ = launch("--launcher", "sbatch", "--array", "0-1", "--", "match", "m%a.npy", "--seed", "%a")
+    check(status == 0, f"inputs that differ give results that differ: {err}")
+    status, _, err, _ = launch("--launcher", "sbatch", "--array", "1-2", "--", "info", "m%a.npy")
+    check(status == 0, f"what only prints: {err}")
     refused(2, "--hosts is for", "--launcher", "srun", "--hosts", "a", *one)
     refused(2, "--job-name", "--launcher", "sbatch", "--job-name", "a\n#SBATCH -N9", *one)
     refused(2, "--slurm-options", "--slurm-options", "nice=1 --wrap=x", *one)
@@ -203,6 +229,47 @@ def refusals():
     refused(4, "this machine shows", "--launcher", "mpirun", "--num_gpus", "999", "--run", *one)
     refused(4, "'mpirun' cannot be started: No such file", "--launcher", "mpirun", "--run", *one, PATH="/nowhere")
     refused(4, "'sbatch' cannot be started: No such file", "--launcher", "sbatch", "--run", *one, PATH="/nowhere")
+
+
+def as_the_verb():
+    """What stands behind '--' is refused as the verb would, in its words, before anything waits."""
+    for words in (["match"], ["match", "m.npy", "--limit_to", "0"], ["match", "m.npy", "--descriptor_types", "S9"], ["match", "m.npy", "--threads", "-1"],
+                  ["match", "a.npy", "b.npy"], ["reconstruct"], ["reconstruct", "--descriptor_filename", "d.h5", "--symmetry", "orthotropic"],
+                  ["synth", "--volume-fraction", "2"], ["compare", "one.npy"], ["view"], ["smooth", "a.npy", "--strength", "-1"], ["merge", "a.h5"],
+                  ["interpolate", "a.h5", "b.h5", "--n_steps", "1"], ["characterize"], ["characterize", "a.npy", "--limit_to", "0"], ["report"],
+                  ["match", "m.npy", "--gpu_ids", "1", "1"], ["match", "m.npy", "--config", "bad.yaml"]):
+        said = runs.run(program, *words)
+        status, out, err, calls = launch("--launcher", "sbatch", "--submit", "--", *words)
+        check(said.status == 2 and status == 2 and not calls and not out, f"{words}: {said} {status} {err}")
+        reason = said.err.splitlines()[-1].split(": ", 2)[2]
+        check(err.count("\n") == 1 and err.split(": ", 2)[2].strip() == reason, f"{words}: launch says {err} and the verb {reason}")
+
+
+def boxes():
+    """Files that a container would not show are named, with the word that would."""
+    os.mkdir("here")
+    other = tempfile.mkdtemp(prefix="launch-other-")
+    for name in ("here/in.npy", f"{other}/out.npy"):
+        open(name, "w").close()
+    os.symlink(f"{other}/out.npy", "here/link.npy")
+    with open("run.yaml", "w") as file:
+        file.write(f"output: {other}/v.h5\n")
+
+    def warns(count, *words, mount=()):
+        status, out, err, _ = launch("--container", "docker:i", "--launcher", "mpirun", *mount, "--", "match", *words)
+        lines = err.splitlines()
+        check(status == 0 and len(lines) == count and all("outside of what the container shows" in l and f"try: --mount {other}" in l for l in lines),
+              f"{words} {mount}: {err}")
+
+    warns(0, "here/in.npy", "--output", "here/v.h5")
+    warns(1, f"{other}/out.npy")
+    warns(1, f"--microstructure_filename={other}/out.npy")
+    warns(1, "here/link.npy")
+    warns(2, f"{other}/out.npy", "--output", f"{other}/v.h5")
+    warns(1, "here/in.npy", "--config", "run.yaml")
+    warns(0, f"{other}/out.npy", "--output", f"{other}/v.h5", mount=("--mount", other))
+    warns(0, "here/link.npy", mount=("--mount", f"{other}:{other}:ro"))
+    shutil.rmtree(other)
 
 
 def outside():
@@ -235,6 +302,8 @@ as_given()
 numbers()
 from_plan()
 refusals()
+as_the_verb()
+boxes()
 outside()
 again()
 shutil.rmtree(folder)

@@ -214,6 +214,16 @@ def refusals():
     refuses(4, "8 GPUs that may be used", "reconstruct", *h100, "--size", 64, 64, 64, "--ranks", 9, "--device", "cuda")
     refuses(5, "nothing fits into memory: the least plan", "reconstruct", *h100, "--size", 1024, 1024, 1024, "--memory_limit", 1024)
     refuses(5, "there are 1048576 (--memory-limit)", "reconstruct", *h100, "--size", 64, 64, 64, "--memory-limit", 1)
+    refuses(2, "names GPU 0 twice", "reconstruct", *h100, "--gpu_ids", 0, 0, 1)
+    refuses(2, "deals each of them out once", "reconstruct", *h100, "--gpu_ids", 0, 0, 1, "--share-gpu")
+    old = open(f"{hardware}/laptop.json").read()
+    check('"compute_capability": "8.9"' in old, "laptop.json has another GPU now")
+    for capability in ("3.5", "7.5"):
+        with open("old.json", "w") as file:
+            file.write(old.replace('"compute_capability": "8.9"', f'"compute_capability": "{capability}"'))
+        refuses(4, f"has compute capability {capability}, the kernels need 8.0", "reconstruct", "--size", 64, 64, 64, "--hardware", "old.json",
+                "--device", "cuda")
+        check(plan("--size", 64, 64, 64, "--hardware", "old.json")["device"] == "cpu", f"a plan for {capability}")
     text = open(f"{hardware}/mixed.json").read()
     for old, new, part in (('"cores": 64', '"cores": 0', "cores is 0"), ('"cores": 64', '"cores": -64', "cores is -64"),
                            ('"cores": 64', '"cores": "64"', "cores wants a whole number, not text"),

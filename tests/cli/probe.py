@@ -102,6 +102,14 @@ def refused():
     for ranks in (1, 3):
         refuses(run("--gpu_ids", "5", ranks=ranks, gpus={"gpus": 4}), "--gpu_ids 5: rank 0 on", "id that is not there")
         refuses(run("--gpu_ids", "0", ranks=ranks, gpus={"gpus": 0}), "sees no GPU", "--gpu_ids without GPUs")
+    for device, part in (("cuda", "sees 0 GPUs"), ("cuda:0", "sees 0 GPUs, counted from 0")):
+        status, out, err = run("--device", device, "--json", gpus={"gpus": 0})
+        check(status == 4 and part in json.loads(out)["refusal"] and part in err, f"{device} where there is none: {status} {err}")
+    refuses(run("--device", "cuda:4", gpus={"gpus": 4}), "sees 4 GPUs, counted from 0", "cuda:4 of 4")
+    status, out, _ = run("--device", "cuda:3", "--json", gpus={"gpus": 4})
+    check(status == 0 and json.loads(out)["ranks"][0]["gpu"] == 3, "cuda:3 of 4")
+    status, _, err = run("--gpu_ids", "0", "0", "1", gpus={"gpus": 4})
+    check(status == 2 and "names GPU 0 twice" in err, f"an id twice: {status} {err}")
 
 
 def files():

@@ -32,6 +32,35 @@ static void tasks(const char *text, size_t n, const long *want)
     free(got);
 }
 
+static void slots(const char *text, size_t n, const char *last, long want)
+{
+    struct mf_words got = {0};
+    long *ranks = NULL;
+
+    CHECK(mf_nodelist_slots(text, &got, &ranks) == MF_OK && got.count == n);
+    CHECK(n == got.count && strcmp(got.at[n - 1], last) == 0 && ranks[n - 1] == want);
+    mf_words_free(&got);
+    free(ranks);
+}
+
+static void hosts(void)
+{
+    static const char *const bad[] = {"",    ",",   "a,", ":4",  "a:",      "a:0", "a:4x",
+                                      "a:b", "a b", "-a", "a,a", "a:65537", "a/b"};
+
+    slots("a:4,b:4", 2, "b", 4);
+    slots("node-1.cluster", 1, "node-1.cluster", 1);
+    slots("a,b_2:16,c", 3, "c", 1);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        struct mf_words got = {0};
+        long *ranks = NULL;
+
+        CHECK(mf_nodelist_slots(bad[i], &got, &ranks) == MF_USAGE);
+        mf_words_free(&got);
+        free(ranks);
+    }
+}
+
 static void refused(void)
 {
     static const char *const lists[] = {"",
@@ -123,6 +152,7 @@ static void noise(void)
 
 int main(void)
 {
+    hosts();
     names("vn1", "vn1");
     names("n[001-003,7],gpu-[1-2]-x", "n001 n002 n003 n7 gpu-1-x gpu-2-x");
     names("r[1-2]n[08-10]", "r1n08 r1n09 r1n10 r2n08 r2n09 r2n10");

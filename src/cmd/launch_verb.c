@@ -1,0 +1,251 @@
+/* See launch_job.h: what every rank runs. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/launch_job.h"
+
+/* The words as task @p number of an array has them. */
+static void words_of(const struct mf_job *job, long number, size_t words, const char *const *word, struct mf_words *to)
+{
+    for (size_t i = 0; i < words; ++i) {
+        char *text = NULL;
+        size_t size;
+        FILE *out = MF_MUST(open_memstream(&text, &size), "a command");
+        const char *from = word[i], *at;
+
+        while (job->array && (at = strstr(from, "%a"))) {
+            fprintf(out, "%.*s%ld", (int)(at - from), from, number);
+            from = at + 2;
+        }
+        fputs(from, out);
+        if (fclose(out) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a command");
+        mf_words_add(to, text);
+        free(text);
+    }
+}
+
+/* An option that the verb has and nobody gave. */
+static void add_open(const struct mf_options *options, const char *word, const char *value, struct mf_words *command)
+{
+    if (!mf_options_knows(options, word) || mf_options_given(options, word)) return;
+    mf_words_say(command, "--%s", word);
+    mf_words_add(command, value);
+}
+
+static void add_more(const struct mf_launch *o, const struct mf_job *job, const struct mf_options *options,
+                     struct mf_words *command)
+{
+    int is_run = mf_options_knows(options, "restart");
+
+    if (is_run && o->plan) add_open(options, "plan", o->plan, command);
+    if (is_run && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
+    if (!o->debug) return;
+    add_open(options, "batch-size", "4", command);
+    add_open(options, "max-iter", "20", command);
+    add_open(options, "logging-level", "10", command);
+}
+
+/* A verb's options as one task of an array has them. */
+struct task {
+    struct mf_words words;
+    struct mf_options *options;
+    void *into;
+};
+
+static int parse_task(const struct mf_cmd *verb, const struct mf_job *job, long number, size_t words,
+                      const char *const *word, struct task *t)
+{
+    *t = (struct task){.into = MF_MUST(calloc(1, verb->size), "options")};
+    words_of(job, number, words, word, &t->words);
+    return mf_options_parse(&t->options, verb->name, verb->tables, t->into, verb->size, (int)words - 1, t->words.at + 1,
+                            verb->positional_max);
+}
+
+static void free_task(struct task *t)
+{
+    mf_options_free(t->options);
+    mf_words_free(&t->words);
+    free(t->into);
+}
+
+/* What the verb says of its options before it reads a file. */
+static int check_values(const struct mf_cmd *verb, const struct task *t)
+{
+    struct mf_comm self;
+    struct mf_session session = {.comm = &self, .common = t->into, .options = t->options, .looks = verb->looks};
+
+    mf_comm_self(&self);
+    mf_log_open(0, 1, MF_QUIET); /* it says the rest when it runs */
+    MF_TRY(mf_backend_find(&session.backend, "cpu"));
+    MF_TRY(mf_common_check(t->into));
+    if (mf_options_origin(t->options, "print-config") == MF_FROM_FLAG || !verb->check) return MF_OK;
+    return verb->check(&session, t->into);
+}
+
+/* Everything that has a part in the name of what a task writes. */
+static void add_name(void *to, const char *word, const char *value, enum mf_origin origin)
+{
+    static const char *const names[] = {"output",
+                                        "data_folder",
+                                        "information",
+                                        "microstructure_filename",
+                                        "microstructure_filenames",
+                                        "descriptor_filename"};
+
+    (void)origin;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (strcmp(word, names[i]) == 0) fprintf(to, "%s=%s\n", word, value);
+}
+
+static char *names_of(const struct task *t)
+{
+    char *text = NULL;
+    const char *const *word;
+    const char *output = ((const struct mf_common *)t->into)->output;
+    size_t size, n = output ? 0 : mf_options_positional(t->options, &word);
+    FILE *to = MF_MUST(open_memstream(&text, &size), "names");
+
+    if (output)
+        fputs(output, to);
+    else
+        mf_options_each(t->options, add_name, to);
+    for (size_t i = 0; i < n; ++i) fprintf(to, "%s\n", word[i]);
+    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for names");
+    return text;
+}
+
+static int differ(size_t words, const char *const *word)
+{
+    for (size_t i = 0; i < words; ++i)
+        if (strstr(word[i], "%a")) return 1;
+    return 0;
+}
+
+/* Two tasks of an array write two files, where they write any. */
+static int check_apart(const struct mf_cmd *verb, const struct mf_job *job, size_t words, const char *const *word,
+                       const struct task *first, long number)
+{
+    struct task other;
+    char *names[2];
+    int rc = MF_OK;
+
+    if (!verb->writes && !((const struct mf_common *)first->into)->output) return MF_OK;
+    if (!differ(words, word)) return MF_OK; /* which is refused for more than its files */
+    rc = parse_task(verb, job, number, words, word, &other);
+    if (rc == MF_OK) {
+        names[0] = names_of(first);
+        names[1] = names_of(&other);
+        if (strcmp(names[0], names[1]) == 0)
+            rc = mf_fail(MF_USAGE, "all tasks of the array would write the same file: put %%a into --output "
+                                   "(or --information, --data_folder), as in --output volume-%%a.h5");
+        free(names[0]);
+        free(names[1]);
+    }
+    free_task(&other);
+    return rc;
+}
+
+/* ---- files that a container would not show ---- */
+
+static int is_below(const char *path, const char *folder)
+{
+    const size_t n = strlen(folder);
+
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0' || (n == 1 && *folder == '/'));
+}
+
+/* Does the container see @p path, one without links? */
+static int is_shown(const struct mf_job *job, const char *path)
+{
+    int shown = is_below(path, job->folder);
+
+    for (size_t i = 0; i < job->mounts && !shown; ++i) {
+        char *source = MF_MUST(strndup(job->mount[i], strcspn(job->mount[i], ":")), "a mount");
+        char *real = realpath(source, NULL);
+
+        shown = is_below(path, source) || (real && is_below(path, real));
+        free(real);
+        free(source);
+    }
+    return shown;
+}
+
+/* A file that is here, or whose folder is and that is yet to be written: its place without links, else NULL. */
+static char *place_of(const char *word)
+{
+    char *place = realpath(word, NULL), *folder, *slash;
+
+    if (place || !strchr(word, '/')) return place;
+    folder = MF_MUST(strdup(word), "a name");
+    slash = strrchr(folder, '/');
+    slash[slash == folder] = '\0';
+    place = realpath(folder, NULL);
+    free(folder);
+    return place;
+}
+
+static void warn_of(const struct mf_job *job, const char *word)
+{
+    char *place = place_of(word), *slash = place ? strrchr(place, '/') : NULL;
+    struct stat is;
+
+    if (place && !is_shown(job, place)) {
+        if (stat(place, &is) == 0 && !S_ISDIR(is.st_mode)) slash[slash == place] = '\0';
+        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: --mount %s", word,
+                place);
+    }
+    free(place);
+}
+
+static void warn_value(void *job, const char *word, const char *value, enum mf_origin origin)
+{
+    (void)word;
+    if (origin == MF_FROM_FILE && strchr(value, '/')) warn_of(job, value);
+}
+
+/* The words of the verb, and what its configuration file names. */
+static void warn_outside(const struct mf_job *job, const struct task *t)
+{
+    mf_log_open(0, 1, MF_WARN);
+    for (size_t i = 1; i < t->words.count; ++i) {
+        const char *word = t->words.at[i], *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+
+        if (equals) word = equals + 1;
+        if (strchr(word, '/')) warn_of(job, word);
+    }
+    mf_options_each(t->options, warn_value, (void *)(uintptr_t)job);
+}
+
+int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_t words, const char *const *word,
+                      struct mf_words *command)
+{
+    const struct mf_cmd *verb = mf_cmd_find(word[0]);
+    long number = 0, last = 0;
+    struct task first;
+    int rc;
+
+    if (!verb || verb->alone)
+        return mf_fail(MF_USAGE, "'%.100s' is no verb that can be started on ranks; mesoforge help lists verbs",
+                       word[0]);
+    if (job->array) MF_TRY(mf_job_array(job->array, &number, &last));
+    rc = parse_task(verb, job, number, words, word, &first);
+    if (rc == MF_OK) rc = check_values(verb, &first);
+    if (rc == MF_OK && number != last) rc = check_apart(verb, job, words, word, &first, last);
+    if (rc == MF_OK) {
+        size_t end = 0;
+
+        while (end < words && strcmp(word[end], "--") != 0) ++end;
+        mf_words_all(command, end, word);
+        add_more(o, job, first.options, command);
+        mf_words_all(command, words - end, word + end);
+        if (job->box != MF_BOX_NONE) warn_outside(job, &first);
+    }
+    free_task(&first);
+    return rc;
+}

@@ -74,7 +74,7 @@ def cut_link(hosts):
                 f"--timeout {LIMIT}")
     status = job.wait(timeout=60)
     check(status != 0, f"a cut link: status {status}")
-    until("nobody is left", 20, lambda: not any(hosts.processes(n) for n in ("n1", "n2")))
+    until("nobody is left", 45, lambda: not any(hosts.processes(n) for n in ("n1", "n2")))  # mpirun's daemon takes its time
     print(f"all gone after {time.time() - begin:.1f} s, status {status}")
     for host in ("n1", "n2"):
         check(len(glob.glob(f"mesoforge-flight-{host}-*.tsv")) == 1, f"a flight record of {host}: {os.listdir('.')}")
@@ -92,7 +92,7 @@ def lost_host(hosts):
     took = time.time() - begin
     print(f"a lost host: status {status} after {took:.1f} s: {lines()}")
     check(status != 0 and took <= LIMIT + 15, f"a lost host: status {status} after {took:.1f} s")
-    until("nobody is left", 20, lambda: not hosts.processes("n1"))
+    until("nobody is left", 45, lambda: not hosts.processes("n1"))
 
 
 hosts = virtual_hosts.Hosts()

@@ -87,17 +87,28 @@ int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enu
                    mf_more_rows[which].name, phases, side->levels, lag, bytes);
 }
 
-int mf_target_space_new(struct mf_target *target)
+size_t mf_whole_entries(enum mf_whole which, size_t lag)
+{
+    const size_t width = 2 * lag - 1;
+
+    return (which == MF_WHOLE_S2 ? lag : width) * width * width;
+}
+
+size_t mf_whole_parts(enum mf_whole which, size_t phases)
+{
+    return which == MF_WHOLE_S2 ? phases : phases * (phases - 1) / 2;
+}
+
+int mf_target_whole_new(struct mf_target *target, enum mf_whole which)
 {
     int bad = target->lag < 1 || target->lag > LAG_MOST;
-    size_t width = 2 * target->lag - 1;
-    size_t each = bad ? 0 : times(times(width, width, &bad), target->lag, &bad);
-    size_t bytes = times(times((size_t)target->phases, each, &bad), sizeof(double), &bad);
+    size_t each = bad ? 0 : mf_whole_entries(which, target->lag) * sizeof(double);
+    size_t bytes = times(mf_whole_parts(which, (size_t)target->phases), each, &bad);
 
-    target->space = bad || bytes > PTRDIFF_MAX ? NULL : calloc(1, bytes + 1);
-    if (target->space) return MF_OK;
-    return mf_fail(MF_MEMORY, "no memory for S2_3D of %d phase%s and lag %zu", target->phases, MF_S(target->phases),
-                   target->lag);
+    target->whole[which] = bad || bytes > PTRDIFF_MAX ? NULL : calloc(1, bytes + 1);
+    if (target->whole[which]) return MF_OK;
+    return mf_fail(MF_MEMORY, "no memory for %s of %d phase%s and lag %zu",
+                   which == MF_WHOLE_S2 ? "S2_3D" : "CrossS2_3D", target->phases, MF_S(target->phases), target->lag);
 }
 
 int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv)
@@ -125,7 +136,7 @@ void mf_target_side_free(struct mf_target_side *side)
 void mf_target_free(struct mf_target *target)
 {
     for (int i = 0; i < 3; ++i) mf_target_side_free(&target->side[i]);
-    free(target->space);
+    for (int k = 0; k < MF_WHOLE; ++k) free(target->whole[k]);
     *target = (struct mf_target){0};
 }
 

@@ -45,6 +45,13 @@ size_t mf_more_parts(enum mf_more which, size_t phases);
 /** Entries per level of one; lag: L. */
 size_t mf_more_entries(enum mf_more which, size_t lag);
 
+/** Descriptors of a volume as a whole. */
+enum mf_whole {
+    MF_WHOLE_S2,    /* S2_3D: [phases][L][2L-1][2L-1], lags dz >= 0, dy, dx */
+    MF_WHOLE_CROSS, /* CrossS2_3D: [pairs][2L-1][2L-1][2L-1], all lags */
+    MF_WHOLE
+};
+
 /** Descriptors of the slices with one normal, meant over them. */
 struct mf_target_side {
     size_t nu, nv, slices; /* extents of the slices they came from; how many */
@@ -68,7 +75,7 @@ struct mf_target {
         steepness;             /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
     char network[MF_VGG_NAME]; /* which weights (kernels/vgg.h); "": nothing here depends on them */
     struct mf_target_side side[3];
-    double *space; /* S2_3D [phases][L][2L-1][2L-1], lags dz >= 0, dy, dx of the volume itself; NULL: none */
+    double *whole[MF_WHOLE]; /* NULL: none */
     double spacing[3];
     char unit[MF_UNIT_TEXT];
     char hash[MF_HASH_TEXT]; /* of the input(s) */
@@ -79,8 +86,11 @@ struct mf_target {
 int mf_target_side_new(struct mf_target_side *side, int phases, size_t levels, size_t lag, int cross);
 /** Room for one of the further descriptors (cleared; of pairs only where there are pairs). MF_MEMORY. */
 int mf_target_side_more(struct mf_target_side *side, int phases, size_t lag, enum mf_more which);
-/** Room for S2_3D (heap, cleared). MF_MEMORY. */
-int mf_target_space_new(struct mf_target *target);
+/** Entries of one part, and how many parts (phases, or pairs of them) there are. */
+size_t mf_whole_entries(enum mf_whole which, size_t lag);
+size_t mf_whole_parts(enum mf_whole which, size_t phases);
+/** Room for one of these (heap, cleared). MF_MEMORY. */
+int mf_target_whole_new(struct mf_target *target, enum mf_whole which);
 /** Room for an example (heap, cleared). MF_MEMORY. */
 int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv);
 void mf_target_side_free(struct mf_target_side *side);

@@ -28,7 +28,8 @@ static const char definitions[] =
     "(seam: those of row 0 and column 0 counted twice). fraction: mean of x. example: the phase of every pixel of one "
     "slice, or of the middle of it; -1: none of these. Level l: the same on the slice averaged over cells of 2^l x 2^l "
     "pixels. s2_3d[phase][dz][dy+L-1][dx+L-1], 0 <= dz < L: the same mean of x(p) x(p+(dz,dy,dx)) over the voxels, or "
-    "the pairs inside, of the whole volume. lineal_path and others with a third axis of entries: docs/DESCRIPTORS.md.";
+    "the pairs inside, of the whole volume; cross_3d the same of two phases at all lags. lineal_path and others with a "
+    "third axis of entries: docs/DESCRIPTORS.md.";
 
 /* One array of a side. */
 struct part {
@@ -77,14 +78,23 @@ static void parts_of(const struct mf_target *t, struct mf_target_side *side, str
     }
 }
 
-static const char space_path[] = "/s2_3d";
+static const char *const whole_paths[] = {[MF_WHOLE_S2] = "/s2_3d", [MF_WHOLE_CROSS] = "/cross_3d"};
 
 /* Of the volume as a whole. */
-static struct part space_part(const struct mf_target *t, double **at)
+static struct part whole_part(const struct mf_target *t, int which, double **at)
 {
-    size_t p = (size_t)t->phases, w = 2 * t->lag - 1;
+    const size_t w = 2 * t->lag - 1, n = mf_whole_entries((enum mf_whole)which, t->lag);
+    const size_t p = mf_whole_parts((enum mf_whole)which, (size_t)t->phases);
 
-    return (struct part){"s2_3d", at, p * t->lag * w * w, 4, {p, t->lag, w, w}, -1e-2, 1 + 1e-2, 0, "phase dz dy dx"};
+    return (struct part){whole_paths[which] + 1,
+                         at,
+                         p * n,
+                         4,
+                         {p, n / (w * w), w, w},
+                         -1e-2,
+                         1 + 1e-2,
+                         0,
+                         which == MF_WHOLE_CROSS ? "pair dz dy dx" : "phase dz dy dx"};
 }
 
 /* "/z/s2"; one side alone is "/all". */
@@ -315,14 +325,14 @@ static int read_side(struct mf_h5 *file, const char *name, struct mf_target *t, 
     return MF_OK;
 }
 
-static int read_space(struct mf_h5 *file, const char *name, struct mf_target *t)
+static int read_whole(struct mf_h5 *file, const char *name, int which, struct mf_target *t)
 {
-    struct part part = space_part(t, &t->space);
+    struct part part = whole_part(t, which, &t->whole[which]);
 
-    if (!mf_h5_has(file, space_path)) return MF_OK;
-    MF_TRY(check_shape(file, name, space_path, &part));
-    MF_TRY(mf_target_space_new(t));
-    return read_part(file, name, space_path, &part);
+    if (!mf_h5_has(file, whole_paths[which])) return MF_OK;
+    MF_TRY(check_shape(file, name, whole_paths[which], &part));
+    MF_TRY(mf_target_whole_new(t, (enum mf_whole)which));
+    return read_part(file, name, whole_paths[which], &part);
 }
 
 /* The struct as it is; which arrays there are is told by their pointers being NULL or not. */
@@ -337,8 +347,11 @@ static int send(const struct mf_target *t, FILE *to)
         for (int k = 0; k < PARTS; ++k)
             if (*part[k].at) MF_TRY(mf_guard_send(to, *part[k].at, part[k].count * sizeof(double)));
     }
-    part[0] = space_part(t, &copy.space);
-    return t->space ? mf_guard_send(to, t->space, part[0].count * sizeof(double)) : MF_OK;
+    for (int k = 0; k < MF_WHOLE; ++k) {
+        part[0] = whole_part(t, k, &copy.whole[k]);
+        if (t->whole[k]) MF_TRY(mf_guard_send(to, t->whole[k], part[0].count * sizeof(double)));
+    }
+    return MF_OK;
 }
 
 static int work(void *context, FILE *to)
@@ -352,7 +365,7 @@ static int work(void *context, FILE *to)
     ours = mf_h5_is_ours(file);
     rc = read_head(file, r->path, &t);
     for (int i = 0; rc == MF_OK && i < t.sides; ++i) rc = read_side(file, r->path, &t, i);
-    if (rc == MF_OK) rc = read_space(file, r->path, &t);
+    for (int k = 0; rc == MF_OK && k < MF_WHOLE; ++k) rc = read_whole(file, r->path, k, &t);
     if (rc == MF_OK) rc = mf_guard_send(to, &ours, sizeof ours);
     if (rc == MF_OK) rc = send(&t, to);
     mf_target_free(&t);
@@ -367,8 +380,9 @@ static int allocate(const struct mf_target *head, struct mf_target *t)
 {
     *t = *head;
     memset(t->side, 0, sizeof t->side);
-    t->space = NULL;
-    if (head->space) MF_TRY(mf_target_space_new(t));
+    memset(t->whole, 0, sizeof t->whole);
+    for (int k = 0; k < MF_WHOLE; ++k)
+        if (head->whole[k]) MF_TRY(mf_target_whole_new(t, (enum mf_whole)k));
     for (int i = 0; i < head->sides; ++i) {
         const struct mf_target_side *from = &head->side[i];
         struct mf_target_side *to = &t->side[i];
@@ -410,10 +424,13 @@ static int take(void *context, FILE *from)
             MF_TRY(check_values(r->path, &part[k]));
         }
     }
-    if (!r->target->space) return MF_OK;
-    part[0] = space_part(r->target, &r->target->space);
-    MF_TRY(mf_guard_receive(from, r->target->space, part[0].count * sizeof(double)));
-    return check_values(r->path, &part[0]);
+    for (int k = 0; k < MF_WHOLE; ++k) {
+        if (!r->target->whole[k]) continue;
+        part[0] = whole_part(r->target, k, &r->target->whole[k]);
+        MF_TRY(mf_guard_receive(from, r->target->whole[k], part[0].count * sizeof(double)));
+        MF_TRY(check_values(r->path, &part[0]));
+    }
+    return MF_OK;
 }
 
 /* Rank 0: the others need not see the file. */
@@ -443,8 +460,10 @@ int mf_target_share(const struct mf_comm *comm, struct mf_target *target)
         for (int k = 0; k < PARTS; ++k)
             if (*part[k].at) mf_comm_bcast(comm, 0, *part[k].at, part[k].count * sizeof(double));
     }
-    part[0] = space_part(target, &target->space);
-    if (target->space) mf_comm_bcast(comm, 0, target->space, part[0].count * sizeof(double));
+    for (int k = 0; k < MF_WHOLE; ++k) {
+        part[0] = whole_part(target, k, &target->whole[k]);
+        if (target->whole[k]) mf_comm_bcast(comm, 0, target->whole[k], part[0].count * sizeof(double));
+    }
     return MF_OK;
 }
 
@@ -507,14 +526,13 @@ static int write_side(struct mf_h5 *file, const struct mf_target *t, int i)
     return MF_OK;
 }
 
-static int write_space(struct mf_h5 *file, const struct mf_target *t)
+static int write_whole(struct mf_h5 *file, const struct mf_target *t, int which)
 {
-    struct mf_target copy = *t;
-    struct part part = space_part(t, &copy.space);
+    const struct part part = whole_part(t, which, NULL);
 
-    if (!t->space) return MF_OK;
-    MF_TRY(mf_h5_write(file, space_path, MF_H5_F64, part.ndim, part.dims, t->space));
-    return mf_h5_put_text(file, space_path, "axes", part.axes);
+    if (!t->whole[which]) return MF_OK;
+    MF_TRY(mf_h5_write(file, whole_paths[which], MF_H5_F64, part.ndim, part.dims, t->whole[which]));
+    return mf_h5_put_text(file, whole_paths[which], "axes", part.axes);
 }
 
 static size_t target_bytes(const struct mf_target *t, const struct mf_provenance *p)
@@ -528,7 +546,8 @@ static size_t target_bytes(const struct mf_target *t, const struct mf_provenance
         parts_of(t, &side, part);
         for (int k = 0; k < PARTS; ++k) bytes += *part[k].at ? part[k].count * sizeof(double) : 0;
     }
-    return bytes + (t->space ? space_part(t, NULL).count * sizeof(double) : 0);
+    for (int k = 0; k < MF_WHOLE; ++k) bytes += t->whole[k] ? whole_part(t, k, NULL).count * sizeof(double) : 0;
+    return bytes;
 }
 
 /* Local. */
@@ -547,7 +566,7 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
     if (rc == MF_OK) rc = mf_h5_provenance(file, MF_SCHEMA_TARGET, created, &p);
     if (rc == MF_OK) rc = write_head(file, t);
     for (int i = 0; rc == MF_OK && i < t->sides; ++i) rc = write_side(file, t, i);
-    if (rc == MF_OK) rc = write_space(file, t);
+    for (int k = 0; rc == MF_OK && k < MF_WHOLE; ++k) rc = write_whole(file, t, k);
     end = mf_h5_close(file);
     if (rc == MF_OK) rc = end;
     mf_comm_self(&self);

@@ -165,5 +165,5 @@ void mf_areas_space(const struct mf_space_desc *d, struct mf_space_areas *a)
     a->entries = d->lag * (2 * d->lag - 1) * (2 * d->lag - 1);
     a->part = MF_SPACE_BATCH * a->entries * sizeof(double);
     a->sum = a->entries * sizeof(double);
-    a->weight = a->entries * sizeof(float);
+    a->weight = (d->pairs ? (2 * d->lag - 1) * (2 * d->lag - 1) * (2 * d->lag - 1) : a->entries) * sizeof(float);
 }

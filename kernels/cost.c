@@ -80,6 +80,18 @@ struct mf_cost mf_cost_s2_3d(const struct mf_slice_desc *d, size_t count, enum m
     return cost;
 }
 
+struct mf_cost mf_cost_cross_s2_3d(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    double more = d->periodic ? 0 : (double)d->lag - 1, lag = (double)d->lag;
+    double points = ((double)d->nu + more) * ((double)d->nv + more);
+    struct mf_cost cost = moved(d, 2 * count, what);
+
+    cost.operations = (double)count * (2 * transform(points) + 8 * lag * points);
+    if (what == MF_COST_GRADIENT)
+        cost.operations += (double)count * (2 * transform(points) + 8 * (2 * lag - 1) * points);
+    return cost;
+}
+
 struct mf_cost mf_cost_fraction(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     struct mf_cost cost = moved(d, count, what);

@@ -45,6 +45,10 @@ struct mf_cost mf_cost_pairs(const struct mf_slice_desc *desc, size_t count, enu
  */
 struct mf_cost mf_cost_s2_3d(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
+/** CrossS2_3D of @p count pairs of planes: 2 transforms and 8 L N, with a gradient 2 more and 8 (2 L - 1) N. Bytes:
+ * twice those above. */
+struct mf_cost mf_cost_cross_s2_3d(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
 /** Variation: per pixel of a level 6 (two differences, their size, two sums), with a gradient 6 more; pooling, bytes as
  * above. */
 struct mf_cost mf_cost_variation(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

@@ -61,9 +61,9 @@ static void transform(struct mf_space_plan *p, size_t planes, const float *x, fl
     CPU->transform(worker_of(p), planes, x, spectra);
 }
 
-static void products(struct mf_space_plan *p, size_t planes, const float *spectra, double *sums)
+static void products(struct mf_space_plan *p, size_t planes, const float *first, const float *second, double *sums)
 {
-    CPU->products(worker_of(p), planes, spectra, sums);
+    CPU->products(worker_of(p), planes, first, second, sums);
 }
 
 static void window(struct mf_space_plan *p, const double *sums, double *values)
@@ -76,10 +76,16 @@ static void adjoint(struct mf_space_plan *p, size_t planes, const double *slope,
     CPU->adjoint(worker_of(p), planes, slope, spectra, g);
 }
 
+static void across(struct mf_space_plan *p, size_t planes, const double *slope, const float *spectra, float *g)
+{
+    CPU->across(worker_of(p), planes, slope, spectra, g);
+}
+
 const struct mf_space_ops mf_space_dry = {.plane = mf_space_plane,
                                           .plan = space_plan,
                                           .free = space_free,
                                           .transform = transform,
                                           .products = products,
                                           .window = window,
-                                          .adjoint = adjoint};
+                                          .adjoint = adjoint,
+                                          .across = across};

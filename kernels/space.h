@@ -5,7 +5,10 @@
  *   D(d, u, v) = inverse transform of S_d at (u, v), over the number of pairs
  *
  * so a rank needs its planes' spectra, L - 1 above them, and L - 1 below them for a gradient. D(-d, -u, -v) is
- * D(d, u, v): windows have the lags d >= 0 alone, [L][2L-1][2L-1], u and v from -L+1 on. */
+ * D(d, u, v): windows have the lags d >= 0 alone, [L][2L-1][2L-1], u and v from -L+1 on.
+ *
+ * The same of two fields, S_d = sum over k of conj(F_k) G_(k+d), gives what lies behind one voxel of the first in the
+ * second; lags d < 0 are those of the second and the first, turned round. */
 #ifndef MF_KERNELS_SPACE_H
 #define MF_KERNELS_SPACE_H
 
@@ -18,6 +21,7 @@ struct mf_space_desc {
     size_t lag;        /* L, at most half of each */
     size_t planes;     /* most planes whose spectra are held at a time, those of others included */
     int periodic;      /* 0: only pairs inside the field, divided by how many there are */
+    int pairs;         /* two fields are compared as well */
 };
 
 struct mf_space_plan; /* a back end's own */
@@ -48,12 +52,12 @@ struct mf_space_ops {
     /** x: [planes][ny][nx], spectra: [planes][plane()], device. */
     void (*transform)(struct mf_space_plan *plan, size_t planes, const float *x, float *spectra);
     /**
-     * sums: [L][plane()], queue->host, out: S_d of the first @p planes of @p spectra, behind which the L - 1 next ones
-     * stand (zero: there are none). Numbers are rounded to multiples of one that depends on the field's extents only
-     * and is so large that they add up without another rounding: in any order, on any number of ranks, to the same
-     * bits. Fields lie in [0, 1].
+     * sums: [L][plane()], queue->host, out: S_d of @p planes of @p first and of those of @p second, behind which the
+     * L - 1 next ones stand (zero: there are none); both may be one field, or desc->pairs. Numbers are rounded to
+     * multiples of one that depends on the field's extents only and is so large that they add up without another
+     * rounding: in any order, on any number of ranks, to the same bits. Fields lie in [0, 1].
      */
-    void (*products)(struct mf_space_plan *plan, size_t planes, const float *spectra, double *sums);
+    void (*products)(struct mf_space_plan *plan, size_t planes, const float *first, const float *second, double *sums);
     /** window: [L][2L-1][2L-1], queue->host, out: D from the sums of all planes of the field. */
     void (*window)(struct mf_space_plan *plan, const double *sums, double *window);
     /**
@@ -61,6 +65,12 @@ struct mf_space_ops {
      * spectra: L - 1 planes, those of g, L - 1 planes; those of g are used up.
      */
     void (*adjoint)(struct mf_space_plan *plan, size_t planes, const double *slope, float *spectra, float *g);
+    /**
+     * The same of two fields, for the first: g += sum over all lags r of slope(r) times the second at p + r, over the
+     * number of pairs. slope: [2L-1][2L-1][2L-1], d from -L+1 on, queue->host. spectra: of the second, L - 1 planes,
+     * those where g's are, L - 1 planes; they stay. The plan was made with desc->pairs.
+     */
+    void (*across)(struct mf_space_plan *plan, size_t planes, const double *slope, const float *spectra, float *g);
 };
 
 #endif

@@ -35,7 +35,8 @@ struct mf_space_plan {
     size_t my, mx, row;       /* extents of a transform; floats of a row of it */
     size_t plane, tiles;      /* floats of a spectrum, columns of one */
     fftwf_plan forward, back; /* in place */
-    float *lags;              /* [L][plane] */
+    float *lags;              /* [L][plane], of two fields [2L-1] */
+    float *beyond;            /* [threads][plane]: the spectrum of a gradient across two fields; NULL: there is one */
     struct points *columns;   /* [threads][column] */
     size_t column;            /* points of the column of one thread */
     double magic;             /* p + magic - magic is p as a multiple of a power of two */
@@ -76,14 +77,29 @@ static void space_free(struct mf_space_plan *p)
     mf_fftw_gone(p->held);
     if (p->booked) (void)mf_arena_book(p->arena, -p->booked, "FFTW plans");
     mf_arena_give(p->arena, p->columns);
+    mf_arena_give(p->arena, p->beyond);
     mf_arena_give(p->arena, p->lags);
     free(p);
+}
+
+static int take(struct mf_space_plan *p)
+{
+    const size_t lag = p->desc.lag, lags = p->desc.pairs ? 2 * lag - 1 : lag, threads = (size_t)p->threads;
+
+    p->lags = mf_arena_take(p->arena, lags * p->plane * sizeof *p->lags, "S2_3D work");
+    if (!p->lags) return MF_MEMORY;
+    if (p->desc.pairs) {
+        p->beyond = mf_arena_take(p->arena, threads * p->plane * sizeof *p->beyond, "S2_3D work");
+        if (!p->beyond) return MF_MEMORY;
+    }
+    p->columns = mf_arena_take(p->arena, threads * p->column * sizeof *p->columns, "S2_3D work");
+    return p->columns ? MF_OK : MF_MEMORY;
 }
 
 static int space_plan(struct mf_queue *queue, const struct mf_space_desc *desc, struct mf_space_plan **plan)
 {
     struct mf_space_plan *p = calloc(1, sizeof *p);
-    int rc = MF_MEMORY;
+    int rc;
 
     if (!p) return mf_fail(MF_MEMORY, "S2_3D: no memory for a plan");
     p->desc = *desc;
@@ -94,12 +110,10 @@ static int space_plan(struct mf_queue *queue, const struct mf_space_desc *desc, 
     p->row = mf_space_row(desc);
     p->plane = mf_space_plane(desc);
     p->tiles = p->plane / (2 * TILE);
-    p->column = desc->planes + desc->lag;
+    p->column = (desc->pairs ? 2 : 1) * desc->planes + desc->lag;
     p->magic = magic_of(desc);
-    p->lags = mf_arena_take(p->arena, desc->lag * p->plane * sizeof *p->lags, "S2_3D work");
-    if (p->lags)
-        p->columns = mf_arena_take(p->arena, (size_t)p->threads * p->column * sizeof *p->columns, "S2_3D work");
-    if (p->lags && p->columns) rc = transforms(p);
+    rc = take(p);
+    if (rc == MF_OK) rc = transforms(p);
     if (rc != MF_OK) {
         space_free(p);
         return rc;
@@ -141,20 +155,22 @@ static inline void load(const struct mf_space_plan *p, size_t tile, size_t plane
 }
 
 /* The sums of one column. A product of two floats is exact in double, so contraction changes nothing. */
-MF_CPU_FAST static void products_column(const struct mf_space_plan *p, size_t tile, size_t planes, const float *spectra,
-                                        struct points *column, double *sums)
+MF_CPU_FAST static void products_column(const struct mf_space_plan *p, size_t tile, size_t planes, const float *first,
+                                        const float *second, struct points *column, double *sums)
 {
-    const size_t lag = p->desc.lag;
+    const size_t lag = p->desc.lag, all = planes + lag - 1;
     const double m = p->magic;
+    struct points *own = first == second ? column : column + all;
 
-    load(p, tile, planes + lag - 1, spectra, column);
+    load(p, tile, all, second, column);
+    if (first != second) load(p, tile, planes, first, own);
     for (size_t d = 0; d < lag; ++d)
         for (size_t h = 0; h < HALVES; ++h) {
             double *to = sums + d * p->plane + (tile * TILE + h * 8) * 2;
             mf_doubles re = {0}, im = {0};
 
             for (size_t k = 0; k < planes; ++k) {
-                const struct points *a = &column[k], *b = &column[k + d];
+                const struct points *a = &own[k], *b = &column[k + d];
 
                 re += (a->re[h] * b->re[h] + a->im[h] * b->im[h] + m) - m;
                 im += (a->re[h] * b->im[h] - a->im[h] * b->re[h] + m) - m;
@@ -166,11 +182,12 @@ MF_CPU_FAST static void products_column(const struct mf_space_plan *p, size_t ti
         }
 }
 
-static void space_products(struct mf_space_plan *p, size_t planes, const float *spectra, double *sums)
+static void space_products(struct mf_space_plan *p, size_t planes, const float *first, const float *second,
+                           double *sums)
 {
 #pragma omp parallel for num_threads(p->threads) if (p->threads > 1)
     for (size_t t = 0; t < p->tiles; ++t)
-        products_column(p, t, planes, spectra, p->columns + (size_t)omp_get_thread_num() * p->column, sums);
+        products_column(p, t, planes, first, second, p->columns + (size_t)omp_get_thread_num() * p->column, sums);
 }
 
 /* One over the number of pairs at a lag. */
@@ -209,12 +226,11 @@ static void space_window(struct mf_space_plan *p, const double *sums, double *wi
     for (size_t d = 0; d < p->desc.lag; ++d) window_plane(p, d, sums + d * p->plane, window + d * width * width);
 }
 
-/* The spectrum of a plane of slopes: twice, as every voxel is the first and the second of as many pairs. */
-static void slope_plane(struct mf_space_plan *p, size_t d, const double *slope)
+/* The spectrum of a plane of slopes, of lags @p d planes apart; times: as often as a voxel is one of such a pair. */
+static void slope_plane(const struct mf_space_plan *p, size_t d, double times, const double *slope, float *x)
 {
     const long reach = (long)p->desc.lag - 1;
-    const double fft = 2 / ((double)p->my * (double)p->mx);
-    float *x = p->lags + d * p->plane;
+    const double fft = times / ((double)p->my * (double)p->mx);
 
     memset(x, 0, p->plane * sizeof *x);
     for (long u = -reach; u <= reach; ++u)
@@ -278,12 +294,51 @@ static void space_adjoint(struct mf_space_plan *p, size_t planes, const double *
             (struct points_float *)(void *)(p->columns + (size_t)omp_get_thread_num() * p->column);
 
 #pragma omp for
-        for (size_t d = 0; d < lag; ++d) slope_plane(p, d, slope + d * width * width);
+        for (size_t d = 0; d < lag; ++d) slope_plane(p, d, 2, slope + d * width * width, p->lags + d * p->plane);
 #pragma omp for
         for (size_t t = 0; t < p->tiles; ++t) adjoint_column(p, t, planes, spectra, column);
 #pragma omp for
         for (size_t k = 0; k < planes; ++k)
             add_plane(p, spectra + (lag - 1 + k) * p->plane, g + k * p->desc.ny * p->desc.nx);
+    }
+}
+
+/* Sum over planes d of conj(C_d) F_d, the planes that follow @p spectra; a piece of them stays in a cache. */
+MF_CPU_FAST static void across_plane(const struct mf_space_plan *p, const float *spectra, float *restrict out)
+{
+    enum { PIECE = 64 * 2 * TILE };
+
+    for (size_t from = 0; from < p->plane; from += PIECE) {
+        const size_t end = from + PIECE < p->plane ? from + PIECE : p->plane;
+
+        memset(out + from, 0, (end - from) * sizeof *out);
+        for (size_t d = 0; d < 2 * p->desc.lag - 1; ++d) {
+            const float *restrict c = p->lags + d * p->plane, *restrict f = spectra + d * p->plane;
+
+            for (size_t i = from; i < end; i += 2) {
+                out[i] += c[i] * f[i] + c[i + 1] * f[i + 1];
+                out[i + 1] += c[i] * f[i + 1] - c[i + 1] * f[i];
+            }
+        }
+    }
+}
+
+static void space_across(struct mf_space_plan *p, size_t planes, const double *slope, const float *spectra, float *g)
+{
+    const size_t lag = p->desc.lag, width = 2 * lag - 1;
+
+#pragma omp parallel num_threads(p->threads) if (p->threads > 1)
+    {
+        float *out = p->beyond + (size_t)omp_get_thread_num() * p->plane;
+
+#pragma omp for
+        for (size_t d = 0; d < width; ++d)
+            slope_plane(p, d < lag ? lag - 1 - d : d - (lag - 1), 1, slope + d * width * width, p->lags + d * p->plane);
+#pragma omp for
+        for (size_t k = 0; k < planes; ++k) {
+            across_plane(p, spectra + k * p->plane, out);
+            add_plane(p, out, g + k * p->desc.ny * p->desc.nx);
+        }
     }
 }
 
@@ -293,4 +348,5 @@ const struct mf_space_ops mf_space_cpu = {.plane = mf_space_plane,
                                           .transform = space_transform,
                                           .products = space_products,
                                           .window = space_window,
-                                          .adjoint = space_adjoint};
+                                          .adjoint = space_adjoint,
+                                          .across = space_across};

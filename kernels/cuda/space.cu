@@ -79,14 +79,14 @@ void transform(struct mf_space_plan *p, size_t planes, const float *x, float *sp
 struct field {
     int nz, ny, nx, lag, periodic;
     size_t plane;
-    const float *x;
+    const float *x, *y; /* of pairs: the first and the second */
 };
 
-struct field field_of(const struct mf_space_plan *p, const float *x)
+struct field field_of(const struct mf_space_plan *p, const float *x, const float *y)
 {
     const struct mf_space_desc *d = &p->desc;
 
-    return {int(d->nz), int(d->ny), int(d->nx), int(d->lag), d->periodic, p->plane, x};
+    return {int(d->nz), int(d->ny), int(d->nx), int(d->lag), d->periodic, p->plane, x, y};
 }
 
 /* Row or column i of n, from the other side where it lies beyond; false: outside of what is not periodic. */
@@ -103,7 +103,8 @@ __global__ void __launch_bounds__(THREADS) pairs(struct field w, size_t first, d
     MF_SHARED(double, shared);
     const int side = 2 * w.lag - 1, runs = (side + RUN - 1) / RUN, row = int(blockIdx.x) / runs;
     const int du = row - w.lag + 1, from = int(blockIdx.x) % runs * RUN, dv = from - w.lag + 1;
-    const float *a = w.x + (first + blockIdx.z) * w.plane, *b = a + blockIdx.y * w.plane;
+    const size_t plane = first + blockIdx.z;
+    const float *a = w.x + plane * w.plane, *b = w.y + (plane + blockIdx.y) * w.plane;
     const int wide = int(WIDE), high = int(HIGH), x0 = int(threadIdx.x) % wide, y0 = int(threadIdx.x) / wide;
     double sum[RUN] = {};
 
@@ -162,10 +163,10 @@ struct lay_body {
     }
 };
 
-void products(struct mf_space_plan *p, size_t planes, const float *spectra, double *sums)
+void products(struct mf_space_plan *p, size_t planes, const float *one, const float *other, double *sums)
 {
     const struct mf_space_desc *d = &p->desc;
-    const struct field w = field_of(p, spectra);
+    const struct field w = field_of(p, one, other);
     const double magic = mf_space_magic(double(d->nz) * double(d->ny) * double(d->nx));
     const size_t side = 2 * d->lag - 1, runs = (side + MF_SPACE_RUN - 1) / MF_SPACE_RUN;
 
@@ -180,12 +181,12 @@ void products(struct mf_space_plan *p, size_t planes, const float *spectra, doub
     mf_each(p->queue, d->lag * p->plane, lay_body{p->sum, p->plane, side * side, sums});
 }
 
-/* One over the number of pairs at an entry of the window. */
-__device__ double norm_of(const struct field &w, size_t entry)
+/* One over the number of pairs at an entry of the window, whose first plane is of lag @p from. */
+__device__ double norm_of(const struct field &w, size_t entry, int from)
 {
-    const int side = 2 * w.lag - 1, d = int(entry / size_t(side * side)), i = int(entry % size_t(side * side));
+    const int side = 2 * w.lag - 1, d = from + int(entry / size_t(side * side)), i = int(entry % size_t(side * side));
     const int u = i / side - w.lag + 1, v = i % side - w.lag + 1;
-    const double planes = double(w.periodic ? w.nz : w.nz - d);
+    const double planes = double(w.periodic ? w.nz : w.nz - (d < 0 ? -d : d));
 
     return mf_lag_norm(w.periodic, size_t(w.ny), size_t(w.nx), size_t(u < 0 ? -u : u), size_t(v < 0 ? -v : v)) / planes;
 }
@@ -195,7 +196,7 @@ struct window_body {
     size_t each;
     const double *sums;
     double *window;
-    __device__ void operator()(size_t i) const { window[i] = sums[i / each * w.plane + i % each] * norm_of(w, i); }
+    __device__ void operator()(size_t i) const { window[i] = sums[i / each * w.plane + i % each] * norm_of(w, i, 0); }
 };
 
 void window(struct mf_space_plan *p, const double *sums, double *values)
@@ -203,7 +204,7 @@ void window(struct mf_space_plan *p, const double *sums, double *values)
     const size_t side = 2 * p->desc.lag - 1;
 
     MF_SPOIL(values, p->areas.entries * sizeof *values);
-    mf_each(p->queue, p->areas.entries, window_body{field_of(p, nullptr), side * side, sums, values});
+    mf_each(p->queue, p->areas.entries, window_body{field_of(p, nullptr, nullptr), side * side, sums, values});
 }
 
 /* -- gradient -- */
@@ -214,11 +215,23 @@ struct weight_body {
     size_t each;
     const double *slope;
     float *weight;
-    __device__ void operator()(size_t i) const { weight[i] = float((i < each ? 1.0 : 2.0) * slope[i] * norm_of(w, i)); }
+    __device__ void operator()(size_t i) const
+    {
+        weight[i] = float((i < each ? 1.0 : 2.0) * slope[i] * norm_of(w, i, 0));
+    }
 };
 
-/* Block (voxels, plane): g += sum over lags of weight (x_(k+d)(p + r) + x_(k-d)(p - r)). w.x: plane 0 of g's. */
-__global__ void __launch_bounds__(THREADS) gather(struct field w, const float *weight, float *g)
+/* The same of two fields, whose windows have all lags. */
+struct weigh_body {
+    struct field w;
+    const double *slope;
+    float *weight;
+    __device__ void operator()(size_t i) const { weight[i] = float(slope[i] * norm_of(w, i, 1 - w.lag)); }
+};
+
+/* Block (voxels, plane): g += sum over lags of weight (x_(k+d)(p + r) + x_(k-d)(p - r)), BOTH; else, from lag -L+1 on,
+ * of weight x_(k+d)(p + r). w.x: plane 0 of g's. */
+template <bool BOTH> __global__ void __launch_bounds__(THREADS) gather(struct field w, const float *weight, float *g)
 {
     const size_t voxels = size_t(w.ny) * size_t(w.nx), first = blockIdx.x * size_t(THREADS * EACH) + threadIdx.x;
     const float *own = w.x + blockIdx.y * w.plane;
@@ -232,8 +245,8 @@ __global__ void __launch_bounds__(THREADS) gather(struct field w, const float *w
         y[i] = at < voxels ? int(at / size_t(w.nx)) : 0;
         x[i] = at < voxels ? int(at % size_t(w.nx)) : 0;
     }
-    for (int d = 0; d < w.lag; ++d) {
-        const float *up = own + size_t(d) * w.plane, *down = own - size_t(d) * w.plane;
+    for (int d = BOTH ? 0 : 1 - w.lag; d < w.lag; ++d) {
+        const float *up = own + d * ptrdiff_t(w.plane), *down = own - d * ptrdiff_t(w.plane);
 
         for (int du = 1 - w.lag; du < w.lag; ++du)
             for (int dv = 1 - w.lag; dv < w.lag; ++dv) {
@@ -246,7 +259,7 @@ __global__ void __launch_bounds__(THREADS) gather(struct field w, const float *w
 
                     if (inside(w, &yu, w.ny) && inside(w, &xu, w.nx))
                         both += up[size_t(yu) * size_t(w.nx) + size_t(xu)];
-                    if (inside(w, &yd, w.ny) && inside(w, &xd, w.nx))
+                    if (BOTH && inside(w, &yd, w.ny) && inside(w, &xd, w.nx))
                         both += down[size_t(yd) * size_t(w.nx) + size_t(xd)];
                     sum[i] += each * both;
                 }
@@ -260,20 +273,38 @@ __global__ void __launch_bounds__(THREADS) gather(struct field w, const float *w
     }
 }
 
-void adjoint(struct mf_space_plan *p, size_t planes, const double *slope, float *spectra, float *g)
+template <bool BOTH> void gather_all(struct mf_space_plan *p, const struct field &w, size_t planes, float *g)
 {
-    const size_t side = 2 * p->desc.lag - 1, voxels = p->desc.ny * p->desc.nx, each = size_t(THREADS) * EACH;
-    const struct field w = field_of(p, spectra + (p->desc.lag - 1) * p->plane);
+    const size_t voxels = p->desc.ny * p->desc.nx, each = size_t(THREADS) * EACH;
     const unsigned blocks = unsigned((voxels + each - 1) / each);
 
-    mf_each(p->queue, p->areas.entries, weight_body{w, side * side, slope, p->weight});
     for (size_t k = 0; k < planes; k += MF_GRID_MOST) {
         const size_t n = planes - k < MF_GRID_MOST ? planes - k : MF_GRID_MOST;
         struct field part = w;
 
         part.x += k * p->plane;
-        MF_RUN(gather, dim3(blocks, unsigned(n)), THREADS, 0, p->queue, part, p->weight, g + k * voxels);
+        MF_RUN(gather<BOTH>, dim3(blocks, unsigned(n)), THREADS, 0, p->queue, part, p->weight, g + k * voxels);
     }
+}
+
+void adjoint(struct mf_space_plan *p, size_t planes, const double *slope, float *spectra, float *g)
+{
+    const size_t side = 2 * p->desc.lag - 1;
+    const float *own = spectra + (p->desc.lag - 1) * p->plane;
+    const struct field w = field_of(p, own, own);
+
+    mf_each(p->queue, p->areas.entries, weight_body{w, side * side, slope, p->weight});
+    gather_all<true>(p, w, planes, g);
+}
+
+void across(struct mf_space_plan *p, size_t planes, const double *slope, const float *spectra, float *g)
+{
+    const size_t side = 2 * p->desc.lag - 1;
+    const float *own = spectra + (p->desc.lag - 1) * p->plane;
+    const struct field w = field_of(p, own, own);
+
+    mf_each(p->queue, side * side * side, weigh_body{w, slope, p->weight});
+    gather_all<false>(p, w, planes, g);
 }
 
 } // namespace
@@ -286,4 +317,5 @@ const struct mf_space_ops mf_space_cuda = {
     .products = products,
     .window = window,
     .adjoint = adjoint,
+    .across = across,
 };

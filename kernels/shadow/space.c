@@ -7,7 +7,7 @@
 struct mf_space_plan {
     struct mf_queue *queue;
     struct mf_space_plan *inner; /* of cpu */
-    size_t sums, window;         /* bytes */
+    size_t sums, window, all;    /* bytes; all: of the lags of two fields */
 };
 
 #define CPU (mf_backend_cpu.space)
@@ -31,6 +31,7 @@ static int plan_make(struct mf_queue *queue, const struct mf_space_desc *desc, s
     p->queue = queue;
     p->sums = desc->lag * CPU->plane(desc) * sizeof(double);
     p->window = desc->lag * width * width * sizeof(double);
+    p->all = width * width * width * sizeof(double);
     *plan = p;
     return MF_OK;
 }
@@ -49,10 +50,10 @@ static void transform(struct mf_space_plan *plan, size_t planes, const float *x,
     MF_SHADOW_RUN("space transform", CPU->transform(plan->inner, planes, x, spectra), x, spectra);
 }
 
-static void products(struct mf_space_plan *plan, size_t planes, const float *spectra, double *sums)
+static void products(struct mf_space_plan *plan, size_t planes, const float *first, const float *second, double *sums)
 {
     sums = mf_shadow_output(plan->queue, "space products", sums, plan->sums);
-    MF_SHADOW_RUN("space products", CPU->products(plan->inner, planes, spectra, sums), spectra);
+    MF_SHADOW_RUN("space products", CPU->products(plan->inner, planes, first, second, sums), first, second);
 }
 
 static void window(struct mf_space_plan *plan, const double *sums, double *values)
@@ -70,10 +71,17 @@ static void adjoint(struct mf_space_plan *plan, size_t planes, const double *slo
     MF_SHADOW_RUN("space adjoint", CPU->adjoint(plan->inner, planes, slope, spectra, g), spectra, g);
 }
 
+static void across(struct mf_space_plan *plan, size_t planes, const double *slope, const float *spectra, float *g)
+{
+    mf_shadow_input(plan->queue, "space across", slope, plan->all);
+    MF_SHADOW_RUN("space across", CPU->across(plan->inner, planes, slope, spectra, g), spectra, g);
+}
+
 const struct mf_space_ops mf_space_shadow = {.plane = plane,
                                              .plan = plan_make,
                                              .free = plan_free,
                                              .transform = transform,
                                              .products = products,
                                              .window = window,
-                                             .adjoint = adjoint};
+                                             .adjoint = adjoint,
+                                             .across = across};

@@ -44,7 +44,7 @@ static const struct mf_opt rows[] = {
            "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. "
            "Others: LinealPath, LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
            "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, GramMatrices; several phases: "
-           "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D"),
+           "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"),
     MF_OPT(
         characterize, "measures", measures, MF_TEXTS, NULL,
         "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "
@@ -157,8 +157,9 @@ static int check_all(const struct mf_session *session, const struct characterize
         if (mf_descriptor_of_pairs(row))
             return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
     }
-    if (more_of(o) & MF_WANTS_SPACE && strcmp(o->slice_mode, "average") != 0)
-        return mf_fail(MF_USAGE, "S2_3D is of whole volumes; --slice_mode %s looks at slices", o->slice_mode);
+    if (mf_wants_whole(more_of(o)) && strcmp(o->slice_mode, "average") != 0)
+        return mf_fail(MF_USAGE, "S2_3D and CrossS2_3D are of whole volumes; --slice_mode %s looks at slices",
+                       o->slice_mode);
     if (!session->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
     return MF_OK;
 }
@@ -325,7 +326,7 @@ static int characterize_file(struct mf_session *session, const struct characteri
                                               .singlephase = !o->multiphase,
                                               .cross = o->multiphase,
                                               .more = more_of(o) & MF_WANTS_MORE,
-                                              .space = (more_of(o) & MF_WANTS_SPACE) != 0,
+                                              .whole = mf_wants_whole(more_of(o)),
                                               .threshold = o->soft,
                                               .steepness = o->steepness,
                                               .vgg = o->vgg,
@@ -590,7 +591,8 @@ const struct mf_cmd mf_cmd_characterize = {
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
         "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, GramMatrices; S2_3D of volumes. "
+        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, GramMatrices; S2_3D and CrossS2_3D of "
+        "volumes. "
         "--measures counts "
         "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
         "others (docs/FILES.md).\n\n"

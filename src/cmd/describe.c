@@ -138,7 +138,7 @@ static struct mf_json *pair_json(const struct mf_target *t, int ndim, int a, int
             put_turned(s2, mf_side_name(t, ndim, k), window, width);
     }
     mf_json_put(one, "s2", s2);
-    mf_describe_pair_json(one, t, ndim, pair);
+    mf_describe_pair_json(one, t, ndim, pair, a > b);
     return one;
 }
 

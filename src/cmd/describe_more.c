@@ -30,7 +30,7 @@ static double lineal(const struct mf_target *t, int side, int phase, size_t c, i
 static double in_space(const struct mf_target *t, int phase, int axis, size_t d)
 {
     size_t width = 2 * t->lag - 1, centre = t->lag - 1;
-    const double *window = t->space + (size_t)phase * t->lag * width * width;
+    const double *window = t->whole[MF_WHOLE_S2] + (size_t)phase * t->lag * width * width;
 
     return window[((axis == 0 ? d : 0) * width + centre + (axis == 1 ? d : 0)) * width + centre + (axis == 2 ? d : 0)];
 }
@@ -80,19 +80,37 @@ static void put_further(struct mf_json *to, const struct mf_target *target, int 
 void mf_describe_more_json(struct mf_json *phase, const struct mf_target *target, int ndim, int index)
 {
     put_further(phase, target, ndim, 0, (size_t)index);
-    if (target->space) put_space(phase, target, index);
+    if (target->whole[MF_WHOLE_S2]) put_space(phase, target, index);
 }
 
-void mf_describe_pair_json(struct mf_json *pair, const struct mf_target *target, int ndim, size_t index)
+/* CrossS2_3D along the axes, lags from -L+1 on; turned: behind the second. */
+static void put_cross_space(struct mf_json *pair, const struct mf_target *t, size_t index, int turned)
+{
+    const size_t width = 2 * t->lag - 1, n = width * width * width, step[AXES] = {width * width, width, 1};
+    const double *centre = t->whole[MF_WHOLE_CROSS] + index * n + n / 2;
+    struct mf_json *axes = mf_json_object();
+
+    for (int a = 0; a < AXES; ++a) {
+        struct mf_json *values = mf_json_array();
+
+        for (ptrdiff_t d = 1 - (ptrdiff_t)t->lag; d < (ptrdiff_t)t->lag; ++d)
+            mf_json_real(values, NULL, centre[(turned ? -d : d) * (ptrdiff_t)step[a]]);
+        mf_json_put(axes, axis_names[a], values);
+    }
+    mf_json_put(pair, "cross_3d", axes);
+}
+
+void mf_describe_pair_json(struct mf_json *pair, const struct mf_target *target, int ndim, size_t index, int turned)
 {
     put_further(pair, target, ndim, 1, index);
+    if (target->whole[MF_WHOLE_CROSS]) put_cross_space(pair, target, index, turned);
 }
 
 void mf_describe_more_text(FILE *to, const struct mf_target *target, int ndim, int phase)
 {
     char name[16];
 
-    if (target->space) print_space(to, target, phase);
+    if (target->whole[MF_WHOLE_S2]) print_space(to, target, phase);
     if (!target->side[0].more[MF_MORE_LINEAL_EXACT]) return;
     fprintf(to, "  lineal path by length [pixels]\n    n");
     for (int k = 0; k < target->sides; ++k)

@@ -13,7 +13,7 @@
 void mf_describe_more_json(struct mf_json *phase, const struct mf_target *target, int ndim, int index);
 
 /** The same of those of pairs of phases (of the target's order, not of their labels). */
-void mf_describe_pair_json(struct mf_json *pair, const struct mf_target *target, int ndim, size_t index);
+void mf_describe_pair_json(struct mf_json *pair, const struct mf_target *target, int ndim, size_t index, int turned);
 
 /** The exact lineal path by length, if the target has it. */
 void mf_describe_more_text(FILE *to, const struct mf_target *target, int ndim, int phase);

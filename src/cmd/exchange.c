@@ -151,10 +151,12 @@ static int export_side(const struct mf_session *s, const struct mf_descriptor *r
 static int export_space(const struct mf_session *s, const struct mf_descriptor *row, const struct mf_target *t,
                         const char *path)
 {
-    const size_t w = 2 * t->lag - 1, shape[4] = {(size_t)t->phases, t->lag, w, w};
+    const enum mf_whole which = mf_descriptor_whole(row);
+    const size_t w = 2 * t->lag - 1, parts = mf_descriptor_parts(row, (size_t)t->phases);
+    const size_t shape[4] = {parts, mf_descriptor_entries(row, t->lag) / (w * w), w, w};
 
-    if (!t->space) return lacks(row);
-    MF_TRY(mf_reals_write(s->comm, path, 4, shape, t->space));
+    if (!t->whole[which] || parts == 0) return lacks(row);
+    MF_TRY(mf_reals_write(s->comm, path, 4, shape, t->whole[which]));
     mf_info("wrote %s: %s", path, row->name);
     return MF_OK;
 }
@@ -350,12 +352,17 @@ static int make_room(const struct mf_descriptor *row, const struct mf_target *t,
     return mf_target_side_more(side, t->phases, t->lag, (enum mf_more)(row->kind - MF_FURTHER));
 }
 
+static int one_phase(const struct mf_descriptor *row)
+{
+    return mf_fail(MF_USAGE, "--target: %s is of pairs of phases, S2 is of one", row->name);
+}
+
 static int load_side(const struct import *in, const struct mf_descriptor *row, const char *file,
                      struct mf_target_side *side)
 {
     const size_t parts = mf_descriptor_parts(row, (size_t)in->t->phases);
 
-    if (parts == 0) return mf_fail(MF_USAGE, "--target: %s is of pairs of phases, S2 is of one", row->name);
+    if (parts == 0) return one_phase(row);
     MF_TRY(make_room(row, in->t, side));
     return load(row, file, stacked(row, in->opts->mcrpy), parts, side->levels, mf_descriptor_entries(row, in->t->lag),
                 mf_descriptor_values(row, side, in->t->lag, 0));
@@ -363,10 +370,12 @@ static int load_side(const struct import *in, const struct mf_descriptor *row, c
 
 static int load_space(const struct import *in, const struct mf_descriptor *row, const char *file)
 {
-    const size_t w = 2 * in->t->lag - 1;
+    const enum mf_whole which = mf_descriptor_whole(row);
+    const size_t parts = mf_descriptor_parts(row, (size_t)in->t->phases);
 
-    MF_TRY(mf_target_space_new(in->t));
-    return load(row, file, 0, (size_t)in->t->phases, 1, in->t->lag * w * w, in->t->space);
+    if (parts == 0) return one_phase(row);
+    MF_TRY(mf_target_whole_new(in->t, which));
+    return load(row, file, 0, parts, 1, mf_descriptor_entries(row, in->t->lag), in->t->whole[which]);
 }
 
 /* Every side with the levels of its S2. */

@@ -249,7 +249,8 @@ static void put_target(struct mf_json *json, const struct mf_target *t)
     mf_json_bool(json, "seam", t->seam);
     mf_json_reals(json, "spacing", t->spacing, 3);
     mf_json_text(json, "unit", t->unit);
-    mf_json_bool(json, "s2_3d", t->space != NULL);
+    mf_json_bool(json, "s2_3d", t->whole[MF_WHOLE_S2] != NULL);
+    mf_json_bool(json, "cross_3d", t->whole[MF_WHOLE_CROSS] != NULL);
     for (int i = 0; i < t->sides; ++i) put_side(sides, t, i);
     mf_json_put(json, "sides", sides);
 }
@@ -275,7 +276,10 @@ static void print_target(const char *file, const struct mf_target *t)
             if (s->more[m])
                 printf("    %s, %zu entries\n", mf_more_rows[m].name, mf_more_entries((enum mf_more)m, t->lag));
     }
-    if (t->space) printf("  s2_3d:     lags of the volume itself, up to %zu along every axis\n", t->lag - 1);
+    for (int k = 0; k < MF_WHOLE; ++k)
+        if (t->whole[k])
+            printf("  %-10s lags of the volume itself, up to %zu along every axis\n",
+                   k == MF_WHOLE_S2 ? "s2_3d:" : "cross_3d:", t->lag - 1);
 }
 
 static int tell_target(const char *file, const struct mf_look *look, struct mf_json *json)

@@ -64,6 +64,14 @@ static size_t more_of(const struct mf_target_side *side)
     return n;
 }
 
+static int wholes(const struct mf_target *t)
+{
+    int n = 0;
+
+    for (int k = 0; k < MF_WHOLE; ++k) n += t->whole[k] != NULL;
+    return n;
+}
+
 /* What the targets between will not have. */
 static void say_losses(const struct walk *w)
 {
@@ -75,7 +83,7 @@ static void say_losses(const struct walk *w)
         return;
     }
     if (more_of(a) > more_of(&mean.side[0]) || more_of(b) > more_of(&mean.side[0]) ||
-        !w->end[0].space != !w->end[1].space)
+        wholes(&w->end[0]) > wholes(&mean) || wholes(&w->end[1]) > wholes(&mean))
         mf_warn("only descriptors that both files have are interpolated");
     if (a->levels != b->levels)
         mf_warn("the files have %zu and %zu pyramid levels: only the first %zu are interpolated", a->levels, b->levels,

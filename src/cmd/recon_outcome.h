@@ -32,8 +32,8 @@ static inline int mf_outcome_ndim(const struct mf_outcome *out) { return out->di
 /** Label in the target's file of phase @p p of the result. */
 long mf_outcome_label(const struct mf_outcome *out, int p);
 
-/** Are there terms of whole volumes? */
-int mf_outcome_in_space(const struct mf_outcome *out);
+/** Terms of whole volumes, bits 1 << enum mf_whole. */
+unsigned mf_outcome_whole(const struct mf_outcome *out);
 
 /** The largest relative error of the interface densities, once out->got is there. */
 double mf_outcome_variation(const struct mf_outcome *out);

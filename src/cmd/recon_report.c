@@ -40,20 +40,53 @@ static double s2_error(const struct mf_outcome *out, int p, int d)
     return sqrt(sum / (double)n);
 }
 
-int mf_outcome_in_space(const struct mf_outcome *out)
+unsigned mf_outcome_whole(const struct mf_outcome *out)
 {
-    return mf_objective_in_space(&out->solve.objective) < out->solve.objective.terms;
+    const struct mf_objective_opts *o = &out->solve.objective;
+    unsigned wholes = 0;
+
+    for (size_t t = 0; t < o->terms; ++t)
+        if (o->term[t].row->in_space) wholes |= 1u << mf_descriptor_whole(o->term[t].row);
+    return wholes;
 }
+
+static int has_whole(const struct mf_outcome *out, enum mf_whole which) { return mf_outcome_whole(out) >> which & 1; }
 
 /* The same over all lags in space. */
 static double space_error(const struct mf_outcome *out, int p)
 {
     const size_t w = 2 * out->target->lag - 1, n = out->target->lag * w * w;
-    const double *got = out->got.space + (size_t)p * n, *want = out->target->space + (size_t)aimed_at(out, p) * n;
+    const double *got = out->got.whole[MF_WHOLE_S2] + (size_t)p * n;
+    const double *want = out->target->whole[MF_WHOLE_S2] + (size_t)aimed_at(out, p) * n;
     double sum = 0;
 
     for (size_t i = 0; i < n; ++i) sum += (i < w * w ? 1 : 2) * (got[i] - want[i]) * (got[i] - want[i]);
     return sqrt(sum / (double)(w * w * w));
+}
+
+/* And of a pair of phases: a target of pairs has a field for every phase. */
+static double pair_error(const struct mf_outcome *out, size_t pair)
+{
+    const size_t n = mf_whole_entries(MF_WHOLE_CROSS, out->target->lag);
+    const double *got = out->got.whole[MF_WHOLE_CROSS] + pair * n;
+    const double *want = out->target->whole[MF_WHOLE_CROSS] + pair * n;
+    double sum = 0;
+
+    for (size_t i = 0; i < n; ++i) sum += (got[i] - want[i]) * (got[i] - want[i]);
+    return sqrt(sum / (double)n);
+}
+
+static size_t pairs_of(const struct mf_outcome *out)
+{
+    return mf_whole_parts(MF_WHOLE_CROSS, (size_t)out->result.phases);
+}
+
+static void pair_name(const struct mf_outcome *out, size_t pair, char name[64])
+{
+    size_t a, b;
+
+    mf_descriptor_pair((size_t)out->result.phases, pair, &a, &b);
+    snprintf(name, 64, "%ld %ld", mf_outcome_label(out, (int)a), mf_outcome_label(out, (int)b));
 }
 
 double mf_outcome_variation(const struct mf_outcome *out)
@@ -121,6 +154,18 @@ static void json_space(const struct mf_outcome *out, struct mf_json *at)
     mf_json_put(at, "s2_3d_rms_error", all);
 }
 
+static void json_pairs(const struct mf_outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_object();
+    char name[64];
+
+    for (size_t pair = 0; pair < pairs_of(out); ++pair) {
+        pair_name(out, pair, name);
+        mf_json_real(all, name, pair_error(out, pair));
+    }
+    mf_json_put(at, "cross_s2_3d_rms_error", all);
+}
+
 int mf_outcome_peaks(const struct mf_outcome *out, struct mf_json *at)
 {
     struct mf_peaks peaks;
@@ -159,7 +204,8 @@ int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
     mf_json_real(j, "grey_before_cut", r->grey);
     json_fractions(out, j);
     json_errors(out, j);
-    if (mf_outcome_in_space(out)) json_space(out, j);
+    if (has_whole(out, MF_WHOLE_S2)) json_space(out, j);
+    if (has_whole(out, MF_WHOLE_CROSS)) json_pairs(out, j);
     mf_json_real(j, "variation_error", out->variation_error);
     if (out->copied >= 0) mf_json_real(j, "copied", out->copied);
     mf_json_text(j, "device", out->session->backend->name);
@@ -201,6 +247,7 @@ static const char *remedy(const struct mf_outcome *out)
 void mf_outcome_report(const struct mf_outcome *out)
 {
     const struct mf_solve_result *r = &out->result;
+    char name[64];
 
     report_losses(out);
     for (int p = 0; p < r->phases; ++p) {
@@ -213,9 +260,13 @@ void mf_outcome_report(const struct mf_outcome *out)
             mf_info("phase %ld: volume fraction %.6f, S2 rms error %.2e", mf_outcome_label(out, p), fraction_of(out, p),
                     s2_error(out, p, 0));
     }
-    for (int p = 0; mf_outcome_in_space(out) && p < r->phases; ++p)
+    for (int p = 0; has_whole(out, MF_WHOLE_S2) && p < r->phases; ++p)
         if (aimed_at(out, p) >= 0)
             mf_info("phase %ld: S2_3D rms error %.2e", mf_outcome_label(out, p), space_error(out, p));
+    for (size_t pair = 0; has_whole(out, MF_WHOLE_CROSS) && pair < pairs_of(out); ++pair) {
+        pair_name(out, pair, name);
+        mf_info("phases %s: CrossS2_3D rms error %.2e", name, pair_error(out, pair));
+    }
     mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
     if (out->copied >= 0) mf_info("copied from the target: %.2g %% of windows of 16 x 16", 100 * out->copied);
     if (out->variation_error > 0.1) mf_warn("the result has not the interfaces of its target; try: %s", remedy(out));

@@ -35,7 +35,7 @@ static int describe(struct mf_outcome *out)
     const struct mf_characterize_opts c = {.lag = out->target->lag,
                                            .levels = 1,
                                            .periodic = out->solve.objective.periodic,
-                                           .space = mf_outcome_in_space(out),
+                                           .whole = mf_outcome_whole(out),
                                            .example = mf_objective_by_example(&out->solve.objective)};
     struct mf_session *s = out->session;
     MF_PHASE(MF_PHASE_DESCRIBE);

@@ -40,7 +40,7 @@ static struct mf_characterize_opts characterize_opts(const struct mf_recon_cmd *
                                          .isotropic = o->isotropic,
                                          .more = more & MF_WANTS_MORE,
                                          .cross = (more & MF_WANTS_CROSS) != 0,
-                                         .space = (more & MF_WANTS_SPACE) != 0,
+                                         .whole = mf_wants_whole(more),
                                          .threshold = o->soft,
                                          .steepness = o->steepness,
                                          .vgg = o->vgg,

@@ -25,6 +25,20 @@ static size_t largest_lag(const struct mf_micro *micro)
     return (micro->ndim == 2 ? edge : least(edge, dims[0])) / 2;
 }
 
+static int fields_of(const struct mf_micro *micro) { return micro->grey ? micro->fields : micro->phases; }
+
+static int check_whole(const struct mf_micro *micro, const struct mf_characterize_opts *opts)
+{
+    const int pairs = opts->whole >> MF_WHOLE_CROSS & 1;
+
+    if (opts->whole && micro->ndim == 2)
+        return mf_fail(MF_USAGE, "%s is of volumes, and what is given is an image; try: %s",
+                       pairs ? "CrossS2_3D" : "S2_3D", pairs ? "FFTCrossCorrelations" : "S2");
+    if (pairs && (opts->singlephase || fields_of(micro) < 2))
+        return mf_fail(MF_USAGE, "CrossS2_3D is of pairs of phases, and there is one");
+    return MF_OK;
+}
+
 static int check(const struct mf_micro *micro, const struct mf_characterize_opts *opts)
 {
     size_t largest = largest_lag(micro);
@@ -42,11 +56,9 @@ static int check(const struct mf_micro *micro, const struct mf_characterize_opts
                        "lag %zu does not fit %s: the largest L is %zu (half the shortest edge); try: --limit_to %zu",
                        opts->lag, shape, largest, largest);
     MF_TRY(mf_symmetry_check(micro, opts->symmetry));
-    if (opts->space && micro->ndim == 2)
-        return mf_fail(MF_USAGE, "S2_3D is of volumes, and what is given is an image; try: S2");
+    MF_TRY(check_whole(micro, opts));
     for (int k = 0; k < MF_MORE; ++k)
-        if ((opts->more >> k & 1) && mf_more_rows[k].pairs &&
-            (opts->singlephase || (micro->grey ? micro->fields : micro->phases) < 2))
+        if ((opts->more >> k & 1) && mf_more_rows[k].pairs && (opts->singlephase || fields_of(micro) < 2))
             return mf_fail(MF_USAGE, "%s is of pairs of phases, and there is one", mf_more_rows[k].name);
     if (opts->singlephase && !(micro->grey && micro->fields == 1) && micro->phases < 2)
         return mf_fail(MF_INPUT, "only phase 1 is wanted (--no_multiphase), but the field has one phase");
@@ -80,7 +92,7 @@ static int prepare(struct mf_job *job)
     const struct mf_characterize_opts *opts = job->opts;
     const struct mf_micro *m = job->micro;
     struct mf_target *out = job->out;
-    int fields = m->grey ? m->fields : m->phases;
+    const int fields = fields_of(m);
 
     MF_TRY(check(m, opts));
     job->first = opts->singlephase && fields > 1;
@@ -118,7 +130,8 @@ static int prepare(struct mf_job *job)
         out->side[k].nv = nv;
         out->side[k].slices = slices;
     }
-    if (opts->space) MF_TRY(mf_target_space_new(out));
+    for (int k = 0; k < MF_WHOLE; ++k)
+        if (opts->whole >> k & 1) MF_TRY(mf_target_whole_new(out, (enum mf_whole)k));
     return MF_OK;
 }
 
@@ -142,7 +155,7 @@ static int measure(struct mf_job *job)
     if (rc == MF_OK && job->exact) rc = mf_exact(job);
     if (rc == MF_OK && job->opts->example && job->micro->phase && !job->dry) rc = mf_example(job);
     if (rc == MF_OK) rc = mf_pooled(job);
-    return rc == MF_OK && job->opts->space ? mf_whole(job) : rc;
+    return rc == MF_OK && job->opts->whole ? mf_whole(job) : rc;
 }
 
 int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,

@@ -23,7 +23,7 @@ struct mf_characterize_opts {
     int singlephase;             /* only phase 1 */
     int cross;                   /* correlations of all pairs of phases as well */
     unsigned more;               /* further descriptors: bits 1 << enum mf_more (mf_descriptor_wants) */
-    int space;                   /* S2_3D as well; only of a volume */
+    unsigned whole;              /* S2_3D and its like as well, bits 1 << enum mf_whole; only of a volume */
     double threshold, steepness; /* of the soft ones */
     struct mf_vgg *vgg;          /* of those that need a network; NULL: none does */
     int example;                 /* of labelled fields an example as well */

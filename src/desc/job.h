@@ -32,7 +32,7 @@ int mf_exact(const struct mf_job *job);
 /** An example of the slices of every side of a labelled field (example.c): the middle one. Collective, agreed. */
 int mf_example(const struct mf_job *job);
 
-/** S2_3D (whole.c). Collective, agreed. */
+/** Those of the volume as a whole (whole.c). Collective, agreed. */
 int mf_whole(const struct mf_job *job);
 
 /** The indicator of out's phase @p phase, or the grey field itself; @p x: room for it, NULL: a grey field can be taken

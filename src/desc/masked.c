@@ -20,7 +20,7 @@ int mf_mask_known(size_t count, const char *const *names)
             !row->in_space)
             return mf_fail(MF_USAGE,
                            "--mask: %s has no masked form; try: FFTCorrelations, Variation, VolumeFractions, "
-                           "FFTCrossCorrelations, S2_3D",
+                           "FFTCrossCorrelations, S2_3D, CrossS2_3D",
                            row->name);
     }
     return MF_OK;
@@ -68,6 +68,7 @@ struct mf_characterize_opts mf_mask_opts(const struct mf_characterize_opts *opts
     o.cross = 1; /* of which jumps are counted */
     o.isotropic = o.singlephase = o.example = 0;
     o.more = 0;
+    if (o.whole) o.whole |= 1u << MF_WHOLE_S2; /* of counted voxels: the numbers of pairs */
     return o;
 }
 
@@ -133,14 +134,33 @@ static double pairs(const struct mf_target *t, int side, size_t at)
     return (double)(s->slices - d) * (double)(s->nu - u) * (double)(s->nv - v);
 }
 
-/* @p parts of @p n shares of pairs each, to what whole numbers of them make. */
+/* A share of pairs, to what a whole number of them makes. */
+static void settle_one(double all, double *share)
+{
+    if (can_settle(all)) *share = round(*share * all) / all;
+}
+
+/* @p parts of @p n shares each. */
 static void settle(const struct mf_target *t, int side, size_t orientations, size_t parts, size_t n, double *share)
 {
-    for (size_t i = 0; share && i < parts * n; ++i) {
-        const double all = pairs(t, side, i % n) * (double)orientations;
+    for (size_t i = 0; share && i < parts * n; ++i) settle_one(pairs(t, side, i % n) * (double)orientations, &share[i]);
+}
 
-        if (can_settle(all)) share[i] = round(share[i] * all) / all;
-    }
+/* Where a lag of CrossS2_3D, or its mirror image, stands among those of S2_3D. */
+static size_t in_half(size_t at, size_t lag)
+{
+    const size_t half = mf_whole_entries(MF_WHOLE_S2, lag), below = mf_whole_entries(MF_WHOLE_CROSS, lag) - half;
+
+    return at < below ? half - 1 - at : at - below;
+}
+
+static void settle_cross_space(struct mf_target *t)
+{
+    const size_t n = mf_whole_entries(MF_WHOLE_CROSS, t->lag);
+    double *share = t->whole[MF_WHOLE_CROSS];
+
+    for (size_t i = 0; share && i < n * mf_whole_parts(MF_WHOLE_CROSS, (size_t)t->phases); ++i)
+        settle_one(pairs(t, 0, in_half(i % n, t->lag)), &share[i]);
 }
 
 static void settle_all(struct mf_target *t, int symmetric)
@@ -152,7 +172,8 @@ static void settle_all(struct mf_target *t, int symmetric)
         settle(t, s, orientations, n, window, t->side[s].s2);
         settle(t, s, orientations, n * (n - 1) / 2, window, t->side[s].cross);
     }
-    settle(t, 0, orientations, n, t->lag * window, t->space);
+    settle(t, 0, orientations, n, t->lag * window, t->whole[MF_WHOLE_S2]);
+    settle_cross_space(t);
 }
 
 /* Is this share of counted pairs none, or not to be told from none? */
@@ -212,12 +233,27 @@ static int divide_side(const struct division *d, const struct mf_target *counted
     return MF_OK;
 }
 
-static int divide_space(const struct division *d, const struct mf_target *counted)
+/* @p by: numbers of pairs at lags d >= 0, whose mirror images have as many. */
+static int divide_cross_space(const struct division *d, const double *by)
+{
+    const size_t n = mf_whole_entries(MF_WHOLE_CROSS, d->lag), phases = (size_t)d->out->phases;
+
+    MF_TRY(mf_target_whole_new(d->out, MF_WHOLE_CROSS));
+    for (size_t a = 0; a < phases; ++a)
+        for (size_t b = a + 1; b < phases; ++b) {
+            const double *from = d->all->whole[MF_WHOLE_CROSS] + pair_of(a, b, (size_t)d->all->phases) * n;
+            double *to = d->out->whole[MF_WHOLE_CROSS] + pair_of(a, b, phases) * n;
+
+            for (size_t i = 0; i < n; ++i) to[i] = from[i] / by[in_half(i, d->lag)];
+        }
+    return MF_OK;
+}
+
+/* @p wanted: bits 1 << enum mf_whole. */
+static int divide_space(const struct division *d, const struct mf_target *counted, unsigned wanted)
 {
     const size_t n = d->lag * d->window;
-    const double *by = counted->space + n;
-
-    MF_TRY(mf_target_space_new(d->out));
+    const double *by = counted->whole[MF_WHOLE_S2] + n;
     for (size_t i = 0; i < n; ++i)
         if (is_none(d->all, 0, i, by[i]))
             return mf_fail(MF_USAGE,
@@ -225,8 +261,12 @@ static int divide_space(const struct division *d, const struct mf_target *counte
                            "--limit_to",
                            i / d->window, (long)(i / d->width % d->width) - (long)d->lag + 1,
                            (long)(i % d->width) - (long)d->lag + 1);
+    if (wanted >> MF_WHOLE_CROSS & 1) MF_TRY(divide_cross_space(d, by));
+    if (!(wanted >> MF_WHOLE_S2 & 1)) return MF_OK;
+    MF_TRY(mf_target_whole_new(d->out, MF_WHOLE_S2));
     for (int k = 0; k < d->out->phases; ++k)
-        divide(d->out->space + (size_t)k * n, d->all->space + ((size_t)d->first + (size_t)k) * n, by, n);
+        divide(d->out->whole[MF_WHOLE_S2] + (size_t)k * n,
+               d->all->whole[MF_WHOLE_S2] + ((size_t)d->first + (size_t)k) * n, by, n);
     return MF_OK;
 }
 
@@ -234,7 +274,7 @@ static int divide_all(const struct division *d, const struct mf_target *counted,
                       const struct mf_characterize_opts *opts)
 {
     for (int s = 0; s < d->out->sides; ++s) MF_TRY(divide_side(d, counted, s, opts->cross && d->out->phases > 1));
-    if (opts->space) MF_TRY(divide_space(d, counted));
+    if (opts->whole) MF_TRY(divide_space(d, counted, opts->whole));
     return opts->isotropic && d->out->sides == 3 ? mf_target_isotropic(d->out) : MF_OK;
 }
 
@@ -248,7 +288,7 @@ int mf_mask_divide(struct mf_target *all, struct mf_target *counted, const struc
     d.window = d.width * d.width;
     d.first = opts->singlephase && d.phases > 1;
     t.phases = opts->singlephase ? 1 : d.phases;
-    t.space = NULL;
+    memset(t.whole, 0, sizeof t.whole);
     memset(t.side, 0, sizeof t.side);
     for (int p = 0; p < t.phases; ++p) t.label[p] = all->label[d.first + p];
     if (all->lag < 2) return mf_fail(MF_USAGE, "--mask needs --limit_to 2 or more: neighbours are a lag of 1 apart");

@@ -92,15 +92,17 @@ static int alike(const struct mf_target *a, const struct mf_target *b)
            memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) == 0;
 }
 
-/** S2_3D, where all have it. MF_MEMORY. */
-static int mean_space(const struct mf_target *const *from, size_t count, const double *weight, struct mf_target *mean)
+/** One of the volume as a whole, where all have it. MF_MEMORY. */
+static int mean_whole(const struct mf_target *const *from, size_t count, const double *weight, enum mf_whole which,
+                      struct mf_target *mean)
 {
-    size_t width = 2 * mean->lag - 1, n = (size_t)mean->phases * mean->lag * width * width;
+    const size_t n = mf_whole_parts(which, (size_t)mean->phases) * mf_whole_entries(which, mean->lag);
 
     for (size_t i = 0; i < count; ++i)
-        if (!from[i]->space) return MF_OK;
-    MF_TRY(mf_target_space_new(mean));
-    for (size_t i = 0; i < count; ++i) add(1, n, weight_of(weight, i, count), n, from[i]->space, n, mean->space);
+        if (!from[i]->whole[which]) return MF_OK;
+    MF_TRY(mf_target_whole_new(mean, which));
+    for (size_t i = 0; i < count; ++i)
+        add(1, n, weight_of(weight, i, count), n, from[i]->whole[which], n, mean->whole[which]);
     return MF_OK;
 }
 
@@ -115,9 +117,10 @@ static int combine(const struct mf_target *const *from, size_t count, const doub
     *mean = (struct mf_target){0};
     if (!side) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
     memset(out.side, 0, sizeof out.side);
-    out.space = NULL;
+    memset(out.whole, 0, sizeof out.whole);
     out.sides = sides;
-    rc = mean_space(from, count, weight, &out);
+    rc = MF_OK;
+    for (int k = 0; rc == MF_OK && k < MF_WHOLE; ++k) rc = mean_whole(from, count, weight, (enum mf_whole)k, &out);
     for (int k = 0; rc == MF_OK && k < sides; ++k) {
         for (size_t i = 0; i < count; ++i) side[i] = mf_target_for(from[i], (enum mf_normal)k);
         rc = mf_side_mean(side, count, weight, out.phases, out.lag, &out.side[k]);

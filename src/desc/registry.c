@@ -184,6 +184,17 @@ const struct mf_descriptor mf_descriptors[] = {
                   mf_cost_s2_3d,
                   1,
                   0},
+    [MF_CROSS_S2_3D] = {"CrossS2_3D",
+                        {NULL, NULL},
+                        "exact cross-correlations of all pairs of phases of a volume in space",
+                        1,
+                        1,
+                        MF_CROSS_S2_3D,
+                        MF_PHASE_S2,
+                        offsetof(struct mf_backend, space),
+                        mf_cost_cross_s2_3d,
+                        1,
+                        0},
     [MF_CROSS] = {"FFTCrossCorrelations",
                   {NULL, NULL},
                   "exact cross-correlations of all pairs of phases",
@@ -274,7 +285,7 @@ unsigned mf_descriptor_wants(const struct mf_descriptor *row)
 {
     unsigned wants = row->kind >= MF_FURTHER ? 1u << (row->kind - MF_FURTHER) : 0;
 
-    if (row->in_space) return MF_WANTS_SPACE;
+    if (row->in_space) return (unsigned)MF_WANTS_WHOLE << mf_descriptor_whole(row);
     if (row->kind == MF_CROSS) return MF_WANTS_CROSS;
     /* what one aims at is not what one reads */
     return row->kind == MF_LINEAL ? wants | 1u << MF_MORE_LINEAL_EXACT : wants;
@@ -294,7 +305,8 @@ unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy)
 
 int mf_descriptor_of_pairs(const struct mf_descriptor *row)
 {
-    return row->kind == MF_CROSS || (row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].pairs);
+    return row->kind == MF_CROSS || row->kind == MF_CROSS_S2_3D ||
+           (row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].pairs);
 }
 
 int mf_descriptor_of_all(const struct mf_descriptor *row)
@@ -322,6 +334,7 @@ void mf_descriptor_pair(size_t fields, size_t pair, size_t *a, size_t *b)
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag)
 {
     if (row->kind >= MF_FURTHER) return mf_more_entries((enum mf_more)(row->kind - MF_FURTHER), lag);
+    if (row->in_space) return mf_whole_entries(mf_descriptor_whole(row), lag);
     return row->kind == MF_S2 || row->kind == MF_CROSS ? (2 * lag - 1) * (2 * lag - 1) : 1;
 }
 

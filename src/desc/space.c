@@ -19,7 +19,7 @@ struct mf_space {
     float *spectra;              /* [fields][planes][plane], device */
     float *landed;               /* [L - 1][plane]: planes of others on their way to a device, queue->host */
     double *sums;                /* [L][plane], queue->host */
-    double *window;              /* [entries], queue->host */
+    double *window;              /* of S2_3D; of pairs two with all lags, queue->host */
 };
 
 size_t mf_space_lag(const size_t dims[3])
@@ -28,8 +28,6 @@ size_t mf_space_lag(const size_t dims[3])
 
     return dims[0] == 1 ? 0 : (dims[0] < edge ? dims[0] : edge) / 2;
 }
-
-size_t mf_space_entries(size_t lag) { return lag * (2 * lag - 1) * (2 * lag - 1); }
 
 static int check(const struct mf_space *s)
 {
@@ -60,7 +58,10 @@ static int book_sent(const struct mf_space *s)
 static int take(struct mf_space *s)
 {
     const size_t *n = s->slab.dims, halo = s->opts.lag - 1;
-    struct mf_space_desc desc = {.nz = n[0], .ny = n[1], .nx = n[2], .lag = s->opts.lag, .periodic = s->opts.periodic};
+    const size_t window =
+        s->opts.pairs ? 2 * mf_whole_entries(MF_WHOLE_CROSS, s->opts.lag) : mf_whole_entries(MF_WHOLE_S2, s->opts.lag);
+    struct mf_space_desc desc = {
+        .nz = n[0], .ny = n[1], .nx = n[2], .lag = s->opts.lag, .periodic = s->opts.periodic, .pairs = s->opts.pairs};
 
     s->below = s->opts.gradient ? halo : 0;
     s->planes = desc.planes = s->slab.count ? s->below + s->slab.count + halo : 0;
@@ -68,7 +69,7 @@ static int take(struct mf_space *s)
     s->spectra =
         mf_arena_take(s->queue->arena, s->opts.fields * s->planes * s->plane * sizeof *s->spectra, "S2_3D spectra");
     s->sums = mf_arena_take(s->queue->host, s->opts.lag * s->plane * sizeof *s->sums, "S2_3D sums");
-    s->window = mf_arena_take(s->queue->host, mf_space_entries(s->opts.lag) * sizeof *s->window, "S2_3D window");
+    s->window = mf_arena_take(s->queue->host, window * sizeof *s->window, "S2_3D window");
     if (!s->spectra || !s->sums || !s->window) return MF_MEMORY;
     if (mf_apart(s->queue)) {
         s->landed = mf_arena_take(s->queue->host, halo * s->plane * sizeof *s->landed, "S2_3D planes received");
@@ -147,29 +148,63 @@ static int bring(const struct mf_space *s, size_t field)
     return fetch(s, own, first + (ptrdiff_t)s->slab.count, halo, own + s->slab.count * s->plane);
 }
 
-int mf_space_window(struct mf_space *s, size_t field, const float *x, double *window)
+static float *own_of(const struct mf_space *s, size_t field) { return spectra_of(s, field) + s->below * s->plane; }
+
+int mf_space_hold(struct mf_space *s, size_t field, const float *x)
 {
-    float *own = spectra_of(s, field) + s->below * s->plane;
+    s->ops->transform(s->plan, s->slab.count, x, own_of(s, field));
+    s->queue->backend->sync(s->queue);
+    return bring(s, field);
+}
+
+/* Lags d >= 0 of one field behind another (or itself) into s->window. Collective. */
+static void half(struct mf_space *s, size_t first, size_t second)
+{
     const size_t n = s->opts.lag * s->plane;
 
-    s->ops->transform(s->plan, s->slab.count, x, own);
-    s->queue->backend->sync(s->queue);
-    MF_TRY(bring(s, field));
     if (s->slab.count)
-        s->ops->products(s->plan, s->slab.count, own, s->sums);
+        s->ops->products(s->plan, s->slab.count, own_of(s, first), own_of(s, second), s->sums);
     else
         memset(s->sums, 0, n * sizeof *s->sums);
     s->queue->backend->sync(s->queue);
     mf_comm_sum(s->comm, n, s->sums);
     s->ops->window(s->plan, s->sums, s->window);
     s->queue->backend->sync(s->queue);
-    memcpy(window, s->window, mf_space_entries(s->opts.lag) * sizeof *window);
-    return MF_OK;
+}
+
+void mf_space_window(struct mf_space *s, size_t field, double *window)
+{
+    half(s, field, field);
+    memcpy(window, s->window, mf_whole_entries(MF_WHOLE_S2, s->opts.lag) * sizeof *window);
+}
+
+/* What lies at lag r behind a voxel of a in b lies at -r behind one of b in a. */
+void mf_space_cross(struct mf_space *s, size_t a, size_t b, double *window)
+{
+    const size_t n = mf_whole_entries(MF_WHOLE_S2, s->opts.lag), all = mf_whole_entries(MF_WHOLE_CROSS, s->opts.lag);
+
+    half(s, b, a);
+    for (size_t i = 0; i < n; ++i) window[n - 1 - i] = s->window[i];
+    half(s, a, b);
+    memcpy(window + (all - n), s->window, n * sizeof *window);
 }
 
 void mf_space_adjoint(struct mf_space *s, size_t field, const double *slope, float *g)
 {
     s->queue->backend->sync(s->queue); /* an earlier slope has been read */
-    memcpy(s->window, slope, mf_space_entries(s->opts.lag) * sizeof *slope);
+    memcpy(s->window, slope, mf_whole_entries(MF_WHOLE_S2, s->opts.lag) * sizeof *slope);
     if (s->slab.count) s->ops->adjoint(s->plan, s->slab.count, s->window, spectra_of(s, field), g);
+}
+
+void mf_space_cross_adjoint(struct mf_space *s, size_t a, size_t b, const double *slope, float *ga, float *gb)
+{
+    const size_t n = mf_whole_entries(MF_WHOLE_CROSS, s->opts.lag);
+    double *turned = s->window + n;
+
+    s->queue->backend->sync(s->queue); /* an earlier slope has been read */
+    memcpy(s->window, slope, n * sizeof *slope);
+    for (size_t i = 0; i < n; ++i) turned[i] = slope[n - 1 - i];
+    if (s->slab.count == 0) return;
+    s->ops->across(s->plan, s->slab.count, s->window, spectra_of(s, b), ga);
+    s->ops->across(s->plan, s->slab.count, turned, spectra_of(s, a), gb);
 }

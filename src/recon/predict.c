@@ -236,7 +236,8 @@ int mf_predict_nominal(const size_t dims[3], int phases, size_t lag, size_t leve
     for (int p = 0; p < phases; ++p) t->label[p] = p;
     for (int a = 0; a < 3; ++a) t->spacing[a] = 1;
     snprintf(t->source, sizeof t->source, "a nominal target");
-    if (more & MF_WANTS_SPACE) MF_TRY(mf_target_space_new(t));
+    for (int k = 0; k < MF_WHOLE; ++k)
+        if (mf_wants_whole(more) >> k & 1) MF_TRY(mf_target_whole_new(t, (enum mf_whole)k));
     MF_TRY(nominal_side(t, dims[1], dims[2], dims[0], levels_max, more, MF_Z));
     if (t->sides == 1) return MF_OK;
     MF_TRY(nominal_side(t, dims[0], dims[2], dims[1], levels_max, more, MF_Y));

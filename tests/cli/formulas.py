@@ -151,3 +151,17 @@ def pair(x, u, v, periodic):
 FURTHER = {"LinealPath": lineal_path, "LinealPathExact": lineal_path_exact, "LinealPathApproximation": lineal_path_approximation,
            "LineLinealPathApproximation": line_lineal_path_approximation, "TwoPointCorrelations": two_point_correlations,
            "Correlations": correlations, "LineCorrelations": line_correlations, "StructureTensor": structure_tensor}
+
+
+def in_space(x, y, lag, periodic, first=None):
+    """Mean of x(p) y(p + (d, u, v)) of volumes: [d][u][v], d from first (-L+1) on, u and v from -L+1 on."""
+    lags = range(1 - lag, lag)
+    out = np.empty((lag - (lags[0] if first is None else first), len(lags), len(lags)))
+    here = lambda a, r: a[tuple(slice(max(0, -i), n - max(0, i)) for i, n in zip(r, a.shape))]
+    for d, plane in zip(range(lag - len(out), lag), out):
+        for u in lags:
+            for v in lags:
+                r = (d, u, v)
+                pairs = x * np.roll(y, tuple(-i for i in r), (0, 1, 2)) if periodic else here(x, r) * here(y, tuple(-i for i in r))
+                plane[lag - 1 + u, lag - 1 + v] = pairs.mean()
+    return out

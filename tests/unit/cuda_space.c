@@ -1,5 +1,5 @@
-/* S2 in space is the same on cpu and cuda: windows and gradients, odd extents, periodic or not; planes dealt out in
- * parts give the same sums to the bit. */
+/* S2 in space, and that of two fields, is the same on cpu and cuda: windows and gradients, odd extents, periodic or
+ * not; planes dealt out in parts give the same sums to the bit. */
 #include "kernels/space.h"
 #include "tests/unit/cuda_case.h"
 
@@ -14,10 +14,10 @@ static const struct mf_space_desc cases[] = {{.nz = 9, .ny = 11, .nx = 13, .lag 
 static size_t entries(const struct mf_space_desc *d) { return d->lag * (2 * d->lag - 1) * (2 * d->lag - 1); }
 
 /* A field with what lies beyond its ends: L - 1 planes of the other end, or of zeros. */
-static float *framed(const struct mf_space_desc *d)
+static float *framed(const struct mf_space_desc *d, unsigned seed)
 {
     const size_t plane = d->ny * d->nx, halo = d->lag - 1, all = d->nz + 2 * halo;
-    float *own = random_floats(d->nz * plane, 1, 0, 1), *x = calloc(all * plane, sizeof *x);
+    float *own = random_floats(d->nz * plane, seed, 0, 1), *x = calloc(all * plane, sizeof *x);
 
     for (size_t k = 0; k < all; ++k) {
         const size_t z = (k + d->nz - halo % d->nz) % d->nz;
@@ -30,63 +30,120 @@ static float *framed(const struct mf_space_desc *d)
 }
 
 struct answer {
-    double *window;
-    float *g;
+    double *window, *cross; /* of the first field; of the second behind the first */
+    float *g, *across;
 };
 
 /* Sums of planes [0, cut) and of the others, added by the host. */
-static void sum_up(struct side *s, struct mf_space_plan *plan, const struct mf_space_desc *d, const float *spectra,
-                   size_t cut, double *sums)
+static void sum_up(struct side *s, struct mf_space_plan *plan, const struct mf_space_desc *d, const float *first,
+                   const float *second, size_t cut, double *sums)
 {
     const size_t plane = s->be->space->plane(d), n = d->lag * plane;
     double *part = sums_new(s, n);
 
-    s->be->space->products(plan, cut, spectra, sums);
+    s->be->space->products(plan, cut, first, second, sums);
     s->be->sync(s->q);
     if (cut < d->nz) {
-        s->be->space->products(plan, d->nz - cut, spectra + cut * plane, part);
+        s->be->space->products(plan, d->nz - cut, first + cut * plane, second + cut * plane, part);
         s->be->sync(s->q);
         for (size_t i = 0; i < n; ++i) sums[i] += part[i];
     }
     mf_arena_give(s->host, part);
 }
 
+/* The spectra of a field. */
+static float *spectra_of(struct side *s, struct mf_space_plan *plan, const struct mf_space_desc *d, unsigned seed)
+{
+    const size_t all = d->nz + 2 * (d->lag - 1);
+    float *field = framed(d, seed), *x = up(s, all * d->ny * d->nx, field);
+    float *spectra = mf_arena_take(s->device, all * s->be->space->plane(d) * sizeof *spectra, "test");
+
+    s->be->space->transform(plan, all, x, spectra);
+    s->be->sync(s->q);
+    mf_arena_give(s->device, x);
+    free(field);
+    return spectra;
+}
+
+/* Window of the second field behind the first, which may be one. */
+static double *window_of(struct side *s, struct mf_space_plan *plan, const struct mf_space_desc *d, const float *first,
+                         const float *second, size_t cut)
+{
+    const size_t plane = s->be->space->plane(d), own = (d->lag - 1) * plane;
+    double *sums = sums_new(s, d->lag * plane), *window = sums_new(s, entries(d));
+
+    sum_up(s, plan, d, first + own, second + own, cut, sums);
+    s->be->space->window(plan, sums, window);
+    s->be->sync(s->q);
+    mf_arena_give(s->host, sums);
+    return window;
+}
+
+static float *gradient_of(struct side *s, struct mf_space_plan *plan, const struct mf_space_desc *d, float *spectra,
+                          int across)
+{
+    const size_t voxels = d->nz * d->ny * d->nx, width = 2 * d->lag - 1,
+                 n = across ? width * width * width : entries(d);
+    float *zeros = calloc(voxels, sizeof *zeros), *g = up(s, voxels, zeros);
+    double *slope = sums_new(s, n);
+
+    for (size_t i = 0; i < n; ++i) slope[i] = mf_random_uniform(4, 2, i) - 0.3;
+    if (across)
+        s->be->space->across(plan, d->nz, slope, spectra, g);
+    else
+        s->be->space->adjoint(plan, d->nz, slope, spectra, g);
+    s->be->sync(s->q);
+    mf_arena_give(s->host, slope);
+    free(zeros);
+    return down(s, voxels, g);
+}
+
 static struct answer ask(struct side *s, const struct mf_space_desc *given, size_t cut)
 {
     struct mf_space_desc d = *given;
-    const size_t voxels = d.ny * d.nx, halo = d.lag - 1, all = d.nz + 2 * halo, n = entries(&d);
-    const struct mf_space_ops *ops = s->be->space;
-    float *field = framed(&d), *x = up(s, all * voxels, field), *zeros = calloc(d.nz * voxels, sizeof *zeros);
-    float *g = up(s, d.nz * voxels, zeros), *spectra;
-    double *sums = sums_new(s, d.lag * ops->plane(&d)), *slope = sums_new(s, n);
     struct mf_space_plan *plan;
-    struct answer a = {.window = sums_new(s, n)};
+    struct answer a;
+    float *x, *y;
 
-    d.planes = all;
-    spectra = mf_arena_take(s->device, all * ops->plane(&d) * sizeof *spectra, "test");
-    CHECK(ops->plan(s->q, &d, &plan) == MF_OK);
-    ops->transform(plan, all, x, spectra);
-    sum_up(s, plan, &d, spectra + halo * ops->plane(&d), cut, sums);
-    ops->window(plan, sums, a.window);
-    s->be->sync(s->q);
-    for (size_t i = 0; i < n; ++i) slope[i] = mf_random_uniform(4, 2, i) - 0.3;
-    ops->adjoint(plan, d.nz, slope, spectra, g);
-    s->be->sync(s->q);
-    ops->free(plan);
-    a.g = down(s, d.nz * voxels, g);
-    mf_arena_give(s->device, spectra);
+    d.planes = d.nz + 2 * (d.lag - 1);
+    d.pairs = 1;
+    CHECK(s->be->space->plan(s->q, &d, &plan) == MF_OK);
+    x = spectra_of(s, plan, &d, 1);
+    y = spectra_of(s, plan, &d, 2);
+    a.window = window_of(s, plan, &d, x, x, cut);
+    a.cross = window_of(s, plan, &d, x, y, cut);
+    a.across = gradient_of(s, plan, &d, y, 1);
+    a.g = gradient_of(s, plan, &d, x, 0);
+    s->be->space->free(plan);
     mf_arena_give(s->device, x);
-    mf_arena_give(s->host, sums);
-    mf_arena_give(s->host, slope);
-    free(field);
-    free(zeros);
+    mf_arena_give(s->device, y);
     return a;
 }
 
 static void answer_free(struct side *s, struct answer *a)
 {
     mf_arena_give(s->host, a->window);
+    mf_arena_give(s->host, a->cross);
     free(a->g);
+    free(a->across);
+}
+
+/* Small extents: sums over all pairs, by hand. */
+static void check_cross(const struct mf_space_desc *d, const double *window)
+{
+    const size_t voxels = d->nz * d->ny * d->nx, width = 2 * d->lag - 1;
+    float *x = random_floats(voxels, 1, 0, 1), *y = random_floats(voxels, 2, 0, 1);
+    const size_t at = (1 * width + d->lag - 2) * width + d->lag; /* lag (1, -1, 1) */
+    double sum = 0;
+
+    for (size_t z = 0; z < d->nz; ++z)
+        for (size_t v = 0; v < d->ny; ++v)
+            for (size_t u = 0; u < d->nx; ++u)
+                sum += x[(z * d->ny + v) * d->nx + u] *
+                       y[((z + 1) % d->nz * d->ny + (v + d->ny - 1) % d->ny) * d->nx + (u + 1) % d->nx];
+    CHECK_NEAR(window[at], sum / (double)voxels, 1e-6);
+    free(x);
+    free(y);
 }
 
 int main(void)
@@ -100,6 +157,10 @@ int main(void)
         CHECK_NEAR(away_sums(entries(d), b.window, a.window), 0, 1e-5);
         CHECK_NEAR(away(d->nz * d->ny * d->nx, b.g, a.g), 0, 1e-5);
         CHECK(memcmp(b.window, parts.window, entries(d) * sizeof(double)) == 0);
+        CHECK_NEAR(away_sums(entries(d), b.cross, a.cross), 0, 1e-5);
+        CHECK_NEAR(away(d->nz * d->ny * d->nx, b.across, a.across), 0, 1e-5);
+        CHECK(memcmp(b.cross, parts.cross, entries(d) * sizeof(double)) == 0);
+        if (d->periodic && d->lag > 1) check_cross(d, b.cross);
         answer_free(&side[0], &a);
         answer_free(&side[1], &b);
         answer_free(&side[1], &parts);

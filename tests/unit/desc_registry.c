@@ -48,7 +48,7 @@ static void check_names(void)
     }
     CHECK(mf_descriptor_parts(&mf_descriptors[MF_CROSS], 4) == 6 && mf_descriptor_parts(row, 4) == 4);
     CHECK(mf_descriptor_parts(&mf_descriptors[MF_GRAM_CROSS], 3) == 3 && mf_more_parts(MF_MORE_GRAM_CROSS, 4) == 6);
-    CHECK(mf_descriptor_wants(row) == MF_WANTS_SPACE && !mf_descriptors[MF_S2].in_space);
+    CHECK(mf_descriptor_wants(row) == MF_WANTS_WHOLE && !mf_descriptors[MF_S2].in_space);
     CHECK(mf_descriptor_find(&row, "MultiPhaseGramMatrices") == MF_OK && mf_descriptor_parts(row, 4) == 1);
     CHECK(mf_descriptor_find(&row, "") == MF_USAGE);
     CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, 0, &ops) == MF_USAGE);

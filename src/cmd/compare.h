@@ -20,7 +20,7 @@ struct mf_compared {
     const char *file;
     int described;           /* it is a descriptor file: what it shows of slices stands for them */
     struct mf_micro micro;   /* described: shape and phases alone */
-    struct mf_target target; /* S2, Variation, volume fractions, examples */
+    struct mf_target target; /* S2, Variation, volume fractions, examples; of volumes S2_3D and its like */
     struct mf_texture texture[3][MF_PHASES_MAX];
     size_t taken[3]; /* slices that texture is of; 0: none of that normal */
     struct mf_json

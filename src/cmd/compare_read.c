@@ -36,6 +36,17 @@ static int count_measures(const struct mf_session *s, const struct mf_compare_op
     return mf_measures_run(&job, wanted, &one->measures);
 }
 
+/* Of volumes: what the target has; of the target itself S2_3D, and pairs of phases where there are more than two. */
+static unsigned wholes_of(const struct mf_compared *want, int is_there)
+{
+    unsigned bits = 0;
+
+    if (want->micro.ndim == 2) return 0;
+    if (!is_there) return 1u << MF_WHOLE_S2 | (want->micro.phases > 2 ? 1u << MF_WHOLE_CROSS : 0);
+    for (int k = 0; k < MF_WHOLE; ++k) bits |= want->target.whole[k] ? 1u << k : 0;
+    return bits;
+}
+
 int mf_compare_describe(const struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                         struct mf_compared *one)
 {
@@ -43,6 +54,7 @@ int mf_compare_describe(const struct mf_session *s, const struct mf_compare_opts
         .lag = lag_of(s, o, one, want), .levels = 1, .periodic = o->periodic, .example = 1};
 
     if (one->described) return MF_OK;
+    opts.whole = wholes_of(want ? want : one, want != NULL);
     if (want && want->described) {
         opts.periodic = want->target.periodic;
         opts.seam = want->target.seam;

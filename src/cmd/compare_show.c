@@ -6,6 +6,7 @@
 #include "src/cmd/describe.h"
 #include "src/cmd/recon_plan.h"
 #include "src/desc/measure.h"
+#include "src/desc/registry.h"
 
 /* Values of one phase of both, on one side. */
 struct both {
@@ -99,6 +100,33 @@ static int has_field(const struct mf_comparison *c)
     return c->want->measures && c->want->micro.ndim == c->got->micro.ndim;
 }
 
+/* Do both have it? */
+static int has_whole(const struct mf_comparison *c, enum mf_whole which)
+{
+    return c->want->target.whole[which] && c->got->target.whole[which];
+}
+
+/* Over all lags in space; part: a phase, or a pair of them. */
+static double whole_rms(const struct mf_comparison *c, enum mf_whole which, size_t part)
+{
+    const struct mf_target *want = &c->want->target, *got = &c->got->target;
+
+    return mf_whole_rms(which, want->whole[which] + part * mf_whole_entries(which, want->lag), want->lag,
+                        got->whole[which] + part * mf_whole_entries(which, got->lag), got->lag);
+}
+
+static void part_name(const struct mf_comparison *c, enum mf_whole which, size_t part, char name[64])
+{
+    const struct mf_micro *m = &c->got->micro;
+    size_t a = part, b = part;
+
+    if (which == MF_WHOLE_CROSS) mf_descriptor_pair((size_t)m->phases, part, &a, &b);
+    if (a == b)
+        snprintf(name, 64, "%ld", m->label[a]);
+    else
+        snprintf(name, 64, "%ld %ld", m->label[a], m->label[b]);
+}
+
 /* ---- JSON ---- */
 
 static void put_real(struct mf_json *at, const char *key, double value)
@@ -166,6 +194,21 @@ static struct mf_json *field_json(const struct mf_comparison *c)
     return all;
 }
 
+static void put_whole(struct mf_json *at, const char *key, const struct mf_comparison *c, enum mf_whole which)
+{
+    const size_t parts = mf_whole_parts(which, (size_t)c->got->micro.phases);
+    struct mf_json *all;
+    char name[64];
+
+    if (!has_whole(c, which)) return;
+    all = mf_json_object();
+    for (size_t part = 0; part < parts; ++part) {
+        part_name(c, which, part, name);
+        mf_json_real(all, name, whole_rms(c, which, part));
+    }
+    mf_json_put(at, key, all);
+}
+
 struct mf_json *mf_compare_json(const struct mf_comparison *c)
 {
     struct mf_json *all = mf_json_object(), *sides = mf_json_object();
@@ -179,6 +222,8 @@ struct mf_json *mf_compare_json(const struct mf_comparison *c)
         mf_json_put(sides, mf_side_name(&c->got->target, c->got->micro.ndim, d), side_json(c, d));
     mf_json_put(all, "directions", sides);
     if (has_field(c)) mf_json_put(all, "field", field_json(c));
+    put_whole(all, "s2_3d_rms", c, MF_WHOLE_S2);
+    put_whole(all, "cross_s2_3d_rms", c, MF_WHOLE_CROSS);
     return all;
 }
 
@@ -259,6 +304,18 @@ static void field_text(FILE *to, const struct mf_comparison *c)
     }
 }
 
+static void whole_text(FILE *to, const struct mf_comparison *c, enum mf_whole which)
+{
+    const size_t parts = mf_whole_parts(which, (size_t)c->got->micro.phases);
+    char name[64];
+
+    for (size_t part = 0; has_whole(c, which) && part < parts; ++part) {
+        part_name(c, which, part, name);
+        fprintf(to, "  label%s %-7s %s in space, lags below %-8zu rms %10.2e\n", which == MF_WHOLE_S2 ? " " : "s", name,
+                which == MF_WHOLE_S2 ? "     S2" : "cross S2", lag_of(c), whole_rms(c, which, part));
+    }
+}
+
 /* The first error that cannot be told, or NULL. */
 static const char *untold(const struct mf_comparison *c)
 {
@@ -283,4 +340,5 @@ void mf_compare_text(FILE *to, const struct mf_comparison *c)
     reasons_text(to, c);
     for (int d = 0; d < c->sides; ++d) side_text(to, c, d);
     if (has_field(c)) field_text(to, c);
+    for (int k = 0; k < MF_WHOLE; ++k) whole_text(to, c, (enum mf_whole)k);
 }

@@ -5,6 +5,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/cmd/describe.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon_outcome.h"
 
@@ -52,28 +53,23 @@ unsigned mf_outcome_whole(const struct mf_outcome *out)
 
 static int has_whole(const struct mf_outcome *out, enum mf_whole which) { return mf_outcome_whole(out) >> which & 1; }
 
-/* The same over all lags in space. */
-static double space_error(const struct mf_outcome *out, int p)
+/* The same over all lags in space, of part @p i of what there is and part @p j of what was wanted. */
+static double whole_error(const struct mf_outcome *out, enum mf_whole which, size_t i, size_t j)
 {
-    const size_t w = 2 * out->target->lag - 1, n = out->target->lag * w * w;
-    const double *got = out->got.whole[MF_WHOLE_S2] + (size_t)p * n;
-    const double *want = out->target->whole[MF_WHOLE_S2] + (size_t)aimed_at(out, p) * n;
-    double sum = 0;
+    const size_t lag = out->target->lag, n = mf_whole_entries(which, lag);
 
-    for (size_t i = 0; i < n; ++i) sum += (i < w * w ? 1 : 2) * (got[i] - want[i]) * (got[i] - want[i]);
-    return sqrt(sum / (double)(w * w * w));
+    return mf_whole_rms(which, out->got.whole[which] + i * n, lag, out->target->whole[which] + j * n, lag);
 }
 
-/* And of a pair of phases: a target of pairs has a field for every phase. */
+static double space_error(const struct mf_outcome *out, int p)
+{
+    return whole_error(out, MF_WHOLE_S2, (size_t)p, (size_t)aimed_at(out, p));
+}
+
+/* A target of pairs has a field for every phase. */
 static double pair_error(const struct mf_outcome *out, size_t pair)
 {
-    const size_t n = mf_whole_entries(MF_WHOLE_CROSS, out->target->lag);
-    const double *got = out->got.whole[MF_WHOLE_CROSS] + pair * n;
-    const double *want = out->target->whole[MF_WHOLE_CROSS] + pair * n;
-    double sum = 0;
-
-    for (size_t i = 0; i < n; ++i) sum += (got[i] - want[i]) * (got[i] - want[i]);
-    return sqrt(sum / (double)n);
+    return whole_error(out, MF_WHOLE_CROSS, pair, pair);
 }
 
 static size_t pairs_of(const struct mf_outcome *out)

@@ -11,6 +11,7 @@ import tempfile
 
 import counts
 import runs
+from formulas import in_space
 from counts import axes, euler, labels
 from runs import check, finish, measure
 from samples import blobs, np, save
@@ -288,6 +289,24 @@ def with_cut(path, cut):
         del new["all/example"]
 
 
+def in_the_volume(folder):
+    """Two volumes: S2 in space of every phase and pair, over the lags that both have; with a descriptor file, what that holds."""
+    a, b = blobs((8, 10, 9), [0.5, 0.3, 0.2], 1), blobs((9, 8, 12), [0.5, 0.3, 0.2], 2)
+    one, other = save(folder, "one.npy", a), save(folder, "other.npy", b)
+    fields = [[1.0 * (x == p) for p in range(3)] for x in (a, b)]
+    rms = lambda p, q: np.sqrt(np.mean((in_space(fields[0][p], fields[0][q], 4, True) - in_space(fields[1][p], fields[1][q], 4, True)) ** 2))
+    said = measure(PROGRAM, "compare", one, other, "--periodic", "--limit_to", 4, ranks=2, mpiexec=MPIEXEC)
+    if said is None:
+        return
+    got = said["results"][0]
+    for key, parts in (("s2_3d_rms", [(p, p) for p in range(3)]), ("cross_s2_3d_rms", [(0, 1), (0, 2), (1, 2)])):
+        for p, q in parts:
+            told = got[key][f"{p}" if p == q else f"{p} {q}"]
+            check(abs(told - rms(p, q)) < 1e-6, f"{key} of {p}, {q}: {told}, want {rms(p, q)}")
+    status, out, err = runs.run(PROGRAM, "compare", one, other)
+    check(status == 0 and "S2 in space" in out and "cross S2 in space" in out, f"{out} {err}")
+
+
 def shown_and_refused(folder):
     path = lambda name: os.path.join(folder, name + ".npy")
     picture = os.path.join(folder, "both.png")
@@ -308,5 +327,6 @@ with tempfile.TemporaryDirectory() as scratch:
     every_kind_of_file(scratch)
     if h5py:
         descriptors(scratch)
+    in_the_volume(scratch)
     shown_and_refused(scratch)
 finish("compare")

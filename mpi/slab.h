@@ -51,6 +51,9 @@ struct mf_turn;
 
 enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
 
+/** Buffers that ranks share are booked in the arena by this name: they are no memory of it. */
+#define MF_SHARED_TAG "slices shared"
+
 /**
  * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
  * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 16 MiB / ranks and at

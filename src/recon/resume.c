@@ -13,9 +13,11 @@
 
 static uint32_t crc_side(uint32_t crc, const struct mf_target *t, const struct mf_target_side *s)
 {
-    size_t levels = (size_t)t->phases * s->levels, window = (2 * t->lag - 1) * (2 * t->lag - 1);
+    const size_t levels = (size_t)t->phases * s->levels, window = (2 * t->lag - 1) * (2 * t->lag - 1);
+    const size_t pairs = mf_whole_parts(MF_WHOLE_CROSS, (size_t)t->phases) * s->levels;
 
     if (s->s2) crc = mf_crc32c(crc, s->s2, levels * window * sizeof(double));
+    if (s->cross) crc = mf_crc32c(crc, s->cross, pairs * window * sizeof(double));
     if (s->variation) crc = mf_crc32c(crc, s->variation, levels * sizeof(double));
     if (s->fraction) crc = mf_crc32c(crc, s->fraction, levels * sizeof(double));
     if (s->example) crc = mf_crc32c(crc, s->example, s->example_nu * s->example_nv * sizeof(double));
@@ -26,6 +28,13 @@ static uint32_t crc_side(uint32_t crc, const struct mf_target *t, const struct m
         if (s->more[m]) crc = mf_crc32c(crc, s->more[m], values * sizeof(double));
     }
     return crc;
+}
+
+static uint32_t crc_whole(uint32_t crc, const struct mf_target *t, enum mf_whole which)
+{
+    const size_t values = mf_whole_parts(which, (size_t)t->phases) * mf_whole_entries(which, t->lag);
+
+    return t->whole[which] ? mf_crc32c(crc, t->whole[which], values * sizeof(double)) : crc;
 }
 
 static void problem_terms(const struct mf_objective_opts *o, FILE *to)
@@ -89,6 +98,7 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
 
     if (!to) return NULL;
     for (int s = 0; s < r->target->sides; ++s) crc = crc_side(crc, r->target, &r->target->side[s]);
+    for (int k = 0; k < MF_WHOLE; ++k) crc = crc_whole(crc, r->target, (enum mf_whole)k);
     fprintf(to, "version: %s\n", MF_VERSION);
     fprintf(to, "extents (z y x): %zu %zu %zu\nphases: %zu\n", dims[0], dims[1], dims[2], r->fields);
     fprintf(to, "target: %08x\n--limit_to: %zu\n--seed: %llu\n", crc, r->target->lag, (unsigned long long)o->seed);
@@ -321,14 +331,40 @@ static int check_head(const struct mf_grid *r, const struct mf_checkpoint_head *
     return MF_OK;
 }
 
-/* A plan's history gives way to the checkpoint's: the run is the one that was begun. */
-static int keep_history(struct mf_grid *r, const char *problem, const size_t dims[3])
+/* Of the run that a checkpoint is of; 0: it has none. */
+static size_t history_of(const char *problem)
 {
     static const char key[] = "\npairs of history: ";
     const char *line = strstr(problem, key);
-    size_t history = line ? strtoul(line + strlen(key), NULL, 10) : 0;
+    const size_t history = line ? strtoul(line + strlen(key), NULL, 10) : 0;
 
-    if (!r->opts->history_free || history < 1 || history > MF_HISTORY_MAX || history == r->method.history) return MF_OK;
+    return history > MF_HISTORY_MAX ? 0 : history;
+}
+
+size_t mf_solve_kept_history(const struct mf_comm *comm, const char *stem)
+{
+    size_t history = 0;
+
+    for (int which = 0; which < 2 && history == 0; ++which) {
+        char *name = mf_checkpoint_name(stem, which);
+        struct mf_checkpoint_in *in = NULL;
+
+        if (mf_checkpoint_open(comm, name, 0, &in) == MF_OK)
+            history = history_of(mf_checkpoint_head(in)->problem);
+        else
+            mf_err_clear(); /* the run itself will say what is wrong with it */
+        mf_checkpoint_close(in);
+        free(name);
+    }
+    return history;
+}
+
+/* A plan's history gives way to the checkpoint's: the run is the one that was begun. */
+static int keep_history(struct mf_grid *r, const char *problem, const size_t dims[3])
+{
+    const size_t history = history_of(problem);
+
+    if (!r->opts->history_free || history == 0 || history == r->method.history) return MF_OK;
     mf_info("the checkpoint has a history of %zu: it is kept", history);
     r->method.history = history;
     free(r->problem);

@@ -92,9 +92,19 @@ int mf_grid_shrinks(struct mf_grid *r, int rc)
 
     if (rc != MF_MEMORY || r->dry || batch / 4 * 2 < 2) return 0;
     r->compared.batch = batch / 4 * 2;
-    mf_warn("%s; going on with %zu slices in flight instead of %zu", mf_err_text(), r->compared.batch, batch);
+    if (r->shrunk == 0) {
+        r->shrunk = batch;
+        snprintf(r->lacked, sizeof r->lacked, "%s", mf_err_text());
+    }
     mf_err_clear();
     return 1;
+}
+
+void mf_grid_say_shrunk(struct mf_grid *r)
+{
+    if (r->shrunk)
+        mf_warn("%s; going on with %zu slices in flight instead of %zu", r->lacked, r->compared.batch, r->shrunk);
+    r->shrunk = 0;
 }
 
 static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, double smooth)
@@ -120,6 +130,7 @@ static int grid_open(struct mf_grid *r, const size_t dims[3], size_t level, doub
         if (!mf_grid_shrinks(r, rc)) return rc;
         grid_close(r);
     }
+    mf_grid_say_shrunk(r);
     return MF_OK;
 }
 
@@ -206,8 +217,8 @@ static int check_fixed(const struct mf_grid *r)
     return MF_OK;
 }
 
-/* Fixed voxels get their phases in the field. Collective; MF_INPUT. */
-static int fix(struct mf_grid *r)
+/* How many voxels of each phase are fixed, and whether they may be. Collective; MF_INPUT. */
+static int count_fixed(struct mf_grid *r)
 {
     const struct mf_micro *fixed = r->opts->fixed;
     int64_t held[MF_PHASES_MAX] = {0};
@@ -217,7 +228,16 @@ static int fix(struct mf_grid *r)
         if (fixed->phase[i] != MF_PHASE_FREE) ++held[fixed->phase[i]];
     mf_comm_sum_int(r->comm, MF_PHASES_MAX, held);
     for (int p = 0; p < MF_PHASES_MAX; ++p) r->held[p] = (uint64_t)held[p];
-    MF_TRY(check_fixed(r));
+    return check_fixed(r);
+}
+
+/* Fixed voxels get their phases in the field. Collective; MF_INPUT. */
+static int fix(struct mf_grid *r)
+{
+    const struct mf_micro *fixed = r->opts->fixed;
+
+    if (!r->fixed) return MF_OK;
+    MF_TRY(count_fixed(r));
     r->backend->put(r->queue, r->fixed, fixed->phase, mf_slab_voxels(&r->slab));
     mf_start_fixed(&r->slab, r->fields, fixed->phase, &r->planes, r->optimiser.x);
     return MF_OK;
@@ -262,11 +282,15 @@ static void open_metrics(struct mf_grid *r)
     mf_metrics_cut(&r->metrics, r->opts->seed, out->rows, out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
 }
 
+/* A plan measures the memory of ranks that are not there: their part of what is fixed is not known. */
+static int is_here(const struct mf_grid *r) { return r->comm->impl != NULL || r->comm->size == 1; }
+
 /* One grid of a coarse-to-fine run: starts from @p coarse (over @p from), from a checkpoint or anew, and leaves its
  * field in the optimiser. */
 static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_slab *from, const float *coarse)
 {
     MF_TRY(grid_open(r, dims, (size_t)r->level, r->opts->objective.compat ? 0 : SMOOTH));
+    if (r->dry && is_here(r)) MF_TRY(count_fixed(r));
     if (r->dry) return mf_agree(r->comm, measure_start(r, coarse ? from : NULL));
     if (coarse)
         MF_TRY(mf_start_refine(r->comm, r->queue, from, coarse, &r->slab, r->fields, &r->planes, r->optimiser.x));
@@ -315,6 +339,7 @@ static int run(struct mf_grid *r, const size_t dims[3])
     }
     if (rc != MF_OK || r->leaving) return rc;
     MF_TRY(mf_grid_sharpen(r));
+    mf_grid_say_shrunk(r);
     return r->dry ? mf_grid_measure_finish(r) : mf_grid_finish(r);
 }
 

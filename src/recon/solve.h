@@ -22,6 +22,7 @@ struct mf_solve_opts {
     struct mf_method_opts method; /* of the gradient stages; tolerance: of each */
     struct mf_anneal_opts anneal; /* of methods that swap */
     int history_free;             /* nobody asked for it: that of a checkpoint is kept */
+    size_t history_kept;          /* of the checkpoint that the run goes on from, for its plan; 0: there is none */
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     int coarse_to_fine;
     const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, behind half of the evaluations */
@@ -38,6 +39,9 @@ struct mf_solve_opts {
     const char *snapshot_stem;    /* how their names begin */
     const struct mf_keeper_opts *keeper; /* when the run is saved and may be asked to leave; NULL: never */
 };
+
+/** Pairs of history of the run that a checkpoint at @p stem is of; 0: there is none. Collective. */
+size_t mf_solve_kept_history(const struct mf_comm *comm, const char *stem);
 
 struct mf_solve_result {
     uint8_t *label;         /* [slab.count][ny][nx], 0..phases-1; host memory */

@@ -105,6 +105,7 @@ def main():
              (3, "strange.npy", "holds the value 40"), (3, "third.npy", "the result has phases 0 to 1"), (3, "cut.npy", "cut.npy"),
              (3, "none.npy", "none.npy")]
     refuses(PROGRAM, [(code, ["match", two, *short, "--fixed", file], says) for code, file, says in cases], "--output", "no.npy", ranks=(1, 2), mpiexec=MPIEXEC)
+    refuses(PROGRAM, [(code, ["match", two, *short, "--fixed", file, "--dry-run"], says) for code, file, says in cases[:4]], ranks=(1, 3), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(2, ["plan", "reconstruct", two, "--fixed", "fixed.npy"], "--fixed")], ranks=(1,))
     check(not os.path.exists("no.npy"), "a refused run has written its output")
 

@@ -95,6 +95,9 @@ def matched():
     save(".", "mixed.npy", np.where(mask, bad, good))
     save(".", "right.npy", mask)
     done = measure(PROGRAM, "match", "mixed.npy", "--mask", "right.npy", "--limit_to", 6, "--max_iter", 60, "--output", "like.npy", ranks=2, mpiexec=MPIEXEC)
+    for words, fields in (([], 2), (["--no_multiphase"], 1)):
+        dry = measure(PROGRAM, "match", "mixed.npy", "--mask", "right.npy", "--limit_to", 6, "--dry-run", *words)
+        check(dry and dry["fields"] == fields, f"{words}: {dry and dry['fields']} fields, want {fields}: one phase's S2 does not give the other's")
     check(done and abs(np.load("like.npy").mean() - good[:, :16].mean()) < 1e-3 and done["s2_rms_error"]["1"]["z"] < 0.02, f"match: {done}")
 
 

@@ -123,7 +123,9 @@ def history_of_the_checkpoint():
     plan(*words[:5], "--threads", 1, "--deterministic", "--history", 3, "--ranks", 1, "--output", "three.json")
     match(*words, "--plan", "three.json", code=75, env={"MF_FAULT": "run.leave:visit=9"})
     status, out, err = runs.run(program, "match", *words, "--restart", "auto", "--json")
-    check(status == 0 and "the checkpoint has a history of 3: it is kept" in err, f"another history: {status} {err[-500:]}")
+    check(status == 0 and "history 3" in err, f"another history: {status} {err[-500:]}")
+    went_on = json.loads(out) if status == 0 else {"plan": {"history": 0}, "peak_bytes": {}}
+    check(went_on["plan"]["history"] == 3 and went_on["peak_bytes"]["predicted"] == went_on["peak_bytes"]["arena"], f"its plan: {went_on['plan']['history']} {went_on['peak_bytes']}")
     match(*words[:-1], "whole.h5", "--plan", "three.json")
     is_, whole = (runs.run(program, "info", name, "--json")[1] for name in ("h.h5", "whole.h5"))
     check(json.loads(is_)["results"]["loss_final"] == json.loads(whole)["results"]["loss_final"], "the loss of one undisturbed run")
@@ -152,7 +154,11 @@ def taken_ahead():
     ahead = json.loads(out) if status == 0 else {"peak_bytes": {"arena": None, "rss": [0]}}
     check(ahead["peak_bytes"]["arena"] == grown["peak_bytes"]["arena"] and "MiB are taken now" in err, f"{err}")
     check(ahead["peak_bytes"]["rss"][0] >= 0.98 * ahead["peak_bytes"]["predicted"][0], f"{ahead['peak_bytes']}")
-    match(*words, "--no_memory_growth", ranks=2)
+    status, out, err = runs.run(program, "match", *words, "--no_memory_growth", "--json", ranks=2, mpiexec=mpiexec)
+    if check(status == 0, err):
+        plan_, taken = json.loads(out)["plan"]["bytes"], float(err.split(" MiB are taken now")[0].split()[-1]) * 2**20
+        shared = plan_["arrays"].get("slices shared", 0)
+        check(shared > 2**20 and taken < max(plan_["per_rank"]) - shared + 2**17, f"{taken} bytes are taken, {shared} of {plan_['per_rank']} are shared")
     status, out, err = runs.run(program, "match", *words, "--no_memory_growth", "--plan", "off", "--json")
     check(status == 0 and "nothing is taken ahead" in err, err)
     line, _ = match(*words, "--no_memory_growth", code=5, env={"MF_FAULT": "memory.reserve"})
@@ -170,6 +176,8 @@ def less_memory():
     for more in (("--batch_size", 2), ("--threads", 2), ("--threads", 3, "--batch_size", 10)):
         match(*words, *(() if "--threads" in more else ("--threads", 1)), *more, "--output", "more.npy", ranks=2)
         check(bits("more.npy") == bits("whole.npy"), f"{more}: other bits")
+    _, err = match(*words, "--threads", 1, "--plan", "off", "--memory-limit", int(need / 2), "--output", "off.npy", ranks=2)
+    check(err.count("slices in flight instead of") == 1 and bits("off.npy") == bits("whole.npy"), f"--plan off: {err}")
     line, _ = match(*words, "--threads", 1, "--memory-limit", 1, "--output", "never.npy", ranks=2, code=5)
     check("nothing fits into memory: the least plan (2 ranks, batch 2" in line and "there are 1048576" in line, line)
     for visit in range(12, 80, 9):

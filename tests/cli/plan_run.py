@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 import runs
-from runs import check, finish
+from runs import S2, check, finish
 from samples import blobs, np
 
 program, mpiexec, hardware = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
@@ -167,7 +167,7 @@ def taken_ahead():
 
 def less_memory():
     """Batches and threads do not change bits, so a run that had to do with less ends in the same volume."""
-    words = ("three.npy", "--limit_to", 8, "--size", 40, 48, 48, "--max_iter", 4, "--polish_rounds", 1, "--deterministic")
+    words = ("three.npy", "--limit_to", 8, "--size", 40, 48, 48, "--max_iter", 4, "--polish_rounds", 1, "--deterministic", *S2)
     whole, _ = match(*words, "--threads", 1, "--output", "whole.npy", ranks=2)
     need = max(whole["peak_bytes"]["arena"]) / 2**20
     less, _ = match(*words, "--threads", 1, "--memory-limit", int(need) - (need == int(need)), "--output", "less.npy", ranks=2)

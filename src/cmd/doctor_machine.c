@@ -168,7 +168,8 @@ static void nccl(struct mf_findings *to, size_t gpus)
     const char *version = mf_wire_version();
 
     if (version)
-        mf_find(to, MF_WELL, "NCCL", "", "%s: ranks exchange from GPU to GPU", version);
+        mf_find(to, MF_WELL, "NCCL", "",
+                gpus > 1 ? "%s: ranks exchange from GPU to GPU" : "%s; not needed with fewer than two GPUs", version);
     else if (gpus > 1)
         mf_find(to, MF_WARNED, "NCCL", "install libnccl.so.2, or leave it: ranks exchange through the host's memory",
                 "%.250s", mf_err_text());

@@ -298,8 +298,9 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
     const char *const *words;
     size_t n = mf_options_positional(s->options, &words);
 
-    if (n == 0 || strcmp(words[0], "reconstruct") != 0)
-        return mf_fail(MF_USAGE, "what is to be planned? this version plans one verb: mesoforge plan reconstruct");
+    if (n == 0 || (strcmp(words[0], "reconstruct") != 0 && strcmp(words[0], "match") != 0))
+        return mf_fail(MF_USAGE,
+                       "what is to be planned? try: mesoforge plan reconstruct, or mesoforge plan match FILE");
     if (n > 1 && o->recon.descriptor_filename)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", words[1]);
     if (o->ranks < 0 || o->ranks > 1 << 20)
@@ -328,7 +329,7 @@ static int run(struct mf_session *session, void *options)
 const struct mf_cmd mf_cmd_plan = {
     .name = "plan",
     .summary = "say what a run would do on a machine: ranks, memory, time, and why",
-    .synopsis = "reconstruct [FILE] [--hardware FILE] [--ranks N] [--explain] [OPTION VALUE ...]",
+    .synopsis = "reconstruct|match [FILE] [--hardware FILE] [--ranks N] [--explain] [OPTION VALUE ...]",
     .text = "Plans a reconstruct or match with these options: ranks per node and GPU, slices in flight, bytes of "
             "every array on every rank (taken by the run's own calls on memory that is not there, so they are exact), "
             "seconds of an evaluation by a model (docs/PLANNER.md), and the settings that were rejected. FILE: a "

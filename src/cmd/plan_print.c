@@ -47,6 +47,14 @@ static void print_batch(FILE *to, const struct mf_plan *p)
             MF_S(p->rounds[2]));
 }
 
+/* Of the two memories of a plan, where there are two. */
+static const char *where(const struct mf_plan *p, int memory)
+{
+    if (!p->apart) return "";
+    if (!p->device) return memory == MF_PLAN_STATE ? " (of its device)" : " (of its host)";
+    return memory == MF_PLAN_STATE ? " on its GPU" : " on its node";
+}
+
 static void print_settings(FILE *to, const struct mf_plan *p)
 {
     const struct mf_method *method;
@@ -70,10 +78,7 @@ static void print_settings(FILE *to, const struct mf_plan *p)
             1e3 * p->cost.waiting);
     for (int m = 0; m <= p->apart; ++m)
         fprintf(to, "  memory    rank %zu, the fullest%s: %.3f GiB of arrays, %.3f GiB are there\n", p->fullest,
-                !p->device           ? ""
-                : m == MF_PLAN_STATE ? ", on its GPU"
-                                     : ", on its node",
-                gib(p->memory[m].arrays.total), gib(p->memory[m].room));
+                where(p, m), gib(p->memory[m].arrays.total), gib(p->memory[m].room));
 }
 
 static void row(FILE *to, const char *what, size_t bytes)
@@ -87,10 +92,7 @@ static void print_bytes(FILE *to, const struct mf_plan *p, int memory)
     size_t most = 0, least = p->bytes[memory][0], room = p->memory[memory].room;
     char head[64];
 
-    snprintf(head, sizeof head, "bytes of rank %zu%s when it is fullest", p->fullest,
-             !p->device                ? ""
-             : memory == MF_PLAN_STATE ? " on its GPU"
-                                       : " on its node");
+    snprintf(head, sizeof head, "bytes of rank %zu%s when it is fullest", p->fullest, where(p, memory));
     fprintf(to, "\n%-48s %6s %10s\n", head, "bytes", "GiB");
     for (size_t i = 0; i < b->tags; ++i) row(to, b->tag[i].name, b->tag[i].bytes);
     row(to, "= arrays", b->total);
@@ -112,9 +114,13 @@ static void print_candidates(FILE *to, const struct mf_plan *p)
     for (size_t i = 0; i < p->candidates; ++i) {
         const struct mf_plan_candidate *c = &p->candidate[i];
 
-        fprintf(to, "%c %-6s %-6s %5zu %5zu %7zu %5zu %7zu %9.3f %9.3f ", c->chosen ? '*' : ' ',
+        fprintf(to, "%c %-6s %-6s %5zu %5zu %7zu %5zu %7zu ", c->chosen ? '*' : ' ',
                 mf_plan_device(c->device, c->apart), c->apart && !c->passes ? "device" : "host", c->nodes, c->ranks,
-                c->threads, c->batch, c->history, gib(c->bytes), gib(c->free));
+                c->threads, c->batch, c->history);
+        if (c->bytes == 0)
+            fprintf(to, "%9s %9s ", "-", "-");
+        else
+            fprintf(to, "%9.3f %9.3f ", gib(c->bytes), gib(c->free));
         if (c->fits)
             fprintf(to, "%9.3g", 1e3 * c->seconds);
         else

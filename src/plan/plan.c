@@ -380,8 +380,9 @@ static const struct mf_plan_candidate *least_of(const struct mf_plan *plan)
 
 static const char *remedy_for(const struct search *s, const struct mf_plan_candidate *c)
 {
+    if (c->device && s->options->residency == MF_RESIDE_DEVICE) return "--residency auto";
+    if (c->device && s->options->gpu_ids > 0) return "more of --gpu_ids, a larger --memory-limit, a smaller volume";
     if (c->free == s->options->memory_limit) return "a larger --memory-limit, more ranks, a smaller volume";
-    if (c->device && s->options->residency == MF_RESIDE_DEVICE) return "--residency host";
     if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone take what there is";
     return "more ranks or nodes, a smaller volume, --no_multigrid_descriptor";
 }
@@ -455,10 +456,15 @@ static int search_all(struct search *s, struct mf_layouts *layouts)
         return mf_fail(MF_DEVICE, "--gpu_ids and --device %s contradict each other", s->options->device);
     MF_TRY(search_memories(s, device, layouts, &chosen));
     if (!chosen && device && is_auto && s->options->gpu_ids == 0 && s->options->residency == MF_RESIDE_AUTO) {
-        note(s->plan, "no GPU holds its share: the plan is for the cores and the host's memory");
+        const struct mf_plan_candidate *least = least_of(s->plan);
+        const size_t asked = s->plan->candidates;
+
         mf_layouts_free(layouts);
         s->passes = 0;
         MF_TRY(search_device(s, 0, layouts, &chosen));
+        if (chosen)
+            note(s->plan, "%s: the plan is for the cores and the host's memory",
+                 least || !asked ? "no GPU holds its share" : s->plan->candidate[0].reason);
     }
     if (!chosen) return nothing_fits(s);
     give_reasons(s->plan, chosen);

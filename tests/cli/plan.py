@@ -120,6 +120,24 @@ def adds_up():
     check(b["arrays"]["field"] == 1024**3 * 4 // p["ranks"] and b["arrays"]["history"] == 4 * b["arrays"]["field"], "field")
 
 
+def said_why():
+    """What stands in the way is named, and what would help is possible."""
+    large = ("--size", 20000, 20000, "--hardware", f"{hardware}/h100x8.json")
+    status, out, err = run("reconstruct", *large, "--explain")
+    check(status == 0 and "16384" in out[out.index("note"):].split("\n")[0], f"too large a slice for GPUs: {out}")
+    check("0.000" not in out[out.index("candidates"):], f"bytes of what was not counted: {out}")
+    tight = ("--size", 256, 256, 256, "--hardware", f"{hardware}/h100x8.json", "--gpu_ids", 0, "--memory-limit", 10)
+    refuses(5, "--residency auto", "reconstruct", *tight, "--residency", "device")
+    refuses(5, "more of --gpu_ids", "reconstruct", *tight, "--residency", "host")
+    status, out, err = run("reconstruct", "--size", 2048, 2048, 2048, "--memory-limit", 100, "--hardware", f"{hardware}/h100x8.json", "--json")
+    check(status == 5 and "the plan is for" not in out + err, f"no plan, and said to be one: {out} {err}")
+    status, out, _ = run("reconstruct", "--size", 32, 32, 32, "--device", "shadow")
+    check(status == 0 and "(of its device)" in out and "(of its host)" in out, f"two memories: {out}")
+    np.save("m.npy", blobs((32, 32), [0.6, 0.4], 1))
+    texts = [run(verb, "m.npy", "--limit_to", 8, "--hardware", f"{hardware}/h100x8.json", "--json")[1] for verb in ("match", "reconstruct")]
+    check(texts[0] == texts[1] != "", f"plan match and plan reconstruct: {texts}")
+
+
 def as_in_a_run():
     """What a run's arena held is what was planned, on every rank."""
     np.save("two.npy", blobs((40, 44), [0.6, 0.4], 1))
@@ -250,7 +268,7 @@ def refusals():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (golden_plans, pure, adds_up, as_in_a_run, smaller, nothing_fits, verified, refusals):
+    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, smaller, nothing_fits, verified, refusals):
         part()
     os.chdir("/")
 finish("plan")

@@ -238,6 +238,7 @@ for kind in ("SSE", "RMS", "L1", "L2"):
     CASES[f"three phases, {kind}"] = {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "phases": 3, "loss": kind}
 
 for name, case in CASES.items():
+    case.setdefault("types", ["FFTCorrelations", "Variation"])
     with tempfile.TemporaryDirectory() as folder:
         compare(name, case, folder)
 print(f"{len(CASES)} cases, largest relative error of a loss {worst['loss']:.2g}, of a slope {worst['gradient']:.2g}")

@@ -132,7 +132,7 @@ def merging():
     refused(3, "three directions", "merge", DES["a"], "two.h5", "other.h5")
     refused(3, "three directions", "merge", DES["volume"], DES["a"], "other.h5")
     refused(3, "nowhere.h5", "merge", DES["a"], "nowhere.h5", "two.h5")
-    refused(3, "HDF5", "merge", DES["a"], "a.npy", "two.h5")
+    refused(3, "is no two-point statistics", "merge", DES["a"], "a.npy", "two.h5")
     refused(2, "two descriptor files", "merge", DES["a"])
     refused(2, "differ", "merge", DES["a"], DES["b"], "x.h5", "--output", "y.h5")
     refused(7, "no/such", "merge", DES["a"], DES["b"], "no/such/folder.h5")

@@ -222,10 +222,11 @@ static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, cons
 
 /* -- values -- */
 
-/* sum += a tile at (i, j), as far as it lies in the matrix. */
-MF_CPU_FAST static void add_tile(size_t n, size_t i, size_t j, const float *restrict c, double *restrict sum)
+/* sum += a tile at (i, j), as far as it lies in the matrix and above row @p last. */
+MF_CPU_FAST static void add_tile(size_t n, size_t last, size_t i, size_t j, const float *restrict c,
+                                 double *restrict sum)
 {
-    const size_t rows = n - i < MF_TILE_ROWS ? n - i : MF_TILE_ROWS,
+    const size_t rows = last - i < MF_TILE_ROWS ? last - i : MF_TILE_ROWS,
                  columns = n - j < MF_TILE_COLUMNS ? n - j : MF_TILE_COLUMNS;
 
     for (size_t r = 0; r < rows; ++r) {
@@ -256,12 +257,12 @@ static void add_products(const struct gram *m, const float *f, double *sum)
         for (size_t i = 0; i < end && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS) {
             memset(c, 0, sizeof c);
             mf_cpu_tile_rows(m->tile, DEPTH, f + i, 1, m->width, f + j, m->width, c);
-            add_tile(n, i, j, c, sum);
+            add_tile(n, end, i, j, c, sum);
         }
     for (size_t j = 0; j < n && end < n; j += MF_TILE_COLUMNS) {
         memset(c, 0, sizeof c);
         m->tile(1, DEPTH, &low, 1, m->width, f + j, m->width, c);
-        add_tile(n, end, j, c, sum);
+        add_tile(n, n, end, j, c, sum);
     }
 }
 

@@ -48,7 +48,8 @@ def close(got, want, what, tolerance=2e-6):
 
 def brute_force(folder):
     cases = [("two phases", blobs((27, 34), [0.6, 0.4], 1), 3), ("three phases", blobs((18, 24), [0.5, 0.3, 0.2], 2), 3),
-             ("wide", blobs((16, 150), [0.6, 0.4], 2), 2), ("volume", blobs((9, 12, 14), [0.6, 0.4], 3), 2)]
+             ("wide", blobs((16, 150), [0.6, 0.4], 2), 2), ("volume", blobs((9, 12, 14), [0.6, 0.4], 3), 2),
+             ("rows beside whole tiles", blobs((34, 35), [0.6, 0.4], 4), 17)]
     for name, field, lag in cases:
         path = save(folder, "field.npy", field)
         volume = field[None] if field.ndim == 2 else field

@@ -25,6 +25,9 @@ enum { PIECE = 1 << 19, INSPECT_SECONDS = 30, UNPACK_MAX = 2048 };
 /* Slowest decoding that is still believed [bytes/s]. */
 #define SLOWEST 5e6
 
+/* From this length on a file must be on the disk, not a hole. */
+#define HOLLOW ((uint64_t)1 << 40)
+
 static int recognise(const char *path, const unsigned char *head, size_t n, enum mf_format *format)
 {
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
@@ -47,6 +50,14 @@ static int recognise(const char *path, const unsigned char *head, size_t n, enum
     return MF_OK;
 }
 
+/* A length that hardly any of the disk stands for: what reads a file to its end (its checksum) would never be done. */
+static int is_hollow(const struct stat *info)
+{
+    const uint64_t there = (uint64_t)info->st_blocks * 512, bytes = (uint64_t)info->st_size;
+
+    return there > 0 && bytes > HOLLOW && there < bytes / 1024; /* 0: a file system that does not say */
+}
+
 static int look(struct mf_array *a)
 {
     unsigned char head[8] = {0};
@@ -60,6 +71,9 @@ static int look(struct mf_array *a)
         return mf_fail(MF_INPUT, "'%s' is a folder; give one file (a stack of images: one TIFF)", a->path);
     if (!S_ISREG(info.st_mode)) return mf_fail(MF_INPUT, "'%s' is not a plain file", a->path);
     if (info.st_size == 0) return mf_fail(MF_INPUT, "'%s' is empty", a->path);
+    if (is_hollow(&info))
+        return mf_fail(MF_INPUT, "'%s' is damaged: %lld bytes long, of which hardly any are on the disk", a->path,
+                       (long long)info.st_size);
     a->bytes = (size_t)info.st_size;
     descriptor = open(a->path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));

@@ -54,15 +54,20 @@ static const char *list(const struct mf_scan *scan, const char *between, char *t
 /* All ranks must see the same file: node-local copies may differ in what decides which way they are read. */
 static int same_everywhere(const struct mf_comm *comm, const struct mf_array *a)
 {
+    enum { BEFORE = 4, ALL = BEFORE + MF_ARRAY_DIMS };
     const int64_t kind = a->kind << 16 | (int64_t)a->size << 8 | (a->own ? a->phases + 1 : 0);
-    int64_t seen[2 * MF_ARRAY_DIMS + 4] = {a->ndim, -a->ndim, kind, -kind};
+    const int64_t way = (int64_t)a->format << 16 | (int64_t)a->coding << 8 | (a->swap ? 1 : 0);
+    const int64_t is[ALL] = {a->ndim, kind, way, (int64_t)a->offset};
+    int64_t seen[2 * ALL];
 
-    for (int i = 0; i < a->ndim; ++i) {
-        seen[4 + 2 * i] = (int64_t)a->shape[i];
-        seen[5 + 2 * i] = -(int64_t)a->shape[i];
+    for (int i = 0; i < ALL; ++i) {
+        const int axis = i - BEFORE;
+
+        seen[2 * i] = axis >= 0 && axis < a->ndim ? (int64_t)a->shape[axis] : is[i];
+        seen[2 * i + 1] = -seen[2 * i];
     }
-    mf_comm_max_int(comm, 2 * MF_ARRAY_DIMS + 4, seen);
-    for (int i = 0; i <= MF_ARRAY_DIMS + 1; ++i)
+    mf_comm_max_int(comm, 2 * ALL, seen);
+    for (int i = 0; i < ALL; ++i)
         if (seen[2 * i] != -seen[2 * i + 1])
             return mf_fail(MF_INPUT, "'%s' is not the same file on all ranks", a->path);
     return MF_OK;
@@ -319,10 +324,15 @@ static int take_room(struct reading *r)
     return r->micro->phase ? MF_OK : MF_MEMORY;
 }
 
-/* Local: the slab of one-byte elements, in the only pass over them. */
+/* Local: the slab of one-byte elements, in the only pass over them. What a seal says of them needs no other; how long
+ * a file is that has values of ours says nothing of how much there is to be seen. */
 static int load_bytes(struct reading *r)
 {
+    const struct mf_array *a = &r->array;
+
     MF_TRY(take_room(r));
+    if (a->format == MF_HDF5 && a->coding == MF_PLAIN)
+        MF_TRY(mf_seal_see_begin(&r->seen, a->offset + a->shape[0] * mf_array_row(a)));
     return mf_array_visit(&r->array, r->rows.first, r->rows.count, take_bytes, r);
 }
 
@@ -521,7 +531,6 @@ static int look_over(struct reading *r)
         MF_TRY(check_seal(r, NULL));
         return mf_scan(r->comm, &r->array, &r->scan);
     }
-    if (r->array.format == MF_HDF5 && r->array.coding == MF_PLAIN) mf_seal_see_begin(&r->seen, r->array.bytes);
     rc = mf_agree(r->comm, load_bytes(r));
     if (rc == MF_OK) rc = check_seal(r, r->seen.crc_of ? &r->seen : NULL);
     mf_seal_see_end(&r->seen);
@@ -596,12 +605,19 @@ static struct mf_cost held(const struct mf_micro *m)
     return (struct mf_cost){each * (double)mf_slab_voxels(&m->slab), 0};
 }
 
-/* Collective: all of it. */
-static int read_file(struct reading *r, const char *path, const char *dataset)
+/* Local. Whether a name stands for a file and its array each rank asks its own file system. */
+static int open_array(struct reading *r, const char *given, const char *file, const char *array)
+{
+    if (array && r->read->dataset)
+        return mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
+    return mf_array_open(file, array ? array : r->read->dataset, &r->array);
+}
+
+/* Collective: all of it, once it is open. */
+static int read_file(struct reading *r)
 {
     int rc;
 
-    MF_TRY(mf_agree(r->comm, mf_array_open(path, dataset, &r->array)));
     if (r->comm->rank == 0) start_hash(r);
     rc = read_values(r);
     if (rc == MF_OK) return share_hash(r);
@@ -617,10 +633,8 @@ static int read_named(struct reading *r, const char *given)
     int rc;
 
     mf_array_split(given, &file, &array);
-    if (array && r->read->dataset)
-        rc = mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
-    else
-        rc = read_file(r, file, array ? array : r->read->dataset);
+    rc = mf_agree(r->comm, open_array(r, given, file, array));
+    if (rc == MF_OK) rc = read_file(r);
     if (rc == MF_OK) {
         set_scale(r);
         describe(r);

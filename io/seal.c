@@ -34,10 +34,11 @@ static uint64_t blocks_of(uint64_t bytes) { return (bytes + BLOCK - 1) / BLOCK; 
 /* A checksum that is known, in sums over ranks of which one knows it; 0: nobody does. */
 #define KNOWN ((int64_t)1 << 32)
 
-void mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes)
+int mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes)
 {
     *seen = (struct mf_seal_seen){.blocks = (size_t)blocks_of(bytes)};
-    seen->crc_of = MF_MUST(calloc(seen->blocks + 1, sizeof *seen->crc_of), "checksums");
+    seen->crc_of = calloc(seen->blocks + 1, sizeof *seen->crc_of);
+    return seen->crc_of ? MF_OK : mf_fail(MF_MEMORY, "no memory for %zu checksums", seen->blocks);
 }
 
 void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset)

@@ -22,8 +22,8 @@ struct mf_seal_seen {
     int64_t *crc_of; /* [blocks] of those that were seen whole; 0: others; heap */
 };
 
-/** For a file of @p bytes. Not collective; cannot fail. */
-void mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes);
+/** For the first @p bytes of a file. Not collective. MF_MEMORY. */
+int mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes);
 void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset);
 void mf_seal_see_end(struct mf_seal_seen *seen);
 

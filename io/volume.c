@@ -123,13 +123,14 @@ static size_t volume_bytes(const struct mf_micro *m, const struct mf_provenance 
     return bytes + OVERHEAD;
 }
 
-/* What of the file lies in this rank's memory: its checksums need no reading back. Collective. */
-static void see_slab(struct mf_h5 *file, const struct mf_micro *m, struct mf_seal_seen *seen)
+/* What of the file lies in this rank's memory: its checksums need no reading back. Collective; to be agreed on. */
+static int see_slab(struct mf_h5 *file, const struct mf_micro *m, struct mf_seal_seen *seen)
 {
     const size_t plane = m->slab.dims[1] * m->slab.dims[2], place = mf_h5_place(file, MF_MICRO_DATASET);
 
-    mf_seal_see_begin(seen, place + m->slab.dims[0] * plane);
+    MF_TRY(mf_seal_see_begin(seen, place + m->slab.dims[0] * plane));
     if (place) mf_seal_see(seen, m->phase, m->slab.count * plane, place + m->slab.first * plane);
+    return MF_OK;
 }
 
 /* Everything but the values; flushed, so that a crash later leaves a file that opens. Collective. */
@@ -153,7 +154,7 @@ static int fill(const struct mf_comm *comm, const struct mf_atomic *temporary, c
     rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(temporary, volume_bytes(m, p)) : MF_OK);
     if (rc == MF_OK) rc = mf_agree(comm, make(file, m, created, p));
     if (rc == MF_OK) rc = mf_agree(comm, write_slab(file, m));
-    if (rc == MF_OK) see_slab(file, m, &seen);
+    if (rc == MF_OK) rc = mf_agree(comm, see_slab(file, m, &seen));
     end = mf_h5_close(file);
     if (rc == MF_OK) rc = mf_agree(comm, end);
     if (rc == MF_OK) rc = mf_seal_write(comm, temporary->temporary, temporary->path, 0, &seen);

@@ -76,6 +76,20 @@ def geometry(file):
     box.create_group("CellData")["Phases"] = np.zeros((2, 2, 2, 1), "i4")
 
 
+def hollow():
+    """A sound file whose length says exabytes, or as much as the file system knows."""
+    with h5py.File("hollow.h5", "w") as file:
+        file["a"] = np.zeros((8, 8), "u1")
+    for length in (HUGE, 1 << 43):
+        try:
+            os.truncate("hollow.h5", length)
+            return {"hollow.h5": None}
+        except OSError as why:
+            print(f"hollow.h5 of {length} bytes is left out: {why}")
+    os.remove("hollow.h5")
+    return {}
+
+
 BLOCK = zlib.compress(bytes(1 << 20), 9)
 CASES = {
     "shape.npy": npy(f"({HUGE}, 8)"), "wraps.npy": npy(f"({1 << 32}, {1 << 32})"), "header.npy": npy("(8, 8)", length=0xFFFFFFFF),
@@ -122,6 +136,7 @@ with tempfile.TemporaryDirectory() as home:
     open("good.npy", "wb").write(npy("(8, 8)"))
     for name, content in CASES.items():
         open(name, "wb").write(content)
+    CASES.update(hollow())
     before = sorted(os.listdir(".")) + sorted(os.listdir(".."))
     status, err, _, base = used("good.npy")
     check(status == 0, f"a sound file: {status} {err}")

@@ -72,7 +72,7 @@ static void seen_in_memory(const struct mf_comm *c, unsigned char *bytes, size_t
 
         if (c->rank == 0) put(bytes, size);
         mf_comm_barrier(c);
-        mf_seal_see_begin(&seen, size);
+        CHECK(mf_seal_see_begin(&seen, size) == MF_OK);
         bytes[size / 5] ^= (unsigned char)changed;
         for (size_t at = own.first; at < own.first + own.count; at += 77777) {
             size_t left = own.first + own.count - at;

@@ -47,7 +47,7 @@ static int is_there(int descriptor, const char *path)
            own.st_ino == now.st_ino;
 }
 
-/* Who has it; @p file [FILE_NAME]: the name of the output, "" where that is not said. NULL: not asked for. */
+/* Who has it; @p file [FILE_NAME]: the name of the output, "" where that is not said. */
 static void owner_of(int descriptor, char owner[OWNER + 1], char *file)
 {
     char text[TEXT + 1];
@@ -57,23 +57,33 @@ static void owner_of(int descriptor, char owner[OWNER + 1], char *file)
     text[n > 0 ? n : 0] = '\0';
     end = strcspn(text, "\n");
     snprintf(owner, OWNER + 1, "%.*s", (int)end, text);
-    if (file) snprintf(file, FILE_NAME, "%.*s", text[end] ? (int)strcspn(text + end + 1, "\n") : 0, text + end + 1);
+    snprintf(file, FILE_NAME, "%.*s", text[end] ? (int)strcspn(text + end + 1, "\n") : 0, text + end + 1);
 }
 
-/* Between hosts a file system keeps the lock of one that is lost, some for ever. */
-static int refuse(const char *owner, const char *path, const char *name)
+/* Is it the output itself, or what goes with it (.xdmf, .raw)? */
+static int is_output(const char *path, const char *file)
 {
-    const char *on = strstr(owner, " on ");
+    return !*file || strcmp(base_of(path), file) == 0 || mf_ends_with(path, ".xdmf") || mf_ends_with(path, ".raw");
+}
+
+/* @p file: the output of who has the lock, perhaps another one of that stem. Between hosts a file system keeps the lock
+ * of one that is lost, some for ever. */
+static int refuse(const char *owner, const char *file, const char *path, const char *name)
+{
+    const int same = is_output(path, file), folder = same ? 0 : (int)(base_of(path) - path);
+    const char *on = strstr(owner, " on "), *what = same ? path : file;
+    const char *why = same ? "" : ", whose checkpoints would have the same names";
     char host[HOST] = "";
 
     (void)gethostname(host, sizeof host - 1);
     if (!on || strcmp(on + 4, host) == 0)
-        return mf_fail(MF_OUTPUT, "another run writes '%s' now%s%s; wait for it, stop it, or give another --output",
-                       path, *owner ? ": " : "", owner);
+        return mf_fail(MF_OUTPUT,
+                       "another run writes '%.*s%s' now%s%s%s; wait for it, stop it, or give another --output", folder,
+                       path, what, why, *owner ? ": " : "", owner);
     return mf_fail(MF_OUTPUT,
-                   "another run writes '%s' now: %s; wait for it, stop it, or give another --output; or, where that "
-                   "host is lost and the run with it, remove '%s'",
-                   path, owner, name);
+                   "another run writes '%.*s%s' now%s: %s; wait for it, stop it, or give another --output; or, where "
+                   "that host is lost and the run with it, remove '%s'",
+                   folder, path, what, why, owner, name);
 }
 
 /* Was this job started again since? Then the owner is gone: Slurm has cleared its nodes away, or taken them for lost.
@@ -105,10 +115,11 @@ static void sign(int descriptor, const char *path, const struct mf_lock_job *job
 /* Somebody has it. A file that is removed locks nothing any more: the next try makes another. */
 static int taken(int descriptor, const char *path, const struct mf_lock_job *job, const char *name)
 {
-    char owner[OWNER + 1];
+    char owner[OWNER + 1], file[FILE_NAME];
 
-    owner_of(descriptor, owner, NULL);
-    if (!is_own_past(owner, job)) return refuse(owner, path, name);
+    owner_of(descriptor, owner, file);
+    if (!is_own_past(owner, job)) return refuse(owner, file, path, name);
+    if (!is_there(descriptor, name)) return MF_OK; /* the name is another's by now: that one must not lose it */
     mf_info("'%s' was locked by this job before it was started again (%s): that run is gone", path, owner);
     if (unlink(name) == 0 || errno == ENOENT) return MF_OK;
     return mf_fail(MF_OUTPUT, "'%s' was left by a run that is gone and cannot be removed: %s", name, strerror(errno));
@@ -143,19 +154,13 @@ static int take(const char *path, const struct mf_lock_job *job, struct mf_lock 
     return MF_OK;
 }
 
-/* Is it the output itself, or what goes with it (.xdmf, .raw)? */
-static int is_output(const char *path, const char *file)
-{
-    return !*file || strcmp(base_of(path), file) == 0 || mf_ends_with(path, ".xdmf") || mf_ends_with(path, ".raw");
-}
-
 /* Of a lock that somebody has. */
 static int refuse_other(int descriptor, const char *path, const char *name)
 {
     char owner[OWNER + 1], file[FILE_NAME];
 
     owner_of(descriptor, owner, file);
-    return is_output(path, file) ? refuse(owner, path, name) : MF_OK;
+    return is_output(path, file) ? refuse(owner, file, path, name) : MF_OK;
 }
 
 int mf_lock_free(const char *path)

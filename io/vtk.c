@@ -42,8 +42,8 @@ struct vtk {
 
 /* -- tags -- */
 
-/* The value of an attribute of the tag [tag, end); "" where it has none. */
-static void attribute_of(const char *tag, const char *end, const char *name, size_t room, char *value)
+/* The value of an attribute of the tag [tag, end); "" where it has none, and where it has no room (0). */
+static int attribute_of(const char *tag, const char *end, const char *name, size_t room, char *value)
 {
     const size_t n = strlen(name);
 
@@ -54,17 +54,18 @@ static void attribute_of(const char *tag, const char *end, const char *name, siz
         if (!strchr(" \t\r\n", at[-1]) || memcmp(at, name, n) != 0 || at[n] != '=') continue;
         if (from[-1] != '"' && from[-1] != '\'') continue;
         to = memchr(from, from[-1], (size_t)(end - from));
-        if (!to || (size_t)(to - from) >= room) return;
+        if (!to || (size_t)(to - from) >= room) return 0;
         memcpy(value, from, (size_t)(to - from));
         value[to - from] = '\0';
         mf_guard_tame(value, room);
-        return;
+        return 1;
     }
+    return 1;
 }
 
-static void attribute(const char *tag, const char *end, const char *name, char value[WORD])
+static int attribute(const char *tag, const char *end, const char *name, char value[WORD])
 {
-    attribute_of(tag, end, name, WORD, value);
+    return attribute_of(tag, end, name, WORD, value);
 }
 
 static int numbers(const char *text, size_t n, long *values)
@@ -108,7 +109,7 @@ static int check_direction(const struct vtk *v, const char *tag, const char *end
 {
     char text[4 * WORD], *at = text;
 
-    attribute_of(tag, end, "Direction", sizeof text, text);
+    if (!attribute_of(tag, end, "Direction", sizeof text, text)) return damaged(v, "its Direction is too long");
     for (int i = 0; *text && i < 9; ++i)
         if (fabs(strtod(at, &at) - (i % 4 == 0)) > 1e-6)
             return mf_fail(
@@ -125,7 +126,7 @@ static int see_grid(struct vtk *v, const char *tag, const char *end)
 
     attribute(tag, end, "WholeExtent", text);
     if (!numbers(text, 6, v->extent)) return damaged(v, "it has no WholeExtent");
-    attribute(tag, end, "Spacing", text);
+    if (!attribute(tag, end, "Spacing", text)) return damaged(v, "its Spacing is too long");
     for (int i = 0; *text && i < 3; ++i) v->spacing[i] = strtod(at, &at);
     return check_direction(v, tag, end);
 }

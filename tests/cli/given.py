@@ -104,6 +104,8 @@ def refused():
     long = 'Direction="' + " ".join(["1.0000000000000000e+00" if i % 4 == 0 else "0.0000000000000000e+00" for i in range(9)]) + '"'
     check(run(PROGRAM, "info", vti("straight.vti", long, small)).status == 0, "a Direction that turns nothing")
     cases = [(vti("turned.vti", turn, small), "is turned in space"),
+             (vti("far.vti", 'Direction="' + " " * 600 + '0 1 0 1 0 0 0 0 1"', small), "its Direction is too long"),
+             (vti("wide.vti", 'Spacing="1 1 1.' + "0" * 200 + '"', small), "its Spacing is too long"),
              (vti("down.vtr", "", small, "RectilinearGrid", planes([0, 1, 2, 3, 4], [3, 2, 1, 0], [0, 1, 2])), "along y descend"),
              (nrrd("tail.nrrd", small, tail=b"abc"), "3 more follow"),
              (nrrd("flat.nrrd", small, "spacings: 1 0 1\n"), "is 0"),
@@ -127,6 +129,8 @@ def held():
             ["merge", "s2.npy", "s2.npy"], ["match", "i.npy", "--limit_to", 4, "--max_iter", 2])], ranks=(1,))
         refuses(PROGRAM, [(7, ["smooth", "i.npy", "--output", "busy.h5"], "process 99 on here")], ranks=(2,), mpiexec=MPIEXEC)
         check(not os.path.exists("busy.h5"), "nothing was written")
+        refuses(PROGRAM, [(7, ["match", "i.npy", "--limit_to", 4, "--max_iter", 2, "--output", "busy.npy"],
+                           "writes 'busy.h5' now, whose checkpoints would have the same names: process 99")], ranks=(1,))
         check(run(PROGRAM, "view", "i.npy", "--output", "busy.png").status == 0, "another file of that stem")
     check(run(PROGRAM, "smooth", "i.npy", "--output", "busy.h5").status == 0, "a lock that nobody has any more")
 

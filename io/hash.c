@@ -1,11 +1,13 @@
 /* See hash.h. */
 #include "io/hash.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,9 @@
 #include "src/base/err.h"
 
 enum { PIECE = 1 << 20 };
+
+/* Before anything else is asked of the library: exit() must not clear away what a thread of ours still works with. */
+static void ready(void) { (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
 
 /* @p stop: another thread's word that nobody wants it any more; NULL: none will come. */
 static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigned char *piece, const atomic_int *stop)
@@ -34,9 +39,11 @@ static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigne
 static int hash_file(const char *path, const atomic_int *stop, char hex[65])
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC), rc;
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    EVP_MD_CTX *context;
     unsigned char *piece = malloc(PIECE), sum[EVP_MAX_MD_SIZE];
 
+    ready();
+    context = EVP_MD_CTX_new();
     if (!context || !piece || EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a checksum");
     rc = descriptor < 0 ? mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno))
@@ -68,12 +75,17 @@ static void *work(void *context)
     return NULL;
 }
 
+/* Signals are for the program's own thread. */
 struct mf_hashing *mf_hash_start(const char *path)
 {
     struct mf_hashing *h = MF_MUST(calloc(1, sizeof *h), "a checksum");
+    sigset_t all, before;
 
     h->path = MF_MUST(strdup(path), "a file name");
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     h->runs = pthread_create(&h->thread, NULL, work, h) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return h;
 }
 
@@ -97,6 +109,7 @@ void mf_hash_bytes(const void *bytes, size_t count, char hex[65])
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
 
+    ready();
     if (EVP_Digest(bytes, count, sum, NULL, EVP_sha256(), NULL) != 1)
         mf_die(MF_BROKEN, __FILE__, __LINE__, "no checksum");
     for (int i = 0; i < 32; ++i) snprintf(hex + 2 * i, 3, "%02x", sum[i]);

@@ -297,24 +297,25 @@ char *mf_checkpoint_name(const char *stem, int which)
     return name;
 }
 
-/* Rank 0's look at one: its turn, -1 where there is none, -2 where the seal is broken, which is said. */
-static int64_t turn_of(const char *path)
+/* Rank 0's look at one: its turn, -1 where there is none, -2 where the seal is broken, which is said unless @p quiet.
+ */
+static int64_t turn_of(const char *path, int quiet)
 {
     uint32_t mark;
 
     if (access(path, F_OK) != 0) return -1;
     if (mf_seal_mark(path, &mark) == MF_OK) return mark;
-    mf_warn("%s", mf_err_text());
+    if (!quiet) mf_warn("%s", mf_err_text());
     mf_err_clear();
     return -2;
 }
 
-void mf_checkpoint_look(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_pair *pair)
+void mf_checkpoint_look(const struct mf_comm *comm, const char *stem, int quiet, struct mf_checkpoint_pair *pair)
 {
     for (int i = 0; i < 2; ++i) {
         char *path = mf_checkpoint_name(stem, i);
 
-        if (comm->rank == 0) pair->turn[i] = turn_of(path);
+        if (comm->rank == 0) pair->turn[i] = turn_of(path, quiet);
         free(path);
     }
     mf_comm_bcast(comm, 0, pair->turn, sizeof pair->turn);

@@ -42,8 +42,8 @@ struct mf_checkpoint_head {
 };
 
 /**
- * Checks the seal, unless @p checked says that this was done just now, and opens. Collective; refuses (agreed) with
- * MF_INPUT: missing, damaged (naming where), no checkpoint, or of a newer schema; MF_MEMORY.
+ * Checks the seal, unless @p checked says that this was done just now or does not matter, and opens. Collective;
+ * refuses (agreed) with MF_INPUT: missing, damaged (naming where), no checkpoint, or of a newer schema; MF_MEMORY.
  */
 int mf_checkpoint_open(const struct mf_comm *comm, const char *path, int checked, struct mf_checkpoint_in **in);
 const struct mf_checkpoint_head *mf_checkpoint_head(const struct mf_checkpoint_in *in);
@@ -61,8 +61,8 @@ struct mf_checkpoint_pair {
     int newest;      /* the one of the larger turn: 0 a, 1 b; the other may be replaced next */
 };
 
-/** Looks at the two at @p stem ("FOLDER/NAME"); a broken seal is named in a warning. Collective. */
-void mf_checkpoint_look(const struct mf_comm *comm, const char *stem, struct mf_checkpoint_pair *pair);
+/** Looks at the two at @p stem ("FOLDER/NAME"); a broken seal is named in a warning unless @p quiet. Collective. */
+void mf_checkpoint_look(const struct mf_comm *comm, const char *stem, int quiet, struct mf_checkpoint_pair *pair);
 
 /**
  * Opens the newest sound one, and makes it pair->newest: *in is NULL where there is none at all. A damaged one is named

@@ -385,21 +385,24 @@ static size_t history_of(const char *problem)
     return history > MF_HISTORY_MAX ? 0 : history;
 }
 
+/* Of the newest that opens, which the run will go on from; what is wrong with one the run itself will say. Should its
+ * seal turn out broken there, the run keeps the history of the other. */
 size_t mf_solve_kept_history(const struct mf_comm *comm, const char *stem)
 {
+    struct mf_checkpoint_pair pair;
+    struct mf_checkpoint_in *in = NULL;
     size_t history = 0;
 
-    for (int which = 0; which < 2 && history == 0; ++which) {
+    mf_checkpoint_look(comm, stem, 1, &pair);
+    for (int k = 0; k < 2 && !in; ++k) {
+        const int which = k == 0 ? pair.newest : !pair.newest;
         char *name = mf_checkpoint_name(stem, which);
-        struct mf_checkpoint_in *in = NULL;
 
-        if (mf_checkpoint_open(comm, name, 0, &in) == MF_OK)
-            history = history_of(mf_checkpoint_head(in)->problem);
-        else
-            mf_err_clear(); /* the run itself will say what is wrong with it */
-        mf_checkpoint_close(in);
+        if (pair.turn[which] >= 0 && mf_checkpoint_open(comm, name, 1, &in) != MF_OK) mf_err_clear();
         free(name);
     }
+    if (in) history = history_of(mf_checkpoint_head(in)->problem);
+    mf_checkpoint_close(in);
     return history;
 }
 
@@ -462,7 +465,7 @@ int mf_grid_find(struct mf_grid *r, const size_t dims[3])
     mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)mf_optimiser_vectors(&r->method));
     r->problem = mf_grid_problem(r, dims);
     MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
-    mf_checkpoint_look(r->comm, o->stem, &pair);
+    mf_checkpoint_look(r->comm, o->stem, 0, &pair);
     if (o->restart)
         MF_TRY(mf_checkpoint_newest(r->comm, o->stem, &pair, &r->from));
     else

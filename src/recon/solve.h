@@ -40,7 +40,7 @@ struct mf_solve_opts {
     const struct mf_keeper_opts *keeper; /* when the run is saved and may be asked to leave; NULL: never */
 };
 
-/** Pairs of history of the run that a checkpoint at @p stem is of; 0: there is none. Collective. */
+/** Pairs of history of the run that the newest checkpoint at @p stem is of; 0: there is none. Collective. */
 size_t mf_solve_kept_history(const struct mf_comm *comm, const char *stem);
 
 struct mf_solve_result {

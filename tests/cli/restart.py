@@ -142,6 +142,17 @@ with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as job:
     text = job.communicate(timeout=30)[1]
 check(job.returncode == 75 and "--restart auto" in text, f"one wish, said twice: {job.returncode} {text}")
 
+# The plan has the history of the newest of two, which the run goes on from, not that of one that an earlier run left.
+options = cases["volume"] + ["--output", "history.npy", "--json"]
+for history in (5, 2, 3):
+    run(options + ["--history", str(history)], 1, "run.leave:visit=3")
+    if history == 2:
+        shutil.copy("history.ckpt-a.h5", "earlier.h5")
+check(checkpoints("history") == ["history.ckpt-b.h5"], f"replaced: {checkpoints('history')}")
+os.rename("earlier.h5", "history.ckpt-a.h5")
+code, out, text = run(options + ["--restart", "auto"], 2)
+check(code == 0 and json.loads(out)["plan"]["history"] == 3 and "it is kept" not in text, f"history of the newest: {code} {text}")
+
 # The newest of two is damaged: named, and the one before is taken. Both: refused.
 options = cases["volume"] + ["--output", "hurt.npy"]
 run(options + ["--checkpoint-every", "5ev"], 1, "run.leave:visit=25")

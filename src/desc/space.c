@@ -33,11 +33,14 @@ static int check(const struct mf_space *s)
 {
     const size_t *n = s->slab.dims, most = mf_space_lag(n);
 
-    if (!s->ops) return mf_fail(MF_DEVICE, "the %s back end has no kernels for S2_3D", s->queue->backend->name);
-    if (n[0] == 1) return mf_fail(MF_USAGE, "S2_3D is of volumes, and the result is to be an image; try: S2");
+    if (!s->ops)
+        return mf_fail(MF_DEVICE, "the %s back end has no kernels for %s", s->queue->backend->name, s->opts.name);
+    if (n[0] == 1)
+        return mf_fail(MF_USAGE, "%s is of volumes, and the result is to be an image; try: %s", s->opts.name,
+                       strcmp(s->opts.name, "S2_3D") == 0 ? "S2" : "FFTCrossCorrelations");
     if (s->opts.lag > most)
-        return mf_fail(MF_USAGE, "S2_3D: --limit_to %zu is too large for %zu x %zu x %zu: at most %zu", s->opts.lag,
-                       n[0], n[1], n[2], most);
+        return mf_fail(MF_USAGE, "%s: --limit_to %zu is too large for %zu x %zu x %zu: at most %zu", s->opts.name,
+                       s->opts.lag, n[0], n[1], n[2], most);
     return MF_OK;
 }
 

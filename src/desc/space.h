@@ -10,11 +10,12 @@
 struct mf_space;
 
 struct mf_space_opts {
-    size_t lag;    /* L */
-    size_t fields; /* whose spectra are held at a time */
-    int periodic;  /* 0: only pairs inside, divided by how many there are */
-    int gradient;  /* mf_space_adjoint() will be called, or its like for pairs */
-    int pairs;     /* fields will be compared with each other */
+    size_t lag;       /* L */
+    size_t fields;    /* whose spectra are held at a time */
+    int periodic;     /* 0: only pairs inside, divided by how many there are */
+    int gradient;     /* mf_space_adjoint() will be called, or its like for pairs */
+    int pairs;        /* fields will be compared with each other */
+    const char *name; /* of the descriptor that is asked for, in sentences */
 };
 
 /** Largest L of a volume: half its shortest edge. 0: an image has none. */

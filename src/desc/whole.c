@@ -63,8 +63,11 @@ static int one_phase(struct whole *w, int phase)
 int mf_whole(const struct mf_job *job)
 {
     const int pairs = job->out->whole[MF_WHOLE_CROSS] != NULL;
-    const struct mf_space_opts opts = {
-        .lag = job->opts->lag, .fields = pairs ? 2 : 1, .periodic = job->opts->periodic, .pairs = pairs};
+    const struct mf_space_opts opts = {.lag = job->opts->lag,
+                                       .fields = pairs ? 2 : 1,
+                                       .periodic = job->opts->periodic,
+                                       .pairs = pairs,
+                                       .name = job->out->whole[MF_WHOLE_S2] ? "S2_3D" : "CrossS2_3D"};
     const size_t *n = job->micro->slab.dims;
     struct whole w = {.job = job,
                       .desc = {.nu = n[1], .nv = n[2], .lag = opts.lag, .levels = 1, .periodic = opts.periodic}};

@@ -115,7 +115,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     guide(r, e, shift, x, g);
     mf_objective_finish(r->objective, &r->loss);
     mf_grid_hold(r, 0, g);
-    if (mf_fault("recon.gradient")) r->backend->field->fill(r->queue, 1, NAN, g);
+    if (r->slab.count > 0 && mf_fault("recon.gradient")) r->backend->field->fill(r->queue, 1, NAN, g);
     add(r, 1, r->plane, -1, &grey);
     *loss = r->scale * r->loss + r->lambda * grey / mf_grid_voxels(r) + pull;
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");

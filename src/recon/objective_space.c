@@ -60,14 +60,19 @@ int mf_objective_space_open(struct mf_objective *o)
 {
     struct mf_space_opts opts = {.lag = o->lag, .fields = o->phases, .periodic = o->opts.periodic, .gradient = 1};
     struct mf_objective_space *s = &o->space;
+    const size_t first = mf_objective_in_space(&o->opts);
+    int rc = MF_OK;
 
-    if (mf_objective_in_space(&o->opts) == o->opts.terms || o->opts.level_first > 0) return MF_OK;
+    for (int k = 0; k < MF_WHOLE; ++k) s->term[k] = o->opts.terms; /* it has none */
+    if (first == o->opts.terms || o->opts.level_first > 0) return MF_OK;
     for (int k = 0; k < MF_WHOLE; ++k) {
         s->term[k] = term_of(&o->opts, (enum mf_whole)k);
         s->entries += parts_of(o, k) * (2 * o->lag - 1) * (2 * o->lag - 1);
-        MF_TRY(check(o, k));
+        if (rc == MF_OK) rc = check(o, k);
     }
+    MF_TRY(mf_agree(o->comm, rc));
     opts.pairs = has(o, MF_WHOLE_CROSS);
+    opts.name = o->opts.term[first].row->name;
     MF_TRY(mf_space_new(o->comm, o->home, &o->slab, &opts, &s->space));
     return mf_agree(o->comm, take_all(o));
 }

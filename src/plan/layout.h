@@ -24,4 +24,7 @@ void mf_layouts_free(struct mf_layouts *layouts);
  * those. place may be NULL. */
 size_t mf_layout_gpus(const struct mf_host *host, const struct mf_plan_options *options, int *place);
 
+/** The first GPU of the machine that may not be used for its age alone, or NULL. */
+const struct mf_gpu *mf_layout_old(const struct mf_hardware *hardware, const struct mf_plan_options *options);
+
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "io/hash.h"
+#include "kernels/areas.h"
 #include "mpi/slab.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -445,6 +446,16 @@ static int has_gpus(const struct search *s)
     return 0;
 }
 
+/* Cores, although --device auto would have taken a GPU that is newer. */
+static void note_old(const struct search *s)
+{
+    const struct mf_gpu *gpu = mf_layout_old(s->hardware, s->options);
+
+    if (gpu)
+        note(s->plan, "%s has compute capability %lld.%lld, the kernels need %d.%d or newer: the plan is for the cores",
+             gpu->name, (long long)gpu->major, (long long)gpu->minor, MF_GPU_OLDEST / 10, MF_GPU_OLDEST % 10);
+}
+
 static int search_all(struct search *s, struct mf_layouts *layouts)
 {
     const size_t pairs = (s->problem->dims[0] + 1) / 2;
@@ -467,6 +478,7 @@ static int search_all(struct search *s, struct mf_layouts *layouts)
                  least || !asked ? "no GPU holds its share" : s->plan->candidate[0].reason);
     }
     if (!chosen) return nothing_fits(s);
+    if (is_auto && !device) note_old(s);
     give_reasons(s->plan, chosen);
     if (chosen->ranks > pairs)
         note(s->plan, "%zu ranks, and %zu pair%s of planes: %zu %s none and only %s", chosen->ranks, pairs, MF_S(pairs),

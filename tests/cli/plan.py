@@ -131,6 +131,12 @@ def said_why():
     refuses(5, "more of --gpu_ids", "reconstruct", *tight, "--residency", "host")
     status, out, err = run("reconstruct", "--size", 2048, 2048, 2048, "--memory-limit", 100, "--hardware", f"{hardware}/h100x8.json", "--json")
     check(status == 5 and "the plan is for" not in out + err, f"no plan, and said to be one: {out} {err}")
+    with open("turing.json", "w") as file:
+        file.write(open(f"{hardware}/laptop.json").read().replace('"compute_capability": "8.9"', '"compute_capability": "7.5"'))
+    for size in ((64, 64, 64), (64, 64)):
+        p = plan("--size", *size, "--hardware", "turing.json")
+        check(p["device"] == "cpu" and any("has compute capability 7.5, the kernels need 8.0 or newer" in n for n in p["notes"]), f"an old GPU: {p['notes']}")
+    check(plan("--size", 64, 64, "--hardware", "turing.json", "--device", "cpu")["notes"] == [], "cores were asked for")
     status, out, _ = run("reconstruct", "--size", 32, 32, 32, "--device", "shadow")
     check(status == 0 and "(of its device)" in out and "(of its host)" in out, f"two memories: {out}")
     np.save("m.npy", blobs((32, 32), [0.6, 0.4], 1))

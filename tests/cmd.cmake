@@ -33,6 +33,7 @@ if(NOT MF_SANITIZE)
   add_test(NAME rank_faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/rank_faults.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:faulty_mpi> ${MF_MPIEXEC})
   set_tests_properties(faults rank_faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(rank_faults PROPERTIES PROCESSORS 3)
 endif()
 
 add_test(NAME packaging COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/packaging.py $<TARGET_FILE:mesoforge>

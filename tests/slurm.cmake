@@ -12,7 +12,7 @@ add_test(NAME slurm COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/slu
 set_tests_properties(slurm PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 # mpirun over two virtual hosts: as root.
 add_test(NAME hosts COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/hosts.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
-set_tests_properties(hosts PROPERTIES TIMEOUT 300 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(hosts PROPERTIES TIMEOUT 300 PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
 add_test(NAME jobs COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/jobs.py $<TARGET_FILE:mesoforge>
   ${PROJECT_SOURCE_DIR}/slurm)

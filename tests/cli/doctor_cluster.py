@@ -87,7 +87,7 @@ def launcher():
     found = finds(SLURM_PROCID=0, status=4, **step)
     says(found, "MPI", "fail", "started 4 tasks, and each believes to be alone")
     check("--mpi=pmix" in found["MPI"][0]["remedy"] and "HDF5" in found, f"{found}")
-    done = subprocess.run([MESOFORGE, "doctor"], capture_output=True, env=around(*WITHOUT, SLURM_PROCID=3, **{k: str(v) for k, v in step.items()}))
+    done = subprocess.run([MESOFORGE, "doctor"], capture_output=True, timeout=60, env=around(*WITHOUT, SLURM_PROCID=3, **{k: str(v) for k, v in step.items()}))
     check((done.returncode, done.stdout, done.stderr) == (0, b"", b""), f"another task: {done}")
 
 

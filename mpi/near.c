@@ -21,7 +21,7 @@ enum {
     LEAST_SUM = 16 << 10, /* of many ranks: below it a message is as quick */
     FEW = 8,              /* ranks that look at each other's numbers sooner than a message goes round */
     NOTE_BYTES = 4096,
-    SPINS = 100,
+    PAUSES = 100, /* a few microseconds */
     LINE = 64
 };
 
@@ -41,7 +41,7 @@ struct flags {
 struct mf_near {
     struct mf_share *share;
     int rank, size;
-    long spins;   /* microseconds, about, before a rank that waits lets others have its core */
+    long pauses;  /* looks, a pause of the core after each, before a rank that waits lets others have that core */
     size_t piece; /* bytes */
     uint64_t turn;
 };
@@ -58,7 +58,7 @@ struct mf_near *mf_near_new(const struct mf_comm *comm)
     if (!share) return NULL;
     n = MF_MUST(malloc(sizeof *n), "sums in shared memory");
     *n = (struct mf_near){.share = share, .rank = comm->rank, .size = comm->size, .piece = piece};
-    n->spins = comm->local_size > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : SPINS;
+    n->pauses = comm->local_size > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : PAUSES;
     return n;
 }
 
@@ -93,8 +93,8 @@ static void relax(void)
 /* Until @p flag is at the turn. Where ranks are more than cores, whom it waits for may need this one. */
 static void await(const struct mf_near *n, _Atomic uint64_t *flag)
 {
-    for (long spun = 0; atomic_load_explicit(flag, memory_order_acquire) < n->turn; ++spun) {
-        if (spun < n->spins)
+    for (long paused = 0; atomic_load_explicit(flag, memory_order_acquire) < n->turn; ++paused) {
+        if (paused < n->pauses)
             relax();
         else
             (void)sched_yield();

@@ -327,6 +327,7 @@ void mf_watch_close(void)
     mf_board_close(w.board, w.size);
     w.board = NULL;
     w.own = NULL;
+    w.flight = NULL;
     free(w.post);
     free(w.seen);
     free(w.past);

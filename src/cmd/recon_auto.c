@@ -24,7 +24,6 @@ static int is_settled(const struct mf_recon_cmd *o)
 void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
 {
     if (o->types.count) return;
-    o->by_default = 1;
     o->types = micrograph && !is_settled(o) ? (struct mf_texts){1, (const char **)(uintptr_t)automatic}
                                             : (struct mf_texts){2, (const char **)(uintptr_t)plain};
 }
@@ -72,8 +71,6 @@ void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     const long extent[3] = {o->extent_z, o->extent_y, o->extent_x};
     long edge = LONG_MAX;
 
-    if (mf_recon_is_auto(o) && o->by_default && micro->grey)
-        o->types = (struct mf_texts){2, (const char **)(uintptr_t)plain};
     if (!mf_recon_is_auto(o) || mf_options_given(s->options, "limit-to")) return;
     for (int a = micro->ndim == 2; a < 3; ++a) edge = least(edge, (long)micro->slab.dims[a]);
     if (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1) edge = least(edge, o->add_dimension);

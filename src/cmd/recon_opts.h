@@ -23,7 +23,6 @@ struct mf_recon_cmd {
     int non_periodic, isotropic, no_pyramid, use_multiphase, no_multiphase;
     int explain;                    /* numbers of --descriptor_types auto */
     const struct mf_recipe *recipe; /* that was chosen, or NULL */
-    int by_default;                 /* nobody named descriptors */
     size_t example_max;             /* longest edge of the example; 0: as always */
     int target_open;                /* the target is not periodic, whatever the result is */
     const char *compat;

@@ -136,8 +136,9 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
         k->warned = 1;
         mf_err_clear();
         rc = MF_OK;
-    } else
+    } else {
         rc = lost(k, rc);
+    }
     free(path);
     return rc;
 }

@@ -223,7 +223,7 @@ def refusals():
     h100 = ("--hardware", f"{hardware}/h100x8.json")
     notes = plan(*h100, "--size", 20, 64, 64, "--limit_to", 4, "--ranks", 12, "--device", "cpu")["notes"]
     check(any("12 ranks, and 10 pairs of planes: 2 ranks own none" in n for n in notes), f"more ranks than pairs: {notes}")
-    refuses(2, "what is to be planned", "match")
+    refuses(2, "what is to be planned", "view")
     refuses(2, "what is to be planned")
     refuses(2, "--ranks", "reconstruct", "--ranks", -1)
     refuses(2, "--mask", "reconstruct", "--size", 64, 64, "--mask", "m.npy")

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where: the program, its manual pages, documents, examples, job scripts.
+# What `cmake --install` puts where: the program, its manual pages, documents, examples, job scripts, tools.
 include(GNUInstallDirs)
 
 add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/man/mesoforge.1
@@ -19,4 +19,5 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs OPTIONAL)
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(PROGRAMS tools/mcrpy-to-mesoforge tools/vgg-to-safetensors DESTINATION ${CMAKE_INSTALL_DOCDIR}/tools)
 install(DIRECTORY slurm/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/slurm FILES_MATCHING PATTERN "*.sbatch" PATTERN README)

@@ -16,6 +16,7 @@
 #include "mpi/comm.h"
 #include "src/base/err.h"
 #include "src/base/stop.h"
+#include "src/base/text.h"
 
 enum { TRIES = 100 };
 
@@ -67,18 +68,11 @@ int mf_atomic_may(const char *path)
     return mf_lock_free(path);
 }
 
-const char *mf_atomic_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 int mf_atomic_same(const char *one, const char *other)
 {
     char *folder = folder_of(one), *second = folder_of(other);
     struct stat a, b;
-    int same = strcmp(mf_atomic_base(one), mf_atomic_base(other)) == 0 && folder && second && stat(folder, &a) == 0 &&
+    int same = strcmp(mf_name_base(one), mf_name_base(other)) == 0 && folder && second && stat(folder, &a) == 0 &&
                stat(second, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 
     free(folder);
@@ -105,7 +99,7 @@ static int make_temporary(const char *path, const char *folder, char **name)
     int descriptor = -1;
 
     for (int n = 0; n < TRIES && descriptor < 0; ++n) {
-        if (asprintf(name, "%s/.%.200s.%ld-%d.tmp", folder, mf_atomic_base(path), (long)getpid(), n) < 0)
+        if (asprintf(name, "%s/.%.200s.%ld-%d.tmp", folder, mf_name_base(path), (long)getpid(), n) < 0)
             return mf_fail(MF_MEMORY, "no memory for a file name");
         descriptor = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (descriptor < 0) free(*name);
@@ -121,7 +115,7 @@ static int retake_temporary(const char *path, const char *folder, size_t bytes, 
 {
     int descriptor, rc;
 
-    if (asprintf(name, "%s/.%.200s.tmp", folder, mf_atomic_base(path)) < 0)
+    if (asprintf(name, "%s/.%.200s.tmp", folder, mf_name_base(path)) < 0)
         return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);

@@ -17,9 +17,6 @@ int mf_atomic_room(const char *path, size_t bytes);
  * collective. */
 int mf_atomic_may(const char *path);
 
-/** The name of a file without its folder. */
-const char *mf_atomic_base(const char *path);
-
 /** Is it one file that both names would be given to, once there, however they are spelled? Not collective. */
 int mf_atomic_same(const char *one, const char *other);
 

@@ -98,7 +98,7 @@ int mf_hash_finish(struct mf_hashing *h, char hex[65])
         (void)pthread_join(h->thread, NULL);
     else if (hex)
         (void)work(h);
-    rc = h->rc == MF_OK ? MF_OK : mf_fail(h->rc, "%s", h->text);
+    rc = !hex || h->rc == MF_OK ? MF_OK : mf_fail(h->rc, "%s", h->text);
     if (hex) memcpy(hex, h->hex, sizeof h->hex);
     free(h->path);
     free(h);

@@ -9,7 +9,7 @@ int mf_hash_file(const char *path, char hex[65]);
 
 /**
  * The same beside other work, in a thread: begun here, and waited for there. What begins must be finished; @p hex NULL:
- * nobody wants it any more, and it stops. Not collective; mf_hash_finish() refuses with MF_INPUT.
+ * nobody wants it any more, and it stops without a word. Not collective; mf_hash_finish() refuses with MF_INPUT.
  */
 struct mf_hashing;
 struct mf_hashing *mf_hash_start(const char *path);

@@ -19,17 +19,10 @@ enum { TRIES = 100, OWNER = 400, HOST = 128, FILE_NAME = 256, TEXT = OWNER + FIL
 /* What this process has locked. */
 static int held = -1;
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* FOLDER/.STEM.lock of FOLDER/STEM.ENDING: a run's checkpoints have the stem of its output. */
 static char *name_of(const char *path)
 {
-    const char *base = base_of(path), *dot = strrchr(base, '.');
+    const char *base = mf_name_base(path), *dot = strrchr(base, '.');
     int stem = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
     char *name = NULL;
 
@@ -63,14 +56,14 @@ static void owner_of(int descriptor, char owner[OWNER + 1], char *file)
 /* Is it the output itself, or what goes with it (.xdmf, .raw)? */
 static int is_output(const char *path, const char *file)
 {
-    return !*file || strcmp(base_of(path), file) == 0 || mf_ends_with(path, ".xdmf") || mf_ends_with(path, ".raw");
+    return !*file || strcmp(mf_name_base(path), file) == 0 || mf_ends_with(path, ".xdmf") || mf_ends_with(path, ".raw");
 }
 
 /* @p file: the output of who has the lock, perhaps another one of that stem. Between hosts a file system keeps the lock
  * of one that is lost, some for ever. */
 static int refuse(const char *owner, const char *file, const char *path, const char *name)
 {
-    const int same = is_output(path, file), folder = same ? 0 : (int)(base_of(path) - path);
+    const int same = is_output(path, file), folder = same ? 0 : (int)(mf_name_base(path) - path);
     const char *on = strstr(owner, " on "), *what = same ? path : file;
     const char *why = same ? "" : ", whose checkpoints would have the same names";
     char host[HOST] = "";
@@ -106,8 +99,8 @@ static void sign(int descriptor, const char *path, const struct mf_lock_job *job
 
     (void)gethostname(host, sizeof host - 1);
     if (*job->name) n = snprintf(text, sizeof text, "job %.100s (restarts: %ld), ", job->name, job->restarts);
-    n +=
-        snprintf(text + n, sizeof text - (size_t)n, "process %ld on %s\n%.255s\n", (long)getpid(), host, base_of(path));
+    n += snprintf(text + n, sizeof text - (size_t)n, "process %ld on %s\n%.255s\n", (long)getpid(), host,
+                  mf_name_base(path));
     if (ftruncate(descriptor, 0) != 0 || pwrite(descriptor, text, (size_t)n, 0) != n)
         mf_debug("a lock without a name: %s", strerror(errno));
 }

@@ -582,12 +582,8 @@ static int finish_hash(struct reading *r, char hex[MF_HASH_TEXT])
 /* Of a file that is refused nobody wants it. */
 static void drop_hash(struct reading *r)
 {
-    char text[MF_ERR_TEXT];
-
-    snprintf(text, sizeof text, "%s", mf_err_text());
     for (int i = 0; i < 2; ++i)
         if (r->hashing[i]) (void)mf_hash_finish(r->hashing[i], NULL);
-    mf_fail(MF_INPUT, "%s", text);
 }
 
 static int share_hash(struct reading *r)

@@ -146,7 +146,7 @@ static int check_values(const char *path, const char *values)
     struct stat there;
 
     MF_TRY(mf_atomic_may(values));
-    if (strpbrk(mf_atomic_base(values), "\n\r%"))
+    if (strpbrk(mf_name_base(values), "\n\r%"))
         return mf_fail(MF_USAGE, "cannot write '%s': a header cannot name the file of its values", path);
     if (stat(values, &there) != 0 || is_named(path, values)) return MF_OK;
     return mf_fail(MF_OUTPUT, "cannot write '%s': '%s', where its values would go, is there and not its own", path,
@@ -157,8 +157,7 @@ static int check_values(const char *path, const char *values)
 static int write_nhdr(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
 {
     const struct frame frame = {"", 0, voxels_of(m), NULL};
-    const char *slash = strrchr(path, '/');
-    char *values = mf_nrrd_values(path), *header = mf_nrrd_header(m, values + (slash ? slash + 1 - path : 0));
+    char *values = mf_nrrd_values(path), *header = mf_nrrd_header(m, mf_name_base(values));
     struct mf_atomic file;
     int rc = mf_agree(comm, comm->rank == 0 ? check_values(path, values) : MF_OK);
 

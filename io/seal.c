@@ -102,20 +102,23 @@ static int all_blocks(const struct mf_comm *comm, int file, const char *path, ui
                       const struct mf_seal_seen *seen, uint32_t **crc)
 {
     size_t n = (size_t)blocks_of(bytes);
-    int64_t *known = MF_MUST(calloc(n + 1, sizeof *known), "checksums");
-    int64_t *sum = MF_MUST(calloc(n + 1, sizeof *sum), "checksums");
-    int rc;
+    int64_t *known = calloc(n + 1, sizeof *known), *sum = calloc(n + 1, sizeof *sum);
+    uint32_t *all = calloc(n + 1, sizeof *all);
+    int rc = mf_agree(comm, known && sum && all ? MF_OK : mf_fail(MF_MEMORY, "no memory for checksums"));
 
-    if (seen) {
+    *crc = NULL;
+    if (rc == MF_OK && seen) {
         memcpy(known, seen->crc_of, (seen->blocks < n ? seen->blocks : n) * sizeof *known);
         mf_comm_sum_int(comm, n, known);
     }
-    rc = mf_agree(comm, own_blocks(comm, file, path, bytes, known, sum));
-    *crc = rc == MF_OK ? MF_MUST(malloc((n + 1) * sizeof **crc), "checksums") : NULL;
+    if (rc == MF_OK) rc = mf_agree(comm, own_blocks(comm, file, path, bytes, known, sum));
     if (rc == MF_OK) {
         mf_comm_sum_int(comm, n, sum);
-        for (size_t i = 0; i < n; ++i) (*crc)[i] = (uint32_t)(known[i] + sum[i]);
+        for (size_t i = 0; i < n; ++i) all[i] = (uint32_t)(known[i] + sum[i]);
+        *crc = all;
+        all = NULL;
     }
+    free(all);
     free(known);
     free(sum);
     return rc;

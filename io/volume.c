@@ -12,6 +12,7 @@
 #include "io/atomic.h"
 #include "io/seal.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 /* Headers and attributes of a file, about. */
 enum { OVERHEAD = 1 << 16, SPACING_TEXT = 128 };
@@ -282,7 +283,7 @@ static int write_xdmf(const struct mf_comm *comm, const char *name, const char *
     int rc;
 
     MF_TRY(mf_atomic_open(comm, name, 2048, &side));
-    rc = mf_agree(comm, comm->rank == 0 ? print_file(&side, mf_atomic_base(path), micro) : MF_OK);
+    rc = mf_agree(comm, comm->rank == 0 ? print_file(&side, mf_name_base(path), micro) : MF_OK);
     return mf_atomic_close(comm, &side, rc);
 }
 

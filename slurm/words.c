@@ -10,8 +10,6 @@
 
 enum { COLUMNS = 100 };
 
-/* No shell sees more in these than themselves. */
-
 static void take(struct mf_words *words, char *word)
 {
     size_t n = words->count + 1;

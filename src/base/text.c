@@ -56,6 +56,14 @@ int mf_text_load(const char *path, size_t most, char **text, size_t *count)
     return rc;
 }
 
+const char *mf_name_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* No shell sees more in these than themselves. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./-"
 
 /* "NAME=value" would be an assignment before a command; "--name=value" is a word like others. */

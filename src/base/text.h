@@ -17,6 +17,9 @@ int mf_ends_with(const char *text, const char *ending);
 #define MF_FNV 0xCBF29CE484222325u
 uint64_t mf_fnv(uint64_t number, const void *bytes, size_t count);
 
+/** The name of a file, without its folder. */
+const char *mf_name_base(const char *path);
+
 /** Writes @p word so that a POSIX shell reads these very bytes as one argument, whatever they are. */
 void mf_quote(FILE *to, const char *word);
 

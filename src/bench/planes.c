@@ -107,7 +107,17 @@ static void slices(void *context)
     w->queue->backend->sync(w->queue);
 }
 
-/* As an evaluation does where slices are dealt out, but for the work on them; @p echo: fields stand for gradients. */
+/* Fields stand for gradients. */
+static void send_back(const struct mf_view *from, const struct mf_view *to)
+{
+    for (size_t s = 0; s < to->count; ++s)
+        for (size_t u = 0; u < to->nu; ++u)
+            for (size_t v = 0; v < to->nv; ++v)
+                to->base[s * to->ss + u * to->su + v * to->sv] +=
+                    from->base[s * from->ss + u * from->su + v * from->sv];
+}
+
+/* As an evaluation does where slices are dealt out, but for the work on them; @p echo: something is sent back. */
 static void deal(struct work *w, size_t first, size_t end, size_t round, int echo)
 {
     float *const x[2] = {w->x, w->x}, *const g[2] = {w->g, w->g};
@@ -118,22 +128,20 @@ static void deal(struct work *w, size_t first, size_t end, size_t round, int ech
     for (size_t d = first; d < end; ++d)
         while (mf_turn_take(w->turn[d], round, TOGETHER, &dealt)) {
             mf_turn_dealt(w->turn[d], round, &dealt, &from, &to);
-            for (size_t s = 0; echo && s < to.count; ++s)
-                for (size_t u = 0; u < to.nu; ++u)
-                    for (size_t v = 0; v < to.nv; ++v)
-                        to.base[s * to.ss + u * to.su + v * to.sv] = from.base[s * to.ss + u * to.su + v * to.sv];
+            if (echo) send_back(&from, &to);
         }
     mf_turn_gather(w->turn + first, end - first, round, g);
 }
 
 /* Elsewhere. */
-static void pass(struct work *w, size_t d)
+static void pass(struct work *w, size_t d, int echo)
 {
-    struct mf_view view;
+    struct mf_view from, to;
 
     for (size_t r = 0; r < mf_turn_rounds(w->turn[d]); ++r) {
-        mf_turn_fetch(w->turn[d], r, w->x, &view);
-        mf_turn_open(w->turn[d], r, w->g, &view);
+        mf_turn_fetch(w->turn[d], r, w->x, &from);
+        mf_turn_open(w->turn[d], r, w->g, &to);
+        if (echo) send_back(&from, &to);
         mf_turn_add(w->turn[d], r, w->g);
     }
 }
@@ -146,7 +154,7 @@ static void both_ways(struct work *w, int echo)
     if (deals && once) deal(w, 0, 2, 0, echo);
     for (size_t d = 0; d < 2 && !(deals && once); ++d)
         for (size_t r = 0; deals && r < mf_turn_rounds(w->turn[d]); ++r) deal(w, d, d + 1, r, echo);
-    for (size_t d = 0; d < 2 && !deals; ++d) pass(w, d);
+    for (size_t d = 0; d < 2 && !deals; ++d) pass(w, d, echo && !mf_apart(w->queue));
     w->queue->backend->sync(w->queue);
 }
 
@@ -157,11 +165,11 @@ static void bare_evaluation(void *context)
     for (int i = 0; i < 4; ++i) bare(context);
 }
 
-/* Where slices are dealt out, both directions have given the field back; else, the host cannot touch them, nothing. */
+/* Both directions have given the field back; nothing where the host cannot touch slices. */
 static size_t wrong_back(struct work *w)
 {
     const size_t *dims = w->slab.dims, own = mf_slab_voxels(&w->slab);
-    const float times = mf_turn_deals(w->turn[0]) ? 2 : 0;
+    const float times = mf_apart(w->queue) ? 0 : 2;
     size_t wrong = 0;
 
     both_ways(w, 1);

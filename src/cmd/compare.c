@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/figure_slice.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_plan.h"

@@ -61,8 +61,6 @@ static void describe(const struct record *all, size_t ranks, struct mf_bind_rank
 static int check_number(const struct mf_session *session, const struct wish *wish, const struct mf_bind_rank *rank)
 {
     if (wish->number < 0) return MF_OK;
-    if (session->common->gpu_ids.count > 0)
-        return mf_fail(MF_USAGE, "--device cuda:%ld and --gpu_ids contradict each other; leave one out", wish->number);
     for (int r = 0; r < session->comm->size; ++r)
         if ((size_t)wish->number >= rank[r].gpus)
             return mf_fail(MF_DEVICE, "--device cuda:%ld: rank %d on '%s' sees %zu GPU%s, counted from 0", wish->number,

@@ -12,6 +12,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/stop.h"
+#include "src/base/text.h"
 #include "src/cmd/recon_opts.h"
 
 static const double BEFORE_THE_END = 10, SOON = 1e-3; /* [s] */
@@ -73,8 +74,8 @@ int mf_recon_keeper_check(const struct mf_session *session, const struct mf_reco
 /* The part of a path before its ending; heap. */
 static char *stem_of(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    size_t n = dot && dot > (slash ? slash + 1 : path) ? (size_t)(dot - path) : strlen(path);
+    const char *dot = strrchr(path, '.');
+    size_t n = dot && dot > mf_name_base(path) ? (size_t)(dot - path) : strlen(path);
     char *stem = strndup(path, n);
 
     if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
@@ -84,10 +85,9 @@ static char *stem_of(const char *path)
 /* A file of this name in the folder of @p path; heap. */
 static char *beside(const char *path, const char *word)
 {
-    const char *slash = strrchr(path, '/');
     char *name = NULL;
 
-    if (asprintf(&name, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, word) < 0)
+    if (asprintf(&name, "%.*s%s", (int)(mf_name_base(path) - path), path, word) < 0)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     return name;
 }

@@ -6,13 +6,7 @@
 #include <string.h>
 
 #include "io/array.h"
-
-const char *mf_name_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
+#include "src/base/text.h"
 
 char *mf_stem(const char *path)
 {
@@ -49,8 +43,7 @@ char *mf_name_run(const char *path, int many, uint64_t seed)
 
 char *mf_name_metrics(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    int n = slash ? (int)(slash - path) + 1 : 0;
+    int n = (int)(mf_name_base(path) - path);
     char *name = malloc((size_t)n + sizeof "metrics.jsonl");
 
     if (name) sprintf(name, "%.*smetrics.jsonl", n, path);

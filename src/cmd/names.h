@@ -4,9 +4,6 @@
 
 #include <stdint.h>
 
-/** What follows the folder in @p path. */
-const char *mf_name_base(const char *path);
-
 /** File name without folder and ending (nor the :ARRAY of an input). NULL without memory; the caller frees. */
 char *mf_stem(const char *path);
 

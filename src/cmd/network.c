@@ -7,7 +7,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/desc/network.h"
-#include "src/desc/registry.h"
 
 int mf_network_wanted(unsigned more)
 {
@@ -25,7 +24,8 @@ void mf_network_unused(const struct mf_options *options, unsigned more)
             mf_warn("--%s has no effect: none of the descriptors uses it", words[i]);
 }
 
-int mf_network_open(struct mf_session *session, const char *file, const char *unit, unsigned more, struct mf_vgg **vgg)
+int mf_network_open(const struct mf_session *session, const char *file, const char *unit, unsigned more,
+                    struct mf_vgg **vgg)
 {
     const char *path = file && *file ? file : getenv("MESOFORGE_GRAM_WEIGHTS");
     int rc = MF_OK;

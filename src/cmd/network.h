@@ -17,6 +17,7 @@ void mf_network_unused(const struct mf_options *options, unsigned more);
  * Loads it from @p file, or where that is NULL from the file that MESOFORGE_GRAM_WEIGHTS names; *vgg is NULL where none
  * of @p more needs one. Collective; refuses (agreed) with MF_USAGE (no file is named), MF_INPUT, MF_MEMORY.
  */
-int mf_network_open(struct mf_session *session, const char *file, const char *unit, unsigned more, struct mf_vgg **vgg);
+int mf_network_open(const struct mf_session *session, const char *file, const char *unit, unsigned more,
+                    struct mf_vgg **vgg);
 
 #endif

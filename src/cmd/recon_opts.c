@@ -446,7 +446,7 @@ static void name_network(const struct mf_recon_cmd *o, struct mf_target *target)
             mf_unit_name(o->vgg->unit));
 }
 
-int mf_recon_network(struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target)
+int mf_recon_network(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target)
 {
     MF_TRY(mf_network_open(s, o->gram_weights, unit_of(o, target), mf_recon_more(o), &o->vgg));
     if (!o->vgg || !target) return MF_OK;

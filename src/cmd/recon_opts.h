@@ -77,7 +77,7 @@ unsigned mf_recon_more(const struct mf_recon_cmd *o);
  * has to be the one that this was made with, or where arrays do not say which, becomes its own. The caller frees it.
  * Collective; refuses (agreed) as mf_network_open().
  */
-int mf_recon_network(struct mf_session *session, struct mf_recon_cmd *o, struct mf_target *target);
+int mf_recon_network(const struct mf_session *session, struct mf_recon_cmd *o, struct mf_target *target);
 
 /** From options and target to a solution's options. MF_USAGE. Not collective. */
 int mf_recon_plan(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,

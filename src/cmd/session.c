@@ -159,6 +159,8 @@ int mf_common_check(const struct mf_common *common)
     if (common->output && !*common->output) return mf_fail(MF_USAGE, "--output wants a file name");
     for (size_t i = 0; i < common->gpu_ids.count; ++i)
         if (common->gpu_ids.at[i] < 0) return mf_fail(MF_USAGE, "--gpu_ids: %ld is no GPU", common->gpu_ids.at[i]);
+    if (common->gpu_ids.count > 0 && strncmp(common->device, "cuda:", 5) == 0)
+        return mf_fail(MF_USAGE, "--device %s and --gpu_ids contradict each other; leave one out", common->device);
     for (size_t i = 0; i < common->gpu_ids.count && !common->share_gpu; ++i)
         for (size_t k = 0; k < i; ++k)
             if (common->gpu_ids.at[k] == common->gpu_ids.at[i])

@@ -9,9 +9,9 @@
 
 /** As a rank sees it of itself. */
 struct mf_where {
-    char cores[96], numa[48]; /* "0-3,8"; the NUMA nodes that these belong to, "": not known */
-    char nic[48];             /* the nearest network adapter, "": none */
-    double share;             /* of these cores, when the ranks that may use them share fairly */
+    char cores[512], numa[128]; /* "0-3,8"; the NUMA nodes that these belong to, "": not known */
+    char nic[48];               /* the nearest network adapter, "": none */
+    double share;               /* of these cores, when the ranks that may use them share fairly */
 };
 
 /** gpu [ranks]: the place among its GPUs that each rank takes, -1: none. Collective; the caller frees *all [ranks]. */

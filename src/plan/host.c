@@ -161,7 +161,7 @@ static void look_at_memory(const char *root, const struct mf_limits *limits, str
 
 cpu_set_t mf_host_set(const char *root, const char *name)
 {
-    char path[PATH_MAX], list[1024];
+    char path[PATH_MAX], list[5 * CPU_SETSIZE]; /* each by itself, with a comma */
 
     snprintf(path, sizeof path, "%s%s", root, name);
     first_line(path, list, sizeof list);
@@ -180,13 +180,29 @@ void mf_host_list(const cpu_set_t *set, char *text, size_t n)
     size_t used = 0;
 
     *text = '\0';
-    for (size_t first = 0, last; first < CPU_SETSIZE && used < n; first = last + 1) {
+    for (size_t first = 0, last; first < CPU_SETSIZE; first = last + 1) {
+        char item[64];
+        size_t length;
+
         last = first;
         if (!CPU_ISSET(first, set)) continue;
         while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set)) ++last;
-        used += (size_t)snprintf(text + used, n - used, "%s%zu", used ? "," : "", first);
-        if (last > first && used < n) used += (size_t)snprintf(text + used, n - used, "-%zu", last);
+        length =
+            (size_t)snprintf(item, sizeof item, last > first ? "%s%zu-%zu" : "%s%zu", used ? "," : "", first, last);
+        if (used + length + sizeof ",..." > n) {
+            snprintf(text + used, n - used, ",...");
+            return;
+        }
+        used += (size_t)snprintf(text + used, n - used, "%s", item);
     }
+}
+
+cpu_set_t mf_host_node(const char *root, size_t node)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "/sys/devices/system/node/node%zu/cpulist", node);
+    return mf_host_set(root, name);
 }
 
 void mf_host_numa(const char *root, const cpu_set_t *cores, char *text, size_t n)
@@ -196,12 +212,10 @@ void mf_host_numa(const char *root, const cpu_set_t *cores, char *text, size_t n
 
     CPU_ZERO(&met);
     for (size_t k = 0; k < CPU_SETSIZE; ++k) {
-        char name[64];
         cpu_set_t here;
 
         if (!CPU_ISSET(k, &nodes)) continue;
-        snprintf(name, sizeof name, "/sys/devices/system/node/node%zu/cpulist", k);
-        here = mf_host_set(root, name);
+        here = mf_host_node(root, k);
         if (meet(&here, cores)) CPU_SET(k, &met);
     }
     mf_host_list(&met, text, n);

@@ -26,10 +26,13 @@ int mf_host_cores(const char *root);
 /** The members of a list like "0-3,8" in a file below @p root; none where there is no such file. */
 cpu_set_t mf_host_set(const char *root, const char *name);
 
+/** The hardware threads of a NUMA node. */
+cpu_set_t mf_host_node(const char *root, size_t node);
+
 /** The NUMA nodes that have cores of @p cores, as such a list; "" where the kernel does not tell. */
 void mf_host_numa(const char *root, const cpu_set_t *cores, char *text, size_t n);
 
-/** Writes a set as such a list. */
+/** Writes a set as such a list; where there is no room for all of it, it ends in ",...". */
 void mf_host_list(const cpu_set_t *set, char *text, size_t n);
 
 /** This machine's number since it started, or "": equal names of hosts do not make one machine. */

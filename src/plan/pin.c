@@ -28,12 +28,10 @@ static void find_nodes(const char *root, size_t node[CPU_SETSIZE])
     const cpu_set_t nodes = mf_host_set(root, "/sys/devices/system/node/online");
 
     for (size_t k = 0; k < CPU_SETSIZE; ++k) {
-        char name[64];
         cpu_set_t here;
 
         if (!CPU_ISSET(k, &nodes)) continue;
-        snprintf(name, sizeof name, "/sys/devices/system/node/node%zu/cpulist", k);
-        here = mf_host_set(root, name);
+        here = mf_host_node(root, k);
         for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
             if (CPU_ISSET(cpu, &here)) node[cpu] = k;
     }
@@ -75,16 +73,25 @@ static size_t place_of(size_t ranks, const int *near, size_t k)
     return before;
 }
 
+/* Are any of these cores at the node of the rank's GPU? Else it is better off anywhere. */
+static int is_near(const struct core *core, struct mf_span span, int near)
+{
+    for (size_t i = span.first; i < span.first + span.count; ++i)
+        if (near < 0 || core[i].node == (size_t)near) return 1;
+    return 0;
+}
+
 int mf_pin(const char *root, const cpu_set_t *mask, size_t ranks, const int *near, size_t k, cpu_set_t *own)
 {
     size_t count;
     struct core *core = find_cores(root, mask, &count);
     const struct mf_span span = mf_cut(count, ranks, place_of(ranks, near, k));
+    const int fits = count >= ranks && is_near(core, span, near[k]);
 
-    if (count >= ranks) {
+    if (fits) {
         CPU_ZERO(own);
         for (size_t i = span.first; i < span.first + span.count; ++i) CPU_OR(own, own, &core[i].threads);
     }
     free(core);
-    return count >= ranks;
+    return fits;
 }

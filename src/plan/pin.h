@@ -8,7 +8,8 @@
 /**
  * The cores @p own of local rank @p k of @p ranks that may all use @p mask: whole cores with their hardware threads, an
  * equal share of all, on as few NUMA nodes as can be. near [ranks]: the NUMA node of each rank's GPU, -1: it has none;
- * ranks are dealt out in this order. 0 and nothing set where there are fewer cores than ranks. @p root: "", or for
+ * ranks are dealt out in this order. 0 and nothing set where there are fewer cores than ranks, and for
+ * a rank whose share would not meet its GPU's node. @p root: "", or for
  * tests where sys/ is. Not collective: same arguments, same shares.
  */
 int mf_pin(const char *root, const cpu_set_t *mask, size_t ranks, const int *near, size_t k, cpu_set_t *own);

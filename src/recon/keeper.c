@@ -23,13 +23,19 @@ void mf_keeper_open(struct mf_keeper *k, const struct mf_keeper_opts *opts, doub
     *k = (struct mf_keeper){.opts = *opts, .cost = bytes / FIRST_GUESS, .saved = mf_now()};
 }
 
+/* Seconds between two, where it is not evaluations that count. */
+static double between(const struct mf_keeper *k)
+{
+    return k->opts.every_seconds > 0 ? k->opts.every_seconds : mf_keeper_interval(k->cost);
+}
+
 static int is_due(const struct mf_keeper *k, double now, long evaluations)
 {
     const struct mf_keeper_opts *o = &k->opts;
 
     if (o->every_evaluations > 0) return evaluations - k->saved_evaluations >= o->every_evaluations;
     if (o->every_seconds < 0) return 0;
-    return now - k->saved >= (o->every_seconds > 0 ? o->every_seconds : mf_keeper_interval(k->cost));
+    return now - k->saved >= between(k);
 }
 
 static double seconds_of(struct timespec t) { return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec; }
@@ -129,6 +135,8 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
         if (k->stale) mf_checkpoint_remove_one(comm, k->opts.stem, !k->next);
         k->stale = 0;
         k->cost = took;
+        if (k->opts.every_evaluations == 0 && k->opts.every_seconds >= 0)
+            mf_debug("the next checkpoint after %.1f s", between(k));
         k->next = !k->next;
         ++k->turn;
     } else if (!(asked & MF_KEEP_LEAVE)) {

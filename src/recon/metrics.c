@@ -12,6 +12,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 
 /* Is a regular file one that another run writes, or has written? */
 static int is_others(int file, const char *path, const char *output)
@@ -43,8 +44,8 @@ static int open_file(const char *path)
 /* NAME.metrics.jsonl beside the path; heap. */
 static char *own_name(const char *path, const char *output)
 {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(output, '.');
-    int folder = slash ? (int)(slash - path) + 1 : 0, stem = dot && dot != output ? (int)(dot - output) : -1;
+    const char *dot = strrchr(output, '.');
+    int folder = (int)(mf_name_base(path) - path), stem = dot && dot != output ? (int)(dot - output) : -1;
     char *name = NULL;
 
     if (asprintf(&name, "%.*s%.*s.metrics.jsonl", folder, path, stem, output) < 0) name = NULL;

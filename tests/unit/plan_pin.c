@@ -65,6 +65,8 @@ int main(int argc, char **argv)
     gets(&all, 2, (int[]){1, 0}, 0, "4-7,12-15");
     gets(&all, 2, (int[]){1, 0}, 1, "0-3,8-11");
     gets(&all, 4, (int[]){1, 0, 1, 0}, 2, "6-7,14-15");
+    gets(&all, 2, (int[]){1, 1}, 0, ""); /* the other one has all that is near both */
+    gets(&all, 2, (int[]){1, 1}, 1, "4-7,12-15");
     gets(&all, 4, NULL, 3, "6-7,14-15");
     gets(&all, 3, NULL, 1, "3-5,11-13");
     gets(&all, 8, NULL, 7, "7,15");

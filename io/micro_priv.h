@@ -1,0 +1,45 @@
+/* The inside of reading a microstructure: what is decided (micro_read.c), and values on their way to the slab
+ * (micro_load.c). */
+#ifndef MF_IO_MICRO_PRIV_H
+#define MF_IO_MICRO_PRIV_H
+
+#include "io/array.h"
+#include "io/hash.h"
+#include "io/micro.h"
+#include "io/scan.h"
+#include "io/seal.h"
+
+/* Everything known while a file is read. */
+struct mf_reading {
+    const struct mf_comm *comm;
+    struct mf_arena *arena;
+    const struct mf_micro_read *read;
+    struct mf_array array;
+    struct mf_scan scan;
+    struct mf_micro *micro;
+    int binary; /* a threshold was given */
+    double threshold;
+    double stray; /* a value that is no label, when there is one */
+    int64_t strays;
+    int64_t count[MF_PHASES_MAX]; /* voxels of every phase */
+    int phase_of[256];            /* of one-byte elements; -1: none */
+    int64_t bytes[256];           /* how often each occurs in this rank's slab */
+    struct mf_span rows;          /* of the slab in the file */
+    struct mf_seal_seen seen;     /* of a file of ours */
+    struct mf_hashing *hashing[2];
+};
+
+/** Are its values those of an indicator field, and wanted as such? Not collective. */
+int mf_reading_is_indicator(const struct mf_reading *reading);
+
+/** An indicator field of one phase, or of all phases along the last axis. Collective; refuses (agreed). */
+int mf_reading_grey(struct mf_reading *reading);
+
+/** Local: the slab of one-byte elements, in the only pass over them. What a seal says of them needs no other; how long
+ * a file is that has values of ours says nothing of how much there is to be seen. */
+int mf_reading_bytes(struct mf_reading *reading);
+
+/** Local: the slab as phases, once it is known what values mean. */
+int mf_reading_phases(struct mf_reading *reading);
+
+#endif

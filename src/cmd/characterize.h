@@ -1,0 +1,49 @@
+/* The inside of characterize: its options, and what becomes of results (characterize_out.c). */
+#ifndef MF_CMD_CHARACTERIZE_H
+#define MF_CMD_CHARACTERIZE_H
+
+#include "io/target.h"
+#include "src/base/json.h"
+#include "src/cmd/cmd.h"
+
+struct mf_characterize_cmd {
+    struct mf_common common;
+    struct mf_texts files, descriptors, measures, exports;
+    long lag;
+    const char *slice_mode, *dataset, *mask, *threshold, *unit, *compat, *symmetry, *nl_method, *gram_weights,
+        *residency;
+    struct mf_longs labels;
+    struct mf_reals spacing;
+    double steepness, soft;
+    int isotropic, periodic, multiphase, pyramid, grey, average;
+    struct mf_vgg *vgg; /* of descriptors that need one */
+};
+
+/** What a file is: its shape, and its descriptors. */
+struct mf_characterized {
+    int ndim;
+    size_t dims[3];
+    struct mf_target target;
+    struct mf_json *plan;     /* --dry-run --json: instead of a target */
+    struct mf_json *measures; /* NULL: none are wanted */
+};
+
+/** The @p i-th of all inputs, by option and positional; NULL behind the last. */
+const char *mf_characterize_input(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t i);
+
+/** Before any work: results of so many @p files have a place each, and it can be written. Collective, agreed. */
+int mf_characterize_may_write(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files);
+
+/** Writes the results, or their mean, and shows them: text, or elements of @p array that are printed later. Collective.
+ */
+int mf_characterized_save(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files,
+                          struct mf_characterized *results, struct mf_json *array);
+
+/** What was collected: one object, or (several files: @p many) an array; the last one has the phases of the run.
+ * Collective. */
+int mf_characterized_print(const struct mf_session *session, const struct mf_json *array, int many);
+
+/** --dry-run --json: the plans of all files. Collective. */
+int mf_characterized_plans(const struct mf_session *session, size_t files, struct mf_characterized *results);
+
+#endif

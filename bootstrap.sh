@@ -90,7 +90,8 @@ build() {
 check() {
     say "build/$1: test"
     ctest --preset "$1" -j "$((3 * jobs))" >"build/$1.ctest.log" 2>&1 || {
-        grep -E '^ *[0-9]+ - |\*\*\*|failed:' "build/$1.ctest.log" >&2 || tail -n 40 "build/$1.ctest.log" >&2
+        awk '/\*\*\*(Failed|Timeout|Exception)/ { left = 40 } / Start +[0-9]+:|   Passed / { left = 0 } left-- > 0' "build/$1.ctest.log" >&2
+        tail -n 12 "build/$1.ctest.log" >&2
         stop "tests in build/$1 failed; all of it: build/$1.ctest.log"
     }
     grep -E 'tests passed|Total Test time' "build/$1.ctest.log"

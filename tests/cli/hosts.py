@@ -4,7 +4,6 @@ usage: hosts.py MESOFORGE MPIEXEC"""
 import glob
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +22,8 @@ program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
 LIMIT = 3  # --timeout [s]
 RUN = ("match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 120 --polish-rounds 4 --add_dimension 32 "
        f"--checkpoint-every 5ev --timeout {LIMIT} --output v.npy --restart auto --logging_level 10").split()
-KEEPALIVE = "--mca oob_tcp_keepalive_time 2 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2".split()
+# mpirun's daemons hear of a cut link by themselves, but after the ranks, whose word this is about.
+KEEPALIVE = "--mca oob_tcp_keepalive_time 7 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2".split()
 folder = tempfile.mkdtemp(prefix="hosts-run-")
 os.chdir(folder)
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -51,7 +51,7 @@ def lines():
 
 
 def said_within(seconds, since, *parts):
-    """Every line says these parts; the first is there in time."""
+    """The first line is there in time, and one says all these parts."""
     until("a line", 60, lines)
     took = time.time() - since
     print(f"after {took:.1f} s: {lines()}")
@@ -74,11 +74,12 @@ def cut_link(hosts):
                 f"--timeout {LIMIT}")
     status = job.wait(timeout=60)
     check(status != 0, f"a cut link: status {status}")
-    until("nobody is left", 45, lambda: not any(hosts.processes(n) for n in ("n1", "n2")))  # mpirun's daemon takes its time
+    until("nobody is left", 60, lambda: not any(hosts.processes(n) for n in ("n1", "n2")))
     print(f"all gone after {time.time() - begin:.1f} s, status {status}")
     for host in ("n1", "n2"):
         check(len(glob.glob(f"mesoforge-flight-{host}-*.tsv")) == 1, f"a flight record of {host}: {os.listdir('.')}")
     hosts.link("n2", "up")
+    hosts.reaches("n1", "n2")
 
 
 def lost_host(hosts):
@@ -88,11 +89,11 @@ def lost_host(hosts):
     check("going on from a checkpoint" in open("log").read(), "after a cut link it goes on")
     begin = time.time()
     hosts.lose("n2")
-    status = job.wait(timeout=60)
-    took = time.time() - begin
-    print(f"a lost host: status {status} after {took:.1f} s: {lines()}")
-    check(status != 0 and took <= LIMIT + 15, f"a lost host: status {status} after {took:.1f} s")
-    until("nobody is left", 45, lambda: not hosts.processes("n1"))
+    said_within(LIMIT + 5, begin, "rank [23] on n2", f"--timeout {LIMIT}")
+    status = job.wait(timeout=60)  # mpirun's own daemons: by when they hear of it
+    print(f"a lost host: status {status} after {time.time() - begin:.1f} s")
+    check(status != 0, f"a lost host: status {status}")
+    until("nobody is left", 60, lambda: not hosts.processes("n1"))
 
 
 hosts = virtual_hosts.Hosts()
@@ -108,6 +109,8 @@ try:
             and not re.search(r"\.tmp-\d+-\d+\.lock$", n)]  # of Open MPI's own, where a file was being written
     check(not left, f"left behind: {left}")
 finally:
+    if sys.exc_info()[0]:
+        print("what it said last:", open("log", errors="replace").read()[-3000:] if os.path.exists("log") else None)
+    os.chdir("/")
     hosts.close()
-shutil.rmtree(folder, ignore_errors=True)
 finish("hosts")

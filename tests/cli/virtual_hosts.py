@@ -40,6 +40,7 @@ def enter(tools=(), packages="iproute2"):
     if subprocess.run([*OWN_WORLD, "ip", "link", "add", "try", "type", "bridge"], capture_output=True).returncode != 0:
         skip("the system gives no namespaces or no bridge")
     os.environ["MF_OWN_WORLD"] = "1"
+    os.environ["TMPDIR"] = tempfile.mkdtemp(prefix="w-")  # Open MPI names its folders by host and process: those of two worlds are alike
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     os.execvp("unshare", [*OWN_WORLD, sys.executable, *sys.argv])
 
@@ -107,10 +108,17 @@ class Hosts:
         do(*self.inside(name), "ip", "link", "set", "lo", "up")
         do(*self.inside(name), "ip", "addr", "add", f"{self.address(name)}/24", "dev", "eth0")
         do(*self.inside(name), "ip", "link", "set", "eth0", "up")
+        do(*self.inside(name), "sh", "-c", "echo 5 >/proc/sys/net/ipv4/tcp_retries2")  # what is on its way ends in seconds, not minutes
 
     def link(self, name, state):
         """The cable of a host: up or down."""
         do("ip", "link", "set", f"{name}-h", state)
+
+    def reaches(self, one, other):
+        """Waits until they hear each other: that a cable was cut is remembered for a while after it is put in again."""
+        for a, b in ((one, other), (other, one)):
+            knock = [*self.inside(a), "bash", "-c", f"ip neigh flush dev eth0; echo >/dev/tcp/{self.address(b)}/9"]
+            until(f"{a} reaches {b}", 20, lambda: "refused" in subprocess.run(knock, capture_output=True, text=True, timeout=60).stderr)
 
     def processes(self, name):
         """Those that run on this host, but the one that holds it."""
@@ -139,4 +147,4 @@ class Hosts:
         os.kill(-1, signal.SIGKILL)  # all others of this world
         for one in self.started:
             one.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)

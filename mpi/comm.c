@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "mpi/comm_priv.h"
+#include "mpi/launched.h"
 #include "mpi/watch.h"
 #include "mpi/wire.h"
 #include "src/base/err.h"
@@ -182,6 +183,8 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     static int registered;
     int provided, rc;
 
+    mf_comm_self(comm);
+    if (!mf_launched()) return MF_OK;
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
     mf_die_hook(abort_all);
     memset(comm, 0, sizeof *comm);

@@ -18,10 +18,12 @@ struct mf_comm {
 };
 
 /**
- * Starts MPI and opens the world. Installs MPI_Abort in mf_die(). Refuses with MF_DEVICE when the launcher started
- * several tasks but MPI sees one (launcher and MPI do not match), or when the ranks run different builds (@p build: a
- * string that identifies this one). On a refusal comm->rank says who may print it; it is
- * closed all the same (a launcher that sees one rank fail ends the others, and so the one that prints).
+ * Starts MPI and opens the world; a process that nobody launched as one of several (launched.h) is a rank by itself,
+ * and MPI is not started: that takes longer than most of what such a process does. Installs MPI_Abort in mf_die().
+ * Refuses with MF_DEVICE when the launcher started several tasks but MPI sees one (launcher and MPI do not match), or
+ * when the ranks run different builds (@p build: a string that identifies this one). On a refusal comm->rank says who
+ * may print it; it is closed all the same (a launcher that sees one rank fail ends the others, and so the one that
+ * prints).
  */
 int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build);
 

@@ -1,4 +1,9 @@
 mf_test(NAME mpi_comm SOURCE unit/mpi_comm.c ROOM "mf_mpi" RANKS 1 2 3 4)
+# Without a launcher: a rank by itself; with the word that there is one all the same.
+add_test(NAME mpi_comm_lone COMMAND mpi_comm lone)
+add_test(NAME mpi_comm_asked COMMAND mpi_comm)
+set_tests_properties(mpi_comm_lone PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(mpi_comm_asked PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MESOFORGE_MPI=1")
 mf_test(NAME mpi_judge SOURCE unit/mpi_judge.c ROOM mf_mpi)
 mf_test(NAME mpi_slab SOURCE unit/mpi_slab.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 mf_test(NAME mpi_turn SOURCE unit/mpi_turn.c ROOM "mf_mpi" RANKS 1 2 3 4 7)

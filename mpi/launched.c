@@ -1,0 +1,31 @@
+/* See launched.h. A launcher that is not known here would start as many runs as it starts ranks: the list rather has
+ * names too many. */
+#include "mpi/launched.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int is_launchers(const char *variable)
+{
+    static const char *const begins[] = {"OMPI_COMM_WORLD", "PMIX_",    "PMI_",       "MPI_LOCAL", "HYDI_",
+                                         "HYDRA_",          "ALPS_APP", "PALS_",      "JSM_",      "FLUX_TASK",
+                                         "MPIRUN_",         "MV2_COMM", "LSF_PM_TASK"};
+
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; ++i)
+        if (strncmp(variable, begins[i], strlen(begins[i])) == 0) return 1;
+    return 0;
+}
+
+/* Slurm numbers the shell of a batch script too, which is no step. */
+static int is_step(void) { return getenv("SLURM_PROCID") && (getenv("SLURM_STEP_ID") || !getenv("SLURM_JOB_ID")); }
+
+int mf_launched(void)
+{
+    const char *asked = getenv("MESOFORGE_MPI");
+
+    if ((asked && strcmp(asked, "1") == 0) || is_step()) return 1;
+    for (char **variable = environ; variable && *variable; ++variable)
+        if (is_launchers(*variable)) return 1;
+    return 0;
+}

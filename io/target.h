@@ -71,6 +71,7 @@ struct mf_target {
     long label[MF_PHASES_MAX];
     size_t lag; /* L */
     int periodic, seam;
+    int masked; /* of a part of the voxels: one phase's values do not give the other's */
     double threshold,
         steepness;             /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
     char network[MF_VGG_NAME]; /* which weights (kernels/vgg.h); "": nothing here depends on them */

@@ -212,7 +212,7 @@ static int read_soft(struct mf_h5 *file, struct mf_target *t)
 static int read_head(struct mf_h5 *file, const char *path, struct mf_target *t)
 {
     char schema[MF_NAME_TEXT] = "";
-    int64_t version, lag, periodic, seam;
+    int64_t version, lag, periodic, seam, masked = 0;
 
     if (mf_h5_get_text(file, "/", "schema", schema, sizeof schema) != MF_OK || strcmp(schema, MF_SCHEMA_TARGET) != 0)
         return mf_fail(MF_INPUT, "'%s' is no descriptor file (%s%s); make one with: mesoforge characterize", path,
@@ -224,10 +224,12 @@ static int read_head(struct mf_h5 *file, const char *path, struct mf_target *t)
     MF_TRY(get_int(file, "/", "lag", &lag));
     MF_TRY(get_int(file, "/", "periodic", &periodic));
     MF_TRY(get_int(file, "/", "seam", &seam));
+    if (mf_h5_has_attribute(file, "/", "masked")) MF_TRY(get_int(file, "/", "masked", &masked));
     MF_TRY(read_phases(file, path, t));
     t->lag = lag > 0 ? (size_t)lag : 0;
     t->periodic = periodic != 0;
     t->seam = seam != 0;
+    t->masked = masked != 0;
     t->sides = mf_h5_has(file, "/all") ? 1 : 3;
     MF_TRY(read_soft(file, t));
     return check_head(path, t);
@@ -486,7 +488,7 @@ int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_targe
 
 static int write_head(struct mf_h5 *file, const struct mf_target *t)
 {
-    const int64_t lag = (int64_t)t->lag, periodic = t->periodic, seam = t->seam;
+    const int64_t lag = (int64_t)t->lag, periodic = t->periodic, seam = t->seam, masked = 1;
     int64_t label[MF_PHASES_MAX];
 
     for (int i = 0; i < t->phases; ++i) label[i] = t->label[i];
@@ -494,6 +496,7 @@ static int write_head(struct mf_h5 *file, const struct mf_target *t)
     MF_TRY(mf_h5_put_ints(file, "/", "lag", 1, &lag));
     MF_TRY(mf_h5_put_ints(file, "/", "periodic", 1, &periodic));
     MF_TRY(mf_h5_put_ints(file, "/", "seam", 1, &seam));
+    if (t->masked) MF_TRY(mf_h5_put_ints(file, "/", "masked", 1, &masked));
     if (t->steepness > 0)
         MF_TRY(mf_h5_put_reals(file, "/", "soft_threshold", 2, (double[2]){t->threshold, t->steepness}));
     if (*t->network) MF_TRY(mf_h5_put_text(file, "/", "vgg_network", t->network));

@@ -93,6 +93,7 @@ void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct
     to->spacing[0] = from[1].spacing[1]; /* rows of slices normal to y and x lie along z */
     for (int i = 0; i < SIDES; ++i) {
         cross = cross && from[i].side[0].cross;
+        to->masked |= from[i].masked;
         to->side[i] = from[i].side[0];
     }
     for (int i = 0; i < SIDES && !cross; ++i) {

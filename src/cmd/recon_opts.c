@@ -342,7 +342,7 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 
 static int wants_multiphase(const struct mf_recon_cmd *o, const struct mf_target *target)
 {
-    int compat = o->compat && *o->compat, masked = o->mask && *o->mask;
+    int compat = o->compat && *o->compat, masked = target->masked;
 
     if (o->no_multiphase || target->phases < 2) return 0;
     if (o->use_multiphase) return 1;

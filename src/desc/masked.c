@@ -287,6 +287,7 @@ int mf_mask_divide(struct mf_target *all, struct mf_target *counted, const struc
 
     d.window = d.width * d.width;
     d.first = opts->singlephase && d.phases > 1;
+    t.masked = 1;
     t.phases = opts->singlephase ? 1 : d.phases;
     memset(t.whole, 0, sizeof t.whole);
     memset(t.side, 0, sizeof t.side);

@@ -159,6 +159,7 @@ int mf_target_between(const struct mf_target *a, const struct mf_target *b, doub
 
     MF_ASSERT(a->phases == b->phases && a->lag == b->lag && t >= 0 && t <= 1);
     MF_TRY(combine(from, 2, weight, a->sides > b->sides ? a->sides : b->sides, to));
+    to->masked = a->masked || b->masked;
     if (!*to->network) memcpy(to->network, from[1]->network, sizeof to->network);
     if (to->steepness == 0) {
         to->threshold = from[1]->threshold;

@@ -98,6 +98,12 @@ def matched():
     for words, fields in (([], 2), (["--no_multiphase"], 1)):
         dry = measure(PROGRAM, "match", "mixed.npy", "--mask", "right.npy", "--limit_to", 6, "--dry-run", *words)
         check(dry and dry["fields"] == fields, f"{words}: {dry and dry['fields']} fields, want {fields}: one phase's S2 does not give the other's")
+    measure(PROGRAM, "characterize", "mixed.npy", "--mask", "right.npy", "--limit_to", 6, "--output", "right.h5")
+    run(PROGRAM, "merge", "right.h5", "right.h5", "--z_file", "right.h5", "--output", "thrice.h5")
+    for file in "right.h5", "thrice.h5":
+        said = measure(PROGRAM, "info", file)
+        dry = measure(PROGRAM, "reconstruct", "--descriptor_filename", file, "--size", 16, 16, *([16] if file == "thrice.h5" else []), "--dry-run")
+        check(said["masked"] and dry["fields"] == 2, f"{file}: masked {said['masked']}, {dry['fields']} fields, want 2")
     check(done and abs(np.load("like.npy").mean() - good[:, :16].mean()) < 1e-3 and done["s2_rms_error"]["1"]["z"] < 0.02, f"match: {done}")
 
 

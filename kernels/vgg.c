@@ -176,12 +176,42 @@ float *mf_vgg_copy(const struct mf_vgg *vgg, const struct mf_arena *arena)
     return use->copy;
 }
 
+/* Floats of one way. */
+static size_t points(size_t layer) { return MF_VGG_POINTS * mf_vgg_layers[layer].in * mf_vgg_layers[layer].out; }
+
+int mf_vgg_hold_points(struct mf_vgg *vgg, struct mf_arena *arena, size_t layer)
+{
+    struct mf_vgg_use *use = use_for(vgg, arena);
+
+    MF_ASSERT(use->plans > 0 && layer > 0);
+    if (!use->points[layer]) use->points[layer] = mf_arena_take(arena, 2 * points(layer) * sizeof(float), tag);
+    return use->points[layer] ? MF_OK : MF_MEMORY;
+}
+
+const float *mf_vgg_points(const struct mf_vgg *vgg, const struct mf_arena *arena, size_t layer, enum mf_vgg_way way)
+{
+    const struct mf_vgg_use *use = use_of(vgg, arena);
+
+    MF_ASSERT(use && use->made[layer]);
+    return use->points[layer] + (way == MF_VGG_BACK ? points(layer) : 0);
+}
+
+float *mf_vgg_points_fresh(struct mf_vgg *vgg, const struct mf_arena *arena, size_t layer)
+{
+    struct mf_vgg_use *use = use_for(vgg, arena);
+    const int fresh = use->points[layer] && !use->made[layer];
+
+    use->made[layer] = use->points[layer] != NULL;
+    return fresh ? use->points[layer] : NULL;
+}
+
 void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena)
 {
     struct mf_vgg_use *use = use_for(vgg, arena);
 
     MF_ASSERT(use->plans > 0);
     if (--use->plans > 0) return;
+    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) mf_arena_give(arena, use->points[i]);
     if (use->copy)
         mf_arena_give(arena, use->copy);
     else

@@ -62,8 +62,9 @@ def child(command, cores, folder, watch=None, **env):
     return "".join(lines), time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def run_mcrpy(o, target, n, cores, folder):
-    """MCRpy as it is. Its own lines 'Iteration 10 of ..' tell the time of an evaluation, start and tracing left out."""
+def mcrpy_match(python, target, words, iterations, cores, folder, **env):
+    """MCRpy as it is. Returns seconds and memory of the whole, seconds of an evaluation, and how many there were. Its own
+    lines 'Iteration 10 of ..' tell the time of an evaluation, start and tracing left out."""
     seen = []
 
     def watch(line, now):
@@ -71,15 +72,20 @@ def run_mcrpy(o, target, n, cores, folder):
         if at:
             seen.append((int(at[1]), now))
 
-    command = [sys.executable, "-m", "mcrpy.match", "--microstructure_filenames", target, "--add_dimension", str(n),
-               *DESCRIPTORS, str(o.limit_to), "--max_iter", str(o.iterations), "--data_folder", folder]
-    _, seconds, rss = child(command, cores, folder, watch)
+    command = [python, "-m", "mcrpy.match", "--microstructure_filenames", target, *words, "--max_iter", str(iterations),
+               "--data_folder", folder]
+    _, seconds, rss = child(command, cores, folder, watch, **env)
     if len(seen) < 3:
-        sys.exit("MCRpy printed fewer than three iterations: use --iterations 20 or more")
+        sys.exit("MCRpy printed fewer than three iterations: let it do 20 or more")
     (first, start), (last, end) = seen[0], seen[-2]
     evaluations = seen[-1][0]  # the last line comes after the loop and tells how many there were
-    field = np.load(os.path.join(folder, "last_frame.npy"))
-    return dict(seconds=seconds, rss=rss, each=(end - start) / (last - first), evaluations=evaluations, field=field)
+    return dict(seconds=seconds, rss=rss, each=(end - start) / (last - first), evaluations=evaluations)
+
+
+def run_mcrpy(o, target, n, cores, folder):
+    words = ["--add_dimension", str(n), *DESCRIPTORS, str(o.limit_to)]
+    run = mcrpy_match(sys.executable, target, words, o.iterations, cores, folder)
+    return dict(run, field=np.load(os.path.join(folder, "last_frame.npy")))
 
 
 def run_mesoforge(o, target, n, cores, folder):

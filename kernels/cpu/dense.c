@@ -111,7 +111,7 @@ static struct mf_cpu_job job_of(const struct mf_slice_plan *plan, const struct m
 {
     float *scratch = plan->area + (slot + 1) * plan->size - aligned(plan->scratch);
 
-    return (struct mf_cpu_job){plan, level, scratch, threads};
+    return (struct mf_cpu_job){plan, level, scratch, threads, slot};
 }
 
 /* The fields that a family looks at, among those of a caller. */

@@ -22,6 +22,7 @@ struct mf_cpu_job {
     const struct mf_cpu_level *level;
     float *scratch; /* [plan->scratch] */
     int threads;
+    size_t slot; /* which of the plan's; threads more than one: the first */
 };
 
 struct mf_cpu_family {

@@ -17,37 +17,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/conv.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/tile.h"
+#include "kernels/cpu/winograd.h"
 #include "kernels/vgg.h"
 #include "src/base/err.h"
 
 enum {
     ALIGN = 16,
     PANEL = MF_TILE_COLUMNS,
-    CHUNK = 16 * MF_TILE_ROWS, /* pixels whose sums are worked on at a time */
-    DEPTH = 96,                /* pixels whose products are added in float */
+    DEPTH = 96,  /* pixels whose products are added in float */
+    SQUARE = 16, /* of a matrix, added to its mirror image */
     WIDEST = MF_VGG_WIDEST
 };
+
+_Static_assert((int)MF_VGG_POINTS == (int)MF_WINOGRAD_POINTS && (int)MF_VGG_WIDEST == (int)MF_CPU_CONV_WIDEST, "room");
 
 struct state {
     struct mf_vgg *vgg;
     mf_cpu_tile *tile;
-};
-
-/* A map of some pixels with some channels each; in a frame, or without one and then by whole groups of pixels. */
-struct map {
-    size_t nu, nv, channels;
-    int framed;
-    float *at;
+    float *work; /* of threads, for points */
 };
 
 /* Of one level: inputs of the blocks, what layers make, and their sums where the unit's slope asks for them; what all
  * levels share for the way back. */
 struct areas {
-    struct map input[MF_VGG_BLOCKS], y[MF_VGG_LAYERS], z[MF_VGG_LAYERS];
-    struct map from, to, gram; /* gradients: from in a frame */
-    float *slope;              /* [512][512] */
+    struct mf_cpu_map input[MF_VGG_BLOCKS], y[MF_VGG_LAYERS], z[MF_VGG_LAYERS];
+    struct mf_cpu_map from, to, gram; /* gradients: from in a frame */
+    float *slope;                     /* [512][512] */
 };
 
 static size_t entries(const struct mf_slice_desc *desc)
@@ -58,16 +55,16 @@ static size_t entries(const struct mf_slice_desc *desc)
 
 /* -- where things are -- */
 
-static size_t floats(const struct map *m)
+static size_t floats(const struct mf_cpu_map *m)
 {
     const size_t n = m->nu * m->nv, rows = (n + MF_TILE_ROWS - 1) / MF_TILE_ROWS * MF_TILE_ROWS;
 
     return ((m->framed ? (m->nu + 2) * (m->nv + 2) : rows) * m->channels + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static size_t lay(struct map *m, size_t nu, size_t nv, size_t channels, int framed, float *base, size_t used)
+static size_t lay(struct mf_cpu_map *m, size_t nu, size_t nv, size_t channels, int framed, float *base, size_t used)
 {
-    *m = (struct map){nu, nv, channels, framed, base ? base + used : NULL};
+    *m = (struct mf_cpu_map){nu, nv, channels, framed, base ? base + used : NULL};
     return used + floats(m);
 }
 
@@ -106,21 +103,13 @@ static size_t areas_of(const struct mf_slice_plan *plan, size_t level, float *ba
 }
 
 /* The same memory for a map of another layer. */
-static struct map shaped(struct map m, const struct map *like, size_t channels)
+static struct mf_cpu_map shaped(struct mf_cpu_map m, const struct mf_cpu_map *like, size_t channels)
 {
-    return (struct map){like->nu, like->nv, channels, m.framed, m.at};
-}
-
-/* Channels of pixel p; @p origin: of a frame, where its pixel (0, 0) is. */
-static float *pixel(const struct map *m, size_t origin, size_t p)
-{
-    const size_t u = p / m->nv, v = p % m->nv;
-
-    return m->at + (m->framed ? (u + origin) * (m->nv + 2) + v + origin : p) * m->channels;
+    return (struct mf_cpu_map){like->nu, like->nv, channels, m.framed, m.at};
 }
 
 /* Fills what is not pixels of a frame whose pixel (0, 0) stands at (origin, origin). */
-static void fill_frame(const struct map *m, size_t origin, int periodic)
+static void fill_frame(const struct mf_cpu_map *m, size_t origin, int periodic)
 {
     const size_t row = (m->nv + 2) * m->channels, bytes = m->channels * sizeof(float);
 
@@ -145,151 +134,94 @@ static void fill_frame(const struct map *m, size_t origin, int periodic)
     }
 }
 
-/* -- convolutions -- */
-
-/* to(p) = sum over taps of x(frame's p + tap) times w; layer: of bias and unit, NULL on the way back. */
-struct conv {
-    const struct state *st;
-    struct map x, to;
-    const float *w, *bias;
-    float *sum; /* of the unit, laid out as to; NULL: not kept */
-    size_t origin;
-    int threads;
-};
-
-/* Four pixels in a row of the frame, or copies of them that lie like that. */
-static const float *group_at(const struct conv *k, const float *x, size_t p, float *copy)
-{
-    const size_t nv = k->x.nv, in = k->x.channels, n = k->x.nu * nv, v = p % nv;
-
-    if (v + MF_TILE_GROUP <= nv) return x + (p / nv * (nv + 2) + v) * in;
-    for (size_t r = 0; r < MF_TILE_GROUP; ++r) {
-        const size_t q = p + r < n ? p + r : n - 1;
-
-        memcpy(copy + r * in, x + (q / nv * (nv + 2) + q % nv) * in, in * sizeof *copy);
-    }
-    return copy;
-}
-
-static void add_taps(const struct conv *k, size_t panel, size_t first, size_t count, float *c)
-{
-    const size_t in = k->x.channels;
-    float copy[MF_TILE_ROWS * WIDEST];
-    const float *a[MF_TILE_GROUPS];
-
-    for (size_t tap = 0; tap < MF_VGG_TAPS; ++tap) {
-        const float *x = k->x.at + (tap / 3 * (k->x.nv + 2) + tap % 3) * in;
-        const float *w = k->w + (panel * MF_VGG_TAPS + tap) * in * PANEL;
-
-        for (size_t p = 0; p < count; p += MF_TILE_ROWS) {
-            size_t groups = 0;
-
-            for (; groups < MF_TILE_GROUPS && p + groups * MF_TILE_GROUP < count; ++groups)
-                a[groups] = group_at(k, x, first + p + groups * MF_TILE_GROUP, copy + groups * MF_TILE_GROUP * WIDEST);
-            k->st->tile(groups, in, a, in, 1, w, PANEL, c + p * PANEL);
-        }
-    }
-}
-
-MF_CPU_FAST static void apply(enum mf_unit unit, const float *restrict c, const float *restrict bias,
-                              float *restrict sum, float *restrict y)
-{
-    if (unit == MF_UNIT_RELU) {
-        for (size_t i = 0; i < PANEL; ++i) y[i] = mf_unit(MF_UNIT_RELU, c[i] + bias[i]);
-        return;
-    }
-    for (size_t i = 0; i < PANEL; ++i) {
-        y[i] = mf_unit(unit, c[i] + bias[i]);
-        if (sum) sum[i] = c[i] + bias[i];
-    }
-}
-
-static void convolve_chunk(const struct conv *k, size_t panel, size_t first, size_t count)
-{
-    const size_t rest = k->to.channels - panel * PANEL, used = rest < PANEL ? rest : PANEL;
-    float c[CHUNK * PANEL];
-
-    memset(c, 0, sizeof c);
-    add_taps(k, panel, first, count, c);
-    for (size_t p = 0; p < count; ++p) {
-        float *to = pixel(&k->to, k->origin, first + p) + panel * PANEL;
-
-        if (k->bias)
-            apply(k->st->vgg->unit, c + p * PANEL, k->bias + panel * PANEL, k->sum ? k->sum + (to - k->to.at) : NULL,
-                  to);
-        else
-            memcpy(to, c + p * PANEL, used * sizeof *to);
-    }
-}
-
-static void convolve(const struct conv *k)
-{
-    const size_t n = k->x.nu * k->x.nv, chunks = (n + CHUNK - 1) / CHUNK;
-    const size_t panels = (k->to.channels + PANEL - 1) / PANEL;
-
-#pragma omp parallel for collapse(2) schedule(static) num_threads(k->threads) if (k->threads > 1)
-    for (size_t j = 0; j < panels; ++j)
-        for (size_t i = 0; i < chunks; ++i)
-            convolve_chunk(k, j, i * CHUNK, n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK);
-}
-
 /* -- forward -- */
+
+/* By its points? Not the colours, nor the way back to them. */
+static int by_points(size_t layer, size_t nu, size_t nv) { return layer > 0 && mf_cpu_conv_by_points(nu, nv); }
+
+static const float *points_of(const struct mf_cpu_job *job, size_t layer, const struct mf_cpu_map *m,
+                              enum mf_vgg_way way)
+{
+    const struct state *st = job->plan->state;
+
+    return by_points(layer, m->nu, m->nv) ? mf_vgg_points(st->vgg, job->plan->queue->arena, layer, way) : NULL;
+}
+
+static float *work_of(const struct mf_cpu_job *job)
+{
+    return ((const struct state *)job->plan->state)->work + job->slot * mf_cpu_conv_floats();
+}
 
 /* In a frame the pixels stand first where a slice is periodic, else in the middle; on the way back last. */
 static size_t origin_of(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 0 : 1; }
 static size_t origin_back(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 2 : 1; }
 
-static void encode(const struct mf_cpu_job *job, const struct map *to)
+static void encode(const struct mf_cpu_job *job, const struct mf_cpu_map *to)
 {
     const struct state *st = job->plan->state;
     const struct mf_cpu_level *l = job->level;
     const float *const x[MF_VGG_COLOURS] = {l->x, l->y ? l->y : l->x, l->z ? l->z : l->x};
 
     for (size_t p = 0; p < l->nu * l->nv; ++p) {
-        float *c = pixel(to, origin_of(job), p);
+        float *c = mf_cpu_map_pixel(to, origin_of(job), p);
 
         for (size_t k = 0; k < MF_VGG_COLOURS; ++k) c[k] = 255.0f * x[k][p] - st->vgg->mean[k];
     }
     fill_frame(to, origin_of(job), job->plan->desc.periodic);
 }
 
-static void pool(const struct mf_cpu_job *job, const struct map *fine, const struct map *to)
+static void pool(const struct mf_cpu_job *job, const struct mf_cpu_map *fine, const struct mf_cpu_map *to)
 {
     const size_t row = fine->nv * fine->channels;
 
+#pragma omp parallel for schedule(static) num_threads(job->threads) if (job->threads > 1)
     for (size_t p = 0; p < to->nu * to->nv; ++p) {
         const float *a = fine->at + (p / to->nv * 2 * fine->nv + p % to->nv * 2) * fine->channels;
         const float *b = a + fine->channels, *c = a + row, *d = c + fine->channels;
-        float *y = pixel(to, origin_of(job), p);
+        float *y = mf_cpu_map_pixel(to, origin_of(job), p);
 
         for (size_t k = 0; k < fine->channels; ++k) y[k] = 0.25f * ((a[k] + b[k]) + (c[k] + d[k]));
     }
     fill_frame(to, origin_of(job), job->plan->desc.periodic);
 }
 
-/* d [channels][channels] = F^T F / n */
-static void gram(const struct mf_cpu_job *job, const struct map *f, double *d)
+MF_CPU_FAST static void add_sums(size_t n, const float *restrict c, double *restrict sum)
+{
+    for (size_t i = 0; i < n; ++i) sum[i] += (double)c[i];
+}
+
+MF_CPU_FAST static void put_sums(const double *restrict sum, double each, double *restrict d)
+{
+    for (size_t i = 0; i < PANEL; ++i) d[i] = each * sum[i];
+}
+
+/* Rows i and further, columns j .. j + 31 of F^T F / n. */
+static void gram_tile(const struct state *st, const struct mf_cpu_map *f, size_t i, size_t j, double *d)
+{
+    const size_t n = f->nu * f->nv, m = f->channels, left = (m - i) / MF_TILE_GROUP;
+    const size_t groups = left < MF_TILE_GROUPS ? left : MF_TILE_GROUPS, rows = groups * MF_TILE_GROUP;
+    double sum[MF_TILE_ROWS * PANEL] = {0};
+
+    for (size_t p = 0; p < n; p += DEPTH) {
+        const float *const a = f->at + p * m + i, *const group[] = {a, a + MF_TILE_GROUP, a + 2 * MF_TILE_GROUP};
+        float c[MF_TILE_ROWS * PANEL] = {0};
+
+        st->tile(groups, n - p < DEPTH ? n - p : DEPTH, group, 1, m, f->at + p * m + j, m, c);
+        add_sums(rows * PANEL, c, sum);
+    }
+    for (size_t r = 0; r < rows; ++r) put_sums(sum + r * PANEL, 1 / (double)n, d + (i + r) * m + j);
+}
+
+/* d [channels][channels] = F^T F / n, both halves: a product is the same from either side, and to write across the rows
+ * costs more. */
+static void gram(const struct mf_cpu_job *job, const struct mf_cpu_map *f, double *d)
 {
     const struct state *st = job->plan->state;
-    const size_t n = f->nu * f->nv, m = f->channels;
-    const double each = 1 / (double)n;
+    const size_t m = f->channels;
 
-#pragma omp parallel for schedule(dynamic) num_threads(job->threads) if (job->threads > 1)
-    for (size_t j = 0; j < m; j += PANEL)
-        for (size_t i = 0; i < j + PANEL; i += MF_TILE_GROUP) {
-            double sum[MF_TILE_GROUP * PANEL] = {0};
-
-            for (size_t p = 0; p < n; p += DEPTH) {
-                const float *a = f->at + p * m + i;
-                float c[MF_TILE_GROUP * PANEL] = {0};
-
-                st->tile(1, n - p < DEPTH ? n - p : DEPTH, &a, 1, m, f->at + p * m + j, m, c);
-                for (size_t k = 0; k < MF_TILE_GROUP * PANEL; ++k) sum[k] += (double)c[k];
-            }
-            for (size_t r = 0; r < MF_TILE_GROUP; ++r)
-                for (size_t k = 0; k < PANEL; ++k)
-                    if (i + r <= j + k) d[(i + r) * m + j + k] = d[(j + k) * m + i + r] = sum[r * PANEL + k] * each;
-        }
+#pragma omp parallel for schedule(static) num_threads(job->threads) if (job->threads > 1)
+    for (size_t i = 0; i < m; i += MF_TILE_ROWS)
+        for (size_t j = 0; j < m; j += PANEL) gram_tile(st, f, i, j, d);
 }
 
 static size_t level_of(const struct mf_cpu_job *job)
@@ -311,9 +243,10 @@ static void value(const struct mf_cpu_job *job, double *d)
         const struct mf_vgg_layer *l = &mf_vgg_layers[i];
         const int first = i == 0 || mf_vgg_layers[i - 1].last;
 
-        convolve(&(struct conv){st, first ? a.input[l->block] : a.y[i - 1], a.y[i], st->vgg->forward[i],
-                                st->vgg->bias[i], a.z[i].at != a.y[i].at ? a.z[i].at : NULL, origin_of(job),
-                                job->threads});
+        mf_cpu_convolve(&(struct mf_cpu_conv){st->tile, st->vgg->unit, first ? a.input[l->block] : a.y[i - 1], a.y[i],
+                                              st->vgg->forward[i], points_of(job, i, &a.y[i], MF_VGG_FORWARD),
+                                              st->vgg->bias[i], a.z[i].at != a.y[i].at ? a.z[i].at : NULL,
+                                              origin_of(job), job->threads, work_of(job)});
         if (!l->last) {
             fill_frame(&a.y[i], origin_of(job), job->plan->desc.periodic);
             continue;
@@ -326,28 +259,43 @@ static void value(const struct mf_cpu_job *job, double *d)
 
 /* -- backward -- */
 
+/* matrix = each (slope + its transpose), a square of it at (i, j). */
+MF_CPU_FAST static void both_slopes(size_t m, double each, const double *restrict slope, size_t i, size_t j,
+                                    float *restrict matrix)
+{
+    for (size_t r = i; r < i + SQUARE; ++r)
+        for (size_t k = j; k < j + SQUARE; ++k)
+            matrix[r * m + k] = (float)(each * (slope[r * m + k] + slope[k * m + r]));
+}
+
 /* to = F (slope + its transpose) / n */
-static void gram_back(const struct mf_cpu_job *job, const struct map *f, const double *slope, float *matrix, float *to)
+static void gram_back(const struct mf_cpu_job *job, const struct mf_cpu_map *f, const double *slope, float *matrix,
+                      float *to)
 {
     const struct state *st = job->plan->state;
     const size_t n = f->nu * f->nv, m = f->channels;
-    const double each = 1 / (double)n;
 
-    for (size_t i = 0; i < m; ++i)
-        for (size_t j = 0; j < m; ++j) matrix[i * m + j] = (float)(each * (slope[i * m + j] + slope[j * m + i]));
-#pragma omp parallel for schedule(static) num_threads(job->threads) if (job->threads > 1)
-    for (size_t p = 0; p < n; p += MF_TILE_ROWS)
-        for (size_t j = 0; j < m; j += PANEL) {
-            float c[MF_TILE_ROWS * PANEL] = {0};
+#pragma omp parallel num_threads(job->threads) if (job->threads > 1)
+    {
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < m; i += SQUARE)
+            for (size_t j = 0; j < m; j += SQUARE) both_slopes(m, 1 / (double)n, slope, i, j, matrix);
+#pragma omp for collapse(2) schedule(static)
+        for (size_t p = 0; p < n; p += MF_TILE_ROWS)
+            for (size_t j = 0; j < m; j += PANEL) {
+                float c[MF_TILE_ROWS * PANEL] = {0};
 
-            mf_cpu_tile_rows(st->tile, m, f->at + p * m, m, 1, matrix + j, m, c);
-            for (size_t r = 0; r < MF_TILE_ROWS; ++r) memcpy(to + (p + r) * m + j, c + r * PANEL, PANEL * sizeof *c);
-        }
+                mf_cpu_tile_rows(st->tile, m, f->at + p * m, m, 1, matrix + j, m, c);
+                for (size_t r = 0; r < MF_TILE_ROWS; ++r)
+                    memcpy(to + (p + r) * m + j, c + r * PANEL, PANEL * sizeof *c);
+            }
+    }
 }
 
 /* fine += a quarter of the coarse pixel that each is part of */
-static void spread(const struct map *coarse, const struct map *fine)
+static void spread(const struct mf_cpu_job *job, const struct mf_cpu_map *coarse, const struct mf_cpu_map *fine)
 {
+#pragma omp parallel for schedule(static) num_threads(job->threads) if (job->threads > 1)
     for (size_t p = 0; p < fine->nu * fine->nv; ++p) {
         const size_t u = p / fine->nv / 2, v = p % fine->nv / 2, m = fine->channels;
         const float *from = coarse->at + (u * coarse->nv + v) * m;
@@ -367,18 +315,19 @@ MF_CPU_FAST static void slope_row(enum mf_unit unit, size_t n, const float *rest
 }
 
 /* What the outputs of a layer count to what its sums count, in a frame. @p y: what the slope is made of. */
-static void through_unit(const struct mf_cpu_job *job, const struct map *g, const struct map *y, const struct map *to)
+static void through_unit(const struct mf_cpu_job *job, const struct mf_cpu_map *g, const struct mf_cpu_map *y,
+                         const struct mf_cpu_map *to)
 {
     const struct state *st = job->plan->state;
 
 #pragma omp parallel for schedule(static) num_threads(job->threads) if (job->threads > 1)
     for (size_t p = 0; p < g->nu * g->nv; ++p)
-        slope_row(st->vgg->unit, g->channels, g->at + p * g->channels, pixel(y, origin_of(job), p),
-                  pixel(to, origin_back(job), p));
+        slope_row(st->vgg->unit, g->channels, g->at + p * g->channels, mf_cpu_map_pixel(y, origin_of(job), p),
+                  mf_cpu_map_pixel(to, origin_back(job), p));
     fill_frame(to, origin_back(job), job->plan->desc.periodic);
 }
 
-static void decode(const struct mf_cpu_level *l, const struct map *from)
+static void decode(const struct mf_cpu_level *l, const struct mf_cpu_map *from)
 {
     float *const g[MF_VGG_COLOURS] = {l->g, l->h ? l->h : l->g, l->k ? l->k : l->g};
 
@@ -395,23 +344,42 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
     slope += MF_VGG_ENTRIES;
     for (size_t i = MF_VGG_LAYERS; i-- > 0;) {
         const struct mf_vgg_layer *l = &mf_vgg_layers[i];
-        const struct map from = shaped(a.from, &a.y[i], l->out), gram = shaped(a.gram, &a.y[i], l->out);
-        const struct map coarse = shaped(a.to, &a.input[(l->block + 1) % MF_VGG_BLOCKS], l->out);
-        const struct map same = shaped(a.to, &a.y[i], l->out), to = shaped(a.to, &a.y[i], l->in);
+        const struct mf_cpu_map from = shaped(a.from, &a.y[i], l->out), gram = shaped(a.gram, &a.y[i], l->out);
+        const struct mf_cpu_map coarse = shaped(a.to, &a.input[(l->block + 1) % MF_VGG_BLOCKS], l->out);
+        const struct mf_cpu_map same = shaped(a.to, &a.y[i], l->out), to = shaped(a.to, &a.y[i], l->in);
 
         if (l->last) {
             slope -= l->out * l->out;
             gram_back(job, &a.y[i], slope, a.slope, gram.at);
-            if (l->block + 1 < MF_VGG_BLOCKS) spread(&coarse, &gram);
+            if (l->block + 1 < MF_VGG_BLOCKS) spread(job, &coarse, &gram);
         }
         through_unit(job, l->last ? &gram : &same, &a.z[i], &from);
-        convolve(&(struct conv){st, from, to, st->vgg->back[i], NULL, NULL, 0, job->threads});
+        mf_cpu_convolve(&(struct mf_cpu_conv){st->tile, st->vgg->unit, from, to, st->vgg->back[i],
+                                              points_of(job, i, &a.y[i], MF_VGG_BACK), NULL, NULL, 0, job->threads,
+                                              work_of(job)});
     }
     a.to.channels = MF_VGG_COLOURS;
     decode(job->level, &a.to);
 }
 
 /* -- plans -- */
+
+/* The layers that any level has in points, and memory to work on them. */
+static int hold_points(const struct mf_slice_plan *plan)
+{
+    const struct mf_slice_desc *d = &plan->desc;
+    struct mf_arena *arena = plan->queue->arena;
+    struct state *st = plan->state;
+
+    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
+        const size_t at = d->first + mf_vgg_layers[i].block; /* coarser levels have fewer pixels */
+
+        if (by_points(i, d->nu >> at, d->nv >> at)) MF_TRY(mf_vgg_hold_points(st->vgg, arena, i));
+    }
+    st->work =
+        mf_arena_take(arena, (size_t)plan->queue->threads * mf_cpu_conv_floats() * sizeof *st->work, "VGG-19 tiles");
+    return st->work ? MF_OK : MF_MEMORY;
+}
 
 static int open_of(struct mf_slice_plan *plan, int all)
 {
@@ -426,6 +394,7 @@ static int open_of(struct mf_slice_plan *plan, int all)
     st->tile = mf_cpu_tile_best();
     MF_TRY(mf_vgg_hold(d->vgg, plan->queue->arena));
     st->vgg = d->vgg;
+    MF_TRY(hold_points(plan));
     plan->scratch = areas_of(plan, d->levels, NULL, &a);
     return MF_OK;
 }
@@ -442,8 +411,43 @@ static void close_plan(struct mf_slice_plan *plan)
 {
     struct state *st = plan->state;
 
+    if (st) mf_arena_give(plan->queue->arena, st->work);
     if (st && st->vgg) mf_vgg_let_go(st->vgg, plan->queue->arena);
     free(st);
+}
+
+/* Weights of points are made of the others when first asked for: a plan that never runs has none. */
+static void make_points(const struct mf_slice_plan *plan)
+{
+    const struct state *st = plan->state;
+    const int threads = plan->queue->threads;
+
+    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
+        const size_t in = mf_vgg_layers[i].in, out = mf_vgg_layers[i].out;
+        float *const points = mf_vgg_points_fresh(st->vgg, plan->queue->arena, i);
+
+        if (!points) continue;
+        mf_winograd_weights(out / PANEL, in, st->vgg->forward[i], points, threads);
+        mf_winograd_weights(in / PANEL, out, st->vgg->back[i], points + (size_t)MF_WINOGRAD_POINTS * in * out, threads);
+    }
+}
+
+static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    make_points(plan);
+    mf_cpu_dense_eval(plan, task);
+}
+
+static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
+{
+    make_points(plan);
+    mf_cpu_dense_total(plan, x, sum);
+}
+
+static void join(struct mf_slice_plan *plan, const struct mf_view *fields, double *sum)
+{
+    make_points(plan);
+    mf_cpu_dense_join(plan, fields, sum);
 }
 
 static const struct mf_cpu_family vgg = {.name = "Gram matrices of VGG-19",
@@ -473,15 +477,7 @@ static int plan_vgg(struct mf_queue *queue, const struct mf_slice_desc *desc, st
     return mf_cpu_dense_plan(&vgg, queue, desc, plan);
 }
 
-const struct mf_slice_ops mf_vgg_cpu = {.name = "vgg",
-                                        .entries = entries,
-                                        .plan = plan_vgg,
-                                        .free = mf_cpu_dense_free,
-                                        .eval = mf_cpu_dense_eval,
-                                        .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_vgg_all_cpu = {.name = "vgg_all",
-                                            .entries = entries,
-                                            .plan = plan_all,
-                                            .free = mf_cpu_dense_free,
-                                            .eval = mf_cpu_dense_eval,
-                                            .join = mf_cpu_dense_join};
+const struct mf_slice_ops mf_vgg_cpu = {
+    .name = "vgg", .entries = entries, .plan = plan_vgg, .free = mf_cpu_dense_free, .eval = eval, .total = total};
+const struct mf_slice_ops mf_vgg_all_cpu = {
+    .name = "vgg_all", .entries = entries, .plan = plan_all, .free = mf_cpu_dense_free, .eval = eval, .join = join};

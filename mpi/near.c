@@ -21,7 +21,8 @@ enum {
     LEAST_SUM = 16 << 10, /* of many ranks: below it a message is as quick */
     FEW = 8,              /* ranks that look at each other's numbers sooner than a message goes round */
     NOTE_BYTES = 4096,
-    PAUSES = 100, /* a few microseconds */
+    PAUSES = 16, /* a microsecond: longer than a rank that is there takes, and little beside a turn of a core that is
+                    shared */
     LINE = 64
 };
 

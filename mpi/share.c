@@ -14,6 +14,7 @@
 
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
+#include "src/base/phase.h"
 #include "src/base/resident.h"
 
 static char *map(int file, size_t bytes)
@@ -134,6 +135,8 @@ void mf_share_free(struct mf_share *share)
 
 void mf_share_meet(const struct mf_comm *comm)
 {
+    MF_PHASE(MF_PHASE_WAITING);
+
     mf_comm_enter(comm, "meet", 0);
     atomic_thread_fence(memory_order_seq_cst);
     if (comm->impl->near)

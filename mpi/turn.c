@@ -93,8 +93,8 @@ static int take_own(struct mf_turn *t, struct mf_arena *arena, float **fields, f
 
 static int take_for_messages(struct mf_turn *t)
 {
-    t->counts = calloc(4 * (size_t)t->comm.size, sizeof *t->counts);
-    if (!t->counts) return mf_fail(MF_MEMORY, "no memory for the counts of %d ranks", t->comm.size);
+    t->request = calloc(2 * (size_t)t->comm.size, sizeof(MPI_Request));
+    if (!t->request) return mf_fail(MF_MEMORY, "no memory for messages of %d ranks", t->comm.size);
     t->packed = mf_arena_take(t->queue->host, packed_floats(t) * sizeof(float), "slices packed");
     if (!t->packed) return MF_MEMORY;
     return take_own(t, t->queue->host, &t->fields, &t->grads);
@@ -191,7 +191,7 @@ void mf_turn_free(struct mf_turn *turn)
     }
     if (turn->booked) mf_arena_book(turn->queue->host, -(ptrdiff_t)turn->booked, MF_SHARED_TAG);
     if (turn->unit != MPI_DATATYPE_NULL) MPI_Type_free(&turn->unit);
-    free(turn->counts);
+    free(turn->request);
     free(turn);
 }
 

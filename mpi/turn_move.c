@@ -1,8 +1,9 @@
 /* How planes travel between slabs and round buffers. With shared memory a rank writes its planes straight into the
- * buffers of all, and reads gradients straight out of them; else by one all-to-all, which lands in order. Slabs are
+ * buffers of all, and reads gradients straight out of them; else by a message to and from every rank. Slabs are
  * device memory, the buffers of both ways the host's; where there is a wire (wire.h) they are the device's. */
 #include "kernels/move.h"
 #include "mpi/turn_priv.h"
+#include "src/base/phase.h"
 
 /* One rank's slices of a round in the own planes; normal to z: its own. */
 static struct mf_block block_of(const struct mf_turn *t, struct mf_span span)
@@ -82,56 +83,88 @@ static void back_shared(struct mf_turn *t, size_t round, float *g)
     mf_share_meet(&t->comm); /* and read: they may be cleared */
 }
 
-/* Counts and offsets in units: of the packed planes (to or from rank r: its slices, my planes) and of the round buffer
- * (my slices, its planes). A rank's own part is copied by itself. */
-static void count(struct mf_turn *t, size_t round)
+/* -- by messages -- */
+
+enum { OUT = 1, BACK = 2 }; /* tags */
+
+/* In units of a row of planes: my planes of a rank's slices, and its planes of mine. */
+static size_t given(const struct mf_turn *t, size_t round, int r)
 {
-    int size = t->comm.size, *packed = t->counts, *packed_at = packed + size, *whole = packed_at + size;
-    int *whole_at = whole + size;
-    size_t mine = mf_turn_span_of(t, round, t->comm.rank).count, at = 0;
-
-    for (int r = 0; r < size; ++r) {
-        struct mf_slab theirs = mf_slab_of(&t->comm, t->slab.dims, r);
-        size_t units = t->slab.count * mf_turn_span_of(t, round, r).count;
-
-        packed[r] = r == t->comm.rank ? 0 : (int)units;
-        packed_at[r] = (int)at;
-        at += units;
-        whole[r] = r == t->comm.rank ? 0 : (int)(theirs.count * mine);
-        whole_at[r] = (int)(theirs.first * mine);
-    }
+    return t->slab.count * mf_turn_span_of(t, round, r).count;
 }
 
+static size_t taken(const struct mf_turn *t, size_t round, int r)
+{
+    return mf_slab_of(&t->comm, t->slab.dims, r).count * mf_turn_span_of(t, round, t->comm.rank).count;
+}
+
+/* Planes of rank @p r in a round buffer of mine. */
+static float *part_of_buffer(const struct mf_turn *t, float *buffer, size_t round, int r)
+{
+    size_t first = mf_slab_of(&t->comm, t->slab.dims, r).first;
+
+    return buffer + place(t, first, mf_turn_span_of(t, round, t->comm.rank).count);
+}
+
+static MPI_Request *receives(const struct mf_turn *t, int r) { return &t->request[r]; }
+static MPI_Request *sends(const struct mf_turn *t, int r) { return &t->request[t->comm.size + r]; }
+
+static void receive(const struct mf_turn *t, float *to, size_t units, int r, int tag)
+{
+    MPI_Irecv(to, (int)units, t->unit, r, tag, t->comm.impl->world, receives(t, r));
+}
+
+static void send(const struct mf_turn *t, const float *from, size_t units, int r, int tag)
+{
+    MPI_Isend(from, (int)units, t->unit, r, tag, t->comm.impl->world, sends(t, r));
+}
+
+/* Until these are there, of which a rank has none with itself. */
+static void wait_for(MPI_Request *request, int n)
+{
+    MF_PHASE(MF_PHASE_WAITING);
+
+    MPI_Waitall(n, request, MPI_STATUSES_IGNORE);
+}
+
+/* The own part is copied by itself, while those of others travel. */
 static void out_by_message(struct mf_turn *t, size_t round, const float *x)
 {
-    int size = t->comm.size, *n = t->counts;
-    float *fields = mf_turn_at(t, t->fields, round);
+    float *fields = mf_turn_at(t, t->fields, round), *at = t->packed;
 
-    count(t, round);
-    for (int r = 0; r < size; ++r) {
-        struct mf_span span = mf_turn_span_of(t, round, r);
-        float *to = r == t->comm.rank ? fields + place(t, t->slab.first, span.count)
-                                      : t->packed + (size_t)n[size + r] * t->wide;
-
-        pack(t, block_of(t, span), x, to);
+    *receives(t, t->comm.rank) = *sends(t, t->comm.rank) = MPI_REQUEST_NULL;
+    for (int i = 1, r; i < t->comm.size; ++i) {
+        r = mf_turn_nth(t, i);
+        receive(t, part_of_buffer(t, fields, round, r), taken(t, round, r), r, OUT);
     }
-    MPI_Alltoallv(t->packed, n, n + size, t->unit, fields, n + 2 * size, n + 3 * size, t->unit, t->comm.impl->world);
+    for (int i = 1, r; i < t->comm.size; ++i, at += given(t, round, r) * t->wide) {
+        r = mf_turn_nth(t, i);
+        pack(t, block_of(t, mf_turn_span_of(t, round, r)), x, at);
+        send(t, at, given(t, round, r), r, OUT);
+    }
+    pack(t, block_of(t, mf_turn_span_of(t, round, t->comm.rank)), x, part_of_buffer(t, fields, round, t->comm.rank));
+    wait_for(t->request, 2 * t->comm.size);
 }
 
+/* No two ranks have gradients of one slice, so the order in which they are added does not matter. */
 static void back_by_message(struct mf_turn *t, size_t round, float *g)
 {
-    int size = t->comm.size, *n = t->counts;
-    float *grads = mf_turn_at(t, t->grads, round);
+    float *grads = mf_turn_at(t, t->grads, round), *at = t->packed;
 
-    count(t, round);
-    MPI_Alltoallv(grads, n + 2 * size, n + 3 * size, t->unit, t->packed, n, n + size, t->unit, t->comm.impl->world);
-    for (int r = 0; r < size; ++r) {
-        struct mf_span span = mf_turn_span_of(t, round, r);
-        const float *from =
-            r == t->comm.rank ? grads + place(t, t->slab.first, span.count) : t->packed + (size_t)n[size + r] * t->wide;
-
-        add(t, block_of(t, span), from, g);
+    *receives(t, t->comm.rank) = *sends(t, t->comm.rank) = MPI_REQUEST_NULL;
+    for (int i = 1, r; i < t->comm.size; ++i, at += given(t, round, r) * t->wide) {
+        r = mf_turn_nth(t, i);
+        receive(t, at, given(t, round, r), r, BACK);
+        send(t, part_of_buffer(t, grads, round, r), taken(t, round, r), r, BACK);
     }
+    add(t, block_of(t, mf_turn_span_of(t, round, t->comm.rank)), part_of_buffer(t, grads, round, t->comm.rank), g);
+    at = t->packed;
+    for (int i = 1, r; i < t->comm.size; ++i, at += given(t, round, r) * t->wide) {
+        r = mf_turn_nth(t, i);
+        wait_for(receives(t, r), 1);
+        add(t, block_of(t, mf_turn_span_of(t, round, r)), at, g);
+    }
+    wait_for(t->request, 2 * t->comm.size);
 }
 
 /* -- by the wire -- */

@@ -32,7 +32,7 @@ struct mf_turn {
     size_t booked;               /* bytes of shared memory */
     int helped;                  /* ranks whose slices are all begun, from this one on */
     float *packed;               /* messages, wire: own planes of everybody's slices of one round */
-    int *counts;                 /* messages: [4][size] send counts and offsets, receive counts and offsets */
+    MPI_Request *request;        /* messages: [2][size] */
     MPI_Datatype unit;           /* messages: `wide` floats */
 };
 

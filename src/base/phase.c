@@ -2,6 +2,7 @@
 #include "src/base/phase.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -11,6 +12,7 @@ enum { DEEPEST = 32, TIMED = 1, HOOKED = 2 };
 struct open {
     enum mf_phase phase;
     double start, inside; /* seconds; of phases inside it */
+    double cores, cores_inside;
     double bytes, operations, sent;
 };
 
@@ -45,6 +47,7 @@ static const char *const names[MF_PHASES] = {
     [MF_PHASE_SEARCH] = "patch search",
     [MF_PHASE_COUNTS] = "counts",
     [MF_PHASE_EXCHANGE] = "exchange",
+    [MF_PHASE_WAITING] = "waiting",
     [MF_PHASE_REDUCTION] = "reduction",
     [MF_PHASE_MESSAGES] = "messages",
     [MF_PHASE_DIRECTION] = "direction",
@@ -64,6 +67,15 @@ const struct mf_phase_sum *mf_phases_sums(void) { return sums; }
 
 static void set(int bit, int on) { mf_phases_on = on ? mf_phases_on | bit : mf_phases_on & ~bit; }
 
+/* A rank that waits for a core, or sleeps, has none. */
+static double cores_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 void mf_phases_open(int on, double begun)
 {
     MF_ASSERT(depth == 0);
@@ -72,6 +84,7 @@ void mf_phases_open(int on, double begun)
     set(TIMED, on);
     sums[MF_PHASE_START].count = 1;
     sums[MF_PHASE_START].total = sums[MF_PHASE_START].self = mf_now() - begun;
+    sums[MF_PHASE_START].cores[0] = sums[MF_PHASE_START].cores[1] = cores_now();
 }
 
 int mf_phases_timed(void) { return (mf_phases_on & TIMED) != 0; }
@@ -89,23 +102,26 @@ void mf_phase_push(enum mf_phase phase)
     MF_ASSERT(depth < DEEPEST);
     if (mf_phases_on & HOOKED) hook_push(names[phase]);
     ++again[phase];
-    stack[depth++] = (struct open){.phase = phase, .start = mf_now()};
+    stack[depth++] = (struct open){.phase = phase, .start = mf_now(), .cores = cores_now()};
 }
 
 void mf_phase_pop(void)
 {
     struct open *o, *outer;
     struct mf_phase_sum *s;
-    double took;
+    double took, cores;
 
     MF_ASSERT(depth > 0);
     o = &stack[--depth];
     s = &sums[o->phase];
     took = mf_now() - o->start;
+    cores = cores_now() - o->cores;
     s->count += 1;
     s->self += took - o->inside;
+    s->cores[0] += cores - o->cores_inside;
     if (--again[o->phase] == 0) {
         s->total += took;
+        s->cores[1] += cores;
         s->bytes[1] += o->bytes;
         s->operations[1] += o->operations;
         s->sent[1] += o->sent;
@@ -113,6 +129,7 @@ void mf_phase_pop(void)
     if (depth > 0) {
         outer = &stack[depth - 1];
         outer->inside += took;
+        outer->cores_inside += cores;
         outer->bytes += o->bytes;
         outer->operations += o->operations;
         outer->sent += o->sent;

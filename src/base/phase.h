@@ -36,6 +36,7 @@ enum mf_phase {
     MF_PHASE_SEARCH,
     MF_PHASE_COUNTS,
     MF_PHASE_EXCHANGE,
+    MF_PHASE_WAITING,
     MF_PHASE_REDUCTION,
     MF_PHASE_MESSAGES,
     MF_PHASE_DIRECTION,
@@ -62,6 +63,7 @@ struct mf_cost {
 struct mf_phase_sum {
     double count;
     double total, self;   /* seconds: inclusive; without phases inside it */
+    double cores[2];      /* seconds of cores that its process has had meanwhile, all threads: own, inclusive */
     double bytes[2];      /* moved: own, inclusive */
     double operations[2]; /* the same */
     double sent[2];       /* bytes that this rank gave to others: the same */

@@ -223,7 +223,7 @@ static void pass_on(struct runs *r)
  * nothing. */
 static double with_others(const struct kind *kind, const struct mf_json *said, const char *rank)
 {
-    double all = stage_of(said, "exchange", rank) + stage_of(said, "reduction", rank);
+    double all = stage_of(said, "exchange", rank) + stage_of(said, "waiting", rank) + stage_of(said, "reduction", rank);
     double evaluations = mf_json_to_real(mf_json_get(said, "evaluations"));
 
     if (kind->seconds == per_evaluation) return evaluations > 0 ? all / evaluations : 0;

@@ -31,7 +31,7 @@ struct part {
 struct row {
     const char *name;
     double count, most, mean, least, share; /* [s], of stages inclusive, of work without what is inside it */
-    double other;                           /* mean over ranks of the other kind of time */
+    double other, cores;                    /* means over ranks: the other kind of time; seconds of cores */
     double bytes, operations, sent;         /* of all ranks */
     double memory_rate, flop_rate, ceiling_memory, ceiling_flop; /* per second; parts of the ceilings, 0: not known */
 };
@@ -42,6 +42,7 @@ struct view {
     int busiest;                            /* the rank that others wait for longest */
     double busiest_seconds;                 /* of its work; what follows: the mean of all ranks' */
     double busy_seconds;
+    double with_others, cores_with_others; /* parts of all ranks' stages: seconds, and seconds of cores */
     struct row row[ROWS];
 };
 
@@ -97,6 +98,7 @@ static void add_work(const struct part *part, int ranks, int phase, struct row *
 
         row->count = fmax(row->count, s->count);
         row->other += (inclusive ? s->self : s->total) / ranks;
+        row->cores += s->cores[inclusive] / ranks;
         row->bytes += s->bytes[inclusive];
         row->operations += s->operations[inclusive];
         row->sent += s->sent[inclusive];
@@ -112,11 +114,34 @@ static void add_rates(const struct view *view, struct row *row)
     if (view->flop_rate > 0) row->ceiling_flop = row->flop_rate / view->flop_rate;
 }
 
+static const enum mf_phase with_others[] = {MF_PHASE_EXCHANGE, MF_PHASE_WAITING, MF_PHASE_REDUCTION, MF_PHASE_MESSAGES};
+
+enum { WITH_OTHERS = sizeof with_others / sizeof with_others[0] };
+
 /* Seconds in which a rank did not wait for others, or talk to them; in the start all wait for all. */
 static double work_of(const struct part *part)
 {
-    return part->seconds - part->sum[MF_PHASE_START].self - part->sum[MF_PHASE_EXCHANGE].self -
-           part->sum[MF_PHASE_REDUCTION].self - part->sum[MF_PHASE_MESSAGES].self;
+    double seconds = part->seconds - part->sum[MF_PHASE_START].self;
+
+    for (int i = 0; i < WITH_OTHERS; ++i) seconds -= part->sum[with_others[i]].self;
+    return seconds;
+}
+
+/* Where ranks are more than cores they wait for a core while others compute, and that is time but no work of cores. */
+static void add_shares(struct view *view)
+{
+    double seconds = 0, cores = 0, all = 0, all_cores = 0;
+
+    for (int i = 0; i < WITH_OTHERS; ++i) {
+        seconds += view->row[with_others[i]].mean;
+        cores += view->row[with_others[i]].cores;
+    }
+    for (int p = MF_PHASE_START + 1; p < MF_STAGES; ++p) {
+        all += view->row[p].mean;
+        all_cores += view->row[p].cores;
+    }
+    view->with_others = all > 0 ? seconds / all : 0;
+    view->cores_with_others = all_cores > 0 ? cores / all_cores : 0;
 }
 
 static void add_balance(const struct part *part, struct view *view)
@@ -145,6 +170,7 @@ static void view_of(const struct mf_session *session, const struct part *part, s
         add_work(part, ranks, p, &view->row[p]);
         add_rates(view, &view->row[p]);
     }
+    add_shares(view);
 }
 
 /* Without the ceilings the table lacks a column, and that is said. */
@@ -247,8 +273,10 @@ static void print(const struct view *view)
     for (int p = MF_STAGES; p < MF_PHASES; ++p)
         if (view->row[p].count > 0) print_row(&view->row[p], unit);
     if (view->ranks > 1)
-        printf("  Longest without start, exchange, reductions and messages: rank %d, %.3f s (mean %.3f s)\n",
-               view->busiest, view->busiest_seconds, view->busy_seconds);
+        printf("  With other ranks (exchange to messages): %.1f %% of the stages' time, %.1f %% of the cores' in them\n"
+               "  Longest without start and these: rank %d, %.3f s (mean %.3f s)\n",
+               100 * view->with_others, 100 * view->cores_with_others, view->busiest, view->busiest_seconds,
+               view->busy_seconds);
     printf("  Stages with all inside them, work without what is inside it; waiting for another rank counts as work.\n"
            "  GB/s, GFLOP/s: by formula, all ranks; of the nearer ceiling; more than 100 %% mem: it lay in caches.\n");
 }
@@ -286,6 +314,7 @@ static struct mf_json *row_json(const struct row *row, int phase)
     mf_json_real(seconds, "min", row->least);
     mf_json_put(j, "seconds", seconds);
     if (phase != REST) mf_json_real(j, is_stage(phase) ? "seconds_self" : "seconds_inclusive", row->other);
+    if (phase != REST) mf_json_real(j, "seconds_of_cores", row->cores);
     mf_json_real(j, "share", row->share);
     mf_json_real(j, "bytes", row->bytes);
     mf_json_real(j, "operations", row->operations);
@@ -307,6 +336,8 @@ static struct mf_json *view_json(const struct view *view)
     mf_json_real(balance, "busiest_seconds", view->busiest_seconds);
     mf_json_real(balance, "mean_seconds", view->busy_seconds);
     mf_json_put(j, "balance", balance);
+    mf_json_real(j, "share_with_others", view->with_others);
+    mf_json_real(j, "share_of_cores_with_others", view->cores_with_others);
     for (int p = 0; p < ROWS; ++p)
         if (view->row[p].count > 0 || p == REST) mf_json_put(rows, NULL, row_json(&view->row[p], p));
     mf_json_put(j, "rows", rows);

@@ -48,14 +48,20 @@ def volumes():
                               "--json", "--checkpoint-every", "10ev", "--output", "v.h5", ranks=ranks))
         rows = rows_of(said, what)
         want = {"start", "read", "characterise", "prepare", "descent", "continuation", "cut", "polish", "describe",
-                "write", "S2", "Variation", "counts", "exchange", "reduction", "messages", "direction", "step", "pair",
-                "field terms", "polish: rank", "polish: gather", "polish: swaps", "checkpoint", "rest"}
+                "write", "S2", "Variation", "counts", "messages", "direction", "step", "pair", "field terms",
+                "polish: rank", "polish: gather", "polish: swaps", "checkpoint", "rest"}
+        want |= {"exchange", "waiting", "reduction"} if ranks > 1 else set()
         check(want <= set(rows), "%s: no %s" % (what, want - set(rows)))
         steps(rows, 16 * 24 * 24, what)
-        sent = rows["exchange"]["bytes_sent"]
+        sent = rows["exchange"]["bytes_sent"] if "exchange" in rows else 0
         check(sent > 0 if ranks > 1 else sent == 0, what + ": sent")
         inside = [rows[name]["seconds"]["avg"] for name in rows if rows[name]["kind"] == "work"]
         check(sum(inside) < said["log_view"]["seconds"], what + ": work lasts longer than the run")
+        check(all(row["kind"] == "rest" or row["seconds_of_cores"] >= 0 for row in rows.values()), what + ": cores")
+        check(0 < sum(rows[n]["seconds_of_cores"] for n in ("S2", "Variation")) < said["log_view"]["seconds"] * os.cpu_count(),
+              what + ": cores of S2 and Variation")
+        view = said["log_view"]
+        check(0 <= view["share_of_cores_with_others"] < 1 and (view["share_with_others"] > 0 or ranks == 1), what + ": with others")
         if ranks == 2:  # an evaluation sends half of the floats of y and x slices, and as many gradients back
             check(sent >= said["evaluations"] * 2 * 2 * (16 * 24 * 24 // 2) * 4, what + ": too little is sent")
             check(rows["polish"]["bytes_sent"] > 0 and rows["descent"]["bytes_sent"] < sent, what + ": sent in stages")

@@ -91,12 +91,13 @@ size_t mf_whole_entries(enum mf_whole which, size_t lag)
 {
     const size_t width = 2 * lag - 1;
 
+    if (which == MF_WHOLE_SPANS) return 3;
     return (which == MF_WHOLE_S2 ? lag : width) * width * width;
 }
 
 size_t mf_whole_parts(enum mf_whole which, size_t phases)
 {
-    return which == MF_WHOLE_S2 ? phases : phases * (phases - 1) / 2;
+    return which == MF_WHOLE_CROSS ? phases * (phases - 1) / 2 : phases;
 }
 
 int mf_target_whole_new(struct mf_target *target, enum mf_whole which)
@@ -108,7 +109,7 @@ int mf_target_whole_new(struct mf_target *target, enum mf_whole which)
     target->whole[which] = bad || bytes > PTRDIFF_MAX ? NULL : calloc(1, bytes + 1);
     if (target->whole[which]) return MF_OK;
     return mf_fail(MF_MEMORY, "no memory for %s of %d phase%s and lag %zu",
-                   which == MF_WHOLE_S2 ? "S2_3D" : "CrossS2_3D", target->phases, MF_S(target->phases), target->lag);
+                   which == MF_WHOLE_CROSS ? "CrossS2_3D" : "S2_3D", target->phases, MF_S(target->phases), target->lag);
 }
 
 int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv)

@@ -49,6 +49,7 @@ size_t mf_more_entries(enum mf_more which, size_t lag);
 enum mf_whole {
     MF_WHOLE_S2,    /* S2_3D: [phases][L][2L-1][2L-1], lags dz >= 0, dy, dx */
     MF_WHOLE_CROSS, /* CrossS2_3D: [pairs][2L-1][2L-1][2L-1], all lags */
+    MF_WHOLE_SPANS, /* [phases][3]: share of its voxels in clusters that reach from face to face along z, y, x */
     MF_WHOLE
 };
 

@@ -28,7 +28,8 @@ static const char definitions[] =
     "(seam: those of row 0 and column 0 counted twice). fraction: mean of x. example: the phase of every pixel of one "
     "slice, or of the middle of it; -1: none of these. Level l: the same on the slice averaged over cells of 2^l x 2^l "
     "pixels. s2_3d[phase][dz][dy+L-1][dx+L-1], 0 <= dz < L: the same mean of x(p) x(p+(dz,dy,dx)) over the voxels, or "
-    "the pairs inside, of the whole volume; cross_3d the same of two phases at all lags. lineal_path and others with a "
+    "the pairs inside, of the whole volume; cross_3d the same of two phases at all lags. spans[phase][z, y, x]: "
+    "share of its voxels in clusters (joined by faces) that reach from face to face. lineal_path and others with a "
     "third axis of entries: docs/DESCRIPTORS.md.";
 
 /* One array of a side. */
@@ -78,7 +79,8 @@ static void parts_of(const struct mf_target *t, struct mf_target_side *side, str
     }
 }
 
-static const char *const whole_paths[] = {[MF_WHOLE_S2] = "/s2_3d", [MF_WHOLE_CROSS] = "/cross_3d"};
+static const char *const whole_paths[] = {
+    [MF_WHOLE_S2] = "/s2_3d", [MF_WHOLE_CROSS] = "/cross_3d", [MF_WHOLE_SPANS] = "/spans"};
 
 /* Of the volume as a whole. */
 static struct part whole_part(const struct mf_target *t, int which, double **at)
@@ -86,6 +88,7 @@ static struct part whole_part(const struct mf_target *t, int which, double **at)
     const size_t w = 2 * t->lag - 1, n = mf_whole_entries((enum mf_whole)which, t->lag);
     const size_t p = mf_whole_parts((enum mf_whole)which, (size_t)t->phases);
 
+    if (which == MF_WHOLE_SPANS) return (struct part){"spans", at, p * n, 2, {p, n, 0, 0}, 0, 1, 0, "phase axis"};
     return (struct part){whole_paths[which] + 1,
                          at,
                          p * n,

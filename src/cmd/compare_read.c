@@ -43,7 +43,7 @@ static unsigned wholes_of(const struct mf_compared *want, int is_there)
 
     if (want->micro.ndim == 2) return 0;
     if (!is_there) return 1u << MF_WHOLE_S2 | (want->micro.phases > 2 ? 1u << MF_WHOLE_CROSS : 0);
-    for (int k = 0; k < MF_WHOLE; ++k) bits |= want->target.whole[k] ? 1u << k : 0;
+    for (int k = 0; k < MF_WHOLE_SPANS; ++k) bits |= want->target.whole[k] ? 1u << k : 0;
     return bits;
 }
 

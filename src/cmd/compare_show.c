@@ -340,5 +340,5 @@ void mf_compare_text(FILE *to, const struct mf_comparison *c)
     reasons_text(to, c);
     for (int d = 0; d < c->sides; ++d) side_text(to, c, d);
     if (has_field(c)) field_text(to, c);
-    for (int k = 0; k < MF_WHOLE; ++k) whole_text(to, c, (enum mf_whole)k);
+    for (int k = 0; k < MF_WHOLE_SPANS; ++k) whole_text(to, c, (enum mf_whole)k);
 }

@@ -277,7 +277,7 @@ static void print_target(const char *file, const struct mf_target *t)
             if (s->more[m])
                 printf("    %s, %zu entries\n", mf_more_rows[m].name, mf_more_entries((enum mf_more)m, t->lag));
     }
-    for (int k = 0; k < MF_WHOLE; ++k)
+    for (int k = 0; k < MF_WHOLE_SPANS; ++k)
         if (t->whole[k])
             printf("  %-10s lags of the volume itself, up to %zu along every axis\n",
                    k == MF_WHOLE_S2 ? "s2_3d:" : "cross_3d:", t->lag - 1);

@@ -103,6 +103,9 @@ const struct mf_opt mf_recon_rows[] = {
     MF_RESIDENCY_ROW(mf_recon_cmd),
     ROW("polish-rounds", polish_rounds, MF_LONG, "0",
         "most rounds of the swap polish; 0: until it gains next to nothing (S2_3D: until it gains little)"),
+    ROW("no-connect", no_connect, MF_FLAG, NULL,
+        "S2_3D of a labelled volume: clusters are left as they come, however much spans (else as much of every phase "
+        "as in the target)"),
     ROW("no-polish", no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
     ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),
     ROW("initial-microstructure-file", initial_file, MF_TEXT, NULL,
@@ -158,6 +161,17 @@ static int refuse_unused(const struct mf_session *s)
     return MF_OK;
 }
 
+static int aims_in_space(const struct mf_recon_cmd *o)
+{
+    const struct mf_descriptor *row;
+    int any = 0;
+
+    for (size_t t = 0; t < o->types.count; ++t)
+        any |= mf_descriptor_find(&row, o->types.at[t]) == MF_OK && row->in_space;
+    mf_err_clear();
+    return any;
+}
+
 /* Options of other optimisers than the one that was chosen. */
 static int say_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
@@ -182,6 +196,8 @@ static int say_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
         if (mf_options_given(s->options, words[i]) && !strstr(method->options, word))
             mf_warn("--%s has no effect: %s does not use it", words[i], method->name);
     }
+    if (o->no_connect && (method->swaps || !aims_in_space(o)))
+        mf_warn("--no_connect has no effect: nothing is connected without S2_3D and a cut");
     if (!method->swaps && mf_options_given(s->options, "no-polish") && mf_options_given(s->options, "polish-rounds"))
         mf_warn("--polish-rounds has no effect: --no-polish leaves the polish out");
     return MF_OK;
@@ -509,6 +525,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
                                    .evaluations = o->max_iter,
                                    .coarse_to_fine = o->multigrid,
                                    .ramp = o->recipe ? o->recipe->ramp : NULL,
+                                   .connect = !o->no_connect,
                                    .polish = !o->no_polish,
                                    .polish_rounds = o->polish_rounds,
                                    .seed = (uint64_t)s->common->seed,

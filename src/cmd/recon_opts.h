@@ -37,7 +37,7 @@ struct mf_recon_cmd {
     double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;
     double initial_temperature, final_temperature, cooldown_factor;
     const char *mutation_rule, *acceptance;
-    int multigrid, no_polish;
+    int multigrid, no_polish, no_connect;
     double oor_multiplier, phase_sum_multiplier;
     const char *save_gradient;
     /* stopping and going on */

@@ -150,6 +150,34 @@ static void json_space(const struct mf_outcome *out, struct mf_json *at)
     mf_json_put(at, "s2_3d_rms_error", all);
 }
 
+/* What of phase p reaches through the volume along z, y, x: of the result, and of the target; NULL: that is not known.
+ */
+static const double *spans(const struct mf_outcome *out, int p) { return out->got.whole[MF_WHOLE_SPANS] + 3 * p; }
+
+static const double *spans_wanted(const struct mf_outcome *out, int p)
+{
+    const double *all = out->target->whole[MF_WHOLE_SPANS];
+
+    return all && out->got.whole[MF_WHOLE_SPANS] && aimed_at(out, p) >= 0 ? all + 3 * aimed_at(out, p) : NULL;
+}
+
+static void json_spans(const struct mf_outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int p = 0; p < out->result.phases; ++p) {
+        struct mf_json *one = mf_json_object();
+        char label[32];
+
+        if (!spans_wanted(out, p)) continue;
+        snprintf(label, sizeof label, "%ld", mf_outcome_label(out, p));
+        mf_json_reals(one, "is", spans(out, p), 3);
+        mf_json_reals(one, "target", spans_wanted(out, p), 3);
+        mf_json_put(all, label, one);
+    }
+    mf_json_put(at, "spanning_fraction", all);
+}
+
 static void json_pairs(const struct mf_outcome *out, struct mf_json *at)
 {
     struct mf_json *all = mf_json_object();
@@ -201,6 +229,7 @@ int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
     json_fractions(out, j);
     json_errors(out, j);
     if (has_whole(out, MF_WHOLE_S2)) json_space(out, j);
+    if (has_whole(out, MF_WHOLE_S2)) json_spans(out, j);
     if (has_whole(out, MF_WHOLE_CROSS)) json_pairs(out, j);
     mf_json_real(j, "variation_error", out->variation_error);
     if (out->copied >= 0) mf_json_real(j, "copied", out->copied);
@@ -259,6 +288,14 @@ void mf_outcome_report(const struct mf_outcome *out)
     for (int p = 0; has_whole(out, MF_WHOLE_S2) && p < r->phases; ++p)
         if (aimed_at(out, p) >= 0)
             mf_info("phase %ld: S2_3D rms error %.2e", mf_outcome_label(out, p), space_error(out, p));
+    for (int p = 0; has_whole(out, MF_WHOLE_S2) && p < r->phases; ++p) {
+        const double *is = spans(out, p), *wanted = spans_wanted(out, p);
+
+        if (wanted)
+            mf_info("phase %ld: %.4f %.4f %.4f of it reaches from face to face (along z y x), of the target %.4f %.4f "
+                    "%.4f",
+                    mf_outcome_label(out, p), is[0], is[1], is[2], wanted[0], wanted[1], wanted[2]);
+    }
     for (size_t pair = 0; has_whole(out, MF_WHOLE_CROSS) && pair < pairs_of(out); ++pair) {
         pair_name(out, pair, name);
         mf_info("phases %s: CrossS2_3D rms error %.2e", name, pair_error(out, pair));

@@ -1,5 +1,8 @@
 /* See job.h: S2_3D of a volume, one phase after the other, and CrossS2_3D, each with those behind it. */
+#include <string.h>
+
 #include "src/base/err.h"
+#include "src/desc/clusters.h"
 #include "src/desc/job.h"
 #include "src/desc/registry.h"
 #include "src/desc/space.h"
@@ -60,6 +63,18 @@ static int one_phase(struct whole *w, int phase)
     return MF_OK;
 }
 
+/* What spans, whatever wraps. */
+static int spans(const struct mf_job *job)
+{
+    const struct mf_measure_job counted = {.comm = job->comm, .arena = job->arena, .micro = job->micro};
+    double share[MF_PHASES_MAX][3];
+    MF_PHASE(MF_PHASE_COUNTS);
+
+    MF_TRY(mf_clusters_share(&counted, share));
+    memcpy(job->out->whole[MF_WHOLE_SPANS], share[job->first], (size_t)job->out->phases * sizeof share[0]);
+    return MF_OK;
+}
+
 int mf_whole(const struct mf_job *job)
 {
     const int pairs = job->out->whole[MF_WHOLE_CROSS] != NULL;
@@ -79,5 +94,5 @@ int mf_whole(const struct mf_job *job)
     mf_stage_close(&w.stage);
     mf_arena_give(job->queue->arena, w.x);
     mf_space_free(w.space);
-    return rc;
+    return rc == MF_OK && job->out->whole[MF_WHOLE_SPANS] && !job->dry ? spans(job) : rc;
 }

@@ -1,68 +1,10 @@
-/* See grid.h: from the grey field of the last grid to labels, by an exact cut and by swaps. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
+/* See grid.h: what works on labels, after the cut. */
+#include "kernels/labels.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/recon/anneal.h"
 #include "src/recon/grid.h"
-#include "src/recon/select.h"
-
-/* Share of voxels that are neither nearly 0 nor nearly 1 in some field. */
-static double grey_share(struct mf_grid *r)
-{
-    int64_t grey = 0;
-
-    r->backend->field->between(r->queue, mf_grid_extent(r), 0.05f, 0.95f, r->optimiser.x, r->plane);
-    r->backend->sync(r->queue);
-    for (size_t z = 0; z < r->slab.count; ++z) grey += (int64_t)r->plane[z];
-    mf_comm_sum_int(r->comm, 1, &grey);
-    return (double)grey / mf_grid_voxels(r);
-}
-
-void mf_grid_counts(const struct mf_grid *r, uint64_t counts[MF_PHASES_MAX])
-{
-    double fraction[MF_PHASES_MAX];
-
-    memcpy(fraction, r->fraction, sizeof fraction);
-    if (r->fields == 1) {
-        fraction[1] = r->fraction[0];
-        fraction[0] = 1 - fraction[1];
-    }
-    mf_phase_counts((uint64_t)mf_grid_voxels(r), (size_t)r->result->phases, fraction, counts);
-}
-
-/* Every free voxel to the phase that leads there; the gradient is scratch. */
-static void binarise(struct mf_grid *r, int64_t *room)
-{
-    uint64_t counts[MF_PHASES_MAX];
-
-    mf_grid_counts(r, counts);
-    for (int p = 0; p < r->result->phases; ++p) counts[p] -= r->held[p];
-    mf_grid_hold(r, -INFINITY, r->optimiser.x);
-    if (r->fixed)
-        r->backend->put(r->queue, r->label, r->opts->fixed->phase, mf_slab_voxels(&r->slab));
-    else
-        r->backend->label->fill(r->queue, mf_slab_voxels(&r->slab), MF_LABEL_OPEN, r->label);
-    mf_binarise(r->comm, r->queue, &r->slab, r->fields, r->optimiser.x, (size_t)r->result->phases, counts,
-                r->optimiser.g, room, r->label);
-}
-
-/* From the grey field in optimiser.x to labels with exact counts. */
-static int cut(struct mf_grid *r)
-{
-    int64_t *room = mf_arena_take(r->queue->host, mf_select_room(r->comm, &r->slab) * sizeof *room, "cut");
-    int rc = mf_agree(r->comm, room ? MF_OK : MF_MEMORY);
-
-    if (rc == MF_OK && !r->dry) {
-        r->result->grey = grey_share(r);
-        binarise(r, room);
-    }
-    mf_arena_give(r->queue->host, room);
-    return rc;
-}
 
 static struct mf_polish polish_of(const struct mf_grid *r)
 {
@@ -78,6 +20,7 @@ static struct mf_polish polish_of(const struct mf_grid *r)
                               .g = r->optimiser.g,
                               .label = r->label,
                               .fixed = r->fixed,
+                              .whole_clusters = mf_grid_connects(r),
                               .rounds = r->opts->polish_rounds};
 }
 
@@ -201,7 +144,7 @@ static int make_labels(struct mf_grid *r)
 
     mf_grid_loss(r, r->optimiser.x, &out->loss);
     MF_TRY(take_labels(r));
-    MF_TRY(cut(r));
+    MF_TRY(mf_grid_cut(r));
     label_loss(r, &out->loss_cut);
     return MF_OK;
 }
@@ -255,7 +198,7 @@ int mf_grid_measure_finish(struct mf_grid *r)
     struct mf_polish p;
 
     MF_TRY(take_labels(r));
-    MF_TRY(cut(r));
+    MF_TRY(mf_grid_cut(r));
     p = polish_of(r);
     if (work_of(r)->wanted(r)) MF_TRY(work_of(r)->measure(&p));
     return hand_labels(r);

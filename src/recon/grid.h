@@ -101,10 +101,18 @@ void mf_grid_say_shrunk(struct mf_grid *run);
 /** The objective of the last stage replaces the one of the gradient stages. Collective. */
 int mf_grid_sharpen(struct mf_grid *run);
 
-/* -- finish.c: labels -- */
+/* -- cut.c: from the grey field to labels -- */
+
+/** Does as much of its phases reach through the result as through the target (connect.h)? */
+int mf_grid_connects(const struct mf_grid *run);
+
+/** Cuts at the volume fractions, and connects. Collective; MF_MEMORY. */
+int mf_grid_cut(struct mf_grid *run);
 
 /** Voxels that every phase of the result is to have. */
 void mf_grid_counts(const struct mf_grid *run, uint64_t counts[MF_PHASES_MAX]);
+
+/* -- finish.c: labels -- */
 
 /** Cuts, polishes or anneals, and hands the labels out; or goes on with labels that were saved. Collective. */
 int mf_grid_finish(struct mf_grid *run);

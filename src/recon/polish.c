@@ -146,7 +146,7 @@ static int try_swap(struct mf_polish_work *w, uint32_t i, uint32_t j, double *ei
     *ej = mf_swap_energy(swap, j);
     e = *ei + *ej + mf_swap_interaction(swap, i, j);
     ++w->polish->tried;
-    if (!(e < -1e-7 * w->loss)) return 0;
+    if (!(e < -1e-7 * w->loss) || (w->polish->whole_clusters && mf_swap_meet(swap, i, j))) return 0;
     mf_swap_apply(swap, i);
     mf_swap_apply(swap, j);
     swap->used[i] = swap->used[j] = MOVED;
@@ -154,19 +154,25 @@ static int try_swap(struct mf_polish_work *w, uint32_t i, uint32_t j, double *ei
     return 1;
 }
 
+/* Has the voxel moved, or would it cut or join clusters that are to stay? */
+static int is_held(const struct mf_polish_work *w, uint32_t i)
+{
+    return w->swap.used[i] || (w->polish->whole_clusters && !mf_swap_keeps(&w->swap, i));
+}
+
 /* Volumes: two flips seldom share a slice, so the best of one kind goes with the best of the other. */
 static long pair_best(struct mf_polish_work *w, const uint32_t *out, size_t outs, const uint32_t *in, size_t ins)
 {
-    const uint8_t *used = w->swap.used;
     const struct mf_site *site = w->swap.sites.site;
     long swaps = 0;
 
     for (size_t i = 0, j = 0; i < outs && j < ins && swaps < w->limit;) {
+        const int held_out = is_held(w, out[i]), held_in = is_held(w, in[j]);
         double ei, ej;
 
-        if (used[out[i]] || used[in[j]]) {
-            i += used[out[i]] != 0;
-            j += used[in[j]] != 0;
+        if (held_out || held_in) {
+            i += (size_t)held_out;
+            j += (size_t)held_in;
             continue;
         }
         if (site[out[i]].energy + site[in[j]].energy >= 0) break;
@@ -183,17 +189,16 @@ static long pair_best(struct mf_polish_work *w, const uint32_t *out, size_t outs
 /* Images: every flip changes the one window, and second orders cancel in pairs, so many partners are tried. */
 static long pair_many(struct mf_polish_work *w, const uint32_t *out, size_t outs, const uint32_t *in, size_t ins)
 {
-    const uint8_t *used = w->swap.used;
     const struct mf_site *site = w->swap.sites.site;
     long swaps = 0;
 
     for (size_t i = 0; i < outs && swaps < w->limit; ++i) {
         size_t tries = 0;
 
-        for (size_t j = 0; j < ins && tries < PARTNERS && !used[out[i]]; ++j) {
+        for (size_t j = 0; j < ins && tries < PARTNERS && !is_held(w, out[i]); ++j) {
             double ei, ej;
 
-            if (used[in[j]]) continue;
+            if (is_held(w, in[j])) continue;
             if (swaps == 0 && site[out[i]].energy + site[in[j]].energy >= 0) break;
             ++tries;
             swaps += try_swap(w, out[i], in[j], &ei, &ej);

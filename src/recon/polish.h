@@ -26,6 +26,7 @@ struct mf_polish {
     float *x, *g;         /* scratch [fields][voxels], device */
     uint8_t *label;       /* in/out [voxels], device */
     const uint8_t *fixed; /* [voxels], device: where this is not MF_LABEL_OPEN the label stays; or NULL */
+    int whole_clusters;   /* no swap cuts a cluster or joins two */
     int plain;            /* slices are not led by what their mean misses, and nobody asks for a gradient */
     size_t most;          /* sites of one kind of move that are looked at in a round; 0: chosen */
     long rounds;          /* most rounds; 0: until a round gains next to nothing */

@@ -113,6 +113,7 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     if (o->ramp)
         fprintf(to, "ramp: %d %.17g %.17g %.17g\n", o->ramp->stages, o->ramp->first, o->ramp->last, o->ramp->share);
     fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
+    if (mf_grid_connects(r)) fprintf(to, "clusters connected\n");
     if (o->fixed) fprintf(to, "fixed voxels: %s\n", o->fixed->hash);
     fprintf(to, "initial field: %s\nlabels:", o->start ? o->start->hash : "noise");
     for (int p = 0; p < r->target->phases; ++p) fprintf(to, " %ld", (long)r->target->label[p]);

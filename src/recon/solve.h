@@ -26,6 +26,7 @@ struct mf_solve_opts {
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     int coarse_to_fine;
     const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, behind half of the evaluations */
+    int connect;                /* aiming at S2_3D: as much of a phase spans as in the target, where that is known */
     int polish;
     long polish_rounds; /* most rounds; 0: until nothing improves */
     uint64_t seed;

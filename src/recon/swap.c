@@ -176,6 +176,92 @@ double mf_swap_linear(const struct mf_swap *w, size_t i)
     return e;
 }
 
+/* Is the voxel at @p off (z y x, one of them 0) from site i in @p phase, which it leaves or enters? */
+static int is_in(const struct mf_swap *w, size_t i, int phase, const int off[3])
+{
+    const size_t d = off[0] == 0 ? MF_Z : off[1] == 0 ? MF_Y : MF_X, u = d == MF_Z ? 1 : 0, v = d == MF_X ? 1 : 2;
+    const size_t n[3] = {w->side[MF_Z].slices, w->side[MF_Z].nu, w->side[MF_Z].nv};
+    const struct mf_window_shape *shape = &w->sites.shape;
+    const struct mf_site *s = &w->sites.site[i];
+    const ptrdiff_t c = (ptrdiff_t)(shape->rows / 2);
+    const size_t k = w->sites.planes == 2 && phase == s->to;
+    int set;
+
+    for (int a = 0; a < 3; ++a) {
+        const ptrdiff_t at = (ptrdiff_t)s->at[a] + off[a];
+
+        if (at < 0 || at >= (ptrdiff_t)n[a]) return 0; /* of an image along z too */
+    }
+    set = bit(shape, window_of(&w->sites, w->sites.window, i, d, k), (size_t)(c + off[u]), (size_t)(c + off[v]));
+    return w->sites.planes == 2 || phase == 1 ? set : !set;
+}
+
+/* Neighbours by faces, 2 a below and 2 a + 1 above on axis a, that are in @p phase: a bit each. Are they joined by the
+ * voxels at edges between them? */
+static int is_joined(const struct mf_swap *w, size_t i, int phase)
+{
+    const int first = w->sites.sides == 1 ? 2 : 0;
+    unsigned in = 0, joined, before = 0;
+
+    for (int f = first; f < 6; ++f) {
+        int off[3] = {0};
+
+        off[f / 2] = f % 2 ? 1 : -1;
+        in |= (unsigned)is_in(w, i, phase, off) << f;
+    }
+    for (joined = in & (0 - in); joined != before && joined != in;) {
+        before = joined;
+        for (int f = first; f < 6; ++f)
+            for (int g = first; g < 6; ++g) {
+                int off[3] = {0};
+
+                if (f / 2 == g / 2 || !(joined >> f & 1) || !(in >> g & 1) || (joined >> g & 1)) continue;
+                off[f / 2] = f % 2 ? 1 : -1;
+                off[g / 2] = g % 2 ? 1 : -1;
+                if (is_in(w, i, phase, off)) joined |= 1u << g;
+            }
+    }
+    return joined == in;
+}
+
+/* On every face of the volume that site i lies on, is a neighbour there in @p phase as well? */
+static int has_company(const struct mf_swap *w, size_t i, int phase)
+{
+    const size_t n[3] = {w->side[MF_Z].slices, w->side[MF_Z].nu, w->side[MF_Z].nv};
+    const uint32_t *at = w->sites.site[i].at;
+    int has = 1;
+
+    for (int a = 0; a < 3; ++a) {
+        int any = n[a] == 1 || (at[a] > 0 && at[a] + 1 < n[a]);
+
+        for (int b = 0; b < 3; ++b)
+            for (int step = -1; step < 2 && b != a; step += 2) {
+                int off[3] = {0};
+
+                off[b] = step;
+                any |= is_in(w, i, phase, off);
+            }
+        has &= any;
+    }
+    return has;
+}
+
+int mf_swap_keeps(const struct mf_swap *w, size_t i)
+{
+    const struct mf_site *s = &w->sites.site[i];
+
+    return is_joined(w, i, s->from) && is_joined(w, i, s->to) && has_company(w, i, s->from) && has_company(w, i, s->to);
+}
+
+int mf_swap_meet(const struct mf_swap *w, size_t i, size_t j)
+{
+    const struct mf_site *s = &w->sites.site[i], *t = &w->sites.site[j];
+    int near = 1;
+
+    for (int a = 0; a < 3; ++a) near &= s->at[a] <= t->at[a] + 1 && t->at[a] <= s->at[a] + 1;
+    return near;
+}
+
 void mf_swap_index(struct mf_swap *w)
 {
     for (size_t d = 0; d < w->sites.sides; ++d) {

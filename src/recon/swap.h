@@ -38,6 +38,16 @@ double mf_swap_linear(const struct mf_swap *w, size_t i);
 /** Change of the loss by flipping both, beyond the sum of their energies. */
 double mf_swap_interaction(const struct mf_swap *w, size_t i, size_t j);
 
+/**
+ * Does flipping site i leave the clusters of both phases whole and apart, and what they touch? Of the phase that it
+ * leaves, and of the one that it enters: its neighbours are joined with one another around it, by faces, without it (a
+ * voxel by itself may vanish), and on a face of the volume it has one. A periodic border joins nothing.
+ */
+int mf_swap_keeps(const struct mf_swap *w, size_t i);
+
+/** Do sites i and j see each other there? */
+int mf_swap_meet(const struct mf_swap *w, size_t i, size_t j);
+
 /** Sorts sites into slices. */
 void mf_swap_index(struct mf_swap *w);
 

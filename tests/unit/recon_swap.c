@@ -1,5 +1,6 @@
 /* The energy of flips and swaps, and the state after them, equal the loss computed from scratch: images and volumes,
- * one phase and three, periodic and not, slices shared or not, windows that meet. */
+ * one phase and three, periodic and not, slices shared or not, windows that meet. Flips that keep clusters keep their
+ * number. */
 #include "src/recon/swap.h"
 
 #include <stdlib.h>
@@ -215,6 +216,70 @@ static void energies(struct mf_swap *w)
     }
 }
 
+/* Clusters of a phase, joined by faces, a periodic border or not: how many, and 1000 times how many faces of the volume
+ * each touches. */
+static long clusters(uint8_t phase)
+{
+    static uint8_t seen[N * N * N];
+    static size_t stack[N * N * N];
+    const size_t step[3] = {dims[1] * dims[2], dims[2], 1}, voxels = dims[0] * step[0];
+    long count = 0;
+
+    memset(seen, 0, sizeof seen);
+    for (size_t from = 0; from < voxels; ++from) {
+        unsigned touch = 0;
+        size_t n = 0;
+
+        if (seen[from] || label[from] != phase) continue;
+        ++count;
+        seen[stack[n++] = from] = 1;
+        while (n > 0) {
+            size_t v = stack[--n], is[3] = {v / step[0], v / step[1] % dims[1], v % dims[2]};
+
+            for (int k = 0; k < 6; ++k) {
+                size_t next = k % 2 ? v + step[k / 2] : v - step[k / 2];
+
+                if (k % 2 ? is[k / 2] + 1 == dims[k / 2] : is[k / 2] == 0) {
+                    touch |= (unsigned)(dims[k / 2] > 1) << k;
+                    continue;
+                }
+                if (!seen[next] && label[next] == phase) seen[stack[n++] = next] = 1;
+            }
+        }
+        count += 1000 * __builtin_popcount(touch);
+    }
+    return count;
+}
+
+static int touches(const struct mf_site *s, uint8_t phase)
+{
+    const size_t step[3] = {dims[1] * dims[2], dims[2], 1}, v = s->at[0] * step[0] + s->at[1] * step[1] + s->at[2];
+    int any = 0;
+
+    for (int a = 0; a < 3; ++a) {
+        if (s->at[a] > 0) any |= label[v - step[a]] == phase;
+        if (s->at[a] + 1 < dims[a]) any |= label[v + step[a]] == phase;
+    }
+    return any;
+}
+
+static long kept;
+
+static void keeping(const struct mf_swap *w)
+{
+    for (size_t i = 0; i < COUNT; ++i) {
+        const struct mf_site *s = &w->sites.site[i];
+        long left = clusters(s->from) - !touches(s, s->from), entered = clusters(s->to) + !touches(s, s->to);
+
+        if (!mf_swap_keeps(w, i)) continue;
+        put(s, s->to);
+        CHECK(clusters(s->from) == left);
+        CHECK(clusters(s->to) == entered);
+        put(s, s->from);
+        ++kept;
+    }
+}
+
 static void close_all(struct mf_swap *w)
 {
     for (size_t d = 0; d < w->sites.sides; ++d) {
@@ -255,6 +320,7 @@ static void run(size_t nz, size_t ny, size_t nx, int phases, int wrap)
     random_sites(&w, phases);
     windows(&w);
     mf_swap_index(&w);
+    keeping(&w);
     energies(&w);
     close_all(&w);
 }
@@ -267,5 +333,6 @@ int main(void)
         run(8, 9, 10, 2, wrap);
         run(9, 8, 8, 3, wrap);
     }
+    CHECK(kept > 10);
     return failures != 0;
 }

@@ -1,0 +1,48 @@
+/* Clusters of each phase on this rank, and which of them are one with those of others. Private to src/desc. */
+#ifndef MF_DESC_CLUSTERS_IMPL_H
+#define MF_DESC_CLUSTERS_IMPL_H
+
+#include "src/desc/measure.h"
+
+/** What of a cluster this rank has. */
+struct mf_local_cluster {
+    int64_t size, first; /* its smallest voxel, by global index */
+    uint8_t phase, touch;
+};
+
+struct mf_forest {
+    const struct mf_measure_job *job;
+    size_t *row;      /* [rows + 1] first run of each row */
+    uint32_t *start;  /* [runs] */
+    uint32_t *parent; /* [runs], then the cluster of each */
+    struct mf_local_cluster *cluster;
+    size_t rows, runs, clusters;
+    int64_t base; /* clusters of the ranks before */
+};
+
+/** All that meet at borders of slabs, ascending, and what became of them. */
+struct mf_joined {
+    int64_t *id;
+    uint32_t *parent;
+    size_t count;
+};
+
+/** The place of @p id among them, or NULL. */
+const int64_t *mf_joined_find(const struct mf_joined *joined, int64_t id);
+
+/** Finds the runs of forest->job. Local; MF_MEMORY, MF_INPUT; close accepts half a one. */
+int mf_forest_open(struct mf_forest *forest);
+void mf_forest_close(struct mf_forest *forest);
+
+/** The clusters of this slab, and those of all ranks that are one. Collective, agreed; release whatever came of it. */
+int mf_forest_find(struct mf_forest *forest, int periodic, struct mf_joined *joined);
+void mf_forest_release(struct mf_forest *forest, struct mf_joined *joined);
+
+/** What the ranks know together of a cluster that meets others. */
+enum { MF_KNOWN_SIZE, MF_KNOWN_PHASE, MF_KNOWN_TOUCH, MF_KNOWN_FIRST, MF_KNOWN };
+
+/** *known [joined->count][MF_KNOWN], the caller's (job->arena): at the roots what the clusters that meet are together.
+ * What is left of them on the ranks is 0. Collective, agreed: MF_MEMORY. */
+int mf_forest_pool(struct mf_forest *forest, struct mf_joined *joined, int64_t **known);
+
+#endif

@@ -1,0 +1,385 @@
+/* See connect.h. */
+#include "src/recon/connect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/desc/clusters.h"
+#include "src/desc/forest.h"
+
+enum {
+    LISTED = 4096,       /* clusters of a phase that are looked at: the largest */
+    VOXELS_PER_PIN = 64, /* of the volume: the most pins */
+    PINS_LEAST = 256,
+    WAY = 2 * MF_REACH + 2 /* most voxels of one, with those that it begins and ends at */
+};
+
+static const double NEAR_ENOUGH = 0.01;
+
+/* The shortest way between two clusters, by their places in the list. */
+struct mf_way {
+    uint32_t from, to; /* from > to; both 0: there is none */
+    uint32_t steps;    /* voxels between them */
+    uint32_t taken;
+    uint64_t order; /* 3 * global voxel + axis of the face where its halves meet */
+};
+
+/* What of a phase spans. */
+struct account {
+    uint8_t phase;
+    int64_t voxels;
+    double spans[3], wanted[3]; /* [voxels] */
+};
+
+static size_t pins_most(const struct mf_connect *c)
+{
+    const size_t *n = c->slab.dims;
+
+    return n[0] * n[1] * n[2] / VOXELS_PER_PIN + PINS_LEAST;
+}
+
+int mf_connect_open(struct mf_connect *c)
+{
+    const size_t own = mf_slab_voxels(&c->slab), most = pins_most(c);
+
+    c->pin = mf_arena_take(c->arena, (own < most ? own : most) * sizeof *c->pin, "pins");
+    c->list = mf_arena_take(c->arena, LISTED * sizeof *c->list, "clusters");
+    c->way = mf_arena_take(c->arena, LISTED * sizeof *c->way, "clusters");
+    c->parent = mf_arena_take(c->arena, LISTED * sizeof *c->parent, "clusters");
+    MF_TRY(mf_reach_open(&c->reach, c->comm, c->arena, &c->slab));
+    return c->pin && c->list && c->way && c->parent ? MF_OK : MF_MEMORY;
+}
+
+void mf_connect_close(struct mf_connect *c)
+{
+    mf_reach_close(&c->reach);
+    mf_arena_give(c->arena, c->parent);
+    mf_arena_give(c->arena, c->way);
+    mf_arena_give(c->arena, c->list);
+    mf_arena_give(c->arena, c->pin);
+}
+
+/* -- what there is -- */
+
+static int has_axis(const struct mf_connect *c, int a) { return c->slab.dims[a] > 1; }
+
+static double off_by(const struct mf_connect *c, int p)
+{
+    double off = 0;
+
+    for (int a = 0; a < 3 && c->aim[p][0] >= 0; ++a)
+        if (has_axis(c, a)) off = fmax(off, fabs(c->share[p][a] - c->aim[p][a]));
+    return off;
+}
+
+double mf_connect_off(const struct mf_connect *c)
+{
+    double off = 0;
+
+    for (int p = 0; p < c->phases; ++p) off = fmax(off, off_by(c, p));
+    return off;
+}
+
+/* Lists the clusters of a phase and marks them where ways will begin. */
+static int account_of(struct mf_connect *c, uint8_t phase, struct account *is)
+{
+    const struct mf_micro micro = {
+        .ndim = has_axis(c, 0) ? 3 : 2, .slab = c->slab, .phases = c->phases, .phase = (uint8_t *)c->label};
+    const struct mf_measure_job job = {.comm = c->comm, .arena = c->arena, .micro = &micro};
+    const size_t own = mf_slab_voxels(&c->slab);
+
+    *is = (struct account){.phase = phase};
+    MF_TRY(mf_clusters_list(&job, phase, LISTED, c->list, &c->count, mf_reach_own(&c->reach)));
+    for (size_t i = 0; i < own; ++i) is->voxels += c->label[i] == phase;
+    mf_comm_sum_int(c->comm, 1, &is->voxels);
+    for (int a = 0; a < 3; ++a) {
+        for (size_t k = 0; k < c->count; ++k)
+            if (mf_touch_spans(c->list[k].touch, a)) is->spans[a] += (double)c->list[k].size;
+        is->wanted[a] = has_axis(c, a) ? c->aim[phase][a] * (double)is->voxels : is->spans[a];
+        c->share[phase][a] = is->voxels ? is->spans[a] / (double)is->voxels : 0;
+    }
+    return MF_OK;
+}
+
+/* -- ways -- */
+
+/* Where no way leads: what is fixed or pinned otherwise. */
+static void build_walls(const struct mf_connect *c, uint8_t phase)
+{
+    uint32_t *own = mf_reach_own(&c->reach);
+    const size_t voxels = mf_slab_voxels(&c->slab);
+
+    for (size_t i = 0; c->fixed && i < voxels; ++i)
+        if (c->fixed[i] != MF_LABEL_OPEN && c->fixed[i] != phase) own[i] = MF_REACH_WALL;
+    for (size_t i = 0; i < c->pins; ++i)
+        if (c->pin[i].label != phase) own[c->pin[i].voxel] = MF_REACH_WALL;
+}
+
+/* What spans when clusters a and b of the list are one. */
+static void spans_joined(const struct mf_connect *c, const struct account *is, uint32_t a, uint32_t b, double spans[3])
+{
+    const struct mf_cluster *p = &c->list[a], *q = &c->list[b];
+
+    for (int k = 0; k < 3; ++k) {
+        spans[k] = is->spans[k];
+        if (mf_touch_spans(p->touch, k)) spans[k] -= (double)p->size;
+        if (mf_touch_spans(q->touch, k)) spans[k] -= (double)q->size;
+        if (mf_touch_spans(p->touch | q->touch, k)) spans[k] += (double)(p->size + q->size);
+    }
+}
+
+static double miss(const double spans[3], const double wanted[3])
+{
+    return fabs(spans[0] - wanted[0]) + fabs(spans[1] - wanted[1]) + fabs(spans[2] - wanted[2]);
+}
+
+/* How much nearer that comes to what is wanted. */
+static double value(const struct mf_connect *c, const struct account *is, uint32_t a, uint32_t b)
+{
+    double spans[3];
+
+    spans_joined(c, is, a, b, spans);
+    return miss(is->spans, is->wanted) - miss(spans, is->wanted);
+}
+
+static int shorter(const struct mf_way *a, const struct mf_way *b)
+{
+    if (a->from == a->to || b->from == b->to) return a->from != a->to;
+    if (a->steps != b->steps) return a->steps < b->steps;
+    return a->order < b->order;
+}
+
+/* Does something that is wanted not span at all? Then clusters that do not help by themselves may help together. */
+static int lacks(const struct account *is)
+{
+    int lacking = 0;
+
+    for (int a = 0; a < 3; ++a) lacking |= is->spans[a] == 0 && is->wanted[a] > NEAR_ENOUGH * (double)is->voxels;
+    return lacking;
+}
+
+static void try_face(struct mf_connect *c, const struct account *is, size_t at, size_t next, int axis)
+{
+    const struct mf_reach *r = &c->reach;
+    const uint32_t a = r->owner[at], b = r->owner[next];
+    struct mf_way way = {.from = (a > b ? a : b) - 1, .to = (a > b ? b : a) - 1};
+
+    way.steps = (uint32_t)r->far[at] + r->far[next];
+    way.order = 3 * mf_reach_global(r, at) + (uint64_t)axis;
+    if (!shorter(&way, &c->way[way.from])) return;
+    if (value(c, is, way.from, way.to) > 0 || (way.to == 0 && lacks(is))) c->way[way.from] = way;
+}
+
+/* The shortest way that is worth it from every cluster to a larger one: of this rank's voxels. */
+static void find_ways(struct mf_connect *c, const struct account *is)
+{
+    const struct mf_reach *r = &c->reach;
+    const size_t plane = c->slab.dims[1] * c->slab.dims[2];
+    const size_t first = r->below * plane, end = first + mf_slab_voxels(&c->slab);
+
+    memset(c->way, 0, c->count * sizeof *c->way);
+    for (size_t at = first; at < end; ++at) {
+        if (r->owner[at] == 0 || r->owner[at] == MF_REACH_WALL) continue;
+        for (int axis = 0; axis < 3; ++axis) {
+            const size_t next = mf_reach_neighbour(r, at, 2 * axis + 1);
+            const uint32_t other = next == SIZE_MAX ? 0 : r->owner[next];
+
+            if (other && other != MF_REACH_WALL && other != r->owner[at]) try_face(c, is, at, next, axis);
+        }
+    }
+}
+
+/* Every rank's @p bytes, on all; the caller frees. */
+static int bring(const struct mf_connect *c, const void *mine, size_t bytes, void **all, size_t *total)
+{
+    size_t *offset = mf_arena_take(c->arena, ((size_t)c->comm->size + 1) * sizeof *offset, "clusters");
+    int rc = mf_agree(c->comm, offset ? MF_OK : MF_MEMORY);
+
+    if (rc == MF_OK) rc = mf_comm_gather(c->comm, mine, bytes, all, offset);
+    if (rc == MF_OK) *total = offset[c->comm->size];
+    mf_arena_give(c->arena, offset);
+    return rc;
+}
+
+/* The shortest ones of all ranks. */
+static int share_ways(struct mf_connect *c)
+{
+    void *all = NULL;
+    const struct mf_way *way;
+    size_t total;
+
+    MF_TRY(bring(c, c->way, c->count * sizeof *c->way, &all, &total));
+    way = all;
+    for (size_t i = 0; i < total / sizeof *way; ++i)
+        if (shorter(&way[i], &c->way[i % c->count])) c->way[i % c->count] = way[i];
+    free(all);
+    return MF_OK;
+}
+
+/* The way that is worth most for its length; @p lacking: that leads to the largest cluster, whatever it is worth. */
+static struct mf_way *best_way(struct mf_connect *c, const struct account *is, int lacking)
+{
+    struct mf_way *best = NULL;
+    double most = 0;
+
+    for (size_t i = 0; i < c->count; ++i) {
+        struct mf_way *way = &c->way[i];
+        const uint32_t a = mf_forest_root(c->parent, way->from), b = mf_forest_root(c->parent, way->to);
+        double worth;
+
+        if (way->from == way->to || way->taken || a == b || (lacking && a && b)) continue;
+        worth = (lacking ? 1 : value(c, is, a, b)) / (double)(way->steps + 1);
+        if (worth > most) {
+            most = worth;
+            best = way;
+        }
+    }
+    return best;
+}
+
+static void join(struct mf_connect *c, struct account *is, struct mf_way *way)
+{
+    const uint32_t a = mf_forest_root(c->parent, way->from), b = mf_forest_root(c->parent, way->to);
+    const uint32_t root = a < b ? a : b, other = a < b ? b : a;
+
+    spans_joined(c, is, a, b, is->spans);
+    mf_forest_join(c->parent, a, b);
+    c->list[root].size += c->list[other].size;
+    c->list[root].touch |= c->list[other].touch;
+    way->taken = 1;
+    ++c->joined;
+}
+
+/* Takes ways while they bring something, the same on all ranks. Returns how many. */
+static size_t choose_ways(struct mf_connect *c, struct account *is)
+{
+    const uint64_t half = (uint64_t)is->voxels / 2;
+    uint64_t room = pins_most(c) < half ? pins_most(c) : half, used = 0;
+    size_t taken = 0;
+    struct mf_way *way;
+
+    for (int p = 0; p < c->phases; ++p) used += c->pinned[p];
+    for (size_t k = 0; k < c->count; ++k) c->parent[k] = (uint32_t)k;
+    while ((way = best_way(c, is, 0)) || (taken == 0 && lacks(is) && (way = best_way(c, is, 1)))) {
+        if (used + way->steps + 2 > room) break;
+        used += way->steps + 2;
+        join(c, is, way);
+        ++taken;
+    }
+    return taken;
+}
+
+/* -- pins -- */
+
+/* From voxel @p at of owner back to where its mark came from. Returns how many voxels that are. */
+static size_t trace(const struct mf_reach *r, size_t at, uint64_t *voxel)
+{
+    size_t n = 0;
+
+    for (voxel[n++] = mf_reach_global(r, at); r->far[at] > 0; voxel[n++] = mf_reach_global(r, at)) {
+        size_t next = SIZE_MAX;
+
+        for (int k = 0; k < 6; ++k) {
+            next = mf_reach_neighbour(r, at, k);
+            if (next != SIZE_MAX && r->owner[next] == r->owner[at] && r->far[next] + 1 == r->far[at]) break;
+        }
+        MF_ASSERT(next != SIZE_MAX);
+        at = next;
+    }
+    return n;
+}
+
+/* The voxels of the ways that were taken and whose first half ends at a voxel of this rank. */
+static size_t trace_ways(const struct mf_connect *c, uint64_t *voxel)
+{
+    const struct mf_reach *r = &c->reach;
+    const uint64_t plane = c->slab.dims[1] * c->slab.dims[2], first = c->slab.first * plane;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->count; ++i) {
+        const uint64_t at = c->way[i].order / 3;
+        size_t here;
+
+        if (!c->way[i].taken || at < first || at >= first + mf_slab_voxels(&c->slab)) continue;
+        here = (size_t)(at - first) + r->below * plane;
+        n += trace(r, here, voxel + n);
+        n += trace(r, mf_reach_neighbour(r, here, 2 * (int)(c->way[i].order % 3) + 1), voxel + n);
+    }
+    return n;
+}
+
+static int by_voxel(const void *a, const void *b)
+{
+    const struct mf_change *p = a, *q = b;
+
+    return (p->voxel > q->voxel) - (p->voxel < q->voxel);
+}
+
+/* A pin more, in their order. One that is there already, or a voxel that is fixed, stays as it is: returns 0. */
+static int put_pin(struct mf_connect *c, struct mf_change new)
+{
+    size_t k = c->pins;
+
+    if (c->fixed && c->fixed[new.voxel] != MF_LABEL_OPEN) return 0;
+    if (c->pins && bsearch(&new, c->pin, c->pins, sizeof new, by_voxel)) return 0;
+    for (; k > 0 && c->pin[k - 1].voxel > new.voxel; --k) c->pin[k] = c->pin[k - 1];
+    c->pin[k] = new;
+    ++c->pins;
+    return 1;
+}
+
+/* Pins this rank's of @p count voxels, by global index, that all ranks have. */
+static void put_pins(struct mf_connect *c, uint8_t phase, const uint64_t *voxel, size_t count)
+{
+    const uint64_t first = c->slab.first * c->slab.dims[1] * c->slab.dims[2];
+    int64_t pinned = 0;
+
+    for (size_t i = 0; i < count; ++i)
+        if (voxel[i] >= first && voxel[i] - first < mf_slab_voxels(&c->slab))
+            pinned += put_pin(c, (struct mf_change){voxel[i] - first, phase});
+    mf_comm_sum_int(c->comm, 1, &pinned);
+    c->pinned[phase] += (uint64_t)pinned;
+}
+
+static int lay_ways(struct mf_connect *c, uint8_t phase, size_t taken)
+{
+    uint64_t *voxel = mf_arena_take(c->arena, taken * WAY * sizeof *voxel, "ways");
+    int rc = mf_agree(c->comm, voxel ? MF_OK : MF_MEMORY);
+    void *all = NULL;
+    size_t total = 0;
+
+    if (rc == MF_OK) rc = bring(c, voxel, trace_ways(c, voxel) * sizeof *voxel, &all, &total);
+    if (rc == MF_OK) put_pins(c, phase, all, total / sizeof *voxel);
+    free(all);
+    mf_arena_give(c->arena, voxel);
+    return rc;
+}
+
+static int join_clusters(struct mf_connect *c, struct account *is, int *more)
+{
+    size_t taken;
+
+    build_walls(c, is->phase);
+    MF_TRY(mf_reach_flood(&c->reach, MF_REACH));
+    find_ways(c, is);
+    MF_TRY(share_ways(c));
+    taken = choose_ways(c, is);
+    if (taken == 0) return MF_OK;
+    *more = 1;
+    return lay_ways(c, is->phase, taken);
+}
+
+int mf_connect_look(struct mf_connect *c, int *more)
+{
+    *more = 0;
+    for (int p = 0; p < c->phases; ++p) {
+        struct account is;
+
+        if (c->aim[p][0] < 0) continue;
+        MF_TRY(account_of(c, (uint8_t)p, &is));
+        if (off_by(c, p) > NEAR_ENOUGH && c->count > 1) MF_TRY(join_clusters(c, &is, more));
+    }
+    return MF_OK;
+}

@@ -1,0 +1,46 @@
+/* As much of every phase shall reach through the volume as in the target, which two-point correlations see little of:
+ * after the cut, clusters that stand apart are joined by the shortest ways between them. What comes of it is a list of
+ * voxels and the phases that they are to have ("pins"); a new cut at the volume fractions makes good for them where the
+ * grey field is least sure. */
+#ifndef MF_RECON_CONNECT_H
+#define MF_RECON_CONNECT_H
+
+#include "io/micro.h"
+#include "kernels/labels.h"
+#include "src/recon/reach.h"
+
+struct mf_connect {
+    const struct mf_comm *comm;
+    struct mf_arena *arena;
+    struct mf_slab slab;
+    int phases;
+    double aim[MF_PHASES_MAX][3]; /* share of a phase that spans along z, y, x; below 0: nobody knows */
+    const uint8_t *label;         /* [own voxels] */
+    const uint8_t *fixed;         /* [own voxels]: what is not MF_LABEL_OPEN stays as it is; or NULL */
+    /* what has come of it */
+    struct mf_change *pin; /* [pins] of this rank, by voxel */
+    size_t pins;
+    uint64_t pinned[MF_PHASES_MAX]; /* on all ranks */
+    double share[MF_PHASES_MAX][3]; /* what spans now, of phases with an aim */
+    long joined;                    /* ways that were laid */
+    /* its own */
+    struct mf_reach reach;
+    struct mf_cluster *list;
+    size_t count;
+    struct mf_way *way;
+    uint32_t *parent;
+};
+
+/** Takes memory from connect->arena; the members above pin are the caller's. Local; MF_MEMORY; close accepts half a
+ * one. */
+int mf_connect_open(struct mf_connect *connect);
+void mf_connect_close(struct mf_connect *connect);
+
+/** Looks at the labels. *more: there are new pins, and labels are to be made anew with all of them. The same on any
+ * number of ranks. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT. */
+int mf_connect_look(struct mf_connect *connect, int *more);
+
+/** How far what spans is from what is wanted, the worst of all phases and axes. */
+double mf_connect_off(const struct mf_connect *connect);
+
+#endif

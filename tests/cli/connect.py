@@ -1,0 +1,74 @@
+"""What spans of a volume: measured, aimed at with S2_3D by joining clusters after the cut, and kept by the polish, on any number of ranks.
+
+    connect.py MESOFORGE MPIEXEC       exit status 77: NumPy or h5py is missing
+"""
+import sys
+import tempfile
+
+from counts import clusters
+from runs import check, finish, measure, run
+from samples import blobs, np, save
+
+try:
+    import h5py
+except ImportError:
+    print("no h5py")
+    sys.exit(77)
+
+PROGRAM, MPIEXEC = sys.argv[1:3]
+
+
+def shares(x, phases):
+    """[phase][z, y, x], a border that joins nothing"""
+    return np.array([[clusters(x == p, False)["spanning_fraction"][a] if (x == p).any() else 0 for a in "zyx"] for p in range(phases)])
+
+
+def measured(folder):
+    """/spans of characterize against clusters by brute force; of phase 1 alone; the mean of two; a volume without S2_3D has none."""
+    for seed, fractions in ((1, [0.8, 0.2]), (2, [0.5, 0.3, 0.2])):
+        x = blobs((9, 11, 10), fractions, seed)
+        name, want, out = save(folder, f"v{seed}.npy", x), shares(x, len(fractions)), f"{folder}/v{seed}.h5"
+        for ranks in (1, 3):
+            status, _, err = run(PROGRAM, "characterize", name, "--limit_to", 3, "--descriptor_types", "S2_3D", "--output", out, ranks=ranks, mpiexec=MPIEXEC)
+            if check(status == 0, err):
+                with h5py.File(out) as file:
+                    check(np.abs(file["spans"][:] - want).max() < 1e-12, f"{ranks} ranks: spans {file['spans'][:]}, want {want}")
+    run(PROGRAM, "characterize", name, "--limit_to", 3, "--output", f"{folder}/plain.h5")
+    with h5py.File(f"{folder}/plain.h5") as file:
+        check("spans" not in file, "spans of what was not asked for")
+
+
+def made(folder):
+    """Volumes at a fraction near the threshold of percolation: with the same bits on 1 to 3 ranks and on the shadow as much spans as in
+    the target, to what the polish changes at surfaces; left alone it does not. The polish keeps the clusters."""
+    far = 0
+    for seed, fractions, words in ((3, [0.78, 0.22], ()), (4, [0.78, 0.22], ("--non_periodic",)), (5, [0.5, 0.28, 0.22], ())):
+        target = blobs((20, 18, 22), fractions, seed, 2)
+        name, want, bits = save(folder, "t.npy", target), shares(target, len(fractions)), None
+        line = ("match", name, "--limit_to", 4, "--descriptor_types", "S2_3D", "Variation", "--max_iter", 80, "--deterministic", "--seed", seed, *words)
+        for ranks, more in ((1, ()), (3, ()), (2, ("--device", "shadow")), (1, ("--no_polish",)), (1, ("--no_connect",))):
+            json = measure(PROGRAM, *line, "--output", f"{folder}/r.npy", *more, ranks=ranks, mpiexec=MPIEXEC)
+            if json is None:
+                return
+            x = np.load(f"{folder}/r.npy")
+            got, what = shares(x, len(fractions)), f"{seed}: {ranks} ranks, {more}"
+            for p in range(0 if len(fractions) > 2 or words else 1, len(fractions)):
+                told = json["spanning_fraction"][str(p)]
+                check(np.abs(np.array(told["is"]) - got[p]).max() < 1e-12 and np.abs(np.array(told["target"]) - want[p]).max() < 1e-12, f"{what}: {told}")
+            check(np.array_equal(np.bincount(x.ravel()), np.bincount(target.ravel())), f"{what}: volume fractions")
+            off = np.abs(got - want).max()
+            if more == ("--no_connect",):
+                far = max(far, off)
+                continue
+            check(off < (0.02 if more == ("--no_polish",) else 0.05), f"{what}: spans\n{got}\nwant\n{want}")
+            if more == ("--no_polish",):
+                continue
+            bits = bits or x.tobytes()
+            check(bits == x.tobytes(), f"{what}: other bits")
+    check(far > 0.1, f"left alone as much spans: off by {far}")
+
+
+with tempfile.TemporaryDirectory() as place:
+    measured(place)
+    made(place)
+finish("connect")

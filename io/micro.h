@@ -22,7 +22,8 @@ struct mf_micro {
     char name[MF_PHASES_MAX][MF_NAME_TEXT]; /* "" where the file has none */
     double spacing[3];                      /* {z, y, x} [unit]; 1 where unknown */
     char unit[MF_UNIT_TEXT];                /* "" unknown */
-    char hash[MF_HASH_TEXT];                /* SHA-256 of the input file, hexadecimal */
+    char hash[MF_HASH_TEXT];                /* SHA-256 of the input file, hexadecimal; "" before mf_micro_hash() */
+    struct mf_hashing *hashing[2];          /* of a file that was read, on rank 0: it goes on meanwhile; io/hash.h */
     uint8_t *phase;                         /* [slab.count][ny][nx], 0..P-1; NULL when grey is set */
     float *grey;            /* [fields][slab.count][ny][nx] in [0,1]: an indicator that is not binary; else NULL */
     int fields;             /* of grey: 1 (indicator of phase 1), or P (last axis of the file) */
@@ -61,6 +62,12 @@ struct mf_micro_read {
 int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char *path,
                   const struct mf_micro_read *read, struct mf_micro *micro);
 void mf_micro_free(struct mf_micro *micro);
+
+/**
+ * Sets micro->hash, on all ranks. A checksum that no damage can imitate takes longer than all else that is done to a
+ * file, and one core: it is waited for only here. Collective; refuses (agreed) with MF_INPUT.
+ */
+int mf_micro_hash(const struct mf_comm *comm, struct mf_micro *micro);
 
 /** What goes with a volume into its file: rank 0's is written, the others' may differ (times). */
 struct mf_provenance {

@@ -1,11 +1,20 @@
 /* See micro_priv.h: values of a file on their way to a rank's slab. */
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "io/atomic.h"
+#include "io/decode.h"
 #include "io/micro_priv.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 
-enum { SOME = 1024 };
+/* Elements at a time; bytes that fit a core's cache; of a rank's bytes so many parts for its threads to take. */
+enum { SOME = 1024, STRAIGHT = 1 << 18, PARTS = 64 };
 
 /* Sums over phases and values of an indicator may be off by this much. */
 #define SUM_SLACK   1e-3
@@ -206,7 +215,6 @@ static int take_bytes(void *context, const void *values, size_t n, size_t at, si
     for (size_t k = 0; stride != 1 && k < n; ++k) r->micro->phase[at + k * stride] = byte[k];
     if (stride == 1) memcpy(r->micro->phase + at, byte, n);
     mf_scan_count(byte, n, r->bytes);
-    if (r->seen.crc_of) mf_seal_see(&r->seen, byte, n, r->array.offset + r->rows.first * mf_array_row(&r->array) + at);
     return MF_OK;
 }
 
@@ -244,14 +252,81 @@ static int take_room(struct mf_reading *r)
     return r->micro->phase ? MF_OK : MF_MEMORY;
 }
 
+/* A part of this rank's bytes that lie together in the file, for one thread. */
+struct part {
+    uint64_t first, bytes; /* in the file */
+    int64_t count[256];
+    int rc;
+    char text[MF_ERR_TEXT]; /* a thread has a sentence of its own */
+};
+
+/* Piece by piece, each read to its place, counted and summed up while the processor has it. */
+static void read_part(const struct mf_reading *r, int file, uint64_t begin, struct part *p)
+{
+    struct mf_seal_seen seen = r->seen; /* the places of its checksums are those of all */
+    const uint64_t end = p->first + p->bytes;
+
+    for (uint64_t at = p->first; at < end && p->rc == MF_OK; at += STRAIGHT) {
+        const size_t n = end - at < STRAIGHT ? (size_t)(end - at) : STRAIGHT;
+        uint8_t *to = r->micro->phase + (at - begin);
+
+        p->rc = mf_read_at(file, mf_array_file(&r->array), to, n, at);
+        if (p->rc != MF_OK) break;
+        mf_scan_count(to, n, p->count);
+        if (seen.crc_of) mf_seal_see(&seen, to, n, at);
+    }
+    if (p->rc != MF_OK) snprintf(p->text, sizeof p->text, "%s", mf_err_text());
+}
+
+/* Parts meet where blocks of the seal do. */
+static void cut_parts(uint64_t begin, uint64_t bytes, size_t n, struct part *part)
+{
+    const uint64_t first = begin / MF_SEAL_BLOCK, blocks = (begin + bytes + MF_SEAL_BLOCK - 1) / MF_SEAL_BLOCK - first;
+
+    for (size_t i = 0; i < n; ++i) {
+        const struct mf_span span = mf_cut((size_t)blocks, n, i);
+        uint64_t from = (first + span.first) * MF_SEAL_BLOCK, to = from + (uint64_t)span.count * MF_SEAL_BLOCK;
+
+        if (from < begin) from = begin;
+        if (to > begin + bytes) to = begin + bytes;
+        part[i] = (struct part){.first = from, .bytes = to > from ? to - from : 0};
+    }
+}
+
+/* What lies in the file as in memory takes no detour; all threads share it. */
+static int read_straight(struct mf_reading *r)
+{
+    const size_t row = mf_array_row(&r->array);
+    const uint64_t begin = r->array.offset + r->rows.first * row;
+    const int file = open(mf_array_file(&r->array), O_RDONLY | O_CLOEXEC);
+    struct part *part;
+    int rc = MF_OK;
+
+    if (file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", mf_array_file(&r->array), strerror(errno));
+    part = MF_MUST(calloc(PARTS, sizeof *part), "parts of a file");
+    cut_parts(begin, r->rows.count * row, PARTS, part);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (size_t i = 0; i < PARTS; ++i) read_part(r, file, begin, &part[i]);
+    for (size_t i = 0; i < PARTS; ++i) {
+        for (int b = 0; b < 256; ++b) r->bytes[b] += part[i].count[b];
+        if (part[i].rc != MF_OK && rc == MF_OK) rc = mf_fail(part[i].rc, "%s", part[i].text);
+    }
+    free(part);
+    close(file);
+    return rc;
+}
+
+static int is_straight(const struct mf_array *a) { return a->coding == MF_PLAIN && !(a->fortran && a->ndim > 1); }
+
 int mf_reading_bytes(struct mf_reading *r)
 {
     const struct mf_array *a = &r->array;
 
     MF_TRY(take_room(r));
-    if (a->format == MF_HDF5 && a->coding == MF_PLAIN)
-        MF_TRY(mf_seal_see_begin(&r->seen, a->offset + a->shape[0] * mf_array_row(a)));
-    return mf_array_visit(&r->array, r->rows.first, r->rows.count, take_bytes, r);
+    if (!is_straight(a)) return mf_array_visit(a, r->rows.first, r->rows.count, take_bytes, r);
+    if (mf_fault("io.read")) return mf_fail(MF_INPUT, "cannot read '%s': injected fault", a->path);
+    if (a->format == MF_HDF5) MF_TRY(mf_seal_see_begin(&r->seen, a->offset + a->shape[0] * mf_array_row(a)));
+    return r->rows.count ? read_straight(r) : MF_OK;
 }
 
 /* Bytes become phases, where they are not already. */

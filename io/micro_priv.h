@@ -26,7 +26,6 @@ struct mf_reading {
     int64_t bytes[256];           /* how often each occurs in this rank's slab */
     struct mf_span rows;          /* of the slab in the file */
     struct mf_seal_seen seen;     /* of a file of ours */
-    struct mf_hashing *hashing[2];
 };
 
 /** Are its values those of an indicator field, and wanted as such? Not collective. */

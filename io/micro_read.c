@@ -242,37 +242,32 @@ static int read_values(struct mf_reading *r)
     return read_phases(r);
 }
 
-/* The checksum is the longest of all that is done to a file, and one core's: it goes on beside the rest. Rank 0. */
+/* It goes on beside what is done with the values; while they were read it would have been in the way. Rank 0. */
 static void start_hash(struct mf_reading *r)
 {
-    r->hashing[0] = mf_hash_start(r->array.path);
-    if (r->array.data[0]) r->hashing[1] = mf_hash_start(r->array.data);
+    r->micro->hashing[0] = mf_hash_start(r->array.path);
+    if (r->array.data[0]) r->micro->hashing[1] = mf_hash_start(r->array.data);
 }
 
-/* Of two files: of both. */
-static int finish_hash(struct mf_reading *r, char hex[MF_HASH_TEXT])
+/* Of two files: of both. Rank 0. */
+static int finish_hash(struct mf_micro *m)
 {
     char other[MF_HASH_TEXT];
-    int rc = mf_hash_finish(r->hashing[0], hex), second;
+    int rc = m->hashing[0] ? mf_hash_finish(m->hashing[0], m->hash) : MF_OK;
 
-    if (!r->hashing[1]) return rc;
-    second = mf_hash_finish(r->hashing[1], other);
-    if (rc != MF_OK || second != MF_OK) return MF_INPUT;
-    mf_hash_join(2, (const char *[]){hex, other}, hex);
-    return MF_OK;
+    if (rc == MF_OK && m->hashing[1]) {
+        rc = mf_hash_finish(m->hashing[1], other);
+        m->hashing[1] = NULL;
+        if (rc == MF_OK) mf_hash_join(2, (const char *[]){m->hash, other}, m->hash);
+    }
+    m->hashing[0] = NULL;
+    return rc;
 }
 
-/* Of a file that is refused nobody wants it. */
-static void drop_hash(struct mf_reading *r)
+int mf_micro_hash(const struct mf_comm *comm, struct mf_micro *micro)
 {
-    for (int i = 0; i < 2; ++i)
-        if (r->hashing[i]) (void)mf_hash_finish(r->hashing[i], NULL);
-}
-
-static int share_hash(struct mf_reading *r)
-{
-    MF_TRY(mf_agree(r->comm, r->comm->rank == 0 ? finish_hash(r, r->micro->hash) : MF_OK));
-    mf_comm_bcast(r->comm, 0, r->micro->hash, MF_HASH_TEXT);
+    MF_TRY(mf_agree(comm, comm->rank == 0 ? finish_hash(micro) : MF_OK));
+    mf_comm_bcast(comm, 0, micro->hash, MF_HASH_TEXT);
     return MF_OK;
 }
 
@@ -292,18 +287,6 @@ static int open_array(struct mf_reading *r, const char *given, const char *file,
     return mf_array_open(file, array ? array : r->read->dataset, &r->array);
 }
 
-/* Collective: all of it, once it is open. */
-static int read_file(struct mf_reading *r)
-{
-    int rc;
-
-    if (r->comm->rank == 0) start_hash(r);
-    rc = read_values(r);
-    if (rc == MF_OK) return share_hash(r);
-    drop_hash(r);
-    return rc;
-}
-
 /* FILE, or FILE:ARRAY. */
 static int read_named(struct mf_reading *r, const char *given)
 {
@@ -313,8 +296,9 @@ static int read_named(struct mf_reading *r, const char *given)
 
     mf_array_split(given, &file, &array);
     rc = mf_agree(r->comm, open_array(r, given, file, array));
-    if (rc == MF_OK) rc = read_file(r);
+    if (rc == MF_OK) rc = read_values(r);
     if (rc == MF_OK) {
+        if (r->comm->rank == 0) start_hash(r);
         set_scale(r);
         describe(r);
     }
@@ -344,6 +328,9 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
 void mf_micro_free(struct mf_micro *micro)
 {
     if (!micro) return;
+    for (int i = 0; i < 2; ++i)
+        if (micro->hashing[i]) (void)mf_hash_finish(micro->hashing[i], NULL);
+    micro->hashing[0] = micro->hashing[1] = NULL;
     mf_arena_give(micro->arena, micro->phase);
     mf_arena_give(micro->arena, micro->grey);
     micro->phase = NULL;

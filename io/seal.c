@@ -18,7 +18,7 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 
-enum { BLOCK = 1 << 20, FOOTER = 32 };
+enum { BLOCK = MF_SEAL_BLOCK, FOOTER = 32 };
 static const char MAGIC[] = "MFSEAL01";
 
 struct footer {

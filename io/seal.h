@@ -13,6 +13,8 @@
 
 #include "mpi/comm.h"
 
+enum { MF_SEAL_BLOCK = 1 << 20 };
+
 /** Checksums of the blocks of a file that somebody has in memory anyway, from front to back. */
 struct mf_seal_seen {
     uint64_t at; /* the next byte, if reading goes on without a gap */

@@ -15,7 +15,10 @@
 #include "src/base/text.h"
 
 /* Headers and attributes of a file, about. */
-enum { OVERHEAD = 1 << 16, SPACING_TEXT = 128 };
+enum { OVERHEAD = 1 << 16 };
+
+/* Values that are written and summed up while the processor still has them. */
+enum { PIECE = 4 << 20 };
 
 void mf_created(const struct mf_comm *comm, char text[MF_UNIT_TEXT])
 {
@@ -78,6 +81,9 @@ static int make_own(struct mf_h5 *file, const struct mf_micro *m)
  * between two equal planes, and a field that is one voxel wide or high goes without. */
 static int has_vtk(const struct mf_micro *m) { return m->slab.dims[1] > 1 && m->slab.dims[2] > 1; }
 
+/* Two equal planes of their own. */
+static int has_layer(const struct mf_micro *m) { return m->slab.dims[0] == 1 && has_vtk(m); }
+
 static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
 {
     const size_t *d = m->slab.dims;
@@ -96,23 +102,8 @@ static int make_vtk(struct mf_h5 *file, const struct mf_micro *m)
     MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Spacing", 3, spacing));
     MF_TRY(mf_h5_put_reals(file, "/VTKHDF", "Direction", 9, direction));
     MF_TRY(mf_h5_put_ascii(file, "/VTKHDF/PointData", "Scalars", "phase"));
-    if (d[0] > 1) return mf_h5_link(file, MF_MICRO_DATASET, VTK_PHASE);
+    if (!has_layer(m)) return mf_h5_link(file, MF_MICRO_DATASET, VTK_PHASE);
     return mf_h5_dataset(file, VTK_PHASE, MF_H5_U8, 3, (size_t[3]){planes, d[1], d[2]});
-}
-
-/* This rank's slab. Collective; the code is this rank's own. */
-static int write_slab(struct mf_h5 *file, const struct mf_micro *m)
-{
-    const struct mf_slab *s = &m->slab;
-    size_t rows = m->ndim == 3 ? s->count : s->count ? s->dims[1] : 0;
-    int rc = mf_h5_write_rows(file, MF_MICRO_DATASET, MF_H5_U8, m->ndim == 3 ? s->first : 0, rows, m->phase);
-
-    for (size_t z = 0; z < 2 && s->dims[0] == 1 && has_vtk(m); ++z) {
-        int again = mf_h5_write_rows(file, VTK_PHASE, MF_H5_U8, z, s->count, m->phase);
-
-        if (rc == MF_OK) rc = again;
-    }
-    return rc;
 }
 
 static size_t volume_bytes(const struct mf_micro *m, const struct mf_provenance *p)
@@ -124,23 +115,70 @@ static size_t volume_bytes(const struct mf_micro *m, const struct mf_provenance 
     return bytes + OVERHEAD;
 }
 
-/* What of the file lies in this rank's memory: its checksums need no reading back. Collective; to be agreed on. */
-static int see_slab(struct mf_h5 *file, const struct mf_micro *m, struct mf_seal_seen *seen)
-{
-    const size_t plane = m->slab.dims[1] * m->slab.dims[2], place = mf_h5_place(file, MF_MICRO_DATASET);
+/* Where values begin in the file [bytes]; where the two planes of VTK's layer do, 0: there are none. */
+struct places {
+    uint64_t values, layer;
+};
 
-    MF_TRY(mf_seal_see_begin(seen, place + m->slab.dims[0] * plane));
-    if (place) mf_seal_see(seen, m->phase, m->slab.count * plane, place + m->slab.first * plane);
-    return MF_OK;
-}
-
-/* Everything but the values; flushed, so that a crash later leaves a file that opens. Collective. */
-static int make(struct mf_h5 *file, const struct mf_micro *m, const char *created, const struct mf_provenance *p)
+/* Everything but the values. Rank 0. */
+static int make(struct mf_h5 *file, const struct mf_micro *m, const char *created, const struct mf_provenance *p,
+                struct places *places)
 {
     MF_TRY(mf_h5_provenance(file, "microstructure", created, p));
     MF_TRY(make_own(file, m));
     MF_TRY(make_vtk(file, m));
-    return mf_h5_flush(file);
+    places->values = mf_h5_place(file, MF_MICRO_DATASET);
+    places->layer = has_layer(m) ? mf_h5_place(file, VTK_PHASE) : 0;
+    MF_ASSERT(places->values && !has_layer(m) == !places->layer);
+    return MF_OK;
+}
+
+static int make_file(const struct mf_atomic *temporary, const struct mf_micro *m, const char *created,
+                     const struct mf_provenance *p, struct places *places)
+{
+    struct mf_h5 *file;
+    int rc, end;
+
+    MF_TRY(mf_h5_create(NULL, temporary->temporary, temporary->path, &file));
+    rc = mf_atomic_reserve(temporary, volume_bytes(m, p));
+    if (rc == MF_OK) rc = make(file, m, created, p, places);
+    end = mf_h5_close(file);
+    return rc == MF_OK ? end : rc;
+}
+
+/* This rank's values; what is in its memory need not be read back for its checksum. */
+static int write_slab(int file, const char *path, const struct mf_micro *m, const struct places *places,
+                      struct mf_seal_seen *seen)
+{
+    const size_t plane = m->slab.dims[1] * m->slab.dims[2], bytes = m->slab.count * plane;
+    const uint64_t place = places->values + m->slab.first * plane;
+
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        size_t n = bytes - at < PIECE ? bytes - at : PIECE;
+
+        MF_TRY(mf_write_at(file, path, m->phase + at, n, place + at));
+        mf_seal_see(seen, m->phase + at, n, place + at);
+    }
+    for (size_t z = 0; z < 2 && places->layer; ++z)
+        MF_TRY(mf_write_at(file, path, m->phase, bytes, places->layer + z * plane));
+    return MF_OK;
+}
+
+/* Each rank its own. The last word to the disk is rank 0's, of the whole file; another host keeps what it has not said
+ * to it. Local. */
+static int write_values(const struct mf_comm *comm, const struct mf_atomic *temporary, const struct mf_micro *m,
+                        const struct places *places, struct mf_seal_seen *seen)
+{
+    int file = open(temporary->temporary, O_WRONLY | O_CLOEXEC), rc;
+
+    if (file < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", temporary->path, strerror(errno));
+    rc = mf_seal_see_begin(seen, places->values + m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2]);
+    if (rc == MF_OK) rc = write_slab(file, temporary->path, m, places, seen);
+    if (rc == MF_OK && comm->rank != 0 && fsync(file) != 0)
+        rc = mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", temporary->path, strerror(errno));
+    if (close(file) != 0 && rc == MF_OK)
+        rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", temporary->path, strerror(errno));
+    return rc;
 }
 
 /* Collective: refused by all or by none. */
@@ -148,16 +186,12 @@ static int fill(const struct mf_comm *comm, const struct mf_atomic *temporary, c
                 const char *created, const struct mf_provenance *p)
 {
     struct mf_seal_seen seen = {0};
-    struct mf_h5 *file;
-    int rc, end;
+    struct places places = {0, 0};
+    int rc = mf_agree(comm, comm->rank == 0 ? make_file(temporary, m, created, p, &places) : MF_OK);
 
-    MF_TRY(mf_agree(comm, mf_h5_create(comm, temporary->temporary, temporary->path, &file)));
-    rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(temporary, volume_bytes(m, p)) : MF_OK);
-    if (rc == MF_OK) rc = mf_agree(comm, make(file, m, created, p));
-    if (rc == MF_OK) rc = mf_agree(comm, write_slab(file, m));
-    if (rc == MF_OK) rc = mf_agree(comm, see_slab(file, m, &seen));
-    end = mf_h5_close(file);
-    if (rc == MF_OK) rc = mf_agree(comm, end);
+    if (rc != MF_OK) return rc;
+    mf_comm_bcast(comm, 0, &places, sizeof places);
+    rc = mf_agree(comm, write_values(comm, temporary, m, &places, &seen));
     if (rc == MF_OK) rc = mf_seal_write(comm, temporary->temporary, temporary->path, 0, &seen);
     mf_seal_see_end(&seen);
     return rc;
@@ -244,38 +278,6 @@ static char *xdmf_name(const char *path)
     return name;
 }
 
-/*
- * Rank 0's provenance on all ranks. Times differ between ranks, so do texts that hold them; and the metadata of a file
- * that ranks write together must not: their ends of file would part, and the library would wait for ever. Collective.
- */
-static struct mf_provenance share(const struct mf_comm *comm, const struct mf_provenance *mine)
-{
-    struct mf_provenance p = mine ? *mine : (struct mf_provenance){0};
-    int has_json = p.json != NULL;
-    double *rows;
-
-    mf_comm_bcast(comm, 0, &p.seed, sizeof p.seed);
-    mf_comm_bcast(comm, 0, &p.convergence_count, sizeof p.convergence_count);
-    mf_comm_bcast(comm, 0, &has_json, sizeof has_json);
-    p.command = mf_comm_text(comm, p.command);
-    p.options = mf_comm_text(comm, p.options);
-    p.input_hash = mf_comm_text(comm, p.input_hash);
-    p.json = has_json ? mf_comm_text(comm, p.json) : NULL;
-    rows = malloc((3 * p.convergence_count + 1) * sizeof *rows);
-    if (!rows) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu rows of convergence", p.convergence_count);
-    if (comm->rank == 0 && p.convergence_count) memcpy(rows, p.convergence, 3 * p.convergence_count * sizeof *rows);
-    mf_comm_bcast(comm, 0, rows, 3 * p.convergence_count * sizeof *rows);
-    p.convergence = rows;
-    return p;
-}
-
-static void unshare(struct mf_provenance *p)
-{
-    const void *const all[] = {p->command, p->options, p->input_hash, p->json, p->convergence};
-
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) free((void *)(uintptr_t)all[i]);
-}
-
 /* Collective. */
 static int write_xdmf(const struct mf_comm *comm, const char *name, const char *path, const struct mf_micro *micro)
 {
@@ -302,12 +304,10 @@ int mf_volume_write(const struct mf_comm *comm, const char *path, const struct m
                     const struct mf_provenance *provenance)
 {
     char created[MF_UNIT_TEXT], why[MF_ERR_TEXT], *name = xdmf_name(path);
-    struct mf_provenance from = share(comm, provenance);
     int rc;
 
     mf_created(comm, created);
-    rc = write_h5(comm, path, micro, created, &from);
-    unshare(&from);
+    rc = write_h5(comm, path, micro, created, provenance);
     if (rc == MF_OK) {
         rc = write_xdmf(comm, name, path, micro);
         snprintf(why, sizeof why, "%s", mf_err_text());

@@ -166,7 +166,7 @@ static int read_file(const struct mf_session *session, const struct mf_character
 }
 
 /** One slice per direction instead of all: each an image, its side a side of the volume's target. */
-static int sample(struct mf_session *session, const struct mf_characterize_cmd *o, const struct mf_micro *micro,
+static int sample(struct mf_session *session, const struct mf_characterize_cmd *o, struct mf_micro *micro,
                   const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     struct mf_target part[3] = {{0}};
@@ -194,7 +194,9 @@ static int sample(struct mf_session *session, const struct mf_characterize_cmd *
             part[k].side[0] = (struct mf_target_side){0};
         }
         part[0] = (struct mf_target){0};
-        if (o->isotropic) rc = mf_agree(session->comm, mf_target_isotropic(out));
+        rc = mf_micro_hash(session->comm, micro);
+        memcpy(out->hash, micro->hash, sizeof out->hash);
+        if (rc == MF_OK && o->isotropic) rc = mf_agree(session->comm, mf_target_isotropic(out));
         if (rc != MF_OK) mf_target_free(out);
     }
     for (int k = 0; k < 3; ++k) mf_target_free(&part[k]);

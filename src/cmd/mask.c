@@ -37,7 +37,7 @@ static int both(struct mf_session *s, const char *residency, struct mf_micro *mi
     rc = mf_reside_characterize(s, residency, micro, &each, &all);
     if (rc == MF_OK) rc = mf_reside_characterize(s, residency, mask, &each, &counted);
     if (rc == MF_OK) rc = mf_agree(s->comm, mf_mask_divide(&all, &counted, opts, out));
-    if (rc == MF_OK) mf_hash_join(2, (const char *[]){micro->hash, mask->hash}, out->hash);
+    if (rc == MF_OK) mf_hash_join(2, (const char *[]){all.hash, counted.hash}, out->hash);
     mf_target_free(&all);
     mf_target_free(&counted);
     return rc;

@@ -334,14 +334,16 @@ static int with_start(struct mf_outcome *out, const char *base)
     const struct mf_micro_read read = start_read(out->o);
     struct mf_micro start;
     struct mf_json *json = NULL;
-    int from_file = names(out->o->initial_file), rc;
+    int from_file = names(out->o->initial_file), rc = MF_OK;
 
     MF_TRY(mf_agree(s->comm, mf_recon_few_threads(s, out->dims, out->target, &out->solve)));
     if (from_file) {
         MF_TRY(mf_micro_read(s->comm, s->arena, out->o->initial_file, &read, &start));
         out->solve.start = &start;
+        rc = mf_micro_hash(s->comm, &start);
     }
-    rc = s->common->dry_run ? mf_recon_dry(s, out->dims, out->target, &out->solve) : run_seeds(out, base, &json);
+    if (rc == MF_OK)
+        rc = s->common->dry_run ? mf_recon_dry(s, out->dims, out->target, &out->solve) : run_seeds(out, base, &json);
     if (rc == MF_OK) rc = mf_log_view_json(s, out->o->realisations > 1 ? last_of(json) : json);
     if (rc == MF_OK && !s->common->dry_run) rc = print_json(s, json); /* only rank 0 may have it */
     mf_json_free(json);
@@ -360,7 +362,8 @@ static int with_fixed(struct mf_outcome *out, const char *base)
     if (!names(out->o->fixed_file)) return with_start(out, base);
     MF_TRY(mf_micro_read(out->session->comm, out->session->arena, out->o->fixed_file, &read, &fixed));
     out->solve.fixed = &fixed;
-    rc = with_start(out, base);
+    rc = mf_micro_hash(out->session->comm, &fixed);
+    if (rc == MF_OK) rc = with_start(out, base);
     out->solve.fixed = NULL;
     mf_micro_free(&fixed);
     return rc;

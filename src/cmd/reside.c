@@ -30,14 +30,20 @@ static int moves(const struct mf_session *s, const char *residency, int rc)
     return 1;
 }
 
-int mf_reside_characterize(struct mf_session *s, const char *residency, const struct mf_micro *micro,
+int mf_reside_characterize(struct mf_session *s, const char *residency, struct mf_micro *micro,
                            const struct mf_characterize_opts *opts, struct mf_target *out)
 {
     int rc = mf_characterize(s->comm, s->home->backend, s->home, s->arena, micro, opts, out);
 
-    if (!moves(s, residency, rc)) return rc;
-    MF_TRY(mf_session_reside(s, 1));
-    return mf_characterize(s->comm, s->home->backend, s->home, s->arena, micro, opts, out);
+    if (moves(s, residency, rc)) {
+        MF_TRY(mf_session_reside(s, 1));
+        rc = mf_characterize(s->comm, s->home->backend, s->home, s->arena, micro, opts, out);
+    }
+    if (rc != MF_OK) return rc;
+    rc = mf_micro_hash(s->comm, micro);
+    memcpy(out->hash, micro->hash, sizeof out->hash);
+    if (rc != MF_OK) mf_target_free(out);
+    return rc;
 }
 
 int mf_reside_solve(struct mf_session *s, const char *residency, const size_t dims[3], const struct mf_target *target,

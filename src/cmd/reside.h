@@ -22,9 +22,10 @@ int mf_reside(struct mf_session *session, const char *residency);
 
 /**
  * mf_characterize(); where the word leaves it open and the device has not the memory, once more with fields in host
- * memory, where they then stay. Collective; refuses (agreed) as that does.
+ * memory, where they then stay. The target has the checksum of the field. Collective; refuses (agreed) as that does,
+ * and as mf_micro_hash().
  */
-int mf_reside_characterize(struct mf_session *session, const char *residency, const struct mf_micro *micro,
+int mf_reside_characterize(struct mf_session *session, const char *residency, struct mf_micro *micro,
                            const struct mf_characterize_opts *opts, struct mf_target *out);
 
 /** The same of mf_solve(), as long as it has not begun; then with @p batch slices in flight. */

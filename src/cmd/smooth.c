@@ -84,13 +84,14 @@ static struct mf_json *facts(const struct mf_session *s, const struct mf_micro *
     return json;
 }
 
-static int save(const struct mf_session *s, const struct mf_micro *m, const char *path, const struct mf_json *json)
+static int save(const struct mf_session *s, struct mf_micro *m, const char *path, const struct mf_json *json)
 {
     char *options = mf_options_yaml(s->options), *text = mf_json_string(json);
     struct mf_provenance from = {
         .command = "smooth", .options = options, .input_hash = m->hash, .seed = s->common->seed, .json = text};
-    int rc = s->common->dry_run ? MF_OK : mf_micro_write(s->comm, path, m, &from);
+    int rc = mf_micro_hash(s->comm, m);
 
+    if (rc == MF_OK && !s->common->dry_run) rc = mf_micro_write(s->comm, path, m, &from);
     if (rc == MF_OK)
         rc = mf_agree(s->comm, s->common->json && s->comm->rank == 0 ? mf_json_write(json, stdout) : MF_OK);
     free(text);

@@ -115,7 +115,6 @@ static int prepare(struct mf_job *job)
         if (opts->more >> k & 1 && mf_more_rows[k].network) memcpy(out->network, opts->vgg->name, sizeof out->network);
     memcpy(out->spacing, m->spacing, sizeof out->spacing);
     snprintf(out->unit, sizeof out->unit, "%s", m->unit);
-    snprintf(out->hash, sizeof out->hash, "%s", m->hash);
     for (int k = 0; k < out->sides; ++k) {
         size_t nu, nv, slices, levels;
 

@@ -72,6 +72,7 @@ int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const stru
     slice->ndim = 2;
     slice->slab = mf_slab_of(comm, flat, comm->rank);
     slice->arena = arena;
+    memset(slice->hashing, 0, sizeof slice->hashing);
     slice->phase = NULL;
     slice->grey = NULL;
     slice->spacing[1] = volume->spacing[normal == MF_Z ? 1 : 0];

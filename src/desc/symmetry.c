@@ -65,6 +65,7 @@ int mf_symmetry_room(const struct mf_comm *comm, struct mf_arena *arena, const s
 
     *turned = *micro;
     turned->arena = arena;
+    memset(turned->hashing, 0, sizeof turned->hashing);
     turned->phase = NULL;
     turned->grey = NULL;
     if (micro->grey)

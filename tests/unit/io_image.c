@@ -120,16 +120,16 @@ static void stops(void)
     CHECK(mf_array_visit(&a, 0, 3, take_no_more, NULL) == MF_NUMERIC && strcmp(mf_err_text(), "enough") == 0);
 }
 
-/* Bytes are counted as one by one, few kinds of them (a fast way) and many, in runs that fill no block. */
+/* Bytes are counted as one by one, two and few kinds of them (fast ways) and many, in runs that fill no block. */
 static void counts(void)
 {
-    static uint8_t bytes[30000];
+    static uint8_t bytes[150000];
     int64_t all[256] = {0}, one[256] = {0};
     uint32_t state = 7;
 
     for (size_t i = 0; i < sizeof bytes; ++i) {
         state = state * 1664525u + 1013904223u;
-        bytes[i] = (uint8_t)(state >> 24 & (i < 20000 ? 3 : 255));
+        bytes[i] = (uint8_t)(state >> 24 & (i < 50000 ? 1 : i < 100000 ? 3 : 255));
         ++one[bytes[i]];
     }
     mf_scan_count(bytes, 1234, all);

@@ -1,8 +1,8 @@
 /* See anneal.h. A round begins from labels and numbers alone: residuals are made anew, so that a run which goes on from
  * a checkpoint does the same steps, and rounding does not add up. A round is made of turns: the voxels are dealt out to
  * pools that share no slice (pool.h), a chain makes its steps in each (chain.h), chains are spread over ranks and
- * threads, and every rank repeats the swaps of the others. How many pools there are the extents say, so nothing
- * depends on who runs which. */
+ * threads, and every rank repeats the swaps of the others; one chain may be looked at by all of them (ahead.h). How
+ * many pools there are the extents say, so nothing depends on who runs which. */
 #include "src/recon/anneal.h"
 
 #include <math.h>
@@ -13,12 +13,12 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/text.h"
-#include "src/recon/chain.h"
+#include "src/recon/ahead.h"
 #include "src/recon/polish_impl.h"
 
-/* A chain leaves its pool before it has used up what there is to be won in it: with a step for every 16 voxels the loss
- * falls as in one chain over all of them. */
-enum { ROUND = 65536, VOXELS_PER_STEP = 16 };
+/* One chain has turns of as many steps as it has voxels, or of these. A chain leaves its pool before it has used up
+ * what there is to be won in it: with a step for every 16 voxels the loss falls as in one chain over all of them. */
+enum { ROUND = 65536, TURN_LEAST = 8192, VOXELS_PER_STEP = 16 };
 
 struct anneal {
     const struct mf_anneal_opts *opts;
@@ -29,10 +29,11 @@ struct anneal {
     struct mf_tally tally;
     struct mf_deal deal;
     struct mf_chain chain[MF_POOLS_MAX];
-    uint8_t *fixed;  /* [voxels], as polish->fixed; NULL: nothing is */
-    uint32_t *place; /* of voxels in their pools */
-    int64_t *packed; /* [pools][width_of()]: what every chain has done */
-    long quota;      /* steps of a chain in a turn */
+    struct mf_ahead ahead; /* of one chain on several ranks */
+    uint8_t *fixed;        /* [voxels], as polish->fixed; NULL: nothing is */
+    uint32_t *place;       /* of voxels in their pools */
+    int64_t *packed;       /* [pools][width_of()]: what every chain has done */
+    long quota;            /* steps of a chain in a turn */
     double loss;
     long steps, accepted, rejected; /* rejected: in a row */
 };
@@ -53,8 +54,17 @@ static int take_chains(struct anneal *a)
     };
 
     for (size_t i = 0; i < a->deal.pools; ++i) MF_TRY(mf_chain_open(&a->chain[i], &shared, i, a->quota));
+    MF_TRY(mf_ahead_open(&a->ahead, p->comm, arena));
     a->packed = mf_arena_take(arena, a->deal.pools * width_of(a) * sizeof *a->packed, "annealing");
     return a->packed ? MF_OK : MF_MEMORY;
+}
+
+static long quota_of(const struct anneal *a)
+{
+    const long room = (long)mf_pool_room(&a->deal);
+
+    if (a->deal.pools > 1) return room / VOXELS_PER_STEP;
+    return room < TURN_LEAST ? TURN_LEAST : room > ROUND ? ROUND : room;
 }
 
 static int take_field(struct anneal *a)
@@ -69,7 +79,7 @@ static int take_field(struct anneal *a)
     }
     if (mf_tally_wanted(p->objective, p->slab.dims[0] > 1)) MF_TRY(mf_tally_open(&a->tally, p, &a->field));
     MF_TRY(mf_deal_open(&a->deal, arena, p->slab.dims));
-    a->quota = a->deal.pools > 1 ? (long)(mf_pool_room(&a->deal) / VOXELS_PER_STEP) : ROUND;
+    a->quota = quota_of(a);
     a->place = mf_arena_take(arena, a->field.voxels * sizeof *a->place, "annealing");
     if (!a->place) return MF_MEMORY;
     return take_chains(a);
@@ -91,6 +101,7 @@ static void close_all(struct anneal *a)
     struct mf_arena *arena = a->polish->queue->host;
 
     mf_arena_give(arena, a->packed);
+    if (a->ahead.arena) mf_ahead_close(&a->ahead);
     for (size_t i = MF_POOLS_MAX; i-- > 0;)
         if (a->chain[i].arena) mf_chain_close(&a->chain[i]);
     mf_arena_give(arena, a->place);
@@ -119,10 +130,12 @@ static int workers(const struct anneal *a)
 static void run_own(struct anneal *a)
 {
     const int most = (int)a->deal.pools;
+    const double start = mf_now();
 
 #pragma omp parallel for num_threads(workers(a)) schedule(dynamic, 1)
     for (int i = 0; i < most; ++i)
         if (is_own(a, (size_t)i)) mf_chain_run(&a->chain[i], a->quota);
+    if (a->chain->turn.steps > 0) a->ahead.step = (mf_now() - start) / (double)a->chain->turn.steps;
 }
 
 static void repeat_others(struct anneal *a)
@@ -188,10 +201,17 @@ static void fold(struct anneal *a)
 
 static void make_turn(struct anneal *a)
 {
+    const struct mf_chain_turn last = a->chain->turn;
+
     mf_deal_shuffle(&a->deal, a->seed, (uint64_t)a->steps);
     for (size_t i = 0; i < a->deal.pools; ++i) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
-    run_own(a);
-    exchange(a);
+    if (a->deal.pools == 1 && a->polish->comm->size > 1) mf_ahead_choose(&a->ahead, last.steps, last.accepted);
+    if (a->ahead.each > 0) {
+        mf_ahead_run(&a->ahead, a->chain, a->quota);
+    } else {
+        run_own(a);
+        exchange(a);
+    }
     fold(a);
 }
 

@@ -31,7 +31,8 @@ struct mf_anneal_opts {
 /**
  * Works on polish->label as mf_polish_run() does, in rounds that begin from labels and numbers alone; polish->tried:
  * steps, swaps: accepted ones. Every rank holds all labels; chains that share no slice are dealt to the ranks, and
- * each repeats the others' swaps (pool.h): the result does not depend on their number. The loss must be the mean square
+ * each repeats the others' swaps (pool.h); the steps of one chain they look at together (ahead.h): the result does not
+ * depend on their number. The loss must be the mean square
  * one of level 0 of S2, Variation, exact lineal paths and volume fractions. Collective; refuses (agreed) with
  * MF_MEMORY, MF_USAGE.
  */

@@ -198,17 +198,28 @@ static void accept(struct mf_chain *c, const size_t voxel[2], const uint8_t phas
     c->turn.rejected = 0;
 }
 
+/* The swap of the next step, if it has one. */
+static int propose(struct mf_chain *c, size_t voxel[2], uint8_t phase[2], double *energy)
+{
+    draw_numbers(c);
+    if (!draw(c, voxel, phase)) return 0;
+    *energy = energy_of(c, voxel, phase);
+    return 1;
+}
+
+static int is_good(const struct mf_chain *c, double energy)
+{
+    return energy <= 0 || (c->opts->exponential && c->random[6] < exp(-energy / c->temperature));
+}
+
 static void step(struct mf_chain *c)
 {
     size_t voxel[2];
     uint8_t phase[2];
     double e;
 
-    draw_numbers(c);
     ++c->turn.rejected;
-    if (!draw(c, voxel, phase)) return;
-    e = energy_of(c, voxel, phase);
-    if (e <= 0 || (c->opts->exponential && c->random[6] < exp(-e / c->temperature))) accept(c, voxel, phase, e);
+    if (propose(c, voxel, phase, &e) && is_good(c, e)) accept(c, voxel, phase, e);
 }
 
 /* -- a turn -- */
@@ -232,21 +243,68 @@ void mf_chain_begin(struct mf_chain *c, long step, double loss, long rejected)
     c->loss = loss;
     c->patience = (c->opts->patience + c->stride - 1) / c->stride;
     c->temperature = mf_chain_temperature(c->opts, c->number);
+    c->factor = pow(c->opts->factor, (double)c->stride);
     c->turn = (struct mf_chain_turn){.rejected = rejected / c->stride};
+}
+
+/* After @p more steps that were not accepted. */
+static int is_over(const struct mf_chain *c, long more)
+{
+    return mf_chain_ended(c->opts, c->number, c->loss + c->turn.change, c->turn.rejected + more >= c->patience,
+                          c->temperature) != NULL;
+}
+
+static void advance(struct mf_chain *c)
+{
+    c->temperature *= c->factor;
+    c->number += c->stride;
 }
 
 void mf_chain_run(struct mf_chain *c, long most)
 {
-    const double factor = pow(c->opts->factor, (double)c->stride);
-
     mf_pool_fill(&c->pool);
-    while (c->turn.steps < most && !mf_chain_ended(c->opts, c->number, c->loss + c->turn.change,
-                                                   c->turn.rejected >= c->patience, c->temperature)) {
+    while (c->turn.steps < most && !is_over(c, 0)) {
         step(c);
-        c->temperature *= factor;
-        c->number += c->stride;
+        advance(c);
         ++c->turn.steps;
     }
+}
+
+void mf_chain_look(struct mf_chain *c, long first, long every, long most, struct mf_chain_seen *seen)
+{
+    const long number = c->number;
+    const double temperature = c->temperature;
+    size_t voxel[2];
+    uint8_t phase[2];
+    int good = 0;
+
+    *seen = (struct mf_chain_seen){0};
+    while (seen->at < most && !seen->ends && !good) {
+        seen->ends = is_over(c, seen->at);
+        if (!seen->ends && seen->at == first) {
+            good = propose(c, voxel, phase, &seen->energy) && is_good(c, seen->energy);
+            first += every;
+        }
+        seen->at += !seen->ends && !good;
+        advance(c);
+    }
+    c->number = number;
+    c->temperature = temperature;
+}
+
+void mf_chain_follow(struct mf_chain *c, const struct mf_chain_seen *seen, long most)
+{
+    size_t voxel[2];
+    uint8_t phase[2];
+    double own; /* that of the rank that has seen it is everybody's */
+
+    for (long i = 0; i < seen->at; ++i) advance(c);
+    c->turn.steps += seen->at;
+    c->turn.rejected += seen->at;
+    if (seen->ends || seen->at == most) return;
+    if (propose(c, voxel, phase, &own)) accept(c, voxel, phase, seen->energy);
+    advance(c);
+    ++c->turn.steps;
 }
 
 void mf_chain_repeat(struct mf_chain *c)

@@ -34,6 +34,7 @@ struct mf_chain {
     long patience;
     double loss;        /* when it began */
     double temperature; /* of the next step */
+    double factor;      /* from one step's to the next one's */
     struct mf_chain_turn turn;
     double random[MF_CHAIN_NUMBERS]; /* of this step, in [0,1) */
 };
@@ -60,6 +61,19 @@ void mf_chain_begin(struct mf_chain *chain, long step, double loss, long rejecte
 
 /** Makes at most @p most steps. */
 void mf_chain_run(struct mf_chain *chain, long most);
+
+/** What a look ahead has found: behind @p at steps that are not accepted, one that is, or (ends) the chain's end. */
+struct mf_chain_seen {
+    long at; /* as many as were looked at: nothing */
+    int ends;
+    double energy; /* of the swap */
+};
+
+/** Looks at the steps @p first, @p first + @p every ... of the next @p most without making any. */
+void mf_chain_look(struct mf_chain *chain, long first, long every, long most, struct mf_chain_seen *seen);
+
+/** Makes the next steps as they were seen by a look at @p most of them. */
+void mf_chain_follow(struct mf_chain *chain, const struct mf_chain_seen *seen, long most);
 
 /** Swaps what this chain has swapped on another rank: turn.accepted of chain->move. */
 void mf_chain_repeat(struct mf_chain *chain);

@@ -62,6 +62,17 @@ for image, more in ((two, []), (two, ["--add_dimension", 16, *WALK, 1e-6, "--des
         predicted = done["peak_bytes"]
         check(predicted["arena"] == predicted["predicted"], f"{more}: taken and planned {predicted}")
 
+# One chain whose steps several ranks look at before they are made, whether that is quicker or not: the same bytes and ends.
+for image, more, steps in ((two, WALK + [1e-5], 9000), (three, ["--non_periodic", "--mutation_rule", "neighbor_in_phase"], 3000),
+                           (two, ["--descriptor_types", *COUNTED, "--tolerance", 2e-3], 3000), (two, ["--final_temperature", 1e-5], 3000),
+                           (two, ["--add_dimension", 9], 1000)):
+    command = [w for w in words(image, steps=steps) if "--tolerance" not in more or w not in ("--tolerance", 0)]
+    command[-2:-2] = more
+    one, first = bytes_of(*command)
+    for ranks, each in ((2, 1), (4, 5) if steps == 9000 else (3, 40)):
+        done, again = bytes_of(*command, ranks=ranks, env={**os.environ, "MF_AHEAD": str(each)})
+        check(np.array_equal(first, again) and all(one[k] == done[k] for k in ("loss_final", "swaps", "swaps_tried")), f"{more}: other bytes on {ranks} ranks, {each} ahead")
+
 # Stopped between two rounds, on other ranks: one chain, and two.
 long = words(two, "--add_dimension", 16, *WALK, 1e-7, steps=80000)
 whole = bytes_of(*long, ranks=2)[1]

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,18 +35,35 @@ static hid_t access_of(const struct mf_comm *comm)
     return access;
 }
 
-/* Of rank 0, to the disk. */
-static int flush(const struct mf_comm *comm, const char *path)
+static int flush(const char *name, int flags)
 {
-    int file = comm->rank == 0 ? open(path, O_WRONLY | O_CLOEXEC) : -1, bad;
+    int file = open(name, flags | O_CLOEXEC), bad = file < 0 || fsync(file) != 0;
 
-    if (comm->rank != 0) return MF_OK;
-    bad = file < 0 || fsync(file) != 0;
     if (file >= 0) close(file);
+    return bad;
+}
+
+/* Rank 0: all of it to the disk, and then to its name. */
+static int settle(const char *temporary, const char *path)
+{
+    char *copy = strdup(path);
+    int bad = !copy || flush(temporary, O_WRONLY) || rename(temporary, path) != 0 ||
+              flush(dirname(copy), O_RDONLY | O_DIRECTORY);
+
+    free(copy);
     return bad ? mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno)) : MF_OK;
 }
 
-int mf_bare_h5_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase)
+/* PATH.tmp; the caller frees. */
+static char *name_temporary(const char *path)
+{
+    char *name;
+
+    if (asprintf(&name, "%s.tmp", path) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
+    return name;
+}
+
+static int write_h5(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase)
 {
     hsize_t dims[3] = {slab->dims[0], slab->dims[1], slab->dims[2]};
     hid_t access = access_of(comm), file, space, dataset = -1;
@@ -61,8 +81,18 @@ int mf_bare_h5_write(const struct mf_comm *comm, const char *path, const struct 
     if (dataset >= 0) bad = H5Dclose(dataset) < 0 || bad;
     if (file >= 0) bad = H5Fclose(file) < 0 || bad;
     mf_comm_leave(comm);
-    MF_TRY(mf_agree(comm, bad ? mf_fail(MF_OUTPUT, "HDF5 cannot write '%s'", path) : MF_OK));
-    return mf_agree(comm, flush(comm, path));
+    return mf_agree(comm, bad ? mf_fail(MF_OUTPUT, "HDF5 cannot write '%s'", path) : MF_OK);
+}
+
+int mf_bare_h5_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int durable,
+                     const uint8_t *phase)
+{
+    char *temporary = name_temporary(path);
+    int rc = write_h5(comm, durable ? temporary : path, slab, phase);
+
+    if (rc == MF_OK && durable) rc = mf_agree(comm, comm->rank == 0 ? settle(temporary, path) : MF_OK);
+    free(temporary);
+    return rc;
 }
 
 int mf_bare_h5_read(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, uint8_t *phase)
@@ -89,14 +119,20 @@ static int write_own(const char *path, const struct mf_slab *slab, const uint8_t
 
     if (file < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     rc = mf_write_at(file, path, phase, mf_slab_voxels(slab), offset_of(slab));
-    if (rc == MF_OK && fsync(file) != 0) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    if (rc == MF_OK && slab->first && fsync(file) != 0)
+        rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     close(file);
     return rc;
 }
 
 int mf_bare_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase)
 {
-    return mf_agree(comm, write_own(path, slab, phase));
+    char *temporary = name_temporary(path);
+    int rc = mf_agree(comm, write_own(temporary, slab, phase));
+
+    if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? settle(temporary, path) : MF_OK);
+    free(temporary);
+    return rc;
 }
 
 static int read_own(const char *path, const struct mf_slab *slab, uint8_t *phase)

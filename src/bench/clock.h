@@ -24,7 +24,7 @@ struct mf_bench_call {
 };
 
 /**
- * Measures @p n calls (3 at most) by turns, so that what else the machine does falls on all alike: times [n]. Each
+ * Measures @p n calls (4 at most) by turns, so that what else the machine does falls on all alike: times [n]. Each
  * sample is the time of the slowest rank from a barrier on. Collective: every rank takes the same number of samples.
  */
 void mf_bench_measure(const struct mf_comm *comm, const struct mf_bench_enough *enough, size_t n,

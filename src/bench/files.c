@@ -37,7 +37,14 @@ static void write_h5(void *context)
 {
     struct work *w = context;
 
-    if (!w->failed) note(w, mf_bare_h5_write(w->comm, w->path[MF_BENCH_H5], &w->micro.slab, w->micro.phase));
+    if (!w->failed) note(w, mf_bare_h5_write(w->comm, w->path[MF_BENCH_H5], &w->micro.slab, 1, w->micro.phase));
+}
+
+static void write_loose(void *context)
+{
+    struct work *w = context;
+
+    if (!w->failed) note(w, mf_bare_h5_write(w->comm, w->path[MF_BENCH_OTHER], &w->micro.slab, 0, w->micro.phase));
 }
 
 static void write_raw(void *context)
@@ -70,18 +77,44 @@ static void read_own(void *context)
     if (read_it(context, &back)) mf_micro_free(&back);
 }
 
+static void read_hashed(void *context)
+{
+    struct work *w = context;
+    struct mf_micro back;
+
+    if (!read_it(w, &back)) return;
+    note(w, mf_micro_hash(w->comm, &back));
+    mf_micro_free(&back);
+}
+
+/* A program that reads takes memory for it. Given back by give_back(). */
+static int take_back(struct work *w)
+{
+    w->back = mf_arena_take(w->arena, mf_slab_voxels(&w->micro.slab), "benchmark");
+    if (!w->back) note(w, MF_MEMORY);
+    return w->back != NULL;
+}
+
+static void give_back(struct work *w)
+{
+    mf_arena_give(w->arena, w->back);
+    w->back = NULL;
+}
+
 static void read_h5(void *context)
 {
     struct work *w = context;
 
-    if (!w->failed) note(w, mf_bare_h5_read(w->comm, w->path[MF_BENCH_H5], &w->micro.slab, w->back));
+    if (!w->failed && take_back(w)) note(w, mf_bare_h5_read(w->comm, w->path[MF_BENCH_H5], &w->micro.slab, w->back));
+    give_back(w);
 }
 
 static void read_raw(void *context)
 {
     struct work *w = context;
 
-    if (!w->failed) note(w, mf_bare_read(w->comm, w->path[MF_BENCH_RAW], &w->micro.slab, w->back));
+    if (!w->failed && take_back(w)) note(w, mf_bare_read(w->comm, w->path[MF_BENCH_RAW], &w->micro.slab, w->back));
+    give_back(w);
 }
 
 static void fill(struct work *w)
@@ -93,8 +126,9 @@ static void fill(struct work *w)
 
 static void measure(struct work *w, const struct mf_bench_enough *enough, struct mf_bench_files *result)
 {
-    const struct mf_bench_call writes[MF_BENCH_WAYS] = {{write_own, w}, {write_h5, w}, {write_raw, w}};
-    const struct mf_bench_call reads[MF_BENCH_WAYS] = {{read_own, w}, {read_h5, w}, {read_raw, w}};
+    const struct mf_bench_call writes[MF_BENCH_WAYS] = {
+        {write_own, w}, {write_h5, w}, {write_raw, w}, {write_loose, w}};
+    const struct mf_bench_call reads[MF_BENCH_WAYS] = {{read_own, w}, {read_h5, w}, {read_raw, w}, {read_hashed, w}};
     struct mf_micro back;
     int64_t wrong = 0;
 
@@ -104,10 +138,13 @@ static void measure(struct work *w, const struct mf_bench_enough *enough, struct
         wrong += (int64_t)differ(w, back.phase);
         mf_micro_free(&back);
     }
-    read_h5(w);
-    wrong += (int64_t)differ(w, w->back);
-    read_raw(w);
-    wrong += (int64_t)differ(w, w->back);
+    if (!w->failed && take_back(w)) {
+        note(w, mf_bare_h5_read(w->comm, w->path[MF_BENCH_H5], &w->micro.slab, w->back));
+        wrong += (int64_t)differ(w, w->back);
+        note(w, mf_bare_read(w->comm, w->path[MF_BENCH_RAW], &w->micro.slab, w->back));
+        wrong += (int64_t)differ(w, w->back);
+        give_back(w);
+    }
     mf_comm_sum_int(w->comm, 1, &wrong);
     result->wrong = (size_t)wrong;
 }
@@ -118,7 +155,11 @@ static void clear(const struct work *w)
 
     mf_comm_barrier(w->comm);
     if (w->comm->rank != 0) return;
-    for (int i = 0; i < MF_BENCH_WAYS; ++i) (void)unlink(w->path[i]);
+    for (int i = 0; i < MF_BENCH_WAYS; ++i) {
+        snprintf(side, sizeof side, "%s.tmp", w->path[i]);
+        (void)unlink(w->path[i]);
+        (void)unlink(side);
+    }
     snprintf(side, sizeof side, "%.*s.xdmf", (int)strlen(w->path[0]) - 3, w->path[0]);
     (void)unlink(side);
 }
@@ -126,7 +167,7 @@ static void clear(const struct work *w)
 int mf_bench_files(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_bench_enough *enough,
                    const char *folder, size_t n, struct mf_bench_files *result)
 {
-    static const char *const ending[MF_BENCH_WAYS] = {"own.h5", "bare.h5", "raw"};
+    static const char *const ending[MF_BENCH_WAYS] = {"own.h5", "bare.h5", "raw", "loose.h5"};
     const size_t dims[3] = {n, n, n};
     struct work w = {.comm = comm,
                      .arena = arena,
@@ -142,8 +183,7 @@ int mf_bench_files(const struct mf_comm *comm, struct mf_arena *arena, const str
     w.micro.slab = mf_slab_of(comm, dims, comm->rank);
     own = mf_slab_voxels(&w.micro.slab);
     w.micro.phase = mf_arena_take(arena, own, "benchmark");
-    w.back = w.micro.phase ? mf_arena_take(arena, own, "benchmark") : NULL;
-    rc = mf_agree(comm, w.back ? MF_OK : MF_MEMORY);
+    rc = mf_agree(comm, w.micro.phase ? MF_OK : MF_MEMORY);
     if (rc == MF_OK) {
         fill(&w);
         mf_log_hush(1);
@@ -152,7 +192,6 @@ int mf_bench_files(const struct mf_comm *comm, struct mf_arena *arena, const str
         rc = mf_agree(comm, w.failed);
         clear(&w);
     }
-    mf_arena_give(arena, w.back);
     mf_micro_free(&w.micro);
     return rc;
 }

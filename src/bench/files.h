@@ -5,7 +5,8 @@
 #include "src/base/arena.h"
 #include "src/bench/clock.h"
 
-enum { MF_BENCH_OWN, MF_BENCH_H5, MF_BENCH_RAW, MF_BENCH_WAYS };
+/* The fourth way: written, bare HDF5 that leaves the flushing to the system; read, ours and its SHA-256 waited for. */
+enum { MF_BENCH_OWN, MF_BENCH_H5, MF_BENCH_RAW, MF_BENCH_OTHER, MF_BENCH_WAYS };
 
 struct mf_bench_files {
     size_t bytes;
@@ -14,8 +15,10 @@ struct mf_bench_files {
 };
 
 /**
- * Labels of n x n x n voxels, one byte each, in files in @p folder that are gone afterwards. Written: to the disk
- * (fsync); read: most likely from the page cache. Collective; MF_MEMORY, MF_OUTPUT, MF_INPUT (agreed).
+ * Labels of n x n x n voxels, one byte each, in files in @p folder that are gone afterwards. Written, all alike: under
+ * another name, to the disk (fsync), renamed, the folder flushed; ours with all that it says about itself, its seal and
+ * the .xdmf. Read, most likely from the page cache, into memory that is taken for it; ours with its seal checked and
+ * its labels counted. Collective; MF_MEMORY, MF_OUTPUT, MF_INPUT (agreed).
  */
 int mf_bench_files(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_bench_enough *enough,
                    const char *folder, size_t n, struct mf_bench_files *result);

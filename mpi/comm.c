@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi/begin.h"
 #include "mpi/comm_priv.h"
 #include "mpi/launched.h"
 #include "mpi/watch.h"
@@ -26,7 +27,7 @@ static struct {
     int open, rank, size;
 } running; /* for exit handlers, which get no argument */
 
-static atomic_int ending; /* MPI_Finalize has begun: nothing of MPI may be called any more */
+static atomic_int usable; /* MPI_Init is over and MPI_Finalize has not begun: MPI may be called */
 
 /* An abort can hang when others are in MPI_Finalize or the launcher has gone: the process ends all the same. */
 static void *end_late(void *code)
@@ -41,7 +42,7 @@ static void abort_all(int code)
 
     if (code == MF_OK) code = MF_BROKEN;
     mf_watch_hush(code);
-    if (atomic_load(&ending)) _exit(code);
+    if (!atomic_load(&usable)) _exit(code);
     if (pthread_create(&late, NULL, end_late, (void *)(intptr_t)code) != 0) _exit(code);
     mf_wire_abort();
     MPI_Abort(MPI_COMM_WORLD, code);
@@ -185,8 +186,10 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
 
     mf_comm_self(comm);
     if (!mf_launched()) return MF_OK;
-    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
     mf_die_hook(abort_all);
+    mf_begin_open();
+    MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+    atomic_store(&usable, 1);
     memset(comm, 0, sizeof *comm);
     MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &comm->size);
@@ -199,6 +202,7 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     comm->impl = impl_new(comm->size);
     local_ranks(comm);
     if (comm->size > 1) mf_watch_open(comm, comm->impl->leader);
+    mf_begin_close();
 
     rc = mf_agree(comm, check_launcher(comm));
     if (rc == MF_OK && provided < MPI_THREAD_FUNNELED)
@@ -242,7 +246,7 @@ void mf_comm_close(struct mf_comm *comm)
     comm->impl = NULL;
     running.open = 0;
     mf_watch_enter("end of MPI", 0);
-    atomic_store(&ending, 1);
+    atomic_store(&usable, 0);
     MPI_Finalize();
     mf_watch_close();
     mf_die_hook(NULL);

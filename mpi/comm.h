@@ -17,6 +17,10 @@ struct mf_comm {
     struct mf_wire *wire; /* between the ranks' GPUs (wire.h); NULL: there is none */
 };
 
+/** How long the ranks may take to come together in mf_comm_open(), which is called later, before the job ends with
+ * MF_DEVICE: at first 600 s; a minute at least; 0: for ever. Local. */
+void mf_comm_patience(double seconds);
+
 /**
  * Starts MPI and opens the world; a process that nobody launched as one of several (launched.h) is a rank by itself,
  * and MPI is not started: that takes longer than most of what such a process does. Installs MPI_Abort in mf_die().

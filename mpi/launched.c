@@ -29,3 +29,12 @@ int mf_launched(void)
         if (is_launchers(*variable)) return 1;
     return 0;
 }
+
+const char *mf_launched_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (getenv(names[i])) return getenv(names[i]);
+    return NULL;
+}

@@ -8,4 +8,7 @@
  */
 int mf_launched(void);
 
+/** The rank that a launcher says this process has, before MPI is there to ask; NULL: it says none. Local. */
+const char *mf_launched_rank(void);
+
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "io/h5.h"
+#include "mpi/launched.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -21,17 +22,12 @@ enum { VERBS_MOST = 64 };
 
 #define SPINS "3000" /* some 10 us: longer than between two kernels of a small run */
 
-/* Is this the process that speaks, before MPI is there to ask? Launchers number their processes in the environment. */
+/* Is this the process that speaks, before MPI is there to ask? */
 static int is_first(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *rank = mf_launched_rank();
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-        const char *rank = getenv(names[i]);
-
-        if (rank) return strcmp(rank, "0") == 0;
-    }
-    return 1;
+    return !rank || strcmp(rank, "0") == 0;
 }
 
 /* The one line of a refusal; a file name in it may hold anything, a line stays a line. */
@@ -104,7 +100,7 @@ static int check_same_options(const struct mf_comm *comm, const struct mf_option
 static int parse(const struct mf_cmd *verb, struct mf_options **options, void *into, int argc, char **argv)
 {
     MF_TRY(mf_options_parse(options, verb->name, verb->tables, into, verb->size, argc, argv, verb->positional_max));
-    return mf_options_env(*options, "logging_level", "MESOFORGE_LOG");
+    return verb->alone ? MF_OK : mf_options_env(*options, "logging_level", "MESOFORGE_LOG");
 }
 
 /* Local: what was printed has arrived. */
@@ -143,60 +139,69 @@ static int run_session(const struct mf_cmd *verb, struct mf_session *session, vo
     return rc;
 }
 
-/* On an open communicator. */
-static int run_ranks(const struct mf_cmd *verb, struct mf_comm *comm, int argc, char **argv, double start)
+/* A verb and what was made of its words on this rank. */
+struct asked {
+    const struct mf_cmd *verb;
+    struct mf_options *options;
+    void *into;
+    int rc;
+};
+
+static int run_ranks(const struct asked *asked, struct mf_comm *comm, double start)
 {
-    struct mf_options *options = NULL;
-    void *into = MF_MUST(calloc(1, verb->size), "options");
-    int rc = mf_agree(comm, parse(verb, &options, into, argc - 2, argv + 2));
+    struct mf_session session = {.comm = comm,
+                                 .common = asked->into,
+                                 .options = asked->options,
+                                 .start = start,
+                                 .looks = asked->verb->looks,
+                                 .computes = asked->verb->computes};
 
-    if (rc == MF_OK) rc = check_same_options(comm, options);
-    if (rc == MF_OK) {
-        struct mf_session session = {.comm = comm,
-                                     .common = into,
-                                     .options = options,
-                                     .start = start,
-                                     .looks = verb->looks,
-                                     .computes = verb->computes};
-
-        rc = run_session(verb, &session, into);
-    }
-    mf_options_free(options);
-    free(into);
-    return rc;
+    MF_TRY(mf_agree(comm, asked->rc));
+    MF_TRY(check_same_options(comm, asked->options));
+    return run_session(asked->verb, &session, asked->into);
 }
 
-static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
+/* On the ranks that MPI finds. */
+static int run_world(const struct asked *asked, double start)
 {
+    const struct mf_common *common = asked->into;
     struct mf_comm comm;
     int rc, strays;
 
+    if (asked->rc == MF_OK && common->timeout >= 0) mf_comm_patience((double)common->timeout);
     mf_h5_begin();
-    rc = mf_comm_open(&comm, &argc, &argv, verb->examines ? MF_VERSION : mf_about_build());
-    strays = verb->examines && mf_comm_strays(&comm) > 0;
+    rc = mf_comm_open(&comm, NULL, NULL, asked->verb->examines ? MF_VERSION : mf_about_build());
+    strays = asked->verb->examines && mf_comm_strays(&comm) > 0;
     if (strays) rc = MF_OK; /* and one of them speaks: the others are no ranks of anything */
-    if (rc == MF_OK && !(strays && comm.rank > 0)) rc = run_ranks(verb, &comm, argc, argv, start);
-    if (rc != MF_OK && comm.rank == 0) complain(verb->name);
+    if (rc == MF_OK && !(strays && comm.rank > 0)) rc = run_ranks(asked, &comm, start);
+    if (rc != MF_OK && comm.rank == 0) complain(asked->verb->name);
     mf_comm_close(&comm);
     return rc;
 }
 
 /* A verb that starts programs of MPI and is none: on one process, without a session. */
-static int run_alone(const struct mf_cmd *verb, int argc, char **argv)
+static int run_alone(const struct asked *asked)
 {
-    struct mf_options *options = NULL;
-    void *into = MF_MUST(calloc(1, verb->size), "options");
-    int rc = mf_options_parse(&options, verb->name, verb->tables, into, verb->size, argc - 2, argv + 2,
-                              verb->positional_max);
+    int rc = asked->rc;
 
-    if (rc == MF_OK && mf_options_origin(options, "print-config") == MF_FROM_FLAG)
-        mf_options_print(options);
+    if (rc == MF_OK && mf_options_origin(asked->options, "print-config") == MF_FROM_FLAG)
+        mf_options_print(asked->options);
     else if (rc == MF_OK)
-        rc = verb->alone(options, into);
+        rc = asked->verb->alone(asked->options, asked->into);
     rc = flush_output(rc);
-    if (rc != MF_OK) complain(verb->name);
-    mf_options_free(options);
-    free(into);
+    if (rc != MF_OK) complain(asked->verb->name);
+    return rc;
+}
+
+static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
+{
+    struct asked asked = {.verb = verb, .into = MF_MUST(calloc(1, verb->size), "options")};
+    int rc;
+
+    asked.rc = parse(verb, &asked.options, asked.into, argc, argv);
+    rc = verb->alone ? run_alone(&asked) : run_world(&asked, start);
+    mf_options_free(asked.options);
+    free(asked.into);
     return rc;
 }
 
@@ -262,11 +267,10 @@ int main(int argc, char **argv)
     const struct mf_cmd *verb = argc > 1 ? mf_cmd_find(argv[1]) : NULL;
     int rc;
 
-    if (verb && verb->alone && !mf_options_help_asked(argc - 2, argv + 2))
-        return is_first() ? run_alone(verb, argc, argv) : MF_OK;
     if (verb && !mf_options_help_asked(argc - 2, argv + 2)) {
-        wait_briefly(argv);
-        return run(verb, argc, argv, start);
+        if (verb->alone && !is_first()) return MF_OK;
+        if (!verb->alone) wait_briefly(argv);
+        return run(verb, argc - 2, argv + 2, start);
     }
     if (verb)
         rc = about("help", verb->name);

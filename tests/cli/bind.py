@@ -48,8 +48,9 @@ def lists(*words, ranks=2, **more):
 
 
 def bound():
-    first, second = lists(MF_ROOT=node())
-    check(sorted(first + second) == cores and not set(first) & set(second) and abs(len(first) - len(second)) < 2, f"{first} {second}")
+    """Each rank has the cores of a NUMA node."""
+    both = lists(MF_ROOT=node())
+    check(both == [cores[:half + len(cores) % 2], cores[half + len(cores) % 2:]], f"{both}")
 
 
 def left_alone():
@@ -65,8 +66,9 @@ def left_alone():
     check(lists(ranks=1, MF_ROOT=node()) == [cores], "one rank")
     many = len(cores) + 1
     check(lists(ranks=many, MF_ROOT=node()) == [cores] * many, "more ranks than cores")
-    narrow = lists(MF_ROOT=node(), OMPI_MCA_hwloc_base_binding_policy="core")
-    check(all(len(own) < len(cores) for own in narrow), f"what the launcher bound stays so: {narrow}")
+    by_core = {"MF_ROOT": node(), "OMPI_MCA_hwloc_base_binding_policy": "core"}
+    narrow, told = lists(**by_core), lists("--bind", "none", **by_core)
+    check(narrow == told and all(len(own) < len(cores) for own in told), f"what the launcher bound stays so: {narrow}, it was {told}")
 
 
 def verbose():

@@ -4,10 +4,12 @@
 """
 import gzip
 import os
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
 
 from runs import check, finish
@@ -20,7 +22,7 @@ except ImportError:
     sys.exit(77)
 
 PROGRAM = os.path.abspath(sys.argv[1])
-SECONDS, MORE_KIB = 3, 64 << 10  # processor time with the start of MPI; memory beside that of a sound file
+SECONDS, WALL, MORE_KIB = 3, 60, 64 << 10  # processor time with the start of MPI; what a loaded machine may make of it; memory beside that of a sound file
 HUGE = 1 << 60
 
 
@@ -116,7 +118,10 @@ def used(name):
     """Status, what it says, processor time and most memory [KiB] of reading it."""
     words = [PROGRAM, "smooth", f"{name}:a" if name.endswith(".h5") else name, "--output", "made.npy"]
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
+        late = threading.Timer(WALL, lambda: os.kill(job.pid, signal.SIGKILL))  # it then reads -9, and is no 3
+        late.start()
         err = job.stderr.read()
+        late.cancel()
         _, status, usage = os.wait4(job.pid, 0)
         job.returncode = os.waitstatus_to_exitcode(status)
     return job.returncode, err, usage.ru_utime + usage.ru_stime, usage.ru_maxrss

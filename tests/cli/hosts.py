@@ -19,11 +19,11 @@ from samples import digest
 from virtual_hosts import do, until
 
 program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
-LIMIT = 3  # --timeout [s]
+LIMIT = 6  # --timeout [s]; below the five that make a host unheard, nobody could say which was lost
 RUN = ("match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 120 --polish-rounds 4 --add_dimension 32 "
        f"--checkpoint-every 5ev --timeout {LIMIT} --output v.npy --restart auto --logging_level 10").split()
 # mpirun's daemons hear of a cut link by themselves, but after the ranks, whose word this is about.
-KEEPALIVE = "--mca oob_tcp_keepalive_time 7 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2".split()
+KEEPALIVE = "--mca oob_tcp_keepalive_time 13 --mca oob_tcp_keepalive_intvl 1 --mca oob_tcp_keepalive_probes 2".split()
 folder = tempfile.mkdtemp(prefix="hosts-run-")
 os.chdir(folder)
 os.environ["OMP_NUM_THREADS"] = "1"

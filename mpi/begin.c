@@ -1,0 +1,86 @@
+/* See begin.h and, of mf_comm_patience(), comm.h. */
+#include "mpi/begin.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi/comm.h"
+#include "mpi/launched.h"
+#include "src/base/err.h"
+
+/* Seconds. A start takes its time where many begin at once, whatever --timeout says; rank 0 has the first word. */
+static const double LEAST = 60, STANDARD = 600, OTHERS_LATER = 4;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    pthread_t thread;
+    double seconds; /* 0: for ever */
+    int given, runs, over;
+} b = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+void mf_comm_patience(double seconds)
+{
+    b.seconds = seconds > 0 && seconds < LEAST ? LEAST : seconds;
+    b.given = 1;
+}
+
+static _Noreturn void late(void)
+{
+    const char *rank = mf_launched_rank();
+    char host[64] = "?";
+
+    if (gethostname(host, sizeof host - 1) != 0) strcpy(host, "?");
+    mf_die(MF_DEVICE, __FILE__, __LINE__,
+           "rank %.20s on %s has waited for %g s for all ranks to come together (--timeout): one has not started, or a "
+           "link between them is lost; try: mesoforge doctor",
+           rank ? rank : "?", host, b.seconds);
+}
+
+static void *wait_for_all(void *nothing)
+{
+    const char *rank = mf_launched_rank();
+    double seconds = b.seconds + (rank && strcmp(rank, "0") != 0 ? OTHERS_LATER : 0);
+    struct timespec until;
+    int ended = 0, over;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)seconds;
+    pthread_mutex_lock(&b.lock);
+    while (!b.over && ended == 0) ended = pthread_cond_clockwait(&b.wake, &b.lock, CLOCK_MONOTONIC, &until);
+    over = b.over;
+    pthread_mutex_unlock(&b.lock);
+    if (!over) late();
+    return nothing;
+}
+
+/* Signals are the business of the main thread. Without a thread it starts unwatched, as it does for --timeout 0. */
+void mf_begin_open(void)
+{
+    const char *hook = getenv("MF_BEGIN"); /* of tests: seconds */
+    sigset_t all, before;
+
+    if (!b.given) b.seconds = STANDARD;
+    if (hook) b.seconds = strtod(hook, NULL);
+    if (!(b.seconds > 0)) return;
+    b.over = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    b.runs = pthread_create(&b.thread, NULL, wait_for_all, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void mf_begin_close(void)
+{
+    if (!b.runs) return;
+    pthread_mutex_lock(&b.lock);
+    b.over = 1;
+    pthread_cond_signal(&b.wake);
+    pthread_mutex_unlock(&b.lock);
+    pthread_join(b.thread, NULL);
+    b.runs = 0;
+}

@@ -95,7 +95,7 @@ textures() {
 # Beside the SGEMM of that Python's NumPy, and MCRpy where there is one.
 gram() {
     local few=() python=/usr/bin/python3
-    [ -z "$peer" ] || few=(--python "$peer" --mcrpy "$(pick 3 20)")
+    [ -z "$peer" ] || few=(--python "$peer" --mcrpy "$(pick 20 40)")
     [ -z "$quick" ] || few+=(--sizes 64 --threads 1 --pairs 1 --evaluations 5)
     step bare "$python" "$here/gram.py" "$build/mesoforge" "$data/pymks_ms_64x64_1.npy" "${few[@]}"
 }

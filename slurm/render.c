@@ -447,7 +447,12 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
               to);
     body(to, job, by_shell);
-    fputs("\n# 75: stopped early with a valid checkpoint\n"
-          "if [ \"$rc\" -eq 75 ]; then scontrol requeue \"$SLURM_JOB_ID\"; fi\nexit \"$rc\"\n",
-          to);
+    fputs(
+        "\n# 75: stopped early with a valid checkpoint; 4 and a flight record: a rank or node is lost, which Slurm may "
+        "not "
+        "know yet\n"
+        "lost=$(find . -maxdepth 1 -name 'mesoforge-flight-*' -newer \"$0\")\n"
+        "if [ \"$rc\" -eq 75 ] || { [ \"$rc\" -eq 4 ] && [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; "
+        "then scontrol requeue \"$SLURM_JOB_ID\"; fi\nexit \"$rc\"\n",
+        to);
 }

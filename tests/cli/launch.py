@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import runs
 import virtual_hosts
@@ -51,7 +52,9 @@ def execute(script, **more):
     if os.path.exists("record"):
         os.remove("record")
     env = around("SLURM_", PATH=PATH, RECORD=os.path.abspath("record"), SLURM_JOB_ID="7", **more)
-    done = subprocess.run(["bash"], input=script, env=env, capture_output=True, timeout=60)
+    with open("job.sh", "wb" if isinstance(script, bytes) else "w") as file:  # Slurm makes a copy at each start
+        file.write(script)
+    done = subprocess.run(["bash", "job.sh"], env=env, capture_output=True, timeout=60)
     check(done.stderr == b"", f"the script complains: {done.stderr[:300]}")
     return done.returncode, recorded("record")
 
@@ -102,7 +105,7 @@ def numbers():
     has(["--launcher", "sbatch", "--nodes", "2", "--ntasks-per-node", "4", "--cpus-per-task", "8", "--time", "1:00:00"],
         "#SBATCH --nodes=2", "#SBATCH --ntasks-per-node=4", "#SBATCH --cpus-per-task=8", "#SBATCH --time=1:00:00",
         "#SBATCH --signal=USR1@300", "#SBATCH --requeue", "--kill-on-bad-exit=1", "--restart auto",
-        'then scontrol requeue "$SLURM_JOB_ID"', "SRUN_CPUS_PER_TASK", lacks=("--ntasks=", "gpus"))
+        'scontrol requeue "$SLURM_JOB_ID"', "SRUN_CPUS_PER_TASK", lacks=("--ntasks=", "gpus"))
     has(["--num_gpus", "4", "--launcher", "mpirun"], "mpirun", "-n 4 --bind-to none", lacks=("--restart",))
     has(["--nodes", "2", "--gpus", "8", "--launcher", "srun"], "--nodes=2 --ntasks-per-node=4 --gpus-per-node=4")
     has(["--nodes", "2", "--ntasks", "5", "--launcher", "srun"], "--nodes=2 --ntasks=5 --ntasks-per-node=3")
@@ -289,13 +292,19 @@ def outside():
 
 
 def again():
-    """75 puts the job back, everything else is the script's own status."""
+    """75 puts the job back, 4 where a watch has left its record since the start and not too often, everything else is the script's own status."""
     for starter in ((), ("--mpirun",)):
         _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
-        for status in (0, 1, 75, 137):
-            got, calls = execute(script, STATUS=status)
-            back = [c for c in calls if c[0] == "scontrol"]
-            check(got == status and back == ([["scontrol", b"requeue", b"7"]] if status == 75 else []), f"{status}: {got} {calls}")
+        for status, record, restarts, back in ((0, 1, 0, 0), (1, 1, 0, 0), (75, 0, 30, 1), (137, 1, 0, 0), (4, 0, 0, 0), (4, 1, "", 1), (4, 1, 9, 1),
+                                               (4, 1, 10, 0), (4, -1, 0, 0)):
+            if record:
+                open("mesoforge-flight-n1-1.tsv", "w").close()
+                os.utime("mesoforge-flight-n1-1.tsv", (time.time() + 60 * record,) * 2)
+            got, calls = execute(script, STATUS=status, SLURM_RESTART_COUNT=restarts)
+            if record:
+                os.remove("mesoforge-flight-n1-1.tsv")
+            called = [c for c in calls if c[0] == "scontrol"]
+            check(got == status and called == ([["scontrol", b"requeue", b"7"]] if back else []), f"{status} {record} {restarts}: {got} {calls}")
 
 
 as_given()

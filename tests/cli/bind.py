@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 import runs
-from runs import around, check, finish
+from runs import around, check, finish, machine
 
 program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
 cores = sorted(os.sched_getaffinity(0))
@@ -19,7 +19,6 @@ half, everything = len(cores) // 2, ",".join(map(str, cores))
 
 def node(busy=0.01, numa=2, quota=None):
     """This machine's cores on so many NUMA nodes."""
-    root = tempfile.mkdtemp(dir=".")
     parts = [cores] if numa == 1 else [cores[:half + len(cores) % 2], cores[half + len(cores) % 2:]]
     files = {"proc/loadavg": f"{busy * len(cores)} 0 0 1/9 9\n", "sys/devices/system/cpu/online": everything,
              "sys/devices/system/node/online": "0" if numa == 1 else "0-1",
@@ -27,11 +26,7 @@ def node(busy=0.01, numa=2, quota=None):
     if quota:
         files.update({"proc/self/cgroup": "0::/\n", "proc/self/mountinfo": "31 23 0:28 / /g rw - cgroup2 cgroup2 rw\n",
                       "g/cpu.max": f"{int(quota * 100000)} 100000\n"})
-    for name, text in files.items():
-        os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)
-        with open(os.path.join(root, name), "w") as file:
-            file.write(text)
-    return os.path.abspath(root)
+    return machine(files)
 
 
 def members(text):

@@ -59,8 +59,8 @@ check(4 << 20 <= more < 5 << 20 and "device_used" not in cpu["peak_bytes"], f"by
 # To the end: the cut and the polish of two phases, and of three on two ranks.
 save("three.npy", [[(x // 4 + y // 3) % 3 for x in range(12)] for y in range(11)])
 for image, ranks in (("image.npy", 1), ("three.npy", 2)):
-    cpu, _, err = match("--device", "cpu", "--polish-rounds", 3, "--descriptor-types", "S2", "Variation", image=image)
-    cuda, status, err = match("--device", "cuda", "--share-gpu", "--polish-rounds", 3, "--descriptor-types", "S2", "Variation", image=image, ranks=ranks)
+    cpu, _, err = match("--device", "cpu", "--polish-rounds", 3, *runs.S2, image=image)
+    cuda, status, err = match("--device", "cuda", "--share-gpu", "--polish-rounds", 3, *runs.S2, image=image, ranks=ranks)
     if not check(status == 0 and cuda["swaps"] > 0, f"cut and polish on cuda: {err}"):
         continue
     for key in ("loss_cut", "loss_final"):

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from runs import around, check, finish
+from runs import around, check, finish, machine
 
 MESOFORGE, MPIEXEC, LIBRARY = os.path.abspath(sys.argv[1]), shutil.which(sys.argv[2]), os.path.abspath(sys.argv[3])
 WITHOUT = ("FAKE_NVML", "CUDA_", "SLURM_", "MF_ROOT")
@@ -33,16 +33,6 @@ def finds(*command, status=0, without=(), **more):
 def says(found, what, state, *parts):
     one = found.get(what, [{"state": "nothing", "finding": ""}])[0]
     check(one["state"] == state and all(p in one["finding"] for p in parts), f"{what} is {one}, not {state} {parts}")
-
-
-def machine(files):
-    """A folder with these files."""
-    root = tempfile.mkdtemp(dir=".")
-    for name, text in files.items():
-        os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)
-        with open(os.path.join(root, name), "w") as file:
-            file.write(text)
-    return os.path.abspath(root)
 
 
 ADAPTER = {"sys/class/infiniband/mlx5_0/ports/1/state": "1: DOWN\n"}
@@ -102,11 +92,12 @@ def strange(**more):
 
 
 def versions():
-    says(two(MESOFORGE), "versions", "ok", "all 2 ranks")
+    found = two(MESOFORGE)
+    says(found, "versions", "ok", "all 2 ranks")
+    says(found, "MPI-IO locks", "ok")
     mixed = two(*strange(STRANGE_VERSIONS=1), status=4).get("mixed versions", [])
     check([one["state"] for one in mixed] == ["fail", "fail"], f"{mixed}")
     check("'Open MPI v9.9.9' on rank 1" in mixed[0]["finding"] and "'1.8.99' on rank 1" in mixed[1]["finding"], f"{mixed}")
-    says(two(MESOFORGE), "versions", "ok")
     told = subprocess.run([MESOFORGE, "--version"], capture_output=True, text=True).stdout
     number = bytes.fromhex(re.search(r"id ([0-9a-f]{16,})", told)[1])
     program = open(MESOFORGE, "rb").read()
@@ -118,8 +109,6 @@ def versions():
 
 
 def folders():
-    found = two(MESOFORGE)
-    says(found, "MPI-IO locks", "ok")
     says(finds("env", f"LD_PRELOAD={LIBRARY}", "STRANGE_LOCKS=refused"), "MPI-IO locks", "warn", "not implemented")
     says(finds("env", f"LD_PRELOAD={LIBRARY}", "STRANGE_LOCKS=ignored"), "MPI-IO locks", "warn", "another can lock")
     says(two(*strange(STRANGE_LOCKS="ignored")), "MPI-IO locks", "warn", "another can lock")

@@ -3,12 +3,10 @@ before the power goes. Nothing may be lost or wrong in silence, and a run that w
 
     faults.py PROGRAM LIBRARY [--all]     LIBRARY: tests/tool/faulty_io.c; --all: at every call, not at some
 """
-import fcntl
 import os
 import random
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -118,10 +116,7 @@ def lost_host():
     folder = fresh("lost")
     words = ["match", "../t.npy", "--limit_to", 4, "--max_iter", 3, "--no_polish", "--output", "out.npy"]
     for job, restarts, goes_on in ((8, 1, False), (7, 0, False), (7, 1, True), ("", "", False)):
-        with open(f"{folder}/.out.lock", "w") as held:  # by this process, in the name of another
-            held.write("job 7 (restarts: 0), process 99 on elsewhere\n")
-            held.flush()
-            fcntl.fcntl(held, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        with runs.locked(f"{folder}/.out.lock", "job 7 (restarts: 0), process 99 on elsewhere"):
             done = runs.run(program, *words, cwd=folder, env=runs.around("SLURM_", SLURM_JOB_ID=job, SLURM_RESTART_COUNT=restarts))
         if goes_on:
             check(done.status == 0 and "before it was started again" in done.err, f"job {job}: {done.status} {done.err}")

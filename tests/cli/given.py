@@ -3,14 +3,12 @@ outputs that another run holds, disks that are full.
 
     given.py MESOFORGE MPIEXEC ...       exit status 77: NumPy or h5py is missing
 """
-import fcntl
 import os
-import struct
 import subprocess
 import sys
 import tempfile
 
-from runs import check, finish, line, measure, refuses, run
+from runs import check, finish, line, locked, measure, refuses, run
 from samples import blobs, np
 
 try:
@@ -120,10 +118,7 @@ def refused():
 
 def held():
     """What a run has locked no verb writes; other files of that stem are free."""
-    with open(".busy.lock", "w") as lock:
-        lock.write("process 99 on here\nbusy.h5\n")
-        lock.flush()
-        fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    with locked(".busy.lock", "process 99 on here", "busy.h5"):
         refuses(PROGRAM, [(7, [*words, "--output", "busy.h5"], "process 99 on here") for words in (
             ["smooth", "i.npy"], ["characterize", "i.npy", "--limit_to", 4], ["synth", "--size", 16, 16],
             ["merge", "s2.npy", "s2.npy"], ["match", "i.npy", "--limit_to", 4, "--max_iter", 2])], ranks=(1,))

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from formulas import FURTHER, cross_correlations
-from runs import check, finish, measure, run
+from runs import S2, check, finish, measure, run
 from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
@@ -96,7 +96,7 @@ class Reference:
 
     def __init__(self, case, images):
         self.case, self.sides = case, 3 if len(case["shape"]) == 3 else 1
-        self.types, self.lag = case.get("types", ["FFTCorrelations", "Variation"]), case["lag"]
+        self.types, self.lag = case.get("types", list(S2[1:])), case["lag"]
         self.periodic, self.phases = not case.get("non_periodic"), case.get("phases", 1)
         self.weight = case.get("weights", [WEIGHT[t] for t in self.types])
         self.q = case.get("phase_weights", [1.0] * 3)
@@ -238,7 +238,7 @@ for kind in ("SSE", "RMS", "L1", "L2"):
     CASES[f"three phases, {kind}"] = {"images": [(21, 32)], "shape": (21, 32), "lag": 3, "phases": 3, "loss": kind}
 
 for name, case in CASES.items():
-    case.setdefault("types", ["FFTCorrelations", "Variation"])
+    case.setdefault("types", list(S2[1:]))
     with tempfile.TemporaryDirectory() as folder:
         compare(name, case, folder)
 print(f"{len(CASES)} cases, largest relative error of a loss {worst['loss']:.2g}, of a slope {worst['gradient']:.2g}")

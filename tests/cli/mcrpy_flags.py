@@ -8,11 +8,11 @@ import re
 import sys
 import tempfile
 
-from runs import check, finish, measure, refuses, run
+from runs import S2, check, finish, measure, refuses, run
 from samples import blobs, digest, np, save
 
 PROGRAM = os.path.abspath(sys.argv[1])
-MATCH = ["match", "a.npy", "--limit_to", 4, "--descriptor_types", "S2", "Variation"]
+MATCH = ["match", "a.npy", "--limit_to", 4, *S2]
 
 
 def loss(*words):

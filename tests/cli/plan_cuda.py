@@ -36,15 +36,15 @@ def to_the_byte():
     cases = [(1, "two.npy --limit_to 6 --add_dimension 14 --device cuda", {}),
              (1, "two.npy --limit_to 6 --add_dimension 14 --device cuda --threads 3", {}),
              (2, "two.npy --limit_to 6 --add_dimension 15 --device cuda --loss_type RMS --non_periodic --no_polish", {}),
-             (3, "three.npy --limit_to 4 --add_dimension 13 --device cuda --deterministic --batch_size 4 --descriptor_types S2 Variation", {}),
+             (3, "three.npy --limit_to 4 --add_dimension 13 --device cuda --deterministic --batch_size 4 {S2}", {}),
              (2, "two.npy --limit_to 4 --size 18 20 22 --device cuda --use_multigrid_reconstruction --history 4", {}),
              (1, "two.npy --limit_to 6 --device cuda --descriptor_types S2 Variation VolumeFractions", {}),
              (2, "three.npy --limit_to 3 --size 14 15 16 --device cuda --no_polish --descriptor_types Patches LinealPath TwoPointCorrelations", {}),
              (2, "volume.npy --limit_to 3 --device cuda --no_polish --descriptor_types S2_3D StructureTensor", {}),
-             (1, "wide.npy --limit_to 5 --device cuda --no_polish --descriptor_types S2 Variation", l4),
-             (1, "prime.npy --limit_to 5 --device cuda --no_polish --deterministic --descriptor_types S2 Variation", l4)]
+             (1, "wide.npy --limit_to 5 --device cuda --no_polish {S2}", l4),
+             (1, "prime.npy --limit_to 5 --device cuda --no_polish --deterministic {S2}", l4)]
     for ranks, words, env in cases:
-        words = words.split()
+        words = words.format(S2=" ".join(runs.S2)).split()
         done, _ = match(*words, "--output", "p.h5", ranks=ranks, **env)
         peak = done.get("peak_bytes", {})
         check(peak.get("predicted") and peak["predicted"] == peak["arena"], f"host, {words}: {peak}")

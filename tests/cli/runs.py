@@ -1,10 +1,14 @@
 """What the tests of whole programs share: running the program, noting what is not as it should be."""
 import collections
+import contextlib
+import fcntl
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 failures = []
@@ -46,6 +50,26 @@ def run(program, *words, ranks=1, mpiexec="mpirun", timeout=120, fault=None, env
     except subprocess.TimeoutExpired as late:
         return Done(None, "", f"no end after {late.timeout} s: {' '.join(command)}")
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def machine(files):
+    """A folder with these files, for MF_ROOT."""
+    root = tempfile.mkdtemp(dir=".")
+    for name, text in files.items():
+        os.makedirs(os.path.join(root, os.path.dirname(name)), exist_ok=True)
+        with open(os.path.join(root, name), "w") as file:
+            file.write(text)
+    return os.path.abspath(root)
+
+
+@contextlib.contextmanager
+def locked(path, *lines):
+    """A lock as a run holds it, which this process has in the name of another."""
+    with open(path, "w") as held:
+        held.write("".join(f"{line}\n" for line in lines))
+        held.flush()
+        fcntl.fcntl(held, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        yield
 
 
 def refuses(program, cases, *more, ranks=(1, 3), mpiexec="mpirun"):

@@ -1,17 +1,15 @@
 /* See connect.h. */
-#include "src/recon/connect.h"
+#include "src/recon/connect_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/desc/clusters.h"
 #include "src/desc/forest.h"
 
 enum {
-    LISTED = 4096,       /* clusters of a phase that are looked at: the largest */
-    VOXELS_PER_PIN = 64, /* of the volume: the most pins */
+    VOXELS_PER_PIN = 16, /* of the volume: the most pins */
     PINS_LEAST = 256,
     WAY = 2 * MF_REACH + 2 /* most voxels of one, with those that it begins and ends at */
 };
@@ -26,13 +24,6 @@ struct mf_way {
     uint64_t order; /* 3 * global voxel + axis of the face where its halves meet */
 };
 
-/* What of a phase spans. */
-struct account {
-    uint8_t phase;
-    int64_t voxels;
-    double spans[3], wanted[3]; /* [voxels] */
-};
-
 static size_t pins_most(const struct mf_connect *c)
 {
     const size_t *n = c->slab.dims;
@@ -40,21 +31,36 @@ static size_t pins_most(const struct mf_connect *c)
     return n[0] * n[1] * n[2] / VOXELS_PER_PIN + PINS_LEAST;
 }
 
+uint64_t mf_connect_room(const struct mf_connect *c, const struct mf_account *is)
+{
+    const uint64_t half = (uint64_t)is->voxels / 2, most = pins_most(c) < half ? pins_most(c) : half;
+    uint64_t used = 0;
+
+    for (int p = 0; p < c->phases; ++p) used += c->pinned[p];
+    return most > used ? most - used : 0;
+}
+
 int mf_connect_open(struct mf_connect *c)
 {
     const size_t own = mf_slab_voxels(&c->slab), most = pins_most(c);
 
     c->pin = mf_arena_take(c->arena, (own < most ? own : most) * sizeof *c->pin, "pins");
-    c->list = mf_arena_take(c->arena, LISTED * sizeof *c->list, "clusters");
-    c->way = mf_arena_take(c->arena, LISTED * sizeof *c->way, "clusters");
-    c->parent = mf_arena_take(c->arena, LISTED * sizeof *c->parent, "clusters");
+    c->list = mf_arena_take(c->arena, MF_LISTED * sizeof *c->list, "clusters");
+    c->way = mf_arena_take(c->arena, MF_LISTED * sizeof *c->way, "clusters");
+    c->parent = mf_arena_take(c->arena, MF_LISTED * sizeof *c->parent, "clusters");
+    c->body = mf_arena_take(c->arena, 2 * own, "parts of clusters");
+    c->cut = mf_arena_take(c->arena, MF_LISTED, "parts of clusters");
+    c->known = mf_arena_take(c->arena, MF_LISTED * MF_PART_NUMBERS * sizeof *c->known, "parts of clusters");
     MF_TRY(mf_reach_open(&c->reach, c->comm, c->arena, &c->slab));
-    return c->pin && c->list && c->way && c->parent ? MF_OK : MF_MEMORY;
+    return c->pin && c->list && c->way && c->parent && c->body && c->cut && c->known ? MF_OK : MF_MEMORY;
 }
 
 void mf_connect_close(struct mf_connect *c)
 {
     mf_reach_close(&c->reach);
+    mf_arena_give(c->arena, c->known);
+    mf_arena_give(c->arena, c->cut);
+    mf_arena_give(c->arena, c->body);
     mf_arena_give(c->arena, c->parent);
     mf_arena_give(c->arena, c->way);
     mf_arena_give(c->arena, c->list);
@@ -83,15 +89,15 @@ double mf_connect_off(const struct mf_connect *c)
 }
 
 /* Lists the clusters of a phase and marks them where ways will begin. */
-static int account_of(struct mf_connect *c, uint8_t phase, struct account *is)
+static int account_of(struct mf_connect *c, uint8_t phase, struct mf_account *is)
 {
     const struct mf_micro micro = {
         .ndim = has_axis(c, 0) ? 3 : 2, .slab = c->slab, .phases = c->phases, .phase = (uint8_t *)c->label};
     const struct mf_measure_job job = {.comm = c->comm, .arena = c->arena, .micro = &micro};
     const size_t own = mf_slab_voxels(&c->slab);
 
-    *is = (struct account){.phase = phase};
-    MF_TRY(mf_clusters_list(&job, phase, LISTED, c->list, &c->count, mf_reach_own(&c->reach)));
+    *is = (struct mf_account){.phase = phase};
+    MF_TRY(mf_clusters_list(&job, phase, MF_LISTED, c->list, &c->count, mf_reach_own(&c->reach)));
     for (size_t i = 0; i < own; ++i) is->voxels += c->label[i] == phase;
     mf_comm_sum_int(c->comm, 1, &is->voxels);
     for (int a = 0; a < 3; ++a) {
@@ -118,7 +124,8 @@ static void build_walls(const struct mf_connect *c, uint8_t phase)
 }
 
 /* What spans when clusters a and b of the list are one. */
-static void spans_joined(const struct mf_connect *c, const struct account *is, uint32_t a, uint32_t b, double spans[3])
+static void spans_joined(const struct mf_connect *c, const struct mf_account *is, uint32_t a, uint32_t b,
+                         double spans[3])
 {
     const struct mf_cluster *p = &c->list[a], *q = &c->list[b];
 
@@ -130,18 +137,13 @@ static void spans_joined(const struct mf_connect *c, const struct account *is, u
     }
 }
 
-static double miss(const double spans[3], const double wanted[3])
-{
-    return fabs(spans[0] - wanted[0]) + fabs(spans[1] - wanted[1]) + fabs(spans[2] - wanted[2]);
-}
-
 /* How much nearer that comes to what is wanted. */
-static double value(const struct mf_connect *c, const struct account *is, uint32_t a, uint32_t b)
+static double value(const struct mf_connect *c, const struct mf_account *is, uint32_t a, uint32_t b)
 {
     double spans[3];
 
     spans_joined(c, is, a, b, spans);
-    return miss(is->spans, is->wanted) - miss(spans, is->wanted);
+    return mf_account_miss(is->spans, is->wanted) - mf_account_miss(spans, is->wanted);
 }
 
 static int shorter(const struct mf_way *a, const struct mf_way *b)
@@ -152,7 +154,7 @@ static int shorter(const struct mf_way *a, const struct mf_way *b)
 }
 
 /* Does something that is wanted not span at all? Then clusters that do not help by themselves may help together. */
-static int lacks(const struct account *is)
+static int lacks(const struct mf_account *is)
 {
     int lacking = 0;
 
@@ -160,7 +162,7 @@ static int lacks(const struct account *is)
     return lacking;
 }
 
-static void try_face(struct mf_connect *c, const struct account *is, size_t at, size_t next, int axis)
+static void try_face(struct mf_connect *c, const struct mf_account *is, size_t at, size_t next, int axis)
 {
     const struct mf_reach *r = &c->reach;
     const uint32_t a = r->owner[at], b = r->owner[next];
@@ -173,7 +175,7 @@ static void try_face(struct mf_connect *c, const struct account *is, size_t at, 
 }
 
 /* The shortest way that is worth it from every cluster to a larger one: of this rank's voxels. */
-static void find_ways(struct mf_connect *c, const struct account *is)
+static void find_ways(struct mf_connect *c, const struct mf_account *is)
 {
     const struct mf_reach *r = &c->reach;
     const size_t plane = c->slab.dims[1] * c->slab.dims[2];
@@ -219,7 +221,7 @@ static int share_ways(struct mf_connect *c)
 }
 
 /* The way that is worth most for its length; @p lacking: that leads to the largest cluster, whatever it is worth. */
-static struct mf_way *best_way(struct mf_connect *c, const struct account *is, int lacking)
+static struct mf_way *best_way(struct mf_connect *c, const struct mf_account *is, int lacking)
 {
     struct mf_way *best = NULL;
     double most = 0;
@@ -239,7 +241,7 @@ static struct mf_way *best_way(struct mf_connect *c, const struct account *is, i
     return best;
 }
 
-static void join(struct mf_connect *c, struct account *is, struct mf_way *way)
+static void join(struct mf_connect *c, struct mf_account *is, struct mf_way *way)
 {
     const uint32_t a = mf_forest_root(c->parent, way->from), b = mf_forest_root(c->parent, way->to);
     const uint32_t root = a < b ? a : b, other = a < b ? b : a;
@@ -253,14 +255,12 @@ static void join(struct mf_connect *c, struct account *is, struct mf_way *way)
 }
 
 /* Takes ways while they bring something, the same on all ranks. Returns how many. */
-static size_t choose_ways(struct mf_connect *c, struct account *is)
+static size_t choose_ways(struct mf_connect *c, struct mf_account *is)
 {
-    const uint64_t half = (uint64_t)is->voxels / 2;
-    uint64_t room = pins_most(c) < half ? pins_most(c) : half, used = 0;
+    uint64_t room = mf_connect_room(c, is), used = 0;
     size_t taken = 0;
     struct mf_way *way;
 
-    for (int p = 0; p < c->phases; ++p) used += c->pinned[p];
     for (size_t k = 0; k < c->count; ++k) c->parent[k] = (uint32_t)k;
     while ((way = best_way(c, is, 0)) || (taken == 0 && lacks(is) && (way = best_way(c, is, 1)))) {
         if (used + way->steps + 2 > room) break;
@@ -317,8 +317,7 @@ static int by_voxel(const void *a, const void *b)
     return (p->voxel > q->voxel) - (p->voxel < q->voxel);
 }
 
-/* A pin more, in their order. One that is there already, or a voxel that is fixed, stays as it is: returns 0. */
-static int put_pin(struct mf_connect *c, struct mf_change new)
+int mf_connect_pin(struct mf_connect *c, struct mf_change new)
 {
     size_t k = c->pins;
 
@@ -338,7 +337,7 @@ static void put_pins(struct mf_connect *c, uint8_t phase, const uint64_t *voxel,
 
     for (size_t i = 0; i < count; ++i)
         if (voxel[i] >= first && voxel[i] - first < mf_slab_voxels(&c->slab))
-            pinned += put_pin(c, (struct mf_change){voxel[i] - first, phase});
+            pinned += mf_connect_pin(c, (struct mf_change){voxel[i] - first, phase});
     mf_comm_sum_int(c->comm, 1, &pinned);
     c->pinned[phase] += (uint64_t)pinned;
 }
@@ -357,7 +356,7 @@ static int lay_ways(struct mf_connect *c, uint8_t phase, size_t taken)
     return rc;
 }
 
-static int join_clusters(struct mf_connect *c, struct account *is, int *more)
+static int join_clusters(struct mf_connect *c, struct mf_account *is, int *more)
 {
     size_t taken;
 
@@ -371,15 +370,29 @@ static int join_clusters(struct mf_connect *c, struct account *is, int *more)
     return lay_ways(c, is->phase, taken);
 }
 
+/* Is what is furthest from its aim too much? */
+static int spans_too_much(const struct mf_account *is)
+{
+    double worst = 0;
+
+    for (int a = 0; a < 3; ++a) {
+        const double off = is->spans[a] - is->wanted[a];
+
+        if (fabs(off) > fabs(worst)) worst = off;
+    }
+    return worst > 0;
+}
+
 int mf_connect_look(struct mf_connect *c, int *more)
 {
     *more = 0;
     for (int p = 0; p < c->phases; ++p) {
-        struct account is;
+        struct mf_account is;
 
         if (c->aim[p][0] < 0) continue;
         MF_TRY(account_of(c, (uint8_t)p, &is));
-        if (off_by(c, p) > NEAR_ENOUGH && c->count > 1) MF_TRY(join_clusters(c, &is, more));
+        if (off_by(c, p) <= NEAR_ENOUGH || c->count == 0) continue;
+        MF_TRY(spans_too_much(&is) ? mf_connect_part(c, &is, more) : join_clusters(c, &is, more));
     }
     return MF_OK;
 }

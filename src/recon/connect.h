@@ -1,5 +1,6 @@
 /* As much of every phase shall reach through the volume as in the target, which two-point correlations see little of:
- * after the cut, clusters that stand apart are joined by the shortest ways between them. What comes of it is a list of
+ * after the cut, clusters that stand apart are joined by the shortest ways between them, or what hangs on by necks is
+ * parted. What comes of it is a list of
  * voxels and the phases that they are to have ("pins"); a new cut at the volume fractions makes good for them where the
  * grey field is least sure. */
 #ifndef MF_RECON_CONNECT_H
@@ -22,13 +23,15 @@ struct mf_connect {
     size_t pins;
     uint64_t pinned[MF_PHASES_MAX]; /* on all ranks */
     double share[MF_PHASES_MAX][3]; /* what spans now, of phases with an aim */
-    long joined;                    /* ways that were laid */
+    long joined, parted;            /* ways that were laid, necks that were cut */
     /* its own */
     struct mf_reach reach;
     struct mf_cluster *list;
     size_t count;
     struct mf_way *way;
     uint32_t *parent;
+    uint8_t *body, *cut; /* of what is parted: [2 own voxels], [parts] */
+    int64_t *known;
 };
 
 /** Takes memory from connect->arena; the members above pin are the caller's. Local; MF_MEMORY; close accepts half a

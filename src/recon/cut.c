@@ -80,8 +80,8 @@ static void say(const struct mf_connect *c)
     uint64_t pins = 0;
 
     for (int p = 0; p < c->phases; ++p) pins += c->pinned[p];
-    mf_info("clusters: %ld joined by %llu voxels; what spans is within %.3f of the target's", c->joined,
-            (unsigned long long)pins, mf_connect_off(c));
+    mf_info("clusters: %ld joined, %ld parted, by %llu voxels; what spans is within %.3f of the target's", c->joined,
+            c->parted, (unsigned long long)pins, mf_connect_off(c));
 }
 
 static int connect_all(struct mf_grid *r, struct mf_connect *c, int64_t *room)

@@ -1,0 +1,37 @@
+/* What joining clusters and parting them have in common. Private to connect.c and part.c. */
+#ifndef MF_RECON_CONNECT_IMPL_H
+#define MF_RECON_CONNECT_IMPL_H
+
+#include <math.h>
+
+#include "src/desc/clusters.h"
+#include "src/recon/connect.h"
+
+enum {
+    MF_LISTED = 4096, /* clusters of a phase, and parts of them, that are looked at: the largest */
+    MF_PART_NUMBERS = 8
+};
+
+/** What of a phase spans, in voxels. */
+struct mf_account {
+    uint8_t phase;
+    int64_t voxels;
+    double spans[3], wanted[3];
+};
+
+static inline double mf_account_miss(const double spans[3], const double wanted[3])
+{
+    return fabs(spans[0] - wanted[0]) + fabs(spans[1] - wanted[1]) + fabs(spans[2] - wanted[2]);
+}
+
+/** How many more pins there may be, on all ranks. */
+uint64_t mf_connect_room(const struct mf_connect *connect, const struct mf_account *is);
+
+/** A pin more, in their order. One that is there already, or a voxel that is fixed, stays as it is: returns 0. */
+int mf_connect_pin(struct mf_connect *connect, struct mf_change pin);
+
+/** Parts what hangs on spanning clusters of a phase by necks, while less shall span. connect->list are its clusters,
+ * which the own planes of connect->reach are marked with. Collective, agreed: MF_MEMORY, MF_INPUT. */
+int mf_connect_part(struct mf_connect *connect, struct mf_account *is, int *more);
+
+#endif

@@ -179,12 +179,20 @@ int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes)
     return MF_OK;
 }
 
+int mf_flush(int descriptor)
+{
+    int rc;
+
+    while ((rc = fsync(descriptor)) != 0 && errno == EINTR) {}
+    return rc;
+}
+
 static int sync_name(const char *name, int flags, const char *path)
 {
     int descriptor = open(name, flags | O_CLOEXEC), rc = MF_OK;
 
     if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
-    if (fsync(descriptor) != 0 && errno != EINVAL)
+    if (mf_flush(descriptor) != 0 && errno != EINVAL)
         rc = mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", path, strerror(errno));
     close(descriptor);
     return rc;

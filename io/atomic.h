@@ -54,4 +54,7 @@ int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes
 /** Reads all of @p bytes at @p offset. Not collective. Refuses with MF_INPUT naming @p path. */
 int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset);
 
+/** fsync() that a signal does not end. 0, or -1 and errno. */
+int mf_flush(int descriptor);
+
 #endif

@@ -27,7 +27,8 @@ static int same_everywhere(const struct mf_comm *comm, const struct mf_array *a)
 {
     enum { BEFORE = 4, ALL = BEFORE + MF_ARRAY_DIMS };
     const int64_t kind = a->kind << 16 | (int64_t)a->size << 8 | (a->own ? a->phases + 1 : 0);
-    const int64_t way = (int64_t)a->format << 16 | (int64_t)a->coding << 8 | (a->swap ? 1 : 0);
+    const int64_t way =
+        (int64_t)a->recalled << 24 | (int64_t)a->format << 16 | (int64_t)a->coding << 8 | (a->swap ? 1 : 0);
     const int64_t is[ALL] = {a->ndim, kind, way, (int64_t)a->offset};
     int64_t seen[2 * ALL];
 
@@ -202,7 +203,13 @@ static int read_phases(struct mf_reading *r)
 /* Is the seal to be looked at? Then what one pass over bytes reads need not be read for it again. */
 static int check_seal(struct mf_reading *r, const struct mf_seal_seen *seen)
 {
-    return r->array.format == MF_HDF5 ? mf_seal_doubt(r->comm, r->array.path, r->array.ours, seen) : MF_OK;
+    int whole;
+
+    if (r->array.format != MF_HDF5) return MF_OK;
+    if (!r->array.recalled) return mf_seal_doubt(r->comm, r->array.path, r->array.ours, seen);
+    MF_TRY(mf_seal_holds(r->comm, r->array.path, seen, &whole));
+    r->stale = !whole;
+    return whole ? MF_OK : MF_INPUT;
 }
 
 /* Collective: what values there are. Those of one byte are in memory then. */
@@ -284,6 +291,7 @@ static int open_array(struct mf_reading *r, const char *given, const char *file,
 {
     if (array && r->read->dataset)
         return mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
+    if (!array && !r->read->dataset && !r->stale) return mf_array_recall(file, &r->array);
     return mf_array_open(file, array ? array : r->read->dataset, &r->array);
 }
 
@@ -297,6 +305,12 @@ static int read_named(struct mf_reading *r, const char *given)
     mf_array_split(given, &file, &array);
     rc = mf_agree(r->comm, open_array(r, given, file, array));
     if (rc == MF_OK) rc = read_values(r);
+    if (r->stale) {
+        mf_micro_free(r->micro);
+        memset(r->bytes, 0, sizeof r->bytes);
+        rc = mf_agree(r->comm, open_array(r, given, file, array));
+        if (rc == MF_OK) rc = read_values(r);
+    }
     if (rc == MF_OK) {
         if (r->comm->rank == 0) start_hash(r);
         set_scale(r);

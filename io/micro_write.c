@@ -54,7 +54,7 @@ static int write_own(const char *temporary, const char *path, const struct frame
     if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     if (first) rc = write_frame(descriptor, path, frame);
     if (rc == MF_OK) rc = body(descriptor, path, frame->before_bytes, context);
-    if (rc == MF_OK && fsync(descriptor) != 0)
+    if (rc == MF_OK && mf_flush(descriptor) != 0)
         rc = mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", path, strerror(errno));
     if (close(descriptor) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     return rc;

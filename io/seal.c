@@ -193,18 +193,34 @@ static int read_seal(int file, const char *path, uint64_t size, struct footer *f
     return MF_OK;
 }
 
-int mf_seal_mark(const char *path, uint32_t *mark)
+static int read_footer(const char *path, struct footer *footer)
 {
-    struct footer footer;
     uint32_t *crc = NULL;
     uint64_t size = 0;
     int file, rc = open_file(path, O_RDONLY, &size, &file);
 
-    if (rc == MF_OK) rc = read_seal(file, path, size, &footer, &crc);
-    if (rc == MF_OK) *mark = footer.mark;
+    if (rc == MF_OK) rc = read_seal(file, path, size, footer, &crc);
     if (file >= 0) close(file);
     free(crc);
     return rc;
+}
+
+int mf_seal_mark(const char *path, uint32_t *mark)
+{
+    struct footer footer;
+
+    MF_TRY(read_footer(path, &footer));
+    *mark = footer.mark;
+    return MF_OK;
+}
+
+int mf_seal_bytes(const char *path, uint64_t *bytes)
+{
+    struct footer footer;
+
+    MF_TRY(read_footer(path, &footer));
+    *bytes = footer.bytes;
+    return MF_OK;
 }
 
 static int compare(const char *path, const struct footer *footer, const uint32_t *sealed, const uint32_t *found)
@@ -276,6 +292,16 @@ static int look(const struct mf_comm *comm, const char *path, const struct mf_se
 int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text)
 {
     return look(comm, path, NULL, state, text);
+}
+
+int mf_seal_holds(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, int *whole)
+{
+    enum mf_seal_state state;
+    char text[MF_ERR_TEXT];
+
+    MF_TRY(look(comm, path, seen, &state, text));
+    *whole = state == MF_SEAL_WHOLE;
+    return MF_OK;
 }
 
 int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen)

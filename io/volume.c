@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/atomic.h"
+#include "io/record.h"
 #include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -143,7 +144,8 @@ static int make_file(const struct mf_atomic *temporary, const struct mf_micro *m
     rc = mf_atomic_reserve(temporary, volume_bytes(m, p));
     if (rc == MF_OK) rc = make(file, m, created, p, places);
     end = mf_h5_close(file);
-    return rc == MF_OK ? end : rc;
+    if (rc == MF_OK) rc = end;
+    return rc == MF_OK ? mf_record_write(temporary->temporary, temporary->path, m, places->values) : rc;
 }
 
 /* This rank's values; what is in its memory need not be read back for its checksum. */
@@ -174,7 +176,7 @@ static int write_values(const struct mf_comm *comm, const struct mf_atomic *temp
     if (file < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", temporary->path, strerror(errno));
     rc = mf_seal_see_begin(seen, places->values + m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2]);
     if (rc == MF_OK) rc = write_slab(file, temporary->path, m, places, seen);
-    if (rc == MF_OK && comm->rank != 0 && fsync(file) != 0)
+    if (rc == MF_OK && comm->rank != 0 && mf_flush(file) != 0)
         rc = mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", temporary->path, strerror(errno));
     if (close(file) != 0 && rc == MF_OK)
         rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", temporary->path, strerror(errno));

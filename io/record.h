@@ -1,0 +1,20 @@
+/* What a volume of ours says about itself, once more, behind the end that HDF5 knows of and before the seal: where its
+ * values lie and what they mean. It stands in for the library (and the child process in which that would run) only
+ * where the seal then proves to hold: nobody has changed the file since. docs/FILES.md has the layout. */
+#ifndef MF_IO_RECORD_H
+#define MF_IO_RECORD_H
+
+#include <stdint.h>
+
+#include "io/array.h"
+#include "io/micro.h"
+
+/** Appends it to the file @p temporary, which nobody else writes; @p path: what sentences call it. Values begin at @p
+ * offset. Not collective; MF_OUTPUT. */
+int mf_record_write(const char *temporary, const char *path, const struct mf_micro *micro, uint64_t offset);
+
+/** 1: a sealed file has one, and @p array (path and bytes are set) is what it says, as much to be checked as a file
+ * that anybody may have written; 0: there is none. Not collective. */
+int mf_record_read(struct mf_array *array);
+
+#endif

@@ -1,0 +1,139 @@
+/* A sealed volume is read by its record, without HDF5; what a record says is believed only where the seal holds. */
+#include "io/record.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/seal.h"
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "tests/check.h"
+
+enum { N = 6 };
+
+static struct mf_comm comm;
+static struct mf_arena *arena;
+static char path[64];
+
+static int phase_at(size_t i) { return (int)(i * i / 3 % 3); }
+
+static void write_volume(int ndim)
+{
+    const size_t dims[3] = {ndim == 3 ? N : 1, N, N};
+    struct mf_micro m = {.ndim = ndim,
+                         .phases = 3,
+                         .label = {4, 9, 2},
+                         .name = {"pore", "", "salt"},
+                         .spacing = {0.5, 2, 3},
+                         .unit = "nm",
+                         .arena = arena,
+                         .slab = mf_slab_of(&comm, dims, comm.rank)};
+    const size_t n = mf_slab_voxels(&m.slab);
+
+    m.phase = mf_arena_take(arena, n, "test");
+    for (size_t i = 0; i < n; ++i) m.phase[i] = (uint8_t)phase_at(m.slab.first * N * N + i);
+    CHECK(mf_micro_write(&comm, path, &m, NULL) == MF_OK);
+    mf_micro_free(&m);
+}
+
+static void check_read(int ndim)
+{
+    struct mf_micro m;
+
+    if (mf_micro_read(&comm, arena, path, NULL, &m) != MF_OK) {
+        fprintf(stderr, "%s\n", mf_err_text());
+        CHECK(0);
+        return;
+    }
+    CHECK(m.ndim == ndim && m.phases == 3 && m.label[0] == 4 && m.label[1] == 9 && m.label[2] == 2);
+    CHECK(strcmp(m.name[0], "pore") == 0 && !m.name[1][0] && strcmp(m.name[2], "salt") == 0);
+    CHECK(strcmp(m.unit, "nm") == 0 && m.spacing[0] == (ndim == 3 ? 0.5 : 1) && m.spacing[1] == 2 && m.spacing[2] == 3);
+    CHECK(m.slab.dims[0] == (ndim == 3 ? N : 1) && m.slab.dims[1] == N && m.slab.dims[2] == N);
+    for (size_t i = 0; i < mf_slab_voxels(&m.slab); ++i) CHECK(m.phase[i] == phase_at(m.slab.first * N * N + i));
+    mf_micro_free(&m);
+}
+
+/* The same by the record and by HDF5. */
+static void check_said(void)
+{
+    struct mf_array by_record, by_library;
+
+    CHECK(mf_array_recall(path, &by_record) == MF_OK && by_record.recalled);
+    CHECK(mf_array_open(path, NULL, &by_library) == MF_OK && !by_library.recalled);
+    by_record.recalled = 0;
+    CHECK(by_record.offset == by_library.offset && by_record.coding == by_library.coding);
+    CHECK(by_record.kind == by_library.kind && by_record.size == by_library.size && by_record.ours == by_library.ours);
+    CHECK(memcmp(by_record.shape, by_library.shape, sizeof by_record.shape) == 0);
+}
+
+/* Rank 0: the superblock goes, so that no library can open the file; the seal with it (sealed anew by whoever wants).
+ */
+static void break_head(void)
+{
+    uint64_t bytes = 0;
+    FILE *file;
+
+    CHECK(mf_seal_bytes(path, &bytes) == MF_OK);
+    CHECK(truncate(path, (off_t)bytes) == 0);
+    file = fopen(path, "r+b");
+    CHECK(file && fseek(file, 36, SEEK_SET) == 0 && fwrite("nowhere!", 1, 8, file) == 8);
+    if (file) CHECK(fclose(file) == 0);
+}
+
+static void broken(void)
+{
+    struct mf_micro m;
+
+    if (comm.rank == 0) break_head();
+    mf_comm_barrier(&comm);
+    CHECK(mf_micro_read(&comm, arena, path, NULL, &m) == MF_INPUT);
+    CHECK(mf_seal_write(&comm, path, path, 0, NULL) == MF_OK);
+    mf_comm_barrier(&comm);
+    check_read(3);
+}
+
+/* One byte of the values is turned: the library is asked, and the user told. */
+static void edited(void)
+{
+    struct mf_array a;
+    struct mf_micro m;
+    FILE *file;
+
+    write_volume(3);
+    CHECK(mf_array_open(path, NULL, &a) == MF_OK);
+    mf_comm_barrier(&comm);
+    if (comm.rank == 0) {
+        file = fopen(path, "r+b");
+        CHECK(file && fseek(file, (long)a.offset, SEEK_SET) == 0 && fputc(2, file) == 2);
+        if (file) CHECK(fclose(file) == 0);
+    }
+    mf_comm_barrier(&comm);
+    CHECK(mf_micro_read(&comm, arena, path, NULL, &m) == MF_OK);
+    CHECK(comm.rank != 0 || m.phase[0] == 2);
+    mf_micro_free(&m);
+}
+
+int main(int argc, char **argv)
+{
+    if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK) return 1;
+    if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
+    mf_log_open(comm.rank, comm.size, MF_QUIET);
+    snprintf(path, sizeof path, "io_record_%d.h5", comm.size);
+    for (int ndim = 2; ndim <= 3; ++ndim) {
+        write_volume(ndim);
+        check_said();
+        check_read(ndim);
+    }
+    mf_comm_barrier(&comm);
+    broken();
+    mf_comm_barrier(&comm);
+    edited();
+    mf_comm_barrier(&comm);
+    if (comm.rank == 0) CHECK(unlink(path) == 0);
+    snprintf(path, sizeof path, "io_record_%d.xdmf", comm.size);
+    if (comm.rank == 0) CHECK(unlink(path) == 0);
+    mf_arena_close(arena);
+    mf_comm_close(&comm);
+    return failures != 0;
+}

@@ -101,14 +101,21 @@ static int consider_result(const struct mf_session *s, const struct mf_recon_cmd
 /* The choice, on one line. */
 static void say(const struct mf_recon_cmd *o, const char *why)
 {
-    char text[256];
+    char text[256], best[40] = "";
 
     list(o, text, sizeof text);
-    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s", o->recipe->name, why,
-            o->target_open ? "not " : "", text);
+    if (o->candidates > 1) snprintf(best, sizeof best, "; the best of %ld", o->candidates);
+    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s%s", o->recipe->name, why,
+            o->target_open ? "not " : "", text, best);
     if (o->example_max)
         mf_info("auto: patches are those of at most the middle %zu x %zu pixels, as more would take long",
                 o->example_max, o->example_max);
+}
+
+/* Candidates begin with noise, each its own. */
+static int may_choose(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    return !mf_options_given(s->options, "candidates") && o->max_iter > 0 && !(o->initial_file && *o->initial_file);
 }
 
 int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
@@ -123,6 +130,7 @@ int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const st
     if (o->explain) explain(&look);
     take(s, mf_recipe_choose(&look, is_volume, &why), o);
     o->example_max = mf_recipe_example(o->recipe, &look);
+    if (may_choose(s, o)) o->candidates = mf_recipe_candidates(o->recipe, &look);
     o->target_open = o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
     say(o, why);
     return MF_OK;

@@ -7,6 +7,8 @@
 #include "src/cmd/cmd.h"
 #include "src/recon/recipe.h"
 
+enum { MF_CANDIDATES_MAX = 64 };
+
 struct mf_recon_cmd {
     struct mf_common common;
     /* what is read */
@@ -33,7 +35,7 @@ struct mf_recon_cmd {
     long extent_x, extent_y, extent_z, add_dimension;
     /* how it is found */
     const char *optimizer;
-    long max_iter, history, convergence_steps, outfile_data_steps, polish_rounds, realisations;
+    long max_iter, history, convergence_steps, outfile_data_steps, polish_rounds, realisations, candidates;
     double learning_rate, beta_1, beta_2, rho, momentum, tolerance, batch_size;
     double initial_temperature, final_temperature, cooldown_factor;
     const char *mutation_rule, *acceptance;

@@ -6,6 +6,13 @@
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 
+/** One of the runs of which the best is kept (--candidates). */
+struct mf_candidate {
+    uint64_t seed;
+    double score, copied; /* as compare says */
+    long evaluations;
+};
+
 /* One realisation on its way out. */
 struct mf_outcome {
     struct mf_session *session;
@@ -18,6 +25,8 @@ struct mf_outcome {
     struct mf_target got;  /* its descriptors */
     double variation_error;
     double copied; /* share of its windows that are the example's; below 0: not asked for */
+    struct mf_candidate candidate[MF_CANDIDATES_MAX]; /* o->candidates of them, where there are several */
+    size_t kept;                                      /* the one that is the result */
     char *path;
     double seconds;
     char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
@@ -26,6 +35,17 @@ struct mf_outcome {
     int unfit;          /* that plan found no room on the devices */
     int no_metrics;     /* a realisation could not write them: said once */
 };
+
+/** Can candidates be judged? MF_INPUT: there is nothing to judge them by; MF_USAGE: too small. Not collective. */
+int mf_outcome_may_choose(const struct mf_outcome *out);
+
+/** Solves and describes, into result, micro, got, variation_error and copied; of several candidates the best stays.
+ * Collective; refuses (agreed), and then holds nothing. */
+int mf_outcome_solve(struct mf_outcome *out);
+void mf_outcome_free(struct mf_outcome *out);
+
+/** Of the checkpoints of candidate @p k (0: @p stem itself); the caller frees. */
+char *mf_outcome_stem(const char *stem, size_t k);
 
 static inline int mf_outcome_ndim(const struct mf_outcome *out) { return out->dims[0] > 1 ? 3 : 2; }
 

@@ -77,8 +77,12 @@ static int look(struct ask *a)
     struct place mine = {(size_t)s->queue->threads, mf_arena_live(s->arena), mf_arena_peak(s->arena),
                          mf_arena_peak(s->device)};
     size_t *offset = MF_MUST(calloc((size_t)s->comm->size + 1, sizeof *offset), "a plan");
+    const struct mf_slab slab = mf_slab_of(s->comm, a->predict.dims, s->comm->rank);
     void *all = NULL;
-    int rc = mf_comm_gather(s->comm, &mine, sizeof mine, &all, offset);
+    int rc;
+
+    if (a->o->candidates > 1) mine.in_use += mf_slab_voxels(&slab); /* labels of the best while others run */
+    rc = mf_comm_gather(s->comm, &mine, sizeof mine, &all, offset);
 
     free(offset);
     free(a->place);

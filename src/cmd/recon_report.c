@@ -203,6 +203,25 @@ int mf_outcome_peaks(const struct mf_outcome *out, struct mf_json *at)
 
 static double per_evaluation(const struct mf_solve_result *r) { return r->seconds / fmax((double)r->evaluations, 1); }
 
+/* The runs that the result was chosen from. */
+static void json_candidates(const struct mf_outcome *out, struct mf_json *at)
+{
+    struct mf_json *all = mf_json_array();
+
+    for (long k = 0; k < out->o->candidates; ++k) {
+        const struct mf_candidate *c = &out->candidate[k];
+        struct mf_json *one = mf_json_object();
+
+        mf_json_int(one, "seed", (long long)c->seed);
+        mf_json_int(one, "evaluations", c->evaluations);
+        mf_json_real(one, "score", c->score);
+        mf_json_real(one, "copied", c->copied);
+        mf_json_put(all, NULL, one);
+    }
+    mf_json_put(at, "candidates", all);
+    mf_json_int(at, "kept", (long long)out->kept);
+}
+
 int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
 {
     const struct mf_solve_result *r = &out->result;
@@ -233,6 +252,7 @@ int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
     if (has_whole(out, MF_WHOLE_CROSS)) json_pairs(out, j);
     mf_json_real(j, "variation_error", out->variation_error);
     if (out->copied >= 0) mf_json_real(j, "copied", out->copied);
+    if (out->o->candidates > 1) json_candidates(out, j);
     mf_json_text(j, "device", out->session->backend->name);
     mf_json_int(j, "ranks", out->session->comm->size);
     mf_json_int(j, "threads", out->session->queue->threads);

@@ -6,44 +6,12 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
-#include "src/base/phase.h"
 #include "src/base/text.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_outcome.h"
 #include "src/desc/characterize.h"
-#include "src/desc/copies.h"
-
-static void fill_micro(struct mf_outcome *out)
-{
-    struct mf_micro *m = &out->micro;
-
-    *m = (struct mf_micro){.ndim = mf_outcome_ndim(out), .phases = out->result.phases, .phase = out->result.label};
-    m->slab = mf_slab_of(out->session->comm, out->dims, out->session->comm->rank);
-    m->arena = out->session->arena;
-    for (int p = 0; p < m->phases; ++p) m->label[p] = mf_outcome_label(out, p);
-    memcpy(m->spacing, out->target->spacing, sizeof m->spacing);
-    /* the rows of an image's slices normal to y and x lie along z */
-    if (mf_outcome_ndim(out) == 3 && out->target->sides == 1) m->spacing[0] = m->spacing[1];
-    memcpy(m->unit, out->target->unit, sizeof m->unit);
-    memcpy(m->hash, out->target->hash, sizeof m->hash);
-}
-
-static int describe(struct mf_outcome *out)
-{
-    const struct mf_characterize_opts c = {.lag = out->target->lag,
-                                           .levels = 1,
-                                           .periodic = out->solve.objective.periodic,
-                                           .whole = mf_outcome_whole(out),
-                                           .example = mf_objective_by_example(&out->solve.objective)};
-    struct mf_session *s = out->session;
-    MF_PHASE(MF_PHASE_DESCRIBE);
-
-    MF_TRY(mf_reside_characterize(s, out->o->residency, &out->micro, &c, &out->got));
-    out->variation_error = mf_outcome_variation(out);
-    return c.example ? mf_agree(s->comm, mf_copies(&out->got, out->target, &out->copied)) : MF_OK;
-}
 
 static int write_volume(struct mf_outcome *out, struct mf_json **json)
 {
@@ -91,16 +59,17 @@ static int make_volume(struct mf_outcome *out, const struct mf_recon_keeper *kee
     struct mf_session *s = out->session;
     int rc;
 
-    rc = mf_reside_solve(s, out->o->residency, out->dims, out->target, out->asked_batch, &out->solve, &out->result);
-    out->no_metrics |= out->result.metrics_lost;
-    if (rc != MF_OK) return rc;
-    fill_micro(out);
-    rc = describe(out);
-    if (rc == MF_OK) rc = write_volume(out, json);
+    MF_TRY(mf_outcome_solve(out));
+    rc = write_volume(out, json);
     if (rc == MF_OK) mf_outcome_report(out);
-    if (rc == MF_OK) mf_checkpoint_remove(s->comm, keeper->stem);
-    mf_target_free(&out->got);
-    mf_solve_free(&out->result);
+    /* the first candidate's last: without them the run counts as finished */
+    for (size_t k = (size_t)out->o->candidates; rc == MF_OK && k-- > 0;) {
+        char *stem = mf_outcome_stem(keeper->stem, k);
+
+        mf_checkpoint_remove(s->comm, stem);
+        free(stem);
+    }
+    mf_outcome_free(out);
     return rc;
 }
 
@@ -110,6 +79,7 @@ static int name_problem(struct mf_outcome *out)
 
     MF_TRY(mf_solve_problem(out->dims, out->target, &out->solve, &number));
     snprintf(out->problem, sizeof out->problem, "%08x", number);
+    if (out->o->candidates > 1) snprintf(out->problem + 8, sizeof out->problem - 8, "-%d", (int)out->o->candidates);
     return MF_OK;
 }
 
@@ -377,6 +347,7 @@ static int prepare(struct mf_outcome *out, const size_t *volume)
         return mf_fail(MF_INPUT, "'%s' holds one phase and nothing else: there is nothing to reconstruct",
                        out->target->source);
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
+    MF_TRY(mf_outcome_may_choose(out));
     mf_join_compare(out->target, o->files.count == 3 ? o->files.at : NULL);
     if (o->realisations > 1 && o->initial_file && *o->initial_file)
         mf_warn("all realisations begin with the same initial field: they will be equal");

@@ -12,7 +12,7 @@
 enum { REACH = 10, SPECK = 3, MOST_ERROR = 2 };
 
 static const int ways[MF_TEXTURE_WAYS][2] = {{0, 1}, {1, 0}, {1, 1}, {1, -1}}; /* rows, columns */
-static const int64_t run_pixels[MF_TEXTURE_RUNS] = {5, 10, 15};
+static const int64_t run_pixels[MF_TEXTURE_RUNS] = {5, 10, MF_TEXTURE_EDGE};
 
 const char *const mf_texture_names[MF_TEXTURE_VALUES] = {
     "chord_x",        "chord_y",         "chord_down",           "chord_up",   "lineal_path_5", "lineal_path_10",

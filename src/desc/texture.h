@@ -6,7 +6,7 @@
 
 #include "io/micro.h"
 
-enum { MF_TEXTURE_WAYS = 4, MF_TEXTURE_RUNS = 3 };
+enum { MF_TEXTURE_WAYS = 4, MF_TEXTURE_RUNS = 3, MF_TEXTURE_EDGE = 15 /* of slices that have all values */ };
 
 /** Counts of one phase. All int64_t: they travel as such. */
 struct mf_texture {

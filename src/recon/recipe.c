@@ -10,6 +10,7 @@
 #include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/desc/texture.h"
 
 /* Edges this much straighter than a surrogate's are a texture of lines; S2 oscillates where its autocovariance falls
  * below TROUGH and rises above CREST again; a phase below RARE is rare; borders fit below SEAM. */
@@ -18,6 +19,9 @@ static const double LINES = 1.75, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM 
 /* Operations of all searches for patches that a run may take, some 15 minutes of a core; a pair of patches takes
  * SEARCH, a search serves HELD evaluations, and an example has at least LEAST x LEAST pixels. */
 static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
+
+/* The same of all candidates, some seconds: four from 64 x 64 pixels, one from 96 x 96 on. */
+static const double AFFORD = 3e11;
 
 enum { STREAM = 0x7265, SHIFTS = 256, PIXELS = 1 << 16, SURROGATES = 16, PATCH = 9 /* of Patches, its edge */ };
 
@@ -227,6 +231,7 @@ static const struct mf_recipe blobs = {.name = "blobs",
                                        .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
                                        .weight = {7.6, 3.2, 5, 5},
                                        .evaluations = 700,
+                                       .candidates = 4,
                                        .history = 10,
                                        .ramp = &slow};
 static const struct mf_recipe lamellae = {.name = "lamellae",
@@ -234,6 +239,7 @@ static const struct mf_recipe lamellae = {.name = "lamellae",
                                           .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
                                           .weight = {7.6, 3.2, 12, 5},
                                           .evaluations = 700,
+                                          .candidates = 4,
                                           .history = 10,
                                           .ramp = &slow,
                                           .unpolished = 1};
@@ -244,6 +250,7 @@ static const struct mf_recipe network = {.name = "network",
                                          .levels = 2,
                                          .level_weight = {1, 1},
                                          .evaluations = 700,
+                                         .candidates = 4,
                                          .history = 10,
                                          .ramp = &slow};
 static const struct mf_recipe several = {.name = "several phases",
@@ -255,6 +262,7 @@ static const struct mf_recipe several = {.name = "several phases",
                                          .unpolished = 1,
                                          .lag = 8,
                                          .evaluations = 700,
+                                         .candidates = 4,
                                          .history = 10,
                                          .ramp = &slow};
 
@@ -313,6 +321,14 @@ size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_recipe_
     const double all = searching(recipe, look, look->example), edge = fmax(LEAST, sqrt(look->example * WORK / all));
 
     return all <= WORK || edge * edge >= look->example ? 0 : (size_t)edge;
+}
+
+long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_recipe_look *look)
+{
+    const double one = searching(recipe, look, look->example);
+
+    if (recipe->candidates < 2 || look->edge < MF_TEXTURE_EDGE) return 1;
+    return (long)fmax(1, fmin((double)recipe->candidates, floor(AFFORD / one)));
 }
 
 static int row_of(const struct mf_recipe_look *look)

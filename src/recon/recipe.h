@@ -27,6 +27,7 @@ struct mf_recipe {
     size_t levels; /* level weights given; 0: as always */
     double level_weight[MF_RECIPE_LEVELS];
     long lag, evaluations, history; /* 0: as always */
+    long candidates;                /* most runs to choose from; 0: one */
     int unpolished;
     const struct mf_ramp *ramp; /* NULL: as always */
 };
@@ -46,5 +47,8 @@ const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, int 
 /** Edge of the example that patches are looked for in: 0, all of it, unless the searches of a run would take too long.
  */
 size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_recipe_look *look);
+
+/** Runs to choose a result from: as many as take some seconds of a core together, at least one. */
+long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_recipe_look *look);
 
 #endif

@@ -52,7 +52,7 @@ def killed():
 
 def several():
     """Two outputs of one folder: each has its metrics, also while another run writes."""
-    words = ("match", "a.npy", "--limit-to", 6, "--max-iter", 4, "--no-polish")
+    words = ("match", "a.npy", "--limit-to", 6, "--max-iter", 4, "--no-polish", "--candidates", 1)
     os.mkdir("both")
     run(*words, "--output", "both/one.h5")
     first = open("both/metrics.jsonl").read()

@@ -1,0 +1,255 @@
+/* See recon_outcome.h: from a target to a described result, the best of several where there are candidates. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/phase.h"
+#include "src/base/rng.h"
+#include "src/cmd/recon_outcome.h"
+#include "src/desc/copies.h"
+#include "src/desc/texture.h"
+
+enum { STREAM = 0x6361, SLICES = 16 /* of a volume in each direction, as compare takes */ };
+
+/* What is copied looks right and is of no use: its share counts more than errors do. */
+static const double COPY = 1.5;
+
+static void fill_micro(struct mf_outcome *out)
+{
+    struct mf_micro *m = &out->micro;
+
+    *m = (struct mf_micro){.ndim = mf_outcome_ndim(out), .phases = out->result.phases, .phase = out->result.label};
+    m->slab = mf_slab_of(out->session->comm, out->dims, out->session->comm->rank);
+    m->arena = out->session->arena;
+    for (int p = 0; p < m->phases; ++p) m->label[p] = mf_outcome_label(out, p);
+    memcpy(m->spacing, out->target->spacing, sizeof m->spacing);
+    /* the rows of an image's slices normal to y and x lie along z */
+    if (mf_outcome_ndim(out) == 3 && out->target->sides == 1) m->spacing[0] = m->spacing[1];
+    memcpy(m->unit, out->target->unit, sizeof m->unit);
+    memcpy(m->hash, out->target->hash, sizeof m->hash);
+}
+
+static int describe(struct mf_outcome *out)
+{
+    const struct mf_characterize_opts c = {.lag = out->target->lag,
+                                           .levels = 1,
+                                           .periodic = out->solve.objective.periodic,
+                                           .whole = mf_outcome_whole(out),
+                                           .example = out->o->candidates > 1 ||
+                                                      mf_objective_by_example(&out->solve.objective)};
+    struct mf_session *s = out->session;
+    MF_PHASE(MF_PHASE_DESCRIBE);
+
+    MF_TRY(mf_reside_characterize(s, out->o->residency, &out->micro, &c, &out->got));
+    out->variation_error = mf_outcome_variation(out);
+    return c.example ? mf_agree(s->comm, mf_copies(&out->got, out->target, &out->copied)) : MF_OK;
+}
+
+static int solve(struct mf_outcome *out)
+{
+    int rc = mf_reside_solve(out->session, out->o->residency, out->dims, out->target, out->asked_batch, &out->solve,
+                             &out->result);
+
+    out->no_metrics |= out->result.metrics_lost;
+    if (rc != MF_OK) return rc;
+    fill_micro(out);
+    rc = describe(out);
+    if (rc != MF_OK) mf_outcome_free(out);
+    return rc;
+}
+
+void mf_outcome_free(struct mf_outcome *out)
+{
+    mf_target_free(&out->got);
+    mf_solve_free(&out->result);
+}
+
+/* ---- candidates ---- */
+
+static uint64_t seed_of(uint64_t seed, size_t k)
+{
+    uint32_t bits[4];
+
+    mf_random4(seed, STREAM, k, bits);
+    return k ? bits[0] : seed;
+}
+
+char *mf_outcome_stem(const char *stem, size_t k)
+{
+    char *name = NULL;
+
+    if (k == 0 ? (name = strdup(stem)) == NULL : asprintf(&name, "%s-candidate%zu", stem, k) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return name;
+}
+
+/* The texture of a side's example. Not collective. */
+static int wanted(const struct mf_outcome *out, int d, struct mf_texture texture[MF_PHASES_MAX])
+{
+    const struct mf_target_side *side = mf_target_for(out->target, (enum mf_normal)d);
+    const int same = out->result.phases == out->target->phases;
+    uint8_t *x = mf_example_classes(side, same ? -1 : out->target->phases > 1);
+    int rc = x ? mf_texture_add(x, side->example_nu, side->example_nv, out->result.phases, 0, texture)
+               : mf_fail(MF_MEMORY, "no memory for the micrograph's texture");
+
+    free(x);
+    return rc;
+}
+
+/* By what compare says: errors that no descriptor aims at, meant over the directions. Collective. */
+static int judge(struct mf_outcome *out, struct mf_candidate *c)
+{
+    const int sides = mf_outcome_ndim(out) == 3 ? 3 : 1;
+    struct mf_texture got[3][MF_PHASES_MAX];
+    size_t taken[3];
+    int rc = mf_texture_measure(out->session->comm, out->session->arena, &out->micro, 0, SLICES, got, taken);
+
+    *c = (struct mf_candidate){.seed = out->solve.seed, .copied = out->copied, .evaluations = out->result.evaluations};
+    for (int d = 0; rc == MF_OK && d < sides; ++d) {
+        struct mf_texture want[MF_PHASES_MAX] = {{0}};
+        struct mf_texture_off off;
+
+        rc = wanted(out, d, want);
+        if (rc != MF_OK) break;
+        mf_texture_compare(out->result.phases, got[d], want, &off);
+        c->score += off.score / sides;
+    }
+    return mf_agree(out->session->comm, rc);
+}
+
+static double badness(const struct mf_candidate *c) { return c->score + COPY * c->copied; }
+
+/* What one run leaves in an outcome. */
+struct made {
+    struct mf_solve_result result;
+    struct mf_micro micro;
+    struct mf_target got;
+    double variation_error, copied;
+};
+
+static struct made take(struct mf_outcome *out)
+{
+    struct made made = {out->result, out->micro, out->got, out->variation_error, out->copied};
+
+    out->result = (struct mf_solve_result){.label = NULL};
+    out->got = (struct mf_target){.sides = 0};
+    return made;
+}
+
+static void put(struct mf_outcome *out, const struct made *made)
+{
+    mf_outcome_free(out);
+    out->result = made->result;
+    out->micro = made->micro;
+    out->got = made->got;
+    out->variation_error = made->variation_error;
+    out->copied = made->copied;
+}
+
+/* Does the run go on with a candidate after the first? Then the metrics of those stay. Collective. */
+static int goes_on(const struct mf_outcome *out)
+{
+    int found = 0;
+
+    for (size_t k = 1; out->solve.keeper->restart && k < (size_t)out->o->candidates; ++k) {
+        char *stem = mf_outcome_stem(out->solve.keeper->stem, k);
+        struct mf_checkpoint_pair pair;
+
+        mf_checkpoint_look(out->session->comm, stem, 1, &pair);
+        found |= pair.turn[0] != -1 || pair.turn[1] != -1;
+        free(stem);
+    }
+    return found;
+}
+
+/* Candidate k, by its own seed and with checkpoints of its own. */
+static int run(struct mf_outcome *out, size_t k)
+{
+    struct mf_keeper_opts keeper = *out->solve.keeper;
+    const struct mf_solve_opts whole = out->solve;
+    char *stem = mf_outcome_stem(keeper.stem, k);
+    int rc;
+
+    keeper.stem = stem;
+    out->solve.seed = seed_of(whole.seed, k);
+    out->solve.keeper = &keeper;
+    out->solve.snapshot_stem = stem;
+    out->solve.metrics_append = whole.metrics_append || k > 0 || goes_on(out);
+    if (out->no_metrics) out->solve.metrics = NULL;
+    rc = solve(out);
+    if (rc == MF_OK) rc = judge(out, &out->candidate[k]);
+    out->solve.seed = whole.seed;
+    out->solve.keeper = whole.keeper;
+    out->solve.snapshot_stem = whole.snapshot_stem;
+    out->solve.metrics_append = whole.metrics_append;
+    out->solve.metrics = whole.metrics;
+    free(stem);
+    return rc;
+}
+
+static int choose(struct mf_outcome *out)
+{
+    const size_t count = (size_t)out->o->candidates;
+    double elapsed = 0;
+    int rc = MF_OK;
+
+    for (size_t k = 0; k < count; ++k) {
+        struct made best = take(out);
+        const struct mf_candidate *c = &out->candidate[k];
+
+        rc = run(out, k);
+        if (rc != MF_OK) {
+            put(out, &best);
+            break;
+        }
+        elapsed = fmax(elapsed, out->result.elapsed);
+        mf_info("candidate %zu of %zu, seed %llu: score %.3f, copied %.3f", k + 1, count, (unsigned long long)c->seed,
+                c->score, c->copied);
+        if (k == 0 || badness(c) < badness(&out->candidate[out->kept])) {
+            struct made mine = take(out);
+
+            put(out, &best);
+            mf_outcome_free(out);
+            put(out, &mine);
+            out->kept = k;
+        } else
+            put(out, &best);
+    }
+    if (rc != MF_OK) {
+        mf_outcome_free(out);
+        return rc;
+    }
+    out->result.elapsed = elapsed;
+    mf_info("candidate %zu is kept", out->kept + 1);
+    return MF_OK;
+}
+
+int mf_outcome_solve(struct mf_outcome *out)
+{
+    out->kept = 0;
+    return out->o->candidates > 1 ? choose(out) : solve(out);
+}
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+int mf_outcome_may_choose(const struct mf_outcome *out)
+{
+    size_t edge = least(out->dims[1], out->dims[2]);
+
+    if (out->o->candidates < 2) return MF_OK;
+    if (out->dims[0] > 1) edge = least(edge, out->dims[0]);
+    for (int d = 0; d < out->target->sides; ++d) {
+        const struct mf_target_side *side = &out->target->side[d];
+
+        if (!side->example)
+            return mf_fail(MF_INPUT, "'%s' has no labels, which --candidates are judged by", out->target->source);
+        edge = least(edge, least(side->example_nu, side->example_nv));
+    }
+    if (edge < MF_TEXTURE_EDGE)
+        return mf_fail(MF_USAGE, "--candidates are judged by runs of up to %d pixels, and an edge has %zu",
+                       MF_TEXTURE_EDGE, edge);
+    return MF_OK;
+}

@@ -1,0 +1,90 @@
+"""--candidates: each is the run of a seed that is told, the best by the score of compare and 1.5 times what is copied is
+kept, on any number of ranks, and a run that was stopped among them ends as one that was not.
+
+    candidates.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
+"""
+import json
+import os
+import sys
+import tempfile
+
+import runs
+from runs import S2, check, finish, measure, run
+from samples import blobs, np, save
+
+PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
+SETTLED = (*S2, "--limit_to", 6, "--max_iter", 20, "--polish_rounds", 2, "--deterministic")
+
+
+def badness(one):
+    return one["score"] + 1.5 * one["copied"]
+
+
+def chosen(folder, name, image, *words):
+    """Of three, on 1 and 3 ranks."""
+    field = f"{folder}/{name}.npy"
+    done = [measure(PROGRAM, "match", image, *SETTLED, *words, "--seed", 4, "--candidates", 3, "--output", field, ranks=ranks, mpiexec=MPIEXEC) for ranks in (1, 3)]
+    if not check(all(done), name):
+        return
+    done, other = done
+    for one in (done, other):
+        check(all(a <= b <= 1.02 * a + 4096 for a, b in zip(one["peak_bytes"]["arena"], one["peak_bytes"]["predicted"])), f"{name}: {one['peak_bytes']}")
+    check(done["candidates"] == other["candidates"], f"{name}: {done['candidates']} and on 3 ranks {other['candidates']}")
+    seeds = [one["seed"] for one in done["candidates"]]
+    check(seeds[0] == 4 == done["seed"] and len(set(seeds)) == 3, f"{name}: seeds {seeds}")
+    bad = [badness(one) for one in done["candidates"]]
+    check(len(set(bad)) == 3 and done["kept"] == int(np.argmin(bad)), f"{name}: kept {done['kept']} of {bad}")
+    for k, seed in enumerate(seeds):
+        alone = measure(PROGRAM, "match", image, *SETTLED, *words, "--seed", seed, "--output", f"{folder}/alone.npy")
+        check((k == done["kept"]) == (np.load(alone["output"]) == np.load(field)).all(), f"{name}: candidate {k} against the result")
+        said = json.loads(run(PROGRAM, "compare", image, alone["output"], "--json").out)["results"][0]
+        check(abs(said["score"] - done["candidates"][k]["score"]) < 1e-12, f"{name}: candidate {k}: {done['candidates'][k]}, compare says {said['score']}")
+
+
+def automatic(folder):
+    """auto has four of a small image, one of a large one, and as many as it is told."""
+    for edge, words, count in ((40, (), 4), (100, (), 1), (40, ("--candidates", 2), 2), (40, ("--initial_microstructure_file", f"{folder}/image.npy"), 1), (14, (), 1)):
+        image = save(folder, "image.npy", blobs((edge, edge), [0.6, 0.4], 1))
+        done = measure(PROGRAM, "match", image, *words, "--max_iter", 3, "--no_polish", "--output", f"{folder}/auto.npy")
+        check(done and len(done.get("candidates", [0])) == count, f"{edge} {words}: {done and done.get('candidates')}")
+
+
+def stopped(folder, image):
+    """Stopped in its second candidate and gone on with."""
+    words, files = ["match", image, *SETTLED, "--candidates", 3, "--json"], [f"{folder}/{name}.h5" for name in ("broken", "whole")]
+    code, out, text = run(PROGRAM, *words, "--output", files[0], fault="run.leave:visit=15")
+    check(code == 75 and "candidate 1 of 3" in text and "candidate 2 of 3" not in text, f"to stop: {code} {text}")
+    code, out, text = run(PROGRAM, *words, "--output", files[0], "--restart", "auto")
+    got = json.loads(out) if check(code == 0 and "going on" in text, f"to go on: {code} {text}") else {}
+    want = measure(PROGRAM, *words[:-1], "--output", files[1])
+    check(got.get("candidates") == want["candidates"] and got.get("s2_rms_error") == want["s2_rms_error"], f"{got.get('candidates')}, straight {want['candidates']}")
+    rows = [[{k: row[k] for k in ("seed", "step", "loss", "stage")} for row in map(json.loads, open(name[:-3] + ".metrics.jsonl"))] for name in files]
+    rows = [sorted(some, key=lambda row: (row["seed"], row["step"])) for some in rows]
+    check(rows[0] == rows[1] and len({row["seed"] for row in rows[0]}) == 3, f"metrics: {rows}")
+    check(not [name for name in os.listdir(folder) if "ckpt" in name], f"left: {os.listdir(folder)}")
+    said = measure(PROGRAM, *words[:-1], "--output", files[0], "--restart", "auto")
+    check(said and said.get("done_before"), f"asked for again: {said}")
+
+
+def refusals(folder, image):
+    mask, tiny = save(folder, "mask.npy", np.ones((24, 28), np.uint8)), save(folder, "tiny.npy", blobs((14, 28), [0.6, 0.4], 1))
+    array = save(folder, "s2.npy", np.full((11, 11), 0.2))
+    for status, says, words in ((2, "1 to 64", ("match", image, "--candidates", 0)), (2, "1 to 64", ("match", image, "--candidates", 65)),
+                                (2, "--max_iter 0", ("match", image, "--candidates", 2, "--max_iter", 0)),
+                                (2, "noise", ("match", image, "--candidates", 2, "--initial_microstructure_file", image)),
+                                (2, "--mask", ("match", image, "--candidates", 2, "--mask", mask)),
+                                (2, "15 pixels", ("match", tiny, "--candidates", 2, "--limit_to", 6))):
+        runs.refuses(PROGRAM, [(status, words, says)], "--data_folder", folder, ranks=(1,))
+    runs.refuses(PROGRAM, [(3, ("reconstruct", "--target", f"S2={array}", "--descriptor_types", "S2", "--size", 16, 16, "--candidates", 2), "no labels")],
+                 "--data_folder", folder, mpiexec=MPIEXEC)
+
+
+with tempfile.TemporaryDirectory() as place:
+    PICTURE = save(place, "picture.npy", blobs((24, 28), [0.6, 0.4], 9))
+    chosen(place, "image", PICTURE)
+    chosen(place, "volume", PICTURE, "--add_dimension", 16)
+    chosen(place, "phases", save(place, "three.npy", blobs((24, 24), [0.5, 0.3, 0.2], 2)))
+    automatic(place)
+    stopped(place, PICTURE)
+    refusals(place, PICTURE)
+finish("candidates")

@@ -3,6 +3,7 @@
 smaller batch and the same bits, and what is used stands in the output. usage: plan_run.py MESOFORGE MPIEXEC HARDWARE"""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -192,12 +193,31 @@ def less_memory():
             os.remove("fault.npy")
 
 
+def address_space():
+    """A limit of address space (RLIMIT_AS), on a lone process and on one rank of two: from room enough downwards all runs end well, until one is
+    refused with a line and without a file."""
+    if subprocess.run(["sh", "-c", 'ulimit -v 4000000; exec "$0" version', program], capture_output=True).returncode != 0:
+        return  # sanitizers map terabytes
+    words = ("match", "two.npy", "--limit_to", 8, "--size", 128, 128, 128, "--threads", 1, "--max_iter", 1, "--no_polish", "--output", "as.npy", *QUIET)
+    for ranks in (1, 2):
+        done, kilobytes = runs.Done(0, "", ""), 600000
+        while done.status == 0 and kilobytes > 50000:
+            if os.path.exists("as.npy"):
+                os.remove("as.npy")
+            kilobytes = int(0.92 * kilobytes)
+            limited = f'[ "${{OMPI_COMM_WORLD_RANK:-1}}" != 1 ] || ulimit -v {kilobytes}; exec "$@"'
+            done = runs.run("sh", "-c", limited, "sh", program, *words, ranks=ranks, mpiexec=mpiexec)
+        lines = runs.said(done.err)
+        print(f"address space, {ranks} ranks: {kilobytes} kB: {done.status} {lines}")
+        check(done.status == 5 and len(lines) == 1 and "bytes" in lines[0] and not os.path.exists("as.npy"), f"{kilobytes} kB on one of {ranks}: {done}")
+
+
 seen = []
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((30, 32), [0.6, 0.4], 1))
     np.save("three.npy", blobs((48, 48), [0.5, 0.2, 0.3], 2))
-    for part in (predicted, in_the_output, old_scripts, from_a_file, history_of_the_checkpoint, already_held, taken_ahead, less_memory):
+    for part in (predicted, in_the_output, old_scripts, from_a_file, history_of_the_checkpoint, already_held, taken_ahead, less_memory, address_space):
         part()
     check(sum(seen) >= 3, f"went on with less memory {sum(seen)} times")
     os.chdir("/")

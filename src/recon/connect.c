@@ -9,6 +9,9 @@
 #include "src/desc/forest.h"
 
 enum {
+    CLUSTERS_MOST = 4096, /* of a phase, and parts of them, that are looked at: the largest; few of a small volume */
+    CLUSTERS_LEAST = 16,
+    VOXELS_PER_CLUSTER = 64,
     VOXELS_PER_PIN = 16, /* of the volume: the most pins */
     PINS_LEAST = 256,
     WAY = 2 * MF_REACH + 2 /* most voxels of one, with those that it begins and ends at */
@@ -42,15 +45,17 @@ uint64_t mf_connect_room(const struct mf_connect *c, const struct mf_account *is
 
 int mf_connect_open(struct mf_connect *c)
 {
-    const size_t own = mf_slab_voxels(&c->slab), most = pins_most(c);
+    const size_t own = mf_slab_voxels(&c->slab), most = pins_most(c), *n = c->slab.dims;
 
+    c->most = n[0] * n[1] * n[2] / VOXELS_PER_CLUSTER + CLUSTERS_LEAST;
+    if (c->most > CLUSTERS_MOST) c->most = CLUSTERS_MOST;
     c->pin = mf_arena_take(c->arena, (own < most ? own : most) * sizeof *c->pin, "pins");
-    c->list = mf_arena_take(c->arena, MF_LISTED * sizeof *c->list, "clusters");
-    c->way = mf_arena_take(c->arena, MF_LISTED * sizeof *c->way, "clusters");
-    c->parent = mf_arena_take(c->arena, MF_LISTED * sizeof *c->parent, "clusters");
+    c->list = mf_arena_take(c->arena, c->most * sizeof *c->list, "clusters");
+    c->way = mf_arena_take(c->arena, c->most * sizeof *c->way, "clusters");
+    c->parent = mf_arena_take(c->arena, c->most * sizeof *c->parent, "clusters");
     c->body = mf_arena_take(c->arena, 2 * own, "parts of clusters");
-    c->cut = mf_arena_take(c->arena, MF_LISTED, "parts of clusters");
-    c->known = mf_arena_take(c->arena, MF_LISTED * MF_PART_NUMBERS * sizeof *c->known, "parts of clusters");
+    c->cut = mf_arena_take(c->arena, c->most, "parts of clusters");
+    c->known = mf_arena_take(c->arena, c->most * MF_PART_NUMBERS * sizeof *c->known, "parts of clusters");
     MF_TRY(mf_reach_open(&c->reach, c->comm, c->arena, &c->slab));
     return c->pin && c->list && c->way && c->parent && c->body && c->cut && c->known ? MF_OK : MF_MEMORY;
 }
@@ -97,7 +102,7 @@ static int account_of(struct mf_connect *c, uint8_t phase, struct mf_account *is
     const size_t own = mf_slab_voxels(&c->slab);
 
     *is = (struct mf_account){.phase = phase};
-    MF_TRY(mf_clusters_list(&job, phase, MF_LISTED, c->list, &c->count, mf_reach_own(&c->reach)));
+    MF_TRY(mf_clusters_list(&job, phase, c->most, c->list, &c->count, mf_reach_own(&c->reach)));
     for (size_t i = 0; i < own; ++i) is->voxels += c->label[i] == phase;
     mf_comm_sum_int(c->comm, 1, &is->voxels);
     for (int a = 0; a < 3; ++a) {

@@ -27,7 +27,7 @@ struct mf_connect {
     /* its own */
     struct mf_reach reach;
     struct mf_cluster *list;
-    size_t count;
+    size_t count, most;
     struct mf_way *way;
     uint32_t *parent;
     uint8_t *body, *cut; /* of what is parted: [2 own voxels], [parts] */

@@ -7,10 +7,7 @@
 #include "src/desc/clusters.h"
 #include "src/recon/connect.h"
 
-enum {
-    MF_LISTED = 4096, /* clusters of a phase, and parts of them, that are looked at: the largest */
-    MF_PART_NUMBERS = 8
-};
+enum { MF_PART_NUMBERS = 8 };
 
 /** What of a phase spans, in voxels. */
 struct mf_account {

@@ -46,7 +46,7 @@ static int find_parts(struct parts *p, size_t layers)
     for (size_t i = 0; i < voxels; ++i) own[i] = !p->body[i];
     MF_TRY(mf_reach_flood(&c->reach, layers));
     for (size_t i = 0; i < voxels; ++i) p->core[i] = own[i] ? 0 : CORE;
-    MF_TRY(mf_clusters_list(&job, CORE, MF_LISTED, c->list, &p->count, own));
+    MF_TRY(mf_clusters_list(&job, CORE, c->most, c->list, &p->count, own));
     for (size_t i = 0; i < voxels; ++i)
         if (!p->body[i]) own[i] = MF_REACH_WALL;
     return mf_reach_flood(&c->reach, MF_REACH);

@@ -17,7 +17,8 @@
 #include "mpi/comm.h"
 #include "src/base/err.h"
 
-enum { PIECE = 1 << 20 };
+/* Who wants it no more waits for one at most. */
+enum { PIECE = 1 << 17 };
 
 /* Before anything else is asked of the library: exit() must not clear away what a thread of ours still works with. */
 static void ready(void) { (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }

@@ -9,6 +9,11 @@
 #include "src/desc/differ.h"
 #include "src/desc/forest.h"
 
+enum {
+    NOISE_BYTES = 16,
+    EDGE_BYTES = 64
+}; /* of runs and clusters for a voxel; of those at a border, for a voxel of it */
+
 /** Clusters of two ranks that are one. */
 struct meet {
     int64_t id[2];
@@ -309,6 +314,16 @@ void mf_forest_release(struct mf_forest *f, struct mf_joined *joined)
     free_joined(f, joined);
     mf_arena_give(f->job->arena, f->cluster);
     f->cluster = NULL;
+}
+
+int mf_clusters_room(struct mf_arena *arena, const struct mf_slab *slab)
+{
+    const size_t rows = slab->count * slab->dims[1], plane = slab->dims[1] * slab->dims[2];
+    const size_t voxels = NOISE_BYTES * mf_slab_voxels(slab) + EDGE_BYTES * plane;
+    const ptrdiff_t room = (ptrdiff_t)(rows * sizeof(size_t) + voxels);
+
+    MF_TRY(mf_arena_book(arena, room, "clusters"));
+    return mf_arena_book(arena, -room, "clusters");
 }
 
 int mf_forest_open(struct mf_forest *f)

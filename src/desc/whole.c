@@ -70,6 +70,8 @@ static int spans(const struct mf_job *job)
     double share[MF_PHASES_MAX][3];
     MF_PHASE(MF_PHASE_COUNTS);
 
+    MF_TRY(mf_agree(job->comm, mf_clusters_room(job->arena, &job->micro->slab)));
+    if (job->dry) return MF_OK;
     MF_TRY(mf_clusters_share(&counted, share));
     memcpy(job->out->whole[MF_WHOLE_SPANS], share[job->first], (size_t)job->out->phases * sizeof share[0]);
     return MF_OK;
@@ -94,5 +96,5 @@ int mf_whole(const struct mf_job *job)
     mf_stage_close(&w.stage);
     mf_arena_give(job->queue->arena, w.x);
     mf_space_free(w.space);
-    return rc == MF_OK && job->out->whole[MF_WHOLE_SPANS] && !job->dry ? spans(job) : rc;
+    return rc == MF_OK && job->out->whole[MF_WHOLE_SPANS] ? spans(job) : rc;
 }

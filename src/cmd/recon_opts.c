@@ -109,9 +109,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("no-polish", no_polish, MF_FLAG, NULL, "no swaps after the cut at the volume fractions"),
     ROW("realisations", realisations, MF_LONG, "1", "volumes to make, with seeds --seed, --seed + 1, ..."),
     ROW("candidates", candidates, MF_LONG, "1",
-        "runs per result, from --seed and seeds made of it [1..64]; the one nearest to its target by the score of "
-        "compare "
-        "and 1.5 times what is copied is kept (auto: 4 for small images)"),
+        "runs per result, from --seed and seeds made of it [1..64]; kept is the one nearest to its target, by the "
+        "score of compare and 1.5 times what is copied (auto: 4 for small images)"),
     ROW("initial-microstructure-file", initial_file, MF_TEXT, NULL,
         "start from this field (FILE or FILE:ARRAY) instead of noise"),
     ROW("fixed", fixed_file, MF_TEXT, NULL,

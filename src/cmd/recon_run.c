@@ -297,6 +297,20 @@ static struct mf_micro_read start_read(const struct mf_recon_cmd *o)
 
 static int names(const char *file) { return file && *file; }
 
+/* --dry-run: with the labels of the best candidate, which wait while others run. */
+static int dry_run(struct mf_outcome *out)
+{
+    struct mf_session *s = out->session;
+    const struct mf_slab slab = mf_slab_of(s->comm, out->dims, s->comm->rank);
+    const ptrdiff_t kept = out->o->candidates > 1 ? (ptrdiff_t)mf_slab_voxels(&slab) : 0;
+    int rc;
+
+    MF_TRY(mf_agree(s->comm, mf_arena_book(s->arena, kept, "labels")));
+    rc = mf_recon_dry(s, out->dims, out->target, &out->solve);
+    MF_TRY(mf_arena_book(s->arena, -kept, "labels"));
+    return rc;
+}
+
 /* The initial field, if there is one, then the seeds. */
 static int with_start(struct mf_outcome *out, const char *base)
 {
@@ -312,8 +326,7 @@ static int with_start(struct mf_outcome *out, const char *base)
         out->solve.start = &start;
         rc = mf_micro_hash(s->comm, &start);
     }
-    if (rc == MF_OK)
-        rc = s->common->dry_run ? mf_recon_dry(s, out->dims, out->target, &out->solve) : run_seeds(out, base, &json);
+    if (rc == MF_OK) rc = s->common->dry_run ? dry_run(out) : run_seeds(out, base, &json);
     if (rc == MF_OK) rc = mf_log_view_json(s, out->o->realisations > 1 ? last_of(json) : json);
     if (rc == MF_OK && !s->common->dry_run) rc = print_json(s, json); /* only rank 0 may have it */
     mf_json_free(json);

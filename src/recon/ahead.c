@@ -49,10 +49,10 @@ static double gain_of(const struct mf_ahead *a, double gap, double each)
 void mf_ahead_choose(struct mf_ahead *a, long steps, size_t accepted)
 {
     const double gap = (double)(steps + 1) / (double)(accepted + 1);
-
     const char *hook = getenv("MF_AHEAD");
 
-    if (a->tell <= 0) a->tell = measure_telling(a);
+    if (!a->measured) a->tell = measure_telling(a);
+    a->measured = 1; /* on all ranks alike, whatever their clocks say */
     a->each = hook ? strtol(hook, NULL, 10) : 0;
     if (!hook && a->step > 0) {
         const double best = ceil(sqrt(2 * a->tell / a->step * gap / a->comm->size));

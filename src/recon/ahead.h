@@ -14,6 +14,7 @@ struct mf_ahead {
     int64_t *note;     /* [ranks][2]: what each has found */
     double tell, step; /* seconds that ranks take to tell each other, and a step takes: rank 0's */
     long each;         /* steps that a rank looks at before it tells; 0: one rank makes all steps, it is quicker */
+    int measured;
 };
 
 /** Local; MF_MEMORY; close accepts half a one. */

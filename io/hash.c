@@ -23,21 +23,31 @@ enum { PIECE = 1 << 17 };
 /* Before anything else is asked of the library: exit() must not clear away what a thread of ours still works with. */
 static void ready(void) { (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
 
-/* @p stop: another thread's word that nobody wants it any more; NULL: none will come. */
-static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigned char *piece, const atomic_int *stop)
+struct mf_hashing {
+    char *path;
+    pthread_t thread;
+    int runs, rc;
+    atomic_int stop, awaited; /* the program's own word: nobody wants it any more; it does nothing but wait for it */
+    char hex[65], text[MF_ERR_TEXT]; /* a thread has a sentence of its own */
+};
+
+/* @p beside: NULL where the caller waits. A sign of life beside other work would hide from the watch that this is
+ * stuck. */
+static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigned char *piece,
+                  const struct mf_hashing *beside)
 {
     ssize_t n;
 
-    while ((!stop || !*stop) && (n = read(descriptor, piece, PIECE)) != 0) {
+    while ((!beside || !beside->stop) && (n = read(descriptor, piece, PIECE)) != 0) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
         EVP_DigestUpdate(context, piece, (size_t)n);
-        mf_comm_alive();
+        if (!beside || beside->awaited) mf_comm_alive();
     }
     return MF_OK;
 }
 
-static int hash_file(const char *path, const atomic_int *stop, char hex[65])
+static int hash_file(const char *path, const struct mf_hashing *beside, char hex[65])
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC), rc;
     EVP_MD_CTX *context;
@@ -48,7 +58,7 @@ static int hash_file(const char *path, const atomic_int *stop, char hex[65])
     if (!context || !piece || EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a checksum");
     rc = descriptor < 0 ? mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno))
-                        : digest(descriptor, path, context, piece, stop);
+                        : digest(descriptor, path, context, piece, beside);
     if (rc == MF_OK && EVP_DigestFinal_ex(context, sum, NULL) == 1)
         for (int i = 0; i < 32; ++i) snprintf(hex + 2 * i, 3, "%02x", sum[i]);
     if (descriptor >= 0) close(descriptor);
@@ -59,19 +69,11 @@ static int hash_file(const char *path, const atomic_int *stop, char hex[65])
 
 int mf_hash_file(const char *path, char hex[65]) { return hash_file(path, NULL, hex); }
 
-struct mf_hashing {
-    char *path;
-    pthread_t thread;
-    int runs, rc;
-    atomic_int stop;
-    char hex[65], text[MF_ERR_TEXT]; /* a thread has a sentence of its own */
-};
-
 static void *work(void *context)
 {
     struct mf_hashing *h = context;
 
-    h->rc = hash_file(h->path, &h->stop, h->hex);
+    h->rc = hash_file(h->path, h, h->hex);
     if (h->rc != MF_OK) snprintf(h->text, sizeof h->text, "%s", mf_err_text());
     return NULL;
 }
@@ -95,6 +97,7 @@ int mf_hash_finish(struct mf_hashing *h, char hex[65])
     int rc;
 
     h->stop = !hex;
+    h->awaited = hex != NULL;
     if (h->runs)
         (void)pthread_join(h->thread, NULL);
     else if (hex)

@@ -153,8 +153,8 @@ static int folder_works(struct mf_findings *to, const char *folder)
     return 1;
 }
 
-/* A small volume of ours, written by all ranks. */
-static int write_small(const struct mf_findings *to, const char *folder)
+/* A small volume with this ending, written by all ranks. */
+static int write_small(const struct mf_findings *to, const char *folder, const char *ending)
 {
     const size_t dims[3] = {4, 4, 4};
     struct mf_session *s = (struct mf_session *)(uintptr_t)to->session;
@@ -162,10 +162,11 @@ static int write_small(const struct mf_findings *to, const char *folder)
     const struct mf_provenance from = {.command = "doctor", .options = "", .input_hash = ""};
     char path[4200];
     int64_t id = getpid();
-    int rc;
+    int rc, stem;
 
     mf_comm_bcast(s->comm, 0, &id, sizeof id);
-    snprintf(path, sizeof path, "%.4000s/.mesoforge-doctor-%lld.h5", folder, (long long)id);
+    stem = snprintf(path, sizeof path, "%.4000s/.mesoforge-doctor-%lld", folder, (long long)id);
+    snprintf(path + stem, sizeof path - (size_t)stem, "%s", ending);
     micro.slab = mf_slab_of(s->comm, dims, s->comm->rank);
     micro.phase = mf_arena_zeros(s->arena, mf_slab_voxels(&micro.slab), 1, "doctor");
     rc = mf_agree(s->comm, micro.phase ? MF_OK : MF_MEMORY);
@@ -173,29 +174,40 @@ static int write_small(const struct mf_findings *to, const char *folder)
     mf_micro_free(&micro);
     if (s->comm->rank == 0) {
         (void)unlink(path);
-        memcpy(path + strlen(path) - 3, ".xdmf", sizeof ".xdmf");
+        memcpy(path + stem, ".xdmf", sizeof ".xdmf");
         (void)unlink(path);
     }
     return rc;
+}
+
+/* Volumes are written by all ranks side by side; checkpoints and .dream3d go through MPI-IO. */
+static void write_both(struct mf_findings *to, const char *folder)
+{
+    const int size = to->session->comm->size;
+
+    if (write_small(to, folder, ".h5") == MF_OK)
+        mf_find(to, MF_WELL, "HDF5", "", "%s: %d rank%s wrote one file", mf_io_hdf5(), size, MF_S(size));
+    else
+        mf_find(to, MF_FAILED, "HDF5", ".npy files as --output, or another --data_folder", "%.250s", mf_err_text());
+    mf_err_clear();
+    if (size == 1) return; /* without MPI-IO then */
+    if (write_small(to, folder, ".dream3d") == MF_OK)
+        mf_find(to, MF_WELL, "MPI-IO", "", "%d ranks wrote one file, as they write checkpoints", size);
+    else
+        mf_find(to, MF_FAILED, "MPI-IO", "for checkpoints and .dream3d a --data_folder on a file system with MPI-IO",
+                "%.250s", mf_err_text());
+    mf_err_clear();
 }
 
 int mf_doctor_folder(struct mf_findings *to)
 {
     const struct mf_session *s = to->session;
     char *folder = nearest(s->common->data_folder);
-    int works = s->comm->rank == 0 && folder_works(to, folder), rc = MF_OK;
+    int works = s->comm->rank == 0 && folder_works(to, folder);
 
     mf_comm_bcast(s->comm, 0, &works, sizeof works);
     works = works && mf_doctor_locks(to, folder);
-    if (works) rc = write_small(to, folder);
+    if (works) write_both(to, folder);
     free(folder);
-    if (!works) return MF_OK;
-    if (rc == MF_OK)
-        mf_find(to, MF_WELL, "HDF5", "", "%s, parallel: %d rank%s wrote one file", mf_io_hdf5(), s->comm->size,
-                MF_S(s->comm->size));
-    else
-        mf_find(to, MF_FAILED, "HDF5", "an MPI-IO file system for --data_folder, or .npy files as --output", "%.250s",
-                mf_err_text());
-    mf_err_clear();
     return MF_OK;
 }

@@ -38,9 +38,10 @@ struct mf_micro_read {
     const double *spacing; /* NULL, or {z, y, x} (2-D: z ignored) that replaces the file's */
     const char *unit;      /* NULL, or replaces the file's */
     int grey;              /* accept real values in [0,1] as an indicator field (an initial field; singlephase input) */
-    int partial; /* values are phases 0, 1, ..; -1 and 255 are MF_PHASE_FREE; micro->phases: the last of them + 1 */
-    int mask;    /* phase 1 where a value is above 0, whatever there is */
-    int masked;  /* not all of it counts: its volume fractions are not said */
+    int partial;  /* values are phases 0, 1, ..; -1 and 255 are MF_PHASE_FREE; micro->phases: the last of them + 1 */
+    int mask;     /* phase 1 where a value is above 0, whatever there is */
+    int masked;   /* not all of it counts: its volume fractions are not said */
+    int unhashed; /* nobody asks for its checksum: none is begun, mf_micro_hash() has none */
     const char *dataset; /* NULL, or which array of an HDF5 file */
 };
 
@@ -64,8 +65,9 @@ int mf_micro_read(const struct mf_comm *comm, struct mf_arena *arena, const char
 void mf_micro_free(struct mf_micro *micro);
 
 /**
- * Sets micro->hash, on all ranks. A checksum that no damage can imitate takes longer than all else that is done to a
- * file, and one core: it is waited for only here. Collective; refuses (agreed) with MF_INPUT.
+ * Sets micro->hash, on all ranks, unless it was read->unhashed. A checksum that no damage can imitate takes longer than
+ * all else that is done to a file, and one core: it is waited for only here. Collective; refuses (agreed) with
+ * MF_INPUT.
  */
 int mf_micro_hash(const struct mf_comm *comm, struct mf_micro *micro);
 

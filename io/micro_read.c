@@ -312,7 +312,7 @@ static int read_named(struct mf_reading *r, const char *given)
         if (rc == MF_OK) rc = read_values(r);
     }
     if (rc == MF_OK) {
-        if (r->comm->rank == 0) start_hash(r);
+        if (r->comm->rank == 0 && !r->read->unhashed) start_hash(r);
         set_scale(r);
         describe(r);
     }

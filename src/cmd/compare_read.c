@@ -131,7 +131,7 @@ static int from_target(int periodic, struct mf_compared *one)
 int mf_compare_read(const struct mf_session *s, const struct mf_compare_opts *o, const char *file, int first,
                     struct mf_compared *one)
 {
-    struct mf_micro_read read = {.label_count = o->labels.count, .labels = o->labels.at};
+    struct mf_micro_read read = {.label_count = o->labels.count, .labels = o->labels.at, .unhashed = 1};
     int kind = IMAGE;
 
     one->file = file;

@@ -48,7 +48,8 @@ static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char 
                                        .label_count = r->labels.count,
                                        .labels = r->labels.at,
                                        .dataset = r->dataset && *r->dataset ? r->dataset : NULL,
-                                       .grey = r->grey_values};
+                                       .grey = r->grey_values,
+                                       .unhashed = 1};
     struct mf_micro micro;
     size_t slice[3], dims[1][3];
     int rc;

@@ -169,7 +169,7 @@ static int correlate(struct drawing *d, const struct mf_micro *m, struct mf_targ
 static int read_micro(const struct drawing *d, const char *file, struct mf_micro *m)
 {
     const struct mf_micro_read read = {
-        .threshold = d->o->threshold, .label_count = d->o->labels.count, .labels = d->o->labels.at};
+        .threshold = d->o->threshold, .label_count = d->o->labels.count, .labels = d->o->labels.at, .unhashed = 1};
 
     return mf_micro_read(d->session->comm, d->session->arena, file, &read, m);
 }

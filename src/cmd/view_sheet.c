@@ -29,7 +29,7 @@ int mf_view_sheet(struct mf_session *session, const struct mf_view_opts *o, size
                   struct mf_figure *figure)
 {
     const struct mf_micro_read read = {
-        .threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at};
+        .threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at, .unhashed = 1};
 
     figure->columns = (size_t)o->columns;
     for (size_t i = 0; i < count; ++i) {

@@ -13,7 +13,8 @@ from samples import blobs, np, save
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 TWO, THREE = [0.6, 0.4], [0.5, 0.3, 0.2]
 WALK = ["--acceptance_distribution", "exponential", "--cooldown_factor", 1, "--initial_temperature"]
-folder = tempfile.mkdtemp(prefix="anneal-")
+scratch = tempfile.TemporaryDirectory(prefix="anneal-")  # gone when the program ends
+folder = scratch.name
 os.chdir(folder)
 two, three = save(folder, "two.npy", blobs((16, 20), TWO, 6)), save(folder, "three.npy", blobs((12, 16), THREE, 7))
 

@@ -35,7 +35,8 @@ def near(a, b, tolerance):
     return abs(a - b) <= tolerance * abs(b)
 
 
-os.chdir(tempfile.mkdtemp())
+scratch = tempfile.TemporaryDirectory()  # gone when the program ends
+os.chdir(scratch.name)
 check(run("synth", "--size", 13, 14, "--correlation-length", 1.5, "--output", "image.npy")[0] == 0, "synth")
 
 # The same run on both.

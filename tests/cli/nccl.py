@@ -84,7 +84,8 @@ def line_of(err, begin):
     return [l for l in err.splitlines() if l.startswith(begin)]
 
 
-os.chdir(tempfile.mkdtemp())
+scratch = tempfile.TemporaryDirectory()  # gone when the program ends
+os.chdir(scratch.name)
 check(run("synth", "--size", 32, 32, "--correlation-length", 1.5, "--output", "image.npy")[0] == 0, "synth")
 
 # Same bits by NCCL and through the host, near those of cpu; on one rank with itself, where directions are added in the

@@ -48,7 +48,8 @@ def says(name, part, *words, ranks=1):
     return out
 
 
-os.chdir(tempfile.mkdtemp(prefix="seals-"))
+scratch = tempfile.TemporaryDirectory(prefix="seals-")  # gone when the program ends
+os.chdir(scratch.name)
 for words in ("synth --size 32 32 32 --correlation-length 2 --output v.h5", "synth --size 32 32 --correlation-length 2 --output i.h5",
               "characterize i.h5 --limit_to 8 --output t.h5"):
     status, out, err = run(PROGRAM, *words.split())

@@ -25,7 +25,8 @@ def says(code, parts, *words, without=()):
     return out + err
 
 
-os.chdir(tempfile.mkdtemp(prefix="sentences-"))
+scratch = tempfile.TemporaryDirectory(prefix="sentences-")  # gone when the program ends
+os.chdir(scratch.name)
 random = np.random.default_rng(1)
 for name, fraction in (("a", 0.85), ("b", 0.15), ("c", 0.84)):
     np.save(f"{name}.npy", (random.random((24, 24)) < fraction).astype(np.uint8))

@@ -14,7 +14,7 @@ enum { N = 6 };
 
 static struct mf_comm comm;
 static struct mf_arena *arena;
-static char path[64];
+static char path[64], said[64];
 
 static int phase_at(size_t i) { return (int)(i * i / 3 % 3); }
 
@@ -93,25 +93,75 @@ static void broken(void)
     check_read(3);
 }
 
+/* The byte at @p offset becomes 2. */
+static void put(long offset)
+{
+    FILE *file;
+
+    mf_comm_barrier(&comm);
+    if (comm.rank == 0) {
+        file = fopen(path, "r+b");
+        CHECK(file && fseek(file, offset, SEEK_SET) == 0 && fputc(2, file) == 2);
+        if (file) CHECK(fclose(file) == 0);
+    }
+    mf_comm_barrier(&comm);
+}
+
+static void listen(void)
+{
+    mf_log_open(comm.rank, comm.size, MF_WARN);
+    CHECK(mf_log_copy(said) == MF_OK);
+}
+
+/* Was there the warning that goes with the library's word? No more is listened to. */
+static void check_warned(int wanted)
+{
+    char text[4096] = "";
+    FILE *file;
+
+    CHECK(mf_log_copy(NULL) == MF_OK);
+    mf_log_open(comm.rank, comm.size, MF_QUIET);
+    if (comm.rank != 0) return;
+    file = fopen(said, "r");
+    CHECK(file);
+    if (!file) return;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    CHECK(fclose(file) == 0 && unlink(said) == 0);
+    CHECK((strstr(text, "used as it is") != NULL) == wanted);
+}
+
 /* One byte of the values is turned: the library is asked, and the user told. */
 static void edited(void)
 {
     struct mf_array a;
     struct mf_micro m;
-    FILE *file;
 
     write_volume(3);
+    listen();
+    check_read(3);
+    check_warned(0);
     CHECK(mf_array_open(path, NULL, &a) == MF_OK);
-    mf_comm_barrier(&comm);
-    if (comm.rank == 0) {
-        file = fopen(path, "r+b");
-        CHECK(file && fseek(file, (long)a.offset, SEEK_SET) == 0 && fputc(2, file) == 2);
-        if (file) CHECK(fclose(file) == 0);
-    }
-    mf_comm_barrier(&comm);
+    put((long)a.offset);
+    listen();
     CHECK(mf_micro_read(&comm, arena, path, NULL, &m) == MF_OK);
+    check_warned(1);
     CHECK(comm.rank != 0 || m.phase[0] == 2);
     mf_micro_free(&m);
+}
+
+/* One byte of the record, the values are whole: it is not believed. */
+static void forged(void)
+{
+    struct mf_array a;
+    uint64_t bytes = 0;
+
+    write_volume(3);
+    CHECK(mf_seal_bytes(path, &bytes) == MF_OK && bytes > 100);
+    put((long)bytes - 100);
+    CHECK(mf_array_recall(path, &a) == MF_OK && !a.recalled);
+    listen();
+    check_read(3);
+    check_warned(1);
 }
 
 int main(int argc, char **argv)
@@ -120,6 +170,7 @@ int main(int argc, char **argv)
     if (mf_arena_open(&arena, NULL, 0) != MF_OK) return 1;
     mf_log_open(comm.rank, comm.size, MF_QUIET);
     snprintf(path, sizeof path, "io_record_%d.h5", comm.size);
+    snprintf(said, sizeof said, "io_record_%d.said", comm.size);
     for (int ndim = 2; ndim <= 3; ++ndim) {
         write_volume(ndim);
         check_said();
@@ -129,6 +180,8 @@ int main(int argc, char **argv)
     broken();
     mf_comm_barrier(&comm);
     edited();
+    mf_comm_barrier(&comm);
+    forged();
     mf_comm_barrier(&comm);
     if (comm.rank == 0) CHECK(unlink(path) == 0);
     snprintf(path, sizeof path, "io_record_%d.xdmf", comm.size);

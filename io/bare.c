@@ -37,7 +37,7 @@ static hid_t access_of(const struct mf_comm *comm)
 
 static int flush(const char *name, int flags)
 {
-    int file = open(name, flags | O_CLOEXEC), bad = file < 0 || fsync(file) != 0;
+    int file = open(name, flags | O_CLOEXEC), bad = file < 0 || mf_flush(file) != 0;
 
     if (file >= 0) close(file);
     return bad;
@@ -119,7 +119,7 @@ static int write_own(const char *path, const struct mf_slab *slab, const uint8_t
 
     if (file < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     rc = mf_write_at(file, path, phase, mf_slab_voxels(slab), offset_of(slab));
-    if (rc == MF_OK && slab->first && fsync(file) != 0)
+    if (rc == MF_OK && slab->first && mf_flush(file) != 0) /* rank 0's comes in settle() */
         rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     close(file);
     return rc;

@@ -34,13 +34,16 @@ static size_t pins_most(const struct mf_connect *c)
     return n[0] * n[1] * n[2] / VOXELS_PER_PIN + PINS_LEAST;
 }
 
-uint64_t mf_connect_room(const struct mf_connect *c, const struct mf_account *is)
+static uint64_t less(uint64_t most, uint64_t used) { return most > used ? most - used : 0; }
+
+uint64_t mf_connect_room(const struct mf_connect *c, uint8_t to)
 {
-    const uint64_t half = (uint64_t)is->voxels / 2, most = pins_most(c) < half ? pins_most(c) : half;
-    uint64_t used = 0;
+    const uint64_t half = less(c->open[to] / 2, c->pinned[to]);
+    uint64_t used = 0, room;
 
     for (int p = 0; p < c->phases; ++p) used += c->pinned[p];
-    return most > used ? most - used : 0;
+    room = less(pins_most(c), used);
+    return room < half ? room : half;
 }
 
 int mf_connect_open(struct mf_connect *c)
@@ -263,7 +266,7 @@ static void join(struct mf_connect *c, struct mf_account *is, struct mf_way *way
 /* Takes ways while they bring something, the same on all ranks. Returns how many. */
 static size_t choose_ways(struct mf_connect *c, struct mf_account *is)
 {
-    uint64_t room = mf_connect_room(c, is), used = 0;
+    uint64_t room = mf_connect_room(c, is->phase), used = 0;
     size_t taken = 0;
     struct mf_way *way;
 

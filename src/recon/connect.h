@@ -1,8 +1,7 @@
 /* As much of every phase shall reach through the volume as in the target, which two-point correlations see little of:
  * after the cut, clusters that stand apart are joined by the shortest ways between them, or what hangs on by necks is
- * parted. What comes of it is a list of
- * voxels and the phases that they are to have ("pins"); a new cut at the volume fractions makes good for them where the
- * grey field is least sure. */
+ * parted. What comes of it is a list of voxels and the phases that they are to have ("pins"); a new cut at the volume
+ * fractions makes good for them where the grey field is least sure. */
 #ifndef MF_RECON_CONNECT_H
 #define MF_RECON_CONNECT_H
 
@@ -18,6 +17,7 @@ struct mf_connect {
     double aim[MF_PHASES_MAX][3]; /* share of a phase that spans along z, y, x; below 0: nobody knows */
     const uint8_t *label;         /* [own voxels] */
     const uint8_t *fixed;         /* [own voxels]: what is not MF_LABEL_OPEN stays as it is; or NULL */
+    uint64_t open[MF_PHASES_MAX]; /* voxels of each phase that are not fixed, on all ranks */
     /* what has come of it */
     struct mf_change *pin; /* [pins] of this rank, by voxel */
     size_t pins;

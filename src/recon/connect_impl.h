@@ -21,8 +21,9 @@ static inline double mf_account_miss(const double spans[3], const double wanted[
     return fabs(spans[0] - wanted[0]) + fabs(spans[1] - wanted[1]) + fabs(spans[2] - wanted[2]);
 }
 
-/** How many more pins there may be, on all ranks. */
-uint64_t mf_connect_room(const struct mf_connect *connect, const struct mf_account *is);
+/** How many more voxels may be pinned to phase @p to, on all ranks: half of what is open of it are left to the grey
+ * field. */
+uint64_t mf_connect_room(const struct mf_connect *connect, uint8_t to);
 
 /** A pin more, in their order. One that is there already, or a voxel that is fixed, stays as it is: returns 0. */
 int mf_connect_pin(struct mf_connect *connect, struct mf_change pin);

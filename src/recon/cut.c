@@ -43,7 +43,12 @@ static void binarise(struct mf_grid *r, const struct mf_connect *c, int64_t *roo
     uint64_t counts[MF_PHASES_MAX];
 
     mf_grid_counts(r, counts);
-    for (int p = 0; p < r->result->phases; ++p) counts[p] -= r->held[p] + (c ? c->pinned[p] : 0);
+    for (int p = 0; p < r->result->phases; ++p) {
+        const uint64_t taken = r->held[p] + (c ? c->pinned[p] : 0);
+
+        MF_ASSERT(taken <= counts[p]);
+        counts[p] -= taken;
+    }
     if (r->fixed)
         r->backend->put(r->queue, r->label, r->opts->fixed->phase, mf_slab_voxels(&r->slab));
     else
@@ -110,7 +115,11 @@ static int connect(struct mf_grid *r, int64_t *room)
                            .fixed = r->fixed ? r->opts->fixed->phase : NULL};
     int rc;
 
-    for (int p = 0; p < c.phases; ++p) aim(r, p, c.aim[p]);
+    mf_grid_counts(r, c.open);
+    for (int p = 0; p < c.phases; ++p) {
+        aim(r, p, c.aim[p]);
+        c.open[p] -= r->held[p];
+    }
     rc = mf_agree(r->comm, mf_connect_open(&c));
     if (rc == MF_OK) rc = connect_all(r, &c, room);
     mf_connect_close(&c);

@@ -19,6 +19,7 @@ struct parts {
     int64_t *known; /* [parts][MF_PART_NUMBERS] */
     uint8_t *cut;   /* [parts] */
     size_t count;
+    uint8_t filling; /* what necks become */
 };
 
 static void find_body(struct parts *p)
@@ -126,7 +127,7 @@ static size_t best_part(const struct parts *p, uint64_t room)
 /* Returns how many parts are to be cut off. */
 static long choose_parts(struct parts *p)
 {
-    uint64_t room = mf_connect_room(p->c, p->is);
+    uint64_t room = mf_connect_room(p->c, p->filling);
     long cut = 0;
 
     memset(p->cut, 0, p->count);
@@ -138,32 +139,27 @@ static long choose_parts(struct parts *p)
     return cut;
 }
 
-/* The commonest phase but this one. */
-static uint8_t filling(const struct parts *p)
+/* The phase but this one that most open voxels have. */
+static uint8_t filling(const struct mf_connect *c, uint8_t phase)
 {
-    const struct mf_connect *c = p->c;
-    int64_t count[MF_PHASES_MAX] = {0};
-    int best = p->is->phase == 0;
+    uint8_t best = phase == 0;
 
-    for (size_t i = 0; i < mf_slab_voxels(&c->slab); ++i) ++count[c->label[i]];
-    mf_comm_sum_int(c->comm, (size_t)c->phases, count);
-    for (int k = 0; k < c->phases; ++k)
-        if (k != p->is->phase && count[k] > count[best]) best = k;
-    return (uint8_t)best;
+    for (uint8_t k = 0; k < c->phases; ++k)
+        if (k != phase && c->open[k] > c->open[best]) best = k;
+    return best;
 }
 
 static void pin_necks(struct parts *p, int *more)
 {
     const struct mf_reach *r = &p->c->reach;
     const size_t first = r->below * p->c->slab.dims[1] * p->c->slab.dims[2];
-    const uint8_t phase = filling(p);
     int64_t pinned = 0;
 
     for (size_t i = 0; i < mf_slab_voxels(&p->c->slab); ++i)
         if (is_part(r->owner[first + i]) && p->cut[r->owner[first + i] - 1] && is_neck(r, first + i))
-            pinned += mf_connect_pin(p->c, (struct mf_change){i, phase});
+            pinned += mf_connect_pin(p->c, (struct mf_change){i, p->filling});
     mf_comm_sum_int(p->c->comm, 1, &pinned);
-    p->c->pinned[phase] += (uint64_t)pinned;
+    p->c->pinned[p->filling] += (uint64_t)pinned;
     if (pinned) *more = 1;
 }
 
@@ -189,7 +185,8 @@ int mf_connect_part(struct mf_connect *c, struct mf_account *is, int *more)
                       .body = c->body,
                       .core = c->body + mf_slab_voxels(&c->slab),
                       .known = c->known,
-                      .cut = c->cut};
+                      .cut = c->cut,
+                      .filling = filling(c, is->phase)};
 
     return part_all(&p, more);
 }

@@ -72,7 +72,26 @@ def made(folder):
             check(bits == x.tobytes(), f"{what}: other bits")
 
 
+def among_fixed(folder):
+    """Rods that span along x, and nearly as many voxels of theirs fixed as crosses that stand apart: few are left to join them by. What is
+    fixed stays, the volume fractions hold, with the same bits on 3 ranks."""
+    at, bits = np.indices((24, 24, 23)), None
+    target = (at[:2] % 6 < 2).all(0) | (np.abs(at[:2] - 3.5) < 1).all(0)
+    fixed = np.where(np.abs(at % 4 - 1).sum(0) < 2, 1, -1).astype(np.int8)
+    line = ("match", save(folder, "t.npy", target.astype(np.uint8)), "--limit_to", 4, "--descriptor_types", "S2_3D", "Variation", "--max_iter", 15,
+            "--polish_rounds", 1, "--fixed", save(folder, "f.npy", fixed), "--seed", 1, "--deterministic", "--output", f"{folder}/r.npy")
+    for ranks in (1, 3):
+        if measure(PROGRAM, *line, ranks=ranks, mpiexec=MPIEXEC) is None:
+            return
+        x = np.load(f"{folder}/r.npy")
+        check((x == 1).sum() == target.sum(), f"{ranks} ranks: {(x == 1).sum()} voxels of phase 1, want {target.sum()}")
+        check((x[fixed == 1] == 1).all(), f"{ranks} ranks: fixed voxels have changed")
+        bits = bits or x.tobytes()
+        check(bits == x.tobytes(), f"fixed, {ranks} ranks: other bits")
+
+
 with tempfile.TemporaryDirectory() as place:
     measured(place)
+    among_fixed(place)
     made(place)
 finish("connect")

@@ -3,12 +3,14 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "mpi/comm.h"
+#include "mpi/flight.h"
 #include "mpi/launched.h"
 #include "src/base/err.h"
 
@@ -29,16 +31,19 @@ void mf_comm_patience(double seconds)
     b.given = 1;
 }
 
+/* No rank has done anything yet, but the record tells scripts of launch to start the job again. */
 static _Noreturn void late(void)
 {
     const char *rank = mf_launched_rank();
-    char host[64] = "?";
+    char host[64] = "?", line[MF_ERR_TEXT];
 
     if (gethostname(host, sizeof host - 1) != 0) strcpy(host, "?");
-    mf_die(MF_DEVICE, __FILE__, __LINE__,
-           "rank %.20s on %s has waited for %g s for all ranks to come together (--timeout): one has not started, or a "
-           "link between them is lost; try: mesoforge doctor",
-           rank ? rank : "?", host, b.seconds);
+    snprintf(line, sizeof line,
+             "rank %.20s on %s has waited for %g s for all ranks to come together (--timeout): one has not started, or "
+             "a link between them is lost; try: mesoforge doctor",
+             rank ? rank : "?", host, b.seconds);
+    (void)mf_flight_write(NULL, line);
+    mf_die(MF_DEVICE, __FILE__, __LINE__, "%s", line);
 }
 
 static void *wait_for_all(void *nothing)

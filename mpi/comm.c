@@ -57,6 +57,18 @@ static void left_without_closing(void)
            running.size);
 }
 
+/* With the record that tells scripts of launch to start the job again. */
+static _Noreturn void lost(const char *text)
+{
+    char line[MF_ERR_TEXT];
+    const char *record;
+
+    snprintf(line, sizeof line, "a rank or a link between ranks is lost: %s", text);
+    record = mf_watch_record(line);
+    mf_die(MF_DEVICE, __FILE__, __LINE__, "%s%s%s", line, record ? "; what each rank did last: " : "",
+           record ? record : "");
+}
+
 /* MPI's own errors: a wrong argument is our bug, everything else a lost rank or link. */
 static void mpi_error(MPI_Comm *comm, int *error, ...)
 {
@@ -67,7 +79,7 @@ static void mpi_error(MPI_Comm *comm, int *error, ...)
     MPI_Error_class(*error, &class);
     MPI_Error_string(*error, text, &length);
     if (class == MPI_ERR_OTHER || class == MPI_ERR_INTERN || class == MPI_ERR_UNKNOWN || class > MPI_ERR_LASTCODE)
-        mf_die(MF_DEVICE, __FILE__, __LINE__, "a rank or a link between ranks is lost: %s", text);
+        lost(text);
     mf_die(MF_BROKEN, __FILE__, __LINE__, "MPI: %s", text);
 }
 

@@ -3,9 +3,12 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "mpi/board.h"
 #include "src/base/err.h"
@@ -45,7 +48,7 @@ void mf_flight_leave(struct mf_flight *own, uint64_t number)
 
 /* Its own copy of everything: a thread that does not come back goes on with it. */
 static struct page {
-    struct mf_watch_view view;
+    struct mf_watch_view view; /* size 0: of no rank */
     char why[MF_ERR_TEXT], name[128];
     uint64_t now;
     int well;
@@ -92,8 +95,8 @@ static void print_there(FILE *to, int rank)
 {
     const struct mf_record *r = &page.view.board->record[rank];
 
-    if (page.view.seen[rank].place == MF_PLACE_GONE) return;
-    fprintf(to, "%d\t%s\t%" PRIu64, rank, page.view.post[rank].host, (page.view.seen[rank].place + 1) / 2);
+    if (get(&r->place) == MF_PLACE_GONE) return;
+    fprintf(to, "%d\t%s\t%" PRIu64, rank, page.view.post[rank].host, (get(&r->place) + 1) / 2);
     print_collective(to, r->name, get(&r->count));
     fprintf(to, "\t-\t-\n");
 }
@@ -115,17 +118,34 @@ static void *write_page(void *nothing)
     return nothing;
 }
 
+/* Of a job of Slurm's it begins with its number, as the scripts of launch expect: other jobs may use the folder. */
+static void name_page(void)
+{
+    const struct mf_post *own = page.view.size > 0 ? &page.view.post[page.view.rank] : NULL;
+    const char *job = getenv("SLURM_JOB_ID");
+    int64_t process = own ? page.view.post[own->head].process : (int64_t)getpid();
+    char host[MF_WATCH_HOST] = "";
+
+    if (own)
+        snprintf(host, sizeof host, "%s", own->host);
+    else if (gethostname(host, sizeof host - 1) != 0)
+        strcpy(host, "?");
+    if (!job || strspn(job, "0123456789") != strlen(job)) job = "";
+    snprintf(page.name, sizeof page.name, "mesoforge-flight-%.20s%s%s-%" PRId64 ".tsv", job, *job ? "-" : "", host,
+             process);
+}
+
 const char *mf_flight_write(const struct mf_watch_view *view, const char *why)
 {
-    const struct mf_post *own = &view->post[view->rank];
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
     struct timespec until;
     pthread_t writer;
 
-    page.view = *view;
+    if (atomic_flag_test_and_set(&begun)) return NULL;
+    if (view) page.view = *view;
     page.now = clock_ms();
     snprintf(page.why, sizeof page.why, "%s", why);
-    snprintf(page.name, sizeof page.name, "mesoforge-flight-%s-%" PRId64 ".tsv", own->host,
-             view->post[own->head].process);
+    name_page();
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += WAITS;
     if (pthread_create(&writer, NULL, write_page, NULL) != 0 || pthread_timedjoin_np(writer, NULL, &until) != 0)

@@ -24,9 +24,9 @@ void mf_flight_enter(struct mf_flight *own, uint64_t number, const char *name, s
 void mf_flight_leave(struct mf_flight *own, uint64_t number);
 
 /**
- * Writes what is known of all ranks, below the sentence @p why, into a file of the current folder, and returns its name
- * (mesoforge-flight-HOST-PROCESS.tsv); NULL where that cannot be done within a second: a file system that does not
- * answer may be what the job ends for. Once in a process.
+ * Writes what is known of all ranks (@p view NULL: nothing, nobody watches yet), below the sentence @p why, into a file
+ * of the current folder, and returns its name (mesoforge-flight-[JOB-]HOST-PROCESS.tsv); NULL where that cannot be done
+ * within a second: a file system that does not answer may be what the job ends for. Once in a process, by any thread.
  */
 const char *mf_flight_write(const struct mf_watch_view *view, const char *why);
 

@@ -32,7 +32,9 @@ int mf_launched(void)
 
 const char *mf_launched_rank(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",          "PMI_RANK",
+                                        "MV2_COMM_WORLD_RANK",  "PALS_RANKID",        "ALPS_APP_PE",
+                                        "FLUX_TASK_RANK",       "JSM_NAMESPACE_RANK", "SLURM_PROCID"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
         if (getenv(names[i])) return getenv(names[i]);

@@ -181,6 +181,16 @@ static int is_one_board(void)
     return 1;
 }
 
+const char *mf_watch_record(const char *why)
+{
+    struct mf_watch_view view = view_now();
+    int64_t nobody = 0;
+
+    if (!w.board) return mf_flight_write(NULL, why);
+    if (!atomic_compare_exchange_strong(&w.board->spoken, &nobody, MF_DEVICE)) return NULL;
+    return mf_flight_write(&view, why);
+}
+
 /* Ends the job; one rank says why. */
 static void speak(const struct mf_verdict *verdict)
 {

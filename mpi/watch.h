@@ -57,6 +57,10 @@ unsigned long long mf_watch_number(void);
 /** This rank ends the job, with a line of its own: the watches of the others keep silent. */
 void mf_watch_hush(int code);
 
+/** For a rank that ends the job because another or a link is lost, before its line: the flight record (flight.h), by
+ * the first of its node. Its name, or NULL. */
+const char *mf_watch_record(const char *why);
+
 /** What a watch knows when it has judged. */
 struct mf_watch_view {
     const struct mf_board *board;

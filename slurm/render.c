@@ -435,6 +435,29 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
     mf_words_free(&words);
 }
 
+/* The flight records of this job: each part of a job of several has a number of its own, and in some containers nobody
+ * knows it. */
+static const char *records(const struct mf_job *job)
+{
+    const int is_told = job->box != MF_BOX_DOCKER && job->box != MF_BOX_PODMAN && job->box != MF_BOX_ENROOT;
+
+    return job->parts == 1 && is_told ? "\"mesoforge-flight-$SLURM_JOB_ID-*\"" : "'mesoforge-flight-*'";
+}
+
+/* Back into the queue, and the end. The daemons of an mpirun that this shell waits for may notice first. */
+static void tail(FILE *to, const struct mf_job *job, int by_shell)
+{
+    fputs("\n# 75: stopped early with a valid checkpoint; 4 and a flight record: a rank or node is lost,\n"
+          "# which Slurm may not know yet",
+          to);
+    fputs(by_shell ? "; 205: mpirun has lost a node\n" : "\n", to);
+    fprintf(to, "lost=$(find . -maxdepth 1 -name %s -newer \"$0\")\n[ \"$rc\" -eq 4 ] || lost=\n", records(job));
+    if (by_shell) fputs("[ \"$rc\" -ne 205 ] || lost=mpirun\n", to);
+    fputs("if [ \"$rc\" -eq 75 ] || { [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; then\n"
+          "    scontrol requeue \"$SLURM_JOB_ID\"\nfi\nexit \"$rc\"\n",
+          to);
+}
+
 void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
 {
     int by_shell = job->mpirun_inside || wraps_launcher(job);
@@ -447,12 +470,5 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
               to);
     body(to, job, by_shell);
-    fputs(
-        "\n# 75: stopped early with a valid checkpoint; 4 and a flight record: a rank or node is lost, which Slurm may "
-        "not "
-        "know yet\n"
-        "lost=$(find . -maxdepth 1 -name 'mesoforge-flight-*' -newer \"$0\")\n"
-        "if [ \"$rc\" -eq 75 ] || { [ \"$rc\" -eq 4 ] && [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; "
-        "then scontrol requeue \"$SLURM_JOB_ID\"; fi\nexit \"$rc\"\n",
-        to);
+    tail(to, job, by_shell);
 }

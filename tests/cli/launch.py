@@ -292,19 +292,28 @@ def outside():
 
 
 def again():
-    """75 puts the job back, 4 where a watch has left its record since the start and not too often, everything else is the script's own status."""
+    """75 puts the job back; 4 with a flight record of this job and this start, and mpirun's 205, do not too often; all else is the script's own status."""
+    def put_back(script, status, name, age, restarts, back):
+        if name:
+            open(name, "w").close()
+            os.utime(name, (time.time() + age,) * 2)
+        got, calls = execute(script, STATUS=status, SLURM_RESTART_COUNT=restarts)
+        if name:
+            os.remove(name)
+        called = [c for c in calls if c[0] == "scontrol"]
+        check(got == status and called == ([["scontrol", b"requeue", b"7"]] if back else []), f"{status} {name} {restarts}: {got} {calls}")
+
+    own, others = "mesoforge-flight-7-n1-1.tsv", "mesoforge-flight-77-n1-1.tsv"
     for starter in ((), ("--mpirun",)):
         _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
-        for status, record, restarts, back in ((0, 1, 0, 0), (1, 1, 0, 0), (75, 0, 30, 1), (137, 1, 0, 0), (4, 0, 0, 0), (4, 1, "", 1), (4, 1, 9, 1),
-                                               (4, 1, 10, 0), (4, -1, 0, 0)):
-            if record:
-                open("mesoforge-flight-n1-1.tsv", "w").close()
-                os.utime("mesoforge-flight-n1-1.tsv", (time.time() + 60 * record,) * 2)
-            got, calls = execute(script, STATUS=status, SLURM_RESTART_COUNT=restarts)
-            if record:
-                os.remove("mesoforge-flight-n1-1.tsv")
-            called = [c for c in calls if c[0] == "scontrol"]
-            check(got == status and called == ([["scontrol", b"requeue", b"7"]] if back else []), f"{status} {record} {restarts}: {got} {calls}")
+        for status, name, age, restarts, back in ((0, own, 60, 0, 0), (1, own, 60, 0, 0), (75, None, 0, 30, 1), (137, own, 60, 0, 0), (4, None, 0, 0, 0),
+                                                  (4, own, 60, "", 1), (4, own, 60, 9, 1), (4, own, 60, 10, 0), (4, own, -60, 0, 0), (4, others, 60, 0, 0),
+                                                  (205, None, 0, 9, len(starter)), (205, None, 0, 10, 0)):
+            put_back(script, status, name, age, restarts, back)
+    for path in ("match", "reconstruct"):
+        script = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slurm", path + ".sbatch"), "rb").read()
+        put_back(script, 4, own, 60, 0, 1)
+        put_back(script, 4, others, 60, 0, 0)
 
 
 as_given()

@@ -1,6 +1,7 @@
 """What ranks do to each other without dying: a slow one, a lost message, a gradient that is no number on one of them, other builds and options, other
 environments; and a long run, which leaks nothing.
 usage: rank_faults.py MESOFORGE LIBRARY MPIEXEC ...     LIBRARY: tests/tool/faulty_mpi.c"""
+import glob
 import json
 import os
 import re
@@ -110,12 +111,21 @@ def lost_message():
 
 
 def never_together():
-    """Before the watch is open: the first broadcast of all is lost, or a rank never comes to MPI. Rank 0 says so, in time."""
+    """Before the watch is open: the first broadcast of all is lost, or a rank never comes to MPI. Rank 0 says so, in time, and leaves a record."""
+    def left():
+        found = glob.glob("mesoforge-flight-*")
+        for path in found:
+            os.remove(path)
+        return found
+
+    left()
     run = words(16, 20, "never.npy")
     begin = time.time()
     lost = runs.run(program, *run, ranks=3, mpiexec=[*launcher, "-x", f"LD_PRELOAD={library}", "-x", "FAULTY_MPI_BROADCAST=1", "-x", f"MF_BEGIN={LIMIT}"])
     middle = time.time()
+    check(left(), "no flight record of a lost message at the start")
     away = apart(({"MF_BEGIN": LIMIT}, program, run), ({}, "sleep", ["60"]))
+    check(left(), "no flight record of a rank that is away")
     for what, status, took, lines in (("a lost message", lost.status, middle - begin, runs.said(lost.err)), ("a rank that is away", away[0], time.time() - middle, away[1])):
         print(f"{what} at the start: {status} after {took:.1f} s: {lines}")
         check(status == 4 and took <= LIMIT + 5 + usual and len(lines) == 1 and re.search(rf"rank 0 on .* has waited for {LIMIT} s for all ranks", lines[0]),
@@ -137,7 +147,9 @@ def long_run(seconds):
              "--convergence_data_steps 1000000 --threads 1 --optimizer_type Adam --output long.npy").split()
     with subprocess.Popen(runs.line(program, *run, ranks=2, mpiexec=launcher), stderr=subprocess.PIPE, text=True) as job:
         runs.until(lambda: os.path.exists("long.ckpt-b.h5"), "two checkpoints")
-        time.sleep(1)
+        for _ in range(4):  # its memory is what it will be after some hundred evaluations, not after some seconds
+            before = os.stat("long.ckpt-b.h5").st_mtime_ns
+            runs.until(lambda: os.stat("long.ckpt-b.h5").st_mtime_ns != before, "another checkpoint")
         ranks = runs.ranks_of(program, job.pid)
         first = runs.held(ranks)
         time.sleep(seconds)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mpi/comm.h"
+#include "mpi/comm_priv.h"
 #include "src/base/err.h"
 
 static void by_exit(struct mf_comm *c)
@@ -49,11 +50,14 @@ static void by_busy(struct mf_comm *c)
     while (goes_on) {}
 }
 
+/* As MPI itself does when a message cannot be sent. */
+static void by_error(struct mf_comm *c) { MPI_Comm_call_errhandler(c->impl->world, MPI_ERR_OTHER); }
+
 static const struct {
     const char *name;
     void (*leave)(struct mf_comm *c);
-} ways[] = {{"stop", by_stop}, {"busy", by_busy}, {"exit", by_exit},  {"close", by_close},
-            {"die", by_die},   {"kill", by_kill}, {"other", by_other}};
+} ways[] = {{"stop", by_stop}, {"busy", by_busy}, {"exit", by_exit},   {"close", by_close},
+            {"die", by_die},   {"kill", by_kill}, {"other", by_other}, {"error", by_error}};
 
 /* The others agree, or sum while the last one takes the maximum. */
 static void stay(const struct mf_comm *c, const char *way)

@@ -1,0 +1,62 @@
+/* Which environments are a launcher's, and which rank each of them names. */
+#include "mpi/launched.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/check.h"
+
+/* This one variable, beside @p also (NULL: none). */
+static void only(char *variable, char *also)
+{
+    static char *two[3];
+
+    two[0] = variable;
+    two[1] = also;
+    environ = two;
+    CHECK(mf_launched());
+    CHECK(mf_launched_rank() && strcmp(mf_launched_rank(), "3") == 0);
+    environ = NULL;
+}
+
+static void every_launcher_names_its_rank(void)
+{
+    char size[] = "PMI_SIZE=4";
+    char names[][32] = {"OMPI_COMM_WORLD_RANK=3", "PMIX_RANK=3",          "PMI_RANK=3",
+                        "MV2_COMM_WORLD_RANK=3",  "PALS_RANKID=3",        "ALPS_APP_PE=3",
+                        "FLUX_TASK_RANK=3",       "JSM_NAMESPACE_RANK=3", "SLURM_PROCID=3"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        only(names[i], NULL);
+        only(names[i], size);
+    }
+}
+
+static void a_batch_shell_is_alone(void)
+{
+    static char task[] = "SLURM_PROCID=0", job[] = "SLURM_JOB_ID=1", step[] = "SLURM_STEP_ID=0",
+                asked[] = "MESOFORGE_MPI=1";
+    static char *none[] = {NULL}, *shell[] = {task, job, NULL}, *inside[] = {task, job, step, NULL},
+                *said[] = {asked, NULL};
+
+    environ = none;
+    CHECK(!mf_launched() && !mf_launched_rank());
+    environ = shell;
+    CHECK(!mf_launched());
+    environ = inside;
+    CHECK(mf_launched() && strcmp(mf_launched_rank(), "0") == 0);
+    environ = said;
+    CHECK(mf_launched() && !mf_launched_rank());
+    environ = none;
+}
+
+int main(void)
+{
+    char **before = environ;
+
+    every_launcher_names_its_rank();
+    a_batch_shell_is_alone();
+    environ = before;
+    return failures != 0;
+}

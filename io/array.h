@@ -33,10 +33,11 @@ struct mf_array {
     char data[MF_DATASET_TEXT]; /* the file in which the values lie; "": path. bytes is of that */
     /* HDF5, VTK */
     char dataset[MF_DATASET_TEXT];
-    int cells;    /* [z][y][x][1] of DREAM.3D's; a single plane is an image */
-    int ours;     /* the file says that mesoforge wrote it */
-    int own;      /* a volume by our schema: what follows is known */
-    int recalled; /* all this is said by its record (io/record.h): true if its seal holds */
+    int cells;     /* [z][y][x][1] of DREAM.3D's; a single plane is an image */
+    int ours;      /* the file says that mesoforge wrote it */
+    int own;       /* a volume by our schema: what follows is known */
+    int recalled;  /* all this is said by its record (io/record.h): true if its seal holds, with: */
+    uint32_t seal; /* its checksum */
     int phases;
     int64_t label[MF_PHASES_MAX];
     char name[MF_PHASES_MAX][MF_NAME_TEXT];

@@ -207,7 +207,7 @@ static int check_seal(struct mf_reading *r, const struct mf_seal_seen *seen)
 
     if (r->array.format != MF_HDF5) return MF_OK;
     if (!r->array.recalled) return mf_seal_doubt(r->comm, r->array.path, r->array.ours, seen);
-    MF_TRY(mf_seal_holds(r->comm, r->array.path, seen, &whole));
+    MF_TRY(mf_seal_holds(r->comm, r->array.path, seen, r->array.seal, &whole));
     r->stale = !whole;
     return whole ? MF_OK : MF_INPUT;
 }

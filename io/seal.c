@@ -172,6 +172,8 @@ int mf_seal_write(const struct mf_comm *comm, const char *path, const char *name
     return rc == MF_INPUT ? mf_fail(MF_OUTPUT, "cannot seal '%s': it cannot be read back", name) : rc;
 }
 
+static int is_sealed(const struct footer *footer) { return memcmp(footer->magic, MAGIC, sizeof footer->magic) == 0; }
+
 /* The seal's list and footer; heap. Refuses where there is none that holds together. */
 static int read_seal(int file, const char *path, uint64_t size, struct footer *footer, uint32_t **crc)
 {
@@ -180,7 +182,7 @@ static int read_seal(int file, const char *path, uint64_t size, struct footer *f
     *crc = NULL;
     if (size < FOOTER) return mf_fail(MF_INPUT, "'%s' is damaged: it ends without its seal", path);
     MF_TRY(mf_read_at(file, path, footer, FOOTER, size - FOOTER));
-    if (memcmp(footer->magic, MAGIC, sizeof footer->magic) != 0)
+    if (!is_sealed(footer))
         return mf_fail(MF_INPUT, "'%s' ends without checksums: it was cut short, or another program has changed it",
                        path);
     list = (uint64_t)footer->blocks * sizeof **crc;
@@ -214,12 +216,13 @@ int mf_seal_mark(const char *path, uint32_t *mark)
     return MF_OK;
 }
 
-int mf_seal_bytes(const char *path, uint64_t *bytes)
+int mf_seal_bytes(const char *path, uint64_t *bytes, uint32_t *crc)
 {
     struct footer footer;
 
     MF_TRY(read_footer(path, &footer));
     *bytes = footer.bytes;
+    *crc = footer.crc;
     return MF_OK;
 }
 
@@ -249,19 +252,17 @@ static int same_everywhere(const struct mf_comm *comm, const char *path, const s
     return mf_fail(MF_INPUT, "the ranks see different files called '%s'", path);
 }
 
-static int check(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, int *sealed)
+static int check(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, struct footer *footer)
 {
-    struct footer footer = {0};
     uint32_t *said = NULL, *found = NULL;
     uint64_t size = 0;
     int file = -1, rc = open_file(path, O_RDONLY, &size, &file);
 
-    if (rc == MF_OK) rc = read_seal(file, path, size, &footer, &said);
-    *sealed = memcmp(footer.magic, MAGIC, sizeof footer.magic) == 0;
+    if (rc == MF_OK) rc = read_seal(file, path, size, footer, &said);
     rc = mf_agree(comm, rc);
-    if (rc == MF_OK) rc = same_everywhere(comm, path, &footer);
-    if (rc == MF_OK) rc = all_blocks(comm, file, path, footer.bytes, seen, &found);
-    if (rc == MF_OK) rc = mf_agree(comm, compare(path, &footer, said, found));
+    if (rc == MF_OK) rc = same_everywhere(comm, path, footer);
+    if (rc == MF_OK) rc = all_blocks(comm, file, path, footer->bytes, seen, &found);
+    if (rc == MF_OK) rc = mf_agree(comm, compare(path, footer, said, found));
     if (file >= 0) close(file);
     free(said);
     free(found);
@@ -270,20 +271,22 @@ static int check(const struct mf_comm *comm, const char *path, const struct mf_s
 
 int mf_seal_check(const struct mf_comm *comm, const char *path, int *sealed)
 {
-    int is;
+    struct footer footer = {0};
+    int rc = check(comm, path, NULL, &footer);
 
-    return check(comm, path, NULL, sealed ? sealed : &is);
+    if (sealed) *sealed = is_sealed(&footer);
+    return rc;
 }
 
-static int look(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen,
+static int look(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, struct footer *footer,
                 enum mf_seal_state *state, char *text)
 {
-    int sealed = 0, rc = check(comm, path, seen, &sealed);
+    int rc = check(comm, path, seen, footer);
 
     *text = '\0';
     *state = MF_SEAL_WHOLE;
     if (rc == MF_OK || rc == MF_MEMORY) return rc;
-    *state = sealed ? MF_SEAL_BROKEN : MF_SEAL_NONE;
+    *state = is_sealed(footer) ? MF_SEAL_BROKEN : MF_SEAL_NONE;
     snprintf(text, MF_ERR_TEXT, "%s", mf_err_text());
     mf_err_clear();
     return MF_OK;
@@ -291,25 +294,33 @@ static int look(const struct mf_comm *comm, const char *path, const struct mf_se
 
 int mf_seal_look(const struct mf_comm *comm, const char *path, enum mf_seal_state *state, char *text)
 {
-    return look(comm, path, NULL, state, text);
+    struct footer footer = {0};
+
+    return look(comm, path, NULL, &footer, state, text);
 }
 
-int mf_seal_holds(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, int *whole)
+int mf_seal_holds(const struct mf_comm *comm, const char *path, const struct mf_seal_seen *seen, uint32_t crc,
+                  int *whole)
 {
+    struct footer footer = {0};
     enum mf_seal_state state;
     char text[MF_ERR_TEXT];
+    int64_t other;
 
-    MF_TRY(look(comm, path, seen, &state, text));
-    *whole = state == MF_SEAL_WHOLE;
+    MF_TRY(look(comm, path, seen, &footer, &state, text));
+    other = state != MF_SEAL_WHOLE || footer.crc != crc;
+    mf_comm_max_int(comm, 1, &other);
+    *whole = !other;
     return MF_OK;
 }
 
 int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen)
 {
+    struct footer footer = {0};
     enum mf_seal_state state;
     char text[MF_ERR_TEXT];
 
-    MF_TRY(look(comm, path, seen, &state, text));
+    MF_TRY(look(comm, path, seen, &footer, &state, text));
     if (state == MF_SEAL_BROKEN || (state == MF_SEAL_NONE && ours))
         mf_warn("%.800s; it is used as it is (mesoforge verify '%.200s' checks it)", text, path);
     return MF_OK;

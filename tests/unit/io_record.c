@@ -72,9 +72,10 @@ static void check_said(void)
 static void break_head(void)
 {
     uint64_t bytes = 0;
+    uint32_t crc;
     FILE *file;
 
-    CHECK(mf_seal_bytes(path, &bytes) == MF_OK);
+    CHECK(mf_seal_bytes(path, &bytes, &crc) == MF_OK);
     CHECK(truncate(path, (off_t)bytes) == 0);
     file = fopen(path, "r+b");
     CHECK(file && fseek(file, 36, SEEK_SET) == 0 && fwrite("nowhere!", 1, 8, file) == 8);
@@ -154,14 +155,29 @@ static void forged(void)
 {
     struct mf_array a;
     uint64_t bytes = 0;
+    uint32_t crc;
 
     write_volume(3);
-    CHECK(mf_seal_bytes(path, &bytes) == MF_OK && bytes > 100);
+    CHECK(mf_seal_bytes(path, &bytes, &crc) == MF_OK && bytes > 100);
     put((long)bytes - 100);
     CHECK(mf_array_recall(path, &a) == MF_OK && !a.recalled);
     listen();
     check_read(3);
     check_warned(1);
+}
+
+/* Another volume comes in its place after the record was read: a whole one, but not the one that is meant. */
+static void replaced(void)
+{
+    struct mf_array a;
+    int whole;
+
+    write_volume(3);
+    CHECK(mf_array_recall(path, &a) == MF_OK && a.recalled);
+    CHECK(mf_seal_holds(&comm, path, NULL, a.seal, &whole) == MF_OK && whole);
+    write_volume(2);
+    CHECK(mf_seal_check(&comm, path, NULL) == MF_OK);
+    CHECK(mf_seal_holds(&comm, path, NULL, a.seal, &whole) == MF_OK && !whole);
 }
 
 int main(int argc, char **argv)
@@ -182,6 +198,8 @@ int main(int argc, char **argv)
     edited();
     mf_comm_barrier(&comm);
     forged();
+    mf_comm_barrier(&comm);
+    replaced();
     mf_comm_barrier(&comm);
     if (comm.rank == 0) CHECK(unlink(path) == 0);
     snprintf(path, sizeof path, "io_record_%d.xdmf", comm.size);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/desc/forest.h"
 
 enum {
@@ -89,7 +90,8 @@ static double off_by(const struct mf_connect *c, int p)
     return off;
 }
 
-double mf_connect_off(const struct mf_connect *c)
+/* How far what spans is from what is wanted, the worst of all phases and axes. */
+static double off_most(const struct mf_connect *c)
 {
     double off = 0;
 
@@ -272,7 +274,10 @@ static size_t choose_ways(struct mf_connect *c, struct mf_account *is)
 
     for (size_t k = 0; k < c->count; ++k) c->parent[k] = (uint32_t)k;
     while ((way = best_way(c, is, 0)) || (taken == 0 && lacks(is) && (way = best_way(c, is, 1)))) {
-        if (used + way->steps + 2 > room) break;
+        if (used + way->steps + 2 > room) {
+            c->full = 1;
+            break;
+        }
         used += way->steps + 2;
         join(c, is, way);
         ++taken;
@@ -289,12 +294,13 @@ static size_t trace(const struct mf_reach *r, size_t at, uint64_t *voxel)
 
     for (voxel[n++] = mf_reach_global(r, at); r->far[at] > 0; voxel[n++] = mf_reach_global(r, at)) {
         size_t next = SIZE_MAX;
+        int found = 0;
 
-        for (int k = 0; k < 6; ++k) {
+        for (int k = 0; k < 6 && !found; ++k) {
             next = mf_reach_neighbour(r, at, k);
-            if (next != SIZE_MAX && r->owner[next] == r->owner[at] && r->far[next] + 1 == r->far[at]) break;
+            found = next != SIZE_MAX && r->owner[next] == r->owner[at] && r->far[next] + 1 == r->far[at];
         }
-        MF_ASSERT(next != SIZE_MAX);
+        MF_ASSERT(found && n < WAY / 2);
         at = next;
     }
     return n;
@@ -326,29 +332,42 @@ static int by_voxel(const void *a, const void *b)
     return (p->voxel > q->voxel) - (p->voxel < q->voxel);
 }
 
-int mf_connect_pin(struct mf_connect *c, struct mf_change new)
+static int by_index(const void *a, const void *b)
 {
-    size_t k = c->pins;
+    const uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
 
-    if (c->fixed && c->fixed[new.voxel] != MF_LABEL_OPEN) return 0;
-    if (c->pins && bsearch(&new, c->pin, c->pins, sizeof new, by_voxel)) return 0;
-    for (; k > 0 && c->pin[k - 1].voxel > new.voxel; --k) c->pin[k] = c->pin[k - 1];
-    c->pin[k] = new;
-    ++c->pins;
-    return 1;
+    return (p > q) - (p < q);
 }
 
-/* Pins this rank's of @p count voxels, by global index, that all ranks have. */
-static void put_pins(struct mf_connect *c, uint8_t phase, const uint64_t *voxel, size_t count)
+void mf_connect_pin(struct mf_connect *c, struct mf_change new)
 {
-    const uint64_t first = c->slab.first * c->slab.dims[1] * c->slab.dims[2];
-    int64_t pinned = 0;
+    if (c->fixed && c->fixed[new.voxel] != MF_LABEL_OPEN) return;
+    if (c->sorted && bsearch(&new, c->pin, c->sorted, sizeof new, by_voxel)) return;
+    MF_ASSERT(c->pins < pins_most(c));
+    c->pin[c->pins++] = new;
+}
 
-    for (size_t i = 0; i < count; ++i)
-        if (voxel[i] >= first && voxel[i] - first < mf_slab_voxels(&c->slab))
-            pinned += mf_connect_pin(c, (struct mf_change){voxel[i] - first, phase});
+uint64_t mf_connect_pinned(struct mf_connect *c, uint8_t phase)
+{
+    int64_t pinned = (int64_t)(c->pins - c->sorted);
+
+    if (pinned) qsort(c->pin, c->pins, sizeof *c->pin, by_voxel);
+    c->sorted = c->pins;
     mf_comm_sum_int(c->comm, 1, &pinned);
     c->pinned[phase] += (uint64_t)pinned;
+    return (uint64_t)pinned;
+}
+
+/* Pins this rank's of @p count voxels, by global index, that all ranks have; ways cross. */
+static void put_pins(struct mf_connect *c, uint8_t phase, uint64_t *voxel, size_t count)
+{
+    const uint64_t first = c->slab.first * c->slab.dims[1] * c->slab.dims[2];
+
+    if (count) qsort(voxel, count, sizeof *voxel, by_index);
+    for (size_t i = 0; i < count; ++i)
+        if ((i == 0 || voxel[i] != voxel[i - 1]) && voxel[i] >= first && voxel[i] - first < mf_slab_voxels(&c->slab))
+            mf_connect_pin(c, (struct mf_change){voxel[i] - first, phase});
+    mf_connect_pinned(c, phase);
 }
 
 static int lay_ways(struct mf_connect *c, uint8_t phase, size_t taken)
@@ -394,7 +413,7 @@ static int spans_too_much(const struct mf_account *is)
 
 int mf_connect_look(struct mf_connect *c, int *more)
 {
-    *more = 0;
+    *more = c->full = 0;
     for (int p = 0; p < c->phases; ++p) {
         struct mf_account is;
 
@@ -404,4 +423,28 @@ int mf_connect_look(struct mf_connect *c, int *more)
         MF_TRY(spans_too_much(&is) ? mf_connect_part(c, &is, more) : join_clusters(c, &is, more));
     }
     return MF_OK;
+}
+
+int mf_connect_measure(struct mf_connect *c)
+{
+    struct mf_account is;
+
+    for (int p = 0; p < c->phases; ++p)
+        if (c->aim[p][0] >= 0) MF_TRY(account_of(c, (uint8_t)p, &is));
+    return MF_OK;
+}
+
+void mf_connect_tell(const struct mf_connect *c, int more)
+{
+    const double off = off_most(c);
+    uint64_t pins = 0;
+
+    for (int p = 0; p < c->phases; ++p) pins += c->pinned[p];
+    mf_info("clusters: %ld joined, %ld parted, by %llu voxels; what spans is within %.3f of the target's", c->joined,
+            c->parted, (unsigned long long)pins, off);
+    if (off > NEAR_ENOUGH)
+        mf_warn("clusters: what spans stays off by %.3f: %s", off,
+                more      ? "that is how far as many new cuts came as are made"
+                : c->full ? "no more voxels may be asked for"
+                          : "nothing is left to join or to part that would help");
 }

@@ -19,11 +19,12 @@ struct mf_connect {
     const uint8_t *fixed;         /* [own voxels]: what is not MF_LABEL_OPEN stays as it is; or NULL */
     uint64_t open[MF_PHASES_MAX]; /* voxels of each phase that are not fixed, on all ranks */
     /* what has come of it */
-    struct mf_change *pin; /* [pins] of this rank, by voxel */
-    size_t pins;
+    struct mf_change *pin; /* [pins] of this rank; the first [sorted] by voxel, those of this look behind them */
+    size_t pins, sorted;
     uint64_t pinned[MF_PHASES_MAX]; /* on all ranks */
     double share[MF_PHASES_MAX][3]; /* what spans now, of phases with an aim */
     long joined, parted;            /* ways that were laid, necks that were cut */
+    int full;                       /* there was more to do at the last look, and no room for its pins */
     /* its own */
     struct mf_reach reach;
     struct mf_cluster *list;
@@ -43,7 +44,10 @@ void mf_connect_close(struct mf_connect *connect);
  * number of ranks. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT. */
 int mf_connect_look(struct mf_connect *connect, int *more);
 
-/** How far what spans is from what is wanted, the worst of all phases and axes. */
-double mf_connect_off(const struct mf_connect *connect);
+/** Finds what spans now, and asks for nothing. Collective; refuses (agreed) with MF_MEMORY, MF_INPUT. */
+int mf_connect_measure(struct mf_connect *connect);
+
+/** Says what was done and how near it came; where that is not near, why. @p more: of the last look. */
+void mf_connect_tell(const struct mf_connect *connect, int more);
 
 #endif

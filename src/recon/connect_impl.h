@@ -25,8 +25,11 @@ static inline double mf_account_miss(const double spans[3], const double wanted[
  * field. */
 uint64_t mf_connect_room(const struct mf_connect *connect, uint8_t to);
 
-/** A pin more, in their order. One that is there already, or a voxel that is fixed, stays as it is: returns 0. */
-int mf_connect_pin(struct mf_connect *connect, struct mf_change pin);
+/** A pin more, unless its voxel is fixed or has had one since before this batch; no voxel twice in a batch. */
+void mf_connect_pin(struct mf_connect *connect, struct mf_change new);
+
+/** The end of a batch of pins to @p phase. Returns how many there were on all ranks. Collective. */
+uint64_t mf_connect_pinned(struct mf_connect *connect, uint8_t phase);
 
 /** Parts what hangs on spanning clusters of a phase by necks, while less shall span. connect->list are its clusters,
  * which the own planes of connect->reach are marked with. Collective, agreed: MF_MEMORY, MF_INPUT. */

@@ -59,13 +59,15 @@ static void binarise(struct mf_grid *r, const struct mf_connect *c, int64_t *roo
                 r->optimiser.g, room, r->label);
 }
 
-int mf_grid_connects(const struct mf_grid *r)
+/* Would it, if it knew what is to span? */
+static int would_connect(const struct mf_grid *r)
 {
     const struct mf_objective_opts *o = &r->opts->objective;
 
-    return r->opts->connect && !r->method.method->swaps && r->slab.dims[0] > 1 && r->target->whole[MF_WHOLE_SPANS] &&
-           mf_objective_in_space(o) < o->terms;
+    return r->opts->connect && !r->method.method->swaps && r->slab.dims[0] > 1 && mf_objective_in_space(o) < o->terms;
 }
+
+int mf_grid_connects(const struct mf_grid *r) { return r->target->whole[MF_WHOLE_SPANS] && would_connect(r); }
 
 /* What of phase @p p is to span; a target of one side has one share for all axes. */
 static void aim(const struct mf_grid *r, int p, double share[3])
@@ -80,15 +82,6 @@ static void aim(const struct mf_grid *r, int p, double share[3])
     }
 }
 
-static void say(const struct mf_connect *c)
-{
-    uint64_t pins = 0;
-
-    for (int p = 0; p < c->phases; ++p) pins += c->pinned[p];
-    mf_info("clusters: %ld joined, %ld parted, by %llu voxels; what spans is within %.3f of the target's", c->joined,
-            c->parted, (unsigned long long)pins, mf_connect_off(c));
-}
-
 static int connect_all(struct mf_grid *r, struct mf_connect *c, int64_t *room)
 {
     const size_t bytes = mf_slab_voxels(&r->slab);
@@ -101,7 +94,11 @@ static int connect_all(struct mf_grid *r, struct mf_connect *c, int64_t *room)
         rc = mf_connect_look(c, &more);
         if (rc == MF_OK && more) binarise(r, c, room);
     }
-    if (rc == MF_OK && !r->dry) say(c);
+    if (rc == MF_OK && more) {
+        mf_mirror_get(r->queue, label, r->label, bytes);
+        rc = mf_connect_measure(c);
+    }
+    if (rc == MF_OK && !r->dry) mf_connect_tell(c, more);
     mf_mirror_give(r->queue, r->label, label);
     return rc;
 }
@@ -135,7 +132,10 @@ int mf_grid_cut(struct mf_grid *r)
         r->result->grey = grey_share(r);
         binarise(r, NULL, room);
     }
-    if (rc == MF_OK && mf_grid_connects(r)) rc = connect(r, room);
+    if (rc == MF_OK && mf_grid_connects(r))
+        rc = connect(r, room);
+    else if (rc == MF_OK && !r->dry && would_connect(r))
+        mf_info("the target does not say what spans: clusters stay as they come");
     mf_arena_give(r->queue->host, room);
     return rc;
 }

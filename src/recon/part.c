@@ -113,10 +113,12 @@ static size_t best_part(const struct parts *p, uint64_t room)
         const int64_t neck = p->known[k * MF_PART_NUMBERS + NECK];
         double spans[3], worth;
 
-        if (p->cut[k] || neck == 0 || (uint64_t)neck > room) continue;
+        if (p->cut[k] || neck == 0) continue;
         spans_without(p, k, spans);
         worth = (mf_account_miss(p->is->spans, p->is->wanted) - mf_account_miss(spans, p->is->wanted)) / (double)neck;
-        if (worth > most) {
+        if (worth > 0 && (uint64_t)neck > room)
+            p->c->full = 1;
+        else if (worth > most) {
             most = worth;
             best = k;
         }
@@ -153,14 +155,11 @@ static void pin_necks(struct parts *p, int *more)
 {
     const struct mf_reach *r = &p->c->reach;
     const size_t first = r->below * p->c->slab.dims[1] * p->c->slab.dims[2];
-    int64_t pinned = 0;
 
     for (size_t i = 0; i < mf_slab_voxels(&p->c->slab); ++i)
         if (is_part(r->owner[first + i]) && p->cut[r->owner[first + i] - 1] && is_neck(r, first + i))
-            pinned += mf_connect_pin(p->c, (struct mf_change){i, p->filling});
-    mf_comm_sum_int(p->c->comm, 1, &pinned);
-    p->c->pinned[p->filling] += (uint64_t)pinned;
-    if (pinned) *more = 1;
+            mf_connect_pin(p->c, (struct mf_change){i, p->filling});
+    if (mf_connect_pinned(p->c, p->filling)) *more = 1;
 }
 
 static int part_all(struct parts *p, int *more)

@@ -9,10 +9,9 @@
 #include "src/desc/differ.h"
 #include "src/desc/forest.h"
 
-enum {
-    NOISE_BYTES = 16,
-    EDGE_BYTES = 64
-}; /* of runs and clusters for a voxel; of those at a border, for a voxel of it */
+/* What noise of two phases takes: runs and clusters, for a voxel; what is known of clusters that meet, for a voxel of a
+ * border between slabs. */
+enum { NOISE_BYTES = 16, EDGE_BYTES = 64 };
 
 /** Clusters of two ranks that are one. */
 struct meet {
@@ -316,10 +315,18 @@ void mf_forest_release(struct mf_forest *f, struct mf_joined *joined)
     f->cluster = NULL;
 }
 
-int mf_clusters_room(struct mf_arena *arena, const struct mf_slab *slab)
+/* Borders between slabs: what meets at any is known to all ranks. At least one, as own planes are copied anyway. */
+static size_t borders(const struct mf_comm *comm, const struct mf_slab *slab)
+{
+    const size_t ranks = (size_t)comm->size, slabs = ranks < slab->dims[0] ? ranks : slab->dims[0];
+
+    return slabs > 1 ? slabs - 1 : 1;
+}
+
+int mf_clusters_room(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *slab)
 {
     const size_t rows = slab->count * slab->dims[1], plane = slab->dims[1] * slab->dims[2];
-    const size_t voxels = NOISE_BYTES * mf_slab_voxels(slab) + EDGE_BYTES * plane;
+    const size_t voxels = NOISE_BYTES * mf_slab_voxels(slab) + EDGE_BYTES * plane * borders(comm, slab);
     const ptrdiff_t room = (ptrdiff_t)(rows * sizeof(size_t) + voxels);
 
     MF_TRY(mf_arena_book(arena, room, "clusters"));

@@ -61,7 +61,7 @@ int mf_connect_open(struct mf_connect *c)
     c->cut = mf_arena_take(c->arena, c->most, "parts of clusters");
     c->known = mf_arena_take(c->arena, c->most * MF_PART_NUMBERS * sizeof *c->known, "parts of clusters");
     MF_TRY(mf_reach_open(&c->reach, c->comm, c->arena, &c->slab));
-    MF_TRY(mf_clusters_room(c->arena, &c->slab));
+    MF_TRY(mf_clusters_room(c->comm, c->arena, &c->slab));
     return c->pin && c->list && c->way && c->parent && c->body && c->cut && c->known ? MF_OK : MF_MEMORY;
 }
 

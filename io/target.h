@@ -72,9 +72,9 @@ struct mf_target {
     long label[MF_PHASES_MAX];
     size_t lag; /* L */
     int periodic, seam;
-    int masked; /* of a part of the voxels: one phase's values do not give the other's */
     double threshold,
         steepness;             /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
+    int masked;                /* of a part of the voxels: one phase's values do not give the other's */
     char network[MF_VGG_NAME]; /* which weights (kernels/vgg.h); "": nothing here depends on them */
     struct mf_target_side side[3];
     double *whole[MF_WHOLE]; /* NULL: none */

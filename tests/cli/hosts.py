@@ -33,7 +33,7 @@ def start(hosts, *names):
     """The run, two ranks on each of these hosts; mpirun itself is on the first."""
     agent = hosts.write("agent", f'#!/bin/sh\nread -r holder <"{hosts.folder}/$1.up"\nshift\n'  # as ssh: HOST COMMAND ...
                         f'nsenter -t "$holder" --net --uts --mount --wd="{folder}" -- sh -c "$*"\n'
-                        '[ $? -ne 137 ] || sleep 10 # nobody tells it that a host is lost\n')
+                        '[ $? -ne 137 ] || sleep 18 # nobody tells it that a host is lost\n')
     os.chmod(agent, 0o755)
     line = [*hosts.inside(names[0]), mpiexec, "-q", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "self,vader,tcp", *KEEPALIVE,
             "--host", ",".join(f"{n}:2" for n in names), "-n", 2 * len(names), program, *RUN]

@@ -139,8 +139,9 @@ def within():
 
 
 def cancelled():
-    """What its owner cancels saves itself and stays away."""
-    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--checkpoint-every", "off", "--output", "d.npy")
+    """What its owner cancels saves itself and stays away. It would go on for long: it must not end before it is cancelled."""
+    long_run = [w if w != "80" else "20000" for w in RUN]
+    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *long_run, "--checkpoint-every", "off", "--output", "d.npy")
     until("the run works", 30, lambda: "grid" in log(job))
     do("scancel", job)
     until("it has ended", 30, lambda: state(job)[0] == "CANCELLED" and not ranks_of("d.npy") and "and saved" in log(job))

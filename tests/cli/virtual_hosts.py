@@ -109,7 +109,7 @@ class Hosts:
         do(*self.inside(name), "ip", "addr", "add", f"{self.address(name)}/24", "dev", "eth0")
         do(*self.inside(name), "ip", "link", "set", "eth0", "up")
         do(*self.inside(name), "sh", "-c", "echo reno >/proc/sys/net/ipv4/tcp_congestion_control")  # BBR would keep the link at a third of its speed
-        do(*self.inside(name), "sh", "-c", "echo 5 >/proc/sys/net/ipv4/tcp_retries2")  # what is on its way ends in seconds, not minutes
+        do(*self.inside(name), "sh", "-c", "echo 6 >/proc/sys/net/ipv4/tcp_retries2")  # what is on its way ends in seconds, not minutes
 
     def link(self, name, state):
         """The cable of a host: up or down."""

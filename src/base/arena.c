@@ -277,6 +277,12 @@ int mf_arena_book(struct mf_arena *arena, ptrdiff_t bytes, const char *tag)
     return rc;
 }
 
+int mf_arena_book_once(struct mf_arena *arena, ptrdiff_t bytes, const char *tag)
+{
+    MF_TRY(mf_arena_book(arena, bytes, tag));
+    return mf_arena_book(arena, -bytes, tag);
+}
+
 const char *mf_arena_name(const struct mf_arena *arena, const void *address)
 {
     const uintptr_t at = (uintptr_t)address;

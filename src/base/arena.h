@@ -49,6 +49,9 @@ void mf_arena_give(struct mf_arena *arena, void *memory);
  */
 int mf_arena_book(struct mf_arena *arena, ptrdiff_t bytes, const char *tag);
 
+/** The same of what is held for a moment only, and gives it back: the high-water mark has it. */
+int mf_arena_book_once(struct mf_arena *arena, ptrdiff_t bytes, const char *tag);
+
 /** The tag of the memory that @p address lies in; NULL: none of this arena. */
 const char *mf_arena_name(const struct mf_arena *arena, const void *address);
 

@@ -139,6 +139,12 @@ static struct made take(struct mf_outcome *out)
     return made;
 }
 
+static void discard(struct made *made)
+{
+    mf_target_free(&made->got);
+    mf_solve_free(&made->result);
+}
+
 static void put(struct mf_outcome *out, const struct made *made)
 {
     mf_outcome_free(out);
@@ -194,33 +200,25 @@ static int choose(struct mf_outcome *out)
 {
     const size_t count = (size_t)out->o->candidates;
     double elapsed = 0;
-    int rc = MF_OK;
 
     for (size_t k = 0; k < count; ++k) {
         struct made best = take(out);
         const struct mf_candidate *c = &out->candidate[k];
+        int rc = run(out, k);
 
-        rc = run(out, k);
         if (rc != MF_OK) {
-            put(out, &best);
-            break;
+            discard(&best);
+            mf_outcome_free(out);
+            return rc;
         }
         elapsed = fmax(elapsed, out->result.elapsed);
         mf_info("candidate %zu of %zu, seed %llu: score %.3f, copied %.3f", k + 1, count, (unsigned long long)c->seed,
                 c->score, c->copied);
         if (k == 0 || badness(c) < badness(&out->candidate[out->kept])) {
-            struct made mine = take(out);
-
-            put(out, &best);
-            mf_outcome_free(out);
-            put(out, &mine);
+            discard(&best);
             out->kept = k;
         } else
             put(out, &best);
-    }
-    if (rc != MF_OK) {
-        mf_outcome_free(out);
-        return rc;
     }
     out->result.elapsed = elapsed;
     mf_info("candidate %zu is kept", out->kept + 1);

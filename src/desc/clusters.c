@@ -329,8 +329,7 @@ int mf_clusters_room(const struct mf_comm *comm, struct mf_arena *arena, const s
     const size_t voxels = NOISE_BYTES * mf_slab_voxels(slab) + EDGE_BYTES * plane * borders(comm, slab);
     const ptrdiff_t room = (ptrdiff_t)(rows * sizeof(size_t) + voxels);
 
-    MF_TRY(mf_arena_book(arena, room, "clusters"));
-    return mf_arena_book(arena, -room, "clusters");
+    return mf_arena_book_once(arena, room, "clusters");
 }
 
 int mf_forest_open(struct mf_forest *f)

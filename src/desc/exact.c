@@ -155,8 +155,7 @@ static int measure_counts(const struct mf_job *job, const struct packed *packed)
     ptrdiff_t bytes = (ptrdiff_t)mf_bits_cpu.count_bytes(job->queue, &packed->field[0], !cross, job->opts->lag,
                                                          job->micro->ndim == 2 ? 1 : 7);
 
-    MF_TRY(mf_arena_book(job->queue->host, bytes, "bits"));
-    return mf_arena_book(job->queue->host, -bytes, "bits");
+    return mf_arena_book_once(job->queue->host, bytes, "bits");
 }
 
 /** The same of the jumps. Local. */
@@ -164,8 +163,7 @@ static int measure_jumps(const struct mf_job *job)
 {
     ptrdiff_t plane = (ptrdiff_t)(job->micro->slab.dims[1] * job->micro->slab.dims[2]);
 
-    MF_TRY(mf_arena_book(job->arena, plane, "jumps"));
-    return mf_arena_book(job->arena, -plane, "jumps");
+    return mf_arena_book_once(job->arena, plane, "jumps");
 }
 
 static int count_jumps(const struct mf_job *job)

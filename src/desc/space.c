@@ -54,8 +54,7 @@ static int book_sent(const struct mf_space *s)
 {
     const ptrdiff_t bytes = (ptrdiff_t)mf_space_staged(s);
 
-    MF_TRY(mf_arena_book(s->queue->host, bytes, "planes sent"));
-    return mf_arena_book(s->queue->host, -bytes, "planes sent");
+    return mf_arena_book_once(s->queue->host, bytes, "planes sent");
 }
 
 static int take(struct mf_space *s)

@@ -401,8 +401,7 @@ int mf_polish_measure(struct mf_polish *polish)
         size_t labels = mf_scout_staged(&w.scout), planes = mf_objective_staged(w.objective);
         ptrdiff_t staged = (ptrdiff_t)(labels > planes ? labels : planes);
 
-        rc = mf_arena_book(arena, staged, "planes sent");
-        if (rc == MF_OK) rc = mf_arena_book(arena, -staged, "planes sent");
+        rc = mf_arena_book_once(arena, staged, "planes sent");
         rc = mf_agree(polish->comm, rc);
     }
     mf_polish_close(&w);

@@ -269,8 +269,7 @@ static int measure_start(struct mf_grid *r, const struct mf_slab *from)
     if (!from && !start) return MF_OK;
     if (!from && !start->grey) bytes = (ptrdiff_t)(r->fields * mf_slab_voxels(&start->slab) * sizeof(float));
     bytes += (ptrdiff_t)mf_start_bytes(r->comm, from ? from : &start->slab, &r->slab, from && mf_apart(r->queue));
-    MF_TRY(mf_arena_book(r->queue->host, bytes, "start"));
-    return mf_arena_book(r->queue->host, -bytes, "start");
+    return mf_arena_book_once(r->queue->host, bytes, "start");
 }
 
 /* Not before the first grid stands: a refusal leaves another run's file alone. */

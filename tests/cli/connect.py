@@ -6,14 +6,9 @@ import sys
 import tempfile
 
 from counts import clusters
+from hdf5 import h5py
 from runs import check, finish, measure, run
 from samples import blobs, np, save
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
 

@@ -10,14 +10,9 @@ import tempfile
 
 from formulas import FURTHER, cross_correlations
 import runs
+from hdf5 import h5py
 from runs import check, finish, run
 from samples import blobs, np, save
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
 SETS = {"LinealPath": "lineal_path_sharp", "LinealPathExact": "lineal_path", "LinealPathApproximation": "lineal_path_soft",

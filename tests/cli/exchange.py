@@ -8,14 +8,9 @@ import os
 import sys
 import tempfile
 
+from hdf5 import h5py
 from runs import check, finish, measure, refuses
 from samples import blobs, np, save
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM, MPIEXEC, GOLD, DATA = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 SETS = {"S2": "s2", "Variation": "variation", "VolumeFractions": "fraction", "FFTCrossCorrelations": "cross",

@@ -9,14 +9,9 @@ import subprocess
 import sys
 import tempfile
 
+from hdf5 import h5py
 from runs import check, finish, run
 from samples import np, save
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 

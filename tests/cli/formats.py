@@ -14,14 +14,9 @@ import sys
 import tempfile
 import zlib
 
+from hdf5 import h5py
 from runs import check, finish, measure, refuses, run
 from samples import blobs, np
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
 SPACING = (0.5, 0.25, 0.125)  # z y x

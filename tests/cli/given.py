@@ -8,14 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+from hdf5 import h5py
 from runs import check, finish, line, locked, measure, refuses, run
 from samples import blobs, np
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2:]
 VOLUME = blobs((6, 8, 10), [0.6, 0.4], 1)

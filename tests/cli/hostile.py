@@ -12,14 +12,9 @@ import tempfile
 import threading
 import zlib
 
+from hdf5 import h5py
 from runs import check, finish
 from samples import np
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM = os.path.abspath(sys.argv[1])
 SECONDS, WALL, MORE_KIB = 3, 60, 64 << 10  # processor time with the start of MPI; what a loaded machine may make of it; memory beside that of a sound file

@@ -6,14 +6,9 @@ import os
 import sys
 import tempfile
 
+from hdf5 import h5py
 from runs import check, finish, run
 from samples import np
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM = os.path.abspath(sys.argv[1])
 

@@ -8,14 +8,9 @@ import tempfile
 
 import runs
 from formulas import in_space
+from hdf5 import h5py
 from runs import check, finish, measure, run
 from samples import blobs, grey, np, save
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
 

@@ -12,15 +12,10 @@ import sys
 import tempfile
 
 import runs
+from hdf5 import h5py
 from runs import check, finish, measure, run
 from samples import blobs, grey, np, save
 from weights import LAYERS, network, write
-
-try:
-    import h5py
-except ImportError:
-    print("no h5py")
-    sys.exit(77)
 
 PROGRAM, MPIEXEC, TOOL = sys.argv[1:4]
 ENTRIES = 610304

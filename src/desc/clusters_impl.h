@@ -2,19 +2,29 @@
 #ifndef MF_DESC_CLUSTERS_IMPL_H
 #define MF_DESC_CLUSTERS_IMPL_H
 
-#include "src/desc/measure.h"
+#include "src/desc/clusters.h"
 
 /** What of a cluster this rank has. */
 struct mf_local_cluster {
-    int64_t size, first; /* its smallest voxel, by global index */
+    int64_t size;
+    uint32_t run; /* the first */
     uint8_t phase, touch;
+};
+
+#define MF_NO_CLUSTER UINT32_MAX
+
+/** One of a list, and what the rank that it comes from calls it. */
+struct mf_listed {
+    struct mf_cluster is;
+    int64_t id;
 };
 
 struct mf_forest {
     const struct mf_measure_job *job;
+    int wanted;       /* 1 + the phase that is looked at; 0: all. Of one there are at most half as many clusters */
     size_t *row;      /* [rows + 1] first run of each row */
     uint32_t *start;  /* [runs] */
-    uint32_t *parent; /* [runs], then the cluster of each */
+    uint32_t *parent; /* [runs], then the cluster of each, or MF_NO_CLUSTER */
     struct mf_local_cluster *cluster;
     size_t rows, runs, clusters;
     int64_t base; /* clusters of the ranks before */
@@ -37,6 +47,9 @@ void mf_forest_close(struct mf_forest *forest);
 /** The clusters of this slab, and those of all ranks that are one. Collective, agreed; release whatever came of it. */
 int mf_forest_find(struct mf_forest *forest, int periodic, struct mf_joined *joined);
 void mf_forest_release(struct mf_forest *forest, struct mf_joined *joined);
+
+/** The smallest voxel of a cluster here, by global index. */
+int64_t mf_forest_first(const struct mf_forest *forest, const struct mf_local_cluster *cluster);
 
 /** What the ranks know together of a cluster that meets others. */
 enum { MF_KNOWN_SIZE, MF_KNOWN_PHASE, MF_KNOWN_TOUCH, MF_KNOWN_FIRST, MF_KNOWN };

@@ -6,66 +6,118 @@
 #include "src/desc/clusters_impl.h"
 #include "src/desc/forest.h"
 
-/** A cluster, and what the rank that it comes from calls it. */
-struct listed {
-    struct mf_cluster is;
-    int64_t id;
-};
-
 struct list {
     struct mf_forest forest;
     struct mf_joined joined;
     int64_t *known;
-    uint8_t phase;
     size_t most, count;
-    struct listed *mine; /* [clusters of this rank and those that meet], then the first count of all ranks' */
-    uint32_t *place;     /* [clusters of this rank]: 1 + where in the list it is */
-    size_t *offset;      /* [ranks + 1] */
+    int64_t size, first;    /* those of all ranks are listed that are larger, or as large and begin before first */
+    struct mf_listed *mine; /* [most] */
+    size_t *offset;         /* [ranks + 1] */
 };
 
 static int by_size(const void *a, const void *b)
 {
-    const struct mf_cluster *p = &((const struct listed *)a)->is, *q = &((const struct listed *)b)->is;
+    const struct mf_cluster *p = &((const struct mf_listed *)a)->is, *q = &((const struct mf_listed *)b)->is;
 
     if (p->size != q->size) return p->size < q->size ? 1 : -1;
     return (p->first > q->first) - (p->first < q->first);
 }
 
-/** The largest of this rank's own and, on rank 0, of those that meet. Returns how many. */
-static size_t list_mine(struct list *l)
+/** This rank's own and, on rank 0, those that meet. */
+static size_t number(const struct list *l)
+{
+    return l->forest.clusters + (l->forest.job->comm->rank == 0 ? l->joined.count : 0);
+}
+
+/** Of the i-th of them; 0: it is a part of another. */
+static int64_t size_of(const struct list *l, size_t i)
+{
+    const size_t own = l->forest.clusters;
+
+    if (i < own) return l->forest.cluster[i].size;
+    return l->joined.parent[i - own] == i - own ? l->known[MF_KNOWN * (i - own) + MF_KNOWN_SIZE] : 0;
+}
+
+static struct mf_listed look(const struct list *l, size_t i)
 {
     const struct mf_forest *f = &l->forest;
-    size_t n = 0;
+    const int64_t *known;
 
-    for (size_t i = 0; i < f->clusters; ++i) {
+    if (i < f->clusters) {
         const struct mf_local_cluster *c = &f->cluster[i];
 
-        if (c->size && c->phase == l->phase)
-            l->mine[n++] = (struct listed){{c->first, c->size, c->touch}, f->base + (int64_t)i};
+        return (struct mf_listed){{mf_forest_first(f, c), c->size, c->touch}, f->base + (int64_t)i};
     }
-    for (size_t i = 0; f->job->comm->rank == 0 && i < l->joined.count; ++i) {
-        const int64_t *c = l->known + MF_KNOWN * i;
+    i -= f->clusters;
+    known = l->known + MF_KNOWN * i;
+    return (struct mf_listed){{known[MF_KNOWN_FIRST], known[MF_KNOWN_SIZE], (int)known[MF_KNOWN_TOUCH]},
+                              l->joined.id[i]};
+}
 
-        if (l->joined.parent[i] == i && c[MF_KNOWN_PHASE] == l->phase)
-            l->mine[n++] =
-                (struct listed){{c[MF_KNOWN_FIRST], c[MF_KNOWN_SIZE], (int)c[MF_KNOWN_TOUCH]}, l->joined.id[i]};
+static int is_before(const struct list *l, size_t i, int64_t size, int64_t first)
+{
+    const int64_t is = size_of(l, i);
+
+    return is > size || (is == size && first > 0 && look(l, i).is.first < first);
+}
+
+/** Are at most as many as the list has room for larger than @p size, or as large and begin before @p first? */
+static int fit(const struct list *l, int64_t size, int64_t first)
+{
+    int64_t before = 0;
+
+    for (size_t i = 0; i < number(l); ++i) before += is_before(l, i, size, first);
+    mf_comm_sum_int(l->forest.job->comm, 1, &before);
+    return before <= (int64_t)l->most;
+}
+
+/** Where the list ends: by halves, so that no rank gets more than the list holds. */
+static void find_end(struct list *l)
+{
+    const size_t *n = l->forest.job->micro->slab.dims;
+    const int64_t voxels = (int64_t)(n[0] * n[1] * n[2]);
+    int64_t low = 0, high = voxels;
+
+    if (fit(l, 0, 0)) return;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+
+        *(fit(l, middle, 0) ? &high : &low) = middle;
     }
-    qsort(l->mine, n, sizeof *l->mine, by_size);
-    return n < l->most ? n : l->most;
+    l->size = high;
+    for (low = 0, high = voxels; high - low > 1;) {
+        const int64_t middle = low + (high - low) / 2;
+
+        *(fit(l, l->size, middle) ? &low : &high) = middle;
+    }
+    l->first = low;
+}
+
+/** Those of them that are listed. Returns how many. */
+static size_t list_mine(struct list *l)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < number(l); ++i)
+        if (is_before(l, i, l->size, l->first)) l->mine[n++] = look(l, i);
+    return n;
 }
 
 static void put_place(struct list *l, int64_t id, size_t k)
 {
     const int64_t at = id - l->forest.base;
 
-    if (at >= 0 && at < (int64_t)l->forest.clusters) l->place[at] = (uint32_t)k + 1;
+    if (at >= 0 && at < (int64_t)l->forest.clusters) l->forest.cluster[at].size = (int64_t)k + 1;
 }
 
-/** Where all clusters of this rank, and the parts here of those that meet, are in the list. */
-static void find_places(struct list *l, const struct listed *all)
+/** Where all clusters of this rank, and the parts here of those that meet, are in the list: 1 + that, or 0, takes the
+ * place of their sizes. */
+static void find_places(struct list *l, const struct mf_listed *all)
 {
     struct mf_joined *j = &l->joined;
 
+    for (size_t i = 0; i < l->forest.clusters; ++i) l->forest.cluster[i].size = 0;
     for (size_t k = 0; k < l->count; ++k) {
         const int64_t *met = mf_joined_find(j, all[k].id);
 
@@ -89,8 +141,9 @@ static void mark(const struct list *l, uint32_t *id)
     for (size_t r = 0; r < f->rows; ++r)
         for (size_t i = f->row[r]; i < f->row[r + 1]; ++i) {
             const size_t end = i + 1 < f->row[r + 1] ? f->start[i + 1] : nx;
+            const uint32_t k = f->parent[i] == MF_NO_CLUSTER ? 0 : (uint32_t)f->cluster[f->parent[i]].size;
 
-            for (size_t x = f->start[i]; x < end; ++x) id[r * nx + x] = l->place[f->parent[i]];
+            for (size_t x = f->start[i]; x < end; ++x) id[r * nx + x] = k;
         }
 }
 
@@ -98,13 +151,13 @@ static int share(struct list *l, struct mf_cluster *list, uint32_t *id)
 {
     const struct mf_comm *comm = l->forest.job->comm;
     void *bytes = NULL;
-    struct listed *all;
+    struct mf_listed *all;
 
+    find_end(l);
     MF_TRY(mf_comm_gather(comm, l->mine, list_mine(l) * sizeof *l->mine, &bytes, l->offset));
     all = bytes;
     l->count = l->offset[comm->size] / sizeof *all;
     if (l->count) qsort(all, l->count, sizeof *all, by_size);
-    if (l->count > l->most) l->count = l->most;
     for (size_t k = 0; k < l->count; ++k) list[k] = all[k].is;
     find_places(l, all);
     mark(l, id);
@@ -114,27 +167,22 @@ static int share(struct list *l, struct mf_cluster *list, uint32_t *id)
 
 static int find(struct list *l)
 {
-    struct mf_arena *arena = l->forest.job->arena;
-
     MF_TRY(mf_forest_find(&l->forest, 0, &l->joined));
-    MF_TRY(mf_forest_pool(&l->forest, &l->joined, &l->known));
-    l->mine = mf_arena_take(arena, (l->forest.clusters + l->joined.count) * sizeof *l->mine, "clusters");
-    l->place = mf_arena_zeros(arena, l->forest.clusters, sizeof *l->place, "clusters");
-    return mf_agree(l->forest.job->comm, l->mine && l->place ? MF_OK : MF_MEMORY);
+    return mf_forest_pool(&l->forest, &l->joined, &l->known);
 }
 
 int mf_clusters_list(const struct mf_measure_job *job, uint8_t phase, size_t most, struct mf_cluster *list,
                      size_t *count, uint32_t *id)
 {
-    struct list l = {.forest = {.job = job}, .phase = phase, .most = most};
+    struct list l = {.forest = {.job = job, .wanted = phase + 1}, .most = most};
     int rc;
 
     l.offset = mf_arena_take(job->arena, ((size_t)job->comm->size + 1) * sizeof *l.offset, "clusters");
-    rc = mf_agree(job->comm, l.offset ? mf_forest_open(&l.forest) : MF_MEMORY);
+    l.mine = mf_arena_take(job->arena, most * sizeof *l.mine, "clusters");
+    rc = mf_agree(job->comm, l.offset && l.mine ? mf_forest_open(&l.forest) : MF_MEMORY);
     if (rc == MF_OK) rc = find(&l);
     if (rc == MF_OK) rc = share(&l, list, id);
     *count = l.count;
-    mf_arena_give(job->arena, l.place);
     mf_arena_give(job->arena, l.mine);
     mf_arena_give(job->arena, l.known);
     mf_arena_give(job->arena, l.offset);

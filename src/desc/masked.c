@@ -64,6 +64,7 @@ struct mf_characterize_opts mf_mask_opts(const struct mf_characterize_opts *opts
 {
     struct mf_characterize_opts o = *opts;
 
+    o.masked = 1;
     o.levels = 1;
     o.cross = 1; /* of which jumps are counted */
     o.isotropic = o.singlephase = o.example = 0;

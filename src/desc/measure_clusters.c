@@ -109,10 +109,12 @@ int mf_clusters_share(const struct mf_measure_job *job, double (*share)[3])
     struct tally tally[MF_PHASES_MAX];
     int rc = mf_agree(job->comm, mf_forest_open(&f));
 
-    if (rc == MF_OK) rc = tally_all(&f, 0, tally);
-    for (int p = 0; rc == MF_OK && p < job->micro->phases; ++p)
-        for (int a = 0; a < 3; ++a)
+    for (int p = 0; rc == MF_OK && p < job->micro->phases; ++p) {
+        f.wanted = p + 1; /* in turn: less memory */
+        rc = tally_all(&f, 0, tally);
+        for (int a = 0; rc == MF_OK && a < 3; ++a)
             share[p][a] = tally[p].voxels ? (double)tally[p].spanning_voxels[a] / (double)tally[p].voxels : 0;
+    }
     mf_forest_close(&f);
     return rc;
 }

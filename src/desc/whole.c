@@ -70,7 +70,7 @@ static int spans(const struct mf_job *job)
     double share[MF_PHASES_MAX][3];
     MF_PHASE(MF_PHASE_COUNTS);
 
-    MF_TRY(mf_agree(job->comm, mf_clusters_room(job->comm, job->arena, &job->micro->slab)));
+    MF_TRY(mf_agree(job->comm, mf_clusters_room(job->comm, job->arena, &job->micro->slab, 0)));
     if (job->dry) return MF_OK;
     MF_TRY(mf_clusters_share(&counted, share));
     memcpy(job->out->whole[MF_WHOLE_SPANS], share[job->first], (size_t)job->out->phases * sizeof share[0]);

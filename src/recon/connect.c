@@ -15,7 +15,8 @@ enum {
     VOXELS_PER_CLUSTER = 64,
     VOXELS_PER_PIN = 16, /* of the volume: the most pins */
     PINS_LEAST = 256,
-    WAY = 2 * MF_REACH + 2 /* most voxels of one, with those that it begins and ends at */
+    WAY = 2 * MF_REACH + 2, /* most voxels of one, with those that it begins and ends at */
+    ORDER_BITS = 57         /* of where it is; its length in the six above */
 };
 
 static const double NEAR_ENOUGH = 0.01;
@@ -61,7 +62,7 @@ int mf_connect_open(struct mf_connect *c)
     c->cut = mf_arena_take(c->arena, c->most, "parts of clusters");
     c->known = mf_arena_take(c->arena, c->most * MF_PART_NUMBERS * sizeof *c->known, "parts of clusters");
     MF_TRY(mf_reach_open(&c->reach, c->comm, c->arena, &c->slab));
-    MF_TRY(mf_clusters_room(c->comm, c->arena, &c->slab));
+    MF_TRY(mf_clusters_room(c->comm, c->arena, &c->slab, c->most));
     return c->pin && c->list && c->way && c->parent && c->body && c->cut && c->known ? MF_OK : MF_MEMORY;
 }
 
@@ -157,9 +158,11 @@ static double value(const struct mf_connect *c, const struct mf_account *is, uin
     return mf_account_miss(is->spans, is->wanted) - mf_account_miss(spans, is->wanted);
 }
 
+static int is_way(const struct mf_way *way) { return way->from != way->to; }
+
 static int shorter(const struct mf_way *a, const struct mf_way *b)
 {
-    if (a->from == a->to || b->from == b->to) return a->from != a->to;
+    if (!is_way(a) || !is_way(b)) return is_way(a);
     if (a->steps != b->steps) return a->steps < b->steps;
     return a->order < b->order;
 }
@@ -204,31 +207,30 @@ static void find_ways(struct mf_connect *c, const struct mf_account *is)
     }
 }
 
-/* Every rank's @p bytes, on all; the caller frees. */
-static int bring(const struct mf_connect *c, const void *mine, size_t bytes, void **all, size_t *total)
+/* The larger, the shorter; no two ways from one cluster have the same. */
+static int64_t rank_of(const struct mf_way *way)
 {
-    size_t *offset = mf_arena_take(c->arena, ((size_t)c->comm->size + 1) * sizeof *offset, "clusters");
-    int rc = mf_agree(c->comm, offset ? MF_OK : MF_MEMORY);
-
-    if (rc == MF_OK) rc = mf_comm_gather(c->comm, mine, bytes, all, offset);
-    if (rc == MF_OK) *total = offset[c->comm->size];
-    mf_arena_give(c->arena, offset);
-    return rc;
+    return is_way(way) ? -(int64_t)((uint64_t)way->steps << ORDER_BITS | way->order) : INT64_MIN;
 }
 
-/* The shortest ones of all ranks. */
-static int share_ways(struct mf_connect *c)
+/* The shortest ones of all ranks: as many numbers as there are clusters, on however many ranks. */
+static void share_ways(struct mf_connect *c)
 {
-    void *all = NULL;
-    const struct mf_way *way;
-    size_t total;
+    int64_t *best = c->known, *to = c->known + c->count;
 
-    MF_TRY(bring(c, c->way, c->count * sizeof *c->way, &all, &total));
-    way = all;
-    for (size_t i = 0; i < total / sizeof *way; ++i)
-        if (shorter(&way[i], &c->way[i % c->count])) c->way[i % c->count] = way[i];
-    free(all);
-    return MF_OK;
+    for (size_t i = 0; i < c->count; ++i) best[i] = rank_of(&c->way[i]);
+    mf_comm_max_int(c->comm, c->count, best);
+    for (size_t i = 0; i < c->count; ++i) to[i] = best[i] == rank_of(&c->way[i]) ? c->way[i].to : 0;
+    mf_comm_max_int(c->comm, c->count, to);
+    for (size_t i = 0; i < c->count; ++i) {
+        const uint64_t is = (uint64_t)-best[i];
+
+        if (best[i] == INT64_MIN) continue;
+        c->way[i] = (struct mf_way){.from = (uint32_t)i,
+                                    .to = (uint32_t)to[i],
+                                    .steps = (uint32_t)(is >> ORDER_BITS),
+                                    .order = is & (((uint64_t)1 << ORDER_BITS) - 1)};
+    }
 }
 
 /* The way that is worth most for its length; @p lacking: that leads to the largest cluster, whatever it is worth. */
@@ -242,7 +244,7 @@ static struct mf_way *best_way(struct mf_connect *c, const struct mf_account *is
         const uint32_t a = mf_forest_root(c->parent, way->from), b = mf_forest_root(c->parent, way->to);
         double worth;
 
-        if (way->from == way->to || way->taken || a == b || (lacking && a && b)) continue;
+        if (!is_way(way) || way->taken || a == b || (lacking && a && b)) continue;
         worth = (lacking ? 1 : value(c, is, a, b)) / (double)(way->steps + 1);
         if (worth > most) {
             most = worth;
@@ -339,10 +341,17 @@ static int by_index(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
+int mf_connect_holds(const struct mf_connect *c, uint64_t voxel)
+{
+    const struct mf_change at = {.voxel = voxel};
+
+    if (c->fixed && c->fixed[voxel] != MF_LABEL_OPEN) return 1;
+    return c->sorted && bsearch(&at, c->pin, c->sorted, sizeof at, by_voxel);
+}
+
 void mf_connect_pin(struct mf_connect *c, struct mf_change new)
 {
-    if (c->fixed && c->fixed[new.voxel] != MF_LABEL_OPEN) return;
-    if (c->sorted && bsearch(&new, c->pin, c->sorted, sizeof new, by_voxel)) return;
+    if (mf_connect_holds(c, new.voxel)) return;
     MF_ASSERT(c->pins < pins_most(c));
     c->pin[c->pins++] = new;
 }
@@ -370,6 +379,18 @@ static void put_pins(struct mf_connect *c, uint8_t phase, uint64_t *voxel, size_
     mf_connect_pinned(c, phase);
 }
 
+/* Every rank's @p bytes, on all; the caller frees. */
+static int bring(const struct mf_connect *c, const void *mine, size_t bytes, void **all, size_t *total)
+{
+    size_t *offset = mf_arena_take(c->arena, ((size_t)c->comm->size + 1) * sizeof *offset, "clusters");
+    int rc = mf_agree(c->comm, offset ? MF_OK : MF_MEMORY);
+
+    if (rc == MF_OK) rc = mf_comm_gather(c->comm, mine, bytes, all, offset);
+    if (rc == MF_OK) *total = offset[c->comm->size];
+    mf_arena_give(c->arena, offset);
+    return rc;
+}
+
 static int lay_ways(struct mf_connect *c, uint8_t phase, size_t taken)
 {
     uint64_t *voxel = mf_arena_take(c->arena, taken * WAY * sizeof *voxel, "ways");
@@ -391,7 +412,7 @@ static int join_clusters(struct mf_connect *c, struct mf_account *is, int *more)
     build_walls(c, is->phase);
     MF_TRY(mf_reach_flood(&c->reach, MF_REACH));
     find_ways(c, is);
-    MF_TRY(share_ways(c));
+    share_ways(c);
     taken = choose_ways(c, is);
     if (taken == 0) return MF_OK;
     *more = 1;

@@ -7,7 +7,7 @@
 #include "src/desc/clusters.h"
 #include "src/recon/connect.h"
 
-enum { MF_PART_NUMBERS = 8 };
+enum { MF_PART_NUMBERS = 9 };
 
 /** What of a phase spans, in voxels. */
 struct mf_account {
@@ -25,7 +25,10 @@ static inline double mf_account_miss(const double spans[3], const double wanted[
  * field. */
 uint64_t mf_connect_room(const struct mf_connect *connect, uint8_t to);
 
-/** A pin more, unless its voxel is fixed or has had one since before this batch; no voxel twice in a batch. */
+/** Does a voxel stay as it is: fixed, or pinned since before this batch? */
+int mf_connect_holds(const struct mf_connect *connect, uint64_t voxel);
+
+/** A pin more, unless its voxel is held; no voxel twice in a batch. */
 void mf_connect_pin(struct mf_connect *connect, struct mf_change new);
 
 /** The end of a batch of pins to @p phase. Returns how many there were on all ranks. Collective. */

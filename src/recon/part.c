@@ -8,8 +8,8 @@
 
 enum { WEAR = 3, CORE = 1 }; /* most layers that are worn off; phase of cores */
 
-/* What is known of a part (MF_PART_NUMBERS), in numbers that add up over the ranks. */
-enum { SIZE, NECK, TOUCHES };
+/* What is known of a part (MF_PART_NUMBERS), in numbers that add up over the ranks. HELD: of its neck, what stays. */
+enum { SIZE, NECK, HELD, TOUCHES };
 
 struct parts {
     struct mf_connect *c;
@@ -81,7 +81,7 @@ static void know_parts(struct parts *p)
         if (!is_part(r->owner[first + i])) continue;
         known = p->known + (r->owner[first + i] - 1) * MF_PART_NUMBERS;
         ++known[SIZE];
-        known[NECK] += is_neck(r, first + i);
+        if (is_neck(r, first + i)) ++known[mf_connect_holds(p->c, i) ? HELD : NECK];
         for (int a = 0; a < 3; ++a) {
             known[TOUCHES + 2 * a] += is[a] == 0;
             known[TOUCHES + 2 * a + 1] += is[a] + 1 == n[a];
@@ -110,10 +110,10 @@ static size_t best_part(const struct parts *p, uint64_t room)
     double most = 0;
 
     for (size_t k = 0; k < p->count; ++k) {
-        const int64_t neck = p->known[k * MF_PART_NUMBERS + NECK];
+        const int64_t neck = p->known[k * MF_PART_NUMBERS + NECK], held = p->known[k * MF_PART_NUMBERS + HELD];
         double spans[3], worth;
 
-        if (p->cut[k] || neck == 0) continue;
+        if (p->cut[k] || neck == 0 || held) continue; /* a neck that stays in part joins as before */
         spans_without(p, k, spans);
         worth = (mf_account_miss(p->is->spans, p->is->wanted) - mf_account_miss(spans, p->is->wanted)) / (double)neck;
         if (worth > 0 && (uint64_t)neck > room)

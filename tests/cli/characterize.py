@@ -3,6 +3,7 @@ volumes, periodic and not, on 1 to 4 ranks; the published slicing example; refus
 
     characterize.py MESOFORGE MPIEXEC     exit status 77: NumPy is missing
 """
+import itertools
 import json
 import os
 import sys
@@ -224,13 +225,34 @@ def symmetries(folder):
                 check(all((a["all"][k][...] == b["all"][k][...]).all() for k in a["all"]), f"{name}, {word}: every value")
     plain, _ = measure(os.path.join(folder, "square0.npy"), *types, "--output", f"{folder}/plain.h5")
     check(plain["phases"] != want["phases"], "an image is not symmetric by itself")
-    np.save(os.path.join(folder, "volume.npy"), rng.integers(0, 2, (8, 8, 8)))
-    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("volume", "square", "--isotropic"), ("square0", "round", "none|mirror|square|cubic")):
+    np.save(os.path.join(folder, "box.npy"), rng.integers(0, 2, (8, 8, 9)))
+    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("box", "cubic", "try: --symmetry mirror"), ("square0", "round", "none|mirror|square|cubic")):
         for ranks in (0, 3):
             got, _, err = run(os.path.join(folder, file + ".npy"), "--limit_to", 4, "--symmetry", word, "--data_folder", folder, ranks=ranks)
             check(got == 2 and err.count("mesoforge: ") == 1 and says in err, f"{file} {word}: {got} {err}")
     got, _, err = runs.run(MESOFORGE, "reconstruct", "--descriptor_filename", f"{folder}/sym.h5", "--symmetry", "square")
     check(got == 2 and "characterize --symmetry" in err, f"reconstruct: {got} {err}")
+
+
+def symmetries_of_volumes(folder):
+    """The same of volumes: a mean over all mirror images, and for cubes over all 48 ways to turn them, of slices and of the whole."""
+    rng, types = np.random.default_rng(14), ("--limit_to", 2, "--descriptor_types", "Correlations", "StructureTensor", "LinealPath")
+    three, box, grey = rng.integers(0, 3, (6, 6, 6)), rng.integers(0, 2, (5, 6, 8)), rng.random((6, 6, 6))
+    for field, word, more in ((three, "cubic", ("CrossS2_3D", "S2_3D")), (three, "cubic", ()), (box, "mirror", ("S2_3D", "--non_periodic")), (grey, "cubic", ("--grey_values",))):
+        files = []
+        for axes in itertools.permutations(range(3)) if word == "cubic" else [(0, 1, 2)]:
+            for mirrored in itertools.product((1, -1), repeat=3):
+                files.append(os.path.join(folder, f"way{len(files)}.npy"))
+                np.save(files[-1], np.ascontiguousarray(np.transpose(field, axes)[tuple(slice(None, None, m) for m in mirrored)]))
+        measure(*files, *types, *more, "--average", *(["--isotropic"] if word == "cubic" else []), "--output", f"{folder}/want.h5")
+        for ranks in (0, 3):
+            measure(files[0], *types, *more, "--symmetry", word, "--output", f"{folder}/sym.h5", ranks=ranks)
+            with h5py.File(f"{folder}/want.h5") as a, h5py.File(f"{folder}/sym.h5") as b:
+                names = []
+                a.visititems(lambda name, part: names.append(name) if isinstance(part, h5py.Dataset) and part.dtype.kind == "f" else None)
+                check(len(names) > 5 and all(name in b for name in names), f"{word} {more}: {names}")
+                for name in names:
+                    check(np.allclose(a[name][...], b[name][...], rtol=0, atol=2e-6), f"{word} {more}, {ranks} ranks: {name}")
 
 
 def same_bits(folder):
@@ -301,6 +323,8 @@ with tempfile.TemporaryDirectory() as place:
     large_labels(place)
     average(place)
     symmetries(place)
+    if h5py:
+        symmetries_of_volumes(place)
     dropped(place)
     if h5py:
         same_bits(place)

@@ -72,8 +72,30 @@ def characterisation():
     check(json.loads(run(PROGRAM, "info", "--json", "c.h5")[1])["lag"] == 16, "the standard L")
 
 
+def slices():
+    """--slice_mode: match of a volume aims at one slice of each direction, as it does at three images of these slices."""
+    volume = blobs((14, 16, 18), [0.6, 0.4], 5)
+    save(".", "v.npy", volume)
+    words = ["--limit_to", 4, *S2, "--max_iter", 8, "--no_polish", "--deterministic", "--size", 14, 16, 18]
+    images = [save(".", f"{n}.npy", np.ascontiguousarray(image)) for n, image in (("z", volume[0]), ("y", volume[:, 0]), ("x", volume[:, :, 0]))]
+    want, got = measure(PROGRAM, "match", *images, *words, "--output", "i.npy"), measure(PROGRAM, "match", "v.npy", *words, "--slice_mode", "sample_surface", "--output", "s.npy")
+    check(want and got and want["loss"] == got["loss"] and digest("i.npy") == digest("s.npy"), f"first slices: {want and want['loss']}, {got and got['loss']}")
+    some = [measure(PROGRAM, "match", "v.npy", *words, "--slice_mode", "sample", "--seed", seed, "--output", "s.npy", ranks=n) for seed, n in ((1, 1), (1, 3), (2, 1))]
+    check(all(some) and some[0]["loss"] == some[1]["loss"] != some[2]["loss"] != got["loss"], f"drawn slices: {[s and s['loss'] for s in some]}")
+    refuses(PROGRAM, [(2, ["match", "v.npy", *words, "--slice_mode", "some"], "average|sample|sample_surface"),
+                      (2, ["match", "v.npy", "--limit_to", 4, "--descriptor_types", "S2_3D", "--slice_mode", "sample"], "of whole volumes"),
+                      (2, ["match", "v.npy", *words, "--mask", "v.npy", "--slice_mode", "sample"], "knows no masks")], ranks=(1,))
+
+
+def profile():
+    """--profile: the table of --log-view."""
+    for flag in ("--profile", "--log-view"):
+        status, out, err = run(PROGRAM, *MATCH, "--max_iter", 2, "--output", "r.npy", flag)
+        check(status == 0 and "volume fractions" in out and "% mem" in out, f"{flag}: {out} {err}")
+
+
 def refused():
-    refuses(PROGRAM, [(2, [*MATCH, "--profile"], "--log-view"), (2, [*MATCH, "--use_multigrid"], "try: --use-multigrid-reconstruction"),
+    refuses(PROGRAM, [(2, [*MATCH, "--use_multigrid"], "try: --use-multigrid-reconstruction"),
                       (2, ["characterize", "a.npy", "--full_3d"], "--full"), (2, ["characterize", "a.npy", "--ori_repr", "Quaternion"], "--ori")], ranks=(1,))
 
 
@@ -85,6 +107,8 @@ with tempfile.TemporaryDirectory() as place:
     tolerance()
     names_and_logs()
     characterisation()
+    slices()
+    profile()
     refused()
     os.chdir("/")
 finish("mcrpy_flags")

@@ -1,0 +1,100 @@
+/* See sample.h. */
+#include "src/cmd/sample.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/base/rng.h"
+#include "src/cmd/reside.h"
+#include "src/desc/mean.h"
+#include "src/desc/registry.h"
+#include "src/desc/slice.h"
+
+enum { STREAM_SLICE = 0x43480000 }; /* which slice is taken */
+
+int mf_sample_all(const char *mode) { return strcmp(mode, "average") == 0; }
+
+int mf_sample_check(const char *mode, unsigned more, int is_masked)
+{
+    if (mf_sample_all(mode)) return MF_OK;
+    if (is_masked) return mf_fail(MF_USAGE, "--mask: --slice_mode %s knows no masks", mode);
+    if (mf_wants_whole(more))
+        return mf_fail(MF_USAGE, "S2_3D and CrossS2_3D are of whole volumes; --slice_mode %s looks at slices", mode);
+    return MF_OK;
+}
+
+static size_t index_of(const struct mf_session *session, const char *mode, size_t n, int normal)
+{
+    double u = mf_random_uniform((uint64_t)session->common->seed, STREAM_SLICE, (uint64_t)normal);
+    size_t index = strcmp(mode, "sample") == 0 ? (size_t)(u * (double)n) : 0;
+
+    return index < n ? index : n - 1;
+}
+
+/* Three targets of images to one of three sides; what they leave is empty. */
+static void join(struct mf_target part[3], struct mf_target *out)
+{
+    *out = part[0];
+    out->sides = 3;
+    for (int k = 1; k < 3; ++k) {
+        out->side[k] = part[k].side[0];
+        part[k].side[0] = (struct mf_target_side){0};
+    }
+    part[0] = (struct mf_target){0};
+}
+
+static int one_of_each(struct mf_session *session, const char *residency, const char *mode, struct mf_micro *micro,
+                       const struct mf_characterize_opts *opts, struct mf_target part[3])
+{
+    int rc = MF_OK;
+
+    for (int k = 0; rc == MF_OK && k < 3; ++k) {
+        size_t index = index_of(session, mode, micro->slab.dims[k], k);
+        struct mf_micro slice;
+
+        mf_info("slice %zu normal to %c", index, "zyx"[k]);
+        rc = mf_slice_take(session->comm, session->arena, micro, (enum mf_normal)k, index, &slice);
+        if (rc != MF_OK) break;
+        rc = mf_reside_characterize(session, residency, &slice, opts, &part[k]);
+        mf_micro_free(&slice);
+    }
+    return rc;
+}
+
+int mf_sample_characterize(struct mf_session *session, const char *residency, const char *mode, struct mf_micro *micro,
+                           const struct mf_characterize_opts *opts, struct mf_target *out)
+{
+    struct mf_target part[3] = {{0}};
+    int rc;
+
+    if (micro->ndim == 2 || mf_sample_all(mode)) return mf_reside_characterize(session, residency, micro, opts, out);
+    rc = one_of_each(session, residency, mode, micro, opts, part);
+    if (rc == MF_OK) {
+        join(part, out);
+        memcpy(out->spacing, micro->spacing, sizeof out->spacing);
+        rc = mf_micro_hash(session->comm, micro);
+        memcpy(out->hash, micro->hash, sizeof out->hash);
+        if (rc == MF_OK && opts->isotropic) rc = mf_agree(session->comm, mf_target_isotropic(out));
+        if (rc != MF_OK) mf_target_free(out);
+    }
+    for (int k = 0; k < 3; ++k) mf_target_free(&part[k]);
+    return rc;
+}
+
+int mf_sample_measure(const struct mf_session *s, const char *mode, const struct mf_micro *micro,
+                      const struct mf_characterize_opts *opts)
+{
+    int rc = MF_OK;
+
+    if (micro->ndim == 2 || mf_sample_all(mode))
+        return mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, micro, opts);
+    for (int k = 0; rc == MF_OK && k < 3; ++k) {
+        struct mf_micro slice;
+
+        MF_TRY(mf_slice_take(s->comm, s->arena, micro, (enum mf_normal)k, 0, &slice));
+        rc = mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, &slice, opts);
+        mf_micro_free(&slice);
+    }
+    return rc;
+}

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -144,10 +145,21 @@ static int prepare(const char *path, size_t bytes, int alone, char **temporary)
     return rc;
 }
 
+/* Every rank writes its part of it. What fails on one alone, in the middle, may leave the others in MPI-IO for ever. */
+static int check_limit(const char *path, size_t bytes)
+{
+    struct rlimit most;
+
+    if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || bytes <= most.rlim_cur) return MF_OK;
+    return mf_fail(MF_OUTPUT, "cannot write '%s': it needs %zu bytes and a file may have %llu here (ulimit -f)", path,
+                   bytes, (unsigned long long)most.rlim_cur);
+}
+
 static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, int alone, struct mf_atomic *file)
 {
     char *temporary = NULL;
 
+    MF_TRY(mf_agree(comm, check_limit(path, bytes)));
     MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, alone, &temporary) : MF_OK));
     file->temporary = mf_comm_text(comm, temporary);
     file->path = MF_MUST(strdup(path), "a file name");

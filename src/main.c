@@ -1,6 +1,7 @@
 /* The program: finds the verb, parses its options on every rank, opens a session, runs it, prints one line if it
  * refused. */
 #include <ctype.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +268,7 @@ int main(int argc, char **argv)
     const struct mf_cmd *verb = argc > 1 ? mf_cmd_find(argv[1]) : NULL;
     int rc;
 
+    (void)signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f`: the write says it */
     if (verb && !mf_options_help_asked(argc - 2, argv + 2)) {
         if (verb->alone && !is_first()) return MF_OK;
         if (!verb->alone) wait_briefly(argv);

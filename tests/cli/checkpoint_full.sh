@@ -24,6 +24,15 @@ grep -q "needs [0-9]* bytes and [0-9]* are free.*goes on without" "$folder/said"
 grep -q "needs [0-9]* bytes and [0-9]* are free" "$folder/said" || complain "leaving: not said"
 left=$(find "$folder" -name '*.tmp' -o -name '*ckpt*')
 [ -z "$left" ] || complain "left behind: $left"
+# A limit of one rank's process on the size of files: known before, and no rank waits in MPI-IO for that one.
+cat >"$folder/bound" <<'EOF'
+[ "$OMPI_COMM_WORLD_RANK" != 1 ] || ulimit -f 100
+exec "$@"
+EOF
+rm "$folder/others"
+"$@" -n 2 sh "$folder/bound" "$program" $match --checkpoint-every 3ev --output "$folder/y.npy" 2>"$folder/said" || complain "bound: $?"
+grep -q "a file may have [0-9]* here (ulimit -f) (rank 1; 1 of 2 ranks failed); the run goes on without" "$folder/said" || complain "bound: not said"
+rm "$folder/bound" "$folder/y.npy"
 # A folder that may not be written: known before the work, one sentence, nothing hangs.
 said=$(mktemp)
 mount -o remount,ro "$folder"

@@ -28,7 +28,7 @@ CASES |= {"alloy_256": Case(["alloy_resized"], score=0.42), "pymks_1_256": Case(
 CASES |= {"copolymer_64": Case(["copolymer_resized_s"], 64, 0.46), "composite_64": Case(["composite_resized_s"], 64, 0.25, 0.4),
           "pymks_1_64": Case([quality.PYMKS % 1], 64, 0.25)}
 SLICES = 16  # of a volume, in each direction
-COLUMNS = ("case seed normal evaluations cpu_s score copied s2_rms chords lineal_path_5 lineal_path_10 lineal_path_15 euler "
+COLUMNS = ("case seed normal evaluations cpu_s score copied window s2_rms chords lineal_path_5 lineal_path_10 lineal_path_15 euler "
            "components cluster_10 specks").split()
 
 
@@ -45,23 +45,25 @@ def cuts(field, normal):
     return whole[[(2 * k + 1) * len(whole) // (2 * count) for k in range(count)]]
 
 
-def every(target):
-    """Of large images a part of the windows is looked at."""
-    return max(1, len(target) // 64)
-
-
 def judge(o, name, seed, target, folder):
     """A row of the table for every direction, its numbers, and the field."""
     before = used()
     said, field, _ = quality.run(o, CASES[name], seed, folder)
     seconds = used() - before
+    edge = measures.window(field[0] if field.ndim == 3 else field, target)
     found, rows = measures.compare(field, measures.indicators(field, [target]), [target], o.lag), []
     for normal in measures.directions(field):
         some, axis = cuts(field, normal), measures.NORMALS[normal]
         total, error = measures.score(some, target)
-        numbers = [total, measures.copied(some[len(some) // 2], target, every=every(target)), found["s2"][axis], *(error[k] for k in COLUMNS[8:])]
+        middle = some[len(some) // 2]
+        numbers = [total, measures.copied(middle, target, edge), edge, found["s2"][axis], *(error[k] for k in COLUMNS[9:])]
         rows.append(([name, seed, axis, said["evaluations"], f"{seconds:.2f}", *(f"{v:.4g}" for v in numbers)], numbers))
     return rows, field
+
+
+def halves(target, edges):
+    """What halves of the target have of each other, by the windows that counted."""
+    return "halves of the target have " + ", ".join(f"{measures.halves_share(target, e):.3f} of {e} x {e}" for e in edges) + " of each other"
 
 
 def verdict(case, scores):
@@ -94,7 +96,7 @@ def main():
                 shown[name][1].append((seed, field))
             passed, said = verdict(case, scores)
             kept = kept and passed
-            out.write(f"# {name}: {said}; halves of the target have {measures.halves_share(target, every=every(target)):.3f} of each other\n")
+            out.write(f"# {name}: {said}; {halves(target, sorted({16, *(int(numbers[2]) for _, numbers in rows)}))}\n")
     if o.sheet:
         quality.draw(o.sheet, shown)
     return 0 if kept else 1

@@ -11,7 +11,6 @@
 #include "src/cmd/figure_slice.h"
 #include "src/cmd/names.h"
 #include "src/cmd/recon_plan.h"
-#include "src/desc/copies.h"
 
 static const struct mf_opt rows[] = {
     MF_OPT(mf_compare_opts, "limit_to", lag, MF_LONG, "16",
@@ -80,7 +79,7 @@ static int count_copies(struct mf_comparison *c, int side, int periodic)
     const struct mf_target want = side_of(&c->want->target, mf_compare_want_side(c, side), periodic);
     const struct mf_target got = side_of(&c->got->target, side, periodic);
 
-    c->copied[side] = NAN;
+    c->copied[side] = (struct mf_copied){.share = NAN};
     return want.side[0].example ? mf_copies(&got, &want, &c->copied[side]) : MF_OK;
 }
 
@@ -93,7 +92,7 @@ static int compare(struct mf_comparison *c, int periodic)
                            &c->off[d]);
         MF_TRY(count_copies(c, d, periodic));
         c->score += c->off[d].score / c->sides;
-        c->copy += c->copied[d] / c->sides;
+        c->copy += c->copied[d].share / c->sides;
     }
     return MF_OK;
 }
@@ -251,8 +250,9 @@ static const char text[] =
     "Their errors are relative, at most 2 each, and means over phases and ways. The\n"
     "score is the mean of the seven, and a tenth of the difference in percent of\n"
     "pixels in specks (components of at most 3 pixels): 0 is alike, 0.5 plainly\n"
-    "different. \"copied\" is the share of windows of 16 x 16 pixels that agree in\n"
-    "95 % with a window of the target.\n"
+    "different. \"copied\" is the share of windows that agree in 95 % with a window of\n"
+    "the target: of 16 x 16 pixels, or so large (32, 64) that two halves of the\n"
+    "target have at most a twentieth of theirs in common.\n"
     "\n"
     "A volume is compared slice by slice in each direction, with an image (all\n"
     "directions with the same) or with a volume (each with its own); the seven look\n"

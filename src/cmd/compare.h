@@ -5,6 +5,7 @@
 #include "io/target.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
+#include "src/desc/copies.h"
 #include "src/desc/texture.h"
 
 struct mf_compare_opts {
@@ -32,8 +33,8 @@ struct mf_comparison {
     const struct mf_compared *want, *got;
     int sides;
     struct mf_texture_off off[3];
-    double copied[3];
-    double score, copy; /* means over the sides; NAN: slices are too small, or not known */
+    struct mf_copied copied[3]; /* share NAN: not known */
+    double score, copy;         /* means over the sides; NAN: slices are too small, or not known */
 };
 
 /** The side of the target that the result's @p side is compared with: an image has one. */

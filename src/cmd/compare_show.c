@@ -167,7 +167,8 @@ static struct mf_json *side_json(const struct mf_comparison *c, int side)
     struct mf_json *one = mf_json_object(), *errors = mf_json_object(), *phases = mf_json_array();
 
     put_real(one, "score", c->off[side].score);
-    put_real(one, "copied", c->copied[side]);
+    put_real(one, "copied", c->copied[side].share);
+    if (c->copied[side].edge) mf_json_int(one, "copied_window", (long long)c->copied[side].edge);
     mf_json_int(one, "slices", (long long)c->got->taken[side]);
     for (int e = 0; e < MF_TEXTURE_ERRORS; ++e) put_real(errors, mf_texture_errors[e].name, c->off[side].error[e]);
     put_real(errors, "specks_percent", c->off[side].specks);
@@ -283,7 +284,10 @@ static void side_text(FILE *to, const struct mf_comparison *c, int side)
     if (c->sides > 1)
         fprintf(to, " slices normal to %s (the seven: %zu of them, %zu of the target's): score %s, copied %s\n",
                 mf_side_name(&c->got->target, 3, side), c->got->taken[side],
-                c->want->taken[mf_compare_want_side(c, side)], number(text, off->score), number(more, c->copied[side]));
+                c->want->taken[mf_compare_want_side(c, side)], number(text, off->score),
+                number(more, c->copied[side].share));
+    if (c->copied[side].edge > MF_COPY_LEAST)
+        fprintf(to, "  copied: windows of %zu x %zu pixels\n", c->copied[side].edge, c->copied[side].edge);
     for (int p = 0; p < c->got->micro.phases; ++p) phase_text(to, c, side, p);
     fprintf(to, "  errors of the score\n");
     for (int e = 0; e < MF_TEXTURE_ERRORS; ++e)

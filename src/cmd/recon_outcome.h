@@ -5,6 +5,7 @@
 #include "src/base/json.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
+#include "src/desc/copies.h"
 
 /** One of the runs of which the best is kept (--candidates). */
 struct mf_candidate {
@@ -24,7 +25,7 @@ struct mf_outcome {
     struct mf_micro micro; /* what is written; phase belongs to result */
     struct mf_target got;  /* its descriptors */
     double variation_error;
-    double copied; /* share of its windows that are the example's; below 0: not asked for */
+    struct mf_copied copied;                          /* of its windows, those that are the example's */
     struct mf_candidate candidate[MF_CANDIDATES_MAX]; /* o->candidates of them, where there are several */
     size_t kept;                                      /* the one that is the result */
     char *path;

@@ -251,7 +251,8 @@ int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
     if (has_whole(out, MF_WHOLE_S2)) json_spans(out, j);
     if (has_whole(out, MF_WHOLE_CROSS)) json_pairs(out, j);
     mf_json_real(j, "variation_error", out->variation_error);
-    if (out->copied >= 0) mf_json_real(j, "copied", out->copied);
+    if (out->copied.edge) mf_json_real(j, "copied", out->copied.share);
+    if (out->copied.edge) mf_json_int(j, "copied_window", (long long)out->copied.edge);
     if (out->o->candidates > 1) json_candidates(out, j);
     mf_json_text(j, "device", out->session->backend->name);
     mf_json_int(j, "ranks", out->session->comm->size);
@@ -321,6 +322,8 @@ void mf_outcome_report(const struct mf_outcome *out)
         mf_info("phases %s: CrossS2_3D rms error %.2e", name, pair_error(out, pair));
     }
     mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
-    if (out->copied >= 0) mf_info("copied from the target: %.2g %% of windows of 16 x 16", 100 * out->copied);
+    if (out->copied.edge)
+        mf_info("copied from the target: %.2g %% of windows of %zu x %zu", 100 * out->copied.share, out->copied.edge,
+                out->copied.edge);
     if (out->variation_error > 0.1) mf_warn("the result has not the interfaces of its target; try: %s", remedy(out));
 }

@@ -370,7 +370,7 @@ static int prepare(struct mf_outcome *out, const size_t *volume)
 int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                  const size_t *volume, const char *base)
 {
-    struct mf_outcome out = {.session = session, .o = o, .target = target, .copied = -1};
+    struct mf_outcome out = {.session = session, .o = o, .target = target};
 
     int rc;
 

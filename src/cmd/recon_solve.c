@@ -9,7 +9,6 @@
 #include "src/base/phase.h"
 #include "src/base/rng.h"
 #include "src/cmd/recon_outcome.h"
-#include "src/desc/copies.h"
 #include "src/desc/texture.h"
 
 enum { STREAM = 0x6361, SLICES = 16 /* of a volume in each direction, as compare takes */ };
@@ -107,7 +106,8 @@ static int judge(struct mf_outcome *out, struct mf_candidate *c)
     size_t taken[3];
     int rc = mf_texture_measure(out->session->comm, out->session->arena, &out->micro, 0, SLICES, got, taken);
 
-    *c = (struct mf_candidate){.seed = out->solve.seed, .copied = out->copied, .evaluations = out->result.evaluations};
+    *c = (struct mf_candidate){
+        .seed = out->solve.seed, .copied = out->copied.share, .evaluations = out->result.evaluations};
     for (int d = 0; rc == MF_OK && d < sides; ++d) {
         struct mf_texture want[MF_PHASES_MAX] = {{0}};
         struct mf_texture_off off;
@@ -127,7 +127,8 @@ struct made {
     struct mf_solve_result result;
     struct mf_micro micro;
     struct mf_target got;
-    double variation_error, copied;
+    double variation_error;
+    struct mf_copied copied;
 };
 
 static struct made take(struct mf_outcome *out)

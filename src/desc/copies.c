@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "kernels/copy.h"
 #include "src/base/err.h"
 
 uint8_t *mf_example_classes(const struct mf_target_side *side, int phase)
@@ -16,26 +15,55 @@ uint8_t *mf_example_classes(const struct mf_target_side *side, int phase)
     return x;
 }
 
-int mf_copies(const struct mf_target *got, const struct mf_target *want, double *share)
+/* The examples of a side, as classes that both have. */
+struct pair {
+    uint8_t *mine, *theirs;
+    struct mf_copy_image image, example;
+};
+
+static int pair_open(const struct mf_target *got, const struct mf_target *want, int d, struct pair *p)
 {
+    const struct mf_target_side *a = mf_target_for(got, (enum mf_normal)d), *b = mf_target_for(want, (enum mf_normal)d);
     const int same = got->phases == want->phases;
 
-    *share = 0;
-    for (int d = 0; d < got->sides; ++d) {
-        const struct mf_target_side *a = mf_target_for(got, (enum mf_normal)d);
-        const struct mf_target_side *b = mf_target_for(want, (enum mf_normal)d);
-        uint8_t *mine = mf_example_classes(a, same ? -1 : 1),
-                *theirs = mf_example_classes(b, same ? -1 : want->phases > 1);
-        const struct mf_copy_image image = {mine, a->example_nu, a->example_nv, mf_target_example_periodic(got, a)};
-        const struct mf_copy_image example = {theirs, b->example_nu, b->example_nv,
-                                              mf_target_example_periodic(want, b)};
-        double one = 0;
-        int rc = mine && theirs ? mf_copy_share(&image, &example, &one) : mf_fail(MF_MEMORY, "no memory for windows");
+    p->mine = mf_example_classes(a, same ? -1 : 1);
+    p->theirs = mf_example_classes(b, same ? -1 : want->phases > 1);
+    p->image = (struct mf_copy_image){p->mine, a->example_nu, a->example_nv, mf_target_example_periodic(got, a)};
+    p->example = (struct mf_copy_image){p->theirs, b->example_nu, b->example_nv, mf_target_example_periodic(want, b)};
+    return p->mine && p->theirs ? MF_OK : mf_fail(MF_MEMORY, "no memory for windows");
+}
 
-        free(mine);
-        free(theirs);
-        MF_TRY(rc);
-        *share += one / got->sides;
+static void pair_close(struct pair *p)
+{
+    free(p->mine);
+    free(p->theirs);
+}
+
+static int copies(size_t sides, const struct pair *pair, struct mf_copied *copied)
+{
+    *copied = (struct mf_copied){.edge = MF_COPY_LEAST};
+    for (size_t d = 0; d < sides; ++d) {
+        size_t edge;
+
+        MF_TRY(mf_copy_edge(&pair[d].image, &pair[d].example, &edge));
+        if (edge > copied->edge) copied->edge = edge;
+    }
+    for (size_t d = 0; d < sides; ++d) {
+        double one;
+
+        MF_TRY(mf_copy_share(&pair[d].image, &pair[d].example, copied->edge, &one));
+        copied->share += one / (double)sides;
     }
     return MF_OK;
+}
+
+int mf_copies(const struct mf_target *got, const struct mf_target *want, struct mf_copied *copied)
+{
+    struct pair pair[MF_SIDES] = {{.mine = NULL}};
+    int rc = MF_OK;
+
+    for (int d = 0; rc == MF_OK && d < got->sides; ++d) rc = pair_open(got, want, d, &pair[d]);
+    if (rc == MF_OK) rc = copies((size_t)got->sides, pair, copied);
+    for (int d = 0; d < got->sides; ++d) pair_close(&pair[d]);
+    return rc;
 }

@@ -3,13 +3,19 @@
 #define MF_DESC_COPIES_H
 
 #include "io/target.h"
+#include "kernels/copy.h"
+
+struct mf_copied {
+    double share;
+    size_t edge; /* of the windows [pixels]; 0: nobody looked */
+};
 
 /**
- * Mean over the sides of @p got of the share of windows of 16 x 16 pixels of its example that are found in @p
- * want's (kernels/copy.h). Where the phases are not as many, a result of two is the indicator of the target's phase 1
- * or its only one. Not collective; both have examples; MF_MEMORY.
+ * Mean over the sides of @p got of the share of windows of its example that are found in @p want's, by windows of the
+ * largest edge that a side of @p want asks for (kernels/copy.h). Where the phases are not as many, a result of two is
+ * the indicator of the target's phase 1 or its only one. Not collective; both have examples; MF_MEMORY.
  */
-int mf_copies(const struct mf_target *got, const struct mf_target *want, double *share);
+int mf_copies(const struct mf_target *got, const struct mf_target *want, struct mf_copied *copied);
 
 /** Pixels of a side's example as classes: phases (@p phase < 0; what is none: 255), or @p phase and the rest. NULL
  * without memory; the caller frees. */

@@ -124,17 +124,29 @@ def judge(got, want, phases):
     return errors, None if None in seven else float(np.mean(seven)) + 0.1 * errors["specks_percent"]
 
 
-def windows(x, periodic):
-    n = [s if periodic else s - 15 for s in x.shape]
-    big = np.pad(x, [(0, 15)] * 2, "wrap") if periodic else x
-    return np.array([big[u:u + 16, v:v + 16].ravel() for u in range(n[0]) for v in range(n[1])])
+def windows(x, periodic, edge, along=10 ** 6):
+    """Evenly spread ones, at most so many along an axis."""
+    n = [s if periodic else s - edge + 1 for s in x.shape]
+    big = np.pad(x, [(0, edge - 1)] * 2, "wrap") if periodic else x
+    return np.array([big[u:u + edge, v:v + edge].ravel() for u in range(0, n[0], -(-n[0] // along)) for v in range(0, n[1], -(-n[1] // along))])
 
 
-def copied(x, target, periodic):
-    mine, theirs = windows(x, periodic), windows(target, periodic)
-    second = np.array([np.sort(np.bincount(w, minlength=2))[-2] >= 0.1 * 256 for w in mine])
-    found = [bool(((theirs == w).sum(1) >= 0.95 * 256).any()) for w in mine[second]]
-    return float(np.mean(found)) if found else 0.0
+def copied(x, target, periodic, edge, along=64):
+    mine, theirs = windows(x, periodic, edge, along), windows(target, periodic, edge)
+    mine = mine[[np.sort(np.bincount(w, minlength=2))[-2] >= 0.1 * edge * edge for w in mine]]
+    agree = sum((mine == k).astype(np.float32) @ (theirs == k).astype(np.float32).T for k in np.unique(target))
+    return float((agree.max(1) >= 0.95 * edge * edge).mean()) if len(mine) else 0.0
+
+
+def window(x, target):
+    """So large that halves of the target are not alike."""
+    edge = 16
+    while edge < 64 and 8 * edge <= min(target.shape) and 4 * edge <= min(x.shape):
+        halves = [(i[:len(i) // 2], i[len(i) // 2:]) for i in (target, target.T)]
+        if np.mean([copied(*pair, False, edge, 32) for one, other in halves for pair in ((one, other), (other, one))]) <= 0.05:
+            break
+        edge *= 2
+    return edge
 
 
 def s2(slices, label, lag, periodic):
@@ -196,8 +208,10 @@ def compared(what, said, got, want, lag, periodic, most):
             rms = np.sqrt(np.mean((s2(mine, p, lag, periodic) - s2(theirs, p, lag, periodic)) ** 2))
             check(abs(phase["s2_rms"] - rms) < 1e-9, f"{what}, {normal}, label {p}: rms {phase['s2_rms']}, not {rms}")
         middle = [s[len(s) // 2] for s in (mine, theirs)]
-        share = copied(*middle, periodic) if min(min(m.shape) for m in middle) >= 16 else 0
-        check(near(one["copied"], share), f"{what}, {normal}: copied {one['copied']}, not {share}")
+        edge = window(*middle)
+        share = copied(*middle, periodic, edge) if min(min(m.shape) for m in middle) >= 16 else 0
+        check(near(one["copied"], share) and one["copied_window"] == edge,
+              f"{what}, {normal}: copied {one['copied']} by {one['copied_window']}, not {share} by {edge}")
     check(("field" in said) == (got.ndim == want.ndim), f"{what}: whole fields of one kind, and of no others")
     for p, one in enumerate(said.get("field", [])):
         whole = [field(x, p, periodic) for x in (got, want)]
@@ -228,8 +242,21 @@ def brute(folder):
                     first = said
                     compared(f"{words}, {'' if periodic else 'not '}periodic", said["results"][0], fields[1], fields[0], lag, periodic, most)
                 check(said == first, f"{words}: {ranks} ranks differ from one")
+    large_windows(folder)
     said = measure(PROGRAM, "compare", paths["image"], paths["image"], paths["like"])
     check(said and [r["score"] == 0 and r["copied"] == 1 for r in said["results"]] == [True, False], f"itself: {said}")
+
+
+def large_windows(folder):
+    """Of a network of few, large meshes small windows are alike by chance."""
+    y, x = np.mgrid[:128, :128]
+    target = (((y + 3 * np.sin(x / 9)) % 40 < 4) | ((x + 4 * np.sin(y / 11)) % 37 < 4)).astype(np.uint8)
+    got = np.roll(target, (5, 9), (0, 1))[:70, :66]
+    got[30:60, 20:50] = np.roll(got, 7, 0)[30:60, 20:50].T
+    said = measure(PROGRAM, "compare", save(folder, "meshes.npy", target), save(folder, "mesh.npy", got))
+    edge = window(got, target)
+    check(edge == 32 and said and said["results"][0]["directions"]["z"]["copied_window"] == 32 and 0 < copied(got, target, False, 32) < 1
+          and near(said["results"][0]["copied"], copied(got, target, False, 32)), f"meshes: {edge}, {said}")
 
 
 def every_kind_of_file(folder):

@@ -1,5 +1,6 @@
 /* The share of windows that are found in another image: all of an image in itself, none of a random one in another,
- * a part where a part was pasted in, with a few pixels changed or too many; empty ground does not count. */
+ * a part where a part was pasted in, with a few pixels changed or too many; empty ground does not count. Windows are
+ * larger where halves of an image are alike, as far as image and example are large enough. */
 #include "kernels/copy.h"
 
 #include <string.h>
@@ -8,17 +9,31 @@
 #include "src/base/rng.h"
 #include "tests/check.h"
 
-enum { N = 48, WIDE = 80 };
+enum { N = 48, WIDE = 80, BIG = 128 };
 
-static uint8_t a[N * N], b[N * N], large[WIDE * WIDE];
+static uint8_t a[N * N], b[N * N], large[WIDE * WIDE], lattice[BIG * BIG];
 
-static double share_of(const uint8_t *x, size_t n, int periodic, const uint8_t *of)
+static double share_by(size_t edge, const uint8_t *x, size_t n, int periodic, const uint8_t *of)
 {
     const struct mf_copy_image image = {x, n, n, periodic}, example = {of, N, N, 0};
     double share = -1;
 
-    CHECK(mf_copy_share(&image, &example, &share) == MF_OK);
+    CHECK(mf_copy_share(&image, &example, edge, &share) == MF_OK);
     return share;
+}
+
+static double share_of(const uint8_t *x, size_t n, int periodic, const uint8_t *of)
+{
+    return share_by(16, x, n, periodic, of);
+}
+
+static size_t edge_for(size_t n, const uint8_t *x, size_t wide)
+{
+    const struct mf_copy_image image = {a, n, n, 0}, example = {x, wide, wide, 0};
+    size_t edge = 0;
+
+    CHECK(mf_copy_edge(&image, &example, &edge) == MF_OK);
+    return edge;
 }
 
 static void fill(uint8_t *x, size_t n, uint32_t stream, int classes)
@@ -53,6 +68,19 @@ static void paste(void)
     for (size_t i = 0; i < 24; ++i) memcpy(b + (10 + i) * N + 12, a + (3 + i) * N + 5, 24);
 }
 
+/* Of noise no window is found twice, of a lattice every one. */
+static void edges(void)
+{
+    fill(lattice, sizeof lattice, 4, 2);
+    CHECK(edge_for(BIG, lattice, BIG) == 16);
+    for (size_t i = 0; i < sizeof lattice; ++i) lattice[i] = (uint8_t)(i / BIG % 20 < 3 || i % BIG % 20 < 3);
+    CHECK(edge_for(BIG, lattice, BIG) == 32);
+    CHECK(edge_for(64, lattice, BIG) == 32);
+    CHECK(edge_for(63, lattice, BIG) == 16);
+    CHECK(edge_for(BIG, lattice, BIG - 1) == 16);
+    CHECK(share_by(32, a, N, 0, a) == 1 && share_by(32, a, N, 1, a) < 1);
+}
+
 int main(void)
 {
     for (int classes = 2; classes <= 5; classes += 3) {
@@ -61,6 +89,7 @@ int main(void)
         CHECK(share_of(a, N, 0, a) == 1);
         CHECK(share_of(a, N, 1, a) < 1);
         CHECK(share_of(b, N, 0, a) == 0);
+        if (classes == 2) edges();
         paste();
         CHECK_NEAR(share_of(b, N, 0, a), brute(b, a), 1e-12);
         CHECK(share_of(b, N, 0, a) >= 81.0 / (33 * 33));

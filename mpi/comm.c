@@ -194,10 +194,13 @@ static void impl_free(struct mf_comm_impl *impl)
 int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build)
 {
     static int registered;
-    int provided, rc;
+    const char *said = mf_launched_rank();
+    int provided, launched, rc;
 
     mf_comm_self(comm);
-    if (!mf_launched()) return MF_OK;
+    rc = mf_launched(&launched);
+    if (rc != MF_OK && said) comm->rank = (int)strtol(said, NULL, 10);
+    if (rc != MF_OK || !launched) return rc;
     mf_die_hook(abort_all);
     mf_begin_open();
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);

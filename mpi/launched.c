@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/err.h"
+#include "src/base/text.h"
+
 static int is_launchers(const char *variable)
 {
     static const char *const begins[] = {"OMPI_COMM_WORLD", "PMIX_",    "PMI_",       "MPI_LOCAL", "HYDI_",
@@ -20,14 +23,22 @@ static int is_launchers(const char *variable)
 /* Slurm numbers the shell of a batch script too, which is no step. */
 static int is_step(void) { return getenv("SLURM_PROCID") && (getenv("SLURM_STEP_ID") || !getenv("SLURM_JOB_ID")); }
 
-int mf_launched(void)
+static int is_asked(int *asked)
 {
-    const char *asked = getenv("MESOFORGE_MPI");
+    const char *word = getenv("MESOFORGE_MPI");
 
-    if ((asked && strcmp(asked, "1") == 0) || is_step()) return 1;
+    *asked = word && strcmp(word, "1") == 0;
+    if (*asked || !word || !*word || strcmp(word, "0") == 0 || mf_word_flag(word, asked)) return MF_OK;
+    return mf_fail(MF_USAGE, "MESOFORGE_MPI is '%.200s' in the environment; try: MESOFORGE_MPI=1, or without it", word);
+}
+
+int mf_launched(int *launched)
+{
+    MF_TRY(is_asked(launched));
+    if (is_step()) *launched = 1;
     for (char **variable = environ; variable && *variable; ++variable)
-        if (is_launchers(*variable)) return 1;
-    return 0;
+        if (is_launchers(*variable)) *launched = 1;
+    return MF_OK;
 }
 
 const char *mf_launched_rank(void)

@@ -3,10 +3,11 @@
 #define MF_MPI_LAUNCHED_H
 
 /**
- * By a launcher of ranks, as far as the environment says (mpirun, srun, PMIx, PMI and their like), or where
- * MESOFORGE_MPI=1 says that it was. Not a batch script's own shell. Local.
+ * *launched: by a launcher of ranks, as far as the environment says (mpirun, srun, PMIx, PMI and their like), or where
+ * MESOFORGE_MPI=1 (true, yes, on) says that it was. Not a batch script's own shell. Refuses with MF_USAGE another word
+ * in MESOFORGE_MPI than those and 0, false, no, off, which leave it to the environment. Local.
  */
-int mf_launched(void);
+int mf_launched(int *launched);
 
 /** The rank that a launcher says this process has, before MPI is there to ask; NULL: it says none. Local. */
 const char *mf_launched_rank(void);

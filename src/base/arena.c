@@ -302,6 +302,8 @@ size_t mf_arena_limit(const struct mf_arena *arena)
     return arena->whole ? mf_arena_limit(arena->whole) : arena->limit;
 }
 
+void mf_arena_unlimit(struct mf_arena *arena) { arena->limit = 0; }
+
 void mf_arena_mark(struct mf_arena *arena) { arena->peak = arena->live; }
 
 void mf_arena_tags(const struct mf_arena *arena,

@@ -72,6 +72,14 @@ void mf_json_reals(struct mf_json *at, const char *key, const double *values, si
     mf_json_put(at, key, row);
 }
 
+void mf_json_wholes(struct mf_json *at, const char *key, const double *values, size_t count)
+{
+    struct mf_json *row = mf_json_array();
+
+    for (size_t i = 0; i < count; ++i) mf_json_int(row, NULL, (long long)values[i]);
+    mf_json_put(at, key, row);
+}
+
 void mf_json_table(struct mf_json *at, const char *key, const double *values, size_t rows, size_t columns)
 {
     struct mf_json *table = mf_json_array();

@@ -22,6 +22,8 @@ void mf_json_drop(struct mf_json *at, const char *key);
 /** A row of reals, or rows x columns of them as nested arrays. */
 void mf_json_reals(struct mf_json *at, const char *key, const double *values, size_t count);
 void mf_json_table(struct mf_json *at, const char *key, const double *values, size_t rows, size_t columns);
+/** A row of whole numbers that are held as reals: bytes. */
+void mf_json_wholes(struct mf_json *at, const char *key, const double *values, size_t count);
 
 /** A value from JSON text. NULL where it is none; says nothing. */
 struct mf_json *mf_json_parse(const char *text);

@@ -7,6 +7,7 @@
 
 #include "src/base/err.h"
 #include "src/base/opt_impl.h"
+#include "src/base/text.h"
 
 union value {
     int flag;
@@ -52,18 +53,6 @@ int mf_word_real(const char *text, double *value)
     if (end == text || *end != '\0' || !isfinite(got) || text[0] == ' ') return 0;
     *value = got;
     return 1;
-}
-
-static int word_flag(const char *text, int *value)
-{
-    static const char *const word[] = {"false", "no", "off", "true", "yes", "on"};
-
-    for (int i = 0; i < 6; ++i)
-        if (strcasecmp(text, word[i]) == 0) {
-            *value = i >= 3;
-            return 1;
-        }
-    return 0;
 }
 
 static int refuse(const struct mf_said *said, const char *want, const char *got)
@@ -172,7 +161,7 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
     switch (row->kind) {
     case MF_FLAG:
     case MF_UNFLAG:
-        if (!word_flag(words[0], &v->flag)) return refuse(said, "true or false", words[0]);
+        if (!mf_word_flag(words[0], &v->flag)) return refuse(said, "true or false", words[0]);
         text[0] = v->flag ? "true" : "false";
         break;
     case MF_LONG:
@@ -280,7 +269,7 @@ int mf_options_set(struct mf_options *options, const struct mf_spelling *spellin
     int flag = 1;
 
     if (entry->row->kind <= MF_UNFLAG) {
-        if (n > 0 && (said->quoted || !word_flag(words[0], &flag))) return refuse(said, "true or false", words[0]);
+        if (n > 0 && (said->quoted || !mf_word_flag(words[0], &flag))) return refuse(said, "true or false", words[0]);
         return store(options, entry, said, 1, &answer[flag ^ spelling->negate]);
     }
     if (n == 0 && !(said->origin == MF_FROM_FILE && entry->row->kind >= MF_LONGS))

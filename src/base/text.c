@@ -16,6 +16,18 @@ int mf_ends_with(const char *text, const char *ending)
     return n >= m && strcasecmp(text + n - m, ending) == 0;
 }
 
+int mf_word_flag(const char *text, int *value)
+{
+    static const char *const word[] = {"false", "no", "off", "true", "yes", "on"};
+
+    for (int i = 0; i < 6; ++i)
+        if (strcasecmp(text, word[i]) == 0) {
+            *value = i >= 3;
+            return 1;
+        }
+    return 0;
+}
+
 uint64_t mf_fnv(uint64_t number, const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;

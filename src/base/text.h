@@ -9,6 +9,9 @@
 /** Does @p text end with @p ending, capitals or not? So are kinds of files told by their names everywhere. */
 int mf_ends_with(const char *text, const char *ending);
 
+/** Is @p text one of false, no, off, true, yes, on, capitals or not? Then *value is 0 or 1. */
+int mf_word_flag(const char *text, int *value);
+
 /** Ends a noun that is counted, by a number of any type: "1 rank", "2 ranks". */
 #define MF_S(count) ((count) == 1 ? "" : "s")
 

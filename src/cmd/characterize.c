@@ -11,6 +11,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
 #include "src/cmd/network.h"
+#include "src/cmd/peaks.h"
 #include "src/cmd/reside.h"
 #include "src/cmd/sample.h"
 #include "src/desc/characterize.h"
@@ -251,6 +252,10 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {
         rc = mf_sample_measure(session, o->slice_mode, &micro, &opts);
+        if (mf_peaks_unlimited(session, rc)) {
+            rc = mf_sample_measure(session, o->slice_mode, &micro, &opts);
+            if (rc == MF_OK) rc = mf_peaks_over(session);
+        }
         if (rc == MF_OK) say_plan(session, &opts, &micro, file, &result->plan);
         mf_micro_free(&micro);
         return rc;

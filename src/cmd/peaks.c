@@ -57,7 +57,7 @@ void mf_peaks_free(struct mf_peaks *peaks)
 static void put(struct mf_json *at, const char *key, const double *values, size_t n)
 {
     if (values)
-        mf_json_reals(at, key, values, n);
+        mf_json_wholes(at, key, values, n);
     else
         mf_json_null(at, key);
 }
@@ -71,8 +71,29 @@ void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at)
     put(j, "arena", peaks->arena, n);
     put(j, "rss", peaks->rss, n);
     put(j, "device", peaks->device, n);
-    if (peaks->used) mf_json_reals(j, "device_used", peaks->used, n);
+    if (peaks->used) mf_json_wholes(j, "device_used", peaks->used, n);
     mf_json_put(at, "peak_bytes", j);
+}
+
+int mf_peaks_unlimited(const struct mf_session *session, int rc)
+{
+    if (rc != MF_MEMORY || !session->common->dry_run || session->common->memory_limit == 0) return 0;
+    mf_err_clear();
+    mf_arena_unlimit(session->arena);
+    mf_arena_unlimit(session->device);
+    return 1;
+}
+
+int mf_peaks_over(const struct mf_session *session)
+{
+    const size_t limit = (size_t)session->common->memory_limit << 20, host = mf_arena_peak(session->arena),
+                 device = session->device != session->arena ? mf_arena_peak(session->device) : 0;
+    const size_t most = device > host ? device : host;
+
+    return mf_agree(session->comm, most <= limit
+                                       ? MF_OK
+                                       : mf_fail(MF_MEMORY, "the arrays need %zu bytes%s, --memory-limit is %zu", most,
+                                                 device > host ? " of device memory" : "", limit));
 }
 
 static void say_tag(void *context, const char *tag, size_t live, size_t peak)

@@ -23,6 +23,13 @@ void mf_peaks_free(struct mf_peaks *peaks);
  * the host's; and "device_used" where a device counts. */
 void mf_peaks_json(const struct mf_peaks *peaks, struct mf_json *at);
 
+/**
+ * Has a dry run ended (@p rc) at --memory-limit? Then that is forgotten and the limit is gone: measure again, and let
+ * mf_peaks_over() (collective) refuse with the bytes of all arrays.
+ */
+int mf_peaks_unlimited(const struct mf_session *session, int rc);
+int mf_peaks_over(const struct mf_session *session);
+
 /** One line about the fullest rank; for whoever debugs, what each rank's arrays took. Not collective. */
 void mf_peaks_say(const struct mf_session *session, const struct mf_peaks *peaks);
 

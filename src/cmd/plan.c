@@ -26,7 +26,8 @@ struct plan_cmd {
 
 static const struct mf_opt rows[] = {
     MF_OPT(plan_cmd, "hardware", hardware, MF_TEXT, NULL, "plan for the machine in this file; without: for this one"),
-    MF_OPT(plan_cmd, "ranks", ranks, MF_LONG, "0", "on so many ranks; 0: chosen, or those that mpirun started"),
+    MF_OPT(plan_cmd, "ranks", ranks, MF_LONG, "0",
+           "on so many ranks; 0: chosen, and for this machine those that mpirun started"),
     MF_OPT(plan_cmd, "phases", phases, MF_LONG, "2", "phases of the target where no FILE says it"),
     MF_OPT(plan_cmd, "explain", explain, MF_FLAG, NULL, "every array and every candidate"),
     MF_OPT(plan_cmd, "verify", verify, MF_FLAG, NULL,
@@ -193,7 +194,13 @@ static int find_machine(struct work *w, struct plan_cmd *o)
     const struct mf_backend *backend;
     struct mf_probe probe;
 
-    if (o->hardware) return mf_agree(s->comm, mf_hardware_read(o->hardware, &w->hardware));
+    if (o->hardware) {
+        if (o->ranks == 0 && s->comm->size > 1)
+            mf_info(
+                "plan: the ranks of another machine (--hardware) are chosen, whatever runs here; --ranks %d: so many",
+                s->comm->size);
+        return mf_agree(s->comm, mf_hardware_read(o->hardware, &w->hardware));
+    }
     MF_TRY(mf_probe_run(s->comm, &probe));
     w->hardware = probe.hardware;
     probe.hardware = (struct mf_hardware){.hosts = 0};

@@ -31,8 +31,8 @@ static int print_json(const struct mf_session *s, const size_t dims[3], size_t f
     mf_json_int(j, "fields", (long long)fields);
     mf_options_each(s->options, add_option, options);
     mf_json_put(j, "options", options);
-    mf_json_reals(bytes, "arena", peak->arena, (size_t)s->comm->size);
-    if (peak->device) mf_json_reals(bytes, "device", peak->device, (size_t)s->comm->size);
+    mf_json_wholes(bytes, "arena", peak->arena, (size_t)s->comm->size);
+    if (peak->device) mf_json_wholes(bytes, "device", peak->device, (size_t)s->comm->size);
     mf_json_put(j, "bytes", bytes);
     mf_json_text(j, "device", s->backend->name);
     mf_json_int(j, "ranks", s->comm->size);
@@ -61,15 +61,27 @@ static void print_text(const struct mf_session *s, const size_t dims[3], size_t 
     print_bytes(dims, fields, peak->device ? " of host memory" : "", s->comm->size, peak->arena);
 }
 
+/* What the smallest batch would take, if that is free. */
+static int measure_without_limit(const struct mf_session *s, const size_t dims[3], const struct mf_target *target,
+                                 const struct mf_solve_opts *solve)
+{
+    struct mf_solve_opts least = *solve;
+
+    if (least.objective.batch == 0) least.objective.batch = 2;
+    MF_TRY(mf_solve_measure(s->comm, s->home->backend, s->home, dims, target, &least));
+    return mf_peaks_over(s);
+}
+
 /* The memory of the run is taken and given back; its high-water mark is what the run needs. */
 int mf_recon_dry(const struct mf_session *s, const size_t dims[3], const struct mf_target *target,
                  const struct mf_solve_opts *solve)
 {
     const size_t fields = mf_solve_fields(target, solve);
     struct mf_peaks peaks;
-    int rc = MF_OK;
+    int rc = mf_solve_measure(s->comm, s->home->backend, s->home, dims, target, solve);
 
-    MF_TRY(mf_solve_measure(s->comm, s->home->backend, s->home, dims, target, solve));
+    if (mf_peaks_unlimited(s, rc)) rc = measure_without_limit(s, dims, target, solve);
+    MF_TRY(rc);
     MF_TRY(mf_peaks_of(s, &peaks));
     if (s->comm->rank == 0 && s->common->json) rc = print_json(s, dims, fields, &peaks);
     if (s->comm->rank == 0 && !s->common->json) print_text(s, dims, fields, &peaks);

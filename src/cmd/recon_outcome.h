@@ -33,7 +33,7 @@ struct mf_outcome {
     char problem[16]; /* its number, hexadecimal (mf_solve_problem) */
     struct mf_recon_plan plan;
     size_t asked_batch; /* as objective.batch, before the plan */
-    int unfit;          /* that plan found no room on the devices */
+    int unfit;          /* that plan is not for the devices */
     int no_metrics;     /* a realisation could not write them: said once */
 };
 

@@ -92,6 +92,12 @@ static int look(struct ask *a)
 
 /* ---- rank 0 ---- */
 
+/* On a GPU that nobody asked for. */
+static int may_take_cores(const struct mf_session *s)
+{
+    return s->backend->devices && strcmp(s->common->device, "auto") == 0 && s->common->gpu_ids.count == 0;
+}
+
 static struct mf_plan_options options_of(const struct ask *a, long *number)
 {
     const struct mf_session *s = a->session;
@@ -100,11 +106,12 @@ static struct mf_plan_options options_of(const struct ask *a, long *number)
                                       .batch = a->solve->objective.batch,
                                       .history = kept ? kept : (size_t)a->o->history,
                                       .history_fixed = kept || mf_options_given(s->options, "history"),
-                                      .apart = s->device != s->arena,
+                                      .threads_free = s->threads_free,
+                                      .apart = s->device != s->arena && !s->backend->devices,
                                       .residency = mf_residency_of(a->o->residency)};
 
     mf_recon_plan_device(s->common, number, &options);
-    options.device = s->backend->devices ? "cuda" : "cpu";
+    if (!may_take_cores(s)) options.device = s->backend->devices ? "cuda" : "cpu";
     options.exchange = s->comm->wire ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
     return options;
 }
@@ -123,6 +130,7 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
     if (file.ranks != ranks)
         return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu rank%s, this run has %zu", path, file.ranks,
                        MF_S(file.ranks), ranks);
+    if (!file.apart && may_take_cores(a->session)) return mf_fail(MF_DEVICE, "--plan '%.200s' is for the cores", path);
     if (strcmp(mf_plan_device(file.device, file.apart), a->session->backend->name) != 0)
         return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path,
                        mf_plan_device(file.device, file.apart), a->session->backend->name);
@@ -141,6 +149,7 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
         return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
                        file.passes ? "host" : "device", a->o->residency);
     if (file.apart) options->residency = residency;
+    options->device = file.device ? "cuda" : "cpu";
     options->batch = file.batch;
     if (!a->solve->history_kept) options->history = file.history;
     options->history_fixed = 1;
@@ -166,6 +175,7 @@ static int plan_run(struct ask *a)
     if (rc == MF_OK && strcmp(a->o->plan, "auto") != 0) rc = take_file(a, &problem, &options);
     if (rc == MF_OK)
         rc = mf_plan_make(&a->probe.hardware, &problem, &options, &world, mf_predict_bytes, &a->predict, &a->plan);
+    if (rc == MF_OK && a->session->backend->devices && !a->plan.device) rc = mf_fail(MF_DEVICE, "%s", a->plan.note[0]);
     free(threads);
     free(node);
     return rc;
@@ -293,7 +303,7 @@ static int make(struct ask *a, struct mf_recon_plan *plan)
 
     int rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? plan_run(a) : MF_OK);
 
-    plan->unfit = rc == MF_MEMORY;
+    plan->unfit = rc == MF_MEMORY || rc == MF_DEVICE;
     MF_TRY(rc);
     MF_TRY(share(s, &a->plan, &plan->json));
     apply(a->solve, plan->json);
@@ -396,10 +406,9 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
 
 int mf_recon_may_take_cores(const struct mf_session *session)
 {
-    const struct mf_common *common = session->common;
     char why[MF_ERR_TEXT];
 
-    if (!session->backend->devices || strcmp(common->device, "auto") != 0 || common->gpu_ids.count > 0) return 0;
+    if (!may_take_cores(session)) return 0;
     snprintf(why, sizeof why, "%s", mf_err_text());
     if (strstr(why, "; try: ")) *strstr(why, "; try: ") = '\0';
     mf_err_clear();
@@ -420,7 +429,7 @@ void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_r
     char *text;
 
     if (!plan->json) return;
-    if (plan->state) mf_json_reals(mf_json_get(at, "peak_bytes"), "predicted_device", plan->state, plan->ranks);
+    if (plan->state) mf_json_wholes(mf_json_get(at, "peak_bytes"), "predicted_device", plan->state, plan->ranks);
     text = mf_json_string(plan->json);
     mf_json_put(at, "plan", mf_json_parse(text));
     free(text);

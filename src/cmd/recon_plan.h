@@ -10,7 +10,7 @@ struct mf_recon_plan {
     struct mf_json *json; /* the plan; NULL: --plan off */
     size_t ranks;
     double *predicted, *state; /* [ranks] bytes of the arena of host memory, and of the device's where it is another */
-    int unfit;                 /* there was none: nothing fits on the devices of this run */
+    int unfit;                 /* there was none for the devices of this run: nothing fits, or cores are faster */
     size_t tries;              /* batches that were tried, and the seconds of an evaluation with each */
     size_t batch[3];
     double seconds[3];
@@ -43,7 +43,7 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
 void mf_recon_plan_free(struct mf_recon_plan *plan);
 
 /**
- * After a plan without room: may the run go on without its GPUs (--device auto, and no GPU was named)? Says so in one
+ * Where no plan is for its GPUs: may the run go on without them (--device auto, and no GPU was named)? Says so in one
  * line, and forgets the refusal. Not collective.
  */
 int mf_recon_may_take_cores(const struct mf_session *session);

@@ -29,7 +29,7 @@ enum { TEXT_MOST = MF_HARDWARE_TEXT - 1 };
 const struct mf_key mf_host_keys[] = {HOST("host", name, TEXT, 0, 0, TEXT_MOST, 0),
                                       HOST("count", count, INT, 0, 1, 1000000, 1),
                                       HOST("cpu", cpu, TEXT, 0, 0, TEXT_MOST, 0),
-                                      HOST("simd", simd, TEXT, 0, 0, TEXT_MOST, 0),
+                                      HOST("simd", simd, TEXT, 0, 1, TEXT_MOST, 0),
                                       HOST("cores", cores, INT, 1, 1, 65536, 0),
                                       HOST("ram_bytes", ram_bytes, INT, 1, 16777216, PIB, 0),
                                       HOST("ram_available_bytes", ram_available_bytes, INT, 0, 1, PIB, 0),

@@ -11,7 +11,8 @@
 #include "src/plan/hardware.h"
 #include "src/plan/hardware_priv.h"
 
-enum { FILE_MOST = 16 << 20, NODES_MOST = 65536, KEYS_MOST = 64 };
+/* The capability's limit is as far beyond what is built as those of the rows. */
+enum { FILE_MOST = 16 << 20, NODES_MOST = 65536, KEYS_MOST = 64, CAPABILITY_MOST = 20 };
 
 /* Where in a file: "nodes[0].gpus[1]". */
 struct place {
@@ -134,6 +135,9 @@ static int read_capability(const struct place *place, const struct mf_json *obje
         major < 1 || minor < 0)
         return mf_fail(MF_INPUT, "'%.300s': %s.compute_capability is '%.40s', want text like \"9.0\"", place->file,
                        place->at, mf_json_to_text(value));
+    if (major > CAPABILITY_MOST)
+        return mf_fail(MF_INPUT, "'%.300s': %s.compute_capability is %d.%d, which no machine has (1.0 to %d.9)",
+                       place->file, place->at, major, minor, CAPABILITY_MOST);
     gpu->major = major;
     gpu->minor = minor;
     return MF_OK;
@@ -275,11 +279,12 @@ static int read_links(const struct place *place, const struct mf_json *links, st
 
 /* ---- the file ---- */
 
-/* Work areas follow the vectors: a word that says nothing would be planned for as something. */
-static int check_simd(const struct place *place, const char *simd)
+/* Work areas follow the vectors: a word that says nothing would be planned for as something. No word: the least. */
+static int check_simd(const struct place *place, char simd[MF_HARDWARE_TEXT])
 {
-    static const char *const known[] = {"avx512", "avx2", "baseline", ""};
+    static const char *const known[] = {"avx512", "avx2", "baseline"};
 
+    if (!*simd) snprintf(simd, MF_HARDWARE_TEXT, "baseline");
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
         if (strcmp(simd, known[i]) == 0) return MF_OK;
     return mf_fail(MF_INPUT, "'%.300s': %s.simd is '%.40s', want avx512, avx2 or baseline", place->file, place->at,

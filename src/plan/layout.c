@@ -191,10 +191,10 @@ static int given_ranks(const struct mf_hardware *hardware, const struct mf_plan_
 static size_t threads_on(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
                          const struct mf_plan_options *o, const struct mf_placement *p)
 {
-    size_t least = 4096;
+    size_t least = o->threads ? o->threads : 4096;
 
-    if (o->threads) return o->threads;
-    for (size_t r = 0; r < p->ranks; ++r) {
+    if (o->threads && (p->device || !o->threads_free)) return o->threads;
+    for (size_t r = 0; r < p->ranks && !o->threads; ++r) {
         size_t cores = (size_t)mf_plan_node(hardware, (size_t)p->node[r])->cores / p->per_node;
 
         if (cores < least) least = cores;

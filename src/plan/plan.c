@@ -279,17 +279,27 @@ static int try_layout(struct search *s, const struct mf_placement *place, size_t
 
 /* ---- the choice ---- */
 
-static struct mf_plan_candidate *choose(struct mf_plan *plan)
+/* Seconds of the fastest on GPUs or on cores. */
+static double fastest(const struct mf_plan *plan, int device)
 {
     double best = INFINITY;
-    struct mf_plan_candidate *chosen = NULL;
 
     for (size_t i = 0; i < plan->candidates; ++i)
-        if (plan->candidate[i].fits) best = fmin(best, plan->candidate[i].seconds);
+        if (plan->candidate[i].fits && plan->candidate[i].device == device)
+            best = fmin(best, plan->candidate[i].seconds);
+    return best;
+}
+
+static struct mf_plan_candidate *choose(struct mf_plan *plan, int device)
+{
+    const double best = fastest(plan, device);
+    struct mf_plan_candidate *chosen = NULL;
+
     for (size_t i = 0; i < plan->candidates; ++i) {
         struct mf_plan_candidate *c = &plan->candidate[i];
 
-        if (c->fits && c->seconds <= best * (1 + WORTH) && (!chosen || c->ranks < chosen->ranks)) chosen = c;
+        if (c->device != device || !c->fits || c->seconds > best * (1 + WORTH)) continue;
+        if (!chosen || c->ranks < chosen->ranks) chosen = c;
     }
     return chosen;
 }
@@ -366,14 +376,15 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     return MF_OK;
 }
 
-static const struct mf_plan_candidate *least_of(const struct mf_plan *plan)
+/* What lacks least, of GPUs alone (@p gpus) or of all; NULL: all were refused for another reason. */
+static const struct mf_plan_candidate *least_of(const struct mf_plan *plan, int gpus)
 {
     const struct mf_plan_candidate *least = NULL;
 
     for (size_t i = 0; i < plan->candidates; ++i) {
         const struct mf_plan_candidate *c = &plan->candidate[i];
 
-        if (c->bytes == 0) continue; /* refused for another reason */
+        if (c->bytes == 0 || c->device < gpus) continue;
         if (!least || (double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
     }
     return least;
@@ -390,7 +401,7 @@ static const char *remedy_for(const struct search *s, const struct mf_plan_candi
 
 static int nothing_fits(struct search *s)
 {
-    const struct mf_plan_candidate *c = s->plan->least = least_of(s->plan);
+    const struct mf_plan_candidate *c = s->plan->least = least_of(s->plan, 0);
 
     char batch[40] = "", history[40] = "";
 
@@ -406,37 +417,29 @@ static int nothing_fits(struct search *s)
 }
 
 /* Every layout with the history asked for; only where none of them fits with a shorter one. */
-static int search_device(struct search *s, int device, struct mf_layouts *layouts, struct mf_plan_candidate **chosen)
+static int search_device(struct search *s, int device, struct mf_layouts *layouts)
 {
     const struct mf_plan_options *o = s->options;
 
     MF_TRY(mf_layouts_make(s->hardware, s->problem, o, s->world, device, layouts));
-    *chosen = NULL;
     for (size_t i = 0; i < layouts->count; ++i) MF_TRY(try_layout(s, &layouts->at[i], o->history));
-    *chosen = choose(s->plan);
-    if (*chosen || !s->problem->remembers || o->history_fixed || o->history < 2) return MF_OK;
+    if (choose(s->plan, device) || !s->problem->remembers || o->history_fixed || o->history < 2) return MF_OK;
     for (size_t i = 0; i < layouts->count; ++i) MF_TRY(try_layout(s, &layouts->at[i], 1));
-    *chosen = choose(s->plan);
-    if (*chosen)
-        note(s->plan, "history 1 instead of %zu: nothing else fits; the descent takes more evaluations", o->history);
     return MF_OK;
 }
 
 /* Fields where the devices are; where no layout holds them there, in host memory. */
-static int search_memories(struct search *s, int device, struct mf_layouts *layouts, struct mf_plan_candidate **chosen)
+static int search_memories(struct search *s, int device, struct mf_layouts *layouts)
 {
     const enum mf_residency wish = s->options->residency;
     const int two = device || s->options->apart;
 
     s->passes = two && wish == MF_RESIDE_HOST;
-    MF_TRY(search_device(s, device, layouts, chosen));
-    if (*chosen || !two || wish != MF_RESIDE_AUTO) return MF_OK;
+    MF_TRY(search_device(s, device, layouts));
+    if (choose(s->plan, device) || !two || wish != MF_RESIDE_AUTO) return MF_OK;
     mf_layouts_free(layouts);
     s->passes = 1;
-    MF_TRY(search_device(s, device, layouts, chosen));
-    if (*chosen)
-        note(s->plan, "no device holds its share: fields stay in host memory, and slices pass through the device");
-    return MF_OK;
+    return search_device(s, device, layouts);
 }
 
 static int has_gpus(const struct search *s)
@@ -456,35 +459,77 @@ static void note_old(const struct search *s)
              gpu->name, (long long)gpu->major, (long long)gpu->minor, MF_GPU_OLDEST / 10, MF_GPU_OLDEST % 10);
 }
 
-static int search_all(struct search *s, struct mf_layouts *layouts)
+/* Why not GPUs, of which none was enough. */
+static void note_cores(struct mf_plan *plan)
 {
-    const size_t pairs = (s->problem->dims[0] + 1) / 2;
-    int is_auto = strcmp(s->options->device, "auto") == 0;
-    int device = strcmp(s->options->device, "cuda") == 0 || (is_auto && (has_gpus(s) || s->options->gpu_ids > 0));
-    struct mf_plan_candidate *chosen;
+    const struct mf_plan_candidate *c = least_of(plan, 1);
+    char needs[32], has[32];
 
-    if (!device && s->options->gpu_ids > 0)
-        return mf_fail(MF_DEVICE, "--gpu_ids and --device %s contradict each other", s->options->device);
-    MF_TRY(search_memories(s, device, layouts, &chosen));
-    if (!chosen && device && is_auto && s->options->gpu_ids == 0 && s->options->residency == MF_RESIDE_AUTO) {
-        const struct mf_plan_candidate *least = least_of(s->plan);
-        const size_t asked = s->plan->candidates;
+    if (c)
+        note(plan, "no GPU holds its share (rank %zu needs %s%s, there are %s): the plan is for the cores", c->rank,
+             size_text(c->bytes, needs), c->host ? " on its node" : "", size_text(c->free, has));
+    else
+        note(plan, "%s: the plan is for the cores",
+             plan->candidate[0].device ? plan->candidate[0].reason : "no GPU may be used");
+}
 
-        mf_layouts_free(layouts);
-        s->passes = 0;
-        MF_TRY(search_device(s, 0, layouts, &chosen));
-        if (chosen)
-            note(s->plan, "%s: the plan is for the cores and the host's memory",
-                 least || !asked ? "no GPU holds its share" : s->plan->candidate[0].reason);
+/* GPUs where something fits there; but the cores where they are clearly faster and remember as much. */
+static struct mf_plan_candidate *choose_device(const struct search *s, int device)
+{
+    struct mf_plan *plan = s->plan;
+    struct mf_plan_candidate *gpus = choose(plan, 1), *cores = choose(plan, 0);
+    const double gpus_take = fastest(plan, 1), cores_take = fastest(plan, 0);
+
+    if (!device || !cores) return device ? gpus : cores;
+    if (gpus && (cores->history < gpus->history || cores_take >= gpus_take * (1 - WORTH))) return gpus;
+    if (gpus) {
+        note(plan,
+             "by the model an evaluation takes %.3g ms on the cores and %.3g ms on GPUs: the plan is for the cores",
+             1e3 * cores_take, 1e3 * gpus_take);
+        return cores;
     }
-    if (!chosen) return nothing_fits(s);
-    if (is_auto && !device) note_old(s);
-    give_reasons(s->plan, chosen);
+    note_cores(plan);
+    return cores;
+}
+
+static void note_choice(const struct search *s, const struct mf_plan_candidate *chosen, int device)
+{
+    const struct mf_plan_options *o = s->options;
+    const size_t pairs = (s->problem->dims[0] + 1) / 2;
+
+    if (s->problem->remembers && chosen->history < o->history)
+        note(s->plan, "history %zu instead of %zu: nothing else fits; the descent takes more evaluations",
+             chosen->history, o->history);
+    if (chosen->passes && o->residency == MF_RESIDE_AUTO)
+        note(s->plan, "no device holds its share: fields stay in host memory, and slices pass through the device");
+    if (strcmp(o->device, "auto") == 0 && !device) note_old(s);
     if (chosen->ranks > pairs)
         note(s->plan, "%zu ranks, and %zu pair%s of planes: %zu %s none and only %s", chosen->ranks, pairs, MF_S(pairs),
              chosen->ranks - pairs, chosen->ranks - pairs == 1 ? "rank owns" : "ranks own",
              chosen->ranks - pairs == 1 ? "waits" : "wait");
-    return write_down(s, layout_of(layouts, chosen), chosen);
+}
+
+/* @p layouts: of cores and of GPUs. */
+static int search_all(struct search *s, struct mf_layouts layouts[2])
+{
+    const struct mf_plan_options *o = s->options;
+    const int is_auto = strcmp(o->device, "auto") == 0;
+    const int device = strcmp(o->device, "cuda") == 0 || (is_auto && (has_gpus(s) || o->gpu_ids > 0));
+    struct mf_plan_candidate *chosen;
+
+    if (!device && o->gpu_ids > 0)
+        return mf_fail(MF_DEVICE, "--gpu_ids and --device %s contradict each other", o->device);
+    MF_TRY(search_memories(s, device, &layouts[device]));
+    if (device && is_auto && o->gpu_ids == 0 && o->residency == MF_RESIDE_AUTO) {
+        s->passes = 0;
+        MF_TRY(search_device(s, 0, &layouts[0]));
+    }
+    chosen = choose_device(s, device);
+    if (!chosen) return nothing_fits(s);
+    note_choice(s, chosen, device);
+    give_reasons(s->plan, chosen);
+    s->passes = chosen->passes;
+    return write_down(s, layout_of(&layouts[chosen->device], chosen), chosen);
 }
 
 int mf_plan_make(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
@@ -492,15 +537,15 @@ int mf_plan_make(const struct mf_hardware *hardware, const struct mf_plan_proble
                  void *context, struct mf_plan *plan)
 {
     struct search s = {hardware, problem, options, world, measure, context, plan, 0, 0, NULL};
-    struct mf_layouts layouts = {.count = 0};
+    struct mf_layouts layouts[2] = {{.count = 0}, {.count = 0}};
     int rc;
 
     memset(plan, 0, sizeof *plan);
     plan->problem = *problem;
     mf_plan_machine(hardware, &plan->machine_lines, plan->machine);
     s.known = MF_MUST(calloc(MEMORY, sizeof *s.known), "a plan");
-    rc = search_all(&s, &layouts);
-    mf_layouts_free(&layouts);
+    rc = search_all(&s, layouts);
+    for (int device = 0; device < 2; ++device) mf_layouts_free(&layouts[device]);
     for (size_t i = 0; i < s.known_count; ++i) free(s.known[i]);
     free(s.known);
     if (rc == MF_OK) mf_plan_seal(plan);

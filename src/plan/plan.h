@@ -45,6 +45,7 @@ enum mf_residency { MF_RESIDE_AUTO, MF_RESIDE_DEVICE, MF_RESIDE_HOST };
 struct mf_plan_options {
     const char *device; /* "auto", "cpu", "cuda" */
     size_t ranks, threads, batch, history;
+    int threads_free; /* on cores fewer threads may do */
     int history_fixed;
     size_t memory_limit; /* bytes of arrays per rank; 0: none */
     size_t gpu_ids;

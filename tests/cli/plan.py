@@ -28,6 +28,7 @@ CASES = [
     ("laptop", "--size 512 512 512 --device cpu"),
     ("laptop", "--size 768 768 768 --device cpu --ranks 4"),
     ("laptop", "--size 512 512"),
+    ("laptop", "--size 512 512 --device cuda"),
     ("l4x4", "--size 512 512 512"),
     ("l4x4", "--size 1024 1024 1024"),
     ("l4x4", "--size 1024 1024 1024 --gpu_ids 0 1 2 --history 1"),
@@ -42,13 +43,15 @@ CASES = [
     ("l4x4", "--size 768 768 768 --residency host"),
     ("h100x8", "--size 512 512 512 --optimizer_type Adam --loss_type RMS --descriptor_types S2"),
     ("a100x4-64nodes", "--size 64 64 64"),
+    ("a100x4-64nodes", "--size 64 64 64 --device cuda"),
     ("a100x4-64nodes", "--size 1024 1024 1024"),
     ("a100x4-64nodes", "--size 4096 4096 4096 --limit_to 32"),
     ("a100x4-64nodes", "--size 2048 2048 2048 --device cpu --non_periodic"),
     ("a100x4-64nodes", "--size 1024 1024 1024 --ranks 10"),
     ("mixed", "--size 1024 1024 1024"),
     ("mixed", "--size 640 640 640 --ranks 6"),
-    ("mixed", "--size 512 512 512 --ranks 8 --share-gpu --batch_size 4"),
+    ("mixed", "--size 640 640 640 --ranks 6 --device cuda"),
+    ("mixed", "--size 512 512 512 --ranks 8 --share-gpu --batch_size 4 --device cuda"),
 ]
 
 
@@ -96,6 +99,12 @@ def pure():
         check(status == 0, f"a plan on {n} ranks, {env}: {status} {err}")
         texts.add(out)
     check(len(texts) == 1, f"{len(texts)} different texts of one plan")
+    gpus = ("--size", 128, 128, 128, "--hardware", f"{hardware}/h100x8.json", "--gpu_ids", 0, 1)
+    status, out, err = run("reconstruct", *gpus, "--json", ranks=2)
+    check(status == 0 and json.loads(out)["ranks"] == 1 and "--ranks 2: so many" in err, f"ranks here are none of a file's machine: {err}")
+    check(plan(*gpus, "--ranks", 2)["ranks"] == 2, "ranks that are asked for")
+    status, out, _ = run(verb="plan", *("--help",))
+    check("for this machine those that mpirun started" in " ".join(out.split()), "plan --help says whose ranks")
     text = texts.pop()
     body = text[:text.rindex(',"hash":')] + "}\n"
     check(json.loads(text)["hash"] == hashlib.sha256(body.encode()).hexdigest()[:16], "the hash is of the text")
@@ -171,6 +180,21 @@ def as_in_a_run():
         check(took == p["bytes"]["per_rank"], f"{common}: planned {p['bytes']['per_rank']}, took {took}")
 
 
+def dry_run_says_the_sum():
+    """Above --memory-limit a dry run names what all arrays need; its bytes are whole numbers."""
+    np.save("d.npy", blobs((40, 44), [0.6, 0.4], 1))
+    words = ("d.npy", "--size", 32, 32, 32, "--limit_to", 8, "--dry-run", *S2, *QUIET)
+    _, out, _ = run(*words, "--json", verb="match")
+    need = json.loads(out)["bytes"]["arena"][0]
+    check(isinstance(need, int) and need > 1 << 20, f"bytes: {need}")
+    status, _, err = run(*words, "--memory-limit", 1, verb="match")
+    check(status == 5 and f"the arrays need {need} bytes, --memory-limit is 1048576" in err, f"dry run above the limit: {status} {err}")
+    check(run(*words, "--memory-limit", (need >> 20) + 1, verb="match")[0] == 0, "below it")
+    np.save("d.npy", blobs((512, 512), [0.6, 0.4], 1))
+    status, _, err = run("d.npy", "--dry-run", "--memory-limit", 1, *QUIET, verb="characterize")
+    check(status == 5 and "the arrays need" in err, f"characterize: {status} {err}")
+
+
 def smaller():
     """Where less is free the plan takes less: smaller batches first, then the history."""
     words = ("--size", 256, 256, 256, "--hardware", f"{hardware}/h100x8.json", "--device", "cpu", "--ranks", 4, "--threads", 1)
@@ -199,6 +223,22 @@ def verified():
     check(status == 0 and json.loads(out)["batch"] >= 0, f"a verified plan is obeyed: {err}")
     refuses(2, "--verify measures", "reconstruct", *words, "--verify", "--ranks", 3)
     refuses(2, "--verify measures", "reconstruct", *words, "--verify", "--hardware", f"{hardware}/mixed.json")
+
+
+def which_device():
+    """auto takes what the model calls faster: small problems stay on the cores, and a note says the times of both."""
+    for machine, small, large in (("h100x8", 64, 512), ("laptop", 64, 256), ("a100x4-64nodes", 64, 256)):
+        on = ("--hardware", f"{hardware}/{machine}.json", "--limit_to", 8)
+        size = ("--size", small, small, small)
+        times = {device: plan(*size, *on, "--device", device)["seconds_per_evaluation"]["total"] for device in ("cpu", "cuda")}
+        p = plan(*size, *on)
+        check(times["cpu"] < 0.9 * times["cuda"] and p["device"] == "cpu", f"{machine}, {small}: {times}, {p['device']}")
+        check(any("on the cores and" in n for n in p["notes"]), f"{machine}: {p['notes']}")
+        check({c["device"] for c in p["candidates"]} == {"cpu", "cuda"}, f"{machine}: both were looked at")
+        p = plan("--size", large, large, large, *on)
+        check(p["device"] == "cuda" and p["notes"] == [], f"{machine}, {large}: {p['device']} {p['notes']}")
+        check(plan(*size, *on, "--gpu_ids", 0)["device"] == "cuda", f"{machine}: a GPU that was named")
+        check(plan(*size, *on, "--residency", "device")["device"] == "cuda", f"{machine}: a memory that was named")
 
 
 def nothing_fits():
@@ -251,6 +291,8 @@ def refusals():
                            ('"schema"', '"scheme"', "scheme"), ('"nodes"', '"knots"', "unknown key knots"),
                            ('"simd": "avx512"', '"simd": "avx1024"', "simd is 'avx1024', want avx512, avx2 or baseline"),
                            ('"simd": "avx512"', '"simd": 512', "simd wants text"),
+                           ('"simd": "avx512"', '"simd": ""', "simd wants text of 1 to"),
+                           ('"compute_capability": "8.0"', '"compute_capability": "99.9"', "compute_capability is 99.9, which no machine has"),
                            ('"ram_bytes": ', '"ram_bytes": -', "ram_bytes is -"),
                            ('"ram_bytes": 549755813888', '"ram_bytes": 1e30', "ram_bytes wants a whole number"),
                            ('"memory_bytes": ', '"memory_bytes": -', "memory_bytes is -"),
@@ -270,7 +312,7 @@ def refusals():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, smaller, nothing_fits, verified, refusals):
+    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, dry_run_says_the_sum, smaller, which_device, nothing_fits, verified, refusals):
         part()
     os.chdir("/")
 finish("plan")

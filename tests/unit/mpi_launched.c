@@ -5,7 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/err.h"
 #include "tests/check.h"
+
+static int launched(void)
+{
+    int is = -1;
+
+    CHECK(mf_launched(&is) == MF_OK);
+    return is;
+}
 
 /* This one variable, beside @p also (NULL: none). */
 static void only(char *variable, char *also)
@@ -15,7 +24,7 @@ static void only(char *variable, char *also)
     two[0] = variable;
     two[1] = also;
     environ = two;
-    CHECK(mf_launched());
+    CHECK(launched());
     CHECK(mf_launched_rank() && strcmp(mf_launched_rank(), "3") == 0);
     environ = NULL;
 }
@@ -41,14 +50,35 @@ static void a_batch_shell_is_alone(void)
                 *said[] = {asked, NULL};
 
     environ = none;
-    CHECK(!mf_launched() && !mf_launched_rank());
+    CHECK(!launched() && !mf_launched_rank());
     environ = shell;
-    CHECK(!mf_launched());
+    CHECK(!launched());
     environ = inside;
-    CHECK(mf_launched() && strcmp(mf_launched_rank(), "0") == 0);
+    CHECK(launched() && strcmp(mf_launched_rank(), "0") == 0);
     environ = said;
-    CHECK(mf_launched() && !mf_launched_rank());
+    CHECK(launched() && !mf_launched_rank());
     environ = none;
+}
+
+/* Words that say yes start MPI, those that say no change nothing, others are refused. */
+static void words_are_understood(void)
+{
+    static char words[][24] = {"MESOFORGE_MPI=yes", "MESOFORGE_MPI=ON",  "MESOFORGE_MPI=true", "MESOFORGE_MPI=no",
+                               "MESOFORGE_MPI=0",   "MESOFORGE_MPI=Off", "MESOFORGE_MPI="};
+    static char wrong[][24] = {"MESOFORGE_MPI=ja", "MESOFORGE_MPI=2", "MESOFORGE_MPI=1 "};
+    static char *one[2];
+    int is;
+
+    environ = one;
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+        one[0] = words[i];
+        CHECK(launched() == (i < 3));
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
+        one[0] = wrong[i];
+        CHECK(mf_launched(&is) == MF_USAGE && strstr(mf_err_text(), "try: MESOFORGE_MPI=1"));
+        mf_err_clear();
+    }
 }
 
 int main(void)
@@ -57,6 +87,7 @@ int main(void)
 
     every_launcher_names_its_rank();
     a_batch_shell_is_alone();
+    words_are_understood();
     environ = before;
     return failures != 0;
 }

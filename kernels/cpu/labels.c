@@ -154,14 +154,18 @@ enum { LINE = 512 }; /* labels of a window's row at a time, whole words */
 static void gather(const uint8_t *from, size_t stride, size_t size, int periodic, ptrdiff_t first, size_t n,
                    uint8_t *line)
 {
-    if (stride == 1 && first >= 0 && (size_t)first + n <= size) {
-        memcpy(line, from + first, n);
-        return;
-    }
-    for (size_t i = 0; i < n; ++i) {
-        const size_t at = mf_near_index(first + (ptrdiff_t)i, size, periodic);
+    for (size_t i = 0, run; i < n; i += run) {
+        const ptrdiff_t place = first + (ptrdiff_t)i;
+        const size_t at = mf_near_index(place, size, periodic);
 
-        line[i] = at < size ? from[at * stride] : (uint8_t)MF_LABEL_NONE;
+        run = at < size ? size - at : place < 0 ? (size_t)-place : n;
+        if (run > n - i) run = n - i;
+        if (at == size)
+            memset(line + i, MF_LABEL_NONE, run);
+        else if (stride == 1)
+            memcpy(line + i, from + at, run);
+        else
+            for (size_t k = 0; k < run; ++k) line[i + k] = from[(at + k) * stride];
     }
 }
 

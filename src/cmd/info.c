@@ -235,6 +235,17 @@ static void put_side(struct mf_json *sides, const struct mf_target *t, int i)
     mf_json_put(sides, side_name(t, i), side);
 }
 
+/* What reaches from face to face, where the file says it. */
+static void print_spans(const struct mf_target *t)
+{
+    for (int p = 0; t->whole[MF_WHOLE_SPANS] && p < t->phases; ++p) {
+        const double *share = t->whole[MF_WHOLE_SPANS] + 3 * p;
+
+        printf("  %-10s label %ld: %.4f %.4f %.4f of it reaches from face to face (along z y x)\n",
+               p == 0 ? "spans:" : "", t->label[p], share[0], share[1], share[2]);
+    }
+}
+
 static void put_target(struct mf_json *json, const struct mf_target *t)
 {
     struct mf_json *labels = mf_json_array(), *sides = mf_json_object();
@@ -252,6 +263,7 @@ static void put_target(struct mf_json *json, const struct mf_target *t)
     mf_json_text(json, "unit", t->unit);
     mf_json_bool(json, "s2_3d", t->whole[MF_WHOLE_S2] != NULL);
     mf_json_bool(json, "cross_3d", t->whole[MF_WHOLE_CROSS] != NULL);
+    if (t->whole[MF_WHOLE_SPANS]) mf_json_table(json, "spans", t->whole[MF_WHOLE_SPANS], (size_t)t->phases, 3);
     for (int i = 0; i < t->sides; ++i) put_side(sides, t, i);
     mf_json_put(json, "sides", sides);
 }
@@ -281,6 +293,7 @@ static void print_target(const char *file, const struct mf_target *t)
         if (t->whole[k])
             printf("  %-10s lags of the volume itself, up to %zu along every axis\n",
                    k == MF_WHOLE_S2 ? "s2_3d:" : "cross_3d:", t->lag - 1);
+    print_spans(t);
 }
 
 static int tell_target(const char *file, const struct mf_look *look, struct mf_json *json)

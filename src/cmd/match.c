@@ -127,7 +127,10 @@ const struct mf_cmd mf_cmd_match = {
         "  mpirun -n 4 mesoforge match micrograph.npy --add-dimension 64 \\\n"
         "      --output volume.h5\n"
         "  mesoforge match top.npy front.npy side.npy --add-dimension 128 \\\n"
-        "      --seed 3 --output aniso.h5\n",
+        "      --seed 3 --output aniso.h5\n"
+        "  mesoforge match tomogram.npy --limit-to 16 --use-multigrid-reconstruction \\\n"
+        "      --descriptor-types S2_3D Variation FFTCorrelations \\\n"
+        "      --descriptor-weights 2 5 1 --output like.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
     .positional_max = 3,

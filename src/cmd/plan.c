@@ -288,8 +288,11 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     if (rc == MF_OK) rc = mf_agree(s->comm, mf_recon_plan(s, &o->recon, &target, dims, &solve));
     if (rc == MF_OK) rc = find_machine(&w, o);
     if (rc == MF_OK) {
-        w.predict = (struct mf_predict){
-            .dims = dims, .target = &target, .opts = &solve, .deterministic = s->common->deterministic};
+        w.predict = (struct mf_predict){.dims = dims,
+                                        .target = &target,
+                                        .opts = &solve,
+                                        .deterministic = s->common->deterministic,
+                                        .kept = o->recon.candidates > 1};
         rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? make(&w) : MF_OK);
         if (rc == MF_OK && o->verify) rc = verify(&w, &solve);
     }

@@ -188,23 +188,37 @@ static void try_face(struct mf_connect *c, const struct mf_account *is, size_t a
     if (value(c, is, way.from, way.to) > 0 || (way.to == 0 && lacks(is))) c->way[way.from] = way;
 }
 
+/* Of the voxels of a row, @p first and on; @p beyond: what is added for the neighbour along z and y, 0: it is outside.
+ */
+static void find_in_row(struct mf_connect *c, const struct mf_account *is, size_t first, const size_t beyond[2])
+{
+    const struct mf_reach *r = &c->reach;
+    const size_t nx = c->slab.dims[2];
+
+    for (size_t x = 0; x < nx; ++x) {
+        const size_t at = first + x, next[3] = {beyond[0], beyond[1], x + 1 < nx};
+        const uint32_t own = r->owner[at];
+
+        for (int axis = 0; axis < 3 && own && own != MF_REACH_WALL; ++axis) {
+            const uint32_t other = r->owner[at + next[axis]];
+
+            if (other && other != MF_REACH_WALL && other != own) try_face(c, is, at, at + next[axis], axis);
+        }
+    }
+}
+
 /* The shortest way that is worth it from every cluster to a larger one: of this rank's voxels. */
 static void find_ways(struct mf_connect *c, const struct mf_account *is)
 {
-    const struct mf_reach *r = &c->reach;
-    const size_t plane = c->slab.dims[1] * c->slab.dims[2];
-    const size_t first = r->below * plane, end = first + mf_slab_voxels(&c->slab);
+    const size_t ny = c->slab.dims[1], nx = c->slab.dims[2], below = c->reach.below;
 
     memset(c->way, 0, c->count * sizeof *c->way);
-    for (size_t at = first; at < end; ++at) {
-        if (r->owner[at] == 0 || r->owner[at] == MF_REACH_WALL) continue;
-        for (int axis = 0; axis < 3; ++axis) {
-            const size_t next = mf_reach_neighbour(r, at, 2 * axis + 1);
-            const uint32_t other = next == SIZE_MAX ? 0 : r->owner[next];
+    for (size_t z = below; z < below + c->slab.count; ++z)
+        for (size_t y = 0; y < ny; ++y) {
+            const size_t beyond[2] = {z + 1 < c->reach.planes ? ny * nx : 0, y + 1 < ny ? nx : 0};
 
-            if (other && other != MF_REACH_WALL && other != r->owner[at]) try_face(c, is, at, next, axis);
+            find_in_row(c, is, (z * ny + y) * nx, beyond);
         }
-    }
 }
 
 /* The larger, the shorter; no two ways from one cluster have the same. */

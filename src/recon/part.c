@@ -75,11 +75,15 @@ static void know_parts(struct parts *p)
 
     memset(p->known, 0, p->count * MF_PART_NUMBERS * sizeof *p->known);
     for (size_t i = 0; i < voxels; ++i) {
-        const size_t is[3] = {p->c->slab.first + i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+        const uint32_t part = r->owner[first + i];
+        size_t is[3];
         int64_t *known;
 
-        if (!is_part(r->owner[first + i])) continue;
-        known = p->known + (r->owner[first + i] - 1) * MF_PART_NUMBERS;
+        if (!is_part(part)) continue;
+        is[0] = p->c->slab.first + i / (n[1] * n[2]);
+        is[1] = i / n[2] % n[1];
+        is[2] = i % n[2];
+        known = p->known + (part - 1) * MF_PART_NUMBERS;
         ++known[SIZE];
         if (is_neck(r, first + i)) ++known[mf_connect_holds(p->c, i) ? HELD : NECK];
         for (int a = 0; a < 3; ++a) {

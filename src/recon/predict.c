@@ -161,9 +161,13 @@ static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, 
     struct mf_micro start;
     struct mf_queue *queue;
     struct mf_comm comm;
+    struct mf_slab slab;
+    ptrdiff_t in_use;
     int rc;
 
     mf_comm_dry(&comm, (int)s->rank, (int)s->ranks, (int)s->local_size);
+    slab = mf_slab_of(&comm, w->dims, comm.rank);
+    in_use = (ptrdiff_t)(s->in_use + (w->kept ? mf_slab_voxels(&slab) : 0));
     if (s->wired) mf_wire_dry(&comm);
     opts.objective.batch = s->batch;
     opts.method.history = s->history;
@@ -175,10 +179,10 @@ static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, 
     }
     mf_backend_dry(&kind, &dry);
     MF_TRY(mf_queue_dry(&queue, &dry, (int)s->threads, w->deterministic, arena, host));
-    rc = mf_arena_book(host, (ptrdiff_t)s->in_use, "in use before");
+    rc = mf_arena_book(host, in_use, "in use before");
     if (rc == MF_OK && s->passes) rc = measure_home(&comm, queue, w, &opts);
     if (rc == MF_OK && !s->passes) rc = mf_solve_measure(&comm, &dry.backend, queue, w->dims, w->target, &opts);
-    mf_arena_book(host, -(ptrdiff_t)s->in_use, "in use before");
+    mf_arena_book(host, -in_use, "in use before");
     dry.backend.queue_close(queue);
     return rc;
 }

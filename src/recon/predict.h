@@ -11,6 +11,7 @@ struct mf_predict {
     const struct mf_target *target;
     const struct mf_solve_opts *opts;
     int deterministic;
+    int kept; /* labels of a best candidate wait beside: a byte a voxel */
 };
 
 /** Most pyramid levels that are compared in any direction. */

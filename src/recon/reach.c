@@ -37,24 +37,11 @@ size_t mf_reach_neighbour(const struct mf_reach *r, size_t at, int k)
 {
     const size_t ny = r->slab.dims[1], nx = r->slab.dims[2];
     const size_t step[3] = {ny * nx, nx, 1}, extent[3] = {r->planes, ny, nx};
-    const size_t is[3] = {at / (ny * nx), at / nx % ny, at % nx};
     const int a = k / 2;
+    const size_t is = at / step[a] % extent[a];
 
-    if (k % 2) return is[a] + 1 < extent[a] ? at + step[a] : SIZE_MAX;
-    return is[a] > 0 ? at - step[a] : SIZE_MAX;
-}
-
-/* The smallest mark of neighbours that are @p far steps away; 0: there are none. */
-static uint32_t nearest(const struct mf_reach *r, size_t at, uint8_t far)
-{
-    uint32_t best = 0;
-
-    for (int k = 0; k < 6; ++k) {
-        const size_t n = mf_reach_neighbour(r, at, k);
-
-        if (n != SIZE_MAX && r->far[n] == far && (best == 0 || r->owner[n] < best)) best = r->owner[n];
-    }
-    return best;
+    if (k % 2) return is + 1 < extent[a] ? at + step[a] : SIZE_MAX;
+    return is > 0 ? at - step[a] : SIZE_MAX;
 }
 
 static int bring(const struct mf_reach *r)
@@ -68,18 +55,66 @@ static int bring(const struct mf_reach *r)
                          r->owner + (r->below + r->slab.count) * plane);
 }
 
+/* A row of voxels, and those around it; NULL: outside. */
+struct row {
+    uint32_t *owner, *near[4];
+    uint8_t *far, *near_far[4];
+};
+
+static struct row row_of(const struct mf_reach *r, size_t z, size_t y)
+{
+    const size_t ny = r->slab.dims[1], nx = r->slab.dims[2], at = (z * ny + y) * nx, plane = ny * nx;
+    const size_t near[4] = {z > 0 ? at - plane : SIZE_MAX, z + 1 < r->planes ? at + plane : SIZE_MAX,
+                            y > 0 ? at - nx : SIZE_MAX, y + 1 < ny ? at + nx : SIZE_MAX};
+    struct row row = {.owner = r->owner + at, .far = r->far + at};
+
+    for (int k = 0; k < 4; ++k) {
+        row.near[k] = near[k] == SIZE_MAX ? NULL : r->owner + near[k];
+        row.near_far[k] = near[k] == SIZE_MAX ? NULL : r->far + near[k];
+    }
+    return row;
+}
+
+static uint32_t smaller(uint32_t best, uint32_t owner) { return best == 0 || owner < best ? owner : best; }
+
+/* Voxels without a mark get the smallest of those that neighbours at @p far have, and are a step further. Returns how
+ * many do. */
+static size_t flood_row(const struct row *row, size_t nx, uint8_t far)
+{
+    size_t reached = 0;
+
+    for (size_t x = 0; x < nx; ++x) {
+        uint32_t best = 0;
+
+        if (row->owner[x]) continue;
+        if (x > 0 && row->far[x - 1] == far) best = smaller(best, row->owner[x - 1]);
+        if (x + 1 < nx && row->far[x + 1] == far) best = smaller(best, row->owner[x + 1]);
+        for (int k = 0; k < 4; ++k)
+            if (row->near[k] && row->near_far[k][x] == far) best = smaller(best, row->near[k][x]);
+        if (best == 0) continue;
+        row->owner[x] = best;
+        row->far[x] = (uint8_t)(far + 1);
+        ++reached;
+    }
+    return reached;
+}
+
 int mf_reach_flood(struct mf_reach *r, size_t steps)
 {
     const size_t n = r->planes * plane_of(r);
+    size_t reached = 1;
 
     MF_ASSERT(steps <= MF_REACH);
     MF_TRY(bring(r));
     for (size_t i = 0; i < n; ++i) r->far[i] = r->owner[i] && r->owner[i] != MF_REACH_WALL ? 0 : UNREACHED;
-    for (size_t step = 1; step <= steps; ++step)
-        for (size_t i = 0; i < n; ++i) {
-            if (r->owner[i]) continue;
-            r->owner[i] = nearest(r, i, (uint8_t)(step - 1));
-            if (r->owner[i]) r->far[i] = (uint8_t)step;
-        }
+    for (size_t step = 0; step < steps && reached; ++step) {
+        reached = 0;
+        for (size_t z = 0; z < r->planes; ++z)
+            for (size_t y = 0; y < r->slab.dims[1]; ++y) {
+                const struct row row = row_of(r, z, y);
+
+                reached += flood_row(&row, r->slab.dims[2], (uint8_t)step);
+            }
+    }
     return MF_OK;
 }

@@ -31,6 +31,10 @@ def chosen(folder, name, image, *words):
         check(all(a <= b <= 1.02 * a + 4096 for a, b in zip(one["peak_bytes"]["arena"], one["peak_bytes"]["predicted"])), f"{name}: {one['peak_bytes']}")
     dry = measure(PROGRAM, "match", image, *SETTLED, *words, "--candidates", 3, "--dry-run", "--output", field)
     check(dry["bytes"]["arena"] == done["peak_bytes"]["predicted"], f"{name}: a dry run's {dry['bytes']}, {done['peak_bytes']}")
+    plan = [measure(PROGRAM, "plan", "match", image, *SETTLED, *words, "--ranks", 1, "--candidates", k) for k in (1, 3)]
+    if check(all(plan), f"{name}: plans"):
+        more = plan[1]["bytes"]["total"] - plan[0]["bytes"]["total"]
+        check(more == np.load(field).size, f"{name}: a plan's {more} bytes for the labels of the best")
     check(done["candidates"] == other["candidates"], f"{name}: {done['candidates']} and on 3 ranks {other['candidates']}")
     seeds = [one["seed"] for one in done["candidates"]]
     check(seeds[0] == 4 == done["seed"] and len(set(seeds)) == 3, f"{name}: seeds {seeds}")

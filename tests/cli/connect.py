@@ -28,9 +28,14 @@ def measured(folder):
             if check(status == 0, err):
                 with h5py.File(out) as file:
                     check(np.abs(file["spans"][:] - want).max() < 1e-12, f"{ranks} ranks: spans {file['spans'][:]}, want {want}")
+        told = measure(PROGRAM, "info", out)
+        check(told and np.abs(np.array(told["spans"]) - want).max() < 1e-12, f"info: {told}")
+        text = run(PROGRAM, "info", out)[1]
+        check(text.count("reaches from face to face") == len(fractions), f"info: {text}")
     run(PROGRAM, "characterize", name, "--limit_to", 3, "--output", f"{folder}/plain.h5")
     with h5py.File(f"{folder}/plain.h5") as file:
         check("spans" not in file, "spans of what was not asked for")
+    check("spans" not in run(PROGRAM, "info", f"{folder}/plain.h5")[1], "info: spans of what was not asked for")
     with h5py.File(out, "a") as file:
         del file["spans"]
     status, _, err = run(PROGRAM, "reconstruct", "--descriptor_filename", out, "--size", 8, 8, 8, "--descriptor_types", "S2_3D", "--max_iter", 2, "--output", f"{folder}/r.npy")

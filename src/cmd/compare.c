@@ -15,6 +15,10 @@
 static const struct mf_opt rows[] = {
     MF_OPT(mf_compare_opts, "limit_to", lag, MF_LONG, "16",
            "L: correlations are compared for lags below it [pixels] (without: at most half the shortest edge)"),
+    MF_OPT(mf_compare_opts, "descriptor_types", descriptors, MF_TEXTS,
+           "FFTCrossCorrelations LinealPath StructureTensor",
+           "descriptors beside S2, Variation and volume fractions (docs/DESCRIPTORS.md), or all; those of a descriptor "
+           "file where that is the target"),
     MF_OPT(mf_compare_opts, "slices", slices, MF_LONG, "16",
            "volumes: slices along every axis that the seven measures look at, evenly spread; 0: all"),
     MF_OPT(mf_compare_opts, "periodic", periodic, MF_FLAG, NULL,
@@ -33,6 +37,7 @@ static int check(const struct mf_session *s, void *options)
     if (mf_options_positional(s->options, NULL) < 2)
         return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
+    MF_TRY(mf_compare_more_check(o));
     if (o->slices < 0) return mf_fail(MF_USAGE, "--slices wants at least 0 (all), not %ld", o->slices);
     if (!s->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
     return MF_OK;
@@ -99,6 +104,8 @@ static int compare(struct mf_comparison *c, int periodic)
 
 /* ---- the picture ---- */
 
+enum { CURVES = 3 /* panels of a row: both slices, S2; then, where it is known, the lineal path */ };
+
 /* What a descriptor file shows of its slices; an empty panel where that is nothing, or not of its phases alone. */
 static int draw_example(const struct mf_session *s, struct mf_figure *f, const struct mf_compared *one, int normal)
 {
@@ -136,7 +143,9 @@ static int draw(const struct mf_session *s, struct mf_figure *f, const struct mf
     for (int d = 0; d < c->sides; ++d) {
         MF_TRY(draw_one(s, f, c->want, mf_compare_want_side(c, d)));
         MF_TRY(draw_one(s, f, c->got, d));
-        if (s->comm->rank == 0) mf_figure_curves(f, &c->got->target, &c->want->target, c->got->micro.ndim, d);
+        if (s->comm->rank != 0) continue;
+        mf_figure_curves(f, &c->got->target, &c->want->target, c->got->micro.ndim, d);
+        if (f->columns > CURVES) mf_figure_lineal(f, &c->got->target, &c->want->target, d);
     }
     return MF_OK;
 }
@@ -144,6 +153,12 @@ static int draw(const struct mf_session *s, struct mf_figure *f, const struct mf
 /* ---- the verb ---- */
 
 static int draws(const struct mf_session *s) { return s->common->output && !s->common->dry_run; }
+
+/* Has the target what a fourth panel shows? */
+static int knows_lines(const struct mf_compare_opts *o, const struct mf_compared *want)
+{
+    return (int)(mf_compare_more(o, want, want->micro.phases) >> MF_MORE_LINEAL_EXACT & 1);
+}
 
 /* What the verb collects. */
 struct report {
@@ -215,7 +230,7 @@ static int finish(const struct mf_session *s, const struct mf_compare_opts *o, c
 static int run(struct mf_session *s, void *options)
 {
     const struct mf_compare_opts *o = options;
-    struct report report = {.figure = {.columns = 3}};
+    struct report report = {0};
     struct mf_compared want = {0};
     const char *const *files = NULL;
     size_t count = mf_options_positional(s->options, &files);
@@ -225,6 +240,7 @@ static int run(struct mf_session *s, void *options)
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
     report.results = mf_json_array();
     rc = mf_compare_read(s, o, files[0], 1, &want);
+    report.figure.columns = CURVES + (size_t)knows_lines(o, &want);
     if (rc == MF_OK) rc = mf_compare_describe(s, o, NULL, &want);
     if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);
@@ -254,6 +270,10 @@ static const char text[] =
     "the target: of 16 x 16 pixels, or so large (32, 64) that two halves of the\n"
     "target have at most a twentieth of theirs in common.\n"
     "\n"
+    "Further descriptors (--descriptor_types, all: every one without a network) have a\n"
+    "row each: the root mean square of the target's values, of the difference, and\n"
+    "the one over the other.\n"
+    "\n"
     "A volume is compared slice by slice in each direction, with an image (all\n"
     "directions with the same) or with a volume (each with its own); the seven look\n"
     "at --slices of each, the rest at all. Two images, or two volumes, are compared\n"
@@ -262,7 +282,7 @@ static const char text[] =
     "of their pairs). Sizes may differ: Euler numbers and components count per pixel.\n"
     "What lies across a border counts with --periodic alone: S2 is then what match\n"
     "and reconstruct say of a periodic result. --output FILE.png draws slices and\n"
-    "curves.\n"
+    "curves: S2, and the lineal path where it is compared.\n"
     "\n"
     "The target may be a descriptor file: then S2 and Variation are compared with its\n"
     "values, with its L and borders, and the seven with the slice it shows.\n"

@@ -12,6 +12,7 @@ struct mf_compare_opts {
     struct mf_common common;
     const char *threshold;
     struct mf_longs labels;
+    struct mf_texts descriptors;
     long lag, slices;
     int periodic;
 };
@@ -54,6 +55,17 @@ int mf_compare_describe(const struct mf_session *session, const struct mf_compar
                         const struct mf_compared *want, struct mf_compared *one);
 
 void mf_compared_free(struct mf_compared *one);
+
+/** --descriptor_types: refuses (MF_USAGE) names that are none, and what cannot be compared. Local. */
+int mf_compare_more_check(const struct mf_compare_opts *options);
+
+/** What is measured of a field of @p phases phases beside S2, Variation and volume fractions (MF_WANTS_..): what a
+ * described @p want has, else what the options say. */
+unsigned mf_compare_more(const struct mf_compare_opts *options, const struct mf_compared *want, int phases);
+
+/** Those on one side: {name: {"rms", "error"}}; the same for people. */
+struct mf_json *mf_compare_more_json(const struct mf_comparison *comparison, int side);
+void mf_compare_more_text(FILE *to, const struct mf_comparison *comparison, int side);
 
 /** One element of "results" (docs/FILES.md). */
 struct mf_json *mf_compare_json(const struct mf_comparison *comparison);

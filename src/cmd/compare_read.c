@@ -8,6 +8,7 @@
 #include "src/desc/characterize.h"
 #include "src/desc/copies.h"
 #include "src/desc/measure.h"
+#include "src/desc/registry.h"
 
 /* L as it was asked for or as the target's descriptors have it, which may be refused; else what slices have of the
  * standard. */
@@ -50,15 +51,26 @@ static unsigned wholes_of(const struct mf_compared *want, int is_there)
 int mf_compare_describe(const struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                         struct mf_compared *one)
 {
-    struct mf_characterize_opts opts = {
-        .lag = lag_of(s, o, one, want), .levels = 1, .periodic = o->periodic, .example = 1};
+    struct mf_characterize_opts opts = {.lag = lag_of(s, o, one, want),
+                                        .levels = 1,
+                                        .periodic = o->periodic,
+                                        .threshold = 0.75,
+                                        .steepness = 10,
+                                        .example = 1};
+    const unsigned more = mf_compare_more(o, want, one->micro.phases);
 
     if (one->described) return MF_OK;
     opts.whole = wholes_of(want ? want : one, want != NULL);
     if (want && want->described) {
         opts.periodic = want->target.periodic;
         opts.seam = want->target.seam;
+        if (want->target.steepness > 0) {
+            opts.threshold = want->target.threshold;
+            opts.steepness = want->target.steepness;
+        }
     }
+    opts.more = more & MF_WANTS_MORE;
+    opts.cross = (more & MF_WANTS_CROSS) != 0;
     MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &one->micro, &opts, &one->target));
     MF_TRY(count_measures(s, o, one));
     return mf_texture_measure(s->comm, s->arena, &one->micro, o->periodic, (size_t)o->slices, one->texture, one->taken);

@@ -175,6 +175,7 @@ static struct mf_json *side_json(const struct mf_comparison *c, int side)
     mf_json_put(one, "errors", errors);
     for (int p = 0; p < c->got->micro.phases; ++p) mf_json_put(phases, NULL, phase_json(c, side, p));
     mf_json_put(one, "phases", phases);
+    mf_json_put(one, "descriptors", mf_compare_more_json(c, side));
     return one;
 }
 
@@ -289,6 +290,7 @@ static void side_text(FILE *to, const struct mf_comparison *c, int side)
     if (c->copied[side].edge > MF_COPY_LEAST)
         fprintf(to, "  copied: windows of %zu x %zu pixels\n", c->copied[side].edge, c->copied[side].edge);
     for (int p = 0; p < c->got->micro.phases; ++p) phase_text(to, c, side, p);
+    mf_compare_more_text(to, c, side);
     fprintf(to, "  errors of the score\n");
     for (int e = 0; e < MF_TEXTURE_ERRORS; ++e)
         fprintf(to, "    %-68s %8s\n", mf_texture_errors[e].summary, number(text, off->error[e]));

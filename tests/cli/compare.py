@@ -276,7 +276,7 @@ def descriptors(folder):
     """A descriptor file stands for what it was made of: with its L and borders, and the seven as of its example."""
     path = lambda name: os.path.join(folder, name)
     for words, periodic in (([], True), (["--non_periodic"], False)):
-        status, _, err = runs.run(PROGRAM, "characterize", path("image.npy"), "--limit_to", 6, "--output", path("d.h5"), *words)
+        status, _, err = runs.run(PROGRAM, "characterize", path("image.npy"), "--limit_to", 6, "--descriptor_types", "LinealPath", "StructureTensor", "--output", path("d.h5"), *words)
         check(status == 0, err)
         got = measure(PROGRAM, "compare", path("d.h5"), path("like.npy"), path("volume.npy"), *["--periodic"] * periodic)
         want = measure(PROGRAM, "compare", path("image.npy"), path("like.npy"), path("volume.npy"), "--limit_to", 6, *["--periodic"] * periodic)
@@ -334,6 +334,37 @@ def in_the_volume(folder):
     check(status == 0 and "S2 in space" in out and "cross S2 in space" in out, f"{out} {err}")
 
 
+def further(folder):
+    """--descriptor_types: the difference of what characterize exports of both, over all phases and pairs; a file of descriptors compares what it has."""
+    a, b = blobs((20, 22), [0.5, 0.3, 0.2], 3), blobs((24, 20), [0.5, 0.3, 0.2], 4)
+    files = [save(folder, f"{n}.npy", x) for n, x in (("a", a), ("b", b))]
+    every = ["FFTCrossCorrelations", "LinealPath", "LinealPathExact", "LinealPathApproximation", "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations",
+             "LineCorrelations", "StructureTensor", "CrossCorrelations"]
+    arrays = []
+    for file in files:
+        runs.run(PROGRAM, "characterize", file, "--limit_to", 4, "--non_periodic", "--no_multigrid_descriptor", "--descriptor_types", *every, "--output", f"{file}.h5",
+                 "--export", *(f"{name}={file}_{name}.npy" for name in every))
+        arrays.append({name: np.load(f"{file}_{name}.npy").ravel() for name in every})
+    size = lambda x: np.sqrt(np.mean(x**2))
+    for ranks, words, names in ((1, ["all"], every), (3, ["LinealPathExact", "Correlations"], ["LinealPathExact", "Correlations"])):
+        said = measure(PROGRAM, "compare", *files, "--limit_to", 4, "--descriptor_types", *words, ranks=ranks, mpiexec=MPIEXEC)
+        got = said["results"][0]["directions"]["z"]["descriptors"] if said else {}
+        check(sorted(got) == sorted(names), f"{words}: {list(got)}")
+        for name in got:
+            x, y = (one[name] for one in arrays)
+            off, error = size(y - x), size(y - x) / size(x)
+            check(abs(got[name]["rms"] - off) < 1e-6 and abs(got[name]["error"] - error) < 1e-4, f"{name}: {got[name]}, want {off}, {error}")
+    if h5py:
+        said = measure(PROGRAM, "compare", f"{files[0]}.h5", files[1])
+        check(said and said["results"][0]["directions"]["z"]["descriptors"].keys() == set(every), f"those of a file: {said}")
+    out = runs.run(PROGRAM, "compare", *files, "--limit_to", 4).out
+    check("StructureTensor" in out and "Correlations  " in out and "TwoPoint" not in out, out)
+    out = runs.run(PROGRAM, "compare", files[0], save(folder, "c.npy", blobs((8, 8), [0.5, 0.3, 0.2], 5))).out
+    check("are of one L" in out and "try: --limit_to 4" in out, f"of two L: {out}")
+    runs.refuses(PROGRAM, [(2, ["compare", *files, "--descriptor_types", name], says) for name, says in
+                           (("S9", "no descriptor"), ("GramMatrices", "a network"), ("Patches", "no values"))], ranks=(1,))
+
+
 def shown_and_refused(folder):
     path = lambda name: os.path.join(folder, name + ".npy")
     picture = os.path.join(folder, "both.png")
@@ -355,5 +386,6 @@ with tempfile.TemporaryDirectory() as scratch:
     if h5py:
         descriptors(scratch)
     in_the_volume(scratch)
+    further(scratch)
     shown_and_refused(scratch)
 finish("compare")

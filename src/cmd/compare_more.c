@@ -1,0 +1,123 @@
+/* See compare.h: the further descriptors of docs/DESCRIPTORS.md, side by side. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/cmd/compare.h"
+#include "src/desc/registry.h"
+
+static int is_all(const struct mf_compare_opts *o)
+{
+    return o->descriptors.count == 1 && strcmp(o->descriptors.at[0], "all") == 0;
+}
+
+int mf_compare_more_check(const struct mf_compare_opts *o)
+{
+    for (size_t i = 0; i < o->descriptors.count && !is_all(o); ++i) {
+        const struct mf_descriptor *row;
+
+        MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+        if (mf_descriptor_network(row))
+            return mf_fail(MF_USAGE, "--descriptor_types %s: what needs a network is not compared", row->name);
+        if (row->by_example)
+            return mf_fail(MF_USAGE, "--descriptor_types %s: it has no values to compare; \"copied\" is of patches",
+                           row->name);
+    }
+    return MF_OK;
+}
+
+/* Those that a file of descriptors has. */
+static unsigned of_file(const struct mf_target *t)
+{
+    unsigned wants = t->side[0].cross ? MF_WANTS_CROSS : 0;
+
+    for (int m = 0; m < MF_MORE; ++m)
+        if (t->side[0].more[m]) wants |= 1u << m;
+    return wants;
+}
+
+unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_compared *want, int phases)
+{
+    unsigned wants = mf_descriptors_want(o->descriptors.count, o->descriptors.at, 0) & (MF_WANTS_MORE | MF_WANTS_CROSS);
+
+    if (is_all(o)) wants = MF_WANTS_MORE | MF_WANTS_CROSS;
+    if (want && want->described) wants = of_file(&want->target);
+    if (phases < 2) wants &= ~(unsigned)MF_WANTS_CROSS;
+    for (int m = 0; m < MF_MORE; ++m)
+        if (mf_more_rows[m].network || (mf_more_rows[m].pairs && phases < 2)) wants &= ~(1u << m);
+    return wants;
+}
+
+/* Of all parts of a descriptor at full resolution: root mean squares of the target and of the difference. */
+struct difference {
+    double want, off;
+};
+
+/* Do both sides have it? */
+static int measured(const struct mf_comparison *c, int side, const struct mf_descriptor *row, struct difference *found)
+{
+    const struct mf_target *want = &c->want->target, *got = &c->got->target;
+    const struct mf_target_side *a = &want->side[mf_compare_want_side(c, side)], *b = &got->side[side];
+    const size_t parts = mf_descriptor_parts(row, (size_t)c->got->micro.phases);
+    double square = 0, size = 0;
+    size_t n;
+
+    if (row->kind < MF_CROSS || want->lag != got->lag || !mf_descriptor_values(row, a, want->lag, 0) ||
+        !mf_descriptor_values(row, b, got->lag, 0))
+        return 0;
+    n = mf_descriptor_entries(row, got->lag);
+    for (size_t p = 0; p < parts; ++p) {
+        const double *x = mf_descriptor_values(row, a, want->lag, (int)p);
+        const double *y = mf_descriptor_values(row, b, got->lag, (int)p);
+
+        for (size_t i = 0; i < n; ++i) {
+            square += (y[i] - x[i]) * (y[i] - x[i]);
+            size += x[i] * x[i];
+        }
+    }
+    *found = (struct difference){sqrt(size / (double)(parts * n)), sqrt(square / (double)(parts * n))};
+    return isfinite(found->off) && isfinite(found->want);
+}
+
+static double error_of(const struct difference *d)
+{
+    return d->want > 0 ? d->off / d->want : d->off > 0 ? INFINITY : 0;
+}
+
+struct mf_json *mf_compare_more_json(const struct mf_comparison *c, int side)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        struct difference found;
+        struct mf_json *one;
+
+        if (!measured(c, side, &mf_descriptors[d], &found)) continue;
+        one = mf_json_object();
+        mf_json_real(one, "rms", found.off);
+        if (isfinite(error_of(&found)))
+            mf_json_real(one, "error", error_of(&found));
+        else
+            mf_json_null(one, "error");
+        mf_json_put(all, mf_descriptors[d].name, one);
+    }
+    return all;
+}
+
+void mf_compare_more_text(FILE *to, const struct mf_comparison *c, int side)
+{
+    const size_t want = c->want->target.lag, got = c->got->target.lag;
+    int rows = 0;
+
+    if (want != got)
+        fprintf(to, "  further descriptors are of one L, these have %zu and %zu; try: --limit_to %zu\n", want, got,
+                want < got ? want : got);
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        struct difference found;
+
+        if (!measured(c, side, &mf_descriptors[d], &found)) continue;
+        if (rows++ == 0) fprintf(to, "  all labels, L = %-36zu rms: target   difference    error\n", got);
+        fprintf(to, "    %-42s %12.3e %12.3e %8.3f\n", mf_descriptors[d].name, found.want, found.off, error_of(&found));
+    }
+}

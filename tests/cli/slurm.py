@@ -77,11 +77,15 @@ def suspend(job, output, start):
         os.kill(rank, signal.SIGSTOP)
 
 
+def clears_away(job):
+    until("its steps are gone", 30, lambda: not processes(lambda words: words[0].startswith(f"slurmstepd: [{job}.".encode())))
+    time.sleep(1.2)  # a start in the second in which the last one ended is refused ("Job credential revoked")
+
+
 def goes_back(job, restarts, seconds):
     """It leaves with 75 and is put back. It need not wait for two minutes, only for what Slurm has to clear away."""
     until(f"job {job} is back in the queue", seconds, lambda: state(job)[:2] == ("PENDING", restarts))
-    until("its steps are gone", 30, lambda: not processes(lambda words: words[0].startswith(f"slurmstepd: [{job}.".encode())))
-    time.sleep(1.2)  # a start in the second in which the last one ended is refused ("Job credential revoked")
+    clears_away(job)
     do("scontrol", "update", f"JobId={job}", "StartTime=now")
 
 
@@ -211,6 +215,26 @@ def lost_node():
     check(digest("e.npy") == digest("whole.npy"), "after a lost node, another result")
 
 
+def lost_ahead():
+    """The same where Slurm does not know it yet: the ranks end with 4 and a record, and the script itself puts the job back. It starts when
+    Slurm, too, takes the node for lost."""
+    bed.mend("n2")
+    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--timeout", "6", "--checkpoint-every", "5ev", "--output", "f.npy")
+    until(f"job {job} has a checkpoint", 60, lambda: os.path.exists("f.ckpt-a.h5"))
+    bed.lose("n2")
+    until(f"job {job} puts itself back", 60, lambda: state(job)[1] == 1)
+    check(state(job)[0] == "COMPLETING" and "nothing was heard from rank 2 on n2 and rank 3 on n2" in log(job), f"{state(job)} {log(job)}")
+    check(glob.glob(f"mesoforge-flight-{job}-n1-*.tsv"), f"a record: {os.listdir('.')}")
+    clears_away(job)
+    do("scontrol", "update", f"JobId={job}", "NumNodes=1", "NumTasks=2")
+    do("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=lost")
+    until("it may start", 30, lambda: state(job)[0] != "COMPLETING")
+    subprocess.run(["scontrol", "update", f"JobId={job}", "StartTime=now"], capture_output=True)  # it may have started by itself
+    ends(job)
+    check(log(job).count("going on from a checkpoint") == 1, log(job))
+    check(digest("f.npy") == digest("whole.npy"), "after a node that only the ranks knew to be lost, another result")
+
+
 def logs(since):
     return "".join(open(n, errors="replace").read() for n in os.listdir(".") if n.endswith(".out") and os.stat(n).st_mtime >= since)
 
@@ -234,7 +258,7 @@ def attempt(part):
         except Exception as wrong:
             check(False, f"{part.__name__}: {type(wrong).__name__}: {wrong}")
         new = runs.failures[known:]
-        if not new or not left or not did_not_start(logs(start) + "\n".join(["", *new]), part is lost_node):
+        if not new or not left or not did_not_start(logs(start) + "\n".join(["", *new]), part in (lost_node, lost_ahead)):
             return 1 - left
         print(f"{part.__name__}: MPI did not start; once more")
         del runs.failures[known:]
@@ -253,7 +277,7 @@ bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
-    again = sum(attempt(one) for one in (probes, arrays, two_kinds, within, killed, cancelled, stopped_and_back, by_mpirun, lost_node))
+    again = sum(attempt(one) for one in (probes, arrays, two_kinds, within, killed, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
     print(f"parts begun again because MPI did not start: {again}")
 finally:
     if runs.failures:

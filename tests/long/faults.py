@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The long form of docs/FAULTS.md: every test that its table names, again and again, and campaigns with random moments. Prints one row per test or
 campaign: rows of the table, what, trials, how many held, a remark.
-usage: faults.py [--repeat N] [--trials N] [--steps N] [--only NAME,..] BUILD_FOLDER MPIEXEC ..."""
+usage: faults.py [--repeat N] [--trials N] [--steps N] [--names N] [--only NAME,..] BUILD_FOLDER MPIEXEC ..."""
 import argparse
 import collections
 import os
@@ -24,6 +24,7 @@ parser.add_argument("--repeat", type=int, default=20, help="times for each test 
 parser.add_argument("--trials", type=int, default=20, help="of each campaign")
 parser.add_argument("--steps", type=int, default=100000, help="of the long run")
 parser.add_argument("--only", type=lambda names: names.split(","), default=[], help="tests of the table, with commas; none: all")
+parser.add_argument("--names", type=int, default=100, help="thousands of fuzzed names through every script and line of launch")
 parser.add_argument("build")
 parser.add_argument("launcher", nargs=argparse.REMAINDER)
 asked = parser.parse_args()
@@ -131,6 +132,15 @@ def long_run():
     row("F28", f"{asked.steps} steps, a checkpoint each 100", 1, int(good), f"memory grew by {grown} bytes, files open {[last[r][1] for r in last]}")
 
 
+def fuzzed_names():
+    """A thousand at once, of another seed each time: none arrives otherwise than it was given, none starts a process."""
+    hardware = f"{here}/../../examples/hardware/h100x8.json"
+    done = subprocess.run([sys.executable, f"{here}/../cli/launch.py", program, hardware, str(asked.names)], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(done.stdout[-3000:], done.stderr[-1000:], file=sys.stderr)
+    row("F26", f"{1000 * asked.names} fuzzed names through every script and line of launch", 1, int(done.returncode == 0), done.stdout.strip()[-100:])
+
+
 folder = tempfile.mkdtemp(prefix="faults-long-")
 os.chdir(folder)
 runs.run(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
@@ -140,6 +150,8 @@ if asked.trials:
     stopped()
 if asked.steps:
     long_run()
+if asked.names:
+    fuzzed_names()
 for name, faults in tests_of_the_table().items():
     if asked.repeat and (not asked.only or name in asked.only):
         again(name, faults)

@@ -33,13 +33,21 @@ static char *folder_of(const char *path)
     return folder;
 }
 
+/* @p folder: of @p path, which may be the one that is missing. */
+static int cannot_write(const char *path, const char *folder, int why)
+{
+    if (why != ENOENT || access(folder, F_OK) == 0)
+        return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(why));
+    return mf_fail(MF_OUTPUT, "cannot write '%s': there is no folder '%.300s'; try: mkdir -p '%.300s'", path, folder,
+                   folder);
+}
+
 static int check_space(const char *path, const char *folder, size_t bytes)
 {
     struct statvfs disk;
     unsigned long long room;
 
-    if (statvfs(folder, &disk) != 0)
-        return mf_fail(MF_OUTPUT, "cannot write '%s': folder '%s': %s", path, folder, strerror(errno));
+    if (statvfs(folder, &disk) != 0) return cannot_write(path, folder, errno);
     room = (unsigned long long)disk.f_bavail * disk.f_frsize;
     if (bytes > room)
         return mf_fail(MF_OUTPUT, "cannot write '%s': it needs %zu bytes and %llu are free on its disk", path, bytes,
@@ -61,12 +69,12 @@ int mf_atomic_may(const char *path)
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."); /* with its slash: a file is none */
     struct stat at;
-    int closed;
+    int rc;
 
     if (!folder) return mf_fail(MF_MEMORY, "no memory for a file name");
-    closed = access(folder, W_OK | X_OK) != 0 ? errno : 0;
+    rc = access(folder, W_OK | X_OK) != 0 ? cannot_write(path, folder, errno) : MF_OK;
     free(folder);
-    if (closed) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(closed));
+    MF_TRY(rc);
     if (stat(path, &at) == 0 && S_ISDIR(at.st_mode))
         return mf_fail(MF_OUTPUT, "cannot write '%s': it is a folder", path);
     return mf_lock_free(path);
@@ -109,7 +117,7 @@ static int make_temporary(const char *path, const char *folder, char **name)
         if (descriptor < 0) free(*name);
         if (descriptor < 0 && errno != EEXIST) break;
     }
-    if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    if (descriptor < 0) return cannot_write(path, folder, errno);
     close(descriptor);
     return MF_OK;
 }
@@ -124,7 +132,7 @@ static int retake_temporary(const char *path, const char *folder, size_t bytes, 
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);
     descriptor = rc == MF_OK ? open(*name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
-    if (rc == MF_OK && descriptor < 0) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
+    if (rc == MF_OK && descriptor < 0) rc = cannot_write(path, folder, errno);
     if (descriptor >= 0) close(descriptor);
     if (rc != MF_OK) free(*name);
     return rc;

@@ -74,11 +74,18 @@ static int check_mask(const struct mf_recon_cmd *o)
     return mf_mask_check(o->types.count, o->types.at, o->lag);
 }
 
+/* Names are said: a word behind a list of numbers that is none is one. */
+static int wrong_number(const struct mf_texts *files)
+{
+    if (files->count == 0) return mf_fail(MF_USAGE, "match takes one micrograph, or three for the normals z, y, x");
+    return mf_fail(MF_USAGE,
+                   "match takes one micrograph, or three for the normals z, y, x, not %zu ('%.100s' .. '%.100s')",
+                   files->count, files->at[0], files->at[files->count - 1]);
+}
+
 static int check_files(const struct mf_recon_cmd *o)
 {
-    if (o->files.count != 1 && o->files.count != 3)
-        return mf_fail(MF_USAGE, "match takes one micrograph, or three for the normals z, y, x, not %zu",
-                       o->files.count);
+    if (o->files.count != 1 && o->files.count != 3) return wrong_number(&o->files);
     MF_TRY(check_mask(o));
     MF_TRY(mf_sample_check(o->slice_mode, mf_recon_more(o), o->mask && *o->mask));
     return mf_spacing_check(&o->spacing);

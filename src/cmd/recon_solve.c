@@ -53,6 +53,7 @@ static int solve(struct mf_outcome *out)
                              &out->result);
 
     out->no_metrics |= out->result.metrics_lost;
+    out->solve.metrics_said |= out->result.metrics_own;
     if (rc != MF_OK) return rc;
     fill_micro(out);
     rc = describe(out);

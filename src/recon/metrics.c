@@ -66,7 +66,7 @@ static char *member(const char *output)
     return inside;
 }
 
-void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output, int append)
+void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output, int append, int said)
 {
     int file = open_file(path);
     struct stat is;
@@ -76,7 +76,8 @@ void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output,
         close(file);
         free(m->path);
         m->path = own_name(path, output);
-        mf_info("'%s' is of another output; metrics go to '%s'", path, m->path);
+        m->own = 1;
+        if (!said) mf_info("'%s' is of another output; metrics go to '%s'", path, m->path);
         file = open_file(m->path);
         if (file >= 0) (void)flock(file, LOCK_EX | LOCK_NB);
     }

@@ -13,13 +13,15 @@ struct mf_metrics {
     char *path;
     char *output; /* the run's, as a member of a JSON object */
     int lost;     /* it could not be opened or written to the end */
+    int own;      /* beside the path, which is another output's */
 };
 
 /**
  * Opens @p path, or "NAME.metrics.jsonl" beside it (NAME: @p output less its ending) where @p path is the file of a run
- * of another output; emptied unless @p append. Lines go to its end, also when it has been cut since.
+ * of another output, which is said unless it was (@p said); emptied unless @p append. Lines go to its end, also when it
+ * has been cut since.
  */
-void mf_metrics_open(struct mf_metrics *metrics, const char *path, const char *output, int append);
+void mf_metrics_open(struct mf_metrics *metrics, const char *path, const char *output, int append, int said);
 
 /**
  * Lines of @p seed behind its first @p rows ones, those beyond @p step, and half a line at the end go: a run that was

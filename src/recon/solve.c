@@ -277,7 +277,8 @@ static void open_metrics(struct mf_grid *r)
 {
     const struct mf_solve_result *out = r->result;
 
-    mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->output, r->opts->metrics_append || r->taped);
+    mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->output, r->opts->metrics_append || r->taped,
+                    r->opts->metrics_said);
     mf_metrics_cut(&r->metrics, r->opts->seed, out->rows, out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
 }
 
@@ -373,6 +374,7 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     grid_close(&r);
     mf_metrics_close(&r.metrics);
     result->metrics_lost = r.metrics.lost;
+    result->metrics_own = r.metrics.own;
     rc = mf_agree(comm, rc);
     if (rc != MF_OK) mf_solve_free(result);
     return rc;

@@ -35,6 +35,7 @@ struct mf_solve_opts {
     const char *metrics;          /* JSON lines go here (rank 0; without them if they cannot be written), or NULL */
     const char *output;           /* of the run, where it has metrics: its name in their folder */
     int metrics_append;           /* behind what the file holds */
+    int metrics_said;             /* that they go to a file of their own */
     long report_every;            /* evaluations between two rows of metrics and convergence */
     long snapshot_every;          /* evaluations between two files with the field of a gradient stage; 0: none */
     const char *snapshot_stem;    /* how their names begin */
@@ -61,6 +62,7 @@ struct mf_solve_result {
     double share[MF_TERMS_MAX]; /* of each term in the first loss */
     size_t batch;               /* slices in flight, as opts->objective.batch; less where memory was short */
     int metrics_lost;           /* rank 0: they could not be written, which was said */
+    int metrics_own;            /* rank 0: they went to a file of their own, which was said */
     size_t rows;                /* of convergence [rows][3]: evaluation, seconds, loss; heap */
     double *convergence;
 };

@@ -13,10 +13,7 @@ import runs
 from runs import check, finish
 from samples import np
 
-try:
-    import h5py
-except ImportError:
-    h5py = None
+h5py = runs.optional("h5py")
 
 MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 AXES = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}

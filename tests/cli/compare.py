@@ -16,16 +16,7 @@ from counts import axes, euler, labels
 from runs import check, finish, measure
 from samples import blobs, np, save
 
-try:
-    import h5py
-except ImportError:
-    h5py = None
-    print("no h5py: descriptor files are left out")
-try:
-    from scipy import ndimage
-except ImportError:
-    ndimage = None
-    print("no scipy: components are counted by NumPy alone")
+h5py, ndimage = runs.optional("h5py"), runs.optional("scipy.ndimage")
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 SEVEN = ["chords", "lineal_path_5", "lineal_path_10", "lineal_path_15", "euler", "components", "cluster_10"]

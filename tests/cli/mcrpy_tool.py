@@ -11,13 +11,9 @@ import types
 
 import runs
 import samples
+from hdf5 import h5py
 from runs import check, finish
 from samples import np
-
-try:
-    import h5py
-except ImportError:
-    sys.exit(77)
 
 program, tool = map(os.path.abspath, sys.argv[1:3])
 LAG = 5

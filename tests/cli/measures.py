@@ -14,10 +14,7 @@ from counts import axes, euler, labels
 from runs import check, finish
 from samples import blobs, np
 
-try:
-    import h5py
-except ImportError:
-    h5py = None
+h5py = runs.optional("h5py")
 
 MESOFORGE, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 LAG, SPACING = 3, (0.5, 2.0, 1.0)

@@ -8,13 +8,10 @@ import os
 import sys
 import tempfile
 
-from runs import S2, check, finish, measure, run
+from runs import S2, check, finish, measure, optional, run
 from samples import blobs, grey, np, save
 
-try:
-    import h5py
-except ImportError:
-    h5py = None
+h5py = optional("h5py")
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
 KEYS = {"output", "shape", "loss", "loss_final", "evaluations", "seconds", "seconds_per_evaluation", "grey_fraction", "volume_fractions",

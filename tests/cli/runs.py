@@ -2,6 +2,7 @@
 import collections
 import contextlib
 import fcntl
+import importlib
 import json
 import os
 import signal
@@ -27,6 +28,15 @@ def check(condition, what):
 def finish(name):
     print(f"{name}: {'ok' if not failures else f'{len(failures)} failures'}")
     sys.exit(1 if failures else 0)
+
+
+def optional(name):
+    """A module that a test can do without, or None."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        print(f"no {name}: what needs it is left out")
+        return None
 
 
 def line(program, *words, ranks=1, mpiexec="mpirun"):

@@ -52,6 +52,12 @@ says(2, ["--labels wants integers, not 'x'"], "characterize u.npy --limit_to 2 -
 says(5, ["needs 999970000299999 bytes", "smaller extents"], "synth --size 99999 99999 99999 --output l.npy")
 says(2, ["a volume is no picture"], "match a.npy --add-dimension 12 --limit_to 4 --max_iter 2 --output y.png")
 
+# An output in a folder that is not there, and a word behind numbers that is taken for a file.
+for words in ("synth --kind gaussian --size 16 16", "match a.npy --limit_to 4 --max_iter 2", "characterize a.npy --limit_to 4", "view a.npy"):
+    output = "no/such/" + {"s": "o.npy", "m": "o.h5", "c": "o.h5", "v": "o.png"}[words[0]]
+    says(7, [f"cannot write '{output}': there is no folder 'no/such", "try: mkdir -p 'no/such"], words, "--output", output)
+says(2, ["not 2 ('a.npy' .. 'x')"], "match a.npy --level_weights 1 x --output o.npy")
+
 # Help names every descriptor.
 known = says(2, ["there are: "], "match a.npy --descriptor_types X").split("there are: ")[1].replace(",", " ").split()
 for verb in ("match", "reconstruct", "characterize"):

@@ -12,13 +12,9 @@ import sys
 import zlib
 
 import runs
+from hdf5 import h5py
 from runs import check, finish
 from samples import blobs, np
-
-try:
-    import h5py
-except ImportError:
-    sys.exit(77)
 
 MESOFORGE, MPIEXEC, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 

@@ -106,20 +106,29 @@ static void draw_curve(cairo_t *page, const struct mf_panel *p, size_t k, const 
     cairo_set_dash(page, NULL, 0, 0);
 }
 
-/* How many points of curves a box would cover. */
-static size_t covered(const struct mf_panel *p, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y)
+static int covers(struct mf_box box, double at, double down)
 {
+    return at > box.x && at < box.x + box.width && down > box.y && down < box.y + box.height;
+}
+
+/* How much of a curve a box would cover: places on the line that leads to each of its points. */
+static size_t covered(const struct mf_panel *p, const struct mf_curve *c, struct mf_box box, const struct mf_axis *x,
+                      const struct mf_axis *y)
+{
+    enum { PLACES = 32 };
     size_t n = 0;
 
-    for (size_t k = 0; k < p->curve_count; ++k)
-        for (size_t i = 0; i < p->curves[k].count; ++i) {
-            double at, down;
+    for (size_t i = 0; i < c->count; ++i) {
+        const size_t from = i > 0 && !c->marks && drawable(p, c, i - 1) ? i - 1 : i;
 
-            if (!drawable(p, &p->curves[k], i)) continue;
-            at = mf_axis_at(x, p->curves[k].x[i]);
-            down = mf_axis_at(y, p->curves[k].y[i]);
-            n += at > box.x && at < box.x + box.width && down > box.y && down < box.y + box.height;
+        if (!drawable(p, c, i)) continue;
+        for (int k = 1; k <= PLACES; ++k) {
+            const double share = (double)k / PLACES, at = mf_axis_at(x, c->x[from]), down = mf_axis_at(y, c->y[from]);
+
+            n += (size_t)covers(box, at + share * (mf_axis_at(x, c->x[i]) - at),
+                                down + share * (mf_axis_at(y, c->y[i]) - down));
         }
+    }
     return n;
 }
 
@@ -136,8 +145,9 @@ static struct mf_box legend_place(const struct mf_panel *p, struct mf_box box, s
 
     for (int i = 0; i < 4; ++i) {
         struct mf_box here = {corner[i][0], corner[i][1], legend.width, legend.height};
-        size_t n = covered(p, here, x, y);
+        size_t n = 0;
 
+        for (size_t k = 0; k < p->curve_count; ++k) n += covered(p, &p->curves[k], here, x, y);
         if (n >= least) continue;
         least = n;
         best = here;

@@ -118,11 +118,37 @@ static void odd_values(void)
     CHECK(access("odd2.png", F_OK) != 0);
 }
 
+/* The bytes of the picture of a line up and along the top, with a legend; with a point on its way there, or without. */
+static size_t rising(size_t points, char bytes[1 << 16])
+{
+    const double x[2][4] = {{0, 0, 8}, {0, 0, 7, 8}}, y[4] = {0, 8, 8, 8};
+    struct mf_curve line = {"rising", points, x[points - 3], y, 0, 0, 0};
+    struct mf_panel panel = {.kind = MF_PANEL_CURVES, .curve_count = 1, .curves = &line};
+    FILE *from;
+    size_t n = 0;
+
+    CHECK(mf_plot_write("rising.png", NULL, &panel, 1, 1) == MF_OK);
+    from = fopen("rising.png", "rb");
+    if (from) n = fread(bytes, 1, 1 << 16, from);
+    if (from) fclose(from);
+    return n;
+}
+
+/* A legend lies beside a line, wherever the points of that are: the same place. */
+static void legend_beside_lines(void)
+{
+    static char three[1 << 16], four[1 << 16];
+    const size_t n = rising(3, three);
+
+    CHECK(n > 1000 && n == rising(4, four) && memcmp(three, four, n) == 0);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) CHECK(chdir(argv[1]) == 0);
     fill();
     figure("figure.png");
     odd_values();
+    legend_beside_lines();
     return failures != 0;
 }

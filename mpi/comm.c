@@ -152,16 +152,20 @@ static MPI_Comm own_copy(MPI_Errhandler handler)
     return copy;
 }
 
+/* A test may have the ranks of a node taken for those of several (MF_NODES). */
 static void local_ranks(struct mf_comm *comm)
 {
+    const char *hook = getenv("MF_NODES");
+    const long nodes = hook ? strtol(hook, NULL, 10) : 1;
     MPI_Comm node;
 
     MPI_Comm_split_type(comm->impl->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &comm->local_rank);
-    MPI_Comm_size(node, &comm->local_size);
-    comm->impl->leader = comm->rank;
-    MPI_Bcast(&comm->impl->leader, 1, MPI_INT, 0, node);
+    MPI_Comm_split(node, (int)(comm->rank * nodes / comm->size), comm->rank, &comm->impl->node);
     MPI_Comm_free(&node);
+    MPI_Comm_rank(comm->impl->node, &comm->local_rank);
+    MPI_Comm_size(comm->impl->node, &comm->local_size);
+    comm->impl->leader = comm->rank;
+    MPI_Bcast(&comm->impl->leader, 1, MPI_INT, 0, comm->impl->node);
 }
 
 static struct mf_comm_impl *impl_new(int size)
@@ -187,6 +191,7 @@ static void impl_free(struct mf_comm_impl *impl)
     MPI_Comm_free(&impl->world);
     MPI_Comm_free(&impl->files);
     MPI_Comm_free(&impl->check);
+    MPI_Comm_free(&impl->node);
     free(impl->names);
     free(impl);
 }

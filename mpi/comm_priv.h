@@ -14,6 +14,7 @@ struct mf_comm_impl {
     MPI_Comm world;              /* ours alone: no library's message can meet one of ours */
     MPI_Comm files;              /* handed out by mf_comm_native() */
     MPI_Comm check;              /* names of collectives (MF_CHECK_COLLECTIVES) */
+    MPI_Comm node;               /* the ranks of this node */
     char (*names)[MF_COMM_NAME]; /* [size] */
     int depth;                   /* of collectives this rank is in */
     int leader;                  /* first rank of this node */

@@ -54,7 +54,7 @@ struct mf_near *mf_near_new(const struct mf_comm *comm)
     size_t piece = NODE_BYTES / 2 / (size_t)comm->size / LINE * LINE;
 
     if (piece > MOST_PIECE) piece = MOST_PIECE;
-    if (comm->size < 2 || piece < LEAST_PIECE) return NULL;
+    if (comm->size < 2 || comm->local_size < comm->size || piece < LEAST_PIECE) return NULL;
     mf_share_new(comm, sizeof(struct flags) + 2 * piece, &share);
     if (!share) return NULL;
     n = MF_MUST(malloc(sizeof *n), "sums in shared memory");

@@ -67,23 +67,33 @@ static struct mf_share *half_built(int size)
     return s;
 }
 
-/* What of it other ranks have made. */
-static size_t others(struct mf_share *s, const struct mf_comm *comm, const struct mf_card *cards)
+/* Who has it, and on which node: by the first rank there. Travels as 64-bit integers. */
+struct seat {
+    struct mf_card card;
+    int64_t leader;
+};
+
+enum { SEAT_WORDS = sizeof(struct seat) / sizeof(int64_t) };
+
+/* What of it other ranks of this node have made. */
+static size_t others(struct mf_share *s, const struct mf_comm *comm, const struct seat *seats)
 {
     for (int r = 0; r < s->size; ++r)
-        if (r != comm->rank && cards[r].descriptor >= 0) s->borrowed += (size_t)cards[r].bytes;
+        if (r != comm->rank && seats[r].leader == comm->impl->leader && seats[r].card.descriptor >= 0)
+            s->borrowed += (size_t)seats[r].card.bytes;
     return s->borrowed;
 }
 
-/* Opens everybody's memory; 0 when one cannot be opened. */
-static int open_all(struct mf_share *s, const struct mf_comm *comm, const struct mf_card *cards)
+/* Opens the memory of all of this node; 0 when one cannot be opened. */
+static int open_all(struct mf_share *s, const struct mf_comm *comm, const struct seat *seats)
 {
     int all = 1;
 
-    mf_resident_borrow((ptrdiff_t)others(s, comm, cards));
+    mf_resident_borrow((ptrdiff_t)others(s, comm, seats));
     for (int r = 0; r < s->size; ++r) {
-        s->bytes[r] = (size_t)cards[r].bytes;
-        s->at[r] = r == comm->rank ? s->own : mf_card_open(&cards[r]);
+        if (seats[r].leader != comm->impl->leader) continue;
+        s->bytes[r] = (size_t)seats[r].card.bytes;
+        s->at[r] = r == comm->rank ? s->own : mf_card_open(&seats[r].card);
         all = all && s->at[r];
     }
     return all;
@@ -93,28 +103,29 @@ int mf_share_wanted(const struct mf_comm *comm)
 {
     const char *hook = getenv("MF_SHARE");
 
-    return comm->local_size == comm->size && !(hook && strcmp(hook, "0") == 0);
+    return comm->size > 1 && !(hook && strcmp(hook, "0") == 0);
 }
 
 void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **share)
 {
     struct mf_share *s;
-    struct mf_card mine = {.descriptor = -1}, *cards;
+    struct seat mine = {.card.descriptor = -1}, *seats;
     int all;
 
     *share = NULL;
     if (!comm->impl) return;
     mf_comm_enter(comm, "share memory", 0);
     s = half_built(comm->size);
-    cards = calloc((size_t)comm->size, sizeof *cards);
-    if (!cards) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
-    if (mf_share_wanted(comm)) mine = mf_card_new(bytes ? bytes : 1, &s->own);
-    MPI_Allgather(&mine, MF_CARD_WORDS, MPI_INT64_T, cards, MF_CARD_WORDS, MPI_INT64_T, comm->impl->world);
-    all = open_all(s, comm, cards);
+    seats = calloc((size_t)comm->size, sizeof *seats);
+    if (!seats) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
+    if (mf_share_wanted(comm)) mine.card = mf_card_new(bytes ? bytes : 1, &s->own);
+    mine.leader = comm->impl->leader;
+    MPI_Allgather(&mine, SEAT_WORDS, MPI_INT64_T, seats, SEAT_WORDS, MPI_INT64_T, comm->impl->world);
+    all = open_all(s, comm, seats);
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm->impl->world);
     mf_comm_leave(comm);
-    if (mine.descriptor >= 0) close((int)mine.descriptor); /* everybody has opened it, or never will */
-    free(cards);
+    if (mine.card.descriptor >= 0) close((int)mine.card.descriptor); /* everybody has opened it, or never will */
+    free(seats);
     if (all) {
         *share = s;
     } else {
@@ -142,7 +153,7 @@ void mf_share_meet(const struct mf_comm *comm)
     if (comm->impl->near)
         mf_near_meet(comm->impl->near);
     else
-        MPI_Barrier(comm->impl->world);
+        MPI_Barrier(comm->impl->node);
     atomic_thread_fence(memory_order_seq_cst);
     mf_comm_leave(comm);
 }

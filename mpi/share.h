@@ -1,5 +1,5 @@
-/* Memory that all ranks of one node see: a rank writes straight into its neighbour's buffer, one copy instead of the
- * two or three of a message. Inner header of this room. */
+/* Memory that the ranks of a node see: a rank writes straight into its neighbour's buffer, one copy instead of the two
+ * or three of a message. Inner header of this room. */
 #ifndef MF_MPI_SHARE_H
 #define MF_MPI_SHARE_H
 
@@ -23,26 +23,26 @@ char *mf_card_open(const struct mf_card *card);
 
 struct mf_share {
     char *own;
-    char **at;       /* [size] every rank's memory; at[rank] == own */
+    char **at;       /* [size] every rank's memory, at[rank] == own; NULL: it is on another node */
     size_t *bytes;   /* [size] */
     size_t borrowed; /* of all but this rank (src/base/resident.h) */
     int size;
 };
 
 /**
- * Opens @p bytes (may differ, may be 0) of cleared, 64-byte aligned memory per rank to all ranks. *share is NULL on all
- * ranks where that is not possible: ranks on several nodes, in several containers, without /proc, or MF_SHARE=0 in the
- * environment of one of them. Collective.
+ * Opens @p bytes (may differ, may be 0) of cleared, 64-byte aligned memory per rank to all ranks of its node. *share is
+ * NULL on all ranks where that is not possible on one of them: ranks of a node in several containers, no /proc, or
+ * MF_SHARE=0 in its environment. Collective.
  */
 void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **share);
 
-/** Are all ranks on one node, and is it not forbidden? Not collective. */
+/** Are there several ranks, and is it not forbidden? Not collective. */
 int mf_share_wanted(const struct mf_comm *comm);
 
 /** NULL is accepted. Not collective: the memory lives until the last rank lets go. */
 void mf_share_free(struct mf_share *share);
 
-/** Everything written by any rank before is seen by every rank after. Collective. */
+/** Everything written by any rank of this node before is seen by every rank of it after. Collective. */
 void mf_share_meet(const struct mf_comm *comm);
 
 #endif

@@ -56,15 +56,15 @@ enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
 
 /**
  * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
- * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 16 MiB / ranks and at
+ * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 8 MiB / ranks and at
  * least 16 (views of the slab: all; through a device: at most a quarter, if that is more). There are two round buffers
- * (slices and their gradients), one more for ranks on several nodes; where the host may not touch device memory the
- * first two stand there once more, and slices pass through the host. Where the slices of the queue go to another one
- * (mf_queue_home()), no view aliases the slab, and of every buffer there are two: the host brings a round together
- * while the device works on the one before. With a wire (wire.h) the first two and what others get stand in device
- * memory alone, and a rank by itself sends to itself. The queue's threads copy: never more than this rank's share of
- * the cores, or the ranks' teams fight for them. Takes its buffers from the arenas of both queues. Collective; refuses
- * (agreed) with MF_MEMORY.
+ * (slices and their gradients), and for ranks on several nodes one of what is sent; where the host may not touch device
+ * memory the first two stand there once more, and slices pass through the host. Where the slices of the queue go to
+ * another one (mf_queue_home()), no view aliases the slab, and of every buffer there are two: the host brings a round
+ * together while the device works on the one before. With a wire (wire.h) the first two and what others get stand in
+ * device memory alone, and a rank by itself sends to itself. The queue's threads copy: never more than this rank's
+ * share of the cores, or the ranks' teams fight for them. Takes its buffers from the arenas of both queues. Collective;
+ * refuses (agreed) with MF_MEMORY.
  */
 int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
                 struct mf_queue *queue, struct mf_turn **turn);
@@ -101,10 +101,10 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
 void mf_turn_add(struct mf_turn *turn, size_t round, float *g);
 
 /**
- * Do ranks see each other's slices? Then they can deal them out as they go, so that nobody waits long for a slower
- * core: instead of the three calls above all ranks spread the rounds of some turns, take slices until none are left,
- * their own first, and gather the gradients. What a slice gives does not depend on who works on it. Not collective,
- * the same on all ranks.
+ * Do the ranks of a node see each other's slices? Then they can deal them out as they go, so that nobody waits long for
+ * a slower core: instead of the three calls above all ranks spread the rounds of some turns, take slices until none are
+ * left, their own first, and gather the gradients. What a slice gives does not depend on who works on it. Not
+ * collective, the same on all ranks.
  */
 int mf_turn_deals(const struct mf_turn *turn);
 
@@ -118,7 +118,8 @@ struct mf_dealt {
 /** Round @p round of the turns [n] out of the fields x [n]. Collective. */
 void mf_turn_spread(struct mf_turn *const *turn, size_t n, size_t round, float *const *x);
 
-/** The next slices, @p most (even) at most, that no rank has begun; 0: there are none. Not collective. */
+/** The next slices of this node's ranks, @p most (even) at most, that nobody has begun; 0: there are none. Not
+ * collective. */
 int mf_turn_take(struct mf_turn *turn, size_t round, size_t most, struct mf_dealt *dealt);
 
 /** Views of slices that were taken, of any turn with the same slices; those of gradients (@p g; NULL: there are none)

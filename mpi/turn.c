@@ -7,8 +7,8 @@
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
-enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 };        /* rounds: where work on one hides the copies of another */
-static const size_t ROUND_BYTES = (size_t)16 << 20; /* of all ranks together, at batch 0 */
+enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 };       /* rounds: where work on one hides the copies of another */
+static const size_t ROUND_BYTES = (size_t)8 << 20; /* of all ranks, at batch 0: both kinds within the last cache */
 
 static size_t even(size_t n) { return n + n % 2; }
 
@@ -91,16 +91,43 @@ static int take_own(struct mf_turn *t, struct mf_arena *arena, float **fields, f
     return *fields && *grads ? MF_OK : MF_MEMORY;
 }
 
-static int take_for_messages(struct mf_turn *t)
+/* Own planes of a round's slices of the ranks that messages go to; none has more slices than rank 0. */
+static size_t sent_floats(const struct mf_turn *t)
 {
-    t->request = calloc(2 * (size_t)t->comm.size, sizeof(MPI_Request));
-    if (!t->request) return mf_fail(MF_MEMORY, "no memory for messages of %d ranks", t->comm.size);
-    t->packed = mf_arena_take(t->queue->host, packed_floats(t) * sizeof(float), "slices packed");
-    if (!t->packed) return MF_MEMORY;
-    return take_own(t, t->queue->host, &t->fields, &t->grads);
+    const size_t far = (size_t)(t->comm.size - (t->shared ? t->comm.local_size : 1));
+
+    return t->slab.count * t->wide * far * mf_turn_span_of(t, 0, 0).count;
 }
 
-/* Shared memory where ranks have it in common (booked in the arena first), else buffers for messages. */
+static int take_for_messages(struct mf_turn *t)
+{
+    const size_t floats = sent_floats(t);
+
+    t->request = calloc(2 * (size_t)t->comm.size, sizeof(MPI_Request));
+    if (!t->request) return mf_fail(MF_MEMORY, "no memory for messages of %d ranks", t->comm.size);
+    if (floats) t->packed = mf_arena_take(t->queue->host, floats * sizeof(float), "slices packed");
+    if (floats && !t->packed) return MF_MEMORY;
+    return t->shared ? MF_OK : take_own(t, t->queue->host, &t->fields, &t->grads);
+}
+
+/* The round buffers in memory that the ranks of a node see, or none of it is booked. */
+static void share_buffers(struct mf_turn *t)
+{
+    const size_t bytes = t->booked;
+
+    mf_share_new(&t->comm, bytes + MF_TURN_TAIL, &t->share);
+    if (t->share) {
+        t->fields = (float *)t->share->own;
+        t->grads = (float *)(t->share->own + bytes / 2);
+        if (t->queue->backend->pin) t->queue->backend->pin(t->queue, t->share->own, bytes);
+        return;
+    }
+    mf_arena_book(t->queue->host, -(ptrdiff_t)bytes, MF_SHARED_TAG);
+    t->booked = 0;
+    t->shared = 0;
+}
+
+/* Shared memory where ranks have it in common (booked in the arena first), and what messages to others need. */
 static int take_buffers(struct mf_turn *t)
 {
     size_t bytes = 2 * t->depth * buffer_bytes(t);
@@ -109,17 +136,9 @@ static int take_buffers(struct mf_turn *t)
     if (t->alone) return mf_agree(&t->comm, take_own(t, t->queue->host, &t->fields, &t->grads));
     rc = mf_arena_book(t->queue->host, (ptrdiff_t)bytes, MF_SHARED_TAG);
     if (rc == MF_OK) t->booked = bytes;
+    t->shared = 1;
     MF_TRY(mf_agree(&t->comm, rc));
-    if (!t->comm.impl && mf_share_wanted(&t->comm)) return MF_OK; /* a rank that is not there */
-    mf_share_new(&t->comm, bytes + MF_TURN_TAIL, &t->share);
-    if (t->share) {
-        t->fields = (float *)t->share->own;
-        t->grads = (float *)(t->share->own + bytes / 2);
-        if (t->queue->backend->pin) t->queue->backend->pin(t->queue, t->share->own, bytes);
-        return MF_OK;
-    }
-    mf_arena_book(t->queue->host, -(ptrdiff_t)bytes, MF_SHARED_TAG);
-    t->booked = 0;
+    if (t->comm.impl || !mf_share_wanted(&t->comm)) share_buffers(t); /* else it is a rank that is not there */
     if (t->comm.impl) {
         MPI_Type_contiguous((int)t->wide, MPI_FLOAT, &t->unit);
         MPI_Type_commit(&t->unit);
@@ -187,8 +206,8 @@ void mf_turn_free(struct mf_turn *turn)
     } else {
         mf_arena_give(turn->queue->host, turn->fields);
         mf_arena_give(turn->queue->host, turn->grads);
-        mf_arena_give(turn->wired ? turn->queue->arena : turn->queue->host, turn->packed);
     }
+    mf_arena_give(turn->wired ? turn->queue->arena : turn->queue->host, turn->packed);
     if (turn->booked) mf_arena_book(turn->queue->host, -(ptrdiff_t)turn->booked, MF_SHARED_TAG);
     if (turn->unit != MPI_DATATYPE_NULL) MPI_Type_free(&turn->unit);
     free(turn->request);
@@ -290,7 +309,7 @@ static int crosses(const struct mf_turn *t) { return mf_apart(t->queue) && !t->w
 static size_t *copy_of(const struct mf_turn *t, size_t copy[2], size_t round) { return &copy[mf_turn_slot(t, round)]; }
 
 /* A round's slices come together; on the host, and set out for the device, where its buffers' last ones have got to. */
-static void send(struct mf_turn *t, size_t round, const float *x)
+static void send(struct mf_turn *t, size_t round, float *x)
 {
     const struct mf_backend *be = t->queue->backend;
     size_t *copy = copy_of(t, t->put, round), bytes = held_bytes(t, mf_turn_span(t, round));

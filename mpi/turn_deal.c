@@ -1,5 +1,5 @@
-/* See slab.h: slices that the ranks of a node deal out as they go. All of them stand in memory that every rank sees, so
- * any rank can work on any; how many of a rank's slices somebody has begun stands behind its buffers. */
+/* See slab.h: slices that the ranks of a node deal out as they go. All of theirs stand in memory that they see, so
+ * any of them can work on any; how many of a rank's slices somebody has begun stands behind its buffers. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -8,48 +8,23 @@
 
 int mf_turn_deals(const struct mf_turn *turn) { return turn->share && turn->depth == 1 && !mf_apart(turn->queue); }
 
-enum { FLOATS = 1 << 17 };
-
 static _Atomic uint64_t *begun(const struct mf_turn *t, int r)
 {
     return (_Atomic uint64_t *)(void *)(t->share->at[r] + t->share->bytes[r] - MF_TURN_TAIL);
 }
 
-/* Own planes that all turns take part of while they are in a cache; the more, the more threads share them. */
-static size_t few(const struct mf_turn *t)
+void mf_turn_deal_anew(struct mf_turn *turn)
 {
-    const size_t threads = (size_t)t->queue->threads, plane = t->slab.dims[1] * t->slab.dims[2];
-    const size_t floats = FLOATS * threads * (threads > 1 ? (size_t)t->comm.size : 1);
-
-    return floats > plane ? floats / plane : 1;
-}
-
-static struct mf_span next_planes(const struct mf_turn *t, size_t at)
-{
-    const size_t left = t->slab.count - at, most = few(t);
-
-    return (struct mf_span){at, left < most ? left : most};
+    if (turn->share) atomic_store_explicit(begun(turn, turn->comm.rank), 0, memory_order_relaxed);
+    turn->helped = 0;
 }
 
 void mf_turn_spread(struct mf_turn *const *turn, size_t n, size_t round, float *const *x)
 {
-    const struct mf_comm *comm = &turn[0]->comm;
-    struct mf_span planes;
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    mf_comm_enter(comm, "fetch of slices, round", round + 1);
-    mf_share_meet(comm); /* nobody uses what these buffers had, or takes slices */
-    for (size_t at = 0; at < turn[0]->slab.count; at += planes.count) {
-        planes = next_planes(turn[0], at);
-        for (size_t i = 0; i < n; ++i) mf_turn_pack(turn[i], round, planes, x[i]);
-    }
-    for (size_t i = 0; i < n; ++i) {
-        mf_turn_count_out(turn[i], round);
-        atomic_store_explicit(begun(turn[i], comm->rank), 0, memory_order_relaxed);
-        turn[i]->helped = 0;
-    }
-    mf_share_meet(comm);
-    mf_comm_leave(comm);
+    for (size_t i = 0; i < n; ++i) mf_turn_count_out(turn[i], round);
+    mf_turn_bring(turn, n, round, x);
 }
 
 /* A rank whose slices are all begun is not asked again. */
@@ -58,8 +33,10 @@ int mf_turn_take(struct mf_turn *turn, size_t round, size_t most, struct mf_deal
     for (; turn->helped < turn->comm.size; ++turn->helped) {
         const int r = mf_turn_nth(turn, turn->helped);
         const struct mf_span all = mf_turn_span_of(turn, round, r);
-        size_t at = atomic_load_explicit(begun(turn, r), memory_order_relaxed);
+        size_t at;
 
+        if (!turn->share->at[r]) continue; /* on another node */
+        at = atomic_load_explicit(begun(turn, r), memory_order_relaxed);
         if (at < all.count) at = atomic_fetch_add_explicit(begun(turn, r), most, memory_order_relaxed);
         if (at >= all.count) continue;
         *dealt = (struct mf_dealt){r, at, {all.first + at, all.count - at < most ? all.count - at : most}};
@@ -70,13 +47,15 @@ int mf_turn_take(struct mf_turn *turn, size_t round, size_t most, struct mf_deal
 
 static struct mf_view view_of(const struct mf_turn *t, size_t round, const struct mf_dealt *dealt, int grads)
 {
-    struct mf_view v = mf_turn_view(t, mf_turn_span_of(t, round, dealt->owner).count,
-                                    mf_turn_shared_at(t, dealt->owner, round, grads));
+    struct mf_view v =
+        mf_turn_view(t, mf_turn_span_of(t, round, dealt->owner).count, mf_turn_seen(t, dealt->owner, round, grads));
 
     v.base += dealt->at * v.ss;
     v.count = dealt->span.count;
     return v;
 }
+
+enum { MANY = 1 << 17 }; /* floats */
 
 /* Here and not before, so that they are still in a cache when gradients are added to them. */
 static void clear(const struct mf_turn *t, const struct mf_view *g)
@@ -85,7 +64,7 @@ static void clear(const struct mf_turn *t, const struct mf_view *g)
     const size_t rows = apart ? g->nu * g->nv : g->nu, run = apart ? g->count : g->count * g->nv;
     const size_t pitch = apart ? g->sv : g->su;
 
-#pragma omp parallel for num_threads(t->queue->threads) schedule(static) if (rows * run > FLOATS)
+#pragma omp parallel for num_threads(t->queue->threads) schedule(static) if (rows * run > MANY)
     for (size_t row = 0; row < rows; ++row) memset(g->base + row * pitch, 0, run * sizeof *g->base);
 }
 
@@ -102,16 +81,8 @@ void mf_turn_dealt(const struct mf_turn *turn, size_t round, const struct mf_dea
 
 void mf_turn_gather(struct mf_turn *const *turn, size_t n, size_t round, float *const *g)
 {
-    const struct mf_comm *comm = &turn[0]->comm;
-    struct mf_span planes;
     MF_PHASE(MF_PHASE_EXCHANGE);
 
-    mf_comm_enter(comm, "sum of gradients, round", round + 1);
-    mf_share_meet(comm); /* all are written; they are read before a rank comes to the next meeting */
     for (size_t i = 0; i < n; ++i) mf_turn_count_back(turn[i], round);
-    for (size_t at = 0; at < turn[0]->slab.count; at += planes.count) {
-        planes = next_planes(turn[0], at);
-        for (size_t i = 0; i < n; ++i) mf_turn_unpack(turn[i], round, planes, g[i]);
-    }
-    mf_comm_leave(comm);
+    mf_turn_return(turn, n, round, g);
 }

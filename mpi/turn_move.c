@@ -1,6 +1,6 @@
-/* How planes travel between slabs and round buffers. With shared memory a rank writes its planes straight into the
- * buffers of all, and reads gradients straight out of them; else by a message to and from every rank. Slabs are
- * device memory, the buffers of both ways the host's; where there is a wire (wire.h) they are the device's. */
+/* How planes travel between slabs and round buffers. A rank writes its planes straight into the buffers of the ranks of
+ * its node, and reads gradients straight out of them; to and from every other rank there is a message. Slabs are device
+ * memory, the buffers of both ways the host's; where there is a wire (wire.h) they are the device's. */
 #include "kernels/move.h"
 #include "mpi/turn_priv.h"
 #include "src/base/phase.h"
@@ -30,62 +30,51 @@ static void add(const struct mf_turn *t, struct mf_block block, const float *pac
 static size_t place(const struct mf_turn *t, size_t first, size_t count) { return first * t->wide * count; }
 
 /* First come the buffers of fields, then those of gradients. */
-float *mf_turn_shared_at(const struct mf_turn *t, int r, size_t round, int grads)
+float *mf_turn_seen(const struct mf_turn *t, int r, size_t round, int grads)
 {
-    size_t bytes = (t->share->bytes[r] - MF_TURN_TAIL) / 2;
+    size_t bytes;
 
+    if (r == t->comm.rank) return mf_turn_at(t, grads ? t->grads : t->fields, round);
+    if (!t->share || !t->share->at[r]) return NULL;
+    bytes = (t->share->bytes[r] - MF_TURN_TAIL) / 2;
     return (float *)(t->share->at[r] + (grads ? bytes : 0) + mf_turn_slot(t, round) * (bytes / t->depth));
 }
 
-/* The part of a block that lies in some of the own planes. */
-static struct mf_block part_of(const struct mf_turn *t, struct mf_block block, struct mf_span planes)
-{
-    const size_t rows = t->slab.count ? block.rows / t->slab.count : 0;
-
-    block.rows = rows * planes.count;
-    block.first += planes.first * t->slab.dims[1] * t->slab.dims[2];
-    return block;
-}
-
-void mf_turn_pack(struct mf_turn *t, size_t round, struct mf_span planes, const float *x)
-{
-    for (int i = 0; i < t->comm.size; ++i) {
-        int r = mf_turn_nth(t, i);
-        struct mf_span span = mf_turn_span_of(t, round, r);
-
-        pack(t, part_of(t, block_of(t, span), planes), x,
-             mf_turn_shared_at(t, r, round, 0) + place(t, t->slab.first + planes.first, span.count));
-    }
-}
-
-void mf_turn_unpack(struct mf_turn *t, size_t round, struct mf_span planes, float *g)
-{
-    for (int i = 0; i < t->comm.size; ++i) {
-        int r = mf_turn_nth(t, i);
-        struct mf_span span = mf_turn_span_of(t, round, r);
-
-        add(t, part_of(t, block_of(t, span), planes),
-            mf_turn_shared_at(t, r, round, 1) + place(t, t->slab.first + planes.first, span.count), g);
-    }
-}
-
-static void out_shared(struct mf_turn *t, size_t round, const float *x)
-{
-    mf_share_meet(&t->comm); /* nobody uses this buffer's last slices any more */
-    mf_turn_pack(t, round, (struct mf_span){0, t->slab.count}, x);
-    mf_share_meet(&t->comm);
-}
-
-static void back_shared(struct mf_turn *t, size_t round, float *g)
-{
-    mf_share_meet(&t->comm); /* all gradients are written */
-    mf_turn_unpack(t, round, (struct mf_span){0, t->slab.count}, g);
-    mf_share_meet(&t->comm); /* and read: they may be cleared */
-}
-
-/* -- by messages -- */
+/* -- through the host: memory that a node's ranks share, messages between nodes -- */
 
 enum { OUT = 1, BACK = 2 }; /* tags */
+
+/* The buffers of this node's ranks change hands. */
+static void meet(const struct mf_turn *t)
+{
+    if (t->share) mf_share_meet(&t->comm);
+}
+
+static int is_far(const struct mf_turn *t, int r) { return mf_turn_seen(t, r, 0, 0) == NULL; }
+
+/* Own planes into the buffers that this rank sees. */
+static void pack_near(const struct mf_turn *t, size_t round, const float *x)
+{
+    for (int i = 0; i < t->comm.size; ++i) {
+        int r = mf_turn_nth(t, i);
+        struct mf_span span = mf_turn_span_of(t, round, r);
+        float *to = mf_turn_seen(t, r, round, 0);
+
+        if (to) pack(t, block_of(t, span), x, to + place(t, t->slab.first, span.count));
+    }
+}
+
+/* Gradients out of them. */
+static void add_near(const struct mf_turn *t, size_t round, float *g)
+{
+    for (int i = 0; i < t->comm.size; ++i) {
+        int r = mf_turn_nth(t, i);
+        struct mf_span span = mf_turn_span_of(t, round, r);
+        const float *from = mf_turn_seen(t, r, round, 1);
+
+        if (from) add(t, block_of(t, span), from + place(t, t->slab.first, span.count), g);
+    }
+}
 
 /* In units of a row of planes: my planes of a rank's slices, and its planes of mine. */
 static size_t given(const struct mf_turn *t, size_t round, int r)
@@ -119,7 +108,7 @@ static void send(const struct mf_turn *t, const float *from, size_t units, int r
     MPI_Isend(from, (int)units, t->unit, r, tag, t->comm.impl->world, sends(t, r));
 }
 
-/* Until these are there, of which a rank has none with itself. */
+/* Until these are there, of which a rank has none with those whose buffers it sees. */
 static void wait_for(MPI_Request *request, int n)
 {
     MF_PHASE(MF_PHASE_WAITING);
@@ -127,44 +116,84 @@ static void wait_for(MPI_Request *request, int n)
     MPI_Waitall(n, request, MPI_STATUSES_IGNORE);
 }
 
-/* The own part is copied by itself, while those of others travel. */
-static void out_by_message(struct mf_turn *t, size_t round, const float *x)
+static void no_messages(const struct mf_turn *t)
+{
+    for (int i = 0; i < 2 * t->comm.size; ++i) t->request[i] = MPI_REQUEST_NULL;
+}
+
+/* Messages go first: they travel while planes are copied within this node. */
+static void start_out(const struct mf_turn *t, size_t round, const float *x)
 {
     float *fields = mf_turn_at(t, t->fields, round), *at = t->packed;
 
-    *receives(t, t->comm.rank) = *sends(t, t->comm.rank) = MPI_REQUEST_NULL;
+    no_messages(t);
     for (int i = 1, r; i < t->comm.size; ++i) {
         r = mf_turn_nth(t, i);
-        receive(t, part_of_buffer(t, fields, round, r), taken(t, round, r), r, OUT);
+        if (is_far(t, r)) receive(t, part_of_buffer(t, fields, round, r), taken(t, round, r), r, OUT);
     }
-    for (int i = 1, r; i < t->comm.size; ++i, at += given(t, round, r) * t->wide) {
+    for (int i = 1, r; i < t->comm.size; ++i) {
         r = mf_turn_nth(t, i);
+        if (!is_far(t, r)) continue;
         pack(t, block_of(t, mf_turn_span_of(t, round, r)), x, at);
         send(t, at, given(t, round, r), r, OUT);
+        at += given(t, round, r) * t->wide;
     }
-    pack(t, block_of(t, mf_turn_span_of(t, round, t->comm.rank)), x, part_of_buffer(t, fields, round, t->comm.rank));
-    wait_for(t->request, 2 * t->comm.size);
 }
 
-/* No two ranks have gradients of one slice, so the order in which they are added does not matter. */
-static void back_by_message(struct mf_turn *t, size_t round, float *g)
+static void start_back(const struct mf_turn *t, size_t round)
 {
     float *grads = mf_turn_at(t, t->grads, round), *at = t->packed;
 
-    *receives(t, t->comm.rank) = *sends(t, t->comm.rank) = MPI_REQUEST_NULL;
-    for (int i = 1, r; i < t->comm.size; ++i, at += given(t, round, r) * t->wide) {
+    no_messages(t);
+    for (int i = 1, r; i < t->comm.size; ++i) {
         r = mf_turn_nth(t, i);
+        if (!is_far(t, r)) continue;
         receive(t, at, given(t, round, r), r, BACK);
         send(t, part_of_buffer(t, grads, round, r), taken(t, round, r), r, BACK);
+        at += given(t, round, r) * t->wide;
     }
-    add(t, block_of(t, mf_turn_span_of(t, round, t->comm.rank)), part_of_buffer(t, grads, round, t->comm.rank), g);
-    at = t->packed;
-    for (int i = 1, r; i < t->comm.size; ++i, at += given(t, round, r) * t->wide) {
+}
+
+/* As they come. */
+static void add_far(const struct mf_turn *t, size_t round, float *g)
+{
+    const float *at = t->packed;
+
+    for (int i = 1, r; i < t->comm.size; ++i) {
         r = mf_turn_nth(t, i);
+        if (!is_far(t, r)) continue;
         wait_for(receives(t, r), 1);
         add(t, block_of(t, mf_turn_span_of(t, round, r)), at, g);
+        at += given(t, round, r) * t->wide;
     }
-    wait_for(t->request, 2 * t->comm.size);
+}
+
+void mf_turn_bring(struct mf_turn *const *turn, size_t n, size_t round, float *const *x)
+{
+    mf_comm_enter(&turn[0]->comm, "fetch of slices, round", round + 1);
+    meet(turn[0]); /* nobody uses what these buffers had, or takes slices */
+    for (size_t i = 0; i < n; ++i) start_out(turn[i], round, x[i]);
+    for (size_t i = 0; i < n; ++i) {
+        pack_near(turn[i], round, x[i]);
+        mf_turn_deal_anew(turn[i]);
+    }
+    for (size_t i = 0; i < n; ++i) wait_for(turn[i]->request, 2 * turn[i]->comm.size);
+    meet(turn[0]);
+    mf_comm_leave(&turn[0]->comm);
+}
+
+/* No two ranks have gradients of one slice, so only the order of the turns matters. */
+void mf_turn_return(struct mf_turn *const *turn, size_t n, size_t round, float *const *g)
+{
+    mf_comm_enter(&turn[0]->comm, "sum of gradients, round", round + 1);
+    meet(turn[0]); /* all are written; they are read before a rank comes to the next meeting */
+    for (size_t i = 0; i < n; ++i) start_back(turn[i], round);
+    for (size_t i = 0; i < n; ++i) {
+        add_near(turn[i], round, g[i]);
+        add_far(turn[i], round, g[i]);
+    }
+    for (size_t i = 0; i < n; ++i) wait_for(turn[i]->request, 2 * turn[i]->comm.size);
+    mf_comm_leave(&turn[0]->comm);
 }
 
 /* -- by the wire -- */
@@ -263,7 +292,7 @@ static void back_wired(struct mf_turn *t, size_t round, float *g)
     add_wired(t, round, g);
 }
 
-void mf_turn_out(struct mf_turn *turn, size_t round, const float *x)
+void mf_turn_out(struct mf_turn *turn, size_t round, float *x)
 {
     if (turn->alone) {
         pack(turn, block_of(turn, mf_turn_span(turn, round)), x, mf_turn_at(turn, turn->fields, round));
@@ -273,12 +302,7 @@ void mf_turn_out(struct mf_turn *turn, size_t round, const float *x)
         out_wired(turn, round, x);
         return;
     }
-    mf_comm_enter(&turn->comm, "fetch of slices, round", round + 1);
-    if (turn->share)
-        out_shared(turn, round, x);
-    else
-        out_by_message(turn, round, x);
-    mf_comm_leave(&turn->comm);
+    mf_turn_bring(&turn, 1, round, &x);
 }
 
 void mf_turn_back(struct mf_turn *turn, size_t round, float *g)
@@ -291,10 +315,6 @@ void mf_turn_back(struct mf_turn *turn, size_t round, float *g)
         back_wired(turn, round, g);
         return;
     }
-    mf_comm_enter(&turn->comm, "sum of gradients, round", round + 1);
-    if (turn->share)
-        back_shared(turn, round, g);
-    else
-        back_by_message(turn, round, g);
-    mf_comm_leave(&turn->comm);
+    mf_turn_return(&turn, 1, round, &g);
+    if (turn->share) mf_share_meet(&turn->comm); /* they may be cleared */
 }

@@ -1,5 +1,5 @@
-/* The inside of a turn: geometry (turn.c), the three ways planes travel (turn_move.c), and slices dealt out between
- * ranks (turn_deal.c). */
+/* The inside of a turn: geometry (turn.c), the ways planes travel (turn_move.c), and slices dealt out between the ranks
+ * of a node (turn_deal.c). */
 #ifndef MF_MPI_TURN_PRIV_H
 #define MF_MPI_TURN_PRIV_H
 
@@ -23,7 +23,8 @@ struct mf_turn {
 
     struct mf_queue *home;       /* of the slab */
     struct mf_queue *queue;      /* of the slices */
-    struct mf_share *share;      /* NULL: messages */
+    struct mf_share *share;      /* round buffers that the ranks of a node see; NULL: messages alone */
+    int shared;                  /* they are planned so */
     size_t depth;                /* round buffers of a kind: 2 where the host works ahead of the device */
     float *fields, *grads;       /* [depth] round buffers on the host */
     float *on_fields, *on_grads; /* the same on the device, where that is apart; else those of the host */
@@ -31,7 +32,7 @@ struct mf_turn {
     size_t put[2], got[2];       /* copies of the buffers to and from the device */
     size_t booked;               /* bytes of shared memory */
     int helped;                  /* ranks whose slices are all begun, from this one on */
-    float *packed;               /* messages, wire: own planes of everybody's slices of one round */
+    float *packed;               /* messages, wire: own planes of others' slices of one round */
     MPI_Request *request;        /* messages: [2][size] */
     MPI_Datatype unit;           /* messages: `wide` floats */
 };
@@ -65,14 +66,20 @@ void mf_turn_count_back(const struct mf_turn *turn, size_t round);
 /** The rank to serve as the i-th: each rank begins with itself, so no two meet at the same buffer. */
 static inline int mf_turn_nth(const struct mf_turn *turn, int i) { return (turn->comm.rank + i) % turn->comm.size; }
 
-/** Shared memory: rank @p r's buffer of a round; some own planes into everybody's; everybody's gradients into them. */
-float *mf_turn_shared_at(const struct mf_turn *turn, int r, size_t round, int grads);
-void mf_turn_pack(struct mf_turn *turn, size_t round, struct mf_span planes, const float *x);
-void mf_turn_unpack(struct mf_turn *turn, size_t round, struct mf_span planes, float *g);
+/** Rank @p r's buffer of a round, where this rank sees it; NULL: it does not, and sends messages. */
+float *mf_turn_seen(const struct mf_turn *turn, int r, size_t round, int grads);
+
+/** Through the host: fills this round's buffers of the turns [n] with their slices of all planes of x [n]; adds the
+ * gradients of all their slices to g [n], one turn after the other. Collective. */
+void mf_turn_bring(struct mf_turn *const *turn, size_t n, size_t round, float *const *x);
+void mf_turn_return(struct mf_turn *const *turn, size_t n, size_t round, float *const *g);
+
+/** No slice of the round that comes is begun. Between meetings, so that nobody takes any. */
+void mf_turn_deal_anew(struct mf_turn *turn);
 
 /** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab. A
  * wire does so on the device, else they are the host's. */
-void mf_turn_out(struct mf_turn *turn, size_t round, const float *x);
+void mf_turn_out(struct mf_turn *turn, size_t round, float *x);
 void mf_turn_back(struct mf_turn *turn, size_t round, float *g);
 
 #endif

@@ -68,7 +68,7 @@ static uint64_t key_of(const struct search *s, const struct mf_plan_setting *set
 {
     uint64_t key = MF_FNV;
 
-    key = mix(mix(mix(key, set->ranks), set->local_size == set->ranks), set->threads);
+    key = mix(mix(mix(key, set->ranks), set->local_size), set->threads);
     key = mix(mix(mix(mix(key, set->batch), set->history), set->in_use), (uint64_t)set->apart);
     key = mix(mix(key, (uint64_t)set->passes), (uint64_t)set->capability);
     key = mix(key, (uint64_t)set->wired);

@@ -91,6 +91,9 @@ def main():
         same_bytes(folder, "mean slice", [blobs((12, 14), TWO, 9)], some, "--add_dimension", 10, "--slice_objective", "mean")
         same_bytes(folder, "not periodic", [blobs((16, 18), TWO, 9)], some, "--add_dimension", 12, "--non_periodic")
         same_bytes(folder, "lines", [blobs((16, 20), TWO, 6)], some, "--add_dimension", 10, "--descriptor_types", "S2", "LinealPath", "Variation")
+        os.environ["MF_NODES"] = "2"  # as if these ranks were on two
+        same_bytes(folder, "two nodes", [blobs((12, 16), TWO, 6)], ((3, 1), (4, 1)), "--add_dimension", 12, "--batch_size", 4)
+        del os.environ["MF_NODES"]
         files = [save(folder, "image.npy", blobs((16, 20), TWO, 6))]
         for seed, equal in ((1, True), (2, False)):
             words = ["--limit_to", 4, "--max_iter", 60, "--deterministic", "--add_dimension", 13, "--seed", seed]

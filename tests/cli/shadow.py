@@ -137,6 +137,9 @@ with tempfile.TemporaryDirectory() as place:
     volume(place, "through messages, in rounds", [blobs((16, 20), TWO, 6)], (2,), "--add_dimension", 13, "--batch_size", 4)
     volume(place, "at home, through messages", [blobs((16, 20), TWO, 6)], (2,), "--add_dimension", 13, where=(*HOME, "--batch_size", 4))
     del os.environ["MF_SHARE"]
+    os.environ["MF_NODES"] = "2"
+    volume(place, "at home, two nodes", [blobs((12, 16), TWO, 6)], (3,), "--add_dimension", 12, where=(*HOME, "--batch_size", 4))
+    del os.environ["MF_NODES"]
     gradient(place, "at home, 7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (1, 3), "--loss_type", "L1", where=(*HOME, "--batch_size", 2))
     gradient(place, "7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (1, 3))
     gradient(place, "three phases, L2", blobs((14, 17), THREE, 3), (7, 10, 12), (1, 4), "--loss_type", "L2")

@@ -1,6 +1,6 @@
 /* Whole slices out of slabs and gradients back into them, against the formula, for shapes with fewer planes or slices
- * than ranks, all batches, through shared memory and through messages, or from GPU to GPU (MF_TEST_EXCHANGE); nothing
- * stays allocated. */
+ * than ranks, all batches, through shared memory, through messages and through both (MF_NODES), or from GPU to GPU
+ * (MF_TEST_EXCHANGE); nothing stays allocated. */
 #include "mpi/slab.h"
 
 #include <stdlib.h>
@@ -142,8 +142,9 @@ static size_t evaluate(const struct mf_comm *c, const struct device *dev, struct
     for (size_t evaluation = 0; evaluation < all; ++evaluation)
         for (size_t r = 0; r < mf_turn_rounds(turn); ++r)
             *seen +=
-                (int64_t)(evaluation % 2 < dealt / 2 ? one_dealt(turn, normal, r, x, g, evaluation > 1 && c->rank == 0)
-                                                     : one_round(dev, turn, normal, r, x, g, alias));
+                (int64_t)(evaluation % 2 < dealt / 2
+                              ? one_dealt(turn, normal, r, x, g, evaluation > 1 && c->rank == 0 && c->local_size > 1)
+                              : one_round(dev, turn, normal, r, x, g, alias));
     return all;
 }
 

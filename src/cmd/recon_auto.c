@@ -31,10 +31,13 @@ void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
 /* What was seen, on one line. */
 static void explain(const struct mf_recipe_look *look)
 {
+    char period[40] = "";
+
+    if (look->wave > 0) snprintf(period, sizeof period, ", with a period of %.1f pixels", 1 / look->wave);
     mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.75); "
-            "autocovariance falls to %.2f and rises to %.2f (a wave: below -0.1, above 0.05); borders fit as 0 "
+            "autocovariance falls to %.2f and rises to %.2f (a wave: below -0.1, above 0.05)%s; borders fit as 0 "
             "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)",
-            look->phases, look->rare, look->coherence, look->trough, look->crest, look->seam);
+            look->phases, look->rare, look->coherence, look->trough, look->crest, period, look->seam);
 }
 
 /* "FFTCorrelations 7.6, Variation 3.2, .." */
@@ -101,21 +104,24 @@ static int consider_result(const struct mf_session *s, const struct mf_recon_cmd
 /* The choice, on one line. */
 static void say(const struct mf_recon_cmd *o, const char *why)
 {
-    char text[256], best[40] = "";
+    char text[256], best[40] = "", start[80] = "";
 
     list(o, text, sizeof text);
     if (o->candidates > 1) snprintf(best, sizeof best, "; the best of %ld", o->candidates);
-    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s%s", o->recipe->name, why,
-            o->target_open ? "not " : "", text, best);
+    if (o->layers > 0) snprintf(start, sizeof start, "; from layers with a period of %.1f voxels", 1 / o->layers);
+    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s%s%s", o->recipe->name, why,
+            o->target_open ? "not " : "", text, start, best);
     if (o->example_max)
         mf_info("auto: patches are those of at most the middle %zu x %zu pixels, as more would take long",
                 o->example_max, o->example_max);
 }
 
-/* Candidates begin with noise, each its own. */
+static int begins_anew(const struct mf_recon_cmd *o) { return !(o->initial_file && *o->initial_file); }
+
+/* Candidates begin anew, each by its own seed. */
 static int may_choose(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    return !mf_options_given(s->options, "candidates") && o->max_iter > 0 && !(o->initial_file && *o->initial_file);
+    return !mf_options_given(s->options, "candidates") && o->max_iter > 0 && begins_anew(o);
 }
 
 int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
@@ -132,6 +138,7 @@ int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const st
     o->example_max = mf_recipe_example(o->recipe, &look);
     if (may_choose(s, o)) o->candidates = mf_recipe_candidates(o->recipe, &look);
     o->target_open = o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
+    if (is_volume && begins_anew(o) && !o->multigrid) o->layers = o->recipe->layers * look.wave;
     say(o, why);
     return MF_OK;
 }

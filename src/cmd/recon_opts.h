@@ -25,6 +25,7 @@ struct mf_recon_cmd {
     int non_periodic, isotropic, no_pyramid, use_multiphase, no_multiphase;
     int explain;                    /* numbers of --descriptor_types auto */
     const struct mf_recipe *recipe; /* that was chosen, or NULL */
+    double layers;                  /* of the start of a volume, in periods a voxel; 0: noise */
     size_t example_max;             /* longest edge of the example; 0: as always */
     int target_open;                /* the target is not periodic, whatever the result is */
     const char *compat;

@@ -152,8 +152,30 @@ static double at_radius(const double *s2, long reach, long r)
     return count > 0 ? sum / (double)count : 0;
 }
 
-/* Autocovariance of a level by radius, over its value at 0: trough and crest. */
-static void wave(const double *s2, size_t lag, double fraction, struct mf_recipe_look *look)
+/* The wave number at which the spectrum of a window, behind a Gaussian and meant over all ways, is largest: periods per
+ * pixel, to a 256th. */
+static double strongest(const double *s2, long reach, double fraction)
+{
+    double most = 0, at = 0;
+
+    for (int i = 1; i <= 128; ++i) {
+        double sum = 0;
+
+        for (long u = -reach; u <= reach; ++u)
+            for (long v = -reach; v <= reach; ++v) {
+                const double here = s2[(u + reach) * (2 * reach + 1) + v + reach] - fraction * fraction;
+                const double r = hypot((double)u, (double)v), far = 2 * r / (double)(reach + 1);
+
+                sum += here * exp(-far * far) * j0(2 * acos(-1) * r * i / 256.0);
+            }
+        if (sum > most) at = i / 256.0;
+        most = fmax(most, sum);
+    }
+    return at;
+}
+
+/* Autocovariance of a level by radius, over its value at 0: trough, crest and wave number. */
+static void wave(const double *s2, size_t lag, double fraction, size_t level, struct mf_recipe_look *look)
 {
     const long reach = (long)lag - 1;
     const double top = at_radius(s2, reach, 0) - fraction * fraction;
@@ -168,6 +190,7 @@ static void wave(const double *s2, size_t lag, double fraction, struct mf_recipe
     if (least > TROUGH || most < look->crest) return;
     look->trough = least;
     look->crest = most;
+    look->wave = ldexp(strongest(s2, reach, fraction), -(int)level);
 }
 
 /* On levels whose window is at most a quarter of the slice: beyond, a few things wave by chance. */
@@ -176,7 +199,7 @@ static void waves(const struct mf_target *target, const struct mf_target_side *s
     const size_t w = 2 * target->lag - 1, phase = target->phases > 1, least = side->nu < side->nv ? side->nu : side->nv;
 
     for (size_t l = 0; l < side->levels && least >> l >= 4 * target->lag; ++l)
-        wave(side->s2 + (phase * side->levels + l) * w * w, target->lag, side->fraction[phase * side->levels + l],
+        wave(side->s2 + (phase * side->levels + l) * w * w, target->lag, side->fraction[phase * side->levels + l], l,
              look);
 }
 
@@ -225,6 +248,9 @@ int mf_recipe_periodic(const struct mf_recipe_look *look) { return look->seam < 
 /* From trials on the images of benchmarks/textures.py. The ramp ends where grey is dear enough that the cut changes
  * little. Polish would win in S2 what is lost where lamellae or phases join. */
 static const struct mf_ramp slow = {8, 0.01, 10, 0.43};
+
+/* For what begins with layers: the first part, without lambda, would melt them. */
+static const struct mf_ramp firm = {8, 0.3, 10, 0.1};
 
 static const struct mf_recipe blobs = {.name = "blobs",
                                        .terms = 4,
@@ -282,14 +308,17 @@ static const struct mf_recipe several_inside = {.name = "several phases",
                                                 .history = 10,
                                                 .ramp = &slow};
 
+/* From noise slices get spots, where layers lie in their plane, and nothing turns these. S2 of an image of lamellae
+ * asks for waves along the axes, which are such layers, so it counts little. */
 static const struct mf_recipe lamellae_inside = {.name = "lamellae",
-                                                 .terms = 4,
-                                                 .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
-                                                 .weight = {7.6, 3.2, 30, 5},
+                                                 .terms = 3,
+                                                 .type = {"FFTCorrelations", "Variation", "Patches"},
+                                                 .weight = {1, 1, 60},
                                                  .unpolished = 1,
-                                                 .evaluations = 250,
+                                                 .layers = 0.8,
+                                                 .evaluations = 120,
                                                  .history = 10,
-                                                 .ramp = &slow};
+                                                 .ramp = &firm};
 
 enum { TINY, DEAR, SEVERAL, LAMELLAE, LINED, RARELY, BLOBS };
 

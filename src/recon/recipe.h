@@ -14,6 +14,7 @@ struct mf_recipe_look {
     double rare;          /* the smallest volume fraction */
     double coherence;     /* how straight edges are (root of C^2 / E^2, form/tensor.h), over that of the surrogates */
     double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
+    double wave;          /* periods per pixel of its strongest wave; 0: none was seen */
     double seam;          /* do opposite borders fit? 0: as neighbours inside do; 1: as pixels far apart, or not seen */
 };
 
@@ -27,7 +28,8 @@ struct mf_recipe {
     size_t levels; /* level weights given; 0: as always */
     double level_weight[MF_RECIPE_LEVELS];
     long lag, evaluations, history; /* 0: as always */
-    long candidates;                /* most runs to choose from; 0: one */
+    double layers;   /* a volume begins with layers of so many times the wave number that was seen; 0: with noise */
+    long candidates; /* most runs to choose from; 0: one */
     int unpolished;
     const struct mf_ramp *ramp; /* NULL: as always */
 };

@@ -182,6 +182,8 @@ static int begin(struct mf_grid *r)
 
     if (r->opts->start)
         MF_TRY(begin_from(r, r->opts->start));
+    else if (r->opts->layers > 0)
+        mf_start_layers(&r->slab, r->fields, r->fraction, r->opts->layers, r->opts->seed, &r->planes, r->optimiser.x);
     else
         mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, &r->planes, r->optimiser.x);
     r->backend->field->project(r->queue, mf_grid_extent(r), r->optimiser.x);

@@ -26,7 +26,8 @@ struct mf_solve_opts {
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     int coarse_to_fine;
     const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, behind half of the evaluations */
-    int connect;                /* aiming at S2_3D: as much of a phase spans as in the target, where that is known */
+    double layers; /* two phases in a volume begin with layers of so many periods a voxel in every slice; 0: noise */
+    int connect;   /* aiming at S2_3D: as much of a phase spans as in the target, where that is known */
     int polish;
     long polish_rounds; /* most rounds; 0: until nothing improves */
     uint64_t seed;

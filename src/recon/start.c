@@ -7,6 +7,15 @@
 #include "src/base/err.h"
 #include "src/base/rng.h"
 
+/* Deviations of noise, and of layers and the noise beside them. */
+static const double NOISE = 0.1, LAYERS = 0.4, FAINT = 0.02;
+
+/* Waves of layers: how far what slices see may be from what is wanted; the smallest part of k over its length; the
+ * largest that is tried, over what is wanted. */
+static const double TOLERANCE = 0.25, TILT = 0.2, REACH = 1.5;
+
+enum { WAVES = 512, TRIALS = 1 << 18, BLOCK = 64, WAY = 0x6c77 };
+
 void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed,
                     const struct mf_stage *stage, float *x)
 {
@@ -18,10 +27,107 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
 
             run = mf_stage_run(stage, slab->count - z);
             for (size_t i = 0; i < run * plane; ++i) {
-                double v = fraction[p] + 0.1 * mf_random_normal(seed, (uint32_t)p, (slab->first + z) * plane + i);
+                double v = fraction[p] + NOISE * mf_random_normal(seed, (uint32_t)p, (slab->first + z) * plane + i);
 
                 at[i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
             }
+            mf_stage_put(stage, x, run);
+        }
+}
+
+/* A plane wave; k in periods per voxel along z, y and x, phase in periods. */
+struct wave {
+    double k[3], phase;
+};
+
+/* Slices see the part of k that lies in their plane: how near to what is wanted is it in all three? 1: it is; 0: of a
+ * wave along an axis one of them sees nothing. With one part of k small, two see stripes along an axis. */
+static double suits(const double k[3], double wanted)
+{
+    double off = 0, least = INFINITY, length = 0;
+
+    for (int a = 0; a < 3; ++a) {
+        const double miss = (hypot(k[(a + 1) % 3], k[(a + 2) % 3]) / wanted - 1) / TOLERANCE;
+
+        off += miss * miss * miss * miss;
+        least = fmin(least, fabs(k[a]));
+        length += k[a] * k[a];
+    }
+    return length > 0 ? exp(-(off + least * least / (length * TILT * TILT))) : 0;
+}
+
+/* Trial number i: any wave, and whether it is one of the start's. */
+static int draw(double wanted, uint64_t seed, uint64_t i, struct wave *w)
+{
+    for (int a = 0; a < 3; ++a) w->k[a] = REACH * wanted * (2 * mf_random_uniform(seed, WAY, 8 * i + (uint64_t)a) - 1);
+    w->phase = mf_random_uniform(seed, WAY, 8 * i + 3);
+    return mf_random_uniform(seed, WAY, 8 * i + 4) < suits(w->k, wanted);
+}
+
+/* Waves with whole periods along every axis; returns how many. */
+static size_t draw_all(const size_t dims[3], double wanted, uint64_t seed, struct wave wave[WAVES])
+{
+    size_t n = 0;
+
+    for (uint64_t i = 0; i < TRIALS && n < WAVES; ++i) {
+        if (!draw(wanted, seed, i, &wave[n])) continue;
+        for (int a = 0; a < 3; ++a) wave[n].k[a] = round(wave[n].k[a] * (double)dims[a]) / (double)dims[a];
+        ++n;
+    }
+    return n;
+}
+
+/* plane [ny][nx] += a wave of this size, by blocks of columns. */
+static void add_wave(const struct wave *w, double size, size_t z, size_t ny, size_t nx, float *plane)
+{
+    const double turn = 2 * acos(-1);
+
+    for (size_t from = 0; from < nx; from += BLOCK) {
+        const size_t n = nx - from < BLOCK ? nx - from : BLOCK;
+        float cosine[BLOCK], sine[BLOCK];
+
+        for (size_t i = 0; i < n; ++i) {
+            cosine[i] = (float)cos(turn * w->k[2] * (double)(from + i));
+            sine[i] = (float)sin(turn * w->k[2] * (double)(from + i));
+        }
+        for (size_t y = 0; y < ny; ++y) {
+            const double at = turn * (w->phase + w->k[0] * (double)z + w->k[1] * (double)y);
+            const float c = (float)(size * cos(at)), s = (float)(size * sin(at));
+            float *row = plane + y * nx + from;
+
+            for (size_t i = 0; i < n; ++i) row[i] += c * cosine[i] - s * sine[i];
+        }
+    }
+}
+
+/* One plane of phase p: noise around its fraction, then the waves; phase 0 has what is left of phase 1. */
+static void lay(const struct wave *wave, size_t waves, double size, double fraction, uint64_t seed, uint32_t p,
+                const size_t dims[3], size_t z, float *plane)
+{
+    const size_t n = dims[1] * dims[2];
+
+    for (size_t i = 0; i < n; ++i) plane[i] = (float)(fraction + FAINT * mf_random_normal(seed, p, z * n + i));
+    for (size_t i = 0; i < waves; ++i) add_wave(&wave[i], size, z, dims[1], dims[2], plane);
+    for (size_t i = 0; i < n; ++i) plane[i] = plane[i] < 0 ? 0 : plane[i] > 1 ? 1 : plane[i];
+}
+
+void mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
+                     const struct mf_stage *stage, float *x)
+{
+    const size_t *dims = slab->dims, plane = dims[1] * dims[2];
+    struct wave wave[WAVES];
+    const size_t waves = draw_all(dims, wanted, seed, wave);
+    const double size = waves ? LAYERS * sqrt(2 / (double)waves) : 0;
+
+    MF_ASSERT(fields <= 2);
+    for (size_t p = 0; p < fields; ++p)
+        for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
+            float *at = mf_stage_at(stage, x);
+
+            run = mf_stage_run(stage, slab->count - z);
+            for (size_t k = 0; k < run; ++k)
+                lay(wave, waves, p + 1 < fields ? -size : size, fraction[p], seed, (uint32_t)p, dims,
+                    slab->first + z + k, at + k * plane);
             mf_stage_put(stage, x, run);
         }
 }

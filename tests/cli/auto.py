@@ -60,6 +60,23 @@ def wave(x, lag):
     return (mean[least], most) if mean[least] < -0.1 and most > 0 else (0, 0)
 
 
+def period(x, lag):
+    """Pixels of the strongest wave: the spectrum of the window behind a Gaussian, meant over all ways."""
+    y = x - x.mean()
+    full = np.fft.ifft2(np.abs(np.fft.fft2(y)) ** 2).real
+    u, v = np.mgrid[1 - lag : lag, 1 - lag : lag]
+    window, ways = full[u, v] * np.exp(-4 * (u * u + v * v) / lag**2), np.arange(0, np.pi, np.pi / 90)
+    power = [sum((window * np.cos(2 * np.pi * k * (u * np.cos(a) + v * np.sin(a)))).sum() for a in ways) for k in np.arange(1, 129) / 256]
+    return 256 / (1 + np.argmax(power))
+
+
+def layers(field, wanted):
+    """Share of a volume's power in waves that all three directions of slices see with a half to one and a half of the wanted wave number."""
+    power = np.abs(np.fft.fftn(field - field.mean())) ** 2
+    k = np.array(np.meshgrid(*(np.fft.fftfreq(n) for n in field.shape), indexing="ij"))
+    return sum(power[np.all([abs(np.hypot(k[a - 1], k[a - 2]) / wanted - 1) < 0.5 for a in range(3)], 0)]) / power.sum()
+
+
 def seen(folder, image, *words, ranks=1):
     status, _, err = run(PROGRAM, "match", save(folder, "image.npy", image), "--explain", *words, "--data_folder", folder,
                          ranks=ranks, mpiexec=MPIEXEC)
@@ -98,8 +115,25 @@ def results(folder):
     for name, of in (("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1)), ("lamellae", lamellae(48, 4, True)), ("several phases", blobs((24, 24), [0.5, 0.3, 0.2], 2))):
         got, _ = seen(folder, of, "--add_dimension", 16, "--limit_to", 8, "--max_iter", 0)
         check(got and got["chosen"].startswith(f"auto: {name}, as "), f"a volume, {name}: {got}")
+    from_layers(folder)
     got, _ = seen(folder, image, "--size", 1, 64, 64, "--max_iter", 0)
     check(got and "lamellae" in got["chosen"], f"an image of three extents: {got}")
+
+
+def from_layers(folder):
+    """A volume of lamellae begins with layers that no slice sees a spot of, the same on 1 and 3 ranks; where the start is given, it does not."""
+    image, made = lamellae(48, 4, True), []
+    words = ("--add_dimension", 20, "--extent_y", 24, "--limit_to", 8, "--max_iter", 2, "--output", f"{folder}/solid.npy")
+    for ranks in (1, 3):
+        got, lines = seen(folder, image, *words, ranks=ranks)
+        made.append(np.load(f"{folder}/solid.npy"))
+    pixels = period(1.0 * image, 8)
+    says = got and re.search(r"with a period of ([\d.]+) pixels.* from layers with a period of ([\d.]+) voxels", " ".join(lines))
+    check(says and abs(float(says[1]) - pixels) < 0.06 and abs(float(says[2]) * 0.8 - pixels) < 0.06, f"layers, {pixels}: {lines}")
+    check((made[0] == made[1]).all() and layers(made[0], 0.8 / pixels) > 0.5, f"layers of 1 and 3 ranks: {layers(made[0], 0.8 / pixels)}")
+    for more in (["--initial_microstructure_file", f"{folder}/solid.npy"], ["--use_multigrid_reconstruction"]):
+        got, _ = seen(folder, image, *words[:6], "--max_iter", 0, *more)
+        check(got and "layers" not in got["chosen"], f"{more}: {got}")
 
 
 def small(folder):

@@ -13,6 +13,8 @@ from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
 TWO, THREE = [0.6, 0.4], [0.5, 0.3, 0.2]
+EVERY = ("FFTCorrelations Variation VolumeFractions Patches LinealPath LinealPathApproximation LineLinealPathApproximation TwoPointCorrelations Correlations "
+         "LineCorrelations StructureTensor FFTCrossCorrelations CrossCorrelations S2_3D CrossS2_3D").split() # with a gradient, without weights from outside
 
 
 def apart(a, b):
@@ -78,6 +80,8 @@ def main():
         one_field(folder, "7x10x12", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 3, 4, 7), "--limit_to", 2)
         one_field(folder, "7x10x12, not periodic", blobs((14, 17), TWO, 2), (7, 10, 12), (2, 7), "--limit_to", 3, "--non_periodic", "--no_multiphase", "--loss_type", "RMS")
         one_field(folder, "three phases", blobs((14, 17), THREE, 3), (7, 10, 12), (3, 4), "--limit_to", 2)
+        for some, words in ((EVERY[:8], []), (EVERY[8:], []), (EVERY[:8], ["--non_periodic"]), (EVERY[8:], ["--non_periodic"])):
+            one_field(folder, f"{some} {words}", blobs((18, 20, 21), THREE, 3), (18, 20, 21), (2, 3, 4), "--limit_to", 4, "--descriptor_types", *some, *words)
         one_field(folder, "image", blobs((17, 14), TWO, 4), (17, 14), (2,), "--limit_to", 4)
         first_losses(folder, blobs((16, 16), TWO, 1))
         some = ((1, 2), (3, 1))

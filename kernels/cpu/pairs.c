@@ -1,0 +1,164 @@
+/* Soft two-point correlations of slices, D(r) = mean over p of f((x(p) + x(p+r))/2)^2, as a few correlations: the
+ * function of two pixels is a sum of products (terms.h), so that D is the weighted sum of the autocorrelations of
+ * psi_m(x), all lags at once through FFTW. One lag after the other is masks.c. */
+#include "kernels/cpu/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cost.h"
+#include "kernels/cpu/plane.h"
+#include "kernels/cpu/terms.h"
+#include "kernels/masks.h"
+#include "src/base/err.h"
+
+struct state {
+    struct mf_planes planes;
+    struct mf_terms terms;
+};
+
+static size_t entries(const struct mf_slice_desc *desc) { return mf_masks_entries(MF_MASKS_PAIRS, desc->lag); }
+
+int mf_pairs_win(const struct mf_slice_desc *desc)
+{
+    struct mf_terms terms;
+
+    return desc->lag >= MF_COST_PAIRS_LAG && mf_terms_make(mf_soft_of(desc->threshold, desc->steepness), &terms);
+}
+
+/* Scratch: two planes, and psi of a level. */
+static int pairs_open(struct mf_slice_plan *plan)
+{
+    const struct mf_slice_desc *d = &plan->desc;
+    struct state *st = plan->state = calloc(1, sizeof *st);
+
+    if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
+    (void)mf_terms_make(mf_soft_of(d->threshold, d->steepness), &st->terms);
+    MF_TRY(mf_planes_open(plan, d->periodic || d->seam, &st->planes));
+    plan->scratch = 2 * st->planes.size + d->nu * d->nv;
+    return MF_OK;
+}
+
+static void pairs_close(struct mf_slice_plan *plan)
+{
+    struct state *st = plan->state;
+
+    if (st) mf_planes_close(plan, &st->planes);
+    free(st);
+}
+
+/* Lag of an entry: (i, j), 0 <= i, j < L, then (i, -j), 1 <= i, j < L. */
+static void lag_of(size_t entry, size_t lag, long *u, long *v)
+{
+    const size_t rest = entry - lag * lag;
+
+    if (entry < lag * lag) {
+        *u = (long)(entry / lag);
+        *v = (long)(entry % lag);
+    } else {
+        *u = 1 + (long)(rest / (lag - 1));
+        *v = -1 - (long)(rest % (lag - 1));
+    }
+}
+
+/* The level's own part of the scratch. */
+struct work {
+    const struct state *st;
+    const struct mf_plane_shape *shape;
+    const struct mf_cpu_level *level;
+    size_t lag;
+    float *sum, *plane, *psi;
+};
+
+static struct work work_of(const struct mf_cpu_job *job)
+{
+    const struct state *st = job->plan->state;
+    float *at = job->scratch;
+
+    return (struct work){st,
+                         mf_plane_of(&st->planes, job),
+                         job->level,
+                         job->plan->desc.lag,
+                         at,
+                         at + st->planes.size,
+                         at + 2 * st->planes.size};
+}
+
+static void transform_term(const struct work *w, int m)
+{
+    const struct mf_terms *terms = &w->st->terms;
+
+    mf_terms_values(terms, terms->value[m], w->level->nu * w->level->nv, w->level->x, w->psi);
+    mf_plane_transform(w->shape, w->level, w->psi, w->plane);
+}
+
+static void pairs_value(const struct mf_cpu_job *job, double *d)
+{
+    const struct work w = work_of(job);
+    const size_t n = w.shape->mu * w.shape->row;
+
+    memset(w.sum, 0, n * sizeof *w.sum);
+    for (int m = 0; m < w.st->terms.count; ++m) {
+        const float weight = (float)w.st->terms.weight[m];
+
+        transform_term(&w, m);
+        for (size_t i = 0; i < n; i += 2)
+            w.sum[i] += weight * (w.plane[i] * w.plane[i] + w.plane[i + 1] * w.plane[i + 1]);
+    }
+    mf_plane_back(w.shape, w.sum);
+    for (size_t e = 0; e < job->plan->entries; ++e) {
+        long u, v;
+
+        lag_of(e, w.lag, &u, &v);
+        d[e] = (double)w.sum[mf_plane_place(w.shape, u, v)] * mf_plane_norm(&w.st->planes, w.shape, w.level, u, v);
+    }
+}
+
+/* The slopes of all lags and their opposites, as a spectrum. */
+static void slopes(const struct work *w, size_t count, const double *slope)
+{
+    memset(w->sum, 0, w->shape->mu * w->shape->row * sizeof *w->sum);
+    for (size_t e = 0; e < count; ++e) {
+        float s;
+        long u, v;
+
+        lag_of(e, w->lag, &u, &v);
+        s = (float)(slope[e] * mf_plane_norm(&w->st->planes, w->shape, w->level, u, v));
+        w->sum[mf_plane_place(w->shape, u, v)] += s;
+        w->sum[mf_plane_place(w->shape, -u, -v)] += s;
+    }
+    fftwf_execute_dft_r2c(w->shape->forward, w->sum, mf_spectrum(w->sum));
+}
+
+/* dD/dx(q) = sum over m of weight psi'(x(q)) (psi(x(q + r)) + psi(x(q - r))): the spectrum of even slopes is real. */
+static void pairs_gradient(const struct mf_cpu_job *job, const double *slope)
+{
+    const struct work w = work_of(job);
+    const struct mf_terms *terms = &w.st->terms;
+
+    slopes(&w, job->plan->entries, slope);
+    for (int m = 0; m < terms->count; ++m) {
+        const float weight = (float)terms->weight[m];
+
+        transform_term(&w, m);
+        for (size_t i = 0; i < w.shape->mu * w.shape->row; i += 2) {
+            w.plane[i] *= w.sum[i];
+            w.plane[i + 1] *= w.sum[i];
+        }
+        mf_plane_back(w.shape, w.plane);
+        mf_terms_values(terms, terms->slope[m], w.level->nu * w.level->nv, w.level->x, w.psi);
+        for (size_t u = 0; u < w.level->nu; ++u) {
+            const size_t at = u * w.level->nv;
+
+            for (size_t v = 0; v < w.level->nv; ++v)
+                w.level->g[at + v] += weight * w.psi[at + v] * w.plane[u * w.shape->row + v];
+        }
+    }
+}
+
+const struct mf_cpu_family mf_cpu_pairs = {.name = "soft two-point correlations",
+                                           .entries = entries,
+                                           .open = pairs_open,
+                                           .close = pairs_close,
+                                           .value = pairs_value,
+                                           .gradient = pairs_gradient};

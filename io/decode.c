@@ -292,19 +292,25 @@ static void close_decoder(struct decoder *d)
 }
 
 /* The next n bytes of values, native. */
+static int unpack(struct decoder *d, char *to, size_t n)
+{
+    switch (d->array->coding) {
+    case MF_ASCII: return from_text(d, to, n);
+    case MF_GZIP: return from_gzip(d, to, n);
+    case MF_ZLIB:
+    case MF_BASE64_ZLIB: return from_blocks(d, to, n);
+    default: return take(d, to, n);
+    }
+}
+
 static int give(struct decoder *d, char *to, size_t n)
 {
     const struct mf_array *a = d->array;
+    const int rc = unpack(d, to, n);
 
-    switch (a->coding) {
-    case MF_ASCII: return from_text(d, to, n);
-    case MF_GZIP: MF_TRY(from_gzip(d, to, n)); break;
-    case MF_ZLIB:
-    case MF_BASE64_ZLIB: MF_TRY(from_blocks(d, to, n)); break;
-    default: MF_TRY(take(d, to, n));
-    }
-    if (a->swap) mf_swap_bytes(to, n / a->size, a->size);
-    return MF_OK;
+    d->stream.next_out = NULL; /* what the caller has may be gone when the next is asked for */
+    if (rc == MF_OK && a->swap && a->coding != MF_ASCII) mf_swap_bytes(to, n / a->size, a->size);
+    return rc;
 }
 
 static int pass(struct decoder *d, size_t bytes, FILE *to)

@@ -50,7 +50,8 @@ static void log_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *t
         if (k % every == 0) ticks->at[ticks->count++] = pow(10, k);
 }
 
-void mf_axis_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks)
+/* Round numbers within the axis, about @p wanted of them. */
+static void ticks_of(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks)
 {
     ticks->count = 0;
     if (axis->log)
@@ -96,7 +97,8 @@ static void set_minus(char *text, size_t room)
     snprintf(text, room, "\342\210\222%.12s", rest);
 }
 
-void mf_tick_label(const struct mf_ticks *ticks, int i, char text[32], char power[20])
+/* The label of tick @p i ("0.25", "10"); for powers of ten the exponent goes to @p power, else it is "". */
+static void label_of(const struct mf_ticks *ticks, int i, char text[32], char power[20])
 {
     double value = ticks->at[i], largest = 0;
 
@@ -122,7 +124,7 @@ static double label(cairo_t *page, double x, double y, const struct mf_ticks *ti
     char text[32], power[20];
     double width, small = 0.72 * style.size, raise = 0.42 * style.size, more;
 
-    mf_tick_label(ticks, i, text, power);
+    label_of(ticks, i, text, power);
     width = mf_plot_text_width(page, text, style.size);
     more = *power ? mf_plot_text_width(page, power, small) + 1 : 0;
     x -= style.across * (width + more);
@@ -166,7 +168,7 @@ static void draw_x(cairo_t *page, struct mf_box box, const struct mf_axis *axis,
     double bottom = box.y + box.height;
     struct mf_ticks ticks;
 
-    mf_axis_ticks(axis, wanted_along(box.width, 52), &ticks);
+    ticks_of(axis, wanted_along(box.width, 52), &ticks);
     for (int i = 0; i < ticks.count; ++i) {
         double x = mf_axis_at(axis, ticks.at[i]);
 
@@ -187,7 +189,7 @@ static double draw_y(cairo_t *page, struct mf_box box, const struct mf_axis *axi
     struct mf_ticks ticks;
     double widest = 0;
 
-    mf_axis_ticks(axis, wanted_along(box.height, 42), &ticks);
+    ticks_of(axis, wanted_along(box.height, 42), &ticks);
     for (int i = 0; i < ticks.count; ++i) {
         double y = mf_axis_at(axis, ticks.at[i]);
 
@@ -223,7 +225,7 @@ void mf_axis_draw_right(cairo_t *page, double at, const struct mf_axis *y)
 {
     struct mf_ticks ticks;
 
-    mf_axis_ticks(y, wanted_along(fabs(y->to - y->from), 42), &ticks);
+    ticks_of(y, wanted_along(fabs(y->to - y->from), 42), &ticks);
     for (int i = 0; i < ticks.count; ++i) {
         double down = mf_axis_at(y, ticks.at[i]);
 

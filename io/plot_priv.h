@@ -48,12 +48,6 @@ double mf_plot_text_width(cairo_t *page, const char *text, double size);
 /** Where a value lies. */
 double mf_axis_at(const struct mf_axis *axis, double value);
 
-/** Round numbers within the axis, about @p wanted of them. */
-void mf_axis_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks);
-
-/** The label of tick @p i ("0.25", "10"); for powers of ten the exponent goes to @p power, else it is "". */
-void mf_tick_label(const struct mf_ticks *ticks, int i, char text[32], char power[20]);
-
 /** Widens lo..hi to round numbers. */
 void mf_axis_round(struct mf_axis *axis, int wanted);
 

@@ -87,6 +87,7 @@ static void engine(const struct mf_slice_desc *d, int deterministic, struct mf_g
     const size_t bytes = numbers_of(at) * NUMBER, most = d->count_max;
     size_t room;
 
+    MF_ASSERT(bytes > 0);
     at->shared = (size_t)at->mu * (size_t)mf_corr_pitch(at->mv) * NUMBER + SPARE;
     at->block = fits_a_block(at, limits);
     room = at->block ? SPECTRUM_BYTES / bytes : limits.cache / (2 * bytes);

@@ -11,7 +11,8 @@ enum { AXES = PARTS - 1, SAMPLES = 4096, ROUNDS = 40 };
 
 /* -- images -- */
 
-struct mf_patch_image mf_patch_image_of(size_t phases, size_t nu, size_t nv, int periodic)
+/* The places of patches in nu x nv pixels; no slots when a patch does not fit. Without memory. */
+static struct mf_patch_image image_of(size_t phases, size_t nu, size_t nv, int periodic)
 {
     struct mf_patch_image image = {.phases = phases, .nu = nu, .nv = nv, .periodic = periodic};
 
@@ -186,8 +187,8 @@ size_t mf_patch_shape(const struct mf_slice_desc *desc, struct mf_patch_level *l
         struct mf_patch_level *to = &level[l];
 
         *to = (struct mf_patch_level){.pixels = nu * nv, .at = at, .pull = pull};
-        to->slice = mf_patch_image_of(phases, nu, nv, desc->periodic);
-        to->example = mf_patch_image_of(phases, e->nu >> l, e->nv >> l, e->periodic);
+        to->slice = image_of(phases, nu, nv, desc->periodic);
+        to->example = image_of(phases, e->nu >> l, e->nv >> l, e->periodic);
         to->on = l >= desc->first && to->slice.slots > 0 && to->example.slots > 0;
         at += to->pixels;
         if (to->on) pull += (1 + phases) * to->pixels + phases;

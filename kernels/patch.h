@@ -26,8 +26,6 @@ struct mf_patch_image {
     float *x;                  /* [phases][high][wide] */
 };
 
-/** The places of patches in nu x nv pixels; no slots when a patch does not fit. Without memory. */
-struct mf_patch_image mf_patch_image_of(size_t phases, size_t nu, size_t nv, int periodic);
 /** Floats of x. */
 size_t mf_patch_image_floats(const struct mf_patch_image *image);
 /** Fills x from @p pixels [phases][nu][nv], @p apart floats from phase to phase. */

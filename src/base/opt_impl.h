@@ -73,7 +73,6 @@ int mf_options_argument(struct mf_options *options, const char *word);
 int mf_options_default(struct mf_options *options, struct mf_entry *entry);
 
 /** Reads one number, the whole of @p text. */
-int mf_word_long(const char *text, long *value);
 int mf_word_real(const char *text, double *value);
 
 /** Reads --config FILE: conf.c. */

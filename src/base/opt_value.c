@@ -33,7 +33,8 @@ size_t mf_kind_size(enum mf_opt_kind kind)
     return size[kind];
 }
 
-int mf_word_long(const char *text, long *value)
+/* The whole of @p text. */
+static int word_long(const char *text, long *value)
 {
     char *end;
     long got;
@@ -118,7 +119,7 @@ static int to_longs(struct mf_options *options, const struct mf_said *said, size
     MF_TRY(cut_commas(options, said, n, words, &n, &cut));
     at = mf_options_keep(options, n * sizeof *at);
     for (size_t i = 0; i < n; ++i) {
-        if (!mf_word_long(cut[i], &at[i])) return refuse(said, refuse_long(cut[i], "integers"), cut[i]);
+        if (!word_long(cut[i], &at[i])) return refuse(said, refuse_long(cut[i], "integers"), cut[i]);
         text[i] = long_text(options, at[i]);
     }
     v->longs = (struct mf_longs){n, at};
@@ -165,7 +166,7 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
         text[0] = v->flag ? "true" : "false";
         break;
     case MF_LONG:
-        if (!mf_word_long(words[0], &v->integer)) return refuse(said, refuse_long(words[0], "an integer"), words[0]);
+        if (!word_long(words[0], &v->integer)) return refuse(said, refuse_long(words[0], "an integer"), words[0]);
         text[0] = long_text(options, v->integer);
         break;
     case MF_REAL:

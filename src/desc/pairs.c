@@ -143,7 +143,8 @@ void mf_pairs_count(struct mf_pairs *pairs, enum mf_meet meet)
     mf_comm_sum_int(pairs->job->comm, 3 * pairs->job->lag, pairs->count);
 }
 
-double mf_pairs_places(const struct mf_measure_job *job, int axis, size_t r)
+/* How many pairs of voxels at distance r along an axis there are. */
+static double places(const struct mf_measure_job *job, int axis, size_t r)
 {
     const size_t *n = job->micro->slab.dims;
 
@@ -152,7 +153,7 @@ double mf_pairs_places(const struct mf_measure_job *job, int axis, size_t r)
 
 double mf_pairs_share(const struct mf_pairs *pairs)
 {
-    return (double)pairs->count[2 * pairs->job->lag] / mf_pairs_places(pairs->job, 2, 0);
+    return (double)pairs->count[2 * pairs->job->lag] / places(pairs->job, 2, 0);
 }
 
 struct mf_json *mf_pairs_json(const struct mf_measure_job *job, const int64_t *count, size_t stride, double factor,
@@ -166,7 +167,7 @@ struct mf_json *mf_pairs_json(const struct mf_measure_job *job, const int64_t *c
         for (size_t r = 0; r < job->lag; ++r) {
             const double number = (double)count[((size_t)axis * job->lag + r) * stride];
 
-            mf_json_real(one, NULL, factor * number / mf_pairs_places(job, axis, r) - offset);
+            mf_json_real(one, NULL, factor * number / places(job, axis, r) - offset);
         }
         mf_json_put(all, mf_axis_name(axis), one);
     }

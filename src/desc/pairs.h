@@ -45,9 +45,6 @@ enum mf_meet {
 /** count[axis][r], r < job->lag: pairs of voxels v and v + r e that meet so, on all ranks. Collective. */
 void mf_pairs_count(struct mf_pairs *pairs, enum mf_meet meet);
 
-/** How many pairs of voxels at distance r along an axis there are. */
-double mf_pairs_places(const struct mf_measure_job *job, int axis, size_t r);
-
 /** Share of voxels that are ONE; mf_pairs_count() has counted those that are alike. */
 double mf_pairs_share(const struct mf_pairs *pairs);
 

@@ -371,8 +371,3 @@ double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_ta
     if (!values) return NULL;
     return values + (size_t)phase * side->levels * mf_descriptor_entries(row, lag);
 }
-
-int mf_descriptor_has(const struct mf_descriptor *row, const struct mf_target_side *side, size_t level)
-{
-    return level < side->levels && mf_descriptor_values(row, side, 1, 0) != NULL;
-}

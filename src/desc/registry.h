@@ -111,7 +111,4 @@ int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *
  * and in space). */
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase);
 
-/** Is it known on pyramid level @p level of this side? */
-int mf_descriptor_has(const struct mf_descriptor *row, const struct mf_target_side *side, size_t level);
-
 #endif

@@ -22,7 +22,8 @@ struct mf_space {
     double *window;              /* of S2_3D; of pairs two with all lags, queue->host */
 };
 
-size_t mf_space_lag(const size_t dims[3])
+/* Largest L of a volume: half its shortest edge. 0: an image has none. */
+static size_t largest_lag(const size_t dims[3])
 {
     size_t edge = dims[1] < dims[2] ? dims[1] : dims[2];
 
@@ -31,7 +32,7 @@ size_t mf_space_lag(const size_t dims[3])
 
 static int check(const struct mf_space *s)
 {
-    const size_t *n = s->slab.dims, most = mf_space_lag(n);
+    const size_t *n = s->slab.dims, most = largest_lag(n);
 
     if (!s->ops)
         return mf_fail(MF_DEVICE, "the %s back end has no kernels for %s", s->queue->backend->name, s->opts.name);

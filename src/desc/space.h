@@ -18,9 +18,6 @@ struct mf_space_opts {
     const char *name; /* of the descriptor that is asked for, in sentences */
 };
 
-/** Largest L of a volume: half its shortest edge. 0: an image has none. */
-size_t mf_space_lag(const size_t dims[3]);
-
 /**
  * Takes spectra and work areas from the arenas of @p queue, whose memory fields are. Collective; refuses (agreed) with
  * MF_DEVICE (the back end has no kernels for it), MF_USAGE (an image; L is too large), MF_MEMORY.

@@ -47,7 +47,4 @@ int mf_keeper_ask(struct mf_keeper *keeper, const struct mf_comm *comm, long eva
 int mf_keeper_save(struct mf_keeper *keeper, const struct mf_comm *comm, int asked, long evaluations,
                    const struct mf_checkpoint *checkpoint);
 
-/** Seconds between checkpoints of @p cost seconds each (Young 1974, with a failure a day), at most 2 % of the time. */
-double mf_keeper_interval(double cost);
-
 #endif

@@ -12,7 +12,8 @@ enum { LEAST = 8 /* indices of an axis in a pool */, STREAM = 0x5e };
 
 /* -- the deal -- */
 
-size_t mf_deal_pools(const size_t dims[3])
+/* How many pools a field of these extents has: an image, whose slice is one, has one. */
+static size_t pools_of(const size_t dims[3])
 {
     size_t least = dims[0] < dims[1] ? dims[0] : dims[1], pools;
 
@@ -23,7 +24,7 @@ size_t mf_deal_pools(const size_t dims[3])
 
 int mf_deal_open(struct mf_deal *d, struct mf_arena *arena, const size_t dims[3])
 {
-    *d = (struct mf_deal){.arena = arena, .pools = mf_deal_pools(dims)};
+    *d = (struct mf_deal){.arena = arena, .pools = pools_of(dims)};
     memcpy(d->dims, dims, sizeof d->dims);
     for (int a = 0; a < 3; ++a) {
         d->part[a] = mf_arena_take(arena, dims[a], "annealing");

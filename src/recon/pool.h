@@ -15,9 +15,6 @@ struct mf_deal {
     uint32_t *index[3]; /* [dims[a]]: pool by pool, those of pool i are mf_cut(dims[a], pools, i) of them */
 };
 
-/** How many pools a field of these extents has: an image, whose slice is one, has one. */
-size_t mf_deal_pools(const size_t dims[3]);
-
 int mf_deal_open(struct mf_deal *deal, struct mf_arena *arena, const size_t dims[3]);
 void mf_deal_close(struct mf_deal *deal);
 

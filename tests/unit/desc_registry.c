@@ -71,8 +71,6 @@ static void check_values(void)
     CHECK(mf_descriptor_values(&mf_descriptors[MF_LINEAL], &side[0], 4, 1) == side[0].more[MF_MORE_LINEAL] + 3 * 33);
     CHECK(!mf_descriptor_values(&mf_descriptors[MF_PATCHES], &side[0], 4, 1) && mf_descriptors[MF_PATCHES].by_example);
     CHECK(mf_descriptor_values(&mf_descriptors[MF_FRACTION], &side[0], 4, 1) == side[0].fraction + 3);
-    CHECK(mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 1) &&
-          !mf_descriptor_has(&mf_descriptors[MF_S2], &side[1], 2));
     side[0].s2[3 * 49 + 49 + 7] = 1; /* phase 1, level 1 */
     side[1].s2[2 * 49 + 49 + 7] = 3;
     CHECK(mf_side_mean(both, 2, NULL, 2, 4, &mean) == MF_OK && mean.levels == 2);

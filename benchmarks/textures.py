@@ -45,12 +45,11 @@ def cuts(field, normal):
     return whole[[(2 * k + 1) * len(whole) // (2 * count) for k in range(count)]]
 
 
-def judge(o, name, seed, target, folder):
+def judge(o, name, seed, target, edge, folder):
     """A row of the table for every direction, its numbers, and the field."""
     before = used()
     said, field, _ = quality.run(o, CASES[name], seed, folder)
     seconds = used() - before
-    edge = measures.window(field[0] if field.ndim == 3 else field, target)
     found, rows = measures.compare(field, measures.indicators(field, [target]), [target], o.lag), []
     for normal in measures.directions(field):
         some, axis = cuts(field, normal), measures.NORMALS[normal]
@@ -61,9 +60,10 @@ def judge(o, name, seed, target, folder):
     return rows, field
 
 
-def halves(target, edges):
-    """What halves of the target have of each other, by the windows that counted."""
-    return "halves of the target have " + ", ".join(f"{measures.halves_share(target, e):.3f} of {e} x {e}" for e in edges) + " of each other"
+def halves(target, edge):
+    """What halves of the target have of each other, by the smallest windows and those that counted."""
+    shares = (f"{measures.halves_share(target, e):.3f} of {e} x {e}" for e in sorted({16, edge}))
+    return f"halves of the target have {', '.join(shares)} of each other"
 
 
 def verdict(case, scores):
@@ -86,9 +86,9 @@ def main():
         for name in o.cases:
             case, scores = CASES[name], []
             target = np.load(os.path.join(o.data, case.files[0] + ".npy"))
-            shown[name] = ([target], [])
+            edge, shown[name] = measures.window(target, target), ([target], [])
             for seed in o.seeds:
-                rows, field = judge(o, name, seed, target, folder)
+                rows, field = judge(o, name, seed, target, edge, folder)
                 for row, _ in rows:
                     out.write("\t".join(map(str, row)) + "\n")
                 out.flush()
@@ -96,7 +96,7 @@ def main():
                 shown[name][1].append((seed, field))
             passed, said = verdict(case, scores)
             kept = kept and passed
-            out.write(f"# {name}: {said}; {halves(target, sorted({16, *(int(numbers[2]) for _, numbers in rows)}))}\n")
+            out.write(f"# {name}: {said}; {halves(target, edge)}\n")
     if o.sheet:
         quality.draw(o.sheet, shown)
     return 0 if kept else 1

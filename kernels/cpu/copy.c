@@ -7,7 +7,7 @@
 
 #include "src/base/err.h"
 
-enum { ALONG = 64, ALONG_HALF = 32 };
+enum { ALONG = 1024, ALONG_HALF = 512 }; /* windows along an axis, times their edge */
 
 /* Two halves have at most so much in common by chance. */
 static const double CHANCE = 0.05;
@@ -130,7 +130,7 @@ static int share_of(const struct mf_copy_image *image, const struct mf_copy_imag
 
 int mf_copy_share(const struct mf_copy_image *image, const struct mf_copy_image *example, size_t edge, double *share)
 {
-    return share_of(image, example, edge, ALONG, share);
+    return share_of(image, example, edge, ALONG / edge, share);
 }
 
 /* Rows first and last, and columns first and last. x: room for the columns of both. */
@@ -156,7 +156,7 @@ static int in_common(const struct mf_copy_image half[4], size_t edge, double *sh
     for (int k = 0; k < 4; ++k) {
         double one;
 
-        MF_TRY(share_of(&half[k], &half[k ^ 1], edge, ALONG_HALF, &one));
+        MF_TRY(share_of(&half[k], &half[k ^ 1], edge, ALONG_HALF / edge, &one));
         *share += one / 4;
     }
     return MF_OK;

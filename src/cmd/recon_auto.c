@@ -60,6 +60,7 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
     o->weights = (struct mf_reals){recipe->terms, (double *)(uintptr_t)recipe->weight};
     if (recipe->levels && !o->level_weights.count)
         o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
+    if (recipe->coarse_to_fine && !(o->initial_file && *o->initial_file)) o->multigrid = 1;
     if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
     if (recipe->lag && recipe->lag < o->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
     if (recipe->evaluations && !mf_options_given(s->options, "max-iter")) o->max_iter = recipe->evaluations;
@@ -109,8 +110,8 @@ static void say(const struct mf_recon_cmd *o, const char *why)
     list(o, text, sizeof text);
     if (o->candidates > 1) snprintf(best, sizeof best, "; the best of %ld", o->candidates);
     if (o->layers > 0) snprintf(start, sizeof start, "; from layers with a period of %.1f voxels", 1 / o->layers);
-    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s%s%s", o->recipe->name, why,
-            o->target_open ? "not " : "", text, start, best);
+    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s%s%s%s", o->recipe->name, why,
+            o->target_open ? "not " : "", text, start, o->multigrid ? "; coarse to fine" : "", best);
     if (o->example_max)
         mf_info("auto: patches are those of at most the middle %zu x %zu pixels, as more would take long",
                 o->example_max, o->example_max);

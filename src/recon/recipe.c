@@ -25,6 +25,9 @@ static const double AFFORD = 3e11;
 
 enum { STREAM = 0x7265, SHIFTS = 256, PIXELS = 1 << 16, SURROGATES = 16, PATCH = 9 /* of Patches, its edge */ };
 
+/* From this edge on [pixels] coarse grids have room for patches, and what they place is not the whole example. */
+enum { WIDE = 128 };
+
 /* The pixels of phase 1 (or of the only one) of an example, and surrogates behind it, [1 + surrogates][nu][nv]. */
 struct pictures {
     size_t nu, nv, surrogates, marked;
@@ -272,13 +275,27 @@ static const struct mf_recipe lamellae = {.name = "lamellae",
 static const struct mf_recipe network = {.name = "network",
                                          .terms = 3,
                                          .type = {"FFTCorrelations", "Variation", "Patches"},
-                                         .weight = {7.6, 3.2, 20},
-                                         .levels = 2,
-                                         .level_weight = {1, 1},
-                                         .evaluations = 700,
+                                         .weight = {7.6, 6.4, 20},
+                                         .levels = 3,
+                                         .level_weight = {1, 0.7, 0.5},
+                                         .lag = 8,
+                                         .evaluations = 600,
                                          .candidates = 4,
                                          .history = 10,
                                          .ramp = &slow};
+/* Patches of coarse grids know the grains, which are wider than those of the finest reach. Most of the time is the
+ * finest grid's, which starts near its end. */
+static const struct mf_recipe wide_network = {.name = "large network",
+                                              .terms = 3,
+                                              .type = {"FFTCorrelations", "Variation", "Patches"},
+                                              .weight = {7.6, 6.4, 10},
+                                              .levels = 2,
+                                              .level_weight = {1, 1},
+                                              .unpolished = 1,
+                                              .coarse_to_fine = 1,
+                                              .evaluations = 200,
+                                              .history = 10,
+                                              .ramp = &slow};
 static const struct mf_recipe several = {.name = "several phases",
                                          .terms = 4,
                                          .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
@@ -320,20 +337,21 @@ static const struct mf_recipe lamellae_inside = {.name = "lamellae",
                                                  .history = 10,
                                                  .ramp = &firm};
 
+/* For what was seen: why, and the recipes for an image, a large image and a volume. */
+enum { IMAGE, WIDE_IMAGE, VOLUME, KINDS };
 enum { TINY, DEAR, SEVERAL, LAMELLAE, LINED, RARELY, BLOBS };
 
-/* For what was seen: why, and the recipes for an image and for a volume. */
 static const struct {
     const char *why;
-    const struct mf_recipe *recipe[2];
+    const struct mf_recipe *recipe[KINDS];
 } rows[] = {
-    [TINY] = {"the image or the result is smaller than a patch", {&defaults, &defaults}},
-    [DEAR] = {"a search for patches would take too long", {&defaults, &defaults}},
-    [SEVERAL] = {"there are more than two phases", {&several, &several_inside}},
-    [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae_inside}},
-    [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &defaults}},
-    [RARELY] = {"a phase is rare", {&network, &defaults}},
-    [BLOBS] = {"edges are no straighter than chance", {&blobs, &defaults}},
+    [TINY] = {"the image or the result is smaller than a patch", {&defaults, &defaults, &defaults}},
+    [DEAR] = {"a search for patches would take too long", {&defaults, &defaults, &defaults}},
+    [SEVERAL] = {"there are more than two phases", {&several, &several, &several_inside}},
+    [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae, &lamellae_inside}},
+    [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &wide_network, &defaults}},
+    [RARELY] = {"a phase is rare", {&network, &wide_network, &defaults}},
+    [BLOBS] = {"edges are no straighter than chance", {&blobs, &blobs, &defaults}},
 };
 
 /* Operations of all searches of a run for patches of an example of so many pixels, or of a part of it. */
@@ -371,9 +389,10 @@ static int row_of(const struct mf_recipe_look *look)
 
 const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, int volume, const char **why)
 {
+    const int kind = volume ? VOLUME : look->edge < WIDE ? IMAGE : WIDE_IMAGE;
     int row = row_of(look);
 
-    if (searching(rows[row].recipe[volume != 0], look, LEAST * LEAST) > 4 * WORK) row = DEAR;
+    if (searching(rows[row].recipe[kind], look, LEAST * LEAST) > 4 * WORK) row = DEAR;
     *why = rows[row].why;
-    return rows[row].recipe[volume != 0];
+    return rows[row].recipe[kind];
 }

@@ -30,7 +30,7 @@ struct mf_recipe {
     long lag, evaluations, history; /* 0: as always */
     double layers;   /* a volume begins with layers of so many times the wave number that was seen; 0: with noise */
     long candidates; /* most runs to choose from; 0: one */
-    int unpolished;
+    int unpolished, coarse_to_fine;
     const struct mf_ramp *ramp; /* NULL: as always */
 };
 

@@ -89,7 +89,7 @@ def seen(folder, image, *words, ranks=1):
 
 def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
-             ("network", network(64), None), ("network", rare(64), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
+             ("network", network(64), None), ("network", rare(64), None), ("large network", network(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
              ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases:
         got, lines = seen(folder, image, "--max_iter", 0)
@@ -171,6 +171,15 @@ def planned(folder):
     runs.measure(PROGRAM, "match", *problem, "--max_iter", 2, "--plan", f"{folder}/plan.json", "--output", f"{folder}/planned.npy")
 
 
+def coarse(folder):
+    """Large networks begin on a coarse grid, unless somebody has given the start."""
+    image = save(folder, "image.npy", network(128))
+    for words, first in (([], "grid 32 x 32"), (["--initial_microstructure_file", image], "grid 128 x 128")):
+        status, _, err = run(PROGRAM, "match", image, "--max_iter", 9, *words, "--output", f"{folder}/coarse.npy")
+        grids = [line for line in err.splitlines() if line.startswith("grid ")]
+        check(status == 0 and "auto: large network" in err and ("coarse to fine" in err) == (not words) and grids and grids[0].startswith(first), f"{words}: {status} {err[-600:]}")
+
+
 def large(folder):
     """Patches of a large image are looked for in its middle, those of a volume that is too large not at all."""
     image = save(folder, "image.npy", lamellae(160, 8, True))
@@ -203,6 +212,7 @@ with tempfile.TemporaryDirectory() as place:
     three(place)
     settled(place)
     planned(place)
+    coarse(place)
     large(place)
     refusals(place)
 finish("auto")

@@ -122,8 +122,8 @@ def windows(x, periodic, edge, along=10 ** 6):
     return np.array([big[u:u + edge, v:v + edge].ravel() for u in range(0, n[0], -(-n[0] // along)) for v in range(0, n[1], -(-n[1] // along))])
 
 
-def copied(x, target, periodic, edge, along=64):
-    mine, theirs = windows(x, periodic, edge, along), windows(target, periodic, edge)
+def copied(x, target, periodic, edge, many=1024):
+    mine, theirs = windows(x, periodic, edge, many // edge), windows(target, periodic, edge)
     mine = mine[[np.sort(np.bincount(w, minlength=2))[-2] >= 0.1 * edge * edge for w in mine]]
     agree = sum((mine == k).astype(np.float32) @ (theirs == k).astype(np.float32).T for k in np.unique(target))
     return float((agree.max(1) >= 0.95 * edge * edge).mean()) if len(mine) else 0.0
@@ -134,7 +134,7 @@ def window(x, target):
     edge = 16
     while edge < 64 and 8 * edge <= min(target.shape) and 4 * edge <= min(x.shape):
         halves = [(i[:len(i) // 2], i[len(i) // 2:]) for i in (target, target.T)]
-        if np.mean([copied(*pair, False, edge, 32) for one, other in halves for pair in ((one, other), (other, one))]) <= 0.05:
+        if np.mean([copied(*pair, False, edge, 512) for one, other in halves for pair in ((one, other), (other, one))]) <= 0.05:
             break
         edge *= 2
     return edge

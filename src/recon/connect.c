@@ -237,9 +237,10 @@ static void share_ways(struct mf_connect *c)
     for (size_t i = 0; i < c->count; ++i) to[i] = best[i] == rank_of(&c->way[i]) ? c->way[i].to : 0;
     mf_comm_max_int(c->comm, c->count, to);
     for (size_t i = 0; i < c->count; ++i) {
-        const uint64_t is = (uint64_t)-best[i];
+        uint64_t is;
 
         if (best[i] == INT64_MIN) continue;
+        is = (uint64_t)-best[i];
         c->way[i] = (struct mf_way){.from = (uint32_t)i,
                                     .to = (uint32_t)to[i],
                                     .steps = (uint32_t)(is >> ORDER_BITS),

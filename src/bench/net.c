@@ -131,7 +131,7 @@ static size_t floats(const struct mf_comm *comm, size_t bytes)
     static int name(const struct mf_comm *comm, struct mf_queue *queue, const struct mf_bench_enough *enough, \
                     size_t bytes, struct mf_bench_row *row)                                                   \
     {                                                                                                         \
-        struct work w = {.comm = comm, .raw = which, .n = floats(comm, bytes)};                               \
+        struct work w = {.comm = comm, .raw = (which), .n = floats(comm, bytes)};                             \
         return measure(&w, queue->host, enough, own, row);                                                    \
     }
 EXCHANGE(all_reduce, MF_RAW_ALL_REDUCE, own_sum)

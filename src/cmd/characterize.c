@@ -291,6 +291,7 @@ static int run(struct mf_session *session, void *options)
     say_unused(session->options, more_of(o));
     MF_TRY(mf_reside(session, o->residency));
     MF_TRY(mf_network_open(session, o->gram_weights, o->nl_method, more_of(o), &o->vgg));
+    MF_ASSERT(files > 0); /* was checked */
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
     array = mf_json_array();

@@ -317,7 +317,7 @@ int mf_describe_plot(const char *path, const struct mf_target *target, const cha
     int phases = target->phases < PHASES_DRAWN ? target->phases : PHASES_DRAWN, n = phases * target->sides;
     int each = target->side[0].more[MF_MORE_LINEAL_EXACT] ? 3 : 2; /* panels of a phase and side */
     struct drawing *drawings = calloc((size_t)n, sizeof *drawings);
-    struct mf_panel *panels = calloc((size_t)(each * n), sizeof *panels);
+    struct mf_panel *panels = calloc((size_t)each * (size_t)n, sizeof *panels);
     const char *slash = strrchr(file, '/');
     int rc = drawings && panels ? MF_OK : mf_fail(MF_MEMORY, "no memory for a picture");
 
@@ -334,7 +334,7 @@ int mf_describe_plot(const char *path, const struct mf_target *target, const cha
             rc = mf_fail(MF_MEMORY, "no memory for a picture");
     }
     if (rc == MF_OK)
-        rc = mf_plot_write(path, slash ? slash + 1 : file, panels, (size_t)(each * n),
+        rc = mf_plot_write(path, slash ? slash + 1 : file, panels, (size_t)each * (size_t)n,
                            (size_t)each * (target->sides == 1 ? 1 : 3));
     for (int i = 0; drawings && i < n; ++i) {
         free(drawings[i].x);

@@ -218,12 +218,13 @@ def lost_node():
 def lost_ahead():
     """The same where Slurm does not know it yet: the ranks end with 4 and a record, and the script itself puts the job back. It starts when
     Slurm, too, takes the node for lost."""
+    limit = 6
     bed.mend("n2")
-    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--timeout", "6", "--checkpoint-every", "5ev", "--output", "f.npy")
+    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--timeout", str(limit), "--checkpoint-every", "5ev", "--output", "f.npy")
     until(f"job {job} has a checkpoint", 60, lambda: os.path.exists("f.ckpt-a.h5"))
     bed.lose("n2")
-    until(f"job {job} puts itself back", 60, lambda: state(job)[1] == 1)
-    check(state(job)[0] == "COMPLETING" and "nothing was heard from rank 2 on n2 and rank 3 on n2" in log(job), f"{state(job)} {log(job)}")
+    until("the ranks say it: " + log(job), limit + 5, lambda: "nothing was heard from rank 2 on n2 and rank 3 on n2" in log(job))
+    until(f"job {job} puts itself back", 60, lambda: state(job)[:2] == ("COMPLETING", 1))
     check(glob.glob(f"mesoforge-flight-{job}-n1-*.tsv"), f"a record: {os.listdir('.')}")
     clears_away(job)
     do("scontrol", "update", f"JobId={job}", "NumNodes=1", "NumTasks=2")

@@ -82,11 +82,20 @@ def clears_away(job):
     time.sleep(1.2)  # a start in the second in which the last one ended is refused ("Job credential revoked")
 
 
+def starts(job):
+    """Asked more than once: what Slurm still clears away puts the time off again."""
+    if state(job)[0] != "PENDING":
+        return True
+    subprocess.run(["scontrol", "update", f"JobId={job}", "StartTime=now"], capture_output=True)
+    time.sleep(1)
+    return False
+
+
 def goes_back(job, restarts, seconds):
     """It leaves with 75 and is put back. It need not wait for two minutes, only for what Slurm has to clear away."""
     until(f"job {job} is back in the queue", seconds, lambda: state(job)[:2] == ("PENDING", restarts))
     clears_away(job)
-    do("scontrol", "update", f"JobId={job}", "StartTime=now")
+    until(f"job {job} starts again", 60, lambda: starts(job))
 
 
 def ends(job, seconds=60):

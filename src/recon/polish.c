@@ -178,7 +178,7 @@ static long pair_best(struct mf_polish_work *w, const uint32_t *out, size_t outs
         if (site[out[i]].energy + site[in[j]].energy >= 0) break;
         if (try_swap(w, out[i], in[j], &ei, &ej))
             ++swaps;
-        else if (ei > ej)
+        else if (ei - site[out[i]].energy > ej - site[in[j]].energy) /* has become worse by more */
             ++i;
         else
             ++j;

@@ -218,7 +218,7 @@ def joined(folder, weights):
     check(done["peak_bytes"]["arena"][0] == dry["bytes"]["arena"][0], f"bytes: {done['peak_bytes']} after {dry['bytes']}")
     plan = measure(PROGRAM, "plan", "reconstruct", files["c"], *aims, "--device", "cpu", "--threads", 1)
     check(plan is not None and plan["bytes"]["per_rank"][0] > 160e6, f"plan: {plan and plan['bytes']}")
-    foreign = ["plan", "reconstruct", files["c"], *aims, "--hardware", f"{os.path.dirname(os.path.abspath(__file__))}/../../examples/hardware/h100x8.json"]
+    foreign = ["plan", "reconstruct", files["c"], *aims, "--hardware", f"{os.path.dirname(os.path.abspath(__file__))}/../../examples/hardware/h100x8.json", "--device", "cuda"]
     plan = measure(PROGRAM, *foreign)
     check(plan and plan["device"] == "cuda" and plan["bytes"]["per_rank"][0] > 160e6, f"plan on GPUs: {plan and plan['bytes']}")
 

@@ -33,7 +33,6 @@ static const char definitions[] =
     "third axis of entries: docs/DESCRIPTORS.md.";
 
 /* One array of a side. */
-/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order in which rows say it */
 struct part {
     const char *name;
     double **at;

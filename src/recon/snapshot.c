@@ -30,28 +30,27 @@ static char *name_of(const struct mf_grid *r, long evaluations)
     return name;
 }
 
-static int write_field(struct mf_grid *r, const char *name)
+static int write_field(struct mf_grid *r, float *field, const char *name)
 {
-    float *x = mf_mirror_take(r->queue, r->optimiser.x, bytes_of(r), "snapshot");
+    float *x = mf_mirror_take(r->queue, field, bytes_of(r), "snapshot");
     int rc = mf_agree(r->comm, x ? MF_OK : MF_MEMORY);
 
     if (rc == MF_OK) {
-        mf_mirror_get(r->queue, x, r->optimiser.x, bytes_of(r));
+        mf_mirror_get(r->queue, x, field, bytes_of(r));
         rc = mf_field_write(r->comm, name, &r->slab, r->slab.dims[0] > 1 ? 3 : 2, (int)r->fields, x);
     }
-    mf_mirror_give(r->queue, r->optimiser.x, x);
+    mf_mirror_give(r->queue, field, x);
     return rc;
 }
 
-void mf_grid_snapshot(struct mf_grid *r, long evaluations)
+void mf_grid_snapshot(struct mf_grid *r, float *x)
 {
-    const long every = r->opts->snapshot_every, before = r->seen;
+    const long every = r->opts->snapshot_every, evaluations = r->before + r->optimiser.evaluations;
     char *name;
 
-    r->seen = evaluations;
-    if (every <= 0 || evaluations / every == before / every) return;
+    if (every <= 0 || evaluations % every != 0) return;
     name = name_of(r, evaluations);
-    if (write_field(r, name) != MF_OK) {
+    if (write_field(r, x, name) != MF_OK) {
         mf_warn("no field at evaluation %ld: %s", evaluations, mf_err_text());
         mf_err_clear();
     }

@@ -38,7 +38,7 @@ struct mf_solve_opts {
     int metrics_append;           /* behind what the file holds */
     int metrics_said;             /* that they go to a file of their own */
     long report_every;            /* evaluations between two rows of metrics and convergence */
-    long snapshot_every;          /* evaluations between two files with the field of a gradient stage; 0: none */
+    long snapshot_every;          /* evaluations between two files with the field that was evaluated; 0: none */
     const char *snapshot_stem;    /* how their names begin */
     const struct mf_keeper_opts *keeper; /* when the run is saved and may be asked to leave; NULL: never */
 };

@@ -115,7 +115,7 @@ static void refusals(void)
     make(&image, 1, 3, 5, 2);
     CHECK(mf_micro_write(&comm, scratch_file("x.xyz"), &m, NULL) == MF_USAGE && strstr(mf_err_text(), ".h5"));
     CHECK(mf_micro_write(&comm, scratch_file("x.png"), &m, NULL) == MF_OUTPUT && strstr(mf_err_text(), "planes"));
-    CHECK(mf_micro_write(&comm, scratch_file("no/x.h5"), &m, NULL) == MF_OUTPUT && strstr(mf_err_text(), "No such"));
+    CHECK(mf_micro_write(&comm, scratch_file("no/x.h5"), &m, NULL) == MF_OUTPUT && strstr(mf_err_text(), "no folder"));
     CHECK(mf_micro_write(&comm, scratch_file("no/x.npy"), &m, NULL) == MF_OUTPUT);
     CHECK(mf_micro_write(&comm, scratch_file("no/x.tif"), &m, NULL) == MF_OUTPUT);
     if (comm.rank == 0) (void)mkdir(scratch_file("d.npy"), 0777);

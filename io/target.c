@@ -22,6 +22,8 @@ const struct mf_more_row mf_more_rows[] = {
     [MF_MORE_TENSOR] = {"structure_tensor", offsetof(struct mf_backend, tensor), 0, 0, 0, 0},
     [MF_MORE_GRAM_CROSS] = {"three_point_cross", offsetof(struct mf_backend, gram_cross), 1, 1, 0, 0},
     [MF_MORE_VGG] = {"vgg_gram", offsetof(struct mf_backend, vgg), 0, 0, 0, 1},
+    [MF_MORE_SURFACE] = {"surface_correlation", offsetof(struct mf_backend, surface), 0, 0, 0, 0},
+    [MF_MORE_CHORDS] = {"chords", offsetof(struct mf_backend, chord), 0, 0, 0, 0},
     [MF_MORE_VGG_ALL] = {"vgg_gram_phases", offsetof(struct mf_backend, vgg_all), 0, 0, 1, 1},
 };
 

@@ -23,6 +23,8 @@ enum mf_more {
     MF_MORE_GRAM_CROSS,
     MF_MORE_VGG,
     MF_MORE_VGG_ALL,
+    MF_MORE_SURFACE,
+    MF_MORE_CHORDS,
     MF_MORE
 };
 

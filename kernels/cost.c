@@ -130,6 +130,16 @@ struct mf_cost mf_cost_lineal(const struct mf_slice_desc *d, size_t count, enum 
     return per_pixel(d, count, what, 4 * (double)d->lag * (what == MF_COST_GRADIENT ? 60 : 28));
 }
 
+struct mf_cost mf_cost_surface(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return per_pixel(d, count, what, 8 * (double)d->lag);
+}
+
+struct mf_cost mf_cost_chords(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return per_pixel(d, count, what, 8);
+}
+
 /* 4 c lines of 2 c + 1 pixels, c = 1 .. L */
 struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {

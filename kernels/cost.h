@@ -67,6 +67,9 @@ struct mf_cost mf_cost_fraction(const struct mf_slice_desc *desc, size_t count, 
  */
 enum { MF_COST_PAIRS_LAG = 8 /* from which on a transform for each field is faster than a pass for each lag */ };
 struct mf_cost mf_cost_lineal(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+/** Surface correlations: per pixel of a level, axis and lag 4 (two comparisons, two sums); chords: 4 per axis. */
+struct mf_cost mf_cost_surface(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+struct mf_cost mf_cost_chords(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

@@ -304,5 +304,6 @@ void mf_dry_gpu(struct mf_backend_dry *dry)
     REPLACE(vgg);
     REPLACE(vgg_all);
     REPLACE(patch);
+    dry->backend.surface = dry->backend.chord = NULL; /* as of the cuda back end */
     dry->backend.space = &mf_space_dry;
 }

@@ -35,6 +35,7 @@ extern const struct mf_slice_ops mf_corr_cpu;
 extern const struct mf_slice_ops mf_vari_cpu;
 extern const struct mf_slice_ops mf_frac_cpu;
 extern const struct mf_slice_ops mf_lineal_cpu, mf_lineal_exact_cpu, mf_lineal_soft_cpu, mf_line_soft_cpu;
+extern const struct mf_slice_ops mf_surface_cpu, mf_chord_cpu;
 extern const struct mf_slice_ops mf_two_point_cpu, mf_gram_cpu, mf_gram_axes_cpu;
 extern const struct mf_slice_ops mf_tensor_cpu, mf_patch_cpu, mf_vgg_cpu, mf_vgg_all_cpu;
 extern const struct mf_slice_ops mf_cross_cpu;

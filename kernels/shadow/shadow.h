@@ -61,6 +61,7 @@ extern const struct mf_field_ops mf_field_shadow;
 extern const struct mf_optim_ops mf_optim_shadow;
 extern const struct mf_slice_ops mf_corr_shadow, mf_vari_shadow, mf_frac_shadow, mf_lineal_shadow;
 extern const struct mf_slice_ops mf_lineal_exact_shadow, mf_lineal_soft_shadow, mf_line_soft_shadow;
+extern const struct mf_slice_ops mf_surface_shadow, mf_chord_shadow;
 extern const struct mf_slice_ops mf_two_point_shadow, mf_gram_shadow, mf_gram_axes_shadow;
 extern const struct mf_slice_ops mf_tensor_shadow, mf_patch_shadow, mf_vgg_shadow, mf_vgg_all_shadow;
 extern const struct mf_slice_ops mf_cross_shadow;

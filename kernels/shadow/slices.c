@@ -115,6 +115,8 @@ FAMILY(lineal, "lineal", .eval = eval, .total = total);
 FAMILY(lineal_exact, "lineal_exact", .eval = eval, .total = total);
 FAMILY(lineal_soft, "lineal_soft", .eval = eval, .total = total);
 FAMILY(line_soft, "line_soft", .eval = eval, .total = total);
+FAMILY(surface, "surface", .eval = eval, .total = total);
+FAMILY(chord, "chord", .eval = eval, .total = total);
 FAMILY(two_point, "two_point", .eval = eval, .total = total);
 FAMILY(gram, "gram", .eval = eval, .total = total);
 FAMILY(gram_axes, "gram_axes", .eval = eval, .total = total);

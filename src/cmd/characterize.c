@@ -25,7 +25,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
            "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. "
            "Others: LinealPath, LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
-           "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, GramMatrices; several phases: "
+           "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, SurfaceCorrelations, Chords, "
+           "GramMatrices; several phases: "
            "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"),
     MF_OPT(
         mf_characterize_cmd, "measures", measures, MF_TEXTS, NULL,
@@ -331,7 +332,8 @@ const struct mf_cmd mf_cmd_characterize = {
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
         "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, GramMatrices; S2_3D and CrossS2_3D of "
+        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, SurfaceCorrelations, Chords, "
+        "GramMatrices; S2_3D and CrossS2_3D of "
         "volumes. "
         "--measures counts "
         "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "

@@ -155,9 +155,9 @@ static int draw(const struct mf_session *s, struct mf_figure *f, const struct mf
 static int draws(const struct mf_session *s) { return s->common->output && !s->common->dry_run; }
 
 /* Has the target what a fourth panel shows? */
-static int knows_lines(const struct mf_compare_opts *o, const struct mf_compared *want)
+static int knows_lines(const struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want)
 {
-    return (int)(mf_compare_more(o, want, want->micro.phases) >> MF_MORE_LINEAL_EXACT & 1);
+    return (int)(mf_compare_more(o, s->backend, want, want->micro.phases) >> MF_MORE_LINEAL_EXACT & 1);
 }
 
 /* What the verb collects. */
@@ -240,7 +240,7 @@ static int run(struct mf_session *s, void *options)
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
     report.results = mf_json_array();
     rc = mf_compare_read(s, o, files[0], 1, &want);
-    report.figure.columns = CURVES + (size_t)knows_lines(o, &want);
+    report.figure.columns = CURVES + (size_t)knows_lines(s, o, &want);
     if (rc == MF_OK) rc = mf_compare_describe(s, o, NULL, &want);
     if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);

@@ -61,7 +61,8 @@ int mf_compare_more_check(const struct mf_compare_opts *options);
 
 /** What is measured of a field of @p phases phases beside S2, Variation and volume fractions (MF_WANTS_..): what a
  * described @p want has, else what the options say. */
-unsigned mf_compare_more(const struct mf_compare_opts *options, const struct mf_compared *want, int phases);
+unsigned mf_compare_more(const struct mf_compare_opts *options, const struct mf_backend *backend,
+                         const struct mf_compared *want, int phases);
 
 /** Those on one side: {name: {"rms", "error"}}; the same for people. */
 struct mf_json *mf_compare_more_json(const struct mf_comparison *comparison, int side);

@@ -37,11 +37,25 @@ static unsigned of_file(const struct mf_target *t)
     return wants;
 }
 
-unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_compared *want, int phases)
+/* All of slices that the back end has kernels for. */
+static unsigned all_of(const struct mf_backend *backend)
+{
+    const struct mf_slice_ops *ops;
+    unsigned wants = MF_WANTS_CROSS;
+
+    for (unsigned m = 0; m < MF_MORE; ++m) {
+        memcpy(&ops, (const char *)backend + mf_more_rows[m].family, sizeof ops);
+        if (ops) wants |= 1u << m;
+    }
+    return wants;
+}
+
+unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_backend *backend,
+                         const struct mf_compared *want, int phases)
 {
     unsigned wants = mf_descriptors_want(o->descriptors.count, o->descriptors.at, 0) & (MF_WANTS_MORE | MF_WANTS_CROSS);
 
-    if (is_all(o)) wants = MF_WANTS_MORE | MF_WANTS_CROSS;
+    if (is_all(o)) wants = all_of(backend);
     if (want && want->described) wants = of_file(&want->target);
     if (phases < 2) wants &= ~(unsigned)MF_WANTS_CROSS;
     for (int m = 0; m < MF_MORE; ++m)

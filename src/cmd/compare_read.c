@@ -57,7 +57,7 @@ int mf_compare_describe(const struct mf_session *s, const struct mf_compare_opts
                                         .threshold = 0.75,
                                         .steepness = 10,
                                         .example = 1};
-    const unsigned more = mf_compare_more(o, want, one->micro.phases);
+    const unsigned more = mf_compare_more(o, s->backend, want, one->micro.phases);
 
     if (one->described) return MF_OK;
     opts.whole = wholes_of(want ? want : one, want != NULL);

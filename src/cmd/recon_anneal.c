@@ -37,7 +37,7 @@ static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_o
         if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION && !mf_descriptor_counts(row))
             return mf_fail(MF_USAGE,
                            "%s: %s has no update by swaps; try: FFTCorrelations, Variation, LinealPathExact, "
-                           "VolumeFractions",
+                           "SurfaceCorrelations, Chords, VolumeFractions",
                            o->optimizer, row->name);
         if (o->save_gradient && *o->save_gradient && mf_descriptor_counts(row))
             return mf_fail(MF_USAGE, "--save_gradient: %s has none", row->name);

@@ -57,7 +57,7 @@ const struct mf_opt mf_recon_rows[] = {
         "FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
         "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, "
         "GramMatrices; several phases: FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: "
-        "S2_3D, CrossS2_3D; annealing: LinealPathExact"),
+        "S2_3D, CrossS2_3D; annealing: LinealPathExact, SurfaceCorrelations, Chords"),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),

@@ -6,24 +6,35 @@
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
-#define ROW(name, summary)                                          \
-    {                                                               \
-#name, summary, mf_measure_##name, mf_measure_##name##_text \
+#define ROW(name, summary, why)                                          \
+    {                                                                    \
+#name, summary, why, mf_measure_##name, mf_measure_##name##_text \
     }
 
+#define HOLDS_IT  "FFTCorrelations (S2) holds it; try: FFTCorrelations"
+#define CLUSTERS  "a swap joins or cuts whole clusters, so no update by swaps follows from what it changes"
+#define NO_UPDATE "it has neither a gradient nor an update by swaps"
+
 const struct mf_measure mf_measures[] = {
-    ROW(surface, "interface per volume, of voxel faces and by crossings"),
-    ROW(euler, "Euler number, voxels joined by faces and by corners"),
-    ROW(clusters, "clusters joined by faces, and those that span"),
-    ROW(chords, "chord lengths along the axes"),
-    ROW(autocovariance, "two-point correlation less the square of the volume fraction, along the axes"),
-    ROW(variogram, "half the mean square of differences, along the axes"),
-    ROW(surface_correlation, "surface-surface and surface-void correlations along the axes"),
-    ROW(local_fraction, "mean and variance of the volume fraction in windows"),
-    ROW(boundaries, "where two and three phases meet, per volume"),
-    ROW(cluster_function, "two-point cluster function along the axes"),
-    ROW(tortuosity, "shortest ways through along the axes"),
+    ROW(surface, "interface per volume, of voxel faces and by crossings", "Variation holds it; try: Variation"),
+    ROW(euler, "Euler number, voxels joined by faces and by corners", NO_UPDATE),
+    ROW(clusters, "clusters joined by faces, and those that span", CLUSTERS),
+    ROW(chords, "chord lengths along the axes", NULL),
+    ROW(autocovariance, "two-point correlation less the square of the volume fraction, along the axes", HOLDS_IT),
+    ROW(variogram, "half the mean square of differences, along the axes", HOLDS_IT),
+    ROW(surface_correlation, "surface-surface and surface-void correlations along the axes", NULL),
+    ROW(local_fraction, "mean and variance of the volume fraction in windows", NO_UPDATE),
+    ROW(boundaries, "where two and three phases meet, per volume", NO_UPDATE),
+    ROW(cluster_function, "two-point cluster function along the axes", CLUSTERS),
+    ROW(tortuosity, "shortest ways through along the axes", CLUSTERS),
     {0}};
+
+const char *mf_measure_why(const char *name)
+{
+    for (const struct mf_measure *m = mf_measures; m->name; ++m)
+        if (strcmp(name, m->name) == 0) return m->why;
+    return NULL;
+}
 
 /** "surface, euler, ..". */
 static void list(char *text, size_t size)

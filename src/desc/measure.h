@@ -22,6 +22,7 @@ struct mf_measure_job {
 struct mf_measure {
     const char *name;
     const char *summary; /* one line */
+    const char *why;     /* nothing can aim at it; NULL: a descriptor of this name can */
     /** Puts its values into @p phase[p], p < micro->phases. Collective, agreed. */
     int (*run)(const struct mf_measure_job *job, struct mf_json *const *phase);
     /** What it put there, in a line or few. */
@@ -30,6 +31,9 @@ struct mf_measure {
 
 /** The rows; the last one has no name. */
 extern const struct mf_measure mf_measures[];
+
+/** Why nothing can aim at the measure called @p name; NULL: there is no such measure. */
+const char *mf_measure_why(const char *name);
 
 /** Bits 1 << row of the measures called @p names ("all": every one). Refuses with MF_USAGE: the list. */
 int mf_measures_find(size_t count, const char *const *names, unsigned *wanted);

@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/opt.h"
+#include "src/desc/measure.h"
 
 const struct mf_descriptor mf_descriptors[] = {
     [MF_S2] = {"FFTCorrelations",
@@ -206,6 +207,28 @@ const struct mf_descriptor mf_descriptors[] = {
                   mf_cost_pairs,
                   0,
                   0},
+    [MF_SURFACE] = {"SurfaceCorrelations",
+                    {"surface_correlation", NULL},
+                    "surface-surface and surface-void correlations along the axes, by counting, without a gradient",
+                    1,
+                    1,
+                    MF_SURFACE,
+                    MF_PHASE_COUNTS,
+                    offsetof(struct mf_backend, surface),
+                    mf_cost_surface,
+                    0,
+                    0},
+    [MF_CHORDS] = {"Chords",
+                   {"chords", NULL},
+                   "how often runs along the axes are of which length, by counting, without a gradient",
+                   10,
+                   10,
+                   MF_CHORDS,
+                   MF_PHASE_COUNTS,
+                   offsetof(struct mf_backend, chord),
+                   mf_cost_chords,
+                   0,
+                   0},
 };
 
 static int same(const char *a, const char *b)
@@ -231,10 +254,11 @@ static void list(char *text, size_t size)
 
 static int refuse(const char *name)
 {
-    const char *words[3 * MF_DESCRIPTORS], *near;
+    const char *words[3 * MF_DESCRIPTORS], *near, *why = mf_measure_why(name);
     size_t count = 0;
-    char known[512];
+    char known[768];
 
+    if (why) return mf_fail(MF_USAGE, "%s is a measure (characterize --measures), not a descriptor: %s", name, why);
     list(known, sizeof known);
     for (size_t i = 0; i < MF_DESCRIPTORS; ++i) {
         words[count++] = mf_descriptors[i].name;
@@ -352,7 +376,8 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
     const struct mf_slice_ops *found;
 
     memcpy(&found, (const char *)backend + row->family, sizeof found);
-    if (!found) return mf_fail(MF_DEVICE, "the %s back end has no kernels for %s", backend->name, row->name);
+    if (!found)
+        return mf_fail(MF_DEVICE, "the %s back end has no kernels for %s; try: --device cpu", backend->name, row->name);
     *ops = found;
     return MF_OK;
 }
@@ -365,7 +390,7 @@ int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *
     return mf_fail(MF_USAGE,
                    "%s has no gradient: it can be measured, and aimed at by swaps (--optimizer_type "
                    "SimulatedAnnealing); try: %s",
-                   row->name, mf_descriptors[MF_LINEAL].name);
+                   row->name, mf_descriptors[row->kind == MF_SURFACE ? MF_VARIATION : MF_LINEAL].name);
 }
 
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase)

@@ -28,6 +28,8 @@ enum mf_descriptor_kind {
     MF_GRAM_CROSS = MF_FURTHER + MF_MORE_GRAM_CROSS,
     MF_VGG = MF_FURTHER + MF_MORE_VGG,
     MF_VGG_ALL = MF_FURTHER + MF_MORE_VGG_ALL,
+    MF_SURFACE = MF_FURTHER + MF_MORE_SURFACE,
+    MF_CHORDS = MF_FURTHER + MF_MORE_CHORDS,
     MF_DESCRIPTORS = MF_FURTHER + MF_MORE
 };
 
@@ -104,7 +106,10 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
                       const struct mf_slice_ops **ops);
 
 /** Is it counted on labels, without a gradient? */
-static inline int mf_descriptor_counts(const struct mf_descriptor *row) { return row->kind == MF_LINEAL_EXACT; }
+static inline int mf_descriptor_counts(const struct mf_descriptor *row)
+{
+    return row->kind == MF_LINEAL_EXACT || row->kind == MF_SURFACE || row->kind == MF_CHORDS;
+}
 
 /** The same to aim at: by swaps of labels, or, refused with MF_USAGE where there is none, by a gradient. */
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend, int by_swaps,

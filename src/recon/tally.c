@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "kernels/form/axes.h"
 #include "src/base/err.h"
+#include "src/recon/tally_impl.h"
 
 enum { DIRECTIONS = 4, CHANGES = 12 };
 
@@ -29,21 +31,34 @@ int mf_tally_wanted(const struct mf_objective_opts *o, int volume)
 {
     double ignored;
 
-    return (volume && term_of(o, MF_FRACTION, &ignored)) || term_of(o, MF_LINEAL_EXACT, &ignored);
+    for (size_t t = 0; t < o->terms; ++t)
+        if (o->term[t].weight > 0 && mf_descriptor_counts(o->term[t].row)) return 1;
+    return volume && term_of(o, MF_FRACTION, &ignored);
 }
 
 /* -- memory -- */
 
 static void *take(struct mf_tally *t, size_t bytes) { return mf_arena_take(t->arena, bytes, "annealing"); }
 
-int mf_tally_open(struct mf_tally *t, const struct mf_polish *p, struct mf_mutable *field)
+/* The first of a descriptor's entries, which come behind those that there are; 0: it has none. */
+static size_t place(struct mf_tally *t, const struct mf_objective_opts *o, enum mf_descriptor_kind kind)
 {
+    const size_t first = t->entries;
     double ignored;
 
+    if (!term_of(o, kind, &ignored)) return 0;
+    t->entries += mf_descriptor_entries(&mf_descriptors[kind], t->lag);
+    return first;
+}
+
+int mf_tally_open(struct mf_tally *t, const struct mf_polish *p, struct mf_mutable *field)
+{
     *t = (struct mf_tally){.arena = p->queue->host, .field = field, .lag = p->target->lag, .fields = p->fields};
     t->sides = field->dims[0] > 1 ? MF_SIDES : 1;
-    t->paths = term_of(p->objective, MF_LINEAL_EXACT, &ignored) != NULL;
-    t->entries = t->paths ? 2 + DIRECTIONS * t->lag : 1;
+    t->entries = 1;
+    t->paths = place(t, p->objective, MF_LINEAL_EXACT);
+    t->surface = place(t, p->objective, MF_SURFACE);
+    t->chords = place(t, p->objective, MF_CHORDS);
     for (size_t d = 0; d < t->sides; ++d) {
         struct mf_tally_side *s = &t->side[d];
 
@@ -71,13 +86,10 @@ size_t mf_tally_room(const struct mf_tally *t) { return CHANGES * t->entries * s
 
 /* -- what is aimed at -- */
 
-static size_t axis_u(size_t d) { return d == MF_Z ? 1 : 0; }
-static size_t axis_v(size_t d) { return d == MF_X ? 1 : 2; }
-
 /* How many runs of n pixels along a direction a slice has. */
 static double runs_of(const struct mf_tally *t, size_t d, size_t n, int direction)
 {
-    double rows = (double)t->field->dims[axis_u(d)], columns = (double)t->field->dims[axis_v(d)];
+    double rows = (double)t->field->dims[mf_tally_u(d)], columns = (double)t->field->dims[mf_tally_v(d)];
 
     if (t->field->periodic) return rows * columns;
     if (along[direction][0]) rows -= (double)(n - 1);
@@ -89,7 +101,9 @@ static void set_inverse(struct mf_tally *t, size_t d)
 {
     double *inverse = t->side[d].inverse;
 
-    inverse[0] = 1 / ((double)t->field->dims[axis_u(d)] * (double)t->field->dims[axis_v(d)]);
+    inverse[0] = 1 / ((double)t->field->dims[mf_tally_u(d)] * (double)t->field->dims[mf_tally_v(d)]);
+    if (t->surface) mf_tally_surface_inverse(t, d, inverse + t->surface);
+    if (t->chords) mf_tally_chords_inverse(t, d, inverse + t->chords);
     if (!t->paths) return;
     inverse[1] = inverse[0];
     for (size_t c = 1; c <= t->lag; ++c)
@@ -100,10 +114,11 @@ static void set_inverse(struct mf_tally *t, size_t d)
         }
 }
 
-/* Entries [first, first + n) are those of a descriptor. */
+/* Entries of a descriptor, from @p first on. */
 static void aim(struct mf_tally *t, const struct mf_polish *p, size_t d, enum mf_descriptor_kind kind, size_t first,
-                size_t n, double share)
+                double share)
 {
+    const size_t n = mf_descriptor_entries(&mf_descriptors[kind], t->lag);
     struct mf_tally_side *s = &t->side[d];
     double weight;
     const struct mf_descriptor *row = term_of(p->objective, kind, &weight);
@@ -129,34 +144,28 @@ void mf_tally_aim(struct mf_tally *t, const struct mf_polish *p, const size_t *m
         const double share = level * level / ((double)t->sides * (double)t->side[d].slices * (double)m[d]);
 
         set_inverse(t, d);
-        aim(t, p, d, MF_FRACTION, 0, 1, share);
-        if (t->paths) aim(t, p, d, MF_LINEAL_EXACT, 1, t->entries - 1, share);
+        aim(t, p, d, MF_FRACTION, 0, share);
+        if (t->paths) aim(t, p, d, MF_LINEAL_EXACT, t->paths, share);
+        if (t->surface) aim(t, p, d, MF_SURFACE, t->surface, share);
+        if (t->chords) aim(t, p, d, MF_CHORDS, t->chords, share);
     }
 }
 
 /* -- runs -- */
 
-/* A pixel of a slice. */
-struct pixel {
-    const uint8_t *label;
-    size_t u, v, nu, nv;
-    ptrdiff_t su, sv; /* labels from row to row, from column to column */
-    int periodic;
-};
-
-static struct pixel pixel_at(const struct mf_mutable *m, size_t d, const uint32_t at[3])
+static struct mf_pixel pixel_at(const struct mf_mutable *m, size_t d, const uint32_t at[3])
 {
     const ptrdiff_t row = (ptrdiff_t)m->stride[0], stride[3] = {(ptrdiff_t)m->dims[1] * row, row, 1};
-    const size_t u = axis_u(d), v = axis_v(d);
+    const size_t u = mf_tally_u(d), v = mf_tally_v(d);
 
-    return (struct pixel){.label = m->along[0] + at[0] * stride[0] + at[1] * stride[1] + m->pad + at[2],
-                          .u = at[u],
-                          .v = at[v],
-                          .nu = m->dims[u],
-                          .nv = m->dims[v],
-                          .su = stride[u],
-                          .sv = stride[v],
-                          .periodic = m->periodic};
+    return (struct mf_pixel){.label = m->along[0] + at[0] * stride[0] + at[1] * stride[1] + m->pad + at[2],
+                             .u = at[u],
+                             .v = at[v],
+                             .nu = m->dims[u],
+                             .nv = m->dims[v],
+                             .su = stride[u],
+                             .sv = stride[v],
+                             .periodic = m->periodic};
 }
 
 /* One step along an axis; 0: the slice ends. */
@@ -179,7 +188,7 @@ static inline int go(size_t *i, size_t n, int step, int periodic, ptrdiff_t stri
 }
 
 /* How many pixels next to this one are of its phase, at most @p most. */
-static size_t reach(struct pixel p, int du, int dv, size_t most)
+static size_t reach(struct mf_pixel p, int du, int dv, size_t most)
 {
     const uint8_t phase = *p.label;
 
@@ -193,7 +202,7 @@ static size_t reach(struct pixel p, int du, int dv, size_t most)
 
 /* count [2c + 1 pixels, direction] += sign times the runs of this pixel's phase that it is in. Where an axis is as
  * short as the longest run, a closed line has a run less than there are places in one. */
-static void add_runs(const struct mf_tally *t, struct pixel p, int direction, int sign, int32_t *count)
+static void add_runs(const struct mf_tally *t, struct mf_pixel p, int direction, int sign, int32_t *count)
 {
     const int du = along[direction][0], dv = along[direction][1];
     const size_t most = 2 * t->lag, behind = reach(p, -du, -dv, most), ahead = reach(p, du, dv, most);
@@ -217,12 +226,14 @@ static size_t field_of(const struct mf_tally *t, uint8_t phase) { return t->fiel
 
 static int is_counted(const struct mf_tally *t, uint8_t phase) { return t->fields > 1 || phase == 1; }
 
-/* What one pixel adds to the counts of its slice: itself, and the runs that begin with it. */
-static void count_pixel(const struct mf_tally *t, size_t d, const struct pixel *p, int64_t *counts)
+/* What one pixel adds to the counts of its slice: itself, and what begins with it. */
+static void count_pixel(const struct mf_tally *t, size_t d, const struct mf_pixel *p, int64_t *counts)
 {
     int64_t *count = counts + field_of(t, *p->label) * t->side[d].slices * t->entries;
 
     ++count[0];
+    if (t->surface) mf_tally_count_surface(t, p, count + t->surface);
+    if (t->chords) mf_tally_count_chords(t, p, count + t->chords);
     if (!t->paths) return;
     ++count[1];
     for (int k = 0; k < DIRECTIONS; ++k) {
@@ -240,12 +251,12 @@ static void count_slice(const struct mf_tally *t, size_t d, size_t slice)
     for (size_t f = 0; f < t->fields; ++f)
         memset(counts + f * t->side[d].slices * t->entries, 0, t->entries * sizeof *counts);
     at[d] = (uint32_t)slice;
-    for (size_t u = 0; u < t->field->dims[axis_u(d)]; ++u)
-        for (size_t v = 0; v < t->field->dims[axis_v(d)]; ++v) {
-            struct pixel p;
+    for (size_t u = 0; u < t->field->dims[mf_tally_u(d)]; ++u)
+        for (size_t v = 0; v < t->field->dims[mf_tally_v(d)]; ++v) {
+            struct mf_pixel p;
 
-            at[axis_u(d)] = (uint32_t)u;
-            at[axis_v(d)] = (uint32_t)v;
+            at[mf_tally_u(d)] = (uint32_t)u;
+            at[mf_tally_v(d)] = (uint32_t)v;
             p = pixel_at(t->field, d, at);
             if (is_counted(t, *p.label)) count_pixel(t, d, &p, counts);
         }
@@ -306,9 +317,11 @@ static void add_voxel(const struct mf_tally *t, size_t voxel, int sign, struct m
     mf_mutable_at(t->field, voxel, at);
     for (size_t d = 0; d < t->sides; ++d) {
         int32_t *count = counts_of(t, change, d, field_of(t, phase), at[d]);
-        const struct pixel p = pixel_at(t->field, d, at);
+        const struct mf_pixel p = pixel_at(t->field, d, at);
 
         count[0] += sign;
+        if (t->surface) mf_tally_add_surface(t, &p, sign, count + t->surface);
+        if (t->chords) mf_tally_add_chords(t, &p, sign, count + t->chords);
         if (!t->paths) continue;
         count[1] += sign;
         for (int k = 0; k < DIRECTIONS; ++k) add_runs(t, p, k, sign, count);

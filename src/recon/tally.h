@@ -1,6 +1,7 @@
 /* What of the loss are counts of slices that a swap of labels changes by whole numbers: voxels of a phase
- * (VolumeFractions), straight runs of pixels in it (LinealPathExact, docs/DESCRIPTORS.md). The counts are exact,
- * however many swaps they have followed. */
+ * (VolumeFractions), straight runs of pixels in it (LinealPathExact), pixels at its surface that lie so far apart,
+ * chords (SurfaceCorrelations, Chords: docs/DESCRIPTORS.md). The counts are exact, however many swaps they have
+ * followed. */
 #ifndef MF_RECON_TALLY_H
 #define MF_RECON_TALLY_H
 
@@ -18,8 +19,8 @@ struct mf_tally {
     struct mf_arena *arena;
     struct mf_mutable *field;
     size_t lag, fields, sides;
-    int paths;      /* it counts runs */
-    size_t entries; /* the volume fraction; then those of LinealPathExact: 1 + 4L */
+    size_t entries;                /* the volume fraction, then those of descriptors, which begin at */
+    size_t paths, surface, chords; /* 0: it is not counted. Paths are 1 or 0 */
     struct mf_tally_side side[MF_SIDES];
 };
 

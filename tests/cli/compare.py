@@ -330,7 +330,7 @@ def further(folder):
     a, b = blobs((20, 22), [0.5, 0.3, 0.2], 3), blobs((24, 20), [0.5, 0.3, 0.2], 4)
     files = [save(folder, f"{n}.npy", x) for n, x in (("a", a), ("b", b))]
     every = ["FFTCrossCorrelations", "LinealPath", "LinealPathExact", "LinealPathApproximation", "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations",
-             "LineCorrelations", "StructureTensor", "CrossCorrelations"]
+             "LineCorrelations", "StructureTensor", "SurfaceCorrelations", "Chords", "CrossCorrelations"]
     arrays = []
     for file in files:
         runs.run(PROGRAM, "characterize", file, "--limit_to", 4, "--non_periodic", "--no_multigrid_descriptor", "--descriptor_types", *every, "--output", f"{file}.h5",

@@ -73,6 +73,12 @@ for image, more in (("three.npy", ["FFTCrossCorrelations", "StructureTensor"]), 
     each = [match("--device", device, "--no_polish", "--descriptor-types", *more, image=image, extend=image != "volume.npy") for device in ("cpu", "cuda")]
     check(each[1][1] == 0 and near(each[1][0]["loss"], each[0][0]["loss"], 1e-4), f"{more}: {each}")
 
+# What it has no kernels for is refused by name, and left out where all is asked for.
+status, _, err = run("characterize", "image.npy", "--limit_to", 4, "--device", "cuda", "--descriptor_types", "Chords", "--output", "c.h5")
+check(status != 0 and "no kernels for Chords; try: --device cpu" in err, f"Chords on cuda: {status} {err}")
+status, out, err = run("compare", "image.npy", "image.npy", "--limit_to", 4, "--device", "cuda", "--descriptor_types", "all")
+check(status == 0 and "StructureTensor" in out and "Chords" not in out, f"all on cuda: {status} {err}")
+
 # What a run asks of the runtime, and of the profiler that watches it.
 def report(evaluations):
     """Evaluations made, calls of the runtime, names of ranges."""

@@ -17,7 +17,8 @@ from samples import blobs, np, save
 PROGRAM, MPIEXEC = sys.argv[1:3]
 SETS = {"LinealPath": "lineal_path_sharp", "LinealPathExact": "lineal_path", "LinealPathApproximation": "lineal_path_soft",
         "LineLinealPathApproximation": "lineal_path_axes", "TwoPointCorrelations": "two_point_soft",
-        "Correlations": "three_point_soft", "LineCorrelations": "three_point_axes", "StructureTensor": "structure_tensor"}
+        "Correlations": "three_point_soft", "LineCorrelations": "three_point_axes", "StructureTensor": "structure_tensor",
+        "SurfaceCorrelations": "surface_correlation", "Chords": "chords"}
 PAIRS = {"CrossCorrelations": "three_point_cross"}
 PLANE = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
 
@@ -128,6 +129,10 @@ def refusals(folder):
     both = [path, "--limit_to", 3, "--max_iter", 0]
     runs.refuses(PROGRAM, [
         (2, ("match", *both, "--descriptor_types", "LinealPathExact"), "no gradient"),
+        (2, ("match", *both, "--descriptor_types", "S2", "SurfaceCorrelations"), "SurfaceCorrelations has no gradient"),
+        (2, ("match", *both, "--descriptor_types", "chords", "--optimizer_type", "Adam"), "Chords has no gradient"),
+        (2, ("match", *both, "--descriptor_types", "cluster_function", "--optimizer_type", "SimulatedAnnealing"), "whole clusters"),
+        (2, ("match", *both, "--descriptor_types", "variogram"), "try: FFTCorrelations"),
         (2, ("match", *both, "--descriptor_types", "CrossCorrelations"), "try: --use_multiphase"),
         (2, ("characterize", path, "--limit_to", 3, "--descriptor_types", "CrossCorrelations", "--no_multiphase"), "leaves one"),
         (2, ("match", *both, "--descriptor_types", "LinealPath", "--soft_threshold", 1.5), "between 0 and 1"),

@@ -148,9 +148,56 @@ def pair(x, u, v, periodic):
     return (x[:, : nu - u, max(0, -v) : nv - max(0, v)] * x[:, u:, max(0, v) : nv + min(0, v)]).mean((1, 2))
 
 
+def above(x):
+    return x > 0.5
+
+
+def beside(x, axis, r, periodic):
+    """Pixels p and p + r e along an axis of slices, where both are there."""
+    if periodic:
+        return x, np.roll(x, -r, axis)
+    n = x.shape[axis]
+    return np.take(x, np.arange(n - r), axis), np.take(x, np.arange(r, n), axis)
+
+
+def surface_correlations(x, lag, periodic):
+    """surface-surface along rows and columns, then surface-void"""
+    inside = above(x)
+    lonely = np.zeros(inside.shape, bool)
+    for axis in (1, 2):
+        n = x.shape[axis]
+        for step in (-1, 1):
+            other = ~np.roll(inside, -step, axis)
+            if not periodic:
+                other &= (np.arange(n) != (n - 1 if step > 0 else 0)).reshape([-1 if a == axis else 1 for a in range(3)])
+            lonely |= other
+    surface, out = inside & lonely, ([], [])
+    for axis in (1, 2):
+        for r in range(lag):
+            (a, b), (c, d) = beside(surface, axis, r, periodic), beside(~inside, axis, r, periodic)
+            out[0].append((a & b).mean((1, 2)))
+            out[1].append(((a & d).mean((1, 2)) + (b & c).mean((1, 2))) / 2)
+    return np.stack(out[0] + out[1], 1)
+
+
+def chords(x, lag, periodic):
+    """how likely a run of exactly 1 .. 2L pixels begins, along rows and columns"""
+    out = []
+    for axis in (1, 2):
+        line = np.moveaxis(above(x), axis, 1)
+        n = line.shape[1]
+        for length in range(1, 2 * lag + 1):
+            places = range(n) if periodic else range(1, n - length)
+            hits = [line[:, [(i + k) % n for k in range(length)]].all(1) & ~line[:, i - 1] & ~line[:, (i + length) % n] for i in places]
+            out.append(np.mean(hits, (0, 2)) if len(hits) else np.zeros(len(line)))
+    return np.stack(out, 1)
+
+
 FURTHER = {"LinealPath": lineal_path, "LinealPathExact": lineal_path_exact, "LinealPathApproximation": lineal_path_approximation,
            "LineLinealPathApproximation": line_lineal_path_approximation, "TwoPointCorrelations": two_point_correlations,
-           "Correlations": correlations, "LineCorrelations": line_correlations, "StructureTensor": structure_tensor}
+           "Correlations": correlations, "LineCorrelations": line_correlations, "StructureTensor": structure_tensor,
+           "SurfaceCorrelations": surface_correlations, "Chords": chords}
+COUNTED = ("LinealPathExact", "SurfaceCorrelations", "Chords")  # without a gradient
 
 
 def in_space(x, y, lag, periodic, first=None):

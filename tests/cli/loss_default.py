@@ -8,7 +8,7 @@ of the mean over slices of E. v_l = 0.3^l, w = 1, Variation 5; all phases weigh 
 import sys
 import tempfile
 
-from formulas import FURTHER, cross_correlations
+from formulas import COUNTED, FURTHER, cross_correlations
 from runs import S2, check, finish, measure, run
 from samples import blobs, grey, np, save
 
@@ -202,7 +202,7 @@ CASES = {
     "weights": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "types": ["VolumeFractions", "Variation", "S2"], "weights": [2, 0.5, 3]},
     "S2 alone": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "types": ["S2"]},
     "Variation alone": {"images": [(24, 32)], "shape": (24, 32), "lag": 3, "types": ["Variation"]},
-    **{f"{name}{more}": {"images": [(22, 27)], "shape": (22, 27), "lag": 4, "types": [name], **words} for name in FURTHER if name != "LinealPathExact"
+    **{f"{name}{more}": {"images": [(22, 27)], "shape": (22, 27), "lag": 4, "types": [name], **words} for name in FURTHER if name not in COUNTED
        for more, words in (("", {}), (", not periodic", {"non_periodic": 1, "loss": "L1"}))},
     **{f"pairs of many lags{more}": {"images": [(26, 23)], "shape": (26, 23), "lag": 9, "types": ["TwoPointCorrelations"], **words}
        for more, words in (("", {}), (", not periodic", {"non_periodic": 1}))},

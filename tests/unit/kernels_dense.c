@@ -179,5 +179,7 @@ int main(void)
         directions_agree(families[f], x);
     }
     directions_agree(mf_backend_cpu.lineal_exact, x);
+    directions_agree(mf_backend_cpu.surface, x);
+    directions_agree(mf_backend_cpu.chord, x);
     return failures != 0;
 }

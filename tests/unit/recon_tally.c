@@ -9,7 +9,7 @@
 #include "src/base/rng.h"
 #include "tests/check.h"
 
-enum { LAG = 3, PHASES = 3, ENTRIES = 2 + 4 * LAG, SWAPS = 200, MOST = 9 * 9 * 9 };
+enum { LAG = 3, PHASES = 3, PATHS = 2 + 4 * LAG, ENTRIES = PATHS + 8 * LAG, SWAPS = 200, MOST = 9 * 9 * 9 };
 
 static const int along[4][2] = {{1, 1}, {1, -1}, {0, 1}, {1, 0}};
 
@@ -55,6 +55,62 @@ static long runs(size_t d, size_t slice, uint8_t phase, int n, const int e[2], l
     return count;
 }
 
+/* The pixel @p k from one along an axis: its label, 255 outside. */
+static uint8_t along_axis(size_t d, size_t slice, ptrdiff_t u, ptrdiff_t v, int axis, ptrdiff_t k)
+{
+    return at(d, slice, axis ? u : u + k, axis ? v + k : v);
+}
+
+static int is_surface(size_t d, size_t slice, uint8_t phase, ptrdiff_t u, ptrdiff_t v)
+{
+    int beside = 0;
+
+    for (int axis = 0; axis < 2; ++axis)
+        for (int step = -1; step <= 1; step += 2) {
+            const uint8_t other = along_axis(d, slice, u, v, axis, step);
+
+            beside |= other != phase && other != 255;
+        }
+    return at(d, slice, u, v) == phase && beside;
+}
+
+/* How a pixel and the one at r along an axis meet: 0: both at the surface; 1: one there, one of another phase. */
+static int meets(size_t d, size_t slice, uint8_t phase, ptrdiff_t u, ptrdiff_t v, int axis, ptrdiff_t r, int how)
+{
+    const ptrdiff_t p = axis ? u : u + r, q = axis ? v + r : v;
+    const int here = is_surface(d, slice, phase, u, v), there = is_surface(d, slice, phase, p, q);
+
+    return how ? (here && at(d, slice, p, q) != phase) + (there && at(d, slice, u, v) != phase) : here && there;
+}
+
+/* Does a chord of n pixels begin there? */
+static int is_chord(size_t d, size_t slice, uint8_t phase, ptrdiff_t u, ptrdiff_t v, int axis, ptrdiff_t n)
+{
+    for (ptrdiff_t k = 0; k < n; ++k)
+        if (along_axis(d, slice, u, v, axis, k) != phase) return 0;
+    return along_axis(d, slice, u, v, axis, -1) != phase && along_axis(d, slice, u, v, axis, n) != phase;
+}
+
+/* Entry i of those along the axes, and how many there could be. */
+static long along_axes(size_t d, size_t slice, uint8_t phase, int i, long *all)
+{
+    const int chord = i >= 4 * LAG, how = i / (2 * LAG), axis = chord ? i / (2 * LAG) % 2 : i / LAG % 2;
+    const ptrdiff_t r = i % LAG, n = i % (2 * LAG) + 1;
+    long count = 0;
+
+    *all = 0;
+    for (ptrdiff_t u = 0; u < (ptrdiff_t)extent(d, 0); ++u)
+        for (ptrdiff_t v = 0; v < (ptrdiff_t)extent(d, 1); ++v) {
+            const ptrdiff_t first = chord ? -1 : 0, last = chord ? n : r;
+
+            if (along_axis(d, slice, u, v, axis, first) == 255 || along_axis(d, slice, u, v, axis, last) == 255)
+                continue;
+            *all += chord || how == 0 ? 1 : 2;
+            count += chord ? is_chord(d, slice, phase, u, v, axis, n) : meets(d, slice, phase, u, v, axis, r, how);
+        }
+    return count;
+}
+
 static void check_slice(const struct mf_tally *t, size_t d, size_t slice, size_t field, double *loss)
 {
     const struct mf_tally_side *side = &t->side[d];
@@ -64,7 +120,8 @@ static void check_slice(const struct mf_tally *t, size_t d, size_t slice, size_t
     for (size_t i = 0; i < t->entries; ++i) {
         static const int none[2] = {0, 0};
         const int k = (int)((i + 2) % 4), n = i < 2 ? 1 : 2 * (int)((i - 2) / 4) + 3;
-        long all, want = runs(d, slice, phase, n, i < 2 ? none : along[k], &all);
+        long all, want = i < PATHS ? runs(d, slice, phase, n, i < 2 ? none : along[k], &all)
+                                   : along_axes(d, slice, phase, (int)i - PATHS, &all);
         const double off = (all ? (double)want / (double)all : 0) - side->target[field * t->entries + i];
 
         CHECK(count[i] == want);
@@ -126,7 +183,7 @@ static void check_field(size_t nz, size_t ny, size_t nx, size_t fields, double r
     static double fraction[PHASES], path[PHASES * (1 + 4 * LAG)];
     static int32_t counts[12 * ENTRIES];
     struct mf_target target = {.phases = PHASES, .lag = LAG, .sides = 1};
-    struct mf_objective_opts objective = {.terms = 2, .level_weight = {0.5}, .periodic = periodic};
+    struct mf_objective_opts objective = {.terms = 4, .level_weight = {0.5}, .periodic = periodic};
     struct mf_tally_change change = {.count = counts};
     struct mf_polish polish = {.fields = fields, .phases = PHASES, .target = &target, .objective = &objective};
     struct mf_queue queue = {0};
@@ -143,11 +200,16 @@ static void check_field(size_t nz, size_t ny, size_t nx, size_t fields, double r
     objective.term[0].weight = 2;
     objective.term[1].row = &mf_descriptors[MF_FRACTION];
     objective.term[1].weight = 3;
+    objective.term[2].row = &mf_descriptors[MF_SURFACE];
+    objective.term[2].weight = 1.5;
+    objective.term[3].row = &mf_descriptors[MF_CHORDS];
+    objective.term[3].weight = 4;
     for (size_t i = 0; i < sizeof path / sizeof *path; ++i) path[i] = 0.5 / (double)(i + 1);
     for (size_t i = 0; i < PHASES; ++i) fraction[i] = 0.3 + 0.01 * (double)i;
     target.side[0].levels = 1;
     target.side[0].fraction = fraction;
     target.side[0].more[MF_MORE_LINEAL_EXACT] = path;
+    target.side[0].more[MF_MORE_SURFACE] = target.side[0].more[MF_MORE_CHORDS] = path; /* as good as any */
     CHECK(mf_mutable_open(&field, queue.host, dims, PHASES, periodic, LAG) == MF_OK);
     for (size_t v = 0; v < field.voxels; ++v) label[v] = uniform() > rare ? 1 : (uint8_t)(3 * uniform());
     label[0] = 0;

@@ -1,0 +1,47 @@
+/* Pixels of slices and what they add to counts. Private to the tally. */
+#ifndef MF_RECON_TALLY_IMPL_H
+#define MF_RECON_TALLY_IMPL_H
+
+#include "src/recon/tally.h"
+
+/** The axes of a field that the rows and columns of a slice normal to @p d go along. */
+static inline size_t mf_tally_u(size_t d) { return d == MF_Z ? 1 : 0; }
+static inline size_t mf_tally_v(size_t d) { return d == MF_X ? 1 : 2; }
+
+/** A pixel of a slice. */
+struct mf_pixel {
+    const uint8_t *label;
+    size_t u, v, nu, nv;
+    ptrdiff_t su, sv; /* labels from row to row, from column to column */
+    int periodic;
+};
+
+/** To the pixel @p by (less than an extent) from it along axis 0 or 1 of the slice; 0: the slice ends. */
+static inline int mf_pixel_go(struct mf_pixel *p, int axis, ptrdiff_t by)
+{
+    const ptrdiff_t n = (ptrdiff_t)(axis ? p->nv : p->nu), at = (ptrdiff_t)(axis ? p->v : p->u);
+    ptrdiff_t to = at + by;
+
+    if (to < 0 || to >= n) {
+        if (!p->periodic) return 0;
+        to += to < 0 ? n : -n;
+    }
+    p->label += (to - at) * (axis ? p->sv : p->su);
+    *(axis ? &p->v : &p->u) = (size_t)to;
+    return 1;
+}
+
+/** What a pixel adds to the counts of its phase, so that all pixels together make them: surface correlations, chords
+ * (kernels/form/axes.h). */
+void mf_tally_count_surface(const struct mf_tally *tally, const struct mf_pixel *pixel, int64_t *count);
+void mf_tally_count_chords(const struct mf_tally *tally, const struct mf_pixel *pixel, int64_t *count);
+
+/** count += sign times what the counts of this pixel's phase are more with it than if it were of none. */
+void mf_tally_add_surface(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int32_t *count);
+void mf_tally_add_chords(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int32_t *count);
+
+/** 1 over how many there could be of the slices normal to @p d, entry by entry. */
+void mf_tally_surface_inverse(const struct mf_tally *tally, size_t d, double *inverse);
+void mf_tally_chords_inverse(const struct mf_tally *tally, size_t d, double *inverse);
+
+#endif

@@ -7,6 +7,7 @@ mf_test(NAME kernels_frac SOURCE unit/kernels_frac.c ROOM mf_kernels)
 mf_test(NAME kernels_dense SOURCE unit/kernels_dense.c ROOM mf_kernels)
 mf_test(NAME kernels_copy SOURCE unit/kernels_copy.c ROOM mf_kernels)
 mf_test(NAME kernels_patch SOURCE unit/kernels_patch.c ROOM mf_kernels)
+mf_test(NAME kernels_terms SOURCE unit/kernels_terms.c ROOM mf_kernels)
 mf_test(NAME kernels_cost SOURCE unit/kernels_cost.c ROOM mf_kernels)
 mf_test(NAME kernels_corr SOURCE unit/kernels_corr.c ROOM mf_kernels TIMEOUT 300)
 # The text for AVX-512, run where there is none; with sanitizers it would take a compiler minutes.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/pairs.h"
 #include "src/base/err.h"
 
@@ -214,7 +215,7 @@ static const struct mf_cpu_family lines = {
     "soft lineal paths", lines_entries, open_lines, close_plan, value, gradient, 0, 0};
 static const struct mf_cpu_family axes = {
     "soft lineal paths along the axes", axes_entries, open_axes, close_plan, value, gradient, 0, 0};
-static const struct mf_cpu_family pairs = {
+const struct mf_cpu_family mf_cpu_pair_masks = {
     "soft two-point correlations", pairs_entries, open_pairs, close_plan, value, gradient, 0, 0};
 
 static int plan_lines(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
@@ -229,7 +230,7 @@ static int plan_axes(struct mf_queue *queue, const struct mf_slice_desc *desc, s
 
 static int plan_pairs(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
-    return mf_cpu_dense_plan(mf_pairs_win(desc) ? &mf_cpu_pairs : &pairs, queue, desc, plan);
+    return mf_cpu_dense_plan(desc->lag < MF_COST_PAIRS_LAG ? &mf_cpu_pair_masks : &mf_cpu_pairs, queue, desc, plan);
 }
 
 const struct mf_slice_ops mf_lineal_soft_cpu = {.name = "lineal_soft",

@@ -19,21 +19,28 @@ struct state {
 
 static size_t entries(const struct mf_slice_desc *desc) { return mf_masks_entries(MF_MASKS_PAIRS, desc->lag); }
 
-int mf_pairs_win(const struct mf_slice_desc *desc)
+int mf_pairs_terms(const struct mf_slice_desc *desc)
 {
     struct mf_terms terms;
 
-    return desc->lag >= MF_COST_PAIRS_LAG && mf_terms_make(mf_soft_of(desc->threshold, desc->steepness), &terms);
+    if (desc->lag < MF_COST_PAIRS_LAG) return 0;
+    return mf_terms_make(mf_soft_of(desc->threshold, desc->steepness), &terms) ? terms.count : 0;
 }
 
-/* Scratch: two planes, and psi of a level. */
+/* Scratch: two planes, and psi of a level. A plan of a threshold that is too steep becomes one of masks: the terms are
+ * worked out once, here. */
 static int pairs_open(struct mf_slice_plan *plan)
 {
     const struct mf_slice_desc *d = &plan->desc;
-    struct state *st = plan->state = calloc(1, sizeof *st);
+    struct state *st = calloc(1, sizeof *st);
 
     if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
-    (void)mf_terms_make(mf_soft_of(d->threshold, d->steepness), &st->terms);
+    if (!mf_terms_make(mf_soft_of(d->threshold, d->steepness), &st->terms)) {
+        free(st);
+        plan->family = &mf_cpu_pair_masks;
+        return plan->family->open(plan);
+    }
+    plan->state = st;
     MF_TRY(mf_planes_open(plan, d->periodic || d->seam, &st->planes));
     plan->scratch = 2 * st->planes.size + d->nu * d->nv;
     return MF_OK;

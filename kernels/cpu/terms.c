@@ -6,9 +6,9 @@
 
 #include "kernels/cpu/cpu.h"
 
-enum { N = MF_TERMS_DEGREE, SWEEPS = 30, GRID = 64, WAYS = 32 };
+enum { N = MF_TERMS_DEGREE, SWEEPS = 30, GRID = 2 * N, WAYS = 32 };
 
-static const double PI = 3.14159265358979323846, CLOSE = 3e-7;
+static const double PI = 3.14159265358979323846, CLOSE = 3e-7, CLOSE_SLOPE = 1e-6;
 
 static double function(struct mf_soft f, double u, double v)
 {
@@ -16,6 +16,14 @@ static double function(struct mf_soft f, double u, double v)
                  y = (double)f.a * sigma + (double)f.b;
 
     return y * y;
+}
+
+/* Its derivative by u. */
+static double function_slope(struct mf_soft f, double u, double v)
+{
+    const double sigma = 1 / (1 + exp(-(double)f.s * ((u + v) / 2 - (double)f.t)));
+
+    return ((double)f.a * sigma + (double)f.b) * (double)f.a * (double)f.s * sigma * (1 - sigma);
 }
 
 /* Jacobi's rotation that makes a[p][q] zero; v: eigenvectors so far, in columns. */
@@ -106,21 +114,34 @@ void mf_terms_values(const struct mf_terms *terms, const double *of, size_t n, c
     sums(terms->degree, of, n, x, y);
 }
 
-static double worst(struct mf_soft f, const struct mf_terms *terms)
+static double sum_at(const struct mf_terms *terms, float left[][GRID + 1], int i, float right[][GRID + 1], int j)
 {
-    float x[GRID + 1], y[MF_TERMS_MAX][GRID + 1];
-    double off = 0;
+    double sum = 0;
 
-    for (int i = 0; i <= GRID; ++i) x[i] = (float)i / GRID;
-    for (int m = 0; m < terms->count; ++m) mf_terms_values(terms, terms->value[m], GRID + 1, x, y[m]);
+    for (int m = 0; m < terms->count; ++m) sum += terms->weight[m] * (double)left[m][i] * (double)right[m][j];
+    return sum;
+}
+
+/* At the extremes of a polynomial of twice the degree: dense near 0 and 1, where a polynomial swings. */
+static int is_close(struct mf_soft f, const struct mf_terms *terms)
+{
+    float x[GRID + 1], y[MF_TERMS_MAX][GRID + 1], d[MF_TERMS_MAX][GRID + 1];
+    double off = 0, steep = 0, most = 0;
+
+    for (int i = 0; i <= GRID; ++i) x[i] = (float)((1 - cos(PI * i / GRID)) / 2);
+    for (int m = 0; m < terms->count; ++m) {
+        mf_terms_values(terms, terms->value[m], GRID + 1, x, y[m]);
+        mf_terms_values(terms, terms->slope[m], GRID + 1, x, d[m]);
+    }
     for (int i = 0; i <= GRID; ++i)
-        for (int j = 0; j <= i; ++j) {
-            double sum = 0;
+        for (int j = 0; j <= GRID; ++j) {
+            const double u = (double)x[i], v = (double)x[j], slope = function_slope(f, u, v);
 
-            for (int m = 0; m < terms->count; ++m) sum += terms->weight[m] * (double)y[m][i] * (double)y[m][j];
-            off = fmax(off, fabs(sum - function(f, (double)x[i], (double)x[j])));
+            off = fmax(off, fabs(sum_at(terms, y, i, y, j) - function(f, u, v)));
+            steep = fmax(steep, fabs(sum_at(terms, d, i, y, j) - slope));
+            most = fmax(most, fabs(slope));
         }
-    return off;
+    return off < CLOSE && steep < CLOSE_SLOPE * most;
 }
 
 int mf_terms_make(struct mf_soft f, struct mf_terms *terms)
@@ -142,5 +163,5 @@ int mf_terms_make(struct mf_soft f, struct mf_terms *terms)
         a[next][next] = 0;
     }
     terms->degree = degree_of(terms);
-    return worst(f, terms) < CLOSE;
+    return is_close(f, terms);
 }

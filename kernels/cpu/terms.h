@@ -13,7 +13,8 @@ struct mf_terms {
     double value[MF_TERMS_MAX][MF_TERMS_DEGREE], slope[MF_TERMS_MAX][MF_TERMS_DEGREE]; /* of psi and its derivative */
 };
 
-/** To 3e-7 everywhere, of which float is 1e-7; 0: not with so many terms (the threshold is too steep). */
+/** To 3e-7, of which float is 1e-7, and its slopes to 1e-6 of the largest, looked at where polynomials swing most; 0:
+ * not with so many terms (the threshold is too steep). */
 int mf_terms_make(struct mf_soft f, struct mf_terms *terms);
 
 /** y = psi_m(x), or with @p of = terms->slope[m] its derivative. x, y: [n] */

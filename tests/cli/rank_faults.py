@@ -73,7 +73,7 @@ def different():
 def slowed():
     """What --log-view says of the balance of a run whose rank 1 stands still three quarters of the time: what else a busy machine does to the
     others is less."""
-    run = ("match t.npy --limit_to 12 --size 64 64 64 --max_iter 10 --no_polish --threads 1 --descriptor_types LinealPath --timeout 6 "
+    run = ("match t.npy --limit_to 12 --size 64 64 64 --max_iter 20 --no_polish --threads 1 --descriptor_types LinealPath --timeout 6 "
            "--output slow.npy --log-view --json").split()
     line = runs.line(program, *run, ranks=3, mpiexec=launcher)
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=open("log", "w"), text=True) as job:
@@ -106,7 +106,7 @@ def lost_message():
     done = runs.run(program, *words(16, 20, "lost.npy"), ranks=3, mpiexec=[*launcher, "-x", f"LD_PRELOAD={library}", "-x", "FAULTY_MPI_BROADCAST=12"])
     lines = runs.said(done.err)
     print(f"lost message: {done.status} after {time.time() - begin:.1f} s: {lines}")
-    check(done.status == 4 and time.time() - begin <= LIMIT + 5 + usual, f"lost message: {done.status} after {time.time() - begin:.1f} s")
+    check(done.status == 4 and time.time() - begin <= LIMIT + 5 + 2 * usual, f"lost message: {done.status} after {time.time() - begin:.1f} s")
     check(len(lines) == 1 and re.search(r"rank 1 on .* and rank 2 on .* have not come out of broadcast|no rank has come out of gather", lines[0]),
           f"{lines}")
 
@@ -159,8 +159,8 @@ def long_run(seconds):
         err = job.communicate(timeout=60)[1]
     check(job.returncode == 75, f"long: {job.returncode} {err}")
     print("long:", re.findall(r"evaluations (\d+)", err)[-1], "evaluations:", first, last)
-    for rank in first:
-        check(last[rank][0] - first[rank][0] <= 131072 and last[rank][1] <= first[rank][1] and last[rank][2] <= first[rank][2] + 4,
+    for rank in first:  # one of the two moments may be within a checkpoint, whose file is open
+        check(last[rank][0] - first[rank][0] <= 131072 and last[rank][1] <= first[rank][1] + 2 and last[rank][2] <= first[rank][2] + 4,
               f"long: rank {rank} held {first[rank]}, then {last[rank]}")
 
 

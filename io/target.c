@@ -125,6 +125,17 @@ int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv)
     return MF_OK;
 }
 
+void mf_target_example_cut(struct mf_target_side *side, size_t most)
+{
+    const size_t nu = side->example_nu, nv = side->example_nv, u = nu < most ? nu : most, v = nv < most ? nv : most;
+    const size_t first = (nu - u) / 2 * nv + (nv - v) / 2;
+
+    for (size_t i = 0; i < u; ++i)
+        memmove(side->example + i * v, side->example + first + i * nv, v * sizeof *side->example);
+    side->example_nu = u;
+    side->example_nv = v;
+}
+
 void mf_target_side_free(struct mf_target_side *side)
 {
     for (int m = 0; m < MF_MORE; ++m) free(side->more[m]);

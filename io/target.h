@@ -68,6 +68,20 @@ struct mf_target_side {
     size_t example_nu, example_nv; /* at most MF_EXAMPLE_MAX: the middle of a larger slice */
 };
 
+/** What was seen of a micrograph, by which it is chosen what to aim at (src/recon/recipe.h); of two phases or more of
+ * phase 1. */
+struct mf_target_look {
+    int phases;           /* 0: nobody looked */
+    size_t edge;          /* the shorter one of the example; where it is chosen, of the result as well */
+    double example;       /* pixels of it */
+    double pixels;        /* of the slice; where it is chosen, of all slices of the result, in all directions */
+    double rare;          /* the smallest volume fraction */
+    double coherence;     /* how straight edges are (root of C^2 / E^2, form/tensor.h), over that of the surrogates */
+    double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
+    double wave;          /* periods per pixel of its strongest wave; 0: none was seen */
+    double seam;          /* do opposite borders fit? 0: as neighbours inside do; 1: as pixels far apart, or not seen */
+};
+
 struct mf_target {
     int phases;
     int sides; /* 1: an image or an isotropic mean, used for every direction; 3: normals z, y, x */
@@ -84,6 +98,7 @@ struct mf_target {
     char unit[MF_UNIT_TEXT];
     char hash[MF_HASH_TEXT]; /* of the input(s) */
     char source[256];        /* name of the file it came from */
+    struct mf_target_look look;
 };
 
 /** Allocates the arrays of a side (heap, cleared; extents 0; cross only where there are pairs). MF_MEMORY. */
@@ -97,6 +112,8 @@ size_t mf_whole_parts(enum mf_whole which, size_t phases);
 int mf_target_whole_new(struct mf_target *target, enum mf_whole which);
 /** Room for an example (heap, cleared). MF_MEMORY. */
 int mf_target_example_new(struct mf_target_side *side, size_t nu, size_t nv);
+/** Only the middle of an example that has a longer edge than @p most. */
+void mf_target_example_cut(struct mf_target_side *side, size_t most);
 void mf_target_side_free(struct mf_target_side *side);
 void mf_target_free(struct mf_target *target);
 

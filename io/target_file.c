@@ -10,6 +10,7 @@
 #include "io/look.h"
 #include "io/seal.h"
 #include "io/target.h"
+#include "io/target_look.h"
 #include "io/volume.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
@@ -130,6 +131,8 @@ static int check_head(const char *path, const struct mf_target *t)
         wrong = "lag";
     else if (t->sides != 1 && t->sides != 3)
         wrong = "number of sides";
+    else if (!mf_target_look_sound(t))
+        wrong = "look";
     for (int i = 0; i < 3; ++i)
         if (!(t->spacing[i] > 0 && t->spacing[i] < HUGE_VAL)) wrong = "spacing";
     if (!(t->threshold >= 0 && t->threshold < 1 && t->steepness >= 0 && t->steepness <= 100)) wrong = "soft threshold";
@@ -235,6 +238,7 @@ static int read_head(struct mf_h5 *file, const char *path, struct mf_target *t)
     t->masked = masked != 0;
     t->sides = mf_h5_has(file, "/all") ? 1 : 3;
     MF_TRY(read_soft(file, t));
+    MF_TRY(mf_target_look_get(file, t));
     return check_head(path, t);
 }
 
@@ -503,6 +507,7 @@ static int write_head(struct mf_h5 *file, const struct mf_target *t)
     if (t->steepness > 0)
         MF_TRY(mf_h5_put_reals(file, "/", "soft_threshold", 2, (double[2]){t->threshold, t->steepness}));
     if (*t->network) MF_TRY(mf_h5_put_text(file, "/", "vgg_network", t->network));
+    MF_TRY(mf_target_look_put(file, &t->look));
     MF_TRY(mf_h5_put_reals(file, "/", "spacing", 3, t->spacing));
     MF_TRY(mf_h5_put_text(file, "/", "unit", t->unit));
     MF_TRY(mf_h5_put_text(file, "/", "source", t->source));

@@ -22,12 +22,15 @@
 static const struct mf_opt rows[] = {
     MF_OPT(mf_characterize_cmd, "microstructure_filenames", files, MF_TEXTS, NULL, "files to characterise"),
     MF_ALIAS("microstructure_filename", "microstructure_filenames"),
-    MF_OPT(mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
-           "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. "
-           "Others: LinealPath, LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
-           "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, SurfaceCorrelations, Chords, "
-           "GramMatrices; several phases: "
-           "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"),
+    MF_OPT(
+        mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
+        "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. auto: "
+        "what match would choose, with its L and periodicity, for reconstruct to aim at. "
+        "Others: LinealPath, LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
+        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, SurfaceCorrelations, Chords, "
+        "GramMatrices; several phases: "
+        "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"),
+    MF_OPT(mf_characterize_cmd, "explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor_types auto"),
     MF_OPT(
         mf_characterize_cmd, "measures", measures, MF_TEXTS, NULL,
         "exact measures of labelled fields beside them: surface, euler, clusters, chords, autocovariance, variogram, "
@@ -110,15 +113,25 @@ static int check_mask(const struct mf_session *session, const struct mf_characte
     return mf_mask_check(o->descriptors.count, o->descriptors.at, o->lag);
 }
 
+static int check_types(const struct mf_session *session, const struct mf_characterize_cmd *o)
+{
+    const struct mf_descriptor *row;
+
+    if (mf_characterize_is_auto(o)) return mf_characterize_auto_check(session, o);
+    if (o->explain) return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto");
+    for (size_t i = 0; i < o->descriptors.count; ++i) {
+        MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+        if (is_mcrpy(o)) MF_TRY(mf_descriptor_mcrpy_check(row));
+    }
+    return MF_OK;
+}
+
 static int check_all(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files)
 {
     const struct mf_descriptor *row;
 
     if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
-    for (size_t i = 0; i < o->descriptors.count; ++i) {
-        MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
-        if (is_mcrpy(o)) MF_TRY(mf_descriptor_mcrpy_check(row));
-    }
+    MF_TRY(check_types(session, o));
     MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &(unsigned){0}));
     MF_TRY(mf_exchange_check("export", &o->exports, is_mcrpy(o)));
     if (o->exports.count && files > 1 && !o->average)
@@ -218,11 +231,35 @@ static int describe(struct mf_session *session, const struct mf_characterize_cmd
     return mf_sample_characterize(session, o->residency, o->slice_mode, micro, opts, out);
 }
 
+/** Where it is left to the program: looked at as match does, and measured again where it chooses something else. */
+static int describe_chosen(struct mf_session *session, const struct mf_characterize_cmd *o, struct mf_micro *micro,
+                           const char *file, struct mf_characterize_opts *opts, struct mf_target *out)
+{
+    struct mf_characterize_opts first;
+    struct mf_target_look look;
+    int rc;
+
+    opts->lag = mf_characterize_auto_lag(session, o, micro);
+    opts->steady = 1;
+    first = *opts;
+    MF_TRY(describe(session, o, micro, opts, out));
+    snprintf(out->source, sizeof out->source, "%s", file);
+    rc = mf_characterize_auto(session, o, micro, out, opts, &look);
+    if (rc != MF_OK || opts->more != first.more || opts->lag != first.lag || opts->periodic != first.periodic ||
+        opts->example_max) {
+        mf_target_free(out);
+        MF_TRY(rc);
+        MF_TRY(describe(session, o, micro, opts, out));
+    }
+    out->look = look;
+    return MF_OK;
+}
+
 /** What --measures asks for. Collective. */
 static int count_measures(struct mf_session *session, const struct mf_characterize_cmd *o, const struct mf_micro *micro,
-                          struct mf_json **out)
+                          const struct mf_characterize_opts *opts, struct mf_json **out)
 {
-    struct mf_measure_job job = {session->comm, session->home, session->arena, micro, o->periodic, (size_t)o->lag};
+    struct mf_measure_job job = {session->comm, session->home, session->arena, micro, opts->periodic, opts->lag};
     unsigned wanted;
 
     MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &wanted));
@@ -232,20 +269,20 @@ static int count_measures(struct mf_session *session, const struct mf_characteri
 static int characterize_file(struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
                              struct mf_characterized *result)
 {
-    const struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
-                                              .levels = o->pyramid ? 0 : 1,
-                                              .periodic = o->periodic,
-                                              .seam = is_mcrpy(o),
-                                              .isotropic = o->isotropic,
-                                              .singlephase = !o->multiphase,
-                                              .cross = o->multiphase,
-                                              .more = more_of(o) & MF_WANTS_MORE,
-                                              .whole = mf_wants_whole(more_of(o)),
-                                              .threshold = o->soft,
-                                              .steepness = o->steepness,
-                                              .vgg = o->vgg,
-                                              .example = 1,
-                                              .symmetry = mf_symmetry_of(o->symmetry)};
+    struct mf_characterize_opts opts = {.lag = (size_t)o->lag,
+                                        .levels = o->pyramid ? 0 : 1,
+                                        .periodic = o->periodic,
+                                        .seam = is_mcrpy(o),
+                                        .isotropic = o->isotropic,
+                                        .singlephase = !o->multiphase,
+                                        .cross = o->multiphase,
+                                        .more = more_of(o) & MF_WANTS_MORE,
+                                        .whole = mf_wants_whole(more_of(o)),
+                                        .threshold = o->soft,
+                                        .steepness = o->steepness,
+                                        .vgg = o->vgg,
+                                        .example = 1,
+                                        .symmetry = mf_symmetry_of(o->symmetry)};
     struct mf_micro micro;
     double start = mf_now();
     int rc;
@@ -266,8 +303,9 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
         mf_micro_free(&micro);
         return rc;
     }
-    rc = describe(session, o, &micro, &opts, &result->target);
-    if (rc == MF_OK) rc = count_measures(session, o, &micro, &result->measures);
+    rc = mf_characterize_is_auto(o) ? describe_chosen(session, o, &micro, file, &opts, &result->target)
+                                    : describe(session, o, &micro, &opts, &result->target);
+    if (rc == MF_OK) rc = count_measures(session, o, &micro, &opts, &result->measures);
     mf_micro_free(&micro);
     if (rc != MF_OK) return rc;
     snprintf(result->target.source, sizeof result->target.source, "%s", file);
@@ -337,8 +375,13 @@ const struct mf_cmd mf_cmd_characterize = {
         "volumes. "
         "--measures counts "
         "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
-        "others (docs/FILES.md).\n\n"
+        "others (docs/FILES.md). --descriptor_types auto looks at a micrograph as match does, measures what match "
+        "would "
+        "aim at and writes what was seen, by which reconstruct makes what match makes. Files that are to be compared "
+        "or "
+        "merged want one L and one periodicity: name the descriptors.\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"
+        "  mesoforge characterize steel.npy --descriptor_types auto --explain\n"
         "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
         "      --spacing 0.5 --unit um\n"
         "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"

@@ -5,6 +5,7 @@
 #include "io/target.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
+#include "src/desc/characterize.h"
 
 struct mf_characterize_cmd {
     struct mf_common common;
@@ -15,7 +16,7 @@ struct mf_characterize_cmd {
     struct mf_longs labels;
     struct mf_reals spacing;
     double steepness, soft;
-    int isotropic, periodic, multiphase, pyramid, grey, average;
+    int isotropic, periodic, multiphase, pyramid, grey, average, explain;
     struct mf_vgg *vgg; /* of descriptors that need one */
 };
 
@@ -30,6 +31,24 @@ struct mf_characterized {
 
 /** The @p i-th of all inputs, by option and positional; NULL behind the last. */
 const char *mf_characterize_input(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t i);
+
+/** Is it left to the program what is measured (characterize_auto.c)? */
+int mf_characterize_is_auto(const struct mf_characterize_cmd *o);
+
+/** What goes with that: MF_USAGE. Not collective. */
+int mf_characterize_auto_check(const struct mf_session *session, const struct mf_characterize_cmd *o);
+
+/** L, where nobody said it: at most half of the shortest edge. */
+size_t mf_characterize_auto_lag(const struct mf_session *session, const struct mf_characterize_cmd *o,
+                                const struct mf_micro *micro);
+
+/**
+ * What match would aim at by @p target, first measured with @p opts, were its result as large as @p micro: into @p
+ * opts, and into @p look what was seen. Says which and why. Collective; refuses (agreed) as mf_recipe_look().
+ */
+int mf_characterize_auto(const struct mf_session *session, const struct mf_characterize_cmd *o,
+                         const struct mf_micro *micro, const struct mf_target *target,
+                         struct mf_characterize_opts *opts, struct mf_target_look *look);
 
 /** Before any work: results of so many @p files have a place each, and it can be written. Collective, agreed. */
 int mf_characterize_may_write(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files);

@@ -89,6 +89,7 @@ void mf_join(struct mf_target from[SIDES], const char *const file[SIDES], struct
 
     *to = from[0];
     memset(to->whole, 0, sizeof to->whole); /* files of one volume have it */
+    to->look = (struct mf_target_look){0};  /* of one micrograph */
     to->sides = SIDES;
     to->spacing[0] = from[1].spacing[1]; /* rows of slices normal to y and x lie along z */
     for (int i = 0; i < SIDES; ++i) {

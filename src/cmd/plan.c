@@ -80,6 +80,7 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
     static const char *s2_alone[] = {"FFTCorrelations"};
 
     MF_TRY(mf_target_load(s->comm, file, target));
+    MF_TRY(mf_recon_recall(s, &o->recon, target, file));
     if (!target->side[0].variation && !mf_options_given(s->options, "descriptor-types"))
         o->recon.types = (struct mf_texts){1, s2_alone};
     if (target->lag == (size_t)o->recon.lag || !mf_options_given(s->options, "limit-to")) return MF_OK;
@@ -324,8 +325,8 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
     o->file = n > 1 ? words[1] : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
     o->described = o->file && is_descriptors(o->file);
     o->recon.explain = o->explain;
-    mf_recon_default(&o->recon, o->file && !o->described);
-    if (!o->file || o->described) MF_TRY(mf_recon_named(&o->recon));
+    mf_recon_default(&o->recon, o->file != NULL);
+    if (!o->file) MF_TRY(mf_recon_named(&o->recon));
     return mf_recon_check(s, &o->recon);
 }
 

@@ -28,8 +28,7 @@ void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
                                             : (struct mf_texts){2, (const char **)(uintptr_t)plain};
 }
 
-/* What was seen, on one line. */
-static void explain(const struct mf_recipe_look *look)
+void mf_auto_explain(const struct mf_target_look *look)
 {
     char period[40] = "";
 
@@ -40,14 +39,13 @@ static void explain(const struct mf_recipe_look *look)
             look->phases, look->rare, look->coherence, look->trough, look->crest, period, look->seam);
 }
 
-/* "FFTCorrelations 7.6, Variation 3.2, .." */
-static void list(const struct mf_recon_cmd *o, char *text, size_t size)
+void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size)
 {
     size_t used = 0;
 
     text[0] = 0;
-    for (size_t t = 0; t < o->types.count && used < size; ++t) {
-        int n = snprintf(text + used, size - used, "%s%s %g", t ? ", " : "", o->types.at[t], o->weights.at[t]);
+    for (size_t t = 0; t < recipe->terms && used < size; ++t) {
+        int n = snprintf(text + used, size - used, "%s%s %g", t ? ", " : "", recipe->type[t], recipe->weight[t]);
 
         if (n > 0) used += (size_t)n;
     }
@@ -87,30 +85,28 @@ void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const stru
 
 /* What of the result bears on the choice. Of three images the first says how large it is. */
 static int consider_result(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
-                           const size_t *volume, struct mf_recipe_look *look, int *is_volume)
+                           const size_t *volume, struct mf_target_look *look, int *is_volume)
 {
-    size_t dims[3], edge = look->edge;
+    size_t dims[3];
 
     MF_TRY(mf_recon_extents(s, o, target, volume, dims));
     if (o->files.count == 3 && dims[0] == 1) dims[0] = dims[1];
-    for (int a = 0; a < 3; ++a)
-        if (dims[a] > 1 && dims[a] < edge) edge = dims[a];
-    if (o->multigrid && edge > 2 * target->lag) edge = 2 * target->lag; /* that of the coarsest grid, at least */
+    mf_recipe_for(dims, look);
+    if (o->multigrid && look->edge > 2 * target->lag) look->edge = 2 * target->lag; /* the coarsest grid's, at least */
     *is_volume = dims[0] > 1;
-    look->edge = edge;
-    look->pixels = (double)dims[0] * (double)dims[1] * (double)dims[2] * (*is_volume ? 3 : 1);
     return MF_OK;
 }
 
 /* The choice, on one line. */
-static void say(const struct mf_recon_cmd *o, const char *why)
+static void say(const struct mf_recon_cmd *o, const struct mf_target *target, const char *why)
 {
-    char text[256], best[40] = "", start[80] = "";
+    char text[256], best[40] = "", start[80] = "", from[340] = "";
 
-    list(o, text, sizeof text);
+    mf_auto_list(o->recipe, text, sizeof text);
+    if (target->look.phases) snprintf(from, sizeof from, ", by what was seen of '%s'", target->source);
     if (o->candidates > 1) snprintf(best, sizeof best, "; the best of %ld", o->candidates);
     if (o->layers > 0) snprintf(start, sizeof start, "; from layers with a period of %.1f voxels", 1 / o->layers);
-    mf_info("auto: %s, as %s; the micrograph is taken as %speriodic: %s%s%s%s", o->recipe->name, why,
+    mf_info("auto%s: %s, as %s; the micrograph is taken as %speriodic: %s%s%s%s", from, o->recipe->name, why,
             o->target_open ? "not " : "", text, start, o->multigrid ? "; coarse to fine" : "", best);
     if (o->example_max)
         mf_info("auto: patches are those of at most the middle %zu x %zu pixels, as more would take long",
@@ -125,21 +121,57 @@ static int may_choose(const struct mf_session *s, const struct mf_recon_cmd *o)
     return !mf_options_given(s->options, "candidates") && o->max_iter > 0 && begins_anew(o);
 }
 
-int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
-                    const size_t *volume)
+/* A target that knows what was seen of its micrograph was measured as it is. */
+static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
+                  const size_t *volume, struct mf_target_look look)
 {
-    struct mf_recipe_look look;
-    int is_volume = 0, rc = mf_recipe_look(s->arena, target, &look);
+    int is_volume = 0;
     const char *why;
 
-    if (rc == MF_OK) rc = consider_result(s, o, target, volume, &look, &is_volume);
-    MF_TRY(mf_agree(s->comm, rc));
-    if (o->explain) explain(&look);
+    MF_TRY(mf_agree(s->comm, consider_result(s, o, target, volume, &look, &is_volume)));
+    if (o->explain) mf_auto_explain(&look);
     take(s, mf_recipe_choose(&look, is_volume, &why), o);
     o->example_max = mf_recipe_example(o->recipe, &look);
     if (may_choose(s, o)) o->candidates = mf_recipe_candidates(o->recipe, &look);
-    o->target_open = o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
+    o->target_open =
+        target->look.phases ? !target->periodic : o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
     if (is_volume && begins_anew(o) && !o->multigrid) o->layers = o->recipe->layers * look.wave;
-    say(o, why);
+    say(o, target, why);
+    return MF_OK;
+}
+
+int mf_recon_choose(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
+                    const size_t *volume)
+{
+    struct mf_target_look look;
+
+    MF_TRY(mf_agree(s->comm, mf_recipe_look(s->arena, target, &look)));
+    return settle(s, o, target, volume, look);
+}
+
+/* A file has the L that it has. */
+static void say_lag(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target)
+{
+    const long lag = least(o->lag, (long)target->look.edge / 2);
+
+    if (lag >= 1 && lag != (long)target->lag && !mf_options_given(s->options, "limit-to"))
+        mf_info("auto: the descriptors have L = %zu, where match would take %ld for such a result", target->lag, lag);
+}
+
+int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target, const char *file)
+{
+    if (!mf_recon_is_auto(o)) return MF_OK;
+    if (!target->look.phases) {
+        if (mf_options_given(s->options, "descriptor-types"))
+            return mf_fail(MF_INPUT,
+                           "'%s' does not say what was seen of its micrograph; name the descriptors, or try: "
+                           "mesoforge characterize --descriptor_types auto",
+                           file);
+        o->types = (struct mf_texts){2, (const char **)(uintptr_t)plain};
+        return MF_OK;
+    }
+    MF_TRY(settle(s, o, target, NULL, target->look));
+    say_lag(s, o, target);
+    for (int i = 0; i < target->sides && o->example_max; ++i) mf_target_example_cut(&target->side[i], o->example_max);
     return MF_OK;
 }

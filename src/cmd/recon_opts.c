@@ -53,7 +53,9 @@ const struct mf_opt mf_run_rows[] = {
 
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, NULL,
-        "left out: auto, chosen from a labelled micrograph, else FFTCorrelations Variation. Descriptors: "
+        "left out: auto, chosen from a labelled micrograph, or by what its file of characterize --descriptor_types "
+        "auto "
+        "says, else FFTCorrelations Variation. Descriptors: "
         "FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
         "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, "
         "GramMatrices; several phases: FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: "
@@ -297,7 +299,8 @@ int mf_recon_is_auto(const struct mf_recon_cmd *o)
 int mf_recon_named(const struct mf_recon_cmd *o)
 {
     if (!mf_recon_is_auto(o)) return MF_OK;
-    return mf_fail(MF_USAGE, "--descriptor_types auto looks at a micrograph, which match does; name the descriptors");
+    return mf_fail(MF_USAGE,
+                   "--descriptor_types auto looks at a micrograph, or at what its file says; name the descriptors");
 }
 
 static int check_auto(const struct mf_recon_cmd *o)

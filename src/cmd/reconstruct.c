@@ -66,13 +66,19 @@ static int load_target(const struct mf_session *session, const struct mf_recon_c
     return mf_target_load(session->comm, o->descriptor_filename, target);
 }
 
+/* A file of ours may say what was seen of its micrograph; arrays do not. */
+static int is_ours(const struct mf_recon_cmd *o)
+{
+    return !o->arrays.count && o->descriptor_filename && !mf_ends_with(o->descriptor_filename, ".npy");
+}
+
 static int check(const struct mf_session *session, void *options)
 {
     struct mf_recon_cmd *o = options;
 
-    mf_recon_default(o, 0);
+    mf_recon_default(o, is_ours(o));
     MF_TRY(mf_recon_check(session, o));
-    MF_TRY(mf_recon_named(o));
+    if (!is_ours(o)) MF_TRY(mf_recon_named(o));
     MF_TRY(mf_recon_plan_check(session, o));
     MF_TRY(check_target(o));
     if ((o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
@@ -89,12 +95,14 @@ static int run(struct mf_session *session, void *options)
     struct mf_recon_cmd *o = options;
     struct mf_target target;
     char *base;
-    int rc;
+    int rc, recalled;
 
     MF_TRY(mf_reside(session, o->residency));
     MF_TRY(load_target(session, o, &target));
+    recalled = mf_recon_recall(session, o, &target, o->descriptor_filename);
     base = mf_stem(target.source[0] && o->arrays.count ? target.source : o->descriptor_filename);
-    rc = base ? fit_types(session, &target, o) : mf_fail(MF_MEMORY, "no memory for a name");
+    rc = base ? recalled : mf_fail(MF_MEMORY, "no memory for a name");
+    if (rc == MF_OK) rc = fit_types(session, &target, o);
     rc = mf_agree(session->comm, rc);
     if (rc == MF_OK) rc = mf_recon_network(session, o, &target);
     if (rc == MF_OK) rc = mf_recon_run(session, o, &target, NULL, base);
@@ -108,13 +116,15 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .name = "reconstruct",
     .summary = "make a microstructure that has given descriptors",
     .synopsis = "--descriptor-filename FILE | --target S2=FILE.npy .. [--size NZ NY NX] [OPTION VALUE ...]",
-    .text = "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
-            "exact to one voxel. Arrays are [z][y][x].\n\n"
-            "  mesoforge characterize --limit_to 16 micrograph.npy\n"
-            "  mesoforge reconstruct --size 64 64 64 \\\n"
-            "      --descriptor_filename results/micrograph_characterization.h5\n"
-            "  mpirun -n 4 mesoforge reconstruct --descriptor_filename target.h5 \\\n"
-            "      --size 256 256 256 --output v.h5\n",
+    .text =
+        "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
+        "exact to one voxel. Arrays are [z][y][x]. A file of characterize --descriptor_types auto says what was seen "
+        "of its micrograph: what to aim at, weights and schedule are then chosen as match does.\n\n"
+        "  mesoforge characterize --descriptor_types auto micrograph.npy\n"
+        "  mesoforge reconstruct --size 64 64 64 \\\n"
+        "      --descriptor_filename results/micrograph_characterization.h5\n"
+        "  mpirun -n 4 mesoforge reconstruct --descriptor_filename target.h5 \\\n"
+        "      --size 256 256 256 --output v.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
     .check = check,

@@ -118,6 +118,7 @@ static int combine(const struct mf_target *const *from, size_t count, const doub
     if (!side) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
     memset(out.side, 0, sizeof out.side);
     memset(out.whole, 0, sizeof out.whole);
+    out.look = (struct mf_target_look){0};
     out.sides = sides;
     rc = MF_OK;
     for (int k = 0; rc == MF_OK && k < MF_WHOLE; ++k) rc = mean_whole(from, count, weight, (enum mf_whole)k, &out);

@@ -178,7 +178,7 @@ static double strongest(const double *s2, long reach, double fraction)
 }
 
 /* Autocovariance of a level by radius, over its value at 0: trough, crest and wave number. */
-static void wave(const double *s2, size_t lag, double fraction, size_t level, struct mf_recipe_look *look)
+static void wave(const double *s2, size_t lag, double fraction, size_t level, struct mf_target_look *look)
 {
     const long reach = (long)lag - 1;
     const double top = at_radius(s2, reach, 0) - fraction * fraction;
@@ -197,7 +197,7 @@ static void wave(const double *s2, size_t lag, double fraction, size_t level, st
 }
 
 /* On levels whose window is at most a quarter of the slice: beyond, a few things wave by chance. */
-static void waves(const struct mf_target *target, const struct mf_target_side *side, struct mf_recipe_look *look)
+static void waves(const struct mf_target *target, const struct mf_target_side *side, struct mf_target_look *look)
 {
     const size_t w = 2 * target->lag - 1, phase = target->phases > 1, least = side->nu < side->nv ? side->nu : side->nv;
 
@@ -207,7 +207,7 @@ static void waves(const struct mf_target *target, const struct mf_target_side *s
 }
 
 /* Of pictures in the arena. */
-static int look_at(struct mf_arena *arena, const struct mf_target *target, struct mf_recipe_look *look)
+static int look_at(struct mf_arena *arena, const struct mf_target *target, struct mf_target_look *look)
 {
     const struct mf_target_side *side = &target->side[0];
     struct pictures p = {.nu = side->example_nu, .nv = side->example_nv};
@@ -225,7 +225,7 @@ static int look_at(struct mf_arena *arena, const struct mf_target *target, struc
     return rc;
 }
 
-int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struct mf_recipe_look *look)
+int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struct mf_target_look *look)
 {
     const struct mf_target_side *side = &target->side[0];
     struct mf_arena *arena;
@@ -234,7 +234,7 @@ int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struc
     if (!side->example)
         return mf_fail(MF_INPUT, "'%s' has no labels, which --descriptor_types auto looks at; name the descriptors",
                        target->source);
-    *look = (struct mf_recipe_look){.phases = target->phases, .rare = 1, .seam = 1};
+    *look = (struct mf_target_look){.phases = target->phases, .rare = 1, .seam = 1};
     look->edge = side->example_nu < side->example_nv ? side->example_nu : side->example_nv;
     look->example = (double)side->example_nu * (double)side->example_nv;
     look->pixels = (double)side->nu * (double)side->nv;
@@ -246,7 +246,14 @@ int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struc
     return rc;
 }
 
-int mf_recipe_periodic(const struct mf_recipe_look *look) { return look->seam < SEAM; }
+void mf_recipe_for(const size_t dims[3], struct mf_target_look *look)
+{
+    for (int a = 0; a < 3; ++a)
+        if (dims[a] > 1 && dims[a] < look->edge) look->edge = dims[a];
+    look->pixels = (double)dims[0] * (double)dims[1] * (double)dims[2] * (dims[0] > 1 ? 3 : 1);
+}
+
+int mf_recipe_periodic(const struct mf_target_look *look) { return look->seam < SEAM; }
 
 /* From trials on the images of benchmarks/textures.py. The ramp ends where grey is dear enough that the cut changes
  * little. Polish would win in S2 what is lost where lamellae or phases join. */
@@ -355,7 +362,7 @@ static const struct {
 };
 
 /* Operations of all searches of a run for patches of an example of so many pixels, or of a part of it. */
-static double searching(const struct mf_recipe *recipe, const struct mf_recipe_look *look, double pixels)
+static double searching(const struct mf_recipe *recipe, const struct mf_target_look *look, double pixels)
 {
     for (size_t t = 0; t < recipe->terms; ++t)
         if (strcmp(recipe->type[t], "Patches") == 0)
@@ -363,14 +370,14 @@ static double searching(const struct mf_recipe *recipe, const struct mf_recipe_l
     return 0;
 }
 
-size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_recipe_look *look)
+size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look)
 {
     const double all = searching(recipe, look, look->example), edge = fmax(LEAST, sqrt(look->example * WORK / all));
 
     return all <= WORK || edge * edge >= look->example ? 0 : (size_t)edge;
 }
 
-long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_recipe_look *look)
+long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target_look *look)
 {
     const double one = searching(recipe, look, look->example);
 
@@ -378,7 +385,7 @@ long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_recipe
     return (long)fmax(1, fmin((double)recipe->candidates, floor(AFFORD / one)));
 }
 
-static int row_of(const struct mf_recipe_look *look)
+static int row_of(const struct mf_target_look *look)
 {
     if (look->edge < PATCH) return TINY;
     if (look->phases > 2) return SEVERAL;
@@ -387,7 +394,7 @@ static int row_of(const struct mf_recipe_look *look)
     return look->rare < RARE ? RARELY : BLOBS;
 }
 
-const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, int volume, const char **why)
+const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int volume, const char **why)
 {
     const int kind = volume ? VOLUME : look->edge < WIDE ? IMAGE : WIDE_IMAGE;
     int row = row_of(look);

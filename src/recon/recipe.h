@@ -5,19 +5,6 @@
 
 #include "src/recon/solve.h"
 
-/** What is looked at; of two phases or more phase 1. */
-struct mf_recipe_look {
-    int phases;
-    size_t edge;          /* the shorter one, of the result as well */
-    double example;       /* pixels of it */
-    double pixels;        /* of all slices of the result, in all directions */
-    double rare;          /* the smallest volume fraction */
-    double coherence;     /* how straight edges are (root of C^2 / E^2, form/tensor.h), over that of the surrogates */
-    double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
-    double wave;          /* periods per pixel of its strongest wave; 0: none was seen */
-    double seam;          /* do opposite borders fit? 0: as neighbours inside do; 1: as pixels far apart, or not seen */
-};
-
 enum { MF_RECIPE_TERMS = 4, MF_RECIPE_LEVELS = 4 };
 
 struct mf_recipe {
@@ -38,19 +25,22 @@ struct mf_recipe {
  * Looks at the first side of a target with an example. What it takes counts to @p whole. Not collective: the same
  * numbers on every rank. Refuses with MF_INPUT (no example), MF_MEMORY.
  */
-int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struct mf_recipe_look *look);
+int mf_recipe_look(struct mf_arena *whole, const struct mf_target *target, struct mf_target_look *look);
+
+/** From the micrograph alone to a result of @p dims {nz, ny, nx}. */
+void mf_recipe_for(const size_t dims[3], struct mf_target_look *look);
 
 /** Do opposite borders fit together? */
-int mf_recipe_periodic(const struct mf_recipe_look *look);
+int mf_recipe_periodic(const struct mf_target_look *look);
 
 /** The recipe for what was seen, of an image or a volume, and why, in a few words (owned by nobody). */
-const struct mf_recipe *mf_recipe_choose(const struct mf_recipe_look *look, int volume, const char **why);
+const struct mf_recipe *mf_recipe_choose(const struct mf_target_look *look, int volume, const char **why);
 
 /** Edge of the example that patches are looked for in: 0, all of it, unless the searches of a run would take too long.
  */
-size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_recipe_look *look);
+size_t mf_recipe_example(const struct mf_recipe *recipe, const struct mf_target_look *look);
 
 /** Runs to choose a result from: as many as take some seconds of a core together, at least one. */
-long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_recipe_look *look);
+long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target_look *look);
 
 #endif

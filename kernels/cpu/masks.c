@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cost.h"
 #include "kernels/cpu/pairs.h"
 #include "src/base/err.h"
 
@@ -230,7 +229,7 @@ static int plan_axes(struct mf_queue *queue, const struct mf_slice_desc *desc, s
 
 static int plan_pairs(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
 {
-    return mf_cpu_dense_plan(desc->lag < MF_COST_PAIRS_LAG ? &mf_cpu_pair_masks : &mf_cpu_pairs, queue, desc, plan);
+    return mf_cpu_dense_plan(&mf_cpu_pairs, queue, desc, plan);
 }
 
 const struct mf_slice_ops mf_lineal_soft_cpu = {.name = "lineal_soft",

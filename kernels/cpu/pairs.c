@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cost.h"
 #include "kernels/cpu/plane.h"
-#include "kernels/cpu/terms.h"
 #include "kernels/masks.h"
 #include "src/base/err.h"
 
@@ -19,23 +17,20 @@ struct state {
 
 static size_t entries(const struct mf_slice_desc *desc) { return mf_masks_entries(MF_MASKS_PAIRS, desc->lag); }
 
-int mf_pairs_terms(const struct mf_slice_desc *desc)
+int mf_pairs_terms(const struct mf_slice_desc *desc, struct mf_terms *terms)
 {
-    struct mf_terms terms;
-
-    if (desc->lag < MF_COST_PAIRS_LAG) return 0;
-    return mf_terms_make(mf_soft_of(desc->threshold, desc->steepness), &terms) ? terms.count : 0;
+    return desc->lag >= MF_PAIRS_LAG && mf_terms_make(mf_soft_of(desc->threshold, desc->steepness), terms);
 }
 
-/* Scratch: two planes, and psi of a level. A plan of a threshold that is too steep becomes one of masks: the terms are
- * worked out once, here. */
+/* Scratch: two planes, and psi of a level. Without terms the plan becomes one of masks: they are worked out once, here.
+ */
 static int pairs_open(struct mf_slice_plan *plan)
 {
     const struct mf_slice_desc *d = &plan->desc;
     struct state *st = calloc(1, sizeof *st);
 
     if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
-    if (!mf_terms_make(mf_soft_of(d->threshold, d->steepness), &st->terms)) {
+    if (!mf_pairs_terms(d, &st->terms)) {
         free(st);
         plan->family = &mf_cpu_pair_masks;
         return plan->family->open(plan);

@@ -100,7 +100,7 @@ static double plane_flops(const struct mf_plan_problem *p, double nu, double nv)
 }
 
 /* Per voxel and field: flops of all directions and levels. */
-static double flops(const struct mf_plan_problem *p)
+static double flops(const struct mf_plan_problem *p, int device)
 {
     const double z = (double)p->dims[0], y = (double)p->dims[1], x = (double)p->dims[2];
     double pyramid = p->levels > 1 ? 4.0 / 3 : 1, sides = p->dims[0] > 1 ? 3 : 1, all = 0;
@@ -111,7 +111,7 @@ static double flops(const struct mf_plan_problem *p)
         if (p->twice) all *= 1.5;
     }
     if (p->variation) all += 16 * sides;
-    return all * pyramid + p->further_flops * (p->twice ? 1.5 : 1);
+    return all * pyramid + p->further_flops[device] * (p->twice ? 1.5 : 1);
 }
 
 /* Voxels of the longest slab, of all fields. */
@@ -125,7 +125,7 @@ static double voxels_of(const struct mf_plan_problem *p, size_t ranks)
 
 size_t mf_plan_threads(const struct mf_plan_problem *p, size_t ranks, size_t most)
 {
-    double worth = floor(voxels_of(p, ranks) * flops(p) / THREAD_WORK);
+    double worth = floor(voxels_of(p, ranks) * flops(p, 0) / THREAD_WORK);
 
     if (worth >= (double)most) return most;
     return worth > 1 ? (size_t)worth : 1;
@@ -203,7 +203,7 @@ struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const stru
             continue;
         rate = rates_of(hardware, place, r);
         c.memory = voxels * slices_traffic(p, place->device) / rate.memory;
-        c.arithmetic = voxels * flops(p) / rate.flops;
+        c.arithmetic = voxels * flops(p, place->device != 0) / rate.flops;
         c.exchange = exchange(place, &rate, voxels, r);
         if (passes && place->device) c.exchange = passing(p, &rate, voxels, c.memory + c.arithmetic);
         vectors = voxels * vectors_traffic(p, history) / (passes ? rate.home : rate.memory);

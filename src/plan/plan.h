@@ -28,7 +28,8 @@ struct mf_plan_problem {
     size_t dims[3], fields, lag, levels; /* levels: of the pyramid, most of all directions */
     int s2, variation, fraction;         /* which descriptors are compared */
     int further;                         /* how many others, and */
-    double further_flops;                /* what they compute per voxel and field, all directions and levels */
+    double further_flops[2];             /* what they compute per voxel and field, all directions and levels: on cores,
+                                            on a device */
     int twice;                           /* RMS, L2: the forward half runs twice */
     int periodic;
     int remembers;  /* the optimiser keeps pairs of vectors: a history */

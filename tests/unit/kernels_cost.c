@@ -9,6 +9,24 @@ static void check(struct mf_cost got, double bytes, double operations)
     CHECK_NEAR(got.operations, operations, 1e-6);
 }
 
+static void check_two_point(void)
+{
+    const struct mf_slice_desc soft = {
+        .nu = 16, .nv = 16, .lag = 8, .levels = 1, .periodic = 1, .threshold = 0.75, .steepness = 10};
+    struct mf_slice_desc steep = soft, padded = soft, few = soft;
+
+    /* 113 lags; the cpu: 13 fields of 24 coefficients, padded to 23 x 23 */
+    check(mf_cost_two_point(&soft, 1, MF_COST_VALUES), 1024, 256 * (2 * 225 + 13 * 113));
+    check(mf_cost_two_point_cpu(&soft, 2, MF_COST_VALUES), 2048, 2 * 13 * (256 * 84 + 5120));
+    check(mf_cost_two_point_cpu(&soft, 1, MF_COST_GRADIENT), 3072, 3 * 13 * (256 * 84 + 5120));
+    padded.periodic = 0;
+    check(mf_cost_two_point_cpu(&padded, 1, MF_COST_VALUES), 1024, 13 * (256 * 84 + 2.5 * 529 * log2(529)));
+    steep.steepness = 25;
+    check(mf_cost_two_point_cpu(&steep, 1, MF_COST_VALUES), 1024, 256 * (2 * 225 + 13 * 113));
+    few.lag = 3;
+    check(mf_cost_two_point_cpu(&few, 2, MF_COST_GRADIENT), 6144, 512 * (6 * (2 * 13 - 1) + 26 * 13));
+}
+
 int main(void)
 {
     const struct mf_slice_desc one = {.nu = 8, .nv = 16, .lag = 3, .levels = 1, .periodic = 1};
@@ -62,5 +80,6 @@ int main(void)
     check(mf_cost_pair(e, 1), 30 * 32, 30 * 12);
     check(mf_cost_adapt(e, 2), 30 * 28, 30 * 14);
     check(mf_cost_guide(e), 30 * 12, 30 * 8);
+    check_two_point();
     return failures != 0;
 }

@@ -10,6 +10,8 @@
 #include "kernels/masks.h"
 #include "src/base/err.h"
 
+enum { BLOCK = 1024 /* pixels that a thread takes at a time */ };
+
 struct state {
     struct mf_planes planes;
     struct mf_terms terms;
@@ -70,6 +72,7 @@ struct work {
     const struct mf_cpu_level *level;
     size_t lag;
     float *sum, *plane, *psi;
+    int threads;
 };
 
 static struct work work_of(const struct mf_cpu_job *job)
@@ -83,14 +86,23 @@ static struct work work_of(const struct mf_cpu_job *job)
                          job->plan->desc.lag,
                          at,
                          at + st->planes.size,
-                         at + 2 * st->planes.size};
+                         at + 2 * st->planes.size,
+                         job->threads};
+}
+
+/* Of a term, or its slope, in all pixels: most of the work, and what threads share. Transforms are one's. */
+static void values_of(const struct work *w, const double *of)
+{
+    const size_t n = w->level->nu * w->level->nv;
+
+#pragma omp parallel for num_threads(w->threads) schedule(static) if (w->threads > 1)
+    for (size_t at = 0; at < n; at += BLOCK)
+        mf_terms_values(&w->st->terms, of, n - at < BLOCK ? n - at : BLOCK, w->level->x + at, w->psi + at);
 }
 
 static void transform_term(const struct work *w, int m)
 {
-    const struct mf_terms *terms = &w->st->terms;
-
-    mf_terms_values(terms, terms->value[m], w->level->nu * w->level->nv, w->level->x, w->psi);
+    values_of(w, w->st->terms.value[m]);
     mf_plane_transform(w->shape, w->level, w->psi, w->plane);
 }
 
@@ -148,7 +160,7 @@ static void pairs_gradient(const struct mf_cpu_job *job, const double *slope)
             w.plane[i + 1] *= w.sum[i];
         }
         mf_plane_back(w.shape, w.plane);
-        mf_terms_values(terms, terms->slope[m], w.level->nu * w.level->nv, w.level->x, w.psi);
+        values_of(&w, terms->slope[m]);
         for (size_t u = 0; u < w.level->nu; ++u) {
             const size_t at = u * w.level->nv;
 

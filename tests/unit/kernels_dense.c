@@ -9,8 +9,9 @@
 #include "tests/check.h"
 #include "tests/unit/dirty.h"
 
-enum { LAG = 2, VOXELS = 200 * 210 };
+enum { VOXELS = 200 * 210 };
 
+static size_t lag = 2;
 static const size_t small[3] = {9, 14, 21}, image[3] = {1, 200, 210};
 
 struct result {
@@ -67,7 +68,7 @@ static struct result *run(const struct work *w, float *x)
     struct mf_view v = view_of(w->n, w->normal, x);
     const struct mf_slice_desc desc = {.nu = v.nu,
                                        .nv = v.nv,
-                                       .lag = LAG,
+                                       .lag = lag,
                                        .levels = 2,
                                        .count_max = v.count,
                                        .periodic = w->periodic,
@@ -103,7 +104,7 @@ static void result_free(struct result *r)
 
 static void same(const struct work *a, const struct work *b, float *x)
 {
-    const size_t entries = a->ops->entries(&(struct mf_slice_desc){.lag = LAG, .levels = 2});
+    const size_t entries = a->ops->entries(&(struct mf_slice_desc){.lag = lag, .levels = 2});
     struct result *p = run(a, x), *q = run(b, x);
 
     for (size_t i = 0; i < VOXELS; ++i) CHECK(isfinite(p->g[i]) && p->g[i] == q->g[i]);
@@ -123,7 +124,7 @@ static void directions_agree(const struct mf_slice_ops *ops, float *x)
     enum { N = 9 };
     static float cube[N * N * N], turned[N * N * N];
     struct mf_view v;
-    struct mf_slice_desc desc = {.nu = N, .nv = N, .lag = LAG, .levels = 2, .count_max = N, .periodic = 1};
+    struct mf_slice_desc desc = {.nu = N, .nv = N, .lag = lag, .levels = 2, .count_max = N, .periodic = 1};
     double *total[2];
     struct mf_arena *arena;
     struct mf_queue *q;
@@ -181,5 +182,13 @@ int main(void)
     directions_agree(mf_backend_cpu.lineal_exact, x);
     directions_agree(mf_backend_cpu.surface, x);
     directions_agree(mf_backend_cpu.chord, x);
+    lag = 8; /* soft pairs through a few fields */
+    for (int periodic = 0; periodic < 2; ++periodic) {
+        const struct work alone = {mf_backend_cpu.two_point, image, 0, periodic, 1, 1, 0, 0};
+        struct work shared = alone;
+
+        shared.threads = 3;
+        same(&alone, &shared, x);
+    }
     return failures != 0;
 }

@@ -1,4 +1,5 @@
 mf_test(NAME base_arena SOURCE unit/base_arena.c ROOM mf_base)
+mf_test(NAME base_child SOURCE unit/base_child.c ROOM mf_base)
 mf_test(NAME base_cut SOURCE unit/base_cut.c ROOM mf_base)
 mf_test(NAME base_err SOURCE unit/base_err.c ROOM mf_base)
 mf_test(NAME base_json SOURCE unit/base_json.c ROOM mf_base)

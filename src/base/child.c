@@ -68,6 +68,7 @@ static pid_t start(const struct mf_child *c, int out)
     sigaddset(&ours, SIGINT);
     sigaddset(&ours, SIGQUIT);
     sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGXFSZ); /* main() ignores it */
     posix_spawnattr_setsigdefault(&attributes, &ours);
     posix_spawnattr_setflags(&attributes,
                              (short)(POSIX_SPAWN_SETSIGDEF | (c->seconds > 0 ? POSIX_SPAWN_SETPGROUP : 0)));

@@ -1,5 +1,6 @@
 /* launch: the command line or batch script that starts a verb on many ranks, shown or run. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -158,7 +159,14 @@ static void submit(const struct mf_job *job)
     if (!to) return;
     mf_job_script(to, job, "made by mesoforge launch " MF_VERSION);
     if (fclose(to) != 0 || lseek(file, 0, SEEK_SET) != 0 || dup2(file, STDIN_FILENO) < 0) return;
+    (void)signal(SIGXFSZ, SIG_DFL); /* as it was before main() */
     execlp("sbatch", "sbatch", (char *)NULL);
+}
+
+static void become(char **words)
+{
+    (void)signal(SIGXFSZ, SIG_DFL);
+    execvp(words[0], words);
 }
 
 static int carry_out(const struct mf_launch *o, const struct mf_job *job)
@@ -171,7 +179,7 @@ static int carry_out(const struct mf_launch *o, const struct mf_job *job)
         if (job->by == MF_BY_SBATCH)
             submit(job);
         else
-            execvp(words.at[0], words.at);
+            become(words.at);
         rc = mf_fail(MF_DEVICE, "'%s' cannot be started: %s; without --run what it would get is shown",
                      words.count ? words.at[0] : "sbatch", strerror(errno));
     } else if (job->by == MF_BY_SBATCH) {

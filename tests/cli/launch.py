@@ -4,6 +4,7 @@ usage: launch.py MESOFORGE HARDWARE_FILE [ROUNDS]; with ROUNDS: only the words, 
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
     with open(f"bin/{name}", "w") as file:
         file.write('#!/bin/sh\nfor w in "$0" "$@"; do printf "%s\\0" "$w"; done >>"$RECORD"\nprintf "\\0" >>"$RECORD"\n'
                    + ('cat >"$RECORD.script"\n' if name == "sbatch" else "")
+                   + 'grep SigIgn /proc/$$/status >"$RECORD.ignored"\n'
                    + ('exit "${STATUS:-0}"\n' if name in ("srun", "mpirun") else ""))
     os.chmod(f"bin/{name}", 0o755)
 open("m.npy", "w").close()
@@ -59,6 +61,12 @@ def execute(script, **more):
     return done.returncode, recorded("record")
 
 
+def ignores_nothing(starter):
+    """Of the signals that the program ignores (SIGXFSZ): what it becomes is ended by them."""
+    ignored = int(open("record.ignored").read().split()[1], 16)
+    check(not ignored >> signal.SIGXFSZ - 1 & 1, f"{starter} ignores {ignored:x}")
+
+
 def names(count, seed):
     draw = random.Random(seed)
     special = b"'\"\\$`!*?[]{}()<>|&;#~=% \t\n\r-"
@@ -77,6 +85,7 @@ def as_given(seed=11):
         status, out, err, calls = launch("--launcher", starter, "--ntasks", "2", "--run", "--", *words)
         check(status == 0 and len(calls) == 1 and calls[0][0] == starter and calls[0][-len(words):] == words,
               f"{starter} gets other words: {err}")
+        ignores_nothing(starter)
         status, line, err, calls = launch("--launcher", starter, "--ntasks", "2", "--", *words)
         check(status == 0 and not calls, "shown, not run")
         status, calls = execute(line)
@@ -84,6 +93,7 @@ def as_given(seed=11):
     for more in ((), ("--mpirun",), ("--container", "docker:i/m:1")):
         status, out, err, calls = launch("--launcher", "sbatch", *more, "--submit", "--", *words)
         check(status == 0 and [c[0] for c in calls] == ["sbatch"] and len(calls[0]) == 1, f"sbatch {more}: {err}")
+        ignores_nothing("sbatch")
         script = open("record.script", "rb").read()
         status, calls = execute(script)
         check(status == 0 and len(calls) == 1 and calls[0][-len(words):] == words, f"script {more}")

@@ -2,15 +2,20 @@
 # clang-tidy on all C files of the program, except GCC's vector code, which clang cannot read.
 # usage: lint.sh BUILD SECONDS JOBS [CHANGED_FILE ...]
 # Changed files come first, to the analyzer's full depth, which is 1.5 s of a core for a file; the others with as many
-# paths as take 0.4 s (without any they would take 0.06 s). What was clean is not read again until it, a header or the
-# rules change: BUILD/lint remembers. Exit status: 0 clean, 1 something was found, 3 time is up.
+# paths as take 0.4 s (without any they would take 0.06 s). What was clean is not read again until it, its
+# place, how it is compiled, a header or the rules change: BUILD/lint remembers. Exit status: 0 clean, 1 something was
+# found, 3 time is up.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 # --one BUILD DEPTH FILE: prints what is found.
 one() {
     local build=$1 depth=$2 file=$3 quick=() key said
-    key=$build/lint/$(cat "$build/lint/common" "$file" | sha256sum | cut -c1-32)
+    key=$build/lint/$({
+        cat "$build/lint/common" "$file"
+        grep -F "/$file\"" "$build/compile_commands.json"
+        echo "$file"
+    } | sha256sum | cut -c1-32)
     [ "$depth" = deep ] ||
         quick=(--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=50000)
     if [ ! -e "$key.deep" ] && [ ! -e "$key.$depth" ]; then

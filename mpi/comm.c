@@ -152,15 +152,24 @@ static MPI_Comm own_copy(MPI_Errhandler handler)
     return copy;
 }
 
-/* A test may have the ranks of a node taken for those of several (MF_NODES). */
-static void local_ranks(struct mf_comm *comm)
+/* A test may have the ranks of a node taken for those of several: MF_NODES=2, one after the other, or 2r, in turn. */
+static int node_of(const struct mf_comm *comm)
 {
     const char *hook = getenv("MF_NODES");
-    const long nodes = hook ? strtol(hook, NULL, 10) : 1;
+    char *end = NULL;
+    long nodes = hook ? strtol(hook, &end, 10) : 1;
+
+    if (nodes < 1) nodes = 1;
+    if (nodes > comm->size) nodes = comm->size;
+    return (int)(end && *end == 'r' ? comm->rank % nodes : comm->rank * nodes / comm->size);
+}
+
+static void local_ranks(struct mf_comm *comm)
+{
     MPI_Comm node;
 
     MPI_Comm_split_type(comm->impl->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
-    MPI_Comm_split(node, (int)(comm->rank * nodes / comm->size), comm->rank, &comm->impl->node);
+    MPI_Comm_split(node, node_of(comm), comm->rank, &comm->impl->node);
     MPI_Comm_free(&node);
     MPI_Comm_rank(comm->impl->node, &comm->local_rank);
     MPI_Comm_size(comm->impl->node, &comm->local_size);

@@ -118,7 +118,7 @@ void mf_share_new(const struct mf_comm *comm, size_t bytes, struct mf_share **sh
     s = half_built(comm->size);
     seats = calloc((size_t)comm->size, sizeof *seats);
     if (!seats) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
-    if (mf_share_wanted(comm)) mine.card = mf_card_new(bytes ? bytes : 1, &s->own);
+    if (mf_share_wanted(comm) && !mf_fault("mpi.share")) mine.card = mf_card_new(bytes ? bytes : 1, &s->own);
     mine.leader = comm->impl->leader;
     MPI_Allgather(&mine, SEAT_WORDS, MPI_INT64_T, seats, SEAT_WORDS, MPI_INT64_T, comm->impl->world);
     all = open_all(s, comm, seats);

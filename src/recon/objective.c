@@ -422,7 +422,8 @@ static int may_deal(const struct mf_objective *o)
 {
     if (!is_plain(o) || o->sides == 1 || !o->slicewise) return 0;
     for (size_t d = MF_Y; d < o->sides; ++d) {
-        if (!mf_turn_deals(o->side[d].turn[0])) return 0;
+        for (size_t p = 0; p < o->phases; ++p)
+            if (!mf_turn_deals(o->side[d].turn[p])) return 0;
         for (size_t t = 0; t < o->opts.terms; ++t)
             if (o->side[d].values[t]) return 0;
     }

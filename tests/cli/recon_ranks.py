@@ -95,9 +95,13 @@ def main():
         same_bytes(folder, "mean slice", [blobs((12, 14), TWO, 9)], some, "--add_dimension", 10, "--slice_objective", "mean")
         same_bytes(folder, "not periodic", [blobs((16, 18), TWO, 9)], some, "--add_dimension", 12, "--non_periodic")
         same_bytes(folder, "lines", [blobs((16, 20), TWO, 6)], some, "--add_dimension", 10, "--descriptor_types", "S2", "LinealPath", "Variation")
-        os.environ["MF_NODES"] = "2"  # as if these ranks were on two
-        same_bytes(folder, "two nodes", [blobs((12, 16), TWO, 6)], ((3, 1), (4, 1)), "--add_dimension", 12, "--batch_size", 4)
+        for nodes, many in (("2", ((3, 1), (4, 1))), ("2r", ((3, 1),))):  # as if these ranks were on two, side by side or in turn
+            os.environ["MF_NODES"] = nodes
+            same_bytes(folder, f"nodes {nodes}", [blobs((12, 16), TWO, 6)], many, "--add_dimension", 12, "--batch_size", 4)
         del os.environ["MF_NODES"]
+        os.environ["MF_FAULT"] = "mpi.share:visit=3:rank=1"  # a second phase's slices go by messages
+        same_bytes(folder, "a phase without shared memory", [blobs((12, 16), THREE, 7)], ((2, 1),), "--add_dimension", 10)
+        del os.environ["MF_FAULT"]
         files = [save(folder, "image.npy", blobs((16, 20), TWO, 6))]
         for seed, equal in ((1, True), (2, False)):
             words = ["--limit_to", 4, "--max_iter", 60, "--deterministic", "--add_dimension", 13, "--seed", seed]

@@ -148,6 +148,19 @@ static size_t evaluate(const struct mf_comm *c, const struct device *dev, struct
     return all;
 }
 
+/* The nodes that MF_NODES says: side by side, or ("2r") the ranks in turn; one where it says nothing of use. */
+static void check_nodes(const struct mf_comm *c)
+{
+    const char *hook = getenv("MF_NODES");
+    const int nodes = hook && atoi(hook) > 1 && c->size > 1 ? 2 : 1, in_turn = hook && strchr(hook, 'r');
+    const int node = in_turn ? c->rank % nodes : c->rank * nodes / c->size;
+    int before = 0, all = 0;
+
+    for (int r = 0; r < c->size; ++r)
+        if ((in_turn ? r % nodes : r * nodes / c->size) == node) before += r < c->rank, ++all;
+    CHECK(c->local_rank == before && c->local_size == all);
+}
+
 /* Some evaluations: each adds twice the field to g. Fields on @p dev, or (@p home not NULL) there and slices on it. */
 static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum mf_normal normal, size_t batch,
                            const struct device *dev, const struct device *home)
@@ -172,7 +185,7 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
                        mf_arena_live(dev->host) - held[1]);
     CHECK(batch == 0 || (normal == MF_Z && alias) || mf_turn_batch(turn) <= batch);
     CHECK(batch || !alias || mf_turn_rounds(turn) == 1);
-    CHECK(!mf_turn_deals(turn) || (c->size > 1 && !alias && dev->arena == dev->host));
+    CHECK(mf_turn_deals(turn) == (c->size > 1 && !alias && dev->arena == dev->host && !getenv("MF_SHARE")));
     evaluations = evaluate(c, dev, turn, normal, dx, dg, alias, &seen);
     mf_comm_sum_int(c, 1, &seen);
     CHECK(seen == (int64_t)(evaluations * dims[normal]));
@@ -231,6 +244,7 @@ int main(int argc, char **argv)
     mf_comm_self(&self);
     if (mf_comm_open(&c, &argc, &argv, "test") != MF_OK) return 1;
     device_number = exchange ? c.local_rank : 0;
+    check_nodes(&c);
     d = device_open(2, 1, 0);
     CHECK(mf_wire_open(&c, d.q, exchange ? mf_exchange_of(exchange) : MF_EXCHANGE_HOST) == MF_OK);
     CHECK((c.wire != NULL) == (exchange && strcmp(exchange, "nccl") == 0));

@@ -156,6 +156,13 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
     return MF_OK;
 }
 
+/* The run is on GPUs and the plan is not. */
+static int leave_gpus(const struct mf_plan *plan)
+{
+    return mf_fail(MF_DEVICE, "%s",
+                   plan->why_cores ? plan->note[plan->why_cores - 1] : "the planner finds no GPU that it may use");
+}
+
 static int plan_run(struct ask *a)
 {
     size_t ranks = (size_t)a->session->comm->size;
@@ -175,7 +182,7 @@ static int plan_run(struct ask *a)
     if (rc == MF_OK && strcmp(a->o->plan, "auto") != 0) rc = take_file(a, &problem, &options);
     if (rc == MF_OK)
         rc = mf_plan_make(&a->probe.hardware, &problem, &options, &world, mf_predict_bytes, &a->predict, &a->plan);
-    if (rc == MF_OK && a->session->backend->devices && !a->plan.device) rc = mf_fail(MF_DEVICE, "%s", a->plan.note[0]);
+    if (rc == MF_OK && a->session->backend->devices && !a->plan.device) rc = leave_gpus(&a->plan);
     free(threads);
     free(node);
     return rc;

@@ -177,15 +177,17 @@ static double exchange(const struct mf_placement *place, const struct rates *r, 
     return seconds;
 }
 
-static double waiting(const struct mf_placement *place, int wired, size_t rounds, size_t fields, size_t nodes)
+/* Ranks of a node meet, and send to those of other nodes. */
+static double waiting(const struct mf_placement *place, int wired, size_t rounds, size_t fields, size_t rank)
 {
-    double ranks = (double)place->ranks, meetings = (double)(rounds * fields), depth = log2(ranks) + 1, seconds;
+    double here = (double)on_node(place, place->node[rank]), ranks = (double)place->ranks;
+    double meetings = (double)(rounds * fields), seconds;
 
     seconds = place->device ? LAUNCH * 20 * (meetings + 3) : 0;
     if (place->ranks == 1) return seconds;
-    seconds += 6 * MEET * depth; /* reductions */
+    seconds += 6 * MEET * (log2(ranks) + 1); /* reductions */
     if (wired) return seconds + meetings * 2 * GROUP;
-    return seconds + meetings * (nodes > 1 ? 2 * MESSAGE * ranks : 5 * MEET * depth);
+    return seconds + meetings * (2 * MESSAGE * (ranks - here) + (here > 1 ? 5 * MEET * (log2(here) + 1) : 0));
 }
 
 struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *p,
@@ -208,7 +210,7 @@ struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const stru
         if (passes && place->device) c.exchange = passing(p, &rate, voxels, c.memory + c.arithmetic);
         vectors = voxels * vectors_traffic(p, history) / (passes ? rate.home : rate.memory);
         c.memory += vectors;
-        c.waiting = waiting(place, place->wired && !passes, rounds, p->fields, place->nodes);
+        c.waiting = waiting(place, place->wired && !passes, rounds, p->fields, r);
         c.total = c.memory + c.arithmetic + c.exchange + c.waiting;
         c.objective = c.total - vectors;
         if (c.total > worst.total) worst = c;

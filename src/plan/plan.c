@@ -334,7 +334,8 @@ static const char *exchange_of(const struct search *s, const struct mf_placement
 
     if (s->problem->dims[0] == 1 || (place->ranks == 1 && !wired)) return "none";
     if (wired) return "nccl";
-    return place->nodes == 1 ? "shared memory" : "messages";
+    if (place->nodes == 1) return "shared memory";
+    return place->per_node > 1 ? "shared memory and messages" : "messages";
 }
 
 static int write_down(struct search *s, const struct mf_placement *place, const struct mf_plan_candidate *c)
@@ -454,9 +455,10 @@ static void note_old(const struct search *s)
 {
     const struct mf_gpu *gpu = mf_layout_old(s->hardware, s->options);
 
-    if (gpu)
-        note(s->plan, "%s has compute capability %lld.%lld, the kernels need %d.%d or newer: the plan is for the cores",
-             gpu->name, (long long)gpu->major, (long long)gpu->minor, MF_GPU_OLDEST / 10, MF_GPU_OLDEST % 10);
+    if (!gpu) return;
+    note(s->plan, "%s has compute capability %lld.%lld, the kernels need %d.%d or newer: the plan is for the cores",
+         gpu->name, (long long)gpu->major, (long long)gpu->minor, MF_GPU_OLDEST / 10, MF_GPU_OLDEST % 10);
+    s->plan->why_cores = s->plan->notes;
 }
 
 /* Why not GPUs, of which none was enough. */
@@ -471,6 +473,7 @@ static void note_cores(struct mf_plan *plan)
     else
         note(plan, "%s: the plan is for the cores",
              plan->candidate[0].device ? plan->candidate[0].reason : "no GPU may be used");
+    plan->why_cores = plan->notes;
 }
 
 /* GPUs where something fits there; but the cores where they are clearly faster and remember as much. */
@@ -486,6 +489,7 @@ static struct mf_plan_candidate *choose_device(const struct search *s, int devic
         note(plan,
              "by the model an evaluation takes %.3g ms on the cores and %.3g ms on GPUs: the plan is for the cores",
              1e3 * cores_take, 1e3 * gpus_take);
+        plan->why_cores = plan->notes;
         return cores;
     }
     note_cores(plan);

@@ -130,7 +130,7 @@ struct mf_plan {
     int device, apart, passes; /* apart: there are two memories; passes: as of the candidate */
     size_t nodes, per_node, ranks, ranks_per_gpu, threads, batch, history, asked_history;
     size_t in_flight[3], rounds[3];  /* slices per rank and rounds, by normal z y x */
-    const char *exchange;            /* "none", "shared memory", "messages", "nccl" */
+    const char *exchange;            /* "none", "shared memory" and (of several nodes) "messages", "nccl" */
     size_t *bytes[MF_PLAN_MEMORIES]; /* [ranks] of arrays; the second NULL where there is one memory */
     size_t fullest;                  /* rank with the least room left */
     struct {
@@ -149,6 +149,7 @@ struct mf_plan {
     } trial[MF_PLAN_TRIALS];
     size_t notes;
     char note[8][MF_PLAN_REASON];
+    size_t why_cores; /* the one, from 1, that says why not GPUs although they are allowed; 0: none does */
     char hash[MF_PLAN_HASH];
 };
 

@@ -90,7 +90,8 @@ static struct work work_of(const struct mf_cpu_job *job)
                          job->threads};
 }
 
-/* Of a term, or its slope, in all pixels: most of the work, and what threads share. Transforms are one's. */
+/* Of a term, or its slope, in all pixels: about as much work as a transform, and what threads share. Transforms are
+ * one's. */
 static void values_of(const struct work *w, const double *of)
 {
     const size_t n = w->level->nu * w->level->nv;

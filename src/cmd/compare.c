@@ -84,21 +84,25 @@ static int count_copies(struct mf_comparison *c, int side, int periodic)
     const struct mf_target want = side_of(&c->want->target, mf_compare_want_side(c, side), periodic);
     const struct mf_target got = side_of(&c->got->target, side, periodic);
 
-    c->copied[side] = (struct mf_copied){.share = NAN};
+    c->copied[side] = (struct mf_copied){.share = NAN, .sides = 1};
     return want.side[0].example ? mf_copies(&got, &want, &c->copied[side]) : MF_OK;
 }
 
 /* Local: what all ranks know of both is compared. */
 static int compare(struct mf_comparison *c, int periodic)
 {
+    int known = 0; /* sides that say something of copies */
+
     c->sides = c->got->micro.ndim == 3 ? 3 : 1;
     for (int d = 0; d < c->sides; ++d) {
         mf_texture_compare(c->got->micro.phases, c->got->texture[d], c->want->texture[mf_compare_want_side(c, d)],
                            &c->off[d]);
         MF_TRY(count_copies(c, d, periodic));
         c->score += c->off[d].score / c->sides;
-        c->copy += c->copied[d].share / c->sides;
+        c->copy += c->copied[d].share * c->copied[d].sides;
+        known += c->copied[d].sides;
     }
+    if (known) c->copy /= known;
     return MF_OK;
 }
 

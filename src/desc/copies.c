@@ -39,21 +39,27 @@ static void pair_close(struct pair *p)
     free(p->theirs);
 }
 
+static int holds_window(const struct mf_copy_image *image)
+{
+    return image->nu >= MF_COPY_LEAST && image->nv >= MF_COPY_LEAST;
+}
+
+/* Each side by its own windows: those of a wide one may not fit into a narrow one. */
 static int copies(size_t sides, const struct pair *pair, struct mf_copied *copied)
 {
     *copied = (struct mf_copied){.edge = MF_COPY_LEAST};
     for (size_t d = 0; d < sides; ++d) {
+        double one;
         size_t edge;
 
+        if (!holds_window(&pair[d].image) || !holds_window(&pair[d].example)) continue;
         MF_TRY(mf_copy_edge(&pair[d].image, &pair[d].example, &edge));
+        MF_TRY(mf_copy_share(&pair[d].image, &pair[d].example, edge, &one));
         if (edge > copied->edge) copied->edge = edge;
+        copied->share += one;
+        ++copied->sides;
     }
-    for (size_t d = 0; d < sides; ++d) {
-        double one;
-
-        MF_TRY(mf_copy_share(&pair[d].image, &pair[d].example, copied->edge, &one));
-        copied->share += one / (double)sides;
-    }
+    if (copied->sides) copied->share /= copied->sides;
     return MF_OK;
 }
 

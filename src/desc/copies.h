@@ -7,13 +7,15 @@
 
 struct mf_copied {
     double share;
-    size_t edge; /* of the windows [pixels]; 0: nobody looked */
+    size_t edge; /* of the windows [pixels], the largest of all sides; 0: nobody looked */
+    int sides;   /* that windows fit into; 0: share is 0 */
 };
 
 /**
- * Mean over the sides of @p got of the share of windows of its example that are found in @p want's, by windows of the
- * largest edge that a side of @p want asks for (kernels/copy.h). Where the phases are not as many, a result of two is
- * the indicator of the target's phase 1 or its only one. Not collective; both have examples; MF_MEMORY.
+ * Mean over the sides of @p got of the share of windows of its example that are found in @p want's, each by windows of
+ * the edge that it asks for (kernels/copy.h). Sides of less than MF_COPY_LEAST pixels, of either, say nothing. Where
+ * the phases are not as many, a result of two is the indicator of the target's phase 1 or its only one. Not collective;
+ * both have examples; MF_MEMORY.
  */
 int mf_copies(const struct mf_target *got, const struct mf_target *want, struct mf_copied *copied);
 

@@ -73,6 +73,7 @@ struct mf_target_side {
 struct mf_target_look {
     int phases;           /* 0: nobody looked */
     size_t edge;          /* the shorter one of the example; where it is chosen, of the result as well */
+    size_t coarsest;      /* the same of the coarsest grid, at least; 0: nothing was chosen */
     double example;       /* pixels of it */
     double pixels;        /* of the slice; where it is chosen, of all slices of the result, in all directions */
     double rare;          /* the smallest volume fraction */

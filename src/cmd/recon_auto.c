@@ -58,7 +58,9 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
     o->weights = (struct mf_reals){recipe->terms, (double *)(uintptr_t)recipe->weight};
     if (recipe->levels && !o->level_weights.count)
         o->level_weights = (struct mf_reals){recipe->levels, (double *)(uintptr_t)recipe->level_weight};
-    if (recipe->coarse_to_fine && !(o->initial_file && *o->initial_file)) o->multigrid = 1;
+    if (recipe->coarse_to_fine && !(o->initial_file && *o->initial_file) &&
+        !mf_options_given(s->options, "use-multigrid-reconstruction"))
+        o->multigrid = 1;
     if (recipe->unpolished && !mf_options_given(s->options, "polish-rounds")) o->no_polish = 1;
     if (recipe->lag && recipe->lag < o->lag && !mf_options_given(s->options, "limit-to")) o->lag = recipe->lag;
     if (recipe->evaluations && !mf_options_given(s->options, "max-iter")) o->max_iter = recipe->evaluations;
@@ -92,7 +94,7 @@ static int consider_result(const struct mf_session *s, const struct mf_recon_cmd
     MF_TRY(mf_recon_extents(s, o, target, volume, dims));
     if (o->files.count == 3 && dims[0] == 1) dims[0] = dims[1];
     mf_recipe_for(dims, look);
-    if (o->multigrid && look->edge > 2 * target->lag) look->edge = 2 * target->lag; /* the coarsest grid's, at least */
+    if (o->multigrid && look->edge > 2 * target->lag) look->coarsest = 2 * target->lag;
     *is_volume = dims[0] > 1;
     return MF_OK;
 }

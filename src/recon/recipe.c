@@ -159,22 +159,21 @@ static double at_radius(const double *s2, long reach, long r)
  * pixel, to a 256th. */
 static double strongest(const double *s2, long reach, double fraction)
 {
-    double most = 0, at = 0;
+    enum { NUMBERS = 128 };
+    const double turn = 2 * acos(-1);
+    double sum[1 + NUMBERS] = {0};
+    int most = 0;
 
-    for (int i = 1; i <= 128; ++i) {
-        double sum = 0;
+    for (long u = -reach; u <= reach; ++u)
+        for (long v = -reach; v <= reach; ++v) {
+            const double r = hypot((double)u, (double)v), far = 2 * r / (double)(reach + 1);
+            const double here = (s2[(u + reach) * (2 * reach + 1) + v + reach] - fraction * fraction) * exp(-far * far);
 
-        for (long u = -reach; u <= reach; ++u)
-            for (long v = -reach; v <= reach; ++v) {
-                const double here = s2[(u + reach) * (2 * reach + 1) + v + reach] - fraction * fraction;
-                const double r = hypot((double)u, (double)v), far = 2 * r / (double)(reach + 1);
-
-                sum += here * exp(-far * far) * j0(2 * acos(-1) * r * i / 256.0);
-            }
-        if (sum > most) at = i / 256.0;
-        most = fmax(most, sum);
-    }
-    return at;
+            for (int i = 1; i <= NUMBERS; ++i) sum[i] += here * j0(turn * r * i / (2.0 * NUMBERS));
+        }
+    for (int i = 1; i <= NUMBERS; ++i)
+        if (sum[i] > sum[most]) most = i;
+    return most / (2.0 * NUMBERS);
 }
 
 /* Autocovariance of a level by radius, over its value at 0: trough, crest and wave number. */
@@ -250,6 +249,7 @@ void mf_recipe_for(const size_t dims[3], struct mf_target_look *look)
 {
     for (int a = 0; a < 3; ++a)
         if (dims[a] > 1 && dims[a] < look->edge) look->edge = dims[a];
+    look->coarsest = look->edge;
     look->pixels = (double)dims[0] * (double)dims[1] * (double)dims[2] * (dims[0] > 1 ? 3 : 1);
 }
 
@@ -381,13 +381,13 @@ long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target
 {
     const double one = searching(recipe, look, look->example);
 
-    if (recipe->candidates < 2 || look->edge < MF_TEXTURE_EDGE) return 1;
+    if (recipe->candidates < 2 || look->coarsest < MF_TEXTURE_EDGE) return 1;
     return (long)fmax(1, fmin((double)recipe->candidates, floor(AFFORD / one)));
 }
 
 static int row_of(const struct mf_target_look *look)
 {
-    if (look->edge < PATCH) return TINY;
+    if (look->coarsest < PATCH) return TINY;
     if (look->phases > 2) return SEVERAL;
     if (look->crest > CREST) return LAMELLAE;
     if (look->coherence > LINES) return LINED;

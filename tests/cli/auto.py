@@ -182,6 +182,17 @@ def coarse(folder):
         check(status == 0 and "auto: large network" in err and ("coarse to fine" in err) == (not words) and grids and grids[0].startswith(first), f"{words}: {status} {err[-600:]}")
 
 
+def asked(folder):
+    """Who asks for grids gets the recipe that has them; who refuses them, in a file as well, gets it without."""
+    image, name = network(128), "use_multigrid_reconstruction"
+    with open(f"{folder}/no.yaml", "w", encoding="ascii") as file:
+        file.write(f"{name}: false\n")
+    plain = seen(folder, image, "--dry-run")[1]
+    for words, grids in (([f"--{name}"], True), ([f"--{name}=false"], False), ([f"--{name.replace('_', '-')}=false"], False), (["--config", f"{folder}/no.yaml"], False)):
+        lines = seen(folder, image, *words, "--dry-run")[1]
+        check(lines and lines[-1] == plain[-1].replace("" if grids else "; coarse to fine", ""), f"{words}: {lines}, {plain}")
+
+
 def large(folder):
     """Patches of a large image are looked for in its middle, those of a volume that is too large not at all."""
     image = save(folder, "image.npy", lamellae(160, 8, True))
@@ -264,6 +275,7 @@ with tempfile.TemporaryDirectory() as place:
     settled(place)
     planned(place)
     coarse(place)
+    asked(place)
     large(place)
     filed(place)
     refusals(place)

@@ -4,6 +4,7 @@ mf_test(NAME recon_mutable SOURCE unit/recon_mutable.c ROOM mf_recon)
 mf_test(NAME recon_predict SOURCE unit/recon_predict.c ROOM mf_recon)
 mf_test(NAME recon_reach SOURCE unit/recon_reach.c ROOM mf_recon RANKS 1 2 3 4 7)
 mf_test(NAME recon_select SOURCE unit/recon_select.c ROOM mf_recon RANKS 1 2 3 4)
+mf_test(NAME recon_start SOURCE unit/recon_start.c ROOM mf_recon)
 mf_test(NAME recon_swap SOURCE unit/recon_swap.c ROOM mf_recon)
 mf_test(NAME recon_tally SOURCE unit/recon_tally.c ROOM mf_recon)
 add_test(NAME golden_losses COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py

@@ -176,16 +176,27 @@ static int begin_from(struct mf_grid *r, const struct mf_micro *start)
     return rc;
 }
 
+/* Layers, where they are wanted and fit; else noise. */
+static void begin_anew(struct mf_grid *r)
+{
+    const double layers = r->opts->layers;
+
+    if (layers > 0) {
+        if (mf_start_layers(&r->slab, r->fields, r->fraction, layers, r->opts->seed, &r->planes, r->optimiser.x))
+            return;
+        mf_info("no layers with a period of %.1f voxels fit into this volume: it begins with noise", 1 / layers);
+    }
+    mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, &r->planes, r->optimiser.x);
+}
+
 static int begin(struct mf_grid *r)
 {
     MF_PHASE(MF_PHASE_PREPARE);
 
     if (r->opts->start)
         MF_TRY(begin_from(r, r->opts->start));
-    else if (r->opts->layers > 0)
-        mf_start_layers(&r->slab, r->fields, r->fraction, r->opts->layers, r->opts->seed, &r->planes, r->optimiser.x);
     else
-        mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, &r->planes, r->optimiser.x);
+        begin_anew(r);
     r->backend->field->project(r->queue, mf_grid_extent(r), r->optimiser.x);
     return MF_OK;
 }

@@ -14,7 +14,7 @@ static const double NOISE = 0.1, LAYERS = 0.4, FAINT = 0.02;
  * largest that is tried, over what is wanted. */
 static const double TOLERANCE = 0.25, TILT = 0.2, REACH = 1.5;
 
-enum { WAVES = 512, TRIALS = 1 << 18, BLOCK = 64, WAY = 0x6c77 };
+enum { WAVES = 512, TRIALS = 1 << 18, BLOCK = 1024, WAY = 0x6c77 };
 
 void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed,
                     const struct mf_stage *stage, float *x)
@@ -56,28 +56,29 @@ static double suits(const double k[3], double wanted)
     return length > 0 ? exp(-(off + least * least / (length * TILT * TILT))) : 0;
 }
 
-/* Trial number i: any wave, and whether it is one of the start's. */
-static int draw(double wanted, uint64_t seed, uint64_t i, struct wave *w)
+/* Trial number i: any wave with whole periods along every axis, and whether it is one of the start's. */
+static int draw(const size_t dims[3], double wanted, uint64_t seed, uint64_t i, struct wave *w)
 {
-    for (int a = 0; a < 3; ++a) w->k[a] = REACH * wanted * (2 * mf_random_uniform(seed, WAY, 8 * i + (uint64_t)a) - 1);
+    for (int a = 0; a < 3; ++a) {
+        const double k = REACH * wanted * (2 * mf_random_uniform(seed, WAY, 8 * i + (uint64_t)a) - 1);
+
+        w->k[a] = round(k * (double)dims[a]) / (double)dims[a];
+    }
     w->phase = mf_random_uniform(seed, WAY, 8 * i + 3);
     return mf_random_uniform(seed, WAY, 8 * i + 4) < suits(w->k, wanted);
 }
 
-/* Waves with whole periods along every axis; returns how many. */
+/* Returns how many waves there are. */
 static size_t draw_all(const size_t dims[3], double wanted, uint64_t seed, struct wave wave[WAVES])
 {
     size_t n = 0;
 
-    for (uint64_t i = 0; i < TRIALS && n < WAVES; ++i) {
-        if (!draw(wanted, seed, i, &wave[n])) continue;
-        for (int a = 0; a < 3; ++a) wave[n].k[a] = round(wave[n].k[a] * (double)dims[a]) / (double)dims[a];
-        ++n;
-    }
+    for (uint64_t i = 0; i < TRIALS && n < WAVES; ++i) n += draw(dims, wanted, seed, i, &wave[n]) ? 1 : 0;
     return n;
 }
 
-/* plane [ny][nx] += a wave of this size, by blocks of columns. */
+/* plane [ny][nx] += a wave of this size. By blocks of columns that are as wide as most planes: each counts anew where
+ * the wave is in its rows. */
 static void add_wave(const struct wave *w, double size, size_t z, size_t ny, size_t nx, float *plane)
 {
     const double turn = 2 * acos(-1);
@@ -111,8 +112,8 @@ static void lay(const struct wave *wave, size_t waves, double size, double fract
     for (size_t i = 0; i < n; ++i) plane[i] = plane[i] < 0 ? 0 : plane[i] > 1 ? 1 : plane[i];
 }
 
-void mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
-                     const struct mf_stage *stage, float *x)
+size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
+                       const struct mf_stage *stage, float *x)
 {
     const size_t *dims = slab->dims, plane = dims[1] * dims[2];
     struct wave wave[WAVES];
@@ -120,7 +121,7 @@ void mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fr
     const double size = waves ? LAYERS * sqrt(2 / (double)waves) : 0;
 
     MF_ASSERT(fields <= 2);
-    for (size_t p = 0; p < fields; ++p)
+    for (size_t p = 0; waves && p < fields; ++p)
         for (size_t z = 0, run; z < slab->count; z += run, x += run * plane) {
             float *at = mf_stage_at(stage, x);
 
@@ -130,6 +131,7 @@ void mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fr
                     slab->first + z + k, at + k * plane);
             mf_stage_put(stage, x, run);
         }
+    return waves;
 }
 
 void mf_start_labels(const struct mf_slab *slab, size_t fields, const uint8_t *label, float *x)

@@ -16,13 +16,13 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
                     const struct mf_stage *stage, float *x);
 
 /**
- * Layers in a volume: plane waves around the volume fractions of two phases (1 or 2 fields), so turned that slices of
- * all three directions see
- * @p wanted periods a voxel, as nearly as may be: none is an axis', for one of the slices would see a spot of it.
- * Keyed by seed. The same field on any number of ranks. Not collective.
+ * Layers in a volume: plane waves around the volume fractions of two phases (1 or 2 fields), with whole periods along
+ * every axis and so turned that slices of all three directions see @p wanted periods a voxel, as nearly as may be: none
+ * is an axis', for one of the slices would see a spot of it. Returns how many waves; 0 where none that fits into the
+ * volume was found: @p x is as it was then. Keyed by seed. The same field on any number of ranks. Not collective.
  */
-void mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
-                     const struct mf_stage *stage, float *x);
+size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
+                       const struct mf_stage *stage, float *x);
 
 /** The indicator of phase 1 (1 field) or of every phase from labels [slab.count][ny][nx], all in host memory. Not
  * collective. */

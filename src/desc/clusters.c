@@ -207,8 +207,7 @@ static int gather_meets(const struct mf_forest *f, int periodic, struct meet **a
     const size_t *n = f->job->micro->slab.dims, plane = n[1] * n[2];
     struct mf_slab edge = mf_slab_of(comm, (size_t[3]){2 * (size_t)comm->size, n[1], n[2]}, comm->rank);
     size_t mine = 0, *offset = calloc((size_t)comm->size + 1, sizeof *offset);
-    int64_t *id =
-        mf_arena_zeros(f->job->arena, EDGES * plane, sizeof *id, "edges"); /* first, last, next, and the meets */
+    int64_t *id = mf_arena_zeros(f->job->arena, EDGES * plane, sizeof *id, "edges");
     int rc = mf_agree(comm, id && offset ? MF_OK : MF_MEMORY), after = rank_after(f, periodic);
     void *bytes = NULL;
 

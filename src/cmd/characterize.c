@@ -150,7 +150,7 @@ static int check_all(const struct mf_session *session, const struct mf_character
         if (mf_descriptor_of_pairs(row))
             return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
     }
-    MF_TRY(mf_sample_check(o->slice_mode, more_of(o), o->mask != NULL));
+    MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, more_of(o), o->mask != NULL));
     if (!session->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
     return MF_OK;
 }
@@ -173,6 +173,7 @@ static int read_file(const struct mf_session *session, const struct mf_character
     mf_spacing_spread(&o->spacing, spacing);
     MF_TRY(mf_micro_read(session->comm, session->arena, file, &read, micro));
     rc = mf_spacing_fits(&o->spacing, micro->ndim);
+    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, micro->ndim);
     if (rc != MF_OK) mf_micro_free(micro);
     return rc;
 }

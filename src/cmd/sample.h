@@ -13,13 +13,16 @@
 /** Are all slices looked at? */
 int mf_sample_all(const char *mode);
 
-/** Refuses (MF_USAGE) what knows no single slices: a mask, descriptors of whole volumes (@p more:
- * mf_descriptors_want()). Not collective. */
-int mf_sample_check(const char *mode, unsigned more, int is_masked);
+/** Refuses (MF_USAGE) what knows no single slices: a mask, turns of a cube (@p symmetry: its word), descriptors of
+ * whole volumes (@p more: mf_descriptors_want()). Not collective. */
+int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int is_masked);
+
+/** Refuses (MF_USAGE) to take slices of an image. Not collective. */
+int mf_sample_fits(const char *mode, int ndim);
 
 /**
  * mf_reside_characterize() of one slice of each direction of a volume, by the seed; each an image, its side a side of
- * the target; with opts->isotropic their mean. An image, and any field in the mode "average", as it is. Collective.
+ * the target; with opts->isotropic their mean. Any field in the mode "average", as it is. Collective.
  */
 int mf_sample_characterize(struct mf_session *session, const char *residency, const char *mode, struct mf_micro *micro,
                            const struct mf_characterize_opts *opts, struct mf_target *out);

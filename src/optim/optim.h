@@ -80,6 +80,7 @@ struct mf_optimiser {
     double *sums;                     /* [own planes][2 + 3 MF_HISTORY_MAX], queue->host */
     double loss;                      /* at x */
     long evaluations;                 /* so far */
+    int aside;                        /* the evaluation under way is of no point of the descent or its searches */
     long started, last;               /* evaluations before the run under way, and where it ends */
     int under_way;                    /* a run was stopped: the next goes on with it */
 };

@@ -55,10 +55,14 @@ static int product(struct mf_optimiser *o, const struct mf_problem *p, double sq
     const size_t n = mf_optim_floats(o);
     const double away = AWAY / sqrt(square / state_of(o)->numbers);
     double loss;
+    int rc;
 
     field->copy(o->queue, n, o->x, o->own[X_NEW]);
     field->axpy(o->queue, n, (float)away, o->own[P], o->own[X_NEW]);
-    MF_TRY(mf_optim_evaluate(o, p, o->own[X_NEW], o->own[G_NEW], &loss));
+    o->aside = 1;
+    rc = mf_optim_evaluate(o, p, o->own[X_NEW], o->own[G_NEW], &loss);
+    o->aside = 0;
+    MF_TRY(rc);
     field->axpy(o->queue, n, -1, o->g, o->own[G_NEW]);
     field->scale(o->queue, n, (float)(1 / away), o->own[G_NEW]);
     hold(o, p, o->own[G_NEW], o->own[X_NEW]);

@@ -119,7 +119,7 @@ static int evaluate(void *context, float *x, float *g, double *loss)
     add(r, 1, r->plane, -1, &grey);
     *loss = r->scale * r->loss + r->lambda * grey / mf_grid_voxels(r) + pull;
     if (!isfinite(*loss)) return mf_fail(MF_NUMERIC, "the loss is not finite");
-    mf_grid_snapshot(r, x);
+    if (!r->optimiser.aside) mf_grid_snapshot(r, x);
     return MF_OK;
 }
 

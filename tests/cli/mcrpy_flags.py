@@ -84,7 +84,10 @@ def slices():
     check(all(some) and some[0]["loss"] == some[1]["loss"] != some[2]["loss"] != got["loss"], f"drawn slices: {[s and s['loss'] for s in some]}")
     refuses(PROGRAM, [(2, ["match", "v.npy", *words, "--slice_mode", "some"], "average|sample|sample_surface"),
                       (2, ["match", "v.npy", "--limit_to", 4, "--descriptor_types", "S2_3D", "--slice_mode", "sample"], "of whole volumes"),
-                      (2, ["match", "v.npy", *words, "--mask", "v.npy", "--slice_mode", "sample"], "knows no masks")], ranks=(1,))
+                      (2, ["match", "v.npy", *words, "--mask", "v.npy", "--slice_mode", "sample"], "knows no masks"),
+                      (2, ["match", "v.npy", *words, "--symmetry", "cubic", "--slice_mode", "sample"], "turns whole volumes"),
+                      (2, ["match", "a.npy", *words, "--slice_mode", "sample"], "this is an image"),
+                      (2, ["characterize", "a.npy", "--limit_to", 4, "--slice_mode", "sample_surface"], "this is an image")], ranks=(1,))
 
 
 def profile():

@@ -159,6 +159,11 @@ def snapshots(folder):
     measure(PROGRAM, "match", image, *S2, "--limit_to", 4, "--optimizer_type", "Adam", "--max_iter", 20, "--outfile_data_steps", 10, "--output", f"{folder}/adam/v.h5")
     names = [f"v_level_0_iteration_{n}.npy" for n in (10, 20)]
     check(sorted(n for n in os.listdir(f"{folder}/adam") if n.endswith(".npy")) == names, f"the last of Adam: {os.listdir(f'{folder}/adam')}")
+    os.mkdir(f"{folder}/tnc")
+    measure(PROGRAM, "match", image, *S2, "--limit_to", 4, "--optimizer_type", "TNC", "--max_iter", 12, "--outfile_data_steps", 1, "--convergence_data_steps", 1, "--output", f"{folder}/tnc/v.h5")
+    steps = {int(r[0]) for r in measure(PROGRAM, "info", f"{folder}/tnc/v.h5")["convergence"]} - {0}
+    fields = {int(n[:-4].split("_")[-1]) for n in os.listdir(f"{folder}/tnc") if n.endswith(".npy")}
+    check(steps <= fields and 2 not in fields, f"TNC's points of products are no fields of the run: {fields}, steps {steps}")
     left = []
     for out, fault in ((f"{folder}/whole", None), (f"{folder}/stopped", "run.leave:visit=3")):
         os.mkdir(out)

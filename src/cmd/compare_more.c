@@ -68,7 +68,26 @@ struct difference {
     double want, off;
 };
 
-/* Do both sides have it? */
+/* Do both sides have it, whatever their lags are? */
+static int shared(const struct mf_comparison *c, int side, const struct mf_descriptor *row)
+{
+    const struct mf_target *want = &c->want->target, *got = &c->got->target;
+
+    return row->kind >= MF_CROSS &&
+           mf_descriptor_values(row, &want->side[mf_compare_want_side(c, side)], want->lag, 0) &&
+           mf_descriptor_values(row, &got->side[side], got->lag, 0);
+}
+
+/* Is anything left out on this side because the lags differ? */
+static int differs(const struct mf_comparison *c, int side)
+{
+    int any = 0;
+
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) any = any || shared(c, side, &mf_descriptors[d]);
+    return any && c->want->target.lag != c->got->target.lag;
+}
+
+/* How far are they apart, where both have it and one L? */
 static int measured(const struct mf_comparison *c, int side, const struct mf_descriptor *row, struct difference *found)
 {
     const struct mf_target *want = &c->want->target, *got = &c->got->target;
@@ -77,9 +96,7 @@ static int measured(const struct mf_comparison *c, int side, const struct mf_des
     double square = 0, size = 0;
     size_t n;
 
-    if (row->kind < MF_CROSS || want->lag != got->lag || !mf_descriptor_values(row, a, want->lag, 0) ||
-        !mf_descriptor_values(row, b, got->lag, 0))
-        return 0;
+    if (want->lag != got->lag || !shared(c, side, row)) return 0;
     n = mf_descriptor_entries(row, got->lag);
     for (size_t p = 0; p < parts; ++p) {
         const double *x = mf_descriptor_values(row, a, want->lag, (int)p);
@@ -122,9 +139,10 @@ struct mf_json *mf_compare_more_json(const struct mf_comparison *c, int side)
 void mf_compare_more_text(FILE *to, const struct mf_comparison *c, int side)
 {
     const size_t want = c->want->target.lag, got = c->got->target.lag;
-    int rows = 0;
+    int rows = 0, said = 0;
 
-    if (want != got)
+    for (int before = 0; before < side; ++before) said = said || differs(c, before);
+    if (!said && differs(c, side))
         fprintf(to, "  further descriptors are of one L, these have %zu and %zu; try: --limit_to %zu\n", want, got,
                 want < got ? want : got);
     for (int d = 0; d < MF_DESCRIPTORS; ++d) {

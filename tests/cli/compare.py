@@ -350,6 +350,10 @@ def further(folder):
         check(said and said["results"][0]["directions"]["z"]["descriptors"].keys() == set(every), f"those of a file: {said}")
     out = runs.run(PROGRAM, "compare", *files, "--limit_to", 4).out
     check("StructureTensor" in out and "Correlations  " in out and "TwoPoint" not in out, out)
+    volume = save(folder, "d.npy", blobs((8, 8, 8), [0.5, 0.3, 0.2], 5))
+    for words, lines in (([], 1), (["--descriptor_types", "S2"], 0)):
+        out = runs.run(PROGRAM, "compare", files[0], volume, *words).out
+        check(out.count("are of one L") == lines and "normal to x" in out, f"of two L, volume, {words}: {out}")
     out = runs.run(PROGRAM, "compare", files[0], save(folder, "c.npy", blobs((8, 8), [0.5, 0.3, 0.2], 5))).out
     check("are of one L" in out and "try: --limit_to 4" in out, f"of two L: {out}")
     runs.refuses(PROGRAM, [(2, ["compare", *files, "--descriptor_types", name], says) for name, says in

@@ -18,28 +18,45 @@ static void add(size_t maps, size_t used, double weight, size_t from_size, const
 
 static double weight_of(const double *weight, size_t k, size_t count) { return weight ? weight[k] : 1 / (double)count; }
 
-/** The further descriptors that all sides have. MF_MEMORY. */
-static int add_more(const struct mf_target_side *const *sides, size_t count, const double *weight, int phases,
-                    size_t lag, struct mf_target_side *mean)
+/** Room for the further descriptors that all sides have. MF_MEMORY. */
+static int more_room(const struct mf_target_side *const *sides, size_t count, int phases, size_t lag,
+                     struct mf_target_side *mean)
 {
     for (int m = 0; m < MF_MORE; ++m) {
-        size_t each = mf_more_entries((enum mf_more)m, lag);
         int all = 1;
 
         for (size_t k = 0; k < count; ++k) all = all && sides[k]->more[m];
-        if (!all) continue;
-        MF_TRY(mf_target_side_more(mean, phases, lag, (enum mf_more)m));
-        for (size_t k = 0; k < count; ++k)
-            add(mf_more_parts((enum mf_more)m, (size_t)phases), mean->levels * each, weight_of(weight, k, count),
-                sides[k]->levels * each, sides[k]->more[m], mean->levels * each, mean->more[m]);
+        if (all) MF_TRY(mf_target_side_more(mean, phases, lag, (enum mf_more)m));
     }
     return MF_OK;
+}
+
+/** sum += w s, of what the sum has. */
+static void add_side(const struct mf_target_side *s, double w, int phases, size_t lag, struct mf_target_side *sum)
+{
+    const size_t levels = sum->levels, maps = (size_t)phases, window = (2 * lag - 1) * (2 * lag - 1);
+
+    sum->nu = least(sum->nu, s->nu);
+    sum->nv = least(sum->nv, s->nv);
+    if (w > 0) sum->slices += s->slices;
+    add(maps, levels * window, w, s->levels * window, s->s2, levels * window, sum->s2);
+    if (sum->variation) add(maps, levels, w, s->levels, s->variation, levels, sum->variation);
+    add(maps, levels, w, s->levels, s->fraction, levels, sum->fraction);
+    if (sum->cross)
+        add(maps * (maps - 1) / 2, levels * window, w, s->levels * window, s->cross, levels * window, sum->cross);
+    for (int m = 0; m < MF_MORE; ++m) {
+        const size_t each = mf_more_entries((enum mf_more)m, lag);
+
+        if (sum->more[m])
+            add(mf_more_parts((enum mf_more)m, maps), levels * each, w, s->levels * each, s->more[m], levels * each,
+                sum->more[m]);
+    }
 }
 
 int mf_side_mean(const struct mf_target_side *const *sides, size_t count, const double *weight, int phases, size_t lag,
                  struct mf_target_side *mean)
 {
-    size_t levels = MF_LEVELS_MAX, maps = (size_t)phases, window = (2 * lag - 1) * (2 * lag - 1);
+    size_t levels = MF_LEVELS_MAX;
     int cross = 1, variation = 1;
 
     for (size_t k = 0; k < count; ++k) {
@@ -56,20 +73,9 @@ int mf_side_mean(const struct mf_target_side *const *sides, size_t count, const 
         MF_TRY(mf_target_example_new(mean, sides[0]->example_nu, sides[0]->example_nv));
         memcpy(mean->example, sides[0]->example, mean->example_nu * mean->example_nv * sizeof *mean->example);
     }
-    for (size_t k = 0; k < count; ++k) {
-        const struct mf_target_side *s = sides[k];
-        const double w = weight_of(weight, k, count);
-
-        mean->nu = least(mean->nu, s->nu);
-        mean->nv = least(mean->nv, s->nv);
-        if (w > 0) mean->slices += s->slices;
-        add(maps, levels * window, w, s->levels * window, s->s2, levels * window, mean->s2);
-        if (variation) add(maps, levels, w, s->levels, s->variation, levels, mean->variation);
-        add(maps, levels, w, s->levels, s->fraction, levels, mean->fraction);
-        if (mean->cross)
-            add(maps * (maps - 1) / 2, levels * window, w, s->levels * window, s->cross, levels * window, mean->cross);
-    }
-    return add_more(sides, count, weight, phases, lag, mean);
+    MF_TRY(more_room(sides, count, phases, lag, mean));
+    for (size_t k = 0; k < count; ++k) add_side(sides[k], weight_of(weight, k, count), phases, lag, mean);
+    return MF_OK;
 }
 
 int mf_target_isotropic(struct mf_target *target)
@@ -150,6 +156,20 @@ int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_targ
     free(from);
     if (rc == MF_OK) *mean = out;
     return rc;
+}
+
+int mf_target_add(const struct mf_target *target, double weight, struct mf_target *sum)
+{
+    if (sum->sides == 0) return combine(&target, 1, &weight, target->sides, sum);
+    MF_ASSERT(alike(target, sum));
+    for (int k = 0; k < sum->sides; ++k) add_side(&target->side[k], weight, sum->phases, sum->lag, &sum->side[k]);
+    for (int k = 0; k < MF_WHOLE; ++k) {
+        const size_t n =
+            mf_whole_parts((enum mf_whole)k, (size_t)sum->phases) * mf_whole_entries((enum mf_whole)k, sum->lag);
+
+        if (sum->whole[k]) add(1, n, weight, n, target->whole[k], n, sum->whole[k]);
+    }
+    return MF_OK;
 }
 
 int mf_target_between(const struct mf_target *a, const struct mf_target *b, double t, struct mf_target *to)

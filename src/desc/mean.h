@@ -22,6 +22,13 @@ int mf_target_isotropic(struct mf_target *target);
 int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_target *mean);
 
 /**
+ * sum += weight target, so that a mean need not hold all it is of: of fields of one kind and size, so of the same
+ * levels and descriptors. A @p sum of zeros becomes weight times the first one; its spacing, unit, hash and example
+ * stay. mf_target_free() it. MF_MEMORY (then the sum is as empty as before).
+ */
+int mf_target_add(const struct mf_target *target, double weight, struct mf_target *sum);
+
+/**
  * (1-t) a + t b, value by value, 0 <= t <= 1: of two targets of the same phases, lag and kind (mf_join_alike()). Has
  * three sides where one of them has; an example only at t = 0 and t = 1; all else is that of the end, or of a. Not
  * collective; mf_target_free() it. MF_MEMORY: nothing is left.

@@ -138,12 +138,13 @@ int mf_symmetry_mean(const struct mf_comm *comm, const struct mf_backend *backen
                      struct mf_target *out)
 {
     struct mf_characterize_opts plain = *opts;
-    struct mf_target way[WAYS] = {{0}}, mean = {0};
+    struct mf_target way = {0}, mean = {0};
     struct mf_micro turned;
     size_t ways = 0;
     int rc = mf_symmetry_room(comm, arena, micro, &turned);
 
     plain.symmetry = MF_SYMMETRY_NONE;
+    for (int k = 0; k < WAYS; ++k) ways += (size_t)takes_part(micro, opts, k);
     for (int k = 0; rc == MF_OK && k < WAYS; ++k) {
         if (!takes_part(micro, opts, k)) continue;
         plain.silent = opts->silent || k > 0;
@@ -151,16 +152,15 @@ int mf_symmetry_mean(const struct mf_comm *comm, const struct mf_backend *backen
             turn(micro, k, &turned);
         else
             rc = turn_volume(comm, micro, k, &turned);
-        if (rc == MF_OK) rc = mf_characterize(comm, backend, queue, arena, &turned, &plain, &way[ways]);
-        ways += rc == MF_OK;
+        if (rc == MF_OK) rc = mf_characterize(comm, backend, queue, arena, &turned, &plain, &way);
+        if (rc == MF_OK) rc = mf_agree(comm, mf_target_add(&way, 1 / (double)ways, &mean));
+        mf_target_free(&way);
     }
-    if (rc == MF_OK) rc = mf_agree(comm, mf_target_mean(way, ways, &mean));
     if (rc == MF_OK && opts->symmetry == MF_SYMMETRY_SQUARE) rc = mf_agree(comm, mf_target_isotropic(&mean));
     if (rc == MF_OK)
         *out = mean;
     else
         mf_target_free(&mean);
-    for (size_t k = 0; k < ways; ++k) mf_target_free(&way[k]);
     mf_micro_free(&turned);
     return rc;
 }

@@ -36,6 +36,7 @@ struct mf_more_row {
     int pairs;        /* it is of pairs of phases */
     int all;          /* it is of all phases together */
     int network;      /* it depends on the weights of VGG-19; its values may be any numbers */
+    int counted;      /* on labels, without a gradient */
 };
 
 /** The rows, MF_MORE of them. */

@@ -26,9 +26,8 @@ void mf_comm_patience(double seconds);
  * and MPI is not started: that takes longer than most of what such a process does. Installs MPI_Abort in mf_die().
  * Refuses with MF_DEVICE when the launcher started several tasks but MPI sees one (launcher and MPI do not match), or
  * when the ranks run different builds (@p build: a string that identifies this one), with MF_USAGE when nobody can say
- * what is in MESOFORGE_MPI (launched.h). On a refusal comm->rank says who
- * may print it; it is closed all the same (a launcher that sees one rank fail ends the others, and so the one that
- * prints).
+ * what is in MESOFORGE_MPI (launched.h). On a refusal comm->rank says who may print it; it is closed all the same (a
+ * launcher that sees one rank fail ends the others, and so the one that prints).
  */
 int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build);
 

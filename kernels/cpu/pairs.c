@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/cpu/plane.h"
+#include "kernels/form/gram.h"
 #include "kernels/masks.h"
 #include "src/base/err.h"
 
@@ -49,20 +50,6 @@ static void pairs_close(struct mf_slice_plan *plan)
 
     if (st) mf_planes_close(plan, &st->planes);
     free(st);
-}
-
-/* Lag of an entry: (i, j), 0 <= i, j < L, then (i, -j), 1 <= i, j < L. */
-static void lag_of(size_t entry, size_t lag, long *u, long *v)
-{
-    const size_t rest = entry - lag * lag;
-
-    if (entry < lag * lag) {
-        *u = (long)(entry / lag);
-        *v = (long)(entry % lag);
-    } else {
-        *u = 1 + (long)(rest / (lag - 1));
-        *v = -1 - (long)(rest % (lag - 1));
-    }
 }
 
 /* The level's own part of the scratch. */
@@ -122,10 +109,10 @@ static void pairs_value(const struct mf_cpu_job *job, double *d)
     }
     mf_plane_back(w.shape, w.sum);
     for (size_t e = 0; e < job->plan->entries; ++e) {
-        long u, v;
+        const struct mf_gram_lag r = mf_gram_lag_of(MF_GRAM_HALF, w.lag, e);
 
-        lag_of(e, w.lag, &u, &v);
-        d[e] = (double)w.sum[mf_plane_place(w.shape, u, v)] * mf_plane_norm(&w.st->planes, w.shape, w.level, u, v);
+        d[e] = (double)w.sum[mf_plane_place(w.shape, r.du, r.dv)] *
+               mf_plane_norm(&w.st->planes, w.shape, w.level, r.du, r.dv);
     }
 }
 
@@ -134,13 +121,11 @@ static void slopes(const struct work *w, size_t count, const double *slope)
 {
     memset(w->sum, 0, w->shape->mu * w->shape->row * sizeof *w->sum);
     for (size_t e = 0; e < count; ++e) {
-        float s;
-        long u, v;
+        const struct mf_gram_lag r = mf_gram_lag_of(MF_GRAM_HALF, w->lag, e);
+        const float s = (float)(slope[e] * mf_plane_norm(&w->st->planes, w->shape, w->level, r.du, r.dv));
 
-        lag_of(e, w->lag, &u, &v);
-        s = (float)(slope[e] * mf_plane_norm(&w->st->planes, w->shape, w->level, u, v));
-        w->sum[mf_plane_place(w->shape, u, v)] += s;
-        w->sum[mf_plane_place(w->shape, -u, -v)] += s;
+        w->sum[mf_plane_place(w->shape, r.du, r.dv)] += s;
+        w->sum[mf_plane_place(w->shape, -r.du, -r.dv)] += s;
     }
     fftwf_execute_dft_r2c(w->shape->forward, w->sum, mf_spectrum(w->sum));
 }

@@ -25,8 +25,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(
         mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
         "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. auto: "
-        "what match would choose, with its L and periodicity, for reconstruct to aim at. "
-        "Others: LinealPath, LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
+        "what match would choose, with its L and periodicity, for reconstruct to aim at. Others: LinealPath, "
+        "LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
         "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, SurfaceCorrelations, Chords, "
         "GramMatrices; several phases: "
         "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"),
@@ -377,10 +377,8 @@ const struct mf_cmd mf_cmd_characterize = {
         "--measures counts "
         "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
         "others (docs/FILES.md). --descriptor_types auto looks at a micrograph as match does, measures what match "
-        "would "
-        "aim at and writes what was seen, by which reconstruct makes what match makes. Files that are to be compared "
-        "or "
-        "merged want one L and one periodicity: name the descriptors.\n\n"
+        "would aim at and writes what was seen, by which reconstruct makes what match makes. Files that are to be "
+        "compared or merged want one L and one periodicity: name the descriptors.\n\n"
         "  mesoforge characterize steel.npy --limit_to 16\n"
         "  mesoforge characterize steel.npy --descriptor_types auto --explain\n"
         "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"

@@ -54,8 +54,7 @@ const struct mf_opt mf_run_rows[] = {
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, NULL,
         "left out: auto, chosen from a labelled micrograph, or by what its file of characterize --descriptor_types "
-        "auto "
-        "says, else FFTCorrelations Variation. Descriptors: "
+        "auto says, else FFTCorrelations Variation. Descriptors: "
         "FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
         "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, "
         "GramMatrices; several phases: FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: "

@@ -108,7 +108,7 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
 /** Is it counted on labels, without a gradient? */
 static inline int mf_descriptor_counts(const struct mf_descriptor *row)
 {
-    return row->kind == MF_LINEAL_EXACT || row->kind == MF_SURFACE || row->kind == MF_CHORDS;
+    return row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].counted;
 }
 
 /** The same to aim at: by swaps of labels, or, refused with MF_USAGE where there is none, by a gradient. */

@@ -321,13 +321,12 @@ static void pyxis_words(struct mf_words *to, const struct mf_job *job)
 
 /* ---- launchers ---- */
 
-static void mpirun_words(struct mf_words *to, const struct mf_job *job)
+/* How many ranks and where, by the numbers that were asked for. */
+static void mpirun_place(struct mf_words *to, const struct mf_job *job)
 {
     const struct mf_job_part *part = job->part;
     const int even = part->nodes > 1 && !job->uneven;
 
-    mf_words_add(to, "mpirun");
-    if (job->user == 0) mf_words_add(to, "--allow-run-as-root");
     if (part->ranks > 0) mf_words_add(to, "-n");
     if (part->ranks > 0) mf_words_say(to, "%ld", part->ranks);
     if (job->hosts) {
@@ -341,6 +340,32 @@ static void mpirun_words(struct mf_words *to, const struct mf_job *job)
         mf_words_say(to, "ppr:%ld:node", part->per_node);
     else if (part->cores > 0)
         mf_words_say(to, "slot:PE=%ld", part->cores);
+}
+
+/* By those that the job has, which somebody may have changed: tasks are slots to mpirun, on each node as many as Slurm
+ * has put there. say_ranks() is before it. */
+static void mpirun_place_tasks(struct mf_words *to, const struct mf_job *job)
+{
+    char cores[60] = "slot";
+
+    if (job->part->cores > 0)
+        snprintf(cores, sizeof cores, "\"slot:PE=${SLURM_CPUS_PER_TASK:-%ld}\"", job->part->cores);
+    mf_words_add(to, "-n");
+    mf_words_shell(to, "\"$ranks\"");
+    mf_words_add(to, "--map-by");
+    mf_words_shell(to, cores);
+}
+
+static void mpirun_words(struct mf_words *to, const struct mf_job *job)
+{
+    const struct mf_job_part *part = job->part;
+
+    mf_words_add(to, "mpirun");
+    if (job->user == 0) mf_words_add(to, "--allow-run-as-root");
+    if (job->by == MF_BY_SBATCH)
+        mpirun_place_tasks(to, job);
+    else
+        mpirun_place(to, job);
     /* one or two ranks would be bound to one core each, with all their threads */
     mf_words_add(to, "--bind-to");
     mf_words_add(to, part->cores > 0 ? "core" : "none");
@@ -419,11 +444,24 @@ static void head(FILE *to, const struct mf_job *job, int by_shell)
     }
 }
 
+/* Sets ranks from what Slurm says of the job, "2(x3),1" tasks; a container has those of one node. */
+static void say_ranks(FILE *to, const struct mf_job *job)
+{
+    fprintf(to,
+            "# as many ranks as the job has tasks now, whatever it was asked for with\n"
+            "ranks=${SLURM_TASKS_PER_NODE:-%ld}\n",
+            job->part->ranks);
+    fputs(wraps_launcher(job) ? "ranks=${ranks%%[!0-9]*}\n\n"
+                              : "ranks=${ranks//(x/*} ranks=${ranks//)/} ranks=$((${ranks//,/+}))\n\n",
+          to);
+}
+
 /* The command, and its status in rc. A shell that waits for mpirun is woken by the signal and waits again. */
 static void body(FILE *to, const struct mf_job *job, int by_shell)
 {
     struct mf_words words = {0};
 
+    if (by_shell) say_ranks(to, job);
     if (by_shell)
         fputs("# Slurm tells this shell that time is nearly up, and it passes that on\n"
               "trap 'told=1; kill -USR1 $!' USR1\n",

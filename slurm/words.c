@@ -10,17 +10,22 @@
 
 enum { COLUMNS = 100 };
 
-static void take(struct mf_words *words, char *word)
+static void take(struct mf_words *words, char *word, int bare)
 {
     size_t n = words->count + 1;
 
-    if ((n & (n - 1)) == 0) /* full: room for words and NULL doubles at powers of two */
+    if ((n & (n - 1)) == 0) { /* full: room for words and NULL doubles at powers of two */
         words->at = MF_MUST(realloc(words->at, 2 * n * sizeof *words->at), "a command");
+        words->bare = MF_MUST(realloc(words->bare, 2 * n), "a command");
+    }
+    words->bare[words->count] = (char)bare;
     words->at[words->count++] = MF_MUST(word, "a command");
     words->at[words->count] = NULL;
 }
 
-void mf_words_add(struct mf_words *words, const char *word) { take(words, strdup(word)); }
+void mf_words_add(struct mf_words *words, const char *word) { take(words, strdup(word), 0); }
+
+void mf_words_shell(struct mf_words *words, const char *text) { take(words, strdup(text), 1); }
 
 void mf_words_say(struct mf_words *words, const char *format, ...)
 {
@@ -30,7 +35,7 @@ void mf_words_say(struct mf_words *words, const char *format, ...)
     va_start(args, format);
     if (vasprintf(&word, format, args) < 0) word = NULL;
     va_end(args);
-    take(words, word);
+    take(words, word, 0);
 }
 
 void mf_words_all(struct mf_words *words, size_t count, const char *const *more)
@@ -42,6 +47,7 @@ void mf_words_free(struct mf_words *words)
 {
     for (size_t i = 0; i < words->count; ++i) free(words->at[i]);
     free(words->at);
+    free(words->bare);
     *words = (struct mf_words){0};
 }
 
@@ -77,7 +83,7 @@ void mf_words_print(FILE *to, const struct mf_words *words, const char *variable
     size_t column = 0;
 
     for (size_t i = 0; i < words->count; ++i) {
-        char *text = text_of(words->at[i], variable);
+        char *text = words->bare[i] ? MF_MUST(strdup(words->at[i]), "a command") : text_of(words->at[i], variable);
         size_t length = strlen(text);
 
         if (i > 0 && column + 1 + length > COLUMNS) {

@@ -9,6 +9,7 @@
 struct mf_words {
     size_t count;
     char **at;
+    char *bare; /* [count] 1: the shell's own, as mf_words_shell() has it */
 };
 
 /** Appends a copy of @p word, a text by printf's format, copies of @p count words. */
@@ -16,6 +17,10 @@ void mf_words_add(struct mf_words *words, const char *word);
 void mf_words_say(struct mf_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mf_words_all(struct mf_words *words, size_t count, const char *const *more);
 void mf_words_free(struct mf_words *words);
+
+/** Appends @p text, of our own making, which is printed as it is: the shell expands it. For scripts, not for an argv.
+ */
+void mf_words_shell(struct mf_words *words, const char *text);
 
 /**
  * Writes all words for a shell, a blank between two, long lines broken by a backslash. @p variable: NULL, or a variable

@@ -326,6 +326,28 @@ def again():
         put_back(script, 4, others, 60, 0, 0)
 
 
+def others_asked():
+    """mpirun in a script starts the tasks that the job has, on each node those that Slurm has put there, and in a container those of its node:
+    somebody may have made the job smaller or larger (scontrol update, sbatch -n)."""
+    def starts(script, *has, **tasks):
+        _, calls = execute(script, **tasks)
+        line = b" ".join(calls[0][1:]).decode() if check(len(calls) == 1, f"{tasks}: {calls}") else ""
+        for part in has:
+            check(part in line, f"{tasks}: no '{part}' in {line}")
+
+    two = ("--launcher", "sbatch", "--nodes", "2", "--ntasks-per-node", "2")
+    script = launch(*two, "--mpirun", "--", "probe")[1]
+    for tasks, ranks in (("2(x2)", 4), ("2", 2), ("2(x4)", 8), ("3,1(x2),4", 9), ("12(x10),7", 127)):
+        starts(script, f"-n {ranks} --map-by slot --bind-to none", SLURM_TASKS_PER_NODE=tasks)
+    starts(script, "-n 4 --map-by slot --bind-to none")
+    script = launch(*two, "--mpirun", "--cpus-per-task", "3", "--", "probe")[1]
+    starts(script, "-n 2 --map-by slot:PE=3 --bind-to core", SLURM_TASKS_PER_NODE="2")
+    starts(script, "-n 2 --map-by slot:PE=4 --bind-to core", SLURM_TASKS_PER_NODE="2", SLURM_CPUS_PER_TASK="4")
+    script = launch("--launcher", "sbatch", "--ntasks", "5", "--container", "docker:i", "--", "probe")[1]
+    for tasks, ranks in (("3", 3), ("4(x2)", 4), ("2,1", 2), ("", 5)):
+        starts(script, f"-n {ranks} --map-by slot --bind-to none", SLURM_TASKS_PER_NODE=tasks)
+
+
 if len(sys.argv) > 3:
     for turn in range(int(sys.argv[3])):
         as_given(100 + turn)
@@ -338,6 +360,7 @@ refusals()
 as_the_verb()
 boxes()
 outside()
+others_asked()
 again()
 shutil.rmtree(folder)
 finish("launch")

@@ -26,12 +26,15 @@ int mf_norm_find(const char *name, enum mf_norm *norm);
 
 enum { MF_TERMS_MAX = 8 };
 
+/** A descriptor that is aimed at. */
+struct mf_term {
+    const struct mf_descriptor *row;
+    double weight;
+};
+
 struct mf_objective_opts {
     size_t terms;
-    struct {
-        const struct mf_descriptor *row;
-        double weight;
-    } term[MF_TERMS_MAX];
+    struct mf_term term[MF_TERMS_MAX];
     enum mf_norm norm;
     size_t levels_max;                  /* most pyramid levels compared; 0: all there are */
     size_t level_first;                 /* level of the target that level 0 of the field is compared with */

@@ -3,62 +3,53 @@
 
 #include <string.h>
 
-#include "kernels/form/axes.h"
 #include "src/base/err.h"
 #include "src/recon/tally_impl.h"
 
-enum { DIRECTIONS = 4, CHANGES = 12 };
+enum { CHANGES = 12 };
 
-/* Steps along the rows and columns of a slice, in the order of the entries. */
-static const int along[DIRECTIONS][2] = {{1, 1}, {1, -1}, {0, 1}, {1, 0}};
+/* What is counted, in the order of the entries. */
+static const struct mf_counted *const counted[] = {&mf_counted_voxels, &mf_counted_runs, &mf_counted_surface,
+                                                   &mf_counted_chords};
+enum { COUNTED = sizeof counted / sizeof *counted };
 
-/* Entry of runs of 2c + 1 pixels. */
-static size_t entry(size_t c, int direction) { return 2 + DIRECTIONS * (c - 1) + (size_t)direction; }
+_Static_assert((int)COUNTED <= (int)MF_TALLY_PARTS, "a tally has room for all rows");
 
-static const struct mf_descriptor *term_of(const struct mf_objective_opts *o, enum mf_descriptor_kind kind,
-                                           double *weight)
+/* The term that aims at it; NULL: none does. */
+static const struct mf_term *term_of(const struct mf_objective_opts *o, const struct mf_counted *row)
 {
     for (size_t t = 0; t < o->terms; ++t)
-        if (o->term[t].row->kind == kind && o->term[t].weight > 0) {
-            *weight = o->term[t].weight;
-            return o->term[t].row;
-        }
-    *weight = 0;
+        if (o->term[t].row->kind == row->kind && o->term[t].weight > 0) return &o->term[t];
     return NULL;
 }
 
 int mf_tally_wanted(const struct mf_objective_opts *o, int volume)
 {
-    double ignored;
-
-    for (size_t t = 0; t < o->terms; ++t)
-        if (o->term[t].weight > 0 && mf_descriptor_counts(o->term[t].row)) return 1;
-    return volume && term_of(o, MF_FRACTION, &ignored);
+    for (size_t i = 0; i < COUNTED; ++i)
+        if ((volume || !counted[i]->of_volumes) && term_of(o, counted[i])) return 1;
+    return 0;
 }
 
 /* -- memory -- */
 
 static void *take(struct mf_tally *t, size_t bytes) { return mf_arena_take(t->arena, bytes, "annealing"); }
 
-/* The first of a descriptor's entries, which come behind those that there are; 0: it has none. */
-static size_t place(struct mf_tally *t, const struct mf_objective_opts *o, enum mf_descriptor_kind kind)
+static void place(struct mf_tally *t, const struct mf_objective_opts *o)
 {
-    const size_t first = t->entries;
-    double ignored;
+    for (size_t i = 0; i < COUNTED; ++i) {
+        const struct mf_term *term = term_of(o, counted[i]);
 
-    if (!term_of(o, kind, &ignored)) return 0;
-    t->entries += mf_descriptor_entries(&mf_descriptors[kind], t->lag);
-    return first;
+        if (!term) continue;
+        t->part[t->parts++] = (struct mf_tally_part){counted[i], term, t->entries};
+        t->entries += mf_descriptor_entries(term->row, t->lag);
+    }
 }
 
 int mf_tally_open(struct mf_tally *t, const struct mf_polish *p, struct mf_mutable *field)
 {
     *t = (struct mf_tally){.arena = p->queue->host, .field = field, .lag = p->target->lag, .fields = p->fields};
     t->sides = field->dims[0] > 1 ? MF_SIDES : 1;
-    t->entries = 1;
-    t->paths = place(t, p->objective, MF_LINEAL_EXACT);
-    t->surface = place(t, p->objective, MF_SURFACE);
-    t->chords = place(t, p->objective, MF_CHORDS);
+    place(t, p->objective);
     for (size_t d = 0; d < t->sides; ++d) {
         struct mf_tally_side *s = &t->side[d];
 
@@ -86,53 +77,19 @@ size_t mf_tally_room(const struct mf_tally *t) { return CHANGES * t->entries * s
 
 /* -- what is aimed at -- */
 
-/* How many runs of n pixels along a direction a slice has. */
-static double runs_of(const struct mf_tally *t, size_t d, size_t n, int direction)
+static void aim(struct mf_tally *t, const struct mf_polish *p, size_t d, const struct mf_tally_part *part, double share)
 {
-    double rows = (double)t->field->dims[mf_tally_u(d)], columns = (double)t->field->dims[mf_tally_v(d)];
-
-    if (t->field->periodic) return rows * columns;
-    if (along[direction][0]) rows -= (double)(n - 1);
-    if (along[direction][1]) columns -= (double)(n - 1);
-    return rows > 0 && columns > 0 ? rows * columns : 0;
-}
-
-static void set_inverse(struct mf_tally *t, size_t d)
-{
-    double *inverse = t->side[d].inverse;
-
-    inverse[0] = 1 / ((double)t->field->dims[mf_tally_u(d)] * (double)t->field->dims[mf_tally_v(d)]);
-    if (t->surface) mf_tally_surface_inverse(t, d, inverse + t->surface);
-    if (t->chords) mf_tally_chords_inverse(t, d, inverse + t->chords);
-    if (!t->paths) return;
-    inverse[1] = inverse[0];
-    for (size_t c = 1; c <= t->lag; ++c)
-        for (int k = 0; k < DIRECTIONS; ++k) {
-            const double runs = runs_of(t, d, 2 * c + 1, k);
-
-            inverse[entry(c, k)] = runs > 0 ? 1 / runs : 0;
-        }
-}
-
-/* Entries of a descriptor, from @p first on. */
-static void aim(struct mf_tally *t, const struct mf_polish *p, size_t d, enum mf_descriptor_kind kind, size_t first,
-                double share)
-{
-    const size_t n = mf_descriptor_entries(&mf_descriptors[kind], t->lag);
+    const struct mf_target_side *side = mf_target_for(p->target, (enum mf_normal)d);
+    const size_t n = mf_descriptor_entries(part->term->row, t->lag);
     struct mf_tally_side *s = &t->side[d];
-    double weight;
-    const struct mf_descriptor *row = term_of(p->objective, kind, &weight);
 
-    for (size_t e = first; e < first + n; ++e) {
-        s->weight[e] = share * weight * weight;
-        for (size_t f = 0; f < t->fields; ++f) s->target[f * t->entries + e] = 0;
-    }
-    for (size_t f = 0; row && f < t->fields; ++f) {
+    part->row->inverse(t, d, s->inverse + part->first);
+    for (size_t e = 0; e < n; ++e) s->weight[part->first + e] = share * part->term->weight * part->term->weight;
+    for (size_t f = 0; f < t->fields; ++f) {
         const size_t phase = t->fields == 1 && p->target->phases > 1 ? 1 : f;
-        const struct mf_target_side *side = mf_target_for(p->target, (enum mf_normal)d);
 
-        memcpy(s->target + f * t->entries + first, mf_descriptor_values(row, side, t->lag, (int)phase),
-               n * sizeof(double));
+        memcpy(s->target + f * t->entries + part->first,
+               mf_descriptor_values(part->term->row, side, t->lag, (int)phase), n * sizeof(double));
     }
 }
 
@@ -143,15 +100,11 @@ void mf_tally_aim(struct mf_tally *t, const struct mf_polish *p, const size_t *m
     for (size_t d = 0; d < t->sides; ++d) {
         const double share = level * level / ((double)t->sides * (double)t->side[d].slices * (double)m[d]);
 
-        set_inverse(t, d);
-        aim(t, p, d, MF_FRACTION, 0, share);
-        if (t->paths) aim(t, p, d, MF_LINEAL_EXACT, t->paths, share);
-        if (t->surface) aim(t, p, d, MF_SURFACE, t->surface, share);
-        if (t->chords) aim(t, p, d, MF_CHORDS, t->chords, share);
+        for (size_t i = 0; i < t->parts; ++i) aim(t, p, d, &t->part[i], share);
     }
 }
 
-/* -- runs -- */
+/* -- counting -- */
 
 static struct mf_pixel pixel_at(const struct mf_mutable *m, size_t d, const uint32_t at[3])
 {
@@ -168,79 +121,15 @@ static struct mf_pixel pixel_at(const struct mf_mutable *m, size_t d, const uint
                              .periodic = m->periodic};
 }
 
-/* One step along an axis; 0: the slice ends. */
-static inline int go(size_t *i, size_t n, int step, int periodic, ptrdiff_t stride, const uint8_t **label)
-{
-    if (step > 0) {
-        const int wraps = *i + 1 == n;
-
-        if (wraps && !periodic) return 0;
-        *label += wraps ? -(ptrdiff_t)*i * stride : stride;
-        *i = wraps ? 0 : *i + 1;
-    } else if (step < 0) {
-        const int wraps = *i == 0;
-
-        if (wraps && !periodic) return 0;
-        *label += wraps ? (ptrdiff_t)(n - 1) * stride : -stride;
-        *i = wraps ? n - 1 : *i - 1;
-    }
-    return 1;
-}
-
-/* How many pixels next to this one are of its phase, at most @p most. */
-static size_t reach(struct mf_pixel p, int du, int dv, size_t most)
-{
-    const uint8_t phase = *p.label;
-
-    for (size_t k = 0; k < most; ++k) {
-        if (!go(&p.u, p.nu, du, p.periodic, p.su, &p.label) || !go(&p.v, p.nv, dv, p.periodic, p.sv, &p.label))
-            return k;
-        if (*p.label != phase) return k;
-    }
-    return most;
-}
-
-/* count [2c + 1 pixels, direction] += sign times the runs of this pixel's phase that it is in. Where an axis is as
- * short as the longest run, a closed line has a run less than there are places in one. */
-static void add_runs(const struct mf_tally *t, struct mf_pixel p, int direction, int sign, int32_t *count)
-{
-    const int du = along[direction][0], dv = along[direction][1];
-    const size_t most = 2 * t->lag, behind = reach(p, -du, -dv, most), ahead = reach(p, du, dv, most);
-
-    for (size_t c = 1; c <= t->lag && 2 * c <= behind + ahead; ++c) {
-        const size_t first = 2 * c > ahead ? 2 * c - ahead : 0, last = 2 * c < behind ? 2 * c : behind;
-        size_t runs = last - first + 1;
-
-        if (p.periodic && runs > most) {
-            const size_t around = !dv ? p.nu : !du ? p.nv : p.nu > p.nv ? p.nu : p.nv;
-
-            if (runs > around && (!du || !dv || p.nu == p.nv)) runs = around;
-        }
-        count[entry(c, direction)] += sign * (int32_t)runs;
-    }
-}
-
-/* -- counting -- */
-
 static size_t field_of(const struct mf_tally *t, uint8_t phase) { return t->fields == 1 ? 0 : phase; }
 
 static int is_counted(const struct mf_tally *t, uint8_t phase) { return t->fields > 1 || phase == 1; }
 
-/* What one pixel adds to the counts of its slice: itself, and what begins with it. */
 static void count_pixel(const struct mf_tally *t, size_t d, const struct mf_pixel *p, int64_t *counts)
 {
     int64_t *count = counts + field_of(t, *p->label) * t->side[d].slices * t->entries;
 
-    ++count[0];
-    if (t->surface) mf_tally_count_surface(t, p, count + t->surface);
-    if (t->chords) mf_tally_count_chords(t, p, count + t->chords);
-    if (!t->paths) return;
-    ++count[1];
-    for (int k = 0; k < DIRECTIONS; ++k) {
-        const size_t ahead = reach(*p, along[k][0], along[k][1], 2 * t->lag);
-
-        for (size_t c = 1; 2 * c <= ahead; ++c) ++count[entry(c, k)];
-    }
+    for (size_t i = 0; i < t->parts; ++i) t->part[i].row->count(t, p, count + t->part[i].first);
 }
 
 static void count_slice(const struct mf_tally *t, size_t d, size_t slice)
@@ -319,12 +208,7 @@ static void add_voxel(const struct mf_tally *t, size_t voxel, int sign, struct m
         int32_t *count = counts_of(t, change, d, field_of(t, phase), at[d]);
         const struct mf_pixel p = pixel_at(t->field, d, at);
 
-        count[0] += sign;
-        if (t->surface) mf_tally_add_surface(t, &p, sign, count + t->surface);
-        if (t->chords) mf_tally_add_chords(t, &p, sign, count + t->chords);
-        if (!t->paths) continue;
-        count[1] += sign;
-        for (int k = 0; k < DIRECTIONS; ++k) add_runs(t, p, k, sign, count);
+        for (size_t i = 0; i < t->parts; ++i) t->part[i].row->add(t, &p, sign, count + t->part[i].first);
     }
 }
 

@@ -1,11 +1,13 @@
 /* What of the loss are counts of slices that a swap of labels changes by whole numbers: voxels of a phase
  * (VolumeFractions), straight runs of pixels in it (LinealPathExact), pixels at its surface that lie so far apart,
  * chords (SurfaceCorrelations, Chords: docs/DESCRIPTORS.md). The counts are exact, however many swaps they have
- * followed. */
+ * followed. A descriptor that is counted is a row (struct mf_counted, tally_impl.h). */
 #ifndef MF_RECON_TALLY_H
 #define MF_RECON_TALLY_H
 
 #include "src/recon/mutable.h"
+
+enum { MF_TALLY_PARTS = 8 /* most descriptors that are counted */ };
 
 /** One direction: D = count * inverse; the loss is the sum over slices of weight (D - target)^2. */
 struct mf_tally_side {
@@ -15,12 +17,19 @@ struct mf_tally_side {
     double *weight, *target; /* [entries], [fields][entries] */
 };
 
+/** A descriptor among the entries of a slice. */
+struct mf_tally_part {
+    const struct mf_counted *row;
+    const struct mf_term *term; /* that aims at it; borrowed */
+    size_t first;               /* of its entries */
+};
+
 struct mf_tally {
     struct mf_arena *arena;
     struct mf_mutable *field;
     size_t lag, fields, sides;
-    size_t entries;                /* the volume fraction, then those of descriptors, which begin at */
-    size_t paths, surface, chords; /* 0: it is not counted. Paths are 1 or 0 */
+    size_t entries, parts;
+    struct mf_tally_part part[MF_TALLY_PARTS];
     struct mf_tally_side side[MF_SIDES];
 };
 

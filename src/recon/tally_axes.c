@@ -93,7 +93,7 @@ static void add_pairs(size_t lag, const struct turns *t, size_t i, int axis, siz
     }
 }
 
-void mf_tally_add_surface(const struct mf_tally *tally, const struct mf_pixel *p, int sign, int32_t *count)
+static void add_surface(const struct mf_tally *tally, const struct mf_pixel *p, int sign, int32_t *count)
 {
     const struct turns t = turns_of(p);
 
@@ -106,7 +106,7 @@ void mf_tally_add_surface(const struct mf_tally *tally, const struct mf_pixel *p
         }
 }
 
-void mf_tally_count_surface(const struct mf_tally *tally, const struct mf_pixel *p, int64_t *count)
+static void count_surface(const struct mf_tally *tally, const struct mf_pixel *p, int64_t *count)
 {
     const uint8_t phase = *p->label;
 
@@ -133,13 +133,16 @@ static double inverse_of(const struct mf_tally *t, size_t d, int axis, size_t sp
     return places > 0 ? 1 / places : 0;
 }
 
-void mf_tally_surface_inverse(const struct mf_tally *t, size_t d, double *inverse)
+static void surface_inverse(const struct mf_tally *t, size_t d, double *inverse)
 {
     for (enum mf_axes_meet m = MF_AXES_ALIKE; m <= MF_AXES_UNLIKE; ++m)
         for (int axis = 0; axis < 2; ++axis)
             for (size_t r = 0; r < t->lag; ++r)
                 inverse[mf_surface_entry(t->lag, m, axis, r)] = mf_surface_share(m) * inverse_of(t, d, axis, r);
 }
+
+const struct mf_counted mf_counted_surface = {
+    .kind = MF_SURFACE, .inverse = surface_inverse, .count = count_surface, .add = add_surface};
 
 /* -- chords -- */
 
@@ -161,7 +164,7 @@ static void add_chord(const struct mf_tally *t, int axis, size_t n, int sign, in
     if (n > 0 && n <= mf_chord_longest(t->lag)) count[mf_chord_entry(t->lag, axis, n)] += sign;
 }
 
-void mf_tally_add_chords(const struct mf_tally *t, const struct mf_pixel *p, int sign, int32_t *count)
+static void add_chords(const struct mf_tally *t, const struct mf_pixel *p, int sign, int32_t *count)
 {
     for (int axis = 0; axis < 2; ++axis) {
         const size_t longest = mf_chord_longest(t->lag), others = (axis ? p->nv : p->nu) - 1;
@@ -181,7 +184,7 @@ void mf_tally_add_chords(const struct mf_tally *t, const struct mf_pixel *p, int
 }
 
 /* The chords that begin with it. */
-void mf_tally_count_chords(const struct mf_tally *t, const struct mf_pixel *p, int64_t *count)
+static void count_chords(const struct mf_tally *t, const struct mf_pixel *p, int64_t *count)
 {
     for (int axis = 0; axis < 2; ++axis) {
         const size_t longest = mf_chord_longest(t->lag);
@@ -195,9 +198,12 @@ void mf_tally_count_chords(const struct mf_tally *t, const struct mf_pixel *p, i
     }
 }
 
-void mf_tally_chords_inverse(const struct mf_tally *t, size_t d, double *inverse)
+static void chords_inverse(const struct mf_tally *t, size_t d, double *inverse)
 {
     for (int axis = 0; axis < 2; ++axis)
         for (size_t n = 1; n <= mf_chord_longest(t->lag); ++n)
             inverse[mf_chord_entry(t->lag, axis, n)] = inverse_of(t, d, axis, n + 1);
 }
+
+const struct mf_counted mf_counted_chords = {
+    .kind = MF_CHORDS, .inverse = chords_inverse, .count = count_chords, .add = add_chords};

@@ -1,4 +1,5 @@
-/* Pixels of slices and what they add to counts. Private to the tally. */
+/* Pixels of slices and what they add to counts: a descriptor that is counted is a file, and a row of tally.c. Private
+ * to the tally. */
 #ifndef MF_RECON_TALLY_IMPL_H
 #define MF_RECON_TALLY_IMPL_H
 
@@ -31,17 +32,19 @@ static inline int mf_pixel_go(struct mf_pixel *p, int axis, ptrdiff_t by)
     return 1;
 }
 
-/** What a pixel adds to the counts of its phase, so that all pixels together make them: surface correlations, chords
- * (kernels/form/axes.h). */
-void mf_tally_count_surface(const struct mf_tally *tally, const struct mf_pixel *pixel, int64_t *count);
-void mf_tally_count_chords(const struct mf_tally *tally, const struct mf_pixel *pixel, int64_t *count);
+/** A descriptor that is counted: mf_descriptor_entries() whole numbers for a slice and phase. Arrays are [entries]. */
+struct mf_counted {
+    enum mf_descriptor_kind kind;
+    int of_volumes; /* swaps change it in volumes alone */
+    /** 1 over how many there could be in a slice normal to @p d, entry by entry; 0: none. */
+    void (*inverse)(const struct mf_tally *tally, size_t d, double *inverse);
+    /** count += what a pixel adds to the counts of its phase, so that all pixels together make them. */
+    void (*count)(const struct mf_tally *tally, const struct mf_pixel *pixel, int64_t *count);
+    /** count += sign times what the counts of this pixel's phase are more with it than if it were of none. */
+    void (*add)(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int32_t *count);
+};
 
-/** count += sign times what the counts of this pixel's phase are more with it than if it were of none. */
-void mf_tally_add_surface(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int32_t *count);
-void mf_tally_add_chords(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int32_t *count);
-
-/** 1 over how many there could be of the slices normal to @p d, entry by entry. */
-void mf_tally_surface_inverse(const struct mf_tally *tally, size_t d, double *inverse);
-void mf_tally_chords_inverse(const struct mf_tally *tally, size_t d, double *inverse);
+extern const struct mf_counted mf_counted_voxels, mf_counted_runs;    /* tally_runs.c */
+extern const struct mf_counted mf_counted_surface, mf_counted_chords; /* tally_axes.c: kernels/form/axes.h */
 
 #endif

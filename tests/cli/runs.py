@@ -52,14 +52,16 @@ def around(*without, **more):
 
 
 def run(program, *words, ranks=1, mpiexec="mpirun", timeout=120, fault=None, env=None, **more):
-    """Exit status, standard output, standard error; a status of None is a hang. @fault: a place that refuses (MF_FAULT)."""
+    """Exit status, standard output, standard error; a status of None is a hang. @fault: a place that refuses (MF_FAULT). What ends badly without
+    a word gets one here, so that no test that shows standard error shows nothing."""
     command = line(program, *words, ranks=ranks, mpiexec=mpiexec)
     env = {**(os.environ if env is None else env), **({"MF_FAULT": fault} if fault else {})}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env, **more)
     except subprocess.TimeoutExpired as late:
-        return Done(None, "", f"no end after {late.timeout} s: {' '.join(command)}")
-    return Done(done.returncode, done.stdout, done.stderr)
+        return Done(None, "", f"no end after {late.timeout} s: {' '.join(command)}; until then: {(late.stderr or b'')[-600:]!r}")
+    silent = f"exit status {done.returncode} and nothing on standard error: {' '.join(command)}; standard output: {done.stdout[-300:]!r}"
+    return Done(done.returncode, done.stdout, done.stderr or (silent if done.returncode else ""))
 
 
 def machine(files):

@@ -288,6 +288,7 @@ static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
 
 void mf_dry_gpu(struct mf_backend_dry *dry)
 {
+    dry->backend.name = "cuda";
     replace(&dry->corr, mf_backend_cpu.corr, corr_plan);
     REPLACE(vari);
     REPLACE(frac);

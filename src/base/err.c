@@ -26,6 +26,14 @@ const char *mf_err_text(void) { return text; }
 
 void mf_err_clear(void) { text[0] = '\0'; }
 
+void mf_err_take(char *why, size_t size)
+{
+    const char *advice = strstr(text, "; try: ");
+
+    snprintf(why, size, "%.*s", (int)(advice ? (size_t)(advice - text) : strlen(text)), text);
+    mf_err_clear();
+}
+
 void mf_die_hook(void (*hook)(int code)) { die_hook = hook; }
 
 void mf_err_rank(int rank) { own_rank = rank; }

@@ -4,6 +4,8 @@
 #ifndef MF_BASE_ERR_H
 #define MF_BASE_ERR_H
 
+#include <stddef.h>
+
 /** Exit codes of the program; the table of docs/ and of every man page. */
 enum mf_code {
     MF_OK = 0,
@@ -31,6 +33,9 @@ const char *mf_err_text(void);
 
 /** Forgets the sentence (a caller that handles a refusal itself). */
 void mf_err_clear(void);
+
+/** The same, and what it said without the advice behind it goes into @p why. */
+void mf_err_take(char *why, size_t size);
 
 /** Prints one line "mesoforge: broken: <text>", of a bug (MF_BROKEN) with "(file:line)", in one piece, calls the hook
  * and exits with @p code. Never returns. Any thread may call it; the first one speaks. */

@@ -9,6 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/desc/registry.h"
 #include "src/plan/bind.h"
 
 enum { DEVICES = 64, NAME = 16, HOST = 64 };
@@ -134,9 +135,7 @@ static int choose_best(struct mf_session *session, int *device)
         mf_info("device: cuda (auto: it is installed, and every rank has a GPU; rank 0 takes number %d)", *device);
         return MF_OK;
     }
-    snprintf(why, sizeof why, "%s", session->computes ? mf_err_text() : "");
-    if (strstr(why, "; try: ")) *strstr(why, "; try: ") = '\0';
-    mf_err_clear();
+    mf_err_take(why, sizeof why);
     snprintf(wish.name, sizeof wish.name, "cpu");
     MF_TRY(choose(session, &wish, device));
     if (session->computes) mf_info("device: cpu (auto: %s)", strncmp(why, "--device: ", 10) == 0 ? why + 10 : why);
@@ -152,4 +151,38 @@ int mf_device_choose(struct mf_session *session, int *device)
         snprintf(wish.name, sizeof wish.name, "cpu");
     if (strcmp(wish.name, "auto") == 0) return choose_best(session, device);
     return choose(session, &wish, device);
+}
+
+int mf_device_is_free(const struct mf_session *session)
+{
+    return session->backend->devices && strcmp(session->common->device, "auto") == 0 &&
+           session->common->gpu_ids.count == 0;
+}
+
+int mf_device_may_leave(const struct mf_session *session)
+{
+    char why[MF_ERR_TEXT];
+
+    if (!mf_device_is_free(session)) return 0;
+    mf_err_take(why, sizeof why);
+    mf_warn("device: cpu after all (auto: %s)", why);
+    return 1;
+}
+
+/* Local: has the back end kernels for all of them? */
+static int check_kernels(const struct mf_backend *backend, unsigned more)
+{
+    const struct mf_slice_ops *ops;
+
+    for (int m = 0; m < MF_MORE; ++m)
+        if (more >> m & 1) MF_TRY(mf_descriptor_ops(&mf_descriptors[MF_FURTHER + m], backend, &ops));
+    return MF_OK;
+}
+
+int mf_device_serves(struct mf_session *session, unsigned more)
+{
+    const int rc = mf_agree(session->comm, check_kernels(session->backend, more));
+
+    if (rc == MF_OK || !mf_device_may_leave(session)) return rc;
+    return mf_session_to_cores(session);
 }

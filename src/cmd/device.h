@@ -12,4 +12,20 @@
  */
 int mf_device_choose(struct mf_session *session, int *device);
 
+/** Did --device auto take a GPU that nobody named? */
+int mf_device_is_free(const struct mf_session *session);
+
+/**
+ * After a refusal that is about the device: may the run go on on the cores, as nobody asked for the GPU? Says so and
+ * why in one line, and forgets the refusal. Not collective.
+ */
+int mf_device_may_leave(const struct mf_session *session);
+
+/**
+ * Sees that there are kernels for the further descriptors @p more (bits 1 << enum mf_more); where the GPU has none and
+ * nobody asked for it, goes on on the cores. Nothing may be live in the session's memory. Collective; refuses (agreed)
+ * with MF_DEVICE.
+ */
+int mf_device_serves(struct mf_session *session, unsigned more);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/device.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
@@ -115,6 +116,7 @@ static int run(struct mf_session *session, void *options)
     struct mf_recon_cmd *o = options;
     int rc;
 
+    MF_TRY(mf_device_serves(session, mf_recon_more(o)));
     MF_TRY(mf_reside(session, o->residency));
     rc = mf_recon_network(session, o, NULL);
     if (rc == MF_OK) rc = with_files(session, o);

@@ -9,6 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/cmd/device.h"
 #include "src/plan/probe.h"
 #include "src/recon/predict.h"
 
@@ -92,12 +93,6 @@ static int look(struct ask *a)
 
 /* ---- rank 0 ---- */
 
-/* On a GPU that nobody asked for. */
-static int may_take_cores(const struct mf_session *s)
-{
-    return s->backend->devices && strcmp(s->common->device, "auto") == 0 && s->common->gpu_ids.count == 0;
-}
-
 static struct mf_plan_options options_of(const struct ask *a, long *number)
 {
     const struct mf_session *s = a->session;
@@ -111,7 +106,7 @@ static struct mf_plan_options options_of(const struct ask *a, long *number)
                                       .residency = mf_residency_of(a->o->residency)};
 
     mf_recon_plan_device(s->common, number, &options);
-    if (!may_take_cores(s)) options.device = s->backend->devices ? "cuda" : "cpu";
+    if (!mf_device_is_free(s)) options.device = s->backend->devices ? "cuda" : "cpu";
     options.exchange = s->comm->wire ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
     return options;
 }
@@ -130,7 +125,8 @@ static int take_file(const struct ask *a, const struct mf_plan_problem *problem,
     if (file.ranks != ranks)
         return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu rank%s, this run has %zu", path, file.ranks,
                        MF_S(file.ranks), ranks);
-    if (!file.apart && may_take_cores(a->session)) return mf_fail(MF_DEVICE, "--plan '%.200s' is for the cores", path);
+    if (!file.apart && mf_device_is_free(a->session))
+        return mf_fail(MF_DEVICE, "--plan '%.200s' is for the cores", path);
     if (strcmp(mf_plan_device(file.device, file.apart), a->session->backend->name) != 0)
         return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path,
                        mf_plan_device(file.device, file.apart), a->session->backend->name);
@@ -409,18 +405,6 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
     mf_probe_free(&a.probe);
     free(a.place);
     return rc;
-}
-
-int mf_recon_may_take_cores(const struct mf_session *session)
-{
-    char why[MF_ERR_TEXT];
-
-    if (!may_take_cores(session)) return 0;
-    snprintf(why, sizeof why, "%s", mf_err_text());
-    if (strstr(why, "; try: ")) *strstr(why, "; try: ") = '\0';
-    mf_err_clear();
-    mf_warn("device: cpu after all (auto: %s)", why);
-    return 1;
 }
 
 void mf_recon_plan_free(struct mf_recon_plan *plan)

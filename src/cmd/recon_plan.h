@@ -42,12 +42,6 @@ int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o,
                        const struct mf_target *target, struct mf_solve_opts *solve, struct mf_recon_plan *plan);
 void mf_recon_plan_free(struct mf_recon_plan *plan);
 
-/**
- * Where no plan is for its GPUs: may the run go on without them (--device auto, and no GPU was named)? Says so in one
- * line, and forgets the refusal. Not collective.
- */
-int mf_recon_may_take_cores(const struct mf_session *session);
-
 /** --dry-run: the bytes of a run, on standard output. Collective; refuses (agreed) as the run would. */
 int mf_recon_dry(const struct mf_session *session, const size_t dims[3], const struct mf_target *target,
                  const struct mf_solve_opts *solve);

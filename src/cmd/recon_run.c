@@ -7,6 +7,7 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
+#include "src/cmd/device.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
@@ -377,7 +378,7 @@ int mf_recon_run(struct mf_session *session, const struct mf_recon_cmd *o, const
     MF_TRY(mf_agree(session->comm, prepare(&out, volume)));
     out.asked_batch = out.solve.objective.batch;
     rc = with_fixed(&out, base);
-    if (!out.unfit || !mf_recon_may_take_cores(session)) return rc;
+    if (!out.unfit || !mf_device_may_leave(session)) return rc;
     MF_TRY(mf_session_to_cores(session));
     return with_fixed(&out, base);
 }

@@ -182,8 +182,7 @@ static int fill_or_pass(struct search *s, const struct mf_placement *place, stru
     int rc = fill(s, place, c);
 
     if (rc != MF_MEMORY && !(rc != MF_OK && c->device && strcmp(s->options->device, "auto") == 0)) return rc;
-    snprintf(c->reason, sizeof c->reason, "%s", mf_err_text());
-    mf_err_clear();
+    mf_err_take(c->reason, sizeof c->reason);
     c->bytes = c->free = 0;
     c->fits = 0;
     return MF_OK;

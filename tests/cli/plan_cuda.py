@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Plans of runs on GPUs, on the emulator (MF_CUDA_LIBRARY) with GPUs of the stand-in for the driver's library: what was
-foretold of both memories is what was taken, a dry run takes nothing of the device, and a GPU that is too small.
+foretold of both memories is what was taken, a dry run takes nothing of the device, a GPU that is too small, or lacks kernels.
 usage: plan_cuda.py MESOFORGE MPIEXEC FOLDER_OF_FAKE_NVML"""
 import json
 import os
@@ -115,6 +115,28 @@ def slower():
         check(done.get("device") == {"auto": "cpu", "cuda": "cuda"}[device], f"--plan {device}.json: {done.get('device')} {err}")
 
 
+def counted():
+    """What no GPU counts: auto takes the cores before anything is measured and says why, a GPU that was named refuses, plans agree."""
+    why = "the cuda back end has no kernels for Chords"
+    anneal = ("--limit_to", 4, "--optimizer_type", "SimulatedAnnealing", "--descriptor_types", "S2", "Chords", "--max_iter", 50)
+    file = ("characterize", "two.npy", "--limit_to", 4, "--descriptor_types", "Chords", "--output", "counted.h5")
+    again = ("reconstruct", "--descriptor_filename", "counted.h5", "--size", 16, 18, *anneal[2:], "--output", "c.npy")
+    for words in (file, ("match", "two.npy", *anneal, "--output", "c.npy"), again, (*again, "--plan", "off")):
+        status, _, err = runs.run(program, *words, env=environment(1))
+        said = [line for line in err.splitlines() if "cpu after all" in line]
+        check(status == 0 and len(said) == 1 and f"(auto: {why})" in said[0], f"{words}: {status} {err}")
+        for device in (("--device", "cuda"), ("--device", "cuda:0"), ("--gpu_ids", 0)):
+            status, _, err = runs.run(program, *words, *device, env=environment(1))
+            check(status == 4 and runs.said(err) == [f"mesoforge: {words[0]}: {why}; try: --device cpu"], f"{words} {device}: {status} {err}")
+    words = ("plan", "reconstruct", *anneal, "--size", 16, 18, "--json", "--ranks", 1)
+    status, out, err = runs.run(program, *words, env=environment(1))
+    check(status == 0 and json.loads(out)["device"] == "cpu" and f"{why}: the plan is for the cores" in json.loads(out)["notes"], f"plan: {out[-300:]} {err}")
+    status, _, err = runs.run(program, *words, "--device", "cuda", env=environment(1))
+    check(status == 4 and f"plan: {why}; try: --device cpu" in err, f"plan: {status} {err}")
+    done, err = match("two.npy", "--limit_to", 4, "--descriptor_types", "TwoPointCorrelations", "--gpu_ids", 0, "--output", "c.npy")
+    check(done.get("device") == "cuda" and "after all" not in err, f"what it has kernels for: {err}")
+
+
 def taken_ahead():
     """--no_memory_growth: the planned bytes of both memories at once, or a refusal before anything is computed."""
     words = ("two.npy", "--limit_to", 6, "--add_dimension", 14, "--device", "cuda", "--output", "g.npy")
@@ -134,7 +156,7 @@ with tempfile.TemporaryDirectory() as folder:
     np.save("volume.npy", blobs((7, 9, 10), [0.6, 0.4], 5))
     np.save("wide.npy", blobs((128, 96), [0.5, 0.5], 3))
     np.save("prime.npy", blobs((134, 26), [0.5, 0.5], 4))
-    for part in (to_the_byte, networks, nothing_is_taken, too_small, slower, taken_ahead):
+    for part in (to_the_byte, networks, nothing_is_taken, too_small, slower, counted, taken_ahead):
         part()
     os.chdir("/")
 finish("plan_cuda")

@@ -57,6 +57,11 @@ int main(void)
     CHECK(outer(MF_OK, &reached) == MF_OK && reached);
     mf_err_clear();
     CHECK(strcmp(mf_err_text(), "") == 0);
+    CHECK(mf_fail(MF_INPUT, "no file; try: another") == MF_INPUT);
+    mf_err_take(big, sizeof big);
+    CHECK(strcmp(big, "no file") == 0 && strcmp(mf_err_text(), "") == 0);
+    mf_err_take(big, sizeof big);
+    CHECK(*big == '\0');
     memset(big, 'x', sizeof big - 1);
     big[sizeof big - 1] = '\0';
     CHECK(mf_fail(MF_USAGE, "%s", big) == MF_USAGE && strlen(mf_err_text()) == MF_ERR_TEXT - 1);

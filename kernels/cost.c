@@ -3,10 +3,9 @@
 
 #include <math.h>
 
-#include "kernels/cpu/pairs.h"
 #include "kernels/form/tensor.h"
 
-static double transform(double points) { return points > 1 ? 2.5 * points * log2(points) : 0; }
+double mf_cost_transform(double points) { return points > 1 ? 2.5 * points * log2(points) : 0; }
 
 static double pixel_bytes(enum mf_cost_of what)
 {
@@ -32,7 +31,8 @@ static double pooling(const struct mf_slice_desc *d, size_t level, enum mf_cost_
 static double s2_level(const struct mf_slice_desc *d, size_t level, enum mf_cost_of what)
 {
     double more = d->periodic ? 0 : (double)d->lag - 1, n = pixels(d, level), w = 2 * (double)d->lag - 1;
-    double points = ((double)(d->nu >> level) + more) * ((double)(d->nv >> level) + more), fft = transform(points);
+    double points = ((double)(d->nu >> level) + more) * ((double)(d->nv >> level) + more),
+           fft = mf_cost_transform(points);
 
     w *= w;
     switch (what) {
@@ -62,9 +62,9 @@ struct mf_cost mf_cost_pairs(const struct mf_slice_desc *d, size_t count, enum m
     for (size_t l = 0; l < d->levels; ++l) {
         double points = ((double)(d->nu >> l) + more) * ((double)(d->nv >> l) + more), each = 2 * pooling(d, l, what);
 
-        if (l >= d->first) each += 3 * transform(points) + 3 * points + 5 * w;
+        if (l >= d->first) each += 3 * mf_cost_transform(points) + 3 * points + 5 * w;
         if (l >= d->first && what == MF_COST_GRADIENT)
-            each += 3 * transform(points) + 6 * points + 2 * w + 2 * pixels(d, l);
+            each += 3 * mf_cost_transform(points) + 6 * points + 2 * w + 2 * pixels(d, l);
         cost.operations += each * (double)count;
     }
     return cost;
@@ -76,8 +76,8 @@ struct mf_cost mf_cost_s2_3d(const struct mf_slice_desc *d, size_t count, enum m
     double points = ((double)d->nu + more) * ((double)d->nv + more), products = 4 * (double)d->lag * points;
     struct mf_cost cost = moved(d, count, what);
 
-    cost.operations = (double)count * (transform(points) + products);
-    if (what == MF_COST_GRADIENT) cost.operations += (double)count * (transform(points) + 2 * products);
+    cost.operations = (double)count * (mf_cost_transform(points) + products);
+    if (what == MF_COST_GRADIENT) cost.operations += (double)count * (mf_cost_transform(points) + 2 * products);
     return cost;
 }
 
@@ -87,9 +87,9 @@ struct mf_cost mf_cost_cross_s2_3d(const struct mf_slice_desc *d, size_t count, 
     double points = ((double)d->nu + more) * ((double)d->nv + more);
     struct mf_cost cost = moved(d, 2 * count, what);
 
-    cost.operations = (double)count * (2 * transform(points) + 8 * lag * points);
+    cost.operations = (double)count * (2 * mf_cost_transform(points) + 8 * lag * points);
     if (what == MF_COST_GRADIENT)
-        cost.operations += (double)count * (2 * transform(points) + 8 * (2 * lag - 1) * points);
+        cost.operations += (double)count * (2 * mf_cost_transform(points) + 8 * (2 * lag - 1) * points);
     return cost;
 }
 
@@ -101,8 +101,7 @@ struct mf_cost mf_cost_fraction(const struct mf_slice_desc *d, size_t count, enu
     return cost;
 }
 
-/* A descriptor of so many operations per pixel of a level. */
-static struct mf_cost per_pixel(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what, double operations)
+struct mf_cost mf_cost_pixels(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what, double operations)
 {
     struct mf_cost cost = moved(d, count, what);
 
@@ -115,7 +114,7 @@ static struct mf_cost per_pixel(const struct mf_slice_desc *d, size_t count, enu
 
 struct mf_cost mf_cost_variation(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
-    return per_pixel(d, count, what, what == MF_COST_GRADIENT ? 12 : 6);
+    return mf_cost_pixels(d, count, what, what == MF_COST_GRADIENT ? 12 : 6);
 }
 
 /* Masks with @p pixels of them all together. */
@@ -126,17 +125,17 @@ static double masks(double count, double pixels, enum mf_cost_of what)
 
 struct mf_cost mf_cost_lineal(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
-    return per_pixel(d, count, what, 4 * (double)d->lag * (what == MF_COST_GRADIENT ? 60 : 28));
+    return mf_cost_pixels(d, count, what, 4 * (double)d->lag * (what == MF_COST_GRADIENT ? 60 : 28));
 }
 
 struct mf_cost mf_cost_surface(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
-    return per_pixel(d, count, what, 8 * (double)d->lag);
+    return mf_cost_pixels(d, count, what, 8 * (double)d->lag);
 }
 
 struct mf_cost mf_cost_chords(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
-    return per_pixel(d, count, what, 8);
+    return mf_cost_pixels(d, count, what, 8);
 }
 
 /* 4 c lines of 2 c + 1 pixels, c = 1 .. L */
@@ -144,8 +143,8 @@ struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *d, size_t count, 
 {
     const double n = (double)d->lag;
 
-    return per_pixel(d, count, what,
-                     masks(2 * n * (n + 1) + 1, 4 * n * (n + 1) * (2 * n + 1) / 3 + 2 * n * (n + 1) + 1, what));
+    return mf_cost_pixels(d, count, what,
+                          masks(2 * n * (n + 1) + 1, 4 * n * (n + 1) * (2 * n + 1) / 3 + 2 * n * (n + 1) + 1, what));
 }
 
 /* 2 lines of 2 c + 1 pixels, c = 1 .. L - 1 */
@@ -153,30 +152,14 @@ struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *d, size_t count, en
 {
     const double n = (double)d->lag;
 
-    return per_pixel(d, count, what, masks(2 * n - 1, 2 * n * n - 1, what));
+    return mf_cost_pixels(d, count, what, masks(2 * n - 1, 2 * n * n - 1, what));
 }
 
 struct mf_cost mf_cost_two_point(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
     const double n = (double)d->lag, lags = n * n + (n - 1) * (n - 1);
 
-    return per_pixel(d, count, what, masks(lags, 2 * lags - 1, what));
-}
-
-struct mf_cost mf_cost_two_point_cpu(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
-{
-    const double more = d->periodic || d->seam ? 0 : (double)d->lag - 1, ways = what == MF_COST_GRADIENT ? 3 : 1;
-    struct mf_terms terms;
-    struct mf_cost cost;
-
-    if (!mf_pairs_terms(d, &terms)) return mf_cost_two_point(d, count, what);
-    cost = per_pixel(d, count, what, terms.count * ways * (3 * terms.degree + 12));
-    for (size_t l = d->first; l < d->levels; ++l) {
-        const double points = ((double)(d->nu >> l) + more) * ((double)(d->nv >> l) + more);
-
-        cost.operations += terms.count * ways * transform(points) * (double)count;
-    }
-    return cost;
+    return mf_cost_pixels(d, count, what, masks(lags, 2 * lags - 1, what));
 }
 
 static double products(double channels, enum mf_cost_of what)
@@ -188,7 +171,7 @@ struct mf_cost mf_cost_gram(const struct mf_slice_desc *d, size_t count, enum mf
 {
     const double n = (double)d->lag;
 
-    return per_pixel(d, count, what, products(n * n + (n - 1) * (n - 1), what));
+    return mf_cost_pixels(d, count, what, products(n * n + (n - 1) * (n - 1), what));
 }
 
 struct mf_cost mf_cost_gram_cross(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
@@ -202,7 +185,7 @@ struct mf_cost mf_cost_gram_cross(const struct mf_slice_desc *d, size_t count, e
 
 struct mf_cost mf_cost_gram_axes(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {
-    return per_pixel(d, count, what, products(2 * (double)d->lag - 1, what));
+    return mf_cost_pixels(d, count, what, products(2 * (double)d->lag - 1, what));
 }
 
 struct mf_cost mf_cost_tensor(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
@@ -210,7 +193,7 @@ struct mf_cost mf_cost_tensor(const struct mf_slice_desc *d, size_t count, enum 
     const double smooth = 3 * 2 * 2 * MF_TENSOR_TAPS, maps = 10 + smooth + 6;
     const double lags = MF_TENSOR_MAPS * (double)mf_tensor_lags(d->lag);
 
-    return per_pixel(d, count, what, what == MF_COST_GRADIENT ? 2 * maps + smooth + 5 * lags : maps + 2 * lags);
+    return mf_cost_pixels(d, count, what, what == MF_COST_GRADIENT ? 2 * maps + smooth + 5 * lags : maps + 2 * lags);
 }
 
 /* Of one level. */

@@ -1,6 +1,7 @@
 /* What the kernels move and compute by their formulas: the numbers behind GB/s and GFLOP/s of --log-view and of nothing
  * else. They belong to the formula and not to a back end, so rates of different back ends, and of different algorithms
- * for one formula, can be compared.
+ * for one formula, can be compared. What a back end really does where it has a shorter way is its family's cost()
+ * (kernels/slices.h), by which plans choose.
  *
  * bytes        what must pass between memory and the caches: every float that is read or written, once per call. A
  *              slice is worked on while it is in a cache, so its transforms move nothing.
@@ -14,13 +15,11 @@
 #include "kernels/slices.h"
 #include "src/base/phase.h"
 
-/** What is wanted of slices. */
-enum mf_cost_of {
-    MF_COST_VALUES,   /* eval() without a gradient */
-    MF_COST_GRADIENT, /* eval() with one */
-    MF_COST_TOTAL,    /* total() */
-    MF_COST_CROSS     /* cross(): @p count pairs of slices */
-};
+/** A real transform of so many points. */
+double mf_cost_transform(double points);
+
+/** So many operations per pixel of a level; pooling and bytes as of S2. */
+struct mf_cost mf_cost_pixels(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what, double operations);
 
 /**
  * S2 of @p count slices. Per slice and level l of n pixels, transformed on N points (n; not periodic: with L - 1 more
@@ -71,13 +70,6 @@ struct mf_cost mf_cost_chords(const struct mf_slice_desc *desc, size_t count, en
 struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_line_soft(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_two_point(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
-
-/**
- * The same as the cpu does it, which a plan must know that chooses between cores and GPUs: where it takes products of
- * polynomials of n coefficients (kernels/cpu/pairs.h), per field and pixel 3 n + 12 and a transform on N points as
- * above, with a gradient three times that; else mf_cost_two_point(). Works the products out (1-2 ms).
- */
-struct mf_cost mf_cost_two_point_cpu(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
 /** Gram matrices of C channels: per pixel of a level C (3 + C + 1), with a gradient C (3 + 2 C + 8) more. */
 struct mf_cost mf_cost_gram(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

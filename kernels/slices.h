@@ -37,6 +37,15 @@ struct mf_slice_desc {
 
 struct mf_slice_plan; /* a family's own */
 
+/** What is wanted of slices. */
+enum mf_cost_of {
+    MF_COST_VALUES,   /* eval() without a gradient */
+    MF_COST_GRADIENT, /* eval() with one */
+    MF_COST_TOTAL,    /* total() */
+    MF_COST_CROSS     /* cross(): @p count pairs of slices */
+};
+struct mf_cost; /* src/base/phase.h */
+
 /**
  * How one phase of one batch is compared with its target. E_s below is the slice's share of the loss:
  *
@@ -90,6 +99,9 @@ struct mf_slice_ops {
      */
     size_t (*pull)(const struct mf_slice_desc *desc);
     void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
+    /** What this back end moves and computes where it has a shorter way than the formula, which a plan that chooses
+     * between cores and GPUs must know; NULL: the formula (kernels/cost.h). */
+    struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 };
 
 /* What plans of every back end ask. */

@@ -227,11 +227,6 @@ static int plan_axes(struct mf_queue *queue, const struct mf_slice_desc *desc, s
     return mf_cpu_dense_plan(&axes, queue, desc, plan);
 }
 
-static int plan_pairs(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&mf_cpu_pairs, queue, desc, plan);
-}
-
 const struct mf_slice_ops mf_lineal_soft_cpu = {.name = "lineal_soft",
                                                 .entries = lines_entries,
                                                 .plan = plan_lines,
@@ -241,12 +236,6 @@ const struct mf_slice_ops mf_lineal_soft_cpu = {.name = "lineal_soft",
 const struct mf_slice_ops mf_line_soft_cpu = {.name = "line_soft",
                                               .entries = axes_entries,
                                               .plan = plan_axes,
-                                              .free = mf_cpu_dense_free,
-                                              .eval = mf_cpu_dense_eval,
-                                              .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_two_point_cpu = {.name = "two_point",
-                                              .entries = pairs_entries,
-                                              .plan = plan_pairs,
                                               .free = mf_cpu_dense_free,
                                               .eval = mf_cpu_dense_eval,
                                               .total = mf_cpu_dense_total};

@@ -6,12 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/plane.h"
+#include "kernels/cpu/terms.h"
 #include "kernels/form/gram.h"
 #include "kernels/masks.h"
 #include "src/base/err.h"
 
-enum { BLOCK = 1024 /* pixels that a thread takes at a time */ };
+enum {
+    BLOCK = 1024, /* pixels that a thread takes at a time */
+    LAG_LEAST = 8 /* L from which on a transform for each field is faster than a pass for each lag */
+};
 
 struct state {
     struct mf_planes planes;
@@ -20,9 +25,11 @@ struct state {
 
 static size_t entries(const struct mf_slice_desc *desc) { return mf_masks_entries(MF_MASKS_PAIRS, desc->lag); }
 
-int mf_pairs_terms(const struct mf_slice_desc *desc, struct mf_terms *terms)
+/* The products that a plan takes. 0: a pass for every lag, as few lags are faster so, and a steep threshold is exact
+ * only so. */
+static int make_terms(const struct mf_slice_desc *desc, struct mf_terms *terms)
 {
-    return desc->lag >= MF_PAIRS_LAG && mf_terms_make(mf_soft_of(desc->threshold, desc->steepness), terms);
+    return desc->lag >= LAG_LEAST && mf_terms_make(mf_soft_of(desc->threshold, desc->steepness), terms);
 }
 
 /* Scratch: two planes, and psi of a level. Without terms the plan becomes one of masks: they are worked out once, here.
@@ -33,7 +40,7 @@ static int pairs_open(struct mf_slice_plan *plan)
     struct state *st = calloc(1, sizeof *st);
 
     if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
-    if (!mf_pairs_terms(d, &st->terms)) {
+    if (!make_terms(d, &st->terms)) {
         free(st);
         plan->family = &mf_cpu_pair_masks;
         return plan->family->open(plan);
@@ -156,9 +163,40 @@ static void pairs_gradient(const struct mf_cpu_job *job, const double *slope)
     }
 }
 
-const struct mf_cpu_family mf_cpu_pairs = {.name = "soft two-point correlations",
+static const struct mf_cpu_family pairs = {.name = "soft two-point correlations",
                                            .entries = entries,
                                            .open = pairs_open,
                                            .close = pairs_close,
                                            .value = pairs_value,
                                            .gradient = pairs_gradient};
+
+static int plan_pairs(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return mf_cpu_dense_plan(&pairs, queue, desc, plan);
+}
+
+/* Per field and pixel 3 n + 12 for a polynomial of n coefficients, and a transform on N points as of S2
+ * (kernels/cost.h); with a gradient three times that. Works the products out (1-2 ms). */
+static struct mf_cost cost(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    const double more = d->periodic || d->seam ? 0 : (double)d->lag - 1, ways = what == MF_COST_GRADIENT ? 3 : 1;
+    struct mf_terms terms;
+    struct mf_cost cost;
+
+    if (!make_terms(d, &terms)) return mf_cost_two_point(d, count, what);
+    cost = mf_cost_pixels(d, count, what, terms.count * ways * (3 * terms.degree + 12));
+    for (size_t l = d->first; l < d->levels; ++l) {
+        const double points = ((double)(d->nu >> l) + more) * ((double)(d->nv >> l) + more);
+
+        cost.operations += terms.count * ways * mf_cost_transform(points) * (double)count;
+    }
+    return cost;
+}
+
+const struct mf_slice_ops mf_two_point_cpu = {.name = "two_point",
+                                              .entries = entries,
+                                              .plan = plan_pairs,
+                                              .free = mf_cpu_dense_free,
+                                              .eval = mf_cpu_dense_eval,
+                                              .total = mf_cpu_dense_total,
+                                              .cost = cost};

@@ -237,4 +237,5 @@ const struct mf_slice_ops mf_corr_cuda = {
     .join = nullptr,
     .pull = nullptr,
     .match = nullptr,
+    .cost = nullptr,
 };

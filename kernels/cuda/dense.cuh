@@ -77,6 +77,7 @@ template <const struct mf_dense_family &Family> size_t mf_dense_entries_of(const
         .join = of_all,                                            \
         .pull = nullptr,                                           \
         .match = nullptr,                                          \
+        .cost = nullptr,                                           \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 

@@ -71,4 +71,5 @@ const struct mf_slice_ops mf_frac_cuda = {
     .join = nullptr,
     .pull = nullptr,
     .match = nullptr,
+    .cost = nullptr,
 };

@@ -502,4 +502,5 @@ const struct mf_slice_ops mf_patch_cuda = {
     .join = nullptr,
     .pull = mf_patch_pull,
     .match = match,
+    .cost = nullptr,
 };

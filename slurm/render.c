@@ -25,6 +25,35 @@ static int check_text(const char *option, const char *text, const char *allowed)
                    option, text);
 }
 
+long mf_job_seconds(const char *time)
+{
+    long part[4] = {0}, n = 0, days = 0;
+    const char *at = time, *dash = time ? strchr(time, '-') : NULL;
+
+    if (dash) days = strtol(time, NULL, 10);
+    for (at = dash ? dash + 1 : time; at && n < 4;) {
+        char *end;
+
+        part[n++] = strtol(at, &end, 10);
+        at = end != at && *end == ':' ? end + 1 : NULL;
+    }
+    if (dash) return ((days * 24 + part[0]) * 60 + part[1]) * 60 + part[2];
+    return n == 3 ? (part[0] * 60 + part[1]) * 60 + part[2] : part[0] * 60 + part[1];
+}
+
+/* Asked to leave as it begins, a run would go back into the queue for ever. */
+static int check_save(const struct mf_job *job)
+{
+    const long seconds = mf_job_seconds(job->time);
+
+    if (job->save_before < 0 || job->save_before > 65535)
+        return mf_fail(MF_USAGE, "--save-before wants 0 to 65535 seconds, not %ld", job->save_before);
+    if (seconds == 0 || job->save_before < seconds) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--save-before %ld: the job has %ld seconds (--time %s), and would be asked to leave at once",
+                   job->save_before, seconds, job->time);
+}
+
 static int check_slurm(const struct mf_job *job)
 {
     const struct {
@@ -43,15 +72,20 @@ static int check_slurm(const struct mf_job *job)
         MF_TRY(check_text(texts[i].option, texts[i].text, texts[i].allowed));
     for (size_t i = 0; i < job->more; ++i) MF_TRY(check_text("slurm-options", job->more_at[i], FOR_SLURM));
     for (size_t i = 0; i < job->parts; ++i) MF_TRY(check_text("constraint", job->part[i].constraint, FOR_SLURM));
-    if (job->save_before < 0 || job->save_before > 65535)
-        return mf_fail(MF_USAGE, "--save-before wants 0 to 65535 seconds, not %ld", job->save_before);
-    return MF_OK;
+    return check_save(job);
 }
 
 /* In a container one mpirun starts all ranks. */
 static int wraps_launcher(const struct mf_job *job)
 {
     return job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN || job->box == MF_BOX_ENROOT;
+}
+
+/* Both write mounts into a table whose columns blanks separate. */
+static int check_blanks(const struct mf_job *job, const char *path)
+{
+    if ((job->box != MF_BOX_PYXIS && job->box != MF_BOX_ENROOT) || !strpbrk(path, " \t")) return MF_OK;
+    return mf_fail(MF_USAGE, "'%.200s' has blanks in its name, and %s cannot mount it", path, mf_box_names[job->box]);
 }
 
 static int check_mount(const char *mount)
@@ -79,7 +113,11 @@ static int check_box(const struct mf_job *job)
     if (strpbrk(job->folder, ",:\n"))
         return mf_fail(MF_USAGE, "the current folder '%.200s' has ',' or ':' in its name and cannot be mounted",
                        job->folder);
-    for (size_t i = 0; i < job->mounts; ++i) MF_TRY(check_mount(job->mount[i]));
+    MF_TRY(check_blanks(job, job->folder));
+    for (size_t i = 0; i < job->mounts; ++i) {
+        MF_TRY(check_mount(job->mount[i]));
+        MF_TRY(check_blanks(job, job->mount[i]));
+    }
     if (job->box == MF_BOX_PYXIS && (job->by == MF_BY_MPIRUN || job->mpirun_inside))
         return mf_fail(MF_USAGE, "pyxis is a part of srun; with mpirun take apptainer, enroot, docker or podman");
     if (wraps_launcher(job) && (job->by == MF_BY_SRUN || job->parts > 1 || part->nodes > 1 || job->hosts))
@@ -366,6 +404,10 @@ static void mpirun_words(struct mf_words *to, const struct mf_job *job)
         mpirun_place_tasks(to, job);
     else
         mpirun_place(to, job);
+    if (job->box == MF_BOX_ENROOT) { /* which begins where the image says */
+        mf_words_add(to, "--wdir");
+        mf_words_add(to, job->folder);
+    }
     /* one or two ranks would be bound to one core each, with all their threads */
     mf_words_add(to, "--bind-to");
     mf_words_add(to, part->cores > 0 ? "core" : "none");
@@ -482,6 +524,13 @@ static const char *records(const struct mf_job *job)
     return job->parts == 1 && is_told ? "\"mesoforge-flight-$SLURM_JOB_ID-*\"" : "'mesoforge-flight-*'";
 }
 
+/* What goes back into the queue: of an array this task alone. The number of the last of its tasks to start is that of
+ * the whole array, too. */
+static const char *itself(const struct mf_job *job)
+{
+    return job->array ? "\"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"" : "\"$SLURM_JOB_ID\"";
+}
+
 /* Back into the queue, and the end. The daemons of an mpirun that this shell waits for may notice first. */
 static void tail(FILE *to, const struct mf_job *job, int by_shell)
 {
@@ -491,9 +540,10 @@ static void tail(FILE *to, const struct mf_job *job, int by_shell)
     fputs(by_shell ? "; 205: mpirun has lost a node\n" : "\n", to);
     fprintf(to, "lost=$(find . -maxdepth 1 -name %s -newer \"$0\")\n[ \"$rc\" -eq 4 ] || lost=\n", records(job));
     if (by_shell) fputs("[ \"$rc\" -ne 205 ] || lost=mpirun\n", to);
-    fputs("if [ \"$rc\" -eq 75 ] || { [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; then\n"
-          "    scontrol requeue \"$SLURM_JOB_ID\"\nfi\nexit \"$rc\"\n",
-          to);
+    fprintf(to,
+            "if [ \"$rc\" -eq 75 ] || { [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; then\n"
+            "    scontrol requeue %s\nfi\nexit \"$rc\"\n",
+            itself(job));
 }
 
 void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)

@@ -49,6 +49,10 @@ struct mf_job {
  * MF_USAGE. */
 int mf_job_array(const char *array, long *first, long *last);
 
+/** Seconds of "MINUTES", "MINUTES:SECONDS", "HOURS:MINUTES:SECONDS", "DAYS-HOURS[:MINUTES[:SECONDS]]", as Slurm reads
+ * a limit of time; 0: none (NULL, "0"). */
+long mf_job_seconds(const char *time);
+
 /** Refuses with MF_USAGE what Slurm or a container would read as something else, and what does not go together. */
 int mf_job_check(const struct mf_job *job);
 

@@ -45,8 +45,8 @@ static const struct mf_opt place_rows[] = {
 static const struct mf_opt slurm_rows[] = {
     ROW("time", time, MF_TEXT, NULL, "limit of the job, as Slurm writes it: 12:00:00"),
     ROW("save-before", save_before, MF_LONG, "300",
-        "so long before the end of its time the run is asked to save itself [s]; Slurm looks every half minute; 0: "
-        "never"),
+        "so long before the end of its time the run is asked to save itself [s], unless given at half of its time at "
+        "the earliest; Slurm looks every half minute; 0: never"),
     ROW("partition", partition, MF_TEXT, NULL, "of Slurm"),
     ROW("account", account, MF_TEXT, NULL, "that pays"),
     ROW("qos", qos, MF_TEXT, NULL, "quality of service"),
@@ -103,9 +103,11 @@ static void drop_defaults(const struct mf_options *options, struct mf_launch_job
     if (!job->name && !is_mpirun) job->name = l->name;
     if (!mf_options_given(options, "mpi") && (is_mpirun || job->mpirun_inside || job->box >= MF_BOX_DOCKER))
         job->mpi = NULL;
-    if (!mf_options_given(options, "save-before") &&
-        (is_mpirun || (job->by == MF_BY_SRUN && (job->within || !job->time))))
+    if (mf_options_given(options, "save-before")) return;
+    if (is_mpirun || (job->by == MF_BY_SRUN && (job->within || !job->time)))
         job->save_before = 0;
+    else if (job->time && 2 * job->save_before > mf_job_seconds(job->time) && mf_job_seconds(job->time) > 0)
+        job->save_before = mf_job_seconds(job->time) / 2;
 }
 
 static int make(const struct mf_options *options, const struct mf_launch *o, struct mf_launch_job *l)

@@ -136,7 +136,10 @@ def numbers():
         two.format(f"--cpus-per-task=4 --cpu-bind=cores apptainer exec --sharens --bind={folder}:{folder} --pwd={folder} m.sif mesoforge probe")
         + "apptainer", verb=["probe"])
     has([], "--kill-on-bad-exit=1 --cpus-per-task=2", SLURM_JOB_ID="5", SLURM_CPUS_PER_TASK="2")
-    has(["--time", "9:00", "--launcher", "srun"], "--signal=USR1@300", "--job-name=mesoforge-match")
+    has(["--time", "19:00", "--launcher", "srun"], "--signal=USR1@300", "--job-name=mesoforge-match")
+    for time, before in (("4", 120), ("4:20", 130), ("0:4:00", 120), ("1-0", 300), ("0-0:4:10", 125), ("0-1", 300), ("0", 300)):
+        has(["--time", time, "--launcher", "sbatch"], f"USR1@{before} ")
+    has(["--time", "4", "--save-before", "239", "--launcher", "sbatch"], "USR1@239 ")
     has(["--time", "9:00"], "srun", "--time=9:00", lacks=("--signal",), SLURM_JOB_ID="5")
     has(["--launcher", "mpirun", "--save-before", "0"], "mpirun", lacks=("job-name", "signal"))
     has(["--launcher", "sbatch", "--slurm-options", "nice=100", "reservation=r", "--partition", "p", "--exclusive"],
@@ -155,7 +158,7 @@ def numbers():
     has(["--container", "docker:i:1", "--num_gpus", "2", "--launcher", "mpirun"], "docker run --rm --ipc=host", "--gpus=all",
         "i:1 mpirun", "-n 2")
     has(["--container", "podman:i:1", "--launcher", "mpirun"], "podman run", lacks=("gpu",))
-    has(["--container", "enroot:i", "--launcher", "mpirun"], f"enroot start --mount={folder}:{folder} i mpirun")
+    has(["--container", "enroot:i", "--launcher", "mpirun"], f"enroot start --mount={folder}:{folder} i mpirun", f"--wdir {folder} --bind-to")
 
 
 def from_plan():
@@ -236,6 +239,10 @@ def refusals():
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a,/b", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a:/b:exec", *one)
     refused(2, "one container on one node", "--container", "docker:m", "--nodes", "2", *one)
+    for box in ("pyxis", "enroot"):
+        refused(2, "has blanks in its name, and", "--launcher", "sbatch", "--container", f"{box}:m", "--mount", "/a b", *one)
+    for time in ("4", "0:4:0", "3:59", "0-0:4"):
+        refused(2, "would be asked to leave at once", "--launcher", "sbatch", "--time", time, "--save-before", "240", *one)
     refused(2, "part of srun", "--container", "pyxis:m", "--launcher", "mpirun", *one)
     refused(4, "two GPUs or more", "--deepspeed", "--num_gpus", "1", *one)
     refused(2, "one rank per GPU", "--deepspeed", "--num_gpus", "2", "--ntasks-per-node", "3", "--launcher", "srun", *one)
@@ -320,6 +327,9 @@ def again():
                                                   (4, own, 60, "", 1), (4, own, 60, 9, 1), (4, own, 60, 10, 0), (4, own, -60, 0, 0), (4, others, 60, 0, 0),
                                                   (205, None, 0, 9, len(starter)), (205, None, 0, 10, 0)):
             put_back(script, status, name, age, restarts, back)
+    _, script, _, _ = launch("--launcher", "sbatch", "--array", "3-5", "--", "synth", "--seed", "%a", "--output", "v%a.h5")
+    called = [c for c in execute(script, STATUS=75, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5")[1] if c[0] == "scontrol"]
+    check(called == [["scontrol", b"requeue", b"7_5"]], f"an array's task, not all of them: {called}")  # 7 is the last one's number, and all of them
     for path in ("match", "reconstruct"):
         script = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slurm", path + ".sbatch"), "rb").read()
         put_back(script, 4, own, 60, 0, 1)

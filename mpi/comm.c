@@ -83,16 +83,16 @@ static void mpi_error(MPI_Comm *comm, int *error, ...)
     mf_die(MF_BROKEN, __FILE__, __LINE__, "MPI: %s", text);
 }
 
-/* Tasks of this job step according to Slurm. 1 outside a step, which includes the batch script's own shell (a job, but
- * no step), and below mpirun, whose ranks inherit words of Slurm that are not about them. */
+/* Tasks according to the launcher: Open MPI's, whose ranks inherit words of Slurm that are not about them; one that
+ * speaks PMI; Slurm's step. 1 outside a step, which includes the batch script's own shell (a job, but no step). */
 static long tasks_of_launcher(void)
 {
-    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
+    const int is_step = getenv("SLURM_PROCID") && (getenv("SLURM_STEP_ID") || !getenv("SLURM_JOB_ID"));
 
-    if (!getenv("SLURM_PROCID") || getenv("OMPI_COMM_WORLD_SIZE")) return 1;
-    if (getenv("SLURM_JOB_ID") && !getenv("SLURM_STEP_ID")) return 1;
-    if (!tasks) tasks = getenv("SLURM_NTASKS");
-    return tasks ? strtol(tasks, NULL, 10) : 1;
+    for (size_t i = 0; i < (is_step ? 4 : 2); ++i)
+        if (getenv(names[i])) return strtol(getenv(names[i]), NULL, 10);
+    return 1;
 }
 
 long mf_comm_strays(const struct mf_comm *comm)
@@ -102,13 +102,6 @@ long mf_comm_strays(const struct mf_comm *comm)
     return comm->size == 1 && tasks > 1 ? tasks : 0;
 }
 
-static int launcher_rank(const struct mf_comm *comm)
-{
-    const char *rank = getenv("SLURM_PROCID");
-
-    return comm->size == 1 && rank ? (int)strtol(rank, NULL, 10) : comm->rank;
-}
-
 static int check_launcher(const struct mf_comm *comm)
 {
     long tasks = mf_comm_strays(comm);
@@ -116,7 +109,7 @@ static int check_launcher(const struct mf_comm *comm)
     if (tasks == 0) return MF_OK;
     return mf_fail(MF_DEVICE,
                    "the launcher started %ld tasks but MPI sees one rank: launcher and MPI library do not match "
-                   "(%s); try: srun --mpi=pmix, or mpirun",
+                   "(%s); try: srun --mpi=pmix, or that library's own mpirun",
                    tasks, mf_comm_version());
 }
 
@@ -208,7 +201,7 @@ static void impl_free(struct mf_comm_impl *impl)
 int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build)
 {
     static int registered;
-    const char *said = mf_launched_rank();
+    const char *said = mf_launched_rank(); /* MPI puts words of its own there */
     int provided, launched, rc;
 
     mf_comm_self(comm);
@@ -238,7 +231,7 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
         rc = mf_fail(MF_DEVICE, "%s was built without thread support", mf_comm_version());
     if (rc == MF_OK) rc = compare_builds(comm, build ? build : "");
     if (rc == MF_OK) comm->impl->near = mf_near_new(comm);
-    if (rc != MF_OK && tasks_of_launcher() > 1) comm->rank = launcher_rank(comm); /* one of them speaks */
+    if (rc != MF_OK && said && mf_comm_strays(comm) > 0) comm->rank = (int)strtol(said, NULL, 10); /* one speaks */
     return rc;
 }
 

@@ -92,6 +92,7 @@ struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
     text_of(&all, "SLURM_ARRAY_TASK_ID", l.task, sizeof l.task);
     l.restarts = number_of(&all, "SLURM_RESTART_COUNT", 0);
     l.end = (double)number_of(&all, "SLURM_JOB_END_TIME", 0);
+    l.end_unread = l.end <= 0 && value_of(all.at, all.bytes, "SLURM_JOB_END_TIME");
     l.cores = number_of(&all, "SLURM_CPUS_PER_TASK", 0);
     list_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", &l, l.nodes, sizeof l.nodes);
     list_of(&all, is_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE", &l, l.tasks, sizeof l.tasks);
@@ -117,6 +118,10 @@ int mf_launcher_hours(const struct mf_launcher *launcher, double *hours)
 {
     double left = launcher->end - (double)time(NULL);
 
+    if (launcher->end_unread)
+        return mf_fail(MF_USAGE,
+                       "SLURM_JOB_END_TIME is no number of seconds since 1970 (date +%%s); give hours, or have the "
+                       "script set it: docs/CLUSTER.md");
     if (launcher->end <= 0)
         return mf_fail(MF_USAGE,
                        "nobody says when the job ends (SLURM_JOB_END_TIME is not set); give hours, or have the "

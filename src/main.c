@@ -97,11 +97,28 @@ static int check_same_options(const struct mf_comm *comm, const struct mf_option
     return mf_agree(comm, rc);
 }
 
+/* A verb that starts others took the options of one for its own. */
+static int without_dashes(int rc, int argc, char **argv)
+{
+    const char *started = NULL;
+    char text[MF_ERR_TEXT];
+
+    for (int i = 0; i < argc; ++i) {
+        if (strcmp(argv[i], "--") == 0) return rc;
+        if (!started && mf_cmd_find(argv[i])) started = argv[i];
+    }
+    if (!started) return rc;
+    snprintf(text, sizeof text, "%s", mf_err_text());
+    return mf_fail(rc, "%s; what is started stands behind '--': try: -- %s", text, started);
+}
+
 /* Local: options from arguments, file and environment. */
 static int parse(const struct mf_cmd *verb, struct mf_options **options, void *into, int argc, char **argv)
 {
-    MF_TRY(mf_options_parse(options, verb->name, verb->tables, into, verb->size, argc, argv, verb->positional_max));
-    return verb->alone ? MF_OK : mf_options_env(*options, "logging_level", "MESOFORGE_LOG");
+    int rc = mf_options_parse(options, verb->name, verb->tables, into, verb->size, argc, argv, verb->positional_max);
+
+    if (verb->alone) return rc == MF_OK ? rc : without_dashes(rc, argc, argv);
+    return rc == MF_OK ? mf_options_env(*options, "logging_level", "MESOFORGE_LOG") : rc;
 }
 
 /* Local: what was printed has arrived. */

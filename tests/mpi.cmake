@@ -58,4 +58,9 @@ add_test(NAME mpi_end_launcher_silent COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_en
   env SLURM_PROCID=2 SLURM_NTASKS=4 $<TARGET_FILE:mpi_end> none)
 add_test(NAME mpi_end_batch COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 0 ""
   env SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=1 $<TARGET_FILE:mpi_end> none)
+foreach(begin OMPI_COMM_WORLD_ PMI_) # an mpirun of another MPI
+  add_test(NAME mpi_end_launcher_${begin} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "the launcher started 4 tasks"
+    env ${begin}SIZE=4 ${begin}RANK=0 $<TARGET_FILE:mpi_end> none)
+  set_tests_properties(mpi_end_launcher_${begin} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+endforeach()
 set_tests_properties(mpi_end_launcher mpi_end_launcher_silent mpi_end_batch PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")

@@ -83,7 +83,7 @@ void mf_doctor_launch(struct mf_findings *to)
 /* The folder, or the nearest above it that is there: it will be made. */
 static char *nearest(const char *folder)
 {
-    char *path = strdup(*folder ? folder : ".");
+    char *path = strdup(folder);
     struct stat is;
 
     if (!path) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
@@ -133,8 +133,8 @@ static int rename_file(const char *folder, int *locks)
     return why;
 }
 
-/* True when results can be written there. */
-static int folder_works(struct mf_findings *to, const char *folder)
+/* True when results can be written to @p folder, which is that of @p asked or above it. */
+static int folder_works(struct mf_findings *to, const char *folder, const char *asked)
 {
     int locks = 0, why = rename_file(folder, &locks);
 
@@ -143,7 +143,11 @@ static int folder_works(struct mf_findings *to, const char *folder)
                 strerror(why));
         return 0;
     }
-    mf_find(to, MF_WELL, "data folder", "", "%.180s: files can be written and renamed", folder);
+    if (strcmp(folder, asked) == 0)
+        mf_find(to, MF_WELL, "data folder", "", "%.180s: files can be written and renamed", folder);
+    else
+        mf_find(to, MF_WELL, "data folder", "",
+                "%.100s is not there and would be made; in %.100s files can be written and renamed", asked, folder);
     space(to, folder);
     if (locks)
         mf_find(to, MF_WARNED, "file locks", "HDF5_USE_FILE_LOCKING=FALSE, or a file system with locks", "%.150s: %s",
@@ -202,8 +206,9 @@ static void write_both(struct mf_findings *to, const char *folder)
 int mf_doctor_folder(struct mf_findings *to)
 {
     const struct mf_session *s = to->session;
-    char *folder = nearest(s->common->data_folder);
-    int works = s->comm->rank == 0 && folder_works(to, folder);
+    const char *asked = *s->common->data_folder ? s->common->data_folder : ".";
+    char *folder = nearest(asked);
+    int works = s->comm->rank == 0 && folder_works(to, folder, asked);
 
     mf_comm_bcast(s->comm, 0, &works, sizeof works);
     works = works && mf_doctor_locks(to, folder);

@@ -20,6 +20,8 @@
 #include "src/cmd/device.h"
 #include "src/cmd/where.h"
 
+enum { THREADS_MOST = 4096 };
+
 /* Makes a folder and those above it. */
 static int make_folder(const char *path)
 {
@@ -148,8 +150,8 @@ int mf_session_may_write(const struct mf_session *session, const char *path, con
 
 int mf_common_check(const struct mf_common *common)
 {
-    if (common->threads < 0 || common->threads > 4096)
-        return mf_fail(MF_USAGE, "--threads wants 0 to 4096, not %ld", common->threads);
+    if (common->threads < 0 || common->threads > THREADS_MOST)
+        return mf_fail(MF_USAGE, "--threads wants 0 to %d, not %ld", THREADS_MOST, common->threads);
     if (common->memory_limit < 0 || common->memory_limit > 1L << 40)
         return mf_fail(MF_USAGE, "--memory-limit wants a size in MiB, not %ld", common->memory_limit);
     if (common->timeout < 0 || common->timeout > 1L << 30)
@@ -239,7 +241,17 @@ static int threads_asked(const struct mf_common *common)
     long wanted = omp ? strtol(omp, NULL, 10) : 0;
 
     if (common->threads > 0) return (int)common->threads;
-    return wanted > 0 && wanted <= 4096 ? (int)wanted : 0;
+    return wanted > 0 ? (int)wanted : 0;
+}
+
+/* Libraries take this number as it is, whatever --threads says. */
+static int check_omp_threads(void)
+{
+    const char *omp = getenv("OMP_NUM_THREADS");
+
+    if (!omp || strtol(omp, NULL, 10) <= THREADS_MOST) return MF_OK;
+    return mf_fail(MF_USAGE, "OMP_NUM_THREADS is '%.100s' in the environment: at most %d threads are possible", omp,
+                   THREADS_MOST);
 }
 
 /* A dry run promises memory: where a device has its own, a back end that only counts stands in for it. */
@@ -351,6 +363,7 @@ int mf_session_open(struct mf_session *session)
     int rc, device = 0;
 
     MF_TRY(mf_agree(comm, mf_common_check(session->common)));
+    MF_TRY(mf_agree(comm, check_omp_threads()));
     mf_comm_watch(comm, (double)session->common->timeout);
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
     session->threads = threads_asked(session->common);

@@ -42,6 +42,7 @@ def whole():
     check(os.listdir(".") == [], "left behind: %s" % os.listdir("."))
     rc, out, _ = run()
     check(rc == 0 and all(line.split()[0] in ("ok", "warn") for line in out.splitlines()), out)
+    check("not/there is not there and would be made; in . files" in finds("--data_folder", "not/there")["data folder"]["finding"], "what is not there")
     found = finds(ranks=2)
     check("2 ranks are running" in found["MPI"]["finding"] and "2 ranks wrote" in found["HDF5"]["finding"], found)
     check(found["MPI-IO"]["state"] == "ok", found["MPI-IO"])

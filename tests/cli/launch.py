@@ -180,6 +180,8 @@ def refusals():
     one = ["--", "match", "--microstructure_filename", "m.npy"]
     refused(2, "what is to be started", "--nodes", "2")
     refused(2, "no verb that can", "--", "mtch")
+    refused(2, "behind '--': try: -- match", "--nodes", "2", "match", "--config", "bad.yaml")
+    refused(2, "behind '--': try: -- match", "match", "--limit", "2")
     refused(2, "no verb that can", "--", "launch", "--", "probe")
     refused(2, "no option '--limit'; try: --limit-to", "--", "match", "--limit", "3")
     refused(2, "no option '--ndes'; try: --nodes", "--ndes", "2", *one)

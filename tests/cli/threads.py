@@ -33,6 +33,13 @@ def a_run_leaves_cores_alone():
     check(threads(*words, env={**FREE, "OMP_NUM_THREADS": "2"}) == 2, "OMP_NUM_THREADS too")
 
 
+def too_many():
+    """More than libraries can start."""
+    for ranks in (1, 2):
+        done = runs.run(program, "info", "two.npy", ranks=ranks, env={**FREE, "OMP_NUM_THREADS": "100000"})
+        check(done.status == 2 and done.err.count("OMP_NUM_THREADS is '100000'") == 1, f"{ranks} ranks: {done}")
+
+
 def a_plan_counts_alike():
     words = ("plan", "reconstruct", "two.npy", "--limit_to", 8, "--hardware", f"{hardware}/h100x8.json", "--device", "cpu", "--ranks", 1)
     some = [threads(*words, "--size", n, n, n) for n in (16, 32, 128)]
@@ -65,6 +72,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", samples.blobs((24, 24), (0.6, 0.4), 3))
     a_run_leaves_cores_alone()
+    too_many()
     a_plan_counts_alike()
     the_program_begins_again_under_its_name()
 runs.finish("threads")

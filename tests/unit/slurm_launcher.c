@@ -44,6 +44,8 @@ int main(void)
     snprintf(list, sizeof list, "SLURM_JOB_NODELIST=%01024d", 0);
     l = mf_launcher_of(list, strlen(list) + 1);
     CHECK(!*l.nodes && l.too_long);
+    l = OF("SLURM_JOB_END_TIME=banana\0");
+    CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "is no number of seconds"));
     l = OF("SLURM_JOB_END_TIME=1000\0");
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "was over"));
     return failures != 0;

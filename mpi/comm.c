@@ -90,8 +90,11 @@ static long tasks_of_launcher(void)
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
     const int is_step = getenv("SLURM_PROCID") && (getenv("SLURM_STEP_ID") || !getenv("SLURM_JOB_ID"));
 
-    for (size_t i = 0; i < (is_step ? 4 : 2); ++i)
-        if (getenv(names[i])) return strtol(getenv(names[i]), NULL, 10);
+    for (size_t i = 0; i < (is_step ? 4 : 2); ++i) {
+        const char *tasks = getenv(names[i]);
+
+        if (tasks) return strtol(tasks, NULL, 10);
+    }
     return 1;
 }
 

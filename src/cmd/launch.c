@@ -213,9 +213,8 @@ const struct mf_cmd mf_cmd_launch = {
     .synopsis = "[OPTION VALUE ...] [--run] -- VERB [OPTION VALUE ...]",
     .text =
         "Writes the command or the batch script that starts VERB on many ranks, and with --run starts or submits it. "
-        "What stands behind '--' is checked as VERB checks its options, before anything waits in a queue; files are "
-        "not "
-        "looked at. Every word arrives as it "
+        "What stands behind '--' is checked as VERB checks its options, before anything waits in a queue, and a plan "
+        "is held against it; other files are not looked at. Every word arrives as it "
         "was given, whatever is in it. In a script Slurm asks the run to save itself before its time is over; it "
         "leaves "
         "with exit status 75, is put back into the queue and goes on (--restart auto). "

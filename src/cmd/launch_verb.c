@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/launch_job.h"
+#include "src/cmd/recon_plan.h"
 
 /* The words as task @p number of an array has them. */
 static void words_of(const struct mf_job *job, long number, size_t words, const char *const *word, struct mf_words *to)
@@ -74,9 +76,21 @@ static void free_task(struct task *t)
     free(t->into);
 }
 
-/* What the verb says of its options before it reads a file. */
-static int check_values(const struct mf_cmd *verb, const struct task *t)
+/* The plan that a run of these options would get, if it is a file that is here; else NULL. */
+static const char *plan_of(const struct mf_launch *o, const struct task *t)
 {
+    const struct mf_recon_cmd *run = t->into;
+    const char *path = mf_options_given(t->options, "plan") ? run->plan : o->plan;
+
+    if (!path || strcmp(path, "auto") == 0 || strcmp(path, "off") == 0 || access(path, R_OK) != 0) return NULL;
+    return path;
+}
+
+/* What the verb says of its options before it reads a file, and of a plan that is to be its own. */
+static int check_values(const struct mf_launch *o, const struct mf_job *job, const struct mf_cmd *verb,
+                        const struct task *t)
+{
+    long ranks = 0;
     struct mf_comm self;
     struct mf_session session = {.comm = &self, .common = t->into, .options = t->options, .looks = verb->looks};
 
@@ -85,7 +99,10 @@ static int check_values(const struct mf_cmd *verb, const struct task *t)
     MF_TRY(mf_backend_find(&session.backend, "cpu"));
     MF_TRY(mf_common_check(t->into));
     if (mf_options_origin(t->options, "print-config") == MF_FROM_FLAG || !verb->check) return MF_OK;
-    return verb->check(&session, t->into);
+    MF_TRY(verb->check(&session, t->into));
+    if (!mf_options_knows(t->options, "plan") || !plan_of(o, t)) return MF_OK;
+    for (size_t i = 0; i < job->parts; ++i) ranks += job->part[i].ranks;
+    return mf_recon_plan_ahead(&session, t->into, plan_of(o, t), (size_t)ranks);
 }
 
 /* Everything that has a part in the name of what a task writes. */
@@ -235,7 +252,7 @@ int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_
                        word[0]);
     if (job->array) MF_TRY(mf_job_array(job->array, &number, &last));
     rc = parse_task(verb, job, number, words, word, &first);
-    if (rc == MF_OK) rc = check_values(verb, &first);
+    if (rc == MF_OK) rc = check_values(o, job, verb, &first);
     if (rc == MF_OK && number != last) rc = check_apart(verb, job, words, word, &first, last);
     if (rc == MF_OK) {
         size_t end = 0;

@@ -111,40 +111,60 @@ static struct mf_plan_options options_of(const struct ask *a, long *number)
     return options;
 }
 
+int mf_recon_plan_ranks(const char *path, const struct mf_plan *file, size_t ranks)
+{
+    if (file->ranks == ranks) return MF_OK;
+    return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu rank%s, this run has %zu", path, file->ranks,
+                   MF_S(file->ranks), ranks);
+}
+
+int mf_recon_plan_on(const char *path, const struct mf_plan *file, const char *device)
+{
+    if (strcmp(mf_plan_device(file->device, file->apart), device) == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path,
+                   mf_plan_device(file->device, file->apart), device);
+}
+
+int mf_recon_plan_threads(const char *path, const struct mf_plan *file, size_t rank, size_t threads)
+{
+    if (file->device || file->threads == threads) return MF_OK;
+    return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu thread%s per rank, rank %zu has %zu; try: --threads %zu", path,
+                   file->threads, MF_S(file->threads), rank, threads, file->threads);
+}
+
+int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
+                        const struct mf_plan *file, size_t batch)
+{
+    const enum mf_residency asked = mf_residency_of(o->residency),
+                            is = file->passes ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
+
+    if (batch && batch != file->batch)
+        return mf_fail(MF_USAGE, "--plan '%.200s' says batch %zu, --batch_size says %zu", path, file->batch, batch);
+    if (mf_options_given(s->options, "history") && (size_t)o->history != file->history)
+        return mf_fail(MF_USAGE, "--plan '%.200s' says history %zu, --history says %ld", path, file->history,
+                       o->history);
+    if (file->apart && asked && asked != is)
+        return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
+                       file->passes ? "host" : "device", o->residency);
+    return MF_OK;
+}
+
 /* A plan of a file replaces what is free; what the user also gave must be the same. */
 static int take_file(const struct ask *a, const struct mf_plan_problem *problem, struct mf_plan_options *options)
 {
     const char *path = a->o->plan;
     size_t ranks = (size_t)a->session->comm->size;
-    enum mf_residency residency;
     struct mf_plan file;
 
     MF_TRY(mf_plan_read(path, &file));
-    residency = file.passes ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
     MF_TRY(mf_plan_same(path, &file, problem, &a->probe.hardware));
-    if (file.ranks != ranks)
-        return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu rank%s, this run has %zu", path, file.ranks,
-                       MF_S(file.ranks), ranks);
+    MF_TRY(mf_recon_plan_ranks(path, &file, ranks));
     if (!file.apart && mf_device_is_free(a->session))
         return mf_fail(MF_DEVICE, "--plan '%.200s' is for the cores", path);
-    if (strcmp(mf_plan_device(file.device, file.apart), a->session->backend->name) != 0)
-        return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path,
-                       mf_plan_device(file.device, file.apart), a->session->backend->name);
-    for (size_t r = 0; r < ranks && !file.device; ++r)
-        if (file.threads != a->place[r].threads)
-            return mf_fail(MF_USAGE,
-                           "--plan '%.200s' is for %zu thread%s per rank, rank %zu has %zu; try: --threads %zu", path,
-                           file.threads, MF_S(file.threads), r, a->place[r].threads, file.threads);
-    if (options->batch && options->batch != file.batch)
-        return mf_fail(MF_USAGE, "--plan '%.200s' says batch %zu, --batch_size says %zu", path, file.batch,
-                       options->batch);
-    if (mf_options_given(a->session->options, "history") && options->history != file.history)
-        return mf_fail(MF_USAGE, "--plan '%.200s' says history %zu, --history says %zu", path, file.history,
-                       options->history);
-    if (file.apart && options->residency && options->residency != residency)
-        return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
-                       file.passes ? "host" : "device", a->o->residency);
-    if (file.apart) options->residency = residency;
+    MF_TRY(mf_recon_plan_on(path, &file, a->session->backend->name));
+    for (size_t r = 0; r < ranks; ++r) MF_TRY(mf_recon_plan_threads(path, &file, r, a->place[r].threads));
+    MF_TRY(mf_recon_plan_given(a->session, a->o, path, &file, options->batch));
+    if (file.apart) options->residency = file.passes ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
     options->device = file.device ? "cuda" : "cpu";
     options->batch = file.batch;
     if (!a->solve->history_kept) options->history = file.history;

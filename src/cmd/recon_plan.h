@@ -25,6 +25,21 @@ void mf_recon_plan_device(const struct mf_common *common, long *number, struct m
 /** Checks --plan and what contradicts it: MF_USAGE. Not collective. */
 int mf_recon_plan_check(const struct mf_session *session, const struct mf_recon_cmd *o);
 
+/** What a plan of a file says (@p file, of @p path) and a run does not do: MF_USAGE. Not collective. */
+int mf_recon_plan_ranks(const char *path, const struct mf_plan *file, size_t ranks);
+int mf_recon_plan_on(const char *path, const struct mf_plan *file, const char *device);
+int mf_recon_plan_threads(const char *path, const struct mf_plan *file, size_t rank, size_t threads);
+/** The same of --batch-size (@p batch; 0: not given), --history and --residency. */
+int mf_recon_plan_given(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path,
+                        const struct mf_plan *file, size_t batch);
+
+/**
+ * Refuses a plan of a file that the run of these options, on @p ranks ranks (0: nobody knows), would refuse too, as far
+ * as that can be said without its files and its machine, in its words: MF_INPUT, MF_USAGE. After the verb's check. Not
+ * collective.
+ */
+int mf_recon_plan_ahead(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path, size_t ranks);
+
 /**
  * Cores that nobody asked for and that the run of @p solve is too small for are left alone: sets the threads of the
  * session's queues. Not where a device computes. Not collective.

@@ -186,6 +186,10 @@ int mf_plan_read(const char *path, struct mf_plan *plan);
 int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf_plan_problem *problem,
                  const struct mf_hardware *hardware);
 
+/** Of the problem's lines those of @p key alone, with the same sentence. */
+int mf_plan_same_key(const char *path, const struct mf_plan *stored, const struct mf_plan_problem *problem,
+                     const char *key);
+
 /** Appends a line (printf format). */
 void mf_plan_say(size_t *lines, struct mf_plan_line *line, const char *key, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

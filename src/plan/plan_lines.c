@@ -46,18 +46,40 @@ void mf_plan_machine(const struct mf_hardware *hardware, size_t *lines, struct m
     }
 }
 
+static const struct mf_plan_line none = {"", "nothing"};
+
+static int agree(const char *path, const char *of, const struct mf_plan_line *x, const struct mf_plan_line *y)
+{
+    if (strcmp(x->key, y->key) == 0 && strcmp(x->value, y->value) == 0) return MF_OK;
+    return mf_fail(MF_INPUT, "'%.200s' is a plan of another %s: it says '%s%s%s', here it is '%s%s%s'", path, of,
+                   x->key, *x->key ? ": " : "", x->value, y->key, *y->key ? ": " : "", y->value);
+}
+
 static int compare(const char *path, const char *of, size_t an, const struct mf_plan_line *a, size_t bn,
                    const struct mf_plan_line *b)
 {
-    static const struct mf_plan_line none = {"", "nothing"};
+    for (size_t i = 0; i < an || i < bn; ++i) MF_TRY(agree(path, of, i < an ? &a[i] : &none, i < bn ? &b[i] : &none));
+    return MF_OK;
+}
 
-    for (size_t i = 0; i < an || i < bn; ++i) {
-        const struct mf_plan_line *x = i < an ? &a[i] : &none, *y = i < bn ? &b[i] : &none;
+/* The next line of this key from @p *at on, or that there is none. */
+static const struct mf_plan_line *next(size_t n, const struct mf_plan_line *line, const char *key, size_t *at)
+{
+    while (*at < n && strcmp(line[*at].key, key) != 0) ++*at;
+    return *at < n ? &line[(*at)++] : &none;
+}
 
-        if (strcmp(x->key, y->key) == 0 && strcmp(x->value, y->value) == 0) continue;
-        return mf_fail(MF_INPUT, "'%.200s' is a plan of another %s: it says '%s%s%s', here it is '%s%s%s'", path, of,
-                       x->key, *x->key ? ": " : "", x->value, y->key, *y->key ? ": " : "", y->value);
-    }
+int mf_plan_same_key(const char *path, const struct mf_plan *stored, const struct mf_plan_problem *problem,
+                     const char *key)
+{
+    const struct mf_plan_line *x, *y;
+    size_t i = 0, k = 0;
+
+    do {
+        x = next(stored->problem.lines, stored->problem.line, key, &i);
+        y = next(problem->lines, problem->line, key, &k);
+        MF_TRY(agree(path, "problem", x, y));
+    } while (x != &none);
     return MF_OK;
 }
 

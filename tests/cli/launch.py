@@ -171,6 +171,49 @@ def from_plan():
     refused(3, "no plan", "--plan", hardware, "--", "match")
 
 
+# what differs, what is said, and whether the run, which knows its target, says just that
+OTHERS = ((("--loss_type", "L1"), "it says 'loss: MSE', here it is 'loss: L1'", 1), (("--no_polish",), "it says 'polish: yes', here it is 'polish: no'", 1),
+          (("--optimizer_type", "Adam"), "here it is 'optimizer: Adam'", 1), (("--max_iter", "0"), "here it is 'evaluates: the start alone'", 1),
+          (("--size", "32", "32", "48"), "here it is 'shape: 32 x 32 x 48 (z y x)'", 1), (("--batch_size", "2"), "--batch_size says 2", 1),
+          (("--history", "5"), "--history says 5", 1), (("--threads", "3"), "rank 0 has 3; try: --threads 1", 1),
+          (("--device", "shadow"), "is for device cpu, this run is on shadow", 1), (("--slice_objective", "mean"), "here it is 'slice objective: mean'", 0),
+          (("--non_periodic",), "here it is 'periodic: no'", 0), (("--fixed", "f.npy"), "here it is 'fixed voxels: some'", 0),
+          (("--limit_to", "7"), "here it is 'limit_to: 7'", 0), (("--descriptor_types", "S2"), "it says 'descriptor: Variation', here it is 'nothing'", 0))
+
+
+def of_another_plan():
+    """A plan of another problem, or of other ranks, is refused before the job waits, in the words of the run."""
+    one = ("--limit_to", "8", "--size", "32", "32", "32", "--descriptor_types", "S2", "Variation", "--device", "cpu", "--max_iter", "4", "--threads", "1")
+    words = ("reconstruct", *one, "--descriptor_filename", "d.h5")
+    for step in (("synth", "--kind", "gaussian", "--size", "24", "24", "--output", "image.npy"), ("characterize", "image.npy", "--limit_to", "8", "--output", "d.h5"),
+                 ("plan", *words, "--ranks", "1", "--output", "one.json")):
+        done = runs.run(program, *step)
+        check(done.status == 0, f"{step}: {done}")
+    sbatch = ("--launcher", "sbatch", "--submit")
+    for before in (("--plan", "one.json", "--"), ("--",)):
+        plan = () if before[0] == "--plan" else ("--plan", "one.json")
+        status, _, err, calls = launch(*sbatch, *before, *words, *plan)
+        check(status == 0 and calls, f"the run that it is for: {err}")
+        for more, says, as_run in OTHERS:
+            options = [w for i, w in enumerate(words) if not words.index(more[0]) <= i <= words.index(more[0]) + takes(words, more[0])] if more[0] in words else words
+            status, out, err, calls = launch(*sbatch, *before, *options, *more, *plan)
+            check(says in err and not calls and not out, f"{before} {more}: {status} {err}")
+            if not as_run or plan:
+                continue
+            said = runs.run(program, *options, *more, "--plan", "one.json", "--output", "v.npy")
+            check(said.status == status and said.err.split(": ", 2)[2] == err.split(": ", 2)[2], f"{more}: launch says {err}, the run {said}")
+    refused(2, "is for 1 rank, this run has 4", *sbatch, "--nodes", "2", "--ntasks-per-node", "2", "--", *words, "--plan", "one.json")
+    for more in (("--descriptor_types", "GramMatrices"), ("--optimizer_type", "YTPost", "--descriptor_types", "LinealPath")):
+        status, _, err, _ = launch("--launcher", "sbatch", "--", "match", "image.npy", *more)
+        check(status == 0, f"{more}: {err}")
+
+
+def takes(words, option):
+    """How many words follow an option."""
+    rest = words[words.index(option) + 1:]
+    return next((i for i, w in enumerate(rest) if w.startswith("--")), len(rest))
+
+
 def refused(status, part, *words, **more):
     got, out, err, calls = launch(*words, **more)
     check(got == status and part in err and err.count("\n") == 1 and not calls and not out, f"{words}: {got} {out} {err}")
@@ -368,6 +411,7 @@ if len(sys.argv) > 3:
 as_given()
 numbers()
 from_plan()
+of_another_plan()
 refusals()
 as_the_verb()
 boxes()

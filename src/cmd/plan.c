@@ -79,6 +79,7 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
 {
     static const char *s2_alone[] = {"FFTCorrelations"};
 
+    o->recon.sized = !(o->recon.compat && *o->recon.compat);
     MF_TRY(mf_target_load(s->comm, file, target));
     MF_TRY(mf_recon_recall(s, &o->recon, target, file));
     if (!target->side[0].variation && !mf_options_given(s->options, "descriptor-types"))

@@ -3,28 +3,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/base/log.h"
 #include "src/cmd/recon_opts.h"
-
-/* Options of the stages that it has not, and of a temperature that nothing asks for. */
-static void say_unused(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_anneal_opts *a)
-{
-    static const char *const stages[] = {"no-polish", "polish-rounds"}, *const heat[] = {"initial-temperature",
-                                                                                         "cooldown-factor"};
-
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; ++i)
-        if (mf_options_given(s->options, stages[i]))
-            mf_warn("--%s has no effect: %s has no polish", stages[i], o->optimizer);
-    if (mf_options_given(s->options, "convergence-data-steps"))
-        mf_warn("--convergence-data-steps has no effect: %s has a row of convergence for every round of steps",
-                o->optimizer);
-    if (a->exponential || a->final > 0 || strcmp(o->optimizer, "YTPost") == 0) return; /* whose options are named */
-    for (size_t i = 0; i < sizeof heat / sizeof *heat; ++i)
-        if (mf_options_given(s->options, heat[i]))
-            mf_warn("--%s has no effect: --acceptance_distribution zero_tolerance takes no step uphill at any "
-                    "temperature",
-                    heat[i]);
-}
 
 /* What annealing cannot aim at: there is no increment for it, or it never changes. */
 static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, int volume)
@@ -103,6 +82,5 @@ int mf_recon_anneal(const struct mf_session *s, const struct mf_recon_cmd *o, co
     if (!post && mf_options_given(s->options, "final-temperature")) a->final = o->final_temperature;
     if (a->final > 0 && !mf_options_given(s->options, "cooldown-factor") && o->max_iter > 1)
         a->factor = pow(a->final / a->initial, 1 / (double)(o->max_iter - 1));
-    say_unused(s, o, a);
     return MF_OK;
 }

@@ -28,6 +28,15 @@ void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
                                             : (struct mf_texts){2, (const char **)(uintptr_t)plain};
 }
 
+int mf_recon_may_explain(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    if (!o->explain || mf_recon_is_auto(o)) return MF_OK;
+    return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto, and %s",
+                   mf_options_given(s->options, "descriptor-types")
+                       ? "the descriptors are named"
+                       : "S2 and Variation are what is aimed at where something else is said of what is compared");
+}
+
 void mf_auto_explain(const struct mf_target_look *look)
 {
     char period[40] = "";
@@ -170,6 +179,11 @@ int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct m
                            "mesoforge characterize --descriptor_types auto",
                            file);
         o->types = (struct mf_texts){2, (const char **)(uintptr_t)plain};
+        if (o->explain)
+            mf_warn(
+                "--explain: '%s' does not say what was seen of its micrograph, so nothing is chosen; try: mesoforge "
+                "characterize --descriptor_types auto",
+                file);
         return MF_OK;
     }
     MF_TRY(settle(s, o, target, NULL, target->look));

@@ -8,6 +8,9 @@
  * seen of one, and nothing else is said of what is compared, else S2 and Variation. */
 void mf_recon_default(struct mf_recon_cmd *o, int micrograph);
 
+/** MF_USAGE where --explain is given and nothing is chosen. Not collective. */
+int mf_recon_may_explain(const struct mf_session *session, const struct mf_recon_cmd *o);
+
 /** What was seen, on one line. */
 void mf_auto_explain(const struct mf_target_look *look);
 

@@ -61,7 +61,7 @@ static int one_extent_each(const struct mf_session *s, const struct mf_recon_cmd
 static int find_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                         const size_t *volume, size_t dims[3])
 {
-    int compat = o->compat && *o->compat, from_target = o->files.count > 0;
+    int compat = o->compat && *o->compat, from_target = o->files.count > 0 || o->sized;
 
     MF_TRY(one_extent_each(s, o));
     dims[0] = dims[1] = dims[2] = 1;
@@ -73,7 +73,7 @@ static int find_extents(const struct mf_session *s, const struct mf_recon_cmd *o
         if (volume) memcpy(dims, volume, 3 * sizeof dims[0]);
     }
     MF_TRY(from_extents(s, o, !from_target, dims));
-    if (!from_target || !mf_options_given(s->options, "add-dimension")) return MF_OK; /* an option of match alone */
+    if (!o->files.count || !mf_options_given(s->options, "add-dimension")) return MF_OK; /* an option of match alone */
     if (volume) return mf_fail(MF_USAGE, "--add_dimension is for images, the input has three axes already");
     MF_TRY(positive("add-dimension", o->add_dimension));
     if (compat) {

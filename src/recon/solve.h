@@ -68,6 +68,9 @@ struct mf_solve_result {
     double *convergence;
 };
 
+/** Grids of a run: one, or coarse to fine as many as the target's levels and L leave. */
+size_t mf_solve_grids(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
+
 /**
  * Reconstructs a volume dims {nz, ny, nx} (nz = 1: an image). Collective; refuses (agreed) with MF_USAGE, MF_INPUT,
  * MF_MEMORY, MF_NUMERIC (the loss is not finite), MF_STOPPED (opts->keeper saved the run; the next one with

@@ -160,7 +160,7 @@ static void measure_grey(struct problem *p, struct mf_arena *arena)
     double bare[ROUNDS], grey[ROUNDS], ratio[ROUNDS], *total = calloc((2 * LAG - 1) * (2 * LAG - 1), sizeof *total);
     struct mf_slice_plan *plan;
 
-    if (!total || mf_corr_cpu.plan(&q, &desc, &plan) != MF_OK) exit(1);
+    if (!total || mf_slices_plan(&mf_corr_cpu, &q, &desc, &plan) != MF_OK) exit(1);
     fill(p, 0.5);
     for (int i = 0; i < ROUNDS; ++i) {
         bare[i] = time_bare(p);

@@ -148,7 +148,8 @@ static void slices(struct bench *b, const struct mf_slice_ops *ops, size_t level
     desc.smooth = smooth;
     b->ops = ops;
     for (int normal = 0; normal < 3; ++normal) {
-        if (ops->plan(b->q, &desc, &b->plan[normal]) != MF_OK) exit(fprintf(stderr, "%s\n", mf_err_text()) != 0);
+        if (mf_slices_plan(ops, b->q, &desc, &b->plan[normal]) != MF_OK)
+            exit(fprintf(stderr, "%s\n", mf_err_text()) != 0);
         snprintf(title, sizeof title, "%s levels=%zu smooth=%g normal=%c", name, levels, smooth, "zyx"[normal]);
         measure(b, title, 3, run[normal]);
         ops->free(b->plan[normal]);

@@ -36,10 +36,8 @@ size_t mf_more_parts(enum mf_more which, size_t phases)
 size_t mf_more_entries(enum mf_more which, size_t lag)
 {
     const struct mf_slice_desc desc = {.lag = lag, .levels = 1};
-    const struct mf_slice_ops *ops;
 
-    memcpy(&ops, (const char *)&mf_backend_cpu + mf_more_rows[which].family, sizeof ops);
-    return ops->entries(&desc);
+    return mf_slices_of(&mf_backend_cpu, mf_more_rows[which].family)->kind->entries(&desc);
 }
 
 /* a * b, or 0 with *bad set when it does not fit. */

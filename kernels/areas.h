@@ -88,19 +88,18 @@ enum {
 };
 
 /** What decides on the memory of such a descriptor. */
-struct mf_dense_kind {
-    const char *name;
+struct mf_dense_memory {
+    const struct mf_slice_kind *kind;
     size_t fields; /* 2: of pairs; MF_DENSE_ALL: of all phases in colours (mf_vgg_colours) */
-    size_t (*entries)(const struct mf_slice_desc *desc);
     size_t (*scratch)(const struct mf_slice_desc *desc); /* floats of a slice */
     size_t (*table)(const struct mf_slice_desc *desc);   /* bytes, for all slices; NULL: none */
     size_t share;                                        /* bytes that the slices of a chunk share; 0: the usual */
 };
 
-extern const struct mf_dense_kind mf_dense_lineal, mf_dense_lineal_exact;
-extern const struct mf_dense_kind mf_dense_lineal_soft, mf_dense_line_soft, mf_dense_two_point;
-extern const struct mf_dense_kind mf_dense_gram, mf_dense_gram_axes, mf_dense_gram_cross;
-extern const struct mf_dense_kind mf_dense_tensor, mf_dense_cross, mf_dense_vgg, mf_dense_vgg_all;
+extern const struct mf_dense_memory mf_dense_lineal, mf_dense_lineal_exact;
+extern const struct mf_dense_memory mf_dense_lineal_soft, mf_dense_line_soft, mf_dense_two_point;
+extern const struct mf_dense_memory mf_dense_gram, mf_dense_gram_axes, mf_dense_gram_cross;
+extern const struct mf_dense_memory mf_dense_tensor, mf_dense_cross, mf_dense_vgg, mf_dense_vgg_all;
 
 struct mf_dense_areas {
     size_t fields;                              /* that are looked at together */
@@ -110,7 +109,8 @@ struct mf_dense_areas {
     size_t pixels, value, part, scratch, table; /* bytes */
 };
 
-void mf_areas_dense(const struct mf_slice_desc *desc, const struct mf_dense_kind *kind, struct mf_dense_areas *areas);
+void mf_areas_dense(const struct mf_slice_desc *desc, const struct mf_dense_memory *memory,
+                    struct mf_dense_areas *areas);
 
 /** Gram matrices of VGG-19: where arrays of a slice begin in the scratch [floats, times the slices of a chunk]. Pixels
  * are rows of channels. */

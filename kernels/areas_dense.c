@@ -14,18 +14,18 @@ enum { CHUNK = 65535 /* most slices: blocks along an axis of a grid */ };
 
 static size_t pixels_of(const struct mf_slice_desc *d) { return d->nu * d->nv; }
 
-void mf_areas_dense(const struct mf_slice_desc *d, const struct mf_dense_kind *kind, struct mf_dense_areas *a)
+void mf_areas_dense(const struct mf_slice_desc *d, const struct mf_dense_memory *m, struct mf_dense_areas *a)
 {
-    const size_t share = kind->share ? kind->share : CHUNK_BYTES;
+    const size_t share = m->share ? m->share : CHUNK_BYTES;
     size_t all = 0, values, each, field[MF_VGG_COLOURS];
 
     memset(a, 0, sizeof *a);
-    a->fields = kind->fields == MF_DENSE_ALL ? mf_vgg_colours(d->phases, field) : kind->fields;
-    a->entries = kind->entries(d);
+    a->fields = m->fields == MF_DENSE_ALL ? mf_vgg_colours(d->phases, field) : m->fields;
+    a->entries = m->kind->entries(d);
     a->parts = (d->levels * a->entries + MF_DENSE_PART - 1) / MF_DENSE_PART;
     for (size_t l = 0; l < d->levels; ++l) all += (d->nu >> l) * (d->nv >> l);
     values = (d->levels * a->entries + a->parts) * sizeof(double);
-    each = (2 * a->fields * all + kind->scratch(d)) * sizeof(float) + values;
+    each = (2 * a->fields * all + m->scratch(d)) * sizeof(float) + values;
     a->chunk = share / each < d->count_max ? share / each : d->count_max;
     if (a->chunk > CHUNK) a->chunk = CHUNK;
     if (a->chunk == 0) a->chunk = 1;
@@ -36,15 +36,12 @@ void mf_areas_dense(const struct mf_slice_desc *d, const struct mf_dense_kind *k
     a->pixels = 2 * a->fields * a->numbers * sizeof(float);
     a->value = a->chunk * d->levels * a->entries * sizeof(double);
     a->part = a->chunk * a->parts * sizeof(double);
-    a->scratch = a->chunk * kind->scratch(d) * sizeof(float);
-    a->table = kind->table ? kind->table(d) : 0;
+    a->scratch = a->chunk * m->scratch(d) * sizeof(float);
+    a->table = m->table ? m->table(d) : 0;
 }
 
 /* -- lineal paths: what pixels give to products; sums of bands, or weights and slopes of the runs of one direction --
  */
-
-static size_t entries_sharp(const struct mf_slice_desc *d) { return mf_lineal_entries(0, d->lag); }
-static size_t entries_exact(const struct mf_slice_desc *d) { return mf_lineal_entries(1, d->lag); }
 
 static size_t lineal_scratch(const struct mf_slice_desc *d)
 {
@@ -54,14 +51,11 @@ static size_t lineal_scratch(const struct mf_slice_desc *d)
     return 2 * n + (sums > slopes ? sums : slopes);
 }
 
-const struct mf_dense_kind mf_dense_lineal = {"lineal paths", 1, entries_sharp, lineal_scratch, NULL, 0};
-const struct mf_dense_kind mf_dense_lineal_exact = {"exact lineal paths", 1, entries_exact, lineal_scratch, NULL, 0};
+const struct mf_dense_memory mf_dense_lineal = {&mf_kind_lineal, 1, lineal_scratch, NULL, 0};
+const struct mf_dense_memory mf_dense_lineal_exact = {&mf_kind_lineal_exact, 1, lineal_scratch, NULL, 0};
 
 /* -- masks: the slopes of a group -- */
 
-static size_t lines_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_LINES, d->lag); }
-static size_t axes_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_AXES, d->lag); }
-static size_t pairs_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_PAIRS, d->lag); }
 static size_t masks_scratch(const struct mf_slice_desc *d) { return MF_MASKS_GROUP * pixels_of(d); }
 
 static size_t masks_table(const struct mf_slice_desc *d, enum mf_masks_kind kind)
@@ -73,22 +67,12 @@ static size_t lines_table(const struct mf_slice_desc *d) { return masks_table(d,
 static size_t axes_table(const struct mf_slice_desc *d) { return masks_table(d, MF_MASKS_AXES); }
 static size_t pairs_table(const struct mf_slice_desc *d) { return masks_table(d, MF_MASKS_PAIRS); }
 
-const struct mf_dense_kind mf_dense_lineal_soft = {"soft lineal paths", 1,           lines_entries,
-                                                   masks_scratch,       lines_table, 0};
-const struct mf_dense_kind mf_dense_line_soft = {
-    "soft lineal paths along the axes", 1, axes_entries, masks_scratch, axes_table, 0};
-const struct mf_dense_kind mf_dense_two_point = {
-    "soft two-point correlations", 1, pairs_entries, masks_scratch, pairs_table, 0};
+const struct mf_dense_memory mf_dense_lineal_soft = {&mf_kind_lineal_soft, 1, masks_scratch, lines_table, 0};
+const struct mf_dense_memory mf_dense_line_soft = {&mf_kind_line_soft, 1, masks_scratch, axes_table, 0};
+const struct mf_dense_memory mf_dense_two_point = {&mf_kind_two_point, 1, masks_scratch, pairs_table, 0};
 
 /* -- Gram matrices: factors of pixels, what a column of channels counts; the lags of channels -- */
 
-static size_t gram_of(enum mf_gram_kind kind, const struct mf_slice_desc *d)
-{
-    return mf_gram_channels(kind, d->lag) * mf_gram_channels(kind, d->lag);
-}
-
-static size_t gram_entries(const struct mf_slice_desc *d) { return gram_of(MF_GRAM_HALF, d); }
-static size_t gram_axes_entries(const struct mf_slice_desc *d) { return gram_of(MF_GRAM_AXES, d); }
 static size_t gram_scratch(const struct mf_slice_desc *d) { return (1 + MF_GRAM_TILE) * pixels_of(d); }
 static size_t gram_cross_scratch(const struct mf_slice_desc *d) { return (2 + MF_GRAM_TILE) * pixels_of(d); }
 
@@ -102,38 +86,27 @@ static size_t gram_axes_table(const struct mf_slice_desc *d)
     return d->levels * mf_gram_channels(MF_GRAM_AXES, d->lag) * sizeof(struct mf_gram_lag);
 }
 
-const struct mf_dense_kind mf_dense_gram = {
-    "soft three-point correlations", 1, gram_entries, gram_scratch, gram_table, 0};
-const struct mf_dense_kind mf_dense_gram_axes = {
-    "soft three-point correlations along the axes", 1, gram_axes_entries, gram_scratch, gram_axes_table, 0};
-const struct mf_dense_kind mf_dense_gram_cross = {"soft cross-correlations", 2,          gram_entries,
-                                                  gram_cross_scratch,        gram_table, 0};
+const struct mf_dense_memory mf_dense_gram = {&mf_kind_gram, 1, gram_scratch, gram_table, 0};
+const struct mf_dense_memory mf_dense_gram_axes = {&mf_kind_gram_axes, 1, gram_scratch, gram_axes_table, 0};
+const struct mf_dense_memory mf_dense_gram_cross = {&mf_kind_gram_cross, 2, gram_cross_scratch, gram_table, 0};
 
 /* -- lags: maps and what they count, room to smooth in -- */
 
-static size_t tensor_entries(const struct mf_slice_desc *d) { return MF_TENSOR_MAPS * mf_tensor_lags(d->lag); }
 static size_t tensor_scratch(const struct mf_slice_desc *d)
 {
     return (2 * (size_t)MF_TENSOR_MAPS + MF_TENSOR_C) * pixels_of(d);
 }
 
-static size_t cross_entries(const struct mf_slice_desc *d) { return (2 * d->lag - 1) * (2 * d->lag - 1); }
 static size_t no_scratch(const struct mf_slice_desc *d)
 {
     (void)d;
     return 0;
 }
 
-const struct mf_dense_kind mf_dense_tensor = {"structure tensors", 1, tensor_entries, tensor_scratch, NULL, 0};
-const struct mf_dense_kind mf_dense_cross = {"cross-correlations", 2, cross_entries, no_scratch, NULL, 0};
+const struct mf_dense_memory mf_dense_tensor = {&mf_kind_tensor, 1, tensor_scratch, NULL, 0};
+const struct mf_dense_memory mf_dense_cross = {&mf_kind_cross, 2, no_scratch, NULL, 0};
 
 /* -- VGG-19: what all layers of all levels make, and gradients on their way back -- */
-
-static size_t vgg_entries(const struct mf_slice_desc *d)
-{
-    (void)d;
-    return MF_VGG_ENTRIES;
-}
 
 static size_t vgg_level(const struct mf_slice_desc *d, size_t level, size_t at, struct mf_vgg_area *a)
 {
@@ -176,6 +149,5 @@ static size_t vgg_scratch(const struct mf_slice_desc *d)
     return mf_areas_vgg(d, d->first, &area);
 }
 
-const struct mf_dense_kind mf_dense_vgg = {"Gram matrices of VGG-19", 1, vgg_entries, vgg_scratch, NULL, VGG_BYTES};
-const struct mf_dense_kind mf_dense_vgg_all = {
-    "Gram matrices of VGG-19", MF_DENSE_ALL, vgg_entries, vgg_scratch, NULL, VGG_BYTES};
+const struct mf_dense_memory mf_dense_vgg = {&mf_kind_vgg, 1, vgg_scratch, NULL, VGG_BYTES};
+const struct mf_dense_memory mf_dense_vgg_all = {&mf_kind_vgg_all, MF_DENSE_ALL, vgg_scratch, NULL, VGG_BYTES};

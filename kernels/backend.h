@@ -17,7 +17,7 @@
 
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 17 };
+enum { MF_BACKEND_ABI = 18 };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {

@@ -13,11 +13,11 @@ struct mf_dry_kind {
     int capability;   /* of its GPU, 10 major + minor; 0: its cores compute */
 };
 
+enum { MF_DRY_FAMILIES = 16 };
+
 struct mf_backend_dry {
     struct mf_backend backend;
-    struct mf_slice_ops corr, vari, frac;
-    struct mf_slice_ops lineal, lineal_exact, lineal_soft, line_soft, two_point;
-    struct mf_slice_ops gram, gram_axes, gram_cross, tensor, vgg, vgg_all, cross, patch;
+    struct mf_slice_ops corr, gpu[MF_DRY_FAMILIES]; /* what is not as in mf_backend_cpu */
     int capability;
 };
 

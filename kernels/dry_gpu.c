@@ -1,6 +1,7 @@
 /* See dry.h. The plans of the cuda back end as they look to an arena. Where a dry run wants a result (a micrograph's
  * descriptors) a plan of cpu gives it, whose memory nobody counts. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/areas.h"
 #include "kernels/dry.h"
@@ -8,7 +9,15 @@
 
 enum { AREAS = 8 + MF_PYRAMID_MAX };
 
+/** What a family takes. */
+struct family {
+    size_t at; /* its pointer in struct mf_backend */
+    int (*take)(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc);
+    const struct mf_dense_memory *memory; /* of take_dense(), take_network() */
+};
+
 struct mf_slice_plan {
+    const struct family *family;
     struct mf_arena *arena;
     size_t areas;
     void *area[AREAS];
@@ -98,12 +107,13 @@ static int take_frac(struct mf_slice_plan *plan, const struct mf_queue *queue, c
     return take_single(plan, desc);
 }
 
-static int take_dense(struct mf_slice_plan *plan, const struct mf_slice_desc *desc, const struct mf_dense_kind *kind)
+static int take_dense(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
 {
     struct mf_dense_areas a;
 
+    (void)queue;
     MF_TRY(mf_slices_check(desc));
-    mf_areas_dense(desc, kind, &a);
+    mf_areas_dense(desc, plan->family->memory, &a);
     MF_TRY(take(plan, a.pixels, "slice rows"));
     MF_TRY(take(plan, a.value, "slice values"));
     MF_TRY(take(plan, a.part, "slice values"));
@@ -111,70 +121,12 @@ static int take_dense(struct mf_slice_plan *plan, const struct mf_slice_desc *de
     return take(plan, a.table, "slice rows");
 }
 
-typedef int taker(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc);
-
-static int make(const struct mf_slice_ops *ops, taker *areas, const struct mf_queue *queue,
-                const struct mf_slice_desc *desc, struct mf_slice_plan **out)
-{
-    struct mf_slice_plan *plan = calloc(1, sizeof *plan);
-    int rc;
-
-    if (!plan) return mf_fail(MF_MEMORY, "no memory for a plan");
-    *plan = (struct mf_slice_plan){.arena = queue->arena, .ops = ops, .desc = *desc, .queue = *queue};
-    rc = areas(plan, queue, desc);
-    if (rc == MF_OK)
-        *out = plan;
-    else
-        plan_free(plan);
-    return rc;
-}
-
-static int corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return make(mf_backend_cpu.corr, take_corr, queue, desc, plan);
-}
-
-static int vari_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return make(mf_backend_cpu.vari, take_vari, queue, desc, plan);
-}
-
-static int frac_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return make(mf_backend_cpu.frac, take_frac, queue, desc, plan);
-}
-
-/* plan() of a family of dense slices. */
-#define DENSE(family)                                                                                               \
-    static int take_##family(struct mf_slice_plan *plan, const struct mf_queue *queue,                              \
-                             const struct mf_slice_desc *desc)                                                      \
-    {                                                                                                               \
-        (void)queue;                                                                                                \
-        return take_dense(plan, desc, &mf_dense_##family);                                                          \
-    }                                                                                                               \
-    static int family##_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan) \
-    {                                                                                                               \
-        return make(mf_backend_cpu.family, take_##family, queue, desc, plan);                                       \
-    }
-
-DENSE(lineal)
-DENSE(lineal_exact)
-DENSE(lineal_soft)
-DENSE(line_soft)
-DENSE(two_point)
-DENSE(gram)
-DENSE(gram_axes)
-DENSE(gram_cross)
-DENSE(tensor)
-DENSE(cross)
-
 /* The weights are held as on the GPU, and nobody copies them. */
-static int take_network(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc,
-                        int all)
+static int take_network(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
 {
     int fresh, rc;
 
-    MF_TRY(mf_vgg_check(desc, all));
+    MF_TRY(mf_vgg_check(desc, plan->family->memory->fields == MF_DENSE_ALL));
     MF_TRY(mf_vgg_hold(desc->vgg, queue->host));
     rc = mf_vgg_hold_copy(desc->vgg, plan->arena, &fresh);
     if (rc != MF_OK) {
@@ -183,27 +135,7 @@ static int take_network(struct mf_slice_plan *plan, const struct mf_queue *queue
     }
     plan->vgg = desc->vgg;
     plan->host = queue->host;
-    return take_dense(plan, desc, all ? &mf_dense_vgg_all : &mf_dense_vgg);
-}
-
-static int take_vgg(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
-{
-    return take_network(plan, queue, desc, 0);
-}
-
-static int take_vgg_all(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
-{
-    return take_network(plan, queue, desc, 1);
-}
-
-static int vgg_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return make(mf_backend_cpu.vgg, take_vgg, queue, desc, plan);
-}
-
-static int vgg_all_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return make(mf_backend_cpu.vgg_all, take_vgg_all, queue, desc, plan);
+    return take_dense(plan, queue, desc);
 }
 
 static int take_patch(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc)
@@ -224,18 +156,13 @@ static int take_patch(struct mf_slice_plan *plan, const struct mf_queue *queue, 
     return take(plan, a.slope, "patches");
 }
 
-static int patch_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return make(mf_backend_cpu.patch, take_patch, queue, desc, plan);
-}
-
 /* ---- results ---- */
 
 static struct mf_slice_plan *worker_of(struct mf_slice_plan *plan)
 {
     if (plan->worker) return plan->worker;
     if (mf_arena_open(&plan->queue.arena, NULL, 0) != MF_OK ||
-        plan->ops->plan(&plan->queue, &plan->desc, &plan->worker) != MF_OK)
+        mf_slices_plan(plan->ops, &plan->queue, &plan->desc, &plan->worker) != MF_OK)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "a dry run: %s", mf_err_text());
     return plan->worker;
 }
@@ -265,12 +192,32 @@ static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pu
     plan->ops->match(worker_of(plan), x, pull);
 }
 
-static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
-                    int (*plan)(struct mf_queue *, const struct mf_slice_desc *, struct mf_slice_plan **))
+/* ---- tables ---- */
+
+static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                     struct mf_slice_plan **out)
 {
-    *ops = (struct mf_slice_ops){.name = cpu->name,
-                                 .entries = cpu->entries,
-                                 .plan = plan,
+    struct mf_slice_plan *plan = calloc(1, sizeof *plan);
+    int rc;
+
+    if (!plan) return mf_fail(MF_MEMORY, "no memory for a plan");
+    *plan = (struct mf_slice_plan){.family = ops->family, .arena = queue->arena, .desc = *desc, .queue = *queue};
+    plan->ops = mf_slices_of(&mf_backend_cpu, plan->family->at);
+    rc = plan->family->take(plan, queue, desc);
+    if (rc == MF_OK)
+        *out = plan;
+    else
+        plan_free(plan);
+    return rc;
+}
+
+static struct mf_slice_ops table_of(const struct family *family)
+{
+    const struct mf_slice_ops *cpu = mf_slices_of(&mf_backend_cpu, family->at);
+
+    return (struct mf_slice_ops){.kind = cpu->kind,
+                                 .family = family,
+                                 .plan = plan_make,
                                  .free = plan_free,
                                  .eval = cpu->eval ? eval : NULL,
                                  .total = cpu->total ? total : NULL,
@@ -280,31 +227,35 @@ static void replace(struct mf_slice_ops *ops, const struct mf_slice_ops *cpu,
                                  .match = cpu->match ? match : NULL};
 }
 
-#define REPLACE(family)                                              \
-    do {                                                             \
-        replace(&dry->family, mf_backend_cpu.family, family##_plan); \
-        dry->backend.family = &dry->family;                          \
-    } while (0)
+#define AT(family) offsetof(struct mf_backend, family)
+
+static const struct family families[] = {{AT(corr), take_corr, NULL},
+                                         {AT(vari), take_vari, NULL},
+                                         {AT(frac), take_frac, NULL},
+                                         {AT(patch), take_patch, NULL},
+                                         {AT(lineal), take_dense, &mf_dense_lineal},
+                                         {AT(lineal_exact), take_dense, &mf_dense_lineal_exact},
+                                         {AT(lineal_soft), take_dense, &mf_dense_lineal_soft},
+                                         {AT(line_soft), take_dense, &mf_dense_line_soft},
+                                         {AT(two_point), take_dense, &mf_dense_two_point},
+                                         {AT(gram), take_dense, &mf_dense_gram},
+                                         {AT(gram_axes), take_dense, &mf_dense_gram_axes},
+                                         {AT(gram_cross), take_dense, &mf_dense_gram_cross},
+                                         {AT(tensor), take_dense, &mf_dense_tensor},
+                                         {AT(cross), take_dense, &mf_dense_cross},
+                                         {AT(vgg), take_network, &mf_dense_vgg},
+                                         {AT(vgg_all), take_network, &mf_dense_vgg_all}};
+
+_Static_assert(sizeof families / sizeof *families == MF_DRY_FAMILIES, "a table for every family");
 
 void mf_dry_gpu(struct mf_backend_dry *dry)
 {
-    dry->backend.name = "cuda";
-    replace(&dry->corr, mf_backend_cpu.corr, corr_plan);
-    REPLACE(vari);
-    REPLACE(frac);
-    REPLACE(lineal);
-    REPLACE(lineal_exact);
-    REPLACE(lineal_soft);
-    REPLACE(line_soft);
-    REPLACE(two_point);
-    REPLACE(gram);
-    REPLACE(gram_axes);
-    REPLACE(gram_cross);
-    REPLACE(tensor);
-    REPLACE(cross);
-    REPLACE(vgg);
-    REPLACE(vgg_all);
-    REPLACE(patch);
+    for (size_t i = 0; i < MF_DRY_FAMILIES; ++i) {
+        const struct mf_slice_ops *table = &dry->gpu[i];
+
+        dry->gpu[i] = table_of(&families[i]);
+        memcpy((char *)&dry->backend + families[i].at, &table, sizeof table);
+    }
     dry->backend.surface = dry->backend.chord = NULL; /* as of the cuda back end */
     dry->backend.space = &mf_space_dry;
 }

@@ -35,6 +35,20 @@ struct mf_slice_desc {
     int flip; /* patch: for a binary field; gradients are exact changes by flips of single pixels (the pull held) */
 };
 
+/** What a family is, whichever back end computes it. */
+struct mf_slice_kind {
+    const char *name, *what; /* short; in sentences */
+    /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1; others:
+     * docs/DESCRIPTORS.md. */
+    size_t (*entries)(const struct mf_slice_desc *desc);
+};
+
+/** Those of struct mf_backend, in its order: kinds.c. */
+extern const struct mf_slice_kind mf_kind_corr, mf_kind_vari, mf_kind_frac, mf_kind_lineal, mf_kind_lineal_exact;
+extern const struct mf_slice_kind mf_kind_lineal_soft, mf_kind_line_soft, mf_kind_surface, mf_kind_chord;
+extern const struct mf_slice_kind mf_kind_two_point, mf_kind_gram, mf_kind_gram_axes, mf_kind_tensor, mf_kind_vgg;
+extern const struct mf_slice_kind mf_kind_vgg_all, mf_kind_cross, mf_kind_gram_cross, mf_kind_patch;
+
 struct mf_slice_plan; /* a family's own */
 
 /** What is wanted of slices. */
@@ -70,12 +84,12 @@ struct mf_slice_task {
 
 /** One descriptor of slices on one back end. */
 struct mf_slice_ops {
-    const char *name;
-    /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1; others:
-     * docs/DESCRIPTORS.md. */
-    size_t (*entries)(const struct mf_slice_desc *desc);
-    /** Makes a plan: takes its work areas from queue->arena, twiddles, transform plans. May refuse with MF_MEMORY. */
-    int (*plan)(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan);
+    const struct mf_slice_kind *kind;
+    const void *family; /* the back end's own, for plan(); or NULL */
+    /** Makes a plan of this table: takes its work areas from queue->arena, twiddles, transform plans. May refuse with
+     * MF_MEMORY. */
+    int (*plan)(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                struct mf_slice_plan **plan);
     void (*free)(struct mf_slice_plan *plan);
     /**
      * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends on its pair alone
@@ -103,6 +117,18 @@ struct mf_slice_ops {
      * between cores and GPUs must know; NULL: the formula (kernels/cost.h). */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 };
+
+static inline int mf_slices_plan(const struct mf_slice_ops *ops, struct mf_queue *queue,
+                                 const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return ops->plan(ops, queue, desc, plan);
+}
+
+/** The family whose pointer stands so far into struct mf_backend; NULL: this back end lacks it. */
+static inline const struct mf_slice_ops *mf_slices_of(const struct mf_backend *backend, size_t offset)
+{
+    return *(const struct mf_slice_ops *const *)(const void *)((const char *)backend + offset);
+}
 
 /* What plans of every back end ask. */
 

@@ -12,8 +12,6 @@ static int is_in(float x) { return x > 0.5f; }
 
 /* -- surfaces -- */
 
-static size_t surface_entries(const struct mf_slice_desc *desc) { return mf_surface_entries(desc->lag); }
-
 /* Scratch: the kinds of all pixels, a byte each. */
 static int surface_open(struct mf_slice_plan *plan)
 {
@@ -94,8 +92,6 @@ static void surface_value(const struct mf_cpu_job *job, double *d)
 
 /* -- chords -- */
 
-static size_t chord_entries(const struct mf_slice_desc *desc) { return mf_chord_entries(desc->lag); }
-
 static int chord_open(struct mf_slice_plan *plan)
 {
     plan->scratch = 0;
@@ -140,29 +136,18 @@ static void chord_value(const struct mf_cpu_job *job, double *d)
 
 static void close_plan(struct mf_slice_plan *plan) { (void)plan; }
 
-static const struct mf_cpu_family surface = {
-    "surface correlations", surface_entries, surface_open, close_plan, surface_value, NULL, 0, 0};
-static const struct mf_cpu_family chord = {"chords", chord_entries, chord_open, close_plan, chord_value, NULL, 0, 0};
+static const struct mf_cpu_family surface = {surface_open, close_plan, surface_value, NULL, 0, 0};
+static const struct mf_cpu_family chord = {chord_open, close_plan, chord_value, NULL, 0, 0};
 
-static int plan_surface(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&surface, queue, desc, plan);
-}
-
-static int plan_chord(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&chord, queue, desc, plan);
-}
-
-const struct mf_slice_ops mf_surface_cpu = {.name = "surface",
-                                            .entries = surface_entries,
-                                            .plan = plan_surface,
+const struct mf_slice_ops mf_surface_cpu = {.kind = &mf_kind_surface,
+                                            .family = &surface,
+                                            .plan = mf_cpu_dense_plan,
                                             .free = mf_cpu_dense_free,
                                             .eval = mf_cpu_dense_eval,
                                             .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_chord_cpu = {.name = "chord",
-                                          .entries = chord_entries,
-                                          .plan = plan_chord,
+const struct mf_slice_ops mf_chord_cpu = {.kind = &mf_kind_chord,
+                                          .family = &chord,
+                                          .plan = mf_cpu_dense_plan,
                                           .free = mf_cpu_dense_free,
                                           .eval = mf_cpu_dense_eval,
                                           .total = mf_cpu_dense_total};

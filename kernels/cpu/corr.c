@@ -10,8 +10,6 @@
 
 enum { CHUNK_BYTES = 1 << 24 }; /* about what total() holds of values */
 
-static size_t entries(const struct mf_slice_desc *desc) { return (2 * desc->lag - 1) * (2 * desc->lag - 1); }
-
 /* Extents of every level; refuses those on which a lag would meet itself. */
 static int levels(struct mf_slice_plan *plan)
 {
@@ -93,7 +91,7 @@ int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const
     plan->arena = queue->arena;
     plan->threads = queue->threads > 0 ? queue->threads : 1;
     plan->deterministic = queue->deterministic || desc->steady;
-    plan->entries = entries(desc);
+    plan->entries = mf_kind_corr.entries(desc);
     plan->level = calloc(desc->levels, sizeof *plan->level);
     rc = plan->level ? fill(plan) : mf_fail(MF_MEMORY, "S2: no memory for a plan");
     if (rc == MF_OK)
@@ -103,9 +101,11 @@ int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const
     return rc;
 }
 
-static int corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+/* The family: lanes of other vectors than this machine's. */
+static int corr_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                     struct mf_slice_plan **plan)
 {
-    return mf_corr_plan(queue, desc, NULL, plan);
+    return mf_corr_plan(queue, desc, ops->family ? mf_corr_choose(desc, ops->family) : NULL, plan);
 }
 
 static void check(const struct mf_slice_plan *plan, const struct mf_view *x)
@@ -186,8 +186,7 @@ static void corr_cross(struct mf_slice_plan *plan, const struct mf_view *a, cons
 }
 
 const struct mf_slice_ops mf_corr_cpu = {
-    .name = "S2",
-    .entries = entries,
+    .kind = &mf_kind_corr,
     .plan = corr_plan,
     .free = corr_free,
     .eval = corr_eval,

@@ -5,8 +5,6 @@
 #include "kernels/cpu/plane.h"
 #include "src/base/err.h"
 
-static size_t entries(const struct mf_slice_desc *desc) { return (2 * desc->lag - 1) * (2 * desc->lag - 1); }
-
 static int cross_open(struct mf_slice_plan *plan)
 {
     struct mf_planes *planes = plan->state = calloc(1, sizeof *planes);
@@ -88,21 +86,12 @@ static void cross_gradient(const struct mf_cpu_job *job, const double *slope)
     add(job, s, x, job->level->h);
 }
 
-static const struct mf_cpu_family cross = {.name = "cross-correlations",
-                                           .entries = entries,
-                                           .open = cross_open,
-                                           .close = cross_close,
-                                           .value = cross_value,
-                                           .gradient = cross_gradient};
+static const struct mf_cpu_family cross = {
+    .open = cross_open, .close = cross_close, .value = cross_value, .gradient = cross_gradient};
 
-static int plan_cross(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&cross, queue, desc, plan);
-}
-
-const struct mf_slice_ops mf_cross_cpu = {.name = "cross",
-                                          .entries = entries,
-                                          .plan = plan_cross,
+const struct mf_slice_ops mf_cross_cpu = {.kind = &mf_kind_cross,
+                                          .family = &cross,
+                                          .plan = mf_cpu_dense_plan,
                                           .free = mf_cpu_dense_free,
                                           .eval = mf_cpu_dense_eval,
                                           .cross = mf_cpu_dense_cross};

@@ -37,7 +37,7 @@ static int take(struct mf_slice_plan *p)
     return p->value && p->area ? MF_OK : MF_MEMORY;
 }
 
-int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue, const struct mf_slice_desc *desc,
+int mf_cpu_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
                       struct mf_slice_plan **plan)
 {
     struct mf_slice_plan *p;
@@ -45,11 +45,12 @@ int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue
 
     MF_TRY(mf_slices_check(desc));
     p = calloc(1, sizeof *p);
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", family->name);
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
     p->queue = queue;
     p->desc = *desc;
-    p->family = family;
-    p->entries = family->entries(desc);
+    p->kind = ops->kind;
+    p->family = ops->family;
+    p->entries = ops->kind->entries(desc);
     rc = take(p);
     if (rc == MF_OK)
         *plan = p;

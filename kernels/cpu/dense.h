@@ -26,8 +26,6 @@ struct mf_cpu_job {
 };
 
 struct mf_cpu_family {
-    const char *name;
-    size_t (*entries)(const struct mf_slice_desc *desc);
     /** Sets plan->scratch, plan->pair where it looks at two fields (task->y, h as well; no total()), or plan->field and
      * plan->triple where it looks at all fields, and takes what else the family needs (plan->state, from the heap). May
      * refuse with MF_MEMORY; close() is called then too. */
@@ -46,6 +44,7 @@ struct mf_cpu_family {
 struct mf_slice_plan {
     struct mf_queue *queue;
     struct mf_slice_desc desc;
+    const struct mf_slice_kind *kind;
     const struct mf_cpu_family *family;
     void *state;
     int pair, triple;
@@ -57,8 +56,8 @@ struct mf_slice_plan {
     double *value;               /* [slots][2][levels][entries]: D, slopes */
 };
 
-/* The functions of mf_slice_ops, but for plan(), which names its family. */
-int mf_cpu_dense_plan(const struct mf_cpu_family *family, struct mf_queue *queue, const struct mf_slice_desc *desc,
+/* The functions of mf_slice_ops; ops->family is a struct mf_cpu_family. */
+int mf_cpu_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
                       struct mf_slice_plan **plan);
 void mf_cpu_dense_free(struct mf_slice_plan *plan);
 void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);

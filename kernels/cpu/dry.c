@@ -9,33 +9,14 @@
 #include "kernels/cpu/lanes.h"
 #include "src/base/err.h"
 
-static int plan_4(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_corr_plan(queue, desc, mf_corr_choose(desc, &mf_corr_lanes4), plan);
-}
-
-#ifdef __x86_64__
-static int plan_8(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_corr_plan(queue, desc, mf_corr_choose(desc, &mf_corr_lanes8), plan);
-}
-
-static int plan_16(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_corr_plan(queue, desc, mf_corr_choose(desc, &mf_corr_lanes16), plan);
-}
-#endif
-
-typedef int plan_maker(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan);
-
-static plan_maker *maker_of(const char *simd)
+static const struct mf_corr_engine *lanes_of(const char *simd)
 {
 #ifdef __x86_64__
-    if (strcmp(simd, "avx512") == 0) return plan_16;
-    if (strcmp(simd, "avx2") == 0) return plan_8;
+    if (strcmp(simd, "avx512") == 0) return &mf_corr_lanes16;
+    if (strcmp(simd, "avx2") == 0) return &mf_corr_lanes8;
 #endif
     (void)simd;
-    return plan_4;
+    return &mf_corr_lanes4;
 }
 
 /* Copies of a dry run are there at once. */
@@ -60,9 +41,9 @@ static void no_wait(struct mf_queue *queue, size_t copy)
 void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry)
 {
     *dry = (struct mf_backend_dry){.backend = mf_backend_cpu, .corr = mf_corr_cpu, .capability = kind->capability};
-    if (*kind->simd) dry->corr.plan = maker_of(kind->simd);
-    if (kind->capability > 0) mf_dry_gpu(dry);
+    if (*kind->simd) dry->corr.family = lanes_of(kind->simd);
     dry->backend.corr = &dry->corr;
+    if (kind->capability > 0) mf_dry_gpu(dry);
     if (!kind->apart) return;
     dry->backend.host_mem = &mf_mem_dry;
     dry->backend.put_start = put_start;

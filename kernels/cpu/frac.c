@@ -14,12 +14,6 @@ struct mf_slice_plan {
     size_t row_size;
 };
 
-static size_t entries(const struct mf_slice_desc *desc)
-{
-    (void)desc;
-    return 1;
-}
-
 static void plan_free(struct mf_slice_plan *plan)
 {
     if (!plan) return;
@@ -28,13 +22,14 @@ static void plan_free(struct mf_slice_plan *plan)
     free(plan);
 }
 
-static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                     struct mf_slice_plan **plan)
 {
     struct mf_slice_plan *p;
 
     MF_TRY(mf_slices_check(desc));
     p = calloc(1, sizeof *p);
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of volume fractions");
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
     p->queue = queue;
     p->desc = *desc;
     p->row_size = ((desc->nu > desc->nv ? desc->nu : desc->nv) + 15) / 16 * 16;
@@ -135,8 +130,7 @@ static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *s
 }
 
 const struct mf_slice_ops mf_frac_cpu = {
-    .name = "frac",
-    .entries = entries,
+    .kind = &mf_kind_frac,
     .plan = plan_make,
     .free = plan_free,
     .eval = eval,

@@ -30,10 +30,6 @@ struct gram {
     mf_cpu_tile *tile;
 };
 
-static size_t square(size_t n) { return n * n; }
-static size_t gram_entries(const struct mf_slice_desc *d) { return square(mf_gram_channels(MF_GRAM_HALF, d->lag)); }
-static size_t axes_entries(const struct mf_slice_desc *d) { return square(mf_gram_channels(MF_GRAM_AXES, d->lag)); }
-
 /* -- plans -- */
 
 /* The next @p count channels, whose lags differ in their columns alone. */
@@ -100,7 +96,7 @@ static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
     struct gram *m = plan->state = calloc(1, sizeof *m);
 
     if (m) m->run = calloc(2 * desc->lag, sizeof *m->run);
-    if (!m || !m->run) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
+    if (!m || !m->run) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->kind->what);
     m->kind = kind;
     m->pair = plan->pair = kind == MF_GRAM_CROSS;
     make_runs(m, desc->lag);
@@ -394,43 +390,25 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 
 /* -- tables -- */
 
-static const struct mf_cpu_family half = {
-    "soft three-point correlations", gram_entries, open_half_plane, close_plan, value, gradient, 0, 0};
-static const struct mf_cpu_family axes = {
-    "soft three-point correlations along the axes", axes_entries, open_axes, close_plan, value, gradient, 0, 0};
-static const struct mf_cpu_family cross = {
-    "soft cross-correlations", gram_entries, open_cross, close_plan, value, gradient, 0, 0};
+static const struct mf_cpu_family half = {open_half_plane, close_plan, value, gradient, 0, 0};
+static const struct mf_cpu_family axes = {open_axes, close_plan, value, gradient, 0, 0};
+static const struct mf_cpu_family cross = {open_cross, close_plan, value, gradient, 0, 0};
 
-static int plan_half(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&half, queue, desc, plan);
-}
-
-static int plan_axes(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&axes, queue, desc, plan);
-}
-
-static int plan_cross(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&cross, queue, desc, plan);
-}
-
-const struct mf_slice_ops mf_gram_cpu = {.name = "gram",
-                                         .entries = gram_entries,
-                                         .plan = plan_half,
+const struct mf_slice_ops mf_gram_cpu = {.kind = &mf_kind_gram,
+                                         .family = &half,
+                                         .plan = mf_cpu_dense_plan,
                                          .free = mf_cpu_dense_free,
                                          .eval = mf_cpu_dense_eval,
                                          .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_gram_axes_cpu = {.name = "gram_axes",
-                                              .entries = axes_entries,
-                                              .plan = plan_axes,
+const struct mf_slice_ops mf_gram_axes_cpu = {.kind = &mf_kind_gram_axes,
+                                              .family = &axes,
+                                              .plan = mf_cpu_dense_plan,
                                               .free = mf_cpu_dense_free,
                                               .eval = mf_cpu_dense_eval,
                                               .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_gram_cross_cpu = {.name = "gram_cross",
-                                               .entries = gram_entries,
-                                               .plan = plan_cross,
+const struct mf_slice_ops mf_gram_cross_cpu = {.kind = &mf_kind_gram_cross,
+                                               .family = &cross,
+                                               .plan = mf_cpu_dense_plan,
                                                .free = mf_cpu_dense_free,
                                                .eval = mf_cpu_dense_eval,
                                                .cross = mf_cpu_dense_cross};

@@ -14,9 +14,6 @@ enum { WAYS = 16, RUN = MF_CPU_RUN, DIRECTIONS = MF_LINEAL_DIRECTIONS, FIELDS = 
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-static size_t entries_exact(const struct mf_slice_desc *desc) { return mf_lineal_entries(1, desc->lag); }
-static size_t entries_sharp(const struct mf_slice_desc *desc) { return mf_lineal_entries(0, desc->lag); }
-
 static struct mf_cpu_frame frame_of(const struct mf_slice_desc *desc)
 {
     return (struct mf_cpu_frame){2 * desc->lag, 2 * desc->lag, 2 * desc->lag};
@@ -333,30 +330,18 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 
 /* -- tables -- */
 
-static const struct mf_cpu_family sharp = {"lineal paths", entries_sharp, open_plan, close_plan,
-                                           value_sharp,    gradient,      0,         0};
-static const struct mf_cpu_family exact = {"exact lineal paths", entries_exact, open_plan, close_plan,
-                                           value_exact,          NULL,          0,         0};
+static const struct mf_cpu_family sharp = {open_plan, close_plan, value_sharp, gradient, 0, 0};
+static const struct mf_cpu_family exact = {open_plan, close_plan, value_exact, NULL, 0, 0};
 
-static int plan_sharp(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&sharp, queue, desc, plan);
-}
-
-static int plan_exact(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&exact, queue, desc, plan);
-}
-
-const struct mf_slice_ops mf_lineal_cpu = {.name = "lineal",
-                                           .entries = entries_sharp,
-                                           .plan = plan_sharp,
+const struct mf_slice_ops mf_lineal_cpu = {.kind = &mf_kind_lineal,
+                                           .family = &sharp,
+                                           .plan = mf_cpu_dense_plan,
                                            .free = mf_cpu_dense_free,
                                            .eval = mf_cpu_dense_eval,
                                            .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_lineal_exact_cpu = {.name = "lineal_exact",
-                                                 .entries = entries_exact,
-                                                 .plan = plan_exact,
+const struct mf_slice_ops mf_lineal_exact_cpu = {.kind = &mf_kind_lineal_exact,
+                                                 .family = &exact,
+                                                 .plan = mf_cpu_dense_plan,
                                                  .free = mf_cpu_dense_free,
                                                  .eval = mf_cpu_dense_eval,
                                                  .total = mf_cpu_dense_total};

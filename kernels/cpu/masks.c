@@ -17,10 +17,6 @@ struct state {
     struct mf_cpu_frame frame;
 };
 
-static size_t lines_entries(const struct mf_slice_desc *desc) { return mf_masks_entries(MF_MASKS_LINES, desc->lag); }
-static size_t axes_entries(const struct mf_slice_desc *desc) { return mf_masks_entries(MF_MASKS_AXES, desc->lag); }
-static size_t pairs_entries(const struct mf_slice_desc *desc) { return mf_masks_entries(MF_MASKS_PAIRS, desc->lag); }
-
 static void close_plan(struct mf_slice_plan *plan)
 {
     struct state *st = plan->state;
@@ -35,7 +31,7 @@ static int open_plan(struct mf_slice_plan *plan, enum mf_masks_kind kind)
     const struct mf_slice_desc *desc = &plan->desc;
     struct state *st = plan->state = calloc(1, sizeof *st);
 
-    if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
+    if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->kind->what);
     MF_TRY(mf_masks_make(kind, desc, &st->m));
     for (size_t e = 0; e < st->m.count; ++e) {
         const struct mf_mask *at = &st->m.mask[e];
@@ -210,32 +206,19 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 
 /* -- tables -- */
 
-static const struct mf_cpu_family lines = {
-    "soft lineal paths", lines_entries, open_lines, close_plan, value, gradient, 0, 0};
-static const struct mf_cpu_family axes = {
-    "soft lineal paths along the axes", axes_entries, open_axes, close_plan, value, gradient, 0, 0};
-const struct mf_cpu_family mf_cpu_pair_masks = {
-    "soft two-point correlations", pairs_entries, open_pairs, close_plan, value, gradient, 0, 0};
+static const struct mf_cpu_family lines = {open_lines, close_plan, value, gradient, 0, 0};
+static const struct mf_cpu_family axes = {open_axes, close_plan, value, gradient, 0, 0};
+const struct mf_cpu_family mf_cpu_pair_masks = {open_pairs, close_plan, value, gradient, 0, 0};
 
-static int plan_lines(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&lines, queue, desc, plan);
-}
-
-static int plan_axes(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&axes, queue, desc, plan);
-}
-
-const struct mf_slice_ops mf_lineal_soft_cpu = {.name = "lineal_soft",
-                                                .entries = lines_entries,
-                                                .plan = plan_lines,
+const struct mf_slice_ops mf_lineal_soft_cpu = {.kind = &mf_kind_lineal_soft,
+                                                .family = &lines,
+                                                .plan = mf_cpu_dense_plan,
                                                 .free = mf_cpu_dense_free,
                                                 .eval = mf_cpu_dense_eval,
                                                 .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_line_soft_cpu = {.name = "line_soft",
-                                              .entries = axes_entries,
-                                              .plan = plan_axes,
+const struct mf_slice_ops mf_line_soft_cpu = {.kind = &mf_kind_line_soft,
+                                              .family = &axes,
+                                              .plan = mf_cpu_dense_plan,
                                               .free = mf_cpu_dense_free,
                                               .eval = mf_cpu_dense_eval,
                                               .total = mf_cpu_dense_total};

@@ -23,8 +23,6 @@ struct state {
     struct mf_terms terms;
 };
 
-static size_t entries(const struct mf_slice_desc *desc) { return mf_masks_entries(MF_MASKS_PAIRS, desc->lag); }
-
 /* The products that a plan takes. 0: a pass for every lag, as few lags are faster so, and a steep threshold is exact
  * only so. */
 static int make_terms(const struct mf_slice_desc *desc, struct mf_terms *terms)
@@ -39,7 +37,7 @@ static int pairs_open(struct mf_slice_plan *plan)
     const struct mf_slice_desc *d = &plan->desc;
     struct state *st = calloc(1, sizeof *st);
 
-    if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
+    if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->kind->what);
     if (!make_terms(d, &st->terms)) {
         free(st);
         plan->family = &mf_cpu_pair_masks;
@@ -163,17 +161,8 @@ static void pairs_gradient(const struct mf_cpu_job *job, const double *slope)
     }
 }
 
-static const struct mf_cpu_family pairs = {.name = "soft two-point correlations",
-                                           .entries = entries,
-                                           .open = pairs_open,
-                                           .close = pairs_close,
-                                           .value = pairs_value,
-                                           .gradient = pairs_gradient};
-
-static int plan_pairs(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&pairs, queue, desc, plan);
-}
+static const struct mf_cpu_family pairs = {
+    .open = pairs_open, .close = pairs_close, .value = pairs_value, .gradient = pairs_gradient};
 
 /* Per field and pixel 3 n + 12 for a polynomial of n coefficients, and a transform on N points as of S2
  * (kernels/cost.h); with a gradient three times that. Works the products out (1-2 ms). */
@@ -193,9 +182,9 @@ static struct mf_cost cost(const struct mf_slice_desc *d, size_t count, enum mf_
     return cost;
 }
 
-const struct mf_slice_ops mf_two_point_cpu = {.name = "two_point",
-                                              .entries = entries,
-                                              .plan = plan_pairs,
+const struct mf_slice_ops mf_two_point_cpu = {.kind = &mf_kind_two_point,
+                                              .family = &pairs,
+                                              .plan = mf_cpu_dense_plan,
                                               .free = mf_cpu_dense_free,
                                               .eval = mf_cpu_dense_eval,
                                               .total = mf_cpu_dense_total,

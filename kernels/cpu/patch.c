@@ -42,12 +42,6 @@ struct mf_slice_plan {
     size_t takes;
 };
 
-static size_t entries(const struct mf_slice_desc *desc)
-{
-    (void)desc;
-    return 1;
-}
-
 /* -- plans -- */
 
 static void plan_free(struct mf_slice_plan *plan)
@@ -99,7 +93,8 @@ static void take_work(struct mf_slice_plan *p, const struct level *first)
     p->column = p->row + slots;
 }
 
-static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                     struct mf_slice_plan **plan)
 {
     struct mf_patch_level shape[MF_PYRAMID_MAX];
     struct mf_slice_plan *p;
@@ -108,7 +103,7 @@ static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, s
     MF_TRY(mf_slices_check(desc));
     MF_ASSERT(desc->example.x && mf_patch_phases(desc) <= MF_SIMPLEX_MAX);
     p = calloc(1, sizeof *p);
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of patches");
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
     p->queue = queue;
     p->desc = *desc;
     mf_patch_shape(desc, shape);
@@ -373,8 +368,7 @@ static void eval(struct mf_slice_plan *p, const struct mf_slice_task *task)
 }
 
 const struct mf_slice_ops mf_patch_cpu = {
-    .name = "patch",
-    .entries = entries,
+    .kind = &mf_kind_patch,
     .plan = plan_make,
     .free = plan_free,
     .eval = eval,

@@ -39,7 +39,7 @@ static int transforms(const struct mf_slice_plan *plan, struct mf_planes *p, flo
         missing += !s->forward || !s->back;
     }
     p->held = mf_fftw_made();
-    if (missing) return mf_fail(MF_MEMORY, "%s: FFTW has no plan", plan->family->name);
+    if (missing) return mf_fail(MF_MEMORY, "%s: FFTW has no plan", plan->kind->what);
     p->booked = p->held + (ptrdiff_t)((size_t)plan->queue->threads * mf_fftw_buffers(largest->mu, largest->mv));
     rc = mf_arena_book(plan->queue->arena, p->booked, "FFTW plans");
     if (rc != MF_OK) p->booked = 0;

@@ -25,8 +25,6 @@ struct state {
     struct lag lag[];
 };
 
-static size_t entries(const struct mf_slice_desc *desc) { return MAPS * mf_tensor_lags(desc->lag); }
-
 /* -- cells, and maps of them with a frame on all sides -- */
 
 /* Cell (u, v), -reach <= u < nu + reach, stands at [(u + reach) * stride + reach + v]. */
@@ -395,16 +393,11 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
     differences_back(&c, job->level, &a);
 }
 
-static const struct mf_cpu_family family = {"structure tensors", entries, open_plan, close_plan, value, gradient, 0, 0};
+static const struct mf_cpu_family family = {open_plan, close_plan, value, gradient, 0, 0};
 
-static int plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **out)
-{
-    return mf_cpu_dense_plan(&family, queue, desc, out);
-}
-
-const struct mf_slice_ops mf_tensor_cpu = {.name = "tensor",
-                                           .entries = entries,
-                                           .plan = plan,
+const struct mf_slice_ops mf_tensor_cpu = {.kind = &mf_kind_tensor,
+                                           .family = &family,
+                                           .plan = mf_cpu_dense_plan,
                                            .free = mf_cpu_dense_free,
                                            .eval = mf_cpu_dense_eval,
                                            .total = mf_cpu_dense_total};

@@ -25,12 +25,6 @@ struct mf_slice_plan {
     double *value;    /* [count_max][levels] */
 };
 
-static size_t entries(const struct mf_slice_desc *desc)
-{
-    (void)desc;
-    return 1;
-}
-
 static void plan_free(struct mf_slice_plan *plan)
 {
     if (!plan) return;
@@ -50,13 +44,14 @@ static void sizes(struct mf_slice_plan *p)
     p->size = 2 * p->pool + 4 * p->row;
 }
 
-static int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                     struct mf_slice_plan **plan)
 {
     struct mf_slice_plan *p;
 
     MF_TRY(mf_slices_check(desc));
     p = calloc(1, sizeof *p);
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of interface densities");
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
     p->queue = queue;
     p->desc = *desc;
     p->jump = mf_jump_of(desc->smooth);
@@ -433,8 +428,7 @@ static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *s
 }
 
 const struct mf_slice_ops mf_vari_cpu = {
-    .name = "vari",
-    .entries = entries,
+    .kind = &mf_kind_vari,
     .plan = plan_make,
     .free = plan_free,
     .eval = eval,

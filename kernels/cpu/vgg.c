@@ -47,12 +47,6 @@ struct areas {
     float *slope;                     /* [512][512] */
 };
 
-static size_t entries(const struct mf_slice_desc *desc)
-{
-    (void)desc;
-    return MF_VGG_ENTRIES;
-}
-
 /* -- where things are -- */
 
 static size_t floats(const struct mf_cpu_map *m)
@@ -389,7 +383,7 @@ static int open_of(struct mf_slice_plan *plan, int all)
 
     MF_TRY(mf_vgg_check(d, all));
     st = calloc(1, sizeof *st);
-    if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->family->name);
+    if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->kind->what);
     plan->state = st;
     st->tile = mf_cpu_tile_best();
     MF_TRY(mf_vgg_hold(d->vgg, plan->queue->arena));
@@ -450,34 +444,21 @@ static void join(struct mf_slice_plan *plan, const struct mf_view *fields, doubl
     mf_cpu_dense_join(plan, fields, sum);
 }
 
-static const struct mf_cpu_family vgg = {.name = "Gram matrices of VGG-19",
-                                         .entries = entries,
-                                         .open = open_plan,
-                                         .close = close_plan,
-                                         .value = value,
-                                         .gradient = gradient,
-                                         .most = 1 << 16};
+static const struct mf_cpu_family vgg = {
+    .open = open_plan, .close = close_plan, .value = value, .gradient = gradient, .most = 1 << 16};
 
-static const struct mf_cpu_family vgg_all = {.name = "Gram matrices of VGG-19",
-                                             .entries = entries,
-                                             .open = open_all,
-                                             .close = close_plan,
-                                             .value = value,
-                                             .gradient = gradient,
-                                             .most = 1 << 16,
-                                             .all = 1};
+static const struct mf_cpu_family vgg_all = {
+    .open = open_all, .close = close_plan, .value = value, .gradient = gradient, .most = 1 << 16, .all = 1};
 
-static int plan_all(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&vgg_all, queue, desc, plan);
-}
-
-static int plan_vgg(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_cpu_dense_plan(&vgg, queue, desc, plan);
-}
-
-const struct mf_slice_ops mf_vgg_cpu = {
-    .name = "vgg", .entries = entries, .plan = plan_vgg, .free = mf_cpu_dense_free, .eval = eval, .total = total};
-const struct mf_slice_ops mf_vgg_all_cpu = {
-    .name = "vgg_all", .entries = entries, .plan = plan_all, .free = mf_cpu_dense_free, .eval = eval, .join = join};
+const struct mf_slice_ops mf_vgg_cpu = {.kind = &mf_kind_vgg,
+                                        .family = &vgg,
+                                        .plan = mf_cpu_dense_plan,
+                                        .free = mf_cpu_dense_free,
+                                        .eval = eval,
+                                        .total = total};
+const struct mf_slice_ops mf_vgg_all_cpu = {.kind = &mf_kind_vgg_all,
+                                            .family = &vgg_all,
+                                            .plan = mf_cpu_dense_plan,
+                                            .free = mf_cpu_dense_free,
+                                            .eval = eval,
+                                            .join = join};

@@ -7,8 +7,6 @@
 namespace
 {
 
-size_t entries(const struct mf_slice_desc *desc) { return (2 * desc->lag - 1) * (2 * desc->lag - 1); }
-
 void *take(struct mf_slice_plan *plan, size_t bytes) { return mf_arena_take(plan->queue->arena, bytes, "S2 work"); }
 
 /* Engines of the levels that take part; *work: what cuFFT asks for where that is more than was counted with. */
@@ -66,7 +64,8 @@ void corr_free(struct mf_slice_plan *plan)
     free(plan);
 }
 
-int corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **out)
+int corr_plan(const struct mf_slice_ops *, struct mf_queue *queue, const struct mf_slice_desc *desc,
+              struct mf_slice_plan **out)
 {
     struct mf_slice_plan *plan = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *plan));
     int rc;
@@ -227,8 +226,8 @@ void corr_cross(struct mf_slice_plan *plan, const struct mf_view *a, const struc
 } // namespace
 
 const struct mf_slice_ops mf_corr_cuda = {
-    .name = "S2",
-    .entries = entries,
+    .kind = &mf_kind_corr,
+    .family = nullptr,
     .plan = corr_plan,
     .free = corr_free,
     .eval = corr_eval,

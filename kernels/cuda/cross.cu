@@ -45,4 +45,4 @@ void gradient(const struct mf_dense_job *job)
 
 static constexpr struct mf_dense_family pairs = {&mf_dense_cross, nullptr, value, gradient};
 
-MF_DENSE_OPS(mf_cross_cuda, "cross", nullptr, mf_dense_total_pairs, nullptr, pairs);
+MF_DENSE_OPS(mf_cross_cuda, mf_kind_cross, nullptr, mf_dense_total_pairs, nullptr, pairs);

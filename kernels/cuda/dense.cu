@@ -157,7 +157,7 @@ int fill(struct mf_slice_plan *p)
 
     if (!p->family->fill) return MF_OK;
     table = malloc(p->areas.table);
-    if (!table) return mf_fail(MF_MEMORY, "no memory for a plan of %s", p->family->kind->name);
+    if (!table) return mf_fail(MF_MEMORY, "no memory for a plan of %s", p->family->memory->kind->what);
     rc = p->family->fill(&p->desc, table);
     if (rc == MF_OK) mf_backend_cuda.put(p->queue, p->table, table, p->areas.table);
     free(table);
@@ -325,15 +325,16 @@ void mf_dense_scatter(struct mf_queue *q, const struct mf_view &g, const struct 
         mf_pixels(q, dense, scatter_body{g, dense});
 }
 
-int mf_dense_plan(const struct mf_dense_family *family, struct mf_queue *queue, const struct mf_slice_desc *desc,
+int mf_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
                   struct mf_slice_plan **plan)
 {
+    const struct mf_dense_family *family = static_cast<const struct mf_dense_family *>(ops->family);
     struct mf_slice_plan *p;
     int rc;
 
     MF_TRY(mf_slices_check(desc));
     p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", family->kind->name);
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", family->memory->kind->what);
     rc = family->open ? family->open(queue, desc) : MF_OK;
     if (rc != MF_OK) {
         free(p);
@@ -342,7 +343,7 @@ int mf_dense_plan(const struct mf_dense_family *family, struct mf_queue *queue, 
     p->queue = queue;
     p->desc = *desc;
     p->family = family;
-    mf_areas_dense(desc, family->kind, &p->areas);
+    mf_areas_dense(desc, family->memory, &p->areas);
     rc = take(p);
     if (rc == MF_OK) rc = fill(p);
     if (rc == MF_OK)
@@ -369,7 +370,7 @@ void mf_dense_free(struct mf_slice_plan *plan)
 
 void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
-    const bool all = plan->family->kind->fields == MF_DENSE_ALL;
+    const bool all = plan->family->memory->fields == MF_DENSE_ALL;
     const struct fields x = all ? fields_among(plan, task->fields) : fields{{task->x, task->y, {}}};
     const bool slopes = task->g.base != nullptr;
     const struct fields g = all && slopes ? fields_among(plan, task->slopes) : fields{{task->g, task->h, {}}};

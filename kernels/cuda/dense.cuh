@@ -21,7 +21,7 @@ struct mf_dense_job {
     size_t level, count, pixels; /* count: slices; pixels: of one */
     double *value;               /* D of slice s, or the slopes scale dA/dD: value[s * stride + entry] */
     size_t stride, entries;
-    float *scratch;    /* kind->scratch() for each of the slices */
+    float *scratch;    /* memory->scratch() for each of the slices */
     const void *table; /* what fill() made, on the device */
 };
 
@@ -30,7 +30,7 @@ void mf_dense_gather(struct mf_queue *q, const struct mf_view &x, const struct m
 void mf_dense_scatter(struct mf_queue *q, const struct mf_view &g, const struct mf_view &dense);
 
 struct mf_dense_family {
-    const struct mf_dense_kind *kind;
+    const struct mf_dense_memory *memory;
     /** Makes the table in host memory; NULL: there is none. May refuse with MF_MEMORY. */
     int (*fill)(const struct mf_slice_desc *desc, void *table);
     /** Writes D of the level. */
@@ -44,8 +44,8 @@ struct mf_dense_family {
     double most = 1;
 };
 
-/* The functions of mf_slice_ops; plan() and entries() name their family. */
-int mf_dense_plan(const struct mf_dense_family *family, struct mf_queue *queue, const struct mf_slice_desc *desc,
+/* The functions of mf_slice_ops; ops->family is a struct mf_dense_family. */
+int mf_dense_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
                   struct mf_slice_plan **plan);
 void mf_dense_free(struct mf_slice_plan *plan);
 void mf_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task);
@@ -53,31 +53,20 @@ void mf_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, double 
 void mf_dense_total_pairs(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
 void mf_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
 
-template <const struct mf_dense_family &Family>
-int mf_dense_plan_of(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
-{
-    return mf_dense_plan(&Family, queue, desc, plan);
-}
-
-template <const struct mf_dense_family &Family> size_t mf_dense_entries_of(const struct mf_slice_desc *desc)
-{
-    return Family.kind->entries(desc);
-}
-
 /** The table of a family with a gradient, with total(), cross() or join(). NOLINTBEGIN(bugprone-macro-parentheses) */
-#define MF_DENSE_OPS(table, label, of_one, of_two, of_all, family) \
-    const struct mf_slice_ops table = {                            \
-        .name = label,                                             \
-        .entries = mf_dense_entries_of<family>,                    \
-        .plan = mf_dense_plan_of<family>,                          \
-        .free = mf_dense_free,                                     \
-        .eval = mf_dense_eval,                                     \
-        .total = of_one,                                           \
-        .cross = of_two,                                           \
-        .join = of_all,                                            \
-        .pull = nullptr,                                           \
-        .match = nullptr,                                          \
-        .cost = nullptr,                                           \
+#define MF_DENSE_OPS(table, of_kind, of_one, of_two, of_all, own) \
+    const struct mf_slice_ops table = {                           \
+        .kind = &of_kind,                                         \
+        .family = &own,                                           \
+        .plan = mf_dense_plan,                                    \
+        .free = mf_dense_free,                                    \
+        .eval = mf_dense_eval,                                    \
+        .total = of_one,                                          \
+        .cross = of_two,                                          \
+        .join = of_all,                                           \
+        .pull = nullptr,                                          \
+        .match = nullptr,                                         \
+        .cost = nullptr,                                          \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 

@@ -30,9 +30,10 @@ struct gradient_body {
     }
 };
 
-int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+              struct mf_slice_plan **plan)
 {
-    return mf_single_plan(queue, desc, 0, "volume fractions", plan);
+    return mf_single_plan(ops, queue, desc, 0, plan);
 }
 
 /* Level l looks at pixels of the slice itself, as many as its own pixels stand for. */
@@ -61,8 +62,8 @@ void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 } // namespace
 
 const struct mf_slice_ops mf_frac_cuda = {
-    .name = "frac",
-    .entries = mf_single_entries,
+    .kind = &mf_kind_frac,
+    .family = nullptr,
     .plan = plan_make,
     .free = mf_single_free,
     .eval = eval,

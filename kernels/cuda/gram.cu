@@ -228,15 +228,15 @@ template <enum mf_gram_kind KIND> void gradient(const struct mf_dense_job *job)
 
 } // namespace
 
-template <enum mf_gram_kind KIND> static constexpr struct mf_dense_family family(const struct mf_dense_kind &kind)
+template <enum mf_gram_kind KIND> static constexpr struct mf_dense_family family(const struct mf_dense_memory &memory)
 {
-    return {&kind, fill<KIND>, value<KIND>, gradient<KIND>};
+    return {&memory, fill<KIND>, value<KIND>, gradient<KIND>};
 }
 
 static constexpr struct mf_dense_family half = family<MF_GRAM_HALF>(mf_dense_gram);
 static constexpr struct mf_dense_family axes = family<MF_GRAM_AXES>(mf_dense_gram_axes);
 static constexpr struct mf_dense_family pair = family<MF_GRAM_CROSS>(mf_dense_gram_cross);
 
-MF_DENSE_OPS(mf_gram_cuda, "gram", mf_dense_total, nullptr, nullptr, half);
-MF_DENSE_OPS(mf_gram_axes_cuda, "gram_axes", mf_dense_total, nullptr, nullptr, axes);
-MF_DENSE_OPS(mf_gram_cross_cuda, "gram_cross", nullptr, mf_dense_total_pairs, nullptr, pair);
+MF_DENSE_OPS(mf_gram_cuda, mf_kind_gram, mf_dense_total, nullptr, nullptr, half);
+MF_DENSE_OPS(mf_gram_axes_cuda, mf_kind_gram_axes, mf_dense_total, nullptr, nullptr, axes);
+MF_DENSE_OPS(mf_gram_cross_cuda, mf_kind_gram_cross, nullptr, mf_dense_total_pairs, nullptr, pair);

@@ -297,5 +297,5 @@ void gradient(const struct mf_dense_job *job)
 static constexpr struct mf_dense_family sharp = {&mf_dense_lineal, nullptr, value<false>, gradient};
 static constexpr struct mf_dense_family exact = {&mf_dense_lineal_exact, nullptr, value<true>, nullptr};
 
-MF_DENSE_OPS(mf_lineal_cuda, "lineal", mf_dense_total, nullptr, nullptr, sharp);
-MF_DENSE_OPS(mf_lineal_exact_cuda, "lineal_exact", mf_dense_total, nullptr, nullptr, exact);
+MF_DENSE_OPS(mf_lineal_cuda, mf_kind_lineal, mf_dense_total, nullptr, nullptr, sharp);
+MF_DENSE_OPS(mf_lineal_exact_cuda, mf_kind_lineal_exact, mf_dense_total, nullptr, nullptr, exact);

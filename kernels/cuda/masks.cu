@@ -190,9 +190,9 @@ template <enum mf_masks_kind KIND> int fill(const struct mf_slice_desc *desc, vo
     return mf_masks_lay(KIND, desc, table);
 }
 
-template <enum mf_masks_kind KIND> constexpr struct mf_dense_family family(const struct mf_dense_kind &kind)
+template <enum mf_masks_kind KIND> constexpr struct mf_dense_family family(const struct mf_dense_memory &memory)
 {
-    return {&kind, fill<KIND>, value<KIND>, gradient<KIND>};
+    return {&memory, fill<KIND>, value<KIND>, gradient<KIND>};
 }
 
 } // namespace
@@ -201,6 +201,6 @@ static constexpr struct mf_dense_family lines = family<MF_MASKS_LINES>(mf_dense_
 static constexpr struct mf_dense_family axes = family<MF_MASKS_AXES>(mf_dense_line_soft);
 static constexpr struct mf_dense_family pairs = family<MF_MASKS_PAIRS>(mf_dense_two_point);
 
-MF_DENSE_OPS(mf_lineal_soft_cuda, "lineal_soft", mf_dense_total, nullptr, nullptr, lines);
-MF_DENSE_OPS(mf_line_soft_cuda, "line_soft", mf_dense_total, nullptr, nullptr, axes);
-MF_DENSE_OPS(mf_two_point_cuda, "two_point", mf_dense_total, nullptr, nullptr, pairs);
+MF_DENSE_OPS(mf_lineal_soft_cuda, mf_kind_lineal_soft, mf_dense_total, nullptr, nullptr, lines);
+MF_DENSE_OPS(mf_line_soft_cuda, mf_kind_line_soft, mf_dense_total, nullptr, nullptr, axes);
+MF_DENSE_OPS(mf_two_point_cuda, mf_kind_two_point, mf_dense_total, nullptr, nullptr, pairs);

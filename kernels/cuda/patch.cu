@@ -27,12 +27,6 @@ constexpr int SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS;
 constexpr double GRAIN = 1099511627776.0; /* 2^40: what a sum in whole numbers counts in */
 constexpr unsigned THREADS = 128;
 
-size_t entries(const struct mf_slice_desc *desc)
-{
-    (void)desc;
-    return 1;
-}
-
 /* -- plans -- */
 
 void plan_free(struct mf_slice_plan *p)
@@ -109,7 +103,8 @@ int prepare_level(struct mf_slice_plan *p, size_t l, const float *pixels, size_t
             mf_backend_cuda.put(p->queue, p->images + a->image + f * count, pixels + f * apart, count * sizeof(float));
         mf_patch_project_set(p->queue, example_of(p, l), 1, p->axes + a->axes, p->weight);
     }
-    const int rc = room && axes && image.x ? MF_OK : mf_fail(MF_MEMORY, "no memory for a plan of patches");
+    const int rc =
+        room && axes && image.x ? MF_OK : mf_fail(MF_MEMORY, "no memory for a plan of %s", mf_kind_patch.what);
 
     free(image.x);
     free(axes);
@@ -122,7 +117,7 @@ int prepare(struct mf_slice_plan *p)
     const struct mf_slice_example *e = &p->desc.example;
     const size_t phases = p->areas.phases, apart = e->nu * e->nv;
     float *pixels = static_cast<float *>(malloc(phases * apart * sizeof(float)));
-    int rc = pixels ? MF_OK : mf_fail(MF_MEMORY, "no memory for a plan of patches");
+    int rc = pixels ? MF_OK : mf_fail(MF_MEMORY, "no memory for a plan of %s", mf_kind_patch.what);
 
     if (pixels) memcpy(pixels, e->x, phases * apart * sizeof(float));
     for (size_t l = 0; rc == MF_OK && l < p->desc.levels; ++l) {
@@ -133,7 +128,8 @@ int prepare(struct mf_slice_plan *p)
     return rc;
 }
 
-int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+              struct mf_slice_plan **plan)
 {
     struct mf_slice_plan *p;
     int rc;
@@ -141,7 +137,7 @@ int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct m
     MF_TRY(mf_slices_check(desc));
     MF_ASSERT(desc->example.x && mf_patch_phases(desc) <= MF_SIMPLEX_MAX);
     p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of patches");
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
     p->queue = queue;
     p->desc = *desc;
     mf_areas_patch(desc, &p->areas);
@@ -492,8 +488,8 @@ void eval(struct mf_slice_plan *p, const struct mf_slice_task *task)
 } // namespace
 
 const struct mf_slice_ops mf_patch_cuda = {
-    .name = "patch",
-    .entries = entries,
+    .kind = &mf_kind_patch,
+    .family = nullptr,
     .plan = plan_make,
     .free = plan_free,
     .eval = eval,

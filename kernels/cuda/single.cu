@@ -94,12 +94,6 @@ void mf_single_total(const struct mf_single *p, struct mf_queue *q, size_t count
            count, total);
 }
 
-size_t mf_single_entries(const struct mf_slice_desc *desc)
-{
-    (void)desc;
-    return 1;
-}
-
 void mf_single_free(struct mf_slice_plan *plan)
 {
     if (!plan) return;
@@ -108,7 +102,7 @@ void mf_single_free(struct mf_slice_plan *plan)
     free(plan);
 }
 
-int mf_single_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, int pooled, const char *what,
+int mf_single_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc, int pooled,
                    struct mf_slice_plan **plan)
 {
     struct mf_slice_plan *p;
@@ -116,7 +110,7 @@ int mf_single_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, int
 
     MF_TRY(mf_slices_check(desc));
     p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
-    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", what);
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
     p->queue = queue;
     rc = mf_single_open(&p->single, queue, desc);
     if (rc == MF_OK && pooled) rc = mf_pyramid_open(&p->pyramid, queue, desc, 1);

@@ -31,9 +31,8 @@ struct mf_slice_plan {
     struct mf_pyramid pyramid; /* all zero: its levels need no pooled slices */
 };
 
-/** What stands in the table of each: one entry a level; a plan with or without @p pooled slices, called @p what. */
-size_t mf_single_entries(const struct mf_slice_desc *desc);
-int mf_single_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, int pooled, const char *what,
+/** What stands in the table of each: a plan with or without @p pooled slices. */
+int mf_single_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc, int pooled,
                    struct mf_slice_plan **plan);
 void mf_single_free(struct mf_slice_plan *plan);
 

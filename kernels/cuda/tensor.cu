@@ -223,4 +223,4 @@ void gradient(const struct mf_dense_job *job)
 
 static constexpr struct mf_dense_family edges = {&mf_dense_tensor, nullptr, value, gradient};
 
-MF_DENSE_OPS(mf_tensor_cuda, "tensor", mf_dense_total, nullptr, nullptr, edges);
+MF_DENSE_OPS(mf_tensor_cuda, mf_kind_tensor, mf_dense_total, nullptr, nullptr, edges);

@@ -78,9 +78,10 @@ struct jumps jumps_of(const struct mf_slice_desc *d, const struct mf_view &x)
     return j;
 }
 
-int plan_make(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+              struct mf_slice_plan **plan)
 {
-    return mf_single_plan(queue, desc, 1, "interface densities", plan);
+    return mf_single_plan(ops, queue, desc, 1, plan);
 }
 
 void values(struct mf_slice_plan *plan, const struct mf_view *x)
@@ -125,8 +126,8 @@ void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 } // namespace
 
 const struct mf_slice_ops mf_vari_cuda = {
-    .name = "vari",
-    .entries = mf_single_entries,
+    .kind = &mf_kind_vari,
+    .family = nullptr,
     .plan = plan_make,
     .free = mf_single_free,
     .eval = eval,

@@ -450,5 +450,5 @@ static constexpr struct mf_dense_family one = {&mf_dense_vgg, nullptr, value, gr
 static constexpr struct mf_dense_family together = {&mf_dense_vgg_all, nullptr,    value, gradient,
                                                     open_all,          close_plan, MOST};
 
-MF_DENSE_OPS(mf_vgg_cuda, "vgg", mf_dense_total, nullptr, nullptr, one);
-MF_DENSE_OPS(mf_vgg_all_cuda, "vgg_all", nullptr, nullptr, mf_dense_join, together);
+MF_DENSE_OPS(mf_vgg_cuda, mf_kind_vgg, mf_dense_total, nullptr, nullptr, one);
+MF_DENSE_OPS(mf_vgg_all_cuda, mf_kind_vgg_all, nullptr, nullptr, mf_dense_join, together);

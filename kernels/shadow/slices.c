@@ -1,6 +1,8 @@
 /* Descriptors of slices on the shadow: see shadow.h. All families share these functions; a plan knows its own. */
 #include <stdlib.h>
 
+#include "kernels/cpu/cpu.h"
+#include "kernels/patch.h"
 #include "kernels/shadow/shadow.h"
 #include "src/base/err.h"
 
@@ -15,21 +17,22 @@ struct mf_slice_plan {
 static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
                      struct mf_slice_plan **plan)
 {
+    const struct mf_slice_ops *cpu = ops->family;
     struct mf_slice_plan *p = calloc(1, sizeof *p);
     int rc;
 
     if (!p) return mf_fail(MF_MEMORY, "no memory for a plan");
     mf_shadow_enter();
-    rc = ops->plan(mf_shadow_inner(queue), desc, &p->inner);
+    rc = mf_slices_plan(cpu, mf_shadow_inner(queue), desc, &p->inner);
     mf_shadow_leave();
     if (rc != MF_OK) {
         free(p);
         return rc;
     }
     p->queue = queue;
-    p->ops = ops;
+    p->ops = cpu;
     p->phases = desc->phases;
-    p->values = desc->levels * ops->entries(desc);
+    p->values = desc->levels * cpu->kind->entries(desc);
     *plan = p;
     return MF_OK;
 }
@@ -52,7 +55,7 @@ static void look_at(const struct mf_slice_plan *plan, const char *name, const st
 static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 {
     struct mf_slice_task t = *task;
-    const char *name = plan->ops->name;
+    const char *name = plan->ops->kind->name;
 
     if (plan->ops->join) look_at(plan, name, t.fields);
     if (plan->ops->join && t.g.base) look_at(plan, name, t.slopes);
@@ -64,7 +67,7 @@ static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
 
 static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
 {
-    const char *name = plan->ops->name;
+    const char *name = plan->ops->kind->name;
 
     sum = mf_shadow_output(plan->queue, name, sum, plan->values * sizeof *sum);
     MF_SHADOW_RUN(name, plan->ops->total(plan->inner, x, sum), x->base);
@@ -72,7 +75,7 @@ static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *s
 
 static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *sum)
 {
-    const char *name = plan->ops->name;
+    const char *name = plan->ops->kind->name;
 
     sum = mf_shadow_output(plan->queue, name, sum, plan->values * sizeof *sum);
     MF_SHADOW_RUN(name, plan->ops->cross(plan->inner, a, b, sum), a->base, b->base);
@@ -80,7 +83,7 @@ static void cross(struct mf_slice_plan *plan, const struct mf_view *a, const str
 
 static void join(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
 {
-    const char *name = plan->ops->name;
+    const char *name = plan->ops->kind->name;
 
     look_at(plan, name, x);
     sum = mf_shadow_output(plan->queue, name, sum, plan->values * sizeof *sum);
@@ -89,40 +92,33 @@ static void join(struct mf_slice_plan *plan, const struct mf_view *x, double *su
 
 static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pull)
 {
-    const char *name = plan->ops->name;
+    const char *name = plan->ops->kind->name;
 
     look_at(plan, name, x);
     MF_SHADOW_RUN(name, plan->ops->match(plan->inner, x, pull), x->base, pull);
 }
 
 /* A family of cpu behind the shadow's functions (...: its further members). NOLINTBEGIN(bugprone-macro-parentheses) */
-#define FAMILY(family, label, ...)                                                                                    \
-    static size_t family##_entries(const struct mf_slice_desc *desc) { return mf_backend_cpu.family->entries(desc); } \
-    static int family##_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, struct mf_slice_plan **plan)   \
-    {                                                                                                                 \
-        return plan_make(mf_backend_cpu.family, queue, desc, plan);                                                   \
-    }                                                                                                                 \
-    const struct mf_slice_ops mf_##family##_shadow = {                                                                \
-        .name = label, .entries = family##_entries, .plan = family##_plan, .free = plan_free, __VA_ARGS__}
+#define FAMILY(name, ...)                            \
+    const struct mf_slice_ops mf_##name##_shadow = { \
+        .kind = &mf_kind_##name, .family = &mf_##name##_cpu, .plan = plan_make, .free = plan_free, __VA_ARGS__}
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-static size_t patch_pull(const struct mf_slice_desc *desc) { return mf_backend_cpu.patch->pull(desc); }
-
-FAMILY(corr, "S2", .eval = eval, .total = total, .cross = cross);
-FAMILY(vari, "vari", .eval = eval, .total = total);
-FAMILY(frac, "frac", .eval = eval, .total = total);
-FAMILY(lineal, "lineal", .eval = eval, .total = total);
-FAMILY(lineal_exact, "lineal_exact", .eval = eval, .total = total);
-FAMILY(lineal_soft, "lineal_soft", .eval = eval, .total = total);
-FAMILY(line_soft, "line_soft", .eval = eval, .total = total);
-FAMILY(surface, "surface", .eval = eval, .total = total);
-FAMILY(chord, "chord", .eval = eval, .total = total);
-FAMILY(two_point, "two_point", .eval = eval, .total = total);
-FAMILY(gram, "gram", .eval = eval, .total = total);
-FAMILY(gram_axes, "gram_axes", .eval = eval, .total = total);
-FAMILY(tensor, "tensor", .eval = eval, .total = total);
-FAMILY(vgg, "vgg", .eval = eval, .total = total);
-FAMILY(vgg_all, "vgg_all", .eval = eval, .join = join);
-FAMILY(cross, "cross", .eval = eval, .cross = cross);
-FAMILY(gram_cross, "gram_cross", .eval = eval, .cross = cross);
-FAMILY(patch, "patch", .eval = eval, .pull = patch_pull, .match = match);
+FAMILY(corr, .eval = eval, .total = total, .cross = cross);
+FAMILY(vari, .eval = eval, .total = total);
+FAMILY(frac, .eval = eval, .total = total);
+FAMILY(lineal, .eval = eval, .total = total);
+FAMILY(lineal_exact, .eval = eval, .total = total);
+FAMILY(lineal_soft, .eval = eval, .total = total);
+FAMILY(line_soft, .eval = eval, .total = total);
+FAMILY(surface, .eval = eval, .total = total);
+FAMILY(chord, .eval = eval, .total = total);
+FAMILY(two_point, .eval = eval, .total = total);
+FAMILY(gram, .eval = eval, .total = total);
+FAMILY(gram_axes, .eval = eval, .total = total);
+FAMILY(tensor, .eval = eval, .total = total);
+FAMILY(vgg, .eval = eval, .total = total);
+FAMILY(vgg_all, .eval = eval, .join = join);
+FAMILY(cross, .eval = eval, .cross = cross);
+FAMILY(gram_cross, .eval = eval, .cross = cross);
+FAMILY(patch, .eval = eval, .pull = mf_patch_pull, .match = match);

@@ -213,7 +213,7 @@ static int pool_plan(struct pool *pool)
         if (!takes_part(pool, d)) continue;
         if (entries > most) most = entries;
         MF_TRY(mf_descriptor_ops(&mf_descriptors[d], pool->slices->backend, &pool->ops[d]));
-        MF_TRY(pool->ops[d]->plan(pool->slices, &desc, &pool->plan[d]));
+        MF_TRY(mf_slices_plan(pool->ops[d], pool->slices, &desc, &pool->plan[d]));
     }
     if (pool->side->cross && pool->ops[MF_S2] && !pool->ops[MF_S2]->cross)
         return mf_fail(MF_DEVICE, "the %s back end has no cross-correlations", pool->slices->backend->name);

@@ -370,19 +370,10 @@ size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag)
     return row->kind == MF_S2 || row->kind == MF_CROSS ? (2 * lag - 1) * (2 * lag - 1) : 1;
 }
 
-/* NULL: the back end has none. */
-static const struct mf_slice_ops *ops_of(const struct mf_descriptor *row, const struct mf_backend *backend)
-{
-    const struct mf_slice_ops *found;
-
-    memcpy(&found, (const char *)backend + row->family, sizeof found);
-    return found;
-}
-
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops)
 {
-    const struct mf_slice_ops *found = ops_of(row, backend);
+    const struct mf_slice_ops *found = mf_slices_of(backend, row->family);
 
     if (!found)
         return mf_fail(MF_DEVICE, "the %s back end has no kernels for %s; try: --device cpu", backend->name, row->name);
@@ -393,7 +384,7 @@ int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *
 struct mf_cost mf_descriptor_cost(const struct mf_descriptor *row, const struct mf_backend *backend,
                                   const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what)
 {
-    const struct mf_slice_ops *ops = row->in_space ? NULL : ops_of(row, backend);
+    const struct mf_slice_ops *ops = row->in_space ? NULL : mf_slices_of(backend, row->family);
 
     return (ops && ops->cost ? ops->cost : row->cost)(desc, count, what);
 }

@@ -44,7 +44,7 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
 {
     const struct mf_objective_side *s = r->side;
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
-    size_t entries = o->ops[t]->entries(&desc), a = p, b = p;
+    size_t entries = o->ops[t]->kind->entries(&desc), a = p, b = p;
     const int pair = mf_descriptor_of_pairs(o->opts.term[t].row), joint = mf_objective_joint(o, t);
     float *values = s->values[t];
 

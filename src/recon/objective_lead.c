@@ -15,7 +15,7 @@ static size_t entries_of(const struct mf_objective *o, size_t t, size_t d)
 {
     struct mf_slice_desc desc = mf_objective_desc(o, &o->side[d], 1);
 
-    return o->ops[t]->entries(&desc);
+    return o->ops[t]->kind->entries(&desc);
 }
 
 void mf_objective_miss(struct mf_objective *o, size_t t, float *x, double *const miss[MF_SIDES])

@@ -37,7 +37,7 @@ static int next(const struct mf_objective *o, const struct mf_objective_side *s,
     part->a = part->b = part->p;
     if (part->pair) mf_descriptor_pair(o->phases, part->p, &part->a, &part->b);
     part->q = part->pair ? 1 : o->opts.phase_weight[part->p];
-    part->entries = o->ops[part->t]->entries(&desc);
+    part->entries = o->ops[part->t]->kind->entries(&desc);
     part->values = s->levels * part->entries;
     return 1;
 }

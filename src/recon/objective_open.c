@@ -60,7 +60,7 @@ static int plan_for(struct mf_objective *o, const struct mf_slice_ops *ops, stru
             *plan = o->plan[i].plan;
             return MF_OK;
         }
-    MF_TRY(ops->plan(o->queue, &desc, plan));
+    MF_TRY(mf_slices_plan(ops, o->queue, &desc, plan));
     o->plan[o->plans++] = (struct mf_objective_plan){ops, desc, *plan};
     return MF_OK;
 }
@@ -110,7 +110,7 @@ static int side_target(struct mf_objective *o, size_t d, size_t t)
 {
     struct mf_objective_side *s = &o->side[d];
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
-    size_t entries = o->ops[t]->entries(&desc), n = s->levels * entries, parts = mf_objective_parts(o, t);
+    size_t entries = o->ops[t]->kind->entries(&desc), n = s->levels * entries, parts = mf_objective_parts(o, t);
 
     s->target[t] = mf_arena_take(o->queue->arena, parts * n * sizeof(float), "target");
     if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], parts * n * sizeof(float), "target");

@@ -97,7 +97,7 @@ static int coherence(struct mf_arena *arena, const struct pictures *p, size_t fi
     struct mf_queue *queue = NULL;
     int rc = mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena, arena);
 
-    if (rc == MF_OK) rc = mf_backend_cpu.tensor->plan(queue, &desc, &plan);
+    if (rc == MF_OK) rc = mf_slices_plan(mf_backend_cpu.tensor, queue, &desc, &plan);
     if (rc == MF_OK) {
         mf_backend_cpu.tensor->total(plan, &view, sum);
         mf_backend_cpu.tensor->free(plan);

@@ -103,7 +103,7 @@ static struct patch_answer ask(struct side *s, const struct patch_case *k)
     a.pulls = s->be->patch->pull(&desc) * view[0].count;
     zeros = calloc(a.pulls + 1, sizeof *zeros);
     pull = up(s, a.pulls + 1, zeros);
-    CHECK(s->be->patch->plan(s->q, &desc, &plan) == MF_OK);
+    CHECK(mf_slices_plan(s->be->patch, s->q, &desc, &plan) == MF_OK);
     s->be->patch->match(plan, view, pull);
     for (size_t p = 0; p < phases; ++p) ask_phase(s, k, plan, &view[p], pull, p, &a);
     s->be->patch->free(plan);

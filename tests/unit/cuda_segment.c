@@ -108,7 +108,7 @@ static void check_scale(struct side *s)
                                            .scale = scale,
                                            .sum = sum};
 
-        CHECK(all[k]->plan(s->q, &desc, &plan) == MF_OK);
+        CHECK(mf_slices_plan(all[k], s->q, &desc, &plan) == MF_OK);
         got = malloc(VOXELS * sizeof *got);
         first = malloc(VOXELS * sizeof *first);
         for (int i = 0; i < 4; ++i) {

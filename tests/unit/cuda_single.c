@@ -51,7 +51,7 @@ static void check_layouts(void)
         struct mf_slice_plan *plan;
 
         total[way] = sums_new(&side[1], 2);
-        CHECK(side[1].be->vari->plan(side[1].q, &k.desc, &plan) == MF_OK);
+        CHECK(mf_slices_plan(side[1].be->vari, side[1].q, &k.desc, &plan) == MF_OK);
         side[1].be->vari->total(plan, way ? &lanes : &planes, total[way]);
         side[1].be->sync(side[1].q);
         side[1].be->vari->free(plan);

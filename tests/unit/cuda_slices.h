@@ -68,7 +68,7 @@ static inline const struct mf_slice_ops *slices_ops(const struct side *s, const 
         be->two_point, be->gram, be->gram_axes, be->gram_cross, be->tensor,       be->cross};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        if (all[i] && strcmp(all[i]->name, what) == 0) return all[i];
+        if (all[i] && strcmp(all[i]->kind->name, what) == 0) return all[i];
     fprintf(stderr, "%s has no kernels for %s\n", be->name, what);
     exit(1);
 }
@@ -89,7 +89,7 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     const struct mf_view view = slices_view(k, x), part = slices_part(view, from, count);
     double weight[4], *scale = sums_new(s, count + 1);
     const struct mf_view none = {.base = NULL};
-    const int has_gradient = strcmp(ops->name, "lineal_exact") != 0;
+    const int has_gradient = strcmp(ops->kind->name, "lineal_exact") != 0;
 
     for (size_t i = 0; i < n; ++i) quarters[i] = 0.25f;
     g = up(s, n, quarters);
@@ -97,9 +97,9 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     desc.nu = view.nu;
     desc.nv = view.nv;
     desc.count_max = view.count;
-    a.entries = ops->entries(&desc) * desc.levels;
+    a.entries = ops->kind->entries(&desc) * desc.levels;
     free(field);
-    field = slices_target(desc.levels, ops->entries(&desc));
+    field = slices_target(desc.levels, ops->kind->entries(&desc));
     target = up(s, a.entries, field);
     a.values = mf_arena_zeros(s->host, a.entries * (count + 1), sizeof(float), "test");
     a.sum = sums_new(s, count + 1);
@@ -107,7 +107,7 @@ static inline struct slices_answer slices_ask(struct side *s, const char *what, 
     a.cross = sums_new(s, a.entries);
     for (size_t i = 0; i < count; ++i) scale[i] = 5000 + 1000 * (double)(from + i);
     memcpy(weight, weights, sizeof weight);
-    if (ops->plan(s->q, &desc, &plan) != MF_OK) {
+    if (mf_slices_plan(ops, s->q, &desc, &plan) != MF_OK) {
         fprintf(stderr, "%s\n", mf_err_text());
         exit(1);
     }

@@ -97,7 +97,7 @@ static struct vgg_answer ask(struct side *s, const struct vgg_case *k, size_t fr
     }
     for (size_t i = 0; i < count; ++i) scale[i] = 1 + 0.1 * (double)(from + i);
     desc = desc_of(k, &x[0]);
-    if (ops_of(s, k)->plan(s->q, &desc, &plan) != MF_OK) {
+    if (mf_slices_plan(ops_of(s, k), s->q, &desc, &plan) != MF_OK) {
         fprintf(stderr, "%s\n", mf_err_text());
         exit(1);
     }
@@ -198,9 +198,9 @@ static void check_bytes(void)
     struct mf_slice_plan *one, *all;
     size_t first, both;
 
-    CHECK(s->be->vgg->plan(s->q, &desc, &one) == MF_OK);
+    CHECK(mf_slices_plan(s->be->vgg, s->q, &desc, &one) == MF_OK);
     first = mf_arena_live(s->device) - device;
-    CHECK(s->be->vgg_all->plan(s->q, &desc, &all) == MF_OK);
+    CHECK(mf_slices_plan(s->be->vgg_all, s->q, &desc, &all) == MF_OK);
     both = mf_arena_live(s->device) - device;
     CHECK(first > bytes && both > first && both < 2 * bytes);
     CHECK(mf_arena_live(s->host) - host == bytes);

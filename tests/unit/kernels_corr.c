@@ -468,7 +468,7 @@ static void check_refusal(void)
 
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena, arena) == MF_OK);
-    CHECK(mf_corr_cpu.plan(q, &desc, &plan) == MF_USAGE && !plan);
+    CHECK(mf_slices_plan(&mf_corr_cpu, q, &desc, &plan) == MF_USAGE && !plan);
     mf_backend_cpu.queue_close(q);
     CHECK(mf_arena_live(arena) == 0);
     mf_arena_close(arena);

@@ -37,7 +37,7 @@ struct work {
 static void evaluate(const struct work *w, struct mf_queue *q, const struct mf_slice_desc *desc, float *x,
                      struct result *r)
 {
-    const size_t n = desc->levels * w->ops->entries(desc);
+    const size_t n = desc->levels * w->ops->kind->entries(desc);
     float *target = calloc(n, sizeof *target);
     double weight[2] = {w->silent > 0 ? 0 : 1, 0.7};
     struct mf_view vx = view_of(w->n, w->normal, x), vg = view_of(w->n, w->normal, r->g);
@@ -45,7 +45,7 @@ static void evaluate(const struct work *w, struct mf_queue *q, const struct mf_s
     struct mf_slice_plan *plan = NULL;
 
     for (size_t i = 0; i < n; ++i) target[i] = 0.1f;
-    CHECK(w->ops->plan(q, desc, &plan) == MF_OK);
+    CHECK(mf_slices_plan(w->ops, q, desc, &plan) == MF_OK);
     for (size_t at = 0; at < slices; at += w->each) {
         vx.count = vg.count = slices - at < w->each ? slices - at : w->each;
         vx.base = x + at * ss;
@@ -75,7 +75,7 @@ static struct result *run(const struct work *w, float *x)
                                        .threshold = 0.75,
                                        .steepness = 10,
                                        .first = w->first};
-    const size_t n = 2 * w->ops->entries(&desc);
+    const size_t n = 2 * w->ops->kind->entries(&desc);
     struct result *r = calloc(1, sizeof *r);
     struct mf_arena *arena;
     struct mf_queue *q;
@@ -104,7 +104,7 @@ static void result_free(struct result *r)
 
 static void same(const struct work *a, const struct work *b, float *x)
 {
-    const size_t entries = a->ops->entries(&(struct mf_slice_desc){.lag = lag, .levels = 2});
+    const size_t entries = a->ops->kind->entries(&(struct mf_slice_desc){.lag = lag, .levels = 2});
     struct result *p = run(a, x), *q = run(b, x);
 
     for (size_t i = 0; i < VOXELS; ++i) CHECK(isfinite(p->g[i]) && p->g[i] == q->g[i]);
@@ -129,7 +129,7 @@ static void directions_agree(const struct mf_slice_ops *ops, float *x)
     struct mf_arena *arena;
     struct mf_queue *q;
     struct mf_slice_plan *plan = NULL;
-    const size_t n = 2 * ops->entries(&desc);
+    const size_t n = 2 * ops->kind->entries(&desc);
 
     desc.threshold = 0.75;
     desc.steepness = 10;
@@ -137,7 +137,7 @@ static void directions_agree(const struct mf_slice_ops *ops, float *x)
         for (size_t i = 0; i < N * N; ++i) turned[i * N + s] = cube[s * N * N + i] = x[s * N * N + i];
     CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, 2, 1, arena, arena) == MF_OK);
-    CHECK(ops->plan(q, &desc, &plan) == MF_OK);
+    CHECK(mf_slices_plan(ops, q, &desc, &plan) == MF_OK);
     for (int k = 0; k < 2; ++k) {
         total[k] = calloc(n, sizeof *total[k]);
         v = k ? (struct mf_view){turned, N, N, N, 1, N * N, N} : (struct mf_view){cube, N, N, N, N * N, N, 1};

@@ -186,7 +186,7 @@ static struct open open_plan(int threads, int periodic, int flip)
 
     CHECK(mf_arena_open(&o.arena, &dirty, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&o.q, 0, threads, 1, o.arena, o.arena) == MF_OK);
-    CHECK(mf_patch_cpu.plan(o.q, &desc, &o.plan) == MF_OK);
+    CHECK(mf_slices_plan(&mf_patch_cpu, o.q, &desc, &o.plan) == MF_OK);
     o.pull = mf_patch_cpu.pull(&desc);
     return o;
 }
@@ -320,7 +320,7 @@ static void check_itself(void)
     for (size_t i = 0; i < MU * MV; ++i) x[i] = example[0][(i / MV + 5) % MU * MV + (i % MV + 11) % MV];
     CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena, arena) == MF_OK);
-    CHECK(mf_patch_cpu.plan(q, &desc, &plan) == MF_OK);
+    CHECK(mf_slices_plan(&mf_patch_cpu, q, &desc, &plan) == MF_OK);
     CHECK(mf_patch_cpu.pull(&desc) == 2 * MU * MV + 1);
     mf_patch_cpu.match(plan, &v, pull);
     mf_patch_cpu.eval(plan,

@@ -28,7 +28,7 @@ static void open_all(void)
     scale = device_host(&d, NULL, N * sizeof *scale);
     d.be->field->fill(d.q, N * N * N, 0.5f, x);
     d.be->field->fill(d.q, N * N * N, 0, g);
-    if (d.be->frac->plan(d.q, &desc, &plan) != MF_OK) abort();
+    if (mf_slices_plan(d.be->frac, d.q, &desc, &plan) != MF_OK) abort();
 }
 
 static void close_all(void)

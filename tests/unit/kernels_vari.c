@@ -86,9 +86,9 @@ static void check_refusal(void)
 
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 100) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena, arena) == MF_OK);
-    CHECK(mf_backend_cpu.vari->plan(q, &desc, &plan) == MF_USAGE);
+    CHECK(mf_slices_plan(mf_backend_cpu.vari, q, &desc, &plan) == MF_USAGE);
     desc.levels = 1;
-    CHECK(mf_backend_cpu.vari->plan(q, &desc, &plan) == MF_MEMORY);
+    CHECK(mf_slices_plan(mf_backend_cpu.vari, q, &desc, &plan) == MF_MEMORY);
     mf_backend_cpu.queue_close(q);
     mf_arena_close(arena);
 }

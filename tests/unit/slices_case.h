@@ -87,7 +87,7 @@ static struct slices_result run_case(const struct slices_case *k, const struct m
     r.sum = calloc(vx.count, sizeof *r.sum);
     CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, k->threads, 1, arena, arena) == MF_OK);
-    CHECK(ops->plan(q, &desc, &plan) == MF_OK);
+    CHECK(mf_slices_plan(ops, q, &desc, &plan) == MF_OK);
     vx.base += from * vx.ss;
     vg.base += from * vg.ss;
     vx.count = vg.count = count;
@@ -198,7 +198,7 @@ static void check_areas(const struct mf_slice_ops *ops, size_t slices)
 
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, 16, 1, arena, arena) == MF_OK);
-    CHECK(ops->plan(q, &desc, &plan) == MF_OK);
+    CHECK(mf_slices_plan(ops, q, &desc, &plan) == MF_OK);
     CHECK(mf_arena_peak(arena) < slices * 256 * 256 * sizeof(float));
     ops->free(plan);
     mf_backend_cpu.queue_close(q);

@@ -68,13 +68,20 @@ def ranks_of(output):
 
 
 def suspend(job, output, start):
-    """Once it has a checkpoint of its own: its ranks stop, and wake by the SIGCONT that Slurm sends with each of its signals."""
+    """Once it has a checkpoint of its own: its ranks, which stop, and wake by the SIGCONT that Slurm sends with each of its signals."""
     names = [f"{output}.ckpt-{c}.h5" for c in "ab"]
     until("a checkpoint", 60, lambda: any(os.path.exists(n) and os.stat(n).st_mtime > start for n in names))
     ranks = ranks_of(f"{output}.npy")
     check(len(ranks) == 4, f"{len(ranks)} ranks run")
     for rank in ranks:
         os.kill(rank, signal.SIGSTOP)
+    return ranks
+
+
+def hears(rank, number):
+    """Has this process a signal that it has not taken yet?"""
+    waiting = re.search(r"^ShdPnd:\s*(\S+)", open(f"/proc/{rank}/status").read(), re.MULTILINE)
+    return int(waiting[1], 16) >> (number - 1) & 1
 
 
 def clears_away(job):
@@ -178,10 +185,14 @@ def stopped_and_back():
 
 
 def by_mpirun():
-    """The script's shell hears the signal and hands it on."""
+    """The script's shell hears the signal and hands it on. The ranks stand still until they have it: they might be done before."""
+    start = time.time()
     job = submit("--mpirun", "--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--checkpoint-every", "5ev", "--output", "b.npy")
-    until(f"job {job} has a checkpoint", 60, lambda: os.path.exists("b.ckpt-a.h5"))
+    ranks = suspend(job, "b", start)
     do("scancel", "--batch", "--signal=USR1", job)
+    until("the ranks have the signal", 30, lambda: all(hears(rank, signal.SIGUSR1) for rank in ranks))
+    for rank in ranks:
+        os.kill(rank, signal.SIGCONT)
     goes_back(job, 1, 30)
     ends(job)
     check(digest("b.npy") == digest("whole.npy"), "by mpirun, another result")

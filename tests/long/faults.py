@@ -63,7 +63,7 @@ def again(name, faults):
         if skipped:
             break
         if done.returncode != 0:
-            print(done.stdout[-3000:], file=sys.stderr)
+            print(done.stdout, file=sys.stderr)
     row(",".join(faults), name, asked.repeat, held, "skipped here" if skipped else f"longest {longest:.1f} s")
 
 

@@ -39,6 +39,7 @@ static void complain(const char *verb)
     snprintf(line, sizeof line, "%s", mf_err_text());
     for (char *c = line; *c; ++c)
         if (iscntrl((unsigned char)*c)) *c = '?';
+    (void)fflush(stdout); /* what was printed stands before it, in one file too */
     fprintf(stderr, "mesoforge: %s%s%s\n", verb, *verb ? ": " : "", line);
 }
 

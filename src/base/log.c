@@ -14,6 +14,7 @@ static int own_rank, ranks = 1;
 static enum mf_log_level level = MF_INFO;
 static int hushed;
 static FILE *copy;
+static int cut_by;   /* errno of the first line that the copy did not take */
 static int bar_open; /* a bar stands on the terminal and its line has not ended */
 
 double mf_now(void)
@@ -35,10 +36,11 @@ void mf_log_open(int rank, int size, enum mf_log_level new_level)
 int mf_log_copy(const char *path)
 {
     FILE *old = copy;
-    int cut = old && ferror(old); /* lines that a full disk did not take are gone before the file is closed */
 
     copy = NULL;
-    if (old && (fclose(old) != 0 || cut)) mf_warn("the log file is not complete: %s", strerror(errno));
+    if (old && fclose(old) != 0 && !cut_by) cut_by = errno;
+    if (cut_by) mf_warn("the log file is not complete: %s", strerror(cut_by));
+    cut_by = 0;
     if (!path || own_rank != 0) return MF_OK;
     copy = fopen(path, "a");
     if (!copy) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
@@ -48,19 +50,30 @@ int mf_log_copy(const char *path)
 
 void mf_log_hush(int hush) { hushed = hush; }
 
+/* Results that were printed before a line stand before it, where both go to one file too. */
+static void results_first(void) { (void)fflush(stdout); }
+
+/* A full disk is asked why at once: later, the reason is that of another call. */
+static void say_to_copy(const char *prefix, const char *line)
+{
+    errno = 0;
+    if (copy && fprintf(copy, "%s%s\n", prefix, line) < 0 && !cut_by) cut_by = errno;
+}
+
 static void say(enum mf_log_level at, const char *prefix, const char *format, va_list args)
 {
     char line[2048];
 
     if (at > level || (hushed && at > MF_WARN) || (own_rank != 0 && level < MF_DEBUG)) return;
     vsnprintf(line, sizeof line, format, args);
+    results_first();
     if (bar_open) fputc('\n', stderr);
     bar_open = 0;
     if (own_rank != 0)
         fprintf(stderr, "[%d/%d] %s%s\n", own_rank, ranks, prefix, line);
     else
         fprintf(stderr, "%s%s\n", prefix, line);
-    if (copy) fprintf(copy, "%s%s\n", prefix, line);
+    say_to_copy(prefix, line);
 }
 
 void mf_info(const char *format, ...)
@@ -130,6 +143,7 @@ void mf_progress(const char *what, long done, long total, const char *text)
     last = ended ? -1 : done;
     if (now < next && !ended) return;
     next = now + every;
+    results_first();
     left = done > 0 ? (now - start) * (double)(total - done) / (double)done : 0;
     if (total == 0)
         progress_count(what, done, text, now - start, terminal);

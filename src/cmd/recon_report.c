@@ -290,6 +290,9 @@ static const char *remedy(const struct mf_outcome *out)
     return "more --max_iter, a larger weight of Variation, or targets that do not contradict each other";
 }
 
+/* Two digits, and no exponent: 100 and not 1e+02. */
+static int decimals(double percent) { return percent == 0 || percent >= 10 ? 0 : percent >= 1 ? 1 : 2; }
+
 void mf_outcome_report(const struct mf_outcome *out)
 {
     const struct mf_solve_result *r = &out->result;
@@ -321,9 +324,10 @@ void mf_outcome_report(const struct mf_outcome *out)
         pair_name(out, pair, name);
         mf_info("phases %s: CrossS2_3D rms error %.2e", name, pair_error(out, pair));
     }
-    mf_info("interface density: largest relative error %.2g %%", 100 * out->variation_error);
+    mf_info("interface density: largest relative error %.*f %%", decimals(100 * out->variation_error),
+            100 * out->variation_error);
     if (out->copied.edge)
-        mf_info("copied from the target: %.2g %% of windows of %zu x %zu", 100 * out->copied.share, out->copied.edge,
-                out->copied.edge);
+        mf_info("copied from the target: %.*f %% of windows of %zu x %zu", decimals(100 * out->copied.share),
+                100 * out->copied.share, out->copied.edge, out->copied.edge);
     if (out->variation_error > 0.1) mf_warn("the result has not the interfaces of its target; try: %s", remedy(out));
 }

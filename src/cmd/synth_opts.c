@@ -8,7 +8,7 @@
 
 const struct mf_opt mf_synth_opts[] = {
     MF_CHOICE(synth_opts, "kind", kind, "gaussian",
-              "gaussian|spheres|hard-spheres|fibres|voronoi|lamellae|checkerboard", "what to make"),
+              "gaussian|spheres|hard-spheres|fibres|voronoi|lamellae|checkerboard", "what to make (voronoi: grains)"),
     MF_OPT(synth_opts, "size", size, MF_LONGS, NULL, "extents y x, or z y x [voxels] (128 128)"),
     MF_OPT(synth_opts, "extent_x", extent[2], MF_LONG, "0", "extent along x, instead of --size [voxels]"),
     MF_OPT(synth_opts, "extent_y", extent[1], MF_LONG, "0", "extent along y [voxels]"),

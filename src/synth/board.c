@@ -10,6 +10,18 @@ struct board {
     size_t cells[3];
 };
 
+static int too_large(const struct mf_synth *what)
+{
+    const size_t *n = what->dims, least = (size_t)what->phases;
+    const size_t longest = n[0] > n[1] && n[0] > n[2] ? n[0] : n[1] > n[2] ? n[1] : n[2];
+
+    if (longest < least)
+        return mf_fail(MF_USAGE, "no %zu cells fit along any axis of %zu voxels or fewer; try: a larger --size", least,
+                       longest);
+    return mf_fail(MF_USAGE, "no %zu cells of %g voxels fit along any axis, the longest has %zu; try: --cell %zu",
+                   least, what->cell[2], longest, longest / least);
+}
+
 int mf_synth_board_cells(const struct mf_synth *what, size_t cells[3])
 {
     int varied = 0;
@@ -26,8 +38,7 @@ int mf_synth_board_cells(const struct mf_synth *what, size_t cells[3])
         cells[a] = many < 1 ? 1 : (size_t)many;
         varied |= cells[a] > 1;
     }
-    if (!varied) return mf_fail(MF_USAGE, "no %d cells of this size fit along any axis", what->phases);
-    return MF_OK;
+    return varied ? MF_OK : too_large(what);
 }
 
 static void board_plane(const void *self, size_t z, double *value)

@@ -116,6 +116,8 @@ def images(folder):
     # what it copies can be configured; and what is loaded then, a modulefile loads
     shell("cmake", "--preset", "release", "-DMF_CUDA=OFF", "-B", folder / "source/build", cwd=folder / "source",
           env={**os.environ, "LOADEDMODULES": "openmpi/4.1:hdf5"})
+    check("\nMF_WERROR:BOOL=OFF\n" in (folder / "source/build/CMakeCache.txt").read_text(), "a newer compiler's warnings stop nobody's build")
+    check("MF_WERROR=ON" in (sources / ".ci/run").read_text(), "in CI warnings are errors")
     for kind, line in (("lua", 'depends_on("openmpi/4.1")\ndepends_on("hdf5")\n'), ("tcl", "{module load openmpi/4.1}\n")):
         check(line in (folder / f"source/build/modulefile.{kind}.in").read_text(), f"{line} in {kind}")
 

@@ -3,6 +3,8 @@
     sentences.py MESOFORGE MPIEXEC       exit status 77: NumPy or h5py is missing
 """
 import os
+import re
+import subprocess
 import sys
 import tempfile
 
@@ -48,6 +50,8 @@ np.save("u.npy", large)
 says(3, ["1.84467e+19"], "characterize u.npy --limit_to 2", without=["9.22337e+18"])
 says(3, ["1.84467e+19", "2^63 - 1"], "characterize u.npy --limit_to 2 --labels 0,1")
 says(2, ["--labels wants integers from -2^63 to 2^63 - 1"], "characterize u.npy --limit_to 2 --labels 0,18446744073709551615")
+says(2, ["fit along any axis, the longest has 7; try: --cell 3"], "synth --kind checkerboard --size 5 7 --output f.npy")
+says(0, [], "synth --kind checkerboard --size 5 7 --cell 3 --output f.npy")
 says(2, ["--labels wants integers, not 'x'"], "characterize u.npy --limit_to 2 --labels 0,x")
 says(5, ["needs 999970000299999 bytes", "smaller extents"], "synth --size 99999 99999 99999 --output l.npy")
 says(2, ["a volume is no picture"], "match a.npy --add-dimension 12 --limit_to 4 --max_iter 2 --output y.png")
@@ -71,6 +75,8 @@ short = "--limit_to 4 --max_iter 2 --no_polish --output w.npy"
 s2, both = "--descriptor_types S2", "--descriptor_types S2 Variation"
 says(0, ["--level_weights gives 5 weights, and the pyramid has 2 levels", "try: FFTCorrelations and Variation together"], "match bands.npy", short, s2, "--level_weights 1 1 1 1 1")
 says(0, ["try: more --max_iter"], "match bands.npy", short, both, "--level_weights 1 1 --optimizer_type Adam", without=["together", "no effect", "history"])
+percent = re.search(r"largest relative error (\S+) %", says(0, [], "match bands.npy --size 32 32 32", short, s2)).group(1)
+check(float(percent) > 100 and "e" not in percent, f"interfaces are off by {percent} %")
 says(0, ["try: FFTCorrelations and Variation alone"], "match bands.npy", short, both, "Patches")
 says(0, ["an image is one slice"], "plan reconstruct --size 16 16 --limit_to 4 --optimizer_type Adam", without=["normal to y", "history", "batch 0"])
 says(0, ["history   2", "chosen by the run: ", "1 rank owns none and only waits"], "plan reconstruct --size 6 16 16 --limit_to 3 --ranks 4 --device cpu")
@@ -84,4 +90,8 @@ says(0, [], "match c.npy --limit_to 4 --max_iter 95 --tolerance 0 --convergence-
 with h5py.File("r.h5") as f:
     rows = [int(e) for e in f["convergence"][:-1, 0]]
 check(rows[0] == 0 and len(rows) == len(set(r // 5 for r in rows)) >= 18 and max(b - a for a, b in zip(rows, rows[1:])) < 10, f"rows {rows}")
+
+# Results and lines about them in one file stand in the order in which they were said.
+one = subprocess.run([PROGRAM, "compare", "a.npy", "c.npy", "--output", "ac.png"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+check(0 < one.find("mean chord") < one.find("wrote ac.png"), f"out of order: {one}")
 finish("sentences")

@@ -32,10 +32,7 @@ class Mesoforge(CMakePackage, CudaPackage):
     depends_on("cuda@12:", when="+cuda")
 
     def cmake_args(self):
-        options = [
-            self.define_from_variant("MF_CUDA", "cuda"),
-            self.define("MF_WERROR", False),
-        ]
+        options = [self.define_from_variant("MF_CUDA", "cuda")]
         if self.spec.satisfies("+cuda") and "none" not in self.spec.variants["cuda_arch"].value:
             options.append(self.define("CMAKE_CUDA_ARCHITECTURES", self.spec.variants["cuda_arch"].value))
         return options

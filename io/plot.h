@@ -26,7 +26,7 @@ struct mf_panel {
     const uint8_t *phases; /* MF_PANEL_PHASES: labels, one colour each */
     int phase_count;
     const char *const *phase_names; /* [phase_count] for the legend, or NULL: none is drawn */
-    const char *colours; /* a map of mf_plot_maps(); NULL: cividis, and for phases one distinct colour each */
+    const char *colours; /* cividis, viridis, magma or gray; NULL: cividis, and for phases one distinct colour each */
     double extent[4];    /* image axes: left, right, top, bottom; all 0: pixel numbers */
     double share[2];     /* width and height of the picture whose scale it has, in units of extent; 0: it has its own */
     int bare;            /* no ticks, labels, colour bar */
@@ -34,9 +34,6 @@ struct mf_panel {
     const struct mf_curve *curves;
     int log_y;
 };
-
-/** Names of the colour maps, NULL-terminated. */
-const char *const *mf_plot_maps(void);
 
 /** Draws panels row by row, @p columns in a row. Written to a temporary name and renamed. MF_OUTPUT. */
 int mf_plot_write(const char *path, const char *title, const struct mf_panel *panels, size_t count, size_t columns);

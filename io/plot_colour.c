@@ -26,13 +26,9 @@ static const struct map {
       0xafafaf, 0xbfbfbf, 0xcfcfcf, 0xdfdfdf, 0xefefef, 0xffffff}},
 };
 
-static const char *const names[] = {"cividis", "viridis", "magma", "gray", NULL};
-
 static const uint32_t lines[] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00, 0x7a4fa0, 0x8c564b};
 static const uint32_t phase_colours[] = {0xf4ecd8, 0x1f3a5f, 0xd55e00, 0x56b4e9,
                                          0x009e73, 0xe69f00, 0xcc79a7, 0x0072b2};
-
-const char *const *mf_plot_maps(void) { return names; }
 
 void mf_plot_ink(cairo_t *page, uint32_t colour)
 {

@@ -11,7 +11,8 @@ size_t mf_masks_entries(enum mf_masks_kind kind, size_t lag)
     return kind == MF_MASKS_AXES ? 2 * lag - 1 : lag * lag + (lag - 1) * (lag - 1);
 }
 
-size_t mf_masks_taps(enum mf_masks_kind kind, size_t lag)
+/* Of all masks, at most. */
+static size_t most_taps(enum mf_masks_kind kind, size_t lag)
 {
     size_t taps = 1;
 
@@ -138,7 +139,7 @@ static void make_pairs(struct mf_masks *m, const struct mf_slice_desc *desc)
 int mf_masks_make(enum mf_masks_kind kind, const struct mf_slice_desc *desc, struct mf_masks *m)
 {
     void (*const make[])(struct mf_masks *, const struct mf_slice_desc *) = {make_lines, make_axes, make_pairs};
-    const size_t entries = mf_masks_entries(kind, desc->lag), taps = mf_masks_taps(kind, desc->lag);
+    const size_t entries = mf_masks_entries(kind, desc->lag), taps = most_taps(kind, desc->lag);
 
     *m = (struct mf_masks){.soft = mf_soft_of(desc->threshold, desc->steepness),
                            .periodic = desc->periodic || desc->seam};
@@ -158,7 +159,7 @@ void mf_masks_free(struct mf_masks *m)
 
 size_t mf_masks_level_bytes(enum mf_masks_kind kind, size_t lag)
 {
-    return mf_masks_entries(kind, lag) * sizeof(struct mf_mask_row) + mf_masks_taps(kind, lag) * sizeof(struct mf_tap);
+    return mf_masks_entries(kind, lag) * sizeof(struct mf_mask_row) + most_taps(kind, lag) * sizeof(struct mf_tap);
 }
 
 /* What lies before the first row or column is met coming from the other side. */

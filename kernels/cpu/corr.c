@@ -62,7 +62,7 @@ static double on_lanes(size_t n)
 }
 
 /* Our own transforms, four times as fast as FFTW (benchmarks/kernels_corr.c), unless large primes eat that up. */
-const struct mf_corr_engine *mf_corr_choose(const struct mf_slice_desc *desc, const struct mf_corr_engine *lanes)
+static const struct mf_corr_engine *choose(const struct mf_slice_desc *desc, const struct mf_corr_engine *lanes)
 {
     double own = 0, fftw = 0;
 
@@ -87,7 +87,7 @@ int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const
     MF_ASSERT(desc->lag > 0 && desc->first < desc->levels && desc->nu > 0 && desc->nv > 0);
     if (!plan) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
     plan->desc = *desc;
-    plan->engine = engine ? engine : mf_corr_choose(desc, mf_corr_lanes());
+    plan->engine = engine;
     plan->arena = queue->arena;
     plan->threads = queue->threads > 0 ? queue->threads : 1;
     plan->deterministic = queue->deterministic || desc->steady;
@@ -105,7 +105,9 @@ int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const
 static int corr_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
                      struct mf_slice_plan **plan)
 {
-    return mf_corr_plan(queue, desc, ops->family ? mf_corr_choose(desc, ops->family) : NULL, plan);
+    const struct mf_corr_engine *lanes = ops->family ? ops->family : mf_corr_lanes();
+
+    return mf_corr_plan(queue, desc, choose(desc, lanes), plan);
 }
 
 static void check(const struct mf_slice_plan *plan, const struct mf_view *x)

@@ -45,10 +45,7 @@ struct mf_slice_plan {
 
 extern const struct mf_corr_engine mf_corr_fftw;
 
-/** The engine thought fastest: @p lanes or FFTW. */
-const struct mf_corr_engine *mf_corr_choose(const struct mf_slice_desc *desc, const struct mf_corr_engine *lanes);
-
-/** mf_slice_ops.plan() with a given engine instead of the one thought fastest (NULL): for tests and benchmarks. */
+/** mf_slice_ops.plan() with a given engine, not the one thought fastest: for tests and benchmarks too. */
 int mf_corr_plan(struct mf_queue *queue, const struct mf_slice_desc *desc, const struct mf_corr_engine *engine,
                  struct mf_slice_plan **out);
 

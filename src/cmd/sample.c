@@ -13,11 +13,12 @@
 
 enum { STREAM_SLICE = 0x43480000 }; /* which slice is taken */
 
-int mf_sample_all(const char *mode) { return strcmp(mode, "average") == 0; }
+/* Are all slices looked at? */
+static int takes_all(const char *mode) { return strcmp(mode, "average") == 0; }
 
 int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int is_masked)
 {
-    if (mf_sample_all(mode)) return MF_OK;
+    if (takes_all(mode)) return MF_OK;
     if (is_masked) return mf_fail(MF_USAGE, "--mask: --slice_mode %s knows no masks", mode);
     if (mf_wants_whole(more))
         return mf_fail(MF_USAGE, "S2_3D and CrossS2_3D are of whole volumes; --slice_mode %s looks at slices", mode);
@@ -30,7 +31,7 @@ int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int i
 int mf_sample_fits(const char *mode, int isotropic, int ndim)
 {
     if (isotropic && ndim == 2) mf_warn("--isotropic says nothing about an image: it has one direction");
-    if (ndim == 3 || mf_sample_all(mode)) return MF_OK;
+    if (ndim == 3 || takes_all(mode)) return MF_OK;
     return mf_fail(MF_USAGE, "--slice_mode %s takes slices of a volume, and this is an image", mode);
 }
 
@@ -78,7 +79,7 @@ int mf_sample_characterize(struct mf_session *session, const char *residency, co
     struct mf_target part[3] = {{0}};
     int rc;
 
-    if (mf_sample_all(mode)) return mf_reside_characterize(session, residency, micro, opts, out);
+    if (takes_all(mode)) return mf_reside_characterize(session, residency, micro, opts, out);
     rc = one_of_each(session, residency, mode, micro, opts, part);
     if (rc == MF_OK) {
         join(part, out);
@@ -97,7 +98,7 @@ int mf_sample_measure(const struct mf_session *s, const char *mode, const struct
 {
     int rc = MF_OK;
 
-    if (mf_sample_all(mode)) return mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, micro, opts);
+    if (takes_all(mode)) return mf_characterize_measure(s->comm, s->home->backend, s->home, s->arena, micro, opts);
     for (int k = 0; rc == MF_OK && k < 3; ++k) {
         struct mf_micro slice;
 

@@ -10,9 +10,6 @@
     MF_CHOICE(type, name, slice_mode, "average", "average|sample|sample_surface", \
               "volumes: mean of all slices, one random slice per direction, or slice 0")
 
-/** Are all slices looked at? */
-int mf_sample_all(const char *mode);
-
 /** Refuses (MF_USAGE) what knows no single slices: a mask, turns of a cube (@p symmetry: its word), descriptors of
  * whole volumes (@p more: mf_descriptors_want()). Not collective. */
 int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int is_masked);

@@ -6,6 +6,16 @@
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
+struct measure {
+    const char *name;
+    const char *summary; /* one line */
+    const char *why;     /* nothing can aim at it; NULL: a descriptor of this name can */
+    /** Puts its values into @p phase[p], p < micro->phases. Collective, agreed. */
+    int (*run)(const struct mf_measure_job *job, struct mf_json *const *phase);
+    /** What it put there, in a line or few. */
+    void (*text)(FILE *to, const struct mf_json *values);
+};
+
 #define ROW(name, summary, why)                                          \
     {                                                                    \
 #name, summary, why, mf_measure_##name, mf_measure_##name##_text \
@@ -15,7 +25,8 @@
 #define CLUSTERS  "a swap joins or cuts whole clusters, so no update by swaps follows from what it changes"
 #define NO_UPDATE "it has neither a gradient nor an update by swaps"
 
-const struct mf_measure mf_measures[] = {
+/* The last row has no name. */
+static const struct measure rows[] = {
     ROW(surface, "interface per volume, of voxel faces and by crossings", "Variation holds it; try: Variation"),
     ROW(euler, "Euler number, voxels joined by faces and by corners", NO_UPDATE),
     ROW(clusters, "clusters joined by faces, and those that span", CLUSTERS),
@@ -31,7 +42,7 @@ const struct mf_measure mf_measures[] = {
 
 const char *mf_measure_why(const char *name)
 {
-    for (const struct mf_measure *m = mf_measures; m->name; ++m)
+    for (const struct measure *m = rows; m->name; ++m)
         if (strcmp(name, m->name) == 0) return m->why;
     return NULL;
 }
@@ -41,7 +52,7 @@ static void list(char *text, size_t size)
 {
     size_t at = 0;
 
-    for (const struct mf_measure *m = mf_measures; m->name && at < size; ++m)
+    for (const struct measure *m = rows; m->name && at < size; ++m)
         at += (size_t)snprintf(text + at, size - at, "%s, ", m->name);
     if (at < size) snprintf(text + at, size - at, "all");
 }
@@ -51,9 +62,9 @@ static int find(const char *name, unsigned *wanted)
     unsigned all = 0;
     char names[512];
 
-    for (unsigned m = 0; mf_measures[m].name; ++m) {
+    for (unsigned m = 0; rows[m].name; ++m) {
         all |= 1U << m;
-        if (strcmp(name, mf_measures[m].name) == 0) {
+        if (strcmp(name, rows[m].name) == 0) {
             *wanted |= 1U << m;
             return MF_OK;
         }
@@ -85,8 +96,8 @@ int mf_measures_run(const struct mf_measure_job *job, unsigned wanted, struct mf
         mf_json_int(phase[p], "label", job->micro->label[p]);
         mf_json_put(all, NULL, phase[p]);
     }
-    for (unsigned m = 0; rc == MF_OK && mf_measures[m].name; ++m)
-        if (wanted >> m & 1) rc = mf_measures[m].run(job, phase);
+    for (unsigned m = 0; rc == MF_OK && rows[m].name; ++m)
+        if (wanted >> m & 1) rc = rows[m].run(job, phase);
     if (rc == MF_OK)
         *out = all;
     else
@@ -100,7 +111,7 @@ void mf_measures_text(FILE *to, const struct mf_json *measures)
         const struct mf_json *phase = mf_json_item(measures, i);
 
         fprintf(to, " label %lld\n", mf_json_to_int(mf_json_get(phase, "label")));
-        for (const struct mf_measure *m = mf_measures; m->name; ++m) {
+        for (const struct measure *m = rows; m->name; ++m) {
             const struct mf_json *values = mf_json_get(phase, m->name);
 
             if (values) m->text(to, values);

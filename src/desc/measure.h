@@ -19,19 +19,6 @@ struct mf_measure_job {
     size_t lag; /* distances below it, at most half of every edge */
 };
 
-struct mf_measure {
-    const char *name;
-    const char *summary; /* one line */
-    const char *why;     /* nothing can aim at it; NULL: a descriptor of this name can */
-    /** Puts its values into @p phase[p], p < micro->phases. Collective, agreed. */
-    int (*run)(const struct mf_measure_job *job, struct mf_json *const *phase);
-    /** What it put there, in a line or few. */
-    void (*text)(FILE *to, const struct mf_json *values);
-};
-
-/** The rows; the last one has no name. */
-extern const struct mf_measure mf_measures[];
-
 /** Why nothing can aim at the measure called @p name; NULL: there is no such measure. */
 const char *mf_measure_why(const char *name);
 

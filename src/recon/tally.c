@@ -161,24 +161,6 @@ void mf_tally_count(struct mf_tally *t, int threads)
 
 /* -- energies -- */
 
-double mf_tally_loss(const struct mf_tally *t)
-{
-    double loss = 0;
-
-    for (size_t d = 0; d < t->sides; ++d) {
-        const struct mf_tally_side *side = &t->side[d];
-
-        for (size_t i = 0; i < t->fields * side->slices; ++i)
-            for (size_t e = 0; e < t->entries; ++e) {
-                const double value = (double)side->count[i * t->entries + e] * side->inverse[e];
-                const double off = value - side->target[i / side->slices * t->entries + e];
-
-                loss += side->weight[e] * off * off;
-            }
-    }
-    return loss;
-}
-
 /* The counts of a field of a slice in a change. */
 static int32_t *counts_of(const struct mf_tally *t, struct mf_tally_change *change, size_t d, size_t field,
                           size_t slice)

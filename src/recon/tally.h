@@ -46,9 +46,6 @@ void mf_tally_aim(struct mf_tally *tally, const struct mf_polish *polish, const 
 /** All counts from the labels, by so many threads. */
 void mf_tally_count(struct mf_tally *tally, int threads);
 
-/** The part of the loss that the counts are. */
-double mf_tally_loss(const struct mf_tally *tally);
-
 /** What a swap does to the counts: two voxels, three slices each, two fields. */
 struct mf_tally_change {
     size_t n;

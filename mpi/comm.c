@@ -27,6 +27,8 @@ static struct {
     int open, rank, size;
 } running; /* for exit handlers, which get no argument */
 
+static const char *task_here = ""; /* mf_comm_task() */
+
 static atomic_int usable; /* MPI_Init is over and MPI_Finalize has not begun: MPI may be called */
 
 /* An abort can hang when others are in MPI_Finalize or the launcher has gone: the process ends all the same. */
@@ -116,25 +118,26 @@ static int check_launcher(const struct mf_comm *comm)
                    tasks, mf_comm_version());
 }
 
-/* Local: does this rank's build equal @p first, that of rank 0? */
-static int check_build(const char *build, const char *first)
+/* Local: is what this rank does, and its build, that of rank 0? */
+static int check_task(const struct mf_comm *comm, const char *task, const char *first)
 {
+    if (strcmp(task, first) == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "rank %d runs '%.200s', rank 0 '%.200s'", comm->rank, task, first);
+}
+
+static int check_build(const struct mf_comm *comm, const char *build, const char *first)
+{
+    (void)comm;
     if (strcmp(build, first) == 0) return MF_OK;
     return mf_fail(MF_DEVICE, "ranks run different builds: '%.200s' here, '%.200s' on rank 0", build, first);
 }
 
-static int compare_builds(const struct mf_comm *comm, const char *build)
+static int compare(const struct mf_comm *comm, const char *text,
+                   int (*check)(const struct mf_comm *comm, const char *text, const char *first))
 {
-    size_t bytes = strlen(build) + 1;
-    char *first;
-    int rc;
+    char *first = mf_comm_text(comm, text);
+    int rc = mf_agree(comm, check(comm, text, first));
 
-    mf_comm_bcast(comm, 0, &bytes, sizeof bytes);
-    first = malloc(bytes);
-    if (!first) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu bytes", bytes);
-    if (comm->rank == 0) memcpy(first, build, bytes);
-    mf_comm_bcast(comm, 0, first, bytes);
-    rc = mf_agree(comm, check_build(build, first));
     free(first);
     return rc;
 }
@@ -201,6 +204,8 @@ static void impl_free(struct mf_comm_impl *impl)
     free(impl);
 }
 
+void mf_comm_task(const char *task) { task_here = task; }
+
 int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *build)
 {
     static int registered;
@@ -232,7 +237,8 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     rc = mf_agree(comm, check_launcher(comm));
     if (rc == MF_OK && provided < MPI_THREAD_FUNNELED)
         rc = mf_fail(MF_DEVICE, "%s was built without thread support", mf_comm_version());
-    if (rc == MF_OK) rc = compare_builds(comm, build ? build : "");
+    if (rc == MF_OK) rc = compare(comm, task_here, check_task);
+    if (rc == MF_OK) rc = compare(comm, build ? build : "", check_build);
     if (rc == MF_OK) comm->impl->near = mf_near_new(comm);
     if (rc != MF_OK && said && mf_comm_strays(comm) > 0) comm->rank = (int)strtol(said, NULL, 10); /* one speaks */
     return rc;

@@ -21,6 +21,10 @@ struct mf_comm {
  * MF_DEVICE: at first 600 s; a minute at least; 0: for ever. Local. */
 void mf_comm_patience(double seconds);
 
+/** What this process was started to do, as the others must have been: said before mf_comm_open(), which refuses with
+ * MF_USAGE where the ranks' texts differ. @p task is the caller's, and stays. Local. */
+void mf_comm_task(const char *task);
+
 /**
  * Starts MPI and opens the world; a process that nobody launched as one of several (launched.h) is a rank by itself,
  * and MPI is not started: that takes longer than most of what such a process does. Installs MPI_Abort in mf_die().

@@ -18,6 +18,7 @@
 #include "src/cmd/about.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/log_view.h"
+#include "src/cmd/same.h"
 
 enum { VERBS_MOST = 64 };
 
@@ -69,33 +70,6 @@ static int tell(const char *what, const char *name)
         (man ? mf_about_program_man : mf_about_program)(mf_cmds);
     }
     return MF_OK;
-}
-
-/* Up to the next one. */
-static int one_option(const char *at)
-{
-    const char *next = *at ? strstr(at + 1, " --") : NULL;
-    size_t n = next ? (size_t)(next - at) : strlen(at);
-
-    return n < 100 ? (int)n : 100;
-}
-
-/* What another rank would do differently with its options is found here and not in a result. */
-static int check_same_options(const struct mf_comm *comm, const struct mf_options *options)
-{
-    char *line = mf_options_line(options), *first = mf_comm_text(comm, line);
-    size_t same = 0;
-    int rc = MF_OK;
-
-    while (line[same] && line[same] == first[same]) ++same;
-    if (line[same] != first[same]) {
-        while (same > 0 && (line[same] != '-' || line[same - 1] != ' ')) --same;
-        rc = mf_fail(MF_USAGE, "rank %d was started with other options than rank 0: '%.*s', there '%.*s'", comm->rank,
-                     one_option(line + same), line + same, one_option(first + same), first + same);
-    }
-    free(line);
-    free(first);
-    return mf_agree(comm, rc);
 }
 
 /* A verb that starts others took the options of one for its own. */
@@ -176,7 +150,7 @@ static int run_ranks(const struct asked *asked, struct mf_comm *comm, double sta
                                  .computes = asked->verb->computes};
 
     MF_TRY(mf_agree(comm, asked->rc));
-    MF_TRY(check_same_options(comm, asked->options));
+    MF_TRY(mf_same_options(comm, asked->options));
     return run_session(asked->verb, &session, asked->into);
 }
 
@@ -189,6 +163,7 @@ static int run_world(const struct asked *asked, double start)
 
     if (asked->rc == MF_OK && common->timeout >= 0) mf_comm_patience((double)common->timeout);
     mf_h5_begin();
+    mf_comm_task(asked->verb->name);
     rc = mf_comm_open(&comm, NULL, NULL, asked->verb->examines ? MF_VERSION : mf_about_build());
     strays = asked->verb->examines && mf_comm_strays(&comm) > 0;
     if (strays) rc = MF_OK; /* and one of them speaks: the others are no ranks of anything */
@@ -221,6 +196,20 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     rc = verb->alone ? run_alone(&asked) : run_world(&asked, start);
     mf_options_free(asked.options);
     free(asked.into);
+    return rc;
+}
+
+/* No verb on this rank: others may have one, and would wait. */
+static int run_none(const char *word)
+{
+    struct mf_comm comm;
+    int rc;
+
+    mf_comm_task(word);
+    rc = mf_comm_open(&comm, NULL, NULL, mf_about_build());
+    if (rc == MF_OK) rc = mf_agree(&comm, no_verb(word));
+    if (comm.rank == 0) complain("");
+    mf_comm_close(&comm);
     return rc;
 }
 
@@ -296,8 +285,10 @@ int main(int argc, char **argv)
         rc = about("help", verb->name);
     else if (argc > 1 && is_about(argv[1]))
         rc = about(argv[1], argc > 2 ? argv[2] : NULL);
+    else if (argc > 1)
+        return run_none(argv[1]);
     else
-        rc = argc > 1 ? no_verb(argv[1]) : mf_fail(MF_USAGE, "no verb; try: mesoforge help");
+        rc = mf_fail(MF_USAGE, "no verb; try: mesoforge help");
     if (rc != MF_OK && is_first()) complain("");
     return rc;
 }

@@ -111,8 +111,8 @@ void mf_options_each(const struct mf_options *options,
                      void (*visit)(void *context, const char *word, const char *value, enum mf_origin origin),
                      void *context);
 
-/** All options as one line "--word value ..." of those that were given, for the provenance of outputs. Caller frees. */
-char *mf_options_line(const struct mf_options *options);
+/** Arguments and those options that were given, "--word value ...", with @p gap between them. Caller frees. */
+char *mf_options_line(const struct mf_options *options, char gap);
 
 /**
  * The configuration as YAML that reproduces the run: positional arguments (key "arguments") and every option that was

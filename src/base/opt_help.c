@@ -207,12 +207,12 @@ void mf_options_print(const struct mf_options *options)
     free(text);
 }
 
-static void line_entry(FILE *to, const struct mf_entry *entry, const char *gap)
+static void line_entry(FILE *to, const struct mf_entry *entry)
 {
     const struct mf_texts *texts = entry->field;
     enum mf_opt_kind kind = entry->row->kind;
 
-    fprintf(to, "%s--%s", gap, entry->row->word);
+    fprintf(to, "--%s", entry->row->word);
     if (kind <= MF_UNFLAG) {
         if (strcmp(entry->text, "true") != 0) fprintf(to, "=%s", entry->text);
     } else if (kind == MF_TEXTS) {
@@ -228,24 +228,23 @@ static void line_entry(FILE *to, const struct mf_entry *entry, const char *gap)
     }
 }
 
-char *mf_options_line(const struct mf_options *options)
+char *mf_options_line(const struct mf_options *options, char gap)
 {
-    const char *gap = "";
     char *text = NULL;
-    size_t size = 0;
+    size_t size = 0, n = 0;
     FILE *to = open_memstream(&text, &size);
 
     if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a line");
-    for (size_t i = 0; i < options->positional; ++i, gap = " ") {
-        fputs(gap, to);
+    for (size_t i = 0; i < options->positional; ++i) {
+        if (n++) fputc(gap, to);
         mf_quote(to, options->words[i]);
     }
     for (size_t i = 0; i < options->entries; ++i) {
         const struct mf_entry *entry = &options->entry[i];
 
         if (entry->control || entry->origin == MF_FROM_DEFAULT) continue;
-        line_entry(to, entry, gap);
-        gap = " ";
+        if (n++) fputc(gap, to);
+        line_entry(to, entry);
     }
     if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a line");
     return text;

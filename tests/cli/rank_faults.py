@@ -57,8 +57,18 @@ def different():
     status, lines, err = apart(({}, program, [*run, "--seed", "1"]), ({}, program, [*run, "--seed", "2"]))
     check(status == 2 and len(lines) == 1 and "rank 1 was started with other options than rank 0" in lines[0] and "--seed" in lines[0],
           f"two seeds: {status} {err}")
-    status, lines, err = apart(({"MESOFORGE_LOG": "30"}, program, run), ({"MESOFORGE_LOG": "10"}, program, run))
-    check(status == 2 and len(lines) == 1 and "logging_level" in lines[0].replace("-", "_"), f"two levels of the log: {status} {err}")
+    level = "MESOFORGE_LOG"  # every rank its options, and what is said of rank 1
+    for first, second, said in ((({level: "30"}, run), ({level: "10"}, run), "'--logging_level 10', there '--logging_level 30'"),
+                                (({}, run), ({level: "10"}, run), "'--logging_level 10', there it is not given"),
+                                (({}, run), ({}, [*run, "--device", "cpu"]), "'--device cpu', there it is not given"),
+                                (({}, [*run, "--device", "cpu"]), ({}, run), "there '--device cpu', here it is not given"),
+                                (({}, ["verify", "t.npy"]), ({}, ["verify", "t.npy", "u.npy"]), "'u.npy', there it is not given")):
+        status, lines, err = apart((first[0], program, first[1]), (second[0], program, second[1]))
+        check(status == 2 and len(lines) == 1 and lines[0].endswith(f"rank 1 was started with other options than rank 0: {said} (rank 1; 1 of 2 ranks failed)"),
+              f"{said}: {status} {err}")
+    for first, second in (("verify t.npy", "info t.npy"), ("probe", "doctor"), ("info t.npy", "inof t.npy")):
+        status, lines, err = apart(({}, program, first.split()), ({}, program, second.split()))
+        check(status == 2 and len(lines) == 1 and f"rank 1 runs '{second.split()[0]}', rank 0 '{first.split()[0]}'" in lines[0], f"{first} : {second}: {status} {err}")
     run = words(16, 20, "here.npy")
     done = runs.run(program, *run)
     want = digest("here.npy")

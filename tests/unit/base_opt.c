@@ -169,7 +169,7 @@ static void test_record(void)
     CHECK(parse("--weights 1,0.1 --name=it's --open --seed=2", 0) == MF_OK);
     mf_options_each(options, keep, text);
     CHECK(strcmp(text, "name=it's;periodic=false;descriptor_weights=1 0.1;seed=2;") == 0);
-    line = mf_options_line(options);
+    line = mf_options_line(options, ' ');
     CHECK(strcmp(line, "--name 'it'\\''s' --periodic=false --descriptor_weights 1 0.1 --seed 2") == 0);
     free(line);
     setenv("T_SEED", "9", 1);

@@ -6,24 +6,29 @@
 #include <string.h>
 
 #include "kernels/cpu/dense.h"
+#include "kernels/cpu/line.h"
 #include "kernels/cpu/tile.h"
+#include "kernels/cpu/whole.h"
 #include "kernels/form/gram.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 
-enum { DEPTH = 96, PARTS = 4, ALIGN = 16 };
+enum { DEPTH = 96, PARTS = 4 };
 
 /* Channels first .. first + count - 1: lags (du, dv), (du, dv + step), .. */
 struct run {
     struct mf_gram_lag lag;
     int step;
     size_t first, count;
+    float last[MF_LINE]; /* 1 where its last line has a channel, else 0 */
 };
 
 struct gram {
-    size_t channels, width; /* width: floats from anchor to anchor, with room for whole tiles */
-    size_t runs;
+    size_t channels, width; /* width: floats from anchor to anchor */
+    size_t runs, ahead;     /* ahead: those before the first with negative columns */
     struct run *run;
     struct mf_soft soft;
+    float steps; /* of a channel in whole numbers: those of two pixels 0 or 1 are exact */
     enum mf_gram_kind kind;
     int periodic, pair; /* pair: anchors are of the second field */
     struct mf_cpu_frame frame;
@@ -39,8 +44,10 @@ static void add_run(struct gram *m, size_t lag, size_t count)
 
     if (count == 0) return;
     first = mf_gram_lag_of(m->kind, lag, m->channels);
-    m->run[m->runs++] = (struct run){first, first.negative ? -1 : 1, m->channels, count};
+    m->run[m->runs] = (struct run){first, first.negative ? -1 : 1, m->channels, count, {0}};
+    for (size_t l = 0; l <= (count - 1) % MF_LINE; ++l) m->run[m->runs].last[l] = 1;
     m->channels += count;
+    ++m->runs;
 }
 
 static void make_runs(struct gram *m, size_t lag)
@@ -49,6 +56,7 @@ static void make_runs(struct gram *m, size_t lag)
 
     for (size_t i = axes ? 1 : 0; i < lag; ++i) add_run(m, lag, axes ? 1 : lag);
     if (axes) add_run(m, lag, lag);
+    m->ahead = m->runs;
     for (size_t i = 1; !axes && i < lag; ++i) add_run(m, lag, lag - 1);
     m->frame.left = axes ? 0 : lag - 1;
 }
@@ -61,33 +69,50 @@ static void close_plan(struct mf_slice_plan *plan)
     free(m);
 }
 
-static size_t aligned(size_t floats) { return (floats + ALIGN - 1) / ALIGN * ALIGN; }
+static size_t aligned(size_t floats) { return (floats + MF_LINE - 1) / MF_LINE * MF_LINE; }
 
-/* Scratch: exponentials of the framed slice, and of the one of anchors (the same, unless there are two), the slopes as
- * a matrix; for every part framed gradients of both, channels and what comes back to them, and sums of products in
- * double. */
+/* Floats of a row of channels: room for what whole tiles and lines read and write beyond the last, and an odd number of
+ * lines, or rows would crowd in few sets of the cache. */
+static size_t width_of(size_t channels)
+{
+    const size_t lines = (channels + MF_LINE + MF_TILE_COLUMNS - 1) / MF_TILE_COLUMNS * MF_TILE_COLUMNS / MF_LINE;
+
+    return (lines + 1) * MF_LINE;
+}
+
+/* Scratch: exponentials of the framed slice, and of the one of anchors (the same, unless there are two), sums of
+ * products in double, the slopes as a matrix, in float and in whole numbers; for every part framed gradients of both,
+ * channels, in float and in whole numbers, and what comes back to them. Frames have a line more, which the ends of runs
+ * read and add nothing to. */
 struct areas {
     float *e, *own, *slope, *g, *own_g, *f, *h;
     double *sum;
+    struct mf_cpu_whole whole;
+    int16_t *rounded;
 };
 
 static size_t areas_of(const struct gram *m, size_t nu, size_t nv, float *scratch, size_t part, struct areas *at)
 {
-    const size_t frame = aligned(mf_cpu_frame_size(&m->frame, nu, nv)), block = aligned(DEPTH * m->width);
-    const size_t slope = aligned(m->width * m->width), sum = aligned(2 * m->channels * m->channels);
-    const size_t second = m->pair ? frame : 0, frames = frame + second, each = frames + 2 * block + sum;
-    float *first = scratch + frames + slope + part * each;
+    const size_t frame = aligned(mf_cpu_frame_size(&m->frame, nu, nv)) + MF_LINE, block = DEPTH * m->width;
+    const size_t second = m->pair ? frame : 0, frames = frame + second, slope = m->channels * m->width;
+    const size_t sum = aligned(2 * m->channels * m->channels), each = frames + 2 * block + block / 2;
+    struct mf_cpu_whole whole = {.n = m->channels, .width = m->width, .steps = m->steps};
+    float *sums = scratch + frames, *numbers = sums + sum + slope;
+    const size_t shared = frames + sum + slope + mf_cpu_whole_place(&whole, scratch ? numbers : NULL);
+    float *first = scratch + shared + part * each;
 
     if (scratch)
         *at = (struct areas){.e = scratch,
                              .own = scratch + second,
-                             .slope = scratch + frames,
+                             .sum = (double *)(void *)sums,
+                             .slope = sums + sum,
+                             .whole = whole,
                              .g = first,
                              .own_g = first + second,
                              .f = first + frames,
                              .h = first + frames + block,
-                             .sum = (double *)(void *)(first + frames + 2 * block)};
-    return frames + slope + PARTS * each;
+                             .rounded = (int16_t *)(void *)(first + frames + 2 * block)};
+    return shared + PARTS * each;
 }
 
 static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
@@ -101,10 +126,11 @@ static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
     m->pair = plan->pair = kind == MF_GRAM_CROSS;
     make_runs(m, desc->lag);
     m->frame.right = m->frame.below = desc->lag - 1;
-    m->width = (m->channels + MF_TILE_ROWS + MF_TILE_COLUMNS - 1) / MF_TILE_COLUMNS * MF_TILE_COLUMNS;
+    m->width = width_of(m->channels);
     m->soft = mf_soft_of(desc->threshold, desc->steepness);
+    m->steps = mf_cpu_whole_steps(mf_gram_channel(m->soft, mf_soft_exp(-m->soft.s * (0.5F - m->soft.t))));
     m->periodic = mf_gram_anchors_of(kind, desc->periodic, desc->seam, desc->lag, desc->nu, desc->nv).periodic;
-    m->tile = mf_cpu_tile_best();
+    m->tile = mf_cpu_tile_of(0);
     plan->scratch = areas_of(m, desc->nu, desc->nv, NULL, 0, NULL);
     return MF_OK;
 }
@@ -149,8 +175,10 @@ MF_CPU_FAST static void make_channels(const struct block *b)
         float *restrict f = b->f + k * m->width;
         size_t here[2];
 
-        for (size_t c = k < b->count ? m->channels : 0; c < m->width; ++c) f[c] = 0;
-        if (k >= b->count) continue;
+        if (k >= b->count) {
+            for (size_t c = 0; c < m->width; ++c) f[c] = 0;
+            continue;
+        }
         place(m, &b->at, b->stride, b->first + k, here);
         for (size_t i = 0; i < m->runs; ++i) {
             const struct run r = m->run[i];
@@ -158,14 +186,13 @@ MF_CPU_FAST static void make_channels(const struct block *b)
             const float *e = b->e + here[r.lag.negative] + (size_t)r.lag.du * b->stride + r.lag.dv;
             float *restrict to = f + r.first;
 
-            if (r.step > 0)
-                for (size_t n = 0; n < r.count; ++n) to[n] = own * e[n];
-            else
-                for (size_t n = 0; n < r.count; ++n) to[n] = own * *(e - n);
+            for (size_t n = 0; n < r.count; n += MF_LINE)
+                mf_line_put(own * mf_line_get(e + (ptrdiff_t)n * r.step, r.step), 1, to + n);
         }
         if (m->pair) f[0] = b->own[here[0]] * b->own[here[0]];
 #pragma omp simd
         for (size_t c = 0; c < m->channels; ++c) f[c] = mf_gram_channel(soft, f[c]);
+        for (size_t c = m->channels; c < m->width; ++c) f[c] = 0;
     }
 }
 
@@ -175,25 +202,21 @@ MF_CPU_FAST static void exponentials(struct mf_soft f, size_t n, float *e)
     for (size_t i = 0; i < n; ++i) e[i] = mf_gram_factor(f, e[i]);
 }
 
-static struct block begin(const struct mf_cpu_job *job, const struct gram *m, const struct areas *at)
+/* DEPTH anchors from q on, as far as there are some. */
+static struct block begin(const struct mf_cpu_job *job, const struct areas *at, size_t q)
 {
-    return (struct block){.m = m,
-                          .at = anchors_of(job),
-                          .stride = mf_cpu_frame_stride(&m->frame, job->level->nv),
-                          .e = at->e,
-                          .own = at->own,
-                          .f = at->f};
-}
+    const struct gram *m = job->plan->state;
+    struct block b = {.m = m,
+                      .at = anchors_of(job),
+                      .stride = mf_cpu_frame_stride(&m->frame, job->level->nv),
+                      .first = q,
+                      .e = at->e,
+                      .own = at->own,
+                      .f = at->f};
+    const size_t all = b.at.nu * b.at.nv;
 
-/* The blocks of a part: the next one, 0 behind the last. */
-static int next(struct block *b, size_t part, int *first)
-{
-    const size_t all = b->at.nu * b->at.nv, at = *first ? part * DEPTH : b->first + PARTS * DEPTH;
-
-    *first = 0;
-    b->first = at;
-    b->count = at >= all ? 0 : all - at < DEPTH ? all - at : DEPTH;
-    return at < all;
+    b.count = q >= all ? 0 : all - q < DEPTH ? all - q : DEPTH;
+    return b;
 }
 
 /* The second field as a level of its own. */
@@ -218,19 +241,39 @@ static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, cons
 
 /* -- values -- */
 
-/* sum += a tile at (i, j), as far as it lies in the matrix and above row @p last. */
-MF_CPU_FAST static void add_tile(size_t n, size_t last, size_t i, size_t j, const float *restrict c,
-                                 double *restrict sum)
+/* What the threads work on together: the channels of some blocks, and sums of their products. */
+struct chunk {
+    const struct gram *m;
+    const struct areas *at;
+    size_t blocks, number; /* of them, of the chunk: in f, h, f, ..; the first one's are the first in the sums */
+};
+
+/* A tile at (i, j) into the sums, as far as it lies in the matrix and above row @p last. */
+MF_CPU_FAST static void add_tile(const struct chunk *w, size_t last, size_t i, size_t j, const float *restrict c)
 {
-    const size_t rows = last - i < MF_TILE_ROWS ? last - i : MF_TILE_ROWS,
+    const size_t n = w->m->channels, rows = last - i < MF_TILE_ROWS ? last - i : MF_TILE_ROWS,
                  columns = n - j < MF_TILE_COLUMNS ? n - j : MF_TILE_COLUMNS;
 
     for (size_t r = 0; r < rows; ++r) {
-        double *restrict to = sum + (i + r) * n + j;
+        double *restrict to = w->at->sum + (i + r) * n + j;
 
 #pragma omp simd
-        for (size_t k = 0; k < columns; ++k) to[k] += (double)c[r * MF_TILE_COLUMNS + k];
+        for (size_t k = 0; k < columns; ++k) to[k] = (w->number == 0 ? 0 : to[k]) + (double)c[r * MF_TILE_COLUMNS + k];
     }
+}
+
+static void product(const struct chunk *w, size_t groups, size_t last, size_t i, size_t j)
+{
+    float c[MF_TILE_ROWS * MF_TILE_COLUMNS] = {0};
+
+    for (size_t p = 0; p < w->blocks; ++p) {
+        const float *f = w->number % 2 ? w->at[p].h : w->at[p].f, *const group[MF_TILE_GROUPS] = {
+                                                                      f + i, f + i + MF_TILE_GROUP,
+                                                                      f + i + 2 * MF_TILE_GROUP};
+
+        w->m->tile(groups, DEPTH, group, 1, w->m->width, f + j, w->m->width, c);
+    }
+    add_tile(w, last, i, j, c);
 }
 
 /* Columns that are whole tiles, or nearly. A few more come below the diagonal, as rows of a low tile: L^2 + (L - 1)^2
@@ -242,146 +285,238 @@ static size_t upright(size_t n)
     return rest <= MF_TILE_GROUP ? n - rest : n;
 }
 
-/* sum += F^T F on and above the diagonal; what stands in columns that are not upright, below it. */
-static void add_products(const struct gram *m, const float *f, double *sum)
+/* Some tiles of F^T F: it has those on and above the diagonal, and what stands in columns that are not upright, below
+ * it. Returns how many it has. */
+static size_t products(const struct chunk *w, struct mf_span some)
 {
-    const size_t n = m->channels, end = upright(n);
-    const float *const low = f + end;
-    float c[MF_TILE_ROWS * MF_TILE_COLUMNS];
+    const size_t n = w->m->channels, end = upright(n);
+    size_t t = 0;
 
     for (size_t j = 0; j < end; j += MF_TILE_COLUMNS)
-        for (size_t i = 0; i < end && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS) {
-            memset(c, 0, sizeof c);
-            mf_cpu_tile_rows(m->tile, DEPTH, f + i, 1, m->width, f + j, m->width, c);
-            add_tile(n, end, i, j, c, sum);
-        }
-    for (size_t j = 0; j < n && end < n; j += MF_TILE_COLUMNS) {
-        memset(c, 0, sizeof c);
-        m->tile(1, DEPTH, &low, 1, m->width, f + j, m->width, c);
-        add_tile(n, n, end, j, c, sum);
-    }
+        for (size_t i = 0; i < end && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS, ++t)
+            if (t - some.first < some.count) product(w, MF_TILE_GROUPS, end, i, j);
+    for (size_t j = 0; j < n && end < n; j += MF_TILE_COLUMNS, ++t)
+        if (t - some.first < some.count) product(w, 1, n, end, j);
+    return t;
 }
 
-enum { LINES = 16 }; /* rows of a thread: what they write by columns are whole lines of a cache */
-
-/* Row i of d = the sum of all parts' sums, on both sides of the diagonal. */
-static void put_values(const struct gram *m, const struct areas *at, double each, size_t i, double *d)
+/* Rows i .. i + MF_LINE - 1 of d from the sums above the diagonal, and the same columns of it. */
+static void put_values(const struct gram *m, const double *sum, double each, size_t i, double *d)
 {
-    const size_t n = m->channels, end = upright(n);
+    const size_t n = m->channels, end = upright(n), last = i + MF_LINE < n ? i + MF_LINE : n;
 
-    for (size_t j = i; j < n; ++j) {
-        const size_t from = j < end ? i * n + j : j * n + i;
-        double sum = 0;
+    for (size_t from = i; from < end; from += MF_LINE) {
+        const size_t to = from + MF_LINE < end ? from + MF_LINE : end;
 
-        for (size_t p = 0; p < PARTS; ++p) sum += at[p].sum[from];
-        d[i * n + j] = d[j * n + i] = sum * each;
+        for (size_t k = i; k < last; ++k)
+            for (size_t j = from; j < to; ++j) d[k * n + j] = each * sum[k * n + j];
+        for (size_t j = from; j < to; ++j)
+            for (size_t k = i; k < last; ++k) d[j * n + k] = d[k * n + j];
     }
+    for (size_t j = end; j < n; ++j)
+        for (size_t k = i; k < last; ++k) d[k * n + j] = d[j * n + k] = each * sum[j * n + k];
 }
 
+static void areas_all(const struct mf_cpu_job *job, struct areas at[PARTS])
+{
+    for (size_t p = 0; p < PARTS; ++p)
+        areas_of(job->plan->state, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
+}
+
+/* Makes the channels of a chunk, if there are any; those of the next one while products are taken of this one. */
+static size_t make_chunk(const struct mf_cpu_job *job, const struct areas *at, size_t number)
+{
+    size_t blocks = 0;
+
+    for (size_t p = 0; p < PARTS; ++p) {
+        struct block b = begin(job, &at[p], (number * PARTS + p) * DEPTH);
+
+        if (b.count == 0) break;
+        ++blocks;
+    }
+#pragma omp for schedule(static, 1) nowait
+    for (size_t p = 0; p < blocks; ++p) {
+        struct block b = begin(job, &at[p], (number * PARTS + p) * DEPTH);
+
+        b.f = number % 2 ? at[p].h : at[p].f;
+        make_channels(&b);
+    }
+    return blocks;
+}
+
+/* Channels of PARTS blocks are made at a time, and those of the next while tiles of these are dealt out: a sum is a
+ * thread's, and stays in its cache. */
 static void value(const struct mf_cpu_job *job, double *d)
 {
     const struct gram *m = job->plan->state;
-    const size_t n = m->channels;
-    struct areas at[PARTS];
-    struct mf_gram_anchors anchors = anchors_of(job);
+    const struct mf_gram_anchors anchors = anchors_of(job);
+    const size_t team = (size_t)job->threads, tiles = products(&(struct chunk){.m = m}, (struct mf_span){0, 0});
     const double each = 1 / ((double)anchors.nu * (double)anchors.nv);
+    struct areas at[PARTS];
 
-    for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
+    areas_all(job, at);
     fill_frames(job, m, &at[0]);
-#pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
-    for (size_t p = 0; p < PARTS; ++p) {
-        struct block b = begin(job, m, &at[p]);
+#pragma omp parallel num_threads(job->threads) if (job->threads > 1)
+    {
+        size_t blocks = make_chunk(job, at, 0);
 
-        memset(at[p].sum, 0, n * n * sizeof *at[p].sum);
-        for (int first = 1; next(&b, p, &first);) {
-            make_channels(&b);
-            add_products(m, b.f, at[p].sum);
+#pragma omp barrier
+        for (size_t k = 0; blocks > 0; ++k) {
+            const struct chunk chunk = {m, at, blocks, k};
+
+            blocks = make_chunk(job, at, k + 1);
+#pragma omp for schedule(static)
+            for (size_t t = 0; t < team; ++t) (void)products(&chunk, mf_cut(tiles, team, t));
         }
+#pragma omp for schedule(dynamic)
+        for (size_t i = 0; i < m->channels; i += MF_LINE) put_values(m, at[0].sum, each, i, d);
     }
-#pragma omp parallel for num_threads(job->threads) schedule(dynamic, LINES) if (job->threads > 1)
-    for (size_t i = 0; i < n; ++i) put_values(m, at, each, i, d);
 }
 
 /* -- gradient -- */
 
-/* What the channels count: dE/dF = F (slope + its transpose) / N. */
-static void make_slopes(const struct gram *m, double each, int threads, const double *slope, float *to)
+/* What the channels count: dE/dF = F (slope + its transpose) / N. Columns i .. i + MF_LINE - 1 of these from row i on,
+ * and the rows that are the same. */
+static void make_slopes(const struct gram *m, double each, const double *slope, size_t i, float *to)
 {
-    const size_t n = m->channels;
+    const size_t n = m->channels, last = i + MF_LINE < n ? i + MF_LINE : n;
 
-    memset(to, 0, m->width * m->width * sizeof *to);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < n; ++j) to[i * m->width + j] = (float)(each * (slope[i * n + j] + slope[j * n + i]));
+    for (size_t from = i; from < n; from += MF_LINE)
+        for (size_t j = from; j < n && j < from + MF_LINE; ++j)
+            for (size_t k = i; k < last; ++k)
+                to[k * m->width + j] = to[j * m->width + k] = (float)(each * (slope[k * n + j] + slope[j * n + k]));
+    for (size_t k = i; k < last; ++k)
+        for (size_t j = n; j < m->width; ++j) to[k * m->width + j] = 0;
 }
 
-/* h = F slopes */
-static void multiply(const struct gram *m, const float *f, const float *slope, float *h)
+/* The product of two rows, behind whose n floats zeros stand. */
+MF_CPU_FAST static float dot(size_t n, const float *a, const float *b)
 {
-    float c[MF_TILE_ROWS * MF_TILE_COLUMNS];
+    mf_line sum = {0};
 
-    for (size_t j = 0; j < m->channels; j += MF_TILE_COLUMNS)
-        for (size_t k = 0; k < DEPTH; k += MF_TILE_ROWS) {
-            memset(c, 0, sizeof c);
-            mf_cpu_tile_rows(m->tile, m->channels, f + k * m->width, m->width, 1, slope + j, m->width, c);
-            for (size_t r = 0; r < MF_TILE_ROWS; ++r)
-                memcpy(h + (k + r) * m->width + j, c + r * MF_TILE_COLUMNS, MF_TILE_COLUMNS * sizeof *c);
-        }
+    for (size_t k = 0; k < n; k += MF_LINE) sum += mf_line_get(a + k, 1) * mf_line_get(b + k, 1);
+    return mf_line_sum(sum);
+}
+
+/* A tile of h = F slopes in float. */
+static void multiply(const struct gram *m, const struct areas *at, size_t k, size_t j)
+{
+    float c[MF_TILE_ROWS * MF_TILE_COLUMNS] = {0}, *h = at->h + k * m->width + j;
+
+    mf_cpu_tile_rows(m->tile, m->channels, at->f + k * m->width, m->width, 1, at->slope + j, m->width, c);
+    for (size_t r = 0; r < MF_TILE_ROWS; ++r)
+        memcpy(h + r * m->width, c + r * MF_TILE_COLUMNS, MF_TILE_COLUMNS * sizeof *c);
+}
+
+/* h = F slopes, which are symmetric; whole: in whole numbers, but for columns that fill no tile. */
+static void multiply_all(const struct gram *m, const struct areas *at, int whole)
+{
+    const size_t n = m->channels, end = upright(n), w = m->width;
+
+    for (size_t k = 0; whole && k < DEPTH; ++k) mf_cpu_whole_row(&at->whole, at->f + k * w, at->rounded + k * w);
+    for (size_t j = 0; j < end; j += MF_TILE_COLUMNS)
+        for (size_t k = 0; k < DEPTH; k += MF_TILE_ROWS)
+            if (whole)
+                mf_cpu_whole_tile(&at->whole, at->rounded + k * w, j, at->h + k * w + j);
+            else
+                multiply(m, at, k, j);
+    for (size_t k = 0; k < DEPTH; ++k)
+        for (size_t j = end; j < n; ++j) at->h[k * w + j] = dot(n, at->f + k * w, at->slope + j * w);
+}
+
+/* What a run gives to the pixels of its lags. Returns the sum, in lines. */
+MF_LINE_INLINE mf_line give_run(const struct run *r, const float *w, float *to)
+{
+    mf_line sum = {0};
+
+    for (size_t n = 0; n < r->count; n += MF_LINE) {
+        float *at = to + (ptrdiff_t)n * r->step;
+        const mf_line all = mf_line_get(w + n, 1), some = n + MF_LINE < r->count ? all : all * mf_line_get(r->last, 1);
+
+        mf_line_put(mf_line_get(at, r->step) + some, r->step, at);
+        sum += some;
+    }
+    return sum;
 }
 
 /* From the channels to the pixels: half of dE/dz to either. */
-MF_CPU_FAST static void give_back(const struct block *b, float *h, float *g, float *own_g)
+MF_CPU_FAST static void give_back(const struct block *b, const struct areas *at)
 {
     const struct gram *m = b->m;
     const struct mf_soft soft = m->soft;
+    const float *restrict inverse = at->whole.inverse, *restrict half = at->whole.half,
+                          *restrict diagonal = at->whole.diagonal;
 
     for (size_t k = 0; k < b->count; ++k) {
         const float *restrict f = b->f + k * m->width;
-        float *restrict w = h + k * m->width;
+        float *restrict w = at->h + k * m->width;
         size_t here[2];
 
 #pragma omp simd
-        for (size_t c = 0; c < m->channels; ++c) w[c] *= mf_gram_slope(soft, f[c]);
+        for (size_t c = 0; c < m->channels; ++c)
+            w[c] = (w[c] * inverse[c] + half[c] + f[c] * diagonal[c]) * mf_gram_slope(soft, f[c]);
+        for (size_t c = m->channels; c < m->channels + MF_LINE; ++c) w[c] = 0;
         place(m, &b->at, b->stride, b->first + k, here);
         if (m->pair) { /* F_0 is of the anchor alone */
-            own_g[here[0]] += 2 * w[0];
+            at->own_g[here[0]] += 2 * w[0];
             w[0] = 0;
         }
-        for (size_t i = 0; i < m->runs; ++i) {
-            const struct run r = m->run[i];
-            float *to = g + here[r.lag.negative] + (size_t)r.lag.du * b->stride + r.lag.dv, all = 0;
+        for (int negative = 0; negative < 2; ++negative) {
+            const size_t n = here[negative], end = negative ? m->runs : m->ahead;
+            mf_line sum = {0};
 
-            for (size_t n = 0; n < r.count; ++n) all += w[r.first + n];
-            if (r.step > 0)
-                for (size_t n = 0; n < r.count; ++n) to[n] += w[r.first + n];
-            else
-                for (size_t n = 0; n < r.count; ++n) *(to - n) += w[r.first + n];
-            own_g[here[r.lag.negative]] += all;
+            for (size_t i = negative ? m->ahead : 0; i < end; ++i) {
+                const struct run *r = &m->run[i];
+
+                sum += give_run(r, w + r->first, at->g + n + (size_t)r->lag.du * b->stride + r->lag.dv);
+            }
+            at->own_g[n] += mf_line_sum(sum);
         }
     }
+}
+
+/* Whether all pixels, and so all channels, are in [0, 1]. */
+static int in_unit(const struct mf_cpu_level *level)
+{
+    int all = 1;
+
+    for (size_t i = 0; i < level->nu * level->nv; ++i)
+        all &= level->x[i] >= 0 && level->x[i] <= 1 && (!level->y || (level->y[i] >= 0 && level->y[i] <= 1));
+    return all;
 }
 
 static void gradient(const struct mf_cpu_job *job, const double *slope)
 {
     const struct gram *m = job->plan->state;
     const struct mf_cpu_level *level = job->level, second = second_of(level);
-    const size_t frame = mf_cpu_frame_size(&m->frame, level->nu, level->nv);
-    struct mf_gram_anchors anchors = anchors_of(job);
+    const size_t frame = mf_cpu_frame_size(&m->frame, level->nu, level->nv) + MF_LINE;
+    const struct mf_gram_anchors anchors = anchors_of(job);
+    const size_t all = anchors.nu * anchors.nv, n = m->channels;
+    const int whole = n >= MF_WHOLE_LEAST && mf_cpu_whole_can() && in_unit(level);
     struct areas at[PARTS];
 
-    for (size_t p = 0; p < PARTS; ++p) areas_of(m, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
+    areas_all(job, at);
     fill_frames(job, m, &at[0]);
-    make_slopes(m, 1 / ((double)anchors.nu * (double)anchors.nv), job->threads, slope, at[0].slope);
-#pragma omp parallel for num_threads(job->threads) schedule(static, 1) if (job->threads > 1)
-    for (size_t p = 0; p < PARTS; ++p) {
-        struct block b = begin(job, m, &at[p]);
+#pragma omp parallel num_threads(job->threads) if (job->threads > 1)
+    {
+#pragma omp for schedule(dynamic)
+        for (size_t i = 0; i < n; i += MF_LINE) make_slopes(m, 1 / (double)all, slope, i, at[0].slope);
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < n; i += MF_LINE)
+            mf_cpu_whole_columns(&at[0].whole, whole && i < upright(n), i, at[0].slope);
+#pragma omp for schedule(static)
+        for (size_t k = 0; k < (whole ? (n + 1) / 2 : 0); ++k) mf_cpu_whole_pack(&at[0].whole, at[0].slope, k);
+#pragma omp for schedule(static, 1)
+        for (size_t p = 0; p < PARTS; ++p) {
+            memset(at[p].g, 0, frame * sizeof *at[p].g);
+            if (m->pair) memset(at[p].own_g, 0, frame * sizeof *at[p].own_g);
+            for (size_t q = p * DEPTH; q < all; q += PARTS * DEPTH) {
+                const struct block b = begin(job, &at[p], q);
 
-        memset(at[p].g, 0, frame * sizeof *at[p].g);
-        memset(at[p].own_g, 0, frame * sizeof *at[p].own_g);
-        for (int first = 1; next(&b, p, &first);) {
-            make_channels(&b);
-            multiply(m, b.f, at[0].slope, at[p].h);
-            give_back(&b, at[p].h, at[p].g, at[p].own_g);
+                make_channels(&b);
+                multiply_all(m, &at[p], whole);
+                give_back(&b, &at[p]);
+            }
         }
     }
     for (size_t p = 0; p < PARTS; ++p) mf_cpu_frame_fold(&m->frame, m->periodic, level, at[p].g);

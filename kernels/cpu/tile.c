@@ -18,10 +18,7 @@ ALWAYS void wide(size_t groups, size_t depth, const float *const *a, size_t row,
     vec sum[MF_TILE_ROWS][2];
 
 #pragma GCC unroll 12
-    for (size_t m = 0; m < rows; ++m) {
-        sum[m][0] = *(const vec_any *)(c + m * WIDTH);
-        sum[m][1] = *(const vec_any *)(c + m * WIDTH + LANES);
-    }
+    for (size_t m = 0; m < rows; ++m) sum[m][0] = sum[m][1] = (vec){0};
     for (size_t k = 0; k < depth; ++k) {
         const vec b0 = *(const vec_any *)(b + k * width), b1 = *(const vec_any *)(b + k * width + LANES);
 
@@ -35,8 +32,8 @@ ALWAYS void wide(size_t groups, size_t depth, const float *const *a, size_t row,
     }
 #pragma GCC unroll 12
     for (size_t m = 0; m < rows; ++m) {
-        *(vec_any *)(c + m * WIDTH) = sum[m][0];
-        *(vec_any *)(c + m * WIDTH + LANES) = sum[m][1];
+        *(vec_any *)(c + m * WIDTH) += sum[m][0];
+        *(vec_any *)(c + m * WIDTH + LANES) += sum[m][1];
     }
 }
 
@@ -50,10 +47,7 @@ ALWAYS void narrow(size_t groups, size_t depth, const float *const *a, size_t ro
         half sum[GROUP][2];
 
 #pragma GCC unroll 4
-        for (size_t m = 0; m < GROUP; ++m) {
-            sum[m][0] = *(const half_any *)(to + m * WIDTH);
-            sum[m][1] = *(const half_any *)(to + m * WIDTH + LANES / 2);
-        }
+        for (size_t m = 0; m < GROUP; ++m) sum[m][0] = sum[m][1] = (half){0};
         for (size_t k = 0; k < depth; ++k) {
             const half b0 = *(const half_any *)(q + k * width), b1 = *(const half_any *)(q + k * width + LANES / 2);
 
@@ -67,8 +61,8 @@ ALWAYS void narrow(size_t groups, size_t depth, const float *const *a, size_t ro
         }
 #pragma GCC unroll 4
         for (size_t m = 0; m < GROUP; ++m) {
-            *(half_any *)(to + m * WIDTH) = sum[m][0];
-            *(half_any *)(to + m * WIDTH + LANES / 2) = sum[m][1];
+            *(half_any *)(to + m * WIDTH) += sum[m][0];
+            *(half_any *)(to + m * WIDTH + LANES / 2) += sum[m][1];
         }
     }
 }
@@ -99,11 +93,15 @@ static void tile_plain(size_t groups, size_t depth, const float *const *a, size_
     narrow(groups, depth, a, row, step, b, width, c);
 }
 
-mf_cpu_tile *mf_cpu_tile_best(void)
+mf_cpu_tile *mf_cpu_tile_of(size_t i)
 {
+    mf_cpu_tile *tile[3] = {NULL, NULL, NULL};
+    size_t n = 0;
+
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f")) return tile_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return tile_avx2;
+    if (__builtin_cpu_supports("avx512f")) tile[n++] = tile_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tile[n++] = tile_avx2;
 #endif
-    return tile_plain;
+    tile[n++] = tile_plain;
+    return i < n ? tile[i] : NULL;
 }

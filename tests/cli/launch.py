@@ -201,7 +201,7 @@ def of_another_plan():
             if not as_run or plan:
                 continue
             said = runs.run(program, *options, *more, "--plan", "one.json", "--output", "v.npy")
-            check(said.status == status and said.err.split(": ", 2)[2] == err.split(": ", 2)[2], f"{more}: launch says {err}, the run {said}")
+            check(said.status == status and said.err.splitlines()[-1].split(": ", 2)[2] == err.strip().split(": ", 2)[2], f"{more}: launch says {err}, the run {said}")
     refused(2, "is for 1 rank, this run has 4", *sbatch, "--nodes", "2", "--ntasks-per-node", "2", "--", *words, "--plan", "one.json")
     for more in (("--descriptor_types", "GramMatrices"), ("--optimizer_type", "YTPost", "--descriptor_types", "LinealPath")):
         status, _, err, _ = launch("--launcher", "sbatch", "--", "match", "image.npy", *more)

@@ -1,9 +1,20 @@
 /* See recon_opts.h: what annealing is told, and what it cannot be asked for. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
 #include "src/cmd/recon_opts.h"
+
+static int refuse_term(const struct mf_recon_cmd *o, const struct mf_descriptor *row)
+{
+    char names[256] = "";
+
+    for (size_t i = 0, at = 0; i < MF_DESCRIPTORS && at < sizeof names; ++i)
+        if (mf_descriptor_swaps(&mf_descriptors[i]))
+            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", mf_descriptors[i].name);
+    return mf_fail(MF_USAGE, "%s: %s has no update by swaps; try: %s", o->optimizer, row->name, names);
+}
 
 /* What annealing cannot aim at: there is no increment for it, or it never changes. */
 static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_opts *objective, int volume)
@@ -13,11 +24,7 @@ static int check_terms(const struct mf_recon_cmd *o, const struct mf_objective_o
     for (size_t t = 0; t < objective->terms; ++t) {
         const struct mf_descriptor *row = objective->term[t].row;
 
-        if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION && !mf_descriptor_counts(row))
-            return mf_fail(MF_USAGE,
-                           "%s: %s has no update by swaps; try: FFTCorrelations, Variation, LinealPathExact, "
-                           "SurfaceCorrelations, Chords, VolumeFractions",
-                           o->optimizer, row->name);
+        if (!mf_descriptor_swaps(row)) return refuse_term(o, row);
         if (o->save_gradient && *o->save_gradient && mf_descriptor_counts(row))
             return mf_fail(MF_USAGE, "--save_gradient: %s has none", row->name);
         changes |= objective->term[t].weight > 0 && (row->kind != MF_FRACTION || volume);

@@ -115,6 +115,12 @@ static inline int mf_descriptor_counts(const struct mf_descriptor *row)
     return row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].counted;
 }
 
+/** Can swaps of labels aim at it: by windows of bits (S2, Variation), or by counts? */
+static inline int mf_descriptor_swaps(const struct mf_descriptor *row)
+{
+    return row->kind == MF_S2 || row->kind == MF_VARIATION || row->kind == MF_FRACTION || mf_descriptor_counts(row);
+}
+
 /** The same to aim at: by swaps of labels, or, refused with MF_USAGE where there is none, by a gradient. */
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend, int by_swaps,
                       const struct mf_slice_ops **ops);

@@ -112,7 +112,8 @@ status, out, err = run(PROGRAM, "match", two, "--limit_to", 4, "--optimizer_type
 check(status == 0 and "temperature has no effect" in err and json.loads(out)["swaps_tried"] == 200, f"YTPost has no temperature: {err}")
 
 for name, wanted, more in (("rule", "relaxed_neighbor", ["--mutation_rule", "nearest"]), ("acceptance", "exponential", ["--acceptance_distribution", "some"]),
-                           ("descriptor", "LinealPathExact", ["--descriptor_types", "S2", "LinealPath"]), ("measure", "whole clusters", ["--descriptor_types", "clusters"]), ("what stays", "no swap changes", ["--descriptor_types", "VolumeFractions"]),
+                           ("descriptor", "try: FFTCorrelations, Variation, VolumeFractions, LinealPathExact, SurfaceCorrelations, Chords", ["--descriptor_types", "S2", "LinealPath"]),
+                           ("measure", "whole clusters", ["--descriptor_types", "clusters"]), ("what stays", "no swap changes", ["--descriptor_types", "VolumeFractions"]),
                            ("gradient", "LinealPathExact has none", ["--descriptor_types", "LinealPathExact", "--max_iter", 0, "--save_gradient", "g.npy"]),
                            ("loss", "MSE", ["--loss_type", "RMS"]), ("compat", "compat", ["--compat", "mcrpy"]),
                            ("coarse to fine", "multigrid", ["--use_multigrid_reconstruction"]), ("no lags", "limit_to", ["--limit_to", 1]),

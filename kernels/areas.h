@@ -74,6 +74,7 @@ struct mf_single_areas {
     size_t bands, part, slope; /* most bands of a level; bytes */
 };
 
+/** Pure; whoever makes a plan has checked the description (mf_slices_check()). */
 void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *areas);
 
 /* -- descriptors that take slices densely, a chunk of them at a time: kernels/areas_dense.c -- */
@@ -109,6 +110,8 @@ struct mf_dense_areas {
     size_t pixels, value, part, scratch, table; /* bytes */
 };
 
+/** As many slices a chunk as share memory->share bytes, desc->count_max at most, one at least. Pure, checked as above.
+ */
 void mf_areas_dense(const struct mf_slice_desc *desc, const struct mf_dense_memory *memory,
                     struct mf_dense_areas *areas);
 
@@ -148,6 +151,7 @@ struct mf_patch_areas {
     size_t pixels, work, near, sums, part, slope; /* bytes, of a chunk */
 };
 
+/** The same of patches; needs desc->example and desc->phases. */
 void mf_areas_patch(const struct mf_slice_desc *desc, struct mf_patch_areas *areas);
 
 /* -- S2 in space -- */
@@ -162,6 +166,7 @@ struct mf_space_areas {
     size_t entries, part, sum, weight;
 };
 
+/** Pure. */
 void mf_areas_space(const struct mf_space_desc *desc, struct mf_space_areas *areas);
 
 #endif

@@ -35,6 +35,7 @@ struct mf_masks {
     size_t short_of; /* places are one row and column fewer on a level of so many pixels; 0: nowhere */
 };
 
+/** How many masks there are: numbers of a level. */
 size_t mf_masks_entries(enum mf_masks_kind kind, size_t lag);
 
 /** Refuses with MF_MEMORY; mf_masks_free() is for half made ones too. */
@@ -46,6 +47,7 @@ struct mf_places {
     int u[2], v[2];
 };
 
+/** Of a level of @p nu x @p nv pixels. */
 static inline struct mf_places mf_places_of(const struct mf_masks *m, const struct mf_mask *at, size_t nu, size_t nv)
 {
     const int rows = (int)nu, columns = (int)nv;
@@ -59,6 +61,7 @@ static inline struct mf_places mf_places_of(const struct mf_masks *m, const stru
     return p;
 }
 
+/** How many they are; 0 where a mask does not fit into the level. */
 MF_HD double mf_places_count(struct mf_places p)
 {
     return p.u[1] > p.u[0] && p.v[1] > p.v[0] ? (double)(p.u[1] - p.u[0]) * (double)(p.v[1] - p.v[0]) : 0;

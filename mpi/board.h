@@ -23,6 +23,7 @@ struct mf_process {
     int end;      /* of a Z: its status, where that may be read; else 0 */
 };
 
+/** By its number on this node, from /proc; all 0 where there is none. Not collective, never waits. */
 struct mf_process mf_process_look(int64_t process);
 
 /** Is the process of a rank on this node gone? One that has ended and waits for its parent is, and so is one whose

@@ -27,6 +27,7 @@ struct mf_bench_net {
 /** Ends with a row without a name. */
 extern const struct mf_bench_net mf_bench_nets[];
 
+/** NULL: there is none of this name. */
 const struct mf_bench_net *mf_bench_net_find(const char *name);
 
 /**

@@ -19,6 +19,7 @@ struct mf_values {
 /** Visits every value once. Not collective; MF_INPUT. */
 int mf_values_scan(const struct mf_array *array, struct mf_values *values);
 
+/** Adds what was seen to @p json, key by key; the same as lines on standard output. */
 void mf_values_json(struct mf_json *json, const struct mf_values *values, const struct mf_array *array);
 void mf_values_print(const struct mf_values *values, const struct mf_array *array);
 

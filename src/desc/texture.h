@@ -62,11 +62,13 @@ int mf_texture_add(const uint8_t *x, size_t nu, size_t nv, int phases, int perio
 int mf_texture_measure(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *micro, int periodic,
                        size_t most, struct mf_texture (*texture)[MF_PHASES_MAX], size_t taken[3]);
 
+/** Its values in the order of mf_texture_names; NAN: slices were too small for it. */
 void mf_texture_values(const struct mf_texture *texture, double value[MF_TEXTURE_VALUES]);
 
 /** |got - want| / |want|, at most 2; 2 where only @p want is 0. NAN where one is. */
 double mf_relative_error(double got, double want);
 
+/** How far @p got [phases] is from @p want [phases]: means over phases. */
 void mf_texture_compare(int phases, const struct mf_texture *got, const struct mf_texture *want,
                         struct mf_texture_off *off);
 

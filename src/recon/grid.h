@@ -55,6 +55,7 @@ struct mf_grid {
 
 /* -- descend.c: what is minimised, and the steps of a grid -- */
 
+/** What of the field this rank holds, for kernels; voxels of the whole field, of all ranks. */
 struct mf_extent mf_grid_extent(const struct mf_grid *run);
 double mf_grid_voxels(const struct mf_grid *run);
 

@@ -29,6 +29,7 @@ void mf_mutable_begin(struct mf_mutable *m);
 /** Labels into m->whole. */
 void mf_mutable_end(struct mf_mutable *m);
 
+/** The label of a voxel [global index, (z ny + y) nx + x]; its indices {z, y, x}. */
 uint8_t mf_mutable_label(const struct mf_mutable *m, size_t voxel);
 void mf_mutable_at(const struct mf_mutable *m, size_t voxel, uint32_t at[3]);
 
@@ -41,6 +42,7 @@ int mf_mutable_foreign(const struct mf_mutable *m, size_t voxel, int of);
 /** The window around a voxel in its slice normal to @p side, of one phase. */
 void mf_mutable_window(const struct mf_mutable *m, const uint32_t at[3], size_t side, uint8_t phase, uint32_t *window);
 
+/** A label changes, in all rows that hold the voxel, what surrounds them included. */
 void mf_mutable_set(struct mf_mutable *m, size_t voxel, uint8_t phase);
 
 #endif

@@ -15,6 +15,8 @@ struct mf_deal {
     uint32_t *index[3]; /* [dims[a]]: pool by pool, those of pool i are mf_cut(dims[a], pools, i) of them */
 };
 
+/** Takes its memory, for as many pools as axes of these extents have room for. Local; MF_MEMORY; close accepts half a
+ * one. */
 int mf_deal_open(struct mf_deal *deal, struct mf_arena *arena, const size_t dims[3]);
 void mf_deal_close(struct mf_deal *deal);
 

@@ -10,6 +10,7 @@
 #include "src/base/text.h"
 #include "src/cmd/figure_slice.h"
 #include "src/cmd/names.h"
+#include "src/cmd/network.h"
 #include "src/cmd/recon_plan.h"
 
 static const struct mf_opt rows[] = {
@@ -19,6 +20,11 @@ static const struct mf_opt rows[] = {
            "FFTCrossCorrelations LinealPath StructureTensor",
            "descriptors beside S2, Variation and volume fractions (docs/DESCRIPTORS.md), or all; those of a descriptor "
            "file where that is the target"),
+    MF_CHOICE(mf_compare_opts, "nl_method", nl_method, NULL, MF_UNIT_CHOICES,
+              "GramMatrices: what a neuron makes of its sum (relu; that of a descriptor file)"),
+    MF_OPT(mf_compare_opts, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
+           "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS; neither: "
+           "all leaves them out"),
     MF_OPT(mf_compare_opts, "slices", slices, MF_LONG, "16",
            "volumes: slices along every axis that the seven measures look at, evenly spread; 0: all"),
     MF_OPT(mf_compare_opts, "periodic", periodic, MF_FLAG, NULL,
@@ -161,7 +167,7 @@ static int draws(const struct mf_session *s) { return s->common->output && !s->c
 /* Has the target what a fourth panel shows? */
 static int knows_lines(const struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want)
 {
-    return (int)(mf_compare_more(o, s->backend, want, want->micro.phases) >> MF_MORE_LINEAL_EXACT & 1);
+    return (int)(mf_compare_more(o, s->backend, want, &want->micro) >> MF_MORE_LINEAL_EXACT & 1);
 }
 
 /* What the verb collects. */
@@ -231,9 +237,15 @@ static int finish(const struct mf_session *s, const struct mf_compare_opts *o, c
     return rc;
 }
 
+static void say_unused(const struct mf_session *s, const struct mf_compared *want)
+{
+    if (want->described && mf_options_given(s->options, "descriptor_types"))
+        mf_warn("--descriptor_types has no effect: those of the descriptor file '%s' are compared", want->file);
+}
+
 static int run(struct mf_session *s, void *options)
 {
-    const struct mf_compare_opts *o = options;
+    struct mf_compare_opts *o = options;
     struct report report = {0};
     struct mf_compared want = {0};
     const char *const *files = NULL;
@@ -245,12 +257,15 @@ static int run(struct mf_session *s, void *options)
     report.results = mf_json_array();
     rc = mf_compare_read(s, o, files[0], 1, &want);
     report.figure.columns = CURVES + (size_t)knows_lines(s, o, &want);
+    if (rc == MF_OK) say_unused(s, &want);
+    if (rc == MF_OK) rc = mf_compare_network(s, o, &want);
     if (rc == MF_OK) rc = mf_compare_describe(s, o, NULL, &want);
     if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);
     mf_json_free(report.results);
     mf_figure_free(&report.figure);
     mf_compared_free(&want);
+    mf_vgg_free(o->vgg);
     return rc;
 }
 
@@ -274,10 +289,10 @@ static const char text[] =
     "the target: of 16 x 16 pixels, or so large (32, 64) that two halves of the\n"
     "target have at most a twentieth of theirs in common.\n"
     "\n"
-    "Further descriptors (--descriptor_types, all: every one without a network) have a\n"
-    "row each: the root mean square of the target's values, of the difference, and\n"
-    "the one over the other. GramMatrices, which need VGG-19, are not compared, also\n"
-    "where a descriptor file has them.\n"
+    "Further descriptors (--descriptor_types, or all) have a row each: the root mean\n"
+    "square of the target's values, of the difference, and the one over the other.\n"
+    "GramMatrices, also of a descriptor file, are among them where the weights of\n"
+    "VGG-19 are named (--gram_weights_filename) and slices have 16 x 16 pixels.\n"
     "\n"
     "A volume is compared slice by slice in each direction, with an image (all\n"
     "directions with the same) or with a volume (each with its own); the seven look\n"

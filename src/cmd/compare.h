@@ -3,6 +3,7 @@
 #define MF_CMD_COMPARE_H
 
 #include "io/target.h"
+#include "kernels/vgg.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
 #include "src/desc/copies.h"
@@ -15,6 +16,8 @@ struct mf_compare_opts {
     struct mf_texts descriptors;
     long lag, slices;
     int periodic;
+    const char *nl_method, *gram_weights;
+    struct mf_vgg *vgg; /* NULL: what needs a network is left out */
 };
 
 /** What is measured of one; the same on all ranks but for micro. */
@@ -59,10 +62,15 @@ void mf_compared_free(struct mf_compared *one);
 /** --descriptor_types: refuses (MF_USAGE) names that are none, and what cannot be compared. Local. */
 int mf_compare_more_check(const struct mf_compare_opts *options);
 
-/** What is measured of a field of @p phases phases beside S2, Variation and volume fractions (MF_WANTS_..): what a
- * described @p want has, else what the options say. */
+/** What is measured of @p micro beside S2, Variation and volume fractions (MF_WANTS_..): what a described @p want has,
+ * else what the options say. What needs a network is among it, whether there is one or not. */
 unsigned mf_compare_more(const struct mf_compare_opts *options, const struct mf_backend *backend,
-                         const struct mf_compared *want, int phases);
+                         const struct mf_compared *want, const struct mf_micro *micro);
+
+/** Loads the network of what is compared with @p want into options->vgg: where it was named, or asked for by the name
+ * of a descriptor. Collective; refuses (agreed) as mf_network_open() and mf_network_same(). */
+int mf_compare_network(const struct mf_session *session, struct mf_compare_opts *options,
+                       const struct mf_compared *want);
 
 /** Those on one side: {name: {"rms", "error"}}; the same for people. */
 struct mf_json *mf_compare_more_json(const struct mf_comparison *comparison, int side);

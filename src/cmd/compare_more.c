@@ -5,6 +5,7 @@
 
 #include "src/base/err.h"
 #include "src/cmd/compare.h"
+#include "src/cmd/network.h"
 #include "src/desc/registry.h"
 
 static int is_all(const struct mf_compare_opts *o)
@@ -18,8 +19,6 @@ int mf_compare_more_check(const struct mf_compare_opts *o)
         const struct mf_descriptor *row;
 
         MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
-        if (mf_descriptor_network(row))
-            return mf_fail(MF_USAGE, "--descriptor_types %s: what needs a network is not compared", row->name);
         if (row->by_example)
             return mf_fail(MF_USAGE, "--descriptor_types %s: it has no values to compare; \"copied\" is of patches",
                            row->name);
@@ -50,16 +49,44 @@ static unsigned all_of(const struct mf_backend *backend)
     return wants;
 }
 
-unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_backend *backend,
-                         const struct mf_compared *want, int phases)
+/* Are its slices large enough for a network, and its phases few enough where they are its colours? */
+static int feeds_network(const struct mf_micro *m, int together)
 {
+    const size_t *n = m->slab.dims;
+
+    return n[1] >= MF_VGG_LEAST && n[2] >= MF_VGG_LEAST && (m->ndim == 2 || n[0] >= MF_VGG_LEAST) &&
+           (!together || m->phases <= MF_VGG_COLOURS + 1);
+}
+
+static int names(const struct mf_compare_opts *o, const struct mf_compared *want)
+{
+    return !is_all(o) && !(want && want->described);
+}
+
+int mf_compare_network(const struct mf_session *s, struct mf_compare_opts *o, const struct mf_compared *want)
+{
+    const struct mf_target *target = want->described ? &want->target : NULL;
+    const unsigned more = mf_compare_more(o, s->backend, want, &want->micro);
+
+    mf_network_unused(s->options, more);
+    if (!names(o, want) && !mf_network_named(o->gram_weights)) return MF_OK;
+    MF_TRY(mf_network_open(s, o->gram_weights, mf_network_unit(o->nl_method, target), more, &o->vgg));
+    return target && o->vgg ? mf_network_same(target, o->vgg) : MF_OK;
+}
+
+unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_backend *backend,
+                         const struct mf_compared *want, const struct mf_micro *micro)
+{
+    const int phases = micro->phases;
     unsigned wants = mf_descriptors_want(o->descriptors.count, o->descriptors.at, 0) & (MF_WANTS_MORE | MF_WANTS_CROSS);
 
     if (is_all(o)) wants = all_of(backend);
     if (want && want->described) wants = of_file(&want->target);
     if (phases < 2) wants &= ~(unsigned)MF_WANTS_CROSS;
     for (int m = 0; m < MF_MORE; ++m)
-        if (mf_more_rows[m].network || (mf_more_rows[m].pairs && phases < 2)) wants &= ~(1u << m);
+        if ((mf_more_rows[m].pairs && phases < 2) ||
+            (mf_more_rows[m].network && !names(o, want) && !feeds_network(micro, mf_more_rows[m].all)))
+            wants &= ~(1u << m);
     return wants;
 }
 

@@ -57,7 +57,7 @@ int mf_compare_describe(const struct mf_session *s, const struct mf_compare_opts
                                         .threshold = 0.75,
                                         .steepness = 10,
                                         .example = 1};
-    const unsigned more = mf_compare_more(o, s->backend, want, one->micro.phases);
+    unsigned more = mf_compare_more(o, s->backend, want, &one->micro);
 
     if (one->described) return MF_OK;
     opts.whole = wholes_of(want ? want : one, want != NULL);
@@ -69,6 +69,9 @@ int mf_compare_describe(const struct mf_session *s, const struct mf_compare_opts
             opts.steepness = want->target.steepness;
         }
     }
+    for (int m = 0; m < MF_MORE && !o->vgg; ++m)
+        if (mf_more_rows[m].network) more &= ~(1u << m);
+    opts.vgg = o->vgg;
     opts.more = more & MF_WANTS_MORE;
     opts.cross = (more & MF_WANTS_CROSS) != 0;
     MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &one->micro, &opts, &one->target));

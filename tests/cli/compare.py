@@ -357,7 +357,7 @@ def further(folder):
     out = runs.run(PROGRAM, "compare", files[0], save(folder, "c.npy", blobs((8, 8), [0.5, 0.3, 0.2], 5))).out
     check("are of one L" in out and "try: --limit_to 4" in out, f"of two L: {out}")
     runs.refuses(PROGRAM, [(2, ["compare", *files, "--descriptor_types", name], says) for name, says in
-                           (("S9", "no descriptor"), ("GramMatrices", "a network"), ("Patches", "no values"))], ranks=(1,))
+                           (("S9", "no descriptor"), ("GramMatrices", "the weights of VGG-19"), ("Patches", "no values"))], ranks=(1,))
 
 
 def shown_and_refused(folder):

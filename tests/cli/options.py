@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Options of match and reconstruct that have nothing to do in a run are said, each once; extents that nobody gives are those of what was
-measured; what --explain explains.
+measured, and L fits them; what --explain explains.
 usage: options.py MESOFORGE"""
 import os
 import sys
@@ -59,6 +59,16 @@ def sizes():
     check("9 x 10 x 11" in done.out, f"plan: {done}")
 
 
+def lags():
+    """L that nobody gives is at most half of the shortest edge of image and result, which is said; 16 is too large under --compat and where it is given."""
+    for verb, extents, lag in ((("match", "two.npy", *START), (), 8), (("match", "two.npy", *START), ("--size", 12, 30), 6), (("characterize", "volume.npy"), (), 4),
+                               (("match", "volume.npy", *START), (), 4), (("plan", "match", "volume.npy", *START), (), 4)):
+        done = run(PROGRAM, *verb, *extents, *(("--output", "l.h5") if verb[0] == "characterize" else ()))
+        check(done.status == 0 and done.err.count(f"L = {lag}, half of the shortest edge") == 1, f"{verb} {extents}: {done}")
+        for more in (("--limit_to", 16), ("--compat", "mcrpy")):
+            refuses(PROGRAM, [(2, (*verb, *extents, *more), "the largest" if verb[0] != "plan" else "too large")], ranks=(1,))
+
+
 def explained():
     """The numbers behind a choice that reconstruct makes; where none is made, that."""
     measure(PROGRAM, "characterize", "two.npy", "--descriptor_types", "auto", "--limit_to", 4, "--output", "look.h5")
@@ -75,7 +85,7 @@ with tempfile.TemporaryDirectory() as folder:
     save(folder, "two.npy", blobs((16, 20), [0.6, 0.4], 1))
     save(folder, "volume.npy", blobs((9, 10, 11), [0.6, 0.4], 5))
     measure(PROGRAM, "characterize", "two.npy", "--limit_to", 4, "--output", "two.h5")
-    for part in (unused, sizes, explained):
+    for part in (unused, sizes, lags, explained):
         part()
     os.chdir("/")
 finish("options")

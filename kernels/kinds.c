@@ -4,6 +4,7 @@
 #include "kernels/form/lineal.h"
 #include "kernels/form/tensor.h"
 #include "kernels/masks.h"
+#include "kernels/slices.h"
 
 static size_t one(const struct mf_slice_desc *desc)
 {

@@ -10,7 +10,6 @@
 #include "kernels/cpu/plane.h"
 #include "kernels/cpu/terms.h"
 #include "kernels/form/gram.h"
-#include "kernels/masks.h"
 #include "src/base/err.h"
 
 enum {

@@ -18,6 +18,7 @@
 #include "io/npy.h"
 #include "io/nrrd.h"
 #include "io/record.h"
+#include "io/target.h"
 #include "io/vtk.h"
 #include "src/base/err.h"
 
@@ -114,13 +115,23 @@ static void set_cells(struct mf_array *a)
     if (a->ndim == 2) memmove(a->shape, a->shape + 1, 2 * sizeof a->shape[0]);
 }
 
+static int no_volume(struct mf_h5 *file, const char *path)
+{
+    char schema[MF_NAME_TEXT] = "";
+
+    if (mf_h5_has_attribute(file, "/", "schema") && mf_h5_get_text(file, "/", "schema", schema, sizeof schema) != MF_OK)
+        mf_err_clear();
+    if (strcmp(schema, MF_SCHEMA_TARGET) == 0)
+        return mf_fail(MF_INPUT, "'%s' holds descriptors, and a microstructure is wanted", path);
+    return mf_fail(MF_INPUT, "'%s' is not a volume of mesoforge: it has no %s", path, MF_MICRO_DATASET);
+}
+
 static int inspect_open(struct mf_h5 *file, struct mf_array *a)
 {
     struct mf_h5_shape s;
 
     if (!mf_h5_has(file, MF_MICRO_DATASET) && mf_dream3d_is(file)) MF_TRY(mf_dream3d_inspect(file, a));
-    if (!a->dataset[0] && !mf_h5_has(file, MF_MICRO_DATASET))
-        return mf_fail(MF_INPUT, "'%s' is not a volume of mesoforge: it has no %s", a->path, MF_MICRO_DATASET);
+    if (!a->dataset[0] && !mf_h5_has(file, MF_MICRO_DATASET)) return no_volume(file, a->path);
     if (!a->dataset[0] || strcmp(a->dataset, MF_MICRO_DATASET) == 0) a->own = 1;
     if (a->own) snprintf(a->dataset, sizeof a->dataset, "%s", MF_MICRO_DATASET);
     MF_TRY(mf_h5_shape(file, a->dataset, &s));

@@ -64,7 +64,7 @@ int mf_atomic_room(const char *path, size_t bytes)
     return rc;
 }
 
-int mf_atomic_may(const char *path)
+int mf_atomic_reaches(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("."); /* with its slash: a file is none */
@@ -77,6 +77,12 @@ int mf_atomic_may(const char *path)
     MF_TRY(rc);
     if (stat(path, &at) == 0 && S_ISDIR(at.st_mode))
         return mf_fail(MF_OUTPUT, "cannot write '%s': it is a folder", path);
+    return MF_OK;
+}
+
+int mf_atomic_may(const char *path)
+{
+    MF_TRY(mf_atomic_reaches(path));
     return mf_lock_free(path);
 }
 

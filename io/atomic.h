@@ -13,8 +13,10 @@ struct mf_atomic {
 /** Refuses (MF_OUTPUT) when the disk of @p path has less than @p bytes free, naming both. Not collective. */
 int mf_atomic_room(const char *path, size_t bytes);
 
-/** Refuses (MF_OUTPUT) a @p path that is a folder, in a folder that takes no new file, or locked by another run. Not
- * collective. */
+/** Refuses (MF_OUTPUT) a @p path that is a folder, or in a folder that takes no new file. Not collective. */
+int mf_atomic_reaches(const char *path);
+
+/** The same, and one that is locked by another run. */
 int mf_atomic_may(const char *path);
 
 /** Is it one file that both names would be given to, once there, however they are spelled? Not collective. */

@@ -98,6 +98,9 @@ int mf_micro_write(const struct mf_comm *comm, const char *path, const struct mf
  */
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels);
 
+/** What of that the name alone says, whoever holds its lock and whatever has how many axes. */
+int mf_micro_may_name(const struct mf_comm *comm, const char *path);
+
 /** Writes rank 0's numbers as .npy, float64, C order. Collective. MF_OUTPUT, agreed. */
 int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, const double *values);
 

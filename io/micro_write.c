@@ -290,7 +290,7 @@ static int bad_ending(const char *path)
 
 static int is_volume(const char *path) { return mf_ends_with(path, ".h5") || mf_ends_with(path, ".vtkhdf"); }
 
-static int check_path(const char *path, int ndim)
+static int check_ending(const char *path, int ndim)
 {
     static const char *const endings[] = {".h5",  ".vtkhdf", ".npy",  ".tif",     ".tiff", ".vti",
                                           ".vtr", ".nrrd",   ".nhdr", ".dream3d", ".png"};
@@ -300,6 +300,12 @@ static int check_path(const char *path, int ndim)
     if (known == count) return bad_ending(path);
     if (known == count - 1 && ndim == 3)
         return mf_fail(MF_USAGE, "cannot write '%s': a volume is no picture; choose " ENDINGS, path);
+    return MF_OK;
+}
+
+static int check_path(const char *path, int ndim)
+{
+    MF_TRY(check_ending(path, ndim));
     MF_TRY(mf_atomic_may(path));
     if (is_volume(path)) return mf_volume_may_write(path);
     if (mf_ends_with(path, ".nhdr")) {
@@ -334,6 +340,14 @@ int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const
     for (int i = 0; i < ndim; ++i) frame.value_bytes *= shape[i];
     if (comm->rank == 0) reals.bytes = frame.value_bytes;
     return write_framed(comm, path, &frame, body_reals, &reals);
+}
+
+int mf_micro_may_name(const struct mf_comm *comm, const char *path)
+{
+    int rc = comm->rank == 0 ? check_ending(path, 2) : MF_OK;
+
+    if (rc == MF_OK && comm->rank == 0) rc = mf_atomic_reaches(path);
+    return mf_agree(comm, rc);
 }
 
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels)

@@ -53,6 +53,9 @@ static int check_values(const struct mf_array *a, const double *s2)
     double centre = s2[a->shape[0] / 2 * a->shape[1] + a->shape[1] / 2], slack = 1e-6;
 
     for (size_t i = 0; i < count; ++i) {
+        if (isnan(s2[i]))
+            return mf_fail(MF_INPUT, "'%s' is no two-point statistics: it is NaN at [%zu][%zu]", a->path,
+                           i / a->shape[1], i % a->shape[1]);
         if (!(s2[i] >= -slack && s2[i] <= 1 + slack))
             return mf_fail(MF_INPUT, "'%s' is no two-point statistics: it holds %g, not a probability", a->path, s2[i]);
         if (s2[i] > centre + slack)
@@ -100,6 +103,29 @@ static void cut(const struct mf_array *a, const double *values, size_t lag, doub
     for (size_t i = 0; i < last - i; ++i) s2[i] = s2[last - i] = (s2[i] + s2[last - i]) / 2;
 }
 
+/* Nothing but 0, 1, .. and not all of it the same: what a labelled image holds, and no window of S2. */
+static int is_labelled(const struct mf_array *a, const double *values)
+{
+    size_t count = a->shape[0] * a->shape[1], others = 0;
+
+    for (size_t i = 0; i < count; ++i) {
+        if (!(values[i] >= 0 && values[i] < MF_PHASES_MAX && values[i] == floor(values[i]))) return 0;
+        others += values[i] != values[0];
+    }
+    return others > 0;
+}
+
+static int check(const struct mf_array *a, const double *values)
+{
+    int rc = check_values(a, values);
+    char why[MF_ERR_TEXT];
+
+    if (rc == MF_OK) rc = check_pairs(a, values);
+    if (rc != MF_INPUT || !is_labelled(a, values)) return rc;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    return mf_fail(rc, "%s; it looks like a microstructure; try: mesoforge match %s", why, a->path);
+}
+
 static int fill(const struct mf_array *a, size_t lag, struct mf_target *t)
 {
     const char *slash = strrchr(a->path, '/');
@@ -116,8 +142,7 @@ static int fill(const struct mf_array *a, size_t lag, struct mf_target *t)
     t->side[0].nv = a->shape[1];
     t->side[0].slices = 1;
     MF_TRY(mf_array_load(a, most, &values));
-    rc = check_values(a, values);
-    if (rc == MF_OK) rc = check_pairs(a, values);
+    rc = check(a, values);
     if (rc == MF_OK) cut(a, values, lag, t->side[0].s2);
     free(values);
     t->side[0].fraction[0] = t->side[0].s2[(2 * lag - 1) * (2 * lag - 1) / 2];

@@ -46,7 +46,7 @@ static void put_look(struct mf_json *json, const struct mf_look *look)
     mf_json_table(json, "convergence", look->convergence, look->convergence_count, 3);
 }
 
-/* One line each, those without a value left out. */
+/* One line each, of what was given: the defaults, a hundred lines of comments, are in --json. */
 static void print_options(const char *options)
 {
     const char *at = options, *head = "  options:   ";
@@ -56,7 +56,7 @@ static void print_options(const char *options)
         int length = (int)(end - at);
 
         while (length > 0 && at[length - 1] == ' ') --length;
-        if (length > 0 && at[length - 1] != ':') {
+        if (length > 0 && *at != '#') {
             printf("%s%.*s\n", head, length, at);
             head = "             ";
         }
@@ -471,8 +471,9 @@ static const char text[] =
     "Says what is in files that this program reads or writes: .npy, PNG and TIFF\n"
     "(type, extents, labels with their volume fractions, or the range of grey\n"
     "values), volumes and descriptor files of mesoforge (the same, and spacing,\n"
-    "phases, options, seed, input checksum and convergence of the run that wrote\n"
-    "them), and the arrays of any HDF5 file. Arrays are [z][y][x].\n"
+    "phases, the options that were given, seed, input checksum and convergence of\n"
+    "the run that wrote them), and the arrays of any HDF5 file. Arrays are [z][y][x].\n"
+    "--json has all options, the defaults as comments.\n"
     "\n"
     "Examples:\n"
     "  mesoforge info image.tif results/image_reconstructed.h5\n"

@@ -114,6 +114,7 @@ static int run(struct mf_session *session, void *options)
     struct mf_recon_cmd *o = options;
     int rc;
 
+    MF_TRY(mf_recon_may_write(session, o));
     MF_TRY(mf_device_serves(session, mf_recon_more(o)));
     MF_TRY(mf_reside(session, o->residency));
     rc = mf_recon_network(session, o, NULL);

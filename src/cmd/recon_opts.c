@@ -36,7 +36,7 @@ const struct mf_opt mf_match_rows[] = {
 
 const struct mf_opt mf_reconstruct_rows[] = {
     ROW("descriptor-filename", descriptor_filename, MF_TEXT, NULL,
-        "descriptors to aim at: a file of characterize or merge, or two-point statistics (.npy)"),
+        "FILE by this name: descriptors of characterize or merge, or two-point statistics (.npy)"),
     ROW("target", arrays, MF_TEXTS, NULL,
         "or one NumPy array for each descriptor: S2=FILE.npy [Variation=FILE.npy ..], shaped as characterize --export "
         "writes them; three files of a name: normals z, y, x"),

@@ -122,6 +122,9 @@ int mf_recon_knows_done(const struct mf_session *session);
 int mf_recon_is_done(const struct mf_session *session, const struct mf_recon_keeper *keeper, const char *path,
                      const char *problem, struct mf_json **results);
 
+/** Refuses an --output that no run could write, or that is one of its inputs, before anything is read. Collective. */
+int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o);
+
 /**
  * All realisations of a target: solves, writes, reports. @p volume: extents of the volume it was taken from, or NULL;
  * @p base: first part of default file names. Collective; refuses (agreed).

@@ -114,6 +114,19 @@ static int spares_inputs(const struct mf_outcome *out)
     return mf_session_spares(out->session, out->path, 4, single);
 }
 
+int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
+{
+    struct mf_outcome out = {.session = session, .o = o, .solve.seed = (uint64_t)session->common->seed};
+    int rc;
+
+    if (!session->common->output || session->common->dry_run || o->max_iter == 0) return MF_OK;
+    rc = mf_agree(session->comm, name_output(&out, ""));
+    if (rc == MF_OK) rc = mf_micro_may_name(session->comm, out.path);
+    if (rc == MF_OK) rc = spares_inputs(&out);
+    free(out.path);
+    return rc;
+}
+
 static int make_plan(struct mf_outcome *out)
 {
     int rc;

@@ -40,6 +40,19 @@ static int fit_types(const struct mf_session *s, const struct mf_target *target,
     return MF_OK;
 }
 
+/* A file may stand there as a bare word, as other verbs take theirs. */
+static int name_file(const struct mf_session *session, struct mf_recon_cmd *o)
+{
+    const char *const *words;
+
+    if (mf_options_positional(session->options, &words) == 0) return MF_OK;
+    if (o->descriptor_filename && *o->descriptor_filename)
+        return mf_fail(MF_USAGE, "'%s' and --descriptor_filename %s: name the descriptors one way or the other",
+                       words[0], o->descriptor_filename);
+    o->descriptor_filename = words[0];
+    return MF_OK;
+}
+
 /* One way to say what is aimed at. */
 static int check_target(const struct mf_recon_cmd *o)
 {
@@ -48,7 +61,8 @@ static int check_target(const struct mf_recon_cmd *o)
     if (!file && !o->arrays.count)
         return mf_fail(
             MF_USAGE,
-            "--descriptor_filename is missing: a file of characterize or merge; or --target, arrays of NumPy");
+            "no descriptors to aim at; try: --descriptor_filename FILE, one of characterize or merge; or --target, "
+            "arrays of NumPy");
     if (file && o->arrays.count)
         return mf_fail(MF_USAGE, "--descriptor_filename and --target: say what is aimed at one way or the other");
     return mf_exchange_check("target", &o->arrays, o->compat && *o->compat);
@@ -87,6 +101,7 @@ static int check(const struct mf_session *session, void *options)
 
     say_grey(o);
     o->sized = is_ours(o) && !(o->compat && *o->compat);
+    MF_TRY(name_file(session, o));
     mf_recon_default(o, is_ours(o));
     MF_TRY(mf_recon_check(session, o));
     MF_TRY(mf_recon_may_explain(session, o));
@@ -109,6 +124,7 @@ static int run(struct mf_session *session, void *options)
     char *base;
     int rc, recalled;
 
+    MF_TRY(mf_recon_may_write(session, o));
     MF_TRY(mf_reside(session, o->residency));
     MF_TRY(load_target(session, o, &target));
     recalled = mf_recon_recall(session, o, &target, o->descriptor_filename);
@@ -128,18 +144,18 @@ static int run(struct mf_session *session, void *options)
 const struct mf_cmd mf_cmd_reconstruct = {
     .name = "reconstruct",
     .summary = "make a microstructure that has given descriptors",
-    .synopsis = "--descriptor-filename FILE | --target S2=FILE.npy .. [--size NZ NY NX] [OPTION VALUE ...]",
+    .synopsis = "FILE | --target S2=FILE.npy .. [--size NZ NY NX] [OPTION VALUE ...]",
     .text = "Finds a field without grey voxels whose slices have the descriptors in FILE, with the volume fractions "
             "exact to one voxel. Arrays are [z][y][x]. Without --size it is as large as what FILE was measured on. A "
             "file of characterize --descriptor_types auto says what was seen "
             "of its micrograph: what to aim at, weights and schedule are then chosen as match does.\n\n"
             "  mesoforge characterize --descriptor_types auto micrograph.npy\n"
-            "  mesoforge reconstruct --size 64 64 64 \\\n"
-            "      --descriptor_filename results/micrograph_characterization.h5\n"
-            "  mpirun -n 4 mesoforge reconstruct --descriptor_filename target.h5 \\\n"
+            "  mesoforge reconstruct results/micrograph_characterization.h5 --size 64 64 64\n"
+            "  mpirun -n 4 mesoforge reconstruct target.h5 \\\n"
             "      --size 256 256 256 --output v.h5\n",
     .tables = tables,
     .size = sizeof(struct mf_recon_cmd),
+    .positional_max = 1,
     .check = check,
     .run = run,
     .writes = 1,

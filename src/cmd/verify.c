@@ -21,23 +21,22 @@ static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
 
 /* A file that has no checksums, which is no damage where none were ever written. Rank 0 looks, and what it has seen of
  * a seal counts: another rank may not reach the file. Collective. */
-static int refuse_plain(const struct mf_comm *comm, const char *path, int sealed)
+static int refuse_plain(const struct mf_comm *comm, const char *path, int sealed, int *plain)
 {
-    int plain = comm->rank == 0 && !sealed && access(path, F_OK) == 0 && !mf_look_is_h5(path) &&
-                !mf_ends_with(path, ".h5") && !mf_ends_with(path, ".vtkhdf");
-
-    mf_comm_bcast(comm, 0, &plain, sizeof plain);
-    if (!plain) return MF_INPUT;
-    return mf_fail(MF_USAGE, "'%s' has no checksums: only HDF5 files of mesoforge carry them", path);
+    *plain = comm->rank == 0 && !sealed && access(path, R_OK) == 0 && !mf_look_is_h5(path) &&
+             !mf_ends_with(path, ".h5") && !mf_ends_with(path, ".vtkhdf");
+    mf_comm_bcast(comm, 0, plain, sizeof *plain);
+    if (!*plain) return MF_INPUT;
+    return mf_fail(MF_INPUT, "'%s' has no checksums: only HDF5 files of mesoforge carry them", path);
 }
 
 /* Checksums, then what the file says of itself; what it is called into @p kind. Collective. */
-static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME_TEXT])
+static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME_TEXT], int *plain)
 {
     struct mf_look look;
     int sealed, rc = mf_seal_check(comm, path, &sealed);
 
-    if (rc == MF_INPUT) rc = refuse_plain(comm, path, sealed);
+    if (rc == MF_INPUT) rc = refuse_plain(comm, path, sealed, plain);
     MF_TRY(rc);
     rc = mf_look(path, &look);
     if (rc == MF_OK) {
@@ -58,13 +57,14 @@ static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME
 }
 
 /* The sentence of a file alone is that of the program's end. */
-static void say(const struct mf_session *s, const char *path, int rc, const char *kind, struct mf_json *all, int alone)
+static void say(const struct mf_session *s, const char *path, int rc, const char *kind, int plain, struct mf_json *all,
+                int alone)
 {
     if (s->common->json) {
         struct mf_json *one = mf_json_object();
 
         mf_json_text(one, "file", path);
-        if (rc == MF_USAGE)
+        if (plain)
             mf_json_null(one, "sound");
         else
             mf_json_bool(one, "sound", rc == MF_OK);
@@ -88,9 +88,9 @@ static int run(struct mf_session *session, void *options)
     if (count == 0) rc = mf_fail(MF_USAGE, "no file; try: mesoforge verify FILE");
     for (size_t i = 0; i < count; ++i) {
         char kind[MF_NAME_TEXT] = "";
-        int one = check(session->comm, files[i], kind);
+        int plain = 0, one = check(session->comm, files[i], kind, &plain);
 
-        say(session, files[i], one, kind, all, count == 1);
+        say(session, files[i], one, kind, plain, all, count == 1);
         bad += one != MF_OK;
         if (one > worst) worst = one;
     }
@@ -109,7 +109,8 @@ const struct mf_cmd mf_cmd_verify = {
             "it with the checksums at their ends. One line for each file: sound, or what is wrong and from which byte "
             "on. Exit "
             "status 3 when one is not as it was written; a file that another program has changed since counts as "
-            "damaged. .npy, PNG and TIFF files carry no checksums: exit status 2. Several ranks share the reading.\n\n"
+            "damaged. .npy, PNG and TIFF files carry no checksums: that is said, with the same status. Several ranks "
+            "share the reading.\n\n"
             "  mesoforge verify results/image_reconstructed.h5\n"
             "  mpirun -n 4 mesoforge verify *.ckpt-*.h5\n",
     .tables = tables,

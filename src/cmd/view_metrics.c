@@ -23,6 +23,7 @@ struct row {
 struct lines {
     struct row *row;
     size_t count, room;
+    char output[256]; /* whose run it was, where the first line says it */
 };
 
 static int is_folder(const char *file)
@@ -49,6 +50,7 @@ static int add(struct lines *to, const struct mf_json *json)
         to->row = more;
         to->room = 2 * to->room + 64;
     }
+    if (to->count == 0) snprintf(to->output, sizeof to->output, "%s", mf_json_to_text(mf_json_get(json, "output")));
     to->row[to->count++] =
         (struct row){{mf_json_to_real(mf_json_get(json, "step")), mf_json_to_real(mf_json_get(json, "time")),
                       mf_json_to_real(mf_json_get(json, "loss"))},
@@ -143,7 +145,8 @@ int mf_view_metrics(const char *file, struct mf_figure *figure, const char **tit
     int rc = read_file(path, &lines);
 
     if (rc == MF_OK) draw(&lines, figure);
-    if (rc == MF_OK) *title = path;
+    if (rc == MF_OK) *title = *lines.output ? mf_figure_text(figure, "%s: the run of %s", path, lines.output) : path;
+    if (rc == MF_OK && *lines.output) mf_info("'%s' is of the run of '%s'", path, lines.output);
     free(lines.row);
     return rc;
 }

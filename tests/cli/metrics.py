@@ -70,6 +70,9 @@ def several():
         fcntl.flock(file, fcntl.LOCK_EX)
         before = file.read()
         run(*words, "--output", "both/one.h5")
+    for name, output in (("metrics", "one.h5"), ("two.metrics", "two.h5")):
+        done = runs.run(MESOFORGE, "view", f"both/{name}.jsonl", "--output", "both/m.png")
+        check(done.status == 0 and f"is of the run of '{output}'" in done.err, f"view says not whose {name} is: {done.err}")
     check(open("both/metrics.jsonl").read() == before and os.path.exists("both/one.metrics.jsonl"), "a run under way")
 
 

@@ -91,6 +91,18 @@ with h5py.File("r.h5") as f:
     rows = [int(e) for e in f["convergence"][:-1, 0]]
 check(rows[0] == 0 and len(rows) == len(set(r // 5 for r in rows)) >= 18 and max(b - a for a, b in zip(rows, rows[1:])) < 10, f"rows {rows}")
 
+# A file of another kind than the one that is wanted, and outputs that cannot be, before anything is looked at.
+says(0, [], "reconstruct a.h5", short.replace("--limit_to 4 ", ""))
+says(2, ["name the descriptors one way or the other"], "reconstruct a.h5 --descriptor_filename c.h5")
+says(3, ["'a.h5' holds descriptors, and a microstructure is wanted"], "smooth a.h5")
+says(3, ["looks like a microstructure; try: mesoforge match a.npy"], "reconstruct a.npy --limit_to 4")
+np.save("nan.npy", np.where(np.load("a.npy"), 1, np.nan))
+says(3, ["it is NaN at ["], "reconstruct nan.npy --limit_to 4")
+says(2, ["its name must end with"], "match a.npy --limit_to 4 --output w.foo", without=["label 0"])
+says(2, ["is the input 'a.npy'"], "match a.npy --limit_to 4 --output a.npy", without=["label 0"])
+says(0, ["limit_to: 4  # flag"], "info c.h5", without=["# default"])
+check("# default" in says(0, [], "info c.h5 --json"), "the defaults are in info --json")
+
 # Results and lines about them in one file stand in the order in which they were said.
 one = subprocess.run([PROGRAM, "compare", "a.npy", "c.npy", "--output", "ac.png"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 check(0 < one.find("mean chord") < one.find("wrote ac.png"), f"out of order: {one}")

@@ -174,6 +174,7 @@ static int knows_lines(const struct mf_session *s, const struct mf_compare_opts 
 struct report {
     struct mf_figure figure;
     struct mf_json *results;
+    int volumes; /* some result is one */
 };
 
 static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
@@ -182,6 +183,7 @@ static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, c
     struct mf_comparison c = {.want = want, .got = got};
     int rc;
 
+    report->volumes |= got->micro.ndim == 3;
     MF_TRY(mf_agree(s->comm, check_pair(want, got)));
     MF_TRY(mf_compare_describe(s, o, want, got));
     MF_TRY(mf_agree(s->comm, compare(&c, o->periodic)));
@@ -262,6 +264,8 @@ static int run(struct mf_session *s, void *options)
     if (rc == MF_OK) rc = mf_compare_describe(s, o, NULL, &want);
     if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);
+    if (rc == MF_OK && !report.volumes && mf_options_given(s->options, "slices"))
+        mf_warn("--slices has no effect: an image is one slice");
     mf_json_free(report.results);
     mf_figure_free(&report.figure);
     mf_compared_free(&want);

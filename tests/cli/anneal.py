@@ -39,7 +39,8 @@ AXES = ["SurfaceCorrelations", "Chords"]
 cases = [(two, [], ALL), (two, ["--non_periodic", "--no_multiphase"], COUNTED), (three, ["--non_periodic"], ALL), (two, ["--add_dimension", 10], ALL),
          (three, ["--add_dimension", 8, "--non_periodic"], COUNTED), (two, [], ["LinealPathExact"]), (three, [], ["Variation", "LinealPathExact"]),
          (two, ["--add_dimension", 16], COUNTED), (two, ["--add_dimension", 9], ["VolumeFractions"]), (two, ["--non_periodic"], ["Variation"]),
-         (two, [], AXES[:1]), (three, ["--non_periodic"], AXES[1:]), (three, ["--add_dimension", 8], ["S2", *AXES])]
+         (two, [], AXES[:1]), (three, ["--non_periodic"], AXES[1:]), (three, ["--add_dimension", 8], ["S2", *AXES]),
+         (three, ["--add_dimension", 9, "--non_periodic"], AXES)]
 rules = ["random", "relaxed_neighbor", "neighbor", "neighbor_in_phase"]
 for number, (image, more, types) in enumerate(cases):
     for walk in ([], [*WALK, 1e-2]):

@@ -38,6 +38,9 @@ def unused():
     for option in (("--output", "u.h5"), ("--restart", "auto"), ("--max_hours", 1), ("--tolerance", 0.1), ("--checkpoint_every", "1min")):
         status, _, err = run(PROGRAM, *image, "--limit_to", 4, *START, *option)
         check(status == 0 and err.count(f"{option[0].replace('_', '-')} has no effect: --max_iter 0") == 1, f"{option}: {status} {err}")
+    for file, said in (("two.npy", 1), ("volume.npy", 0)):
+        status, _, err = run(PROGRAM, "compare", "two.npy", file, "--limit_to", 4, "--slices", 3)
+        check(status == 0 and err.count("--slices has no effect") == said, f"compare {file}: {status} {err}")
     status, _, err = run(PROGRAM, "plan", *image, "--limit_to", 4, *START, "--output", "plan.json")
     check(status == 0 and "effect" not in err, f"plan: {status} {err}")
 

@@ -202,21 +202,20 @@ MF_CPU_FAST static void exponentials(struct mf_soft f, size_t n, float *e)
     for (size_t i = 0; i < n; ++i) e[i] = mf_gram_factor(f, e[i]);
 }
 
-/* DEPTH anchors from q on, as far as there are some. */
-static struct block begin(const struct mf_cpu_job *job, const struct areas *at, size_t q)
+static size_t count_of(size_t q, size_t end) { return q >= end ? 0 : end - q < DEPTH ? end - q : DEPTH; }
+
+/* DEPTH anchors from q on, as far as there are some before @p end. */
+static struct block begin(const struct mf_cpu_job *job, const struct areas *at, size_t q, size_t end)
 {
     const struct gram *m = job->plan->state;
-    struct block b = {.m = m,
-                      .at = anchors_of(job),
-                      .stride = mf_cpu_frame_stride(&m->frame, job->level->nv),
-                      .first = q,
-                      .e = at->e,
-                      .own = at->own,
-                      .f = at->f};
-    const size_t all = b.at.nu * b.at.nv;
-
-    b.count = q >= all ? 0 : all - q < DEPTH ? all - q : DEPTH;
-    return b;
+    return (struct block){.m = m,
+                          .at = anchors_of(job),
+                          .stride = mf_cpu_frame_stride(&m->frame, job->level->nv),
+                          .first = q,
+                          .e = at->e,
+                          .own = at->own,
+                          .count = count_of(q, end),
+                          .f = at->f};
 }
 
 /* The second field as a level of its own. */
@@ -245,7 +244,8 @@ static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, cons
 struct chunk {
     const struct gram *m;
     const struct areas *at;
-    size_t blocks, number; /* of them, of the chunk: in f, h, f, ..; the first one's are the first in the sums */
+    size_t number; /* of the chunk: its channels are in f, h, f, ..; those of the first one are the first in the sums */
+    size_t left;   /* anchors from it on */
 };
 
 /* A tile at (i, j) into the sums, as far as it lies in the matrix and above row @p last. */
@@ -266,12 +266,12 @@ static void product(const struct chunk *w, size_t groups, size_t last, size_t i,
 {
     float c[MF_TILE_ROWS * MF_TILE_COLUMNS] = {0};
 
-    for (size_t p = 0; p < w->blocks; ++p) {
+    for (size_t p = 0; p < PARTS && p * DEPTH < w->left; ++p) {
         const float *f = w->number % 2 ? w->at[p].h : w->at[p].f, *const group[MF_TILE_GROUPS] = {
                                                                       f + i, f + i + MF_TILE_GROUP,
                                                                       f + i + 2 * MF_TILE_GROUP};
 
-        w->m->tile(groups, DEPTH, group, 1, w->m->width, f + j, w->m->width, c);
+        w->m->tile(groups, count_of(p * DEPTH, w->left), group, 1, w->m->width, f + j, w->m->width, c);
     }
     add_tile(w, last, i, j, c);
 }
@@ -285,15 +285,15 @@ static size_t upright(size_t n)
     return rest <= MF_TILE_GROUP ? n - rest : n;
 }
 
-/* Some tiles of F^T F: it has those on and above the diagonal, and what stands in columns that are not upright, below
- * it. Returns how many it has. */
+/* Those tiles of F^T F that begin in some of its groups of rows: it has those on and above the diagonal, and what
+ * stands in columns that are not upright, below it. Returns how many groups it has. */
 static size_t products(const struct chunk *w, struct mf_span some)
 {
     const size_t n = w->m->channels, end = upright(n);
     size_t t = 0;
 
     for (size_t j = 0; j < end; j += MF_TILE_COLUMNS)
-        for (size_t i = 0; i < end && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS, ++t)
+        for (size_t i = 0; i < end && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS, t += MF_TILE_GROUPS)
             if (t - some.first < some.count) product(w, MF_TILE_GROUPS, end, i, j);
     for (size_t j = 0; j < n && end < n; j += MF_TILE_COLUMNS, ++t)
         if (t - some.first < some.count) product(w, 1, n, end, j);
@@ -323,25 +323,16 @@ static void areas_all(const struct mf_cpu_job *job, struct areas at[PARTS])
         areas_of(job->plan->state, job->plan->desc.nu, job->plan->desc.nv, job->scratch, p, &at[p]);
 }
 
-/* Makes the channels of a chunk, if there are any; those of the next one while products are taken of this one. */
-static size_t make_chunk(const struct mf_cpu_job *job, const struct areas *at, size_t number)
+/* Makes the channels of a chunk, if there are any: those of the next one while products are taken of this one. */
+static void make_chunk(const struct mf_cpu_job *job, const struct areas *at, size_t number, size_t all)
 {
-    size_t blocks = 0;
-
-    for (size_t p = 0; p < PARTS; ++p) {
-        struct block b = begin(job, &at[p], (number * PARTS + p) * DEPTH);
-
-        if (b.count == 0) break;
-        ++blocks;
-    }
 #pragma omp for schedule(static, 1) nowait
-    for (size_t p = 0; p < blocks; ++p) {
-        struct block b = begin(job, &at[p], (number * PARTS + p) * DEPTH);
+    for (size_t p = 0; p < PARTS; ++p) {
+        struct block b = begin(job, &at[p], (number * PARTS + p) * DEPTH, all);
 
         b.f = number % 2 ? at[p].h : at[p].f;
-        make_channels(&b);
+        if (b.count > 0) make_channels(&b);
     }
-    return blocks;
 }
 
 /* Channels of PARTS blocks are made at a time, and those of the next while tiles of these are dealt out: a sum is a
@@ -350,26 +341,25 @@ static void value(const struct mf_cpu_job *job, double *d)
 {
     const struct gram *m = job->plan->state;
     const struct mf_gram_anchors anchors = anchors_of(job);
-    const size_t team = (size_t)job->threads, tiles = products(&(struct chunk){.m = m}, (struct mf_span){0, 0});
-    const double each = 1 / ((double)anchors.nu * (double)anchors.nv);
+    const size_t all = anchors.nu * anchors.nv, each = PARTS * DEPTH, team = (size_t)job->threads,
+                 groups = products(&(struct chunk){.m = m}, (struct mf_span){0, 0});
     struct areas at[PARTS];
 
     areas_all(job, at);
     fill_frames(job, m, &at[0]);
 #pragma omp parallel num_threads(job->threads) if (job->threads > 1)
     {
-        size_t blocks = make_chunk(job, at, 0);
-
+        make_chunk(job, at, 0, all);
 #pragma omp barrier
-        for (size_t k = 0; blocks > 0; ++k) {
-            const struct chunk chunk = {m, at, blocks, k};
+        for (size_t k = 0; k * each < all; ++k) {
+            const struct chunk chunk = {m, at, k, all - k * each};
 
-            blocks = make_chunk(job, at, k + 1);
+            make_chunk(job, at, k + 1, all);
 #pragma omp for schedule(static)
-            for (size_t t = 0; t < team; ++t) (void)products(&chunk, mf_cut(tiles, team, t));
+            for (size_t t = 0; t < team; ++t) (void)products(&chunk, mf_cut(groups, team, t));
         }
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < m->channels; i += MF_LINE) put_values(m, at[0].sum, each, i, d);
+        for (size_t i = 0; i < m->channels; i += MF_LINE) put_values(m, at[0].sum, 1 / (double)all, i, d);
     }
 }
 
@@ -409,18 +399,18 @@ static void multiply(const struct gram *m, const struct areas *at, size_t k, siz
 }
 
 /* h = F slopes, which are symmetric; whole: in whole numbers, but for columns that fill no tile. */
-static void multiply_all(const struct gram *m, const struct areas *at, int whole)
+static void multiply_all(const struct gram *m, const struct areas *at, size_t rows, int whole)
 {
     const size_t n = m->channels, end = upright(n), w = m->width;
 
     for (size_t k = 0; whole && k < DEPTH; ++k) mf_cpu_whole_row(&at->whole, at->f + k * w, at->rounded + k * w);
     for (size_t j = 0; j < end; j += MF_TILE_COLUMNS)
-        for (size_t k = 0; k < DEPTH; k += MF_TILE_ROWS)
+        for (size_t k = 0; k < rows; k += MF_TILE_ROWS)
             if (whole)
                 mf_cpu_whole_tile(&at->whole, at->rounded + k * w, j, at->h + k * w + j);
             else
                 multiply(m, at, k, j);
-    for (size_t k = 0; k < DEPTH; ++k)
+    for (size_t k = 0; k < rows; ++k)
         for (size_t j = end; j < n; ++j) at->h[k * w + j] = dot(n, at->f + k * w, at->slope + j * w);
 }
 
@@ -510,11 +500,11 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
         for (size_t p = 0; p < PARTS; ++p) {
             memset(at[p].g, 0, frame * sizeof *at[p].g);
             if (m->pair) memset(at[p].own_g, 0, frame * sizeof *at[p].own_g);
-            for (size_t q = p * DEPTH; q < all; q += PARTS * DEPTH) {
-                const struct block b = begin(job, &at[p], q);
+            for (size_t q = all * p / PARTS, last = all * (p + 1) / PARTS; q < last; q += DEPTH) {
+                const struct block b = begin(job, &at[p], q, last);
 
                 make_channels(&b);
-                multiply_all(m, &at[p], whole);
+                multiply_all(m, &at[p], b.count, whole);
                 give_back(&b, &at[p]);
             }
         }

@@ -253,6 +253,31 @@ void mf_cpu_spread(size_t nu, size_t nv, float share, const float *coarse, float
 
 /* -- comparison and gradient rows -- */
 
+/* Loss and slopes of a level. Sums of LANES values each: the same bits on every instruction set. */
+MF_CPU_FAST static double compare(int power, double weight, double scale, size_t n, const double *restrict value,
+                                  const float *restrict target, double *restrict slope)
+{
+    enum { LANES = 8 };
+    double sum[LANES] = {0}, all = 0;
+    size_t i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        for (size_t l = 0; l < LANES; ++l) {
+            const double e = weight * (value[i + l] - (double)target[i + l]);
+
+            sum[l] += mf_compare_loss(power, e);
+            slope[i + l] = scale * weight * mf_compare_slope(power, e);
+        }
+    for (; i < n; ++i) {
+        const double e = weight * (value[i] - (double)target[i]);
+
+        all += mf_compare_loss(power, e);
+        slope[i] = scale * weight * mf_compare_slope(power, e);
+    }
+    for (size_t l = 0; l < LANES; ++l) all += sum[l];
+    return all;
+}
+
 void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, size_t entries,
                     const double *value, double *slope)
 {
@@ -261,13 +286,12 @@ void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc
     double sum = 0.0;
 
     for (size_t i = 0; i < desc->first * entries; ++i) slope[i] = 0.0;
-    for (size_t l = desc->first; l < desc->levels; ++l)
-        for (size_t i = l * entries; i < (l + 1) * entries; ++i) {
-            const double w = task->weight[l], e = w * (value[i] - (double)task->target[i]);
+    for (size_t l = desc->first; l < desc->levels; ++l) {
+        const size_t at = l * entries;
 
-            sum += mf_compare_loss(task->power, e);
-            slope[i] = scale * w * mf_compare_slope(task->power, e);
-        }
+        sum += compare(task->power == 1 ? 1 : 2, task->weight[l], scale, entries, value + at, task->target + at,
+                       slope + at);
+    }
     for (size_t i = desc->first * entries; task->values && i < n; ++i) task->values[s * n + i] = (float)value[i];
     if (task->sum) task->sum[s] = sum;
 }

@@ -104,20 +104,25 @@ MF_CPU_FAST void mf_cpu_whole_columns(const struct mf_cpu_whole *w, int whole, s
 
 static inline int32_t nearest(float x) { return (int32_t)(x + (x < 0 ? -0.5F : 0.5F)); }
 
-MF_CPU_FAST void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k)
+/* Two rows of a panel, b times @p there; those of columns beyond the last are 0. */
+MF_CPU_FAST static void pack(const float *restrict a, const float *restrict b, float there, const float *restrict scale,
+                             int32_t *restrict to)
 {
-    const float *restrict a = s + 2 * k * w->width, *restrict b = a + w->width, *restrict scale = w->scale;
-    const float there = 2 * k + 1 < w->n ? 1 : 0;
-    int32_t *restrict to = w->pairs + k * w->width;
-
-    if (there == 0) b = a;
-#pragma omp simd
-    for (size_t j = 0; j < w->n; ++j) {
+    for (size_t j = 0; j < MF_TILE_COLUMNS; ++j) {
         const int32_t low = nearest(a[j] * scale[j]), high = nearest(b[j] * scale[j] * there);
 
         to[j] = (int32_t)((uint32_t)low & 0xffffU) | (int32_t)((uint32_t)high << 16);
     }
-    memset(to + w->n, 0, (w->width - w->n) * sizeof *to);
+}
+
+void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k)
+{
+    const size_t panel = (w->n + 1) / 2 * MF_TILE_COLUMNS;
+    const int there = 2 * k + 1 < w->n;
+    const float *a = s + 2 * k * w->width, *b = there ? a + w->width : a;
+
+    for (size_t j = 0, p = 0; j < w->n; j += MF_TILE_COLUMNS, ++p)
+        pack(a + j, b + j, there ? 1 : 0, w->scale + j, w->pairs + p * panel + k * MF_TILE_COLUMNS);
 }
 
 MF_CPU_FAST void mf_cpu_whole_row(const struct mf_cpu_whole *w, const float *x, int16_t *to)
@@ -156,7 +161,7 @@ WHOLE static inline __attribute__((always_inline)) void put(numbers sum, int afr
 WHOLE void mf_cpu_whole_tile(const struct mf_cpu_whole *w, const int16_t *rows, size_t j, float *c)
 {
     const size_t all = (w->n + 1) / 2, width = w->width;
-    const int32_t *b = w->pairs + j;
+    const int32_t *b = w->pairs + j * all; /* whole panels lie one behind the other */
 
     for (size_t first = 0; first < all; first += MF_WHOLE_PAIRS) {
         const size_t end = first + MF_WHOLE_PAIRS < all ? first + MF_WHOLE_PAIRS : all;
@@ -165,8 +170,8 @@ WHOLE void mf_cpu_whole_tile(const struct mf_cpu_whole *w, const int16_t *rows, 
 #pragma GCC unroll 12
         for (size_t m = 0; m < MF_TILE_ROWS; ++m) sum[m][0] = sum[m][1] = (numbers){0};
         for (size_t k = first; k < end; ++k) {
-            const numbers b0 = (numbers)_mm512_loadu_si512(b + k * width),
-                          b1 = (numbers)_mm512_loadu_si512(b + k * width + 16);
+            const numbers b0 = (numbers)_mm512_loadu_si512(b + k * MF_TILE_COLUMNS),
+                          b1 = (numbers)_mm512_loadu_si512(b + k * MF_TILE_COLUMNS + 16);
 
 #pragma GCC unroll 12
             for (size_t m = 0; m < MF_TILE_ROWS; ++m) {

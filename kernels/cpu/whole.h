@@ -20,7 +20,7 @@ enum {
 struct mf_cpu_whole {
     size_t n, width; /* width: from row to row, of rows and of S */
     float steps;
-    int32_t *pairs;                           /* [(n + 1) / 2][width] elements 2k and 2k + 1 of columns */
+    int32_t *pairs; /* [panels of 32 columns][(n + 1) / 2][32] elements 2k and 2k + 1 of columns */
     float *scale, *inverse, *half, *diagonal; /* [width] each */
 };
 

@@ -3,6 +3,7 @@ and Variation; that a plan is of the same; refusals.
 
     auto.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
 """
+import json
 import os
 import re
 import shutil
@@ -136,6 +137,18 @@ def from_layers(folder):
     for more in (["--initial_microstructure_file", f"{folder}/solid.npy"], ["--use_multigrid_reconstruction"]):
         got, _ = seen(folder, image, *words[:6], "--max_iter", 0, *more)
         check(got and "layers" not in got["chosen"], f"{more}: {got}")
+    without_room(folder)
+
+
+def without_room(folder):
+    """Where no layers fit it is said once, and the start is the noise that those begin with who name the descriptors."""
+    line = ("match", save(folder, "image.npy", lamellae(64, 8, True)), "--size", 9, 9, 9, "--max_iter", 0, "--json")
+    done = [run(PROGRAM, *line, ranks=ranks, mpiexec=MPIEXEC) for ranks in (1, 3)]
+    done.append(run(PROGRAM, *line, "--limit_to", 4, "--descriptor_types", "FFTCorrelations", "Variation", "Patches", "--descriptor_weights", 1, 1, 60))
+    for one, times in zip(done, (1, 1, 0)):
+        check(one.status == 0 and one.err.count("voxels fit into this volume: it begins with noise") == times, f"no room for layers: {one}")
+    losses = [json.loads(one.out)["loss"] for one in done if one.status == 0]
+    check(losses == losses[:1] * 3, f"other noise: {losses}")
 
 
 def small(folder):

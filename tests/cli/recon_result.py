@@ -77,9 +77,9 @@ def judge(name, done, images, lag, wanted=None, periodic=True):
         check(abs(worst - done["variation_error"]) < 1e-6, f"{name}: interface density off by {worst}, it says {done['variation_error']}")
 
 
-def match(folder, name, images, *words, ranks=1, lag=4, output="v.npy", wanted=None, files=None):
+def match(folder, name, images, *words, ranks=1, lag=4, output="v.npy", wanted=None, files=None, types=S2):
     files = files or [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
-    done = measure(PROGRAM, "match", *files, *S2, "--limit_to", lag, "--output", os.path.join(folder, output), *words, ranks=ranks, mpiexec=MPIEXEC)
+    done = measure(PROGRAM, "match", *files, *types, "--limit_to", lag, "--output", os.path.join(folder, output), *words, ranks=ranks, mpiexec=MPIEXEC)
     for one in done if isinstance(done, list) else [done] if done else []:
         judge(name, one, images, lag, wanted, "--non_periodic" not in words)
     return done
@@ -108,6 +108,8 @@ def shapes(folder):
     done = match(folder, "image", [image], lag=12, wanted=2e-3, files=[path])
     if done:
         keys(done)
+    for name, of, more in (("image", image, ()), ("three phases", blobs((24, 26), [0.5, 0.3, 0.2], 7), ("--add-dimension", 12, "--max_iter", 60))):
+        match(folder, f"{name}, what the program chooses", [of], *more, lag=6, types=())
     match(folder, "image, not periodic", [image], "--non_periodic", lag=8, wanted=2e-3, files=[path])
     match(folder, "odd image, not periodic", [blobs((25, 31), [0.6, 0.4], 1)], "--non_periodic")
     match(folder, "volume", [blobs((32, 20), [0.6, 0.4], 2)], "--add-dimension", 24, "--max_iter", 150, ranks=2)

@@ -12,8 +12,9 @@
 #include "io/plot_priv.h"
 #include "src/base/err.h"
 
-/* A panel's cell and what stands around the picture in it; a figure's title. Points. */
-static const double cell_width = 372, cell_height = 340, left_margin = 64, right_margin = 18, bar_margin = 84;
+/* A panel's cell and what stands around the picture in it; a figure's title. Points. Beside a bar there is room for a
+ * square as high as the panels of curves. */
+static const double cell_width = 402, cell_height = 340, left_margin = 64, right_margin = 18, bar_margin = 84;
 static const double top_margin = 36, bottom_margin = 50, title_height = 34, title_size = 15, head_size = 17;
 static const double label_size = 12.5;
 
@@ -50,6 +51,15 @@ double mf_plot_text_width(cairo_t *page, const char *text, double size)
 
 /* ---- images ---- */
 
+/* One value has the middle of the colours. */
+static void around(double range[2])
+{
+    const double value = range[0], reach = value != 0 ? 0.1 * fabs(value) : 0.5;
+
+    range[0] = value - reach;
+    range[1] = value + reach;
+}
+
 static void value_range(const struct mf_panel *p, double range[2])
 {
     range[0] = p->range[0];
@@ -63,8 +73,7 @@ static void value_range(const struct mf_panel *p, double range[2])
         range[1] = fmax(range[1], p->image[i]);
     }
     if (!(range[1] >= range[0])) range[0] = range[1] = 0;
-    if (range[1] - range[0] < 1e-12 * (fabs(range[0]) + 1e-300))
-        range[1] = range[0] + fmax(1e-12, fabs(range[0]) * 1e-3);
+    if (range[1] - range[0] < 1e-12 * (fabs(range[0]) + 1e-300)) around(range);
 }
 
 static uint32_t colour_at(const struct mf_panel *p, size_t i, const double range[2])
@@ -184,16 +193,21 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
 
 /* ---- panels and the page ---- */
 
-static double right_of(const struct mf_panel *p)
-{
-    int names = p->kind == MF_PANEL_PHASES && p->phase_names;
+static int is_picture(const struct mf_panel *p) { return p->kind == MF_PANEL_IMAGE || p->kind == MF_PANEL_PHASES; }
 
-    return !p->bare && (p->kind == MF_PANEL_IMAGE || names) ? bar_margin : right_margin;
+/* Room at the right of every picture: where one has a bar or names, pictures beside it are as large. */
+static double beside_pictures(const struct mf_panel *panels, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (is_picture(&panels[i]) && !panels[i].bare && (panels[i].kind == MF_PANEL_IMAGE || panels[i].phase_names))
+            return bar_margin;
+    return right_margin;
 }
 
-static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel *p)
+static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel *p, double beside)
 {
-    struct mf_box room = {cell.x + left_margin, cell.y + top_margin, cell.width - left_margin - right_of(p),
+    const double right = is_picture(p) ? beside : right_margin;
+    struct mf_box room = {cell.x + left_margin, cell.y + top_margin, cell.width - left_margin - right,
                           cell.height - top_margin - bottom_margin};
     struct mf_box box = room;
     double out = 0;
@@ -218,7 +232,7 @@ static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel 
 static void draw_page(cairo_t *page, double width, const char *title, const struct mf_panel *panels, size_t count,
                       size_t columns)
 {
-    double top = title ? title_height : 0;
+    const double top = title ? title_height : 0, beside = beside_pictures(panels, count);
 
     mf_plot_ink(page, 0xffffff);
     cairo_paint(page);
@@ -228,7 +242,7 @@ static void draw_page(cairo_t *page, double width, const char *title, const stru
         size_t row = i / columns, column = i % columns;
         struct mf_box cell = {cell_width * (double)column, top + cell_height * (double)row, cell_width, cell_height};
 
-        draw_panel(page, cell, &panels[i]);
+        draw_panel(page, cell, &panels[i], beside);
     }
 }
 

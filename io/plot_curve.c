@@ -78,6 +78,12 @@ static void style(cairo_t *page, const struct mf_panel *p, size_t k)
     cairo_set_dash(page, dash, p->curves[k].dashed ? 2 : 0, 0);
 }
 
+/* A point that no line leads to or from: it would not be seen. */
+static int is_alone(const struct mf_panel *p, const struct mf_curve *c, size_t i)
+{
+    return (i == 0 || !drawable(p, c, i - 1)) && (i + 1 == c->count || !drawable(p, c, i + 1));
+}
+
 static void draw_curve(cairo_t *page, const struct mf_panel *p, size_t k, const struct mf_axis *x,
                        const struct mf_axis *y)
 {
@@ -94,7 +100,7 @@ static void draw_curve(cairo_t *page, const struct mf_panel *p, size_t k, const 
             continue;
         }
         down = mf_axis_at(y, c->y[i]);
-        if (c->marks)
+        if (c->marks || is_alone(p, c, i))
             circle(page, at, down);
         else if (pen)
             cairo_line_to(page, at, down);

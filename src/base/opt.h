@@ -124,7 +124,7 @@ char *mf_options_yaml(const struct mf_options *options);
 /** Prints mf_options_yaml(). */
 void mf_options_print(const struct mf_options *options);
 
-/** Prints the help of a verb: its rows by table, wrapped to 80 columns, defaults in (). */
+/** Prints the help of a verb: its rows by table, wrapped to 79 columns, defaults in (). */
 void mf_options_help(const struct mf_opt *const *tables);
 
 /** Prints the rows as roff for a man page. */

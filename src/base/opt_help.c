@@ -8,7 +8,7 @@
 #include "src/base/opt_impl.h"
 #include "src/base/text.h"
 
-enum { WIDTH = 80, INDENT = 26, WORD_MAX = 64 };
+enum { WIDTH = 79, INDENT = 26, WORD_MAX = 64 };
 
 static const char *argument(enum mf_opt_kind kind)
 {

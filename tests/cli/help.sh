@@ -14,7 +14,7 @@ for verb in $("$program" man --list); do
     "$program" help | grep -q "^  $verb " || fail "help does not list $verb"
     help=$("$program" "$verb" --help) || fail "$verb --help fails"
     man=$("$program" man "$verb") || fail "man $verb fails"
-    long=$(printf '%s\n' "$help" | awk "length > 80" | head -1)
+    long=$(printf '%s\n' "$help" | awk "length > 79" | head -1)
     [ -z "$long" ] || fail "$verb --help: a line is too long: $long"
     broken=$(printf '%s\n' "$help" | awk '/^  .*mesoforge [a-z]+ / { example = 1; ended = !/\\$/; next }
         example && /^ / && ended { print; exit } !/^ / { example = 0 } { ended = !/\\$/ }')

@@ -118,20 +118,53 @@ static void odd_values(void)
     CHECK(access("odd2.png", F_OK) != 0);
 }
 
+/* The bytes of a picture of one panel. */
+static size_t drawn(const struct mf_panel *panel, char bytes[1 << 16])
+{
+    FILE *from;
+    size_t n = 0;
+
+    CHECK(mf_plot_write("drawn.png", NULL, panel, 1, 1) == MF_OK);
+    from = fopen("drawn.png", "rb");
+    if (from) n = fread(bytes, 1, 1 << 16, from);
+    if (from) fclose(from);
+    return n;
+}
+
+/* A point that no line leads to is seen. */
+static void point_alone(void)
+{
+    static char without[1 << 16], with[1 << 16];
+    const double x = 5, y = 2;
+    struct mf_curve curves[] = {{NULL, 9, lag, lag, 0, 0, 1}, {NULL, 1, &x, &y, 0, 0, 1}};
+    struct mf_panel panel = {.kind = MF_PANEL_CURVES, .curve_count = 1, .curves = curves};
+    const size_t n = drawn(&panel, without);
+
+    panel.curve_count = 2;
+    CHECK(drawn(&panel, with) != n || memcmp(without, with, n) != 0);
+}
+
+/* One value everywhere has the middle of the colours, on a scale about it. */
+static void flat_map(void)
+{
+    static char flat[1 << 16], scaled[1 << 16];
+    const double half[4] = {0.5, 0.5, 0.5, 0.5}, reach = 0.1 * 0.5;
+    struct mf_panel panel = {.kind = MF_PANEL_IMAGE, .rows = 2, .columns = 2, .image = half};
+    const size_t n = drawn(&panel, flat);
+
+    panel.range[0] = 0.5 - reach;
+    panel.range[1] = 0.5 + reach;
+    CHECK(n > 1000 && n == drawn(&panel, scaled) && memcmp(flat, scaled, n) == 0);
+}
+
 /* The bytes of the picture of a line up and along the top, with a legend; with a point on its way there, or without. */
 static size_t rising(size_t points, char bytes[1 << 16])
 {
     const double x[2][4] = {{0, 0, 8}, {0, 0, 7, 8}}, y[4] = {0, 8, 8, 8};
     struct mf_curve line = {"rising", points, x[points - 3], y, 0, 0, 0};
     struct mf_panel panel = {.kind = MF_PANEL_CURVES, .curve_count = 1, .curves = &line};
-    FILE *from;
-    size_t n = 0;
 
-    CHECK(mf_plot_write("rising.png", NULL, &panel, 1, 1) == MF_OK);
-    from = fopen("rising.png", "rb");
-    if (from) n = fread(bytes, 1, 1 << 16, from);
-    if (from) fclose(from);
-    return n;
+    return drawn(&panel, bytes);
 }
 
 /* A legend lies beside a line, wherever the points of that are: the same place. */
@@ -150,5 +183,7 @@ int main(int argc, char **argv)
     figure("figure.png");
     odd_values();
     legend_beside_lines();
+    point_alone();
+    flat_map();
     return failures != 0;
 }

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import zlib
 
-from hdf5 import h5py
+from hdf5 import dream3d_box, h5py
 from runs import check, finish, measure, refuses, run
 from samples import blobs, np
 
@@ -131,12 +131,10 @@ def dream3d(name, a, version=7, spacing=SPACING, arrays=("Phases",), wrong=0):
     n = np.array(a.shape[::-1], np.uint64)
     n[0] += wrong
     with h5py.File(name, "w") as f:
-        f.attrs["FileVersion"] = f"{version}.0"
         if version == 7:
-            box = f.create_group("DataContainers/SyntheticVolume")
-            geometry = box.create_group("_SIMPL_GEOMETRY")
-            geometry["DIMENSIONS"], geometry["ORIGIN"], geometry["SPACING"] = n, np.zeros(3, "f4"), np.array(spacing[::-1], "f4")
+            box = dream3d_box(f, "SyntheticVolume", n, spacing[::-1])
         else:
+            f.attrs["FileVersion"] = f"{version}.0"
             box = f.create_group("DataStructure/Geometry")
             box.attrs["_DIMENSIONS"], box.attrs["_SPACING"] = n, np.array(spacing[::-1], "f4")
         cells = box.create_group("CellData" if version == 7 else "Cell Data")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from hdf5 import h5py
+from hdf5 import dream3d_box, h5py
 from runs import check, finish, line, locked, measure, refuses, run
 from samples import blobs, np
 
@@ -21,14 +21,7 @@ def several(name, **arrays):
     """DREAM.3D's file version 7."""
     shape = next(iter(arrays.values())).shape
     with h5py.File(name, "w") as file:
-        file.attrs["FileVersion"] = b"7.0"
-        box = file.create_group("DataContainers/Box")
-        geometry = box.create_group("_SIMPL_GEOMETRY")
-        geometry.attrs["GeometryTypeName"] = b"ImageGeometry"
-        geometry["DIMENSIONS"] = np.array(shape[::-1], "i8")
-        geometry["ORIGIN"] = np.zeros(3, "f4")
-        geometry["SPACING"] = np.ones(3, "f4")
-        cells = box.create_group("CellData")
+        cells = dream3d_box(file, "Box", shape[::-1]).create_group("CellData")
         for title, a in arrays.items():
             cells[title] = a[..., None].astype("i4")
     return name

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import zlib
 
-from hdf5 import h5py
+from hdf5 import dream3d_box, h5py
 from runs import check, finish
 from samples import np
 
@@ -66,11 +66,7 @@ def filtered(file):
 
 
 def geometry(file):
-    box = file.create_group("DataContainers/Box")
-    box.create_group("_SIMPL_GEOMETRY").attrs["GeometryTypeName"] = b"ImageGeometry"
-    box["_SIMPL_GEOMETRY"]["DIMENSIONS"] = np.full(3, HUGE, "i8")
-    box["_SIMPL_GEOMETRY"]["SPACING"] = np.ones(3, "f4")
-    box.create_group("CellData")["Phases"] = np.zeros((2, 2, 2, 1), "i4")
+    dream3d_box(file, "Box", [HUGE] * 3).create_group("CellData")["Phases"] = np.zeros((2, 2, 2, 1), "i4")
 
 
 def hollow():

@@ -326,6 +326,7 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
         return mf_fail(MF_USAGE, "plan takes one FILE; three micrographs give what the first of them gives");
     o->file = n > 1 ? words[1] : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
     o->described = o->file && is_descriptors(o->file);
+    if (o->file && mf_options_given(s->options, "phases")) mf_warn("--phases has no effect: '%s' says it", o->file);
     o->recon.explain = o->explain;
     mf_recon_default(&o->recon, o->file != NULL);
     if (!o->file) MF_TRY(mf_recon_named(&o->recon));

@@ -100,8 +100,8 @@ static int check(const struct mf_session *session, void *options)
     struct mf_recon_cmd *o = options;
 
     say_grey(o);
-    o->sized = is_ours(o) && !(o->compat && *o->compat);
     MF_TRY(name_file(session, o));
+    o->sized = is_ours(o) && !(o->compat && *o->compat);
     mf_recon_default(o, is_ours(o));
     MF_TRY(mf_recon_check(session, o));
     MF_TRY(mf_recon_may_explain(session, o));

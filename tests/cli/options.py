@@ -41,8 +41,9 @@ def unused():
     for file, said in (("two.npy", 1), ("volume.npy", 0)):
         status, _, err = run(PROGRAM, "compare", "two.npy", file, "--limit_to", 4, "--slices", 3)
         check(status == 0 and err.count("--slices has no effect") == said, f"compare {file}: {status} {err}")
-    status, _, err = run(PROGRAM, "plan", *image, "--limit_to", 4, *START, "--output", "plan.json")
-    check(status == 0 and "effect" not in err, f"plan: {status} {err}")
+    for more in ((), ("--phases", 3)):
+        status, _, err = run(PROGRAM, "plan", *image, "--limit_to", 4, *START, "--output", "plan.json", *more)
+        check(status == 0 and err.count("--phases has no effect") == err.count("effect") == bool(more), f"plan {more}: {status} {err}")
 
 
 def sizes():
@@ -56,6 +57,8 @@ def sizes():
         done = run(PROGRAM, "reconstruct", "--descriptor_filename", *words, *START, "--json")
         check(done.status == 0 and f'"shape":{shape}'.replace(" ", "") in done.out, f"{words}: {done.out[:300]} {done.err}")
         check(("was measured on" in done.err) == (len(words) == 1), f"{words}: {done.err}")
+    done = run(PROGRAM, "reconstruct", "volume.h5", *START, "--json")
+    check('"shape":[9,10,11]' in done.out, f"a file that is named alone: {done}")
     done = run(PROGRAM, "reconstruct", "--target", "S2=s2.npy", "--max_iter", 0, "--json")
     check('"shape":[64,64]' in done.out, f"arrays: {done}")
     done = run(PROGRAM, "plan", "reconstruct", "volume.h5", *S2)

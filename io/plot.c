@@ -125,7 +125,7 @@ static void draw_pixels(cairo_t *page, struct mf_box box, const struct mf_panel 
 static void draw_bar(cairo_t *page, struct mf_box box, const char *map, const double range[2])
 {
     struct mf_box bar = {box.x + box.width + 10, box.y, 13, box.height};
-    struct mf_axis axis = {range[0], range[1], bar.y + bar.height, bar.y, 0};
+    struct mf_axis axis = {range[0], range[1], bar.y + bar.height, bar.y, 0, 0};
     enum { SHADES = 256 };
 
     for (int i = 0; i < SHADES; ++i) {
@@ -182,8 +182,8 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
     box = fit(room, extent, p->share);
     if (p->kind == MF_PANEL_IMAGE) value_range(p, range);
     draw_pixels(page, box, p, range);
-    x = (struct mf_axis){extent[0], extent[1], box.x, box.x + box.width, 0};
-    y = (struct mf_axis){extent[2], extent[3], box.y, box.y + box.height, 0};
+    x = (struct mf_axis){extent[0], extent[1], box.x, box.x + box.width, 0, 0};
+    y = (struct mf_axis){extent[2], extent[3], box.y, box.y + box.height, 0, 0};
     if (p->bare) return box;
     *out = mf_axes_draw(page, box, &x, &y, 0);
     if (p->kind == MF_PANEL_IMAGE) draw_bar(page, box, p->colours, range);

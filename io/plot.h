@@ -33,6 +33,7 @@ struct mf_panel {
     size_t curve_count;  /* MF_PANEL_CURVES */
     const struct mf_curve *curves;
     int log_y;
+    int whole_x; /* its ticks are whole numbers: of ranks */
 };
 
 /** Draws panels row by row, @p columns in a row. Written to a temporary name and renamed. MF_OUTPUT. */

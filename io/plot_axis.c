@@ -32,7 +32,8 @@ static double step_of(const struct mf_axis *axis, int wanted) { return round_ste
 
 static void linear_ticks(const struct mf_axis *axis, int wanted, struct mf_ticks *ticks)
 {
-    double step = step_of(axis, wanted), lo = fmin(axis->lo, axis->hi), hi = fmax(axis->lo, axis->hi);
+    double step = fmax(step_of(axis, wanted), axis->whole ? 1 : 0), lo = fmin(axis->lo, axis->hi),
+           hi = fmax(axis->lo, axis->hi);
     double first = ceil(lo / step - 1e-6);
 
     ticks->decimals = (int)fmax(0, -floor(log10(step) + 1e-9));

@@ -45,8 +45,8 @@ static void widen(struct mf_axis *axis)
 
 static void axes_of(const struct mf_panel *p, struct mf_box box, struct mf_axis *x, struct mf_axis *y)
 {
-    *x = (struct mf_axis){0, 0, box.x, box.x + box.width, 0};
-    *y = (struct mf_axis){0, 0, box.y + box.height, box.y, p->log_y};
+    *x = (struct mf_axis){0, 0, box.x, box.x + box.width, 0, p->whole_x};
+    *y = (struct mf_axis){0, 0, box.y + box.height, box.y, p->log_y, 0};
     range_of(p, x, y);
     widen(y);
     if (p->log_y) mf_axis_round(y, 6);

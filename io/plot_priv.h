@@ -14,6 +14,7 @@ struct mf_box {
 struct mf_axis {
     double lo, hi, from, to;
     int log;
+    int whole; /* ticks at whole numbers */
 };
 
 /** Where a text stands at its point: 0 begins there, 1 ends there, 0.5 has its middle there. */

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "src/base/err.h"
 
@@ -23,6 +24,35 @@ static int check_text(const char *option, const char *text, const char *allowed)
                    "--%s '%.100s': Slurm's options here are letters, digits and _@%%+:,./=&|*()[]-, and begin "
                    "with no '-'",
                    option, text);
+}
+
+/* "MINUTES[:SECONDS]", "HOURS:MINUTES:SECONDS", "DAYS-HOURS[:MINUTES[:SECONDS]]", or without end. */
+static int is_time(const char *text)
+{
+    enum { DIGITS = 8 };
+    int numbers = 0, days = 0;
+
+    if (strcasecmp(text, "UNLIMITED") == 0 || strcasecmp(text, "INFINITE") == 0) return 1;
+    for (const char *at = text;; ++at) {
+        const size_t n = strspn(at, "0123456789");
+
+        at += n;
+        if (n == 0 || n > DIGITS || ++numbers > 3 + days) return 0;
+        if (*at == '\0') return 1;
+        if (*at == '-' && numbers == 1)
+            days = 1;
+        else if (*at != ':')
+            return 0;
+    }
+}
+
+static int check_time(const char *time)
+{
+    if (!time || is_time(time)) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--time '%.100s': write it as MINUTES[:SECONDS], HOURS:MINUTES:SECONDS, "
+                   "DAYS-HOURS[:MINUTES[:SECONDS]] or UNLIMITED",
+                   time);
 }
 
 long mf_job_seconds(const char *time)
@@ -58,18 +88,14 @@ static int check_slurm(const struct mf_job *job)
 {
     const struct {
         const char *option, *text, *allowed;
-    } texts[] = {{"job-name", job->name, FOR_SLURM},
-                 {"time", job->time, "0123456789:-"},
-                 {"partition", job->partition, FOR_SLURM},
-                 {"account", job->account, FOR_SLURM},
-                 {"qos", job->qos, FOR_SLURM},
-                 {"mem", job->memory, "0123456789KMGT"},
-                 {"array", job->array, "0123456789,:%-"},
-                 {"log", job->log, FOR_SLURM},
-                 {"mpi", job->mpi, FOR_SLURM}};
+    } texts[] = {{"job-name", job->name, FOR_SLURM},     {"partition", job->partition, FOR_SLURM},
+                 {"account", job->account, FOR_SLURM},   {"qos", job->qos, FOR_SLURM},
+                 {"mem", job->memory, "0123456789KMGT"}, {"array", job->array, "0123456789,:%-"},
+                 {"log", job->log, FOR_SLURM},           {"mpi", job->mpi, FOR_SLURM}};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
         MF_TRY(check_text(texts[i].option, texts[i].text, texts[i].allowed));
+    MF_TRY(check_time(job->time));
     for (size_t i = 0; i < job->more; ++i) MF_TRY(check_text("slurm-options", job->more_at[i], FOR_SLURM));
     for (size_t i = 0; i < job->parts; ++i) MF_TRY(check_text("constraint", job->part[i].constraint, FOR_SLURM));
     return check_save(job);
@@ -108,7 +134,8 @@ static int check_box(const struct mf_job *job)
     if (job->box == MF_BOX_NONE && job->mounts > 0)
         return mf_fail(MF_USAGE, "--mount is what a container sees: it belongs to --container");
     if (job->box == MF_BOX_NONE) return MF_OK;
-    if (!*job->image || *job->image == '-' || strpbrk(job->image, "\n"))
+    if (!*job->image) return mf_fail(MF_USAGE, "--container %s: names no image", mf_box_names[job->box]);
+    if (*job->image == '-' || strpbrk(job->image, "\n"))
         return mf_fail(MF_USAGE, "--container '%.200s': an image does not begin with '-'", job->image);
     if (strpbrk(job->folder, ",:\n"))
         return mf_fail(MF_USAGE, "the current folder '%.200s' has ',' or ':' in its name and cannot be mounted",

@@ -50,7 +50,7 @@ struct mf_job {
 int mf_job_array(const char *array, long *first, long *last);
 
 /** Seconds of "MINUTES", "MINUTES:SECONDS", "HOURS:MINUTES:SECONDS", "DAYS-HOURS[:MINUTES[:SECONDS]]", as Slurm reads
- * a limit of time; 0: none (NULL, "0"). */
+ * a limit of time; 0: none (NULL, "0", "UNLIMITED"). */
 long mf_job_seconds(const char *time);
 
 /** Refuses with MF_USAGE what Slurm or a container would read as something else, and what does not go together. */

@@ -32,7 +32,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(bench, "seconds", seconds, MF_REAL, "1", "spend at most so long on one row"),
     MF_OPT(bench, "scaling", runs.scaling, MF_LONGS, "1", "measure a verb on these numbers of ranks"),
     MF_OPT(bench, "weak", runs.weak, MF_FLAG, NULL, "also with a height that grows with the ranks"),
-    MF_OPT(bench, "extent", runs.extent, MF_LONG, "64", "voxels along each edge of the volume"),
+    MF_OPT(bench, "extent", runs.extent, MF_LONG, "64", "voxels along each edge of the volume (io: 256 unless given)"),
     MF_OPT(bench, "turns", runs.turns, MF_LONG, "3", "runs of a verb on each number of ranks"),
     MF_OPT(bench, "launcher", runs.launcher, MF_TEXT, NULL,
            "what starts ranks, before -n RANKS (default: srun in a Slurm job, else mpirun)"),
@@ -63,7 +63,7 @@ struct range {
     size_t least, most;
 };
 
-static int check(const struct mf_session *s, const struct bench *o, struct range *range)
+static int check_numbers(const struct mf_session *s, const struct bench *o, struct range *range)
 {
     if (o->runs.extent < 2 || o->runs.extent > 1 << 16)
         return mf_fail(MF_USAGE, "--extent is %ld, it must be from 2 to %d", o->runs.extent, 1 << 16);
@@ -116,6 +116,15 @@ static int check_names(const struct mf_session *s, const struct bench *o)
     return MF_OK;
 }
 
+static int check(const struct mf_session *s, void *options)
+{
+    const struct bench *o = options;
+    struct range range;
+
+    MF_TRY(check_numbers(s, o, &range));
+    return check_names(s, o);
+}
+
 static struct mf_json *what_json(const struct mf_bench_net *net, struct mf_json *rows_taken)
 {
     struct mf_json *one = mf_json_object();
@@ -147,11 +156,13 @@ static int measure_net(const struct mf_session *s, const struct bench *o, const 
     return rc;
 }
 
+enum { FILE_EXTENT = 256 }; /* of smaller ones the time is that of opening, flushing and renaming files */
+
 static int measure_files(const struct mf_session *s, const struct bench *o, struct mf_json *to)
 {
     const struct mf_bench_enough enough = {o->precision / 100, o->seconds};
     const char *folder = mf_options_given(s->options, "data_folder") ? s->common->data_folder : ".";
-    const size_t n = (size_t)o->runs.extent;
+    const size_t n = mf_options_given(s->options, "extent") ? (size_t)o->runs.extent : FILE_EXTENT;
     struct mf_bench_files files;
 
     MF_TRY(mf_bench_files(s->comm, s->arena, &enough, folder, n, &files));
@@ -212,10 +223,9 @@ static int run(struct mf_session *s, void *options)
     struct mf_json *json, *list;
     const char *const *name;
     struct range range;
-    int rc = check(s, o, &range);
+    int rc = check_numbers(s, o, &range);
     size_t n;
 
-    if (rc == MF_OK) rc = check_names(s, o);
     MF_TRY(mf_agree(s->comm, rc));
     MF_TRY(mf_session_may_write(s, s->common->output, ".json"));
     n = mf_options_positional(s->options, &name);
@@ -276,6 +286,7 @@ const struct mf_cmd mf_cmd_bench = {
     .tables = tables,
     .size = sizeof(struct bench),
     .positional_max = 16,
+    .check = check,
     .run = run,
     .computes = 1,
 };

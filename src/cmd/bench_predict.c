@@ -145,7 +145,7 @@ static void add_checks(const struct found *f, int shows, struct mf_json *to)
 {
     if (shows)
         printf("# measured  %8s %12s %12s %12s %9s %12s %12s\n", "ranks", "extent", "measured", "predicted", "error",
-               "with others", "predicted");
+               "exchange", "pred. exch.");
     for (size_t i = 0; i < f->runs; ++i) {
         const struct run *run = &f->run[i];
         struct mf_json *one;

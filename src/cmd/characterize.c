@@ -153,7 +153,6 @@ static int check_all(const struct mf_session *session, const struct mf_character
             return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
     }
     MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, more_of(o), o->mask != NULL));
-    if (!session->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
     return MF_OK;
 }
 

@@ -85,9 +85,13 @@ extern const struct mf_cmd *const mf_cmds[];
 const struct mf_cmd *mf_cmd_find(const char *name);
 
 /**
- * Opens a session on options that are parsed: log, back end, arena, queue. Collective; refuses (agreed) with MF_USAGE,
- * MF_DEVICE, MF_MEMORY, MF_OUTPUT; nothing is left open then. @p session's comm, common, options and start are set.
+ * Begins a session on options that are parsed: the log. What is wrong with options is said then, before a device is
+ * looked for. Collective; refuses (agreed) with MF_USAGE, MF_OUTPUT. @p session's comm, common, options and start are
+ * set. mf_session_close() follows, whatever it or mf_session_open() say.
  */
+int mf_session_begin(struct mf_session *session);
+
+/** The rest of it: back end, arena, queue. Collective; refuses (agreed) with MF_USAGE, MF_DEVICE, MF_MEMORY. */
 int mf_session_open(struct mf_session *session);
 void mf_session_close(struct mf_session *session);
 

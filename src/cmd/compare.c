@@ -45,7 +45,6 @@ static int check(const struct mf_session *s, void *options)
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
     MF_TRY(mf_compare_more_check(o));
     if (o->slices < 0) return mf_fail(MF_USAGE, "--slices wants at least 0 (all), not %ld", o->slices);
-    if (!s->backend) return mf_fail(MF_DEVICE, "no back end to compute with; try: --device cpu");
     return MF_OK;
 }
 

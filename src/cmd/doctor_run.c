@@ -57,12 +57,12 @@ static void ranks(struct mf_findings *to)
         mf_find(to, MF_WARNED, "MPI", "put the mpiexec of the MPI that this was built with into PATH; srun does too",
                 "no mpiexec (%s): %.120s", strerror(errno), mf_comm_version());
     else if (status == -1)
-        mf_find(to, MF_WARNED, "MPI", "try: mpiexec -n 2 hostname", "mpiexec -n 2 does not end within %.0f s",
+        mf_find(to, MF_WARNED, "MPI", "mpiexec -n 2 hostname", "mpiexec -n 2 does not end within %.0f s",
                 START_SECONDS);
     else
         mf_find(to, MF_WARNED, "MPI",
-                geteuid() == 0 ? "try: mpiexec -n 2 mesoforge probe; as root OMPI_ALLOW_RUN_AS_ROOT=1 and _CONFIRM=1"
-                               : "try: mpiexec -n 2 mesoforge probe; it must be the mpiexec of this MPI",
+                geteuid() == 0 ? "mpiexec -n 2 mesoforge probe; as root OMPI_ALLOW_RUN_AS_ROOT=1 and _CONFIRM=1"
+                               : "mpiexec -n 2 mesoforge probe; it must be the mpiexec of this MPI",
                 "mpiexec -n 2 ends with status %d: %.120s", status, mf_comm_version());
 }
 

@@ -221,6 +221,17 @@ static int check_deepspeed(const struct mf_launch *o, const struct mf_job_part *
     return MF_OK;
 }
 
+/* mpirun would not bind the ranks, and says so in words of its own. */
+static int check_cores(const struct mf_launch *o, const struct mf_job *job)
+{
+    const long wanted = job->part->per_node * job->part->cores, here = (long)mf_host_cores("");
+
+    if (!o->run || job->by != MF_BY_MPIRUN || job->hosts || job->box != MF_BOX_NONE || here == 0 || wanted <= here)
+        return MF_OK;
+    return mf_fail(MF_DEVICE, "%s %ld cores, this machine has %ld", o->plan ? "the plan wants" : "the ranks want",
+                   wanted, here);
+}
+
 int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job)
 {
     struct mf_job_part *part = job->part;
@@ -240,6 +251,7 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
     if (job->hosts && job->by == MF_BY_MPIRUN) MF_TRY(fit_hosts(o, job));
     if (o->cores > 0) part->cores = o->cores;
     part->constraint = o->constraint;
+    MF_TRY(check_cores(o, job));
     for (size_t i = 0; i < o->also.count; ++i) MF_TRY(other_part(o->also.at[i], &job->part[i + 1]));
     return check_deepspeed(o, part);
 }

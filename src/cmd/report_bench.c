@@ -167,6 +167,45 @@ static struct mf_curve curve_of(const struct kind *kind, const char *name, const
     return (struct mf_curve){.name = name, .count = n, .x = x, .y = y};
 }
 
+/* Beside it what MPI's bare call reaches with the same bytes, where the file says it; no points where it does not. */
+static struct mf_curve bare_of(const struct mf_curve *own, const char *name, const struct mf_json *rows)
+{
+    size_t n = mf_json_count(rows), count = 0;
+    double *x = MF_MUST(calloc(2 * n + 1, sizeof *x), "points of a curve"), *y = x + n;
+
+    for (size_t i = 0; i < n; ++i) {
+        const struct mf_json *row = mf_json_item(rows, i);
+
+        if (!mf_json_get(row, "bare_seconds")) continue;
+        x[count] = own->x[i];
+        y[count++] = own->y[i] * median(row, "seconds") / median(row, "bare_seconds");
+    }
+    return (struct mf_curve){.name = name, .count = count, .x = x, .y = y, .dashed = 1};
+}
+
+/* The curves of files, @p curves [2 CURVES + 1], behind each that of MPI alone; returns how many. */
+static size_t curves_of(const struct kind *kind, size_t files, const char *const *name,
+                        const struct mf_json *const *rows, char (*bare)[CELL], struct mf_curve *curves)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < files; ++i) {
+        struct mf_curve *own = &curves[n++];
+
+        *own = curve_of(kind, name[i], rows[i]);
+        own->colour = (int)i + 1;
+        if (kind != &net) continue;
+        snprintf(bare[i], CELL, "%.60s, MPI alone", name[i]);
+        curves[n] = bare_of(own, bare[i], rows[i]);
+        curves[n].colour = own->colour;
+        if (curves[n].count > 0)
+            ++n;
+        else
+            free((void *)(uintptr_t)curves[n].x);
+    }
+    return n;
+}
+
 static int picture(const struct mf_page *page, const char *folder, const char *title, const struct kind *kind, size_t n,
                    struct mf_curve *curves)
 {
@@ -178,7 +217,8 @@ static int picture(const struct mf_page *page, const char *folder, const char *t
                              .ylabel = kind->ylabel,
                              .curve_count = n,
                              .curves = curves,
-                             .log_y = kind->log_y};
+                             .log_y = kind->log_y,
+                             .whole_x = 1};
     char path[PATH];
 
     for (size_t c = 0; kind->ideal && c < n; ++c)
@@ -197,7 +237,8 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
                    const struct mf_json *one)
 {
     const struct kind *kind = kind_of(one);
-    struct mf_curve curves[CURVES + 1];
+    struct mf_curve curves[2 * CURVES + 1];
+    char bare[CURVES][CELL];
     const struct mf_json *rows[CURVES];
     const char *name[CURVES];
     size_t found = 0;
@@ -219,9 +260,10 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
         name[found++] = files[i].name;
     }
     if (kind->x) {
-        for (size_t i = 0; i < found; ++i) curves[i] = curve_of(kind, name[i], rows[i]);
-        rc = picture(page, folder, title, kind, found, curves);
-        for (size_t i = 0; i < found; ++i) free((void *)(uintptr_t)curves[i].x);
+        const size_t drawn = curves_of(kind, found, name, rows, bare, curves);
+
+        rc = picture(page, folder, title, kind, drawn, curves);
+        for (size_t i = 0; i < drawn; ++i) free((void *)(uintptr_t)curves[i].x);
     }
     for (size_t i = 0; i < found; ++i) {
         mf_page_text(page, "%s", name[i]);

@@ -367,10 +367,9 @@ static void hang_ranges(const struct mf_session *session)
     if (ranges) mf_phases_hook(ranges->push, ranges->pop);
 }
 
-int mf_session_open(struct mf_session *session)
+int mf_session_begin(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
-    int rc, device = 0;
 
     MF_TRY(mf_agree(comm, mf_common_check(session->common)));
     MF_TRY(mf_agree(comm, check_omp_threads()));
@@ -378,8 +377,14 @@ int mf_session_open(struct mf_session *session)
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
     session->threads = threads_asked(session->common);
     session->threads_free = session->threads == 0;
-    MF_TRY(mf_agree(comm, open_log(session->common, comm->rank)));
-    rc = mf_device_choose(session, &device);
+    return mf_agree(comm, open_log(session->common, comm->rank));
+}
+
+int mf_session_open(struct mf_session *session)
+{
+    const struct mf_comm *comm = session->comm;
+    int device = 0, rc = mf_device_choose(session, &device);
+
     say_names(session);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
     if (rc == MF_OK && !session->looks) rc = mf_where_settle(session, device);

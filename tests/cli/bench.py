@@ -107,6 +107,8 @@ def predict():
     said = measured(*words, "1,2,8", "--network", "link.json", ranks=1)
     if not said:
         return
+    shown = runs.run(program, "bench", *words, 2).out.splitlines()[0].split()
+    check(shown[:2] == ["#", "measured"] and len(shown) > 8 and len(set(shown[2:])) == len(shown) - 2, f"columns of one name: {shown}")
     one, voxels, work = said["measured"][0], 128**3, 0.02 * 2 / 64**3
     again = 0.02 + 4 * 64**3 / 2 / 1e9 + 6e-5
     check(math.isclose(one["checks"][0]["predicted"], again, rel_tol=1e-6), f"{one['checks']} {again}")
@@ -179,4 +181,7 @@ with tempfile.TemporaryDirectory() as folder:
         (2, ["bench", "kernels", "--dry-run"], "nothing to say"),
         (7, ["bench", "kernels", "--extent", 32, "--data_folder", "nowhere/at/all"], "nowhere/at/all"),
     ], ranks=(1,), mpiexec=mpiexec)
+for words in (["bench", "nosuch"], ["match", "t.npy", "--max-hours", "nan"]):  # said before a device is looked for
+    status, _, err = runs.run(program, *words)
+    check(status == 2 and len(err.splitlines()) == 1, f"{words}: {status} {err}")
 finish("bench")

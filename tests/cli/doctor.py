@@ -26,6 +26,7 @@ def finds(*words, status=0, **surroundings):
     for one in said["checks"]:
         found.setdefault(one["what"], one)
         check(set(one) == {"state", "what", "finding", "remedy"} and one["finding"], "%s" % one)
+        check(not one["remedy"].startswith("try"), "what is printed before it says so: %s" % one)
         check((one["remedy"] != "") == (one["state"] != "ok"), "a remedy where something is wrong: %s" % one)
     for state in ("ok", "warn", "fail"):
         check(said[state] == sum(one["state"] == state for one in said["checks"]), "number of %s" % state)

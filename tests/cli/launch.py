@@ -139,6 +139,8 @@ def numbers():
     has(["--time", "19:00", "--launcher", "srun"], "--signal=USR1@300", "--job-name=mesoforge-match")
     for time, before in (("4", 120), ("4:20", 130), ("0:4:00", 120), ("1-0", 300), ("0-0:4:10", 125), ("0-1", 300), ("0", 300)):
         has(["--time", time, "--launcher", "sbatch"], f"USR1@{before} ")
+    for time in ("90:30", "2:00:00", "1-12:30", "1-12:30:59", "UNLIMITED", "infinite"):
+        has(["--launcher", "sbatch", "--time", time], f"#SBATCH --time={time} ")
     has(["--time", "4", "--save-before", "239", "--launcher", "sbatch"], "USR1@239 ")
     has(["--time", "9:00"], "srun", "--time=9:00", lacks=("--signal",), SLURM_JOB_ID="5")
     has(["--launcher", "mpirun", "--save-before", "0"], "mpirun", lacks=("job-name", "signal"))
@@ -167,6 +169,8 @@ def from_plan():
     status, out, err, _ = launch("--launcher", "sbatch", "--plan", "p.json", "--", "match", "--microstructure_filename", "m.npy")
     text = out.decode()
     check(status == 0 and "--plan p.json" in text.replace("\\\n   ", "") and "#SBATCH --gpus-per-node=8" in text, f"{text}{err}")
+    if os.cpu_count() < 64:
+        refused(4, "the plan wants ", "--launcher", "mpirun", "--plan", "p.json", "--run", "--", "match", "--microstructure_filename", "m.npy")
     refused(2, "--plan says how many", "--plan", "p.json", "--nodes", "2", "--", "match")
     refused(3, "no plan", "--plan", hardware, "--", "match")
 
@@ -280,6 +284,10 @@ def refusals():
     refused(2, "--slurm-options", "--slurm-options", "nice=1 --wrap=x", *one)
     refused(2, "--time", "--launcher", "sbatch", "--time", "1h", *one)
     refused(2, "write it as apptainer:", "--container", "image.sif", *one)
+    refused(2, "--container apptainer: names no image", "--container", "apptainer:", *one)
+    for time in ("1h", "1-", "1:2:3:4", "1-2:3:4:5", "-1", "1-2-3", "123456789"):
+        refused(2, "write it as MINUTES", "--launcher", "sbatch", "--time", time, *one)
+    refused(4, "the ranks want 9998 cores, this machine has ", "--launcher", "mpirun", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one)
     refused(2, "does not begin with '-'", "--container", "docker:--privileged", "--launcher", "mpirun", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a,/b", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a:/b:exec", *one)

@@ -17,9 +17,9 @@ program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
 TIME = {"min": 1e-5, "median": 2e-5, "max": 4e-5, "samples": 9, "calls": 3}
 
 
-def measurements(name, ranks):
+def measurements(name, ranks, bare=True):
     """A file of bench with every kind of measurement."""
-    net = [{"bytes": 8 << 3 * k, "count": 2 << 3 * k, "seconds": TIME, "bare_seconds": TIME, "algorithm_bandwidth": 1e8 * 2**k,
+    net = [{"bytes": 8 << 3 * k, "count": 2 << 3 * k, "seconds": TIME, **({"bare_seconds": {**TIME, "median": 1e-5}} if bare else {}), "algorithm_bandwidth": 1e8 * 2**k,
             "bus_bandwidth": 1.5e8 * 2**k, "wrong": 0} for k in range(4)]
     points = [{"ranks": r, "shape": [64, 64, 64], "seconds": 1 / r, "samples": [1 / r], "speedup": float(r), "efficiency": 1.0}
               for r in (1, 2, 4)]
@@ -62,6 +62,13 @@ def measured():
     check("<title>a &lt; b</title>" in page and "&lt;first&gt;" in page and "<first>" not in page, "escaped texts")
     found = cells(page)
     check({"64 x 64 x 64", "20.00", "0.150", "500.00", "25.0 %", "5.00", "13.107", "8.000000", "0.875"} <= set(found), f"cells: {found}")
+    pictures = []  # the curve of MPI alone is in the first one, and in no other
+    for bare in (True, False):
+        measurements("one.json", 2, bare)
+        runs.run(program, "report", "one.json", "--output", "bare.html")
+        with open("bare.html") as file:
+            pictures.append(re.findall(r'src="data:image/png;base64,([^"]+)"', file.read()))
+    check([a == b for a, b in zip(*pictures)] == [False, True, True, True], "MPI alone in the pictures")
     check(page.count("<h2>") == 7, f"{page.count('<h2>')} sections")
 
 

@@ -21,7 +21,8 @@ static int with(int argc, char **argv, void (*use)(struct mf_session *))
 
     if (rc != MF_OK) return rc;
     session.options = options;
-    rc = mf_session_open(&session);
+    rc = mf_session_begin(&session);
+    if (rc == MF_OK) rc = mf_session_open(&session);
     if (rc == MF_OK) {
         use(&session);
         mf_session_close(&session);

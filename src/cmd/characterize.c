@@ -26,11 +26,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(
         mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
         "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. auto: "
-        "what match would choose, with its L and periodicity, for reconstruct to aim at. Others: LinealPath, "
-        "LinealPathExact, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, SurfaceCorrelations, Chords, "
-        "GramMatrices; several phases: "
-        "FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"),
+        "what match would choose, with its L and periodicity, for reconstruct to aim at. Others: " MF_FURTHER_NAMES
+        "; counted: " MF_COUNTED_NAMES),
     MF_OPT(mf_characterize_cmd, "explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor_types auto"),
     MF_OPT(
         mf_characterize_cmd, "measures", measures, MF_TEXTS, NULL,
@@ -371,10 +368,7 @@ const struct mf_cmd mf_cmd_characterize = {
         "into --data_folder: per phase and pyramid level the volume fraction, the interface density (Variation, "
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
-        "adds others (docs/DESCRIPTORS.md): LinealPath, LinealPathApproximation, LineLinealPathApproximation, "
-        "TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, SurfaceCorrelations, Chords, "
-        "GramMatrices; S2_3D and CrossS2_3D of "
-        "volumes. "
+        "adds others (docs/DESCRIPTORS.md). "
         "--measures counts "
         "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
         "others (docs/FILES.md). --descriptor_types auto looks at a micrograph as match does, measures what match "

@@ -53,10 +53,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, NULL,
         "left out: auto, chosen from a labelled micrograph, or by what its file of characterize --descriptor_types "
         "auto says, else FFTCorrelations Variation. Descriptors: "
-        "FFTCorrelations (S2), Variation, VolumeFractions, Patches, LinealPath, LinealPathApproximation, "
-        "LineLinealPathApproximation, TwoPointCorrelations, Correlations, LineCorrelations, StructureTensor, "
-        "GramMatrices; several phases: FFTCrossCorrelations, CrossCorrelations, MultiPhaseGramMatrices; volumes: "
-        "S2_3D, CrossS2_3D; annealing: LinealPathExact, SurfaceCorrelations, Chords"),
+        "FFTCorrelations (S2), Variation, VolumeFractions, Patches, " MF_FURTHER_NAMES
+        "; annealing: " MF_COUNTED_NAMES),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),
@@ -474,8 +472,9 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
     opts->objective.compat = compat;
     opts->objective.multiphase = wants_multiphase(o, target);
     if (target->periodic != opts->objective.periodic)
-        mf_info("the target was taken %s, the result is %s", target->periodic ? "as periodic" : "as not periodic",
-                opts->objective.periodic ? "periodic" : "not periodic");
+        mf_info("%s", target->periodic ? "the result is not periodic, though its target was taken as periodic"
+                                       : "the result is periodic; of its target, which is not, only pairs inside were "
+                                         "counted (--non_periodic: of the result too)");
     MF_TRY(check_soft(s, o, target));
     opts->objective.batch = batch_of(s, o, dims);
     MF_TRY(plan_terms(o, &opts->objective));

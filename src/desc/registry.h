@@ -47,6 +47,14 @@ struct mf_descriptor {
     int by_example; /* compares slices with the target's example: has no values of its own, aims at 0 */
 };
 
+/** The rows' names as --help lists them, beside what every target has; those that are counted on labels, without a
+ * gradient. (A test asks whether any is missing.) */
+#define MF_FURTHER_NAMES                                                                                         \
+    "LinealPath, LinealPathApproximation, LineLinealPathApproximation, TwoPointCorrelations, Correlations, "     \
+    "LineCorrelations, StructureTensor, GramMatrices; several phases: FFTCrossCorrelations, CrossCorrelations, " \
+    "MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"
+#define MF_COUNTED_NAMES "LinealPathExact, SurfaceCorrelations, Chords"
+
 /** The rows, MF_DESCRIPTORS of them. */
 extern const struct mf_descriptor mf_descriptors[];
 

@@ -90,6 +90,8 @@ says(0, [], "match c.npy --limit_to 4 --max_iter 95 --tolerance 0 --convergence-
 with h5py.File("r.h5") as f:
     rows = [int(e) for e in f["convergence"][:-1, 0]]
 check(rows[0] == 0 and len(rows) == len(set(r // 5 for r in rows)) >= 18 and max(b - a for a, b in zip(rows, rows[1:])) < 10, f"rows {rows}")
+says(0, [], "characterize c.npy --non_periodic --limit_to 4 --output open.h5")
+says(0, ["the result is periodic; of its target, which is not,"], "reconstruct open.h5", short.replace("--limit_to 4 ", ""))
 
 # A file of another kind than the one that is wanted, and outputs that cannot be, before anything is looked at.
 says(0, [], "reconstruct a.h5", short.replace("--limit_to 4 ", ""))

@@ -294,6 +294,20 @@ void mf_array_split(const char *given, char **file, const char **array)
     }
 }
 
+int mf_array_there(const char *given)
+{
+    struct mf_array a = {0};
+    const char *array;
+    char *file;
+    int rc;
+
+    mf_array_split(given, &file, &array);
+    a.path = file;
+    rc = look(&a);
+    free(file);
+    return rc;
+}
+
 void mf_array_apart(const char *path, char data[MF_DATASET_TEXT])
 {
     struct mf_array a = {.path = path};

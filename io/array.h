@@ -62,6 +62,9 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
 /** The same without --dataset, from the record of a volume of ours where there is one. */
 int mf_array_recall(const char *path, struct mf_array *array);
 
+/** Is there something to read of what a user gives (mf_array_split())? MF_INPUT: no, or in no format that is known. */
+int mf_array_there(const char *given);
+
 /**
  * What a user gives where a field is read: a file, or FILE:ARRAY, an array of a file that holds several. *file: heap;
  * *array: what stands behind the colon in @p given, NULL: nothing does. Names of files may have colons too.

@@ -150,9 +150,10 @@ static int is_option(const char *word) { return word[0] == '-' && word[1] == '-'
 static int is_numeric(const char *word)
 {
     const char *first = word + strspn(word, "+-.");
-    double value;
+    char *end;
 
-    if (mf_word_real(word, &value)) return 1;
+    (void)strtod(word, &end); /* knows nan and inf, to be refused as numbers */
+    if (end != word && *end == '\0') return 1;
     if (!isdigit((unsigned char)*first) || strchr(word, '/')) return 0;
     for (const char *dot = strchr(first, '.'); dot; dot = strchr(dot + 1, '.'))
         if (isalpha((unsigned char)dot[1])) return 0;

@@ -57,11 +57,20 @@ static void take(int number, void (*handler)(int))
     (void)sigaction(number, &action, NULL);
 }
 
+/* nohup has it ignored: the run is to outlive its terminal. */
+static int is_ignored(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 void mf_stop_on_signals(void)
 {
-    static const int stops[] = {SIGTERM, SIGUSR1, SIGINT};
+    static const int stops[] = {SIGTERM, SIGUSR1, SIGINT, SIGHUP};
 
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; ++i) take(stops[i], note_stop);
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; ++i)
+        if (stops[i] != SIGHUP || !is_ignored(SIGHUP)) take(stops[i], note_stop);
     take(SIGXCPU, note_limit);
     take(SIGUSR2, note_save);
 }

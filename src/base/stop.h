@@ -1,9 +1,10 @@
-/* Signals that ask a run to save itself: SIGTERM, SIGUSR1, SIGINT and SIGXCPU (and leave), SIGUSR2 (and go on). */
+/* Signals that ask a run to save itself: SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGXCPU (and leave), SIGUSR2 (and go on).
+ */
 #ifndef MF_BASE_STOP_H
 #define MF_BASE_STOP_H
 
-/** From now on they are noted and no more. SIGTERM, SIGUSR1 or SIGINT that comes again, a second or more after its
- * first, ends the process as it always does; temporary files go before. */
+/** From now on they are noted and no more; SIGHUP only where it is not ignored. One of them but SIGXCPU and SIGUSR2
+ * that comes again, a second or more after its first, ends the process as it always does; temporary files go before. */
 void mf_stop_on_signals(void);
 
 /** Number of the signal that asked to leave, 0: none. */

@@ -326,6 +326,7 @@ static int run(struct mf_session *session, void *options)
     size_t files = 0;
     struct mf_characterized *results;
     struct mf_json *array;
+    const int keep = o->average || session->common->dry_run;
     int rc = MF_OK;
 
     while (mf_characterize_input(session, o, files)) ++files;
@@ -338,9 +339,15 @@ static int run(struct mf_session *session, void *options)
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
     array = mf_json_array();
-    for (size_t i = 0; rc == MF_OK && i < files; ++i)
-        rc = characterize_file(session, o, mf_characterize_input(session, o, i), &results[i]);
-    if (rc == MF_OK && !session->common->dry_run) rc = mf_characterized_save(session, o, files, results, array);
+    for (size_t i = 0; rc == MF_OK && i < files; ++i) {
+        const char *file = mf_characterize_input(session, o, i);
+
+        rc = characterize_file(session, o, file, &results[i]);
+        if (rc == MF_OK && !keep) rc = mf_characterized_save(session, o, &results[i], file, array);
+        if (!keep) mf_target_free(&results[i].target);
+    }
+    if (rc == MF_OK && keep && !session->common->dry_run)
+        rc = mf_characterized_average(session, o, files, results, array);
     if (rc == MF_OK && session->common->dry_run && session->common->json)
         rc = mf_characterized_plans(session, files, results);
     if (rc == MF_OK && session->common->json && !session->common->dry_run)

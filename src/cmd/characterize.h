@@ -50,13 +50,17 @@ int mf_characterize_auto(const struct mf_session *session, const struct mf_chara
                          const struct mf_micro *micro, const struct mf_target *target,
                          struct mf_characterize_opts *opts, struct mf_target_look *look);
 
-/** Before any work: results of so many @p files have a place each, and it can be written. Collective, agreed. */
+/** Before any work: what is read is there, results of so many @p files have a place each, and it can be written.
+ * Collective, agreed. */
 int mf_characterize_may_write(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files);
 
-/** Writes the results, or their mean, and shows them: text, or elements of @p array that are printed later. Collective.
- */
-int mf_characterized_save(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files,
-                          struct mf_characterized *results, struct mf_json *array);
+/** Writes the result of @p file and shows it: text, or an element of @p array that is printed later. Collective. */
+int mf_characterized_save(const struct mf_session *session, const struct mf_characterize_cmd *o,
+                          struct mf_characterized *result, const char *file, struct mf_json *array);
+
+/** The same of the mean of all. */
+int mf_characterized_average(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files,
+                             const struct mf_characterized *results, struct mf_json *array);
 
 /** What was collected: one object, or (several files: @p many) an array; the last one has the phases of the run.
  * Collective. */

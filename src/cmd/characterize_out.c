@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/array.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
@@ -137,26 +138,26 @@ int mf_characterized_print(const struct mf_session *session, const struct mf_jso
     return mf_agree(session->comm, rc);
 }
 
-int mf_characterized_save(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files,
-                          struct mf_characterized *results, struct mf_json *array)
+int mf_characterized_save(const struct mf_session *session, const struct mf_characterize_cmd *o,
+                          struct mf_characterized *result, const char *file, struct mf_json *array)
+{
+    MF_TRY(write_files(session, o, result, file));
+    show(session, result, file, array);
+    return MF_OK;
+}
+
+int mf_characterized_average(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files,
+                             const struct mf_characterized *results, struct mf_json *array)
 {
     struct mf_characterized mean = results[0];
-    struct mf_target *targets;
-    int rc = MF_OK;
+    struct mf_target *targets = MF_MUST(malloc(files * sizeof *targets), "a list");
+    int rc;
 
-    for (size_t i = 0; !o->average && rc == MF_OK && i < files; ++i) {
-        rc = write_files(session, o, &results[i], mf_characterize_input(session, o, i));
-        if (rc == MF_OK) show(session, &results[i], mf_characterize_input(session, o, i), array);
-    }
-    if (!o->average) return rc;
-    targets = malloc(files * sizeof *targets);
-    if (!targets) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");
     for (size_t i = 0; i < files; ++i) targets[i] = results[i].target;
     rc = mf_agree(session->comm, mf_target_mean(targets, files, &mean.target));
     free(targets);
     MF_TRY(rc);
-    rc = write_files(session, o, &mean, mf_characterize_input(session, o, 0));
-    if (rc == MF_OK) show(session, &mean, mf_characterize_input(session, o, 0), array);
+    rc = mf_characterized_save(session, o, &mean, mf_characterize_input(session, o, 0), array);
     mf_target_free(&mean.target);
     return rc;
 }
@@ -175,12 +176,21 @@ int mf_characterized_plans(const struct mf_session *session, size_t files, struc
     return rc;
 }
 
+/** The last of many is not found missing when the others have been measured. */
+static int all_there(size_t count, const char *const *inputs)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (inputs[i]) MF_TRY(mf_array_there(inputs[i]));
+    return MF_OK;
+}
+
 int mf_characterize_may_write(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files)
 {
     size_t n;
     const char **inputs = inputs_of(session, o, &n);
-    int rc = mf_session_may_write(session, session->common->output, ".h5");
+    int rc = mf_agree(session->comm, all_there(n, inputs));
 
+    if (rc == MF_OK) rc = mf_session_may_write(session, session->common->output, ".h5");
     if (rc == MF_OK && session->common->output) rc = spare_inputs(session, o, session->common->output);
     if (rc == MF_OK) rc = mf_exports_may(session, &o->exports, n, inputs);
     free(inputs);

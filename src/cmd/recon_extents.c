@@ -1,4 +1,5 @@
 /* See recon_opts.h: extents of the volume, from options, target and input. */
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -86,11 +87,30 @@ static int find_extents(const struct mf_session *s, const struct mf_recon_cmd *o
     return MF_OK;
 }
 
+void mf_recon_shape_text(const size_t dims[3], char text[MF_SHAPE_TEXT])
+{
+    if (dims[0] > 1)
+        snprintf(text, MF_SHAPE_TEXT, "%zu x %zu x %zu", dims[0], dims[1], dims[2]);
+    else
+        snprintf(text, MF_SHAPE_TEXT, "%zu x %zu", dims[1], dims[2]);
+}
+
+/* Slices are no lines. */
+static int check_extents(const struct mf_recon_cmd *o, const size_t dims[3])
+{
+    char shape[MF_SHAPE_TEXT];
+
+    if ((double)dims[0] * (double)dims[1] * (double)dims[2] > 0x1p50)
+        return mf_fail(MF_USAGE, "%zu x %zu x %zu voxels are too many", dims[0], dims[1], dims[2]);
+    if (dims[1] > 1 && dims[2] > 1) return MF_OK;
+    mf_recon_shape_text(dims, shape);
+    return mf_fail(MF_USAGE, "a result of %s is too small: extents of at least 2 are needed; change %s", shape,
+                   o->size.count ? "--size" : "--extent_y and --extent_x");
+}
+
 int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                      const size_t *volume, size_t dims[3])
 {
     MF_TRY(find_extents(s, o, target, volume, dims));
-    if ((double)dims[0] * (double)dims[1] * (double)dims[2] > 0x1p50)
-        return mf_fail(MF_USAGE, "%zu x %zu x %zu voxels are too many", dims[0], dims[1], dims[2]);
-    return MF_OK;
+    return check_extents(o, dims);
 }

@@ -82,7 +82,7 @@ const struct mf_opt mf_recon_rows[] = {
               "LBFGSB|SPG|TNC|Adam|Adamax|Nadam|Adadelta|Adagrad|RMSprop|SGD|SimulatedAnnealing|YTPost",
               "optimiser (docs/OPTIMIZERS.md)"),
     MF_ALIAS("optimiser-type", "optimizer-type"),
-    ROW("max-iter", max_iter, MF_LONG, "500",
+    ROW("max-iter", max_iter, MF_LONG, MF_MAX_ITER,
         "evaluations per grid (annealing: steps); 0: evaluate the start, write no volume"),
     ROW("history", history, MF_LONG, "2", "pairs that LBFGSB remembers [1..16]"),
     ROW("learning-rate", learning_rate, MF_REAL, "0.01", "step of Adam and its kin, RMSprop and SGD"),

@@ -8,6 +8,7 @@
 #include "src/recon/recipe.h"
 
 enum { MF_CANDIDATES_MAX = 64 };
+#define MF_MAX_ITER "500" /* where nobody says it */
 
 struct mf_recon_cmd {
     struct mf_common common;
@@ -72,6 +73,10 @@ void mf_recon_unused_here(const struct mf_session *session, const struct mf_reco
 
 /** Checks options that need no file: MF_USAGE. Not collective. */
 int mf_recon_check(const struct mf_session *session, const struct mf_recon_cmd *o);
+
+/** "16 x 64", of an image; "8 x 16 x 64". */
+enum { MF_SHAPE_TEXT = 72 };
+void mf_recon_shape_text(const size_t dims[3], char text[MF_SHAPE_TEXT]);
 
 /**
  * Extents of the volume {nz, ny, nx}: of the options, of the volume that the target was taken from (@p volume; NULL:

@@ -56,7 +56,7 @@ long mf_outcome_label(const struct mf_outcome *out, int p);
 /** Terms of whole volumes, bits 1 << enum mf_whole. */
 unsigned mf_outcome_whole(const struct mf_outcome *out);
 
-/** The largest relative error of the interface densities, once out->got is there. */
+/** The largest relative error of the interface densities, once out->got is there; NaN: the target has none. */
 double mf_outcome_variation(const struct mf_outcome *out);
 
 /** The object that --json prints. Collective (peaks); refuses (agreed). */

@@ -1,6 +1,7 @@
 /* See recon_outcome.h: errors, fractions, times, as an object and as lines. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -87,7 +88,7 @@ static void pair_name(const struct mf_outcome *out, size_t pair, char name[64])
 
 double mf_outcome_variation(const struct mf_outcome *out)
 {
-    double worst = 0;
+    double worst = NAN;
 
     for (int p = 0; p < out->result.phases; ++p)
         for (int d = 0; d < (mf_outcome_ndim(out) == 3 ? 3 : 1); ++d) {
@@ -250,7 +251,10 @@ int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
     if (has_whole(out, MF_WHOLE_S2)) json_space(out, j);
     if (has_whole(out, MF_WHOLE_S2)) json_spans(out, j);
     if (has_whole(out, MF_WHOLE_CROSS)) json_pairs(out, j);
-    mf_json_real(j, "variation_error", out->variation_error);
+    if (isnan(out->variation_error))
+        mf_json_null(j, "variation_error");
+    else
+        mf_json_real(j, "variation_error", out->variation_error);
     if (out->copied.edge) mf_json_real(j, "copied", out->copied.share);
     if (out->copied.edge) mf_json_int(j, "copied_window", (long long)out->copied.edge);
     if (out->o->candidates > 1) json_candidates(out, j);
@@ -277,15 +281,39 @@ static void report_losses(const struct mf_outcome *out)
                 r->loss_cut, r->loss_final, r->evaluations, MF_S(r->evaluations), 1e3 * per_evaluation(r));
 }
 
+/* Was it over before it could get there? Annealing ends by itself; descents use what they may. */
+static int is_short(const struct mf_outcome *out)
+{
+    const struct mf_recon_cmd *o = out->o;
+    const long usual = o->recipe && o->recipe->evaluations ? o->recipe->evaluations : atol(MF_MAX_ITER);
+
+    if (out->solve.method.method->swaps) return out->result.swaps_tried >= o->max_iter;
+    return o->max_iter < usual && out->result.evaluations >= o->max_iter;
+}
+
+static const char *remedy_of_swaps(const struct mf_outcome *out)
+{
+    const struct mf_anneal_opts *a = &out->solve.anneal;
+
+    if (out->result.loss_final <= a->tolerance) return "a smaller --tolerance";
+    return a->exponential ? "slower cooling: a --cooldown_factor nearer to 1, a lower --final_temperature"
+                          : "--acceptance_distribution exponential";
+}
+
 /* What brings interfaces nearer than what was aimed at. */
 static const char *remedy(const struct mf_outcome *out)
 {
     const struct mf_objective_opts *o = &out->solve.objective;
+    const int brief = is_short(out);
     int both = 0;
 
     for (size_t t = 0; t < o->terms; ++t)
         both += (o->term[t].row->kind == MF_S2 || o->term[t].row->kind == MF_VARIATION) && o->term[t].weight > 0;
-    if (both < 2) return "FFTCorrelations and Variation together";
+    if (both < 2)
+        return brief ? "more --max_iter, and FFTCorrelations and Variation together"
+                     : "FFTCorrelations and Variation together";
+    if (brief) return "more --max_iter: the run used all of them";
+    if (out->solve.method.method->swaps) return remedy_of_swaps(out);
     if (o->terms > 2) return "FFTCorrelations and Variation alone, or with larger weights";
     return "more --max_iter, a larger weight of Variation, or targets that do not contradict each other";
 }
@@ -324,8 +352,9 @@ void mf_outcome_report(const struct mf_outcome *out)
         pair_name(out, pair, name);
         mf_info("phases %s: CrossS2_3D rms error %.2e", name, pair_error(out, pair));
     }
-    mf_info("interface density: largest relative error %.*f %%", decimals(100 * out->variation_error),
-            100 * out->variation_error);
+    if (!isnan(out->variation_error))
+        mf_info("interface density: largest relative error %.*f %%", decimals(100 * out->variation_error),
+                100 * out->variation_error);
     if (out->copied.edge)
         mf_info("copied from the target: %.*f %% of windows of %zu x %zu", decimals(100 * out->copied.share),
                 100 * out->copied.share, out->copied.edge, out->copied.edge);

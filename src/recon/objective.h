@@ -74,6 +74,10 @@ int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const s
                      struct mf_objective **objective);
 void mf_objective_free(struct mf_objective *objective);
 
+/** Pyramid levels of slices of @p nu x @p nv at L = @p lag. Refuses with MF_USAGE where there is none, naming the
+ * largest L. Not collective. */
+int mf_objective_levels_for(size_t lag, size_t nu, size_t nv, size_t *levels);
+
 /**
  * *loss of @p x [phases][slab.count][ny][nx]; with @p g not NULL also g += factor dloss/dx. Waits for the queues:
  * what was put on them before is done too. Collective. With

@@ -130,6 +130,18 @@ static int side_target(struct mf_objective *o, size_t d, size_t t)
     return MF_OK;
 }
 
+int mf_objective_levels_for(size_t lag, size_t nu, size_t nv, size_t *levels)
+{
+    const size_t most = (nu < nv ? nu : nv) / 2;
+
+    *levels = mf_levels(nu, nv, lag);
+    if (*levels) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--limit_to %zu is too large for slices of %zu x %zu: at most %zu; try: --limit_to %zu, or larger "
+                   "extents",
+                   lag, nu, nv, most, most);
+}
+
 /* Extents of the slices of one direction and the levels that target and field share. */
 static int side_shape(struct mf_objective *o, size_t normal)
 {
@@ -142,10 +154,7 @@ static int side_shape(struct mf_objective *o, size_t normal)
     s->nu = normal == MF_Z ? n[1] : n[0];
     s->nv = normal == MF_X ? n[1] : n[2];
     s->slices = n[normal];
-    mine = mf_levels(s->nu, s->nv, o->lag);
-    if (mine == 0)
-        return mf_fail(MF_USAGE, "--limit_to %zu is too large for slices of %zu x %zu: at most %zu", o->lag, s->nu,
-                       s->nv, (s->nu < s->nv ? s->nu : s->nv) / 2);
+    MF_TRY(mf_objective_levels_for(o->lag, s->nu, s->nv, &mine));
     if (from->levels <= o->opts.level_first)
         return mf_fail(MF_USAGE, "the target has %zu pyramid levels, level %zu is asked for", from->levels,
                        o->opts.level_first);

@@ -235,11 +235,9 @@ static int nominal_side(struct mf_target *t, size_t nu, size_t nv, size_t slices
                         int side)
 {
     struct mf_target_side *s = &t->side[side];
-    size_t levels = mf_levels(nu, nv, t->lag);
+    size_t levels;
 
-    if (levels == 0)
-        return mf_fail(MF_USAGE, "--limit_to %zu is too large for slices of %zu x %zu: at most %zu", t->lag, nu, nv,
-                       (nu < nv ? nu : nv) / 2);
+    MF_TRY(mf_objective_levels_for(t->lag, nu, nv, &levels));
     if (levels_max && levels > levels_max) levels = levels_max;
     MF_TRY(mf_target_side_new(s, t->phases, levels, t->lag, (more & MF_WANTS_CROSS) != 0));
     for (int m = 0; m < MF_MORE; ++m)

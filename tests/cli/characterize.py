@@ -207,6 +207,19 @@ def average(folder):
                 check(abs(mean["phases"][p][key] - want) < 1e-14, f"mean {key}")
             want = np.mean([one["phases"][p]["s2"]["z"] for one in each], axis=0)
             close(np.array(mean["phases"][p]["s2"]["z"]), want, "mean S2")
+    one_by_one(folder, files[0])
+
+
+def one_by_one(folder, good):
+    """A file that is not there is said before any work; what was measured before one that cannot be used is written."""
+    bad = os.path.join(folder, "bad.npy")
+    np.save(bad, np.full((12, 14), np.nan))
+    for second, made in ((os.path.join(folder, "gone.npy"), []), (bad, ["avg0_characterization.h5", "avg0_characterization.png"])):
+        place = tempfile.mkdtemp(dir=folder)
+        for ranks in (0, 3):
+            got, _, err = run(good, second, "--limit_to", 4, "--data_folder", place, ranks=ranks)
+            check(got == 3 and second in err and ("characterised in" in err) == bool(made), f"{second}, {ranks} ranks: {got} {err}")
+            check(sorted(n for n in os.listdir(place) if n.startswith("avg")) == made, f"{second}, {ranks} ranks: {os.listdir(place)}")
 
 
 def symmetries(folder):
@@ -231,7 +244,7 @@ def symmetries(folder):
     plain, _ = measure(os.path.join(folder, "square0.npy"), *types, "--output", f"{folder}/plain.h5")
     check(plain["phases"] != want["phases"], "an image is not symmetric by itself")
     np.save(os.path.join(folder, "box.npy"), rng.integers(0, 2, (8, 8, 9)))
-    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("box", "cubic", "try: --symmetry mirror"), ("square0", "round", "none|mirror|square|cubic")):
+    for file, word, says in (("rectangle0", "square", "try: --symmetry mirror"), ("rectangle0", "cubic", "--symmetry: quarter turns want a square"), ("box", "cubic", "try: --symmetry mirror"), ("square0", "round", "none|mirror|square|cubic")):
         for ranks in (0, 3):
             got, _, err = run(os.path.join(folder, file + ".npy"), "--limit_to", 4, "--symmetry", word, "--data_folder", folder, ranks=ranks)
             check(got == 2 and err.count("mesoforge: ") == 1 and says in err, f"{file} {word}: {got} {err}")

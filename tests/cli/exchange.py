@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from hdf5 import h5py
-from runs import check, finish, measure, refuses
+from runs import check, finish, measure, refuses, run
 from samples import blobs, np, save
 
 PROGRAM, MPIEXEC, GOLD, DATA = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
@@ -61,7 +61,9 @@ def foreign():
     x = (blobs((32, 32), [0.7, 0.3], 3) == 1).astype(float)
     s2 = np.fft.fftshift(np.fft.ifft2(abs(np.fft.fft2(x)) ** 2).real) / x.size
     save(".", "own.npy", s2[16 - 5:16 + 6, 16 - 5:16 + 6])
-    done = measure(PROGRAM, "reconstruct", "--target", "FFTCorrelations=own.npy", "--size", 32, 32, "--max_iter", 150, "--output", "own_r.npy", ranks=2, mpiexec=MPIEXEC)
+    status, out, err = run(PROGRAM, "reconstruct", "--target", "FFTCorrelations=own.npy", "--size", 32, 32, "--max_iter", 150, "--output", "own_r.npy", "--json", ranks=2, mpiexec=MPIEXEC)
+    done = json.loads(out) if check(status == 0, err) else None
+    check(done and done["variation_error"] is None and "interface" not in err, f"interfaces of a target that has none: {err}")
     check(done and abs(np.load("own_r.npy").mean() - x.mean()) < 1e-3 and done["s2_rms_error"]["1"]["z"] < 5e-3, f"own S2: {done}")
 
 

@@ -118,6 +118,11 @@ def refused():
     cases = [(3, ["all.npy"], "covers everything"), (3, ["large.npy"], "1 x 13 x 14"), (2, ["line.npy"], "smaller --limit_to"), (3, ["cut.npy"], "cut.npy"), (3, ["gone.npy"], "gone.npy"),
              (2, ["ok.npy", "--descriptor_types", "Correlations"], "Correlations has no masked form"), (2, ["ok.npy", "--descriptor_types", "S2", "Patches"], "Patches has no masked form")]
     refuses(PROGRAM, [(code, [verb, *base, *words], says) for code, words, says in cases for verb in ("characterize", "match")], ranks=(1,))
+    field = np.load("field.npy")
+    field[::2] = 0
+    save(".", "sparse.npy", field)
+    refuses(PROGRAM, [(3, ["match", "sparse.npy", "--limit_to", 3, "--mask", "sparse.npy", *more], "where --mask leaves it, 'sparse.npy' holds one phase")
+                      for more in ([], ["--no_multiphase"])], "--max_iter", 2, "--output", "one.npy", ranks=(1,))
     refuses(PROGRAM, [(2, [verb, *short], "2 or more") for verb in ("characterize", "match")], ranks=(1,))
     refuses(PROGRAM, [(code, ["characterize", *base, *words], says) for code, words, says in cases[:3]], ranks=(3,), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(2, ["characterize", *base, "ok.npy", *words], says) for words, says in (

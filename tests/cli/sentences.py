@@ -73,11 +73,17 @@ np.save("bands.npy", (np.indices((24, 24)).sum(0) // 6 % 2).astype(np.uint8))
 np.save("gap.npy", np.eye(24, dtype=np.uint8) * 3)
 short = "--limit_to 4 --max_iter 2 --no_polish --output w.npy"
 s2, both = "--descriptor_types S2", "--descriptor_types S2 Variation"
-says(0, ["--level_weights gives 5 weights, and the pyramid has 2 levels", "try: FFTCorrelations and Variation together"], "match bands.npy", short, s2, "--level_weights 1 1 1 1 1")
+says(0, ["--level_weights gives 5 weights, and the pyramid has 2 levels", "try: more --max_iter, and FFTCorrelations and Variation together"], "match bands.npy", short, s2, "--level_weights 1 1 1 1 1")
 says(0, ["try: more --max_iter"], "match bands.npy", short, both, "--level_weights 1 1 --optimizer_type Adam", without=["together", "no effect", "history"])
 percent = re.search(r"largest relative error (\S+) %", says(0, [], "match bands.npy --size 32 32 32", short, s2)).group(1)
 check(float(percent) > 100 and "e" not in percent, f"interfaces are off by {percent} %")
-says(0, ["try: FFTCorrelations and Variation alone"], "match bands.npy", short, both, "Patches")
+says(0, ["try: more --max_iter"], "match bands.npy", short, both, "Patches", without=["alone"])
+whole = f"--max_iter 500 --tolerance 1e9 {short.replace('--max_iter 2', '')}"
+says(0, ["try: FFTCorrelations and Variation alone"], "match bands.npy", whole, both, "Patches", without=["more"])
+says(0, ["try: FFTCorrelations and Variation together"], "match bands.npy", whole, s2, without=["more"])
+for words, part in (("--max_iter 50", "try: more --max_iter"), ("--tolerance 1", "try: a smaller --tolerance"),
+                    ("--initial_temperature 1 --final_temperature 0.9 --cooldown_factor 0.999 --acceptance_distribution exponential", "slower cooling")):
+    says(0, [part], "match bands.npy --limit_to 4 --output w.npy --optimizer_type SimulatedAnnealing", words, both, without=["weight", "together"])
 says(0, ["an image is one slice"], "plan reconstruct --size 16 16 --limit_to 4 --optimizer_type Adam", without=["normal to y", "history", "batch 0"])
 says(0, ["history   2", "chosen by the run: ", "1 rank owns none and only waits"], "plan reconstruct --size 6 16 16 --limit_to 3 --ranks 4 --device cpu")
 says(0, [], "characterize a.npy --no_multiphase --limit_to 4 --export S2=s2.npy --output a.h5")

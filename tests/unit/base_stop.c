@@ -71,15 +71,20 @@ static void test_ends(void)
 
 int main(void)
 {
-    static const int stops[] = {SIGTERM, SIGUSR1, SIGINT, SIGXCPU};
+    static const int stops[] = {SIGTERM, SIGUSR1, SIGINT, SIGXCPU, SIGHUP};
+    struct sigaction action;
 
     test_ends();
+    (void)signal(SIGHUP, SIG_IGN); /* as under nohup */
+    mf_stop_on_signals();
+    CHECK(sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN);
+    (void)signal(SIGHUP, SIG_DFL);
     mf_stop_on_signals();
     CHECK(mf_stop_signal() == 0 && mf_stop_saves() == 0);
     (void)raise(SIGUSR2);
     (void)raise(SIGUSR2);
     CHECK(mf_stop_signal() == 0 && mf_stop_saves() == 2);
-    for (int i = 0; i < 4; ++i) {
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; ++i) {
         (void)raise(stops[i]);
         CHECK(mf_stop_signal() == stops[i]);
     }

@@ -68,8 +68,9 @@ textures() {
 volumes() {
     local made=(--limit_to "$lag" --descriptor_types FFTCorrelations Variation "${short[@]}") normal seed=0
     run match blobs.npy --add_dimension "$voxels" --symmetry square "${made[@]}" --output volume.npy
-    run view volume.npy --original_ms blobs.npy --output volume.png
-    card "From an image to a volume" "Slices in all three directions have the correlations of the image, meant over its turns." volume.png
+    run characterize blobs.npy --limit_to "$lag" --symmetry square --output turned.h5
+    run view volume.npy --original_ms blobs.npy --target turned.h5 --output volume.png
+    card "From an image to a volume" "Slices in all three directions have the correlations of the image, meant over its turns; circles are those." volume.png
     sheet+=(blobs.npy volume.npy)
     for normal in z y x; do
         sample "normal_$normal" --size $((4 * pixels)) $((4 * pixels)) --volume-fraction 0.4 --correlation-length 2.5 \

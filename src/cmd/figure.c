@@ -129,7 +129,8 @@ static const double *window_of(const struct mf_target_side *side, size_t lag, in
     return side->s2 + ((size_t)phase * side->levels + level) * width * width;
 }
 
-void mf_figure_map(struct mf_figure *f, const struct mf_target *got, int ndim, int side, int phase, size_t level)
+void mf_figure_map(struct mf_figure *f, const char *whose, const struct mf_target *got, int ndim, int side, int phase,
+                   size_t level)
 {
     const struct mf_target_side *s = &got->side[side];
     const char *unit[2], *title, *xlabel, *ylabel;
@@ -147,7 +148,7 @@ void mf_figure_map(struct mf_figure *f, const struct mf_target *got, int ndim, i
     ylabel = mf_figure_text(f, "lag along %s [%s]", mf_side_axes(got, ndim, side)[0], unit[0]);
     p = mf_figure_next(f);
     *p = (struct mf_panel){.kind = MF_PANEL_IMAGE,
-                           .title = title,
+                           .title = whose ? mf_figure_text(f, "%s: %s", whose, title) : title,
                            .xlabel = xlabel,
                            .ylabel = ylabel,
                            .rows = width,
@@ -192,11 +193,15 @@ struct bundle {
 /* A curve of ours and, where there is one, the wanted one in the same colour. */
 static void add_pair(struct bundle *b, const char *name, const struct lines *got, const struct lines *want, int which)
 {
-    int colour = (int)(want ? b->count / 2 : b->count) + 1;
+    int colour = (int)(want ? b->count / 2 : b->count) + 1, second = which == 2;
     size_t lag = want && b->want->lag < b->got->lag ? b->want->lag : b->got->lag;
 
-    b->curves[b->count++] =
-        (struct mf_curve){.name = name, .count = b->got->lag, .x = got->at, .y = got->curve[which], .colour = colour};
+    b->curves[b->count++] = (struct mf_curve){.name = name,
+                                              .count = b->got->lag,
+                                              .x = got->at,
+                                              .y = got->curve[which],
+                                              .colour = colour,
+                                              .dashed = second}; /* the one below it is seen */
     if (!want) return;
     b->curves[b->count++] = (struct mf_curve){.name = mf_figure_text(b->figure, "%s, target", name),
                                               .count = lag,

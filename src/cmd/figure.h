@@ -41,8 +41,10 @@ void mf_figure_phases(struct mf_figure *figure, const char *title, const struct 
 void mf_figure_values(struct mf_figure *figure, const char *title, const struct mf_frame *frame, size_t rows,
                       size_t columns, const double *values);
 
-/** S2 of one phase, side and level of @p got as a map. @p ndim: of what was characterised. */
-void mf_figure_map(struct mf_figure *figure, const struct mf_target *got, int ndim, int side, int phase, size_t level);
+/** S2 of one phase, side and level of @p got as a map. @p whose: before the title, or NULL; @p ndim: of what was
+ * characterised. */
+void mf_figure_map(struct mf_figure *figure, const char *whose, const struct mf_target *got, int ndim, int side,
+                   int phase, size_t level);
 
 /**
  * S2 curves of one side: with up to two phases one of them along both axes, else the radial mean of every phase. @p

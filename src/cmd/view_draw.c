@@ -224,13 +224,14 @@ static void draw_curves(struct drawing *d, int side)
 static int draw_flat(struct drawing *d, const struct mf_micro *m, const struct mf_micro *original)
 {
     size_t panels = 3 + (size_t)(d->o->original != NULL) + (size_t)has_run(d);
+    const char *name = d->o->original ? "Result" : NULL;
 
     d->figure->columns = panels == 5 ? 3 : panels;
     MF_TRY(draw_original(d, original));
-    MF_TRY(draw_slice(d, m, MF_Z, 0, d->o->original ? "Result" : "Microstructure"));
+    MF_TRY(draw_slice(d, m, MF_Z, 0, name ? name : "Microstructure"));
     if (!is_first(d)) return MF_OK;
     if (d->has_got) {
-        mf_figure_map(d->figure, &d->got, 2, 0, mf_main_phase(&d->got), 0);
+        mf_figure_map(d->figure, name, &d->got, 2, 0, mf_main_phase(&d->got), 0);
         draw_curves(d, 0);
     }
     draw_run(d);
@@ -252,7 +253,7 @@ static int draw_volume(struct drawing *d, const struct mf_micro *m, const struct
     if (d->o->original && has_run(d))
         draw_run(d);
     else if (d->o->original && d->has_want)
-        mf_figure_map(d->figure, &d->want, 2, 0, mf_main_phase(&d->want), 0);
+        mf_figure_map(d->figure, d->o->target ? "Target" : "Original", &d->want, 2, 0, mf_main_phase(&d->want), 0);
     else if (before)
         (void)mf_figure_next(d->figure);
     for (int side = 0; side < 3; ++side) draw_curves(d, side);
@@ -367,9 +368,9 @@ static void draw_descriptors(struct drawing *d)
     d->figure->columns = t->sides == 3 ? 3 : levels + 1;
     for (int phase = first; phase < t->phases; ++phase) {
         if (t->sides == 3)
-            for (int side = 0; side < 3; ++side) mf_figure_map(d->figure, t, 3, side, phase, 0);
+            for (int side = 0; side < 3; ++side) mf_figure_map(d->figure, NULL, t, 3, side, phase, 0);
         else
-            for (size_t level = 0; level < levels; ++level) mf_figure_map(d->figure, t, 2, 0, phase, level);
+            for (size_t level = 0; level < levels; ++level) mf_figure_map(d->figure, NULL, t, 2, 0, phase, level);
         if (t->sides == 1 && phase == first) draw_curves(d, 0);
         mf_figure_end_row(d->figure);
     }

@@ -208,6 +208,11 @@ def viewing():
     lag = json.loads(good("info", "cube.h5", "--json"))["results"]["lag"]
     view("cube.h5", "--original_ms", "a.npy", "--limit_to", lag, name="many.png")
     check(open("one.png", "rb").read() == open("many.png", "rb").read(), "a result is compared over the lags of its run")
+    with h5py.File("cube.h5") as file:
+        np.save("cube.npy", file["microstructure/phase"][...])
+    view("cube.npy", "--original_ms", "a.npy", "--limit_to", 5, name="one.png")
+    view("cube.npy", "--original_ms", "a.npy", "--target", DES["a"], name="many.png")
+    check(open("one.png", "rb").read() != open("many.png", "rb").read(), "the map does not say whose it is")
     check(view("cube.h5")[1] == 8 and view("volume.npy")[1] == 6, "volumes without original")
     check(view("volume.npy", "--target", "two.h5")[1] == 6, "curves of a target")
     check(view("volume.npy", "--slices", 3)[1] == 12, "more slices")

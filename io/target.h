@@ -81,6 +81,7 @@ struct mf_target_look {
     double coherence;     /* how straight edges are (root of C^2 / E^2, form/tensor.h), over that of the surrogates */
     double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
     double wave;          /* periods per pixel of its strongest wave; 0: none was seen */
+    double cells;         /* walls of the rarer phase part the other into so many a pixel; 0: not into cells */
     double seam;          /* do opposite borders fit? 0: as neighbours inside do; 1: as pixels far apart, or not seen */
 };
 

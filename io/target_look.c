@@ -6,19 +6,20 @@
 #include "src/base/err.h"
 
 /* All but the phases. */
-enum { LOOK = 9 };
+enum { LOOK = 10 };
 
 static const double LARGEST = 1e18; /* of what no bound is known of */
 
 int mf_target_look_sound(const struct mf_target *t)
 {
     const struct mf_target_look *l = &t->look;
-    const double seen[] = {l->example, l->pixels, l->rare, l->coherence, l->trough, l->crest, l->wave, l->seam};
+    const double seen[] = {l->example, l->pixels, l->rare, l->coherence, l->trough,
+                           l->crest,   l->wave,   l->seam, l->cells};
 
     for (size_t i = 0; l->phases && i < sizeof seen / sizeof *seen; ++i)
         if (!(fabs(seen[i]) <= LARGEST)) return 0;
     return !l->phases || (l->phases == t->phases && l->edge >= 1 && l->edge <= MF_EXAMPLE_MAX && l->example >= 1 &&
-                          l->pixels >= 1 && l->wave >= 0 && l->wave <= 1);
+                          l->pixels >= 1 && l->wave >= 0 && l->wave <= 1 && l->cells >= 0 && l->cells <= 1);
 }
 
 int mf_target_look_get(struct mf_h5 *file, struct mf_target *t)
@@ -38,14 +39,15 @@ int mf_target_look_get(struct mf_h5 *file, struct mf_target *t)
                                       .trough = seen[5],
                                       .crest = seen[6],
                                       .wave = seen[7],
-                                      .seam = seen[8]};
+                                      .seam = seen[8],
+                                      .cells = seen[9]};
     return MF_OK;
 }
 
 int mf_target_look_put(struct mf_h5 *file, const struct mf_target_look *look)
 {
     const double seen[LOOK] = {(double)look->edge, look->example, look->pixels, look->rare, look->coherence,
-                               look->trough,       look->crest,   look->wave,   look->seam};
+                               look->trough,       look->crest,   look->wave,   look->seam, look->cells};
 
     return look->phases ? mf_h5_put_reals(file, "/", "look", LOOK, seen) : MF_OK;
 }

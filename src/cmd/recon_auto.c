@@ -39,13 +39,14 @@ int mf_recon_may_explain(const struct mf_session *s, const struct mf_recon_cmd *
 
 void mf_auto_explain(const struct mf_target_look *look)
 {
-    char period[40] = "";
+    char period[40] = "", cells[60] = "";
 
     if (look->wave > 0) snprintf(period, sizeof period, ", with a period of %.1f pixels", 1 / look->wave);
+    if (look->cells > 0) snprintf(cells, sizeof cells, "; walls part cells of %.0f pixels", 1 / look->cells);
     mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.75); "
             "autocovariance falls to %.2f and rises to %.2f (a wave: below -0.1, above 0.05)%s; borders fit as 0 "
-            "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)",
-            look->phases, look->rare, look->coherence, look->trough, look->crest, period, look->seam);
+            "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)%s",
+            look->phases, look->rare, look->coherence, look->trough, look->crest, period, look->seam, cells);
 }
 
 void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size)
@@ -121,6 +122,7 @@ static void say(const struct mf_recon_cmd *o, const struct mf_target *target, co
     if (target->look.phases) snprintf(from, sizeof from, ", by what was seen of '%s'", target->source);
     if (o->candidates > 1) snprintf(best, sizeof best, "; the best of %ld", o->candidates);
     if (o->layers > 0) snprintf(start, sizeof start, "; from layers with a period of %.1f voxels", 1 / o->layers);
+    if (o->cells > 0) snprintf(start, sizeof start, "; from cells of %.0f pixels", 1 / o->cells);
     mf_info("auto%s: %s, as %s; the micrograph is taken as %speriodic: %s%s%s%s", from, o->recipe->name, why,
             o->target_open ? "not " : "", text, start, o->multigrid ? "; coarse to fine" : "", best);
     if (o->example_max)
@@ -151,6 +153,7 @@ static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     o->target_open =
         target->look.phases ? !target->periodic : o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
     if (is_volume && begins_anew(o) && !o->multigrid) o->layers = o->recipe->layers * look.wave;
+    if (o->recipe->cells && begins_anew(o) && !o->multigrid) o->cells = look.cells;
     say(o, target, why);
     return MF_OK;
 }

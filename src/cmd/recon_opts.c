@@ -461,6 +461,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
                                    .coarse_to_fine = o->multigrid,
                                    .ramp = o->recipe ? o->recipe->ramp : NULL,
                                    .layers = o->layers,
+                                   .cells = o->cells,
                                    .connect = !o->no_connect,
                                    .polish = !o->no_polish,
                                    .polish_rounds = o->polish_rounds,

@@ -16,6 +16,9 @@
  * below TROUGH and rises above CREST again; a phase below RARE is rare; borders fit below SEAM. */
 static const double LINES = 1.75, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
 
+/* Walls are closed where they part at least so many pieces for every cell that they are long enough for. */
+static const double PIECES = 0.5;
+
 /* Operations of all searches for patches that a run may take, some 15 minutes of a core; a pair of patches takes
  * SEARCH, a search serves HELD evaluations, and an example has at least LEAST x LEAST pixels. */
 static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
@@ -205,6 +208,39 @@ static void waves(const struct mf_target *target, const struct mf_target_side *s
              look);
 }
 
+/* Jumps between neighbours inside the picture, a pixel; class: its pixels as those of two phases. */
+static double jumps(const struct pictures *p, uint8_t *class)
+{
+    const size_t n = p->nu * p->nv;
+    size_t sum = 0;
+
+    for (size_t i = 0; i < n; ++i) class[i] = p->x[i] > 0;
+    for (size_t i = 0; i < n; ++i) {
+        sum += i % p->nv + 1 < p->nv && class[i] != class[i + 1];
+        sum += i + p->nv < n && class[i] != class[i + p->nv];
+    }
+    return (double)sum / (double)n;
+}
+
+/* Cells a pixel by the length of the walls: random points as dense have walls as long between them, 2 sqrt(cells) a
+ * pixel, with 4 / pi jumps along each pixel of both faces. 0 where the commoner phase is in far fewer pieces. */
+static int walled(const struct pictures *p, double *cells)
+{
+    const size_t n = p->nu * p->nv;
+    struct mf_texture texture[2] = {{.pixels = 0}};
+    uint8_t *class = malloc(n);
+    double root, pieces;
+    int rc;
+
+    if (!class) return mf_fail(MF_MEMORY, "no memory for cells");
+    root = acos(-1) / 16 * jumps(p, class);
+    rc = mf_texture_add(class, p->nu, p->nv, 2, 0, texture);
+    free(class);
+    pieces = (double)texture[2 * p->marked >= n].components / (double)n;
+    *cells = pieces >= PIECES * root * root ? root * root : 0;
+    return rc;
+}
+
 /* Of pictures in the arena. */
 static int look_at(struct mf_arena *arena, const struct mf_target *target, struct mf_target_look *look)
 {
@@ -220,6 +256,7 @@ static int look_at(struct mf_arena *arena, const struct mf_target *target, struc
     mark(target, side, &p);
     if (p.nu == side->nu && p.nv == side->nv) look->seam = seam(&p);
     rc = straightness(arena, &p, &look->coherence);
+    if (rc == MF_OK && target->phases <= 2) rc = walled(&p, &look->cells);
     mf_arena_give(arena, p.x);
     return rc;
 }
@@ -303,6 +340,19 @@ static const struct mf_recipe wide_network = {.name = "large network",
                                               .evaluations = 200,
                                               .history = 10,
                                               .ramp = &slow};
+/* What the walls of a start enclose stays closed: patches need not know a grain, only how walls bend, meet and how
+ * thick they are. */
+static const struct mf_recipe closed_network = {.name = "closed network",
+                                                .terms = 3,
+                                                .type = {"FFTCorrelations", "Variation", "Patches"},
+                                                .weight = {7.6, 6.4, 10},
+                                                .levels = 1,
+                                                .level_weight = {1},
+                                                .unpolished = 1,
+                                                .cells = 1,
+                                                .evaluations = 200,
+                                                .history = 10,
+                                                .ramp = &firm};
 static const struct mf_recipe several = {.name = "several phases",
                                          .terms = 4,
                                          .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
@@ -346,7 +396,7 @@ static const struct mf_recipe lamellae_inside = {.name = "lamellae",
 
 /* For what was seen: why, and the recipes for an image, a large image and a volume. */
 enum { IMAGE, WIDE_IMAGE, VOLUME, KINDS };
-enum { TINY, DEAR, SEVERAL, LAMELLAE, LINED, RARELY, BLOBS };
+enum { TINY, DEAR, SEVERAL, LAMELLAE, CELLS, LINED, RARELY, BLOBS };
 
 static const struct {
     const char *why;
@@ -356,6 +406,7 @@ static const struct {
     [DEAR] = {"a search for patches would take too long", {&defaults, &defaults, &defaults}},
     [SEVERAL] = {"there are more than two phases", {&several, &several, &several_inside}},
     [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae, &lamellae_inside}},
+    [CELLS] = {"thin walls part the other phase into cells", {&network, &closed_network, &defaults}},
     [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &wide_network, &defaults}},
     [RARELY] = {"a phase is rare", {&network, &wide_network, &defaults}},
     [BLOBS] = {"edges are no straighter than chance", {&blobs, &blobs, &defaults}},
@@ -390,6 +441,7 @@ static int row_of(const struct mf_target_look *look)
     if (look->coarsest < PATCH) return TINY;
     if (look->phases > 2) return SEVERAL;
     if (look->crest > CREST) return LAMELLAE;
+    if (look->cells > 0 && (look->coherence > LINES || look->rare < RARE)) return CELLS;
     if (look->coherence > LINES) return LINED;
     return look->rare < RARE ? RARELY : BLOBS;
 }

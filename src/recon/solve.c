@@ -176,16 +176,18 @@ static int begin_from(struct mf_grid *r, const struct mf_micro *start)
     return rc;
 }
 
-/* Layers, where they are wanted and fit; else noise. */
+/* Layers or cells, where they are wanted and fit; else noise. */
 static void begin_anew(struct mf_grid *r)
 {
-    const double layers = r->opts->layers;
+    const double layers = r->opts->layers, cells = r->opts->cells;
 
     if (layers > 0) {
         if (mf_start_layers(&r->slab, r->fields, r->fraction, layers, r->opts->seed, &r->planes, r->optimiser.x))
             return;
         mf_info("no layers with a period of %.1f voxels fit into this volume: it begins with noise", 1 / layers);
     }
+    if (cells > 0 && mf_start_cells(&r->slab, r->fields, r->fraction, cells, r->opts->seed, &r->planes, r->optimiser.x))
+        return;
     mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, &r->planes, r->optimiser.x);
 }
 

@@ -8,6 +8,8 @@
 #include "io/micro.h"
 #include "kernels/stage.h"
 
+enum { MF_START_CELLS = 3 /* an image of cells has at least so many */ };
+
 /**
  * Noise around the volume fractions: x_p = clamp(fraction_p + 0.1 N(0, 1)), keyed by seed and global voxel index. The
  * same field on any number of ranks. @p fraction: [fields]. Not collective.
@@ -23,6 +25,14 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
  */
 size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
                        const struct mf_stage *stage, float *x);
+
+/**
+ * Cells in an image: walls of the rarer of two phases (1 or 2 fields), as much of it as there is, between @p wanted
+ * random points a pixel, where two of them are equally near; across the borders too. Returns how many cells; below
+ * MF_START_CELLS of them 0: @p x is as it was then. Keyed by seed. Not collective; MF_MEMORY ends the job.
+ */
+size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
+                      const struct mf_stage *stage, float *x);
 
 /** The indicator of phase 1 (1 field) or of every phase from labels [slab.count][ny][nx], all in host memory. Not
  * collective. */

@@ -43,6 +43,11 @@ def network(n):
     return (away[1] - away[0] < 2.2).astype(np.uint8)
 
 
+def broken(n):
+    """Its walls with gaps: nothing is closed."""
+    return network(n) * (np.add.outer(np.arange(n), np.arange(n)) % 16 > 4)
+
+
 def seam(x):
     """Jumps per pair across the borders: 0 as inside, 1 as of pixels far apart."""
     x, (nu, nv) = x.astype(float), x.shape
@@ -92,7 +97,7 @@ def seen(folder, image, *words, ranks=1):
 
 def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
-             ("network", network(64), None), ("network", rare(64), None), ("large network", network(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
+             ("network", network(64), None), ("network", rare(64), None), ("closed network", network(128), None), ("large network", broken(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
              ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases:
         got, lines = seen(folder, image, "--max_iter", 0)
@@ -119,6 +124,7 @@ def results(folder):
         got, _ = seen(folder, of, "--add_dimension", 16, "--limit_to", 8, "--max_iter", 0)
         check(got and got["chosen"].startswith(f"auto: {name}, as "), f"a volume, {name}: {got}")
     from_layers(folder)
+    from_cells(folder)
     got, _ = seen(folder, image, "--size", 1, 64, 64, "--max_iter", 0)
     check(got and "lamellae" in got["chosen"], f"an image of three extents: {got}")
 
@@ -149,6 +155,33 @@ def without_room(folder):
         check(one.status == 0 and one.err.count("voxels fit into this volume: it begins with noise") == times, f"no room for layers: {one}")
     losses = [json.loads(one.out)["loss"] for one in done if one.status == 0]
     check(losses == losses[:1] * 3, f"other noise: {losses}")
+
+
+def pieces(x):
+    """Every pixel of x by the largest number in the piece that it is in."""
+    label, before = x * np.arange(1, x.size + 1).reshape(x.shape), None
+    while before is None or (label != before).any():
+        wide, before = np.pad(label, 1), label
+        label = x * np.max([label, wide[:-2, 1:-1], wide[2:, 1:-1], wide[1:-1, :-2], wide[1:-1, 2:]], 0)
+    return label
+
+
+def from_cells(folder):
+    """A closed network begins with as many cells as its walls are long enough for, on 1 and 3 ranks; and they stay closed."""
+    image, made = network(128), []
+    for ranks in (1, 3):
+        got, lines = seen(folder, image, "--max_iter", 20, "--limit_to", 8, "--output", f"{folder}/net.npy", ranks=ranks)
+        made.append(np.load(f"{folder}/net.npy"))
+    jumps = (np.diff(image.astype(int), axis=0) != 0).sum() + (np.diff(image.astype(int), axis=1) != 0).sum()
+    pixels = (16 / np.pi * image.size / jumps) ** 2
+    says = got and re.search(r"walls part cells of (\d+) pixels.* from cells of (\d+) pixels", " ".join(lines))
+    check(says and abs(int(says[1]) - pixels) <= 1 and says[1] == says[2], f"cells of {pixels}: {lines}")
+    sizes = np.unique(pieces(made[0] == 0)[made[0] == 0], return_counts=True)[1]
+    check((made[0] == made[1]).all() and made[0].sum() == image.sum() and (sizes > 30).sum() * pixels > image.size / 2 and sizes.max() < image.size / 2,
+          f"cells of 1 and 3 ranks: {sizes}")
+    for more in (["--initial_microstructure_file", f"{folder}/net.npy"], ["--use_multigrid_reconstruction"], ["--add_dimension", 16]):
+        got, _ = seen(folder, image, "--max_iter", 0, "--limit_to", 8, *more)
+        check(got and "from cells" not in got["chosen"], f"{more}: {got}")
 
 
 def small(folder):
@@ -188,7 +221,7 @@ def planned(folder):
 
 def coarse(folder):
     """Large networks begin on a coarse grid, unless somebody has given the start."""
-    image = save(folder, "image.npy", network(128))
+    image = save(folder, "image.npy", broken(128))
     for words, first in (([], "grid 32 x 32"), (["--initial_microstructure_file", image], "grid 128 x 128")):
         status, _, err = run(PROGRAM, "match", image, "--max_iter", 9, *words, "--output", f"{folder}/coarse.npy")
         grids = [line for line in err.splitlines() if line.startswith("grid ")]
@@ -197,7 +230,7 @@ def coarse(folder):
 
 def asked(folder):
     """Who asks for grids gets the recipe that has them; who refuses them, in a file as well, gets it without."""
-    image, name = network(128), "use_multigrid_reconstruction"
+    image, name = broken(128), "use_multigrid_reconstruction"
     with open(f"{folder}/no.yaml", "w", encoding="ascii") as file:
         file.write(f"{name}: false\n")
     plain = seen(folder, image, "--dry-run")[1]
@@ -248,7 +281,7 @@ def known(folder, look, image):
     check(done.status == 0 and "by what was seen of" in done.err and "LinealPath" in done.err, f"plan of a file: {done}")
     done = run(PROGRAM, "reconstruct", "--size", 96, 96, "--max_iter", 0, "--descriptor_filename", look)
     check(done.status == 0 and "have L = 6, where match would take" in done.err, f"another L: {done}")
-    for numbers in ([np.nan] * 9, [0.0] * 9, [10.0] * 8, [10.0] * 10) if h5py else ():
+    for numbers in ([np.nan] * 10, [0.0] * 10, [10.0] * 9, [10.0] * 11) if h5py else ():
         shutil.copy(look, plain)
         with h5py.File(plain, "a") as file:
             file.attrs["look"] = np.array(numbers)

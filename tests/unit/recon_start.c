@@ -1,8 +1,10 @@
 /* Layers in small volumes: none is a wave along an axis, of which a slice would see a spot; together they are of the
- * period that slices are to see; where none fits the field stays. */
+ * period that slices are to see; where none fits the field stays. Cells in images: walls of the rarer phase, about as
+ * much of it as there is, that the corners of a pixel's way cannot pass; other seeds, other cells. */
 #include "src/recon/start.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "src/base/err.h"
 #include "tests/check.h"
@@ -45,6 +47,46 @@ static void shares(double *along, double *turned)
         }
 }
 
+enum { EDGE = 64 };
+
+static float cells[2 * EDGE * EDGE], others[2 * EDGE * EDGE];
+static const struct mf_slab image = {.dims = {1, EDGE, EDGE}, .first = 0, .count = 1};
+
+/* Pixels that are not of a wall and hang together with pixel i. */
+static size_t flood(float *field, size_t i)
+{
+    const size_t v = i % EDGE, u = i / EDGE;
+    size_t n = 1;
+
+    if (field[i] > 0.5f) return 0;
+    field[i] = 1;
+    n += flood(field, u * EDGE + (v + 1) % EDGE) + flood(field, u * EDGE + (v + EDGE - 1) % EDGE);
+    return n + flood(field, (u + 1) % EDGE * EDGE + v) + flood(field, (u + EDGE - 1) % EDGE * EDGE + v);
+}
+
+/* Of phases {0.8, 0.2}, as many cells as are wanted, and walls of phase 1 between them. */
+static void check_cells(void)
+{
+    const double fraction[2] = {0.8, 0.2};
+    const size_t n = (size_t)EDGE * EDGE;
+    size_t closed = 0, made = mf_start_cells(&image, 2, fraction, 12.0 / (double)n, 5, NULL, cells);
+    double share = 0;
+
+    CHECK(made == 12);
+    for (size_t i = 0; i < n; ++i) {
+        share += (double)cells[n + i] / (double)n;
+        CHECK_NEAR((double)cells[i], 1 - (double)cells[n + i], 1e-6);
+    }
+    CHECK_NEAR(share, 0.2, 0.05);
+    CHECK(mf_start_cells(&image, 1, fraction + 1, 12.0 / (double)n, 5, NULL, others) == 12);
+    CHECK(memcmp(others, cells + n, n * sizeof *cells) == 0);
+    CHECK(mf_start_cells(&image, 1, fraction + 1, 12.0 / (double)n, 6, NULL, others) == 12);
+    CHECK(memcmp(others, cells + n, n * sizeof *cells) != 0);
+    for (size_t i = 0; i < n; ++i) closed += flood(others, i) > 0;
+    CHECK(closed >= 9 && closed <= 14);
+    CHECK(mf_start_cells(&image, 2, fraction, 1.0 / (double)n, 5, NULL, cells) == 0);
+}
+
 int main(void)
 {
     const double half[1] = {0.5};
@@ -62,5 +104,6 @@ int main(void)
     CHECK(mf_start_layers(&slab, 1, half, 0.01, 0, NULL, x) == 0);
     for (int i = 0; i < VOXELS; ++i) kept += x[i] > 6;
     CHECK(kept == VOXELS);
+    check_cells();
     return failures != 0;
 }

@@ -48,7 +48,7 @@ for ranks in 1 3; do
     ends 0 $ranks probe --json
     ends 3 $ranks match missing.npy
     ends 2 $ranks match image.npy --limit_to 13
-    ends 2 $ranks verify image.npy
+    ends 3 $ranks verify image.npy
 done
 ends 0 1 launch --launcher sbatch --nodes 2 --ntasks-per-node 2 -- match image.npy --output volume.h5
 ends 0 1 launch --container docker:image:1 --launcher mpirun -- match image.npy --output volume.h5

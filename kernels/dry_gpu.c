@@ -250,6 +250,7 @@ _Static_assert(sizeof families / sizeof *families == MF_DRY_FAMILIES, "a table f
 
 void mf_dry_gpu(struct mf_backend_dry *dry)
 {
+    dry->backend.name = "cuda";
     for (size_t i = 0; i < MF_DRY_FAMILIES; ++i) {
         const struct mf_slice_ops *table = &dry->gpu[i];
 

@@ -42,10 +42,10 @@ def settings(**more):
     return made
 
 
-def convert(content, code=0):
+def convert(content, code=0, *words):
     with open("in.pickle", "wb") as file:
         pickle.dump(content, file)
-    done = subprocess.run([sys.executable, tool, "in.pickle", "-o", "out.h5"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, tool, "in.pickle", "-o", "out.h5", *map(str, words)], capture_output=True, text=True, timeout=60)
     check(done.returncode == code and "Traceback" not in done.stderr, f"exit {done.returncode}, wanted {code}: {done.stderr}")
     return done.stderr
 
@@ -91,6 +91,27 @@ def values_and_losses():
             check(loss("out.h5", *one) == loss("ours.h5", *one) is not None, f"{phases} phases: the loss of {one}")
 
 
+def of_match():
+    """MCRpy's match leaves the settings out: L is seen, the rest is said."""
+    np.save("start.npy", samples.blobs((20, 22), (0.6, 0.4), 9))
+    side = characterised(samples.blobs((20, 22), (0.6, 0.4), 1), "S2", "Correlations", "Variation")
+    shape = ("--slice_shape", 20, 22)
+    for names in (("FFTCorrelations", "Variation"), ("Correlations", "Variation")):
+        some = {name: side[name] for name in names}
+        err = convert(some, 0, *shape)
+        with h5py.File("out.h5") as f:
+            check(f.attrs["lag"] == LAG and f.attrs["periodic"] == 1 and list(f["all"].attrs["slice_shape"]) == [20, 22], f"{names}: {dict(f.attrs)}")
+        check("--slice_shape" not in err, err)
+    convert(some := {name: side[name] for name in ("FFTCorrelations", "Variation")})
+    check(loss("out.h5", "FFTCorrelations", "Variation") == loss("ours.h5", "FFTCorrelations", "Variation") is not None, "the loss of match's own file")
+    check("(--slice_shape)" in convert(some, 0, "--non_periodic"), "a shape that is not known is said")
+    with h5py.File("out.h5") as f:
+        check(f.attrs["periodic"] == 0, "--non_periodic")
+    check("holds its settings" in convert({**some, "settings": settings()}, 3, *shape), "settings twice")
+    check("at least 10 x 10" in convert(some, 3, "--slice_shape", 9, 40), "slices that are too small")
+    convert(some, 2, "--threshold_steepness", "nan")
+
+
 def three_directions():
     side = characterised(samples.blobs((20, 22), (0.6, 0.4), 1), "S2", "Variation")
     other = {name: values * 0.5 for name, values in side.items()}
@@ -110,7 +131,7 @@ def without_s2():
     with h5py.File("out.h5") as f:
         check(abs(f["all/s2"][:, 0] - want[:, 0]).max() < 1e-6 and "computed from" in err, "S2 of the soft values")
     check(runs.run(program, "info", "out.h5").status == 0, "a file without Variation is read")
-    check("neither" in convert({"LinealPathApproximation": np.zeros((1, 1, 1, 1, 1, 61)), "settings": settings()}, 1), "no correlations at all")
+    check("neither" in convert({"LinealPathApproximation": np.zeros((1, 1, 1, 1, 1, 61)), "settings": settings()}, 3), "no correlations at all")
 
 
 def convergence():
@@ -133,20 +154,20 @@ def hostile():
     os.remove("out.h5")
     for content in ({"settings": Bomb()}, {"settings": settings(limit_to=Bomb()), "FFTCorrelations": np.zeros((1, 1, 9, 9))}, [1], {"a": 1},
                     {"settings": settings(), "FFTCorrelations": "none"}, {"settings": settings(), "line_data": 3, "raw_data": []}):
-        err = convert(content, 1)
+        err = convert(content, 3)
         check(err.startswith("mcrpy-to-mesoforge: ") and err.count("\n") == 1, f"one sentence: {err}")
     with open("cut.pickle", "wb") as file:
         file.write(open("in.pickle", "rb").read()[:-9])
     done = subprocess.run([sys.executable, tool, "cut.pickle"], capture_output=True, text=True, timeout=60)
-    check(done.returncode == 1 and "no pickle" in done.stderr, f"a cut file: {done.stderr}")
+    check(done.returncode == 3 and "no pickle" in done.stderr, f"a cut file: {done.stderr}")
     whole = open("in.pickle", "rb").read()
-    for output in ("in.pickle", "x.npy", "no/such.h5"):
+    for output, status in (("in.pickle", 2), ("x.npy", 2), ("no/such.h5", 7)):
         done = subprocess.run([sys.executable, tool, "in.pickle", "-o", output], capture_output=True, text=True, timeout=60)
-        check(done.returncode == 1 and done.stderr.count("\n") == 1 and open("in.pickle", "rb").read() == whole, f"{output}: {done.stderr}")
+        check(done.returncode == status and done.stderr.count("\n") == 1 and open("in.pickle", "rb").read() == whole, f"{output}: {done.stderr}")
     os.rename("in.pickle", "in.h5")
     done = subprocess.run([sys.executable, tool, "in.h5"], capture_output=True, text=True, timeout=60)
-    check(done.returncode == 1 and "the input and the output" in done.stderr and open("in.h5", "rb").read() == whole, f"itself: {done.stderr}")
-    check("not finite" in convert({"settings": settings(), "FFTCorrelations": np.full((1, 1, 9, 9), np.nan)}, 1), "NaN")
+    check(done.returncode == 2 and "the input and the output" in done.stderr and open("in.h5", "rb").read() == whole, f"itself: {done.stderr}")
+    check("not finite" in convert({"settings": settings(), "FFTCorrelations": np.full((1, 1, 9, 9), np.nan)}, 3), "NaN")
     check(not os.path.exists("exploded"), "nothing in a pickle is run")
     check(not [n for n in os.listdir(".") if n.startswith("out.h5") or n.endswith(".tmp")], "nothing is left")
 
@@ -167,6 +188,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     without_numpy()
     values_and_losses()
+    of_match()
     three_directions()
     without_s2()
     convergence()

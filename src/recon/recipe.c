@@ -214,11 +214,15 @@ static double jumps(const struct pictures *p, uint8_t *class)
     const size_t n = p->nu * p->nv;
     size_t sum = 0;
 
+    MF_ASSERT(n > 0);
     for (size_t i = 0; i < n; ++i) class[i] = p->x[i] > 0;
-    for (size_t i = 0; i < n; ++i) {
-        sum += i % p->nv + 1 < p->nv && class[i] != class[i + 1];
-        sum += i + p->nv < n && class[i] != class[i + p->nv];
-    }
+    for (size_t u = 0; u < p->nu; ++u)
+        for (size_t v = 0; v < p->nv; ++v) {
+            const uint8_t *at = class + u * p->nv + v;
+
+            sum += v + 1 < p->nv && at[0] != at[1];
+            sum += u + 1 < p->nu && at[0] != at[p->nv];
+        }
     return (double)sum / (double)n;
 }
 
@@ -228,7 +232,7 @@ static int walled(const struct pictures *p, double *cells)
 {
     const size_t n = p->nu * p->nv;
     struct mf_texture texture[2] = {{.pixels = 0}};
-    uint8_t *class = malloc(n);
+    uint8_t *class = calloc(n + 1, 1);
     double root, pieces;
     int rc;
 

@@ -75,8 +75,8 @@ size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *f
         float *at = mf_stage_at(stage, x + p * plane);
 
         for (size_t i = 0; i < plane; ++i) {
-            const double far =
-                from_wall(point, n, slab->dims, (double)(i / slab->dims[2]) + 0.5, (double)(i % slab->dims[2]) + 0.5);
+            const size_t u = i / slab->dims[2], v = i % slab->dims[2];
+            const double far = from_wall(point, n, slab->dims, (double)u + 0.5, (double)v + 0.5);
             const double wall = fmin(1, fmax(0, half + 0.5 - far));
 
             at[i] = (float)(walls ? wall : 1 - wall);

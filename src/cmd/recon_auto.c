@@ -138,16 +138,31 @@ static int may_choose(const struct mf_session *s, const struct mf_recon_cmd *o)
     return !mf_options_given(s->options, "candidates") && o->max_iter > 0 && begins_anew(o);
 }
 
+/* Why, and where a volume does without what an image like it would have, that too. */
+static const char *reason(const struct mf_target_look *look, const struct mf_recipe *recipe, const char *why,
+                          char text[300])
+{
+    const char *same;
+    const struct mf_recipe *flat = mf_recipe_choose(look, 0, &same);
+
+    if (strcmp(flat->name, recipe->name) == 0) return why;
+    snprintf(text, 300, "%s (the recipe of such images, %s, is not for volumes)", why, flat->name);
+    return text;
+}
+
 /* A target that knows what was seen of its micrograph was measured as it is. */
 static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const struct mf_target *target,
                   const size_t *volume, struct mf_target_look look)
 {
     int is_volume = 0;
+    char text[300];
     const char *why;
 
+    MF_TRY(mf_agree(s->comm, mf_recon_worth(target)));
     MF_TRY(mf_agree(s->comm, consider_result(s, o, target, volume, &look, &is_volume)));
     if (o->explain) mf_auto_explain(&look);
     take(s, mf_recipe_choose(&look, is_volume, &why), o);
+    why = reason(&look, o->recipe, why, text);
     o->example_max = mf_recipe_example(o->recipe, &look);
     if (may_choose(s, o)) o->candidates = mf_recipe_candidates(o->recipe, &look);
     o->target_open =

@@ -131,6 +131,9 @@ int mf_recon_is_done(const struct mf_session *session, const struct mf_recon_kee
 /** Refuses an --output that no run could write, or that is one of its inputs, before anything is read. Collective. */
 int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o);
 
+/** Is there anything to reconstruct? MF_INPUT where one phase is everything. Not collective. */
+int mf_recon_worth(const struct mf_target *target);
+
 /**
  * All realisations of a target: solves, writes, reports. @p volume: extents of the volume it was taken from, or NULL;
  * @p base: first part of default file names. Collective; refuses (agreed).

@@ -395,7 +395,7 @@ static int is_everything(const struct mf_target *t, int phase)
     return least >= 1 || (t->phases == 1 && most <= 0);
 }
 
-static int check_phases(const struct mf_target *t)
+int mf_recon_worth(const struct mf_target *t)
 {
     for (int phase = 0; phase < t->phases; ++phase)
         if (is_everything(t, phase))
@@ -408,7 +408,7 @@ static int prepare(struct mf_outcome *out, const size_t *volume)
 {
     const struct mf_recon_cmd *o = out->o;
 
-    MF_TRY(check_phases(out->target));
+    MF_TRY(mf_recon_worth(out->target));
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
     say_size(out);
     MF_TRY(mf_outcome_may_choose(out));

@@ -37,7 +37,7 @@ static long png_size(const char *path)
     FILE *from = fopen(path, "rb");
     size_t n = from ? fread(head, 1, 8, from) : 0;
 
-    if (from) fclose(from);
+    if (from) (void)fclose(from);
     return n == 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0 && stat(path, &info) == 0 ? (long)info.st_size : 0;
 }
 
@@ -127,7 +127,7 @@ static size_t drawn(const struct mf_panel *panel, char bytes[1 << 16])
     CHECK(mf_plot_write("drawn.png", NULL, panel, 1, 1) == MF_OK);
     from = fopen("drawn.png", "rb");
     if (from) n = fread(bytes, 1, 1 << 16, from);
-    if (from) fclose(from);
+    if (from) (void)fclose(from);
     return n;
 }
 

@@ -285,7 +285,7 @@ static void report_losses(const struct mf_outcome *out)
 static int is_short(const struct mf_outcome *out)
 {
     const struct mf_recon_cmd *o = out->o;
-    const long usual = o->recipe && o->recipe->evaluations ? o->recipe->evaluations : atol(MF_MAX_ITER);
+    const long usual = o->recipe && o->recipe->evaluations ? o->recipe->evaluations : strtol(MF_MAX_ITER, NULL, 10);
 
     if (out->solve.method.method->swaps) return out->result.swaps_tried >= o->max_iter;
     return o->max_iter < usual && out->result.evaluations >= o->max_iter;

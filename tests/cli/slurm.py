@@ -27,7 +27,8 @@ os.chdir(folder)
 os.environ.update(LD_PRELOAD=starting, STARTING_DIR=marks)
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # that library comes before
 os.environ["OMP_NUM_THREADS"] = "1"
-RUN = "match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 80 --polish-rounds 4 --add_dimension 32".split()
+# a second's work or two where nothing else runs: it must not be over before somebody looks
+RUN = "match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 400 --polish-rounds 4 --add_dimension 32".split()
 
 
 def launch(*words, **more):
@@ -175,7 +176,7 @@ def within():
 
 def cancelled():
     """What its owner cancels saves itself and stays away. It would go on for long: it must not end before it is cancelled."""
-    long_run = [w if w != "80" else "20000" for w in RUN]
+    long_run = [w if w != "400" else "20000" for w in RUN]
     job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *long_run, "--checkpoint-every", "off", "--output", "d.npy")
     until("the run works", 30, lambda: "grid" in log(job))
     do("scancel", job)

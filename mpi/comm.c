@@ -85,37 +85,24 @@ static void mpi_error(MPI_Comm *comm, int *error, ...)
     mf_die(MF_BROKEN, __FILE__, __LINE__, "MPI: %s", text);
 }
 
-/* Tasks according to the launcher: Open MPI's, whose ranks inherit words of Slurm that are not about them; one that
- * speaks PMI; Slurm's step. 1 outside a step, which includes the batch script's own shell (a job, but no step). */
-static long tasks_of_launcher(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
-    const int is_step = getenv("SLURM_PROCID") && (getenv("SLURM_STEP_ID") || !getenv("SLURM_JOB_ID"));
-
-    for (size_t i = 0; i < (is_step ? 4 : 2); ++i) {
-        const char *tasks = getenv(names[i]);
-
-        if (tasks) return strtol(tasks, NULL, 10);
-    }
-    return 1;
-}
-
 long mf_comm_strays(const struct mf_comm *comm)
 {
-    long tasks = tasks_of_launcher();
+    const char *says;
+    long tasks = mf_launched_tasks(&says);
 
     return comm->size == 1 && tasks > 1 ? tasks : 0;
 }
 
 static int check_launcher(const struct mf_comm *comm)
 {
-    long tasks = mf_comm_strays(comm);
+    const char *says;
+    long tasks = mf_launched_tasks(&says);
 
-    if (tasks == 0) return MF_OK;
+    if (comm->size > 1 || tasks == 1) return MF_OK;
     return mf_fail(MF_DEVICE,
-                   "the launcher started %ld tasks but MPI sees one rank: launcher and MPI library do not match "
+                   "the launcher started %ld tasks (%s) but MPI sees one rank: launcher and MPI library do not match "
                    "(%s); try: srun --mpi=pmix, or that library's own mpirun",
-                   tasks, mf_comm_version());
+                   tasks, says, mf_comm_version());
 }
 
 /* Local: is what this rank does, and its build, that of rank 0? */

@@ -41,6 +41,25 @@ int mf_launched(int *launched)
     return MF_OK;
 }
 
+/* Of another launcher, one around this, a variable may be left. Below mpirun ranks inherit words of Slurm that are
+ * about its daemons. What starts one task by itself is right about it: it is refused only where nobody says one. */
+long mf_launched_tasks(const char **says)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
+    long tasks = 1;
+
+    for (size_t i = 0; i < (is_step() ? 4 : 2); ++i) {
+        const char *value = getenv(names[i]);
+        const long number = value ? strtol(value, NULL, 10) : 0;
+
+        if (number == 1) return 1;
+        if (number < 1 || tasks > 1) continue;
+        tasks = number;
+        *says = names[i];
+    }
+    return tasks;
+}
+
 const char *mf_launched_rank(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",          "PMI_RANK",

@@ -9,6 +9,12 @@
  */
 int mf_launched(int *launched);
 
+/**
+ * Tasks that a launcher started this process as one of, and in *says the variable that says it; 1 outside of steps, and
+ * where any variable says 1: then *says stays. Local.
+ */
+long mf_launched_tasks(const char **says);
+
 /** The rank that a launcher says this process has, before MPI is there to ask; NULL: it says none. Local. */
 const char *mf_launched_rank(void);
 

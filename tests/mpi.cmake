@@ -52,15 +52,19 @@ foreach(n 2 3)
   endif()
 endforeach()
 # A launcher that started several tasks none of which sees the others; and a batch script's own shell, which is no step.
-add_test(NAME mpi_end_launcher COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "the launcher started 4 tasks"
+add_test(NAME mpi_end_launcher COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "the launcher started 4 tasks (SLURM_NTASKS)"
   env SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=1 SLURM_STEP_ID=0 $<TARGET_FILE:mpi_end> none)
 add_test(NAME mpi_end_launcher_silent COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 ""
   env SLURM_PROCID=2 SLURM_NTASKS=4 $<TARGET_FILE:mpi_end> none)
 add_test(NAME mpi_end_batch COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 0 ""
   env SLURM_PROCID=0 SLURM_NTASKS=4 SLURM_JOB_ID=1 $<TARGET_FILE:mpi_end> none)
+# A step of one task, submitted from inside a rank of another mpirun, whose variables came along.
+add_test(NAME mpi_end_step COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 0 ""
+  env OMPI_COMM_WORLD_SIZE=4 SLURM_PROCID=0 SLURM_NTASKS=1 SLURM_STEP_NUM_TASKS=1 SLURM_JOB_ID=1 SLURM_STEP_ID=0
+  $<TARGET_FILE:mpi_end> none)
 foreach(begin OMPI_COMM_WORLD_ PMI_) # an mpirun of another MPI
-  add_test(NAME mpi_end_launcher_${begin} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "the launcher started 4 tasks"
+  add_test(NAME mpi_end_launcher_${begin} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "the launcher started 4 tasks (${begin}SIZE)"
     env ${begin}SIZE=4 ${begin}RANK=0 $<TARGET_FILE:mpi_end> none)
   set_tests_properties(mpi_end_launcher_${begin} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
-set_tests_properties(mpi_end_launcher mpi_end_launcher_silent mpi_end_batch PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(mpi_end_launcher mpi_end_launcher_silent mpi_end_batch mpi_end_step PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")

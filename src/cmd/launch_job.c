@@ -221,13 +221,23 @@ static int check_deepspeed(const struct mf_launch *o, const struct mf_job_part *
     return MF_OK;
 }
 
+/* Ranks of mpirun stay on this machine, as far as anybody says. */
+static int stays_here(const struct mf_job *job)
+{
+    static const char *const hosts[] = {"OMPI_MCA_orte_default_hostfile", "PRTE_MCA_prte_default_hostfile",
+                                        "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE"};
+
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; ++i)
+        if (getenv(hosts[i])) return 0;
+    return job->by == MF_BY_MPIRUN && job->box == MF_BOX_NONE && !job->hosts && !job->within && job->part->nodes <= 1;
+}
+
 /* mpirun would not bind the ranks, and says so in words of its own. */
 static int check_cores(const struct mf_launch *o, const struct mf_job *job)
 {
     const long wanted = job->part->per_node * job->part->cores, here = (long)mf_host_cores("");
 
-    if (!o->run || job->by != MF_BY_MPIRUN || job->hosts || job->box != MF_BOX_NONE || here == 0 || wanted <= here)
-        return MF_OK;
+    if (!o->run || !stays_here(job) || here == 0 || wanted <= here) return MF_OK;
     return mf_fail(MF_DEVICE, "%s %ld cores, this machine has %ld", o->plan ? "the plan wants" : "the ranks want",
                    wanted, here);
 }

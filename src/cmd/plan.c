@@ -64,14 +64,9 @@ static int from_micrograph(struct mf_session *s, struct plan_cmd *o, const char 
     mf_recon_fit(s, &o->recon, &micro);
     memcpy(slice, micro.slab.dims, sizeof slice);
     if (r->isotropic) slice[0] = 1;
-    rc = mf_predict_nominal(slice,
-                            micro.grey && micro.fields == 1 ? 1
-                            : micro.grey                    ? micro.fields
-                                                            : micro.phases,
-                            (size_t)r->lag, r->no_pyramid ? 1 : 0, mf_recon_more(r), target);
+    rc = mf_recon_nominal(r, slice, micro.grey ? micro.fields : micro.phases, target);
     memcpy(volume, micro.slab.dims, 3 * sizeof volume[0]);
     if (micro.ndim == 2) volume[0] = 0;
-    target->periodic = !r->non_periodic;
     mf_micro_free(&micro);
     return mf_agree(s->comm, rc);
 }
@@ -129,9 +124,7 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
     if (o->phases < 1 || o->phases > MF_PHASES_MAX)
         return mf_fail(MF_USAGE, "--phases is %ld, 1 to %d are possible", o->phases, MF_PHASES_MAX);
     rc = mf_recon_extents(s, r, target, NULL, dims);
-    if (rc == MF_OK)
-        rc = mf_predict_nominal(dims, (int)o->phases, (size_t)r->lag, r->no_pyramid ? 1 : 0, mf_recon_more(r), target);
-    target->periodic = !r->non_periodic;
+    if (rc == MF_OK) rc = mf_recon_nominal(r, dims, (int)o->phases, target);
     return mf_agree(s->comm, rc);
 }
 

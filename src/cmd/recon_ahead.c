@@ -4,10 +4,14 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/cmd/recon_plan.h"
 #include "src/recon/predict.h"
 
 enum { KEYS = 16 };
+
+/* The target, which nobody has read, does not say how large the result is. */
+static int is_known_size(const struct mf_recon_cmd *o) { return !(o->files.count || o->sized) || o->size.count; }
 
 /* Keys of the lines that follow from options, whatever the target is. */
 static size_t keys_of(const struct mf_session *s, const struct mf_recon_cmd *o, const char *key[KEYS])
@@ -16,7 +20,7 @@ static size_t keys_of(const struct mf_session *s, const struct mf_recon_cmd *o, 
     const struct {
         const char *key;
         int holds;
-    } all[] = {{"shape", o->files.count == 0 || o->size.count > 0},
+    } all[] = {{"shape", is_known_size(o)},
                {"limit_to", mf_options_given(s->options, "limit-to")},
                {"descriptor", !chosen && mf_options_given(s->options, "descriptor-types")},
                {"loss", 1},
@@ -41,7 +45,7 @@ static int extents(const struct mf_session *s, const struct mf_recon_cmd *o, siz
 {
     const struct mf_target none = {.sides = 1};
 
-    if (o->files.count == 0 || o->size.count > 0) return mf_recon_extents(s, o, &none, NULL, dims);
+    if (is_known_size(o)) return mf_recon_extents(s, o, &none, NULL, dims);
     for (int a = 0; a < 3; ++a) dims[a] = 4 * (size_t)o->lag;
     return MF_OK;
 }
@@ -60,7 +64,7 @@ static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *giv
 
     if (mf_recon_is_auto(&o)) o.types = (struct mf_texts){1, s2};
     MF_TRY(extents(s, &o, dims));
-    rc = mf_predict_nominal(dims, 2, (size_t)o.lag, o.no_pyramid ? 1 : 0, mf_recon_more(&o), &target);
+    rc = mf_recon_nominal(&o, dims, 2, &target);
     if (rc == MF_OK) rc = mf_recon_plan(s, &o, &target, dims, &solve);
     if (rc == MF_OK) rc = mf_predict_problem(&what, problem);
     if (rc == MF_OK && o.fixed_file && *o.fixed_file)
@@ -76,8 +80,13 @@ static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, con
     const size_t keys = keys_of(s, o, key);
     struct mf_plan_problem problem;
 
-    if (problem_of(s, o, &problem) != MF_OK) { /* the stand-in is not what these options are for: the run says it */
-        mf_err_clear();
+    const int rc = problem_of(s, o, &problem);
+    char why[MF_ERR_TEXT];
+
+    if (rc != MF_OK && rc != MF_USAGE) return rc;
+    if (rc == MF_USAGE) { /* the stand-in is not what these options are for, as the run's own target may be */
+        mf_err_take(why, sizeof why);
+        mf_warn("'%s' is compared with these options when the run begins, not before: %.700s", path, why);
         return MF_OK;
     }
     for (size_t k = 0; k < keys; ++k) MF_TRY(mf_plan_same_key(path, file, &problem, key[k]));

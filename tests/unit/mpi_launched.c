@@ -60,6 +60,36 @@ static void a_batch_shell_is_alone(void)
     environ = none;
 }
 
+/* What each says, and that one who says 1 is believed, whoever else says what. */
+static void tasks_are_counted(void)
+{
+    static char mpirun[] = "OMPI_COMM_WORLD_SIZE=4", alone[] = "OMPI_COMM_WORLD_SIZE=1", pmi[] = "PMI_SIZE=3",
+                one[] = "SLURM_NTASKS=1", eight[] = "SLURM_NTASKS=8", task[] = "SLURM_PROCID=0",
+                job[] = "SLURM_JOB_ID=1", step[] = "SLURM_STEP_ID=0";
+    static const struct {
+        char *around[6];
+        long tasks;
+        const char *says;
+    } cases[] = {{{mpirun}, 4, "OMPI_COMM_WORLD_SIZE"},
+                 {{alone, pmi}, 1, NULL},
+                 {{pmi, mpirun}, 4, "OMPI_COMM_WORLD_SIZE"},
+                 {{task, job, step, eight}, 8, "SLURM_NTASKS"},
+                 {{task, job, step, one, mpirun}, 1, NULL},
+                 {{task, job, eight}, 1, NULL}, /* a batch script's shell */
+                 {{task, job, one, mpirun}, 4, "OMPI_COMM_WORLD_SIZE"},
+                 {{NULL}, 1, NULL}};
+    static char *variables[7];
+
+    environ = variables;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const char *says = NULL;
+
+        memcpy(variables, cases[i].around, sizeof cases[i].around);
+        CHECK(mf_launched_tasks(&says) == cases[i].tasks);
+        CHECK(cases[i].says ? says && strcmp(says, cases[i].says) == 0 : cases[i].tasks == 1);
+    }
+}
+
 /* Words that say yes start MPI, those that say no change nothing, others are refused. */
 static void words_are_understood(void)
 {
@@ -87,6 +117,7 @@ int main(void)
 
     every_launcher_names_its_rank();
     a_batch_shell_is_alone();
+    tasks_are_counted();
     words_are_understood();
     environ = before;
     return failures != 0;

@@ -92,7 +92,7 @@ struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
     text_of(&all, "SLURM_ARRAY_TASK_ID", l.task, sizeof l.task);
     l.restarts = number_of(&all, "SLURM_RESTART_COUNT", 0);
     l.end = (double)number_of(&all, "SLURM_JOB_END_TIME", 0);
-    l.end_unread = l.end <= 0 && value_of(all.at, all.bytes, "SLURM_JOB_END_TIME");
+    l.end_unread = number_of(&all, "SLURM_JOB_END_TIME", -1) < 0 && value_of(all.at, all.bytes, "SLURM_JOB_END_TIME");
     l.cores = number_of(&all, "SLURM_CPUS_PER_TASK", 0);
     list_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", &l, l.nodes, sizeof l.nodes);
     list_of(&all, is_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE", &l, l.tasks, sizeof l.tasks);
@@ -124,7 +124,7 @@ int mf_launcher_hours(const struct mf_launcher *launcher, double *hours)
                        "script set it: docs/CLUSTER.md");
     if (launcher->end <= 0)
         return mf_fail(MF_USAGE,
-                       "nobody says when the job ends (SLURM_JOB_END_TIME is not set); give hours, or have the "
+                       "nobody says when the job ends (SLURM_JOB_END_TIME is not set, or 0); give hours, or have the "
                        "script set it: docs/CLUSTER.md");
     if (left <= 0) return mf_fail(MF_USAGE, "the job's time was over %.0f s ago, says SLURM_JOB_END_TIME", -left);
     *hours = left / 3600;

@@ -73,17 +73,18 @@ static int tell(const char *what, const char *name)
 }
 
 /* A verb that starts others took the options of one for its own. */
-static int without_dashes(int rc, int argc, char **argv)
+static int without_dashes(const struct mf_cmd *verb, int rc, int argc, char **argv)
 {
     const char *started = NULL;
     char text[MF_ERR_TEXT];
 
     for (int i = 0; i < argc; ++i) {
         if (strcmp(argv[i], "--") == 0) return rc;
-        if (!started && mf_cmd_find(argv[i])) started = argv[i];
+        if (!started && mf_cmd_find(argv[i]) && !(i > 0 && mf_options_takes(verb->tables, argv[i - 1])))
+            started = argv[i];
     }
     if (!started) return rc;
-    snprintf(text, sizeof text, "%s", mf_err_text());
+    mf_err_take(text, sizeof text); /* its advice is about the wrong verb */
     return mf_fail(rc, "%s; what is started stands behind '--': try: -- %s", text, started);
 }
 
@@ -92,7 +93,7 @@ static int parse(const struct mf_cmd *verb, struct mf_options **options, void *i
 {
     int rc = mf_options_parse(options, verb->name, verb->tables, into, verb->size, argc, argv, verb->positional_max);
 
-    if (verb->alone) return rc == MF_OK ? rc : without_dashes(rc, argc, argv);
+    if (verb->alone) return rc == MF_OK ? rc : without_dashes(verb, rc, argc, argv);
     return rc == MF_OK ? mf_options_env(*options, "logging_level", "MESOFORGE_LOG") : rc;
 }
 

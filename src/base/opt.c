@@ -307,6 +307,22 @@ size_t mf_options_positional(const struct mf_options *options, const char *const
     return options->positional;
 }
 
+static const struct mf_opt *row_of(const struct mf_opt *const *tables, const char *word)
+{
+    for (; *tables; ++tables)
+        for (const struct mf_opt *row = *tables; row->word; ++row)
+            if (mf_same_word(row->word, word)) return row;
+    return NULL;
+}
+
+int mf_options_takes(const struct mf_opt *const *tables, const char *word)
+{
+    const struct mf_opt *row = is_option(word) ? row_of(tables, word + 2) : NULL;
+
+    if (row && row->alias_of) row = row_of(tables, row->alias_of);
+    return row && row->kind != MF_FLAG && row->kind != MF_UNFLAG;
+}
+
 int mf_options_knows(const struct mf_options *options, const char *word)
 {
     return mf_options_find(options, word, strlen(word)) != NULL;

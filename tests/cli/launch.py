@@ -169,8 +169,9 @@ def from_plan():
     status, out, err, _ = launch("--launcher", "sbatch", "--plan", "p.json", "--", "match", "--microstructure_filename", "m.npy")
     text = out.decode()
     check(status == 0 and "--plan p.json" in text.replace("\\\n   ", "") and "#SBATCH --gpus-per-node=8" in text, f"{text}{err}")
-    if os.cpu_count() < 64:
-        refused(4, "the plan wants ", "--launcher", "mpirun", "--plan", "p.json", "--run", "--", "match", "--microstructure_filename", "m.npy")
+    status, _, err = runs.run(program, *"plan reconstruct --size 256 256 256 --threads 4000 --output wide.json".split(), "--hardware", hardware)
+    check(status == 0, f"a plan of many cores: {err}")
+    refused(4, "the plan wants 32000 cores, this machine has ", "--launcher", "mpirun", "--plan", "wide.json", "--run", "--", "match", "--microstructure_filename", "m.npy")
     refused(2, "--plan says how many", "--plan", "p.json", "--nodes", "2", "--", "match")
     refused(3, "no plan", "--plan", hardware, "--", "match")
 
@@ -242,6 +243,9 @@ def refusals():
     refused(2, "no verb that can", "--", "mtch")
     refused(2, "behind '--': try: -- match", "--nodes", "2", "match", "--config", "bad.yaml")
     refused(2, "behind '--': try: -- match", "match", "--limit", "2")
+    refused(2, "behind '--': try: -- match", "--submit", "match", "--limit", "2")
+    refused(2, "no option '--limit-to'; what is started stands behind", "--nodes", "2", "match", "--limit-to", "2")
+    refused(2, "no option '--ndes'; try: --nodes\n", "--job-name", "match", "--ndes", "2")
     refused(2, "no verb that can", "--", "launch", "--", "probe")
     refused(2, "no option '--limit'; try: --limit-to", "--", "match", "--limit", "3")
     refused(2, "no option '--ndes'; try: --nodes", "--ndes", "2", *one)

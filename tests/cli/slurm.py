@@ -294,6 +294,8 @@ def attempt(part):
     start (open-mpi/ompi 12495): nothing of ours but the options has been looked at by then, and the part begins once more. How many did."""
     for left in (1, 0):
         known, start = len(runs.failures), time.time()
+        for mark in os.listdir(marks):  # of one that was killed
+            os.remove(os.path.join(marks, mark))
         try:
             part()
         except Exception as wrong:

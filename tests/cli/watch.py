@@ -21,8 +21,8 @@ host = socket.gethostname()
 LIMIT = 3  # --timeout [s]
 
 
-def start(ranks, words, fault=None, wrap=(), log="log"):
-    environment = around(**({"MF_FAULT": fault} if fault else {}))
+def start(ranks, words, fault=None, wrap=(), log="log", without=()):
+    environment = around(*without, **({"MF_FAULT": fault} if fault else {}))
     line = launcher + ["-n", str(ranks)] + list(wrap) + [program] + words
     with open(log, "w") as file:
         return subprocess.Popen(line, stdout=file, stderr=file, env=environment, start_new_session=True)
@@ -144,6 +144,28 @@ for process in ranks_of(program, job.pid).values():
     os.kill(process, signal.SIGUSR1)
 status, took, lines = end_of(job, time.time(), 30)
 check(status == 75, f"off: status {status} {lines}")
+
+
+
+def saves_itself(name):
+    """SIGTERM or its like to mpirun, which gives ranks the second that it gives where nobody asks for another: a short one if others use the cores."""
+    for attempt in range(4):
+        for left in glob.glob("out.*") + glob.glob(".out.*") + glob.glob("mesoforge-flight-*"):
+            os.remove(left)
+        job = start(2, long, without=("OMPI_MCA_odls_base_sigkill_timeout",))
+        check(computes(job, 2), f"{name}: it never computed: {open('log').read()}")
+        os.kill(job.pid, getattr(signal, name))
+        status, took, lines = end_of(job, time.time(), 30)
+        left = sorted(n for n in os.listdir(".") if n.startswith(("out.", ".out.")))
+        print(f"{name}, attempt {attempt}: status {status} after {took:.1f} s: {lines} {left}", flush=True)
+        if any("stopped early" in line and "and saved" in line for line in lines):
+            break
+    check(status not in (0, None) and len(lines) == 1 and "stopped early (" in lines[0], f"{name}: status {status} {lines}")
+    check(len(left) == 1 and re.fullmatch(r"out\.ckpt-[ab]\.h5", left[0]), f"{name}: files {left}")
+
+
+for name in ("SIGTERM", "SIGHUP"):
+    saves_itself(name)
 
 shutil.rmtree(folder)
 finish("watch")

@@ -312,10 +312,10 @@ def attempt(part):
             os.remove(name)
 
 
-dies = "[n1:5] Failing at address: (nil)\n"
+dies = "[n1:00005] Failing at address: (nil)\n"
 unheard = "slurmstepd-n1: error:  mpi/pmix_v4: pmixp_dconn_connect: n2 [1]: pmixp_dconn.h:245: Cannot establish direct connection to n1 (0)"
-check(did_not_start(unheard, []) and not did_not_start(unheard, [], cut=True) and not did_not_start(dies + unheard, ["n2:5"]) and did_not_start(dies, ["n1:5"])
-      and not did_not_start(dies, ["n1:55"]) and not did_not_start("", ["n1:5"]) and not did_not_start(dies + dies.replace("5", "6"), ["n1:5"]), "who died in the start")
+check(did_not_start(unheard, []) and not did_not_start(unheard, [], cut=True) and not did_not_start(dies + unheard, ["n2:00005"]) and did_not_start(dies, ["n1:00005"])
+      and not did_not_start(dies, ["n1:00055"]) and not did_not_start("", ["n1:00005"]) and not did_not_start(dies + dies.replace("5", "6"), ["n1:00005"]), "who died in the start")
 bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())

@@ -1,5 +1,5 @@
-/* LD_PRELOAD: a file STARTING_DIR/HOST:PROCESS is there while this process is in the start of MPI, and stays if it dies
- * there. In other programs it does nothing. */
+/* LD_PRELOAD: a file STARTING_DIR/HOST:PROCESS (written as Open MPI writes them) is there while this process is in the
+ * start of MPI, and stays if it dies there. In other programs it does nothing. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided)
 
     *(void **)&next = dlsym(RTLD_NEXT, "MPI_Init_thread");
     if (!folder || gethostname(host, sizeof host - 1) != 0) return next(argc, argv, wanted, provided);
-    snprintf(name, sizeof name, "%s/%s:%ld", folder, host, (long)getpid());
+    snprintf(name, sizeof name, "%s/%s:%05ld", folder, host, (long)getpid());
     close(open(name, O_WRONLY | O_CREAT, 0600));
     rc = next(argc, argv, wanted, provided);
     unlink(name);

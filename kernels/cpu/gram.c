@@ -482,6 +482,7 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
     const size_t frame = mf_cpu_frame_size(&m->frame, level->nu, level->nv) + MF_LINE;
     const struct mf_gram_anchors anchors = anchors_of(job);
     const size_t all = anchors.nu * anchors.nv, n = m->channels;
+    const size_t panels = (n + MF_TILE_COLUMNS - 1) / MF_TILE_COLUMNS * MF_TILE_COLUMNS;
     const int whole = n >= MF_WHOLE_LEAST && mf_cpu_whole_can() && in_unit(level);
     struct areas at[PARTS];
 
@@ -492,7 +493,7 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 #pragma omp for schedule(dynamic)
         for (size_t i = 0; i < n; i += MF_LINE) make_slopes(m, 1 / (double)all, slope, i, at[0].slope);
 #pragma omp for schedule(static)
-        for (size_t i = 0; i < n; i += MF_LINE)
+        for (size_t i = 0; i < panels; i += MF_LINE)
             mf_cpu_whole_columns(&at[0].whole, whole && i < upright(n), i, at[0].slope);
 #pragma omp for schedule(static)
         for (size_t k = 0; k < (whole ? (n + 1) / 2 : 0); ++k) mf_cpu_whole_pack(&at[0].whole, at[0].slope, k);

@@ -3,7 +3,9 @@
  * what is lost is lost by rounding: rows to 2^-16, a column of the matrix to a step of its own, the largest that no sum
  * of MF_WHOLE_PAIRS pairs overflows with. The diagonal, often much larger than the rest, stays in float. Errors of
  * single elements average out where many make a result: of gradients through 200 channels or more, the relative one,
- * over all pixels in L2, is below 1e-5 (float: below 1e-6). */
+ * over all pixels in L2, is below 1e-5 (float: below 1e-6) far from the target; near it what is off is at float
+ * rounding itself, and both ways are off alike. Columns with no element above 1e-25, or with sums of 1e25 or more, have
+ * no scale in float and count as 0 but for their diagonal. */
 #ifndef MF_KERNELS_CPU_WHOLE_H
 #define MF_KERNELS_CPU_WHOLE_H
 
@@ -34,7 +36,7 @@ int mf_cpu_whole_can(void);
 float mf_cpu_whole_steps(float often);
 
 /** Sets scale, .. of MF_LINE columns of S [n][width] from @p j on and takes their diagonal out of it; not @p whole:
- * such that a product in float is what counts. */
+ * such that a product in float is what counts, as beyond S to the end of the last panel. */
 void mf_cpu_whole_columns(const struct mf_cpu_whole *w, int whole, size_t j, float *s);
 
 /** The pairs @p k of all columns of S; after all columns. */

@@ -318,8 +318,11 @@ static const char *remedy(const struct mf_outcome *out)
     return "more --max_iter, a larger weight of Variation, or targets that do not contradict each other";
 }
 
-/* Two digits, and no exponent: 100 and not 1e+02. */
-static int decimals(double percent) { return percent == 0 || percent >= 10 ? 0 : percent >= 1 ? 1 : 2; }
+/* Two digits, and no exponent: 100 and not 1e+02, 0.0012 and not 0.00. */
+static int decimals(double percent)
+{
+    return percent <= 0 || percent >= 10 ? 0 : (int)fmin(15, 1 - floor(log10(percent)));
+}
 
 void mf_outcome_report(const struct mf_outcome *out)
 {

@@ -11,13 +11,15 @@
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "src/desc/texture.h"
+#include "src/recon/start.h"
 
 /* Edges this much straighter than a surrogate's are a texture of lines; S2 oscillates where its autocovariance falls
  * below TROUGH and rises above CREST again; a phase below RARE is rare; borders fit below SEAM. */
 static const double LINES = 1.75, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
 
-/* Walls are closed where they part at least so many pieces for every cell that they are long enough for. */
-static const double PIECES = 0.5;
+/* Walls are closed where they part at least so many pieces for every cell that they are long enough for, and FEWEST
+ * at all: what lies around a few inclusions is one. */
+static const double PIECES = 0.5, FEWEST = 8;
 
 /* Operations of all searches for patches that a run may take, some 15 minutes of a core; a pair of patches takes
  * SEARCH, a search serves HELD evaluations, and an example has at least LEAST x LEAST pixels. */
@@ -227,7 +229,8 @@ static double jumps(const struct pictures *p, uint8_t *class)
 }
 
 /* Cells a pixel by the length of the walls: random points as dense have walls as long between them, 2 sqrt(cells) a
- * pixel, with 4 / pi jumps along each pixel of both faces. 0 where the commoner phase is in far fewer pieces. */
+ * pixel, with 4 / pi jumps along each pixel of both faces. 0 where the commoner phase is in far fewer pieces, or in
+ * few. */
 static int walled(const struct pictures *p, double *cells)
 {
     const size_t n = p->nu * p->nv;
@@ -240,8 +243,8 @@ static int walled(const struct pictures *p, double *cells)
     root = acos(-1) / 16 * jumps(p, class);
     rc = mf_texture_add(class, p->nu, p->nv, 2, 0, texture);
     free(class);
-    pieces = (double)texture[2 * p->marked >= n].components / (double)n;
-    *cells = pieces >= PIECES * root * root ? root * root : 0;
+    pieces = (double)texture[2 * p->marked >= n].components;
+    *cells = pieces >= fmax(FEWEST, PIECES * root * root * (double)n) ? root * root : 0;
     return rc;
 }
 
@@ -440,12 +443,18 @@ long mf_recipe_candidates(const struct mf_recipe *recipe, const struct mf_target
     return (long)fmax(1, fmin((double)recipe->candidates, floor(AFFORD / one)));
 }
 
+/* The result has room for cells as dense as those of the image. */
+static int has_cells(const struct mf_target_look *look)
+{
+    return llround(look->cells * look->pixels) >= MF_START_CELLS;
+}
+
 static int row_of(const struct mf_target_look *look)
 {
     if (look->coarsest < PATCH) return TINY;
     if (look->phases > 2) return SEVERAL;
     if (look->crest > CREST) return LAMELLAE;
-    if (look->cells > 0 && (look->coherence > LINES || look->rare < RARE)) return CELLS;
+    if (has_cells(look) && (look->coherence > LINES || look->rare < RARE)) return CELLS;
     if (look->coherence > LINES) return LINED;
     return look->rare < RARE ? RARELY : BLOBS;
 }

@@ -186,8 +186,11 @@ static void begin_anew(struct mf_grid *r)
             return;
         mf_info("no layers with a period of %.1f voxels fit into this volume: it begins with noise", 1 / layers);
     }
-    if (cells > 0 && mf_start_cells(&r->slab, r->fields, r->fraction, cells, r->opts->seed, &r->planes, r->optimiser.x))
-        return;
+    if (cells > 0) {
+        if (mf_start_cells(&r->slab, r->fields, r->fraction, cells, r->opts->seed, &r->planes, r->optimiser.x)) return;
+        mf_info("fewer than %d cells of %.0f pixels fit into this image: it begins with noise", MF_START_CELLS,
+                1 / cells);
+    }
     mf_start_noise(&r->slab, r->fields, r->fraction, r->opts->seed, &r->planes, r->optimiser.x);
 }
 

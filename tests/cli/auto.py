@@ -43,6 +43,20 @@ def network(n):
     return (away[1] - away[0] < 2.2).astype(np.uint8)
 
 
+def discs(n):
+    """Ten of radius 12 that do not touch: what lies around them is one piece."""
+    u, v = np.mgrid[:n, :n]
+    at = [(n // 8 + n // 4 * (k // 4), n // 8 + n // 4 * (k % 4)) for k in range(10)]
+    return np.any([(u - a) ** 2 + (v - b) ** 2 <= 144 for a, b in at], 0).astype(np.uint8)
+
+
+def square(n):
+    """One square."""
+    x = np.zeros((n, n), np.uint8)
+    x[n // 4 : 3 * n // 4, n // 4 : 3 * n // 4] = 1
+    return x
+
+
 def broken(n):
     """Its walls with gaps: nothing is closed."""
     return network(n) * (np.add.outer(np.arange(n), np.arange(n)) % 16 > 4)
@@ -184,6 +198,16 @@ def from_cells(folder):
         check(got and "from cells" not in got["chosen"], f"{more}: {got}")
 
 
+def no_cells(folder):
+    """What lies around inclusions is no cell; a result with room for less than three cells does without them."""
+    for image in (discs(256), square(32)):
+        _, lines = seen(folder, image, "--limit_to", 8, "--dry-run")
+        check(not any("walls" in line or "cells" in line for line in lines), f"inclusions: {lines}")
+    for edge, cells in ((56, False), (128, True)):
+        got, lines = seen(folder, network(128), "--size", edge, edge, "--limit_to", 8, "--dry-run")
+        check(got and ("from cells" in got["chosen"]) == cells, f"cells in {edge} x {edge}: {lines}")
+
+
 def small(folder):
     """L is at most half of the shortest edge, of the result as well, where nobody said it."""
     for edge, words, lag in ((20, [], 10), (26, ["--add_dimension", 12], 6), (6, [], 3),
@@ -316,6 +340,7 @@ def refusals(folder):
 with tempfile.TemporaryDirectory() as place:
     recipes(place)
     results(place)
+    no_cells(place)
     small(place)
     three(place)
     settled(place)

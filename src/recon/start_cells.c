@@ -12,6 +12,22 @@ struct point {
     double y, x;
 };
 
+/* Points by bins of about one of them, [ny][nx] as wide as @p edge; those of bin i are from first[i] to first[i + 1].
+ */
+struct bins {
+    size_t n, count[2];
+    double edge[2];
+    size_t *first, *name; /* name: which point it was among the random ones */
+    struct point *point;
+};
+
+/* The two nearest points, by distance and then by name, so that the order in which they are met does not matter. */
+struct pair {
+    double far[2];
+    size_t name[2];
+    struct point way[2];
+};
+
 /* The nearest way from one place to another across the borders, squared; and that way. */
 static double way(const struct point *to, double y, double x, const size_t dims[3], struct point *way)
 {
@@ -24,38 +40,112 @@ static double way(const struct point *to, double y, double x, const size_t dims[
     return way->y * way->y + way->x * way->x;
 }
 
-/* How far (y, x) is from where its two nearest points are equally near. */
-static double from_wall(const struct point *point, size_t n, const size_t dims[3], double y, double x)
+static void meet(struct pair *p, double far, size_t name, struct point way)
 {
-    double near = INFINITY, next = INFINITY;
-    struct point a = {0, 0}, b = {0, 0};
+    int at = 2;
 
-    for (size_t i = 0; i < n; ++i) {
-        struct point here;
-        const double far = way(&point[i], y, x, dims, &here);
-
-        if (far < near) {
-            next = near;
-            b = a;
-            near = far;
-            a = here;
-        } else if (far < next) {
-            next = far;
-            b = here;
-        }
+    while (at > 0 && (far < p->far[at - 1] || (far <= p->far[at - 1] && name < p->name[at - 1]))) --at;
+    if (at == 2) return;
+    if (at == 0) {
+        p->far[1] = p->far[0];
+        p->name[1] = p->name[0];
+        p->way[1] = p->way[0];
     }
-    return (next - near) / (2 * hypot(a.y - b.y, a.x - b.x));
+    p->far[at] = far;
+    p->name[at] = name;
+    p->way[at] = way;
 }
 
-static struct point *scatter(size_t n, const size_t dims[3], uint64_t seed)
+static void meet_bin(const struct bins *b, size_t bin, const size_t dims[3], double y, double x, struct pair *p)
 {
-    struct point *point = malloc(n * sizeof *point);
+    for (size_t i = b->first[bin]; i < b->first[bin + 1]; ++i) {
+        struct point here;
+        const double far = way(&b->point[i], y, x, dims, &here);
 
-    if (!point) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu points", n);
-    for (size_t i = 0; i < n; ++i)
-        point[i] = (struct point){(double)dims[1] * mf_random_uniform(seed, POINT, 2 * i),
-                                  (double)dims[2] * mf_random_uniform(seed, POINT, 2 * i + 1)};
-    return point;
+        meet(p, far, b->name[i], here);
+    }
+}
+
+static size_t bin_along(const struct bins *b, int axis, double at)
+{
+    const size_t bin = (size_t)(at / b->edge[axis]);
+
+    return bin < b->count[axis] ? bin : b->count[axis] - 1;
+}
+
+/* Whether bins so far away on a circle of bins are met on this side of it, and not on the other. */
+static int is_once(long away, size_t count) { return 2 * away <= (long)count && 2 * away > -(long)count; }
+
+/* The bins that are @p ring away from that at (u, v), along the axis where they are farther. */
+static void meet_ring(const struct bins *b, long ring, const size_t at[2], const size_t dims[3], const double place[2],
+                      struct pair *p)
+{
+    const long ny = (long)b->count[0], nx = (long)b->count[1];
+
+    MF_ASSERT(ny > 0 && nx > 0);
+    for (long du = -ring; du <= ring; ++du)
+        for (long dv = -ring; dv <= ring; dv += labs(du) == ring ? 1 : 2 * ring) {
+            const long u = ((long)at[0] + du + ny) % ny, v = ((long)at[1] + dv + nx) % nx;
+
+            if (is_once(du, b->count[0]) && is_once(dv, b->count[1]))
+                meet_bin(b, (size_t)(u * nx + v), dims, place[0], place[1], p);
+        }
+}
+
+/* How far (y, x) is from where its two nearest points are equally near. What lies beyond a ring is farther than as many
+ * bins, and a little for rounding. */
+static double from_wall(const struct bins *b, const size_t dims[3], double y, double x)
+{
+    const double place[2] = {y, x}, edge = 0.999 * fmin(b->edge[0], b->edge[1]);
+    const size_t at[2] = {bin_along(b, 0, y), bin_along(b, 1, x)},
+                 most = b->count[0] > b->count[1] ? b->count[0] : b->count[1];
+    struct pair p = {{INFINITY, INFINITY}, {SIZE_MAX, SIZE_MAX}, {{0, 0}, {0, 0}}};
+
+    for (long ring = 0; ring <= (long)most / 2; ++ring) {
+        const double settled = edge * (double)ring;
+
+        meet_ring(b, ring, at, dims, place, &p);
+        if (p.far[1] < settled * settled) break;
+    }
+    return (p.far[1] - p.far[0]) / (2 * hypot(p.way[0].y - p.way[1].y, p.way[0].x - p.way[1].x));
+}
+
+static struct point place_of(size_t i, const size_t dims[3], uint64_t seed)
+{
+    return (struct point){(double)dims[1] * mf_random_uniform(seed, POINT, 2 * i),
+                          (double)dims[2] * mf_random_uniform(seed, POINT, 2 * i + 1)};
+}
+
+static size_t bin_of(const struct bins *b, struct point at)
+{
+    return bin_along(b, 0, at.y) * b->count[1] + bin_along(b, 1, at.x);
+}
+
+static struct bins scatter(size_t n, const size_t dims[3], uint64_t seed)
+{
+    const double each = sqrt((double)n / ((double)dims[1] * (double)dims[2]));
+    struct bins b = {.n = n};
+    size_t bins;
+
+    for (int a = 0; a < 2; ++a) {
+        b.count[a] = (size_t)fmax(1, floor(each * (double)dims[a + 1]));
+        b.edge[a] = (double)dims[a + 1] / (double)b.count[a];
+    }
+    bins = b.count[0] * b.count[1];
+    b.first = calloc(bins + 2, sizeof *b.first);
+    b.name = malloc(n * sizeof *b.name);
+    b.point = malloc(n * sizeof *b.point);
+    if (!b.first || !b.name || !b.point) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %zu points", n);
+    for (size_t i = 0; i < n; ++i) ++b.first[bin_of(&b, place_of(i, dims, seed)) + 2];
+    for (size_t i = 0; i < bins; ++i) b.first[i + 2] += b.first[i + 1];
+    for (size_t i = 0; i < n; ++i) {
+        const struct point at = place_of(i, dims, seed);
+        const size_t to = b.first[bin_of(&b, at) + 1]++;
+
+        b.name[to] = i;
+        b.point[to] = at;
+    }
+    return b;
 }
 
 /* Walls between random points have 2 sqrt(wanted) of length a pixel. */
@@ -64,25 +154,27 @@ size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *f
 {
     const size_t plane = slab->dims[1] * slab->dims[2], n = (size_t)llround(wanted * (double)plane);
     const double share = fraction[fields - 1], rare = fmin(share, 1 - share), half = rare / (4 * sqrt(wanted));
-    struct point *point;
+    struct bins b;
 
     MF_ASSERT(fields <= 2 && slab->dims[0] == 1);
     if (n < MF_START_CELLS) return 0;
     if (slab->count == 0) return n;
-    point = scatter(n, slab->dims, seed);
+    b = scatter(n, slab->dims, seed);
     for (size_t p = 0; p < fields; ++p) {
         const int walls = (p + 1 == fields) == (share < 0.5);
         float *at = mf_stage_at(stage, x + p * plane);
 
         for (size_t i = 0; i < plane; ++i) {
             const size_t u = i / slab->dims[2], v = i % slab->dims[2];
-            const double far = from_wall(point, n, slab->dims, (double)u + 0.5, (double)v + 0.5);
+            const double far = from_wall(&b, slab->dims, (double)u + 0.5, (double)v + 0.5);
             const double wall = fmin(1, fmax(0, half + 0.5 - far));
 
             at[i] = (float)(walls ? wall : 1 - wall);
         }
         mf_stage_put(stage, x + p * plane, 1);
     }
-    free(point);
+    free(b.first);
+    free(b.name);
+    free(b.point);
     return n;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/rng.h"
 #include "tests/check.h"
 
 enum { N = 12, VOXELS = N * N * N };
@@ -47,7 +48,7 @@ static void shares(double *along, double *turned)
         }
 }
 
-enum { EDGE = 64 };
+enum { EDGE = 64, ALL = 300 };
 
 static float cells[2 * EDGE * EDGE], others[2 * EDGE * EDGE];
 static const struct mf_slab image = {.dims = {1, EDGE, EDGE}, .first = 0, .count = 1};
@@ -62,6 +63,52 @@ static size_t flood(float *field, size_t i)
     field[i] = 1;
     n += flood(field, u * EDGE + (v + 1) % EDGE) + flood(field, u * EDGE + (v + EDGE - 1) % EDGE);
     return n + flood(field, (u + 1) % EDGE * EDGE + v) + flood(field, (u + EDGE - 1) % EDGE * EDGE + v);
+}
+
+/* The same from all points for every pixel: phase 1 of an image of @p n cells, a fifth of it. */
+static double wall_at(const double (*point)[2], size_t n, const size_t dims[3], const double at[2])
+{
+    double far[2] = {INFINITY, INFINITY}, way[2][2] = {{0, 0}, {0, 0}};
+
+    for (size_t i = 0; i < n; ++i) {
+        double d[2], here;
+
+        for (int a = 0; a < 2; ++a) {
+            const double edge = (double)dims[a + 1];
+
+            d[a] = point[i][a] - at[a];
+            d[a] -= edge * round(d[a] / edge);
+        }
+        here = d[0] * d[0] + d[1] * d[1];
+        if (here >= far[1]) continue;
+        if (here < far[0]) {
+            far[1] = far[0];
+            memcpy(way[1], way[0], sizeof d);
+        }
+        memcpy(way[here >= far[0]], d, sizeof d);
+        far[here >= far[0]] = here;
+    }
+    return (far[1] - far[0]) / (2 * hypot(way[0][0] - way[1][0], way[0][1] - way[1][1]));
+}
+
+static void check_against_all(size_t ny, size_t nx, size_t n, uint64_t seed)
+{
+    const struct mf_slab plane = {.dims = {1, ny, nx}, .first = 0, .count = 1};
+    const double fraction[1] = {0.2}, wanted = (double)n / (double)(ny * nx), half = 0.2 / (4 * sqrt(wanted));
+    static double point[ALL][2];
+    size_t wrong = 0;
+
+    CHECK(n <= ALL && ny * nx <= 2 * (size_t)EDGE * EDGE);
+    for (size_t i = 0; i < 2 * n; ++i)
+        point[i / 2][i % 2] = (double)plane.dims[1 + i % 2] * mf_random_uniform(seed, 0x6365, i);
+    CHECK(mf_start_cells(&plane, 1, fraction, wanted, seed, NULL, cells) == n);
+    for (size_t i = 0; i < ny * nx; ++i) {
+        const double at[2] = {(double)(i / nx) + 0.5, (double)(i % nx) + 0.5};
+        const float is = (float)fmin(1, fmax(0, half + 0.5 - wall_at(point, n, plane.dims, at)));
+
+        wrong += memcmp(&is, &cells[i], sizeof is) != 0;
+    }
+    CHECK(wrong == 0);
 }
 
 /* Of phases {0.8, 0.2}, as many cells as are wanted, and walls of phase 1 between them. */
@@ -85,6 +132,13 @@ static void check_cells(void)
     for (size_t i = 0; i < n; ++i) closed += flood(others, i) > 0;
     CHECK(closed >= 9 && closed <= 14);
     CHECK(mf_start_cells(&image, 2, fraction, 1.0 / (double)n, 5, NULL, cells) == 0);
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+        check_against_all(64, 64, 300, seed);
+        check_against_all(40, 90, 50, seed);
+        check_against_all(5, 200, 7, seed);
+        check_against_all(64, 64, 3, seed);
+        check_against_all(1, 99, 9, seed);
+    }
 }
 
 int main(void)

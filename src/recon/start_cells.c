@@ -76,20 +76,23 @@ static size_t bin_along(const struct bins *b, int axis, double at)
 /* Whether bins so far away on a circle of bins are met on this side of it, and not on the other. */
 static int is_once(long away, size_t count) { return 2 * away <= (long)count && 2 * away > -(long)count; }
 
+/* The bin so far away on such a circle, at most once around. */
+static size_t round_to(size_t at, long away, size_t count)
+{
+    const long to = (long)at + away, all = (long)count;
+
+    return (size_t)(to < 0 ? to + all : to >= all ? to - all : to);
+}
+
 /* The bins that are @p ring away from that at (u, v), along the axis where they are farther. */
 static void meet_ring(const struct bins *b, long ring, const size_t at[2], const size_t dims[3], const double place[2],
                       struct pair *p)
 {
-    const long ny = (long)b->count[0], nx = (long)b->count[1];
-
-    MF_ASSERT(ny > 0 && nx > 0);
     for (long du = -ring; du <= ring; ++du)
-        for (long dv = -ring; dv <= ring; dv += labs(du) == ring ? 1 : 2 * ring) {
-            const long u = ((long)at[0] + du + ny) % ny, v = ((long)at[1] + dv + nx) % nx;
-
+        for (long dv = -ring; dv <= ring; dv += labs(du) == ring ? 1 : 2 * ring)
             if (is_once(du, b->count[0]) && is_once(dv, b->count[1]))
-                meet_bin(b, (size_t)(u * nx + v), dims, place[0], place[1], p);
-        }
+                meet_bin(b, round_to(at[0], du, b->count[0]) * b->count[1] + round_to(at[1], dv, b->count[1]), dims,
+                         place[0], place[1], p);
 }
 
 /* How far (y, x) is from where its two nearest points are equally near. What lies beyond a ring is farther than as many

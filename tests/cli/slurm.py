@@ -27,8 +27,8 @@ os.chdir(folder)
 os.environ.update(LD_PRELOAD=starting, STARTING_DIR=marks)
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # that library comes before
 os.environ["OMP_NUM_THREADS"] = "1"
-# a second's work or two where nothing else runs: it must not be over before somebody looks
-RUN = "match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 400 --polish-rounds 4 --add_dimension 32".split()
+# half a second's work where nothing else runs: it must not be over before somebody looks, nor last for ten beside other work
+RUN = "match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 200 --polish-rounds 4 --add_dimension 32".split()
 
 
 def launch(*words, **more):
@@ -176,7 +176,7 @@ def within():
 
 def cancelled():
     """What its owner cancels saves itself and stays away. It would go on for long: it must not end before it is cancelled."""
-    long_run = [w if w != "400" else "20000" for w in RUN]
+    long_run = [w if w != "200" else "20000" for w in RUN]
     job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *long_run, "--checkpoint-every", "off", "--output", "d.npy")
     until("the run works", 30, lambda: "grid" in log(job))
     do("scancel", job)
@@ -187,7 +187,7 @@ def cancelled():
 def stopped_and_back():
     """The limit of its time, preemption, and the end."""
     start = time.time()
-    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--exclusive", "--time", "1", "--save-before", "55", "--",
+    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--exclusive", "--time", "1", "--save-before", "50", "--",
                  *RUN, "--checkpoint-every", "5ev", "--output", "a.npy")
     suspend(job, "a", start)
     goes_back(job, 1, 50)

@@ -28,11 +28,12 @@ size_t mf_start_layers(const struct mf_slab *slab, size_t fields, const double *
 
 /**
  * Cells in an image: walls of the rarer of two phases (1 or 2 fields), as much of it as there is, between @p wanted
- * random points a pixel, where two of them are equally near; across the borders too. Returns how many cells; below
+ * random points a pixel, where two of them are equally near; across the borders too. Waves about as long as a cell move
+ * the walls by @p bend of a cell's edge (root mean square; 0: they are straight). Returns how many cells; below
  * MF_START_CELLS of them 0: @p x is as it was then. Keyed by seed. Not collective; MF_MEMORY ends the job.
  */
-size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
-                      const struct mf_stage *stage, float *x);
+size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, double bend,
+                      uint64_t seed, const struct mf_stage *stage, float *x);
 
 /** The indicator of phase 1 (1 field) or of every phase from labels [slab.count][ny][nx], all in host memory. Not
  * collective. */

@@ -6,7 +6,7 @@
 #include "src/base/rng.h"
 #include "src/recon/start.h"
 
-enum { POINT = 0x6365 };
+enum { POINT = 0x6365, WAVE, WAVES = 24 };
 
 struct point {
     double y, x;
@@ -151,25 +151,69 @@ static struct bins scatter(size_t n, const size_t dims[3], uint64_t seed)
     return b;
 }
 
+/* Straight walls are alike, so a good many would be the image's by chance: waves across a plane move them. @p turn: of
+ * a wave along the axes, whole ones on the way around; @p by: how far it moves a place. */
+struct wave {
+    struct point turn, by;
+    double phase;
+};
+
+/* Waves of two thirds to twice a cell's edge, which together move a place by @p bend of it (root mean square). */
+static void make_waves(const size_t dims[3], double edge, double bend, uint64_t seed, struct wave wave[WAVES])
+{
+    const double pi = acos(-1), height = bend * edge * sqrt(2.0 / WAVES);
+
+    for (size_t i = 0; i < WAVES; ++i) {
+        const double along = 2 * pi * mf_random_uniform(seed, WAVE, 4 * i),
+                     aside = 2 * pi * mf_random_uniform(seed, WAVE, 4 * i + 1),
+                     number = (0.5 + mf_random_uniform(seed, WAVE, 4 * i + 2)) / edge;
+        const double ny = (double)dims[1], nx = (double)dims[2];
+
+        wave[i] = (struct wave){
+            {2 * pi / ny * round(number * cos(along) * ny), 2 * pi / nx * round(number * sin(along) * nx)},
+            {height * cos(aside), height * sin(aside)},
+            2 * pi * mf_random_uniform(seed, WAVE, 4 * i + 3)};
+    }
+}
+
+static double into(double at, size_t extent) { return at - (double)extent * floor(at / (double)extent); }
+
+/* What the waves bring to (y, x). */
+static struct point moved(const struct wave wave[WAVES], const size_t dims[3], double y, double x)
+{
+    struct point to = {y, x};
+
+    for (size_t i = 0; i < WAVES; ++i) {
+        const double height = sin(wave[i].turn.y * y + wave[i].turn.x * x + wave[i].phase);
+
+        to.y += wave[i].by.y * height;
+        to.x += wave[i].by.x * height;
+    }
+    return (struct point){into(to.y, dims[1]), into(to.x, dims[2])};
+}
+
 /* Walls between random points have 2 sqrt(wanted) of length a pixel. */
-size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, uint64_t seed,
-                      const struct mf_stage *stage, float *x)
+size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *fraction, double wanted, double bend,
+                      uint64_t seed, const struct mf_stage *stage, float *x)
 {
     const size_t plane = slab->dims[1] * slab->dims[2], n = (size_t)llround(wanted * (double)plane);
     const double share = fraction[fields - 1], rare = fmin(share, 1 - share), half = rare / (4 * sqrt(wanted));
+    struct wave wave[WAVES];
     struct bins b;
 
     MF_ASSERT(fields <= 2 && slab->dims[0] == 1);
     if (n < MF_START_CELLS) return 0;
     if (slab->count == 0) return n;
     b = scatter(n, slab->dims, seed);
+    make_waves(slab->dims, 1 / sqrt(wanted), bend, seed, wave);
     for (size_t p = 0; p < fields; ++p) {
         const int walls = (p + 1 == fields) == (share < 0.5);
         float *at = mf_stage_at(stage, x + p * plane);
 
         for (size_t i = 0; i < plane; ++i) {
             const size_t u = i / slab->dims[2], v = i % slab->dims[2];
-            const double far = from_wall(&b, slab->dims, (double)u + 0.5, (double)v + 0.5);
+            const struct point place = moved(wave, slab->dims, (double)u + 0.5, (double)v + 0.5);
+            const double far = from_wall(&b, slab->dims, place.y, place.x);
             const double wall = fmin(1, fmax(0, half + 0.5 - far));
 
             at[i] = (float)(walls ? wall : 1 - wall);

@@ -278,7 +278,9 @@ def lost_ahead():
 
 
 def logs(since):
-    return "".join(open(n, errors="replace").read() for n in os.listdir(".") if n.endswith(".out") and os.stat(n).st_mtime >= since)
+    """What jobs have written since then, the last one's at the end."""
+    names = sorted((n for n in os.listdir(".") if n.endswith(".out") and os.stat(n).st_mtime >= since), key=lambda n: os.stat(n).st_mtime)
+    return "".join(open(n, errors="replace").read() for n in names)
 
 
 def did_not_start(text, in_start, cut=False):

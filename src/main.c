@@ -44,11 +44,13 @@ static void complain(const char *verb)
     fprintf(stderr, "mesoforge: %s%s%s\n", verb, *verb ? ": " : "", line);
 }
 
+/* @p name: NULL: none was given. */
 static int no_verb(const char *name)
 {
     const char *names[VERBS_MOST] = {"help"}, *near;
     size_t n = 1;
 
+    if (!name) return mf_fail(MF_USAGE, "no verb; try: mesoforge help");
     for (size_t i = 0; mf_cmds[i] && n < VERBS_MOST; ++i) names[n++] = mf_cmds[i]->name;
     near = mf_nearest(name, names, n);
     return mf_fail(MF_USAGE, "no verb '%.200s'; try: mesoforge %s", name, near ? near : "help");
@@ -201,13 +203,15 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     return rc;
 }
 
-/* No verb on this rank: others may have one, and would wait. */
+/* No verb on this rank: others may have one, and would wait; and mpirun ends the rank that says so when another is
+ * done.
+ */
 static int run_none(const char *word)
 {
     struct mf_comm comm;
     int rc;
 
-    mf_comm_task(word);
+    mf_comm_task(word ? word : "");
     rc = mf_comm_open(&comm, NULL, NULL, mf_about_build());
     if (rc == MF_OK) rc = mf_agree(&comm, no_verb(word));
     if (comm.rank == 0) complain("");
@@ -287,10 +291,8 @@ int main(int argc, char **argv)
         rc = about("help", verb->name);
     else if (argc > 1 && is_about(argv[1]))
         rc = about(argv[1], argc > 2 ? argv[2] : NULL);
-    else if (argc > 1)
-        return run_none(argv[1]);
     else
-        rc = mf_fail(MF_USAGE, "no verb; try: mesoforge help");
+        return run_none(argc > 1 ? argv[1] : NULL);
     if (rc != MF_OK && is_first()) complain("");
     return rc;
 }

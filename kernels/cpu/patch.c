@@ -235,7 +235,7 @@ static void match_level(struct mf_slice_plan *p, const struct level *level, size
     points.slots = slice.slots;
     mf_patch_image_fill(&slice, p->pixels, apart);
     mf_patch_project(threads, &slice, level->axes, &points);
-    mf_patch_nearest(threads, &points, &level->points, p->search, p->row, p->column);
+    mf_patch_nearest(mf_patch_search_of(0), threads, &points, &level->points, p->search, p->row, p->column);
     memset(p->sums, 0, (1 + 2 * slice.phases) * level->is.pixels * sizeof *p->sums);
 #pragma omp parallel for num_threads(threads)
     for (size_t u = 0; u < slice.nu; ++u)

@@ -17,13 +17,21 @@ struct mf_patch_points {
 void mf_patch_project(int threads, const struct mf_patch_image *image, const float *axes,
                       const struct mf_patch_points *points);
 
+/** Some rows against some columns, by the vectors of an instruction set (patch_search.c). */
+struct mf_patch_block;
+typedef void mf_patch_search(struct mf_patch_block *block, float *column, int32_t *row);
+
+/** Those that this machine can run, from the widest vectors on; behind the last NULL. */
+mf_patch_search *mf_patch_search_of(size_t i);
+
 /** Numbers of the work area of mf_patch_nearest() for so many threads. */
 size_t mf_patch_nearest_room(int threads, size_t rows, size_t columns);
 /**
  * Nearest neighbours both ways, exact in these coordinates, of equally near ones the first; the same on any number of
- * threads. row [rows->slots]: a slot of columns; column [columns->slots]: a slot of rows. @p work: 64-byte aligned.
+ * threads, by any search. row [rows->slots]: a slot of columns; column [columns->slots]: a slot of rows. @p work:
+ * 64-byte aligned.
  */
-void mf_patch_nearest(int threads, const struct mf_patch_points *rows, const struct mf_patch_points *columns,
-                      float *work, int32_t *row, int32_t *column);
+void mf_patch_nearest(mf_patch_search *search, int threads, const struct mf_patch_points *rows,
+                      const struct mf_patch_points *columns, float *work, int32_t *row, int32_t *column);
 
 #endif

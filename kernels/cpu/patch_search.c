@@ -14,11 +14,9 @@
 #define ALWAYS static inline __attribute__((always_inline))
 
 enum { LANES = MF_PATCH_LANES, PARTS = MF_PATCH_PARTS, SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS };
-enum { AXES = PARTS - 1, ROWS = 8, HALF = 16, CHUNK = 64 /* panels */ };
+enum { AXES = PARTS - 1, ROWS = 8, CHUNK = 64 /* panels */ };
 
 static const float FAR = 1e30f, NONE = 3e38f;
-
-typedef float vf __attribute__((vector_size(64), aligned(4), may_alias));
 
 /* -- points -- */
 
@@ -77,24 +75,42 @@ void mf_patch_project(int threads, const struct mf_patch_image *image, const flo
 
 /* -- neighbours -- */
 
-/* Squared distances of ROWS points to LANES others. */
-ALWAYS void distances(const float *row, const float *row_norm, const float *column, const float *column_norm,
-                      float far[ROWS][LANES])
-{
-    vf sum[ROWS][2] = {{{0}}};
-
-    for (size_t c = 0; c < PARTS; ++c) {
-        const vf a = *(const vf *)(column + c * LANES), b = *(const vf *)(column + c * LANES + HALF);
-
-        for (size_t i = 0; i < ROWS; ++i) {
-            sum[i][0] += a * row[c * LANES + i];
-            sum[i][1] += b * row[c * LANES + i];
-        }
+/* Squared distances of ROWS points to LANES others, by vectors of so many lanes: two of them and so many rows at a
+ * time, whose sums stay in registers. Wider vectors than the machine has would go through memory. */
+#define DISTANCES(name, lanes, tall)                                                                          \
+    ALWAYS void name(const float *row, const float *row_norm, const float *column, const float *column_norm,  \
+                     float far[ROWS][LANES])                                                                  \
+    {                                                                                                         \
+        typedef float vf __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                    \
+                                                                                                              \
+        for (size_t first = 0; first < ROWS; first += (tall))                                                 \
+            for (size_t from = 0; from < LANES; from += 2 * (lanes)) {                                        \
+                vf sum[tall][2] = {{{0}}};                                                                    \
+                                                                                                              \
+                for (size_t c = 0; c < PARTS; ++c) {                                                          \
+                    const float *at = column + c * LANES + from;                                              \
+                    const vf a = *(const vf *)at, b = *(const vf *)(at + (lanes));                            \
+                                                                                                              \
+                    _Pragma("GCC unroll 8") for (size_t i = 0; i < (tall); ++i)                               \
+                    {                                                                                         \
+                        sum[i][0] += a * row[c * LANES + first + i];                                          \
+                        sum[i][1] += b * row[c * LANES + first + i];                                          \
+                    }                                                                                         \
+                }                                                                                             \
+                _Pragma("GCC unroll 8") for (size_t i = 0; i < (tall); ++i) for (size_t h = 0; h < 2; ++h) *  \
+                    (vf *)(far[first + i] + from + h * (lanes)) =                                             \
+                    *(const vf *)(column_norm + from + h * (lanes)) + row_norm[first + i] - 2.0f * sum[i][h]; \
+            }                                                                                                 \
     }
-    for (size_t i = 0; i < ROWS; ++i)
-        for (size_t h = 0; h < 2; ++h)
-            *(vf *)(far[i] + h * HALF) = *(const vf *)(column_norm + h * HALF) + row_norm[i] - 2.0f * sum[i][h];
-}
+
+DISTANCES(distances_4, 4, 4)
+#if defined(__x86_64__)
+DISTANCES(distances_8, 8, 4)
+DISTANCES(distances_16, 16, 8)
+#endif
+
+/* a where it is so, else b, by bits: a choice becomes a masked store, which is slow on some machines. */
+ALWAYS int32_t chosen(int so, int32_t a, int32_t b) { return b ^ ((a ^ b) & -(int32_t)so); }
 
 /* The nearest so far of every row in every lane, and the panel it lies in; of every column the row. */
 ALWAYS void look(float far[ROWS][LANES], int32_t panel, float near[ROWS][LANES], int32_t in[ROWS][LANES], int32_t first,
@@ -103,36 +119,73 @@ ALWAYS void look(float far[ROWS][LANES], int32_t panel, float near[ROWS][LANES],
     for (size_t i = 0; i < ROWS; ++i) {
 #pragma omp simd
         for (size_t l = 0; l < LANES; ++l) {
-            in[i][l] = far[i][l] < near[i][l] ? panel : in[i][l];
+            in[i][l] = chosen(far[i][l] < near[i][l], panel, in[i][l]);
             near[i][l] = far[i][l] < near[i][l] ? far[i][l] : near[i][l];
         }
     }
     for (int32_t i = 0; i < ROWS; ++i) {
 #pragma omp simd
         for (size_t l = 0; l < LANES; ++l) {
-            row[l] = far[i][l] < column[l] ? first + i : row[l];
+            row[l] = chosen(far[i][l] < column[l], first + i, row[l]);
             column[l] = far[i][l] < column[l] ? far[i][l] : column[l];
         }
     }
 }
 
-/* ROWS points from slot @p first on against panels [from, to). */
-WIDE static void search(const struct mf_patch_points *rows, const struct mf_patch_points *columns, size_t first,
-                        size_t from, size_t to, float near[ROWS][LANES], int32_t in[ROWS][LANES], float *column,
-                        int32_t *row)
+/* ROWS points from slot first on against panels [from, to). */
+struct mf_patch_block {
+    const struct mf_patch_points *rows, *columns;
+    size_t first, from, to;
+    float near[ROWS][LANES];
+    int32_t in[ROWS][LANES];
+};
+
+typedef void distances_of(const float *row, const float *row_norm, const float *column, const float *column_norm,
+                          float far[ROWS][LANES]);
+
+/* @p distances is known to the compiler. */
+ALWAYS void search_by(distances_of *distances, struct mf_patch_block *s, float *column, int32_t *row)
 {
-    const float *at = rows->at + first / LANES * LANES * PARTS + first % LANES;
+    const float *at = s->rows->at + s->first / LANES * LANES * PARTS + s->first % LANES;
     float far[ROWS][LANES];
 
     for (size_t i = 0; i < ROWS; ++i)
         for (size_t l = 0; l < LANES; ++l) {
-            near[i][l] = NONE;
-            in[i][l] = 0;
+            s->near[i][l] = NONE;
+            s->in[i][l] = 0;
         }
-    for (size_t p = from; p < to; ++p) {
-        distances(at, rows->norm + first, columns->at + p * LANES * PARTS, columns->norm + p * LANES, far);
-        look(far, (int32_t)p, near, in, (int32_t)first, column + p * LANES, row + p * LANES);
+    for (size_t p = s->from; p < s->to; ++p) {
+        distances(at, s->rows->norm + s->first, s->columns->at + p * LANES * PARTS, s->columns->norm + p * LANES, far);
+        look(far, (int32_t)p, s->near, s->in, (int32_t)s->first, column + p * LANES, row + p * LANES);
     }
+}
+
+static void search_plain(struct mf_patch_block *s, float *column, int32_t *row)
+{
+    search_by(distances_4, s, column, row);
+}
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) static void search_avx2(struct mf_patch_block *s, float *column, int32_t *row)
+{
+    search_by(distances_8, s, column, row);
+}
+__attribute__((target("avx512f"))) static void search_avx512(struct mf_patch_block *s, float *column, int32_t *row)
+{
+    search_by(distances_16, s, column, row);
+}
+#endif
+
+mf_patch_search *mf_patch_search_of(size_t i)
+{
+    mf_patch_search *search[3] = {NULL, NULL, NULL};
+    size_t n = 0;
+
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) search[n++] = search_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) search[n++] = search_avx2;
+#endif
+    search[n++] = search_plain;
+    return i < n ? search[i] : NULL;
 }
 
 /* The lanes' nearest of one row against what it has; of equals the first slot. */
@@ -155,8 +208,9 @@ static void fold(const float *near, const int32_t *in, float *best, int32_t *slo
 }
 
 /* Rows [span) of all, against chunks of columns that stay in a cache. */
-static void search_span(const struct mf_patch_points *rows, const struct mf_patch_points *columns, struct mf_span span,
-                        float *best, int32_t *row, float *column, int32_t *of)
+static void search_span(mf_patch_search *search, const struct mf_patch_points *rows,
+                        const struct mf_patch_points *columns, struct mf_span span, float *best, int32_t *row,
+                        float *column, int32_t *of)
 {
     size_t panels = columns->slots / LANES;
 
@@ -164,18 +218,18 @@ static void search_span(const struct mf_patch_points *rows, const struct mf_patc
     for (size_t s = 0; s < columns->slots; ++s) column[s] = NONE;
     for (size_t from = 0; from < panels; from += CHUNK)
         for (size_t g = span.first; g < span.first + span.count; ++g) {
-            float near[ROWS][LANES];
-            int32_t in[ROWS][LANES];
+            struct mf_patch_block s = {rows,  columns, g * ROWS, from, panels - from < CHUNK ? panels : from + CHUNK,
+                                       {{0}}, {{0}}};
 
-            search(rows, columns, g * ROWS, from, panels - from < CHUNK ? panels : from + CHUNK, near, in, column, of);
-            for (size_t i = 0; i < ROWS; ++i) fold(near[i], in[i], &best[g * ROWS + i], &row[g * ROWS + i]);
+            search(&s, column, of);
+            for (size_t i = 0; i < ROWS; ++i) fold(s.near[i], s.in[i], &best[g * ROWS + i], &row[g * ROWS + i]);
         }
 }
 
 size_t mf_patch_nearest_room(int threads, size_t rows, size_t columns) { return rows + 2 * (size_t)threads * columns; }
 
-void mf_patch_nearest(int threads, const struct mf_patch_points *rows, const struct mf_patch_points *columns,
-                      float *work, int32_t *row, int32_t *column)
+void mf_patch_nearest(mf_patch_search *search, int threads, const struct mf_patch_points *rows,
+                      const struct mf_patch_points *columns, float *work, int32_t *row, int32_t *column)
 {
     size_t n = columns->slots, teams = (size_t)threads;
     float *best = work, *near = best + rows->slots;
@@ -183,7 +237,7 @@ void mf_patch_nearest(int threads, const struct mf_patch_points *rows, const str
 
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (size_t t = 0; t < teams; ++t)
-        search_span(rows, columns, mf_cut(rows->slots / ROWS, teams, t), best, row, near + t * n, of + t * n);
+        search_span(search, rows, columns, mf_cut(rows->slots / ROWS, teams, t), best, row, near + t * n, of + t * n);
     for (size_t s = 0; s < n; ++s) {
         size_t least = 0;
 

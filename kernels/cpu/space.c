@@ -15,17 +15,18 @@
 
 enum { TILE = MF_SPACE_ALIGN / 2 }; /* points of a column */
 
-typedef double mf_doubles __attribute__((vector_size(64)));
-typedef float mf_floats __attribute__((vector_size(64)));
+/* No wider: sums of 64 bytes go through memory where registers hold 32. */
+typedef double mf_doubles __attribute__((vector_size(32)));
+typedef float mf_floats __attribute__((vector_size(32)));
 
-enum { HALVES = TILE / 8 };
+enum { DOUBLES = 4, FLOATS = 8 };
 
 /* TILE points of a spectrum. */
 struct points {
-    mf_doubles re[HALVES], im[HALVES];
+    mf_doubles re[TILE / DOUBLES], im[TILE / DOUBLES];
 };
 struct points_float {
-    mf_floats re, im;
+    mf_floats re[TILE / FLOATS], im[TILE / FLOATS];
 };
 
 struct mf_space_plan {
@@ -148,8 +149,8 @@ static inline void load(const struct mf_space_plan *p, size_t tile, size_t plane
         const float *from = spectra + k * p->plane + tile * 2 * TILE;
 
         for (size_t i = 0; i < TILE; ++i) {
-            column[k].re[i / 8][i % 8] = from[2 * i];
-            column[k].im[i / 8][i % 8] = from[2 * i + 1];
+            column[k].re[i / DOUBLES][i % DOUBLES] = from[2 * i];
+            column[k].im[i / DOUBLES][i % DOUBLES] = from[2 * i + 1];
         }
     }
 }
@@ -165,8 +166,8 @@ MF_CPU_FAST static void products_column(const struct mf_space_plan *p, size_t ti
     load(p, tile, all, second, column);
     if (first != second) load(p, tile, planes, first, own);
     for (size_t d = 0; d < lag; ++d)
-        for (size_t h = 0; h < HALVES; ++h) {
-            double *to = sums + d * p->plane + (tile * TILE + h * 8) * 2;
+        for (size_t h = 0; h < TILE / DOUBLES; ++h) {
+            double *to = sums + d * p->plane + (tile * TILE + h * DOUBLES) * 2;
             mf_doubles re = {0}, im = {0};
 
             for (size_t k = 0; k < planes; ++k) {
@@ -175,7 +176,7 @@ MF_CPU_FAST static void products_column(const struct mf_space_plan *p, size_t ti
                 re += (a->re[h] * b->re[h] + a->im[h] * b->im[h] + m) - m;
                 im += (a->re[h] * b->im[h] - a->im[h] * b->re[h] + m) - m;
             }
-            for (size_t i = 0; i < 8; ++i) {
+            for (size_t i = 0; i < DOUBLES; ++i) {
                 to[2 * i] = re[i];
                 to[2 * i + 1] = im[i];
             }
@@ -243,8 +244,8 @@ static inline struct points_float split(const float *from)
     struct points_float p;
 
     for (size_t i = 0; i < TILE; ++i) {
-        p.re[i] = from[2 * i];
-        p.im[i] = from[2 * i + 1];
+        p.re[i / FLOATS][i % FLOATS] = from[2 * i];
+        p.im[i / FLOATS][i % FLOATS] = from[2 * i + 1];
     }
     return p;
 }
@@ -258,21 +259,22 @@ MF_CPU_FAST static void adjoint_column(const struct mf_space_plan *p, size_t til
 
     for (size_t k = 0; k < all; ++k) column[k] = split(spectra + k * p->plane + tile * 2 * TILE);
     for (size_t d = 0; d < lag; ++d) c[d] = split(p->lags + d * p->plane + tile * 2 * TILE);
-    for (size_t k = lag - 1; k < lag - 1 + planes; ++k) {
-        float *to = spectra + k * p->plane + tile * 2 * TILE;
-        mf_floats re = c[0].re * column[k].re, im = c[0].re * column[k].im;
+    for (size_t k = lag - 1; k < lag - 1 + planes; ++k)
+        for (size_t h = 0; h < TILE / FLOATS; ++h) {
+            float *to = spectra + k * p->plane + (tile * TILE + h * FLOATS) * 2;
+            mf_floats re = c[0].re[h] * column[k].re[h], im = c[0].re[h] * column[k].im[h];
 
-        for (size_t d = 1; d < lag; ++d) {
-            const struct points_float *up = &column[k + d], *down = &column[k - d];
+            for (size_t d = 1; d < lag; ++d) {
+                const struct points_float *up = &column[k + d], *down = &column[k - d];
 
-            re += c[d].re * (up->re + down->re) + c[d].im * (up->im - down->im);
-            im += c[d].re * (up->im + down->im) + c[d].im * (down->re - up->re);
+                re += c[d].re[h] * (up->re[h] + down->re[h]) + c[d].im[h] * (up->im[h] - down->im[h]);
+                im += c[d].re[h] * (up->im[h] + down->im[h]) + c[d].im[h] * (down->re[h] - up->re[h]);
+            }
+            for (size_t i = 0; i < FLOATS; ++i) {
+                to[2 * i] = re[i];
+                to[2 * i + 1] = im[i];
+            }
         }
-        for (size_t i = 0; i < TILE; ++i) {
-            to[2 * i] = re[i];
-            to[2 * i + 1] = im[i];
-        }
-    }
 }
 
 static void add_plane(const struct mf_space_plan *p, float *x, float *g)

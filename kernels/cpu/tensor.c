@@ -322,22 +322,24 @@ static void value(const struct mf_cpu_job *job, double *d)
 
 /* -- gradient -- */
 
-/* Vectors that stay in registers; arrays of these loops went through memory with every lag. */
-typedef float wide __attribute__((vector_size(WAYS * sizeof(float))));
-typedef float wide_any __attribute__((vector_size(WAYS * sizeof(float)), aligned(4), may_alias));
+/* Vectors that stay in registers; arrays of these loops went through memory with every lag, and so do vectors of 64
+ * bytes where registers hold 32. */
+enum { WIDE = 8 };
+typedef float wide __attribute__((vector_size(WIDE * sizeof(float))));
+typedef float wide_any __attribute__((vector_size(WIDE * sizeof(float)), aligned(4), may_alias));
 
 /* sum [RUN] = sum over lags of weight (t(p + r) + t(p - r)) at RUN cells p. */
 ALWAYS void gather_run(const struct state *st, size_t stride, const float *weight, const float *t, float *sum)
 {
-    wide part[RUN / WAYS] = {{0}};
+    wide part[RUN / WIDE] = {{0}};
 
     for (size_t r = 0; r < st->lags; ++r) {
         const ptrdiff_t offset = st->lag[r].du * (ptrdiff_t)stride + st->lag[r].dv;
 
-#pragma GCC unroll 4
-        for (int i = 0; i < RUN / WAYS; ++i)
+#pragma GCC unroll 8
+        for (int i = 0; i < RUN / WIDE; ++i)
             part[i] +=
-                weight[r] * (*(const wide_any *)(t + i * WAYS + offset) + *(const wide_any *)(t + i * WAYS - offset));
+                weight[r] * (*(const wide_any *)(t + i * WIDE + offset) + *(const wide_any *)(t + i * WIDE - offset));
     }
     memcpy(sum, part, sizeof part);
 }

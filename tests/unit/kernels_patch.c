@@ -1,6 +1,6 @@
-/* Patches: nearest neighbours are the nearest and, of equals, the first; the mismatch is that of a brute-force search
- * over all pixels or little more; gradients are those of the held parabolas, flips exact; and nothing depends on
- * threads, batches, or how slices lie in memory. */
+/* Patches: nearest neighbours are the nearest and, of equals, the first, by the vectors of every instruction set; the
+ * mismatch is that of a brute-force search over all pixels or little more; gradients are those of the held parabolas,
+ * flips exact; and nothing depends on threads, batches, or how slices lie in memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void check_nearest(const float *a, size_t n, const float *b, size_t m, co
     }
 }
 
-static void check_search(int threads)
+static void check_search(mf_patch_search *search, int threads)
 {
     const size_t n = 3 * MF_PATCH_LANES, m = 70 * MF_PATCH_LANES; /* more than one chunk */
     float *a = points(n, 1), *b = points(m, 2);
@@ -67,7 +67,7 @@ static void check_search(int threads)
     const struct mf_patch_points rows = {n, a, a + n * MF_PATCH_PARTS}, columns = {m, b, b + m * MF_PATCH_PARTS};
     int32_t *row = malloc(n * sizeof *row), *column = malloc(m * sizeof *column);
 
-    mf_patch_nearest(threads, &rows, &columns, work, row, column);
+    mf_patch_nearest(search, threads, &rows, &columns, work, row, column);
     check_nearest(a, n, b, m, row);
     check_nearest(b, m, a, n, column);
     free(row);
@@ -347,7 +347,9 @@ static void check_small(void)
 int main(void)
 {
     make_fields();
-    for (int threads = 1; threads <= 3; ++threads) check_search(threads);
+    CHECK(mf_patch_search_of(0) != NULL);
+    for (size_t i = 0; mf_patch_search_of(i); ++i)
+        for (int threads = 1; threads <= 3; ++threads) check_search(mf_patch_search_of(i), threads);
     check_brute(1);
     check_brute(0);
     check_same(1);

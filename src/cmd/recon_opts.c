@@ -300,13 +300,13 @@ static int check_weights(const struct mf_recon_cmd *o)
             return mf_fail(MF_USAGE, "--descriptor_weights holds %g, weights cannot be negative", o->weights.at[t]);
         if (o->weights.at[t] > 0) none = 0;
     }
+    for (size_t p = 0; p < o->phase_weights.count; ++p)
+        if (!(o->phase_weights.at[p] >= 0) || !isfinite(o->phase_weights.at[p]) || p >= MF_PHASES_MAX)
+            return mf_fail(MF_USAGE, "--phase_weights must be at most %d numbers, none negative", MF_PHASES_MAX);
     for (size_t p = 0; p < o->phase_weights.count; ++p) held |= o->phase_weights.at[p] > 0;
     if (o->phase_weights.count && !held)
         return mf_fail(MF_USAGE, "--phase_weights are all 0: nothing is left to aim at");
     if (o->weights.count && none) return mf_fail(MF_USAGE, "--descriptor_weights are all 0: nothing is left to aim at");
-    for (size_t p = 0; p < o->phase_weights.count; ++p)
-        if (!(o->phase_weights.at[p] >= 0) || !isfinite(o->phase_weights.at[p]) || p >= MF_PHASES_MAX)
-            return mf_fail(MF_USAGE, "--phase_weights must be at most %d numbers, none negative", MF_PHASES_MAX);
     for (size_t l = 0; l < o->level_weights.count; ++l)
         if (!(o->level_weights.at[l] >= 0) || l >= MF_LEVELS_MAX)
             return mf_fail(MF_USAGE, "--level_weights must be at most %d numbers, none negative", MF_LEVELS_MAX);

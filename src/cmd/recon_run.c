@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
@@ -14,6 +15,7 @@
 #include "src/cmd/names.h"
 #include "src/cmd/recon_outcome.h"
 #include "src/desc/characterize.h"
+#include "src/recon/checkpoint.h"
 
 static int write_volume(struct mf_outcome *out, struct mf_json **json)
 {
@@ -128,6 +130,18 @@ int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
     return rc;
 }
 
+/* Names of checkpoints are longer than the output's. One that cannot be is found now, not when the run is to be saved.
+ */
+static int may_save(const struct mf_outcome *out, const struct mf_recon_keeper *keeper)
+{
+    char *stem = mf_outcome_stem(keeper->stem, (size_t)out->o->candidates - 1), *name = mf_checkpoint_name(stem, 1);
+    int rc = mf_agree(out->session->comm, out->session->comm->rank == 0 ? mf_atomic_reaches(name) : MF_OK);
+
+    free(name);
+    free(stem);
+    return rc;
+}
+
 static int make_plan(struct mf_outcome *out)
 {
     int rc;
@@ -163,6 +177,7 @@ static int realise(struct mf_outcome *out, const char *base, struct mf_json **js
     out->solve.output = name;
     if (rc == MF_OK) rc = mf_recon_keeper_lock(s, out->path, &keeper);
     if (rc == MF_OK) rc = mf_micro_may_write(s->comm, out->path, mf_outcome_ndim(out), 0);
+    if (rc == MF_OK) rc = may_save(out, &keeper);
     if (rc == MF_OK) rc = spares_inputs(out);
     out->solve.history_kept =
         rc == MF_OK && keeper.opts.restart && out->solve.history_free ? mf_solve_kept_history(s->comm, keeper.stem) : 0;

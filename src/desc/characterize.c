@@ -50,7 +50,8 @@ static int check(const struct mf_micro *micro, const struct mf_characterize_opts
     else
         snprintf(shape, sizeof shape, "%zu x %zu x %zu", n[0], n[1], n[2]);
     if (largest == 0)
-        return mf_fail(MF_INPUT, "an extent of %s is too short for any lag window: at least 2 are needed", shape);
+        return mf_fail(MF_INPUT, "an extent of %s is too short for any lag window: at least 2 are needed%s", shape,
+                       micro->ndim == 3 ? "; one plane is an image: an array of two axes" : "");
     if (opts->lag < 1 || opts->lag > largest)
         return mf_fail(MF_USAGE,
                        "lag %zu does not fit %s: the largest L is %zu (half the shortest edge); try: --limit_to %zu",

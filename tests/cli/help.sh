@@ -16,6 +16,9 @@ for verb in $("$program" man --list); do
     man=$("$program" man "$verb") || fail "man $verb fails"
     long=$(printf '%s\n' "$help" | awk "length > 79" | head -1)
     [ -z "$long" ] || fail "$verb --help: a line is too long: $long"
+    torn=$(printf '%s\n' "$help" | awk 'one != "" && /^[^ ]/ { print one; exit }
+        { one = NF == 1 && /^[^ ]/ && length(last) > 60 ? $0 : ""; last = $0 }')
+    [ -z "$torn" ] || fail "$verb --help: a paragraph is torn, a line of its text is too long: $torn"
     broken=$(printf '%s\n' "$help" | awk '/^  .*mesoforge [a-z]+ / { example = 1; ended = !/\\$/; next }
         example && /^ / && ended { print; exit } !/^ / { example = 0 } { ended = !/\\$/ }')
     [ -z "$broken" ] || fail "$verb --help: an example cannot be copied, its line is broken: $broken"

@@ -292,6 +292,10 @@ static double slow(const struct mf_polish_work *w)
     return p->rounds == 0 && mf_objective_in_space(p->objective) < p->objective->terms ? SLOW_IN_SPACE : SLOW;
 }
 
+/* Fewer swaps than the @p swaps of all kinds that made it worse. The limit is of a kind: of many kinds a quarter of all
+ * swaps is no less than that, and rounds of the same swaps would go on for ever. */
+static long fewer(long limit, long swaps) { return swaps / 4 < limit ? swaps / 4 : limit / 2; }
+
 /*
  * What the exact energies leave out holds to first order only, so a round is a step in a region of trust: one that
  * makes the loss worse is taken back, and the next makes fewer swaps.
@@ -303,7 +307,7 @@ static void judge(struct mf_polish_work *w, double before, long swaps, long *idl
     if (gain <= 0) {
         relabel(w, 1);
         mf_polish_refresh(w);
-        w->limit = swaps / 4;
+        w->limit = fewer(w->limit, swaps);
         return;
     }
     w->polish->swaps += swaps;

@@ -284,8 +284,19 @@ def files(folder):
     same(folder, "merge", ["match", *images, *S2, "--limit_to", 4], ["reconstruct", "--descriptor_filename", f"{folder}/merged.h5", "--size", 12, 16, 20])
 
 
+def many_phases(folder):
+    """The polish of many phases takes what made it worse back, makes fewer swaps, and so gets on and comes to its end."""
+    for phases in (4, 6):
+        image = save(folder, f"many{phases}.npy", blobs((20, 20), [1 / phases] * phases, 3))
+        status, out, err = run(PROGRAM, "match", image, "--descriptor_types", "LinealPath", "FFTCorrelations", "--max_iter", 20, "--limit_to", 4,
+                               "--seed", 1, "--threads", 1, "--logging_level", 10, "--json", "--output", f"{folder}/many.npy")
+        done, rounds = json.loads(out) if status == 0 else {}, err.count("polish round ")
+        check(status == 0 and 5 < rounds < 200 and done["loss_final"] < 0.25 * done["loss_cut"],
+              f"polish of {phases} phases: {rounds} rounds, {done.get('loss_cut')} to {done.get('loss_final')} {err[-300:]}")
+
+
 with tempfile.TemporaryDirectory() as place:
-    for part in (shapes, snapshots, written, losses, dry, gradients, files):
+    for part in (shapes, snapshots, written, losses, dry, gradients, files, many_phases):
         folder = os.path.join(place, part.__name__)
         os.mkdir(folder)
         part(folder)

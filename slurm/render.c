@@ -84,6 +84,32 @@ static int check_save(const struct mf_job *job)
                    job->save_before, seconds, job->time);
 }
 
+/* What launch has an option of its own for: of what it is not told it would make the wrong script. Slurm takes the
+ * beginning of an option's name for the whole. */
+static int check_further(const char *text)
+{
+    static const struct {
+        const char *slurm, *say;
+    } own[] = {{"nodes", "--nodes"},
+               {"ntasks", "--ntasks"},
+               {"ntasks-per-node", "--ntasks-per-node"},
+               {"cpus-per-task", "--cpus-per-task"},
+               {"gpus", "--gpus"},
+               {"gpus-per-node", "--gpus-per-node"},
+               {"array", "--array"},
+               {"time", "--time"},
+               {"signal", "--save-before"},
+               {"output", "--log"},
+               {"job-name", "--job-name"},
+               {"wrap", "-- and the verb"}};
+    const size_t n = strcspn(text, "=");
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; ++i)
+        if (n > 0 && strncmp(own[i].slurm, text, n) == 0)
+            return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch has to know of that; try: %s", text, own[i].say);
+    return check_text("slurm-options", text, FOR_SLURM);
+}
+
 static int check_slurm(const struct mf_job *job)
 {
     const struct {
@@ -96,7 +122,7 @@ static int check_slurm(const struct mf_job *job)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
         MF_TRY(check_text(texts[i].option, texts[i].text, texts[i].allowed));
     MF_TRY(check_time(job->time));
-    for (size_t i = 0; i < job->more; ++i) MF_TRY(check_text("slurm-options", job->more_at[i], FOR_SLURM));
+    for (size_t i = 0; i < job->more; ++i) MF_TRY(check_further(job->more_at[i]));
     for (size_t i = 0; i < job->parts; ++i) MF_TRY(check_text("constraint", job->part[i].constraint, FOR_SLURM));
     return check_save(job);
 }
@@ -123,6 +149,11 @@ static int check_mount(const char *mount)
         return mf_fail(MF_USAGE,
                        "--mount '%.200s': write it as DIR, DIR:DIR or DIR:DIR:ro; ',' separates mounts "
                        "and cannot be part of one",
+                       mount);
+    if (*mount != '/' || (first && first[1] != '/'))
+        return mf_fail(MF_USAGE,
+                       "--mount '%.200s': a folder's path begins with '/' on both sides, what is below the current "
+                       "one is there already (docker and podman would make a new volume of that name)",
                        mount);
     return MF_OK;
 }

@@ -14,6 +14,7 @@
 #include "src/base/child.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/stop.h"
 #include "src/base/text.h"
 #include "src/cmd/about.h"
 #include "src/cmd/cmd.h"
@@ -165,6 +166,7 @@ static int run_world(const struct asked *asked, double start)
     struct mf_comm comm;
     int rc, strays;
 
+    if (asked->verb->saves) mf_stop_ahead();
     if (asked->rc == MF_OK && common->timeout >= 0) mf_comm_patience((double)common->timeout);
     mf_h5_begin();
     mf_comm_task(asked->verb->name);

@@ -65,14 +65,19 @@ static int is_ignored(int number)
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-void mf_stop_on_signals(void)
+void mf_stop_ahead(void)
 {
-    static const int stops[] = {SIGTERM, SIGUSR1, SIGINT, SIGHUP};
-
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; ++i)
-        if (stops[i] != SIGHUP || !is_ignored(SIGHUP)) take(stops[i], note_stop);
+    take(SIGTERM, note_stop);
+    take(SIGUSR1, note_stop);
     take(SIGXCPU, note_limit);
     take(SIGUSR2, note_save);
+}
+
+void mf_stop_on_signals(void)
+{
+    mf_stop_ahead();
+    take(SIGINT, note_stop);
+    if (!is_ignored(SIGHUP)) take(SIGHUP, note_stop);
 }
 
 int mf_stop_signal(void) { return seen; }

@@ -73,6 +73,7 @@ struct mf_cmd {
     int looks;                                                     /* as in struct mf_session */
     int computes;                                                  /* alike */
     int writes;                                                    /* a file, even where no --output names one */
+    int saves;    /* checkpoints on a signal, and goes on from them (--restart) */
     int examines; /* runs where the launcher's tasks do not find each other too: that is what it is there to say */
 };
 

@@ -86,6 +86,13 @@ static int box_of(const char *container, struct mf_job *job)
     return MF_OK;
 }
 
+static int check_program(const char *program)
+{
+    if (!program || (*program && *program != '-')) return MF_OK;
+    return mf_fail(MF_USAGE, "--program '%.200s': its launcher would take that for %s", program,
+                   *program ? "an option of its own; write a file as ./-name" : "nothing");
+}
+
 /* This program's path, unless another is meant. */
 static const char *program_of(const struct mf_launch *o, char *path, size_t n)
 {
@@ -94,17 +101,18 @@ static const char *program_of(const struct mf_launch *o, char *path, size_t n)
     return o->container || !*path ? "mesoforge" : path;
 }
 
-/* What nobody asked for goes only where it can be heeded. */
-static void drop_defaults(const struct mf_options *options, struct mf_launch_job *l)
+/* What nobody asked for goes only where it can be heeded: a verb that does not save itself would be ended by the signal
+ * that asks for it. */
+static void drop_defaults(const struct mf_options *options, const struct mf_cmd *verb, struct mf_launch_job *l)
 {
     struct mf_job *job = &l->job;
-    int is_mpirun = job->by == MF_BY_MPIRUN;
+    int is_mpirun = job->by == MF_BY_MPIRUN, saves = verb && verb->saves;
 
     if (!job->name && !is_mpirun) job->name = l->name;
     if (!mf_options_given(options, "mpi") && (is_mpirun || job->mpirun_inside || job->box >= MF_BOX_DOCKER))
         job->mpi = NULL;
     if (mf_options_given(options, "save-before")) return;
-    if (is_mpirun || (job->by == MF_BY_SRUN && (job->within || !job->time)))
+    if (is_mpirun || !saves || (job->by == MF_BY_SRUN && (job->within || !job->time)))
         job->save_before = 0;
     else if (job->time && 2 * job->save_before > mf_job_seconds(job->time) && mf_job_seconds(job->time) > 0)
         job->save_before = mf_job_seconds(job->time) / 2;
@@ -143,9 +151,10 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
                            .folder = l->folder,
                            .user = (long)getuid(),
                            .group = (long)getgid()};
+    MF_TRY(check_program(o->program));
     MF_TRY(box_of(o->container, job));
     MF_TRY(mf_launch_place(o, &here, job));
-    drop_defaults(options, l);
+    drop_defaults(options, mf_cmd_find(word[0]), l);
     mf_words_add(&l->command, program_of(o, path, sizeof path));
     MF_TRY(mf_launch_command(o, job, words, word, &l->command));
     job->words = l->command.count;

@@ -40,13 +40,11 @@ static void add_open(const struct mf_options *options, const char *word, const c
     mf_words_add(command, value);
 }
 
-static void add_more(const struct mf_launch *o, const struct mf_job *job, const struct mf_options *options,
-                     struct mf_words *command)
+static void add_more(const struct mf_launch *o, const struct mf_job *job, const struct mf_cmd *verb,
+                     const struct mf_options *options, struct mf_words *command)
 {
-    int is_run = mf_options_knows(options, "restart");
-
-    if (is_run && o->plan) add_open(options, "plan", o->plan, command);
-    if (is_run && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
+    if (verb->saves && o->plan) add_open(options, "plan", o->plan, command);
+    if (verb->saves && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
     if (!o->debug) return;
     add_open(options, "batch-size", "4", command);
     add_open(options, "max-iter", "20", command);
@@ -251,6 +249,8 @@ int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_
         return mf_fail(MF_USAGE, "'%.100s' is no verb that can be started on ranks; mesoforge help lists verbs",
                        word[0]);
     if (job->array) MF_TRY(mf_job_array(job->array, &number, &last));
+    if (job->save_before > 0 && !verb->saves)
+        return mf_fail(MF_USAGE, "--save-before: %s does not save itself, and Slurm's signal would end it", verb->name);
     rc = parse_task(verb, job, number, words, word, &first);
     if (rc == MF_OK) rc = check_values(o, job, verb, &first);
     if (rc == MF_OK && number != last) rc = check_apart(verb, job, words, word, &first, last);
@@ -259,7 +259,7 @@ int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_
 
         while (end < words && strcmp(word[end], "--") != 0) ++end;
         mf_words_all(command, end, word);
-        add_more(o, job, first.options, command);
+        add_more(o, job, verb, first.options, command);
         mf_words_all(command, words - end, word + end);
         if (job->box != MF_BOX_NONE) warn_outside(job, &first);
     }

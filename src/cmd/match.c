@@ -145,5 +145,6 @@ const struct mf_cmd mf_cmd_match = {
     .check = check,
     .run = run,
     .writes = 1,
+    .saves = 1,
     .computes = 1,
 };

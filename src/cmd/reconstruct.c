@@ -159,5 +159,6 @@ const struct mf_cmd mf_cmd_reconstruct = {
     .check = check,
     .run = run,
     .writes = 1,
+    .saves = 1,
     .computes = 1,
 };

@@ -29,7 +29,7 @@ static const struct mf_opt rows[] = {MF_OPT(report, "title", title, MF_TEXT, "me
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
 /* The sentence of a verb that refused: what stands behind "mesoforge: VERB: " in @p path. */
-static void pass_on(int code, const char *path, const char *verb, const char *about)
+static int pass_on(int code, const char *path, const char *verb, const char *about)
 {
     char head[64], *text = NULL, *sentence, *end;
     size_t count = 0;
@@ -45,12 +45,13 @@ static void pass_on(int code, const char *path, const char *verb, const char *ab
     else
         mf_fail(code, "'%s' cannot be reported on", about);
     free(text);
+    return code;
 }
 
-/* What this program prints when it is asked; NULL after a refusal. */
-static char *ask(const char *folder, const char *const *words, size_t n)
+/* What this program prints when it is asked; heap. */
+static int ask(const char *folder, const char *const *words, size_t n, char **out)
 {
-    char self[WORD], errors[WORD], *line[8], *out = NULL;
+    char self[WORD], errors[WORD], *line[8];
     struct mf_child child = {.words = line, .drops = mf_child_ranks, .errors = errors};
     int status;
 
@@ -59,11 +60,12 @@ static char *ask(const char *folder, const char *const *words, size_t n)
     line[0] = self;
     for (size_t i = 0; i < n; ++i) line[i + 1] = (char *)(uintptr_t)words[i];
     line[n + 1] = NULL;
-    status = mf_child_run(&child, &out);
-    if (status == 0) return out;
-    free(out);
-    pass_on(status > 0 && status < 128 ? status : MF_INPUT, errors, words[0], words[1]);
-    return NULL;
+    *out = NULL;
+    status = mf_child_run(&child, out);
+    if (status == 0) return MF_OK;
+    free(*out);
+    *out = NULL;
+    return pass_on(status > 0 && status < 128 ? status : MF_INPUT, errors, words[0], words[1]);
 }
 
 /* Numbers and texts of an object, those of objects in it under "key.key". */
@@ -124,13 +126,11 @@ static int other(const struct mf_page *page, const char *folder, const char *fil
 
     snprintf(picture, sizeof picture, "%.4100s/view-%zu.png", folder, number);
     mf_page_heading(page, file);
-    drawn = ask(folder, (const char *const[]){"view", file, "--output", picture, "--logging_level", "40"}, 6);
-    if (!drawn) return MF_INPUT;
+    MF_TRY(ask(folder, (const char *const[]){"view", file, "--output", picture, "--logging_level", "40"}, 6, &drawn));
     free(drawn);
     MF_TRY(mf_page_picture(page, picture, file));
     if (mf_ends_with(file, ".jsonl")) return MF_OK;
-    said = ask(folder, (const char *const[]){"info", file, "--json", "--logging_level", "40"}, 5);
-    if (!said) return MF_INPUT;
+    MF_TRY(ask(folder, (const char *const[]){"info", file, "--json", "--logging_level", "40"}, 5, &said));
     info = mf_json_parse(said);
     free(said);
     rc = info ? MF_OK : mf_fail(MF_BROKEN, "info of '%s' is no JSON", file);

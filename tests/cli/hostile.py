@@ -12,6 +12,7 @@ import tempfile
 import threading
 import zlib
 
+import runs
 from hdf5 import dream3d_box, h5py
 from runs import check, finish
 from samples import np
@@ -142,5 +143,8 @@ with tempfile.TemporaryDirectory() as home:
         check(status == 3 and name.split(".")[0] in err, f"{name}: {status} {err}")
         check(seconds < SECONDS and kib < base + MORE_KIB, f"{name} takes {seconds:.2f} s and {kib - base} KiB more than a sound file: {err}")
     check(sorted(os.listdir(".")) + sorted(os.listdir("..")) == before, f"nothing is made: {os.listdir('.')} {os.listdir('..')}")
+    for verb in ("info", "verify", "report", "view", "smooth"):
+        got = runs.run(PROGRAM, verb, "pipe", timeout=20)
+        check(got.status == 3 and "pipe" in got.err, f"{verb} of a pipe that nobody writes to: {got}")
     print(f"{len(CASES)} files")
 finish("hostile")

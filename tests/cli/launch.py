@@ -160,6 +160,8 @@ def numbers():
     has(["--container", "docker:i:1", "--num_gpus", "2", "--launcher", "mpirun"], "docker run --rm --ipc=host", "--gpus=all",
         "i:1 mpirun", "-n 2")
     has(["--container", "podman:i:1", "--launcher", "mpirun"], "podman run", lacks=("gpu",))
+    has(["--launcher", "sbatch", "--time", "4"], "#SBATCH --requeue", lacks=("--signal", "--restart"), verb=["characterize", "m.npy"])  # which it would end
+    has(["--launcher", "sbatch"], lacks=("--signal", "--restart"), verb=["plan", "match", "m.npy"])
     has(["--container", "enroot:i", "--launcher", "mpirun"], f"enroot start --mount={folder}:{folder} i mpirun", f"--wdir {folder} --bind-to")
 
 
@@ -299,6 +301,12 @@ def refusals():
     refused(2, "--hosts is for", "--launcher", "srun", "--hosts", "a", *one)
     refused(2, "--job-name", "--launcher", "sbatch", "--job-name", "a\n#SBATCH -N9", *one)
     refused(2, "--slurm-options", "--slurm-options", "nice=1 --wrap=x", *one)
+    for option, own in (("time=3", "--time"), ("tim=3", "--time"), ("nodes=4", "--nodes"), ("array=0-9", "--array"), ("signal=TERM@9", "--save-before"),
+                        ("output=x", "--log"), ("wrap=ls", "-- and the verb")):
+        refused(2, f"'{option}': launch has to know of that; try: {own}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
+    refused(2, "characterize does not save itself", "--launcher", "sbatch", "--time", "9:00", "--save-before", "9", "--", "characterize", "m.npy")
+    for name in ("", "-x", "--mpi=none"):
+        refused(2, "--program", "--launcher", "mpirun", f"--program={name}", *one)
     refused(2, "--time", "--launcher", "sbatch", "--time", "1h", *one)
     refused(2, "write it as apptainer:", "--container", "image.sif", *one)
     refused(2, "--container apptainer: names no image", "--container", "apptainer:", *one)
@@ -313,6 +321,8 @@ def refusals():
     refused(2, "does not begin with '-'", "--container", "docker:--privileged", "--launcher", "mpirun", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a,/b", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a:/b:exec", *one)
+    for mount in ("data", "./data:/data", "data:/data:ro", "/data:data", "/data:ro"):  # docker makes an empty volume of "data:/data"
+        refused(2, "begins with '/' on both sides", "--container", "docker:m", "--launcher", "mpirun", "--mount", mount, *one)
     refused(2, "one container on one node", "--container", "docker:m", "--nodes", "2", *one)
     for box in ("pyxis", "enroot"):
         refused(2, "has blanks in its name, and", "--launcher", "sbatch", "--container", f"{box}:m", "--mount", "/a b", *one)

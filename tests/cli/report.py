@@ -103,5 +103,7 @@ with tempfile.TemporaryDirectory() as folder:
         (3, ["report", "gone.json"], "gone.json"),
         (3, ["report", "gone.npy"], "gone.npy"),
     ], ranks=(1, 2), mpiexec=mpiexec)
+    failed = runs.run(program, "report", "t.npy", "--output", "failed.html", fault="memory:visit=1")
+    check(failed.status == 5 and "no memory" in failed.err, f"the status of the verb that failed: {failed}")
     check(not os.path.exists("report.html") and not os.path.exists("results/report.html"), "a page of nothing")
 finish("report")

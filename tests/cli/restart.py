@@ -143,6 +143,33 @@ with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as job:
     text = job.communicate(timeout=30)[1]
 check(job.returncode == 75 and "--restart auto" in text, f"one wish, said twice: {job.returncode} {text}")
 
+# What a scheduler says while a run waits for its other ranks is heeded when it is there.
+def hears(process, number):
+    masks = [line.split()[1] for line in open(f"/proc/{process}/status") if line.startswith("SigCgt")]
+    return int(masks[0], 16) >> number - 1 & 1
+
+
+begin = [program] + slow + ["--output", "early.npy"]
+wait = ["sh", "-c", 'until [ -e go ]; do sleep 0.05; done; exec "$@"', "sh"]
+for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR2):
+    for left in checkpoints("early"):
+        os.remove(left)
+    line = launcher + ["-n", "1", *begin, ":", "-n", "1", *wait, *begin]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as job:
+        runs.until(lambda: 0 in runs.ranks_of(program, job.pid), "rank 0")
+        first, end = runs.ranks_of(program, job.pid)[0], time.time() + 2
+        while time.time() < end and not hears(first, number):
+            time.sleep(0.01)
+        os.kill(first, number)
+        open("go", "w").close()
+        if number == signal.SIGUSR2:
+            runs.until(lambda: job.poll() is not None or checkpoints("early"), "a checkpoint after an early SIGUSR2")
+            check(job.poll() is None, "an early SIGUSR2 ends a run")
+            kill(job.pid)
+        text = job.communicate(timeout=60)[1]
+    os.remove("go")
+    check(number == signal.SIGUSR2 or (job.returncode == 75 and "--restart auto" in text and len(checkpoints("early")) == 1), f"early {number}: {job.returncode} {text}")
+
 # The plan has the history of the newest of two, which the run goes on from, not that of one that an earlier run left.
 options = cases["volume"] + ["--output", "history.npy", "--json"]
 for history in (5, 2, 3):

@@ -75,6 +75,9 @@ int main(void)
     struct sigaction action;
 
     test_ends();
+    mf_stop_ahead();
+    CHECK(sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+    CHECK(sigaction(SIGTERM, NULL, &action) == 0 && action.sa_handler != SIG_DFL);
     (void)signal(SIGHUP, SIG_IGN); /* as under nohup */
     mf_stop_on_signals();
     CHECK(sigaction(SIGHUP, NULL, &action) == 0 && action.sa_handler == SIG_IGN);

@@ -8,6 +8,7 @@
 
 #include "src/base/child.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/launch_job.h"
 
@@ -86,6 +87,32 @@ static int box_of(const char *container, struct mf_job *job)
     return MF_OK;
 }
 
+/* Slurm ends a job whose log it cannot open, and says so nowhere but in its own books. Folders whose names it makes
+ * (%j) are not looked at; the nodes may have a place that this machine does not. */
+static int check_log(const struct mf_job *job)
+{
+    const char *slash = job->log ? strrchr(job->log, '/') : NULL;
+    char folder[4096];
+
+    if (job->by != MF_BY_SBATCH) return MF_OK;
+    if (job->name && strchr(job->name, '/') && !job->log)
+        return mf_fail(
+            MF_USAGE,
+            "--job-name '%.100s': its log has that name, and Slurm would look for a folder: --log says another",
+            job->name);
+    if (!slash || slash == job->log) return MF_OK;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - job->log), job->log);
+    if (strchr(folder, '%') || access(folder, F_OK) == 0) return MF_OK;
+    if (*folder != '/')
+        return mf_fail(MF_USAGE,
+                       "--log '%.200s': no folder '%.200s' is here, and without it Slurm ends the job without a word",
+                       job->log, folder);
+    mf_log_open(0, 1, MF_WARN);
+    mf_warn("--log: no folder '%.200s' is here; where the nodes have none either, Slurm ends the job without a word",
+            folder);
+    return MF_OK;
+}
+
 static int check_program(const char *program)
 {
     if (!program || (*program && *program != '-')) return MF_OK;
@@ -155,6 +182,7 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     MF_TRY(box_of(o->container, job));
     MF_TRY(mf_launch_place(o, &here, job));
     drop_defaults(options, mf_cmd_find(word[0]), l);
+    MF_TRY(check_log(job));
     mf_words_add(&l->command, program_of(o, path, sizeof path));
     MF_TRY(mf_launch_command(o, job, words, word, &l->command));
     job->words = l->command.count;

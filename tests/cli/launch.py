@@ -304,6 +304,13 @@ def refusals():
     for option, own in (("time=3", "--time"), ("tim=3", "--time"), ("nodes=4", "--nodes"), ("array=0-9", "--array"), ("signal=TERM@9", "--save-before"),
                         ("output=x", "--log"), ("wrap=ls", "-- and the verb")):
         refused(2, f"'{option}': launch has to know of that; try: {own}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
+    refused(2, "no folder 'logs/a' is here, and", "--launcher", "sbatch", "--submit", "--log", "logs/a/%j.out", *one)  # Slurm ends the job without a word
+    refused(2, "its log has that name", "--launcher", "sbatch", "--job-name", "a/b", *one)
+    for log in ("l.out", "here%j/l.out", "bin/l.out", "/l.out"):
+        status, _, err, _ = launch("--launcher", "sbatch", "--log", log, "--job-name", "a/b", *one)
+        check(status == 0 and not err, f"--log {log}: {status} {err}")
+    status, out, err, _ = launch("--launcher", "sbatch", "--log", "/nowhere/l.out", *one)
+    check(status == 0 and out and "no folder '/nowhere' is here" in err, f"a folder that only the nodes may have: {status} {err}")
     refused(2, "characterize does not save itself", "--launcher", "sbatch", "--time", "9:00", "--save-before", "9", "--", "characterize", "m.npy")
     for name in ("", "-x", "--mpi=none"):
         refused(2, "--program", "--launcher", "mpirun", f"--program={name}", *one)

@@ -27,6 +27,7 @@ static int rows(hid_t dataset, const struct mf_slab *slab, int writes, uint8_t *
     return bad;
 }
 
+/* Inside mf_comm_enter(): HDF5 copies the communicator. */
 static hid_t access_of(const struct mf_comm *comm)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -66,10 +67,11 @@ static char *name_temporary(const char *path)
 static int write_h5(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase)
 {
     hsize_t dims[3] = {slab->dims[0], slab->dims[1], slab->dims[2]};
-    hid_t access = access_of(comm), file, space, dataset = -1;
+    hid_t access, file, space, dataset = -1;
     int bad;
 
     mf_comm_enter(comm, "bare writing", 0);
+    access = access_of(comm);
     file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
     if (file >= 0) {
@@ -97,10 +99,11 @@ int mf_bare_h5_write(const struct mf_comm *comm, const char *path, const struct 
 
 int mf_bare_h5_read(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, uint8_t *phase)
 {
-    hid_t access = access_of(comm), file, dataset = -1;
+    hid_t access, file, dataset = -1;
     int bad;
 
     mf_comm_enter(comm, "bare reading", 0);
+    access = access_of(comm);
     file = H5Fopen(path, H5F_ACC_RDONLY, access);
     H5Pclose(access);
     if (file >= 0) dataset = H5Dopen2(file, "phase", H5P_DEFAULT);

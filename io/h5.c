@@ -82,7 +82,8 @@ void mf_h5_enter(const struct mf_h5 *file, const char *what)
 
 void mf_h5_leave(const struct mf_h5 *file) { mf_comm_leave(&file->comm); }
 
-/* How the file is to be accessed: readable by HDF5 1.10, by all ranks where there are several. */
+/* How the file is to be accessed: readable by HDF5 1.10, by all ranks where there are several. Inside mf_h5_enter():
+ * HDF5 copies the communicator, for which ranks wait for each other. */
 static hid_t create_access(const struct mf_comm *comm)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
@@ -105,15 +106,16 @@ void mf_h5_begin(void)
 int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name, struct mf_h5 **file)
 {
     struct mf_h5 *f = file_new(name, 1);
-    hid_t access = create_access(comm);
+    hid_t access;
     int rc = MF_OK;
 
     if (comm) f->comm = *comm;
     mf_h5_enter(f, "creation of");
+    access = create_access(comm);
     f->id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    mf_h5_leave(f);
     if (f->id < 0) rc = mf_h5_refuse(f, "creating it", NULL);
     H5Pclose(access);
+    mf_h5_leave(f);
     if (rc == MF_OK)
         *file = f;
     else

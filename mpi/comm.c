@@ -260,10 +260,10 @@ void mf_comm_close(struct mf_comm *comm)
 {
     if (!comm->impl) return;
     close_together(comm);
+    mf_watch_enter("end of MPI", 0);
     impl_free(comm->impl);
     comm->impl = NULL;
     running.open = 0;
-    mf_watch_enter("end of MPI", 0);
     atomic_store(&usable, 0);
     MPI_Finalize();
     mf_watch_close();

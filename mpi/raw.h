@@ -16,7 +16,7 @@ enum mf_raw {
 };
 
 /** One call, from @p from [n] to @p to [n], host memory; n is a multiple of 2 size and fits into an int. A rank by
- * itself: nothing happens. Collective. */
+ * itself: nothing happens. Collective, inside mf_comm_enter() of the caller. */
 void mf_raw(const struct mf_comm *comm, enum mf_raw what, size_t n, const float *from, float *to);
 
 #endif

@@ -68,3 +68,14 @@ foreach(begin OMPI_COMM_WORLD_ PMI_) # an mpirun of another MPI
   set_tests_properties(mpi_end_launcher_${begin} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
 set_tests_properties(mpi_end_launcher mpi_end_launcher_silent mpi_end_batch mpi_end_step PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+
+# The program itself, which ends where a rank may wait for another and the watch does not know.
+if(NOT MF_SANITIZE)
+  add_executable(mesoforge_waits ${PROJECT_SOURCE_DIR}/src/main.c tool/waits.c)
+  target_link_libraries(mesoforge_waits PRIVATE mf_cmd MPI::MPI_C)
+  target_compile_options(mesoforge_waits PRIVATE -Wno-missing-prototypes)
+  target_link_options(mesoforge_waits PRIVATE LINKER:--build-id LINKER:--wrap=mf_watch_open LINKER:--wrap=mf_watch_close
+    LINKER:--wrap=mf_watch_enter LINKER:--wrap=mf_watch_leave)
+  add_test(NAME waits COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/waits.py $<TARGET_FILE:mesoforge_waits> ${MF_MPIEXEC})
+  set_tests_properties(waits PROPERTIES TIMEOUT 120 PROCESSORS 2 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+endif()

@@ -11,13 +11,22 @@ enum { LEAST_SAMPLES = 7, MOST_SAMPLES = 400, MOST_CALLS = 1 << 20, AT_ONCE = 4 
 
 static const double SAMPLE = 2e-3; /* seconds: long against the clock and the barrier before it */
 
+static void repeat(const struct mf_comm *comm, const struct mf_bench_call *call, long calls)
+{
+    if (call->inside) mf_comm_enter(comm, call->inside, 0);
+    for (long i = 0; i < calls; ++i) call->call(call->context);
+    if (call->inside) mf_comm_leave(comm);
+}
+
+void mf_bench_once(const struct mf_comm *comm, const struct mf_bench_call *call) { repeat(comm, call, 1); }
+
 static double seconds_of(const struct mf_comm *comm, const struct mf_bench_call *call, long calls)
 {
     double took;
 
     mf_comm_barrier(comm);
     took = mf_now();
-    for (long i = 0; i < calls; ++i) call->call(call->context);
+    repeat(comm, call, calls);
     took = mf_now() - took;
     mf_comm_max(comm, 1, &took);
     return took / (double)calls;

@@ -21,7 +21,11 @@ struct mf_bench_enough {
 struct mf_bench_call {
     void (*call)(void *context);
     void *context;
+    const char *inside; /* the collective that the calls are together, for the watch; NULL: each says so itself */
 };
+
+/** One such call. Collective. */
+void mf_bench_once(const struct mf_comm *comm, const struct mf_bench_call *call);
 
 /**
  * Measures @p n calls (4 at most) by turns, so that what else the machine does falls on all alike: times [n]. Each

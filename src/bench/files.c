@@ -127,8 +127,9 @@ static void fill(struct work *w)
 static void measure(struct work *w, const struct mf_bench_enough *enough, struct mf_bench_files *result)
 {
     const struct mf_bench_call writes[MF_BENCH_WAYS] = {
-        {write_own, w}, {write_h5, w}, {write_raw, w}, {write_loose, w}};
-    const struct mf_bench_call reads[MF_BENCH_WAYS] = {{read_own, w}, {read_h5, w}, {read_raw, w}, {read_hashed, w}};
+        {write_own, w, NULL}, {write_h5, w, NULL}, {write_raw, w, NULL}, {write_loose, w, NULL}};
+    const struct mf_bench_call reads[MF_BENCH_WAYS] = {
+        {read_own, w, NULL}, {read_h5, w, NULL}, {read_raw, w, NULL}, {read_hashed, w, NULL}};
     struct mf_micro back;
     int64_t wrong = 0;
 

@@ -76,12 +76,12 @@ static size_t wrong_in(const struct work *w)
 }
 
 /* A rank by itself has nobody to exchange with: what it has stays as it is. */
-static size_t wrong_after(struct work *w, void (*call)(void *))
+static size_t wrong_after(struct work *w, const struct mf_bench_call *call)
 {
     if (w->comm->size == 1) return 0;
     fill(w);
-    if (call == own_sum) memcpy(w->to, w->from, w->n * sizeof *w->to);
-    call(w);
+    if (call->call == own_sum) memcpy(w->to, w->from, w->n * sizeof *w->to);
+    mf_bench_once(w->comm, call);
     return wrong_in(w);
 }
 
@@ -101,11 +101,11 @@ static int buffers(struct work *w, struct mf_arena *arena)
 static int measure(struct work *w, struct mf_arena *arena, const struct mf_bench_enough *enough, void (*own)(void *),
                    struct mf_bench_row *row)
 {
-    struct mf_bench_call calls[2] = {{bare, w}, {own, w}};
+    struct mf_bench_call calls[2] = {{bare, w, "bare exchange"}, {own, w, NULL}};
     struct mf_bench_time times[2];
 
     MF_TRY(buffers(w, arena));
-    row->wrong = wrong_after(w, bare) + (own ? wrong_after(w, own) : 0);
+    row->wrong = wrong_after(w, &calls[0]) + (own ? wrong_after(w, &calls[1]) : 0);
     memset(w->from, 0, w->n * sizeof *w->from);
     memset(w->to, 0, w->n * sizeof *w->to);
     mf_bench_measure(w->comm, enough, own ? 2 : 1, calls, times);

@@ -226,7 +226,7 @@ static size_t wrong_slices(struct work *w)
 static int compare(struct work *w, const struct mf_bench_enough *enough, void (*own)(void *), void (*other)(void *),
                    struct mf_bench_row *row)
 {
-    struct mf_bench_call calls[2] = {{own, w}, {other, w}};
+    struct mf_bench_call calls[2] = {{own, w, NULL}, {other, w, "bare exchange"}};
     struct mf_bench_time times[2];
 
     mf_bench_measure(w->comm, enough, 2, calls, times);

@@ -1,0 +1,31 @@
+"""Wherever a rank waits for another, in MPI or in HDF5 on its behalf, the watch knows the collective it is in.
+
+    waits.py MESOFORGE_THAT_ENDS_WHERE_THAT_IS_NOT_SO MPIEXEC
+"""
+import os
+import sys
+import tempfile
+
+from runs import check, finish, run
+
+program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
+
+
+def goes(*words):
+    status, _, err = run(program, *words, ranks=2, mpiexec=mpiexec)
+    check(status == 0 and "waits:" not in err, f"{status}: {' '.join(map(str, words))}: {err}")
+
+
+os.chdir(tempfile.mkdtemp(prefix="waits-"))
+goes(*"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
+goes(*"synth --kind gaussian --size 12 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.h5".split())
+match = "match --microstructure_filename t.npy --limit_to 8 --add_dimension 16 --checkpoint-every 5ev --output v.h5".split()
+goes(*match, "--max_iter", 12, "--convergence_data_steps", 2, "--outfile_data_steps", 4)
+goes(*match, "--max_iter", 20, "--polish-rounds", 2, "--restart", "auto")
+goes(*"match --microstructure_filename t.h5 --descriptor_types S2_3D --limit_to 4 --max_iter 4 --output w.npy".split())
+goes(*"match --microstructure_filename t.npy --limit_to 8 --optimizer_type SimulatedAnnealing --max_iter 300 --output a.npy".split())
+goes(*"characterize --microstructure_filename t.h5 --limit_to 4 --output d.h5".split())
+goes(*"compare t.h5 w.npy --limit_to 4".split())
+goes(*"smooth t.h5 --output s.h5".split())
+goes(*"bench allreduce alltoall halo p2p evaluation io --extent 32 --min_bytes 8 --max_bytes 8 --seconds 0.01 --precision 50".split())
+finish("waits")

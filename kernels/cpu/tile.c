@@ -1,7 +1,7 @@
 /* See tile.h. */
 #include "kernels/cpu/tile.h"
 
-enum { LANES = 16, GROUP = MF_TILE_GROUP, WIDTH = MF_TILE_COLUMNS };
+enum { LANES = 16, GROUP = MF_TILE_GROUP, WIDTH = MF_TILE_COLUMNS, NARROW = 6 /* rows in 16 registers */ };
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -37,32 +37,32 @@ ALWAYS void wide(size_t groups, size_t depth, const float *const *a, size_t row,
     }
 }
 
-/* Where registers are half as many or half as wide: four rows and half of the columns at a time. */
-ALWAYS void narrow(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
+/* Where registers are half as many or half as wide: half of the columns at a time, rows @p from .. @p to - 1, both
+ * known to the compiler. */
+ALWAYS void narrow(size_t from, size_t to, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
                    size_t width, float *c)
 {
-    for (size_t part = 0; part < 2 * groups; ++part) {
-        const float *p = a[part / 2], *q = b + part % 2 * LANES;
-        float *to = c + part / 2 * GROUP * WIDTH + part % 2 * LANES;
-        half sum[GROUP][2];
+    for (size_t part = 0; part < WIDTH; part += LANES) {
+        const float *q = b + part;
+        half sum[NARROW][2];
 
-#pragma GCC unroll 4
-        for (size_t m = 0; m < GROUP; ++m) sum[m][0] = sum[m][1] = (half){0};
+#pragma GCC unroll 6
+        for (size_t m = from; m < to; ++m) sum[m - from][0] = sum[m - from][1] = (half){0};
         for (size_t k = 0; k < depth; ++k) {
             const half b0 = *(const half_any *)(q + k * width), b1 = *(const half_any *)(q + k * width + LANES / 2);
 
-#pragma GCC unroll 4
-            for (size_t m = 0; m < GROUP; ++m) {
-                const float f = p[m * row + k * step];
+#pragma GCC unroll 6
+            for (size_t m = from; m < to; ++m) {
+                const float f = a[m / GROUP][m % GROUP * row + k * step];
 
-                sum[m][0] += f * b0;
-                sum[m][1] += f * b1;
+                sum[m - from][0] += f * b0;
+                sum[m - from][1] += f * b1;
             }
         }
-#pragma GCC unroll 4
-        for (size_t m = 0; m < GROUP; ++m) {
-            *(half_any *)(to + m * WIDTH) += sum[m][0];
-            *(half_any *)(to + m * WIDTH + LANES / 2) += sum[m][1];
+#pragma GCC unroll 6
+        for (size_t m = from; m < to; ++m) {
+            *(half_any *)(c + m * WIDTH + part) += sum[m - from][0];
+            *(half_any *)(c + m * WIDTH + part + LANES / 2) += sum[m - from][1];
         }
     }
 }
@@ -83,14 +83,19 @@ __attribute__((target("avx2,fma"))) static void tile_avx2(size_t groups, size_t 
                                                           size_t row, size_t step, const float *b, size_t width,
                                                           float *c)
 {
-    narrow(groups, depth, a, row, step, b, width, c);
+    if (groups == MF_TILE_GROUPS) {
+        narrow(0, NARROW, depth, a, row, step, b, width, c);
+        narrow(NARROW, MF_TILE_ROWS, depth, a, row, step, b, width, c);
+        return;
+    }
+    for (size_t g = 0; g < groups; ++g) narrow(0, GROUP, depth, a + g, row, step, b, width, c + g * GROUP * WIDTH);
 }
 #endif
 
 static void tile_plain(size_t groups, size_t depth, const float *const *a, size_t row, size_t step, const float *b,
                        size_t width, float *c)
 {
-    narrow(groups, depth, a, row, step, b, width, c);
+    for (size_t g = 0; g < groups; ++g) narrow(0, GROUP, depth, a + g, row, step, b, width, c + g * GROUP * WIDTH);
 }
 
 mf_cpu_tile *mf_cpu_tile_of(size_t i)

@@ -6,66 +6,39 @@
 #include <string.h>
 
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/line.h"
+#include "kernels/cpu/gram_runs.h"
 #include "kernels/cpu/tile.h"
 #include "kernels/cpu/whole.h"
 #include "kernels/form/gram.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
-enum { DEPTH = 96, PARTS = 4 };
-
-/* Channels first .. first + count - 1: lags (du, dv), (du, dv + step), .. */
-struct run {
-    struct mf_gram_lag lag;
-    int step;
-    size_t first, count;
-    float last[MF_LINE]; /* 1 where its last line has a channel, else 0 */
+enum {
+    DEPTH = 96,  /* anchors of a block */
+    PARTS = 8,   /* blocks that are worked on at a time */
+    PIECES = 16, /* of a gradient, with a frame each: what is added up does not depend on threads */
+    BAND = 4,    /* tiles that share their columns */
+    LOTS = 8     /* of tiles, for each thread */
 };
 
 struct gram {
-    size_t channels, width; /* width: floats from anchor to anchor */
-    size_t runs, ahead;     /* ahead: those before the first with negative columns */
-    struct run *run;
-    struct mf_soft soft;
-    float steps; /* of a channel in whole numbers: those of two pixels 0 or 1 are exact */
+    struct mf_gram_runs lags;
+    size_t width; /* floats from anchor to anchor */
+    float steps;  /* of a channel in whole numbers: those of two pixels 0 or 1 are exact */
     enum mf_gram_kind kind;
-    int periodic, pair; /* pair: anchors are of the second field */
+    int periodic;
     struct mf_cpu_frame frame;
     mf_cpu_tile *tile;
+    mf_cpu_whole_tile *whole; /* or NULL */
 };
 
 /* -- plans -- */
-
-/* The next @p count channels, whose lags differ in their columns alone. */
-static void add_run(struct gram *m, size_t lag, size_t count)
-{
-    struct mf_gram_lag first;
-
-    if (count == 0) return;
-    first = mf_gram_lag_of(m->kind, lag, m->channels);
-    m->run[m->runs] = (struct run){first, first.negative ? -1 : 1, m->channels, count, {0}};
-    for (size_t l = 0; l <= (count - 1) % MF_LINE; ++l) m->run[m->runs].last[l] = 1;
-    m->channels += count;
-    ++m->runs;
-}
-
-static void make_runs(struct gram *m, size_t lag)
-{
-    const int axes = m->kind == MF_GRAM_AXES;
-
-    for (size_t i = axes ? 1 : 0; i < lag; ++i) add_run(m, lag, axes ? 1 : lag);
-    if (axes) add_run(m, lag, lag);
-    m->ahead = m->runs;
-    for (size_t i = 1; !axes && i < lag; ++i) add_run(m, lag, lag - 1);
-    m->frame.left = axes ? 0 : lag - 1;
-}
 
 static void close_plan(struct mf_slice_plan *plan)
 {
     struct gram *m = plan->state;
 
-    if (m) free(m->run);
+    if (m) free(m->lags.run);
     free(m);
 }
 
@@ -81,11 +54,12 @@ static size_t width_of(size_t channels)
 }
 
 /* Scratch: exponentials of the framed slice, and of the one of anchors (the same, unless there are two), sums of
- * products in double, the slopes as a matrix, in float and in whole numbers; for every part framed gradients of both,
- * channels, in float and in whole numbers, and what comes back to them. Frames have a line more, which the ends of runs
- * read and add nothing to. */
+ * products in double, the slopes as a matrix, in float and in whole numbers; for every piece framed gradients of both;
+ * for every part channels, in float and in whole numbers, and what comes back to them. Frames have a line more, which
+ * the ends of runs read and add nothing to. */
 struct areas {
-    float *e, *own, *slope, *g, *own_g, *f, *h;
+    float *e, *own, *slope, *frames, *f, *h;
+    size_t frame, second; /* floats of a frame, and of the second field's */
     double *sum;
     struct mf_cpu_whole whole;
     int16_t *rounded;
@@ -93,13 +67,13 @@ struct areas {
 
 static size_t areas_of(const struct gram *m, size_t nu, size_t nv, float *scratch, size_t part, struct areas *at)
 {
-    const size_t frame = aligned(mf_cpu_frame_size(&m->frame, nu, nv)) + MF_LINE, block = DEPTH * m->width;
-    const size_t second = m->pair ? frame : 0, frames = frame + second, slope = m->channels * m->width;
-    const size_t sum = aligned(2 * m->channels * m->channels), each = frames + 2 * block + block / 2;
-    struct mf_cpu_whole whole = {.n = m->channels, .width = m->width, .steps = m->steps};
+    const size_t frame = aligned(mf_cpu_frame_size(&m->frame, nu, nv)) + MF_LINE, block = (DEPTH + 1) * m->width;
+    const size_t second = m->lags.pair ? frame : 0, frames = frame + second, slope = m->lags.channels * m->width;
+    const size_t sum = aligned(2 * m->lags.channels * m->lags.channels), each = 2 * block + block / 2;
+    struct mf_cpu_whole whole = {.n = m->lags.channels, .width = m->width, .steps = m->steps};
     float *sums = scratch + frames, *numbers = sums + sum + slope;
     const size_t shared = frames + sum + slope + mf_cpu_whole_place(&whole, scratch ? numbers : NULL);
-    float *first = scratch + shared + part * each;
+    float *gradients = scratch + shared, *first = gradients + PIECES * frames + part * each;
 
     if (scratch)
         *at = (struct areas){.e = scratch,
@@ -107,12 +81,13 @@ static size_t areas_of(const struct gram *m, size_t nu, size_t nv, float *scratc
                              .sum = (double *)(void *)sums,
                              .slope = sums + sum,
                              .whole = whole,
-                             .g = first,
-                             .own_g = first + second,
-                             .f = first + frames,
-                             .h = first + frames + block,
-                             .rounded = (int16_t *)(void *)(first + frames + 2 * block)};
-    return shared + PARTS * each;
+                             .frames = gradients,
+                             .frame = frame,
+                             .second = second,
+                             .f = first,
+                             .h = first + block,
+                             .rounded = (int16_t *)(void *)(first + 2 * block)};
+    return shared + PIECES * frames + PARTS * each;
 }
 
 static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
@@ -120,17 +95,20 @@ static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
     const struct mf_slice_desc *desc = &plan->desc;
     struct gram *m = plan->state = calloc(1, sizeof *m);
 
-    if (m) m->run = calloc(2 * desc->lag, sizeof *m->run);
-    if (!m || !m->run) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->kind->what);
+    if (m) m->lags.run = calloc(2 * desc->lag, sizeof *m->lags.run);
+    if (!m || !m->lags.run) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->kind->what);
     m->kind = kind;
-    m->pair = plan->pair = kind == MF_GRAM_CROSS;
-    make_runs(m, desc->lag);
+    m->lags.pair = plan->pair = kind == MF_GRAM_CROSS;
+    mf_gram_runs_make(&m->lags, kind, desc->lag);
+    m->frame.left = kind == MF_GRAM_AXES ? 0 : desc->lag - 1;
     m->frame.right = m->frame.below = desc->lag - 1;
-    m->width = width_of(m->channels);
-    m->soft = mf_soft_of(desc->threshold, desc->steepness);
-    m->steps = mf_cpu_whole_steps(mf_gram_channel(m->soft, mf_soft_exp(-m->soft.s * (0.5F - m->soft.t))));
+    m->width = width_of(m->lags.channels);
+    m->lags.soft = mf_soft_of(desc->threshold, desc->steepness);
+    m->steps =
+        mf_cpu_whole_steps(mf_gram_channel(m->lags.soft, mf_soft_exp(-m->lags.soft.s * (0.5F - m->lags.soft.t))));
     m->periodic = mf_gram_anchors_of(kind, desc->periodic, desc->seam, desc->lag, desc->nu, desc->nv).periodic;
     m->tile = mf_cpu_tile_of(0);
+    m->whole = m->lags.channels >= MF_WHOLE_LEAST ? mf_cpu_whole_of(0) : NULL;
     plan->scratch = areas_of(m, desc->nu, desc->nv, NULL, 0, NULL);
     return MF_OK;
 }
@@ -166,33 +144,37 @@ struct block {
     float *f;
 };
 
-MF_CPU_FAST static void make_channels(const struct block *b)
+/* All channels at anchor @p k of a block, and zeros behind them. */
+static void make_row(const struct block *b, size_t k, float *f)
 {
     const struct gram *m = b->m;
-    const struct mf_soft soft = m->soft;
+    size_t here[2];
 
-    for (size_t k = 0; k < DEPTH; ++k) {
-        float *restrict f = b->f + k * m->width;
-        size_t here[2];
+    place(m, &b->at, b->stride, b->first + k, here);
+    mf_gram_runs_channels(&m->lags, b->e, b->own, b->stride, here, f);
+    for (size_t c = m->lags.channels; c < m->width; ++c) f[c] = 0;
+}
 
-        if (k >= b->count) {
-            for (size_t c = 0; c < m->width; ++c) f[c] = 0;
-            continue;
-        }
-        place(m, &b->at, b->stride, b->first + k, here);
-        for (size_t i = 0; i < m->runs; ++i) {
-            const struct run r = m->run[i];
-            const float own = b->own[here[r.lag.negative]];
-            const float *e = b->e + here[r.lag.negative] + (size_t)r.lag.du * b->stride + r.lag.dv;
-            float *restrict to = f + r.first;
+/* Channels of a block as rows, those of anchors that are not there 0. */
+static void make_rows(const struct block *b)
+{
+    const size_t width = b->m->width;
 
-            for (size_t n = 0; n < r.count; n += MF_LINE)
-                mf_line_put(own * mf_line_get(e + (ptrdiff_t)n * r.step, r.step), 1, to + n);
-        }
-        if (m->pair) f[0] = b->own[here[0]] * b->own[here[0]];
-#pragma omp simd
-        for (size_t c = 0; c < m->channels; ++c) f[c] = mf_gram_channel(soft, f[c]);
-        for (size_t c = m->channels; c < m->width; ++c) f[c] = 0;
+    for (size_t k = 0; k < b->count; ++k) make_row(b, k, b->f + k * width);
+    for (size_t i = b->count * width; i < DEPTH * width; ++i) b->f[i] = 0;
+}
+
+/* The first place of channel @p c in panels: 32 channels of all anchors lie together, so that tiles read one behind the
+ * other. Panels are a row apart, or they would crowd in few sets of the cache. */
+static size_t in_panel(size_t c) { return c / MF_TILE_COLUMNS * (DEPTH + 1) * MF_TILE_COLUMNS + c % MF_TILE_COLUMNS; }
+
+/* Channels of a block as panels; @p row has room for one row. */
+static void make_panels(const struct block *b, float *row)
+{
+    for (size_t k = 0; k < b->count; ++k) {
+        make_row(b, k, row);
+        for (size_t c = 0; c < b->m->lags.channels; c += MF_TILE_COLUMNS)
+            memcpy(b->f + in_panel(c) + k * MF_TILE_COLUMNS, row + c, MF_TILE_COLUMNS * sizeof *row);
     }
 }
 
@@ -227,7 +209,7 @@ static struct mf_cpu_level second_of(const struct mf_cpu_level *level)
 static void fill_frame(const struct gram *m, const struct mf_cpu_level *level, float *e)
 {
     mf_cpu_frame_fill(&m->frame, m->periodic, level, e);
-    exponentials(m->soft, mf_cpu_frame_size(&m->frame, level->nu, level->nv), e);
+    exponentials(m->lags.soft, mf_cpu_frame_size(&m->frame, level->nu, level->nv), e);
 }
 
 static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, const struct areas *at)
@@ -235,7 +217,7 @@ static void fill_frames(const struct mf_cpu_job *job, const struct gram *m, cons
     const struct mf_cpu_level second = second_of(job->level);
 
     fill_frame(m, job->level, at->e);
-    if (m->pair) fill_frame(m, &second, at->own);
+    if (m->lags.pair) fill_frame(m, &second, at->own);
 }
 
 /* -- values -- */
@@ -251,7 +233,7 @@ struct chunk {
 /* A tile at (i, j) into the sums, as far as it lies in the matrix and above row @p last. */
 MF_CPU_FAST static void add_tile(const struct chunk *w, size_t last, size_t i, size_t j, const float *restrict c)
 {
-    const size_t n = w->m->channels, rows = last - i < MF_TILE_ROWS ? last - i : MF_TILE_ROWS,
+    const size_t n = w->m->lags.channels, rows = last - i < MF_TILE_ROWS ? last - i : MF_TILE_ROWS,
                  columns = n - j < MF_TILE_COLUMNS ? n - j : MF_TILE_COLUMNS;
 
     for (size_t r = 0; r < rows; ++r) {
@@ -262,18 +244,21 @@ MF_CPU_FAST static void add_tile(const struct chunk *w, size_t last, size_t i, s
     }
 }
 
+/* Tiles below each other from (i, j) on, above row @p last: what stands in their columns stays in the cache. */
 static void product(const struct chunk *w, size_t groups, size_t last, size_t i, size_t j)
 {
-    float c[MF_TILE_ROWS * MF_TILE_COLUMNS] = {0};
+    float c[BAND][MF_TILE_ROWS * MF_TILE_COLUMNS] = {{0}};
 
-    for (size_t p = 0; p < PARTS && p * DEPTH < w->left; ++p) {
-        const float *f = w->number % 2 ? w->at[p].h : w->at[p].f, *const group[MF_TILE_GROUPS] = {
-                                                                      f + i, f + i + MF_TILE_GROUP,
-                                                                      f + i + 2 * MF_TILE_GROUP};
+    for (size_t p = 0; p < PARTS && p * DEPTH < w->left; ++p)
+        for (size_t t = 0, row = i; row < last; ++t, row += MF_TILE_ROWS) {
+            const float *f = w->number % 2 ? w->at[p].h : w->at[p].f, *group[MF_TILE_GROUPS];
 
-        w->m->tile(groups, count_of(p * DEPTH, w->left), group, 1, w->m->width, f + j, w->m->width, c);
-    }
-    add_tile(w, last, i, j, c);
+            for (size_t g = 0; g < MF_TILE_GROUPS; ++g)
+                group[g] = f + (row + g * MF_TILE_GROUP < last ? in_panel(row + g * MF_TILE_GROUP) : 0);
+            w->m->tile(groups, count_of(p * DEPTH, w->left), group, 1, MF_TILE_COLUMNS, f + in_panel(j),
+                       MF_TILE_COLUMNS, c[t]);
+        }
+    for (size_t t = 0, row = i; row < last; ++t, row += MF_TILE_ROWS) add_tile(w, last, row, j, c[t]);
 }
 
 /* Columns that are whole tiles, or nearly. A few more come below the diagonal, as rows of a low tile: L^2 + (L - 1)^2
@@ -289,12 +274,18 @@ static size_t upright(size_t n)
  * stands in columns that are not upright, below it. Returns how many groups it has. */
 static size_t products(const struct chunk *w, struct mf_span some)
 {
-    const size_t n = w->m->channels, end = upright(n);
+    const size_t n = w->m->lags.channels, end = upright(n);
     size_t t = 0;
 
-    for (size_t j = 0; j < end; j += MF_TILE_COLUMNS)
-        for (size_t i = 0; i < end && i < j + MF_TILE_COLUMNS; i += MF_TILE_ROWS, t += MF_TILE_GROUPS)
-            if (t - some.first < some.count) product(w, MF_TILE_GROUPS, end, i, j);
+    for (size_t j = 0; j < end; j += MF_TILE_COLUMNS) {
+        const size_t below = j + MF_TILE_COLUMNS < end ? j + MF_TILE_COLUMNS : end;
+
+        for (size_t i = 0, next; i < below; i = next) {
+            next = i + BAND * MF_TILE_ROWS < below ? i + BAND * MF_TILE_ROWS : below;
+            if (t - some.first < some.count) product(w, MF_TILE_GROUPS, next, i, j);
+            t += (next - i + MF_TILE_GROUP - 1) / MF_TILE_GROUP;
+        }
+    }
     for (size_t j = 0; j < n && end < n; j += MF_TILE_COLUMNS, ++t)
         if (t - some.first < some.count) product(w, 1, n, end, j);
     return t;
@@ -303,7 +294,7 @@ static size_t products(const struct chunk *w, struct mf_span some)
 /* Rows i .. i + MF_LINE - 1 of d from the sums above the diagonal, and the same columns of it. */
 static void put_values(const struct gram *m, const double *sum, double each, size_t i, double *d)
 {
-    const size_t n = m->channels, end = upright(n), last = i + MF_LINE < n ? i + MF_LINE : n;
+    const size_t n = m->lags.channels, end = upright(n), last = i + MF_LINE < n ? i + MF_LINE : n;
 
     for (size_t from = i; from < end; from += MF_LINE) {
         const size_t to = from + MF_LINE < end ? from + MF_LINE : end;
@@ -331,17 +322,17 @@ static void make_chunk(const struct mf_cpu_job *job, const struct areas *at, siz
         struct block b = begin(job, &at[p], (number * PARTS + p) * DEPTH, all);
 
         b.f = number % 2 ? at[p].h : at[p].f;
-        if (b.count > 0) make_channels(&b);
+        if (b.count > 0) make_panels(&b, (float *)(void *)at[p].rounded);
     }
 }
 
-/* Channels of PARTS blocks are made at a time, and those of the next while tiles of these are dealt out: a sum is a
- * thread's, and stays in its cache. */
+/* Channels of PARTS blocks are made at a time, and those of the next while tiles of these are dealt out: a sum is one
+ * thread's at a time. */
 static void value(const struct mf_cpu_job *job, double *d)
 {
     const struct gram *m = job->plan->state;
     const struct mf_gram_anchors anchors = anchors_of(job);
-    const size_t all = anchors.nu * anchors.nv, each = PARTS * DEPTH, team = (size_t)job->threads,
+    const size_t all = anchors.nu * anchors.nv, each = PARTS * DEPTH, lots = LOTS * (size_t)job->threads,
                  groups = products(&(struct chunk){.m = m}, (struct mf_span){0, 0});
     struct areas at[PARTS];
 
@@ -355,11 +346,11 @@ static void value(const struct mf_cpu_job *job, double *d)
             const struct chunk chunk = {m, at, k, all - k * each};
 
             make_chunk(job, at, k + 1, all);
-#pragma omp for schedule(static)
-            for (size_t t = 0; t < team; ++t) (void)products(&chunk, mf_cut(groups, team, t));
+#pragma omp for schedule(dynamic)
+            for (size_t t = 0; t < lots; ++t) (void)products(&chunk, mf_cut(groups, lots, t));
         }
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < m->channels; i += MF_LINE) put_values(m, at[0].sum, 1 / (double)all, i, d);
+        for (size_t i = 0; i < m->lags.channels; i += MF_LINE) put_values(m, at[0].sum, 1 / (double)all, i, d);
     }
 }
 
@@ -369,7 +360,7 @@ static void value(const struct mf_cpu_job *job, double *d)
  * and the rows that are the same. */
 static void make_slopes(const struct gram *m, double each, const double *slope, size_t i, float *to)
 {
-    const size_t n = m->channels, last = i + MF_LINE < n ? i + MF_LINE : n;
+    const size_t n = m->lags.channels, last = i + MF_LINE < n ? i + MF_LINE : n;
 
     for (size_t from = i; from < n; from += MF_LINE)
         for (size_t j = from; j < n && j < from + MF_LINE; ++j)
@@ -379,13 +370,14 @@ static void make_slopes(const struct gram *m, double each, const double *slope, 
         for (size_t j = n; j < m->width; ++j) to[k * m->width + j] = 0;
 }
 
-/* The product of two rows, behind whose n floats zeros stand. */
+/* The product of two rows. */
 MF_CPU_FAST static float dot(size_t n, const float *a, const float *b)
 {
-    mf_line sum = {0};
+    float sum = 0;
 
-    for (size_t k = 0; k < n; k += MF_LINE) sum += mf_line_get(a + k, 1) * mf_line_get(b + k, 1);
-    return mf_line_sum(sum);
+#pragma omp simd reduction(+ : sum)
+    for (size_t k = 0; k < n; ++k) sum += a[k] * b[k];
+    return sum;
 }
 
 /* A tile of h = F slopes in float. */
@@ -393,75 +385,52 @@ static void multiply(const struct gram *m, const struct areas *at, size_t k, siz
 {
     float c[MF_TILE_ROWS * MF_TILE_COLUMNS] = {0}, *h = at->h + k * m->width + j;
 
-    mf_cpu_tile_rows(m->tile, m->channels, at->f + k * m->width, m->width, 1, at->slope + j, m->width, c);
+    mf_cpu_tile_rows(m->tile, m->lags.channels, at->f + k * m->width, m->width, 1, at->slope + j, m->width, c);
     for (size_t r = 0; r < MF_TILE_ROWS; ++r)
         memcpy(h + r * m->width, c + r * MF_TILE_COLUMNS, MF_TILE_COLUMNS * sizeof *c);
 }
 
 /* h = F slopes, which are symmetric; whole: in whole numbers, but for columns that fill no tile. */
-static void multiply_all(const struct gram *m, const struct areas *at, size_t rows, int whole)
+static void multiply_all(const struct gram *m, const struct areas *at, size_t first, size_t rows, int whole)
 {
-    const size_t n = m->channels, end = upright(n), w = m->width;
+    const size_t n = m->lags.channels, end = upright(n), w = m->width;
 
-    for (size_t k = 0; whole && k < DEPTH; ++k) mf_cpu_whole_row(&at->whole, at->f + k * w, at->rounded + k * w);
+    for (size_t k = 0; whole && k < DEPTH; ++k)
+        mf_cpu_whole_row(&at->whole, first + k, at->f + k * w, at->rounded + k * w);
     for (size_t j = 0; j < end; j += MF_TILE_COLUMNS)
         for (size_t k = 0; k < rows; k += MF_TILE_ROWS)
             if (whole)
-                mf_cpu_whole_tile(&at->whole, at->rounded + k * w, j, at->h + k * w + j);
+                m->whole(&at->whole, at->rounded + k * w, j, at->h + k * w + j);
             else
                 multiply(m, at, k, j);
     for (size_t k = 0; k < rows; ++k)
         for (size_t j = end; j < n; ++j) at->h[k * w + j] = dot(n, at->f + k * w, at->slope + j * w);
 }
 
-/* What a run gives to the pixels of its lags. Returns the sum, in lines. */
-MF_LINE_INLINE mf_line give_run(const struct run *r, const float *w, float *to)
+/* What the channels of an anchor count: h, as it should be, times their slopes. */
+MF_CPU_FAST static void weigh(const struct gram *m, const struct mf_cpu_whole *s, const float *restrict f,
+                              float *restrict h)
 {
-    mf_line sum = {0};
-
-    for (size_t n = 0; n < r->count; n += MF_LINE) {
-        float *at = to + (ptrdiff_t)n * r->step;
-        const mf_line all = mf_line_get(w + n, 1), some = n + MF_LINE < r->count ? all : all * mf_line_get(r->last, 1);
-
-        mf_line_put(mf_line_get(at, r->step) + some, r->step, at);
-        sum += some;
-    }
-    return sum;
-}
-
-/* From the channels to the pixels: half of dE/dz to either. */
-MF_CPU_FAST static void give_back(const struct block *b, const struct areas *at)
-{
-    const struct gram *m = b->m;
-    const struct mf_soft soft = m->soft;
-    const float *restrict inverse = at->whole.inverse, *restrict half = at->whole.half,
-                          *restrict diagonal = at->whole.diagonal;
-
-    for (size_t k = 0; k < b->count; ++k) {
-        const float *restrict f = b->f + k * m->width;
-        float *restrict w = at->h + k * m->width;
-        size_t here[2];
+    const struct mf_soft soft = m->lags.soft;
+    const float *restrict inverse = s->inverse, *restrict half = s->half, *restrict diagonal = s->diagonal;
+    const size_t n = m->lags.channels;
 
 #pragma omp simd
-        for (size_t c = 0; c < m->channels; ++c)
-            w[c] = (w[c] * inverse[c] + half[c] + f[c] * diagonal[c]) * mf_gram_slope(soft, f[c]);
-        for (size_t c = m->channels; c < m->channels + MF_LINE; ++c) w[c] = 0;
-        place(m, &b->at, b->stride, b->first + k, here);
-        if (m->pair) { /* F_0 is of the anchor alone */
-            at->own_g[here[0]] += 2 * w[0];
-            w[0] = 0;
-        }
-        for (int negative = 0; negative < 2; ++negative) {
-            const size_t n = here[negative], end = negative ? m->runs : m->ahead;
-            mf_line sum = {0};
+    for (size_t c = 0; c < n; ++c)
+        h[c] = (h[c] * inverse[c] + half[c] + f[c] * diagonal[c]) * mf_gram_slope(soft, f[c]);
+    for (size_t c = n; c < n + MF_LINE; ++c) h[c] = 0;
+}
 
-            for (size_t i = negative ? m->ahead : 0; i < end; ++i) {
-                const struct run *r = &m->run[i];
+/* From the channels to the pixels, in frames @p g and @p own_g. */
+static void give_back(const struct block *b, const struct areas *at, float *g, float *own_g)
+{
+    for (size_t k = 0; k < b->count; ++k) {
+        float *h = at->h + k * b->m->width;
+        size_t here[2];
 
-                sum += give_run(r, w + r->first, at->g + n + (size_t)r->lag.du * b->stride + r->lag.dv);
-            }
-            at->own_g[n] += mf_line_sum(sum);
-        }
+        weigh(b->m, &at->whole, b->f + k * b->m->width, h);
+        place(b->m, &b->at, b->stride, b->first + k, here);
+        mf_gram_runs_give(&b->m->lags, h, b->stride, here, g, own_g);
     }
 }
 
@@ -475,15 +444,48 @@ static int in_unit(const struct mf_cpu_level *level)
     return all;
 }
 
+/* What a piece of the anchors gives, into its frames; pieces begin with whole tiles. */
+static void give_piece(const struct mf_cpu_job *job, const struct areas *at, size_t all, size_t piece, int whole)
+{
+    const struct mf_span tiles = mf_cut((all + MF_TILE_ROWS - 1) / MF_TILE_ROWS, PIECES, piece);
+    const size_t end = (tiles.first + tiles.count) * MF_TILE_ROWS, last = end < all ? end : all;
+    float *g = at->frames + piece * (at->frame + at->second);
+
+    memset(g, 0, (at->frame + at->second) * sizeof *g);
+    for (size_t q = tiles.first * MF_TILE_ROWS; q < last; q += DEPTH) {
+        const struct block b = begin(job, at, q, last);
+
+        make_rows(&b);
+        multiply_all(b.m, at, q, b.count, whole);
+        give_back(&b, at, g, g + at->second);
+    }
+}
+
+/* Pieces, as long as there are some: a thread's channels stay in its cache. */
+static void give_pieces(const struct mf_cpu_job *job, const struct areas at[PARTS], size_t all, int whole,
+                        size_t *threads, size_t *pieces)
+{
+    size_t part, piece = 0;
+
+#pragma omp atomic capture
+    part = (*threads)++;
+    while (part < PARTS) {
+#pragma omp atomic capture
+        piece = (*pieces)++;
+        if (piece >= PIECES) break;
+        give_piece(job, &at[part], all, piece, whole);
+    }
+}
+
 static void gradient(const struct mf_cpu_job *job, const double *slope)
 {
     const struct gram *m = job->plan->state;
     const struct mf_cpu_level *level = job->level, second = second_of(level);
-    const size_t frame = mf_cpu_frame_size(&m->frame, level->nu, level->nv) + MF_LINE;
     const struct mf_gram_anchors anchors = anchors_of(job);
-    const size_t all = anchors.nu * anchors.nv, n = m->channels;
+    const size_t all = anchors.nu * anchors.nv, n = m->lags.channels;
     const size_t panels = (n + MF_TILE_COLUMNS - 1) / MF_TILE_COLUMNS * MF_TILE_COLUMNS;
-    const int whole = n >= MF_WHOLE_LEAST && mf_cpu_whole_can() && in_unit(level);
+    const int whole = m->whole && in_unit(level);
+    size_t threads = 0, pieces = 0;
     struct areas at[PARTS];
 
     areas_all(job, at);
@@ -497,21 +499,14 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
             mf_cpu_whole_columns(&at[0].whole, whole && i < upright(n), i, at[0].slope);
 #pragma omp for schedule(static)
         for (size_t k = 0; k < (whole ? (n + 1) / 2 : 0); ++k) mf_cpu_whole_pack(&at[0].whole, at[0].slope, k);
-#pragma omp for schedule(static, 1)
-        for (size_t p = 0; p < PARTS; ++p) {
-            memset(at[p].g, 0, frame * sizeof *at[p].g);
-            if (m->pair) memset(at[p].own_g, 0, frame * sizeof *at[p].own_g);
-            for (size_t q = all * p / PARTS, last = all * (p + 1) / PARTS; q < last; q += DEPTH) {
-                const struct block b = begin(job, &at[p], q, last);
-
-                make_channels(&b);
-                multiply_all(m, &at[p], b.count, whole);
-                give_back(&b, &at[p]);
-            }
-        }
+        give_pieces(job, at, all, whole, &threads, &pieces);
     }
-    for (size_t p = 0; p < PARTS; ++p) mf_cpu_frame_fold(&m->frame, m->periodic, level, at[p].g);
-    for (size_t p = 0; m->pair && p < PARTS; ++p) mf_cpu_frame_fold(&m->frame, m->periodic, &second, at[p].own_g);
+    for (size_t p = 0; p < PIECES; ++p) {
+        const float *g = at[0].frames + p * (at[0].frame + at[0].second);
+
+        mf_cpu_frame_fold(&m->frame, m->periodic, level, g);
+        if (m->lags.pair) mf_cpu_frame_fold(&m->frame, m->periodic, &second, g + at[0].second);
+    }
 }
 
 /* -- tables -- */

@@ -12,8 +12,8 @@
 #include <immintrin.h>
 #endif
 
-/* Steps: +- half of them in 16 bits, with room for how 1 is rounded; sums of columns: times half of the steps in 32. */
-enum { MOST = 65520, MOST_SUM = 65500, CHOICE = 256 };
+/* Elements in 16 bits; sums of columns: times half of the steps in 32; both with room for how elements are rounded. */
+enum { MOST = 16380, MOST_ELEMENT = 32750, MOST_SUM = 262000, CHOICE = 256 };
 
 size_t mf_cpu_whole_place(struct mf_cpu_whole *w, float *memory)
 {
@@ -58,7 +58,7 @@ MF_LINE_INLINE struct extent extent_of(const struct mf_cpu_whole *w, const float
         mf_line part = {0}, magnitudes = {0};
 
         for (size_t k = first; k < end; ++k) {
-            const mf_line x = mf_line_get(s + k * w->width, 1), size = mf_line_abs(x);
+            const mf_line x = mf_line_get(s + k * w->width), size = mf_line_abs(x);
 
             part += x;
             magnitudes += size;
@@ -74,7 +74,7 @@ MF_LINE_INLINE struct extent extent_of(const struct mf_cpu_whole *w, const float
  * only these two. */
 static float scale_of(float most, float together)
 {
-    const float limit = MOST_SUM / fmaxf(2 * most, together);
+    const float limit = fminf(MOST_ELEMENT / most, MOST_SUM / together);
 
     return most > 1e-25F && together < 1e25F ? 2 * floorf(limit * most / 2) / most : 0;
 }
@@ -125,71 +125,136 @@ void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k)
         pack(a + j, b + j, there ? 1 : 0, w->scale + j, w->pairs + p * panel + k * MF_TILE_COLUMNS);
 }
 
-MF_CPU_FAST void mf_cpu_whole_row(const struct mf_cpu_whole *w, const float *x, int16_t *to)
+/* Elements are rounded down after 1/16 to 15/16 is added, by multiples of the golden ratio, which lie evenly: what many
+ * have in common is not rounded alike, and what is whole stays so. */
+MF_CPU_FAST void mf_cpu_whole_row(const struct mf_cpu_whole *w, size_t number, const float *x, int16_t *to)
 {
     const float *restrict from = x, steps = w->steps;
     int16_t *restrict into = to;
-    const int32_t half = (int32_t)(w->steps / 2);
+    const int32_t half = (int32_t)(w->steps / 2), width = (int32_t)w->width;
+    const uint32_t golden = 2654435769U, first = (uint32_t)number * 40503U;
 
 #pragma omp simd
-    for (size_t k = 0; k < w->width; ++k) into[k] = (int16_t)((int32_t)(from[k] * steps + 0.5F) - half);
+    for (int32_t k = 0; k < width; ++k) {
+        const float up = 0.0625F + 0.875F / (1 << 24) * (float)(int32_t)(((uint32_t)k + first) * golden >> 8);
+
+        into[k] = (int16_t)((int32_t)(from[k] * steps + up) - half);
+    }
 }
 
 #ifdef __x86_64__
-#define WHOLE __attribute__((target("avx512f,avx512vnni")))
-
-int mf_cpu_whole_can(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni"); }
-
-typedef int32_t numbers __attribute__((vector_size(64)));
+#define AVX512 __attribute__((target("avx512f,avx512vnni")))
+#define AVX2   __attribute__((target("avx2")))
+#define ALWAYS static inline __attribute__((always_inline))
 
 /* Arrays of __m512i the compiler would keep in memory, of these in registers. */
-WHOLE static inline __attribute__((always_inline)) numbers add_pairs(numbers sum, const int16_t *a, numbers b)
+typedef int32_t sixteen __attribute__((vector_size(64)));
+typedef int32_t eight __attribute__((vector_size(32)));
+
+enum { AVX2_ROWS = 6, LANES = 16 };
+
+static inline int32_t pair_at(const int16_t *a)
 {
     int32_t pair;
 
     memcpy(&pair, a, sizeof pair);
-    return (numbers)_mm512_dpwssd_epi32((__m512i)sum, _mm512_set1_epi32(pair), (__m512i)b);
+    return pair;
 }
 
-WHOLE static inline __attribute__((always_inline)) void put(numbers sum, int afresh, float *c)
+AVX512 ALWAYS void put_sixteen(sixteen sum, int afresh, float *c)
 {
     const __m512 x = _mm512_cvtepi32_ps((__m512i)sum);
 
     _mm512_storeu_ps(c, afresh ? x : _mm512_add_ps(x, _mm512_loadu_ps(c)));
 }
 
-WHOLE void mf_cpu_whole_tile(const struct mf_cpu_whole *w, const int16_t *rows, size_t j, float *c)
+AVX512 static void tile_avx512(const struct mf_cpu_whole *w, const int16_t *rows, size_t j, float *c)
 {
     const size_t all = (w->n + 1) / 2, width = w->width;
     const int32_t *b = w->pairs + j * all; /* whole panels lie one behind the other */
 
     for (size_t first = 0; first < all; first += MF_WHOLE_PAIRS) {
         const size_t end = first + MF_WHOLE_PAIRS < all ? first + MF_WHOLE_PAIRS : all;
-        numbers sum[MF_TILE_ROWS][2];
+        sixteen sum[MF_TILE_ROWS][2];
 
 #pragma GCC unroll 12
-        for (size_t m = 0; m < MF_TILE_ROWS; ++m) sum[m][0] = sum[m][1] = (numbers){0};
+        for (size_t m = 0; m < MF_TILE_ROWS; ++m) sum[m][0] = sum[m][1] = (sixteen){0};
         for (size_t k = first; k < end; ++k) {
-            const numbers b0 = (numbers)_mm512_loadu_si512(b + k * MF_TILE_COLUMNS),
-                          b1 = (numbers)_mm512_loadu_si512(b + k * MF_TILE_COLUMNS + 16);
+            const __m512i b0 = _mm512_loadu_si512(b + k * MF_TILE_COLUMNS),
+                          b1 = _mm512_loadu_si512(b + k * MF_TILE_COLUMNS + LANES);
 
 #pragma GCC unroll 12
             for (size_t m = 0; m < MF_TILE_ROWS; ++m) {
-                sum[m][0] = add_pairs(sum[m][0], rows + m * width + 2 * k, b0);
-                sum[m][1] = add_pairs(sum[m][1], rows + m * width + 2 * k, b1);
+                const __m512i a = _mm512_set1_epi32(pair_at(rows + m * width + 2 * k));
+
+                sum[m][0] = (sixteen)_mm512_dpwssd_epi32((__m512i)sum[m][0], a, b0);
+                sum[m][1] = (sixteen)_mm512_dpwssd_epi32((__m512i)sum[m][1], a, b1);
             }
         }
 #pragma GCC unroll 12
         for (size_t m = 0; m < MF_TILE_ROWS; ++m) {
-            put(sum[m][0], first == 0, c + m * width);
-            put(sum[m][1], first == 0, c + m * width + 16);
+            put_sixteen(sum[m][0], first == 0, c + m * width);
+            put_sixteen(sum[m][1], first == 0, c + m * width + LANES);
         }
     }
 }
-#else
-int mf_cpu_whole_can(void) { return 0; }
-void mf_cpu_whole_tile(const struct mf_cpu_whole *w, const int16_t *rows, size_t j, float *c)
+
+AVX2 ALWAYS void put_eight(eight sum, int afresh, float *c)
 {
-    (void)w, (void)rows, (void)j, (void)c;
+    const __m256 x = _mm256_cvtepi32_ps((__m256i)sum);
+
+    _mm256_storeu_ps(c, afresh ? x : _mm256_add_ps(x, _mm256_loadu_ps(c)));
+}
+
+/* As many rows and columns as 16 registers hold. */
+AVX2 static void part_avx2(const struct mf_cpu_whole *w, const int16_t *rows, const int32_t *b, float *c)
+{
+    const size_t all = (w->n + 1) / 2, width = w->width;
+
+    for (size_t first = 0; first < all; first += MF_WHOLE_PAIRS) {
+        const size_t end = first + MF_WHOLE_PAIRS < all ? first + MF_WHOLE_PAIRS : all;
+        eight sum[AVX2_ROWS][2];
+
+#pragma GCC unroll 6
+        for (size_t m = 0; m < AVX2_ROWS; ++m) sum[m][0] = sum[m][1] = (eight){0};
+        for (size_t k = first; k < end; ++k) {
+            const __m256i *at = (const __m256i *)(const void *)(b + k * MF_TILE_COLUMNS), b0 = _mm256_loadu_si256(at),
+                          b1 = _mm256_loadu_si256(at + 1);
+
+#pragma GCC unroll 6
+            for (size_t m = 0; m < AVX2_ROWS; ++m) {
+                const __m256i a = _mm256_set1_epi32(pair_at(rows + m * width + 2 * k));
+
+                sum[m][0] += (eight)_mm256_madd_epi16(a, b0);
+                sum[m][1] += (eight)_mm256_madd_epi16(a, b1);
+            }
+        }
+#pragma GCC unroll 6
+        for (size_t m = 0; m < AVX2_ROWS; ++m) {
+            put_eight(sum[m][0], first == 0, c + m * width);
+            put_eight(sum[m][1], first == 0, c + m * width + LANES / 2);
+        }
+    }
+}
+
+AVX2 static void tile_avx2(const struct mf_cpu_whole *w, const int16_t *rows, size_t j, float *c)
+{
+    const int32_t *b = w->pairs + j * ((w->n + 1) / 2); /* whole panels lie one behind the other */
+
+    for (size_t n = 0; n < MF_TILE_COLUMNS; n += LANES)
+        for (size_t m = 0; m < MF_TILE_ROWS; m += AVX2_ROWS)
+            part_avx2(w, rows + m * w->width, b + n, c + m * w->width + n);
 }
 #endif
+
+mf_cpu_whole_tile *mf_cpu_whole_of(size_t i)
+{
+    mf_cpu_whole_tile *tile[3] = {NULL, NULL, NULL};
+    size_t n = 0;
+
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni")) tile[n++] = tile_avx512;
+    if (__builtin_cpu_supports("avx2")) tile[n++] = tile_avx2;
+#endif
+    return i < n ? tile[i] : NULL;
+}

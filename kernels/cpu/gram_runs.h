@@ -1,0 +1,40 @@
+/* The channels of soft three-point correlations at one anchor: runs of lags that differ in their columns alone, so that
+ * lines of the cache hold many of them. form/gram.h says what they are. */
+#ifndef MF_KERNELS_CPU_GRAM_RUNS_H
+#define MF_KERNELS_CPU_GRAM_RUNS_H
+
+#include "kernels/cpu/line.h"
+#include "kernels/form/gram.h"
+
+/** Channels first .. first + count - 1: lags (du, dv), (du, dv + step), .. */
+struct mf_gram_run {
+    struct mf_gram_lag lag;
+    int step;
+    size_t first, count;
+    float last[MF_LINE]; /* 1 where its last line has a channel, else 0 */
+};
+
+struct mf_gram_runs {
+    struct mf_gram_run *run;
+    size_t count, channels, ahead; /* ahead: channels before the first with a negative column */
+    struct mf_soft soft;
+    int pair; /* anchors are of a second field; channel 0 is of the anchor alone */
+};
+
+/** Sets the runs of a kind, where there is room for 2 @p lag of them; soft and pair are the caller's. */
+void mf_gram_runs_make(struct mf_gram_runs *runs, enum mf_gram_kind kind, size_t lag);
+
+/**
+ * f [channels and a line] = the channels at an anchor, behind which anything. e, own: exponentials of pixels and of
+ * anchors in frames with rows of @p stride floats; @p here: the anchor's place in them, for lags with columns >= 0 and
+ * < 0. Up to a line is read on either side of what is used.
+ */
+void mf_gram_runs_channels(const struct mf_gram_runs *runs, const float *e, const float *own, size_t stride,
+                           const size_t here[2], float *f);
+
+/** The way back: adds half of dE/dz to the frames g, of pixels, and own_g, of anchors (the same, but for pairs), from
+ * w [channels and a line], what the channels count. */
+void mf_gram_runs_give(const struct mf_gram_runs *runs, float *w, size_t stride, const size_t here[2], float *g,
+                       float *own_g);
+
+#endif

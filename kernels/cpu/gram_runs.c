@@ -28,18 +28,23 @@ void mf_gram_runs_make(struct mf_gram_runs *m, enum mf_gram_kind kind, size_t la
     for (size_t i = 1; !axes && i < lag; ++i) add_run(m, kind, lag, lag - 1);
 }
 
+/* @p step: known to the compiler. */
+MF_LINE_INLINE void make_line(ptrdiff_t step, struct mf_soft soft, float own, const float *restrict e,
+                              float *restrict to)
+{
+#pragma omp simd
+    for (ptrdiff_t l = 0; l < MF_LINE; ++l) to[l] = mf_gram_channel(soft, own * e[step * l]);
+}
+
 /* What is too many the next run takes the place of. */
 MF_LINE_INLINE void make_run(const struct mf_gram_run *r, struct mf_soft soft, float own, const float *restrict e,
                              float *restrict to)
 {
     for (size_t n = 0; n < r->count; n += MF_LINE)
-        if (r->step > 0) {
-#pragma omp simd
-            for (size_t l = 0; l < MF_LINE; ++l) to[n + l] = mf_gram_channel(soft, own * e[n + l]);
-        } else {
-#pragma omp simd
-            for (size_t l = 0; l < MF_LINE; ++l) to[n + l] = mf_gram_channel(soft, own * e[-(ptrdiff_t)(n + l)]);
-        }
+        if (r->step > 0)
+            make_line(1, soft, own, e + n, to + n);
+        else
+            make_line(-1, soft, own, e - n, to + n);
 }
 
 MF_CPU_FAST void mf_gram_runs_channels(const struct mf_gram_runs *m, const float *e, const float *own, size_t stride,
@@ -54,19 +59,22 @@ MF_CPU_FAST void mf_gram_runs_channels(const struct mf_gram_runs *m, const float
     if (m->pair) f[0] = mf_gram_channel(m->soft, own[here[0]] * own[here[0]]);
 }
 
+MF_LINE_INLINE void give_line(ptrdiff_t step, const float *restrict w, const float *restrict some, float *restrict to)
+{
+#pragma omp simd
+    for (ptrdiff_t l = 0; l < MF_LINE; ++l) to[step * l] += w[l] * some[l];
+}
+
 /* What a run gives to the pixels of its lags. */
 MF_LINE_INLINE void give_run(const struct mf_gram_run *r, const float *restrict w, float *restrict to)
 {
     for (size_t n = 0; n < r->count; n += MF_LINE) {
         const float *some = n + MF_LINE < r->count ? all_of_line : r->last;
 
-        if (r->step > 0) {
-#pragma omp simd
-            for (size_t l = 0; l < MF_LINE; ++l) to[n + l] += w[n + l] * some[l];
-        } else {
-#pragma omp simd
-            for (size_t l = 0; l < MF_LINE; ++l) to[-(ptrdiff_t)(n + l)] += w[n + l] * some[l];
-        }
+        if (r->step > 0)
+            give_line(1, w + n, some, to + n);
+        else
+            give_line(-1, w + n, some, to - n);
     }
 }
 

@@ -22,19 +22,19 @@ struct mf_gram_runs {
 };
 
 /** Sets the runs of a kind, where there is room for 2 @p lag of them; soft and pair are the caller's. */
-void mf_gram_runs_make(struct mf_gram_runs *runs, enum mf_gram_kind kind, size_t lag);
+void mf_gram_runs_make(struct mf_gram_runs *m, enum mf_gram_kind kind, size_t lag);
 
 /**
  * f [channels and a line] = the channels at an anchor, behind which anything. e, own: exponentials of pixels and of
  * anchors in frames with rows of @p stride floats; @p here: the anchor's place in them, for lags with columns >= 0 and
  * < 0. Up to a line is read on either side of what is used.
  */
-void mf_gram_runs_channels(const struct mf_gram_runs *runs, const float *e, const float *own, size_t stride,
+void mf_gram_runs_channels(const struct mf_gram_runs *m, const float *e, const float *own, size_t stride,
                            const size_t here[2], float *f);
 
 /** The way back: adds half of dE/dz to the frames g, of pixels, and own_g, of anchors (the same, but for pairs), from
  * w [channels and a line], what the channels count. */
-void mf_gram_runs_give(const struct mf_gram_runs *runs, float *w, size_t stride, const size_t here[2], float *g,
+void mf_gram_runs_give(const struct mf_gram_runs *m, float *w, size_t stride, const size_t here[2], float *g,
                        float *own_g);
 
 #endif

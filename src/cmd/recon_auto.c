@@ -168,7 +168,10 @@ static int settle(const struct mf_session *s, struct mf_recon_cmd *o, const stru
     o->target_open =
         target->look.phases ? !target->periodic : o->non_periodic || (!is_volume && !mf_recipe_periodic(&look));
     if (is_volume && begins_anew(o) && !o->multigrid) o->layers = o->recipe->layers * look.wave;
-    if (o->recipe->cells && begins_anew(o) && !o->multigrid) o->cells = look.cells;
+    if (o->recipe->cells && begins_anew(o) && !o->multigrid) {
+        o->cells = look.cells;
+        o->bend = o->recipe->bend;
+    }
     say(o, target, why);
     return MF_OK;
 }

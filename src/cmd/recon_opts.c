@@ -462,6 +462,7 @@ int mf_recon_plan(const struct mf_session *s, const struct mf_recon_cmd *o, cons
                                    .ramp = o->recipe ? o->recipe->ramp : NULL,
                                    .layers = o->layers,
                                    .cells = o->cells,
+                                   .bend = o->bend,
                                    .connect = !o->no_connect,
                                    .polish = !o->no_polish,
                                    .polish_rounds = o->polish_rounds,

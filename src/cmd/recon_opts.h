@@ -28,6 +28,7 @@ struct mf_recon_cmd {
     const struct mf_recipe *recipe; /* that was chosen, or NULL */
     double layers;                  /* of the start of a volume, in periods a voxel; 0: noise */
     double cells;                   /* of the start of an image, a pixel; 0: noise */
+    double bend;                    /* of their walls */
     size_t example_max;             /* longest edge of the example; 0: as always */
     int target_open;                /* the target is not periodic, whatever the result is */
     const char *compat;

@@ -323,7 +323,7 @@ static const struct mf_recipe lamellae = {.name = "lamellae",
                                           .history = 10,
                                           .ramp = &slow,
                                           .unpolished = 1};
-static const struct mf_recipe network = {.name = "network",
+static const struct mf_recipe network = {.name = "network or inclusions",
                                          .terms = 3,
                                          .type = {"FFTCorrelations", "Variation", "Patches"},
                                          .weight = {7.6, 6.4, 20},
@@ -336,7 +336,7 @@ static const struct mf_recipe network = {.name = "network",
                                          .ramp = &slow};
 /* Patches of coarse grids know the grains, which are wider than those of the finest reach. Most of the time is the
  * finest grid's, which starts near its end. */
-static const struct mf_recipe wide_network = {.name = "large network",
+static const struct mf_recipe wide_network = {.name = "large network or inclusions",
                                               .terms = 3,
                                               .type = {"FFTCorrelations", "Variation", "Patches"},
                                               .weight = {7.6, 6.4, 10},
@@ -357,6 +357,7 @@ static const struct mf_recipe closed_network = {.name = "closed network",
                                                 .level_weight = {1},
                                                 .unpolished = 1,
                                                 .cells = 1,
+                                                .bend = 0.06, /* docs/DESCRIPTORS.md: tried */
                                                 .evaluations = 200,
                                                 .history = 10,
                                                 .ramp = &firm};

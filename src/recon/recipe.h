@@ -16,6 +16,7 @@ struct mf_recipe {
     double level_weight[MF_RECIPE_LEVELS];
     long lag, evaluations, history; /* 0: as always */
     int cells;                      /* an image begins with cells, as many as were seen */
+    double bend;                    /* of their walls (start.h) */
     double layers;   /* a volume begins with layers of so many times the wave number that was seen; 0: with noise */
     long candidates; /* most runs to choose from; 0: one */
     int unpolished, coarse_to_fine;

@@ -179,7 +179,7 @@ static int begin_from(struct mf_grid *r, const struct mf_micro *start)
 /* Layers or cells, where they are wanted and fit; else noise. */
 static void begin_anew(struct mf_grid *r)
 {
-    const double layers = r->opts->layers, cells = r->opts->cells, bend = 0.06; /* docs/DESCRIPTORS.md: tried */
+    const double layers = r->opts->layers, cells = r->opts->cells;
 
     if (layers > 0) {
         if (mf_start_layers(&r->slab, r->fields, r->fraction, layers, r->opts->seed, &r->planes, r->optimiser.x))
@@ -187,7 +187,8 @@ static void begin_anew(struct mf_grid *r)
         mf_info("no layers with a period of %.1f voxels fit into this volume: it begins with noise", 1 / layers);
     }
     if (cells > 0) {
-        if (mf_start_cells(&r->slab, r->fields, r->fraction, cells, bend, r->opts->seed, &r->planes, r->optimiser.x))
+        if (mf_start_cells(&r->slab, r->fields, r->fraction, cells, r->opts->bend, r->opts->seed, &r->planes,
+                           r->optimiser.x))
             return;
         mf_info("fewer than %d cells of %.0f pixels fit into this image: it begins with noise", MF_START_CELLS,
                 1 / cells);

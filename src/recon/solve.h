@@ -28,6 +28,7 @@ struct mf_solve_opts {
     const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, behind half of the evaluations */
     double layers; /* two phases in a volume begin with layers of so many periods a voxel in every slice; 0: noise */
     double cells;  /* two phases in an image begin with so many cells a pixel, walls of the rarer one; 0: noise */
+    double bend;   /* of these walls (start.h) */
     int connect;   /* aiming at S2_3D: as much of a phase spans as in the target, where that is known */
     int polish;
     long polish_rounds; /* most rounds; 0: until nothing improves */

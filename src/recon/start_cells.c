@@ -206,19 +206,20 @@ size_t mf_start_cells(const struct mf_slab *slab, size_t fields, const double *f
     if (slab->count == 0) return n;
     b = scatter(n, slab->dims, seed);
     make_waves(slab->dims, 1 / sqrt(wanted), bend, seed, wave);
-    for (size_t p = 0; p < fields; ++p) {
-        const int walls = (p + 1 == fields) == (share < 0.5);
+    for (size_t p = 0, run; p < fields; p += run) {
         float *at = mf_stage_at(stage, x + p * plane);
 
+        run = mf_stage_run(stage, fields - p);
         for (size_t i = 0; i < plane; ++i) {
             const size_t u = i / slab->dims[2], v = i % slab->dims[2];
             const struct point place = moved(wave, slab->dims, (double)u + 0.5, (double)v + 0.5);
             const double far = from_wall(&b, slab->dims, place.y, place.x);
             const double wall = fmin(1, fmax(0, half + 0.5 - far));
 
-            at[i] = (float)(walls ? wall : 1 - wall);
+            for (size_t q = 0; q < run; ++q)
+                at[q * plane + i] = (float)((p + q + 1 == fields) == (share < 0.5) ? wall : 1 - wall);
         }
-        mf_stage_put(stage, x + p * plane, 1);
+        mf_stage_put(stage, x + p * plane, run);
     }
     free(b.first);
     free(b.name);

@@ -87,11 +87,7 @@ jobs = [subprocess.Popen(line + ["--seed", str(i), "--output", f"stop/{i}.h5"], 
 time.sleep(1)
 open("stop/STOP", "w").close()
 for i, job in enumerate(jobs):
-    try:
-        text = job.communicate(timeout=60)[1]
-    except subprocess.TimeoutExpired:
-        job.kill()
-        text = "it went on"
+    text = runs.words_of(job)
     check(job.returncode == 75 and "STOP" in text, f"STOP for run {i}: {job.returncode} {text}")
 code, _, text = run(f"match m.npy {quick} --output stop/later.h5")
 check(code == 0, f"a run that starts after STOP: {code} {text}")

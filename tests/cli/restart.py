@@ -117,11 +117,7 @@ for how in ("signal", "file", "hours", "auto"):
             job.send_signal(signal.SIGUSR1)
         if how == "file":
             open("STOP", "w").close()
-        try:
-            text = job.communicate(timeout=30)[1]
-        except subprocess.TimeoutExpired:
-            job.kill()
-            text = "it went on"
+        text = runs.words_of(job)
     check(job.returncode == 75 and "--restart auto" in text, f"{how}: {job.returncode} {text}")
     check(len(checkpoints(how)) == 1, f"{how}: {os.listdir('.')}")
 
@@ -140,7 +136,7 @@ with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as job:
     job.send_signal(signal.SIGINT)
     time.sleep(0.05)
     job.send_signal(signal.SIGINT)
-    text = job.communicate(timeout=30)[1]
+    text = runs.words_of(job)
 check(job.returncode == 75 and "--restart auto" in text, f"one wish, said twice: {job.returncode} {text}")
 
 # What a scheduler says while a run waits for its other ranks is heeded when it is there.

@@ -100,6 +100,16 @@ def measure(program, *words, **more):
     return json.loads(out)
 
 
+def words_of(job, timeout=60):
+    """What a program that others have asked to leave says on standard error until its end; one that does not leave is killed."""
+    try:
+        return job.communicate(timeout=timeout)[1]
+    except subprocess.TimeoutExpired:
+        job.kill()
+        job.communicate()
+        return "it went on"
+
+
 def until(holds, what):
     """Waits a minute at most for what should come to hold."""
     end = time.time() + 60

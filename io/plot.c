@@ -21,34 +21,6 @@ static const double label_size = 12.5;
 /* A page is at most this many pixels wide or high (cairo ends at 32767); an image drawn is at most this many. */
 enum { PAGE_MAX = 30000, IMAGE_MAX = 4096, INK = 0x202020 };
 
-void mf_plot_text(cairo_t *page, double x, double y, const char *text, struct mf_text style)
-{
-    cairo_text_extents_t size;
-    cairo_font_extents_t font;
-
-    cairo_select_font_face(page, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
-                           style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(page, style.size);
-    cairo_text_extents(page, text, &size);
-    cairo_font_extents(page, &font);
-    cairo_save(page);
-    cairo_translate(page, x, y);
-    if (style.upright) cairo_rotate(page, -M_PI / 2);
-    cairo_move_to(page, -style.across * size.x_advance, font.ascent - style.down * (font.ascent + font.descent));
-    cairo_show_text(page, text);
-    cairo_restore(page);
-}
-
-double mf_plot_text_width(cairo_t *page, const char *text, double size)
-{
-    cairo_text_extents_t extents;
-
-    cairo_select_font_face(page, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(page, size);
-    cairo_text_extents(page, text, &extents);
-    return extents.x_advance;
-}
-
 /* ---- images ---- */
 
 /* One value has the middle of the colours. */

@@ -1,0 +1,71 @@
+/* Elements of an array, whichever file they come from, as numbers of this machine. See array.h. */
+#include <string.h>
+
+#include "io/array.h"
+#include "src/base/err.h"
+
+size_t mf_array_row(const struct mf_array *array)
+{
+    size_t n = 1;
+
+    for (int i = 1; i < array->ndim; ++i) n *= array->shape[i];
+    return n;
+}
+
+#define COPY(type, convert)                                        \
+    for (size_t k = 0; k < n; ++k) {                               \
+        type v;                                                    \
+        memcpy(&v, (const char *)values + k * sizeof v, sizeof v); \
+        out[k] = convert;                                          \
+    }                                                              \
+    break
+
+void mf_array_ints(const struct mf_array *array, const void *values, size_t n, int64_t *out)
+{
+    switch ((array->kind << 8) + (int)array->size) {
+    case ('b' << 8) + 1: COPY(uint8_t, v != 0);
+    case ('u' << 8) + 1: COPY(uint8_t, v);
+    case ('u' << 8) + 2: COPY(uint16_t, v);
+    case ('u' << 8) + 4: COPY(uint32_t, v);
+    case ('u' << 8) + 8: COPY(uint64_t, v > INT64_MAX ? INT64_MAX : (int64_t)v);
+    case ('i' << 8) + 1: COPY(int8_t, v);
+    case ('i' << 8) + 2: COPY(int16_t, v);
+    case ('i' << 8) + 4: COPY(int32_t, v);
+    case ('i' << 8) + 8: COPY(int64_t, v);
+    default: mf_die(MF_BROKEN, __FILE__, __LINE__, "integers of kind %c%zu", array->kind, array->size);
+    }
+}
+
+/* A 16-bit float: 1 sign, 5 exponent, 10 fraction bits. */
+static double half(uint16_t v)
+{
+    double fraction = v & 0x3ff, value;
+    int exponent = v >> 10 & 0x1f;
+
+    if (exponent == 31)
+        value = fraction > 0 ? (double)__builtin_nanf("") : (double)__builtin_inff();
+    else if (exponent == 0)
+        value = __builtin_ldexp(fraction, -24);
+    else
+        value = __builtin_ldexp(fraction + 1024, exponent - 25);
+    return v & 0x8000 ? -value : value;
+}
+
+void mf_array_reals(const struct mf_array *array, const void *values, size_t n, double *out)
+{
+    switch ((array->kind << 8) + (int)array->size) {
+    case ('f' << 8) + 2: COPY(uint16_t, half(v));
+    case ('f' << 8) + 4: COPY(float, (double)v);
+    case ('f' << 8) + 8: COPY(double, v);
+    case ('b' << 8) + 1: COPY(uint8_t, v != 0);
+    case ('u' << 8) + 1: COPY(uint8_t, v);
+    case ('u' << 8) + 2: COPY(uint16_t, v);
+    case ('u' << 8) + 4: COPY(uint32_t, v);
+    case ('u' << 8) + 8: COPY(uint64_t, (double)v);
+    case ('i' << 8) + 1: COPY(int8_t, v);
+    case ('i' << 8) + 2: COPY(int16_t, v);
+    case ('i' << 8) + 4: COPY(int32_t, v);
+    case ('i' << 8) + 8: COPY(int64_t, (double)v);
+    default: mf_die(MF_BROKEN, __FILE__, __LINE__, "numbers of kind %c%zu", array->kind, array->size);
+    }
+}

@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "mpi/card.h"
 #include "mpi/comm_priv.h"
 #include "mpi/news.h"
-#include "mpi/share.h"
 #include "src/base/err.h"
 
 enum { BORN = 22, END = 52 }; /* fields of /proc/N/stat */

@@ -1,4 +1,4 @@
-/* See comm.h: the world's beginning and end, and how ranks agree. Reductions and copies are in reduce.c.
+/* See comm.h: the world's beginning and end. Agreement is in agree.c, reductions and copies in reduce.c.
  *
  * How nobody waits for ever: a breakage, an MPI error, and an exit without mf_comm_close() all end in MPI_Abort; a rank
  * that closes takes part in one last agreement, so that a rank which still wants to agree finds out. A killed process
@@ -19,9 +19,8 @@
 #include "mpi/watch.h"
 #include "mpi/wire.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 
-enum { CLOSING = 1 << 20 /* above every code: "this rank is in mf_comm_close()" */, END_SECONDS = 4 };
+enum { END_SECONDS = 4 };
 
 static struct {
     int open, rank, size;
@@ -242,24 +241,10 @@ void mf_comm_dry(struct mf_comm *comm, int rank, int size, int local_size)
         .rank = rank, .size = size, .local_rank = rank % local_size, .local_size = local_size, .impl = NULL};
 }
 
-/* The last agreement: who is in mf_agree() instead learns here that a rank has left, and ends the job. The barrier
- * keeps that rank out of MPI_Finalize meanwhile: an abort while others finalize can hang mpirun (Open MPI 4.1.4). */
-static void close_together(const struct mf_comm *comm)
-{
-    struct {
-        int code, rank;
-    } mine = {CLOSING, comm->rank}, worst;
-
-    mf_comm_enter(comm, "close", 0);
-    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
-    MPI_Barrier(comm->impl->world);
-    mf_comm_leave(comm);
-}
-
 void mf_comm_close(struct mf_comm *comm)
 {
     if (!comm->impl) return;
-    close_together(comm);
+    mf_agree_last(comm);
     mf_watch_enter("end of MPI", 0);
     impl_free(comm->impl);
     comm->impl = NULL;
@@ -278,46 +263,6 @@ const char *mf_comm_version(void)
     if (!text[0]) MPI_Get_library_version(text, &length);
     text[strcspn(text, ",\n")] = '\0';
     return text;
-}
-
-/* Rank @p left, the first that did, is in mf_comm_close(): the job ends. Rank 0 speaks for all where it is here. */
-static void left_behind(const struct mf_comm *comm, int left)
-{
-    if (comm->rank == 0 || left == 0)
-        mf_die(MF_BROKEN, __FILE__, __LINE__, "rank %d has closed the communicator, rank %d is in agreement", left,
-               comm->rank);
-    MPI_Barrier(comm->impl->check); /* that rank's abort ends this wait */
-}
-
-static int settle(const struct mf_comm *comm, int code)
-{
-    struct {
-        int code, rank;
-    } mine = {code, comm->rank}, worst;
-    char text[MF_ERR_TEXT];
-    int failed = code != MF_OK;
-
-    MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm->impl->world);
-    if (worst.code == MF_OK) return MF_OK;
-    if (worst.code == CLOSING) left_behind(comm, worst.rank);
-    snprintf(text, sizeof text, "%s", mf_err_text());
-    MPI_Bcast(text, (int)sizeof text, MPI_CHAR, worst.rank, comm->impl->world);
-    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, comm->impl->world);
-    if (failed == comm->size) return mf_fail(worst.code, "%s", text);
-    return mf_fail(worst.code, "%.960s (rank %d; %d of %d ranks failed)", text, worst.rank, failed, comm->size);
-}
-
-int(mf_agree)(const struct mf_comm *comm, int code)
-{
-    int rc;
-
-    if (!comm->impl) return code;
-    MF_PHASE(MF_PHASE_MESSAGES);
-
-    mf_comm_enter(comm, "agreement", 0);
-    rc = settle(comm, code);
-    mf_comm_leave(comm);
-    return rc;
 }
 
 void *mf_comm_native(const struct mf_comm *comm) { return comm->impl ? &comm->impl->files : NULL; }

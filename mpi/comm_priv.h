@@ -24,4 +24,10 @@ struct mf_comm_impl {
 /** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */
 extern size_t mf_comm_most;
 
+/** The last agreement, of ranks that close. Collective. */
+void mf_agree_last(const struct mf_comm *comm);
+
+/** Everything written by any rank of this node before is seen by every rank of it after. Collective. */
+void mf_comm_meet(const struct mf_comm *comm);
+
 #endif

@@ -1,5 +1,6 @@
 /* Reductions and copies between ranks, in pieces where MPI's int counts end. MPI promises the same bits of an
  * all-reduce on every rank (MPI 3.1, 5.9.6). */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,20 @@ void mf_comm_barrier(const struct mf_comm *comm)
 
     mf_comm_enter(comm, "barrier", 0);
     MPI_Barrier(comm->impl->world);
+    mf_comm_leave(comm);
+}
+
+void mf_comm_meet(const struct mf_comm *comm)
+{
+    MF_PHASE(MF_PHASE_WAITING);
+
+    mf_comm_enter(comm, "meet", 0);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (comm->impl->near)
+        mf_near_meet(comm->impl->near);
+    else
+        MPI_Barrier(comm->impl->node);
+    atomic_thread_fence(memory_order_seq_cst);
     mf_comm_leave(comm);
 }
 

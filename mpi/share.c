@@ -1,60 +1,14 @@
-/* See share.h. Every rank makes an anonymous file in memory and the others open it through /proc: unlike /dev/shm
- * (64 MB in many containers) it has no limit but memory itself, it needs no name, and nothing is left behind when a
- * process dies. Device and inode numbers prove that the file opened is the one meant. */
+/* See share.h: every rank makes a card and opens those of its node. */
 #include "mpi/share.h"
 
-#include <fcntl.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mpi/comm_priv.h"
 #include "src/base/err.h"
-#include "src/base/phase.h"
 #include "src/base/resident.h"
-
-static char *map(int file, size_t bytes)
-{
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-
-    return at == MAP_FAILED ? NULL : at;
-}
-
-/* Own memory; its pages are touched here, so they lie near this rank's cores. */
-struct mf_card mf_card_new(size_t bytes, char **own)
-{
-    struct mf_card none = {.descriptor = -1};
-    struct stat is;
-    int file;
-
-    *own = NULL;
-    file = memfd_create("mesoforge", MFD_CLOEXEC);
-    if (file < 0) return none;
-    if (ftruncate(file, (off_t)bytes) == 0 && fstat(file, &is) == 0) *own = map(file, bytes);
-    if (*own) return (struct mf_card){getpid(), file, (int64_t)is.st_dev, (int64_t)is.st_ino, (int64_t)bytes};
-    close(file);
-    return none;
-}
-
-char *mf_card_open(const struct mf_card *card)
-{
-    char name[64], *at = NULL;
-    struct stat is;
-    int file;
-
-    if (card->descriptor < 0) return NULL;
-    snprintf(name, sizeof name, "/proc/%lld/fd/%lld", (long long)card->process, (long long)card->descriptor);
-    file = open(name, O_RDWR | O_CLOEXEC);
-    if (file < 0) return NULL;
-    if (fstat(file, &is) == 0 && (int64_t)is.st_dev == card->device && (int64_t)is.st_ino == card->inode)
-        at = map(file, (size_t)card->bytes);
-    close(file);
-    return at;
-}
 
 static struct mf_share *half_built(int size)
 {
@@ -142,18 +96,4 @@ void mf_share_free(struct mf_share *share)
     free(share->at);
     free(share->bytes);
     free(share);
-}
-
-void mf_share_meet(const struct mf_comm *comm)
-{
-    MF_PHASE(MF_PHASE_WAITING);
-
-    mf_comm_enter(comm, "meet", 0);
-    atomic_thread_fence(memory_order_seq_cst);
-    if (comm->impl->near)
-        mf_near_meet(comm->impl->near);
-    else
-        MPI_Barrier(comm->impl->node);
-    atomic_thread_fence(memory_order_seq_cst);
-    mf_comm_leave(comm);
 }

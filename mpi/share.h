@@ -4,22 +4,9 @@
 #define MF_MPI_SHARE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
+#include "mpi/card.h"
 #include "mpi/comm.h"
-
-/** How others of this node find a rank's memory; all 64 bit, so it travels as such. descriptor < 0: there is none. */
-struct mf_card {
-    int64_t process, descriptor, device, inode, bytes;
-};
-
-enum { MF_CARD_WORDS = sizeof(struct mf_card) / sizeof(int64_t) };
-
-/** Cleared memory of this rank and its card, which is good until its descriptor is closed. Not collective. */
-struct mf_card mf_card_new(size_t bytes, char **own);
-
-/** The memory of another rank's card; NULL: it cannot be reached from here. Not collective. */
-char *mf_card_open(const struct mf_card *card);
 
 struct mf_share {
     char *own;
@@ -41,8 +28,5 @@ int mf_share_wanted(const struct mf_comm *comm);
 
 /** NULL is accepted. Not collective: the memory lives until the last rank lets go. */
 void mf_share_free(struct mf_share *share);
-
-/** Everything written by any rank of this node before is seen by every rank of it after. Collective. */
-void mf_share_meet(const struct mf_comm *comm);
 
 #endif

@@ -1,4 +1,4 @@
-/* See slab.h: which slices a rank holds in which round, and the views of them. */
+/* See slab.h: the memory of a turn, and the way of a round through it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,65 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
-enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 };       /* rounds: where work on one hides the copies of another */
-static const size_t ROUND_BYTES = (size_t)8 << 20; /* of all ranks, at batch 0: both kinds within the last cache */
-
-static size_t even(size_t n) { return n + n % 2; }
-
-/* A view of the slab itself is what a slice is, unless it lies across ranks or must go to a device. */
-static void orient(struct mf_turn *t, enum mf_normal normal, int passes)
-{
-    t->normal = normal;
-    t->slices = t->slab.dims[normal];
-    t->wide = t->slab.dims[normal == MF_X ? 1 : 2];
-    t->wired = t->comm.wire && !passes;
-    t->alone = (t->comm.size == 1 && !t->wired) || normal == MF_Z;
-    t->alias = t->alone && !passes;
-    t->depth = passes ? 2 : 1;
-}
-
-static size_t slice_floats(const struct mf_turn *t) { return t->slab.dims[t->normal == MF_Z ? 1 : 0] * t->wide; }
-
-/* Rank 0 has the longest share. */
-static size_t longest_share(const struct mf_turn *t)
-{
-    return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, 0).count;
-}
-
-static size_t choose_batch(const struct mf_turn *t, size_t asked)
-{
-    size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
-
-    if (batch == 0) batch = ROUND_BYTES / (size_t)t->comm.size / (slice ? slice : 1);
-    if (asked == 0 && t->depth > 1 && batch > share / LEAST_ROUNDS) batch = share / LEAST_ROUNDS;
-    if (asked == 0 && batch < LEAST_BATCH) batch = LEAST_BATCH;
-    if (batch > share || (asked == 0 && t->alias)) batch = share;
-    return batch ? even(batch) : 2;
-}
-
-static void plan(struct mf_turn *t, size_t asked)
-{
-    t->batch = choose_batch(t, asked);
-    t->rounds = t->normal == MF_Z && t->alias ? 1 : (longest_share(t) + t->batch - 1) / t->batch;
-}
-
-void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes, size_t asked,
-                   size_t *batch, size_t *rounds)
-{
-    struct mf_turn t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0)};
-
-    orient(&t, normal, passes);
-    plan(&t, asked);
-    *batch = t.batch;
-    *rounds = t.rounds;
-}
-
-/* Floats of a round buffer of this rank, and of its planes of all slices of a round. */
-static size_t round_floats(const struct mf_turn *t)
-{
-    return slice_floats(t) * mf_turn_span_of(t, 0, t->comm.rank).count;
-}
-
+/* Own planes of all slices of a round. */
 static size_t packed_floats(const struct mf_turn *t)
 {
     size_t all = 0;
@@ -75,19 +17,11 @@ static size_t packed_floats(const struct mf_turn *t)
     return t->slab.count * t->wide * all;
 }
 
-/* Whole lines of 64 bytes, so that the second buffer is aligned too. */
-static size_t buffer_bytes(const struct mf_turn *t) { return (round_floats(t) * sizeof(float) + 63) / 64 * 64; }
-
-float *mf_turn_at(const struct mf_turn *t, float *buffers, size_t round)
-{
-    return buffers + mf_turn_slot(t, round) * (buffer_bytes(t) / sizeof *buffers);
-}
-
 /* Local: without shared memory all is the arena's. */
 static int take_own(struct mf_turn *t, struct mf_arena *arena, float **fields, float **grads)
 {
-    *fields = mf_arena_take(arena, t->depth * buffer_bytes(t), "slices");
-    *grads = mf_arena_take(arena, t->depth * buffer_bytes(t), "slices");
+    *fields = mf_arena_take(arena, t->depth * mf_turn_buffer_bytes(t), "slices");
+    *grads = mf_arena_take(arena, t->depth * mf_turn_buffer_bytes(t), "slices");
     return *fields && *grads ? MF_OK : MF_MEMORY;
 }
 
@@ -130,7 +64,7 @@ static void share_buffers(struct mf_turn *t)
 /* Shared memory where ranks have it in common (booked in the arena first), and what messages to others need. */
 static int take_buffers(struct mf_turn *t)
 {
-    size_t bytes = 2 * t->depth * buffer_bytes(t);
+    size_t bytes = 2 * t->depth * mf_turn_buffer_bytes(t);
     int rc;
 
     if (t->alone) return mf_agree(&t->comm, take_own(t, t->queue->host, &t->fields, &t->grads));
@@ -177,10 +111,9 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     t->home = queue;
     t->queue = mf_slices_queue(queue);
     if (!mf_apart(t->queue)) t->comm.wire = NULL;
-    orient(t, normal, t->queue != t->home);
+    mf_turn_lay_out(t, normal, t->queue != t->home, batch);
     t->unit = MPI_DATATYPE_NULL;
     mf_comm_enter(comm, "plan of slices", batch);
-    plan(t, batch);
     rc = t->alias ? MF_OK : take_all(t);
     mf_comm_leave(comm);
     if (rc != MF_OK) {
@@ -214,94 +147,6 @@ void mf_turn_free(struct mf_turn *turn)
     free(turn);
 }
 
-size_t mf_turn_rounds(const struct mf_turn *turn) { return turn->rounds; }
-
-size_t mf_turn_batch(const struct mf_turn *turn) { return mf_turn_span(turn, 0).count; }
-
-struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int rank)
-{
-    struct mf_span share = mf_cut_grain(turn->slices, 2, (size_t)turn->comm.size, (size_t)rank);
-    size_t done = round * turn->batch < share.count ? round * turn->batch : share.count, left = share.count - done;
-
-    return (struct mf_span){share.first + done, left < turn->batch ? left : turn->batch};
-}
-
-struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round)
-{
-    if (turn->normal == MF_Z && turn->alias) return (struct mf_span){turn->slab.first, turn->slab.count};
-    return mf_turn_span_of(turn, round, turn->comm.rank);
-}
-
-struct mf_span mf_turn_share(const struct mf_turn *t)
-{
-    if (t->normal == MF_Z && t->alias) return (struct mf_span){t->slab.first, t->slab.count};
-    return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, (size_t)t->comm.rank);
-}
-
-/* Bytes of a round buffer that holds the slices of @p span. */
-static size_t held_bytes(const struct mf_turn *t, struct mf_span span)
-{
-    return slice_floats(t) * span.count * sizeof(float);
-}
-
-/* Slices of @p span inside the slab @p x. */
-static struct mf_view view_of_slab(const struct mf_turn *t, struct mf_span span, float *x)
-{
-    size_t nz = t->slab.dims[0], ny = t->slab.dims[1], nx = t->slab.dims[2];
-
-    if (t->normal == MF_Z) return (struct mf_view){x, span.count, ny, nx, ny * nx, nx, 1};
-    if (t->normal == MF_Y) return (struct mf_view){x + span.first * nx, span.count, nz, nx, nx, ny * nx, 1};
-    return (struct mf_view){x + span.first, span.count, nz, ny, 1, ny * nx, nx};
-}
-
-struct mf_view mf_turn_view(const struct mf_turn *t, size_t count, float *buffer)
-{
-    size_t nz = t->slab.dims[0];
-
-    if (t->normal == MF_Z)
-        return (struct mf_view){buffer, count, t->slab.dims[1], t->wide, slice_floats(t), t->wide, 1};
-    if (t->normal == MF_Y) return (struct mf_view){buffer, count, nz, t->wide, t->wide, count * t->wide, 1};
-    return (struct mf_view){buffer, count, nz, t->wide, 1, count * t->wide, count};
-}
-
-/* Bytes of the own planes of a round's slices, all ranks' or (@p others) those of other ranks. */
-static size_t round_bytes(const struct mf_turn *t, size_t round, int others)
-{
-    size_t slices = 0;
-
-    if (t->alone) return others ? 0 : held_bytes(t, mf_turn_span(t, round));
-    for (int r = 0; r < t->comm.size; ++r)
-        if (!others || r != t->comm.rank) slices += mf_turn_span_of(t, round, r).count;
-    return t->slab.count * t->wide * slices * sizeof(float);
-}
-
-/* A round: what is packed is read and written, what is added is read twice and written. Planes of other ranks' slices
- * leave this rank on the way out; on the way back this rank gives its slices' planes away. */
-static struct mf_cost round_cost(const struct mf_turn *t, size_t round, int back)
-{
-    double bytes = (double)round_bytes(t, round, 0);
-
-    return back ? (struct mf_cost){3 * bytes, bytes / sizeof(float)} : (struct mf_cost){2 * bytes, 0};
-}
-
-static size_t back_bytes(const struct mf_turn *t, size_t round)
-{
-    if (t->alone) return 0;
-    return (t->slab.dims[0] - t->slab.count) * t->wide * mf_turn_span(t, round).count * sizeof(float);
-}
-
-void mf_turn_count_out(const struct mf_turn *t, size_t round)
-{
-    mf_phase_count(round_cost(t, round, 0));
-    mf_phase_sent(round_bytes(t, round, 1));
-}
-
-void mf_turn_count_back(const struct mf_turn *t, size_t round)
-{
-    mf_phase_count(round_cost(t, round, 1));
-    mf_phase_sent(back_bytes(t, round));
-}
-
 /* Do rounds come together on the host, for a device that it cannot touch? */
 static int crosses(const struct mf_turn *t) { return mf_apart(t->queue) && !t->wired; }
 
@@ -312,7 +157,7 @@ static size_t *copy_of(const struct mf_turn *t, size_t copy[2], size_t round) { 
 static void send(struct mf_turn *t, size_t round, float *x)
 {
     const struct mf_backend *be = t->queue->backend;
-    size_t *copy = copy_of(t, t->put, round), bytes = held_bytes(t, mf_turn_span(t, round));
+    size_t *copy = copy_of(t, t->put, round), bytes = mf_turn_held_bytes(t, mf_turn_span(t, round));
 
     mf_turn_count_out(t, round);
     if (crosses(t)) be->finish(t->queue, *copy);
@@ -327,7 +172,7 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
     struct mf_span span = mf_turn_span(turn, round);
 
     if (turn->alias) {
-        *view = view_of_slab(turn, span, x);
+        *view = mf_turn_view_of_slab(turn, span, x);
         return;
     }
     MF_PHASE(MF_PHASE_EXCHANGE);
@@ -344,16 +189,16 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
     float *buffer;
 
     if (turn->alias) {
-        *view = view_of_slab(turn, span, g);
+        *view = mf_turn_view_of_slab(turn, span, g);
         return;
     }
     MF_PHASE(MF_PHASE_EXCHANGE);
 
     buffer = mf_turn_at(turn, turn->on_grads, round);
     if (mf_apart(turn->queue))
-        turn->queue->backend->field->fill(turn->queue, held_bytes(turn, span) / sizeof *buffer, 0, buffer);
+        turn->queue->backend->field->fill(turn->queue, mf_turn_held_bytes(turn, span) / sizeof *buffer, 0, buffer);
     else
-        memset(buffer, 0, held_bytes(turn, span));
+        memset(buffer, 0, mf_turn_held_bytes(turn, span));
     *view = mf_turn_view(turn, span.count, buffer);
 }
 
@@ -377,7 +222,7 @@ void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
     if (crosses(turn))
         *copy_of(turn, turn->got, round) = turn->queue->backend->get_start(
             turn->queue, mf_turn_at(turn, turn->grads, round), mf_turn_at(turn, turn->on_grads, round),
-            held_bytes(turn, mf_turn_span(turn, round)));
+            mf_turn_held_bytes(turn, mf_turn_span(turn, round)));
     if (round == 0 || turn->depth == 1) turn->added = round;
     for (; turn->added < end; ++turn->added) receive(turn, turn->added, g);
 }

@@ -8,17 +8,6 @@
 
 int mf_turn_deals(const struct mf_turn *turn) { return turn->share && turn->depth == 1 && !mf_apart(turn->queue); }
 
-static _Atomic uint64_t *begun(const struct mf_turn *t, int r)
-{
-    return (_Atomic uint64_t *)(void *)(t->share->at[r] + t->share->bytes[r] - MF_TURN_TAIL);
-}
-
-void mf_turn_deal_anew(struct mf_turn *turn)
-{
-    if (turn->share) atomic_store_explicit(begun(turn, turn->comm.rank), 0, memory_order_relaxed);
-    turn->helped = 0;
-}
-
 void mf_turn_spread(struct mf_turn *const *turn, size_t n, size_t round, float *const *x)
 {
     MF_PHASE(MF_PHASE_EXCHANGE);
@@ -36,8 +25,8 @@ int mf_turn_take(struct mf_turn *turn, size_t round, size_t most, struct mf_deal
         size_t at;
 
         if (!turn->share->at[r]) continue; /* on another node */
-        at = atomic_load_explicit(begun(turn, r), memory_order_relaxed);
-        if (at < all.count) at = atomic_fetch_add_explicit(begun(turn, r), most, memory_order_relaxed);
+        at = atomic_load_explicit(mf_turn_begun(turn, r), memory_order_relaxed);
+        if (at < all.count) at = atomic_fetch_add_explicit(mf_turn_begun(turn, r), most, memory_order_relaxed);
         if (at >= all.count) continue;
         *dealt = (struct mf_dealt){r, at, {all.first + at, all.count - at < most ? all.count - at : most}};
         return 1;

@@ -1,6 +1,8 @@
 /* How planes travel between slabs and round buffers. A rank writes its planes straight into the buffers of the ranks of
  * its node, and reads gradients straight out of them; to and from every other rank there is a message. Slabs are device
  * memory, the buffers of both ways the host's; where there is a wire (wire.h) they are the device's. */
+#include <stdatomic.h>
+
 #include "kernels/move.h"
 #include "mpi/turn_priv.h"
 #include "src/base/phase.h"
@@ -47,7 +49,7 @@ enum { OUT = 1, BACK = 2 }; /* tags */
 /* The buffers of this node's ranks change hands. */
 static void meet(const struct mf_turn *t)
 {
-    if (t->share) mf_share_meet(&t->comm);
+    if (t->share) mf_comm_meet(&t->comm);
 }
 
 static int is_far(const struct mf_turn *t, int r) { return mf_turn_seen(t, r, 0, 0) == NULL; }
@@ -168,6 +170,13 @@ static void add_far(const struct mf_turn *t, size_t round, float *g)
     }
 }
 
+/* No slice of the round that comes is begun. Between meetings, so that nobody takes any. */
+static void deal_anew(struct mf_turn *t)
+{
+    if (t->share) atomic_store_explicit(mf_turn_begun(t, t->comm.rank), 0, memory_order_relaxed);
+    t->helped = 0;
+}
+
 void mf_turn_bring(struct mf_turn *const *turn, size_t n, size_t round, float *const *x)
 {
     mf_comm_enter(&turn[0]->comm, "fetch of slices, round", round + 1);
@@ -175,7 +184,7 @@ void mf_turn_bring(struct mf_turn *const *turn, size_t n, size_t round, float *c
     for (size_t i = 0; i < n; ++i) start_out(turn[i], round, x[i]);
     for (size_t i = 0; i < n; ++i) {
         pack_near(turn[i], round, x[i]);
-        mf_turn_deal_anew(turn[i]);
+        deal_anew(turn[i]);
     }
     for (size_t i = 0; i < n; ++i) wait_for(turn[i]->request, 2 * turn[i]->comm.size);
     meet(turn[0]);
@@ -316,5 +325,5 @@ void mf_turn_back(struct mf_turn *turn, size_t round, float *g)
         return;
     }
     mf_turn_return(&turn, 1, round, &g);
-    if (turn->share) mf_share_meet(&turn->comm); /* they may be cleared */
+    if (turn->share) mf_comm_meet(&turn->comm); /* they may be cleared */
 }

@@ -1,5 +1,5 @@
-/* The inside of a turn: geometry (turn.c), the ways planes travel (turn_move.c), and slices dealt out between the ranks
- * of a node (turn_deal.c). */
+/* The inside of a turn: geometry (turn_shape.c), memory and rounds (turn.c), the ways planes travel (turn_move.c), and
+ * slices dealt out between the ranks of a node (turn_deal.c). */
 #ifndef MF_MPI_TURN_PRIV_H
 #define MF_MPI_TURN_PRIV_H
 
@@ -8,7 +8,7 @@
 #include "mpi/slab.h"
 #include "mpi/wire.h"
 
-enum { MF_TURN_TAIL = 64 /* bytes behind the buffers in shared memory: turn_deal.c */ };
+enum { MF_TURN_TAIL = 64 /* bytes behind the buffers in shared memory: mf_turn_begun() */ };
 
 /* Round buffers are [nz][batch of this round][nx] for slices normal to y, [nz][ny][batch] for x: the planes of one rank
  * are one consecutive part of them, in rank order. `wide` is the extent beside the cut one: nx, or ny. */
@@ -43,6 +43,13 @@ static inline size_t mf_turn_slot(const struct mf_turn *turn, size_t round)
     return turn->depth > 1 ? round % turn->depth : 0;
 }
 
+/** What follows from comm, slab and wire: see mf_turn_shape(). */
+void mf_turn_lay_out(struct mf_turn *turn, enum mf_normal normal, int passes, size_t asked);
+
+/** Bytes of one round buffer of this rank, and of what one with the slices of @p span holds. */
+size_t mf_turn_buffer_bytes(const struct mf_turn *turn);
+size_t mf_turn_held_bytes(const struct mf_turn *turn, struct mf_span span);
+
 /** The buffer of @p round among those at @p buffers. */
 float *mf_turn_at(const struct mf_turn *turn, float *buffers, size_t round);
 
@@ -56,8 +63,9 @@ static inline int mf_turn_is_direct(const struct mf_turn *turn, int rank)
     return turn->wired && turn->comm.size > 1 && rank == turn->comm.rank;
 }
 
-/** The slices of a buffer with @p count of them. */
+/** The slices of a buffer with @p count of them, and those of @p span in the slab @p x itself. */
 struct mf_view mf_turn_view(const struct mf_turn *turn, size_t count, float *buffer);
+struct mf_view mf_turn_view_of_slab(const struct mf_turn *turn, struct mf_span span, float *x);
 
 /** What a round's way out, or back, moves: for --log-view. */
 void mf_turn_count_out(const struct mf_turn *turn, size_t round);
@@ -74,8 +82,11 @@ float *mf_turn_seen(const struct mf_turn *turn, int r, size_t round, int grads);
 void mf_turn_bring(struct mf_turn *const *turn, size_t n, size_t round, float *const *x);
 void mf_turn_return(struct mf_turn *const *turn, size_t n, size_t round, float *const *g);
 
-/** No slice of the round that comes is begun. Between meetings, so that nobody takes any. */
-void mf_turn_deal_anew(struct mf_turn *turn);
+/** How many slices of rank @p r of this node somebody has begun in this round: behind that rank's buffers. */
+static inline _Atomic uint64_t *mf_turn_begun(const struct mf_turn *turn, int r)
+{
+    return (_Atomic uint64_t *)(void *)(turn->share->at[r] + turn->share->bytes[r] - MF_TURN_TAIL);
+}
 
 /** Fills this round's buffer of fields with its slices of all planes; its buffer of gradients into everybody's slab. A
  * wire does so on the device, else they are the host's. */

@@ -1,0 +1,157 @@
+/* See slab.h: which slices a rank holds in which round, where they stand in buffers, and how many bytes that is. All of
+ * it follows from extents and ranks: nothing here takes memory or moves. */
+#include "mpi/turn_priv.h"
+#include "src/base/phase.h"
+
+enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 };       /* rounds: where work on one hides the copies of another */
+static const size_t ROUND_BYTES = (size_t)8 << 20; /* of all ranks, at batch 0: both kinds within the last cache */
+
+static size_t even(size_t n) { return n + n % 2; }
+
+/* A view of the slab itself is what a slice is, unless it lies across ranks or must go to a device. */
+static void orient(struct mf_turn *t, enum mf_normal normal, int passes)
+{
+    t->normal = normal;
+    t->slices = t->slab.dims[normal];
+    t->wide = t->slab.dims[normal == MF_X ? 1 : 2];
+    t->wired = t->comm.wire && !passes;
+    t->alone = (t->comm.size == 1 && !t->wired) || normal == MF_Z;
+    t->alias = t->alone && !passes;
+    t->depth = passes ? 2 : 1;
+}
+
+static size_t slice_floats(const struct mf_turn *t) { return t->slab.dims[t->normal == MF_Z ? 1 : 0] * t->wide; }
+
+/* Rank 0 has the longest share. */
+static size_t longest_share(const struct mf_turn *t)
+{
+    return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, 0).count;
+}
+
+static size_t choose_batch(const struct mf_turn *t, size_t asked)
+{
+    size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
+
+    if (batch == 0) batch = ROUND_BYTES / (size_t)t->comm.size / (slice ? slice : 1);
+    if (asked == 0 && t->depth > 1 && batch > share / LEAST_ROUNDS) batch = share / LEAST_ROUNDS;
+    if (asked == 0 && batch < LEAST_BATCH) batch = LEAST_BATCH;
+    if (batch > share || (asked == 0 && t->alias)) batch = share;
+    return batch ? even(batch) : 2;
+}
+
+void mf_turn_lay_out(struct mf_turn *t, enum mf_normal normal, int passes, size_t asked)
+{
+    orient(t, normal, passes);
+    t->batch = choose_batch(t, asked);
+    t->rounds = t->normal == MF_Z && t->alias ? 1 : (longest_share(t) + t->batch - 1) / t->batch;
+}
+
+void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes, size_t asked,
+                   size_t *batch, size_t *rounds)
+{
+    struct mf_turn t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0)};
+
+    mf_turn_lay_out(&t, normal, passes, asked);
+    *batch = t.batch;
+    *rounds = t.rounds;
+}
+
+/* Of a round buffer of this rank. */
+static size_t round_floats(const struct mf_turn *t)
+{
+    return slice_floats(t) * mf_turn_span_of(t, 0, t->comm.rank).count;
+}
+
+/* Whole lines of 64 bytes, so that the second buffer is aligned too. */
+size_t mf_turn_buffer_bytes(const struct mf_turn *t) { return (round_floats(t) * sizeof(float) + 63) / 64 * 64; }
+
+float *mf_turn_at(const struct mf_turn *t, float *buffers, size_t round)
+{
+    return buffers + mf_turn_slot(t, round) * (mf_turn_buffer_bytes(t) / sizeof *buffers);
+}
+
+size_t mf_turn_rounds(const struct mf_turn *turn) { return turn->rounds; }
+
+size_t mf_turn_batch(const struct mf_turn *turn) { return mf_turn_span(turn, 0).count; }
+
+struct mf_span mf_turn_span_of(const struct mf_turn *turn, size_t round, int rank)
+{
+    struct mf_span share = mf_cut_grain(turn->slices, 2, (size_t)turn->comm.size, (size_t)rank);
+    size_t done = round * turn->batch < share.count ? round * turn->batch : share.count, left = share.count - done;
+
+    return (struct mf_span){share.first + done, left < turn->batch ? left : turn->batch};
+}
+
+struct mf_span mf_turn_span(const struct mf_turn *turn, size_t round)
+{
+    if (turn->normal == MF_Z && turn->alias) return (struct mf_span){turn->slab.first, turn->slab.count};
+    return mf_turn_span_of(turn, round, turn->comm.rank);
+}
+
+struct mf_span mf_turn_share(const struct mf_turn *t)
+{
+    if (t->normal == MF_Z && t->alias) return (struct mf_span){t->slab.first, t->slab.count};
+    return mf_cut_grain(t->slices, 2, (size_t)t->comm.size, (size_t)t->comm.rank);
+}
+
+size_t mf_turn_held_bytes(const struct mf_turn *t, struct mf_span span)
+{
+    return slice_floats(t) * span.count * sizeof(float);
+}
+
+struct mf_view mf_turn_view_of_slab(const struct mf_turn *t, struct mf_span span, float *x)
+{
+    size_t nz = t->slab.dims[0], ny = t->slab.dims[1], nx = t->slab.dims[2];
+
+    if (t->normal == MF_Z) return (struct mf_view){x, span.count, ny, nx, ny * nx, nx, 1};
+    if (t->normal == MF_Y) return (struct mf_view){x + span.first * nx, span.count, nz, nx, nx, ny * nx, 1};
+    return (struct mf_view){x + span.first, span.count, nz, ny, 1, ny * nx, nx};
+}
+
+struct mf_view mf_turn_view(const struct mf_turn *t, size_t count, float *buffer)
+{
+    size_t nz = t->slab.dims[0];
+
+    if (t->normal == MF_Z)
+        return (struct mf_view){buffer, count, t->slab.dims[1], t->wide, slice_floats(t), t->wide, 1};
+    if (t->normal == MF_Y) return (struct mf_view){buffer, count, nz, t->wide, t->wide, count * t->wide, 1};
+    return (struct mf_view){buffer, count, nz, t->wide, 1, count * t->wide, count};
+}
+
+/* Bytes of the own planes of a round's slices, all ranks' or (@p others) those of other ranks. */
+static size_t round_bytes(const struct mf_turn *t, size_t round, int others)
+{
+    size_t slices = 0;
+
+    if (t->alone) return others ? 0 : mf_turn_held_bytes(t, mf_turn_span(t, round));
+    for (int r = 0; r < t->comm.size; ++r)
+        if (!others || r != t->comm.rank) slices += mf_turn_span_of(t, round, r).count;
+    return t->slab.count * t->wide * slices * sizeof(float);
+}
+
+/* A round: what is packed is read and written, what is added is read twice and written. Planes of other ranks' slices
+ * leave this rank on the way out; on the way back this rank gives its slices' planes away. */
+static struct mf_cost round_cost(const struct mf_turn *t, size_t round, int back)
+{
+    double bytes = (double)round_bytes(t, round, 0);
+
+    return back ? (struct mf_cost){3 * bytes, bytes / sizeof(float)} : (struct mf_cost){2 * bytes, 0};
+}
+
+static size_t back_bytes(const struct mf_turn *t, size_t round)
+{
+    if (t->alone) return 0;
+    return (t->slab.dims[0] - t->slab.count) * t->wide * mf_turn_span(t, round).count * sizeof(float);
+}
+
+void mf_turn_count_out(const struct mf_turn *t, size_t round)
+{
+    mf_phase_count(round_cost(t, round, 0));
+    mf_phase_sent(round_bytes(t, round, 1));
+}
+
+void mf_turn_count_back(const struct mf_turn *t, size_t round)
+{
+    mf_phase_count(round_cost(t, round, 1));
+    mf_phase_sent(back_bytes(t, round));
+}

@@ -1,4 +1,4 @@
-/* What joining clusters and parting them have in common. Private to connect.c and part.c. */
+/* What joining clusters and parting them have in common. Private to connect.c, pins.c and part.c. */
 #ifndef MF_RECON_CONNECT_IMPL_H
 #define MF_RECON_CONNECT_IMPL_H
 
@@ -21,6 +21,11 @@ static inline double mf_account_miss(const double spans[3], const double wanted[
     return fabs(spans[0] - wanted[0]) + fabs(spans[1] - wanted[1]) + fabs(spans[2] - wanted[2]);
 }
 
+/* -- pins.c -- */
+
+/** Most pins of a volume, of all phases and ranks. */
+size_t mf_connect_pins_most(const struct mf_connect *connect);
+
 /** How many more voxels may be pinned to phase @p to, on all ranks: half of what is open of it are left to the grey
  * field. */
 uint64_t mf_connect_room(const struct mf_connect *connect, uint8_t to);
@@ -33,6 +38,8 @@ void mf_connect_pin(struct mf_connect *connect, struct mf_change new);
 
 /** The end of a batch of pins to @p phase. Returns how many there were on all ranks. Collective. */
 uint64_t mf_connect_pinned(struct mf_connect *connect, uint8_t phase);
+
+/* -- part.c -- */
 
 /** Parts what hangs on spanning clusters of a phase by necks, while less shall span. connect->list are its clusters,
  * which the own planes of connect->reach are marked with. Collective, agreed: MF_MEMORY, MF_INPUT. */

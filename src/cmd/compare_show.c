@@ -5,6 +5,7 @@
 #include "src/cmd/compare.h"
 #include "src/cmd/describe.h"
 #include "src/cmd/recon_plan.h"
+#include "src/cmd/side.h"
 #include "src/desc/measure.h"
 #include "src/desc/registry.h"
 

@@ -9,23 +9,9 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/describe_more.h"
+#include "src/cmd/side.h"
 
 enum { PHASES_DRAWN = 6 };
-
-const char *mf_side_name(const struct mf_target *target, int ndim, int side)
-{
-    static const char *const names[] = {"z", "y", "x"};
-
-    MF_ASSERT(side >= 0 && side < 3);
-    return ndim == 3 && target->sides == 1 ? "mean" : names[side];
-}
-
-const char *const *mf_side_axes(const struct mf_target *target, int ndim, int side)
-{
-    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}}, *const means[2] = {"u", "v"};
-
-    return target->sides == 1 && ndim == 3 ? means : axes[side];
-}
 
 static const double *s2_of(const struct mf_target_side *side, size_t lag, int phase)
 {

@@ -7,12 +7,6 @@
 #include "io/target.h"
 #include "src/base/json.h"
 
-/** "z", "y", "x", or "mean" for the only side of a volume. */
-const char *mf_side_name(const struct mf_target *target, int ndim, int side);
-
-/** Names of a side's rows and columns: axes, or "u", "v" for the only side of a volume. */
-const char *const *mf_side_axes(const struct mf_target *target, int ndim, int side);
-
 /**
  * S2 against distance on level 0: curve[i][0 .. lag - 1] for i = 0 radial (mean over the lags that round to d), 1 along
  * u, 2 along v.

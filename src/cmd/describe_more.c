@@ -2,6 +2,7 @@
 #include "src/cmd/describe_more.h"
 
 #include "src/cmd/describe.h"
+#include "src/cmd/side.h"
 
 enum { ENTRIES_SHOWN = 4096, DIRECTIONS = 4, AXES = 3 };
 

@@ -1,7 +1,6 @@
 /* mesoforge doctor: what of the machine and its software works, what does not, and what to do about it. */
 #include "src/cmd/doctor.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,22 +14,6 @@ struct doctor {
 };
 
 static const char *const states[] = {[MF_WELL] = "ok", [MF_WARNED] = "warn", [MF_FAILED] = "fail"};
-
-void mf_find(struct mf_findings *to, enum mf_health state, const char *what, const char *remedy, const char *format,
-             ...)
-{
-    struct mf_finding *f;
-    va_list args;
-
-    MF_ASSERT(to->count < sizeof to->at / sizeof *to->at);
-    f = &to->at[to->count++];
-    f->state = state;
-    snprintf(f->what, sizeof f->what, "%s", what);
-    snprintf(f->remedy, sizeof f->remedy, "%s", remedy);
-    va_start(args, format);
-    vsnprintf(f->text, sizeof f->text, format, args);
-    va_end(args);
-}
 
 /* The machine of a further node, where it differs from the first's in more than a number. */
 static void join_node(const struct mf_findings *other, const char *node, struct mf_findings *to)

@@ -9,6 +9,7 @@
 
 #include "src/base/err.h"
 #include "src/cmd/describe.h"
+#include "src/cmd/side.h"
 
 enum { CURVES = 12, FIRST_ROOM = 16, PHASES_DRAWN = 6 };
 

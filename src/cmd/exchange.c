@@ -87,11 +87,9 @@ static int axes_of(const struct mf_descriptor *row, size_t lag, int mcrpy, size_
 {
     const size_t entries = mf_descriptor_entries(row, lag), root = root_of(entries);
     const int lines = row->kind == MF_LINEAL_SOFT || row->kind == MF_LINE_SOFT;
-    const int square = row->kind == MF_S2 || row->kind == MF_CROSS || row->kind == MF_GRAM ||
-                       row->kind == MF_GRAM_AXES || row->kind == MF_GRAM_CROSS;
     int n = 0;
 
-    if (square && root) {
+    if (mf_descriptor_square(row) && root) {
         axes[n++] = root;
         axes[n++] = root;
     } else if (entries > 1 || (mcrpy && row->kind == MF_VARIATION)) {
@@ -312,12 +310,10 @@ static int head_of(const struct import *in, const struct mf_array *a, struct mf_
 /* What a value of it may be. */
 static int check_values(const struct mf_descriptor *row, const char *file, size_t n, const double *values)
 {
-    const double slack = 1e-6, most = row->kind == MF_VARIATION ? 4 : 1;
-    const int bounded = row->kind == MF_S2 || row->kind == MF_FRACTION || row->kind == MF_VARIATION ||
-                        row->kind == MF_CROSS || row->in_space;
+    const double slack = 1e-6, most = mf_descriptor_most(row), least = isfinite(most) ? 0 : -INFINITY;
 
     for (size_t i = 0; i < n; ++i)
-        if (!isfinite(values[i]) || (bounded && !(values[i] >= -slack && values[i] <= most + slack)))
+        if (!isfinite(values[i]) || values[i] < least - slack || values[i] > most + slack)
             return mf_fail(MF_INPUT, "'%s' is no %s: it holds %g", file, row->name, values[i]);
     return MF_OK;
 }

@@ -1,6 +1,7 @@
 /* See registry.h. */
 #include "src/desc/registry.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -368,6 +369,22 @@ size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag)
     if (row->kind >= MF_FURTHER) return mf_more_entries((enum mf_more)(row->kind - MF_FURTHER), lag);
     if (row->in_space) return mf_whole_entries(mf_descriptor_whole(row), lag);
     return row->kind == MF_S2 || row->kind == MF_CROSS ? (2 * lag - 1) * (2 * lag - 1) : 1;
+}
+
+int mf_descriptor_square(const struct mf_descriptor *row)
+{
+    static const enum mf_descriptor_kind square[] = {MF_S2, MF_CROSS, MF_GRAM, MF_GRAM_AXES, MF_GRAM_CROSS};
+    int is = 0;
+
+    for (size_t i = 0; i < sizeof square / sizeof *square; ++i) is |= row->kind == square[i];
+    return is;
+}
+
+/* A pixel has four neighbours to differ from. */
+double mf_descriptor_most(const struct mf_descriptor *row)
+{
+    if (row->kind == MF_VARIATION) return 4;
+    return row->in_space || row->kind == MF_S2 || row->kind == MF_CROSS || row->kind == MF_FRACTION ? 1 : INFINITY;
 }
 
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,

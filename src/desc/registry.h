@@ -109,6 +109,12 @@ void mf_descriptor_pair(size_t fields, size_t pair, size_t *a, size_t *b);
 /** Numbers of one phase on one level. */
 size_t mf_descriptor_entries(const struct mf_descriptor *row, size_t lag);
 
+/** Are they a square, [rows][columns]: windows of lags, and matrices of products? */
+int mf_descriptor_square(const struct mf_descriptor *row);
+
+/** The largest of its values, which are shares or densities and begin at 0; INFINITY: they may be any numbers. */
+double mf_descriptor_most(const struct mf_descriptor *row);
+
 /** Its kernels; refuses with MF_DEVICE when the back end lacks them. */
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);

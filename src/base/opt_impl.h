@@ -72,9 +72,6 @@ int mf_options_argument(struct mf_options *options, const char *word);
 /** The option's default: that of its row, or nothing. */
 int mf_options_default(struct mf_options *options, struct mf_entry *entry);
 
-/** Reads one number, the whole of @p text. */
-int mf_word_real(const char *text, double *value);
-
 /** Reads --config FILE: conf.c. */
 int mf_options_file(struct mf_options *options, const char *path);
 

@@ -46,7 +46,8 @@ static int word_long(const char *text, long *value)
     return 1;
 }
 
-int mf_word_real(const char *text, double *value)
+/* One number, the whole of @p text. */
+static int word_real(const char *text, double *value)
 {
     char *end;
     double got = strtod(text, &end);
@@ -135,7 +136,7 @@ static int to_reals(struct mf_options *options, const struct mf_said *said, size
     MF_TRY(cut_commas(options, said, n, words, &n, &cut));
     at = mf_options_keep(options, n * sizeof *at);
     for (size_t i = 0; i < n; ++i) {
-        if (!mf_word_real(cut[i], &at[i])) return refuse(said, "numbers", cut[i]);
+        if (!word_real(cut[i], &at[i])) return refuse(said, "numbers", cut[i]);
         text[i] = real_text(options, at[i]);
     }
     v->reals = (struct mf_reals){n, at};
@@ -170,7 +171,7 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
         text[0] = long_text(options, v->integer);
         break;
     case MF_REAL:
-        if (!mf_word_real(words[0], &v->real)) return refuse(said, "a number", words[0]);
+        if (!word_real(words[0], &v->real)) return refuse(said, "a number", words[0]);
         text[0] = real_text(options, v->real);
         break;
     case MF_TEXT: text[0] = v->word = mf_options_copy(options, words[0], strlen(words[0])); break;

@@ -4,7 +4,6 @@ images and volumes, periodic and not, on 1 to 3 ranks; what it refuses. SciPy, w
     compare.py MESOFORGE MPIEXEC      exit status 77: NumPy is missing
 """
 import itertools
-import json
 import os
 import sys
 import tempfile

@@ -7,7 +7,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
-#include "src/cmd/device.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
@@ -332,7 +331,7 @@ static int run(struct mf_session *session, void *options)
     while (mf_characterize_input(session, o, files)) ++files;
     MF_TRY(mf_characterize_may_write(session, o, files));
     say_unused(session->options, more_of(o));
-    MF_TRY(mf_device_serves(session, more_of(o)));
+    MF_TRY(mf_session_serves(session, more_of(o)));
     MF_TRY(mf_reside(session, o->residency));
     MF_TRY(mf_network_open(session, o->gram_weights, o->nl_method, more_of(o), &o->vgg));
     MF_ASSERT(files > 0); /* was checked */

@@ -111,6 +111,13 @@ int mf_session_to_cores(struct mf_session *session);
 int mf_session_to_device(struct mf_session *session);
 
 /**
+ * Sees that there are kernels for the further descriptors @p more (bits 1 << enum mf_more); where the GPU has none and
+ * nobody asked for it, goes on on the cores. Nothing may be live in the session's memory. Collective; refuses (agreed)
+ * with MF_DEVICE.
+ */
+int mf_session_serves(struct mf_session *session, unsigned more);
+
+/**
  * Where the ranks of a node may all use the whole of it, in a job of Slurm, and it has several NUMA nodes and nothing
  * else to do, each keeps to its own share of the cores from now on (--bind auto), near its GPU's NUMA node @p near (-1:
  * it has none). No rank gets cores that its launcher did not give it. True when it does. Collective.

@@ -9,7 +9,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/desc/registry.h"
 #include "src/plan/bind.h"
 
 enum { DEVICES = 64, NAME = 16, HOST = 64 };
@@ -167,22 +166,4 @@ int mf_device_may_leave(const struct mf_session *session)
     mf_err_take(why, sizeof why);
     mf_warn("device: cpu after all (auto: %s)", why);
     return 1;
-}
-
-/* Local: has the back end kernels for all of them? */
-static int check_kernels(const struct mf_backend *backend, unsigned more)
-{
-    const struct mf_slice_ops *ops;
-
-    for (int m = 0; m < MF_MORE; ++m)
-        if (more >> m & 1) MF_TRY(mf_descriptor_ops(&mf_descriptors[MF_FURTHER + m], backend, &ops));
-    return MF_OK;
-}
-
-int mf_device_serves(struct mf_session *session, unsigned more)
-{
-    const int rc = mf_agree(session->comm, check_kernels(session->backend, more));
-
-    if (rc == MF_OK || !mf_device_may_leave(session)) return rc;
-    return mf_session_to_cores(session);
 }

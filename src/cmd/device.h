@@ -21,11 +21,4 @@ int mf_device_is_free(const struct mf_session *session);
  */
 int mf_device_may_leave(const struct mf_session *session);
 
-/**
- * Sees that there are kernels for the further descriptors @p more (bits 1 << enum mf_more); where the GPU has none and
- * nobody asked for it, goes on on the cores. Nothing may be live in the session's memory. Collective; refuses (agreed)
- * with MF_DEVICE.
- */
-int mf_device_serves(struct mf_session *session, unsigned more);
-
 #endif

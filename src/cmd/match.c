@@ -5,7 +5,6 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/cmd/device.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
@@ -115,7 +114,7 @@ static int run(struct mf_session *session, void *options)
     int rc;
 
     MF_TRY(mf_recon_may_write(session, o));
-    MF_TRY(mf_device_serves(session, mf_recon_more(o)));
+    MF_TRY(mf_session_serves(session, mf_recon_more(o)));
     MF_TRY(mf_reside(session, o->residency));
     rc = mf_recon_network(session, o, NULL);
     if (rc == MF_OK) rc = with_files(session, o);

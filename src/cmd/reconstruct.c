@@ -5,7 +5,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/device.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/names.h"
@@ -132,7 +131,7 @@ static int run(struct mf_session *session, void *options)
     rc = base ? recalled : mf_fail(MF_MEMORY, "no memory for a name");
     if (rc == MF_OK) rc = fit_types(session, &target, o);
     rc = mf_agree(session->comm, rc);
-    if (rc == MF_OK) rc = mf_device_serves(session, mf_recon_more(o));
+    if (rc == MF_OK) rc = mf_session_serves(session, mf_recon_more(o));
     if (rc == MF_OK) rc = mf_recon_network(session, o, &target);
     if (rc == MF_OK) rc = mf_recon_run(session, o, &target, NULL, base);
     mf_vgg_free(o->vgg);

@@ -19,6 +19,7 @@
 #include "src/cmd/cmd.h"
 #include "src/cmd/device.h"
 #include "src/cmd/where.h"
+#include "src/desc/registry.h"
 
 enum { THREADS_MOST = 4096 };
 
@@ -345,6 +346,24 @@ int mf_session_to_cores(struct mf_session *session)
     session->capability = 0;
     MF_TRY(mf_agree(session->comm, mf_backend_find(&session->backend, "cpu")));
     return mf_agree(session->comm, open_local(session, 0));
+}
+
+/* Local: has the back end kernels for all of them? */
+static int check_kernels(const struct mf_backend *backend, unsigned more)
+{
+    const struct mf_slice_ops *ops;
+
+    for (int m = 0; m < MF_MORE; ++m)
+        if (more >> m & 1) MF_TRY(mf_descriptor_ops(&mf_descriptors[MF_FURTHER + m], backend, &ops));
+    return MF_OK;
+}
+
+int mf_session_serves(struct mf_session *session, unsigned more)
+{
+    const int rc = mf_agree(session->comm, check_kernels(session->backend, more));
+
+    if (rc == MF_OK || !mf_device_may_leave(session)) return rc;
+    return mf_session_to_cores(session);
 }
 
 int mf_session_to_device(struct mf_session *session)

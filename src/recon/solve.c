@@ -364,9 +364,11 @@ static int run(struct mf_grid *r, const size_t dims[3])
 }
 
 static void set_up(struct mf_grid *r, const struct mf_comm *comm, const struct mf_backend *backend,
-                   struct mf_queue *queue, const struct mf_target *target, const struct mf_solve_opts *opts)
+                   struct mf_queue *queue, const struct mf_target *target, const struct mf_solve_opts *opts,
+                   struct mf_solve_result *result)
 {
-    *r = (struct mf_grid){.comm = comm, .backend = backend, .queue = queue, .opts = opts, .target = target};
+    *r = (struct mf_grid){
+        .comm = comm, .backend = backend, .queue = queue, .opts = opts, .target = target, .result = result};
     r->fields = mf_solve_fields(target, opts);
     r->compared = opts->objective;
     r->compared.seed = opts->seed;
@@ -374,6 +376,7 @@ static void set_up(struct mf_grid *r, const struct mf_comm *comm, const struct m
     if (!r->method.method->remembers) r->method.history = 0;
     r->start = mf_now();
     fractions(target, r->fields, r->fraction);
+    *result = (struct mf_solve_result){.phases = r->fields == 1 ? 2 : target->phases};
 }
 
 int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue, const size_t dims[3],
@@ -382,9 +385,7 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     struct mf_grid r;
     int rc;
 
-    set_up(&r, comm, backend, queue, target, opts);
-    *result = (struct mf_solve_result){.phases = r.fields == 1 ? 2 : target->phases};
-    r.result = result;
+    set_up(&r, comm, backend, queue, target, opts, result);
     rc = run(&r, dims);
     if (rc == MF_OK && r.leaving) rc = mf_grid_left(&r);
     result->evaluations = r.before;
@@ -425,13 +426,11 @@ int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend,
                    const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                    float **gradient, double *loss)
 {
-    struct mf_solve_result ignored = {0};
+    struct mf_solve_result ignored;
     struct mf_grid r;
     int rc;
 
-    set_up(&r, comm, backend, queue, target, opts);
-    ignored.phases = r.fields == 1 ? 2 : target->phases;
-    r.result = &ignored;
+    set_up(&r, comm, backend, queue, target, opts, &ignored);
     rc = grid_open(&r, dims, 0, 0);
     if (rc == MF_OK) rc = begin(&r);
     if (rc == MF_OK) rc = fix(&r);
@@ -466,14 +465,13 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
                   const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts, size_t count,
                   const size_t *batch, double *seconds)
 {
-    struct mf_solve_result ignored = {0};
+    struct mf_solve_result ignored;
     int rc = MF_OK;
 
     for (size_t i = 0; i < count && rc == MF_OK; ++i) {
         struct mf_grid r;
 
-        set_up(&r, comm, backend, queue, target, opts);
-        r.result = &ignored;
+        set_up(&r, comm, backend, queue, target, opts, &ignored);
         r.compared.batch = batch[i];
         if (r.method.history) r.method.history = 1; /* none is needed */
         rc = grid_open(&r, dims, 0, SMOOTH);
@@ -488,13 +486,11 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
 int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                      const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
 {
-    struct mf_solve_result result = {0};
+    struct mf_solve_result result;
     struct mf_grid r;
     int rc;
 
-    set_up(&r, comm, backend, queue, target, opts);
-    result.phases = r.fields == 1 ? 2 : target->phases;
-    r.result = &result;
+    set_up(&r, comm, backend, queue, target, opts, &result);
     r.dry = 1;
     rc = opts->evaluations > 0 ? run(&r, dims) : run_grid(&r, dims, NULL, NULL);
     grid_close(&r);
@@ -505,10 +501,11 @@ int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backen
 int mf_solve_problem(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                      uint32_t *number)
 {
+    struct mf_solve_result ignored;
     struct mf_grid r;
     char *text;
 
-    set_up(&r, NULL, NULL, NULL, target, opts);
+    set_up(&r, NULL, NULL, NULL, target, opts, &ignored);
     if (opts->history_free) r.method.history = 0; /* a plan's choice does not make it another problem */
     text = mf_grid_problem(&r, dims);
     if (!text) return mf_fail(MF_MEMORY, "no memory for the problem's text");

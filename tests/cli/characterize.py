@@ -296,7 +296,7 @@ def dropped(folder):
 def foretold(folder):
     """The bytes of --dry-run are those that the run takes: within them it fits, in a MiB less it does not."""
     rng = np.random.default_rng(5)
-    names = {"image": rng.random((600, 500)) < 0.4, "volume": rng.random((80, 90, 100)) < 0.4, "phases": rng.integers(0, 3, (72, 80, 120)), "grey": rng.random((258, 254)),
+    names = {"image": rng.random((600, 500)) < 0.4, "volume": rng.random((80, 100, 110)) < 0.4, "phases": rng.integers(0, 3, (72, 80, 120)), "grey": rng.random((258, 254)),
              "prime": rng.random((257, 254))}
     for name, field in names.items():
         np.save(os.path.join(folder, name + ".npy"), field if field.dtype == float else field.astype(np.uint8))

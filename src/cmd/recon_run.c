@@ -57,6 +57,19 @@ static int name_output(struct mf_outcome *out, const char *base)
     return MF_OK;
 }
 
+/* Where the volume cannot be written the work is not lost if there are checkpoints of it. Collective. */
+static int say_kept(const struct mf_outcome *out, const char *stem, int rc)
+{
+    struct mf_checkpoint_pair kept;
+    char text[MF_ERR_TEXT];
+
+    if (rc != MF_OUTPUT) return rc;
+    mf_err_take(text, sizeof text);
+    mf_checkpoint_look(out->session->comm, stem, 1, &kept);
+    if (kept.turn[0] < 0 && kept.turn[1] < 0) return mf_fail(rc, "%s", text);
+    return mf_fail(rc, "%s; the same command with --restart auto goes on from the last checkpoint", text);
+}
+
 /* Solves, describes, writes, reports. Checkpoints of the run go once the volume is on disk. */
 static int make_volume(struct mf_outcome *out, const struct mf_recon_keeper *keeper, struct mf_json **json)
 {
@@ -64,8 +77,9 @@ static int make_volume(struct mf_outcome *out, const struct mf_recon_keeper *kee
     int rc;
 
     MF_TRY(mf_outcome_solve(out));
-    rc = write_volume(out, json);
+    rc = mf_agree(s->comm, write_volume(out, json));
     if (rc == MF_OK) mf_outcome_report(out);
+    rc = say_kept(out, keeper->stem, rc);
     /* the first candidate's last: without them the run counts as finished */
     for (size_t k = (size_t)out->o->candidates; rc == MF_OK && k-- > 0;) {
         char *stem = mf_outcome_stem(keeper->stem, k);

@@ -21,7 +21,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/same.h"
 
-enum { VERBS_MOST = 64 };
+enum { VERBS_MOST = 64, START_MOST = 60 /* seconds, after a signal */ };
 
 #define SPINS "3000" /* some 10 us: longer than between two kernels of a small run */
 
@@ -166,7 +166,7 @@ static int run_world(const struct asked *asked, double start)
     struct mf_comm comm;
     int rc, strays;
 
-    if (asked->verb->saves) mf_stop_ahead();
+    if (asked->verb->saves) mf_stop_ahead(START_MOST);
     if (asked->rc == MF_OK && common->timeout >= 0) mf_comm_patience((double)common->timeout);
     mf_h5_begin();
     mf_comm_task(asked->verb->name);

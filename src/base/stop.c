@@ -13,6 +13,7 @@ enum { TEMPORARIES = 8 };
 static const double SAME = 1; /* seconds: launchers, terminals and schedulers send one wish twice */
 
 static volatile sig_atomic_t seen, saves;
+static volatile unsigned patience; /* seconds; 0: it is no more the start, or never was */
 static volatile double first[NSIG];
 static const char *volatile temporary[TEMPORARIES];
 
@@ -31,20 +32,35 @@ static void note_save(int number)
 }
 
 /* The system says it again with every second of the processor's time; a limit of its own ends the process. */
-static void note_limit(int number) { seen = number; }
+static void note_limit(int number)
+{
+    if (!seen && patience) (void)alarm(patience);
+    seen = number;
+}
+
+static void end_by(int number)
+{
+    for (int i = 0; i < TEMPORARIES; ++i)
+        if (temporary[i]) (void)unlink(temporary[i]);
+    (void)signal(number, SIG_DFL);
+    (void)raise(number); /* comes when the handler returns */
+}
 
 /* A signal that comes again when the first could have been heeded means: now. */
 static void note_stop(int number)
 {
     double at = now();
 
-    seen = number;
+    note_limit(number);
     if (first[number] == 0) first[number] = at;
-    if (at - first[number] < SAME) return;
-    for (int i = 0; i < TEMPORARIES; ++i)
-        if (temporary[i]) (void)unlink(temporary[i]);
-    (void)signal(number, SIG_DFL);
-    (void)raise(number); /* comes when this handler returns */
+    if (at - first[number] >= SAME) end_by(number);
+}
+
+/* Nobody has asked for the signal that was noted. */
+static void note_late(int number)
+{
+    (void)number;
+    end_by(seen);
 }
 
 static void take(int number, void (*handler)(int))
@@ -65,7 +81,7 @@ static int is_ignored(int number)
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-void mf_stop_ahead(void)
+static void take_scheduler(void)
 {
     take(SIGTERM, note_stop);
     take(SIGUSR1, note_stop);
@@ -73,9 +89,18 @@ void mf_stop_ahead(void)
     take(SIGUSR2, note_save);
 }
 
+void mf_stop_ahead(unsigned seconds)
+{
+    patience = seconds;
+    take(SIGALRM, note_late);
+    take_scheduler();
+}
+
 void mf_stop_on_signals(void)
 {
-    mf_stop_ahead();
+    patience = 0;
+    (void)alarm(0);
+    take_scheduler();
     take(SIGINT, note_stop);
     if (!is_ignored(SIGHUP)) take(SIGHUP, note_stop);
 }

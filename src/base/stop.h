@@ -4,8 +4,9 @@
 #define MF_BASE_STOP_H
 
 /** Of a run that is still in its start, where nothing is lost yet but its place in a queue: SIGTERM, SIGUSR1, SIGUSR2
- * and SIGXCPU, which schedulers send, are noted as by mf_stop_on_signals(); who waits at a terminal ends it at once. */
-void mf_stop_ahead(void);
+ * and SIGXCPU, which schedulers send, are noted as by mf_stop_on_signals(); who waits at a terminal ends it at once.
+ * Where that is not called within @p seconds of a wish to leave, the start hangs, and the signal ends the process. */
+void mf_stop_ahead(unsigned seconds);
 
 /** From now on they are noted and no more; SIGHUP only where it is not ignored. One of them but SIGXCPU and SIGUSR2
  * that comes again, a second or more after its first, ends the process as it always does; temporary files go before. */

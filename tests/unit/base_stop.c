@@ -1,5 +1,5 @@
 /* Signals are noted; one that comes again in a moment is the same wish, after a second it ends the process, and the
- * files that were being written are gone. */
+ * files that were being written are gone; a start that hangs ends by the first. */
 #include "src/base/stop.h"
 
 #include <signal.h>
@@ -49,6 +49,36 @@ static int status_of(int number, int times, long between, const char *half, cons
     return status;
 }
 
+/* A start that nobody comes out of, or comes out of in time. */
+static int start_of(int number, int in_time)
+{
+    int status = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        mf_stop_ahead(1);
+        (void)raise(number);
+        if (in_time) mf_stop_on_signals();
+        sleep_ms(1200);
+        _exit(mf_stop_signal());
+    }
+    CHECK(waitpid(pid, &status, 0) == pid);
+    return status;
+}
+
+static void test_start(void)
+{
+    static const int stops[] = {SIGTERM, SIGXCPU};
+    int status;
+
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; ++i) {
+        status = start_of(stops[i], 0);
+        CHECK(WIFSIGNALED(status) && WTERMSIG(status) == stops[i]);
+        status = start_of(stops[i], 1);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == stops[i]);
+    }
+}
+
 static void test_ends(void)
 {
     char folder[] = "mesoforge-test-XXXXXX", half[64], whole[64];
@@ -75,7 +105,8 @@ int main(void)
     struct sigaction action;
 
     test_ends();
-    mf_stop_ahead();
+    test_start();
+    mf_stop_ahead(60);
     CHECK(sigaction(SIGINT, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
     CHECK(sigaction(SIGTERM, NULL, &action) == 0 && action.sa_handler != SIG_DFL);
     (void)signal(SIGHUP, SIG_IGN); /* as under nohup */

@@ -205,9 +205,7 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
     return rc;
 }
 
-/* No verb on this rank: others may have one, and would wait; and mpirun ends the rank that says so when another is
- * done.
- */
+/* No verb on this rank: others may have one and would wait, and mpirun ends the rank that says so when another ends. */
 static int run_none(const char *word)
 {
     struct mf_comm comm;

@@ -77,5 +77,5 @@ if(NOT MF_SANITIZE)
   target_link_options(mesoforge_waits PRIVATE LINKER:--build-id LINKER:--wrap=mf_watch_open LINKER:--wrap=mf_watch_close
     LINKER:--wrap=mf_watch_enter LINKER:--wrap=mf_watch_leave)
   add_test(NAME waits COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/waits.py $<TARGET_FILE:mesoforge_waits> ${MF_MPIEXEC})
-  set_tests_properties(waits PROPERTIES TIMEOUT 120 PROCESSORS 2 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(waits PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()

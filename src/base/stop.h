@@ -1,5 +1,4 @@
-/* Signals that ask a run to save itself: SIGTERM, SIGUSR1, SIGINT, SIGHUP and SIGXCPU (and leave), SIGUSR2 (and go on).
- */
+/* Signals that ask a run to save itself: SIGTERM, SIGUSR1, SIGINT, SIGHUP, SIGXCPU (and leave), SIGUSR2 (and go on). */
 #ifndef MF_BASE_STOP_H
 #define MF_BASE_STOP_H
 

@@ -144,8 +144,7 @@ int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)
     return rc;
 }
 
-/* Names of checkpoints are longer than the output's. One that cannot be is found now, not when the run is to be saved.
- */
+/* Names of checkpoints are longer than the output's. One that cannot be is found now, not when the run is saved. */
 static int may_save(const struct mf_outcome *out, const struct mf_recon_keeper *keeper)
 {
     char *stem = mf_outcome_stem(keeper->stem, (size_t)out->o->candidates - 1), *name = mf_checkpoint_name(stem, 1);

@@ -53,7 +53,8 @@ static void waits(const char *name, MPI_Comm comm)
     _exit(9);
 }
 
-/* What the program and HDF5 call: name, parameters, communicator, what is handed on. */
+/* What the program and HDF5 call (tests/cli/waits.py sees that nothing is left out): name, parameters, communicator,
+ * what is handed on. */
 #define WAITS(name, parameters, comm, ...) \
     int MPI_##name parameters;             \
     int MPI_##name parameters              \
@@ -78,6 +79,15 @@ WAITS(Gatherv,
 WAITS(Scatterv,
       (const void *a, const int *n, const int *d, MPI_Datatype t, void *b, int m, MPI_Datatype u, int r, MPI_Comm c), c,
       a, n, d, t, b, m, u, r, c)
+WAITS(Alltoall, (const void *a, int n, MPI_Datatype t, void *b, int m, MPI_Datatype u, MPI_Comm c), c, a, n, t, b, m, u,
+      c)
+WAITS(Reduce_scatter_block, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), c, a, b, n, t, o, c)
+WAITS(Sendrecv,
+      (const void *a, int n, MPI_Datatype t, int to, int g, void *b, int m, MPI_Datatype u, int from, int h, MPI_Comm c,
+       MPI_Status *s),
+      c, a, n, t, to, g, b, m, u, from, h, c, s)
+WAITS(Comm_split, (MPI_Comm c, int part, int order, MPI_Comm *made), c, c, part, order, made)
+WAITS(Comm_split_type, (MPI_Comm c, int part, int order, MPI_Info i, MPI_Comm *made), c, c, part, order, i, made)
 WAITS(Comm_dup, (MPI_Comm c, MPI_Comm *made), c, c, made)
 WAITS(Comm_free, (MPI_Comm * c), *c, c)
 WAITS(Mprobe, (int r, int g, MPI_Comm c, MPI_Message *m, MPI_Status *s), c, r, g, c, m, s)

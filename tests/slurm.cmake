@@ -14,7 +14,7 @@ target_link_options(starting PRIVATE -fno-sanitize=all)
 target_link_libraries(starting PRIVATE ${CMAKE_DL_LIBS})
 add_test(NAME slurm COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/slurm.py $<TARGET_FILE:mesoforge>
   ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml $<TARGET_FILE:starting>)
-set_tests_properties(slurm PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli)
+set_tests_properties(slurm PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli)
 # mpirun over two virtual hosts: as root.
 add_test(NAME hosts COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/hosts.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
 set_tests_properties(hosts PROPERTIES TIMEOUT 300 PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS cli)

@@ -27,6 +27,7 @@ os.chdir(folder)
 os.environ.update(LD_PRELOAD=starting, STARTING_DIR=marks)
 os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"  # that library comes before
 os.environ["OMP_NUM_THREADS"] = "1"
+PATIENCE = 120  # seconds, with what else a machine may do: what has a bound of its own says so
 # half a second's work where nothing else runs: it must not be over before somebody looks, nor last for ten beside other work
 RUN = "match --microstructure_filename t.npy --limit_to 8 --deterministic --max_iter 200 --polish-rounds 4 --add_dimension 32".split()
 
@@ -73,7 +74,7 @@ def ranks_of(output):
 def suspend(job, output, start):
     """Once it has a checkpoint of its own: its ranks, which stop, and wake by the SIGCONT that Slurm sends with each of its signals."""
     names = [f"{output}.ckpt-{c}.h5" for c in "ab"]
-    until("a checkpoint", 60, lambda: any(os.path.exists(n) and os.stat(n).st_mtime > start for n in names))
+    until("a checkpoint", PATIENCE, lambda: any(os.path.exists(n) and os.stat(n).st_mtime > start for n in names))
     ranks = ranks_of(f"{output}.npy")
     check(len(ranks) == 4, f"{len(ranks)} ranks run")
     for rank in ranks:
@@ -88,7 +89,7 @@ def hears(rank, number):
 
 
 def clears_away(job):
-    until("its steps are gone", 30, lambda: not processes(lambda words: words[0].startswith(f"slurmstepd: [{job}.".encode())))
+    until("its steps are gone", PATIENCE, lambda: not processes(lambda words: words[0].startswith(f"slurmstepd: [{job}.".encode())))
     time.sleep(1.2)  # a start in the second in which the last one ended is refused ("Job credential revoked")
 
 
@@ -101,15 +102,15 @@ def starts(job):
     return False
 
 
-def goes_back(job, restarts, seconds):
+def goes_back(job, restarts):
     """It leaves with 75 and is put back. It need not wait for two minutes, only for what Slurm has to clear away."""
-    until(f"job {job} is back in the queue", seconds, lambda: state(job)[:2] == ("PENDING", restarts))
+    until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", restarts))
     clears_away(job)
     until(f"job {job} starts again", 60, lambda: starts(job))
 
 
-def ends(job, seconds=60):
-    until(f"job {job} ends: {log(job)}", seconds, lambda: state(job)[0] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"))
+def ends(job):
+    until(f"job {job} ends: {log(job)}", PATIENCE, lambda: state(job)[0] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"))
     check(state(job)[::2] == ("COMPLETED", "0:0"), f"job {job}: {state(job)} {log(job)}")
 
 
@@ -134,7 +135,7 @@ def probes():
 
 def arrays():
     job = submit("--array", "1-2", "--", "synth", "--kind", "gaussian", "--size", "16", "16", "--seed", "%a", "--output", "$x' %a.npy")
-    until("both tasks of the array", 30, lambda: all(os.path.exists(f"$x' {i}.npy") for i in (1, 2)))
+    until("both tasks of the array", PATIENCE, lambda: all(os.path.exists(f"$x' {i}.npy") for i in (1, 2)))
     check(digest("$x' 1.npy") != digest("$x' 2.npy"), "tasks of an array have numbers of their own")
 
 
@@ -145,8 +146,8 @@ def array_task_back():
     os.chmod("second", 0o755)
     job = submit("--program", os.path.abspath("second"), "--array", "1-2", "--", "synth", "--kind", "gaussian", "--size", "16", "16", "--seed", "%a",
                  "--output", "of-%a.npy")
-    until(f"task 2 of {job} is back in the queue", 30, lambda: state(f"{job}_2")[:2] == ("PENDING", 1))
-    until(f"task 1 of {job} ends", 30, lambda: state(f"{job}_1")[0] == "COMPLETED")
+    until(f"task 2 of {job} is back in the queue", PATIENCE, lambda: state(f"{job}_2")[:2] == ("PENDING", 1))
+    until(f"task 1 of {job} ends", PATIENCE, lambda: state(f"{job}_1")[0] == "COMPLETED")
     check(state(f"{job}_1")[1] == 0, f"task 1 went back too: {state(f'{job}_1')}")
     do("scancel", job)
 
@@ -178,9 +179,9 @@ def cancelled():
     """What its owner cancels saves itself and stays away. It would go on for long: it must not end before it is cancelled."""
     long_run = [w if w != "200" else "20000" for w in RUN]
     job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *long_run, "--checkpoint-every", "off", "--output", "d.npy")
-    until("the run works", 30, lambda: "grid" in log(job))
+    until("the run works", PATIENCE, lambda: "grid" in log(job))
     do("scancel", job)
-    until("it has ended", 30, lambda: state(job)[0] == "CANCELLED" and not ranks_of("d.npy") and "and saved" in log(job))
+    until("it has ended", PATIENCE, lambda: state(job)[0] == "CANCELLED" and not ranks_of("d.npy") and "and saved" in log(job))
     check(state(job)[1] == 0 and glob.glob("d.ckpt-*"), f"cancelled: {state(job)} {os.listdir('.')} {log(job)}")
 
 
@@ -190,10 +191,10 @@ def stopped_and_back():
     job = submit("--nodes", "2", "--ntasks-per-node", "2", "--exclusive", "--time", "1", "--save-before", "50", "--",
                  *RUN, "--checkpoint-every", "5ev", "--output", "a.npy")
     suspend(job, "a", start)
-    goes_back(job, 1, 50)
+    goes_back(job, 1)
     suspend(job, "a", time.time())
     high = subprocess.Popen(["srun", "-p", "high", "-N2", "--exclusive", "true"])
-    goes_back(job, 2, 40)
+    goes_back(job, 2)
     check(high.wait(timeout=60) == 0, "the job that preempts")
     ends(job)
     check(digest("a.npy") == digest("whole.npy"), "stopped twice, another result")
@@ -207,12 +208,12 @@ def by_mpirun():
     job = submit("--mpirun", "--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--checkpoint-every", "5ev", "--output", "b.npy")
     ranks = suspend(job, "b", start)
     do("scancel", "--batch", "--signal=USR1", job)
-    until("the ranks have the signal", 30, lambda: all(hears(rank, signal.SIGUSR1) for rank in ranks))
+    until("the ranks have the signal", PATIENCE, lambda: all(hears(rank, signal.SIGUSR1) for rank in ranks))
     for rank in ranks:
         os.kill(rank, signal.SIGCONT)
-    until(f"job {job} is back in the queue", 30, lambda: state(job)[:2] == ("PENDING", 1))
+    until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", 1))
     do("scontrol", "update", f"JobId={job}", "NumNodes=1", "NumTasks=2")  # it starts the ranks that it has then
-    goes_back(job, 1, 30)
+    goes_back(job, 1)
     ends(job)
     check("plan: 2 ranks" in log(job), f"half of the job, half of the ranks: {log(job)}")
     check(digest("b.npy") == digest("whole.npy"), "by mpirun, another result")
@@ -224,7 +225,7 @@ def killed():
     with open("killed.out", "w") as said:
         run = subprocess.Popen(["srun", "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2", program, *RUN, "--output", "c.npy"],
                                stdout=said, stderr=said)
-    until("four ranks", 30, lambda: len(ranks_of("c.npy")) == 4)
+    until("four ranks", PATIENCE, lambda: len(ranks_of("c.npy")) == 4)
     os.kill(ranks_of("c.npy")[1], signal.SIGKILL)
     check(run.wait(timeout=30) != 0 and not ranks_of("c.npy"), "the others went on")
 
@@ -242,15 +243,15 @@ def lost_node():
     the same bits; the lock of its output says that it is the same job."""
     bed.mend("n2")
     job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--checkpoint-every", "5ev", "--output", "e.npy")
-    until(f"job {job} has a checkpoint", 60, lambda: os.path.exists("e.ckpt-a.h5"))
+    until(f"job {job} has a checkpoint", PATIENCE, lambda: os.path.exists("e.ckpt-a.h5"))
     check(locked("e").startswith(f"job {job} (restarts: 0), process "), locked("e"))
     bed.lose("n2")
     do("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=lost")  # as Slurm does after SlurmdTimeout
-    until(f"job {job} is back in the queue", 40, lambda: state(job)[:2] == ("PENDING", 1))
+    until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", 1))
     do("scontrol", "update", f"JobId={job}", "NumNodes=1", "NumTasks=2")
-    goes_back(job, 1, 40)
+    goes_back(job, 1)
     again = lambda: locked("e").startswith(f"job {job} (restarts: 1), process ")
-    until("it locks its output again, or has done so", 30, lambda: again() or state(job)[:2] == ("COMPLETED", 1))  # what was left may be a second's work
+    until("it locks its output again, or has done so", PATIENCE, lambda: again() or state(job)[:2] == ("COMPLETED", 1))  # what was left may be a second's work
     ends(job)
     check(log(job).count("going on from a checkpoint") == 1 and "NodeList=n1 " in do("scontrol", "-o", "show", "job", job), log(job))
     check(digest("e.npy") == digest("whole.npy"), "after a lost node, another result")
@@ -262,15 +263,15 @@ def lost_ahead():
     limit = 6
     bed.mend("n2")
     job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--timeout", str(limit), "--checkpoint-every", "5ev", "--output", "f.npy")
-    until(f"job {job} has a checkpoint", 60, lambda: os.path.exists("f.ckpt-a.h5"))
+    until(f"job {job} has a checkpoint", PATIENCE, lambda: os.path.exists("f.ckpt-a.h5"))
     bed.lose("n2")
     until("the ranks say it: " + log(job), limit + 5, lambda: "nothing was heard from rank 2 on n2 and rank 3 on n2" in log(job))
-    until(f"job {job} puts itself back", 60, lambda: state(job)[:2] == ("COMPLETING", 1))
+    until(f"job {job} puts itself back", PATIENCE, lambda: state(job)[:2] == ("COMPLETING", 1))
     check(glob.glob(f"mesoforge-flight-{job}-n1-*.tsv"), f"a record: {os.listdir('.')}")
     clears_away(job)
     do("scontrol", "update", f"JobId={job}", "NumNodes=1", "NumTasks=2")
     do("scontrol", "update", "NodeName=n2", "State=DOWN", "Reason=lost")
-    until("it may start", 30, lambda: state(job)[0] != "COMPLETING")
+    until("it may start", PATIENCE, lambda: state(job)[0] != "COMPLETING")
     subprocess.run(["scontrol", "update", f"JobId={job}", "StartTime=now"], capture_output=True)  # it may have started by itself
     ends(job)
     check(log(job).count("going on from a checkpoint") == 1, log(job))
@@ -309,7 +310,7 @@ def attempt(part):
         del runs.failures[known:]
         do("scancel", "--signal=KILL", "-u", "root")
         do("scancel", "-u", "root")
-        until("the queue is empty", 60, lambda: not do("squeue", "-h"))
+        until("the queue is empty", PATIENCE, lambda: not do("squeue", "-h"))
         for name in set(os.listdir(".")) - {"t.npy", "whole.npy"}:
             os.remove(name)
 

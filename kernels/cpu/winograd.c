@@ -85,33 +85,32 @@ static struct place place_of(const struct mf_winograd *k, size_t t)
     return at;
 }
 
-MF_CPU_FAST static void turn_pixels(const float *x, const struct place *at, size_t in, float *to, size_t step)
+/* Rows i and k of a tile, added with this sign, to the four points of a row. Few values at a time: 16 vectors would not
+ * stay in the registers of most machines. */
+MF_CPU_FAST static void turn_rows(const float *restrict i, const float *restrict k, float sign, const size_t *v,
+                                  size_t in, float *restrict to, size_t step)
 {
-    for (size_t c = 0; c < in; c += LANES) {
-        vec row[SIDE][SIDE];
+    const float *i0 = i + v[0], *i1 = i + v[1], *i2 = i + v[2], *i3 = i + v[3];
+    const float *k0 = k + v[0], *k1 = k + v[1], *k2 = k + v[2], *k3 = k + v[3];
 
-#pragma GCC unroll 4
-        for (size_t j = 0; j < SIDE; ++j) {
-            const vec a = *(const vec_any *)(x + at->u[0] + at->v[j] + c),
-                      b = *(const vec_any *)(x + at->u[1] + at->v[j] + c);
-            const vec d = *(const vec_any *)(x + at->u[2] + at->v[j] + c),
-                      e = *(const vec_any *)(x + at->u[3] + at->v[j] + c);
+#pragma omp simd
+    for (size_t c = 0; c < in; ++c) {
+        const float a = i0[c] + sign * k0[c], b = i1[c] + sign * k1[c];
+        const float d = i2[c] + sign * k2[c], e = i3[c] + sign * k3[c];
 
-            row[0][j] = a - d;
-            row[1][j] = b + d;
-            row[2][j] = d - b;
-            row[3][j] = b - e;
-        }
-#pragma GCC unroll 4
-        for (size_t i = 0; i < SIDE; ++i) {
-            float *p = to + SIDE * i * step + c;
-
-            *(vec_any *)p = row[i][0] - row[i][2];
-            *(vec_any *)(p + step) = row[i][1] + row[i][2];
-            *(vec_any *)(p + 2 * step) = row[i][2] - row[i][1];
-            *(vec_any *)(p + 3 * step) = row[i][1] - row[i][3];
-        }
+        to[c] = a - d;
+        to[c + step] = b + d;
+        to[c + 2 * step] = d - b;
+        to[c + 3 * step] = b - e;
     }
+}
+
+static void turn_pixels(const float *x, const struct place *at, size_t in, float *to, size_t step)
+{
+    turn_rows(x + at->u[0], x + at->u[2], -1, at->v, in, to, step);
+    turn_rows(x + at->u[1], x + at->u[2], 1, at->v, in, to + SIDE * step, step);
+    turn_rows(x + at->u[2], x + at->u[1], -1, at->v, in, to + 2 * SIDE * step, step);
+    turn_rows(x + at->u[1], x + at->u[3], -1, at->v, in, to + 3 * SIDE * step, step);
 }
 
 /* By whole groups of tiles: the last is repeated. */

@@ -13,8 +13,9 @@
 
 enum { STREAM = 0x6361, SLICES = 16 /* of a volume in each direction, as compare takes */ };
 
-/* What is copied looks right and is of no use: its share counts more than errors do. */
-static const double COPY = 1.5;
+/* What is copied looks right and is of no use. A few windows that are in the target as well are chance; a result that
+ * is all of it counts as much as the largest error. */
+static const double COPY = 2;
 
 static void fill_micro(struct mf_outcome *out)
 {
@@ -121,7 +122,7 @@ static int judge(struct mf_outcome *out, struct mf_candidate *c)
     return mf_agree(out->session->comm, rc);
 }
 
-static double badness(const struct mf_candidate *c) { return c->score + COPY * c->copied; }
+static double badness(const struct mf_candidate *c) { return c->score + COPY * c->copied * c->copied; }
 
 /* What one run leaves in an outcome. */
 struct made {

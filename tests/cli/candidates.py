@@ -1,4 +1,4 @@
-"""--candidates: each is the run of a seed that is told, the best by the score of compare and 1.5 times what is copied is
+"""--candidates: each is the run of a seed that is told, the best by the score of compare and twice the square of what is copied is
 kept, on any number of ranks, and a run that was stopped among them ends as one that was not.
 
     candidates.py MESOFORGE MPIEXEC       exit status 77: NumPy is missing
@@ -17,7 +17,7 @@ SETTLED = (*S2, "--limit_to", 6, "--max_iter", 20, "--polish_rounds", 2, "--dete
 
 
 def badness(one):
-    return one["score"] + 1.5 * one["copied"]
+    return one["score"] + 2 * one["copied"] ** 2
 
 
 def chosen(folder, name, image, *words):
@@ -48,9 +48,11 @@ def chosen(folder, name, image, *words):
 
 
 def automatic(folder):
-    """auto has four of a small image, one of a large one, and as many as it is told."""
-    for edge, words, count in ((40, (), 4), (100, (), 1), (40, ("--candidates", 2), 2), (40, ("--initial_microstructure_file", f"{folder}/image.npy"), 1), (14, (), 1)):
-        image = save(folder, "image.npy", blobs((edge, edge), [0.6, 0.4], 1))
+    """auto has four of a small image, eight of several phases, one of a large one, and as many as it is told."""
+    two, three = [0.6, 0.4], [0.5, 0.3, 0.2]
+    given = ("--initial_microstructure_file", f"{folder}/image.npy")
+    for edge, parts, words, count in ((40, two, (), 4), (40, three, (), 8), (100, two, (), 1), (40, two, ("--candidates", 2), 2), (40, two, given, 1), (14, two, (), 1)):
+        image = save(folder, "image.npy", blobs((edge, edge), parts, 1))
         done = measure(PROGRAM, "match", image, *words, "--max_iter", 3, "--no_polish", "--output", f"{folder}/auto.npy")
         check(done and len(done.get("candidates", [0])) == count, f"{edge} {words}: {done and done.get('candidates')}")
 

@@ -188,7 +188,7 @@ def cancelled():
 def stopped_and_back():
     """The limit of its time, preemption, and the end."""
     start = time.time()
-    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--exclusive", "--time", "1", "--save-before", "50", "--",
+    job = submit("--nodes", "2", "--ntasks-per-node", "2", "--exclusive", "--time", "2", "--save-before", "100", "--",
                  *RUN, "--checkpoint-every", "5ev", "--output", "a.npy")
     suspend(job, "a", start)
     goes_back(job, 1)

@@ -296,6 +296,14 @@ static double slow(const struct mf_polish_work *w)
  * swaps is no less than that, and rounds of the same swaps would go on for ever. */
 static long fewer(long limit, long swaps) { return swaps / 4 < limit ? swaps / 4 : limit / 2; }
 
+/* Half of the @p swaps of all kinds that brought less than they promised, for each kind, and never more than before. */
+static long half_of(long limit, long swaps)
+{
+    const long half = swaps > 2 ? swaps / 2 : 1;
+
+    return half < limit ? half : limit;
+}
+
 /*
  * What the exact energies leave out holds to first order only, so a round is a step in a region of trust: one that
  * makes the loss worse is taken back, and the next makes fewer swaps.
@@ -312,7 +320,7 @@ static void judge(struct mf_polish_work *w, double before, long swaps, long *idl
     }
     w->polish->swaps += swaps;
     if (gain < -0.5 * w->predicted)
-        w->limit = swaps > 2 ? swaps / 2 : 1;
+        w->limit = half_of(w->limit, swaps);
     else if (w->limit < (long)w->most)
         w->limit *= 2;
     *idle = gain < slow(w) * before ? *idle + 1 : 0;

@@ -117,7 +117,7 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     if (o->fixed) fprintf(to, "fixed voxels: %s\n", o->fixed->hash);
     fprintf(to, "initial field: %s\n", o->start ? o->start->hash : "noise");
     if (o->layers > 0) fprintf(to, "layers: %.17g\n", o->layers);
-    if (o->cells > 0) fprintf(to, "cells: %.17g\n", o->cells);
+    if (o->cells > 0) fprintf(to, "cells: %.17g, walls bent: %.17g\n", o->cells, o->bend);
     fputs("labels:", to);
     for (int p = 0; p < r->target->phases; ++p) fprintf(to, " %ld", (long)r->target->label[p]);
     fprintf(to, "\nspacing (z y x): %.17g %.17g %.17g %s\n", r->target->spacing[0], r->target->spacing[1],

@@ -28,8 +28,8 @@ mf_patch_search *mf_patch_search_of(size_t i);
 size_t mf_patch_nearest_room(int threads, size_t rows, size_t columns);
 /**
  * Nearest neighbours both ways, exact in these coordinates, of equally near ones the first; the same on any number of
- * threads, by any search. row [rows->slots]: a slot of columns; column [columns->slots]: a slot of rows. @p work:
- * 64-byte aligned.
+ * threads; searches that fuse products may choose otherwise among nearly equal ones. row [rows->slots]: a slot of
+ * columns; column [columns->slots]: a slot of rows. @p work: 64-byte aligned.
  */
 void mf_patch_nearest(mf_patch_search *search, int threads, const struct mf_patch_points *rows,
                       const struct mf_patch_points *columns, float *work, int32_t *row, int32_t *column);

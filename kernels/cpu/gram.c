@@ -14,17 +14,20 @@
 #include "src/base/err.h"
 
 enum {
-    DEPTH = 96,  /* anchors of a block */
-    PARTS = 8,   /* blocks that are worked on at a time */
-    PIECES = 16, /* of a gradient, with a frame each: what is added up does not depend on threads */
-    BAND = 4,    /* tiles that share their columns */
-    LOTS = 8     /* of tiles, for each thread */
+    DEPTH = 96, /* anchors of a block */
+    PARTS = 8,  /* blocks that are worked on at a time; no more threads share a gradient */
+    BAND = 4,   /* tiles that share their columns */
+    LOTS = 8    /* of tiles, for each thread */
 };
+
+/* Of a gradient, with a frame each: what is added up does not depend on threads, of which no more share it. */
+enum { MOST_PIECES = 16, LEAST_PIECES = 4, FEW_CHANNELS = 64, FRAMES = 1 << 22 /* floats in all, or nearly */ };
 
 struct gram {
     struct mf_gram_runs lags;
-    size_t width; /* floats from anchor to anchor */
-    float steps;  /* of a channel in whole numbers: those of two pixels 0 or 1 are exact */
+    size_t width;  /* floats from anchor to anchor */
+    size_t pieces; /* of a gradient */
+    float steps;   /* of a channel in whole numbers: those of two pixels 0 or 1 are exact */
     enum mf_gram_kind kind;
     int periodic;
     struct mf_cpu_frame frame;
@@ -53,6 +56,21 @@ static size_t width_of(size_t channels)
     return (lines + 1) * MF_LINE;
 }
 
+static size_t frame_of(const struct gram *m, size_t nu, size_t nv)
+{
+    return aligned(mf_cpu_frame_size(&m->frame, nu, nv)) + MF_LINE;
+}
+
+/* Few where channels are few, whose products take no longer than frames do, and where frames are large. */
+static size_t pieces_of(const struct gram *m, size_t nu, size_t nv)
+{
+    const size_t frames = (m->lags.pair ? 2 : 1) * frame_of(m, nu, nv);
+    size_t pieces = m->lags.channels < FEW_CHANNELS ? LEAST_PIECES : MOST_PIECES;
+
+    while (pieces > LEAST_PIECES && pieces * frames > FRAMES) pieces /= 2;
+    return pieces;
+}
+
 /* Scratch: exponentials of the framed slice, and of the one of anchors (the same, unless there are two), sums of
  * products in double, the slopes as a matrix, in float and in whole numbers; for every piece framed gradients of both;
  * for every part channels, in float and in whole numbers, and what comes back to them. Frames have a line more, which
@@ -67,13 +85,13 @@ struct areas {
 
 static size_t areas_of(const struct gram *m, size_t nu, size_t nv, float *scratch, size_t part, struct areas *at)
 {
-    const size_t frame = aligned(mf_cpu_frame_size(&m->frame, nu, nv)) + MF_LINE, block = (DEPTH + 1) * m->width;
+    const size_t frame = frame_of(m, nu, nv), block = (DEPTH + 1) * m->width;
     const size_t second = m->lags.pair ? frame : 0, frames = frame + second, slope = m->lags.channels * m->width;
-    const size_t sum = aligned(2 * m->lags.channels * m->lags.channels), each = 2 * block + block / 2;
+    const size_t sum = aligned(2 * m->lags.channels * m->lags.channels), each = 2 * block + aligned(block / 2);
     struct mf_cpu_whole whole = {.n = m->lags.channels, .width = m->width, .steps = m->steps};
     float *sums = scratch + frames, *numbers = sums + sum + slope;
     const size_t shared = frames + sum + slope + mf_cpu_whole_place(&whole, scratch ? numbers : NULL);
-    float *gradients = scratch + shared, *first = gradients + PIECES * frames + part * each;
+    float *gradients = scratch + shared, *first = gradients + m->pieces * frames + part * each;
 
     if (scratch)
         *at = (struct areas){.e = scratch,
@@ -87,7 +105,7 @@ static size_t areas_of(const struct gram *m, size_t nu, size_t nv, float *scratc
                              .f = first,
                              .h = first + block,
                              .rounded = (int16_t *)(void *)(first + 2 * block)};
-    return shared + PIECES * frames + PARTS * each;
+    return shared + m->pieces * frames + PARTS * each;
 }
 
 static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
@@ -103,6 +121,7 @@ static int open_plan(struct mf_slice_plan *plan, enum mf_gram_kind kind)
     m->frame.left = kind == MF_GRAM_AXES ? 0 : desc->lag - 1;
     m->frame.right = m->frame.below = desc->lag - 1;
     m->width = width_of(m->lags.channels);
+    m->pieces = pieces_of(m, desc->nu, desc->nv);
     m->lags.soft = mf_soft_of(desc->threshold, desc->steepness);
     m->steps =
         mf_cpu_whole_steps(mf_gram_channel(m->lags.soft, mf_soft_exp(-m->lags.soft.s * (0.5F - m->lags.soft.t))));
@@ -447,7 +466,8 @@ static int in_unit(const struct mf_cpu_level *level)
 /* What a piece of the anchors gives, into its frames; pieces begin with whole tiles. */
 static void give_piece(const struct mf_cpu_job *job, const struct areas *at, size_t all, size_t piece, int whole)
 {
-    const struct mf_span tiles = mf_cut((all + MF_TILE_ROWS - 1) / MF_TILE_ROWS, PIECES, piece);
+    const struct gram *m = job->plan->state;
+    const struct mf_span tiles = mf_cut((all + MF_TILE_ROWS - 1) / MF_TILE_ROWS, m->pieces, piece);
     const size_t end = (tiles.first + tiles.count) * MF_TILE_ROWS, last = end < all ? end : all;
     float *g = at->frames + piece * (at->frame + at->second);
 
@@ -456,7 +476,7 @@ static void give_piece(const struct mf_cpu_job *job, const struct areas *at, siz
         const struct block b = begin(job, at, q, last);
 
         make_rows(&b);
-        multiply_all(b.m, at, q, b.count, whole);
+        multiply_all(m, at, q, b.count, whole);
         give_back(&b, at, g, g + at->second);
     }
 }
@@ -465,6 +485,7 @@ static void give_piece(const struct mf_cpu_job *job, const struct areas *at, siz
 static void give_pieces(const struct mf_cpu_job *job, const struct areas at[PARTS], size_t all, int whole,
                         size_t *threads, size_t *pieces)
 {
+    const struct gram *m = job->plan->state;
     size_t part, piece = 0;
 
 #pragma omp atomic capture
@@ -472,7 +493,7 @@ static void give_pieces(const struct mf_cpu_job *job, const struct areas at[PART
     while (part < PARTS) {
 #pragma omp atomic capture
         piece = (*pieces)++;
-        if (piece >= PIECES) break;
+        if (piece >= m->pieces) break;
         give_piece(job, &at[part], all, piece, whole);
     }
 }
@@ -501,7 +522,7 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
         for (size_t k = 0; k < (whole ? (n + 1) / 2 : 0); ++k) mf_cpu_whole_pack(&at[0].whole, at[0].slope, k);
         give_pieces(job, at, all, whole, &threads, &pieces);
     }
-    for (size_t p = 0; p < PIECES; ++p) {
+    for (size_t p = 0; p < m->pieces; ++p) {
         const float *g = at[0].frames + p * (at[0].frame + at[0].second);
 
         mf_cpu_frame_fold(&m->frame, m->periodic, level, g);

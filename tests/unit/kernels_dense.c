@@ -40,8 +40,9 @@ static void evaluate(const struct work *w, struct mf_queue *q, const struct mf_s
     const size_t n = desc->levels * w->ops->kind->entries(desc);
     float *target = calloc(n, sizeof *target);
     double weight[2] = {w->silent > 0 ? 0 : 1, 0.7};
-    struct mf_view vx = view_of(w->n, w->normal, x), vg = view_of(w->n, w->normal, r->g);
-    const size_t slices = vx.count, ss = vx.ss;
+    struct mf_view vx = view_of(w->n, w->normal, x), vg = view_of(w->n, w->normal, r->g), vy = vx, vh = vg;
+    const size_t slices = vx.count, ss = vx.ss, second = slices * vx.nu * vx.nv; /* field, behind the first */
+    const struct mf_view none = {.base = NULL};
     struct mf_slice_plan *plan = NULL;
 
     for (size_t i = 0; i < n; ++i) target[i] = 0.1f;
@@ -50,14 +51,22 @@ static void evaluate(const struct work *w, struct mf_queue *q, const struct mf_s
         vx.count = vg.count = slices - at < w->each ? slices - at : w->each;
         vx.base = x + at * ss;
         vg.base = r->g + at * ss;
+        vy.count = vh.count = vx.count;
+        vy.base = vx.base + second;
+        vh.base = vg.base + second;
         w->ops->eval(plan, &(struct mf_slice_task){.x = vx,
                                                    .g = vg,
                                                    .target = target,
                                                    .weight = weight,
                                                    .power = 2,
                                                    .sum = r->sum + at,
-                                                   .values = r->values + at * n});
-        w->ops->total(plan, &vx, r->total);
+                                                   .values = r->values + at * n,
+                                                   .y = w->ops->cross ? vy : none,
+                                                   .h = w->ops->cross ? vh : none});
+        if (w->ops->total)
+            w->ops->total(plan, &vx, r->total);
+        else
+            w->ops->cross(plan, &vx, &vy, r->total);
     }
     w->ops->free(plan);
     free(target);
@@ -151,6 +160,24 @@ static void directions_agree(const struct mf_slice_ops *ops, float *x)
     mf_arena_close(arena);
 }
 
+/* Products of 200 channels and more, on more threads than there are parts of a gradient, too. */
+static void whole_numbers(float *x)
+{
+    static const size_t plate[3] = {1, 40, 44};
+    const struct mf_slice_ops *const families[] = {mf_backend_cpu.gram, mf_backend_cpu.gram_cross};
+    const size_t lags[] = {16, 11};
+
+    for (size_t f = 0; f < 2; ++f)
+        for (int threads = 3; threads <= 9; threads += 6) {
+            const struct work alone = {families[f], plate, 0, 1, 1, 1, 0, 0};
+            struct work shared = alone;
+
+            lag = lags[f];
+            shared.threads = threads;
+            same(&alone, &shared, x);
+        }
+}
+
 int main(void)
 {
     const struct mf_slice_ops *const families[] = {
@@ -182,6 +209,7 @@ int main(void)
     directions_agree(mf_backend_cpu.lineal_exact, x);
     directions_agree(mf_backend_cpu.surface, x);
     directions_agree(mf_backend_cpu.chord, x);
+    whole_numbers(x);
     lag = 8; /* soft pairs through a few fields */
     for (int periodic = 0; periodic < 2; ++periodic) {
         const struct work alone = {mf_backend_cpu.two_point, image, 0, periodic, 1, 1, 0, 0};

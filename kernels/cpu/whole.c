@@ -98,7 +98,7 @@ MF_CPU_FAST void mf_cpu_whole_columns(const struct mf_cpu_whole *w, int whole, s
 
         w->scale[j + l] = scale;
         w->inverse[j + l] = scale > 0 ? (float)(1 / ((double)scale * (double)w->steps)) : 0;
-        w->half[j + l] = 0.5F * e.sum[l];
+        w->half[j + l] = scale > 0 ? 0.5F * e.sum[l] : 0;
     }
 }
 
@@ -126,19 +126,21 @@ void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k)
 }
 
 /* Elements are rounded down after 1/16 to 15/16 is added, by multiples of the golden ratio, which lie evenly: what many
- * have in common is not rounded alike, and what is whole stays so. */
+ * have in common is not rounded alike, and what is whole stays so. Rows of gentle thresholds lie a little beyond these,
+ * by rounding of floats, and are cut, or sums would not fit. */
 MF_CPU_FAST void mf_cpu_whole_row(const struct mf_cpu_whole *w, size_t number, const float *x, int16_t *to)
 {
     const float *restrict from = x, steps = w->steps;
     int16_t *restrict into = to;
-    const int32_t half = (int32_t)(w->steps / 2), width = (int32_t)w->width;
+    const int32_t most = (int32_t)w->steps, half = most / 2, width = (int32_t)w->width;
     const uint32_t golden = 2654435769U, first = (uint32_t)number * 40503U;
 
 #pragma omp simd
     for (int32_t k = 0; k < width; ++k) {
         const float up = 0.0625F + 0.875F / (1 << 24) * (float)(int32_t)(((uint32_t)k + first) * golden >> 8);
+        const int32_t at = (int32_t)(from[k] * steps + up), cut = at < 0 ? 0 : at > most ? most : at;
 
-        into[k] = (int16_t)((int32_t)(from[k] * steps + up) - half);
+        into[k] = (int16_t)(cut - half);
     }
 }
 

@@ -255,8 +255,10 @@ mf_cpu_whole_tile *mf_cpu_whole_of(size_t i)
     size_t n = 0;
 
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vnni")) tile[n++] = tile_avx512;
-    if (__builtin_cpu_supports("avx2")) tile[n++] = tile_avx2;
+    const int wide = __builtin_cpu_supports("avx512f");
+
+    if (wide && __builtin_cpu_supports("avx512vnni")) tile[n++] = tile_avx512;
+    if (__builtin_cpu_supports("avx2") && (n > 0 || !wide)) tile[n++] = tile_avx2; /* else wide floats */
 #endif
     return i < n ? tile[i] : NULL;
 }

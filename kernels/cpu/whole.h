@@ -1,12 +1,13 @@
 /* Products of rows of numbers in [0, 1] with a symmetric matrix, in whole numbers of 16 bits: twice as fast as in float
- * where the cpu multiplies pairs of such and adds them up in 32 bits (avx512_vnni; in two steps with avx2, 1.6 times as
- * fast). Sums in whole numbers are exact, what is lost is lost by rounding: rows to 2^-14, up or down
- * by a pattern that averages out, a column of the matrix to a step of its own, the smallest that no sum of
- * MF_WHOLE_PAIRS pairs overflows with: rows that are finer would leave fewer bits to it. The diagonal, often much
- * larger than the rest, stays in float. Errors of single elements average out where many make a result: of gradients
- * through 200 channels or more, the relative one, over all pixels in L2, is below 1e-5 (float: below 1e-6) far from the
- * target; near it what is off is at float rounding itself, and both ways are off alike. Columns with no element above
- * 1e-25, or with sums of 1e25 or more, have no scale in float and count as 0 but for their diagonal. */
+ * where the cpu multiplies pairs of such and adds them up in 32 bits (avx512_vnni; in two steps with avx2, 1.5 times as
+ * fast, unless there is avx512f, whose floats are faster by the count of ports: not measured). Sums in whole numbers
+ * are exact, what is lost is lost by rounding: rows to 2^-14, up or down by a pattern that averages out, a column of
+ * the matrix to a step of its own, the smallest that no sum of MF_WHOLE_PAIRS pairs overflows with: rows that are finer
+ * would leave fewer bits to it. The diagonal, often much larger than the rest, stays in float. Errors of single
+ * elements average out where many make a result: of gradients through 200 channels or more, the relative one, over all
+ * pixels in L2, is below 1e-5 (float: below 1e-6) far from the target; near it what is off is at float rounding itself,
+ * and both ways are off alike. Columns with no element above 1e-25, or with sums of 1e25 or more, have no scale in
+ * float and count as 0 but for their diagonal. */
 #ifndef MF_KERNELS_CPU_WHOLE_H
 #define MF_KERNELS_CPU_WHOLE_H
 
@@ -40,7 +41,8 @@ void mf_cpu_whole_columns(const struct mf_cpu_whole *w, int whole, size_t j, flo
 /** The pairs @p k of all columns of S; after all columns. */
 void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k);
 
-/** Rounds a row [width], the one with this @p number: places where numbers are rounded up differ from row to row. */
+/** Rounds a row [width], the one with this @p number: places where numbers are rounded up differ from row to row.
+ * Numbers below 0 count as 0, those above 1 as 1. */
 void mf_cpu_whole_row(const struct mf_cpu_whole *w, size_t number, const float *x, int16_t *to);
 
 /** c [12 rows][32 columns], @p width floats from row to row, = 12 rounded rows times 32 columns from @p j on. Sums of

@@ -62,6 +62,54 @@ static void limit_memory(void)
 #endif
 }
 
+/* What schedulers, launchers and terminals say to all processes of a run is for the parent to heed. */
+static const int SAID[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGINT, SIGHUP};
+enum { SAYINGS = sizeof SAID / sizeof *SAID };
+
+static int is_said(int number)
+{
+    int is = 0;
+
+    for (int i = 0; i < SAYINGS; ++i) is |= SAID[i] == number;
+    return is;
+}
+
+/* Around fork(): a handler of the parent must not run in the child, nor one of them end it before it ignores them. */
+static void hold(sigset_t *before)
+{
+    sigset_t said;
+
+    sigemptyset(&said);
+    for (int i = 0; i < SAYINGS; ++i) sigaddset(&said, SAID[i]);
+    (void)pthread_sigmask(SIG_BLOCK, &said, before);
+}
+
+/* The system's own is of RLIMIT_CPU and ends the child; that of a scheduler is the parent's. */
+static void tell_limit(int number, siginfo_t *from, void *context)
+{
+    (void)context;
+    if (from->si_code != SI_KERNEL) return;
+    (void)signal(number, SIG_DFL);
+    (void)raise(number); /* comes when this handler returns */
+}
+
+/* What ends the parent, or is ignored there, does the same to the child; what the parent heeds is not the child's. */
+static void set_signals(const sigset_t *before)
+{
+    struct sigaction limit = {.sa_sigaction = tell_limit, .sa_flags = SA_SIGINFO | SA_RESTART}, is;
+
+    for (int s = 1; s < SIGSYS; ++s) {
+        if (s == SIGKILL || s == SIGSTOP || sigaction(s, NULL, &is) != 0) continue;
+        if (!is_said(s))
+            (void)signal(s, SIG_DFL);
+        else if (is.sa_handler != SIG_DFL)
+            (void)signal(s, SIG_IGN);
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (sigaction(SIGXCPU, NULL, &is) == 0 && is.sa_handler == SIG_IGN) (void)sigaction(SIGXCPU, &limit, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 /* Core files of a hostile input help nobody. */
 static void limit(double seconds)
 {
@@ -71,12 +119,10 @@ static void limit(double seconds)
     (void)setrlimit(RLIMIT_CPU, &cpu);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (int s = 1; s < SIGSYS; ++s)
-        if (s != SIGKILL && s != SIGSTOP && s != SIGPIPE) (void)signal(s, SIG_DFL);
-    (void)signal(SIGPIPE, SIG_IGN);
 }
 
-static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *context, const int *ends)
+static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *context, const int *ends,
+                            const sigset_t *before)
 {
     struct verdict v = {MF_OK, ""};
     FILE *to = fdopen(ends[1], "wb");
@@ -84,6 +130,7 @@ static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *c
 
     close(ends[0]);
     close(ends[2]);
+    set_signals(before);
     limit(seconds);
     if (quiet >= 0) (void)dup2(quiet, STDERR_FILENO);
     if (!to) _exit(1);
@@ -109,6 +156,9 @@ static int judge(const char *path, int end, const struct verdict *v, ssize_t got
     if (got == (ssize_t)sizeof *v) return MF_OK;
     if (WIFSIGNALED(end) && WTERMSIG(end) == SIGXCPU)
         return mf_fail(MF_INPUT, "cannot read '%s': it takes too long to decode; the file is damaged", path);
+    if (WIFSIGNALED(end) && (is_said(WTERMSIG(end)) || WTERMSIG(end) == SIGKILL))
+        return mf_fail(MF_INPUT, "cannot read '%s': the process that decodes it was ended by signal %d (%s)", path,
+                       WTERMSIG(end), strsignal(WTERMSIG(end)));
     return mf_fail(MF_INPUT, "cannot read '%s': the library that decodes it broke down; the file is damaged", path);
 }
 
@@ -134,6 +184,7 @@ int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *
              int (*take)(void *context, FILE *from), void *context)
 {
     int data[2], status[2];
+    sigset_t before;
     pid_t pid;
 
     if (pipe2(data, O_CLOEXEC) != 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
@@ -144,8 +195,10 @@ int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *
     }
     (void)fcntl(data[1], F_SETPIPE_SZ, PIPE_BYTES);
     fflush(NULL);
+    hold(&before);
     pid = fork();
-    if (pid == 0) child(seconds, work, context, (int[4]){data[0], data[1], status[0], status[1]});
+    if (pid == 0) child(seconds, work, context, (int[4]){data[0], data[1], status[0], status[1]}, &before);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(data[1]);
     close(status[1]);
     if (pid < 0) {

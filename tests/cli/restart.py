@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 import h5py
 import runs
@@ -141,7 +142,12 @@ check(job.returncode == 75 and "--restart auto" in text, f"one wish, said twice:
 
 # What a scheduler says while a run waits for its other ranks is heeded when it is there.
 def hears(process, number):
-    masks = [line.split()[1] for line in open(f"/proc/{process}/status") if line.startswith("SigCgt")]
+    """Whether a process notes a signal; 0 of one that is gone."""
+    try:
+        lines = open(f"/proc/{process}/status").readlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    masks = [line.split()[1] for line in lines if line.startswith("SigCgt")]
     return int(masks[0], 16) >> number - 1 & 1
 
 
@@ -153,9 +159,8 @@ for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR2):
     line = launcher + ["-n", "1", *begin, ":", "-n", "1", *wait, *begin]
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as job:
         runs.until(lambda: 0 in runs.ranks_of(program, job.pid), "rank 0")
-        first, end = runs.ranks_of(program, job.pid)[0], time.time() + 2
-        while time.time() < end and not hears(first, number):
-            time.sleep(0.01)
+        first = runs.ranks_of(program, job.pid)[0]
+        runs.until(lambda: hears(first, number), f"rank 0 notes {number}")
         os.kill(first, number)
         open("go", "w").close()
         if number == signal.SIGUSR2:
@@ -165,6 +170,34 @@ for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGUSR2):
         text = job.communicate(timeout=60)[1]
     os.remove("go")
     check(number == signal.SIGUSR2 or (job.returncode == 75 and "--restart auto" in text and len(checkpoints("early")) == 1), f"early {number}: {job.returncode} {text}")
+
+# What a scheduler says to all processes of a run while another decodes the image is the run's to heed, and no damage.
+side = 2048
+rows = np.zeros((side, side + 1), np.uint8)  # each begins with its filter
+rows[:, 1:] = np.random.default_rng(1).integers(0, 2, (side, side)) * 255
+parts = {b"IHDR": struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0), b"IDAT": zlib.compress(rows.tobytes(), 1), b"IEND": b""}
+with open("big.png", "wb") as file:
+    file.write(b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in parts.items()))
+
+
+def decodes(job):
+    """Whether a child is at its work: its processor time is limited."""
+    try:
+        return any("unlimited" not in line for child in runs.below(job) for line in open(f"/proc/{child}/limits") if line.startswith("Max cpu time"))
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+line = [program] + [w if w != "t.npy" else "big.png" for w in slow] + ["--labels", "0,255", "--output", "decoded.npy"]
+for number in (signal.SIGUSR1, signal.SIGTERM, signal.SIGXCPU):
+    for left in checkpoints("decoded"):
+        os.remove(left)
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True) as job:
+        while not decodes(job.pid) and job.poll() is None:
+            time.sleep(0.001)  # it is there for a fraction of a second
+        os.killpg(job.pid, number)
+        text = runs.words_of(job)
+    check(job.returncode == 75 and "--restart auto" in text and len(checkpoints("decoded")) == 1, f"decoding, {number}: {job.returncode} {text}")
 
 # The plan has the history of the newest of two, which the run goes on from, not that of one that an earlier run left.
 options = cases["volume"] + ["--output", "history.npy", "--json"]

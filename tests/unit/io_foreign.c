@@ -2,15 +2,18 @@
  * number is refused. argv[1]: folder of fixtures. */
 #include "tests/check.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/array.h"
 #include "io/guard.h"
 #include "io/micro.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/stop.h"
 
 static struct mf_comm comm;
 static struct mf_arena *arena;
@@ -69,6 +72,36 @@ static int refuse(void *context, FILE *to)
     return mf_fail(MF_NUMERIC, "as the child says");
 }
 
+/* What a scheduler says to every process of a step. */
+static int told(void *context, FILE *to)
+{
+    const int number[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+
+    (void)context, (void)to;
+    for (int i = 0; i < 4; ++i) (void)kill(getpid(), number[i]);
+    return mf_fail(MF_NUMERIC, "decoded all the same");
+}
+
+static int ended(void *context, FILE *to)
+{
+    (void)to;
+    (void)kill(getpid(), *(const int *)context);
+    return MF_OK;
+}
+
+/* One that the parent does not heed ends the child, which says nothing about the file; one it heeds is the parent's. */
+static void signals(void)
+{
+    int term = SIGTERM, sure = SIGKILL;
+
+    CHECK(mf_guard("x", 5, ended, NULL, &term) == MF_INPUT && strstr(mf_err_text(), "ended by signal 15"));
+    CHECK(mf_guard("x", 5, ended, NULL, &sure) == MF_INPUT && strstr(mf_err_text(), "ended by signal 9"));
+    mf_stop_on_signals();
+    CHECK(mf_guard("x", 5, told, NULL, NULL) == MF_NUMERIC && strstr(mf_err_text(), "all the same"));
+    CHECK(mf_guard("x", 1, spin, NULL, NULL) == MF_INPUT && strstr(mf_err_text(), "too long"));
+    CHECK(mf_stop_signal() == 0);
+}
+
 /* What a child may do to its parent: nothing. */
 static void guards(void)
 {
@@ -99,6 +132,7 @@ int main(int argc, char **argv)
     refused("unwritten", "missing values");
     refused("external", "other files");
     guards();
+    signals();
     mf_arena_close(arena);
     return failures != 0;
 }

@@ -265,6 +265,24 @@ int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code
     return rc;
 }
 
+/* A pipe would be waited for; a file that comes from tape, or that another has a lease on, must be. */
+int mf_open_plain(const char *path, int flags, int *file)
+{
+    struct stat is;
+    int rc = MF_OK;
+
+    *file = open(path, flags | O_NONBLOCK | O_CLOEXEC);
+    if (*file < 0 && errno == EWOULDBLOCK) *file = open(path, flags | O_CLOEXEC); /* a lease: no pipe has one */
+    if (*file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    if (fstat(*file, &is) != 0) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
+    if (rc == MF_OK && !S_ISREG(is.st_mode)) rc = mf_fail(MF_INPUT, "cannot open '%s': it is not a plain file", path);
+    if (rc == MF_OK) (void)fcntl(*file, F_SETFL, flags);
+    if (rc == MF_OK) return MF_OK;
+    close(*file);
+    *file = -1;
+    return rc;
+}
+
 int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset)
 {
     char *at = to;

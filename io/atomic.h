@@ -55,6 +55,10 @@ int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code
  */
 int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes, size_t offset);
 
+/** open() with @p flags; what is not a plain file is refused, without waiting for it. Not collective. Refuses with
+ * MF_INPUT naming @p path, @p file is then -1. */
+int mf_open_plain(const char *path, int flags, int *file);
+
 /** Reads all of @p bytes at @p offset. Not collective. Refuses with MF_INPUT naming @p path. */
 int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "io/guard.h"
 #include "io/h5_priv.h"
 #include "src/base/err.h"
@@ -18,8 +19,8 @@ int mf_look_is_h5(const char *path)
 {
     static const char magic[8] = "\x89HDF\r\n\x1a\n";
     char head[8] = {0};
-    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe has no end to wait for */
-    FILE *from = file >= 0 ? fdopen(file, "rb") : NULL;
+    int file, rc = mf_open_plain(path, O_RDONLY, &file);
+    FILE *from = rc == MF_OK ? fdopen(file, "rb") : NULL;
     int is = from && fread(head, 1, sizeof head, from) == sizeof head && memcmp(head, magic, sizeof head) == 0;
 
     if (from)

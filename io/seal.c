@@ -142,8 +142,7 @@ static int size_of(int file, const char *path, uint64_t *bytes)
 
 static int open_file(const char *path, int flags, uint64_t *bytes, int *file)
 {
-    *file = open(path, flags | O_NONBLOCK | O_CLOEXEC); /* a pipe has no end to wait for, and no seal */
-    if (*file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    MF_TRY(mf_open_plain(path, flags, file));
     return size_of(*file, path, bytes);
 }
 

@@ -120,13 +120,14 @@ for verb in ("characterize", "match", "compare plane.npy"):
     says(3, ["1 x 24 x 24 is too short", "one plane is an image: an array of two axes"], verb, "plane.npy", without=["half of the shortest"])
 
 # A name that no folder takes, or that of a checkpoint made of it, is found before the work is done.
-for name, longest in (("n" * 252 + ".npy", 256), ("n" * 247 + ".h5", 257), ("n" * 244 + ".tif", 255)):
+most = os.pathconf(".", "PC_NAME_MAX")
+for name, longest in (("n" * (most - 3) + ".npy", most + 1), ("n" * (most - 8) + ".h5", most + 2), ("n" * (most - 11) + ".tif", most)):
     words = f"match a.npy --limit_to 4 --max_iter 2 --no_polish --descriptor_types S2 --output {name}"
-    says(0 if longest <= 255 else 7, [] if longest <= 255 else [f"its name has {longest} bytes, at most 255 are possible"], words,
-         without=["rename", "without this checkpoint"] + ["first loss"] * (longest > 255))
-    check(os.path.exists(name) == (longest <= 255), f"{name} is there: {os.path.exists(name)}")
-says(7, ["its name has 262 bytes"], "match a.npy --limit_to 4 --max_iter 2 --information", "i" * 243, without=["first loss"])
-says(7, ["its name has 257 bytes"], "synth --size 16 16 --output", "n" * 252 + ".h5", without=["is written and whole"])
+    says(0 if longest <= most else 7, [] if longest <= most else [f"its name has {longest} bytes, at most {most} are possible"], words,
+         without=["rename", "without this checkpoint"] + ["first loss"] * (longest > most))
+    check(os.path.exists(name) == (longest <= most), f"{name} is there: {os.path.exists(name)}")
+says(7, [f"its name has {most + 7} bytes"], "match a.npy --limit_to 4 --max_iter 2 --information", "i" * (most - 12), without=["first loss"])
+says(7, [f"its name has {most + 2} bytes"], "synth --size 16 16 --output", "n" * (most - 3) + ".h5", without=["is written and whole"])
 
 # Results and lines about them in one file stand in the order in which they were said.
 one = subprocess.run([PROGRAM, "compare", "a.npy", "c.npy", "--output", "ac.png"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout

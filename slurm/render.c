@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 const char *const mf_box_names[MF_BOXES] = {"none", "apptainer", "pyxis", "docker", "podman", "enroot"};
 
@@ -84,29 +85,89 @@ static int check_save(const struct mf_job *job)
                    job->save_before, seconds, job->time);
 }
 
+/* "[TYPE:]NUMBER,..." of gpus-per-node and gpus-per-task, or "gpu[:TYPE][:NUMBER],..." among what gres names. */
+static long count_gpus(const char *list, int is_gres)
+{
+    long gpus = 0;
+
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        const size_t n = strcspn(at, ","), name = strcspn(at, ":,");
+        size_t digits = 0;
+
+        while (digits < n && isdigit((unsigned char)at[n - digits - 1])) ++digits;
+        if (is_gres && (name != 3 || strncmp(at, "gpu", 3) != 0)) continue;
+        gpus += digits > 0 && (digits == n || at[n - digits - 1] == ':') ? strtol(at + n - digits, NULL, 10) : 1;
+    }
+    return gpus;
+}
+
+/* GPUs of a node that a further option of Slurm asks for, as those of a type must be; 0: none. */
+static long further_gpus(const char *text, const struct mf_job_part *part)
+{
+    const char *equals = strchr(text, '=');
+    const size_t n = equals ? (size_t)(equals - text) : 0;
+
+    if (n == 4 && strncmp(text, "gres", n) == 0) return count_gpus(equals + 1, 1);
+    if (n != 13) return 0;
+    if (strncmp(text, "gpus-per-node", n) == 0) return count_gpus(equals + 1, 0);
+    return strncmp(text, "gpus-per-task", n) == 0 ? count_gpus(equals + 1, 0) * part->per_node : 0;
+}
+
+/* Slurm refuses GPUs of a type beside GPUs of any: those of further options take the place of launch's own. */
+static int has_further_gpus(const struct mf_job *job)
+{
+    const struct mf_job_part one = {.per_node = 1};
+
+    for (size_t i = 0; i < job->more; ++i)
+        if (further_gpus(job->more_at[i], &one) > 0) return 1;
+    return 0;
+}
+
+/* Ranks follow launch's own number: without one there must be ranks enough for all GPUs. */
+static int check_further_gpus(const struct mf_job *job, const char *text)
+{
+    for (size_t i = 0; i < job->parts; ++i) {
+        const struct mf_job_part *part = &job->part[i];
+        const long gpus = further_gpus(text, part);
+
+        if (gpus > 0 && part->ranks > 0 && (part->gpus > 0 ? part->gpus != gpus : part->per_node < gpus))
+            return mf_fail(MF_USAGE,
+                           "--slurm-options '%.100s': %ld GPU%s of a node, and launch counts on %ld; try with it: "
+                           "--gpus-per-node %ld",
+                           text, gpus, MF_S(gpus), part->gpus, gpus);
+    }
+    return MF_OK;
+}
+
 /* What launch has an option of its own for: of what it is not told it would make the wrong script. Slurm takes the
  * beginning of an option's name for the whole. */
-static int check_further(const char *text)
+static int check_further(const struct mf_job *job, const char *text)
 {
     static const struct {
         const char *slurm, *say;
-    } own[] = {{"nodes", "--nodes"},
-               {"ntasks", "--ntasks"},
-               {"ntasks-per-node", "--ntasks-per-node"},
-               {"cpus-per-task", "--cpus-per-task"},
-               {"gpus", "--gpus"},
-               {"gpus-per-node", "--gpus-per-node"},
-               {"array", "--array"},
-               {"time", "--time"},
-               {"signal", "--save-before"},
-               {"output", "--log"},
-               {"job-name", "--job-name"},
-               {"wrap", "-- and the verb"}};
+        int of_script;
+    } own[] = {{"nodes", "--nodes", 0},
+               {"ntasks", "--ntasks", 0},
+               {"ntasks-per-node", "--ntasks-per-node", 0},
+               {"tasks-per-node", "--ntasks-per-node", 0},
+               {"cpus-per-task", "--cpus-per-task", 0},
+               {"gpus", "--gpus, of a type --slurm-options gpus-per-node=TYPE:NUMBER", 0},
+               {"gpus-per-node", "--gpus-per-node, of a type --slurm-options gpus-per-node=TYPE:NUMBER", 0},
+               {"array", "--array", 1},
+               {"time", "--time", 0},
+               {"signal", "--save-before", 0},
+               {"output", "--log", 1},
+               {"job-name", "--job-name", 0},
+               {"chdir", "cd there before launch", 0},
+               {"wrap", "-- and the verb", 1}};
     const size_t n = strcspn(text, "=");
+    const int has_type = strncmp(text, "gpus-per-node=", 14) == 0 && strchr(text, ':');
 
-    for (size_t i = 0; i < sizeof own / sizeof *own; ++i)
-        if (n > 0 && strncmp(own[i].slurm, text, n) == 0)
+    for (size_t i = 0; i < sizeof own / sizeof *own && !has_type; ++i)
+        if (n > 0 && strncmp(own[i].slurm, text, n) == 0 && (!own[i].of_script || job->by == MF_BY_SBATCH))
             return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch has to know of that; try: %s", text, own[i].say);
+    MF_TRY(check_further_gpus(job, text));
     return check_text("slurm-options", text, FOR_SLURM);
 }
 
@@ -122,7 +183,7 @@ static int check_slurm(const struct mf_job *job)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
         MF_TRY(check_text(texts[i].option, texts[i].text, texts[i].allowed));
     MF_TRY(check_time(job->time));
-    for (size_t i = 0; i < job->more; ++i) MF_TRY(check_further(job->more_at[i]));
+    for (size_t i = 0; i < job->more; ++i) MF_TRY(check_further(job, job->more_at[i]));
     for (size_t i = 0; i < job->parts; ++i) MF_TRY(check_text("constraint", job->part[i].constraint, FOR_SLURM));
     return check_save(job);
 }
@@ -150,10 +211,13 @@ static int check_mount(const char *mount)
                        "--mount '%.200s': write it as DIR, DIR:DIR or DIR:DIR:ro; ',' separates mounts "
                        "and cannot be part of one",
                        mount);
-    if (*mount != '/' || (first && first[1] != '/'))
+    if (*mount != '/')
+        return mf_fail(MF_USAGE, "--mount '%.200s': docker and podman take that name for a new volume; try: ./%.200s",
+                       mount, mount);
+    if (first && first[1] != '/')
         return mf_fail(MF_USAGE,
-                       "--mount '%.200s': a folder's path begins with '/' on both sides, what is below the current "
-                       "one is there already (docker and podman would make a new volume of that name)",
+                       "--mount '%.200s': the path in the container begins with '/', too; write it as DIR, DIR:/DIR "
+                       "or DIR:/DIR:ro",
                        mount);
     return MF_OK;
 }
@@ -316,13 +380,15 @@ static void say_text(struct mf_words *to, const char *option, const char *text)
     if (text) mf_words_say(to, "--%s=%s", option, text);
 }
 
-static void part_words(struct mf_words *to, const struct mf_job_part *part)
+static void part_words(struct mf_words *to, const struct mf_job *job, const struct mf_job_part *part)
 {
+    const int is_further = has_further_gpus(job);
+
     say_number(to, "nodes", part->nodes);
     if (part->ranks != part->nodes * part->per_node) say_number(to, "ntasks", part->ranks);
     say_number(to, "ntasks-per-node", part->per_node);
     say_number(to, "cpus-per-task", part->cores);
-    say_number(to, "gpus-per-node", part->gpus);
+    if (!is_further) say_number(to, "gpus-per-node", part->gpus);
     say_text(to, "constraint", part->constraint);
 }
 
@@ -359,7 +425,7 @@ static int has_gpus(const struct mf_job *job)
 {
     for (size_t i = 0; i < job->parts; ++i)
         if (job->part[i].gpus > 0) return 1;
-    return 0;
+    return has_further_gpus(job);
 }
 
 static void apptainer_words(struct mf_words *to, const struct mf_job *job)
@@ -483,7 +549,7 @@ static void step_words(struct mf_words *to, const struct mf_job *job, size_t p)
     say_text(to, "mpi", job->mpi);
     mf_words_add(to, "--kill-on-bad-exit=1"); /* else the other ranks wait for one that is lost */
     if (job->by == MF_BY_SRUN) {
-        part_words(to, job->part);
+        part_words(to, job, job->part);
         common_words(to, job);
         if (job->save_before > 0) mf_words_say(to, "--signal=USR1@%ld", job->save_before);
     }
@@ -539,7 +605,7 @@ static void head(FILE *to, const struct mf_job *job, int by_shell)
     for (size_t i = 0; i < job->parts; ++i) {
         if (i > 0) fputs("#SBATCH hetjob\n", to);
         common_words(&words, job);
-        part_words(&words, &job->part[i]);
+        part_words(&words, job, &job->part[i]);
         sbatch_lines(to, &words);
     }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/child.h"
@@ -57,14 +58,15 @@ static const struct mf_opt slurm_rows[] = {
     ROW("array", array, MF_TEXT, NULL, "an array of jobs, 0-9%4: %a in the verb's words is the number of each"),
     ROW("job-name", name, MF_TEXT, NULL, "left out: mesoforge-VERB"),
     ROW("log", log, MF_TEXT, NULL, "file for what the job prints (sbatch --output); left out: %x-%j.out"),
-    ROW("slurm-options", more, MF_TEXTS, NULL, "further options of Slurm without their '--': nice=100 reservation=x"),
+    ROW("slurm-options", more, MF_TEXTS, NULL,
+        "further options of Slurm without their '--', not those that launch has: nice=100 gpus-per-node=a100:4"),
     MF_OPT_END};
 
 static const struct mf_opt box_rows[] = {
     ROW("container", container, MF_TEXT, NULL,
         "apptainer:FILE.sif, pyxis:IMAGE (srun), or for one node docker:IMAGE, podman:IMAGE, enroot:NAME"),
     ROW("mount", mounts, MF_TEXTS, NULL,
-        "folders that the container sees besides the current one: DIR, DIR:DIR or DIR:DIR:ro"),
+        "folders that the container sees besides the current one: DIR, DIR:DIR or DIR:DIR:ro, by whole paths"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {place_rows, slurm_rows, box_rows, NULL};
@@ -87,37 +89,102 @@ static int box_of(const char *container, struct mf_job *job)
     return MF_OK;
 }
 
-/* Slurm ends a job whose log it cannot open, and says so nowhere but in its own books. Folders whose names it makes
- * (%j) are not looked at; the nodes may have a place that this machine does not. */
-static int check_log(const struct mf_job *job)
+/* Why no file could be made in a folder; NULL: it could. */
+static const char *wrong_with(const char *folder)
 {
-    const char *slash = job->log ? strrchr(job->log, '/') : NULL;
-    char folder[4096];
+    struct stat is;
 
+    if (stat(folder, &is) != 0) return "is not here";
+    if (!S_ISDIR(is.st_mode)) return "is no folder";
+    return access(folder, W_OK) == 0 ? NULL : "cannot be written";
+}
+
+/* Folders whose names Slurm makes (%j) are not looked at. The nodes may have a place that this machine does not, and a
+ * script may be meant for elsewhere: only what is submitted from here must find its folder. */
+static int check_log_file(const char *option, const char *file, int is_submitted)
+{
+    const char *slash = strrchr(file, '/'), *wrong;
+    char folder[4096];
+    struct stat is;
+
+    if ((slash && !slash[1]) || (stat(file, &is) == 0 && S_ISDIR(is.st_mode)))
+        return mf_fail(MF_USAGE, "%s '%.200s': is a folder; name a file in it, %.200s%s%%x-%%j.out", option, file, file,
+                       slash && !slash[1] ? "" : "/");
+    if (!slash || slash == file) return MF_OK;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - file), file);
+    wrong = strchr(folder, '%') ? NULL : wrong_with(folder);
+    if (!wrong) return MF_OK;
+    if (is_submitted && *folder != '/')
+        return mf_fail(
+            MF_USAGE,
+            "%s '%.200s': '%.200s' %s, and Slurm would end the job without a word; make it, or name another folder",
+            option, file, folder, wrong);
+    mf_log_open(0, 1, MF_WARN);
+    mf_warn("%s: '%.200s' %s; where the job runs it must be a folder that can be written, else Slurm ends it without a "
+            "word",
+            option, folder, wrong);
+    return MF_OK;
+}
+
+/* Slurm ends a job whose log it cannot open, and says so nowhere but in its own books. */
+static int check_log(const struct mf_job *job, int is_submitted)
+{
     if (job->by != MF_BY_SBATCH) return MF_OK;
-    if (job->name && strchr(job->name, '/') && !job->log)
+    if (job->name && strchr(job->name, '/') && (!job->log || strstr(job->log, "%x")))
         return mf_fail(
             MF_USAGE,
             "--job-name '%.100s': its log has that name, and Slurm would look for a folder: --log says another",
             job->name);
-    if (!slash || slash == job->log) return MF_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - job->log), job->log);
-    if (strchr(folder, '%') || access(folder, F_OK) == 0) return MF_OK;
-    if (*folder != '/')
-        return mf_fail(MF_USAGE,
-                       "--log '%.200s': no folder '%.200s' is here, and without it Slurm ends the job without a word",
-                       job->log, folder);
-    mf_log_open(0, 1, MF_WARN);
-    mf_warn("--log: no folder '%.200s' is here; where the nodes have none either, Slurm ends the job without a word",
-            folder);
+    if (job->log) MF_TRY(check_log_file("--log", job->log, is_submitted));
+    for (size_t i = 0; i < job->more; ++i)
+        if (strncmp(job->more_at[i], "error=", 6) == 0)
+            MF_TRY(check_log_file("--slurm-options error", job->more_at[i] + 6, is_submitted));
+    return MF_OK;
+}
+
+/* A source below or beside the current folder by its whole path, as every container takes it. docker and podman mean
+ * something of their own by a bare name. */
+static int add_mount(const struct mf_job *job, const char *mount, struct mf_words *to)
+{
+    const size_t n = strcspn(mount, ":");
+    const int is_bare = *mount != '.' && !memchr(mount, '/', n);
+    char *source = NULL, *whole = NULL;
+    int rc = MF_OK;
+
+    if (n == 0 || job->box == MF_BOX_NONE || *mount == '/' ||
+        (is_bare && (job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN))) {
+        mf_words_add(to, mount);
+        return MF_OK;
+    }
+    source = MF_MUST(strndup(mount, n), "a name");
+    whole = realpath(source, NULL);
+    if (!whole)
+        rc = mf_fail(MF_USAGE, "--mount '%.200s': '%.200s' is not here; a path of the nodes begins with '/'", mount,
+                     source);
+    else if (strpbrk(whole, ",:\n"))
+        rc = mf_fail(MF_USAGE, "--mount '%.200s': '%.200s' has ',' or ':' in its name and cannot be mounted", mount,
+                     whole);
+    else
+        mf_words_say(to, "%s%s", whole, mount + n);
+    free(whole);
+    free(source);
+    return rc;
+}
+
+static int mount_all(const struct mf_texts *mounts, struct mf_launch_job *l)
+{
+    for (size_t i = 0; i < mounts->count; ++i) MF_TRY(add_mount(&l->job, mounts->at[i], &l->mounts));
+    l->job.mounts = l->mounts.count;
+    l->job.mount = (const char *const *)l->mounts.at;
     return MF_OK;
 }
 
 static int check_program(const char *program)
 {
     if (!program || (*program && *program != '-')) return MF_OK;
-    return mf_fail(MF_USAGE, "--program '%.200s': its launcher would take that for %s", program,
-                   *program ? "an option of its own; write a file as ./-name" : "nothing");
+    if (!*program) return mf_fail(MF_USAGE, "--program '': names no file");
+    return mf_fail(MF_USAGE, "--program '%.200s': its launcher would take that for an option; try: ./%.200s", program,
+                   program);
 }
 
 /* This program's path, unless another is meant. */
@@ -173,21 +240,20 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
                            .save_before = o->save_before,
                            .more = o->more.count,
                            .more_at = o->more.at,
-                           .mounts = o->mounts.count,
-                           .mount = o->mounts.at,
                            .folder = l->folder,
                            .user = (long)getuid(),
                            .group = (long)getgid()};
     MF_TRY(check_program(o->program));
     MF_TRY(box_of(o->container, job));
+    MF_TRY(mount_all(&o->mounts, l));
     MF_TRY(mf_launch_place(o, &here, job));
     drop_defaults(options, mf_cmd_find(word[0]), l);
-    MF_TRY(check_log(job));
     mf_words_add(&l->command, program_of(o, path, sizeof path));
     MF_TRY(mf_launch_command(o, job, words, word, &l->command));
     job->words = l->command.count;
     job->word = (const char *const *)l->command.at;
-    return mf_job_check(job);
+    MF_TRY(mf_job_check(job));
+    return check_log(job, o->run);
 }
 
 /* Its script is the standard input of sbatch. Comes back where that cannot be. */
@@ -240,6 +306,7 @@ static int alone(const struct mf_options *options, void *into)
 
     if (rc == MF_OK) rc = carry_out(o, &l->job);
     mf_words_free(&l->command);
+    mf_words_free(&l->mounts);
     free(l);
     return rc;
 }

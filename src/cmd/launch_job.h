@@ -27,7 +27,7 @@ struct mf_launch {
 /** A job and the texts it points into. */
 struct mf_launch_job {
     struct mf_job job;
-    struct mf_words command;
+    struct mf_words command, mounts;
     char name[64], folder[4096];
 };
 

@@ -250,7 +250,10 @@ int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_
                        word[0]);
     if (job->array) MF_TRY(mf_job_array(job->array, &number, &last));
     if (job->save_before > 0 && !verb->saves)
-        return mf_fail(MF_USAGE, "--save-before: %s does not save itself, and Slurm's signal would end it", verb->name);
+        return mf_fail(MF_USAGE,
+                       "--save-before: %s does not save itself, and Slurm's signal would end it; try: leave it out, or "
+                       "--save-before 0",
+                       verb->name);
     rc = parse_task(verb, job, number, words, word, &first);
     if (rc == MF_OK) rc = check_values(o, job, verb, &first);
     if (rc == MF_OK && number != last) rc = check_apart(verb, job, words, word, &first, last);

@@ -146,6 +146,12 @@ def numbers():
     has(["--launcher", "mpirun", "--save-before", "0"], "mpirun", lacks=("job-name", "signal"))
     has(["--launcher", "sbatch", "--slurm-options", "nice=100", "reservation=r", "--partition", "p", "--exclusive"],
         "#SBATCH --nice=100", "#SBATCH --reservation=r", "#SBATCH --partition=p", "#SBATCH --exclusive")
+    for more in ("gpus-per-node=a100:4", "gres=gpu:a100:4", "gpus-per-task=a100:1", "gres=gpu:a100:3,nvme:9,gpu"):  # of a type: Slurm wants no others beside these
+        has(["--launcher", "sbatch", "--gpus-per-node", "4", "--slurm-options", more, "--container", "apptainer:m"], f"#SBATCH --{more} ",
+            "#SBATCH --ntasks-per-node=4", " --nv ", lacks=("--gpus-per-node=4",))
+        has(["--launcher", "srun", "--ntasks-per-node", "4", "--slurm-options", more, "--container", "apptainer:m"], f" --{more} ", " --nv ")
+    has(["--launcher", "sbatch", "--gpus-per-node", "4", "--slurm-options", "gres=nvme:9"], "--gres=nvme:9", "--gpus-per-node=4")
+    has(["--launcher", "srun", "--slurm-options", "output=run-%t.log"], "--output=run-%t.log")
     has(["--deepspeed", "--num_gpus", "2", "--launcher", "mpirun"], "-n 2")
     has(["--debug", "--launcher", "mpirun"], "--batch-size 4 --max-iter 20 --logging-level 10")
     has(["--debug", "--launcher", "mpirun"], "--max_iter 7", lacks=("--max-iter",), verb=run + ["--max_iter", "7"])
@@ -154,6 +160,10 @@ def numbers():
         'v-"$SLURM_ARRAY_TASK_ID".h5', "%x-%A_%a.out", verb=run + ["--seed", "%a", "--output", "v-%a.h5"])
     has(["--container", "apptainer:m.sif", "--num_gpus", "2", "--launcher", "srun", "--mount", "/data", "/a:/b:ro"],
         f"apptainer exec --sharens --nv --bind={folder}:{folder} --bind=/data:/data --bind=/a:/b:ro --pwd={folder} m.sif mesoforge match")
+    above = os.path.dirname(folder)
+    for mount, whole in (("./bin:/data", f"{folder}/bin:/data"), ("../:/data:ro", f"{above}:/data:ro"), (".", f"{folder}:{folder}"), ("bin/../bin", f"{folder}/bin:{folder}/bin")):
+        has(["--container", "docker:i", "--launcher", "mpirun", "--mount", mount], f"--volume={whole} ")
+    has(["--container", "enroot:i", "--launcher", "mpirun", "--mount", "bin:/data"], f"--mount={folder}/bin:/data ")
     has(["--container", "pyxis:nvcr.io#nvidia/x:1", "--launcher", "srun", "--mount", "/data"],
         "--container-image=nvcr.io#nvidia/x:1", f"--container-mounts={folder}:{folder},/data:/data",
         f"--container-workdir={folder}")
@@ -302,16 +312,28 @@ def refusals():
     refused(2, "--job-name", "--launcher", "sbatch", "--job-name", "a\n#SBATCH -N9", *one)
     refused(2, "--slurm-options", "--slurm-options", "nice=1 --wrap=x", *one)
     for option, own in (("time=3", "--time"), ("tim=3", "--time"), ("nodes=4", "--nodes"), ("array=0-9", "--array"), ("signal=TERM@9", "--save-before"),
-                        ("output=x", "--log"), ("wrap=ls", "-- and the verb")):
+                        ("output=x", "--log"), ("wrap=ls", "-- and the verb"), ("tasks-per-node=4", "--ntasks-per-node"), ("gpus-per-node=4", "--gpus-per-node"),
+                        ("gpus=a100:4", "--gpus, of a type --slurm-options gpus-per-node=TYPE:NUMBER"), ("chdir=/", "cd there before launch")):
         refused(2, f"'{option}': launch has to know of that; try: {own}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
-    refused(2, "no folder 'logs/a' is here, and", "--launcher", "sbatch", "--submit", "--log", "logs/a/%j.out", *one)  # Slurm ends the job without a word
-    refused(2, "its log has that name", "--launcher", "sbatch", "--job-name", "a/b", *one)
+    for more in (("gres=gpu:a100:2,gpu:v100:1,nvme:9",), ("gpus-per-node=a100:2,v100:1",), ("gpus-per-node=a100:3",), ("gres=gpu:3",)):
+        refused(2, "3 GPUs of a node, and launch counts on 0; try with it: --gpus-per-node 3", "--launcher", "sbatch", "--slurm-options", *more, *one)
+        refused(2, "3 GPUs of a node, and launch counts on 2; try with it: --gpus-per-node 3", "--launcher", "srun", "--num_gpus", "2", "--slurm-options", *more, *one)
+    for log in (("--log", "{}"), ("--slurm-options", "error={}")):  # Slurm ends the job without a word
+        for name, wrong in (("logs/a/%j.out", "'logs/a' is not here"), ("m.npy/%j.out", "'m.npy' is no folder")):
+            words = [w.format(name) for w in log]
+            refused(2, wrong + ", and Slurm would end", "--launcher", "sbatch", "--submit", *words, *one)
+            status, out, err, _ = launch("--launcher", "sbatch", *words, *one)
+            check(status == 0 and out and wrong + "; where the job runs" in err, f"a script for elsewhere: {status} {err}")
+        for name in ("bin/", "bin", "logs/"):
+            refused(2, "is a folder; name a file in it, " + name.rstrip("/") + "/%x", "--launcher", "sbatch", *[w.format(name) for w in log], *one)
+    for more in ((), ("--log", "%x.out"), ("--log", "logs/%x-%j.out")):
+        refused(2, "its log has that name", "--launcher", "sbatch", "--job-name", "a/b", *more, *one)
     for log in ("l.out", "here%j/l.out", "bin/l.out", "/l.out"):
         status, _, err, _ = launch("--launcher", "sbatch", "--log", log, "--job-name", "a/b", *one)
         check(status == 0 and not err, f"--log {log}: {status} {err}")
     status, out, err, _ = launch("--launcher", "sbatch", "--log", "/nowhere/l.out", *one)
-    check(status == 0 and out and "no folder '/nowhere' is here" in err, f"a folder that only the nodes may have: {status} {err}")
-    refused(2, "characterize does not save itself", "--launcher", "sbatch", "--time", "9:00", "--save-before", "9", "--", "characterize", "m.npy")
+    check(status == 0 and out and "'/nowhere' is not here" in err, f"a folder that only the nodes may have: {status} {err}")
+    refused(2, "characterize does not save itself, and Slurm's signal would end it; try: leave it out", "--launcher", "sbatch", "--time", "9:00", "--save-before", "9", "--", "characterize", "m.npy")
     for name in ("", "-x", "--mpi=none"):
         refused(2, "--program", "--launcher", "mpirun", f"--program={name}", *one)
     refused(2, "--time", "--launcher", "sbatch", "--time", "1h", *one)
@@ -328,8 +350,11 @@ def refusals():
     refused(2, "does not begin with '-'", "--container", "docker:--privileged", "--launcher", "mpirun", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a,/b", *one)
     refused(2, "write it as DIR", "--container", "apptainer:m", "--mount", "/a:/b:exec", *one)
-    for mount in ("data", "./data:/data", "data:/data:ro", "/data:data", "/data:ro"):  # docker makes an empty volume of "data:/data"
-        refused(2, "begins with '/' on both sides", "--container", "docker:m", "--launcher", "mpirun", "--mount", mount, *one)
+    for mount in ("data", "data:/data", "data:/data:ro"):  # docker makes an empty volume of "data:/data"
+        refused(2, f"for a new volume; try: ./{mount}\n", "--container", "docker:m", "--launcher", "mpirun", "--mount", mount, *one)
+    for mount in ("/data:data", "/data:ro", "./bin:bin"):
+        refused(2, "in the container begins with '/', too", "--container", "docker:m", "--launcher", "mpirun", "--mount", mount, *one)
+    refused(2, "'../nowhere' is not here", "--container", "apptainer:m", "--mount", "../nowhere:/data", *one)
     refused(2, "one container on one node", "--container", "docker:m", "--nodes", "2", *one)
     for box in ("pyxis", "enroot"):
         refused(2, "has blanks in its name, and", "--launcher", "sbatch", "--container", f"{box}:m", "--mount", "/a b", *one)

@@ -63,8 +63,8 @@ def modulefiles(prefix):
     if shutil.which("tclsh"):
         script = prefix.parent / "modules.tcl"
         script.write_text(STAND_INS)
-        for manuals in ("/there", None):  # one of ours alone would hide the system's
-            said = shell("env", *([f"MANPATH={manuals}"] if manuals else ["-u", "MANPATH"]), "tclsh", script, folder / VERSION)
+        for manuals in ("/there", "", None):  # one of ours alone would hide the system's
+            said = shell("env", *(["-u", "MANPATH"] if manuals is None else [f"MANPATH={manuals}"]), "tclsh", script, folder / VERSION)
             check(f"PATH={prefix}/bin\n" in said and (f"MANPATH={prefix}/share/man\n" in said) == bool(manuals) and "conflict mesoforge" in said, said)
     lua = next((l for l in ("lua", "lua5.4", "lua5.3", "lua5.1", "texlua") if shutil.which(l)), None)
     if lua:

@@ -53,6 +53,12 @@ int mf_job_array(const char *array, long *first, long *last);
  * a limit of time; 0: none (NULL, "0", "UNLIMITED"). */
 long mf_job_seconds(const char *time);
 
+/** Whether one mpirun in the container starts all ranks. */
+int mf_job_wraps(const struct mf_job *job);
+
+/** Whether further options of Slurm ask for GPUs, as those of a type must: they take the place of launch's own. */
+int mf_job_further_gpus(const struct mf_job *job);
+
 /** Refuses with MF_USAGE what Slurm or a container would read as something else, and what does not go together. */
 int mf_job_check(const struct mf_job *job);
 

@@ -112,10 +112,12 @@ static void add_scatter(const struct mf_patch_image *image, const float *weight,
                     s->mean[a] += s->one[a] / (double)samples;
                     continue;
                 }
-                for (size_t b = 0; b < s->dims; ++b)
+                for (size_t b = a; b < s->dims; ++b)
                     s->matrix[a * s->dims + b] += (s->one[a] - s->mean[a]) * (s->one[b] - s->mean[b]);
             }
         }
+    for (size_t a = 0; a < s->dims; ++a)
+        for (size_t b = 0; b < a; ++b) s->matrix[a * s->dims + b] = s->matrix[b * s->dims + a];
 }
 
 static double dot(size_t n, const double *a, const double *b)

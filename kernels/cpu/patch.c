@@ -17,12 +17,13 @@
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
-enum { GROUP = 8, TAKES = 10 }; /* slices read side by side; arrays of a plan */
+enum { GROUP = 8, TAKES = 9 }; /* slices read side by side; arrays of a plan */
 
 struct level {
     struct mf_patch_level is;
     struct mf_patch_points points; /* of the example */
     float *axes;
+    int32_t *row, *column; /* neighbours of the slice that was matched last, where the next search begins */
 };
 
 struct mf_slice_plan {
@@ -35,10 +36,9 @@ struct mf_slice_plan {
     /* of the slice that is matched */
     struct mf_patch_points points;
     float *image, *pixels, *search, *sums; /* its borders; [phases][pixels]; the search's; [1 + 2 phases][pixels] */
-    int32_t *row, *column;
     double *scatter;
     float *scratch; /* [threads][GROUP][1 or 2 pyramids] */
-    void *taken[TAKES + 2 * MF_PYRAMID_MAX];
+    void *taken[TAKES + 3 * MF_PYRAMID_MAX];
     size_t takes;
 };
 
@@ -59,14 +59,18 @@ static void *take(struct mf_slice_plan *p, size_t number, size_t size, const cha
     return p->taken[p->takes++];
 }
 
-static void take_example(struct mf_slice_plan *p, struct level *level)
+static void take_level(struct mf_slice_plan *p, struct level *level)
 {
     const size_t slots = level->is.example.slots, phases = level->is.example.phases;
+    const size_t near = level->is.slice.slots + slots;
 
     level->is.example.x = take(p, mf_patch_image_floats(&level->is.example), sizeof(float), "example");
     level->axes = take(p, slots * (MF_PATCH_PARTS + 1) + (phases * MF_PATCH_PIXELS + 1) * MF_PATCH_PARTS, sizeof(float),
                        "example");
-    if (!level->axes) return;
+    level->row = take(p, near, sizeof *level->row, "patch search");
+    if (!level->row) return;
+    level->column = level->row + level->is.slice.slots;
+    memset(level->row, 0, near * sizeof *level->row);
     level->points =
         (struct mf_patch_points){slots, level->axes + (phases * MF_PATCH_PIXELS + 1) * MF_PATCH_PARTS, NULL};
     level->points.norm = level->points.at + slots * MF_PATCH_PARTS;
@@ -85,12 +89,13 @@ static void take_work(struct mf_slice_plan *p, const struct level *first)
     p->image = take(p, mf_patch_image_floats(&first->is.slice), sizeof(float), "patch search");
     p->sums = take(p, (1 + 2 * phases) * first->is.pixels, sizeof(float), "patch search");
     points = take(p, slots * (MF_PATCH_PARTS + 1), sizeof(float), "patch search");
-    p->search = take(p, mf_patch_nearest_room(p->queue->threads, slots, others), sizeof(float), "patch search");
-    p->row = take(p, slots + others, sizeof *p->row, "patch search");
+    p->search = take(p,
+                     larger(mf_patch_nearest_room(p->queue->threads, slots, others),
+                            mf_patch_pull_room(&first->is.slice, &first->is.example, p->queue->threads)),
+                     sizeof(float), "patch search");
     p->scatter = take(p, mf_patch_axes_room(phases), sizeof *p->scatter, "patch search");
     if (!p->scatter) return;
     p->points = (struct mf_patch_points){slots, points, points + slots * MF_PATCH_PARTS};
-    p->column = p->row + slots;
 }
 
 static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
@@ -111,7 +116,7 @@ static int plan_make(const struct mf_slice_ops *ops, struct mf_queue *queue, con
     mf_patch_weights(p->weight);
     p->pyramid = p->level[desc->levels - 1].is.at + p->level[desc->levels - 1].is.pixels;
     for (size_t k = l; k < desc->levels; ++k)
-        if (p->level[k].is.on) take_example(p, &p->level[k]);
+        if (p->level[k].is.on) take_level(p, &p->level[k]);
     if (p->level[l].is.on) take_work(p, &p->level[l]);
     p->scratch = take(p, (size_t)queue->threads * GROUP * p->pyramid * (desc->flip ? 2 : 1), sizeof(float), "patches");
     if (!p->scratch) {
@@ -158,54 +163,6 @@ static void prepare(struct mf_slice_plan *p)
     p->ready = 1;
 }
 
-/* A slice's patches pulled to their neighbours, one pixel: from every patch that holds it what that one's neighbour
- * has there. */
-static void pull_pixel(const struct mf_slice_plan *p, const struct level *level, size_t u, size_t v, float *sums)
-{
-    const struct mf_patch_image *s = &level->is.slice, *e = &level->is.example;
-    const size_t apart = level->is.pixels;
-    const float share = 1.0f / (float)mf_patch_count(s);
-
-    for (size_t k = 0; k < MF_PATCH_PIXELS; ++k) {
-        const size_t i = k / MF_PATCH_SIDE, j = k % MF_PATCH_SIDE;
-        const size_t pu = u >= i ? u - i : u + s->nu - i, pv = v >= j ? v - j : v + s->nv - j;
-        const float w = share * p->weight[k];
-        size_t q;
-
-        if (pu >= s->pu || pv >= s->pv) continue;
-        q = (size_t)p->row[pu * s->row + pv];
-        sums[0] += w;
-        for (size_t f = 0; f < e->phases; ++f) {
-            const float x = e->x[(f * e->high + q / e->row + i) * e->wide + q % e->row + j];
-
-            sums[(1 + 2 * f) * apart] += w * x;
-            sums[(2 + 2 * f) * apart] += w * x * x;
-        }
-    }
-}
-
-/* The example's patch of slot q pulls the slice's patch that is nearest to it. */
-static void pull_patch(const struct mf_slice_plan *p, const struct level *level, size_t q, float *sums)
-{
-    const struct mf_patch_image *s = &level->is.slice, *e = &level->is.example;
-    const size_t at = (size_t)p->column[q], apart = level->is.pixels;
-    const float share = 1.0f / (float)mf_patch_count(e);
-
-    for (size_t k = 0; k < MF_PATCH_PIXELS; ++k) {
-        const size_t i = k / MF_PATCH_SIDE, j = k % MF_PATCH_SIDE;
-        float *to = sums + (at / s->row + i) % s->nu * s->nv + (at % s->row + j) % s->nv;
-        const float w = share * p->weight[k];
-
-        to[0] += w;
-        for (size_t f = 0; f < e->phases; ++f) {
-            const float x = e->x[(f * e->high + q / e->row + i) * e->wide + q % e->row + j];
-
-            to[(1 + 2 * f) * apart] += w * x;
-            to[(2 + 2 * f) * apart] += w * x * x;
-        }
-    }
-}
-
 /* Sums of weights, of weighted neighbours and of their squares to A, M and C. */
 static void settle(const struct level *level, size_t phases, const float *sums, float *pull)
 {
@@ -235,13 +192,8 @@ static void match_level(struct mf_slice_plan *p, const struct level *level, size
     points.slots = slice.slots;
     mf_patch_image_fill(&slice, p->pixels, apart);
     mf_patch_project(threads, &slice, level->axes, &points);
-    mf_patch_nearest(mf_patch_search_of(0), threads, &points, &level->points, p->search, p->row, p->column);
-    memset(p->sums, 0, (1 + 2 * slice.phases) * level->is.pixels * sizeof *p->sums);
-#pragma omp parallel for num_threads(threads)
-    for (size_t u = 0; u < slice.nu; ++u)
-        for (size_t v = 0; v < slice.nv; ++v) pull_pixel(p, level, u, v, p->sums + u * slice.nv + v);
-    for (size_t q = 0; q < level->is.example.slots; ++q)
-        if (q % level->is.example.row < level->is.example.pv) pull_patch(p, level, q, p->sums);
+    mf_patch_nearest(mf_patch_search_of(0), threads, &points, &level->points, p->search, level->row, level->column);
+    mf_patch_pull_sums(threads, &level->is, p->weight, level->row, level->column, p->search, p->sums);
     settle(level, slice.phases, p->sums, pull + level->is.pull);
 }
 

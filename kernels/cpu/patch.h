@@ -28,10 +28,27 @@ mf_patch_search *mf_patch_search_of(size_t i);
 size_t mf_patch_nearest_room(int threads, size_t rows, size_t columns);
 /**
  * Nearest neighbours both ways, exact in these coordinates, of equally near ones the first; the same on any number of
- * threads; searches that fuse products may choose otherwise among nearly equal ones. row [rows->slots]: a slot of
- * columns; column [columns->slots]: a slot of rows. @p work: 64-byte aligned.
+ * threads; searches that fuse products may choose otherwise among nearly equal ones.
+ *
+ * @param row     [rows->slots]: a slot of columns. In: any that hold patches; the nearer they are, as those of a search
+ *                before, the less is looked at
+ * @param column  [columns->slots]: a slot of rows, likewise
+ * @param work    64-byte aligned
  */
 void mf_patch_nearest(mf_patch_search *search, int threads, const struct mf_patch_points *rows,
                       const struct mf_patch_points *columns, float *work, int32_t *row, int32_t *column);
+
+/** Numbers of the work area of mf_patch_pull_sums() for so many threads. */
+size_t mf_patch_pull_room(const struct mf_patch_image *slice, const struct mf_patch_image *example, int threads);
+/**
+ * What all patches' neighbours pull a slice's pixels to, the same bits on any number of threads: sums
+ * [1 + 2 phases][pixels] of weights, of weighted neighbours and of their squares.
+ *
+ * @param weight  [PIXELS], of a patch
+ * @param row     of every slot of the slice a slot of the example
+ * @param column  of every slot of the example a slot of the slice
+ */
+void mf_patch_pull_sums(int threads, const struct mf_patch_level *is, const float *weight, const int32_t *row,
+                        const int32_t *column, float *work, float *sums);
 
 #endif

@@ -129,21 +129,32 @@ def slopes():
         check(off < 5e-5, f"{what}: slope {(g * way).sum()}, want {slope}, off by {off:.2g}")
 
 
-def made():
-    """What the report says is in the file, near the target; the plan knew its memory to the byte."""
-    field, lag = blobs((12, 14, 16), [0.5, 0.3, 0.2], 5), 4
-    name = save(".", "t.npy", field)
+def one_made(name, field, lag, seed):
+    """How far the pairs of a run's file are from the target's; the report says the same, and the plan knew its memory to the byte."""
     said = measure(PROGRAM, "match", name, "--limit_to", lag, "--descriptor_types", "S2_3D", "CrossS2_3D", "--max_iter", 60,
-                   "--threads", 1, "--output", "made.npy", ranks=3, mpiexec=MPIEXEC)
+                   "--threads", 1, "--seed", seed, "--output", "made.npy", ranks=3 if seed == 0 else 1, mpiexec=MPIEXEC)
     if said is None:
-        return
-    x = phases_of(np.load("made.npy"))
+        return None
+    x, off = phases_of(np.load("made.npy")), []
     for (a, b), got, want in zip(((0, 1), (0, 2), (1, 2)), pairs_of(x), pairs_of(phases_of(field))):
-        rms = np.sqrt(((in_space(*got, lag, True) - in_space(*want, lag, True)) ** 2).mean())  # 3.3e-3 to 4.9e-3 for seeds 0 to 4
+        off.append(np.sqrt(((in_space(*got, lag, True) - in_space(*want, lag, True)) ** 2).mean()))
         told = said["cross_s2_3d_rms_error"][f"{a} {b}"]
-        check(abs(told - rms) < 1e-5 * rms and rms < 6e-3, f"phases {a} {b}: rms {told}, of the file {rms}")
+        check(abs(told - off[-1]) < 1e-5 * off[-1], f"phases {a} {b}: rms {told}, of the file {off[-1]}")
     check(said["swaps"] > 0 and said["loss_final"] < said["loss_cut"], f"polish: {said['swaps']} swaps, {said['loss_cut']} to {said['loss_final']}")
     check(said["peak_bytes"]["predicted"] == said["peak_bytes"]["arena"], f"memory: {said['peak_bytes']}")
+    return off
+
+
+def made():
+    """Means over seeds are near the target. Single seeds have 3.3e-3 to 4.9e-3 between phases 0 and 2, where the mean is 4.1e-3, and
+    of the others 2.6e-3."""
+    field, lag = blobs((12, 14, 16), [0.5, 0.3, 0.2], 5), 4
+    name = save(".", "t.npy", field)
+    off = [one_made(name, field, lag, seed) for seed in range(5)]
+    if None in off:
+        return
+    means = np.mean(off, 0)
+    check((means < [3e-3, 4.5e-3, 3e-3]).all(), f"pairs of phases: mean rms {means}")
 
 
 def refusals():

@@ -218,33 +218,21 @@ static void draw_page(cairo_t *page, double width, const char *title, const stru
     }
 }
 
-struct sink {
-    int descriptor;
-    const char *path;
-    size_t written;
-    int rc;
-};
-
-static cairo_status_t put(void *context, const unsigned char *bytes, unsigned length)
-{
-    struct sink *s = context;
-
-    s->rc = mf_write_at(s->descriptor, s->path, bytes, length, s->written);
-    s->written += length;
-    return s->rc == MF_OK ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
-}
-
 static int save(cairo_surface_t *surface, const struct mf_atomic *file)
 {
-    struct sink s = {open(file->temporary, O_WRONLY | O_CLOEXEC), file->path, 0, MF_OK};
-    cairo_status_t status;
+    const struct mf_page page = {
+        (size_t)cairo_image_surface_get_height(surface), (size_t)cairo_image_surface_get_width(surface),
+        (size_t)cairo_image_surface_get_stride(surface), cairo_image_surface_get_data(surface)};
+    int descriptor, rc;
 
-    if (s.descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s'", file->path);
-    status = cairo_surface_write_to_png_stream(surface, put, &s);
-    close(s.descriptor);
-    if (s.rc != MF_OK) return s.rc;
-    if (status == CAIRO_STATUS_SUCCESS) return MF_OK;
-    return mf_fail(MF_OUTPUT, "cannot draw '%s': %s", file->path, cairo_status_to_string(status));
+    if (cairo_surface_status(surface) != CAIRO_STATUS_SUCCESS)
+        return mf_fail(MF_OUTPUT, "cannot draw '%s': %s", file->path,
+                       cairo_status_to_string(cairo_surface_status(surface)));
+    descriptor = open(file->temporary, O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s'", file->path);
+    rc = mf_plot_png(descriptor, file->path, &page);
+    close(descriptor);
+    return rc;
 }
 
 int mf_plot_write(const char *path, const char *title, const struct mf_panel *panels, size_t count, size_t columns)

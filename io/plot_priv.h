@@ -58,4 +58,14 @@ double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, c
 /** Ticks of a vertical axis at its right side (a colour bar). */
 void mf_axis_draw_right(cairo_t *page, double at, const struct mf_axis *y);
 
+/** Pixels of a drawn page: [rows][columns] of 0x00RRGGBB in native order, rows @p stride bytes apart. */
+struct mf_page {
+    size_t rows, columns, stride;
+    const uint8_t *pixels;
+};
+
+/** Writes a page as a PNG of 8-bit colours to an open, empty file. Not collective. Refuses with MF_OUTPUT naming @p
+ * path. */
+int mf_plot_png(int descriptor, const char *path, const struct mf_page *page);
+
 #endif

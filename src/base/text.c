@@ -2,10 +2,13 @@
 #include "src/base/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 
@@ -53,17 +56,38 @@ void mf_roff(const char *text)
     }
 }
 
+/* The first bytes of a pipe, without waiting: there are none where nobody is at its other end, who would be waited for.
+ */
+static int begin_pipe(int file, const char *path, size_t most, char *text, size_t *count)
+{
+    ssize_t got = read(file, text, most);
+
+    if (got == 0) return mf_fail(MF_INPUT, "cannot read '%.300s': it is a pipe to which nobody writes", path);
+    if (got > 0) *count = (size_t)got;
+    return MF_OK;
+}
+
+static int read_text(int file, const char *path, size_t most, char *text, size_t *count)
+{
+    struct stat is;
+    ssize_t got = 1;
+
+    *count = 0;
+    if (fstat(file, &is) == 0 && S_ISFIFO(is.st_mode)) MF_TRY(begin_pipe(file, path, most, text, count));
+    (void)fcntl(file, F_SETFL, O_RDONLY);
+    for (; got > 0 && *count<most; *count += got> 0 ? (size_t)got : 0) got = read(file, text + *count, most - *count);
+    return got < 0 ? mf_fail(MF_INPUT, "cannot read '%.300s': %s", path, strerror(errno)) : MF_OK;
+}
+
 int mf_text_load(const char *path, size_t most, char **text, size_t *count)
 {
-    FILE *from = fopen(path, "rb");
-    int rc = MF_OK;
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc;
 
-    if (!from) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
+    if (file < 0 && errno == EWOULDBLOCK) file = open(path, O_RDONLY | O_CLOEXEC); /* a lease: no pipe has one */
+    if (file < 0) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
     *text = MF_MUST(malloc(most + 1), "a file");
-    errno = 0;
-    *count = fread(*text, 1, most + 1, from);
-    if (ferror(from)) rc = mf_fail(MF_INPUT, "cannot read '%.300s': %s", path, strerror(errno));
-    (void)fclose(from);
+    rc = read_text(file, path, most + 1, *text, count);
+    close(file);
     if (rc != MF_OK) free(*text);
     return rc;
 }

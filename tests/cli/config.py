@@ -81,6 +81,17 @@ def misnamed(folder):
         check(sorted(os.listdir(folder)) == before, f"{words}: left something behind")
 
 
+def pipes(folder):
+    """Files of options and plans may be pipes; one to which nobody writes is refused, not waited for."""
+    words = ("synth", "--size", "32", "30", "--output", "piped.npy")
+    status, _, err = run(PROGRAM, *words, "--config", "/dev/stdin", cwd=folder, input="seed: 3\n")
+    check(status == 0 and os.path.exists(f"{folder}/piped.npy"), f"--config from a pipe: {status} {err}")
+    os.mkfifo(f"{folder}/pipe")
+    for flag, verb in (("--config", words), ("--plan", ("match", "good.npy", "--output", "p.npy")), ("--hardware", ("plan", "match", "good.npy"))):
+        status, _, err = run(PROGRAM, *verb, flag, "pipe", cwd=folder, timeout=30)
+        check(status == 3 and err.count("mesoforge: ") == 1 and "pipe" in err and "nobody writes" in err, f"{flag} of a pipe that nobody writes to: {status} {err}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         image = blobs((24, 32), [0.6, 0.4], 1)
@@ -90,6 +101,7 @@ def main():
         for row in RUNS:
             again(folder, *row)
         misnamed(folder)
+        pipes(folder)
     finish("config")
 
 

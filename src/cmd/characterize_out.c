@@ -184,6 +184,21 @@ static int all_there(size_t count, const char *const *inputs)
     return MF_OK;
 }
 
+/** The file of descriptors that is named after @p file, and its picture, before anything is measured. */
+static int check_made(const struct mf_session *session, const char *file)
+{
+    char *base = MF_MUST(mf_stem(file), "a name"), *path = NULL, *picture = NULL;
+    int rc = mf_session_path(session, base, "_characterization.h5", &path);
+
+    if (rc == MF_OK) rc = mf_session_may_write(session, path, ".h5");
+    if (rc == MF_OK) picture = picture_of(path);
+    if (rc == MF_OK) rc = mf_session_may_write(session, picture, ".png");
+    free(picture);
+    free(path);
+    free(base);
+    return rc;
+}
+
 int mf_characterize_may_write(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files)
 {
     size_t n;
@@ -208,5 +223,7 @@ int mf_characterize_may_write(const struct mf_session *session, const struct mf_
                                "the results of '%s' and '%s' would have the same name; characterise one by one",
                                mf_characterize_input(session, o, j), mf_characterize_input(session, o, i));
         }
+    for (size_t i = 0; !session->common->dry_run && i < (o->average ? 1 : files); ++i)
+        MF_TRY(check_made(session, mf_characterize_input(session, o, i)));
     return MF_OK;
 }

@@ -127,6 +127,8 @@ for name, longest in (("n" * (most - 3) + ".npy", most + 1), ("n" * (most - 8) +
          without=["rename", "without this checkpoint"] + ["first loss"] * (longest > most))
     check(os.path.exists(name) == (longest <= most), f"{name} is there: {os.path.exists(name)}")
 says(7, [f"its name has {most + 7} bytes"], "match a.npy --limit_to 4 --max_iter 2 --information", "i" * (most - 12), without=["first loss"])
+np.save("c" * (most - 20) + ".npy", np.load("a.npy"))
+says(7, [f"its name has {most + 1} bytes"], "characterize --limit_to 4 a.npy", "c" * (most - 20) + ".npy", without=["characterised in"])
 says(7, [f"its name has {most + 2} bytes"], "synth --size 16 16 --output", "n" * (most - 3) + ".h5", without=["is written and whole"])
 
 # Results and lines about them in one file stand in the order in which they were said.

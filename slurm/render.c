@@ -20,15 +20,16 @@ static void say_text(struct mf_words *to, const char *option, const char *text)
     if (text) mf_words_say(to, "--%s=%s", option, text);
 }
 
-static void part_words(struct mf_words *to, const struct mf_job *job, const struct mf_job_part *part)
+static void part_words(struct mf_words *to, const struct mf_job_part *part)
 {
-    const int is_further = mf_job_further_gpus(job);
-
     say_number(to, "nodes", part->nodes);
     if (part->ranks != part->nodes * part->per_node) say_number(to, "ntasks", part->ranks);
     say_number(to, "ntasks-per-node", part->per_node);
     say_number(to, "cpus-per-task", part->cores);
-    if (!is_further) say_number(to, "gpus-per-node", part->gpus);
+    if (*part->gpu_type)
+        mf_words_say(to, "--gpus-per-node=%s:%ld", part->gpu_type, part->gpus);
+    else
+        say_number(to, "gpus-per-node", part->gpus);
     say_text(to, "constraint", part->constraint);
 }
 
@@ -65,7 +66,7 @@ static int has_gpus(const struct mf_job *job)
 {
     for (size_t i = 0; i < job->parts; ++i)
         if (job->part[i].gpus > 0) return 1;
-    return mf_job_further_gpus(job);
+    return 0;
 }
 
 static void apptainer_words(struct mf_words *to, const struct mf_job *job)
@@ -189,7 +190,7 @@ static void step_words(struct mf_words *to, const struct mf_job *job, size_t p)
     say_text(to, "mpi", job->mpi);
     mf_words_add(to, "--kill-on-bad-exit=1"); /* else the other ranks wait for one that is lost */
     if (job->by == MF_BY_SRUN) {
-        part_words(to, job, job->part);
+        part_words(to, job->part);
         common_words(to, job);
         if (job->save_before > 0) mf_words_say(to, "--signal=USR1@%ld", job->save_before);
     }
@@ -245,7 +246,7 @@ static void head(FILE *to, const struct mf_job *job, int by_shell)
     for (size_t i = 0; i < job->parts; ++i) {
         if (i > 0) fputs("#SBATCH hetjob\n", to);
         common_words(&words, job);
-        part_words(&words, job, &job->part[i]);
+        part_words(&words, &job->part[i]);
         sbatch_lines(to, &words);
     }
 }

@@ -18,6 +18,7 @@ extern const char *const mf_box_names[MF_BOXES];
 struct mf_job_part {
     long nodes, ranks, per_node, cores, gpus; /* ranks of all these nodes; of a node; of a rank; of a node */
     const char *constraint;
+    char gpu_type[64]; /* as Slurm names it; "": any */
 };
 
 /** Texts may be NULL: not said. What is said and would not be heeded is refused. */
@@ -55,9 +56,6 @@ long mf_job_seconds(const char *time);
 
 /** Whether one mpirun in the container starts all ranks. */
 int mf_job_wraps(const struct mf_job *job);
-
-/** Whether further options of Slurm ask for GPUs, as those of a type must: they take the place of launch's own. */
-int mf_job_further_gpus(const struct mf_job *job);
 
 /** Refuses with MF_USAGE what Slurm or a container would read as something else, and what does not go together. */
 int mf_job_check(const struct mf_job *job);

@@ -80,59 +80,22 @@ static int check_save(const struct mf_job *job)
                    job->save_before, seconds, job->time);
 }
 
-/* "[TYPE:]NUMBER,..." of gpus-per-node and gpus-per-task, or "gpu[:TYPE][:NUMBER],..." among what gres names. */
-static long count_gpus(const char *list, int is_gres)
-{
-    long gpus = 0;
-
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        const size_t n = strcspn(at, ","), name = strcspn(at, ":,");
-        size_t digits = 0;
-
-        while (digits < n && isdigit((unsigned char)at[n - digits - 1])) ++digits;
-        if (is_gres && (name != 3 || strncmp(at, "gpu", 3) != 0)) continue;
-        gpus += digits > 0 && (digits == n || at[n - digits - 1] == ':') ? strtol(at + n - digits, NULL, 10) : 1;
-    }
-    return gpus;
-}
-
-/* GPUs of a node that a further option of Slurm asks for, as those of a type must be; 0: none. */
-static long further_gpus(const char *text, const struct mf_job_part *part)
+/* "gres=...,gpu[:TYPE][:NUMBER],...": what else gres names is the user's. */
+static int is_gres_of_gpus(const char *text)
 {
     const char *equals = strchr(text, '=');
-    const size_t n = equals ? (size_t)(equals - text) : 0;
 
-    if (n == 4 && strncmp(text, "gres", n) == 0) return count_gpus(equals + 1, 1);
-    if (n != 13) return 0;
-    if (strncmp(text, "gpus-per-node", n) == 0) return count_gpus(equals + 1, 0);
-    return strncmp(text, "gpus-per-task", n) == 0 ? count_gpus(equals + 1, 0) * part->per_node : 0;
-}
-
-/* Slurm refuses GPUs of a type beside GPUs of any: those of further options take the place of launch's own. */
-int mf_job_further_gpus(const struct mf_job *job)
-{
-    const struct mf_job_part one = {.per_node = 1};
-
-    for (size_t i = 0; i < job->more; ++i)
-        if (further_gpus(job->more_at[i], &one) > 0) return 1;
+    if (!equals || strncmp(text, "gres", (size_t)(equals - text)) != 0) return 0;
+    for (const char *at = equals + 1; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strcspn(at, ":,") == 3 && strncmp(at, "gpu", 3) == 0) return 1;
+    }
     return 0;
 }
 
-/* Ranks follow launch's own number: without one there must be ranks enough for all GPUs. */
-static int check_further_gpus(const struct mf_job *job, const char *text)
+static int launch_has(const char *text, const char *say)
 {
-    for (size_t i = 0; i < job->parts; ++i) {
-        const struct mf_job_part *part = &job->part[i];
-        const long gpus = further_gpus(text, part);
-
-        if (gpus > 0 && part->ranks > 0 && (part->gpus > 0 ? part->gpus != gpus : part->per_node < gpus))
-            return mf_fail(MF_USAGE,
-                           "--slurm-options '%.100s': %ld GPU%s of a node, and launch counts on %ld; try with it: "
-                           "--gpus-per-node %ld",
-                           text, gpus, MF_S(gpus), part->gpus, gpus);
-    }
-    return MF_OK;
+    return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch has to know of that; try: %s", text, say);
 }
 
 /* What launch has an option of its own for: of what it is not told it would make the wrong script. Slurm takes the
@@ -147,8 +110,9 @@ static int check_further(const struct mf_job *job, const char *text)
                {"ntasks-per-node", "--ntasks-per-node", 0},
                {"tasks-per-node", "--ntasks-per-node", 0},
                {"cpus-per-task", "--cpus-per-task", 0},
-               {"gpus", "--gpus, of a type --slurm-options gpus-per-node=TYPE:NUMBER", 0},
-               {"gpus-per-node", "--gpus-per-node, of a type --slurm-options gpus-per-node=TYPE:NUMBER", 0},
+               {"gpus", "--gpus, or --gpus-per-node TYPE:NUMBER", 0},
+               {"gpus-per-node", "--gpus-per-node [TYPE:]NUMBER", 0},
+               {"gpus-per-task", "--gpus-per-node [TYPE:]NUMBER", 0},
                {"array", "--array", 1},
                {"time", "--time", 0},
                {"signal", "--save-before", 0},
@@ -157,12 +121,11 @@ static int check_further(const struct mf_job *job, const char *text)
                {"chdir", "cd there before launch", 0},
                {"wrap", "-- and the verb", 1}};
     const size_t n = strcspn(text, "=");
-    const int has_type = strncmp(text, "gpus-per-node=", 14) == 0 && strchr(text, ':');
 
-    for (size_t i = 0; i < sizeof own / sizeof *own && !has_type; ++i)
+    for (size_t i = 0; i < sizeof own / sizeof *own; ++i)
         if (n > 0 && strncmp(own[i].slurm, text, n) == 0 && (!own[i].of_script || job->by == MF_BY_SBATCH))
-            return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch has to know of that; try: %s", text, own[i].say);
-    MF_TRY(check_further_gpus(job, text));
+            return launch_has(text, own[i].say);
+    if (is_gres_of_gpus(text)) return launch_has(text, "--gpus-per-node [TYPE:]NUMBER");
     return check_text("slurm-options", text, FOR_SLURM);
 }
 
@@ -179,7 +142,12 @@ static int check_slurm(const struct mf_job *job)
         MF_TRY(check_text(texts[i].option, texts[i].text, texts[i].allowed));
     MF_TRY(check_time(job->time));
     for (size_t i = 0; i < job->more; ++i) MF_TRY(check_further(job, job->more_at[i]));
-    for (size_t i = 0; i < job->parts; ++i) MF_TRY(check_text("constraint", job->part[i].constraint, FOR_SLURM));
+    for (size_t i = 0; i < job->parts; ++i) {
+        const char *type = job->part[i].gpu_type;
+
+        MF_TRY(check_text("constraint", job->part[i].constraint, FOR_SLURM));
+        MF_TRY(check_text("gpus-per-node", *type ? type : NULL, FOR_SLURM));
+    }
     return check_save(job);
 }
 

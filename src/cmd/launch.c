@@ -25,7 +25,8 @@ static const struct mf_opt place_rows[] = {
     ROW("ntasks-per-node", per_node, MF_LONG, "0", "ranks of a node; 0: one per GPU, else one; mpirun: see above"),
     ROW("cpus-per-task", cores, MF_LONG, "0", "cores of a rank, to which it is bound; 0: not said"),
     ROW("gpus", gpus, MF_LONG, "0", "on all nodes"),
-    ROW("gpus-per-node", gpus_per_node, MF_LONG, "0", "of a node"),
+    ROW("gpus-per-node", gpus_per_node, MF_TEXT, NULL,
+        "NUMBER of a node, or TYPE:NUMBER as Slurm names the type: a100:4"),
     MF_ALIAS("num_gpus", "gpus-per-node"),
     ROW("and", also, MF_TEXTS, NULL,
         "more nodes of another kind, each NODES:RANKS[:CORES[:GPUS[:CONSTRAINT]]] with ranks and GPUs of a node"),
@@ -59,7 +60,7 @@ static const struct mf_opt slurm_rows[] = {
     ROW("job-name", name, MF_TEXT, NULL, "left out: mesoforge-VERB"),
     ROW("log", log, MF_TEXT, NULL, "file for what the job prints (sbatch --output); left out: %x-%j.out"),
     ROW("slurm-options", more, MF_TEXTS, NULL,
-        "further options of Slurm without their '--', not those that launch has: nice=100 gpus-per-node=a100:4"),
+        "further options of Slurm without their '--', not those that launch has: nice=100 gres=nvme:9"),
     MF_OPT_END};
 
 static const struct mf_opt box_rows[] = {

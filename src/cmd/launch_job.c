@@ -54,15 +54,41 @@ static int check_numbers(const struct mf_launch *o)
     MF_TRY(check_number("ntasks-per-node", o->per_node));
     MF_TRY(check_number("cpus-per-task", o->cores));
     MF_TRY(check_number("gpus", o->gpus));
-    MF_TRY(check_number("gpus-per-node", o->gpus_per_node));
     if (o->mpirun && strcmp(o->launcher, "srun") == 0)
         return mf_fail(MF_USAGE, "--mpirun and --launcher srun contradict each other");
     return MF_OK;
 }
 
+/* The number at the end of "[TYPE:]NUMBER", 0 for what is none. */
+static long gpus_of_node(const struct mf_launch *o)
+{
+    const char *colon = o->gpus_per_node ? strchr(o->gpus_per_node, ':') : NULL;
+
+    return o->gpus_per_node ? strtol(colon ? colon + 1 : o->gpus_per_node, NULL, 10) : 0;
+}
+
+/* As Slurm's own option of this name, of one type at most. */
+static int read_gpus(const struct mf_launch *o, struct mf_job_part *part)
+{
+    const char *text = o->gpus_per_node, *colon = text ? strchr(text, ':') : NULL;
+    const char *number = colon ? colon + 1 : text;
+    const size_t type = colon ? (size_t)(colon - text) : 0, digits = text ? strspn(number, "0123456789") : 0;
+
+    if (!text) return MF_OK;
+    if (digits == 0 || number[digits] || digits > 7 || gpus_of_node(o) > MOST || (colon && gpus_of_node(o) == 0) ||
+        (colon && (type == 0 || type >= sizeof part->gpu_type || strcspn(text, ",=") < type)))
+        return mf_fail(MF_USAGE,
+                       "--gpus-per-node '%.100s': write it as NUMBER, 0 to %d, or as TYPE:NUMBER, like a100:4 "
+                       "(types: sinfo --format %%G)",
+                       text, MOST);
+    part->gpus = gpus_of_node(o);
+    snprintf(part->gpu_type, sizeof part->gpu_type, "%.*s", (int)type, text);
+    return MF_OK;
+}
+
 static int says_numbers(const struct mf_launch *o)
 {
-    return o->nodes > 0 || o->ranks > 0 || o->per_node > 0 || o->gpus > 0 || o->gpus_per_node > 0;
+    return o->nodes > 0 || o->ranks > 0 || o->per_node > 0 || o->gpus > 0 || gpus_of_node(o) > 0;
 }
 
 static int from_plan(const struct mf_launch *o, struct mf_job_part *part)
@@ -162,9 +188,8 @@ static int from_options(const struct mf_launch *o, const struct mf_job *job, str
     int local = job->by == MF_BY_MPIRUN && !job->hosts && o->nodes <= 1;
 
     part->nodes = o->nodes > 0 ? o->nodes : 1;
-    part->gpus = o->gpus_per_node;
-    if (o->gpus % part->nodes != 0 ||
-        (o->gpus > 0 && o->gpus_per_node > 0 && o->gpus != part->nodes * o->gpus_per_node))
+    MF_TRY(read_gpus(o, part));
+    if (o->gpus % part->nodes != 0 || (o->gpus > 0 && part->gpus > 0 && o->gpus != part->nodes * part->gpus))
         return mf_fail(MF_USAGE, "--gpus %ld on %ld node%s: say --gpus-per-node, and nodes of another kind by --and",
                        o->gpus, part->nodes, MF_S(part->nodes));
     if (o->gpus > 0) part->gpus = o->gpus / part->nodes;

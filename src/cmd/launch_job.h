@@ -9,7 +9,8 @@
 struct mf_launch {
     /* how many, where */
     const char *launcher, *plan, *hosts, *mpi, *constraint;
-    long nodes, ranks, per_node, cores, gpus, gpus_per_node;
+    const char *gpus_per_node; /* "[TYPE:]NUMBER" */
+    long nodes, ranks, per_node, cores, gpus;
     struct mf_texts also;
     int deepspeed, debug, mpirun;
     /* Slurm */

@@ -146,10 +146,11 @@ def numbers():
     has(["--launcher", "mpirun", "--save-before", "0"], "mpirun", lacks=("job-name", "signal"))
     has(["--launcher", "sbatch", "--slurm-options", "nice=100", "reservation=r", "--partition", "p", "--exclusive"],
         "#SBATCH --nice=100", "#SBATCH --reservation=r", "#SBATCH --partition=p", "#SBATCH --exclusive")
-    for more in ("gpus-per-node=a100:4", "gres=gpu:a100:4", "gpus-per-task=a100:1", "gres=gpu:a100:3,nvme:9,gpu"):  # of a type: Slurm wants no others beside these
-        has(["--launcher", "sbatch", "--gpus-per-node", "4", "--slurm-options", more, "--container", "apptainer:m"], f"#SBATCH --{more} ",
-            "#SBATCH --ntasks-per-node=4", " --nv ", lacks=("--gpus-per-node=4",))
-        has(["--launcher", "srun", "--ntasks-per-node", "4", "--slurm-options", more, "--container", "apptainer:m"], f" --{more} ", " --nv ")
+    for word in ("--gpus-per-node", "--num_gpus"):
+        has(["--launcher", "sbatch", word, "a100:4", "--container", "apptainer:m"], "#SBATCH --gpus-per-node=a100:4", "#SBATCH --ntasks-per-node=4", " --nv ")
+        has(["--launcher", "srun", "--nodes", "2", word, "nvidia_h100_80gb.1g:8", "--gpus", "16"], "--nodes=2 --ntasks-per-node=8 --gpus-per-node=nvidia_h100_80gb.1g:8")
+    has(["--launcher", "mpirun", "--hosts", "a:4,b:4", "--gpus-per-node", "a100:4"], "-n 8 --host a:4,b:4", lacks=("a100",))
+    has(["--launcher", "sbatch", "--gpus-per-node", "a100:4", "--and", "2:4:8:2:big"], "#SBATCH --gpus-per-node=a100:4", "#SBATCH --gpus-per-node=2")
     has(["--launcher", "sbatch", "--gpus-per-node", "4", "--slurm-options", "gres=nvme:9"], "--gres=nvme:9", "--gpus-per-node=4")
     has(["--launcher", "srun", "--slurm-options", "output=run-%t.log"], "--output=run-%t.log")
     has(["--deepspeed", "--num_gpus", "2", "--launcher", "mpirun"], "-n 2")
@@ -312,12 +313,14 @@ def refusals():
     refused(2, "--job-name", "--launcher", "sbatch", "--job-name", "a\n#SBATCH -N9", *one)
     refused(2, "--slurm-options", "--slurm-options", "nice=1 --wrap=x", *one)
     for option, own in (("time=3", "--time"), ("tim=3", "--time"), ("nodes=4", "--nodes"), ("array=0-9", "--array"), ("signal=TERM@9", "--save-before"),
-                        ("output=x", "--log"), ("wrap=ls", "-- and the verb"), ("tasks-per-node=4", "--ntasks-per-node"), ("gpus-per-node=4", "--gpus-per-node"),
-                        ("gpus=a100:4", "--gpus, of a type --slurm-options gpus-per-node=TYPE:NUMBER"), ("chdir=/", "cd there before launch")):
+                        ("output=x", "--log"), ("wrap=ls", "-- and the verb"), ("tasks-per-node=4", "--ntasks-per-node"), ("gpus-per-node=a100:4", "--gpus-per-node [TYPE:]NUMBER"),
+                        ("gpus-per-task=1", "--gpus-per-node [TYPE:]NUMBER"), ("gres=gpu:3", "--gpus-per-node [TYPE:]NUMBER"), ("gres=nvme:9,gpu", "--gpus-per-node [TYPE:]NUMBER"),
+                        ("gpus=a100:4", "--gpus, or --gpus-per-node TYPE:NUMBER"), ("chdir=/", "cd there before launch")):
         refused(2, f"'{option}': launch has to know of that; try: {own}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
-    for more in (("gres=gpu:a100:2,gpu:v100:1,nvme:9",), ("gpus-per-node=a100:2,v100:1",), ("gpus-per-node=a100:3",), ("gres=gpu:3",)):
-        refused(2, "3 GPUs of a node, and launch counts on 0; try with it: --gpus-per-node 3", "--launcher", "sbatch", "--slurm-options", *more, *one)
-        refused(2, "3 GPUs of a node, and launch counts on 2; try with it: --gpus-per-node 3", "--launcher", "srun", "--num_gpus", "2", "--slurm-options", *more, *one)
+    for gpus in ("-1", "", "x", "4x", "a100:", ":4", "a100:0", "a100:2,v100:1", "a,b:4", "a100:4:4", "99999999", "a" * 64 + ":1"):
+        refused(2, "write it as NUMBER", "--launcher", "sbatch", f"--gpus-per-node={gpus}", *one)
+    for gpus in ("a b:4", "a\n:4", "-a:4"):
+        refused(2, "Slurm's options here are letters", "--launcher", "sbatch", f"--gpus-per-node={gpus}", *one)
     for log in (("--log", "{}"), ("--slurm-options", "error={}")):  # Slurm ends the job without a word
         for name, wrong in (("logs/a/%j.out", "'logs/a' is not here"), ("m.npy/%j.out", "'m.npy' is no folder")):
             words = [w.format(name) for w in log]

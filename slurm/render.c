@@ -289,6 +289,16 @@ static const char *records(const struct mf_job *job)
     return job->parts == 1 && is_told ? "\"mesoforge-flight-$SLURM_JOB_ID-*\"" : "'mesoforge-flight-*'";
 }
 
+/* A record of this start is one that was not there, or otherwise, as it began: what tells them apart comes from their
+ * file system alone, whose clock need not be that of the node. */
+static void say_records(FILE *to, const struct mf_job *job)
+{
+    fprintf(to,
+            "records() { find . -maxdepth 1 -name %s -printf '%%f %%i %%T@\\n' | sort; }\n"
+            "before=$(records)\n\n",
+            records(job));
+}
+
 /* What goes back into the queue: of an array this task alone. The number of the last of its tasks to start is that of
  * the whole array, too. */
 static const char *itself(const struct mf_job *job)
@@ -303,7 +313,7 @@ static void tail(FILE *to, const struct mf_job *job, int by_shell)
           "# which Slurm may not know yet",
           to);
     fputs(by_shell ? "; 205: mpirun has lost a node\n" : "\n", to);
-    fprintf(to, "lost=$(find . -maxdepth 1 -name %s -newer \"$0\")\n[ \"$rc\" -eq 4 ] || lost=\n", records(job));
+    fputs("lost=\n[ \"$rc\" -ne 4 ] || [ \"$(records)\" = \"$before\" ] || lost=record\n", to);
     if (by_shell) fputs("[ \"$rc\" -ne 205 ] || lost=mpirun\n", to);
     fprintf(to,
             "if [ \"$rc\" -eq 75 ] || { [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; then\n"
@@ -322,6 +332,7 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
         fputs("# srun does not hand --cpus-per-task of the job to its steps (since Slurm 22.05) unless told so\n"
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
               to);
+    say_records(to, job);
     body(to, job, by_shell);
     tail(to, job, by_shell);
 }

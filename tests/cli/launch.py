@@ -23,7 +23,7 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
         file.write('#!/bin/sh\nfor w in "$0" "$@"; do printf "%s\\0" "$w"; done >>"$RECORD"\nprintf "\\0" >>"$RECORD"\n'
                    + ('cat >"$RECORD.script"\n' if name == "sbatch" else "")
                    + 'grep SigIgn /proc/$$/status >"$RECORD.ignored"\n'
-                   + ('exit "${STATUS:-0}"\n' if name in ("srun", "mpirun") else ""))
+                   + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun") else ""))
     os.chmod(f"bin/{name}", 0o755)
 open("m.npy", "w").close()
 with open("bad.yaml", "w") as file:
@@ -430,11 +430,11 @@ def outside():
 
 def again():
     """75 puts the job back; 4 with a flight record of this job and this start, and mpirun's 205, do not too often; all else is the script's own status."""
-    def put_back(script, status, name, age, restarts, back):
-        if name:
+    def put_back(script, status, name, old, restarts, back):
+        if name and old:
             open(name, "w").close()
-            os.utime(name, (time.time() + age,) * 2)
-        got, calls = execute(script, STATUS=status, SLURM_RESTART_COUNT=restarts)
+            os.utime(name, (time.time() + 60,) * 2)  # the clock of its file system is another one than the node's
+        got, calls = execute(script, STATUS=status, SLURM_RESTART_COUNT=restarts, **({"FLIGHT": name} if name and not old else {}))
         if name:
             os.remove(name)
         called = [c for c in calls if c[0] == "scontrol"]
@@ -443,17 +443,18 @@ def again():
     own, others = "mesoforge-flight-7-n1-1.tsv", "mesoforge-flight-77-n1-1.tsv"
     for starter in ((), ("--mpirun",)):
         _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
-        for status, name, age, restarts, back in ((0, own, 60, 0, 0), (1, own, 60, 0, 0), (75, None, 0, 30, 1), (137, own, 60, 0, 0), (4, None, 0, 0, 0),
-                                                  (4, own, 60, "", 1), (4, own, 60, 9, 1), (4, own, 60, 10, 0), (4, own, -60, 0, 0), (4, others, 60, 0, 0),
+        for status, name, old, restarts, back in ((0, own, 0, 0, 0), (1, own, 0, 0, 0), (75, None, 0, 30, 1), (137, own, 0, 0, 0), (4, None, 0, 0, 0),
+                                                  (4, own, 0, "", 1), (4, own, 0, 9, 1), (4, own, 0, 10, 0), (4, own, 1, 0, 0), (4, others, 0, 0, 0),
                                                   (205, None, 0, 9, len(starter)), (205, None, 0, 10, 0)):
-            put_back(script, status, name, age, restarts, back)
+            put_back(script, status, name, old, restarts, back)
     _, script, _, _ = launch("--launcher", "sbatch", "--array", "3-5", "--", "synth", "--seed", "%a", "--output", "v%a.h5")
     called = [c for c in execute(script, STATUS=75, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5")[1] if c[0] == "scontrol"]
     check(called == [["scontrol", b"requeue", b"7_5"]], f"an array's task, not all of them: {called}")  # 7 is the last one's number, and all of them
     for path in ("match", "reconstruct"):
         script = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slurm", path + ".sbatch"), "rb").read()
-        put_back(script, 4, own, 60, 0, 1)
-        put_back(script, 4, others, 60, 0, 0)
+        put_back(script, 4, own, 0, 0, 1)
+        put_back(script, 4, own, 1, 0, 0)
+        put_back(script, 4, others, 0, 0, 0)
 
 
 def others_asked():

@@ -20,17 +20,17 @@ foreach(case ${cli_cases})
   foreach(n 1 3)
     add_test(NAME cli_${case}_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh $<TARGET_FILE:mesoforge>
       ${CMAKE_CURRENT_SOURCE_DIR}/cli/${case} ${n} ${MF_MPIEXEC})
-    set_tests_properties(cli_${case}_${n} PROPERTIES TIMEOUT ${cli_timeout} LABELS cli PROCESSORS ${n} ENVIRONMENT "${MF_TEST_ENV}")
+    set_tests_properties(cli_${case}_${n} PROPERTIES TIMEOUT ${cli_timeout} LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
   endforeach()
 endforeach()
 
 add_test(NAME cli_help COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/help.sh $<TARGET_FILE:mesoforge>)
-set_tests_properties(cli_help PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(cli_help PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
 # Every verb, on one rank and on three; it runs under sanitizers too.
 add_test(NAME smoke COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/smoke.sh $<TARGET_FILE:mesoforge> ${MF_MPIEXEC}
   ${CMAKE_CURRENT_BINARY_DIR}/smoke)
-set_tests_properties(smoke PROPERTIES TIMEOUT 900 PROCESSORS 2 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(smoke PROPERTIES TIMEOUT 900 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 
 # Sanitizers leave out the label cli, whose tests take many minutes there (a start of MPI takes seconds). These do not,
 # and it is in what users and other programs wrote that memory goes wrong.

@@ -5,12 +5,12 @@ mf_test(NAME cmd_session SOURCE unit/cmd_session.c ROOM mf_cmd RANKS 1 2 3)
 foreach(name bench foreign formats given hostile match_io report seals sentences terminal)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
 
 add_test(NAME gallery COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/gallery.sh $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR}
   ${CMAKE_CURRENT_BINARY_DIR}/gallery)
-set_tests_properties(gallery PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+set_tests_properties(gallery PROPERTIES TIMEOUT 600 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
 # Files that fail, are cut short, lose what was not flushed. A library before the program, which sanitizers do not like.
 if(NOT MF_SANITIZE)
@@ -33,8 +33,7 @@ if(NOT MF_SANITIZE)
   target_include_directories(faulty_mpi PRIVATE ${MPI_C_INCLUDE_DIRS}) # the library comes with the program
   add_test(NAME rank_faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/rank_faults.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:faulty_mpi> ${MF_MPIEXEC})
-  set_tests_properties(faults rank_faults PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
-  set_tests_properties(rank_faults PROPERTIES PROCESSORS 3)
+  set_tests_properties(faults rank_faults PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 
 add_test(NAME packaging COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/packaging.py $<TARGET_FILE:mesoforge>

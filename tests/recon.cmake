@@ -9,7 +9,7 @@ mf_test(NAME recon_swap SOURCE unit/recon_swap.c ROOM mf_recon)
 mf_test(NAME recon_tally SOURCE unit/recon_tally.c ROOM mf_recon)
 add_test(NAME golden_losses COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
   $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR}/../shared 1 3)
-set_tests_properties(golden_losses PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS golden
+set_tests_properties(golden_losses PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS golden
   ENVIRONMENT "${MF_TEST_ENV}")
 
 # Whole programs: tests/cli/<name>.py MESOFORGE MPIEXEC
@@ -20,12 +20,12 @@ endif()
 foreach(name anneal auto candidates config connect cross fixed log_view loss_default mcrpy_flags metrics options patches quality recon_ranks recon_refusals recon_result restart space space_cross watch)
   add_test(NAME ${name} COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/${name}.py $<TARGET_FILE:mesoforge>
     ${MF_MPIEXEC})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${recon_timeout} PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${recon_timeout} SKIP_RETURN_CODE 77 LABELS cli
     ENVIRONMENT "${MF_TEST_ENV}")
 endforeach()
 add_test(NAME checkpoint_full COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/checkpoint_full.sh $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC})
-set_tests_properties(checkpoint_full PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
+set_tests_properties(checkpoint_full PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli
   ENVIRONMENT "${MF_TEST_ENV}")
 add_test(NAME log_cut COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/log_cut.sh $<TARGET_FILE:mesoforge>)
 set_tests_properties(log_cut PROPERTIES TIMEOUT 60 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
@@ -33,6 +33,6 @@ set_tests_properties(log_cut PROPERTIES TIMEOUT 60 LABELS cli ENVIRONMENT "${MF_
 # Sanitizers keep memory of their own.
 if(NOT MF_SANITIZE)
   add_test(NAME peaks COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/peaks.py $<TARGET_FILE:mesoforge> ${MF_MPIEXEC})
-  set_tests_properties(peaks PROPERTIES TIMEOUT 600 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS cli
+  set_tests_properties(peaks PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli
     ENVIRONMENT "${MF_TEST_ENV}")
 endif()

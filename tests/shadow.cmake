@@ -20,7 +20,6 @@ function(mf_shadow name target)
   endif()
   foreach(n ${T_RANKS})
     add_test(NAME ${name}_shadow_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${target}>)
-    set_tests_properties(${name}_shadow_${n} PROPERTIES PROCESSORS ${n})
     list(APPEND tests ${name}_shadow_${n})
   endforeach()
   set_tests_properties(${tests} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "unit;shadow"
@@ -39,7 +38,7 @@ endforeach()
 
 add_test(NAME shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/shadow.py $<TARGET_FILE:mesoforge>
   ${MF_MPIEXEC})
-set_tests_properties(shadow PROPERTIES TIMEOUT 1800 PROCESSORS 2 SKIP_RETURN_CODE 77 LABELS "cli;shadow"
+set_tests_properties(shadow PROPERTIES TIMEOUT 1800 SKIP_RETURN_CODE 77 LABELS "cli;shadow"
   ENVIRONMENT "${MF_TEST_ENV}")
 
 # Tests of the program with a script in its place that adds --device.
@@ -60,5 +59,5 @@ add_test(NAME cli_view_shadow COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DI
   ${CMAKE_CURRENT_BINARY_DIR}/cli_view_shadow CONFIGURATIONS shadow)
 add_test(NAME smoke_shadow COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/smoke.sh ${on_device} ${MF_MPIEXEC}
   ${CMAKE_CURRENT_BINARY_DIR}/smoke_shadow CONFIGURATIONS shadow)
-set_tests_properties(${whole} cli_characterize_shadow cli_view_shadow smoke_shadow PROPERTIES TIMEOUT 3600 PROCESSORS 2
+set_tests_properties(${whole} cli_characterize_shadow cli_view_shadow smoke_shadow PROPERTIES TIMEOUT 3600
   SKIP_RETURN_CODE 77 LABELS "cli;shadow" ENVIRONMENT "${MF_SHADOW_ENV}")

@@ -1,6 +1,7 @@
 """Under a real Slurm: ranks and GPUs as srun deals them, scripts of launch, and a run that is stopped by its time limit and by
 preemption, put back into the queue each time, and ends in the bits of one that nothing happened to.
 usage: slurm.py MESOFORGE FOLDER_OF_THE_FALSE_DRIVER LIBRARY_THAT_MARKS_STARTS"""
+import contextlib
 import glob
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import slurm_bed
@@ -80,6 +82,12 @@ def suspend(job, output, start):
     for rank in ranks:
         os.kill(rank, signal.SIGSTOP)
     return ranks
+
+
+def wake(ranks):
+    for rank in ranks:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(rank, signal.SIGCONT)
 
 
 def hears(rank, number):
@@ -190,8 +198,12 @@ def stopped_and_back():
     start = time.time()
     job = submit("--nodes", "2", "--ntasks-per-node", "2", "--exclusive", "--time", "2", "--save-before", "100", "--",
                  *RUN, "--checkpoint-every", "5ev", "--output", "a.npy")
-    suspend(job, "a", start)
+    ranks = suspend(job, "a", start)
+    signalled = threading.Timer(60, wake, [ranks])  # Slurm's signal has come by then; if before they stood still, nobody else wakes them
+    signalled.start()
     goes_back(job, 1)
+    signalled.cancel()
+    do("scontrol", "update", f"JobId={job}", "TimeLimit=30")  # or it would be stopped a third time, where much else runs
     suspend(job, "a", time.time())
     high = subprocess.Popen(["srun", "-p", "high", "-N2", "--exclusive", "true"])
     goes_back(job, 2)
@@ -209,8 +221,7 @@ def by_mpirun():
     ranks = suspend(job, "b", start)
     do("scancel", "--batch", "--signal=USR1", job)
     until("the ranks have the signal", PATIENCE, lambda: all(hears(rank, signal.SIGUSR1) for rank in ranks))
-    for rank in ranks:
-        os.kill(rank, signal.SIGCONT)
+    wake(ranks)
     until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", 1))
     do("scontrol", "update", f"JobId={job}", "NumNodes=1", "NumTasks=2")  # it starts the ranks that it has then
     goes_back(job, 1)
@@ -304,7 +315,10 @@ def attempt(part):
         except Exception as wrong:
             check(False, f"{part.__name__}: {type(wrong).__name__}: {wrong}")
         new = runs.failures[known:]
-        if not new or not left or not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
+        if not new:
+            return 1 - left
+        if not left or not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
+            print(logs(start)[-4000:], open(f"{bed.folder}/slurmctld.log").read()[-2000:], file=sys.stderr)
             return 1 - left
         print(f"{part.__name__}: MPI did not start; once more")
         del runs.failures[known:]
@@ -326,8 +340,6 @@ try:
     again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, killed, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
     print(f"parts begun again because MPI did not start: {again}")
 finally:
-    if runs.failures:
-        print(logs(0)[-4000:], open(f"{bed.folder}/slurmctld.log").read()[-2000:], file=sys.stderr)
     bed.close()
 for one in (folder, marks):
     shutil.rmtree(one, ignore_errors=True)

@@ -12,6 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 tools=(gcc libc6-dev make cmake ninja-build pkg-config)
 libraries=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libfftw3-dev libyaml-dev libjansson-dev libpng-dev
     libtiff-dev libcairo2-dev fonts-dejavu-core zlib1g-dev libssl-dev)
+for_package=(file dpkg-dev) # cpack -G DEB asks them what a package depends on
 for_tests=(g++ python3-h5py python3-numpy hdf5-tools clang-format clang-tidy)
 for_slurm=(slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libpmix-dev iproute2)
 jobs=${MF_JOBS:-$(nproc)}
@@ -66,6 +67,12 @@ need() {
     else
         use_what_is_there
     fi
+}
+
+# What makes a Debian package is no reason to stop where it cannot be installed.
+need_package() {
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then return; fi
+    (apt_install "${for_package[@]}") || say "without these the program is built, but cpack makes no Debian package"
 }
 
 # A Slurm of virtual nodes is a matter of root (CI, containers); elsewhere, and where it cannot be had, its test is skipped.
@@ -137,6 +144,7 @@ mkdir -p build
 case "${1:-}" in
 build)
     need "${tools[@]}" "${libraries[@]}"
+    need_package
     build release
     say "done: build/release/mesoforge"
     ;;
@@ -147,6 +155,7 @@ demo)
     ;;
 test)
     need "${tools[@]}" "${libraries[@]}" "${for_tests[@]}"
+    need_package
     need_slurm
     build release all
     lint >build/lint.said 2>&1 &

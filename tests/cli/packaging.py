@@ -81,8 +81,8 @@ def installed(folder):
 
 
 def debian(folder):
-    if not all(map(shutil.which, ("cpack", "dpkg-deb", "dpkg-shlibdeps"))):
-        print("packaging: no dpkg here, so no Debian package")
+    if not all(map(shutil.which, ("cpack", "dpkg-deb", "dpkg-shlibdeps", "file"))):
+        print("packaging: no dpkg or file here, so no Debian package")
         return
     shell("cpack", "--config", build / "CPackConfig.cmake", "-G", "DEB", "-B", folder / "deb")
     package, root = next((folder / "deb").glob("*.deb")), folder / "root"

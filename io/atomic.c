@@ -141,7 +141,7 @@ static int make_temporary(const char *path, const char *folder, char **name)
     return MF_OK;
 }
 
-/* ".NAME.tmp", emptied if it is there. What stood in it counts as free space, so it goes first. */
+/* ".NAME.tmp", anew if it is there. What stood in it counts as free space, so it goes first. */
 static int retake_temporary(const char *path, const char *folder, size_t bytes, char **name)
 {
     int descriptor, rc;
@@ -150,7 +150,7 @@ static int retake_temporary(const char *path, const char *folder, size_t bytes, 
         return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);
-    descriptor = rc == MF_OK ? open(*name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    descriptor = rc == MF_OK ? open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
     if (rc == MF_OK && descriptor < 0) rc = cannot_write(path, folder, errno);
     if (descriptor >= 0) close(descriptor);
     if (rc != MF_OK) free(*name);
@@ -162,7 +162,7 @@ static int prepare(const char *path, size_t bytes, int alone, char **temporary)
     char *folder = folder_of(path);
     int rc = folder ? MF_OK : mf_fail(MF_MEMORY, "no memory for a file name");
 
-    if (rc == MF_OK && alone) {
+    if (rc == MF_OK && (alone || mf_lock_held(path))) {
         rc = retake_temporary(path, folder, bytes, temporary);
     } else if (rc == MF_OK) {
         rc = check_place(path, folder, bytes);

@@ -28,7 +28,7 @@ int mf_atomic_same(const char *one, const char *other);
  * first (0: not known). Collective: rank 0 touches the disk, all ranks get the names. Refuses (agreed) with MF_OUTPUT:
  * the folder is missing or not writable, @p path is not a plain file or its name too long, too little space (naming
  * needed and free bytes), or a limit of some rank's process on the size of files. On success mf_atomic_close() must
- * follow. Fault site "io.create".
+ * follow. Names of an output that this run has locked (io/lock.h) are as below. Fault site "io.create".
  */
 int mf_atomic_open(const struct mf_comm *comm, const char *path, size_t bytes, struct mf_atomic *file);
 

@@ -170,6 +170,15 @@ int mf_lock_free(const char *path)
     return rc;
 }
 
+int mf_lock_held(const char *path)
+{
+    char *name = name_of(path);
+    const int rc = held >= 0 && is_there(held, name);
+
+    free(name);
+    return rc;
+}
+
 int mf_lock_take(const struct mf_comm *comm, const char *path, const struct mf_lock_job *job, struct mf_lock *lock)
 {
     int rc;

@@ -32,6 +32,9 @@ int mf_lock_take(const struct mf_comm *comm, const char *path, const struct mf_l
  */
 int mf_lock_free(const char *path);
 
+/** Has this process locked what @p path goes with? Not collective; rank 0 alone holds a lock. */
+int mf_lock_held(const char *path);
+
 /** Also of one that is not taken. Not collective. */
 void mf_lock_give(struct mf_lock *lock);
 

@@ -79,8 +79,9 @@ def lawful(calls, want):
 
 
 def power(calls, want):
-    """The power goes; what had reached the disk is there, and the run goes on from it."""
-    gone_on = 0
+    """The power goes; what had reached the disk is there, and the run goes on from it. Where the process alone is gone, the half of a file that
+    it leaves is the next run's."""
+    gone_on = halves = 0
     for call in some(calls, 4):
         folder, disk = fresh("power"), fresh("disk")
         done = run(folder, FAULTY_HOW="kill", FAULTY_CALL=call, FAULTY_DISK=os.path.abspath(disk))
@@ -93,7 +94,13 @@ def power(calls, want):
         gone_on += bool(found)
         check(("going on from a checkpoint" in done.err) == bool(found), f"after call {call} and {found}: {done.err[-300:]}")
         check(done.status == 0 and phases(disk) == want, f"after call {call} and {found}: {done.status} {done.err[-300:]}")
-        check(not [n for n in os.listdir(disk) if n.endswith(".lock") or ".ckpt-" in n], f"left behind: {os.listdir(disk)}")
+        half = any(n.endswith(".tmp") for n in os.listdir(folder))
+        done = run(folder) if half else done
+        halves += half
+        check(done.status == 0, f"over half a file: {done.err[-300:]}")
+        for place in (disk, folder) if half else (disk,):
+            check(not [n for n in os.listdir(place) if n.endswith((".lock", ".tmp")) or ".ckpt-" in n], f"left behind: {os.listdir(place)}")
+    check(halves > 0, "no run left half a file")
     check(gone_on > 0, "no run had a checkpoint to go on from")
 
 

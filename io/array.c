@@ -22,15 +22,12 @@
 #include "io/vtk.h"
 #include "src/base/err.h"
 
-enum { PIECE = 1 << 19, INSPECT_SECONDS = 30, UNPACK_MAX = 2048 };
-
-/* Slowest decoding that is still believed [bytes/s]. */
-#define SLOWEST 5e6
+enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 
 /* From this length on a file must be on the disk, not a hole. */
 #define HOLLOW ((uint64_t)1 << 40)
 
-static int recognise(const char *path, const unsigned char *head, size_t n, enum mf_format *format)
+static int recognise(const char *path, int file, const unsigned char *head, size_t n, enum mf_format *format)
 {
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
         *format = MF_NPY;
@@ -39,12 +36,12 @@ static int recognise(const char *path, const unsigned char *head, size_t n, enum
     else if (n >= 4 && (memcmp(head, "II*\0", 4) == 0 || memcmp(head, "MM\0*", 4) == 0 ||
                         memcmp(head, "II+\0", 4) == 0 || memcmp(head, "MM\0+", 4) == 0))
         *format = MF_TIFF;
-    else if (n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0)
-        *format = MF_HDF5;
     else if (n >= 7 && memcmp(head, "NRRD000", 7) == 0)
         *format = MF_NRRD;
     else if (n >= 8 && (memcmp(head, "<?xml", 5) == 0 || memcmp(head, "<VTKFile", 8) == 0))
         *format = MF_VTK;
+    else if (mf_h5_signed(file)) /* what stands before it may look like anything */
+        *format = MF_HDF5;
     else if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
         return mf_fail(MF_INPUT, "'%s' is a ZIP archive (.npz?); unpack it and give one .npy", path);
     else
@@ -64,7 +61,7 @@ static int look(struct mf_array *a)
 {
     unsigned char head[8] = {0};
     struct stat info;
-    int descriptor;
+    int descriptor, rc;
     ssize_t n;
 
     if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", a->path);
@@ -80,9 +77,10 @@ static int look(struct mf_array *a)
     descriptor = open(a->path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
     n = pread(descriptor, head, sizeof head, 0);
+    rc = n < 0 ? mf_fail(MF_INPUT, "cannot read '%s': %s", a->path, strerror(errno))
+               : recognise(a->path, descriptor, head, (size_t)n, &a->format);
     close(descriptor);
-    if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", a->path, strerror(errno));
-    return recognise(a->path, head, (size_t)n, &a->format);
+    return rc;
 }
 
 /* What a volume of ours says about itself. */
@@ -123,7 +121,10 @@ static int no_volume(struct mf_h5 *file, const char *path)
         mf_err_clear();
     if (strcmp(schema, MF_SCHEMA_TARGET) == 0)
         return mf_fail(MF_INPUT, "'%s' holds descriptors, and a microstructure is wanted", path);
-    return mf_fail(MF_INPUT, "'%s' is not a volume of mesoforge: it has no %s", path, MF_MICRO_DATASET);
+    return mf_fail(MF_INPUT,
+                   "'%s' is not a volume of mesoforge: it has no %s; name an array as FILE:ARRAY, "
+                   "mesoforge info lists them",
+                   path, MF_MICRO_DATASET);
 }
 
 static int inspect_open(struct mf_h5 *file, struct mf_array *a)
@@ -229,7 +230,7 @@ static int inspect(struct mf_array *a)
     if (a->format == MF_NPY)
         MF_TRY(mf_npy_inspect(a));
     else
-        MF_TRY(mf_guard(a->path, INSPECT_SECONDS, inspect_there, inspect_here, a));
+        MF_TRY(mf_guard(a->path, MF_GUARD_DECODING(a->bytes), inspect_there, inspect_here, a));
     MF_TRY(check_shape(a));
     MF_TRY(check_claim(a));
     if (a->scaled) MF_TRY(check_scale(a));
@@ -244,9 +245,10 @@ int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
         return mf_fail(MF_INPUT, "the name of the dataset is longer than %d characters", MF_DATASET_TEXT - 2);
     MF_TRY(look(&a));
     if (dataset && a.format != MF_HDF5 && a.format != MF_VTK)
-        return mf_fail(MF_USAGE,
-                       "'%s' holds no arrays that --dataset or FILE:ARRAY could name; HDF5, DREAM.3D and VTK files do",
-                       path);
+        return mf_fail(
+            MF_USAGE,
+            "'%s' holds one array without a name, and '%s' is asked for; HDF5, DREAM.3D and VTK files name theirs",
+            path, dataset);
     MF_TRY(inspect(&a));
     *array = a;
     return MF_OK;
@@ -403,7 +405,7 @@ int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_
     if (mf_fault("io.read")) return mf_fail(MF_INPUT, "cannot read '%s': injected fault", array->path);
     if (count == 0) return MF_OK;
     if (array->coding == MF_PLAIN) return mf_npy_visit(array, first, count, take, context);
-    return mf_guard(array->path, INSPECT_SECONDS + bytes / SLOWEST, visit_there, visit_here, &p);
+    return mf_guard(array->path, MF_GUARD_DECODING(bytes), visit_there, visit_here, &p);
 }
 
 struct load {

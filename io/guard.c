@@ -141,11 +141,37 @@ static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *c
     _exit(0);
 }
 
-static int reap(pid_t pid)
+/* What has been spent of the time that all openings of one file share: of the file that was opened last. */
+static struct {
+    char path[4096];
+    double spent;
+} account;
+
+static double left_of(const char *path, double seconds)
 {
+    if (strncmp(account.path, path, sizeof account.path - 1) != 0) {
+        account.spent = 0;
+        snprintf(account.path, sizeof account.path, "%s", path);
+    }
+    return fmax(1, seconds - account.spent);
+}
+
+static void charge(double seconds, double used)
+{
+    const double own = fmax(1, seconds - MF_GUARD_SECONDS);
+
+    if (used > own) account.spent = fmin(MF_GUARD_SECONDS, account.spent + used - own);
+}
+
+/* Its status; *used: processor time [s]. */
+static int reap(pid_t pid, double *used)
+{
+    struct rusage is = {0};
     int status = 0;
 
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    while (wait4(pid, &status, 0, &is) < 0 && errno == EINTR) {}
+    *used =
+        (double)(is.ru_utime.tv_sec + is.ru_stime.tv_sec) + 1e-6 * (double)(is.ru_utime.tv_usec + is.ru_stime.tv_usec);
     return status;
 }
 
@@ -162,11 +188,13 @@ static int judge(const char *path, int end, const struct verdict *v, ssize_t got
     return mf_fail(MF_INPUT, "cannot read '%s': the library that decodes it broke down; the file is damaged", path);
 }
 
-static int parent(const char *path, pid_t pid, int (*take)(void *, FILE *), void *context, int data, int status)
+static int parent(const char *path, double seconds, pid_t pid, int (*take)(void *, FILE *), void *context, int data,
+                  int status)
 {
     FILE *from = fdopen(data, "rb");
     struct verdict v = {0};
     char own[MF_ERR_TEXT];
+    double used;
     int rc = from && take ? take(context, from) : MF_OK, word;
     ssize_t got;
 
@@ -175,7 +203,8 @@ static int parent(const char *path, pid_t pid, int (*take)(void *, FILE *), void
     while ((got = read(status, &v, sizeof v)) < 0 && errno == EINTR) {}
     close(status);
     v.text[sizeof v.text - 1] = '\0';
-    word = judge(path, reap(pid), &v, got);
+    word = judge(path, reap(pid, &used), &v, got);
+    charge(seconds, used);
     if (word != MF_OK && (rc == MF_OK || strcmp(own, "the file ended early") == 0)) return word;
     return rc == MF_OK ? MF_OK : mf_fail(rc, "%.1000s", own);
 }
@@ -184,6 +213,7 @@ int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *
              int (*take)(void *context, FILE *from), void *context)
 {
     int data[2], status[2];
+    const double left = left_of(path, seconds);
     sigset_t before;
     pid_t pid;
 
@@ -197,7 +227,7 @@ int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *
     fflush(NULL);
     hold(&before);
     pid = fork();
-    if (pid == 0) child(seconds, work, context, (int[4]){data[0], data[1], status[0], status[1]}, &before);
+    if (pid == 0) child(left, work, context, (int[4]){data[0], data[1], status[0], status[1]}, &before);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(data[1]);
     close(status[1]);
@@ -206,5 +236,5 @@ int mf_guard(const char *path, double seconds, int (*work)(void *context, FILE *
         close(status[0]);
         return mf_fail(MF_INPUT, "cannot read '%s': no process to decode it in: %s", path, strerror(errno));
     }
-    return parent(path, pid, take, context, data[0], status[0]);
+    return parent(path, seconds, pid, take, context, data[0], status[0]);
 }

@@ -5,10 +5,16 @@
 
 #include <stdio.h>
 
+/** Processor time of opening a file, in all [s]; and of decoding so many bytes, at the slowest that is believed. */
+#define MF_GUARD_SECONDS         10.0
+#define MF_GUARD_DECODING(bytes) (MF_GUARD_SECONDS + (double)(bytes) / 5e6)
+
 /**
  * Runs @p work in a child of this process; what it writes to @p to is what @p take reads from @p from, here, at the
  * same time. The child's refusal (code and sentence) becomes the parent's. @p take may stop early; it must not trust
- * what it reads more than the file itself. @p take NULL: nothing is read. @p seconds: most processor time of the child.
+ * what it reads more than the file itself. @p take NULL: nothing is read. @p seconds: most processor time of the child;
+ * what children of @p path took of the MF_GUARD_SECONDS in it (a second of each is free) later ones have no more, so a
+ * damaged file that is opened several times does not cost it each time.
  * Not collective; the child must make no MPI call and start no thread. Refuses with @p work's or @p take's code, or
  * MF_INPUT naming @p path when the child died.
  */

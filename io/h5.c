@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 
-enum { TEXT_MAX = 1 << 24, PATH_MAX_TEXT = 1024 };
+enum { TEXT_MAX = 1 << 24, PATH_MAX_TEXT = 1024, USER_BLOCK_MIN = 512, USER_BLOCK_MAX = 1 << 26 };
 
 /* Of "file write failed: time = ..., errno = 5, error message = 'Input/output error', ..." the first words and the
  * reason. */
@@ -123,6 +124,18 @@ int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name,
     return rc;
 }
 
+int mf_h5_signed(int file)
+{
+    static const char magic[8] = "\x89HDF\r\n\x1a\n";
+    char is[sizeof magic];
+
+    for (off_t at = 0; at <= USER_BLOCK_MAX; at = at ? 2 * at : USER_BLOCK_MIN) {
+        if (pread(file, is, sizeof is, at) != (ssize_t)sizeof is) return 0;
+        if (memcmp(is, magic, sizeof magic) == 0) return 1;
+    }
+    return 0;
+}
+
 static int open_checked(struct mf_h5 *file, const char *path)
 {
     struct stat info;
@@ -173,27 +186,30 @@ int mf_h5_close(struct mf_h5 *file)
     return rc;
 }
 
+enum where { NOWHERE, INSIDE, LED_AWAY };
+
 /* Every step of the path must be a hard link: nothing leads out of the file, nothing runs a plug-in. */
-static int stays_inside(const struct mf_h5 *file, const char *path)
+static enum where look_for(const struct mf_h5 *file, const char *path)
 {
     char step[PATH_MAX_TEXT];
     size_t n = strlen(path);
     H5L_info_t link;
 
-    if (n >= sizeof step) return 0;
-    for (size_t i = 1; i <= n; ++i) {
+    if (path[0] != '/' || n >= sizeof step) return NOWHERE;
+    for (size_t i = 1; n > 1 && i <= n; ++i) {
         if (path[i] != '/' && path[i] != '\0') continue;
         memcpy(step, path, i);
         step[i] = '\0';
-        if (H5Lexists(file->id, step, H5P_DEFAULT) <= 0) return 0;
-        if (H5Lget_info(file->id, step, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD) return 0;
+        if (H5Lexists(file->id, step, H5P_DEFAULT) <= 0) return NOWHERE;
+        if (H5Lget_info(file->id, step, &link, H5P_DEFAULT) < 0) return NOWHERE;
+        if (link.type != H5L_TYPE_HARD) return LED_AWAY;
     }
-    return 1;
+    return INSIDE;
 }
 
 int mf_h5_has(struct mf_h5 *file, const char *path)
 {
-    int is = strcmp(path, "/") == 0 || (path[0] == '/' && stays_inside(file, path));
+    int is = look_for(file, path) == INSIDE;
 
     H5Eclear2(H5E_DEFAULT);
     return is;
@@ -201,11 +217,10 @@ int mf_h5_has(struct mf_h5 *file, const char *path)
 
 hid_t mf_h5_object(const struct mf_h5 *file, const char *path)
 {
-    hid_t id = -1;
+    const enum where is = file->writing ? INSIDE : look_for(file, path);
+    hid_t id = is == INSIDE ? H5Oopen(file->id, path, H5P_DEFAULT) : -1;
 
-    if (file->writing || strcmp(path, "/") == 0 || (path[0] == '/' && stays_inside(file, path)))
-        id = H5Oopen(file->id, path, H5P_DEFAULT);
-    if (id < 0) mf_h5_refuse(file, "it has no", path);
+    if (id < 0) mf_h5_refuse(file, is == LED_AWAY ? "only hard links are followed:" : "it has no", path);
     return id;
 }
 

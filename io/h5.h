@@ -42,6 +42,10 @@ void mf_h5_begin(void);
  */
 int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name, struct mf_h5 **file);
 
+/** Is an open @p file HDF5? Its signature is at its start or behind a user block of another program (MATLAB: 512
+ * bytes). */
+int mf_h5_signed(int file);
+
 /** Opens for reading, serial. Not collective. Refuses with MF_INPUT. Fault site "io.open". */
 int mf_h5_open(const char *path, struct mf_h5 **file);
 

@@ -219,6 +219,8 @@ static const char *bad_extent(const struct mf_h5 *file, hid_t id, hid_t space, h
         shape->dims[i] = (size_t)dims[i];
         bytes *= (double)dims[i];
     }
+    for (int i = 0; i < shape->ndim; ++i)
+        if (dims[i] == 0) return "no values (an axis has no extent) in";
     if (contiguous && (H5Dget_offset(id) == HADDR_UNDEF || (double)H5Dget_storage_size(id) > (double)file->bytes))
         return "missing values in";
     if (bytes > (double)file->bytes * UNPACK_MAX) return "more values than a file of this length can hold in";

@@ -13,20 +13,13 @@
 #include "io/h5_priv.h"
 #include "src/base/err.h"
 
-enum { SECONDS = 60, OPTIONS_MAX = 1 << 16, RESULTS_MAX = 1 << 24, ROWS_MAX = 1 << 24 };
+enum { OPTIONS_MAX = 1 << 16, RESULTS_MAX = 1 << 24, ROWS_MAX = 1 << 24 };
 
 int mf_look_is_h5(const char *path)
 {
-    static const char magic[8] = "\x89HDF\r\n\x1a\n";
-    char head[8] = {0};
-    int file, rc = mf_open_plain(path, O_RDONLY, &file);
-    FILE *from = rc == MF_OK ? fdopen(file, "rb") : NULL;
-    int is = from && fread(head, 1, sizeof head, from) == sizeof head && memcmp(head, magic, sizeof head) == 0;
+    int file, is = mf_open_plain(path, O_RDONLY, &file) == MF_OK && mf_h5_signed(file);
 
-    if (from)
-        (void)fclose(from);
-    else if (file >= 0)
-        (void)close(file);
+    if (file >= 0) (void)close(file);
     return is;
 }
 
@@ -199,7 +192,8 @@ int mf_look(const char *path, struct mf_look *look)
 {
     struct mf_look *fresh = calloc(1, sizeof *fresh);
     struct looker l = {path, fresh, NULL};
-    int rc = fresh ? mf_guard(path, SECONDS, work, take, &l) : mf_fail(MF_MEMORY, "no memory to look at '%s'", path);
+    int rc = fresh ? mf_guard(path, MF_GUARD_SECONDS, work, take, &l)
+                   : mf_fail(MF_MEMORY, "no memory to look at '%s'", path);
 
     if (rc == MF_OK)
         *look = *fresh;

@@ -24,7 +24,7 @@ struct mf_look {
     struct mf_look_set set[MF_LOOK_SETS];
 };
 
-/** Is it HDF5 at all (its first bytes)? */
+/** Is it HDF5 at all (mf_h5_signed())? */
 int mf_look_is_h5(const char *path);
 
 /** Calls @p see for every dataset; for a guarded child. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/atomic.h"
@@ -15,8 +16,8 @@
 #include "src/base/err.h"
 #include "src/base/phase.h"
 
-/* Attributes and headers of a file, about; seconds of processor time to read one. */
-enum { OVERHEAD = 1 << 16, PATH_TEXT = 32, READ_SECONDS = 60, EXAMPLE = 4, FIXED = 5, PARTS = FIXED + MF_MORE };
+/* Attributes and headers of a file, about. */
+enum { OVERHEAD = 1 << 16, PATH_TEXT = 32, EXAMPLE = 4, FIXED = 5, PARTS = FIXED + MF_MORE };
 
 static const double LARGEST = 1e12; /* of what no bound is known of */
 
@@ -446,12 +447,14 @@ static int take(void *context, FILE *from)
 static int read_alone(struct reader *r)
 {
     struct mf_comm self;
+    struct stat is;
 
     mf_comm_self(&self);
     if (access(r->path, R_OK) == 0 && !mf_look_is_h5(r->path))
         return mf_fail(MF_INPUT, "'%s' is no descriptor file (not HDF5); make one with: mesoforge characterize",
                        r->path);
-    MF_TRY(mf_guard(r->path, READ_SECONDS, work, take, r));
+    if (stat(r->path, &is) != 0) is.st_size = 0; /* opening it says why */
+    MF_TRY(mf_guard(r->path, MF_GUARD_DECODING(is.st_size), work, take, r));
     return mf_seal_doubt(&self, r->path, r->ours, NULL);
 }
 

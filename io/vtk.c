@@ -98,9 +98,6 @@ static int see_file(struct vtk *v, const char *tag, const char *end)
     if (strcmp(v->kind, "ImageData") != 0 && strcmp(v->kind, "RectilinearGrid") != 0)
         return mf_fail(MF_INPUT, "'%s' is a VTK file of kind '%s'; want ImageData (.vti) or RectilinearGrid (.vtr)",
                        v->array->path, v->kind);
-    if (*v->compressor && strcmp(v->compressor, "vtkZLibDataCompressor") != 0)
-        return mf_fail(MF_INPUT, "'%s' is compressed by %s; want vtkZLibDataCompressor, or no compression",
-                       v->array->path, v->compressor);
     return MF_OK;
 }
 
@@ -253,11 +250,14 @@ static int locate(const struct vtk *v, const struct data_array *from, struct mf_
     a->swap = v->swap;
     a->wide = v->wide;
     a->offset = from->at;
-    if (strcmp(from->format, "ascii") == 0) {
+    if (strcmp(from->format, "ascii") == 0) { /* never compressed, whatever the head says */
         a->coding = MF_ASCII;
         a->swap = 0;
         return MF_OK;
     }
+    if (*v->compressor && strcmp(v->compressor, "vtkZLibDataCompressor") != 0)
+        return mf_fail(MF_INPUT, "'%s' is compressed by %s; want vtkZLibDataCompressor, or no compression",
+                       v->array->path, v->compressor);
     a->coding = packed ? MF_BASE64_ZLIB : MF_BASE64;
     if (!appended) return MF_OK;
     if (!v->appended || from->at > a->bytes - v->appended) return damaged(v, "its appended values are not there");
@@ -324,8 +324,7 @@ static int choose(const struct vtk *v, const struct data_array **chosen)
     list(v, cells ? CELLS : POINTS, text);
     if (named) return mf_fail(MF_INPUT, "'%s' has no array '%s'; there are: %s", v->array->path, named, text);
     if (count == 0) return mf_fail(MF_INPUT, "'%s' holds no array", v->array->path);
-    return mf_fail(MF_INPUT, "'%s' holds several arrays, name one as FILE:ARRAY (or with --dataset): %s",
-                   v->array->path, text);
+    return mf_fail(MF_INPUT, "'%s' holds several arrays, name one as FILE:ARRAY: %s", v->array->path, text);
 }
 
 /* A single plane is an image, along whichever axis it has no extent: what is @p flat then, else -1. */

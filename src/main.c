@@ -91,13 +91,21 @@ static int without_dashes(const struct mf_cmd *verb, int rc, int argc, char **ar
     return mf_fail(rc, "%s; what is started stands behind '--': try: -- %s", text, started);
 }
 
+static int heed_environment(struct mf_options *options, const struct mf_common *common)
+{
+    MF_TRY(mf_options_env(options, "logging_level", "MESOFORGE_LOG"));
+    if (mf_options_origin(options, "logging_level") != MF_FROM_ENV) return MF_OK;
+    if (common->logging_level >= 0 && common->logging_level <= 50) return MF_OK;
+    return mf_fail(MF_USAGE, "MESOFORGE_LOG wants 0 to 50, not %ld", common->logging_level);
+}
+
 /* Local: options from arguments, file and environment. */
 static int parse(const struct mf_cmd *verb, struct mf_options **options, void *into, int argc, char **argv)
 {
     int rc = mf_options_parse(options, verb->name, verb->tables, into, verb->size, argc, argv, verb->positional_max);
 
     if (verb->alone) return rc == MF_OK ? rc : without_dashes(verb, rc, argc, argv);
-    return rc == MF_OK ? mf_options_env(*options, "logging_level", "MESOFORGE_LOG") : rc;
+    return rc == MF_OK ? heed_environment(*options, into) : rc;
 }
 
 /* Local: what was printed has arrived. */

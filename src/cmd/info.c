@@ -407,10 +407,20 @@ static int tell_h5(const char *file, const char *dataset, struct mf_json *json)
 
 /* ---- the verb ---- */
 
-static int tell(const char *file, const char *dataset, struct mf_json *json)
+/* FILE or FILE:ARRAY. */
+static int tell(const char *given, const char *dataset, struct mf_json *json)
 {
+    const char *array;
+    char *file;
+    int rc = MF_OK;
+
+    mf_array_split(given, &file, &array);
+    if (array && dataset) rc = mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
+    if (!array) array = dataset;
     if (json) mf_json_text(json, "file", file);
-    return mf_look_is_h5(file) ? tell_h5(file, dataset, json) : tell_array(file, dataset, NULL, json);
+    if (rc == MF_OK) rc = mf_look_is_h5(file) ? tell_h5(file, array, json) : tell_array(file, array, NULL, json);
+    free(file);
+    return rc;
 }
 
 /* Rank 0: one object, or an array of them for several files. */
@@ -484,7 +494,7 @@ static const char text[] =
 const struct mf_cmd mf_cmd_info = {
     .name = "info",
     .summary = "say what is in a file",
-    .synopsis = "FILE ... [--json] [--dataset PATH]",
+    .synopsis = "FILE[:ARRAY] ... [--json] [--dataset PATH]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct info),

@@ -12,6 +12,9 @@ enum { PIECE = 4096 };
 /* Sums are kept so much smaller: no number of values is too large for one. */
 #define SCALE 0x1p-64
 
+/* Integers that a double still holds exactly. */
+#define EXACT 9007199254740992.0
+
 struct scan {
     const struct mf_array *array;
     struct mf_values *values;
@@ -48,6 +51,13 @@ static void take_reals(struct mf_values *v, const double *x, size_t n)
     }
 }
 
+/* Floats that are integers are labels to every verb. */
+static void round_all(const double *real, size_t n, int64_t *whole)
+{
+    for (size_t i = 0; i < n; ++i)
+        whole[i] = fabs(real[i]) <= EXACT && real[i] == rint(real[i]) ? (int64_t)real[i] : MF_NO_LABEL;
+}
+
 static int take(void *context, const void *values, size_t n, size_t at, size_t stride)
 {
     const struct scan *s = context;
@@ -62,8 +72,10 @@ static int take(void *context, const void *values, size_t n, size_t at, size_t s
 
         mf_array_reals(s->array, bytes + i * s->array->size, m, real);
         take_reals(s->values, real, m);
-        if (s->array->kind == 'f') continue;
-        mf_array_ints(s->array, bytes + i * s->array->size, m, whole);
+        if (s->array->kind == 'f')
+            round_all(real, m, whole);
+        else
+            mf_array_ints(s->array, bytes + i * s->array->size, m, whole);
         for (size_t k = 0; k < m && s->values->distinct <= MF_VALUES_MAX; ++k)
             if (whole[k] == MF_NO_LABEL)
                 s->values->distinct = MF_VALUES_MAX + 1;
@@ -96,7 +108,6 @@ int mf_values_scan(const struct mf_array *array, struct mf_values *values)
     values->least = HUGE_VAL;
     values->most = -HUGE_VAL;
     MF_TRY(mf_array_visit(array, 0, array->ndim ? array->shape[0] : 1, take, &scan));
-    if (array->kind == 'f') return MF_OK;
     if (values->distinct > MF_VALUES_MAX) return MF_OK;
     sort(values);
     values->is_labels = !image || (values->at[0] == 0 && values->at[values->distinct - 1] == values->distinct - 1);

@@ -178,7 +178,8 @@ static int report(struct work *w, int made)
         return made;
     }
     rc = mf_agree(s->comm, rc);
-    if (rc == MF_OK && s->common->output) rc = mf_hardware_write(s->comm, s->common->output, json);
+    if (rc == MF_OK && s->common->output && !s->common->dry_run)
+        rc = mf_hardware_write(s->comm, s->common->output, json);
     mf_json_free(json);
     return rc;
 }
@@ -312,6 +313,8 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", words[1]);
     if (o->ranks < 0 || o->ranks > 1 << 20)
         return mf_fail(MF_USAGE, "--ranks wants 0 to %d, not %ld", 1 << 20, o->ranks);
+    if (o->verify && s->common->dry_run)
+        return mf_fail(MF_USAGE, "--verify measures, and --dry-run computes nothing: leave one of them out");
     if (o->verify && (o->hardware || (o->ranks > 0 && o->ranks != s->comm->size)))
         return mf_fail(MF_USAGE, "--verify measures on the ranks that are here (%d): leave --hardware and --ranks out",
                        s->comm->size);

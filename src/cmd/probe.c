@@ -40,7 +40,8 @@ static int report(const struct mf_session *session, const struct mf_probe_report
     else if (session->comm->rank == 0)
         mf_probe_print(stdout, what);
     rc = mf_agree(session->comm, rc);
-    if (rc == MF_OK && session->common->output) rc = mf_hardware_write(session->comm, session->common->output, json);
+    if (rc == MF_OK && session->common->output && !session->common->dry_run)
+        rc = mf_hardware_write(session->comm, session->common->output, json);
     mf_json_free(json);
     return rc;
 }
@@ -96,6 +97,14 @@ static int bind_and_report(const struct mf_session *session, struct mf_probe *pr
     return mf_fail(bound, "%s", refusal);
 }
 
+static int check(const struct mf_session *session, void *options)
+{
+    const struct probe *o = options;
+
+    if (!session->common->dry_run || !o->measure) return MF_OK;
+    return mf_fail(MF_USAGE, "--measure and --dry-run contradict each other");
+}
+
 static int run(struct mf_session *session, void *options)
 {
     const struct probe *o = options;
@@ -131,6 +140,7 @@ const struct mf_cmd mf_cmd_probe = {
         "      --json --output two.json\n",
     .tables = tables,
     .size = sizeof(struct probe),
+    .check = check,
     .run = run,
     .looks = 1,
 };

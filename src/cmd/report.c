@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/array.h"
 #include "io/atomic.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
@@ -15,17 +16,26 @@
 #include "src/cmd/page.h"
 #include "src/cmd/report_bench.h"
 
-enum { WORD = 4200, CELL = 200, SENTENCES = 1 << 16 /* bytes of a verb that refuses */ };
+enum {
+    WORD = 4200,
+    WORDS = 8 /* of a verb that is asked */,
+    CELL = 200,
+    SENTENCES = 1 << 16 /* bytes of a verb that refuses */
+};
 
 #define MOST_JSON ((size_t)64 << 20)
 
 struct report {
     struct mf_common common;
-    const char *title;
+    const char *title, *threshold;
+    struct mf_longs labels;
 };
 
-static const struct mf_opt rows[] = {MF_OPT(report, "title", title, MF_TEXT, "mesoforge report", "of the page"),
-                                     MF_OPT_END};
+static const struct mf_opt rows[] = {
+    MF_OPT(report, "title", title, MF_TEXT, "mesoforge report", "of the page"),
+    MF_OPT(report, "threshold", threshold, MF_TEXT, NULL, "binarise grey input, as view does"),
+    MF_OPT(report, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as view takes them"),
+    MF_OPT_END};
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
 /* The sentence of a verb that refused: what stands behind "mesoforge: VERB: " in @p path. */
@@ -51,7 +61,7 @@ static int pass_on(int code, const char *path, const char *verb, const char *abo
 /* What this program prints when it is asked; heap. */
 static int ask(const char *folder, const char *const *words, size_t n, char **out)
 {
-    char self[WORD], errors[WORD], *line[8];
+    char self[WORD], errors[WORD], *line[WORDS + 2];
     struct mf_child child = {.words = line, .drops = mf_child_ranks, .errors = errors};
     int status;
 
@@ -117,16 +127,38 @@ static void run_facts(const struct mf_page *page, const struct mf_json *info)
         mf_page_code(page, mf_json_to_text(mf_json_get(from, "options")));
 }
 
-/* Any file that info and view understand. */
-static int other(const struct mf_page *page, const char *folder, const char *file, size_t number)
+/* --labels and --threshold as view takes them. */
+static size_t pass_reading(const struct report *o, char text[2][WORD], const char **words)
 {
-    char picture[WORD], *said, *drawn;
+    size_t n = 0, used;
+
+    if (o->threshold) {
+        snprintf(text[n], WORD, "--threshold=%.4000s", o->threshold);
+        ++n;
+    }
+    if (o->labels.count) {
+        used = (size_t)snprintf(text[n], WORD, "--labels=");
+        for (size_t i = 0; i < o->labels.count && used < WORD - 32; ++i)
+            used += (size_t)snprintf(text[n] + used, WORD - used, "%s%ld", i ? "," : "", o->labels.at[i]);
+        ++n;
+    }
+    for (size_t i = 0; i < n; ++i) words[i] = text[i];
+    return n;
+}
+
+/* Any file that info and view understand. */
+static int other(const struct report *o, const struct mf_page *page, const char *folder, const char *file,
+                 size_t number)
+{
+    char picture[WORD], reading[2][WORD], *said, *drawn;
+    const char *view[WORDS] = {"view", file, "--output", picture, "--logging_level", "40"};
+    const size_t words = 6 + pass_reading(o, reading, view + 6);
     struct mf_json *info;
     int rc;
 
     snprintf(picture, sizeof picture, "%.4100s/view-%zu.png", folder, number);
     mf_page_heading(page, file);
-    MF_TRY(ask(folder, (const char *const[]){"view", file, "--output", picture, "--logging_level", "40"}, 6, &drawn));
+    MF_TRY(ask(folder, view, words, &drawn));
     free(drawn);
     MF_TRY(mf_page_picture(page, picture, file));
     if (mf_ends_with(file, ".jsonl")) return MF_OK;
@@ -142,8 +174,8 @@ static int other(const struct mf_page *page, const char *folder, const char *fil
 static int is_bench(const struct mf_json *json) { return mf_json_kind(mf_json_get(json, "measured")) == MF_JSON_ARRAY; }
 
 /* Measurements together, then the other files in their order. */
-static int fill(const struct mf_page *page, const char *folder, size_t n, const char *const *files,
-                const struct mf_report_bench *bench)
+static int fill(const struct report *o, const struct mf_page *page, const char *folder, size_t n,
+                const char *const *files, const struct mf_report_bench *bench)
 {
     struct mf_report_bench *some = MF_MUST(calloc(n + 1, sizeof *some), "files of measurements");
     size_t found = 0;
@@ -153,7 +185,7 @@ static int fill(const struct mf_page *page, const char *folder, size_t n, const 
         if (bench[i].said) some[found++] = bench[i];
     if (found) rc = mf_report_bench(page, folder, found, some);
     for (size_t i = 0; i < n && rc == MF_OK; ++i)
-        if (!bench[i].said) rc = other(page, folder, files[i], i);
+        if (!bench[i].said) rc = other(o, page, folder, files[i], i);
     free(some);
     return rc;
 }
@@ -166,7 +198,7 @@ static int write_page(const struct report *o, const char *folder, const char *pa
 
     if (!page.to) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     mf_page_begin(&page, o->title);
-    rc = fill(&page, folder, n, files, bench);
+    rc = fill(o, &page, folder, n, files, bench);
     mf_page_end(&page);
     if (ferror(page.to) && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s'", path);
     if (fclose(page.to) != 0 && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
@@ -206,21 +238,59 @@ static int make(const struct report *o, const char *temporary, size_t n, const c
     return rc;
 }
 
-static int say(const struct mf_session *s, const char *path)
+/* FILE or FILE:ARRAY. */
+static int is_there(const char *given)
+{
+    const char *array;
+    char *file;
+    int rc = MF_OK;
+
+    mf_array_split(given, &file, &array);
+    if (access(file, R_OK) != 0) rc = mf_fail(MF_INPUT, "cannot open '%s': %s", file, strerror(errno));
+    free(file);
+    return rc;
+}
+
+/* --dry-run. Rank 0: the files are there, and measurements are some. */
+static int foresee(size_t n, const char *const *files)
+{
+    struct mf_report_bench *bench = MF_MUST(calloc(n, sizeof *bench), "files of measurements");
+    int rc = load(n, files, bench);
+
+    for (size_t i = 0; i < n && rc == MF_OK; ++i) rc = is_there(files[i]);
+    for (size_t i = 0; i < n; ++i) mf_json_free((struct mf_json *)(uintptr_t)bench[i].said);
+    free(bench);
+    return rc;
+}
+
+static int say(const struct mf_session *s, const char *path, size_t files)
 {
     struct mf_json *json;
     int rc = MF_OK;
 
     if (s->comm->rank != 0) return MF_OK;
     if (!s->common->json) {
-        printf("%s\n", path);
+        if (s->common->dry_run)
+            printf("%s: a page of %zu file%s; nothing is written\n", path, files, MF_S(files));
+        else
+            printf("%s\n", path);
         return MF_OK;
     }
     json = mf_json_object();
+    if (s->common->dry_run) mf_json_bool(json, "dry_run", 1);
     mf_json_text(json, "output", path);
     rc = mf_json_write(json, stdout);
     mf_json_free(json);
     return rc;
+}
+
+static int make_all(const struct mf_session *s, const struct report *o, const char *path, size_t n,
+                    const char *const *files)
+{
+    struct mf_atomic file;
+
+    MF_TRY(mf_atomic_open(s->comm, path, 0, &file));
+    return mf_atomic_close(s->comm, &file, s->comm->rank == 0 ? make(o, file.temporary, n, files) : MF_OK);
 }
 
 static int check(const struct mf_session *s, void *options)
@@ -234,7 +304,6 @@ static int run(struct mf_session *s, void *options)
 {
     const struct report *o = options;
     const char *const *files;
-    struct mf_atomic file;
     size_t n = mf_options_positional(s->options, &files);
     char *path = NULL;
     int rc;
@@ -242,10 +311,10 @@ static int run(struct mf_session *s, void *options)
     MF_TRY(mf_session_may_write(s, s->common->output, ".html"));
     rc = mf_session_path(s, "report", ".html", &path);
     if (rc == MF_OK) rc = mf_session_spares(s, path, n, files);
-    if (rc == MF_OK) rc = mf_atomic_open(s->comm, path, 0, &file);
     if (rc == MF_OK)
-        rc = mf_atomic_close(s->comm, &file, s->comm->rank == 0 ? make(o, file.temporary, n, files) : MF_OK);
-    if (rc == MF_OK) rc = mf_agree(s->comm, say(s, path));
+        rc = s->common->dry_run ? mf_agree(s->comm, s->comm->rank == 0 ? foresee(n, files) : MF_OK)
+                                : make_all(s, o, path, n, files);
+    if (rc == MF_OK) rc = mf_agree(s->comm, say(s, path, n));
     free(path);
     return rc;
 }
@@ -268,7 +337,7 @@ static const char text[] =
 const struct mf_cmd mf_cmd_report = {
     .name = "report",
     .summary = "write one page of what runs and measurements say",
-    .synopsis = "FILE ... [--output PAGE.html] [--title TEXT]",
+    .synopsis = "FILE ... [--output PAGE.html] [--title TEXT] [--labels LABEL ...]",
     .text = text,
     .tables = tables,
     .size = sizeof(struct report),

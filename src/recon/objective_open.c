@@ -163,7 +163,9 @@ static int side_shape(struct mf_objective *o, size_t normal)
     if (o->opts.levels_max && s->levels > o->opts.levels_max) s->levels = o->opts.levels_max;
     for (size_t l = 0; l < s->levels; ++l) weights += o->opts.level_weight[l];
     if (!(weights > 0))
-        return mf_fail(MF_USAGE, "--level_weights leaves no weight to the %zu levels there are", s->levels);
+        return mf_fail(MF_USAGE,
+                       "--level_weights leaves no weight to any level; of this target and volume there %s %zu",
+                       s->levels == 1 ? "is" : "are", s->levels);
     return MF_OK;
 }
 

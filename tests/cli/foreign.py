@@ -29,6 +29,34 @@ def refused(word, *command):
     check(status == 3 and not out and word in err, f"{command}: {status} {out[:200]} {err[-400:]}")
 
 
+def of_others(folder):
+    """HDF5 of other programs: behind a user block, without a name, through a link, of nothing."""
+    for block in (512, 2048):
+        path = os.path.join(folder, f"block{block}.mat")
+        with h5py.File(path, "w", userblock_size=block) as f:
+            f["phase"] = (np.arange(256).reshape(16, 16) % 3 == 0).astype(np.uint8)
+        with open(path, "r+b") as file:
+            file.write(b"MATLAB 7.3 MAT-file")
+        status, out, err = run(PROGRAM, "info", path, "--json")
+        check(status == 0 and json.loads(out)["datasets"][0]["path"] == "/phase", f"user block: {out} {err}")
+        status, out, err = run(PROGRAM, "info", f"{path}:phase", "--json")
+        said = json.loads(out) if status == 0 else {}
+        check(said.get("shape") == [16, 16] and [p["voxels"] for p in said["phases"]] == [170, 86], f"{path}:phase: {out} {err}")
+        status, _, err = run(PROGRAM, "smooth", f"{path}:phase", "--strength", 0.5, "--output", f"{folder}/smooth.npy")
+        check(status == 0, f"smooth {path}:phase: {err}")
+    refused("name an array as FILE:ARRAY, mesoforge info lists them", "smooth", path, "--output", f"{folder}/no.npy")
+    path = os.path.join(folder, "odd.h5")
+    with h5py.File(path, "w") as f:
+        f["d"] = np.zeros((0, 3), np.uint8)
+        f["soft"] = h5py.SoftLink("/d")
+    refused("no values (an axis has no extent) in /d", "characterize", f"{path}:d")
+    refused("only hard links are followed: /soft", "characterize", f"{path}:soft")
+    for kind in ("f2", "f4", "f8", "u1"):
+        status, out, err = run(PROGRAM, "info", save(folder, "labels.npy", (np.arange(64).reshape(8, 8) % 2).astype(kind)), "--json")
+        said = json.loads(out) if status == 0 else {}
+        check(said.get("kind") == "microstructure" and [p["label"] for p in said["phases"]] == [0, 1], f"labels of {kind}: {out} {err}")
+
+
 def parted(folder):
     """Every rank finds another file under the name: of one shape, but labels here and an indicator there."""
     command = [MPIEXEC, "-q"]
@@ -57,10 +85,11 @@ def main(folder):
     status, out, _ = run(PROGRAM, "info", altered(folder, "escape.h5", "unit", "\x1b[2Jm"))
     check(status == 0 and "\x1b" not in out and "?[2Jm" in out, f"a terminal is steered: {out!r}")
     parted(folder)
+    of_others(folder)
     plain = save(folder, "plain.npy", np.zeros((8, 8), np.uint8))
     for verb in ("info", "characterize"):
         status, _, err = run(PROGRAM, verb, plain, "--dataset", "x")
-        check(status == 2 and "--dataset" in err, f"{verb} --dataset of .npy: {status} {err}")
+        check(status == 2 and "'x' is asked for" in err, f"{verb} --dataset of .npy: {status} {err}")
     big = save(folder, "big.npy", np.full((4, 4), 1e308))
     status, out, err = run(PROGRAM, "info", big, "--json")
     check(status == 0 and abs(json.loads(out)["mean"] / 1e308 - 1) < 1e-15, f"big: {status} {out} {err}")

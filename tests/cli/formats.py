@@ -186,6 +186,9 @@ def read_all():
     reads(vtk("inline.vti", a.astype("int64"), how="binary", split=True, wide=False), a, SPACING)
     reads(vtk("two.vti", a, names=("grain", "phase")), a, SPACING, "--dataset", "phase")
     reads(vtk("flat.vti", IMAGE), IMAGE, SPACING)
+    text = open("text.vti").read()  # VTK's writer names a compressor, and does not compress text
+    open("named.vti", "w").write(text.replace(' header_type=', ' compressor="vtkLZ4DataCompressor" header_type=', 1))
+    reads("named.vti", a, SPACING)
     reads(vtk("grid.vtr", a, kind="RectilinearGrid"), a, SPACING)
     reads(vtk("coded.vtr", a.astype("float32"), kind="RectilinearGrid", how="binary", coding="zlib"), a, SPACING)
     reads(nrrd("a.nrrd", a), a, SPACING)

@@ -60,7 +60,7 @@ def arrays_by_name():
                       (3, ["characterize", "two.dream3d:Other"], "Other"),
                       (3, ["characterize", "none.dream3d:Grains"], "cannot open 'none.dream3d:Grains'"),
                       (2, ["characterize", "two.dream3d:Grains", "--dataset", "Mask"], "names an array of its own"),
-                      (2, ["characterize", "v.npy:Grains"], "no arrays that --dataset or FILE:ARRAY could name"),
+                      (2, ["characterize", "v.npy:Grains"], "holds one array without a name, and 'Grains' is asked for"),
                       (2, ["smooth", "two.dream3d:Grains", "--output", "two.dream3d"], "is the input")], ranks=(1,))
     np.save("a:b.npy", VOLUME.astype("u1"))
     done = run(PROGRAM, "view", "two.dream3d:Grains", "--output", "two.png")

@@ -221,7 +221,10 @@ def verified():
     check(status == 0 and "verified" in out and "ms taken" in out, out)
     status, out, err = run(*words, "--max_iter", 2, "--plan", "v.json", "--json", "--output", "o.npy", *QUIET, ranks=2, verb="match")
     check(status == 0 and json.loads(out)["batch"] >= 0, f"a verified plan is obeyed: {err}")
+    plan(*words, "--dry-run", "--output", "dry.json")
+    check(not os.path.exists("dry.json"), "a dry run writes a plan")
     refuses(2, "--verify measures", "reconstruct", *words, "--verify", "--ranks", 3)
+    refuses(2, "--verify measures, and --dry-run", "reconstruct", *words, "--verify", "--dry-run")
     refuses(2, "--verify measures", "reconstruct", *words, "--verify", "--hardware", f"{hardware}/mixed.json")
 
 

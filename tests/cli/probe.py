@@ -122,6 +122,12 @@ def files():
             status, out, _ = run("--output", path, *more, gpus={"gpus": 8, "mig": "1:2"})
             read = subprocess.run([reader, "--read", path], capture_output=True, text=True)
             check(status == 0 and read.returncode == 0, f"our own reader: {read.stderr}")
+        with open(path, "w") as file:
+            file.write("mine")
+        status, out, err = run("--dry-run", "--json", "--output", path)
+        check(status == 0 and json.loads(out)["nodes"] and open(path).read() == "mine", f"--dry-run writes: {err}")
+        status, _, err = run("--dry-run", "--measure")
+        check(status == 2 and len(complaints(err)) == 1, f"--dry-run and --measure: {status} {err}")
         status, _, err = run("--output", "/dev/null/x.json")
         check(status == 7 and len(complaints(err)) == 1, f"a folder that is none: {status} {err}")
 

@@ -12,6 +12,7 @@ import tempfile
 
 import runs
 from runs import check, finish
+from samples import np
 
 program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
 TIME = {"min": 1e-5, "median": 2e-5, "max": 4e-5, "samples": 9, "calls": 3}
@@ -87,14 +88,37 @@ def ran():
     check(left == [], f"files stay: {left}")
 
 
+def dry():
+    """What it would write, and nothing written."""
+    with open("old.html", "w") as file:
+        file.write("mine")
+    done = runs.run(program, "report", "one.json", "t.npy", "--dry-run", "--output", "old.html")
+    check(done.status == 0 and "old.html: a page of 2 files; nothing is written" in done.out, f"{done}")
+    done = runs.run(program, "report", "t.npy", "--dry-run", "--json", ranks=2, mpiexec=mpiexec)
+    check(json.loads(done.out) == {"dry_run": True, "output": "results/report.html"}, f"{done}")
+    check(open("old.html").read() == "mine" and not os.path.exists("results"), "a dry run writes")
+    runs.refuses(program, [(3, ["report", "gone.npy", "--dry-run"], "gone.npy"), (3, ["report", "other.json", "--dry-run"], "is no file of bench")], ranks=(1, 2), mpiexec=mpiexec)
+
+
+def read_as_view_does():
+    """Labels of another kind, grey pictures, and an array of a file."""
+    np.save("gap.npy", np.array([-3, 4, 11])[np.arange(144).reshape(12, 12) % 3])
+    np.save("grey.npy", np.arange(144, dtype="f4").reshape(12, 12))
+    for words in (["a&b.h5:/microstructure/phase"], ["gap.npy", "--labels", -3, 4, 11], ["grey.npy", "--threshold", "otsu"]):
+        done = runs.run(program, "report", *words, "--output", "read.html")
+        check(done.status == 0, f"report {words}: {done.err}") and check_page("read.html", 1)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     measured()
     ran()
+    read_as_view_does()
     with open("other.json", "w") as file:
         file.write("{}")
     with open("strange.json", "w") as file:
         file.write('{"measured": [{"what": "nothing", "rows": []}]}')
+    dry()
     runs.refuses(program, [
         (2, ["report"], "report wants files"),
         (2, ["report", "one.json", "--output", "page.pdf"], ".html"),

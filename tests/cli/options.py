@@ -86,12 +86,19 @@ def explained():
     refuses(PROGRAM, [(2, (*file, *S2), "the descriptors are named"), (2, (*file, "--loss_type", "L1"), "something else is said")], ranks=(1,))
 
 
+def named():
+    """What is refused is called what it was given as."""
+    done = run(PROGRAM, "info", "two.npy", env={**os.environ, "MESOFORGE_LOG": "999"})
+    check(done.status == 2 and "MESOFORGE_LOG wants 0 to 50, not 999" in done.err and "--logging_level" not in done.err, f"{done}")
+    refuses(PROGRAM, [(2, ("match", "two.npy", *S2, "--limit_to", 8, "--max_iter", 1, "--level_weights", 0), "no weight to any level; of this target and volume there is 1")], ranks=(1,))
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     save(folder, "two.npy", blobs((16, 20), [0.6, 0.4], 1))
     save(folder, "volume.npy", blobs((9, 10, 11), [0.6, 0.4], 5))
     measure(PROGRAM, "characterize", "two.npy", "--limit_to", 4, "--output", "two.h5")
-    for part in (unused, sizes, lags, explained):
+    for part in (unused, sizes, lags, explained, named):
         part()
     os.chdir("/")
 finish("options")

@@ -72,7 +72,7 @@ need() {
 # What makes a Debian package is no reason to stop where it cannot be installed.
 need_package() {
     if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then return; fi
-    (apt_install "${for_package[@]}") || say "without these the program is built, but cpack makes no Debian package"
+    (apt_install "${for_package[@]}" 2>/dev/null) || say "cpack will make no Debian package here: it asks ${for_package[*]}"
 }
 
 # A Slurm of virtual nodes is a matter of root (CI, containers); elsewhere, and where it cannot be had, its test is skipped.

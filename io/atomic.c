@@ -141,20 +141,25 @@ static int make_temporary(const char *path, const char *folder, char **name)
     return MF_OK;
 }
 
-/* ".NAME.tmp", anew if it is there. What stood in it counts as free space, so it goes first. */
+/* ".NAME.tmp", anew if it is there. What stood in it counts as free space, so it goes first. Where it does not go, a
+ * name of its own. */
 static int retake_temporary(const char *path, const char *folder, size_t bytes, char **name)
 {
-    int descriptor, rc;
+    int descriptor, rc, error;
 
     if (asprintf(name, "%s/.%.200s.tmp", folder, mf_name_base(path)) < 0)
         return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);
     descriptor = rc == MF_OK ? open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
-    if (rc == MF_OK && descriptor < 0) rc = cannot_write(path, folder, errno);
-    if (descriptor >= 0) close(descriptor);
-    if (rc != MF_OK) free(*name);
-    return rc;
+    error = errno;
+    if (descriptor >= 0) {
+        close(descriptor);
+        return rc;
+    }
+    free(*name);
+    if (rc != MF_OK) return rc;
+    return error == EEXIST ? make_temporary(path, folder, name) : cannot_write(path, folder, error);
 }
 
 static int prepare(const char *path, size_t bytes, int alone, char **temporary)

@@ -200,9 +200,12 @@ def stopped_and_back():
                  *RUN, "--checkpoint-every", "5ev", "--output", "a.npy")
     ranks = suspend(job, "a", start)
     signalled = threading.Timer(60, wake, [ranks])  # Slurm's signal has come by then; if before they stood still, nobody else wakes them
+    signalled.daemon = True
     signalled.start()
-    goes_back(job, 1)
-    signalled.cancel()
+    try:
+        goes_back(job, 1)
+    finally:
+        signalled.cancel()
     do("scontrol", "update", f"JobId={job}", "TimeLimit=30")  # or it would be stopped a third time, where much else runs
     suspend(job, "a", time.time())
     high = subprocess.Popen(["srun", "-p", "high", "-N2", "--exclusive", "true"])

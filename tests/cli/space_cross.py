@@ -131,7 +131,7 @@ def slopes():
 
 def one_made(name, field, lag, seed):
     """How far the pairs of a run's file are from the target's; the report says the same, and the plan knew its memory to the byte."""
-    said = measure(PROGRAM, "match", name, "--limit_to", lag, "--descriptor_types", "S2_3D", "CrossS2_3D", "--max_iter", 60,
+    said = measure(PROGRAM, "match", name, "--limit_to", lag, "--descriptor_types", "S2_3D", "CrossS2_3D", "--max_iter", 200,
                    "--threads", 1, "--seed", seed, "--output", "made.npy", ranks=3 if seed == 0 else 1, mpiexec=MPIEXEC)
     if said is None:
         return None
@@ -146,15 +146,12 @@ def one_made(name, field, lag, seed):
 
 
 def made():
-    """Means over seeds are near the target. Single seeds have 3.3e-3 to 4.9e-3 between phases 0 and 2, where the mean is 4.1e-3, and
-    of the others 2.6e-3."""
+    """Whatever the seed: of 30 these pairs of phases have at most 2.5e-3, 3.9e-3 and 2.5e-3 (after 60 evaluations, far from their end, up to 2e-2)."""
     field, lag = blobs((12, 14, 16), [0.5, 0.3, 0.2], 5), 4
     name = save(".", "t.npy", field)
-    off = [one_made(name, field, lag, seed) for seed in range(5)]
-    if None in off:
-        return
-    means = np.mean(off, 0)
-    check((means < [3e-3, 4.5e-3, 3e-3]).all(), f"pairs of phases: mean rms {means}")
+    for seed in range(2):
+        off = one_made(name, field, lag, seed)
+        check(off is None or (np.array(off) < [3e-3, 4.5e-3, 3e-3]).all(), f"pairs of phases, seed {seed}: rms {off}")
 
 
 def refusals():

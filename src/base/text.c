@@ -56,27 +56,24 @@ void mf_roff(const char *text)
     }
 }
 
-/* The first bytes of a pipe, without waiting: there are none where nobody is at its other end, who would be waited for.
- */
-static int begin_pipe(int file, const char *path, size_t most, char *text, size_t *count)
-{
-    ssize_t got = read(file, text, most);
-
-    if (got == 0) return mf_fail(MF_INPUT, "cannot read '%.300s': it is a pipe to which nobody writes", path);
-    if (got > 0) *count = (size_t)got;
-    return MF_OK;
-}
-
+/* The first bytes without waiting: a pipe to which nobody writes has none, and nobody may ever come. */
 static int read_text(int file, const char *path, size_t most, char *text, size_t *count)
 {
+    ssize_t got = read(file, text, most);
+    const int is_to_come = got < 0 && errno == EAGAIN;
     struct stat is;
-    ssize_t got = 1;
 
     *count = 0;
-    if (fstat(file, &is) == 0 && S_ISFIFO(is.st_mode)) MF_TRY(begin_pipe(file, path, most, text, count));
     (void)fcntl(file, F_SETFL, O_RDONLY);
-    for (; got > 0 && *count<most; *count += got> 0 ? (size_t)got : 0) got = read(file, text + *count, most - *count);
-    return got < 0 ? mf_fail(MF_INPUT, "cannot read '%.300s': %s", path, strerror(errno)) : MF_OK;
+    if (is_to_come) got = read(file, text, most);
+    while (got > 0) {
+        *count += (size_t)got;
+        got = *count < most ? read(file, text + *count, most - *count) : 0;
+    }
+    if (got < 0) return mf_fail(MF_INPUT, "cannot read '%.300s': %s", path, strerror(errno));
+    if (*count == 0 && fstat(file, &is) == 0 && S_ISFIFO(is.st_mode))
+        return mf_fail(MF_INPUT, "pipe '%.300s': it is empty, or nobody writes to it: start its writer first", path);
+    return MF_OK;
 }
 
 int mf_text_load(const char *path, size_t most, char **text, size_t *count)

@@ -31,8 +31,8 @@ void mf_roff(const char *text);
 
 /**
  * The bytes of a file, in a buffer that the caller frees; at most @p most + 1 of them, so that *count > most says that
- * there are more. A pipe is read to its end; one to which nobody writes is refused, not waited for. Refuses with
- * MF_INPUT.
+ * there are more. A pipe is read to its end, which is waited for while somebody has it open to write; an empty one is
+ * refused. Refuses with MF_INPUT.
  */
 int mf_text_load(const char *path, size_t most, char **text, size_t *count);
 

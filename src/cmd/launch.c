@@ -26,7 +26,7 @@ static const struct mf_opt place_rows[] = {
     ROW("cpus-per-task", cores, MF_LONG, "0", "cores of a rank, to which it is bound; 0: not said"),
     ROW("gpus", gpus, MF_LONG, "0", "on all nodes"),
     ROW("gpus-per-node", gpus_per_node, MF_TEXT, NULL,
-        "NUMBER of a node, or TYPE:NUMBER as Slurm names the type: a100:4"),
+        "NUMBER of a node, or TYPE:NUMBER as Slurm names the type: a100:4; with --plan only the latter, of its number"),
     MF_ALIAS("num_gpus", "gpus-per-node"),
     ROW("and", also, MF_TEXTS, NULL,
         "more nodes of another kind, each NODES:RANKS[:CORES[:GPUS[:CONSTRAINT]]] with ranks and GPUs of a node"),

@@ -91,20 +91,38 @@ static int says_numbers(const struct mf_launch *o)
     return o->nodes > 0 || o->ranks > 0 || o->per_node > 0 || o->gpus > 0 || gpus_of_node(o) > 0;
 }
 
+static long gpus_of_plan(const struct mf_plan *plan)
+{
+    if (!plan->device || plan->ranks_per_gpu == 0) return 0;
+    return (long)((plan->per_node + plan->ranks_per_gpu - 1) / plan->ranks_per_gpu);
+}
+
+/* A plan knows how many GPUs, and not what Slurm calls them. */
+static int check_beside_plan(const struct mf_launch *o, const struct mf_job_part *part, long gpus)
+{
+    const int is_typed = *part->gpu_type != '\0';
+
+    if (o->nodes > 0 || o->ranks > 0 || o->per_node > 0 || o->gpus > 0 || o->cores > 0 || o->also.count > 0 ||
+        (part->gpus > 0 && !is_typed))
+        return mf_fail(MF_USAGE, "--plan says how many nodes, ranks, cores and GPUs: leave the other numbers out");
+    if (is_typed && part->gpus != gpus)
+        return mf_fail(MF_USAGE, "--gpus-per-node %.100s: the plan has %ld GPU%s of a node", o->gpus_per_node, gpus,
+                       MF_S(gpus));
+    return MF_OK;
+}
+
 static int from_plan(const struct mf_launch *o, struct mf_job_part *part)
 {
     struct mf_plan plan;
     int rc = mf_plan_read(o->plan, &plan);
 
-    if (rc == MF_OK && (says_numbers(o) || o->cores > 0 || o->also.count > 0))
-        rc = mf_fail(MF_USAGE, "--plan says how many nodes, ranks, cores and GPUs: leave the other numbers out");
+    if (rc == MF_OK) rc = check_beside_plan(o, part, gpus_of_plan(&plan));
     if (rc == MF_OK) {
         part->nodes = (long)plan.nodes;
         part->ranks = (long)plan.ranks;
         part->per_node = (long)plan.per_node;
         part->cores = (long)plan.threads;
-        if (plan.device && plan.ranks_per_gpu > 0)
-            part->gpus = (long)((plan.per_node + plan.ranks_per_gpu - 1) / plan.ranks_per_gpu);
+        part->gpus = gpus_of_plan(&plan);
     }
     mf_plan_free(&plan);
     return rc;
@@ -188,7 +206,6 @@ static int from_options(const struct mf_launch *o, const struct mf_job *job, str
     int local = job->by == MF_BY_MPIRUN && !job->hosts && o->nodes <= 1;
 
     part->nodes = o->nodes > 0 ? o->nodes : 1;
-    MF_TRY(read_gpus(o, part));
     if (o->gpus % part->nodes != 0 || (o->gpus > 0 && part->gpus > 0 && o->gpus != part->nodes * part->gpus))
         return mf_fail(MF_USAGE, "--gpus %ld on %ld node%s: say --gpus-per-node, and nodes of another kind by --and",
                        o->gpus, part->nodes, MF_S(part->nodes));
@@ -272,6 +289,7 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
     struct mf_job_part *part = job->part;
 
     MF_TRY(check_numbers(o));
+    MF_TRY(read_gpus(o, part));
     job->by = starter_of(o, here, job);
     job->mpirun_inside = o->mpirun && job->by == MF_BY_SBATCH;
     job->parts = 1 + o->also.count;

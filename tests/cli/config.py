@@ -82,10 +82,31 @@ def misnamed(folder):
 
 
 def pipes(folder):
-    """Files of options and plans may be pipes; one to which nobody writes is refused, not waited for."""
+    """Files of options and plans may be pipes, whose writers may be slow; one that is empty, or to which nobody writes, is refused, not waited for."""
     words = ("synth", "--size", "32", "30", "--output", "piped.npy")
-    status, _, err = run(PROGRAM, *words, "--config", "/dev/stdin", cwd=folder, input="seed: 3\n")
-    check(status == 0 and os.path.exists(f"{folder}/piped.npy"), f"--config from a pipe: {status} {err}")
+
+    def made(*more, **feed):
+        status, _, err = run(*more, cwd=folder, **feed)
+        name = f"{folder}/piped.npy"
+        if not check(status == 0 and os.path.exists(name), f"{more}: {status} {err}"):
+            return None
+        with open(name, "rb") as file:
+            got = file.read()
+        os.remove(name)
+        return got
+
+    def behind(writer):
+        return "sh", "-c", f'({writer}) | "$0" "$@"', PROGRAM, *words, "--config", "/dev/stdin"
+
+    with open(f"{folder}/long.yaml", "w") as file:  # more than a pipe holds, and what counts at its end
+        file.write("# a comment\n" * 10000 + "seed: 3\n")
+    third = made(PROGRAM, *words, "--seed", "3")
+    check(third != made(PROGRAM, *words), "the seed does nothing")
+    check(third == made(PROGRAM, *words, "--config", "/dev/stdin", input="seed: 3\n"), "--config from a pipe is not heeded")
+    check(third == made(*behind("sleep 0.3; cat long.yaml")), "--config from a long pipe that begins late is not heeded")
+    for writer in ("true", "sleep 0.3"):
+        status, _, err = run(*behind(writer), cwd=folder, timeout=30)
+        check(status == 3 and err.count("mesoforge: ") == 1 and "it is empty, or nobody writes" in err, f"a pipe of '{writer}': {status} {err}")
     os.mkfifo(f"{folder}/pipe")
     for flag, verb in (("--config", words), ("--plan", ("match", "good.npy", "--output", "p.npy")), ("--hardware", ("plan", "match", "good.npy"))):
         status, _, err = run(PROGRAM, *verb, flag, "pipe", cwd=folder, timeout=30)

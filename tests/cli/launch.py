@@ -185,7 +185,14 @@ def from_plan():
     status, _, err = runs.run(program, *"plan reconstruct --size 256 256 256 --threads 4000 --output wide.json".split(), "--hardware", hardware)
     check(status == 0, f"a plan of many cores: {err}")
     refused(4, "the plan wants 32000 cores, this machine has ", "--launcher", "mpirun", "--plan", "wide.json", "--run", "--", "match", "--microstructure_filename", "m.npy")
-    refused(2, "--plan says how many", "--plan", "p.json", "--nodes", "2", "--", "match")
+    match = ("--", "match", "--microstructure_filename", "m.npy")
+    for more in (("--nodes", "2"), ("--gpus-per-node", "8"), ("--gpus-per-node", "h100:8", "--gpus", "8")):
+        refused(2, "--plan says how many", "--plan", "p.json", *more, *match)
+    refused(2, "--gpus-per-node h100:4: the plan has 8 GPUs of a node", "--plan", "p.json", "--gpus-per-node", "h100:4", *match)
+    status, out, err, _ = launch("--launcher", "sbatch", "--plan", "p.json", "--gpus-per-node", "h100:8", *match)
+    check(status == 0 and b"#SBATCH --gpus-per-node=h100:8\n" in out, f"a type for the plan's GPUs: {out} {err}")
+    for gpus in ("x", ":", "a100:", "-1"):
+        refused(2, "write it as NUMBER", "--launcher", "sbatch", "--plan", "p.json", f"--gpus-per-node={gpus}", *match)
     refused(3, "no plan", "--plan", hardware, "--", "match")
 
 
@@ -314,11 +321,14 @@ def refusals():
     refused(2, "--slurm-options", "--slurm-options", "nice=1 --wrap=x", *one)
     for option, own in (("time=3", "--time"), ("tim=3", "--time"), ("nodes=4", "--nodes"), ("array=0-9", "--array"), ("signal=TERM@9", "--save-before"),
                         ("output=x", "--log"), ("wrap=ls", "-- and the verb"), ("tasks-per-node=4", "--ntasks-per-node"), ("gpus-per-node=a100:4", "--gpus-per-node [TYPE:]NUMBER"),
-                        ("gpus-per-task=1", "--gpus-per-node [TYPE:]NUMBER"), ("gres=gpu:3", "--gpus-per-node [TYPE:]NUMBER"), ("gres=nvme:9,gpu", "--gpus-per-node [TYPE:]NUMBER"),
+                        ("gpus-per-task=1", "--gpus-per-node [TYPE:]NUMBER"), ("gpus-per-socket=1", "--gpus-per-node [TYPE:]NUMBER"),
+                        ("tres-per-node=gres:gpu:4", "--gpus-per-node [TYPE:]NUMBER; what are no GPUs: gres=NAME:NUMBER"), ("tres-per-task=gres/gpu:1", "--gpus-per-node [TYPE:]NUMBER; what"),
+                        ("gres=gpu:3", "--gpus-per-node [TYPE:]NUMBER"), ("gres=nvme:9,gpu", "--gpus-per-node [TYPE:]NUMBER"),
                         ("gpus=a100:4", "--gpus, or --gpus-per-node TYPE:NUMBER"), ("chdir=/", "cd there before launch")):
         refused(2, f"'{option}': launch has to know of that; try: {own}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
     for gpus in ("-1", "", "x", "4x", "a100:", ":4", "a100:0", "a100:2,v100:1", "a,b:4", "a100:4:4", "99999999", "a" * 64 + ":1"):
         refused(2, "write it as NUMBER", "--launcher", "sbatch", f"--gpus-per-node={gpus}", *one)
+    refused(2, "write it as NUMBER", "--gpus-per-node", "x", *one, SLURM_JOB_ID="5")
     for gpus in ("a b:4", "a\n:4", "-a:4"):
         refused(2, "Slurm's options here are letters", "--launcher", "sbatch", f"--gpus-per-node={gpus}", *one)
     for log in (("--log", "{}"), ("--slurm-options", "error={}")):  # Slurm ends the job without a word
@@ -430,11 +440,11 @@ def outside():
 
 def again():
     """75 puts the job back; 4 with a flight record of this job and this start, and mpirun's 205, do not too often; all else is the script's own status."""
-    def put_back(script, status, name, old, restarts, back):
+    def put_back(script, status, name, old, restarts, back):  # @old: the record was there, 2: and is written again
         if name and old:
             open(name, "w").close()
             os.utime(name, (time.time() + 60,) * 2)  # the clock of its file system is another one than the node's
-        got, calls = execute(script, STATUS=status, SLURM_RESTART_COUNT=restarts, **({"FLIGHT": name} if name and not old else {}))
+        got, calls = execute(script, STATUS=status, SLURM_RESTART_COUNT=restarts, **({"FLIGHT": name} if name and old != 1 else {}))
         if name:
             os.remove(name)
         called = [c for c in calls if c[0] == "scontrol"]
@@ -444,7 +454,7 @@ def again():
     for starter in ((), ("--mpirun",)):
         _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
         for status, name, old, restarts, back in ((0, own, 0, 0, 0), (1, own, 0, 0, 0), (75, None, 0, 30, 1), (137, own, 0, 0, 0), (4, None, 0, 0, 0),
-                                                  (4, own, 0, "", 1), (4, own, 0, 9, 1), (4, own, 0, 10, 0), (4, own, 1, 0, 0), (4, others, 0, 0, 0),
+                                                  (4, own, 0, "", 1), (4, own, 0, 9, 1), (4, own, 0, 10, 0), (4, own, 1, 0, 0), (4, own, 2, 0, 1), (4, others, 0, 0, 0),
                                                   (205, None, 0, 9, len(starter)), (205, None, 0, 10, 0)):
             put_back(script, status, name, old, restarts, back)
     _, script, _, _ = launch("--launcher", "sbatch", "--array", "3-5", "--", "synth", "--seed", "%a", "--output", "v%a.h5")

@@ -15,20 +15,28 @@ enum { NU = 20, NV = 26, COUNT = 3, MU = 22, MV = 18, LEVELS = 2, PHASES = 2, SI
 
 /* -- the search -- */
 
+/* Where coordinate c of a slot lies. */
+static size_t at_of(size_t s, size_t c)
+{
+    return (s / MF_PATCH_LANES * MF_PATCH_PARTS + c) * MF_PATCH_LANES + s % MF_PATCH_LANES;
+}
+
+static int is_empty(size_t s) { return s % 29 == 28; }
+
 /* Points at few places, so that many are equally near; some slots are empty. */
 static float *points(size_t n, size_t seed)
 {
     float *at = aligned_alloc(64, n * (MF_PATCH_PARTS + 1) * sizeof *at);
 
     for (size_t s = 0; s < n; ++s) {
-        const int empty = s % 29 == 28;
+        const int empty = is_empty(s);
         float *norm = at + n * MF_PATCH_PARTS + s;
 
         *norm = empty ? 1e30f : 0;
         for (size_t c = 0; c < MF_PATCH_PARTS; ++c) {
             const float x = empty || (c > 1 && c != 20) ? 0 : (float)((s * (c + 3) + c + seed) % 11) / 4;
 
-            at[(s / MF_PATCH_LANES * MF_PATCH_PARTS + c) * MF_PATCH_LANES + s % MF_PATCH_LANES] = x;
+            at[at_of(s, c)] = x;
             *norm += x * x;
         }
     }
@@ -40,8 +48,7 @@ static double apart(const float *a, size_t i, const float *b, size_t j)
     double sum = 0;
 
     for (size_t c = 0; c < MF_PATCH_PARTS; ++c) {
-        double d = (double)a[(i / MF_PATCH_LANES * MF_PATCH_PARTS + c) * MF_PATCH_LANES + i % MF_PATCH_LANES] -
-                   (double)b[(j / MF_PATCH_LANES * MF_PATCH_PARTS + c) * MF_PATCH_LANES + j % MF_PATCH_LANES];
+        double d = (double)a[at_of(i, c)] - (double)b[at_of(j, c)];
 
         sum += d * d;
     }
@@ -81,6 +88,77 @@ static void check_search(mf_patch_search *search, int threads)
     free(a);
     free(b);
     free(moved);
+}
+
+/* Points somewhere about one that may be far from zero, so that squares are rounded by more than they differ by; apart
+ * in their first coordinates most of all, as patches are. */
+static float *cloud(size_t n, uint32_t stream, double offset, double spread)
+{
+    float *at = aligned_alloc(64, n * (MF_PATCH_PARTS + 1) * sizeof *at);
+
+    for (size_t s = 0; s < n; ++s) {
+        float *norm = at + n * MF_PATCH_PARTS + s;
+
+        *norm = is_empty(s) ? 1e30f : 0;
+        for (size_t c = 0; c < MF_PATCH_PARTS; ++c) {
+            const double middle = offset * mf_random_uniform(3, 0, c), wide = c < 12 ? spread : spread / 64;
+            const double x = middle + wide * mf_random_uniform(3, stream, s * MF_PATCH_PARTS + c);
+
+            at[at_of(s, c)] = is_empty(s) ? 0 : (float)x;
+            *norm += at[at_of(s, c)] * at[at_of(s, c)];
+        }
+    }
+    return at;
+}
+
+/* Where a search begins: at @p right but for one slot in @p every, which begins anywhere. */
+static void begin(size_t n, const int32_t *right, size_t others, size_t every, int32_t *at)
+{
+    for (size_t s = 0; s < n; ++s) {
+        const size_t any = (size_t)((double)others * mf_random_uniform(3, 3, s));
+
+        at[s] = s % every == 0 ? (int32_t)(is_empty(any) ? any - 1 : any) : right[s];
+    }
+}
+
+static void check_equal(size_t n, const int32_t *a, const int32_t *b)
+{
+    for (size_t s = 0; s < n; ++s) CHECK(is_empty(s) || a[s] == b[s]);
+}
+
+/* What begins at neighbours that are as near as any leaves the most out: it must find what a search from slot 0 does.
+ */
+static void check_bounds(mf_patch_search *search, double offset, double spread)
+{
+    enum { ROWS = 6 * MF_PATCH_LANES, COLUMNS = 16 * MF_PATCH_LANES };
+    static const size_t every[] = {ROWS * COLUMNS, 64, 8, 1};
+    static int32_t row[ROWS], column[COLUMNS], row_of[ROWS], column_of[COLUMNS];
+    float *a = cloud(ROWS, 1, offset, spread), *b = cloud(COLUMNS, 2, offset, spread);
+    float *work = aligned_alloc(64, (mf_patch_nearest_room(1, ROWS, COLUMNS) * sizeof *work + 63) / 64 * 64);
+    const struct mf_patch_points rows = {ROWS, a, a + (size_t)ROWS * MF_PATCH_PARTS};
+    const struct mf_patch_points columns = {COLUMNS, b, b + (size_t)COLUMNS * MF_PATCH_PARTS};
+
+    memset(row, 0, sizeof row);
+    memset(column, 0, sizeof column);
+    mf_patch_nearest(search, 1, &rows, &columns, work, row, column);
+    for (size_t k = 0; k < sizeof every / sizeof *every; ++k) {
+        begin(ROWS, row, COLUMNS, every[k], row_of);
+        begin(COLUMNS, column, ROWS, every[k], column_of);
+        mf_patch_nearest(search, 1, &rows, &columns, work, row_of, column_of);
+        check_equal(ROWS, row, row_of);
+        check_equal(COLUMNS, column, column_of);
+    }
+    free(work);
+    free(a);
+    free(b);
+}
+
+static void check_all_bounds(mf_patch_search *search)
+{
+    static const double offset[] = {0, 3, 100}, spread[] = {1, 1e-4};
+
+    for (size_t i = 0; i < 3; ++i)
+        for (size_t k = 0; k < 2; ++k) check_bounds(search, offset[i], spread[k]);
 }
 
 /* -- the descriptor -- */
@@ -354,8 +432,10 @@ int main(void)
 {
     make_fields();
     CHECK(mf_patch_search_of(0) != NULL);
-    for (size_t i = 0; mf_patch_search_of(i); ++i)
+    for (size_t i = 0; mf_patch_search_of(i); ++i) {
         for (int threads = 1; threads <= 3; ++threads) check_search(mf_patch_search_of(i), threads);
+        check_all_bounds(mf_patch_search_of(i));
+    }
     check_brute(1);
     check_brute(0);
     check_same(1);

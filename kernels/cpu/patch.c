@@ -91,7 +91,7 @@ static void take_work(struct mf_slice_plan *p, const struct level *first)
     points = take(p, slots * (MF_PATCH_PARTS + 1), sizeof(float), "patch search");
     p->search = take(p,
                      larger(mf_patch_nearest_room(p->queue->threads, slots, others),
-                            mf_patch_pull_room(&first->is.slice, &first->is.example, p->queue->threads)),
+                            mf_patch_pull_room(&first->is.slice, p->queue->threads)),
                      sizeof(float), "patch search");
     p->scatter = take(p, mf_patch_axes_room(phases), sizeof *p->scatter, "patch search");
     if (!p->scatter) return;

@@ -39,7 +39,7 @@ void mf_patch_nearest(mf_patch_search *search, int threads, const struct mf_patc
                       const struct mf_patch_points *columns, float *work, int32_t *row, int32_t *column);
 
 /** Numbers of the work area of mf_patch_pull_sums() for so many threads. */
-size_t mf_patch_pull_room(const struct mf_patch_image *slice, const struct mf_patch_image *example, int threads);
+size_t mf_patch_pull_room(const struct mf_patch_image *slice, int threads);
 /**
  * What all patches' neighbours pull a slice's pixels to, the same bits on any number of threads: sums
  * [1 + 2 phases][pixels] of weights, of weighted neighbours and of their squares.

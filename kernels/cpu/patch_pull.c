@@ -8,11 +8,9 @@
 
 enum { SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS };
 
-size_t mf_patch_pull_room(const struct mf_patch_image *slice, const struct mf_patch_image *example, int threads)
+size_t mf_patch_pull_room(const struct mf_patch_image *slice, int threads)
 {
-    const size_t slots = slice->slots > example->slots ? slice->slots : example->slots;
-
-    return slots + (size_t)threads * SIDE * (slice->nv + SIDE);
+    return slice->slots + (size_t)threads * SIDE * (slice->nv + SIDE);
 }
 
 /* Where the patches of neighbours begin in a phase of the example. */
@@ -135,7 +133,7 @@ void mf_patch_pull_sums(int threads, const struct mf_patch_level *is, const floa
                         const int32_t *column, float *work, float *sums)
 {
     const struct mf_patch_image *s = &is->slice, *e = &is->example;
-    const size_t slots = s->slots > e->slots ? s->slots : e->slots, each = SIDE * (s->nv + SIDE);
+    const size_t each = SIDE * (s->nv + SIDE);
     int32_t *place = (int32_t *)work;
     float w[PIXELS];
 
@@ -147,7 +145,7 @@ void mf_patch_pull_sums(int threads, const struct mf_patch_level *is, const floa
         const struct mf_span span = mf_cut(s->nu, (size_t)threads, (size_t)t);
 
         for (size_t u = span.first; u < span.first + span.count; ++u)
-            pull_row(is, e->x, place, w, u, work + slots + (size_t)t * each, sums);
+            pull_row(is, e->x, place, w, u, work + s->slots + (size_t)t * each, sums);
     }
     share(weight, mf_patch_count(e), w);
     for (size_t q = 0; q < e->slots; ++q)

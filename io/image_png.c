@@ -3,10 +3,10 @@
 #include "io/image.h"
 
 #include <errno.h>
-#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/image_priv.h"
 #include "src/base/err.h"
 
 /* deflate cannot shrink a row further than this; a larger claim is a bomb. */
@@ -19,14 +19,12 @@ struct reader {
     png_bytep pixels; /* one row, or all of an interlaced image */
     png_bytep out;    /* one row of grey values */
     png_bytepp rows;  /* of an interlaced image */
-    char text[200];
+    char text[MF_PNG_TEXT];
 };
 
 static void on_error(png_structp png, png_const_charp text)
 {
-    struct reader *r = png_get_error_ptr(png);
-
-    snprintf(r->text, sizeof r->text, "%s", text);
+    snprintf(png_get_error_ptr(png), MF_PNG_TEXT, "%s", text);
     png_longjmp(png, 1);
 }
 
@@ -34,6 +32,16 @@ static void on_warning(png_structp png, png_const_charp text)
 {
     (void)png;
     (void)text;
+}
+
+png_structp mf_png_reader(char text[MF_PNG_TEXT])
+{
+    return png_create_read_struct(PNG_LIBPNG_VER_STRING, text, on_error, on_warning);
+}
+
+png_structp mf_png_writer(char text[MF_PNG_TEXT])
+{
+    return png_create_write_struct(PNG_LIBPNG_VER_STRING, text, on_error, on_warning);
 }
 
 static void reader_close(struct reader *r)
@@ -50,7 +58,7 @@ static int reader_open(struct reader *r, const char *path)
     *r = (struct reader){0};
     r->file = fopen(path, "rb");
     if (!r->file) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
-    r->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r, on_error, on_warning);
+    r->png = mf_png_reader(r->text);
     r->info = r->png ? png_create_info_struct(r->png) : NULL;
     if (!r->info) return mf_fail(MF_MEMORY, "no memory to read '%s'", path);
     return MF_OK;
@@ -198,7 +206,7 @@ int mf_png_write(const char *path, const char *name, size_t rows, size_t columns
 
     w.file = fopen(path, "wb");
     if (!w.file) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", name, strerror(errno));
-    w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &w, on_error, on_warning);
+    w.png = mf_png_writer(w.text);
     w.info = w.png ? png_create_info_struct(w.png) : NULL;
     if (!w.info) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a PNG");
     rc = write_all(&w, rows, columns, grey) ? MF_OK : mf_fail(MF_OUTPUT, "cannot write '%s': %s", name, w.text);

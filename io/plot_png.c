@@ -1,9 +1,7 @@
 /* A drawn page as a PNG. See plot_priv.h. cairo's own writer tries every filter on every row and took most of the time
  * of a short run. In a figure a row is mostly the one above it. */
-#include <png.h>
-#include <stdio.h>
-
 #include "io/atomic.h"
+#include "io/image_priv.h"
 #include "io/plot_priv.h"
 #include "src/base/err.h"
 
@@ -15,22 +13,8 @@ struct sink {
     const char *path;
     size_t written;
     int rc;
-    char text[200];
+    char text[MF_PNG_TEXT];
 };
-
-static void on_error(png_structp png, png_const_charp text)
-{
-    struct sink *s = png_get_error_ptr(png);
-
-    snprintf(s->text, sizeof s->text, "%s", text);
-    png_longjmp(png, 1);
-}
-
-static void on_warning(png_structp png, png_const_charp text)
-{
-    (void)png;
-    (void)text;
-}
 
 static void put(png_structp png, png_bytep bytes, size_t length)
 {
@@ -66,7 +50,7 @@ static int write_all(png_structp png, png_infop info, struct sink *s, const stru
 int mf_plot_png(int descriptor, const char *path, const struct mf_page *page)
 {
     struct sink s = {descriptor, path, 0, MF_OK, ""};
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &s, on_error, on_warning);
+    png_structp png = mf_png_writer(s.text);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     int written;
 

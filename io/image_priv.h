@@ -1,0 +1,14 @@
+/* What the writers and readers of PNG share. */
+#ifndef MF_IO_IMAGE_PRIV_H
+#define MF_IO_IMAGE_PRIV_H
+
+#include <png.h>
+
+enum { MF_PNG_TEXT = 200 };
+
+/** libpng's reader and writer, the caller's: an error is left in @p text, which outlives it, and jumps; warnings are
+ * dropped. NULL without memory. */
+png_structp mf_png_reader(char text[MF_PNG_TEXT]);
+png_structp mf_png_writer(char text[MF_PNG_TEXT]);
+
+#endif

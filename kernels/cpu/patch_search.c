@@ -13,6 +13,8 @@
 #define WIDE
 #endif
 #define ALWAYS static inline __attribute__((always_inline))
+#define AVX512 __attribute__((target("avx512f")))
+#define AVX2   __attribute__((target("avx2,fma")))
 
 enum { LANES = MF_PATCH_LANES, PARTS = MF_PATCH_PARTS, SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS };
 enum { AXES = PARTS - 1, ROWS = 8, CHUNK = 64 /* panels */ };
@@ -106,46 +108,47 @@ struct mf_patch_block {
     }
 
 /* Squared distances of so many rows from slot first on, of which the farthest neighbour is within @p reach, to two
- * vectors of so many lanes: sums stay in registers. Wider vectors than the machine has would go through memory. 0, and
- * none of them, where the first coordinates say that none is a neighbour. */
-#define TILE(name, lanes, tall)                                                                                       \
-    ALWAYS int name(const struct mf_patch_block *s, const float *row, size_t first, const float *column, size_t slot, \
-                    float reach, float *far)                                                                          \
-    {                                                                                                                 \
-        typedef float vf __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                            \
-        typedef int vi __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                              \
-        vf sum[tall][2] = {{{0}}}, least[2];                                                                          \
-        union {                                                                                                       \
-            vi lane;                                                                                                  \
-            uint64_t word[(lanes) / 2];                                                                               \
-        } some;                                                                                                       \
-        vi is = {0};                                                                                                  \
-        uint64_t any = 0;                                                                                             \
-                                                                                                                      \
-        PRODUCTS(0, FEW, lanes, tall)                                                                                 \
-        for (size_t h = 0; h < 2; ++h) {                                                                              \
-            const vf few = *(const vf *)(s->column.few + slot + h * (lanes));                                         \
-            const vf own = few - *(const vf *)(s->column.far + slot + h * (lanes)), all = few - reach;                \
-            const vi less = own < all;                                                                                \
-                                                                                                                      \
-            least[h] = (vf)(((vi)own & less) | ((vi)all & ~less));                                                    \
-        }                                                                                                             \
-        _Pragma("GCC unroll 8") for (size_t i = 0; i < (tall); ++i) for (size_t h = 0; h < 2; ++h) is |=              \
-            sum[i][h] > least[h] + s->row.few[first + i];                                                             \
-        some.lane = is;                                                                                               \
-        for (size_t w = 0; w < (lanes) / 2; ++w) any |= some.word[w];                                                 \
-        if (!any) return 0;                                                                                           \
-        PRODUCTS(FEW, PARTS, lanes, tall)                                                                             \
-        _Pragma("GCC unroll 8") for (size_t i = 0; i < (tall); ++i) for (size_t h = 0; h < 2; ++h) *                  \
-            (vf *)(far + (2 * i + h) * (lanes)) =                                                                     \
-            *(const vf *)(s->columns->norm + slot + h * (lanes)) + s->rows->norm[first + i] - 2.0f * sum[i][h];       \
-        return 1;                                                                                                     \
+ * vectors of so many lanes: sums stay in registers. Wider vectors than the machine has would go through memory; where a
+ * function itself is not for the instruction set, the compiler takes comparisons apart before it comes to be part of
+ * one that is. 0, and none of them, where the first coordinates say that none is a neighbour. */
+#define TILE(name, lanes, tall, target)                                                                         \
+    target ALWAYS int name(const struct mf_patch_block *s, const float *row, size_t first, const float *column, \
+                           size_t slot, float reach, float *far)                                                \
+    {                                                                                                           \
+        typedef float vf __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                      \
+        typedef int vi __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));                        \
+        vf sum[tall][2] = {{{0}}}, least[2];                                                                    \
+        union {                                                                                                 \
+            vi lane;                                                                                            \
+            uint64_t word[(lanes) / 2];                                                                         \
+        } some;                                                                                                 \
+        vi is = {0};                                                                                            \
+        uint64_t any = 0;                                                                                       \
+                                                                                                                \
+        PRODUCTS(0, FEW, lanes, tall)                                                                           \
+        for (size_t h = 0; h < 2; ++h) {                                                                        \
+            const vf few = *(const vf *)(s->column.few + slot + h * (lanes));                                   \
+            const vf own = few - *(const vf *)(s->column.far + slot + h * (lanes)), all = few - reach;          \
+            const vi less = own < all;                                                                          \
+                                                                                                                \
+            least[h] = (vf)(((vi)own & less) | ((vi)all & ~less));                                              \
+        }                                                                                                       \
+        _Pragma("GCC unroll 8") for (size_t i = 0; i < (tall); ++i) for (size_t h = 0; h < 2; ++h) is |=        \
+            sum[i][h] > least[h] + s->row.few[first + i];                                                       \
+        some.lane = is;                                                                                         \
+        for (size_t w = 0; w < (lanes) / 2; ++w) any |= some.word[w];                                           \
+        if (!any) return 0;                                                                                     \
+        PRODUCTS(FEW, PARTS, lanes, tall)                                                                       \
+        _Pragma("GCC unroll 8") for (size_t i = 0; i < (tall); ++i) for (size_t h = 0; h < 2; ++h) *            \
+            (vf *)(far + (2 * i + h) * (lanes)) =                                                               \
+            *(const vf *)(s->columns->norm + slot + h * (lanes)) + s->rows->norm[first + i] - 2.0f * sum[i][h]; \
+        return 1;                                                                                               \
     }
 
-TILE(tile_4, 4, 4)
+TILE(tile_4, 4, 4, )
 #if defined(__x86_64__)
-TILE(tile_8, 8, 4)
-TILE(tile_16, 16, 8)
+TILE(tile_8, 8, 4, AVX2)
+TILE(tile_16, 16, 8, AVX512)
 #endif
 
 /* a where it is so, else b, by bits: a choice becomes a masked store, which is slow on some machines. */
@@ -204,11 +207,11 @@ static void search_plain(struct mf_patch_block *s, float *column, int32_t *row)
     search_by(tile_4, 4, 8, s, column, row);
 }
 #if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static void search_avx2(struct mf_patch_block *s, float *column, int32_t *row)
+AVX2 static void search_avx2(struct mf_patch_block *s, float *column, int32_t *row)
 {
     search_by(tile_8, 4, 16, s, column, row);
 }
-__attribute__((target("avx512f"))) static void search_avx512(struct mf_patch_block *s, float *column, int32_t *row)
+AVX512 static void search_avx512(struct mf_patch_block *s, float *column, int32_t *row)
 {
     search_by(tile_16, 8, 32, s, column, row);
 }

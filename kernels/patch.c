@@ -4,10 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cpu/cpu.h"
 #include "src/base/rng.h"
 
 enum { LANES = MF_PATCH_LANES, PARTS = MF_PATCH_PARTS, SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS };
 enum { AXES = PARTS - 1, SAMPLES = 4096, ROUNDS = 40 };
+enum { SOME = 32 /* samples that are added together */, PIECE = 32 /* numbers of a row */ };
 
 /* -- images -- */
 
@@ -65,14 +67,15 @@ void mf_patch_weights(float weight[PIXELS])
 /* What stands in the work area of the axes. */
 struct scatter {
     size_t dims;
-    double *matrix, *axes, *image, *mean, *one; /* [dims][dims], [AXES][dims] twice, [dims] twice */
+    double *matrix, *axes, *image, *mean; /* [dims][dims], [AXES][dims] twice, [dims] */
+    double *some;                         /* [SOME][dims], and a piece that is read and does not count */
 };
 
 size_t mf_patch_axes_room(size_t phases)
 {
     size_t dims = phases * PIXELS;
 
-    return dims * (dims + 2 * AXES + 2);
+    return dims * (dims + 2 * AXES + 1 + SOME) + PIECE;
 }
 
 static struct scatter scatter_of(size_t phases, double *work)
@@ -82,7 +85,7 @@ static struct scatter scatter_of(size_t phases, double *work)
     s.axes = s.matrix + s.dims * s.dims;
     s.image = s.axes + AXES * s.dims;
     s.mean = s.image + AXES * s.dims;
-    s.one = s.mean + s.dims;
+    s.some = s.mean + s.dims;
     return s;
 }
 
@@ -95,6 +98,45 @@ static void weighted(const struct mf_patch_image *image, size_t u, size_t v, con
                                  (double)image->x[(p * image->high + u + k / SIDE) * image->wide + v + k % SIDE];
 }
 
+/* Some of the evenly spread patches: of @p samples those from @p first on. Returns how many. */
+static size_t sample(const struct mf_patch_image *image, const float *weight, size_t samples, size_t first,
+                     struct scatter *s)
+{
+    const size_t count = mf_patch_count(image), some = samples - first < SOME ? samples - first : SOME;
+
+    for (size_t k = 0; k < some; ++k) {
+        size_t at = (size_t)((double)(first + k) * (double)count / (double)samples);
+
+        weighted(image, at / image->pv, at % image->pv, weight, s->some + k * s->dims);
+    }
+    return some;
+}
+
+static void add_mean(const struct scatter *s, size_t some, double samples)
+{
+    for (size_t k = 0; k < some; ++k)
+        for (size_t a = 0; a < s->dims; ++a) s->mean[a] += s->some[k * s->dims + a] / samples;
+}
+
+/* The upper half of the matrix, a piece of a row at a time, which stays in registers for all of some patches. */
+MF_CPU_FAST static void add_products(size_t dims, size_t some, const double *restrict from, double *restrict matrix)
+{
+    for (size_t a = 0; a < dims; ++a)
+        for (size_t b = a; b < dims; b += PIECE) {
+            const size_t n = dims - b < PIECE ? dims - b : PIECE;
+            double sum[PIECE] = {0};
+
+            memcpy(sum, matrix + a * dims + b, n * sizeof *sum);
+            for (size_t k = 0; k < some; ++k) {
+                const double one = from[k * dims + a];
+
+#pragma omp simd
+                for (size_t i = 0; i < PIECE; ++i) sum[i] += one * from[k * dims + b + i];
+            }
+            memcpy(matrix + a * dims + b, sum, n * sizeof *sum);
+        }
+}
+
 /* Mean and scatter of evenly spread patches. */
 static void add_scatter(const struct mf_patch_image *image, const float *weight, struct scatter *s)
 {
@@ -102,20 +144,14 @@ static void add_scatter(const struct mf_patch_image *image, const float *weight,
 
     memset(s->matrix, 0, s->dims * s->dims * sizeof *s->matrix);
     memset(s->mean, 0, s->dims * sizeof *s->mean);
-    for (int pass = 0; pass < 2; ++pass)
-        for (size_t i = 0; i < samples; ++i) {
-            size_t at = (size_t)((double)i * (double)count / (double)samples);
+    for (size_t i = 0; i < samples; i += SOME) add_mean(s, sample(image, weight, samples, i, s), (double)samples);
+    for (size_t i = 0; i < samples; i += SOME) {
+        const size_t some = sample(image, weight, samples, i, s);
 
-            weighted(image, at / image->pv, at % image->pv, weight, s->one);
-            for (size_t a = 0; a < s->dims; ++a) {
-                if (!pass) {
-                    s->mean[a] += s->one[a] / (double)samples;
-                    continue;
-                }
-                for (size_t b = a; b < s->dims; ++b)
-                    s->matrix[a * s->dims + b] += (s->one[a] - s->mean[a]) * (s->one[b] - s->mean[b]);
-            }
-        }
+        for (size_t k = 0; k < some; ++k)
+            for (size_t a = 0; a < s->dims; ++a) s->some[k * s->dims + a] -= s->mean[a];
+        add_products(s->dims, some, s->some, s->matrix);
+    }
     for (size_t a = 0; a < s->dims; ++a)
         for (size_t b = 0; b < a; ++b) s->matrix[a * s->dims + b] = s->matrix[b * s->dims + a];
 }
@@ -147,15 +183,33 @@ static void orthonormalise(struct scatter *s)
     }
 }
 
+/* to [AXES][dims] = axes times the matrix, which is symmetric: sums in the order of its rows, which lie as they are
+ * read. */
+MF_CPU_FAST static void multiply(size_t dims, const double *restrict matrix, const double *restrict axes,
+                                 double *restrict to)
+{
+    for (size_t b = 0; b < dims; b += PIECE)
+        for (size_t c = 0; c < AXES; ++c) {
+            const size_t n = dims - b < PIECE ? dims - b : PIECE;
+            double sum[PIECE] = {0};
+
+            for (size_t i = 0; i < dims; ++i) {
+                const double *row = matrix + i * dims + b, one = axes[c * dims + i];
+
+#pragma omp simd
+                for (size_t k = 0; k < PIECE; ++k) sum[k] += one * row[k];
+            }
+            memcpy(to + c * dims + b, sum, n * sizeof *sum);
+        }
+}
+
 /* Orthogonal iteration: good to a few digits, and any axes will do for a search. */
 static void find_axes(struct scatter *s)
 {
     for (size_t i = 0; i < AXES * s->dims; ++i) s->axes[i] = mf_random_uniform(1, 0, i) - 0.5;
     for (int round = 0; round < ROUNDS; ++round) {
         orthonormalise(s);
-        for (size_t c = 0; c < AXES; ++c)
-            for (size_t i = 0; i < s->dims; ++i)
-                s->image[c * s->dims + i] = dot(s->dims, s->matrix + i * s->dims, s->axes + c * s->dims);
+        multiply(s->dims, s->matrix, s->axes, s->image);
         memcpy(s->axes, s->image, AXES * s->dims * sizeof *s->axes);
     }
     orthonormalise(s);

@@ -8,7 +8,7 @@
 #include "kernels/form/compare.h"
 #include "src/base/err.h"
 
-enum { ALIGN = 16 /* floats */, SERIAL = 1 << 19 /* pixels times entries: below, threads cost more than they save */ };
+enum { ALIGN = 16 /* floats */, SERIAL = 1 << 17 /* pixels times entries: below, threads cost more than they save */ };
 
 static size_t aligned(size_t floats) { return (floats + ALIGN - 1) / ALIGN * ALIGN; }
 

@@ -130,7 +130,6 @@ MF_CPU_FAST static void add_products(size_t dims, size_t some, const double *res
             for (size_t k = 0; k < some; ++k) {
                 const double one = from[k * dims + a];
 
-#pragma omp simd
                 for (size_t i = 0; i < PIECE; ++i) sum[i] += one * from[k * dims + b + i];
             }
             memcpy(matrix + a * dims + b, sum, n * sizeof *sum);
@@ -196,7 +195,6 @@ MF_CPU_FAST static void multiply(size_t dims, const double *restrict matrix, con
             for (size_t i = 0; i < dims; ++i) {
                 const double *row = matrix + i * dims + b, one = axes[c * dims + i];
 
-#pragma omp simd
                 for (size_t k = 0; k < PIECE; ++k) sum[k] += one * row[k];
             }
             memcpy(to + c * dims + b, sum, n * sizeof *sum);

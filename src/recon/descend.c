@@ -15,7 +15,7 @@
 #include "src/base/text.h"
 #include "src/recon/grid.h"
 
-enum { STEPS_MAX = 3 + 2 * MF_RAMP_STAGES };
+enum { STEPS_MAX = 3 + 2 * MF_RAMP_STAGES, LEAST = 4 /* evaluations of a stage, on the average */ };
 static const struct mf_ramp USUAL = {5, 0.03, 1, 0.5};
 static const double MU = 1e4, SCALE = 1e4;
 /* Slices of a volume are led to overshoot by so many times what their mean misses (objective.h). A stage may follow its
@@ -209,14 +209,17 @@ static size_t push(struct step *script, size_t n, const char *stage, double lamb
     return n + 1;
 }
 
-/* Two descents from the start; on the last grid, the stages of growing lambda. */
+/* Two descents from the start; on the last grid, the stages of growing lambda. Each begins with an evaluation that goes
+ * nowhere, so a few evaluations are those of one descent. */
 static size_t script_of(const struct mf_grid *r, int last, struct step script[STEPS_MAX])
 {
     const struct mf_ramp *ramp = r->opts->ramp ? r->opts->ramp : &USUAL;
     long all = r->opts->evaluations, first = last ? (long)(ramp->share * (double)all) : all, rest = all - first;
-    size_t n = push(script, 0, "descend", 0, first / 2);
+    size_t n;
 
     MF_ASSERT(ramp->stages > 1 && ramp->stages <= MF_RAMP_STAGES);
+    if (all < (2 + ramp->stages) * LEAST) return push(script, 0, "descend", 0, all);
+    n = push(script, 0, "descend", 0, first / 2);
     n = push(script, n, NULL, 0, 0);
     n = push(script, n, "descend", 0, first - first / 2);
     for (int s = 0; last && s < ramp->stages; ++s) {

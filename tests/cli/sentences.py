@@ -78,6 +78,8 @@ says(0, ["try: more --max_iter"], "match bands.npy", short, both, "--level_weigh
 percent = re.search(r"largest relative error (\S+) %", says(0, [], "match bands.npy --size 32 32 32", short, s2)).group(1)
 check(float(percent) > 100 and "e" not in percent, f"interfaces are off by {percent} %")
 says(0, ["try: more --max_iter"], "match bands.npy", short, both, "Patches", without=["alone"])
+first, fifth = (float(re.search(r"loss (\S+) grey", says(0, [], "match bands.npy", short.replace("iter 2", f"iter {n}"), s2)).group(1)) for n in "15")
+check(fifth < 0.9 * first, f"five evaluations come to a loss of {fifth}, one to {first}")  # they are those of one descent
 whole = f"--max_iter 500 --tolerance 1e9 {short.replace('--max_iter 2', '')}"
 says(0, ["try: FFTCorrelations and Variation alone"], "match bands.npy", whole, both, "Patches", without=["more"])
 says(0, ["try: FFTCorrelations and Variation together"], "match bands.npy", whole, s2, without=["more"])

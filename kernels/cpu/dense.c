@@ -264,37 +264,45 @@ void mf_cpu_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields,
 
 /* -- frames -- */
 
+/* Column -left of a frame, in [0, nv). */
+static size_t leftmost(const struct mf_cpu_frame *f, size_t nv) { return (nv - f->left % nv) % nv; }
+
 void mf_cpu_frame_fill(const struct mf_cpu_frame *f, int periodic, const struct mf_cpu_level *level, float *base)
 {
     const size_t stride = mf_cpu_frame_stride(f, level->nv), nu = level->nu, nv = level->nv;
-    const size_t before = nv - f->left % nv; /* column -left, somewhere in [0, nv] */
+    const size_t all = f->left + nv + f->right;
 
     for (size_t u = 0; u < nu + f->below; ++u) {
         const float *from = level->x + u % nu * nv;
         float *to = base + u * stride;
 
-        for (size_t i = 0; i < stride; ++i) to[i] = 0;
-        if (periodic)
-            for (size_t i = 0, v = before % nv; i < f->left + nv + f->right; ++i, v = v + 1 < nv ? v + 1 : 0)
-                to[i] = from[v];
-        else if (u < nu)
-            memcpy(to + f->left, from, nv * sizeof *to);
+        memset(to, 0, stride * sizeof *to);
+        if (!periodic && u < nu) memcpy(to + f->left, from, nv * sizeof *to);
+        for (size_t i = 0, v = leftmost(f, nv), n; periodic && i < all; i += n, v = 0) {
+            n = nv - v < all - i ? nv - v : all - i;
+            memcpy(to + i, from + v, n * sizeof *to);
+        }
     }
+}
+
+MF_CPU_FAST static void add_run(size_t n, const float *restrict from, float *restrict to)
+{
+    for (size_t i = 0; i < n; ++i) to[i] += from[i];
 }
 
 void mf_cpu_frame_fold(const struct mf_cpu_frame *f, int periodic, const struct mf_cpu_level *level, const float *base)
 {
     const size_t stride = mf_cpu_frame_stride(f, level->nv), nu = level->nu, nv = level->nv;
-    const size_t before = nv - f->left % nv;
+    const size_t all = f->left + nv + f->right;
 
     for (size_t u = 0; u < (periodic ? nu + f->below : nu); ++u) {
         const float *from = base + u * stride;
         float *to = level->g + u % nu * nv;
 
-        if (periodic)
-            for (size_t i = 0, v = before % nv; i < f->left + nv + f->right; ++i, v = v + 1 < nv ? v + 1 : 0)
-                to[v] += from[i];
-        else
-            for (size_t v = 0; v < nv; ++v) to[v] += from[f->left + v];
+        if (!periodic) add_run(nv, from + f->left, to);
+        for (size_t i = 0, v = leftmost(f, nv), n; periodic && i < all; i += n, v = 0) {
+            n = nv - v < all - i ? nv - v : all - i;
+            add_run(n, from + i, to + v);
+        }
     }
 }

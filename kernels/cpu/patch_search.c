@@ -25,31 +25,56 @@ static const float SLACK = 2e-5f; /* of squares: more than distances are rounded
 
 /* -- points -- */
 
+/* As wide as registers are where there is no AVX-512: wider ones would go through memory. */
+enum { EIGHT = 8, EIGHTS = LANES / EIGHT, TOGETHER = 3 /* axes, whose sums and pixels 16 registers hold */ };
+typedef float eight __attribute__((vector_size(4 * EIGHT), aligned(4), may_alias));
+
+/* Coordinates c .. c + TOGETHER - 1 of LANES patches side by side. @p x: the first one's first pixel. */
+ALWAYS void project_some(const struct mf_patch_image *image, const float *axes, const float *x, size_t c, float *at)
+{
+    eight sum[TOGETHER][EIGHTS] = {{{0}}};
+
+    for (size_t p = 0; p < image->phases; ++p)
+        for (size_t k = 0; k < PIXELS; ++k) {
+            const float *from = x + (p * image->high + k / SIDE) * image->wide + k % SIDE;
+            const float *axis = axes + (p * PIXELS + k) * PARTS + c;
+
+#pragma GCC unroll 4
+            for (size_t h = 0; h < EIGHTS; ++h) {
+                const eight one = *(const eight *)(from + h * EIGHT);
+
+#pragma GCC unroll 3
+                for (size_t i = 0; i < TOGETHER; ++i) sum[i][h] += one * axis[i];
+            }
+        }
+#pragma GCC unroll 3
+    for (size_t i = 0; i < TOGETHER; ++i)
+#pragma GCC unroll 4
+        for (size_t h = 0; h < EIGHTS; ++h) *(eight *)(at + i * LANES + h * EIGHT) = sum[i][h];
+}
+
 /* LANES patches side by side, the first at (u, v). */
 WIDE static void project_lanes(const struct mf_patch_image *image, const float *weight, const float *axes, size_t u,
                                size_t v, float *at)
 {
-    float sum[PARTS][LANES];
+    const float *pixels = image->x + u * image->wide + v;
+    float beside[LANES] = {0};
 
-    memset(sum, 0, sizeof sum);
+    for (size_t c = 0; c < PARTS; c += TOGETHER) project_some(image, axes, pixels, c, at + c * LANES);
     for (size_t p = 0; p < image->phases; ++p)
         for (size_t k = 0; k < PIXELS; ++k) {
-            const float *x = image->x + (p * image->high + u + k / SIDE) * image->wide + v + k % SIDE;
-            const float *axis = axes + (p * PIXELS + k) * PARTS;
+            const float *x = pixels + (p * image->high + k / SIDE) * image->wide + k % SIDE;
+            const float mean = axes[(p * PIXELS + k) * PARTS + AXES];
 
-            for (size_t c = 0; c < AXES; ++c) {
 #pragma omp simd
-                for (size_t l = 0; l < LANES; ++l) sum[c][l] += axis[c] * x[l];
-            }
-#pragma omp simd
-            for (size_t l = 0; l < LANES; ++l) sum[AXES][l] += weight[k] * (x[l] - axis[AXES]) * (x[l] - axis[AXES]);
+            for (size_t l = 0; l < LANES; ++l) beside[l] += weight[k] * (x[l] - mean) * (x[l] - mean);
         }
     for (size_t c = 0; c < AXES; ++c)
         for (size_t l = 0; l < LANES; ++l) {
-            at[c * LANES + l] = sum[c][l] - axes[image->phases * PIXELS * PARTS + c];
-            sum[AXES][l] -= at[c * LANES + l] * at[c * LANES + l];
+            at[c * LANES + l] -= axes[image->phases * PIXELS * PARTS + c];
+            beside[l] -= at[c * LANES + l] * at[c * LANES + l];
         }
-    for (size_t l = 0; l < LANES; ++l) at[AXES * LANES + l] = sum[AXES][l] > 0 ? sqrtf(sum[AXES][l]) : 0;
+    for (size_t l = 0; l < LANES; ++l) at[AXES * LANES + l] = beside[l] > 0 ? sqrtf(beside[l]) : 0;
 }
 
 static void norms(const struct mf_patch_image *image, size_t v, float *at, float *norm)

@@ -115,6 +115,10 @@ static struct mf_cpu_job job_of(const struct mf_slice_plan *plan, const struct m
     return (struct mf_cpu_job){plan, level, scratch, threads, slot};
 }
 
+/* A job for each level, or one for all. */
+static size_t first_job(const struct mf_slice_plan *plan) { return plan->together ? 0 : plan->desc.first; }
+static size_t end_of_jobs(const struct mf_slice_plan *plan) { return plan->together ? 1 : plan->desc.levels; }
+
 /* The fields that a family looks at, among those of a caller. */
 struct fields {
     const struct mf_view *at[MF_CPU_FIELDS];
@@ -140,11 +144,11 @@ static double *values(const struct mf_slice_plan *plan, const struct fields *x, 
 
     levels_of(plan, slot, level);
     for (size_t f = 0; f < fields_of(plan); ++f) gather(x->at[f], s, field_of(plan, slot, f));
-    for (size_t l = 0; l < plan->desc.levels; ++l) {
+    for (size_t l = 1; l < plan->desc.levels; ++l) pool(&level[l - 1], &level[l]);
+    for (size_t l = first_job(plan); l < end_of_jobs(plan); ++l) {
         const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
 
-        if (l > 0) pool(&level[l - 1], &level[l]);
-        if (l >= plan->desc.first) plan->family->value(&job, d + l * plan->entries);
+        plan->family->value(&job, d + l * plan->entries);
     }
     return d;
 }
@@ -164,13 +168,13 @@ static void gradients(const struct mf_slice_plan *plan, const struct fields *g, 
     struct mf_cpu_level level[MF_PYRAMID_MAX];
 
     levels_of(plan, slot, level);
-    for (size_t l = plan->desc.levels; l-- > 0;) {
+    for (size_t l = 0; l < plan->desc.levels; ++l) clear(&level[l]);
+    for (size_t l = first_job(plan); l < end_of_jobs(plan); ++l) {
         const struct mf_cpu_job job = job_of(plan, &level[l], slot, threads);
 
-        clear(&level[l]);
-        if (l + 1 < plan->desc.levels) spread(&level[l + 1], &level[l]);
-        if (l >= plan->desc.first) plan->family->gradient(&job, slope + l * plan->entries);
+        plan->family->gradient(&job, slope + l * plan->entries);
     }
+    for (size_t l = plan->desc.levels; l-- > 1;) spread(&level[l], &level[l - 1]);
     for (size_t f = 0; f < fields_of(plan); ++f) scatter(g->at[f], s, field_of(plan, slot, f) + plan->pixels);
 }
 

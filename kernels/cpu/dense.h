@@ -16,7 +16,8 @@ struct mf_cpu_level {
     float *h, *k;
 };
 
-/** One worker's view of the work: a level, memory for itself, and how many threads it may start. */
+/** One worker's view of the work: a level (or all of them, one behind the other, of families that take them together),
+ * memory for itself, and how many threads it may start. */
 struct mf_cpu_job {
     const struct mf_slice_plan *plan;
     const struct mf_cpu_level *level;
@@ -27,8 +28,9 @@ struct mf_cpu_job {
 
 struct mf_cpu_family {
     /** Sets plan->scratch, plan->pair where it looks at two fields (task->y, h as well; no total()), or plan->field and
-     * plan->triple where it looks at all fields, and takes what else the family needs (plan->state, from the heap). May
-     * refuse with MF_MEMORY; close() is called then too. */
+     * plan->triple where it looks at all fields, plan->together where value() and gradient() take all levels at once (d
+     * and slope [levels][entries], of which those before desc.first have no part in it), and takes what else the family
+     * needs (plan->state, from the heap). May refuse with MF_MEMORY; close() is called then too. */
     int (*open)(struct mf_slice_plan *plan);
     void (*close)(struct mf_slice_plan *plan);
     /** d [entries]: D of the level. The result does not depend on job->threads. */
@@ -47,7 +49,7 @@ struct mf_slice_plan {
     const struct mf_slice_kind *kind;
     const struct mf_cpu_family *family;
     void *state;
-    int pair, triple;
+    int pair, triple, together;
     size_t field[MF_CPU_FIELDS]; /* of families with a join(): which of the fields; those behind the first if triple */
     size_t entries, scratch;     /* scratch: floats that a job needs */
     size_t pixels, size;         /* floats of all levels, of a slot */

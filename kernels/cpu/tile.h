@@ -1,4 +1,4 @@
-/* The product of matrices in tiles that stay in registers: what Gram matrices and convolutions on the cpu share. */
+/* Products of matrices in tiles that stay in registers: what Gram matrices and convolutions on the cpu share. */
 #ifndef MF_KERNELS_CPU_TILE_H
 #define MF_KERNELS_CPU_TILE_H
 
@@ -20,6 +20,17 @@ typedef void mf_cpu_tile(size_t groups, size_t depth, const float *const *a, siz
 
 /** Those that this machine can run, from the widest vectors on; behind the last NULL. */
 mf_cpu_tile *mf_cpu_tile_of(size_t i);
+
+/**
+ * The same where one matrix has rows at one distance and the other lies in a piece, c[m][n] = or, with @p add, += sum
+ * over k < depth of a[m * row + k] b[k * 32 + n], m < rows <= 12; c [rows][32]. Meanwhile the lines ahead [depth][16]
+ * are asked for, which are somewhere in memory.
+ */
+typedef void mf_cpu_rows(size_t rows, size_t depth, const float *a, size_t row, const float *b, int add, float *c,
+                         const float *ahead);
+
+/** As mf_cpu_tile_of(). */
+mf_cpu_rows *mf_cpu_rows_of(size_t i);
 
 /** Twelve rows at one distance. */
 static inline void mf_cpu_tile_rows(mf_cpu_tile *tile, size_t depth, const float *a, size_t row, size_t step,

@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "kernels/slices.h"
 #include "src/base/err.h"
 
-enum { PANEL = MF_VGG_PANEL, ALIGN = 64 };
+enum { PANEL = MF_VGG_PANEL, HUGE_PAGE = 1 << 21 };
 
 static const char tag[] = "VGG-19 weights";
 
@@ -52,13 +53,22 @@ static size_t lay_out(struct mf_vgg *vgg)
 
 size_t mf_vgg_bytes(void) { return lay_out(NULL) * sizeof(float); }
 
+/* On huge pages where the system has them: all of it is read twice in every evaluation. */
+static float *take(size_t bytes)
+{
+    float *memory = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+
+    if (memory) (void)madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
+}
+
 int mf_vgg_new(enum mf_unit unit, int dry, struct mf_vgg **vgg)
 {
     const size_t bytes = mf_vgg_bytes();
     struct mf_vgg *v = calloc(1, sizeof *v);
 
     if (v) v->unit = unit;
-    if (v && !dry) v->memory = mf_fault("vgg.new") ? NULL : aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
+    if (v && !dry) v->memory = mf_fault("vgg.new") ? NULL : take(bytes);
     if (!v || (!dry && !v->memory)) {
         free(v);
         return mf_fail(MF_MEMORY, "no memory for the weights of VGG-19 (%zu bytes)", bytes);
@@ -176,42 +186,12 @@ float *mf_vgg_copy(const struct mf_vgg *vgg, const struct mf_arena *arena)
     return use->copy;
 }
 
-/* Floats of one way. */
-static size_t points(size_t layer) { return MF_VGG_POINTS * mf_vgg_layers[layer].in * mf_vgg_layers[layer].out; }
-
-int mf_vgg_hold_points(struct mf_vgg *vgg, struct mf_arena *arena, size_t layer)
-{
-    struct mf_vgg_use *use = use_for(vgg, arena);
-
-    MF_ASSERT(use->plans > 0 && layer > 0);
-    if (!use->points[layer]) use->points[layer] = mf_arena_take(arena, 2 * points(layer) * sizeof(float), tag);
-    return use->points[layer] ? MF_OK : MF_MEMORY;
-}
-
-const float *mf_vgg_points(const struct mf_vgg *vgg, const struct mf_arena *arena, size_t layer, enum mf_vgg_way way)
-{
-    const struct mf_vgg_use *use = use_of(vgg, arena);
-
-    MF_ASSERT(use && use->made[layer]);
-    return use->points[layer] + (way == MF_VGG_BACK ? points(layer) : 0);
-}
-
-float *mf_vgg_points_fresh(struct mf_vgg *vgg, const struct mf_arena *arena, size_t layer)
-{
-    struct mf_vgg_use *use = use_for(vgg, arena);
-    const int fresh = use->points[layer] && !use->made[layer];
-
-    use->made[layer] = use->points[layer] != NULL;
-    return fresh ? use->points[layer] : NULL;
-}
-
 void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena)
 {
     struct mf_vgg_use *use = use_for(vgg, arena);
 
     MF_ASSERT(use->plans > 0);
     if (--use->plans > 0) return;
-    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) mf_arena_give(arena, use->points[i]);
     if (use->copy)
         mf_arena_give(arena, use->copy);
     else

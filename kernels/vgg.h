@@ -16,7 +16,6 @@ enum {
     MF_VGG_LEAST = 1 << (MF_VGG_BLOCKS - 1), /* pixels along an edge that leave one to the last block */
     MF_VGG_WIDEST = 512,                     /* most channels */
     MF_VGG_PANEL = 32,                       /* channels that weights lie side by side for */
-    MF_VGG_POINTS = 16,                      /* of 3 x 3 weights, where convolutions are made of points */
     MF_VGG_ARENAS = 4,                       /* most that count a network at a time */
     MF_VGG_NAME = 48
 };
@@ -38,11 +37,7 @@ struct mf_vgg_use {
     struct mf_arena *arena;
     float *copy; /* NULL: the weights themselves are counted there */
     int plans;
-    float *points[MF_VGG_LAYERS]; /* NULL: no plan wants them */
-    int made[MF_VGG_LAYERS];      /* there are numbers in them */
 };
-
-enum mf_vgg_way { MF_VGG_FORWARD, MF_VGG_BACK };
 
 struct mf_vgg {
     enum mf_unit unit;
@@ -82,12 +77,6 @@ int mf_vgg_hold(struct mf_vgg *vgg, struct mf_arena *arena);
 int mf_vgg_hold_copy(struct mf_vgg *vgg, struct mf_arena *arena, int *fresh);
 /** That copy; laid out as memory. */
 float *mf_vgg_copy(const struct mf_vgg *vgg, const struct mf_arena *arena);
-/** One more layer is wanted in points by plans that hold the network: room for [16][in][out] forward and as much for
- * the way back (not of layer 0), in panels as the weights. MF_MEMORY. */
-int mf_vgg_hold_points(struct mf_vgg *vgg, struct mf_arena *arena, size_t layer);
-/** Where they are; of a layer that has room and no numbers yet, which the caller now writes there (else NULL). */
-const float *mf_vgg_points(const struct mf_vgg *vgg, const struct mf_arena *arena, size_t layer, enum mf_vgg_way way);
-float *mf_vgg_points_fresh(struct mf_vgg *vgg, const struct mf_arena *arena, size_t layer);
 /** The last plan of an arena gives back all of it. */
 void mf_vgg_let_go(struct mf_vgg *vgg, struct mf_arena *arena);
 

@@ -11,17 +11,15 @@ enum {
     TAPS = 9,
     PANEL = MF_TILE_COLUMNS,
     CHUNK = 16 * MF_TILE_ROWS, /* pixels whose sums are worked on at a time */
-    PIECES = 3,                /* of work for a thread, at least, so that all end together */
-    LEAST_TILES = 16,          /* of a map, fewer gain nothing: the weights of its points come from memory */
+    LITTLE = 4,                /* points of 2 x 2 pixels are 4 x 4, */
+    LARGE = 6,                 /* of 4 x 4 pixels 6 x 6 */
     WIDEST = MF_CPU_CONV_WIDEST
 };
 
-int mf_cpu_conv_by_points(size_t nu, size_t nv) { return mf_winograd_tiles(nu, nv) >= LEAST_TILES; }
-
 /* Four pixels in a row of the frame, or copies of them that lie like that. */
-static const float *group_at(const struct mf_cpu_conv *k, const float *x, size_t p, float *copy)
+static const float *group_at(const struct mf_cpu_map *m, const float *x, size_t p, float *copy)
 {
-    const size_t nv = k->x.nv, in = k->x.channels, n = k->x.nu * nv, v = p % nv;
+    const size_t nv = m->nv, in = m->channels, n = m->nu * nv, v = p % nv;
 
     if (v + MF_TILE_GROUP <= nv) return x + (p / nv * (nv + 2) + v) * in;
     for (size_t r = 0; r < MF_TILE_GROUP; ++r) {
@@ -32,21 +30,22 @@ static const float *group_at(const struct mf_cpu_conv *k, const float *x, size_t
     return copy;
 }
 
-static void add_taps(const struct mf_cpu_conv *k, size_t panel, size_t first, size_t count, float *c)
+static void add_taps(const struct mf_cpu_conv *k, const struct mf_cpu_map *m, size_t panel, size_t first, size_t count,
+                     float *c)
 {
-    const size_t in = k->x.channels;
+    const size_t in = m->channels;
     float copy[MF_TILE_ROWS * WIDEST];
     const float *a[MF_TILE_GROUPS];
 
     for (size_t tap = 0; tap < TAPS; ++tap) {
-        const float *x = k->x.at + (tap / 3 * (k->x.nv + 2) + tap % 3) * in;
+        const float *x = m->at + (tap / 3 * (m->nv + 2) + tap % 3) * in;
         const float *w = k->w + (panel * TAPS + tap) * in * PANEL;
 
         for (size_t p = 0; p < count; p += MF_TILE_ROWS) {
             size_t groups = 0;
 
             for (; groups < MF_TILE_GROUPS && p + groups * MF_TILE_GROUP < count; ++groups)
-                a[groups] = group_at(k, x, first + p + groups * MF_TILE_GROUP, copy + groups * MF_TILE_GROUP * WIDEST);
+                a[groups] = group_at(m, x, first + p + groups * MF_TILE_GROUP, copy + groups * MF_TILE_GROUP * WIDEST);
             k->tile(groups, in, a, in, 1, w, PANEL, c + p * PANEL);
         }
     }
@@ -70,77 +69,117 @@ size_t mf_cpu_conv_floats(void)
     size_t most = 0;
 
     for (size_t in = 2 * PANEL; in <= WIDEST; in *= 2)
-        most = mf_winograd_floats(in) > most ? mf_winograd_floats(in) : most;
+        for (size_t side = LITTLE; side <= LARGE; side += LARGE - LITTLE)
+            most = mf_winograd_floats(side, in) > most ? mf_winograd_floats(side, in) : most;
     return most;
 }
 
-/* The panel's channels of pixel p, c [32]. */
-static void put(const struct mf_cpu_conv *k, size_t panel, size_t p, const float *c)
+/* The panel's channels of pixel p of map i, c [32]. */
+static void put(const struct mf_cpu_conv *k, size_t i, size_t panel, size_t p, const float *c)
 {
-    const size_t rest = k->to.channels - panel * PANEL, used = rest < PANEL ? rest : PANEL;
-    float *to = mf_cpu_map_pixel(&k->to, k->origin, p) + panel * PANEL;
+    const struct mf_cpu_map *m = &k->to[i];
+    const size_t rest = m->channels - panel * PANEL, used = rest < PANEL ? rest : PANEL;
+    float *to = mf_cpu_map_pixel(m, k->origin, p) + panel * PANEL;
 
     if (k->bias)
-        apply(k->unit, c, k->bias + panel * PANEL, k->sum ? k->sum + (to - k->to.at) : NULL, to);
+        apply(k->unit, c, k->bias + panel * PANEL, k->sum[i] ? k->sum[i] + (to - m->at) : NULL, to);
     else
         memcpy(to, c, used * sizeof *to);
 }
 
-static void convolve_chunk(const struct mf_cpu_conv *k, size_t panel, size_t first, size_t count)
+static size_t panels_of(const struct mf_cpu_conv *k) { return (k->to[0].channels + PANEL - 1) / PANEL; }
+
+/* -- by the definition -- */
+
+static void convolve_chunk(const struct mf_cpu_conv *k, size_t i, size_t panel, size_t first, size_t count)
 {
     float c[CHUNK * PANEL];
 
     memset(c, 0, sizeof c);
-    add_taps(k, panel, first, count, c);
-    for (size_t p = 0; p < count; ++p) put(k, panel, first + p, c + p * PANEL);
+    add_taps(k, &k->x[i], panel, first, count, c);
+    for (size_t p = 0; p < count; ++p) put(k, i, panel, first + p, c + p * PANEL);
 }
-
-static size_t panels_of(const struct mf_cpu_conv *k) { return (k->to.channels + PANEL - 1) / PANEL; }
 
 static void convolve_plain(const struct mf_cpu_conv *k)
 {
-    const size_t n = k->x.nu * k->x.nv, chunks = (n + CHUNK - 1) / CHUNK, panels = panels_of(k);
+    const size_t panels = panels_of(k);
+
+    for (size_t m = 0; m < k->maps; ++m) {
+        const size_t n = k->x[m].nu * k->x[m].nv, chunks = (n + CHUNK - 1) / CHUNK;
 
 #pragma omp parallel for collapse(2) schedule(static) num_threads(k->threads) if (k->threads > 1)
-    for (size_t j = 0; j < panels; ++j)
-        for (size_t i = 0; i < chunks; ++i)
-            convolve_chunk(k, j, i * CHUNK, n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK);
+        for (size_t j = 0; j < panels; ++j)
+            for (size_t i = 0; i < chunks; ++i)
+                convolve_chunk(k, m, j, i * CHUNK, n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK);
+    }
+}
+
+/* -- by points -- */
+
+static size_t tiles_of(const struct mf_cpu_conv *k, size_t side)
+{
+    size_t tiles = 0;
+
+    for (size_t i = 0; i < k->maps; ++i) tiles += mf_winograd_tiles(side, k->x[i].nu, k->x[i].nv);
+    return tiles;
+}
+
+/* Of all maps' tiles one behind the other: the map of this one, and its number there. */
+static size_t map_of(const struct mf_cpu_conv *k, size_t side, size_t *tile)
+{
+    size_t i = 0;
+
+    for (size_t n; (n = mf_winograd_tiles(side, k->x[i].nu, k->x[i].nv)) <= *tile; ++i) *tile -= n;
+    return i;
+}
+
+/* y [edge][edge][32]: what is there of a tile. */
+static void put_tile(const struct mf_cpu_conv *k, size_t edge, size_t panel, size_t tile, const float *y)
+{
+    const size_t i = map_of(k, edge + 2, &tile), nu = k->x[i].nu, nv = k->x[i].nv, across = (nv + edge - 1) / edge;
+    const size_t u = tile / across * edge, v = tile % across * edge;
+    const size_t rows = nu - u < edge ? nu - u : edge, columns = nv - v < edge ? nv - v : edge;
+
+    for (size_t r = 0; r < rows; ++r)
+        for (size_t c = 0; c < columns; ++c) put(k, i, panel, (u + r) * nv + v + c, y + (r * edge + c) * PANEL);
 }
 
 /* Tiles first .. first + count - 1 and some of the panels. */
-static void convolve_tiles(const struct mf_cpu_conv *k, struct mf_span tiles, struct mf_span panels, float *work)
+static void convolve_tiles(const struct mf_cpu_conv *k, size_t side, struct mf_span tiles, struct mf_span panels,
+                           float *work)
 {
-    const struct mf_winograd w = {k->tile, k->x.at, k->x.nu, k->x.nv, k->x.channels, k->points};
-    const size_t across = (k->x.nv + 1) / MF_WINOGRAD_EDGE;
+    const struct mf_winograd w = {k->rows, side, k->x[0].channels, k->w};
+    const size_t end = panels.first + panels.count;
 
-    mf_winograd_points(&w, tiles.first, tiles.count, work);
-    for (size_t j = panels.first; j < panels.first + panels.count; ++j) {
-        mf_winograd_multiply(&w, j, tiles.count, work);
+    for (size_t t = 0; t < tiles.count; ++t) {
+        size_t tile = tiles.first + t;
+        const struct mf_cpu_map *x = &k->x[map_of(k, side, &tile)];
+
+        mf_winograd_points(&w, x->at, x->nu, x->nv, tile, t, work);
+    }
+    for (size_t j = panels.first; j < end; ++j) {
+        mf_winograd_multiply(&w, j, j + 1 < end, tiles.count, work);
         for (size_t t = 0; t < tiles.count; ++t) {
-            const size_t u = (tiles.first + t) / across * MF_WINOGRAD_EDGE,
-                         v = (tiles.first + t) % across * MF_WINOGRAD_EDGE;
             float y[MF_WINOGRAD_PIXELS * PANEL];
 
             mf_winograd_pixels(&w, t, work, y);
-            for (size_t i = 0; i < MF_WINOGRAD_PIXELS; ++i)
-                if (u + i / 2 < k->x.nu && v + i % 2 < k->x.nv)
-                    put(k, j, (u + i / 2) * k->x.nv + v + i % 2, y + i * PANEL);
+            put_tile(k, side - 2, j, tiles.first + t, y);
         }
     }
 }
 
-/* Of panels, so that threads have enough chunks to share: each part turns its chunk's pixels to points anew. */
+/* Of panels, so that each thread has one: each part turns its chunk's pixels to points anew. */
 static size_t parts_of(const struct mf_cpu_conv *k, size_t chunks, size_t panels)
 {
-    const size_t parts = ((size_t)k->threads * PIECES + chunks - 1) / chunks;
+    const size_t parts = ((size_t)k->threads + chunks - 1) / chunks;
 
     if (k->threads < 2) return 1;
     return parts < panels ? parts : panels;
 }
 
-static void convolve_points(const struct mf_cpu_conv *k)
+static void convolve_points(const struct mf_cpu_conv *k, size_t side)
 {
-    const size_t tiles = mf_winograd_tiles(k->x.nu, k->x.nv), most = mf_winograd_most(k->x.channels);
+    const size_t tiles = tiles_of(k, side), most = mf_winograd_most(side, k->x[0].channels);
     const size_t chunks = (tiles + most - 1) / most, panels = panels_of(k), parts = parts_of(k, chunks, panels);
     size_t taken = 0;
 
@@ -153,15 +192,17 @@ static void convolve_points(const struct mf_cpu_conv *k)
 #pragma omp for collapse(2) schedule(dynamic, 1)
         for (size_t i = 0; i < chunks; ++i)
             for (size_t j = 0; j < parts; ++j)
-                convolve_tiles(k, mf_cut(tiles, chunks, i), mf_cut(panels, parts, j),
+                convolve_tiles(k, side, mf_cut(tiles, chunks, i), mf_cut(panels, parts, j),
                                k->work + worker * mf_cpu_conv_floats());
     }
 }
 
 void mf_cpu_convolve(const struct mf_cpu_conv *k)
 {
-    if (k->points)
-        convolve_points(k);
-    else
+    const int little = mf_winograd_cost(LITTLE, tiles_of(k, LITTLE)) < mf_winograd_cost(LARGE, tiles_of(k, LARGE));
+
+    if (k->x[0].channels < PANEL)
         convolve_plain(k);
+    else
+        convolve_points(k, little ? LITTLE : LARGE);
 }

@@ -1,10 +1,11 @@
-/* Convolutions of 3 x 3 pixels of maps whose pixels are rows of channels, by the definition as nine products of
- * matrices or by points (winograd.h), with the unit behind them. */
+/* Convolutions of 3 x 3 pixels of maps whose pixels are rows of channels, by points (winograd.h) or, of a few
+ * channels, by the definition as nine products of matrices, with the unit behind them. */
 #ifndef MF_KERNELS_CPU_CONV_H
 #define MF_KERNELS_CPU_CONV_H
 
 #include "kernels/cpu/tile.h"
 #include "kernels/form/unit.h"
+#include "kernels/slices.h"
 
 enum { MF_CPU_CONV_WIDEST = 512 /* most channels */ };
 
@@ -24,20 +25,20 @@ static inline float *mf_cpu_map_pixel(const struct mf_cpu_map *m, size_t origin,
     return m->at + (m->framed ? (u + origin) * (m->nv + 2) + v + origin : p) * m->channels;
 }
 
-/** to(p) = sum over taps of x(frame's p + tap) times w; with a bias, the unit of that and the bias. */
+/** to(p) = sum over taps of x(frame's p + tap) times w, of some maps with the same weights; with a bias, the unit of
+ * that and the bias. */
 struct mf_cpu_conv {
     mf_cpu_tile *tile;
+    mf_cpu_rows *rows;
     enum mf_unit unit;
-    struct mf_cpu_map x, to;        /* x in a frame; @p to of as many pixels, anything but x */
-    const float *w, *points, *bias; /* w: [panels][9][x.channels][32]; points: those of winograd.h, or NULL: by w */
-    float *sum;                     /* of the unit, laid out as to; NULL: not kept */
-    size_t origin;                  /* of to */
+    size_t maps;
+    struct mf_cpu_map x[MF_PYRAMID_MAX], to[MF_PYRAMID_MAX]; /* x in a frame; to of as many pixels, anything but x */
+    const float *w, *bias;                                   /* w: [panels][9][channels of x][32] */
+    float *sum[MF_PYRAMID_MAX];                              /* of the unit, laid out as to; NULL: not kept */
+    size_t origin;                                           /* of to */
     int threads;
     float *work; /* [threads][mf_cpu_conv_floats()] */
 };
-
-/** Has a map of nu x nv pixels so many that points are faster? */
-int mf_cpu_conv_by_points(size_t nu, size_t nv);
 
 /** What a thread needs for points, of 64 to 512 channels. */
 size_t mf_cpu_conv_floats(void);

@@ -19,32 +19,38 @@
 
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/dense.h"
-#include "kernels/cpu/winograd.h"
 #include "kernels/vgg.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 
 enum {
     ALIGN = 16,
     PANEL = MF_TILE_COLUMNS,
-    DEPTH = 96,  /* pixels whose products are added in float */
+    DEPTH = 96,  /* pixels worked on at a time, whose products are added in float */
     SQUARE = 16, /* of a matrix, added to its mirror image */
     WIDEST = MF_VGG_WIDEST
 };
 
-_Static_assert((int)MF_VGG_POINTS == (int)MF_WINOGRAD_POINTS && (int)MF_VGG_WIDEST == (int)MF_CPU_CONV_WIDEST, "room");
+_Static_assert((int)MF_VGG_WIDEST == (int)MF_CPU_CONV_WIDEST, "room");
 
 struct state {
     struct mf_vgg *vgg;
     mf_cpu_tile *tile;
+    mf_cpu_rows *rows;
     float *work; /* of threads, for points */
 };
 
-/* Of one level: inputs of the blocks, what layers make, and their sums where the unit's slope asks for them; what all
- * levels share for the way back. */
+/* Of one level: inputs of the blocks, what layers make, and their sums where the unit's slope asks for them; gradients,
+ * from in a frame. */
 struct areas {
-    struct mf_cpu_map input[MF_VGG_BLOCKS], y[MF_VGG_LAYERS], z[MF_VGG_LAYERS];
-    struct mf_cpu_map from, to, gram; /* gradients: from in a frame */
-    float *slope;                     /* [512][512] */
+    struct mf_cpu_map input[MF_VGG_BLOCKS], y[MF_VGG_LAYERS], z[MF_VGG_LAYERS], from, to, gram;
+};
+
+/* All levels, and a matrix for the way back. */
+struct scratch {
+    size_t first, end;
+    struct areas level[MF_PYRAMID_MAX];
+    float *slope; /* [512][512] */
 };
 
 /* -- where things are -- */
@@ -64,6 +70,9 @@ static size_t lay(struct mf_cpu_map *m, size_t nu, size_t nv, size_t channels, i
 
 static size_t lay_level(const struct state *st, size_t nu, size_t nv, float *base, size_t used, struct areas *a)
 {
+    used = lay(&a->from, nu, nv, 64, 1, base, used);
+    used = lay(&a->to, nu, nv, 64, 0, base, used);
+    used = lay(&a->gram, nu, nv, 64, 0, base, used);
     used = lay(&a->input[0], nu, nv, MF_VGG_COLOURS, 1, base, used);
     for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
         const struct mf_vgg_layer *l = &mf_vgg_layers[i];
@@ -78,21 +87,17 @@ static size_t lay_level(const struct state *st, size_t nu, size_t nv, float *bas
     return used;
 }
 
-/* Places of @p level, which may be none, in a scratch of @p base; all floats of one. */
-static size_t areas_of(const struct mf_slice_plan *plan, size_t level, float *base, struct areas *a)
+/* Places in a scratch of @p base; all floats of one. */
+static size_t lay_scratch(const struct mf_slice_plan *plan, float *base, struct scratch *s)
 {
     const struct mf_slice_desc *d = &plan->desc;
-    const size_t nu = d->nu >> d->first, nv = d->nv >> d->first;
-    struct areas other;
-    size_t used = 0;
+    size_t used = (size_t)WIDEST * WIDEST;
 
-    used = lay(&a->from, nu, nv, 64, 1, base, used);
-    used = lay(&a->to, nu, nv, 64, 0, base, used);
-    used = lay(&a->gram, nu, nv, 64, 0, base, used);
-    a->slope = base ? base + used : NULL;
-    used += (size_t)WIDEST * WIDEST;
-    for (size_t l = d->first; l < d->levels; ++l)
-        used = lay_level(plan->state, d->nu >> l, d->nv >> l, base, used, l == level ? a : &other);
+    s->first = d->first;
+    s->end = d->levels;
+    s->slope = base;
+    for (size_t l = s->first; l < s->end; ++l)
+        used = lay_level(plan->state, d->nu >> l, d->nv >> l, base, used, &s->level[l]);
     return used;
 }
 
@@ -130,30 +135,13 @@ static void fill_frame(const struct mf_cpu_map *m, size_t origin, int periodic)
 
 /* -- forward -- */
 
-/* By its points? Not the colours, nor the way back to them. */
-static int by_points(size_t layer, size_t nu, size_t nv) { return layer > 0 && mf_cpu_conv_by_points(nu, nv); }
-
-static const float *points_of(const struct mf_cpu_job *job, size_t layer, const struct mf_cpu_map *m,
-                              enum mf_vgg_way way)
-{
-    const struct state *st = job->plan->state;
-
-    return by_points(layer, m->nu, m->nv) ? mf_vgg_points(st->vgg, job->plan->queue->arena, layer, way) : NULL;
-}
-
-static float *work_of(const struct mf_cpu_job *job)
-{
-    return ((const struct state *)job->plan->state)->work + job->slot * mf_cpu_conv_floats();
-}
-
 /* In a frame the pixels stand first where a slice is periodic, else in the middle; on the way back last. */
 static size_t origin_of(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 0 : 1; }
 static size_t origin_back(const struct mf_cpu_job *job) { return job->plan->desc.periodic ? 2 : 1; }
 
-static void encode(const struct mf_cpu_job *job, const struct mf_cpu_map *to)
+static void encode(const struct mf_cpu_job *job, const struct mf_cpu_level *l, const struct mf_cpu_map *to)
 {
     const struct state *st = job->plan->state;
-    const struct mf_cpu_level *l = job->level;
     const float *const x[MF_VGG_COLOURS] = {l->x, l->y ? l->y : l->x, l->z ? l->z : l->x};
 
     for (size_t p = 0; p < l->nu * l->nv; ++p) {
@@ -189,7 +177,10 @@ MF_CPU_FAST static void put_sums(const double *restrict sum, double each, double
     for (size_t i = 0; i < PANEL; ++i) d[i] = each * sum[i];
 }
 
-/* Rows i and further, columns j .. j + 31 of F^T F / n. */
+/* The first column of the tiles that are made of the rows that row i is among: the others are mirrored. */
+static size_t begin_of(size_t i) { return i / MF_TILE_ROWS * MF_TILE_ROWS / PANEL * PANEL; }
+
+/* Rows i and further, columns j .. j + 31 of F^T F / n, and what they are the mirror of. */
 static void gram_tile(const struct state *st, const struct mf_cpu_map *f, size_t i, size_t j, double *d)
 {
     const size_t n = f->nu * f->nv, m = f->channels, left = (m - i) / MF_TILE_GROUP;
@@ -204,62 +195,122 @@ static void gram_tile(const struct state *st, const struct mf_cpu_map *f, size_t
         add_sums(rows * PANEL, c, sum);
     }
     for (size_t r = 0; r < rows; ++r) put_sums(sum + r * PANEL, 1 / (double)n, d + (i + r) * m + j);
+    for (size_t k = 0; k < PANEL; ++k)
+        for (size_t r = 0; r < rows && i + r < begin_of(j + k); ++r) d[(j + k) * m + i + r] = d[(i + r) * m + j + k];
 }
 
-/* d [channels][channels] = F^T F / n, both halves: a product is the same from either side, and to write across the rows
- * costs more. */
+/* d [channels][channels] = F^T F / n: a product is the same from either side. */
 static void gram(const struct mf_cpu_job *job, const struct mf_cpu_map *f, double *d)
 {
     const struct state *st = job->plan->state;
     const size_t m = f->channels;
 
-#pragma omp parallel for schedule(static) num_threads(job->threads) if (job->threads > 1)
+#pragma omp parallel for schedule(static, 1) num_threads(job->threads) if (job->threads > 1)
     for (size_t i = 0; i < m; i += MF_TILE_ROWS)
-        for (size_t j = 0; j < m; j += PANEL) gram_tile(st, f, i, j, d);
+        for (size_t j = begin_of(i); j < m; j += PANEL) gram_tile(st, f, i, j, d);
 }
 
-static size_t level_of(const struct mf_cpu_job *job)
+/* A convolution of no maps yet. */
+static struct mf_cpu_conv conv_of(const struct mf_cpu_job *job, const float *w, const float *bias, size_t origin)
 {
-    size_t l = 0;
+    const struct state *st = job->plan->state;
 
-    while (job->plan->desc.nu >> l != job->level->nu) ++l;
-    return l;
+    return (struct mf_cpu_conv){.tile = st->tile,
+                                .rows = st->rows,
+                                .unit = st->vgg->unit,
+                                .w = w,
+                                .bias = bias,
+                                .origin = origin,
+                                .threads = job->threads,
+                                .work = st->work + job->slot * mf_cpu_conv_floats()};
+}
+
+static void add_map(struct mf_cpu_conv *k, const struct mf_cpu_map *x, const struct mf_cpu_map *to, float *sum)
+{
+    k->x[k->maps] = *x;
+    k->to[k->maps] = *to;
+    k->sum[k->maps++] = sum;
+}
+
+/* All levels through layer i. */
+static void through_layer(const struct mf_cpu_job *job, size_t i, const struct scratch *s)
+{
+    const struct mf_vgg *vgg = ((const struct state *)job->plan->state)->vgg;
+    const size_t block = mf_vgg_layers[i].block;
+    struct mf_cpu_conv conv = conv_of(job, vgg->forward[i], vgg->bias[i], origin_of(job));
+
+    for (size_t l = s->first; l < s->end; ++l) {
+        const struct areas *a = &s->level[l];
+
+        add_map(&conv, i == 0 || mf_vgg_layers[i - 1].last ? &a->input[block] : &a->y[i - 1], &a->y[i],
+                a->z[i].at != a->y[i].at ? a->z[i].at : NULL);
+    }
+    mf_cpu_convolve(&conv);
+}
+
+/* What is made of a layer's outputs; @p d: the level's matrix behind the last of a block. */
+static void behind_layer(const struct mf_cpu_job *job, size_t i, const struct areas *a, double *d)
+{
+    const struct mf_vgg_layer *l = &mf_vgg_layers[i];
+
+    if (!l->last) {
+        fill_frame(&a->y[i], origin_of(job), job->plan->desc.periodic);
+        return;
+    }
+    gram(job, &a->y[i], d);
+    if (l->block + 1 < MF_VGG_BLOCKS) pool(job, &a->y[i], &a->input[l->block + 1]);
 }
 
 static void value(const struct mf_cpu_job *job, double *d)
 {
-    const struct state *st = job->plan->state;
-    struct areas a;
+    struct scratch s;
 
-    areas_of(job->plan, level_of(job), job->scratch, &a);
-    encode(job, &a.input[0]);
+    lay_scratch(job->plan, job->scratch, &s);
+    for (size_t l = s.first; l < s.end; ++l) encode(job, &job->level[l], &s.level[l].input[0]);
     for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
-        const struct mf_vgg_layer *l = &mf_vgg_layers[i];
-        const int first = i == 0 || mf_vgg_layers[i - 1].last;
-
-        mf_cpu_convolve(&(struct mf_cpu_conv){st->tile, st->vgg->unit, first ? a.input[l->block] : a.y[i - 1], a.y[i],
-                                              st->vgg->forward[i], points_of(job, i, &a.y[i], MF_VGG_FORWARD),
-                                              st->vgg->bias[i], a.z[i].at != a.y[i].at ? a.z[i].at : NULL,
-                                              origin_of(job), job->threads, work_of(job)});
-        if (!l->last) {
-            fill_frame(&a.y[i], origin_of(job), job->plan->desc.periodic);
-            continue;
-        }
-        gram(job, &a.y[i], d);
-        d += l->out * l->out;
-        if (l->block + 1 < MF_VGG_BLOCKS) pool(job, &a.y[i], &a.input[l->block + 1]);
+        through_layer(job, i, &s);
+        for (size_t l = s.first; l < s.end; ++l) behind_layer(job, i, &s.level[l], d + l * MF_VGG_ENTRIES);
+        if (mf_vgg_layers[i].last) d += mf_vgg_layers[i].out * mf_vgg_layers[i].out;
     }
 }
 
 /* -- backward -- */
 
-/* matrix = each (slope + its transpose), a square of it at (i, j). */
+/* Where (i, j) of a matrix in panels is. */
+static size_t in_panel(size_t m, size_t i, size_t j) { return (j / PANEL * m + i) * PANEL + j % PANEL; }
+
+/* matrix in panels = each (slope + its transpose), its squares at (i, j) and (j, i). */
 MF_CPU_FAST static void both_slopes(size_t m, double each, const double *restrict slope, size_t i, size_t j,
                                     float *restrict matrix)
 {
-    for (size_t r = i; r < i + SQUARE; ++r)
-        for (size_t k = j; k < j + SQUARE; ++k)
-            matrix[r * m + k] = (float)(each * (slope[r * m + k] + slope[k * m + r]));
+    float *const at = matrix + in_panel(m, i, j), *const mirror = matrix + in_panel(m, j, i);
+    float square[SQUARE * SQUARE];
+
+    for (size_t k = 0; k < SQUARE; ++k)
+        for (size_t r = 0; r < SQUARE; ++r) square[r * SQUARE + k] = (float)(each * slope[(j + k) * m + i + r]);
+    for (size_t r = 0; r < SQUARE; ++r) {
+        for (size_t k = 0; k < SQUARE; ++k) square[r * SQUARE + k] += (float)(each * slope[(i + r) * m + j + k]);
+        memcpy(at + r * PANEL, square + r * SQUARE, SQUARE * sizeof *at);
+    }
+    for (size_t k = 0; k < SQUARE; ++k)
+        for (size_t r = 0; r < SQUARE; ++r) mirror[k * PANEL + r] = square[r * SQUARE + k];
+}
+
+/* Rows p .. p + count - 1 and columns j .. j + 31 of F (slope + its transpose) / n. */
+static void gram_back_tiles(const struct state *st, const struct mf_cpu_map *f, size_t p, size_t count,
+                            const float *matrix, size_t j, float *to)
+{
+    const size_t m = f->channels, parts = (count + MF_TILE_ROWS - 1) / MF_TILE_ROWS;
+    const float *const panel = matrix + j * m;
+
+    for (size_t i = 0; i < parts; ++i) {
+        const struct mf_span rows = mf_cut(count, parts, i);
+        float c[MF_TILE_ROWS * PANEL];
+
+        st->rows(rows.count, m, f->at + (p + rows.first) * m, m, panel, 0, c, panel);
+        for (size_t r = 0; r < rows.count; ++r)
+            memcpy(to + (p + rows.first + r) * m + j, c + r * PANEL, PANEL * sizeof *c);
+    }
 }
 
 /* to = F (slope + its transpose) / n */
@@ -271,18 +322,13 @@ static void gram_back(const struct mf_cpu_job *job, const struct mf_cpu_map *f, 
 
 #pragma omp parallel num_threads(job->threads) if (job->threads > 1)
     {
-#pragma omp for schedule(static)
+#pragma omp for schedule(static, 1)
         for (size_t i = 0; i < m; i += SQUARE)
-            for (size_t j = 0; j < m; j += SQUARE) both_slopes(m, 1 / (double)n, slope, i, j, matrix);
+            for (size_t j = i; j < m; j += SQUARE) both_slopes(m, 1 / (double)n, slope, i, j, matrix);
 #pragma omp for collapse(2) schedule(static)
-        for (size_t p = 0; p < n; p += MF_TILE_ROWS)
-            for (size_t j = 0; j < m; j += PANEL) {
-                float c[MF_TILE_ROWS * PANEL] = {0};
-
-                mf_cpu_tile_rows(st->tile, m, f->at + p * m, m, 1, matrix + j, m, c);
-                for (size_t r = 0; r < MF_TILE_ROWS; ++r)
-                    memcpy(to + (p + r) * m + j, c + r * PANEL, PANEL * sizeof *c);
-            }
+        for (size_t j = 0; j < m; j += PANEL)
+            for (size_t p = 0; p < n; p += DEPTH)
+                gram_back_tiles(st, f, p, n - p < DEPTH ? n - p : DEPTH, matrix, j, to);
     }
 }
 
@@ -329,68 +375,76 @@ static void decode(const struct mf_cpu_level *l, const struct mf_cpu_map *from)
         for (size_t k = 0; k < MF_VGG_COLOURS; ++k) g[k][p] += 255.0f * from->at[p * MF_VGG_COLOURS + k];
 }
 
+/* What the outputs of layer i count to what its sums count; @p slope: the level's matrix behind the last of a block. */
+static void before_layer(const struct mf_cpu_job *job, size_t i, const struct areas *a, const double *slope,
+                         float *matrix)
+{
+    const struct mf_vgg_layer *l = &mf_vgg_layers[i];
+    const struct mf_cpu_map from = shaped(a->from, &a->y[i], l->out), gram = shaped(a->gram, &a->y[i], l->out);
+    const struct mf_cpu_map coarse = shaped(a->to, &a->input[(l->block + 1) % MF_VGG_BLOCKS], l->out);
+    const struct mf_cpu_map same = shaped(a->to, &a->y[i], l->out);
+
+    if (l->last) {
+        gram_back(job, &a->y[i], slope, matrix, gram.at);
+        if (l->block + 1 < MF_VGG_BLOCKS) spread(job, &coarse, &gram);
+    }
+    through_unit(job, l->last ? &gram : &same, &a->z[i], &from);
+}
+
+/* All levels back through layer i. */
+static void back_through_layer(const struct mf_cpu_job *job, size_t i, const struct scratch *s)
+{
+    const struct mf_vgg *vgg = ((const struct state *)job->plan->state)->vgg;
+    struct mf_cpu_conv conv = conv_of(job, vgg->back[i], NULL, 0);
+
+    for (size_t l = s->first; l < s->end; ++l) {
+        const struct areas *a = &s->level[l];
+        const struct mf_cpu_map from = shaped(a->from, &a->y[i], mf_vgg_layers[i].out),
+                                to = shaped(a->to, &a->y[i], mf_vgg_layers[i].in);
+
+        add_map(&conv, &from, &to, NULL);
+    }
+    mf_cpu_convolve(&conv);
+}
+
 static void gradient(const struct mf_cpu_job *job, const double *slope)
 {
-    const struct state *st = job->plan->state;
-    struct areas a;
+    struct scratch s;
 
-    areas_of(job->plan, level_of(job), job->scratch, &a);
+    lay_scratch(job->plan, job->scratch, &s);
     slope += MF_VGG_ENTRIES;
     for (size_t i = MF_VGG_LAYERS; i-- > 0;) {
-        const struct mf_vgg_layer *l = &mf_vgg_layers[i];
-        const struct mf_cpu_map from = shaped(a.from, &a.y[i], l->out), gram = shaped(a.gram, &a.y[i], l->out);
-        const struct mf_cpu_map coarse = shaped(a.to, &a.input[(l->block + 1) % MF_VGG_BLOCKS], l->out);
-        const struct mf_cpu_map same = shaped(a.to, &a.y[i], l->out), to = shaped(a.to, &a.y[i], l->in);
-
-        if (l->last) {
-            slope -= l->out * l->out;
-            gram_back(job, &a.y[i], slope, a.slope, gram.at);
-            if (l->block + 1 < MF_VGG_BLOCKS) spread(job, &coarse, &gram);
-        }
-        through_unit(job, l->last ? &gram : &same, &a.z[i], &from);
-        mf_cpu_convolve(&(struct mf_cpu_conv){st->tile, st->vgg->unit, from, to, st->vgg->back[i],
-                                              points_of(job, i, &a.y[i], MF_VGG_BACK), NULL, NULL, 0, job->threads,
-                                              work_of(job)});
+        if (mf_vgg_layers[i].last) slope -= mf_vgg_layers[i].out * mf_vgg_layers[i].out;
+        for (size_t l = s.first; l < s.end; ++l) before_layer(job, i, &s.level[l], slope + l * MF_VGG_ENTRIES, s.slope);
+        back_through_layer(job, i, &s);
     }
-    a.to.channels = MF_VGG_COLOURS;
-    decode(job->level, &a.to);
+    for (size_t l = s.first; l < s.end; ++l) {
+        s.level[l].to.channels = MF_VGG_COLOURS;
+        decode(&job->level[l], &s.level[l].to);
+    }
 }
 
 /* -- plans -- */
-
-/* The layers that any level has in points, and memory to work on them. */
-static int hold_points(const struct mf_slice_plan *plan)
-{
-    const struct mf_slice_desc *d = &plan->desc;
-    struct mf_arena *arena = plan->queue->arena;
-    struct state *st = plan->state;
-
-    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
-        const size_t at = d->first + mf_vgg_layers[i].block; /* coarser levels have fewer pixels */
-
-        if (by_points(i, d->nu >> at, d->nv >> at)) MF_TRY(mf_vgg_hold_points(st->vgg, arena, i));
-    }
-    st->work =
-        mf_arena_take(arena, (size_t)plan->queue->threads * mf_cpu_conv_floats() * sizeof *st->work, "VGG-19 tiles");
-    return st->work ? MF_OK : MF_MEMORY;
-}
 
 static int open_of(struct mf_slice_plan *plan, int all)
 {
     const struct mf_slice_desc *d = &plan->desc;
     struct state *st;
-    struct areas a;
+    struct scratch s;
 
     MF_TRY(mf_vgg_check(d, all));
     st = calloc(1, sizeof *st);
     if (!st) return mf_fail(MF_MEMORY, "no memory for a plan of %s", plan->kind->what);
     plan->state = st;
     st->tile = mf_cpu_tile_of(0);
+    st->rows = mf_cpu_rows_of(0);
     MF_TRY(mf_vgg_hold(d->vgg, plan->queue->arena));
     st->vgg = d->vgg;
-    MF_TRY(hold_points(plan));
-    plan->scratch = areas_of(plan, d->levels, NULL, &a);
-    return MF_OK;
+    plan->together = 1;
+    plan->scratch = lay_scratch(plan, NULL, &s);
+    st->work = mf_arena_take(plan->queue->arena, (size_t)plan->queue->threads * mf_cpu_conv_floats() * sizeof *st->work,
+                             "VGG-19 tiles");
+    return st->work ? MF_OK : MF_MEMORY;
 }
 
 static int open_plan(struct mf_slice_plan *plan) { return open_of(plan, 0); }
@@ -410,40 +464,6 @@ static void close_plan(struct mf_slice_plan *plan)
     free(st);
 }
 
-/* Weights of points are made of the others when first asked for: a plan that never runs has none. */
-static void make_points(const struct mf_slice_plan *plan)
-{
-    const struct state *st = plan->state;
-    const int threads = plan->queue->threads;
-
-    for (size_t i = 0; i < MF_VGG_LAYERS; ++i) {
-        const size_t in = mf_vgg_layers[i].in, out = mf_vgg_layers[i].out;
-        float *const points = mf_vgg_points_fresh(st->vgg, plan->queue->arena, i);
-
-        if (!points) continue;
-        mf_winograd_weights(out / PANEL, in, st->vgg->forward[i], points, threads);
-        mf_winograd_weights(in / PANEL, out, st->vgg->back[i], points + (size_t)MF_WINOGRAD_POINTS * in * out, threads);
-    }
-}
-
-static void eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
-{
-    make_points(plan);
-    mf_cpu_dense_eval(plan, task);
-}
-
-static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *sum)
-{
-    make_points(plan);
-    mf_cpu_dense_total(plan, x, sum);
-}
-
-static void join(struct mf_slice_plan *plan, const struct mf_view *fields, double *sum)
-{
-    make_points(plan);
-    mf_cpu_dense_join(plan, fields, sum);
-}
-
 static const struct mf_cpu_family vgg = {
     .open = open_plan, .close = close_plan, .value = value, .gradient = gradient, .most = 1 << 16};
 
@@ -454,11 +474,11 @@ const struct mf_slice_ops mf_vgg_cpu = {.kind = &mf_kind_vgg,
                                         .family = &vgg,
                                         .plan = mf_cpu_dense_plan,
                                         .free = mf_cpu_dense_free,
-                                        .eval = eval,
-                                        .total = total};
+                                        .eval = mf_cpu_dense_eval,
+                                        .total = mf_cpu_dense_total};
 const struct mf_slice_ops mf_vgg_all_cpu = {.kind = &mf_kind_vgg_all,
                                             .family = &vgg_all,
                                             .plan = mf_cpu_dense_plan,
                                             .free = mf_cpu_dense_free,
-                                            .eval = eval,
-                                            .join = join};
+                                            .eval = mf_cpu_dense_eval,
+                                            .join = mf_cpu_dense_join};

@@ -1,94 +1,168 @@
 /* See winograd.h. */
 #include "kernels/cpu/winograd.h"
 
-#include <string.h>
-
 #include "kernels/cpu/cpu.h"
+#include "src/base/cut.h"
 
-enum { LANES = 16, SIDE = 4, POINTS = MF_WINOGRAD_POINTS, PANEL = MF_TILE_COLUMNS, ROWS = MF_TILE_ROWS, TAPS = 9 };
+enum {
+    LINE = 16, /* floats */
+    LITTLE = 4,
+    LARGE = 6,
+    PANEL = MF_TILE_COLUMNS,
+    TAPS = 9,
+};
 
-typedef float vec __attribute__((vector_size(4 * LANES)));
-typedef float vec_any __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+#define ALWAYS static inline __attribute__((always_inline))
 
-size_t mf_winograd_tiles(size_t nu, size_t nv) { return (nu + 1) / MF_WINOGRAD_EDGE * ((nv + 1) / MF_WINOGRAD_EDGE); }
+/* The roots of winograd.h. */
+static const float A = 0.70710678f, B = 1.41421356f;
 
-/* Of many channels fewer, of few not too many: 96 of 64 channels, 60 of 128, 36 of 256, 24 of 512. */
-size_t mf_winograd_most(size_t in) { return ROWS * (2 + 384 / in); }
+static size_t edge(const struct mf_winograd *k) { return k->side - 2; }
 
-/* Floats from a point to the next: a line more, so that points of a tile are not all in one set of the first cache. */
-static size_t apart(const struct mf_winograd *k, size_t channels) { return mf_winograd_most(k->in) * channels + LANES; }
+static size_t across(size_t side, size_t n) { return (n + side - 3) / (side - 2); }
 
-static size_t second(const struct mf_winograd *k) { return POINTS * apart(k, k->in); }
+size_t mf_winograd_tiles(size_t side, size_t nu, size_t nv) { return across(side, nu) * across(side, nv); }
 
-size_t mf_winograd_floats(size_t in)
+/* Vectors of products, and the time of as many for the points of weights. */
+size_t mf_winograd_cost(size_t side, size_t tiles) { return side * side * tiles + (side == LARGE ? 120 : 40); }
+
+size_t mf_winograd_most(size_t side, size_t in) { return side == LARGE ? 8 + 3072 / (in + 16) : 12 + 6144 / (in + 16); }
+
+/* Floats from a tile, or from a point, to the next: a line more, so that they are not all in one set of the first
+ * cache.
+ */
+static size_t wide(const struct mf_winograd *k) { return k->in + LINE; }
+static size_t apart(const struct mf_winograd *k) { return mf_winograd_most(k->side, k->in) * wide(k) + LINE; }
+static size_t apart_made(const struct mf_winograd *k) { return mf_winograd_most(k->side, k->in) * PANEL + LINE; }
+
+/* Channels at a time, and from a point of their weights to the next. */
+enum {
+    DEPTH_LITTLE = 128,
+    DEPTH_LARGE = 64,
+    APART_LITTLE = DEPTH_LITTLE * PANEL + LINE,
+    APART_LARGE = DEPTH_LARGE * PANEL + LINE
+};
+
+static size_t depth_of(size_t side) { return side == LARGE ? DEPTH_LARGE : DEPTH_LITTLE; }
+static size_t apart_weights(size_t side) { return side == LARGE ? APART_LARGE : APART_LITTLE; }
+
+/* Where points of weights, and where products are. */
+static size_t at_weights(const struct mf_winograd *k) { return k->side * k->side * apart(k); }
+static size_t at_made(const struct mf_winograd *k)
 {
-    const struct mf_winograd k = {.in = in};
+    return at_weights(k) + k->side * k->side * apart_weights(k->side);
+}
 
-    return second(&k) + POINTS * apart(&k, PANEL);
+size_t mf_winograd_floats(size_t side, size_t in)
+{
+    const struct mf_winograd k = {.side = side, .in = in};
+
+    return at_made(&k) + side * side * apart_made(&k);
 }
 
 /* -- weights -- */
 
-/* to[0], to[step], .. = G times w[0], w[from], w[2 from] */
-static inline __attribute__((always_inline)) void turn(const vec *w, size_t from, vec *to, size_t step)
-{
-    const vec ends = w[0] + w[2 * from];
+/* G times (a, b, c). Numbers have names and no loops go over them: so the compiler makes vectors of any width. */
+struct four {
+    float p0, p1, p2, p3;
+};
 
-    to[0] = w[0];
-    to[step] = 0.5f * (ends + w[from]);
-    to[2 * step] = 0.5f * (ends - w[from]);
-    to[3 * step] = w[2 * from];
+struct six {
+    float p0, p1, p2, p3, p4, p5;
+};
+
+ALWAYS struct four weights_little(float a, float b, float c)
+{
+    const float ends = 0.5f * (a + c);
+
+    return (struct four){a, ends + 0.5f * b, ends - 0.5f * b, c};
 }
 
-MF_CPU_FAST static void turn_weights(const float *w, size_t plane, float *to)
+ALWAYS struct six weights_large(float a, float b, float c)
 {
-    for (size_t i = 0; i < plane; i += LANES) {
-        vec tap[TAPS], rows[SIDE * 3], point[POINTS];
+    const float s = -2.0f / 3 * a - 1.0f / 3 * c, t = 1.0f / 6 * a + 1.0f / 3 * c;
 
-#pragma GCC unroll 9
-        for (size_t t = 0; t < TAPS; ++t) tap[t] = *(const vec_any *)(w + t * plane + i);
-#pragma GCC unroll 3
-        for (size_t v = 0; v < 3; ++v) turn(tap + v, 3, rows + v, 3);
-#pragma GCC unroll 4
-        for (size_t u = 0; u < SIDE; ++u) turn(rows + 3 * u, 1, point + SIDE * u, 1);
-#pragma GCC unroll 16
-        for (size_t t = 0; t < POINTS; ++t) *(vec_any *)(to + t * plane + i) = point[t];
+    return (struct six){a, s - 2.0f / 3 * A * b, s + 2.0f / 3 * A * b, t + B / 6 * b, t - B / 6 * b, c};
+}
+
+ALWAYS void put_four(struct four row, float *to, size_t step)
+{
+    to[0] = row.p0;
+    to[step] = row.p1;
+    to[2 * step] = row.p2;
+    to[3 * step] = row.p3;
+}
+
+ALWAYS void put_six(struct six row, float *to, size_t step)
+{
+    to[0] = row.p0;
+    to[step] = row.p1;
+    to[2 * step] = row.p2;
+    to[3 * step] = row.p3;
+    to[4 * step] = row.p4;
+    to[5 * step] = row.p5;
+}
+
+/* Points of nine taps [n]. */
+MF_CPU_FAST static void turn_weights_little(const float *restrict w, size_t plane, size_t n, float *restrict to)
+{
+    enum { STEP = APART_LITTLE, ROW = LITTLE * STEP };
+
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) {
+        const struct four a = weights_little(w[i], w[i + 3 * plane], w[i + 6 * plane]);
+        const struct four b = weights_little(w[i + plane], w[i + 4 * plane], w[i + 7 * plane]);
+        const struct four c = weights_little(w[i + 2 * plane], w[i + 5 * plane], w[i + 8 * plane]);
+
+        put_four(weights_little(a.p0, b.p0, c.p0), to + i, STEP);
+        put_four(weights_little(a.p1, b.p1, c.p1), to + i + ROW, STEP);
+        put_four(weights_little(a.p2, b.p2, c.p2), to + i + 2 * ROW, STEP);
+        put_four(weights_little(a.p3, b.p3, c.p3), to + i + 3 * ROW, STEP);
     }
 }
 
-void mf_winograd_weights(size_t panels, size_t in, const float *w, float *to, int threads)
+MF_CPU_FAST static void turn_weights_large(const float *restrict w, size_t plane, size_t n, float *restrict to)
 {
-    const size_t plane = in * PANEL;
+    enum { STEP = APART_LARGE, ROW = LARGE * STEP };
 
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (size_t p = 0; p < panels; ++p) turn_weights(w + p * TAPS * plane, plane, to + p * POINTS * plane);
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) {
+        const struct six a = weights_large(w[i], w[i + 3 * plane], w[i + 6 * plane]);
+        const struct six b = weights_large(w[i + plane], w[i + 4 * plane], w[i + 7 * plane]);
+        const struct six c = weights_large(w[i + 2 * plane], w[i + 5 * plane], w[i + 8 * plane]);
+
+        put_six(weights_large(a.p0, b.p0, c.p0), to + i, STEP);
+        put_six(weights_large(a.p1, b.p1, c.p1), to + i + ROW, STEP);
+        put_six(weights_large(a.p2, b.p2, c.p2), to + i + 2 * ROW, STEP);
+        put_six(weights_large(a.p3, b.p3, c.p3), to + i + 3 * ROW, STEP);
+        put_six(weights_large(a.p4, b.p4, c.p4), to + i + 4 * ROW, STEP);
+        put_six(weights_large(a.p5, b.p5, c.p5), to + i + 5 * ROW, STEP);
+    }
 }
 
 /* -- pixels to points -- */
 
-/* Where the rows and columns of tile t stand; those beyond the frame, which no pixel that is there asks for, at its
+/* Where the rows and columns of a tile stand; those beyond the frame, which no pixel that is there asks for, at its
  * end. */
 struct place {
-    size_t u[SIDE], v[SIDE];
+    size_t u[LARGE], v[LARGE];
 };
 
-static struct place place_of(const struct mf_winograd *k, size_t t)
+static struct place place_of(const struct mf_winograd *k, size_t nu, size_t nv, size_t tile)
 {
-    const size_t across = (k->nv + 1) / MF_WINOGRAD_EDGE, u = t / across * MF_WINOGRAD_EDGE,
-                 v = t % across * MF_WINOGRAD_EDGE;
+    const size_t n = across(k->side, nv), u = tile / n * edge(k), v = tile % n * edge(k);
     struct place at;
 
-    for (size_t i = 0; i < SIDE; ++i) {
-        at.u[i] = (u + i < k->nu + 2 ? u + i : k->nu + 1) * (k->nv + 2) * k->in;
-        at.v[i] = (v + i < k->nv + 2 ? v + i : k->nv + 1) * k->in;
+    for (size_t i = 0; i < LARGE; ++i) {
+        at.u[i] = (u + i < nu + 2 ? u + i : nu + 1) * (nv + 2) * k->in;
+        at.v[i] = (v + i < nv + 2 ? v + i : nv + 1) * k->in;
     }
     return at;
 }
 
-/* Rows i and k of a tile, added with this sign, to the four points of a row. Few values at a time: 16 vectors would not
- * stay in the registers of most machines. */
-MF_CPU_FAST static void turn_rows(const float *restrict i, const float *restrict k, float sign, const size_t *v,
-                                  size_t in, float *restrict to, size_t step)
+/* Rows i and k of a tile, added with this sign, to the points of a row. */
+MF_CPU_FAST static void turn_little(const float *restrict i, const float *restrict k, float sign, const size_t *v,
+                                    size_t in, float *restrict to, size_t step)
 {
     const float *i0 = i + v[0], *i1 = i + v[1], *i2 = i + v[2], *i3 = i + v[3];
     const float *k0 = k + v[0], *k1 = k + v[1], *k2 = k + v[2], *k3 = k + v[3];
@@ -105,71 +179,175 @@ MF_CPU_FAST static void turn_rows(const float *restrict i, const float *restrict
     }
 }
 
-static void turn_pixels(const float *x, const struct place *at, size_t in, float *to, size_t step)
+static void turn_pixels_little(const float *x, const struct place *at, size_t in, float *to, size_t step)
 {
-    turn_rows(x + at->u[0], x + at->u[2], -1, at->v, in, to, step);
-    turn_rows(x + at->u[1], x + at->u[2], 1, at->v, in, to + SIDE * step, step);
-    turn_rows(x + at->u[2], x + at->u[1], -1, at->v, in, to + 2 * SIDE * step, step);
-    turn_rows(x + at->u[1], x + at->u[3], -1, at->v, in, to + 3 * SIDE * step, step);
+    turn_little(x + at->u[0], x + at->u[2], -1, at->v, in, to, step);
+    turn_little(x + at->u[1], x + at->u[2], 1, at->v, in, to + LITTLE * step, step);
+    turn_little(x + at->u[2], x + at->u[1], -1, at->v, in, to + 2 * LITTLE * step, step);
+    turn_little(x + at->u[1], x + at->u[3], -1, at->v, in, to + 3 * LITTLE * step, step);
 }
 
-/* By whole groups of tiles: the last is repeated. */
-static size_t whole(size_t count) { return (count + MF_TILE_GROUP - 1) / MF_TILE_GROUP * MF_TILE_GROUP; }
-
-void mf_winograd_points(const struct mf_winograd *k, size_t first, size_t count, float *memory)
+/* Four rows of which to[row] is r[3] + f[0] r[0] + f[1] r[1] + f[2] r[2], to the points of a row. */
+MF_CPU_FAST static void turn_large(const float *const *r, const float *f, const size_t *v, size_t in,
+                                   float *restrict to, size_t step)
 {
-    for (size_t t = 0; t < whole(count); ++t) {
-        const struct place at = place_of(k, first + (t < count ? t : count - 1));
+    const float *r0 = r[0], *r1 = r[1], *r2 = r[2], *r3 = r[3], f0 = f[0], f1 = f[1], f2 = f[2];
+    const size_t v0 = v[0], v1 = v[1], v2 = v[2], v3 = v[3], v4 = v[4], v5 = v[5];
 
-        turn_pixels(k->x, &at, k->in, memory + t * k->in, apart(k, k->in));
+#pragma omp simd
+    for (size_t c = 0; c < in; ++c) {
+        const float x0 = r3[c + v0] + f0 * r0[c + v0] + f1 * r1[c + v0] + f2 * r2[c + v0];
+        const float x1 = r3[c + v1] + f0 * r0[c + v1] + f1 * r1[c + v1] + f2 * r2[c + v1];
+        const float x2 = r3[c + v2] + f0 * r0[c + v2] + f1 * r1[c + v2] + f2 * r2[c + v2];
+        const float x3 = r3[c + v3] + f0 * r0[c + v3] + f1 * r1[c + v3] + f2 * r2[c + v3];
+        const float x4 = r3[c + v4] + f0 * r0[c + v4] + f1 * r1[c + v4] + f2 * r2[c + v4];
+        const float x5 = r3[c + v5] + f0 * r0[c + v5] + f1 * r1[c + v5] + f2 * r2[c + v5];
+        const float a = x4 - 2 * x2, d = x3 - 2 * x1, b = x4 - 0.5f * x2, e = x3 - 0.5f * x1;
+
+        to[c] = x0 - 2.5f * x2 + x4;
+        to[c + step] = a + A * d;
+        to[c + 2 * step] = a - A * d;
+        to[c + 3 * step] = b + B * e;
+        to[c + 4 * step] = b - B * e;
+        to[c + 5 * step] = x1 - 2.5f * x3 + x5;
     }
+}
+
+static void turn_pixels_large(const float *x, const struct place *at, size_t in, float *to, size_t step)
+{
+    static const size_t rows[LARGE][4] = {{0, 2, 2, 4}, {1, 2, 3, 4}, {1, 2, 3, 4},
+                                          {1, 2, 3, 4}, {1, 2, 3, 4}, {1, 3, 3, 5}};
+    const float factor[LARGE][3] = {{1, -1.25f, -1.25f},   {-2 * A, -2, A},       {2 * A, -2, -A},
+                                    {-0.5f * B, -0.5f, B}, {0.5f * B, -0.5f, -B}, {1, -1.25f, -1.25f}};
+
+    for (size_t u = 0; u < LARGE; ++u) {
+        const float *const r[4] = {x + at->u[rows[u][0]], x + at->u[rows[u][1]], x + at->u[rows[u][2]],
+                                   x + at->u[rows[u][3]]};
+
+        turn_large(r, factor[u], at->v, in, to + u * LARGE * step, step);
+    }
+}
+
+void mf_winograd_points(const struct mf_winograd *k, const float *x, size_t nu, size_t nv, size_t tile, size_t t,
+                        float *memory)
+{
+    const struct place at = place_of(k, nu, nv, tile);
+
+    if (k->side == LITTLE)
+        turn_pixels_little(x, &at, k->in, memory + t * wide(k), apart(k));
+    else
+        turn_pixels_large(x, &at, k->in, memory + t * wide(k), apart(k));
 }
 
 /* -- products -- */
 
-void mf_winograd_multiply(const struct mf_winograd *k, size_t panel, size_t count, float *memory)
+/* What is asked for next: lines of weights, tap by tap. */
+struct ahead {
+    const float *w; /* NULL: nothing */
+    size_t plane, depth, asked;
+};
+
+/* The next @p depth lines, a half of a tap's; when all were asked for, some that are here. */
+static const float *next(struct ahead *ahead, const float *here)
 {
-    const size_t rows = whole(count), in = k->in;
+    const size_t i = ahead->asked++;
 
-    for (size_t p = 0; p < POINTS; ++p) {
-        const float *a = memory + p * apart(k, in), *w = k->weights + (panel * POINTS + p) * in * PANEL;
-        float *c = memory + second(k) + p * apart(k, PANEL);
+    if (!ahead->w || i >= 2 * TAPS) return here;
+    return ahead->w + i / 2 * ahead->plane + i % 2 * ahead->depth * LINE;
+}
 
-        memset(c, 0, rows * PANEL * sizeof *c);
-        for (size_t t = 0; t < rows; t += ROWS) {
-            const float *const x = a + t * in;
-            const float *const group[MF_TILE_GROUPS] = {x, x + MF_TILE_GROUP * in, x + 2 * MF_TILE_GROUP * in};
-            const size_t left = (rows - t) / MF_TILE_GROUP;
+/* Of tiles 0 .. count - 1, in parts that are about as large. */
+static void multiply(const struct mf_winograd *k, const float *a, size_t count, size_t depth, const float *w, int add,
+                     float *c, struct ahead *ahead)
+{
+    const size_t parts = (count + MF_TILE_ROWS - 1) / MF_TILE_ROWS;
 
-            k->tile(left < MF_TILE_GROUPS ? left : MF_TILE_GROUPS, in, group, in, 1, w, PANEL, c + t * PANEL);
-        }
+    for (size_t i = 0; i < parts; ++i) {
+        const struct mf_span t = mf_cut(count, parts, i);
+
+        k->rows(t.count, depth, a + t.first * wide(k), wide(k), w, add, c + t.first * PANEL, next(ahead, w));
+    }
+}
+
+void mf_winograd_multiply(const struct mf_winograd *k, size_t panel, int more, size_t count, float *memory)
+{
+    const size_t side = k->side, plane = k->in * PANEL, most = depth_of(side);
+    const float *const w = k->weights + panel * TAPS * plane;
+    float *const points = memory + at_weights(k), *const made = memory + at_made(k);
+
+    for (size_t first = 0, depth; first < k->in; first += depth) {
+        struct ahead ahead = {NULL, plane, 0, 0};
+
+        depth = k->in - first < most ? k->in - first : most;
+        ahead.depth = k->in - first - depth < most ? k->in - first - depth : most;
+        if (ahead.depth > 0)
+            ahead.w = w + (first + depth) * PANEL;
+        else if (more)
+            ahead = (struct ahead){w + TAPS * plane, plane, k->in < most ? k->in : most, 0};
+        (side == LITTLE ? turn_weights_little : turn_weights_large)(w + first * PANEL, plane, depth * PANEL, points);
+        for (size_t p = 0; p < side * side; ++p)
+            multiply(k, memory + p * apart(k) + first, count, depth, points + p * apart_weights(side), first > 0,
+                     made + p * apart_made(k), &ahead);
     }
 }
 
 /* -- points to pixels -- */
 
-MF_CPU_FAST static void turn_back(const float *m, size_t step, float *y)
+/* A^T times m[0], m[step], .. */
+ALWAYS struct four get_four(const float *m, size_t step)
 {
-    for (size_t c = 0; c < PANEL; c += LANES) {
-        vec row[MF_WINOGRAD_EDGE][SIDE];
+    return (struct four){m[0], m[step], m[2 * step], m[3 * step]};
+}
 
-#pragma GCC unroll 4
-        for (size_t j = 0; j < SIDE; ++j) {
-            const float *p = m + j * step + c;
-            const vec b = *(const vec_any *)(p + SIDE * step), d = *(const vec_any *)(p + 2 * SIDE * step);
+ALWAYS struct six get_six(const float *m, size_t step)
+{
+    return (struct six){m[0], m[step], m[2 * step], m[3 * step], m[4 * step], m[5 * step]};
+}
 
-            row[0][j] = *(const vec_any *)p + b + d;
-            row[1][j] = b - d - *(const vec_any *)(p + 3 * SIDE * step);
-        }
-#pragma GCC unroll 2
-        for (size_t i = 0; i < MF_WINOGRAD_EDGE; ++i) {
-            *(vec_any *)(y + 2 * i * PANEL + c) = row[i][0] + row[i][1] + row[i][2];
-            *(vec_any *)(y + (2 * i + 1) * PANEL + c) = row[i][1] - row[i][2] - row[i][3];
-        }
+ALWAYS struct four pixels_large(struct six m)
+{
+    const float s = m.p1 + m.p2, d = A * (m.p1 - m.p2), t = m.p3 + m.p4, e = B * (m.p3 - m.p4);
+
+    return (struct four){m.p0 + s + t, d + e, 0.5f * s + 2 * t, 0.5f * d + 2 * e + m.p5};
+}
+
+/* Points [side][side], at a distance of step, to the pixels y [side - 2][side - 2][32]. */
+MF_CPU_FAST static void turn_back_little(const float *restrict m, size_t step, float *restrict y)
+{
+#pragma omp simd
+    for (size_t c = 0; c < PANEL; ++c) {
+        const struct four i = get_four(m + c, step), j = get_four(m + c + LITTLE * step, step);
+        const struct four k = get_four(m + c + 2 * LITTLE * step, step), l = get_four(m + c + 3 * LITTLE * step, step);
+        const struct four a = {i.p0 + j.p0 + k.p0, i.p1 + j.p1 + k.p1, i.p2 + j.p2 + k.p2, i.p3 + j.p3 + k.p3};
+        const struct four b = {j.p0 - k.p0 - l.p0, j.p1 - k.p1 - l.p1, j.p2 - k.p2 - l.p2, j.p3 - k.p3 - l.p3};
+
+        y[c] = a.p0 + a.p1 + a.p2;
+        y[c + PANEL] = a.p1 - a.p2 - a.p3;
+        y[c + 2 * PANEL] = b.p0 + b.p1 + b.p2;
+        y[c + 3 * PANEL] = b.p1 - b.p2 - b.p3;
+    }
+}
+
+MF_CPU_FAST static void turn_back_large(const float *restrict m, size_t step, float *restrict y)
+{
+    const size_t row = LARGE * step;
+
+#pragma omp simd
+    for (size_t c = 0; c < PANEL; ++c) {
+        const struct four i = pixels_large(get_six(m + c, row)), j = pixels_large(get_six(m + c + step, row));
+        const struct four k = pixels_large(get_six(m + c + 2 * step, row)),
+                          l = pixels_large(get_six(m + c + 3 * step, row));
+        const struct four n = pixels_large(get_six(m + c + 4 * step, row)),
+                          o = pixels_large(get_six(m + c + 5 * step, row));
+
+        put_four(pixels_large((struct six){i.p0, j.p0, k.p0, l.p0, n.p0, o.p0}), y + c, PANEL);
+        put_four(pixels_large((struct six){i.p1, j.p1, k.p1, l.p1, n.p1, o.p1}), y + c + 4 * PANEL, PANEL);
+        put_four(pixels_large((struct six){i.p2, j.p2, k.p2, l.p2, n.p2, o.p2}), y + c + 8 * PANEL, PANEL);
+        put_four(pixels_large((struct six){i.p3, j.p3, k.p3, l.p3, n.p3, o.p3}), y + c + 12 * PANEL, PANEL);
     }
 }
 
 void mf_winograd_pixels(const struct mf_winograd *k, size_t t, const float *memory, float *y)
 {
-    turn_back(memory + second(k) + t * PANEL, apart(k, PANEL), y);
+    (k->side == LITTLE ? turn_back_little : turn_back_large)(memory + at_made(k) + t * PANEL, apart_made(k), y);
 }

@@ -32,7 +32,7 @@ static int take(struct mf_slice_plan *p)
     p->size = 2 * fields_of(p) * p->pixels + aligned(p->scratch);
     p->slots = (size_t)p->queue->threads < d->count_max ? (size_t)p->queue->threads : d->count_max;
     if (p->slots == 0) p->slots = 1;
-    p->value = mf_arena_take(p->queue->arena, p->slots * 2 * d->levels * p->entries * sizeof *p->value, "slice values");
+    p->value = mf_arena_take(p->queue->arena, p->slots * d->levels * p->entries * sizeof *p->value, "slice values");
     p->area = mf_arena_take(p->queue->arena, p->slots * p->size * sizeof *p->area, "slice rows");
     return p->value && p->area ? MF_OK : MF_MEMORY;
 }
@@ -139,7 +139,7 @@ static void pool(const struct mf_cpu_level *fine, const struct mf_cpu_level *to)
 /* D of slice s on all levels into the slot's values. */
 static double *values(const struct mf_slice_plan *plan, const struct fields *x, size_t s, size_t slot, int threads)
 {
-    double *d = plan->value + slot * 2 * plan->desc.levels * plan->entries;
+    double *d = plan->value + slot * plan->desc.levels * plan->entries;
     struct mf_cpu_level level[MF_PYRAMID_MAX];
 
     levels_of(plan, slot, level);
@@ -164,7 +164,7 @@ static void spread(const struct mf_cpu_level *coarse, const struct mf_cpu_level 
 
 static void gradients(const struct mf_slice_plan *plan, const struct fields *g, size_t s, size_t slot, int threads)
 {
-    const double *slope = plan->value + (2 * slot + 1) * plan->desc.levels * plan->entries;
+    const double *slope = plan->value + slot * plan->desc.levels * plan->entries;
     struct mf_cpu_level level[MF_PYRAMID_MAX];
 
     levels_of(plan, slot, level);
@@ -185,7 +185,7 @@ static void slice(const struct mf_slice_plan *plan, const struct mf_slice_task *
     const struct fields x = plan->family->all ? fields_among(plan, task->fields) : pair[0];
     double *d = values(plan, &x, s, slot, threads);
 
-    mf_cpu_compare(task, &plan->desc, s, plan->entries, d, d + plan->desc.levels * plan->entries);
+    mf_cpu_compare(task, &plan->desc, s, plan->entries, d, threads);
     if (task->g.base) {
         const struct fields g = plan->family->all ? fields_among(plan, task->slopes) : pair[1];
 
@@ -225,7 +225,7 @@ void mf_cpu_dense_eval(struct mf_slice_plan *plan, const struct mf_slice_task *t
 
 static void add_values(struct mf_slice_plan *plan, const struct fields *x, double *total)
 {
-    const size_t n = plan->desc.levels * plan->entries, stride = 2 * n;
+    const size_t n = plan->desc.levels * plan->entries;
     const double most = plan->family->most > 0 ? plan->family->most : 1;
 
     MF_ASSERT(x->at[0]->count <= plan->desc.count_max);
@@ -242,7 +242,7 @@ static void add_values(struct mf_slice_plan *plan, const struct fields *x, doubl
         }
         for (size_t k = 0; k < count; ++k)
             for (size_t i = plan->desc.first * plan->entries; i < n; ++i)
-                total[i] += most * mf_compare_grain(plan->value[k * stride + i] / most);
+                total[i] += most * mf_compare_grain(plan->value[k * n + i] / most);
     }
 }
 

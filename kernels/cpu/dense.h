@@ -55,7 +55,7 @@ struct mf_slice_plan {
     size_t pixels, size;         /* floats of all levels, of a slot */
     size_t slots;                /* slices worked on at the same time */
     float *area;                 /* slots of [pixels] x, [pixels] g, of pairs y and h, of triples z and k, [scratch] */
-    double *value;               /* [slots][2][levels][entries]: D, slopes */
+    double *value;               /* [slots][levels][entries]: D, then its slopes */
 };
 
 /* The functions of mf_slice_ops; ops->family is a struct mf_cpu_family. */

@@ -95,17 +95,16 @@ static void compare(void *args, const struct mf_cpu_group *group, size_t slot)
 {
     const struct work *work = args;
     const size_t levels = work->plan->desc.levels;
-    double slope[MF_CPU_LANES][MF_PYRAMID_MAX], sum[MF_CPU_LANES] = {0};
+    double *const slope = work->plan->value + group->first * levels, sum[MF_CPU_LANES] = {0};
 
     means(work->plan, group, slot);
     for (size_t s = 0; s < group->lanes; ++s)
-        mf_cpu_compare(work->task, &work->plan->desc, group->first + s, 1,
-                       work->plan->value + (group->first + s) * levels, slope[s]);
+        mf_cpu_compare(work->task, &work->plan->desc, group->first + s, 1, slope + s * levels, 1);
     if (!group->g) return;
     for (size_t l = work->plan->desc.first; l < levels; ++l) {
         const double pixels = (double)cropped(group->nu, l) * (double)cropped(group->nv, l);
 
-        for (size_t s = 0; s < group->lanes; ++s) sum[s] += slope[s][l] / pixels;
+        for (size_t s = 0; s < group->lanes; ++s) sum[s] += slope[s * levels + l] / pixels;
         if (l + 1 < levels && !differs(group, l + 1)) continue;
         add(work->plan, group, slot, l, sum);
         memset(sum, 0, sizeof sum);

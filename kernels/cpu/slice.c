@@ -10,6 +10,9 @@
  * then in double. */
 enum { WAYS = 16, BAND = 512, COLUMNS = 256 };
 
+/* Values that are compared at a time, and how often as many before their losses are added. */
+enum { PART = 1 << 15, PARTS = 32 };
+
 #define ALWAYS static inline __attribute__((always_inline))
 
 /* The group that begins with slice @p first. */
@@ -253,9 +256,10 @@ void mf_cpu_spread(size_t nu, size_t nv, float share, const float *coarse, float
 
 /* -- comparison and gradient rows -- */
 
-/* Loss and slopes of a level. Sums of LANES values each: the same bits on every instruction set. */
-MF_CPU_FAST static double compare(int power, double weight, double scale, size_t n, const double *restrict value,
-                                  const float *restrict target, double *restrict slope)
+/* Loss of some values of a level, which become its slopes. Sums of LANES values each: the same bits on every
+ * instruction set. */
+MF_CPU_FAST static double compare(int power, double weight, double scale, size_t n, double *restrict d,
+                                  const float *restrict target)
 {
     enum { LANES = 8 };
     double sum[LANES] = {0}, all = 0;
@@ -263,36 +267,54 @@ MF_CPU_FAST static double compare(int power, double weight, double scale, size_t
 
     for (; i + LANES <= n; i += LANES)
         for (size_t l = 0; l < LANES; ++l) {
-            const double e = weight * (value[i + l] - (double)target[i + l]);
+            const double e = weight * (d[i + l] - (double)target[i + l]);
 
             sum[l] += mf_compare_loss(power, e);
-            slope[i + l] = scale * weight * mf_compare_slope(power, e);
+            d[i + l] = scale * weight * mf_compare_slope(power, e);
         }
     for (; i < n; ++i) {
-        const double e = weight * (value[i] - (double)target[i]);
+        const double e = weight * (d[i] - (double)target[i]);
 
         all += mf_compare_loss(power, e);
-        slope[i] = scale * weight * mf_compare_slope(power, e);
+        d[i] = scale * weight * mf_compare_slope(power, e);
     }
     for (size_t l = 0; l < LANES; ++l) all += sum[l];
     return all;
 }
 
+/* The same of a level, in parts that are what they are on any number of threads. */
+static double compare_level(int power, double weight, double scale, size_t n, double *d, const float *target,
+                            int threads)
+{
+    double sum = 0;
+
+    for (size_t at = 0; at < n; at += PARTS * PART) {
+        const size_t left = n - at, parts = left < PARTS * PART ? (left + PART - 1) / PART : PARTS;
+        double part[PARTS];
+
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && parts > 1)
+        for (size_t i = 0; i < parts; ++i) {
+            const size_t from = at + i * PART, count = n - from < PART ? n - from : PART;
+
+            part[i] = compare(power, weight, scale, count, d + from, target + from);
+        }
+        for (size_t i = 0; i < parts; ++i) sum += part[i];
+    }
+    return sum;
+}
+
 void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, size_t entries,
-                    const double *value, double *slope)
+                    double *d, int threads)
 {
     const double scale = task->scale ? task->scale[s] : 1.0;
     const size_t n = desc->levels * entries;
     double sum = 0.0;
 
-    for (size_t i = 0; i < desc->first * entries; ++i) slope[i] = 0.0;
-    for (size_t l = desc->first; l < desc->levels; ++l) {
-        const size_t at = l * entries;
-
-        sum += compare(task->power == 1 ? 1 : 2, task->weight[l], scale, entries, value + at, task->target + at,
-                       slope + at);
-    }
-    for (size_t i = desc->first * entries; task->values && i < n; ++i) task->values[s * n + i] = (float)value[i];
+    for (size_t i = desc->first * entries; task->values && i < n; ++i) task->values[s * n + i] = (float)d[i];
+    for (size_t i = 0; i < desc->first * entries; ++i) d[i] = 0.0;
+    for (size_t l = desc->first; l < desc->levels; ++l)
+        sum += compare_level(task->power == 1 ? 1 : 2, task->weight[l], scale, entries, d + l * entries,
+                             task->target + l * entries, threads);
     if (task->sum) task->sum[s] = sum;
 }
 

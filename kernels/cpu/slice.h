@@ -46,13 +46,14 @@ void mf_cpu_block_sum(enum mf_cpu_term term, struct mf_jump jump, const struct m
 size_t mf_cpu_band(size_t n);
 
 /**
- * Compares one slice with its target (kernels/slices.h): writes task->sum and task->values of slice @p s.
+ * Compares one slice with its target (kernels/slices.h): writes task->sum and task->values of slice @p s. The result
+ * does not depend on threads.
  *
- * @param value in   [levels][entries] D
- * @param slope out  [levels][entries] scale dA/dD, 0 below the first level
+ * @param d in   [levels][entries] D
+ *          out  scale dA/dD, 0 below the first level
  */
 void mf_cpu_compare(const struct mf_slice_task *task, const struct mf_slice_desc *desc, size_t s, size_t entries,
-                    const double *value, double *slope);
+                    double *d, int threads);
 
 /** Means of 2 x 2 of nu x nv pixels, a last odd row or column dropped; @p coarse may be @p fine. */
 void mf_cpu_pool(size_t nu, size_t nv, const float *fine, float *coarse);

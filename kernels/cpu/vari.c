@@ -387,14 +387,13 @@ static void compare(void *args, const struct mf_cpu_group *group, size_t slot)
     const struct mf_slice_plan *plan = work->plan;
     const size_t levels = plan->desc.levels;
     const double seam = plan->desc.periodic && plan->desc.seam ? 2.0 : 1.0;
-    double slope[MF_CPU_LANES][MF_PYRAMID_MAX];
+    double *const slope = plan->value + group->first * levels;
     struct level level[MF_PYRAMID_MAX];
     struct slope c;
 
     values(work->plan, group, slot);
     for (size_t s = 0; s < group->lanes; ++s)
-        mf_cpu_compare(work->task, &plan->desc, group->first + s, 1, plan->value + (group->first + s) * levels,
-                       slope[s]);
+        mf_cpu_compare(work->task, &plan->desc, group->first + s, 1, slope + s * levels, 1);
     if (!group->g) return;
     levels_of(plan, group, slot, level);
     for (size_t l = levels; l-- > 0;) {
@@ -402,9 +401,9 @@ static void compare(void *args, const struct mf_cpu_group *group, size_t slot)
 
         weights(plan, &level[l], &cu, &cv);
         for (size_t s = 0; s < group->lanes; ++s) {
-            c.u[s] = (float)(cu * slope[s][l]);
-            c.v[s] = (float)(cv * slope[s][l]);
-            c.v0[s] = (float)(cv * seam * slope[s][l]);
+            c.u[s] = (float)(cu * slope[s * levels + l]);
+            c.v[s] = (float)(cv * slope[s * levels + l]);
+            c.v0[s] = (float)(cv * seam * slope[s * levels + l]);
         }
         gradient_of_level(plan, group, level, l, &c, slot);
     }

@@ -279,21 +279,27 @@ static void value(const struct mf_cpu_job *job, double *d)
 /* Where (i, j) of a matrix in panels is. */
 static size_t in_panel(size_t m, size_t i, size_t j) { return (j / PANEL * m + i) * PANEL + j % PANEL; }
 
-/* matrix in panels = each (slope + its transpose), its squares at (i, j) and (j, i). */
-MF_CPU_FAST static void both_slopes(size_t m, double each, const double *restrict slope, size_t i, size_t j,
-                                    float *restrict matrix)
+/* Row i of the matrix in panels = each times the slope's. */
+MF_CPU_FAST static void put_slopes(size_t m, double each, const double *restrict slope, size_t i,
+                                   float *restrict matrix)
+{
+    for (size_t j = 0; j < m; j += PANEL)
+        for (size_t k = 0; k < PANEL; ++k) matrix[in_panel(m, i, j) + k] = (float)(each * slope[i * m + j + k]);
+}
+
+/* The matrix in panels += its transpose, in the squares at (i, j) and (j, i). */
+MF_CPU_FAST static void add_mirrored(size_t m, size_t i, size_t j, float *matrix)
 {
     float *const at = matrix + in_panel(m, i, j), *const mirror = matrix + in_panel(m, j, i);
-    float square[SQUARE * SQUARE];
+    float square[SQUARE][SQUARE];
 
     for (size_t k = 0; k < SQUARE; ++k)
-        for (size_t r = 0; r < SQUARE; ++r) square[r * SQUARE + k] = (float)(each * slope[(j + k) * m + i + r]);
-    for (size_t r = 0; r < SQUARE; ++r) {
-        for (size_t k = 0; k < SQUARE; ++k) square[r * SQUARE + k] += (float)(each * slope[(i + r) * m + j + k]);
-        memcpy(at + r * PANEL, square + r * SQUARE, SQUARE * sizeof *at);
-    }
-    for (size_t k = 0; k < SQUARE; ++k)
-        for (size_t r = 0; r < SQUARE; ++r) mirror[k * PANEL + r] = square[r * SQUARE + k];
+        for (size_t r = 0; r < SQUARE; ++r) square[r][k] = mirror[k * PANEL + r];
+    for (size_t r = 0; r < SQUARE; ++r)
+        for (size_t k = 0; k < SQUARE; ++k) square[r][k] += at[r * PANEL + k];
+    for (size_t r = 0; r < SQUARE; ++r) memcpy(at + r * PANEL, square[r], sizeof square[r]);
+    for (size_t k = 0; i != j && k < SQUARE; ++k)
+        for (size_t r = 0; r < SQUARE; ++r) mirror[k * PANEL + r] = square[r][k];
 }
 
 /* Rows p .. p + count - 1 and columns j .. j + 31 of F (slope + its transpose) / n. */
@@ -322,9 +328,11 @@ static void gram_back(const struct mf_cpu_job *job, const struct mf_cpu_map *f, 
 
 #pragma omp parallel num_threads(job->threads) if (job->threads > 1)
     {
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < m; ++i) put_slopes(m, 1 / (double)n, slope, i, matrix);
 #pragma omp for schedule(static, 1)
         for (size_t i = 0; i < m; i += SQUARE)
-            for (size_t j = i; j < m; j += SQUARE) both_slopes(m, 1 / (double)n, slope, i, j, matrix);
+            for (size_t j = i; j < m; j += SQUARE) add_mirrored(m, i, j, matrix);
 #pragma omp for collapse(2) schedule(static)
         for (size_t j = 0; j < m; j += PANEL)
             for (size_t p = 0; p < n; p += DEPTH)

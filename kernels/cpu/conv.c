@@ -10,46 +10,11 @@
 enum {
     TAPS = 9,
     PANEL = MF_TILE_COLUMNS,
-    CHUNK = 16 * MF_TILE_ROWS, /* pixels whose sums are worked on at a time */
-    LITTLE = 4,                /* points of 2 x 2 pixels are 4 x 4, */
-    LARGE = 6,                 /* of 4 x 4 pixels 6 x 6 */
+    LITTLE = 4, /* points of 2 x 2 pixels are 4 x 4, */
+    LARGE = 6,  /* of 4 x 4 pixels 6 x 6 */
+    FEW = 4,    /* most channels that points are not worth the trouble for */
     WIDEST = MF_CPU_CONV_WIDEST
 };
-
-/* Four pixels in a row of the frame, or copies of them that lie like that. */
-static const float *group_at(const struct mf_cpu_map *m, const float *x, size_t p, float *copy)
-{
-    const size_t nv = m->nv, in = m->channels, n = m->nu * nv, v = p % nv;
-
-    if (v + MF_TILE_GROUP <= nv) return x + (p / nv * (nv + 2) + v) * in;
-    for (size_t r = 0; r < MF_TILE_GROUP; ++r) {
-        const size_t q = p + r < n ? p + r : n - 1;
-
-        memcpy(copy + r * in, x + (q / nv * (nv + 2) + q % nv) * in, in * sizeof *copy);
-    }
-    return copy;
-}
-
-static void add_taps(const struct mf_cpu_conv *k, const struct mf_cpu_map *m, size_t panel, size_t first, size_t count,
-                     float *c)
-{
-    const size_t in = m->channels;
-    float copy[MF_TILE_ROWS * WIDEST];
-    const float *a[MF_TILE_GROUPS];
-
-    for (size_t tap = 0; tap < TAPS; ++tap) {
-        const float *x = m->at + (tap / 3 * (m->nv + 2) + tap % 3) * in;
-        const float *w = k->w + (panel * TAPS + tap) * in * PANEL;
-
-        for (size_t p = 0; p < count; p += MF_TILE_ROWS) {
-            size_t groups = 0;
-
-            for (; groups < MF_TILE_GROUPS && p + groups * MF_TILE_GROUP < count; ++groups)
-                a[groups] = group_at(m, x, first + p + groups * MF_TILE_GROUP, copy + groups * MF_TILE_GROUP * WIDEST);
-            k->tile(groups, in, a, in, 1, w, PANEL, c + p * PANEL);
-        }
-    }
-}
 
 MF_CPU_FAST static void apply(enum mf_unit unit, const float *restrict c, const float *restrict bias,
                               float *restrict sum, float *restrict y)
@@ -91,26 +56,32 @@ static size_t panels_of(const struct mf_cpu_conv *k) { return (k->to[0].channels
 
 /* -- by the definition -- */
 
-static void convolve_chunk(const struct mf_cpu_conv *k, size_t i, size_t panel, size_t first, size_t count)
+/* Some pixels of map i: what their taps see is a row of a matrix each. */
+static void convolve_few(const struct mf_cpu_conv *k, size_t i, size_t first, size_t count)
 {
-    float c[CHUNK * PANEL];
+    const struct mf_cpu_map *x = &k->x[i];
+    const size_t in = x->channels, across = 3 * in, depth = TAPS * in;
+    float seen[MF_TILE_ROWS * TAPS * FEW], c[MF_TILE_ROWS * PANEL];
 
-    memset(c, 0, sizeof c);
-    add_taps(k, &k->x[i], panel, first, count, c);
-    for (size_t p = 0; p < count; ++p) put(k, i, panel, first + p, c + p * PANEL);
+    for (size_t p = 0; p < count; ++p)
+        for (size_t r = 0; r < 3; ++r)
+            memcpy(seen + p * depth + r * across, mf_cpu_map_pixel(x, 0, first + p) + r * (x->nv + 2) * in,
+                   across * sizeof *seen);
+    for (size_t panel = 0; panel < panels_of(k); ++panel) {
+        const float *const w = k->w + panel * depth * PANEL;
+
+        k->rows(count, depth, seen, depth, w, 0, c, w);
+        for (size_t p = 0; p < count; ++p) put(k, i, panel, first + p, c + p * PANEL);
+    }
 }
 
 static void convolve_plain(const struct mf_cpu_conv *k)
 {
-    const size_t panels = panels_of(k);
+    for (size_t i = 0; i < k->maps; ++i) {
+        const size_t n = k->x[i].nu * k->x[i].nv;
 
-    for (size_t m = 0; m < k->maps; ++m) {
-        const size_t n = k->x[m].nu * k->x[m].nv, chunks = (n + CHUNK - 1) / CHUNK;
-
-#pragma omp parallel for collapse(2) schedule(static) num_threads(k->threads) if (k->threads > 1)
-        for (size_t j = 0; j < panels; ++j)
-            for (size_t i = 0; i < chunks; ++i)
-                convolve_chunk(k, m, j, i * CHUNK, n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK);
+#pragma omp parallel for schedule(static) num_threads(k->threads) if (k->threads > 1)
+        for (size_t p = 0; p < n; p += MF_TILE_ROWS) convolve_few(k, i, p, n - p < MF_TILE_ROWS ? n - p : MF_TILE_ROWS);
     }
 }
 
@@ -201,7 +172,7 @@ void mf_cpu_convolve(const struct mf_cpu_conv *k)
 {
     const int little = mf_winograd_cost(LITTLE, tiles_of(k, LITTLE)) < mf_winograd_cost(LARGE, tiles_of(k, LARGE));
 
-    if (k->x[0].channels < PANEL)
+    if (k->x[0].channels <= FEW)
         convolve_plain(k);
     else
         convolve_points(k, little ? LITTLE : LARGE);

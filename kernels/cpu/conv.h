@@ -1,5 +1,5 @@
-/* Convolutions of 3 x 3 pixels of maps whose pixels are rows of channels, by points (winograd.h) or, of a few
- * channels, by the definition as nine products of matrices, with the unit behind them. */
+/* Convolutions of 3 x 3 pixels of maps whose pixels are rows of channels, by points (winograd.h) or, of up to
+ * four channels, by the definition as a product of matrices, with the unit behind them. */
 #ifndef MF_KERNELS_CPU_CONV_H
 #define MF_KERNELS_CPU_CONV_H
 
@@ -9,8 +9,7 @@
 
 enum { MF_CPU_CONV_WIDEST = 512 /* most channels */ };
 
-/** A map of some pixels with some channels each; in a frame of two more rows and columns, or without one and then by
- * whole tiles of pixels. */
+/** A map of some pixels with some channels each; in a frame of two more rows and columns, or without one. */
 struct mf_cpu_map {
     size_t nu, nv, channels;
     int framed;
@@ -28,7 +27,6 @@ static inline float *mf_cpu_map_pixel(const struct mf_cpu_map *m, size_t origin,
 /** to(p) = sum over taps of x(frame's p + tap) times w, of some maps with the same weights; with a bias, the unit of
  * that and the bias. */
 struct mf_cpu_conv {
-    mf_cpu_tile *tile;
     mf_cpu_rows *rows;
     enum mf_unit unit;
     size_t maps;

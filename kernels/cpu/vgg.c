@@ -10,10 +10,9 @@
  * Families: vgg, a field in all three colours; vgg_all, three phases in a colour each: of four phases the last three,
  * of two phase 1 in all colours.
  *
- * Pixels are rows of channels, in a frame of two more rows and columns where a convolution reads them: a tap is then an
- * offset, and a convolution nine products of matrices, in tiles that stay in registers. The way back is the same with
- * the frame at the other side and the weights of kernels/vgg.h, turned round. What value() leaves of a slice's levels
- * in the scratch gradient() uses. */
+ * Pixels are rows of channels, in a frame of two more rows and columns where a convolution (conv.h) reads them, all
+ * levels at once. The way back is the same with the frame at the other side and the weights of kernels/vgg.h, turned
+ * round. What value() leaves of a slice's levels in the scratch gradient() uses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,9 +56,9 @@ struct scratch {
 
 static size_t floats(const struct mf_cpu_map *m)
 {
-    const size_t n = m->nu * m->nv, rows = (n + MF_TILE_ROWS - 1) / MF_TILE_ROWS * MF_TILE_ROWS;
+    const size_t pixels = m->framed ? (m->nu + 2) * (m->nv + 2) : m->nu * m->nv;
 
-    return ((m->framed ? (m->nu + 2) * (m->nv + 2) : rows) * m->channels + ALIGN - 1) / ALIGN * ALIGN;
+    return (pixels * m->channels + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 static size_t lay(struct mf_cpu_map *m, size_t nu, size_t nv, size_t channels, int framed, float *base, size_t used)
@@ -215,8 +214,7 @@ static struct mf_cpu_conv conv_of(const struct mf_cpu_job *job, const float *w, 
 {
     const struct state *st = job->plan->state;
 
-    return (struct mf_cpu_conv){.tile = st->tile,
-                                .rows = st->rows,
+    return (struct mf_cpu_conv){.rows = st->rows,
                                 .unit = st->vgg->unit,
                                 .w = w,
                                 .bias = bias,

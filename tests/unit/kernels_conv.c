@@ -1,5 +1,5 @@
 /* Convolutions of 3 x 3 pixels are what the definition says, in 64 bits, by the points of 2 x 2 and of 4 x 4 pixels and
- * by nine products: every instruction set, several maps together, odd extents, parts of a panel, a unit and its sum;
+ * by the definition: every instruction set, several maps together, odd extents, parts of a panel, a unit and its sum;
  * the same bits on any number of threads. Rows of a product are what they are whatever the tile. */
 #include <stdlib.h>
 #include <string.h>
@@ -84,12 +84,11 @@ static void fill(float *to, size_t n)
     for (size_t i = 0; i < n; ++i) to[i] = (float)GUARD;
 }
 
-static void check_case(const struct conv_case *c, mf_cpu_tile *tile, mf_cpu_rows *rows)
+static void check_case(const struct conv_case *c, mf_cpu_rows *rows)
 {
     const size_t panels = (c->out + PANEL - 1) / PANEL;
     float *w = randoms(panels * 9 * c->in * PANEL), *bias = randoms(c->out), *first[MOST];
-    struct mf_cpu_conv k = {.tile = tile,
-                            .rows = rows,
+    struct mf_cpu_conv k = {.rows = rows,
                             .unit = MF_UNIT_RELU,
                             .maps = c->maps,
                             .w = w,
@@ -125,14 +124,13 @@ static void check_case(const struct conv_case *c, mf_cpu_tile *tile, mf_cpu_rows
 }
 
 /* A unit whose slope asks for its sum. */
-static void check_sum(mf_cpu_tile *tile, mf_cpu_rows *rows)
+static void check_sum(mf_cpu_rows *rows)
 {
     enum { N = 6, C = 32 };
     const size_t floats = (N + 2) * (N + 2) * C;
     float *x = randoms(floats), *w = randoms(9 * C * C), *bias = randoms(C), *y = malloc(floats * sizeof *y);
     float *sum = malloc(floats * sizeof *sum);
-    struct mf_cpu_conv k = {.tile = tile,
-                            .rows = rows,
+    struct mf_cpu_conv k = {.rows = rows,
                             .unit = MF_UNIT_SILU,
                             .maps = 1,
                             .x = {{N, N, C, 1, x}},
@@ -198,8 +196,8 @@ int main(void)
             check_rows(mf_cpu_rows_of(i), count, 1);
             check_rows(mf_cpu_rows_of(i), count, 64);
         }
-        for (size_t c = 0; c < some; ++c) check_case(&cases[c], mf_cpu_tile_of(i), mf_cpu_rows_of(i));
-        check_sum(mf_cpu_tile_of(i), mf_cpu_rows_of(i));
+        for (size_t c = 0; c < some; ++c) check_case(&cases[c], mf_cpu_rows_of(i));
+        check_sum(mf_cpu_rows_of(i));
     }
     return failures != 0;
 }

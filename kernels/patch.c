@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/fast.h"
 #include "src/base/rng.h"
 
 enum { LANES = MF_PATCH_LANES, PARTS = MF_PATCH_PARTS, SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS };
 enum { AXES = PARTS - 1, SAMPLES = 4096, ROUNDS = 40 };
-enum { SOME = 32 /* samples that are added together */, PIECE = 32 /* numbers of a row */ };
+enum { BATCH = 32 /* samples that are added together */, PIECE = 32 /* numbers of a row */ };
 
 /* -- images -- */
 
@@ -68,14 +68,14 @@ void mf_patch_weights(float weight[PIXELS])
 struct scatter {
     size_t dims;
     double *matrix, *axes, *image, *mean; /* [dims][dims], [AXES][dims] twice, [dims] */
-    double *some;                         /* [SOME][dims], and a piece that is read and does not count */
+    double *batch;                        /* [BATCH][dims], and a piece that is read and does not count */
 };
 
 size_t mf_patch_axes_room(size_t phases)
 {
     size_t dims = phases * PIXELS;
 
-    return dims * (dims + 2 * AXES + 1 + SOME) + PIECE;
+    return dims * (dims + 2 * AXES + 1 + BATCH) + PIECE;
 }
 
 static struct scatter scatter_of(size_t phases, double *work)
@@ -85,7 +85,7 @@ static struct scatter scatter_of(size_t phases, double *work)
     s.axes = s.matrix + s.dims * s.dims;
     s.image = s.axes + AXES * s.dims;
     s.mean = s.image + AXES * s.dims;
-    s.some = s.mean + s.dims;
+    s.batch = s.mean + s.dims;
     return s;
 }
 
@@ -102,12 +102,12 @@ static void weighted(const struct mf_patch_image *image, size_t u, size_t v, con
 static size_t sample(const struct mf_patch_image *image, const float *weight, size_t samples, size_t first,
                      struct scatter *s)
 {
-    const size_t count = mf_patch_count(image), some = samples - first < SOME ? samples - first : SOME;
+    const size_t count = mf_patch_count(image), some = samples - first < BATCH ? samples - first : BATCH;
 
     for (size_t k = 0; k < some; ++k) {
         size_t at = (size_t)((double)(first + k) * (double)count / (double)samples);
 
-        weighted(image, at / image->pv, at % image->pv, weight, s->some + k * s->dims);
+        weighted(image, at / image->pv, at % image->pv, weight, s->batch + k * s->dims);
     }
     return some;
 }
@@ -115,7 +115,7 @@ static size_t sample(const struct mf_patch_image *image, const float *weight, si
 static void add_mean(const struct scatter *s, size_t some, double samples)
 {
     for (size_t k = 0; k < some; ++k)
-        for (size_t a = 0; a < s->dims; ++a) s->mean[a] += s->some[k * s->dims + a] / samples;
+        for (size_t a = 0; a < s->dims; ++a) s->mean[a] += s->batch[k * s->dims + a] / samples;
 }
 
 /* The upper half of the matrix, a piece of a row at a time, which stays in registers for all of some patches. */
@@ -143,13 +143,13 @@ static void add_scatter(const struct mf_patch_image *image, const float *weight,
 
     memset(s->matrix, 0, s->dims * s->dims * sizeof *s->matrix);
     memset(s->mean, 0, s->dims * sizeof *s->mean);
-    for (size_t i = 0; i < samples; i += SOME) add_mean(s, sample(image, weight, samples, i, s), (double)samples);
-    for (size_t i = 0; i < samples; i += SOME) {
+    for (size_t i = 0; i < samples; i += BATCH) add_mean(s, sample(image, weight, samples, i, s), (double)samples);
+    for (size_t i = 0; i < samples; i += BATCH) {
         const size_t some = sample(image, weight, samples, i, s);
 
         for (size_t k = 0; k < some; ++k)
-            for (size_t a = 0; a < s->dims; ++a) s->some[k * s->dims + a] -= s->mean[a];
-        add_products(s->dims, some, s->some, s->matrix);
+            for (size_t a = 0; a < s->dims; ++a) s->batch[k * s->dims + a] -= s->mean[a];
+        add_products(s->dims, some, s->batch, s->matrix);
     }
     for (size_t a = 0; a < s->dims; ++a)
         for (size_t b = 0; b < a; ++b) s->matrix[a * s->dims + b] = s->matrix[b * s->dims + a];

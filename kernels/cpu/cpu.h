@@ -5,6 +5,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/bits.h"
+#include "kernels/cpu/fast.h"
 #include "kernels/field.h"
 #include "kernels/labels.h"
 #include "kernels/move.h"
@@ -12,13 +13,6 @@
 #include "kernels/select.h"
 #include "kernels/slices.h"
 #include "kernels/space.h"
-
-/** Compiled for three instruction sets, chosen when the program starts. Its loops are simple enough to vectorise. */
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
-#define MF_CPU_FAST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define MF_CPU_FAST
-#endif
 
 enum {
     MF_CPU_BLOCK = 8192,   /* voxels worked on while they are in the caches of a core */

@@ -209,16 +209,23 @@ static size_t push(struct step *script, size_t n, const char *stage, double lamb
     return n + 1;
 }
 
+static const struct mf_ramp *ramp_of(const struct mf_solve_opts *o) { return o->ramp ? o->ramp : &USUAL; }
+
+int mf_grid_one_descent(const struct mf_solve_opts *o, int last)
+{
+    return o->evaluations < (2 + (last ? ramp_of(o)->stages : 0)) * LEAST;
+}
+
 /* Two descents from the start; on the last grid, the stages of growing lambda. Each begins with an evaluation that goes
  * nowhere, so a few evaluations are those of one descent. */
 static size_t script_of(const struct mf_grid *r, int last, struct step script[STEPS_MAX])
 {
-    const struct mf_ramp *ramp = r->opts->ramp ? r->opts->ramp : &USUAL;
+    const struct mf_ramp *ramp = ramp_of(r->opts);
     long all = r->opts->evaluations, first = last ? (long)(ramp->share * (double)all) : all, rest = all - first;
     size_t n;
 
     MF_ASSERT(ramp->stages > 1 && ramp->stages <= MF_RAMP_STAGES);
-    if (all < (2 + ramp->stages) * LEAST) return push(script, 0, "descend", 0, all);
+    if (mf_grid_one_descent(r->opts, last)) return push(script, 0, "descend", 0, all);
     n = push(script, 0, "descend", 0, first / 2);
     n = push(script, n, NULL, 0, 0);
     n = push(script, n, "descend", 0, first - first / 2);

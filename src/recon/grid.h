@@ -84,6 +84,9 @@ void mf_grid_hold(struct mf_grid *run, float value, float *x);
 /** A row of convergence and of the metrics. */
 void mf_grid_note(struct mf_grid *run, long evaluations);
 
+/** Whether evaluations are so few that those of a grid are one descent; @p last: as below. */
+int mf_grid_one_descent(const struct mf_solve_opts *opts, int last);
+
 /**
  * All gradient stages of a grid; @p last: with those that make it binary. Goes on where a loaded run stood. Returns
  * with run->leaving set when the run was asked to stop. Collective.

@@ -112,6 +112,7 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     fprintf(to, "pairs of history: %zu\ncoarse to fine: %d\n", r->method.history, o->coarse_to_fine);
     if (o->ramp)
         fprintf(to, "ramp: %d %.17g %.17g %.17g\n", o->ramp->stages, o->ramp->first, o->ramp->last, o->ramp->share);
+    if (mf_grid_one_descent(o, 1)) fprintf(to, "gradient stages: one descent\n");
     fprintf(to, "polish: %d\nrounds of polish: %ld\n", o->polish, o->polish_rounds);
     if (mf_grid_connects(r)) fprintf(to, "clusters connected\n");
     if (o->fixed) fprintf(to, "fixed voxels: %s\n", o->fixed->hash);

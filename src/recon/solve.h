@@ -25,7 +25,7 @@ struct mf_solve_opts {
     size_t history_kept;          /* of the checkpoint that the run goes on from, for its plan; 0: there is none */
     long evaluations; /* most evaluations of the gradient stages, per pyramid level of a coarse-to-fine run */
     int coarse_to_fine;
-    const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, behind half of the evaluations */
+    const struct mf_ramp *ramp; /* NULL: 5 stages, 0.03 .. 1, behind half of the evaluations, if there are 28 */
     double layers; /* two phases in a volume begin with layers of so many periods a voxel in every slice; 0: noise */
     double cells;  /* two phases in an image begin with so many cells a pixel, walls of the rarer one; 0: noise */
     double bend;   /* of these walls (start.h) */

@@ -26,7 +26,7 @@ def exported(source, names, *words):
 def aimed(*words):
     """Loss and gradient of a start, and the volume of a short run."""
     one = measure(PROGRAM, "reconstruct", *words, "--max_iter", 0, "--save-gradient", "g.npy")
-    run = measure(PROGRAM, "reconstruct", *words, "--max_iter", 20, "--deterministic", "--output", "r.npy")
+    run = measure(PROGRAM, "reconstruct", *words, "--max_iter", 30, "--deterministic", "--output", "r.npy")
     return one and run and (one["loss"], run["loss_final"], np.load("g.npy").tobytes(), np.load("r.npy").tobytes())
 
 

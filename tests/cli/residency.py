@@ -93,7 +93,7 @@ def characterised():
 def stopped():
     """A run that was stopped with its fields in one memory goes on with them in the other, in the same bits."""
     np.save("small.npy", blobs((10, 12), [0.6, 0.4], 3))
-    words = ("small.npy", "--limit_to", 3, "--add_dimension", 8, "--max_iter", 12, "--polish-rounds", 3, "--deterministic", "--threads", 1,
+    words = ("small.npy", "--limit_to", 3, "--add_dimension", 8, "--max_iter", 30, "--polish-rounds", 3, "--deterministic", "--threads", 1,
              "--device", "cuda", "--share-gpu", "--output")
     go("match", *words, "whole.npy")
     os.environ["MF_FAULT"] = "run.leave:visit=2"

@@ -192,7 +192,7 @@ line = [program] + [w if w != "t.npy" else "big.png" for w in slow] + ["--labels
 
 
 def told_while_it_decodes(number):
-    """Exit status and last words; None where the child was gone before it was seen: the run has begun, and is ended."""
+    """Last words and exit status; None where the child was gone before it was seen: the run has begun, and is ended."""
     begun = "decoded.metrics.jsonl"
     for left in checkpoints("decoded") + [begun] * os.path.exists(begun):
         os.remove(left)
@@ -200,7 +200,8 @@ def told_while_it_decodes(number):
         while not decodes(job.pid) and job.poll() is None and not os.path.exists(begun):
             time.sleep(0.001)  # it is there for a fraction of a second
         missed = os.path.exists(begun)
-        os.killpg(job.pid, signal.SIGKILL if missed else number)
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL if missed else number)
         return None if missed else (runs.words_of(job), job.wait())
 
 

@@ -31,7 +31,7 @@ def go(folder, device, ranks, words, output):
 def volume(folder, name, images, many, *words, where=()):
     """A whole run, from the image to the volume; @where: words for the shadow alone."""
     files = [save(folder, f"image{i}.npy", image) for i, image in enumerate(images)]
-    words = ["match", *files, "--limit_to", 4, "--max_iter", 25, "--polish-rounds", 4, "--deterministic", "--output", f"{folder}/v.npy", *words]
+    words = ["match", *files, "--limit_to", 4, "--max_iter", 30, "--polish-rounds", 4, "--deterministic", "--output", f"{folder}/v.npy", *words]
     want, first = go(folder, "cpu", 1, words, "v.npy")
     for ranks in many:
         done, again = go(folder, "shadow", ranks, [*words, *where], "v.npy")
@@ -84,7 +84,7 @@ def stopped(folder):
 def foretold(folder):
     """--dry-run knows both memories."""
     image = save(folder, "image.npy", blobs((16, 20), TWO, 9))
-    for words in (["--max_iter", 9, "--add_dimension", 12], ["--max_iter", 9, "--add_dimension", 12, *HOME], ["--max_iter", 9, "--size", 16, 16, 16, "--use_multigrid_reconstruction", "--optimizer_type", "Adam"]):
+    for words in (["--max_iter", 28, "--add_dimension", 12], ["--max_iter", 28, "--add_dimension", 12, *HOME], ["--max_iter", 28, "--size", 16, 16, 16, "--use_multigrid_reconstruction", "--optimizer_type", "Adam"]):
         words = ["match", image, "--limit_to", 4, "--device", "shadow", "--output", f"{folder}/d.npy", *words]
         plan = measure(PROGRAM, *words, "--dry-run", ranks=2, mpiexec=MPIEXEC)
         done = measure(PROGRAM, *words, ranks=2, mpiexec=MPIEXEC)

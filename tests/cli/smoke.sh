@@ -34,10 +34,10 @@ for ranks in 1 3; do
     ends 0 $ranks characterize image.npy spheres.h5 --limit_to 5 --data_folder .
     ends 0 $ranks characterize image.npy --limit_to 5 --data_folder . --non_periodic --json
     ends 0 $ranks merge image_characterization.h5 image_characterization.h5 --output merged.h5
-    ends 0 $ranks reconstruct --descriptor_filename merged.h5 --limit_to 5 --size 12 16 18 --max_iter 12 \
+    ends 0 $ranks reconstruct --descriptor_filename merged.h5 --limit_to 5 --size 12 16 18 --max_iter 30 \
         --polish-rounds 2 --output volume.h5
-    MF_FAULT=run.leave:visit=3 ends 75 $ranks match image.npy --limit_to 5 --size 10 12 14 --max_iter 20 --output again.h5
-    ends 0 $ranks match image.npy --limit_to 5 --size 10 12 14 --max_iter 20 --output again.h5 --restart auto --json
+    MF_FAULT=run.leave:visit=3 ends 75 $ranks match image.npy --limit_to 5 --size 10 12 14 --max_iter 30 --output again.h5
+    ends 0 $ranks match image.npy --limit_to 5 --size 10 12 14 --max_iter 30 --output again.h5 --restart auto --json
     ends 0 $ranks match image.npy --limit_to 5 --max_iter 12 --optimizer_type Adam --use_multiphase --output like.npy
     ends 0 $ranks match image.npy --max_iter 0 --limit_to 5 --size 10 12 14 --save-gradient gradient.npy
     ends 0 $ranks view volume.h5 --original_ms image.npy --output picture.png

@@ -13,6 +13,7 @@ enum {
     LITTLE = 4, /* points of 2 x 2 pixels are 4 x 4, */
     LARGE = 6,  /* of 4 x 4 pixels 6 x 6 */
     FEW = 4,    /* most channels that points are not worth the trouble for */
+    SOME = 8,   /* tiles that are worth the points of a panel's weights */
     WIDEST = MF_CPU_CONV_WIDEST
 };
 
@@ -139,19 +140,29 @@ static void convolve_tiles(const struct mf_cpu_conv *k, size_t side, struct mf_s
     }
 }
 
-/* Of panels, so that each thread has one: each part turns its chunk's pixels to points anew. */
-static size_t parts_of(const struct mf_cpu_conv *k, size_t chunks, size_t panels)
+/* Of tiles: what fits, but more where threads are more than panels, of some tiles still. */
+static size_t chunks_of(const struct mf_cpu_conv *k, size_t side, size_t tiles)
 {
-    const size_t parts = ((size_t)k->threads + chunks - 1) / chunks;
+    const size_t most = mf_winograd_most(side, k->x[0].channels), panels = panels_of(k),
+                 fit = (tiles + most - 1) / most;
+    const size_t wanted = 1 + ((size_t)k->threads - 1) / panels, some = tiles / SOME > 0 ? tiles / SOME : 1;
+    const size_t more = wanted < some ? wanted : some;
 
-    if (k->threads < 2) return 1;
+    return fit > more ? fit : more;
+}
+
+/* Of panels, so that each thread has one: each part turns its chunk's pixels to points anew. */
+static size_t parts_of(const struct mf_cpu_conv *k, size_t chunks)
+{
+    const size_t parts = 1 + ((size_t)k->threads - 1) / (chunks > 0 ? chunks : 1), panels = panels_of(k);
+
     return parts < panels ? parts : panels;
 }
 
 static void convolve_points(const struct mf_cpu_conv *k, size_t side)
 {
-    const size_t tiles = tiles_of(k, side), most = mf_winograd_most(side, k->x[0].channels);
-    const size_t chunks = (tiles + most - 1) / most, panels = panels_of(k), parts = parts_of(k, chunks, panels);
+    const size_t tiles = tiles_of(k, side), chunks = chunks_of(k, side, tiles), panels = panels_of(k);
+    const size_t parts = parts_of(k, chunks);
     size_t taken = 0;
 
 #pragma omp parallel num_threads(k->threads) if (k->threads > 1)

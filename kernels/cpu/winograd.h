@@ -13,7 +13,7 @@
  *         0  1  0 -1         0    0    1
  *
  * For m = 4, 2.25 of them, with a^2 = 1/2 and b = 2a, the roots of x (x^2 - a^2) (x^2 - b^2) and infinity: a third of
- * the error of 0, 1, -1, 2, -2, the usual ones (5e-6 of the mean square's root at most, where m = 2 has 1e-6):
+ * the error of 0, 1, -1, 2, -2, the usual ones (7e-6 of the mean square's root at most, where m = 2 has 2e-6):
  *
  *   B^T = 1   0  -5/2  0    1  0    G =   1     0     0     A^T = 1  1    1    1    1    0
  *         0 -2a   -2   a    1  0        -2/3 -2a/3  -1/3          0  a   -a    b   -b    0

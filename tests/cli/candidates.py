@@ -13,7 +13,7 @@ from runs import S2, check, finish, measure, run
 from samples import blobs, np, save
 
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
-SETTLED = (*S2, "--limit_to", 6, "--max_iter", 20, "--polish_rounds", 2, "--deterministic")
+SETTLED = (*S2, "--limit_to", 6, "--max_iter", 28, "--polish_rounds", 2, "--deterministic")
 
 
 def badness(one):
@@ -60,7 +60,7 @@ def automatic(folder):
 def stopped(folder, image):
     """Stopped in its second candidate and gone on with."""
     words, files = ["match", image, *SETTLED, "--candidates", 3, "--json"], [f"{folder}/{name}.h5" for name in ("broken", "whole")]
-    code, out, text = run(PROGRAM, *words, "--output", files[0], fault="run.leave:visit=15")
+    code, out, text = run(PROGRAM, *words, "--output", files[0], fault="run.leave:visit=25")
     check(code == 75 and "candidate 1 of 3" in text and "candidate 2 of 3" not in text, f"to stop: {code} {text}")
     code, out, text = run(PROGRAM, *words, "--output", files[0], "--restart", "auto")
     got = json.loads(out) if check(code == 0 and "going on" in text, f"to go on: {code} {text}") else {}

@@ -93,7 +93,7 @@ def report(evaluations):
     return json.loads(out)["evaluations"], dict(zip(words[::2], map(int, words[1::2]))), {line.split(None, 2)[2] for line in lines[1:]}
 
 
-few, many = report(30), report(70)
+few, many = report(28), report(88)
 made = many[0] - few[0]
 each = {key: (many[1][key] - few[1][key]) / made for key in few[1]}
 check(made > 10 and 0.8 < each["graphs"] <= 1, f"an evaluation is a graph: {each} for each of {made}")

@@ -17,7 +17,7 @@
 enum {
     NODE_BYTES = 4 << 20, /* of all ranks' halves together: within the last cache of most machines */
     LEAST_PIECE = 16 << 10,
-    MOST_PIECE = 256 << 10,
+    MOST_PIECE = 512 << 10,
     LEAST_SUM = 16 << 10, /* of many ranks: below it a message is as quick */
     FEW = 8,              /* ranks that look at each other's numbers sooner than a message goes round */
     NOTE_BYTES = 4096,

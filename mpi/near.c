@@ -17,9 +17,9 @@
 enum {
     NODE_BYTES = 4 << 20, /* of all ranks' halves together: within the last cache of most machines */
     LEAST_PIECE = 16 << 10,
-    MOST_PIECE = 512 << 10,
-    LEAST_SUM = 16 << 10, /* of many ranks: below it a message is as quick */
-    FEW = 8,              /* ranks that look at each other's numbers sooner than a message goes round */
+    MOST_PIECE = 512 << 10, /* of two ranks: with 256 KiB a sum of 2 MiB takes longer than by messages */
+    LEAST_SUM = 16 << 10,   /* of many ranks: below it a message is as quick */
+    FEW = 8,                /* ranks that look at each other's numbers sooner than a message goes round */
     NOTE_BYTES = 4096,
     PAUSES = 16, /* a microsecond: longer than a rank that is there takes, and little beside a turn of a core that is
                     shared */

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gram_runs.h"
+#include "kernels/cpu/mirror.h"
 #include "kernels/cpu/tile.h"
 #include "kernels/cpu/whole.h"
 #include "kernels/form/gram.h"
@@ -174,13 +175,20 @@ static void make_row(const struct block *b, size_t k, float *f)
     for (size_t c = m->lags.channels; c < m->width; ++c) f[c] = 0;
 }
 
-/* Channels of a block as rows, those of anchors that are not there 0. */
-static void make_rows(const struct block *b)
+/* Channels of a block as rows, those of anchors that are not there 0; @p whole: in whole numbers as well. */
+static void make_rows(const struct block *b, const struct areas *at, int whole)
 {
     const size_t width = b->m->width;
 
-    for (size_t k = 0; k < b->count; ++k) make_row(b, k, b->f + k * width);
-    for (size_t i = b->count * width; i < DEPTH * width; ++i) b->f[i] = 0;
+    for (size_t k = 0; k < DEPTH; ++k) {
+        float *f = b->f + k * width;
+
+        if (k < b->count)
+            make_row(b, k, f);
+        else
+            memset(f, 0, width * sizeof *f);
+        if (whole) mf_cpu_whole_row(&at->whole, b->first + k, f, at->rounded + k * width);
+    }
 }
 
 /* The first place of channel @p c in panels: 32 channels of all anchors lie together, so that tiles read one behind the
@@ -264,16 +272,17 @@ MF_CPU_FAST static void add_tile(const struct chunk *w, size_t last, size_t i, s
 }
 
 /* Tiles below each other from (i, j) on, above row @p last: what stands in their columns stays in the cache. */
-static void product(const struct chunk *w, size_t groups, size_t last, size_t i, size_t j)
+static void product(const struct chunk *w, size_t last, size_t i, size_t j)
 {
     float c[BAND][MF_TILE_ROWS * MF_TILE_COLUMNS] = {{0}};
 
     for (size_t p = 0; p < PARTS && p * DEPTH < w->left; ++p)
         for (size_t t = 0, row = i; row < last; ++t, row += MF_TILE_ROWS) {
             const float *f = w->number % 2 ? w->at[p].h : w->at[p].f, *group[MF_TILE_GROUPS];
+            size_t groups = 0;
 
-            for (size_t g = 0; g < MF_TILE_GROUPS; ++g)
-                group[g] = f + (row + g * MF_TILE_GROUP < last ? in_panel(row + g * MF_TILE_GROUP) : 0);
+            for (size_t r = row; r < last && groups < MF_TILE_GROUPS; r += MF_TILE_GROUP)
+                group[groups++] = f + in_panel(r);
             w->m->tile(groups, count_of(p * DEPTH, w->left), group, 1, MF_TILE_COLUMNS, f + in_panel(j),
                        MF_TILE_COLUMNS, c[t]);
         }
@@ -301,30 +310,13 @@ static size_t products(const struct chunk *w, struct mf_span some)
 
         for (size_t i = 0, next; i < below; i = next) {
             next = i + BAND * MF_TILE_ROWS < below ? i + BAND * MF_TILE_ROWS : below;
-            if (t - some.first < some.count) product(w, MF_TILE_GROUPS, next, i, j);
+            if (t - some.first < some.count) product(w, next, i, j);
             t += (next - i + MF_TILE_GROUP - 1) / MF_TILE_GROUP;
         }
     }
     for (size_t j = 0; j < n && end < n; j += MF_TILE_COLUMNS, ++t)
-        if (t - some.first < some.count) product(w, 1, n, end, j);
+        if (t - some.first < some.count) product(w, n, end, j);
     return t;
-}
-
-/* Rows i .. i + MF_LINE - 1 of d from the sums above the diagonal, and the same columns of it. */
-static void put_values(const struct gram *m, const double *sum, double each, size_t i, double *d)
-{
-    const size_t n = m->lags.channels, end = upright(n), last = i + MF_LINE < n ? i + MF_LINE : n;
-
-    for (size_t from = i; from < end; from += MF_LINE) {
-        const size_t to = from + MF_LINE < end ? from + MF_LINE : end;
-
-        for (size_t k = i; k < last; ++k)
-            for (size_t j = from; j < to; ++j) d[k * n + j] = each * sum[k * n + j];
-        for (size_t j = from; j < to; ++j)
-            for (size_t k = i; k < last; ++k) d[j * n + k] = d[k * n + j];
-    }
-    for (size_t j = end; j < n; ++j)
-        for (size_t k = i; k < last; ++k) d[k * n + j] = d[j * n + k] = each * sum[j * n + k];
 }
 
 static void areas_all(const struct mf_cpu_job *job, struct areas at[PARTS])
@@ -369,25 +361,12 @@ static void value(const struct mf_cpu_job *job, double *d)
             for (size_t t = 0; t < lots; ++t) (void)products(&chunk, mf_cut(groups, lots, t));
         }
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < m->lags.channels; i += MF_LINE) put_values(m, at[0].sum, 1 / (double)all, i, d);
+        for (size_t i = 0; i < m->lags.channels; i += MF_MIRROR)
+            mf_cpu_mirror_out(m->lags.channels, upright(m->lags.channels), 1 / (double)all, at[0].sum, i, d);
     }
 }
 
 /* -- gradient -- */
-
-/* What the channels count: dE/dF = F (slope + its transpose) / N. Columns i .. i + MF_LINE - 1 of these from row i on,
- * and the rows that are the same. */
-static void make_slopes(const struct gram *m, double each, const double *slope, size_t i, float *to)
-{
-    const size_t n = m->lags.channels, last = i + MF_LINE < n ? i + MF_LINE : n;
-
-    for (size_t from = i; from < n; from += MF_LINE)
-        for (size_t j = from; j < n && j < from + MF_LINE; ++j)
-            for (size_t k = i; k < last; ++k)
-                to[k * m->width + j] = to[j * m->width + k] = (float)(each * (slope[k * n + j] + slope[j * n + k]));
-    for (size_t k = i; k < last; ++k)
-        for (size_t j = n; j < m->width; ++j) to[k * m->width + j] = 0;
-}
 
 /* The product of two rows. */
 MF_CPU_FAST static float dot(size_t n, const float *a, const float *b)
@@ -410,12 +389,10 @@ static void multiply(const struct gram *m, const struct areas *at, size_t k, siz
 }
 
 /* h = F slopes, which are symmetric; whole: in whole numbers, but for columns that fill no tile. */
-static void multiply_all(const struct gram *m, const struct areas *at, size_t first, size_t rows, int whole)
+static void multiply_all(const struct gram *m, const struct areas *at, size_t rows, int whole)
 {
     const size_t n = m->lags.channels, end = upright(n), w = m->width;
 
-    for (size_t k = 0; whole && k < DEPTH; ++k)
-        mf_cpu_whole_row(&at->whole, first + k, at->f + k * w, at->rounded + k * w);
     for (size_t j = 0; j < end; j += MF_TILE_COLUMNS)
         for (size_t k = 0; k < rows; k += MF_TILE_ROWS)
             if (whole)
@@ -475,8 +452,8 @@ static void give_piece(const struct mf_cpu_job *job, const struct areas *at, siz
     for (size_t q = tiles.first * MF_TILE_ROWS; q < last; q += DEPTH) {
         const struct block b = begin(job, at, q, last);
 
-        make_rows(&b);
-        multiply_all(m, at, q, b.count, whole);
+        make_rows(&b, at, whole);
+        multiply_all(m, at, b.count, whole);
         give_back(&b, at, g, g + at->second);
     }
 }
@@ -498,6 +475,7 @@ static void give_pieces(const struct mf_cpu_job *job, const struct areas at[PART
     }
 }
 
+/* What the channels count: dE/dF = F (slope + its transpose) / N. */
 static void gradient(const struct mf_cpu_job *job, const double *slope)
 {
     const struct gram *m = job->plan->state;
@@ -514,7 +492,8 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 #pragma omp parallel num_threads(job->threads) if (job->threads > 1)
     {
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < n; i += MF_LINE) make_slopes(m, 1 / (double)all, slope, i, at[0].slope);
+        for (size_t i = 0; i < n; i += MF_MIRROR)
+            mf_cpu_mirror_add(n, m->width, 1 / (double)all, slope, i, at[0].slope);
 #pragma omp for schedule(static)
         for (size_t i = 0; i < panels; i += MF_LINE)
             mf_cpu_whole_columns(&at[0].whole, whole && i < upright(n), i, at[0].slope);

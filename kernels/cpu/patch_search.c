@@ -7,11 +7,6 @@
 #include "kernels/cpu/patch.h"
 #include "src/base/cut.h"
 
-#if defined(__x86_64__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
-#define WIDE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define WIDE
-#endif
 #define ALWAYS static inline __attribute__((always_inline))
 #define AVX512 __attribute__((target("avx512f")))
 #define AVX2   __attribute__((target("avx2,fma")))
@@ -54,8 +49,8 @@ ALWAYS void project_some(const struct mf_patch_image *image, const float *axes, 
 }
 
 /* LANES patches side by side, the first at (u, v). */
-WIDE static void project_lanes(const struct mf_patch_image *image, const float *weight, const float *axes, size_t u,
-                               size_t v, float *at)
+MF_CPU_WIDE static void project_lanes(const struct mf_patch_image *image, const float *weight, const float *axes,
+                                      size_t u, size_t v, float *at)
 {
     const float *pixels = image->x + u * image->wide + v;
     float beside[LANES] = {0};

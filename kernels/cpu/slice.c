@@ -256,29 +256,49 @@ void mf_cpu_spread(size_t nu, size_t nv, float share, const float *coarse, float
 
 /* -- comparison and gradient rows -- */
 
-/* Loss of some values of a level, which become its slopes. Sums of LANES values each: the same bits on every
- * instruction set. */
+enum { TOGETHER = 8 };
+
+typedef double values __attribute__((vector_size(8 * TOGETHER)));
+typedef double values_any __attribute__((vector_size(8 * TOGETHER), aligned(8), may_alias));
+typedef float targets_any __attribute__((vector_size(4 * TOGETHER), aligned(4), may_alias));
+
+/* mf_compare_loss() and mf_compare_slope() of several. */
+static inline __attribute__((always_inline)) values losses(int power, values e)
+{
+    const values zero = {0};
+
+    return power == 1 ? e * __builtin_convertvector((e < zero) - (e > zero), values) : e * e;
+}
+
+static inline __attribute__((always_inline)) values slopes(int power, values e)
+{
+    const values zero = {0};
+
+    return power == 1 ? __builtin_convertvector((e < zero) - (e > zero), values) : 2.0 * e;
+}
+
+/* Loss of some values of a level, which become its slopes. TOGETHER sums: the same bits on every instruction set. */
 MF_CPU_FAST static double compare(int power, double weight, double scale, size_t n, double *restrict d,
                                   const float *restrict target)
 {
-    enum { LANES = 8 };
-    double sum[LANES] = {0}, all = 0;
+    values sum = {0};
+    double all = 0;
     size_t i = 0;
 
-    for (; i + LANES <= n; i += LANES)
-        for (size_t l = 0; l < LANES; ++l) {
-            const double e = weight * (d[i + l] - (double)target[i + l]);
+    for (; i + TOGETHER <= n; i += TOGETHER) {
+        values_any *const at = (values_any *)(d + i);
+        const values e = weight * (*at - __builtin_convertvector(*(const targets_any *)(target + i), values));
 
-            sum[l] += mf_compare_loss(power, e);
-            d[i + l] = scale * weight * mf_compare_slope(power, e);
-        }
+        sum += losses(power, e);
+        *at = scale * weight * slopes(power, e);
+    }
     for (; i < n; ++i) {
         const double e = weight * (d[i] - (double)target[i]);
 
         all += mf_compare_loss(power, e);
         d[i] = scale * weight * mf_compare_slope(power, e);
     }
-    for (size_t l = 0; l < LANES; ++l) all += sum[l];
+    for (size_t l = 0; l < TOGETHER; ++l) all += sum[l];
     return all;
 }
 

@@ -190,11 +190,11 @@ __attribute__((target("avx512f"))) static void tile_avx512(size_t groups, size_t
                                                            size_t row, size_t step, const float *b, size_t width,
                                                            float *c)
 {
-    if (groups == MF_TILE_GROUPS) {
-        wide(MF_TILE_GROUPS, depth, a, row, step, b, width, c);
-        return;
+    switch (groups) {
+    case 1: wide(1, depth, a, row, step, b, width, c); return;
+    case 2: wide(2, depth, a, row, step, b, width, c); return;
+    default: wide(MF_TILE_GROUPS, depth, a, row, step, b, width, c);
     }
-    for (size_t g = 0; g < groups; ++g) wide(1, depth, a + g, row, step, b, width, c + g * GROUP * WIDTH);
 }
 
 __attribute__((target("avx2,fma"))) static void tile_avx2(size_t groups, size_t depth, const float *const *a,

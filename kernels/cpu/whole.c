@@ -128,16 +128,16 @@ void mf_cpu_whole_pack(const struct mf_cpu_whole *w, const float *s, size_t k)
 /* Elements are rounded down after 1/16 to 15/16 is added, by multiples of the golden ratio, which lie evenly: what many
  * have in common is not rounded alike, and what is whole stays so. Rows of gentle thresholds lie a little beyond these,
  * by rounding of floats, and are cut, or sums would not fit. */
-MF_CPU_FAST void mf_cpu_whole_row(const struct mf_cpu_whole *w, size_t number, const float *x, int16_t *to)
+MF_CPU_WIDE void mf_cpu_whole_row(const struct mf_cpu_whole *w, size_t number, const float *x, int16_t *to)
 {
     const float *restrict from = x, steps = w->steps;
     int16_t *restrict into = to;
     const int32_t most = (int32_t)w->steps, half = most / 2, width = (int32_t)w->width;
-    const uint32_t golden = 2654435769U, first = (uint32_t)number * 40503U;
+    const uint32_t golden = 2654435769U;
+    uint32_t place = (uint32_t)number * 40503U * golden;
 
-#pragma omp simd
-    for (int32_t k = 0; k < width; ++k) {
-        const float up = 0.0625F + 0.875F / (1 << 24) * (float)(int32_t)(((uint32_t)k + first) * golden >> 8);
+    for (int32_t k = 0; k < width; ++k, place += golden) {
+        const float up = 0.0625F + 0.875F / (1 << 24) * (float)(int32_t)(place >> 8);
         const int32_t at = (int32_t)(from[k] * steps + up), cut = at < 0 ? 0 : at > most ? most : at;
 
         into[k] = (int16_t)(cut - half);

@@ -1,0 +1,18 @@
+/* A matrix and its transpose, eight by eight: Gram matrices are symmetric, and so is what comes back to their rows. */
+#ifndef MF_KERNELS_CPU_MIRROR_H
+#define MF_KERNELS_CPU_MIRROR_H
+
+#include <stddef.h>
+
+enum { MF_MIRROR = 16 /* rows of a call: those of different calls can be made at the same time */ };
+
+/**
+ * Rows @p i .. i + MF_MIRROR - 1 of to [n][n] from column i on, and the same columns from row i on: each * sum, which
+ * has n columns and is known on and above the diagonal, in columns from @p end on (a multiple of eight, or n) below it.
+ */
+void mf_cpu_mirror_out(size_t n, size_t end, double each, const double *sum, size_t i, double *to);
+
+/** The same rows and columns of to [n][width] = each * (from + its transpose), from [n][n]; 0 behind column n. */
+void mf_cpu_mirror_add(size_t n, size_t width, double each, const double *from, size_t i, float *to);
+
+#endif

@@ -2,7 +2,7 @@
 how much of its time, and of the cores', went to other ranks, as --log-view says. Needs root. Prints a tab-separated table; see README.md.
 Further options are match's (or, with --bench, what `bench` is to run: its table is printed instead).
 
-    benchmarks/hosts.py [--ranks 1 2] [--extent 256] [--evaluations 20] [--turns 3] [--alone] [--rate 8gbit] [OPTION ...]
+    benchmarks/hosts.py [--ranks 1 2] [--extent 256] [--image FILE] [--evaluations 20] [--turns 3] [--alone] [--rate 8gbit] [OPTION ...]
 """
 import argparse
 import json
@@ -28,6 +28,7 @@ def options():
     p.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="on each host")
     p.add_argument("--extent", type=int, default=256)
     p.add_argument("--evaluations", type=int, default=20)
+    p.add_argument("--image", help="target, with as many pixels each way as --extent; without it a Gaussian field, for which auto takes S2 and Variation alone")
     p.add_argument("--turns", type=int, default=3, help="the table has the turn of the median time")
     p.add_argument("--alone", action="store_true", help="all ranks on one of the hosts, for comparison")
     p.add_argument("--rate", help="of the link, each way, as tc says it (8gbit); without it as fast as the cores make it")
@@ -63,7 +64,7 @@ def measured(o, ranks, said):
 
 
 def evaluate(hosts, o, ranks, more):
-    words = (f"match --microstructure_filename t.npy --add_dimension {o.extent} --max_iter {o.evaluations} --no-polish --log-view --json "
+    words = (f"match --microstructure_filename {o.image or 't.npy'} --add_dimension {o.extent} --max_iter {o.evaluations} --no-polish --log-view --json "
              "--output v.npy").split()
     turns = [measured(o, ranks, json.loads(start(hosts, o, ranks, (*words, *more)))) for _ in range(o.turns)]
     middle = statistics.median_low(float(turn[4]) for turn in turns)
@@ -73,6 +74,7 @@ def evaluate(hosts, o, ranks, more):
 def main():
     o, more = options()
     o.mesoforge = os.path.abspath(o.mesoforge)
+    o.image = o.image and os.path.abspath(o.image)
     virtual_hosts.enter(("tc",) if o.rate else ())
     os.environ["OMP_NUM_THREADS"] = "1"
     hosts = virtual_hosts.Hosts()

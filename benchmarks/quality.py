@@ -34,8 +34,8 @@ COLUMNS = ("case seed evaluations s polish_s s2_rms_z s2_rms_y s2_rms_x s2_limit
            "interface_error grey differs_from_json pass misses").split()
 
 
-def options(text, cases, usual, standard=None):
-    """The command line, of textures.py too. cases: {name: ..}, standard: of these; usual: the program's options unless others are given."""
+def options(text, cases, usual, standard=None, more=()):
+    """The command line, of textures.py too. cases: {name: ..}, standard: of these; usual: the program's options unless others are given; more: {option: help}."""
     p = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--cases", nargs="+", choices=cases, default=standard or list(cases), metavar="NAME", help=" ".join(cases))
     p.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
@@ -46,6 +46,8 @@ def options(text, cases, usual, standard=None):
     p.add_argument("--data", default=os.path.join(ROOT, "..", "shared", "data", "mcrpy"), help="MCRpy's micrographs")
     p.add_argument("--out", help="table; standard output without it")
     p.add_argument("--sheet", help="picture: targets beside results (.png; needs matplotlib)")
+    for name in more:
+        p.add_argument(name, help=more[name])
     o = p.parse_args()
     o.lag = o.limit_to or 16
     if o.sheet and not importlib.util.find_spec("matplotlib"):

@@ -1,11 +1,13 @@
 """Do results of `mesoforge match` look like their targets? Scores of measures.py, see README.md.
 
-    python3 benchmarks/textures.py [--cases NAME ...] [--seeds N ...] [--out FILE.tsv] [--sheet FILE.png]
+    python3 benchmarks/textures.py [--cases NAME ...] [--seeds N ...] [--out FILE.tsv] [--sheet FILE.png] [--mcrpy PYTHON]
 """
 import os
 import resource
+import subprocess
 import sys
 import tempfile
+import time
 from collections import namedtuple
 
 import numpy as np
@@ -38,6 +40,23 @@ def used():
     return spent.ru_utime + spent.ru_stime
 
 
+def theirs(o, name, folder):
+    """Seconds that MCRpy takes for the 500 iterations of its default on the image of a case, of the processor and by the clock: from two short runs,
+    its start left out."""
+    image, spent = os.path.abspath(os.path.join(o.data, CASES[name].files[0] + ".npy")), []
+    few, many, words = (5, 35, []) if np.load(image).max() < 2 else (3, 13, ["--use_multiphase"])
+    for iterations in (few, many):
+        before, start = used(), time.perf_counter()
+        subprocess.run([o.mcrpy, "-m", "mcrpy.match", "--microstructure_filenames", image, "--max_iter", str(iterations), "--data_folder", folder, *words],
+                       check=True, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": str(o.threads)})
+        spent.append((used() - before, time.perf_counter() - start))
+    return [500 * (b - a) / (many - few) for a, b in zip(*spent)]
+
+
+def beside(ours, times):
+    return "; ".join(f"{b:.0f} s of MCRpy's against {a:.2f} {by}: {b / a:.0f} times" for a, b, by in zip(ours, times, ("of the processor", "by the clock")))
+
+
 def cuts(field, normal):
     """Those that are judged: the middles of equal shares."""
     whole = measures.slices(field, normal)
@@ -46,9 +65,9 @@ def cuts(field, normal):
 
 
 def judge(o, name, seed, target, edge, folder):
-    """A row of the table for every direction, its numbers, and the field."""
+    """A row of the table for every direction, its numbers; the field; seconds of the processor and by the clock."""
     before = used()
-    said, field, _ = quality.run(o, CASES[name], seed, folder)
+    said, field, clock = quality.run(o, CASES[name], seed, folder)
     seconds = used() - before
     found, rows = measures.compare(field, measures.indicators(field, [target]), [target], o.lag), []
     for normal in measures.directions(field):
@@ -57,7 +76,7 @@ def judge(o, name, seed, target, edge, folder):
         middle = some[len(some) // 2]
         numbers = [total, measures.copied(middle, target, edge), edge, found["s2"][axis], *(error[k] for k in COLUMNS[9:])]
         rows.append(([name, seed, axis, said["evaluations"], f"{seconds:.2f}", *(f"{v:.4g}" for v in numbers)], numbers))
-    return rows, field
+    return rows, field, (seconds, clock)
 
 
 def halves(target, edge):
@@ -75,7 +94,7 @@ def verdict(case, scores):
 
 
 def main():
-    o = quality.options(__doc__, CASES, "", IMAGES)
+    o = quality.options(__doc__, CASES, "", IMAGES, {"--mcrpy": "Python that has it: how long its default takes on the same image, in turn"})
     out = open(o.out, "w") if o.out else sys.stdout
     measures.check()
     measures.header(out, ["textures.py", *sys.argv[1:]])
@@ -84,11 +103,12 @@ def main():
     shown, kept = {}, True
     with tempfile.TemporaryDirectory() as folder:
         for name in o.cases:
-            case, scores = CASES[name], []
+            case, scores, spent = CASES[name], [], []
             target = np.load(os.path.join(o.data, case.files[0] + ".npy"))
             edge, shown[name] = measures.window(target, target), ([target], [])
             for seed in o.seeds:
-                rows, field = judge(o, name, seed, target, edge, folder)
+                rows, field, seconds = judge(o, name, seed, target, edge, folder)
+                spent.append(seconds)
                 for row, _ in rows:
                     out.write("\t".join(map(str, row)) + "\n")
                 out.flush()
@@ -97,6 +117,8 @@ def main():
             passed, said = verdict(case, scores)
             kept = kept and passed
             out.write(f"# {name}: {said}; {halves(target, edge)}\n")
+            if o.mcrpy:
+                out.write(f"# {name}: {beside(np.mean(spent, 0), theirs(o, name, folder))}\n")
     if o.sheet:
         quality.draw(o.sheet, shown)
     return 0 if kept else 1

@@ -1,9 +1,10 @@
-"""mpirun over two virtual hosts: a run that loses its link, then a whole host, goes on from its checkpoints each time, at last on the host that is
-left, and ends in the bits of one that nothing happened to.
+"""mpirun over two virtual hosts: a rank that stands still on either is named in time; a run that loses its link, then a whole host, goes on from its
+checkpoints each time, at last on the host that is left, and ends in the bits of one that nothing happened to.
 usage: hosts.py MESOFORGE MPIEXEC"""
 import glob
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,20 +30,20 @@ os.chdir(folder)
 os.environ["OMP_NUM_THREADS"] = "1"
 
 
-def start(hosts, *names):
-    """The run, two ranks on each of these hosts; mpirun itself is on the first."""
+def start(hosts, *names, words=RUN, mpirun=()):
+    """A run, two ranks on each of these hosts; mpirun itself is on the first."""
     agent = hosts.write("agent", f'#!/bin/sh\nread -r holder <"{hosts.folder}/$1.up"\nshift\n'  # as ssh: HOST COMMAND ...
                         f'nsenter -t "$holder" --net --uts --mount --wd="{folder}" -- sh -c "$*"\n'
                         '[ $? -ne 137 ] || sleep 18 # nobody tells it that a host is lost\n')
     os.chmod(agent, 0o755)
-    line = [*hosts.inside(names[0]), mpiexec, "-q", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "self,vader,tcp", *KEEPALIVE,
-            "--host", ",".join(f"{n}:2" for n in names), "-n", 2 * len(names), program, *RUN]
+    line = [*hosts.inside(names[0]), mpiexec, "-q", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "self,vader,tcp", *KEEPALIVE, *mpirun,
+            "--host", ",".join(f"{n}:2" for n in names), "-n", 2 * len(names), program, *words]
     return subprocess.Popen(list(map(str, line)), stdout=open("log", "w"), stderr=subprocess.STDOUT)
 
 
-def saves(job, since):
+def saves(job, since, output="v"):
     until("a checkpoint: " + open("log").read()[-600:], 40,
-          lambda: any(os.stat(n).st_mtime > since for n in glob.glob("v.ckpt-*")) or job.poll() is not None)
+          lambda: any(os.stat(n).st_mtime > since for n in glob.glob(f"{output}.ckpt-*")) or job.poll() is not None)
     check(job.poll() is None, f"it saves itself: {job.poll()} {open('log').read()[-600:]}")
 
 
@@ -57,6 +58,28 @@ def said_within(seconds, since, *parts):
     print(f"after {took:.1f} s: {lines()}")
     check(took <= seconds, f"a line after {took:.1f} s, want {seconds}")
     check(any(all(re.search(part, line) for part in parts) for line in lines()), f"{lines()} say nothing of {parts}")
+
+
+def stuck(hosts):
+    """A rank on either host stands still, in two runs on one output: the others say who, where and in what, the job ends in time, nobody is left,
+    and the second goes on from the first's checkpoint. Without an end of its own: it must not be over before."""
+    endless = [{"120": "100000", "v.npy": "s.npy"}.get(w, w) for w in RUN] + ["--tolerance", "0"]
+    at_once = ["--mca", "odls_base_sigkill_timeout", 0]  # else mpirun's daemons take two or three seconds from its SIGTERM to its SIGKILL
+    for number, (rank, host) in enumerate(((0, "n1"), (3, "n2"))):
+        begin = time.time()
+        job = start(hosts, "n1", "n2", words=endless, mpirun=at_once)
+        saves(job, begin, "s")
+        check(("going on from a checkpoint" in open("log").read()) == (number > 0), f"run {number}: {open('log').read()[-600:]}")
+        begin = time.time()
+        os.kill(runs.ranks_of(program, os.getpid())[rank], signal.SIGSTOP)
+        status, took = job.wait(timeout=60), time.time() - begin
+        print(f"rank {rank} stands still: status {status} after {took:.1f} s: {lines()}")
+        check(status == 4 and took <= LIMIT + 5, f"rank {rank} stands still: status {status} after {took:.1f} s")
+        named = [re.search(rf"rank {rank} on {host} has not come (?:to|out of) [a-z].* is stopped.*--timeout {LIMIT}; .*: (\S+)$", line) for line in lines()]
+        check(len(named) == 1 and named[0] and os.path.exists(named[0][1]), f"rank {rank} stands still: {lines()} {os.listdir('.')}")
+        until("nobody is left", 5, lambda: not any(hosts.processes(n) for n in ("n1", "n2")))
+    for name in glob.glob("s.*") + glob.glob(".s.*") + glob.glob("mesoforge-flight-*"):
+        os.remove(name)
 
 
 def cut_link(hosts):
@@ -100,6 +123,7 @@ hosts = virtual_hosts.Hosts()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *[w if w != "v.npy" else "whole.npy" for w in RUN], timeout=120)
+    stuck(hosts)
     cut_link(hosts)
     lost_host(hosts)
     job = start(hosts, "n1")

@@ -1,4 +1,4 @@
-"""Under a real Slurm: ranks and GPUs as srun deals them, scripts of launch, and a run that is stopped by its time limit and by
+"""Under a real Slurm: ranks and GPUs as srun deals them, scripts of launch, a rank that stands still, which is named in time, and a run that is stopped by its time limit and by
 preemption, put back into the queue each time, and ends in the bits of one that nothing happened to.
 usage: slurm.py MESOFORGE FOLDER_OF_THE_FALSE_DRIVER LIBRARY_THAT_MARKS_STARTS"""
 import contextlib
@@ -244,6 +244,31 @@ def killed():
     check(run.wait(timeout=30) != 0 and not ranks_of("c.npy"), "the others went on")
 
 
+def stuck():
+    """A rank on either node stands still, in two runs on one output: the others say who, where and in what, the step ends in time, nobody is left,
+    and the second goes on from the first's checkpoint."""
+    limit = 6
+    for number, (rank, node) in enumerate(((0, "n1"), (3, "n2"))):
+        start = time.time()
+        with open(f"stuck-{rank}.out", "w") as said:
+            run = subprocess.Popen(["srun", "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2", program, *[w if w != "200" else "100000" for w in RUN],
+                                    "--tolerance", "0", "--checkpoint-every", "5ev", "--restart", "auto", "--timeout", str(limit),
+                                    "--output", "s.npy"], stdout=said, stderr=said)
+        until("a checkpoint", PATIENCE, lambda: any(os.stat(n).st_mtime > start for n in glob.glob("s.ckpt-*.h5")))
+        victim = next(pid for pid in ranks_of("s.npy") if f"SLURM_PROCID={rank}\0" in open(f"/proc/{pid}/environ").read())
+        start = time.time()
+        os.kill(victim, signal.SIGSTOP)
+        status, took = run.wait(timeout=60), time.time() - start
+        text = open(f"stuck-{rank}.out").read()
+        lines = runs.said(text)
+        print(f"rank {rank} stands still: status {status} after {took:.1f} s: {lines}")
+        check(status == 4 and took <= limit + 5, f"rank {rank} stands still: status {status} after {took:.1f} s")
+        named = [re.search(rf"rank {rank} on {node} has not come (?:to|out of) [a-z].* is stopped.*--timeout {limit}; .*: (\S+)$", line) for line in lines]
+        check(len(named) == 1 and named[0] and os.path.exists(named[0][1]), f"rank {rank} stands still: {text} {os.listdir('.')}")
+        check(("going on from a checkpoint" in text) == (number > 0), f"run {number}: {text}")
+        until("nobody is left", 5, lambda: not ranks_of("s.npy"))
+
+
 def locked(output):
     """Who writes it."""
     try:
@@ -340,7 +365,7 @@ bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
-    again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, killed, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
+    again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
     print(f"parts begun again because MPI did not start: {again}")
 finally:
     bed.close()

@@ -53,6 +53,21 @@ for ranks in (1, 2):
     check(code == 2 and "an image takes one" in text, f"three spacings for an image: {code} {text}")
 check(run("characterize v.h5 --spacing 1 2 --limit_to 4 --output x.h5")[0] == 2, "two spacings for a volume")
 
+# A file by either flag is what a bare word is.
+words = f"{quick} --deterministic --output"
+for name, file in (("bare.npy", "m.npy"), ("one.npy", "--microstructure_filename m.npy"), ("some.npy", "--microstructure_filenames m.npy")):
+    run(f"match {file} {words} {name}")
+check(len({digest(name) for name in ("bare.npy", "one.npy", "some.npy")}) == 1, "--microstructure_filename, --microstructure_filenames: other bytes than a bare word")
+
+# Axes: what --add_dimension adds is the first, and x, y, z are the last, the second and the first; under --compat mcrpy as there.
+run("synth --kind gaussian --size 12 16 --volume-fraction 0.4 --exact --correlation-length 2 --output oblong.npy")
+for more, added, named in (("", [10, 12, 16], [28, 24, 20]), ("--compat mcrpy", [12, 16, 10], [20, 24, 28])):
+    for line, want in ((f"match oblong.npy --add_dimension 10 {more}", added), (f"match m.npy --extent_x 20 --extent_y 24 --extent_z 28 {more}", named),
+                       (f"reconstruct --descriptor_filename d.h5 --extent_x 20 --extent_y 24 --extent_z 28 {more}", named)):
+        _, out, text = run(f"{line} --limit_to 4 --max_iter 3 --output axes.npy --json")
+        shape = json.loads(out)["shape"] if out else text
+        check(shape == want, f"{line}: {shape}, want {want}")
+
 # An output never takes the place of an input.
 for name, line in {"m.npy": f"match m.npy {quick} --output m.npy", "d.h5": f"reconstruct --descriptor_filename d.h5 {quick} --output d.h5",
                    "v.h5": "characterize v.h5 --limit_to 4 --output ./v.h5", "merged.h5": "merge d.h5 merged.h5 merged.h5"}.items():

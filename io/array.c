@@ -67,7 +67,7 @@ static int look(struct mf_array *a)
     if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", a->path);
     if (stat(a->path, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
     if (S_ISDIR(info.st_mode))
-        return mf_fail(MF_INPUT, "'%s' is a folder; give one file (a stack of images: one TIFF)", a->path);
+        return mf_fail(MF_INPUT, "'%s' is a folder; give files (a stack of images: one TIFF)", a->path);
     if (!S_ISREG(info.st_mode)) return mf_fail(MF_INPUT, "'%s' is not a plain file", a->path);
     if (info.st_size == 0) return mf_fail(MF_INPUT, "'%s' is empty", a->path);
     if (is_hollow(&info))

@@ -259,12 +259,13 @@ static int write_tiff(const struct mf_comm *comm, const char *path, const struct
 /* Phases as grey levels from black to white. Local: the rank that has the one plane. */
 static int draw_png(const char *temporary, const char *path, const struct mf_micro *m)
 {
+    const int last = m->phases - 1;
     size_t n = m->slab.dims[1] * m->slab.dims[2];
     uint8_t *grey = malloc(n);
     int rc;
 
     if (!grey) return mf_fail(MF_MEMORY, "no memory to write '%s'", path);
-    for (size_t i = 0; i < n; ++i) grey[i] = (uint8_t)(m->phases > 1 ? m->phase[i] * 255 / (m->phases - 1) : 0);
+    for (size_t i = 0; i < n; ++i) grey[i] = (uint8_t)(last ? (m->phase[i] * 510 + last) / (2 * last) : 0);
     rc = mf_png_write(temporary, path, m->slab.dims[1], m->slab.dims[2], grey);
     free(grey);
     return rc;

@@ -51,6 +51,15 @@ static int check_time(const char *time)
                    time);
 }
 
+/* Megabytes, or with a unit. */
+static int check_memory(const char *memory)
+{
+    const size_t n = memory ? strspn(memory, "0123456789") : 0;
+
+    if (!memory || (n > 0 && strlen(memory + n) <= 1 && strspn(memory + n, "KMGT") == strlen(memory + n))) return MF_OK;
+    return mf_fail(MF_USAGE, "--mem '%.100s': write it as a number and K, M, G or T, such as 64G", memory);
+}
+
 long mf_job_seconds(const char *time)
 {
     long part[4] = {0}, n = 0, days = 0;
@@ -136,14 +145,18 @@ static int check_slurm(const struct mf_job *job)
 {
     const struct {
         const char *option, *text, *allowed;
-    } texts[] = {{"job-name", job->name, FOR_SLURM},     {"partition", job->partition, FOR_SLURM},
-                 {"account", job->account, FOR_SLURM},   {"qos", job->qos, FOR_SLURM},
-                 {"mem", job->memory, "0123456789KMGT"}, {"array", job->array, "0123456789,:%-"},
-                 {"log", job->log, FOR_SLURM},           {"mpi", job->mpi, FOR_SLURM}};
+    } texts[] = {{"job-name", job->name, FOR_SLURM},
+                 {"partition", job->partition, FOR_SLURM},
+                 {"account", job->account, FOR_SLURM},
+                 {"qos", job->qos, FOR_SLURM},
+                 {"array", job->array, "0123456789,:%-"},
+                 {"log", job->log, FOR_SLURM},
+                 {"mpi", job->mpi, FOR_SLURM}};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i)
         MF_TRY(check_text(texts[i].option, texts[i].text, texts[i].allowed));
     MF_TRY(check_time(job->time));
+    MF_TRY(check_memory(job->memory));
     for (size_t i = 0; i < job->more; ++i) MF_TRY(check_further(job, job->more_at[i]));
     for (size_t i = 0; i < job->parts; ++i) {
         const char *type = job->part[i].gpu_type;

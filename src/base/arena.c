@@ -99,8 +99,10 @@ static int fits(const struct mf_arena *a, size_t bytes, const char *tag)
     if (a->whole) return mf_arena_book(a->whole, (ptrdiff_t)bytes, tag);
     if (mf_fault("memory")) return mf_fail(MF_MEMORY, "%s: no memory (injected)", tag);
     if (!a->limit || (bytes <= a->limit && a->live <= a->limit - bytes)) return MF_OK;
-    return mf_fail(MF_MEMORY, "%s needs %zu bytes, %zu are in use and the memory limit is %zu", tag, bytes, a->live,
-                   a->limit);
+    return mf_fail(MF_MEMORY,
+                   "%s needs %zu bytes, %zu are in use and the memory limit is %zu; try: a larger --memory-limit, more "
+                   "ranks, or smaller extents",
+                   tag, bytes, a->live, a->limit);
 }
 
 static void count(struct mf_arena *a, size_t t, size_t bytes)

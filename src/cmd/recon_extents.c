@@ -96,11 +96,17 @@ void mf_recon_shape_text(const size_t dims[3], char text[MF_SHAPE_TEXT])
         snprintf(text, MF_SHAPE_TEXT, "%zu x %zu", dims[1], dims[2]);
 }
 
+/* Along an axis: a transform's tables, two numbers each, are made before a plan is. */
+enum { LONGEST = 1 << 22 };
+
 /* Slices are no lines. */
 static int check_extents(const struct mf_recon_cmd *o, const size_t dims[3])
 {
     char shape[MF_SHAPE_TEXT];
 
+    for (int a = 0; a < 3; ++a)
+        if (dims[a] > LONGEST)
+            return mf_fail(MF_USAGE, "an extent of %zu voxels is too long: at most %d are possible", dims[a], LONGEST);
     if ((double)dims[0] * (double)dims[1] * (double)dims[2] > 0x1p50)
         return mf_fail(MF_USAGE, "%zu x %zu x %zu voxels are too many", dims[0], dims[1], dims[2]);
     if (dims[1] > 1 && dims[2] > 1) return MF_OK;

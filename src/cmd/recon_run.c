@@ -395,6 +395,18 @@ static int with_fixed(struct mf_outcome *out, const char *base)
     return rc;
 }
 
+/* What of the target is not what the result has. */
+static void say_sides(const struct mf_target *target, const size_t dims[3])
+{
+    if (dims[0] == 1 && target->sides > 1)
+        mf_warn("the result is an image: of the target's three directions it is aimed at the first alone (slices "
+                "normal to z)");
+    if (dims[0] > 1 && target->sides == 1 && target->spacing[1] != target->spacing[2])
+        mf_warn("the target's pixels are no squares (%g x %g), so slices normal to x have others, and the same lags in "
+                "pixels are aimed at; try: images of all three directions, or of square pixels",
+                target->spacing[1], target->spacing[2]);
+}
+
 /* Extents that nobody gave. */
 static void say_size(const struct mf_outcome *out)
 {
@@ -438,6 +450,7 @@ static int prepare(struct mf_outcome *out, const size_t *volume)
 
     MF_TRY(mf_recon_worth(out->target));
     MF_TRY(mf_recon_extents(out->session, o, out->target, volume, out->dims));
+    say_sides(out->target, out->dims);
     say_size(out);
     MF_TRY(mf_outcome_may_choose(out));
     mf_join_compare(out->target, o->files.count == 3 ? o->files.at : NULL);

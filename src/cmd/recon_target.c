@@ -88,7 +88,7 @@ static int measure_all(struct mf_session *s, struct mf_recon_cmd *o, struct mf_m
 {
     for (size_t i = 0; i < o->files.count; ++i) {
         MF_TRY(mf_spacing_fits(&o->spacing, micro[i].ndim));
-        MF_TRY(mf_sample_fits(o->slice_mode, o->isotropic, micro[i].ndim));
+        MF_TRY(mf_sample_fits(o->slice_mode, o->isotropic, &micro[i]));
         mf_recon_fit(s, o, &micro[i]);
     }
     MF_TRY(measure_first(s, o, &micro[0], &target[0]));

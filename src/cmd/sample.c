@@ -28,10 +28,15 @@ int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int i
     return MF_OK;
 }
 
-int mf_sample_fits(const char *mode, int isotropic, int ndim)
+int mf_sample_fits(const char *mode, int isotropic, const struct mf_micro *micro)
 {
-    if (isotropic && ndim == 2) mf_warn("--isotropic says nothing about an image: it has one direction");
-    if (ndim == 3 || takes_all(mode)) return MF_OK;
+    const double *d = micro->spacing;
+
+    if (isotropic && micro->ndim == 2) mf_warn("--isotropic says nothing about an image: it has one direction");
+    if (isotropic && micro->ndim == 3 && (d[0] != d[1] || d[1] != d[2]))
+        mf_warn("--isotropic takes the mean of lags of different lengths: voxels are %g x %g x %g (z y x)", d[0], d[1],
+                d[2]);
+    if (micro->ndim == 3 || takes_all(mode)) return MF_OK;
     return mf_fail(MF_USAGE, "--slice_mode %s takes slices of a volume, and this is an image", mode);
 }
 

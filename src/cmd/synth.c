@@ -119,8 +119,8 @@ static void print_asked(const struct synth_run *run)
     for (int p = 0; p < w->phases; ++p) off = fmax(off, fabs(run->facts.fraction[p] - w->fraction[p]));
     if (off < 0.01) return;
     printf("  asked for:");
-    for (int p = w->phases == 2; p < w->phases; ++p)
-        printf("%s %g of phase %d", p > 1 && w->phases > 2 ? "," : "", w->fraction[p], p);
+    for (int first = w->phases == 2, p = first; p < w->phases; ++p)
+        printf("%s %g of phase %d", p > first ? "," : "", w->fraction[p], p);
     printf("; --exact reaches that\n");
 }
 

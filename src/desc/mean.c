@@ -91,11 +91,17 @@ int mf_target_isotropic(struct mf_target *target)
     return MF_OK;
 }
 
-static int alike(const struct mf_target *a, const struct mf_target *b)
+/* What keeps two from being averaged; NULL: nothing. */
+static const char *difference(const struct mf_target *a, const struct mf_target *b)
 {
-    return a->threshold == b->threshold && a->steepness == b->steepness && strcmp(a->network, b->network) == 0 &&
-           a->phases == b->phases && a->lag == b->lag && a->sides == b->sides &&
-           memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) == 0;
+    if (a->phases != b->phases || memcmp(a->label, b->label, (size_t)a->phases * sizeof a->label[0]) != 0)
+        return "labels";
+    if (a->lag != b->lag) return "numbers of lags";
+    if (a->sides != b->sides) return "directions";
+    if (memcmp(a->spacing, b->spacing, sizeof a->spacing) != 0 || strcmp(a->unit, b->unit) != 0) return "pixels";
+    if (strcmp(a->network, b->network) != 0) return "networks";
+    if (a->threshold != b->threshold || a->steepness != b->steepness) return "soft thresholds";
+    return NULL;
 }
 
 /** One of the volume as a whole, where all have it. MF_MEMORY. */
@@ -144,11 +150,13 @@ int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_targ
     struct mf_target out;
     int rc;
 
-    for (size_t i = 1; i < count; ++i)
-        if (!alike(&targets[0], &targets[i]))
-            return mf_fail(MF_INPUT,
-                           "'%s' and '%s' cannot be averaged: their labels, lags, networks or directions differ",
-                           targets[0].source, targets[i].source);
+    for (size_t i = 1; i < count; ++i) {
+        const char *what = difference(&targets[0], &targets[i]);
+
+        if (what)
+            return mf_fail(MF_INPUT, "'%s' and '%s' cannot be averaged: their %s differ", targets[0].source,
+                           targets[i].source, what);
+    }
     from = calloc(count, sizeof(*from));
     if (!from) return mf_fail(MF_MEMORY, "no memory for the mean of %zu descriptors", count);
     for (size_t i = 0; i < count; ++i) from[i] = &targets[i];
@@ -161,7 +169,7 @@ int mf_target_mean(const struct mf_target *targets, size_t count, struct mf_targ
 int mf_target_add(const struct mf_target *target, double weight, struct mf_target *sum)
 {
     if (sum->sides == 0) return combine(&target, 1, &weight, target->sides, sum);
-    MF_ASSERT(alike(target, sum));
+    MF_ASSERT(!difference(target, sum));
     for (int k = 0; k < sum->sides; ++k) add_side(&target->side[k], weight, sum->phases, sum->lag, &sum->side[k]);
     for (int k = 0; k < MF_WHOLE; ++k) {
         const size_t n =

@@ -29,6 +29,7 @@ enum mf_symmetry mf_symmetry_of(const char *name)
 int mf_symmetry_check(const struct mf_micro *micro, enum mf_symmetry symmetry)
 {
     const size_t *n = micro->slab.dims;
+    const double *d = micro->spacing;
 
     if (symmetry != MF_SYMMETRY_SQUARE) return MF_OK;
     if (n[1] != n[2] && micro->ndim == 2)
@@ -40,6 +41,14 @@ int mf_symmetry_check(const struct mf_micro *micro, enum mf_symmetry symmetry)
             MF_USAGE,
             "--symmetry: quarter turns want a cube, the volume has %zu x %zu x %zu voxels; try: --symmetry mirror",
             n[0], n[1], n[2]);
+    if (d[1] != d[2] && micro->ndim == 2)
+        return mf_fail(MF_USAGE,
+                       "--symmetry: quarter turns want square pixels, these are %g x %g; try: --symmetry mirror", d[1],
+                       d[2]);
+    if (micro->ndim == 3 && (d[0] != d[1] || d[1] != d[2]))
+        return mf_fail(MF_USAGE,
+                       "--symmetry: quarter turns want cubes as voxels, these are %g x %g x %g; try: --symmetry mirror",
+                       d[0], d[1], d[2]);
     return MF_OK;
 }
 

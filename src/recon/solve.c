@@ -21,15 +21,16 @@ size_t mf_solve_fields(const struct mf_target *target, const struct mf_solve_opt
     return opts->objective.multiphase && target->phases > 1 ? (size_t)target->phases : 1;
 }
 
-/* Volume fractions of the target, meant over its sides. */
-static void fractions(const struct mf_target *target, size_t fields, double *fraction)
+/* Volume fractions of the target, meant over the sides that count: of an image the first alone. */
+static void fractions(const struct mf_target *target, size_t fields, const size_t dims[3], double *fraction)
 {
+    const int sides = dims[0] > 1 ? target->sides : 1;
+
     for (size_t p = 0; p < fields; ++p) {
         size_t phase = fields == 1 && target->phases > 1 ? 1 : p;
 
         fraction[p] = 0;
-        for (int s = 0; s < target->sides; ++s)
-            fraction[p] += target->side[s].fraction[phase * target->side[s].levels] / target->sides;
+        for (int s = 0; s < sides; ++s) fraction[p] += target->side[s].fraction[phase * target->side[s].levels] / sides;
     }
 }
 
@@ -364,8 +365,8 @@ static int run(struct mf_grid *r, const size_t dims[3])
 }
 
 static void set_up(struct mf_grid *r, const struct mf_comm *comm, const struct mf_backend *backend,
-                   struct mf_queue *queue, const struct mf_target *target, const struct mf_solve_opts *opts,
-                   struct mf_solve_result *result)
+                   struct mf_queue *queue, const size_t dims[3], const struct mf_target *target,
+                   const struct mf_solve_opts *opts, struct mf_solve_result *result)
 {
     *r = (struct mf_grid){
         .comm = comm, .backend = backend, .queue = queue, .opts = opts, .target = target, .result = result};
@@ -375,7 +376,7 @@ static void set_up(struct mf_grid *r, const struct mf_comm *comm, const struct m
     r->method = opts->method;
     if (!r->method.method->remembers) r->method.history = 0;
     r->start = mf_now();
-    fractions(target, r->fields, r->fraction);
+    fractions(target, r->fields, dims, r->fraction);
     *result = (struct mf_solve_result){.phases = r->fields == 1 ? 2 : target->phases};
 }
 
@@ -385,7 +386,7 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
     struct mf_grid r;
     int rc;
 
-    set_up(&r, comm, backend, queue, target, opts, result);
+    set_up(&r, comm, backend, queue, dims, target, opts, result);
     rc = run(&r, dims);
     if (rc == MF_OK && r.leaving) rc = mf_grid_left(&r);
     result->evaluations = r.before;
@@ -430,7 +431,7 @@ int mf_solve_probe(const struct mf_comm *comm, const struct mf_backend *backend,
     struct mf_grid r;
     int rc;
 
-    set_up(&r, comm, backend, queue, target, opts, &ignored);
+    set_up(&r, comm, backend, queue, dims, target, opts, &ignored);
     rc = grid_open(&r, dims, 0, 0);
     if (rc == MF_OK) rc = begin(&r);
     if (rc == MF_OK) rc = fix(&r);
@@ -471,7 +472,7 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
     for (size_t i = 0; i < count && rc == MF_OK; ++i) {
         struct mf_grid r;
 
-        set_up(&r, comm, backend, queue, target, opts, &ignored);
+        set_up(&r, comm, backend, queue, dims, target, opts, &ignored);
         r.compared.batch = batch[i];
         if (r.method.history) r.method.history = 1; /* none is needed */
         rc = grid_open(&r, dims, 0, SMOOTH);
@@ -490,7 +491,7 @@ int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backen
     struct mf_grid r;
     int rc;
 
-    set_up(&r, comm, backend, queue, target, opts, &result);
+    set_up(&r, comm, backend, queue, dims, target, opts, &result);
     r.dry = 1;
     rc = opts->evaluations > 0 ? run(&r, dims) : run_grid(&r, dims, NULL, NULL);
     grid_close(&r);
@@ -505,7 +506,7 @@ int mf_solve_problem(const size_t dims[3], const struct mf_target *target, const
     struct mf_grid r;
     char *text;
 
-    set_up(&r, NULL, NULL, NULL, target, opts, &ignored);
+    set_up(&r, NULL, NULL, NULL, dims, target, opts, &ignored);
     if (opts->history_free) r.method.history = 0; /* a plan's choice does not make it another problem */
     text = mf_grid_problem(&r, dims);
     if (!text) return mf_fail(MF_MEMORY, "no memory for the problem's text");

@@ -354,6 +354,8 @@ def refusals():
     refused(2, "--container apptainer: names no image", "--container", "apptainer:", *one)
     for time in ("1h", "1-", "1:2:3:4", "1-2:3:4:5", "-1", "1-2-3", "123456789"):
         refused(2, "write it as MINUTES", "--launcher", "sbatch", "--time", time, *one)
+    for memory in ("banana", "G", "4GB", "-1"):
+        refused(2, "write it as a number and K, M, G or T", "--launcher", "sbatch", f"--mem={memory}", *one)
     refused(4, "the ranks want 9998 cores, this machine has ", "--launcher", "mpirun", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one)
     for more in ({"SLURM_JOB_ID": "5"}, {"OMPI_MCA_orte_default_hostfile": "hosts"}, {"PBS_NODEFILE": "nodes"}):  # others are counted by nobody
         status, _, err, calls = launch("--launcher", "mpirun", "--nodes", "1", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one, **more)

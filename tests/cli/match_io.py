@@ -33,6 +33,7 @@ def digest(path):
 check(run("synth --kind gaussian --size 24 24 --volume-fraction 0.4 --exact --correlation-length 2 --output m.npy")[0] == 0,
       "synth")
 quick = "--limit_to 4 --max_iter 3 --no_polish"
+run("synth --kind gaussian --size 24 24 --volume-fraction 0.2 --exact --correlation-length 2 --output few.npy")
 
 # A volume made from images has the images' pixels in all directions.
 run(f"match m.npy --spacing 0.5 --unit um --add_dimension 16 {quick} --output one.h5")
@@ -80,6 +81,30 @@ os.symlink("d.h5", "link.h5")
 code, _, text = run("merge d.h5 d.h5 link.h5")
 check(code == 2 and "is the input" in text, f"merge over an input by a link: {code} {text}")
 
+# Pixels that differ or are oblong are not mixed without a word.
+for name, edge in (("small.h5", 1), ("large.h5", 3)):
+    run(f"synth --kind gaussian --size 24 24 --volume-fraction 0.4 --correlation-length 2 --spacing {edge} --unit um --output {name}")
+for line, status, words in (("characterize small.h5 large.h5 --average --limit_to 4 --output x.h5", 3, "their pixels differ"),
+                            ("characterize m.npy --spacing 5 1 --symmetry square --limit_to 4 --output x.h5", 2, "square pixels"),
+                            ("characterize v.h5 --isotropic --limit_to 4 --output x.h5", 0, "lags of different lengths"),
+                            (f"match m.npy --spacing 5 1 --add_dimension 8 {quick} --output x.h5", 0, "are no squares")):
+    code, _, text = run(line)
+    check(code == status and words in text, f"{line}: {code} {text}")
+
+# An image aims at the first of three directions, its volume fraction too; an extent has an end.
+code, out, text = run(f"match m.npy few.npy few.npy --size 24 24 {quick} --output x.npy --json")
+check(code == 0 and abs(json.loads(out)["volume_fractions"]["1"] - 0.4) < 2e-3 and "the first alone" in text, f"an image of three: {code} {out} {text}")
+code, _, text = run(f"match m.npy --add_dimension 2000000000 {quick} --output x.npy")
+check(code == 2 and "too long" in text, f"an endless axis: {code} {text}")
+
+# Grey levels of a PNG are rounded; a file of DREAM.3D never had checksums.
+run("synth --kind voronoi --phases 3 --size 40 40 --output three.png")
+code, _, text = run("characterize three.png --labels 0,128,255 --limit_to 4 --output x.h5")
+check(code == 0, f"three phases of a PNG: {code} {text}")
+run(f"match m.npy {quick} --output x.dream3d")
+code, _, text = run("verify x.dream3d")
+check(code == 3 and "has no checksums" in text, f"verify of DREAM.3D: {code} {text}")
+
 # One lag: volume fraction and interface density, and no neighbours in the window of a swap.
 code, _, text = run("match m.npy --limit_to 1 --max_iter 20 --add_dimension 12 --output lag.h5")
 check(code == 0 and "no polish" in text, f"one lag: {code} {text}")
@@ -87,7 +112,6 @@ check(code == 0 and "no polish" in text, f"one lag: {code} {text}")
 # Weights that leave nothing to compare; a target that contradicts itself; a pipe for the metrics.
 code, _, text = run(f"match m.npy {quick} --level_weights 0 0 0 --output x.h5", 2)
 check(code == 2 and "level_weights" in text, f"no level has a weight: {code} {text}")
-run("synth --kind gaussian --size 24 24 --volume-fraction 0.2 --exact --correlation-length 2 --output few.npy")
 code, _, text = run(f"match m.npy m.npy few.npy --size 24 24 24 {quick} --output x.h5")
 check(code == 0 and "contradict" in text, f"volume fractions 0.4, 0.4, 0.2: {code} {text}")
 os.mkdir("pipe")

@@ -54,7 +54,7 @@ static void check_equal(const struct mf_micro *m, size_t nz, size_t ny, size_t n
 
 static void round_trip(const char *ending, size_t nz, size_t ny, size_t nx, int phases)
 {
-    static const long grey[3][3] = {{0}, {0, 255}, {0, 127, 255}};
+    static const long grey[3][3] = {{0}, {0, 255}, {0, 128, 255}};
     struct mf_micro_read how = {0};
     const double loss[6] = {1, 0.1, 2, 2, 0.2, 1};
     struct mf_provenance p = {"test", "a: 1\n", "", 3, "{}", 2, loss};

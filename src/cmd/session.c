@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "io/array.h"
 #include "io/atomic.h"
@@ -192,7 +193,8 @@ static int open_log(const struct mf_common *common, int rank)
     if (*common->data_folder && !whole) MF_TRY(make_folder(common->data_folder));
     path = join_path(whole ? "" : common->data_folder, common->logfile_name, *date ? date : NULL,
                      !*date && mf_ends_with(common->logfile_name, ".log") ? "" : ".log");
-    rc = mf_log_copy(path);
+    rc = access(path, F_OK) == 0 ? MF_OK : mf_atomic_reaches(path);
+    if (rc == MF_OK) rc = mf_log_copy(path);
     free(path);
     return rc;
 }

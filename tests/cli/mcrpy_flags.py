@@ -52,6 +52,8 @@ def names_and_logs():
     loud = open("f/said.log").read()
     run(PROGRAM, "characterize", "a.npy", "--limit_to", 4, "--data_folder", "f", "--logfile_name", "quiet", "--logging_level", 40)
     check(len(loud) > len(open("f/quiet.log").read()), "--logging_level says how much is in the log")
+    status, _, err = run(PROGRAM, "characterize", "a.npy", "--limit_to", 4, "--data_folder", "f", "--logfile_name", "none/said")
+    check(status == 7 and "mkdir -p 'f/none" in err, f"a log in a folder that is not there: {status} {err}")
     run(PROGRAM, *MATCH, "--max_iter", 2, "--data_folder", "g", "--information", "why", "--logfile_name", "said", "--logfile_date")
     files = os.listdir("g")
     check("a_why_reconstructed.h5" in files and any(re.fullmatch(r"said_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d\.log", name) for name in files), f"{files}")

@@ -124,6 +124,14 @@ static int check_place(const char *path, const char *folder, size_t bytes)
     return bytes ? check_space(path, folder, bytes) : MF_OK;
 }
 
+int mf_open(const char *path, int flags)
+{
+    int descriptor;
+
+    while ((descriptor = open(path, flags | O_CLOEXEC, 0666)) < 0 && errno == EINTR) {}
+    return descriptor;
+}
+
 /* A new empty file ".NAME.PID-N.tmp" beside path; its name is the caller's to free. */
 static int make_temporary(const char *path, const char *folder, char **name)
 {
@@ -132,7 +140,7 @@ static int make_temporary(const char *path, const char *folder, char **name)
     for (int n = 0; n < TRIES && descriptor < 0; ++n) {
         if (asprintf(name, "%s/.%.200s.%ld-%d.tmp", folder, mf_name_base(path), (long)getpid(), n) < 0)
             return mf_fail(MF_MEMORY, "no memory for a file name");
-        descriptor = open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        descriptor = mf_open(*name, O_RDWR | O_CREAT | O_EXCL);
         if (descriptor < 0) free(*name);
         if (descriptor < 0 && errno != EEXIST) break;
     }
@@ -151,7 +159,7 @@ static int retake_temporary(const char *path, const char *folder, size_t bytes, 
         return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);
-    descriptor = rc == MF_OK ? open(*name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    descriptor = rc == MF_OK ? mf_open(*name, O_RDWR | O_CREAT | O_EXCL) : -1;
     error = errno;
     if (descriptor >= 0) {
         close(descriptor);
@@ -212,10 +220,11 @@ int mf_atomic_open_alone(const struct mf_comm *comm, const char *path, size_t by
 
 int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes)
 {
-    int descriptor = open(file->temporary, O_WRONLY | O_CLOEXEC), error = 0;
+    int descriptor = mf_open(file->temporary, O_WRONLY), error = 0;
 
     if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));
-    if (bytes && fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) != 0) error = errno;
+    do error = bytes && fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) != 0 ? errno : 0;
+    while (error == EINTR);
     close(descriptor);
     if (error == ENOSPC || error == EDQUOT || error == EFBIG)
         return mf_fail(MF_OUTPUT, "cannot write '%s': no room for its %zu bytes: %s", file->path, bytes,
@@ -231,30 +240,43 @@ int mf_flush(int descriptor)
     return rc;
 }
 
-static int sync_name(const char *name, int flags, const char *path)
+/* 0, or what was wrong; a file system that flushes nothing is not. */
+static int sync_name(const char *name, int flags)
 {
-    int descriptor = open(name, flags | O_CLOEXEC), rc = MF_OK;
+    int descriptor = mf_open(name, flags), error = descriptor < 0 ? errno : 0;
 
-    if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
-    if (mf_flush(descriptor) != 0 && errno != EINVAL)
-        rc = mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", path, strerror(errno));
+    if (descriptor < 0) return error;
+    if (mf_flush(descriptor) != 0 && errno != EINVAL) error = errno;
     close(descriptor);
-    return rc;
+    return error;
+}
+
+/* The file stands under its name: what is not known is whether that would outlast the power. */
+static int sync_folder(const char *path)
+{
+    char *folder = folder_of(path);
+    int error = folder ? sync_name(folder, O_RDONLY | O_DIRECTORY) : 0;
+
+    free(folder);
+    if (error == 0) return MF_OK;
+    return mf_fail(MF_OUTPUT,
+                   "'%s' is written and whole, but the disk did not confirm its name (%s): it may be gone if "
+                   "the power goes",
+                   path, strerror(error));
 }
 
 static int finish(const struct mf_atomic *file)
 {
-    char *folder;
-    int rc;
+    int error;
 
     if (mf_fault("io.rename")) return mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", file->path);
-    MF_TRY(sync_name(file->temporary, O_RDONLY, file->path));
-    if (rename(file->temporary, file->path) != 0)
-        return mf_fail(MF_OUTPUT, "cannot rename '%s' to '%s': %s", file->temporary, file->path, strerror(errno));
-    folder = folder_of(file->path);
-    rc = folder ? sync_name(folder, O_RDONLY | O_DIRECTORY, file->path) : MF_OK;
-    free(folder);
-    return rc;
+    error = sync_name(file->temporary, O_RDONLY);
+    if (error) return mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", file->path, strerror(error));
+    do error = rename(file->temporary, file->path) != 0 ? errno : 0;
+    while (error == EINTR);
+    if (error)
+        return mf_fail(MF_OUTPUT, "cannot rename '%s' to '%s': %s", file->temporary, file->path, strerror(error));
+    return sync_folder(file->path);
 }
 
 int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code)
@@ -276,8 +298,8 @@ int mf_open_plain(const char *path, int flags, int *file)
     struct stat is;
     int rc = MF_OK;
 
-    *file = open(path, flags | O_NONBLOCK | O_CLOEXEC);
-    if (*file < 0 && errno == EWOULDBLOCK) *file = open(path, flags | O_CLOEXEC); /* a lease: no pipe has one */
+    *file = mf_open(path, flags | O_NONBLOCK);
+    if (*file < 0 && errno == EWOULDBLOCK) *file = mf_open(path, flags); /* a lease: no pipe has one */
     if (*file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
     if (fstat(*file, &is) != 0) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
     if (rc == MF_OK && !S_ISREG(is.st_mode)) rc = mf_fail(MF_INPUT, "cannot open '%s': it is not a plain file", path);

@@ -46,7 +46,8 @@ int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes);
 
 /**
  * Ends it: agrees on the ranks' codes; if all are MF_OK, flushes to disk and renames, else removes the temporary and
- * leaves an old file as it was. Frees the names. Collective; returns the agreed code. Fault site "io.rename".
+ * leaves an old file as it was. Only where the folder cannot be flushed in the end does the new file stand all the
+ * same, and the sentence says so. Frees the names. Collective; returns the agreed code. Fault site "io.rename".
  */
 int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code);
 
@@ -61,6 +62,9 @@ int mf_open_plain(const char *path, int flags, int *file);
 
 /** Reads all of @p bytes at @p offset. Not collective. Refuses with MF_INPUT naming @p path. */
 int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset);
+
+/** open() that a signal does not end; O_CLOEXEC, and a new file is for whom the umask lets. -1: see errno. */
+int mf_open(const char *path, int flags);
 
 /** fsync() that a signal does not end. 0, or -1 and errno. */
 int mf_flush(int descriptor);

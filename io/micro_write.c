@@ -49,7 +49,7 @@ static int write_own(const char *temporary, const char *path, const struct frame
                      int (*body)(int descriptor, const char *path, size_t offset, const void *context),
                      const void *context, int first)
 {
-    int descriptor = open(temporary, O_WRONLY | O_CLOEXEC), rc = MF_OK;
+    int descriptor = mf_open(temporary, O_WRONLY), rc = MF_OK;
 
     if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     if (first) rc = write_frame(descriptor, path, frame);
@@ -120,7 +120,7 @@ static int write_nrrd(const struct mf_comm *comm, const char *path, const struct
 
 static int print(const struct mf_atomic *file, const char *text)
 {
-    const int descriptor = open(file->temporary, O_WRONLY | O_CLOEXEC);
+    const int descriptor = mf_open(file->temporary, O_WRONLY);
     int rc;
 
     if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", file->path, strerror(errno));

@@ -228,7 +228,7 @@ static int save(cairo_surface_t *surface, const struct mf_atomic *file)
     if (cairo_surface_status(surface) != CAIRO_STATUS_SUCCESS)
         return mf_fail(MF_OUTPUT, "cannot draw '%s': %s", file->path,
                        cairo_status_to_string(cairo_surface_status(surface)));
-    descriptor = open(file->temporary, O_WRONLY | O_CLOEXEC);
+    descriptor = mf_open(file->temporary, O_WRONLY);
     if (descriptor < 0) return mf_fail(MF_OUTPUT, "cannot write '%s'", file->path);
     rc = mf_plot_png(descriptor, file->path, &page);
     close(descriptor);

@@ -49,7 +49,7 @@ static void fill(struct record *r, const struct mf_micro *m)
 int mf_record_write(const char *temporary, const char *path, const struct mf_micro *micro, uint64_t offset)
 {
     struct record r = {.offset = offset};
-    int file = open(temporary, O_WRONLY | O_CLOEXEC), rc;
+    int file = mf_open(temporary, O_WRONLY), rc;
     struct stat is;
 
     if (file < 0 || fstat(file, &is) != 0) {

@@ -171,7 +171,7 @@ static int write_slab(int file, const char *path, const struct mf_micro *m, cons
 static int write_values(const struct mf_comm *comm, const struct mf_atomic *temporary, const struct mf_micro *m,
                         const struct places *places, struct mf_seal_seen *seen)
 {
-    int file = open(temporary->temporary, O_WRONLY | O_CLOEXEC), rc;
+    int file = mf_open(temporary->temporary, O_WRONLY), rc;
 
     if (file < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", temporary->path, strerror(errno));
     rc = mf_seal_see_begin(seen, places->values + m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2]);

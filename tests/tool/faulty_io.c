@@ -5,12 +5,13 @@
  *   FAULTY_HOW=EIO, ENOSPC   it and all that follow fail so          (a disk that is gone, or full)
  *             =once          it fails with EIO, what follows works   (a hiccup)
  *             =short         it writes half of what it should        (lawful: the program must go on)
- *             =EINTR         it is interrupted                       (lawful)
+ *             =EINTR         it is interrupted                       (lawful where we call: HDF5 does not try again)
  *             =kill          the process is gone before it           (what was not flushed to the disk, see below)
  *
  * FAULTY_DISK, a folder: holds what a disk would hold if the power went: contents as of the last fsync of a file, names
- * as of the last fsync of their folder. FAULTY_COUNT, a file: gets the number of calls at the end. Files are told by
- * their names; maps of memory and direct system calls are not seen. */
+ * as of the last fsync of their folder. FAULTY_COUNT, a file: gets the number of calls at the end. FAULTY_CALLER, a
+ * file: gets the program or library that made call FAULTY_CALL. Files are told by their names; maps of memory and
+ * direct system calls are not seen. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -67,13 +68,27 @@ static int is_file(int descriptor, char path[4096])
 
 enum { GOES_ON, FAILS, SHORT };
 
-/* What this call is to do. */
-static int turn(void)
+static void tell_caller(const void *from)
+{
+    const char *path = getenv("FAULTY_CALLER");
+    int to = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
+    Dl_info is;
+
+    if (to < 0) return;
+    if (!dladdr(from, &is) || syscall(SYS_write, to, is.dli_fname, strlen(is.dli_fname)) < 0) abort();
+    close(to);
+}
+
+#define TURN() turn(__builtin_return_address(0))
+
+/* What this call, made by code at @p from, is to do. */
+static int turn(const void *from)
 {
     const char *how = getenv("FAULTY_HOW"), *at = getenv("FAULTY_CALL");
     long now = __sync_add_and_fetch(&calls, 1), when = at ? strtol(at, NULL, 10) : 0;
 
     if (!how || !when || now < when) return GOES_ON;
+    if (now == when) tell_caller(from);
     if (strcmp(how, "EIO") == 0 || strcmp(how, "ENOSPC") == 0) {
         errno = how[1] == 'I' ? EIO : ENOSPC;
         return FAILS;
@@ -158,7 +173,7 @@ static int opens(const char *path, int flags) { return (flags & (O_WRONLY | O_RD
         va_start(args, flags);                                             \
         mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;               \
         va_end(args);                                                      \
-        if (opens(path, flags) && turn() == FAILS) return -1;              \
+        if (opens(path, flags) && TURN() == FAILS) return -1;              \
         return REAL(int, name, const char *, int, ...)(path, flags, mode); \
     }
 OPEN(open)
@@ -167,7 +182,7 @@ OPEN(open64)
 ssize_t write(int descriptor, const void *from, size_t n)
 {
     char path[4096];
-    int what = is_file(descriptor, path) ? turn() : GOES_ON;
+    int what = is_file(descriptor, path) ? TURN() : GOES_ON;
 
     if (what == FAILS) return -1;
     return REAL(ssize_t, write, int, const void *, size_t)(descriptor, from, what == SHORT ? (n + 1) / 2 : n);
@@ -177,7 +192,7 @@ ssize_t write(int descriptor, const void *from, size_t n)
     ssize_t name(int descriptor, const void *from, size_t n, off_t at)                                     \
     {                                                                                                      \
         char path[4096];                                                                                   \
-        int what = is_file(descriptor, path) ? turn() : GOES_ON;                                           \
+        int what = is_file(descriptor, path) ? TURN() : GOES_ON;                                           \
         if (what == FAILS) return -1;                                                                      \
         return REAL(ssize_t, name, int, const void *, size_t, off_t)(descriptor, from,                     \
                                                                      what == SHORT ? (n + 1) / 2 : n, at); \
@@ -189,7 +204,7 @@ int ftruncate(int descriptor, off_t length)
 {
     char path[4096];
 
-    if (is_file(descriptor, path) && turn() == FAILS) return -1;
+    if (is_file(descriptor, path) && TURN() == FAILS) return -1;
     return REAL(int, ftruncate, int, off_t)(descriptor, length);
 }
 
@@ -197,7 +212,7 @@ int fallocate(int descriptor, int mode, off_t offset, off_t length)
 {
     char path[4096];
 
-    if (is_file(descriptor, path) && turn() == FAILS) return -1;
+    if (is_file(descriptor, path) && TURN() == FAILS) return -1;
     return REAL(int, fallocate, int, int, off_t, off_t)(descriptor, mode, offset, length);
 }
 
@@ -207,7 +222,7 @@ int fsync(int descriptor)
     struct stat is;
 
     if (!is_file(descriptor, path)) return REAL(int, fsync, int)(descriptor);
-    if (turn() == FAILS) return -1;
+    if (TURN() == FAILS) return -1;
     if (!getenv("FAULTY_DISK") || fstat(descriptor, &is) != 0) return 0; /* nobody looks at the real disk */
     if (S_ISDIR(is.st_mode))
         flushed_folder(path);
@@ -218,13 +233,13 @@ int fsync(int descriptor)
 
 int rename(const char *from, const char *to)
 {
-    if (is_below(to) && turn() == FAILS) return -1;
+    if (is_below(to) && TURN() == FAILS) return -1;
     return REAL(int, rename, const char *, const char *)(from, to);
 }
 
 int unlink(const char *path)
 {
-    if (is_below(path) && turn() == FAILS) return -1;
+    if (is_below(path) && TURN() == FAILS) return -1;
     return REAL(int, unlink, const char *)(path);
 }
 

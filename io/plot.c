@@ -21,6 +21,9 @@ static const double label_size = 12.5;
 /* A page is at most this many pixels wide or high (cairo ends at 32767); an image drawn is at most this many. */
 enum { PAGE_MAX = 30000, IMAGE_MAX = 4096, INK = 0x202020 };
 
+/* And it has at most so many pixels: 256 MB. */
+static const double pixels_max = 64e6;
+
 /* ---- images ---- */
 
 /* One value has the middle of the colours. */
@@ -165,6 +168,40 @@ static struct mf_box draw_image(cairo_t *page, struct mf_box room, const struct 
 
 /* ---- panels and the page ---- */
 
+/* A page in points, and how many pixels a point has. */
+struct page {
+    double width, height, scale;
+};
+
+static struct page page_of(size_t count, size_t columns, int has_title)
+{
+    const size_t wide = columns < count ? columns : count, rows = (count + columns - 1) / columns;
+    struct page p = {cell_width * (double)wide, cell_height * (double)rows + (has_title ? title_height : 0), 2};
+
+    p.scale = fmin(p.scale, PAGE_MAX / fmax(p.width, p.height));
+    p.scale = fmin(p.scale, sqrt(pixels_max / (p.width * p.height)));
+    return p;
+}
+
+static struct mf_box cell_of(size_t columns, int has_title, size_t i)
+{
+    const size_t row = i / columns, column = i % columns;
+
+    return (struct mf_box){cell_width * (double)column, cell_height * (double)row + (has_title ? title_height : 0),
+                           cell_width, cell_height};
+}
+
+void mf_plot_cell(size_t count, size_t columns, int has_title, size_t i, double cell[4])
+{
+    const double scale = page_of(count, columns, has_title).scale;
+    const struct mf_box box = cell_of(columns, has_title, i);
+
+    cell[0] = box.x * scale;
+    cell[1] = box.y * scale;
+    cell[2] = box.width * scale;
+    cell[3] = box.height * scale;
+}
+
 static int is_picture(const struct mf_panel *p) { return p->kind == MF_PANEL_IMAGE || p->kind == MF_PANEL_PHASES; }
 
 /* Room at the right of every picture: where one has a bar or names, pictures beside it are as large. */
@@ -174,6 +211,17 @@ static double beside_pictures(const struct mf_panel *panels, size_t count)
         if (is_picture(&panels[i]) && !panels[i].bare && (panels[i].kind == MF_PANEL_IMAGE || panels[i].phase_names))
             return bar_margin;
     return right_margin;
+}
+
+/* Above the picture, smaller where it would reach into the next panel. */
+static void draw_title(cairo_t *page, struct mf_box cell, struct mf_box box, const char *title)
+{
+    enum { BOLD = 112 /* percent of the width of plain text, at most */ };
+    const double room = cell.width - 12, wide = mf_plot_text_width(page, title, title_size - 1) * BOLD / 100;
+    const double size = (title_size - 1) * fmin(1, room / wide), half = fmin(wide, room) / 2;
+    const double middle = fmax(cell.x + 6 + half, fmin(box.x + box.width / 2, cell.x + cell.width - 6 - half));
+
+    mf_plot_text(page, middle, box.y - 9, title, (struct mf_text){size, 0.5, 1, 1, 0});
 }
 
 static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel *p, double beside)
@@ -187,12 +235,13 @@ static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel 
     if (p->kind == MF_PANEL_EMPTY) return;
     if (p->kind == MF_PANEL_CURVES)
         out = mf_curves_draw(page, room, p);
+    else if (p->kind == MF_PANEL_BARS)
+        out = mf_bars_draw(page, room, p);
     else
         box = draw_image(page, room, p, &out);
     mf_plot_ink(page, INK);
-    if (p->title)
-        mf_plot_text(page, box.x + box.width / 2, box.y - 9, p->title, (struct mf_text){title_size - 1, 0.5, 1, 1, 0});
-    if (p->bare && p->kind != MF_PANEL_CURVES) return;
+    if (p->title) draw_title(page, cell, box, p->title);
+    if (p->bare && is_picture(p)) return;
     if (p->xlabel)
         mf_plot_text(page, box.x + box.width / 2, box.y + box.height + 25, p->xlabel,
                      (struct mf_text){label_size, 0.5, 0, 0, 0});
@@ -204,18 +253,13 @@ static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel 
 static void draw_page(cairo_t *page, double width, const char *title, const struct mf_panel *panels, size_t count,
                       size_t columns)
 {
-    const double top = title ? title_height : 0, beside = beside_pictures(panels, count);
+    const double beside = beside_pictures(panels, count);
 
     mf_plot_ink(page, 0xffffff);
     cairo_paint(page);
     mf_plot_ink(page, INK);
     if (title) mf_plot_text(page, width / 2, 10, title, (struct mf_text){head_size, 0.5, 0, 1, 0});
-    for (size_t i = 0; i < count; ++i) {
-        size_t row = i / columns, column = i % columns;
-        struct mf_box cell = {cell_width * (double)column, top + cell_height * (double)row, cell_width, cell_height};
-
-        draw_panel(page, cell, &panels[i], beside);
-    }
+    for (size_t i = 0; i < count; ++i) draw_panel(page, cell_of(columns, title != NULL, i), &panels[i], beside);
 }
 
 static int save(cairo_surface_t *surface, const struct mf_atomic *file)
@@ -237,9 +281,7 @@ static int save(cairo_surface_t *surface, const struct mf_atomic *file)
 
 int mf_plot_write(const char *path, const char *title, const struct mf_panel *panels, size_t count, size_t columns)
 {
-    size_t wide = columns < count ? columns : count, rows = (count + columns - 1) / columns;
-    double width = cell_width * (double)wide, height = cell_height * (double)rows + (title ? title_height : 0);
-    double scale = fmin(2, PAGE_MAX / fmax(width, height));
+    const struct page sheet = page_of(count, columns, title != NULL);
     cairo_surface_t *surface;
     struct mf_atomic file;
     struct mf_comm self;
@@ -248,10 +290,11 @@ int mf_plot_write(const char *path, const char *title, const struct mf_panel *pa
 
     mf_comm_self(&self);
     MF_TRY(mf_atomic_open(&self, path, 0, &file));
-    surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(width * scale), (int)(height * scale));
+    surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)(sheet.width * sheet.scale),
+                                         (int)(sheet.height * sheet.scale));
     page = cairo_create(surface);
-    cairo_scale(page, scale, scale);
-    draw_page(page, width, title, panels, count, columns);
+    cairo_scale(page, sheet.scale, sheet.scale);
+    draw_page(page, sheet.width, title, panels, count, columns);
     cairo_destroy(page);
     cairo_surface_flush(surface);
     rc = mf_atomic_close(&self, &file, save(surface, &file));

@@ -14,7 +14,7 @@ struct mf_curve {
     int colour; /* 0: by the curve's number; k: the k-th colour of the palette; below 0: black */
 };
 
-enum mf_panel_kind { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES, MF_PANEL_EMPTY };
+enum mf_panel_kind { MF_PANEL_IMAGE, MF_PANEL_PHASES, MF_PANEL_CURVES, MF_PANEL_BARS, MF_PANEL_EMPTY };
 
 /** One panel of a figure. Texts are UTF-8; NULL: none. */
 struct mf_panel {
@@ -30,11 +30,16 @@ struct mf_panel {
     double extent[4];    /* image axes: left, right, top, bottom; all 0: pixel numbers */
     double share[2];     /* width and height of the picture whose scale it has, in units of extent; 0: it has its own */
     int bare;            /* no ticks, labels, colour bar */
-    size_t curve_count;  /* MF_PANEL_CURVES */
+    size_t curve_count;  /* MF_PANEL_CURVES, MF_PANEL_BARS: series, whose y stand beside each other at every bar */
     const struct mf_curve *curves;
+    size_t bar_count; /* MF_PANEL_BARS: places; a series that is shorter has none at the last */
+    const char *const *bar_names;
     int log_y;
     int whole_x; /* its ticks are whole numbers: of ranks */
 };
+
+/** Where panel @p i of a figure lies, title and axes with it: left, top, width, height in pixels of the file. */
+void mf_plot_cell(size_t count, size_t columns, int has_title, size_t i, double cell[4]);
 
 /** Draws panels row by row, @p columns in a row. Written to a temporary name and renamed. MF_OUTPUT. */
 int mf_plot_write(const char *path, const char *title, const struct mf_panel *panels, size_t count, size_t columns);

@@ -214,7 +214,7 @@ double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, c
 {
     double out = draw_y(page, box, y, grid);
 
-    draw_x(page, box, x, grid);
+    if (x) draw_x(page, box, x, grid);
     mf_plot_ink(page, FRAME);
     cairo_set_line_width(page, 0.9);
     cairo_rectangle(page, box.x, box.y, box.width, box.height);

@@ -56,6 +56,34 @@ void mf_figure_end_row(struct mf_figure *f)
     while (f->count % f->columns) (void)mf_figure_next(f);
 }
 
+size_t mf_figure_drawn(const struct mf_figure *f, size_t first)
+{
+    size_t n = 0;
+
+    for (size_t i = first; i < f->count; ++i) n += f->panel[i].kind != MF_PANEL_EMPTY;
+    return n;
+}
+
+void mf_figure_json(const struct mf_figure *f, int has_title, struct mf_json *to)
+{
+    struct mf_json *drawn = mf_json_array();
+
+    mf_json_int(to, "panels", (long long)mf_figure_drawn(f, 0));
+    mf_json_int(to, "left_out", (long long)f->left);
+    for (size_t i = 0; i < f->count; ++i) {
+        struct mf_json *one;
+        double cell[4];
+
+        if (f->panel[i].kind == MF_PANEL_EMPTY) continue;
+        one = mf_json_object();
+        mf_plot_cell(f->count, f->columns, has_title, i, cell);
+        mf_json_text(one, "title", f->panel[i].title ? f->panel[i].title : "");
+        mf_json_reals(one, "box", cell, 4);
+        mf_json_put(drawn, NULL, one);
+    }
+    mf_json_put(to, "drawn", drawn);
+}
+
 void mf_figure_free(struct mf_figure *f)
 {
     for (size_t i = 0; i < f->owned_count; ++i) free(f->owned[i]);

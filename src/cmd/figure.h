@@ -4,6 +4,7 @@
 
 #include "io/plot.h"
 #include "io/target.h"
+#include "src/base/json.h"
 
 struct mf_figure {
     struct mf_panel *panel;
@@ -12,6 +13,7 @@ struct mf_figure {
     size_t owned_count, owned_room;
     const char *map; /* colours of images, NULL: the standard */
     int bare;        /* images without axes */
+    size_t left;     /* panels that there could have been as well */
 };
 
 /** Memory that lives as long as the figure, cleared. */
@@ -24,6 +26,13 @@ struct mf_panel *mf_figure_next(struct mf_figure *figure);
 
 /** Leaves the rest of the row empty. */
 void mf_figure_end_row(struct mf_figure *figure);
+
+/** How many panels from @p first on are not empty. */
+size_t mf_figure_drawn(const struct mf_figure *figure, size_t first);
+
+/** What is drawn, and where: {"panels", "left_out", "drawn": [{"title", "box": [left, top, width, height]}]} into @p
+ * to; pixels of a picture that has a title. */
+void mf_figure_json(const struct mf_figure *figure, int has_title, struct mf_json *to);
 
 void mf_figure_free(struct mf_figure *figure);
 

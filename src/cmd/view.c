@@ -64,7 +64,7 @@ static int check(const struct mf_session *session, void *options)
     return MF_OK;
 }
 
-static int report(const struct mf_session *session, const char *path, size_t panels)
+static int report(const struct mf_session *session, const char *path, const struct mf_figure *figure, int has_title)
 {
     struct mf_json *json;
     int rc;
@@ -75,7 +75,7 @@ static int report(const struct mf_session *session, const char *path, size_t pan
     }
     json = mf_json_object();
     mf_json_text(json, "output", path);
-    mf_json_int(json, "panels", (long long)panels);
+    mf_figure_json(figure, has_title, json);
     rc = mf_json_write(json, stdout);
     mf_json_free(json);
     return rc;
@@ -91,7 +91,7 @@ static int draw_to(struct mf_session *session, const struct mf_view_opts *o, siz
 
     if (rc == MF_OK && session->comm->rank == 0 && !session->common->dry_run)
         rc = mf_plot_write(path, title, figure.panel, figure.count, figure.columns);
-    if (rc == MF_OK && session->comm->rank == 0) rc = report(session, path, figure.count);
+    if (rc == MF_OK && session->comm->rank == 0) rc = report(session, path, &figure, title != NULL);
     mf_figure_free(&figure);
     return mf_agree(session->comm, rc);
 }
@@ -126,8 +126,11 @@ static const char text[] =
     "  a volume        a slice in the middle normal to z, y and x (or --slices of\n"
     "                  each) and S2 of all slices in every direction\n"
     "  a result of reconstruct or match: the same, and the loss of the run\n"
-    "  descriptors     maps and curves of S2, the maps of up to four pyramid\n"
-    "                  levels (three-sided targets: of the finest)\n"
+    "  descriptors     every descriptor and every measure of the file: windows of\n"
+    "                  lags and matrices as images, functions as curves, few numbers\n"
+    "                  as bars; of up to four phases (or pairs of them) and four\n"
+    "                  pyramid levels, of three directions the finest. A line says\n"
+    "                  how many panels that leaves out\n"
     "  metrics.jsonl   the loss of a run, also of one under way; or its folder\n"
     "  grey values     the image, or slices of a volume, with a colour bar\n"
     "  several files   images and middle slices of volumes, --columns in a row\n"
@@ -136,7 +139,7 @@ static const char text[] =
     "circles on the result's curves; --target takes the circles from a descriptor\n"
     "file. \"rms\" is the root mean square of the difference over all lags drawn: of a\n"
     "result those of its run. Pictures of labels have one scale, if none gets too\n"
-    "small by it.\n"
+    "small by it. --json says what is drawn, and where.\n"
     "\n"
     "Examples:\n"
     "  mesoforge view image.npy --output image.png\n"

@@ -12,10 +12,10 @@
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/describe_more.h"
 #include "src/cmd/figure_slice.h"
 #include "src/cmd/info_values.h"
 #include "src/cmd/names.h"
+#include "src/cmd/panels.h"
 #include "src/cmd/view_metrics.h"
 #include "src/desc/characterize.h"
 #include "src/desc/slice.h"
@@ -343,41 +343,22 @@ static int view_original_of_target(struct drawing *d)
     return rc;
 }
 
-/* The exact lineal path of a phase, if it is there: a panel for every side. */
-static void draw_lineal(struct drawing *d, int phase)
-{
-    struct mf_figure *f = d->figure;
-    const struct mf_target *t = &d->got;
-
-    for (int side = 0; t->side[0].more[MF_MORE_LINEAL_EXACT] && side < t->sides; ++side) {
-        struct mf_lineal_lines *lines = mf_figure_keep(f, sizeof *lines);
-
-        lines->values = mf_figure_keep(f, 5 * (t->lag + 1) * sizeof *lines->values);
-        mf_describe_lineal(t, d->ndim, phase, side, lines, mf_figure_next(f));
-        if (side == t->sides - 1) mf_figure_end_row(f);
-    }
-}
-
-/* A row per phase: the map of every level and the curves; with three sides maps above curves. Then the lineal paths. */
+/* Rows of panels for every descriptor, then for every measure that the file holds. */
 static void draw_descriptors(struct drawing *d)
 {
-    const struct mf_target *t = &d->got;
-    size_t levels = t->side[0].levels < 4 ? t->side[0].levels : 4;
-    int first = t->phases == 2 ? 1 : 0;
+    struct mf_json *results = d->look && d->look->results ? mf_json_parse(d->look->results) : NULL;
+    struct mf_panels panels = {d->figure, &d->got, d->has_want ? &d->want : NULL, d->ndim, 0};
 
-    d->figure->columns = t->sides == 3 ? 3 : levels + 1;
-    for (int phase = first; phase < t->phases; ++phase) {
-        if (t->sides == 3)
-            for (int side = 0; side < 3; ++side) mf_figure_map(d->figure, NULL, t, 3, side, phase, 0);
-        else
-            for (size_t level = 0; level < levels; ++level) mf_figure_map(d->figure, NULL, t, 2, 0, phase, level);
-        if (t->sides == 1 && phase == first) draw_curves(d, 0);
-        mf_figure_end_row(d->figure);
-    }
-    if (t->sides == 3)
-        for (int side = 0; side < 3; ++side) draw_curves(d, side);
-    mf_figure_end_row(d->figure);
-    for (int phase = first; phase < t->phases; ++phase) draw_lineal(d, phase);
+    d->figure->columns = d->got.sides == 3 ? 3 : 4;
+    mf_panels_descriptors(&panels);
+    mf_panels_measures(&panels, mf_json_get(results, "measures"));
+    mf_json_free(results);
+    d->figure->left = panels.left;
+    if (panels.left)
+        mf_info(
+            "%zu more panels are left out: drawn are %d phases or pairs of them, %d levels of the pyramid, of three "
+            "directions the finest",
+            panels.left, MF_PANELS_PARTS, MF_PANELS_LEVELS);
 }
 
 static int view_descriptors(struct drawing *d, const char **title)

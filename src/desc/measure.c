@@ -14,12 +14,23 @@ struct measure {
     int (*run)(const struct mf_measure_job *job, struct mf_json *const *phase);
     /** What it put there, in a line or few. */
     void (*text)(FILE *to, const struct mf_json *values);
+    struct mf_measure_picture picture[MF_MEASURE_PICTURES];
 };
 
-#define ROW(name, summary, why)                                          \
-    {                                                                    \
-#name, summary, why, mf_measure_##name, mf_measure_##name##_text \
+#define ROW(name, summary, why, ...)                                                      \
+    {                                                                                     \
+#name, summary, why, mf_measure_##name, mf_measure_##name##_text, { __VA_ARGS__ } \
     }
+
+#define BARS(path, title, value)       \
+    {                                  \
+        path, 0, title, NULL, value, 0 \
+    }
+#define CURVES(path, title, across, first, value) \
+    {                                             \
+        path, 1, title, across, value, first      \
+    }
+#define BY_LAG(value) CURVES("*", "", "lag [pixels]", 0, value)
 
 #define HOLDS_IT  "FFTCorrelations (S2) holds it; try: FFTCorrelations"
 #define CLUSTERS  "a swap joins or cuts whole clusters, so no update by swaps follows from what it changes"
@@ -27,18 +38,36 @@ struct measure {
 
 /* The last row has no name. */
 static const struct measure rows[] = {
-    ROW(surface, "interface per volume, of voxel faces and by crossings", "Variation holds it; try: Variation"),
-    ROW(euler, "Euler number, voxels joined by faces and by corners", NO_UPDATE),
-    ROW(clusters, "clusters joined by faces, and those that span", CLUSTERS),
-    ROW(chords, "chord lengths along the axes", NULL),
-    ROW(autocovariance, "two-point correlation less the square of the volume fraction, along the axes", HOLDS_IT),
-    ROW(variogram, "half the mean square of differences, along the axes", HOLDS_IT),
-    ROW(surface_correlation, "surface-surface and surface-void correlations along the axes", NULL),
-    ROW(local_fraction, "mean and variance of the volume fraction in windows", NO_UPDATE),
-    ROW(boundaries, "where two and three phases meet, per volume", NO_UPDATE),
-    ROW(cluster_function, "two-point cluster function along the axes", CLUSTERS),
-    ROW(tortuosity, "shortest ways through along the axes", CLUSTERS),
+    ROW(surface, "interface per volume, of voxel faces and by crossings", "Variation holds it; try: Variation",
+        BARS("*", "", "interface per volume")),
+    ROW(euler, "Euler number, voxels joined by faces and by corners", NO_UPDATE, BARS("*", "", "Euler number")),
+    ROW(clusters, "clusters joined by faces, and those that span", CLUSTERS,
+        CURVES("sizes", "sizes", "k, of 2^k to 2^(k+1) - 1 voxels", 0, "how many"),
+        BARS("number|mean|largest", "number; mean and largest [voxels]", "how many"),
+        BARS("spanning_fraction.*", "what spans", "share of the phase")),
+    ROW(chords, "chord lengths along the axes", NULL, CURVES("*.counts", "", "length [pixels]", 1, "how many"),
+        BARS("*.mean|*.longest", "mean and longest", "length [pixels]")),
+    ROW(autocovariance, "two-point correlation less the square of the volume fraction, along the axes", HOLDS_IT,
+        BY_LAG("autocovariance")),
+    ROW(variogram, "half the mean square of differences, along the axes", HOLDS_IT, BY_LAG("variogram")),
+    ROW(surface_correlation, "surface-surface and surface-void correlations along the axes", NULL,
+        CURVES("surface_surface.*|surface_void.*", "", "lag [pixels]", 0, "share of the pairs")),
+    ROW(local_fraction, "mean and variance of the volume fraction in windows", NO_UPDATE,
+        CURVES("@edge.mean|@edge.variance", "", "edge of the windows [pixels]", 0, "volume fraction")),
+    ROW(boundaries, "where two and three phases meet, per volume", NO_UPDATE,
+        BARS("double.*.density", "with another phase", "area per volume"),
+        BARS("triple.*.density", "with two others", "length per volume")),
+    ROW(cluster_function, "two-point cluster function along the axes", CLUSTERS, BY_LAG("in one cluster")),
+    ROW(tortuosity, "shortest ways through along the axes", CLUSTERS,
+        BARS("*.mean|*.least", "mean and least", "length over extent"),
+        BARS("*.reached", "reached", "share of the last plane")),
     {0}};
+
+static size_t count(void) { return sizeof rows / sizeof *rows - 1; }
+
+const char *mf_measure_name(size_t i) { return i < count() ? rows[i].name : NULL; }
+
+const struct mf_measure_picture *mf_measure_pictures(size_t i) { return i < count() ? rows[i].picture : NULL; }
 
 const char *mf_measure_why(const char *name)
 {

@@ -19,6 +19,27 @@ struct mf_measure_job {
     size_t lag; /* distances below it, at most half of every edge */
 };
 
+/**
+ * How some of the values of a measure are drawn. A path leads to them: keys with dots between; "*" is any key, or any
+ * of an array's objects, which are called by their "label" or "labels"; "@key" an array of objects as a curve, whose
+ * points stand at that member of theirs; "|" between paths to what is in one picture. Lists are curves, numbers bars.
+ */
+struct mf_measure_picture {
+    const char *path;
+    int curves;
+    const char *title;  /* after the measure's name; "": nothing */
+    const char *across; /* curves: what points stand at; the first, one apart, at @p first */
+    const char *value;
+    double first;
+};
+
+enum { MF_MEASURE_PICTURES = 3 };
+
+/** Name of row @p i, and its pictures, MF_MEASURE_PICTURES of them, those without a path are none; NULL: no such row.
+ */
+const char *mf_measure_name(size_t i);
+const struct mf_measure_picture *mf_measure_pictures(size_t i);
+
 /** Why nothing can aim at the measure called @p name; NULL: there is no such measure. */
 const char *mf_measure_why(const char *name);
 

@@ -6,6 +6,7 @@
 #include "io/target.h"
 #include "kernels/backend.h"
 #include "kernels/cost.h"
+#include "src/desc/shown.h"
 
 /** Which values of a target (io/target.h) a descriptor has: the order of the rows. */
 enum mf_descriptor_kind {
@@ -45,6 +46,7 @@ struct mf_descriptor {
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
     int in_space;   /* of a volume as a whole (src/desc/space.h), not of slices: family has no slice kernels */
     int by_example; /* compares slices with the target's example: has no values of its own, aims at 0 */
+    const struct mf_shown *shown; /* how its values are drawn; by example: NULL */
 };
 
 /** The rows' names as --help lists them, beside what every target has; those that are counted on labels, without a

@@ -213,7 +213,7 @@ def viewing():
     view("cube.npy", "--original_ms", "a.npy", "--limit_to", 5, name="one.png")
     view("cube.npy", "--original_ms", "a.npy", "--target", DES["a"], name="many.png")
     check(open("one.png", "rb").read() != open("many.png", "rb").read(), "the map does not say whose it is")
-    check(view("cube.h5")[1] == 8 and view("volume.npy")[1] == 6, "volumes without original")
+    check(view("cube.h5")[1] == 7 and view("volume.npy")[1] == 6, "volumes without original: empty places are no panels")
     check(view("volume.npy", "--target", "two.h5")[1] == 6, "curves of a target")
     check(view("volume.npy", "--slices", 3)[1] == 12, "more slices")
     check(view("synth.h5", "--cmap", "viridis", "--noaxis", "--savefig")[1] == 6, "three phases, bare")
@@ -264,6 +264,78 @@ def viewing():
     refused(7, "no/such", "view", "a.npy", "--output", "no/such/p.png", ranks=2)
 
 
+SLICES = ("S2", "Variation", "VolumeFractions", "Patches", "FFTCrossCorrelations", "LinealPath", "LinealPathExact", "LinealPathApproximation",
+          "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations", "LineCorrelations", "CrossCorrelations", "StructureTensor", "SurfaceCorrelations", "Chords")
+
+
+def wanted_panels(parts, pairs, levels, sides, phases, triple):
+    """By the name that a title begins with: windows and their cuts, matrices, curves, numbers; then measures, P curves or one panel of bars."""
+    places = levels * sides
+    found = {"FFTCorrelations": parts * (places + sides), "TwoPointCorrelations": parts * (places + sides), "StructureTensor": parts * (4 * places + sides),
+             "FFTCrossCorrelations": pairs * (places + sides), "CrossCorrelations": pairs * places, "Variation": sides, "VolumeFractions": sides, "Patches": sides}
+    for name in ("LinealPath", "LinealPathExact", "LinealPathApproximation", "LineLinealPathApproximation", "Correlations", "LineCorrelations", "SurfaceCorrelations",
+                 "Chords"):
+        found[name] = parts * places
+    for name in ("autocovariance", "variogram", "surface_correlation", "local_fraction", "cluster_function"):
+        found[name] = phases
+    return {**found, "surface": 1, "euler": 1, "clusters": phases + 2, "chords": phases + 1, "boundaries": 1 + triple, "tortuosity": 2}
+
+
+def drawn_panels(path, *more, ranks=1):
+    """How many by name; every one has something in it, inside of its axes."""
+    said = json.loads(good("view", path, "--output", "drawn.png", "--json", *more, ranks=ranks))
+    width, height, raw = pixels("drawn.png")
+    rows = raw.reshape(height, 1 + 3 * width)
+    check((rows[:, 0] == 2).all(), "rows are the ones above them and a difference")
+    page = np.add.accumulate(rows[:, 1:], 0, dtype=np.uint8).reshape(height, width, 3)
+    check(said["panels"] == len(said["drawn"]), "panels: %s" % said["panels"])
+    found, seen = {}, set()
+    for one in said["drawn"]:
+        left, top, wide, tall = one["box"]
+        inside = page[round(top + 0.13 * tall):round(top + 0.84 * tall), round(left + 0.18 * wide):round(left + 0.77 * wide)]
+        check((inside != 255).any(2).mean() > 0.002 and len(np.unique(inside.reshape(-1, 3), axis=0)) >= 2, "%s: %s is empty" % (path, one))
+        check(0 <= left and left + wide <= width + 1 and 0 <= top and top + tall <= height + 1, "%s lies on the page" % one)
+        name = one["title"].replace(",", " ").split()[0]
+        found[name] = found.get(name, 0) + 1
+        seen.add((one["title"], left, top))
+    check(len(seen) == said["panels"], "no two panels in one place")
+    return found, said
+
+
+def describing():
+    """Every descriptor and every measure of a file has its panels."""
+    five = blobs((40, 44), [0.3, 0.25, 0.2, 0.15, 0.1], 9)
+    np.save("five.npy", five)
+    for name, lag, words, parts, pairs, levels, sides, phases, triple in (
+            ("a", 5, SLICES, 2, 1, 2, 1, 2, 0), ("three", 4, SLICES, 3, 3, 3, 1, 3, 1), ("volume", 4, (*SLICES, "S2_3D", "CrossS2_3D"), 2, 1, 1, 3, 2, 0),
+            ("five", 4, SLICES, 4, 4, 3, 1, 4, 1)):
+        good("characterize", name + ".npy", "--limit_to", lag, "--measures", "all", "--descriptor_types", *words, "--output", "every.h5")
+        found, said = drawn_panels("every.h5", ranks=2 if name == "volume" else 1)
+        want = wanted_panels(parts, pairs, levels, sides, phases, triple)
+        if sides == 3:
+            want.update(S2_3D=2 * (3 + 1), CrossS2_3D=3 + 1)
+        check(found == want, "%s: %s, want %s" % (name, found, {k: v for k, v in want.items() if found.get(k) != v}))
+        left = 0
+        if name == "five":  # of five phases one, of ten pairs six; of the measures one phase
+            whole = wanted_panels(5, 10, levels, sides, 5, triple)
+            left = sum(whole.values()) - sum(want.values())
+        if sides == 1:
+            check(said["left_out"] == left, "%s: %d are left out, want %d" % (name, said["left_out"], left))
+        else:
+            check(said["left_out"] > 0, "coarser levels of three directions are left out")
+    said = run("view", "every.h5", "--output", "drawn.png")
+    check("more panels are left out" in said[2], "a line says what is left out: %s" % (said,))
+    good("characterize", "b.npy", "--limit_to", 4, "--descriptor_types", "S2", "LinealPath", "--output", "some.h5")
+    good("characterize", "a.npy", "--limit_to", 5, "--descriptor_types", *SLICES, "--output", "every.h5")
+    alone, _ = drawn_panels("every.h5")
+    beside, said = drawn_panels("every.h5", "--target", "some.h5")
+    check(alone == beside and not any("rms" in one["title"] for one in said["drawn"]), "of another L: no rms")
+    good("characterize", "b.npy", "--limit_to", 5, "--descriptor_types", "S2", "LinealPath", "--output", "some.h5")
+    said = drawn_panels("every.h5", "--target", "some.h5")[1]
+    check({one["title"].split()[0] for one in said["drawn"] if "rms" in one["title"]} == {"FFTCorrelations", "FFTCrossCorrelations", "LinealPath", "LinealPathExact"},
+          "of one L: what both have")
+
+
 def interpolating():
     """Every value lies on the straight line; what only one file has is left out."""
     def values(path):
@@ -304,5 +376,6 @@ def interpolating():
 
 
 viewing()
+describing()
 interpolating()
 finish("view")

@@ -95,9 +95,45 @@ static void check_values(void)
     mf_target_side_free(&mean);
 }
 
+/* What is drawn stands within the entries; windows and matrices of slices show them all. */
+static void check_shown(const struct mf_descriptor *row, size_t lag)
+{
+    const struct mf_shown *shown = row->shown;
+    const size_t entries = mf_descriptor_entries(row, lag);
+    char *seen = calloc(entries, 1);
+    size_t n = 0;
+
+    for (size_t k = 0; seen && k < shown->count; ++k) {
+        const size_t extent = shown->extent(lag, k);
+        const size_t points = shown->as == MF_SHOWN_CURVES ? extent : extent * extent;
+
+        for (size_t i = 0; i < points; ++i) {
+            const size_t at = shown->entry(lag, k, i);
+
+            CHECK(at < entries);
+            n += at < entries && !seen[at];
+            if (at < entries) seen[at] = 1;
+        }
+    }
+    if (shown->as != MF_SHOWN_CURVES && !row->in_space) CHECK(n == entries);
+    if (shown->as == MF_SHOWN_CURVES && row->kind != MF_LINEAL_SOFT) CHECK(n >= entries - 1);
+    free(seen);
+}
+
+static void check_pictures(void)
+{
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        const struct mf_descriptor *row = &mf_descriptors[d];
+
+        CHECK((row->shown == NULL) == (row->by_example != 0));
+        for (size_t lag = 2; row->shown && lag < 8; lag += 3) check_shown(row, lag);
+    }
+}
+
 int main(void)
 {
     check_names();
     check_values();
+    check_pictures();
     return failures != 0;
 }

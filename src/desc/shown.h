@@ -1,0 +1,32 @@
+/* How the numbers of a descriptor are looked at: as a window of lags, a matrix, curves or a few numbers, and which
+ * entry stands where. A row of the registry names one; whoever draws knows these kinds, not descriptors. */
+#ifndef MF_DESC_SHOWN_H
+#define MF_DESC_SHOWN_H
+
+#include <stddef.h>
+
+enum mf_shown_as {
+    MF_SHOWN_NUMBER, /* one entry */
+    MF_SHOWN_LAGS,   /* squares of lags, zero lag in the centre */
+    MF_SHOWN_MATRIX, /* squares of products */
+    MF_SHOWN_CURVES
+};
+
+struct mf_shown {
+    enum mf_shown_as as;
+    size_t count;            /* squares, or curves */
+    const char *const *name; /* [count], NULL: they need none. "%u", "%v": axes of a slice's rows and columns */
+    const char *across;      /* what points of curves, rows and columns of a matrix stand at */
+    const char *value;       /* what their height says */
+    double first, step;      /* where points stand; step of a window's lags [pixels] */
+    size_t (*extent)(size_t lag, size_t k); /* rows of square k, which has as many columns; points of curve k */
+    size_t (*entry)(size_t lag, size_t k, size_t i); /* of point i, or of row and column, i = row * extent + column */
+    const char *const (*axes)[2]; /* [count] of rows and columns of windows; NULL: those of a slice */
+};
+
+extern const struct mf_shown mf_shown_window, mf_shown_pairs, mf_shown_tensor, mf_shown_s2_3d, mf_shown_cross_s2_3d;
+extern const struct mf_shown mf_shown_gram, mf_shown_gram_axes, mf_shown_vgg;
+extern const struct mf_shown mf_shown_lineal, mf_shown_lineal_exact, mf_shown_lineal_soft, mf_shown_line_soft;
+extern const struct mf_shown mf_shown_surface, mf_shown_chords, mf_shown_variation, mf_shown_fraction;
+
+#endif

@@ -19,6 +19,7 @@ from runs import S2, check, finish, kill
 from samples import blobs, digest, np, save
 
 program, launcher = os.path.abspath(sys.argv[1]), sys.argv[2:]
+SEED = os.environ.get("FAULTS_SEED", "")  # of when and on how many ranks runs go on
 folder = tempfile.mkdtemp(prefix="restart-")
 os.chdir(folder)
 
@@ -29,6 +30,12 @@ def run(arguments, ranks=1, fault=None):
 
 def checkpoints(name):
     return [f"{name}.ckpt-{c}.h5" for c in "ab" if os.path.exists(f"{name}.ckpt-{c}.h5")]
+
+
+def deck(dice):
+    """Numbers of ranks, each as often as the others."""
+    while True:
+        yield from dice.sample((1, 2, 3, 4), 4)
 
 
 def crc32c(data):
@@ -74,11 +81,11 @@ for name, options in cases.items():
     check(name != "space" or ("clusters:" in text and "0 joined, 0 parted" not in text), f"no cluster is joined or parted: {text}")
     want = digest(f"{name}-whole.npy")
     # Stopped again and again, at steps of the descents and rounds of the polish, on changing numbers of ranks.
-    legs, code, out, ranks = 0, 75, "", random.Random(name)
-    go = []
+    legs, code, out, dice = 0, 75, "", random.Random(name + SEED)
+    go, ranks = [], deck(dice)
     while code == 75 and legs < 40:
-        visit = ranks.choice([2, 4, 7] if name == "image" else [3, 9, 17])  # it has fewer steps at which it may leave
-        code, out, text = run(options + go + ["--output", f"{name}.npy", "--json"], ranks.choice([1, 2, 3]),
+        visit = dice.choice([2, 4, 7] if name == "image" else [3, 9, 17])  # it has fewer steps at which it may leave
+        code, out, text = run(options + go + ["--output", f"{name}.npy", "--json"], next(ranks),
                               f"run.leave:visit={visit}")
         go = ["--restart", "auto"]
         legs += 1
@@ -99,9 +106,9 @@ for trial in range(3):
         os.remove(file)
     line = runs.line(program, *options, ranks=2, mpiexec=launcher)
     with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as job:
-        time.sleep(ranks.uniform(0.3, 1.2) * length)
+        time.sleep(dice.uniform(0.3, 1.2) * length)
         kill(job.pid)
-    code, _, text = run(options, ranks.choice([1, 3]))
+    code, _, text = run(options, (1, 3, 4)[trial])
     check(code == 0 and digest("killed.npy") == digest("volume-whole.npy"), f"kill {trial}: {code} {text}")
     for file in os.listdir("."):
         if file.endswith(".tmp"):

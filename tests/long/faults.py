@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""The long form of docs/FAULTS.md: every test that its table names, again and again, and campaigns with random moments. Prints one row per test or
-campaign: rows of the table, what, trials, how many held, a remark.
-usage: faults.py [--repeat N] [--trials N] [--steps N] [--names N] [--only NAME,..] BUILD_FOLDER MPIEXEC ..."""
+"""The long form of docs/FAULTS.md: every test that its table names, again and again, the shortest first, and campaigns with random moments. Prints
+one row per test or campaign: rows of the table, what, trials, how many held, a remark. Tests that choose calls and moments choose others each
+time: FAULTS_SEED, which is printed, is theirs.
+usage: faults.py [--repeat N] [--trials N] [--steps N] [--names N] [--calls N] [--minutes N] [--only NAME,..] BUILD_FOLDER MPIEXEC ..."""
 import argparse
 import collections
 import os
@@ -25,13 +26,16 @@ parser.add_argument("--trials", type=int, default=20, help="of each campaign")
 parser.add_argument("--steps", type=int, default=100000, help="of the long run")
 parser.add_argument("--only", type=lambda names: names.split(","), default=[], help="tests of the table, with commas; none: all")
 parser.add_argument("--names", type=int, default=100, help="thousands of fuzzed names through every script and line of launch")
+parser.add_argument("--calls", type=int, default=1, help="times that every call of a run which changes a file fails, not some")
+parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no repetition of a test after so many")
 parser.add_argument("build")
 parser.add_argument("launcher", nargs=argparse.REMAINDER)
 asked = parser.parse_args()
 build = os.path.abspath(asked.build)
 program = f"{build}/mesoforge"
-dice = random.Random(20)
-failed = 0
+seed = os.environ.get("FAULTS_SEED", str(time.time_ns() // 1000 % 1000000))
+dice = random.Random(seed)
+failed, began = 0, time.time()
 PROBLEM = "match t.npy --limit_to 4 --add_dimension 12 --max_iter 60 --polish-rounds 2 --deterministic --threads 1".split()
 
 
@@ -52,19 +56,46 @@ def tests_of_the_table():
     return found
 
 
+def seconds_of_tests():
+    """{test: seconds}, of those that ctest has run here."""
+    try:
+        lines = [line.split() for line in open(f"{build}/Testing/Temporary/CTestCostData.txt")]
+    except FileNotFoundError:
+        return {}
+    return {words[0]: float(words[2]) for words in lines if len(words) == 3}
+
+
 def again(name, faults):
-    held, longest = 0, 0.0
-    for _ in range(asked.repeat):
+    trials, held, longest = 0, 0, 0.0
+    while trials < asked.repeat and time.time() < began + 60 * asked.minutes:
         begin = time.time()
-        done = subprocess.run(["ctest", "--test-dir", build, "-R", f"^{name}$", "--output-on-failure"], capture_output=True, text=True)
-        skipped = "***Skipped" in done.stdout
-        held += done.returncode == 0 and not skipped
+        done = subprocess.run(["ctest", "--test-dir", build, "-R", f"^{name}$", "--output-on-failure"], capture_output=True, text=True,
+                              env=runs.around(FAULTS_SEED=f"{seed}.{trials}"))
+        if "***Skipped" in done.stdout:
+            row(",".join(faults), name, trials, held, "skipped here")
+            return
+        trials += 1
+        held += done.returncode == 0
         longest = max(longest, time.time() - begin)
-        if skipped:
-            break
         if done.returncode != 0:
             print(done.stdout, file=sys.stderr)
-    row(",".join(faults), name, asked.repeat, held, "skipped here" if skipped else f"longest {longest:.1f} s")
+    if trials:
+        row(",".join(faults), name, trials, held, f"longest {longest:.1f} s")
+
+
+def every_call():
+    """Not some calls: all."""
+    held, longest = 0, 0.0
+    for trial in range(asked.calls):
+        begin = time.time()
+        done = subprocess.run([sys.executable, f"{here}/../cli/faults.py", program, f"{build}/tests/faulty_io.so", "--all"], capture_output=True,
+                              text=True)
+        held += done.returncode == 0
+        longest = max(longest, time.time() - begin)
+        if done.returncode != 0:
+            print(done.stdout[-3000:], done.stderr[-3000:], file=sys.stderr)
+    said = "; ".join(line for line in done.stdout.splitlines() if line.startswith("calls "))
+    row("F2,F3,F10,F11", "every call that changes a file", asked.calls, held, f"{said}; longest {longest:.1f} s")
 
 
 def match(*words, ranks=1, fault=None):
@@ -144,7 +175,7 @@ def fuzzed_names():
 folder = tempfile.mkdtemp(prefix="faults-long-")
 os.chdir(folder)
 runs.run(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
-print("rows\twhat\ttrials\theld\tremark", flush=True)
+print(f"# FAULTS_SEED {seed}\nrows\twhat\ttrials\theld\tremark", flush=True)
 if asked.trials:
     not_a_number()
     stopped()
@@ -152,7 +183,10 @@ if asked.steps:
     long_run()
 if asked.names:
     fuzzed_names()
-for name, faults in tests_of_the_table().items():
+if asked.calls:
+    every_call()
+lasts = seconds_of_tests()
+for name, faults in sorted(tests_of_the_table().items(), key=lambda test: lasts.get(test[0], 60)):
     if asked.repeat and (not asked.only or name in asked.only):
         again(name, faults)
 shutil.rmtree(folder)

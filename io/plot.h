@@ -34,6 +34,7 @@ struct mf_panel {
     const struct mf_curve *curves;
     size_t bar_count; /* MF_PANEL_BARS: places; a series that is shorter has none at the last */
     const char *const *bar_names;
+    int sideways; /* bars lie, names beside them: of many, or long names */
     int log_y;
     int whole_x; /* its ticks are whole numbers: of ranks */
 };

@@ -212,7 +212,7 @@ static double draw_y(cairo_t *page, struct mf_box box, const struct mf_axis *axi
 
 double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y, int grid)
 {
-    double out = draw_y(page, box, y, grid);
+    double out = y ? draw_y(page, box, y, grid) : 0;
 
     if (x) draw_x(page, box, x, grid);
     mf_plot_ink(page, FRAME);

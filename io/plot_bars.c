@@ -57,19 +57,39 @@ static uint32_t colour_of(const struct mf_panel *p, size_t k)
     return mf_plot_line(colour > 0 ? (size_t)colour - 1 : k);
 }
 
+/* Three digits, whole numbers in full. */
+static const char *written(double value, char text[32])
+{
+    snprintf(text, 32, fabs(value) >= 1000 && fabs(value) < 1e6 ? "%.0f" : "%.3g", value);
+    return text;
+}
+
+/* Of all values at bars: no wider than a bar; 0: there are too many. */
+static double value_size(cairo_t *page, const struct mf_panel *p, double width)
+{
+    double widest = 1;
+    char text[32];
+
+    if (p->bar_count * p->curve_count > LABELLED) return 0;
+    for (size_t k = 0; k < p->curve_count; ++k)
+        for (size_t i = 0; i < p->bar_count; ++i)
+            if (isfinite(value_of(p, k, i)))
+                widest = fmax(widest, mf_plot_text_width(page, written(value_of(p, k, i), text), text_size));
+    return fmin(text_size, 1.1 * text_size * width / widest);
+}
+
 static void draw_bar(cairo_t *page, const struct mf_panel *p, struct mf_box at, size_t k, double value)
 {
+    const double size = value_size(page, p, at.width);
     char text[32];
 
     mf_plot_ink(page, colour_of(p, k));
     cairo_rectangle(page, at.x, at.y, fmax(at.width - 1, 0.5), fmax(at.height, 1));
     cairo_fill(page);
-    if (p->bar_count * p->curve_count > LABELLED) return;
-    snprintf(text, sizeof text, "%.4g", value);
+    if (size <= 0) return;
     mf_plot_ink(page, INK);
-    mf_plot_text(page, at.x + at.width / 2, value < 0 ? at.y + at.height + 2 : at.y - 2, text,
-                 (struct mf_text){fmin(text_size, 10.5 * at.width / mf_plot_text_width(page, text, text_size)), 0.5,
-                                  value < 0 ? 0 : 1, 0, 0});
+    mf_plot_text(page, at.x + at.width / 2, value < 0 ? at.y + at.height + 2 : at.y - 2, written(value, text),
+                 (struct mf_text){size, 0.5, value < 0 ? 0 : 1, 0, 0});
 }
 
 /* As large as they fit beside each other. */
@@ -101,11 +121,70 @@ static void draw_legend(cairo_t *page, struct mf_box box, const struct mf_panel 
     }
 }
 
+/* ---- lying bars ---- */
+
+/* The room beside the names; these begin in the margin at the left. */
+static struct mf_box beside_names(cairo_t *page, struct mf_box box, const struct mf_panel *p, double size)
+{
+    const double margin = 54;
+    double widest = 0, shift;
+
+    for (size_t i = 0; i < p->bar_count; ++i) widest = fmax(widest, mf_plot_text_width(page, p->bar_names[i], size));
+    shift = fmin(fmax(widest + 8 - margin, 0), 0.7 * box.width);
+    return (struct mf_box){box.x + shift, box.y, box.width - shift, box.height};
+}
+
+static struct mf_axis width_of(const struct mf_panel *p, struct mf_box box)
+{
+    struct mf_axis y = height_of(p, box);
+
+    return (struct mf_axis){y.lo, y.hi * (y.hi > 0 ? 1.08 : 1), box.x, box.x + box.width, 0, 0};
+}
+
+static void draw_lying(cairo_t *page, const struct mf_panel *p, struct mf_box box, const struct mf_axis *x, size_t k,
+                       size_t i)
+{
+    const double top = box.y + legend_row * (double)named(p), place = (box.y + box.height - top) / (double)p->bar_count;
+    const double thick = 0.76 * place / (double)p->curve_count, value = value_of(p, k, i), zero = mf_axis_at(x, 0);
+    const double end = mf_axis_at(x, value), down = top + place * ((double)i + 0.12) + thick * (double)k;
+    char text[32];
+
+    if (k == 0) {
+        mf_plot_ink(page, INK);
+        mf_plot_text(page, box.x - 7, top + place * ((double)i + 0.5), p->bar_names[i],
+                     (struct mf_text){fmin(text_size, 0.9 * place), 1, 0.5, 0, 0});
+    }
+    if (!isfinite(value)) return;
+    mf_plot_ink(page, colour_of(p, k));
+    cairo_rectangle(page, fmin(zero, end), down, fmax(fabs(end - zero), 1), fmax(thick - 0.7, 0.5));
+    cairo_fill(page);
+    mf_plot_ink(page, INK);
+    mf_plot_text(page, fmax(zero, end) + 3, down + thick / 2, written(value, text),
+                 (struct mf_text){fmin(text_size, fmax(thick, 5)), 0, 0.5, 0, 0});
+}
+
+static double draw_sideways(cairo_t *page, struct mf_box box, const struct mf_panel *p)
+{
+    const double size = fmin(text_size, 0.9 * box.height / (double)(p->bar_count + named(p)));
+    const struct mf_box room = beside_names(page, box, p, size);
+    const struct mf_axis x = width_of(p, room);
+
+    (void)mf_axes_draw(page, room, &x, NULL, 1);
+    for (size_t i = 0; i < p->bar_count; ++i)
+        for (size_t k = 0; k < p->curve_count; ++k) draw_lying(page, p, room, &x, k, i);
+    draw_legend(page, room, p);
+    return 0;
+}
+
 double mf_bars_draw(cairo_t *page, struct mf_box box, const struct mf_panel *panel)
 {
-    const struct mf_axis y = height_of(panel, box);
-    const double out = mf_axes_draw(page, box, NULL, &y, 1), zero = mf_axis_at(&y, 0);
+    struct mf_axis y;
+    double out, zero;
 
+    if (panel->sideways) return draw_sideways(page, box, panel);
+    y = height_of(panel, box);
+    out = mf_axes_draw(page, box, NULL, &y, 1);
+    zero = mf_axis_at(&y, 0);
     for (size_t i = 0; i < panel->bar_count; ++i)
         for (size_t k = 0; k < panel->curve_count; ++k)
             if (isfinite(value_of(panel, k, i)))

@@ -138,26 +138,34 @@ static size_t covered(const struct mf_panel *p, const struct mf_curve *c, struct
     return n;
 }
 
-/* The corner where the legend hides least; the upper right first. */
+/* How much of all curves a box would cover. */
+static size_t hidden(const struct mf_panel *p, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < p->curve_count; ++k) n += covered(p, &p->curves[k], box, x, y);
+    return n;
+}
+
+/* Where the legend hides least: a corner, the upper right first, or between two above each other. */
 static struct mf_box legend_place(const struct mf_panel *p, struct mf_box box, struct mf_box legend,
                                   const struct mf_axis *x, const struct mf_axis *y)
 {
-    double inset = 7, right = box.x + box.width - legend.width - inset,
-           low = box.y + box.height - legend.height - inset;
-    const double corner[4][2] = {
-        {right, box.y + inset}, {box.x + inset, box.y + inset}, {right, low}, {box.x + inset, low}};
+    static const double downs[] = {0, 1, 0.25, 0.5, 0.75};
+    const double inset = 7, right = box.width - legend.width - 2 * inset, low = box.height - legend.height - 2 * inset;
     size_t least = (size_t)-1;
     struct mf_box best = legend;
 
-    for (int i = 0; i < 4; ++i) {
-        struct mf_box here = {corner[i][0], corner[i][1], legend.width, legend.height};
-        size_t n = 0;
+    for (size_t i = 0; i < sizeof downs / sizeof *downs; ++i)
+        for (int side = 1; side >= 0; --side) {
+            const struct mf_box here = {box.x + inset + side * right, box.y + inset + downs[i] * low, legend.width,
+                                        legend.height};
+            const size_t n = hidden(p, here, x, y);
 
-        for (size_t k = 0; k < p->curve_count; ++k) n += covered(p, &p->curves[k], here, x, y);
-        if (n >= least) continue;
-        least = n;
-        best = here;
-    }
+            if (n >= least) continue;
+            least = n;
+            best = here;
+        }
     return best;
 }
 

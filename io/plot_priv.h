@@ -52,7 +52,8 @@ double mf_axis_at(const struct mf_axis *axis, double value);
 /** Widens lo..hi to round numbers. */
 void mf_axis_round(struct mf_axis *axis, int wanted);
 
-/** Draws the frame, its ticks and labels; @p x NULL: of y alone. Returns how far the labels reach out at the left. */
+/** Draws the frame, its ticks and labels; @p x or @p y NULL: of the other alone. Returns how far the labels reach out
+ * at the left. */
 double mf_axes_draw(cairo_t *page, struct mf_box box, const struct mf_axis *x, const struct mf_axis *y, int grid);
 
 /** Ticks of a vertical axis at its right side (a colour bar). */

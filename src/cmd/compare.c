@@ -8,7 +8,6 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/figure_slice.h"
 #include "src/cmd/names.h"
 #include "src/cmd/network.h"
 #include "src/cmd/recon_plan.h"
@@ -16,10 +15,11 @@
 static const struct mf_opt rows[] = {
     MF_OPT(mf_compare_opts, "limit_to", lag, MF_LONG, "16",
            "L: correlations are compared for lags below it [pixels] (without: at most half the shortest edge)"),
-    MF_OPT(mf_compare_opts, "descriptor_types", descriptors, MF_TEXTS,
-           "FFTCrossCorrelations LinealPath StructureTensor",
-           "descriptors beside S2, Variation and volume fractions (docs/DESCRIPTORS.md), or all; those of a descriptor "
-           "file where that is the target"),
+    MF_OPT(
+        mf_compare_opts, "descriptor_types", descriptors, MF_TEXTS, "quick",
+        "descriptors beside S2, Variation and volume fractions, and measures of whole fields (docs/DESCRIPTORS.md); "
+        "all; quick: all but LinealPathApproximation, Correlations, CrossCorrelations, GramMatrices, "
+        "MultiPhaseGramMatrices and tortuosity, which take long; those of a descriptor file where that is the target"),
     MF_CHOICE(mf_compare_opts, "nl_method", nl_method, NULL, MF_UNIT_CHOICES,
               "GramMatrices: what a neuron makes of its sum (relu; that of a descriptor file)"),
     MF_OPT(mf_compare_opts, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
@@ -111,69 +111,18 @@ static int compare(struct mf_comparison *c, int periodic)
     return MF_OK;
 }
 
-/* ---- the picture ---- */
-
-enum { CURVES = 3 /* panels of a row: both slices, S2; then, where it is known, the lineal path */ };
-
-/* What a descriptor file shows of its slices; an empty panel where that is nothing, or not of its phases alone. */
-static int draw_example(const struct mf_session *s, struct mf_figure *f, const struct mf_compared *one, int normal)
-{
-    const struct mf_target_side *side = &one->target.side[normal];
-    struct mf_micro image = one->micro;
-    int rc = MF_OK;
-
-    if (s->comm->rank != 0) return MF_OK;
-    image.ndim = 2;
-    image.slab.dims[1] = side->example_nu;
-    image.slab.dims[2] = side->example_nv;
-    image.phase = mf_example_classes(side, -1);
-    if (one->taken[normal] && image.phase)
-        rc = mf_figure_slice(s, f, &image, (enum mf_normal)normal, 0, mf_name_base(one->file));
-    else
-        (void)mf_figure_next(f);
-    free(image.phase);
-    return rc;
-}
-
-static int draw_one(const struct mf_session *s, struct mf_figure *f, const struct mf_compared *one, int normal)
-{
-    const struct mf_micro *m = &one->micro;
-    const size_t index = m->slab.dims[normal] / 2;
-    const char *name = mf_name_base(one->file);
-
-    if (one->described) return draw_example(s, f, one, normal);
-    if (m->ndim == 3) name = mf_figure_text(f, "%s, %c = %zu", name, "zyx"[normal], index);
-    return mf_figure_slice(s, f, m, (enum mf_normal)normal, index, name);
-}
-
-/* A row per direction: both slices, and curves over one another. Collective. */
-static int draw(const struct mf_session *s, struct mf_figure *f, const struct mf_comparison *c)
-{
-    for (int d = 0; d < c->sides; ++d) {
-        MF_TRY(draw_one(s, f, c->want, mf_compare_want_side(c, d)));
-        MF_TRY(draw_one(s, f, c->got, d));
-        if (s->comm->rank != 0) continue;
-        mf_figure_curves(f, &c->got->target, &c->want->target, c->got->micro.ndim, d);
-        if (f->columns > CURVES) mf_figure_lineal(f, &c->got->target, &c->want->target, d);
-    }
-    return MF_OK;
-}
-
 /* ---- the verb ---- */
 
-static int draws(const struct mf_session *s) { return s->common->output && !s->common->dry_run; }
+enum { COLUMNS = 4 };
 
-/* Has the target what a fourth panel shows? */
-static int knows_lines(const struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want)
-{
-    return (int)(mf_compare_more(o, s->backend, want, &want->micro) >> MF_MORE_LINEAL_EXACT & 1);
-}
+static int draws(const struct mf_session *s) { return s->common->output && !s->common->dry_run; }
 
 /* What the verb collects. */
 struct report {
     struct mf_figure figure;
     struct mf_json *results;
     int volumes; /* some result is one */
+    int fields;  /* whole fields were compared with some */
 };
 
 static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
@@ -183,10 +132,11 @@ static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, c
     int rc;
 
     report->volumes |= got->micro.ndim == 3;
+    report->fields |= !want->described && want->micro.ndim == got->micro.ndim;
     MF_TRY(mf_agree(s->comm, check_pair(want, got)));
     MF_TRY(mf_compare_describe(s, o, want, got));
     MF_TRY(mf_agree(s->comm, compare(&c, o->periodic)));
-    rc = draws(s) ? draw(s, &report->figure, &c) : MF_OK;
+    rc = draws(s) ? mf_compare_draw(s, &report->figure, &c) : MF_OK;
     if (rc == MF_OK && s->comm->rank == 0) {
         if (s->common->json)
             mf_json_put(report->results, NULL, mf_compare_json(&c));
@@ -233,6 +183,13 @@ static int finish(const struct mf_session *s, const struct mf_compare_opts *o, c
     mf_json_bool(all, "periodic", o->periodic);
     mf_json_put(all, "results", report->results);
     report->results = NULL;
+    if (draws(s)) {
+        struct mf_json *picture = mf_json_object();
+
+        mf_json_text(picture, "output", s->common->output);
+        mf_figure_json(&report->figure, 1, picture);
+        mf_json_put(all, "picture", picture);
+    }
     rc = mf_json_write(all, stdout);
     mf_json_free(all);
     return rc;
@@ -257,7 +214,7 @@ static int run(struct mf_session *s, void *options)
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
     report.results = mf_json_array();
     rc = mf_compare_read(s, o, files[0], 1, &want);
-    report.figure.columns = CURVES + (size_t)knows_lines(s, o, &want);
+    report.figure.columns = COLUMNS;
     if (rc == MF_OK) say_unused(s, &want);
     if (rc == MF_OK) rc = mf_compare_network(s, o, &want);
     if (rc == MF_OK) rc = mf_compare_describe(s, o, NULL, &want);
@@ -265,6 +222,9 @@ static int run(struct mf_session *s, void *options)
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);
     if (rc == MF_OK && !report.volumes && mf_options_given(s->options, "slices"))
         mf_warn("--slices has no effect: an image is one slice");
+    if (rc == MF_OK && !report.fields && !want.described && mf_compare_names_measures(o))
+        mf_warn(
+            "measures of --descriptor_types have no effect: whole fields are compared of two images, or two volumes");
     mf_json_free(report.results);
     mf_figure_free(&report.figure);
     mf_compared_free(&want);
@@ -292,20 +252,28 @@ static const char text[] =
     "the target: of 16 x 16 pixels, or so large (32, 64) that two halves of the\n"
     "target have at most a twentieth of theirs in common.\n"
     "\n"
-    "Further descriptors (--descriptor_types, or all) have a row each: the root mean\n"
-    "square of the target's values, of the difference, and the one over the other.\n"
-    "GramMatrices, also of a descriptor file, are among them where the weights of\n"
-    "VGG-19 are named (--gram_weights_filename) and slices have 16 x 16 pixels.\n"
+    "Further descriptors (--descriptor_types) have a row each: the root mean square\n"
+    "of the target's values, of the difference, and the one over the other. Left out\n"
+    "are those that may take long; --descriptor_types all has them too:\n"
+    "LinealPathApproximation (16 L^3 operations a pixel), Correlations and\n"
+    "CrossCorrelations (12 L^4), GramMatrices and MultiPhaseGramMatrices (a net of\n"
+    "16 layers), tortuosity (ways through a phase, voxel by voxel). GramMatrices,\n"
+    "also of a descriptor file, are there where the weights of VGG-19 are named\n"
+    "(--gram_weights_filename) and slices have 16 x 16 pixels.\n"
     "\n"
     "A volume is compared slice by slice in each direction, with an image (all\n"
     "directions with the same) or with a volume (each with its own); the seven look\n"
     "at --slices of each, the rest at all. Two images, or two volumes, are compared\n"
     "as whole fields too: surface, Euler number, clusters and those that span,\n"
     "chords along the axes, and of volumes S2 in space (of more than two phases also\n"
-    "that of their pairs). Sizes may differ: Euler numbers and components count per\n"
-    "pixel. What lies across a border counts with --periodic alone: S2 is then what\n"
-    "match and reconstruct say of a periodic result. --output FILE.png draws slices\n"
-    "and curves: S2, and the lineal path where it is compared.\n"
+    "that of their pairs), and rows as of descriptors for measures: autocovariance,\n"
+    "variogram, surface_correlation, local_fraction, boundaries, cluster_function\n"
+    "(--descriptor_types takes their names, too). Sizes may differ: Euler numbers\n"
+    "and components count per pixel. What lies across a border counts with\n"
+    "--periodic alone: S2 is then what match and reconstruct say of a periodic\n"
+    "result. --output FILE.png draws both and every row: functions over each other,\n"
+    "the target as circles, of at most four phases or pairs of them; the errors of\n"
+    "matrices, of numbers and of all other rows as bars.\n"
     "\n"
     "The target may be a descriptor file: then S2 and Variation are compared with\n"
     "its values, with its L and borders, and the seven with the slice it shows.\n"

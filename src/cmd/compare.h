@@ -6,6 +6,7 @@
 #include "kernels/vgg.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/figure.h"
 #include "src/desc/copies.h"
 #include "src/desc/texture.h"
 
@@ -20,6 +21,9 @@ struct mf_compare_opts {
     struct mf_vgg *vgg; /* NULL: what needs a network is left out */
 };
 
+/** Measures of whole fields that have their numbers in the table: surface, euler, clusters, chords. */
+unsigned mf_compare_counted(void);
+
 /** What is measured of one; the same on all ranks but for micro. */
 struct mf_compared {
     const char *file;
@@ -27,9 +31,9 @@ struct mf_compared {
     struct mf_micro micro;   /* described: shape and phases alone */
     struct mf_target target; /* S2, Variation, volume fractions, examples; of volumes S2_3D and its like */
     struct mf_texture texture[3][MF_PHASES_MAX];
-    size_t taken[3]; /* slices that texture is of; 0: none of that normal */
-    struct mf_json
-        *measures; /* of the whole field, lengths in pixels: surface, euler, clusters, chords. described: NULL */
+    size_t taken[3];          /* slices that texture is of; 0: none of that normal */
+    struct mf_json *measures; /* of the whole field, lengths in pixels: those of mf_compare_counted() and
+                                 mf_compare_measures(). described: NULL */
 };
 
 /** One against the other, by the normals of the result's slices. */
@@ -75,6 +79,42 @@ int mf_compare_network(const struct mf_session *session, struct mf_compare_opts 
 /** Those on one side: {name: {"rms", "error"}}; the same for people. */
 struct mf_json *mf_compare_more_json(const struct mf_comparison *comparison, int side);
 void mf_compare_more_text(FILE *to, const struct mf_comparison *comparison, int side);
+
+/** Measures beside those of mf_compare_counted() that are compared (bits 1 << row of measure.h). */
+unsigned mf_compare_measures(const struct mf_compare_opts *options);
+
+/** Are any of these asked for by name? */
+int mf_compare_names_measures(const struct mf_compare_opts *options);
+
+/** Are whole fields compared: two images, or two volumes? */
+int mf_compare_has_field(const struct mf_comparison *comparison);
+
+/** Those measures: {name: {"rms", "error"}}; the same for people. */
+struct mf_json *mf_compare_measures_json(const struct mf_comparison *comparison);
+void mf_compare_measures_text(FILE *to, const struct mf_comparison *comparison);
+
+/** A name, and relative errors of the labels (or of all: one); NAN: there is none. */
+struct mf_compare_error {
+    const char *name;
+    double of[MF_PHASES_MAX];
+};
+
+enum { MF_COMPARE_ERRORS = 32 };
+
+/** Errors of the table's rows, in its order. Return how many: of numbers of a side, of its further descriptors (all
+ * labels), of numbers of whole fields, of measures (all labels; names are kept by @p keep). */
+size_t mf_compare_side_errors(const struct mf_comparison *comparison, int side, struct mf_compare_error *errors);
+size_t mf_compare_more_errors(const struct mf_comparison *comparison, int side, struct mf_compare_error *errors);
+size_t mf_compare_field_errors(const struct mf_comparison *comparison, struct mf_compare_error *errors);
+size_t mf_compare_measure_errors(const struct mf_comparison *comparison, struct mf_figure *keep,
+                                 struct mf_compare_error *errors);
+
+/** Is a further descriptor in the table? */
+int mf_compare_more_has(const struct mf_comparison *comparison, int side, size_t row);
+
+/** Fills a figure, rank 0's: per direction both slices, errors as bars, curves over each other of all that has any.
+ * Collective; refuses as mf_figure_slice(). */
+int mf_compare_draw(const struct mf_session *session, struct mf_figure *figure, const struct mf_comparison *comparison);
 
 /** One element of "results" (docs/FILES.md). */
 struct mf_json *mf_compare_json(const struct mf_comparison *comparison);

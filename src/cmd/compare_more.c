@@ -6,18 +6,63 @@
 #include "src/base/err.h"
 #include "src/cmd/compare.h"
 #include "src/cmd/network.h"
+#include "src/desc/measure.h"
 #include "src/desc/registry.h"
 
-static int is_all(const struct mf_compare_opts *o)
+static int is_word(const struct mf_compare_opts *o, const char *word)
 {
-    return o->descriptors.count == 1 && strcmp(o->descriptors.at[0], "all") == 0;
+    return o->descriptors.count == 1 && strcmp(o->descriptors.at[0], word) == 0;
+}
+
+static int is_all(const struct mf_compare_opts *o) { return is_word(o, "all"); }
+static int is_quick(const struct mf_compare_opts *o) { return is_word(o, "quick"); }
+
+/* Those that quick leaves out: what they cost grows as L^3 or L^4, or asks for a network. */
+static int is_costly(unsigned more)
+{
+    return more == MF_MORE_LINEAL_SOFT || more == MF_MORE_GRAM || more == MF_MORE_GRAM_CROSS ||
+           mf_more_rows[more].network;
+}
+
+/* The bit of a measure called so; 0: there is none. */
+static unsigned measure_of(const char *name)
+{
+    const char *known;
+
+    for (size_t i = 0; (known = mf_measure_name(i)) != NULL; ++i)
+        if (strcmp(known, name) == 0) return 1U << i;
+    return 0;
+}
+
+unsigned mf_compare_counted(void)
+{
+    return measure_of("surface") | measure_of("euler") | measure_of("clusters") | measure_of("chords");
+}
+
+/* Ways through a phase are found voxel by voxel, three times: quick leaves them out. */
+unsigned mf_compare_measures(const struct mf_compare_opts *o)
+{
+    const unsigned every = measure_of("variogram") | measure_of("autocovariance") | measure_of("surface_correlation") |
+                           measure_of("local_fraction") | measure_of("boundaries") | measure_of("cluster_function");
+    unsigned wanted = 0;
+
+    if (is_all(o)) return every | measure_of("tortuosity");
+    if (is_quick(o)) return every;
+    for (size_t i = 0; i < o->descriptors.count; ++i) wanted |= measure_of(o->descriptors.at[i]);
+    return wanted & ~mf_compare_counted();
+}
+
+int mf_compare_names_measures(const struct mf_compare_opts *o)
+{
+    return !is_all(o) && !is_quick(o) && mf_compare_measures(o) != 0;
 }
 
 int mf_compare_more_check(const struct mf_compare_opts *o)
 {
-    for (size_t i = 0; i < o->descriptors.count && !is_all(o); ++i) {
+    for (size_t i = 0; i < o->descriptors.count && !is_all(o) && !is_quick(o); ++i) {
         const struct mf_descriptor *row;
 
+        if (measure_of(o->descriptors.at[i])) continue;
         MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
         if (row->by_example)
             return mf_fail(MF_USAGE, "--descriptor_types %s: it has no values to compare; \"copied\" is of patches",
@@ -36,15 +81,15 @@ static unsigned of_file(const struct mf_target *t)
     return wants;
 }
 
-/* All of slices that the back end has kernels for. */
-static unsigned all_of(const struct mf_backend *backend)
+/* All of slices that the back end has kernels for; quick: that cost little. */
+static unsigned all_of(const struct mf_backend *backend, int quick)
 {
     const struct mf_slice_ops *ops;
     unsigned wants = MF_WANTS_CROSS;
 
     for (unsigned m = 0; m < MF_MORE; ++m) {
         memcpy(&ops, (const char *)backend + mf_more_rows[m].family, sizeof ops);
-        if (ops) wants |= 1u << m;
+        if (ops && !(quick && is_costly(m))) wants |= 1u << m;
     }
     return wants;
 }
@@ -60,7 +105,7 @@ static int feeds_network(const struct mf_micro *m, int together)
 
 static int names(const struct mf_compare_opts *o, const struct mf_compared *want)
 {
-    return !is_all(o) && !(want && want->described);
+    return !is_all(o) && !is_quick(o) && !(want && want->described);
 }
 
 int mf_compare_network(const struct mf_session *s, struct mf_compare_opts *o, const struct mf_compared *want)
@@ -80,7 +125,7 @@ unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_backen
     const int phases = micro->phases;
     unsigned wants = mf_descriptors_want(o->descriptors.count, o->descriptors.at, 0) & (MF_WANTS_MORE | MF_WANTS_CROSS);
 
-    if (is_all(o)) wants = all_of(backend);
+    if (is_all(o) || is_quick(o)) wants = all_of(backend, is_quick(o));
     if (want && want->described) wants = of_file(&want->target);
     if (phases < 2) wants &= ~(unsigned)MF_WANTS_CROSS;
     for (int m = 0; m < MF_MORE; ++m)
@@ -179,4 +224,25 @@ void mf_compare_more_text(FILE *to, const struct mf_comparison *c, int side)
         if (rows++ == 0) fprintf(to, "  all labels, L = %-36zu rms: target   difference    error\n", got);
         fprintf(to, "    %-42s %12.3e %12.3e %8.3f\n", mf_descriptors[d].name, found.want, found.off, error_of(&found));
     }
+}
+
+int mf_compare_more_has(const struct mf_comparison *c, int side, size_t row)
+{
+    struct difference found;
+
+    return measured(c, side, &mf_descriptors[row], &found);
+}
+
+size_t mf_compare_more_errors(const struct mf_comparison *c, int side, struct mf_compare_error *errors)
+{
+    size_t count = 0;
+
+    for (int d = 0; d < MF_DESCRIPTORS && count < MF_COMPARE_ERRORS; ++d) {
+        struct difference found;
+
+        if (!measured(c, side, &mf_descriptors[d], &found)) continue;
+        errors[count].name = mf_descriptors[d].name;
+        errors[count++].of[0] = error_of(&found);
+    }
+    return count;
 }

@@ -24,17 +24,16 @@ static size_t lag_of(const struct mf_session *s, const struct mf_compare_opts *o
     return least / 2 > (size_t)o->lag || least < 2 ? (size_t)o->lag : least / 2;
 }
 
-/* Of the whole field, whatever a pixel's edge is. */
-static int count_measures(const struct mf_session *s, const struct mf_compare_opts *o, struct mf_compared *one)
+/* Of the whole field, whatever a pixel's edge is; beside a descriptor file nothing is compared with them. */
+static int count_measures(const struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
+                          struct mf_compared *one)
 {
-    static const char *const names[] = {"surface", "euler", "clusters", "chords"};
     struct mf_micro plain = one->micro;
-    const struct mf_measure_job job = {s->comm, s->home, s->arena, &plain, o->periodic, 1};
-    unsigned wanted;
+    const struct mf_measure_job job = {s->comm, s->home, s->arena, &plain, o->periodic, one->target.lag};
+    const int alone = want && (want->described || want->micro.ndim != one->micro.ndim);
 
     for (int axis = 0; axis < 3; ++axis) plain.spacing[axis] = 1;
-    MF_TRY(mf_measures_find(sizeof names / sizeof *names, names, &wanted));
-    return mf_measures_run(&job, wanted, &one->measures);
+    return mf_measures_run(&job, mf_compare_counted() | (alone ? 0 : mf_compare_measures(o)), &one->measures);
 }
 
 /* Of volumes: what the target has; of the target itself S2_3D, and pairs of phases where there are more than two. */
@@ -75,7 +74,7 @@ int mf_compare_describe(const struct mf_session *s, const struct mf_compare_opts
     opts.more = more & MF_WANTS_MORE;
     opts.cross = (more & MF_WANTS_CROSS) != 0;
     MF_TRY(mf_characterize(s->comm, s->backend, s->queue, s->arena, &one->micro, &opts, &one->target));
-    MF_TRY(count_measures(s, o, one));
+    MF_TRY(count_measures(s, o, want, one));
     return mf_texture_measure(s->comm, s->arena, &one->micro, o->periodic, (size_t)o->slices, one->texture, one->taken);
 }
 

@@ -95,8 +95,7 @@ static int field_values(const struct mf_compared *one, int phase, struct value v
     return count;
 }
 
-/* Are there two of a kind? */
-static int has_field(const struct mf_comparison *c)
+int mf_compare_has_field(const struct mf_comparison *c)
 {
     return c->want->measures && c->want->micro.ndim == c->got->micro.ndim;
 }
@@ -224,7 +223,8 @@ struct mf_json *mf_compare_json(const struct mf_comparison *c)
     for (int d = 0; d < c->sides; ++d)
         mf_json_put(sides, mf_side_name(&c->got->target, c->got->micro.ndim, d), side_json(c, d));
     mf_json_put(all, "directions", sides);
-    if (has_field(c)) mf_json_put(all, "field", field_json(c));
+    if (mf_compare_has_field(c)) mf_json_put(all, "field", field_json(c));
+    if (mf_compare_has_field(c)) mf_json_put(all, "measures", mf_compare_measures_json(c));
     put_whole(all, "s2_3d_rms", c, MF_WHOLE_S2);
     put_whole(all, "cross_s2_3d_rms", c, MF_WHOLE_CROSS);
     return all;
@@ -254,15 +254,16 @@ static void head(FILE *to, const struct mf_comparison *c, int phase)
     fprintf(to, "  label %-49ld target       result    error\n", c->got->micro.label[phase]);
 }
 
+static const char *const names[MF_TEXTURE_VALUES] = {
+    "mean chord along x [pixels]",   "mean chord along y",
+    "mean chord along one diagonal", "mean chord along the other",
+    "lineal path, 5 pixels",         "lineal path, 10 pixels",
+    "lineal path, 15 pixels",        "Euler number per 1000 pixels",
+    "components per 1000 pixels",    "two-point cluster function, 10 pixels",
+    "specks per 1000 pixels"};
+
 static void phase_text(FILE *to, const struct mf_comparison *c, int side, int phase)
 {
-    static const char *const names[MF_TEXTURE_VALUES] = {
-        "mean chord along x [pixels]",   "mean chord along y",
-        "mean chord along one diagonal", "mean chord along the other",
-        "lineal path, 5 pixels",         "lineal path, 10 pixels",
-        "lineal path, 15 pixels",        "Euler number per 1000 pixels",
-        "components per 1000 pixels",    "two-point cluster function, 10 pixels",
-        "specks per 1000 pixels"};
     struct both fraction = both_of(c, side, phase, 0), variation = both_of(c, side, phase, 1);
     double want[MF_TEXTURE_VALUES], got[MF_TEXTURE_VALUES];
 
@@ -323,6 +324,44 @@ static void whole_text(FILE *to, const struct mf_comparison *c, enum mf_whole wh
     }
 }
 
+/* ---- errors of the picture ---- */
+
+size_t mf_compare_side_errors(const struct mf_comparison *c, int side, struct mf_compare_error *errors)
+{
+    for (int p = 0; p < c->got->micro.phases; ++p) {
+        const struct both fraction = both_of(c, side, p, 0), variation = both_of(c, side, p, 1);
+        double want[MF_TEXTURE_VALUES], got[MF_TEXTURE_VALUES];
+
+        texture_of(c, side, p, want, got);
+        errors[0].name = "volume fraction";
+        errors[0].of[p] = mf_relative_error(fraction.got, fraction.want);
+        errors[1].name = "Variation";
+        errors[1].of[p] = mf_relative_error(variation.got, variation.want);
+        for (int i = 0; i < MF_TEXTURE_VALUES; ++i) {
+            errors[2 + i].name = names[i];
+            errors[2 + i].of[p] = mf_relative_error(got[i], want[i]);
+        }
+    }
+    return 2 + MF_TEXTURE_VALUES;
+}
+
+size_t mf_compare_field_errors(const struct mf_comparison *c, struct mf_compare_error *errors)
+{
+    size_t count = 0;
+
+    for (int p = 0; mf_compare_has_field(c) && p < c->got->micro.phases; ++p) {
+        struct value want[FIELD_VALUES], got[FIELD_VALUES];
+
+        count = (size_t)field_values(c->want, p, want);
+        (void)field_values(c->got, p, got);
+        for (size_t i = 0; i < count; ++i) {
+            errors[i].name = want[i].name;
+            errors[i].of[p] = mf_relative_error(got[i].is, want[i].is);
+        }
+    }
+    return count;
+}
+
 /* The first error that cannot be told, or NULL. */
 static const char *untold(const struct mf_comparison *c)
 {
@@ -346,6 +385,7 @@ void mf_compare_text(FILE *to, const struct mf_comparison *c)
             number(more, c->copy));
     reasons_text(to, c);
     for (int d = 0; d < c->sides; ++d) side_text(to, c, d);
-    if (has_field(c)) field_text(to, c);
+    if (mf_compare_has_field(c)) field_text(to, c);
+    mf_compare_measures_text(to, c);
     for (int k = 0; k < MF_WHOLE_SPANS; ++k) whole_text(to, c, (enum mf_whole)k);
 }

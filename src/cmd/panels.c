@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/cmd/describe.h"
 #include "src/cmd/side.h"
 #include "src/desc/copies.h"
 
@@ -275,14 +276,16 @@ static size_t lines_of(struct mf_panels *panels, const struct mf_panel_place *p,
     return count;
 }
 
-/* Root mean square of the difference; NAN where lags differ, or nobody says what it should be. */
+/* Root mean square of the difference; NAN where nobody says what it should be, or lags differ and it is no window. */
 static double rms_of(const struct mf_panels *panels, const struct mf_panel_place *p)
 {
     const double *got = values_of(panels->got, p), *want = wanted(panels, p);
     const size_t n = mf_descriptor_entries(p->row, panels->got->lag);
     double sum = 0;
 
-    if (!want || panels->want->lag != panels->got->lag) return NAN;
+    if (!want) return NAN;
+    if (p->row->shown == &mf_shown_window) return mf_window_rms(got, panels->got->lag, want, panels->want->lag);
+    if (panels->want->lag != panels->got->lag) return NAN;
     for (size_t i = 0; i < n; ++i) sum += (got[i] - want[i]) * (got[i] - want[i]);
     return sqrt(sum / (double)n);
 }

@@ -29,8 +29,15 @@ struct mf_panels {
  * these, on the finest level), then cuts of windows. */
 void mf_panels_descriptors(struct mf_panels *panels);
 
-/** The same of measures: "measures" of what characterize says. */
-void mf_panels_measures(struct mf_panels *panels, const struct mf_json *measures);
+/** The same of measures: "measures" of what characterize says, of those in @p which (bits 1 << row). @p want: NULL, or
+ * what they should be, of the same labels: circles, and bars beside bars. */
+void mf_panels_measures(struct mf_panels *panels, unsigned which, const struct mf_json *measures,
+                        const struct mf_json *want);
+
+/** Root mean squares over the values of picture @p k of a measure that both have: of what they should be, and of the
+ * difference; NAN: they have none in common. 0: neither has any. */
+int mf_panels_measures_differ(size_t row, size_t k, const struct mf_json *got, const struct mf_json *want, double *size,
+                              double *off);
 
 /** The curves of one place (of windows: cuts through them); the bars of a descriptor that is a number for each phase.
  * Returns whether there was anything to draw. */

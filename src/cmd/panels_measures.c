@@ -32,7 +32,7 @@ static int is_number(const struct mf_json *v)
 
 static double number(const struct mf_json *v) { return mf_json_kind(v) == MF_JSON_NULL ? NAN : mf_json_to_real(v); }
 
-/* A list; with keys: of members of its objects. */
+/* A list; with keys: of members of its objects. Numbers that there are none of (null) are left out. */
 static void keep(struct found *f, const struct mf_json *list, const char *x, const char *y, const char *name)
 {
     const size_t n = mf_json_count(list) < LONGEST ? mf_json_count(list) : LONGEST;
@@ -56,7 +56,7 @@ static void keep_number(struct found *f, const struct mf_json *v, const char *na
 {
     double *value;
 
-    if (f->count == VALUES) return;
+    if (f->count == VALUES || !isfinite(number(v))) return;
     value = mf_figure_keep(f->figure, sizeof *value);
     *value = number(v);
     f->curve[f->count] = (struct mf_curve){.count = 1, .y = value};
@@ -157,120 +157,210 @@ static const char *title_of(struct mf_figure *f, const char *name, const struct 
     return mf_figure_text(f, "%s%s%s%s", name, of, *p->title ? ", " : "", p->title);
 }
 
-/* ---- curves: a panel for every phase ---- */
-
-static int draw_curves(struct mf_panels *panels, const char *name, const struct mf_measure_picture *picture,
-                       const struct mf_json *phase)
+/* What one phase of others has of a picture; no values: nothing. */
+static struct found found_in(struct mf_figure *figure, const struct mf_measure_picture *picture,
+                             const struct mf_json *measures, size_t phase, const char *name)
 {
-    struct found f = {.figure = panels->figure, .picture = picture};
-    const char *label = mf_figure_text(panels->figure, " of label %lld", mf_json_to_int(mf_json_get(phase, "label")));
-    struct mf_curve *curves;
-    struct mf_panel *panel;
-    const char *title;
+    struct found f = {.figure = figure, .picture = picture};
 
-    find(&f, mf_json_get(phase, name));
-    if (f.count == 0) return 0;
-    title = title_of(panels->figure, name, picture, label);
-    curves = mf_figure_keep(panels->figure, f.count * sizeof *curves);
-    for (size_t i = 0; i < f.count; ++i) {
-        curves[i] = f.curve[i];
-        if (f.count > 1) curves[i].name = mf_figure_text(panels->figure, "%s", f.name[i]);
-        curves[i].dashed = f.count <= 3 && i > 0; /* those below are seen */
-    }
-    panel = mf_figure_next(panels->figure);
-    *panel = (struct mf_panel){.kind = MF_PANEL_CURVES,
-                               .title = title,
-                               .xlabel = picture->across,
-                               .ylabel = picture->value,
-                               .curve_count = f.count,
-                               .curves = curves};
-    return 1;
+    find(&f, mf_json_get(mf_json_item(measures, phase), name));
+    return f;
 }
 
-/* ---- bars: all phases in one ---- */
-
-/* Places of bars, by their names in the order in which they are met. */
-static size_t place_of(struct found *all, const char *name)
+/* The place of a name, or count. */
+static size_t place_in(const struct found *f, const char *name)
 {
     size_t i = 0;
 
-    while (i < all->count && strcmp(all->name[i], name) != 0) ++i;
-    if (i == all->count && all->count < VALUES) snprintf(all->name[all->count++], NAME, "%s", name);
+    while (i < f->count && strcmp(f->name[i], name) != 0) ++i;
     return i;
 }
 
-/* One phase's bars; the others' places are not known yet. */
-static struct mf_curve series_of(struct mf_panels *panels, const struct found *f, struct found *all, const char *name)
+static const char *of_label(struct mf_panels *panels, const struct mf_json *measures, size_t phase)
 {
-    double *y = mf_figure_keep(panels->figure, VALUES * sizeof *y);
+    return mf_figure_text(panels->figure, "label %lld",
+                          mf_json_to_int(mf_json_get(mf_json_item(measures, phase), "label")));
+}
+
+/* ---- curves: a panel for every phase ---- */
+
+/* What is drawn: values of a measure, and what they should be (or NULL). */
+struct drawn {
+    const char *name;
+    const struct mf_measure_picture *picture;
+    const struct mf_json *got, *want;
+};
+
+static size_t add_curves(struct mf_figure *figure, const struct found *f, const struct found *want,
+                         struct mf_curve *curves)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->count; ++i) {
+        const size_t other = place_in(want, f->name[i]);
+
+        curves[n] = f->curve[i];
+        curves[n].colour = (int)i + 1;
+        if (f->count > 1) curves[n].name = mf_figure_text(figure, "%s", f->name[i]);
+        curves[n++].dashed = f->count <= 3 && i > 0; /* those below are seen */
+        if (other == want->count) continue;
+        curves[n] = want->curve[other];
+        curves[n].colour = (int)i + 1;
+        curves[n].marks = 1;
+        curves[n++].name = i + 1 == f->count ? "target" : NULL;
+    }
+    return n;
+}
+
+static void draw_curves(struct mf_panels *panels, const struct drawn *d, size_t phase)
+{
+    const struct found f = found_in(panels->figure, d->picture, d->got, phase, d->name);
+    const struct found want = found_in(panels->figure, d->picture, d->want, phase, d->name);
+    const char *of = mf_figure_text(panels->figure, " of %s", of_label(panels, d->got, phase));
+    const char *title = title_of(panels->figure, d->name, d->picture, of);
+    struct mf_curve *curves;
+    struct mf_panel *panel;
+    size_t count;
+
+    if (f.count == 0) return;
+    curves = mf_figure_keep(panels->figure, 2 * f.count * sizeof *curves);
+    count = add_curves(panels->figure, &f, &want, curves);
+    panel = mf_figure_next(panels->figure);
+    *panel = (struct mf_panel){.kind = MF_PANEL_CURVES,
+                               .title = title,
+                               .xlabel = d->picture->across,
+                               .ylabel = d->picture->value,
+                               .curve_count = count,
+                               .curves = curves};
+}
+
+/* ---- bars: all phases in one panel, or a panel for each beside what it should be ---- */
+
+/* One series; names that are new get a place at the end. */
+static struct mf_curve series_of(struct mf_figure *figure, const struct found *f, struct found *all, const char *name)
+{
+    double *y = mf_figure_keep(figure, VALUES * sizeof *y);
 
     for (size_t i = 0; i < VALUES; ++i) y[i] = NAN;
     for (size_t i = 0; i < f->count; ++i) {
-        const size_t place = place_of(all, f->name[i]);
+        const size_t place = place_in(all, f->name[i]);
 
-        if (place < VALUES) y[place] = f->curve[i].y[0];
+        if (place == VALUES) continue;
+        if (place == all->count) snprintf(all->name[all->count++], NAME, "%s", f->name[i]);
+        y[place] = f->curve[i].y[0];
     }
     return (struct mf_curve){.name = name, .count = VALUES, .y = y};
 }
 
-static int draw_bars(struct mf_panels *panels, const char *name, const struct mf_measure_picture *picture,
-                     const struct mf_json *measures)
+static void put_bars(struct mf_panels *panels, const struct drawn *d, const struct found *all, const char *of,
+                     const struct mf_curve *series, size_t count)
 {
-    const size_t phases = mf_json_count(measures) < SERIES ? mf_json_count(measures) : SERIES;
-    struct mf_curve *series = mf_figure_keep(panels->figure, SERIES * sizeof *series);
-    struct found all = {.count = 0};
-    const char **names, *title;
+    const char **names = mf_figure_keep(panels->figure, (all->count + 1) * sizeof *names);
+    const char *title = title_of(panels->figure, d->name, d->picture, of);
     struct mf_panel *panel;
 
-    for (size_t p = 0; p < phases; ++p) {
-        const struct mf_json *phase = mf_json_item(measures, p);
-        struct found f = {.figure = panels->figure, .picture = picture};
-
-        find(&f, mf_json_get(phase, name));
-        series[p] =
-            series_of(panels, &f, &all,
-                      mf_figure_text(panels->figure, "label %lld", mf_json_to_int(mf_json_get(phase, "label"))));
-    }
-    if (all.count == 0) return 0;
-    names = mf_figure_keep(panels->figure, all.count * sizeof *names);
-    for (size_t i = 0; i < all.count; ++i) names[i] = mf_figure_text(panels->figure, "%s", all.name[i]);
-    title = title_of(panels->figure, name, picture, "");
+    if (all->count == 0) return;
+    for (size_t i = 0; i < all->count; ++i) names[i] = mf_figure_text(panels->figure, "%s", all->name[i]);
     panel = mf_figure_next(panels->figure);
     *panel = (struct mf_panel){.kind = MF_PANEL_BARS,
                                .title = title,
-                               .ylabel = picture->value,
-                               .curve_count = phases,
+                               .ylabel = d->picture->value,
+                               .curve_count = count,
                                .curves = series,
-                               .bar_count = all.count,
+                               .bar_count = all->count,
                                .bar_names = names};
-    return 1;
+}
+
+static void draw_bars(struct mf_panels *panels, const struct drawn *d)
+{
+    const size_t phases = mf_json_count(d->got) < SERIES ? mf_json_count(d->got) : SERIES;
+    struct mf_curve *series = mf_figure_keep(panels->figure, SERIES * sizeof *series);
+    struct found all = {.count = 0};
+
+    for (size_t p = 0; p < phases; ++p) {
+        const struct found f = found_in(panels->figure, d->picture, d->got, p, d->name);
+
+        series[p] = series_of(panels->figure, &f, &all, of_label(panels, d->got, p));
+    }
+    put_bars(panels, d, &all, "", series, phases);
+}
+
+static void draw_both_bars(struct mf_panels *panels, const struct drawn *d, size_t phase)
+{
+    const struct found got = found_in(panels->figure, d->picture, d->got, phase, d->name);
+    const struct found want = found_in(panels->figure, d->picture, d->want, phase, d->name);
+    struct mf_curve *series = mf_figure_keep(panels->figure, 2 * sizeof *series);
+    struct found all = {.count = 0};
+
+    series[0] = series_of(panels->figure, &got, &all, "result");
+    series[1] = series_of(panels->figure, &want, &all, "target");
+    put_bars(panels, d, &all, mf_figure_text(panels->figure, " of %s", of_label(panels, d->got, phase)), series, 2);
 }
 
 /* ---- all ---- */
 
-static void draw_picture(struct mf_panels *panels, const char *name, const struct mf_measure_picture *picture,
-                         const struct mf_json *measures)
+static void draw_picture(struct mf_panels *panels, const struct drawn *d)
 {
-    const size_t phases = mf_json_count(measures), drawn = phases < MF_PANELS_PARTS ? phases : MF_PANELS_PARTS;
+    const size_t phases = mf_json_count(d->got), count = phases < MF_PANELS_PARTS ? phases : MF_PANELS_PARTS;
 
-    if (!picture->curves) {
-        (void)draw_bars(panels, name, picture, measures);
+    if (!d->picture->curves && !d->want) {
+        draw_bars(panels, d);
         return;
     }
-    for (size_t p = 0; p < drawn; ++p) (void)draw_curves(panels, name, picture, mf_json_item(measures, p));
-    panels->left += phases - drawn;
+    for (size_t p = 0; p < count; ++p)
+        if (d->picture->curves)
+            draw_curves(panels, d, p);
+        else
+            draw_both_bars(panels, d, p);
+    panels->left += phases - count;
 }
 
-void mf_panels_measures(struct mf_panels *panels, const struct mf_json *measures)
+void mf_panels_measures(struct mf_panels *panels, unsigned which, const struct mf_json *measures,
+                        const struct mf_json *want)
 {
     const char *name;
 
     for (size_t i = 0; (name = mf_measure_name(i)) != NULL; ++i) {
         const struct mf_measure_picture *picture = mf_measure_pictures(i);
 
-        if (!mf_json_get(mf_json_item(measures, 0), name)) continue;
+        if (!(which >> i & 1) || !mf_json_get(mf_json_item(measures, 0), name)) continue;
         for (size_t k = 0; k < MF_MEASURE_PICTURES; ++k)
-            if (picture[k].path) draw_picture(panels, name, &picture[k], measures);
+            if (picture[k].path) draw_picture(panels, &(struct drawn){name, &picture[k], measures, want});
     }
     mf_figure_end_row(panels->figure);
+}
+
+/* ---- differences ---- */
+
+int mf_panels_measures_differ(size_t row, size_t k, const struct mf_json *got, const struct mf_json *want, double *size,
+                              double *off)
+{
+    const struct mf_measure_picture *picture = &mf_measure_pictures(row)[k];
+    struct mf_figure memory = {.columns = 1};
+    double square = 0, own = 0;
+    size_t n = 0, any = 0;
+
+    for (size_t p = 0; p < mf_json_count(want); ++p) {
+        const struct found a = found_in(&memory, picture, want, p, mf_measure_name(row));
+        const struct found b = found_in(&memory, picture, got, p, mf_measure_name(row));
+
+        any += a.count + b.count;
+        for (size_t i = 0; i < a.count; ++i) {
+            const size_t other = place_in(&b, a.name[i]);
+            const size_t points = other == b.count ? 0 : a.curve[i].count;
+
+            for (size_t at = 0; at < points && at < b.curve[other].count; ++at) {
+                const double x = a.curve[i].y[at], y = b.curve[other].y[at];
+
+                if (!isfinite(x) || !isfinite(y)) continue;
+                own += x * x;
+                square += (y - x) * (y - x);
+                ++n;
+            }
+        }
+    }
+    mf_figure_free(&memory);
+    *size = n ? sqrt(own / (double)n) : NAN;
+    *off = n ? sqrt(square / (double)n) : NAN;
+    return any > 0;
 }

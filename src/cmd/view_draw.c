@@ -351,7 +351,7 @@ static void draw_descriptors(struct drawing *d)
 
     d->figure->columns = d->got.sides == 3 ? 3 : 4;
     mf_panels_descriptors(&panels);
-    mf_panels_measures(&panels, mf_json_get(results, "measures"));
+    mf_panels_measures(&panels, ~0U, mf_json_get(results, "measures"), NULL);
     mf_json_free(results);
     d->figure->left = panels.left;
     if (panels.left)

@@ -4,9 +4,12 @@ images and volumes, periodic and not, on 1 to 3 ranks; what it refuses. SciPy, w
     compare.py MESOFORGE MPIEXEC      exit status 77: NumPy is missing
 """
 import itertools
+import json
 import os
+import struct
 import sys
 import tempfile
+import zlib
 
 import counts
 import runs
@@ -269,9 +272,11 @@ def descriptors(folder):
         status, _, err = runs.run(PROGRAM, "characterize", path("image.npy"), "--limit_to", 6, "--descriptor_types", "LinealPath", "StructureTensor", "--output", path("d.h5"), *words)
         check(status == 0, err)
         got = measure(PROGRAM, "compare", path("d.h5"), path("like.npy"), path("volume.npy"), *["--periodic"] * periodic)
-        want = measure(PROGRAM, "compare", path("image.npy"), path("like.npy"), path("volume.npy"), "--limit_to", 6, *["--periodic"] * periodic)
+        want = measure(PROGRAM, "compare", path("image.npy"), path("like.npy"), path("volume.npy"), "--limit_to", 6, *["--periodic"] * periodic,
+                       "--descriptor_types", "FFTCrossCorrelations", "LinealPath", "StructureTensor")
         for one in want["results"] if want else []:
             one.pop("field", None)
+            one.pop("measures", None)
         check(got and want and got["results"] == want["results"], f"descriptors, {words}: {got} is not {want}")
     inside = measure(PROGRAM, "compare", path("d.h5"), path("volume.npy"))
     check(inside and want and inside["results"] == want["results"][1:], f"borders of d.h5: {inside}")
@@ -347,8 +352,13 @@ def further(folder):
     if h5py:
         said = measure(PROGRAM, "compare", f"{files[0]}.h5", files[1])
         check(said and said["results"][0]["directions"]["z"]["descriptors"].keys() == set(every), f"those of a file: {said}")
+    said = measure(PROGRAM, "compare", *files, "--limit_to", 4)
+    costly = {"LinealPathApproximation", "Correlations", "CrossCorrelations"}
+    got = said["results"][0] if said else {}
+    check(got and got["directions"]["z"]["descriptors"].keys() == set(every) - costly, f"all that cost little: {got}")
+    check(got and got["measures"].keys() == set(MEASURES) - {"tortuosity, mean and least", "tortuosity, reached"}, f"and measures: {got.get('measures')}")
     out = runs.run(PROGRAM, "compare", *files, "--limit_to", 4).out
-    check("StructureTensor" in out and "Correlations  " in out and "TwoPoint" not in out, out)
+    check("StructureTensor" in out and "TwoPointCorrelations  " in out and "variogram  " in out and "tortuosity" not in out, out)
     volume = save(folder, "d.npy", blobs((8, 8, 8), [0.5, 0.3, 0.2], 5))
     for words, lines in (([], 1), (["--descriptor_types", "S2"], 0)):
         out = runs.run(PROGRAM, "compare", files[0], volume, *words).out
@@ -357,6 +367,107 @@ def further(folder):
     check("are of one L" in out and "try: --limit_to 4" in out, f"of two L: {out}")
     runs.refuses(PROGRAM, [(2, ["compare", *files, "--descriptor_types", name], says) for name, says in
                            (("S9", "no descriptor"), ("GramMatrices", "the weights of VGG-19"), ("Patches", "no values"))], ranks=(1,))
+
+
+MEASURES = {"autocovariance": "*", "variogram": "*", "surface_correlation": "*.*", "local_fraction": "@mean variance", "boundaries, with another phase": "double",
+            "boundaries, with two others": "triple", "cluster_function": "*", "tortuosity, mean and least": "*.mean least", "tortuosity, reached": "*.reached"}
+
+
+def values_of(name, phase):
+    """All numbers of a row in what characterize counted of a phase, by their place."""
+    own, path = phase[name.split(",")[0]], MEASURES[name]
+    found = {}
+    if path == "*":
+        found = own
+    elif path == "*.*":
+        found = {(a, b): y for a, x in own.items() for b, y in x.items()}
+    elif path[0] == "@":
+        found = {key: [one[key] for one in own] for key in path[1:].split()}
+    elif path in ("double", "triple"):
+        found = {str(one.get("label", one.get("labels"))): [one["density"]] for one in own[path]}
+    else:
+        found = {(axis, key): [values[key]] for axis, values in own.items() for key in path[2:].split()}
+    return {(key, i): x for key, list_of in found.items() for i, x in enumerate(list_of) if x is not None}
+
+
+def measures(folder):
+    """Rows of measures: the difference of what characterize counts of both, named one by one or all; on any number of ranks."""
+    a, b = blobs((24, 26), [0.5, 0.3, 0.2], 13), blobs((24, 22), [0.5, 0.3, 0.2], 14)
+    u, v = blobs((12, 14, 13), [0.6, 0.4], 15), blobs((14, 12, 13), [0.6, 0.4], 16)
+    for one, other in ((a, b), (u, v)):
+        files = [save(folder, name + ".npy", x) for name, x in (("mone", one), ("mother", other))]
+        known = []
+        for file in files:
+            status, out, err = runs.run(PROGRAM, "characterize", file, "--limit_to", 5, "--non_periodic", "--measures", "all", "--json", "--data_folder", folder)
+            check(status == 0, err)
+            known.append(json.loads(out)["measures"])
+        said = {words: measure(PROGRAM, "compare", *files, "--limit_to", 5, "--descriptor_types", *words, ranks=3 if words[0] == "all" and one.ndim == 3 else 1, mpiexec=MPIEXEC)
+                for words in (("all",), ("variogram", "tortuosity"), ("S2",))}
+        rows = {words: one["results"][0]["measures"] if one else {} for words, one in said.items()}
+        names = {name for name in MEASURES if any(values_of(name, phase) for field in known for phase in field)}
+        check(len(names) >= 7 and rows[("all",)].keys() == names, f"all measures: {rows[('all',)].keys()}, want {names}")
+        check(rows[("variogram", "tortuosity")].keys() == {name for name in names if name.split(",")[0] in ("variogram", "tortuosity")} and not rows[("S2",)],
+              f"those that are named: {rows}")
+        for name in names & rows[("all",)].keys():
+            pairs = []
+            for x, y in zip(*known):
+                x, y = values_of(name, x), values_of(name, y)
+                pairs += [(x[key], y[key]) for key in x.keys() & y.keys()]
+            if not pairs:
+                check(rows[("all",)][name] == {"rms": None, "error": None}, f"nothing in common: {name}")
+                continue
+            x, y = np.array(pairs).T
+            off, size = np.sqrt(np.mean((y - x) ** 2)), np.sqrt(np.mean(x**2))
+            got = rows[("all",)][name]
+            check(abs(got["rms"] - off) < 1e-9 and (size == 0 or abs(got["error"] - off / size) < 1e-6), f"{name}: {got}, want {off}, {off / size}")
+    out = runs.run(PROGRAM, "compare", *files, "--descriptor_types", "variogram").out
+    check("variogram  " in out and "StructureTensor" not in out, out)
+    status, out, err = runs.run(PROGRAM, "compare", save(folder, "mimage.npy", a[:, :22]), save(folder, "mvolume.npy", blobs((8, 8, 8), [0.5, 0.3, 0.2], 17)),
+                                "--descriptor_types", "variogram")
+    check(status == 0 and "have no effect" in err and "variogram" not in out, f"no whole fields: {err}")
+
+
+def page_of(path):
+    """The pixels of a PNG of ours, whose rows are differences from those above."""
+    data, at, packed = open(path, "rb").read(), 8, b""
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height = struct.unpack(">II", body[:8])
+        packed += body if kind == b"IDAT" else b""
+        at += 12 + length
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 3 * width)
+    return np.add.accumulate(rows[:, 1:], 0, dtype=np.uint8).reshape(height, width, 3)
+
+
+def pictures(folder):
+    """A panel for every row: functions in panels of their own, one for every phase or pair; matrices and numbers as bars."""
+    a, b = blobs((26, 26), [0.5, 0.3, 0.2], 23), blobs((26, 24), [0.5, 0.3, 0.2], 24)
+    u, v = blobs((12, 14, 13), [0.6, 0.4], 25), blobs((14, 12, 13), [0.6, 0.4], 26)
+    matrices = {"Correlations", "LineCorrelations", "CrossCorrelations"}
+    for one, other, ranks in ((a, b, 1), (u, v, 3)):
+        files = [save(folder, name + ".npy", x) for name, x in (("pone", one), ("pother", other))]
+        picture, phases = os.path.join(folder, "all.png"), int(one.max()) + 1
+        said = measure(PROGRAM, "compare", *files, "--limit_to", 5, "--descriptor_types", "all", "--output", picture, ranks=ranks, mpiexec=MPIEXEC)
+        if not said:
+            continue
+        drawn, result, page = said["picture"]["drawn"], said["results"][0], page_of(picture)
+        check(said["picture"]["panels"] == len(drawn) and said["picture"]["left_out"] == 0, f"{said['picture']['panels']} panels")
+        count = lambda name: sum(panel["title"].replace(",", " ").split()[0] == name for panel in drawn)
+        for normal, direction in result["directions"].items():
+            for name in direction["descriptors"]:
+                parts = phases * (phases - 1) // 2 if name == "FFTCrossCorrelations" else phases
+                check(count(name) == (0 if name in matrices else parts * len(result["directions"])), f"{name}: {count(name)} panels")
+        check(count("FFTCorrelations") == phases * len(result["directions"]) and count("Errors") == 2 * len(result["directions"]) + 2, "S2, and bars")
+        for name in {name.split(",")[0] for name in result["measures"]}:
+            kinds = sum(row.split(",")[0] == name for row in result["measures"])
+            check(count(name) == phases * kinds or (name == "tortuosity" and 0 < count(name) < phases * kinds), f"{name}: {count(name)} panels of {kinds} rows")
+        check(("s2_3d_rms" not in result) or count("S2_3D") == phases, "S2 in space")
+        for panel in drawn:
+            left, top, wide, tall = panel["box"]
+            inside = page[round(top + 0.13 * tall):round(top + 0.84 * tall), round(left + 0.18 * wide):round(left + 0.77 * wide)]
+            check((inside != 255).any(2).mean() > 0.002 and (inside != inside[0, 0]).any(), f"{panel} is empty")
 
 
 def shown_and_refused(folder):
@@ -381,5 +492,7 @@ with tempfile.TemporaryDirectory() as scratch:
         descriptors(scratch)
     in_the_volume(scratch)
     further(scratch)
+    measures(scratch)
+    pictures(scratch)
     shown_and_refused(scratch)
 finish("compare")

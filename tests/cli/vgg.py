@@ -206,6 +206,8 @@ def joined(folder, weights):
         check(got == status and says in err, f"{verb} with {second}: {got} {err}")
     told = json.loads(run(PROGRAM, "info", "--json", f"{folder}/ab.h5")[1])
     check("vgg_gram" in told["sides"]["z"]["further"], f"info: {told['sides']['z']}")
+    drawn = json.loads(run(PROGRAM, "view", files["a"], "--output", f"{folder}/v.png", "--json")[1])["drawn"]
+    check(sum(one["title"].startswith("GramMatrices of label") and "block" in one["title"] for one in drawn) == 2 * 5, f"view: {[one['title'] for one in drawn]}")
     aims = ["--descriptor_types", "S2", "Variation", "GramMatrices", "--size", 32, 32, "--seed", 1]
     weigh = ["--gram_weights_filename", weights]
     status, _, err = run(PROGRAM, "reconstruct", "--descriptor_filename", files["c"], *aims, *weigh, "--nl_method", "relu", "--max_iter", 0)

@@ -143,6 +143,10 @@ int mf_backend_find(const struct mf_backend **backend, const char *name);
  */
 int mf_queue_home(struct mf_queue **home, struct mf_queue *slices, struct mf_arena *arena);
 
+/** Loops outside of queues (reading, libraries) take so many threads from now on: without it every rank of a node takes
+ * all of its cores, and they are in each other's way. */
+void mf_team_threads(int threads);
+
 extern const struct mf_backend mf_backend_cpu;
 extern const struct mf_backend mf_backend_shadow; /* cpu behind closed memory: a GPU for tests */
 

@@ -1,4 +1,5 @@
 /* The cpu back end: its table, its queue, its memory. */
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,6 +8,8 @@
 #include "src/base/err.h"
 
 enum { ALIGN = 64, HUGE_PAGE = 2 << 20 };
+
+void mf_team_threads(int threads) { omp_set_num_threads(threads); }
 
 static int here(void) { return MF_OK; }
 

@@ -410,6 +410,7 @@ int mf_session_open(struct mf_session *session)
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
     if (rc == MF_OK && !session->looks) rc = mf_where_settle(session, device);
     if (session->threads_free) session->threads = mf_session_cores(comm);
+    mf_team_threads(session->threads);
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
     if (rc == MF_OK) rc = open_wire(session);
     if (rc != MF_OK) mf_session_close(session);

@@ -33,6 +33,14 @@ def a_run_leaves_cores_alone():
     check(threads(*words, env={**FREE, "OMP_NUM_THREADS": "2"}) == 2, "OMP_NUM_THREADS too")
 
 
+def no_team_is_larger():
+    """Reading too is for so many threads: all cores for each of a node's ranks would be in each other's way."""
+    env = {**FREE, "OMP_DISPLAY_AFFINITY": "TRUE", "OMP_AFFINITY_FORMAT": "a team of %N"}
+    for words in (("characterize", "two.npy", "--limit_to", 4), ("compare", "two.npy", "two.npy"), ("match", "two.npy", "--limit_to", 4, "--max_iter", 2)):
+        done = runs.run(program, *words, "--threads", 1, "--output", "team.png" if words[0] == "compare" else "team.h5", env=env)
+        check(done.status == 0 and "a team of" not in done.err + done.out, f"{words}: more than one thread: {done}")
+
+
 def too_many():
     """More than libraries can start."""
     for ranks in (1, 2):
@@ -72,6 +80,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", samples.blobs((24, 24), (0.6, 0.4), 3))
     a_run_leaves_cores_alone()
+    no_team_is_larger()
     too_many()
     a_plan_counts_alike()
     the_program_begins_again_under_its_name()

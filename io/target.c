@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/backend.h"
 #include "src/base/err.h"
@@ -142,6 +143,14 @@ void mf_target_side_free(struct mf_target_side *side)
     free(side->fraction);
     free(side->example);
     *side = (struct mf_target_side){0};
+}
+
+int mf_target_same_pixels(const struct mf_target *a, const struct mf_target *b)
+{
+    const int volumes = a->sides > 1 && b->sides > 1;
+
+    return (!volumes || a->spacing[0] == b->spacing[0]) && a->spacing[1] == b->spacing[1] &&
+           a->spacing[2] == b->spacing[2] && strcmp(a->unit, b->unit) == 0;
 }
 
 void mf_target_free(struct mf_target *target)

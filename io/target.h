@@ -145,6 +145,9 @@ int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf
 /** Rank 0's target to all ranks (theirs are filled; free what they held before). Collective; MF_MEMORY, agreed. */
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target);
 
+/** Have both pixels of one size and unit? Along z it counts where both have slices of all directions. */
+int mf_target_same_pixels(const struct mf_target *a, const struct mf_target *b);
+
 #define MF_ALL_LAGS SIZE_MAX
 
 /**

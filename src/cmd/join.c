@@ -15,11 +15,6 @@ enum { SIDES = 3 };
 /* Images of one material differ by less. */
 static const double PLAUSIBLE = 0.02;
 
-static int same_pixels(const struct mf_target *a, const struct mf_target *b)
-{
-    return a->spacing[1] == b->spacing[1] && a->spacing[2] == b->spacing[2] && strcmp(a->unit, b->unit) == 0;
-}
-
 int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const char *first, const char *second)
 {
     if (a->lag != b->lag)
@@ -45,7 +40,7 @@ int mf_join_alike(const struct mf_target *a, const struct mf_target *b, const ch
                        "'%s' and '%s' cannot become one target: their VGG-19 are '%s' and '%s' (--nl_method, "
                        "--gram_weights_filename)",
                        first, second, a->network, b->network);
-    if (!same_pixels(a, b))
+    if (!mf_target_same_pixels(a, b))
         return mf_fail(MF_INPUT, "'%s' and '%s' cannot become one target: their pixels differ in size or unit", first,
                        second);
     return MF_OK;

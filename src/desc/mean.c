@@ -91,13 +91,6 @@ int mf_target_isotropic(struct mf_target *target)
     return MF_OK;
 }
 
-static int same_pixels(const struct mf_target *a, const struct mf_target *b)
-{
-    for (int i = 0; i < 3; ++i)
-        if (a->spacing[i] != b->spacing[i]) return 0;
-    return strcmp(a->unit, b->unit) == 0;
-}
-
 /* What keeps two from being averaged; NULL: nothing. */
 static const char *difference(const struct mf_target *a, const struct mf_target *b)
 {
@@ -105,7 +98,7 @@ static const char *difference(const struct mf_target *a, const struct mf_target 
         return "labels";
     if (a->lag != b->lag) return "numbers of lags";
     if (a->sides != b->sides) return "directions";
-    if (!same_pixels(a, b)) return "pixels";
+    if (!mf_target_same_pixels(a, b)) return "pixels";
     if (strcmp(a->network, b->network) != 0) return "networks";
     if (a->threshold != b->threshold || a->steepness != b->steepness) return "soft thresholds";
     return NULL;

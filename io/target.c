@@ -11,33 +11,22 @@
 
 enum { LAG_MOST = 4096 /* of further descriptors, whose sizes grow with its square and more */ };
 
-const struct mf_more_row mf_more_rows[] = {
-    [MF_MORE_LINEAL] = {"lineal_path_sharp", offsetof(struct mf_backend, lineal), 0, 0, 0, 0, 0},
-    [MF_MORE_LINEAL_EXACT] = {"lineal_path", offsetof(struct mf_backend, lineal_exact), 0, 0, 0, 0, 1},
-    [MF_MORE_LINEAL_SOFT] = {"lineal_path_soft", offsetof(struct mf_backend, lineal_soft), 1, 0, 0, 0, 0},
-    [MF_MORE_LINE_SOFT] = {"lineal_path_axes", offsetof(struct mf_backend, line_soft), 1, 0, 0, 0, 0},
-    [MF_MORE_TWO_POINT] = {"two_point_soft", offsetof(struct mf_backend, two_point), 1, 0, 0, 0, 0},
-    [MF_MORE_GRAM] = {"three_point_soft", offsetof(struct mf_backend, gram), 1, 0, 0, 0, 0},
-    [MF_MORE_GRAM_AXES] = {"three_point_axes", offsetof(struct mf_backend, gram_axes), 1, 0, 0, 0, 0},
-    [MF_MORE_TENSOR] = {"structure_tensor", offsetof(struct mf_backend, tensor), 0, 0, 0, 0, 0},
-    [MF_MORE_GRAM_CROSS] = {"three_point_cross", offsetof(struct mf_backend, gram_cross), 1, 1, 0, 0, 0},
-    [MF_MORE_VGG] = {"vgg_gram", offsetof(struct mf_backend, vgg), 0, 0, 0, 1, 0},
-    [MF_MORE_SURFACE] = {"surface_correlation", offsetof(struct mf_backend, surface), 0, 0, 0, 0, 1},
-    [MF_MORE_CHORDS] = {"chords", offsetof(struct mf_backend, chord), 0, 0, 0, 0, 1},
-    [MF_MORE_VGG_ALL] = {"vgg_gram_phases", offsetof(struct mf_backend, vgg_all), 0, 0, 1, 1, 0},
-};
+#define MF_ROW(ID, family, where, work, weight, compat, traits, shown, dataset, ...) \
+    [MF_MORE_##ID] = {dataset, &mf_kind_##family, offsetof(struct mf_backend, family), traits},
+
+const struct mf_more_row mf_more_rows[] = {MF_LIST_FURTHER(MF_ROW)};
 
 size_t mf_more_parts(enum mf_more which, size_t phases)
 {
-    if (mf_more_rows[which].all) return 1;
-    return mf_more_rows[which].pairs ? phases * (phases - 1) / 2 : phases;
+    if (mf_more_is((int)which, MF_OF_ALL)) return 1;
+    return mf_more_is((int)which, MF_OF_PAIRS) ? phases * (phases - 1) / 2 : phases;
 }
 
 size_t mf_more_entries(enum mf_more which, size_t lag)
 {
     const struct mf_slice_desc desc = {.lag = lag, .levels = 1};
 
-    return mf_slices_of(&mf_backend_cpu, mf_more_rows[which].family)->kind->entries(&desc);
+    return mf_more_rows[which].kind->entries(&desc);
 }
 
 /* a * b, or 0 with *bad set when it does not fit. */

@@ -12,35 +12,25 @@ enum { MF_LEVELS_MAX = 16, MF_EXAMPLE_MAX = 512 };
 
 /** Descriptors that a target may have besides S2, Variation and volume fractions (docs/DESCRIPTORS.md). */
 enum mf_more {
-    MF_MORE_LINEAL,
-    MF_MORE_LINEAL_EXACT,
-    MF_MORE_LINEAL_SOFT,
-    MF_MORE_LINE_SOFT,
-    MF_MORE_TWO_POINT,
-    MF_MORE_GRAM,
-    MF_MORE_GRAM_AXES,
-    MF_MORE_TENSOR,
-    MF_MORE_GRAM_CROSS,
-    MF_MORE_VGG,
-    MF_MORE_VGG_ALL,
-    MF_MORE_SURFACE,
-    MF_MORE_CHORDS,
-    MF_MORE
+#define MF_ROW(ID, ...) MF_MORE_##ID,
+    MF_LIST_FURTHER(MF_ROW)
+#undef MF_ROW
+        MF_MORE
 };
 
 /** What a file calls one, and what it is made of. */
 struct mf_more_row {
-    const char *name; /* of its dataset */
-    size_t family;    /* offset of its kernels in struct mf_backend: they know how many entries it has */
-    int soft;         /* it depends on the soft threshold */
-    int pairs;        /* it is of pairs of phases */
-    int all;          /* it is of all phases together */
-    int network;      /* it depends on the weights of VGG-19; its values may be any numbers */
-    int counted;      /* on labels, without a gradient */
+    const char *name;                 /* of its dataset */
+    const struct mf_slice_kind *kind; /* that knows how many entries it has */
+    size_t family;                    /* offset of its kernels in struct mf_backend */
+    unsigned traits;                  /* enum mf_trait */
 };
 
 /** The rows, MF_MORE of them. */
 extern const struct mf_more_row mf_more_rows[];
+
+/** Has enum mf_more @p which this trait? */
+static inline int mf_more_is(int which, enum mf_trait trait) { return (mf_more_rows[which].traits & trait) != 0; }
 
 /** How many there are of it with so many phases: phases, or pairs (a < b) of them, (0,1) (0,2) .. (1,2) .. */
 size_t mf_more_parts(enum mf_more which, size_t phases);

@@ -97,10 +97,15 @@ struct mf_dense_memory {
     size_t share;                                        /* bytes that the slices of a chunk share; 0: the usual */
 };
 
-extern const struct mf_dense_memory mf_dense_lineal, mf_dense_lineal_exact;
-extern const struct mf_dense_memory mf_dense_lineal_soft, mf_dense_line_soft, mf_dense_two_point;
-extern const struct mf_dense_memory mf_dense_gram, mf_dense_gram_axes, mf_dense_gram_cross;
-extern const struct mf_dense_memory mf_dense_tensor, mf_dense_cross, mf_dense_vgg, mf_dense_vgg_all;
+/** mf_dense_<family> of all that have kernels for GPUs, but MF_LIST_FIXED. */
+#define MF_ON_GPU(family)                 extern const struct mf_dense_memory mf_dense_##family;
+#define MF_ON_CORES(family)               /* none */
+#define MF_FAMILY(ID, family, where, ...) MF_ON_##where(family)
+MF_LIST_CROSS(MF_FAMILY)
+MF_LIST_FURTHER(MF_FAMILY)
+#undef MF_FAMILY
+#undef MF_ON_CORES
+#undef MF_ON_GPU
 
 struct mf_dense_areas {
     size_t fields;                              /* that are looked at together */

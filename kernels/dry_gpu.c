@@ -12,6 +12,7 @@ enum { AREAS = 8 + MF_PYRAMID_MAX };
 /** What a family takes. */
 struct family {
     size_t at; /* its pointer in struct mf_backend */
+    /** NULL: the cuda back end has none. */
     int (*take)(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc);
     const struct mf_dense_memory *memory; /* of take_dense(), take_network() */
 };
@@ -227,36 +228,25 @@ static struct mf_slice_ops table_of(const struct family *family)
                                  .match = cpu->match ? match : NULL};
 }
 
-#define AT(family) offsetof(struct mf_backend, family)
+/* In the order of struct mf_backend; what stays on the cores takes nothing. */
+#define MF_AT(family)             offsetof(struct mf_backend, family)
+#define MF_OWN(ID, family, ...)   {MF_AT(family), take_##family, NULL},
+#define MF_ON_GPU(family, take)   {MF_AT(family), take, &mf_dense_##family},
+#define MF_ON_CORES(family, take) {MF_AT(family), NULL, NULL},
+#define MF_DENSE(ID, family, where, wo, we, c, traits, ...) \
+    MF_ON_##where(family, (traits)&MF_OF_NETWORK ? take_network : take_dense)
 
-static const struct family families[] = {{AT(corr), take_corr, NULL},
-                                         {AT(vari), take_vari, NULL},
-                                         {AT(frac), take_frac, NULL},
-                                         {AT(patch), take_patch, NULL},
-                                         {AT(lineal), take_dense, &mf_dense_lineal},
-                                         {AT(lineal_exact), take_dense, &mf_dense_lineal_exact},
-                                         {AT(lineal_soft), take_dense, &mf_dense_lineal_soft},
-                                         {AT(line_soft), take_dense, &mf_dense_line_soft},
-                                         {AT(two_point), take_dense, &mf_dense_two_point},
-                                         {AT(gram), take_dense, &mf_dense_gram},
-                                         {AT(gram_axes), take_dense, &mf_dense_gram_axes},
-                                         {AT(gram_cross), take_dense, &mf_dense_gram_cross},
-                                         {AT(tensor), take_dense, &mf_dense_tensor},
-                                         {AT(cross), take_dense, &mf_dense_cross},
-                                         {AT(vgg), take_network, &mf_dense_vgg},
-                                         {AT(vgg_all), take_network, &mf_dense_vgg_all}};
-
-_Static_assert(sizeof families / sizeof *families == MF_DRY_FAMILIES, "a table for every family");
+static const struct family families[MF_FAMILIES] = {MF_LIST_FIXED(MF_OWN) MF_LIST_CROSS(MF_DENSE)
+                                                        MF_LIST_FURTHER(MF_DENSE)};
 
 void mf_dry_gpu(struct mf_backend_dry *dry)
 {
     dry->backend.name = "cuda";
-    for (size_t i = 0; i < MF_DRY_FAMILIES; ++i) {
-        const struct mf_slice_ops *table = &dry->gpu[i];
+    for (size_t i = 0; i < MF_FAMILIES; ++i) {
+        const struct mf_slice_ops *table = families[i].take ? &dry->gpu[i] : NULL;
 
         dry->gpu[i] = table_of(&families[i]);
         memcpy((char *)&dry->backend + families[i].at, &table, sizeof table);
     }
-    dry->backend.surface = dry->backend.chord = NULL; /* as of the cuda back end */
     dry->backend.space = &mf_space_dry;
 }

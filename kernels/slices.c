@@ -33,3 +33,11 @@ size_t mf_cheap_extent(size_t n)
         if (r == 1) return m;
     }
 }
+
+size_t mf_entries_window(const struct mf_slice_desc *d) { return (2 * d->lag - 1) * (2 * d->lag - 1); }
+
+size_t mf_entries_one(const struct mf_slice_desc *desc)
+{
+    (void)desc;
+    return 1;
+}

@@ -35,22 +35,6 @@ struct mf_slice_desc {
     int flip; /* patch: for a binary field; gradients are exact changes by flips of single pixels (the pull held) */
 };
 
-/** What a family is, whichever back end computes it. */
-struct mf_slice_kind {
-    const char *name, *what; /* short; in sentences */
-    /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1; others:
-     * docs/DESCRIPTORS.md. */
-    size_t (*entries)(const struct mf_slice_desc *desc);
-};
-
-/** Those of struct mf_backend, in its order: kinds.c. */
-extern const struct mf_slice_kind mf_kind_corr, mf_kind_vari, mf_kind_frac, mf_kind_lineal, mf_kind_lineal_exact;
-extern const struct mf_slice_kind mf_kind_lineal_soft, mf_kind_line_soft, mf_kind_surface, mf_kind_chord;
-extern const struct mf_slice_kind mf_kind_two_point, mf_kind_gram, mf_kind_gram_axes, mf_kind_tensor, mf_kind_vgg;
-extern const struct mf_slice_kind mf_kind_vgg_all, mf_kind_cross, mf_kind_gram_cross, mf_kind_patch;
-
-struct mf_slice_plan; /* a family's own */
-
 /** What is wanted of slices. */
 enum mf_cost_of {
     MF_COST_VALUES,   /* eval() without a gradient */
@@ -59,6 +43,28 @@ enum mf_cost_of {
     MF_COST_CROSS     /* cross(): @p count pairs of slices */
 };
 struct mf_cost; /* src/base/phase.h */
+
+/** What a family is, whichever back end computes it. */
+struct mf_slice_kind {
+    const char *name, *what; /* short; in sentences */
+    /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1; others:
+     * docs/DESCRIPTORS.md. */
+    size_t (*entries)(const struct mf_slice_desc *desc);
+    /** What its formula moves and computes (kernels/cost.h). */
+    struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+};
+
+/** mf_kind_<family>, in the file of its kernels for cores. */
+#define MF_FAMILY(ID, family, ...) extern const struct mf_slice_kind mf_kind_##family;
+MF_LIST_SLICES(MF_FAMILY)
+MF_LIST_SPACE(MF_FAMILY)
+#undef MF_FAMILY
+
+/** Entries of kinds: (2L-1)^2; 1. */
+size_t mf_entries_window(const struct mf_slice_desc *desc);
+size_t mf_entries_one(const struct mf_slice_desc *desc);
+
+struct mf_slice_plan; /* a family's own */
 
 /**
  * How one phase of one batch is compared with its target. E_s below is the slice's share of the loss:
@@ -114,7 +120,7 @@ struct mf_slice_ops {
     size_t (*pull)(const struct mf_slice_desc *desc);
     void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
     /** What this back end moves and computes where it has a shorter way than the formula, which a plan that chooses
-     * between cores and GPUs must know; NULL: the formula (kernels/cost.h). */
+     * between cores and GPUs must know; NULL: the formula (kind->cost). */
     struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 };
 

@@ -3,7 +3,6 @@
 include(CheckLanguage)
 check_language(CXX)
 get_property(sources GLOBAL PROPERTY MF_CUDA_SOURCES)
-list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/kernels/cuda/)
 get_property(shared GLOBAL PROPERTY MF_CUDA_SHARED)
 
 # Skipped by name: tests that this machine has no compiler for.

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/form/axes.h"
 #include "src/base/err.h"
@@ -139,15 +140,11 @@ static void close_plan(struct mf_slice_plan *plan) { (void)plan; }
 static const struct mf_cpu_family surface = {surface_open, close_plan, surface_value, NULL, 0, 0};
 static const struct mf_cpu_family chord = {chord_open, close_plan, chord_value, NULL, 0, 0};
 
-const struct mf_slice_ops mf_surface_cpu = {.kind = &mf_kind_surface,
-                                            .family = &surface,
-                                            .plan = mf_cpu_dense_plan,
-                                            .free = mf_cpu_dense_free,
-                                            .eval = mf_cpu_dense_eval,
-                                            .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_chord_cpu = {.kind = &mf_kind_chord,
-                                          .family = &chord,
-                                          .plan = mf_cpu_dense_plan,
-                                          .free = mf_cpu_dense_free,
-                                          .eval = mf_cpu_dense_eval,
-                                          .total = mf_cpu_dense_total};
+static size_t surface_entries(const struct mf_slice_desc *d) { return mf_surface_entries(d->lag); }
+static size_t chord_entries(const struct mf_slice_desc *d) { return mf_chord_entries(d->lag); }
+
+const struct mf_slice_kind mf_kind_surface = {"surface", "surface correlations", surface_entries, mf_cost_surface};
+const struct mf_slice_kind mf_kind_chord = {"chord", "chords", chord_entries, mf_cost_chords};
+
+MF_CPU_OF_FIELD(surface, surface);
+MF_CPU_OF_FIELD(chord, chord);

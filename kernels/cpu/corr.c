@@ -1,5 +1,6 @@
 /* S2 of slices: the table, plans, and the sums made of single slices. The transforms are in corr_*.c. */
 #include "kernels/cpu/corr.h"
+#include "kernels/cost.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -186,6 +187,8 @@ static void corr_cross(struct mf_slice_plan *plan, const struct mf_view *a, cons
         add(plan, pa.count, total);
     }
 }
+
+const struct mf_slice_kind mf_kind_corr = {"S2", "S2", mf_entries_window, mf_cost_s2};
 
 const struct mf_slice_ops mf_corr_cpu = {
     .kind = &mf_kind_corr,

@@ -71,6 +71,8 @@ static void sync(struct mf_queue *queue) { (void)queue; }
 
 static const struct mf_mem memory = {.alloc = take, .release = release};
 
+#define MF_FAMILY(ID, family, ...) , .family = &mf_##family##_cpu
+
 const struct mf_backend mf_backend_cpu = {
     .name = "cpu",
     .abi = MF_BACKEND_ABI,
@@ -83,26 +85,8 @@ const struct mf_backend mf_backend_cpu = {
     .get = copy,
     .sync = sync,
     .move = &mf_move_cpu,
-    .field = &mf_field_cpu,
+    .field = &mf_field_cpu MF_LIST_SLICES(MF_FAMILY),
     .optim = &mf_optim_cpu,
-    .corr = &mf_corr_cpu,
-    .vari = &mf_vari_cpu,
-    .frac = &mf_frac_cpu,
-    .lineal = &mf_lineal_cpu,
-    .lineal_exact = &mf_lineal_exact_cpu,
-    .lineal_soft = &mf_lineal_soft_cpu,
-    .line_soft = &mf_line_soft_cpu,
-    .surface = &mf_surface_cpu,
-    .chord = &mf_chord_cpu,
-    .two_point = &mf_two_point_cpu,
-    .gram = &mf_gram_cpu,
-    .gram_axes = &mf_gram_axes_cpu,
-    .tensor = &mf_tensor_cpu,
-    .vgg = &mf_vgg_cpu,
-    .vgg_all = &mf_vgg_all_cpu,
-    .patch = &mf_patch_cpu,
-    .cross = &mf_cross_cpu,
-    .gram_cross = &mf_gram_cross_cpu,
     .space = &mf_space_cpu,
     .select = &mf_select_cpu,
     .label = &mf_label_cpu,

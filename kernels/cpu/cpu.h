@@ -25,15 +25,9 @@ enum {
 extern const struct mf_move_ops mf_move_cpu;
 extern const struct mf_field_ops mf_field_cpu;
 extern const struct mf_optim_ops mf_optim_cpu;
-extern const struct mf_slice_ops mf_corr_cpu;
-extern const struct mf_slice_ops mf_vari_cpu;
-extern const struct mf_slice_ops mf_frac_cpu;
-extern const struct mf_slice_ops mf_lineal_cpu, mf_lineal_exact_cpu, mf_lineal_soft_cpu, mf_line_soft_cpu;
-extern const struct mf_slice_ops mf_surface_cpu, mf_chord_cpu;
-extern const struct mf_slice_ops mf_two_point_cpu, mf_gram_cpu, mf_gram_axes_cpu;
-extern const struct mf_slice_ops mf_tensor_cpu, mf_patch_cpu, mf_vgg_cpu, mf_vgg_all_cpu;
-extern const struct mf_slice_ops mf_cross_cpu;
-extern const struct mf_slice_ops mf_gram_cross_cpu;
+#define MF_FAMILY(ID, family, ...) extern const struct mf_slice_ops mf_##family##_cpu;
+MF_LIST_SLICES(MF_FAMILY)
+#undef MF_FAMILY
 extern const struct mf_space_ops mf_space_cpu;
 extern const struct mf_select_ops mf_select_cpu;
 extern const struct mf_label_ops mf_label_cpu;

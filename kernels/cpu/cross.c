@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/plane.h"
 #include "src/base/err.h"
 
@@ -89,9 +90,6 @@ static void cross_gradient(const struct mf_cpu_job *job, const double *slope)
 static const struct mf_cpu_family cross = {
     .open = cross_open, .close = cross_close, .value = cross_value, .gradient = cross_gradient};
 
-const struct mf_slice_ops mf_cross_cpu = {.kind = &mf_kind_cross,
-                                          .family = &cross,
-                                          .plan = mf_cpu_dense_plan,
-                                          .free = mf_cpu_dense_free,
-                                          .eval = mf_cpu_dense_eval,
-                                          .cross = mf_cpu_dense_cross};
+const struct mf_slice_kind mf_kind_cross = {"cross", "cross-correlations", mf_entries_window, mf_cost_pairs};
+
+MF_CPU_OF_PAIRS(cross, cross);

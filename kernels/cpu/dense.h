@@ -67,6 +67,19 @@ void mf_cpu_dense_total(struct mf_slice_plan *plan, const struct mf_view *x, dou
 void mf_cpu_dense_join(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
 void mf_cpu_dense_cross(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total);
 
+/** The table of a family: of one field, of pairs of them, of all. NOLINTBEGIN(bugprone-macro-parentheses) */
+#define MF_CPU_DENSE(name, own, ...)                                        \
+    const struct mf_slice_ops mf_##name##_cpu = {.kind = &mf_kind_##name,   \
+                                                 .family = &own,            \
+                                                 .plan = mf_cpu_dense_plan, \
+                                                 .free = mf_cpu_dense_free, \
+                                                 .eval = mf_cpu_dense_eval, \
+                                                 __VA_ARGS__}
+#define MF_CPU_OF_FIELD(name, own) MF_CPU_DENSE(name, own, .total = mf_cpu_dense_total)
+#define MF_CPU_OF_PAIRS(name, own) MF_CPU_DENSE(name, own, .cross = mf_cpu_dense_cross)
+#define MF_CPU_OF_ALL(name, own)   MF_CPU_DENSE(name, own, .join = mf_cpu_dense_join)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
 /* -- slices with a frame around them, so that a line or pair that leaves a slice is an offset like any other -- */
 
 enum { MF_CPU_RUN = 64 /* columns worked on at a time: rows have room for whole runs */ };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/slice.h"
 #include "src/base/err.h"
 
@@ -127,6 +128,8 @@ static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *s
         for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
             sum[l] += mf_compare_grain(plan->value[s * plan->desc.levels + l]);
 }
+
+const struct mf_slice_kind mf_kind_frac = {"frac", "volume fractions", mf_entries_one, mf_cost_fraction};
 
 const struct mf_slice_ops mf_frac_cpu = {
     .kind = &mf_kind_frac,

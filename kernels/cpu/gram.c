@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/cpu/gram_runs.h"
 #include "kernels/cpu/mirror.h"
@@ -515,21 +516,16 @@ static const struct mf_cpu_family half = {open_half_plane, close_plan, value, gr
 static const struct mf_cpu_family axes = {open_axes, close_plan, value, gradient, 0, 0};
 static const struct mf_cpu_family cross = {open_cross, close_plan, value, gradient, 0, 0};
 
-const struct mf_slice_ops mf_gram_cpu = {.kind = &mf_kind_gram,
-                                         .family = &half,
-                                         .plan = mf_cpu_dense_plan,
-                                         .free = mf_cpu_dense_free,
-                                         .eval = mf_cpu_dense_eval,
-                                         .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_gram_axes_cpu = {.kind = &mf_kind_gram_axes,
-                                              .family = &axes,
-                                              .plan = mf_cpu_dense_plan,
-                                              .free = mf_cpu_dense_free,
-                                              .eval = mf_cpu_dense_eval,
-                                              .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_gram_cross_cpu = {.kind = &mf_kind_gram_cross,
-                                               .family = &cross,
-                                               .plan = mf_cpu_dense_plan,
-                                               .free = mf_cpu_dense_free,
-                                               .eval = mf_cpu_dense_eval,
-                                               .cross = mf_cpu_dense_cross};
+static size_t square(size_t n) { return n * n; }
+static size_t half_entries(const struct mf_slice_desc *d) { return square(mf_gram_channels(MF_GRAM_HALF, d->lag)); }
+static size_t axes_entries(const struct mf_slice_desc *d) { return square(mf_gram_channels(MF_GRAM_AXES, d->lag)); }
+
+const struct mf_slice_kind mf_kind_gram = {"gram", "soft three-point correlations", half_entries, mf_cost_gram};
+const struct mf_slice_kind mf_kind_gram_axes = {"gram_axes", "soft three-point correlations along the axes",
+                                                axes_entries, mf_cost_gram_axes};
+const struct mf_slice_kind mf_kind_gram_cross = {"gram_cross", "soft cross-correlations", half_entries,
+                                                 mf_cost_gram_cross};
+
+MF_CPU_OF_FIELD(gram, half);
+MF_CPU_OF_FIELD(gram_axes, axes);
+MF_CPU_OF_PAIRS(gram_cross, cross);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/form/lineal.h"
 #include "src/base/err.h"
@@ -333,15 +334,11 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 static const struct mf_cpu_family sharp = {open_plan, close_plan, value_sharp, gradient, 0, 0};
 static const struct mf_cpu_family exact = {open_plan, close_plan, value_exact, NULL, 0, 0};
 
-const struct mf_slice_ops mf_lineal_cpu = {.kind = &mf_kind_lineal,
-                                           .family = &sharp,
-                                           .plan = mf_cpu_dense_plan,
-                                           .free = mf_cpu_dense_free,
-                                           .eval = mf_cpu_dense_eval,
-                                           .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_lineal_exact_cpu = {.kind = &mf_kind_lineal_exact,
-                                                 .family = &exact,
-                                                 .plan = mf_cpu_dense_plan,
-                                                 .free = mf_cpu_dense_free,
-                                                 .eval = mf_cpu_dense_eval,
-                                                 .total = mf_cpu_dense_total};
+static size_t lineal_entries(const struct mf_slice_desc *d) { return mf_lineal_entries(0, d->lag); }
+static size_t exact_entries(const struct mf_slice_desc *d) { return mf_lineal_entries(1, d->lag); }
+
+const struct mf_slice_kind mf_kind_lineal = {"lineal", "lineal paths", lineal_entries, mf_cost_lineal};
+const struct mf_slice_kind mf_kind_lineal_exact = {"lineal_exact", "exact lineal paths", exact_entries, mf_cost_lineal};
+
+MF_CPU_OF_FIELD(lineal, sharp);
+MF_CPU_OF_FIELD(lineal_exact, exact);

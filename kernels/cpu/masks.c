@@ -1,5 +1,6 @@
 /* Soft descriptors of slices that are means over the places of masks: see kernels/masks.h. */
 #include "kernels/masks.h"
+#include "kernels/cost.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -210,15 +211,13 @@ static const struct mf_cpu_family lines = {open_lines, close_plan, value, gradie
 static const struct mf_cpu_family axes = {open_axes, close_plan, value, gradient, 0, 0};
 const struct mf_cpu_family mf_cpu_pair_masks = {open_pairs, close_plan, value, gradient, 0, 0};
 
-const struct mf_slice_ops mf_lineal_soft_cpu = {.kind = &mf_kind_lineal_soft,
-                                                .family = &lines,
-                                                .plan = mf_cpu_dense_plan,
-                                                .free = mf_cpu_dense_free,
-                                                .eval = mf_cpu_dense_eval,
-                                                .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_line_soft_cpu = {.kind = &mf_kind_line_soft,
-                                              .family = &axes,
-                                              .plan = mf_cpu_dense_plan,
-                                              .free = mf_cpu_dense_free,
-                                              .eval = mf_cpu_dense_eval,
-                                              .total = mf_cpu_dense_total};
+static size_t lines_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_LINES, d->lag); }
+static size_t axes_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_AXES, d->lag); }
+
+const struct mf_slice_kind mf_kind_lineal_soft = {"lineal_soft", "soft lineal paths", lines_entries,
+                                                  mf_cost_lineal_soft};
+const struct mf_slice_kind mf_kind_line_soft = {"line_soft", "soft lineal paths along the axes", axes_entries,
+                                                mf_cost_line_soft};
+
+MF_CPU_OF_FIELD(lineal_soft, lines);
+MF_CPU_OF_FIELD(line_soft, axes);

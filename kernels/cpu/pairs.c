@@ -10,6 +10,7 @@
 #include "kernels/cpu/plane.h"
 #include "kernels/cpu/terms.h"
 #include "kernels/form/gram.h"
+#include "kernels/masks.h"
 #include "src/base/err.h"
 
 enum {
@@ -181,10 +182,9 @@ static struct mf_cost cost(const struct mf_slice_desc *d, size_t count, enum mf_
     return cost;
 }
 
-const struct mf_slice_ops mf_two_point_cpu = {.kind = &mf_kind_two_point,
-                                              .family = &pairs,
-                                              .plan = mf_cpu_dense_plan,
-                                              .free = mf_cpu_dense_free,
-                                              .eval = mf_cpu_dense_eval,
-                                              .total = mf_cpu_dense_total,
-                                              .cost = cost};
+static size_t pairs_entries(const struct mf_slice_desc *d) { return mf_masks_entries(MF_MASKS_PAIRS, d->lag); }
+
+const struct mf_slice_kind mf_kind_two_point = {"two_point", "soft two-point correlations", pairs_entries,
+                                                mf_cost_two_point};
+
+MF_CPU_DENSE(two_point, pairs, .total = mf_cpu_dense_total, .cost = cost);

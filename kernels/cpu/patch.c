@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/patch.h"
 #include "kernels/cpu/slice.h"
 #include "kernels/form/compare.h"
@@ -318,6 +319,8 @@ static void eval(struct mf_slice_plan *p, const struct mf_slice_task *task)
             eval_group(p, task, k * wide, count - k * wide < wide ? count - k * wide : wide, p->scratch + t * apart);
     }
 }
+
+const struct mf_slice_kind mf_kind_patch = {"patch", "patches", mf_entries_one, mf_cost_patches};
 
 const struct mf_slice_ops mf_patch_cpu = {
     .kind = &mf_kind_patch,

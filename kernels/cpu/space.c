@@ -1,6 +1,7 @@
 /* Two-point correlation in space on the cpu: see kernels/space.h. Planes are transformed in place by FFTW. Products are
  * taken in columns of a few points of the spectrum through all planes, which lie in a cache while all lags are. */
 #include "kernels/space.h"
+#include "kernels/cost.h"
 
 #include <fftw3.h>
 #include <math.h>
@@ -343,6 +344,13 @@ static void space_across(struct mf_space_plan *p, size_t planes, const double *s
         }
     }
 }
+
+static size_t half_space(const struct mf_slice_desc *d) { return d->lag * mf_entries_window(d); }
+static size_t all_space(const struct mf_slice_desc *d) { return (2 * d->lag - 1) * mf_entries_window(d); }
+
+const struct mf_slice_kind mf_kind_s2_3d = {"s2_3d", "S2 in space", half_space, mf_cost_s2_3d};
+const struct mf_slice_kind mf_kind_cross_s2_3d = {"cross_s2_3d", "cross-correlations in space", all_space,
+                                                  mf_cost_cross_s2_3d};
 
 const struct mf_space_ops mf_space_cpu = {.plane = mf_space_plane,
                                           .plan = space_plan,

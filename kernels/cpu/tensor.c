@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/form/lag.h"
 #include "kernels/form/tensor.h"
@@ -397,9 +398,8 @@ static void gradient(const struct mf_cpu_job *job, const double *slope)
 
 static const struct mf_cpu_family family = {open_plan, close_plan, value, gradient, 0, 0};
 
-const struct mf_slice_ops mf_tensor_cpu = {.kind = &mf_kind_tensor,
-                                           .family = &family,
-                                           .plan = mf_cpu_dense_plan,
-                                           .free = mf_cpu_dense_free,
-                                           .eval = mf_cpu_dense_eval,
-                                           .total = mf_cpu_dense_total};
+static size_t tensor_entries(const struct mf_slice_desc *d) { return MF_TENSOR_MAPS * mf_tensor_lags(d->lag); }
+
+const struct mf_slice_kind mf_kind_tensor = {"tensor", "structure tensors", tensor_entries, mf_cost_tensor};
+
+MF_CPU_OF_FIELD(tensor, family);

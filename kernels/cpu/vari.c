@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/slice.h"
 #include "src/base/err.h"
 
@@ -425,6 +426,8 @@ static void total(struct mf_slice_plan *plan, const struct mf_view *x, double *s
         for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
             sum[l] += mf_compare_grain(plan->value[s * plan->desc.levels + l]);
 }
+
+const struct mf_slice_kind mf_kind_vari = {"vari", "interface densities", mf_entries_one, mf_cost_variation};
 
 const struct mf_slice_ops mf_vari_cpu = {
     .kind = &mf_kind_vari,

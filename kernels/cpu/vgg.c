@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cost.h"
 #include "kernels/cpu/conv.h"
 #include "kernels/cpu/dense.h"
 #include "kernels/vgg.h"
@@ -476,15 +477,14 @@ static const struct mf_cpu_family vgg = {
 static const struct mf_cpu_family vgg_all = {
     .open = open_all, .close = close_plan, .value = value, .gradient = gradient, .most = 1 << 16, .all = 1};
 
-const struct mf_slice_ops mf_vgg_cpu = {.kind = &mf_kind_vgg,
-                                        .family = &vgg,
-                                        .plan = mf_cpu_dense_plan,
-                                        .free = mf_cpu_dense_free,
-                                        .eval = mf_cpu_dense_eval,
-                                        .total = mf_cpu_dense_total};
-const struct mf_slice_ops mf_vgg_all_cpu = {.kind = &mf_kind_vgg_all,
-                                            .family = &vgg_all,
-                                            .plan = mf_cpu_dense_plan,
-                                            .free = mf_cpu_dense_free,
-                                            .eval = mf_cpu_dense_eval,
-                                            .join = mf_cpu_dense_join};
+static size_t vgg_entries(const struct mf_slice_desc *desc)
+{
+    (void)desc;
+    return MF_VGG_ENTRIES;
+}
+
+const struct mf_slice_kind mf_kind_vgg = {"vgg", "Gram matrices of VGG-19", vgg_entries, mf_cost_vgg};
+const struct mf_slice_kind mf_kind_vgg_all = {"vgg_all", "Gram matrices of VGG-19", vgg_entries, mf_cost_vgg};
+
+MF_CPU_OF_FIELD(vgg, vgg);
+MF_CPU_OF_ALL(vgg_all, vgg_all);

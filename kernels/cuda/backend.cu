@@ -393,6 +393,11 @@ void mf_cuda_check(cudaError_t error, const char *file, int line)
            int(error));
 }
 
+/* What is counted on labels the cores count. */
+#define MF_ON_GPU(family)                 &mf_##family##_cuda
+#define MF_ON_CORES(family)               nullptr
+#define MF_FAMILY(ID, family, where, ...) , .family = MF_ON_##where(family)
+
 const struct mf_backend mf_backend_cuda = {
     .name = "cuda",
     .abi = MF_BACKEND_ABI,
@@ -418,25 +423,7 @@ const struct mf_backend mf_backend_cuda = {
     .segment_end = mf_cuda_segment_end,
     .ranges = mf_cuda_ranges,
     .move = &mf_move_cuda,
-    .field = &mf_field_cuda,
-    .corr = &mf_corr_cuda,
-    .vari = &mf_vari_cuda,
-    .frac = &mf_frac_cuda,
-    .lineal = &mf_lineal_cuda,
-    .lineal_exact = &mf_lineal_exact_cuda,
-    .lineal_soft = &mf_lineal_soft_cuda,
-    .line_soft = &mf_line_soft_cuda,
-    .surface = nullptr, /* counts on labels: the cores make them */
-    .chord = nullptr,
-    .two_point = &mf_two_point_cuda,
-    .gram = &mf_gram_cuda,
-    .gram_axes = &mf_gram_axes_cuda,
-    .tensor = &mf_tensor_cuda,
-    .vgg = &mf_vgg_cuda,
-    .vgg_all = &mf_vgg_all_cuda,
-    .cross = &mf_cross_cuda,
-    .gram_cross = &mf_gram_cross_cuda,
-    .patch = &mf_patch_cuda,
+    .field = &mf_field_cuda MF_LIST_SLICES(MF_FAMILY),
     .space = &mf_space_cuda,
     .optim = &mf_optim_cuda,
     .select = &mf_select_cuda,

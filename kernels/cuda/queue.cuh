@@ -87,13 +87,14 @@ const struct mf_ranges *mf_cuda_ranges(void);
 extern const struct mf_move_ops mf_move_cuda;
 extern const struct mf_field_ops mf_field_cuda;
 extern const struct mf_optim_ops mf_optim_cuda;
-extern const struct mf_slice_ops mf_corr_cuda, mf_vari_cuda, mf_frac_cuda;
-extern const struct mf_slice_ops mf_lineal_cuda, mf_lineal_exact_cuda;
-extern const struct mf_slice_ops mf_lineal_soft_cuda, mf_line_soft_cuda, mf_two_point_cuda;
-extern const struct mf_slice_ops mf_gram_cuda, mf_gram_axes_cuda, mf_gram_cross_cuda;
-extern const struct mf_slice_ops mf_tensor_cuda, mf_cross_cuda, mf_vgg_cuda, mf_vgg_all_cuda;
+#define MF_ON_GPU(family)                 extern const struct mf_slice_ops mf_##family##_cuda;
+#define MF_ON_CORES(family)               /* none */
+#define MF_FAMILY(ID, family, where, ...) MF_ON_##where(family)
+MF_LIST_SLICES(MF_FAMILY)
+#undef MF_FAMILY
+#undef MF_ON_CORES
+#undef MF_ON_GPU
 extern const struct mf_space_ops mf_space_cuda;
-extern const struct mf_slice_ops mf_patch_cuda;
 extern const struct mf_select_ops mf_select_cuda;
 extern const struct mf_label_ops mf_label_cuda;
 

@@ -287,6 +287,8 @@ static void get(struct mf_queue *queue, void *host, const void *device, size_t b
 
 static const struct mf_mem heap; /* all zero: malloc and free */
 
+#define MF_FAMILY(ID, family, ...) , .family = &mf_##family##_shadow
+
 const struct mf_backend mf_backend_shadow = {
     .name = "shadow",
     .abi = MF_BACKEND_ABI,
@@ -304,26 +306,8 @@ const struct mf_backend mf_backend_shadow = {
     .follow = follow,
     .sync = synchronise,
     .move = &mf_move_shadow,
-    .field = &mf_field_shadow,
+    .field = &mf_field_shadow MF_LIST_SLICES(MF_FAMILY),
     .optim = &mf_optim_shadow,
-    .corr = &mf_corr_shadow,
-    .vari = &mf_vari_shadow,
-    .frac = &mf_frac_shadow,
-    .lineal = &mf_lineal_shadow,
-    .lineal_exact = &mf_lineal_exact_shadow,
-    .lineal_soft = &mf_lineal_soft_shadow,
-    .line_soft = &mf_line_soft_shadow,
-    .surface = &mf_surface_shadow,
-    .chord = &mf_chord_shadow,
-    .two_point = &mf_two_point_shadow,
-    .gram = &mf_gram_shadow,
-    .gram_axes = &mf_gram_axes_shadow,
-    .tensor = &mf_tensor_shadow,
-    .vgg = &mf_vgg_shadow,
-    .vgg_all = &mf_vgg_all_shadow,
-    .patch = &mf_patch_shadow,
-    .cross = &mf_cross_shadow,
-    .gram_cross = &mf_gram_cross_shadow,
     .space = &mf_space_shadow,
     .select = &mf_select_shadow,
     .label = &mf_label_shadow,

@@ -59,13 +59,9 @@ void mf_shadow_input(struct mf_queue *queue, const char *kernel, const void *hos
 extern const struct mf_move_ops mf_move_shadow;
 extern const struct mf_field_ops mf_field_shadow;
 extern const struct mf_optim_ops mf_optim_shadow;
-extern const struct mf_slice_ops mf_corr_shadow, mf_vari_shadow, mf_frac_shadow, mf_lineal_shadow;
-extern const struct mf_slice_ops mf_lineal_exact_shadow, mf_lineal_soft_shadow, mf_line_soft_shadow;
-extern const struct mf_slice_ops mf_surface_shadow, mf_chord_shadow;
-extern const struct mf_slice_ops mf_two_point_shadow, mf_gram_shadow, mf_gram_axes_shadow;
-extern const struct mf_slice_ops mf_tensor_shadow, mf_patch_shadow, mf_vgg_shadow, mf_vgg_all_shadow;
-extern const struct mf_slice_ops mf_cross_shadow;
-extern const struct mf_slice_ops mf_gram_cross_shadow;
+#define MF_FAMILY(ID, family, ...) extern const struct mf_slice_ops mf_##family##_shadow;
+MF_LIST_SLICES(MF_FAMILY)
+#undef MF_FAMILY
 extern const struct mf_space_ops mf_space_shadow;
 extern const struct mf_select_ops mf_select_shadow;
 extern const struct mf_label_ops mf_label_shadow;

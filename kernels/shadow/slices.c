@@ -98,27 +98,24 @@ static void match(struct mf_slice_plan *plan, const struct mf_view *x, float *pu
     MF_SHADOW_RUN(name, plan->ops->match(plan->inner, x, pull), x->base, pull);
 }
 
-/* A family of cpu behind the shadow's functions (...: its further members). NOLINTBEGIN(bugprone-macro-parentheses) */
-#define FAMILY(name, ...)                            \
-    const struct mf_slice_ops mf_##name##_shadow = { \
-        .kind = &mf_kind_##name, .family = &mf_##name##_cpu, .plan = plan_make, .free = plan_free, __VA_ARGS__}
+/* A family of cpu behind the shadow's functions. NOLINTBEGIN(bugprone-macro-parentheses) */
+#define BEHIND(name, ...)                                                       \
+    const struct mf_slice_ops mf_##name##_shadow = {.kind = &mf_kind_##name,    \
+                                                    .family = &mf_##name##_cpu, \
+                                                    .plan = plan_make,          \
+                                                    .free = plan_free,          \
+                                                    .eval = eval,               \
+                                                    __VA_ARGS__};
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-FAMILY(corr, .eval = eval, .total = total, .cross = cross);
-FAMILY(vari, .eval = eval, .total = total);
-FAMILY(frac, .eval = eval, .total = total);
-FAMILY(lineal, .eval = eval, .total = total);
-FAMILY(lineal_exact, .eval = eval, .total = total);
-FAMILY(lineal_soft, .eval = eval, .total = total);
-FAMILY(line_soft, .eval = eval, .total = total);
-FAMILY(surface, .eval = eval, .total = total);
-FAMILY(chord, .eval = eval, .total = total);
-FAMILY(two_point, .eval = eval, .total = total);
-FAMILY(gram, .eval = eval, .total = total);
-FAMILY(gram_axes, .eval = eval, .total = total);
-FAMILY(tensor, .eval = eval, .total = total);
-FAMILY(vgg, .eval = eval, .total = total);
-FAMILY(vgg_all, .eval = eval, .join = join);
-FAMILY(cross, .eval = eval, .cross = cross);
-FAMILY(gram_cross, .eval = eval, .cross = cross);
-FAMILY(patch, .eval = eval, .pull = mf_patch_pull, .match = match);
+BEHIND(corr, .total = total, .cross = cross)
+BEHIND(vari, .total = total)
+BEHIND(frac, .total = total)
+BEHIND(patch, .pull = mf_patch_pull, .match = match)
+BEHIND(cross, .cross = cross)
+BEHIND(gram_cross, .cross = cross)
+BEHIND(vgg_all, .join = join)
+
+#define MF_FAMILY(ID, family, ...) BEHIND(family, .total = total)
+MF_LIST_PHASE(MF_FAMILY)
+MF_LIST_COUNTED(MF_FAMILY)

@@ -25,7 +25,7 @@ static const struct mf_opt rows[] = {
     MF_OPT(
         mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
         "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. auto: "
-        "what match would choose, with its L and periodicity, for reconstruct to aim at. Others: " MF_FURTHER_NAMES
+        "what match would choose, with its L and periodicity, for reconstruct to aim at. There are: " MF_AIMED_NAMES
         "; counted: " MF_COUNTED_NAMES),
     MF_OPT(mf_characterize_cmd, "explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor_types auto"),
     MF_OPT(
@@ -85,7 +85,7 @@ static int uses_soft(unsigned more)
 {
     int soft = 0;
 
-    for (int m = 0; m < MF_MORE; ++m) soft |= (more >> m & 1) && mf_more_rows[m].soft;
+    for (int m = 0; m < MF_MORE; ++m) soft |= (more >> m & 1) && mf_more_is(m, MF_IS_SOFT);
     return soft;
 }
 
@@ -145,7 +145,7 @@ static int check_all(const struct mf_session *session, const struct mf_character
                        files);
     for (size_t i = 0; i < o->descriptors.count && !o->multiphase; ++i) {
         MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
-        if (mf_descriptor_of_pairs(row))
+        if (mf_descriptor_is(row, MF_OF_PAIRS))
             return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
     }
     MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, more_of(o), o->mask != NULL));
@@ -374,8 +374,7 @@ const struct mf_cmd mf_cmd_characterize = {
         "into --data_folder: per phase and pyramid level the volume fraction, the interface density (Variation, "
         "jumps per pixel) and the two-point correlation S2 in a window of lags, meant over the slices of each "
         "direction; and the cross-correlations of the phases. Labelled fields are counted exactly. --descriptor_types "
-        "adds others (docs/DESCRIPTORS.md). "
-        "--measures counts "
+        "adds others. --measures counts "
         "what has no gradient, of every phase: the interface per volume, the Euler number, clusters, chords, and "
         "others (docs/FILES.md). --descriptor_types auto looks at a micrograph as match does, measures what match "
         "would aim at and writes what was seen, by which reconstruct makes what match makes. Files that are to be "
@@ -385,7 +384,8 @@ const struct mf_cmd mf_cmd_characterize = {
         "  mesoforge characterize scan.tif --threshold otsu --non_periodic \\\n"
         "      --spacing 0.5 --unit um\n"
         "  mesoforge characterize a.npy b.npy c.npy --average --output mean.h5\n"
-        "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json\n",
+        "  mpirun -n 4 mesoforge characterize volume.h5 --isotropic --json\n\n"
+        "Descriptors (docs/DESCRIPTORS.md has the formulas):\n\n" MF_DESCRIPTOR_LINES,
     .tables = tables,
     .size = sizeof(struct mf_characterize_cmd),
     .positional_max = 4096,

@@ -137,7 +137,7 @@ static void draw_field(struct mf_panels *panels, const struct mf_comparison *c)
     for (size_t d = 0; d < MF_DESCRIPTORS; ++d) {
         const struct mf_descriptor *row = &mf_descriptors[d];
 
-        if (row->in_space && panels->got->whole[mf_descriptor_whole(row)] &&
+        if (mf_descriptor_is(row, MF_IN_SPACE) && panels->got->whole[mf_descriptor_whole(row)] &&
             panels->want->whole[mf_descriptor_whole(row)])
             draw_descriptor(panels, row, 0);
     }

@@ -21,7 +21,7 @@ static int is_quick(const struct mf_compare_opts *o) { return is_word(o, "quick"
 static int is_costly(unsigned more)
 {
     return more == MF_MORE_LINEAL_SOFT || more == MF_MORE_GRAM || more == MF_MORE_GRAM_CROSS ||
-           mf_more_rows[more].network;
+           mf_more_is((int)more, MF_OF_NETWORK);
 }
 
 /* The bit of a measure called so; 0: there is none. */
@@ -64,7 +64,7 @@ int mf_compare_more_check(const struct mf_compare_opts *o)
 
         if (measure_of(o->descriptors.at[i])) continue;
         MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
-        if (row->by_example)
+        if (mf_descriptor_is(row, MF_BY_EXAMPLE))
             return mf_fail(MF_USAGE, "--descriptor_types %s: it has no values to compare; \"copied\" is of patches",
                            row->name);
     }
@@ -129,8 +129,8 @@ unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_backen
     if (want && want->described) wants = of_file(&want->target);
     if (phases < 2) wants &= ~(unsigned)MF_WANTS_CROSS;
     for (int m = 0; m < MF_MORE; ++m)
-        if ((mf_more_rows[m].pairs && phases < 2) ||
-            (mf_more_rows[m].network && !names(o, want) && !feeds_network(micro, mf_more_rows[m].all)))
+        if ((mf_more_is(m, MF_OF_PAIRS) && phases < 2) ||
+            (mf_more_is(m, MF_OF_NETWORK) && !names(o, want) && !feeds_network(micro, mf_more_is(m, MF_OF_ALL))))
             wants &= ~(1u << m);
     return wants;
 }

@@ -67,7 +67,7 @@ static void put_further(struct mf_json *to, const struct mf_target *target, int 
         size_t n = mf_more_entries((enum mf_more)m, target->lag);
         struct mf_json *sides;
 
-        if (!target->side[0].more[m] || n > ENTRIES_SHOWN || mf_more_rows[m].pairs != pairs) continue;
+        if (!target->side[0].more[m] || n > ENTRIES_SHOWN || mf_more_is(m, MF_OF_PAIRS) != pairs) continue;
         sides = mf_json_object();
         for (int k = 0; k < target->sides; ++k) {
             const struct mf_target_side *s = &target->side[k];

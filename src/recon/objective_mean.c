@@ -33,7 +33,7 @@ static int next(const struct mf_objective *o, const struct mf_objective_side *s,
         while (!o->ops[part->t]);
         part->p = 0;
     }
-    part->pair = mf_descriptor_of_pairs(o->opts.term[part->t].row);
+    part->pair = mf_descriptor_is(o->opts.term[part->t].row, MF_OF_PAIRS);
     part->a = part->b = part->p;
     if (part->pair) mf_descriptor_pair(o->phases, part->p, &part->a, &part->b);
     part->q = part->pair ? 1 : o->opts.phase_weight[part->p];

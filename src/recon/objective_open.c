@@ -39,7 +39,7 @@ size_t mf_objective_parts(const struct mf_objective *o, size_t t)
 
 int mf_objective_joint(const struct mf_objective *o, size_t t)
 {
-    return mf_descriptor_of_pairs(o->opts.term[t].row) || mf_descriptor_of_all(o->opts.term[t].row);
+    return mf_descriptor_is(o->opts.term[t].row, MF_OF_PAIRS) || mf_descriptor_is(o->opts.term[t].row, MF_OF_ALL);
 }
 
 const double *mf_objective_goal(const struct mf_objective *o, size_t t, size_t d, size_t p, size_t entries)
@@ -72,7 +72,7 @@ static int side_example(struct mf_objective *o, size_t d)
     size_t i = (size_t)(from - o->goal->side), level = o->opts.level_first;
 
     for (size_t t = 0; t < o->opts.terms && !o->side[d].example.x; ++t) {
-        if (!o->opts.term[t].row->by_example) continue;
+        if (!mf_descriptor_is(o->opts.term[t].row, MF_BY_EXAMPLE)) continue;
         if (!o->example[i]) MF_TRY(mf_example_fields(o->queue->host, o->goal, from, o->phases, level, &o->example[i]));
         o->side[d].example =
             (struct mf_slice_example){o->example[i], from->example_nu >> level, from->example_nv >> level,
@@ -116,7 +116,7 @@ static int side_target(struct mf_objective *o, size_t d, size_t t)
     if (s->target[t]) s->goal[t] = mf_mirror_take(o->queue, s->target[t], parts * n * sizeof(float), "target");
     if (!s->goal[t]) return MF_MEMORY;
     s->entries += parts * n;
-    if (o->opts.term[t].row->by_example) {
+    if (mf_descriptor_is(o->opts.term[t].row, MF_BY_EXAMPLE)) {
         aim_at_none(o, s, t, n);
         return MF_OK;
     }
@@ -273,7 +273,7 @@ static int check_mean(const struct mf_objective *o, size_t t)
     if (!o->opts.mean) return MF_OK;
     if (!o->ops[t]->total && !o->ops[t]->cross)
         return mf_fail(MF_USAGE, "--slice_objective mean: %s has no values of a mean slice; try: each", row->name);
-    if (mf_descriptor_network(row))
+    if (mf_descriptor_is(row, MF_OF_NETWORK))
         return mf_fail(MF_USAGE, "--slice_objective mean: values of %s are too large for it; try: each", row->name);
     return MF_OK;
 }
@@ -291,7 +291,7 @@ static int check_parts(struct mf_objective *o, size_t t)
     size_t parts = mf_objective_parts(o, t);
 
     MF_TRY(check_pairs(o, t));
-    if (mf_descriptor_of_all(row) && o->phases == 1 && o->goal->phases > 2)
+    if (mf_descriptor_is(row, MF_OF_ALL) && o->phases == 1 && o->goal->phases > 2)
         return mf_fail(MF_USAGE,
                        "%s are of all %d phases of the target, and one field is optimised; try: --use_multiphase",
                        row->name, o->goal->phases);
@@ -306,7 +306,7 @@ static int build(struct mf_objective *o)
     int rc = MF_OK;
 
     for (size_t t = 0; t < o->opts.terms && rc == MF_OK; ++t) {
-        if (o->opts.term[t].row->in_space) {
+        if (mf_descriptor_is(o->opts.term[t].row, MF_IN_SPACE)) {
             rc = check_pairs(o, t);
             continue;
         }

@@ -7,7 +7,7 @@ size_t mf_objective_in_space(const struct mf_objective_opts *o)
 {
     size_t t = 0;
 
-    while (t < o->terms && !o->term[t].row->in_space) ++t;
+    while (t < o->terms && !mf_descriptor_is(o->term[t].row, MF_IN_SPACE)) ++t;
     return t;
 }
 
@@ -15,7 +15,9 @@ static size_t term_of(const struct mf_objective_opts *o, enum mf_whole which)
 {
     size_t t = 0;
 
-    while (t < o->terms && !(o->term[t].row->in_space && mf_descriptor_whole(o->term[t].row) == which)) ++t;
+    while (t < o->terms &&
+           !(mf_descriptor_is(o->term[t].row, MF_IN_SPACE) && mf_descriptor_whole(o->term[t].row) == which))
+        ++t;
     return t;
 }
 
@@ -119,8 +121,8 @@ static void count(const struct mf_objective *o, int which, const float *g)
         .nu = n[1], .nv = n[2], .lag = o->lag, .levels = 1, .periodic = o->opts.periodic};
 
     if (!has(o, which)) return;
-    mf_phase_count(o->opts.term[o->space.term[which]].row->cost(&desc, parts_of(o, which) * o->slab.count,
-                                                                g ? MF_COST_GRADIENT : MF_COST_VALUES));
+    mf_phase_count(o->opts.term[o->space.term[which]].row->form->cost(&desc, parts_of(o, which) * o->slab.count,
+                                                                      g ? MF_COST_GRADIENT : MF_COST_VALUES));
 }
 
 /* What is exchanged is a few planes: a rank that has no memory for their requests has none for anything. */

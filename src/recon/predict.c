@@ -72,7 +72,7 @@ static double flops_of(const struct mf_predict *w, const struct mf_backend *back
     const size_t *n = w->dims;
     double flops = 0;
 
-    for (int d = 0; d < (n[0] > 1 && !row->in_space ? 3 : 1); ++d) {
+    for (int d = 0; d < (n[0] > 1 && !mf_descriptor_is(row, MF_IN_SPACE) ? 3 : 1); ++d) {
         const struct mf_slice_desc desc = {.nu = d == MF_Z ? n[1] : n[0],
                                            .nv = d == MF_X ? n[1] : n[2],
                                            .lag = w->target->lag,

@@ -9,24 +9,25 @@
 enum { CHANGES = 12 };
 
 /* What is counted, in the order of the entries. */
-static const struct mf_counted *const counted[] = {&mf_counted_voxels, &mf_counted_runs, &mf_counted_surface,
-                                                   &mf_counted_chords};
-enum { COUNTED = sizeof counted / sizeof *counted };
+#define MF_ROW(ID, family, ...) {MF_##ID, &mf_counted_##family},
 
-_Static_assert((int)COUNTED <= (int)MF_TALLY_PARTS, "a tally has room for all rows");
+static const struct {
+    enum mf_descriptor_kind kind;
+    const struct mf_counted *row;
+} counted[MF_TALLY_PARTS] = {{MF_FRACTION, &mf_counted_frac}, MF_LIST_COUNTED(MF_ROW)};
 
 /* The term that aims at it; NULL: none does. */
-static const struct mf_term *term_of(const struct mf_objective_opts *o, const struct mf_counted *row)
+static const struct mf_term *term_of(const struct mf_objective_opts *o, enum mf_descriptor_kind kind)
 {
     for (size_t t = 0; t < o->terms; ++t)
-        if (o->term[t].row->kind == row->kind && o->term[t].weight > 0) return &o->term[t];
+        if (o->term[t].row->kind == kind && o->term[t].weight > 0) return &o->term[t];
     return NULL;
 }
 
 int mf_tally_wanted(const struct mf_objective_opts *o, int volume)
 {
-    for (size_t i = 0; i < COUNTED; ++i)
-        if ((volume || !counted[i]->of_volumes) && term_of(o, counted[i])) return 1;
+    for (size_t i = 0; i < MF_TALLY_PARTS; ++i)
+        if ((volume || !counted[i].row->of_volumes) && term_of(o, counted[i].kind)) return 1;
     return 0;
 }
 
@@ -36,11 +37,11 @@ static void *take(struct mf_tally *t, size_t bytes) { return mf_arena_take(t->ar
 
 static void place(struct mf_tally *t, const struct mf_objective_opts *o)
 {
-    for (size_t i = 0; i < COUNTED; ++i) {
-        const struct mf_term *term = term_of(o, counted[i]);
+    for (size_t i = 0; i < MF_TALLY_PARTS; ++i) {
+        const struct mf_term *term = term_of(o, counted[i].kind);
 
         if (!term) continue;
-        t->part[t->parts++] = (struct mf_tally_part){counted[i], term, t->entries};
+        t->part[t->parts++] = (struct mf_tally_part){counted[i].row, term, t->entries};
         t->entries += mf_descriptor_entries(term->row, t->lag);
     }
 }

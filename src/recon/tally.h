@@ -1,13 +1,20 @@
 /* What of the loss are counts of slices that a swap of labels changes by whole numbers: voxels of a phase
  * (VolumeFractions), straight runs of pixels in it (LinealPathExact), pixels at its surface that lie so far apart,
  * chords (SurfaceCorrelations, Chords: docs/DESCRIPTORS.md). The counts are exact, however many swaps they have
- * followed. A descriptor that is counted is a row (struct mf_counted, tally_impl.h). */
+ * followed. A descriptor that is counted is a file (struct mf_counted, tally_impl.h). */
 #ifndef MF_RECON_TALLY_H
 #define MF_RECON_TALLY_H
 
 #include "src/recon/mutable.h"
 
-enum { MF_TALLY_PARTS = 8 /* most descriptors that are counted */ };
+/** What is counted, in the order of the entries. */
+enum mf_tally_row {
+#define MF_ROW(ID, ...) MF_TALLY_##ID,
+    MF_TALLY_FRACTION,
+    MF_LIST_COUNTED(MF_ROW)
+#undef MF_ROW
+        MF_TALLY_PARTS
+};
 
 /** One direction: D = count * inverse; the loss is the sum over slices of weight (D - target)^2. */
 struct mf_tally_side {

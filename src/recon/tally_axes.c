@@ -141,8 +141,7 @@ static void surface_inverse(const struct mf_tally *t, size_t d, double *inverse)
                 inverse[mf_surface_entry(t->lag, m, axis, r)] = mf_surface_share(m) * inverse_of(t, d, axis, r);
 }
 
-const struct mf_counted mf_counted_surface = {
-    .kind = MF_SURFACE, .inverse = surface_inverse, .count = count_surface, .add = add_surface};
+const struct mf_counted mf_counted_surface = {.inverse = surface_inverse, .count = count_surface, .add = add_surface};
 
 /* -- chords -- */
 
@@ -205,5 +204,4 @@ static void chords_inverse(const struct mf_tally *t, size_t d, double *inverse)
             inverse[mf_chord_entry(t->lag, axis, n)] = inverse_of(t, d, axis, n + 1);
 }
 
-const struct mf_counted mf_counted_chords = {
-    .kind = MF_CHORDS, .inverse = chords_inverse, .count = count_chords, .add = add_chords};
+const struct mf_counted mf_counted_chord = {.inverse = chords_inverse, .count = count_chords, .add = add_chords};

@@ -1,4 +1,4 @@
-/* Pixels of slices and what they add to counts: a descriptor that is counted is a file, and a row of tally.c. Private
+/* Pixels of slices and what they add to counts: a descriptor that is counted is a file. Private
  * to the tally. */
 #ifndef MF_RECON_TALLY_IMPL_H
 #define MF_RECON_TALLY_IMPL_H
@@ -34,7 +34,6 @@ static inline int mf_pixel_go(struct mf_pixel *p, int axis, ptrdiff_t by)
 
 /** A descriptor that is counted: mf_descriptor_entries() whole numbers for a slice and phase. Arrays are [entries]. */
 struct mf_counted {
-    enum mf_descriptor_kind kind;
     int of_volumes; /* swaps change it in volumes alone */
     /** 1 over how many there could be in a slice normal to @p d, entry by entry; 0: none. */
     void (*inverse)(const struct mf_tally *tally, size_t d, double *inverse);
@@ -44,7 +43,10 @@ struct mf_counted {
     void (*add)(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int32_t *count);
 };
 
-extern const struct mf_counted mf_counted_voxels, mf_counted_runs;    /* tally_runs.c */
-extern const struct mf_counted mf_counted_surface, mf_counted_chords; /* tally_axes.c: kernels/form/axes.h */
+/** Of the volume fractions, and of all that MF_LIST_COUNTED names. */
+extern const struct mf_counted mf_counted_frac;
+#define MF_ROW(ID, family, ...) extern const struct mf_counted mf_counted_##family;
+MF_LIST_COUNTED(MF_ROW)
+#undef MF_ROW
 
 #endif

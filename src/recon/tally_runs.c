@@ -24,8 +24,8 @@ static void add_voxel(const struct mf_tally *t, const struct mf_pixel *p, int si
 }
 
 /* An image keeps its voxels. */
-const struct mf_counted mf_counted_voxels = {
-    .kind = MF_FRACTION, .of_volumes = 1, .inverse = voxels_inverse, .count = count_voxel, .add = add_voxel};
+const struct mf_counted mf_counted_frac = {
+    .of_volumes = 1, .inverse = voxels_inverse, .count = count_voxel, .add = add_voxel};
 
 /* -- runs -- */
 
@@ -105,5 +105,4 @@ static void add_runs(const struct mf_tally *t, const struct mf_pixel *p, int sig
     for (int k = 0; k < DIRECTIONS; ++k) add_along(t, p, k, sign, count);
 }
 
-const struct mf_counted mf_counted_runs = {
-    .kind = MF_LINEAL_EXACT, .inverse = runs_inverse, .count = count_runs, .add = add_runs};
+const struct mf_counted mf_counted_lineal_exact = {.inverse = runs_inverse, .count = count_runs, .add = add_runs};

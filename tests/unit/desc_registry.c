@@ -11,38 +11,27 @@
 
 static void check_names(void)
 {
+#define MF_ROW(ID, family, where, work, weight, compat, traits, shown, dataset, name, alias, ...) \
+    {name, alias, MF_##ID},
     static const struct {
-        const char *name;
+        const char *name, *alias;
         enum mf_descriptor_kind kind;
-    } known[] = {{"FFTCorrelations", MF_S2},
-                 {"S2", MF_S2},
-                 {"Variation", MF_VARIATION},
-                 {"FFTCrossCorrelations", MF_CROSS},
-                 {"VolumeFractions", MF_FRACTION},
-                 {"Patches", MF_PATCHES},
-                 {"LinealPath", MF_LINEAL},
-                 {"LinealPathExact", MF_LINEAL_EXACT},
-                 {"LinealPathApproximation", MF_LINEAL_SOFT},
-                 {"LineLinealPathApproximation", MF_LINE_SOFT},
-                 {"TwoPointCorrelations", MF_TWO_POINT},
-                 {"Correlations", MF_GRAM},
-                 {"LineCorrelations", MF_GRAM_AXES},
-                 {"CrossCorrelations", MF_GRAM_CROSS},
-                 {"StructureTensor", MF_TENSOR},
-                 {"SurfaceCorrelations", MF_SURFACE},
-                 {"surface-correlation", MF_SURFACE},
-                 {"Chords", MF_CHORDS}};
+    } known[] = {MF_LIST_SLICES(MF_ROW)};
+#undef MF_ROW
     const struct mf_descriptor *row = NULL;
     const struct mf_slice_ops *ops;
 
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         CHECK(mf_descriptor_find(&row, known[i].name) == MF_OK && row->kind == known[i].kind);
+        if (known[i].alias) CHECK(mf_descriptor_find(&row, known[i].alias) == MF_OK && row->kind == known[i].kind);
         CHECK(mf_descriptor_ops(row, &mf_backend_cpu, &ops) == MF_OK && ops);
     }
+    CHECK(mf_descriptor_find(&row, "Correlations") == MF_OK && row->kind == MF_GRAM);
+    CHECK(mf_descriptor_find(&row, "surface-correlation") == MF_OK && row->kind == MF_SURFACE);
     CHECK(mf_descriptor_find(&row, "FFTCorrelation") == MF_USAGE);
     CHECK(strstr(mf_err_text(), "try: FFTCorrelations") && strstr(mf_err_text(), "VolumeFractions"));
     CHECK(mf_descriptor_find(&row, "s2-3D") == MF_USAGE && strstr(mf_err_text(), "try: S2_3D"));
-    CHECK(mf_descriptor_find(&row, "S2-3D") == MF_OK && row->kind == MF_S2_3D && row->in_space);
+    CHECK(mf_descriptor_find(&row, "S2-3D") == MF_OK && row->kind == MF_S2_3D && mf_descriptor_is(row, MF_IN_SPACE));
     for (size_t k = 0, a, b; k < 6; ++k) {
         static const size_t pairs[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
 
@@ -51,12 +40,13 @@ static void check_names(void)
     }
     CHECK(mf_descriptor_parts(&mf_descriptors[MF_CROSS], 4) == 6 && mf_descriptor_parts(row, 4) == 4);
     CHECK(mf_descriptor_parts(&mf_descriptors[MF_GRAM_CROSS], 3) == 3 && mf_more_parts(MF_MORE_GRAM_CROSS, 4) == 6);
-    CHECK(mf_descriptor_wants(row) == MF_WANTS_WHOLE && !mf_descriptors[MF_S2].in_space);
+    CHECK(mf_descriptor_wants(row) == MF_WANTS_WHOLE && !mf_descriptor_is(&mf_descriptors[MF_S2], MF_IN_SPACE));
     CHECK(mf_descriptor_find(&row, "MultiPhaseGramMatrices") == MF_OK && mf_descriptor_parts(row, 4) == 1);
     CHECK(mf_descriptor_find(&row, "") == MF_USAGE);
     CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, 0, &ops) == MF_USAGE);
     CHECK(mf_descriptor_aim(&mf_descriptors[MF_LINEAL_EXACT], &mf_backend_cpu, 1, &ops) == MF_OK && ops->eval);
-    for (enum mf_descriptor_kind k = MF_SURFACE; k <= MF_CHORDS; ++k) {
+    for (enum mf_descriptor_kind k = MF_S2; k < MF_DESCRIPTORS; ++k) {
+        if (!mf_descriptor_is(&mf_descriptors[k], MF_IS_COUNTED)) continue;
         CHECK(mf_descriptor_aim(&mf_descriptors[k], &mf_backend_cpu, 0, &ops) == MF_USAGE);
         CHECK(mf_descriptor_aim(&mf_descriptors[k], &mf_backend_cpu, 1, &ops) == MF_OK && ops->eval);
     }
@@ -77,7 +67,8 @@ static void check_values(void)
     CHECK(!mf_descriptor_values(&mf_descriptors[MF_LINEAL], &side[0], 4, 0));
     CHECK(mf_target_side_more(&side[0], 2, 4, MF_MORE_LINEAL) == MF_OK);
     CHECK(mf_descriptor_values(&mf_descriptors[MF_LINEAL], &side[0], 4, 1) == side[0].more[MF_MORE_LINEAL] + 3 * 33);
-    CHECK(!mf_descriptor_values(&mf_descriptors[MF_PATCHES], &side[0], 4, 1) && mf_descriptors[MF_PATCHES].by_example);
+    CHECK(!mf_descriptor_values(&mf_descriptors[MF_PATCHES], &side[0], 4, 1) &&
+          mf_descriptor_is(&mf_descriptors[MF_PATCHES], MF_BY_EXAMPLE));
     CHECK(mf_descriptor_values(&mf_descriptors[MF_FRACTION], &side[0], 4, 1) == side[0].fraction + 3);
     side[0].s2[3 * 49 + 49 + 7] = 1; /* phase 1, level 1 */
     side[1].s2[2 * 49 + 49 + 7] = 3;
@@ -115,7 +106,7 @@ static void check_shown(const struct mf_descriptor *row, size_t lag)
             if (at < entries) seen[at] = 1;
         }
     }
-    if (shown->as != MF_SHOWN_CURVES && !row->in_space) CHECK(n == entries);
+    if (shown->as != MF_SHOWN_CURVES && !mf_descriptor_is(row, MF_IN_SPACE)) CHECK(n == entries);
     if (shown->as == MF_SHOWN_CURVES && row->kind != MF_LINEAL_SOFT) CHECK(n >= entries - 1);
     free(seen);
 }
@@ -125,7 +116,7 @@ static void check_pictures(void)
     for (int d = 0; d < MF_DESCRIPTORS; ++d) {
         const struct mf_descriptor *row = &mf_descriptors[d];
 
-        CHECK((row->shown == NULL) == (row->by_example != 0));
+        CHECK((row->shown == NULL) == mf_descriptor_is(row, MF_BY_EXAMPLE));
         for (size_t lag = 2; row->shown && lag < 8; lag += 3) check_shown(row, lag);
     }
 }

@@ -178,16 +178,19 @@ static void whole_numbers(float *x)
         }
 }
 
+/* Those that need no network. */
+#define OF_CPU(ID, family, where, work, weight, compat, traits, ...) \
+    (traits) & MF_OF_NETWORK ? NULL : mf_backend_cpu.family,
+
 int main(void)
 {
-    const struct mf_slice_ops *const families[] = {
-        mf_backend_cpu.lineal, mf_backend_cpu.lineal_soft, mf_backend_cpu.line_soft, mf_backend_cpu.two_point,
-        mf_backend_cpu.gram,   mf_backend_cpu.gram_axes,   mf_backend_cpu.tensor};
+    const struct mf_slice_ops *const families[] = {MF_LIST_PHASE(OF_CPU)};
+    const struct mf_slice_ops *const counted[] = {MF_LIST_COUNTED(OF_CPU)};
     static float x[VOXELS];
 
     for (size_t i = 0; i < VOXELS; ++i) x[i] = (float)mf_random_uniform(3, 1, i);
     for (size_t f = 0; f < sizeof families / sizeof *families; ++f)
-        for (int mode = 0; mode < 6; ++mode) {
+        for (int mode = 0; families[f] && mode < 6; ++mode) {
             const struct work all = {families[f], small, mode / 2, mode % 2, 1, VOXELS, 0, 0};
             struct work alone = all, many = all, coarse = all, mute = all;
 
@@ -202,13 +205,12 @@ int main(void)
         const struct work alone = {families[f], image, 0, 1, 1, 1, 0, 0};
         struct work shared = alone;
 
+        if (!families[f]) continue;
         shared.threads = 3; /* of the family, on one large slice */
         same(&alone, &shared, x);
         directions_agree(families[f], x);
     }
-    directions_agree(mf_backend_cpu.lineal_exact, x);
-    directions_agree(mf_backend_cpu.surface, x);
-    directions_agree(mf_backend_cpu.chord, x);
+    for (size_t f = 0; f < sizeof counted / sizeof *counted; ++f) directions_agree(counted[f], x);
     whole_numbers(x);
     lag = 8; /* soft pairs through a few fields */
     for (int periodic = 0; periodic < 2; ++periodic) {

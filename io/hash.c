@@ -17,8 +17,8 @@
 #include "mpi/comm.h"
 #include "src/base/err.h"
 
-/* Who wants it no more waits for one at most. */
-enum { PIECE = 1 << 17 };
+/* Bytes read at a time; bytes summed up at a time: who wants it no more waits for one of each at most. */
+enum { PIECE = 1 << 16, SUM = 1 << 12 };
 
 /* Before anything else is asked of the library: exit() must not clear away what a thread of ours still works with. */
 static void ready(void) { (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL); }
@@ -31,6 +31,8 @@ struct mf_hashing {
     char hex[65], text[MF_ERR_TEXT]; /* a thread has a sentence of its own */
 };
 
+static int wanted(const struct mf_hashing *beside) { return !beside || !beside->stop; }
+
 /* @p beside: NULL where the caller waits. A sign of life beside other work would hide from the watch that this is
  * stuck. */
 static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigned char *piece,
@@ -38,10 +40,11 @@ static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigne
 {
     ssize_t n;
 
-    while ((!beside || !beside->stop) && (n = read(descriptor, piece, PIECE)) != 0) {
+    while (wanted(beside) && (n = read(descriptor, piece, PIECE)) != 0) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
-        EVP_DigestUpdate(context, piece, (size_t)n);
+        for (size_t k = 0; k < (size_t)n && wanted(beside); k += SUM)
+            EVP_DigestUpdate(context, piece + k, (size_t)n - k < SUM ? (size_t)n - k : SUM);
         if (!beside || beside->awaited) mf_comm_alive();
     }
     return MF_OK;

@@ -265,7 +265,8 @@ static int sync_folder(const char *path)
                    path, strerror(error));
 }
 
-static int finish(const struct mf_atomic *file)
+/* To the disk, and to its name. */
+static int settle(const struct mf_atomic *file)
 {
     int error;
 
@@ -276,7 +277,46 @@ static int finish(const struct mf_atomic *file)
     while (error == EINTR);
     if (error)
         return mf_fail(MF_OUTPUT, "cannot rename '%s' to '%s': %s", file->temporary, file->path, strerror(error));
+    return MF_OK;
+}
+
+static int finish(const struct mf_atomic *file)
+{
+    MF_TRY(settle(file));
     return sync_folder(file->path);
+}
+
+/* What stands on the disk when another file is flushed needs no turn of the disk's journal for itself. */
+static void send_ahead(const struct mf_atomic *file)
+{
+    const unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    const int descriptor = mf_open(file->temporary, O_RDONLY);
+
+    if (descriptor < 0) return; /* settle() says so */
+    (void)sync_file_range(descriptor, 0, 0, all);
+    close(descriptor);
+}
+
+/* A name that is there is confirmed, whatever became of the other one. */
+static int finish_both(const struct mf_atomic *file, const struct mf_atomic *other, int64_t *stands)
+{
+    int rc, named;
+
+    send_ahead(other);
+    MF_TRY(settle(file));
+    rc = settle(other);
+    named = sync_folder(file->path);
+    *stands = named == MF_OK;
+    return named == MF_OK ? rc : named;
+}
+
+static void end(const struct mf_comm *comm, struct mf_atomic *file, int rc)
+{
+    if (rc != MF_OK && comm->rank == 0 && file->temporary) (void)unlink(file->temporary);
+    mf_stop_keeps(file->temporary);
+    free(file->temporary);
+    free(file->path);
+    *file = (struct mf_atomic){NULL, NULL};
 }
 
 int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code)
@@ -284,11 +324,37 @@ int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code
     int rc = mf_agree(comm, code);
 
     if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? finish(file) : MF_OK);
-    if (rc != MF_OK && comm->rank == 0) (void)unlink(file->temporary);
-    mf_stop_keeps(file->temporary);
-    free(file->temporary);
-    free(file->path);
-    *file = (struct mf_atomic){NULL, NULL};
+    end(comm, file, rc);
+    return rc;
+}
+
+/* The other one is not to be made: the file alone. */
+static int close_without(const struct mf_comm *comm, struct mf_atomic *file, struct mf_atomic *other, int beside,
+                         int *stands)
+{
+    char why[MF_ERR_TEXT];
+
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    end(comm, other, beside);
+    MF_TRY(mf_atomic_close(comm, file, MF_OK));
+    *stands = 1;
+    return mf_fail(beside, "%s", why);
+}
+
+int mf_atomic_close_both(const struct mf_comm *comm, struct mf_atomic *file, int code, struct mf_atomic *other,
+                         int beside, int *stands)
+{
+    int64_t there = 0;
+    int rc = mf_agree(comm, code);
+
+    *stands = 0;
+    if (rc == MF_OK) beside = mf_agree(comm, beside);
+    if (rc == MF_OK && beside != MF_OK) return close_without(comm, file, other, beside, stands);
+    if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? finish_both(file, other, &there) : MF_OK);
+    mf_comm_bcast(comm, 0, &there, sizeof there);
+    *stands = rc != MF_OK && there;
+    end(comm, other, rc);
+    end(comm, file, *stands ? MF_OK : rc);
     return rc;
 }
 

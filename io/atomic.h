@@ -52,6 +52,15 @@ int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes);
 int mf_atomic_close(const struct mf_comm *comm, struct mf_atomic *file, int code);
 
 /**
+ * The same of a file and of another in its folder that is of use only with it, and must not cost it: the disk is waited
+ * for once for both. @p beside: the rank's code of the other one, which is zeros where it could not be
+ * opened. *stands: @p file is there and whole, and what is
+ * refused is the other one. Collective.
+ */
+int mf_atomic_close_both(const struct mf_comm *comm, struct mf_atomic *file, int code, struct mf_atomic *other,
+                         int beside, int *stands);
+
+/**
  * Writes all of @p bytes at @p offset. Not collective. Refuses with MF_OUTPUT naming @p path. Fault site "io.write".
  */
 int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes, size_t offset);

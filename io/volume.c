@@ -19,7 +19,7 @@
 enum { OVERHEAD = 1 << 16 };
 
 /* Values that are written and summed up while the processor still has them. */
-enum { PIECE = 4 << 20 };
+enum { PIECE = 4 << 20, SIDE_BYTES = 2048 /* of an .xdmf, about */ };
 
 void mf_created(const struct mf_comm *comm, char text[MF_UNIT_TEXT])
 {
@@ -199,15 +199,6 @@ static int fill(const struct mf_comm *comm, const struct mf_atomic *temporary, c
     return rc;
 }
 
-static int write_h5(const struct mf_comm *comm, const char *path, const struct mf_micro *micro, const char *created,
-                    const struct mf_provenance *provenance)
-{
-    struct mf_atomic file;
-
-    MF_TRY(mf_atomic_open(comm, path, volume_bytes(micro, provenance), &file));
-    return mf_atomic_close(comm, &file, fill(comm, &file, micro, created, provenance));
-}
-
 static void print_head(FILE *to)
 {
     fputs("<?xml version=\"1.0\"?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\"[]>\n"
@@ -280,17 +271,6 @@ static char *xdmf_name(const char *path)
     return name;
 }
 
-/* Collective. */
-static int write_xdmf(const struct mf_comm *comm, const char *name, const char *path, const struct mf_micro *micro)
-{
-    struct mf_atomic side;
-    int rc;
-
-    MF_TRY(mf_atomic_open(comm, name, 2048, &side));
-    rc = mf_agree(comm, comm->rank == 0 ? print_file(&side, mf_name_base(path), micro) : MF_OK);
-    return mf_atomic_close(comm, &side, rc);
-}
-
 /* Not collective. */
 int mf_volume_may_write(const char *path)
 {
@@ -301,20 +281,33 @@ int mf_volume_may_write(const char *path)
     return rc;
 }
 
-/* The volume first: what only helps to look at it must not cost it. */
+/* What only helps to look at the volume; @p opened: why it cannot be. */
+static int fill_side(const struct mf_comm *comm, const struct mf_atomic *side, int opened, const char *why,
+                     const char *path, const struct mf_micro *micro)
+{
+    if (opened != MF_OK) return mf_fail(opened, "%s", why);
+    return comm->rank == 0 ? print_file(side, mf_name_base(path), micro) : MF_OK;
+}
+
+/* It must not cost the volume. */
 int mf_volume_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro,
                     const struct mf_provenance *provenance)
 {
     char created[MF_UNIT_TEXT], why[MF_ERR_TEXT], *name = xdmf_name(path);
-    int rc;
+    struct mf_atomic file, side = {NULL, NULL};
+    int stands = 0, opened, rc;
 
     mf_created(comm, created);
-    rc = write_h5(comm, path, micro, created, provenance);
+    rc = mf_atomic_open(comm, path, volume_bytes(micro, provenance), &file);
     if (rc == MF_OK) {
-        rc = write_xdmf(comm, name, path, micro);
+        opened = mf_atomic_open(comm, name, SIDE_BYTES, &side);
         snprintf(why, sizeof why, "%s", mf_err_text());
-        if (rc != MF_OK) rc = mf_fail(rc, "%.700s; the volume itself, '%.200s', is written and whole", why, path);
+        rc = fill(comm, &file, micro, created, provenance);
+        opened = rc == MF_OK ? fill_side(comm, &side, opened, why, path, micro) : opened;
+        rc = mf_atomic_close_both(comm, &file, rc, &side, opened, &stands);
     }
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    if (stands) rc = mf_fail(rc, "%.700s; the volume itself, '%.200s', is written and whole", why, path);
     free(name);
     return rc;
 }

@@ -88,6 +88,13 @@ char *mf_comm_text(const struct mf_comm *comm, const char *text);
  */
 int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, void **all, size_t *offset);
 
+/**
+ * What every rank has for every other one: @p sent [size] bytes for each of them, which lie one after the other in
+ * @p out, to where @p got [size] bytes from each come one after the other into @p in. Both know how many; none for
+ * itself.
+ */
+void mf_comm_trade(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got);
+
 void mf_comm_barrier(const struct mf_comm *comm);
 
 /**

@@ -1,0 +1,61 @@
+/* See comm.h: bytes that every rank has for every other one. */
+#include <stdlib.h>
+
+#include "mpi/comm_priv.h"
+#include "src/base/err.h"
+#include "src/base/phase.h"
+
+struct trade {
+    const struct mf_comm *comm;
+    MPI_Request *request; /* [2 ranks] */
+    int posted;
+    size_t at; /* so much of every rank's bytes has gone before */
+};
+
+static size_t piece(size_t bytes, size_t at)
+{
+    const size_t left = bytes > at ? bytes - at : 0;
+
+    return left < mf_comm_most ? left : mf_comm_most;
+}
+
+/* The next piece of what this rank gets from, or has for, every other one. Are there more behind them? */
+static int post(struct trade *t, int gets, char *bytes, const size_t *count)
+{
+    int more = 0;
+
+    for (int r = 0; r < t->comm->size; bytes += count[r++]) {
+        const int many = (int)piece(count[r], t->at);
+        MPI_Request *request = &t->request[t->posted];
+
+        if (many == 0) continue;
+        ++t->posted;
+        more |= count[r] > t->at + (size_t)many;
+        if (gets)
+            MPI_Irecv(bytes + t->at, many, MPI_BYTE, r, 0, t->comm->impl->world, request);
+        else
+            MPI_Isend(bytes + t->at, many, MPI_BYTE, r, 0, t->comm->impl->world, request);
+    }
+    return more;
+}
+
+void mf_comm_trade(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got)
+{
+    struct trade t = {.comm = comm};
+    int more = 1;
+    MF_PHASE(MF_PHASE_EXCHANGE);
+
+    if (!comm->impl) return;
+    t.request = calloc(2 * (size_t)comm->size, sizeof(MPI_Request));
+    if (!t.request) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", comm->size);
+    for (int r = 0; r < comm->size; ++r) mf_phase_sent(sent[r]);
+    mf_comm_enter(comm, "trade of bytes", 0);
+    for (; more; t.at += mf_comm_most) {
+        t.posted = 0;
+        more = post(&t, 1, in, got);
+        more |= post(&t, 0, (char *)out, sent); /* MPI reads it alone */
+        MPI_Waitall(t.posted, t.request, MPI_STATUSES_IGNORE);
+    }
+    mf_comm_leave(comm);
+    free(t.request);
+}

@@ -15,6 +15,7 @@
 #include "src/base/text.h"
 #include "src/recon/ahead.h"
 #include "src/recon/polish_impl.h"
+#include "src/recon/spread.h"
 
 /* One chain has turns of as many steps as it has voxels, or of these. A chain leaves its pool before it has used up
  * what there is to be won in it: with a step for every 16 voxels the loss falls as in one chain over all of them. */
@@ -29,32 +30,77 @@ struct anneal {
     struct mf_tally tally;
     struct mf_deal deal;
     struct mf_chain chain[MF_POOLS_MAX];
-    struct mf_ahead ahead; /* of one chain on several ranks */
-    uint8_t *fixed;        /* [voxels], as polish->fixed; NULL: nothing is */
-    uint32_t *place;       /* of voxels in their pools */
-    int64_t *packed;       /* [pools][width_of()]: what every chain has done */
-    long quota;            /* steps of a chain in a turn */
+    struct mf_ahead ahead;   /* of one chain on several ranks */
+    struct mf_spread spread; /* of several chains on several ranks */
+    int counted;             /* the tally is that of the labels */
+    uint8_t *label, *fixed;  /* this rank's planes of polish->label and polish->fixed, as the host sees them */
+    uint8_t *plane;          /* [ny][nx]: of another rank's; NULL: there is none */
+    uint8_t *picked;         /* [ny][nx] at most: of a plane of fixed what a pool has of it; NULL: nothing is fixed */
+    int64_t *packed;         /* [pools][width_of()]: what every chain has done; NULL: nobody is told */
+    long quota;              /* steps of a chain in a turn */
     double loss;
     long steps, accepted, rejected; /* rejected: in a row */
 };
 
 /* -- memory -- */
 
-/* A chain's numbers, as ranks add them up: struct mf_chain_turn, and its moves. */
-enum { CHANGE, STEPS, REJECTED, ACCEPTED, MOVES };
+/* A chain's numbers, as ranks add them up: struct mf_chain_turn, and so many of its moves at a time. */
+enum { CHANGE, STEPS, REJECTED, ACCEPTED, MOVES, PIECE = 1024 };
 
-static size_t width_of(const struct anneal *a) { return MOVES + (size_t)a->quota; }
+static size_t piece_of(const struct anneal *a) { return a->quota < PIECE ? (size_t)a->quota : PIECE; }
+static size_t width_of(const struct anneal *a) { return MOVES + 2 * piece_of(a); }
+
+static size_t plane_of(const struct anneal *a) { return a->field.dims[1] * a->field.dims[2]; }
+static int is_alone(const struct anneal *a) { return a->polish->comm->size == 1; }
+
+/* No rank has the whole field. */
+static int is_spread(const struct anneal *a) { return !is_alone(a) && a->deal.pools > 1; }
+
+/* Chain i is rank i's, chain i + ranks too, ... */
+static int is_own(const struct anneal *a, size_t i)
+{
+    return i % (size_t)a->polish->comm->size == (size_t)a->polish->comm->rank;
+}
+
+/* One chain is everybody's, so that all may look at its steps. */
+static int is_here(const struct anneal *a, size_t i) { return !is_spread(a) || is_own(a, i); }
+
+static int take_spread(struct anneal *a)
+{
+    struct mf_polish *p = a->polish;
+    const struct mf_swap_side *side = &a->work.swap.side[MF_Z];
+    const struct mf_spread_parts with = {
+        .comm = p->comm,
+        .arena = p->queue->host,
+        .slab = p->slab,
+        .deal = &a->deal,
+        .field = &a->field,
+        .chain = a->chain,
+        .swap = side->s2_weight > 0 || side->v_weight > 0 ? &a->work.swap : NULL,
+        .tally = a->tally.arena ? &a->tally : NULL,
+        .fields = p->fields,
+        .label = a->label,
+        .fixed = a->fixed,
+    };
+
+    return mf_spread_open(&a->spread, &with);
+}
 
 static int take_chains(struct anneal *a)
 {
     struct mf_polish *p = a->polish;
     struct mf_arena *arena = p->queue->host;
     const struct mf_chain_shared shared = {
-        a->opts, arena, &a->field, &a->deal, &a->work.swap, a->tally.arena ? &a->tally : NULL, a->place, a->seed,
+        a->opts, arena, &a->field, &a->deal, &a->work.swap, a->tally.arena ? &a->tally : NULL, a->seed, !is_alone(a),
     };
 
-    for (size_t i = 0; i < a->deal.pools; ++i) MF_TRY(mf_chain_open(&a->chain[i], &shared, i, a->quota));
-    MF_TRY(mf_ahead_open(&a->ahead, p->comm, arena));
+    for (size_t i = 0; i < a->deal.pools; ++i) {
+        if (is_here(a, i)) MF_TRY(mf_chain_open(&a->chain[i], &shared, i, a->quota));
+        a->chain[i].pool.pins = p->fixed != NULL;
+    }
+    if (is_alone(a)) return MF_OK;
+    if (is_spread(a)) MF_TRY(take_spread(a));
+    if (!is_spread(a)) MF_TRY(mf_ahead_open(&a->ahead, p->comm, arena));
     a->packed = mf_arena_take(arena, a->deal.pools * width_of(a) * sizeof *a->packed, "annealing");
     return a->packed ? MF_OK : MF_MEMORY;
 }
@@ -67,21 +113,38 @@ static long quota_of(const struct anneal *a)
     return room < TURN_LEAST ? TURN_LEAST : room > ROUND ? ROUND : room;
 }
 
+/* The host's sight of what stands on the device, and room for planes of others. */
+static int take_planes(struct anneal *a)
+{
+    struct mf_polish *p = a->polish;
+    struct mf_arena *arena = p->queue->host;
+    const size_t own = mf_slab_voxels(&p->slab);
+
+    a->label = mf_mirror_take(p->queue, p->label, own, "labels");
+    if (!a->label) return MF_MEMORY;
+    if (!is_alone(a) && !is_spread(a)) {
+        a->plane = mf_arena_take(arena, plane_of(a), "annealing");
+        if (!a->plane) return MF_MEMORY;
+    }
+    if (!p->fixed) return MF_OK;
+    a->fixed = mf_mirror_take(p->queue, (uint8_t *)p->fixed, own, "fixed voxels");
+    a->picked = mf_arena_take(arena, plane_of(a), "fixed voxels");
+    return a->fixed && a->picked ? MF_OK : MF_MEMORY;
+}
+
 static int take_field(struct anneal *a)
 {
     struct mf_polish *p = a->polish;
     struct mf_arena *arena = p->queue->host;
+    size_t slices[MF_SIDES];
 
-    MF_TRY(mf_mutable_open(&a->field, arena, p->slab.dims, p->phases, p->objective->periodic, p->target->lag));
-    if (p->fixed) {
-        a->field.fixed = a->fixed = mf_arena_take(arena, a->field.voxels, "fixed voxels");
-        if (!a->fixed) return MF_MEMORY;
-    }
-    if (mf_tally_wanted(p->objective, p->slab.dims[0] > 1)) MF_TRY(mf_tally_open(&a->tally, p, &a->field));
     MF_TRY(mf_deal_open(&a->deal, arena, p->slab.dims));
     a->quota = quota_of(a);
-    a->place = mf_arena_take(arena, a->field.voxels * sizeof *a->place, "annealing");
-    if (!a->place) return MF_MEMORY;
+    for (size_t d = 0; d < MF_SIDES; ++d) slices[d] = mf_spread_slices_of(p->comm, &a->deal, d, p->comm->rank);
+    MF_TRY(mf_mutable_open(&a->field, arena, p->slab.dims, p->phases, p->objective->periodic, p->target->lag,
+                           is_spread(a) ? slices : NULL));
+    MF_TRY(take_planes(a));
+    if (mf_tally_wanted(p->objective, p->slab.dims[0] > 1)) MF_TRY(mf_tally_open(&a->tally, p, &a->field));
     return take_chains(a);
 }
 
@@ -102,23 +165,20 @@ static void close_all(struct anneal *a)
 
     mf_arena_give(arena, a->packed);
     if (a->ahead.arena) mf_ahead_close(&a->ahead);
+    if (a->spread.with.arena) mf_spread_close(&a->spread);
     for (size_t i = MF_POOLS_MAX; i-- > 0;)
         if (a->chain[i].arena) mf_chain_close(&a->chain[i]);
-    mf_arena_give(arena, a->place);
-    if (a->deal.arena) mf_deal_close(&a->deal);
     if (a->tally.arena) mf_tally_close(&a->tally);
-    mf_arena_give(arena, a->fixed);
+    mf_arena_give(arena, a->picked);
+    mf_mirror_give(a->polish->queue, a->polish->fixed, a->fixed);
+    mf_arena_give(arena, a->plane);
+    mf_mirror_give(a->polish->queue, a->polish->label, a->label);
     if (a->field.arena) mf_mutable_close(&a->field);
+    if (a->deal.arena) mf_deal_close(&a->deal);
     mf_polish_close(&a->work);
 }
 
 /* -- a turn -- */
-
-/* Chain i is rank i's, chain i + ranks too, ... */
-static int is_own(const struct anneal *a, size_t i)
-{
-    return i % (size_t)a->polish->comm->size == (size_t)a->polish->comm->rank;
-}
 
 static int workers(const struct anneal *a)
 {
@@ -153,7 +213,6 @@ static void pack(const struct mf_chain *c, int64_t *to)
     to[STEPS] = c->turn.steps;
     to[REJECTED] = c->turn.rejected;
     to[ACCEPTED] = (int64_t)c->turn.accepted;
-    memcpy(to + MOVES, c->move, c->turn.accepted * sizeof *c->move);
 }
 
 static void unpack(struct mf_chain *c, const int64_t *from)
@@ -162,22 +221,63 @@ static void unpack(struct mf_chain *c, const int64_t *from)
     c->turn.steps = from[STEPS];
     c->turn.rejected = from[REJECTED];
     c->turn.accepted = (size_t)from[ACCEPTED];
-    memcpy(c->move, from + MOVES, c->turn.accepted * sizeof *c->move);
 }
 
-/* Every rank learns what the others' chains have done, in one reduction: what is another rank's is 0. Collective. */
-static void exchange(struct anneal *a)
+/* How many moves of a chain behind the first @p first travel. */
+static size_t moves_of(const struct anneal *a, const struct mf_chain *c, size_t first)
+{
+    const size_t left = c->turn.accepted > first ? c->turn.accepted - first : 0;
+
+    return left < piece_of(a) ? left : piece_of(a);
+}
+
+/* Moves of a chain have come. */
+static void take_moves(struct anneal *a, size_t i, size_t first, const int64_t *from)
+{
+    const size_t moves = moves_of(a, &a->chain[i], first);
+
+    if (is_spread(a))
+        mf_spread_moved(&a->spread, i, moves, from);
+    else
+        memcpy(a->chain[i].move + first, from, moves * sizeof *a->chain->move);
+}
+
+/* Every rank learns what the others' chains have done, a piece of all chains' moves from @p first on, in a reduction:
+ * what is another rank's is 0. Returns the most moves of a chain. Collective. */
+static size_t exchange_piece(struct anneal *a, size_t first)
 {
     const size_t width = width_of(a), pools = a->deal.pools;
+    size_t most = 0;
 
-    _Static_assert(sizeof a->chain->move[0] == sizeof *a->packed && sizeof(double) == sizeof *a->packed, "a move each");
-    if (a->polish->comm->size == 1) return;
+    _Static_assert(sizeof a->chain->move[0] == 2 * sizeof *a->packed && sizeof(double) == sizeof *a->packed, "a move");
     memset(a->packed, 0, pools * width * sizeof *a->packed);
-    for (size_t i = 0; i < pools; ++i)
-        if (is_own(a, i)) pack(&a->chain[i], a->packed + i * width);
+    for (size_t i = 0; i < pools; ++i) {
+        const struct mf_chain *c = &a->chain[i];
+
+        if (!is_own(a, i)) continue;
+        pack(c, a->packed + i * width);
+        memcpy(a->packed + i * width + MOVES, c->move + first, moves_of(a, c, first) * sizeof *c->move);
+    }
     mf_comm_sum_int(a->polish->comm, pools * width, a->packed);
-    for (size_t i = 0; i < pools; ++i) unpack(&a->chain[i], a->packed + i * width);
-    repeat_others(a);
+    for (size_t i = 0; i < pools; ++i) {
+        unpack(&a->chain[i], a->packed + i * width);
+        take_moves(a, i, first, a->packed + i * width + MOVES);
+        if (a->chain[i].turn.accepted > most) most = a->chain[i].turn.accepted;
+    }
+    return most;
+}
+
+static void exchange(struct anneal *a)
+{
+    size_t first = 0;
+
+    if (is_alone(a)) return;
+    do {
+        const size_t most = exchange_piece(a, first);
+
+        first = first + piece_of(a) < most ? first + piece_of(a) : 0;
+    } while (first > 0);
+    if (!is_spread(a)) repeat_others(a);
 }
 
 /* In the order of the chains, which is everybody's. A chain that ended early lets its steps pass. */
@@ -199,13 +299,51 @@ static void fold(struct anneal *a)
     if (a->steps > a->opts->steps) a->steps = a->opts->steps;
 }
 
+/* The counts of the labels: from now on they follow every swap, and rounding has no part in them. */
+static void count(struct anneal *a)
+{
+    size_t m[MF_SIDES];
+
+    for (size_t d = 0; d < a->work.swap.sites.sides; ++d) m[d] = mf_objective_entries(a->work.objective, d);
+    mf_tally_aim(&a->tally, a->polish, m);
+    mf_tally_count(&a->tally, a->polish->queue->threads);
+    if (is_spread(a)) mf_spread_own(&a->spread, MF_SPREAD_COUNTS);
+    a->counted = 1;
+}
+
+/* What stays of the pools of a rank by itself. */
+static void pin(struct anneal *a)
+{
+    for (size_t i = 0; i < a->deal.pools; ++i) {
+        const struct mf_span span = a->deal.span[0][i];
+
+        for (size_t k = span.first; k < span.first + span.count; ++k) {
+            const size_t z = a->deal.index[0][k];
+
+            mf_deal_pick(&a->deal, i, a->fixed + z * plane_of(a), a->picked);
+            mf_pool_pin(&a->chain[i].pool, z, a->picked);
+        }
+    }
+}
+
+/* What this turn's pools work with. Collective. */
+static void bring_slices(struct anneal *a)
+{
+    if (is_spread(a)) mf_spread_labels(&a->spread);
+    if (a->fixed && is_alone(a)) pin(a);
+    if (a->tally.arena && !a->counted) count(a);
+    if (is_spread(a)) mf_spread_slices(&a->spread);
+}
+
 static void make_turn(struct anneal *a)
 {
     const struct mf_chain_turn last = a->chain->turn;
 
     mf_deal_shuffle(&a->deal, a->seed, (uint64_t)a->steps);
-    for (size_t i = 0; i < a->deal.pools; ++i) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
-    if (a->deal.pools == 1 && a->polish->comm->size > 1) mf_ahead_choose(&a->ahead, last.steps, last.accepted);
+    bring_slices(a);
+    for (size_t i = 0; i < a->deal.pools; ++i)
+        if (is_here(a, i)) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
+    if (a->ahead.arena) mf_ahead_choose(&a->ahead, last.steps, last.accepted);
     if (a->ahead.each > 0) {
         mf_ahead_run(&a->ahead, a->chain, a->quota);
     } else {
@@ -224,35 +362,44 @@ static const char *ended(const struct anneal *a)
                           mf_chain_temperature(a->opts, a->steps));
 }
 
-/* A byte a voxel, of all ranks. */
-static void bring(const struct mf_polish *p, const uint8_t *own, uint8_t *whole)
+/* Plane @p z of this rank's @p own, or of another's: NULL where it stays with that. Collective. */
+static const uint8_t *bring_plane(struct anneal *a, uint8_t *own, size_t z)
 {
-    const size_t plane = p->slab.dims[1] * p->slab.dims[2];
+    const struct mf_comm *comm = a->polish->comm;
+    const struct mf_slab *slab = &a->polish->slab;
+    uint8_t *plane =
+        z >= slab->first && z < slab->first + slab->count ? own + (z - slab->first) * plane_of(a) : a->plane;
+    struct mf_slab of = {.count = 0};
+    int r = -1;
 
-    p->backend->get(p->queue, whole + p->slab.first * plane, own, p->slab.count * plane);
-    for (int r = 0; r < p->comm->size; ++r) {
-        const struct mf_slab slab = mf_slab_of(p->comm, p->slab.dims, r);
+    if (is_alone(a)) return plane;
+    while (z >= of.first + of.count) of = mf_slab_of(comm, slab->dims, ++r);
+    mf_comm_bcast(comm, r, plane, plane_of(a));
+    return plane;
+}
 
-        if (p->comm->size > 1) mf_comm_bcast(p->comm, r, whole + slab.first * plane, slab.count * plane);
+/* Of a field that every rank has: what stands in it, and what of its one pool stays. Collective. */
+static void bring_field(struct anneal *a)
+{
+    for (size_t z = 0; z < a->field.dims[0]; ++z) {
+        mf_mutable_put(&a->field, z, bring_plane(a, a->label, z));
+        if (!a->fixed || is_alone(a)) continue;
+        mf_deal_pick(&a->deal, 0, bring_plane(a, a->fixed, z), a->picked);
+        mf_pool_pin(&a->chain->pool, z, a->picked);
     }
 }
 
-/* Labels of all ranks into a->field. */
+/* Labels as the device has them. Collective. */
 static void bring_labels(struct anneal *a)
 {
-    bring(a->polish, a->polish->label, a->field.whole);
-    if (a->fixed) bring(a->polish, a->polish->fixed, a->fixed);
+    struct mf_polish *p = a->polish;
+    const size_t own = mf_slab_voxels(&p->slab);
+
+    mf_mirror_get(p->queue, a->label, p->label, own);
+    if (a->fixed) mf_mirror_get(p->queue, a->fixed, p->fixed, own);
     mf_mutable_begin(&a->field);
-}
-
-/* The counts of the labels: from now on they follow every swap, and rounding has no part in them. */
-static void count(struct anneal *a)
-{
-    size_t m[MF_SIDES];
-
-    for (size_t d = 0; d < a->work.swap.sites.sides; ++d) m[d] = mf_objective_entries(a->work.objective, d);
-    mf_tally_aim(&a->tally, a->polish, m);
-    mf_tally_count(&a->tally, a->polish->queue->threads);
+    mf_deal_shuffle(&a->deal, a->seed, 0); /* of one pool for good */
+    if (!is_spread(a)) bring_field(a);
 }
 
 static void begin_round(struct anneal *a)
@@ -260,15 +407,16 @@ static void begin_round(struct anneal *a)
     mf_polish_set_miss(&a->work, NULL);
     mf_polish_refresh(&a->work);
     a->loss = a->work.loss;
+    if (is_spread(a)) mf_spread_known(&a->spread, MF_SPREAD_WINDOWS);
 }
 
 static void end_round(struct anneal *a)
 {
     struct mf_polish *p = a->polish;
-    const size_t plane = p->slab.dims[1] * p->slab.dims[2];
 
-    mf_mutable_end(&a->field);
-    p->backend->put(p->queue, p->label, a->field.whole + p->slab.first * plane, p->slab.count * plane);
+    for (size_t k = 0; k < p->slab.count && !is_spread(a); ++k)
+        mf_mutable_get(&a->field, p->slab.first + k, a->label + k * plane_of(a));
+    mf_mirror_put(p->queue, p->label, a->label, mf_slab_voxels(&p->slab));
     p->tried = a->steps;
     p->swaps = a->accepted;
 }
@@ -316,7 +464,6 @@ static void run_rounds(struct anneal *a)
     a->accepted = at.swaps;
     a->rejected = at.idle;
     bring_labels(a);
-    if (a->tally.arena) count(a);
     for (begin_round(a); !ended(a); begin_round(a)) {
         make_steps(a);
         end_round(a);

@@ -49,11 +49,12 @@ int mf_chain_open(struct mf_chain *c, const struct mf_chain_shared *s, size_t nu
     c->swap.sites = (struct mf_sites){.sides = like->sides, .planes = like->planes, .shape = like->shape};
     c->swap.used = NULL;
     for (size_t d = 0; d < MF_SIDES; ++d) c->swap.member[d] = c->swap.start[d] = NULL;
-    c->pool = (struct mf_pool){.field = s->field, .deal = s->deal, .number = number, .place = s->place};
+    c->pool = (struct mf_pool){.field = s->field, .deal = s->deal, .number = number};
     c->stride = (long)s->deal->pools;
     c->pool.voxel = take(c, mf_pool_room(s->deal) * sizeof *c->pool.voxel);
-    c->move = take(c, (size_t)most * sizeof *c->move);
-    if (!c->pool.voxel || !c->move) return MF_MEMORY;
+    c->pool.place = take(c, mf_pool_room(s->deal) * sizeof *c->pool.place);
+    if (s->told) c->move = take(c, (size_t)most * sizeof *c->move);
+    if (!c->pool.voxel || !c->pool.place || (s->told && !c->move)) return MF_MEMORY;
     c->tally = s->tally;
     if (c->tally) {
         c->counts.count = take(c, mf_tally_room(c->tally));
@@ -77,6 +78,7 @@ void mf_chain_close(struct mf_chain *c)
     mf_arena_give(c->arena, c->swap.sites.site);
     mf_arena_give(c->arena, c->counts.count);
     mf_arena_give(c->arena, c->move);
+    mf_arena_give(c->arena, c->pool.place);
     mf_arena_give(c->arena, c->pool.voxel);
 }
 
@@ -185,15 +187,29 @@ static void apply(struct mf_chain *c)
     if (c->tally) mf_tally_apply(c->tally, &c->counts);
 }
 
+/* As others are told: a voxel of the pool in the high bits, its label in the low ones. */
+static int64_t move_of(const struct mf_chain *c, size_t voxel, uint8_t label)
+{
+    uint32_t at[3];
+
+    mf_mutable_at(c->pool.field, voxel, at);
+    return (int64_t)mf_deal_local(c->pool.deal, c->pool.number, at) << 8 | label;
+}
+
+uint32_t mf_chain_moved(int64_t move, uint8_t *label)
+{
+    *label = (uint8_t)(move & 0xff);
+    return (uint32_t)(move >> 8);
+}
+
 static void accept(struct mf_chain *c, const size_t voxel[2], const uint8_t phase[2], double energy)
 {
-    uint32_t *move = c->move[c->turn.accepted++];
-
     apply(c);
     for (int s = 0; s < 2; ++s) {
         mf_pool_set(&c->pool, voxel[s], phase[!s]);
-        move[s] = (uint32_t)voxel[s];
+        if (c->move) c->move[c->turn.accepted][s] = move_of(c, voxel[s], phase[!s]);
     }
+    ++c->turn.accepted;
     c->turn.change += energy;
     c->turn.rejected = 0;
 }
@@ -307,12 +323,19 @@ void mf_chain_follow(struct mf_chain *c, const struct mf_chain_seen *seen, long 
     ++c->turn.steps;
 }
 
+/* The two voxels of a move, and the phases that they leave. */
+static void read_move(const struct mf_chain *c, const int64_t move[2], size_t voxel[2], uint8_t phase[2])
+{
+    for (int s = 0; s < 2; ++s) voxel[s] = mf_pool_at(&c->pool, mf_chain_moved(move[s], &phase[!s]));
+}
+
 void mf_chain_repeat(struct mf_chain *c)
 {
     for (size_t i = 0; i < c->turn.accepted; ++i) {
-        const size_t voxel[2] = {c->move[i][0], c->move[i][1]};
-        const uint8_t phase[2] = {mf_mutable_label(c->pool.field, voxel[0]), mf_mutable_label(c->pool.field, voxel[1])};
+        size_t voxel[2];
+        uint8_t phase[2];
 
+        read_move(c, c->move[i], voxel, phase);
         if (c->windows) place_both(c, voxel, phase);
         if (c->tally) mf_tally_energy(c->tally, voxel, phase, &c->counts);
         apply(c);

@@ -28,7 +28,7 @@ struct mf_chain {
     struct mf_tally_change counts;     /* of this step */
     double weight[MF_CLASSES], offset; /* of voxels by their foreign neighbours */
     uint64_t seed;
-    uint32_t (*move)[2]; /* [most steps of a turn]: voxels that were swapped, in order */
+    int64_t (*move)[2]; /* [most steps of a turn]: what was swapped, in order (mf_chain_moved()); NULL: nobody asks */
     /* of the turn */
     long number, stride; /* of the next step, in the whole run; from one step to the next */
     long patience;
@@ -47,8 +47,8 @@ struct mf_chain_shared {
     const struct mf_deal *deal;
     const struct mf_swap *swap; /* its slices; its sites say how many windows there are */
     const struct mf_tally *tally;
-    uint32_t *place; /* [voxels]: of pools */
     uint64_t seed;
+    int told; /* other ranks are told what was swapped */
 };
 
 /** Chain @p number, with turns of at most @p most steps. MF_MEMORY; close accepts half a one. */
@@ -74,6 +74,9 @@ void mf_chain_look(struct mf_chain *chain, long first, long every, long most, st
 
 /** Makes the next steps as they were seen by a look at @p most of them. */
 void mf_chain_follow(struct mf_chain *chain, const struct mf_chain_seen *seen, long most);
+
+/** A voxel that has changed, as chain->move says it: its number in its pool, and its label from then on. */
+uint32_t mf_chain_moved(int64_t move, uint8_t *label);
 
 /** Swaps what this chain has swapped on another rank: turn.accepted of chain->move. */
 void mf_chain_repeat(struct mf_chain *chain);

@@ -10,50 +10,71 @@ enum { SLACK = 32 }; /* a window's row is read in words */
 
 static int is_volume(const struct mf_mutable *m) { return m->dims[0] > 1; }
 
-static size_t rows_of(const struct mf_mutable *m, int k) { return m->dims[0] * m->dims[k ? 2 : 1]; }
+static size_t sides_of(const struct mf_mutable *m) { return is_volume(m) ? MF_SIDES : 1; }
 
-static size_t length_of(const struct mf_mutable *m, int k) { return m->dims[k ? 1 : 2]; }
+/* Slices that have rows of their own. */
+static int has_rows(const struct mf_mutable *m, size_t d) { return !m->whole || d != MF_Y; }
+
+/* The axes that the rows and columns of a slice go along, and the bytes of its rows. */
+static size_t down(size_t d) { return d == MF_Z ? 1 : 0; }
+static size_t along(size_t d) { return d == MF_X ? 1 : 2; }
+static size_t stride_of(const struct mf_mutable *m, size_t d) { return m->stride[d == MF_X]; }
 
 static void *take(struct mf_mutable *m, size_t bytes) { return mf_arena_take(m->arena, bytes, "annealing"); }
 
-int mf_mutable_open(struct mf_mutable *m, struct mf_arena *arena, const size_t dims[3], int phases, int periodic,
-                    size_t lag)
+static int take_side(struct mf_mutable *m, size_t d)
 {
-    *m = (struct mf_mutable){.arena = arena, .phases = phases, .periodic = periodic, .pad = lag - 1};
+    m->slice[d] = take(m, m->dims[d] * sizeof *m->slice[d]);
+    if (has_rows(m, d)) m->rows[d] = take(m, m->room[d] * m->dims[down(d)] * stride_of(m, d));
+    return m->slice[d] && (m->rows[d] || !has_rows(m, d)) ? MF_OK : MF_MEMORY;
+}
+
+int mf_mutable_open(struct mf_mutable *m, struct mf_arena *arena, const size_t dims[3], int phases, int periodic,
+                    size_t lag, const size_t *slices)
+{
+    *m = (struct mf_mutable){.arena = arena, .phases = phases, .periodic = periodic, .whole = !slices, .pad = lag - 1};
     memcpy(m->dims, dims, sizeof m->dims);
     m->voxels = dims[0] * dims[1] * dims[2];
     m->shape = (struct mf_window_shape){.rows = 2 * lag - 1, .words = (2 * lag - 1 + 31) / 32};
     m->shape.n = m->shape.rows * m->shape.words;
-    if (m->voxels >= UINT32_MAX) return mf_fail(MF_USAGE, "annealing knows fields of less than 2^32 voxels");
-    for (int k = 0; k < 1 + is_volume(m); ++k) {
-        m->stride[k] = length_of(m, k) + 2 * m->pad + SLACK;
-        m->along[k] = take(m, rows_of(m, k) * m->stride[k]);
-        if (!m->along[k]) return MF_MEMORY;
+    for (int k = 0; k < 2; ++k) m->stride[k] = dims[k ? 1 : 2] + 2 * m->pad + SLACK;
+    for (size_t d = 0; d < sides_of(m); ++d) {
+        m->room[d] = slices ? slices[d] : dims[d];
+        m->step[d] = m->whole && d > 0 ? dims[d == MF_Y ? 1 : 2] * stride_of(m, d) : stride_of(m, d);
+        MF_TRY(take_side(m, d));
     }
-    m->whole = take(m, m->voxels);
-    return m->whole ? MF_OK : MF_MEMORY;
+    return MF_OK;
 }
 
 void mf_mutable_close(struct mf_mutable *m)
 {
-    mf_arena_give(m->arena, m->whole);
-    mf_arena_give(m->arena, m->along[1]);
-    mf_arena_give(m->arena, m->along[0]);
+    for (size_t d = MF_SIDES; d-- > 0;) {
+        mf_arena_give(m->arena, m->rows[d]);
+        mf_arena_give(m->arena, m->slice[d]);
+    }
 }
 
 void mf_mutable_at(const struct mf_mutable *m, size_t voxel, uint32_t at[3])
 {
-    const uint32_t v = (uint32_t)voxel, nx = (uint32_t)m->dims[2], ny = (uint32_t)m->dims[1], row = v / nx;
+    if (m->voxels <= UINT32_MAX) { /* short divisions are quicker */
+        const uint32_t v = (uint32_t)voxel, nx = (uint32_t)m->dims[2], ny = (uint32_t)m->dims[1], row = v / nx;
 
-    at[2] = v - row * nx;
-    at[0] = row / ny;
-    at[1] = row - at[0] * ny;
+        at[2] = v - row * nx;
+        at[0] = row / ny;
+        at[1] = row - at[0] * ny;
+    } else {
+        const size_t row = voxel / m->dims[2];
+
+        at[2] = (uint32_t)(voxel - row * m->dims[2]);
+        at[0] = (uint32_t)(row / m->dims[1]);
+        at[1] = (uint32_t)(row - at[0] * m->dims[1]);
+    }
 }
 
-/* The row of a voxel, from its first label on. */
-static uint8_t *row_of(const struct mf_mutable *m, int k, const uint32_t at[3])
+/* A voxel in its slice. */
+static uint8_t *place_of(const struct mf_mutable *m, size_t d, const uint32_t at[3])
 {
-    return m->along[k] + ((size_t)at[0] * m->dims[k ? 2 : 1] + at[k ? 2 : 1]) * m->stride[k] + m->pad;
+    return m->slice[d][at[d]] + at[down(d)] * m->step[d] + at[along(d)];
 }
 
 uint8_t mf_mutable_label(const struct mf_mutable *m, size_t voxel)
@@ -61,7 +82,7 @@ uint8_t mf_mutable_label(const struct mf_mutable *m, size_t voxel)
     uint32_t at[3];
 
     mf_mutable_at(m, voxel, at);
-    return row_of(m, 0, at)[at[2]];
+    return *place_of(m, MF_Z, at);
 }
 
 /* -- neighbours -- */
@@ -82,11 +103,12 @@ size_t mf_mutable_around(const struct mf_mutable *m, size_t voxel, size_t near[6
     return n;
 }
 
-/* Labels before and behind a voxel along an axis; those along x stand in its row, whatever lies beyond its ends. */
+/* Labels before and behind a voxel along an axis, in a slice that goes along it; those along x stand in its row,
+ * whatever lies beyond its ends. */
 static void pair_at(const struct mf_mutable *m, const uint32_t at[3], int axis, uint8_t pair[2])
 {
-    const uint8_t *label = row_of(m, 0, at) + at[2];
-    const size_t last = m->dims[axis] - 1, step = axis == 2 ? 1 : axis == 1 ? m->stride[0] : m->dims[1] * m->stride[0];
+    const size_t d = axis == 0 ? MF_Y : MF_Z, last = m->dims[axis] - 1, step = axis == 2 ? 1 : m->step[d];
+    const uint8_t *label = place_of(m, d, at);
 
     if (axis == 2 || (at[axis] > 0 && at[axis] < last)) {
         pair[0] = *(label - step);
@@ -104,7 +126,7 @@ int mf_mutable_foreign(const struct mf_mutable *m, size_t voxel, int of)
     int count = 0;
 
     mf_mutable_at(m, voxel, at);
-    own = row_of(m, 0, at)[at[2]];
+    own = *place_of(m, MF_Z, at);
     for (int a = is_volume(m) ? 0 : 1; a < 3; ++a) {
         pair_at(m, at, a, pair);
         for (int k = 0; k < 2; ++k) count += pair[k] != own && (of < 0 ? pair[k] != MF_LABEL_NONE : pair[k] == of);
@@ -115,10 +137,10 @@ int mf_mutable_foreign(const struct mf_mutable *m, size_t voxel, int of)
 /* -- labels -- */
 
 /* What stands before and behind a row of a field that is periodic is the row itself. */
-static void write_label(struct mf_mutable *m, int k, const uint32_t at[3], uint8_t phase)
+static void write_label(struct mf_mutable *m, size_t d, const uint32_t at[3], uint8_t phase)
 {
-    const size_t n = length_of(m, k), i = at[k ? 1 : 2];
-    uint8_t *row = row_of(m, k, at);
+    const size_t n = m->dims[along(d)], i = at[along(d)];
+    uint8_t *row = place_of(m, d, at) - i;
 
     row[i] = phase;
     if (!m->periodic) return;
@@ -126,31 +148,72 @@ static void write_label(struct mf_mutable *m, int k, const uint32_t at[3], uint8
     if (i + m->pad >= n) *(row + i - n) = phase;
 }
 
+static void write_at(struct mf_mutable *m, const uint32_t at[3], uint8_t phase)
+{
+    for (size_t d = 0; d < sides_of(m); ++d)
+        if (has_rows(m, d)) write_label(m, d, at, phase);
+}
+
 void mf_mutable_set(struct mf_mutable *m, size_t voxel, uint8_t phase)
 {
     uint32_t at[3];
 
     mf_mutable_at(m, voxel, at);
-    for (int k = 0; k < 1 + is_volume(m); ++k) write_label(m, k, at, phase);
+    write_at(m, at, phase);
+}
+
+uint8_t *mf_mutable_slot(const struct mf_mutable *m, size_t d, size_t k)
+{
+    return m->rows[d] + k * m->dims[down(d)] * stride_of(m, d) + m->pad;
+}
+
+/* Where a slice of a whole field begins: its rows normal to x are those at x of [nz][nx], normal to y of [nz][ny]. */
+static uint8_t *begin_of(const struct mf_mutable *m, size_t d, size_t i)
+{
+    return d == MF_Z ? mf_mutable_slot(m, MF_Z, i) : m->rows[d == MF_Y ? MF_Z : MF_X] + i * stride_of(m, d) + m->pad;
 }
 
 void mf_mutable_begin(struct mf_mutable *m)
 {
-    for (int k = 0; k < 1 + is_volume(m); ++k) memset(m->along[k], MF_LABEL_NONE, rows_of(m, k) * m->stride[k]);
-    for (size_t i = 0; i < m->voxels; ++i) mf_mutable_set(m, i, m->whole[i]);
+    for (size_t d = 0; d < sides_of(m); ++d) {
+        if (has_rows(m, d)) memset(m->rows[d], MF_LABEL_NONE, m->room[d] * m->dims[down(d)] * stride_of(m, d));
+        for (size_t i = 0; i < m->dims[d]; ++i) m->slice[d][i] = m->whole ? begin_of(m, d, i) : NULL;
+    }
 }
 
-void mf_mutable_end(struct mf_mutable *m)
+void mf_mutable_row(struct mf_mutable *m, size_t d, size_t slice, size_t row, const uint8_t *label)
 {
-    for (size_t i = 0; i < m->voxels; ++i) m->whole[i] = mf_mutable_label(m, i);
+    const size_t n = m->dims[along(d)], pad = m->pad < n ? m->pad : n;
+    uint8_t *to = m->slice[d][slice] + row * m->step[d];
+
+    memcpy(to, label, n);
+    if (!m->periodic) return;
+    memcpy(to + n, label, pad);
+    memcpy(to - pad, label + n - pad, pad);
+}
+
+void mf_mutable_put(struct mf_mutable *m, size_t z, const uint8_t *label)
+{
+    uint32_t at[3] = {(uint32_t)z, 0, 0};
+
+    for (at[1] = 0; at[1] < m->dims[1]; ++at[1]) {
+        mf_mutable_row(m, MF_Z, z, at[1], label + at[1] * m->dims[2]);
+        if (!is_volume(m)) continue;
+        for (at[2] = 0; at[2] < m->dims[2]; ++at[2]) write_label(m, MF_X, at, label[at[1] * m->dims[2] + at[2]]);
+    }
+}
+
+void mf_mutable_get(const struct mf_mutable *m, size_t z, uint8_t *label)
+{
+    for (size_t y = 0; y < m->dims[1]; ++y)
+        memcpy(label + y * m->dims[2], m->slice[MF_Z][z] + y * m->step[MF_Z], m->dims[2]);
 }
 
 void mf_mutable_window(const struct mf_mutable *m, const uint32_t at[3], size_t side, uint8_t phase, uint32_t *window)
 {
-    const int k = side == MF_X;
-    const size_t u = side == MF_Z ? 1 : 0, v = side == MF_X ? 1 : 2, words = m->shape.words;
+    const size_t u = down(side), v = along(side), words = m->shape.words;
     const ptrdiff_t reach = (ptrdiff_t)m->pad;
-    uint32_t row[3] = {at[0], at[1], at[2]};
+    const uint8_t *slice = m->slice[side][at[side]] + at[v] - reach;
 
     for (ptrdiff_t i = -reach; i <= reach; ++i, window += words) {
         const size_t j = mf_near_index((ptrdiff_t)at[u] + i, m->dims[u], m->periodic);
@@ -159,8 +222,7 @@ void mf_mutable_window(const struct mf_mutable *m, const uint32_t at[3], size_t 
             memset(window, 0, words * sizeof *window);
             continue;
         }
-        row[u] = (uint32_t)j;
-        mf_flip_cpu.row(&m->shape, row_of(m, k, row) + at[v] - reach, phase, window);
+        mf_flip_cpu.row(&m->shape, slice + j * m->step[side], phase, window);
         if (i == 0) window[m->pad / 32] &= ~(1u << (m->pad % 32));
     }
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/labels.h"
-#include "src/base/cut.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 
@@ -27,16 +26,20 @@ int mf_deal_open(struct mf_deal *d, struct mf_arena *arena, const size_t dims[3]
     *d = (struct mf_deal){.arena = arena, .pools = pools_of(dims)};
     memcpy(d->dims, dims, sizeof d->dims);
     for (int a = 0; a < 3; ++a) {
+        for (size_t p = 0; p < d->pools; ++p) d->span[a][p] = mf_cut(dims[a], d->pools, p);
         d->part[a] = mf_arena_take(arena, dims[a], "annealing");
         d->index[a] = mf_arena_take(arena, dims[a] * sizeof *d->index[a], "annealing");
-        if (!d->part[a] || !d->index[a]) return MF_MEMORY;
+        d->order[a] = mf_arena_take(arena, dims[a] * sizeof *d->order[a], "annealing");
+        if (!d->part[a] || !d->index[a] || !d->order[a]) return MF_MEMORY;
     }
+    if (mf_pool_room(d) >= UINT32_MAX) return mf_fail(MF_USAGE, "annealing knows chains of less than 2^32 voxels");
     return MF_OK;
 }
 
 void mf_deal_close(struct mf_deal *d)
 {
     for (int a = 0; a < 3; ++a) {
+        mf_arena_give(d->arena, d->order[a]);
         mf_arena_give(d->arena, d->index[a]);
         mf_arena_give(d->arena, d->part[a]);
     }
@@ -62,35 +65,90 @@ void mf_deal_shuffle(struct mf_deal *d, uint64_t seed, uint64_t number)
         for (size_t i = 0; i < d->dims[a]; ++i) d->index[a][i] = (uint32_t)i;
         if (d->pools > 1) shuffle(d, a, seed, number);
         for (size_t p = 0; p < d->pools; ++p) {
-            const struct mf_span span = mf_cut(d->dims[a], d->pools, p);
+            const struct mf_span span = d->span[a][p];
 
-            for (size_t i = 0; i < span.count; ++i) d->part[a][d->index[a][span.first + i]] = (uint8_t)p;
+            for (size_t i = 0; i < span.count; ++i) {
+                d->part[a][d->index[a][span.first + i]] = (uint8_t)p;
+                d->order[a][d->index[a][span.first + i]] = (uint32_t)i;
+            }
         }
     }
 }
 
-static int is_fixed(const struct mf_pool *p, size_t voxel)
+int mf_deal_has(const struct mf_deal *d, size_t number, const uint32_t at[3])
 {
-    return p->field->fixed && p->field->fixed[voxel] != MF_LABEL_OPEN;
+    return d->part[0][at[0]] == number && d->part[1][at[1]] == number && d->part[2][at[2]] == number;
 }
 
-static int holds(const struct mf_pool *p, size_t voxel)
-{
-    uint32_t at[3];
+static uint32_t count_of(const struct mf_deal *d, size_t number, int a) { return (uint32_t)d->span[a][number].count; }
 
-    if (is_fixed(p, voxel)) return 0;
-    if (p->deal->pools == 1) return 1;
-    mf_mutable_at(p->field, voxel, at);
-    return p->deal->part[0][at[0]] == p->number && p->deal->part[1][at[1]] == p->number &&
-           p->deal->part[2][at[2]] == p->number;
+uint32_t mf_deal_local(const struct mf_deal *d, size_t number, const uint32_t at[3])
+{
+    const uint32_t row = d->order[0][at[0]] * count_of(d, number, 1) + d->order[1][at[1]];
+
+    return row * count_of(d, number, 2) + d->order[2][at[2]];
+}
+
+void mf_deal_at(const struct mf_deal *d, size_t number, uint32_t local, uint32_t at[3])
+{
+    const uint32_t ny = count_of(d, number, 1), nx = count_of(d, number, 2), row = local / nx, plane = row / ny;
+
+    at[0] = d->index[0][d->span[0][number].first + plane];
+    at[1] = d->index[1][d->span[1][number].first + row - plane * ny];
+    at[2] = d->index[2][d->span[2][number].first + local - row * nx];
+}
+
+size_t mf_deal_pick(const struct mf_deal *d, size_t number, const uint8_t *plane, uint8_t *picked)
+{
+    const struct mf_span rows = d->span[1][number], columns = d->span[2][number];
+    const uint32_t *y = d->index[1] + rows.first, *x = d->index[2] + columns.first;
+
+    for (size_t j = 0; j < rows.count; ++j)
+        for (size_t i = 0; i < columns.count; ++i) *picked++ = plane[y[j] * d->dims[2] + x[i]];
+    return rows.count * columns.count;
 }
 
 size_t mf_pool_room(const struct mf_deal *d)
 {
     size_t room = 1;
 
-    for (int a = 0; a < 3; ++a) room *= mf_cut(d->dims[a], d->pools, 0).count; /* none is longer than the first */
+    for (int a = 0; a < 3; ++a) room *= d->span[a][0].count; /* none is longer than the first */
     return room;
+}
+
+/* -- voxels -- */
+
+size_t mf_pool_at(const struct mf_pool *p, uint32_t local)
+{
+    uint32_t at[3];
+
+    if (p->deal->pools == 1) return local;
+    mf_deal_at(p->deal, p->number, local, at);
+    return ((size_t)at[0] * p->deal->dims[1] + at[1]) * p->deal->dims[2] + at[2];
+}
+
+static int is_pinned(const struct mf_pool *p, uint32_t local) { return p->pins && p->place[local] == MF_POOL_PINNED; }
+
+/* Is it one of the lists'? Its number in the pool. */
+static int holds(const struct mf_pool *p, size_t voxel, uint32_t *local)
+{
+    uint32_t at[3];
+
+    *local = (uint32_t)voxel;
+    if (p->deal->pools > 1) {
+        mf_mutable_at(p->field, voxel, at);
+        if (!mf_deal_has(p->deal, p->number, at)) return 0;
+        *local = mf_deal_local(p->deal, p->number, at);
+    }
+    return !is_pinned(p, *local);
+}
+
+void mf_pool_pin(struct mf_pool *p, size_t z, const uint8_t *picked)
+{
+    const size_t n = p->deal->span[1][p->number].count * p->deal->span[2][p->number].count;
+    uint32_t *place = p->place + p->deal->order[0][z] * n;
+
+    for (size_t i = 0; i < n; ++i) place[i] = picked[i] == MF_LABEL_OPEN ? 0 : MF_POOL_PINNED;
 }
 
 /* -- lists -- */
@@ -100,16 +158,16 @@ static size_t list_of(const struct mf_pool *p, size_t voxel)
     return (size_t)mf_mutable_label(p->field, voxel) * MF_CLASSES + (size_t)mf_mutable_foreign(p->field, voxel, -1);
 }
 
-static void put(struct mf_pool *p, size_t place, uint32_t voxel)
+static void put(struct mf_pool *p, size_t place, uint32_t local)
 {
-    p->voxel[place] = voxel;
-    p->place[voxel] = (uint32_t)place;
+    p->voxel[place] = local;
+    p->place[local] = (uint32_t)place;
 }
 
 /* Voxels of lists in between make room: one of each goes from one end of its list to the other. */
-static void move(struct mf_pool *p, size_t voxel, size_t from, size_t to)
+static void move(struct mf_pool *p, uint32_t local, size_t from, size_t to)
 {
-    size_t hole = p->place[voxel];
+    size_t hole = p->place[local];
 
     for (; from < to; ++from) {
         const size_t end = p->first[from + 1] - 1;
@@ -125,47 +183,26 @@ static void move(struct mf_pool *p, size_t voxel, size_t from, size_t to)
         hole = begin;
         ++p->first[from];
     }
-    put(p, hole, (uint32_t)voxel);
+    put(p, hole, local);
 }
 
-/* The voxels of a pool, one after the other. */
-struct walk {
-    struct mf_span span[3];
-    size_t voxels;
-};
-
-static struct walk walk_of(const struct mf_pool *p)
+static uint32_t voxels_of(const struct mf_pool *p)
 {
-    struct walk w = {.voxels = 1};
+    uint32_t n = 1;
 
-    for (int a = 0; a < 3; ++a) {
-        w.span[a] = mf_cut(p->deal->dims[a], p->deal->pools, p->number);
-        w.voxels *= w.span[a].count;
-    }
-    return w;
-}
-
-static size_t voxel_of(const struct mf_pool *p, const struct walk *w, size_t i)
-{
-    const struct mf_deal *d = p->deal;
-    const size_t x = i % w->span[2].count, y = i / w->span[2].count % w->span[1].count,
-                 z = i / w->span[2].count / w->span[1].count;
-
-    return ((size_t)d->index[0][w->span[0].first + z] * d->dims[1] + d->index[1][w->span[1].first + y]) * d->dims[2] +
-           d->index[2][w->span[2].first + x];
+    for (int a = 0; a < 3; ++a) n *= count_of(p->deal, p->number, a);
+    return n;
 }
 
 void mf_pool_fill(struct mf_pool *p)
 {
-    const struct walk w = walk_of(p);
+    const uint32_t n = voxels_of(p);
     size_t next[MF_PHASES_MAX * MF_CLASSES] = {0}, at = 0;
 
-    for (size_t i = 0; i < w.voxels; ++i) {
-        const size_t voxel = voxel_of(p, &w, i), list = list_of(p, voxel);
-
-        if (is_fixed(p, voxel)) continue;
-        ++next[list];
-        p->place[voxel] = (uint32_t)list;
+    for (uint32_t i = 0; i < n; ++i) {
+        if (is_pinned(p, i)) continue;
+        p->place[i] = (uint32_t)list_of(p, mf_pool_at(p, i));
+        ++next[p->place[i]];
     }
     for (size_t l = 0; l < MF_PHASES_MAX * MF_CLASSES; ++l) {
         p->first[l] = at;
@@ -173,27 +210,26 @@ void mf_pool_fill(struct mf_pool *p)
         next[l] = p->first[l];
     }
     p->first[MF_PHASES_MAX * MF_CLASSES] = p->voxels = at;
-    for (size_t i = 0; i < w.voxels; ++i) {
-        const size_t voxel = voxel_of(p, &w, i);
-
-        if (is_fixed(p, voxel)) continue;
-        put(p, next[p->place[voxel]]++, (uint32_t)voxel);
-    }
+    for (uint32_t i = 0; i < n; ++i)
+        if (!is_pinned(p, i)) put(p, next[p->place[i]]++, i);
 }
 
 void mf_pool_set(struct mf_pool *p, size_t voxel, uint8_t phase)
 {
     size_t near[7], list[7], n = 0, all = mf_mutable_around(p->field, voxel, near);
+    uint32_t local[7];
 
     near[all++] = voxel;
-    for (size_t i = 0; i < all; ++i)
-        if (holds(p, near[i])) near[n++] = near[i];
+    for (size_t i = 0; i < all; ++i) {
+        near[n] = near[i];
+        n += (size_t)holds(p, near[i], &local[n]);
+    }
     for (size_t i = 0; i < n; ++i) list[i] = list_of(p, near[i]);
     mf_mutable_set(p->field, voxel, phase);
     for (size_t i = 0; i < n; ++i) {
         const size_t now = list_of(p, near[i]);
 
-        if (now != list[i]) move(p, near[i], list[i], now);
+        if (now != list[i]) move(p, local[i], list[i], now);
     }
 }
 
@@ -216,12 +252,12 @@ size_t mf_pool_draw(const struct mf_pool *p, uint8_t phase, const double weight[
         list -= share;
     }
     if (chosen == MF_CLASSES) return p->field->voxels;
-    return p->voxel[first[chosen] + (size_t)(place * (double)(first[chosen + 1] - first[chosen]))];
+    return mf_pool_at(p, p->voxel[first[chosen] + (size_t)(place * (double)(first[chosen + 1] - first[chosen]))]);
 }
 
 size_t mf_pool_any(const struct mf_pool *p, double place)
 {
-    return p->voxels ? p->voxel[(size_t)(place * (double)p->voxels)] : p->field->voxels;
+    return p->voxels ? mf_pool_at(p, p->voxel[(size_t)(place * (double)p->voxels)]) : p->field->voxels;
 }
 
 size_t mf_pool_other(const struct mf_pool *p, uint8_t phase, double place)
@@ -230,5 +266,5 @@ size_t mf_pool_other(const struct mf_pool *p, uint8_t phase, double place)
     const size_t others = p->voxels - (end - begin), i = (size_t)(place * (double)others);
 
     if (others == 0) return p->field->voxels;
-    return p->voxel[i < begin ? i : i + (end - begin)];
+    return mf_pool_at(p, p->voxel[i < begin ? i : i + (end - begin)]);
 }

@@ -109,16 +109,15 @@ void mf_tally_aim(struct mf_tally *t, const struct mf_polish *p, const size_t *m
 
 static struct mf_pixel pixel_at(const struct mf_mutable *m, size_t d, const uint32_t at[3])
 {
-    const ptrdiff_t row = (ptrdiff_t)m->stride[0], stride[3] = {(ptrdiff_t)m->dims[1] * row, row, 1};
     const size_t u = mf_tally_u(d), v = mf_tally_v(d);
 
-    return (struct mf_pixel){.label = m->along[0] + at[0] * stride[0] + at[1] * stride[1] + m->pad + at[2],
+    return (struct mf_pixel){.label = m->slice[d][at[d]] + at[u] * m->step[d] + at[v],
                              .u = at[u],
                              .v = at[v],
                              .nu = m->dims[u],
                              .nv = m->dims[v],
-                             .su = stride[u],
-                             .sv = stride[v],
+                             .su = (ptrdiff_t)m->step[d],
+                             .sv = 1,
                              .periodic = m->periodic};
 }
 
@@ -156,7 +155,8 @@ void mf_tally_count(struct mf_tally *t, int threads)
 {
     for (size_t d = 0; d < t->sides; ++d) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-        for (size_t s = 0; s < t->side[d].slices; ++s) count_slice(t, d, s);
+        for (size_t s = 0; s < t->side[d].slices; ++s)
+            if (t->field->slice[d][s]) count_slice(t, d, s);
     }
 }
 

@@ -50,7 +50,7 @@ int mf_tally_wanted(const struct mf_objective_opts *opts, int volume);
 /** Targets and weights: @p m [sides]: entries of a slice's vector d (objective.h). */
 void mf_tally_aim(struct mf_tally *tally, const struct mf_polish *polish, const size_t *m);
 
-/** All counts from the labels, by so many threads. */
+/** The counts of the slices that are here, from their labels, by so many threads. */
 void mf_tally_count(struct mf_tally *tally, int threads);
 
 /** What a swap does to the counts: two voxels, three slices each, two fields. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/backend.h"
+#include "kernels/labels.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "tests/check.h"
@@ -15,7 +16,7 @@ enum { LAG = 4, W = 2 * LAG - 1, PHASES = 3, DRAWS = 60000 };
 
 static size_t dims[3];
 static int periodic;
-static uint8_t label[17 * 18 * 19];
+static uint8_t label[17 * 18 * 19], pinned[sizeof label];
 
 /* The label at a place; 255 outside. */
 static uint8_t at(ptrdiff_t z, ptrdiff_t y, ptrdiff_t x)
@@ -52,10 +53,11 @@ static void check_lists(const struct mf_pool *p, char *seen)
     CHECK(p->first[0] == 0 && p->first[PHASES * MF_CLASSES] == p->voxels);
     for (size_t l = 0; l < PHASES * MF_CLASSES; ++l)
         for (size_t i = p->first[l]; i < p->first[l + 1]; ++i) {
-            const size_t v = p->voxel[i];
+            const size_t v = mf_pool_at(p, p->voxel[i]);
 
-            CHECK(v < p->field->voxels && !seen[v]++ && p->place[v] == i);
+            CHECK(v < p->field->voxels && !seen[v]++ && p->place[p->voxel[i]] == i);
             CHECK(mf_mutable_label(p->field, v) == label[v] && l / MF_CLASSES == label[v]);
+            CHECK(!p->pins || pinned[v] == MF_LABEL_OPEN);
             CHECK((int)(l % MF_CLASSES) == foreign(v, -1));
             CHECK(mf_mutable_foreign(p->field, v, -1) == foreign(v, -1));
             CHECK(mf_mutable_foreign(p->field, v, 1) == foreign(v, 1));
@@ -82,11 +84,13 @@ static void check_deal(const struct mf_deal *deal, const struct mf_pool *pool)
         for (size_t i = 0; i < pool[p].voxels; ++i) {
             uint32_t at[3];
 
-            mf_mutable_at(pool[p].field, pool[p].voxel[i], at);
+            mf_mutable_at(pool[p].field, mf_pool_at(&pool[p], pool[p].voxel[i]), at);
+            CHECK(mf_deal_has(deal, p, at) && mf_deal_local(deal, p, at) == pool[p].voxel[i]);
             for (int a = 0; a < 3; ++a) CHECK(deal->part[a][at[a]] == p);
         }
     }
-    if (deal->pools == 1) CHECK(pool->voxels == pool->field->voxels);
+    for (size_t v = 0; v < pool->field->voxels; ++v)
+        if (deal->pools == 1) CHECK(seen[v] == !(pool->pins && pinned[v] != MF_LABEL_OPEN));
 }
 
 static void check_window(const struct mf_mutable *m, size_t v, size_t side, uint8_t phase)
@@ -114,7 +118,7 @@ static void check_draws(const struct mf_pool *p)
     int got[MF_CLASSES] = {0};
 
     for (size_t i = 0; i < p->voxels; ++i) {
-        const size_t v = p->voxel[i];
+        const size_t v = mf_pool_at(p, p->voxel[i]);
 
         if (label[v] != 2) continue;
         want[foreign(v, -1)] += weight[foreign(v, -1)];
@@ -136,7 +140,7 @@ static void change(struct mf_mutable *m, struct mf_pool *pool, const struct mf_d
 {
     for (uint64_t i = 0; i < 300; ++i) {
         struct mf_pool *p = &pool[i % deal->pools];
-        const size_t v = p->voxel[(size_t)((double)p->voxels * mf_random_uniform(2, 0, i))];
+        const size_t v = mf_pool_at(p, p->voxel[(size_t)((double)p->voxels * mf_random_uniform(2, 0, i))]);
 
         label[v] = (uint8_t)(3 * mf_random_uniform(2, 1, i));
         mf_pool_set(p, v, label[v]);
@@ -146,11 +150,26 @@ static void change(struct mf_mutable *m, struct mf_pool *pool, const struct mf_d
     check_deal(deal, pool);
 }
 
+/* What stays, plane by plane. */
+static void pin(const struct mf_deal *deal, struct mf_pool *pool)
+{
+    uint8_t picked[sizeof label];
+
+    for (size_t z = 0; z < dims[0]; ++z) {
+        struct mf_pool *p = &pool[deal->part[0][z]];
+
+        CHECK(mf_deal_pick(deal, p->number, pinned + z * dims[1] * dims[2], picked) ==
+              deal->span[1][p->number].count * deal->span[2][p->number].count);
+        mf_pool_pin(p, z, picked);
+    }
+}
+
 static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
 {
-    static uint32_t voxel[MF_POOLS_MAX][sizeof label], place[sizeof label];
+    static uint32_t voxel[MF_POOLS_MAX][sizeof label], place[MF_POOLS_MAX][sizeof label];
     struct mf_pool pool[MF_POOLS_MAX];
     struct mf_arena *arena;
+    uint8_t plane[sizeof label];
     struct mf_deal deal;
     struct mf_mutable m;
 
@@ -159,16 +178,21 @@ static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
     dims[2] = nx;
     periodic = wraps;
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
-    CHECK(mf_mutable_open(&m, arena, dims, PHASES, periodic, LAG) == MF_OK);
+    CHECK(mf_mutable_open(&m, arena, dims, PHASES, periodic, LAG, NULL) == MF_OK);
     CHECK(mf_deal_open(&deal, arena, dims) == MF_OK);
     CHECK(deal.pools == (nz > 16 ? 2 : 1));
     for (size_t v = 0; v < m.voxels; ++v) label[v] = (uint8_t)(3 * mf_random_uniform(1, 0, v / 2));
-    memcpy(m.whole, label, m.voxels);
+    for (size_t v = 0; v < m.voxels; ++v) pinned[v] = mf_random_uniform(1, 1, v) < 0.2 ? 0 : MF_LABEL_OPEN;
     mf_mutable_begin(&m);
+    for (size_t z = 0; z < nz; ++z) mf_mutable_put(&m, z, label + z * ny * nx);
     for (uint64_t turn = 0; turn < 3; ++turn) {
         mf_deal_shuffle(&deal, 7, turn);
         for (size_t p = 0; p < deal.pools; ++p) {
-            pool[p] = (struct mf_pool){.field = &m, .deal = &deal, .number = p, .voxel = voxel[p], .place = place};
+            pool[p] = (struct mf_pool){.field = &m, .deal = &deal, .number = p, .pins = turn != 1, .voxel = voxel[p]};
+            pool[p].place = place[p];
+        }
+        if (turn != 1) pin(&deal, pool);
+        for (size_t p = 0; p < deal.pools; ++p) {
             mf_pool_fill(&pool[p]);
             CHECK(pool[p].voxels <= mf_pool_room(&deal));
         }
@@ -176,9 +200,10 @@ static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
         change(&m, pool, &deal);
     }
     check_draws(pool);
-    memset(m.whole, 9, m.voxels);
-    mf_mutable_end(&m);
-    CHECK(memcmp(m.whole, label, m.voxels) == 0);
+    for (size_t z = 0; z < nz; ++z) {
+        mf_mutable_get(&m, z, plane);
+        CHECK(memcmp(plane, label + z * ny * nx, ny * nx) == 0);
+    }
     mf_deal_close(&deal);
     mf_mutable_close(&m);
     CHECK(mf_arena_live(arena) == 0);

@@ -228,11 +228,11 @@ static void check_field(size_t nz, size_t ny, size_t nx, size_t fields, double r
     target.side[0].fraction = fraction;
     target.side[0].more[MF_MORE_LINEAL_EXACT] = path;
     target.side[0].more[MF_MORE_SURFACE] = target.side[0].more[MF_MORE_CHORDS] = path; /* as good as any */
-    CHECK(mf_mutable_open(&field, queue.host, dims, PHASES, periodic, LAG) == MF_OK);
+    CHECK(mf_mutable_open(&field, queue.host, dims, PHASES, periodic, LAG, NULL) == MF_OK);
     for (size_t v = 0; v < field.voxels; ++v) label[v] = uniform() > rare ? 1 : (uint8_t)(3 * uniform());
     label[0] = 0;
-    memcpy(field.whole, label, field.voxels);
     mf_mutable_begin(&field);
+    for (size_t z = 0; z < nz; ++z) mf_mutable_put(&field, z, label + z * ny * nx);
     CHECK(mf_tally_wanted(&objective, nz > 1) && mf_tally_open(&tally, &polish, &field) == MF_OK);
     mf_tally_aim(&tally, &polish, m);
     CHECK_NEAR(tally.side[0].weight[1], 0.25 * 4 / ((double)(nz > 1 ? 3 * nz : 1) * 10), 1e-15);

@@ -1,0 +1,307 @@
+/* See spread.h: memory, and labels. The residuals and counts of slices stand in spread_slices.c. */
+#include "src/recon/spread.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
+
+enum { TRAVELS = 1 << 18, SHARE = 8 /* bytes that travel at a time: that, or this part of a rank's slices */ };
+
+static int ranks_of(const struct mf_spread *s) { return s->with.comm->size; }
+static size_t extent(const struct mf_spread *s, int a) { return s->with.deal->dims[a]; }
+static size_t plane_of(const struct mf_spread *s) { return extent(s, 1) * extent(s, 2); }
+
+size_t mf_spread_slices_of(const struct mf_comm *comm, const struct mf_deal *deal, size_t side, int rank)
+{
+    size_t slices = 0;
+
+    for (size_t i = (size_t)rank; i < deal->pools; i += (size_t)comm->size) slices += deal->span[side][i].count;
+    return slices;
+}
+
+static size_t slices_of(const struct mf_spread *s, size_t side, int rank)
+{
+    return mf_spread_slices_of(s->with.comm, s->with.deal, side, rank);
+}
+
+/* -- memory -- */
+
+static size_t biggest(size_t a, size_t b) { return a > b ? a : b; }
+
+static void *take(struct mf_spread *s, size_t bytes) { return mf_arena_take(s->with.arena, bytes, "annealing"); }
+
+/* Of a plane of fixed voxels what a pool has of it. */
+static size_t pins_of(const struct mf_spread *s, size_t pool)
+{
+    return s->with.fixed ? s->with.deal->span[1][pool].count * s->with.deal->span[2][pool].count : 0;
+}
+
+/* Bytes of a plane that a rank gets at most: its slice, the rows of its others. The first rank has the most. */
+static size_t got_of(const struct mf_spread *s)
+{
+    return plane_of(s) + pins_of(s, 0) + slices_of(s, 1, 0) * extent(s, 2) + slices_of(s, 2, 0) * extent(s, 1);
+}
+
+/* Bytes of its labels. */
+static size_t held_of(const struct mf_spread *s)
+{
+    size_t bytes = 0;
+
+    for (int a = 0; a < 3; ++a) bytes += slices_of(s, (size_t)a, 0) * (s->with.field->voxels / extent(s, a));
+    return bytes;
+}
+
+/* So few planes travel at a time that their buffers are small beside the slices: the same on all ranks. */
+static void plan(struct mf_spread *s)
+{
+    const size_t ranks = (size_t)ranks_of(s), most = mf_slab_of(s->with.comm, s->with.slab.dims, 0).count;
+    const size_t planes = biggest(biggest(held_of(s) / SHARE, TRAVELS) / got_of(s), 1);
+
+    s->run = biggest(planes / ranks, 1);
+    if (s->run > most) s->run = most;
+    s->groups = (ranks + planes - 1) / planes;
+}
+
+static size_t kinds_bytes(const struct mf_spread *s)
+{
+    return biggest(mf_spread_bytes(s, MF_SPREAD_WINDOWS), mf_spread_bytes(s, MF_SPREAD_COUNTS));
+}
+
+static int take_known(struct mf_spread *s, int kind)
+{
+    for (int d = 0; d < MF_SIDES && mf_spread_bytes(s, kind); ++d) {
+        s->known[kind][d] = take(s, extent(s, d) * sizeof *s->known[kind][d]);
+        if (!s->known[kind][d]) return MF_MEMORY;
+    }
+    return MF_OK;
+}
+
+int mf_spread_open(struct mf_spread *s, const struct mf_spread_parts *with)
+{
+    const size_t ranks = (size_t)with->comm->size;
+    size_t senders;
+
+    *s = (struct mf_spread){.with = *with};
+    plan(s);
+    senders = s->groups > 1 ? (ranks + s->groups - 1) / s->groups : ranks - 1;
+    s->room = biggest(TRAVELS, kinds_bytes(s));
+    s->turned = take(s, plane_of(s));
+    s->out = take(s, biggest(s->run * (3 * plane_of(s) + pins_of(s, 0)), s->room));
+    s->in = take(s, biggest(s->run * senders * got_of(s), s->room));
+    s->sent = take(s, ranks * sizeof *s->sent);
+    s->got = take(s, ranks * sizeof *s->got);
+    s->at = take(s, ranks * sizeof *s->at);
+    for (int k = 0; k < MF_SPREAD_KINDS; ++k) MF_TRY(take_known(s, k));
+    return s->turned && s->out && s->in && s->sent && s->got && s->at ? MF_OK : MF_MEMORY;
+}
+
+void mf_spread_close(struct mf_spread *s)
+{
+    struct mf_arena *arena = s->with.arena;
+
+    for (int k = 0; k < MF_SPREAD_KINDS; ++k)
+        for (int d = 0; d < MF_SIDES; ++d) mf_arena_give(arena, s->known[k][d]);
+    mf_arena_give(arena, s->at);
+    mf_arena_give(arena, s->got);
+    mf_arena_give(arena, s->sent);
+    mf_arena_give(arena, s->in);
+    mf_arena_give(arena, s->out);
+    mf_arena_give(arena, s->turned);
+}
+
+/* -- what travels -- */
+
+/* Planes of a rank that travel at the same time. */
+struct trip {
+    size_t group, first;
+};
+
+static struct mf_span planes_of(const struct mf_spread *s, struct trip trip, int rank)
+{
+    const struct mf_slab slab = mf_slab_of(s->with.comm, s->with.slab.dims, rank);
+    const size_t left = slab.count > trip.first ? slab.count - trip.first : 0;
+    const size_t count = (size_t)rank % s->groups == trip.group ? left : 0;
+
+    return (struct mf_span){slab.first + trip.first, count < s->run ? count : s->run};
+}
+
+static size_t pool_of(const struct mf_spread *s, int a, size_t i) { return s->with.deal->part[a][i]; }
+static int whose(const struct mf_spread *s, int a, size_t i) { return mf_spread_owner(s, pool_of(s, a, i)); }
+
+/* Bytes from one rank to another. */
+static size_t bytes_of(const struct mf_spread *s, struct trip trip, int from, int to)
+{
+    const struct mf_span planes = planes_of(s, trip, from);
+    size_t bytes = planes.count * (slices_of(s, 1, to) * extent(s, 2) + slices_of(s, 2, to) * extent(s, 1));
+
+    if (from == to) return 0;
+    for (size_t z = planes.first; z < planes.first + planes.count; ++z)
+        if (whose(s, 0, z) == to) bytes += plane_of(s) + pins_of(s, pool_of(s, 0, z));
+    return bytes;
+}
+
+void mf_spread_places(struct mf_spread *s, const size_t *bytes)
+{
+    size_t at = 0;
+
+    for (int r = 0; r < ranks_of(s); at += bytes[r++]) s->at[r] = at;
+}
+
+/* -- giving -- */
+
+static void give(struct mf_spread *s, int to, const uint8_t *label, size_t n)
+{
+    memcpy(s->out + s->at[to], label, n);
+    s->at[to] += n;
+}
+
+static void give_row(struct mf_spread *s, int a, size_t slice, size_t row, const uint8_t *label)
+{
+    const int to = whose(s, a, slice);
+
+    if (to == s->with.comm->rank)
+        mf_mutable_row(s->with.field, (size_t)a, slice, row, label);
+    else
+        give(s, to, label, extent(s, a == MF_X ? 1 : 2));
+}
+
+static void give_pins(struct mf_spread *s, size_t z, const uint8_t *fixed)
+{
+    const size_t pool = pool_of(s, 0, z), n = mf_deal_pick(s->with.deal, pool, fixed, s->turned);
+
+    if (whose(s, 0, z) == s->with.comm->rank)
+        mf_pool_pin(&s->with.chain[pool].pool, z, s->turned);
+    else
+        give(s, whose(s, 0, z), s->turned, n);
+}
+
+/* Eight rows of eight become columns: blocks of four change places, then of two, then of one. */
+static void turn_block(const uint8_t *from, size_t row, uint8_t *to, size_t column)
+{
+    static const uint64_t mask[3] = {0x00000000ffffffffu, 0x0000ffff0000ffffu, 0x00ff00ff00ff00ffu};
+    uint64_t w[8];
+
+    for (int i = 0; i < 8; ++i) memcpy(&w[i], from + (size_t)i * row, 8);
+    for (int k = 0, by = 4; by; ++k, by /= 2)
+        for (int i = 0; i < 8; ++i) {
+            const uint64_t low = mask[k], a = w[i], b = w[i | by];
+
+            if (i & by) continue;
+            w[i] = (a & low) | (b & low) << (8 * by);
+            w[i | by] = (a & ~low) >> (8 * by) | (b & ~low);
+        }
+    for (int i = 0; i < 8; ++i) memcpy(to + (size_t)i * column, &w[i], 8);
+}
+
+/* [ny][nx] to [nx][ny]. */
+static void turn_plane(const uint8_t *from, size_t ny, size_t nx, uint8_t *to)
+{
+    const size_t by = ny / 8 * 8, bx = nx / 8 * 8;
+
+    for (size_t y = 0; y < by; y += 8)
+        for (size_t x = 0; x < bx; x += 8) turn_block(from + y * nx + x, nx, to + x * ny + y, ny);
+    for (size_t y = 0; y < ny; ++y)
+        for (size_t x = y < by ? bx : 0; x < nx; ++x) to[x * ny + y] = from[y * nx + x];
+}
+
+/* A plane's rows go to whose slice it is; each of them, and of its columns, to whose slice that is a row of. */
+static void give_plane(struct mf_spread *s, size_t z)
+{
+    const size_t ny = extent(s, 1), nx = extent(s, 2), at = (z - s->with.slab.first) * plane_of(s);
+    const uint8_t *plane = s->with.label + at;
+
+    for (size_t y = 0; y < ny; ++y) give_row(s, MF_Z, z, y, plane + y * nx);
+    if (s->with.fixed) give_pins(s, z, s->with.fixed + at);
+    for (size_t y = 0; y < ny; ++y) give_row(s, MF_Y, y, z, plane + y * nx);
+    turn_plane(plane, ny, nx, s->turned);
+    for (size_t x = 0; x < nx; ++x) give_row(s, MF_X, x, z, s->turned + x * ny);
+}
+
+/* -- taking -- */
+
+static const uint8_t *take_row(struct mf_spread *s, int a, size_t slice, size_t row, const uint8_t *label)
+{
+    mf_mutable_row(s->with.field, (size_t)a, slice, row, label);
+    return label + extent(s, a == MF_X ? 1 : 2);
+}
+
+/* The same from another rank, in the same order. Returns what is behind it. */
+static const uint8_t *take_plane(struct mf_spread *s, size_t z, const uint8_t *label)
+{
+    const int me = s->with.comm->rank;
+
+    if (whose(s, 0, z) == me) {
+        const size_t pool = pool_of(s, 0, z);
+
+        for (size_t y = 0; y < extent(s, 1); ++y) label = take_row(s, MF_Z, z, y, label);
+        if (s->with.fixed) mf_pool_pin(&s->with.chain[pool].pool, z, label);
+        label += pins_of(s, pool);
+    }
+    for (size_t y = 0; y < extent(s, 1); ++y)
+        if (whose(s, 1, y) == me) label = take_row(s, MF_Y, y, z, label);
+    for (size_t x = 0; x < extent(s, 2); ++x)
+        if (whose(s, 2, x) == me) label = take_row(s, MF_X, x, z, label);
+    return label;
+}
+
+/* -- both -- */
+
+static void make_trip(struct mf_spread *s, struct trip trip)
+{
+    const int me = s->with.comm->rank;
+    const struct mf_span own = planes_of(s, trip, me);
+    const uint8_t *label = (const uint8_t *)s->in;
+
+    for (int r = 0; r < ranks_of(s); ++r) {
+        s->sent[r] = bytes_of(s, trip, me, r);
+        s->got[r] = bytes_of(s, trip, r, me);
+    }
+    mf_spread_places(s, s->sent);
+    for (size_t z = own.first; z < own.first + own.count; ++z) give_plane(s, z);
+    mf_comm_trade(s->with.comm, s->out, s->sent, s->in, s->got);
+    for (int r = 0; r < ranks_of(s); ++r) {
+        const struct mf_span planes = planes_of(s, trip, r);
+
+        for (size_t z = planes.first; r != me && z < planes.first + planes.count; ++z) label = take_plane(s, z, label);
+    }
+}
+
+/* From now on the slices of this rank's pools are here. */
+static void place_slices(struct mf_spread *s)
+{
+    struct mf_mutable *field = s->with.field;
+
+    for (int a = 0; a < 3; ++a)
+        for (size_t i = 0, k = 0; i < extent(s, a); ++i)
+            field->slice[a][i] = whose(s, a, i) == s->with.comm->rank ? mf_mutable_slot(field, (size_t)a, k++) : NULL;
+}
+
+void mf_spread_labels(struct mf_spread *s)
+{
+    const size_t most = mf_slab_of(s->with.comm, s->with.slab.dims, 0).count;
+    struct trip trip;
+
+    place_slices(s);
+    for (trip.group = 0; trip.group < s->groups; ++trip.group)
+        for (trip.first = 0; trip.first < most; trip.first += s->run) make_trip(s, trip);
+}
+
+/* -- what a turn has changed -- */
+
+void mf_spread_moved(struct mf_spread *s, size_t number, size_t moves, const int64_t *move)
+{
+    const struct mf_slab *slab = &s->with.slab;
+    const uint16_t owner = (uint16_t)(1u << mf_spread_owner(s, number));
+
+    for (size_t i = 0; i < 2 * moves; ++i) {
+        uint32_t at[3];
+        uint8_t label;
+
+        mf_deal_at(s->with.deal, number, mf_chain_moved(move[i], &label), at);
+        for (int k = 0; k < MF_SPREAD_KINDS; ++k)
+            for (int d = 0; d < MF_SIDES; ++d)
+                if (s->known[k][d]) s->known[k][d][at[d]] = owner;
+        if (at[0] >= slab->first && at[0] < slab->first + slab->count)
+            s->with.label[((at[0] - slab->first) * slab->dims[1] + at[1]) * slab->dims[2] + at[2]] = label;
+    }
+}

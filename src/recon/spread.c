@@ -82,6 +82,7 @@ int mf_spread_open(struct mf_spread *s, const struct mf_spread_parts *with)
     size_t senders;
 
     *s = (struct mf_spread){.with = *with};
+    for (size_t p = 0; p < with->deal->pools; ++p) s->owner[p] = (int)(p % ranks);
     plan(s);
     senders = s->groups > 1 ? (ranks + s->groups - 1) / s->groups : ranks - 1;
     s->room = biggest(TRAVELS, kinds_bytes(s));
@@ -175,22 +176,25 @@ static void give_pins(struct mf_spread *s, size_t z, const uint8_t *fixed)
         give(s, whose(s, 0, z), s->turned, n);
 }
 
+/* The high part of a row and the low one of another change places. */
+static inline void cross(uint64_t *low, uint64_t *high, int bits, uint64_t mask)
+{
+    const uint64_t change = ((*low >> bits) ^ *high) & mask;
+
+    *high ^= change;
+    *low ^= change << bits;
+}
+
 /* Eight rows of eight become columns: blocks of four change places, then of two, then of one. */
 static void turn_block(const uint8_t *from, size_t row, uint8_t *to, size_t column)
 {
-    static const uint64_t mask[3] = {0x00000000ffffffffu, 0x0000ffff0000ffffu, 0x00ff00ff00ff00ffu};
     uint64_t w[8];
 
-    for (int i = 0; i < 8; ++i) memcpy(&w[i], from + (size_t)i * row, 8);
-    for (int k = 0, by = 4; by; ++k, by /= 2)
-        for (int i = 0; i < 8; ++i) {
-            const uint64_t low = mask[k], a = w[i], b = w[i | by];
-
-            if (i & by) continue;
-            w[i] = (a & low) | (b & low) << (8 * by);
-            w[i | by] = (a & ~low) >> (8 * by) | (b & ~low);
-        }
-    for (int i = 0; i < 8; ++i) memcpy(to + (size_t)i * column, &w[i], 8);
+    for (size_t i = 0; i < 8; ++i) memcpy(&w[i], from + i * row, 8);
+    for (int i = 0; i < 4; ++i) cross(&w[i], &w[i + 4], 32, 0x00000000ffffffffu);
+    for (int i = 0; i < 4; ++i) cross(&w[i + i / 2 * 2], &w[i + i / 2 * 2 + 2], 16, 0x0000ffff0000ffffu);
+    for (int i = 0; i < 8; i += 2) cross(&w[i], &w[i + 1], 8, 0x00ff00ff00ff00ffu);
+    for (size_t i = 0; i < 8; ++i) memcpy(to + i * column, &w[i], 8);
 }
 
 /* [ny][nx] to [nx][ny]. */

@@ -28,6 +28,7 @@ struct mf_spread_parts {
 
 struct mf_spread {
     struct mf_spread_parts with;
+    int owner[MF_POOLS_MAX];
     size_t run, groups; /* so many planes travel at a time of every groups-th rank */
     size_t room;        /* bytes of slices that travel at a time */
     uint8_t *turned;    /* [nx][ny]: a plane of labels whose rows go along y */
@@ -59,7 +60,7 @@ void mf_spread_moved(struct mf_spread *spread, size_t number, size_t moves, cons
 /* -- for those two files alone -- */
 
 /** Whose a pool is. */
-static inline int mf_spread_owner(const struct mf_spread *s, size_t pool) { return (int)pool % s->with.comm->size; }
+static inline int mf_spread_owner(const struct mf_spread *s, size_t pool) { return s->owner[pool]; }
 
 /** Bytes of a slice of this kind; 0: nothing travels. */
 size_t mf_spread_bytes(const struct mf_spread *spread, int kind);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Annealing by swaps: volume fractions stay, the loss that steps add up is the one of the field, the same bytes on any
-number of ranks and after a stop, the ends that were asked for, refusals.
+number of ranks and after a stop, less memory on each of more ranks, the ends that were asked for, refusals.
 usage: anneal.py MESOFORGE MPIEXEC"""
 import json
 import os
@@ -66,6 +66,30 @@ for image, more in ((two, []), (two, ["--add_dimension", 16, *WALK, 1e-6, "--des
         check(np.array_equal(first, again) and done["loss_final"] == one["loss_final"], f"{more}: other bytes on {ranks} ranks of {device}")
         predicted = done["peak_bytes"]
         check(predicted["arena"] == predicted["predicted"], f"{more}: taken and planned {predicted}")
+
+# Several chains, whose slices go from rank to rank: everything that is counted, three phases, edges, voxels that stay.
+wide = save(folder, "wide.npy", blobs((34, 36), THREE, 8))
+fixed = np.where(np.random.default_rng(1).random((25, 34, 36)) < 0.1, np.load(wide), -1).astype(np.int8)
+save(folder, "fixed.npy", fixed)
+for more in (["--add_dimension", 33, *WALK, 1e-5, "--descriptor_types", *COUNTED, *AXES],
+             ["--add_dimension", 25, "--fixed", "fixed.npy", "--non_periodic", "--descriptor_types", *COUNTED, *AXES],
+             ["--add_dimension", 25, "--fixed", "fixed.npy", "--mutation_rule", "random", "--descriptor_types", "VolumeFractions"]):
+    one, first = bytes_of(*words(wide, *more, steps=40000))
+    check(one["swaps"] > 200, f"{more}: {one['swaps']} swaps")
+    check("--fixed" not in more or np.array_equal(first[fixed >= 0], fixed[fixed >= 0]), f"{more}: what was fixed has changed")
+    for ranks, threads in ((2, 1), (3, 2), (4, 1)):
+        done, again = bytes_of(*words(wide, *more, "--threads", threads, steps=40000), ranks=ranks)
+        check(np.array_equal(first, again) and all(one[k] == done[k] for k in ("loss_final", "swaps", "swaps_tried")), f"{more}: other bytes on {ranks} ranks")
+        check(done["peak_bytes"]["arena"] == done["peak_bytes"]["predicted"], f"{more}: taken and planned {done['peak_bytes']}")
+
+# No rank has all of a volume when there are several: what annealing takes, and all of a run.
+planned = {}
+for ranks in (1, 4, 16):
+    status, out, err = run(PROGRAM, "plan", *words(wide, "--size", 192, 192, 192)[:-2], "--ranks", ranks, "--threads", 1, "--json")
+    planned[ranks] = json.loads(out)["bytes"]["arrays"]["annealing"] if check(status == 0, f"plan: {err}") else 0
+check(planned[4] < 0.5 * planned[1] and planned[16] < 0.15 * planned[1], f"annealing takes {planned}")
+peaks = [measure(PROGRAM, *words(two, "--size", 96, 96, 96, "--threads", 1, steps=2000), ranks=ranks, mpiexec=MPIEXEC)["peak_bytes"]["arena"] for ranks in (1, 4)]
+check(max(peaks[1]) < 0.7 * peaks[0][0], f"of a rank by itself and of four: {peaks}")
 
 # One chain whose steps several ranks look at before they are made, whether that is quicker or not: the same bytes and ends.
 for image, more, steps in ((two, WALK + [1e-5], 9000), (three, ["--non_periodic", "--mutation_rule", "neighbor_in_phase"], 3000),

@@ -79,6 +79,7 @@ static int take_spread(struct anneal *a)
         .swap = side->s2_weight > 0 || side->v_weight > 0 ? &a->work.swap : NULL,
         .tally = a->tally.arena ? &a->tally : NULL,
         .fields = p->fields,
+        .threads = p->queue->threads,
         .label = a->label,
         .fixed = a->fixed,
     };

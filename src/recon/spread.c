@@ -1,6 +1,7 @@
 /* See spread.h: memory, and labels. The residuals and counts of slices stand in spread_slices.c. */
 #include "src/recon/spread.h"
 
+#include <omp.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -86,14 +87,16 @@ int mf_spread_open(struct mf_spread *s, const struct mf_spread_parts *with)
     plan(s);
     senders = s->groups > 1 ? (ranks + s->groups - 1) / s->groups : ranks - 1;
     s->room = biggest(TRAVELS, kinds_bytes(s));
-    s->turned = take(s, plane_of(s));
+    s->turned = take(s, (size_t)with->threads * plane_of(s));
+    s->begin = take(s, s->run * sizeof *s->begin);
+    s->parcel = take(s, s->run * senders * sizeof *s->parcel);
     s->out = take(s, biggest(s->run * (3 * plane_of(s) + pins_of(s, 0)), s->room));
     s->in = take(s, biggest(s->run * senders * got_of(s), s->room));
     s->sent = take(s, ranks * sizeof *s->sent);
     s->got = take(s, ranks * sizeof *s->got);
     s->at = take(s, ranks * sizeof *s->at);
     for (int k = 0; k < MF_SPREAD_KINDS; ++k) MF_TRY(take_known(s, k));
-    return s->turned && s->out && s->in && s->sent && s->got && s->at ? MF_OK : MF_MEMORY;
+    return s->turned && s->begin && s->parcel && s->out && s->in && s->sent && s->got && s->at ? MF_OK : MF_MEMORY;
 }
 
 void mf_spread_close(struct mf_spread *s)
@@ -107,6 +110,8 @@ void mf_spread_close(struct mf_spread *s)
     mf_arena_give(arena, s->sent);
     mf_arena_give(arena, s->in);
     mf_arena_give(arena, s->out);
+    mf_arena_give(arena, s->parcel);
+    mf_arena_give(arena, s->begin);
     mf_arena_give(arena, s->turned);
 }
 
@@ -129,15 +134,20 @@ static struct mf_span planes_of(const struct mf_spread *s, struct trip trip, int
 static size_t pool_of(const struct mf_spread *s, int a, size_t i) { return s->with.deal->part[a][i]; }
 static int whose(const struct mf_spread *s, int a, size_t i) { return mf_spread_owner(s, pool_of(s, a, i)); }
 
-/* Bytes from one rank to another. */
-static size_t bytes_of(const struct mf_spread *s, struct trip trip, int from, int to)
+/* Bytes of a plane for a rank. */
+static size_t bytes_of(const struct mf_spread *s, size_t z, int to)
+{
+    const size_t rows = slices_of(s, 1, to) * extent(s, 2) + slices_of(s, 2, to) * extent(s, 1);
+
+    return rows + (whose(s, 0, z) == to ? plane_of(s) + pins_of(s, pool_of(s, 0, z)) : 0);
+}
+
+static size_t bytes_between(const struct mf_spread *s, struct trip trip, int from, int to)
 {
     const struct mf_span planes = planes_of(s, trip, from);
-    size_t bytes = planes.count * (slices_of(s, 1, to) * extent(s, 2) + slices_of(s, 2, to) * extent(s, 1));
+    size_t bytes = 0;
 
-    if (from == to) return 0;
-    for (size_t z = planes.first; z < planes.first + planes.count; ++z)
-        if (whose(s, 0, z) == to) bytes += plane_of(s) + pins_of(s, pool_of(s, 0, z));
+    for (size_t k = 0; from != to && k < planes.count; ++k) bytes += bytes_of(s, planes.first + k, to);
     return bytes;
 }
 
@@ -150,30 +160,39 @@ void mf_spread_places(struct mf_spread *s, const size_t *bytes)
 
 /* -- giving -- */
 
-static void give(struct mf_spread *s, int to, const uint8_t *label, size_t n)
+/* A plane on its way: where in what is sent its bytes for a rank are written, and room for it turned. */
+struct giving {
+    struct mf_spread *s;
+    size_t at[MF_POOLS_MAX];
+    uint8_t *turned;
+};
+
+static void give(struct giving *g, int to, const uint8_t *label, size_t n)
 {
-    memcpy(s->out + s->at[to], label, n);
-    s->at[to] += n;
+    memcpy(g->s->out + g->at[to], label, n);
+    g->at[to] += n;
 }
 
-static void give_row(struct mf_spread *s, int a, size_t slice, size_t row, const uint8_t *label)
+static void give_row(struct giving *g, int a, size_t slice, size_t row, const uint8_t *label)
 {
+    const struct mf_spread *s = g->s;
     const int to = whose(s, a, slice);
 
     if (to == s->with.comm->rank)
         mf_mutable_row(s->with.field, (size_t)a, slice, row, label);
     else
-        give(s, to, label, extent(s, a == MF_X ? 1 : 2));
+        give(g, to, label, extent(s, a == MF_X ? 1 : 2));
 }
 
-static void give_pins(struct mf_spread *s, size_t z, const uint8_t *fixed)
+static void give_pins(struct giving *g, size_t z, const uint8_t *fixed)
 {
-    const size_t pool = pool_of(s, 0, z), n = mf_deal_pick(s->with.deal, pool, fixed, s->turned);
+    const struct mf_spread *s = g->s;
+    const size_t pool = pool_of(s, 0, z), n = mf_deal_pick(s->with.deal, pool, fixed, g->turned);
 
     if (whose(s, 0, z) == s->with.comm->rank)
-        mf_pool_pin(&s->with.chain[pool].pool, z, s->turned);
+        mf_pool_pin(&s->with.chain[pool].pool, z, g->turned);
     else
-        give(s, whose(s, 0, z), s->turned, n);
+        give(g, whose(s, 0, z), g->turned, n);
 }
 
 /* The high part of a row and the low one of another change places. */
@@ -209,16 +228,37 @@ static void turn_plane(const uint8_t *from, size_t ny, size_t nx, uint8_t *to)
 }
 
 /* A plane's rows go to whose slice it is; each of them, and of its columns, to whose slice that is a row of. */
-static void give_plane(struct mf_spread *s, size_t z)
+static void give_plane(struct giving *g, size_t z)
 {
+    const struct mf_spread *s = g->s;
     const size_t ny = extent(s, 1), nx = extent(s, 2), at = (z - s->with.slab.first) * plane_of(s);
     const uint8_t *plane = s->with.label + at;
 
-    for (size_t y = 0; y < ny; ++y) give_row(s, MF_Z, z, y, plane + y * nx);
-    if (s->with.fixed) give_pins(s, z, s->with.fixed + at);
-    for (size_t y = 0; y < ny; ++y) give_row(s, MF_Y, y, z, plane + y * nx);
-    turn_plane(plane, ny, nx, s->turned);
-    for (size_t x = 0; x < nx; ++x) give_row(s, MF_X, x, z, s->turned + x * ny);
+    for (size_t y = 0; y < ny; ++y) give_row(g, MF_Z, z, y, plane + y * nx);
+    if (s->with.fixed) give_pins(g, z, s->with.fixed + at);
+    for (size_t y = 0; y < ny; ++y) give_row(g, MF_Y, y, z, plane + y * nx);
+    turn_plane(plane, ny, nx, g->turned);
+    for (size_t x = 0; x < nx; ++x) give_row(g, MF_X, x, z, g->turned + x * ny);
+}
+
+/* Every plane has its places in what is sent, so threads may give them in any order. */
+static void give_planes(struct mf_spread *s, struct mf_span own)
+{
+    const int most = (int)own.count;
+
+    mf_spread_places(s, s->sent);
+    for (size_t k = 0; k < own.count; ++k)
+        for (int r = 0; r < ranks_of(s) && r < MF_POOLS_MAX; ++r) {
+            s->begin[k][r] = s->at[r];
+            s->at[r] += bytes_of(s, own.first + k, r);
+        }
+#pragma omp parallel for num_threads(s->with.threads)
+    for (int k = 0; k < most; ++k) {
+        struct giving g = {.s = s, .turned = s->turned + (size_t)omp_get_thread_num() * plane_of(s)};
+
+        memcpy(g.at, s->begin[k], sizeof g.at);
+        give_plane(&g, own.first + (size_t)k);
+    }
 }
 
 /* -- taking -- */
@@ -229,8 +269,8 @@ static const uint8_t *take_row(struct mf_spread *s, int a, size_t slice, size_t 
     return label + extent(s, a == MF_X ? 1 : 2);
 }
 
-/* The same from another rank, in the same order. Returns what is behind it. */
-static const uint8_t *take_plane(struct mf_spread *s, size_t z, const uint8_t *label)
+/* The same from another rank, in the same order. */
+static void take_plane(struct mf_spread *s, size_t z, const uint8_t *label)
 {
     const int me = s->with.comm->rank;
 
@@ -245,7 +285,24 @@ static const uint8_t *take_plane(struct mf_spread *s, size_t z, const uint8_t *l
         if (whose(s, 1, y) == me) label = take_row(s, MF_Y, y, z, label);
     for (size_t x = 0; x < extent(s, 2); ++x)
         if (whose(s, 2, x) == me) label = take_row(s, MF_X, x, z, label);
-    return label;
+}
+
+static void take_planes(struct mf_spread *s, struct trip trip)
+{
+    const int me = s->with.comm->rank;
+    size_t at = 0;
+    int many = 0;
+
+    for (int r = 0; r < ranks_of(s); ++r) {
+        const struct mf_span planes = planes_of(s, trip, r);
+
+        for (size_t k = 0; r != me && k < planes.count; ++k) {
+            s->parcel[many++] = (struct mf_parcel){planes.first + k, at};
+            at += bytes_of(s, planes.first + k, me);
+        }
+    }
+#pragma omp parallel for num_threads(s->with.threads)
+    for (int i = 0; i < many; ++i) take_plane(s, s->parcel[i].z, (const uint8_t *)s->in + s->parcel[i].at);
 }
 
 /* -- both -- */
@@ -253,21 +310,14 @@ static const uint8_t *take_plane(struct mf_spread *s, size_t z, const uint8_t *l
 static void make_trip(struct mf_spread *s, struct trip trip)
 {
     const int me = s->with.comm->rank;
-    const struct mf_span own = planes_of(s, trip, me);
-    const uint8_t *label = (const uint8_t *)s->in;
 
     for (int r = 0; r < ranks_of(s); ++r) {
-        s->sent[r] = bytes_of(s, trip, me, r);
-        s->got[r] = bytes_of(s, trip, r, me);
+        s->sent[r] = bytes_between(s, trip, me, r);
+        s->got[r] = bytes_between(s, trip, r, me);
     }
-    mf_spread_places(s, s->sent);
-    for (size_t z = own.first; z < own.first + own.count; ++z) give_plane(s, z);
+    give_planes(s, planes_of(s, trip, me));
     mf_comm_trade(s->with.comm, s->out, s->sent, s->in, s->got);
-    for (int r = 0; r < ranks_of(s); ++r) {
-        const struct mf_span planes = planes_of(s, trip, r);
-
-        for (size_t z = planes.first; r != me && z < planes.first + planes.count; ++z) label = take_plane(s, z, label);
-    }
+    take_planes(s, trip);
 }
 
 /* From now on the slices of this rank's pools are here. */

@@ -22,16 +22,24 @@ struct mf_spread_parts {
     struct mf_swap *swap;   /* NULL: nothing of its slices is needed */
     struct mf_tally *tally; /* NULL: nothing is counted */
     size_t fields;
+    int threads;
     uint8_t *label;       /* [this rank's planes][ny][nx] */
     const uint8_t *fixed; /* the same: where this is not MF_LABEL_OPEN the label stays; NULL: nowhere, on all ranks */
+};
+
+/** A plane that has come: where its bytes stand in what was got. */
+struct mf_parcel {
+    size_t z, at;
 };
 
 struct mf_spread {
     struct mf_spread_parts with;
     int owner[MF_POOLS_MAX];
-    size_t run, groups; /* so many planes travel at a time of every groups-th rank */
-    size_t room;        /* bytes of slices that travel at a time */
-    uint8_t *turned;    /* [nx][ny]: a plane of labels whose rows go along y */
+    size_t run, groups;            /* so many planes travel at a time of every groups-th rank */
+    size_t room;                   /* bytes of slices that travel at a time */
+    uint8_t *turned;               /* [threads][nx][ny]: a plane of labels whose rows go along y */
+    size_t (*begin)[MF_POOLS_MAX]; /* [run]: where in what is sent that of a plane begins, for ranks that have chains */
+    struct mf_parcel *parcel;      /* [planes that come at a time] */
     char *out, *in;
     size_t *sent, *got, *at;                    /* [ranks]: bytes for them, from them; where they stand */
     uint16_t *known[MF_SPREAD_KINDS][MF_SIDES]; /* [slices]: a bit for each rank that has it as it is */

@@ -166,10 +166,10 @@ static void open_slices(struct rank *r)
     }
 }
 
-static void open_rank(struct rank *r, const struct mf_comm *comm, int periodic, int pins)
+static void open_rank(struct rank *r, const struct mf_comm *comm, int periodic, int pins, int threads)
 {
     const size_t own = (r->slab = mf_slab_of(comm, dims, comm->rank)).first * dims[1] * dims[2];
-    struct mf_spread_parts with = {.comm = comm, .slab = r->slab, .fields = FIELDS};
+    struct mf_spread_parts with = {.comm = comm, .slab = r->slab, .fields = FIELDS, .threads = threads};
     size_t slices[MF_SIDES];
 
     r->comm = comm;
@@ -232,7 +232,7 @@ static void check_field(const struct mf_comm *comm, const size_t extents[3], int
         label[v] = random_label(v, 0);
         fixed[v] = pins && random_label(v, 1) == 0 ? label[v] : MF_LABEL_OPEN;
     }
-    open_rank(&r, comm, periodic, pins);
+    open_rank(&r, comm, periodic, pins, few ? 1 : 3);
     if (few) {
         r.spread.run = 1;
         r.spread.groups = (size_t)comm->size;

@@ -398,9 +398,11 @@ static void bring_labels(struct anneal *a)
 
     mf_mirror_get(p->queue, a->label, p->label, own);
     if (a->fixed) mf_mirror_get(p->queue, a->fixed, p->fixed, own);
+    if (is_spread(a)) mf_spread_begin(&a->spread);
+    if (is_spread(a)) return;
     mf_mutable_begin(&a->field);
     mf_deal_shuffle(&a->deal, a->seed, 0); /* of one pool for good */
-    if (!is_spread(a)) bring_field(a);
+    bring_field(a);
 }
 
 static void begin_round(struct anneal *a)

@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 
+enum { NOBODY = 255 };
 enum { TRAVELS = 1 << 18, SHARE = 8 /* bytes that travel at a time: that, or this part of a rank's slices */ };
 
 static int ranks_of(const struct mf_spread *s) { return s->with.comm->size; }
@@ -77,6 +78,18 @@ static int take_known(struct mf_spread *s, int kind)
     return MF_OK;
 }
 
+/* Where slices have been, and where those that come will be. */
+static int take_tables(struct mf_spread *s)
+{
+    for (int d = 0; d < MF_SIDES; ++d) {
+        s->last[d] = take(s, extent(s, d));
+        s->free[d] = take(s, s->with.field->room[d] * sizeof *s->free[d]);
+        if (!s->last[d] || !s->free[d]) return MF_MEMORY;
+    }
+    for (int k = 0; k < MF_SPREAD_KINDS; ++k) MF_TRY(take_known(s, k));
+    return MF_OK;
+}
+
 int mf_spread_open(struct mf_spread *s, const struct mf_spread_parts *with)
 {
     const size_t ranks = (size_t)with->comm->size;
@@ -95,7 +108,7 @@ int mf_spread_open(struct mf_spread *s, const struct mf_spread_parts *with)
     s->sent = take(s, ranks * sizeof *s->sent);
     s->got = take(s, ranks * sizeof *s->got);
     s->at = take(s, ranks * sizeof *s->at);
-    for (int k = 0; k < MF_SPREAD_KINDS; ++k) MF_TRY(take_known(s, k));
+    MF_TRY(take_tables(s));
     return s->turned && s->begin && s->parcel && s->out && s->in && s->sent && s->got && s->at ? MF_OK : MF_MEMORY;
 }
 
@@ -105,6 +118,10 @@ void mf_spread_close(struct mf_spread *s)
 
     for (int k = 0; k < MF_SPREAD_KINDS; ++k)
         for (int d = 0; d < MF_SIDES; ++d) mf_arena_give(arena, s->known[k][d]);
+    for (int d = 0; d < MF_SIDES; ++d) {
+        mf_arena_give(arena, s->free[d]);
+        mf_arena_give(arena, s->last[d]);
+    }
     mf_arena_give(arena, s->at);
     mf_arena_give(arena, s->got);
     mf_arena_give(arena, s->sent);
@@ -134,12 +151,16 @@ static struct mf_span planes_of(const struct mf_spread *s, struct trip trip, int
 static size_t pool_of(const struct mf_spread *s, int a, size_t i) { return s->with.deal->part[a][i]; }
 static int whose(const struct mf_spread *s, int a, size_t i) { return mf_spread_owner(s, pool_of(s, a, i)); }
 
+/* Is it another rank's than before? Those that stay are as their chains have left them. */
+static int comes(const struct mf_spread *s, int a, size_t i) { return whose(s, a, i) != s->last[a][i]; }
+
 /* Bytes of a plane for a rank. */
 static size_t bytes_of(const struct mf_spread *s, size_t z, int to)
 {
-    const size_t rows = slices_of(s, 1, to) * extent(s, 2) + slices_of(s, 2, to) * extent(s, 1);
+    size_t bytes = to < MF_POOLS_MAX ? s->come[1][to] * extent(s, 2) + s->come[2][to] * extent(s, 1) : 0;
 
-    return rows + (whose(s, 0, z) == to ? plane_of(s) + pins_of(s, pool_of(s, 0, z)) : 0);
+    if (whose(s, 0, z) == to) bytes += (comes(s, 0, z) ? plane_of(s) : 0) + pins_of(s, pool_of(s, 0, z));
+    return bytes;
 }
 
 static size_t bytes_between(const struct mf_spread *s, struct trip trip, int from, int to)
@@ -178,6 +199,7 @@ static void give_row(struct giving *g, int a, size_t slice, size_t row, const ui
     const struct mf_spread *s = g->s;
     const int to = whose(s, a, slice);
 
+    if (!comes(s, a, slice)) return;
     if (to == s->with.comm->rank)
         mf_mutable_row(s->with.field, (size_t)a, slice, row, label);
     else
@@ -277,14 +299,14 @@ static void take_plane(struct mf_spread *s, size_t z, const uint8_t *label)
     if (whose(s, 0, z) == me) {
         const size_t pool = pool_of(s, 0, z);
 
-        for (size_t y = 0; y < extent(s, 1); ++y) label = take_row(s, MF_Z, z, y, label);
+        for (size_t y = 0; y < extent(s, 1) && comes(s, 0, z); ++y) label = take_row(s, MF_Z, z, y, label);
         if (s->with.fixed) mf_pool_pin(&s->with.chain[pool].pool, z, label);
         label += pins_of(s, pool);
     }
     for (size_t y = 0; y < extent(s, 1); ++y)
-        if (whose(s, 1, y) == me) label = take_row(s, MF_Y, y, z, label);
+        if (whose(s, 1, y) == me && comes(s, 1, y)) label = take_row(s, MF_Y, y, z, label);
     for (size_t x = 0; x < extent(s, 2); ++x)
-        if (whose(s, 2, x) == me) label = take_row(s, MF_X, x, z, label);
+        if (whose(s, 2, x) == me && comes(s, 2, x)) label = take_row(s, MF_X, x, z, label);
 }
 
 static void take_planes(struct mf_spread *s, struct trip trip)
@@ -320,14 +342,32 @@ static void make_trip(struct mf_spread *s, struct trip trip)
     take_planes(s, trip);
 }
 
-/* From now on the slices of this rank's pools are here. */
-static void place_slices(struct mf_spread *s)
+/* From now on the slices of this rank's pools are here, those that come where others were. */
+static void place_slices(struct mf_spread *s, int a)
 {
-    struct mf_mutable *field = s->with.field;
+    const int me = s->with.comm->rank;
+    uint8_t **slice = s->with.field->slice[a];
+    size_t n = 0;
 
-    for (int a = 0; a < 3; ++a)
-        for (size_t i = 0, k = 0; i < extent(s, a); ++i)
-            field->slice[a][i] = whose(s, a, i) == s->with.comm->rank ? mf_mutable_slot(field, (size_t)a, k++) : NULL;
+    for (size_t k = 0; k < s->with.field->room[a] && s->last[a][0] == NOBODY; ++k)
+        s->free[a][n++] = mf_mutable_slot(s->with.field, (size_t)a, k);
+    for (size_t i = 0; i < extent(s, a); ++i) {
+        if (s->last[a][i] != me || !comes(s, a, i)) continue;
+        s->free[a][n++] = slice[i];
+        slice[i] = NULL;
+    }
+    memset(s->come[a], 0, sizeof s->come[a]);
+    for (size_t i = 0; i < extent(s, a); ++i) {
+        s->come[a][whose(s, a, i)] += (size_t)comes(s, a, i);
+        if (comes(s, a, i) && whose(s, a, i) == me) slice[i] = s->free[a][--n];
+    }
+    MF_ASSERT(n == 0);
+}
+
+void mf_spread_begin(struct mf_spread *s)
+{
+    mf_mutable_begin(s->with.field);
+    for (int a = 0; a < 3; ++a) memset(s->last[a], NOBODY, extent(s, a));
 }
 
 void mf_spread_labels(struct mf_spread *s)
@@ -335,9 +375,11 @@ void mf_spread_labels(struct mf_spread *s)
     const size_t most = mf_slab_of(s->with.comm, s->with.slab.dims, 0).count;
     struct trip trip;
 
-    place_slices(s);
+    for (int a = 0; a < 3; ++a) place_slices(s, a);
     for (trip.group = 0; trip.group < s->groups; ++trip.group)
         for (trip.first = 0; trip.first < most; trip.first += s->run) make_trip(s, trip);
+    for (int a = 0; a < 3; ++a)
+        for (size_t i = 0; i < extent(s, a); ++i) s->last[a][i] = (uint8_t)whose(s, a, i);
 }
 
 /* -- what a turn has changed -- */

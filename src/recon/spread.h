@@ -42,6 +42,9 @@ struct mf_spread {
     struct mf_parcel *parcel;      /* [planes that come at a time] */
     char *out, *in;
     size_t *sent, *got, *at;                    /* [ranks]: bytes for them, from them; where they stand */
+    uint8_t *last[MF_SIDES];                    /* [slices]: the rank that has had its labels in the last turn */
+    uint8_t **free[MF_SIDES];                   /* [slices of this rank]: places for those that come */
+    size_t come[MF_SIDES][MF_POOLS_MAX];        /* slices that a rank has not had */
     uint16_t *known[MF_SPREAD_KINDS][MF_SIDES]; /* [slices]: a bit for each rank that has it as it is */
 };
 
@@ -51,6 +54,9 @@ size_t mf_spread_slices_of(const struct mf_comm *comm, const struct mf_deal *dea
 /** Takes its memory. Local; MF_MEMORY; close accepts half a one. */
 int mf_spread_open(struct mf_spread *spread, const struct mf_spread_parts *with);
 void mf_spread_close(struct mf_spread *spread);
+
+/** Forgets which labels are where. Local; on all ranks. */
+void mf_spread_begin(struct mf_spread *spread);
 
 /** The slices of this rank's pools as they are dealt now, with their labels and pins. Collective. */
 void mf_spread_labels(struct mf_spread *spread);

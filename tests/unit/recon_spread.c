@@ -142,6 +142,7 @@ static void change(struct rank *r, int turn)
                 changed[d][at[d]] = turn;
                 if (is_mine(r, p)) write_slice(r, d, at[d], turn);
             }
+            if (is_mine(r, p)) mf_mutable_set(&r->field, (at[0] * dims[1] + at[1]) * dims[2] + at[2], to);
         }
         mf_spread_moved(&r->spread, p, turn % 2 ? MOVES : MOVES / 2, move); /* in pieces */
         if (turn % 2 == 0) mf_spread_moved(&r->spread, p, MOVES / 2, move + MOVES);
@@ -196,7 +197,7 @@ static void open_rank(struct rank *r, const struct mf_comm *comm, int periodic, 
     with.label = r->own;
     with.fixed = pins ? fixed + own : NULL;
     CHECK(mf_spread_open(&r->spread, &with) == MF_OK);
-    mf_mutable_begin(&r->field);
+    mf_spread_begin(&r->spread);
     mf_spread_known(&r->spread, MF_SPREAD_WINDOWS);
 }
 

@@ -30,11 +30,10 @@ struct mf_anneal_opts {
 
 /**
  * Works on polish->label as mf_polish_run() does, in rounds that begin from labels and numbers alone; polish->tried:
- * steps, swaps: accepted ones. Every rank holds all labels; chains that share no slice are dealt to the ranks, and
- * each repeats the others' swaps (pool.h); the steps of one chain they look at together (ahead.h): the result does not
- * depend on their number. The loss must be the mean square
- * one of level 0 of S2, Variation, exact lineal paths and volume fractions. Collective; refuses (agreed) with
- * MF_MEMORY, MF_USAGE.
+ * steps, swaps: accepted ones. Chains that share no slice are dealt to the ranks (pool.h), and each has the slices of
+ * its own alone (spread.h); where there is one chain every rank has all labels, and they look at its steps together
+ * (ahead.h): the result does not depend on their number. The loss must be the mean square one of level 0 of S2,
+ * Variation and what is counted (tally.h). Collective; refuses (agreed) with MF_MEMORY, MF_USAGE.
  */
 int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, uint64_t seed);
 

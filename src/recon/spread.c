@@ -1,7 +1,6 @@
 /* See spread.h: memory, and labels. The residuals and counts of slices stand in spread_slices.c. */
 #include "src/recon/spread.h"
 
-#include <omp.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -266,7 +265,7 @@ static void give_plane(struct giving *g, size_t z)
 /* Every plane has its places in what is sent, so threads may give them in any order. */
 static void give_planes(struct mf_spread *s, struct mf_span own)
 {
-    const int most = (int)own.count;
+    const int threads = s->with.threads;
 
     mf_spread_places(s, s->sent);
     for (size_t k = 0; k < own.count; ++k)
@@ -274,12 +273,15 @@ static void give_planes(struct mf_spread *s, struct mf_span own)
             s->begin[k][r] = s->at[r];
             s->at[r] += bytes_of(s, own.first + k, r);
         }
-#pragma omp parallel for num_threads(s->with.threads)
-    for (int k = 0; k < most; ++k) {
-        struct giving g = {.s = s, .turned = s->turned + (size_t)omp_get_thread_num() * plane_of(s)};
+#pragma omp parallel for num_threads(threads)
+    for (int t = 0; t < threads; ++t) {
+        const struct mf_span share = mf_cut(own.count, (size_t)threads, (size_t)t);
+        struct giving g = {.s = s, .turned = s->turned + (size_t)t * plane_of(s)};
 
-        memcpy(g.at, s->begin[k], sizeof g.at);
-        give_plane(&g, own.first + (size_t)k);
+        for (size_t k = share.first; k < share.first + share.count; ++k) {
+            memcpy(g.at, s->begin[k], sizeof g.at);
+            give_plane(&g, own.first + k);
+        }
     }
 }
 

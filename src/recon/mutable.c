@@ -162,9 +162,9 @@ void mf_mutable_set(struct mf_mutable *m, size_t voxel, uint8_t phase)
     write_at(m, at, phase);
 }
 
-uint8_t *mf_mutable_slot(const struct mf_mutable *m, size_t d, size_t k)
+uint8_t *mf_mutable_slot(const struct mf_mutable *m, size_t side, size_t k)
 {
-    return m->rows[d] + k * m->dims[down(d)] * stride_of(m, d) + m->pad;
+    return m->rows[side] + k * m->dims[down(side)] * stride_of(m, side) + m->pad;
 }
 
 /* Where a slice of a whole field begins: its rows normal to x are those at x of [nz][nx], normal to y of [nz][ny]. */
@@ -181,10 +181,10 @@ void mf_mutable_begin(struct mf_mutable *m)
     }
 }
 
-void mf_mutable_row(struct mf_mutable *m, size_t d, size_t slice, size_t row, const uint8_t *label)
+void mf_mutable_row(struct mf_mutable *m, size_t side, size_t slice, size_t row, const uint8_t *label)
 {
-    const size_t n = m->dims[along(d)], pad = m->pad < n ? m->pad : n;
-    uint8_t *to = m->slice[d][slice] + row * m->step[d];
+    const size_t n = m->dims[along(side)], pad = m->pad < n ? m->pad : n;
+    uint8_t *to = m->slice[side][slice] + row * m->step[side];
 
     memcpy(to, label, n);
     if (!m->periodic) return;

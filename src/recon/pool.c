@@ -217,7 +217,7 @@ void mf_pool_fill(struct mf_pool *p)
 void mf_pool_set(struct mf_pool *p, size_t voxel, uint8_t phase)
 {
     size_t near[7], list[7], n = 0, all = mf_mutable_around(p->field, voxel, near);
-    uint32_t local[7];
+    uint32_t local[7] = {0};
 
     near[all++] = voxel;
     for (size_t i = 0; i < all; ++i) {

@@ -2,6 +2,7 @@
  * works with it next had it last; all ranks know that, for all know all swaps. */
 #include <string.h>
 
+#include "src/base/err.h"
 #include "src/recon/spread.h"
 
 _Static_assert(MF_POOLS_MAX <= 16, "a bit for each rank that has a chain");
@@ -111,12 +112,12 @@ static int travels(const struct mf_spread *s, int kind, struct place p, int *fro
 /* Where so many slices from @p first on end that there is room for those that travel; their number. */
 static size_t end_of(const struct mf_spread *s, int kind, size_t first, size_t *many)
 {
-    const size_t most = s->room / mf_spread_bytes(s, kind);
+    const size_t bytes = mf_spread_bytes(s, kind);
     int from, to;
 
     for (*many = 0; first < all_of(s); ++first) {
         if (!travels(s, kind, place_of(s, first), &from, &to)) continue;
-        if (*many == most) break;
+        if ((*many + 1) * bytes > s->room) break;
         ++*many;
     }
     return first;
@@ -173,6 +174,7 @@ static void bring(struct mf_spread *s, int kind)
 {
     for (size_t first = 0, end, many; first < all_of(s); first = end) {
         end = end_of(s, kind, first, &many);
+        MF_ASSERT(end > first);
         if (many == 0) continue;
         measure(s, kind, first, end);
         give(s, kind, first, end);

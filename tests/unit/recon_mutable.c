@@ -89,7 +89,7 @@ static void check_deal(const struct mf_deal *deal, const struct mf_pool *pool)
             for (int a = 0; a < 3; ++a) CHECK(deal->part[a][at[a]] == p);
         }
     }
-    for (size_t v = 0; v < pool->field->voxels; ++v)
+    for (size_t v = 0; v < dims[0] * dims[1] * dims[2]; ++v)
         if (deal->pools == 1) CHECK(seen[v] == !(pool->pins && pinned[v] != MF_LABEL_OPEN));
 }
 
@@ -139,7 +139,7 @@ static void check_draws(const struct mf_pool *p)
 static void change(struct mf_mutable *m, struct mf_pool *pool, const struct mf_deal *deal)
 {
     for (uint64_t i = 0; i < 300; ++i) {
-        struct mf_pool *p = &pool[i % deal->pools];
+        struct mf_pool *p = &pool[deal->pools > 1 ? i % 2 : 0];
         const size_t v = mf_pool_at(p, p->voxel[(size_t)((double)p->voxels * mf_random_uniform(2, 0, i))]);
 
         label[v] = (uint8_t)(3 * mf_random_uniform(2, 1, i));
@@ -187,7 +187,7 @@ static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
     for (size_t z = 0; z < nz; ++z) mf_mutable_put(&m, z, label + z * ny * nx);
     for (uint64_t turn = 0; turn < 3; ++turn) {
         mf_deal_shuffle(&deal, 7, turn);
-        for (size_t p = 0; p < deal.pools; ++p) {
+        for (size_t p = 0; p < MF_POOLS_MAX; ++p) {
             pool[p] = (struct mf_pool){.field = &m, .deal = &deal, .number = p, .pins = turn != 1, .voxel = voxel[p]};
             pool[p].place = place[p];
         }

@@ -67,14 +67,14 @@ static void parts_of(const struct mf_target *t, struct mf_target_side *side, str
                                   "u v"};
     for (int m = 0; m < MF_MORE; ++m) {
         const size_t n = mf_more_entries((enum mf_more)m, t->lag), q = mf_more_parts((enum mf_more)m, p);
-        const double most = mf_more_is(m, MF_OF_NETWORK) ? LARGEST : 1 + slack;
+        const double most = mf_more_is(m, MF_OF_NETWORK | MF_IS_FREE) ? LARGEST : 1 + slack;
 
         part[FIXED + m] = (struct part){mf_more_rows[m].name,
                                         &side->more[m],
                                         q * k * n,
                                         3,
                                         {q, k, n, 0},
-                                        mf_more_is(m, MF_OF_NETWORK) ? -most : -slack,
+                                        mf_more_is(m, MF_OF_NETWORK | MF_IS_FREE) ? -most : -slack,
                                         most,
                                         0,
                                         mf_more_is(m, MF_OF_PAIRS) ? "pair level entry" : "phase level entry"};

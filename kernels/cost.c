@@ -138,6 +138,36 @@ struct mf_cost mf_cost_chords(const struct mf_slice_desc *d, size_t count, enum 
     return mf_cost_pixels(d, count, what, 8);
 }
 
+struct mf_cost mf_cost_euler(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return mf_cost_pixels(d, count, what, 4);
+}
+
+struct mf_cost mf_cost_windows(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return mf_cost_pixels(d, count, what, 3);
+}
+
+struct mf_cost mf_cost_boundaries(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return mf_cost_pixels(d, 2 * count, what, 4);
+}
+
+struct mf_cost mf_cost_cluster_function(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return mf_cost_pixels(d, count, what, 8 + 6 * (double)d->lag);
+}
+
+struct mf_cost mf_cost_clusters(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return mf_cost_pixels(d, count, what, 16);
+}
+
+struct mf_cost mf_cost_ways(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
+{
+    return mf_cost_pixels(d, count, what, 20);
+}
+
 /* 4 c lines of 2 c + 1 pixels, c = 1 .. L */
 struct mf_cost mf_cost_lineal_soft(const struct mf_slice_desc *d, size_t count, enum mf_cost_of what)
 {

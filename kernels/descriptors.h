@@ -25,7 +25,8 @@ enum mf_trait {
     MF_OF_NETWORK = 8,  /* it depends on the weights of VGG-19; its values may be any numbers */
     MF_IN_SPACE = 16,   /* of a volume as a whole, not of slices */
     MF_BY_EXAMPLE = 32, /* it compares slices with the target's example: has no values of its own, aims at 0 */
-    MF_IS_COUNTED = 64  /* on labels, without a gradient: to measure, and for swaps to aim at */
+    MF_IS_COUNTED = 64, /* on labels, without a gradient: to measure, and for swaps to aim at */
+    MF_IS_FREE = 128    /* its values are no shares: they may be any numbers */
 };
 
 /* clang-format off */
@@ -106,7 +107,25 @@ enum mf_trait {
       "surface-surface and surface-void correlations along the axes, by counting")                                     \
     X(CHORDS, chord, CORES, COUNTS, 10, 10, MF_IS_COUNTED, &mf_shown_chords,                                           \
       "chords", "Chords", "chords",                                                                                    \
-      "how often runs along the axes are of which length, by counting")
+      "how often runs along the axes are of which length, by counting")                                                \
+    X(EULER, euler, CORES, COUNTS, 100, 100, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_euler,                              \
+      "euler_number", "EulerNumber", "euler",                                                                          \
+      "Euler number per pixel, joined by sides and by corners, by counting")                                           \
+    X(WINDOWS, window, CORES, COUNTS, 5, 5, MF_IS_COUNTED, &mf_shown_windows,                                          \
+      "local_fraction", "LocalFraction", "local_fraction",                                                             \
+      "mean and variance of the volume fraction in windows, by counting")                                              \
+    X(BOUNDARIES, boundary, CORES, COUNTS, 5, 5, MF_IS_COUNTED | MF_OF_PAIRS | MF_IS_FREE, &mf_shown_boundaries,       \
+      "boundaries", "Boundaries", "boundaries",                                                                        \
+      "where two phases meet, and a third with them, by counting")                                                     \
+    X(CLUSTER_FUNCTION, cluster_function, CORES, COUNTS, 5, 5, MF_IS_COUNTED, &mf_shown_cluster_function,              \
+      "cluster_function", "ClusterFunction", "cluster_function",                                                       \
+      "how likely two pixels along the axes are of one cluster, by counting")                                          \
+    X(CLUSTERS, cluster, CORES, COUNTS, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_clusters,                          \
+      "clusters", "Clusters", "clusters",                                                                              \
+      "number of clusters, the largest, and what spans, by counting")                                                  \
+    X(WAYS, way, CORES, COUNTS, 1, 1, MF_IS_COUNTED | MF_IS_FREE, &mf_shown_ways,                                      \
+      "tortuosity", "Tortuosity", "tortuosity",                                                                        \
+      "shortest ways through along the axes, by counting")
 
 /* clang-format on */
 

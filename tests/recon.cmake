@@ -8,6 +8,7 @@ mf_test(NAME recon_spread SOURCE unit/recon_spread.c ROOM mf_recon RANKS 1 2 3 4
 mf_test(NAME recon_start SOURCE unit/recon_start.c ROOM mf_recon)
 mf_test(NAME recon_swap SOURCE unit/recon_swap.c ROOM mf_recon)
 mf_test(NAME recon_tally SOURCE unit/recon_tally.c ROOM mf_recon)
+mf_test(NAME recon_counts SOURCE unit/recon_counts.c ROOM mf_recon)
 add_test(NAME golden_losses COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/golden_losses.py
   $<TARGET_FILE:mesoforge> ${PROJECT_SOURCE_DIR}/../shared 1 3)
 set_tests_properties(golden_losses PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS golden

@@ -118,4 +118,7 @@ BEHIND(vgg_all, .join = join)
 
 #define MF_FAMILY(ID, family, ...) BEHIND(family, .total = total)
 MF_LIST_PHASE(MF_FAMILY)
+#undef MF_FAMILY
+#define MF_FAMILY(ID, family, where, work, weight, compat, traits, ...) \
+    BEHIND(family, .total = (traits)&MF_OF_PAIRS ? NULL : total, .cross = (traits)&MF_OF_PAIRS ? cross : NULL)
 MF_LIST_COUNTED(MF_FAMILY)

@@ -109,17 +109,23 @@ static const char *with_axes(struct mf_panels *panels, int side, const char *pat
     return mf_figure_text(panels->figure, "%s", text);
 }
 
-/* " of label 1", " of labels 0, 2", or nothing where it is of all. */
-static const char *of_part(struct mf_panels *panels, const struct mf_panel_place *p)
+/* "label 1", "labels 0, 2", or nothing where it is of all. */
+static const char *part_name(struct mf_panels *panels, const struct mf_panel_place *p)
 {
     const struct mf_target *t = panels->got;
     size_t a, b;
 
     if (mf_descriptor_is(p->row, MF_OF_ALL)) return "";
-    if (!mf_descriptor_is(p->row, MF_OF_PAIRS))
-        return mf_figure_text(panels->figure, " of label %ld", t->label[p->part]);
+    if (!mf_descriptor_is(p->row, MF_OF_PAIRS)) return mf_figure_text(panels->figure, "label %ld", t->label[p->part]);
     mf_descriptor_pair((size_t)t->phases, p->part, &a, &b);
-    return mf_figure_text(panels->figure, " of labels %ld, %ld", t->label[a], t->label[b]);
+    return mf_figure_text(panels->figure, "labels %ld, %ld", t->label[a], t->label[b]);
+}
+
+static const char *of_part(struct mf_panels *panels, const struct mf_panel_place *p)
+{
+    const char *name = part_name(panels, p);
+
+    return *name ? mf_figure_text(panels->figure, " of %s", name) : "";
 }
 
 static const char *of_side(struct mf_panels *panels, const struct mf_panel_place *p)
@@ -222,8 +228,9 @@ static struct mf_curve curve_of(struct mf_panels *panels, const struct mf_panel_
     double *x = mf_figure_keep(panels->figure, 2 * c->count * sizeof *x), *y = x + c->count;
 
     for (size_t i = 0; i < c->count; ++i) {
-        const double place = shown->as == MF_SHOWN_CURVES ? shown->first + shown->step * (double)i
-                                                          : shown->step * (double)(c->from + (long)i);
+        const double place = shown->as != MF_SHOWN_CURVES ? shown->step * (double)(c->from + (long)i)
+                             : shown->doubles             ? ldexp(shown->first, (int)i)
+                                                          : shown->first + shown->step * (double)i;
 
         x[i] = place * pixel(p);
         y[i] = values[entry_of(shown, lag, c, i)];
@@ -347,7 +354,7 @@ static struct mf_curve series_of(struct mf_panels *panels, struct mf_panel_place
     for (place.part = 0; place.part < count; ++place.part) {
         const double *values = is_wanted ? wanted(panels, &place) : values_of(panels->got, &place);
 
-        y[place.part] = values ? values[0] : NAN;
+        y[place.part] = values ? values[place.row->shown->entry(panels->got->lag, place.number, 0)] : NAN;
     }
     return (struct mf_curve){.count = count, .y = y};
 }
@@ -359,14 +366,15 @@ int mf_panels_numbers(struct mf_panels *panels, const struct mf_panel_place *p)
     size_t levels = levels_of(panels->got, p), n = 0;
     const char **names = mf_figure_keep(panels->figure, count * sizeof *names);
     struct mf_curve *series = mf_figure_keep(panels->figure, (MF_PANELS_LEVELS + 1) * sizeof *series);
-    const char *title = mf_figure_text(panels->figure, "%s%s", p->row->name, of_side(panels, p));
+    const char *what = p->row->shown->name ? with_axes(panels, p->side, p->row->shown->name[p->number]) : "";
+    const char *title =
+        mf_figure_text(panels->figure, "%s%s%s%s", p->row->name, *what ? ", " : "", what, of_side(panels, p));
     struct mf_panel *panel;
 
     place.part = 0;
     if (!values_of(panels->got, &place)) return 0;
     if (levels > MF_PANELS_LEVELS) levels = MF_PANELS_LEVELS;
-    for (place.part = 0; place.part < count; ++place.part)
-        names[place.part] = mf_figure_text(panels->figure, "label %ld", panels->got->label[place.part]);
+    for (place.part = 0; place.part < count; ++place.part) names[place.part] = part_name(panels, &place);
     place.part = 0;
     for (place.level = 0; place.level < levels; ++place.level) {
         series[n] = series_of(panels, place, count, 0);
@@ -475,7 +483,8 @@ static void draw_numbers(struct mf_panels *panels, const struct mf_descriptor *r
 {
     struct mf_panel_place p = {.row = row};
 
-    for (p.side = 0; p.side < sides_of(panels->got, row); ++p.side) (void)mf_panels_numbers(panels, &p);
+    for (p.side = 0; p.side < sides_of(panels->got, row); ++p.side)
+        for (p.number = 0; p.number < row->shown->count; ++p.number) (void)mf_panels_numbers(panels, &p);
 }
 
 static void draw_parts(struct mf_panels *panels, const struct mf_descriptor *row)

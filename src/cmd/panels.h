@@ -15,6 +15,7 @@ struct mf_panel_place {
     const struct mf_descriptor *row;
     size_t part, level;
     int side;
+    size_t number; /* of a row that is shown as numbers: which one */
 };
 
 /** What is drawn into, and of what. */
@@ -39,7 +40,7 @@ void mf_panels_measures(struct mf_panels *panels, unsigned which, const struct m
 int mf_panels_measures_differ(size_t row, size_t k, const struct mf_json *got, const struct mf_json *want, double *size,
                               double *off);
 
-/** The curves of one place (of windows: cuts through them); the bars of a descriptor that is a number for each phase.
+/** The curves of one place (of windows: cuts through them); the bars of a number of every part.
  * Returns whether there was anything to draw. */
 int mf_panels_curves(struct mf_panels *panels, const struct mf_panel_place *place);
 int mf_panels_numbers(struct mf_panels *panels, const struct mf_panel_place *place);

@@ -32,16 +32,14 @@ struct measure {
     }
 #define BY_LAG(value) CURVES("*", "", "lag [pixels]", 0, value)
 
-#define HOLDS_IT  "FFTCorrelations (S2) holds it; try: FFTCorrelations"
-#define CLUSTERS  "a swap joins or cuts whole clusters, so no update by swaps follows from what it changes"
-#define NO_UPDATE "it has neither a gradient nor an update by swaps"
+#define HOLDS_IT "FFTCorrelations (S2) holds it; try: FFTCorrelations"
 
 /* The last row has no name. */
 static const struct measure rows[] = {
     ROW(surface, "interface per volume, of voxel faces and by crossings", "Variation holds it; try: Variation",
         BARS("*", "", "interface per volume")),
-    ROW(euler, "Euler number, voxels joined by faces and by corners", NO_UPDATE, BARS("*", "", "Euler number")),
-    ROW(clusters, "clusters joined by faces, and those that span", CLUSTERS,
+    ROW(euler, "Euler number, voxels joined by faces and by corners", NULL, BARS("*", "", "Euler number")),
+    ROW(clusters, "clusters joined by faces, and those that span", NULL,
         CURVES("sizes", "sizes", "k, of 2^k to 2^(k+1) - 1 voxels", 0, "how many"),
         BARS("number|mean|largest", "number; mean and largest [voxels]", "how many"),
         BARS("spanning_fraction.*", "what spans", "share of the phase")),
@@ -52,13 +50,13 @@ static const struct measure rows[] = {
     ROW(variogram, "half the mean square of differences, along the axes", HOLDS_IT, BY_LAG("variogram")),
     ROW(surface_correlation, "surface-surface and surface-void correlations along the axes", NULL,
         CURVES("surface_surface.*|surface_void.*", "", "lag [pixels]", 0, "share of the pairs")),
-    ROW(local_fraction, "mean and variance of the volume fraction in windows", NO_UPDATE,
+    ROW(local_fraction, "mean and variance of the volume fraction in windows", NULL,
         CURVES("@edge.mean|@edge.variance", "", "edge of the windows [pixels]", 0, "volume fraction")),
-    ROW(boundaries, "where two and three phases meet, per volume", NO_UPDATE,
+    ROW(boundaries, "where two and three phases meet, per volume", NULL,
         BARS("double.*.density", "with another phase", "area per volume"),
         BARS("triple.*.density", "with two others", "length per volume")),
-    ROW(cluster_function, "two-point cluster function along the axes", CLUSTERS, BY_LAG("in one cluster")),
-    ROW(tortuosity, "shortest ways through along the axes", CLUSTERS,
+    ROW(cluster_function, "two-point cluster function along the axes", NULL, BY_LAG("in one cluster")),
+    ROW(tortuosity, "shortest ways through along the axes", NULL,
         BARS("*.mean|*.least", "mean and least", "length over extent"),
         BARS("*.reached", "reached", "share of the last plane")),
     {0}};

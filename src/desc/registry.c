@@ -189,12 +189,16 @@ struct mf_cost mf_descriptor_cost(const struct mf_descriptor *row, const struct 
 int mf_descriptor_aim(const struct mf_descriptor *row, const struct mf_backend *backend, int by_swaps,
                       const struct mf_slice_ops **ops)
 {
+    const enum mf_descriptor_kind near = row->kind == MF_SURFACE || row->kind == MF_BOUNDARIES ? MF_VARIATION
+                                         : row->kind == MF_WINDOWS                             ? MF_S2
+                                                                                               : MF_LINEAL;
+
     MF_TRY(mf_descriptor_ops(row, backend, ops));
     if (by_swaps || !mf_descriptor_is(row, MF_IS_COUNTED)) return MF_OK;
     return mf_fail(MF_USAGE,
                    "%s has no gradient: it can be measured, and aimed at by swaps (--optimizer_type "
                    "SimulatedAnnealing); try: %s",
-                   row->name, mf_descriptors[row->kind == MF_SURFACE ? MF_VARIATION : MF_LINEAL].name);
+                   row->name, mf_descriptors[near].name);
 }
 
 double *mf_descriptor_values(const struct mf_descriptor *row, const struct mf_target_side *side, size_t lag, int phase)

@@ -1,6 +1,7 @@
 /* See shown.h; orders of entries: docs/DESCRIPTORS.md. */
 #include "src/desc/shown.h"
 
+#include "kernels/count.h"
 #include "kernels/form/axes.h"
 #include "kernels/form/gram.h"
 #include "kernels/form/lineal.h"
@@ -301,6 +302,39 @@ const struct mf_shown mf_shown_chords = {.as = MF_SHOWN_CURVES,
                                          .extent = longest,
                                          .entry = chord};
 
+static const char *const moments[] = {"mean", "variance"};
+
+static size_t edges(size_t lag, size_t k)
+{
+    (void)k;
+    return mf_windows_edges(lag);
+}
+
+static size_t moment(size_t lag, size_t k, size_t i) { return k * mf_windows_edges(lag) + i; }
+
+const struct mf_shown mf_shown_windows = {.as = MF_SHOWN_CURVES,
+                                          .count = COUNT(moments),
+                                          .name = moments,
+                                          .across = "edge of the windows [pixels]",
+                                          .value = "volume fraction",
+                                          .first = 2,
+                                          .doubles = 1,
+                                          .extent = edges,
+                                          .entry = moment};
+
+static const char *const axes[] = {"along %u", "along %v"};
+
+static size_t by_axis(size_t lag, size_t k, size_t i) { return k * lag + i; }
+
+const struct mf_shown mf_shown_cluster_function = {.as = MF_SHOWN_CURVES,
+                                                   .count = COUNT(axes),
+                                                   .name = axes,
+                                                   .across = lag_text,
+                                                   .value = "in one cluster",
+                                                   .step = 1,
+                                                   .extent = to_lag,
+                                                   .entry = by_axis};
+
 /* ---- numbers ---- */
 
 static size_t one(size_t lag, size_t k)
@@ -314,3 +348,47 @@ const struct mf_shown mf_shown_variation = {
     .as = MF_SHOWN_NUMBER, .count = 1, .value = "jumps per pixel", .extent = one, .entry = in_order};
 const struct mf_shown mf_shown_fraction = {
     .as = MF_SHOWN_NUMBER, .count = 1, .value = "volume fraction", .extent = one, .entry = in_order};
+
+static size_t by_number(size_t lag, size_t k, size_t i)
+{
+    (void)lag;
+    return k + i;
+}
+
+static const char *const joined[] = {"joined by sides", "joined by corners"};
+
+const struct mf_shown mf_shown_euler = {.as = MF_SHOWN_NUMBER,
+                                        .count = COUNT(joined),
+                                        .name = joined,
+                                        .value = "Euler number per pixel",
+                                        .extent = one,
+                                        .entry = by_number};
+
+static const char *const meets[] = {"sides", "corners with a third"};
+
+const struct mf_shown mf_shown_boundaries = {.as = MF_SHOWN_NUMBER,
+                                             .count = COUNT(meets),
+                                             .name = meets,
+                                             .value = "per pixel",
+                                             .extent = one,
+                                             .entry = by_number};
+
+static const char *const of_clusters[] = {"number in L x L pixels", "the largest, share of the pixels",
+                                          "share of the phase that spans %u", "share of the phase that spans %v"};
+
+const struct mf_shown mf_shown_clusters = {.as = MF_SHOWN_NUMBER,
+                                           .count = COUNT(of_clusters),
+                                           .name = of_clusters,
+                                           .value = "clusters",
+                                           .extent = one,
+                                           .entry = by_number};
+
+static const char *const of_ways[] = {"reached along %u", "mean along %u", "least along %u",
+                                      "reached along %v", "mean along %v", "least along %v"};
+
+const struct mf_shown mf_shown_ways = {.as = MF_SHOWN_NUMBER,
+                                       .count = COUNT(of_ways),
+                                       .name = of_ways,
+                                       .value = "length over extent, or share",
+                                       .extent = one,
+                                       .entry = by_number};

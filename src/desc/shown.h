@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 enum mf_shown_as {
-    MF_SHOWN_NUMBER, /* one entry */
+    MF_SHOWN_NUMBER, /* numbers, each by itself */
     MF_SHOWN_LAGS,   /* squares of lags, zero lag in the centre */
     MF_SHOWN_MATRIX, /* squares of products */
     MF_SHOWN_CURVES
@@ -14,11 +14,12 @@ enum mf_shown_as {
 
 struct mf_shown {
     enum mf_shown_as as;
-    size_t count;            /* squares, or curves */
+    size_t count;            /* squares, curves or numbers */
     const char *const *name; /* [count], NULL: they need none. "%u", "%v": axes of a slice's rows and columns */
     const char *across;      /* what points of curves, rows and columns of a matrix stand at */
     const char *value;       /* what their height says */
     double first, step;      /* where points stand; step of a window's lags [pixels] */
+    int doubles;             /* points of curves stand at first, twice that, .. */
     size_t (*extent)(size_t lag, size_t k); /* rows of square k, which has as many columns; points of curve k */
     size_t (*entry)(size_t lag, size_t k, size_t i); /* of point i, or of row and column, i = row * extent + column */
     const char *const (*axes)[2]; /* [count] of rows and columns of windows; NULL: those of a slice */
@@ -28,5 +29,7 @@ extern const struct mf_shown mf_shown_window, mf_shown_pairs, mf_shown_tensor, m
 extern const struct mf_shown mf_shown_gram, mf_shown_gram_axes, mf_shown_vgg;
 extern const struct mf_shown mf_shown_lineal, mf_shown_lineal_exact, mf_shown_lineal_soft, mf_shown_line_soft;
 extern const struct mf_shown mf_shown_surface, mf_shown_chords, mf_shown_variation, mf_shown_fraction;
+extern const struct mf_shown mf_shown_euler, mf_shown_windows, mf_shown_boundaries;
+extern const struct mf_shown mf_shown_cluster_function, mf_shown_clusters, mf_shown_ways;
 
 #endif

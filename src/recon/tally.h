@@ -1,7 +1,8 @@
 /* What of the loss are counts of slices that a swap of labels changes by whole numbers: voxels of a phase
  * (VolumeFractions), straight runs of pixels in it (LinealPathExact), pixels at its surface that lie so far apart,
- * chords (SurfaceCorrelations, Chords: docs/DESCRIPTORS.md). The counts are exact, however many swaps they have
- * followed. A descriptor that is counted is a file (struct mf_counted, tally_impl.h). */
+ * chords (SurfaceCorrelations, Chords), cells of the Euler number, pixels in windows, boundaries of phases; and what
+ * hangs together in a slice, which is counted anew for every swap (docs/DESCRIPTORS.md). The counts are exact, however
+ * many swaps they have followed. A descriptor that is counted is a file (struct mf_counted, tally_impl.h). */
 #ifndef MF_RECON_TALLY_H
 #define MF_RECON_TALLY_H
 
@@ -16,7 +17,10 @@ enum mf_tally_row {
         MF_TALLY_PARTS
 };
 
-/** One direction: D = count * inverse; the loss is the sum over slices of weight (D - target)^2. */
+enum { MF_TALLY_CHANGES = 18 /* slices and fields of a swap */ };
+
+/** One direction: D = count * inverse, or of parts with row->whole what that makes of the counts; the loss is the sum
+ * over slices of weight (D - target)^2. */
 struct mf_tally_side {
     size_t slices;
     int64_t *count;          /* [fields][slices][entries] */
@@ -24,11 +28,14 @@ struct mf_tally_side {
     double *weight, *target; /* [entries], [fields][entries] */
 };
 
-/** A descriptor among the entries of a slice. */
+/** A descriptor among the entries of a slice: blocks of numbers, one for its field, or, of pairs of phases, one for
+ * each pair, all of them in field 0. Values, weights and targets of a block stand at its beginning. */
 struct mf_tally_part {
     const struct mf_counted *row;
     const struct mf_term *term; /* that aims at it; borrowed */
     size_t first;               /* of its entries */
+    size_t blocks, numbers;     /* of a block */
+    size_t values;              /* of a block, no more than numbers */
 };
 
 struct mf_tally {
@@ -38,6 +45,10 @@ struct mf_tally {
     size_t entries, parts;
     struct mf_tally_part part[MF_TALLY_PARTS];
     struct mf_tally_side side[MF_SIDES];
+    int pairs, recounts; /* is a part of pairs of phases? Is one counted anew? */
+    size_t work;         /* bytes to count a slice in */
+    int threads;         /* that mf_tally_count() has memory for: [threads][work] */
+    char *memory;
 };
 
 /** Takes memory for the terms of @p polish->objective that are counts. Local; MF_MEMORY; close accepts half a one. */
@@ -50,16 +61,16 @@ int mf_tally_wanted(const struct mf_objective_opts *opts, int volume);
 /** Targets and weights: @p m [sides]: entries of a slice's vector d (objective.h). */
 void mf_tally_aim(struct mf_tally *tally, const struct mf_polish *polish, const size_t *m);
 
-/** The counts of the slices that are here, from their labels, by so many threads. */
+/** The counts of the slices that are here, from their labels, by at most so many threads. */
 void mf_tally_count(struct mf_tally *tally, int threads);
 
-/** What a swap does to the counts: two voxels, three slices each, two fields. */
+/** What a swap does to the counts: two voxels, three slices each, two fields and, where there are pairs, the first. */
 struct mf_tally_change {
     size_t n;
     struct {
         size_t side, field, slice;
-    } at[12];
-    int32_t *count; /* [12][entries], of mf_tally_room() bytes */
+    } at[MF_TALLY_CHANGES];
+    int64_t *count; /* [MF_TALLY_CHANGES][entries] of mf_tally_room() bytes, in which slices are counted too */
 };
 size_t mf_tally_room(const struct mf_tally *tally);
 

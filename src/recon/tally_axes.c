@@ -75,11 +75,11 @@ static int unlike(enum mf_axes_kind a, enum mf_axes_kind b)
 }
 
 /* What turn @p i changes of the pairs with those @p r away on both sides of it. */
-static void add_pairs(size_t lag, const struct turns *t, size_t i, int axis, size_t r, int sign, int32_t *count)
+static void add_pairs(size_t lag, const struct turns *t, size_t i, int axis, size_t r, int sign, int64_t *count)
 {
     const enum mf_axes_kind before = t->turn[i].before, after = t->turn[i].after;
-    int32_t *alike_count = &count[mf_surface_entry(lag, MF_AXES_ALIKE, axis, r)];
-    int32_t *unlike_count = &count[mf_surface_entry(lag, MF_AXES_UNLIKE, axis, r)];
+    int64_t *alike_count = &count[mf_surface_entry(lag, MF_AXES_ALIKE, axis, r)];
+    int64_t *unlike_count = &count[mf_surface_entry(lag, MF_AXES_UNLIKE, axis, r)];
     const int more = (after == MF_AXES_SURFACE) - (before == MF_AXES_SURFACE);
 
     for (int side = -1; side <= 1; side += 2) {
@@ -93,7 +93,7 @@ static void add_pairs(size_t lag, const struct turns *t, size_t i, int axis, siz
     }
 }
 
-static void add_surface(const struct mf_tally *tally, const struct mf_pixel *p, int sign, int32_t *count)
+static void add_surface(const struct mf_tally *tally, const struct mf_pixel *p, int sign, int64_t *count)
 {
     const struct turns t = turns_of(p);
 
@@ -158,12 +158,12 @@ static size_t reach(struct mf_pixel p, uint8_t phase, int axis, int step, size_t
     return most;
 }
 
-static void add_chord(const struct mf_tally *t, int axis, size_t n, int sign, int32_t *count)
+static void add_chord(const struct mf_tally *t, int axis, size_t n, int sign, int64_t *count)
 {
     if (n > 0 && n <= mf_chord_longest(t->lag)) count[mf_chord_entry(t->lag, axis, n)] += sign;
 }
 
-static void add_chords(const struct mf_tally *t, const struct mf_pixel *p, int sign, int32_t *count)
+static void add_chords(const struct mf_tally *t, const struct mf_pixel *p, int sign, int64_t *count)
 {
     for (int axis = 0; axis < 2; ++axis) {
         const size_t longest = mf_chord_longest(t->lag), others = (axis ? p->nv : p->nu) - 1;

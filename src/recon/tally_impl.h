@@ -3,6 +3,7 @@
 #ifndef MF_RECON_TALLY_IMPL_H
 #define MF_RECON_TALLY_IMPL_H
 
+#include "kernels/count.h"
 #include "src/recon/tally.h"
 
 /** The axes of a field that the rows and columns of a slice normal to @p d go along. */
@@ -32,15 +33,21 @@ static inline int mf_pixel_go(struct mf_pixel *p, int axis, ptrdiff_t by)
     return 1;
 }
 
-/** A descriptor that is counted: mf_descriptor_entries() whole numbers for a slice and phase. Arrays are [entries]. */
+/** A descriptor that is counted: whole numbers of a slice and phase (or, of pairs of phases, of a slice and pair).
+ * Arrays are [numbers]. */
 struct mf_counted {
     int of_volumes; /* swaps change it in volumes alone */
-    /** 1 over how many there could be in a slice normal to @p d, entry by entry; 0: none. */
+    /** One that slices have as kernels count them: its numbers and what follows from them. NULL: it has
+     * mf_descriptor_entries() numbers, which count() makes, and D = number * inverse. */
+    const struct mf_count *whole;
+    /** 1 over how many there could be in a slice normal to @p d, number by number; 0: none. Without whole. */
     void (*inverse)(const struct mf_tally *tally, size_t d, double *inverse);
-    /** count += what a pixel adds to the counts of its phase, so that all pixels together make them. */
+    /** count += what a pixel adds to the counts of its phase, so that all pixels together make them. Without whole. */
     void (*count)(const struct mf_tally *tally, const struct mf_pixel *pixel, int64_t *count);
-    /** count += sign times what the counts of this pixel's phase are more with it than if it were of none. */
-    void (*add)(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int32_t *count);
+    /** count += sign times what the counts of this pixel's phase are more with it than if it were of none; of pairs:
+     * [pairs][numbers], what those of all pairs are. NULL: a swap changes what no look around it tells, and the slices
+     * that it touches are counted anew. */
+    void (*add)(const struct mf_tally *tally, const struct mf_pixel *pixel, int sign, int64_t *count);
 };
 
 /** Of the volume fractions, and of all that MF_LIST_COUNTED names. */

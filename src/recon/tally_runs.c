@@ -16,7 +16,7 @@ static void count_voxel(const struct mf_tally *t, const struct mf_pixel *p, int6
     ++*count;
 }
 
-static void add_voxel(const struct mf_tally *t, const struct mf_pixel *p, int sign, int32_t *count)
+static void add_voxel(const struct mf_tally *t, const struct mf_pixel *p, int sign, int64_t *count)
 {
     (void)t;
     (void)p;
@@ -81,7 +81,7 @@ static void count_runs(const struct mf_tally *t, const struct mf_pixel *p, int64
 
 /* The runs that this pixel is in. Where an axis is as short as the longest run, a closed line has a run less than there
  * are places in one. */
-static void add_along(const struct mf_tally *t, const struct mf_pixel *p, int direction, int sign, int32_t *count)
+static void add_along(const struct mf_tally *t, const struct mf_pixel *p, int direction, int sign, int64_t *count)
 {
     const int du = along[direction][0], dv = along[direction][1];
     const size_t most = 2 * t->lag, behind = reach(*p, -du, -dv, most), ahead = reach(*p, du, dv, most);
@@ -95,11 +95,11 @@ static void add_along(const struct mf_tally *t, const struct mf_pixel *p, int di
 
             if (runs > around && (!du || !dv || p->nu == p->nv)) runs = around;
         }
-        count[entry(c, direction)] += sign * (int32_t)runs;
+        count[entry(c, direction)] += sign * (int64_t)runs;
     }
 }
 
-static void add_runs(const struct mf_tally *t, const struct mf_pixel *p, int sign, int32_t *count)
+static void add_runs(const struct mf_tally *t, const struct mf_pixel *p, int sign, int64_t *count)
 {
     count[0] += sign;
     for (int k = 0; k < DIRECTIONS; ++k) add_along(t, p, k, sign, count);

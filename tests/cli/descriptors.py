@@ -8,7 +8,8 @@ import os
 import sys
 import tempfile
 
-from formulas import FURTHER, cross_correlations
+import formulas
+from formulas import FURTHER
 import runs
 from hdf5 import h5py
 from runs import check, finish, run
@@ -18,8 +19,9 @@ PROGRAM, MPIEXEC = sys.argv[1:3]
 SETS = {"LinealPath": "lineal_path_sharp", "LinealPathExact": "lineal_path", "LinealPathApproximation": "lineal_path_soft",
         "LineLinealPathApproximation": "lineal_path_axes", "TwoPointCorrelations": "two_point_soft",
         "Correlations": "three_point_soft", "LineCorrelations": "three_point_axes", "StructureTensor": "structure_tensor",
-        "SurfaceCorrelations": "surface_correlation", "Chords": "chords"}
-PAIRS = {"CrossCorrelations": "three_point_cross"}
+        "SurfaceCorrelations": "surface_correlation", "Chords": "chords", "EulerNumber": "euler_number", "LocalFraction": "local_fraction",
+        "ClusterFunction": "cluster_function", "Clusters": "clusters", "Tortuosity": "tortuosity"}
+PAIRS = {"CrossCorrelations": "three_point_cross", "Boundaries": "boundaries"}
 PLANE = {"z": (1, 2), "y": (0, 2), "x": (0, 1)}
 
 
@@ -64,9 +66,10 @@ def brute_force(folder):
                                     close(side[set][phase, level], want, f"{name}, {kind}, phase {phase}, normal {normal}, level {level}, periodic {periodic}")
                         y = [np.moveaxis(1.0 * (volume == phase), "zyx".index(normal), 0) for phase in range(field.max() + 1)]
                         for pair, (a, b) in enumerate((a, b) for a in range(len(y)) for b in range(a + 1, len(y))):
-                            for level in range(side["three_point_cross"].shape[1]):
-                                want = cross_correlations(pooled(y[a], level), pooled(y[b], level), lag, periodic).mean(0)
-                                close(side["three_point_cross"][pair, level], want, f"{name}, pair {a} {b}, normal {normal}, level {level}, periodic {periodic}")
+                            for kind, set in PAIRS.items():
+                                for level in range(side[set].shape[1]):
+                                    want = formulas.PAIRS[kind](pooled(y[a], level), pooled(y[b], level), lag, periodic).mean(0)
+                                    close(side[set][pair, level], want, f"{name}, {kind}, pair {a} {b}, normal {normal}, level {level}, periodic {periodic}")
                         now.update({(normal, set): side[set][:].tobytes() for set in (*SETS.values(), *PAIRS.values())})
                 bits = bits or now
                 check(now == bits, f"{name}: other bits on {ranks} ranks")
@@ -131,7 +134,10 @@ def refusals(folder):
         (2, ("match", *both, "--descriptor_types", "LinealPathExact"), "no gradient"),
         (2, ("match", *both, "--descriptor_types", "S2", "SurfaceCorrelations"), "SurfaceCorrelations has no gradient"),
         (2, ("match", *both, "--descriptor_types", "chords", "--optimizer_type", "Adam"), "Chords has no gradient"),
-        (2, ("match", *both, "--descriptor_types", "cluster_function", "--optimizer_type", "SimulatedAnnealing"), "whole clusters"),
+        *((2, ("match", *both, "--descriptor_types", name), f"{name} has no gradient: it can be measured, and aimed at by swaps")
+          for name in formulas.COUNTED),
+        (2, ("match", *both, "--descriptor_types", "Boundaries", "--use_multiphase"), "Boundaries has no gradient"),
+        (2, ("match", *both, "--descriptor_types", "Boundaries", "--optimizer_type", "SimulatedAnnealing"), "try: --use_multiphase"),
         (2, ("match", *both, "--descriptor_types", "variogram"), "try: FFTCorrelations"),
         (2, ("match", *both, "--descriptor_types", "CrossCorrelations"), "try: --use_multiphase"),
         (2, ("characterize", path, "--limit_to", 3, "--descriptor_types", "CrossCorrelations", "--no_multiphase"), "leaves one"),

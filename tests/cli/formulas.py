@@ -2,6 +2,8 @@
 x [slices][u][v], L and periodic that gives [slices][entries]."""
 import numpy as np
 
+import counts
+
 
 def soft_of(t, s):
     """f(z) = a sigma(s (z - t)) + b with f(0) = 0, f(1) = 1"""
@@ -193,11 +195,71 @@ def chords(x, lag, periodic):
     return np.stack(out, 1)
 
 
+def each(x, f):
+    """f of every slice, as labels."""
+    return np.array([f(a) for a in above(x)])
+
+
+def euler_number(x, lag, periodic):
+    """per pixel, joined by sides and by corners"""
+    return each(x, lambda a: [counts.euler(a, periodic, corners) / a.size for corners in (False, True)])
+
+
+def local_fraction(x, lag, periodic):
+    """means in windows of 2, 4, .. up to L pixels (2, where L is 1), then variances"""
+    edges = [2 ** k for k in range(1, 16) if 2**k <= max(lag, 2)]
+
+    def moments(a):
+        cut = [a[: a.shape[0] // e * e, : a.shape[1] // e * e].reshape(a.shape[0] // e, e, a.shape[1] // e, e).mean((1, 3)) for e in edges]
+        return [m.mean() for m in cut] + [m.var() for m in cut]
+
+    return each(x, moments)
+
+
+def boundaries(x, y, lag, periodic):
+    """of two phases: sides between them, and corners between pixels of both and of a third, per pixel"""
+    def of(a, b):
+        where = counts.boundaries(np.where(a, 1, np.where(b, 2, 0)), periodic, (1, 1, 1))
+        return [where.get((1, 2), 0), where.get((0, 1, 2), 0)]
+
+    return np.array([of(a, b) for a, b in zip(above(x), above(y))])
+
+
+def cluster_function(x, lag, periodic):
+    def curves(a):
+        found = counts.cluster_function(a, lag, periodic)
+        return found["y"] + found["x"]
+
+    return each(x, curves)
+
+
+def clusters(x, lag, periodic):
+    """how many in L x L pixels, the largest over the slice, what spans over the phase, along columns and rows"""
+    def of(a):
+        if not a.any():
+            return [0] * 4
+        found = counts.clusters(a, periodic)
+        return [found["number"] * lag**2 / a.size, found["largest"] / a.size, found["spanning_fraction"]["y"], found["spanning_fraction"]["x"]]
+
+    return each(x, of)
+
+
+def tortuosity(x, lag, periodic):
+    """along columns, then rows: what is reached, mean and least way over the extent; 0: none"""
+    def of(a):
+        found = counts.tortuosity(a)
+        return [found[axis][key] or 0 for axis in "yx" for key in ("reached", "mean", "least")]
+
+    return each(x, of)
+
+
 FURTHER = {"LinealPath": lineal_path, "LinealPathExact": lineal_path_exact, "LinealPathApproximation": lineal_path_approximation,
            "LineLinealPathApproximation": line_lineal_path_approximation, "TwoPointCorrelations": two_point_correlations,
            "Correlations": correlations, "LineCorrelations": line_correlations, "StructureTensor": structure_tensor,
-           "SurfaceCorrelations": surface_correlations, "Chords": chords}
-COUNTED = ("LinealPathExact", "SurfaceCorrelations", "Chords")  # without a gradient
+           "SurfaceCorrelations": surface_correlations, "Chords": chords, "EulerNumber": euler_number, "LocalFraction": local_fraction,
+           "ClusterFunction": cluster_function, "Clusters": clusters, "Tortuosity": tortuosity}
+PAIRS = {"CrossCorrelations": cross_correlations, "Boundaries": boundaries}
+COUNTED = ("LinealPathExact", "SurfaceCorrelations", "Chords", "EulerNumber", "LocalFraction", "ClusterFunction", "Clusters", "Tortuosity")  # without a gradient
 
 
 def in_space(x, y, lag, periodic, first=None):

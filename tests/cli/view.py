@@ -265,16 +265,18 @@ def viewing():
 
 
 SLICES = ("S2", "Variation", "VolumeFractions", "Patches", "FFTCrossCorrelations", "LinealPath", "LinealPathExact", "LinealPathApproximation",
-          "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations", "LineCorrelations", "CrossCorrelations", "StructureTensor", "SurfaceCorrelations", "Chords")
+          "LineLinealPathApproximation", "TwoPointCorrelations", "Correlations", "LineCorrelations", "CrossCorrelations", "StructureTensor", "SurfaceCorrelations", "Chords",
+          "EulerNumber", "LocalFraction", "Boundaries", "ClusterFunction", "Clusters", "Tortuosity")
 
 
 def wanted_panels(parts, pairs, levels, sides, phases, triple):
     """By the name that a title begins with: windows and their cuts, matrices, curves, numbers; then measures, P curves or one panel of bars."""
     places = levels * sides
     found = {"FFTCorrelations": parts * (places + sides), "TwoPointCorrelations": parts * (places + sides), "StructureTensor": parts * (4 * places + sides),
-             "FFTCrossCorrelations": pairs * (places + sides), "CrossCorrelations": pairs * places, "Variation": sides, "VolumeFractions": sides, "Patches": sides}
+             "FFTCrossCorrelations": pairs * (places + sides), "CrossCorrelations": pairs * places, "Variation": sides, "VolumeFractions": sides, "Patches": sides,
+             "EulerNumber": 2 * sides, "Boundaries": 2 * sides, "Clusters": 4 * sides, "Tortuosity": 6 * sides}
     for name in ("LinealPath", "LinealPathExact", "LinealPathApproximation", "LineLinealPathApproximation", "Correlations", "LineCorrelations", "SurfaceCorrelations",
-                 "Chords"):
+                 "Chords", "LocalFraction", "ClusterFunction"):
         found[name] = parts * places
     for name in ("autocovariance", "variogram", "surface_correlation", "local_fraction", "cluster_function"):
         found[name] = phases

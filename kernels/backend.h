@@ -26,8 +26,8 @@ enum mf_family {
         MF_FAMILIES
 };
 
-/* Of the rest of the table 19; another list is another table. */
-enum { MF_BACKEND_ABI = 1900 + MF_FAMILIES };
+/* Of the rest of the table 20; another list is another table. */
+enum { MF_BACKEND_ABI = 2000 + MF_FAMILIES };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -129,6 +129,7 @@ struct mf_backend {
     const struct mf_optim_ops *optim;
     const struct mf_select_ops *select;
     const struct mf_label_ops *label;
+    const struct mf_strip_ops *strips; /* S2 and Variation of parts of slices; NULL: of whole ones alone */
 };
 
 /** Names of the back ends, the @p i-th; NULL behind the last. */

@@ -5,6 +5,7 @@
 #include "kernels/backend.h"
 #include "kernels/slices.h"
 #include "kernels/space.h"
+#include "kernels/strips.h"
 
 /** Of which machine. */
 struct mf_dry_kind {
@@ -16,6 +17,7 @@ struct mf_dry_kind {
 struct mf_backend_dry {
     struct mf_backend backend;
     struct mf_slice_ops corr, gpu[MF_FAMILIES]; /* what is not as in mf_backend_cpu */
+    struct mf_strip_ops strips;
     int capability;
 };
 

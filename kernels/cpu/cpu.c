@@ -88,6 +88,7 @@ const struct mf_backend mf_backend_cpu = {
     .field = &mf_field_cpu MF_LIST_SLICES(MF_FAMILY),
     .optim = &mf_optim_cpu,
     .space = &mf_space_cpu,
+    .strips = &mf_strip_cpu,
     .select = &mf_select_cpu,
     .label = &mf_label_cpu,
 };

@@ -13,6 +13,7 @@
 #include "kernels/select.h"
 #include "kernels/slices.h"
 #include "kernels/space.h"
+#include "kernels/strips.h"
 
 enum {
     MF_CPU_BLOCK = 8192,   /* voxels worked on while they are in the caches of a core */

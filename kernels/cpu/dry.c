@@ -7,6 +7,7 @@
 #include "kernels/cpu/corr.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/lanes.h"
+#include "kernels/cpu/strips.h"
 #include "src/base/err.h"
 
 static const struct mf_corr_engine *lanes_of(const char *simd)
@@ -40,11 +41,15 @@ static void no_wait(struct mf_queue *queue, size_t copy)
 
 void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry)
 {
-    *dry = (struct mf_backend_dry){.backend = mf_backend_cpu, .corr = mf_corr_cpu, .capability = kind->capability};
+    *dry = (struct mf_backend_dry){
+        .backend = mf_backend_cpu, .corr = mf_corr_cpu, .strips = mf_strip_cpu, .capability = kind->capability};
     if (*kind->simd) dry->corr.family = lanes_of(kind->simd);
+    if (*kind->simd) dry->strips.text = mf_strip_text_for(lanes_of(kind->simd));
     dry->backend.corr = &dry->corr;
+    dry->backend.strips = &dry->strips;
     if (kind->capability > 0) mf_dry_gpu(dry);
     if (!kind->apart) return;
+    dry->backend.strips = NULL;
     dry->backend.host_mem = &mf_mem_dry;
     dry->backend.put_start = put_start;
     dry->backend.get_start = get_start;

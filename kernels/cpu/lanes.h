@@ -27,6 +27,12 @@ struct mf_line {
     float *roots[MF_LINE_PASSES]; /* of a radix without a butterfly of its own: w^j, j < r */
 };
 
+/** Prepares transforms of @p n cells, of which lags below @p lag at either end are all there is, or all that is wanted,
+ * where a transform is told so; @p registers: the machine has 32 vectors. Refuses with MF_MEMORY; close it all the
+ * same. */
+int mf_line_open(struct mf_line *line, size_t n, size_t lag, int registers);
+void mf_line_close(struct mf_line *line);
+
 /** A level of the pyramid in cells; kept in the plan. */
 struct mf_lanes_level {
     size_t nu, nv, mu, mv;

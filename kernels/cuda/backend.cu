@@ -428,4 +428,5 @@ const struct mf_backend mf_backend_cuda = {
     .optim = &mf_optim_cuda,
     .select = &mf_select_cuda,
     .label = &mf_label_cuda,
+    .strips = nullptr, /* slices go from GPU to GPU */
 };

@@ -16,6 +16,15 @@ struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int 
     return (struct mf_slab){{dims[0], dims[1], dims[2]}, own.first, own.count};
 }
 
+/* The inverse of mf_cut_grain(nz, 2, size, rank). */
+int mf_slab_owner(const struct mf_comm *comm, const size_t dims[3], size_t plane)
+{
+    const size_t pairs = (dims[0] + 1) / 2, ranks = (size_t)comm->size, pair = plane / 2;
+    const size_t base = pairs / ranks, extra = pairs % ranks, longer = extra * (base + 1);
+
+    return (int)(pair < longer ? pair / (base + 1) : extra + (pair - longer) / base);
+}
+
 size_t mf_slab_voxels(const struct mf_slab *slab) { return slab->count * slab->dims[1] * slab->dims[2]; }
 
 /* What one rank asks for: planes [first, first + count), first may be negative. Travels as 64-bit integers. */
@@ -50,15 +59,6 @@ struct fetch {
     size_t landing;         /* bytes of them */
 };
 
-/* Whose plane it is: the inverse of mf_cut_grain(nz, 2, size, rank). */
-static int owner_of(const struct fetch *f, size_t plane)
-{
-    size_t pairs = (f->slab->dims[0] + 1) / 2, ranks = (size_t)f->comm->size, pair = plane / 2;
-    size_t base = pairs / ranks, extra = pairs % ranks, longer = extra * (base + 1);
-
-    return (int)(pair < longer ? pair / (base + 1) : extra + (pair - longer) / base);
-}
-
 /* The run of @p want that begins at its plane @p at; how far it goes is bounded by the owner's slab. */
 static struct run run_at(const struct fetch *f, struct want want, size_t at)
 {
@@ -66,7 +66,7 @@ static struct run run_at(const struct fetch *f, struct want want, size_t at)
     struct run run = {0, (size_t)(plane < 0 ? plane + nz : plane), at, (size_t)want.count - at};
     struct mf_slab has;
 
-    run.owner = owner_of(f, run.plane);
+    run.owner = mf_slab_owner(f->comm, f->slab->dims, run.plane);
     has = mf_slab_of(f->comm, f->slab->dims, run.owner);
     if (run.count > has.first + has.count - run.plane) run.count = has.first + has.count - run.plane;
     return run;

@@ -18,6 +18,9 @@ struct mf_slab {
 /** This rank's (or @p rank's) part of a volume. Not collective. */
 struct mf_slab mf_slab_of(const struct mf_comm *comm, const size_t dims[3], int rank);
 
+/** The rank that owns plane @p plane. Not collective. */
+int mf_slab_owner(const struct mf_comm *comm, const size_t dims[3], size_t plane);
+
 /** Voxels of the own planes. */
 size_t mf_slab_voxels(const struct mf_slab *slab);
 

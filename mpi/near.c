@@ -1,7 +1,10 @@
 /* See near.h. A piece goes through in three steps: every rank puts the numbers that others add up into its own half of
  * memory, adds up its part of all ranks' numbers there, and takes all parts. What fits into a few lines of a cache goes
  * through in two: every rank adds up all of it by itself. Two halves take turns: who has arrived with piece k + 1 has
- * taken piece k, so when all have, the half of piece k is free for piece k + 2. */
+ * taken piece k, so when all have, the half of piece k is free for piece k + 2.
+ *
+ * Of ranks on several nodes each adds its part up with those of the same place on the other nodes before it lets others
+ * take it: every number crosses the network once each way, whatever the number of ranks on a node. */
 #include "mpi/near.h"
 
 #include <sched.h>
@@ -11,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mpi/comm_priv.h"
 #include "mpi/share.h"
 #include "src/base/err.h"
 
@@ -41,45 +45,74 @@ struct flags {
 
 struct mf_near {
     struct mf_share *share;
-    int rank, size;
-    long pauses;  /* looks, a pause of the core after each, before a rank that waits lets others have that core */
-    size_t piece; /* bytes */
+    char **at;       /* [size] memory of the ranks of this node */
+    MPI_Comm across; /* the ranks of the same place on all nodes; MPI_COMM_NULL: there is one node */
+    int rank, size;  /* on this node */
+    long pauses;     /* looks, a pause of the core after each, before a rank that waits lets others have that core */
+    size_t piece;    /* bytes */
     uint64_t turn;
 };
+
+/* Has every node as many ranks? */
+static int is_even(const struct mf_comm *comm)
+{
+    int ends[2] = {comm->local_size, -comm->local_size};
+
+    if (comm->local_size == comm->size) return 1; /* on all of them, and they know */
+    MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_INT, MPI_MAX, comm->impl->world);
+    return ends[0] == -ends[1] && ends[0] > 1;
+}
+
+static void meet_others(struct mf_near *n, const struct mf_comm *comm)
+{
+    int i = 0;
+
+    n->at = MF_MUST(malloc((size_t)n->size * sizeof *n->at), "sums in shared memory");
+    for (int r = 0; r < comm->size; ++r)
+        if (n->share->at[r]) n->at[i++] = n->share->at[r];
+    MF_ASSERT(i == n->size);
+    n->across = MPI_COMM_NULL;
+    if (n->size < comm->size) MPI_Comm_split(comm->impl->world, n->rank, comm->rank, &n->across);
+}
 
 struct mf_near *mf_near_new(const struct mf_comm *comm)
 {
     struct mf_near *n;
     struct mf_share *share = NULL;
-    size_t piece = NODE_BYTES / 2 / (size_t)comm->size / LINE * LINE;
+    size_t piece = NODE_BYTES / 2 / (size_t)comm->local_size / LINE * LINE;
 
     if (piece > MOST_PIECE) piece = MOST_PIECE;
-    if (comm->size < 2 || comm->local_size < comm->size || piece < LEAST_PIECE) return NULL;
+    if (comm->size < 2 || !is_even(comm) || piece < LEAST_PIECE) return NULL;
     mf_share_new(comm, sizeof(struct flags) + 2 * piece, &share);
     if (!share) return NULL;
     n = MF_MUST(malloc(sizeof *n), "sums in shared memory");
-    *n = (struct mf_near){.share = share, .rank = comm->rank, .size = comm->size, .piece = piece};
+    *n = (struct mf_near){.share = share, .rank = comm->local_rank, .size = comm->local_size, .piece = piece};
+    meet_others(n, comm);
     n->pauses = comm->local_size > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : PAUSES;
     return n;
 }
 
 void mf_near_free(struct mf_near *near)
 {
-    if (near) mf_share_free(near->share);
+    if (!near) return;
+    if (near->across != MPI_COMM_NULL) MPI_Comm_free(&near->across);
+    mf_share_free(near->share);
+    free(near->at);
     free(near);
 }
 
 int mf_near_wants(const struct mf_near *near, size_t bytes)
 {
-    return near && (bytes >= LEAST_SUM || near->size <= FEW);
+    if (!near) return 0;
+    return bytes >= LEAST_SUM || (near->size <= FEW && near->across == MPI_COMM_NULL);
 }
 
-static struct flags *flags_of(const struct mf_near *n, int rank) { return (struct flags *)(void *)n->share->at[rank]; }
+static struct flags *flags_of(const struct mf_near *n, int rank) { return (struct flags *)(void *)n->at[rank]; }
 
 /* The half of the piece that is at work. */
 static char *half(const struct mf_near *n, int rank)
 {
-    return n->share->at[rank] + sizeof(struct flags) + (n->turn & 1) * n->piece;
+    return n->at[rank] + sizeof(struct flags) + (n->turn & 1) * n->piece;
 }
 
 static void relax(void)
@@ -117,11 +150,12 @@ ADD(add_int, int64_t)
 
 static const struct {
     size_t size;
+    MPI_Datatype mpi;
     void (*add)(void *to, const void *one, const void *other, size_t first, size_t last);
 } types[] = {
-    [MF_NEAR_DOUBLE] = {sizeof(double), add_double},
-    [MF_NEAR_FLOAT] = {sizeof(float), add_float},
-    [MF_NEAR_INT] = {sizeof(int64_t), add_int},
+    [MF_NEAR_DOUBLE] = {sizeof(double), MPI_DOUBLE, add_double},
+    [MF_NEAR_FLOAT] = {sizeof(float), MPI_FLOAT, add_float},
+    [MF_NEAR_INT] = {sizeof(int64_t), MPI_INT64_T, add_int},
 };
 
 /* First element of the part of @p n that @p rank adds up; on a cache line. */
@@ -132,8 +166,8 @@ static size_t part(const struct mf_near *near, int rank, size_t n, size_t size)
     return first < n ? first : n;
 }
 
-/* The own part becomes the sum of all ranks' numbers in the order of the ranks, in @p values, which no other rank's
- * processor holds, and then for all to take. */
+/* The own part becomes the sum of all ranks' numbers, those of a node in the order of its ranks, in @p values, which no
+ * other rank's processor holds, and then for all to take. */
 static void add_part(const struct mf_near *near, enum mf_near_type type, size_t first, size_t last, char *values)
 {
     const size_t size = types[type].size;
@@ -143,6 +177,8 @@ static void add_part(const struct mf_near *near, enum mf_near_type type, size_t 
     for (int r = 1; r < near->rank; ++r, before = own) types[type].add(own, before, half(near, r), first, last);
     if (near->rank > 0) types[type].add(values, before, values, first, last);
     for (int r = near->rank + 1; r < near->size; ++r) types[type].add(values, values, half(near, r), first, last);
+    if (near->across != MPI_COMM_NULL)
+        MPI_Allreduce(MPI_IN_PLACE, values + first * size, (int)(last - first), types[type].mpi, MPI_SUM, near->across);
     memcpy(own + first * size, values + first * size, (last - first) * size);
 }
 
@@ -197,7 +233,7 @@ void mf_near_sum(struct mf_near *near, enum mf_near_type type, size_t n, void *v
 {
     size_t size = types[type].size, most = near->piece / size, many;
 
-    if (near->size <= FEW && n * size <= sizeof((struct note *)0)->numbers) {
+    if (near->across == MPI_COMM_NULL && near->size <= FEW && n * size <= sizeof((struct note *)0)->numbers) {
         sum_note(near, type, n, values);
         return;
     }

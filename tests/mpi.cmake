@@ -8,15 +8,18 @@ mf_test(NAME mpi_launched SOURCE unit/mpi_launched.c ROOM mf_mpi)
 mf_test(NAME mpi_judge SOURCE unit/mpi_judge.c ROOM mf_mpi)
 mf_test(NAME mpi_slab SOURCE unit/mpi_slab.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 mf_test(NAME mpi_turn SOURCE unit/mpi_turn.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
+mf_test(NAME mpi_halo SOURCE unit/mpi_halo.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 # As on several nodes, side by side or in turn: memory that some ranks share, messages between the others.
 foreach(nodes 2 2r -1)
   foreach(n 3 4)
-    add_test(NAME mpi_turn_nodes_${nodes}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_turn>)
-    set_tests_properties(mpi_turn_nodes_${nodes}_${n} PROPERTIES TIMEOUT 60 LABELS unit
-      ENVIRONMENT "${MF_TEST_ENV};MF_NODES=${nodes}")
+    foreach(name mpi_turn mpi_comm mpi_halo)
+      add_test(NAME ${name}_nodes_${nodes}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}>)
+      set_tests_properties(${name}_nodes_${nodes}_${n} PROPERTIES TIMEOUT 60 LABELS unit
+        ENVIRONMENT "${MF_TEST_ENV};MF_NODES=${nodes}")
+    endforeach()
   endforeach()
 endforeach()
-foreach(name mpi_comm mpi_slab)
+foreach(name mpi_comm mpi_slab mpi_halo)
   target_link_libraries(${name} PRIVATE MPI::MPI_C) # they turn knobs of mpi/comm_priv.h
 endforeach()
 

@@ -486,6 +486,14 @@ static void eval_side(struct mf_objective *o, size_t d, float *x, float *g, doub
     mf_objective_beside_add(o, at, g);
 }
 
+/* Slices that are whole are compared while planes are on their way. */
+static void eval_strips(struct mf_objective *o, float *x, float *g, double factor)
+{
+    mf_objective_strips_start(o, x);
+    eval_slices(o, MF_Z, x, g, factor);
+    mf_objective_strips_finish(o, g);
+}
+
 void mf_objective_start(struct mf_objective *o, float *x, float *g, double factor)
 {
     const struct key key = {.name = o->name, .x = x, .g = g, .side = MF_SIDES, .gradient = g != NULL};
@@ -493,8 +501,10 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
     o->matching = o->side[0].example.x && (!g || !o->opts.hold || o->drawn || o->age == 0);
     o->whole = is_plain(o) && o->comm->size == 1 && !o->comm->wire && o->home == o->queue;
     for (size_t d = 0; is_plain(o) && d < o->sides; ++d) weigh_side(o, d, factor);
-    o->deals = may_deal(o);
-    if (o->deals)
+    o->deals = 0;
+    if (is_plain(o) && mf_objective_strips_serve(o))
+        eval_strips(o, x, g, factor);
+    else if ((o->deals = may_deal(o)))
         eval_deals(o, x, g, factor);
     else if (!o->whole || mf_segment_begin(o->queue, &key, sizeof key))
         for (size_t d = 0; o->slicewise && d < o->sides; ++d) eval_side(o, d, x, g, factor);

@@ -75,6 +75,7 @@ struct mf_objective {
     unsigned long name; /* of its segments (kernels/segment.h), as long as their arguments are the same */
     int whole;          /* an evaluation is one segment */
     int deals;          /* the ranks deal out this one's slices as they go (mpi/slab.h) */
+    struct mf_objective_strips *strips; /* NULL: whole slices travel, whoever is on which node */
 };
 
 /** What the kernels are told of the slices of one side, with so many levels. */
@@ -114,6 +115,19 @@ void mf_objective_mean_eval(struct mf_objective *objective, size_t d, float *x, 
 
 /** Room for what mf_objective_draw() draws. Local; MF_MEMORY. */
 int mf_objective_draw_open(struct mf_objective *objective);
+
+/**
+ * Slices that slabs cut through by their strips (objective_strips.c), where that moves less between nodes: prepared
+ * (local; MF_MEMORY; whether it is done is the same on all ranks); does it serve this evaluation, a plain one; planes
+ * of
+ * @p x are sent on their way; they are there, and A of all slices and the gradient (+= @p g, if not NULL) are computed.
+ * The last two are collective.
+ */
+int mf_objective_strips_open(struct mf_objective *objective);
+void mf_objective_strips_close(struct mf_objective *objective);
+int mf_objective_strips_serve(const struct mf_objective *objective);
+void mf_objective_strips_start(struct mf_objective *objective, const float *x);
+void mf_objective_strips_finish(struct mf_objective *objective, float *g);
 
 /** Prepares the terms in space, if there are any (objective_space.c). Collective, agreed. */
 int mf_objective_space_open(struct mf_objective *objective);

@@ -262,6 +262,7 @@ static int prepare(struct mf_objective *o)
     deal_work(o);
     if (mf_objective_weighs(&o->opts)) MF_TRY(take_fixed(o));
     MF_TRY(mf_objective_draw_open(o));
+    MF_TRY(mf_objective_strips_open(o));
     return take_apart(o);
 }
 
@@ -375,6 +376,7 @@ void mf_objective_free(struct mf_objective *o)
         free(o->side[d].turn);
         free(o->side[d].done);
     }
+    mf_objective_strips_close(o);
     mf_objective_space_close(o);
     mf_arena_give(o->queue->host, o->work);
     mf_arena_give(o->queue->host, o->sums);

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from runs import check, finish, measure
+from runs import check, finish, measure, run
 from samples import blobs, grey, np, save
 
 PROGRAM, MPIEXEC = sys.argv[1:3]
@@ -36,6 +36,17 @@ def one_field(folder, name, image, shape, many, *words):
         check(abs(json["loss"] - first[0]) <= 1e-6 * first[0], f"{name}, {ranks} ranks: loss {json['loss']!r}, one rank {first[0]!r}")
         check(apart(g, first[1]) <= 1e-6, f"{name}, {ranks} ranks: gradient off by {apart(g, first[1]):.2g}")
         check(json["ranks"] == ranks and len(json["peak_bytes"]["arena"]) == ranks, f"{name}: ranks in {json}")
+
+
+def by_strips(folder, name, image, shape, many, *words):
+    """The same where ranks are on two nodes and slabs are thick: planes beside slabs travel, and no slices (kernels/strips.h)."""
+    os.environ["MF_NODES"] = "2"
+    one_field(folder, f"{name}, by strips", image, shape, many, *words)
+    for ranks in many:
+        status, _, err = run(PROGRAM, "match", f"{folder}/image.npy", "--size", *shape, "--initial_microstructure_file", f"{folder}/start.npy", "--max_iter", 0,
+                             "--logging_level", 10, *words, ranks=ranks, mpiexec=MPIEXEC)
+        check(status == 0 and "sums of strips" in err, f"{name}, {ranks} ranks: not by strips: {err[-300:]}")
+    del os.environ["MF_NODES"]
 
 
 def first_losses(folder, image):
@@ -83,6 +94,11 @@ def main():
         for some, words in ((EVERY[:8], []), (EVERY[8:], []), (EVERY[:8], ["--non_periodic"]), (EVERY[8:], ["--non_periodic"])):
             one_field(folder, f"{some} {words}", blobs((18, 20, 21), THREE, 3), (18, 20, 21), (2, 3, 4), "--limit_to", 4, "--descriptor_types", *some, *words)
         one_field(folder, "image", blobs((17, 14), TWO, 4), (17, 14), (2,), "--limit_to", 4)
+        by_strips(folder, "48^3", blobs((48, 48), TWO, 2), (48, 48, 48), (2, 3, 4), "--limit_to", 4)
+        by_strips(folder, "24x40x31, not periodic, L1", blobs((40, 40), TWO, 2), (24, 40, 31), (2,), "--limit_to", 3, "--non_periodic", "--no_multiphase", "--loss_type", "L1")
+        by_strips(folder, "three phases", blobs((32, 32), THREE, 3), (40, 32, 34), (2,), "--limit_to", 4, "--descriptor_types", "S2", "Variation")
+        by_strips(folder, "S2 alone, one level", blobs((32, 32), TWO, 3), (26, 33, 35), (2, 3), "--limit_to", 3, "--descriptor_types", "S2", "--no_multigrid_descriptor")
+        by_strips(folder, "Variation alone, SSE", blobs((32, 32), TWO, 3), (32, 33, 34), (2,), "--limit_to", 2, "--descriptor_types", "Variation", "--loss_type", "SSE")
         first_losses(folder, blobs((16, 16), TWO, 1))
         some = ((1, 2), (3, 1))
         a = same_bytes(folder, "image", [blobs((24, 32), TWO, 5)], ((1, 2), (2, 1)), "--seed", 1)

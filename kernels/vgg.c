@@ -109,10 +109,11 @@ int mf_vgg_check(const struct mf_slice_desc *desc, int all)
 
     MF_ASSERT(desc->vgg);
     if (nu < MF_VGG_LEAST || nv < MF_VGG_LEAST)
-        return mf_fail(MF_USAGE,
-                       "Gram matrices of VGG-19 need slices of %d x %d pixels on every level, level %zu has %zu x %zu; "
-                       "try: --limit_to 16, or --no_multigrid_descriptor",
-                       MF_VGG_LEAST, MF_VGG_LEAST, desc->levels - 1, nu, nv);
+        return mf_fail(
+            MF_USAGE,
+            "Gram matrices of VGG-19 need slices of %d x %d pixels on every level, level %zu has %zu x %zu; "
+            "try: a larger --limit_to or --no_multigrid_descriptor, which leave fewer levels, or larger slices",
+            MF_VGG_LEAST, MF_VGG_LEAST, desc->levels - 1, nu, nv);
     if (all && desc->phases > MF_VGG_COLOURS + 1)
         return mf_fail(MF_USAGE,
                        "Gram matrices of VGG-19 take phases for colours, at most %d of them, not %zu; try: "

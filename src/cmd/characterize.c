@@ -252,6 +252,19 @@ static int describe_chosen(struct mf_session *session, const struct mf_character
     return MF_OK;
 }
 
+/* What is counted on phases has nothing to count on a grey field; exact lines take a pixel above 1/2 for one of it. */
+static int check_counted(const struct mf_characterize_cmd *o, const struct mf_micro *micro)
+{
+    const struct mf_descriptor *row;
+
+    for (size_t i = 0; micro->grey && !mf_characterize_is_auto(o) && i < o->descriptors.count; ++i) {
+        MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+        if (mf_descriptor_is(row, MF_IS_COUNTED) && row->kind != MF_LINEAL_EXACT)
+            return mf_fail(MF_INPUT, "%s counts phases, but the field is grey; try: --threshold", row->name);
+    }
+    return MF_OK;
+}
+
 /** What --measures asks for. Collective. */
 static int count_measures(struct mf_session *session, const struct mf_characterize_cmd *o, const struct mf_micro *micro,
                           const struct mf_characterize_opts *opts, struct mf_json **out)
@@ -287,6 +300,11 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
     mf_arena_mark(session->arena);
     if (session->device != session->arena) mf_arena_mark(session->device);
     MF_TRY(read_file(session, o, file, &micro));
+    rc = mf_agree(session->comm, check_counted(o, &micro));
+    if (rc != MF_OK) {
+        mf_micro_free(&micro);
+        return rc;
+    }
     opts.lag = mf_characterize_lag(session, o, &micro);
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);

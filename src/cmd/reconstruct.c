@@ -16,15 +16,33 @@
 static const struct mf_opt *const tables[] = {mf_reconstruct_rows, mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows,    mf_common_opts, NULL};
 
+/* What arrays are of, where nobody names descriptors. */
+static size_t names_of(const struct mf_recon_cmd *o, const char *names[MF_TERMS_MAX + 1])
+{
+    return mf_exchange_names(&o->arrays, MF_TERMS_MAX + 1, names);
+}
+
+static int check_arrays(const struct mf_session *s, const struct mf_recon_cmd *o)
+{
+    const char *names[MF_TERMS_MAX + 1];
+
+    MF_TRY(mf_exchange_check("target", &o->arrays, o->compat && *o->compat));
+    if (mf_options_given(s->options, "descriptor-types") || names_of(o, names) <= MF_TERMS_MAX) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--target has arrays of more descriptors than the %d that can be aimed at together; say which are "
+                   "meant by --descriptor_types",
+                   MF_TERMS_MAX);
+}
+
 /* Where nobody names descriptors: arrays are all aimed at; an imported S2 has no Variation, and the default set is then
  * S2 alone. */
 static int fit_types(const struct mf_session *s, const struct mf_target *target, struct mf_recon_cmd *o)
 {
-    static const char *s2_alone[] = {"FFTCorrelations"}, *arrays[MF_TERMS_MAX];
+    static const char *s2_alone[] = {"FFTCorrelations"}, *names[MF_TERMS_MAX + 1];
 
     if (!mf_options_given(s->options, "descriptor-types")) {
         if (o->arrays.count)
-            o->types = (struct mf_texts){mf_exchange_names(&o->arrays, MF_TERMS_MAX, arrays), arrays};
+            o->types = (struct mf_texts){names_of(o, names), names};
         else if (!target->side[0].variation)
             o->types = (struct mf_texts){1, s2_alone};
         if (o->weights.count && o->weights.count != o->types.count)
@@ -34,8 +52,10 @@ static int fit_types(const struct mf_session *s, const struct mf_target *target,
                 o->weights.count, o->types.count);
     }
     if (target->lag != (size_t)o->lag && mf_options_given(s->options, "limit-to"))
-        return mf_fail(MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu", o->lag, target->source,
-                       target->lag);
+        return mf_fail(
+            MF_USAGE, "--limit_to is %ld, the descriptors in '%s' have L = %zu; try: characterize --limit_to %ld",
+            o->lag, o->descriptor_filename && *o->descriptor_filename ? o->descriptor_filename : target->source,
+            target->lag, o->lag);
     return MF_OK;
 }
 
@@ -53,7 +73,7 @@ static int name_file(const struct mf_session *session, struct mf_recon_cmd *o)
 }
 
 /* One way to say what is aimed at. */
-static int check_target(const struct mf_recon_cmd *o)
+static int check_target(const struct mf_session *session, const struct mf_recon_cmd *o)
 {
     const int file = o->descriptor_filename && *o->descriptor_filename;
 
@@ -64,7 +84,7 @@ static int check_target(const struct mf_recon_cmd *o)
             "arrays of NumPy");
     if (file && o->arrays.count)
         return mf_fail(MF_USAGE, "--descriptor_filename and --target: say what is aimed at one way or the other");
-    return mf_exchange_check("target", &o->arrays, o->compat && *o->compat);
+    return check_arrays(session, o);
 }
 
 static int load_target(const struct mf_session *session, const struct mf_recon_cmd *o, struct mf_target *target)
@@ -106,7 +126,7 @@ static int check(const struct mf_session *session, void *options)
     MF_TRY(mf_recon_may_explain(session, o));
     if (!is_ours(o)) MF_TRY(mf_recon_named(o));
     MF_TRY(mf_recon_plan_check(session, o));
-    MF_TRY(check_target(o));
+    MF_TRY(check_target(session, o));
     if ((o->labels.count || (o->threshold && *o->threshold)) && !(o->initial_file && *o->initial_file))
         return mf_fail(MF_USAGE,
                        "--%s is about the initial field, and there is none; add --initial_microstructure_file",

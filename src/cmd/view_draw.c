@@ -17,11 +17,9 @@
 #include "src/cmd/names.h"
 #include "src/cmd/panels.h"
 #include "src/cmd/view_metrics.h"
+#include "src/cmd/view_values.h"
 #include "src/desc/characterize.h"
 #include "src/desc/slice.h"
-
-/* Most values of a plane that is drawn. */
-static const size_t values_max = (size_t)1 << 28;
 
 /* No window is larger. */
 static const long long MOST_LAG = 1 << 24;
@@ -376,85 +374,16 @@ static int view_descriptors(struct drawing *d, const char **title)
 
 /* ---- grey values, rank 0 ---- */
 
-/* The middle planes of values [n0][n1][n2], normal to each axis; an image is the one plane normal to z. */
-struct planes {
-    const struct mf_array *array;
-    size_t n[3];
-    double *plane[3]; /* NULL: not drawn */
-};
-
-static size_t rows_of(const struct planes *p, int normal) { return p->n[normal == 0 ? 1 : 0]; }
-
-static size_t columns_of(const struct planes *p, int normal) { return p->n[normal == 2 ? 1 : 2]; }
-
-/* mf_array_take(): values on their way through the file; what lies in a plane stays. */
-static int pick(void *context, const void *values, size_t n, size_t at, size_t stride)
-{
-    struct planes *p = context;
-    double some[512];
-
-    for (size_t k = 0; k < n; k += 512) {
-        const size_t now = n - k < 512 ? n - k : 512;
-
-        mf_array_reals(p->array, (const char *)values + k * p->array->size, now, some);
-        for (size_t i = 0; i < now; ++i) {
-            const size_t e = at + (k + i) * stride, x = e % p->n[2], y = e / p->n[2] % p->n[1];
-            const size_t z = e / p->n[2] / p->n[1];
-
-            if (z == p->n[0] / 2) p->plane[0][y * p->n[2] + x] = some[i];
-            if (p->plane[1] && y == p->n[1] / 2) p->plane[1][z * p->n[2] + x] = some[i];
-            if (p->plane[2] && x == p->n[2] / 2) p->plane[2][z * p->n[1] + y] = some[i];
-        }
-    }
-    return MF_OK;
-}
-
-/* Takes the planes and reads them; the volume itself is in no memory. */
-static int read_planes(const struct drawing *d, const struct mf_array *a, struct planes *p)
-{
-    for (int normal = 0; normal < (a->ndim == 3 ? 3 : 1); ++normal) {
-        const size_t rows = rows_of(p, normal), columns = columns_of(p, normal);
-
-        if (columns > values_max / rows)
-            return mf_fail(MF_INPUT, "'%s' is too large to be drawn: %zu x %zu values in a plane", d->file, rows,
-                           columns);
-        p->plane[normal] = mf_arena_take(d->session->arena, rows * columns * sizeof(double), "values drawn");
-        if (!p->plane[normal]) return MF_MEMORY;
-    }
-    return mf_array_visit(a, 0, a->shape[0], pick, p);
-}
-
-static void draw_middle(struct drawing *d, const struct planes *p, int normal, int volume)
-{
-    static const char *const axes[3][2] = {{"y", "x"}, {"z", "x"}, {"z", "y"}};
-    const struct mf_frame frame = {axes[normal][0], axes[normal][1], "", {1, 1}};
-    const char *title =
-        volume ? mf_figure_text(d->figure, "Slice %c = %zu", "zyx"[normal], p -> n[normal] / 2) : "Values";
-
-    mf_figure_values(d->figure, title, &frame, rows_of(p, normal), columns_of(p, normal), p->plane[normal]);
-}
-
 static int draw_values(struct drawing *d, const char **title)
 {
     struct mf_array a;
-    struct planes p = {.array = &a, .n = {1, 1, 1}};
     struct mf_comm self;
-    int rc, volume;
 
     mf_comm_self(&self);
     MF_TRY(open_array(d, &a));
     if (a.format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, a.path, a.ours, NULL));
-    while (a.ndim > 2 && a.shape[a.ndim - 1] == 1) --a.ndim;
-    if (a.ndim != 2 && a.ndim != 3)
-        return mf_fail(MF_INPUT, "cannot draw '%s': it has %d axes, not 2 or 3", d->file, a.ndim);
-    volume = a.ndim == 3;
-    memcpy(p.n + !volume, a.shape, (size_t)a.ndim * sizeof *a.shape);
-    rc = read_planes(d, &a, &p);
-    for (int normal = 0; rc == MF_OK && normal < (volume ? 3 : 1); ++normal) draw_middle(d, &p, normal, volume);
-    for (int normal = 0; normal < 3; ++normal) mf_arena_give(d->session->arena, p.plane[normal]);
-    d->figure->columns = volume ? 3 : 1;
     *title = mf_figure_text(d->figure, "%s", mf_name_base(d->file));
-    return rc;
+    return mf_view_values(d->session, d->file, &a, d->figure);
 }
 
 int mf_view_draw(struct mf_session *session, const struct mf_view_opts *options, const char *file,

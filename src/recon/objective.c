@@ -447,10 +447,10 @@ static void collect(struct mf_objective *o, size_t d)
     struct mf_objective_side *s = &o->side[d];
     double share = share_of(o, s), ignored;
 
-    if (o->opts.mean && o->comm->rank == 0) memcpy(s->sums, s->mean_sums, sizeof s->mean_sums);
+    if (o->opts.mean && o->comm->rank == 0) memcpy(s->sums, s->mean_sums, mf_objective_row(o) * sizeof *s->sums);
     if (o->opts.mean) return;
     for (size_t i = 0; i < s->slices; ++i) {
-        double *sums = s->sums + i * MF_OBJECTIVE_SUMS, times = o->drawn ? (double)s->drawn[i] : 1;
+        double *sums = s->sums + i * mf_objective_row(o), times = o->drawn ? (double)s->drawn[i] : 1;
 
         if (times > 0 && is_mine(o, d, i)) sums[0] = times * share * slice_loss(o, s, i, &ignored, sums);
     }
@@ -517,7 +517,7 @@ void mf_objective_start(struct mf_objective *o, float *x, float *g, double facto
 static void gather(struct mf_objective *o, size_t slices)
 {
     const size_t n = mf_objective_sums(o, slices);
-    double *volume = o->sums + slices * MF_OBJECTIVE_SUMS;
+    double *volume = o->sums + slices * mf_objective_row(o);
 
     memset(o->sums, 0, n * sizeof *o->sums);
     o->backend->sync(o->queue);
@@ -531,6 +531,7 @@ static void gather(struct mf_objective *o, size_t slices)
 
 void mf_objective_finish(struct mf_objective *o, double *loss)
 {
+    const size_t row = mf_objective_row(o);
     size_t slices = 0;
     double share[MF_TERMS_MAX] = {0}, all = 0;
 
@@ -538,14 +539,14 @@ void mf_objective_finish(struct mf_objective *o, double *loss)
     gather(o, slices);
     *loss = 0;
     for (size_t i = 0; i < slices; ++i) {
-        *loss += o->sums[i * MF_OBJECTIVE_SUMS];
-        for (size_t t = 0; t < o->opts.terms; ++t) share[t] += o->sums[i * MF_OBJECTIVE_SUMS + 1 + t];
+        *loss += o->sums[i * row];
+        for (size_t t = 0; t < o->opts.terms; ++t) share[t] += o->sums[i * row + 1 + t];
     }
     if (o->space.space) {
-        *loss += o->sums[slices * MF_OBJECTIVE_SUMS];
+        *loss += o->sums[slices * row];
         for (int k = 0; k < MF_WHOLE; ++k)
             if (o->space.term[k] < o->opts.terms)
-                share[o->space.term[k]] = o->sums[slices * MF_OBJECTIVE_SUMS + 1 + (size_t)k] * (double)slices;
+                share[o->space.term[k]] = o->sums[slices * row + 1 + (size_t)k] * (double)slices;
     }
     for (size_t t = 0; t < o->opts.terms; ++t) all += share[t];
     for (size_t t = 0; t < o->opts.terms; ++t) o->share[t] = all > 0 ? share[t] / all : 0;

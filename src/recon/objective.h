@@ -24,7 +24,7 @@ enum mf_norm { MF_MSE, MF_SSE, MF_RMS, MF_L1, MF_L2 };
 /** The norm called @p name (case does not matter); refuses with MF_USAGE. */
 int mf_norm_find(const char *name, enum mf_norm *norm);
 
-enum { MF_TERMS_MAX = 8 };
+enum { MF_TERMS_MAX = 16 };
 
 /** A descriptor that is aimed at. */
 struct mf_term {

@@ -6,7 +6,7 @@
 #include "src/desc/space.h"
 #include "src/recon/objective.h"
 
-enum { MF_OBJECTIVE_SUMS = 1 + MF_TERMS_MAX }; /* of a slice */
+enum { MF_OBJECTIVE_SUMS = 1 + MF_TERMS_MAX }; /* of a slice, at most */
 
 /* A plan is shared by all directions whose slices look alike. */
 struct mf_objective_plan {
@@ -22,7 +22,7 @@ struct mf_objective_side {
     float *target[MF_TERMS_MAX];                     /* [parts][levels][entries of the term], device */
     float *goal[MF_TERMS_MAX];                       /* its mirror */
     float *values[MF_TERMS_MAX];                     /* caller's [phases][slices][levels][entries], or NULL */
-    double *sums;                                    /* [slices][MF_OBJECTIVE_SUMS]: E, then the share of each term */
+    double *sums;                                    /* [slices][mf_objective_row()]: E, then the share of each term */
     double *sum;                                     /* [entries]: of all slices, of every term and part */
     double mean_sums[MF_OBJECTIVE_SUMS];             /* as sums, of the mean slice, by the number of directions */
     size_t *drawn, draws;                            /* [slices] how often each was drawn, of draws; NULL: none are */
@@ -82,10 +82,13 @@ struct mf_objective {
 struct mf_slice_desc mf_objective_desc(const struct mf_objective *objective, const struct mf_objective_side *side,
                                        size_t levels);
 
+/** Doubles of a slice in a reduction: E, then the share of each term. */
+static inline size_t mf_objective_row(const struct mf_objective *o) { return 1 + o->opts.terms; }
+
 /** Doubles of one reduction: of @p slices, and of the volume where there are terms in space. */
 static inline size_t mf_objective_sums(const struct mf_objective *o, size_t slices)
 {
-    return slices * MF_OBJECTIVE_SUMS + (o->space.space ? 1 + MF_WHOLE : 0);
+    return slices * mf_objective_row(o) + (o->space.space ? 1 + MF_WHOLE : 0);
 }
 
 /** E of a vector d of @p m entries from the sum @p a of |d|^p; dE/da into *slope. */

@@ -136,10 +136,11 @@ int mf_objective_levels_for(size_t lag, size_t nu, size_t nv, size_t *levels)
 
     *levels = mf_levels(nu, nv, lag);
     if (*levels) return MF_OK;
-    return mf_fail(MF_USAGE,
-                   "--limit_to %zu is too large for slices of %zu x %zu: at most %zu; try: --limit_to %zu, or larger "
-                   "extents",
-                   lag, nu, nv, most, most);
+    return mf_fail(
+        MF_USAGE,
+        "--limit_to %zu is too large for slices of %zu x %zu: at most %zu; try: --limit_to %zu (of descriptors "
+        "in a file: when they are characterized), or larger extents",
+        lag, nu, nv, most, most);
 }
 
 /* Extents of the slices of one direction and the levels that target and field share. */
@@ -230,7 +231,7 @@ static void deal_work(struct mf_objective *o)
         s->vf = s->q + each;
         s->scale = s->vf + each;
         s->slope = s->scale + o->scales * s->slices;
-        sums += s->slices * MF_OBJECTIVE_SUMS;
+        sums += s->slices * mf_objective_row(o);
         work += s->slices * work_size(o);
     }
 }

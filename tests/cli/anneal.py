@@ -45,7 +45,8 @@ cases = [(two, [], ALL), (two, ["--non_periodic", "--no_multiphase"], COUNTED), 
          (three, ["--add_dimension", 9, "--non_periodic"], AXES),
          (two, [], NEAR[:1]), (two, ["--non_periodic"], NEAR[1:]), (three, ["--add_dimension", 8], ["Variation", *NEAR]), (three, [], ["Boundaries"]),
          (two, ["--use_multiphase"], ["Boundaries", "S2"]), (three, ["--add_dimension", 9, "--non_periodic"], ["Boundaries"]),
-         (two, [], FAR[:1]), (three, ["--non_periodic"], FAR[1:2]), (two, ["--non_periodic"], ["S2", FAR[2]]), (two, ["--add_dimension", 8], FAR), (three, [], EVERY)]
+         (two, [], FAR[:1]), (three, ["--non_periodic"], FAR[1:2]), (two, ["--non_periodic"], ["S2", FAR[2]]), (two, ["--add_dimension", 8], FAR), (three, [], EVERY),
+         (three, [], [*EVERY, *AXES, "LinealPathExact"]), (two, ["--add_dimension", 9], ["S2", "Variation", "VolumeFractions", *NEAR, *FAR, *AXES, "LinealPathExact"])]
 rules = ["random", "relaxed_neighbor", "neighbor", "neighbor_in_phase"]
 for number, (image, more, types) in enumerate(cases):
     for walk in ([], [*WALK, 1e-2]):

@@ -87,6 +87,10 @@ def mcrpy():
     check(aimed("--descriptor_filename", "t.h5", *words) == aimed("--target", *(f"{k}={v}" for k, v in files.items()), *words), "mcrpy: another target")
 
 
+SEVENTEEN = ("S2 Variation VolumeFractions LinealPath LinealPathExact LinealPathApproximation LineLinealPathApproximation TwoPointCorrelations Correlations LineCorrelations "
+             "StructureTensor SurfaceCorrelations Chords EulerNumber LocalFraction ClusterFunction Clusters Tortuosity").split()
+
+
 def refused():
     s2 = np.load("own.npy")
     save(".", "even.npy", s2[1:, 1:])
@@ -96,7 +100,7 @@ def refused():
     save(".", "five.npy", np.ones(5))
     lopsided = s2.copy()
     lopsided[0, 0] -= 0.01
-    for name, array in (("lopsided", lopsided), ("zero", 0 * s2), ("both", np.stack([s2, s2])), ("half", np.full((1, 1), s2.max() + 0.2))):
+    for name, array in (("seven", np.full((1, 1, 25), 7.0)), ("below", np.full((1, 1, 25), -0.5)), ("huge", np.full((1, 1, 2), 1e30)), ("lopsided", lopsided), ("zero", 0 * s2), ("both", np.stack([s2, s2])), ("half", np.full((1, 1), s2.max() + 0.2))):
         save(".", f"{name}.npy", array)
     open("cut.npy", "wb").write(open("own.npy", "rb").read()[:-9])
     cases = [(2, ["S2"], "NAME=FILE.npy"), (2, ["S2=own.h5"], ".npy"), (2, ["S9=own.npy"], "no descriptor 'S9'"), (2, ["Patches=own.npy"], "no values"),
@@ -104,7 +108,9 @@ def refused():
              (3, ["S2=shifted.npy"], "zero lag must be"), (3, ["S2=large.npy"], "it holds"), (3, ["S2=nan.npy"], "it holds"), (3, ["S2=cut.npy"], "cut.npy"),
              (3, ["S2=gone.npy"], "gone.npy"), (3, ["S2=own.npy", "Variation=five.npy"], "no Variation"), (2, ["S2=own.npy", "--descriptor_filename", "t.h5"], "one way or the other"),
              (3, ["S2=lopsided.npy"], "at the opposite lag"), (3, ["S2=zero.npy"], "nothing to aim at"), (3, ["S2=both.npy"], "not to 1"),
-             (3, ["S2=own.npy", "VolumeFractions=half.npy"], "and its volume fraction"), (2, ["S2=own.npy", "--limit_to", 4], "L = 6"), (3, ["S2=own.npy", "--descriptor_types", "Correlations"], "Correlations")]
+             (3, ["S2=own.npy", "VolumeFractions=half.npy"], "and its volume fraction"), (2, ["S2=own.npy", "--limit_to", 4], "L = 6"), (3, ["S2=own.npy", "--descriptor_types", "Correlations"], "Correlations"),
+             (3, ["S2=own.npy", "LinealPathExact=seven.npy"], "it holds 7"), (3, ["S2=own.npy", "LinealPathExact=below.npy"], "it holds -0.5"),
+             (3, ["S2=own.npy", "EulerNumber=huge.npy"], "it holds 1e+30"), (2, [f"{name}=own.npy" for name in SEVENTEEN], "can be aimed at together")]
     refuses(PROGRAM, [(code, ["reconstruct", "--target", *words, "--size", 16, 16, "--output", "no.npy"], says) for code, words, says in cases], ranks=(1,))
     refuses(PROGRAM, [(3, ["reconstruct", "--target", "S2=large.npy", "--size", 16, 16], "it holds")], ranks=(3,), mpiexec=MPIEXEC)
     refuses(PROGRAM, [(2, ["characterize", "few.npy", "--limit_to", 3, "--export", what], says) for what, says in

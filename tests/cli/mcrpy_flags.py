@@ -101,7 +101,10 @@ def profile():
 
 def refused():
     refuses(PROGRAM, [(2, [*MATCH, "--use_multigrid"], "try: --use-multigrid-reconstruction"),
-                      (2, ["characterize", "a.npy", "--full_3d"], "--full"), (2, ["characterize", "a.npy", "--ori_repr", "Quaternion"], "--ori")], ranks=(1,))
+                      (2, ["characterize", "a.npy", "--full_3d"], "--full"), (2, ["characterize", "a.npy", "--ori_repr", "Quaternion"], "--ori"),
+                      (2, ["characterize", "a.npy", "--symmetry", "hexagonal"], "square"), (2, [*MATCH, "--mutation_rule", "remove_islands"], "neighbor_in_phase"),
+                      (2, ["match", "a.npy", "--descriptor_types", "S2", "Tort3D"], "try: Tortuosity"), (2, ["characterize", "a.npy", "--descriptor_types", "Variogram"], "--measures variogram")],
+            ranks=(1,))
 
 
 with tempfile.TemporaryDirectory() as place:

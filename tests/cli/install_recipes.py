@@ -1,6 +1,6 @@
 """What packaging/ makes can be used: files are where they belong after an install, modulefiles lead there, the Debian
 package names what it needs and runs from a root of its own, recipes name what is there.
-usage: packaging.py MESOFORGE SOURCES BUILD"""
+usage: install_recipes.py MESOFORGE SOURCES BUILD"""
 import os
 import pathlib
 import re

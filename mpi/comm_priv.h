@@ -18,7 +18,7 @@ struct mf_comm_impl {
     char (*names)[MF_COMM_NAME]; /* [size] */
     int depth;                   /* of collectives this rank is in */
     int leader;                  /* first rank of this node */
-    struct mf_near *near;        /* sums of ranks on one node; NULL: by MPI      */
+    struct mf_near *near;        /* sums by memory that ranks share; NULL: by MPI */
 };
 
 /** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */

@@ -92,25 +92,31 @@ static int level_open(struct mf_strip_plan *plan, size_t i, float *norm)
     return d->s2 ? mf_line_open(&plan->line[i], l->mv, lag, plan->text->width == 16) : MF_OK;
 }
 
-/* The arrays of an area, one behind the other; returns the floats of them all. */
-static size_t lay_out(const struct mf_strip_plan *plan, float *at, struct mf_strip_area *area)
+/* The next array of an area, and the floats of all before it. */
+static float *next(float *memory, size_t floats, size_t *used)
+{
+    float *at = memory ? memory + *used : NULL;
+
+    *used += whole(floats);
+    return at;
+}
+
+/* The arrays of an area, one behind the other; returns the floats of them all. @p memory NULL: to count. */
+static size_t lay_out(const struct mf_strip_plan *plan, float *memory, struct mf_strip_area *area)
 {
     const size_t w = plan->text->width, cell = 2 * w, reach = mf_strip_reach(plan->desc.lag);
     const struct mf_strip_level *l = plan->level;
-    size_t n = 0, line = whole((l->mv + 1) * cell);
+    const size_t line = (l->mv + 1) * cell;
+    size_t used = 0;
 
-    area->spectrum = at;
-    n += whole(l->half * ((plan->block + 2 * reach + 1) | 1) * cell);
-    area->products = at + n;
-    n += whole(l->half * plan->desc.lag * cell);
-    for (size_t i = 0; i < 4; ++i, n += line) area->line[i] = at + n;
-    for (size_t i = 0; i < 2; ++i, n += line) area->pair[i] = at + n;
-    for (size_t i = 0; i < plan->desc.levels; ++i) {
-        area->gradient[i] = at + n;
-        n += whole((plan->block >> i) * l[i].nv * w);
-    }
-    area->out = at + n;
-    return n + whole(plan->block * cell);
+    area->spectrum = next(memory, l->half * ((plan->block + 2 * reach + 1) | 1) * cell, &used);
+    area->products = next(memory, l->half * plan->desc.lag * cell, &used);
+    for (size_t i = 0; i < 4; ++i) area->line[i] = next(memory, line, &used);
+    for (size_t i = 0; i < 2; ++i) area->pair[i] = next(memory, line, &used);
+    for (size_t i = 0; i < plan->desc.levels; ++i)
+        area->gradient[i] = next(memory, (plan->block >> i) * l[i].nv * w, &used);
+    area->out = next(memory, plan->block * cell, &used);
+    return used;
 }
 
 static int strip_open(struct mf_strip_plan *plan)
@@ -130,6 +136,12 @@ static int strip_open(struct mf_strip_plan *plan)
     return plan->memory ? MF_OK : MF_MEMORY;
 }
 
+/* No more than there are vectors of slices. */
+static int threads_of(const struct mf_queue *queue, size_t vectors)
+{
+    return queue->threads < 1 || vectors < 1 ? 1 : (int)least((size_t)queue->threads, vectors);
+}
+
 static int strip_plan(const struct mf_strip_ops *ops, struct mf_queue *queue, const struct mf_strip_desc *desc,
                       struct mf_strip_plan **out)
 {
@@ -142,7 +154,7 @@ static int strip_plan(const struct mf_strip_ops *ops, struct mf_queue *queue, co
     plan->desc = *desc;
     plan->text = ops->text ? ops->text : mf_strip_text_for(mf_corr_lanes());
     plan->arena = queue->arena;
-    plan->threads = queue->threads > 0 ? queue->threads : 1;
+    plan->threads = threads_of(queue, (desc->slices + plan->text->width - 1) / plan->text->width);
     plan->jump = mf_jump_of(desc->smooth);
     rc = strip_open(plan);
     if (rc == MF_OK)

@@ -20,7 +20,7 @@ struct mf_strip_level {
 struct mf_strip_area {
     float *spectrum;                 /* [half][zs] cells */
     float *products;                 /* [half][L] cells: of rows, or what lags are worth */
-    float *line[5];                  /* cells; 0 and 1 belong to the transform, 2 is one of its longest radix */
+    float *line[4];                  /* cells; 0 and 1 belong to the transform, 2 is one of its longest radix */
     float *pair[2];                  /* rows two by two, the last and the one before */
     float *gradient[MF_PYRAMID_MAX]; /* [level][rows][nv] vectors */
     float *out;                      /* [rows] cells */

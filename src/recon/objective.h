@@ -51,6 +51,7 @@ struct mf_objective_opts {
     struct mf_vgg *vgg; /* of terms that need a network; NULL: none does */
     int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices.h) */
     int by_swaps;       /* nobody descends: terms without a gradient are compared too, and leave none */
+    int captured;       /* what slices come to will be asked for (mf_objective_capture()) */
     size_t batch;       /* slices in flight per rank; 0: chosen */
 };
 

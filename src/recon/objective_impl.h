@@ -68,9 +68,10 @@ struct mf_objective {
     float *apart;             /* [phases][voxels]: gradient of one direction; NULL: straight into the caller's */
     float *example[MF_SIDES]; /* of the target's sides: [phases][pixels], queue->host */
     size_t batch;
-    long age;     /* evaluations since slices were matched with examples; 0: they are, by the next one */
-    int matching; /* by this one */
-    int drawn;    /* this one looks at drawn slices alone */
+    int64_t threads; /* of the rank that has most */
+    long age;        /* evaluations since slices were matched with examples; 0: they are, by the next one */
+    int matching;    /* by this one */
+    int drawn;       /* this one looks at drawn slices alone */
     double share[MF_TERMS_MAX];
     unsigned long name; /* of its segments (kernels/segment.h), as long as their arguments are the same */
     int whole;          /* an evaluation is one segment */

@@ -106,6 +106,14 @@ static void aim_at_none(struct mf_objective *o, struct mf_objective_side *s, siz
     mf_mirror_put(o->queue, s->target[t], s->goal[t], o->phases * n * sizeof(float));
 }
 
+/* A window is as much at a lag as at its opposite, and kernels look at one half of it: what a file has otherwise is
+ * parted evenly. */
+static void even_out(float *window, size_t entries)
+{
+    for (size_t i = 0; i < entries / 2; ++i)
+        window[i] = window[entries - 1 - i] = 0.5f * (window[i] + window[entries - 1 - i]);
+}
+
 static int side_target(struct mf_objective *o, size_t d, size_t t)
 {
     struct mf_objective_side *s = &o->side[d];
@@ -125,6 +133,8 @@ static int side_target(struct mf_objective *o, size_t d, size_t t)
 
         if (!values) return mf_fail(MF_INPUT, "the target '%s' has no %s", o->goal->source, o->opts.term[t].row->name);
         for (size_t i = 0; i < n; ++i) s->goal[t][p * n + i] = (float)values[i];
+        for (size_t l = 0; o->opts.term[t].row->kind == MF_S2 && l < s->levels; ++l)
+            even_out(s->goal[t] + p * n + l * entries, entries);
     }
     mf_mirror_put(o->queue, s->target[t], s->goal[t], parts * n * sizeof(float));
     return MF_OK;
@@ -324,6 +334,8 @@ static int build(struct mf_objective *o)
     for (size_t d = 0; d < o->sides && rc == MF_OK; ++d) rc = side_shape(o, d);
     MF_TRY(mf_agree(o->comm, rc));
     MF_TRY(mf_objective_space_open(o));
+    o->threads = o->queue->threads;
+    mf_comm_max_int(o->comm, 1, &o->threads);
     for (size_t d = 0; d < o->sides; ++d) MF_TRY(side_turns(o, d));
     return mf_agree(o->comm, prepare(o));
 }

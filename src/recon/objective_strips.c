@@ -10,7 +10,10 @@
 #include "src/recon/objective_impl.h"
 
 enum {
-    CUT = 2, /* directions that slabs cut through: y, x */
+    CUT = 2,         /* directions that slabs cut through: y, x */
+    MOST_LAG = 24,   /* beyond it products of rows take longer than transforms of slices */
+    MOST_GRAIN = 64, /* rows that a pyramid binds together: as many are worked on at once */
+    THICK = 4,       /* times the rows beside a strip: fewer own rows are transformed too often */
     FIELDS = MF_PHASES_MAX * (1 + CUT * MF_LEVELS_MAX)
 };
 
@@ -22,7 +25,7 @@ struct field {
 };
 
 struct mf_objective_strips {
-    struct mf_strip_plan *plan[CUT];
+    struct mf_strip_plan *plan[CUT]; /* one, where both directions look alike */
     struct mf_halo *halo;
     struct field field[FIELDS];
     const float *own[FIELDS];
@@ -46,12 +49,32 @@ static size_t term_of(const struct mf_objective *o, enum mf_descriptor_kind kind
     return t;
 }
 
+/* L of strips: jumps alone reach as far as 1. */
+static size_t strip_lag(const struct mf_objective *o) { return term_of(o, MF_S2) < o->opts.terms ? o->lag : 1; }
+
 /* S2 and Variation, each once at most, and nothing else of slices. */
 static int knows_terms(const struct mf_objective *o)
 {
     const size_t s2 = term_of(o, MF_S2), variation = term_of(o, MF_VARIATION);
 
     return o->slicewise > 0 && o->slicewise == (size_t)(s2 < o->opts.terms) + (size_t)(variation < o->opts.terms);
+}
+
+/* An evaluation whose scales are known before a slice is looked at, and from which nobody wants what slices come to.
+ * Where slices in flight are few by order, memory is short, and strips take more of it. */
+static int suits(const struct mf_objective *o)
+{
+    return !o->opts.compat && !o->opts.mean && !o->opts.captured && o->opts.norm != MF_RMS && o->opts.norm != MF_L2 &&
+           o->opts.batch == 0;
+}
+
+/* Do strips compute about as fast as whole slices? @p grain: rows that the pyramid binds together. */
+static int is_quick(struct mf_objective *o, size_t grain)
+{
+    const size_t rows = o->slab.dims[0] / (size_t)o->comm->size, y = side_of(o, 0)->slices, x = side_of(o, 1)->slices;
+
+    return strip_lag(o) <= MOST_LAG && rows >= THICK * mf_strip_reach(strip_lag(o)) && grain <= MOST_GRAIN &&
+           (y < x ? y : x) >= (size_t)MF_STRIP_LANES * (size_t)o->threads;
 }
 
 /* A rank's floats on their way: planes beside the slab and sums, against slices and their gradients, both of both
@@ -65,20 +88,20 @@ static int pays(struct mf_objective *o)
         const struct mf_objective_side *s = side_of(o, k);
 
         for (size_t l = 1; l < s->levels; ++l) planes += (double)(s->nv >> l) / (double)s->nv;
-        sums += (double)mf_strip_sums(s->slices, s->levels, o->lag);
+        sums += (double)mf_strip_sums(s->slices, s->levels, strip_lag(o));
     }
-    return 2 * (double)mf_strip_reach(o->lag) * n * planes + 2 * sums <
+    return 2 * (double)mf_strip_reach(strip_lag(o)) * n * planes + 2 * sums <
            4 * n * (double)o->slab.dims[0] / ranks * (ranks - 1) / ranks;
 }
 
 /* The same on all ranks. */
 static int may(struct mf_objective *o)
 {
-    const size_t y = side_of(o, 0)->levels, x = side_of(o, 1)->levels;
+    const size_t y = side_of(o, 0)->levels, x = side_of(o, 1)->levels, grain = (size_t)1 << ((y > x ? y : x) - 1);
 
     if (o->sides == 1 || o->comm->local_size == o->comm->size || o->comm->wire) return 0;
-    if (!o->backend->strips || o->home != o->queue || o->queue->deterministic || o->opts.compat) return 0;
-    return knows_terms(o) && pays(o) && mf_halo_fits(o->comm, o->slab.dims, (size_t)1 << ((y > x ? y : x) - 1));
+    if (!o->backend->strips || o->home != o->queue || o->queue->deterministic || !suits(o)) return 0;
+    return knows_terms(o) && is_quick(o, grain) && pays(o) && mf_halo_fits(o->comm, o->slab.dims, grain);
 }
 
 /* -- opening -- */
@@ -112,7 +135,7 @@ static void list_fields(struct mf_objective *o)
 static int take_fields(struct mf_objective *o)
 {
     struct mf_objective_strips *st = o->strips;
-    const size_t beside = 2 * mf_strip_reach(o->lag);
+    const size_t beside = 2 * mf_strip_reach(strip_lag(o));
     size_t floats = 0, rows = 0;
 
     for (size_t f = 0; f < st->fields; ++f) {
@@ -142,8 +165,14 @@ static int open_halo(struct mf_objective *o)
 
     for (size_t f = 0; f < st->fields; ++f)
         field[f] = (struct mf_halo_field){(size_t)1 << st->field[f].level, st->field[f].plane};
-    return mf_halo_new(o->comm, &o->slab, mf_strip_reach(o->lag), o->opts.periodic, st->fields, field, o->queue->arena,
-                       &st->halo);
+    return mf_halo_new(o->comm, &o->slab, mf_strip_reach(strip_lag(o)), o->opts.periodic, st->fields, field,
+                       o->queue->arena, &st->halo);
+}
+
+/* Directions come one after the other. */
+static int same_shape(const struct mf_objective_side *a, const struct mf_objective_side *b)
+{
+    return a->slices == b->slices && a->nu == b->nu && a->nv == b->nv && a->levels == b->levels;
 }
 
 static int open_side(struct mf_objective *o, size_t side)
@@ -154,13 +183,17 @@ static int open_side(struct mf_objective *o, size_t side)
                                        .nu = s->nu,
                                        .nv = s->nv,
                                        .rows = o->slab.count,
-                                       .lag = o->lag,
+                                       .lag = strip_lag(o),
                                        .levels = s->levels,
                                        .periodic = o->opts.periodic,
                                        .smooth = o->opts.smooth,
                                        .s2 = st->term[0] < o->opts.terms,
                                        .variation = st->term[1] < o->opts.terms};
 
+    if (side == 1 && same_shape(side_of(o, 0), s)) {
+        st->plan[1] = st->plan[0];
+        return MF_OK;
+    }
     return o->backend->strips->plan(o->backend->strips, o->queue, &desc, &st->plan[side]);
 }
 
@@ -170,7 +203,7 @@ static int take_sums(struct mf_objective *o)
     size_t floats = 0;
 
     for (size_t k = 0; k < CUT; ++k) {
-        st->each[k] = mf_strip_sums(side_of(o, k)->slices, side_of(o, k)->levels, o->lag);
+        st->each[k] = mf_strip_sums(side_of(o, k)->slices, side_of(o, k)->levels, strip_lag(o));
         floats += o->phases * st->each[k];
     }
     st->sums[0] = mf_arena_take(o->queue->host, floats * sizeof(float), "sums of strips");
@@ -200,7 +233,8 @@ void mf_objective_strips_close(struct mf_objective *o)
     struct mf_objective_strips *st = o->strips;
 
     if (!st) return;
-    for (size_t k = 0; k < CUT; ++k) o->backend->strips->free(st->plan[k]);
+    if (st->plan[1] != st->plan[0]) o->backend->strips->free(st->plan[1]);
+    o->backend->strips->free(st->plan[0]);
     mf_halo_free(st->halo);
     mf_arena_give(o->queue->arena, st->coarse);
     mf_arena_give(o->queue->host, st->sums[0]);

@@ -223,6 +223,7 @@ static int open_objective(struct mf_polish_work *w)
         o.term[o.terms].row = &mf_descriptors[MF_S2];
         o.term[o.terms++].weight = 0;
     }
+    o.captured = 1;
     return mf_objective_new(p->comm, p->queue, &p->slab, p->fields, p->target, &o, &w->objective);
 }
 

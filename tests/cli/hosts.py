@@ -82,6 +82,19 @@ def stuck(hosts):
         os.remove(name)
 
 
+def strips(hosts):
+    """S2 and Variation between hosts, planes beside slabs alone on their way: the first loss of one rank, memory as planned."""
+    words = "match --microstructure_filename t.npy --limit_to 4 --descriptor_types S2 Variation --max_iter 12 --no-polish --seed 2 --add_dimension 48 --output b.npy --logging_level 10".split()
+    job = start(hosts, "n1", "n2", words=words)
+    check(job.wait(timeout=60) == 0 and "sums of strips" in open("log").read(), f"by strips: {open('log').read()[-600:]}")
+    said = open("log").read()
+    alone = runs.run(program, *words)[2]
+    losses = [float(re.search(r"first loss (\S+):", text)[1]) for text in (said, alone)]
+    memory = re.search(r"predicted (\S+ \S+), booked (\S+ \S+), measured", said)
+    check(abs(losses[0] - losses[1]) <= 1e-4 * losses[1], f"by strips: first losses {losses}")
+    check(memory and memory[1] == memory[2], f"by strips: {memory and memory[0]}")
+
+
 def cut_link(hosts):
     """Heard of on both sides; within a second that it is healed again nothing happens."""
     job = start(hosts, "n1", "n2")
@@ -123,6 +136,7 @@ hosts = virtual_hosts.Hosts()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *[w if w != "v.npy" else "whole.npy" for w in RUN], timeout=120)
+    strips(hosts)
     stuck(hosts)
     cut_link(hosts)
     lost_host(hosts)

@@ -94,14 +94,20 @@ static int pays(struct mf_objective *o)
            4 * n * (double)o->slab.dims[0] / ranks * (ranks - 1) / ranks;
 }
 
+/* Rows that the pyramid of either direction binds together. */
+static size_t grain_of(struct mf_objective *o)
+{
+    const size_t y = side_of(o, 0)->levels, x = side_of(o, 1)->levels;
+
+    return (size_t)1 << ((y > x ? y : x) - 1);
+}
+
 /* The same on all ranks. */
 static int may(struct mf_objective *o)
 {
-    const size_t y = side_of(o, 0)->levels, x = side_of(o, 1)->levels, grain = (size_t)1 << ((y > x ? y : x) - 1);
-
     if (o->sides == 1 || o->comm->local_size == o->comm->size || o->comm->wire) return 0;
     if (!o->backend->strips || o->home != o->queue || o->queue->deterministic || !suits(o)) return 0;
-    return knows_terms(o) && is_quick(o, grain) && pays(o) && mf_halo_fits(o->comm, o->slab.dims, grain);
+    return knows_terms(o) && is_quick(o, grain_of(o)) && pays(o) && mf_halo_fits(o->comm, o->slab.dims, grain_of(o));
 }
 
 /* -- opening -- */

@@ -81,7 +81,7 @@ struct mf_near *mf_near_new(const struct mf_comm *comm)
     struct mf_share *share = NULL;
     size_t piece = NODE_BYTES / 2 / (size_t)comm->local_size / LINE * LINE;
 
-    if (piece > MOST_PIECE) piece = MOST_PIECE;
+    if (piece > MOST_PIECE && comm->local_size == comm->size) piece = MOST_PIECE; /* each crosses a network otherwise */
     if (comm->size < 2 || !is_even(comm) || piece < LEAST_PIECE) return NULL;
     mf_share_new(comm, sizeof(struct flags) + 2 * piece, &share);
     if (!share) return NULL;

@@ -353,10 +353,12 @@ int mf_micro_may_name(const struct mf_comm *comm, const char *path)
 
 int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, size_t voxels)
 {
+    /* what HDF5 and provenance take beside the values, about */
+    const size_t beside = is_volume(path) && voxels > 0 ? 96 << 10 : 0;
     int rc = comm->rank == 0 ? check_path(path, ndim) : MF_OK;
 
     /* a picture may pack well, but need not; the others hold a byte for every voxel */
-    if (rc == MF_OK && comm->rank == 0) rc = mf_atomic_room(path, voxels);
+    if (rc == MF_OK && comm->rank == 0) rc = mf_atomic_room(path, voxels + beside);
     return mf_agree(comm, rc);
 }
 

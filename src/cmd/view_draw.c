@@ -67,7 +67,8 @@ static int kind_of_array(struct drawing *d, enum kind *kind)
     struct mf_values v;
 
     MF_TRY(open_array(d, &a));
-    *kind = LABELS;
+    *kind = a.ndim > 3 && a.shape[a.ndim - 1] > 1 ? VALUES : LABELS;
+    if (*kind == VALUES) return MF_OK;
     if (d->o->threshold || d->o->labels.count) return MF_OK;
     MF_TRY(mf_values_scan(&a, &v));
     if (!v.is_labels) *kind = VALUES;

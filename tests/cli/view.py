@@ -219,6 +219,8 @@ def viewing():
     check(view("synth.h5", "--cmap", "viridis", "--noaxis", "--savefig")[1] == 6, "three phases, bare")
     check(view("three.npy")[1] == 3 and view("grey.npy")[1] == 1 and view("grey3.npy")[1] == 3, "images and values")
     np.save("fields.npy", np.random.default_rng(2).random((5, 6, 7, 3)))
+    np.save("hard.npy", np.eye(3, dtype=np.float32)[np.random.default_rng(2).integers(0, 3, (5, 6, 7))])
+    check(view("hard.npy")[1] == 9, "indicators of several phases")
     np.save("sheet.npy", np.random.default_rng(2).random((1, 6, 7, 2)))
     check(view("fields.npy")[1] == 9 and view("sheet.npy")[1] == 2, "fields of several phases")
     good("characterize", "three.npy", "--limit_to", 3, "--export", "S2=window.npy", "--data_folder", "exported")

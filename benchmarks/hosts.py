@@ -77,6 +77,7 @@ def main():
     o.image = o.image and os.path.abspath(o.image)
     virtual_hosts.enter(("tc",) if o.rate else ())
     os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")  # hosts share these cores: who polls lets the others work
     hosts = virtual_hosts.Hosts()
     try:
         os.chdir(tempfile.mkdtemp(dir=hosts.folder))

@@ -108,14 +108,30 @@ static void load_pair(const struct strip *s, ptrdiff_t u, ptrdiff_t end, cell *t
     for (size_t v = s->l->nv; v < s->l->mv; ++v) to[v] = zero;
 }
 
+static void transform(const struct strip *s, const cell *x, cell *y, int which)
+{
+    cell *const work[3] = {cells(s->area->line[0]), cells(s->area->line[1]), cells(s->area->line[2])};
+
+    line_fft(s->l->along, x, y, work, which);
+}
+
+/* Spectra a and b of two real lines at frequency k as one line of n, parts exchanged for the way back. */
+AI void join(cell a, cell b, size_t k, size_t n, cell *z)
+{
+    z[k] = (cell){a.i + b.r, a.r - b.i};
+    if (k > 0) z[n - k] = (cell){b.r - a.i, a.r + b.i};
+}
+
+/* Where lag v - lag + 1 stands in a line of n. */
+static size_t place_of(size_t v, size_t lag, size_t n) { return v + 1 < lag ? n + v + 1 - lag : v + 1 - lag; }
+
 /* Twice the spectra of both rows of a pair into places at, at + 1. */
 static void transform_pair(const struct strip *s, const cell *pair, size_t at, int both)
 {
     const size_t n = s->l->mv, zs = s->l->zs;
-    cell *const work[3] = {cells(s->area->line[0]), cells(s->area->line[1]), cells(s->area->line[2])};
     cell *z = cells(s->area->line[3]), *to = cells(s->area->spectrum) + at;
 
-    line_fft(s->l->along, pair, z, work, ALL);
+    transform(s, pair, z, ALL);
     for (size_t k = 0; k < s->l->half; ++k, to += zs) {
         const cell p = z[k], q = z[k ? n - k : 0];
 
@@ -176,7 +192,6 @@ static void add_products(const struct strip *s, size_t rows)
 
         x += s->l->zs;
         c += lag;
-
         for (; d + LAGS <= lag; d += LAGS) products(LAGS, x, rows, d, c);
         for (; d < lag; ++d) products(1, x, rows, d, c);
     }
@@ -264,20 +279,14 @@ static void put(float *to, vec x) { memcpy(to, &x, sizeof x); }
 static void lags_of(const struct strip *s, size_t d, int both)
 {
     const size_t n = s->l->mv, lag = s->job->desc->lag, side = 2 * lag - 1;
-    cell *const work[3] = {cells(s->area->line[0]), cells(s->area->line[1]), cells(s->area->line[2])};
     const cell *c = cells(s->area->products);
     cell *z = cells(s->area->line[3]);
     float *to = s->sums + d * side * LANES;
 
-    for (size_t k = 0; k < s->l->half; ++k, c += lag) {
-        const cell a = c[d], b = both ? c[d + 1] : zero;
-
-        z[k] = (cell){a.i + b.r, a.r - b.i}; /* parts exchanged, for the way back */
-        if (k > 0) z[n - k] = (cell){b.r - a.i, a.r + b.i};
-    }
-    line_fft(s->l->along, z, z, work, LAGS_OUT);
+    for (size_t k = 0; k < s->l->half; ++k, c += lag) join(c[d], both ? c[d + 1] : zero, k, n, z);
+    transform(s, z, z, LAGS_OUT);
     for (size_t v = 0; v < side; ++v, to += LANES) {
-        const size_t at = v + 1 < lag ? n + v + 1 - lag : v + 1 - lag;
+        const size_t at = place_of(v, lag, n);
 
         put(to, z[at].i);
         if (both) put(to + side * LANES, z[at].r);
@@ -311,15 +320,13 @@ static void values(const struct mf_strip_job *job, const struct mf_strip_area *a
 static void worth_of(const struct strip *s, size_t d, int both)
 {
     const size_t n = s->l->mv, lag = s->job->desc->lag, side = 2 * lag - 1;
-    cell *const work[3] = {cells(s->area->line[0]), cells(s->area->line[1]), cells(s->area->line[2])};
     cell *z = cells(s->area->line[3]), *h = cells(s->area->products) + d;
     const float *from = s->sums + d * side * LANES;
 
     line_clear(s->l->along, lag, z);
     for (size_t v = 0; v < side; ++v, from += LANES)
-        z[v + 1 < lag ? n + v + 1 - lag : v + 1 - lag] =
-            (cell){load(from), both ? load(from + side * LANES) : (vec){0}};
-    line_fft(s->l->along, z, z, work, LAGS_IN);
+        z[place_of(v, lag, n)] = (cell){load(from), both ? load(from + side * LANES) : (vec){0}};
+    transform(s, z, z, LAGS_IN);
     for (size_t k = 0; k < s->l->half; ++k, h += lag) {
         const cell p = z[k], q = z[k ? n - k : 0];
 
@@ -375,17 +382,11 @@ static void filter_rows(const struct strip *s, size_t rows)
 static void add_pair(const struct strip *s, size_t u, int both, vec *to)
 {
     const size_t n = s->l->mv, nv = s->l->nv;
-    cell *const work[3] = {cells(s->area->line[0]), cells(s->area->line[1]), cells(s->area->line[2])};
     const cell *x = cells(s->area->spectrum) + s->reach + u;
     cell *z = cells(s->area->line[3]);
 
-    for (size_t k = 0; k < s->l->half; ++k, x += s->l->zs) {
-        const cell a = x[0], b = both ? x[1] : zero;
-
-        z[k] = (cell){a.i + b.r, a.r - b.i};
-        if (k > 0) z[n - k] = (cell){b.r - a.i, a.r + b.i};
-    }
-    line_fft(s->l->along, z, z, work, ALL);
+    for (size_t k = 0; k < s->l->half; ++k, x += s->l->zs) join(x[0], both ? x[1] : zero, k, n, z);
+    transform(s, z, z, ALL);
     for (size_t v = 0; v < nv; ++v) {
         to[u * nv + v] += z[v].i;
         if (both) to[(u + 1) * nv + v] += z[v].r;

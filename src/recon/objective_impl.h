@@ -123,9 +123,8 @@ int mf_objective_draw_open(struct mf_objective *objective);
 /**
  * Slices that slabs cut through by their strips (objective_strips.c), where that moves less between nodes: prepared
  * (local; MF_MEMORY; whether it is done is the same on all ranks); does it serve this evaluation, a plain one; planes
- * of
- * @p x are sent on their way; they are there, and A of all slices and the gradient (+= @p g, if not NULL) are computed.
- * The last two are collective.
+ * of the field are sent on their way; they are there, and A of all slices and the gradient (+= @p g, if not NULL) are
+ * computed. The last two are collective.
  */
 int mf_objective_strips_open(struct mf_objective *objective);
 void mf_objective_strips_close(struct mf_objective *objective);

@@ -95,7 +95,7 @@ static void strips(struct bench *b, int x, double *seconds)
     for (int i = -1; i < TURNS; ++i) {
         const double start = now();
 
-        mf_strip_cpu.values(plan, level, b->sums);
+        mf_strip_cpu.values(plan, level, b->target, b->sums);
         mf_strip_cpu.compare(plan, &task, b->sums);
         mf_strip_cpu.gradient(plan, level, b->sums, b->g, b->n * b->n);
         if (i >= 0) seconds[i] = now() - start;

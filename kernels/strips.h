@@ -66,8 +66,9 @@ struct mf_strip_ops {
      * [plane of nv / 2]; in a plane slices lie side by side (@p side: [nv][slices]) or one after the other. */
     void (*pool)(struct mf_queue *queue, int side, size_t slices, size_t nv, size_t rows, const float *fine,
                  float *coarse);
-    /** The sums over own rows of all slices. @p level [levels]; out: @p sums, queue->host. */
-    void (*values)(struct mf_strip_plan *plan, const struct mf_strip_rows *level, float *sums);
+    /** The sums over own rows of all slices. @p level [levels]; @p target: what S2 is compared with (struct
+     * mf_strip_task), of periodic slices the sums are less its middle (lag.h); out: @p sums, queue->host. */
+    void (*values)(struct mf_strip_plan *plan, const struct mf_strip_rows *level, const float *target, float *sums);
     /** From the sums over all rows what each is worth in the gradient, in their places. */
     void (*compare)(struct mf_strip_plan *plan, const struct mf_strip_task *task, float *sums);
     /** Adds the gradient of own rows: element (s, u, v) to g[u * su + s * ss + v * sv], strides of level 0. */

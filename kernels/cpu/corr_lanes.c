@@ -156,16 +156,21 @@ static struct mf_lanes_area area(const struct state *st, size_t i, int thread)
     return a;
 }
 
-/* The half dv >= 0 of the target in rows of whole vectors. */
+/* The half dv >= 0 of the target in rows of whole vectors, less its middle. */
 static void set_target(const struct mf_slice_plan *plan, const float *target)
 {
     const struct state *st = plan->state;
     const size_t side = 2 * plan->desc.lag - 1, w = text_of(plan)->width;
     float *to = st->targets;
 
-    for (size_t l = 0; l < plan->desc.levels; ++l, target += plan->entries)
+    for (size_t l = 0; l < plan->desc.levels; ++l, target += plan->entries) {
+        const double middle = mf_lag_middle(plan->desc.periodic, side, target);
+
+        st->level[l].middle = middle;
         for (size_t u = 0; u < side; ++u, to += st->level[l].wb * w)
-            memcpy(to, target + u * side + side / 2, plan->desc.lag * sizeof *to);
+            for (size_t v = 0; v < plan->desc.lag; ++v)
+                to[v] = (float)((double)target[u * side + side / 2 + v] - middle);
+    }
 }
 
 static size_t batch_pairs(const struct mf_slice_plan *plan, const struct mf_view *x, size_t pairs)

@@ -44,7 +44,8 @@ struct mf_lanes_level {
     size_t energy;          /* where the level's begins [vectors] */
     const struct mf_line *along_u, *along_v;
     const float *norm;   /* [2L-1][wb W]: what makes a correlation of what the transforms leave; 0 beyond the lags */
-    const float *target; /* [2L-1][wb W]; 0 beyond the lags */
+    const float *target; /* [2L-1][wb W], less the middle; 0 beyond the lags */
+    double middle;       /* of the target (lag.h) */
 };
 
 /** Work area of one thread. Threads that share a batch share all but the lines. */

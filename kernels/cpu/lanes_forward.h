@@ -14,7 +14,7 @@ struct run {
     cell *plane, *spectrum, *window, *work[3], *line, *more;
     vec *energy;
     int power, gradient, cross;
-    double weight, scale[2], *sums; /* sums [wb][2] */
+    double weight, middle, scale[2], *sums; /* middle: what correlations are less (lag.h); sums [wb][2] */
     size_t part, parts;
     float *values[2]; /* [2L-1][2L-1] or NULL */
 };
@@ -106,6 +106,22 @@ static void powers(const struct run *r, const cell *p, const cell *q, int own, c
     }
 }
 
+/* Frequency 0 of the pair's powers in the first lane, from the first block of rows before their transform: less what
+ * the middle of the target is, in double, as it is as large as all others together. to: of a, of b. */
+static void power_of_means(const struct run *r, const cell *rows, double *to)
+{
+    const size_t n = r->l->vb * W;
+    const double pixels = (double)r->l->nu * (double)r->l->nv, less = pixels * pixels * r->middle;
+    double a = 0, b = 0;
+
+    for (size_t v = 0; v < n; ++v) {
+        a += (double)rows[v].r[0];
+        b += (double)rows[v].i[0];
+    }
+    to[0] = 4 * (a * a - less);
+    to[1] = 4 * (b * b - less);
+}
+
 /* W columns of lags, lanes rows, into the window, lanes lags. first: one lane only, row mu/2. */
 static void rows_to_window(const struct run *r, const cell *line, size_t k, int first)
 {
@@ -149,11 +165,17 @@ static void rows_forward(const struct run *r)
 
     for (size_t k = mine.first; k < mine.first + mine.count; ++k) {
         cell *p = r->spectrum + 2 * k * l->xs, *q = p + l->xs;
+        double means[2];
 
         for (size_t v = l->vb * W; v < l->mv; ++v) p[v] = q[v] = (cell){(vec){0}, (vec){0}};
+        if (k == 0) power_of_means(r, p, means);
         line_fft(l->along_v, p, p, r->work, ALL);
         line_fft(l->along_v, q, q, r->work, ALL);
         powers(r, p, q, k == 0, r->line);
+        if (k == 0 && !r->cross) {
+            r->line->i[0] = (float)means[0];
+            r->line->r[0] = (float)means[1];
+        }
         line_fft(l->along_v, r->line, r->line, r->work, LAGS_OUT);
         rows_to_window(r, r->line, k, 0);
         if (k > 0 || l->mu % 2) continue;

@@ -69,10 +69,12 @@ static void values_of(const struct run *r, size_t b, const cell *from)
 {
     const struct mf_lanes_level *l = r->l;
     const size_t side = 2 * l->lag - 1;
+    const float middle = (float)r->middle;
 
     for (size_t i = 0; i < side; ++i) {
         const size_t u = i + 1 < l->lag ? l->mu + i + 1 - l->lag : i + 1 - l->lag;
-        const vec norm = load(l->norm + (i * l->wb + b) * W), x = from[u].i * norm, y = from[u].r * norm;
+        const vec norm = load(l->norm + (i * l->wb + b) * W), x = from[u].i * norm + middle,
+                  y = from[u].r * norm + middle;
 
         if (r->cross) {
             put_cross(r->values[0], side, i, b * W, x, y);
@@ -337,6 +339,7 @@ static void pair(const struct mf_lanes_job *job, const struct mf_lanes_area *are
             continue;
         }
         r.weight = r.power ? t->weight[l] : 0;
+        r.middle = r.power ? r.l->middle : 0;
         for (size_t n = 0; n < per; ++n)
             r.values[n] =
                 t->values && s + n < t->x.count ? t->values + ((s + n) * job->levels + l) * job->entries : NULL;

@@ -198,10 +198,20 @@ static struct mf_strip_job job_of(const struct mf_strip_plan *plan, const struct
                                  .sums = sums};
 }
 
-static void strip_values(struct mf_strip_plan *plan, const struct mf_strip_rows *level, float *sums)
+/* Of the windows of level @p l. */
+static double middle_of(const struct mf_strip_plan *plan, const float *target, size_t l)
 {
-    const struct mf_strip_job job = job_of(plan, level, sums);
+    const size_t side = 2 * plan->desc.lag - 1;
 
+    return mf_lag_middle(plan->desc.periodic, side, target + l * side * side);
+}
+
+static void strip_values(struct mf_strip_plan *plan, const struct mf_strip_rows *level, const float *target,
+                         float *sums)
+{
+    struct mf_strip_job job = job_of(plan, level, sums);
+
+    for (size_t l = 0; plan->desc.s2 && l < plan->desc.levels; ++l) job.middle[l] = middle_of(plan, target, l);
     each_vector(plan, &job, plan->text->values);
 }
 
@@ -266,9 +276,11 @@ static void compare_windows(const struct mf_strip_plan *plan, const struct mf_st
 {
     const size_t lag = plan->desc.lag, side = 2 * lag - 1;
     const float *target = t->target[0] + (l * side + lag - 1) * side, *norm = plan->level[l].norm;
+    const double middle = middle_of(plan, t->target[0], l);
 
     for (size_t i = 0; i < lag * side; ++i, x += LANES)
-        compare_lag(x, norm[i], target[i], (float)t->weight[0][l], t->power, i < side ? 1 : 2, back, a);
+        compare_lag(x, norm[i], (float)((double)target[i] - middle), (float)t->weight[0][l], t->power, i < side ? 1 : 2,
+                    back, a);
 }
 
 static void compare_jumps(const struct mf_strip_plan *plan, const struct mf_strip_task *t, size_t l, float *x,

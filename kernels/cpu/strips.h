@@ -33,7 +33,8 @@ struct mf_strip_job {
     size_t first, count;                /* slices, W at most */
     size_t block;                       /* own rows of level 0 that are looked at together */
     struct mf_jump jump;
-    float *sums; /* of these slices: [levels][entries], MF_STRIP_LANES apart */
+    double middle[MF_PYRAMID_MAX]; /* of the target (lag.h) */
+    float *sums;                   /* of these slices: [levels][entries], MF_STRIP_LANES apart */
     float *g;
     size_t su;
 };

@@ -26,7 +26,8 @@ struct strip {
     const struct mf_strip_rows *rows;
     const struct mf_strip_area *area;
     size_t reach, entries;
-    float *sums; /* of the level */
+    double middle; /* of the target (lag.h) */
+    float *sums;   /* of the level */
 };
 
 static struct strip strip_of(const struct mf_strip_job *job, const struct mf_strip_area *area, size_t level)
@@ -39,6 +40,7 @@ static struct strip strip_of(const struct mf_strip_job *job, const struct mf_str
                           .area = area,
                           .reach = mf_strip_reach(job->desc->lag),
                           .entries = entries,
+                          .middle = job->middle[level],
                           .sums = job->sums + level * entries * LANES};
 }
 
@@ -166,12 +168,12 @@ AI void products(size_t n, const cell *x, size_t rows, size_t first, cell *c)
     for (size_t d = 0; d < n; ++d) c[first + d] = sum[d];
 }
 
-/* The same of frequency 0, whose numbers are real and as large as all others together, in double. */
-static void products_of_means(const cell *x, size_t rows, size_t lag, cell *c)
+/* The same of frequency 0, whose numbers are real and as large as all others together, in double and less @p less. */
+static void products_of_means(const cell *x, size_t rows, size_t lag, double less, cell *c)
 {
     for (size_t d = 0; d < lag; ++d)
         for (size_t half = 0; half < 2; ++half) {
-            dvec sum = widen(c[d].r, half);
+            dvec sum = widen(c[d].r, half) - less;
             halfvec rounded;
 
             for (size_t u = 0; u < rows; ++u) sum += widen(x[u].r, half) * widen(x[u + d].r, half);
@@ -185,8 +187,9 @@ static void add_products(const struct strip *s, size_t rows)
     const size_t lag = s->job->desc->lag;
     const cell *x = cells(s->area->spectrum);
     cell *c = cells(s->area->products);
+    const double n = (double)s->l->nv;
 
-    products_of_means(x, rows, lag, c);
+    products_of_means(x, rows, lag, 4 * (double)rows * n * n * s->middle, c);
     for (size_t k = 1; k < s->l->half; ++k) {
         size_t d = 0;
 

@@ -298,6 +298,16 @@ static void count(struct mf_objective *o, size_t side, enum mf_cost_of what)
             mf_phase_count(mf_objective_cost(o, s, o->strips->term[i], mf_turn_share(s->turn[0]).count, what));
 }
 
+/* What a phase's slices are compared with by S2 (0) or Variation (1). */
+static const float *target_of(const struct mf_objective *o, size_t side, size_t phase, size_t i)
+{
+    const struct mf_objective_side *s = &o->side[MF_Y + side];
+    const struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
+    const size_t t = o->strips->term[i];
+
+    return t < o->opts.terms ? s->target[t] + phase * s->levels * o->ops[t]->kind->entries(&desc) : NULL;
+}
+
 static void values(struct mf_objective *o)
 {
     struct mf_objective_strips *st = o->strips;
@@ -311,7 +321,7 @@ static void values(struct mf_objective *o)
 
             memset(sums, 0, st->each[k] * sizeof *sums);
             levels_of(o, k, p, level);
-            if (o->slab.count > 0) o->backend->strips->values(st->plan[k], level, sums);
+            if (o->slab.count > 0) o->backend->strips->values(st->plan[k], level, target_of(o, k, p, 0), sums);
         }
 }
 
@@ -324,11 +334,10 @@ static void compare(struct mf_objective *o, size_t side, size_t phase)
 
     for (size_t i = 0; i < 2; ++i) {
         const size_t t = st->term[i];
-        struct mf_slice_desc desc = mf_objective_desc(o, s, s->levels);
 
         if (t == o->opts.terms) continue;
         for (size_t l = 0; l < s->levels; ++l) weight[i][l] = o->opts.term[t].weight * o->opts.level_weight[l];
-        task.target[i] = s->target[t] + phase * s->levels * o->ops[t]->kind->entries(&desc);
+        task.target[i] = target_of(o, side, phase, i);
         task.weight[i] = weight[i];
         task.sum[i] = s->a + (t * o->parts + phase) * s->slices;
     }

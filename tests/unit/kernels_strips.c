@@ -166,7 +166,7 @@ static void by_strips(const struct strip_case *k, const struct mf_strip_text *te
             if (back)
                 ops.gradient(plan, rows, all, r->g + k->cut[i] * level[0].plane, level[0].plane);
             else
-                ops.values(plan, rows, part);
+                ops.values(plan, rows, r->target[0], part);
             for (size_t j = 0; !back && j < n; ++j) all[j] += part[j];
             ops.free(plan);
             for (size_t l = 0; l < k->levels; ++l) free((void *)(uintptr_t)rows[l].row);
@@ -206,8 +206,8 @@ static void check_case(const struct strip_case *k, const struct mf_strip_text *t
     for (size_t s = 0; s < slices_of(k); ++s)
         for (int t = 0; t < 2; ++t)
             CHECK(fabs(whole.sum[t][s] - strips.sum[t][s]) <= 1e-5 * fabs(whole.sum[t][s]) + 1e-12);
-    CHECK(apart(n, whole.g, strips.g) <
-          (k->power == 2 ? 1e-5 : 1e-6)); /* D - T is small: whole slices are off by half of it */
+    /* Correlations of noise are near these targets; what is left of them is less sure where no middle is taken off. */
+    CHECK(apart(n, whole.g, strips.g) < (k->power == 2 && !k->periodic ? 3e-6 : 1e-6));
     mf_backend_cpu.queue_close(q);
     CHECK(mf_arena_live(arena) == 0);
     mf_arena_close(arena);

@@ -28,6 +28,7 @@ struct mf_array {
     /* .npy, HDF5, NRRD, VTK */
     size_t offset;
     int swap, fortran;
+    enum mf_axes axes;
     enum mf_coding coding;
     int wide;                   /* sizes have 64 bits */
     char data[MF_DATASET_TEXT]; /* the file in which the values lie; "": path. bytes is of that */

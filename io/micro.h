@@ -101,10 +101,23 @@ int mf_micro_may_write(const struct mf_comm *comm, const char *path, int ndim, s
 /** What of that the name alone says, whoever holds its lock and whatever has how many axes. */
 int mf_micro_may_name(const struct mf_comm *comm, const char *path);
 
-/** Writes rank 0's numbers as .npy, float64, C order. Collective. MF_OUTPUT, agreed. */
-int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, const double *values);
+/** What the axes of an array of reals are; .npy of ours says it by the length of its header (io/npy.h). */
+enum mf_axes {
+    MF_AXES_UNSAID,
+    MF_AXES_PLACES,      /* [y][x], [z][y][x] */
+    MF_AXES_PHASES_LAST, /* [y][x][phase], [z][y][x][phase] */
+    MF_AXES_PHASE_LEVEL, /* of descriptors: [phase][level] and their values */
+    MF_AXES_PAIR_LEVEL,  /* the same of pairs of phases */
+    MF_AXES_PHASE_LAG,   /* [phase][lag along z][along y][along x] */
+    MF_AXES_PAIR_LAG
+};
 
-/** Writes a float field as .npy: [nz][ny][nx] (2-D: [ny][nx]), fields > 1: as last axis. Collective. MF_OUTPUT. */
+/** Writes rank 0's numbers as .npy, float64, C order, with what their axes are. Collective. MF_OUTPUT, agreed. */
+int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, enum mf_axes axes,
+                   const double *values);
+
+/** Writes a float field as .npy: [nz][ny][nx] (2-D: [ny][nx]), fields > 1: as last axis; the file says so (enum
+ * mf_axes). Collective. MF_OUTPUT. */
 int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int ndim, int fields,
                    const float *x);
 

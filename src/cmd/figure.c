@@ -96,21 +96,22 @@ void mf_figure_free(struct mf_figure *f)
 
 static const char *axis_label(struct mf_figure *f, const char *name, const char *unit)
 {
-    return mf_figure_text(f, "%s [%s]", name, *unit ? unit : "pixels");
+    return unit ? mf_figure_text(f, "%s [%s]", name, *unit ? unit : "pixels") : name;
 }
 
 static struct mf_panel *picture(struct mf_figure *f, const char *title, const struct mf_frame *frame, size_t rows,
                                 size_t columns)
 {
     const char *xlabel = axis_label(f, frame->column, frame->unit), *ylabel = axis_label(f, frame->row, frame->unit);
-    const char *name = mf_figure_text(f, "%s: %zu \303\227 %zu pixels", title, rows, columns);
+    const char *name = mf_figure_text(f, "%s: %zu \303\227 %zu%s", title, rows, columns, frame->unit ? " pixels" : "");
+    const int has_unit = frame->unit && *frame->unit;
     struct mf_panel *p = mf_figure_next(f);
 
     *p = (struct mf_panel){.title = name, .xlabel = xlabel, .ylabel = ylabel, .rows = rows, .columns = columns};
     p->colours = f->map;
     p->bare = f->bare;
-    p->extent[1] = (double)columns * (*frame->unit ? frame->step[1] : 1);
-    p->extent[3] = (double)rows * (*frame->unit ? frame->step[0] : 1);
+    p->extent[1] = (double)columns * (has_unit ? frame->step[1] : 1);
+    p->extent[3] = (double)rows * (has_unit ? frame->step[0] : 1);
     return p;
 }
 

@@ -38,7 +38,7 @@ void mf_figure_free(struct mf_figure *figure);
 
 /** A picture's axes: names of rows and columns, and the edge of a pixel along them. */
 struct mf_frame {
-    const char *row, *column, *unit; /* unit "": pixels */
+    const char *row, *column, *unit; /* unit "": pixels; NULL: they are no lengths */
     double step[2];                  /* {row, column} */
 };
 

@@ -8,6 +8,7 @@
 #include "src/base/log.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/names.h"
+#include "src/cmd/view_axes.h"
 #include "src/cmd/view_draw.h"
 #include "src/cmd/view_sheet.h"
 
@@ -30,6 +31,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(mf_view_opts, "threshold", threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
     MF_OPT(mf_view_opts, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_CHOICE(mf_view_opts, "axes", axes, NULL, MF_VIEW_WORDS,
+              "what the axes of an array are, in their order (without: what the file, its values or its shape say)"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
@@ -133,9 +136,18 @@ static const char text[] =
     "                  how many panels that leaves out\n"
     "  metrics.jsonl   the loss of a run, also of one under way; or its folder\n"
     "  grey values     the image, or slices of a volume, with a colour bar; fields\n"
-    "                  [z][y][x][phase] of every phase; descriptors as arrays\n"
-    "                  (characterize --export) [phase][level][n][n] as images\n"
-    "  several files   images and middle slices of volumes, --columns in a row\n"
+    "                  [y][x][phase] and [z][y][x][phase] of every phase; exported\n"
+    "                  descriptors (characterize --export): [phase][level][n][n]\n"
+    "                  as images, [phase][level][entry] as curves, [phase][level]\n"
+    "                  as bars. All pictures of an array have one scale\n"
+    "  several files   each as it is drawn alone, but without correlations: images,\n"
+    "                  middle slices of volumes, arrays; --columns in a row\n"
+    "\n"
+    "Arrays seldom say what their axes are; ours of reals do. Of others it is taken\n"
+    "from the values (phases sum to 1 everywhere) or guessed from the shape: a line\n"
+    "says so, and which --axes says otherwise. Its letters are in the order of the\n"
+    "array's axes: z y x places, p phases, q pairs of phases, l levels, d lags along\n"
+    "z, u v rows and columns of windows and matrices, e entries.\n"
     "\n"
     "With --original_ms the original is drawn beside the result and its S2 as\n"
     "circles on the result's curves; --target takes the circles from a descriptor\n"
@@ -148,7 +160,8 @@ static const char text[] =
     "  mesoforge view results/image_reconstructed.h5 --original_ms image.npy\n"
     "  mesoforge view volume.h5 --target results/image_characterization.h5\n"
     "  mesoforge view results/image_characterization.h5 --cmap viridis\n"
-    "  mesoforge view image.npy like.npy volume.h5 --columns 5 --noaxis\n";
+    "  mesoforge view image.npy like.npy volume.h5 --columns 5 --noaxis\n"
+    "  mesoforge view gradient.npy --axes yxp\n";
 /* clang-format on */
 
 const struct mf_cmd mf_cmd_view = {

@@ -5,17 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/array.h"
-#include "io/look.h"
-#include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/figure_slice.h"
-#include "src/cmd/info_values.h"
 #include "src/cmd/names.h"
 #include "src/cmd/panels.h"
+#include "src/cmd/view_kind.h"
 #include "src/cmd/view_metrics.h"
 #include "src/cmd/view_values.h"
 #include "src/desc/characterize.h"
@@ -23,8 +20,6 @@
 
 /* No window is larger. */
 static const long long MOST_LAG = 1 << 24;
-
-enum kind { DESCRIPTORS, LABELS, VALUES, METRICS };
 
 /* What a result says of its run; the same on all ranks. 0 where it says nothing. */
 struct run {
@@ -38,9 +33,8 @@ struct drawing {
     struct mf_session *session;
     const struct mf_view_opts *o;
     const char *file;
-    char *plain; /* the file of FILE:ARRAY, as long as its array is open; or NULL */
+    struct mf_view_file found;
     struct mf_figure *figure;
-    struct mf_look *look; /* rank 0, HDF5 files: else NULL */
     struct run run;
     struct mf_target got, want;
     int has_got, has_want;
@@ -49,73 +43,19 @@ struct drawing {
 
 static int is_first(const struct drawing *d) { return d->session->comm->rank == 0; }
 
-/* ---- what kind of file ---- */
+/* ---- its run ---- */
 
-/* FILE, or FILE:ARRAY. */
-static int open_array(struct drawing *d, struct mf_array *a)
-{
-    const char *array;
-
-    free(d->plain);
-    mf_array_split(d->file, &d->plain, &array);
-    return mf_array_open(d->plain, array, a);
-}
-
-static int kind_of_array(struct drawing *d, enum kind *kind)
-{
-    struct mf_array a;
-    struct mf_values v;
-
-    MF_TRY(open_array(d, &a));
-    *kind = a.ndim > 3 && a.shape[a.ndim - 1] > 1 ? VALUES : LABELS;
-    if (*kind == VALUES) return MF_OK;
-    if (d->o->threshold || d->o->labels.count) return MF_OK;
-    MF_TRY(mf_values_scan(&a, &v));
-    if (!v.is_labels) *kind = VALUES;
-    return MF_OK;
-}
-
-/* Rank 0. */
-static int kind_of(struct drawing *d, enum kind *kind)
-{
-    if (mf_view_is_metrics(d->file)) {
-        *kind = METRICS;
-        return MF_OK;
-    }
-    if (!mf_look_is_h5(d->file)) return kind_of_array(d, kind);
-    d->look = calloc(1, sizeof *d->look);
-    if (!d->look) return mf_fail(MF_MEMORY, "no memory to look at '%s'", d->file);
-    MF_TRY(mf_look(d->file, d->look));
-    if (strcmp(d->look->schema, MF_SCHEMA_TARGET) != 0) return kind_of_array(d, kind);
-    *kind = DESCRIPTORS;
-    return MF_OK;
-}
-
+/* Collective. */
 static void find_run(struct drawing *d)
 {
-    struct mf_json *results = d->look && d->look->results ? mf_json_parse(d->look->results) : NULL;
+    struct mf_json *results = d->found.look && d->found.look->results ? mf_json_parse(d->found.look->results) : NULL;
     long long lag = mf_json_to_int(mf_json_get(results, "lag"));
 
     if (lag > 0 && lag <= MOST_LAG)
         d->run = (struct run){(size_t)lag, !mf_json_to_bool(mf_json_get(results, "periodic")),
                               mf_json_to_real(mf_json_get(results, "binarise_from"))};
     mf_json_free(results);
-}
-
-static int find_kind(struct drawing *d, enum kind *kind)
-{
-    int number = 0, rc = MF_OK;
-
-    if (is_first(d)) {
-        rc = kind_of(d, kind);
-        number = rc == MF_OK ? (int)*kind : 0;
-        if (rc == MF_OK) find_run(d);
-    }
-    MF_TRY(mf_agree(d->session->comm, rc));
-    mf_comm_bcast(d->session->comm, 0, &number, sizeof number);
     mf_comm_bcast(d->session->comm, 0, &d->run, sizeof d->run);
-    *kind = (enum kind)number;
-    return MF_OK;
 }
 
 /* ---- correlations ---- */
@@ -201,12 +141,12 @@ static int draw_original(struct drawing *d, const struct mf_micro *m)
 
 /* ---- the rest of the panels, rank 0 ---- */
 
-static int has_run(const struct drawing *d) { return d->look && d->look->convergence_count > 0; }
+static int has_run(const struct drawing *d) { return d->found.look && d->found.look->convergence_count > 0; }
 
 static void draw_run(struct drawing *d)
 {
-    if (d->look && has_run(d))
-        mf_figure_convergence(d->figure, d->look->convergence, d->look->convergence_count, d->run.binarise);
+    if (d->found.look && has_run(d))
+        mf_figure_convergence(d->figure, d->found.look->convergence, d->found.look->convergence_count, d->run.binarise);
 }
 
 static void draw_curves(struct drawing *d, int side)
@@ -345,7 +285,7 @@ static int view_original_of_target(struct drawing *d)
 /* Rows of panels for every descriptor, then for every measure that the file holds. */
 static void draw_descriptors(struct drawing *d)
 {
-    struct mf_json *results = d->look && d->look->results ? mf_json_parse(d->look->results) : NULL;
+    struct mf_json *results = d->found.look && d->found.look->results ? mf_json_parse(d->found.look->results) : NULL;
     struct mf_panels panels = {d->figure, &d->got, d->has_want ? &d->want : NULL, d->ndim, 0};
 
     d->figure->columns = d->got.sides == 3 ? 3 : 4;
@@ -375,33 +315,41 @@ static int view_descriptors(struct drawing *d, const char **title)
 
 /* ---- grey values, rank 0 ---- */
 
+/* "512 x 512 x 3, [y][x][phase]; colours from 0 to 1" */
+static const char *title_of_values(struct drawing *d, const struct mf_view_scale *scale)
+{
+    const struct mf_array *a = &d->found.array;
+    const char *size = mf_figure_text(d->figure, "%zu", a->shape[0]), *colours = "";
+
+    for (int i = 1; i < a->ndim; ++i) size = mf_figure_text(d->figure, "%s \303\227 %zu", size, a->shape[i]);
+    if (scale->panels > 1) colours = mf_figure_text(d->figure, "; one scale, %.3g to %.3g", scale->least, scale->most);
+    return mf_figure_text(d->figure, "%s: %s, %s%s", mf_name_base(d->file), size, mf_view_meaning(d->found.axes.word),
+                          colours);
+}
+
 static int draw_values(struct drawing *d, const char **title)
 {
-    struct mf_array a;
-    struct mf_comm self;
+    struct mf_view_scale scale;
 
-    mf_comm_self(&self);
-    MF_TRY(open_array(d, &a));
-    if (a.format == MF_HDF5) MF_TRY(mf_seal_doubt(&self, a.path, a.ours, NULL));
-    *title = mf_figure_text(d->figure, "%s", mf_name_base(d->file));
-    return mf_view_values(d->session, d->file, &a, d->figure);
+    MF_TRY(mf_view_values(d->session, &d->found, NULL, d->figure, &d->figure->columns, &scale));
+    *title = title_of_values(d, &scale);
+    return MF_OK;
 }
 
 int mf_view_draw(struct mf_session *session, const struct mf_view_opts *options, const char *file,
                  struct mf_figure *figure, const char **title)
 {
     struct drawing d = {.session = session, .o = options, .file = file, .figure = figure};
-    enum kind kind = LABELS;
-    int rc = find_kind(&d, &kind);
+    int rc = mf_view_look(session, options, file, &d.found);
 
-    if (rc == MF_OK && kind == DESCRIPTORS) rc = view_descriptors(&d, title);
-    if (rc == MF_OK && kind == LABELS) rc = view_labels(&d, title);
-    if (rc == MF_OK && kind == VALUES) rc = mf_agree(session->comm, is_first(&d) ? draw_values(&d, title) : MF_OK);
-    if (rc == MF_OK && kind == METRICS)
-        rc = mf_agree(session->comm, is_first(&d) ? mf_view_metrics(file, figure, title) : MF_OK);
-    if (d.look) mf_look_free(d.look);
-    free(d.look);
-    free(d.plain);
+    if (rc == MF_OK) find_run(&d);
+    if (rc == MF_OK) switch (d.found.kind) {
+        case MF_VIEW_DESCRIPTORS: rc = view_descriptors(&d, title); break;
+        case MF_VIEW_LABELS: rc = view_labels(&d, title); break;
+        case MF_VIEW_VALUES: rc = mf_agree(session->comm, is_first(&d) ? draw_values(&d, title) : MF_OK); break;
+        case MF_VIEW_METRICS: rc = mf_agree(session->comm, is_first(&d) ? mf_view_metrics(file, figure, title) : MF_OK);
+        }
+    mf_view_file_free(&d.found);
     mf_target_free(&d.got);
     mf_target_free(&d.want);
     return rc;

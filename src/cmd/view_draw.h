@@ -7,7 +7,7 @@
 
 struct mf_view_opts {
     struct mf_common common;
-    const char *original, *target, *map, *symmetry, *threshold;
+    const char *original, *target, *map, *symmetry, *threshold, *axes;
     struct mf_longs labels;
     long slices, lag, columns;
     int periodic, bare, save;

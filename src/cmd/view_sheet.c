@@ -7,38 +7,83 @@
 #include "src/base/err.h"
 #include "src/cmd/figure_slice.h"
 #include "src/cmd/names.h"
+#include "src/cmd/view_kind.h"
+#include "src/cmd/view_values.h"
+
+/* A sheet in progress. */
+struct sheet {
+    struct mf_session *session;
+    const struct mf_view_opts *o;
+    struct mf_figure *figure;
+};
 
 /* An image, or the middle slices of a volume. Collective. */
-static int add(struct mf_session *s, const char *file, const struct mf_micro *m, struct mf_figure *figure)
+static int add_slices(const struct sheet *sheet, const char *name, const struct mf_micro *m)
 {
-    char *name = mf_stem(file), title[128];
-    int rc = MF_OK;
+    char title[128];
 
-    if (!name) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    for (int normal = 0; rc == MF_OK && normal < (m->ndim == 3 ? 3 : 1); ++normal) {
+    for (int normal = 0; normal < (m->ndim == 3 ? 3 : 1); ++normal) {
         const size_t middle = m->slab.dims[normal] / 2;
 
         snprintf(title, sizeof title, m->ndim == 3 ? "%s, %c = %zu" : "%s", name, "zyx"[normal], middle);
-        rc = mf_figure_slice(s, figure, m, (enum mf_normal)normal, middle, title);
+        MF_TRY(mf_figure_slice(sheet->session, sheet->figure, m, (enum mf_normal)normal, middle, title));
     }
-    free(name);
+    return MF_OK;
+}
+
+static int add_labels(const struct sheet *sheet, const char *file, const char *name)
+{
+    const struct mf_micro_read read = {.threshold = sheet->o->threshold,
+                                       .label_count = sheet->o->labels.count,
+                                       .labels = sheet->o->labels.at,
+                                       .unhashed = 1};
+    struct mf_micro micro;
+    int rc;
+
+    MF_TRY(mf_micro_read(sheet->session->comm, sheet->session->arena, file, &read, &micro));
+    rc = add_slices(sheet, name, &micro);
+    mf_micro_free(&micro);
     return rc;
+}
+
+/* Rank 0. */
+static int add_values(const struct sheet *sheet, const struct mf_view_file *found, const char *name)
+{
+    struct mf_view_scale scale;
+    size_t columns;
+
+    return mf_view_values(sheet->session, found, name, sheet->figure, &columns, &scale);
+}
+
+static int add(const struct sheet *sheet, const struct mf_view_file *found, const char *name)
+{
+    const struct mf_comm *comm = sheet->session->comm;
+
+    switch (found->kind) {
+    case MF_VIEW_LABELS: return add_labels(sheet, found->file, name);
+    case MF_VIEW_VALUES: return mf_agree(comm, comm->rank == 0 ? add_values(sheet, found, name) : MF_OK);
+    default:
+        return mf_fail(MF_USAGE, "'%s' holds %s: it fills a picture of its own; try: mesoforge view %s", found->file,
+                       found->kind == MF_VIEW_METRICS ? "the course of a run" : "descriptors", found->file);
+    }
 }
 
 int mf_view_sheet(struct mf_session *session, const struct mf_view_opts *o, size_t count, const char *const *files,
                   struct mf_figure *figure)
 {
-    const struct mf_micro_read read = {
-        .threshold = o->threshold, .label_count = o->labels.count, .labels = o->labels.at, .unhashed = 1};
+    const struct sheet sheet = {session, o, figure};
 
     figure->columns = (size_t)o->columns;
     for (size_t i = 0; i < count; ++i) {
-        struct mf_micro micro;
+        char *name = mf_stem(files[i]);
+        struct mf_view_file found;
         int rc;
 
-        MF_TRY(mf_micro_read(session->comm, session->arena, files[i], &read, &micro));
-        rc = add(session, files[i], &micro, figure);
-        mf_micro_free(&micro);
+        if (!name) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+        rc = mf_view_look(session, o, files[i], &found);
+        if (rc == MF_OK) rc = add(&sheet, &found, name);
+        mf_view_file_free(&found);
+        free(name);
         MF_TRY(rc);
     }
     return MF_OK;

@@ -2,16 +2,23 @@
 #ifndef MF_CMD_VIEW_VALUES_H
 #define MF_CMD_VIEW_VALUES_H
 
-#include "io/array.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/figure.h"
+#include "src/cmd/view_kind.h"
+
+/** The colours of an array: what is drawn of it goes from least to most. */
+struct mf_view_scale {
+    double least, most;
+    size_t panels; /* pictures that have it; 0: all values are equal, or there are none */
+};
 
 /**
- * An image; the middle slices of a volume; of fields of several phases [z][y][x][phase] those of every phase; of a
- * descriptor that was exported [phases or pairs][levels][n][n] its windows or matrices. The volume itself is in no
- * memory. @p file: what the user calls it. Rank 0; MF_INPUT (other axes, too large), MF_MEMORY.
+ * Adds panels of an array to a figure: an image; the middle slices of a volume; of several phases those of every phase;
+ * of descriptors the windows, matrices, curves or numbers of every phase or pair and level. All pictures have one
+ * scale. The array itself is in no memory. @p name: NULL, or what the panels' titles begin with. Returns in *columns
+ * how many of them belong in a row. Rank 0; MF_INPUT (other axes, too large), MF_MEMORY.
  */
-int mf_view_values(const struct mf_session *session, const char *file, const struct mf_array *array,
-                   struct mf_figure *figure);
+int mf_view_values(const struct mf_session *session, const struct mf_view_file *file, const char *name,
+                   struct mf_figure *figure, size_t *columns, struct mf_view_scale *scale);
 
 #endif

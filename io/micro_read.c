@@ -161,6 +161,26 @@ static void describe_partial(const struct mf_reading *r, double all)
     mf_info("'%s': %.0f voxels are free (-1 or 255)", r->array.path, all);
 }
 
+/* Labels that no voxel has: wrong ones, or phases that this field lacks. */
+static void describe_absent(const struct mf_reading *r)
+{
+    const struct mf_micro *m = r->micro;
+    char text[2][LIST_TEXT] = {"", ""}; /* of voxels none, some */
+    size_t n[2] = {0, 0}, phases[2] = {0, 0};
+
+    for (int p = 0; p < m->phases; ++p) {
+        const int some = r->count[p] > 0;
+
+        ++phases[some];
+        if (n[some] >= LIST_TEXT - 40) continue;
+        n[some] +=
+            (size_t)snprintf(text[some] + n[some], LIST_TEXT - n[some], "%s%ld", n[some] ? ", " : "", m->label[p]);
+    }
+    if (phases[0])
+        mf_warn("--labels names %s, of which '%s' has no voxel (it holds %s): %s", text[0], r->array.path, text[1],
+                phases[0] == 1 ? "an empty phase" : "empty phases");
+}
+
 static void describe(const struct mf_reading *r)
 {
     const struct mf_micro *m = r->micro;
@@ -170,6 +190,7 @@ static void describe(const struct mf_reading *r)
     if (r->read->mask) return;
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
     if (r->read->partial) describe_partial(r, all);
+    if (r->read->label_count && !r->read->partial && m->phase) describe_absent(r);
     for (int p = 0; m->phase && !r->read->partial && p < m->phases; ++p) {
         char fraction[64] = "";
 

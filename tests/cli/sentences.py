@@ -53,6 +53,10 @@ says(2, ["--labels wants integers from -2^63 to 2^63 - 1"], "characterize u.npy 
 says(2, ["fit along any axis, the longest has 7; try: --cell 3"], "synth --kind checkerboard --size 5 7 --output f.npy")
 says(0, [], "synth --kind checkerboard --size 5 7 --cell 3 --output f.npy")
 says(2, ["--labels wants integers, not 'x'"], "characterize u.npy --limit_to 2 --labels 0,x")
+for verb in ("characterize", "smooth", "compare a.npy", "plan match"):  # a label of no voxel is said, whether it is wrong or a phase that is not there
+    says(0, ["--labels names 7, -2, of which 'a.npy' has no voxel (it holds 0, 1): empty phases"], verb, "a.npy --labels 7,0,1,-2")
+says(3, ["'a.npy' holds the value 1, which --labels does not name"], "characterize a.npy --labels 0,7", without=["no voxel"])
+says(0, [], "characterize a.npy --labels 1,0 --output r.h5", without=["no voxel"])
 says(5, ["needs 999970000299999 bytes", "smaller extents"], "synth --size 99999 99999 99999 --output l.npy")
 says(2, ["a volume is no picture"], "match a.npy --add-dimension 12 --limit_to 4 --max_iter 2 --output y.png")
 

@@ -170,7 +170,7 @@ static int read_file(const struct mf_session *session, const struct mf_character
     mf_spacing_spread(&o->spacing, spacing);
     MF_TRY(mf_micro_read(session->comm, session->arena, file, &read, micro));
     rc = mf_spacing_fits(&o->spacing, micro->ndim);
-    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, o->isotropic, micro);
+    if (rc == MF_OK) rc = mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey, micro);
     if (rc != MF_OK) mf_micro_free(micro);
     return rc;
 }

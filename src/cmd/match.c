@@ -20,14 +20,11 @@ static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  
                                               mf_log_view_rows, mf_common_opts, NULL};
 
 /* Three images become the sides of one target: normals z, y, x. */
-static int join(struct mf_target from[3], const char *const *files, size_t dims[3][3], struct mf_target *to)
+static int join(struct mf_target from[3], const char *const *files, struct mf_target *to)
 {
     const struct mf_target_side *z = &from[0].side[0], *y = &from[1].side[0], *x = &from[2].side[0];
 
-    for (int i = 0; i < 3; ++i) {
-        if (dims[i][0]) return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", files[i]);
-        MF_TRY(mf_join_check(&from[0], &from[i], files[0], files[i]));
-    }
+    for (int i = 0; i < 3; ++i) MF_TRY(mf_join_check(&from[0], &from[i], files[0], files[i]));
     if (z->nv != y->nv || z->nu != x->nv || y->nu != x->nu)
         mf_info(
             "the images' extents differ where they meet; the volume takes z from the second, y and x from the first");
@@ -54,7 +51,7 @@ static int with_files(struct mf_session *s, struct mf_recon_cmd *o)
     int rc;
 
     MF_TRY(mf_recon_measure(s, o, from, dims));
-    rc = is_one ? MF_OK : mf_agree(s->comm, join(from, o->files.at, dims, &joined));
+    rc = is_one ? MF_OK : mf_agree(s->comm, join(from, o->files.at, &joined));
     if (rc == MF_OK) rc = with_target(s, o, is_one ? &from[0] : &joined, is_one && dims[0][0] ? dims[0] : NULL);
     for (size_t i = 0; i < o->files.count; ++i) mf_target_free(&from[i]);
     mf_target_free(&joined);

@@ -87,8 +87,10 @@ static int measure_all(struct mf_session *s, struct mf_recon_cmd *o, struct mf_m
                        size_t *made)
 {
     for (size_t i = 0; i < o->files.count; ++i) {
+        if (o->files.count > 1 && micro[i].ndim == 3)
+            return mf_fail(MF_USAGE, "'%s' is a volume; three inputs must be images", o->files.at[i]);
         MF_TRY(mf_spacing_fits(&o->spacing, micro[i].ndim));
-        MF_TRY(mf_sample_fits(o->slice_mode, o->isotropic, &micro[i]));
+        MF_TRY(mf_sample_fits(o->slice_mode, o->symmetry, o->isotropic, o->grey_values, &micro[i]));
         mf_recon_fit(s, o, &micro[i]);
     }
     MF_TRY(measure_first(s, o, &micro[0], &target[0]));

@@ -28,7 +28,17 @@ int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int i
     return MF_OK;
 }
 
-int mf_sample_fits(const char *mode, int isotropic, const struct mf_micro *micro)
+/* A symmetry is that of the field: what its word means of a field of the other kind is said. */
+static void say_turned(const char *mode, const char *symmetry, const struct mf_micro *micro)
+{
+    if (micro->ndim == 2 && strcmp(symmetry, "cubic") == 0)
+        mf_warn("--symmetry cubic of an image is that of a square: mirror images and quarter turns in its plane");
+    if (micro->ndim == 3 && takes_all(mode) && strcmp(symmetry, "square") == 0)
+        mf_warn("--symmetry square of a volume is that of a cube: mirror images and turns of the whole, one result for "
+                "all directions");
+}
+
+int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int grey, const struct mf_micro *micro)
 {
     const double *d = micro->spacing;
 
@@ -36,6 +46,8 @@ int mf_sample_fits(const char *mode, int isotropic, const struct mf_micro *micro
     if (isotropic && micro->ndim == 3 && (d[0] != d[1] || d[1] != d[2]))
         mf_warn("--isotropic takes the mean of lags of different lengths: voxels are %g x %g x %g (z y x)", d[0], d[1],
                 d[2]);
+    if (grey && !micro->grey) mf_warn("--grey_values has no effect: the field holds labels");
+    say_turned(mode, symmetry, micro);
     if (micro->ndim == 3 || takes_all(mode)) return MF_OK;
     return mf_fail(MF_USAGE, "--slice_mode %s takes slices of a volume, and this is an image", mode);
 }

@@ -14,9 +14,10 @@
  * whole volumes (@p more: mf_descriptors_want()). Not collective. */
 int mf_sample_check(const char *mode, const char *symmetry, unsigned more, int is_masked);
 
-/** Refuses (MF_USAGE) to take slices of an image; says that --isotropic is nothing there, or
- * means over lags of different lengths. Not collective. */
-int mf_sample_fits(const char *mode, int isotropic, const struct mf_micro *micro);
+/** Refuses (MF_USAGE) to take slices of an image; says that --isotropic is nothing there, or means over lags of
+ * different lengths, that --grey_values (@p grey) finds labels, and what a symmetry of volumes is of an image, or the
+ * other way round. Not collective. */
+int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int grey, const struct mf_micro *micro);
 
 /**
  * mf_reside_characterize() of one slice of each direction of a volume, by the seed; each an image, its side a side of

@@ -137,6 +137,17 @@ np.save("c" * (most - 20) + ".npy", np.load("a.npy"))
 says(7, [f"its name has {most + 1} bytes"], "characterize --limit_to 4 a.npy", "c" * (most - 20) + ".npy", without=["characterised in"])
 says(7, [f"its name has {most + 2} bytes"], "synth --size 16 16 --output", "n" * (most - 3) + ".h5", without=["is written and whole"])
 
+# A symmetry's word of the other kind of field, and what labels are not.
+says(0, ["--symmetry cubic of an image is that of a square"], "characterize a.npy --limit_to 4 --symmetry cubic --output y.h5")
+says(0, ["--symmetry cubic of an image is that of a square"], "match a.npy", short, s2, "--symmetry cubic")
+says(0, [], "characterize a.npy --limit_to 4 --symmetry square --output y.h5", without=["--symmetry"])
+np.save("cube.npy", (random.random((8, 8, 8)) < 0.5).astype(np.uint8))
+says(0, ["--symmetry square of a volume is that of a cube"], "characterize cube.npy --limit_to 2 --symmetry square --output y.h5")
+for words in ("--symmetry cubic", "--symmetry square --slice_mode sample"):
+    says(0, [], "characterize cube.npy --limit_to 2 --output y.h5", words, without=["--symmetry"])
+says(0, ["--grey_values has no effect: the field holds labels"], "characterize a.npy --limit_to 4 --grey_values --output y.h5")
+says(2, ["'cube.npy' is a volume; three inputs must be images"], "match a.npy a.npy cube.npy --limit_to 4 --output w.npy", without=["micrograph is taken"])
+
 # Results and lines about them in one file stand in the order in which they were said.
 one = subprocess.run([PROGRAM, "compare", "a.npy", "c.npy", "--output", "ac.png"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 check(0 < one.find("mean chord") < one.find("wrote ac.png"), f"out of order: {one}")

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/array.h"
@@ -146,16 +147,39 @@ static size_t pass_reading(const struct report *o, char text[2][WORD], const cha
     return n;
 }
 
+/* Of a folder the log of its run; of a file the file. */
+static void log_of(const char *given, char file[WORD])
+{
+    struct stat is;
+    const int folder = stat(given, &is) == 0 && S_ISDIR(is.st_mode);
+
+    snprintf(file, WORD, "%.4100s%s", given, folder ? "/metrics.jsonl" : "");
+}
+
+/* Is a folder that of a run? */
+static int check_folder(const char *given)
+{
+    char file[WORD];
+
+    log_of(given, file);
+    if (strcmp(file, given) == 0 || access(file, F_OK) == 0) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "'%s' is a folder without the metrics.jsonl of a run; name files: results of runs, what else view "
+                   "draws, or .json files of bench",
+                   given);
+}
+
 /* Any file that info and view understand. */
-static int other(const struct report *o, const struct mf_page *page, const char *folder, const char *file,
+static int other(const struct report *o, const struct mf_page *page, const char *folder, const char *given,
                  size_t number)
 {
-    char picture[WORD], reading[2][WORD], *said, *drawn;
+    char picture[WORD], reading[2][WORD], file[WORD], *said, *drawn;
     const char *view[WORDS] = {"view", file, "--output", picture, "--logging_level", "40"};
     const size_t words = 6 + pass_reading(o, reading, view + 6);
     struct mf_json *info;
     int rc;
 
+    log_of(given, file);
     snprintf(picture, sizeof picture, "%.4100s/view-%zu.png", folder, number);
     mf_page_heading(page, file);
     MF_TRY(ask(folder, view, words, &drawn));
@@ -212,6 +236,7 @@ static int load(size_t n, const char *const *files, struct mf_report_bench *benc
         struct mf_json *json = NULL;
 
         bench[i].name = files[i];
+        MF_TRY(check_folder(files[i]));
         if (!mf_ends_with(files[i], ".json")) continue;
         MF_TRY(mf_json_load(files[i], MOST_JSON, &json));
         bench[i].said = json;
@@ -251,7 +276,7 @@ static int is_there(const char *given)
     return rc;
 }
 
-/* --dry-run. Rank 0: the files are there, and measurements are some. */
+/* Rank 0, before anything is made: the files are there, and measurements are some. */
 static int foresee(size_t n, const char *const *files)
 {
     struct mf_report_bench *bench = MF_MUST(calloc(n, sizeof *bench), "files of measurements");
@@ -296,8 +321,10 @@ static int make_all(const struct mf_session *s, const struct report *o, const ch
 static int check(const struct mf_session *s, void *options)
 {
     (void)options;
-    return mf_options_positional(s->options, NULL) ? MF_OK
-                                                   : mf_fail(MF_USAGE, "report wants files of runs or of bench");
+    return mf_options_positional(s->options, NULL)
+               ? MF_OK
+               : mf_fail(MF_USAGE,
+                         "report wants files of runs or of bench; try: mesoforge report RESULT.h5 metrics.jsonl");
 }
 
 static int run(struct mf_session *s, void *options)
@@ -309,11 +336,10 @@ static int run(struct mf_session *s, void *options)
     int rc;
 
     MF_TRY(mf_session_may_write(s, s->common->output, ".html"));
+    MF_TRY(mf_agree(s->comm, s->comm->rank == 0 ? foresee(n, files) : MF_OK));
     rc = mf_session_path(s, "report", ".html", &path);
     if (rc == MF_OK) rc = mf_session_spares(s, path, n, files);
-    if (rc == MF_OK)
-        rc = s->common->dry_run ? mf_agree(s->comm, s->comm->rank == 0 ? foresee(n, files) : MF_OK)
-                                : make_all(s, o, path, n, files);
+    if (rc == MF_OK && !s->common->dry_run) rc = make_all(s, o, path, n, files);
     if (rc == MF_OK) rc = mf_agree(s->comm, say(s, path, n));
     free(path);
     return rc;
@@ -328,6 +354,7 @@ static const char text[] =
     "                  (speedup, efficiency, bandwidth), and their tables\n"
     "  any other file  that view can draw: its picture, who made it with which\n"
     "                  options, what was reached, by which plan\n"
+    "  a folder        the metrics.jsonl of the run whose output is there\n"
     "\n"
     "Examples:\n"
     "  mesoforge report results/image_reconstructed.h5 metrics.jsonl\n"

@@ -7,6 +7,7 @@ import html
 import json
 import os
 import re
+import shutil
 import sys
 import tempfile
 
@@ -88,6 +89,18 @@ def ran():
     check(left == [], f"files stay: {left}")
 
 
+def folders():
+    """A folder stands for the log of its run; one without is refused, with what is wanted."""
+    os.makedirs("of_run", exist_ok=True)
+    os.makedirs("of_nothing", exist_ok=True)
+    shutil.copy("metrics.jsonl", "of_run")
+    for word in ("of_run", "of_run/"):
+        done = runs.run(program, "report", word, "t.npy", "--output", "folder.html", ranks=2, mpiexec=mpiexec)
+        check(done.status == 0 and check_page("folder.html", 2), f"report {word}: {done}")
+    for more in ([], ["--dry-run"]):  # and no folder of results is left
+        runs.refuses(program, [(3, ["report", "t.npy", "of_nothing", *more], "'of_nothing' is a folder without the metrics.jsonl of a run; name files")], ranks=(1, 2), mpiexec=mpiexec)
+
+
 def dry():
     """What it would write, and nothing written."""
     with open("old.html", "w") as file:
@@ -113,6 +126,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     measured()
     ran()
+    folders()
     read_as_view_does()
     with open("other.json", "w") as file:
         file.write("{}")

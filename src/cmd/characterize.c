@@ -120,18 +120,18 @@ static int check_types(const struct mf_session *session, const struct mf_charact
     for (size_t i = 0; i < o->descriptors.count; ++i) {
         MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
         if (is_mcrpy(o)) MF_TRY(mf_descriptor_mcrpy_check(row));
+        if (!o->multiphase && mf_descriptor_is(row, MF_OF_PAIRS))
+            return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
     }
-    return MF_OK;
+    return mf_descriptors_once(o->descriptors.count, o->descriptors.at, is_mcrpy(o), "once is enough");
 }
 
 static int check_all(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files)
 {
-    const struct mf_descriptor *row;
-
-    if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
-    MF_TRY(check_types(session, o));
+    MF_TRY(check_types(session, o)); /* a file behind names is taken for one: before there is none */
     MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &(unsigned){0}));
     MF_TRY(mf_exchange_check("export", &o->exports, is_mcrpy(o)));
+    if (files == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge characterize FILE");
     if (o->exports.count && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--export names files for one input, but %zu are characterised; try: --average",
                        files);
@@ -143,11 +143,6 @@ static int check_all(const struct mf_session *session, const struct mf_character
     if (session->common->output && files > 1 && !o->average)
         return mf_fail(MF_USAGE, "--output names one file, but %zu are characterised; try: --data_folder, or --average",
                        files);
-    for (size_t i = 0; i < o->descriptors.count && !o->multiphase; ++i) {
-        MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
-        if (mf_descriptor_is(row, MF_OF_PAIRS))
-            return mf_fail(MF_USAGE, "%s are of pairs of phases; --no_multiphase leaves one", row->name);
-    }
     MF_TRY(mf_sample_check(o->slice_mode, o->symmetry, more_of(o), o->mask != NULL));
     return MF_OK;
 }

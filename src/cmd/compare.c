@@ -40,10 +40,10 @@ static int check(const struct mf_session *s, void *options)
 {
     const struct mf_compare_opts *o = options;
 
+    MF_TRY(mf_compare_more_check(o));
     if (mf_options_positional(s->options, NULL) < 2)
         return mf_fail(MF_USAGE, "two files are needed; try: mesoforge compare TARGET RESULT");
     if (o->lag < 1) return mf_fail(MF_USAGE, "--limit_to wants at least 1, not %ld", o->lag);
-    MF_TRY(mf_compare_more_check(o));
     if (o->slices < 0) return mf_fail(MF_USAGE, "--slices wants at least 0 (all), not %ld", o->slices);
     return MF_OK;
 }

@@ -57,18 +57,29 @@ int mf_compare_names_measures(const struct mf_compare_opts *o)
     return !is_all(o) && !is_quick(o) && mf_compare_measures(o) != 0;
 }
 
+/* all and quick stand alone. */
+static int check_word(const char *name)
+{
+    if (strcmp(name, "all") != 0 && strcmp(name, "quick") != 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--descriptor_types %s stands alone; name no others", name);
+}
+
 int mf_compare_more_check(const struct mf_compare_opts *o)
 {
-    for (size_t i = 0; i < o->descriptors.count && !is_all(o) && !is_quick(o); ++i) {
+    const struct mf_texts *d = &o->descriptors;
+
+    if (is_all(o) || is_quick(o)) return MF_OK;
+    for (size_t i = 0; i < d->count; ++i) {
         const struct mf_descriptor *row;
 
-        if (measure_of(o->descriptors.at[i])) continue;
-        MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
+        MF_TRY(check_word(d->at[i]));
+        if (measure_of(d->at[i])) continue;
+        MF_TRY(mf_descriptor_find(&row, d->at[i]));
         if (mf_descriptor_is(row, MF_BY_EXAMPLE))
             return mf_fail(MF_USAGE, "--descriptor_types %s: it has no values to compare; \"copied\" is of patches",
                            row->name);
     }
-    return MF_OK;
+    return mf_descriptors_once(d->count, d->at, 0, "once is enough");
 }
 
 /* Those that a file of descriptors has. */

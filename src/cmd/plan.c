@@ -112,6 +112,8 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
         return mf_fail(MF_USAGE, "--mask: a plan does not depend on what is counted; leave it out here");
     if (r->arrays.count)
         return mf_fail(MF_USAGE, "--target: a run plans itself around these arrays; leave them out here");
+    if ((!file || o->described) && mf_options_given(s->options, "add-dimension"))
+        return mf_fail(MF_USAGE, "--add_dimension makes a volume of an image, and none is named; try: --size nz ny nx");
     if (file && o->described) {
         MF_TRY(from_descriptors(s, o, file, target));
         return mf_agree(s->comm, mf_recon_extents(s, r, target, NULL, dims));
@@ -306,9 +308,13 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
     const char *const *words;
     size_t n = mf_options_positional(s->options, &words);
 
-    if (n == 0 || (strcmp(words[0], "reconstruct") != 0 && strcmp(words[0], "match") != 0))
+    if (n == 0)
         return mf_fail(MF_USAGE,
                        "what is to be planned? try: mesoforge plan reconstruct, or mesoforge plan match FILE");
+    if (strcmp(words[0], "reconstruct") != 0 && strcmp(words[0], "match") != 0)
+        return mf_fail(MF_USAGE,
+                       "what is to be planned? '%s' is neither reconstruct nor match; try: mesoforge plan match FILE",
+                       words[0]);
     if (n > 1 && o->recon.descriptor_filename)
         return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", words[1]);
     if (o->ranks < 0 || o->ranks > 1 << 20)

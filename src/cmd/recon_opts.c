@@ -261,24 +261,18 @@ static int check_auto(const struct mf_recon_cmd *o)
 
 static int check_types(const struct mf_recon_cmd *o)
 {
-    const struct mf_descriptor *row[MF_TERMS_MAX];
+    const int mcrpy = o->compat && *o->compat;
+    const struct mf_descriptor *row;
 
     if (mf_recon_is_auto(o)) return check_auto(o);
     if (o->types.count > MF_TERMS_MAX)
         return mf_fail(MF_USAGE, "--descriptor_types names %zu descriptors, at most %d are possible", o->types.count,
                        MF_TERMS_MAX);
     for (size_t t = 0; t < o->types.count; ++t) {
-        MF_TRY(mf_descriptor_find(&row[t], o->types.at[t]));
-        if (o->compat && *o->compat) {
-            MF_TRY(mf_descriptor_mcrpy_check(row[t]));
-            row[t] = mf_descriptor_mcrpy(row[t]);
-        }
-        for (size_t i = 0; i < t; ++i)
-            if (row[i] == row[t])
-                return mf_fail(MF_USAGE, "--descriptor_types names %s twice; --descriptor_weights gives it more weight",
-                               row[t]->name);
+        MF_TRY(mf_descriptor_find(&row, o->types.at[t]));
+        if (mcrpy) MF_TRY(mf_descriptor_mcrpy_check(row));
     }
-    return MF_OK;
+    return mf_descriptors_once(o->types.count, o->types.at, mcrpy, "--descriptor_weights gives it more weight");
 }
 
 unsigned mf_recon_more(const struct mf_recon_cmd *o)

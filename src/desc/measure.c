@@ -97,6 +97,8 @@ static int find(const char *name, unsigned *wanted)
         }
     }
     list(names, sizeof names);
+    if (strpbrk(name, "./"))
+        return mf_fail(MF_USAGE, "no measure '%s'; a file stands before the options, not behind these names", name);
     if (strcmp(name, "all") != 0) return mf_fail(MF_USAGE, "no measure '%s'; there are: %s", name, names);
     *wanted |= all;
     return MF_OK;
@@ -104,8 +106,16 @@ static int find(const char *name, unsigned *wanted)
 
 int mf_measures_find(size_t count, const char *const *names, unsigned *wanted)
 {
-    *wanted = 0;
-    for (size_t i = 0; i < count; ++i) MF_TRY(find(names[i], wanted));
+    unsigned found, all = 0;
+
+    for (size_t i = 0; i < count; ++i) {
+        found = 0;
+        MF_TRY(find(names[i], &found));
+        if (all & found)
+            return mf_fail(MF_USAGE, "--measures %s: it is named twice, or beside all; once is enough", names[i]);
+        all |= found;
+    }
+    *wanted = all;
     return MF_OK;
 }
 

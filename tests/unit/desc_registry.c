@@ -59,6 +59,18 @@ static void check_names(void)
     for (int d = 0; d < MF_DESCRIPTORS; ++d) CHECK((int)mf_descriptors[d].kind == d && mf_descriptors[d].weight > 0);
 }
 
+static void check_once(void)
+{
+    static const char *const names[] = {"S2", "LinealPath", "LinealPathApproximation", "variogram", "FFTCorrelations"};
+
+    CHECK(mf_descriptors_once(4, names, 0, "") == MF_OK && mf_descriptors_once(0, NULL, 0, "") == MF_OK);
+    CHECK(mf_descriptors_once(4, names, 1, "so") == MF_USAGE && strstr(mf_err_text(), "as LinealPath and as "));
+    CHECK(mf_descriptors_once(5, names, 0, "so") == MF_USAGE &&
+          strstr(mf_err_text(), "as S2 and as FFTCorrelations; so"));
+    CHECK(mf_descriptors_once(2, (const char *[]){"variogram", "variogram"}, 0, "") == MF_USAGE);
+    CHECK(mf_descriptors_once(2, (const char *[]){"Lineal-Path", "Lineal-Path"}, 0, "") == MF_USAGE);
+}
+
 static void check_values(void)
 {
     struct mf_target_side side[2], mean;
@@ -128,6 +140,7 @@ static void check_pictures(void)
 int main(void)
 {
     check_names();
+    check_once();
     check_values();
     check_pictures();
     return failures != 0;

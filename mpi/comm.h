@@ -48,6 +48,9 @@ void mf_comm_self(struct mf_comm *comm);
  */
 void mf_comm_dry(struct mf_comm *comm, int rank, int size, int local_size);
 
+/** The first of the ranks that share this rank's node. Not collective. */
+int mf_comm_leader(const struct mf_comm *comm);
+
 /** Ends MPI. Not needed after mf_die(). */
 void mf_comm_close(struct mf_comm *comm);
 

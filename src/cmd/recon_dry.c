@@ -68,7 +68,7 @@ static int measure_without_limit(const struct mf_session *s, const size_t dims[3
     struct mf_solve_opts least = *solve;
 
     if (least.objective.batch == 0) least.objective.batch = 2;
-    MF_TRY(mf_solve_measure(s->comm, s->home->backend, s->home, dims, target, &least));
+    MF_TRY(mf_solve_measure(s->comm, s->home->backend, s->home, dims, target, &least, NULL));
     return mf_peaks_over(s);
 }
 
@@ -78,7 +78,7 @@ int mf_recon_dry(const struct mf_session *s, const size_t dims[3], const struct 
 {
     const size_t fields = mf_solve_fields(target, solve);
     struct mf_peaks peaks;
-    int rc = mf_solve_measure(s->comm, s->home->backend, s->home, dims, target, solve);
+    int rc = mf_solve_measure(s->comm, s->home->backend, s->home, dims, target, solve, NULL);
 
     if (mf_peaks_unlimited(s, rc)) rc = measure_without_limit(s, dims, target, solve);
     MF_TRY(rc);

@@ -166,20 +166,36 @@ static double passing(const struct mf_plan_problem *p, const struct rates *r, do
     return fmax(0, fmax(bytes * PASSED / r->to_host, bytes * HANDLED / r->home) - work);
 }
 
-static double exchange(const struct mf_placement *place, const struct rates *r, double voxels, size_t rank)
+/* By strips every float is written, sent and read. Of a node's ranks those at its borders have planes from others, as
+ * many as one rank has on both sides; sums are added up on a node and cross the network once each way. */
+enum { STRIPPED = 3 };
+
+static double by_strips(const struct mf_placement *place, const struct rates *r, const struct mf_plan_candidate *c,
+                        size_t rank)
+{
+    const double here = (double)on_node(place, place->node[rank]), all = c->planes + 2 * c->sums;
+
+    return STRIPPED * all / r->memory + all / here / r->network;
+}
+
+static double exchange(const struct mf_placement *place, const struct rates *r, const struct mf_plan_candidate *c,
+                       double voxels, size_t rank)
 {
     double here = (double)on_node(place, place->node[rank]), ranks = (double)place->ranks, seconds;
 
     if (place->ranks == 1) return 0;
+    if (c->planes > 0) return by_strips(place, r, c, rank);
     seconds = voxels * (place->device && !place->wired ? STAGED / r->to_host : COPIED / r->memory);
     if (place->wired) seconds += voxels * SENT * (here - 1) / ranks / r->link;
     if (here < ranks) seconds += voxels * SENT * (1 - here / ranks) / r->network;
     return seconds;
 }
 
-/* Ranks of a node meet, and send to those of other nodes. */
-static double waiting(const struct mf_placement *place, int wired, size_t rounds, size_t fields, size_t rank)
+/* Ranks of a node meet, and send to those of other nodes; by strips to two neighbours, and all meet for the sums. */
+static double waiting(const struct mf_placement *place, const struct mf_plan_candidate *c, size_t rounds, size_t fields,
+                      size_t rank)
 {
+    const int wired = place->wired && !c->passes;
     double here = (double)on_node(place, place->node[rank]), ranks = (double)place->ranks;
     double meetings = (double)(rounds * fields), seconds;
 
@@ -187,12 +203,15 @@ static double waiting(const struct mf_placement *place, int wired, size_t rounds
     if (place->ranks == 1) return seconds;
     seconds += 6 * MEET * (log2(ranks) + 1); /* reductions */
     if (wired) return seconds + meetings * 2 * GROUP;
+    if (c->planes > 0) return seconds + 4 * MESSAGE + 2 * MESSAGE * log2(ranks / here) + 5 * MEET * (log2(here) + 1);
     return seconds + meetings * (2 * MESSAGE * (ranks - here) + (here > 1 ? 5 * MEET * (log2(here) + 1) : 0));
 }
 
 struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *p,
-                                  const struct mf_placement *place, int passes, size_t rounds, size_t history)
+                                  const struct mf_placement *place, const struct mf_plan_candidate *candidate,
+                                  size_t rounds)
 {
+    const int passes = candidate->passes;
     const double voxels = voxels_of(p, place->ranks);
     struct mf_plan_cost worst = {.total = -1};
 
@@ -206,11 +225,11 @@ struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const stru
         rate = rates_of(hardware, place, r);
         c.memory = voxels * slices_traffic(p, place->device) / rate.memory;
         c.arithmetic = voxels * flops(p, place->device != 0) / rate.flops;
-        c.exchange = exchange(place, &rate, voxels, r);
+        c.exchange = exchange(place, &rate, candidate, voxels, r);
         if (passes && place->device) c.exchange = passing(p, &rate, voxels, c.memory + c.arithmetic);
-        vectors = voxels * vectors_traffic(p, history) / (passes ? rate.home : rate.memory);
+        vectors = voxels * vectors_traffic(p, candidate->history) / (passes ? rate.home : rate.memory);
         c.memory += vectors;
-        c.waiting = waiting(place, place->wired && !passes, rounds, p->fields, r);
+        c.waiting = waiting(place, candidate, rounds, p->fields, r);
         c.total = c.memory + c.arithmetic + c.exchange + c.waiting;
         c.objective = c.total - vectors;
         if (c.total > worst.total) worst = c;

@@ -165,6 +165,8 @@ static int fill(struct search *s, const struct mf_placement *place, struct mf_pl
         size_t context, reserve, room;
 
         MF_TRY(bytes_of(s, &set, &bytes));
+        c->planes = bytes->planes;
+        c->sums = bytes->sums;
         if (is_apart(s, place)) {
             weigh_both(s, place, r, bytes, c);
         } else {
@@ -219,8 +221,7 @@ static double price(const struct search *s, const struct mf_placement *place, co
     size_t in_flight[3], rounds[3];
 
     shape(s, place, c->batch, in_flight, rounds);
-    *cost = mf_plan_price(s->hardware, s->problem, place, s->passes,
-                          rounds[1] + rounds[2] + (s->passes ? rounds[0] : 0), c->history);
+    *cost = mf_plan_price(s->hardware, s->problem, place, c, rounds[1] + rounds[2] + (c->passes ? rounds[0] : 0));
     return cost->total;
 }
 
@@ -357,6 +358,7 @@ static int write_down(struct search *s, const struct mf_placement *place, const 
     if (c->device) gpus = mf_layout_gpus(mf_plan_node(s->hardware, (size_t)place->node[0]), s->options, NULL);
     p->ranks_per_gpu = c->device ? (c->per_node + gpus - 1) / gpus : 0;
     shape(s, place, c->batch, p->in_flight, p->rounds);
+    if (c->planes > 0) note(p, "slices normal to y and x go by strips: planes beside the slabs travel, and sums");
     (void)price(s, place, c, &p->cost);
     for (int m = 0; m <= p->apart; ++m) {
         mf_plan_room(s->hardware, place, c->rank, c->device && m == MF_PLAN_STATE, s->options->memory_limit,

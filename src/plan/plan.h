@@ -78,6 +78,8 @@ struct mf_plan_setting {
 
 /** Bytes of arrays of one memory when it is fullest, and what they are: the parts add up to the total. */
 struct mf_plan_bytes {
+    double planes, sums; /* of an evaluation that goes by strips: planes beside the slab that travel, and sums of all
+                            ranks; 0: whole slices travel */
     size_t total, tags;
     struct {
         char name[40];
@@ -114,10 +116,11 @@ struct mf_plan_candidate {
     int device, apart, passes; /* apart: state and host are two memories; passes: fields stay in host memory, slices
                                   pass through the device */
     size_t nodes, per_node, ranks, threads, batch, history;
-    size_t bytes, free; /* of the rank with the least room left, in the memory of which it has the least */
-    size_t rank;        /* that rank */
-    int host;           /* 1: that memory is a GPU's rank's on its node */
-    double seconds;     /* of an evaluation; 0: not looked at, it does not fit */
+    size_t bytes, free;  /* of the rank with the least room left, in the memory of which it has the least */
+    double planes, sums; /* as of mf_plan_bytes, of a rank */
+    size_t rank;         /* that rank */
+    int host;            /* 1: that memory is a GPU's rank's on its node */
+    double seconds;      /* of an evaluation; 0: not looked at, it does not fit */
     int fits, chosen;
     char reason[MF_PLAN_REASON];
 };
@@ -213,8 +216,9 @@ void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement 
 /** Threads that are worth their call on each of @p ranks ranks whose cores compute: 1 to @p most. */
 size_t mf_plan_threads(const struct mf_plan_problem *problem, size_t ranks, size_t most);
 
-/** The cost model of docs/PLANNER.md. @p rounds: of all directions that go in rounds. */
+/** The cost model of docs/PLANNER.md. @p rounds: of all directions that go in rounds; @p c: history, memories, and
+ * what travels by strips. */
 struct mf_plan_cost mf_plan_price(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
-                                  const struct mf_placement *place, int passes, size_t rounds, size_t history);
+                                  const struct mf_placement *place, const struct mf_plan_candidate *c, size_t rounds);
 
 #endif

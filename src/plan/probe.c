@@ -18,7 +18,7 @@ struct head {
     char boot[64]; /* this machine's number since it started: equal names do not make one node */
     cpu_set_t cores;
     double quota;
-    int64_t local_rank, cuda;
+    int64_t local_rank, leader, cuda;
     size_t gpus, shown;
     char remark[2][MF_NVML_TEXT];
     char driver[MF_NVML_TEXT];
@@ -35,6 +35,7 @@ static void look_at_host(const struct mf_comm *comm, struct head *head)
     mf_host_boot(head->boot, sizeof head->boot);
     head->quota = limits.cores;
     head->local_rank = comm->local_rank;
+    head->leader = mf_comm_leader(comm);
     if (sched_getaffinity(0, sizeof head->cores, &head->cores) != 0) CPU_SET(0, &head->cores);
 }
 
@@ -100,6 +101,12 @@ static void close_record(struct record *r)
     free(r->shown);
 }
 
+/* On one host, and there among ranks that share memory: what stands for nodes in all that ranks exchange. */
+static int together(const struct head *a, const struct head *b)
+{
+    return a->leader == b->leader && strcmp(a->host.name, b->host.name) == 0 && strcmp(a->boot, b->boot) == 0;
+}
+
 /* Numbers ranks' nodes in the order in which they come; how many there are. */
 static int number_nodes(const struct record *record, size_t ranks, int *node)
 {
@@ -108,9 +115,7 @@ static int number_nodes(const struct record *record, size_t ranks, int *node)
     for (size_t r = 0; r < ranks; ++r) {
         size_t k = 0;
 
-        while (k < r && (strcmp(record[k].head.host.name, record[r].head.host.name) != 0 ||
-                         strcmp(record[k].head.boot, record[r].head.boot) != 0))
-            ++k;
+        while (k < r && !together(&record[k].head, &record[r].head)) ++k;
         node[r] = k < r ? node[k] : nodes++;
     }
     return nodes;

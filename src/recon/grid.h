@@ -22,6 +22,7 @@ struct mf_grid {
     struct mf_method_opts method;   /* opts->method, with the history of a checkpoint */
     struct mf_objective *objective;
     struct mf_objective_opts compared; /* opts->objective, with fewer slices in flight where memory was short */
+    struct mf_strips_floats strips;    /* of the last grid's evaluations */
     size_t shrunk;                     /* slices in flight before there were fewer, of which nothing was said; or 0 */
     char lacked[MF_ERR_TEXT];          /* what there was no memory for */
     struct mf_optimiser optimiser;

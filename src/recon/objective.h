@@ -75,6 +75,15 @@ int mf_objective_new(const struct mf_comm *comm, struct mf_queue *queue, const s
                      struct mf_objective **objective);
 void mf_objective_free(struct mf_objective *objective);
 
+/** What a rank's evaluation has travel where slices go by strips (objective_strips.c), in floats: planes beside its
+ * slab, and sums that all ranks add up. Nothing: whole slices travel. */
+struct mf_strips_floats {
+    double planes, sums;
+};
+
+/** The same on all ranks, not collective. */
+struct mf_strips_floats mf_objective_strips_floats(struct mf_objective *objective);
+
 /** Pyramid levels of slices of @p nu x @p nv at L = @p lag. Refuses with MF_USAGE where there is none, naming the
  * largest L. Not collective. */
 int mf_objective_levels_for(size_t lag, size_t nu, size_t nv, size_t *levels);

@@ -77,11 +77,9 @@ static int is_quick(struct mf_objective *o, size_t grain)
            (y < x ? y : x) >= (size_t)MF_STRIP_LANES * (size_t)o->threads;
 }
 
-/* A rank's floats on their way: planes beside the slab and sums, against slices and their gradients, both of both
- * directions. */
-static int pays(struct mf_objective *o)
+/* A rank's floats of one field: planes beside the slab, and sums, both of both directions. */
+static struct mf_strips_floats floats_of(struct mf_objective *o)
 {
-    const double ranks = o->comm->size, n = (double)o->slab.dims[1] * (double)o->slab.dims[2];
     double planes = 1, sums = 0;
 
     for (size_t k = 0; k < CUT; ++k) {
@@ -90,8 +88,17 @@ static int pays(struct mf_objective *o)
         for (size_t l = 1; l < s->levels; ++l) planes += (double)(s->nv >> l) / (double)s->nv;
         sums += (double)mf_strip_sums(s->slices, s->levels, strip_lag(o));
     }
-    return 2 * (double)mf_strip_reach(strip_lag(o)) * n * planes + 2 * sums <
-           4 * n * (double)o->slab.dims[0] / ranks * (ranks - 1) / ranks;
+    planes *= 2 * (double)mf_strip_reach(strip_lag(o)) * (double)o->slab.dims[1] * (double)o->slab.dims[2];
+    return (struct mf_strips_floats){planes, sums};
+}
+
+/* Those on their way, against slices and their gradients. */
+static int pays(struct mf_objective *o)
+{
+    const double ranks = o->comm->size, n = (double)o->slab.dims[1] * (double)o->slab.dims[2];
+    const struct mf_strips_floats strips = floats_of(o);
+
+    return strips.planes + 2 * strips.sums < 4 * n * (double)o->slab.dims[0] / ranks * (ranks - 1) / ranks;
 }
 
 /* Rows that the pyramid of either direction binds together. */
@@ -246,6 +253,13 @@ void mf_objective_strips_close(struct mf_objective *o)
     mf_arena_give(o->queue->host, st->sums[0]);
     free(st->row);
     free(st);
+}
+
+struct mf_strips_floats mf_objective_strips_floats(struct mf_objective *o)
+{
+    const struct mf_strips_floats one = o->strips ? floats_of(o) : (struct mf_strips_floats){0, 0};
+
+    return (struct mf_strips_floats){one.planes * (double)o->phases, one.sums * (double)o->phases};
 }
 
 /* -- an evaluation -- */

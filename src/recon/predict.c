@@ -166,14 +166,14 @@ static int measure_home(const struct mf_comm *comm, struct mf_queue *queue, cons
     int rc;
 
     MF_TRY(open_home(queue, &arena, &home));
-    rc = mf_solve_measure(comm, home->backend, home, w->dims, w->target, opts);
+    rc = mf_solve_measure(comm, home->backend, home, w->dims, w->target, opts, NULL);
     home->backend->queue_close(home);
     mf_arena_close(arena);
     return rc;
 }
 
 static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, struct mf_arena *arena,
-                   struct mf_arena *host)
+                   struct mf_arena *host, struct mf_strips_floats *strips)
 {
     const struct mf_dry_kind kind = {s->simd, s->apart, s->capability};
     struct mf_solve_opts opts = *w->opts;
@@ -201,7 +201,7 @@ static int measure(const struct mf_predict *w, const struct mf_plan_setting *s, 
     MF_TRY(mf_queue_dry(&queue, &dry, (int)s->threads, w->deterministic, arena, host));
     rc = mf_arena_book(host, in_use, "in use before");
     if (rc == MF_OK && s->passes) rc = measure_home(&comm, queue, w, &opts);
-    if (rc == MF_OK && !s->passes) rc = mf_solve_measure(&comm, &dry.backend, queue, w->dims, w->target, &opts);
+    if (rc == MF_OK && !s->passes) rc = mf_solve_measure(&comm, &dry.backend, queue, w->dims, w->target, &opts, strips);
     mf_arena_book(host, -in_use, "in use before");
     dry.backend.queue_close(queue);
     return rc;
@@ -216,6 +216,7 @@ static void close_arena(struct mf_arena *arena, struct mf_plan_bytes *bytes)
 
 int mf_predict_bytes(void *what, const struct mf_plan_setting *setting, struct mf_plan_bytes bytes[MF_PLAN_MEMORIES])
 {
+    struct mf_strips_floats strips = {0, 0};
     struct mf_arena *arena, *host;
     int rc;
 
@@ -224,10 +225,12 @@ int mf_predict_bytes(void *what, const struct mf_plan_setting *setting, struct m
     host = arena;
     rc = setting->apart ? mf_arena_open(&host, &mf_mem_dry, 0) : MF_OK;
     mf_fault_hold(1);
-    if (rc == MF_OK) rc = measure(what, setting, arena, host);
+    if (rc == MF_OK) rc = measure(what, setting, arena, host, &strips);
     mf_fault_hold(0);
     if (host != arena) close_arena(host, &bytes[MF_PLAN_HOST]);
     close_arena(arena, &bytes[MF_PLAN_STATE]);
+    bytes[MF_PLAN_STATE].planes = strips.planes * sizeof(float);
+    bytes[MF_PLAN_STATE].sums = strips.sums * sizeof(float);
     return rc;
 }
 

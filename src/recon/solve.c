@@ -120,6 +120,7 @@ static int grid_try(struct mf_grid *r, const size_t dims[3], size_t level, doubl
     if (objective.levels_max > level) objective.levels_max -= level;
     MF_TRY(mf_agree(r->comm, grid_memory(r)));
     MF_TRY(mf_objective_new(r->comm, r->queue, &r->slab, r->fields, r->target, &objective, &r->objective));
+    r->strips = mf_objective_strips_floats(r->objective);
     return mf_grid_snapshot_room(r);
 }
 
@@ -485,7 +486,8 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
 }
 
 int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
-                     const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts)
+                     const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
+                     struct mf_strips_floats *strips)
 {
     struct mf_solve_result result;
     struct mf_grid r;
@@ -494,6 +496,7 @@ int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backen
     set_up(&r, comm, backend, queue, dims, target, opts, &result);
     r.dry = 1;
     rc = opts->evaluations > 0 ? run(&r, dims) : run_grid(&r, dims, NULL, NULL);
+    if (strips) *strips = r.strips;
     grid_close(&r);
     mf_solve_free(&result);
     return rc;

@@ -85,10 +85,11 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
 /**
  * Takes from the queue's arenas what mf_solve() (mf_solve_probe() where opts->evaluations is 0) takes, in its order,
  * and gives it back without having touched what is large: the arenas' high-water marks are then those of a run.
- * Collective; refuses (agreed) as they do.
+ * *strips: of an evaluation at full resolution (NULL: nobody asks). Collective; refuses (agreed) as they do.
  */
 int mf_solve_measure(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
-                     const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts);
+                     const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
+                     struct mf_strips_floats *strips);
 
 /** Gives back the labels and the convergence. */
 void mf_solve_free(struct mf_solve_result *result);

@@ -208,6 +208,26 @@ def smaller():
     check(not any(c["fits"] for c in short["candidates"] if c["history"] == 2), "history goes last")
 
 
+def by_strips():
+    """Between nodes S2 and Variation go by strips: less travels than whole slices, which --deterministic and other descriptors have."""
+    with open(f"{hardware}/laptop.json") as file:
+        machine = json.load(file)
+    node = machine["nodes"][0]
+    node.pop("gpus", None)
+    node.update(count=2, cores=2)
+    with open("pair.json", "w") as file:
+        json.dump(machine, file)
+    words = ("--size", 256, 256, 256, "--hardware", "pair.json", "--ranks", 4, "--threads", 1)
+    ways = {more: plan(*words, *more) for more in ((), ("--deterministic",), ("--descriptor_types", "S2", "Variation", "LinealPath"), ("--limit_to", 32))}
+    ways = {more[-1] if more else "": one for more, one in ways.items() if one}
+    strips = ways.pop("")
+    check(strips["nodes"] == 2 and any("go by strips" in n for n in strips["notes"]), f"by strips: {strips['nodes']} nodes, {strips['notes']}")
+    for name, one in ways.items():
+        took, whole = strips["seconds_per_evaluation"], one["seconds_per_evaluation"]
+        check(not any("strips" in n for n in one["notes"]) and 0.2 < took["exchange"] / whole["exchange"] < 0.75, f"{name}: {took} of {whole}, {one['notes']}")
+        check(took["waiting"] < whole["waiting"], f"{name}: waits {took['waiting']} of {whole['waiting']}")
+
+
 def verified():
     """--verify: batches tried here, foretold and taken beside each other; the plan is one that a run obeys."""
     np.save("v.npy", blobs((48, 48), [0.6, 0.4], 1))
@@ -315,7 +335,7 @@ def refusals():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, dry_run_says_the_sum, smaller, which_device, nothing_fits, verified, refusals):
+    for part in (golden_plans, pure, adds_up, said_why, as_in_a_run, dry_run_says_the_sum, smaller, which_device, nothing_fits, by_strips, verified, refusals):
         part()
     os.chdir("/")
 finish("plan")

@@ -53,6 +53,18 @@ def predicted():
             check(peak.get("predicted_device") == peak.get("device"), f"{words} on {ranks}: {peak}")
 
 
+def between_nodes():
+    """Ranks of several nodes: the plan knows whether a run goes by strips, what that takes and what travels."""
+    for nodes, words, strips in (("2", "", True), ("4", "", True), ("1", "", False), ("2", "--deterministic", False), ("2", "--batch_size 4", False),
+                                 ("2", "--descriptor_types S2 LinealPath", False), ("2", "--non_periodic --use_multigrid_reconstruction", True)):
+        names = [] if "--descriptor_types" in words else S2
+        done, _ = match("two.npy", "--limit_to", 4, "--threads", 1, "--max_iter", 2, "--no_polish", "--add_dimension", 64, *names, *words.split(), "--output", "n.h5", ranks=4,
+                        env={"MF_NODES": nodes})
+        peak, made = done["peak_bytes"], done["plan"]
+        check(peak["predicted"] == peak["arena"] and made["nodes"] == int(nodes), f"{nodes} nodes, {words}: {peak}, {made['nodes']}")
+        check(any("by strips" in n for n in made["notes"]) == strips == ("planes beside slabs" in made["bytes"]["arrays"]), f"{nodes} nodes, {words}: {made['notes']}, {made['bytes']['arrays']}")
+
+
 def in_the_output():
     done, _ = match(*SHORT, "--add_dimension", 20, "--output", "q.h5", ranks=2)
     status, out, _ = runs.run(program, "info", "q.h5", "--json")
@@ -217,7 +229,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((30, 32), [0.6, 0.4], 1))
     np.save("three.npy", blobs((48, 48), [0.5, 0.2, 0.3], 2))
-    for part in (predicted, in_the_output, old_scripts, from_a_file, history_of_the_checkpoint, already_held, taken_ahead, less_memory, address_space):
+    for part in (predicted, between_nodes, in_the_output, old_scripts, from_a_file, history_of_the_checkpoint, already_held, taken_ahead, less_memory, address_space):
         part()
     check(sum(seen) >= 3, f"went on with less memory {sum(seen)} times")
     os.chdir("/")

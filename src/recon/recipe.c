@@ -329,10 +329,10 @@ static const struct mf_recipe network = {.name = "network or inclusions",
                                          .type = {"FFTCorrelations", "Variation", "Patches"},
                                          .weight = {7.6, 6.4, 20},
                                          .levels = 3,
-                                         .level_weight = {1, 0.7, 0.5},
+                                         .level_weight = {1, 0.6, 0.4}, /* more closes grains, and copies them */
                                          .lag = 8,
                                          .evaluations = 600,
-                                         .candidates = 4,
+                                         .candidates = 8, /* they differ: in what they copy by 0.2 */
                                          .history = 10,
                                          .ramp = &slow};
 /* Patches of coarse grids know the grains, which are wider than those of the finest reach. Most of the time is the

@@ -43,14 +43,15 @@ int mf_recon_may_explain(const struct mf_session *s, const struct mf_recon_cmd *
 
 void mf_auto_explain(const struct mf_target_look *look)
 {
-    char period[40] = "", cells[60] = "";
+    char wave[80] = "does not fall and rise again", period[40] = "", cells[60] = "";
 
+    if (look->trough < 0) snprintf(wave, sizeof wave, "falls to %.2f and rises to %.2f", look->trough, look->crest);
     if (look->wave > 0) snprintf(period, sizeof period, ", with a period of %.1f pixels", 1 / look->wave);
     if (look->cells > 0) snprintf(cells, sizeof cells, "; walls part cells of %.0f pixels", 1 / look->cells);
     mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.75); "
-            "autocovariance falls to %.2f and rises to %.2f (a wave: below -0.1, above 0.05)%s; borders fit as 0 "
+            "autocovariance %s (a wave: below -0.1, above 0.05)%s; borders fit as 0 "
             "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)%s",
-            look->phases, look->rare, look->coherence, look->trough, look->crest, period, look->seam, cells);
+            look->phases, look->rare, look->coherence, wave, period, look->seam, cells);
 }
 
 void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size)

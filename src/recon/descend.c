@@ -238,7 +238,7 @@ static size_t script_of(const struct mf_grid *r, int last, struct step script[ST
     return n;
 }
 
-/* Loss of a field with |d| as it is. */
+/* By the objective at work: |d| is as it is once mf_grid_sharpen() has replaced that of the descent. */
 void mf_grid_loss(struct mf_grid *r, float *x, double *loss) { mf_objective_eval(r->objective, x, NULL, 1, loss); }
 
 /* c: the loss of a mean square over slices as it is; any other norm is brought to the size that one has at the start.
@@ -255,6 +255,13 @@ static void grid_name(const struct mf_grid *r, char *text, size_t size)
         snprintf(text, size, "%zu x %zu x %zu", r->slab.dims[0], r->slab.dims[1], r->slab.dims[2]);
     else
         snprintf(text, size, "%zu x %zu", r->slab.dims[1], r->slab.dims[2]);
+}
+
+static int has_rounded(const struct mf_grid *r)
+{
+    for (size_t t = 0; t < r->opts->objective.terms; ++t)
+        if (r->opts->objective.term[t].row->kind == MF_VARIATION) return mf_grid_rounds(r);
+    return 0;
 }
 
 /* First loss, its shares, the scale; said once. */
@@ -275,8 +282,9 @@ int mf_grid_look(struct mf_grid *r)
                  r->opts->objective.term[t].row->name, 100 * r->result->share[t]);
     }
     grid_name(r, name, sizeof name);
-    mf_info("grid %s (%sy x), %zu pyramid level%s, first loss %.4e: %s", name, r->slab.dims[0] > 1 ? "z " : "",
-            mf_objective_levels(r->objective, 0), MF_S(mf_objective_levels(r->objective, 0)), first, shares);
+    mf_info("grid %s (%sy x), %zu pyramid level%s, first loss %.4e: %s%s", name, r->slab.dims[0] > 1 ? "z " : "",
+            mf_objective_levels(r->objective, 0), MF_S(mf_objective_levels(r->objective, 0)), first, shares,
+            has_rounded(r) ? " (as the descent sees it: small jumps of Variation are rounded)" : "");
     mf_grid_note(r, r->before);
     return MF_OK;
 }

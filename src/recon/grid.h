@@ -60,6 +60,9 @@ struct mf_grid {
 struct mf_extent mf_grid_extent(const struct mf_grid *run);
 double mf_grid_voxels(const struct mf_grid *run);
 
+/** Does the descent see |d| of Variation rounded? */
+int mf_grid_rounds(const struct mf_grid *run);
+
 /** The first loss, its shares, the scale; said once, and the first row. Collective; MF_NUMERIC. */
 int mf_grid_look(struct mf_grid *run);
 

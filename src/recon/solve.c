@@ -307,11 +307,14 @@ static void open_metrics(struct mf_grid *r)
 /* A plan measures the memory of ranks that are not there: their part of what is fixed is not known. */
 static int is_here(const struct mf_grid *r) { return r->comm->impl != NULL || r->comm->size == 1; }
 
+/* Labels are never grey. */
+int mf_grid_rounds(const struct mf_grid *r) { return !r->opts->objective.compat && !r->method.method->swaps; }
+
 /* One grid of a coarse-to-fine run: starts from @p coarse (over @p from), from a checkpoint or anew, and leaves its
  * field in the optimiser. */
 static int run_grid(struct mf_grid *r, const size_t dims[3], const struct mf_slab *from, const float *coarse)
 {
-    MF_TRY(grid_open(r, dims, (size_t)r->level, r->opts->objective.compat ? 0 : SMOOTH));
+    MF_TRY(grid_open(r, dims, (size_t)r->level, mf_grid_rounds(r) ? SMOOTH : 0));
     if (r->dry && is_here(r)) MF_TRY(count_fixed(r));
     if (r->dry) return mf_agree(r->comm, measure_start(r, coarse ? from : NULL));
     if (coarse)

@@ -17,7 +17,7 @@ from samples import blobs, grey, np, save
 h5py = runs.optional("h5py")
 PROGRAM, MPIEXEC = os.path.abspath(sys.argv[1]), sys.argv[2]
 NUMBERS = ("phases", "rare", "coherence", "trough", "crest", "seam")
-PATTERN = re.compile(r"auto: (\d+) phases, the rarest ([\d.]+); coherence of edges ([\d.]+) .*? falls to (-?[\d.]+) and rises to (-?[\d.]+)"
+PATTERN = re.compile(r"auto: (\d+) phases, the rarest ([\d.]+); coherence of edges ([\d.]+) .*? autocovariance (?:falls to (-?[\d.]+) and rises to (-?[\d.]+)|does not fall and rise again) "
                      r".*? strangers do: (-?[\d.]+)")
 
 
@@ -106,7 +106,7 @@ def seen(folder, image, *words, ranks=1):
     numbers, chosen = PATTERN.match(lines[0]) if lines else None, lines[-1] if lines else ""
     if not check(status == 0 and numbers and len(lines) == 2, f"auto {words} on {ranks} ranks: {status} {err[-400:]}"):
         return None, lines
-    return {**dict(zip(NUMBERS, map(float, numbers.groups()))), "chosen": chosen}, lines
+    return {**dict(zip(NUMBERS, (float(n or 0) for n in numbers.groups()))), "chosen": chosen}, lines
 
 
 def recipes(folder):

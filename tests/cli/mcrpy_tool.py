@@ -19,7 +19,8 @@ program, tool = map(os.path.abspath, sys.argv[1:3])
 LAG = 5
 OURS = {"FFTCorrelations": "s2", "Variation": "variation", "VolumeFractions": "fraction", "Correlations": "three_point_soft",
         "TwoPointCorrelations": "two_point_soft", "LineCorrelations": "three_point_axes",
-        "LinealPathApproximation": "lineal_path_soft", "LineLinealPathApproximation": "lineal_path_axes"}
+        "LinealPathApproximation": "lineal_path_soft", "LineLinealPathApproximation": "lineal_path_axes", "CrossCorrelations": "three_point_cross"}
+PAIRS = [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]  # MCRpy's order, as many as there are; ours is (0, 1) (0, 2) .. (1, 2)
 
 
 def of_mcrpy(module, name):
@@ -50,6 +51,14 @@ def convert(content, code=0, *words):
     return done.stderr
 
 
+def below_each_other(values, phases):
+    """Pairs of phases as MCRpy stores them, [1][levels][pairs C][C]."""
+    ours = [(a, b) for a in range(phases) for b in range(a + 1, phases)]
+    root = LAG**2 + (LAG - 1)**2
+    blocks = [values[ours.index((b, a))].reshape(-1, root, root) for a, b in PAIRS if a < phases]
+    return np.concatenate(blocks, axis=1)[None]
+
+
 def characterised(labels, *types_):
     """Ours under --compat mcrpy, under MCRpy's names and in its shapes."""
     np.save("a.npy", labels)
@@ -65,6 +74,8 @@ def characterised(labels, *types_):
             side[name] = values.reshape(phases, levels, width[name], width[name])
         if name == "Variation":
             side[name] = values[..., None]
+        if name == "CrossCorrelations":
+            side[name] = below_each_other(values, phases)
         if "Lineal" in name:
             side[name] = values.reshape(phases, levels, 1, 1, 1, -1)
     return side
@@ -77,18 +88,41 @@ def loss(target, *types_):
 
 
 def values_and_losses():
-    for phases, fractions in ((2, (0.6, 0.4)), (3, (0.4, 0.4, 0.2))):
+    for phases, fractions in ((2, (0.6, 0.4)), (3, (0.4, 0.4, 0.2)), (4, (0.3, 0.3, 0.2, 0.2))):
         names = [n for n in OURS if n != "VolumeFractions"]
         side = characterised(samples.blobs((20, 22), fractions, phases), *names)
         np.save("start.npy", samples.blobs((20, 22), fractions, 9))
-        err = convert({**side, "GramMatrices": np.zeros((phases, 1, 4)), "settings": settings()})
-        check("GramMatrices" in err, "what is left out is said: " + err)
+        convert({**side, "settings": settings()})
         with h5py.File("out.h5") as got, h5py.File("ours.h5") as want:
             for name in want["all"]:
-                if name in OURS.values():
+                if name in OURS.values() and check(name in got["all"], f"{phases} phases: no {name}"):
                     check((got["all"][name][...] == want["all"][name][...]).all(), f"{phases} phases: {name}")
-        for one in (("FFTCorrelations", "Variation"), ("Correlations", "LinealPathApproximation")):
+        for one in (("FFTCorrelations", "Variation"), ("Correlations", "LinealPathApproximation"), ("FFTCorrelations", "CrossCorrelations")):
             check(loss("out.h5", *one) == loss("ours.h5", *one) is not None, f"{phases} phases: the loss of {one}")
+
+
+def pairs_of_mcrpy():
+    """MCRpy's own order of pairs: the sums of what MCRpy 0.2.0 computed of an image of four phases, pair below pair, on its two levels."""
+    y, x = np.mgrid[:20, :22]
+    labels = np.array([0, 1, 2, 3, 0, 0, 1, 0])[(y // 3 + (x // 4) * (y // 5 + 1)) % 8]
+    want = [[59.90305, 43.26298, 17.90034, 48.7078, 9.09479, 5.27426], [69.97665, 52.73378, 17.12711, 34.52385, 11.45014, 5.21903]]
+    values = characterised(labels, "S2", "Variation", "CrossCorrelations")["CrossCorrelations"]
+    got = values.reshape(2, 6, -1).sum(-1)
+    check(np.allclose(got, want, rtol=1e-5), f"pairs of MCRpy: {got}")
+
+
+def left_out():
+    side = characterised(samples.blobs((20, 22), (0.4, 0.4, 0.2), 3), "S2", "Variation", "CrossCorrelations")
+    grams = {"GramMatrices": np.zeros((3, 1, 4)), "MultiPhaseGramMatrices": np.zeros((1, 1, 4)), "FFTCrossCorrelations": np.zeros((1, 1, 3, 9, 9))}
+    err = convert({**side, **grams, "OwnDescriptor": np.zeros((1, 1)), "Correlations": np.zeros((3, 0, 41, 41)), "settings": settings()}).splitlines()
+    for names, says in (("GramMatrices, MultiPhaseGramMatrices", "--gram_weights_filename"), ("FFTCrossCorrelations", "without --compat mcrpy"),
+                        ("OwnDescriptor", "mesoforge has no such descriptor"), ("Correlations", "no array of values")):
+        check([says in line for line in err if line.endswith(": " + names)] == [True], f"{names} left out: {err}")
+    check(len(err) == 4, f"and nothing else: {err}")
+    cross = side["CrossCorrelations"]
+    for wrong in (cross[:, :, :41], cross[:, :, :-1], cross[0], np.concatenate([cross] * 2)):
+        check("Traceback" not in convert({**side, "CrossCorrelations": wrong, "settings": settings()}, 3), "pairs that are no pairs")
+    check("of 1 pairs of phases, and there are 3 phases" in convert({**side, "CrossCorrelations": cross[:, :, :41], "settings": settings()}, 3), "too few pairs")
 
 
 def of_match():
@@ -188,6 +222,8 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     without_numpy()
     values_and_losses()
+    pairs_of_mcrpy()
+    left_out()
     of_match()
     three_directions()
     without_s2()

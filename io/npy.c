@@ -168,15 +168,17 @@ static int check_length(const struct mf_array *a)
 /* Longer than any header without axes. */
 static size_t length_of(enum mf_axes axes) { return 256 + 64 * (size_t)axes; }
 
-/* What the axes are, by the length of a header that is to the letter one of ours. */
-static enum mf_axes axes_of(const struct mf_array *a, const struct header *h, const char *text)
+/* What the axes are, by the length of a header that is to the letter one of ours: of version 1, its text behind ten
+ * bytes. */
+static enum mf_axes axes_of(const struct mf_array *a, const struct header *h, const char *text, size_t length)
 {
     char ours[MF_NPY_HEADER];
 
+    if (a->offset != PREAMBLE + length) return MF_AXES_UNSAID;
     for (int axes = MF_AXES_PLACES; axes <= MF_AXES_PAIR_LAG; ++axes)
         if (a->offset == length_of((enum mf_axes)axes) &&
             mf_npy_header(h->descr, h->ndim, h->shape, (enum mf_axes)axes, ours) == a->offset &&
-            memcmp(ours + PREAMBLE, text, a->offset - PREAMBLE) == 0)
+            memcmp(ours + PREAMBLE, text, length) == 0)
             return (enum mf_axes)axes;
     return MF_AXES_UNSAID;
 }
@@ -196,7 +198,7 @@ static int understand(struct mf_array *a, const char *from, size_t length)
     a->fortran = h.fortran;
     a->ndim = h.ndim;
     memcpy(a->shape, h.shape, sizeof a->shape);
-    a->axes = axes_of(a, &h, from);
+    a->axes = axes_of(a, &h, from, length);
     return check_length(a);
 }
 

@@ -241,10 +241,7 @@ void mf_comm_dry(struct mf_comm *comm, int rank, int size, int local_size)
         .rank = rank, .size = size, .local_rank = rank % local_size, .local_size = local_size, .impl = NULL};
 }
 
-int mf_comm_leader(const struct mf_comm *comm)
-{
-    return comm->impl ? comm->impl->leader : comm->rank - comm->local_rank;
-}
+int mf_comm_stage(const struct mf_comm *comm) { return comm->impl ? node_of(comm) : 0; }
 
 void mf_comm_close(struct mf_comm *comm)
 {

@@ -48,8 +48,8 @@ void mf_comm_self(struct mf_comm *comm);
  */
 void mf_comm_dry(struct mf_comm *comm, int rank, int size, int local_size);
 
-/** The first of the ranks that share this rank's node. Not collective. */
-int mf_comm_leader(const struct mf_comm *comm);
+/** Which of the nodes that a test has ranks play (MF_NODES) is this rank's; 0 without such a test. Not collective. */
+int mf_comm_stage(const struct mf_comm *comm);
 
 /** Ends MPI. Not needed after mf_die(). */
 void mf_comm_close(struct mf_comm *comm);

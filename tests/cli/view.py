@@ -427,6 +427,10 @@ def axes_of_arrays():
     plate[:, :, 3] = 1
     np.save("plate.npy", plate)
     check(len(read_as("plate.npy", "[z][y][x]", "yxp")) == 6, "a layer one voxel thick is no phase of an image")
+    for more in (("--labels", "0,1"), ("--threshold", "0.5")):
+        check(len(drawn("plate.npy", *more)[0]) >= 3, "what is cut into phases is places: plate.npy %s" % (more,))
+    np.save("cubes.npy", np.random.default_rng(3).normal(size=(3, 24, 24, 24)))
+    read_as("cubes.npy", "[phase][z][y][x]", "zyxp")  # lags are 2L - 1: odd
     # volumes that could be nothing else are drawn without a word, others with one
     for path, meaning in (("grey3.npy", "[z][y][x]"), ("large.npy", None), ("volume.npy", None), ("a.npy", None), ("plane.npy", None)):
         read_as(path, meaning, "yxp")
@@ -434,7 +438,8 @@ def axes_of_arrays():
     refused(3, "it has 5 axes", "view", "five.npy", "--output", "p.png", ranks=2)
     refused(2, "--axes yx is of 2 axes", "view", "long.npy", "--axes", "yx", ranks=2)
     refused(2, "--axes: 'xyz' is not one of", "view", "long.npy", "--axes", "xyz")
-    refused(2, "--threshold makes phases of an image or a volume", "view", "long.npy", "--threshold", 0.5, ranks=2)
+    np.save("wide.npy", np.concatenate([soft[:, :, :1], 1 - soft[:, :, :1]], 2))
+    refused(2, "--threshold makes phases of an image or a volume", "view", "wide.npy", "--threshold", 0.5, ranks=2)
     refused(2, "--axes is for arrays", "view", DES["a"], "--axes", "pl")
     check(len(read_as("long.npy", None, None, "--threshold", 0.5, "--axes", "zyx")) >= 3, "a volume that is cut")
 

@@ -250,6 +250,33 @@ static void one_rank_misses(void)
 }
 
 /* A file of ours that says what its axes are is known by it, whole or not at all. */
+/* A header of version 2 or 3 as long as ours says nothing. */
+static void other_versions(void)
+{
+    static const size_t shape[2] = {2, 3};
+    unsigned char bytes[MF_NPY_HEADER + 64];
+    struct mf_array a;
+
+    for (int version = 1; version <= 3; ++version)
+        for (int axes = MF_AXES_PLACES; axes <= MF_AXES_PAIR_LAG; ++axes) {
+            const size_t n = mf_npy_header("<f8", 2, shape, (enum mf_axes)axes, (char *)bytes);
+
+            memset(bytes + n, 0, 48);
+            if (version > 1) { /* four bytes of length, and two blanks less */
+                memmove(bytes + 12, bytes + 10, n - 13);
+                bytes[6] = (unsigned char)version;
+                bytes[8] = (unsigned char)((n - 12) & 255);
+                bytes[9] = (unsigned char)((n - 12) >> 8);
+                bytes[10] = bytes[11] = 0;
+            }
+            if (comm.rank == 0) scratch_write(scratch_file("a.npy"), bytes, n + 48);
+            CHECK(mf_agree(&comm, MF_OK) == MF_OK);
+            CHECK(mf_array_open(scratch_file("a.npy"), NULL, &a) == MF_OK && a.offset == n);
+            CHECK(a.axes == (version == 1 ? (enum mf_axes)axes : MF_AXES_UNSAID));
+            CHECK(mf_agree(&comm, MF_OK) == MF_OK);
+        }
+}
+
 static void said_axes(void)
 {
     static const size_t shape[4] = {2, 3, 4, 5};
@@ -284,6 +311,7 @@ int main(int argc, char **argv)
     bad_requests();
     one_rank_misses();
     said_axes();
+    other_versions();
     scratch_close(&comm);
     mf_arena_close(arena);
     mf_comm_close(&comm);

@@ -128,7 +128,7 @@ struct report {
 static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                         struct mf_compared *got, struct report *report)
 {
-    struct mf_comparison c = {.want = want, .got = got};
+    struct mf_comparison c = {.want = want, .got = got, .periodic = o->periodic};
     int rc;
 
     report->volumes |= got->micro.ndim == 3;

@@ -39,7 +39,7 @@ struct mf_compared {
 /** One against the other, by the normals of the result's slices. */
 struct mf_comparison {
     const struct mf_compared *want, *got;
-    int sides;
+    int sides, periodic; /* periodic: what is compared goes on across borders */
     struct mf_texture_off off[3];
     struct mf_copied copied[3]; /* share NAN: not known */
     double score, copy;         /* means over the sides; NAN: slices are too small, or not known */

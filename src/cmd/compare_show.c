@@ -381,8 +381,8 @@ void mf_compare_text(FILE *to, const struct mf_comparison *c)
 {
     char text[16], more[16];
 
-    fprintf(to, "%s against %s: score %s, copied %s\n", c->got->file, c->want->file, number(text, c->score),
-            number(more, c->copy));
+    fprintf(to, "%s against %s: score %s, copied %s (%s)\n", c->got->file, c->want->file, number(text, c->score),
+            number(more, c->copy), c->periodic ? "across borders" : "not across borders; --periodic goes across");
     reasons_text(to, c);
     for (int d = 0; d < c->sides; ++d) side_text(to, c, d);
     if (mf_compare_has_field(c)) field_text(to, c);

@@ -97,6 +97,7 @@ static int find(const char *name, unsigned *wanted)
         }
     }
     list(names, sizeof names);
+    if (strchr(name, ',')) return mf_fail(MF_USAGE, "no measure '%s'; names stand apart: surface euler", name);
     if (strpbrk(name, "./"))
         return mf_fail(MF_USAGE, "no measure '%s'; a file stands before the options, not behind these names", name);
     if (strcmp(name, "all") != 0) return mf_fail(MF_USAGE, "no measure '%s'; there are: %s", name, names);

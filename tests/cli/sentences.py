@@ -154,6 +154,7 @@ for verb, instead in (("characterize a.npy", "once is enough"), ("compare a.npy 
     says(2, ["names Variation twice; " + instead], verb, "--descriptor_types Variation Variation")
     says(2, ["names FFTCorrelations twice, as S2 and as FFTCorrelations; " + instead], verb, "--descriptor_types S2 FFTCorrelations")
     says(2, ["'S2,Variation'; names stand apart: S2 Variation"], verb, "--descriptor_types S2,Variation", without=["try: Variation"])
+says(2, ["'euler,surface'; names stand apart"], "characterize a.npy --measures euler,surface")
 says(2, ["names variogram twice; once is enough"], "compare a.npy c.npy --descriptor_types variogram variogram")
 says(2, ["names LinealPathApproximation twice, as LinealPath and as LinealPathApproximation"], "characterize a.npy --compat mcrpy --descriptor_types LinealPath LinealPathApproximation")
 for words in ("euler euler", "euler all", "all all"):

@@ -223,7 +223,10 @@ def by_mpirun():
     job = submit("--mpirun", "--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--checkpoint-every", "5ev", "--output", "b.npy")
     ranks = suspend(job, "b", start)
     do("scancel", "--batch", "--signal=USR1", job)
-    until("the ranks have the signal", PATIENCE, lambda: all(hears(rank, signal.SIGUSR1) for rank in ranks))
+    try:
+        until("the ranks have the signal", PATIENCE, lambda: all(hears(rank, signal.SIGUSR1) for rank in ranks))
+    except RuntimeError as late:
+        raise RuntimeError(f"{late}: {[(rank, hears(rank, signal.SIGUSR1), open(f'/proc/{rank}/stat').read().split()[2]) for rank in ranks]}") from late
     wake(ranks)
     until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", 1))
     do("scontrol", "update", f"JobId={job}", "NumNodes=1", "NumTasks=2")  # it starts the ranks that it has then

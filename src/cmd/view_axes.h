@@ -28,8 +28,9 @@ const char *mf_view_meaning(const char *word);
 /**
  * As @p word says (NULL: nobody does), or the file; else as the values say (those of one axis sum to 1 everywhere:
  * phases) or as the shape lets guess, and what was made of it, and what else it may be, is told in one line. @p labels:
- * whole numbers, places unless the values say otherwise; @p places: guesses are places. @p file: what the user calls
- * it. Reads the values once where they may say something. Rank 0; MF_USAGE (a word that does not fit), MF_INPUT.
+ * whole numbers, places unless the values say otherwise; @p places: as of labels (it will be cut into phases). @p file:
+ * what the user calls it. Reads the values once where they may say something. Rank 0; MF_USAGE (a word that does not
+ * fit), MF_INPUT.
  */
 int mf_view_axes(struct mf_arena *arena, const char *file, const struct mf_array *array, const char *word, int labels,
                  int places, struct mf_view_axes *axes);

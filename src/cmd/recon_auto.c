@@ -48,8 +48,8 @@ void mf_auto_explain(const struct mf_target_look *look)
     if (look->trough < 0) snprintf(wave, sizeof wave, "falls to %.2f and rises to %.2f", look->trough, look->crest);
     if (look->wave > 0) snprintf(period, sizeof period, ", with a period of %.1f pixels", 1 / look->wave);
     if (look->cells > 0) snprintf(cells, sizeof cells, "; walls part cells of %.0f pixels", 1 / look->cells);
-    mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.75, of a phase "
-            "below 0.4); autocovariance %s (a wave: below -0.1, above 0.05)%s; borders fit as 0 "
+    mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.25); "
+            "autocovariance %s (a wave: below -0.1, above 0.05)%s; borders fit as 0 "
             "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)%s",
             look->phases, look->rare, look->coherence, wave, period, look->seam, cells);
 }

@@ -13,11 +13,10 @@
 #include "src/desc/texture.h"
 #include "src/recon/start.h"
 
-/* Edges this much straighter than a surrogate's are a texture of lines, where lines are thin: the rarer phase is below
- * THIN, as surrogates of smooth blobs are rough (their spectrum is that of sharp edges) and these are straighter too;
- * S2 oscillates where its autocovariance falls
- * below TROUGH and rises above CREST again; a phase below RARE is rare; borders fit below SEAM. */
-static const double LINES = 1.75, THIN = 0.4, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
+/* Edges this much straighter than a surrogate's are a texture of lines (Gaussian fields cut anywhere: 0.92 to 1.08,
+ * networks 1.35 to 1.5); S2 oscillates where its autocovariance falls below TROUGH and rises above CREST again; a phase
+ * below RARE is rare; borders fit below SEAM. */
+static const double LINES = 1.25, TROUGH = -0.1, CREST = 0.05, RARE = 0.1, SEAM = 0.5;
 
 /* Walls are closed where they part at least so many pieces for every cell that they are long enough for, and FEWEST
  * at all: what lies around a few inclusions is one. */
@@ -31,16 +30,38 @@ static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
  * from 96 x 96 on. */
 static const double AFFORD = 7.5e10;
 
-enum { STREAM = 0x7265, SHIFTS = 256, PIXELS = 1 << 16, SURROGATES = 16, PATCH = 9 /* of Patches, its edge */ };
+enum {
+    STREAM = 0x7265,
+    SHIFTS = 256,
+    PASSES = 256,
+    PIXELS = 1 << 16,
+    SURROGATES = 16,
+    PATCH = 9 /* of Patches, its edge */
+};
 
 /* From this edge on [pixels] coarse grids have room for patches, and what they place is not the whole example. */
 enum { WIDE = 128 };
 
 /* The pixels of phase 1 (or of the only one) of an example, and surrogates behind it, [1 + surrogates][nu][nv]. */
 struct pictures {
-    size_t nu, nv, surrogates, marked;
+    size_t nu, nv, surrogates, marked, jumps;
     float *x;
 };
+
+/* Neighbours inside a picture that differ. */
+static size_t jumps(const float *x, size_t nu, size_t nv)
+{
+    size_t sum = 0;
+
+    for (size_t u = 0; u < nu; ++u)
+        for (size_t v = 0; v < nv; ++v) {
+            const float *at = x + u * nv + v;
+
+            sum += v + 1 < nv && at[0] != at[1];
+            sum += u + 1 < nu && at[0] != at[nv];
+        }
+    return sum;
+}
 
 static void mark(const struct mf_target *target, const struct mf_target_side *side, struct pictures *p)
 {
@@ -51,13 +72,35 @@ static void mark(const struct mf_target *target, const struct mf_target_side *si
         p->x[i] = side->example[i] == phase;
         p->marked += p->x[i] > 0;
     }
+    p->jumps = jumps(p->x, p->nu, p->nv);
 }
 
-static int descending(const void *a, const void *b)
+/* The k-th largest of n values, k < n, which it sorts as far as it has to. */
+static double largest(double *value, size_t n, size_t k)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
+    size_t first = 0, last = n;
 
-    return (x < y) - (x > y);
+    while (last - first > 1) {
+        const double pivot = value[first + (last - first) / 2];
+        size_t above = first, at = first, below = last;
+
+        while (at < below) {
+            const double here = value[at];
+            size_t to = at;
+
+            if (here > pivot) to = above++;
+            if (here < pivot) to = --below;
+            value[at] = value[to];
+            value[to] = here;
+            at += here >= pivot;
+        }
+        if (k >= above && k < below) return pivot;
+        if (k < above)
+            last = above;
+        else
+            first = below;
+    }
+    return value[first];
 }
 
 /* One of n things, by the random number at a place. */
@@ -68,14 +111,12 @@ static size_t pick(uint64_t at, size_t n)
     return i < n ? i : 0;
 }
 
-/* The picture added up at many random shifts with random signs and sizes: its power spectrum and random phases. field,
- * room [nu][nv]. */
-static void surrogate(const struct pictures *p, size_t number, double *field, double *room)
+/* The picture added up at many random shifts with random signs and sizes: its power spectrum and random phases. */
+static void scatter(const struct pictures *p, size_t number, double *field)
 {
-    const size_t nu = p->nu, nv = p->nv, n = nu * nv;
-    float *to = p->x + (1 + number) * n;
+    const size_t nu = p->nu, nv = p->nv;
 
-    memset(field, 0, n * sizeof *field);
+    memset(field, 0, nu * nv * sizeof *field);
     for (size_t k = 0; k < SHIFTS; ++k) {
         const uint64_t at = 3 * (number * SHIFTS + k);
         const size_t du = pick(at, nu), dv = pick(at + 1, nv);
@@ -89,9 +130,42 @@ static void surrogate(const struct pictures *p, size_t number, double *field, do
             for (size_t v = nv - dv; v < nv; ++v) out[v] += size * (double)row[v + dv - nv];
         }
     }
-    memcpy(room, field, n * sizeof *room);
-    qsort(room, n, sizeof *room, descending);
-    for (size_t i = 0; i < n; ++i) to[i] = p->marked > 0 && field[i] >= room[p->marked - 1];
+}
+
+/* Each value and its neighbours, 1/4 1/2 1/4, along both axes, around the borders. */
+static void smooth(size_t nu, size_t nv, double *field, double *room)
+{
+    for (size_t u = 0; u < nu; ++u) {
+        const double *here = field + u * nv;
+        const double *above = field + (u > 0 ? u - 1 : nu - 1) * nv, *below = field + (u + 1 < nu ? u + 1 : 0) * nv;
+
+        for (size_t v = 0; v < nv; ++v) room[u * nv + v] = 0.25 * (above[v] + below[v]) + 0.5 * here[v];
+    }
+    for (size_t u = 0; u < nu; ++u) {
+        const double *here = room + u * nv;
+
+        for (size_t v = 0; v < nv; ++v)
+            field[u * nv + v] = 0.25 * (here[v > 0 ? v - 1 : nv - 1] + here[v + 1 < nv ? v + 1 : 0]) + 0.5 * here[v];
+    }
+}
+
+/* Cut at the picture's share, and smoothed until it has no more jumps than the picture: the spectrum of sharp edges in
+ * random phases is rough. field, room [nu][nv]. */
+static void surrogate(const struct pictures *p, size_t number, double *field, double *room)
+{
+    const size_t nu = p->nu, nv = p->nv, n = nu * nv;
+    float *to = p->x + (1 + number) * n;
+
+    scatter(p, number, field);
+    for (int pass = 0;; ++pass) {
+        double least = INFINITY;
+
+        memcpy(room, field, n * sizeof *room);
+        if (p->marked > 0) least = largest(room, n, p->marked - 1);
+        for (size_t i = 0; i < n; ++i) to[i] = field[i] >= least;
+        if (pass == PASSES || jumps(to, nu, nv) <= p->jumps) return;
+        smooth(nu, nv, field, room);
+    }
 }
 
 /* sqrt(C^2 / E^2) of pictures [first, first + count), by the kernels that reconstruct aims with: lag 0 alone. */
@@ -213,24 +287,6 @@ static void waves(const struct mf_target *target, const struct mf_target_side *s
              look);
 }
 
-/* Jumps between neighbours inside the picture, a pixel; class: its pixels as those of two phases. */
-static double jumps(const struct pictures *p, uint8_t *class)
-{
-    const size_t n = p->nu * p->nv;
-    size_t sum = 0;
-
-    MF_ASSERT(n > 0);
-    for (size_t i = 0; i < n; ++i) class[i] = p->x[i] > 0;
-    for (size_t u = 0; u < p->nu; ++u)
-        for (size_t v = 0; v < p->nv; ++v) {
-            const uint8_t *at = class + u * p->nv + v;
-
-            sum += v + 1 < p->nv && at[0] != at[1];
-            sum += u + 1 < p->nu && at[0] != at[p->nv];
-        }
-    return (double)sum / (double)n;
-}
-
 /* Cells a pixel by the length of the walls: random points as dense have walls as long between them, 2 sqrt(cells) a
  * pixel, with 4 / pi jumps along each pixel of both faces. 0 where the commoner phase is in far fewer pieces, or in
  * few. */
@@ -239,11 +295,12 @@ static int walled(const struct pictures *p, double *cells)
     const size_t n = p->nu * p->nv;
     struct mf_texture texture[2] = {{.pixels = 0}};
     uint8_t *class = calloc(n + 1, 1);
-    double root, pieces;
+    const double root = acos(-1) / 16 * (double)p->jumps / (double)n;
+    double pieces;
     int rc;
 
     if (!class) return mf_fail(MF_MEMORY, "no memory for cells");
-    root = acos(-1) / 16 * jumps(p, class);
+    for (size_t i = 0; i < n; ++i) class[i] = p->x[i] > 0;
     rc = mf_texture_add(class, p->nu, p->nv, 2, 0, texture);
     free(class);
     pieces = (double)texture[2 * p->marked >= n].components;
@@ -455,7 +512,7 @@ static int has_cells(const struct mf_target_look *look)
 
 static int row_of(const struct mf_target_look *look)
 {
-    const int lined = look->coherence > LINES && look->rare < THIN;
+    const int lined = look->coherence > LINES;
 
     if (look->coarsest < PATCH) return TINY;
     if (look->phases > 2) return SEVERAL;

@@ -99,6 +99,40 @@ def layers(field, wanted):
     return sum(power[np.all([abs(np.hypot(k[a - 1], k[a - 2]) / wanted - 1) < 0.5 for a in range(3)], 0)]) / power.sum()
 
 
+def coherence(x):
+    """Sums of C^2 and E^2 of StructureTensor."""
+    tap = np.exp(-0.5 * (np.arange(-5, 6) / 1.5) ** 2)
+
+    def smooth(cells):
+        return sum(w * np.pad(cells, 5)[5 + k : cells.shape[0] + 5 + k, 5:-5] for k, w in zip(range(-5, 6), tap / tap.sum()))
+
+    def both(cells):
+        return smooth(smooth(cells).T).T
+
+    gx, gy = np.diff((x[1:] + x[:-1]) / 2, axis=1), np.diff((x[:, 1:] + x[:, :-1]) / 2, axis=0)
+    p, q, e = (both(part) / both(np.ones_like(part)) for part in (gx**2 - gy**2, 2 * gx * gy, gx**2 + gy**2))
+    return np.array([((np.sqrt(p**2 + q**2 + 1e-4) - 0.01) ** 2).sum(), (e**2).sum()])
+
+
+def straightness(x, surrogates=16):
+    """Edges against those of random phases, smoothed to as many jumps."""
+    def jumps(y):
+        return np.abs(np.diff(y, axis=0)).sum() + np.abs(np.diff(y, axis=1)).sum()
+
+    def cut(field):
+        return (field >= np.sort(field, axis=None)[-int(x.sum())]).astype(float)
+
+    sums, random = np.zeros(2), np.random.default_rng(4)
+    for _ in range(surrogates):
+        field = np.fft.ifft2(np.abs(np.fft.fft2(x)) * np.fft.fft2(random.standard_normal(x.shape))).real
+        while jumps(cut(field)) > jumps(x):
+            for a in (0, 1):
+                field = (np.roll(field, 1, a) + np.roll(field, -1, a)) / 4 + field / 2
+        sums += coherence(cut(field))
+    mine = coherence(x)
+    return np.sqrt(mine[0] / mine[1] * sums[1] / sums[0])
+
+
 def seen(folder, image, *words, ranks=1):
     status, _, err = run(PROGRAM, "match", save(folder, "image.npy", image), "--explain", *words, "--data_folder", folder,
                          ranks=ranks, mpiexec=MPIEXEC)
@@ -113,7 +147,7 @@ def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
              ("network or inclusions", network(64), None), ("network or inclusions", rare(64), None), ("closed network", network(128), None),
              ("large network or inclusions", broken(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
-             ("blobs", blobs((128, 128), [0.5, 0.5], 1), True), ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
+             ("blobs", blobs((128, 128), [0.5, 0.5], 1), True), ("blobs", blobs((96, 96), [0.7, 0.3], 5), True), ("blobs", blobs((64, 64), [0.8, 0.2], 6), True), ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases:
         got, lines = seen(folder, image, "--max_iter", 0)
         if not got:
@@ -122,6 +156,8 @@ def recipes(folder):
         check(periodic is None or ("taken as periodic" in got["chosen"]) == periodic, f"{name}, periodic {periodic}: {lines}")
         x = 1.0 * (image == 1)
         share = [(image == k).mean() for k in np.unique(image)]
+        close = straightness(x)
+        check(abs(got["coherence"] / close - 1) < 0.1, f"{name}: edges {close}: {lines[0]}")
         check(got["phases"] == len(share) and abs(got["rare"] - min(share)) < 1e-3, f"{name}: phases: {lines[0]}")
         check(abs(got["seam"] - seam(x)) < 0.006, f"{name}: seam {seam(x)}: {lines[0]}")
         check(np.allclose((got["trough"], got["crest"]), wave(x, 16), atol=0.006), f"{name}: wave {wave(x, 16)}: {lines[0]}")

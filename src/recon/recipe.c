@@ -412,15 +412,27 @@ static const struct mf_recipe wide_network = {.name = "large network or inclusio
 static const struct mf_recipe closed_network = {.name = "closed network",
                                                 .terms = 3,
                                                 .type = {"FFTCorrelations", "Variation", "Patches"},
-                                                .weight = {7.6, 6.4, 10},
+                                                .weight = {7.6, 6.4, 20},
                                                 .levels = 1,
                                                 .level_weight = {1},
-                                                .unpolished = 1,
                                                 .cells = 1,
                                                 .bend = 0.06, /* docs/DESCRIPTORS.md: tried */
                                                 .evaluations = 200,
+                                                .candidates = 8, /* of few cells: their walls are as long as it comes */
                                                 .history = 10,
                                                 .ramp = &firm};
+static const struct mf_recipe wide_closed_network = {.name = "closed network",
+                                                     .terms = 3,
+                                                     .type = {"FFTCorrelations", "Variation", "Patches"},
+                                                     .weight = {7.6, 6.4, 10},
+                                                     .levels = 1,
+                                                     .level_weight = {1},
+                                                     .unpolished = 1,
+                                                     .cells = 1,
+                                                     .bend = 0.06, /* docs/DESCRIPTORS.md: tried */
+                                                     .evaluations = 200,
+                                                     .history = 10,
+                                                     .ramp = &firm};
 static const struct mf_recipe several = {.name = "several phases",
                                          .terms = 4,
                                          .type = {"FFTCorrelations", "Variation", "Patches", "LinealPath"},
@@ -474,7 +486,7 @@ static const struct {
     [DEAR] = {"a search for patches would take too long", {&defaults, &defaults, &defaults}},
     [SEVERAL] = {"there are more than two phases", {&several, &several, &several_inside}},
     [LAMELLAE] = {"S2 oscillates", {&lamellae, &lamellae, &lamellae_inside}},
-    [CELLS] = {"thin walls part the other phase into cells", {&network, &closed_network, &defaults}},
+    [CELLS] = {"thin walls part the other phase into cells", {&closed_network, &wide_closed_network, &defaults}},
     [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &wide_network, &defaults}},
     [RARELY] = {"a phase is rare", {&network, &wide_network, &defaults}},
     [BLOBS] = {"it has no thin lines", {&blobs, &blobs, &defaults}},

@@ -145,7 +145,7 @@ def seen(folder, image, *words, ranks=1):
 
 def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
-             ("network or inclusions", network(64), None), ("network or inclusions", rare(64), None), ("closed network", network(128), None),
+             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("network or inclusions", rare(64), None), ("closed network", network(128), None),
              ("large network or inclusions", broken(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
              ("blobs", blobs((128, 128), [0.5, 0.5], 1), True), ("blobs", blobs((96, 96), [0.7, 0.3], 5), True), ("blobs", blobs((64, 64), [0.8, 0.2], 6), True), ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases:
@@ -313,7 +313,7 @@ def filed(folder):
     """characterize and reconstruct make what match makes, to the last bit: the file says what was seen of the micrograph."""
     at = f"{folder}/look.h5"
     volume, few = ["--limit_to", 8], ["--seed", 3, "--max_iter", 6]
-    for name, image, size, more, ranks in (("blobs", lamellae(40, 8, False), [40, 40], [], 1), ("network or inclusions", network(48), [48, 48], [], 3),
+    for name, image, size, more, ranks in (("blobs", lamellae(40, 8, False), [40, 40], [], 1), ("closed network", network(48), [48, 48], [], 3),
                                            ("several phases", blobs((32, 36), [0.5, 0.3, 0.2], 2), [32, 36], [], 1),
                                            ("lamellae", lamellae(48, 4, True), [16, 20, 24], volume, 1), ("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1), [12, 24, 24], ["--limit_to", 6], 1)):
         path, made, where = save(folder, "image.npy", image), [], {"ranks": ranks, "mpiexec": MPIEXEC}

@@ -237,6 +237,9 @@ def viewing():
     for name in DES:
         view(DES[name])
     view("two.h5", "--target", DES["a"])
+    for words in (("three.npy", "--target", DES["a"]), (DES["a"], "--original_ms", "three.npy")):
+        status, _, err = run("view", *words, "--output", "p.png")
+        check(status == 0 and "curves of the same label are drawn together" in err, f"other phases, {words}: {status} {err}")
     view(DES["a"], "--original_ms", "b.npy", ranks=2)
     good("view", "a.npy", "--data_folder", "v")
     picture("v/a_view.png")

@@ -72,6 +72,7 @@ struct mf_target_look {
     double trough, crest; /* least autocovariance over its value at 0, and the largest beyond; 0: none was seen */
     double wave;          /* periods per pixel of its strongest wave; 0: none was seen */
     double cells;         /* walls of the rarer phase part the other into so many a pixel; 0: not into cells */
+    double sizes;         /* standard deviation over the mean of the areas of inclusions; -1: too few lie whole in it */
     double seam;          /* do opposite borders fit? 0: as neighbours inside do; 1: as pixels far apart, or not seen */
 };
 

@@ -43,15 +43,18 @@ int mf_recon_may_explain(const struct mf_session *s, const struct mf_recon_cmd *
 
 void mf_auto_explain(const struct mf_target_look *look)
 {
-    char wave[80] = "does not fall and rise again", period[40] = "", cells[60] = "";
+    char wave[80] = "does not fall and rise again", period[40] = "", cells[60] = "", sizes[80] = "";
 
     if (look->trough < 0) snprintf(wave, sizeof wave, "falls to %.2f and rises to %.2f", look->trough, look->crest);
     if (look->wave > 0) snprintf(period, sizeof period, ", with a period of %.1f pixels", 1 / look->wave);
     if (look->cells > 0) snprintf(cells, sizeof cells, "; walls part cells of %.0f pixels", 1 / look->cells);
+    if (look->sizes >= 0)
+        snprintf(sizes, sizeof sizes, "; areas of inclusions spread by %.2f of their mean (one size: below 0.3)",
+                 look->sizes);
     mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.25); "
             "autocovariance %s (a wave: below -0.1, above 0.05)%s; borders fit as 0 "
-            "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)%s",
-            look->phases, look->rare, look->coherence, wave, period, look->seam, cells);
+            "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)%s%s",
+            look->phases, look->rare, look->coherence, wave, period, look->seam, cells, sizes);
 }
 
 void mf_auto_list(const struct mf_recipe *recipe, char *text, size_t size)

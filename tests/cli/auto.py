@@ -50,11 +50,26 @@ def discs(n):
     return np.any([(u - a) ** 2 + (v - b) ** 2 <= 144 for a, b in at], 0).astype(np.uint8)
 
 
+def spread(x):
+    """Standard deviation over the mean of the areas of the rarer phase's pieces that do not touch the border; -1: fewer than four of more than 3 pixels."""
+    label = pieces(x == (x.mean() <= 0.5))
+    rim = np.unique(np.concatenate([label[0], label[-1], label[:, 0], label[:, -1]]))
+    number, areas = np.unique(label, return_counts=True)
+    areas = areas[(number > 0) & ~np.isin(number, rim) & (areas > 3)]
+    return areas.std() / areas.mean() if len(areas) > 3 else -1
+
+
 def square(n):
     """One square."""
     x = np.zeros((n, n), np.uint8)
     x[n // 4 : 3 * n // 4, n // 4 : 3 * n // 4] = 1
     return x
+
+
+def balls(n):
+    """Discs of one size in rows, which S2 sees waves of."""
+    u, v = np.mgrid[:n, :n] % 16 - 8
+    return (u * u + v * v <= 25).astype(np.uint8)
 
 
 def broken(n):
@@ -145,7 +160,7 @@ def seen(folder, image, *words, ranks=1):
 
 def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
-             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("network or inclusions", rare(64), None), ("closed network", network(128), None),
+             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("network or inclusions", rare(64), None), ("network or inclusions", balls(64), None), ("network or inclusions", 1 - balls(72), None), ("closed network", network(128), None),
              ("large network or inclusions", broken(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
              ("blobs", blobs((128, 128), [0.5, 0.5], 1), True), ("blobs", blobs((96, 96), [0.7, 0.3], 5), True), ("blobs", blobs((64, 64), [0.8, 0.2], 6), True), ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases:
@@ -159,6 +174,8 @@ def recipes(folder):
         close = straightness(x)
         check(abs(got["coherence"] / close - 1) < 0.1, f"{name}: edges {close}: {lines[0]}")
         check(got["phases"] == len(share) and abs(got["rare"] - min(share)) < 1e-3, f"{name}: phases: {lines[0]}")
+        says = re.search(r"inclusions spread by ([\d.]+) of", lines[0])
+        check(abs((float(says[1]) if says else -1) - (spread(x) if len(share) == 2 else -1)) < 0.006, f"{name}: sizes {spread(x)}: {lines[0]}")
         check(abs(got["seam"] - seam(x)) < 0.006, f"{name}: seam {seam(x)}: {lines[0]}")
         check(np.allclose((got["trough"], got["crest"]), wave(x, 16), atol=0.006), f"{name}: wave {wave(x, 16)}: {lines[0]}")
     check(seen(folder, network(64), "--max_iter", 0, ranks=3)[1] == seen(folder, network(64), "--max_iter", 0)[1], "other numbers on 3 ranks")
@@ -342,7 +359,7 @@ def known(folder, look, image):
     check(done.status == 0 and "by what was seen of" in done.err and "LinealPath" in done.err, f"plan of a file: {done}")
     done = run(PROGRAM, "reconstruct", "--size", 96, 96, "--max_iter", 0, "--descriptor_filename", look)
     check(done.status == 0 and "have L = 6, where match would take" in done.err, f"another L: {done}")
-    for numbers in ([np.nan] * 10, [0.0] * 10, [10.0] * 9, [10.0] * 11) if h5py else ():
+    for numbers in ([np.nan] * 11, [0.0] * 11, [10.0] * 10, [10.0] * 12) if h5py else ():
         shutil.copy(look, plain)
         with h5py.File(plain, "a") as file:
             file.attrs["look"] = np.array(numbers)

@@ -102,12 +102,13 @@ def clears_away(job):
 
 
 def starts(job):
-    """Asked more than once: what Slurm still clears away puts the time off again."""
-    if state(job)[0] != "PENDING":
-        return True
-    subprocess.run(["scontrol", "update", f"JobId={job}", "StartTime=now"], capture_output=True)
-    time.sleep(1)
-    return False
+    """Asked more than once: what Slurm still clears away puts the time off again. Seen as soon as it does: it does not run for long."""
+    if state(job)[0] == "PENDING":
+        subprocess.run(["scontrol", "update", f"JobId={job}", "StartTime=now"], capture_output=True)
+    end = time.time() + 1
+    while state(job)[0] == "PENDING" and time.time() < end:
+        time.sleep(0.02)
+    return state(job)[0] != "PENDING"
 
 
 def goes_back(job, restarts):
@@ -203,11 +204,13 @@ def stopped_and_back():
     signalled.daemon = True
     signalled.start()
     try:
+        until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", 1))
+        stopped = time.time()
         goes_back(job, 1)
     finally:
         signalled.cancel()
+    suspend(job, "a", stopped)
     do("scontrol", "update", f"JobId={job}", "TimeLimit=30")  # or it would be stopped a third time, where much else runs
-    suspend(job, "a", time.time())
     high = subprocess.Popen(["srun", "-p", "high", "-N2", "--exclusive", "true"])
     goes_back(job, 2)
     check(high.wait(timeout=60) == 0, "the job that preempts")

@@ -63,6 +63,7 @@ struct mf_target_side {
  * phase 1. */
 struct mf_target_look {
     int phases;           /* 0: nobody looked */
+    int foreign;          /* a file says what another version saw, which is not known here */
     size_t edge;          /* the shorter one of the example; where it is chosen, of the result as well */
     size_t coarsest;      /* the same of the coarsest grid, at least; 0: nothing was chosen */
     double example;       /* pixels of it */

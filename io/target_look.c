@@ -5,8 +5,8 @@
 
 #include "src/base/err.h"
 
-/* All but the phases. */
-enum { LOOK = 11 };
+/* All but the phases; of other versions as many as ROOM. */
+enum { LOOK = 11, ROOM = 64 };
 
 static const double LARGEST = 1e18; /* of what no bound is known of */
 
@@ -25,16 +25,15 @@ int mf_target_look_sound(const struct mf_target *t)
 
 int mf_target_look_get(struct mf_h5 *file, struct mf_target *t)
 {
-    double seen[LOOK] = {0};
+    double seen[ROOM] = {0};
     size_t count;
 
     if (!mf_h5_has_attribute(file, "/", "look")) return MF_OK;
-    MF_TRY(mf_h5_get_reals(file, "/", "look", LOOK, seen, &count));
-    if (count != LOOK)
-        return mf_fail(MF_INPUT,
-                       "attribute look has %zu values, not %d: another version saw other things; characterise the "
-                       "micrograph again",
-                       count, LOOK);
+    MF_TRY(mf_h5_get_reals(file, "/", "look", ROOM, seen, &count));
+    if (count != LOOK) {
+        t->look.foreign = 1;
+        return MF_OK;
+    }
     t->look = (struct mf_target_look){.phases = t->phases,
                                       .edge = seen[0] >= 1 && seen[0] <= MF_EXAMPLE_MAX ? (size_t)seen[0] : 0,
                                       .example = seen[1],

@@ -8,7 +8,7 @@
 /** Nobody has looked, or these are numbers that somebody can have seen. */
 int mf_target_look_sound(const struct mf_target *target);
 
-/** Its numbers as they stand in a file, if it has them. Not collective; MF_INPUT. */
+/** Its numbers as they stand in a file, if it has them, as many as this version sees. Not collective; MF_INPUT. */
 int mf_target_look_get(struct mf_h5 *file, struct mf_target *target);
 
 /** Nothing where nobody looked. Not collective; MF_OUTPUT. */

@@ -52,7 +52,7 @@ void mf_auto_explain(const struct mf_target_look *look)
         snprintf(sizes, sizeof sizes, "; areas of inclusions spread by %.2f of their mean (one size: below 0.3)",
                  look->sizes);
     mf_info("auto: %d phases, the rarest %.3f; coherence of edges %.2f of a surrogate's (lines: above 1.25); "
-            "autocovariance %s (a wave: below -0.1, above 0.05)%s; borders fit as 0 "
+            "autocovariance %s (a wave: below -0.1, above 0.05, in 4 L pixels or more)%s; borders fit as 0 "
             "neighbours .. 1 strangers do: %.2f (periodic: below 0.5)%s%s",
             look->phases, look->rare, look->coherence, wave, period, look->seam, cells, sizes);
 }
@@ -205,6 +205,11 @@ static void say_lag(const struct mf_session *s, const struct mf_recon_cmd *o, co
 int mf_recon_recall(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target, const char *file)
 {
     if (!mf_recon_is_auto(o)) return MF_OK;
+    if (target->look.foreign)
+        return mf_fail(MF_INPUT,
+                       "'%s' says what another version saw of its micrograph (look); name the descriptors, or measure "
+                       "it again: mesoforge characterize --descriptor_types auto",
+                       file);
     if (!target->look.phases) {
         if (mf_options_given(s->options, "descriptor-types"))
             return mf_fail(MF_INPUT,

@@ -365,6 +365,8 @@ void mf_outcome_report(const struct mf_outcome *out)
                 100 * out->copied.share, out->copied.edge, out->copied.edge);
     if (out->copied.edge && out->copied.share > COPIED)
         mf_warn("more than half of the result is literally its target, which has few features; try: another --seed, a "
-                "larger micrograph, or less of Patches (--descriptor_weights)");
+                "larger micrograph, or %s",
+                out->o->recipe ? "--descriptor_types and --descriptor_weights with less of Patches"
+                               : "less of Patches (--descriptor_weights)");
     if (out->variation_error > 0.1) mf_warn("the result has not the interfaces of its target; try: %s", remedy(out));
 }

@@ -18,7 +18,7 @@ static const double LINES = 1.25, ALIKE = 0.3, CREST = 0.05, RARE = 0.1, SEAM = 
 static const double WORK = 1e14, SEARCH = 50, HELD = 10, LEAST = 64;
 
 /* The same of all candidates, for each that a recipe has, some seconds: all of them up to 64 x 64 pixels, of four one
- * from 96 x 96 on. */
+ * from 96 x 96 on (of recipes with fewer evaluations more). */
 static const double AFFORD = 7.5e10;
 
 enum { PATCH = 9 /* of Patches, its edge */ };
@@ -167,7 +167,7 @@ static const struct {
     [CELLS] = {"thin walls part the other phase into cells", {&closed_network, &wide_closed_network, &defaults}},
     [LINED] = {"edges are straighter than chance, and S2 does not oscillate", {&network, &wide_network, &defaults}},
     [RARELY] = {"a phase is rare", {&network, &wide_network, &defaults}},
-    [BLOBS] = {"it has no thin lines", {&blobs, &blobs, &defaults}},
+    [BLOBS] = {"its edges are no straighter than chance", {&blobs, &blobs, &defaults}},
 };
 
 /* Operations of all searches of a run for patches of an example of so many pixels, or of a part of it. */

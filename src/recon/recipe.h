@@ -1,5 +1,6 @@
 /* What to aim at so that a result looks like the target: chosen from the target itself. It is laid beside surrogates,
- * Gaussian fields of its spectrum cut at its volume fraction: what they have as well, S2 holds already. */
+ * Gaussian fields of its spectrum cut at its volume fraction and smoothed to as many jumps: what they have as well, S2
+ * holds already. */
 #ifndef MF_RECON_RECIPE_H
 #define MF_RECON_RECIPE_H
 

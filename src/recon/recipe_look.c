@@ -20,8 +20,10 @@ static const double PIECES = 0.5, FEWEST = 8;
 
 enum { STREAM = 0x7265, SHIFTS = 256, PASSES = 256, PIXELS = 1 << 16, SURROGATES = 16 };
 
-/* Inclusions that say of what size they are; a piece of so few pixels is none. */
+/* So many inclusions say of what size they are, if they hold so much of their phase: dust in grains does not. A piece
+ * of so few pixels is none. */
 enum { INCLUSIONS = 4, SPECK = 3 };
+static const double HELD = 0.3;
 
 /* The pixels of phase 1 (or of the only one) of an example, and surrogates behind it, [1 + surrogates][nu][nv]. */
 struct pictures {
@@ -271,19 +273,19 @@ static void waves(const struct mf_target *target, const struct mf_target_side *s
 /* Cells a pixel by the length of the walls: random points as dense have walls as long between them, 2 sqrt(cells) a
  * pixel, with 4 / pi jumps along each pixel of both faces. 0 where the commoner phase is in far fewer pieces, or in
  * few. */
-static int walled(const struct pictures *p, double *cells)
+static int walled(struct mf_arena *arena, const struct pictures *p, double *cells)
 {
     const size_t n = p->nu * p->nv;
     struct mf_texture texture[2] = {{.pixels = 0}};
-    uint8_t *class = calloc(n + 1, 1);
+    uint8_t *class = mf_arena_take(arena, n, "cells");
     const double root = acos(-1) / 16 * (double)p->jumps / (double)n;
     double pieces;
     int rc;
 
-    if (!class) return mf_fail(MF_MEMORY, "no memory for cells");
+    if (!class) return MF_MEMORY;
     for (size_t i = 0; i < n; ++i) class[i] = p->x[i] > 0;
     rc = mf_texture_add(class, p->nu, p->nv, 2, 0, texture);
-    free(class);
+    mf_arena_give(arena, class);
     pieces = (double)texture[2 * p->marked >= n].components;
     *cells = pieces >= fmax(FEWEST, PIECES * root * root * (double)n) ? root * root : 0;
     return rc;
@@ -313,18 +315,18 @@ static size_t take_piece(size_t nu, size_t nv, uint8_t *left, size_t *stack, siz
 }
 
 /* Standard deviation over the mean of the areas of the rarer phase's pieces that lie whole in the picture; -1: of too
- * few. */
-static int spread_of(const struct pictures *p, double *sizes)
+ * few, or of too little of the phase. */
+static int spread_of(struct mf_arena *arena, const struct pictures *p, double *sizes)
 {
-    const size_t n = p->nu * p->nv;
+    const size_t n = p->nu * p->nv, all = 2 * p->marked <= n ? p->marked : n - p->marked;
     const int rarer = 2 * p->marked <= n;
-    uint8_t *left = calloc(n + 1, 1);
-    size_t *stack = calloc(n + 1, sizeof *stack);
+    size_t *stack = mf_arena_take(arena, n * (1 + sizeof *stack), "inclusions");
+    uint8_t *left = (uint8_t *)(stack + n);
     double count = 0, sum = 0, squares = 0;
-    int rc = left && stack ? MF_OK : mf_fail(MF_MEMORY, "no memory for inclusions");
 
-    for (size_t i = 0; rc == MF_OK && i < n; ++i) left[i] = (p->x[i] > 0) == rarer;
-    for (size_t i = 0; rc == MF_OK && i < n; ++i) {
+    if (!stack) return MF_MEMORY;
+    for (size_t i = 0; i < n; ++i) left[i] = (p->x[i] > 0) == rarer;
+    for (size_t i = 0; i < n; ++i) {
         const double pixels = left[i] ? (double)take_piece(p->nu, p->nv, left, stack, i) : 0;
 
         if (pixels <= SPECK) continue;
@@ -332,10 +334,9 @@ static int spread_of(const struct pictures *p, double *sizes)
         sum += pixels;
         squares += pixels * pixels;
     }
-    free(left);
-    free(stack);
-    *sizes = count < INCLUSIONS ? -1 : sqrt(fmax(0, count * squares / (sum * sum) - 1));
-    return rc;
+    mf_arena_give(arena, stack);
+    *sizes = count < INCLUSIONS || sum < HELD * (double)all ? -1 : sqrt(fmax(0, count * squares / (sum * sum) - 1));
+    return MF_OK;
 }
 
 /* Of pictures in the arena. */
@@ -353,8 +354,8 @@ static int look_at(struct mf_arena *arena, const struct mf_target *target, struc
     mark(target, side, &p);
     if (p.nu == side->nu && p.nv == side->nv) look->seam = seam(&p);
     rc = straightness(arena, &p, &look->coherence);
-    if (rc == MF_OK && target->phases <= 2) rc = walled(&p, &look->cells);
-    if (rc == MF_OK && target->phases <= 2) rc = spread_of(&p, &look->sizes);
+    if (rc == MF_OK && target->phases <= 2) rc = walled(arena, &p, &look->cells);
+    if (rc == MF_OK && target->phases <= 2) rc = spread_of(arena, &p, &look->sizes);
     mf_arena_give(arena, p.x);
     return rc;
 }

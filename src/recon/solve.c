@@ -479,7 +479,7 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
         set_up(&r, comm, backend, queue, dims, target, opts, &ignored);
         r.compared.batch = batch[i];
         if (r.method.history) r.method.history = 1; /* none is needed */
-        rc = grid_open(&r, dims, 0, SMOOTH);
+        rc = grid_open(&r, dims, 0, mf_grid_rounds(&r) ? SMOOTH : 0);
         if (rc == MF_OK) rc = begin(&r);
         if (rc == MF_OK) seconds[i] = time_of(&r);
         grid_close(&r);

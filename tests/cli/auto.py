@@ -51,12 +51,12 @@ def discs(n):
 
 
 def spread(x):
-    """Standard deviation over the mean of the areas of the rarer phase's pieces that do not touch the border; -1: fewer than four of more than 3 pixels."""
+    """Standard deviation over the mean of the areas of the rarer phase's pieces that do not touch the border; -1: fewer than four of more than 3 pixels, or of less than 0.3 of it."""
     label = pieces(x == (x.mean() <= 0.5))
     rim = np.unique(np.concatenate([label[0], label[-1], label[:, 0], label[:, -1]]))
     number, areas = np.unique(label, return_counts=True)
     areas = areas[(number > 0) & ~np.isin(number, rim) & (areas > 3)]
-    return areas.std() / areas.mean() if len(areas) > 3 else -1
+    return areas.std() / areas.mean() if len(areas) > 3 and areas.sum() >= 0.3 * min(x.sum(), x.size - x.sum()) else -1
 
 
 def square(n):
@@ -70,6 +70,19 @@ def balls(n):
     """Discs of one size in rows, which S2 sees waves of."""
     u, v = np.mgrid[:n, :n] % 16 - 8
     return (u * u + v * v <= 25).astype(np.uint8)
+
+
+def dusty(x):
+    """Four dots of four pixels in what is not the phase."""
+    x = x.copy()
+    done = 0
+    for u in range(8, len(x) - 8, 7):
+        for v in range(8, len(x) - 8, 5):
+            if done < 4 and not x[u - 2 : u + 4, v - 2 : v + 4].any():
+                x[u : u + 2, v : v + 2] = 1
+                done += 1
+    assert done == 4
+    return x
 
 
 def broken(n):
@@ -160,7 +173,7 @@ def seen(folder, image, *words, ranks=1):
 
 def recipes(folder):
     cases = [("lamellae", lamellae(64, 8, True), True), ("lamellae", lamellae(64, 8, False), False),
-             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("network or inclusions", rare(64), None), ("network or inclusions", balls(64), None), ("network or inclusions", 1 - balls(72), None), ("closed network", network(128), None),
+             ("closed network", network(64), None), ("network or inclusions", broken(64), None), ("network or inclusions", rare(64), None), ("network or inclusions", balls(64), None), ("closed network", dusty(network(128)), None), ("lamellae", dusty((np.mgrid[:64, :64][1] % 16 < 6).astype(np.uint8)), None), ("network or inclusions", 1 - balls(72), None), ("closed network", network(128), None),
              ("large network or inclusions", broken(128), None), ("blobs", blobs((64, 70), [0.6, 0.4], 1), True),
              ("blobs", blobs((128, 128), [0.5, 0.5], 1), True), ("blobs", blobs((96, 96), [0.7, 0.3], 5), True), ("blobs", blobs((64, 64), [0.8, 0.2], 6), True), ("several phases", blobs((64, 64), [0.5, 0.3, 0.2], 2), True)]
     for name, image, periodic in cases:
@@ -191,10 +204,21 @@ def results(folder):
     for name, of in (("S2 and Variation", blobs((24, 24), [0.6, 0.4], 1)), ("lamellae", lamellae(48, 4, True)), ("several phases", blobs((24, 24), [0.5, 0.3, 0.2], 2))):
         got, _ = seen(folder, of, "--add_dimension", 16, "--limit_to", 8, "--max_iter", 0)
         check(got and got["chosen"].startswith(f"auto: {name}, as "), f"a volume, {name}: {got}")
+    copied(folder)
     from_layers(folder)
     from_cells(folder)
     got, _ = seen(folder, image, "--size", 1, 64, 64, "--max_iter", 0)
     check(got and "lamellae" in got["chosen"], f"an image of three extents: {got}")
+
+
+def copied(folder):
+    """A result that is mostly its target's own windows is warned of."""
+    told, path = [], save(folder, "image.npy", blobs((64, 64), [0.6, 0.4], 1))
+    for words in (("--initial_microstructure_file", path, "--max_iter", 2), ("--max_iter", 60)):
+        done = run(PROGRAM, "match", path, "--candidates", 1, *words, "--output", f"{folder}/out.npy")
+        share = re.search(r"copied from the target: (\d+) % of", done.err)
+        told.append((int(share[1]) > 50 if share else None, "more than half of the result is literally its target" in done.err))
+    check(told == [(True, True), (False, False)], f"copied, warned of: {told}")
 
 
 def from_layers(folder):
@@ -365,6 +389,8 @@ def known(folder, look, image):
             file.attrs["look"] = np.array(numbers)
         done = run(PROGRAM, "reconstruct", *more, plain)
         check(done.status == 3 and "look" in done.err.splitlines()[-1], f"look {numbers}: {done}")
+        done = run(PROGRAM, "reconstruct", *more, plain, "--descriptor_types", "S2", "Variation")
+        check(done.status == (3 if len(numbers) == 11 else 0), f"look {numbers}, which nobody asks for: {done}")
     runs.measure(PROGRAM, "characterize", image, "--limit_to", 6, "--output", plain)
     auto = ("characterize", image, "--descriptor_types", "auto")
     values = save(folder, "values.npy", grey((32, 32), 1, 2))

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <tiffio.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 
@@ -72,6 +73,25 @@ static int page_type(const struct page *p, struct mf_array *a)
     return MF_OK;
 }
 
+/* The page at a place, the last one, says that none follows: libtiff takes a file that is cut in these bytes for one
+ * that says so. */
+static int ends_whole(TIFF *tiff, uint64_t at, size_t bytes)
+{
+    unsigned char head[4], word[8] = {0};
+    const int file = TIFFFileno(tiff);
+    uint64_t count = 0;
+    int large, little;
+    size_t wide;
+
+    if (pread(file, head, sizeof head, 0) != (ssize_t)sizeof head) return 0;
+    little = head[0] == 'I';
+    large = head[little ? 2 : 3] == 43;
+    wide = large ? 8 : 2;
+    if (pread(file, word, wide, (off_t)at) != (ssize_t)wide) return 0;
+    for (size_t i = 0; i < wide; ++i) count = count << 8 | word[little ? wide - 1 - i : i];
+    return at <= bytes && count <= bytes && at + wide + count * (large ? 20 : 12) + (large ? 8 : 4) <= bytes;
+}
+
 /* All pages together may not claim more than the file can hold. */
 static int check_claim(const struct page *p, size_t pages, const struct mf_array *a)
 {
@@ -98,12 +118,14 @@ static int check_tiles(TIFF *tiff, const char *path, const struct page *p)
 static int inspect(TIFF *tiff, struct mf_array *a)
 {
     struct page first, p;
+    uint64_t last = TIFFCurrentDirOffset(tiff);
     size_t pages = 1;
 
     MF_TRY(page_read(tiff, a->path, &first));
     MF_TRY(page_type(&first, a));
     MF_TRY(check_claim(&first, 1, a));
     while (TIFFReadDirectory(tiff)) {
+        last = TIFFCurrentDirOffset(tiff);
         MF_TRY(page_read(tiff, a->path, &p));
         if (++pages > PAGES_MAX) return mf_fail(MF_INPUT, "'%s' has more than %d pages", a->path, PAGES_MAX);
         if (p.rows != first.rows || p.columns != first.columns || p.bits != first.bits || p.format != first.format ||
@@ -112,7 +134,7 @@ static int inspect(TIFF *tiff, struct mf_array *a)
                            "'%s': page %zu differs from the first in size or type; want a stack of equal pages",
                            a->path, pages);
     }
-    if (last_error[0]) return damaged(a->path);
+    if (last_error[0] || !ends_whole(tiff, last, a->bytes)) return damaged(a->path);
     MF_TRY(check_claim(&first, pages, a));
     a->ndim = pages > 1 ? 3 : 2;
     a->shape[0] = pages;

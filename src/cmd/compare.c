@@ -237,7 +237,8 @@ static int run(struct mf_session *s, void *options)
 static const char text[] =
     "Compares microstructures with one that they should look like, phase by phase:\n"
     "volume fraction, Variation (interface density), S2 (rms of the difference over\n"
-    "all lags below L), and seven measures that no reconstruction aims at:\n"
+    "all lags below L), and seven measures of texture, by whose score match\n"
+    "chooses among its candidates (LinealPath aims at one of them):\n"
     "\n"
     "  mean chord length   along x, y and both diagonals\n"
     "  lineal path         of 5, of 10 and of 15 pixels, along x and y\n"

@@ -350,25 +350,25 @@ static void add_stretch(struct mf_panel *p, struct mf_curve *curves, const char 
     ++p->curve_count;
 }
 
-void mf_figure_convergence(struct mf_figure *f, const double *rows, size_t count, double binarise)
+void mf_figure_convergence(struct mf_figure *f, const double *rows, size_t count, double binarise, int ended)
 {
     double *x = mf_figure_keep(f, 2 * count * sizeof *x), *y = x + count;
     struct mf_curve *curves = mf_figure_keep(f, 3 * sizeof *curves);
     struct mf_panel *p = mf_figure_next(f);
-    size_t end = count, split = 0;
+    const size_t end = ended && count > 0 ? count - 1 : count;
+    size_t split = 0;
 
     for (size_t i = 0; i < count; ++i) {
         x[i] = rows[3 * i];
         y[i] = rows[3 * i + 2];
     }
-    if (count > 1 && x[count - 1] == x[count - 2]) --end;
     while (split < end && !(binarise > 0 && x[split] > binarise)) ++split;
     *p = (struct mf_panel){
         .kind = MF_PANEL_CURVES, .title = "Convergence", .xlabel = "evaluations", .ylabel = "loss", .curves = curves};
     p->log_y = 1;
     add_stretch(p, curves, count > split ? "optimiser" : NULL, x, y, 0, split);
     add_stretch(p, curves, "binarisation", x, y, split ? split - 1 : 0, split < end ? end : 0);
-    add_stretch(p, curves, "binary, polished", x, y, end, count);
+    add_stretch(p, curves, "binary", x, y, end, count);
     if (end < count) curves[p->curve_count - 1].marks = 1;
 }
 

@@ -69,9 +69,9 @@ void mf_figure_lineal(struct mf_figure *figure, const struct mf_target *got, con
  */
 void mf_figure_one_scale(struct mf_figure *figure);
 
-/** Loss against evaluations, [rows][3] as in the file. @p binarise: evaluations before binarisation, 0: not known. A
- * last row that repeats an evaluation is what the polish came to, and drawn as a point. */
-void mf_figure_convergence(struct mf_figure *figure, const double *rows, size_t count, double binarise);
+/** Loss against evaluations, [rows][3] as in the file. @p binarise: evaluations before binarisation, 0: not known.
+ * @p ended: the last row is of the binary field, and drawn as a point. */
+void mf_figure_convergence(struct mf_figure *figure, const double *rows, size_t count, double binarise, int ended);
 
 /** The phase to show where there are two at most. */
 int mf_main_phase(const struct mf_target *target);

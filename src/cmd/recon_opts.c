@@ -17,6 +17,9 @@
  * nearly all of it, bind the result to the target itself and S2 at full resolution ends twice as far off. */
 static const double LEVEL_WEIGHT = 0.3;
 
+/* Their squares, and losses by them, are far inside of what floats hold. */
+static const double LIGHTEST = 1e-9;
+
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_recon_cmd, word, field, kind, standard, help)
 
 const struct mf_opt mf_match_rows[] = {
@@ -290,6 +293,9 @@ static int check_weights(const struct mf_recon_cmd *o)
     for (size_t t = 0; t < o->weights.count; ++t) {
         if (!(o->weights.at[t] >= 0) || !isfinite(o->weights.at[t]))
             return mf_fail(MF_USAGE, "--descriptor_weights holds %g, weights cannot be negative", o->weights.at[t]);
+        if (o->weights.at[t] > 0 && !(o->weights.at[t] >= LIGHTEST && o->weights.at[t] <= 1 / LIGHTEST))
+            return mf_fail(MF_USAGE, "--descriptor_weights holds %g; want 0, or %g to %g (only their shares count)",
+                           o->weights.at[t], LIGHTEST, 1 / LIGHTEST);
         if (o->weights.at[t] > 0) none = 0;
     }
     for (size_t p = 0; p < o->phase_weights.count; ++p)

@@ -146,7 +146,8 @@ static int has_run(const struct drawing *d) { return d->found.look && d->found.l
 static void draw_run(struct drawing *d)
 {
     if (d->found.look && has_run(d))
-        mf_figure_convergence(d->figure, d->found.look->convergence, d->found.look->convergence_count, d->run.binarise);
+        mf_figure_convergence(d->figure, d->found.look->convergence, d->found.look->convergence_count, d->run.binarise,
+                              1);
 }
 
 static void draw_curves(struct drawing *d, int side)

@@ -16,7 +16,7 @@ enum { MOST = 12 /* panels */ };
 /* One line: evaluation, seconds, loss. */
 struct row {
     double values[3];
-    int binarises;
+    int binarises, ends;
     long long seed;
 };
 
@@ -42,6 +42,7 @@ int mf_view_is_metrics(const char *file)
 
 static int add(struct lines *to, const struct mf_json *json)
 {
+    const char *stage = mf_json_to_text(mf_json_get(json, "stage"));
     struct row *more;
 
     if (to->count == to->room) {
@@ -54,7 +55,8 @@ static int add(struct lines *to, const struct mf_json *json)
     to->row[to->count++] =
         (struct row){{mf_json_to_real(mf_json_get(json, "step")), mf_json_to_real(mf_json_get(json, "time")),
                       mf_json_to_real(mf_json_get(json, "loss"))},
-                     strcmp(mf_json_to_text(mf_json_get(json, "stage")), "binarise") == 0,
+                     strcmp(stage, "binarise") == 0,
+                     strcmp(stage, "final") == 0,
                      mf_json_to_int(mf_json_get(json, "seed"))};
     return MF_OK;
 }
@@ -116,6 +118,14 @@ static double binarise_of(const struct lines *lines, long long seed)
     return 0;
 }
 
+/* Is the last row of a seed that of the binary field? */
+static int has_ended(const struct lines *lines, long long seed)
+{
+    for (size_t i = lines->count; i > 0; --i)
+        if (lines->row[i - 1].seed == seed) return lines->row[i - 1].ends;
+    return 0;
+}
+
 static int is_new(const struct lines *lines, size_t i)
 {
     for (size_t k = 0; k < i; ++k)
@@ -131,7 +141,7 @@ static void draw(const struct lines *lines, struct mf_figure *figure)
     for (size_t i = 0; i < lines->count; ++i) {
         if (!is_new(lines, i) || ++seeds > MOST) continue;
         mf_figure_convergence(figure, rows, rows_of(lines, lines->row[i].seed, rows),
-                              binarise_of(lines, lines->row[i].seed));
+                              binarise_of(lines, lines->row[i].seed), has_ended(lines, lines->row[i].seed));
         figure->panel[figure->count - 1].title = mf_figure_text(figure, "Convergence, seed %lld", lines->row[i].seed);
     }
     if (seeds > MOST) mf_info("%zu seeds, the first %d are drawn", seeds, MOST);

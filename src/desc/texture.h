@@ -1,4 +1,4 @@
-/* What slices look like to a person, in seven numbers that no objective contains, counted for every phase: by them a
+/* What slices look like to a person, in seven numbers, counted for every phase: by them a
  * result is compared with its target. Counts are integers and add up over slices, so they are the same on any number of
  * ranks. */
 #ifndef MF_DESC_TEXTURE_H

@@ -290,6 +290,31 @@ def refuse_all():
     refuses(PROGRAM, [(2, ["smooth", "deep.npy", "--output", "x.vtu"], ".vti"), (7, ["smooth", "deep.npy", "--output", "no/x.nhdr"], "no/x")], ranks=(1,))
 
 
+def cut_stacks():
+    """A stack of pages is whole or damaged, also where it is cut in the four bytes that say that no page follows."""
+    measure(PROGRAM, "synth", "--size", 8, 8, 8, "--correlation-length", 2, "--output", "stack.tif")
+    whole, cases = open("stack.tif", "rb").read(), []
+    check(whole[:4] == b"II*\0", "a classic TIFF")
+    at = struct.unpack("<I", whole[4:8])[0]
+    while at:
+        end = at + 2 + 12 * struct.unpack("<H", whole[at:at + 2])[0]
+        cases += range(end - 1, end + 4)
+        at = struct.unpack("<I", whole[end:end + 4])[0]
+    check(len(cases) == 40, f"pages: {len(cases) / 5}")
+    for n in cases:
+        open(f"cut{n}.tif", "wb").write(whole[:n])
+    refuses(PROGRAM, [(3, ["info", f"cut{n}.tif"], "damaged") for n in cases if n < len(whole)], ranks=(1,))
+
+
+def coloured():
+    """An array that may be an image of colours is said to be a volume."""
+    np.save("colours.npy", np.random.default_rng(1).integers(0, 2, (16, 16, 3)).astype(np.uint8))
+    np.save("thin.npy", np.random.default_rng(1).integers(0, 2, (16, 16, 2)).astype(np.uint8))
+    for name, says in (("colours.npy", True), ("thin.npy", False)):
+        done = run(PROGRAM, "characterize", name, "--limit_to", 1, "--output", "c.h5")
+        check(done.status == 0 and ("is taken for a volume of 16 x 16 x" in done.err) == says, f"{name}: {done}")
+
+
 def spare_values():
     """Values beside a header are replaced together with it, and never alone."""
     nrrd("header.nhdr", IMAGE, data="scan.raw")
@@ -314,6 +339,8 @@ with tempfile.TemporaryDirectory() as folder:
     read_all()
     write_all()
     refuse_all()
+    cut_stacks()
+    coloured()
     spare_values()
     os.chdir("/")
 finish("formats")

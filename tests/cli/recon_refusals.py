@@ -116,6 +116,8 @@ CASES = {
     "two thirds of an extent": (2, "give one", [*GOOD, "--add_dimension", "8", "--extent_z", "9"]),
     "one phase": (3, "one.npy", ["match", "one.npy", "--limit_to", "4", "--max_iter", "5"]),
     "too few weights": (2, "weights", [*GOOD, "--descriptor_weights", "1"]),
+    "weight too small": (2, "1e-30; want 0, or 1e-09", [*GOOD, "--descriptor_weights", "1", "1e-30"]),
+    "weight too large": (2, "1e+200; want 0, or 1e-09", [*GOOD, "--descriptor_weights", "1e200", "1"]),
     "negative weight": (2, "-2", [*GOOD, "--descriptor_weights", "1", "-2"]),
     "weight that is no number": (2, "not 'nan'", [*GOOD, "--descriptor_weights", "1", "nan"]),
     "weight that is infinite": (2, "not '-Inf'", [*GOOD, "--descriptor_weights", "1", "-Inf"]),

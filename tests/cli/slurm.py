@@ -329,6 +329,25 @@ def logs(since):
     return "".join(open(n, errors="replace").read() for n in names)
 
 
+def scene():
+    """Where processes stand when something has not come: every thread, what it waits in, and what Slurm's daemons wrote last."""
+    lines = []
+    for pid in processes(lambda words: re.search(rb"mesoforge|srun|slurmstepd|mpirun|orted", words[0])):
+        with contextlib.suppress(OSError):
+            words = open(f"/proc/{pid}/cmdline", "rb").read().replace(b"\0", b" ").decode(errors="replace")[:100]
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                at = f"/proc/{pid}/task/{thread}/"
+                lines.append(f"{pid} {thread} {open(at + 'stat').read().rsplit(')', 1)[1].split()[0]} {open(at + 'wchan').read()} "
+                             f"{open(at + 'syscall').read().split()[0]} {words}")
+    return "\n".join(lines + [open(name).read()[-3000:] for name in glob.glob(f"{bed.folder}/slurm*.log")])
+
+
+def clear_queue():
+    do("scancel", "--signal=KILL", "-u", "root")
+    do("scancel", "-u", "root")
+    until("the queue is empty", PATIENCE, lambda: not do("squeue", "-h"))
+
+
 def did_not_start(text, in_start, cut=False):
     """Did Slurm's daemons not reach each other (@cut: for that was the test), or processes die in the start of MPI, and none elsewhere? The lines of
     one that died begin with its host and number; @in_start: those that never came out of it."""
@@ -352,13 +371,12 @@ def attempt(part):
         if not new:
             return 1 - left
         if not left or not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
-            print(logs(start)[-4000:], open(f"{bed.folder}/slurmctld.log").read()[-2000:], file=sys.stderr)
+            print(logs(start)[-4000:], scene(), file=sys.stderr)
+            clear_queue()  # or those that come next would wait for its nodes
             return 1 - left
         print(f"{part.__name__}: MPI did not start; once more")
         del runs.failures[known:]
-        do("scancel", "--signal=KILL", "-u", "root")
-        do("scancel", "-u", "root")
-        until("the queue is empty", PATIENCE, lambda: not do("squeue", "-h"))
+        clear_queue()
         for name in set(os.listdir(".")) - {"t.npy", "whole.npy"}:
             os.remove(name)
 

@@ -342,6 +342,16 @@ def scene():
     return "\n".join(lines + [open(name).read()[-3000:] for name in glob.glob(f"{bed.folder}/slurm*.log")])
 
 
+def is_step(words):
+    return re.match(rb"slurmstepd: \[\d+\.\d+\]", words[0])
+
+
+def srun_waits_for_itself():
+    """Slurm 22.05's srun of nodes of several kinds now and then stays when all ranks and their steps have ended."""
+    return (processes(lambda words: os.path.basename(words[0]) == b"srun" and any(w.startswith(b"--het-group") for w in words))
+            and not processes(lambda words: words[0] == program.encode()) and not processes(is_step))
+
+
 def clear_queue():
     do("scancel", "--signal=KILL", "-u", "root")
     do("scancel", "-u", "root")
@@ -358,23 +368,25 @@ def did_not_start(text, in_start, cut=False):
 
 def attempt(part):
     """Open MPI 4.1 started by srun on several nodes now and then dies within MPI_Init, where a first message overtakes the
-    start (open-mpi/ompi 12495): nothing of ours but the options has been looked at by then, and the part begins once more. How many did."""
+    start (open-mpi/ompi 12495): nothing of ours but the options has been looked at by then, and the part begins once more; also where srun stays
+    when all has ended. How many did."""
     for left in (1, 0):
-        known, start = len(runs.failures), time.time()
+        known, start, stays = len(runs.failures), time.time(), False
         for mark in os.listdir(marks):  # of one that was killed
             os.remove(os.path.join(marks, mark))
         try:
             part()
         except Exception as wrong:
+            stays = srun_waits_for_itself()
             check(False, f"{part.__name__}: {type(wrong).__name__}: {wrong}")
         new = runs.failures[known:]
         if not new:
             return 1 - left
-        if not left or not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
+        if not left or not stays and not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
             print(logs(start)[-4000:], scene(), file=sys.stderr)
             clear_queue()  # or those that come next would wait for its nodes
             return 1 - left
-        print(f"{part.__name__}: MPI did not start; once more")
+        print(f"{part.__name__}: {'srun stayed' if stays else 'MPI did not start'}; once more")
         del runs.failures[known:]
         clear_queue()
         for name in set(os.listdir(".")) - {"t.npy", "whole.npy"}:
@@ -390,7 +402,7 @@ try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
     again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
-    print(f"parts begun again because MPI did not start: {again}")
+    print(f"parts begun again because MPI did not start or srun did not end: {again}")
 finally:
     bed.close()
 for one in (folder, marks):

@@ -294,8 +294,8 @@ static int check_weights(const struct mf_recon_cmd *o)
         if (!(o->weights.at[t] >= 0) || !isfinite(o->weights.at[t]))
             return mf_fail(MF_USAGE, "--descriptor_weights holds %g, weights cannot be negative", o->weights.at[t]);
         if (o->weights.at[t] > 0 && !(o->weights.at[t] >= LIGHTEST && o->weights.at[t] <= 1 / LIGHTEST))
-            return mf_fail(MF_USAGE, "--descriptor_weights holds %g; want 0, or %g to %g (only their shares count)",
-                           o->weights.at[t], LIGHTEST, 1 / LIGHTEST);
+            return mf_fail(MF_USAGE, "--descriptor_weights holds %g; want 0, or %g to %g", o->weights.at[t], LIGHTEST,
+                           1 / LIGHTEST);
         if (o->weights.at[t] > 0) none = 0;
     }
     for (size_t p = 0; p < o->phase_weights.count; ++p)

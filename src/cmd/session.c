@@ -404,15 +404,16 @@ int mf_session_begin(struct mf_session *session)
 int mf_session_open(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
-    int device = 0, rc = mf_device_choose(session, &device);
+    int device = 0, cores, rc = mf_device_choose(session, &device);
 
     say_names(session);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
     if (rc == MF_OK && !session->looks) rc = mf_where_settle(session, device);
-    if (session->threads_free) session->threads = mf_session_cores(comm);
-    if (!session->threads_free && !session->looks && session->threads > mf_session_cores(comm))
-        mf_warn("%d threads for each rank share %d %s: that takes longer; try: --threads 0", session->threads,
-                mf_session_cores(comm), mf_session_cores(comm) == 1 ? "core" : "cores");
+    cores = mf_session_cores(comm);
+    if (session->threads_free) session->threads = cores;
+    if (!session->looks && session->threads > cores)
+        mf_warn("%d threads for each rank share %d %s: that takes longer; try: --threads 0", session->threads, cores,
+                cores == 1 ? "core" : "cores");
     mf_team_threads(session->threads);
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
     if (rc == MF_OK) rc = open_wire(session);

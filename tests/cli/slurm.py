@@ -112,10 +112,12 @@ def starts(job):
 
 
 def goes_back(job, restarts):
-    """It leaves with 75 and is put back. It need not wait for two minutes, only for what Slurm has to clear away."""
+    """It leaves with 75 and is put back. It need not wait for two minutes, only for what Slurm has to clear away. Returns when it was back."""
     until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", restarts))
+    back = time.time()
     clears_away(job)
     until(f"job {job} starts again", 60, lambda: starts(job))
+    return back
 
 
 def ends(job):
@@ -204,9 +206,7 @@ def stopped_and_back():
     signalled.daemon = True
     signalled.start()
     try:
-        until(f"job {job} is back in the queue", PATIENCE, lambda: state(job)[:2] == ("PENDING", 1))
-        stopped = time.time()
-        goes_back(job, 1)
+        stopped = goes_back(job, 1)
     finally:
         signalled.cancel()
     suspend(job, "a", stopped)

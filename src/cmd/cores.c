@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/cores.h"
 #include "slurm/launcher.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -52,7 +53,7 @@ static void find_own(struct place *own)
 {
     memset(own, 0, sizeof *own);
     own->node = node_number();
-    if (sched_getaffinity(0, sizeof own->cores, &own->cores) != 0) CPU_SET(0, &own->cores);
+    own->cores = mf_cores_own();
 }
 
 /* Where all ranks are; caller frees. NULL: no memory. Collective. */

@@ -1,10 +1,10 @@
 /* See where.h. */
 #include "src/cmd/where.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cores.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/plan/host.h"
@@ -32,11 +32,9 @@ int mf_where_find(const struct mf_session *session, const struct mf_probe *probe
     size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "places"), first = 0;
     struct mf_where own = {.share = mf_session_cores(comm)};
     void *gathered = NULL;
-    cpu_set_t set;
+    cpu_set_t set = mf_cores_own();
     int rc;
 
-    CPU_ZERO(&set);
-    (void)sched_getaffinity(0, sizeof set, &set);
     while (first < CPU_SETSIZE && !CPU_ISSET(first, &set)) ++first;
     mf_host_list(&set, own.cores, sizeof own.cores);
     mf_host_numa("", &set, own.numa, sizeof own.numa);

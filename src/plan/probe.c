@@ -2,11 +2,11 @@
  * shows it. Every rank joins all records in rank order, so the result is the same everywhere. */
 #include "src/plan/probe.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cores.h"
 #include "src/base/err.h"
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
@@ -36,7 +36,7 @@ static void look_at_host(const struct mf_comm *comm, struct head *head)
     head->quota = limits.cores;
     head->local_rank = comm->local_rank;
     head->stage = mf_comm_stage(comm);
-    if (sched_getaffinity(0, sizeof head->cores, &head->cores) != 0) CPU_SET(0, &head->cores);
+    head->cores = mf_cores_own();
 }
 
 /* The record of this rank; the caller frees. */

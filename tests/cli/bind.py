@@ -66,6 +66,15 @@ def left_alone():
     check(narrow == told and all(len(own) < len(cores) for own in told), f"what the launcher bound stays so: {narrow}, it was {told}")
 
 
+def openmp_binds():
+    """It ties the first thread to a part of the cores before the program begins: the others are still this rank's."""
+    for told in ({"OMP_PROC_BIND": "true"}, {"OMP_PROC_BIND": "close", "OMP_PLACES": "cores"}, {"OMP_PLACES": "threads"}):
+        check(lists(ranks=1, **told) == [cores], f"{told}: {lists(ranks=1, **told)}")
+    check(lists(ranks=1, OMP_PLACES="{0}") == [[0]], "the user's one place")
+    shell = runs.run("taskset", "-c", "1", program, "probe", "--json", env=around("OMP_", "SLURM_", OMP_PROC_BIND="true"))
+    check(json.loads(shell.out)["ranks"][0]["core_list"] == "1", f"never more than the launcher gave: {shell}")
+
+
 def verbose():
     words = "synth --kind gaussian --size 16 16 --output m.npy".split()
     for more, want in ((("--verbose",), ["0", "1"]), ((), [])):
@@ -80,6 +89,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     bound()
     left_alone()
+    openmp_binds()
     verbose()
     os.chdir("/")
 finish("bind")

@@ -48,6 +48,18 @@ def too_many():
         check(done.status == 2 and done.err.count("OMP_NUM_THREADS is '100000'") == 1, f"{ranks} ranks: {done}")
 
 
+def more_than_cores():
+    """They take turns, and a run says so once."""
+    cores, words = len(os.sched_getaffinity(0)), ("characterize", "two.npy", "--limit_to", 4, "--output", "c.h5")
+    for ranks in (1, 2):
+        each = max(cores // ranks, 1)
+        said = f"{each + 1} threads for each rank share {each} core"
+        done = runs.run(program, *words, "--threads", each + 1, ranks=ranks, timeout=60, env=FREE)
+        check(done.status == 0 and done.err.count(said) == 1, f"{ranks} ranks, {each + 1} threads: {done}")
+        done = runs.run(program, *words, "--threads", each, ranks=ranks, timeout=60, env=FREE)
+        check(done.status == 0 and "threads for each rank" not in done.err, f"{ranks} ranks, {each} threads: {done}")
+
+
 def a_plan_counts_alike():
     words = ("plan", "reconstruct", "two.npy", "--limit_to", 8, "--hardware", f"{hardware}/h100x8.json", "--device", "cpu", "--ranks", 1)
     some = [threads(*words, "--size", n, n, n) for n in (16, 32, 128)]
@@ -82,6 +94,7 @@ with tempfile.TemporaryDirectory() as folder:
     a_run_leaves_cores_alone()
     no_team_is_larger()
     too_many()
+    more_than_cores()
     a_plan_counts_alike()
     the_program_begins_again_under_its_name()
 runs.finish("threads")

@@ -79,8 +79,8 @@ void mf_bench_show_files(int ranks, size_t n, const struct mf_bench_files *files
 
     printf(
         "# io: labels of %zu x %zu x %zu voxels, %d rank%s; write: all to the disk (fsync, rename, fsync of the "
-        "folder)\n# unflushed: HDF5 alone leaves that out, ours does not; read: from the system's cache, seal checked; "
-        "+ SHA-256: and waited for that\n",
+        "folder)\n# unflushed: HDF5 alone leaves that out, ours does not; read: from the system's cache, seal checked, "
+        "labels counted; + SHA-256: and that of the whole file, for which a run waits at its end\n",
         n, n, n, ranks, MF_S(ranks));
     printf("# %-12s %12s %10s %8s %8s %8s %10s\n", "way", "bytes", "seconds", "ours", "HDF5", "raw", "ours/HDF5");
     printf("# %-12s %12s %10s %8s %8s %8s\n", "", "", "", "(GB/s)", "(GB/s)", "(GB/s)");

@@ -134,7 +134,9 @@ static int inspect(TIFF *tiff, struct mf_array *a)
                            "'%s': page %zu differs from the first in size or type; want a stack of equal pages",
                            a->path, pages);
     }
-    if (last_error[0] || !ends_whole(tiff, last, a->bytes)) return damaged(a->path);
+    if (last_error[0]) return damaged(a->path);
+    if (!ends_whole(tiff, last, a->bytes))
+        return mf_fail(MF_INPUT, "'%s' is a damaged TIFF: it is cut behind the header of page %zu", a->path, pages);
     MF_TRY(check_claim(&first, pages, a));
     a->ndim = pages > 1 ? 3 : 2;
     a->shape[0] = pages;

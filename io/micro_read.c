@@ -149,8 +149,9 @@ static int check_axes(const struct mf_reading *r)
     const struct mf_array *a = &r->array;
 
     if (a->ndim == 3 && a->format == MF_NPY && a->shape[2] >= 3 && a->shape[2] <= 4 && a->shape[1] > COLOURS)
-        mf_warn("'%s' is taken for a volume of %zu x %zu x %zu voxels; make an image of colours grey before", a->path,
-                a->shape[0], a->shape[1], a->shape[2]);
+        mf_warn(
+            "'%s' is taken for a volume of %zu x %zu x %zu voxels; if it is an image of colours, make it grey before",
+            a->path, a->shape[0], a->shape[1], a->shape[2]);
     if (a->ndim == 2 || a->ndim == 3 || (a->ndim == 4 && r->read->grey && a->kind == 'f')) return MF_OK;
     return mf_fail(MF_INPUT, "'%s' has %d %s; a microstructure has two (an image) or three (a volume)", a->path,
                    a->ndim, a->ndim == 1 ? "axis" : "axes");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/h5.h"
+#include "kernels/cores.h"
 #include "mpi/launched.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
@@ -280,6 +281,7 @@ static void wait_briefly(char **argv)
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY") || !is_busy()) return;
     mf_child_self(path, sizeof path);
     if (!*path || setenv("GOMP_SPINCOUNT", SPINS, 1) != 0) return;
+    mf_cores_release();
     execv(path, argv); /* where that fails, it goes on as it is */
 }
 

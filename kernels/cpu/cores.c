@@ -26,3 +26,10 @@ cpu_set_t mf_cores_own(void)
     for (int place = 0; place < omp_get_num_places(); ++place) add_place(place, &cores);
     return cores;
 }
+
+void mf_cores_release(void)
+{
+    const cpu_set_t cores = mf_cores_own();
+
+    if (omp_get_num_places() > 0) (void)sched_setaffinity(0, sizeof cores, &cores);
+}

@@ -128,16 +128,14 @@ static void measure(struct work *w, const struct mf_bench_enough *enough, struct
 {
     const struct mf_bench_call writes[MF_BENCH_WAYS] = {
         {write_own, w, NULL}, {write_h5, w, NULL}, {write_raw, w, NULL}, {write_loose, w, NULL}};
-    const struct mf_bench_call reads[MF_BENCH_WAYS] = {/* the last by itself: its thread would be in the others' way */
-                                                       {read_own, w, NULL},
-                                                       {read_h5, w, NULL},
-                                                       {read_raw, w, NULL},
-                                                       {read_hashed, w, NULL}};
+    const struct mf_bench_call reads[MF_BENCH_WAYS] = {
+        {read_own, w, NULL}, {read_h5, w, NULL}, {read_raw, w, NULL}, {read_hashed, w, NULL}};
     struct mf_micro back;
     int64_t wrong = 0;
 
     mf_bench_measure(w->comm, enough, MF_BENCH_WAYS, writes, result->write);
     mf_bench_measure(w->comm, enough, MF_BENCH_OTHER, reads, result->read);
+    /* by itself: its thread would be in the others' way */
     mf_bench_measure(w->comm, enough, 1, &reads[MF_BENCH_OTHER], &result->read[MF_BENCH_OTHER]);
     if (read_it(w, 1, &back)) {
         wrong += (int64_t)differ(w, back.phase);

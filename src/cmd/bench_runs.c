@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/cores.h"
 #include "slurm/launcher.h"
 #include "slurm/render.h"
 #include "src/base/child.h"
@@ -235,7 +236,10 @@ static int run_it(struct runs *r, struct mf_json **said)
 {
     const struct mf_child child = {.words = r->word, .drops = mf_child_ranks};
     char line[WORD / 4] = "", *out = NULL;
-    int status = mf_child_run(&child, &out), rc = MF_OK;
+    int status, rc = MF_OK;
+
+    mf_cores_release(); /* nothing is computed here, and what is started has this thread's */
+    status = mf_child_run(&child, &out);
 
     for (size_t i = 0, at = 0; i < r->words && at < sizeof line - 1; ++i)
         at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", i ? " " : "", r->word[i]);

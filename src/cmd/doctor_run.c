@@ -11,6 +11,7 @@
 
 #include "io/micro.h"
 #include "io/version.h"
+#include "kernels/cores.h"
 #include "slurm/launcher.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
@@ -33,6 +34,7 @@ static int start_two(void)
                                    .quiet = 1};
 
     mf_child_self(self, sizeof self);
+    mf_cores_release(); /* what is started has this thread's */
     return mf_child_run(&child, NULL);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kernels/cores.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -273,6 +274,7 @@ static void submit(const struct mf_job *job)
 static void become(char **words)
 {
     (void)signal(SIGXFSZ, SIG_DFL);
+    mf_cores_release();
     execvp(words[0], words);
 }
 

@@ -18,7 +18,7 @@
 static const double LEVEL_WEIGHT = 0.3;
 
 /* Their squares, and losses by them, are far inside of what floats hold. */
-static const double LIGHTEST = 1e-9;
+static const double LIGHTEST = 1e-9, HEAVIEST = 1e9;
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_recon_cmd, word, field, kind, standard, help)
 
@@ -56,7 +56,8 @@ const struct mf_opt mf_recon_rows[] = {
     ROW("descriptor-types", types, MF_TEXTS, NULL,
         "left out: auto, chosen from a labelled micrograph, or by what its file of characterize --descriptor_types "
         "auto says, else FFTCorrelations Variation. Descriptors: " MF_AIMED_NAMES "; annealing: " MF_COUNTED_NAMES),
-    ROW("descriptor-weights", weights, MF_REALS, NULL, "their weights, one each; they act squared in MSE"),
+    ROW("descriptor-weights", weights, MF_REALS, NULL,
+        "their weights, one each, 0 or 1e-9 to 1e9; they act squared in MSE"),
     ROW("level-weights", level_weights, MF_REALS, NULL,
         "weights of the pyramid levels, the finest first (1 0.3 0.09 ..); levels beyond those given keep theirs"),
     ROW("phase-weights", phase_weights, MF_REALS, NULL,
@@ -293,9 +294,9 @@ static int check_weights(const struct mf_recon_cmd *o)
     for (size_t t = 0; t < o->weights.count; ++t) {
         if (!(o->weights.at[t] >= 0) || !isfinite(o->weights.at[t]))
             return mf_fail(MF_USAGE, "--descriptor_weights holds %g, weights cannot be negative", o->weights.at[t]);
-        if (o->weights.at[t] > 0 && !(o->weights.at[t] >= LIGHTEST && o->weights.at[t] <= 1 / LIGHTEST))
+        if (o->weights.at[t] > 0 && !(o->weights.at[t] >= LIGHTEST && o->weights.at[t] <= HEAVIEST))
             return mf_fail(MF_USAGE, "--descriptor_weights holds %g; want 0, or %g to %g", o->weights.at[t], LIGHTEST,
-                           1 / LIGHTEST);
+                           HEAVIEST);
         if (o->weights.at[t] > 0) none = 0;
     }
     for (size_t p = 0; p < o->phase_weights.count; ++p)

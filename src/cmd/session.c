@@ -401,6 +401,17 @@ int mf_session_begin(struct mf_session *session)
     return mf_agree(comm, open_log(session->common, comm->rank));
 }
 
+/* Any rank's threads may be more than its cores: those of the worst are said. Collective. */
+static void warn_of_turns(const struct mf_comm *comm, int threads, int cores)
+{
+    int64_t worst[2] = {threads > cores, threads > cores ? -cores : INT64_MIN};
+
+    mf_comm_max_int(comm, 2, worst);
+    if (!worst[0]) return;
+    mf_warn("%d threads for each rank share %lld %s: that takes longer; try: --threads 0", threads,
+            (long long)-worst[1], worst[1] == -1 ? "core" : "cores");
+}
+
 int mf_session_open(struct mf_session *session)
 {
     const struct mf_comm *comm = session->comm;
@@ -411,9 +422,7 @@ int mf_session_open(struct mf_session *session)
     if (rc == MF_OK && !session->looks) rc = mf_where_settle(session, device);
     cores = mf_session_cores(comm);
     if (session->threads_free) session->threads = cores;
-    if (!session->looks && session->threads > cores)
-        mf_warn("%d threads for each rank share %d %s: that takes longer; try: --threads 0", session->threads, cores,
-                cores == 1 ? "core" : "cores");
+    if (!session->looks) warn_of_turns(comm, session->threads, cores);
     mf_team_threads(session->threads);
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
     if (rc == MF_OK) rc = open_wire(session);

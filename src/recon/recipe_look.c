@@ -318,8 +318,9 @@ static size_t take_piece(size_t nu, size_t nv, uint8_t *left, size_t *stack, siz
  * few, or of too little of the phase. */
 static int spread_of(struct mf_arena *arena, const struct pictures *p, double *sizes)
 {
-    const size_t n = p->nu * p->nv, all = 2 * p->marked <= n ? p->marked : n - p->marked;
-    const int rarer = 2 * p->marked <= n;
+    const size_t n = p->nu * p->nv;
+    const int rarer = 2 * p->marked <= n; /* phase 1 is */
+    const size_t all = rarer ? p->marked : n - p->marked;
     size_t *stack = mf_arena_take(arena, n * (1 + sizeof *stack), "inclusions");
     uint8_t *left = (uint8_t *)(stack + n);
     double count = 0, sum = 0, squares = 0;

@@ -3,6 +3,7 @@ others to what they were given; --verbose says in the log where every rank is. T
 usage: bind.py MESOFORGE MPIEXEC"""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -75,6 +76,20 @@ def openmp_binds():
     check(json.loads(shell.out)["ranks"][0]["core_list"] == "1", f"never more than the launcher gave: {shell}")
 
 
+def it_goes_on_as_another_program():
+    """As itself where the machine is busy (threads.py), and as what launch starts."""
+    told = around("GOMP_SPINCOUNT", "OMP_", "SLURM_", OMP_PROC_BIND="true")
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in [*cores, 0]]
+    shell = runs.run(program, "probe", "--json", env=told, timeout=60)
+    started = runs.run(program, "launch", "--launcher", "mpirun", "--ntasks", "1", "--run", "--", "probe", "--json",
+                       env={**told, "OMPI_MCA_hwloc_base_binding_policy": "none"}, timeout=60)
+    for other in others:
+        other.kill()
+        other.wait()
+    for done in (shell, started):
+        check(done.status == 0 and members(json.loads(done.out)["ranks"][0]["core_list"]) == cores, f"all cores: {done}")
+
+
 def verbose():
     words = "synth --kind gaussian --size 16 16 --output m.npy".split()
     for more, want in ((("--verbose",), ["0", "1"]), ((), [])):
@@ -90,6 +105,7 @@ with tempfile.TemporaryDirectory() as folder:
     bound()
     left_alone()
     openmp_binds()
+    it_goes_on_as_another_program()
     verbose()
     os.chdir("/")
 finish("bind")

@@ -117,6 +117,7 @@ CASES = {
     "one phase": (3, "one.npy", ["match", "one.npy", "--limit_to", "4", "--max_iter", "5"]),
     "too few weights": (2, "weights", [*GOOD, "--descriptor_weights", "1"]),
     "weight too small": (2, "1e-30; want 0, or 1e-09", [*GOOD, "--descriptor_weights", "1", "1e-30"]),
+    "weight just too small": (2, "9.9e-10; want 0, or 1e-09 to 1e+09", [*GOOD, "--descriptor_weights", "1", "9.9e-10"]),
     "weight too large": (2, "1e+200; want 0, or 1e-09", [*GOOD, "--descriptor_weights", "1e200", "1"]),
     "negative weight": (2, "-2", [*GOOD, "--descriptor_weights", "1", "-2"]),
     "weight that is no number": (2, "not 'nan'", [*GOOD, "--descriptor_weights", "1", "nan"]),
@@ -292,7 +293,8 @@ def full_disk(folder):
 def accepted(folder):
     """Extents that look bad and are not."""
     for name, words in (("odd", ["--size", 9, 15]), ("prime", ["--size", 11, 13, 17]), ("extent z 0", ["--extent_z", 0, "--extent_y", 16, "--extent_x", 16]),
-                        ("alias said twice", ["--descriptor_types", "S2"]), ("one phase of three", ["--no_multiphase"])):
+                        ("alias said twice", ["--descriptor_types", "S2"]), ("one phase of three", ["--no_multiphase"]),
+                        ("the largest and the least weight", ["--descriptor_weights", "1e9", "1e-9"])):
         done = measure(PROGRAM, *GOOD, *words, "--output", "v.npy", cwd=folder)
         check(done and len(set(np.unique(np.load(f"{folder}/v.npy")))) == 2, f"{name}: not accepted")
     for name in ("v.npy", "metrics.jsonl"):

@@ -333,10 +333,13 @@ def scene():
     """Where processes stand when something has not come: every thread, what it waits in, and what Slurm's daemons wrote last."""
     lines = []
     for pid in processes(lambda words: re.search(rb"mesoforge|srun|slurmstepd|mpirun|orted", words[0])):
+        words, threads = "", []
         with contextlib.suppress(OSError):
             words = open(f"/proc/{pid}/cmdline", "rb").read().replace(b"\0", b" ").decode(errors="replace")[:100]
-            for thread in os.listdir(f"/proc/{pid}/task"):
-                at = f"/proc/{pid}/task/{thread}/"
+            threads = os.listdir(f"/proc/{pid}/task")
+        for thread in threads:
+            at = f"/proc/{pid}/task/{thread}/"
+            with contextlib.suppress(OSError, IndexError):  # it has just ended
                 lines.append(f"{pid} {thread} {open(at + 'stat').read().rsplit(')', 1)[1].split()[0]} {open(at + 'wchan').read()} "
                              f"{open(at + 'syscall').read().split()[0]} {words}")
     return "\n".join(lines + [open(name).read()[-3000:] for name in glob.glob(f"{bed.folder}/slurm*.log")])
@@ -384,7 +387,10 @@ def attempt(part):
             return 1 - left
         if not left or not stays and not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
             print(logs(start)[-4000:], scene(), file=sys.stderr)
-            clear_queue()  # or those that come next would wait for its nodes
+            try:
+                clear_queue()  # or those that come next would wait for its nodes
+            except Exception as wrong:
+                check(False, f"after {part.__name__}: {wrong}")
             return 1 - left
         print(f"{part.__name__}: {'srun stayed' if stays else 'MPI did not start'}; once more")
         del runs.failures[known:]

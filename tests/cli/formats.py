@@ -290,20 +290,44 @@ def refuse_all():
     refuses(PROGRAM, [(2, ["smooth", "deep.npy", "--output", "x.vtu"], ".vti"), (7, ["smooth", "deep.npy", "--output", "no/x.nhdr"], "no/x")], ranks=(1,))
 
 
+def stack_of_pages(order, large, pages=3, n=8):
+    """A TIFF of so many pages of n x n bytes, its headers behind all pixels, and where the last of each page's header ends."""
+    entry, offset = ("HHQQ", "Q") if large else ("HHII", "I")
+    head, entries = (16 if large else 8), [(256, 4, 1, n), (257, 4, 1, n), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (277, 3, 1, 1), (278, 4, 1, n), (279, 4, 1, n * n)]
+    whole, ends = b"".join(bytes([k % 2] * n * n) for k in range(pages)), []
+    at = head + len(whole)
+    whole = struct.pack(f"{order}2sHHHQ" if large else f"{order}2sHI", b"II" if order == "<" else b"MM", *([43, 8, 0] if large else [42]), at) + whole
+    for k in range(pages):
+        tags = sorted([*entries, (273, 4, 1, head + k * n * n)])
+        end = at + struct.calcsize("<" + ("Q" if large else "H")) + len(tags) * struct.calcsize("<" + entry)
+        whole += struct.pack(order + ("Q" if large else "H"), len(tags))
+        for tag, kind, count, value in tags:  # a short value lies at the left of its place
+            place = struct.pack(order + ("H" if kind == 3 else "I"), value).ljust(struct.calcsize(offset), b"\0")
+            whole += struct.pack(order + entry[:-1], tag, kind, count) + place
+        at = end + struct.calcsize(offset)
+        whole += struct.pack(order + offset, at if k + 1 < pages else 0)
+        ends.append(end)
+    return whole, ends
+
+
 def cut_stacks():
-    """A stack of pages is whole or damaged, also where it is cut in the four bytes that say that no page follows."""
+    """A stack of pages is whole or damaged, also where it is cut in the bytes that say that no page follows."""
     measure(PROGRAM, "synth", "--size", 8, 8, 8, "--correlation-length", 2, "--output", "stack.tif")
-    whole, cases = open("stack.tif", "rb").read(), []
-    check(whole[:4] == b"II*\0", "a classic TIFF")
-    at = struct.unpack("<I", whole[4:8])[0]
+    own, ends = open("stack.tif", "rb").read(), []
+    check(own[:4] == b"II*\0", "a classic TIFF")
+    at = struct.unpack("<I", own[4:8])[0]
     while at:
-        end = at + 2 + 12 * struct.unpack("<H", whole[at:at + 2])[0]
-        cases += range(end - 1, end + 4)
-        at = struct.unpack("<I", whole[end:end + 4])[0]
-    check(len(cases) == 40, f"pages: {len(cases) / 5}")
-    for n in cases:
-        open(f"cut{n}.tif", "wb").write(whole[:n])
-    refuses(PROGRAM, [(3, ["info", f"cut{n}.tif"], "damaged") for n in cases if n < len(whole)], ranks=(1,))
+        ends.append(at + 2 + 12 * struct.unpack("<H", own[at:at + 2])[0])
+        at = struct.unpack("<I", own[ends[-1]:ends[-1] + 4])[0]
+    check(len(ends) == 8, f"pages: {len(ends)}")
+    for kind, (whole, ends) in {"own": (own, ends), **{f"{order}{large}": stack_of_pages(order, large) for order in "<>" for large in (0, 1)}}.items():
+        open("whole.tif", "wb").write(whole)
+        done = run(PROGRAM, "info", "whole.tif")
+        check(done.status == 0 and f"{len(ends)} x 8 x 8" in done.out, f"{kind}: {done}")
+        cases = [n for end in ends for n in range(end - 1, end + (8 if kind[-1] == "1" else 4))]
+        for n in cases:
+            open(f"cut{n}.tif", "wb").write(whole[:n])
+        refuses(PROGRAM, [(3, ["info", f"cut{n}.tif"], "damaged") for n in cases], ranks=(1,))
 
 
 def coloured():

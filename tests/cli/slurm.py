@@ -372,28 +372,30 @@ def did_not_start(text, in_start, cut=False):
 def attempt(part):
     """Open MPI 4.1 started by srun on several nodes now and then dies within MPI_Init, where a first message overtakes the
     start (open-mpi/ompi 12495): nothing of ours but the options has been looked at by then, and the part begins once more; also where srun stays
-    when all has ended. How many did."""
+    when all has ended, or slurmd crashes (22.05.8, two tasks of an array at once). How many did."""
     for left in (1, 0):
-        known, start, stays = len(runs.failures), time.time(), False
+        known, start, wrong_with_slurm = len(runs.failures), time.time(), ""
         for mark in os.listdir(marks):  # of one that was killed
             os.remove(os.path.join(marks, mark))
         try:
             part()
         except Exception as wrong:
-            stays = srun_waits_for_itself()
+            wrong_with_slurm = "slurmd crashed" if bed.crashed() else "srun stayed" if srun_waits_for_itself() else ""
             check(False, f"{part.__name__}: {type(wrong).__name__}: {wrong}")
         new = runs.failures[known:]
         if not new:
             return 1 - left
-        if not left or not stays and not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
+        if not left or not wrong_with_slurm and not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
             print(logs(start)[-4000:], scene(), file=sys.stderr)
             try:
                 clear_queue()  # or those that come next would wait for its nodes
             except Exception as wrong:
                 check(False, f"after {part.__name__}: {wrong}")
             return 1 - left
-        print(f"{part.__name__}: {'srun stayed' if stays else 'MPI did not start'}; once more")
+        print(f"{part.__name__}: {wrong_with_slurm or 'MPI did not start'}; once more")
         del runs.failures[known:]
+        for node in bed.crashed():
+            bed.start_daemon(node)
         clear_queue()
         for name in set(os.listdir(".")) - {"t.npy", "whole.npy"}:
             os.remove(name)
@@ -408,7 +410,7 @@ try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
     again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
-    print(f"parts begun again because MPI did not start or srun did not end: {again}")
+    print(f"parts begun again because MPI did not start, srun did not end or slurmd crashed: {again}")
 finally:
     bed.close()
 for one in (folder, marks):

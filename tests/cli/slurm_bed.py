@@ -1,5 +1,6 @@
 """A real Slurm of two virtual hosts for one test: slurmctld, two slurmd with fake GPUs, PMIx. Needs root."""
 import os
+import signal
 import subprocess
 
 import virtual_hosts
@@ -61,9 +62,17 @@ class Bed(virtual_hosts.Hosts):
         os.environ["SLURM_CONF"] = f"{self.folder}/slurm.conf"
         self.start_munge()
         self.background("slurmctld", "-D")
+        self.daemon = {}
         for node in NAMES:
-            self.background(*self.inside(node), "slurmd", "-D", "-N", node)
+            self.start_daemon(node)
         until("nodes are idle", 30, lambda: self.idle() == list(NAMES))
+
+    def start_daemon(self, node):
+        self.daemon[node] = self.background(*self.inside(node), "slurmd", "-D", "-N", node)
+
+    def crashed(self):
+        """Nodes whose slurmd has ended by a fault of its own."""
+        return [node for node, daemon in self.daemon.items() if daemon.poll() in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS)]
 
     @staticmethod
     def idle():
@@ -74,7 +83,7 @@ class Bed(virtual_hosts.Hosts):
         if self.processes(node):
             return
         self.link(node, "up")
-        self.background(*self.inside(node), "slurmd", "-D", "-N", node)
+        self.start_daemon(node)
         do("scontrol", "update", f"NodeName={node}", "State=RESUME")
         until(f"{node} is idle", 30, lambda: node in self.idle())
 

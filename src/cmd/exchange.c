@@ -29,7 +29,9 @@ static int split(const char *option, const char *text, int mcrpy, const struct m
     char name[NAME];
 
     if (!equals || equals == text || !equals[1] || equals - text >= NAME)
-        return mf_fail(MF_USAGE, "--%s '%s': want NAME=FILE.npy, as S2=target.npy", option, text);
+        return mf_fail(MF_USAGE,
+                       "--%s '%s': want NAME=FILE.npy, as S2=target.npy; files of the verb stand before the options",
+                       option, text);
     snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
     MF_TRY(mf_descriptor_find(row, name));
     if (mcrpy) {

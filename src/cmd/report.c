@@ -53,7 +53,7 @@ static int pass_on(int code, const char *path, const char *verb, const char *abo
     if (end) *end = '\0';
     if (sentence)
         mf_fail(code, "%s", sentence + strlen(head));
-    else
+    else if (code != MF_OUTPUT || mf_atomic_room(path, SENTENCES) == MF_OK) /* on a full disk it could not be said */
         mf_fail(code, "'%s' cannot be reported on", about);
     free(text);
     return code;

@@ -22,8 +22,6 @@
 #include "src/cmd/where.h"
 #include "src/desc/registry.h"
 
-enum { THREADS_MOST = 4096 };
-
 /* Makes a folder and those above it. */
 static int make_folder(const char *path)
 {
@@ -152,8 +150,8 @@ int mf_session_may_write(const struct mf_session *session, const char *path, con
 
 int mf_common_check(const struct mf_common *common)
 {
-    if (common->threads < 0 || common->threads > THREADS_MOST)
-        return mf_fail(MF_USAGE, "--threads wants 0 to %d, not %ld", THREADS_MOST, common->threads);
+    if (common->threads < 0 || common->threads > MF_THREADS_MOST)
+        return mf_fail(MF_USAGE, "--threads wants 0 to %d, not %ld", MF_THREADS_MOST, common->threads);
     if (common->memory_limit < 0 || common->memory_limit > 1L << 40)
         return mf_fail(MF_USAGE, "--memory-limit wants a size in MiB, not %ld", common->memory_limit);
     if (common->timeout < 0 || common->timeout > 1L << 30)
@@ -255,16 +253,6 @@ static int threads_asked(const struct mf_common *common)
 
     if (common->threads > 0) return (int)common->threads;
     return wanted > 0 ? (int)wanted : 0;
-}
-
-/* Libraries take this number as it is, whatever --threads says. */
-static int check_omp_threads(void)
-{
-    const char *omp = getenv("OMP_NUM_THREADS");
-
-    if (!omp || strtol(omp, NULL, 10) <= THREADS_MOST) return MF_OK;
-    return mf_fail(MF_USAGE, "OMP_NUM_THREADS is '%.100s' in the environment: at most %d threads are possible", omp,
-                   THREADS_MOST);
 }
 
 /* A dry run promises memory: where a device has its own, a back end that only counts stands in for it. */
@@ -393,7 +381,7 @@ int mf_session_begin(struct mf_session *session)
     const struct mf_comm *comm = session->comm;
 
     MF_TRY(mf_agree(comm, mf_common_check(session->common)));
-    MF_TRY(mf_agree(comm, check_omp_threads()));
+    MF_TRY(mf_agree(comm, mf_threads_check()));
     mf_comm_watch(comm, (double)session->common->timeout);
     mf_log_open(comm->rank, comm->size, level_of(session->common->logging_level));
     session->threads = threads_asked(session->common);

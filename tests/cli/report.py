@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -122,12 +123,29 @@ def read_as_view_does():
         check(done.status == 0, f"report {words}: {done.err}") and check_page("read.html", 1)
 
 
+def full_disk():
+    """What the verbs behind a page have to say fits no disk either: the disk is named, not the sound file."""
+    os.mkdir("disk")
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", "disk"], capture_output=True).returncode:
+        print("full disk: skipped (cannot mount)")
+        return
+    try:
+        with open("disk/all", "wb") as file:
+            file.write(bytes(64 << 10))
+        done = runs.run(program, "report", "t.npy", "--output", "disk/r.html")
+        check(done.status == 7 and "0 are free on its disk" in done.err and "cannot be reported" not in done.err, f"full disk: {done}")
+        check(os.listdir("disk") == ["all"], f"left behind: {os.listdir('disk')}")
+    finally:
+        subprocess.run(["umount", "disk"])
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     measured()
     ran()
     folders()
     read_as_view_does()
+    full_disk()
     with open("other.json", "w") as file:
         file.write("{}")
     with open("strange.json", "w") as file:

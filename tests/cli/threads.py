@@ -48,6 +48,20 @@ def too_many():
         check(done.status == 2 and done.err.count("OMP_NUM_THREADS is '100000'") == 1, f"{ranks} ranks: {done}")
 
 
+def stacks():
+    """Too small a stack is left without a word, too large a one ends OpenMP: both are refused at the start."""
+    words = ("match", "two.npy", "--add_dimension", 24, "--limit_to", 4, "--max_iter", 2, "--no_polish", "--threads", 2, "--output", "stack.npy")
+    for text, says in (("64", "at least 256 KiB"), ("16 k", "at least 256 KiB"), ("262143B", "at least 256 KiB"), ("100000G", "can be started"),
+                       ("256", ""), ("256K", ""), ("4m", ""), ("1 G", ""), ("much", ""), ("", "")):
+        for ranks in (1, 2):
+            done = runs.run(program, *words, ranks=ranks, timeout=60, env={**FREE, "OMP_STACKSIZE": text})
+            right = done.status == 2 and done.err.count(says) == 1 and done.err.count("try: unset OMP_STACKSIZE") == 1 if says else done.status == 0
+            check(right, f"OMP_STACKSIZE={text!r}, {ranks} ranks: {done}")
+    for limit, status in (("192", 2), ("256", 0), ("8192", 0)):
+        done = runs.run("sh", "-c", f'ulimit -s {limit}; exec "$@"', "sh", program, *words, timeout=60, env=FREE)
+        check(done.status == status and ("try: ulimit -s 8192" in done.err) == (status == 2), f"ulimit -s {limit}: {done}")
+
+
 def more_than_cores():
     """They take turns, and a run says so once."""
     cores, words = len(os.sched_getaffinity(0)), ("characterize", "two.npy", "--limit_to", 4, "--output", "c.h5")
@@ -94,6 +108,7 @@ with tempfile.TemporaryDirectory() as folder:
     a_run_leaves_cores_alone()
     no_team_is_larger()
     too_many()
+    stacks()
     more_than_cores()
     a_plan_counts_alike()
     the_program_begins_again_under_its_name()

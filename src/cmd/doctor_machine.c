@@ -93,26 +93,37 @@ static int share(void)
     return why;
 }
 
+/* MPI keeps files there. */
+static void room(struct mf_findings *to, const char *name, const char *folder, const char *missing, const char *full)
+{
+    struct statvfs is;
+    double mebibytes;
+
+    if (statvfs(folder, &is) != 0) {
+        mf_find(to, MF_WARNED, name, missing, "%.180s: %s", folder, strerror(errno));
+        return;
+    }
+    mebibytes = (double)is.f_bavail * (double)is.f_frsize / (1 << 20);
+    if (mebibytes < 32)
+        mf_find(to, MF_WARNED, name, full, "%.180s has %.1f MiB free: MPI may not start", folder, mebibytes);
+    else
+        mf_find(to, MF_WELL, name, "", "%.180s has %.0f MiB free", folder, mebibytes);
+}
+
 static void shared(struct mf_findings *to)
 {
-    const char *hook = getenv("MF_SHM"), *folder = hook ? hook : "/dev/shm";
+    const char *hook = getenv("MF_SHM"), *temporary = getenv("TMPDIR");
     int why = share();
-    struct statvfs is;
 
     if (why)
         mf_find(to, MF_WARNED, "shared memory", "mount /proc, and allow memfd_create",
                 "ranks of a node exchange slices by messages (%s): slower", strerror(why));
     else
         mf_find(to, MF_WELL, "shared memory", "", "ranks of a node exchange slices without messages");
-    if (statvfs(folder, &is) != 0)
-        mf_find(to, MF_WARNED, "MPI's memory", "mount a tmpfs at /dev/shm", "%s: %s", folder, strerror(errno));
-    else if ((double)is.f_bavail * (double)is.f_frsize < 32.0 * (1 << 20))
-        mf_find(to, MF_WARNED, "MPI's memory", "docker run --shm-size=1g, or remove what lies there",
-                "%s has %.1f MiB free: MPI may not start", folder,
-                (double)is.f_bavail * (double)is.f_frsize / (1 << 20));
-    else
-        mf_find(to, MF_WELL, "MPI's memory", "", "%s has %.0f MiB free", folder,
-                (double)is.f_bavail * (double)is.f_frsize / (1 << 20));
+    room(to, "MPI's memory", hook ? hook : "/dev/shm", "mount a tmpfs at /dev/shm",
+         "docker run --shm-size=1g, or remove what lies there");
+    room(to, "MPI's folder", temporary && *temporary ? temporary : "/tmp", "mkdir it, or export TMPDIR=/tmp",
+         "make room there, or export TMPDIR with a folder that has some");
 }
 
 /* MPI copies from process to process where the kernel allows it. */

@@ -35,7 +35,7 @@ def finds(*words, status=0, **surroundings):
 
 def whole():
     found = finds()
-    check({"processor", "threads", "memory", "shared memory", "MPI's memory", "copies", "GPU driver", "CUDA library",
+    check({"processor", "threads", "memory", "shared memory", "MPI's memory", "MPI's folder", "copies", "GPU driver", "CUDA library",
            "NCCL", "launcher", "MPI", "data folder", "free space", "file locks", "HDF5"} <= set(found), list(found))
     for what in ("threads", "shared memory", "data folder", "HDF5", "MPI"):
         check(found[what]["state"] == "ok", found[what])
@@ -66,6 +66,10 @@ def broken():
     check(finds(MF_SHM="/nowhere")["MPI's memory"]["state"] == "warn", "no shared memory for MPI")
     found = finds(MF_SHM="/proc")["MPI's memory"]
     check(found["state"] == "warn" and "--shm-size" in found["remedy"], found)
+    check(finds()["MPI's folder"]["state"] == "ok", "the folder for temporary files")
+    for folder, remedy in (("/nowhere", "mkdir"), ("/proc", "make room")):
+        found = finds(TMPDIR=folder)["MPI's folder"]
+        check(found["state"] == "warn" and folder in found["finding"] and remedy in found["remedy"], f"TMPDIR={folder}: {found}")
     check(finds(OMP_NUM_THREADS="4096")["threads"]["state"] == "warn", "too many threads")
     os.mkdir("bin")  # a PATH without mpiexec, but with what Open MPI looks for at its start
     with open("bin/ssh", "w") as file:

@@ -67,7 +67,7 @@ def broken():
     found = finds(MF_SHM="/proc")["MPI's memory"]
     check(found["state"] == "warn" and "--shm-size" in found["remedy"], found)
     check(finds()["MPI's folder"]["state"] == "ok", "the folder for temporary files")
-    for folder, remedy in (("/nowhere", "mkdir"), ("/proc", "make room")):
+    for folder, remedy in (("/proc/none", "mkdir"), ("/proc", "make room")):  # Open MPI would make others
         found = finds(TMPDIR=folder)["MPI's folder"]
         check(found["state"] == "warn" and folder in found["finding"] and remedy in found["remedy"], f"TMPDIR={folder}: {found}")
     check(finds(OMP_NUM_THREADS="4096")["threads"]["state"] == "warn", "too many threads")

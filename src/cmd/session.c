@@ -392,12 +392,12 @@ int mf_session_begin(struct mf_session *session)
 /* Any rank's threads may be more than its cores: those of the worst are said. Collective. */
 static void warn_of_turns(const struct mf_comm *comm, int threads, int cores)
 {
-    int64_t worst[2] = {threads > cores, threads > cores ? -cores : INT64_MIN};
+    int64_t worst = threads > cores ? -cores : INT64_MIN;
 
-    mf_comm_max_int(comm, 2, worst);
-    if (!worst[0]) return;
-    mf_warn("%d threads for each rank share %lld %s: that takes longer; try: --threads 0", threads,
-            (long long)-worst[1], worst[1] == -1 ? "core" : "cores");
+    mf_comm_max_int(comm, 1, &worst);
+    if (worst == INT64_MIN) return;
+    mf_warn("%d threads for each rank share %lld %s: that takes longer; try: --threads 0", threads, (long long)-worst,
+            worst == -1 ? "core" : "cores");
 }
 
 int mf_session_open(struct mf_session *session)

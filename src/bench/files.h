@@ -18,8 +18,8 @@ struct mf_bench_files {
  * Labels of n x n x n voxels, one byte each, in files in @p folder that are gone afterwards. Written, all alike: under
  * another name, to the disk (fsync), renamed, the folder flushed; ours with all that it says about itself, its seal and
  * the .xdmf. Read, most likely from the page cache, into memory that is taken for it (the arena's, also for HDF5
- * alone: malloc's may lie on small pages); ours with its seal checked and its labels counted, and once more with its SHA-256
- * waited for, which in a run goes on beside what follows. Collective; MF_MEMORY, MF_OUTPUT, MF_INPUT (agreed).
+ * alone: malloc's may lie on small pages); ours with its seal checked and its labels counted, and once more with its
+ * SHA-256 waited for, which in a run goes on beside what follows. Collective; MF_MEMORY, MF_OUTPUT, MF_INPUT (agreed).
  */
 int mf_bench_files(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_bench_enough *enough,
                    const char *folder, size_t n, struct mf_bench_files *result);

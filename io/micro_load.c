@@ -16,7 +16,7 @@
 /* Elements at a time; bytes that fit a core's cache; of a rank's bytes so many parts for its threads to take, one after
  * another FAR from each other: two threads within one huge page of fresh memory would both clear it. Fewer than SHARED
  * are read before a second thread has woken. */
-enum { SOME = 1024, STRAIGHT = 1 << 18, FAR = 8, PARTS = FAR * FAR, SHARED = 1 << 21 };
+enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, FAR = 8, PARTS = FAR * FAR, SHARED = 1 << 21 };
 
 /* Sums over phases and values of an indicator may be off by this much. */
 #define SUM_SLACK   1e-3
@@ -216,7 +216,7 @@ static int take_bytes(void *context, const void *values, size_t n, size_t at, si
 
     for (size_t k = 0; stride != 1 && k < n; ++k) r->micro->phase[at + k * stride] = byte[k];
     if (stride == 1) memcpy(r->micro->phase + at, byte, n);
-    mf_scan_count(byte, n, r->bytes);
+    mf_scan_count(byte, n, NULL, r->bytes);
     return MF_OK;
 }
 
@@ -262,20 +262,36 @@ struct part {
     char text[MF_ERR_TEXT]; /* a thread has a sentence of its own */
 };
 
+/* What the file holds before the values in their first block of the seal, that the block is seen whole. */
+static int see_before(struct mf_seal_seen *seen, int file, const char *path, uint64_t first)
+{
+    uint8_t some[AHEAD];
+    uint64_t at = first - first % MF_SEAL_BLOCK;
+
+    for (size_t n; at < first; at += n) {
+        n = first - at < AHEAD ? (size_t)(first - at) : AHEAD;
+        MF_TRY(mf_read_at(file, path, some, n, at));
+        mf_seal_see(seen, some, n, at);
+    }
+    return MF_OK;
+}
+
 /* Piece by piece, each read to its place, counted and summed up while the processor has it. */
 static void read_part(const struct mf_reading *r, int file, uint64_t begin, struct part *p)
 {
     struct mf_seal_seen seen = r->seen; /* the places of its checksums are those of all */
     const uint64_t end = p->first + p->bytes;
 
+    if (seen.crc_of && p->bytes) p->rc = see_before(&seen, file, mf_array_file(&r->array), p->first);
     for (uint64_t at = p->first; at < end && p->rc == MF_OK; at += STRAIGHT) {
         const size_t n = end - at < STRAIGHT ? (size_t)(end - at) : STRAIGHT;
         uint8_t *to = r->micro->phase + (at - begin);
 
         p->rc = mf_read_at(file, mf_array_file(&r->array), to, n, at);
         if (p->rc != MF_OK) break;
-        mf_scan_count(to, n, p->count);
+        seen.look = (struct mf_crc_look){0};
         if (seen.crc_of) mf_seal_see(&seen, to, n, at);
+        mf_scan_count(to, n, seen.crc_of ? &seen.look : NULL, p->count);
     }
     if (p->rc != MF_OK) snprintf(p->text, sizeof p->text, "%s", mf_err_text());
 }

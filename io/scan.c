@@ -150,11 +150,16 @@ FOR_EVERY_PROCESSOR static int64_t count_one(const uint8_t *at, uint8_t byte)
 
 /* Labels are few and small: a pass of its own for each of them is faster than one place in memory that waits for
  * itself; and two are told by their sum. */
-void mf_scan_count(const uint8_t *at, size_t n, int64_t seen[256])
+void mf_scan_count(const uint8_t *at, size_t n, const struct mf_crc_look *look, int64_t seen[256])
 {
     int64_t ones;
     uint8_t most;
 
+    if (look && look->any < 2) {
+        seen[0] += (int64_t)(n - look->sum);
+        seen[1] += (int64_t)look->sum;
+        return;
+    }
     for (; n >= BLOCK; at += BLOCK, n -= BLOCK) {
         most = any_bits(at, &ones);
         if (most < 2) {

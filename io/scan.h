@@ -3,6 +3,7 @@
 #define MF_IO_SCAN_H
 
 #include "io/array.h"
+#include "src/base/crc.h"
 
 enum { MF_SCAN_DISTINCT = MF_PHASES_MAX + 1, MF_SCAN_BINS = 1 << 16 };
 
@@ -21,8 +22,9 @@ int mf_scan(const struct mf_comm *comm, const struct mf_array *array, struct mf_
 int mf_scan_bytes(const struct mf_comm *comm, const struct mf_array *array, const int64_t seen[256],
                   struct mf_scan *scan);
 
-/** Adds to @p seen [256] how often each byte is among @p n of them. */
-void mf_scan_count(const uint8_t *at, size_t n, int64_t seen[256]);
+/** Adds to @p seen [256] how often each byte is among @p n of them. @p look: what is known of these bytes; NULL:
+ * nothing. */
+void mf_scan_count(const uint8_t *at, size_t n, const struct mf_crc_look *look, int64_t seen[256]);
 
 /**
  * The threshold that parts the values best (Otsu, "A threshold selection method from gray-level histograms", IEEE

@@ -53,7 +53,7 @@ void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint
             seen->begun = 1;
             seen->crc = 0;
         }
-        if (seen->begun) seen->crc = mf_crc32c(seen->crc, at, n);
+        seen->crc = mf_crc32c_look(seen->crc, at, n, &seen->look);
         if (seen->begun && n == left && offset / BLOCK < seen->blocks) seen->crc_of[offset / BLOCK] = KNOWN + seen->crc;
         at += n;
         offset += n;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "mpi/comm.h"
+#include "src/base/crc.h"
 
 enum { MF_SEAL_BLOCK = 1 << 20 };
 
@@ -19,9 +20,10 @@ enum { MF_SEAL_BLOCK = 1 << 20 };
 struct mf_seal_seen {
     uint64_t at; /* the next byte, if reading goes on without a gap */
     uint32_t crc;
-    int begun;       /* crc is of the block of `at`, from its first byte on */
-    size_t blocks;   /* places in crc_of */
-    int64_t *crc_of; /* [blocks] of those that were seen whole; 0: others; heap */
+    int begun;               /* crc is of the block of `at`, from its first byte on */
+    size_t blocks;           /* places in crc_of */
+    struct mf_crc_look look; /* at all bytes since the caller emptied it */
+    int64_t *crc_of;         /* [blocks] of those that were seen whole; 0: others; heap */
 };
 
 /** For the first @p bytes of a file. Not collective. MF_MEMORY. */

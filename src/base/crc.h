@@ -8,4 +8,13 @@
 /** The checksum of what @p crc is the checksum of (0: nothing), followed by @p count more bytes. */
 uint32_t mf_crc32c(uint32_t crc, const void *bytes, size_t count);
 
+/** What bytes are together, found on the way: begins as {0}. */
+struct mf_crc_look {
+    uint64_t sum;
+    uint8_t any; /* bits that at least one of them has */
+};
+
+/** The same, and adds the bytes to @p look. */
+uint32_t mf_crc32c_look(uint32_t crc, const void *bytes, size_t count, struct mf_crc_look *look);
+
 #endif

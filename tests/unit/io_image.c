@@ -120,7 +120,8 @@ static void stops(void)
     CHECK(mf_array_visit(&a, 0, 3, take_no_more, NULL) == MF_NUMERIC && strcmp(mf_err_text(), "enough") == 0);
 }
 
-/* Bytes are counted as one by one, two and few kinds of them (fast ways) and many, in runs that fill no block. */
+/* Bytes are counted as one by one, two and few kinds of them (fast ways) and many, in runs that fill no block, also
+ * where the checksum has looked at them. */
 static void counts(void)
 {
     static uint8_t bytes[150000];
@@ -132,8 +133,17 @@ static void counts(void)
         bytes[i] = (uint8_t)(state >> 24 & (i < 50000 ? 1 : i < 100000 ? 3 : 255));
         ++one[bytes[i]];
     }
-    mf_scan_count(bytes, 1234, all);
-    mf_scan_count(bytes + 1234, sizeof bytes - 1234, all);
+    mf_scan_count(bytes, 1234, NULL, all);
+    mf_scan_count(bytes + 1234, sizeof bytes - 1234, NULL, all);
+    CHECK(memcmp(all, one, sizeof all) == 0);
+    memset(all, 0, sizeof all);
+    for (size_t at = 0; at < sizeof bytes; at += 9999) {
+        size_t n = sizeof bytes - at < 9999 ? sizeof bytes - at : 9999;
+        struct mf_crc_look look = {0};
+
+        (void)mf_crc32c_look(0, bytes + at, n, &look);
+        mf_scan_count(bytes + at, n, &look, all);
+    }
     CHECK(memcmp(all, one, sizeof all) == 0);
 }
 

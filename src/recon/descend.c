@@ -271,7 +271,9 @@ int mf_grid_look(struct mf_grid *r)
     double first;
 
     mf_grid_loss(r, r->optimiser.x, &first);
-    if (!isfinite(first)) return mf_fail(MF_NUMERIC, "the loss of the initial field is not finite");
+    if (!isfinite(first))
+        return mf_fail(MF_NUMERIC, "the loss of the initial field is not finite; try: smaller --descriptor-weights, "
+                                   "--level-weights or --phase-weights");
     r->scale = scale_for(r, first);
     r->loss = first;
     for (size_t t = 0; t < r->opts->objective.terms; ++t) {

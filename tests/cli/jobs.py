@@ -41,12 +41,15 @@ verbs = subprocess.run([program, "man", "--list"], capture_output=True, text=Tru
 check(set(ORDER) <= set(verbs), f"scripts of no verb: {set(ORDER) - set(verbs)}")
 check({n[:-7] for n in os.listdir(scripts) if n.endswith(".sbatch")} == set(ORDER), "scripts and this test")
 
-def job(verb, made, task=0, ranks=1):
-    """One job of the script, which makes this file."""
+def job(verb, made, task=0, ranks=1, changed=()):
+    """One job of the script, with what somebody changed in it, which makes this file."""
     text = open(f"{scripts}/{verb}.sbatch").read()
     check(f"#SBATCH --job-name=mesoforge-{verb}\n" in text, f"{verb}: its name")
     if made and os.path.exists(made):
         os.remove(made)
+    for old, new in changed:
+        check(old in text, f"{verb}: no '{old}' to change")
+        text = text.replace(old, new)
     for large, small in SMALL:
         text = text.replace(large, small)
     env = around("SLURM_", PATH=f"{folder}/bin:/usr/bin:/bin", SLURM_JOB_ID="1", SLURM_ARRAY_TASK_ID=task, RANKS=ranks)
@@ -69,6 +72,15 @@ def benches():
         check(os.path.exists(made) and f'"{part}"' in open(made).read(), f"{made} says nothing of {part}")
 
 
+def grey():
+    """The scripts that take a grey image say what it needs."""
+    header = "{'descr': '|u1', 'fortran_order': False, 'shape': (32, 32), }"
+    with open("grey.npy", "wb") as file:
+        file.write(b"\x93NUMPY\1\0v\0" + header.ljust(117).encode() + b"\n" + bytes((x * y) % 251 for y in range(32) for x in range(32)))
+    for verb, made in (("characterize", "results/grey_characterization.h5"), ("match", "volume.h5")):
+        job(verb, made, changed=(("micrograph.npy ", "grey.npy "), ("more=()", "more=(--threshold otsu)")))
+
+
 for verb in ORDER:
     if verb == "bench":
         benches()
@@ -77,5 +89,6 @@ for verb in ORDER:
     if verb == "characterize":
         for way in ("along", "across"):
             shutil.copy(MAKES[verb], f"results/{way}_characterization.h5")
+grey()
 shutil.rmtree(folder)
 finish("jobs")

@@ -102,42 +102,66 @@ static int is_gres_of_gpus(const char *text)
     return 0;
 }
 
-static int launch_has(const char *text, const char *say)
-{
-    return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch has to know of that; try: %s", text, say);
-}
+struct further {
+    const char *slurm, *say;
+    int of_script; /* elsewhere it is the user's */
+};
 
-/* What launch has an option of its own for: of what it is not told it would make the wrong script. Slurm takes the
- * beginning of an option's name for the whole. */
-static int check_further(const struct mf_job *job, const char *text)
+/* What launch has an option of its own for: of what it is not told it would make the wrong script. */
+static const struct further own[] = {
+    {"nodes", "--nodes", 0},
+    {"ntasks", "--ntasks", 0},
+    {"ntasks-per-node", "--ntasks-per-node", 0},
+    {"tasks-per-node", "--ntasks-per-node", 0},
+    {"ntasks-per-gpu", "--ntasks-per-node, beside --gpus-per-node", 0},
+    {"ntasks-per-socket", "--ntasks-per-node", 0},
+    {"ntasks-per-core", "--ntasks-per-node", 0},
+    {"cpus-per-task", "--cpus-per-task", 0},
+    {"gpus", "--gpus, or --gpus-per-node TYPE:NUMBER", 0},
+    {"gpus-per-node", "--gpus-per-node [TYPE:]NUMBER", 0},
+    {"gpus-per-task", "--gpus-per-node [TYPE:]NUMBER", 0},
+    {"gpus-per-socket", "--gpus-per-node [TYPE:]NUMBER", 0},
+    {"tres-per-node", "--gpus-per-node [TYPE:]NUMBER; what are no GPUs: gres=NAME:NUMBER", 0},
+    {"tres-per-task", "--gpus-per-node [TYPE:]NUMBER; what are no GPUs: gres=NAME:NUMBER", 0},
+    {"array", "--array", 1},
+    {"time", "--time", 0},
+    {"signal", "--save-before", 0},
+    {"output", "--log", 1},
+    {"job-name", "--job-name", 0},
+    {"partition", "--partition", 0},
+    {"account", "--account", 0},
+    {"qos", "--qos", 0},
+    {"constraint", "--constraint", 0},
+    {"mem", "--mem", 0},
+    {"mpi", "--mpi", 0},
+    {"chdir", "cd there before launch", 0},
+    {"wrap", "-- and the verb", 1},
+    {NULL, NULL, 0}};
+
+/* What would undo a promise of the line or script: Slurm heeds the last word. */
+static const struct further promised[] = {
+    {"kill-on-bad-exit", "--kill-on-bad-exit=1, without which ranks wait for one that is lost", 0},
+    {"no-requeue", "--requeue, by which a run that has saved itself goes on", 1},
+    {"open-mode", "--open-mode=append, by which a run that goes on keeps its log", 1},
+    {NULL, NULL, 0}};
+
+/* Slurm takes the beginning of an option's name for the whole. NULL: none of these. */
+static const char *said_of(const struct further *list, const struct mf_job *job, const char *text)
 {
-    static const struct {
-        const char *slurm, *say;
-        int of_script;
-    } own[] = {{"nodes", "--nodes", 0},
-               {"ntasks", "--ntasks", 0},
-               {"ntasks-per-node", "--ntasks-per-node", 0},
-               {"tasks-per-node", "--ntasks-per-node", 0},
-               {"cpus-per-task", "--cpus-per-task", 0},
-               {"gpus", "--gpus, or --gpus-per-node TYPE:NUMBER", 0},
-               {"gpus-per-node", "--gpus-per-node [TYPE:]NUMBER", 0},
-               {"gpus-per-task", "--gpus-per-node [TYPE:]NUMBER", 0},
-               {"gpus-per-socket", "--gpus-per-node [TYPE:]NUMBER", 0},
-               {"tres-per-node", "--gpus-per-node [TYPE:]NUMBER; what are no GPUs: gres=NAME:NUMBER", 0},
-               {"tres-per-task", "--gpus-per-node [TYPE:]NUMBER; what are no GPUs: gres=NAME:NUMBER", 0},
-               {"array", "--array", 1},
-               {"time", "--time", 0},
-               {"signal", "--save-before", 0},
-               {"output", "--log", 1},
-               {"job-name", "--job-name", 0},
-               {"chdir", "cd there before launch", 0},
-               {"wrap", "-- and the verb", 1}};
     const size_t n = strcspn(text, "=");
 
-    for (size_t i = 0; i < sizeof own / sizeof *own; ++i)
-        if (n > 0 && strncmp(own[i].slurm, text, n) == 0 && (!own[i].of_script || job->by == MF_BY_SBATCH))
-            return launch_has(text, own[i].say);
-    if (is_gres_of_gpus(text)) return launch_has(text, "--gpus-per-node [TYPE:]NUMBER");
+    for (; list->slurm && n > 0; ++list)
+        if (strncmp(list->slurm, text, n) == 0 && (!list->of_script || job->by == MF_BY_SBATCH)) return list->say;
+    return NULL;
+}
+
+static int check_further(const struct mf_job *job, const char *text)
+{
+    const char *say = is_gres_of_gpus(text) ? "--gpus-per-node [TYPE:]NUMBER" : said_of(own, job, text);
+
+    if (say) return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch has to know of that; try: %s", text, say);
+    say = said_of(promised, job, text);
+    if (say) return mf_fail(MF_USAGE, "--slurm-options '%.100s': launch counts on %s; leave it out", text, say);
     return check_text("slurm-options", text, FOR_SLURM);
 }
 

@@ -324,8 +324,15 @@ def refusals():
                         ("gpus-per-task=1", "--gpus-per-node [TYPE:]NUMBER"), ("gpus-per-socket=1", "--gpus-per-node [TYPE:]NUMBER"),
                         ("tres-per-node=gres:gpu:4", "--gpus-per-node [TYPE:]NUMBER; what are no GPUs: gres=NAME:NUMBER"), ("tres-per-task=gres/gpu:1", "--gpus-per-node [TYPE:]NUMBER; what"),
                         ("gres=gpu:3", "--gpus-per-node [TYPE:]NUMBER"), ("gres=nvme:9,gpu", "--gpus-per-node [TYPE:]NUMBER"),
-                        ("gpus=a100:4", "--gpus, or --gpus-per-node TYPE:NUMBER"), ("chdir=/", "cd there before launch")):
+                        ("gpus=a100:4", "--gpus, or --gpus-per-node TYPE:NUMBER"), ("chdir=/", "cd there before launch"), ("mpi=none", "--mpi"),
+                        ("partition=p", "--partition"), ("mem=0", "--mem"), ("ntasks-per-gpu=2", "--ntasks-per-node, beside --gpus-per-node"),
+                        ("ntasks-per-socket=1", "--ntasks-per-node"), ("ntasks-per-core=1", "--ntasks-per-node")):
         refused(2, f"'{option}': launch has to know of that; try: {own}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
+    for option, promise in (("no-requeue", "--requeue, by"), ("no-req", "--requeue, by"), ("open-mode=truncate", "--open-mode=append, by"), ("kill-on-bad-exit=0", "--kill-on-bad-exit=1, w")):
+        refused(2, f"'{option}': launch counts on {promise}", "--launcher", "sbatch", "--slurm-options", "nice=1", option, *one)
+    refused(2, "launch counts on --kill-on-bad-exit=1, w", "--launcher", "srun", "--slurm-options", "kill-on-bad-exit=0", *one)
+    status, out, err, _ = launch("--launcher", "srun", "--slurm-options", "open-mode=truncate", "mem-per-cpu=2G", *one)
+    check(status == 0 and b" --open-mode=truncate --mem-per-cpu=2G " in out, f"of srun the user's own: {err}")
     for gpus in ("-1", "", "x", "4x", "a100:", ":4", "a100:0", "a100:2,v100:1", "a,b:4", "a100:4:4", "99999999", "a" * 64 + ":1"):
         refused(2, "write it as NUMBER", "--launcher", "sbatch", f"--gpus-per-node={gpus}", *one)
     refused(2, "write it as NUMBER", "--gpus-per-node", "x", *one, SLURM_JOB_ID="5")

@@ -93,6 +93,7 @@ struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
     l.restarts = number_of(&all, "SLURM_RESTART_COUNT", 0);
     l.end = (double)number_of(&all, "SLURM_JOB_END_TIME", 0);
     l.end_unread = number_of(&all, "SLURM_JOB_END_TIME", -1) < 0 && value_of(all.at, all.bytes, "SLURM_JOB_END_TIME");
+    l.job_nodes = number_of(&all, "SLURM_JOB_NUM_NODES", 0);
     l.cores = number_of(&all, "SLURM_CPUS_PER_TASK", 0);
     list_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", &l, l.nodes, sizeof l.nodes);
     list_of(&all, is_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE", &l, l.tasks, sizeof l.tasks);

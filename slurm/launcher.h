@@ -13,6 +13,7 @@ struct mf_launcher {
     long local_rank, local_ranks; /* as the launcher counts on this node */
     char nodes[1024], tasks[256]; /* "n[1-2]", "2(x2)": of the step, else of the job */
     int too_long;                 /* these lists are, and left out */
+    long job_nodes;               /* how many nodes the job has, whatever a step of it takes */
     long cores;                   /* of a task, as the job asked for them; 0: it did not */
     int end_unread;               /* somebody says when the job ends, and it is no time */
     double end;                   /* when Slurm ends the job [s since 1970]; 0: nobody says it */

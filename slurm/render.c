@@ -20,10 +20,13 @@ static void say_text(struct mf_words *to, const char *option, const char *text)
     if (text) mf_words_say(to, "--%s=%s", option, text);
 }
 
-static void part_words(struct mf_words *to, const struct mf_job_part *part)
+/* In a job a step has as many ranks as the job has tasks (SLURM_NTASKS), unless it says their number itself. */
+static void part_words(struct mf_words *to, const struct mf_job *job, const struct mf_job_part *part)
 {
+    const int is_step = job->by == MF_BY_SRUN && job->within;
+
     say_number(to, "nodes", part->nodes);
-    if (part->ranks != part->nodes * part->per_node) say_number(to, "ntasks", part->ranks);
+    if (is_step || part->ranks != part->nodes * part->per_node) say_number(to, "ntasks", part->ranks);
     say_number(to, "ntasks-per-node", part->per_node);
     say_number(to, "cpus-per-task", part->cores);
     if (*part->gpu_type)
@@ -190,7 +193,7 @@ static void step_words(struct mf_words *to, const struct mf_job *job, size_t p)
     say_text(to, "mpi", job->mpi);
     mf_words_add(to, "--kill-on-bad-exit=1"); /* else the other ranks wait for one that is lost */
     if (job->by == MF_BY_SRUN) {
-        part_words(to, job->part);
+        part_words(to, job, job->part);
         common_words(to, job);
         if (job->save_before > 0) mf_words_say(to, "--signal=USR1@%ld", job->save_before);
     }
@@ -246,7 +249,7 @@ static void head(FILE *to, const struct mf_job *job, int by_shell)
     for (size_t i = 0; i < job->parts; ++i) {
         if (i > 0) fputs("#SBATCH hetjob\n", to);
         common_words(&words, job);
-        part_words(&words, &job->part[i]);
+        part_words(&words, job, &job->part[i]);
         sbatch_lines(to, &words);
     }
 }

@@ -200,12 +200,26 @@ static int fit_hosts(const struct mf_launch *o, struct mf_job *job)
     return MF_OK;
 }
 
-/* What the options leave open. */
-static int from_options(const struct mf_launch *o, const struct mf_job *job, struct mf_job_part *part)
+/* Nodes that nobody has counted: one, or those of the job around this, as far as there are ranks for them. Ranks that
+ * are counted mpirun puts on the job's nodes by itself. */
+static long nodes_open(const struct mf_launch *o, const struct mf_launcher *here, const struct mf_job *job)
 {
-    int local = job->by == MF_BY_MPIRUN && !job->hosts && o->nodes <= 1;
+    const int is_elsewhere = job->by == MF_BY_SBATCH || job->hosts || mf_job_wraps(job);
+    long wanted = MOST;
 
-    part->nodes = o->nodes > 0 ? o->nodes : 1;
+    if (is_elsewhere || here->job_nodes < 1 || (job->by == MF_BY_MPIRUN && o->ranks > 0)) return 1;
+    if (o->ranks > 0) wanted = o->per_node > 0 ? (o->ranks + o->per_node - 1) / o->per_node : o->ranks;
+    return wanted < here->job_nodes ? wanted : here->job_nodes;
+}
+
+/* What the options leave open. */
+static int from_options(const struct mf_launch *o, const struct mf_launcher *here, const struct mf_job *job,
+                        struct mf_job_part *part)
+{
+    int local;
+
+    part->nodes = o->nodes > 0 ? o->nodes : nodes_open(o, here, job);
+    local = job->by == MF_BY_MPIRUN && !job->hosts && part->nodes == 1;
     if (o->gpus % part->nodes != 0 || (o->gpus > 0 && part->gpus > 0 && o->gpus != part->nodes * part->gpus))
         return mf_fail(MF_USAGE, "--gpus %ld on %ld node%s: say --gpus-per-node, and nodes of another kind by --and",
                        o->gpus, part->nodes, MF_S(part->nodes));
@@ -298,7 +312,7 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
     if (o->plan)
         MF_TRY(from_plan(o, part));
     else if (says_numbers(o) || job->by == MF_BY_SBATCH || !*here->job)
-        MF_TRY(from_options(o, job, part));
+        MF_TRY(from_options(o, here, job, part));
     else if (job->by == MF_BY_SRUN)
         part->cores = here->cores; /* which a step does not have from its job */
     if (job->hosts && job->by == MF_BY_MPIRUN) MF_TRY(fit_hosts(o, job));

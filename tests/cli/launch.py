@@ -129,6 +129,17 @@ def numbers():
     has([], "srun --mpi=pmix --kill-on-bad-exit=1 --job-name", lacks=("nodes", "ntasks"), SLURM_JOB_ID="5")
     has(["--mpirun"], "mpirun", "--bind-to none", lacks=(" -n ", "#SBATCH"), SLURM_JOB_ID="5")
     has([], "#SBATCH --ntasks-per-node=1")
+    four = {"SLURM_JOB_ID": "5", "SLURM_JOB_NUM_NODES": "4"}  # which a step of this job takes as well, unless it is told
+    has(["--ntasks-per-node", "8"], "srun", "--nodes=4 --ntasks=32 --ntasks-per-node=8", **four)
+    has(["--gpus-per-node", "2"], "--nodes=4 --ntasks=8 --ntasks-per-node=2 --gpus-per-node=2", **four)
+    has(["--ntasks", "6"], "--nodes=4 --ntasks=6 --ntasks-per-node=2", **four)
+    has(["--ntasks", "2"], "--nodes=2 --ntasks=2 --ntasks-per-node=1", **four)
+    has(["--ntasks", "8", "--ntasks-per-node", "4"], "--nodes=2 --ntasks=8 --ntasks-per-node=4", **four)
+    has(["--nodes", "1", "--ntasks-per-node", "8"], "--nodes=1 --ntasks=8 --ntasks-per-node=8", **four)
+    has(["--launcher", "mpirun", "--ntasks-per-node", "8"], "-n 32 --map-by ppr:8:node", **four)
+    has(["--launcher", "mpirun", "--ntasks", "6"], "-n 6 --bind-to none", lacks=("ppr",), **four)
+    has(["--container", "docker:i", "--ntasks-per-node", "8"], "docker run", "-n 8 --bind-to none", **four)
+    has(["--launcher", "sbatch", "--ntasks-per-node", "8"], "#SBATCH --nodes=1 #SBATCH --ntasks-per-node=8", **four)
     two = "srun --mpi=pmix --kill-on-bad-exit=1 --het-group=0 {} : --mpi=pmix --kill-on-bad-exit=1 --het-group=1 --cpus-per-task=8 --cpu-bind=cores "
     has(["--launcher", "sbatch", "--and", "2:4:8:2:big", "--time", "5"], "#SBATCH hetjob", "--constraint=big",
         two.format(f"{program} probe") + f"{program} probe", "--gpus-per-node=2", verb=["probe"])

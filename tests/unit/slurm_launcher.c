@@ -36,7 +36,9 @@ int main(void)
     CHECK(mf_launcher_hours(&l, &hours) == MF_OK);
     CHECK_NEAR(hours, 2, 0.01);
     l = OF("SLURM_CPUS_PER_TASK=8\0");
-    CHECK(l.cores == 8);
+    CHECK(l.cores == 8 && l.job_nodes == 0);
+    l = OF("SLURM_JOB_NUM_NODES=4\0SLURM_STEP_NUM_NODES=2\0");
+    CHECK(l.job_nodes == 4);
     /* one that fits, and one that is longer by a letter */
     snprintf(list, sizeof list, "SLURM_JOB_NODELIST=%01023d", 0);
     l = mf_launcher_of(list, strlen(list) + 1);

@@ -151,13 +151,17 @@ int mf_bench_runs_ranks(const struct mf_longs *ranks)
 
 int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *o)
 {
+    const char *starter = s->ahead ? s->ahead : mf_launcher_find().kind;
+
     if (s->comm->size > 1)
         return mf_fail(MF_USAGE,
-                       "bench starts its own runs of verbs: start it without mpirun, and say --scaling 1,2,4");
-    if (strcmp(mf_launcher_find().kind, "srun") == 0 && !o->launcher)
-        return mf_fail(MF_USAGE, "bench starts its own runs of verbs: in a job of Slurm start it without srun");
+                       "bench starts its own runs of verbs: start it without mpirun, and say --scaling 1,2,4; in a job "
+                       "of Slurm as slurm/bench.sbatch does");
+    if (strcmp(starter, "srun") == 0 && !o->launcher)
+        return mf_fail(MF_USAGE, "bench starts its own runs of verbs: in a job of Slurm start it without srun, as "
+                                 "slurm/bench.sbatch does");
     MF_TRY(mf_bench_runs_ranks(&o->scaling));
-    if (!o->launcher && !getenv("SLURM_JOB_ID") &&
+    if (!o->launcher && !s->ahead && !getenv("SLURM_JOB_ID") &&
         o->scaling.at[o->scaling.count - 1] > CROWD * sysconf(_SC_NPROCESSORS_ONLN))
         return mf_fail(MF_USAGE,
                        "--scaling up to %ld ranks on a machine of %ld cores measures how they are in each other's way; "

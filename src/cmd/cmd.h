@@ -55,7 +55,9 @@ struct mf_session {
     double start;                /* mf_now() when the program started */
     double predicted;            /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
     int computes;                /* the verb is work for a GPU, where there is one */
-    int looks; /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
+    int looks;         /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
+    const char *ahead; /* launch looks at the options of a job to come, whose ranks "srun" or "mpirun" will start: the
+                          environment is not the job's; NULL: this is the run */
 };
 
 struct mf_cmd {

@@ -322,3 +322,17 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
     for (size_t i = 0; i < o->also.count; ++i) MF_TRY(other_part(o->also.at[i], &job->part[i + 1]));
     return check_deepspeed(o, part);
 }
+
+long mf_launch_ranks(const struct mf_job *job)
+{
+    const struct mf_launcher here = mf_launcher_find();
+    long ranks = 0, *tasks = NULL;
+    size_t nodes = 0;
+
+    for (size_t i = 0; i < job->parts; ++i) ranks += job->part[i].ranks;
+    if (ranks > 0 || !*here.tasks) return ranks;
+    if (mf_nodelist_tasks(here.tasks, &tasks, &nodes) != MF_OK) mf_err_clear();
+    for (size_t i = 0; i < nodes; ++i) ranks += tasks[i];
+    free(tasks);
+    return ranks;
+}

@@ -36,6 +36,9 @@ struct mf_launch_job {
  */
 int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job);
 
+/** Ranks on all nodes: where nobody said how many, the tasks of the job around this; 0: nobody knows. */
+long mf_launch_ranks(const struct mf_job *job);
+
 /**
  * The words that every rank runs: the verb and its options, checked as the verb would, with what makes a job of it:
  * --plan, --restart auto where Slurm may start it again, a small run with --debug. MF_USAGE, MF_INPUT.

@@ -88,18 +88,22 @@ static const char *plan_of(const struct mf_launch *o, const struct task *t)
 static int check_values(const struct mf_launch *o, const struct mf_job *job, const struct mf_cmd *verb,
                         const struct task *t)
 {
-    long ranks = 0;
-    struct mf_comm self;
-    struct mf_session session = {.comm = &self, .common = t->into, .options = t->options, .looks = verb->looks};
+    const long ranks = mf_launch_ranks(job);
+    const int by_mpirun = job->by == MF_BY_MPIRUN || job->mpirun_inside || mf_job_wraps(job);
+    struct mf_comm first;
+    struct mf_session session = {.comm = &first,
+                                 .common = t->into,
+                                 .options = t->options,
+                                 .looks = verb->looks,
+                                 .ahead = by_mpirun ? "mpirun" : "srun"};
 
-    mf_comm_self(&self);
+    mf_comm_dry(&first, 0, ranks > 0 ? (int)ranks : 1, 1);
     mf_log_open(0, 1, MF_QUIET); /* it says the rest when it runs */
     MF_TRY(mf_backend_find(&session.backend, "cpu"));
     MF_TRY(mf_common_check(t->into));
     if (mf_options_origin(t->options, "print-config") == MF_FROM_FLAG || !verb->check) return MF_OK;
     MF_TRY(verb->check(&session, t->into));
     if (!mf_options_knows(t->options, "plan") || !plan_of(o, t)) return MF_OK;
-    for (size_t i = 0; i < job->parts; ++i) ranks += job->part[i].ranks;
     return mf_recon_plan_ahead(&session, t->into, plan_of(o, t), (size_t)ranks);
 }
 

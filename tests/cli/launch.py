@@ -415,6 +415,22 @@ def as_the_verb():
         check(err.count("\n") == 1 and err.split(": ", 2)[2].strip() == reason, f"{words}: launch says {err} and the verb {reason}")
 
 
+def as_many_ranks():
+    """The verb is asked as one of the ranks that the job will have, not as one by itself."""
+    four, allreduce = ("--launcher", "sbatch", "--ntasks", "4", "--submit", "--"), ("bench", "allreduce")
+    for words, more in (((*four, *allreduce), {}), (("--launcher", "mpirun", "--ntasks", "2", "--run", "--", *allreduce), {}),
+                        (("--run", "--", *allreduce), {"SLURM_JOB_ID": "5", "SLURM_TASKS_PER_NODE": "1(x2)"}), ((*four, "plan", "match", "m.npy", "--verify"), {}),
+                        (("--launcher", "mpirun", "--ntasks", "1", "--run", "--", "bench", "reconstruct"), {}),
+                        (("--launcher", "srun", "--run", "--", "bench", "reconstruct", "--scaling", "1,9999", "--launcher", "srun"), {})):
+        status, _, err, calls = launch(*words, **more)
+        check(status == 0 and calls, f"{words} {more}: {status} {err}")
+    refused(2, "bench allreduce wants at least two ranks", "--launcher", "sbatch", "--submit", "--", *allreduce)
+    refused(2, "bench allreduce wants at least two ranks", "--run", "--", *allreduce, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1")
+    for kind in ("reconstruct", "characterize", "kernels"):
+        refused(2, "start it without mpirun, and say --scaling 1,2,4; in a job of Slurm as slurm/bench.sbatch does", *four, "bench", kind)
+        refused(2, "in a job of Slurm start it without srun, as slurm/bench.sbatch does", "--launcher", "sbatch", "--submit", "--", "bench", kind)
+
+
 def boxes():
     """Files that a container would not show are named, with the word that would."""
     os.mkdir("here")
@@ -520,6 +536,7 @@ from_plan()
 of_another_plan()
 refusals()
 as_the_verb()
+as_many_ranks()
 boxes()
 outside()
 others_asked()

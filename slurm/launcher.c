@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "slurm/render.h"
+#include "src/base/child.h"
 #include "src/base/err.h"
 
 /* Is NAME among these "NAME=VALUE\0..." ? */
@@ -86,13 +88,15 @@ struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
 {
     const struct variables all = {environment, bytes};
     struct mf_launcher l = {.kind = kind_of(&all), .local_rank = -1, .local_ranks = -1};
+    const char *end = value_of(environment, bytes, "SLURM_JOB_END_TIME");
     int is_step = strcmp(l.kind, "srun") == 0;
 
     text_of(&all, "SLURM_JOB_ID", l.job, sizeof l.job);
+    text_of(&all, "SLURM_ARRAY_JOB_ID", l.array, sizeof l.array);
     text_of(&all, "SLURM_ARRAY_TASK_ID", l.task, sizeof l.task);
     l.restarts = number_of(&all, "SLURM_RESTART_COUNT", 0);
     l.end = (double)number_of(&all, "SLURM_JOB_END_TIME", 0);
-    l.end_unread = number_of(&all, "SLURM_JOB_END_TIME", -1) < 0 && value_of(all.at, all.bytes, "SLURM_JOB_END_TIME");
+    l.end_unread = end && *end && number_of(&all, "SLURM_JOB_END_TIME", -1) < 0;
     l.job_nodes = number_of(&all, "SLURM_JOB_NUM_NODES", 0);
     l.cores = number_of(&all, "SLURM_CPUS_PER_TASK", 0);
     list_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", &l, l.nodes, sizeof l.nodes);
@@ -115,19 +119,53 @@ struct mf_launcher mf_launcher_find(void)
     return launcher;
 }
 
+/* What squeue says is left, "1-02:03:04", or "UNLIMITED" or the like: its first line, "" where it says nothing. A
+ * user's own choice of jobs and columns does not count, and one that hangs is not waited for. */
+static void ask_squeue(const struct mf_launcher *l, char *left, size_t n)
+{
+    char job[100], *said = NULL;
+    char *words[] = {"squeue", "-h", "-j", job, "-o", "%L", NULL};
+    const char *const drops[] = {"SQUEUE_", NULL};
+    const struct mf_child child = {.words = words, .drops = drops, .seconds = 20, .quiet = 1};
+
+    snprintf(job, sizeof job, *l->array && *l->task ? "%s_%s" : "%s", *l->array && *l->task ? l->array : l->job,
+             l->task);
+    *left = '\0';
+    if (mf_child_run(&child, &said) == 0) snprintf(left, n, "%.*s", (int)strcspn(said, "\n"), said);
+    free(said);
+}
+
+/* When the job ends. It is asked for again when a run begins, and squeue may not answer then as it did. */
+static int end_of(const struct mf_launcher *l, double *end)
+{
+    static double said;
+    char left[64] = "";
+
+    if (l->end_unread)
+        return mf_fail(MF_USAGE, "SLURM_JOB_END_TIME is no number of seconds since 1970 (date +%%s); give hours");
+    if (l->end <= 0 && said <= 0 && *l->job) {
+        ask_squeue(l, left, sizeof left);
+        if (*left >= '0' && *left <= '9') said = (double)time(NULL) + (double)mf_job_seconds(left);
+    }
+    *end = l->end > 0 ? l->end : said;
+    if (*end > 0) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "nobody says when the job ends (SLURM_JOB_END_TIME is not set, or 0; squeue %s%s); give hours",
+                   !*l->job ? "needs a job"
+                   : *left  ? "says "
+                            : "does not answer",
+                   left);
+}
+
 int mf_launcher_hours(const struct mf_launcher *launcher, double *hours)
 {
-    double left = launcher->end - (double)time(NULL);
+    double end = 0, left;
 
-    if (launcher->end_unread)
-        return mf_fail(MF_USAGE,
-                       "SLURM_JOB_END_TIME is no number of seconds since 1970 (date +%%s); give hours, or have the "
-                       "script set it: docs/CLUSTER.md");
-    if (launcher->end <= 0)
-        return mf_fail(MF_USAGE,
-                       "nobody says when the job ends (SLURM_JOB_END_TIME is not set, or 0); give hours, or have the "
-                       "script set it: docs/CLUSTER.md");
-    if (left <= 0) return mf_fail(MF_USAGE, "the job's time was over %.0f s ago, says SLURM_JOB_END_TIME", -left);
+    MF_TRY(end_of(launcher, &end));
+    left = end - (double)time(NULL);
+    if (left <= 0)
+        return mf_fail(MF_USAGE, "the job's time was over %.0f s ago, says %s", -left,
+                       launcher->end > 0 ? "SLURM_JOB_END_TIME" : "squeue");
     *hours = left / 3600;
     return MF_OK;
 }

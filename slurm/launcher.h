@@ -8,7 +8,7 @@
 struct mf_launcher {
     const char *kind;             /* "mpirun" (Open MPI's), "srun", "pmix", "pmi", "none" */
     char job[64];                 /* Slurm's number of the job around it */
-    char task[32];                /* number of this job in an array of jobs */
+    char array[64], task[32];     /* of an array of jobs: its number, and this job's in it */
     long restarts;                /* how often Slurm has started this job again */
     long local_rank, local_ranks; /* as the launcher counts on this node */
     char nodes[1024], tasks[256]; /* "n[1-2]", "2(x2)": of the step, else of the job */
@@ -26,8 +26,8 @@ struct mf_launcher mf_launcher_find(void);
 struct mf_launcher mf_launcher_of(const char *environment, size_t bytes);
 
 /**
- * Hours from now until the job ends. Refuses with MF_USAGE where nobody says when that is, and when it is over. Not
- * collective.
+ * Hours from now until the job ends: where its environment does not say when that is (that of a step of Slurm 22.05),
+ * squeue is asked, once. Refuses with MF_USAGE where nobody says it, and when it is over. Not collective.
  */
 int mf_launcher_hours(const struct mf_launcher *launcher, double *hours);
 

@@ -324,6 +324,16 @@ static void tail(FILE *to, const struct mf_job *job, int by_shell)
             itself(job));
 }
 
+/* In a container nobody else could. What is no time is said by date, and the variable then is empty. */
+static void say_end(FILE *to, const struct mf_job *job)
+{
+    fprintf(
+        to,
+        "# when the job ends, for --max-hours auto: older versions of Slurm do not say it\n"
+        "export SLURM_JOB_END_TIME=${SLURM_JOB_END_TIME:-$(squeue -h -j %s -o %%e | head -n 1 | date +%%s -f -)}\n\n",
+        itself(job));
+}
+
 void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
 {
     int by_shell = job->mpirun_inside || mf_job_wraps(job);
@@ -335,6 +345,7 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
         fputs("# srun does not hand --cpus-per-task of the job to its steps (since Slurm 22.05) unless told so\n"
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
               to);
+    if (job->says_end) say_end(to, job);
     say_records(to, job);
     body(to, job, by_shell);
     tail(to, job, by_shell);

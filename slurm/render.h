@@ -34,6 +34,7 @@ struct mf_job {
     const char *name, *time, *partition, *account, *qos, *memory, *array, *log;
     int exclusive;
     long save_before; /* [s] before its end Slurm asks the job to save itself */
+    int says_end;     /* the run asks when that is (--max-hours auto): the script tells it */
     size_t more;
     const char *const *more_at; /* [more] further options of Slurm, without "--" */
     enum mf_box box;

@@ -50,7 +50,7 @@ static int parse_hours(const struct mf_session *s, const char *text, double *sec
     if (strcmp(text, "auto") == 0) {
         struct mf_launcher launcher = mf_launcher_find();
 
-        if (s->comm->rank != 0) return MF_OK;
+        if (s->comm->rank != 0 || s->ahead) return MF_OK;
         MF_TRY(mf_launcher_hours(&launcher, &hours));
         *seconds = fmax(3600 * hours + mf_now() - s->start - BEFORE_THE_END, SOON);
         return MF_OK;

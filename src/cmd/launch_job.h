@@ -41,9 +41,10 @@ long mf_launch_ranks(const struct mf_job *job);
 
 /**
  * The words that every rank runs: the verb and its options, checked as the verb would, with what makes a job of it:
- * --plan, --restart auto where Slurm may start it again, a small run with --debug. MF_USAGE, MF_INPUT.
+ * --plan, --restart auto where Slurm may start it again, a small run with --debug. @p job gets to know what they
+ * ask of it. MF_USAGE, MF_INPUT.
  */
-int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_t words, const char *const *word,
+int mf_launch_command(const struct mf_launch *o, struct mf_job *job, size_t words, const char *const *word,
                       struct mf_words *command);
 
 #endif

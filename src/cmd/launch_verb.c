@@ -107,6 +107,13 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     return mf_recon_plan_ahead(&session, t->into, plan_of(o, t), (size_t)ranks);
 }
 
+static int asks_end(const struct mf_cmd *verb, const struct task *t)
+{
+    const struct mf_recon_cmd *run = t->into;
+
+    return verb->saves && strcmp(run->max_hours, "auto") == 0;
+}
+
 /* Everything that has a part in the name of what a task writes. */
 static void add_name(void *to, const char *word, const char *value, enum mf_origin origin)
 {
@@ -241,7 +248,7 @@ static void warn_outside(const struct mf_job *job, const struct task *t)
     mf_options_each(t->options, warn_value, (void *)(uintptr_t)job);
 }
 
-int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_t words, const char *const *word,
+int mf_launch_command(const struct mf_launch *o, struct mf_job *job, size_t words, const char *const *word,
                       struct mf_words *command)
 {
     const struct mf_cmd *verb = mf_cmd_find(word[0]);
@@ -268,6 +275,7 @@ int mf_launch_command(const struct mf_launch *o, const struct mf_job *job, size_
         mf_words_all(command, end, word);
         add_more(o, job, verb, first.options, command);
         mf_words_all(command, words - end, word + end);
+        job->says_end = asks_end(verb, &first);
         if (job->box != MF_BOX_NONE) warn_outside(job, &first);
     }
     free_task(&first);

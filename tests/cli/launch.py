@@ -22,6 +22,7 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
     with open(f"bin/{name}", "w") as file:
         file.write('#!/bin/sh\nfor w in "$0" "$@"; do printf "%s\\0" "$w"; done >>"$RECORD"\nprintf "\\0" >>"$RECORD"\n'
                    + ('cat >"$RECORD.script"\n' if name == "sbatch" else "")
+                   + 'printf %s "$SLURM_JOB_END_TIME" >"$RECORD.end"\n'
                    + 'grep SigIgn /proc/$$/status >"$RECORD.ignored"\n'
                    + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun") else ""))
     os.chmod(f"bin/{name}", 0o755)
@@ -503,6 +504,29 @@ def again():
         put_back(script, 4, others, 0, 0, 0)
 
 
+def until_when():
+    """--max-hours auto is nothing that the login node knows. A script says when the job ends, where Slurm does not."""
+    auto = ("--", "match", "m.npy", "--max-hours", "auto")
+    refused(2, "--max-hours '1h': write hours", "--launcher", "sbatch", "--submit", "--", "match", "m.npy", "--max-hours", "1h")
+    status, out, err, calls = launch("--launcher", "srun", "--run", *auto)
+    check(status == 0 and calls, f"srun: {err}")
+    with open("bin/squeue", "w") as file:
+        file.write('#!/bin/sh\necho "$*" >"$RECORD.asked"\n[ -z "$ENDS" ] || printf "$ENDS\\n1999-01-01T00:00:00\\n"\n')
+    os.chmod("bin/squeue", 0o755)
+    end = "2031-02-03T04:05:06"
+    stamp = str(int(time.mktime(time.strptime(end, "%Y-%m-%dT%H:%M:%S"))))
+    for more, asks in ((("--output", "v.h5"), "7"), (("--array", "3-5", *auto, "--seed", "%a", "--output", "v%a.h5"), "7_5")):
+        words = more if "--" in more else (*auto, *more)
+        _, script, err, _ = launch("--launcher", "sbatch", *words)
+        for says, told, known in ((end, stamp, ""), ("", "", ""), (end, "99", "99")):
+            execute(script, ENDS=says, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5", **({"SLURM_JOB_END_TIME": known} if known else {}))
+            check(open("record.end").read() == told, f"{says} {known}: {open('record.end').read()} {script} {err}")
+            check(os.path.exists("record.asked") == (not known) and (known or open("record.asked").read() == f"-h -j {asks} -o %e\n"), f"{says} {known}: asked otherwise")
+            if not known:
+                os.remove("record.asked")
+    check(b"squeue" not in launch("--launcher", "sbatch", "--", "match", "m.npy", "--max-hours", "2")[1], "a script that nobody asks")
+
+
 def others_asked():
     """mpirun in a script starts the tasks that the job has, on each node those that Slurm has put there, and in a container those of its node:
     somebody may have made the job smaller or larger (scontrol update, sbatch -n)."""
@@ -540,6 +564,7 @@ as_many_ranks()
 boxes()
 outside()
 others_asked()
+until_when()
 again()
 shutil.rmtree(folder)
 finish("launch")

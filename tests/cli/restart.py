@@ -116,9 +116,14 @@ for trial in range(3):
 
 # A signal, and a file, ask a run to leave; it says so and exits with 75.
 slow = "match --microstructure_filename t.npy --limit_to 6 --size 48 48 48 --max_iter 100000 --tolerance 0".split()
-for how in ("signal", "file", "hours", "auto"):
-    line = [program] + slow + ["--output", f"{how}.npy"] + {"hours": ["--max-hours", "0.0003"], "auto": ["--max-hours", "auto"]}.get(how, [])
-    env = runs.around("SLURM_", **({"SLURM_JOB_END_TIME": int(time.time()) + 12} if how == "auto" else {}))  # it keeps 10 s
+os.mkdir("bin")  # with a squeue that knows one job of an array, and is asked once
+with open("bin/squeue", "w") as file:
+    file.write('#!/bin/sh\n[ "$*$SQUEUE_STATES" = "-h -j 4_2 -o %L" ] && mkdir asked || { mkdir again; exit 1; }\necho 0:12\necho 0:00\n')
+os.chmod("bin/squeue", 0o755)
+ASKED = {"SLURM_JOB_ID": 6, "SLURM_ARRAY_JOB_ID": 4, "SLURM_ARRAY_TASK_ID": 2, "SQUEUE_STATES": "PD", "PATH": os.path.abspath("bin") + ":" + os.environ["PATH"]}
+for how in ("signal", "file", "hours", "auto", "asked"):
+    line = [program] + slow + ["--output", f"{how}.npy"] + {"hours": ["--max-hours", "0.0003"], "auto": ["--max-hours", "auto"], "asked": ["--max-hours", "auto"]}.get(how, [])
+    env = runs.around("SLURM_", **{"auto": {"SLURM_JOB_END_TIME": int(time.time()) + 12}, "asked": ASKED}.get(how, {}))  # it keeps 10 s
     with subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=env) as job:
         time.sleep(1)
         if how == "signal":
@@ -128,11 +133,15 @@ for how in ("signal", "file", "hours", "auto"):
         text = runs.words_of(job)
     check(job.returncode == 75 and "--restart auto" in text, f"{how}: {job.returncode} {text}")
     check(len(checkpoints(how)) == 1, f"{how}: {os.listdir('.')}")
+    if how in ("hours", "auto", "asked"):
+        check("--max-hours is over" in text, f"{how}: {text}")
+    if os.path.exists("STOP"):
+        os.remove("STOP")
+check(os.path.exists("asked") and not os.path.exists("again"), f"squeue is asked once, of this job: {os.listdir('.')}")
 
 
 # The same signal twice in a moment is one wish (what it does after a second: unit test base_stop).
 # SIGUSR2 and the file CHECKPOINT ask for a checkpoint, and the run goes on.
-os.remove("STOP")
 line = [program] + slow + ["--output", "twice.npy"]
 with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as job:
     time.sleep(1)
@@ -277,7 +286,12 @@ check(run(options + ["--checkpoint-every", "often"])[0] == 2, "nonsense interval
 check(run(options + ["--max-hours", "-1"])[0] == 2, "negative hours")
 check(run(options + ["--max-hours", "2h"])[0] == 2, "hours with a unit")
 code, _, text = run(options + ["--max-hours", "auto"], 2)
-check(code == 2 and "nobody says when the job ends" in text, f"auto without a job: {code} {text}")
+check(code == 2 and "nobody says when the job ends" in text and "squeue needs a job" in text, f"auto without a job: {code} {text}")
+for says, part in (("exit 1", "squeue does not answer"), ("echo UNLIMITED", "squeue says UNLIMITED"), ("echo 0:00", "was over")):
+    with open("bin/squeue", "w") as file:
+        file.write(f"#!/bin/sh\n{says}\n")
+    done = runs.run(program, *options, "--max-hours", "auto", env=runs.around("SLURM_", SLURM_JOB_ID=6, PATH=ASKED["PATH"]))
+    check(done.status == 2 and part in done.err, f"auto, {says}: {done}")
 
 # A checkpoint that is due and cannot be written is a warning; one on leaving a refusal. Nothing else is lost.
 code, _, text = run(cases["volume"] + ["--output", "full.npy", "--checkpoint-every", "5ev"], 2, "io.create:visit=2")

@@ -50,6 +50,8 @@ int main(void)
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "is no number of seconds"));
     l = OF("SLURM_JOB_END_TIME=0\0");
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "is not set, or 0"));
+    l = OF("SLURM_JOB_END_TIME=\0");
+    CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "is not set, or 0"));
     l = OF("SLURM_JOB_END_TIME=1000\0");
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "was over"));
     return failures != 0;

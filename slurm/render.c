@@ -65,11 +65,12 @@ static void say_mounts(struct mf_words *to, const struct mf_job *job, const char
     for (size_t i = 0; i < job->mounts; ++i) say_mount(to, option, job->mount[i]);
 }
 
+/* Asked for, or, where nobody said a number, had by the job around this. */
 static int has_gpus(const struct mf_job *job)
 {
     for (size_t i = 0; i < job->parts; ++i)
         if (job->part[i].gpus > 0) return 1;
-    return 0;
+    return job->within && job->part->ranks == 0 && job->devices && *job->devices;
 }
 
 static void apptainer_words(struct mf_words *to, const struct mf_job *job)
@@ -83,6 +84,36 @@ static void apptainer_words(struct mf_words *to, const struct mf_job *job)
     mf_words_add(to, job->image);
 }
 
+/* The GPUs that the job was given and no others. docker takes their list for one field of CSV, which wants quotes of
+ * its own; podman takes one word for each. */
+static void say_gpus(struct mf_words *to, const struct mf_job *job)
+{
+    const int is_script = job->by == MF_BY_SBATCH;
+    const char *at = job->devices ? job->devices : "all";
+
+    if (job->box == MF_BOX_DOCKER && is_script)
+        mf_words_shell(to, "--gpus=\\\"device=\"$gpus\"\\\"");
+    else if (job->box == MF_BOX_DOCKER && !job->devices)
+        mf_words_add(to, "--gpus=all");
+    else if (job->box == MF_BOX_DOCKER)
+        mf_words_say(to, "--gpus=\"device=%s\"", at);
+    else if (is_script)
+        mf_words_shell(to, "--device=nvidia.com/gpu=${gpus//,/ --device=nvidia.com/gpu=}");
+    else
+        for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+            mf_words_say(to, "--device=nvidia.com/gpu=%.*s", (int)strcspn(at, ","), at);
+}
+
+/* What the program and its OpenMP know their job by, as far as it is set. CUDA_VISIBLE_DEVICES stays outside: in the
+ * container the GPUs that it shows have other numbers. */
+static void say_environment(struct mf_words *to)
+{
+    static const char *const names[] = {"OMP_NUM_THREADS", "SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME",
+                                        "MESOFORGE_GRAM_WEIGHTS"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) mf_words_say(to, "--env=%s", names[i]);
+}
+
 static void docker_words(struct mf_words *to, const struct mf_job *job)
 {
     static const char *const begin[] = {
@@ -90,7 +121,8 @@ static void docker_words(struct mf_words *to, const struct mf_job *job)
 
     mf_words_add(to, mf_box_names[job->box]);
     mf_words_all(to, sizeof begin / sizeof *begin, begin);
-    if (has_gpus(job)) mf_words_add(to, job->box == MF_BOX_DOCKER ? "--gpus=all" : "--device=nvidia.com/gpu=all");
+    if (has_gpus(job)) say_gpus(to, job);
+    say_environment(to);
     if (job->box == MF_BOX_DOCKER && job->user > 0) mf_words_say(to, "--user=%ld:%ld", job->user, job->group);
     if (job->box == MF_BOX_PODMAN && job->user > 0) mf_words_add(to, "--userns=keep-id");
     say_mounts(to, job, "--volume=");
@@ -272,6 +304,10 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
     struct mf_words words = {0};
 
     if (by_shell) say_ranks(to, job);
+    if ((job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN) && has_gpus(job))
+        fputs("# those that the job was given, whatever else this node has\n"
+              "gpus=${SLURM_JOB_GPUS:-${CUDA_VISIBLE_DEVICES-all}}\n\n",
+              to);
     if (by_shell)
         fputs("# Slurm tells this shell that time is nearly up, and it passes that on\n"
               "trap 'told=1; kill -USR1 $!' USR1\n",
@@ -283,13 +319,12 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
     mf_words_free(&words);
 }
 
-/* The flight records of this job: each part of a job of several has a number of its own, and in some containers nobody
- * knows it. */
+/* The flight records of this job: each part of a job of several has a number of its own, and in enroot nobody knows it.
+ */
 static const char *records(const struct mf_job *job)
 {
-    const int is_told = job->box != MF_BOX_DOCKER && job->box != MF_BOX_PODMAN && job->box != MF_BOX_ENROOT;
-
-    return job->parts == 1 && is_told ? "\"mesoforge-flight-$SLURM_JOB_ID-*\"" : "'mesoforge-flight-*'";
+    return job->parts == 1 && job->box != MF_BOX_ENROOT ? "\"mesoforge-flight-$SLURM_JOB_ID-*\""
+                                                        : "'mesoforge-flight-*'";
 }
 
 /* A record of this start is one that was not there, or otherwise, as it began: what tells them apart comes from their

@@ -39,6 +39,8 @@ struct mf_job {
     const char *const *more_at; /* [more] further options of Slurm, without "--" */
     enum mf_box box;
     const char *image;
+    const char
+        *devices; /* GPUs that are this job's here, "0,1", as docker and podman name them; a script asks its own job */
     size_t mounts;
     const char *const *mount; /* [mounts] "DIR", "DIR:DIR" or "DIR:DIR:ro" */
     const char *folder;       /* the current one, mounted too */

@@ -224,6 +224,18 @@ static int check_mount(const char *mount)
     return MF_OK;
 }
 
+/* They are words of docker and podman here; a script looks when it runs. */
+static int check_devices(const struct mf_job *job)
+{
+    static const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789,:/-";
+
+    if (!job->devices || job->by != MF_BY_MPIRUN || (job->box != MF_BOX_DOCKER && job->box != MF_BOX_PODMAN) ||
+        job->devices[strspn(job->devices, allowed)] == '\0')
+        return MF_OK;
+    return mf_fail(MF_USAGE, "'%.100s' (SLURM_JOB_GPUS, else CUDA_VISIBLE_DEVICES) is no list of GPUs such as 0,1",
+                   job->devices);
+}
+
 static int check_box(const struct mf_job *job)
 {
     const struct mf_job_part *part = job->part;
@@ -237,6 +249,7 @@ static int check_box(const struct mf_job *job)
     if (strpbrk(job->folder, ",:\n"))
         return mf_fail(MF_USAGE, "the current folder '%.200s' has ',' or ':' in its name and cannot be mounted",
                        job->folder);
+    MF_TRY(check_devices(job));
     MF_TRY(check_blanks(job, job->folder));
     for (size_t i = 0; i < job->mounts; ++i) {
         MF_TRY(check_mount(job->mount[i]));

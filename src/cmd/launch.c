@@ -197,6 +197,15 @@ static const char *program_of(const struct mf_launch *o, char *path, size_t n)
     return o->container || !*path ? "mesoforge" : path;
 }
 
+/* GPUs of the job around this, or those that CUDA may use here, by the numbers that they have outside of containers;
+ * NULL: all. */
+static const char *devices_here(void)
+{
+    const char *of_job = getenv("SLURM_JOB_GPUS");
+
+    return of_job && *of_job ? of_job : getenv("CUDA_VISIBLE_DEVICES");
+}
+
 /* What nobody asked for goes only where it can be heeded: a verb that does not save itself would be ended by the signal
  * that asks for it. */
 static void drop_defaults(const struct mf_options *options, const struct mf_cmd *verb, struct mf_launch_job *l)
@@ -243,6 +252,7 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
                            .more = o->more.count,
                            .more_at = o->more.at,
                            .folder = l->folder,
+                           .devices = devices_here(),
                            .user = (long)getuid(),
                            .group = (long)getgid()};
     MF_TRY(check_program(o->program));

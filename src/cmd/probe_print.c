@@ -102,7 +102,8 @@ static void print_links(FILE *to, const struct mf_host *host)
 
 static const char *list_text(const struct mf_launcher *l, const char *list)
 {
-    return *list || !l->too_long ? list : "(the list is too long to be shown)";
+    if (*list) return list;
+    return l->too_long ? "(the list is too long to be shown)" : "?"; /* in a container: it knows the job's number */
 }
 
 /* What Slurm and PMIx say of the job; that ranks are numbered by MPI shows beside it. */

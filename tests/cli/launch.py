@@ -54,7 +54,7 @@ def execute(script, **more):
     """A batch script with stand-ins around it: its status and their argv."""
     if os.path.exists("record"):
         os.remove("record")
-    env = around("SLURM_", PATH=PATH, RECORD=os.path.abspath("record"), SLURM_JOB_ID="7", **more)
+    env = around("SLURM_", "CUDA_", PATH=PATH, RECORD=os.path.abspath("record"), SLURM_JOB_ID="7", **more)
     with open("job.sh", "wb" if isinstance(script, bytes) else "w") as file:  # Slurm makes a copy at each start
         file.write(script)
     done = subprocess.run(["bash", "job.sh"], env=env, capture_output=True, timeout=60)
@@ -527,6 +527,36 @@ def until_when():
     check(b"squeue" not in launch("--launcher", "sbatch", "--", "match", "m.npy", "--max-hours", "2")[1], "a script that nobody asks")
 
 
+def own_gpus():
+    """A container sees the GPUs of its job and no others, and its program knows the job."""
+    device = b"--device=nvidia.com/gpu="
+    one = ("--", "match", "m.npy")
+    given = {"SLURM_JOB_GPUS": "2,5", "CUDA_VISIBLE_DEVICES": "0,1"}  # of a job that is shut in Slurm counts from 0, which a daemon outside does not
+    cases = [(given, [b'--gpus="device=2,5"'], [device + b"2", device + b"5"]), ({"CUDA_VISIBLE_DEVICES": "3"}, [b'--gpus="device=3"'], [device + b"3"]),
+             ({"CUDA_VISIBLE_DEVICES": "GPU-8a,MIG-1/2"}, [b'--gpus="device=GPU-8a,MIG-1/2"'], [device + b"GPU-8a", device + b"MIG-1/2"]),
+             ({"CUDA_VISIBLE_DEVICES": ""}, [b'--gpus="device="'], [device])]
+    told = [b"--env=" + name for name in (b"OMP_NUM_THREADS", b"SLURM_JOB_ID", b"SLURM_RESTART_COUNT", b"SLURM_JOB_END_TIME")]
+
+    def check_words(calls, box, gpus, what):
+        words = calls[0][1:] if check(len(calls) == 1 and calls[0][0] == box, f"{what}: {calls}") else []
+        check([w for w in words if b"gpu" in w] == gpus and all(w in words for w in told) and not any(b"CUDA" in w for w in words), f"{what}: {words}")
+
+    for kind, box in enumerate(("docker", "podman")):
+        for env, *gpus in [*cases, ({}, [b"--gpus=all"], [device + b"all"])]:
+            _, _, _, calls = launch("--launcher", "mpirun", "--container", f"{box}:i", "--num_gpus", "2", "--run", *one, **env)
+            check_words(calls, box, gpus[kind], f"{box} {env}")
+        _, _, _, calls = launch("--container", f"{box}:i", "--run", *one, SLURM_JOB_ID="5", **given)  # all that the job has
+        check_words(calls, box, cases[0][1 + kind], f"{box} in a job")
+        script = launch("--launcher", "sbatch", "--container", f"{box}:i", "--num_gpus", "2", *one)[1]
+        check(b'"mesoforge-flight-$SLURM_JOB_ID-*"' in script, "records of this job")
+        for env, *gpus in [*cases, ({}, [b'--gpus="device=all"'], [device + b"all"])]:
+            check_words(execute(script, **env)[1], box, gpus[kind], f"script of {box} {env}")
+        refused(2, "is no list of GPUs", "--launcher", "mpirun", "--container", f"{box}:i", "--num_gpus", "2", *one, CUDA_VISIBLE_DEVICES='0"1')
+        _, _, _, calls = launch("--launcher", "mpirun", "--container", f"{box}:i", "--ntasks", "2", "--run", *one, CUDA_VISIBLE_DEVICES="0")
+        check_words(calls, box, [], f"{box}: nobody asked for GPUs")
+    check(b" --nv " in launch("--container", "apptainer:i", *one, SLURM_JOB_ID="5", **given)[1], "a job that has GPUs")
+
+
 def others_asked():
     """mpirun in a script starts the tasks that the job has, on each node those that Slurm has put there, and in a container those of its node:
     somebody may have made the job smaller or larger (scontrol update, sbatch -n)."""
@@ -564,6 +594,7 @@ as_many_ranks()
 boxes()
 outside()
 others_asked()
+own_gpus()
 until_when()
 again()
 shutil.rmtree(folder)

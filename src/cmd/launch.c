@@ -4,13 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernels/cores.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
-#include "src/base/log.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/launch_job.h"
 
@@ -91,96 +89,6 @@ static int box_of(const char *container, struct mf_job *job)
     return MF_OK;
 }
 
-/* Why no file could be made in a folder; NULL: it could. */
-static const char *wrong_with(const char *folder)
-{
-    struct stat is;
-
-    if (stat(folder, &is) != 0) return "is not here";
-    if (!S_ISDIR(is.st_mode)) return "is no folder";
-    return access(folder, W_OK) == 0 ? NULL : "cannot be written";
-}
-
-/* Folders whose names Slurm makes (%j) are not looked at. The nodes may have a place that this machine does not, and a
- * script may be meant for elsewhere: only what is submitted from here must find its folder. */
-static int check_log_file(const char *option, const char *file, int is_submitted)
-{
-    const char *slash = strrchr(file, '/'), *wrong;
-    char folder[4096];
-    struct stat is;
-
-    if ((slash && !slash[1]) || (stat(file, &is) == 0 && S_ISDIR(is.st_mode)))
-        return mf_fail(MF_USAGE, "%s '%.200s': is a folder; name a file in it, %.200s%s%%x-%%j.out", option, file, file,
-                       slash && !slash[1] ? "" : "/");
-    if (!slash || slash == file) return MF_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - file), file);
-    wrong = strchr(folder, '%') ? NULL : wrong_with(folder);
-    if (!wrong) return MF_OK;
-    if (is_submitted && *folder != '/')
-        return mf_fail(
-            MF_USAGE,
-            "%s '%.200s': '%.200s' %s, and Slurm would end the job without a word; make it, or name another folder",
-            option, file, folder, wrong);
-    mf_log_open(0, 1, MF_WARN);
-    mf_warn("%s: '%.200s' %s; where the job runs it must be a folder that can be written, else Slurm ends it without a "
-            "word",
-            option, folder, wrong);
-    return MF_OK;
-}
-
-/* Slurm ends a job whose log it cannot open, and says so nowhere but in its own books. */
-static int check_log(const struct mf_job *job, int is_submitted)
-{
-    if (job->by != MF_BY_SBATCH) return MF_OK;
-    if (job->name && strchr(job->name, '/') && (!job->log || strstr(job->log, "%x")))
-        return mf_fail(
-            MF_USAGE,
-            "--job-name '%.100s': its log has that name, and Slurm would look for a folder: --log says another",
-            job->name);
-    if (job->log) MF_TRY(check_log_file("--log", job->log, is_submitted));
-    for (size_t i = 0; i < job->more; ++i)
-        if (strncmp(job->more_at[i], "error=", 6) == 0)
-            MF_TRY(check_log_file("--slurm-options error", job->more_at[i] + 6, is_submitted));
-    return MF_OK;
-}
-
-/* A source below or beside the current folder by its whole path, as every container takes it. docker and podman mean
- * something of their own by a bare name. */
-static int add_mount(const struct mf_job *job, const char *mount, struct mf_words *to)
-{
-    const size_t n = strcspn(mount, ":");
-    const int is_bare = *mount != '.' && !memchr(mount, '/', n);
-    char *source = NULL, *whole = NULL;
-    int rc = MF_OK;
-
-    if (n == 0 || job->box == MF_BOX_NONE || *mount == '/' ||
-        (is_bare && (job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN))) {
-        mf_words_add(to, mount);
-        return MF_OK;
-    }
-    source = MF_MUST(strndup(mount, n), "a name");
-    whole = realpath(source, NULL);
-    if (!whole)
-        rc = mf_fail(MF_USAGE, "--mount '%.200s': '%.200s' is not here; a path of the nodes begins with '/'", mount,
-                     source);
-    else if (strpbrk(whole, ",:\n"))
-        rc = mf_fail(MF_USAGE, "--mount '%.200s': '%.200s' has ',' or ':' in its name and cannot be mounted", mount,
-                     whole);
-    else
-        mf_words_say(to, "%s%s", whole, mount + n);
-    free(whole);
-    free(source);
-    return rc;
-}
-
-static int mount_all(const struct mf_texts *mounts, struct mf_launch_job *l)
-{
-    for (size_t i = 0; i < mounts->count; ++i) MF_TRY(add_mount(&l->job, mounts->at[i], &l->mounts));
-    l->job.mounts = l->mounts.count;
-    l->job.mount = (const char *const *)l->mounts.at;
-    return MF_OK;
-}
-
 static int check_program(const char *program)
 {
     if (!program || (*program && *program != '-')) return MF_OK;
@@ -257,7 +165,7 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
                            .group = (long)getgid()};
     MF_TRY(check_program(o->program));
     MF_TRY(box_of(o->container, job));
-    MF_TRY(mount_all(&o->mounts, l));
+    MF_TRY(mf_launch_mount(&o->mounts, l));
     MF_TRY(mf_launch_place(o, &here, job));
     drop_defaults(options, mf_cmd_find(word[0]), l);
     mf_words_add(&l->command, program_of(o, path, sizeof path));
@@ -265,7 +173,7 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     job->words = l->command.count;
     job->word = (const char *const *)l->command.at;
     MF_TRY(mf_job_check(job));
-    return check_log(job, o->run);
+    return mf_launch_log_check(job, o->run);
 }
 
 /* Its script is the standard input of sbatch. Comes back where that cannot be. */

@@ -47,4 +47,13 @@ long mf_launch_ranks(const struct mf_job *job);
 int mf_launch_command(const struct mf_launch *o, struct mf_job *job, size_t words, const char *const *word,
                       struct mf_words *command);
 
+/** Slurm ends a job whose log it cannot open, and says so nowhere but in its own books: MF_USAGE, or a warning. */
+int mf_launch_log_check(const struct mf_job *job, int is_submitted);
+
+/** The mounts of a container, by whole paths: MF_USAGE. */
+int mf_launch_mount(const struct mf_texts *mounts, struct mf_launch_job *l);
+
+/** Warns of files that the container would not show: the words of the verb, and what its configuration file names. */
+void mf_launch_warn_outside(const struct mf_job *job, const struct mf_words *words, const struct mf_options *options);
+
 #endif

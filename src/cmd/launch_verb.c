@@ -1,9 +1,7 @@
 /* See launch_job.h: what every rank runs. */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/err.h"
@@ -177,77 +175,6 @@ static int check_apart(const struct mf_cmd *verb, const struct mf_job *job, size
     return rc;
 }
 
-/* ---- files that a container would not show ---- */
-
-static int is_below(const char *path, const char *folder)
-{
-    const size_t n = strlen(folder);
-
-    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0' || (n == 1 && *folder == '/'));
-}
-
-/* Does the container see @p path, one without links? */
-static int is_shown(const struct mf_job *job, const char *path)
-{
-    int shown = is_below(path, job->folder);
-
-    for (size_t i = 0; i < job->mounts && !shown; ++i) {
-        char *source = MF_MUST(strndup(job->mount[i], strcspn(job->mount[i], ":")), "a mount");
-        char *real = realpath(source, NULL);
-
-        shown = is_below(path, source) || (real && is_below(path, real));
-        free(real);
-        free(source);
-    }
-    return shown;
-}
-
-/* A file that is here, or whose folder is and that is yet to be written: its place without links, else NULL. */
-static char *place_of(const char *word)
-{
-    char *place = realpath(word, NULL), *folder, *slash;
-
-    if (place || !strchr(word, '/')) return place;
-    folder = MF_MUST(strdup(word), "a name");
-    slash = strrchr(folder, '/');
-    slash[slash == folder] = '\0';
-    place = realpath(folder, NULL);
-    free(folder);
-    return place;
-}
-
-static void warn_of(const struct mf_job *job, const char *word)
-{
-    char *place = place_of(word), *slash = place ? strrchr(place, '/') : NULL;
-    struct stat is;
-
-    if (place && !is_shown(job, place)) {
-        if (stat(place, &is) == 0 && !S_ISDIR(is.st_mode)) slash[slash == place] = '\0';
-        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: --mount %s", word,
-                place);
-    }
-    free(place);
-}
-
-static void warn_value(void *job, const char *word, const char *value, enum mf_origin origin)
-{
-    (void)word;
-    if (origin == MF_FROM_FILE && strchr(value, '/')) warn_of(job, value);
-}
-
-/* The words of the verb, and what its configuration file names. */
-static void warn_outside(const struct mf_job *job, const struct task *t)
-{
-    mf_log_open(0, 1, MF_WARN);
-    for (size_t i = 1; i < t->words.count; ++i) {
-        const char *word = t->words.at[i], *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
-
-        if (equals) word = equals + 1;
-        if (strchr(word, '/')) warn_of(job, word);
-    }
-    mf_options_each(t->options, warn_value, (void *)(uintptr_t)job);
-}
-
 int mf_launch_command(const struct mf_launch *o, struct mf_job *job, size_t words, const char *const *word,
                       struct mf_words *command)
 {
@@ -276,7 +203,7 @@ int mf_launch_command(const struct mf_launch *o, struct mf_job *job, size_t word
         add_more(o, job, verb, first.options, command);
         mf_words_all(command, words - end, word + end);
         job->says_end = asks_end(verb, &first);
-        if (job->box != MF_BOX_NONE) warn_outside(job, &first);
+        if (job->box != MF_BOX_NONE) mf_launch_warn_outside(job, &first.words, first.options);
     }
     free_task(&first);
     return rc;

@@ -13,45 +13,44 @@ struct doctor {
     struct mf_common common;
 };
 
+enum { WHERE = 200 }; /* of mf_find_where() */
+
 static const char *const states[] = {[MF_WELL] = "ok", [MF_WARNED] = "warn", [MF_FAILED] = "fail"};
 
-/* The machine of a further node, where it differs from the first's in more than a number. */
-static void join_node(const struct mf_findings *other, const char *node, struct mf_findings *to)
+/* What of a node's findings is not well, with its name; heap. */
+static struct mf_finding *complaints(const struct mf_findings *of, const char *node, size_t *count)
 {
-    for (size_t i = 0; i < other->count; ++i) {
-        const struct mf_finding *f = &other->at[i];
+    struct mf_finding *some = MF_MUST(calloc(of->count + 1, sizeof *some), "findings");
 
-        if (f->state == MF_WELL || to->count == sizeof to->at / sizeof *to->at) continue;
-        mf_find(to, f->state, f->what, f->remedy, "%.170s (node %.64s)", f->text, node);
+    *count = 0;
+    for (size_t i = 0; i < of->count; ++i) {
+        struct mf_finding *one = &some[*count];
+
+        if (of->at[i].state == MF_WELL) continue;
+        *one = of->at[i];
+        one->on = 1;
+        snprintf(one->nodes, sizeof one->nodes, "%.64s", node);
+        ++*count;
     }
+    return some;
 }
 
-/* What a node's first rank has found. */
-struct letter {
-    char node[72];
-    int speaks;
-    struct mf_findings findings;
-};
-
-/* Findings of all nodes into rank 0's. Collective. */
+/* Findings of all nodes, of which the first rank speaks, into rank 0's. Collective. */
 static int join(struct mf_findings *to)
 {
     const struct mf_comm *comm = to->session->comm;
-    struct letter *mine = calloc(1, sizeof *mine);
-    size_t *offset = calloc((size_t)comm->size + 1, sizeof *offset);
+    size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "findings"), count;
+    struct mf_finding *mine;
+    char node[72] = "";
     void *all = NULL;
     int rc;
 
-    if (!mine || !offset) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for findings");
-    mine->findings = *to;
-    mine->speaks = comm->local_rank == 0 && comm->rank > 0;
-    if (gethostname(mine->node, sizeof mine->node - 1) != 0) snprintf(mine->node, sizeof mine->node, "?");
-    rc = mf_comm_gather(comm, mine, sizeof *mine, &all, offset);
-    for (int r = 1; rc == MF_OK && comm->rank == 0 && r < comm->size; ++r) {
-        const struct letter *letter = (const struct letter *)all + r;
-
-        if (letter->speaks) join_node(&letter->findings, letter->node, to);
-    }
+    if (gethostname(node, sizeof node - 1) != 0) snprintf(node, sizeof node, "?");
+    mine = complaints(to, node, &count);
+    if (comm->local_rank > 0 || comm->rank == 0) count = 0;
+    rc = mf_comm_gather(comm, mine, count * sizeof *mine, &all, offset);
+    for (size_t i = 0; rc == MF_OK && comm->rank == 0 && i < offset[comm->size] / sizeof *mine; ++i)
+        mf_find_join(to, node, (const struct mf_finding *)all + i);
     free(all);
     free(offset);
     free(mine);
@@ -62,8 +61,11 @@ static void print(const struct mf_findings *found)
 {
     for (size_t i = 0; i < found->count; ++i) {
         const struct mf_finding *f = &found->at[i];
+        char where[WHERE];
 
-        printf("%-4s  %s: %s%s%s\n", states[f->state], f->what, f->text, f->remedy[0] ? "; try: " : "", f->remedy);
+        mf_find_where(f, where, sizeof where);
+        printf("%-4s  %s: %s%s%s%s\n", states[f->state], f->what, f->text, where, f->remedy[0] ? "; try: " : "",
+               f->remedy);
     }
 }
 
@@ -73,12 +75,15 @@ static int print_json(const struct mf_findings *found, const size_t count[3])
     int rc;
 
     for (size_t i = 0; i < found->count; ++i) {
+        const struct mf_finding *f = &found->at[i];
         struct mf_json *one = mf_json_object();
+        char finding[sizeof f->text + WHERE];
 
-        mf_json_text(one, "state", states[found->at[i].state]);
-        mf_json_text(one, "what", found->at[i].what);
-        mf_json_text(one, "finding", found->at[i].text);
-        mf_json_text(one, "remedy", found->at[i].remedy);
+        mf_find_where(f, finding + snprintf(finding, sizeof f->text, "%s", f->text), WHERE);
+        mf_json_text(one, "state", states[f->state]);
+        mf_json_text(one, "what", f->what);
+        mf_json_text(one, "finding", finding);
+        mf_json_text(one, "remedy", f->remedy);
         mf_json_put(checks, NULL, one);
     }
     mf_json_put(json, "checks", checks);
@@ -101,17 +106,27 @@ static int report(const struct mf_findings *found)
     return mf_fail(MF_DEVICE, "%zu of %zu things that the program needs fail", count[MF_FAILED], found->count);
 }
 
+static int look(struct mf_findings *found)
+{
+    const struct mf_comm *comm = found->session->comm;
+
+    mf_doctor_machine(found);
+    MF_TRY(join(found));
+    MF_TRY(mf_doctor_versions(found));
+    if (comm->rank == 0) mf_doctor_launch(found);
+    MF_TRY(mf_doctor_folder(found));
+    return mf_agree(comm, comm->rank == 0 ? report(found) : MF_OK);
+}
+
 static int run(struct mf_session *session, void *options)
 {
     struct mf_findings found = {.session = session};
+    int rc;
 
     (void)options;
-    mf_doctor_machine(&found);
-    MF_TRY(join(&found));
-    MF_TRY(mf_doctor_versions(&found));
-    if (session->comm->rank == 0) mf_doctor_launch(&found);
-    MF_TRY(mf_doctor_folder(&found));
-    return mf_agree(session->comm, session->comm->rank == 0 ? report(&found) : MF_OK);
+    rc = look(&found);
+    free(found.at);
+    return rc;
 }
 
 static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
@@ -125,7 +140,8 @@ const struct mf_cmd mf_cmd_doctor = {
         "libraries, whether the launcher and MPI understand each other (without a launcher: whether two ranks can "
         "be started), whether all ranks have the same libraries and the same program, the folder for results and "
         "its locks, and HDF5 (writes a small file there and removes it). One line each: ok, warn or fail, "
-        "what was found and where, and what to try. Of further nodes the lines that are not ok are shown. Exit "
+        "what was found and where, and what to try. Of further nodes the lines that are not ok are shown, once where "
+        "several have them. Exit "
         "status 4 when something fails that the program needs, with --device cuda a GPU too.\n\n"
         "  mesoforge doctor --data_folder results\n"
         "  srun --mpi=pmix -N2 mesoforge doctor --json\n",

@@ -9,17 +9,26 @@ enum mf_health { MF_WELL, MF_WARNED, MF_FAILED };
 struct mf_finding {
     enum mf_health state;
     char what[32], text[256], remedy[192];
+    char nodes[144]; /* the first two of them; "" where it is not of one node, or of the first alone */
+    size_t on;       /* how many */
 };
 
 struct mf_findings {
     const struct mf_session *session;
     size_t count;
-    struct mf_finding at[64];
+    struct mf_finding *at; /* [count], heap */
 };
 
 /** Adds one; @p remedy "" where there is nothing to do. */
 void mf_find(struct mf_findings *to, enum mf_health state, const char *what, const char *remedy, const char *format,
              ...) __attribute__((format(printf, 5, 6)));
+
+/** Adds what another node has found, @p one (with that node's name), to that of the node @p here: a line that both have
+ * stands once, with both names. */
+void mf_find_join(struct mf_findings *to, const char *here, const struct mf_finding *one);
+
+/** " (node n2)", " (on n1, n2 and 60 more)" or "". */
+void mf_find_where(const struct mf_finding *one, char *text, size_t n);
 
 /** Processor, threads, memory, shared memory, copies between processes, network, GPUs and their libraries. Local. */
 void mf_doctor_machine(struct mf_findings *to);

@@ -1,5 +1,5 @@
 """doctor on clusters: InfiniBand that MPI does not use, limits of control groups of both versions, a launcher that MPI does
-not understand, nodes with other libraries or another program, file systems without locks, folders that are not shared.
+not understand, complaints of several nodes, nodes with other libraries or another program, file systems without locks, folders that are not shared.
 Machines are made of files (MF_ROOT), strange nodes by a library before the program.
 
     doctor_cluster.py MESOFORGE MPIEXEC LIBRARY
@@ -118,6 +118,16 @@ def folders():
     check("HDF5" not in found, "no file of all ranks in folders that differ")
 
 
+def nodes():
+    """What further nodes complain of, a line for all that have it; only the first rank of a node is asked."""
+    words, host = ["doctor", "--data_folder", ".", "--json"], os.uname().nodename[:64]
+    found = finds(MPIEXEC, "-q", "-n", "6", MESOFORGE, *words, MF_NODES=3, MF_SHM="/nowhere")["MPI's memory"]
+    check(len(found) == 1 and found[0]["finding"].endswith(f" (on {host}, {host} and 1 more)"), f"{found}")
+    bad = ["env", "MF_SHM=/nowhere", MESOFORGE]
+    found = finds(MPIEXEC, "-q", "-n", "2", MESOFORGE, *words, ":", "-n", "1", *bad, *words, ":", "-n", "1", *bad, *words, MF_NODES=2)["MPI's memory"]
+    check([f["state"] for f in found] == ["ok", "warn"] and found[1]["finding"].endswith(f" (node {host})"), f"{found}")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     os.mkdir("bin")  # whether two ranks can be started is asked by the other test, and takes a second
@@ -128,6 +138,7 @@ with tempfile.TemporaryDirectory() as folder:
     launcher()
     versions()
     folders()
+    nodes()
     left = [name for name in os.listdir(".") + os.listdir("elsewhere") if "doctor" in name]
     check(not left, f"left behind: {left}")
     os.chdir("/")

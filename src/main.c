@@ -292,6 +292,7 @@ int main(int argc, char **argv)
     int rc;
 
     (void)signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f`: the write says it */
+    (void)signal(SIGCHLD, SIG_DFL); /* who started this may ignore it: children's ends would be lost */
     if (verb && !mf_options_help_asked(argc - 2, argv + 2)) {
         if (verb->alone && !is_first()) return MF_OK;
         if (!verb->alone) wait_briefly(argv);

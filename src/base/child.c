@@ -80,13 +80,16 @@ static pid_t start(const struct mf_child *c, int out)
     return why ? -1 : pid;
 }
 
-/* Its exit status; -1: it did not end in time. */
+/* Its exit status; -1: it did not end in time; -2: that is lost. */
 static int wait_for(pid_t pid, double end)
 {
     const struct timespec moment = {0, 5000000};
     int status = 0;
+    pid_t ended;
 
-    while (waitpid(pid, &status, end > 0 ? WNOHANG : 0) == 0) {
+    while ((ended = waitpid(pid, &status, end > 0 ? WNOHANG : 0)) != pid) {
+        if (ended < 0 && errno == EINTR) continue;
+        if (ended < 0) return -2;
         if (mf_now() > end) {
             kill(-pid, SIGKILL);
             waitpid(pid, &status, 0);

@@ -14,10 +14,10 @@ struct mf_child {
 };
 
 /**
- * Runs it: its exit status (128 + n after signal n), -1: it did not end in time, -2: it could not be started (errno
- * says why). *output [heap; NULL: it goes nowhere]: what it printed, ended by a zero. Its standard input is empty.
- * Without a time limit a terminal's SIGINT and SIGQUIT are the child's affair meanwhile, and SIGTERM is passed on to
- * it.
+ * Runs it: its exit status (128 + n after signal n), -1: it did not end in time, -2: it could not be started, or its
+ * end is lost, as ends are where SIGCHLD is ignored (errno says why). *output [heap; NULL: it goes nowhere]: what it
+ * printed, ended by a zero. Its standard input is empty. Without a time limit a terminal's SIGINT and SIGQUIT are the
+ * child's affair meanwhile, and SIGTERM is passed on to it.
  */
 int mf_child_run(const struct mf_child *child, char **output);
 

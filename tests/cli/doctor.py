@@ -82,6 +82,8 @@ def broken():
     os.chmod("mpiexec", 0o755)
     found = finds(PATH=os.getcwd() + ":/usr/bin:/bin")["MPI"]
     check(found["state"] == "warn" and "status 9" in found["finding"], found)
+    deaf = runs.run("env", "--ignore-signal=CHLD", MESOFORGE, "doctor", env=around("SLURM_", PATH=os.getcwd() + ":/usr/bin:/bin"))
+    check("status 9" in deaf.out, "started by who ignores that children end: %s" % deaf.out)
     os.remove("mpiexec")
 
 

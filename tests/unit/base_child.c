@@ -1,11 +1,29 @@
-/* A program that is started is ended by the signals that ours ignores. */
+/* A program that is started is ended by the signals that ours ignores; what ends badly, or nobody knows how, is no
+ * success. */
 #include "src/base/child.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/check.h"
+
+static int status_of(double seconds)
+{
+    char *const words[] = {(char[]){"false"}, NULL};
+
+    return mf_child_run(&(struct mf_child){.words = words, .seconds = seconds}, NULL);
+}
+
+static void ends(void)
+{
+    CHECK(status_of(0) == 1 && status_of(60) == 1);
+    (void)signal(SIGCHLD, SIG_IGN); /* then the system keeps no child's status */
+    CHECK(status_of(0) == -2 && errno == ECHILD);
+    CHECK(status_of(60) == -2 && errno == ECHILD);
+    (void)signal(SIGCHLD, SIG_DFL);
+}
 
 int main(void)
 {
@@ -23,5 +41,6 @@ int main(void)
     CHECK(end > said && *end == '\n');
     for (size_t i = 0; i < sizeof ours / sizeof *ours; ++i) CHECK((ignored >> (ours[i] - 1) & 1) == 0);
     free(said);
+    ends();
     return failures != 0;
 }

@@ -128,7 +128,8 @@ int mf_session_pin(const struct mf_session *session, int near);
 
 enum { MF_THREADS_MOST = 4096 };
 
-/** Can threads be as the environment says (OMP_NUM_THREADS, OMP_STACKSIZE, the stack's limit)? Local; MF_USAGE. */
+/** Can threads be as the environment says (OMP_NUM_THREADS, OMP_STACKSIZE or GOMP_STACKSIZE, the limit of the stack)?
+ * Local; MF_USAGE. */
 int mf_threads_check(void);
 
 /** Cores this rank may use: by affinity and cgroup, shared fairly with the ranks that may use the same. Collective. */

@@ -1,5 +1,6 @@
 /* What the environment says of threads. Libraries take it as it is: where it cannot be, OpenMP ends the program, or a
  * thread falls off its stack. */
+#include <ctype.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,12 +31,27 @@ static size_t stack_of(const char *text)
     size_t power = 1;
 
     if (unit == text) return 0;
-    while (*unit == ' ') ++unit;
+    while (isspace((unsigned char)*unit)) ++unit;
     end = unit + (*unit != '\0');
     if (*unit)
         for (power = 0; units[power] && strncasecmp(unit, units + power, 1) != 0;) ++power;
-    while (*end == ' ') ++end;
+    while (isspace((unsigned char)*end)) ++end;
     return *end || power > 3 || number > SIZE_MAX >> 10 * power ? 0 : (size_t)number << 10 * power;
+}
+
+/* Of the variable that GCC's OpenMP takes: the first that it can read (the last one since GCC 13). 0: none. */
+static size_t stack_wanted(const char **name)
+{
+    static const char *const names[] = {"OMP_STACKSIZE", "GOMP_STACKSIZE", "OMP_STACKSIZE_ALL"};
+    size_t stack = 0;
+
+    for (size_t i = 0; !stack && i < sizeof names / sizeof *names; ++i) {
+        const char *text = getenv(names[i]);
+
+        *name = names[i];
+        stack = text ? stack_of(text) : 0;
+    }
+    return stack;
 }
 
 static void *do_nothing(void *context) { return context; }
@@ -55,8 +71,8 @@ static int can_start(size_t stack)
 
 static int check_stacks(void)
 {
-    const char *omp = getenv("OMP_STACKSIZE");
-    const size_t stack = omp ? stack_of(omp) : 0;
+    const char *name;
+    const size_t stack = stack_wanted(&name);
     struct rlimit own;
 
     if (getrlimit(RLIMIT_STACK, &own) == 0 && own.rlim_cur < STACK_LEAST)
@@ -64,15 +80,12 @@ static int check_stacks(void)
                        (unsigned long long)own.rlim_cur >> 10, STACK_LEAST >> 10);
     if (!stack) return MF_OK;
     if (stack < STACK_LEAST)
-        return mf_fail(MF_USAGE,
-                       "OMP_STACKSIZE is '%.100s' in the environment: a thread needs at least %d KiB; try: unset "
-                       "OMP_STACKSIZE",
-                       omp, STACK_LEAST >> 10);
+        return mf_fail(MF_USAGE, "%s is '%.100s' in the environment: a thread needs at least %d KiB; try: unset %s",
+                       name, getenv(name), STACK_LEAST >> 10, name);
     if (!can_start(stack))
         return mf_fail(MF_USAGE,
-                       "OMP_STACKSIZE is '%.100s' in the environment: no thread with such a stack can be started; try: "
-                       "unset OMP_STACKSIZE",
-                       omp);
+                       "%s is '%.100s' in the environment: no thread with such a stack can be started; try: unset %s",
+                       name, getenv(name), name);
     return MF_OK;
 }
 

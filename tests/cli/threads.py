@@ -16,7 +16,7 @@ from samples import np
 
 program, hardware = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 QUIET = ("--logging_level", 40)
-FREE = runs.around("OMP_NUM_THREADS", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+FREE = runs.around("OMP_NUM_THREADS", "OMP_STACKSIZE", "GOMP_STACKSIZE", "GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
 def threads(*words, env=FREE):
@@ -57,6 +57,12 @@ def stacks():
             done = runs.run(program, *words, ranks=ranks, timeout=60, env={**FREE, "OMP_STACKSIZE": text})
             right = done.status == 2 and done.err.count(says) == 1 and done.err.count("try: unset OMP_STACKSIZE") == 1 if says else done.status == 0
             check(right, f"OMP_STACKSIZE={text!r}, {ranks} ranks: {done}")
+    for given, name in (("GOMP_STACKSIZE=64", "GOMP_STACKSIZE"), ("GOMP_STACKSIZE=100000G", "GOMP_STACKSIZE"), ("GOMP_STACKSIZE=256", ""),
+                        ("OMP_STACKSIZE=4m GOMP_STACKSIZE=64", ""), ("OMP_STACKSIZE=much GOMP_STACKSIZE=64\tk", "GOMP_STACKSIZE"),
+                        ("OMP_STACKSIZE_ALL=64", "OMP_STACKSIZE_ALL"), ("GOMP_STACKSIZE=4m OMP_STACKSIZE_ALL=64", "")):
+        done = runs.run(program, *words, timeout=60, env={**FREE, **dict(one.split("=") for one in given.split(" "))})
+        right = done.status == 2 and f"{name} is '" in done.err and f"try: unset {name}" in done.err if name else done.status == 0
+        check(right, f"{given}: {done}")
     for limit, status in (("192", 2), ("256", 0), ("8192", 0)):
         done = runs.run("sh", "-c", f'ulimit -s {limit}; exec "$@"', "sh", program, *words, timeout=60, env=FREE)
         check(done.status == status and ("try: ulimit -s 8192" in done.err) == (status == 2), f"ulimit -s {limit}: {done}")

@@ -1,4 +1,5 @@
 mf_test(NAME kernels_bits SOURCE unit/kernels_bits.c ROOM mf_kernels)
+mf_test(NAME kernels_cores SOURCE unit/kernels_cores.c ROOM mf_kernels)
 mf_test(NAME kernels_shadow SOURCE unit/kernels_shadow.c ROOM mf_kernels)
 mf_test(NAME kernels_field SOURCE unit/kernels_field.c ROOM mf_kernels)
 mf_test(NAME kernels_optim SOURCE unit/kernels_optim.c ROOM mf_kernels)

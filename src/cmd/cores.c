@@ -1,6 +1,5 @@
 /* Which cores a rank uses, and how many. Ranks that are not bound share them: a core that k ranks may use counts 1/k.
  */
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 
 struct place {
     uint64_t node;
-    cpu_set_t cores;
+    struct mf_cores cores;
     int near, may; /* as mf_session_pin() has them */
 };
 
@@ -39,11 +38,11 @@ static double fair_share(const struct place *all, int size, const struct place *
 {
     double share = 0;
 
-    for (size_t core = 0; core < CPU_SETSIZE; ++core) {
+    for (size_t core = 0; core < MF_CORES_MOST; ++core) {
         int users = 0;
 
-        if (!CPU_ISSET(core, &own->cores)) continue;
-        for (int r = 0; r < size; ++r) users += all[r].node == own->node && CPU_ISSET(core, &all[r].cores);
+        if (!mf_cores_has(&own->cores, core)) continue;
+        for (int r = 0; r < size; ++r) users += all[r].node == own->node && mf_cores_has(&all[r].cores, core);
         share += 1.0 / users;
     }
     return share;
@@ -76,11 +75,11 @@ static struct place *places(const struct mf_comm *comm, struct place *own)
 }
 
 /* What nobody has settled yet: neither a launcher, nor a user by OpenMP, nor a control group. */
-static int is_open(const char *root, const struct mf_session *s, const cpu_set_t *cores)
+static int is_open(const char *root, const struct mf_session *s, const struct mf_cores *cores)
 {
     static const char *const settled[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
-    const cpu_set_t nodes = mf_host_set(root, "/sys/devices/system/node/online");
-    const int count = CPU_COUNT(cores);
+    const struct mf_cores nodes = mf_host_set(root, "/sys/devices/system/node/online");
+    const int count = mf_cores_count(cores);
     struct mf_limits limits;
 
     mf_cgroup_limits(root, &limits);
@@ -88,7 +87,7 @@ static int is_open(const char *root, const struct mf_session *s, const cpu_set_t
         if (getenv(settled[i])) return 0;
     if (!*mf_launcher_find().job)
         return 0; /* outside of a job others may come and need a core that a rank cannot leave */
-    return CPU_COUNT(&nodes) > 1 && count == mf_host_cores(root) && (limits.cores <= 0 || limits.cores >= count) &&
+    return mf_cores_count(&nodes) > 1 && count == mf_host_cores(root) && (limits.cores <= 0 || limits.cores >= count) &&
            (s->threads_free || s->threads * s->comm->local_size <= count);
 }
 
@@ -109,14 +108,14 @@ static int is_idle(const char *root, int cores)
 
 /* Among those of its node; 0 where they are not alike. */
 static int share_out(const char *root, const struct mf_comm *comm, const struct place *all, const struct place *own,
-                     cpu_set_t *share)
+                     struct mf_cores *share)
 {
     int *near = MF_MUST(calloc((size_t)comm->size, sizeof *near), "ranks of a node"), bound = 1;
     size_t here = 0, k = 0;
 
     for (int r = 0; r < comm->size; ++r) {
         if (all[r].node != own->node) continue;
-        bound = bound && all[r].may && CPU_EQUAL(&all[r].cores, &own->cores);
+        bound = bound && all[r].may && memcmp(&all[r].cores, &own->cores, sizeof own->cores) == 0;
         if (r == comm->rank) k = here;
         near[here++] = all[r].near;
     }
@@ -130,15 +129,15 @@ int mf_session_pin(const struct mf_session *session, int near)
     const char *hook = getenv("MF_ROOT"), *root = hook ? hook : ""; /* tests: where proc/ and sys/ are */
     const struct mf_comm *comm = session->comm;
     struct place own, *all;
-    cpu_set_t share;
+    struct mf_cores share;
     int bound;
 
     if (comm->size == 1 || strcmp(session->common->bind, "auto") != 0) return 0;
     find_own(&own);
     own.near = near;
-    own.may = is_open(root, session, &own.cores) && is_idle(root, CPU_COUNT(&own.cores));
+    own.may = is_open(root, session, &own.cores) && is_idle(root, mf_cores_count(&own.cores));
     all = gather(comm, &own);
-    bound = all && share_out(root, comm, all, &own, &share) && sched_setaffinity(0, sizeof share, &share) == 0;
+    bound = all && share_out(root, comm, all, &own, &share) && mf_cores_keep(&share);
     free(all);
     if (bound) mf_info("cores: the ranks of this node keep to a share each (--bind none: all to all)");
     return bound;
@@ -147,7 +146,7 @@ int mf_session_pin(const struct mf_session *session, int near)
 double mf_session_l3(const struct mf_comm *comm)
 {
     struct place own, *all = places(comm, &own);
-    cpu_set_t *ranks = malloc((size_t)comm->size * sizeof *ranks);
+    struct mf_cores *ranks = malloc((size_t)comm->size * sizeof *ranks);
     size_t here = 0;
     double share;
 

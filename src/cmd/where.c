@@ -32,10 +32,10 @@ int mf_where_find(const struct mf_session *session, const struct mf_probe *probe
     size_t *offset = MF_MUST(calloc((size_t)comm->size + 1, sizeof *offset), "places"), first = 0;
     struct mf_where own = {.share = mf_session_cores(comm)};
     void *gathered = NULL;
-    cpu_set_t set = mf_cores_own();
+    struct mf_cores set = mf_cores_own();
     int rc;
 
-    while (first < CPU_SETSIZE && !CPU_ISSET(first, &set)) ++first;
+    while (first < MF_CORES_MOST && !mf_cores_has(&set, first)) ++first;
     mf_host_list(&set, own.cores, sizeof own.cores);
     mf_host_numa("", &set, own.numa, sizeof own.numa);
     mf_nic_near("", taken ? taken->pci : "", (int)first, own.nic, sizeof own.nic);

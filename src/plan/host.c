@@ -86,24 +86,23 @@ static void look_at_caches(const char *root, struct mf_host *host)
 }
 
 /* "0-1" or "0,2-3": which. */
-static cpu_set_t set_of(const char *list)
+static struct mf_cores set_of(const char *list)
 {
-    cpu_set_t set;
+    struct mf_cores set = {0};
     char *end = NULL;
 
-    CPU_ZERO(&set);
     while (isdigit((unsigned char)*list)) {
         long first = strtol(list, &end, 10), last = first;
 
         if (*end == '-') last = strtol(end + 1, &end, 10);
-        for (long i = first; i <= last && i < CPU_SETSIZE; ++i) CPU_SET((size_t)i, &set);
+        for (long i = first; i <= last && i < MF_CORES_MOST; ++i) mf_cores_add(&set, (size_t)i);
         list = *end == ',' ? end + 1 : end;
     }
     return set;
 }
 
 /* Bytes of the L3 of a core, and the cores that share it: all, where the kernel does not tell. 0: there is none. */
-static int64_t l3_of(const char *root, size_t core, cpu_set_t *mates)
+static int64_t l3_of(const char *root, size_t core, struct mf_cores *mates)
 {
     for (int i = 0; i < 16; ++i) {
         char text[1024];
@@ -113,37 +112,28 @@ static int64_t l3_of(const char *root, size_t core, cpu_set_t *mates)
         if (*text != '3') continue;
         cache_line(root, core, i, "shared_cpu_list", text, sizeof text);
         *mates = set_of(text);
-        if (CPU_COUNT(mates) == 0) memset(mates, 0xff, sizeof *mates);
+        if (mf_cores_count(mates) == 0) memset(mates, 0xff, sizeof *mates);
         cache_line(root, core, i, "size", text, sizeof text);
         return size_of(text);
     }
     return 0;
 }
 
-static int meet(const cpu_set_t *a, const cpu_set_t *b)
+double mf_host_l3_share(const char *root, const struct mf_cores *own, const struct mf_cores *ranks, size_t count)
 {
-    cpu_set_t both;
-
-    CPU_AND(&both, a, b);
-    return CPU_COUNT(&both) > 0;
-}
-
-double mf_host_l3_share(const char *root, const cpu_set_t *own, const cpu_set_t *ranks, size_t count)
-{
-    cpu_set_t seen;
+    struct mf_cores seen = {0};
     double share = 0;
 
-    CPU_ZERO(&seen);
-    for (size_t core = 0; core < CPU_SETSIZE; ++core) {
-        cpu_set_t mates;
+    for (size_t core = 0; core < MF_CORES_MOST; ++core) {
+        struct mf_cores mates;
         size_t users = 0;
         int64_t bytes;
 
-        if (!CPU_ISSET(core, own) || CPU_ISSET(core, &seen)) continue;
+        if (!mf_cores_has(own, core) || mf_cores_has(&seen, core)) continue;
         bytes = l3_of(root, core, &mates);
         if (bytes == 0) continue;
-        CPU_OR(&seen, &seen, &mates);
-        for (size_t r = 0; r < count; ++r) users += (size_t)meet(&ranks[r], &mates);
+        mf_cores_join(&seen, &mates);
+        for (size_t r = 0; r < count; ++r) users += (size_t)mf_cores_meet(&ranks[r], &mates);
         share += (double)bytes / (double)(users ? users : 1);
     }
     return share;
@@ -159,9 +149,9 @@ static void look_at_memory(const char *root, const struct mf_limits *limits, str
     if (host->ram_available_bytes > host->ram_bytes) host->ram_available_bytes = host->ram_bytes;
 }
 
-cpu_set_t mf_host_set(const char *root, const char *name)
+struct mf_cores mf_host_set(const char *root, const char *name)
 {
-    char path[PATH_MAX], list[5 * CPU_SETSIZE]; /* each by itself, with a comma */
+    char path[PATH_MAX], list[5 * MF_CORES_MOST]; /* each by itself, with a comma */
 
     snprintf(path, sizeof path, "%s%s", root, name);
     first_line(path, list, sizeof list);
@@ -170,23 +160,23 @@ cpu_set_t mf_host_set(const char *root, const char *name)
 
 int mf_host_cores(const char *root)
 {
-    const cpu_set_t cores = mf_host_set(root, "/sys/devices/system/cpu/online");
+    const struct mf_cores cores = mf_host_set(root, "/sys/devices/system/cpu/online");
 
-    return CPU_COUNT(&cores);
+    return mf_cores_count(&cores);
 }
 
-void mf_host_list(const cpu_set_t *set, char *text, size_t n)
+void mf_host_list(const struct mf_cores *set, char *text, size_t n)
 {
     size_t used = 0;
 
     *text = '\0';
-    for (size_t first = 0, last; first < CPU_SETSIZE; first = last + 1) {
+    for (size_t first = 0, last; first < MF_CORES_MOST; first = last + 1) {
         char item[64];
         size_t length;
 
         last = first;
-        if (!CPU_ISSET(first, set)) continue;
-        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set)) ++last;
+        if (!mf_cores_has(set, first)) continue;
+        while (last + 1 < MF_CORES_MOST && mf_cores_has(set, last + 1)) ++last;
         length =
             (size_t)snprintf(item, sizeof item, last > first ? "%s%zu-%zu" : "%s%zu", used ? "," : "", first, last);
         if (used + length + sizeof ",..." > n) {
@@ -197,7 +187,7 @@ void mf_host_list(const cpu_set_t *set, char *text, size_t n)
     }
 }
 
-cpu_set_t mf_host_node(const char *root, size_t node)
+struct mf_cores mf_host_node(const char *root, size_t node)
 {
     char name[64];
 
@@ -205,25 +195,24 @@ cpu_set_t mf_host_node(const char *root, size_t node)
     return mf_host_set(root, name);
 }
 
-void mf_host_numa(const char *root, const cpu_set_t *cores, char *text, size_t n)
+void mf_host_numa(const char *root, const struct mf_cores *cores, char *text, size_t n)
 {
-    const cpu_set_t nodes = mf_host_set(root, "/sys/devices/system/node/online");
-    cpu_set_t met;
+    const struct mf_cores nodes = mf_host_set(root, "/sys/devices/system/node/online");
+    struct mf_cores met = {0};
 
-    CPU_ZERO(&met);
-    for (size_t k = 0; k < CPU_SETSIZE; ++k) {
-        cpu_set_t here;
+    for (size_t k = 0; k < MF_CORES_MOST; ++k) {
+        struct mf_cores here;
 
-        if (!CPU_ISSET(k, &nodes)) continue;
+        if (!mf_cores_has(&nodes, k)) continue;
         here = mf_host_node(root, k);
-        if (meet(&here, cores)) CPU_SET(k, &met);
+        if (mf_cores_meet(&here, cores)) mf_cores_add(&met, k);
     }
     mf_host_list(&met, text, n);
 }
 
 void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_host *host)
 {
-    const cpu_set_t nodes = mf_host_set(root, "/sys/devices/system/node/online");
+    const struct mf_cores nodes = mf_host_set(root, "/sys/devices/system/node/online");
 
     memset(host, 0, sizeof *host);
     host->count = 1;
@@ -232,7 +221,7 @@ void mf_host_look(const char *root, const struct mf_limits *limits, struct mf_ho
     snprintf(host->simd, sizeof host->simd, "%s", mf_kernels_simd());
     look_at_caches(root, host);
     look_at_memory(root, limits, host);
-    host->numa_nodes = CPU_COUNT(&nodes);
+    host->numa_nodes = mf_cores_count(&nodes);
 }
 
 void mf_host_boot(char *text, size_t n)

@@ -11,7 +11,7 @@
 /* A core: its hardware threads, the NUMA node that it belongs to. */
 struct core {
     size_t node, first;
-    cpu_set_t threads;
+    struct mf_cores threads;
 };
 
 static int in_order(const void *a, const void *b)
@@ -23,38 +23,37 @@ static int in_order(const void *a, const void *b)
 }
 
 /* The NUMA node of every hardware thread. */
-static void find_nodes(const char *root, size_t node[CPU_SETSIZE])
+static void find_nodes(const char *root, size_t node[MF_CORES_MOST])
 {
-    const cpu_set_t nodes = mf_host_set(root, "/sys/devices/system/node/online");
+    const struct mf_cores nodes = mf_host_set(root, "/sys/devices/system/node/online");
 
-    for (size_t k = 0; k < CPU_SETSIZE; ++k) {
-        cpu_set_t here;
+    for (size_t k = 0; k < MF_CORES_MOST; ++k) {
+        struct mf_cores here;
 
-        if (!CPU_ISSET(k, &nodes)) continue;
+        if (!mf_cores_has(&nodes, k)) continue;
         here = mf_host_node(root, k);
-        for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-            if (CPU_ISSET(cpu, &here)) node[cpu] = k;
+        for (size_t cpu = 0; cpu < MF_CORES_MOST; ++cpu)
+            if (mf_cores_has(&here, cpu)) node[cpu] = k;
     }
 }
 
 /* The cores of @p mask by NUMA node; the caller frees. */
-static struct core *find_cores(const char *root, const cpu_set_t *mask, size_t *count)
+static struct core *find_cores(const char *root, const struct mf_cores *mask, size_t *count)
 {
-    struct core *core = MF_MUST(calloc(CPU_SETSIZE, sizeof *core), "cores");
-    size_t *node = MF_MUST(calloc(CPU_SETSIZE, sizeof *node), "cores"), n = 0;
-    cpu_set_t seen;
+    struct core *core = MF_MUST(calloc((size_t)mf_cores_count(mask) + 1, sizeof *core), "cores");
+    size_t *node = MF_MUST(calloc(MF_CORES_MOST, sizeof *node), "cores"), n = 0;
+    struct mf_cores seen = {0};
 
-    CPU_ZERO(&seen);
     find_nodes(root, node);
-    for (size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    for (size_t cpu = 0; cpu < MF_CORES_MOST; ++cpu) {
         char name[96];
 
-        if (!CPU_ISSET(cpu, mask) || CPU_ISSET(cpu, &seen)) continue;
+        if (!mf_cores_has(mask, cpu) || mf_cores_has(&seen, cpu)) continue;
         snprintf(name, sizeof name, "/sys/devices/system/cpu/cpu%zu/topology/thread_siblings_list", cpu);
         core[n].threads = mf_host_set(root, name);
-        CPU_SET(cpu, &core[n].threads); /* where the kernel does not tell, a thread is a core */
-        CPU_AND(&core[n].threads, &core[n].threads, mask);
-        CPU_OR(&seen, &seen, &core[n].threads);
+        mf_cores_add(&core[n].threads, cpu); /* where the kernel does not tell, a thread is a core */
+        core[n].threads = mf_cores_both(&core[n].threads, mask);
+        mf_cores_join(&seen, &core[n].threads);
         core[n].node = node[cpu];
         core[n++].first = cpu;
     }
@@ -81,7 +80,7 @@ static int is_near(const struct core *core, struct mf_span span, int near)
     return 0;
 }
 
-int mf_pin(const char *root, const cpu_set_t *mask, size_t ranks, const int *near, size_t k, cpu_set_t *own)
+int mf_pin(const char *root, const struct mf_cores *mask, size_t ranks, const int *near, size_t k, struct mf_cores *own)
 {
     size_t count;
     struct core *core = find_cores(root, mask, &count);
@@ -89,8 +88,8 @@ int mf_pin(const char *root, const cpu_set_t *mask, size_t ranks, const int *nea
     const int fits = count >= ranks && is_near(core, span, near[k]);
 
     if (fits) {
-        CPU_ZERO(own);
-        for (size_t i = span.first; i < span.first + span.count; ++i) CPU_OR(own, own, &core[i].threads);
+        *own = (struct mf_cores){0};
+        for (size_t i = span.first; i < span.first + span.count; ++i) mf_cores_join(own, &core[i].threads);
     }
     free(core);
     return fits;

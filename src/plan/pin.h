@@ -2,8 +2,9 @@
 #ifndef MF_PLAN_PIN_H
 #define MF_PLAN_PIN_H
 
-#include <sched.h>
 #include <stddef.h>
+
+#include "kernels/cores.h"
 
 /**
  * The cores @p own of local rank @p k of @p ranks that may all use @p mask: whole cores with their hardware threads, an
@@ -12,6 +13,7 @@
  * a rank whose share would not meet its GPU's node. @p root: "", or for
  * tests where sys/ is. Not collective: same arguments, same shares.
  */
-int mf_pin(const char *root, const cpu_set_t *mask, size_t ranks, const int *near, size_t k, cpu_set_t *own);
+int mf_pin(const char *root, const struct mf_cores *mask, size_t ranks, const int *near, size_t k,
+           struct mf_cores *own);
 
 #endif

@@ -16,7 +16,7 @@
 struct head {
     struct mf_host host;
     char boot[64]; /* this machine's number since it started: equal names do not make one node */
-    cpu_set_t cores;
+    struct mf_cores cores;
     double quota;
     int64_t local_rank, stage, cuda;
     size_t gpus, shown;
@@ -160,37 +160,37 @@ static void join_gpus(const struct record *record, size_t ranks, const int *node
 
 static void join_links(const struct record *record, struct mf_host *host)
 {
-    size_t n = record->head.gpus;
+    const size_t n = record->head.gpus;
 
-    for (size_t i = 0; i < n * n; ++i) {
-        size_t a = place_of(host, host->gpus, record->gpu[i / n].gpu.uuid);
-        size_t b = place_of(host, host->gpus, record->gpu[i % n].gpu.uuid);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t k = 0; k < n; ++k) {
+            const struct mf_link *link = &record->link[i * n + k];
+            const size_t a = place_of(host, host->gpus, record->gpu[i].gpu.uuid);
+            const size_t b = place_of(host, host->gpus, record->gpu[k].gpu.uuid);
 
-        if (a < host->gpus && b < host->gpus && record->link[i].kind != MF_LINK_NONE)
-            host->link[a * host->gpus + b] = record->link[i];
-    }
+            if (a < host->gpus && b < host->gpus && link->kind != MF_LINK_NONE) host->link[a * host->gpus + b] = *link;
+        }
 }
 
 static void join_node(const struct record *record, size_t ranks, const int *node, int wanted, struct mf_host *host)
 {
-    cpu_set_t cores;
+    struct mf_cores cores = {0};
     double quota = 0;
     int first = 1;
 
-    CPU_ZERO(&cores);
     for (size_t r = 0; r < ranks; ++r) {
         const struct head *head = &record[r].head;
 
         if (node[r] != wanted) continue;
         if (first) *host = head->host;
         first = 0;
-        CPU_OR(&cores, &cores, &head->cores);
+        mf_cores_join(&cores, &head->cores);
         if (head->quota > quota) quota = head->quota;
         if (head->host.ram_bytes < host->ram_bytes) host->ram_bytes = head->host.ram_bytes;
         if (head->host.ram_available_bytes < host->ram_available_bytes)
             host->ram_available_bytes = head->host.ram_available_bytes;
     }
-    host->cores = CPU_COUNT(&cores);
+    host->cores = mf_cores_count(&cores);
     if (quota > 0 && quota < (double)host->cores) host->cores = quota < 1 ? 1 : (int64_t)(quota + 1e-6);
     join_gpus(record, ranks, node, wanted, host);
     for (size_t r = 0; r < ranks; ++r)
@@ -201,7 +201,7 @@ static void join_rank(const struct record *record, int node, struct mf_host *hos
 {
     rank->node = node;
     rank->local_rank = (int)record->head.local_rank;
-    rank->cores = CPU_COUNT(&record->head.cores);
+    rank->cores = mf_cores_count(&record->head.cores);
     rank->quota = record->head.quota;
     rank->cuda = record->head.cuda;
     memcpy(rank->remark, record->head.remark, sizeof rank->remark);

@@ -124,6 +124,8 @@ static void host(void)
     CHECK(mf_host_cores(root()) == 0);
     put("sys/devices/system/cpu/online", "0-2,5\n");
     CHECK(mf_host_cores(root()) == 4);
+    put("sys/devices/system/cpu/online", "0-1791\n");
+    CHECK(mf_host_cores(root()) == 1792);
     put("proc/meminfo", "MemTotal:       16384000 kB\nMemFree:  1 kB\nMemAvailable:    8192000 kB\n");
     put("proc/cpuinfo", "processor\t: 0\nmodel name\t: A Processor @ 2 GHz\nmodel name\t: Another\n");
     put("sys/devices/system/node/online", "0-3,6\n");
@@ -151,17 +153,14 @@ static void host(void)
 static void caches(void)
 {
     const double size = 32 << 20;
-    cpu_set_t all, left, one;
+    struct mf_cores all = {0}, left = {0}, one = {0};
     char path[128];
 
-    CPU_ZERO(&all);
-    CPU_ZERO(&left);
-    CPU_ZERO(&one);
     for (size_t core = 0; core < 6; ++core) {
         static const char *const values[][2] = {{"level", "3\n"}, {"size", "32768K\n"}};
 
-        CPU_SET(core, &all);
-        if (core < 3) CPU_SET(core, &left);
+        mf_cores_add(&all, core);
+        if (core < 3) mf_cores_add(&left, core);
         for (int i = 0; i < 2; ++i) {
             snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%zu/cache/index0/%s", core, values[i][0]);
             put(path, values[i][1]);
@@ -169,11 +168,11 @@ static void caches(void)
         snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%zu/cache/index0/shared_cpu_list", core);
         put(path, core < 3 ? "0-2\n" : "3,4-5\n");
     }
-    CPU_SET(1, &one);
+    mf_cores_add(&one, 1);
     CHECK(mf_host_l3_share(root(), &all, &all, 1) == 2 * size);
     CHECK(mf_host_l3_share(root(), &left, &left, 1) == size);
-    CHECK(mf_host_l3_share(root(), &all, (cpu_set_t[]){all, all, left}, 3) == size / 3 + size / 2);
-    CHECK(mf_host_l3_share(root(), &one, (cpu_set_t[]){all, one}, 2) == size / 2);
+    CHECK(mf_host_l3_share(root(), &all, (struct mf_cores[]){all, all, left}, 3) == size / 3 + size / 2);
+    CHECK(mf_host_l3_share(root(), &one, (struct mf_cores[]){all, one}, 2) == size / 2);
     ++tree;
     put("sys/devices/system/cpu/cpu0/cache/index0/level", "3\n"); /* who shares it is not told */
     put("sys/devices/system/cpu/cpu0/cache/index0/size", "32768K\n");

@@ -28,33 +28,32 @@ static void make(void)
     CHECK(system(command) == 0);
 }
 
-static cpu_set_t first(size_t n)
+static struct mf_cores first(size_t n)
 {
-    cpu_set_t set;
+    struct mf_cores set = {0};
 
-    CPU_ZERO(&set);
-    for (size_t i = 0; i < n; ++i) CPU_SET(i, &set);
+    for (size_t i = 0; i < n; ++i) mf_cores_add(&set, i);
     return set;
 }
 
 /* Rank @p k of @p ranks that may use @p mask gets these; "": they cannot be shared out. */
-static void gets(const cpu_set_t *mask, size_t ranks, const int *near, size_t k, const char *want)
+static void gets(const struct mf_cores *mask, size_t ranks, const int *near, size_t k, const char *want)
 {
     static const int none[NEAR_MOST] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     char text[128] = "", numa[64];
-    cpu_set_t own;
+    struct mf_cores own;
 
     if (mf_pin(root, mask, ranks, near ? near : none, k, &own)) mf_host_list(&own, text, sizeof text);
     if (strcmp(text, want) != 0) fprintf(stderr, "rank %zu of %zu: '%s', want '%s'\n", k, ranks, text, want);
     CHECK(strcmp(text, want) == 0);
     if (!*want) return;
     mf_host_numa(root, &own, numa, sizeof numa);
-    CHECK(ranks != 2 || !*numa || strcmp(numa, CPU_ISSET(0, &own) ? "0" : "1") == 0);
+    CHECK(ranks != 2 || !*numa || strcmp(numa, mf_cores_has(&own, 0) ? "0" : "1") == 0);
 }
 
 int main(int argc, char **argv)
 {
-    const cpu_set_t all = first(16), four = first(4), eight = first(8);
+    const struct mf_cores all = first(16), four = first(4), eight = first(8);
     char command[128];
 
     if (argc != 2 || chdir(argv[1]) != 0) return 2;

@@ -87,7 +87,7 @@ static const char *kind_of(const struct variables *all)
 struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
 {
     const struct variables all = {environment, bytes};
-    struct mf_launcher l = {.kind = kind_of(&all), .local_rank = -1, .local_ranks = -1};
+    struct mf_launcher l = {.kind = kind_of(&all)};
     const char *end = value_of(environment, bytes, "SLURM_JOB_END_TIME");
     int is_step = strcmp(l.kind, "srun") == 0;
 
@@ -101,11 +101,6 @@ struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
     l.cores = number_of(&all, "SLURM_CPUS_PER_TASK", 0);
     list_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", &l, l.nodes, sizeof l.nodes);
     list_of(&all, is_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE", &l, l.tasks, sizeof l.tasks);
-    if (is_step) l.local_rank = number_of(&all, "SLURM_LOCALID", -1);
-    if (strcmp(l.kind, "mpirun") == 0) {
-        l.local_rank = number_of(&all, "OMPI_COMM_WORLD_LOCAL_RANK", -1);
-        l.local_ranks = number_of(&all, "OMPI_COMM_WORLD_LOCAL_SIZE", -1);
-    }
     return l;
 }
 

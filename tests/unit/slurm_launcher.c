@@ -1,5 +1,5 @@
-/* What launchers say in the environment: under srun the step's, inside a job the job's, under mpirun never Slurm's
- * numbers of ranks; when the job ends, or why nobody knows; no list that was cut. */
+/* What launchers say in the environment: under srun the step's, inside a job the job's, under mpirun mpirun itself;
+ * when the job ends, or why nobody knows; no list that was cut. */
 #include "slurm/launcher.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "src/base/err.h"
 #include "tests/check.h"
 
-#define JOB      "SLURM_JOB_ID=12\0SLURM_JOB_NODELIST=n[1-4]\0SLURM_TASKS_PER_NODE=2(x4)\0SLURM_PROCID=0\0SLURM_LOCALID=0\0"
+#define JOB      "SLURM_JOB_ID=12\0SLURM_JOB_NODELIST=n[1-4]\0SLURM_TASKS_PER_NODE=2(x4)\0SLURM_PROCID=0\0"
 #define OF(text) mf_launcher_of(text, sizeof(text) - 1)
 
 int main(void)
@@ -18,17 +18,17 @@ int main(void)
     char end[64], list[1100];
     double hours = 0;
 
-    CHECK(strcmp(l.kind, "none") == 0 && !*l.job && !*l.nodes && l.local_rank == -1 && l.end == 0);
+    CHECK(strcmp(l.kind, "none") == 0 && !*l.job && !*l.nodes && l.end == 0);
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "SLURM_JOB_END_TIME"));
     l = OF(JOB);
-    CHECK(strcmp(l.kind, "none") == 0 && strcmp(l.job, "12") == 0 && l.local_rank == -1 && l.cores == 0 && !l.too_long);
+    CHECK(strcmp(l.kind, "none") == 0 && strcmp(l.job, "12") == 0 && l.cores == 0 && !l.too_long);
     CHECK(strcmp(l.nodes, "n[1-4]") == 0 && strcmp(l.tasks, "2(x4)") == 0);
     l = OF(JOB "SLURM_STEP_ID=0\0SLURM_STEP_NODELIST=n[2-3]\0SLURM_STEP_TASKS_PER_NODE=3,1\0SLURM_RESTART_COUNT=2\0"
                "SLURM_ARRAY_TASK_ID=7\0");
-    CHECK(strcmp(l.kind, "srun") == 0 && l.restarts == 2 && strcmp(l.task, "7") == 0 && l.local_rank == 0);
-    CHECK(strcmp(l.nodes, "n[2-3]") == 0 && strcmp(l.tasks, "3,1") == 0 && l.local_ranks == -1);
-    l = OF(JOB "SLURM_STEP_ID=0\0OMPI_COMM_WORLD_SIZE=4\0OMPI_COMM_WORLD_LOCAL_RANK=3\0OMPI_COMM_WORLD_LOCAL_SIZE=4\0");
-    CHECK(strcmp(l.kind, "mpirun") == 0 && l.local_rank == 3 && l.local_ranks == 4 && strcmp(l.job, "12") == 0);
+    CHECK(strcmp(l.kind, "srun") == 0 && l.restarts == 2 && strcmp(l.task, "7") == 0);
+    CHECK(strcmp(l.nodes, "n[2-3]") == 0 && strcmp(l.tasks, "3,1") == 0);
+    l = OF(JOB "SLURM_STEP_ID=0\0OMPI_COMM_WORLD_SIZE=4\0");
+    CHECK(strcmp(l.kind, "mpirun") == 0 && strcmp(l.job, "12") == 0);
     l = OF("PMIX_RANK=1\0SLURM_RESTART_COUNT=x\0");
     CHECK(strcmp(l.kind, "pmix") == 0 && l.restarts == 0);
     snprintf(end, sizeof end, "SLURM_JOB_END_TIME=%ld", (long)time(NULL) + 7200);

@@ -13,10 +13,10 @@
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
-/* Elements at a time; bytes that fit a core's cache; of a rank's bytes so many parts for its threads to take, one after
- * another FAR from each other: two threads within one huge page of fresh memory would both clear it. Fewer than SHARED
- * are read before a second thread has woken. */
-enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, FAR = 8, PARTS = FAR * FAR, SHARED = 1 << 21 };
+/* Elements at a time; bytes of a file before its values; bytes that fit a core's cache; parts of a rank's bytes, and
+ * how many a thread takes one behind the other: a huge page of fresh memory is cleared by one of them, who fills it
+ * while the cache has it. Fewer than SHARED bytes are read before a second thread has woken. */
+enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, PARTS = 64, RUN = 8, SHARED = 1 << 21 };
 
 /* Sums over phases and values of an indicator may be off by this much. */
 #define SUM_SLACK   1e-3
@@ -323,8 +323,8 @@ static int read_straight(struct mf_reading *r)
     if (file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", mf_array_file(&r->array), strerror(errno));
     part = MF_MUST(calloc(PARTS, sizeof *part), "parts of a file");
     cut_parts(begin, r->rows.count * row, PARTS, part);
-#pragma omp parallel for schedule(dynamic, 1) if (r->rows.count * row >= SHARED)
-    for (size_t i = 0; i < PARTS; ++i) read_part(r, file, begin, &part[i % FAR * FAR + i / FAR]);
+#pragma omp parallel for schedule(dynamic, RUN) if (r->rows.count * row >= SHARED)
+    for (size_t i = 0; i < PARTS; ++i) read_part(r, file, begin, &part[i]);
     for (size_t i = 0; i < PARTS; ++i) {
         for (int b = 0; b < 256; ++b) r->bytes[b] += part[i].count[b];
         if (part[i].rc != MF_OK && rc == MF_OK) rc = mf_fail(part[i].rc, "%s", part[i].text);

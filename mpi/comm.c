@@ -62,12 +62,9 @@ static void left_without_closing(void)
 static _Noreturn void lost(const char *text)
 {
     char line[MF_ERR_TEXT];
-    const char *record;
 
     snprintf(line, sizeof line, "a rank or a link between ranks is lost: %s", text);
-    record = mf_watch_record(line);
-    mf_die(MF_DEVICE, __FILE__, __LINE__, "%s%s%s", line, record ? "; what each rank did last: " : "",
-           record ? record : "");
+    mf_watch_end(line, mf_watch_record(line));
 }
 
 /* MPI's own errors: a wrong argument is our bug, everything else a lost rank or link. */

@@ -118,6 +118,10 @@ void mf_comm_alive(void);
  * all ranks. Not collective. */
 void mf_comm_watch(const struct mf_comm *comm, double seconds);
 
+/** What a user may try when a rank or a link is lost or stuck from now on: stands behind "; try: " in the line with
+ * which the job ends, 255 characters count. NULL: what fits all. Not collective. */
+void mf_comm_hint(const char *text);
+
 /**
  * A pointer to an MPI_Comm for parallel HDF5 (*(MPI_Comm *)p; no message of ours travels on it), as void * so that this
  * header needs no mpi.h; NULL for self. Not collective.

@@ -61,6 +61,10 @@ void mf_watch_hush(int code);
  * the first of its node. Its name, or NULL. */
 const char *mf_watch_record(const char *why);
 
+/** Ends the job with MF_DEVICE and one line: @p line, the name of a flight record (NULL: none), and the next step: what
+ * mf_comm_hint() was told, or one that fits all. Any thread. */
+void mf_watch_end(const char *line, const char *record) __attribute__((noreturn));
+
 /** What a watch knows when it has judged. */
 struct mf_watch_view {
     const struct mf_board *board;

@@ -12,6 +12,7 @@
 
 #include "mpi/comm_priv.h"
 #include "mpi/nccl_abi.h"
+#include "mpi/watch.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 
@@ -243,9 +244,11 @@ void mf_wire_abort(void)
 
 static void check(const struct mf_comm *comm, int rc, const char *what)
 {
+    char line[MF_ERR_TEXT];
+
     if (rc == NCCL_OK || rc == NCCL_IN_PROGRESS) return;
-    mf_die(MF_DEVICE, __FILE__, __LINE__, "NCCL: %s fails on rank %d: %.200s", what, comm->rank,
-           reason(comm->wire->api, rc));
+    snprintf(line, sizeof line, "NCCL: %s fails on rank %d: %.200s", what, comm->rank, reason(comm->wire->api, rc));
+    mf_watch_end(line, NULL);
 }
 
 void mf_wire_begin(const struct mf_comm *comm) { check(comm, comm->wire->api->start(), "the begin of a group"); }

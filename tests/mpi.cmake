@@ -40,6 +40,7 @@ foreach(n 2 3)
   mf_end_test(stop ${n} 4 "broken: rank ${last} on .* has not come to agreement.* is stopped")
   mf_end_test(busy ${n} 4 "broken: rank ${last} on .* has not come to agreement.* rank 0 on .* has waited for")
   mf_end_test(error ${n} 4 "broken: a rank or a link between ranks is lost")
+  mf_end_test(long ${n} 4 "broken: x\\{900,1010\\}; try: look behind it$")
   mf_end_test(kill ${n} any "")
   mf_end_test(build ${n} 4 "ranks run different builds: '${last}' here, '0' on rank 0\\|ranks run different builds: '1'")
   # As on nodes that share no memory: the ranks tell each other by datagrams.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/atomic.h"
+#include "mpi/comm.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
@@ -172,6 +173,25 @@ static int settle(struct mf_outcome *out)
     return mf_agree(out->session->comm, name_problem(out));
 }
 
+/* What may be tried when another rank is lost in the middle of it. */
+static void hint(const struct mf_outcome *out, const struct mf_recon_keeper *keeper)
+{
+    const int is_short = strlen(out->path) < 100; /* there is room for one line */
+    char text[256];
+
+    if (keeper->opts.every_seconds < 0)
+        snprintf(text, sizeof text, "the same command with --checkpoint-every auto: such an end then costs little");
+    else if (out->o->realisations > 1 && !mf_recon_knows_done(out->session))
+        snprintf(text, sizeof text,
+                 "--output %s --seed %llu --restart auto without --realisations, which goes on from what was saved",
+                 is_short ? out->path : "...", (unsigned long long)out->solve.seed);
+    else
+        snprintf(text, sizeof text,
+                 "the same command with --restart auto, which goes on from %s.ckpt-*.h5 if that was saved",
+                 is_short ? keeper->stem : "...");
+    mf_comm_hint(text);
+}
+
 static int realise(struct mf_outcome *out, const char *base, struct mf_json **json)
 {
     struct mf_session *s = out->session;
@@ -181,6 +201,7 @@ static int realise(struct mf_outcome *out, const char *base, struct mf_json **js
 
     if (rc == MF_OK) {
         mf_recon_keeper_open(s, out->o, out->path, &keeper);
+        hint(out, &keeper);
         out->solve.keeper = &keeper.opts;
         out->solve.snapshot_stem = keeper.opts.stem;
     }
@@ -201,6 +222,7 @@ static int realise(struct mf_outcome *out, const char *base, struct mf_json **js
         else
             rc = make_room(out, &keeper, json);
     }
+    mf_comm_hint(NULL);
     mf_recon_keeper_close(&keeper);
     out->solve.keeper = NULL;
     out->solve.metrics = NULL;

@@ -75,7 +75,7 @@ def stuck(hosts):
         status, took = job.wait(timeout=60), time.time() - begin
         print(f"rank {rank} stands still: status {status} after {took:.1f} s: {lines()}")
         check(status == 4 and took <= LIMIT + 5, f"rank {rank} stands still: status {status} after {took:.1f} s")
-        named = [re.search(rf"rank {rank} on {host} has not come (?:to|out of) [a-z].* is stopped.*--timeout {LIMIT}; .*: (\S+)$", line) for line in lines()]
+        named = [re.search(rf"rank {rank} on {host} has not come (?:to|out of) [a-z].* is stopped.*--timeout {LIMIT}; .*: (\S+); try: .*--restart auto", line) for line in lines()]
         check(len(named) == 1 and named[0] and os.path.exists(named[0][1]), f"rank {rank} stands still: {lines()} {os.listdir('.')}")
         until("nobody is left", 5, lambda: not any(hosts.processes(n) for n in ("n1", "n2")))
     for name in glob.glob("s.*") + glob.glob(".s.*") + glob.glob("mesoforge-flight-*"):

@@ -269,7 +269,7 @@ def stuck():
         lines = runs.said(text)
         print(f"rank {rank} stands still: status {status} after {took:.1f} s: {lines}")
         check(status == 4 and took <= limit + 5, f"rank {rank} stands still: status {status} after {took:.1f} s")
-        named = [re.search(rf"rank {rank} on {node} has not come (?:to|out of) [a-z].* is stopped.*--timeout {limit}; .*: (\S+)$", line) for line in lines]
+        named = [re.search(rf"rank {rank} on {node} has not come (?:to|out of) [a-z].* is stopped.*--timeout {limit}; .*: (\S+); try: .*--restart auto", line) for line in lines]
         check(len(named) == 1 and named[0] and os.path.exists(named[0][1]), f"rank {rank} stands still: {text} {os.listdir('.')}")
         check(("going on from a checkpoint" in text) == (number > 0), f"run {number}: {text}")
         until("nobody is left", 5, lambda: not ranks_of("s.npy"))

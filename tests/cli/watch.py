@@ -53,7 +53,7 @@ def end_of(job, begin, most):
 
 def record_of(line, ranks):
     """What the file that the line names says each rank did last: {rank: [(number, collective, entered, left)]}."""
-    path = re.search("; what each rank did last: (mesoforge-flight-.*tsv)$", line)
+    path = re.search("; what each rank did last: (mesoforge-flight-.*tsv); try: ", line)
     check(path and [path[1]] == glob.glob("mesoforge-flight-*"), f"a flight record: {line} {os.listdir('.')}")
     found = {rank: [] for rank in range(ranks)}
     head, *rows = [row.split("\t") for row in open(path[1]).read().splitlines() if row[0] != "#"]
@@ -77,12 +77,17 @@ def recorded(name, line, ranks, inside=None):
     check(there if inside is None else inside in there, f"{name}: in {waits_in} are {there}: {did}")
 
 
-def verdict(name, ended, most, ranks, *parts, inside=None):
+GO_ON = "the same command with --restart auto, which goes on from out.ckpt-*.h5 if that was saved"
+AGAIN = "mesoforge doctor on these hosts, then the same command again"  # before there is anything to go on from
+
+
+def verdict(name, ended, most, ranks, *parts, inside=None, step=GO_ON):
     status, took, lines = ended
     print(f"{name}: status {status} after {took:.1f} s: {lines}", flush=True)
     check(status == 4, f"{name}: status {status}")
     check(took <= most, f"{name}: {took:.1f} s, want {most}")
     check(len(lines) == 1 and all(re.search(p, lines[0]) for p in parts), f"{name}: {lines}, want {parts}")
+    check(lines[0].endswith(f"; try: {step}"), f"{name}: {lines}, want {step}")
     recorded(name, lines[0], ranks, inside)
     check(not any(re.search(r"\.c:\d|collective \d", l) for l in lines), f"{name}: {lines} is for people")
 
@@ -104,10 +109,10 @@ for ranks, victim in ((2, 1), (3, 0), (4, 2)):
 # A rank that never comes to a collective, and one that never comes out of it.
 begin = time.time()
 job = start(3, long, "comm.late:rank=1:visit=40")
-verdict("late", end_of(job, begin, LIMIT), LIMIT + 15, 3, rf"rank 1 on {host} has not come to ", "rank [02] on .* has waited")
+verdict("late", end_of(job, begin, LIMIT), LIMIT + 15, 3, rf"rank 1 on {host} has not come to ", "rank [02] on .* has waited", step=AGAIN)
 begin = time.time()
 job = start(3, long, "comm.inside:rank=2:visit=40")
-verdict("inside", end_of(job, begin, LIMIT), LIMIT + 15, 3, rf"(no rank has|(rank [01] on {host} and )?rank 2 on {host} ha(s|ve) not) come out of [a-z]+", inside=2)
+verdict("inside", end_of(job, begin, LIMIT), LIMIT + 15, 3, rf"(no rank has|(rank [01] on {host} and )?rank 2 on {host} ha(s|ve) not) come out of [a-z]+", inside=2, step=AGAIN)
 
 # Killed, and the launcher does not notice: its own child lives.
 job = start(3, long, None, ["sh", "-c", '"$@"; sleep 60', "sh"])

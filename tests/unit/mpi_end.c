@@ -7,6 +7,7 @@
 
 #include "mpi/comm.h"
 #include "mpi/comm_priv.h"
+#include "mpi/watch.h"
 #include "src/base/err.h"
 
 static void by_exit(struct mf_comm *c)
@@ -53,11 +54,24 @@ static void by_busy(struct mf_comm *c)
 /* As MPI itself does when a message cannot be sent. */
 static void by_error(struct mf_comm *c) { MPI_Comm_call_errhandler(c->impl->world, MPI_ERR_OTHER); }
 
+/* However much there is to say, it stays one line, and its end is there. */
+static void by_long(struct mf_comm *c)
+{
+    char line[4096];
+
+    (void)c;
+    memset(line, 'x', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
+    mf_comm_hint(line);
+    mf_comm_hint("look behind it");
+    mf_watch_end(line, NULL);
+}
+
 static const struct {
     const char *name;
     void (*leave)(struct mf_comm *c);
-} ways[] = {{"stop", by_stop}, {"busy", by_busy}, {"exit", by_exit},   {"close", by_close},
-            {"die", by_die},   {"kill", by_kill}, {"other", by_other}, {"error", by_error}};
+} ways[] = {{"stop", by_stop}, {"busy", by_busy},   {"exit", by_exit},   {"close", by_close}, {"die", by_die},
+            {"kill", by_kill}, {"other", by_other}, {"error", by_error}, {"long", by_long}};
 
 /* The others agree, or sum while the last one takes the maximum. */
 static void stay(const struct mf_comm *c, const char *way)

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <limits.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-enum { ENTRIES_MOST = 64 };
+/* A letter fits into a packet of Ethernet, which is lost as a whole or not. PACKET: what the kernel of a receiver
+ * counts for one. */
+enum { ENTRIES_MOST = 13, PACKET = 2304, TOGETHER = 4 /* boards that are told in one part, where parts are left */ };
 static const double HEARD = 5; /* seconds for which the address that a board was heard from is the one to use */
 
 /* A rank's record, and a letter of them; numbers as they stand in memory: the ranks run the same build. */
@@ -32,16 +35,19 @@ struct letter {
 /* Another board. */
 struct peer {
     int head;
+    unsigned number;     /* among all boards */
     uint32_t heard_from; /* address; 0: never */
     double heard;        /* mf_now() */
 };
 
 static struct {
-    int socket; /* -1: none */
-    unsigned turn;
+    int socket;            /* -1: none */
+    unsigned turn, number; /* of this board among all */
     struct peer *peer;
     int peers; /* -1: not looked up yet */
-} n = {-1, 0, NULL, -1};
+    struct letter *letter;
+    size_t letters;
+} n = {.socket = -1, .peers = -1};
 
 /* This machine's addresses; those that lead nowhere else only where there are no others. */
 static void own_addresses(struct mf_post *own)
@@ -80,19 +86,42 @@ void mf_news_close(void)
 {
     if (n.socket >= 0) close(n.socket);
     free(n.peer);
+    free(n.letter);
     n.socket = -1;
     n.peer = NULL;
+    n.letter = NULL;
+    n.letters = 0;
     n.peers = -1;
+}
+
+/* What comes within a second has room until it is taken, as far as the system allows (net.core.rmem_max). */
+static void make_room(const struct mf_news *news)
+{
+    size_t letters = (size_t)n.peers + (size_t)news->size / ENTRIES_MOST, bytes = letters * PACKET;
+    int room = bytes < INT_MAX / 2 ? (int)bytes : INT_MAX / 2, now = 0; /* the system doubles what it is told */
+    socklen_t length = sizeof now;
+
+    if (n.socket < 0 || getsockopt(n.socket, SOL_SOCKET, SO_RCVBUF, &now, &length) != 0 || now / 2 >= room) return;
+    (void)setsockopt(n.socket, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
 }
 
 /* All boards but the own one. */
 static void find_peers(const struct mf_news *news)
 {
+    const int64_t own = news->post[news->rank].head;
+    unsigned number = 0;
+
     n.peer = calloc((size_t)news->size, sizeof *n.peer);
-    if (!n.peer) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", news->size);
+    n.letter = calloc((size_t)news->size / ENTRIES_MOST + 1, sizeof *n.letter);
+    if (!n.peer || !n.letter) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", news->size);
     n.peers = 0;
-    for (int r = 0; r < news->size; ++r)
-        if (news->post[r].head == r && news->post[news->rank].head != r) n.peer[n.peers++].head = r;
+    for (int r = 0; r < news->size; ++r) {
+        if (news->post[r].head != r) continue;
+        if (r == own) n.number = number;
+        if (r != own) n.peer[n.peers++] = (struct peer){.head = r, .number = number};
+        ++number;
+    }
+    make_room(news);
 }
 
 static struct peer *peer_of(int64_t head)
@@ -181,38 +210,48 @@ static uint32_t address_of(const struct mf_post *post, const struct peer *peer, 
     return count ? post->address[n.turn % count] : 0;
 }
 
-static void send_all(const struct mf_news *news, const struct letter *l)
+static void send_to(const struct mf_news *news, const struct peer *peer, double now)
 {
-    double now = mf_now();
-    size_t bytes = offsetof(struct letter, entry) + (size_t)l->entries * sizeof *l->entry;
+    const struct mf_post *post = &news->post[peer->head];
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)post->port)};
 
-    for (int i = 0; i < n.peers; ++i) {
-        const struct mf_post *post = &news->post[n.peer[i].head];
-        struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)post->port)};
+    to.sin_addr.s_addr = address_of(post, peer, now);
+    if (!post->port || !to.sin_addr.s_addr) return;
+    for (size_t i = 0; i < n.letters; ++i) {
+        size_t bytes = offsetof(struct letter, entry) + (size_t)n.letter[i].entries * sizeof *n.letter[i].entry;
 
-        to.sin_addr.s_addr = address_of(post, &n.peer[i], now);
-        if (!post->port || !to.sin_addr.s_addr) continue;
         /* What does not get through now does so in a second, or the others notice. */
-        (void)sendto(n.socket, l, bytes, 0, (struct sockaddr *)&to, sizeof to);
+        (void)sendto(n.socket, &n.letter[i], bytes, 0, (struct sockaddr *)&to, sizeof to);
     }
 }
 
-void mf_news_tell(const struct mf_news *news)
+void mf_news_write(const struct mf_news *news)
 {
-    struct letter l = {.key = news->post[0].key, .head = news->post[news->rank].head};
+    const struct letter empty = {
+        .key = news->post[0].key, .head = news->post[news->rank].head, .spoken = atomic_load(&news->board->spoken)};
+    struct letter *l;
 
     if (n.peers < 0) find_peers(news);
-    if (n.peers == 0) return;
-    if (n.socket < 0) n.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (n.socket < 0) return;
-    l.spoken = atomic_load(&news->board->spoken);
-    for (int r = 0; r < news->size; ++r) {
-        if (news->post[r].head != l.head) continue;
-        l.entry[l.entries++] = entry_of(news->board, r);
-        if (l.entries < ENTRIES_MOST) continue;
-        send_all(news, &l);
-        l.entries = 0;
-    }
-    if (l.entries) send_all(news, &l);
     ++n.turn;
+    if (n.peers == 0) return;
+    l = n.letter;
+    *l = empty;
+    for (int r = 0; r < news->size; ++r) {
+        if (news->post[r].head != empty.head) continue;
+        if (l->entries == ENTRIES_MOST) *++l = empty;
+        l->entry[l->entries++] = entry_of(news->board, r);
+    }
+    n.letters = (size_t)(l - n.letter) + 1;
+}
+
+/* Both boards count: what comes to one is spread over the parts as what leaves it. */
+void mf_news_send(const struct mf_news *news, unsigned part, unsigned parts)
+{
+    const unsigned wanted = (unsigned)n.peers / TOGETHER + 1, used = wanted < parts ? wanted : parts;
+    const double now = mf_now();
+
+    if (n.letters == 0) return;
+    if (n.socket < 0) n.socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    for (int i = 0; n.socket >= 0 && i < n.peers; ++i)
+        if ((n.peer[i].number + n.number) % used == part) send_to(news, &n.peer[i], now);
 }

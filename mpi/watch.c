@@ -17,6 +17,7 @@
 
 /* Seconds. A look that comes late counts for no more than STEP_MOST: a whole job that was suspended goes on. The rank
  * that should speak is waited for when it is on another node. */
+enum { PARTS = 20 }; /* of a look, between which what comes from other nodes is taken (news.h) */
 static const double EVERY = 1, STEP_MOST = 5, STANDARD = 600, SILENT = 5, OTHERS_FIRST = 4, SPOKEN_MOST = 10;
 
 struct past {
@@ -24,8 +25,8 @@ struct past {
 };
 
 static struct {
-    int rank, size;
-    struct mf_board *board; /* NULL: nothing is watched */
+    int rank, size, has_news; /* it has made one of several boards */
+    struct mf_board *board;   /* NULL: nothing is watched */
     struct mf_record *own;
     struct mf_flight *flight;
     struct mf_post *post; /* [size] */
@@ -130,9 +131,12 @@ static int is_speaker(void)
     return first == w.rank;
 }
 
-static void tell_others(void)
+static struct mf_news news(void) { return (struct mf_news){w.board, w.post, w.rank, w.size}; }
+
+/* As it is now, for letters to come. */
+static void note(void)
 {
-    struct mf_news news = {w.board, w.post, w.rank, w.size};
+    const struct mf_news own = news();
 
     for (int r = 0; r < w.size; ++r) {
         struct mf_record *record = &w.board->record[r];
@@ -141,7 +145,21 @@ static void tell_others(void)
         atomic_store_explicit(&record->quiet, (uint64_t)(1000 * w.seen[r].quiet), memory_order_relaxed);
         atomic_store_explicit(&record->stopped, (uint64_t)w.seen[r].stopped, memory_order_relaxed);
     }
-    mf_news_tell(&news);
+    mf_news_write(&own);
+}
+
+static void tell(unsigned part, unsigned parts)
+{
+    const struct mf_news own = news();
+
+    mf_news_send(&own, part, parts);
+}
+
+static void hear(void)
+{
+    const struct mf_news own = news();
+
+    mf_news_hear(&own);
 }
 
 /* News is old when it comes: by as much as the sender says. */
@@ -201,7 +219,8 @@ static void speak(const struct mf_verdict *verdict)
     int64_t nobody = 0;
 
     if (!atomic_compare_exchange_strong(&w.board->spoken, &nobody, MF_DEVICE | MF_WATCH_SPOKE)) return;
-    tell_others();
+    note();
+    tell(0, 1);
     mf_watch_line(&view, verdict, line, sizeof line);
     record = mf_flight_write(&view, line);
     if (!is_one_board()) nanosleep(&for_others, NULL);
@@ -240,10 +259,10 @@ static void look(void)
 
     w.last = now;
     atomic_fetch_add_explicit(&w.own->looks, 1, memory_order_relaxed);
-    if (w.post[w.rank].head == w.rank) mf_news_hear(&(struct mf_news){w.board, w.post, w.rank, w.size});
     for (int r = 0; r < w.size; ++r) look_at(r, step);
     weigh();
-    if (is_speaker()) tell_others();
+    if (is_speaker()) note();
+    if (is_speaker() && !w.has_news) tell(0, 1); /* in the place of one that has stopped */
     if (atomic_load(&w.board->spoken)) {
         end_quietly(step);
         return;
@@ -263,15 +282,18 @@ static struct timespec later(double seconds)
 
 static void *watch(void *nothing)
 {
+    const unsigned parts = w.has_news ? PARTS : 1;
     struct timespec until;
 
     pthread_mutex_lock(&w.lock);
-    while (!w.stop) {
-        until = later(EVERY);
+    for (unsigned part = 0; !w.stop; part = (part + 1) % parts) {
+        until = later(EVERY / parts);
         while (!w.stop && pthread_cond_timedwait(&w.wake, &w.lock, &until) == 0) {}
         if (w.stop) break;
         pthread_mutex_unlock(&w.lock);
-        look();
+        if (w.has_news) hear();
+        if (part == 0) look();
+        if (w.has_news) tell(part, parts);
         pthread_mutex_lock(&w.lock);
     }
     pthread_mutex_unlock(&w.lock);
@@ -313,6 +335,7 @@ void mf_watch_open(const struct mf_comm *comm, int leader)
     w.board = mf_board_open(comm, leader, w.post);
     w.flight = mf_board_flight(w.board, w.size, w.rank);
     w.own = &w.board->record[w.rank];
+    w.has_news = w.post[w.rank].head == w.rank && !is_one_board();
     w.last = mf_now();
     w.ready = w.hearing = 0;
     w.stop = 0;

@@ -1,4 +1,4 @@
-"""What ranks do to each other without dying: a slow one, a lost message, a gradient that is no number on one of them, other builds and options, other
+"""What ranks do to each other without dying: a slow one, a call of MPI that is lost, late or fails, a gradient that is no number on one of them, other builds and options, other
 environments; and a long run, which leaks nothing.
 usage: rank_faults.py MESOFORGE LIBRARY MPIEXEC ...     LIBRARY: tests/tool/faulty_mpi.c"""
 import glob
@@ -18,6 +18,7 @@ from samples import digest
 
 program, library, launcher = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
 LIMIT = 3  # --timeout [s]
+CALLS = ("Allreduce:100", "Allgather:20", "Allgatherv:12", "Bcast:8", "Barrier:1", "Isend:8", "Irecv:8", "Waitall:40")  # that a run makes so often
 usual = 0.0  # seconds that a run of two ranks takes here and now
 
 
@@ -110,15 +111,43 @@ def slow():
         check(balance and balance["busiest_rank"] == 1, f"slow: {balance}")
 
 
-def lost_message():
-    """The root of a broadcast goes on, the others wait for what never comes."""
+def faulty(call, how, rank, wrap=()):
+    """A run of three ranks; on @rank something happens to that call of MPI (tests/tool/faulty_mpi.c), which is seen to have been made. Beside how
+    it ended: after how many seconds, and its own lines."""
+    around = {"FAULTY_MPI_CALL": call, "FAULTY_MPI_HOW": how, "FAULTY_MPI_RANK": rank}
+    line = [*wrap, "env", f"LD_PRELOAD={library}", program, *words(16, 20, "faulty.npy")]
     begin = time.time()
-    done = runs.run(program, *words(16, 20, "lost.npy"), ranks=3, mpiexec=[*launcher, "-x", f"LD_PRELOAD={library}", "-x", "FAULTY_MPI_BROADCAST=12"])
-    lines = runs.said(done.err)
-    print(f"lost message: {done.status} after {time.time() - begin:.1f} s: {lines}")
-    check(done.status == 4 and time.time() - begin <= LIMIT + 5 + usual, f"lost message: {done.status} after {time.time() - begin:.1f} s")
-    check(len(lines) == 1 and re.search(r"rank 1 on .* and rank 2 on .* have not come out of broadcast|no rank has come out of gather", lines[0]),
-          f"{lines}")
+    done = runs.run(*line, ranks=3, mpiexec=launcher, env=runs.around(**around))
+    took, lines = time.time() - begin, runs.said(done.err)
+    print(f"{call}, {how}, rank {rank}: {done.status} after {took:.1f} s: {lines}")
+    check(done.err.count(f"faulty_mpi: {call.split(':')[0]}: {how}\n") == 1, f"{call}, {how}: it never came to that: {done.err}")
+    return done.status, took, lines
+
+
+def ends(name, ended, most, *parts):
+    """With 4, in time, in one line that says these parts and what may be tried."""
+    status, took, lines = ended
+    check(status == 4 and took <= most + usual, f"{name}: {status} after {took:.1f} s")
+    check(len(lines) == 1 and all(re.search(part, lines[0]) for part in parts), f"{name}: {lines}, want {parts}")
+    check(lines and re.search("; what each rank did last: mesoforge-flight-[^;]*; try: [a-z]", lines[0]), f"{name}: no next step: {lines}")
+
+
+def calls():
+    """A call of MPI that is late, never ends, is lost, fails, or is the last of its rank."""
+    two = CALLS[0], CALLS[-1]
+    inside = r"rank [012] on \S+ (and rank [012] on \S+ )?ha(s|ve) not come (to|out of) [a-z]+|no rank has come out of [a-z]+"
+    for call in CALLS:
+        status, _, lines = faulty(call, "delay:0.6", 1)
+        check(status == 0 and not lines and digest("faulty.npy") == digest("here.npy"), f"{call} is late: {status} {lines}")
+        os.remove("faulty.npy")
+    for call in two:
+        ends(f"{call} never ends", faulty(call, "delay:60", 1), LIMIT + 5, inside, f"--timeout {LIMIT}")
+    ends("a broadcast is lost", faulty("Bcast:12", "swallow", 0), LIMIT + 5, "rank 1 on .* and rank 2 on .* have not come out of broadcast|no rank has come out of gather")
+    ends("a message is lost", faulty("Isend:8", "swallow", 1), LIMIT + 5, inside, f"--timeout {LIMIT}")
+    for call in two:
+        # the launcher does not hear of it: its own child lives
+        ends(f"killed in {call}", faulty(call, "kill", 1, ["sh", "-c", '"$@"; sleep 60', "sh"]), 5, "rank 1 on .* is lost: its process is gone.*; it was in [a-z]+")
+        ends(f"{call} fails", faulty(call, "fail", 2), 5, "broken: a rank or a link between ranks is lost: ")
 
 
 def never_together():
@@ -132,7 +161,8 @@ def never_together():
     left()
     run = words(16, 20, "never.npy")
     begin = time.time()
-    lost = runs.run(program, *run, ranks=3, mpiexec=[*launcher, "-x", f"LD_PRELOAD={library}", "-x", "FAULTY_MPI_BROADCAST=1", "-x", f"MF_BEGIN={LIMIT}"])
+    lost = runs.run(program, *run, ranks=3, mpiexec=[*launcher, *(w for word in (f"LD_PRELOAD={library}", "FAULTY_MPI_CALL=Bcast:1", "FAULTY_MPI_HOW=swallow", "FAULTY_MPI_RANK=0",
+                                                                              f"MF_BEGIN={LIMIT}") for w in ("-x", word))])
     middle = time.time()
     check(left(), "no flight record of a lost message at the start")
     away = apart(({"MF_BEGIN": LIMIT}, program, run), ({}, "sleep", ["60"]))
@@ -177,7 +207,7 @@ def long_run(seconds):
 folder = tempfile.mkdtemp(prefix="rank-faults-")
 os.chdir(folder)
 runs.run(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
-for part in (different, slow, lost_message, never_together, not_a_number, lambda: long_run(4)):
+for part in (different, slow, calls, never_together, not_a_number, lambda: long_run(4)):
     begin = time.time()
     part()
     print(f"  {time.time() - begin:.1f} s")

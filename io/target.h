@@ -134,6 +134,9 @@ int mf_target_load(const struct mf_comm *comm, const char *path, struct mf_targe
 int mf_target_save(const struct mf_comm *comm, const char *path, const struct mf_target *target,
                    const struct mf_provenance *provenance);
 
+/** Before its values are known: has the disk of @p path room for what is there of @p target? MF_OUTPUT. Local. */
+int mf_target_room(const char *path, const struct mf_target *target);
+
 /** Rank 0's target to all ranks (theirs are filled; free what they held before). Collective; MF_MEMORY, agreed. */
 int mf_target_share(const struct mf_comm *comm, struct mf_target *target);
 

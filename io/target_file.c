@@ -564,6 +564,11 @@ static size_t target_bytes(const struct mf_target *t, const struct mf_provenance
     return bytes;
 }
 
+int mf_target_room(const char *path, const struct mf_target *target)
+{
+    return mf_atomic_room(path, target_bytes(target, NULL));
+}
+
 /* Local. */
 static int fill(const struct mf_atomic *temporary, const struct mf_target *t, const char *created,
                 const struct mf_provenance *provenance)

@@ -309,6 +309,7 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
                                         .symmetry = mf_symmetry_of(o->symmetry)};
     struct mf_micro micro;
     double start = mf_now();
+    char *path = NULL;
     int rc;
 
     mf_arena_mark(session->arena);
@@ -333,8 +334,12 @@ static int characterize_file(struct mf_session *session, const struct mf_charact
         mf_micro_free(&micro);
         return rc;
     }
-    rc = mf_characterize_is_auto(o) ? describe_chosen(session, o, &micro, file, &opts, &result->target)
-                                    : describe(session, o, &micro, &opts, &result->target);
+    rc = mf_characterized_path(session, o->average ? mf_characterize_input(session, o, 0) : file, &path);
+    opts.path = mf_characterize_is_auto(o) ? NULL : path; /* nobody knows yet what it chooses */
+    if (rc == MF_OK)
+        rc = mf_characterize_is_auto(o) ? describe_chosen(session, o, &micro, file, &opts, &result->target)
+                                        : describe(session, o, &micro, &opts, &result->target);
+    free(path);
     if (rc == MF_OK) rc = count_measures(session, o, &micro, &opts, &result->measures);
     mf_micro_free(&micro);
     if (rc != MF_OK) return rc;

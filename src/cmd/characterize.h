@@ -63,6 +63,9 @@ int mf_characterize_auto(const struct mf_session *session, const struct mf_chara
  * Collective, agreed. */
 int mf_characterize_may_write(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t files);
 
+/** The name of the descriptors of @p file, in its folder, which is made; caller frees. Collective, agreed. */
+int mf_characterized_path(const struct mf_session *session, const char *file, char **path);
+
 /** Writes the result of @p file and shows it: text, or an element of @p array that is printed later. Collective. */
 int mf_characterized_save(const struct mf_session *session, const struct mf_characterize_cmd *o,
                           struct mf_characterized *result, const char *file, struct mf_json *array);

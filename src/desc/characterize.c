@@ -137,6 +137,16 @@ static int prepare(struct mf_job *job)
     return MF_OK;
 }
 
+/** A disk that is too small is found before the work: all arrays but the examples are there by now. */
+static int check_room(const struct mf_job *job)
+{
+    struct mf_target kept = *job->out;
+
+    if (!job->opts->path || job->dry || job->comm->rank != 0) return MF_OK;
+    if (job->opts->isotropic) kept.sides = 1;
+    return mf_target_room(job->opts->path, &kept);
+}
+
 /** Counting wins up to lag 64 and, whatever the lag, where it is done in a moment. */
 static int counts(const struct mf_job *job)
 {
@@ -152,6 +162,7 @@ static int measure(struct mf_job *job)
 {
     int rc = mf_agree(job->comm, prepare(job));
 
+    if (rc == MF_OK) rc = mf_agree(job->comm, check_room(job));
     job->exact = counts(job);
     if (rc == MF_OK && !job->dry && !job->opts->silent) announce(job->out, job->micro);
     if (rc == MF_OK && job->exact) rc = mf_exact(job);

@@ -32,7 +32,8 @@ struct mf_characterize_opts {
     int example;                 /* of labelled fields an example as well */
     size_t example_max;          /* its longest edge; 0: MF_EXAMPLE_MAX */
     enum mf_symmetry symmetry;
-    int silent; /* nothing is said of what pooling drops */
+    int silent;       /* nothing is said of what pooling drops */
+    const char *path; /* the file that it goes into, where its disk must have room; NULL: nobody asks */
 };
 
 /**
@@ -42,8 +43,8 @@ struct mf_characterize_opts {
  * what that drops is said once by mf_info().
  *
  * Collective; refuses (agreed) with MF_USAGE (L larger than half a slice: the largest L is named; a symmetry that the
- * field has not), MF_INPUT (only phase 1 wanted, and there is none), MF_MEMORY. @p out is set only on success;
- * mf_target_free() it. source is left empty.
+ * field has not), MF_INPUT (only phase 1 wanted, and there is none), MF_OUTPUT (path), MF_MEMORY. @p out is set only on
+ * success; mf_target_free() it. source is left empty.
  */
 int mf_characterize(const struct mf_comm *comm, const struct mf_backend *backend, struct mf_queue *queue,
                     struct mf_arena *arena, const struct mf_micro *micro, const struct mf_characterize_opts *opts,

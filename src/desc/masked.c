@@ -69,6 +69,7 @@ struct mf_characterize_opts mf_mask_opts(const struct mf_characterize_opts *opts
     o.cross = 1; /* of which jumps are counted */
     o.isotropic = o.singlephase = o.example = 0;
     o.more = 0;
+    o.path = NULL;
     if (o.whole) o.whole |= 1u << MF_WHOLE_S2; /* of counted voxels: the numbers of pairs */
     return o;
 }

@@ -156,6 +156,7 @@ int mf_symmetry_mean(const struct mf_comm *comm, const struct mf_backend *backen
     int rc = mf_symmetry_room(comm, arena, micro, &turned);
 
     plain.symmetry = MF_SYMMETRY_NONE;
+    if (opts->symmetry == MF_SYMMETRY_SQUARE) plain.path = NULL; /* one side is kept */
     for (int k = 0; k < WAYS; ++k) ways += (size_t)takes_part(micro, opts, k);
     for (int k = 0; rc == MF_OK && k < WAYS; ++k) {
         if (!takes_part(micro, opts, k)) continue;

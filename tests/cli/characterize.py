@@ -6,6 +6,7 @@ volumes, periodic and not, on 1 to 4 ranks; the published slicing example; refus
 import itertools
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -339,6 +340,29 @@ def every(folder):
         check(len(shown) > 20 and len(out) == 3 and len({json.dumps(one) for one in out.values()}) == 1, f"{name}: all is not all that are named: {[len(json.dumps(o)) for o in out.values()]}")
 
 
+def full_disk(folder):
+    """A disk that three sides do not fit on is found before they are measured; one side fits."""
+    disk, name = os.path.join(folder, "disk"), os.path.join(folder, "fits.npy")
+    os.mkdir(disk)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk], capture_output=True).returncode:
+        print("full disk: skipped (cannot mount)")
+        return
+    np.save(name, (np.random.default_rng(3).random((72, 72, 72)) < 0.3).astype("u1"))
+    words = [name, "--limit_to", 36, "--descriptor_types", "S2", "--data_folder", disk]
+    try:
+        for ranks in (0, 3):
+            got, _, err = run(*words, ranks=ranks)
+            check(got == 7 and "it needs" in err and "are free on its disk" in err and "characterised in" not in err and not os.listdir(disk),
+                  f"full disk, {ranks} ranks: {got} {err} {os.listdir(disk)}")
+        for more in (["--isotropic"], ["--symmetry", "cubic"]):
+            got, _, err = run(*words, *more)
+            check(got == 0 and len(os.listdir(disk)) == 2, f"a disk with room, {more}: {got} {err}")
+            for made in os.listdir(disk):
+                os.remove(f"{disk}/{made}")
+    finally:
+        subprocess.run(["umount", disk])
+
+
 def refusals(folder):
     name = os.path.join(folder, "9x11.npy")
     for status, words, says in [
@@ -375,5 +399,6 @@ with tempfile.TemporaryDirectory() as place:
         same_bits(place)
     foretold(place)
     every(place)
+    full_disk(place)
     refusals(place)
 finish("characterize")

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Every verb once on one rank and once on three: what unit tests under sanitizers do not reach. And nothing of it tells
-# what stands in the environment.
+# Every verb once on one rank and once on three (launch: on one), with --verbose where it has that: what unit tests under
+# sanitizers do not reach. And nothing of it tells what stands in the environment.
 # usage: smoke.sh MESOFORGE MPIEXEC FOLDER
 program=$1 mpiexec=$2 folder=$3
-failures=0
+failures=0 seen=
 secret=canary-$$-in-the-mine
 export AWS_SECRET_ACCESS_KEY="$secret" MESOFORGE_TOKEN="$secret" SLURM_PASSWORD="$secret"
 rm -rf "$folder" && mkdir -p "$folder" && cd "$folder" || exit 1
@@ -12,6 +12,7 @@ rm -rf "$folder" && mkdir -p "$folder" && cd "$folder" || exit 1
 ends() {
     want=$1 ranks=$2
     shift 2
+    seen="$seen $1 "
     if [ "$ranks" = 1 ]; then
         "$program" "$@" >out 2>err
     else
@@ -45,13 +46,25 @@ for ranks in 1 3; do
     ends 0 $ranks info volume.h5 merged.h5 gradient.npy --json
     ends 0 $ranks verify volume.h5 merged.h5 again.h5
     ends 0 $ranks report again.h5 metrics.jsonl --output page.html
-    ends 0 $ranks probe --json
+    ends 0 $ranks probe --json --verbose
+    ends 0 $ranks doctor --verbose
+    ends 0 $ranks bench io $([ $ranks = 1 ] || echo allreduce) --extent 8 --max_bytes 8 --seconds 0.01 --precision 50 --output net.json --verbose
+    ends 0 $ranks plan match image.npy --limit_to 5 --size 12 12 12 --ranks "$ranks" --explain --verbose
+    ends 0 $ranks smooth volume.h5 --output smooth.h5 --verbose
+    ends 0 $ranks interpolate image_characterization.h5 merged.h5 --n_steps 3 --output between.h5
+    ends 0 $ranks match image.npy --limit_to 5 --max_iter 2 --no-polish --output loud.npy --verbose --logging_level 10
     ends 3 $ranks match missing.npy
     ends 2 $ranks match image.npy --limit_to 13
     ends 3 $ranks verify image.npy
 done
 ends 0 1 launch --launcher sbatch --nodes 2 --ntasks-per-node 2 -- match image.npy --output volume.h5
 ends 0 1 launch --container docker:image:1 --launcher mpirun -- match image.npy --output volume.h5
+for verb in $("$program" man --list); do
+    case $seen in *" $verb "*) ;; *)
+        echo "failed: nothing of '$verb' was run" >&2
+        failures=$((failures + 1))
+    ;; esac
+done
 if grep -rl -e "$secret" .; then
     echo "failed: these files tell a secret" >&2
     failures=$((failures + 1))

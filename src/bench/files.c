@@ -87,12 +87,12 @@ static void read_hashed(void *context)
     mf_micro_free(&back);
 }
 
-/* A program that reads takes memory for it. Given back by give_back(). */
+/* A program that reads takes memory for it, on all ranks or none. Collective. Given back by give_back(). */
 static int take_back(struct work *w)
 {
     w->back = mf_arena_take(w->arena, mf_slab_voxels(&w->micro.slab), "benchmark");
-    if (!w->back) note(w, MF_MEMORY);
-    return w->back != NULL;
+    note(w, mf_agree(w->comm, w->back ? MF_OK : MF_MEMORY));
+    return !w->failed;
 }
 
 static void give_back(struct work *w)
@@ -146,8 +146,8 @@ static void measure(struct work *w, const struct mf_bench_enough *enough, struct
         wrong += (int64_t)differ(w, w->back);
         note(w, mf_bare_read(w->comm, w->path[MF_BENCH_RAW], &w->micro.slab, w->back));
         wrong += (int64_t)differ(w, w->back);
-        give_back(w);
     }
+    give_back(w);
     mf_comm_sum_int(w->comm, 1, &wrong);
     result->wrong = (size_t)wrong;
 }

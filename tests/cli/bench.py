@@ -58,6 +58,14 @@ def files(ranks):
     check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
 
 
+def no_memory():
+    """A rank that has none, at whichever reading, ends all of them."""
+    for visit in range(2, 16, 2):
+        done = runs.run(program, "bench", "io", "--extent", 64, *QUICK, "--timeout", 5, ranks=3, mpiexec=mpiexec, fault=f"memory:visit={visit}:rank=1")
+        check(done.status == 5 and "no memory (injected) (rank 1; 1 of 3 ranks failed)" in done.err, f"visit {visit}: {done.status} {done.err}")
+        check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
+
+
 def scaling():
     """Speedups by hand, and what kernels say adds up."""
     said = measured("reconstruct", "characterize", "kernels", "--scaling", "1,2", "--weak", "--extent", 32, "--turns", 1,
@@ -152,6 +160,7 @@ with tempfile.TemporaryDirectory() as folder:
         exchanges(n)
     files(1)
     files(3)
+    no_memory()
     scaling()
     ended()
     predict()

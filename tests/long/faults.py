@@ -66,10 +66,11 @@ def seconds_of_tests():
 
 
 def again(name, faults):
-    trials, held, longest = 0, 0, 0.0
+    """What the test itself began again, for what was not ours, is said beside."""
+    trials, held, longest, begun = 0, 0, 0.0, collections.Counter()
     while trials < asked.repeat and time.time() < began + 60 * asked.minutes:
         begin = time.time()
-        done = subprocess.run(["ctest", "--test-dir", build, "-R", f"^{name}$", "--output-on-failure"], capture_output=True, text=True,
+        done = subprocess.run(["ctest", "--test-dir", build, "-R", f"^{name}$", "--verbose"], capture_output=True, text=True,
                               env=runs.around(FAULTS_SEED=f"{seed}.{trials}"))
         if "***Skipped" in done.stdout:
             row(",".join(faults), name, trials, held, "skipped here")
@@ -77,10 +78,12 @@ def again(name, faults):
         trials += 1
         held += done.returncode == 0
         longest = max(longest, time.time() - begin)
+        begun.update(re.findall(r": ([^:]*); once more$", done.stdout, re.MULTILINE))
         if done.returncode != 0:
             print(done.stdout, file=sys.stderr)
     if trials:
-        row(",".join(faults), name, trials, held, f"longest {longest:.1f} s")
+        more = "".join(f"; parts begun again as {why}: {times}" for why, times in sorted(begun.items()))
+        row(",".join(faults), name, trials, held, f"longest {longest:.1f} s{more}")
 
 
 def every_call():

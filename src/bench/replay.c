@@ -1,14 +1,16 @@
 /* See replay.h. The longest slab sets the time. An evaluation brings the slices of two directions together and takes
  * their gradients back (mpi/slab.h), which is measured as a whole on a node. Of the slabs that a rank sends in these
- * four ways, the part for ranks of other nodes passes the network, which the ranks of a node share. A few numbers are
- * summed over all ranks after each stage: a tree within a node and one over nodes. */
+ * four ways, the part for ranks of other nodes passes the network, which the ranks of a node share. By strips less
+ * travels (plan.h says how much), and in memory that takes as long as slabs do of which as many bytes are moved. A few
+ * numbers are summed over all ranks after each stage: a tree within a node and one over nodes. */
 #include "src/bench/replay.h"
 
 #include <math.h>
 
 #include "mpi/slab.h"
+#include "src/plan/plan.h"
 
-enum { WAYS = 4, SUMS = 6, WORD = 4 };
+enum { WAYS = 4, SUMS = 6, WORD = 4, NEIGHBOURS = 4 /* messages to and from them */ };
 
 /* Straight lines between measured points of log seconds over log bytes; beyond them the last rate, before them the
  * first time. */
@@ -44,34 +46,52 @@ static double rounds_of(size_t n, long ranks, long here)
     return (double)rounds;
 }
 
-static double exchange(const struct mf_replay *m, size_t n, long ranks, double voxels)
+static long on_node(const struct mf_replay *m, long ranks)
 {
-    long here = ranks < m->ranks_per_node ? ranks : m->ranks_per_node;
-    double bytes = WORD * voxels, away = 1 - (double)here / (double)ranks, seconds;
+    return ranks < m->ranks_per_node ? ranks : m->ranks_per_node;
+}
 
-    if (ranks == 1) return 0;
-    seconds = seconds_at(&m->turn, bytes);
-    if (ranks > here)
-        seconds += WAYS * (bytes * away * (double)here / m->bandwidth +
-                           m->latency * rounds_of(n, ranks, here) * log2((double)ranks));
-    return seconds;
+static void by_slices(const struct mf_replay *m, size_t n, long ranks, double voxels, struct mf_replay_time *t)
+{
+    const long here = on_node(m, ranks);
+    const double bytes = WORD * voxels;
+
+    t->exchange = seconds_at(&m->turn, bytes);
+    if (ranks == here) return;
+    t->sent = WAYS * bytes * (1 - (double)here / (double)ranks) * (double)here;
+    t->exchange += t->sent / m->bandwidth + WAYS * m->latency * rounds_of(n, ranks, here) * log2((double)ranks);
+}
+
+static void by_strips(const struct mf_replay *m, long ranks, const struct mf_replay_strips *strips,
+                      struct mf_replay_time *t)
+{
+    const struct mf_plan_moved moved = mf_plan_strips(strips->planes, strips->sums);
+    const double nodes = (double)ranks / (double)on_node(m, ranks);
+
+    t->sent = moved.network;
+    t->exchange = seconds_at(&m->turn, WORD * moved.memory / MF_PLAN_COPIED) + t->sent / m->bandwidth +
+                  m->latency * (NEIGHBOURS + 2 * log2(nodes));
 }
 
 static double reduction(const struct mf_replay *m, long ranks)
 {
-    long here = ranks < m->ranks_per_node ? ranks : m->ranks_per_node;
+    long here = on_node(m, ranks);
     double seconds = here > 1 ? m->sum * log2((double)here) / log2((double)m->sum_ranks) : 0;
 
     if (ranks > here) seconds += 2 * m->latency * ceil(log2((double)ranks / (double)here));
     return SUMS * seconds;
 }
 
-struct mf_replay_time mf_replay(const struct mf_replay *machine, size_t n, long ranks)
+struct mf_replay_time mf_replay(const struct mf_replay *machine, size_t n, long ranks,
+                                const struct mf_replay_strips *strips)
 {
     double voxels = slab_voxels(n, ranks);
     struct mf_replay_time t = {.work = machine->work * voxels};
 
-    t.exchange = exchange(machine, n, ranks, voxels);
+    if (strips->planes > 0)
+        by_strips(machine, ranks, strips, &t);
+    else if (ranks > 1)
+        by_slices(machine, n, ranks, voxels, &t);
     t.reduction = reduction(machine, ranks);
     t.total = t.work + t.exchange + t.reduction;
     return t;

@@ -21,11 +21,19 @@ struct mf_replay {
     double bandwidth, latency; /* of a node's network [bytes per second, seconds] */
 };
 
+/** Bytes of a rank that travel between nodes in an evaluation by strips (struct mf_plan_bytes); 0: whole slices travel.
+ */
+struct mf_replay_strips {
+    double planes, sums;
+};
+
 struct mf_replay_time {
     double work, exchange, reduction, total; /* seconds of an evaluation */
+    double sent;                             /* bytes over the network of a node */
 };
 
 /** Of a cube of @p n^3 voxels over @p ranks ranks. What the slab of the longest share holds decides. */
-struct mf_replay_time mf_replay(const struct mf_replay *machine, size_t n, long ranks);
+struct mf_replay_time mf_replay(const struct mf_replay *machine, size_t n, long ranks,
+                                const struct mf_replay_strips *strips);
 
 #endif

@@ -7,16 +7,18 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/bench/replay.h"
+#include "src/cmd/bench_runs.h"
+#include "src/recon/predict.h"
 
 #define MOST_JSON ((size_t)64 << 20)
 
 enum { MEASURED = 64, WORD = 4 };
 
-static const double DOUBT = 0.25, BEYOND = 8; /* times the largest message measured */
+static const double DOUBT = 0.10, BEYOND = 8; /* times the largest message measured */
 
 /* A measured run on several ranks of a node. */
 struct run {
-    long ranks;
+    long ranks, threads; /* threads of a rank */
     size_t n;
     double seconds, exchange; /* of an evaluation; the part in exchanges and sums of the rank that waits least */
 };
@@ -46,11 +48,14 @@ static void take_turn(struct found *f, const struct mf_json *rows)
     }
 }
 
-static void take_runs(struct found *f, const struct mf_json *rows)
+static void take_runs(struct found *f, const struct mf_json *one)
 {
+    const struct mf_json *rows = mf_json_get(one, "rows");
+
     for (size_t i = 0; i < mf_json_count(rows) && f->runs < MEASURED; ++i) {
         const struct mf_json *row = mf_json_item(rows, i), *shape = mf_json_get(row, "shape");
         struct run run = {.ranks = (long)mf_json_to_int(mf_json_get(row, "ranks")),
+                          .threads = (long)mf_json_to_int(mf_json_get(one, "threads")),
                           .n = (size_t)mf_json_to_int(mf_json_item(shape, 1)),
                           .seconds = real(row, "seconds"),
                           .exchange = real(row, "least_exchange_seconds")};
@@ -72,7 +77,7 @@ static void take(struct found *f, const struct mf_json *file)
             f->machine.sum_ranks = (long)mf_json_to_int(mf_json_get(file, "ranks"));
         }
         if (strcmp(text(one, "what"), "reconstruct") == 0 && strcmp(text(one, "scaling"), "strong") == 0)
-            take_runs(f, rows);
+            take_runs(f, one);
     }
 }
 
@@ -131,17 +136,59 @@ static double work_of(const struct run *run)
     return (run->seconds - run->exchange) * (double)run->ranks / pow((double)run->n, 3);
 }
 
-/* The same cube on as many ranks as were measured, from that run's own work: so what is tried is what ranks do with
- * each other. */
-static struct mf_replay_time predicted_again(const struct found *f, const struct run *run)
+/* What the runs of `bench reconstruct` aim at, of a micrograph of two phases. */
+static int aim(const size_t dims[3], struct mf_target *target, struct mf_solve_opts *opts)
 {
-    struct mf_replay m = f->machine;
+    static const char *const name[] = {"FFTCorrelations", "Variation"};
+    const size_t levels = mf_levels(MF_BENCH_IMAGE, MF_BENCH_IMAGE, MF_BENCH_LAG);
+    struct mf_objective_opts *o = &opts->objective;
 
-    m.work = work_of(run);
-    return mf_replay(&m, run->n, run->ranks);
+    *opts = (struct mf_solve_opts){.method = {.history = 1}, .objective = {.terms = 2, .periodic = 1}};
+    for (size_t l = 0; l < MF_LEVELS_MAX; ++l) o->level_weight[l] = 1;
+    for (size_t t = 0; t < o->terms; ++t) {
+        o->term[t].weight = 1;
+        MF_TRY(mf_descriptor_find(&o->term[t].row, name[t]));
+    }
+    MF_TRY(mf_method_find(&opts->method.method, "SPG"));
+    return mf_predict_nominal(dims, 2, MF_BENCH_LAG, levels, mf_descriptor_wants(o->term[1].row), target);
 }
 
-static void add_checks(const struct found *f, int shows, struct mf_json *to)
+/* What travels between nodes, as a run's own objective says: the plan of that run has the same. */
+static int strips_of(const struct found *f, size_t n, long ranks, struct mf_replay_strips *strips)
+{
+    const long here = f->machine.ranks_per_node, threads = fullest(f)->threads;
+    const size_t dims[3] = {n, n, n};
+    const struct mf_plan_setting setting = {
+        .ranks = (size_t)ranks, .local_size = (size_t)here, .threads = threads > 0 ? (size_t)threads : 1, .simd = ""};
+    struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
+    struct mf_target target = {0};
+    struct mf_solve_opts opts;
+    struct mf_predict what = {.dims = dims, .target = &target, .opts = &opts};
+    int rc;
+
+    *strips = (struct mf_replay_strips){0, 0};
+    if (ranks <= here || n < 2 * MF_BENCH_LAG) return MF_OK;
+    rc = aim(dims, &target, &opts);
+    if (rc == MF_OK) rc = mf_predict_bytes(&what, &setting, bytes);
+    if (rc == MF_OK) *strips = (struct mf_replay_strips){bytes[MF_PLAN_STATE].planes, bytes[MF_PLAN_STATE].sums};
+    mf_target_free(&target);
+    return rc;
+}
+
+/* The same cube on as many ranks as were measured, from that run's own work: so what is tried is what ranks do with
+ * each other. */
+static int predict_again(const struct found *f, const struct run *run, struct mf_replay_time *again)
+{
+    struct mf_replay m = f->machine;
+    struct mf_replay_strips strips;
+
+    m.work = work_of(run);
+    MF_TRY(strips_of(f, run->n, run->ranks, &strips));
+    *again = mf_replay(&m, run->n, run->ranks, &strips);
+    return MF_OK;
+}
+
+static int add_checks(const struct found *f, int shows, struct mf_json *to)
 {
     if (shows)
         printf("# measured  %8s %12s %12s %12s %9s %12s %12s\n", "ranks", "extent", "measured", "predicted", "error",
@@ -152,7 +199,7 @@ static void add_checks(const struct found *f, int shows, struct mf_json *to)
         struct mf_replay_time again;
 
         if (run->ranks < 2 || f->machine.turn.count < 2 || f->machine.sum_ranks < 2) continue;
-        again = predicted_again(f, run);
+        MF_TRY(predict_again(f, run, &again));
         if (fabs(again.total / run->seconds - 1) > DOUBT)
             mf_warn(
                 "what was measured on %ld ranks is not what the same formula says of it: do not believe the rows below",
@@ -170,29 +217,44 @@ static void add_checks(const struct found *f, int shows, struct mf_json *to)
         mf_json_real(one, "predicted_exchange", again.exchange + again.reduction);
         mf_json_put(to, NULL, one);
     }
+    return MF_OK;
 }
 
-static void add_rows(const struct found *f, const struct mf_longs *ranks, size_t n, int shows, struct mf_json *to)
+/* What goes from node to node. */
+static const char *way_of(const struct mf_replay_strips *strips, const struct mf_replay_time *t)
+{
+    return strips->planes > 0 ? "strips" : t->sent > 0 ? "slices" : "nothing";
+}
+
+static int add_rows(const struct found *f, const struct mf_longs *ranks, size_t n, int shows, struct mf_json *to)
 {
     if (shows)
-        printf("# predict   %8s %12s %12s %12s %12s %12s %11s\n", "ranks", "extent", "seconds", "work", "exchange",
-               "reduction", "efficiency");
+        printf("# predict   %8s %12s %12s %12s %12s %12s %11s %11s %7s\n", "ranks", "extent", "seconds", "work",
+               "exchange", "reduction", "efficiency", "MB/node", "travel");
     for (size_t i = 0; i < ranks->count; ++i) {
-        struct mf_replay_time t = mf_replay(&f->machine, n, ranks->at[i]);
-        double efficiency = f->machine.work * pow((double)n, 3) / (double)ranks->at[i] / t.total;
-        struct mf_json *one = mf_json_object();
+        struct mf_replay_strips strips;
+        struct mf_replay_time t;
+        struct mf_json *one;
+        double efficiency;
 
+        MF_TRY(strips_of(f, n, ranks->at[i], &strips));
+        t = mf_replay(&f->machine, n, ranks->at[i], &strips);
+        efficiency = f->machine.work * pow((double)n, 3) / (double)ranks->at[i] / t.total;
+        one = mf_json_object();
         if (shows)
-            printf("            %8ld %12zu %12.6f %12.6f %12.6f %12.6f %11.3f\n", ranks->at[i], n, t.total, t.work,
-                   t.exchange, t.reduction, efficiency);
+            printf("            %8ld %12zu %12.6f %12.6f %12.6f %12.6f %11.3f %11.3f %7s\n", ranks->at[i], n, t.total,
+                   t.work, t.exchange, t.reduction, efficiency, 1e-6 * t.sent, way_of(&strips, &t));
         mf_json_int(one, "ranks", ranks->at[i]);
         mf_json_real(one, "seconds", t.total);
         mf_json_real(one, "work", t.work);
         mf_json_real(one, "exchange", t.exchange);
         mf_json_real(one, "reduction", t.reduction);
         mf_json_real(one, "efficiency", efficiency);
+        mf_json_real(one, "bytes_sent", t.sent);
+        mf_json_text(one, "travel", way_of(&strips, &t));
         mf_json_put(to, NULL, one);
     }
+    return MF_OK;
 }
 
 int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predict *o, const struct mf_longs *ranks,
@@ -202,6 +264,7 @@ int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predi
     struct found f = {.runs = 0};
     const struct run *full;
     struct mf_json *json, *checks, *table;
+    int rc;
 
     if (o->measured.count == 0)
         return mf_fail(MF_USAGE, "bench predict wants files of bench: --measured run.json net.json");
@@ -218,8 +281,8 @@ int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predi
     json = mf_json_object();
     checks = mf_json_array();
     table = mf_json_array();
-    add_checks(&f, shows, checks);
-    add_rows(&f, ranks, (size_t)extent, shows, table);
+    rc = add_checks(&f, shows, checks);
+    if (rc == MF_OK) rc = add_rows(&f, ranks, (size_t)extent, shows, table);
     if (ranks->at[ranks->count - 1] > (extent + 1) / 2)
         mf_warn("ranks beyond %ld have nothing to do: a volume is cut into pairs of planes", (extent + 1) / 2);
     if (f.machine.turn.count && WORD * pow((double)extent, 3) / (double)ranks->at[ranks->count - 1] >
@@ -230,5 +293,5 @@ int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predi
     mf_json_put(json, "checks", checks);
     mf_json_put(json, "rows", table);
     mf_json_put(to, NULL, json);
-    return MF_OK;
+    return rc;
 }

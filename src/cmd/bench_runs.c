@@ -17,7 +17,7 @@
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
-enum { WORDS = 64, WORD = 4200, SCALINGS = 64, LIMIT_TO = 16, IMAGE = 128, CROWD = 4 /* ranks of a core */ };
+enum { WORDS = 64, WORD = 4200, SCALINGS = 64, CROWD = 4 /* ranks of a core */ };
 
 /* How long one evaluation should be looked at: a quarter of a second, about. */
 static const double VOXELS_PER_SECOND = 1e8;
@@ -72,7 +72,7 @@ static void reconstruct(struct runs *r, const size_t dims[3])
     add(r, "match");
     add(r, "%s", image_of(r, name));
     add(r, "--limit_to");
-    add(r, "%d", LIMIT_TO);
+    add(r, "%d", MF_BENCH_LAG);
     add(r, "--size");
     for (int a = 0; a < 3; ++a) add(r, "%zu", dims[a]);
     add(r, "--max_iter");
@@ -100,7 +100,7 @@ static void characterize(struct runs *r, const size_t dims[3])
     add(r, "characterize");
     add(r, "%s", name);
     add(r, "--limit_to");
-    add(r, "%d", LIMIT_TO);
+    add(r, "%d", MF_BENCH_LAG);
     add(r, "--output");
     add(r, "%s/out.h5", r->folder);
 }
@@ -167,8 +167,8 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
                        "--scaling up to %ld ranks on a machine of %ld cores measures how they are in each other's way; "
                        "a --launcher that starts them on others would do",
                        o->scaling.at[o->scaling.count - 1], sysconf(_SC_NPROCESSORS_ONLN));
-    if (o->extent < 2 * LIMIT_TO || o->extent > 1 << 16)
-        return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * LIMIT_TO, 1 << 16);
+    if (o->extent < 2 * MF_BENCH_LAG || o->extent > 1 << 16)
+        return mf_fail(MF_USAGE, "--extent is %ld, it must be from %d to %d", o->extent, 2 * MF_BENCH_LAG, 1 << 16);
     if (o->turns < 1 || o->turns > MF_BENCH_TURNS)
         return mf_fail(MF_USAGE, "--turns is %ld, it must be from 1 to %d", o->turns, MF_BENCH_TURNS);
     return MF_OK;
@@ -284,7 +284,7 @@ static int make(struct runs *r, const char *name, size_t count, const size_t *di
 /* The input of a run, if it is not there yet. */
 static int input(struct runs *r, const struct kind *kind, const size_t dims[3])
 {
-    const size_t square[2] = {IMAGE, IMAGE};
+    const size_t square[2] = {MF_BENCH_IMAGE, MF_BENCH_IMAGE};
     char name[WORD];
 
     if (kind->command == characterize) {

@@ -14,6 +14,9 @@ struct mf_bench_runs {
     const char *image;    /* the target; NULL: one is made */
 };
 
+/** What its runs reconstruct from: lags, and pixels along each edge of the image that is made. */
+enum { MF_BENCH_LAG = 16, MF_BENCH_IMAGE = 128 };
+
 /** "reconstruct", "characterize" or "kernels"? */
 int mf_bench_runs_has(const char *what);
 

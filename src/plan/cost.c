@@ -151,8 +151,9 @@ static double vectors_traffic(const struct mf_plan_problem *p, size_t history)
     return p->traffic + pairs + 20; /* mean, clear, guide, projection */
 }
 
-/* Per voxel and field: bytes that an exchange of both directions, forth and back, moves through memory, and sends. */
-enum { COPIED = 64, SENT = 16, STAGED = 32 };
+/* Per voxel and field: bytes that an exchange of both directions, forth and back, sends, and over the bus of a device.
+ */
+enum { SENT = 16, STAGED = 32 };
 
 /* Slices that pass through a device: per voxel, field and direction bytes over the bus (as many each way, at once), and
  * through the host's memory (packed, unpacked, added). Both run beside the work on the device; what it does not cover
@@ -166,16 +167,19 @@ static double passing(const struct mf_plan_problem *p, const struct rates *r, do
     return fmax(0, fmax(bytes * PASSED / r->to_host, bytes * HANDLED / r->home) - work);
 }
 
-/* By strips every float is written, sent and read. Of a node's ranks those at its borders have planes from others, as
- * many as one rank has on both sides; sums are added up on a node and cross the network once each way. */
-enum { STRIPPED = 3 };
+struct mf_plan_moved mf_plan_strips(double planes, double sums)
+{
+    const double all = planes + 2 * sums;
+
+    return (struct mf_plan_moved){3 * all, all};
+}
 
 static double by_strips(const struct mf_placement *place, const struct rates *r, const struct mf_plan_candidate *c,
                         size_t rank)
 {
-    const double here = (double)on_node(place, place->node[rank]), all = c->planes + 2 * c->sums;
+    const struct mf_plan_moved moved = mf_plan_strips(c->planes, c->sums);
 
-    return STRIPPED * all / r->memory + all / here / r->network;
+    return moved.memory / r->memory + moved.network / (double)on_node(place, place->node[rank]) / r->network;
 }
 
 static double exchange(const struct mf_placement *place, const struct rates *r, const struct mf_plan_candidate *c,
@@ -185,7 +189,7 @@ static double exchange(const struct mf_placement *place, const struct rates *r, 
 
     if (place->ranks == 1) return 0;
     if (c->planes > 0) return by_strips(place, r, c, rank);
-    seconds = voxels * (place->device && !place->wired ? STAGED / r->to_host : COPIED / r->memory);
+    seconds = voxels * (place->device && !place->wired ? STAGED / r->to_host : MF_PLAN_COPIED / r->memory);
     if (place->wired) seconds += voxels * SENT * (here - 1) / ranks / r->link;
     if (here < ranks) seconds += voxels * SENT * (1 - here / ranks) / r->network;
     return seconds;

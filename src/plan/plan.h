@@ -213,6 +213,19 @@ const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i)
 void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
                   size_t limit, size_t *context, size_t *reserve, size_t *room);
 
+/** Bytes through memory per voxel and field where whole slices travel, in both directions, and their gradients back. */
+enum { MF_PLAN_COPIED = 64 };
+
+/**
+ * What an evaluation by strips has a rank move, by bytes of the planes beside its slab and of the sums (struct
+ * mf_plan_bytes): through its memory every float is written, sent and read; over a node's network go the planes of the
+ * ranks at its borders, as many as one rank has on both sides, and sums, added up on the node, once each way.
+ */
+struct mf_plan_moved {
+    double memory, network; /* bytes */
+};
+struct mf_plan_moved mf_plan_strips(double planes, double sums);
+
 /** Threads that are worth their call on each of @p ranks ranks whose cores compute: 1 to @p most. */
 size_t mf_plan_threads(const struct mf_plan_problem *problem, size_t ranks, size_t most);
 

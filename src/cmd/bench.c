@@ -273,7 +273,7 @@ static const char text[] =
     "\n"
     "Examples:\n"
     "  mpirun -n 4 mesoforge bench allreduce\n"
-    "  srun -n 16 mesoforge bench alltoall halo --max_bytes 256M --output net.json\n"
+    "  srun --mpi=pmix -n 16 mesoforge bench alltoall halo --output net.json\n"
     "  mesoforge bench reconstruct --scaling 1,2,4 --weak --extent 128\n"
     "  mesoforge bench kernels --extent 256\n"
     "  mesoforge bench predict --measured run.json net.json --extent 2048 \\\n"

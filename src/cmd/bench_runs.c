@@ -190,7 +190,8 @@ static void begin(struct runs *r, long ranks)
     const char *launcher = r->o->launcher;
     char self[WORD], words[WORD], *save = NULL;
     struct mf_words starter = {0};
-    struct mf_job job = {.by = getenv("SLURM_JOB_ID") ? MF_BY_SRUN : MF_BY_MPIRUN, .parts = 1, .user = (long)geteuid()};
+    struct mf_job job = {
+        .by = getenv("SLURM_JOB_ID") ? MF_BY_SRUN : MF_BY_MPIRUN, .parts = 1, .mpi = "pmix", .user = (long)geteuid()};
 
     r->words = 0;
     snprintf(words, sizeof words, "%s", launcher ? launcher : "");

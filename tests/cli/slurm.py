@@ -132,7 +132,7 @@ def probes():
     for options, taken in ((["--gpus-per-node=2"], [0, 1, 0, 1]), (["--gpus-per-task=1"], [0, 1, 0, 1]),
                            (["--gpus-per-node=2", "--gpu-bind=single:1"], [0, 1, 0, 1]),
                            (["--gpus-per-task=1", "--gpu-bind=none"], [0, 1, 0, 1])):
-        out = do("srun", "-N2", "-n4", "--ntasks-per-node=2", *options, program, "probe", "--json", timeout=60)
+        out = do("srun", "--mpi=pmix", "-N2", "-n4", "--ntasks-per-node=2", *options, program, "probe", "--json", timeout=60)
         seen = json.loads(out)
         check([n["host"] for n in seen["nodes"]] == ["n1", "n2"], f"nodes {seen['nodes']}")
         check([(r["node"], r["local_rank"]) for r in seen["ranks"]] == [(0, 0), (0, 1), (1, 0), (1, 1)], f"{seen['ranks']}")
@@ -184,6 +184,19 @@ def within():
     check("--cpus-per-task=2 " in open("line").read(), open("line").read())
     seen = json.loads(log(job).splitlines()[-1])
     check([r["node"] for r in seen["ranks"]] == [0, 0, 1, 1] and seen["launcher"]["slurm_job"] == job, f"within a job: {seen['ranks']}")
+
+
+def scales():
+    """bench starts ranks of its own in a job, by itself on all of its nodes; as bench.sbatch has it one node is filled first. Step 2 makes the image."""
+    bench = f"{program} bench reconstruct --extent 32 --turns 1 --scaling"
+    job = do("sbatch", "--parsable", "-N2", "--ntasks-per-node=2", "--output=scales-%j.out", "--wrap",
+             f"{bench} 1,2,4 --output spread.json && {bench} 2,4 --launcher 'srun --mpi=pmix --distribution=pack' --output packed.json").strip()
+    ends(job)
+    for name, ranks in (("spread", [1, 2, 4]), ("packed", [2, 4])):
+        rows = json.load(open(f"{name}.json"))["measured"][0]["rows"]
+        check([r["ranks"] for r in rows] == ranks and all(r["efficiency"] > 0 for r in rows), f"{name}: {rows}")
+    began = [set(re.findall(rf"launch task StepId={job}\.(\d+) ", open(f"{bed.folder}/slurmd.{n}.log").read())) for n in ("n1", "n2")]
+    check(began == [{"0", "1", "2", "3", "4"}, {"0", "1", "4"}], f"steps that began on the nodes: {began}")
 
 
 def cancelled():
@@ -243,7 +256,7 @@ def killed():
     """A rank that is lost ends the others."""
     start = time.time()
     with open("killed.out", "w") as said:
-        run = subprocess.Popen(["srun", "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2", program, *RUN, "--output", "c.npy"],
+        run = subprocess.Popen(["srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2", program, *RUN, "--output", "c.npy"],
                                stdout=said, stderr=said)
     until("four ranks", PATIENCE, lambda: len(ranks_of("c.npy")) == 4)
     os.kill(ranks_of("c.npy")[1], signal.SIGKILL)
@@ -257,7 +270,7 @@ def stuck():
     for number, (rank, node) in enumerate(((0, "n1"), (3, "n2"))):
         start = time.time()
         with open(f"stuck-{rank}.out", "w") as said:
-            run = subprocess.Popen(["srun", "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2", program, *[w if w != "200" else "100000" for w in RUN],
+            run = subprocess.Popen(["srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2", "--ntasks-per-node=2", program, *[w if w != "200" else "100000" for w in RUN],
                                     "--tolerance", "0", "--checkpoint-every", "5ev", "--restart", "auto", "--timeout", str(limit),
                                     "--output", "s.npy"], stdout=said, stderr=said)
         until("a checkpoint", PATIENCE, lambda: any(os.stat(n).st_mtime > start for n in glob.glob("s.ckpt-*.h5")))
@@ -409,7 +422,7 @@ bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
-    again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
+    again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, scales, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
     print(f"parts begun again because MPI did not start, srun did not end or slurmd crashed: {again}")
 finally:
     bed.close()

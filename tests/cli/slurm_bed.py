@@ -1,4 +1,4 @@
-"""A real Slurm of two virtual hosts for one test: slurmctld, two slurmd with fake GPUs, PMIx. Needs root."""
+"""A real Slurm of two virtual hosts for one test: slurmctld, two slurmd with fake GPUs, PMIx for those who ask for it. Needs root."""
 import os
 import signal
 import subprocess
@@ -21,7 +21,7 @@ SlurmctldPidFile={dir}/slurmctld.pid
 SlurmdPidFile={dir}/slurmd.%n.pid
 SlurmctldLogFile={dir}/slurmctld.log
 SlurmdLogFile={dir}/slurmd.%n.log
-MpiDefault=pmix
+MpiDefault=none
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none

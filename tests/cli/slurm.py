@@ -188,7 +188,7 @@ def within():
 
 def scales():
     """bench starts ranks of its own in a job, by itself on all of its nodes; as bench.sbatch has it one node is filled first. Step 2 makes the image."""
-    bench = f"{program} bench reconstruct --extent 32 --turns 1 --scaling"
+    bench = f"{program} bench reconstruct --extent 64 --turns 1 --scaling"
     job = do("sbatch", "--parsable", "-N2", "--ntasks-per-node=2", "--output=scales-%j.out", "--wrap",
              f"{bench} 1,2,4 --output spread.json && {bench} 2,4 --launcher 'srun --mpi=pmix --distribution=pack' --output packed.json").strip()
     ends(job)

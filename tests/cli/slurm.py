@@ -199,6 +199,25 @@ def scales():
     check(began == [{"0", "1", "2", "3", "4"}, {"0", "1", "4"}], f"steps that began on the nodes: {began}")
 
 
+def before_the_end():
+    """--max-hours auto: squeue says when the job ends, or its script, which here has little time left. The run saves itself and leaves in time."""
+    short, long = (f"srun --mpi=pmix {program} {' '.join(RUN).replace(' 200 ', steps)} --tolerance 0 --max-hours auto" for steps in (" 20 ", " 100000 "))
+    with open("before", "w") as script:
+        script.write(f"""#!/bin/bash
+{short} --output g.npy || exit
+scontrol update JobId=$SLURM_JOB_ID EndTime=now+16
+export SLURM_JOB_END_TIME=$(date +%s -d "$(squeue -h -j "$SLURM_JOB_ID" -o %e)")
+{long} --output h.npy
+rc=$?
+echo "$((SLURM_JOB_END_TIME - $(date +%s))) s left"
+exit $rc
+""")
+    job = do("sbatch", "--parsable", "-N2", "--ntasks-per-node=2", "--time=5", "--output=before-%j.out", "before").strip()
+    until(f"job {job} ends: {log(job)}", PATIENCE, lambda: state(job)[0] in ("FAILED", "TIMEOUT", "COMPLETED"))
+    check(state(job) == ("FAILED", 0, "75:0") and os.path.exists("g.npy") and glob.glob("h.ckpt-*"), f"before the end: {state(job)} {log(job)}")
+    check(re.search(r"--max-hours is over(.|\n)*^[1-9]\d* s left", log(job), re.MULTILINE), log(job))
+
+
 def cancelled():
     """What its owner cancels saves itself and stays away. It would go on for long: it must not end before it is cancelled."""
     long_run = [w if w != "200" else "20000" for w in RUN]
@@ -422,7 +441,7 @@ bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
-    again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, scales, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
+    again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, scales, before_the_end, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
     print(f"parts begun again because MPI did not start, srun did not end or slurmd crashed: {again}")
 finally:
     bed.close()

@@ -178,8 +178,10 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
  * node. */
 static long threads_of(const struct runs *r)
 {
+    const long nodes = r->o->launcher ? 1 : mf_launcher_find().job_nodes; /* srun deals ranks to all of them */
     long most = r->o->scaling.at[r->o->scaling.count - 1];
 
+    if (nodes > 1) most = (most + nodes - 1) / nodes;
     if (!r->session->threads_free) return r->session->threads;
     return r->session->threads > most ? r->session->threads / most : 1;
 }

@@ -5,6 +5,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,29 @@ def scaling():
     kernels = {k["kernel"]: k for k in said["measured"][4]["rows"]}
     check(kernels["S2"]["calls"] > 0 and kernels["S2"]["bandwidth"] > 0 and kernels["S2"]["rate"] > 0, f"{kernels}")
     check(os.listdir(".") == [], f"files stay: {os.listdir('.')}")
+
+
+def step_cores(nodes):
+    """Cores of a rank of four that bench asks srun for, in a job of as many nodes."""
+    with open("srun", "w") as fake:
+        fake.write('#!/bin/sh\necho "$@" >> words\nexit 1\n')
+    os.chmod("srun", 0o755)
+    job = {**os.environ, "PATH": f"{os.getcwd()}:{os.environ['PATH']}", "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": str(nodes)}
+    job.pop("OMP_NUM_THREADS", None)
+    done = runs.run(program, "bench", "reconstruct", "--scaling", 4, "--extent", 32, "--turns", 1, env=job)
+    said = open("words").read() if os.path.exists("words") else ""
+    os.remove("srun")
+    if said:
+        os.remove("words")
+    found = re.search(r"--cpus-per-task=(\d+)", said)
+    check(found and "--ntasks=4" in said and "--mpi=pmix" in said, f"srun {said}: {done.status} {done.err}")
+    return int(found.group(1)) if found else 0
+
+
+def job_cores():
+    """Ranks of a job on several nodes are dealt to all of them, and fill their cores."""
+    cores = runs.measure(program, "probe", ranks=1, mpiexec=mpiexec)["ranks"][0]["cores"]
+    check(step_cores(4) == cores and step_cores(1) == max(cores // 4, 1), f"cores {cores}")
 
 
 def save(name, value):
@@ -192,6 +216,7 @@ with tempfile.TemporaryDirectory() as folder:
     files(3)
     no_memory()
     scaling()
+    job_cores()
     ended()
     predict()
     exchanges(2, "--device", "shadow")

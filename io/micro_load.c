@@ -13,10 +13,9 @@
 #include "src/base/cut.h"
 #include "src/base/err.h"
 
-/* Elements at a time; bytes of a file before its values; bytes that fit a core's cache; parts of a rank's bytes, and
- * how many a thread takes one behind the other: a huge page of fresh memory is cleared by one of them, who fills it
- * while the cache has it. Fewer than SHARED bytes are read before a second thread has woken. */
-enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, PARTS = 64, RUN = 8, SHARED = 1 << 21 };
+/* Elements at a time; bytes of a file before its values; bytes that fit a core's cache; parts of a rank's bytes, at
+ * most. Fewer than SHARED bytes are read before a second thread has woken. */
+enum { SOME = 1024, AHEAD = 1 << 14, STRAIGHT = 1 << 18, PARTS = 64, SHARED = 1 << 21 };
 
 /* Sums over phases and values of an indicator may be off by this much. */
 #define SUM_SLACK   1e-3
@@ -271,7 +270,7 @@ static int see_before(struct mf_seal_seen *seen, int file, const char *path, uin
     for (size_t n; at < first; at += n) {
         n = first - at < AHEAD ? (size_t)(first - at) : AHEAD;
         MF_TRY(mf_read_at(file, path, some, n, at));
-        mf_seal_see(seen, some, n, at);
+        mf_seal_see(seen, some, n, at, NULL);
     }
     return MF_OK;
 }
@@ -281,25 +280,28 @@ static void read_part(const struct mf_reading *r, int file, uint64_t begin, stru
 {
     struct mf_seal_seen seen = r->seen; /* the places of its checksums are those of all */
     const uint64_t end = p->first + p->bytes;
+    struct mf_crc_look look;
 
-    if (seen.crc_of && p->bytes) p->rc = see_before(&seen, file, mf_array_file(&r->array), p->first);
+    if (seen.crc_of && p->first / MF_SEAL_BLOCK < end / MF_SEAL_BLOCK)
+        p->rc = see_before(&seen, file, mf_array_file(&r->array), p->first);
     for (uint64_t at = p->first; at < end && p->rc == MF_OK; at += STRAIGHT) {
         const size_t n = end - at < STRAIGHT ? (size_t)(end - at) : STRAIGHT;
         uint8_t *to = r->micro->phase + (at - begin);
 
         p->rc = mf_read_at(file, mf_array_file(&r->array), to, n, at);
         if (p->rc != MF_OK) break;
-        seen.look = (struct mf_crc_look){0};
-        if (seen.crc_of) mf_seal_see(&seen, to, n, at);
-        mf_scan_count(to, n, seen.crc_of ? &seen.look : NULL, p->count);
+        look = (struct mf_crc_look){0};
+        if (seen.crc_of) mf_seal_see(&seen, to, n, at, &look);
+        mf_scan_count(to, n, seen.crc_of ? &look : NULL, p->count);
     }
     if (p->rc != MF_OK) snprintf(p->text, sizeof p->text, "%s", mf_err_text());
 }
 
-/* Parts meet where blocks of the seal do. */
-static void cut_parts(uint64_t begin, uint64_t bytes, size_t n, struct part *part)
+/* Parts meet where blocks of the seal do, which each has some of: how many there are. */
+static size_t cut_parts(uint64_t begin, uint64_t bytes, struct part *part)
 {
     const uint64_t first = begin / MF_SEAL_BLOCK, blocks = (begin + bytes + MF_SEAL_BLOCK - 1) / MF_SEAL_BLOCK - first;
+    const size_t n = blocks < PARTS ? (size_t)blocks : PARTS;
 
     for (size_t i = 0; i < n; ++i) {
         const struct mf_span span = mf_cut((size_t)blocks, n, i);
@@ -307,11 +309,13 @@ static void cut_parts(uint64_t begin, uint64_t bytes, size_t n, struct part *par
 
         if (from < begin) from = begin;
         if (to > begin + bytes) to = begin + bytes;
-        part[i] = (struct part){.first = from, .bytes = to > from ? to - from : 0};
+        part[i] = (struct part){.first = from, .bytes = to - from};
     }
+    return n;
 }
 
-/* What lies in the file as in memory takes no detour; all threads share it. */
+/* What lies in the file as in memory takes no detour; all threads share it. Each takes parts that lie together, ever
+ * fewer: a huge page of fresh memory is cleared by one of them, who fills it while the cache has it. */
 static int read_straight(struct mf_reading *r)
 {
     const size_t row = mf_array_row(&r->array);
@@ -319,13 +323,14 @@ static int read_straight(struct mf_reading *r)
     const int file = open(mf_array_file(&r->array), O_RDONLY | O_CLOEXEC);
     struct part *part;
     int rc = MF_OK;
+    size_t n;
 
     if (file < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", mf_array_file(&r->array), strerror(errno));
     part = MF_MUST(calloc(PARTS, sizeof *part), "parts of a file");
-    cut_parts(begin, r->rows.count * row, PARTS, part);
-#pragma omp parallel for schedule(dynamic, RUN) if (r->rows.count * row >= SHARED)
-    for (size_t i = 0; i < PARTS; ++i) read_part(r, file, begin, &part[i]);
-    for (size_t i = 0; i < PARTS; ++i) {
+    n = cut_parts(begin, r->rows.count * row, part);
+#pragma omp parallel for schedule(guided) if (r->rows.count * row >= SHARED)
+    for (size_t i = 0; i < n; ++i) read_part(r, file, begin, &part[i]);
+    for (size_t i = 0; i < n; ++i) {
         for (int b = 0; b < 256; ++b) r->bytes[b] += part[i].count[b];
         if (part[i].rc != MF_OK && rc == MF_OK) rc = mf_fail(part[i].rc, "%s", part[i].text);
     }

@@ -41,7 +41,7 @@ int mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes)
     return seen->crc_of ? MF_OK : mf_fail(MF_MEMORY, "no memory for %zu checksums", seen->blocks);
 }
 
-void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset)
+void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset, struct mf_crc_look *look)
 {
     const char *at = from;
 
@@ -53,7 +53,10 @@ void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint
             seen->begun = 1;
             seen->crc = 0;
         }
-        seen->crc = mf_crc32c_look(seen->crc, at, n, &seen->look);
+        if (look)
+            seen->crc = mf_crc32c_look(seen->crc, at, n, look);
+        else if (seen->begun)
+            seen->crc = mf_crc32c(seen->crc, at, n);
         if (seen->begun && n == left && offset / BLOCK < seen->blocks) seen->crc_of[offset / BLOCK] = KNOWN + seen->crc;
         at += n;
         offset += n;

@@ -20,15 +20,15 @@ enum { MF_SEAL_BLOCK = 1 << 20 };
 struct mf_seal_seen {
     uint64_t at; /* the next byte, if reading goes on without a gap */
     uint32_t crc;
-    int begun;               /* crc is of the block of `at`, from its first byte on */
-    size_t blocks;           /* places in crc_of */
-    struct mf_crc_look look; /* at all bytes since the caller emptied it */
-    int64_t *crc_of;         /* [blocks] of those that were seen whole; 0: others; heap */
+    int begun;       /* crc is of the block of `at`, from its first byte on */
+    size_t blocks;   /* places in crc_of */
+    int64_t *crc_of; /* [blocks] of those that were seen whole; 0: others; heap */
 };
 
 /** For the first @p bytes of a file. Not collective. MF_MEMORY. */
 int mf_seal_see_begin(struct mf_seal_seen *seen, uint64_t bytes);
-void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset);
+/** Adds the bytes to @p look, too (NULL: nobody asks). */
+void mf_seal_see(struct mf_seal_seen *seen, const void *from, size_t bytes, uint64_t offset, struct mf_crc_look *look);
 void mf_seal_see_end(struct mf_seal_seen *seen);
 
 /**

@@ -159,7 +159,7 @@ static int write_slab(int file, const char *path, const struct mf_micro *m, cons
         size_t n = bytes - at < PIECE ? bytes - at : PIECE;
 
         MF_TRY(mf_write_at(file, path, m->phase + at, n, place + at));
-        mf_seal_see(seen, m->phase + at, n, place + at);
+        mf_seal_see(seen, m->phase + at, n, place + at, NULL);
     }
     for (size_t z = 0; z < 2 && places->layer; ++z)
         MF_TRY(mf_write_at(file, path, m->phase, bytes, places->layer + z * plane));

@@ -77,7 +77,7 @@ static void seen_in_memory(const struct mf_comm *c, unsigned char *bytes, size_t
         for (size_t at = own.first; at < own.first + own.count; at += 77777) {
             size_t left = own.first + own.count - at;
 
-            mf_seal_see(&seen, bytes + at, left < 77777 ? left : 77777, at);
+            mf_seal_see(&seen, bytes + at, left < 77777 ? left : 77777, at, NULL);
         }
         bytes[size / 5] ^= (unsigned char)changed;
         CHECK(mf_seal_write(c, path, path, 0, &seen) == MF_OK);

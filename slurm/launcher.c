@@ -101,6 +101,7 @@ struct mf_launcher mf_launcher_of(const char *environment, size_t bytes)
     l.cores = number_of(&all, "SLURM_CPUS_PER_TASK", 0);
     list_of(&all, is_step ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST", &l, l.nodes, sizeof l.nodes);
     list_of(&all, is_step ? "SLURM_STEP_TASKS_PER_NODE" : "SLURM_TASKS_PER_NODE", &l, l.tasks, sizeof l.tasks);
+    l.is_inside = *l.job && (*l.nodes || l.too_long || l.job_nodes > 0);
     return l;
 }
 

@@ -6,10 +6,11 @@
 
 /** "" and 0 where nobody says it. */
 struct mf_launcher {
-    const char *kind;             /* "mpirun" (Open MPI's), "srun", "pmix", "pmi", "none" */
-    char job[64];                 /* Slurm's number of the job around it */
-    char array[64], task[32];     /* of an array of jobs: its number, and this job's in it */
-    long restarts;                /* how often Slurm has started this job again */
+    const char *kind;         /* "mpirun" (Open MPI's), "srun", "pmix", "pmi", "none" */
+    char job[64];             /* Slurm's number of the job around it */
+    int is_inside;            /* on its nodes: a container may know the number alone, and has neither srun nor them */
+    char array[64], task[32]; /* of an array of jobs: its number, and this job's in it */
+    long restarts;            /* how often Slurm has started this job again */
     char nodes[1024], tasks[256]; /* "n[1-2]", "2(x2)": of the step, else of the job */
     int too_long;                 /* these lists are, and left out */
     long job_nodes;               /* how many nodes the job has, whatever a step of it takes */

@@ -66,7 +66,7 @@ static void say_mounts(struct mf_words *to, const struct mf_job *job, const char
 }
 
 /* Asked for, or, where nobody said a number, had by the job around this. */
-static int has_gpus(const struct mf_job *job)
+int mf_job_has_gpus(const struct mf_job *job)
 {
     for (size_t i = 0; i < job->parts; ++i)
         if (job->part[i].gpus > 0) return 1;
@@ -78,7 +78,7 @@ static void apptainer_words(struct mf_words *to, const struct mf_job *job)
     static const char *const begin[] = {"apptainer", "exec", "--sharens"};
 
     mf_words_all(to, 3, begin);
-    if (has_gpus(job)) mf_words_add(to, "--nv");
+    if (mf_job_has_gpus(job)) mf_words_add(to, "--nv");
     say_mounts(to, job, "--bind=");
     mf_words_say(to, "--pwd=%s", job->folder);
     mf_words_add(to, job->image);
@@ -106,12 +106,12 @@ static void say_gpus(struct mf_words *to, const struct mf_job *job)
 
 /* What the program and its OpenMP know their job by, as far as it is set. CUDA_VISIBLE_DEVICES stays outside: in the
  * container the GPUs that it shows have other numbers. */
+static const char *const known[] = {"OMP_NUM_THREADS", "SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME",
+                                    "MESOFORGE_GRAM_WEIGHTS"};
+
 static void say_environment(struct mf_words *to)
 {
-    static const char *const names[] = {"OMP_NUM_THREADS", "SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME",
-                                        "MESOFORGE_GRAM_WEIGHTS"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) mf_words_say(to, "--env=%s", names[i]);
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) mf_words_say(to, "--env=%s", known[i]);
 }
 
 static void docker_words(struct mf_words *to, const struct mf_job *job)
@@ -121,7 +121,7 @@ static void docker_words(struct mf_words *to, const struct mf_job *job)
 
     mf_words_add(to, mf_box_names[job->box]);
     mf_words_all(to, sizeof begin / sizeof *begin, begin);
-    if (has_gpus(job)) say_gpus(to, job);
+    if (mf_job_has_gpus(job)) say_gpus(to, job);
     say_environment(to);
     if (job->box == MF_BOX_DOCKER && job->user > 0) mf_words_say(to, "--user=%ld:%ld", job->user, job->group);
     if (job->box == MF_BOX_PODMAN && job->user > 0) mf_words_add(to, "--userns=keep-id");
@@ -130,11 +130,26 @@ static void docker_words(struct mf_words *to, const struct mf_job *job)
     mf_words_add(to, job->image);
 }
 
+/* The same to enroot, for which one that is not set is empty: OpenMP complains of that. */
+static void say_set(struct mf_words *to, const struct mf_job *job)
+{
+    char text[80];
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        snprintf(text, sizeof text, "${%s:+--env=%s}", known[i], known[i]);
+        if (job->by == MF_BY_SBATCH)
+            mf_words_shell(to, text);
+        else if (getenv(known[i]))
+            mf_words_say(to, "--env=%s", known[i]);
+    }
+}
+
 static void enroot_words(struct mf_words *to, const struct mf_job *job)
 {
     static const char *const begin[] = {"enroot", "start"};
 
     mf_words_all(to, 2, begin);
+    say_set(to, job);
     say_mounts(to, job, "--mount=");
     mf_words_add(to, job->image);
 }
@@ -304,7 +319,7 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
     struct mf_words words = {0};
 
     if (by_shell) say_ranks(to, job);
-    if ((job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN) && has_gpus(job))
+    if ((job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN) && mf_job_has_gpus(job))
         fputs("# those that the job was given, whatever else this node has\n"
               "gpus=${SLURM_JOB_GPUS:-${CUDA_VISIBLE_DEVICES-all}}\n\n",
               to);
@@ -362,11 +377,11 @@ static void tail(FILE *to, const struct mf_job *job, int by_shell)
 /* In a container nobody else could. What is no time is said by date, and the variable then is empty. */
 static void say_end(FILE *to, const struct mf_job *job)
 {
-    fprintf(
-        to,
-        "# when the job ends, for --max-hours auto: older versions of Slurm do not say it\n"
-        "export SLURM_JOB_END_TIME=${SLURM_JOB_END_TIME:-$(squeue -h -j %s -o %%e | head -n 1 | date +%%s -f -)}\n\n",
-        itself(job));
+    fprintf(to,
+            "# when the job ends, for --max-hours auto: older versions of Slurm do not say it\n"
+            "export SLURM_JOB_END_TIME=${SLURM_JOB_END_TIME:-$(unset \"${!SQUEUE_@}\"; SLURM_TIME_FORMAT=standard \\\n"
+            "    squeue -h -j %s -o %%e | head -n 1 | date +%%s -f -)}\n\n",
+            itself(job));
 }
 
 void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)

@@ -39,8 +39,7 @@ struct mf_job {
     const char *const *more_at; /* [more] further options of Slurm, without "--" */
     enum mf_box box;
     const char *image;
-    const char
-        *devices; /* GPUs that are this job's here, "0,1", as docker and podman name them; a script asks its own job */
+    const char *devices; /* "0,1": this job's GPUs here, as docker and podman name them; a script asks its own job */
     size_t mounts;
     const char *const *mount; /* [mounts] "DIR", "DIR:DIR" or "DIR:DIR:ro" */
     const char *folder;       /* the current one, mounted too */
@@ -59,6 +58,9 @@ long mf_job_seconds(const char *time);
 
 /** Whether one mpirun in the container starts all ranks. */
 int mf_job_wraps(const struct mf_job *job);
+
+/** Has it GPUs, asked for or, where nobody said a number, had by the job around this? */
+int mf_job_has_gpus(const struct mf_job *job);
 
 /** Refuses with MF_USAGE what Slurm or a container would read as something else, and what does not go together. */
 int mf_job_check(const struct mf_job *job);

@@ -229,8 +229,8 @@ static int check_devices(const struct mf_job *job)
 {
     static const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789,:/-";
 
-    if (!job->devices || job->by != MF_BY_MPIRUN || (job->box != MF_BOX_DOCKER && job->box != MF_BOX_PODMAN) ||
-        job->devices[strspn(job->devices, allowed)] == '\0')
+    if (!job->devices || !mf_job_has_gpus(job) || job->by != MF_BY_MPIRUN ||
+        (job->box != MF_BOX_DOCKER && job->box != MF_BOX_PODMAN) || job->devices[strspn(job->devices, allowed)] == '\0')
         return MF_OK;
     return mf_fail(MF_USAGE, "'%.100s' (SLURM_JOB_GPUS, else CUDA_VISIBLE_DEVICES) is no list of GPUs such as 0,1",
                    job->devices);

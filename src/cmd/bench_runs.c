@@ -161,7 +161,7 @@ int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *
         return mf_fail(MF_USAGE, "bench starts its own runs of verbs: in a job of Slurm start it without srun, as "
                                  "slurm/bench.sbatch does");
     MF_TRY(mf_bench_runs_ranks(&o->scaling));
-    if (!o->launcher && !s->ahead && !getenv("SLURM_JOB_ID") &&
+    if (!o->launcher && !s->ahead && !mf_launcher_find().is_inside &&
         o->scaling.at[o->scaling.count - 1] > CROWD * sysconf(_SC_NPROCESSORS_ONLN))
         return mf_fail(MF_USAGE,
                        "--scaling up to %ld ranks on a machine of %ld cores measures how they are in each other's way; "
@@ -192,8 +192,10 @@ static void begin(struct runs *r, long ranks)
     const char *launcher = r->o->launcher;
     char self[WORD], words[WORD], *save = NULL;
     struct mf_words starter = {0};
-    struct mf_job job = {
-        .by = getenv("SLURM_JOB_ID") ? MF_BY_SRUN : MF_BY_MPIRUN, .parts = 1, .mpi = "pmix", .user = (long)geteuid()};
+    struct mf_job job = {.by = mf_launcher_find().is_inside ? MF_BY_SRUN : MF_BY_MPIRUN,
+                         .parts = 1,
+                         .mpi = "pmix",
+                         .user = (long)geteuid()};
 
     r->words = 0;
     snprintf(words, sizeof words, "%s", launcher ? launcher : "");

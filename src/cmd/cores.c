@@ -85,7 +85,7 @@ static int is_open(const char *root, const struct mf_session *s, const struct mf
     mf_cgroup_limits(root, &limits);
     for (size_t i = 0; i < sizeof settled / sizeof *settled; ++i)
         if (getenv(settled[i])) return 0;
-    if (!*mf_launcher_find().job)
+    if (!mf_launcher_find().is_inside)
         return 0; /* outside of a job others may come and need a core that a rank cannot leave */
     return mf_cores_count(&nodes) > 1 && count == mf_host_cores(root) && (limits.cores <= 0 || limits.cores >= count) &&
            (s->threads_free || s->threads * s->comm->local_size <= count);

@@ -209,7 +209,9 @@ static long nodes_open(const struct mf_launch *o, const struct mf_launcher *here
 
     if (is_elsewhere || here->job_nodes < 1 || (job->by == MF_BY_MPIRUN && o->ranks > 0)) return 1;
     if (o->ranks > 0) wanted = o->per_node > 0 ? (o->ranks + o->per_node - 1) / o->per_node : o->ranks;
-    return wanted < here->job_nodes ? wanted : here->job_nodes;
+    if (wanted > here->job_nodes) wanted = here->job_nodes;
+    while (o->gpus > 0 && o->gpus % wanted != 0) --wanted; /* as many on each */
+    return wanted;
 }
 
 /* What the options leave open. */

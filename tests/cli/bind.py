@@ -38,7 +38,7 @@ def members(text):
 def lists(*words, ranks=2, **more):
     """The cores of every rank."""
     done = runs.run(program, "probe", "--json", *words, ranks=ranks, mpiexec=mpiexec, timeout=60,
-                    env=around("FAKE_NVML", "CUDA_", "SLURM_", "OMP_", **{"SLURM_JOB_ID": 1, **more}))
+                    env=around("FAKE_NVML", "CUDA_", "SLURM_", "OMP_", **{"SLURM_JOB_ID": 1, "SLURM_JOB_NUM_NODES": 1, **more}))
     check(done.status == 0, f"probe {words}: {done}")
     return [members(rank["core_list"]) for rank in json.loads(done.out)["ranks"]]
 
@@ -93,7 +93,7 @@ def it_goes_on_as_another_program():
 def verbose():
     words = "synth --kind gaussian --size 16 16 --output m.npy".split()
     for more, want in ((("--verbose",), ["0", "1"]), ((), [])):
-        done = runs.run(program, *words, *more, ranks=2, mpiexec=mpiexec, timeout=60, env=around("SLURM_", MF_ROOT=node(), SLURM_JOB_ID=1))
+        done = runs.run(program, *words, *more, ranks=2, mpiexec=mpiexec, timeout=60, env=around("SLURM_", MF_ROOT=node(), SLURM_JOB_ID=1, SLURM_JOB_NUM_NODES=1))
         lines = [line.split() for line in done.err.splitlines()]
         rows = [line for line in lines if line and line[0] in ("0", "1")]
         check(done.status == 0 and [row[0] for row in rows] == want and len(done.out.splitlines()) == 4, f"{more}: {done}")

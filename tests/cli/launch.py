@@ -133,6 +133,8 @@ def numbers():
     four = {"SLURM_JOB_ID": "5", "SLURM_JOB_NUM_NODES": "4"}  # which a step of this job takes as well, unless it is told
     has(["--ntasks-per-node", "8"], "srun", "--nodes=4 --ntasks=32 --ntasks-per-node=8", **four)
     has(["--gpus-per-node", "2"], "--nodes=4 --ntasks=8 --ntasks-per-node=2 --gpus-per-node=2", **four)
+    has(["--gpus", "2"], "--nodes=2 --ntasks=2 --ntasks-per-node=1 --gpus-per-node=1", **four)  # alike on all of its nodes
+    has(["--gpus", "6"], "--nodes=3 --ntasks=6 --ntasks-per-node=2 --gpus-per-node=2", **four)
     has(["--ntasks", "6"], "--nodes=4 --ntasks=6 --ntasks-per-node=2", **four)
     has(["--ntasks", "2"], "--nodes=2 --ntasks=2 --ntasks-per-node=1", **four)
     has(["--ntasks", "8", "--ntasks-per-node", "4"], "--nodes=2 --ntasks=8 --ntasks-per-node=4", **four)
@@ -185,7 +187,7 @@ def numbers():
     has(["--container", "podman:i:1", "--launcher", "mpirun"], "podman run", lacks=("gpu",))
     has(["--launcher", "sbatch", "--time", "4"], "#SBATCH --requeue", lacks=("--signal", "--restart"), verb=["characterize", "m.npy"])  # which it would end
     has(["--launcher", "sbatch"], lacks=("--signal", "--restart"), verb=["plan", "match", "m.npy"])
-    has(["--container", "enroot:i", "--launcher", "mpirun"], f"enroot start --mount={folder}:{folder} i mpirun", f"--wdir {folder} --bind-to")
+    has(["--container", "enroot:i", "--launcher", "mpirun"], "enroot start --", f" --mount={folder}:{folder} i mpirun", f"--wdir {folder} --bind-to")
 
 
 def from_plan():
@@ -511,7 +513,7 @@ def until_when():
     status, out, err, calls = launch("--launcher", "srun", "--run", *auto)
     check(status == 0 and calls, f"srun: {err}")
     with open("bin/squeue", "w") as file:
-        file.write('#!/bin/sh\necho "$*" >"$RECORD.asked"\n[ -z "$ENDS" ] || printf "$ENDS\\n1999-01-01T00:00:00\\n"\n')
+        file.write('#!/bin/sh\necho "$* $SLURM_TIME_FORMAT$SQUEUE_STATES" >"$RECORD.asked"\n[ -z "$ENDS" ] || printf "$ENDS\\n1999-01-01T00:00:00\\n"\n')
     os.chmod("bin/squeue", 0o755)
     end = "2031-02-03T04:05:06"
     stamp = str(int(time.mktime(time.strptime(end, "%Y-%m-%dT%H:%M:%S"))))
@@ -519,9 +521,9 @@ def until_when():
         words = more if "--" in more else (*auto, *more)
         _, script, err, _ = launch("--launcher", "sbatch", *words)
         for says, told, known in ((end, stamp, ""), ("", "", ""), (end, "99", "99")):
-            execute(script, ENDS=says, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5", **({"SLURM_JOB_END_TIME": known} if known else {}))
+            execute(script, ENDS=says, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5", SQUEUE_STATES="PD", SLURM_TIME_FORMAT="%d", **({"SLURM_JOB_END_TIME": known} if known else {}))
             check(open("record.end").read() == told, f"{says} {known}: {open('record.end').read()} {script} {err}")
-            check(os.path.exists("record.asked") == (not known) and (known or open("record.asked").read() == f"-h -j {asks} -o %e\n"), f"{says} {known}: asked otherwise")
+            check(os.path.exists("record.asked") == (not known) and (known or open("record.asked").read() == f"-h -j {asks} -o %e standard\n"), f"{says} {known}: asked otherwise")
             if not known:
                 os.remove("record.asked")
     check(b"squeue" not in launch("--launcher", "sbatch", "--", "match", "m.npy", "--max-hours", "2")[1], "a script that nobody asks")
@@ -552,9 +554,13 @@ def own_gpus():
         for env, *gpus in [*cases, ({}, [b'--gpus="device=all"'], [device + b"all"])]:
             check_words(execute(script, **env)[1], box, gpus[kind], f"script of {box} {env}")
         refused(2, "is no list of GPUs", "--launcher", "mpirun", "--container", f"{box}:i", "--num_gpus", "2", *one, CUDA_VISIBLE_DEVICES='0"1')
-        _, _, _, calls = launch("--launcher", "mpirun", "--container", f"{box}:i", "--ntasks", "2", "--run", *one, CUDA_VISIBLE_DEVICES="0")
+        _, _, _, calls = launch("--launcher", "mpirun", "--container", f"{box}:i", "--ntasks", "2", "--run", *one, CUDA_VISIBLE_DEVICES="0, 1")
         check_words(calls, box, [], f"{box}: nobody asked for GPUs")
     check(b" --nv " in launch("--container", "apptainer:i", *one, SLURM_JOB_ID="5", **given)[1], "a job that has GPUs")
+    told = {b"--env=OMP_NUM_THREADS", b"--env=SLURM_JOB_ID"}  # enroot makes empty ones of those that are not there
+    script = launch("--launcher", "sbatch", "--container", "enroot:i", "--mpirun", *one)[1]
+    for run in (execute(script, OMP_NUM_THREADS="3")[1], launch("--launcher", "mpirun", "--container", "enroot:i", "--run", *one, OMP_NUM_THREADS="3", SLURM_JOB_ID="5")[3]):
+        check(len(run) == 1 and {w for w in run[0][1:] if w.startswith(b"--env")} == told, f"enroot: {run}")
 
 
 def others_asked():

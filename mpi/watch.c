@@ -15,9 +15,10 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
+enum { PARTS = 20 }; /* of a look, between which what comes from other nodes is taken (news.h) */
+
 /* Seconds. A look that comes late counts for no more than STEP_MOST: a whole job that was suspended goes on. The rank
  * that should speak is waited for when it is on another node. */
-enum { PARTS = 20 }; /* of a look, between which what comes from other nodes is taken (news.h) */
 static const double EVERY = 1, STEP_MOST = 5, STANDARD = 600, SILENT = 5, OTHERS_FIRST = 4, SPOKEN_MOST = 10;
 
 struct past {

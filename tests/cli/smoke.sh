@@ -59,7 +59,8 @@ for ranks in 1 3; do
 done
 ends 0 1 launch --launcher sbatch --nodes 2 --ntasks-per-node 2 -- match image.npy --output volume.h5
 ends 0 1 launch --container docker:image:1 --launcher mpirun -- match image.npy --output volume.h5
-for verb in $("$program" man --list); do
+verbs=$("$program" man --list) && [ "$verbs" ] || failures=$((failures + 1))
+for verb in $verbs; do
     case $seen in *" $verb "*) ;; *)
         echo "failed: nothing of '$verb' was run" >&2
         failures=$((failures + 1))

@@ -403,9 +403,10 @@ def did_not_start(text, in_start, cut=False):
 
 def attempt(part):
     """Open MPI 4.1 started by srun on several nodes now and then dies within MPI_Init, where a first message overtakes the
-    start (open-mpi/ompi 12495): nothing of ours but the options has been looked at by then, and the part begins once more; also where srun stays
-    when all has ended, or slurmd crashes (22.05.8, two tasks of an array at once). How many did."""
-    for left in (1, 0):
+    start (open-mpi/ompi 12495): nothing of ours but the options has been looked at by then, and the part begins again, twice at most (beside
+    others that keep the cores busy it has died twice running); also where srun stays when all has ended, or slurmd crashes (22.05.8, two tasks of
+    an array at once). How many did."""
+    for again in range(3):
         known, start, wrong_with_slurm = len(runs.failures), time.time(), ""
         for mark in os.listdir(marks):  # of one that was killed
             os.remove(os.path.join(marks, mark))
@@ -416,14 +417,14 @@ def attempt(part):
             check(False, f"{part.__name__}: {type(wrong).__name__}: {wrong}")
         new = runs.failures[known:]
         if not new:
-            return 1 - left
-        if not left or not wrong_with_slurm and not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
+            return again
+        if again == 2 or not wrong_with_slurm and not did_not_start(logs(start) + "\n".join(["", *new]), os.listdir(marks), part in (lost_node, lost_ahead)):
             print(logs(start)[-4000:], scene(), file=sys.stderr)
             try:
                 clear_queue()  # or those that come next would wait for its nodes
             except Exception as wrong:
                 check(False, f"after {part.__name__}: {wrong}")
-            return 1 - left
+            return again
         print(f"{part.__name__}: {wrong_with_slurm or 'MPI did not start'}; once more")
         del runs.failures[known:]
         for node in bed.crashed():

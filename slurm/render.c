@@ -104,10 +104,15 @@ static void say_gpus(struct mf_words *to, const struct mf_job *job)
             mf_words_say(to, "--device=nvidia.com/gpu=%.*s", (int)strcspn(at, ","), at);
 }
 
-/* What the program and its OpenMP know their job by, as far as it is set. CUDA_VISIBLE_DEVICES stays outside: in the
- * container the GPUs that it shows have other numbers. */
-static const char *const known[] = {"OMP_NUM_THREADS", "SLURM_JOB_ID", "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME",
-                                    "MESOFORGE_GRAM_WEIGHTS"};
+/* What the program and its OpenMP know their job by, and what docs/CLUSTER.md and doctor say to MPI, as far as it is
+ * set. CUDA_VISIBLE_DEVICES stays outside: in the container the GPUs that it shows have other numbers. */
+static const char *const known[] = {"OMP_NUM_THREADS",
+                                    "SLURM_JOB_ID",
+                                    "SLURM_RESTART_COUNT",
+                                    "SLURM_JOB_END_TIME",
+                                    "MESOFORGE_GRAM_WEIGHTS",
+                                    "OMPI_MCA_mpi_yield_when_idle",
+                                    "OMPI_MCA_btl_vader_single_copy_mechanism"};
 
 static void say_environment(struct mf_words *to)
 {
@@ -133,7 +138,7 @@ static void docker_words(struct mf_words *to, const struct mf_job *job)
 /* The same to enroot, for which one that is not set is empty: OpenMP complains of that. */
 static void say_set(struct mf_words *to, const struct mf_job *job)
 {
-    char text[80];
+    char text[160];
 
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         snprintf(text, sizeof text, "${%s:+--env=%s}", known[i], known[i]);

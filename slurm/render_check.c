@@ -224,14 +224,24 @@ static int check_mount(const char *mount)
     return MF_OK;
 }
 
+/* "0,1", of numbers or names of GPUs. */
+static int is_list(const char *at)
+{
+    static const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789:/-";
+
+    for (size_t n;; at += n + 1) {
+        n = strspn(at, allowed);
+        if (n == 0 || *at == '-') return 0;
+        if (at[n] != ',') return at[n] == '\0';
+    }
+}
+
 /* They are words of docker and podman here; a script looks when it runs. */
 static int check_devices(const struct mf_job *job)
 {
-    static const char *const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789,:/-";
+    const int are_words = job->by == MF_BY_MPIRUN && (job->box == MF_BOX_DOCKER || job->box == MF_BOX_PODMAN);
 
-    if (!job->devices || !mf_job_has_gpus(job) || job->by != MF_BY_MPIRUN ||
-        (job->box != MF_BOX_DOCKER && job->box != MF_BOX_PODMAN) || job->devices[strspn(job->devices, allowed)] == '\0')
-        return MF_OK;
+    if (!are_words || !job->devices || !mf_job_has_gpus(job) || is_list(job->devices)) return MF_OK;
     return mf_fail(MF_USAGE, "'%.100s' (SLURM_JOB_GPUS, else CUDA_VISIBLE_DEVICES) is no list of GPUs such as 0,1",
                    job->devices);
 }

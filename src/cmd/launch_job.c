@@ -300,6 +300,46 @@ static int check_cores(const struct mf_launch *o, const struct mf_job *job)
                    wanted, here);
 }
 
+/* Tasks that the job around this has on a node at most, on all of its nodes, and these; 0: nobody says. */
+static long tasks_of(const struct mf_launcher *here, long *all, long *nodes)
+{
+    long *tasks = NULL, most = 0;
+    size_t n = 0;
+
+    *all = *nodes = 0;
+    if (*here->tasks && mf_nodelist_tasks(here->tasks, &tasks, &n) != MF_OK) mf_err_clear();
+    for (size_t i = 0; i < n; ++i) {
+        *all += tasks[i];
+        if (tasks[i] > most) most = tasks[i];
+    }
+    *nodes = (long)n;
+    free(tasks);
+    return most;
+}
+
+/* The mpirun of a container does not see the job: it is told how many ranks that has. */
+static void from_job(const struct mf_launcher *here, const struct mf_job *job, struct mf_job_part *part)
+{
+    long all, nodes, each = tasks_of(here, &all, &nodes);
+
+    if (each == 0) return;
+    part->nodes = nodes;
+    part->per_node = each;
+    part->ranks = all;
+    part->gpus = job->devices && *job->devices ? 1 : 0;
+    for (const char *at = job->devices; part->gpus > 0 && *at; ++at) part->gpus += *at == ',';
+}
+
+/* A step does not have the cores of a task from its job; where there are more ranks than tasks they share them. */
+static long step_cores(const struct mf_launcher *here, const struct mf_job_part *part)
+{
+    long all, nodes, each = tasks_of(here, &all, &nodes), share;
+
+    if (here->cores < 1 || each == 0 || part->per_node == 0) return here->cores;
+    share = each * here->cores / part->per_node;
+    return share < here->cores ? share : here->cores;
+}
+
 int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job)
 {
     struct mf_job_part *part = job->part;
@@ -315,8 +355,9 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
         MF_TRY(from_plan(o, part));
     else if (says_numbers(o) || job->by == MF_BY_SBATCH || !*here->job)
         MF_TRY(from_options(o, here, job, part));
-    else if (job->by == MF_BY_SRUN)
-        part->cores = here->cores; /* which a step does not have from its job */
+    else if (mf_job_wraps(job))
+        from_job(here, job, part);
+    if (job->by == MF_BY_SRUN && *here->job && !o->plan) part->cores = step_cores(here, part);
     if (job->hosts && job->by == MF_BY_MPIRUN) MF_TRY(fit_hosts(o, job));
     if (o->cores > 0) part->cores = o->cores;
     part->constraint = o->constraint;

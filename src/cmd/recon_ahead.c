@@ -1,6 +1,7 @@
 /* See recon_plan.h: a plan of a file against the options of a run that is not there yet. What depends on a micrograph
  * or on the machine is left to the run; all else is found by the lines that the run itself would compare, for a target
  * that stands in for the one nobody has read. */
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -93,6 +94,27 @@ static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, con
     return MF_OK;
 }
 
+/* Of an image that nobody has read the options say how far the result goes into the third axis. */
+static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
+                         const struct mf_plan *file)
+{
+    const int is_last = o->compat && *o->compat;
+    const struct mf_plan_problem *problem = &file->problem;
+
+    if (is_known_size(o) || !o->files.count) return MF_OK; /* the option is of match alone */
+    if (!mf_options_given(s->options, "add-dimension")) return MF_OK;
+    for (size_t i = 0; i < problem->lines; ++i) {
+        const struct mf_plan_line *line = &problem->line[i];
+        long first, last;
+
+        if (strcmp(line->key, "shape") != 0 || sscanf(line->value, "%ld x %*d x %ld", &first, &last) != 2) continue;
+        if ((is_last ? last : first) != o->add_dimension)
+            return mf_fail(MF_INPUT, "'%s' is a plan of another problem: it says '%s: %s', here --add_dimension is %ld",
+                           path, line->key, line->value, o->add_dimension);
+    }
+    return MF_OK;
+}
+
 /* Only what was asked for: what auto stands for is the run's. */
 static int compare_place(const struct mf_session *s, const char *path, const struct mf_plan *file, size_t ranks)
 {
@@ -111,6 +133,7 @@ int mf_recon_plan_ahead(const struct mf_session *s, const struct mf_recon_cmd *o
     int rc = mf_plan_read(path, &file);
 
     if (rc == MF_OK) rc = compare(s, o, path, &file);
+    if (rc == MF_OK) rc = compare_third(s, o, path, &file);
     if (rc == MF_OK) rc = compare_place(s, path, &file, ranks);
     if (rc == MF_OK) rc = mf_recon_plan_given(s, o, path, &file, is_number ? (size_t)o->batch_size : 0);
     mf_plan_free(&file);

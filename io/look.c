@@ -11,6 +11,7 @@
 #include "io/atomic.h"
 #include "io/guard.h"
 #include "io/h5_priv.h"
+#include "io/seal.h"
 #include "src/base/err.h"
 
 enum { OPTIONS_MAX = 1 << 16, RESULTS_MAX = 1 << 24, ROWS_MAX = 1 << 24 };
@@ -192,7 +193,7 @@ int mf_look(const char *path, struct mf_look *look)
 {
     struct mf_look *fresh = calloc(1, sizeof *fresh);
     struct looker l = {path, fresh, NULL};
-    int rc = fresh ? mf_guard(path, MF_GUARD_SECONDS, work, take, &l)
+    int rc = fresh ? mf_seal_blame(mf_guard(path, MF_GUARD_SECONDS, work, take, &l), path)
                    : mf_fail(MF_MEMORY, "no memory to look at '%s'", path);
 
     if (rc == MF_OK)

@@ -327,3 +327,16 @@ int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const 
         mf_warn("%.800s; it is used as it is (mesoforge verify '%.200s' checks it)", text, path);
     return MF_OK;
 }
+
+int mf_seal_blame(int rc, const char *path)
+{
+    enum mf_seal_state state;
+    char why[MF_ERR_TEXT], text[MF_ERR_TEXT];
+    struct mf_comm self;
+
+    if (rc != MF_INPUT) return rc;
+    snprintf(why, sizeof why, "%s", mf_err_text());
+    mf_comm_self(&self);
+    if (mf_seal_look(&self, path, &state, text) != MF_OK || state != MF_SEAL_BROKEN) return mf_fail(rc, "%s", why);
+    return mf_fail(rc, "%.400s (mesoforge verify '%.200s' checks it); read as it is: %.400s", text, path, why);
+}

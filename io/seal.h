@@ -72,4 +72,10 @@ int mf_seal_holds(const struct mf_comm *comm, const char *path, const struct mf_
  */
 int mf_seal_doubt(const struct mf_comm *comm, const char *path, int ours, const struct mf_seal_seen *seen);
 
+/**
+ * Passes on @p rc, of what was read of the file: a refusal with MF_INPUT says first that the file is damaged where it
+ * ends in a seal that does not hold. Not collective; nothing is read where nothing was refused.
+ */
+int mf_seal_blame(int rc, const char *path);
+
 #endif

@@ -451,10 +451,11 @@ static int read_alone(struct reader *r)
 
     mf_comm_self(&self);
     if (access(r->path, R_OK) == 0 && !mf_look_is_h5(r->path))
-        return mf_fail(MF_INPUT, "'%s' is no descriptor file (not HDF5); make one with: mesoforge characterize",
-                       r->path);
+        return mf_seal_blame(
+            mf_fail(MF_INPUT, "'%s' is no descriptor file (not HDF5); make one with: mesoforge characterize", r->path),
+            r->path);
     if (stat(r->path, &is) != 0) is.st_size = 0; /* opening it says why */
-    MF_TRY(mf_guard(r->path, MF_GUARD_DECODING(is.st_size), work, take, r));
+    MF_TRY(mf_seal_blame(mf_guard(r->path, MF_GUARD_DECODING(is.st_size), work, take, r), r->path));
     return mf_seal_doubt(&self, r->path, r->ours, NULL);
 }
 

@@ -100,7 +100,8 @@ static void print_look(const struct mf_look *look)
                look->convergence[2], last[2]);
 }
 
-/* Of files that this program wrote; of descriptors whoever loads them warns. Rank 0. */
+/* Of files that this program wrote, which a damaged one may no longer say; of descriptors whoever loads them warns.
+ * Rank 0. */
 static int tell_seal(const char *file, const struct mf_look *look, struct mf_json *json)
 {
     static const char *const names[] = {"sound", "none", "damaged"};
@@ -108,9 +109,9 @@ static int tell_seal(const char *file, const struct mf_look *look, struct mf_jso
     char text[MF_ERR_TEXT];
     struct mf_comm self;
 
-    if (strncmp(look->creator, "mesoforge ", 10) != 0) return MF_OK;
     mf_comm_self(&self);
     MF_TRY(mf_seal_look(&self, file, &state, text));
+    if (state != MF_SEAL_BROKEN && strncmp(look->creator, "mesoforge ", 10) != 0) return MF_OK;
     if (json)
         mf_json_text(json, "checksums", names[state]);
     else
@@ -201,7 +202,8 @@ static int tell_array(const char *file, const char *dataset, const struct mf_loo
         put_array(json, &a, &v);
     else
         print_array(file, &a, &v);
-    return look && *look->creator ? tell_look(file, look, json) : MF_OK;
+    if (!look) return MF_OK;
+    return *look->creator ? tell_look(file, look, json) : tell_seal(file, look, json);
 }
 
 /* ---- descriptors ---- */
@@ -376,6 +378,20 @@ static int tell_checkpoint(const char *file, const struct mf_look *look, struct 
     return tell_look(file, look, json);
 }
 
+/* A damaged file of ours that has lost all its names is no empty one of a stranger. */
+static int check_lost(const char *file, const struct mf_look *look)
+{
+    enum mf_seal_state state;
+    char text[MF_ERR_TEXT];
+    struct mf_comm self;
+
+    if (look->sets) return MF_OK;
+    mf_comm_self(&self);
+    MF_TRY(mf_seal_look(&self, file, &state, text));
+    if (state != MF_SEAL_BROKEN) return MF_OK;
+    return mf_fail(MF_INPUT, "%.600s; nothing in it can be read (mesoforge verify '%.200s' checks it)", text, file);
+}
+
 /* Of a stranger: the array that a verb would take, else what there is. */
 static int tell_foreign(const char *file, const struct mf_look *look, struct mf_json *json)
 {
@@ -383,11 +399,12 @@ static int tell_foreign(const char *file, const struct mf_look *look, struct mf_
 
     if (is_dream3d(look) && mf_array_open(file, NULL, &a) == MF_OK) return tell_array(file, NULL, look, json);
     mf_err_clear();
+    MF_TRY(check_lost(file, look));
     if (json)
         put_sets(json, look);
     else
         print_sets(file, look);
-    return MF_OK;
+    return tell_seal(file, look, json);
 }
 
 static int tell_h5(const char *file, const char *dataset, struct mf_json *json)

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 
+import runs
 from hdf5 import h5py
 from runs import check, finish, run
 from samples import np
@@ -71,6 +72,18 @@ for name, part in (("flipt.h5", damage), ("editedt.h5", change), ("t.h5", "")):
           f"slice_shape {out['sides']}")
 says("flip2.h5", damage, *("reconstruct --descriptor_filename t.h5 --extent_x 32 --extent_y 32 --max_iter 3 --output r.npy "
                            "--initial_microstructure_file flip2.h5").split())
+
+# What damage has made unreadable is refused as damaged, not as somebody else's.
+flip("v.h5", 0, "head.h5")
+flip("v.h5", 100, "lost.h5")
+flip("t.h5", 0, "headt.h5")
+flip("t.h5", start_of("t.h5", "all/example"), "example.h5")
+fields, targets = ("info", "characterize", "match", "view", "report", "compare v.h5"), ("info", "view", "report", "reconstruct --extent_x 32 --extent_y 32 --descriptor_filename")
+for name, verbs in (("head.h5", fields), ("lost.h5", fields), ("headt.h5", targets), ("example.h5", targets)):
+    for verb in verbs:
+        status, out, err = run(PROGRAM, *verb.split(), name)
+        check(status == 3 and not out and f"'{name}' {damage}" in err and f"mesoforge verify '{name}'" in err, f"{verb} {name}: {status} {out} {err}")
+runs.refuses(PROGRAM, [(3, ["characterize", "lost.h5"], damage), (3, ["info", "lost.h5"], damage), (3, ["view", "example.h5"], damage)], ranks=(2,), mpiexec=MPIEXEC)
 
 # Without the name of this program in it, nobody can expect a seal.
 shutil.copy("t.h5", "other.h5")

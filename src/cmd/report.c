@@ -8,6 +8,7 @@
 
 #include "io/array.h"
 #include "io/atomic.h"
+#include "io/seal.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
 #include "src/base/folder.h"
@@ -101,6 +102,7 @@ static void facts(const struct mf_page *page, const struct mf_json *json, const 
 /* A run's output: who made it how, what it reached, by which plan. */
 static void run_facts(const struct mf_page *page, const struct mf_json *info)
 {
+    static const char *const whole[] = {"checksums", NULL};
     static const char *const made[] = {"creator", "created", "command", "seed", NULL};
     static const char *const reached[] = {"loss",
                                           "loss_final",
@@ -120,12 +122,24 @@ static void run_facts(const struct mf_page *page, const struct mf_json *info)
     const struct mf_json *results = mf_json_get(info, "results"), *from = mf_json_get(info, "provenance");
 
     mf_page_table(page, 2, column);
+    facts(page, info, "", whole);
     facts(page, from, "", made);
     facts(page, results, "", reached);
     facts(page, mf_json_get(results, "plan"), "plan: ", planned);
     mf_page_table_end(page);
     if (*mf_json_to_text(mf_json_get(from, "options")))
         mf_page_code(page, mf_json_to_text(mf_json_get(from, "options")));
+}
+
+/* What view warns of, which is asked in silence. */
+static int warn_damage(const struct mf_json *info)
+{
+    const char *is = mf_json_to_text(mf_json_get(info, "checksums"));
+    struct mf_comm self;
+
+    if (!*is || strcmp(is, "sound") == 0) return MF_OK;
+    mf_comm_self(&self);
+    return mf_seal_doubt(&self, mf_json_to_text(mf_json_get(info, "file")), 1, NULL);
 }
 
 /* --labels and --threshold as view takes them. */
@@ -190,7 +204,10 @@ static int other(const struct report *o, const struct mf_page *page, const char 
     info = mf_json_parse(said);
     free(said);
     rc = info ? MF_OK : mf_fail(MF_BROKEN, "info of '%s' is no JSON", file);
-    if (info) run_facts(page, info);
+    if (info) {
+        run_facts(page, info);
+        rc = warn_damage(info);
+    }
     mf_json_free(info);
     return rc;
 }

@@ -73,6 +73,11 @@ for name, part in (("flipt.h5", damage), ("editedt.h5", change), ("t.h5", "")):
 says("flip2.h5", damage, *("reconstruct --descriptor_filename t.h5 --extent_x 32 --extent_y 32 --max_iter 3 --output r.npy "
                            "--initial_microstructure_file flip2.h5").split())
 
+# A page says it as well.
+for name, part, word in (("flip.h5", damage, "damaged"), ("flipt.h5", damage, "damaged"), ("edited.h5", change, "none"), ("v.h5", "", "sound")):
+    says(name, part, "report", name, "--output", "page.html")
+    check(f"<td>checksums</td><td>{word}</td>" in open("page.html").read(), f"report {name}: no word of its checksums")
+
 # What damage has made unreadable is refused as damaged, not as somebody else's.
 flip("v.h5", 0, "head.h5")
 flip("v.h5", 100, "lost.h5")

@@ -3,6 +3,7 @@
  * the batch script's shell, so mpirun is asked first. */
 #include "slurm/launcher.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "slurm/render.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
+#include "src/base/log.h"
 
 /* Is NAME among these "NAME=VALUE\0..." ? */
 static const char *value_of(const char *environment, size_t bytes, const char *name)
@@ -131,6 +133,15 @@ static void ask_squeue(const struct mf_launcher *l, char *left, size_t n)
     free(said);
 }
 
+/* When that is; INFINITY: never; 0: it does not say. */
+static double end_in(const char *left)
+{
+    if (*left >= '0' && *left <= '9') return (double)time(NULL) + (double)mf_job_seconds(left);
+    if (strcmp(left, "UNLIMITED") != 0) return 0;
+    mf_info("the job has no limit of time (squeue says %s): nothing to leave before", left);
+    return (double)INFINITY;
+}
+
 /* When the job ends. It is asked for again when a run begins, and squeue may not answer then as it did. */
 static int end_of(const struct mf_launcher *l, double *end)
 {
@@ -141,7 +152,7 @@ static int end_of(const struct mf_launcher *l, double *end)
         return mf_fail(MF_USAGE, "SLURM_JOB_END_TIME is no number of seconds since 1970 (date +%%s); give hours");
     if (l->end <= 0 && said <= 0 && *l->job) {
         ask_squeue(l, left, sizeof left);
-        if (*left >= '0' && *left <= '9') said = (double)time(NULL) + (double)mf_job_seconds(left);
+        said = end_in(left);
     }
     *end = l->end > 0 ? l->end : said;
     if (*end > 0) return MF_OK;
@@ -160,7 +171,7 @@ int mf_launcher_hours(const struct mf_launcher *launcher, double *hours)
     MF_TRY(end_of(launcher, &end));
     left = end - (double)time(NULL);
     if (left <= 0)
-        return mf_fail(MF_USAGE, "the job's time was over %.0f s ago, says %s", -left,
+        return mf_fail(MF_USAGE, "the job's time was over %.0f s ago, says %s", fabs(left),
                        launcher->end > 0 ? "SLURM_JOB_END_TIME" : "squeue");
     *hours = left / 3600;
     return MF_OK;

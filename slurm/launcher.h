@@ -27,7 +27,8 @@ struct mf_launcher mf_launcher_of(const char *environment, size_t bytes);
 
 /**
  * Hours from now until the job ends: where its environment does not say when that is (that of a step of Slurm 22.05),
- * squeue is asked, once. Refuses with MF_USAGE where nobody says it, and when it is over. Not collective.
+ * squeue is asked, once; INFINITY where it says that the job has no limit. Refuses with MF_USAGE where nobody says it,
+ * and when it is over. Not collective.
  */
 int mf_launcher_hours(const struct mf_launcher *launcher, double *hours);
 

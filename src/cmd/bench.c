@@ -109,6 +109,8 @@ static int check_names(const struct mf_session *s, const struct bench *o)
             continue;
         }
         if (!mf_bench_net_find(name[i])) return no_such(name[i]);
+        if (s->comm->size < 2 && s->ahead)
+            return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: --ntasks 2 before '--'", name[i]);
         if (s->comm->size < 2)
             return mf_fail(MF_USAGE, "bench %s wants at least two ranks; try: mpirun -n 2 mesoforge bench %s", name[i],
                            name[i]);

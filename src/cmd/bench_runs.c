@@ -17,7 +17,13 @@
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
-enum { WORDS = 64, WORD = 4200, SCALINGS = 64, CROWD = 4 /* ranks of a core */ };
+enum {
+    WORDS = 64, /* of a command: LAUNCHER and those of a run */
+    LAUNCHER = 32,
+    WORD = 4200,
+    SCALINGS = 64,
+    CROWD = 4 /* ranks of a core */
+};
 
 /* How long one evaluation should be looked at: a quarter of a second, about. */
 static const double VOXELS_PER_SECOND = 1e8;
@@ -149,17 +155,49 @@ int mf_bench_runs_ranks(const struct mf_longs *ranks)
     return MF_OK;
 }
 
+/* What srun starts inside of a step of srun waits for the tasks that this step holds. */
+static int is_srun(const char *launcher)
+{
+    const char *first = launcher + strspn(launcher, " ");
+    const char *end = first + strcspn(first, " "), *name = end;
+
+    while (name > first && name[-1] != '/') --name;
+    return end - name == 4 && strncmp(name, "srun", 4) == 0;
+}
+
+static int check_starter(const struct mf_session *s, const struct mf_bench_runs *o)
+{
+    const char *kind = s->ahead ? s->ahead : mf_launcher_find().kind;
+    const int is_step = strcmp(kind, "srun") == 0;
+
+    if (s->comm->size == 1 && !(is_step && (!o->launcher || is_srun(o->launcher)))) return MF_OK;
+    return mf_fail(
+        MF_USAGE,
+        "bench starts its own runs of verbs: start it without %s, and say --scaling 1,2,4; in a job of Slurm "
+        "as slurm/bench.sbatch does",
+        s->ahead                                 ? "launch"
+        : is_step || strcmp(kind, "mpirun") == 0 ? kind
+                                                 : "a launcher");
+}
+
+static int check_launcher(const char *launcher)
+{
+    size_t words = 0;
+
+    if (!launcher) return MF_OK;
+    for (const char *at = launcher + strspn(launcher, " "); *at; at += strspn(at, " ")) {
+        at += strcspn(at, " ");
+        ++words;
+    }
+    if (words >= 1 && words <= LAUNCHER && strlen(launcher) < WORD) return MF_OK;
+    return mf_fail(MF_USAGE, "--launcher wants 1 to %d words of fewer than %d letters in all, not %zu of %zu", LAUNCHER,
+                   WORD, words, strlen(launcher));
+}
+
 int mf_bench_runs_check(const struct mf_session *s, const struct mf_bench_runs *o)
 {
-    const char *starter = s->ahead ? s->ahead : mf_launcher_find().kind;
-
-    if (s->comm->size > 1)
-        return mf_fail(MF_USAGE,
-                       "bench starts its own runs of verbs: start it without mpirun, and say --scaling 1,2,4; in a job "
-                       "of Slurm as slurm/bench.sbatch does");
-    if (strcmp(starter, "srun") == 0 && !o->launcher)
-        return mf_fail(MF_USAGE, "bench starts its own runs of verbs: in a job of Slurm start it without srun, as "
-                                 "slurm/bench.sbatch does");
+    MF_TRY(check_starter(s, o));
+    MF_TRY(check_launcher(o->launcher));
     MF_TRY(mf_bench_runs_ranks(&o->scaling));
     if (!o->launcher && !s->ahead && !mf_launcher_find().is_inside &&
         o->scaling.at[o->scaling.count - 1] > CROWD * sysconf(_SC_NPROCESSORS_ONLN))

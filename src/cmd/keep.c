@@ -52,7 +52,7 @@ static int parse_hours(const struct mf_session *s, const char *text, double *sec
 
         if (s->comm->rank != 0 || s->ahead) return MF_OK;
         MF_TRY(mf_launcher_hours(&launcher, &hours));
-        *seconds = fmax(3600 * hours + mf_now() - s->start - BEFORE_THE_END, SOON);
+        if (isfinite(hours)) *seconds = fmax(3600 * hours + mf_now() - s->start - BEFORE_THE_END, SOON);
         return MF_OK;
     }
     hours = strtod(text, &end);

@@ -112,6 +112,18 @@ def job_cores():
     check(step_cores(4) == cores and step_cores(1) == max(cores // 4, 1), f"cores {cores}")
 
 
+def in_a_step():
+    """Below srun another srun would wait for the tasks of this one; other launchers go on. What started it is what the refusal names."""
+    step = runs.around("SLURM_", "OMPI_COMM", SLURM_JOB_ID=7, SLURM_STEP_ID=0, SLURM_PROCID=0)
+    short = ["--extent", 32, "--turns", 1, "--scaling", 1]
+    for kind in ("reconstruct", "characterize", "kernels"):
+        for more in ([], ["--launcher", "srun"], ["--launcher", " /usr/bin/srun --mpi=pmix"]):
+            done = runs.run(program, "bench", kind, *short, *more, env=step)
+            check(done.status == 2 and "start it without srun, and say --scaling" in done.err, f"{kind} {more}: {done}")
+    done = runs.run(program, "bench", "kernels", *short, "--launcher", "false srun", env=step)
+    check(done.status == 4 and "ended with status 1" in done.err, f"another launcher in a step: {done}")
+
+
 def save(name, value):
     with open(name, "w") as file:
         json.dump(value, file)
@@ -217,6 +229,7 @@ with tempfile.TemporaryDirectory() as folder:
     no_memory()
     scaling()
     job_cores()
+    in_a_step()
     ended()
     predict()
     exchanges(2, "--device", "shadow")
@@ -238,6 +251,10 @@ with tempfile.TemporaryDirectory() as folder:
         (2, ["bench", "reconstruct", "--scaling", "1,99999"], "in each other's way"),
         (2, ["bench", "reconstruct", "--extent", 8], "it must be from 32"),
         (2, ["bench", "reconstruct", "--turns", 0], "--turns is 0"),
+        (2, ["bench", "reconstruct", "--launcher", "env " + "A=1 " * 32], "--launcher wants 1 to 32 words"),
+        (2, ["bench", "reconstruct", "--launcher", "env A=" + "1" * 5000], "--launcher wants 1 to 32 words"),
+        (2, ["bench", "kernels", "--launcher", " "], "--launcher wants 1 to 32 words"),
+        (4, ["bench", "reconstruct", "--launcher", "false " + "A=1 " * 31, "--extent", 32], "ended with status 1"),
         (2, ["bench", "io", "--extent", 1], "it must be from 2"),
         (4, ["bench", "reconstruct", "--launcher", "no-such-launcher", "--extent", 32], "cannot start 'no-such-launcher'"),
         (4, ["bench", "reconstruct", "--launcher", "false", "--extent", 32], "ended with status 1"),

@@ -433,14 +433,16 @@ def as_many_ranks():
     for words, more in (((*four, *allreduce), {}), (("--launcher", "mpirun", "--ntasks", "2", "--run", "--", *allreduce), {}),
                         (("--run", "--", *allreduce), {"SLURM_JOB_ID": "5", "SLURM_TASKS_PER_NODE": "1(x2)"}), ((*four, "plan", "match", "m.npy", "--verify"), {}),
                         (("--launcher", "mpirun", "--ntasks", "1", "--run", "--", "bench", "reconstruct"), {}),
-                        (("--launcher", "srun", "--run", "--", "bench", "reconstruct", "--scaling", "1,9999", "--launcher", "srun"), {})):
+                        (("--launcher", "srun", "--run", "--", "bench", "reconstruct", "--scaling", "1,9999", "--launcher", "mpirun"), {})):
         status, _, err, calls = launch(*words, **more)
         check(status == 0 and calls, f"{words} {more}: {status} {err}")
-    refused(2, "bench allreduce wants at least two ranks", "--launcher", "sbatch", "--submit", "--", *allreduce)
-    refused(2, "bench allreduce wants at least two ranks", "--run", "--", *allreduce, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1")
+    refused(2, "bench allreduce wants at least two ranks; try: --ntasks 2 before '--'", "--launcher", "sbatch", "--submit", "--", *allreduce)
+    refused(2, "bench allreduce wants at least two ranks; try: --ntasks 2 before '--'", "--run", "--", *allreduce, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1")
     for kind in ("reconstruct", "characterize", "kernels"):
-        refused(2, "start it without mpirun, and say --scaling 1,2,4; in a job of Slurm as slurm/bench.sbatch does", *four, "bench", kind)
-        refused(2, "in a job of Slurm start it without srun, as slurm/bench.sbatch does", "--launcher", "sbatch", "--submit", "--", "bench", kind)
+        own = "start it without launch, and say --scaling 1,2,4; in a job of Slurm as slurm/bench.sbatch does"
+        refused(2, own, *four, "bench", kind)
+        refused(2, own, "--launcher", "sbatch", "--submit", "--", "bench", kind)
+        refused(2, own, "--launcher", "srun", "--run", "--", "bench", kind, "--launcher", "srun --mpi=pmix")
 
 
 def boxes():

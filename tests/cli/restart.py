@@ -285,13 +285,21 @@ check(code == 3 and "schema 99" in text, f"newer schema: {code} {text}")
 check(run(options + ["--checkpoint-every", "often"])[0] == 2, "nonsense interval")
 check(run(options + ["--max-hours", "-1"])[0] == 2, "negative hours")
 check(run(options + ["--max-hours", "2h"])[0] == 2, "hours with a unit")
+for empty in (["--max-hours", ""], ["--max-hours="], ["--max-hours", " "]):
+    code, _, text = run(options + empty)
+    check(code == 2 and "--max-hours '" in text, f"{empty}, of a variable that is not set: {code} {text}")
 code, _, text = run(options + ["--max-hours", "auto"], 2)
 check(code == 2 and "nobody says when the job ends" in text and "squeue needs a job" in text, f"auto without a job: {code} {text}")
-for says, part in (("exit 1", "squeue does not answer"), ("echo UNLIMITED", "squeue says UNLIMITED"), ("echo 0:00", "was over")):
+for says, part in (("exit 1", "squeue does not answer"), ("echo INVALID", "squeue says INVALID"), ("echo 0:00", "was over")):
     with open("bin/squeue", "w") as file:
         file.write(f"#!/bin/sh\n{says}\n")
     done = runs.run(program, *options, "--max-hours", "auto", env=runs.around("SLURM_", SLURM_JOB_ID=6, PATH=ASKED["PATH"]))
-    check(done.status == 2 and part in done.err, f"auto, {says}: {done}")
+    check(done.status == 2 and part in done.err and "-0" not in done.err, f"auto, {says}: {done}")
+with open("bin/squeue", "w") as file:
+    file.write("#!/bin/sh\necho UNLIMITED\n")
+done = runs.run(program, *cases["volume"], "--output", "endless.npy", "--max-hours", "auto", env=runs.around("SLURM_", SLURM_JOB_ID=6, PATH=ASKED["PATH"]))
+check(done.status == 0 and done.err.count("no limit of time") == 1, f"auto in a job without a limit: {done}")
+check(digest("endless.npy") == digest("volume-whole.npy"), "auto in a job without a limit: other bits")
 
 # A checkpoint that is due and cannot be written is a warning; one on leaving a refusal. Nothing else is lost.
 code, _, text = run(cases["volume"] + ["--output", "full.npy", "--checkpoint-every", "5ev"], 2, "io.create:visit=2")

@@ -2,15 +2,38 @@
  * when the job ends, or why nobody knows; no list that was cut. */
 #include "slurm/launcher.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 #include "tests/check.h"
 
 #define JOB      "SLURM_JOB_ID=12\0SLURM_JOB_NODELIST=n[1-4]\0SLURM_TASKS_PER_NODE=2(x4)\0SLURM_PROCID=0\0"
 #define OF(text) mf_launcher_of(text, sizeof(text) - 1)
+
+/* A squeue that says this, first in PATH; hours of a job that has no other word of its end. */
+static int ask(const char *says, double *hours)
+{
+    char folder[] = "/tmp/mf-squeue-XXXXXX", name[64], path[4200];
+    struct mf_launcher l = OF(JOB);
+    FILE *file;
+    int rc;
+
+    CHECK(mkdtemp(folder) != NULL);
+    snprintf(name, sizeof name, "%s/squeue", folder);
+    snprintf(path, sizeof path, "%s:%.4000s", folder, getenv("PATH"));
+    file = fopen(name, "w");
+    CHECK(file && fprintf(file, "#!/bin/sh\necho %s\n", says) > 0 && fclose(file) == 0 && chmod(name, 0700) == 0);
+    CHECK(setenv("PATH", path, 1) == 0);
+    rc = mf_launcher_hours(&l, hours);
+    CHECK(unlink(name) == 0 && rmdir(folder) == 0);
+    return rc;
+}
 
 int main(void)
 {
@@ -54,5 +77,8 @@ int main(void)
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "is not set, or 0"));
     l = OF("SLURM_JOB_END_TIME=1000\0");
     CHECK(mf_launcher_hours(&l, &hours) == MF_USAGE && strstr(mf_err_text(), "was over"));
+    CHECK(ask("INVALID", &hours) == MF_USAGE && strstr(mf_err_text(), "squeue says INVALID"));
+    CHECK(ask("UNLIMITED", &hours) == MF_OK && isinf(hours) && hours > 0);
+    CHECK(ask("INVALID", &hours) == MF_OK && isinf(hours)); /* what was said is kept */
     return failures != 0;
 }

@@ -31,7 +31,7 @@ if(NOT MF_SANITIZE)
   add_library(faulty_mpi MODULE tool/faulty_mpi.c)
   set_target_properties(faulty_mpi PROPERTIES PREFIX "")
   target_compile_options(faulty_mpi PRIVATE -Wno-missing-prototypes)
-  target_include_directories(faulty_mpi PRIVATE ${MPI_C_INCLUDE_DIRS}) # the library comes with the program
+  target_include_directories(faulty_mpi PRIVATE ${PROJECT_SOURCE_DIR} ${MPI_C_INCLUDE_DIRS}) # the library comes with the program
   add_test(NAME rank_faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/rank_faults.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:faulty_mpi> ${MF_MPIEXEC})
   set_tests_properties(faults rank_faults PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

@@ -1,13 +1,16 @@
 /* LD_PRELOAD: a call of MPI on which something happens. FAULTY_MPI_CALL=Allreduce:20 names it, the 20th (from 1) of
  * rank FAULTY_MPI_RANK (of all; 1). FAULTY_MPI_HOW says what: by "swallow" it is not made, and the rank goes on, as it
  * does when the network has taken a message and lost it; by "delay:S" it is made S seconds later; by "kill" the process
- * goes in it; by "fail" MPI says that it failed. What is done is said, so that a test sees that it was. */
+ * goes in it; by "fail" MPI says that it failed. One that makes something (a communicator, a message) is not swallowed.
+ * What is done is said, so that a test sees that it was. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "tests/tool/waiting.h"
 
 static void stay(double seconds)
 {
@@ -55,17 +58,8 @@ static int is_made(const char *name, MPI_Comm comm, int *rc)
     }
 #define FAULTY(name, parameters, comm, ...) FAULTY_LEAVES(name, parameters, comm, (void)0, __VA_ARGS__)
 
-/* What ranks of a run wait for each other in (all that there is: tests/tool/waits.c). */
-FAULTY(Barrier, (MPI_Comm c), c, c)
-FAULTY(Bcast, (void *a, int n, MPI_Datatype t, int r, MPI_Comm c), c, a, n, t, r, c)
-FAULTY(Allreduce, (const void *a, void *b, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), c, a, b, n, t, o, c)
-FAULTY(Allgather, (const void *a, int n, MPI_Datatype t, void *b, int m, MPI_Datatype u, MPI_Comm c), c, a, n, t, b, m,
-       u, c)
-FAULTY(Allgatherv,
-       (const void *a, int n, MPI_Datatype t, void *b, const int *m, const int *d, MPI_Datatype u, MPI_Comm c), c, a, n,
-       t, b, m, d, u, c)
+WAITING_CALLS(FAULTY)
 FAULTY_LEAVES(Isend, (const void *a, int n, MPI_Datatype t, int to, int g, MPI_Comm c, MPI_Request *q), c,
               *q = MPI_REQUEST_NULL, a, n, t, to, g, c, q)
 FAULTY_LEAVES(Irecv, (void *a, int n, MPI_Datatype t, int from, int g, MPI_Comm c, MPI_Request *q), c,
               *q = MPI_REQUEST_NULL, a, n, t, from, g, c, q)
-FAULTY(Waitall, (int n, MPI_Request *q, MPI_Status *s), MPI_COMM_WORLD, n, q, s)

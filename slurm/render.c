@@ -70,7 +70,7 @@ int mf_job_has_gpus(const struct mf_job *job)
 {
     for (size_t i = 0; i < job->parts; ++i)
         if (job->part[i].gpus > 0) return 1;
-    return job->within && job->part->ranks == 0 && job->devices && *job->devices;
+    return job->takes_all && job->devices && *job->devices;
 }
 
 static void apptainer_words(struct mf_words *to, const struct mf_job *job)

@@ -25,6 +25,7 @@ struct mf_job_part {
 struct mf_job {
     enum mf_starter by;
     int within;        /* a job of Slurm is around this: what srun starts is a step of it */
+    int takes_all;     /* nobody said a number: it is all that the job around this has */
     int mpirun_inside; /* the script starts its ranks by mpirun, not by srun */
     size_t parts;      /* several: heterogeneous; sbatch alone */
     struct mf_job_part part[MF_JOB_PARTS];

@@ -318,7 +318,7 @@ static long tasks_of(const struct mf_launcher *here, long *all, long *nodes)
 }
 
 /* The mpirun of a container does not see the job: it is told how many ranks that has. */
-static void from_job(const struct mf_launcher *here, const struct mf_job *job, struct mf_job_part *part)
+static void from_job(const struct mf_launcher *here, struct mf_job_part *part)
 {
     long all, nodes, each = tasks_of(here, &all, &nodes);
 
@@ -326,8 +326,6 @@ static void from_job(const struct mf_launcher *here, const struct mf_job *job, s
     part->nodes = nodes;
     part->per_node = each;
     part->ranks = all;
-    part->gpus = job->devices && *job->devices ? 1 : 0;
-    for (const char *at = job->devices; part->gpus > 0 && *at; ++at) part->gpus += *at == ',';
 }
 
 /* A step does not have the cores of a task from its job; where there are more ranks than tasks they share them. */
@@ -355,8 +353,9 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
         MF_TRY(from_plan(o, part));
     else if (says_numbers(o) || job->by == MF_BY_SBATCH || !*here->job)
         MF_TRY(from_options(o, here, job, part));
-    else if (mf_job_wraps(job))
-        from_job(here, job, part);
+    else
+        job->takes_all = 1;
+    if (job->takes_all && mf_job_wraps(job)) from_job(here, part);
     if (job->by == MF_BY_SRUN && *here->job && !o->plan) part->cores = step_cores(here, part);
     if (job->hosts && job->by == MF_BY_MPIRUN) MF_TRY(fit_hosts(o, job));
     if (o->cores > 0) part->cores = o->cores;
@@ -369,13 +368,9 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
 long mf_launch_ranks(const struct mf_job *job)
 {
     const struct mf_launcher here = mf_launcher_find();
-    long ranks = 0, *tasks = NULL;
-    size_t nodes = 0;
+    long ranks = 0, nodes;
 
     for (size_t i = 0; i < job->parts; ++i) ranks += job->part[i].ranks;
-    if (ranks > 0 || !*here.tasks) return ranks;
-    if (mf_nodelist_tasks(here.tasks, &tasks, &nodes) != MF_OK) mf_err_clear();
-    for (size_t i = 0; i < nodes; ++i) ranks += tasks[i];
-    free(tasks);
+    if (ranks == 0) (void)tasks_of(&here, &ranks, &nodes);
     return ranks;
 }

@@ -339,12 +339,10 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
     mf_words_free(&words);
 }
 
-/* The flight records of this job: each part of a job of several has a number of its own, and in enroot nobody knows it.
- */
+/* The flight records of this job: each part of a job of several has a number of its own. */
 static const char *records(const struct mf_job *job)
 {
-    return job->parts == 1 && job->box != MF_BOX_ENROOT ? "\"mesoforge-flight-$SLURM_JOB_ID-*\""
-                                                        : "'mesoforge-flight-*'";
+    return job->parts == 1 ? "\"mesoforge-flight-$SLURM_JOB_ID-*\"" : "'mesoforge-flight-*'";
 }
 
 /* A record of this start is one that was not there, or otherwise, as it began: what tells them apart comes from their

@@ -1,7 +1,7 @@
 /* See recon_plan.h: a plan of a file against the options of a run that is not there yet. What depends on a micrograph
  * or on the machine is left to the run; all else is found by the lines that the run itself would compare, for a target
  * that stands in for the one nobody has read. */
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -105,10 +105,11 @@ static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *
     if (!mf_options_given(s->options, "add-dimension")) return MF_OK;
     for (size_t i = 0; i < problem->lines; ++i) {
         const struct mf_plan_line *line = &problem->line[i];
-        long first, last;
+        const char *third = line->value, *x = strchr(third, 'x');
 
-        if (strcmp(line->key, "shape") != 0 || sscanf(line->value, "%ld x %*d x %ld", &first, &last) != 2) continue;
-        if ((is_last ? last : first) != o->add_dimension)
+        if (strcmp(line->key, "shape") != 0) continue;
+        if (is_last && x && strchr(x + 1, 'x')) third = strchr(x + 1, 'x') + 1;
+        if (strtol(third, NULL, 10) != o->add_dimension)
             return mf_fail(MF_INPUT, "'%s' is a plan of another problem: it says '%s: %s', here --add_dimension is %ld",
                            path, line->key, line->value, o->add_dimension);
     }

@@ -24,7 +24,7 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
                    + ('cat >"$RECORD.script"\n' if name == "sbatch" else "")
                    + 'printf %s "$SLURM_JOB_END_TIME" >"$RECORD.end"\n'
                    + 'grep SigIgn /proc/$$/status >"$RECORD.ignored"\n'
-                   + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun") else ""))
+                   + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun", "enroot") else ""))
     os.chmod(f"bin/{name}", 0o755)
 open("m.npy", "w").close()
 with open("bad.yaml", "w") as file:
@@ -501,7 +501,7 @@ def again():
         check(got == status and called == ([["scontrol", b"requeue", b"7"]] if back else []), f"{status} {name} {restarts}: {got} {calls}")
 
     own, others = "mesoforge-flight-7-n1-1.tsv", "mesoforge-flight-77-n1-1.tsv"
-    for starter in ((), ("--mpirun",)):
+    for starter in ((), ("--mpirun",), ("--container", "enroot:i")):
         _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
         for status, name, old, restarts, back in ((0, own, 0, 0, 0), (1, own, 0, 0, 0), (75, None, 0, 30, 1), (137, own, 0, 0, 0), (4, None, 0, 0, 0),
                                                   (4, own, 0, "", 1), (4, own, 0, 9, 1), (4, own, 0, 10, 0), (4, own, 1, 0, 0), (4, own, 2, 0, 1), (4, others, 0, 0, 0),

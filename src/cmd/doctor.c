@@ -136,7 +136,8 @@ const struct mf_cmd mf_cmd_doctor = {
     .summary = "say what of this machine works for the program, what does not, and the remedy",
     .synopsis = "[--data_folder FOLDER] [--json]",
     .text =
-        "Looks at processor, threads, memory, limits of the control group, shared memory, InfiniBand, GPUs and their "
+        "Looks at processor, threads, memory, limits of the control group and of open files, shared memory, "
+        "InfiniBand, GPUs and their "
         "libraries, whether the launcher and MPI understand each other (without a launcher: whether two ranks can "
         "be started), whether all ranks have the same libraries and the same program, the folder for results and "
         "its locks, and HDF5 (writes a small file there and removes it). One line each: ok, warn or fail, "

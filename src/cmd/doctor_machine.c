@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -126,6 +127,24 @@ static void shared(struct mf_findings *to)
          "make room there, or export TMPDIR with a folder that has some");
 }
 
+/* mpirun keeps some for each rank that it starts, and where they run out it waits for ever. */
+static void open_files(struct mf_findings *to)
+{
+    static const unsigned long long enough = 1024;
+    struct rlimit of;
+
+    if (getrlimit(RLIMIT_NOFILE, &of) != 0) return;
+    if (of.rlim_cur == RLIM_INFINITY)
+        mf_find(to, MF_WELL, "open files", "", "a process may have any number");
+    else if (of.rlim_cur >= enough)
+        mf_find(to, MF_WELL, "open files", "", "a process may have %llu", (unsigned long long)of.rlim_cur);
+    else
+        mf_find(to, MF_WARNED, "open files",
+                of.rlim_max >= enough ? "ulimit -n 4096" : "the administrator raises it (nofile in limits.conf)",
+                "a process may have %llu: where mpirun has too few it may fail or wait for ever",
+                (unsigned long long)of.rlim_cur);
+}
+
 /* MPI copies from process to process where the kernel allows it. */
 static void copies(struct mf_findings *to)
 {
@@ -205,6 +224,7 @@ void mf_doctor_machine(struct mf_findings *to)
     group(to, root, &limits);
     shared(to);
     copies(to);
+    open_files(to);
     mf_doctor_network(to, root);
     driver(to, &seen);
     back_end(to, seen.gpus);

@@ -38,6 +38,14 @@ static int start_two(void)
     return mf_child_run(&child, NULL);
 }
 
+/* Why mpiexec may have failed: what is most often the reason here. */
+static const char *start_remedy(void)
+{
+    if (geteuid() == 0 && !(getenv("OMPI_ALLOW_RUN_AS_ROOT") && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
+        return "mpiexec -n 2 mesoforge probe; as root OMPI_ALLOW_RUN_AS_ROOT=1 and _CONFIRM=1";
+    return "mpiexec -n 2 mesoforge probe says why; it must be the mpiexec of this MPI";
+}
+
 static void ranks(struct mf_findings *to)
 {
     int size = to->session->comm->size, status;
@@ -62,10 +70,8 @@ static void ranks(struct mf_findings *to)
         mf_find(to, MF_WARNED, "MPI", "mpiexec -n 2 hostname", "mpiexec -n 2 does not end within %.0f s",
                 START_SECONDS);
     else
-        mf_find(to, MF_WARNED, "MPI",
-                geteuid() == 0 ? "mpiexec -n 2 mesoforge probe; as root OMPI_ALLOW_RUN_AS_ROOT=1 and _CONFIRM=1"
-                               : "mpiexec -n 2 mesoforge probe; it must be the mpiexec of this MPI",
-                "mpiexec -n 2 ends with status %d: %.120s", status, mf_comm_version());
+        mf_find(to, MF_WARNED, "MPI", start_remedy(), "mpiexec -n 2 ends with status %d: %.120s", status,
+                mf_comm_version());
 }
 
 void mf_doctor_launch(struct mf_findings *to)

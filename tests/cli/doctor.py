@@ -35,7 +35,7 @@ def finds(*words, status=0, **surroundings):
 
 def whole():
     found = finds()
-    check({"processor", "threads", "memory", "shared memory", "MPI's memory", "MPI's folder", "copies", "GPU driver", "CUDA library",
+    check({"processor", "threads", "memory", "shared memory", "MPI's memory", "MPI's folder", "copies", "open files", "GPU driver", "CUDA library",
            "NCCL", "launcher", "MPI", "data folder", "free space", "file locks", "HDF5"} <= set(found), list(found))
     for what in ("threads", "shared memory", "data folder", "HDF5", "MPI"):
         check(found[what]["state"] == "ok", found[what])
@@ -87,6 +87,19 @@ def broken():
     os.remove("mpiexec")
 
 
+def few_files():
+    """mpirun does not start ranks here, and as root was allowed: what is wrong is the limit."""
+    surroundings = around("FAKE_NVML", "CUDA_", "SLURM_", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    for kind, remedy in (("-S", "ulimit -n 4096"), ("", "administrator")):
+        said = runs.run("sh", "-c", "ulimit %s -n 16; exec \"$0\" doctor" % kind, MESOFORGE, env=surroundings)
+        lines = {line[6:].split(":")[0]: line for line in said.out.splitlines()}
+        check(said.status == 0 and lines["open files"].startswith("warn") and "may have 16:" in lines["open files"], said)
+        check(remedy in lines["open files"], lines["open files"])
+        check(lines["MPI"].startswith("warn") and "as root" not in lines["MPI"], lines["MPI"])
+    whole = runs.run("sh", "-c", "ulimit -S -n 1024; exec \"$0\" doctor", MESOFORGE, env=surroundings)
+    check("ok    open files: a process may have 1024" in whole.out, whole.out)
+
+
 def driver():
     found = finds(LD_LIBRARY_PATH=DRIVER)
     check(found["GPU driver"]["state"] == "ok" and "H100" in found["GPU driver"]["finding"], found["GPU driver"])
@@ -100,5 +113,6 @@ with tempfile.TemporaryDirectory() as folder:
     whole()
     no_mpi_io()
     broken()
+    few_files()
     driver()
 finish("doctor")

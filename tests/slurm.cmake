@@ -4,7 +4,8 @@ mf_test(NAME slurm_nodelist SOURCE unit/slurm_nodelist.c ROOM mf_slurm)
 
 add_test(NAME cli_launch COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/launch.py $<TARGET_FILE:mesoforge>
   ${PROJECT_SOURCE_DIR}/examples/hardware/h100x8.json)
-set_tests_properties(cli_launch PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+add_test(NAME cli_launch_scripts COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/launch_scripts.py $<TARGET_FILE:mesoforge>)
+set_tests_properties(cli_launch cli_launch_scripts PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 
 # As root, where Slurm is installed; else skipped, with the reason.
 add_library(starting MODULE tool/starting.c)

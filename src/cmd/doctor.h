@@ -30,7 +30,8 @@ void mf_find_join(struct mf_findings *to, const char *here, const struct mf_find
 /** " (node n2)", " (on n1, n2 and 60 more)" or "". */
 void mf_find_where(const struct mf_finding *one, char *text, size_t n);
 
-/** Processor, threads, memory, shared memory, copies between processes, network, GPUs and their libraries. Local. */
+/** Processor, threads, memory, limits of the control group and of open files, shared memory, copies between processes,
+ * network, GPUs and their libraries. Local. */
 void mf_doctor_machine(struct mf_findings *to);
 
 /** InfiniBand, and whether MPI can use it. @p root: as in nic.h. Local. */

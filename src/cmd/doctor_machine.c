@@ -130,17 +130,20 @@ static void shared(struct mf_findings *to)
 /* mpirun keeps some for each rank that it starts, and where they run out it waits for ever. */
 static void open_files(struct mf_findings *to)
 {
-    static const unsigned long long enough = 1024;
+    static const unsigned long long enough = 1024, ample = 4096;
+    char remedy[64] = "the administrator raises it (nofile in limits.conf)";
     struct rlimit of;
 
     if (getrlimit(RLIMIT_NOFILE, &of) != 0) return;
+    if (of.rlim_max >= enough)
+        snprintf(remedy, sizeof remedy, "ulimit -S -n %llu",
+                 of.rlim_max < ample ? (unsigned long long)of.rlim_max : ample);
     if (of.rlim_cur == RLIM_INFINITY)
         mf_find(to, MF_WELL, "open files", "", "a process may have any number");
     else if (of.rlim_cur >= enough)
         mf_find(to, MF_WELL, "open files", "", "a process may have %llu", (unsigned long long)of.rlim_cur);
     else
-        mf_find(to, MF_WARNED, "open files",
-                of.rlim_max >= enough ? "ulimit -n 4096" : "the administrator raises it (nofile in limits.conf)",
+        mf_find(to, MF_WARNED, "open files", remedy,
                 "a process may have %llu: where mpirun has too few it may fail or wait for ever",
                 (unsigned long long)of.rlim_cur);
 }

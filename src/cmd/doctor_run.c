@@ -38,10 +38,17 @@ static int start_two(void)
     return mf_child_run(&child, NULL);
 }
 
+static int is_one(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && strcmp(value, "1") == 0;
+}
+
 /* Why mpiexec may have failed: what is most often the reason here. */
 static const char *start_remedy(void)
 {
-    if (geteuid() == 0 && !(getenv("OMPI_ALLOW_RUN_AS_ROOT") && getenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
+    if (geteuid() == 0 && !(is_one("OMPI_ALLOW_RUN_AS_ROOT") && is_one("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")))
         return "mpiexec -n 2 mesoforge probe; as root OMPI_ALLOW_RUN_AS_ROOT=1 and _CONFIRM=1";
     return "mpiexec -n 2 mesoforge probe says why; it must be the mpiexec of this MPI";
 }

@@ -267,18 +267,6 @@ static int other_part(const char *text, struct mf_job_part *part)
     return MF_OK;
 }
 
-static int check_deepspeed(const struct mf_launch *o, const struct mf_job_part *part)
-{
-    if (!o->deepspeed) return MF_OK;
-    if (part->gpus * part->nodes < 2)
-        return mf_fail(MF_DEVICE, "--deepspeed shares a run out to two GPUs or more, %ld are here; say --num_gpus",
-                       part->gpus * part->nodes);
-    if (part->per_node != part->gpus)
-        return mf_fail(MF_USAGE, "--deepspeed is one rank per GPU: %ld ranks and %ld GPUs of a node do not agree",
-                       part->per_node, part->gpus);
-    return MF_OK;
-}
-
 /* Ranks of mpirun stay on this machine, as far as anybody says. */
 static int stays_here(const struct mf_job *job)
 {
@@ -338,6 +326,42 @@ static long step_cores(const struct mf_launcher *here, const struct mf_job_part 
     return share < here->cores ? share : here->cores;
 }
 
+/* GPUs that the job around this has on its nodes: as many as here. */
+static long gpus_of_job(const struct mf_job *job)
+{
+    long gpus = job->devices && *job->devices ? 1 : 0;
+
+    for (const char *at = job->devices; gpus > 0 && *at; ++at) gpus += *at == ',';
+    return gpus;
+}
+
+static int check_deepspeed(const struct mf_launch *o, const struct mf_launcher *here, const struct mf_job *job)
+{
+    long nodes = job->part->nodes, each = job->part->per_node, gpus = job->part->gpus, all;
+
+    if (!o->deepspeed) return MF_OK;
+    if (job->takes_all) {
+        each = tasks_of(here, &all, &nodes);
+        gpus = gpus_of_job(job);
+    }
+    if (gpus * (nodes > 0 ? nodes : 1) < 2)
+        return mf_fail(MF_DEVICE, "--deepspeed shares a run out to two GPUs or more, %ld %s here; say --num_gpus", gpus,
+                       gpus == 1 ? "is" : "are");
+    if (each != gpus)
+        return mf_fail(MF_USAGE, "--deepspeed is one rank per GPU: %ld rank%s and %ld GPU%s of a node do not agree",
+                       each, MF_S(each), gpus, MF_S(gpus));
+    return MF_OK;
+}
+
+static int check_sum(const struct mf_job *job)
+{
+    long ranks = 0;
+
+    for (size_t i = 0; i < job->parts; ++i) ranks += job->part[i].ranks;
+    if (ranks <= MOST) return MF_OK;
+    return mf_fail(MF_USAGE, "a run has at most %d ranks, and %ld are asked for", MOST, ranks);
+}
+
 int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job)
 {
     struct mf_job_part *part = job->part;
@@ -354,7 +378,7 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
     else if (says_numbers(o) || job->by == MF_BY_SBATCH || !*here->job)
         MF_TRY(from_options(o, here, job, part));
     else
-        job->takes_all = 1;
+        job->takes_all = !job->hosts;
     if (job->takes_all && mf_job_wraps(job)) from_job(here, part);
     if (job->by == MF_BY_SRUN && *here->job && !o->plan) part->cores = step_cores(here, part);
     if (job->hosts && job->by == MF_BY_MPIRUN) MF_TRY(fit_hosts(o, job));
@@ -362,7 +386,8 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
     part->constraint = o->constraint;
     MF_TRY(check_cores(o, job));
     for (size_t i = 0; i < o->also.count; ++i) MF_TRY(other_part(o->also.at[i], &job->part[i + 1]));
-    return check_deepspeed(o, part);
+    MF_TRY(check_sum(job));
+    return check_deepspeed(o, here, job);
 }
 
 long mf_launch_ranks(const struct mf_job *job)

@@ -82,22 +82,22 @@ def broken():
     os.chmod("mpiexec", 0o755)
     found = finds(PATH=os.getcwd() + ":/usr/bin:/bin")["MPI"]
     check(found["state"] == "warn" and "status 9" in found["finding"], found)
+    for allowed, confirmed in (("1", "1"), ("1", ""), ("", "1"), ("yes", "yes")):  # Open MPI takes 1 alone
+        remedy = finds(PATH=os.getcwd() + ":/usr/bin:/bin", OMPI_ALLOW_RUN_AS_ROOT=allowed, OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=confirmed)["MPI"]["remedy"]
+        told = os.geteuid() == 0 and (allowed, confirmed) != ("1", "1")
+        check(("as root" in remedy, "of this MPI" in remedy) == (told, not told), (allowed, confirmed, remedy))
     deaf = runs.run("env", "--ignore-signal=CHLD", MESOFORGE, "doctor", env=around("SLURM_", PATH=os.getcwd() + ":/usr/bin:/bin"))
     check("status 9" in deaf.out, "started by who ignores that children end: %s" % deaf.out)
     os.remove("mpiexec")
 
 
 def few_files():
-    """mpirun does not start ranks here, and as root was allowed: what is wrong is the limit."""
-    surroundings = around("FAKE_NVML", "CUDA_", "SLURM_", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    for kind, remedy in (("-S", "ulimit -n 4096"), ("", "administrator")):
-        said = runs.run("sh", "-c", "ulimit %s -n 16; exec \"$0\" doctor" % kind, MESOFORGE, env=surroundings)
-        lines = {line[6:].split(":")[0]: line for line in said.out.splitlines()}
-        check(said.status == 0 and lines["open files"].startswith("warn") and "may have 16:" in lines["open files"], said)
-        check(remedy in lines["open files"], lines["open files"])
-        check(lines["MPI"].startswith("warn") and "as root" not in lines["MPI"], lines["MPI"])
-    whole = runs.run("sh", "-c", "ulimit -S -n 1024; exec \"$0\" doctor", MESOFORGE, env=surroundings)
-    check("ok    open files: a process may have 1024" in whole.out, whole.out)
+    for soft, hard, state, remedy in ((16, 1023, "warn", "administrator"), (16, 2048, "warn", "ulimit -S -n 2048"), (1023, 4096, "warn", "ulimit -S -n 4096"),
+                                      (1024, 4096, "ok  ", "")):
+        said = runs.run("sh", "-c", f"ulimit -n {hard}; ulimit -S -n {soft}; exec \"$0\" doctor", MESOFORGE, env=around("FAKE_NVML", "CUDA_", "SLURM_"))
+        lines = [line for line in said.out.splitlines() if "open files: " in line]
+        check(said.status == 0 and len(lines) == 1 and lines[0].startswith(f"{state}  open files: a process may have {soft}"), said)
+        check(lines[0].endswith(remedy) if "ulimit" in remedy else remedy in lines[0], (remedy, lines[0]))
 
 
 def driver():

@@ -5,61 +5,15 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import time
 
 import runs
 import virtual_hosts
-from runs import around, check, finish
+from launching import execute, files, folder, launch, program, refused
+from runs import check, finish
 
-program, hardware = map(os.path.abspath, sys.argv[1:3])
-folder = tempfile.mkdtemp(prefix="launch-")
-os.chdir(folder)
-os.mkdir("bin")
-for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch"):
-    with open(f"bin/{name}", "w") as file:
-        file.write('#!/bin/sh\nfor w in "$0" "$@"; do printf "%s\\0" "$w"; done >>"$RECORD"\nprintf "\\0" >>"$RECORD"\n'
-                   + ('cat >"$RECORD.script"\n' if name == "sbatch" else "")
-                   + 'printf %s "$SLURM_JOB_END_TIME" >"$RECORD.end"\n'
-                   + 'grep SigIgn /proc/$$/status >"$RECORD.ignored"\n'
-                   + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun", "enroot") else ""))
-    os.chmod(f"bin/{name}", 0o755)
-open("m.npy", "w").close()
-with open("bad.yaml", "w") as file:
-    file.write("limit_to: 0\n")
-PATH = os.path.abspath("bin") + ":/usr/bin:/bin"
-
-
-def launch(*words, **more):
-    """(status, what it printed, its complaint, [argv of every stand-in])."""
-    record = os.path.abspath("record")
-    for name in (record, record + ".script"):
-        if os.path.exists(name):
-            os.remove(name)
-    env = around("SLURM_", "CUDA_", "PMI", "OMPI_", RECORD=record, **{"PATH": PATH, **more})
-    done = subprocess.run([program, "launch", *words], capture_output=True, env=env, timeout=60)
-    return done.returncode, done.stdout, done.stderr.decode(errors="replace"), recorded(record)
-
-
-def recorded(record):
-    if not os.path.exists(record):
-        return []
-    calls = open(record, "rb").read().split(b"\0\0")[:-1]
-    return [[os.path.basename(call.split(b"\0")[0]).decode(), *call.split(b"\0")[1:]] for call in calls]
-
-
-def execute(script, **more):
-    """A batch script with stand-ins around it: its status and their argv."""
-    if os.path.exists("record"):
-        os.remove("record")
-    env = around("SLURM_", "CUDA_", PATH=PATH, RECORD=os.path.abspath("record"), SLURM_JOB_ID="7", **more)
-    with open("job.sh", "wb" if isinstance(script, bytes) else "w") as file:  # Slurm makes a copy at each start
-        file.write(script)
-    done = subprocess.run(["bash", "job.sh"], env=env, capture_output=True, timeout=60)
-    check(done.stderr == b"", f"the script complains: {done.stderr[:300]}")
-    return done.returncode, recorded("record")
+(hardware,) = files
 
 
 def ignores_nothing(starter):
@@ -175,6 +129,9 @@ def numbers():
     has(["--launcher", "sbatch", "--gpus-per-node", "4", "--slurm-options", "gres=nvme:9"], "--gres=nvme:9", "--gpus-per-node=4")
     has(["--launcher", "srun", "--slurm-options", "output=run-%t.log"], "--output=run-%t.log")
     has(["--deepspeed", "--num_gpus", "2", "--launcher", "mpirun"], "-n 2")
+    job = {"SLURM_JOB_ID": "5", "SLURM_TASKS_PER_NODE": "2", "SLURM_JOB_NUM_NODES": "1", "SLURM_JOB_GPUS": "0,1"}
+    has(["--deepspeed", "--launcher", "srun"], "srun", **job)
+    has(["--deepspeed", "--launcher", "mpirun", "--container", "docker:i"], "-n 2", "device=0,1", **job)
     has(["--debug", "--launcher", "mpirun"], "--batch-size 4 --max-iter 20 --logging-level 10")
     has(["--debug", "--launcher", "mpirun"], "--max_iter 7", lacks=("--max-iter",), verb=run + ["--max_iter", "7"])
     has(["--debug", "--launcher", "mpirun"], "--logging-level 10", lacks=("--batch-size",), verb=["probe"])
@@ -273,11 +230,6 @@ def takes(words, option):
     """How many words follow an option."""
     rest = words[words.index(option) + 1:]
     return next((i for i, w in enumerate(rest) if w.startswith("--")), len(rest))
-
-
-def refused(status, part, *words, **more):
-    got, out, err, calls = launch(*words, **more)
-    check(got == status and part in err and err.count("\n") == 1 and not calls and not out, f"{words}: {got} {out} {err}")
 
 
 def refusals():
@@ -408,6 +360,11 @@ def refusals():
     refused(2, "part of srun", "--container", "pyxis:m", "--launcher", "mpirun", *one)
     refused(4, "two GPUs or more", "--deepspeed", "--num_gpus", "1", *one)
     refused(2, "one rank per GPU", "--deepspeed", "--num_gpus", "2", "--ntasks-per-node", "3", "--launcher", "srun", *one)
+    for starter in (("--launcher", "srun"), ("--launcher", "mpirun", "--container", "docker:i")):
+        deep = [*starter, "--deepspeed"]
+        refused(4, "or more, 1 is here", *deep, *one, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1", SLURM_JOB_NUM_NODES="1", SLURM_JOB_GPUS="3")
+        refused(2, "3 ranks and 2 GPUs of a node", *deep, *one, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="3", SLURM_JOB_NUM_NODES="1", SLURM_JOB_GPUS="0,1")
+    refused(2, "at most 1048576 ranks", "--launcher", "srun", "--nodes", "65536", "--ntasks-per-node", "65536", *one)
     refused(4, "this machine shows", "--launcher", "mpirun", "--num_gpus", "999", "--run", *one)
     refused(4, "'mpirun' cannot be started: No such file", "--launcher", "mpirun", "--run", *one, PATH="/nowhere")
     refused(4, "'sbatch' cannot be started: No such file", "--launcher", "sbatch", "--run", *one, PATH="/nowhere")
@@ -488,114 +445,6 @@ def outside():
     del os.environ["MF_OWN_WORLD"]
 
 
-def again():
-    """75 puts the job back; 4 with a flight record of this job and this start, and mpirun's 205, do not too often; all else is the script's own status."""
-    def put_back(script, status, name, old, restarts, back):  # @old: the record was there, 2: and is written again
-        if name and old:
-            open(name, "w").close()
-            os.utime(name, (time.time() + 60,) * 2)  # the clock of its file system is another one than the node's
-        got, calls = execute(script, STATUS=status, SLURM_RESTART_COUNT=restarts, **({"FLIGHT": name} if name and old != 1 else {}))
-        if name:
-            os.remove(name)
-        called = [c for c in calls if c[0] == "scontrol"]
-        check(got == status and called == ([["scontrol", b"requeue", b"7"]] if back else []), f"{status} {name} {restarts}: {got} {calls}")
-
-    own, others = "mesoforge-flight-7-n1-1.tsv", "mesoforge-flight-77-n1-1.tsv"
-    for starter in ((), ("--mpirun",), ("--container", "enroot:i")):
-        _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
-        for status, name, old, restarts, back in ((0, own, 0, 0, 0), (1, own, 0, 0, 0), (75, None, 0, 30, 1), (137, own, 0, 0, 0), (4, None, 0, 0, 0),
-                                                  (4, own, 0, "", 1), (4, own, 0, 9, 1), (4, own, 0, 10, 0), (4, own, 1, 0, 0), (4, own, 2, 0, 1), (4, others, 0, 0, 0),
-                                                  (205, None, 0, 9, len(starter)), (205, None, 0, 10, 0)):
-            put_back(script, status, name, old, restarts, back)
-    _, script, _, _ = launch("--launcher", "sbatch", "--array", "3-5", "--", "synth", "--seed", "%a", "--output", "v%a.h5")
-    called = [c for c in execute(script, STATUS=75, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5")[1] if c[0] == "scontrol"]
-    check(called == [["scontrol", b"requeue", b"7_5"]], f"an array's task, not all of them: {called}")  # 7 is the last one's number, and all of them
-    for path in ("match", "reconstruct"):
-        script = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slurm", path + ".sbatch"), "rb").read()
-        put_back(script, 4, own, 0, 0, 1)
-        put_back(script, 4, own, 1, 0, 0)
-        put_back(script, 4, others, 0, 0, 0)
-
-
-def until_when():
-    """--max-hours auto is nothing that the login node knows. A script says when the job ends, where Slurm does not."""
-    auto = ("--", "match", "m.npy", "--max-hours", "auto")
-    refused(2, "--max-hours '1h': write hours", "--launcher", "sbatch", "--submit", "--", "match", "m.npy", "--max-hours", "1h")
-    status, out, err, calls = launch("--launcher", "srun", "--run", *auto)
-    check(status == 0 and calls, f"srun: {err}")
-    with open("bin/squeue", "w") as file:
-        file.write('#!/bin/sh\necho "$* $SLURM_TIME_FORMAT$SQUEUE_STATES" >"$RECORD.asked"\n[ -z "$ENDS" ] || printf "$ENDS\\n1999-01-01T00:00:00\\n"\n')
-    os.chmod("bin/squeue", 0o755)
-    end = "2031-02-03T04:05:06"
-    stamp = str(int(time.mktime(time.strptime(end, "%Y-%m-%dT%H:%M:%S"))))
-    for more, asks in ((("--output", "v.h5"), "7"), (("--array", "3-5", *auto, "--seed", "%a", "--output", "v%a.h5"), "7_5")):
-        words = more if "--" in more else (*auto, *more)
-        _, script, err, _ = launch("--launcher", "sbatch", *words)
-        for says, told, known in ((end, stamp, ""), ("", "", ""), (end, "99", "99")):
-            execute(script, ENDS=says, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5", SQUEUE_STATES="PD", SLURM_TIME_FORMAT="%d", **({"SLURM_JOB_END_TIME": known} if known else {}))
-            check(open("record.end").read() == told, f"{says} {known}: {open('record.end').read()} {script} {err}")
-            check(os.path.exists("record.asked") == (not known) and (known or open("record.asked").read() == f"-h -j {asks} -o %e standard\n"), f"{says} {known}: asked otherwise")
-            if not known:
-                os.remove("record.asked")
-    check(b"squeue" not in launch("--launcher", "sbatch", "--", "match", "m.npy", "--max-hours", "2")[1], "a script that nobody asks")
-
-
-def own_gpus():
-    """A container sees the GPUs of its job and no others, and its program knows the job."""
-    device = b"--device=nvidia.com/gpu="
-    one = ("--", "match", "m.npy")
-    given = {"SLURM_JOB_GPUS": "2,5", "CUDA_VISIBLE_DEVICES": "0,1"}  # of a job that is shut in Slurm counts from 0, which a daemon outside does not
-    cases = [(given, [b'--gpus="device=2,5"'], [device + b"2", device + b"5"]), ({"CUDA_VISIBLE_DEVICES": "3"}, [b'--gpus="device=3"'], [device + b"3"]),
-             ({"CUDA_VISIBLE_DEVICES": "GPU-8a,MIG-1/2"}, [b'--gpus="device=GPU-8a,MIG-1/2"'], [device + b"GPU-8a", device + b"MIG-1/2"])]
-    told = [b"--env=" + name for name in (b"OMP_NUM_THREADS", b"SLURM_JOB_ID", b"SLURM_RESTART_COUNT", b"SLURM_JOB_END_TIME")]
-
-    def check_words(calls, box, gpus, what):
-        words = calls[0][1:] if check(len(calls) == 1 and calls[0][0] == box, f"{what}: {calls}") else []
-        check([w for w in words if b"gpu" in w] == gpus and all(w in words for w in told) and not any(b"CUDA" in w for w in words), f"{what}: {words}")
-
-    for kind, box in enumerate(("docker", "podman")):
-        for env, *gpus in [*cases, ({}, [b"--gpus=all"], [device + b"all"])]:
-            _, _, _, calls = launch("--launcher", "mpirun", "--container", f"{box}:i", "--num_gpus", "2", "--run", *one, **env)
-            check_words(calls, box, gpus[kind], f"{box} {env}")
-        _, _, _, calls = launch("--container", f"{box}:i", "--run", *one, SLURM_JOB_ID="5", **given)  # all that the job has
-        check_words(calls, box, cases[0][1 + kind], f"{box} in a job")
-        script = launch("--launcher", "sbatch", "--container", f"{box}:i", "--num_gpus", "2", *one)[1]
-        check(b'"mesoforge-flight-$SLURM_JOB_ID-*"' in script, "records of this job")
-        for env, *gpus in [*cases, ({}, [b'--gpus="device=all"'], [device + b"all"])]:
-            check_words(execute(script, **env)[1], box, gpus[kind], f"script of {box} {env}")
-        for wrong in ('0"1', "", "-1", "0,,1", "0,"):
-            refused(2, "is no list of GPUs", "--launcher", "mpirun", "--container", f"{box}:i", "--num_gpus", "2", *one, CUDA_VISIBLE_DEVICES=wrong)
-        _, _, _, calls = launch("--launcher", "mpirun", "--container", f"{box}:i", "--ntasks", "2", "--run", *one, CUDA_VISIBLE_DEVICES="0, 1")
-        check_words(calls, box, [], f"{box}: nobody asked for GPUs")
-    check(b" --nv " in launch("--container", "apptainer:i", *one, SLURM_JOB_ID="5", **given)[1], "a job that has GPUs")
-    told = {b"--env=OMP_NUM_THREADS", b"--env=SLURM_JOB_ID"}  # enroot makes empty ones of those that are not there
-    script = launch("--launcher", "sbatch", "--container", "enroot:i", "--mpirun", *one)[1]
-    for run in (execute(script, OMP_NUM_THREADS="3")[1], launch("--launcher", "mpirun", "--container", "enroot:i", "--run", *one, OMP_NUM_THREADS="3", SLURM_JOB_ID="5")[3]):
-        check(len(run) == 1 and {w for w in run[0][1:] if w.startswith(b"--env") and b"OMPI" not in w} == told, f"enroot: {run}")
-
-
-def others_asked():
-    """mpirun in a script starts the tasks that the job has, on each node those that Slurm has put there, and in a container those of its node:
-    somebody may have made the job smaller or larger (scontrol update, sbatch -n)."""
-    def starts(script, *has, **tasks):
-        _, calls = execute(script, **tasks)
-        line = b" ".join(calls[0][1:]).decode() if check(len(calls) == 1, f"{tasks}: {calls}") else ""
-        for part in has:
-            check(part in line, f"{tasks}: no '{part}' in {line}")
-
-    two = ("--launcher", "sbatch", "--nodes", "2", "--ntasks-per-node", "2")
-    script = launch(*two, "--mpirun", "--", "probe")[1]
-    for tasks, ranks in (("2(x2)", 4), ("2", 2), ("2(x4)", 8), ("3,1(x2),4", 9), ("12(x10),7", 127)):
-        starts(script, f"-n {ranks} --map-by slot --bind-to none", SLURM_TASKS_PER_NODE=tasks)
-    starts(script, "-n 4 --map-by slot --bind-to none")
-    script = launch(*two, "--mpirun", "--cpus-per-task", "3", "--", "probe")[1]
-    starts(script, "-n 2 --map-by slot:PE=3 --bind-to core", SLURM_TASKS_PER_NODE="2")
-    starts(script, "-n 2 --map-by slot:PE=4 --bind-to core", SLURM_TASKS_PER_NODE="2", SLURM_CPUS_PER_TASK="4")
-    script = launch("--launcher", "sbatch", "--ntasks", "5", "--container", "docker:i", "--", "probe")[1]
-    for tasks, ranks in (("3", 3), ("4(x2)", 4), ("2,1", 2), ("", 5)):
-        starts(script, f"-n {ranks} --map-by slot --bind-to none", SLURM_TASKS_PER_NODE=tasks)
-
-
 if len(sys.argv) > 3:
     for turn in range(int(sys.argv[3])):
         as_given(100 + turn)
@@ -610,9 +459,5 @@ as_the_verb()
 as_many_ranks()
 boxes()
 outside()
-others_asked()
-own_gpus()
-until_when()
-again()
 shutil.rmtree(folder)
 finish("launch")

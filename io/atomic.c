@@ -185,7 +185,7 @@ static int prepare(const char *path, size_t bytes, int alone, char **temporary)
     return rc;
 }
 
-/* Every rank writes its part of it. What fails on one alone, in the middle, may leave the others in MPI-IO for ever. */
+/* Every rank writes its part of it: what one cannot is known before any begins. */
 static int check_limit(const char *path, size_t bytes)
 {
     struct rlimit most;

@@ -8,9 +8,10 @@
 #include "io/atomic.h"
 #include "io/guard.h"
 #include "io/look.h"
+#include "io/rows.h"
 #include "src/base/err.h"
 
-enum { CELLS = 64, OVERHEAD = 1 << 16, LIST_TEXT = 600 };
+enum { CELLS = 64, OVERHEAD = 1 << 16, LIST_TEXT = 600, PIECE = 1 << 15 /* phases that are widened at a time */ };
 
 #define OLD "/DataContainers/"
 #define NEW "/DataStructure/"
@@ -189,8 +190,7 @@ static int make(struct mf_h5 *file, const struct mf_micro *m)
     MF_TRY(mf_h5_put_ascii(file, "/", "DREAM3D Version", "mesoforge " MF_VERSION));
     MF_TRY(mf_h5_group(file, "/DataContainerBundles"));
     MF_TRY(make_geometry(file, m));
-    MF_TRY(make_phases(file, m));
-    return mf_h5_flush(file);
+    return make_phases(file, m);
 }
 
 static size_t bytes_of(const struct mf_micro *m)
@@ -198,19 +198,51 @@ static size_t bytes_of(const struct mf_micro *m)
     return 4 * m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2] + OVERHEAD;
 }
 
-/* Collective: refused by all or by none. */
-static int fill(const struct mf_comm *comm, const struct mf_atomic *to, const struct mf_micro *m)
+/* Everything but the values. Rank 0. */
+static int make_file(const struct mf_atomic *to, const struct mf_micro *m, uint64_t *place)
 {
     struct mf_h5 *file;
     int rc, end;
 
-    MF_TRY(mf_agree(comm, mf_h5_create(comm, to->temporary, to->path, &file)));
-    rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(to, bytes_of(m)) : MF_OK);
-    if (rc == MF_OK) rc = mf_agree(comm, make(file, m));
-    if (rc == MF_OK)
-        rc = mf_agree(comm, mf_h5_write_rows(file, PHASES, MF_H5_U8, m->slab.first, m->slab.count, m->phase));
+    MF_TRY(mf_h5_create(to->temporary, to->path, &file));
+    rc = mf_atomic_reserve(to, bytes_of(m));
+    if (rc == MF_OK) rc = make(file, m);
+    *place = rc == MF_OK ? mf_h5_place(file, PHASES) : 0;
     end = mf_h5_close(file);
-    return rc == MF_OK ? mf_agree(comm, end) : rc;
+    return rc == MF_OK ? end : rc;
+}
+
+struct own {
+    const struct mf_micro *micro;
+    uint64_t place;
+};
+
+/* The phases as DREAM.3D counts them in. */
+static int put_own(struct mf_rows *rows, const void *context)
+{
+    const struct own *own = context;
+    const struct mf_slab *s = &own->micro->slab;
+    const size_t voxels = mf_slab_voxels(s);
+    const uint64_t place = own->place + s->first * s->dims[1] * s->dims[2] * sizeof(int32_t);
+    int32_t piece[PIECE];
+
+    for (size_t at = 0, n; at < voxels; at += n) {
+        n = voxels - at < PIECE ? voxels - at : PIECE;
+        for (size_t i = 0; i < n; ++i) piece[i] = own->micro->phase[at + i];
+        MF_TRY(mf_rows_put(rows, piece, n * sizeof *piece, place + at * sizeof *piece));
+    }
+    return MF_OK;
+}
+
+/* Collective: refused by all or by none. */
+static int fill(const struct mf_comm *comm, const struct mf_atomic *to, const struct mf_micro *m)
+{
+    struct own own = {m, 0};
+    int rc = mf_agree(comm, comm->rank == 0 ? make_file(to, m, &own.place) : MF_OK);
+
+    if (rc != MF_OK) return rc;
+    mf_comm_bcast(comm, 0, &own.place, sizeof own.place);
+    return mf_agree(comm, mf_rows_write(comm, to, 0, NULL, put_own, &own));
 }
 
 int mf_dream3d_write(const struct mf_comm *comm, const char *path, const struct mf_micro *micro)

@@ -57,7 +57,6 @@ static struct mf_h5 *file_new(const char *name, int writing)
     if (file) file->name = strdup(name);
     if (!file || !file->name) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file");
     file->id = -1;
-    mf_comm_self(&file->comm);
     file->writing = writing;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     return file;
@@ -66,36 +65,7 @@ static struct mf_h5 *file_new(const char *name, int writing)
 static void file_free(struct mf_h5 *file)
 {
     free(file->name);
-    free(file->late);
     free(file);
-}
-
-/* "writing of 'volume.h5'": the end of a long name says most. */
-void mf_h5_enter(const struct mf_h5 *file, const char *what)
-{
-    const char *slash = strrchr(file->name, '/');
-    char text[64];
-
-    if (file->comm.size == 1) return;
-    snprintf(text, sizeof text, "%s %.36s", what, slash ? slash + 1 : file->name);
-    mf_comm_enter(&file->comm, text, 0);
-}
-
-void mf_h5_leave(const struct mf_h5 *file) { mf_comm_leave(&file->comm); }
-
-/* How the file is to be accessed: readable by HDF5 1.10, by all ranks where there are several. Inside mf_h5_enter():
- * HDF5 copies the communicator, for which ranks wait for each other. */
-static hid_t create_access(const struct mf_comm *comm)
-{
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-
-    H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110);
-    if (comm && comm->size > 1) {
-        H5Pset_fapl_mpio(access, *(MPI_Comm *)mf_comm_native(comm), MPI_INFO_NULL);
-        H5Pset_coll_metadata_write(access, 1);
-        H5Pset_all_coll_metadata_ops(access, 1);
-    }
-    return access;
 }
 
 void mf_h5_begin(void)
@@ -104,19 +74,16 @@ void mf_h5_begin(void)
     if (H5open() < 0) mf_die(MF_BROKEN, __FILE__, __LINE__, "HDF5 does not start");
 }
 
-int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name, struct mf_h5 **file)
+int mf_h5_create(const char *path, const char *name, struct mf_h5 **file)
 {
     struct mf_h5 *f = file_new(name, 1);
-    hid_t access;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     int rc = MF_OK;
 
-    if (comm) f->comm = *comm;
-    mf_h5_enter(f, "creation of");
-    access = create_access(comm);
+    H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V110); /* readable by HDF5 1.10 */
     f->id = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (f->id < 0) rc = mf_h5_refuse(f, "creating it", NULL);
     H5Pclose(access);
-    mf_h5_leave(f);
     if (rc == MF_OK)
         *file = f;
     else
@@ -164,24 +131,12 @@ int mf_h5_open(const char *path, struct mf_h5 **file)
     return rc;
 }
 
-int mf_h5_flush(struct mf_h5 *file)
-{
-    int bad;
-
-    mf_h5_enter(file, "flush of");
-    bad = H5Fflush(file->id, H5F_SCOPE_GLOBAL) < 0;
-    mf_h5_leave(file);
-    return bad ? mf_h5_refuse(file, "flushing", NULL) : MF_OK;
-}
-
 int mf_h5_close(struct mf_h5 *file)
 {
-    int rc = file->writing ? mf_h5_flush(file) : MF_OK;
+    int rc = MF_OK;
 
-    mf_h5_enter(file, "closing of");
+    if (file->writing && H5Fflush(file->id, H5F_SCOPE_GLOBAL) < 0) rc = mf_h5_refuse(file, "flushing", NULL);
     if (H5Fclose(file->id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing", NULL);
-    mf_h5_leave(file);
-    if (file->late && rc == MF_OK) rc = mf_fail(MF_OUTPUT, "%s", file->late);
     file_free(file);
     return rc;
 }
@@ -239,11 +194,9 @@ int mf_h5_group(struct mf_h5 *file, const char *path)
     hid_t links = H5Pcreate(H5P_LINK_CREATE), id;
 
     H5Pset_create_intermediate_group(links, 1);
-    mf_h5_enter(file, "writing of");
     id = H5Gcreate2(file->id, path, links, H5P_DEFAULT, H5P_DEFAULT);
     H5Pclose(links);
     if (id >= 0) H5Gclose(id);
-    mf_h5_leave(file);
     return id < 0 ? mf_h5_refuse(file, "making group", path) : MF_OK;
 }
 
@@ -251,9 +204,7 @@ int mf_h5_link(struct mf_h5 *file, const char *object, const char *second)
 {
     int bad;
 
-    mf_h5_enter(file, "writing of");
     bad = H5Lcreate_hard(file->id, object, file->id, second, H5P_DEFAULT, H5P_DEFAULT) < 0;
-    mf_h5_leave(file);
     return bad ? mf_h5_refuse(file, "linking", second) : MF_OK;
 }
 
@@ -265,8 +216,8 @@ static hid_t space_of(size_t count)
     return count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, NULL);
 }
 
-static int put_all(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t disk, hid_t type,
-                   const void *values)
+static int put_as(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t disk, hid_t type,
+                  const void *values)
 {
     hid_t id = mf_h5_object(file, object), space, attribute;
     int bad;
@@ -280,17 +231,6 @@ static int put_all(struct mf_h5 *file, const char *object, const char *name, siz
     H5Sclose(space);
     H5Oclose(id);
     return bad ? MF_OUTPUT : MF_OK;
-}
-
-static int put_as(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t disk, hid_t type,
-                  const void *values)
-{
-    int rc;
-
-    mf_h5_enter(file, "writing of");
-    rc = put_all(file, object, name, count, disk, type, values);
-    mf_h5_leave(file);
-    return rc;
 }
 
 static int put(struct mf_h5 *file, const char *object, const char *name, size_t count, hid_t type, const void *values)

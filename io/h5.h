@@ -1,5 +1,6 @@
-/* HDF5 files. One object is a whole file, written (serial, or by all ranks in parallel) or read (serial, hardened: no
- * plug-in is loaded, no link out of the file is followed, and what is asked for is checked before it is read). Names
+/* HDF5 files. One object is a whole file, written or read by one rank (hardened: no plug-in is loaded, no link out of
+ * the file is followed, and what is asked for is checked before it is read). Of a file that all ranks write rank 0
+ * makes everything but the values, and io/rows.h writes those. Names
  * are paths from the root ("/microstructure/phase"). Text attributes are UTF-8, variable length: h5py shows them as
  * str.
  *
@@ -36,11 +37,10 @@ struct mf_h5_shape {
 void mf_h5_begin(void);
 
 /**
- * Creates (or empties) a file. @p comm: all its ranks write in parallel through MPI-IO; NULL or one rank: serial.
- * @p name: what sentences call the file (the temporary @p path means nothing to a user). Refuses with MF_OUTPUT.
- * With several ranks every function that creates something is collective and must be called alike.
+ * Creates (or empties) a file. @p name: what sentences call it (the temporary @p path means nothing to a user). Not
+ * collective. Refuses with MF_OUTPUT.
  */
-int mf_h5_create(const struct mf_comm *comm, const char *path, const char *name, struct mf_h5 **file);
+int mf_h5_create(const char *path, const char *name, struct mf_h5 **file);
 
 /** Is an open @p file HDF5? Its signature is at its start or behind a user block of another program (MATLAB: 512
  * bytes). */
@@ -51,9 +51,6 @@ int mf_h5_open(const char *path, struct mf_h5 **file);
 
 /** Flushes and closes; says whether all of it worked. MF_OUTPUT (written) or MF_INPUT. Frees. */
 int mf_h5_close(struct mf_h5 *file);
-
-/** Everything created so far reaches the file: a crash later leaves a file that opens. Collective. MF_OUTPUT. */
-int mf_h5_flush(struct mf_h5 *file);
 
 /* Writing: MF_OUTPUT. Groups on the way are made. @p object: a group or dataset that exists; "/" the root. */
 int mf_h5_group(struct mf_h5 *file, const char *path);
@@ -71,14 +68,9 @@ int mf_h5_link(struct mf_h5 *file, const char *object, const char *second);
 int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text);
 /** Creates a contiguous dataset, nothing written yet. */
 int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims);
-/** Writes rows [first, first + count) of axis 0, in memory of @p type. Collective: each rank its own rows, count may be
- * 0; the code is this rank's own, so agree on it. Fault site "io.write". */
-int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
-                     const void *from);
-/** Where in the file a dataset's values begin [bytes]; 0: that cannot be said. Collective. */
+/** Where in the file a dataset's values begin [bytes]; 0: that cannot be said. */
 size_t mf_h5_place(struct mf_h5 *file, const char *path);
-/** Dataset and all its values at once; with several ranks, rank 0 writes the values, and mf_h5_close() says whether it
- * could. */
+/** Dataset and all its values at once. Fault site "io.write". */
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
                 const void *from);
 

@@ -9,18 +9,9 @@
 struct mf_h5 {
     hid_t id;
     int writing;
-    struct mf_comm comm; /* that writes it together; a rank by itself otherwise */
-    char *name;          /* for sentences */
-    size_t bytes;        /* length of a file that is read */
-    char *late;          /* what went wrong where rank 0 wrote alone: told when all meet again; NULL: nothing */
+    char *name;   /* for sentences */
+    size_t bytes; /* length of a file that is read */
 };
-
-/**
- * Around what all ranks of a file that is written do together, the library's own waiting included; @p what is done. A
- * file that is read is nobody else's concern.
- */
-void mf_h5_enter(const struct mf_h5 *file, const char *what);
-void mf_h5_leave(const struct mf_h5 *file);
 
 /** Records "cannot read/write 'FILE': WHAT OBJECT: the library's deepest sentence". */
 int mf_h5_refuse(const struct mf_h5 *file, const char *what, const char *object);

@@ -9,7 +9,7 @@
 /* A file may claim a volume this many times its own length (deflate reaches about 1030) and chunks of this size. */
 enum { UNPACK_MAX = 2048, CHUNK_MAX = 1 << 30 };
 
-/* No more than this in one transfer: old MPI-IO counts in int. */
+/* No more than this in one transfer, after which this rank shows that it lives. */
 #define PIECE_MAX ((size_t)1 << 30)
 
 static hid_t disk_type(enum mf_h5_type type)
@@ -23,7 +23,6 @@ static hid_t disk_type(enum mf_h5_type type)
     }
 }
 
-/* Inside mf_h5_enter(). */
 static hid_t dataset_make(struct mf_h5 *file, const char *path, hid_t type, int ndim, const size_t *dims)
 {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space, id;
@@ -47,10 +46,8 @@ int mf_h5_dataset(struct mf_h5 *file, const char *path, enum mf_h5_type type, in
 {
     hid_t id;
 
-    mf_h5_enter(file, "writing of");
     id = dataset_make(file, path, disk_type(type), ndim, dims);
     if (id >= 0) H5Dclose(id);
-    mf_h5_leave(file);
     return id < 0 ? MF_OUTPUT : MF_OK;
 }
 
@@ -82,8 +79,8 @@ static int move_rows(const struct mf_h5 *file, hid_t id, hid_t type, size_t firs
     return bad;
 }
 
-static int write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
-                      const void *from)
+/* All of them. */
+static int write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t count, const void *from)
 {
     hid_t id = H5Dopen2(file->id, path, H5P_DEFAULT);
     int rc = MF_OK;
@@ -91,20 +88,9 @@ static int write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type
     if (id < 0) return mf_h5_refuse(file, "it has no dataset", path);
     if (mf_fault("io.write"))
         rc = mf_fail(MF_OUTPUT, "cannot write '%s': injected fault", file->name);
-    else if (move_rows(file, id, mf_h5_memory_type(type), first, count, (void *)(uintptr_t)from))
+    else if (move_rows(file, id, mf_h5_memory_type(type), 0, count, (void *)(uintptr_t)from))
         rc = mf_h5_refuse(file, "writing dataset", path);
     if (H5Dclose(id) < 0 && rc == MF_OK) rc = mf_h5_refuse(file, "closing dataset", path);
-    return rc;
-}
-
-int mf_h5_write_rows(struct mf_h5 *file, const char *path, enum mf_h5_type type, size_t first, size_t count,
-                     const void *from)
-{
-    int rc;
-
-    mf_h5_enter(file, "writing of rows of");
-    rc = write_rows(file, path, type, first, count, from);
-    mf_h5_leave(file);
     return rc;
 }
 
@@ -113,22 +99,11 @@ size_t mf_h5_place(struct mf_h5 *file, const char *path)
     haddr_t offset;
     hid_t id;
 
-    mf_h5_enter(file, "writing of");
     id = H5Dopen2(file->id, path, H5P_DEFAULT);
     offset = id < 0 ? HADDR_UNDEF : H5Dget_offset(id);
     if (id >= 0) H5Dclose(id);
-    mf_h5_leave(file);
     H5Eclear2(H5E_DEFAULT);
     return offset == HADDR_UNDEF ? 0 : (size_t)offset;
-}
-
-/* Rank 0 alone has written: when that fails, it must still go with the others through what creates further objects. */
-static int tell_later(struct mf_h5 *file, int rc)
-{
-    if (rc == MF_OK || file->comm.size == 1) return rc;
-    if (!file->late) file->late = strdup(mf_err_text());
-    if (!file->late) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a sentence");
-    return MF_OK;
 }
 
 int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int ndim, const size_t *dims,
@@ -137,7 +112,7 @@ int mf_h5_write(struct mf_h5 *file, const char *path, enum mf_h5_type type, int 
     size_t rows = ndim ? dims[0] : 1;
 
     MF_TRY(mf_h5_dataset(file, path, type, ndim, dims));
-    return tell_later(file, mf_h5_write_rows(file, path, type, 0, file->comm.rank == 0 ? rows : 0, from));
+    return write_rows(file, path, type, rows, from);
 }
 
 int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
@@ -145,18 +120,16 @@ int mf_h5_write_text(struct mf_h5 *file, const char *path, const char *text)
     hid_t type = H5Tcopy(H5T_C_S1), id;
     int bad = 0;
 
-    mf_h5_enter(file, "writing of");
     H5Tset_size(type, strlen(text) ? strlen(text) : 1);
     H5Tset_cset(type, H5T_CSET_UTF8);
     H5Tset_strpad(type, H5T_STR_NULLPAD);
     id = dataset_make(file, path, type, 0, NULL);
-    if (id >= 0 && file->comm.rank == 0) bad = H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
-    if (file->comm.rank == 0 && mf_fault("io.write.text")) bad = 1;
+    if (id >= 0) bad = H5Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) < 0;
+    if (mf_fault("io.write.text")) bad = 1;
     if (bad) mf_h5_refuse(file, "writing dataset", path);
     if (id >= 0) H5Dclose(id);
     H5Tclose(type);
-    mf_h5_leave(file);
-    return id < 0 ? MF_OUTPUT : tell_later(file, bad ? MF_OUTPUT : MF_OK);
+    return id < 0 || bad ? MF_OUTPUT : MF_OK;
 }
 
 /* Only filters of the library itself, and chunks of a sane size. */

@@ -109,7 +109,7 @@ static int fill(const struct mf_atomic *temporary, const struct mf_target *t, co
 
     if (provenance) p = *provenance;
     if (!p.input_hash || !*p.input_hash) p.input_hash = t->hash;
-    MF_TRY(mf_h5_create(NULL, temporary->temporary, temporary->path, &file));
+    MF_TRY(mf_h5_create(temporary->temporary, temporary->path, &file));
     rc = mf_atomic_reserve(temporary, target_bytes(t, &p));
     if (rc == MF_OK) rc = mf_h5_provenance(file, MF_SCHEMA_TARGET, created, &p);
     if (rc == MF_OK) rc = write_head(file, t);

@@ -11,6 +11,7 @@
 
 #include "io/atomic.h"
 #include "io/record.h"
+#include "io/rows.h"
 #include "io/seal.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
@@ -18,8 +19,7 @@
 /* Headers and attributes of a file, about. */
 enum { OVERHEAD = 1 << 16 };
 
-/* Values that are written and summed up while the processor still has them. */
-enum { PIECE = 4 << 20, SIDE_BYTES = 2048 /* of an .xdmf, about */ };
+enum { SIDE_BYTES = 2048 /* of an .xdmf, about */ };
 
 void mf_created(const struct mf_comm *comm, char text[MF_UNIT_TEXT])
 {
@@ -140,7 +140,7 @@ static int make_file(const struct mf_atomic *temporary, const struct mf_micro *m
     struct mf_h5 *file;
     int rc, end;
 
-    MF_TRY(mf_h5_create(NULL, temporary->temporary, temporary->path, &file));
+    MF_TRY(mf_h5_create(temporary->temporary, temporary->path, &file));
     rc = mf_atomic_reserve(temporary, volume_bytes(m, p));
     if (rc == MF_OK) rc = make(file, m, created, p, places);
     end = mf_h5_close(file);
@@ -148,39 +148,31 @@ static int make_file(const struct mf_atomic *temporary, const struct mf_micro *m
     return rc == MF_OK ? mf_record_write(temporary->temporary, temporary->path, m, places->values) : rc;
 }
 
-/* This rank's values; what is in its memory need not be read back for its checksum. */
-static int write_slab(int file, const char *path, const struct mf_micro *m, const struct places *places,
-                      struct mf_seal_seen *seen)
+/* This rank's. */
+struct own {
+    const struct mf_micro *micro;
+    struct places places;
+};
+
+/* Where the last of the values ends. */
+static uint64_t end_of(const struct own *own)
 {
-    const size_t plane = m->slab.dims[1] * m->slab.dims[2], bytes = m->slab.count * plane;
-    const uint64_t place = places->values + m->slab.first * plane;
+    const size_t *d = own->micro->slab.dims;
 
-    for (size_t at = 0; at < bytes; at += PIECE) {
-        size_t n = bytes - at < PIECE ? bytes - at : PIECE;
-
-        MF_TRY(mf_write_at(file, path, m->phase + at, n, place + at));
-        mf_seal_see(seen, m->phase + at, n, place + at, NULL);
-    }
-    for (size_t z = 0; z < 2 && places->layer; ++z)
-        MF_TRY(mf_write_at(file, path, m->phase, bytes, places->layer + z * plane));
-    return MF_OK;
+    if (own->places.layer > own->places.values) return own->places.layer + 2 * d[1] * d[2];
+    return own->places.values + d[0] * d[1] * d[2];
 }
 
-/* Each rank its own. The last word to the disk is rank 0's, of the whole file; another host keeps what it has not said
- * to it. Local. */
-static int write_values(const struct mf_comm *comm, const struct mf_atomic *temporary, const struct mf_micro *m,
-                        const struct places *places, struct mf_seal_seen *seen)
+static int put_own(struct mf_rows *rows, const void *context)
 {
-    int file = mf_open(temporary->temporary, O_WRONLY), rc;
+    const struct own *own = context;
+    const struct mf_micro *m = own->micro;
+    const size_t plane = m->slab.dims[1] * m->slab.dims[2], bytes = m->slab.count * plane;
 
-    if (file < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", temporary->path, strerror(errno));
-    rc = mf_seal_see_begin(seen, places->values + m->slab.dims[0] * m->slab.dims[1] * m->slab.dims[2]);
-    if (rc == MF_OK) rc = write_slab(file, temporary->path, m, places, seen);
-    if (rc == MF_OK && comm->rank != 0 && mf_flush(file) != 0)
-        rc = mf_fail(MF_OUTPUT, "cannot write '%s' to disk: %s", temporary->path, strerror(errno));
-    if (close(file) != 0 && rc == MF_OK)
-        rc = mf_fail(MF_OUTPUT, "cannot write '%s': %s", temporary->path, strerror(errno));
-    return rc;
+    MF_TRY(mf_rows_put(rows, m->phase, bytes, own->places.values + m->slab.first * plane));
+    for (size_t z = 0; z < 2 && own->places.layer; ++z)
+        MF_TRY(mf_rows_put(rows, m->phase, bytes, own->places.layer + z * plane));
+    return MF_OK;
 }
 
 /* Collective: refused by all or by none. */
@@ -188,12 +180,12 @@ static int fill(const struct mf_comm *comm, const struct mf_atomic *temporary, c
                 const char *created, const struct mf_provenance *p)
 {
     struct mf_seal_seen seen = {0};
-    struct places places = {0, 0};
-    int rc = mf_agree(comm, comm->rank == 0 ? make_file(temporary, m, created, p, &places) : MF_OK);
+    struct own own = {m, {0, 0}};
+    int rc = mf_agree(comm, comm->rank == 0 ? make_file(temporary, m, created, p, &own.places) : MF_OK);
 
     if (rc != MF_OK) return rc;
-    mf_comm_bcast(comm, 0, &places, sizeof places);
-    rc = mf_agree(comm, write_values(comm, temporary, m, &places, &seen));
+    mf_comm_bcast(comm, 0, &own.places, sizeof own.places);
+    rc = mf_agree(comm, mf_rows_write(comm, temporary, end_of(&own), &seen, put_own, &own));
     if (rc == MF_OK) rc = mf_seal_write(comm, temporary->temporary, temporary->path, 0, &seen);
     mf_seal_see_end(&seen);
     return rc;

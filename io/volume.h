@@ -19,7 +19,7 @@ int mf_volume_may_write(const char *path);
 /**
  * What every HDF5 file of ours says at its root: schema (a word) and schema_version, creator, version, created (UTC),
  * command, options, seed, input_sha256; /results as JSON text and /convergence [rows][3] where there are any. @p
- * created [MF_UNIT_TEXT]: from mf_created(), the same on all ranks. Collective where @p file is parallel. MF_OUTPUT.
+ * created [MF_UNIT_TEXT]: from mf_created(), by rank 0. Not collective. MF_OUTPUT.
  */
 int mf_h5_provenance(struct mf_h5 *file, const char *schema, const char *created,
                      const struct mf_provenance *provenance);

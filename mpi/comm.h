@@ -123,8 +123,8 @@ void mf_comm_watch(const struct mf_comm *comm, double seconds);
 void mf_comm_hint(const char *text);
 
 /**
- * A pointer to an MPI_Comm for parallel HDF5 (*(MPI_Comm *)p; no message of ours travels on it), as void * so that this
- * header needs no mpi.h; NULL for self. Not collective.
+ * A pointer to an MPI_Comm for a program of parallel HDF5 beside ours, which `bench io` measures (*(MPI_Comm *)p; no
+ * message of ours travels on it), as void * so that this header needs no mpi.h; NULL for self. Not collective.
  */
 void *mf_comm_native(const struct mf_comm *comm);
 

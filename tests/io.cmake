@@ -55,10 +55,6 @@ foreach(case h5:3 npy:3 dream3d:3 tif:1)
     ${ranks} ${format})
   list(APPEND rounds io_cut_${format})
 endforeach()
-# What goes through MPI-IO, through the other of Open MPI's two ways to files, too.
-add_test(NAME io_romio_cut COMMAND ${CMAKE_COMMAND} -E env OMPI_MCA_io=romio321 ${CMAKE_CURRENT_SOURCE_DIR}/io_cut.sh ${MF_MPIEXEC}
-  $<TARGET_FILE:io_round> 3 dream3d)
-list(APPEND rounds io_romio_cut)
 foreach(ranks 1 2)
   add_test(NAME io_full_${ranks} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/io_full.sh ${MF_MPIEXEC} $<TARGET_FILE:io_round>
     ${ranks})

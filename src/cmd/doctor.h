@@ -40,8 +40,8 @@ void mf_doctor_network(struct mf_findings *to, const char *root);
 /** Libraries and program: the same on all ranks? Collective. */
 int mf_doctor_versions(struct mf_findings *to);
 
-/** Do locks that one rank takes on a file in @p folder hold off the others, as MPI-IO needs it? False: the ranks do not
- * see the same folder. Collective. */
+/** Do locks that one rank takes on a file in @p folder hold off the others, as runs' locks and MPI-IO need it? False:
+ * the ranks do not see the same folder. Collective. */
 int mf_doctor_locks(struct mf_findings *to, const char *folder);
 
 /** Launcher and whether two ranks can be started (a run of one rank only). Rank 0. */

@@ -192,7 +192,7 @@ static int try(const char *path)
 
 static void say(struct mf_findings *to, const char *folder, int why, int64_t worst)
 {
-    static const char what[] = "MPI-IO locks",
+    static const char what[] = "fcntl locks",
                       remedy[] = "have it mounted with locks (Lustre: flock, NFS: no nolock), or another --data_folder";
 
     if (why)

@@ -172,8 +172,8 @@ static int folder_works(struct mf_findings *to, const char *folder, const char *
     return 1;
 }
 
-/* A small volume with this ending, written by all ranks. */
-static int write_small(const struct mf_findings *to, const char *folder, const char *ending)
+/* A small volume, written by all ranks. */
+static int write_small(const struct mf_findings *to, const char *folder)
 {
     const size_t dims[3] = {4, 4, 4};
     struct mf_session *s = (struct mf_session *)(uintptr_t)to->session;
@@ -185,7 +185,7 @@ static int write_small(const struct mf_findings *to, const char *folder, const c
 
     mf_comm_bcast(s->comm, 0, &id, sizeof id);
     stem = snprintf(path, sizeof path, "%.4000s/.mesoforge-doctor-%lld", folder, (long long)id);
-    snprintf(path + stem, sizeof path - (size_t)stem, "%s", ending);
+    snprintf(path + stem, sizeof path - (size_t)stem, ".h5");
     micro.slab = mf_slab_of(s->comm, dims, s->comm->rank);
     micro.phase = mf_arena_zeros(s->arena, mf_slab_voxels(&micro.slab), 1, "doctor");
     rc = mf_agree(s->comm, micro.phase ? MF_OK : MF_MEMORY);
@@ -199,22 +199,15 @@ static int write_small(const struct mf_findings *to, const char *folder, const c
     return rc;
 }
 
-/* Volumes are written by all ranks side by side; checkpoints and .dream3d go through MPI-IO. */
-static void write_both(struct mf_findings *to, const char *folder)
+/* As all HDF5 files of several ranks are written: rank 0 makes it, and each writes its own values. */
+static void write_together(struct mf_findings *to, const char *folder)
 {
     const int size = to->session->comm->size;
 
-    if (write_small(to, folder, ".h5") == MF_OK)
+    if (write_small(to, folder) == MF_OK)
         mf_find(to, MF_WELL, "HDF5", "", "%s: %d rank%s wrote one file", mf_io_hdf5(), size, MF_S(size));
     else
         mf_find(to, MF_FAILED, "HDF5", ".npy files as --output, or another --data_folder", "%.250s", mf_err_text());
-    mf_err_clear();
-    if (size == 1) return; /* without MPI-IO then */
-    if (write_small(to, folder, ".dream3d") == MF_OK)
-        mf_find(to, MF_WELL, "MPI-IO", "", "%d ranks wrote one file, as they write checkpoints", size);
-    else
-        mf_find(to, MF_FAILED, "MPI-IO", "for checkpoints and .dream3d a --data_folder on a file system with MPI-IO",
-                "%.250s", mf_err_text());
     mf_err_clear();
 }
 
@@ -227,7 +220,7 @@ int mf_doctor_folder(struct mf_findings *to)
 
     mf_comm_bcast(s->comm, 0, &works, sizeof works);
     works = works && mf_doctor_locks(to, folder);
-    if (works) write_both(to, folder);
+    if (works) write_together(to, folder);
     free(folder);
     return MF_OK;
 }

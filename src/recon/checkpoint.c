@@ -8,6 +8,7 @@
 
 #include "io/atomic.h"
 #include "io/h5.h"
+#include "io/rows.h"
 #include "io/seal.h"
 #include "io/volume.h"
 #include "src/base/err.h"
@@ -35,76 +36,73 @@ static int put_head(struct mf_h5 *file, int64_t turn, const struct mf_checkpoint
     return mf_h5_write(file, "/numbers", MF_H5_F64, 1, &c->numbers, c->number);
 }
 
-static int make_vectors(struct mf_h5 *file, const struct mf_checkpoint *c)
+/* Datasets in the order in which they are made and filled: vectors by fields, and the labels. */
+static size_t datasets(const struct mf_checkpoint *c) { return c->vectors * c->fields + (c->label != NULL); }
+
+static int make_vectors(struct mf_h5 *file, const struct mf_checkpoint *c, uint64_t *place)
 {
-    const struct mf_slab *s = &c->slab;
     char name[NAME];
 
-    for (size_t i = 0; i < c->vectors; ++i)
-        for (size_t f = 0; f < c->fields; ++f) {
-            vector_name(name, i, f);
-            MF_TRY(mf_h5_dataset(file, name, MF_H5_F32, 3, s->dims));
-        }
-    if (c->label) MF_TRY(mf_h5_dataset(file, "/label", MF_H5_U8, 3, s->dims));
-    return mf_h5_flush(file);
+    for (size_t d = 0; d < c->vectors * c->fields; ++d) {
+        vector_name(name, d / c->fields, d % c->fields);
+        MF_TRY(mf_h5_dataset(file, name, MF_H5_F32, 3, c->slab.dims));
+        place[d] = mf_h5_place(file, name);
+    }
+    if (!c->label) return MF_OK;
+    MF_TRY(mf_h5_dataset(file, "/label", MF_H5_U8, 3, c->slab.dims));
+    place[c->vectors * c->fields] = mf_h5_place(file, "/label");
+    return MF_OK;
 }
 
-/* Planes of a slab: floats, or labels. */
-struct planes {
-    const float *x;
-    const uint8_t *label; /* NULL: x */
+/* This rank's, and where each dataset begins. */
+struct own {
+    const struct mf_checkpoint *c;
+    const uint64_t *place;
 };
 
-static int put_run(struct mf_h5 *file, const char *name, const struct mf_checkpoint *c, struct planes p, size_t first,
-                   size_t count)
-{
-    const size_t at = first * c->slab.dims[1] * c->slab.dims[2], row = c->slab.first + first;
-
-    if (p.label)
-        return mf_h5_write_rows(file, name, MF_H5_U8, row, count, mf_stage_labels_get(c->stage, p.label + at, count));
-    return mf_h5_write_rows(file, name, MF_H5_F32, row, count, mf_stage_get(c->stage, p.x + at, count));
-}
-
-/* As many planes at a time as the stage holds. Writing is collective: every rank goes on until the largest slab, which
- * is rank 0's, is written. */
-static int put_field(const struct mf_comm *comm, struct mf_h5 *file, const char *name, const struct mf_checkpoint *c,
-                     struct planes p)
+/* As many planes at a time as the stage holds; @p label: of the labels, else of @p x. */
+static int put_field(struct mf_rows *rows, const struct mf_checkpoint *c, uint64_t place, const float *x,
+                     const uint8_t *label)
 {
     const struct mf_slab *s = &c->slab;
-    const size_t most = mf_slab_of(comm, s->dims, 0).count;
-    int rc = MF_OK;
+    const size_t plane = s->dims[1] * s->dims[2], size = label ? 1 : sizeof *x;
 
-    for (size_t z = 0, run; z < most; z += run) {
-        const size_t from = z < s->count ? z : s->count, left = s->count - from;
-        int one;
+    for (size_t z = 0, run; z < s->count; z += run) {
+        const void *from;
 
-        run = mf_stage_run(c->stage, most - z);
-        one = put_run(file, name, c, p, from, left < run ? left : run);
-        if (rc == MF_OK) rc = one;
+        run = mf_stage_run(c->stage, s->count - z);
+        from = label ? (const void *)mf_stage_labels_get(c->stage, label + z * plane, run)
+                     : mf_stage_get(c->stage, x + z * plane, run);
+        MF_TRY(mf_rows_put(rows, from, run * plane * size, place + (s->first + z) * plane * size));
     }
-    return rc;
+    return MF_OK;
 }
 
-static int put_vectors(const struct mf_comm *comm, struct mf_h5 *file, const struct mf_checkpoint *c)
+static int put_own(struct mf_rows *rows, const void *context)
 {
-    size_t voxels = mf_slab_voxels(&c->slab);
-    char name[NAME];
-    int rc = MF_OK;
+    const struct own *own = context;
+    const struct mf_checkpoint *c = own->c;
+    const size_t voxels = mf_slab_voxels(&c->slab);
+    size_t d = 0;
 
-    for (size_t i = 0; i < c->vectors; ++i) /* every rank goes to the end of the list: writing is collective */
-        for (size_t f = 0; f < c->fields; ++f) {
-            int one;
+    for (size_t i = 0; i < c->vectors; ++i)
+        for (size_t f = 0; f < c->fields; ++f)
+            MF_TRY(put_field(rows, c, own->place[d++], c->vector[i] + f * voxels, NULL));
+    return c->label ? put_field(rows, c, own->place[d], NULL, c->label) : MF_OK;
+}
 
-            vector_name(name, i, f);
-            one = put_field(comm, file, name, c, (struct planes){c->vector[i] + f * voxels, NULL});
-            if (rc == MF_OK) rc = one;
-        }
-    if (c->label) {
-        int one = put_field(comm, file, "/label", c, (struct planes){NULL, c->label});
+/* Where the last of the values ends. */
+static uint64_t end_of(const struct mf_checkpoint *c, const uint64_t *place)
+{
+    const size_t voxels = c->slab.dims[0] * c->slab.dims[1] * c->slab.dims[2];
+    uint64_t end = 0;
 
-        if (rc == MF_OK) rc = one;
+    for (size_t d = 0; d < datasets(c); ++d) {
+        const uint64_t own = place[d] + voxels * (d < c->vectors * c->fields ? sizeof(float) : 1);
+
+        if (own > end) end = own;
     }
-    return rc;
+    return end;
 }
 
 static size_t bytes_of(const struct mf_checkpoint *c)
@@ -114,34 +112,52 @@ static size_t bytes_of(const struct mf_checkpoint *c)
     return voxels * (4 * c->fields * c->vectors + (c->label != NULL)) + 8 * c->numbers;
 }
 
-static int write_all(const struct mf_comm *comm, const struct mf_atomic *temporary, int64_t turn,
-                     const struct mf_checkpoint *c)
+/* Everything but the values. Rank 0. */
+static int make_file(const struct mf_atomic *temporary, int64_t turn, const struct mf_checkpoint *c,
+                     const char *created, uint64_t *place)
 {
-    const char *path = temporary->temporary, *name = temporary->path;
-    struct mf_h5 *file = NULL;
+    struct mf_h5 *file;
+    int rc, end;
+
+    MF_TRY(mf_h5_create(temporary->temporary, temporary->path, &file));
+    rc = mf_atomic_reserve(temporary, bytes_of(c));
+    if (rc == MF_OK) rc = put_head(file, turn, c, created);
+    if (rc == MF_OK) rc = make_vectors(file, c, place);
+    end = mf_h5_close(file);
+    return rc == MF_OK ? end : rc;
+}
+
+/* Collective: refused by all or by none. */
+static int write_all(const struct mf_comm *comm, const struct mf_atomic *temporary, int64_t turn,
+                     const struct mf_checkpoint *c, uint64_t *place)
+{
+    struct mf_seal_seen seen = {0};
+    const struct own own = {c, place};
     char created[MF_UNIT_TEXT];
-    int rc, closed;
+    int rc;
 
     mf_created(comm, created);
-    MF_TRY(mf_agree(comm, mf_h5_create(comm, path, name, &file)));
-    rc = mf_agree(comm, comm->rank == 0 ? mf_atomic_reserve(temporary, bytes_of(c)) : MF_OK);
-    if (rc == MF_OK) rc = mf_agree(comm, put_head(file, turn, c, created));
-    if (rc == MF_OK) rc = mf_agree(comm, make_vectors(file, c));
-    if (rc == MF_OK) rc = mf_agree(comm, put_vectors(comm, file, c));
-    closed = mf_h5_close(file);
-    rc = mf_agree(comm, rc == MF_OK ? closed : rc);
-    return rc == MF_OK ? mf_seal_write(comm, path, name, (uint32_t)turn, NULL) : rc;
+    rc = mf_agree(comm, comm->rank == 0 ? make_file(temporary, turn, c, created, place) : MF_OK);
+    if (rc != MF_OK) return rc;
+    mf_comm_bcast(comm, 0, place, datasets(c) * sizeof *place);
+    rc = mf_agree(comm, mf_rows_write(comm, temporary, end_of(c, place), &seen, put_own, &own));
+    if (rc == MF_OK) rc = mf_seal_write(comm, temporary->temporary, temporary->path, (uint32_t)turn, &seen);
+    mf_seal_see_end(&seen);
+    return rc;
 }
 
 int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from)
 {
     size_t bytes = bytes_of(from);
+    uint64_t *place = calloc(datasets(from) + 1, sizeof *place);
     struct mf_atomic file;
     int rc;
 
-    MF_TRY(mf_atomic_open_alone(comm, path, bytes + (bytes >> 10) + 65536, &file));
-    rc = write_all(comm, &file, turn, from);
-    return mf_atomic_close(comm, &file, rc);
+    if (!place) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a checkpoint's places");
+    rc = mf_atomic_open_alone(comm, path, bytes + (bytes >> 10) + 65536, &file);
+    if (rc == MF_OK) rc = mf_atomic_close(comm, &file, write_all(comm, &file, turn, from, place));
+    free(place);
+    return rc;
 }
 
 /* -- reading -- */

@@ -24,7 +24,7 @@ grep -q "needs [0-9]* bytes and [0-9]* are free.*goes on without" "$folder/said"
 grep -q "needs [0-9]* bytes and [0-9]* are free" "$folder/said" || complain "leaving: not said"
 left=$(find "$folder" -name '*.tmp' -o -name '*ckpt*')
 [ -z "$left" ] || complain "left behind: $left"
-# A limit of one rank's process on the size of files: known before, and no rank waits in MPI-IO for that one.
+# A limit of one rank's process on the size of files: known before, by all ranks.
 cat >"$folder/bound" <<'EOF'
 [ "$OMPI_COMM_WORLD_RANK" != 1 ] || ulimit -f 100
 exec "$@"

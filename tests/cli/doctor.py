@@ -46,15 +46,6 @@ def whole():
     check("not/there is not there and would be made; in . files" in finds("--data_folder", "not/there")["data folder"]["finding"], "what is not there")
     found = finds(ranks=2)
     check("2 ranks are running" in found["MPI"]["finding"] and "2 ranks wrote" in found["HDF5"]["finding"], found)
-    check(found["MPI-IO"]["state"] == "ok", found["MPI-IO"])
-    check(os.listdir(".") == [], "left behind: %s" % os.listdir("."))
-
-
-def no_mpi_io():
-    """Open MPI without either of its ways to files: volumes can be written, checkpoints cannot."""
-    found = finds(ranks=2, status=4, OMPI_MCA_io="^ompio,romio321")
-    check(found["HDF5"]["state"] == "ok", found["HDF5"])
-    check(found["MPI-IO"]["state"] == "fail" and "checkpoints" in found["MPI-IO"]["remedy"], found["MPI-IO"])
     check(os.listdir(".") == [], "left behind: %s" % os.listdir("."))
 
 
@@ -111,7 +102,6 @@ def driver():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     whole()
-    no_mpi_io()
     broken()
     few_files()
     driver()

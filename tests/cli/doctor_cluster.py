@@ -94,7 +94,7 @@ def strange(**more):
 def versions():
     found = two(MESOFORGE)
     says(found, "versions", "ok", "all 2 ranks")
-    says(found, "MPI-IO locks", "ok")
+    says(found, "fcntl locks", "ok")
     mixed = two(*strange(STRANGE_VERSIONS=1), status=4).get("mixed versions", [])
     check([one["state"] for one in mixed] == ["fail", "fail"], f"{mixed}")
     check("'Open MPI v9.9.9' on rank 1" in mixed[0]["finding"] and "'1.8.99' on rank 1" in mixed[1]["finding"], f"{mixed}")
@@ -109,9 +109,9 @@ def versions():
 
 
 def folders():
-    says(finds("env", f"LD_PRELOAD={LIBRARY}", "STRANGE_LOCKS=refused"), "MPI-IO locks", "warn", "not implemented")
-    says(finds("env", f"LD_PRELOAD={LIBRARY}", "STRANGE_LOCKS=ignored"), "MPI-IO locks", "warn", "another can lock")
-    says(two(*strange(STRANGE_LOCKS="ignored")), "MPI-IO locks", "warn", "another can lock")
+    says(finds("env", f"LD_PRELOAD={LIBRARY}", "STRANGE_LOCKS=refused"), "fcntl locks", "warn", "not implemented")
+    says(finds("env", f"LD_PRELOAD={LIBRARY}", "STRANGE_LOCKS=ignored"), "fcntl locks", "warn", "another can lock")
+    says(two(*strange(STRANGE_LOCKS="ignored")), "fcntl locks", "warn", "another can lock")
     os.mkdir("elsewhere")
     found = two("sh", "-c", 'cd elsewhere && exec "$0" "$@"', MESOFORGE, status=4)
     check([f["finding"] for f in found["data folder"] if f["state"] == "fail"] == [". is not the same folder on all ranks"], f"{found}")

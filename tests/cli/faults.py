@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import h5py
 
@@ -26,11 +27,11 @@ FAILS = {"EIO": "failed for good", "ENOSPC": "is full", "once": "failed once"}
 LAWFUL = ("short", "EINTR")
 
 
-def run(folder, **faults):
+def run(folder, ranks=1, **faults):
     """A run in a folder of its own; with faults from the call on that they say."""
     env = runs.around("FAULTY_", "MF_", **({"LD_PRELOAD": library, "FAULTY_DIR": os.path.abspath(folder), **faults} if faults else {}))
     env["TMPDIR"] = tempfile.gettempdir()
-    return runs.run(program, *OPTIONS, env=env, cwd=folder)
+    return runs.run(program, *OPTIONS, ranks=ranks, env=env, cwd=folder, timeout=60)
 
 
 def phases(folder):
@@ -103,6 +104,34 @@ def failing(calls, want):
                 said_and_kept(folder, done, want, what)
     check(silent == 0, f"{silent} calls failed in silence")
     print(f"calls that failed: {tried}, runs that ended by them: {ended}, in silence: {silent}")
+
+
+def together(want):
+    """Of two ranks that write one file, one or both fail: none waits for the other, and in the end it is as on one."""
+    tried = silent = ended = 0
+    slowest = 0
+    for who in ("0", "1", ""):
+        count = os.path.abspath(f"calls-of-{who}")
+        done = run(fresh("both"), ranks=2, FAULTY_RANK=who, FAULTY_COUNT=count)
+        check(done.status == 0 and phases("both") == want, f"two ranks undisturbed: {done.status} {done.err[-300:]}")
+        calls = min(map(int, open(count).read().split()))
+        check(calls > 12, f"{calls} calls of rank '{who}' are seen")
+        for how in (*FAILS, *LAWFUL):
+            for call in some(calls, 1):
+                folder, begun = fresh("both"), time.monotonic()
+                done = run(folder, ranks=2, FAULTY_RANK=who, FAULTY_HOW=how, FAULTY_CALL=call)
+                slowest = max(slowest, time.monotonic() - begun)
+                tried += 1
+                silent += is_silent(folder, done, want)
+                ended += done.status != 0
+                what = f"{how} at call {call} of {f'rank {who}' if who else 'both ranks'}"
+                if done.status == 0:
+                    check(phases(folder) == want, f"{what}: other bits: {done.err[-300:]}")
+                else:
+                    said_and_kept(folder, done, want, what)
+    check(silent == 0, f"{silent} calls failed in silence on two ranks")
+    check(slowest < 10, f"{slowest:.1f} s until two ranks knew")
+    print(f"calls that failed on one of two ranks or on both: {tried}, runs that ended by them: {ended}, in silence: {silent}, the longest: {slowest:.1f} s")
 
 
 def lawful(calls, want):
@@ -199,6 +228,7 @@ with tempfile.TemporaryDirectory() as home:
     failing(calls, want)
     lawful(calls, want)
     power(calls, want)
+    together(want)
     two_runs()
     lost_host()
 finish("faults")

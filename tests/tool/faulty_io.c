@@ -1,6 +1,6 @@
 /* LD_PRELOAD: what goes wrong between a program and its files, for files below the folder FAULTY_DIR. Calls that change
- * files are counted (open for writing, write, pwrite, ftruncate, fallocate, fsync, rename, unlink) over the process; at
- * call FAULTY_CALL
+ * files are counted (open for writing, write, pwrite, ftruncate, fallocate, fsync, rename, unlink) over the process, of
+ * ranks those of rank FAULTY_RANK (each on its own; all); at call FAULTY_CALL
  *
  *   FAULTY_HOW=EIO, ENOSPC   it and all that follow fail so          (a disk that is gone, or full)
  *             =once          it fails with EIO, what follows works   (a hiccup)
@@ -81,11 +81,18 @@ static void tell_caller(const void *from)
 
 #define TURN() turn(__builtin_return_address(0))
 
+static int is_meant(void)
+{
+    const char *rank = getenv("FAULTY_RANK"), *own = getenv("OMPI_COMM_WORLD_RANK");
+
+    return !rank || !*rank || (own && strcmp(own, rank) == 0);
+}
+
 /* What this call, made by code at @p from, is to do. */
 static int turn(const void *from)
 {
     const char *how = getenv("FAULTY_HOW"), *at = getenv("FAULTY_CALL");
-    long now = __sync_add_and_fetch(&calls, 1), when = at ? strtol(at, NULL, 10) : 0;
+    long now = is_meant() ? __sync_add_and_fetch(&calls, 1) : 0, when = at ? strtol(at, NULL, 10) : 0;
 
     if (!how || !when || now < when) return GOES_ON;
     if (now == when) tell_caller(from);

@@ -22,6 +22,7 @@ static struct {
     pthread_cond_t wake;
     pthread_t thread;
     double seconds; /* 0: for ever */
+    char rank[24];  /* as the launcher says it; "": it does not */
     int given, runs, over;
 } b = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
 
@@ -34,22 +35,21 @@ void mf_comm_patience(double seconds)
 /* No rank has done anything yet, but the record tells scripts of launch to start the job again. */
 static _Noreturn void late(void)
 {
-    const char *rank = mf_launched_rank();
     char host[64] = "?", line[MF_ERR_TEXT];
 
     if (gethostname(host, sizeof host - 1) != 0) strcpy(host, "?");
     snprintf(line, sizeof line,
              "rank %.20s on %s has waited for %g s for all ranks to come together (--timeout): one has not started or "
              "does what needs no others (version, help, launch), or a link between them is lost; try: mesoforge doctor",
-             rank ? rank : "?", host, b.seconds);
+             *b.rank ? b.rank : "?", host, b.seconds);
     (void)mf_flight_write(NULL, line);
     mf_die(MF_DEVICE, __FILE__, __LINE__, "%s", line);
 }
 
+/* It does not ask for the environment: MPI changes that meanwhile. */
 static void *wait_for_all(void *nothing)
 {
-    const char *rank = mf_launched_rank();
-    double seconds = b.seconds + (rank && strcmp(rank, "0") != 0 ? OTHERS_LATER : 0);
+    double seconds = b.seconds + (*b.rank && strcmp(b.rank, "0") != 0 ? OTHERS_LATER : 0);
     struct timespec until;
     int ended = 0, over;
 
@@ -66,13 +66,14 @@ static void *wait_for_all(void *nothing)
 /* Signals are the business of the main thread. Without a thread it starts unwatched, as it does for --timeout 0. */
 void mf_begin_open(void)
 {
-    const char *hook = getenv("MF_BEGIN"); /* of tests: seconds */
+    const char *rank = mf_launched_rank(), *hook = getenv("MF_BEGIN"); /* of tests: seconds */
     sigset_t all, before;
 
     if (!b.given) b.seconds = STANDARD;
     if (hook) b.seconds = strtod(hook, NULL);
     if (!(b.seconds > 0)) return;
     b.over = 0;
+    snprintf(b.rank, sizeof b.rank, "%s", rank ? rank : "");
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     b.runs = pthread_create(&b.thread, NULL, wait_for_all, NULL) == 0;

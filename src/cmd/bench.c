@@ -259,6 +259,8 @@ static const char text[] =
     "                  than there are, from files of reconstruct, allreduce and\n"
     "                  evaluation and the --network between nodes, over which goes\n"
     "                  what a plan of such a run has: slices, or strips beside slabs\n"
+    "                  (held first against what was measured: from that run's own\n"
+    "                  work, and from the work of one rank)\n"
     "or what ranks exchange, in the columns of nccl-tests:\n"
     "  allreduce       sums over all ranks, of losses and gradients\n"
     "  reduce-scatter  the same, each rank its part (MPI's)\n"

@@ -175,14 +175,23 @@ static int strips_of(const struct found *f, size_t n, long ranks, struct mf_repl
     return rc;
 }
 
-/* The same cube on as many ranks as were measured, from that run's own work: so what is tried is what ranks do with
- * each other. */
-static int predict_again(const struct found *f, const struct run *run, struct mf_replay_time *again)
+/* The same cube on one rank; NULL: that was not measured. */
+static const struct run *on_one(const struct found *f, size_t n)
+{
+    for (size_t i = 0; i < f->runs; ++i)
+        if (f->run[i].ranks == 1 && f->run[i].n == n) return &f->run[i];
+    return NULL;
+}
+
+/* The cube of a run on its ranks, from the work that @p source tells. From its own: so what is tried is what ranks do
+ * with each other. From that of one rank: all of it, and whether a rank works as fast beside others. */
+static int predict_again(const struct found *f, const struct run *run, const struct run *source,
+                         struct mf_replay_time *again)
 {
     struct mf_replay m = f->machine;
     struct mf_replay_strips strips;
 
-    m.work = work_of(run);
+    m.work = work_of(source);
     MF_TRY(strips_of(f, run->n, run->ranks, &strips));
     *again = mf_replay(&m, run->n, run->ranks, &strips);
     return MF_OK;
@@ -191,28 +200,37 @@ static int predict_again(const struct found *f, const struct run *run, struct mf
 static int add_checks(const struct found *f, int shows, struct mf_json *to)
 {
     if (shows)
-        printf("# measured  %8s %12s %12s %12s %9s %12s %12s\n", "ranks", "extent", "measured", "predicted", "error",
-               "exchange", "pred. exch.");
+        printf("# measured  %8s %12s %12s %12s %9s %12s %12s %12s %9s\n", "ranks", "extent", "measured", "predicted",
+               "error", "exchange", "pred. exch.", "from one", "off by");
     for (size_t i = 0; i < f->runs; ++i) {
-        const struct run *run = &f->run[i];
+        const struct run *run = &f->run[i], *single = on_one(f, run->n);
         struct mf_json *one;
-        struct mf_replay_time again;
+        struct mf_replay_time again, blind = {.total = 0};
 
         if (run->ranks < 2 || f->machine.turn.count < 2 || f->machine.sum_ranks < 2) continue;
-        MF_TRY(predict_again(f, run, &again));
+        MF_TRY(predict_again(f, run, run, &again));
+        if (single) MF_TRY(predict_again(f, run, single, &blind));
         if (fabs(again.total / run->seconds - 1) > DOUBT)
             mf_warn(
                 "what was measured on %ld ranks is not what the same formula says of it: do not believe the rows below",
                 run->ranks);
         if (shows)
-            printf("            %8ld %12zu %12.6f %12.6f %8.1f%% %12.6f %12.6f\n", run->ranks, run->n, run->seconds,
+            printf("            %8ld %12zu %12.6f %12.6f %8.1f%% %12.6f %12.6f", run->ranks, run->n, run->seconds,
                    again.total, 100 * (again.total / run->seconds - 1), run->exchange,
                    again.exchange + again.reduction);
+        if (shows && single)
+            printf(" %12.6f %8.1f%%\n", blind.total, 100 * (blind.total / run->seconds - 1));
+        else if (shows)
+            printf(" %12s %9s\n", "-", "-");
         one = mf_json_object();
         mf_json_int(one, "ranks", run->ranks);
         mf_json_int(one, "extent", (long long)run->n);
         mf_json_real(one, "measured", run->seconds);
         mf_json_real(one, "predicted", again.total);
+        if (single)
+            mf_json_real(one, "predicted_from_one", blind.total);
+        else
+            mf_json_null(one, "predicted_from_one");
         mf_json_real(one, "measured_exchange", run->exchange);
         mf_json_real(one, "predicted_exchange", again.exchange + again.reduction);
         mf_json_put(to, NULL, one);

@@ -185,6 +185,7 @@ def predict():
     one, voxels, work = said["measured"][0], 128**3, 0.02 * 2 / 64**3
     again = 0.02 + 4 * 64**3 / 2 / 1e9 + 6e-5
     check(math.isclose(one["checks"][0]["predicted"], again, rel_tol=1e-6), f"{one['checks']} {again}")
+    check(math.isclose(one["checks"][0]["predicted_from_one"], 0.04 / 2 + 4 * 64**3 / 2 / 1e9 + 6e-5, rel_tol=1e-6), f"from one rank: {one['checks']}")
     slab = 4 * voxels / 8
     wants = [work * voxels, work * voxels / 2 + 4 * voxels / 2 / 1e9 + 6e-5,
              work * voxels / 8 + slab / 1e9 + 4 * slab * 0.75 * 2 / 0.5e9 + 6e-5]

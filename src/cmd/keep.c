@@ -119,6 +119,8 @@ int mf_recon_keeper_lock(const struct mf_session *s, const char *path, struct mf
     struct mf_launcher launcher = mf_launcher_find();
     struct mf_lock_job job = {launcher.job, launcher.restarts};
 
+    if (launcher.restarts > 0)
+        mf_info("job %s has been started again %ld time%s", launcher.job, launcher.restarts, MF_S(launcher.restarts));
     return mf_lock_take(s->comm, path, &job, &k->lock);
 }
 

@@ -206,6 +206,7 @@ def lost_host():
             done = runs.run(program, *words, cwd=folder, env=runs.around("SLURM_", SLURM_JOB_ID=job, SLURM_RESTART_COUNT=restarts))
         if goes_on:
             check(done.status == 0 and "before it was started again" in done.err, f"job {job}: {done.status} {done.err}")
+            check("job 7 has been started again 1 time\n" in done.err, f"how often: {done.err}")
             check(not os.path.exists(f"{folder}/.out.lock"), "its lock is gone in the end")
         else:
             check(done.status == 7 and "process 99 on elsewhere" in done.err and "remove '.out.lock'" in done.err,

@@ -45,13 +45,20 @@ def as_given(seed=11):
         check(status == 0 and not calls, "shown, not run")
         status, calls = execute(line)
         check(status == 0 and calls[0][0] == starter and calls[0][-len(words):] == words, f"{starter}: the line in a shell")
-    for more in ((), ("--mpirun",), ("--container", "docker:i/m:1")):
+    boxes = [("--container", f"{box}:i/m:1") for box in ("docker", "podman", "apptainer", "pyxis", "enroot")]
+    for more in ((), ("--mpirun",), ("--and", "1:2", "--nodes", "1"), *boxes):
         status, out, err, calls = launch("--launcher", "sbatch", *more, "--submit", "--", *words)
         check(status == 0 and [c[0] for c in calls] == ["sbatch"] and len(calls[0]) == 1, f"sbatch {more}: {err}")
         ignores_nothing("sbatch")
         script = open("record.script", "rb").read()
         status, calls = execute(script)
         check(status == 0 and len(calls) == 1 and calls[0][-len(words):] == words, f"script {more}")
+    for name in names(20, seed + 1):
+        for more in (("--launcher", "mpirun", "--ntasks", "2"), ("--launcher", "sbatch"), ("--launcher", "sbatch", "--container", "apptainer:i")):
+            status, script, err, _ = launch(*more, b"--program=./" + name, "--", "probe")
+            if check(status == 0, f"{name} as a program: {err}"):
+                calls = execute(script)[1]
+                check(len(calls) == 1 and calls[0][-2:] == [b"./" + name, b"probe"], f"{name} as a program of {more}: {calls}")
     check(not os.path.exists("caught"), "a word was run")
 
 

@@ -25,7 +25,7 @@ parser.add_argument("--repeat", type=int, default=20, help="times for each test 
 parser.add_argument("--trials", type=int, default=20, help="of each campaign")
 parser.add_argument("--steps", type=int, default=100000, help="of the long run")
 parser.add_argument("--only", type=lambda names: names.split(","), default=[], help="tests of the table, with commas; none: all")
-parser.add_argument("--names", type=int, default=100, help="thousands of fuzzed names through every script and line of launch")
+parser.add_argument("--names", type=int, default=100, help="thousands of fuzzed names through scripts and lines of launch")
 parser.add_argument("--calls", type=int, default=1, help="times that every call of a run which changes a file fails, not some")
 parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no repetition of a test after so many")
 parser.add_argument("build")
@@ -172,7 +172,7 @@ def fuzzed_names():
     done = subprocess.run([sys.executable, f"{here}/../cli/launch.py", program, hardware, str(asked.names)], capture_output=True, text=True)
     if done.returncode != 0:
         print(done.stdout[-3000:], done.stderr[-1000:], file=sys.stderr)
-    row("F26", f"{1000 * asked.names} fuzzed names through every script and line of launch", 1, int(done.returncode == 0), done.stdout.strip()[-100:])
+    row("F26", f"{1000 * asked.names} fuzzed names through scripts and lines of launch", 1, int(done.returncode == 0), done.stdout.strip()[-100:])
 
 
 folder = tempfile.mkdtemp(prefix="faults-long-")

@@ -353,11 +353,19 @@ static int check_deepspeed(const struct mf_launch *o, const struct mf_launcher *
     return MF_OK;
 }
 
-static int check_sum(const struct mf_job *job)
+/* Of all kinds of nodes; 0: nobody has said a number. */
+static long sum_of(const struct mf_job *job)
 {
     long ranks = 0;
 
     for (size_t i = 0; i < job->parts; ++i) ranks += job->part[i].ranks;
+    return ranks;
+}
+
+static int check_sum(const struct mf_job *job)
+{
+    const long ranks = sum_of(job);
+
     if (ranks <= MOST) return MF_OK;
     return mf_fail(MF_USAGE, "a run has at most %d ranks, and %ld are asked for", MOST, ranks);
 }
@@ -393,9 +401,8 @@ int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, s
 long mf_launch_ranks(const struct mf_job *job)
 {
     const struct mf_launcher here = mf_launcher_find();
-    long ranks = 0, nodes;
+    long ranks = sum_of(job), nodes;
 
-    for (size_t i = 0; i < job->parts; ++i) ranks += job->part[i].ranks;
     if (ranks == 0) (void)tasks_of(&here, &ranks, &nodes);
     return ranks;
 }

@@ -87,6 +87,13 @@ def said_and_kept(folder, done, want, what):
     check(("going on from a checkpoint" in done.err) == bool(found), f"{what}, then, from {found}: {done.err[-300:]}")
 
 
+def ends(folder, done, want, what):
+    if done.status == 0:
+        check(phases(folder) == want, f"{what}: other bits: {done.err[-300:]}")
+    else:
+        said_and_kept(folder, done, want, what)
+
+
 def failing(calls, want):
     """No call may fail in silence: what ends well has the right output, what does not says so, and nothing is lost."""
     tried = silent = ended = 0
@@ -97,11 +104,7 @@ def failing(calls, want):
             tried += 1
             silent += is_silent(folder, done, want)
             ended += done.status != 0
-            what = f"the disk {FAILS[how]} at call {call}"
-            if done.status == 0:
-                check(phases(folder) == want, f"{what}: other bits: {done.err[-300:]}")
-            else:
-                said_and_kept(folder, done, want, what)
+            ends(folder, done, want, f"the disk {FAILS[how]} at call {call}")
     check(silent == 0, f"{silent} calls failed in silence")
     print(f"calls that failed: {tried}, runs that ended by them: {ended}, in silence: {silent}")
 
@@ -124,11 +127,7 @@ def together(want):
                 tried += 1
                 silent += is_silent(folder, done, want)
                 ended += done.status != 0
-                what = f"{how} at call {call} of {f'rank {who}' if who else 'both ranks'}"
-                if done.status == 0:
-                    check(phases(folder) == want, f"{what}: other bits: {done.err[-300:]}")
-                else:
-                    said_and_kept(folder, done, want, what)
+                ends(folder, done, want, f"{how} at call {call} of {f'rank {who}' if who else 'both ranks'}")
     check(silent == 0, f"{silent} calls failed in silence on two ranks")
     check(slowest < 10, f"{slowest:.1f} s until two ranks knew")
     print(f"calls that failed on one of two ranks or on both: {tried}, runs that ended by them: {ended}, in silence: {silent}, the longest: {slowest:.1f} s")

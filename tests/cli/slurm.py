@@ -335,15 +335,19 @@ def lost_node():
 
 
 def lost_ahead():
-    """The same where Slurm does not know it yet: the ranks end with 4 and a record, and the script itself puts the job back. It starts when
-    Slurm, too, takes the node for lost."""
+    """The same where Slurm does not know it yet: first the node's cable is cut, and the ranks on either side end with 4 and a record; the script
+    itself puts the job back. It starts when Slurm, too, takes the node for lost."""
     limit = 6
     bed.mend("n2")
     job = submit("--nodes", "2", "--ntasks-per-node", "2", "--", *RUN, "--timeout", str(limit), "--checkpoint-every", "5ev", "--output", "f.npy")
     until(f"job {job} has a checkpoint", PATIENCE, lambda: os.path.exists("f.ckpt-a.h5"))
-    bed.lose("n2")
+    beyond = [pid for pid in ranks_of("f.npy") if pid in bed.processes("n2")]
+    check(len(beyond) == 2, f"two ranks on n2: {beyond}")
+    bed.link("n2", "down")
     until("the ranks say it: " + log(job), limit + 5, lambda: "nothing was heard from rank 2 on n2 and rank 3 on n2" in log(job))
     check(re.search(r"(come out of|has waited in) [a-z]+", log(job)), f"in which collective: {log(job)}")
+    until("those beyond the cable end by themselves", 10, lambda: not set(beyond) & set(ranks_of("f.npy")))  # an abort waits for the other node
+    bed.lose("n2")
     until(f"job {job} puts itself back", PATIENCE, lambda: state(job)[:2] == ("COMPLETING", 1))
     check(glob.glob(f"mesoforge-flight-{job}-n1-*.tsv"), f"a record: {os.listdir('.')}")
     clears_away(job)

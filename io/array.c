@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "io/decode.h"
 #include "io/dream3d.h"
 #include "io/guard.h"
@@ -28,8 +29,14 @@ enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 /* From this length on a file must be on the disk, not a hole. */
 #define HOLLOW ((uint64_t)1 << 40)
 
-static int recognise(const char *path, int file, const unsigned char *head, size_t n, enum mf_format *format)
+static int recognise(const char *path, int file, enum mf_format *format)
 {
+    unsigned char head[8] = {0};
+    int is_h5;
+    size_t n;
+
+    MF_TRY(mf_read_some(file, path, head, sizeof head, 0, &n));
+    MF_TRY(mf_h5_signed(file, path, &is_h5));
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
         *format = MF_NPY;
     else if (n >= 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0)
@@ -41,7 +48,7 @@ static int recognise(const char *path, int file, const unsigned char *head, size
         *format = MF_NRRD;
     else if (n >= 8 && (memcmp(head, "<?xml", 5) == 0 || memcmp(head, "<VTKFile", 8) == 0))
         *format = MF_VTK;
-    else if (mf_h5_signed(file)) /* what stands before it may look like anything */
+    else if (is_h5) /* what stands before it may look like anything */
         *format = MF_HDF5;
     else if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
         return mf_fail(MF_INPUT, "'%s' is a ZIP archive (.npz?); unpack it and give one .npy", path);
@@ -60,10 +67,8 @@ static int is_hollow(const struct stat *info)
 
 static int look(struct mf_array *a)
 {
-    unsigned char head[8] = {0};
     struct stat info;
     int descriptor, rc;
-    ssize_t n;
 
     if (mf_fault("io.open")) return mf_fail(MF_INPUT, "cannot open '%s': injected fault", a->path);
     if (stat(a->path, &info) != 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
@@ -75,11 +80,9 @@ static int look(struct mf_array *a)
         return mf_fail(MF_INPUT, "'%s' is damaged: %lld bytes long, of which hardly any are on the disk", a->path,
                        (long long)info.st_size);
     a->bytes = (size_t)info.st_size;
-    descriptor = open(a->path, O_RDONLY | O_CLOEXEC);
+    descriptor = mf_open(a->path, O_RDONLY);
     if (descriptor < 0) return mf_fail(MF_INPUT, "cannot open '%s': %s", a->path, strerror(errno));
-    n = pread(descriptor, head, sizeof head, 0);
-    rc = n < 0 ? mf_fail(MF_INPUT, "cannot read '%s': %s", a->path, strerror(errno))
-               : mf_seal_blame(recognise(a->path, descriptor, head, (size_t)n, &a->format), a->path);
+    rc = mf_seal_blame(recognise(a->path, descriptor, &a->format), a->path);
     close(descriptor);
     return rc;
 }
@@ -155,8 +158,8 @@ static int inspect_h5(struct mf_array *a)
 
     MF_TRY(mf_h5_open(a->path, &file));
     a->ours = mf_h5_is_ours(file);
-    rc = inspect_open(file, a);
-    mf_h5_close(file);
+    rc = mf_h5_unread(file, inspect_open(file, a));
+    (void)mf_h5_close(file);
     return rc;
 }
 
@@ -348,7 +351,8 @@ static int send_h5(const struct passage *p, FILE *to)
             rc = mf_h5_read_native(file, a->dataset, &shape, p->first + i, n, rows);
             if (rc == MF_OK) rc = mf_guard_send(to, rows, n * row);
         }
-        mf_h5_close(file);
+        rc = mf_h5_unread(file, rc);
+        (void)mf_h5_close(file);
     }
     free(rows);
     return rc;
@@ -367,7 +371,8 @@ static int send_plane(const struct passage *p, FILE *to)
     if (rc == MF_OK) {
         rc = mf_h5_read_native(file, a->dataset, &shape, 0, 1, plane);
         if (rc == MF_OK) rc = mf_guard_send(to, plane + p->first * row, p->count * row);
-        mf_h5_close(file);
+        rc = mf_h5_unread(file, rc);
+        (void)mf_h5_close(file);
     }
     free(plane);
     return rc;

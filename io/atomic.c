@@ -376,22 +376,26 @@ int mf_open_plain(const char *path, int flags, int *file)
     return rc;
 }
 
-int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset)
+int mf_read_some(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset, size_t *got)
 {
-    char *at = to;
-
-    while (bytes) {
-        ssize_t n = pread(descriptor, at, bytes, (off_t)offset);
+    for (*got = 0; *got < bytes;) {
+        ssize_t n = pread(descriptor, (char *)to + *got, bytes - *got, (off_t)(offset + *got));
 
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
-        if (n == 0) return mf_fail(MF_INPUT, "'%s' ended while it was read", path);
-        at += n;
-        offset += (size_t)n;
-        bytes -= (size_t)n;
+        if (n == 0) break;
+        *got += (size_t)n;
         mf_comm_alive();
     }
     return MF_OK;
+}
+
+int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset)
+{
+    size_t got;
+
+    MF_TRY(mf_read_some(descriptor, path, to, bytes, offset, &got));
+    return got == bytes ? MF_OK : mf_fail(MF_INPUT, "'%s' ended while it was read", path);
 }
 
 int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes, size_t offset)

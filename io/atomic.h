@@ -69,7 +69,10 @@ int mf_write_at(int descriptor, const char *path, const void *from, size_t bytes
  * MF_INPUT naming @p path, @p file is then -1. */
 int mf_open_plain(const char *path, int flags, int *file);
 
-/** Reads all of @p bytes at @p offset. Not collective. Refuses with MF_INPUT naming @p path. */
+/** Reads @p bytes at @p offset, or as many as there are. Not collective. Refuses with MF_INPUT naming @p path. */
+int mf_read_some(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset, size_t *got);
+
+/** The same; that there are fewer is refused. */
 int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset);
 
 /** open() that a signal does not end; O_CLOEXEC, and a new file is for whom the umask lets. -1: see errno. */

@@ -43,6 +43,7 @@ void mf_swap_bytes(void *values, size_t n, size_t size)
 
 static int ended(const struct decoder *d)
 {
+    if (ferror(d->from)) return mf_fail(MF_INPUT, "cannot read '%s': %s", mf_array_file(d->array), strerror(errno));
     return mf_fail(MF_INPUT, "'%s' is damaged: it ends inside its values", mf_array_file(d->array));
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
 
 enum { TEXT_MAX = 1 << 24, PATH_MAX_TEXT = 1024, USER_BLOCK_MIN = 512, USER_BLOCK_MAX = 1 << 26 };
@@ -64,6 +65,7 @@ static struct mf_h5 *file_new(const char *name, int writing)
 
 static void file_free(struct mf_h5 *file)
 {
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     free(file->name);
     free(file);
 }
@@ -91,16 +93,41 @@ int mf_h5_create(const char *path, const char *name, struct mf_h5 **file)
     return rc;
 }
 
-int mf_h5_signed(int file)
+int mf_h5_signed(int file, const char *path, int *is)
 {
     static const char magic[8] = "\x89HDF\r\n\x1a\n";
-    char is[sizeof magic];
+    char here[sizeof magic];
+    size_t got = sizeof here;
 
-    for (off_t at = 0; at <= USER_BLOCK_MAX; at = at ? 2 * at : USER_BLOCK_MIN) {
-        if (pread(file, is, sizeof is, at) != (ssize_t)sizeof is) return 0;
-        if (memcmp(is, magic, sizeof magic) == 0) return 1;
+    *is = 0;
+    for (uint64_t at = 0; !*is && got == sizeof here && at <= USER_BLOCK_MAX; at = at ? 2 * at : USER_BLOCK_MIN) {
+        MF_TRY(mf_read_some(file, path, here, sizeof here, at, &got));
+        *is = got == sizeof here && memcmp(here, magic, sizeof magic) == 0;
     }
+    return MF_OK;
+}
+
+/* Of "file read failed: ..., errno = 5, ...". What is damaged is no such error. */
+static herr_t keep_number(unsigned n, const H5E_error2_t *error, void *number)
+{
+    static const char mark[] = "errno = ";
+    const char *at =
+        error->maj_num == H5E_IO && error->min_num == H5E_READERROR && error->desc ? strstr(error->desc, mark) : NULL;
+
+    (void)n;
+    if (at) *(int *)number = (int)strtol(at + sizeof mark - 1, NULL, 10);
     return 0;
+}
+
+static herr_t note_unread(hid_t stack, void *file)
+{
+    return H5Ewalk2(stack, H5E_WALK_DOWNWARD, keep_number, &((struct mf_h5 *)file)->unread);
+}
+
+int mf_h5_unread(const struct mf_h5 *file, int rc)
+{
+    if (!file->unread) return rc;
+    return mf_fail(MF_INPUT, "cannot read '%s': %s", file->name, strerror(file->unread));
 }
 
 static int open_checked(struct mf_h5 *file, const char *path)
@@ -113,9 +140,11 @@ static int open_checked(struct mf_h5 *file, const char *path)
     if (!S_ISREG(info.st_mode)) return mf_fail(MF_INPUT, "cannot open '%s': it is not a plain file", path);
     file->bytes = (size_t)info.st_size;
     if (H5PLset_loading_state(0) < 0) return mf_h5_refuse(file, "switching plug-ins off", NULL);
+    H5Eset_auto2(H5E_DEFAULT, note_unread, file);
     access = H5Pcreate(H5P_FILE_ACCESS);
     file->id = H5Fopen(path, H5F_ACC_RDONLY, access);
     H5Pclose(access);
+    if (file->unread) return mf_h5_unread(file, MF_OK);
     return file->id < 0 ? mf_h5_refuse(file, "it is not a sound HDF5 file", NULL) : MF_OK;
 }
 

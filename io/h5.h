@@ -42,12 +42,15 @@ void mf_h5_begin(void);
  */
 int mf_h5_create(const char *path, const char *name, struct mf_h5 **file);
 
-/** Is an open @p file HDF5? Its signature is at its start or behind a user block of another program (MATLAB: 512
- * bytes). */
-int mf_h5_signed(int file);
+/** @p is: whether an open @p file is HDF5. Its signature is at its start or behind a user block of another program
+ * (MATLAB: 512 bytes). Refuses with MF_INPUT naming @p path what cannot be read. */
+int mf_h5_signed(int file, const char *path, int *is);
 
 /** Opens for reading, serial. Not collective. Refuses with MF_INPUT. Fault site "io.open". */
 int mf_h5_open(const char *path, struct mf_h5 **file);
+
+/** @p rc of what was read of a file, or MF_INPUT where its disk failed: HDF5 takes for absent what it cannot read. */
+int mf_h5_unread(const struct mf_h5 *file, int rc);
 
 /** Flushes and closes; says whether all of it worked. MF_OUTPUT (written) or MF_INPUT. Frees. */
 int mf_h5_close(struct mf_h5 *file);

@@ -11,6 +11,7 @@ struct mf_h5 {
     int writing;
     char *name;   /* for sentences */
     size_t bytes; /* length of a file that is read */
+    int unread;   /* errno of what its disk did not give */
 };
 
 /** Records "cannot read/write 'FILE': WHAT OBJECT: the library's deepest sentence". */

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
 
@@ -52,7 +53,7 @@ static int digest(int descriptor, const char *path, EVP_MD_CTX *context, unsigne
 
 static int hash_file(const char *path, const struct mf_hashing *beside, char hex[65])
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC), rc;
+    int descriptor = mf_open(path, O_RDONLY), rc;
     EVP_MD_CTX *context;
     unsigned char *piece = malloc(PIECE), sum[EVP_MAX_MD_SIZE];
 

@@ -8,6 +8,7 @@
 #include <tiffio.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
 
 /* A compressed file may claim this many times its length; tiles and bands of tiles must stay below these sizes. */
@@ -75,21 +76,24 @@ static int page_type(const struct page *p, struct mf_array *a)
 
 /* The page at a place, the last one, says that none follows: libtiff takes a file that is cut in these bytes for one
  * that says so. */
-static int ends_whole(TIFF *tiff, uint64_t at, size_t bytes)
+static int ends_whole(TIFF *tiff, uint64_t at, const char *path, size_t bytes, int *is)
 {
     unsigned char head[4], word[8] = {0};
     const int file = TIFFFileno(tiff);
     uint64_t count = 0;
     int large, little;
-    size_t wide;
+    size_t wide, got;
 
-    if (pread(file, head, sizeof head, 0) != (ssize_t)sizeof head) return 0;
+    *is = 0;
+    MF_TRY(mf_read_at(file, path, head, sizeof head, 0)); /* it was read before */
     little = head[0] == 'I';
     large = head[little ? 2 : 3] == 43;
     wide = large ? 8 : 2;
-    if (pread(file, word, wide, (off_t)at) != (ssize_t)wide) return 0;
+    MF_TRY(mf_read_some(file, path, word, wide, at, &got));
     for (size_t i = 0; i < wide; ++i) count = count << 8 | word[little ? wide - 1 - i : i];
-    return at <= bytes && count <= bytes && at + wide + count * (large ? 20 : 12) + (large ? 8 : 4) <= bytes;
+    *is = got == wide && at <= bytes && count <= bytes &&
+          at + wide + count * (large ? 20 : 12) + (large ? 8 : 4) <= bytes;
+    return MF_OK;
 }
 
 /* All pages together may not claim more than the file can hold. */
@@ -120,6 +124,7 @@ static int inspect(TIFF *tiff, struct mf_array *a)
     struct page first, p;
     uint64_t last = TIFFCurrentDirOffset(tiff);
     size_t pages = 1;
+    int whole;
 
     MF_TRY(page_read(tiff, a->path, &first));
     MF_TRY(page_type(&first, a));
@@ -135,7 +140,8 @@ static int inspect(TIFF *tiff, struct mf_array *a)
                            a->path, pages);
     }
     if (last_error[0]) return damaged(a->path);
-    if (!ends_whole(tiff, last, a->bytes))
+    MF_TRY(ends_whole(tiff, last, a->path, a->bytes, &whole));
+    if (!whole)
         return mf_fail(MF_INPUT, "'%s' is a damaged TIFF: it is cut behind the header of page %zu", a->path, pages);
     MF_TRY(check_claim(&first, pages, a));
     a->ndim = pages > 1 ? 3 : 2;

@@ -16,12 +16,15 @@
 
 enum { OPTIONS_MAX = 1 << 16, RESULTS_MAX = 1 << 24, ROWS_MAX = 1 << 24 };
 
-int mf_look_is_h5(const char *path)
+int mf_look_is_h5(const char *path, int *is)
 {
-    int file, is = mf_open_plain(path, O_RDONLY, &file) == MF_OK && mf_h5_signed(file);
+    int file, rc;
 
-    if (file >= 0) (void)close(file);
-    return is;
+    *is = 0;
+    if (mf_open_plain(path, O_RDONLY, &file) != MF_OK) return MF_OK;
+    rc = mf_h5_signed(file, path, is);
+    (void)close(file);
+    return rc;
 }
 
 struct looker {
@@ -123,12 +126,15 @@ static int work(void *context, FILE *to)
 {
     struct looker *l = context;
     struct mf_look *look = l->look;
+    int rc;
 
     MF_TRY(mf_h5_open(l->path, &l->file));
     look_root(l->file, look);
     look_convergence(l->file, look);
     mf_look_sets(l->file, note_set, look);
+    rc = mf_h5_unread(l->file, MF_OK);
     (void)mf_h5_close(l->file);
+    MF_TRY(rc);
     MF_TRY(mf_guard_send(to, look, sizeof *look));
     MF_TRY(send_piece(to, look->options, look->options ? strlen(look->options) : 0));
     MF_TRY(send_piece(to, look->results, look->results ? strlen(look->results) : 0));

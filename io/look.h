@@ -24,8 +24,8 @@ struct mf_look {
     struct mf_look_set set[MF_LOOK_SETS];
 };
 
-/** Is it HDF5 at all (mf_h5_signed())? */
-int mf_look_is_h5(const char *path);
+/** @p is: whether it is HDF5 at all (mf_h5_signed()); 0 of what cannot be opened, whose opening then says why. */
+int mf_look_is_h5(const char *path, int *is);
 
 /** Calls @p see for every dataset; for a guarded child. */
 void mf_look_sets(struct mf_h5 *file, void (*see)(void *context, const char *path, const struct mf_h5_shape *shape),

@@ -320,7 +320,7 @@ static int read_straight(struct mf_reading *r)
 {
     const size_t row = mf_array_row(&r->array);
     const uint64_t begin = r->array.offset + r->rows.first * row;
-    const int file = open(mf_array_file(&r->array), O_RDONLY | O_CLOEXEC);
+    const int file = mf_open(mf_array_file(&r->array), O_RDONLY);
     struct part *part;
     int rc = MF_OK;
     size_t n;

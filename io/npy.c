@@ -229,7 +229,7 @@ static int inspect(struct mf_array *a, int descriptor)
 
 static int open_file(const char *path)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = mf_open(path, O_RDONLY);
 
     if (descriptor < 0) mf_fail(MF_INPUT, "cannot open '%s': %s", path, strerror(errno));
     return descriptor;

@@ -357,6 +357,7 @@ int mf_nrrd_inspect(struct mf_array *array)
 
     for (int i = 0; i < MF_ARRAY_DIMS; ++i) n.distances[i] = NAN;
     rc = n.from ? understand(&n) : mf_fail(MF_INPUT, "cannot open '%s': %s", array->path, strerror(errno));
+    if (n.from && ferror(n.from)) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", array->path, strerror(errno));
     if (n.from) (void)fclose(n.from);
     return rc;
 }

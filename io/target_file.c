@@ -284,6 +284,7 @@ static int work(void *context, FILE *to)
     if (rc == MF_OK) rc = mf_guard_send(to, &ours, sizeof ours);
     if (rc == MF_OK) rc = send(&t, to);
     mf_target_free(&t);
+    rc = mf_h5_unread(file, rc);
     (void)mf_h5_close(file);
     return rc;
 }
@@ -353,9 +354,11 @@ static int read_alone(struct reader *r)
 {
     struct mf_comm self;
     struct stat is;
+    int is_h5;
 
     mf_comm_self(&self);
-    if (access(r->path, R_OK) == 0 && !mf_look_is_h5(r->path))
+    MF_TRY(mf_look_is_h5(r->path, &is_h5));
+    if (access(r->path, R_OK) == 0 && !is_h5)
         return mf_seal_blame(
             mf_fail(MF_INPUT, "'%s' is no descriptor file (not HDF5); make one with: mesoforge characterize", r->path),
             r->path);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "io/decode.h"
 #include "io/guard.h"
 #include "src/base/err.h"
@@ -427,7 +428,7 @@ int mf_vtk_inspect(struct mf_array *array)
 {
     const size_t n = array->bytes < LOOKED_AT ? array->bytes : LOOKED_AT;
     struct vtk *v = calloc(1, sizeof *v);
-    int descriptor = open(array->path, O_RDONLY | O_CLOEXEC), rc;
+    int descriptor = mf_open(array->path, O_RDONLY), rc;
     char *text = descriptor < 0 ? MAP_FAILED : mmap(NULL, n, PROT_READ, MAP_PRIVATE, descriptor, 0);
 
     if (!v || text == MAP_FAILED)

@@ -93,10 +93,11 @@ enum kind { IMAGE, PHASES, DESCRIPTORS };
 static int look_at(const char *file, int *kind)
 {
     struct mf_look *look;
-    int rc;
+    int rc, is_h5;
 
     *kind = IMAGE;
-    if (!mf_look_is_h5(file)) return MF_OK;
+    MF_TRY(mf_look_is_h5(file, &is_h5));
+    if (!is_h5) return MF_OK;
     look = MF_MUST(calloc(1, sizeof *look), "a look at a file");
     rc = mf_look(file, look);
     if (rc == MF_OK) *kind = strcmp(look->schema, MF_SCHEMA_TARGET) == 0 ? DESCRIPTORS : PHASES;

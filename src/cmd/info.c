@@ -432,13 +432,14 @@ static int tell(const char *given, const char *dataset, struct mf_json *json)
 {
     const char *array;
     char *file;
-    int rc = MF_OK;
+    int rc = MF_OK, is_h5;
 
     mf_array_split(given, &file, &array);
     if (array && dataset) rc = mf_fail(MF_USAGE, "'%s' names an array of its own; leave --dataset out", given);
     if (!array) array = dataset;
     if (json) mf_json_text(json, "file", file);
-    if (rc == MF_OK) rc = mf_look_is_h5(file) ? tell_h5(file, array, json) : tell_array(file, array, NULL, json);
+    if (rc == MF_OK) rc = mf_look_is_h5(file, &is_h5);
+    if (rc == MF_OK) rc = is_h5 ? tell_h5(file, array, json) : tell_array(file, array, NULL, json);
     free(file);
     return rc;
 }

@@ -147,8 +147,9 @@ static struct mf_json *results_of(const char *path, const char *problem)
     struct mf_json *results = NULL;
     struct mf_look look;
     const char *says;
+    int is_h5;
 
-    if (!mf_look_is_h5(path) || mf_look(path, &look) != MF_OK) {
+    if (mf_look_is_h5(path, &is_h5) != MF_OK || !is_h5 || mf_look(path, &look) != MF_OK) {
         mf_err_clear();
         return NULL;
     }

@@ -88,7 +88,8 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
 static int is_descriptors(const char *file)
 {
     struct mf_look *look = calloc(1, sizeof *look);
-    int is = look && mf_look_is_h5(file) && mf_look(file, look) == MF_OK && strcmp(look->schema, MF_SCHEMA_TARGET) == 0;
+    int is_h5, is = look && mf_look_is_h5(file, &is_h5) == MF_OK && is_h5 && mf_look(file, look) == MF_OK &&
+                    strcmp(look->schema, MF_SCHEMA_TARGET) == 0;
 
     if (look) mf_look_free(look);
     free(look);

@@ -23,9 +23,11 @@ static const struct mf_opt *const tables[] = {mf_common_opts, NULL};
  * a seal counts: another rank may not reach the file. Collective. */
 static int refuse_plain(const struct mf_comm *comm, const char *path, int sealed, int *plain)
 {
+    int is_h5;
+
     *plain = comm->rank == 0 && !sealed && access(path, R_OK) == 0 &&
-             (mf_ends_with(path, ".dream3d") ||
-              (!mf_look_is_h5(path) && !mf_ends_with(path, ".h5") && !mf_ends_with(path, ".vtkhdf")));
+             (mf_ends_with(path, ".dream3d") || (mf_look_is_h5(path, &is_h5) == MF_OK && !is_h5 &&
+                                                 !mf_ends_with(path, ".h5") && !mf_ends_with(path, ".vtkhdf")));
     mf_comm_bcast(comm, 0, plain, sizeof *plain);
     if (!*plain) return MF_INPUT;
     return mf_fail(MF_INPUT, "'%s' has no checksums: only .h5 and .vtkhdf files of mesoforge carry them", path);

@@ -36,9 +36,12 @@ static int look_at_array(const struct mf_session *session, const struct mf_view_
 
 static int look(const struct mf_session *session, const struct mf_view_opts *o, struct mf_view_file *f)
 {
+    int is_h5;
+
     f->kind = MF_VIEW_METRICS;
     if (!mf_view_is_metrics(f->file)) {
-        if (!mf_look_is_h5(f->file)) return look_at_array(session, o, f);
+        MF_TRY(mf_look_is_h5(f->file, &is_h5));
+        if (!is_h5) return look_at_array(session, o, f);
         f->look = calloc(1, sizeof *f->look);
         if (!f->look) return mf_fail(MF_MEMORY, "no memory to look at '%s'", f->file);
         MF_TRY(mf_look(f->file, f->look));

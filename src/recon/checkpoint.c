@@ -238,7 +238,7 @@ int mf_checkpoint_open(const struct mf_comm *comm, const char *path, int checked
     if (!checked) MF_TRY(mf_seal_check(comm, path, NULL));
     c = calloc(1, sizeof *c);
     rc = c ? mf_h5_open(path, &c->file) : mf_fail(MF_MEMORY, "no memory for a checkpoint");
-    if (rc == MF_OK) rc = get_head(c, path);
+    if (rc == MF_OK) rc = mf_h5_unread(c->file, get_head(c, path));
     rc = mf_agree(comm, rc);
     if (rc == MF_OK)
         *in = c;

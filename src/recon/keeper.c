@@ -1,6 +1,7 @@
 /* See keeper.h. */
 #include "src/recon/keeper.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,6 +119,36 @@ static int lost(const struct mf_keeper *k, int rc)
     return mf_fail(rc, "stopped early (%s), and what it had reached is not saved: %s", k->why, text);
 }
 
+/* Was the folder of the output removed? A process that stands in it still sees it, as one that nothing leads to. */
+static int is_folder_gone(const char *stem)
+{
+    const char *base = mf_name_base(stem);
+    char *folder = base == stem ? strdup(".") : strndup(stem, (size_t)(base - stem));
+    struct stat is = {0};
+    int gone = folder && stat(folder, &is) != 0 ? errno == ENOENT : folder && is.st_nlink == 0;
+
+    free(folder);
+    return gone;
+}
+
+/* A checkpoint that was only due could not be written: a disk may have room again later, but nothing brings back a
+ * folder, and the result would be as lost in hours as it is now. */
+static int go_on_without(struct mf_keeper *k, const struct mf_comm *comm)
+{
+    char text[400];
+    int rc = MF_OK;
+
+    snprintf(text, sizeof text, "%s", mf_err_text());
+    mf_err_clear();
+    if (comm->rank == 0 && is_folder_gone(k->opts.stem))
+        rc = mf_fail(MF_OUTPUT, "the folder of '%s' is gone, and nothing that this run reaches can be kept: %s",
+                     k->opts.stem, text);
+    MF_TRY(mf_agree(comm, rc));
+    if (!k->warned) mf_warn("%s; the run goes on without this checkpoint", text);
+    k->warned = 1;
+    return MF_OK;
+}
+
 int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, long evaluations,
                    const struct mf_checkpoint *checkpoint)
 {
@@ -141,10 +172,7 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
         k->next = !k->next;
         ++k->turn;
     } else if (!(asked & MF_KEEP_LEAVE)) {
-        if (!k->warned) mf_warn("%s; the run goes on without this checkpoint", mf_err_text());
-        k->warned = 1;
-        mf_err_clear();
-        rc = MF_OK;
+        rc = go_on_without(k, comm);
     } else {
         rc = lost(k, rc);
     }

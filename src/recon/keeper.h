@@ -41,7 +41,8 @@ void mf_keeper_open(struct mf_keeper *keeper, const struct mf_keeper_opts *opts,
 int mf_keeper_ask(struct mf_keeper *keeper, const struct mf_comm *comm, long evaluations);
 
 /**
- * Writes the next checkpoint. One that is only due may fail: a warning, and the run goes on; one on leaving refuses.
+ * Writes the next checkpoint. One that is only due may fail: a warning, and the run goes on; one on leaving refuses,
+ * and so does any where the folder is gone.
  * @p asked: what mf_keeper_ask() said. Collective; MF_OUTPUT (agreed).
  */
 int mf_keeper_save(struct mf_keeper *keeper, const struct mf_comm *comm, int asked, long evaluations,

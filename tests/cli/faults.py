@@ -23,7 +23,7 @@ every = "--all" in sys.argv
 dice = random.Random(os.environ.get("FAULTS_SEED", "0"))
 OPTIONS = ["match", "../t.npy", "--limit_to", 4, "--add_dimension", 12, "--deterministic", "--max_iter", 24, "--polish_rounds", 3,
            "--checkpoint-every", "6ev", "--threads", 1, "--restart", "auto", "--output", "out.h5"]
-FAILS = {"EIO": "failed for good", "ENOSPC": "is full", "once": "failed once"}
+FAILS = {"EIO": "failed for good", "ENOSPC": "is full", "EROFS": "can only be read", "EACCES": "lets nobody write", "once": "failed once"}
 LAWFUL = ("short", "EINTR")
 
 
@@ -154,8 +154,8 @@ def lawful(calls, want):
 
 
 def power(calls, want):
-    """The power goes; what had reached the disk is there, and the run goes on from it. Where the process alone is gone, the half of a file that
-    it leaves is the next run's."""
+    """The power goes; what had reached the disk is there, and the run goes on from it. Where the process alone is gone, what it wrote is there,
+    and the half of a file that it leaves is the next run's."""
     gone_on = halves = 0
     for call in some(calls, 4):
         folder, disk = fresh("power"), fresh("disk")
@@ -169,14 +169,30 @@ def power(calls, want):
         gone_on += bool(found)
         check(("going on from a checkpoint" in done.err) == bool(found), f"after call {call} and {found}: {done.err[-300:]}")
         check(done.status == 0 and phases(disk) == want, f"after call {call} and {found}: {done.status} {done.err[-300:]}")
-        half = any(n.endswith(".tmp") for n in os.listdir(folder))
-        done = run(folder) if half else done
-        halves += half
-        check(done.status == 0, f"over half a file: {done.err[-300:]}")
-        for place in (disk, folder) if half else (disk,):
+        halves += any(n.endswith(".tmp") for n in os.listdir(folder))
+        done = run(folder)
+        check(done.status == 0 and phases(folder) == want, f"where the process died at call {call}: {done.status} {done.err[-300:]}")
+        for place in (disk, folder):
             check(not left_behind(place), f"left behind: {os.listdir(place)}")
     check(halves > 0, "no run left half a file")
     check(gone_on > 0, "no run had a checkpoint to go on from")
+
+
+def taken_away():
+    """The folder of a run goes: it ends by the next file that it writes, on all ranks, and says why."""
+    words = ["match", os.path.abspath("t.npy"), "--limit_to", 4, "--add_dimension", 40, "--tolerance", 0, "--max_iter", 100000, "--checkpoint-every", "50ev", "--output", "out.h5"]
+    for ranks in (1, 2):
+        folder = fresh("away")
+        with subprocess.Popen(runs.line(program, *words, ranks=ranks), cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as job:
+            runs.until(lambda: checkpoints(folder), "a checkpoint")
+            shutil.rmtree(folder, ignore_errors=True)
+            gone = time.monotonic()
+            while os.path.exists(folder):  # a file came as it was removed
+                shutil.rmtree(folder, ignore_errors=True)
+            err = runs.words_of(job)
+        lines = [line for line in runs.said(err) if not line.startswith("mesoforge: warning: ")]
+        print(f"the folder is gone, {ranks} ranks: status {job.returncode} after {time.monotonic() - gone:.1f} s: {lines}")
+        check(job.returncode == 7 and len(lines) == 1 and "out" in lines[0] and time.monotonic() - gone < 30, f"the folder is gone: {job.returncode} {err[-600:]}")
 
 
 def two_runs():
@@ -229,6 +245,7 @@ with tempfile.TemporaryDirectory() as home:
     lawful(calls, want)
     power(calls, want)
     together(want)
+    taken_away()
     two_runs()
     lost_host()
 finish("faults")

@@ -87,18 +87,22 @@ def again(name, faults):
 
 
 def every_call():
-    """Not some calls: all."""
+    """Not some calls: all, of those that change files and of those that read them."""
+    for test, faults, what in (("faults", "F2,F3,F10,F11", "every call that changes a file"), ("read_faults", "F11", "every call that reads a file")):
+        every_call_of(test, faults, what)
+
+
+def every_call_of(test, faults, what):
     held, longest = 0, 0.0
     for trial in range(asked.calls):
         begin = time.time()
-        done = subprocess.run([sys.executable, f"{here}/../cli/faults.py", program, f"{build}/tests/faulty_io.so", "--all"], capture_output=True,
-                              text=True)
+        done = subprocess.run([sys.executable, f"{here}/../cli/{test}.py", program, f"{build}/tests/faulty_io.so", "--all"], capture_output=True, text=True)
         held += done.returncode == 0
         longest = max(longest, time.time() - begin)
         if done.returncode != 0:
             print(done.stdout[-3000:], done.stderr[-3000:], file=sys.stderr)
     said = "; ".join(line for line in done.stdout.splitlines() if line.startswith("calls "))
-    row("F2,F3,F10,F11", "every call that changes a file", asked.calls, held, f"{said}; longest {longest:.1f} s")
+    row(faults, what, asked.calls, held, f"{said}; longest {longest:.1f} s")
 
 
 def match(*words, ranks=1, fault=None):

@@ -1,10 +1,11 @@
 /* LD_PRELOAD: what goes wrong between a program and its files, for files below the folder FAULTY_DIR. Calls that change
- * files are counted (open for writing, write, pwrite, ftruncate, fallocate, fsync, rename, unlink) over the process, of
- * ranks those of rank FAULTY_RANK (each on its own; all); at call FAULTY_CALL
+ * files are counted (open for writing, write, pwrite, ftruncate, fallocate, fsync, rename, unlink), or, with
+ * FAULTY_READS, those that read them (open for reading, read, pread, fread) and these alone, over the process, of ranks
+ * those of rank FAULTY_RANK (each on its own; all); at call FAULTY_CALL
  *
- *   FAULTY_HOW=EIO, ENOSPC   it and all that follow fail so          (a disk that is gone, or full)
+ *   FAULTY_HOW=EIO, ENOSPC, EROFS, EACCES   it and all that follow fail so (a disk that is gone, full, or taken away)
  *             =once          it fails with EIO, what follows works   (a hiccup)
- *             =short         it writes half of what it should        (lawful: the program must go on)
+ *             =short         it does half of what it should          (lawful: the program must go on)
  *             =EINTR         it is interrupted                       (lawful where we call: HDF5 does not try again)
  *             =kill          the process is gone before it           (what was not flushed to the disk, see below)
  *
@@ -79,7 +80,8 @@ static void tell_caller(const void *from)
     close(to);
 }
 
-#define TURN() turn(__builtin_return_address(0))
+enum { READS = 0, CHANGES = 1 };
+#define TURN(kind) turn(kind, __builtin_return_address(0))
 
 static int is_meant(void)
 {
@@ -88,16 +90,22 @@ static int is_meant(void)
     return !rank || !*rank || (own && strcmp(own, rank) == 0);
 }
 
-/* What this call, made by code at @p from, is to do. */
-static int turn(const void *from)
+/* What this call of a kind, made by code at @p from, is to do. */
+static int turn(int kind, const void *from)
 {
+    static const struct {
+        const char *name;
+        int number;
+    } for_good[] = {{"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EROFS", EROFS}, {"EACCES", EACCES}};
     const char *how = getenv("FAULTY_HOW"), *at = getenv("FAULTY_CALL");
-    long now = is_meant() ? __sync_add_and_fetch(&calls, 1) : 0, when = at ? strtol(at, NULL, 10) : 0;
+    int counts = is_meant() && kind == (getenv("FAULTY_READS") ? READS : CHANGES);
+    long now = counts ? __sync_add_and_fetch(&calls, 1) : 0, when = at ? strtol(at, NULL, 10) : 0;
 
     if (!how || !when || now < when) return GOES_ON;
     if (now == when) tell_caller(from);
-    if (strcmp(how, "EIO") == 0 || strcmp(how, "ENOSPC") == 0) {
-        errno = how[1] == 'I' ? EIO : ENOSPC;
+    for (size_t i = 0; i < sizeof for_good / sizeof *for_good; ++i) {
+        if (strcmp(how, for_good[i].name) != 0) continue;
+        errno = for_good[i].number;
         return FAILS;
     }
     if (now > when) return GOES_ON;
@@ -122,7 +130,7 @@ static void copy(const char *from, const char *to)
 
     if (in < 0) return;
     out = (int)syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    while (out >= 0 && (n = read(in, piece, sizeof piece)) > 0)
+    while (out >= 0 && (n = syscall(SYS_read, in, piece, sizeof piece)) > 0)
         if (syscall(SYS_write, out, piece, n) != n) abort();
     if (out >= 0) close(out);
     close(in);
@@ -170,7 +178,7 @@ static void flushed_folder(const char *path)
 
 /* ---- the calls ---- */
 
-static int opens(const char *path, int flags) { return (flags & (O_WRONLY | O_RDWR | O_CREAT)) && is_below(path); }
+static int changes(int flags) { return (flags & (O_WRONLY | O_RDWR | O_CREAT)) != 0; }
 
 #define OPEN(name)                                                         \
     int name(const char *path, int flags, ...)                             \
@@ -180,7 +188,7 @@ static int opens(const char *path, int flags) { return (flags & (O_WRONLY | O_RD
         va_start(args, flags);                                             \
         mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;               \
         va_end(args);                                                      \
-        if (opens(path, flags) && TURN() == FAILS) return -1;              \
+        if (is_below(path) && TURN(changes(flags)) == FAILS) return -1;    \
         return REAL(int, name, const char *, int, ...)(path, flags, mode); \
     }
 OPEN(open)
@@ -189,7 +197,7 @@ OPEN(open64)
 ssize_t write(int descriptor, const void *from, size_t n)
 {
     char path[4096];
-    int what = is_file(descriptor, path) ? TURN() : GOES_ON;
+    int what = is_file(descriptor, path) ? TURN(CHANGES) : GOES_ON;
 
     if (what == FAILS) return -1;
     return REAL(ssize_t, write, int, const void *, size_t)(descriptor, from, what == SHORT ? (n + 1) / 2 : n);
@@ -199,7 +207,7 @@ ssize_t write(int descriptor, const void *from, size_t n)
     ssize_t name(int descriptor, const void *from, size_t n, off_t at)                                     \
     {                                                                                                      \
         char path[4096];                                                                                   \
-        int what = is_file(descriptor, path) ? TURN() : GOES_ON;                                           \
+        int what = is_file(descriptor, path) ? TURN(CHANGES) : GOES_ON;                                    \
         if (what == FAILS) return -1;                                                                      \
         return REAL(ssize_t, name, int, const void *, size_t, off_t)(descriptor, from,                     \
                                                                      what == SHORT ? (n + 1) / 2 : n, at); \
@@ -207,11 +215,53 @@ ssize_t write(int descriptor, const void *from, size_t n)
 PWRITE(pwrite)
 PWRITE(pwrite64)
 
+ssize_t read(int descriptor, void *to, size_t n)
+{
+    char path[4096];
+    int what = is_file(descriptor, path) ? TURN(READS) : GOES_ON;
+
+    if (what == FAILS) return -1;
+    return REAL(ssize_t, read, int, void *, size_t)(descriptor, to, what == SHORT ? (n + 1) / 2 : n);
+}
+
+#define PREAD(name)                                                                                                  \
+    ssize_t name(int descriptor, void *to, size_t n, off_t at)                                                       \
+    {                                                                                                                \
+        char path[4096];                                                                                             \
+        int what = is_file(descriptor, path) ? TURN(READS) : GOES_ON;                                                \
+        if (what == FAILS) return -1;                                                                                \
+        return REAL(ssize_t, name, int, void *, size_t, off_t)(descriptor, to, what == SHORT ? (n + 1) / 2 : n, at); \
+    }
+PREAD(pread)
+PREAD(pread64)
+
+/* Within the C library, where nobody stands between. */
+#define FOPEN(name)                                                              \
+    FILE *name(const char *path, const char *mode)                               \
+    {                                                                            \
+        if (*mode == 'r' && is_below(path) && TURN(READS) == FAILS) return NULL; \
+        return REAL(FILE *, name, const char *, const char *)(path, mode);       \
+    }
+FOPEN(fopen)
+FOPEN(fopen64)
+
+/* Never short, but at the end of a file: the C library goes on by itself. */
+size_t fread(void *to, size_t size, size_t n, FILE *from)
+{
+    char path[4096];
+
+    if (is_file(fileno(from), path) && TURN(READS) == FAILS) {
+        from->_flags |= 0x20; /* glibc's sign of an error, which ferror() sees */
+        return 0;
+    }
+    return REAL(size_t, fread, void *, size_t, size_t, FILE *)(to, size, n, from);
+}
+
 int ftruncate(int descriptor, off_t length)
 {
     char path[4096];
 
-    if (is_file(descriptor, path) && TURN() == FAILS) return -1;
+    if (is_file(descriptor, path) && TURN(CHANGES) == FAILS) return -1;
     return REAL(int, ftruncate, int, off_t)(descriptor, length);
 }
 
@@ -219,7 +269,7 @@ int fallocate(int descriptor, int mode, off_t offset, off_t length)
 {
     char path[4096];
 
-    if (is_file(descriptor, path) && TURN() == FAILS) return -1;
+    if (is_file(descriptor, path) && TURN(CHANGES) == FAILS) return -1;
     return REAL(int, fallocate, int, int, off_t, off_t)(descriptor, mode, offset, length);
 }
 
@@ -229,7 +279,7 @@ int fsync(int descriptor)
     struct stat is;
 
     if (!is_file(descriptor, path)) return REAL(int, fsync, int)(descriptor);
-    if (TURN() == FAILS) return -1;
+    if (TURN(CHANGES) == FAILS) return -1;
     if (!getenv("FAULTY_DISK") || fstat(descriptor, &is) != 0) return 0; /* nobody looks at the real disk */
     if (S_ISDIR(is.st_mode))
         flushed_folder(path);
@@ -240,13 +290,13 @@ int fsync(int descriptor)
 
 int rename(const char *from, const char *to)
 {
-    if (is_below(to) && TURN() == FAILS) return -1;
+    if (is_below(to) && TURN(CHANGES) == FAILS) return -1;
     return REAL(int, rename, const char *, const char *)(from, to);
 }
 
 int unlink(const char *path)
 {
-    if (is_below(path) && TURN() == FAILS) return -1;
+    if (is_below(path) && TURN(CHANGES) == FAILS) return -1;
     return REAL(int, unlink, const char *)(path);
 }
 

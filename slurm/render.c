@@ -236,7 +236,9 @@ static void mpirun_words(struct mf_words *to, const struct mf_job *job)
 static void program_words(struct mf_words *to, const struct mf_job *job)
 {
     if (job->box == MF_BOX_APPTAINER) apptainer_words(to, job);
-    mf_words_all(to, job->words, job->word);
+    if (job->words == 0) return; /* the caller's, who asked for the launcher's part */
+    mf_words_add(to, job->word[0]);
+    mf_words_numbered(to, job->words - 1, job->word + 1);
 }
 
 /* Options of srun for the nodes of one kind, and what they run. */
@@ -306,16 +308,18 @@ static void head(FILE *to, const struct mf_job *job, int by_shell)
     }
 }
 
-/* Sets ranks from what Slurm says of the job, "2(x3),1" tasks; a container has those of one node. */
+/* Sets ranks from what Slurm says of the job, "2(x3),1" tasks; a container has those of one node. Beside
+ * --ntasks-per-node Slurm says that number of every node, also where there are fewer tasks (22.05). */
 static void say_ranks(FILE *to, const struct mf_job *job)
 {
     fprintf(to,
             "# as many ranks as the job has tasks now, whatever it was asked for with\n"
             "ranks=${SLURM_TASKS_PER_NODE:-%ld}\n",
             job->part->ranks);
-    fputs(mf_job_wraps(job) ? "ranks=${ranks%%[!0-9]*}\n\n"
-                            : "ranks=${ranks//(x/*} ranks=${ranks//)/} ranks=$((${ranks//,/+}))\n\n",
+    fputs(mf_job_wraps(job) ? "ranks=${ranks%%[!0-9]*}\n"
+                            : "ranks=${ranks//(x/*} ranks=${ranks//)/} ranks=$((${ranks//,/+}))\n",
           to);
+    fputs("[ \"${SLURM_NTASKS:-$ranks}\" -ge \"$ranks\" ] || ranks=$SLURM_NTASKS\n\n", to);
 }
 
 /* The command, and its status in rc. A shell that waits for mpirun is woken by the signal and waits again. */

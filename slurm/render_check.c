@@ -135,6 +135,9 @@ static const struct further own[] = {
     {"mem", "--mem", 0},
     {"mpi", "--mpi", 0},
     {"chdir", "cd there before launch", 0},
+    {"help", "man sbatch", 0},
+    {"usage", "man sbatch", 0},
+    {"version", "sbatch --version", 0},
     {"wrap", "-- and the verb", 1},
     {NULL, NULL, 0}};
 

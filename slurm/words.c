@@ -10,22 +10,24 @@
 
 enum { COLUMNS = 100 };
 
-static void take(struct mf_words *words, char *word, int bare)
+enum mf_word { PLAIN, NUMBERED, BARE /* the shell's own */ };
+
+static void take(struct mf_words *words, char *word, enum mf_word kind)
 {
     size_t n = words->count + 1;
 
     if ((n & (n - 1)) == 0) { /* full: room for words and NULL doubles at powers of two */
         words->at = MF_MUST(realloc(words->at, 2 * n * sizeof *words->at), "a command");
-        words->bare = MF_MUST(realloc(words->bare, 2 * n), "a command");
+        words->kind = MF_MUST(realloc(words->kind, 2 * n), "a command");
     }
-    words->bare[words->count] = (char)bare;
+    words->kind[words->count] = (char)kind;
     words->at[words->count++] = MF_MUST(word, "a command");
     words->at[words->count] = NULL;
 }
 
-void mf_words_add(struct mf_words *words, const char *word) { take(words, strdup(word), 0); }
+void mf_words_add(struct mf_words *words, const char *word) { take(words, strdup(word), PLAIN); }
 
-void mf_words_shell(struct mf_words *words, const char *text) { take(words, strdup(text), 1); }
+void mf_words_shell(struct mf_words *words, const char *text) { take(words, strdup(text), BARE); }
 
 void mf_words_say(struct mf_words *words, const char *format, ...)
 {
@@ -35,7 +37,7 @@ void mf_words_say(struct mf_words *words, const char *format, ...)
     va_start(args, format);
     if (vasprintf(&word, format, args) < 0) word = NULL;
     va_end(args);
-    take(words, word, 0);
+    take(words, word, PLAIN);
 }
 
 void mf_words_all(struct mf_words *words, size_t count, const char *const *more)
@@ -43,11 +45,16 @@ void mf_words_all(struct mf_words *words, size_t count, const char *const *more)
     for (size_t i = 0; i < count; ++i) mf_words_add(words, more[i]);
 }
 
+void mf_words_numbered(struct mf_words *words, size_t count, const char *const *more)
+{
+    for (size_t i = 0; i < count; ++i) take(words, strdup(more[i]), NUMBERED);
+}
+
 void mf_words_free(struct mf_words *words)
 {
     for (size_t i = 0; i < words->count; ++i) free(words->at[i]);
     free(words->at);
-    free(words->bare);
+    free(words->kind);
     *words = (struct mf_words){0};
 }
 
@@ -83,7 +90,9 @@ void mf_words_print(FILE *to, const struct mf_words *words, const char *variable
     size_t column = 0;
 
     for (size_t i = 0; i < words->count; ++i) {
-        char *text = words->bare[i] ? MF_MUST(strdup(words->at[i]), "a command") : text_of(words->at[i], variable);
+        const enum mf_word kind = words->kind[i];
+        char *text = kind == BARE ? MF_MUST(strdup(words->at[i]), "a command")
+                                  : text_of(words->at[i], kind == NUMBERED ? variable : NULL);
         size_t length = strlen(text);
 
         if (i > 0 && column + 1 + length > COLUMNS) {

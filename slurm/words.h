@@ -9,7 +9,7 @@
 struct mf_words {
     size_t count;
     char **at;
-    char *bare; /* [count] 1: the shell's own, as mf_words_shell() has it */
+    char *kind; /* [count] how each is printed, enum mf_word of words.c */
 };
 
 /** Appends a copy of @p word, a text by printf's format, copies of @p count words. */
@@ -22,9 +22,12 @@ void mf_words_free(struct mf_words *words);
  */
 void mf_words_shell(struct mf_words *words, const char *text);
 
+/** Appends copies of @p count words in which "%a" may stand for the number of an array's task, as Slurm writes it. */
+void mf_words_numbered(struct mf_words *words, size_t count, const char *const *more);
+
 /**
  * Writes all words for a shell, a blank between two, long lines broken by a backslash. @p variable: NULL, or a variable
- * of the shell whose value stands for every "%a" in a word, as Slurm writes the number of an array's task.
+ * of the shell whose value stands for every "%a" in the words of mf_words_numbered().
  */
 void mf_words_print(FILE *to, const struct mf_words *words, const char *variable);
 

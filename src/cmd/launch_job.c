@@ -244,25 +244,31 @@ static int from_options(const struct mf_launch *o, const struct mf_launcher *her
     return MF_OK;
 }
 
-/* "NODES:RANKS[:CORES[:GPUS[:CONSTRAINT]]]". */
-static int other_part(const char *text, struct mf_job_part *part)
+/* "NODES:RANKS[:CORES[:GPUS[:CONSTRAINT]]]": how many numbers there are, and what follows them; 0: another form. */
+static size_t read_part(const char *text, struct mf_job_part *part, const char **rest)
 {
     long *const number[] = {&part->nodes, &part->per_node, &part->cores, &part->gpus};
-    const char *at = text;
     size_t n = 0;
 
-    for (char *end; n < 4; at = end + 1) {
-        *number[n] = strtol(at, &end, 10);
-        if (end == at || *number[n] < (n < 2) || *number[n] > MOST) break;
-        ++n;
-        if (*end == '\0') at = "";
-        if (*end == '\0' || *end != ':') {
-            if (*end) n = 0;
-            break;
-        }
+    for (*rest = text; n < 4; ++n) {
+        char *end;
+
+        if (n > 0 && *(*rest)++ != ':') return 0;
+        *number[n] = strtol(*rest, &end, 10);
+        if (end == *rest || *number[n] < (n < 2) || *number[n] > MOST) return 0;
+        *rest = end;
+        if (*end == '\0') return n + 1;
     }
-    if (n < 2) return mf_fail(MF_USAGE, "--and '%.100s': write it as NODES:RANKS[:CORES[:GPUS[:CONSTRAINT]]]", text);
-    part->constraint = *at ? at : NULL;
+    return **rest == ':' && *++*rest ? n : 0;
+}
+
+static int other_part(const char *text, struct mf_job_part *part)
+{
+    const char *constraint;
+
+    if (read_part(text, part, &constraint) < 2)
+        return mf_fail(MF_USAGE, "--and '%.100s': write it as NODES:RANKS[:CORES[:GPUS[:CONSTRAINT]]]", text);
+    part->constraint = *constraint ? constraint : NULL;
     part->ranks = part->nodes * part->per_node;
     return MF_OK;
 }
@@ -347,6 +353,10 @@ static int check_deepspeed(const struct mf_launch *o, const struct mf_launcher *
     if (gpus * (nodes > 0 ? nodes : 1) < 2)
         return mf_fail(MF_DEVICE, "--deepspeed shares a run out to two GPUs or more, %ld %s here; say --num_gpus", gpus,
                        gpus == 1 ? "is" : "are");
+    for (size_t i = 1; i < job->parts && each == gpus; ++i) {
+        each = job->part[i].per_node;
+        gpus = job->part[i].gpus;
+    }
     if (each != gpus)
         return mf_fail(MF_USAGE, "--deepspeed is one rank per GPU: %ld rank%s and %ld GPU%s of a node do not agree",
                        each, MF_S(each), gpus, MF_S(gpus));

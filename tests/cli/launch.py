@@ -260,7 +260,10 @@ def refusals():
     refused(2, "write it as NODES", "--and", "2", *one)
     refused(2, "write it as NODES", "--and", "2:x", *one)
     refused(2, "write it as NODES", "--and", "2:0", *one)
-    refused(2, "write it as NODES", "--and", "2:1:1:1x", *one)
+    for form in ("2:1:1:1x", "1:2:four", "1:2::", "1:2:4::gpu", "1:2:4:1:", "1:"):
+        refused(2, "write it as NODES", "--and", form, *one)
+    refused(2, "one rank per GPU: 4 ranks and 0 GPUs", "--launcher", "sbatch", "--deepspeed", "--num_gpus", "2", "--and", "1:4:1", *one)
+    refused(2, "man sbatch", "--launcher", "sbatch", "--slurm-options", "help", *one)
     refused(2, "nodes of several kinds", "--launcher", "mpirun", "--and", "2:1", *one)
     refused(2, "no arrays of jobs", "--launcher", "sbatch", "--array", "0-1", "--and", "2:1", "--", "probe", "--json", "--output", "%a")
     refused(2, "would do and write the same", "--launcher", "sbatch", "--array", "0-1", *one)

@@ -95,6 +95,14 @@ def own_gpus():
         check(len(run) == 1 and {w for w in run[0][1:] if w.startswith(b"--env") and b"OMPI" not in w} == told, f"enroot: {run}")
 
 
+def numbered_words():
+    """Of an array: the number goes into the words of the verb alone."""
+    os.mkdir("arr%ay")
+    script = launch("--launcher", "sbatch", "--array", "0-1", "--container", "apptainer:im%age.sif", "--mount", "./arr%ay", "--", "synth", "--seed", "%a", "--output", "v%a.h5")[1].decode()
+    check("im%age.sif" in script and f"{folder}/arr%ay:" in script and 'v"$SLURM_ARRAY_TASK_ID".h5' in script, script)
+    os.rmdir("arr%ay")
+
+
 def others_asked():
     """mpirun in a script starts the tasks that the job has, on each node those that Slurm has put there, and in a container those of its node:
     somebody may have made the job smaller or larger (scontrol update, sbatch -n)."""
@@ -109,6 +117,7 @@ def others_asked():
     for tasks, ranks in (("2(x2)", 4), ("2", 2), ("2(x4)", 8), ("3,1(x2),4", 9), ("12(x10),7", 127)):
         starts(script, f"-n {ranks} --map-by slot --bind-to none", SLURM_TASKS_PER_NODE=tasks)
     starts(script, "-n 4 --map-by slot --bind-to none")
+    starts(launch("--launcher", "sbatch", "--nodes", "2", "--ntasks", "3", "--mpirun", "--", "probe")[1], "-n 3 --map-by slot", SLURM_TASKS_PER_NODE="2(x2)", SLURM_NTASKS="3")
     script = launch(*two, "--mpirun", "--cpus-per-task", "3", "--", "probe")[1]
     starts(script, "-n 2 --map-by slot:PE=3 --bind-to core", SLURM_TASKS_PER_NODE="2")
     starts(script, "-n 2 --map-by slot:PE=4 --bind-to core", SLURM_TASKS_PER_NODE="2", SLURM_CPUS_PER_TASK="4")
@@ -117,6 +126,7 @@ def others_asked():
         starts(script, f"-n {ranks} --map-by slot --bind-to none", SLURM_TASKS_PER_NODE=tasks)
 
 
+numbered_words()
 others_asked()
 own_gpus()
 until_when()

@@ -134,7 +134,7 @@ static void by_shell(const char *shell, const char *path, char (*word)[LONGEST +
     CHECK(access("caught", F_OK) != 0);
 }
 
-/* "%a" becomes what a variable holds, all else stays as it is. */
+/* "%a" becomes what a variable holds in words that may have it, all else stays as it is. */
 static void numbered(void)
 {
     static const struct {
@@ -153,13 +153,30 @@ static void numbered(void)
         size_t size;
         FILE *to = open_memstream(&text, &size);
 
-        mf_words_say(&words, "%s", cases[i].word);
+        const char *word = cases[i].word;
+
+        mf_words_numbered(&words, 1, &word);
         mf_words_print(to, &words, "N");
         fclose(to);
         CHECK(strcmp(text, cases[i].text) == 0);
         free(text);
         mf_words_free(&words);
     }
+}
+
+static void not_numbered(void)
+{
+    struct mf_words words = {0};
+    char *text = NULL;
+    size_t size;
+    FILE *to = open_memstream(&text, &size);
+
+    mf_words_add(&words, "a%a");
+    mf_words_print(to, &words, "N");
+    fclose(to);
+    CHECK(strcmp(text, "a%a") == 0);
+    free(text);
+    mf_words_free(&words);
 }
 
 int main(int argc, char **argv)
@@ -173,6 +190,7 @@ int main(int argc, char **argv)
     by_shell("dash", path, word);
     by_shell("bash", path, word);
     numbered();
+    not_numbered();
     unlink(path);
     free(word);
     return failures != 0;

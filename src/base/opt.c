@@ -243,18 +243,17 @@ static const char *config_of(int argc, char **argv)
 
 static int parse(struct mf_options *options, int argc, char **argv)
 {
-    const char *config = config_of(argc, argv), **words;
-    size_t count;
+    const char *config = config_of(argc, argv);
 
     if (config) MF_TRY(mf_options_file(options, config));
-    words = options->words;
-    count = options->positional;
+    options->filed_words = options->words;
+    options->filed = options->positional;
     options->words = NULL;
     options->positional = 0;
     MF_TRY(parse_all(options, argc, argv));
     if (options->positional == 0) {
-        options->words = words;
-        options->positional = count;
+        options->words = options->filed_words;
+        options->positional = options->filed;
     }
     for (size_t i = 0; i < options->entries; ++i)
         if (options->entry[i].origin == MF_FROM_DEFAULT) MF_TRY(mf_options_default(options, &options->entry[i]));
@@ -299,6 +298,12 @@ int mf_options_env(struct mf_options *options, const char *word, const char *var
     MF_ASSERT(spelling);
     if (!value || !*value || options->entry[spelling->entry].origin != MF_FROM_DEFAULT) return MF_OK;
     return mf_options_set(options, spelling, &said, 1, &value);
+}
+
+size_t mf_options_filed(const struct mf_options *options, const char *const **words)
+{
+    *words = options->filed_words;
+    return options->filed;
 }
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words)

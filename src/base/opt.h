@@ -94,6 +94,9 @@ int mf_options_env(struct mf_options *options, const char *word, const char *var
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words);
 
+/** The same of --config alone, also where the command line has others. */
+size_t mf_options_filed(const struct mf_options *options, const char *const **words);
+
 /** Is @p word, as it is typed ("--word"), an option of these tables that takes the word behind it? */
 int mf_options_takes(const struct mf_opt *const *tables, const char *word);
 

@@ -26,11 +26,12 @@ struct mf_spelling {
 
 struct mf_options {
     const char *verb;
-    size_t entries, spellings, positional, positional_max, owned_count, owned_room;
+    size_t entries, spellings, positional, positional_max, filed, owned_count, owned_room;
     struct mf_entry *entry;
     struct mf_spelling *spelling;
-    const char **words; /* [positional] */
-    void **owned;       /* every block the options hand out */
+    const char **words;       /* [positional] */
+    const char **filed_words; /* [filed] those of --config */
+    void **owned;             /* every block the options hand out */
     struct {
         const char *config;
         int print_config, help;

@@ -304,20 +304,34 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     return rc;
 }
 
+static int is_verb(const char *word) { return strcmp(word, "reconstruct") == 0 || strcmp(word, "match") == 0; }
+
+/* The inputs named: behind the verb, else those of --config, which is the run's own or the plan's. */
+static size_t inputs_of(const struct mf_session *s, const char *const **words)
+{
+    size_t n = mf_options_positional(s->options, words);
+
+    if (n == 1) n = mf_options_filed(s->options, words);
+    if (n == 0 || !is_verb(**words)) return n;
+    ++*words;
+    return n - 1;
+}
+
 static int check(const struct mf_session *s, struct plan_cmd *o)
 {
-    const char *const *words;
-    size_t n = mf_options_positional(s->options, &words);
+    const char *const *words, *const *input;
+    size_t n = mf_options_positional(s->options, &words), inputs;
 
     if (n == 0)
         return mf_fail(MF_USAGE,
                        "what is to be planned? try: mesoforge plan reconstruct, or mesoforge plan match FILE");
-    if (strcmp(words[0], "reconstruct") != 0 && strcmp(words[0], "match") != 0)
+    if (!is_verb(words[0]))
         return mf_fail(MF_USAGE,
                        "what is to be planned? '%s' is neither reconstruct nor match; try: mesoforge plan match FILE",
                        words[0]);
-    if (n > 1 && o->recon.descriptor_filename)
-        return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", words[1]);
+    inputs = inputs_of(s, &input);
+    if (inputs && o->recon.descriptor_filename)
+        return mf_fail(MF_USAGE, "'%s' and --descriptor_filename: name one target", *input);
     if (o->ranks < 0 || o->ranks > 1 << 20)
         return mf_fail(MF_USAGE, "--ranks wants 0 to %d, not %ld", 1 << 20, o->ranks);
     if (o->verify && s->common->dry_run)
@@ -325,9 +339,9 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
     if (o->verify && (o->hardware || (o->ranks > 0 && o->ranks != s->comm->size)))
         return mf_fail(MF_USAGE, "--verify measures on the ranks that are here (%d): leave --hardware and --ranks out",
                        s->comm->size);
-    if (o->recon.files.count > 1 || (o->recon.files.count && n > 1))
+    if (o->recon.files.count + inputs > 1)
         return mf_fail(MF_USAGE, "plan takes one FILE; three micrographs give what the first of them gives");
-    o->file = n > 1 ? words[1] : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
+    o->file = inputs ? *input : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
     o->described = o->file && is_descriptors(o->file);
     if (o->file && mf_options_given(s->options, "phases")) mf_warn("--phases has no effect: '%s' says it", o->file);
     o->recon.explain = o->explain;

@@ -129,6 +129,16 @@ def from_a_file():
     check("contradict" in line, line)
 
 
+def of_a_configuration():
+    """The file that a run prints names its input, which its plan is for, too."""
+    status, out, _ = runs.run(program, "match", "two.npy", "--size", 24, 30, 32, *QUIET, "--print-config")
+    with open("run.yaml", "w") as file:
+        file.write(out)
+    made = runs.run(program, "plan", "match", "--config", "run.yaml", "--threads", 1, "--output", "run.json")
+    done = runs.run(program, "match", "--config", "run.yaml", "--threads", 1, "--plan", "run.json", "--output", "run.npy")
+    check(made.status == done.status == 0, f"plan of a configuration: {made} {done}")
+
+
 def history_of_the_checkpoint():
     """A run that another plan is made for goes on with the history that it has, says so, and is the same run when it is done."""
     words = ("two.npy", "--limit_to", 8, "--add_dimension", 16, "--max_iter", 30, "--polish_rounds", 1, "--threads", 1,
@@ -229,7 +239,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     np.save("two.npy", blobs((30, 32), [0.6, 0.4], 1))
     np.save("three.npy", blobs((48, 48), [0.5, 0.2, 0.3], 2))
-    for part in (predicted, between_nodes, in_the_output, old_scripts, from_a_file, history_of_the_checkpoint, already_held, taken_ahead, less_memory, address_space):
+    for part in (predicted, between_nodes, in_the_output, old_scripts, from_a_file, of_a_configuration, history_of_the_checkpoint, already_held, taken_ahead, less_memory, address_space):
         part()
     check(sum(seen) >= 3, f"went on with less memory {sum(seen)} times")
     os.chdir("/")

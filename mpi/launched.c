@@ -32,12 +32,17 @@ static int is_asked(int *asked)
     return mf_fail(MF_USAGE, "MESOFORGE_MPI is '%.200s' in the environment; try: MESOFORGE_MPI=1, or without it", word);
 }
 
+static int is_led(void)
+{
+    for (char **variable = environ; variable && *variable; ++variable)
+        if (is_launchers(*variable)) return 1;
+    return 0;
+}
+
 int mf_launched(int *launched)
 {
     MF_TRY(is_asked(launched));
-    if (is_step()) *launched = 1;
-    for (char **variable = environ; variable && *variable; ++variable)
-        if (is_launchers(*variable)) *launched = 1;
+    *launched = *launched || is_step() || is_led();
     return MF_OK;
 }
 
@@ -58,6 +63,14 @@ long mf_launched_tasks(const char **says)
         *says = names[i];
     }
     return tasks;
+}
+
+int mf_launched_apart(void)
+{
+    const char *says;
+    int asked;
+
+    return is_step() && !is_led() && is_asked(&asked) == MF_OK && !asked && mf_launched_tasks(&says) > 1;
 }
 
 const char *mf_launched_rank(void)

@@ -15,6 +15,12 @@ int mf_launched(int *launched);
  */
 long mf_launched_tasks(const char **says);
 
+/**
+ * Is this one of several tasks of srun that has nothing by which MPI finds the others (PMIx, PMI, an mpirun around it)?
+ * Open MPI would end it in words of its own. Not where MESOFORGE_MPI=1 knows better. Local.
+ */
+int mf_launched_apart(void);
+
 /** The rank that a launcher says this process has, before MPI is there to ask; NULL: it says none. Local. */
 const char *mf_launched_rank(void);
 

@@ -315,6 +315,16 @@ def locked(output):
         return ""
 
 
+def without_pmix():
+    """Tasks that nothing brings together: one of them says so, and doctor all else too."""
+    done = subprocess.run(["srun", "--mpi=none", "-N2", "-n2", program, "info", "t.npy"], capture_output=True, text=True, timeout=60)
+    lines = runs.said(done.stderr)
+    check(done.returncode == 4 and len(lines) == 1 and "started 2 tasks" in lines[0] and "srun --mpi=pmix" in lines[0], f"without PMIx: {done}")
+    done = subprocess.run(["srun", "--mpi=none", "-N2", "-n2", program, "doctor", "--json"], capture_output=True, text=True, timeout=60)
+    found = [one for one in json.loads(done.stdout)["checks"] if one["what"] == "MPI"]
+    check(done.returncode == 4 and [one["state"] for one in found] == ["fail"] and "started 2 tasks" in found[0]["finding"], f"doctor without PMIx: {done}")
+
+
 def lost_node():
     """The node of half of the ranks is gone in the middle of the run. Slurm puts the job back, and on the node that is left it ends in
     the same bits; the lock of its output says that it is the same job."""
@@ -447,7 +457,7 @@ bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
-    again = sum(attempt(one) for one in (probes, arrays, array_task_back, two_kinds, within, scales, before_the_end, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
+    again = sum(attempt(one) for one in (probes, without_pmix, arrays, array_task_back, two_kinds, within, scales, before_the_end, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
     print(f"parts begun again because MPI did not start, srun did not end or slurmd crashed: {again}")
 finally:
     bed.close()

@@ -213,10 +213,11 @@ static double beside_pictures(const struct mf_panel *panels, size_t count)
     return right_margin;
 }
 
+enum { BOLD = 112 /* percent of the width of plain text, at most */ };
+
 /* Above the picture, smaller where it would reach into the next panel. */
 static void draw_title(cairo_t *page, struct mf_box cell, struct mf_box box, const char *title)
 {
-    enum { BOLD = 112 /* percent of the width of plain text, at most */ };
     const double room = cell.width - 12, wide = mf_plot_text_width(page, title, title_size - 1) * BOLD / 100;
     const double size = (title_size - 1) * fmin(1, room / wide), half = fmin(wide, room) / 2;
     const double middle = fmax(cell.x + 6 + half, fmin(box.x + box.width / 2, cell.x + cell.width - 6 - half));
@@ -250,6 +251,15 @@ static void draw_panel(cairo_t *page, struct mf_box cell, const struct mf_panel 
                      (struct mf_text){label_size, 0.5, 0, 0, 1});
 }
 
+/* Above all panels; a long one, which begins or ends with a path, without its middle. */
+static void draw_head(cairo_t *page, double width, const char *title)
+{
+    char text[512];
+
+    mf_plot_text_cut(page, title, head_size, (width - 12) * 100 / BOLD, text, sizeof text);
+    mf_plot_text(page, width / 2, 10, text, (struct mf_text){head_size, 0.5, 0, 1, 0});
+}
+
 static void draw_page(cairo_t *page, double width, const char *title, const struct mf_panel *panels, size_t count,
                       size_t columns)
 {
@@ -258,7 +268,7 @@ static void draw_page(cairo_t *page, double width, const char *title, const stru
     mf_plot_ink(page, 0xffffff);
     cairo_paint(page);
     mf_plot_ink(page, INK);
-    if (title) mf_plot_text(page, width / 2, 10, title, (struct mf_text){head_size, 0.5, 0, 1, 0});
+    if (title) draw_head(page, width, title);
     for (size_t i = 0; i < count; ++i) draw_panel(page, cell_of(columns, title != NULL, i), &panels[i], beside);
 }
 

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+enum { LEGEND_TEXT = 256 };
+
 static const double legend_size = 10.5, legend_line = 16, sample = 24;
 
 /* A point that can be drawn. */
@@ -169,7 +171,7 @@ static struct mf_box legend_place(const struct mf_panel *p, struct mf_box box, s
     return best;
 }
 
-static void legend_row(cairo_t *page, const struct mf_panel *p, size_t k, double x, double y)
+static void legend_row(cairo_t *page, const struct mf_panel *p, size_t k, const char *name, double x, double y)
 {
     style(page, p, k);
     if (p->curves[k].marks) {
@@ -181,18 +183,21 @@ static void legend_row(cairo_t *page, const struct mf_panel *p, size_t k, double
     }
     cairo_set_dash(page, NULL, 0, 0);
     mf_plot_ink(page, 0x202020);
-    mf_plot_text(page, x + sample + 7, y, p->curves[k].name, (struct mf_text){legend_size, 0, 0.5, 0, 0});
+    mf_plot_text(page, x + sample + 7, y, name, (struct mf_text){legend_size, 0, 0.5, 0, 0});
 }
 
 static void draw_legend(cairo_t *page, struct mf_box box, const struct mf_panel *p, const struct mf_axis *x,
                         const struct mf_axis *y)
 {
+    const double around = sample + 21, most = 0.6 * box.width - around;
     struct mf_box legend = {0, 0, 0, 6};
+    char name[LEGEND_TEXT];
     double down;
 
     for (size_t k = 0; k < p->curve_count; ++k) {
         if (!p->curves[k].name) continue;
-        legend.width = fmax(legend.width, mf_plot_text_width(page, p->curves[k].name, legend_size) + sample + 21);
+        mf_plot_text_cut(page, p->curves[k].name, legend_size, most, name, sizeof name);
+        legend.width = fmax(legend.width, mf_plot_text_width(page, name, legend_size) + around);
         legend.height += legend_line;
     }
     if (legend.width <= 0) return;
@@ -206,7 +211,8 @@ static void draw_legend(cairo_t *page, struct mf_box box, const struct mf_panel 
     down = legend.y + 3 + legend_line / 2;
     for (size_t k = 0; k < p->curve_count; ++k) {
         if (!p->curves[k].name) continue;
-        legend_row(page, p, k, legend.x + 7, down);
+        mf_plot_text_cut(page, p->curves[k].name, legend_size, most, name, sizeof name);
+        legend_row(page, p, k, name, legend.x + 7, down);
         down += legend_line;
     }
 }

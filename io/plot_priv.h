@@ -46,6 +46,9 @@ uint32_t mf_plot_line(size_t k);
 void mf_plot_text(cairo_t *page, double x, double y, const char *text, struct mf_text style);
 double mf_plot_text_width(cairo_t *page, const char *text, double size);
 
+/** @p text as far as it goes into @p room [points]: of a longer one the middle is left out. UTF-8, into @p to [n]. */
+void mf_plot_text_cut(cairo_t *page, const char *text, double size, double room, char *to, size_t n);
+
 /** Where a value lies. */
 double mf_axis_at(const struct mf_axis *axis, double value);
 

@@ -1,5 +1,7 @@
 /* Text of figures: the one place that chooses a font. See plot_priv.h. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "io/plot_priv.h"
 
@@ -29,4 +31,21 @@ double mf_plot_text_width(cairo_t *page, const char *text, double size)
     cairo_set_font_size(page, size);
     cairo_text_extents(page, text, &extents);
     return extents.x_advance;
+}
+
+static int is_inside(char byte) { return ((unsigned char)byte & 0xC0) == 0x80; }
+
+void mf_plot_text_cut(cairo_t *page, const char *text, double size, double room, char *to, size_t n)
+{
+    enum { LEAST = 8 };
+    const size_t length = strlen(text);
+
+    snprintf(to, n, "%s", text);
+    for (size_t keep = length; keep > LEAST && mf_plot_text_width(page, to, size) > room; --keep) {
+        size_t head = keep / 2, tail = length - (keep - keep / 2);
+
+        while (head > 0 && is_inside(text[head])) --head;
+        while (is_inside(text[tail])) ++tail;
+        snprintf(to, n, "%.*s\xe2\x80\xa6%s", (int)head, text, text + tail);
+    }
 }

@@ -59,9 +59,11 @@ void mf_about_program(const struct mf_cmd *const *verbs)
     for (size_t i = 0; codes[i]; i += 2) printf("  %-3s %s\n", codes[i], codes[i + 1]);
 }
 
-/* A copy of @p text whose lines have at most 79 columns: longer ones are broken at blanks, the rest indented by
+enum { COLUMNS = 79, MAN_COLUMNS = 72 /* which man indents */ };
+
+/* A copy of @p text whose lines have at most so many columns: longer ones are broken at blanks, the rest indented by
  * @p indent or as the line was. Caller frees. */
-static char *fold(const char *text, size_t indent)
+static char *fold(const char *text, size_t indent, size_t columns)
 {
     char *folded = NULL;
     size_t size = 0, column = 0, margin = indent + strspn(text, " ");
@@ -70,7 +72,7 @@ static char *fold(const char *text, size_t indent)
     if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for help");
     while (*text) {
         size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
-        int full = word > 0 && column > margin && column + blanks + word > 79;
+        int full = word > 0 && column > margin && column + blanks + word > columns;
 
         if (full) column = (size_t)fprintf(to, "\n%*s", (int)margin, "") - 1;
         if (word > 0 && !full) column += (size_t)fprintf(to, "%*s", (int)blanks, "");
@@ -92,16 +94,16 @@ static void say(const char *head, const char *name, const char *between, const c
 
     if (asprintf(&line, "%s %s%s%s", head, name, between, text) < 0)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for help");
-    folded = fold(line, 7);
+    folded = fold(line, 7, COLUMNS);
     printf("%s\n", folded);
     free(folded);
     free(line);
 }
 
 /* The verb's paragraphs through @p print, ended by a newline. */
-static void paragraphs(const char *text, void (*print)(const char *))
+static void paragraphs(const char *text, size_t columns, void (*print)(const char *))
 {
-    char *folded = fold(text, 0);
+    char *folded = fold(text, 0, columns);
     size_t n = strlen(folded);
 
     print(folded);
@@ -118,7 +120,7 @@ void mf_about_verb(const struct mf_cmd *verb)
     say("usage: mesoforge", verb->name, " ", verb->synopsis ? verb->synopsis : "[OPTION ...]");
     if (verb->text) {
         printf("\n");
-        paragraphs(verb->text, print_plain);
+        paragraphs(verb->text, COLUMNS, print_plain);
     }
     printf("\noptions ('-' and '_' are the same in their names):\n\n");
     mf_options_help(verb->tables);
@@ -146,7 +148,7 @@ static void man_codes(void)
 void mf_about_program_man(const struct mf_cmd *const *verbs)
 {
     man_head("MESOFORGE", "mesoforge", "statistically equivalent material models from micrographs");
-    printf(".B mesoforge\n.I VERB\n[\\fIOPTION\\fR ...]\n.br\n.B mpirun \\-n \\fIN\\fB mesoforge\n.I VERB\n...\n"
+    printf(".B mesoforge\n.I VERB\n[\\fIOPTION\\fR ...]\n.br\n.B mpirun \\-n \\fIN\\fB mesoforge\n.I VERB\n\\&...\n"
            ".SH VERBS\n");
     for (const struct mf_cmd *const *v = verbs; *v; ++v) {
         printf(".TP\n\\fBmesoforge\\-%s\\fR(1)\n", (*v)->name);
@@ -170,7 +172,7 @@ void mf_about_verb_man(const struct mf_cmd *verb)
     printf("\n");
     if (verb->text) {
         printf(".SH DESCRIPTION\n.nf\n");
-        paragraphs(verb->text, mf_roff);
+        paragraphs(verb->text, MAN_COLUMNS, mf_roff);
         printf(".fi\n");
     }
     printf(".SH OPTIONS\nIn option names '\\-' and '_' are the same.\n");

@@ -7,6 +7,7 @@
 
 #include "io/plot.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/bench/net.h"
 
 enum { CURVES = 24, PATH = 1200, CELL = 80, CELLS = 8 };
@@ -183,19 +184,32 @@ static struct mf_curve bare_of(const struct mf_curve *own, const char *name, con
     return (struct mf_curve){.name = name, .count = count, .x = x, .y = y, .dashed = 1};
 }
 
+/* For a legend: without their folders, where that tells them apart. */
+static void shorten(size_t files, const char *const *name, const char **to)
+{
+    int apart = 1;
+
+    for (size_t i = 0; i < files; ++i)
+        for (size_t k = 0; k < i; ++k) apart = apart && strcmp(mf_name_base(name[i]), mf_name_base(name[k])) != 0;
+    for (size_t i = 0; i < files; ++i) to[i] = apart ? mf_name_base(name[i]) : name[i];
+}
+
 /* The curves of files, @p curves [2 CURVES + 1], behind each that of MPI alone; returns how many. */
 static size_t curves_of(const struct kind *kind, size_t files, const char *const *name,
                         const struct mf_json *const *rows, char (*bare)[CELL], struct mf_curve *curves)
 {
-    size_t n = 0;
+    const char *label[CURVES];
+    size_t n = 0, length;
 
+    shorten(files, name, label);
     for (size_t i = 0; i < files; ++i) {
         struct mf_curve *own = &curves[n++];
 
-        *own = curve_of(kind, name[i], rows[i]);
+        *own = curve_of(kind, label[i], rows[i]);
         own->colour = (int)i + 1;
         if (kind != &net) continue;
-        snprintf(bare[i], CELL, "%.60s, MPI alone", name[i]);
+        length = strlen(label[i]);
+        snprintf(bare[i], CELL, "%s, MPI alone", label[i] + (length > 60 ? length - 60 : 0));
         curves[n] = bare_of(own, bare[i], rows[i]);
         curves[n].colour = own->colour;
         if (curves[n].count > 0)

@@ -10,6 +10,7 @@
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 
 enum { MOST = 12 /* panels */ };
 
@@ -155,7 +156,8 @@ int mf_view_metrics(const char *file, struct mf_figure *figure, const char **tit
     int rc = read_file(path, &lines);
 
     if (rc == MF_OK) draw(&lines, figure);
-    if (rc == MF_OK) *title = *lines.output ? mf_figure_text(figure, "%s: the run of %s", path, lines.output) : path;
+    if (rc == MF_OK)
+        *title = *lines.output ? mf_figure_text(figure, "%s: the run of %s", mf_name_base(path), lines.output) : path;
     if (rc == MF_OK && *lines.output) mf_info("'%s' is of the run of '%s'", path, lines.output);
     free(lines.row);
     return rc;

@@ -111,11 +111,15 @@ int mf_h5_signed(int file, const char *path, int *is)
 static herr_t keep_number(unsigned n, const H5E_error2_t *error, void *number)
 {
     static const char mark[] = "errno = ";
-    const char *at =
-        error->maj_num == H5E_IO && error->min_num == H5E_READERROR && error->desc ? strstr(error->desc, mark) : NULL;
+    const char *at = error->maj_num == H5E_IO && error->min_num == H5E_READERROR ? error->desc : NULL;
+    int *found = number;
 
     (void)n;
-    if (at) *(int *)number = (int)strtol(at + sizeof mark - 1, NULL, 10);
+    while (at && (at = strstr(at, mark))) { /* the name of a file may look alike: the last one counts */
+        at += sizeof mark - 1;
+        *found = (int)strtol(at, NULL, 10);
+        if (*found <= 0) *found = EIO;
+    }
     return 0;
 }
 

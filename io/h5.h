@@ -49,7 +49,8 @@ int mf_h5_signed(int file, const char *path, int *is);
 /** Opens for reading, serial. Not collective. Refuses with MF_INPUT. Fault site "io.open". */
 int mf_h5_open(const char *path, struct mf_h5 **file);
 
-/** @p rc of what was read of a file, or MF_INPUT where its disk failed: HDF5 takes for absent what it cannot read. */
+/** @p rc of what was read of a file, or MF_INPUT where its disk failed: HDF5 takes for absent what it cannot read. One
+ * file is watched, the last that was opened, until any is closed. */
 int mf_h5_unread(const struct mf_h5 *file, int rc);
 
 /** Flushes and closes; says whether all of it worked. MF_OUTPUT (written) or MF_INPUT. Frees. */

@@ -24,6 +24,7 @@ struct nrrd {
     double distances[MF_ARRAY_DIMS]; /* of planes; NAN: not said */
     int other[MF_ARRAY_DIMS];        /* no axis of space: colours, components */
     int has_sizes;
+    int unread; /* errno of a read that failed */
 };
 
 static int damaged(const struct nrrd *n, const char *what)
@@ -148,7 +149,10 @@ static int next_line(struct nrrd *n, char line[LINE])
 {
     size_t length;
 
-    if (!fgets(line, LINE, n->from)) return 0;
+    if (!fgets(line, LINE, n->from)) {
+        n->unread = ferror(n->from) ? errno : 0;
+        return 0;
+    }
     length = strlen(line);
     if (length == 0 || (line[length - 1] != '\n' && !feof(n->from))) return 0;
     while (length > 0 && isspace((unsigned char)line[length - 1])) line[--length] = '\0';
@@ -357,7 +361,7 @@ int mf_nrrd_inspect(struct mf_array *array)
 
     for (int i = 0; i < MF_ARRAY_DIMS; ++i) n.distances[i] = NAN;
     rc = n.from ? understand(&n) : mf_fail(MF_INPUT, "cannot open '%s': %s", array->path, strerror(errno));
-    if (n.from && ferror(n.from)) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", array->path, strerror(errno));
+    if (n.unread) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", array->path, strerror(n.unread));
     if (n.from) (void)fclose(n.from);
     return rc;
 }

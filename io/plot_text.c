@@ -5,11 +5,47 @@
 
 #include "io/plot_priv.h"
 
+enum { TEXT = 1024, LEAST = 8 /* bytes of a text that stay */ };
+
+static int is_inside(char byte) { return ((unsigned char)byte & 0xC0) == 0x80; }
+
+/* Bytes of the character of UTF-8 that begins here; 0: none does. */
+static size_t character(const char *text)
+{
+    const unsigned char first = (unsigned char)*text, second = first ? (unsigned char)text[1] : 0;
+    const size_t n = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+
+    for (size_t i = 1; i < n; ++i)
+        if (!is_inside(text[i])) return 0;
+    return (first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) || (first == 0xF0 && second < 0x90) ||
+                   (first == 0xF4 && second >= 0x90)
+               ? 0
+               : n;
+}
+
+/* cairo draws nothing any more after a text that is not UTF-8, as names of files need not be. */
+static const char *sound(const char *text, char copy[TEXT])
+{
+    size_t to = 0;
+
+    while (*text && to < TEXT - 5) {
+        const size_t n = character(text);
+
+        memcpy(copy + to, n ? text : "?", n ? n : 1);
+        text += n ? n : 1;
+        to += n ? n : 1;
+    }
+    copy[to] = '\0';
+    return copy;
+}
+
 void mf_plot_text(cairo_t *page, double x, double y, const char *text, struct mf_text style)
 {
     cairo_text_extents_t size;
     cairo_font_extents_t font;
+    char copy[TEXT];
 
+    text = sound(text, copy);
     cairo_select_font_face(page, "sans-serif", CAIRO_FONT_SLANT_NORMAL,
                            style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(page, style.size);
@@ -26,26 +62,27 @@ void mf_plot_text(cairo_t *page, double x, double y, const char *text, struct mf
 double mf_plot_text_width(cairo_t *page, const char *text, double size)
 {
     cairo_text_extents_t extents;
+    char copy[TEXT];
 
     cairo_select_font_face(page, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_font_size(page, size);
-    cairo_text_extents(page, text, &extents);
+    cairo_text_extents(page, sound(text, copy), &extents);
     return extents.x_advance;
 }
 
-static int is_inside(char byte) { return ((unsigned char)byte & 0xC0) == 0x80; }
-
 void mf_plot_text_cut(cairo_t *page, const char *text, double size, double room, char *to, size_t n)
 {
-    enum { LEAST = 8 };
+    static const char dots[] = "\xe2\x80\xa6";
     const size_t length = strlen(text);
+    size_t keep = length < n ? length : n - sizeof dots;
 
-    snprintf(to, n, "%s", text);
-    for (size_t keep = length; keep > LEAST && mf_plot_text_width(page, to, size) > room; --keep) {
+    if (keep == length) memcpy(to, text, length + 1);
+    for (; length > LEAST && (keep < length || mf_plot_text_width(page, to, size) > room); --keep) {
         size_t head = keep / 2, tail = length - (keep - keep / 2);
 
         while (head > 0 && is_inside(text[head])) --head;
         while (is_inside(text[tail])) ++tail;
-        snprintf(to, n, "%.*s\xe2\x80\xa6%s", (int)head, text, text + tail);
+        snprintf(to, n, "%.*s%s%s", (int)head, text, dots, text + tail);
+        if (keep <= LEAST || mf_plot_text_width(page, to, size) <= room) return;
     }
 }

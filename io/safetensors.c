@@ -198,8 +198,8 @@ int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t nd
     if (!array) return mf_fail(MF_INPUT, "'%.300s' has no array '%s'", file->path, name);
     if (!fits(array, ndim, dims, &n, &r))
         return mf_fail(MF_INPUT, "'%s' in '%.300s' is not %s numbers of type F32", name, file->path, text);
-    if (fseeko(file->from, (off_t)(file->first + r.begin), SEEK_SET) != 0 || fread(to, sizeof *to, n, file->from) != n)
-        return wrong(file, "the file ends within the array", name);
+    if (fseeko(file->from, (off_t)(file->first + r.begin), SEEK_SET) != 0) return unread(file);
+    if (fread(to, sizeof *to, n, file->from) != n) return wrong(file, "the file ends within the array", name);
     for (size_t i = 0; i < n; ++i)
         if (!isfinite(to[i])) return mf_fail(MF_INPUT, "'%s' in '%.300s' holds what is no number", name, file->path);
     return MF_OK;

@@ -197,7 +197,9 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
 
     mf_comm_self(comm);
     rc = mf_launched(&launched);
-    if (rc == MF_OK && mf_launched_apart()) rc = check_launcher(comm);
+#ifdef OMPI_MAJOR_VERSION
+    if (rc == MF_OK) rc = mf_launched_apart();
+#endif
     if (rc != MF_OK && said) comm->rank = (int)strtol(said, NULL, 10); /* one speaks */
     if (rc != MF_OK || !launched) return rc;
     mf_die_hook(abort_all);

@@ -15,6 +15,7 @@ static int is_launchers(const char *variable)
                                          "HYDRA_",          "ALPS_APP", "PALS_",      "JSM_",      "FLUX_TASK",
                                          "MPIRUN_",         "MV2_COMM", "LSF_PM_TASK"};
 
+    if (strncmp(variable, "PMIX_MCA_", 9) == 0) return 0; /* a user's settings */
     for (size_t i = 0; i < sizeof begins / sizeof *begins; ++i)
         if (strncmp(variable, begins[i], strlen(begins[i])) == 0) return 1;
     return 0;
@@ -68,9 +69,15 @@ long mf_launched_tasks(const char **says)
 int mf_launched_apart(void)
 {
     const char *says;
+    long tasks = mf_launched_tasks(&says);
     int asked;
 
-    return is_step() && !is_led() && is_asked(&asked) == MF_OK && !asked && mf_launched_tasks(&says) > 1;
+    if (!is_step() || is_led() || is_asked(&asked) != MF_OK || asked || tasks < 2) return MF_OK;
+    return mf_fail(MF_DEVICE,
+                   "srun started %ld tasks (%s) and gave them nothing by which Open MPI finds the others; try: srun "
+                   "--mpi=pmix (srun --mpi=list says what there is), mpirun, or MESOFORGE_MPI=1 in their environment "
+                   "where this library was built for Slurm's own PMI",
+                   tasks, says);
 }
 
 const char *mf_launched_rank(void)

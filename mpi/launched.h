@@ -16,8 +16,9 @@ int mf_launched(int *launched);
 long mf_launched_tasks(const char **says);
 
 /**
- * Is this one of several tasks of srun that has nothing by which MPI finds the others (PMIx, PMI, an mpirun around it)?
- * Open MPI would end it in words of its own. Not where MESOFORGE_MPI=1 knows better. Local.
+ * Refuses with MF_DEVICE one of several tasks of srun that has nothing by which Open MPI finds the others (PMIx, PMI,
+ * an mpirun around it): that would end it in words of its own. Not where MESOFORGE_MPI=1 knows better, as with
+ * libraries for Slurm's first PMI, which needs no variables of its own. Local.
  */
 int mf_launched_apart(void);
 

@@ -19,9 +19,9 @@
 enum { PARTS = 20 }; /* of a look, between which what comes from other nodes is taken (news.h) */
 
 /* Seconds. A look that comes late counts for no more than STEP_MOST: a whole job that was suspended goes on. The rank
- * that should speak is waited for when it is on another node. */
-static const double EVERY = 1, STEP_MOST = 5, STANDARD = 600, SILENT = 5, OTHERS_FIRST = 4, SPOKEN_MOST = 10,
-                    GONE_MOST = 2;
+ * that should speak is waited for when it is on another node; one that speaks has ended the job or itself by
+ * SPOKEN_MOST. */
+static const double EVERY = 1, STEP_MOST = 5, STANDARD = 600, SILENT = 5, OTHERS_FIRST = 4, SPOKEN_MOST = 6;
 
 struct past {
     uint64_t place, lives, looks;
@@ -36,11 +36,10 @@ static struct {
     _Atomic double seconds;
 
     /* The thread's own. */
-    struct mf_seen *seen; /* [size] */
-    struct past *past;    /* [size] */
-    double *heard;        /* [size] of the makers of boards: seconds since any rank there was heard */
-    double last, ready;   /* mf_now() of the last look; seconds since a verdict */
-    double hearing, gone; /* seconds since somebody speaks; since then a rank of this node is gone */
+    struct mf_seen *seen;        /* [size] */
+    struct past *past;           /* [size] */
+    double *heard;               /* [size] of the makers of boards: seconds since any rank there was heard */
+    double last, ready, hearing; /* mf_now() of the last look; seconds since a verdict; since somebody speaks */
 
     pthread_t thread;
     pthread_mutex_t lock;
@@ -242,28 +241,18 @@ static int is_my_turn(const struct mf_verdict *verdict)
     return first == w.size || is_near(first) || w.ready > OTHERS_FIRST;
 }
 
-static int is_near_gone(void)
-{
-    for (int r = 0; r < w.size; ++r)
-        if (w.seen[r].dead) return 1;
-    return 0;
-}
-
-/* Somebody ends the job: on another node, the first that hears of it leaves the record of this one. When nothing comes
- * of it, this rank ends the job without a word; or itself alone where one of this node has ended and took nobody with
- * it, for the launcher here reaches no other node, and a second abort would wait as long for it as the first. */
+/* Somebody ends the job: on another node, the first that hears of it leaves the record of this one. When nothing has
+ * come of it by then, this rank ends without a word, itself alone: an abort of its own would wait for those of other
+ * nodes as long as the first one did, and all who have heard of it end so. */
 static void end_quietly(double step)
 {
     int64_t spoken = atomic_load(&w.board->spoken), wanted = 1;
-    int code = (int)(spoken & ~(int64_t)MF_WATCH_SPOKE);
     struct mf_watch_view view = view_now();
 
     if (atomic_compare_exchange_strong(&w.board->wanted, &wanted, 0))
         (void)mf_flight_write(&view, "the job was ended by a rank of another host, which says why");
     w.hearing += step;
-    if (is_near_gone()) w.gone += step;
-    if (w.gone > GONE_MOST) _exit(code);
-    if (w.hearing > SPOKEN_MOST) mf_end(code);
+    if (w.hearing > SPOKEN_MOST) _exit((int)(spoken & ~(int64_t)MF_WATCH_SPOKE));
 }
 
 static void look(void)

@@ -309,9 +309,11 @@ static void head(FILE *to, const struct mf_job *job, int by_shell)
 }
 
 /* Sets ranks from what Slurm says of the job, "2(x3),1" tasks; a container has those of one node. Beside
- * --ntasks-per-node Slurm says that number of every node, also where there are fewer tasks (22.05). */
+ * --ntasks-per-node Slurm says that number of every node, also where the script wants fewer tasks (22.05). */
 static void say_ranks(FILE *to, const struct mf_job *job)
 {
+    const struct mf_job_part *part = job->part;
+
     fprintf(to,
             "# as many ranks as the job has tasks now, whatever it was asked for with\n"
             "ranks=${SLURM_TASKS_PER_NODE:-%ld}\n",
@@ -319,7 +321,9 @@ static void say_ranks(FILE *to, const struct mf_job *job)
     fputs(mf_job_wraps(job) ? "ranks=${ranks%%[!0-9]*}\n"
                             : "ranks=${ranks//(x/*} ranks=${ranks//)/} ranks=$((${ranks//,/+}))\n",
           to);
-    fputs("[ \"${SLURM_NTASKS:-$ranks}\" -ge \"$ranks\" ] || ranks=$SLURM_NTASKS\n\n", to);
+    if (part->ranks != part->nodes * part->per_node)
+        fputs("[ \"${SLURM_NTASKS:-$ranks}\" -ge \"$ranks\" ] || ranks=$SLURM_NTASKS\n", to);
+    fputs("\n", to);
 }
 
 /* The command, and its status in rc. A shell that waits for mpirun is woken by the signal and waits again. */

@@ -295,7 +295,7 @@ static int run_it(struct runs *r, struct mf_json **said)
     if (status == -2)
         rc = mf_fail(MF_DEVICE, "cannot start '%s' (%s); say another with --launcher", r->word[0], strerror(errno));
     else if (status == MF_STOPPED || status == 128 + SIGINT || status == 128 + SIGTERM)
-        rc = mf_fail(MF_DEVICE, "stopped by a signal, and so was the run to be measured: %s", line);
+        rc = mf_fail(MF_DEVICE, "the run to be measured was stopped before its end (status %d): %s", status, line);
     else if (status != 0)
         rc = mf_fail(status >= MF_USAGE && status <= MF_OUTPUT ? status : MF_DEVICE,
                      "a run to be measured ended with status %d: %s", status, line);

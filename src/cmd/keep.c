@@ -147,9 +147,12 @@ static struct mf_json *results_of(const char *path, const char *problem)
     struct mf_json *results = NULL;
     struct mf_look look;
     const char *says;
-    int is_h5;
+    int is_h5 = 0, rc = mf_look_is_h5(path, &is_h5);
 
-    if (mf_look_is_h5(path, &is_h5) != MF_OK || !is_h5 || mf_look(path, &look) != MF_OK) {
+    if (rc == MF_OK && !is_h5) return NULL;
+    if (rc == MF_OK) rc = mf_look(path, &look);
+    if (rc != MF_OK) {
+        mf_warn("%s; whether it is this run's result cannot be told, and it is made again", mf_err_text());
         mf_err_clear();
         return NULL;
     }

@@ -85,16 +85,19 @@ static int from_descriptors(struct mf_session *s, struct plan_cmd *o, const char
                    target->lag);
 }
 
-static int is_descriptors(const char *file)
+static int is_descriptors(const char *file, int *is)
 {
-    struct mf_look *look = calloc(1, sizeof *look);
-    int is_h5, is = look && mf_look_is_h5(file, &is_h5) == MF_OK && is_h5 && mf_look(file, look) == MF_OK &&
-                    strcmp(look->schema, MF_SCHEMA_TARGET) == 0;
+    struct mf_look *look;
+    int rc;
 
-    if (look) mf_look_free(look);
+    MF_TRY(mf_look_is_h5(file, is));
+    if (!*is) return MF_OK;
+    look = MF_MUST(calloc(1, sizeof *look), "a look at a file");
+    rc = mf_look(file, look);
+    *is = rc == MF_OK && strcmp(look->schema, MF_SCHEMA_TARGET) == 0;
+    if (rc == MF_OK) mf_look_free(look);
     free(look);
-    mf_err_clear();
-    return is;
+    return rc;
 }
 
 /* Target, extents and what is solved. @p dims is set. */
@@ -342,7 +345,7 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
     if (o->recon.files.count + inputs > 1)
         return mf_fail(MF_USAGE, "plan takes one FILE; three micrographs give what the first of them gives");
     o->file = inputs ? *input : o->recon.files.count ? o->recon.files.at[0] : o->recon.descriptor_filename;
-    o->described = o->file && is_descriptors(o->file);
+    if (o->file) MF_TRY(is_descriptors(o->file, &o->described));
     if (o->file && mf_options_given(s->options, "phases")) mf_warn("--phases has no effect: '%s' says it", o->file);
     o->recon.explain = o->explain;
     mf_recon_default(&o->recon, o->file != NULL);

@@ -184,6 +184,16 @@ static struct mf_curve bare_of(const struct mf_curve *own, const char *name, con
     return (struct mf_curve){.name = name, .count = count, .x = x, .y = y, .dashed = 1};
 }
 
+/* Its last 60 bytes, from a whole character on. */
+static const char *end_of(const char *name)
+{
+    const size_t n = strlen(name);
+
+    if (n <= 60) return name;
+    for (name += n - 60; ((unsigned char)*name & 0xC0) == 0x80;) ++name;
+    return name;
+}
+
 /* For a legend: without their folders, where that tells them apart. */
 static void shorten(size_t files, const char *const *name, const char **to)
 {
@@ -199,7 +209,7 @@ static size_t curves_of(const struct kind *kind, size_t files, const char *const
                         const struct mf_json *const *rows, char (*bare)[CELL], struct mf_curve *curves)
 {
     const char *label[CURVES];
-    size_t n = 0, length;
+    size_t n = 0;
 
     shorten(files, name, label);
     for (size_t i = 0; i < files; ++i) {
@@ -208,8 +218,7 @@ static size_t curves_of(const struct kind *kind, size_t files, const char *const
         *own = curve_of(kind, label[i], rows[i]);
         own->colour = (int)i + 1;
         if (kind != &net) continue;
-        length = strlen(label[i]);
-        snprintf(bare[i], CELL, "%s, MPI alone", label[i] + (length > 60 ? length - 60 : 0));
+        snprintf(bare[i], CELL, "%s, MPI alone", end_of(label[i]));
         curves[n] = bare_of(own, bare[i], rows[i]);
         curves[n].colour = own->colour;
         if (curves[n].count > 0)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -119,13 +120,13 @@ static int lost(const struct mf_keeper *k, int rc)
     return mf_fail(rc, "stopped early (%s), and what it had reached is not saved: %s", k->why, text);
 }
 
-/* Was the folder of the output removed? A process that stands in it still sees it, as one that nothing leads to. */
+/* Was the folder of the output removed? A process that stands in it still sees it, as one that has no name. */
 static int is_folder_gone(const char *stem)
 {
     const char *base = mf_name_base(stem);
-    char *folder = base == stem ? strdup(".") : strndup(stem, (size_t)(base - stem));
-    struct stat is = {0};
-    int gone = folder && stat(folder, &is) != 0 ? errno == ENOENT : folder && is.st_nlink == 0;
+    char *folder = base == stem ? getcwd(NULL, 0) : strndup(stem, (size_t)(base - stem));
+    struct stat is;
+    int gone = folder ? stat(folder, &is) != 0 && (errno == ENOENT || errno == ESTALE) : errno == ENOENT;
 
     free(folder);
     return gone;

@@ -117,6 +117,7 @@ def others_asked():
     for tasks, ranks in (("2(x2)", 4), ("2", 2), ("2(x4)", 8), ("3,1(x2),4", 9), ("12(x10),7", 127)):
         starts(script, f"-n {ranks} --map-by slot --bind-to none", SLURM_TASKS_PER_NODE=tasks)
     starts(script, "-n 4 --map-by slot --bind-to none")
+    starts(script, "-n 8 --map-by slot", SLURM_TASKS_PER_NODE="2(x4)", SLURM_NTASKS="4")  # as it was handed in
     starts(launch("--launcher", "sbatch", "--nodes", "2", "--ntasks", "3", "--mpirun", "--", "probe")[1], "-n 3 --map-by slot", SLURM_TASKS_PER_NODE="2(x2)", SLURM_NTASKS="3")
     script = launch(*two, "--mpirun", "--cpus-per-task", "3", "--", "probe")[1]
     starts(script, "-n 2 --map-by slot:PE=3 --bind-to core", SLURM_TASKS_PER_NODE="2")

@@ -137,6 +137,11 @@ def of_a_configuration():
     made = runs.run(program, "plan", "match", "--config", "run.yaml", "--threads", 1, "--output", "run.json")
     done = runs.run(program, "match", "--config", "run.yaml", "--threads", 1, "--plan", "run.json", "--output", "run.npy")
     check(made.status == done.status == 0, f"plan of a configuration: {made} {done}")
+    with open("other.yaml", "w") as file:
+        file.write("\n".join(line for line in out.splitlines() if not line.startswith("arguments")))
+    runs.run(program, "plan", "match", "--config", "other.yaml", "--threads", 1, "--output", "other.json")
+    done = runs.run(program, "match", "--config", "run.yaml", "--threads", 1, "--plan", "other.json", "--output", "other.npy")
+    check(done.status == 3 and "plan of another problem" in done.err, f"plan of no input: {done}")
 
 
 def history_of_the_checkpoint():

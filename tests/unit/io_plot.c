@@ -176,6 +176,55 @@ static void legend_beside_lines(void)
     CHECK(n > 1000 && n == rising(4, four) && memcmp(three, four, n) == 0);
 }
 
+static void titled(const char *path, const char *title, const char *name)
+{
+    struct mf_curve curve = {name, N, lag, s2, 0, 0, 0};
+    struct mf_panel panel = {
+        .kind = MF_PANEL_CURVES, .xlabel = "lag", .ylabel = "S2", .curve_count = 1, .curves = &curve};
+
+    CHECK(mf_plot_write(path, title, &panel, 1, 1) == MF_OK);
+}
+
+/* Of two files the same bytes. */
+static int same(const char *one, const char *other)
+{
+    FILE *a = fopen(one, "rb"), *b = fopen(other, "rb");
+    int x = 0, y = 0;
+
+    while (a && b && x == y && x != EOF) {
+        x = getc(a);
+        y = getc(b);
+    }
+    if (a) (void)fclose(a);
+    if (b) (void)fclose(b);
+    return a && b && x == y;
+}
+
+/* Names of files are longer than a figure is wide, cut between any two bytes, and need not be UTF-8. */
+static void long_names(void)
+{
+    static const char *const wrong[] = {"\xff", "\x80", "\xc3", "\xed\xa0\x80", "\xf4\x90\x80\x80"};
+    char text[900] = "a";
+
+    titled("plain.png", "?", "curve");
+    for (size_t i = 0; i < 3; ++i) {
+        titled("wrong.png", wrong[i], "curve");
+        CHECK(same("plain.png", "wrong.png"));
+    }
+    titled("none.png", NULL, NULL);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) titled("wrong.png", wrong[i], wrong[i]);
+    CHECK(png_size("wrong.png") > png_size("none.png"));
+    for (size_t shift = 0; shift < 3; ++shift) {
+        memset(text, 'a', 3);
+        for (size_t i = shift; i + 3 < sizeof text; i += 2) memcpy(text + i, "\xc3\xbc", 3);
+        titled("wrong.png", text, text);
+        CHECK(png_size("wrong.png") > png_size("none.png"));
+    }
+    unlink("plain.png");
+    unlink("wrong.png");
+    unlink("none.png");
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) CHECK(chdir(argv[1]) == 0);
@@ -185,5 +234,6 @@ int main(int argc, char **argv)
     legend_beside_lines();
     point_alone();
     flat_map();
+    long_names();
     return failures != 0;
 }

@@ -6,6 +6,7 @@
 #include "mpi/comm.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -217,6 +218,7 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     registered = 1;
     comm->impl = impl_new(comm->size);
     local_ranks(comm);
+    if (comm->size > 1) (void)signal(SIGPIPE, SIG_IGN); /* of a socket to a lost rank: MPI says it, not the signal */
     if (comm->size > 1) mf_watch_open(comm, comm->impl->leader);
     mf_begin_close();
 

@@ -69,6 +69,7 @@ static pid_t start(const struct mf_child *c, int out)
     sigaddset(&ours, SIGQUIT);
     sigaddset(&ours, SIGTERM);
     sigaddset(&ours, SIGXFSZ); /* main() ignores it */
+    sigaddset(&ours, SIGPIPE); /* of several ranks mpi/comm.c does */
     posix_spawnattr_setsigdefault(&attributes, &ours);
     posix_spawnattr_setflags(&attributes,
                              (short)(POSIX_SPAWN_SETSIGDEF | (c->seconds > 0 ? POSIX_SPAWN_SETPGROUP : 0)));

@@ -284,7 +284,7 @@ def killed():
     check(status in (4, 137) and took < 10 and not ranks_of("c.npy"), f"killed: {status} after {took:.1f} s: {text}")
     check(re.search(r"task 1: Killed|rank 1 on n1 is lost", text) and not os.path.exists("c.npy"), f"killed: {text}")
     done = subprocess.run(["srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2", "-n3", program, *words], capture_output=True, text=True, timeout=120)
-    check(done.returncode == 0 and "going on from a checkpoint" in done.stderr, f"after a lost rank: {done}")
+    check(done.returncode == 0 and "going on from a checkpoint" in done.stderr, f"after a lost rank: {done.returncode} {done.stdout}\n{done.stderr}")
     check(digest("c.npy") == digest("whole.npy"), "after a lost rank, another result")
 
 

@@ -36,7 +36,7 @@ static int recognise(const char *path, int file, enum mf_format *format)
     size_t n;
 
     MF_TRY(mf_read_some(file, path, head, sizeof head, 0, &n));
-    MF_TRY(mf_h5_signed(file, path, &is_h5));
+    *format = MF_HDF5;
     if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
         *format = MF_NPY;
     else if (n >= 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0)
@@ -48,13 +48,12 @@ static int recognise(const char *path, int file, enum mf_format *format)
         *format = MF_NRRD;
     else if (n >= 8 && (memcmp(head, "<?xml", 5) == 0 || memcmp(head, "<VTKFile", 8) == 0))
         *format = MF_VTK;
-    else if (is_h5) /* what stands before it may look like anything */
-        *format = MF_HDF5;
-    else if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
+    if (*format != MF_HDF5) return MF_OK;
+    MF_TRY(mf_h5_signed(file, path, &is_h5)); /* what stands before it may look like anything */
+    if (is_h5) return MF_OK;
+    if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
         return mf_fail(MF_INPUT, "'%s' is a ZIP archive (.npz?); unpack it and give one .npy", path);
-    else
-        return mf_fail(MF_INPUT, "'%s' is of no format read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML)", path);
-    return MF_OK;
+    return mf_fail(MF_INPUT, "'%s' is of no format read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML)", path);
 }
 
 /* A length that hardly any of the disk stands for: what reads a file to its end (its checksum) would never be done. */

@@ -97,7 +97,7 @@ static void measure(const struct mf_comm *c, struct mf_queue *queue, const size_
     if (!x || !g) mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
     copied = copy(c, bytes, x, g);
     for (int normal = MF_Y; normal <= MF_X; ++normal) {
-        if (mf_turn_new(c, &slab, (enum mf_normal)normal, batch, queue, &turn) != MF_OK)
+        if (mf_turn_new(c, &slab, (enum mf_normal)normal, MF_OUT_AND_BACK, batch, queue, &turn) != MF_OK)
             mf_die(MF_MEMORY, __FILE__, __LINE__, "%s", mf_err_text());
         row(c, &slab, names[normal], least(c, turn, x, g), copied, mf_turn_batch(turn), mf_turn_rounds(turn));
         mf_turn_free(turn);

@@ -54,27 +54,30 @@ struct mf_turn;
 
 enum mf_normal { MF_Z = 0, MF_Y = 1, MF_X = 2 };
 
+/** What travels: slices to the ranks that look at them, or gradients back to the slabs too. Kinds of round buffers. */
+enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
+
 /** Buffers that ranks share are booked in the arena by this name: they are no memory of it. */
 #define MF_SHARED_TAG "slices shared"
 
 /**
  * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
- * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 8 MiB / ranks and at
- * least 16 (views of the slab: all; through a device: at most a quarter, if that is more). There are two round buffers
- * (slices and their gradients), and for ranks on several nodes one of what is sent; where the host may not touch device
- * memory the first two stand there once more, and slices pass through the host. Where the slices of the queue go to
- * another one (mf_queue_home()), no view aliases the slab, and of every buffer there are two: the host brings a round
- * together while the device works on the one before. With a wire (wire.h) the first two and what others get stand in
- * device memory alone, and a rank by itself sends to itself. The queue's threads copy: never more than this rank's
- * share of the cores, or the ranks' teams fight for them. Takes its buffers from the arenas of both queues. Collective;
- * refuses (agreed) with MF_MEMORY.
+ * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 8 MiB / ranks (@p ways
+ * MF_OUT: 2 MiB / ranks) and at least 16 (views of the slab: all; through a device: at most a quarter, if that is
+ * more). There are two round buffers (slices and, unless they only go @p ways MF_OUT, their gradients), and for ranks
+ * on several nodes one of what is sent; where the host may not touch device memory the first two stand there once more,
+ * and slices pass through the host. Where the slices of the queue go to another one (mf_queue_home()), no view aliases
+ * the slab, and of every buffer there are two: the host brings a round together while the device works on the one
+ * before. With a wire (wire.h) the first two and what others get stand in device memory alone, and a rank by itself
+ * sends to itself. The queue's threads copy: never more than this rank's share of the cores, or the ranks' teams fight
+ * for them. Takes its buffers from the arenas of both queues. Collective; refuses (agreed) with MF_MEMORY.
  */
-int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
-                struct mf_queue *queue, struct mf_turn **turn);
+int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, enum mf_ways ways,
+                size_t batch, struct mf_queue *queue, struct mf_turn **turn);
 void mf_turn_free(struct mf_turn *turn);
 
-/** The batch and the rounds that mf_turn_new() would choose on the rank with the longest share; @p passes: for fields
- * that stay in host memory while their slices pass through a device. Not collective. */
+/** The batch and the rounds that mf_turn_new() would choose for MF_OUT_AND_BACK on the rank with the longest share; @p
+ * passes: for fields that stay in host memory while their slices pass through a device. Not collective. */
 void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes, size_t asked,
                    size_t *batch, size_t *rounds);
 

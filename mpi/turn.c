@@ -20,8 +20,11 @@ static size_t packed_floats(const struct mf_turn *t)
 /* Local: without shared memory all is the arena's. */
 static int take_own(struct mf_turn *t, struct mf_arena *arena, float **fields, float **grads)
 {
-    *fields = mf_arena_take(arena, t->depth * mf_turn_buffer_bytes(t), "slices");
-    *grads = mf_arena_take(arena, t->depth * mf_turn_buffer_bytes(t), "slices");
+    const size_t bytes = t->depth * mf_turn_buffer_bytes(t);
+
+    *fields = mf_arena_take(arena, bytes, "slices");
+    if (t->ways == MF_OUT) return *fields ? MF_OK : MF_MEMORY;
+    *grads = mf_arena_take(arena, bytes, "slices");
     return *fields && *grads ? MF_OK : MF_MEMORY;
 }
 
@@ -52,7 +55,7 @@ static void share_buffers(struct mf_turn *t)
     mf_share_new(&t->comm, bytes + MF_TURN_TAIL, &t->share);
     if (t->share) {
         t->fields = (float *)t->share->own;
-        t->grads = (float *)(t->share->own + bytes / 2);
+        if (t->ways == MF_OUT_AND_BACK) t->grads = (float *)(t->share->own + bytes / 2);
         if (t->queue->backend->pin) t->queue->backend->pin(t->queue, t->share->own, bytes);
         return;
     }
@@ -64,7 +67,7 @@ static void share_buffers(struct mf_turn *t)
 /* Shared memory where ranks have it in common (booked in the arena first), and what messages to others need. */
 static int take_buffers(struct mf_turn *t)
 {
-    size_t bytes = 2 * t->depth * mf_turn_buffer_bytes(t);
+    size_t bytes = (size_t)t->ways * t->depth * mf_turn_buffer_bytes(t);
     int rc;
 
     if (t->alone) return mf_agree(&t->comm, take_own(t, t->queue->host, &t->fields, &t->grads));
@@ -99,8 +102,8 @@ static int take_all(struct mf_turn *t)
     return mf_agree(&t->comm, take_own(t, t->queue->arena, &t->on_fields, &t->on_grads));
 }
 
-int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
-                struct mf_queue *queue, struct mf_turn **turn)
+int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_normal normal, enum mf_ways ways,
+                size_t batch, struct mf_queue *queue, struct mf_turn **turn)
 {
     struct mf_turn *t = calloc(1, sizeof *t);
     int rc;
@@ -108,6 +111,7 @@ int mf_turn_new(const struct mf_comm *comm, const struct mf_slab *slab, enum mf_
     if (!t) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a turn");
     t->comm = *comm;
     t->slab = *slab;
+    t->ways = ways;
     t->home = queue;
     t->queue = mf_slices_queue(queue);
     if (!mf_apart(t->queue)) t->comm.wire = NULL;

@@ -38,7 +38,7 @@ float *mf_turn_seen(const struct mf_turn *t, int r, size_t round, int grads)
 
     if (r == t->comm.rank) return mf_turn_at(t, grads ? t->grads : t->fields, round);
     if (!t->share || !t->share->at[r]) return NULL;
-    bytes = (t->share->bytes[r] - MF_TURN_TAIL) / 2;
+    bytes = (t->share->bytes[r] - MF_TURN_TAIL) / (size_t)t->ways;
     return (float *)(t->share->at[r] + (grads ? bytes : 0) + mf_turn_slot(t, round) * (bytes / t->depth));
 }
 

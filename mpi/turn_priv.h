@@ -16,6 +16,7 @@ struct mf_turn {
     struct mf_comm comm;
     struct mf_slab slab;
     enum mf_normal normal;
+    enum mf_ways ways;
     int alias; /* views of the slab itself */
     int alone; /* the slices are of this rank's own planes: nothing is exchanged */
     int wired; /* device memory travels by comm.wire: there are no round buffers on the host */
@@ -26,7 +27,7 @@ struct mf_turn {
     struct mf_share *share;      /* round buffers that the ranks of a node see; NULL: messages alone */
     int shared;                  /* they are planned so */
     size_t depth;                /* round buffers of a kind: 2 where the host works ahead of the device */
-    float *fields, *grads;       /* [depth] round buffers on the host */
+    float *fields, *grads;       /* [depth] round buffers on the host; MF_OUT: no grads */
     float *on_fields, *on_grads; /* the same on the device, where that is apart; else those of the host */
     size_t sent, added;          /* rounds on their way to the device, and added to the slab */
     size_t put[2], got[2];       /* copies of the buffers to and from the device */

@@ -3,8 +3,10 @@
 #include "mpi/turn_priv.h"
 #include "src/base/phase.h"
 
-enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 };       /* rounds: where work on one hides the copies of another */
-static const size_t ROUND_BYTES = (size_t)8 << 20; /* of all ranks, at batch 0: both kinds within the last cache */
+enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 }; /* rounds: where work on one hides the copies of another */
+/* Of all ranks, at batch 0: both kinds within the last cache; MF_OUT: less of it, as such a turn lives for few rounds
+ * and its pages are cleared first. */
+static const size_t ROUND_BYTES[] = {[MF_OUT] = (size_t)2 << 20, [MF_OUT_AND_BACK] = (size_t)8 << 20};
 
 static size_t even(size_t n) { return n + n % 2; }
 
@@ -32,7 +34,7 @@ static size_t choose_batch(const struct mf_turn *t, size_t asked)
 {
     size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
 
-    if (batch == 0) batch = ROUND_BYTES / (size_t)t->comm.size / (slice ? slice : 1);
+    if (batch == 0) batch = ROUND_BYTES[t->ways] / (size_t)t->comm.size / (slice ? slice : 1);
     if (asked == 0 && t->depth > 1 && batch > share / LEAST_ROUNDS) batch = share / LEAST_ROUNDS;
     if (asked == 0 && batch < LEAST_BATCH) batch = LEAST_BATCH;
     if (batch > share || (asked == 0 && t->alias)) batch = share;
@@ -49,7 +51,7 @@ void mf_turn_lay_out(struct mf_turn *t, enum mf_normal normal, int passes, size_
 void mf_turn_shape(const struct mf_comm *comm, const size_t dims[3], enum mf_normal normal, int passes, size_t asked,
                    size_t *batch, size_t *rounds)
 {
-    struct mf_turn t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0)};
+    struct mf_turn t = {.comm = *comm, .slab = mf_slab_of(comm, dims, 0), .ways = MF_OUT_AND_BACK};
 
     mf_turn_lay_out(&t, normal, passes, asked);
     *batch = t.batch;

@@ -278,7 +278,7 @@ int mf_bench_slices(const struct mf_comm *comm, struct mf_queue *queue, const st
     struct work w = volume(comm, queue, bytes);
     int rc = take(&w);
 
-    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_Y, 0, queue, &w.turn[0]);
+    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_Y, MF_OUT, 0, queue, &w.turn[0]);
     if (rc == MF_OK) {
         row->wrong = wrong_slices(&w);
         rc = compare(&w, enough, slices, bare, row);
@@ -293,8 +293,8 @@ int mf_bench_evaluation(const struct mf_comm *comm, struct mf_queue *queue, cons
     struct work w = volume(comm, queue, bytes);
     int rc = take(&w);
 
-    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_Y, 0, queue, &w.turn[0]);
-    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_X, 0, queue, &w.turn[1]);
+    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_Y, MF_OUT_AND_BACK, 0, queue, &w.turn[0]);
+    if (rc == MF_OK) rc = mf_turn_new(comm, &w.slab, MF_X, MF_OUT_AND_BACK, 0, queue, &w.turn[1]);
     if (rc == MF_OK) {
         row->wrong = wrong_back(&w);
         rc = compare(&w, enough, evaluation, bare_evaluation, row);

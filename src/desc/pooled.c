@@ -232,7 +232,8 @@ static int pool_open(struct pool *pool, int normal)
     const struct mf_job *job = pool->job;
 
     for (int i = 0; i < fields_of(pool); ++i)
-        MF_TRY(mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, 0, job->queue, &pool->turn[i]));
+        MF_TRY(
+            mf_turn_new(job->comm, &job->micro->slab, (enum mf_normal)normal, MF_OUT, 0, job->queue, &pool->turn[i]));
     return mf_agree(job->comm, pool_plan(pool));
 }
 

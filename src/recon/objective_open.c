@@ -188,7 +188,8 @@ static int side_turns(struct mf_objective *o, size_t normal)
     s->done = calloc(s->slices, 1);
     MF_TRY(mf_agree(o->comm, s->turn && s->done ? MF_OK : mf_fail(MF_MEMORY, "no memory for the slices' plan")));
     for (size_t p = 0; p < o->phases; ++p) {
-        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, o->opts.batch, o->home, &s->turn[p]));
+        MF_TRY(mf_turn_new(o->comm, &o->slab, (enum mf_normal)normal, MF_OUT_AND_BACK, o->opts.batch, o->home,
+                           &s->turn[p]));
         if (mf_turn_batch(s->turn[p]) > o->batch) o->batch = mf_turn_batch(s->turn[p]);
     }
     return MF_OK;

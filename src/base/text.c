@@ -56,19 +56,28 @@ void mf_roff(const char *text)
     }
 }
 
+static ssize_t read_on(int file, char *text, size_t most)
+{
+    ssize_t got;
+
+    do got = read(file, text, most);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
 /* The first bytes without waiting: a pipe to which nobody writes has none, and nobody may ever come. */
 static int read_text(int file, const char *path, size_t most, char *text, size_t *count)
 {
-    ssize_t got = read(file, text, most);
+    ssize_t got = read_on(file, text, most);
     const int is_to_come = got < 0 && errno == EAGAIN;
     struct stat is;
 
     *count = 0;
     (void)fcntl(file, F_SETFL, O_RDONLY);
-    if (is_to_come) got = read(file, text, most);
+    if (is_to_come) got = read_on(file, text, most);
     while (got > 0) {
         *count += (size_t)got;
-        got = *count < most ? read(file, text + *count, most - *count) : 0;
+        got = *count < most ? read_on(file, text + *count, most - *count) : 0;
     }
     if (got < 0) return mf_fail(MF_INPUT, "cannot read '%.300s': %s", path, strerror(errno));
     if (*count == 0 && fstat(file, &is) == 0 && S_ISFIFO(is.st_mode))

@@ -132,11 +132,12 @@ def save(name, value):
 def ended():
     """Told to end, it ends its runs and leaves nothing."""
     with subprocess.Popen([program, "bench", "reconstruct", "--extent", "64", "--turns", "99"], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL) as job:
+                          stderr=subprocess.PIPE, text=True) as job:
         runs.until(lambda: any("match" in open(f"/proc/{p}/cmdline").read() for p in runs.below(job.pid)), "a run")
         job.terminate()
-        status = job.wait(30)
-    check(status != 0 and os.listdir(".") == [], f"told to end: {status} {os.listdir('.')}")
+        err = job.communicate(timeout=30)[1]
+    check(job.returncode == 4 and "the run to be measured was stopped before its end (status " in err, f"told to end: {job.returncode} {err}")
+    check(os.listdir(".") == [], f"told to end: {os.listdir('.')}")
 
 
 def sent(extent, steps):

@@ -4,6 +4,7 @@ it says undisturbed; what does not, says which file it was; no checkpoint is los
     read_faults.py PROGRAM LIBRARY [--all]     LIBRARY: tests/tool/faulty_io.c; --all: at every call, not at some; which ones those are, FAULTS_SEED says
 """
 import hashlib
+import json
 import os
 import random
 import re
@@ -15,6 +16,7 @@ import tempfile
 import h5py
 
 import runs
+import weights
 from runs import check, finish
 
 program, library = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -22,12 +24,16 @@ every = "--all" in sys.argv
 dice = random.Random(os.environ.get("FAULTS_SEED", "0"))
 BROKEN, LAWFUL = ("EIO", "once", "EACCES"), ("short", "EINTR")
 STREAMS = (".nrrd", ".vti", ".tiff", ".png")  # read through a library that ends by it, if only the C library
-FORMATS = ("npy", "h5", "dream3d", "nrrd", "vti", "png", "tiff")
+FORMATS = ("npy", "h5", "dream3d", "nrrd", "vti", "vtkhdf", "png", "tiff")
 VERBS = {"info": ["info"], "verify": ["verify"], "measure": ["characterize", "--output", "got.h5"], "draw": ["view", "--output", "got.png"],
          "smooth": ["smooth", "--output", "got.npy"]}
 OTHERS = [["merge", "in/descriptors.h5", "in/descriptors.h5", "got.h5"],
           ["interpolate", "in/descriptors.h5", "in/descriptors.h5", "--n_steps", 2], ["compare", "in/m.npy", "in/m.h5"],
-          ["reconstruct", "--descriptor_filename", "in/descriptors.h5", "--size", 16, 16, "--max_iter", 3, "--no_polish", "--deterministic", "--threads", 1, "--output", "got.npy"]]
+          ["reconstruct", "--descriptor_filename", "in/descriptors.h5", "--size", 16, 16, "--max_iter", 3, "--no_polish", "--deterministic", "--threads", 1, "--output", "got.npy"],
+          ["match", "--config", "in/run.yaml", "--output", "got.npy"], ["plan", "match", "--config", "in/run.yaml"],
+          ["characterize", "in/m.npy", "--limit_to", 6, "--descriptor_types", "GramMatrices", "--no_multigrid_descriptor", "--gram_weights_filename", "in/net.safetensors", "--output", "got.h5"],
+          ["report", "in/descriptors.h5", "in/run.json", "in", "--output", "got.html"],
+          ["bench", "predict", "--measured", "in/run.json", "in/exchange.json", "--extent", 64, "--network", "in/network.json", "--scaling", 2]]
 RUN = ["match", "m.npy", "--limit_to", 4, "--add_dimension", 12, "--deterministic", "--max_iter", 24, "--polish_rounds", 3,
        "--checkpoint-every", "6ev", "--threads", 1, "--restart", "auto", "--output", "out.h5"]
 
@@ -55,9 +61,9 @@ def outputs():
     return found
 
 
-def said(done):
-    """What was printed, but for times."""
-    return re.sub(r"\d[\d.e+-]* ?(ms|s|us)\b", "", done.out)
+def said(words, done):
+    """What was printed, but for times; of a plan not what was measured of the machine, or is free on it."""
+    return re.sub(r"\d[\d.e+-]* ?(ms|s|us)\b" if words[0] != "plan" else r"(plan|time|memory|node:) .*", "", done.out)
 
 
 def run(words, folder, where=".", ranks=1, **faults):
@@ -96,13 +102,35 @@ def verbs(tally):
                 tally["calls"] += 1
                 tally["ended"] += done.status != 0
                 if done.status == 0:
-                    good = said(done) == said(whole) and got == want
+                    good = said(words, done) == said(words, whole) and got == want
                     tally["silent"] += not good
                     check(good, f"{what}: in silence: {got} {want} {done.out[-500:]}")
                     continue
                 check(how in BROKEN or how == "EINTR" and (not by.startswith("mesoforge") or words[1].endswith(STREAMS)), f"{what} of {by}: refused: {done.err[-300:]}")
-                check(done.status == 3 and (len(lines) == 1 or words[0] == "verify") and re.search(r"in/(m|descriptors)\.\w+", done.err + done.out), f"{what}: {done.status} {done.err[-500:]}")
+                check(done.status == 3 and (len(lines) == 1 or words[0] == "verify") and re.search(r"in/\w+\.\w+", done.err + done.out), f"{what}: {done.status} {done.err[-500:]}")
                 check(not got, f"{what}: it left {got}")
+
+
+def inputs():
+    """One of each kind of file that a verb reads."""
+    os.mkdir("in")
+    for form in FORMATS:
+        done = runs.run(program, *f"synth --kind gaussian --size 24 24 --volume-fraction 0.4 --correlation-length 2 --output in/m.{form}".split())
+        check(done.status == 0, f"{form}: {done.err}")
+    runs.run(program, *"characterize in/m.npy --limit_to 6 --output in/descriptors.h5".split())
+    line = [program, *"match in/m.npy --limit_to 4 --max_iter 3 --no_polish --deterministic --threads 1".split()]
+    done = runs.run(*line, "--output", "in/run.npy")  # and metrics.jsonl
+    check(done.status == 0 and os.path.exists("in/metrics.jsonl"), f"a run: {done.err}")
+    with open("in/run.yaml", "w") as file:
+        file.write(runs.run(*line, "--print-config").out)
+    weights.write("in/net.safetensors", weights.network())
+    times = [{"bytes": b, "seconds": {"min": 0, "median": b / 1e9, "max": 0}} for b in (1024, 1024**2)]
+    points = [{"ranks": r, "shape": [64, 64, 64], "seconds": 0.04 / r, "exchange_seconds": 0, "least_exchange_seconds": 0} for r in (1, 2)]
+    for name, content in (("run", {"ranks": 1, "measured": [{"what": "reconstruct", "unit": "an evaluation", "scaling": "strong", "rows": points}]}),
+                          ("exchange", {"ranks": 2, "measured": [{"what": w, "rows": times} for w in ("evaluation", "allreduce")]}),
+                          ("network", {"gb_per_s": 0.5, "latency_us": 0, "ranks_per_node": 1})):
+        with open(f"in/{name}.json", "w") as file:
+            json.dump(content, file)
 
 
 def checkpoints(folder):
@@ -156,11 +184,7 @@ def going_on(tally):
 print("FAULTS_SEED:", os.environ.get("FAULTS_SEED", "0"), "- every call" if every else "")
 with tempfile.TemporaryDirectory() as home:
     os.chdir(home)
-    os.mkdir("in")
-    for form in FORMATS:
-        done = runs.run(program, *f"synth --kind gaussian --size 24 24 --volume-fraction 0.4 --correlation-length 2 --output in/m.{form}".split())
-        check(done.status == 0, f"{form}: {done.err}")
-    runs.run(program, *"characterize in/m.npy --limit_to 6 --output in/descriptors.h5".split())
+    inputs()
     tally = {"calls": 0, "ended": 0, "silent": 0}
     verbs(tally)
     going_on(tally)

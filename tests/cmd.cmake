@@ -23,6 +23,9 @@ if(NOT MF_SANITIZE)
     $<TARGET_FILE:faulty_io>)
   add_test(NAME read_faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/read_faults.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:faulty_io>)
+  # what a sanitizer keeps beside the arrays is more than the group has
+  add_test(NAME memory_group COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/memory_group.py $<TARGET_FILE:mesoforge>
+    ${MF_MPIEXEC})
   add_library(strange_node MODULE tool/strange_node.c)
   set_target_properties(strange_node PROPERTIES PREFIX "")
   target_compile_options(strange_node PRIVATE -Wno-missing-prototypes -U_FORTIFY_SOURCE)
@@ -42,7 +45,7 @@ if(NOT MF_SANITIZE)
   target_include_directories(faulty_mpi PRIVATE ${PROJECT_SOURCE_DIR} ${MPI_C_INCLUDE_DIRS}) # the library comes with the program
   add_test(NAME rank_faults COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/rank_faults.py $<TARGET_FILE:mesoforge>
     $<TARGET_FILE:faulty_mpi> ${MF_MPIEXEC})
-  set_tests_properties(faults read_faults rank_faults PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
+  set_tests_properties(faults memory_group read_faults rank_faults PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")
 endif()
 
 add_test(NAME packaging COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/install_recipes.py $<TARGET_FILE:mesoforge>

@@ -14,7 +14,8 @@ enum {
     GPU_CONTEXT_MIB = 640,
     HOST_RESERVE_MIB = 512,
     GPU_RESERVE_MIB = 256,
-    RESERVE_PART = 50
+    RESERVE_PART = 50,
+    SMALL_PART = 8 /* of a memory that is small: a container of some hundred MiB */
 };
 
 size_t mf_plan_nodes(const struct mf_hardware *hardware)
@@ -37,6 +38,14 @@ const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i)
 }
 
 static size_t greater(int64_t a, int64_t b) { return (size_t)(a > b ? a : b); }
+
+/* Of a node's memory, or of that of the job's control group. */
+static size_t left_alone(int64_t bytes)
+{
+    const size_t most = (size_t)(bytes / SMALL_PART), wanted = greater(bytes / RESERVE_PART, HOST_RESERVE_MIB * MIB);
+
+    return wanted < most ? wanted : most;
+}
 
 static size_t less(size_t from, size_t by) { return from > by ? from - by : 0; }
 
@@ -76,7 +85,7 @@ void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement 
     } else {
         there = (size_t)host->ram_available_bytes + held(place, rank);
         *context = (size_t)((place->device ? DRIVER_MIB : HOST_CONTEXT_MIB) * MIB);
-        *reserve = greater(host->ram_bytes / RESERVE_PART, HOST_RESERVE_MIB * MIB) / of;
+        *reserve = left_alone(host->ram_bytes) / of;
     }
     *room = less(there / of, *reserve + *context);
     if (limit > 0 && limit < *room) *room = limit;

@@ -392,12 +392,18 @@ static const struct mf_plan_candidate *least_of(const struct mf_plan *plan, int 
     return least;
 }
 
+static int is_limited(const struct search *s, const struct mf_plan_candidate *c)
+{
+    return s->options->memory_limit > 0 && c->free == s->options->memory_limit;
+}
+
 static const char *remedy_for(const struct search *s, const struct mf_plan_candidate *c)
 {
     if (c->device && s->options->residency == MF_RESIDE_DEVICE) return "--residency auto";
     if (c->device && s->options->gpu_ids > 0) return "more of --gpu_ids, a larger --memory-limit, a smaller volume";
-    if (c->free == s->options->memory_limit) return "a larger --memory-limit, more ranks, a smaller volume";
+    if (is_limited(s, c)) return "a larger --memory-limit, more ranks, a smaller volume";
     if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone take what there is";
+    if (c->free == 0) return "a job or container with more memory: the program alone takes what there is";
     return "more ranks or nodes, a smaller volume, --no_multigrid_descriptor";
 }
 
@@ -414,8 +420,8 @@ static int nothing_fits(struct search *s)
                    "nothing fits into memory: the least plan (%zu rank%s%s%s%s) needs %zu bytes "
                    "for arrays%s of rank %zu, there are %zu%s; try: %s",
                    c->ranks, MF_S(c->ranks), c->device ? " on GPUs" : "", batch, history, c->bytes,
-                   c->host ? " on the node" : "", c->rank, c->free,
-                   c->free == s->options->memory_limit ? " (--memory-limit)" : "", remedy_for(s, c));
+                   c->host ? " on the node" : "", c->rank, c->free, is_limited(s, c) ? " (--memory-limit)" : "",
+                   remedy_for(s, c));
 }
 
 /* Every layout with the history asked for; only where none of them fits with a shorter one. */

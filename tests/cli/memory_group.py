@@ -1,0 +1,96 @@
+"""In a real control group with little memory a run plans what fits there, and is refused where nothing does, before the kernel ends it; what fits has the bits
+of a run that has all the memory. Needs root and a hierarchy that can be written to.
+usage: memory_group.py MESOFORGE MPIEXEC"""
+import os
+import re
+import sys
+import tempfile
+import time
+
+import runs
+from runs import check, finish
+from samples import digest
+
+program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
+MOST = 300_000_000  # bytes
+RUN = "match t.npy --limit_to 16 --max_iter 3 --no_polish --tolerance 0 --deterministic --threads 1 --output out.npy".split()
+
+
+def written(path, text):
+    try:
+        with open(path, "w") as file:
+            file.write(str(text))
+        return True
+    except OSError:
+        return False
+
+
+class Group:
+    """Below the root of the hierarchy that has memory: version 1's, else version 2's."""
+
+    def __init__(self):
+        name = f"mesoforge-test-{os.getpid()}"
+        for root, limit, self.events in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control"), ("/sys/fs/cgroup", "memory.max", "memory.events")):
+            self.at = f"{root}/{name}"
+            try:
+                os.mkdir(self.at)
+            except OSError:
+                continue
+            if not os.path.exists(f"{self.at}/{limit}"):
+                written(f"{root}/cgroup.subtree_control", "+memory")
+            if written(f"{self.at}/{limit}", MOST) and os.path.exists(f"{self.at}/{self.events}"):
+                return
+            os.rmdir(self.at)
+        print("memory_group: no control group of memory can be made here (root alone, where the hierarchy can be written to): skipped")
+        sys.exit(77)
+
+    def enter(self):
+        """In the child, before it becomes the program."""
+        written(f"{self.at}/cgroup.procs", os.getpid())
+
+    def killed(self):
+        return int(re.search(r"^oom_kill (\d+)", open(f"{self.at}/{self.events}").read(), re.M)[1])
+
+    def remove(self):
+        for _ in range(100):  # what has ended may still be counted there
+            try:
+                os.rmdir(self.at)
+                return
+            except OSError:
+                time.sleep(0.1)
+        check(False, f"{self.at} stays: {open(f'{self.at}/cgroup.procs').read().split()}")
+
+
+def largest_that_runs(group, ranks):
+    """Of growing volumes the first ones run, the others are refused."""
+    fits, ends = 0, []
+    for extent in (64, 96, 128, 160, 192, 224):
+        done = runs.run(program, *RUN, "--size", *[extent] * 3, ranks=ranks, mpiexec=mpiexec, preexec_fn=group.enter)
+        ends.append(done.status)
+        if done.status == 0:
+            fits = extent
+            continue
+        lines = [line for line in runs.said(done.err) if line.startswith("mesoforge: ")]
+        check(done.status == 5 and len(lines) == 1 and re.search(r"needs \d+ bytes for arrays of rank \d, there are \d+; try: more ranks or nodes", lines[0]),
+              f"{extent} on {ranks} ranks: {done.status} {done.err[-400:]}")
+    check(fits and ends == sorted(ends) and ends[-1] == 5, f"on {ranks} ranks: {ends}")
+    return fits
+
+
+with tempfile.TemporaryDirectory() as home:
+    os.chdir(home)
+    group = Group()
+    try:
+        done = runs.run(program, *"synth --size 64 64 --volume-fraction 0.4 --correlation-length 4 --output t.npy".split())
+        check(done.status == 0, f"{done.err}")
+        for ranks in (1, 2):
+            extent = largest_that_runs(group, ranks)
+            print(f"{ranks} ranks in {MOST} bytes: {extent}^3 runs")
+            line = [*RUN, "--size", *[extent] * 3]
+            check(runs.run(program, *line, ranks=ranks, mpiexec=mpiexec, preexec_fn=group.enter).status == 0, "again")
+            bits = digest("out.npy")
+            check(runs.run(program, *line, ranks=ranks, mpiexec=mpiexec).status == 0 and digest("out.npy") == bits, f"{extent} on {ranks} ranks: other bits than with all memory")
+        check(group.killed() == 0, f"the kernel ended {group.killed()}")
+    finally:
+        group.remove()
+finish("memory_group")

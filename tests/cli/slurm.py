@@ -131,6 +131,10 @@ def probes():
     os.environ["FAKE_NVML_GPUS"] = "2"
     for options, taken in ((["--gpus-per-node=2"], [0, 1, 0, 1]), (["--gpus-per-task=1"], [0, 1, 0, 1]),
                            (["--gpus-per-node=2", "--gpu-bind=single:1"], [0, 1, 0, 1]),
+                           (["--gpus-per-node=2", "--gpu-bind=per_task:1"], [0, 1, 0, 1]),
+                           (["--gpus-per-node=2", "--gpu-bind=map_gpu:1,0"], [1, 0, 1, 0]),
+                           (["--gpus-per-node=2", "--gpu-bind=mask_gpu:0x2,0x1"], [1, 0, 1, 0]),
+                           (["--gpus-per-node=2", "--gpu-bind=closest"], [0, 1, 0, 1]),
                            (["--gpus-per-task=1", "--gpu-bind=none"], [0, 1, 0, 1])):
         out = do("srun", "--mpi=pmix", "-N2", "-n4", "--ntasks-per-node=2", *options, program, "probe", "--json", timeout=60)
         seen = json.loads(out)
@@ -161,6 +165,15 @@ def array_task_back():
     until(f"task 1 of {job} ends", PATIENCE, lambda: state(f"{job}_1")[0] == "COMPLETED")
     check(state(f"{job}_1")[1] == 0, f"task 1 went back too: {state(f'{job}_1')}")
     do("scancel", job)
+
+
+def examples():
+    """slurm/*.sbatch: Slurm takes what they ask for, on nodes of this size."""
+    scripts = glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slurm/*.sbatch"))
+    check(len(scripts) > 10, f"{scripts}")
+    for script in scripts:
+        done = subprocess.run(["sbatch", "--test-only", "--ntasks-per-node=1", "--cpus-per-task=2", script], capture_output=True, text=True, timeout=60)
+        check(done.returncode == 0 and "to start at" in done.stderr, f"{script}: {done.returncode} {done.stderr}")
 
 
 def two_kinds():
@@ -463,7 +476,7 @@ bed = slurm_bed.Bed()
 try:
     do(program, *"synth --kind gaussian --size 32 32 --volume-fraction 0.4 --correlation-length 2 --output t.npy".split())
     do(program, *RUN, "--output", "whole.npy", timeout=120)
-    again = sum(attempt(one) for one in (probes, without_pmix, arrays, array_task_back, two_kinds, within, scales, before_the_end, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
+    again = sum(attempt(one) for one in (probes, without_pmix, examples, arrays, array_task_back, two_kinds, within, scales, before_the_end, killed, stuck, cancelled, stopped_and_back, by_mpirun, lost_node, lost_ahead))
     print(f"parts begun again because MPI did not start, srun did not end or slurmd crashed: {again}")
 finally:
     bed.close()

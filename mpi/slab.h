@@ -63,12 +63,12 @@ enum mf_ways { MF_OUT = 1, MF_OUT_AND_BACK = 2 };
 /**
  * Plans the exchange for slices normal to @p normal (MF_Z: views of the own planes, never copied). @p batch: most
  * slices a rank holds in one round (rounded up to even); 0: as many as keep a round buffer near 8 MiB / ranks (@p ways
- * MF_OUT: 2 MiB / ranks) and at least 16 (views of the slab: all; through a device: at most a quarter, if that is
- * more). There are two round buffers (slices and, unless they only go @p ways MF_OUT, their gradients), and for ranks
- * on several nodes one of what is sent; where the host may not touch device memory the first two stand there once more,
- * and slices pass through the host. Where the slices of the queue go to another one (mf_queue_home()), no view aliases
- * the slab, and of every buffer there are two: the host brings a round together while the device works on the one
- * before. With a wire (wire.h) the first two and what others get stand in device memory alone, and a rank by itself
+ * MF_OUT on the host: 2 MiB / ranks) and at least 16 (views of the slab: all; through a device: at most a quarter, if
+ * that is more). There are two round buffers (slices and, unless they only go @p ways MF_OUT, their gradients), and for
+ * ranks on several nodes one of what is sent; where the host may not touch device memory the first two stand there once
+ * more, and slices pass through the host. Where the slices of the queue go to another one (mf_queue_home()), no view
+ * aliases the slab, and of every buffer there are two: the host brings a round together while the device works on the
+ * one before. With a wire (wire.h) the first two and what others get stand in device memory alone, and a rank by itself
  * sends to itself. The queue's threads copy: never more than this rank's share of the cores, or the ranks' teams fight
  * for them. Takes its buffers from the arenas of both queues. Collective; refuses (agreed) with MF_MEMORY.
  */
@@ -98,12 +98,12 @@ void mf_turn_fetch(struct mf_turn *turn, size_t round, float *x, struct mf_view 
 
 /**
  * Where gradients of the slices of @p round go: with one rank the slab @p g (device) itself, else a cleared buffer of
- * the same shape. Not collective.
+ * the same shape. The turn goes MF_OUT_AND_BACK. Not collective.
  */
 void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *view);
 
-/** Adds the buffer of mf_turn_open() to the slabs it belongs to: g += , all of it after the last round. Collective.
- */
+/** Adds the buffer of mf_turn_open() to the slabs it belongs to: g += , all of it after the last round. The turn goes
+ * MF_OUT_AND_BACK. Collective. */
 void mf_turn_add(struct mf_turn *turn, size_t round, float *g);
 
 /**
@@ -128,12 +128,12 @@ void mf_turn_spread(struct mf_turn *const *turn, size_t n, size_t round, float *
  * collective. */
 int mf_turn_take(struct mf_turn *turn, size_t round, size_t most, struct mf_dealt *dealt);
 
-/** Views of slices that were taken, of any turn with the same slices; those of gradients (@p g; NULL: there are none)
- * cleared. Not collective. */
+/** Views of slices that were taken, of any turn with the same slices; those of gradients (@p g; NULL: there are none,
+ * as where the turn goes MF_OUT) cleared. Not collective. */
 void mf_turn_dealt(const struct mf_turn *turn, size_t round, const struct mf_dealt *dealt, struct mf_view *x,
                    struct mf_view *g);
 
-/** Adds all gradients of the round to the slabs g [n], one turn after the other. Collective. */
+/** Adds all gradients of the round to the slabs g [n], one turn after the other; all go MF_OUT_AND_BACK. Collective. */
 void mf_turn_gather(struct mf_turn *const *turn, size_t n, size_t round, float *const *g);
 
 #endif

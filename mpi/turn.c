@@ -192,6 +192,7 @@ void mf_turn_open(struct mf_turn *turn, size_t round, float *g, struct mf_view *
     struct mf_span span = mf_turn_span(turn, round);
     float *buffer;
 
+    MF_ASSERT(turn->ways == MF_OUT_AND_BACK);
     if (turn->alias) {
         *view = mf_turn_view_of_slab(turn, span, g);
         return;
@@ -220,6 +221,7 @@ void mf_turn_add(struct mf_turn *turn, size_t round, float *g)
 {
     size_t end = round + 1 == turn->rounds ? turn->rounds : round + 2 - turn->depth;
 
+    MF_ASSERT(turn->ways == MF_OUT_AND_BACK);
     if (turn->alias) return;
     MF_PHASE(MF_PHASE_EXCHANGE);
 

@@ -5,6 +5,7 @@
 
 #include "kernels/move.h"
 #include "mpi/turn_priv.h"
+#include "src/base/err.h"
 #include "src/base/phase.h"
 
 /* One rank's slices of a round in the own planes; normal to z: its own. */
@@ -36,6 +37,7 @@ float *mf_turn_seen(const struct mf_turn *t, int r, size_t round, int grads)
 {
     size_t bytes;
 
+    MF_ASSERT(!grads || t->ways == MF_OUT_AND_BACK);
     if (r == t->comm.rank) return mf_turn_at(t, grads ? t->grads : t->fields, round);
     if (!t->share || !t->share->at[r]) return NULL;
     bytes = (t->share->bytes[r] - MF_TURN_TAIL) / (size_t)t->ways;

@@ -4,9 +4,9 @@
 #include "src/base/phase.h"
 
 enum { LEAST_BATCH = 16, LEAST_ROUNDS = 4 }; /* rounds: where work on one hides the copies of another */
-/* Of all ranks, at batch 0: both kinds within the last cache; MF_OUT: less of it, as such a turn lives for few rounds
- * and its pages are cleared first. */
-static const size_t ROUND_BYTES[] = {[MF_OUT] = (size_t)2 << 20, [MF_OUT_AND_BACK] = (size_t)8 << 20};
+/* Of all ranks, at batch 0: both kinds within the last cache. A turn that only goes out lives for few rounds: of memory
+ * that the host clears for it, it takes less. */
+static const size_t ROUND_BYTES = (size_t)8 << 20, FEW_BYTES = (size_t)2 << 20;
 
 static size_t even(size_t n) { return n + n % 2; }
 
@@ -33,8 +33,9 @@ static size_t longest_share(const struct mf_turn *t)
 static size_t choose_batch(const struct mf_turn *t, size_t asked)
 {
     size_t slice = slice_floats(t) * sizeof(float), share = longest_share(t), batch = asked;
+    const size_t bytes = t->ways == MF_OUT && !t->wired && t->depth == 1 ? FEW_BYTES : ROUND_BYTES;
 
-    if (batch == 0) batch = ROUND_BYTES[t->ways] / (size_t)t->comm.size / (slice ? slice : 1);
+    if (batch == 0) batch = bytes / (size_t)t->comm.size / (slice ? slice : 1);
     if (asked == 0 && t->depth > 1 && batch > share / LEAST_ROUNDS) batch = share / LEAST_ROUNDS;
     if (asked == 0 && batch < LEAST_BATCH) batch = LEAST_BATCH;
     if (batch > share || (asked == 0 && t->alias)) batch = share;

@@ -228,6 +228,7 @@ static void only_out(const struct mf_comm *c, const size_t dims[3], enum mf_norm
         free(none.base);
     }
     mf_turn_free(turn);
+    live[0] += mf_arena_live(dev->arena);
     live[1] += mf_arena_live(dev->host);
     CHECK(mf_turn_new(c, &slab, normal, MF_OUT_AND_BACK, batch, dev->q, &both) == MF_OK);
     CHECK(alias || mf_turn_batch(both) == 0 || mf_arena_live(dev->host) > live[1] ||

@@ -400,10 +400,14 @@ static int is_limited(const struct search *s, const struct mf_plan_candidate *c)
 static const char *remedy_for(const struct search *s, const struct mf_plan_candidate *c)
 {
     if (c->device && s->options->residency == MF_RESIDE_DEVICE) return "--residency auto";
-    if (c->device && s->options->gpu_ids > 0) return "more of --gpu_ids, a larger --memory-limit, a smaller volume";
-    if (is_limited(s, c)) return "a larger --memory-limit, more ranks, a smaller volume";
+    if (is_limited(s, c))
+        return c->device && s->options->gpu_ids > 0 ? "more of --gpu_ids, a larger --memory-limit, a smaller volume"
+                                                    : "a larger --memory-limit, more ranks, a smaller volume";
+    if (c->device && s->options->gpu_ids > 0) return "more of --gpu_ids, a smaller volume";
+    if (c->device && !c->host && c->free == 0) return "a GPU with more free memory, or --device cpu";
     if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone take what there is";
-    if (c->free == 0) return "a job or container with more memory: the program alone takes what there is";
+    if (c->free == 0)
+        return "a job or container with more memory, or fewer other programs: ours alone takes what there is";
     return "more ranks or nodes, a smaller volume, --no_multigrid_descriptor";
 }
 

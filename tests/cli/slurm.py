@@ -168,7 +168,7 @@ def array_task_back():
 
 
 def examples():
-    """slurm/*.sbatch: Slurm takes what they ask for, on nodes of this size."""
+    """slurm/*.sbatch: Slurm knows every directive, and would start them (on these small nodes with fewer tasks and cores than they ask for)."""
     scripts = glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slurm/*.sbatch"))
     check(len(scripts) > 10, f"{scripts}")
     for script in scripts:

@@ -107,11 +107,15 @@ int mf_h5_signed(int file, const char *path, int *is)
     return MF_OK;
 }
 
-/* Of "file read failed: ..., errno = 5, ...". What is damaged is no such error. */
+/* Of "file read failed: ..., errno = 5, error message = ...", or "unable to open file: ..." alike. What is damaged is
+ * no such error. */
 static herr_t keep_number(unsigned n, const H5E_error2_t *error, void *number)
 {
     static const char mark[] = "errno = ";
-    const char *at = error->maj_num == H5E_IO && error->min_num == H5E_READERROR ? error->desc : NULL;
+    const int is_system = (error->maj_num == H5E_IO && error->min_num == H5E_READERROR) ||
+                          (error->maj_num == H5E_FILE && error->min_num == H5E_CANTOPENFILE &&
+                           strstr(error->desc ? error->desc : "", ", error message = '"));
+    const char *at = is_system ? error->desc : NULL;
     int *found = number;
 
     (void)n;

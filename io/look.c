@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/atomic.h"
@@ -18,10 +19,12 @@ enum { OPTIONS_MAX = 1 << 16, RESULTS_MAX = 1 << 24, ROWS_MAX = 1 << 24 };
 
 int mf_look_is_h5(const char *path, int *is)
 {
+    struct stat there;
     int file, rc;
 
     *is = 0;
-    if (mf_open_plain(path, O_RDONLY, &file) != MF_OK) return MF_OK;
+    if (stat(path, &there) != 0 || !S_ISREG(there.st_mode)) return MF_OK; /* others say what is wrong with it */
+    MF_TRY(mf_open_plain(path, O_RDONLY, &file));
     rc = mf_h5_signed(file, path, is);
     (void)close(file);
     return rc;

@@ -397,7 +397,12 @@ static int tell_foreign(const char *file, const struct mf_look *look, struct mf_
 {
     struct mf_array a;
 
-    if (is_dream3d(look) && mf_array_open(file, NULL, &a) == MF_OK) return tell_array(file, NULL, look, json);
+    if (is_dream3d(look)) {
+        const int rc = mf_array_open(file, NULL, &a);
+
+        if (rc == MF_OK) return tell_array(file, NULL, look, json);
+        if (strncmp(mf_err_text(), "cannot ", 7) == 0) return rc; /* what it holds is not known */
+    }
     mf_err_clear();
     MF_TRY(check_lost(file, look));
     if (json)

@@ -80,6 +80,7 @@ static int read_lines(FILE *from, const char *path, struct lines *to)
             rc = mf_fail(MF_INPUT, "'%s', line %zu: not a row of metrics", path, number);
         mf_json_free(json);
     }
+    if (rc == MF_OK && ferror(from)) rc = mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
     free(line);
     return rc;
 }

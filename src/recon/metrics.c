@@ -115,7 +115,7 @@ static char *sift(FILE *from, uint64_t seed, size_t rows, long step, long *first
         if (!late && *first >= 0) fputs(line, to);
     }
     free(line);
-    if (to && fclose(to) == 0) return kept;
+    if (to && fclose(to) == 0 && !ferror(from)) return kept; /* else rows that could not be read would be gone */
     free(kept);
     return NULL;
 }

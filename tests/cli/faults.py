@@ -142,7 +142,8 @@ def lawful(calls, want):
         for call in some(calls, 8):
             folder = fresh("lawful")
             done = run(folder, FAULTY_HOW=how, FAULTY_CALL=call, FAULTY_CALLER=caller)
-            what, by = f"{how} at call {call}", os.path.basename(open(caller).read())
+            what, by = f"{how} at call {call}", os.path.basename(open(caller).read().strip())
+            os.remove(caller)
             tried += 1
             if done.status != 0 and how == "EINTR" and by.startswith("libhdf5"):
                 refused += 1

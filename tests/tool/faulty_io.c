@@ -1,7 +1,7 @@
 /* LD_PRELOAD: what goes wrong between a program and its files, for files below the folder FAULTY_DIR. Calls that change
  * files are counted (open for writing, write, pwrite, ftruncate, fallocate, fsync, rename, unlink), or, with
- * FAULTY_READS, those that read them (open for reading, read, pread, fread) and these alone, over the process, of ranks
- * those of rank FAULTY_RANK (each on its own; all); at call FAULTY_CALL
+ * FAULTY_READS, those that read them (open for reading, read, pread, fread, getline) and these alone, over the process,
+ * of ranks those of rank FAULTY_RANK (each on its own; all); at call FAULTY_CALL
  *
  *   FAULTY_HOW=EIO, ENOSPC, EROFS, EACCES   it and all that follow fail so (a disk that is gone, full, or taken away)
  *             =once          it fails with EIO, what follows works   (a hiccup)
@@ -11,8 +11,8 @@
  *
  * FAULTY_DISK, a folder: holds what a disk would hold if the power went: contents as of the last fsync of a file, names
  * as of the last fsync of their folder. FAULTY_COUNT, a file: gets the number of calls at the end. FAULTY_CALLER, a
- * file: gets the program or library that made call FAULTY_CALL. Files are told by their names; maps of memory and
- * direct system calls are not seen. */
+ * file: gets a line for each process, the program or library that made its call FAULTY_CALL. Files are told by their
+ * names; maps of memory and direct system calls are not seen. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,12 +47,14 @@ static const char *folder(void)
 
 static int is_below(const char *path)
 {
-    char absolute[4096];
-    size_t n = strlen(folder());
+    char absolute[8192];
+    size_t n = strlen(folder()), used;
 
     if (!n || !path) return 0;
     if (path[0] == '/') return strncmp(path, folder(), n) == 0;
-    if (!getcwd(absolute, sizeof absolute)) return 0;
+    if (!getcwd(absolute, 4096)) return 0;
+    used = strlen(absolute);
+    snprintf(absolute + used, sizeof absolute - used, "/%s", path);
     return strncmp(absolute, folder(), n) == 0;
 }
 
@@ -72,11 +74,11 @@ enum { GOES_ON, FAILS, SHORT };
 static void tell_caller(const void *from)
 {
     const char *path = getenv("FAULTY_CALLER");
-    int to = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
+    int to = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, 0666) : -1;
     Dl_info is;
 
     if (to < 0) return;
-    if (!dladdr(from, &is) || syscall(SYS_write, to, is.dli_fname, strlen(is.dli_fname)) < 0) abort();
+    if (!dladdr(from, &is) || dprintf(to, "%s\n", is.dli_fname) < 0) abort();
     close(to);
 }
 
@@ -255,6 +257,30 @@ size_t fread(void *to, size_t size, size_t n, FILE *from)
         return 0;
     }
     return REAL(size_t, fread, void *, size_t, size_t, FILE *)(to, size, n, from);
+}
+
+#define LINE(name)                                                                         \
+    ssize_t name(char **line, size_t *room, int end, FILE *from)                           \
+    {                                                                                      \
+        char path[4096];                                                                   \
+        if (is_file(fileno(from), path) && TURN(READS) == FAILS) {                         \
+            from->_flags |= 0x20;                                                          \
+            return -1;                                                                     \
+        }                                                                                  \
+        return REAL(ssize_t, name, char **, size_t *, int, FILE *)(line, room, end, from); \
+    }
+LINE(getdelim)
+LINE(__getdelim) /* what the compiler makes of getline() */
+
+ssize_t getline(char **line, size_t *room, FILE *from)
+{
+    char path[4096];
+
+    if (is_file(fileno(from), path) && TURN(READS) == FAILS) {
+        from->_flags |= 0x20;
+        return -1;
+    }
+    return REAL(ssize_t, getline, char **, size_t *, FILE *)(line, room, from);
 }
 
 int ftruncate(int descriptor, off_t length)

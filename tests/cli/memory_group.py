@@ -12,7 +12,7 @@ from runs import check, finish
 from samples import digest
 
 program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
-MOST = 300_000_000  # bytes
+MOST, HARDLY = 300_000_000, 90_000_000  # bytes
 RUN = "match t.npy --limit_to 16 --history 2 --max_iter 3 --no_polish --tolerance 0 --deterministic --threads 1 --output out.npy".split()
 
 
@@ -38,7 +38,8 @@ class Group:
                 continue
             if not os.path.exists(f"{self.at}/{limit}"):
                 written(f"{root}/cgroup.subtree_control", "+memory")
-            if written(f"{self.at}/{limit}", MOST) and os.path.exists(f"{self.at}/{self.events}"):
+            self.limit = f"{self.at}/{limit}"
+            if written(self.limit, MOST) and os.path.exists(f"{self.at}/{self.events}"):
                 for no_swap in (("memory.memsw.limit_in_bytes", MOST), ("memory.swap.max", 0)):
                     written(f"{self.at}/{no_swap[0]}", no_swap[1])
                 return
@@ -93,6 +94,9 @@ with tempfile.TemporaryDirectory() as home:
             check(runs.run(program, *line, ranks=ranks, mpiexec=mpiexec, preexec_fn=group.enter).status == 0, "again")
             bits = digest("out.npy")
             check(runs.run(program, *line, ranks=ranks, mpiexec=mpiexec).status == 0 and digest("out.npy") == bits, f"{extent} on {ranks} ranks: other bits than with all memory")
+        check(written(group.limit, HARDLY), "a lower limit")
+        done = runs.run(program, *RUN, "--size", 64, 64, 64, preexec_fn=group.enter)
+        check(done.status == 5 and "there are 0; try: a job or container with more memory, or fewer other programs" in done.err, f"in {HARDLY} bytes: {done.status} {done.err[-400:]}")
         check(group.killed() == 0, f"the kernel ended {group.killed()}")
     finally:
         group.remove()

@@ -15,6 +15,7 @@
 
 #include "io/lock.h"
 #include "mpi/comm.h"
+#include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/stop.h"
 #include "src/base/text.h"
@@ -22,7 +23,7 @@
 enum { TRIES = 100 };
 
 /* So much on its way to the disk while the next is handed over: who flushes in the end waits for less. */
-enum { PIECE = 4 << 20 };
+enum { PIECE = 4 << 20, SHORT = 201 /* bytes of a name, with its end, in that of a temporary */ };
 
 /* The folder of a path; the caller frees. */
 static char *folder_of(const char *path)
@@ -132,13 +133,27 @@ int mf_open(const char *path, int flags)
     return descriptor;
 }
 
+/* NAME in the name of a temporary: of a long one the beginning and a number of all of it, as others may begin alike. */
+static void short_name(const char *path, char to[SHORT])
+{
+    const char *name = mf_name_base(path);
+    const size_t length = strlen(name);
+
+    if (length < SHORT)
+        snprintf(to, SHORT, "%s", name);
+    else
+        snprintf(to, SHORT, "%.*s-%08x", SHORT - 10, name, (unsigned)mf_crc32c(0, name, length));
+}
+
 /* A new empty file ".NAME.PID-N.tmp" beside path; its name is the caller's to free. */
 static int make_temporary(const char *path, const char *folder, char **name)
 {
     int descriptor = -1;
+    char shown[SHORT];
 
+    short_name(path, shown);
     for (int n = 0; n < TRIES && descriptor < 0; ++n) {
-        if (asprintf(name, "%s/.%.200s.%ld-%d.tmp", folder, mf_name_base(path), (long)getpid(), n) < 0)
+        if (asprintf(name, "%s/.%s.%ld-%d.tmp", folder, shown, (long)getpid(), n) < 0)
             return mf_fail(MF_MEMORY, "no memory for a file name");
         descriptor = mf_open(*name, O_RDWR | O_CREAT | O_EXCL);
         if (descriptor < 0) free(*name);
@@ -154,9 +169,10 @@ static int make_temporary(const char *path, const char *folder, char **name)
 static int retake_temporary(const char *path, const char *folder, size_t bytes, char **name)
 {
     int descriptor, rc, error;
+    char shown[SHORT];
 
-    if (asprintf(name, "%s/.%.200s.tmp", folder, mf_name_base(path)) < 0)
-        return mf_fail(MF_MEMORY, "no memory for a file name");
+    short_name(path, shown);
+    if (asprintf(name, "%s/.%s.tmp", folder, shown) < 0) return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);
     descriptor = rc == MF_OK ? mf_open(*name, O_RDWR | O_CREAT | O_EXCL) : -1;

@@ -136,5 +136,12 @@ left = [n for n in os.listdir("stop") if "ckpt" in n][0]
 code, out, text = run(f"info m.npy missing.npy stop/{left}")
 check(code == 3 and "NumPy array" in out and "missing.npy" in out and "checkpoint" in out, f"info of three: {code} {out} {text}")
 
+# Names that are alike in their first 200 bytes: the volume and what ParaView opens beside it.
+long = "y" * 200
+code, _, text = run(f"match m.npy --add_dimension 16 {quick} --output {long}.h5")
+check(code == 0 and os.path.exists(f"{long}.xdmf"), f"a long name: {code} {text}")
+code, out, text = run(f"verify {long}.h5")
+check(code == 0 and "sound" in out, f"what is written under a long name: {code} {out} {text}")
+
 shutil.rmtree(folder)
 finish("match_io")

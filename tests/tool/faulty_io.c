@@ -248,14 +248,17 @@ FOPEN(fopen)
 FOPEN(fopen64)
 
 /* Never short, but at the end of a file: the C library goes on by itself. */
+static int fail_stream(FILE *from)
+{
+    from->_flags |= 0x20; /* glibc's sign of an error, which ferror() sees */
+    return -1;
+}
+
 size_t fread(void *to, size_t size, size_t n, FILE *from)
 {
     char path[4096];
 
-    if (is_file(fileno(from), path) && TURN(READS) == FAILS) {
-        from->_flags |= 0x20; /* glibc's sign of an error, which ferror() sees */
-        return 0;
-    }
+    if (is_file(fileno(from), path) && TURN(READS) == FAILS) return (void)fail_stream(from), 0;
     return REAL(size_t, fread, void *, size_t, size_t, FILE *)(to, size, n, from);
 }
 
@@ -263,10 +266,7 @@ size_t fread(void *to, size_t size, size_t n, FILE *from)
     ssize_t name(char **line, size_t *room, int end, FILE *from)                           \
     {                                                                                      \
         char path[4096];                                                                   \
-        if (is_file(fileno(from), path) && TURN(READS) == FAILS) {                         \
-            from->_flags |= 0x20;                                                          \
-            return -1;                                                                     \
-        }                                                                                  \
+        if (is_file(fileno(from), path) && TURN(READS) == FAILS) return fail_stream(from); \
         return REAL(ssize_t, name, char **, size_t *, int, FILE *)(line, room, end, from); \
     }
 LINE(getdelim)
@@ -276,10 +276,7 @@ ssize_t getline(char **line, size_t *room, FILE *from)
 {
     char path[4096];
 
-    if (is_file(fileno(from), path) && TURN(READS) == FAILS) {
-        from->_flags |= 0x20;
-        return -1;
-    }
+    if (is_file(fileno(from), path) && TURN(READS) == FAILS) return fail_stream(from);
     return REAL(ssize_t, getline, char **, size_t *, FILE *)(line, room, from);
 }
 

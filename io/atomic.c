@@ -15,7 +15,6 @@
 
 #include "io/lock.h"
 #include "mpi/comm.h"
-#include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/stop.h"
 #include "src/base/text.h"
@@ -23,7 +22,7 @@
 enum { TRIES = 100 };
 
 /* So much on its way to the disk while the next is handed over: who flushes in the end waits for less. */
-enum { PIECE = 4 << 20, SHORT = 201 /* bytes of a name, with its end, in that of a temporary */ };
+enum { PIECE = 4 << 20 };
 
 /* The folder of a path; the caller frees. */
 static char *folder_of(const char *path)
@@ -133,25 +132,13 @@ int mf_open(const char *path, int flags)
     return descriptor;
 }
 
-/* NAME in the name of a temporary: of a long one the beginning and a number of all of it, as others may begin alike. */
-static void short_name(const char *path, char to[SHORT])
-{
-    const char *name = mf_name_base(path);
-    const size_t length = strlen(name);
-
-    if (length < SHORT)
-        snprintf(to, SHORT, "%s", name);
-    else
-        snprintf(to, SHORT, "%.*s-%08x", SHORT - 10, name, (unsigned)mf_crc32c(0, name, length));
-}
-
 /* A new empty file ".NAME.PID-N.tmp" beside path; its name is the caller's to free. */
 static int make_temporary(const char *path, const char *folder, char **name)
 {
     int descriptor = -1;
-    char shown[SHORT];
+    char shown[MF_NAME_SHORT];
 
-    short_name(path, shown);
+    mf_name_short(mf_name_base(path), strlen(mf_name_base(path)), shown);
     for (int n = 0; n < TRIES && descriptor < 0; ++n) {
         if (asprintf(name, "%s/.%s.%ld-%d.tmp", folder, shown, (long)getpid(), n) < 0)
             return mf_fail(MF_MEMORY, "no memory for a file name");
@@ -169,9 +156,9 @@ static int make_temporary(const char *path, const char *folder, char **name)
 static int retake_temporary(const char *path, const char *folder, size_t bytes, char **name)
 {
     int descriptor, rc, error;
-    char shown[SHORT];
+    char shown[MF_NAME_SHORT];
 
-    short_name(path, shown);
+    mf_name_short(mf_name_base(path), strlen(mf_name_base(path)), shown);
     if (asprintf(name, "%s/.%s.tmp", folder, shown) < 0) return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);

@@ -23,10 +23,10 @@ static int held = -1;
 static char *name_of(const char *path)
 {
     const char *base = mf_name_base(path), *dot = strrchr(base, '.');
-    int stem = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
-    char *name = NULL;
+    char stem[MF_NAME_SHORT], *name = NULL;
 
-    if (asprintf(&name, "%.*s.%.*s.lock", (int)(base - path), path, stem < 200 ? stem : 200, base) < 0)
+    mf_name_short(base, dot && dot > base ? (size_t)(dot - base) : strlen(base), stem);
+    if (asprintf(&name, "%.*s.%s.lock", (int)(base - path), path, stem) < 0)
         mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     return name;
 }

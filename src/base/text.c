@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/base/crc.h"
 #include "src/base/err.h"
 
 int mf_ends_with(const char *text, const char *ending)
@@ -37,6 +38,14 @@ uint64_t mf_fnv(uint64_t number, const void *bytes, size_t count)
 
     for (size_t i = 0; i < count; ++i) number = (number ^ at[i]) * 0x100000001B3u;
     return number;
+}
+
+void mf_name_short(const char *name, size_t length, char to[MF_NAME_SHORT])
+{
+    if (length < MF_NAME_SHORT)
+        snprintf(to, MF_NAME_SHORT, "%.*s", (int)length, name);
+    else
+        snprintf(to, MF_NAME_SHORT, "%.*s-%08x", MF_NAME_SHORT - 10, name, (unsigned)mf_crc32c(0, name, length));
 }
 
 /* Backslashes and hyphens escaped; no line begins with a control character. */

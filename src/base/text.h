@@ -23,6 +23,11 @@ uint64_t mf_fnv(uint64_t number, const void *bytes, size_t count);
 /** The name of a file, without its folder. */
 const char *mf_name_base(const char *path);
 
+/** @p length bytes of a name as they stand in that of a file beside it: of a long one the beginning and a number of all
+ * of it, as others may begin alike. */
+enum { MF_NAME_SHORT = 201 };
+void mf_name_short(const char *name, size_t length, char to[MF_NAME_SHORT]);
+
 /** Writes @p word so that a POSIX shell reads these very bytes as one argument, whatever they are. */
 void mf_quote(FILE *to, const char *word);
 

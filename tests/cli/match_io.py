@@ -143,5 +143,14 @@ check(code == 0 and os.path.exists(f"{long}.xdmf"), f"a long name: {code} {text}
 code, out, text = run(f"verify {long}.h5")
 check(code == 0 and "sound" in out, f"what is written under a long name: {code} {out} {text}")
 
+# Two runs at once, whose names are.
+with subprocess.Popen([program, *f"match m.npy --limit_to 4 --no_polish --max_iter 100000000 --tolerance 0 --output {long}-one.h5".split()], stderr=subprocess.DEVNULL) as job:
+    runs.until(lambda: any(n.startswith(".y") and n.endswith(".lock") for n in os.listdir(".")), "a run under way")
+    code, _, text = run(f"match m.npy {quick} --output {long}-two.h5")
+    check(code == 0 and os.path.exists(f"{long}-two.h5"), f"beside a run whose name begins alike: {code} {text}")
+    code, _, text = run(f"match m.npy {quick} --output {long}-one.h5")
+    check(code == 7 and "another run writes" in text, f"the same name: {code} {text}")
+    job.kill()
+
 shutil.rmtree(folder)
 finish("match_io")

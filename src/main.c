@@ -175,7 +175,10 @@ static int run_world(const struct asked *asked, double start)
     struct mf_comm comm;
     int rc, strays;
 
-    if (asked->verb->saves) mf_stop_ahead(START_MOST);
+    if (asked->verb->saves)
+        mf_stop_ahead(START_MOST);
+    else
+        mf_stop_ends();
     if (asked->rc == MF_OK && common->timeout >= 0) mf_comm_patience((double)common->timeout);
     mf_h5_begin();
     mf_comm_task(asked->verb->name);

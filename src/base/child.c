@@ -125,22 +125,26 @@ static char *drain(int from, double end)
 }
 
 static volatile pid_t running;
+static volatile sig_atomic_t heard;
 
-static void pass_on(int number)
+static void note(int number)
 {
-    if (running > 0) (void)kill(running, number);
+    heard = number;
+    if (running > 0 && (number == SIGTERM || number == SIGHUP)) (void)kill(running, number);
 }
 
-/* While one runs that has no time limit it hears a terminal's signals itself, and SIGTERM from here: it ends, and that
- * is seen. */
-static void leave_signals(int leave, struct sigaction old[3])
-{
-    static const int number[3] = {SIGINT, SIGQUIT, SIGTERM};
-    struct sigaction action = {.sa_flags = SA_RESTART};
+static const int heeded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+enum { HEEDED = sizeof heeded / sizeof *heeded };
 
-    for (int i = 0; i < 3; ++i) {
-        action.sa_handler = number[i] == SIGTERM ? pass_on : SIG_IGN;
-        (void)sigaction(number[i], leave ? &action : &old[i], leave ? &old[i] : NULL);
+/* While one runs that has no time limit it hears a terminal's signals itself, and the others from here: it ends, and
+ * that is seen. What is ignored stays so (nohup). */
+static void leave_signals(int leave, struct sigaction old[HEEDED])
+{
+    const struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
+
+    for (int i = 0; i < HEEDED; ++i) {
+        if (leave) (void)sigaction(heeded[i], NULL, &old[i]);
+        if (old[i].sa_handler != SIG_IGN) (void)sigaction(heeded[i], leave ? &action : &old[i], NULL);
     }
 }
 
@@ -162,10 +166,11 @@ static int run(const struct mf_child *child, char **output)
 
 int mf_child_run(const struct mf_child *child, char **output)
 {
-    struct sigaction old[3];
+    struct sigaction old[HEEDED];
     int status, why;
 
     if (child->seconds > 0) return run(child, output);
+    heard = 0;
     leave_signals(1, old);
     status = run(child, output);
     why = errno;
@@ -173,6 +178,8 @@ int mf_child_run(const struct mf_child *child, char **output)
     errno = why;
     return status;
 }
+
+int mf_child_heard(void) { return heard; }
 
 void mf_child_self(char *path, size_t room)
 {

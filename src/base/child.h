@@ -17,9 +17,12 @@ struct mf_child {
  * Runs it: its exit status (128 + n after signal n), -1: it did not end in time, -2: it could not be started, or its
  * end is lost, as ends are where SIGCHLD is ignored (errno says why). *output [heap; NULL: it goes nowhere]: what it
  * printed, ended by a zero. Its standard input is empty. Without a time limit a terminal's SIGINT and SIGQUIT are the
- * child's affair meanwhile, and SIGTERM is passed on to it.
+ * child's affair meanwhile, SIGTERM and SIGHUP are passed on to it, and mf_child_heard() says which one came.
  */
 int mf_child_run(const struct mf_child *child, char **output);
+
+/** The signal that came to this process while the last one without a time limit ran; 0: none. */
+int mf_child_heard(void);
 
 /** What launchers of ranks (mpirun, PMIx) leave in the environment of the ranks that they start; the same and Slurm's
  * job. */

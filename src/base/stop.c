@@ -8,7 +8,7 @@
 
 #include "src/base/err.h"
 
-enum { TEMPORARIES = 8 };
+enum { TEMPORARIES = 16 };
 
 static const double SAME = 1; /* seconds: launchers, terminals and schedulers send one wish twice */
 
@@ -104,6 +104,16 @@ void mf_stop_on_signals(void)
     take(SIGINT, note_stop);
     if (!is_ignored(SIGHUP)) take(SIGHUP, note_stop);
 }
+
+void mf_stop_ends(void)
+{
+    static const int number[] = {SIGTERM, SIGINT, SIGHUP};
+
+    for (size_t i = 0; i < sizeof number / sizeof *number; ++i)
+        if (!is_ignored(number[i])) take(number[i], end_by);
+}
+
+void mf_stop_end(int number) { end_by(number); }
 
 int mf_stop_signal(void) { return seen; }
 

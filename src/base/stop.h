@@ -7,6 +7,13 @@
  * Where that is not called within @p seconds of a wish to leave, the start hangs, and the signal ends the process. */
 void mf_stop_ahead(unsigned seconds);
 
+/** Of a process that has nothing to save: SIGTERM, and SIGINT and SIGHUP where they are not ignored, end it as they
+ * always do; temporary files go before. */
+void mf_stop_ends(void);
+
+/** Ends the process by the signal @p number, which was noted elsewhere; temporary files go before. */
+void mf_stop_end(int number);
+
 /** From now on they are noted and no more; SIGHUP only where it is not ignored. One of them but SIGXCPU and SIGUSR2
  * that comes again, a second or more after its first, ends the process as it always does; temporary files go before. */
 void mf_stop_on_signals(void);

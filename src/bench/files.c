@@ -9,15 +9,16 @@
 #include "io/micro.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/stop.h"
 
-enum { PATH = 1100 };
+enum { PATH = 1100, FILES = 2 * MF_BENCH_WAYS /* the ways' own, then what stands beside */ };
 
 struct work {
     const struct mf_comm *comm;
     struct mf_arena *arena;
     struct mf_micro micro;
     uint8_t *back;
-    char path[MF_BENCH_WAYS][PATH];
+    char path[FILES][PATH];
     int failed;
 };
 
@@ -152,25 +153,30 @@ static void measure(struct work *w, const struct mf_bench_enough *enough, struct
     result->wrong = (size_t)wrong;
 }
 
+/* All that the ways leave behind or have under way; a signal that ends a rank takes them with it. */
+static void name(struct work *w, const char *folder, long long id)
+{
+    static const char *const ending[FILES] = {"own.h5",   "bare.h5",     "raw",     "loose.h5",
+                                              "own.xdmf", "bare.h5.tmp", "raw.tmp", "loose.h5.tmp"};
+
+    for (int i = 0; i < FILES; ++i) {
+        snprintf(w->path[i], PATH, "%.1000s/.mesoforge-bench-%lld-%s", folder, id, ending[i]);
+        mf_stop_takes(w->path[i]);
+    }
+}
+
 static void clear(const struct work *w)
 {
-    char side[PATH + 8];
-
     mf_comm_barrier(w->comm);
-    if (w->comm->rank != 0) return;
-    for (int i = 0; i < MF_BENCH_WAYS; ++i) {
-        snprintf(side, sizeof side, "%s.tmp", w->path[i]);
-        (void)unlink(w->path[i]);
-        (void)unlink(side);
+    for (int i = 0; i < FILES; ++i) {
+        if (w->comm->rank == 0) (void)unlink(w->path[i]);
+        mf_stop_keeps(w->path[i]);
     }
-    snprintf(side, sizeof side, "%.*s.xdmf", (int)strlen(w->path[0]) - 3, w->path[0]);
-    (void)unlink(side);
 }
 
 int mf_bench_files(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_bench_enough *enough,
                    const char *folder, size_t n, struct mf_bench_files *result)
 {
-    static const char *const ending[MF_BENCH_WAYS] = {"own.h5", "bare.h5", "raw", "loose.h5"};
     const size_t dims[3] = {n, n, n};
     struct work w = {.comm = comm,
                      .arena = arena,
@@ -181,14 +187,13 @@ int mf_bench_files(const struct mf_comm *comm, struct mf_arena *arena, const str
 
     *result = (struct mf_bench_files){.bytes = n * n * n};
     mf_comm_bcast(comm, 0, &id, sizeof id);
-    for (int i = 0; i < MF_BENCH_WAYS; ++i)
-        snprintf(w.path[i], PATH, "%.1000s/.mesoforge-bench-%lld-%s", folder, (long long)id, ending[i]);
     w.micro.slab = mf_slab_of(comm, dims, comm->rank);
     own = mf_slab_voxels(&w.micro.slab);
     w.micro.phase = mf_arena_take(arena, own, "benchmark");
     rc = mf_agree(comm, w.micro.phase ? MF_OK : MF_MEMORY);
     if (rc == MF_OK) {
         fill(&w);
+        name(&w, folder, id);
         mf_log_hush(1);
         measure(&w, enough, result);
         mf_log_hush(0);

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -129,17 +128,6 @@ def save(name, value):
         json.dump(value, file)
 
 
-def ended():
-    """Told to end, it ends its runs and leaves nothing."""
-    with subprocess.Popen([program, "bench", "reconstruct", "--extent", "64", "--turns", "99"], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, text=True) as job:
-        runs.until(lambda: any("match" in open(f"/proc/{p}/cmdline").read() for p in runs.below(job.pid)), "a run")
-        job.terminate()
-        err = job.communicate(timeout=30)[1]
-    check(job.returncode == 4 and "the run to be measured was stopped before its end (status " in err, f"told to end: {job.returncode} {err}")
-    check(os.listdir(".") == [], f"told to end: {os.listdir('.')}")
-
-
 def sent(extent, steps):
     """Bytes that the two ranks of a run such as bench's, on a node each, have sent in exchanges and sums; evaluations; arrays of its plan."""
     said = runs.measure(program, "match", "target.npy", "--limit_to", 16, "--size", *[extent] * 3, "--max_iter", steps, "--tolerance", 0, "--no_polish", *runs.S2,
@@ -232,7 +220,6 @@ with tempfile.TemporaryDirectory() as folder:
     scaling()
     job_cores()
     in_a_step()
-    ended()
     predict()
     exchanges(2, "--device", "shadow")
     table()

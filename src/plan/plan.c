@@ -524,6 +524,23 @@ static void note_choice(const struct search *s, const struct mf_plan_candidate *
              chosen->ranks - pairs == 1 ? "waits" : "wait");
 }
 
+/* Of ranks that are still to be started: who binds them to cores will not find enough. Those of a node come together.
+ */
+static void note_crowd(const struct search *s, const struct mf_placement *place)
+{
+    for (size_t first = 0, end = 0; first < place->ranks && !s->world; first = end) {
+        const size_t cores = (size_t)mf_plan_node(s->hardware, (size_t)place->node[first])->cores;
+
+        while (end < place->ranks && place->node[end] == place->node[first]) ++end;
+        if ((end - first) * place->threads <= cores) continue;
+        note(s->plan,
+             "%zu ranks of %zu thread%s on %zu core%s take turns, and launch, which binds ranks to cores, does not "
+             "start them there",
+             end - first, place->threads, MF_S(place->threads), cores, MF_S(cores));
+        return;
+    }
+}
+
 /* @p layouts: of cores and of GPUs. */
 static int search_all(struct search *s, struct mf_layouts layouts[2])
 {
@@ -542,6 +559,7 @@ static int search_all(struct search *s, struct mf_layouts layouts[2])
     chosen = choose_device(s, device);
     if (!chosen) return nothing_fits(s);
     note_choice(s, chosen, device);
+    note_crowd(s, layout_of(&layouts[chosen->device], chosen));
     give_reasons(s->plan, chosen);
     s->passes = chosen->passes;
     return write_down(s, layout_of(&layouts[chosen->device], chosen), chosen);

@@ -290,6 +290,9 @@ def refusals():
     h100 = ("--hardware", f"{hardware}/h100x8.json")
     notes = plan(*h100, "--size", 20, 64, 64, "--limit_to", 4, "--ranks", 12, "--device", "cpu")["notes"]
     check(any("12 ranks, and 10 pairs of planes: 2 ranks own none" in n for n in notes), f"more ranks than pairs: {notes}")
+    for ranks, crowded in ((1, False), (len(os.sched_getaffinity(0)) + 1, True)):
+        notes = plan("--size", 64, 64, 64, "--limit_to", 4, "--ranks", ranks, "--device", "cpu")["notes"]
+        check(any(f"{ranks} ranks of 1 thread on" in n and "take turns" in n for n in notes) == crowded, f"{ranks} ranks on this machine: {notes}")
     refuses(2, "what is to be planned", "view")
     refuses(2, "what is to be planned")
     refuses(2, "--ranks", "reconstruct", "--ranks", -1)

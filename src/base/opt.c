@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/err.h"
 #include "src/base/opt_impl.h"
@@ -212,6 +213,15 @@ int mf_options_argument(struct mf_options *options, const char *word)
     return mf_fail(MF_USAGE, "unexpected argument '%s': at most %zu without '--'", word, max);
 }
 
+static int short_option(struct mf_options *options, const char *word)
+{
+    if (access(word, F_OK) == 0)
+        return mf_fail(MF_USAGE, "no option '%s': options begin with '--'; the file of that name is './%s'", word,
+                       word);
+    return mf_fail(MF_USAGE, "no option '%s': options begin with '--'%s", word,
+                   mf_options_try(options, "--", word + 1));
+}
+
 static int parse_all(struct mf_options *options, int argc, char **argv)
 {
     int bare = 0, used;
@@ -223,8 +233,7 @@ static int parse_all(struct mf_options *options, int argc, char **argv)
         else if (!bare && is_option(argv[i]))
             MF_TRY(parse_option(options, argc - i, argv + i, &used));
         else if (!bare && argv[i][0] == '-' && argv[i][1] != '\0')
-            return mf_fail(MF_USAGE, "no option '%s': options begin with '--'%s", argv[i],
-                           mf_options_try(options, "--", argv[i] + 1));
+            return short_option(options, argv[i]);
         else
             MF_TRY(mf_options_argument(options, argv[i]));
     }

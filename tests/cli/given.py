@@ -138,6 +138,10 @@ def kept():
         done = run(PROGRAM, "smooth", "i.npy", "--output", "late.h5", ranks=ranks, mpiexec=MPIEXEC, fault="io.write.xdmf:rank=0")
         check(done.status == 7 and "'late.h5', is written and whole" in done.err, f"the .xdmf fails: {done.status} {done.err}")
         check(run(PROGRAM, "verify", "late.h5").status == 0 and not os.path.exists("late.xdmf"), "the volume is there")
+        done = run(PROGRAM, "characterize", "i.npy", "--limit_to", 4, "--output", "late.h5", ranks=ranks, mpiexec=MPIEXEC, fault="io.create:visit=2:rank=0")
+        check(done.status == 7 and "'late.h5', are written and whole" in done.err, f"the picture fails: {done.status} {done.err}")
+        check(run(PROGRAM, "verify", "late.h5").status == 0 and not os.path.exists("late.png"), "the descriptors are there")
+        os.remove("late.h5")
     with open("/dev/full", "w") as full:
         got = subprocess.run(line(PROGRAM, "info", "i.npy", "--json"), stdout=full, stderr=subprocess.PIPE, text=True)
     check(got.returncode == 7 and "/dev/full" in got.stderr, f"JSON on a full disk: {got.stderr}")

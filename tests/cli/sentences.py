@@ -168,6 +168,12 @@ says(2, ["what is to be planned? 'a.npy' is neither"], "plan a.npy")
 for words in ("plan reconstruct a.h5", "plan reconstruct --size 8 8 8"):
     says(2, ["--add_dimension makes a volume of an image, and none is named"], words, "--add_dimension 8")
 
+# A file whose name begins as an option does.
+np.save("-a.npy", random.random((8, 8)))
+says(2, ["the file of that name is './-a.npy'"], "info -a.npy")
+says(2, ["no option '-b.npy': options begin with '--'"], "info -b.npy", without=["the file"])
+says(0, [], "info ./-a.npy")
+
 # Results and lines about them in one file stand in the order in which they were said.
 one = subprocess.run([PROGRAM, "compare", "a.npy", "c.npy", "--output", "ac.png"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
 check(0 < one.find("mean chord") < one.find("wrote ac.png"), f"out of order: {one}")

@@ -23,6 +23,7 @@
 #include "io/target.h"
 #include "io/vtk.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 

@@ -16,6 +16,7 @@
 #include "io/lock.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 #include "src/base/stop.h"
 #include "src/base/text.h"
 
@@ -124,14 +125,6 @@ static int check_place(const char *path, const char *folder, size_t bytes)
     return bytes ? check_space(path, folder, bytes) : MF_OK;
 }
 
-int mf_open(const char *path, int flags)
-{
-    int descriptor;
-
-    while ((descriptor = open(path, flags | O_CLOEXEC, 0666)) < 0 && errno == EINTR) {}
-    return descriptor;
-}
-
 /* A new empty file ".NAME.PID-N.tmp" beside path; its name is the caller's to free. */
 static int make_temporary(const char *path, const char *folder, char **name)
 {
@@ -233,14 +226,6 @@ int mf_atomic_reserve(const struct mf_atomic *file, size_t bytes)
         return mf_fail(MF_OUTPUT, "cannot write '%s': no room for its %zu bytes: %s", file->path, bytes,
                        strerror(error));
     return MF_OK;
-}
-
-int mf_flush(int descriptor)
-{
-    int rc;
-
-    while ((rc = fsync(descriptor)) != 0 && errno == EINTR) {}
-    return rc;
 }
 
 /* 0, or what was wrong; a file system that flushes nothing is not. */

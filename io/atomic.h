@@ -75,10 +75,4 @@ int mf_read_some(int descriptor, const char *path, void *to, size_t bytes, uint6
 /** The same; that there are fewer is refused. */
 int mf_read_at(int descriptor, const char *path, void *to, size_t bytes, uint64_t offset);
 
-/** open() that a signal does not end; O_CLOEXEC, and a new file is for whom the umask lets. -1: see errno. */
-int mf_open(const char *path, int flags);
-
-/** fsync() that a signal does not end. 0, or -1 and errno. */
-int mf_flush(int descriptor);
-
 #endif

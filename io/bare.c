@@ -12,6 +12,7 @@
 
 #include "io/atomic.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 /* 0: all went well. */
 static int rows(hid_t dataset, const struct mf_slab *slab, int writes, uint8_t *phase)
@@ -38,7 +39,7 @@ static hid_t access_of(const struct mf_comm *comm)
 
 static int flush(const char *name, int flags)
 {
-    int file = open(name, flags | O_CLOEXEC), bad = file < 0 || mf_flush(file) != 0;
+    int file = mf_open(name, flags), bad = file < 0 || mf_flush(file) != 0;
 
     if (file >= 0) close(file);
     return bad;
@@ -118,7 +119,7 @@ static size_t offset_of(const struct mf_slab *slab) { return slab->first * slab-
 
 static int write_own(const char *path, const struct mf_slab *slab, const uint8_t *phase)
 {
-    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666), rc;
+    int file = mf_open(path, O_WRONLY | O_CREAT), rc;
 
     if (file < 0) return mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno));
     rc = mf_write_at(file, path, phase, mf_slab_voxels(slab), offset_of(slab));
@@ -140,7 +141,7 @@ int mf_bare_write(const struct mf_comm *comm, const char *path, const struct mf_
 
 static int read_own(const char *path, const struct mf_slab *slab, uint8_t *phase)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC), rc;
+    int file = mf_open(path, O_RDONLY), rc;
 
     if (file < 0) return mf_fail(MF_INPUT, "cannot read '%s': %s", path, strerror(errno));
     rc = mf_read_at(file, path, phase, mf_slab_voxels(slab), offset_of(slab));

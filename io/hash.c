@@ -17,6 +17,7 @@
 #include "io/atomic.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 /* Bytes read at a time; bytes summed up at a time: who wants it no more waits for one of each at most. */
 enum { PIECE = 1 << 16, SUM = 1 << 12 };

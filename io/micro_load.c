@@ -12,6 +12,7 @@
 #include "io/micro_priv.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 /* Elements at a time; bytes of a file before its values; bytes that fit a core's cache; parts of a rank's bytes, at
  * most. Fewer than SHARED bytes are read before a second thread has woken. */

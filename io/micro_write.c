@@ -17,6 +17,7 @@
 #include "io/volume.h"
 #include "io/vtk.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 #include "src/base/phase.h"
 #include "src/base/text.h"
 

@@ -13,6 +13,7 @@
 #include "io/decode.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 enum { HEADER_MAX = 1 << 20, PIECE = 1 << 19, DESCR_TEXT = 16, PREAMBLE = 10 };
 

@@ -11,6 +11,7 @@
 #include "io/plot_curve.h"
 #include "io/plot_priv.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 /* A panel's cell and what stands around the picture in it; a figure's title. Points. Beside a bar there is room for a
  * square as high as the panels of curves. */

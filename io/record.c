@@ -13,6 +13,7 @@
 #include "io/seal.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 static const char MAGIC[] = "MFVOLU01";
 

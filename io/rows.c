@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 /* Values that are written and summed up while the processor still has them. */
 enum { PIECE = 4 << 20 };

@@ -15,6 +15,7 @@
 #include "io/decode.h"
 #include "io/guard.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 enum { ARRAYS = 64, WORD = 128, LIST_TEXT = 400 };
 

@@ -12,6 +12,7 @@
 
 #include "src/base/crc.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
 
 int mf_ends_with(const char *text, const char *ending)
 {
@@ -65,15 +66,6 @@ void mf_roff(const char *text)
     }
 }
 
-static int open_on(const char *path, int flags)
-{
-    int file;
-
-    do file = open(path, flags);
-    while (file < 0 && errno == EINTR);
-    return file;
-}
-
 static ssize_t read_on(int file, char *text, size_t most)
 {
     ssize_t got;
@@ -105,9 +97,9 @@ static int read_text(int file, const char *path, size_t most, char *text, size_t
 
 int mf_text_load(const char *path, size_t most, char **text, size_t *count)
 {
-    int file = open_on(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc;
+    int file = mf_open(path, O_RDONLY | O_NONBLOCK), rc;
 
-    if (file < 0 && errno == EWOULDBLOCK) file = open_on(path, O_RDONLY | O_CLOEXEC); /* a lease: no pipe has one */
+    if (file < 0 && errno == EWOULDBLOCK) file = mf_open(path, O_RDONLY); /* a lease: no pipe has one */
     if (file < 0) return mf_fail(MF_INPUT, "cannot open '%.300s': %s", path, strerror(errno));
     *text = MF_MUST(malloc(most + 1), "a file");
     rc = read_text(file, path, most + 1, *text, count);

@@ -31,21 +31,27 @@ class Group:
     def __init__(self):
         name = f"mesoforge-test-{os.getpid()}"
         for root, limit, self.events in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control"), ("/sys/fs/cgroup", "memory.max", "memory.events")):
-            self.at = f"{root}/{name}"
+            self.at, self.lent = f"{root}/{name}", None  # lent: where memory was handed down for this test alone
             try:
                 os.mkdir(self.at)
             except OSError:
                 continue
             if not os.path.exists(f"{self.at}/{limit}"):
-                written(f"{root}/cgroup.subtree_control", "+memory")
+                self.lent = f"{root}/cgroup.subtree_control"
+                written(self.lent, "+memory")
             self.limit = f"{self.at}/{limit}"
             if written(self.limit, MOST) and os.path.exists(f"{self.at}/{self.events}"):
                 for no_swap in (("memory.memsw.limit_in_bytes", MOST), ("memory.swap.max", 0)):
                     written(f"{self.at}/{no_swap[0]}", no_swap[1])
                 return
-            os.rmdir(self.at)
+            self.give_back()
         print("memory_group: no control group of memory can be made here (root alone, where the hierarchy can be written to): skipped")
         sys.exit(77)
+
+    def give_back(self):
+        os.rmdir(self.at)
+        if self.lent:
+            written(self.lent, "-memory")
 
     def enter(self):
         """In the child, before it becomes the program."""
@@ -57,7 +63,7 @@ class Group:
     def remove(self):
         for _ in range(100):  # what has ended may still be counted there
             try:
-                os.rmdir(self.at)
+                self.give_back()
                 return
             except OSError:
                 time.sleep(0.1)

@@ -89,9 +89,9 @@ def too_small():
           f"auto: {done.get('device')} {err}")
     check(done["plan"]["device"] == "cpu" and done["peak_bytes"]["predicted"] == done["peak_bytes"]["arena"], "its plan")
     _, err = match(*words, "--device", "cuda", code=5, FAKE_NVML_MEMORY=1496)
-    check("nothing fits into memory" in err and "on GPUs" in err, err)
+    check("nothing fits into memory" in err and "on GPUs" in err and "try: a GPU with more free memory, or --device cpu" in err, err)
     _, err = match(*words, "--device", "auto", "--gpu_ids", 0, code=5, FAKE_NVML_MEMORY=1496)
-    check("nothing fits into memory" in err, f"a GPU that was named: {err}")
+    check("nothing fits into memory" in err and "try: more of --gpu_ids" in err, f"a GPU that was named: {err}")
     status, out, err = runs.run(program, "plan", "reconstruct", *words[:-3], "--json", "--ranks", 1,
                                 env=environment(1, FAKE_NVML_MEMORY=1496))
     check(status == 0 and json.loads(out)["device"] == "cpu", f"plan agrees: {status} {err}")

@@ -125,42 +125,53 @@ static int check_place(const char *path, const char *folder, size_t bytes)
     return bytes ? check_space(path, folder, bytes) : MF_OK;
 }
 
+/* A new empty file, which goes if a signal ends the process; false: see errno. */
+static int create(const char *name)
+{
+    int descriptor, error;
+
+    mf_stop_takes(name);
+    descriptor = mf_open(name, O_RDWR | O_CREAT | O_EXCL);
+    error = errno;
+    if (descriptor < 0)
+        mf_stop_keeps(name);
+    else
+        close(descriptor);
+    errno = error;
+    return descriptor >= 0;
+}
+
 /* A new empty file ".NAME.PID-N.tmp" beside path; its name is the caller's to free. */
 static int make_temporary(const char *path, const char *folder, char **name)
 {
-    int descriptor = -1;
+    int made = 0;
     char shown[MF_NAME_SHORT];
 
     mf_name_short(mf_name_base(path), strlen(mf_name_base(path)), shown);
-    for (int n = 0; n < TRIES && descriptor < 0; ++n) {
+    for (int n = 0; n < TRIES && !made; ++n) {
         if (asprintf(name, "%s/.%s.%ld-%d.tmp", folder, shown, (long)getpid(), n) < 0)
             return mf_fail(MF_MEMORY, "no memory for a file name");
-        descriptor = mf_open(*name, O_RDWR | O_CREAT | O_EXCL);
-        if (descriptor < 0) free(*name);
-        if (descriptor < 0 && errno != EEXIST) break;
+        made = create(*name);
+        if (!made) free(*name);
+        if (!made && errno != EEXIST) break;
     }
-    if (descriptor < 0) return cannot_write(path, folder, errno);
-    close(descriptor);
-    return MF_OK;
+    return made ? MF_OK : cannot_write(path, folder, errno);
 }
 
 /* ".NAME.tmp", anew if it is there. What stood in it counts as free space, so it goes first. Where it does not go, a
  * name of its own. */
 static int retake_temporary(const char *path, const char *folder, size_t bytes, char **name)
 {
-    int descriptor, rc, error;
+    int made, rc, error;
     char shown[MF_NAME_SHORT];
 
     mf_name_short(mf_name_base(path), strlen(mf_name_base(path)), shown);
     if (asprintf(name, "%s/.%s.tmp", folder, shown) < 0) return mf_fail(MF_MEMORY, "no memory for a file name");
     (void)unlink(*name);
     rc = check_place(path, folder, bytes);
-    descriptor = rc == MF_OK ? mf_open(*name, O_RDWR | O_CREAT | O_EXCL) : -1;
+    made = rc == MF_OK && create(*name);
     error = errno;
-    if (descriptor >= 0) {
-        close(descriptor);
-        return rc;
-    }
+    if (made) return rc;
     free(*name);
     if (rc != MF_OK) return rc;
     return error == EEXIST ? make_temporary(path, folder, name) : cannot_write(path, folder, error);
@@ -193,14 +204,14 @@ static int check_limit(const char *path, size_t bytes)
 
 static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, int alone, struct mf_atomic *file)
 {
-    char *temporary = NULL;
+    char *temporary = NULL, *told;
 
     MF_TRY(mf_agree(comm, check_limit(path, bytes)));
     MF_TRY(mf_agree(comm, comm->rank == 0 ? prepare(path, bytes, alone, &temporary) : MF_OK));
-    file->temporary = mf_comm_text(comm, temporary);
+    told = mf_comm_text(comm, temporary);
+    file->temporary = temporary ? temporary : told; /* rank 0's own is the one that a signal takes */
+    if (temporary) free(told);
     file->path = MF_MUST(strdup(path), "a file name");
-    free(temporary);
-    if (comm->rank == 0) mf_stop_takes(file->temporary);
     return MF_OK;
 }
 

@@ -15,6 +15,7 @@
 
 #include "mpi/comm.h"
 #include "src/base/err.h"
+#include "src/base/stop.h"
 
 enum { PIPE_BYTES = 1 << 20 };
 
@@ -100,7 +101,7 @@ static void set_signals(const sigset_t *before)
 
     for (int s = 1; s < SIGSYS; ++s) {
         if (s == SIGKILL || s == SIGSTOP || sigaction(s, NULL, &is) != 0) continue;
-        if (!is_said(s))
+        if (!is_said(s) || mf_stop_is_end(s))
             (void)signal(s, SIG_DFL);
         else if (is.sa_handler != SIG_DFL)
             (void)signal(s, SIG_IGN);
@@ -118,7 +119,6 @@ static void limit(double seconds)
     limit_memory();
     (void)setrlimit(RLIMIT_CPU, &cpu);
     (void)setrlimit(RLIMIT_CORE, &none);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *context, const int *ends,
@@ -130,6 +130,7 @@ static _Noreturn void child(double seconds, int (*work)(void *, FILE *), void *c
 
     close(ends[0]);
     close(ends[2]);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* before signals are ignored that end the parent */
     set_signals(before);
     limit(seconds);
     if (quiet >= 0) (void)dup2(quiet, STDERR_FILENO);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/base/err.h"
+#include "src/base/file.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
 
@@ -123,7 +124,7 @@ static int take(const char *path, const struct mf_lock_job *job, struct mf_lock 
 {
     for (int i = 0; i < TRIES; ++i) {
         struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        int descriptor = open(lock->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666), rc = MF_OK;
+        int descriptor = mf_open(lock->path, O_RDWR | O_CREAT | O_NOFOLLOW), rc = MF_OK;
 
         if (descriptor < 0) {
             mf_debug("'%s' is not locked: %s", path, strerror(errno));
@@ -160,7 +161,7 @@ int mf_lock_free(const char *path)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char *name = name_of(path);
-    int descriptor = open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), rc = MF_OK;
+    int descriptor = mf_open(name, O_RDONLY | O_NOFOLLOW), rc = MF_OK;
 
     if (descriptor >= 0 && !(held >= 0 && is_there(held, name)) && fcntl(descriptor, F_OFD_GETLK, &whole) == 0 &&
         whole.l_type != F_UNLCK)

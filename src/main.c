@@ -188,6 +188,7 @@ static int run_world(const struct asked *asked, double start)
     if (rc == MF_OK && !(strays && comm.rank > 0)) rc = run_ranks(asked, &comm, start);
     if (rc != MF_OK && comm.rank == 0) complain(asked->verb->name);
     mf_comm_close(&comm);
+    if (mf_child_heard()) mf_stop_end(mf_child_heard()); /* it was held until all was cleared away */
     return rc;
 }
 

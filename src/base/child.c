@@ -43,8 +43,7 @@ static char **environment_of(const struct mf_child *c)
     return list;
 }
 
-/* -1: not started, errno. What may be killed has a group of its own; what may not hears a terminal's signals as we do.
- */
+/* -1: not started, errno. */
 static pid_t start(const struct mf_child *c, int out)
 {
     char **list = environment_of(c);
@@ -71,8 +70,7 @@ static pid_t start(const struct mf_child *c, int out)
     sigaddset(&ours, SIGXFSZ); /* main() ignores it */
     sigaddset(&ours, SIGPIPE); /* of several ranks mpi/comm.c does */
     posix_spawnattr_setsigdefault(&attributes, &ours);
-    posix_spawnattr_setflags(&attributes,
-                             (short)(POSIX_SPAWN_SETSIGDEF | (c->seconds > 0 ? POSIX_SPAWN_SETPGROUP : 0)));
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     why = posix_spawnp(&pid, c->words[0], &files, &attributes, c->words, list);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
@@ -124,62 +122,65 @@ static char *drain(int from, double end)
     return text;
 }
 
+static const int held[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+enum { HELD = sizeof held / sizeof *held };
+
+static struct sigaction before[HELD];
+static volatile sig_atomic_t heard, told; /* told: the child knows */
 static volatile pid_t running;
-static volatile sig_atomic_t heard;
 
 static void note(int number)
 {
+    const int error = errno;
+
     heard = number;
-    if (running > 0 && (number == SIGTERM || number == SIGHUP)) (void)kill(running, number);
+    told = running > 0;
+    if (told) (void)kill(-running, number);
+    errno = error;
 }
 
-static const int heeded[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-enum { HEEDED = sizeof heeded / sizeof *heeded };
-
-/* While one runs that has no time limit it hears a terminal's signals itself, and the others from here: it ends, and
- * that is seen. What is ignored stays so (nohup). */
-static void leave_signals(int leave, struct sigaction old[HEEDED])
+void mf_child_hold(void)
 {
     const struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART};
 
-    for (int i = 0; i < HEEDED; ++i) {
-        if (leave) (void)sigaction(heeded[i], NULL, &old[i]);
-        if (old[i].sa_handler != SIG_IGN) (void)sigaction(heeded[i], leave ? &action : &old[i], NULL);
+    for (int i = 0; i < HELD; ++i) {
+        (void)sigaction(held[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN) (void)sigaction(held[i], &action, NULL);
     }
 }
 
-static int run(const struct mf_child *child, char **output)
+void mf_child_let(void)
+{
+    for (int i = 0; i < HELD; ++i) (void)sigaction(held[i], &before[i], NULL);
+}
+
+int mf_child_heard(void) { return heard; }
+
+int mf_child_stopped(void)
+{
+    return heard ? mf_fail(MF_DEVICE, "stopped by '%s': what was done until then is lost", strsignal(heard)) : MF_OK;
+}
+
+int mf_child_run(const struct mf_child *child, char **output)
 {
     double end = child->seconds > 0 ? mf_now() + child->seconds : 0;
-    int ends[2] = {-1, -1};
+    int ends[2] = {-1, -1}, status;
     pid_t pid;
 
+    if (output) *output = NULL;
+    if (heard) return 128 + heard;
     if (output && pipe2(ends, O_CLOEXEC) != 0) return -2;
     running = pid = start(child, ends[1]);
+    if (pid > 0 && heard && !told) (void)kill(-pid, heard); /* it came while this one started */
     if (output) {
         close(ends[1]);
         *output = pid < 0 ? NULL : drain(ends[0], end);
         close(ends[0]);
     }
-    return pid < 0 ? -2 : wait_for(pid, end);
-}
-
-int mf_child_run(const struct mf_child *child, char **output)
-{
-    struct sigaction old[HEEDED];
-    int status, why;
-
-    if (child->seconds > 0) return run(child, output);
-    heard = 0;
-    leave_signals(1, old);
-    status = run(child, output);
-    why = errno;
-    leave_signals(0, old);
-    errno = why;
+    status = pid < 0 ? -2 : wait_for(pid, end);
+    running = 0;
     return status;
 }
-
-int mf_child_heard(void) { return heard; }
 
 void mf_child_self(char *path, size_t room)
 {

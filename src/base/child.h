@@ -16,13 +16,21 @@ struct mf_child {
 /**
  * Runs it: its exit status (128 + n after signal n), -1: it did not end in time, -2: it could not be started, or its
  * end is lost, as ends are where SIGCHLD is ignored (errno says why). *output [heap; NULL: it goes nowhere]: what it
- * printed, ended by a zero. Its standard input is empty. Without a time limit a terminal's SIGINT and SIGQUIT are the
- * child's affair meanwhile, SIGTERM and SIGHUP are passed on to it, and mf_child_heard() says which one came.
+ * printed, ended by a zero. Its standard input is empty. It is the head of a process group of its own: a terminal's
+ * signals come to this process alone, which passes them on while it holds them.
  */
 int mf_child_run(const struct mf_child *child, char **output);
 
-/** The signal that came to this process while the last one without a time limit ran; 0: none. */
+/** Until mf_child_let() SIGINT, SIGQUIT, SIGTERM and SIGHUP end nothing here: they are noted, go on to the child that
+ * runs and its group, once, and no other starts. What is ignored stays so (nohup). */
+void mf_child_hold(void);
+void mf_child_let(void);
+
+/** The signal that was noted, 0: none. main() ends the process by it. */
 int mf_child_heard(void);
+
+/** MF_OK, or the refusal (MF_DEVICE) of a verb that a signal was noted in. */
+int mf_child_stopped(void);
 
 /** What launchers of ranks (mpirun, PMIx) leave in the environment of the ranks that they start; the same and Slurm's
  * job. */

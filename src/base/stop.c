@@ -113,6 +113,13 @@ void mf_stop_ends(void)
         if (!is_ignored(number[i])) take(number[i], end_by);
 }
 
+int mf_stop_is_end(int number)
+{
+    struct sigaction action;
+
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == end_by;
+}
+
 void mf_stop_end(int number) { end_by(number); }
 
 int mf_stop_signal(void) { return seen; }

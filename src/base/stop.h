@@ -1,4 +1,5 @@
-/* Signals that ask a run to save itself: SIGTERM, SIGUSR1, SIGINT, SIGHUP, SIGXCPU (and leave), SIGUSR2 (and go on). */
+/* Signals that end a process that saves nothing, and those that ask a run to save itself: SIGTERM, SIGUSR1, SIGINT,
+ * SIGHUP, SIGXCPU (and leave), SIGUSR2 (and go on). */
 #ifndef MF_BASE_STOP_H
 #define MF_BASE_STOP_H
 
@@ -7,9 +8,12 @@
  * Where that is not called within @p seconds of a wish to leave, the start hangs, and the signal ends the process. */
 void mf_stop_ahead(unsigned seconds);
 
-/** Of a process that has nothing to save: SIGTERM, and SIGINT and SIGHUP where they are not ignored, end it as they
- * always do; temporary files go before. */
+/** Of a process that has nothing to save: SIGTERM, SIGINT and SIGHUP, where they are not ignored, end it as they always
+ * do; temporary files go before. */
 void mf_stop_ends(void);
+
+/** Does @p number end the process so? */
+int mf_stop_is_end(int number);
 
 /** Ends the process by the signal @p number, which was noted elsewhere; temporary files go before. */
 void mf_stop_end(int number);

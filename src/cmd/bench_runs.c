@@ -15,8 +15,6 @@
 #include "src/base/child.h"
 #include "src/base/err.h"
 #include "src/base/folder.h"
-#include "src/base/log.h"
-#include "src/base/stop.h"
 #include "src/bench/scaling.h"
 #include "src/cmd/bench_show.h"
 
@@ -297,7 +295,7 @@ static int run_it(struct runs *r, struct mf_json **said)
     if (status == -2)
         rc = mf_fail(MF_DEVICE, "cannot start '%s' (%s); say another with --launcher", r->word[0], strerror(errno));
     else if (mf_child_heard())
-        rc = mf_fail(MF_DEVICE, "stopped by '%s': what was measured until then is lost", strsignal(mf_child_heard()));
+        rc = mf_child_stopped();
     else if (status == MF_STOPPED || status == 128 + SIGINT || status == 128 + SIGTERM)
         rc = mf_fail(MF_DEVICE, "the run to be measured was stopped before its end (status %d): %s", status, line);
     else if (status != 0)
@@ -420,13 +418,6 @@ static int kernels(struct runs *r, const struct kind *kind, struct mf_json *to)
     return rc;
 }
 
-/* Of a signal that came while a run was measured: its sentence, and as it ends what does not heed it. */
-static void end_as_told(void)
-{
-    mf_warn("%s", mf_err_text());
-    mf_stop_end(mf_child_heard());
-}
-
 int mf_bench_runs_measure(const struct mf_session *session, const struct mf_bench_runs *o, const char *what,
                           struct mf_json *to)
 {
@@ -438,8 +429,10 @@ int mf_bench_runs_measure(const struct mf_session *session, const struct mf_benc
     r->session = session;
     r->o = o;
     snprintf(r->folder, sizeof r->folder, "%.900s/mesoforge-bench-XXXXXX", base); /* all nodes see it */
+    mf_child_hold();
     rc = mf_folder_make(r->folder);
     if (rc != MF_OK) {
+        mf_child_let();
         free(r);
         return rc;
     }
@@ -449,7 +442,7 @@ int mf_bench_runs_measure(const struct mf_session *session, const struct mf_benc
         rc = scale(r, kind, 0, to);
     if (rc == MF_OK && o->weak && strcmp(what, "kernels") != 0) rc = scale(r, kind, 1, to);
     mf_folder_remove(r->folder);
+    mf_child_let();
     free(r);
-    if (rc != MF_OK && mf_child_heard()) end_as_told();
-    return rc;
+    return rc == MF_OK ? mf_child_stopped() : rc;
 }

@@ -15,6 +15,8 @@
 #include "slurm/launcher.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
+#include "src/base/file.h"
+#include "src/base/stop.h"
 #include "src/base/text.h"
 #include "src/cmd/doctor.h"
 
@@ -130,6 +132,18 @@ static void space(struct mf_findings *to, const char *folder)
         mf_find(to, MF_WELL, "free space", "", "%.1f GB in %.180s", gigabytes, folder);
 }
 
+static int use_file(int file, const char *from, const char *to, int *locks)
+{
+    int why = 0;
+
+    *locks = flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    if (write(file, "x", 1) != 1 || fsync(file) != 0) why = errno;
+    if (close(file) != 0 && !why) why = errno;
+    if (!why && rename(from, to) != 0) why = errno;
+    (void)unlink(why ? from : to);
+    return why;
+}
+
 /* As outputs are written: a temporary file, renamed. */
 static int rename_file(const char *folder, int *locks)
 {
@@ -138,13 +152,13 @@ static int rename_file(const char *folder, int *locks)
 
     snprintf(from, sizeof from, "%.4000s/.mesoforge-doctor-%ld.part", folder, (long)getpid());
     snprintf(to, sizeof to, "%.4000s/.mesoforge-doctor-%ld", folder, (long)getpid());
-    file = open(from, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0) return errno;
-    *locks = flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-    if (write(file, "x", 1) != 1 || fsync(file) != 0) why = errno;
-    if (close(file) != 0 && !why) why = errno;
-    if (!why && rename(from, to) != 0) why = errno;
-    (void)unlink(why ? from : to);
+    mf_stop_takes(from);
+    mf_stop_takes(to);
+    file = mf_open(from, O_RDWR | O_CREAT | O_EXCL);
+    if (file < 0) why = errno;
+    if (file >= 0) why = use_file(file, from, to, locks);
+    mf_stop_keeps(from);
+    mf_stop_keeps(to);
     return why;
 }
 

@@ -291,10 +291,10 @@ static int check_cores(const struct mf_launch *o, const struct mf_job *job)
 
     if (!o->run || !stays_here(job) || here == 0 || wanted <= here) return MF_OK;
     return mf_fail(MF_DEVICE,
-                   "%s %ld cores, this machine has %ld; %s, or start ranks that take turns yourself: mpirun "
-                   "--oversubscribe -n %ld mesoforge ...",
+                   "%s %ld cores, this machine has %ld; %s, or start what takes turns yourself: mpirun --oversubscribe "
+                   "-n %ld mesoforge ...",
                    o->plan ? "the plan wants" : "the ranks want", wanted, here,
-                   o->plan ? "plan for fewer --ranks" : "ask for fewer", job->part->per_node);
+                   o->plan ? "plan for fewer --ranks or --threads" : "ask for fewer", job->part->per_node);
 }
 
 /* Tasks that the job around this has on a node at most, on all of its nodes, and these; 0: nobody says. */

@@ -77,6 +77,7 @@ static int ask(const char *folder, const char *const *words, size_t n, char **ou
     if (status == 0) return MF_OK;
     free(*out);
     *out = NULL;
+    MF_TRY(mf_child_stopped());
     return pass_on(status > 0 && status < 128 ? status : MF_INPUT, errors, words[0], words[1]);
 }
 
@@ -270,11 +271,14 @@ static int make(const struct report *o, const char *temporary, size_t n, const c
     int rc = load(n, files, bench);
 
     snprintf(folder, sizeof folder, "%.4000s-XXXXXX", temporary);
+    mf_child_hold();
     if (rc == MF_OK) rc = mf_folder_make(folder);
     if (rc == MF_OK) {
         rc = write_page(o, folder, temporary, n, files, bench);
         mf_folder_remove(folder);
     }
+    mf_child_let();
+    if (rc == MF_OK) rc = mf_child_stopped();
     for (size_t i = 0; i < n; ++i) mf_json_free((struct mf_json *)(uintptr_t)bench[i].said);
     free(bench);
     return rc;

@@ -534,9 +534,10 @@ static void note_crowd(const struct search *s, const struct mf_placement *place)
         while (end < place->ranks && place->node[end] == place->node[first]) ++end;
         if ((end - first) * place->threads <= cores) continue;
         note(s->plan,
-             "%zu ranks of %zu thread%s on %zu core%s take turns, and launch, which binds ranks to cores, does not "
-             "start them there",
-             end - first, place->threads, MF_S(place->threads), cores, MF_S(cores));
+             "%zu rank%s of %zu thread%s on %zu core%s take turns, and launch, which binds ranks to cores, does not "
+             "start %s there",
+             end - first, MF_S(end - first), place->threads, MF_S(place->threads), cores, MF_S(cores),
+             end - first == 1 ? "it" : "them");
         return;
     }
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/err.h"
+#include "src/base/file.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
@@ -36,10 +37,7 @@ static int is_others(int file, const char *path, const char *output)
 }
 
 /* A pipe that nobody reads is refused. */
-static int open_file(const char *path)
-{
-    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
-}
+static int open_file(const char *path) { return mf_open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK); }
 
 /* NAME.metrics.jsonl beside the path; heap. */
 static char *own_name(const char *path, const char *output)

@@ -293,6 +293,9 @@ def refusals():
     for ranks, crowded in ((1, False), (len(os.sched_getaffinity(0)) + 1, True)):
         notes = plan("--size", 64, 64, 64, "--limit_to", 4, "--ranks", ranks, "--device", "cpu")["notes"]
         check(any(f"{ranks} ranks of 1 thread on" in n and "take turns" in n for n in notes) == crowded, f"{ranks} ranks on this machine: {notes}")
+    threads = len(os.sched_getaffinity(0)) + 1
+    notes = plan("--size", 64, 64, 64, "--limit_to", 4, "--ranks", 1, "--threads", threads, "--device", "cpu")["notes"]
+    check(any(f"1 rank of {threads} threads on" in n and "start it there" in n for n in notes), f"{threads} threads: {notes}")
     refuses(2, "what is to be planned", "view")
     refuses(2, "what is to be planned")
     refuses(2, "--ranks", "reconstruct", "--ranks", -1)

@@ -25,10 +25,11 @@ static void touch(const char *name)
     CHECK(file && fclose(file) == 0);
 }
 
-/* Ends with the number of the signal that it saw, unless a signal ends it. */
+/* Ends with the number of the signal that it saw, unless one ends it; no times: it saves nothing, and the first does.
+ */
 static void child(int number, int times, long between, const char *half, const char *whole)
 {
-    mf_stop_on_signals();
+    (times ? mf_stop_on_signals : mf_stop_ends)();
     mf_stop_takes(half);
     mf_stop_takes(whole);
     mf_stop_keeps(whole);
@@ -36,6 +37,7 @@ static void child(int number, int times, long between, const char *half, const c
         sleep_ms(i ? between : 0);
         (void)raise(number);
     }
+    if (times == 0) (void)raise(number);
     _exit(mf_stop_signal());
 }
 
@@ -96,6 +98,10 @@ static void test_ends(void)
     CHECK(access(half, F_OK) != 0 && access(whole, F_OK) == 0);
     status = status_of(SIGXCPU, 3, 600, half, whole);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == SIGXCPU);
+    touch(half);
+    status = status_of(SIGHUP, 0, 0, half, whole);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP);
+    CHECK(access(half, F_OK) != 0 && access(whole, F_OK) == 0);
     CHECK(unlink(whole) == 0 && rmdir(folder) == 0);
 }
 

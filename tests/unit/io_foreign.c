@@ -105,6 +105,8 @@ static void signals(void)
 
     CHECK(mf_guard("x", 5, ended, NULL, &term) == MF_INPUT && strstr(mf_err_text(), "ended by signal 15"));
     CHECK(mf_guard("x", 5, ended, NULL, &sure) == MF_INPUT && strstr(mf_err_text(), "ended by signal 9"));
+    mf_stop_ends(); /* and heeds only to clear files away */
+    CHECK(mf_guard("x", 5, ended, NULL, &term) == MF_INPUT && strstr(mf_err_text(), "ended by signal 15"));
     mf_stop_on_signals();
     CHECK(mf_guard("x", 5, told, NULL, NULL) == MF_NUMERIC && strstr(mf_err_text(), "all the same"));
     CHECK(mf_guard("x", 1, spin, NULL, NULL) == MF_INPUT && strstr(mf_err_text(), "too long"));

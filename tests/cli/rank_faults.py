@@ -84,7 +84,7 @@ def different():
 def slowed():
     """What --log-view says of the balance of a run whose rank 1 stands still three quarters of the time: what else a busy machine does to the
     others is less."""
-    run = ("match t.npy --limit_to 12 --size 64 64 64 --max_iter 80 --no_polish --threads 1 --descriptor_types LinealPath --timeout 6 "
+    run = ("match t.npy --limit_to 12 --size 64 64 64 --max_iter 80 --no_polish --threads 1 --descriptor_types LinealPath --timeout 12 "
            "--output slow.npy --log-view --json").split()
     line = runs.line(program, *run, ranks=3, mpiexec=launcher)
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=open("log", "w"), text=True) as job:

@@ -14,6 +14,7 @@ from launching import execute, files, folder, launch, program, refused
 from runs import check, finish
 
 (hardware,) = files
+HERE = len(os.sched_getaffinity(0))
 
 
 def ignores_nothing(starter):
@@ -169,7 +170,7 @@ def from_plan():
     check(status == 0 and "--plan p.json" in text.replace("\\\n   ", "") and "#SBATCH --gpus-per-node=8" in text, f"{text}{err}")
     status, _, err = runs.run(program, *"plan reconstruct --size 256 256 256 --threads 4000 --output wide.json".split(), "--hardware", hardware)
     check(status == 0, f"a plan of many cores: {err}")
-    refused(4, "the plan wants 32000 cores, this machine has ", "--launcher", "mpirun", "--plan", "wide.json", "--run", "--", "match", "--microstructure_filename", "m.npy")
+    refused(4, f"the plan wants 32000 cores, this machine has {HERE}; plan for fewer --ranks or --threads, or start what takes turns yourself: mpirun --oversubscribe -n 8 ", "--launcher", "mpirun", "--plan", "wide.json", "--run", "--", "match", "--microstructure_filename", "m.npy")
     match = ("--", "match", "--microstructure_filename", "m.npy")
     for more in (("--nodes", "2"), ("--gpus-per-node", "8"), ("--gpus-per-node", "h100:8", "--gpus", "8")):
         refused(2, "--plan says how many", "--plan", "p.json", *more, *match)
@@ -348,7 +349,7 @@ def refusals():
         refused(2, "write it as MINUTES", "--launcher", "sbatch", "--time", time, *one)
     for memory in ("banana", "G", "4GB", "-1"):
         refused(2, "write it as a number and K, M, G or T", "--launcher", "sbatch", f"--mem={memory}", *one)
-    refused(4, "the ranks want 9998 cores, this machine has ", "--launcher", "mpirun", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one)
+    refused(4, f"the ranks want 9998 cores, this machine has {HERE}; ask for fewer, or start", "--launcher", "mpirun", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one)
     for more in ({"SLURM_JOB_ID": "5"}, {"OMPI_MCA_orte_default_hostfile": "hosts"}, {"PBS_NODEFILE": "nodes"}):  # others are counted by nobody
         status, _, err, calls = launch("--launcher", "mpirun", "--nodes", "1", "--ntasks", "2", "--cpus-per-task", "4999", "--run", *one, **more)
         check(status == 0 and calls and calls[0][0] == "mpirun", f"{more}: {status} {err}")

@@ -5,6 +5,7 @@
 #include "io/look.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/network.h"
 #include "src/cmd/plan_print.h"
 #include "src/cmd/recon_auto.h"
@@ -169,6 +170,16 @@ static int make(struct work *w)
     return mf_plan_make(&w->hardware, &problem, &options, NULL, mf_predict_bytes, &w->predict, &w->plan);
 }
 
+/* Where the plan goes; NULL: nowhere. The output of a configuration that is the run's is the run's. */
+static const char *output_of(const struct mf_session *s)
+{
+    const char *output = s->common->output;
+    const int is_run =
+        output && mf_options_origin(s->options, "output") != MF_FROM_FLAG && !mf_ends_with(output, ".json");
+
+    return is_run ? NULL : output;
+}
+
 /* Rank 0 prints; the file is everybody's. Where nothing fits (@p made) what was looked at is said all the same. */
 static int report(struct work *w, int made)
 {
@@ -184,8 +195,7 @@ static int report(struct work *w, int made)
         return made;
     }
     rc = mf_agree(s->comm, rc);
-    if (rc == MF_OK && s->common->output && !s->common->dry_run)
-        rc = mf_hardware_write(s->comm, s->common->output, json);
+    if (rc == MF_OK && output_of(s) && !s->common->dry_run) rc = mf_hardware_write(s->comm, output_of(s), json);
     mf_json_free(json);
     return rc;
 }
@@ -285,8 +295,9 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     struct mf_solve_opts solve;
     struct work w = {.session = s, .o = o};
     size_t dims[3];
-    int rc = find_problem(s, o, &target, dims);
+    int rc = mf_session_may_write(s, output_of(s), ".json");
 
+    if (rc == MF_OK) rc = find_problem(s, o, &target, dims);
     if (rc == MF_OK) rc = find_network(s, o);
     if (rc == MF_OK) rc = mf_agree(s->comm, mf_recon_plan(s, &o->recon, &target, dims, &solve));
     if (rc == MF_OK) rc = find_machine(&w, o);

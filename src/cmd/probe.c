@@ -109,9 +109,11 @@ static int run(struct mf_session *session, void *options)
 {
     const struct probe *o = options;
     struct mf_probe probe;
-    int *gpu = MF_MUST(calloc((size_t)session->comm->size, sizeof *gpu), "numbers of GPUs");
-    int rc = mf_probe_run(session->comm, &probe);
+    int *gpu, rc;
 
+    MF_TRY(mf_session_may_write(session, session->common->output, ".json"));
+    gpu = MF_MUST(calloc((size_t)session->comm->size, sizeof *gpu), "numbers of GPUs");
+    rc = mf_probe_run(session->comm, &probe);
     if (rc == MF_OK) rc = bind_and_report(session, &probe, o->measure, gpu);
     mf_probe_free(&probe);
     free(gpu);

@@ -3,6 +3,7 @@ outputs that another run holds, disks that are full.
 
     given.py MESOFORGE MPIEXEC ...       exit status 77: NumPy or h5py is missing
 """
+import json
 import os
 import subprocess
 import sys
@@ -129,6 +130,24 @@ def windows():
                       (2, ["merge", "s2.npy", "s2.npy", "--limit_to", -1], "--limit_to -1")], ranks=(1,))
 
 
+def planned():
+    """A plan for a run goes where the plan's own words say, never over the run's output or what it reads."""
+    words = ("match", "i.npy", "--limit_to", 4, "--max_iter", 3, "--no_polish", "--output", "run.npy")
+    with open("run.yaml", "w") as file:
+        file.write(run(PROGRAM, *words, "--print-config").out)
+    check(run(PROGRAM, "match", "--config", "run.yaml").status == 0, "the run")
+    before = open("run.npy", "rb").read()
+    check(run(PROGRAM, "plan", "match", "--config", "run.yaml").status == 0 and open("run.npy", "rb").read() == before, "a plan over the run's output")
+    done = run(PROGRAM, "plan", "match", "--config", "run.yaml", "--output", "here.json")
+    check(done.status == 0 and json.load(open("here.json"))["schema"] == "plan", f"a plan that was asked for: {done.err}")
+    with open("plan.yaml", "w") as file:
+        file.write("output: there.json\n")
+    done = run(PROGRAM, "plan", "match", "i.npy", "--limit_to", 4, "--config", "plan.yaml")
+    check(done.status == 0 and os.path.exists("there.json"), f"the plan's own configuration: {done.err}")
+    refuses(PROGRAM, [(2, ["plan", "match", "i.npy", "--output", "i.npy"], "must end with .json"),
+                      (2, ["probe", "--output", "run.npy"], "must end with .json")], mpiexec=MPIEXEC)
+
+
 def kept():
     """What goes beside a volume cannot cost it; what can be known before is said before."""
     os.mkdir("out.xdmf")
@@ -160,5 +179,6 @@ with tempfile.TemporaryDirectory() as home:
     refused()
     windows()
     held()
+    planned()
     kept()
 finish("given")

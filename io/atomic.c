@@ -68,11 +68,22 @@ static int check_space(const char *path, const char *folder, size_t bytes)
     return MF_OK;
 }
 
+/* Of this process. Every rank writes its part of a file: what one cannot is known before any begins. */
+static int check_limit(const char *path, size_t bytes)
+{
+    struct rlimit most;
+
+    if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || bytes <= most.rlim_cur) return MF_OK;
+    return mf_fail(MF_OUTPUT, "cannot write '%s': it needs %zu bytes and a file may have %llu here (ulimit -f)", path,
+                   bytes, (unsigned long long)most.rlim_cur);
+}
+
 int mf_atomic_room(const char *path, size_t bytes)
 {
     char *folder = folder_of(path);
-    int rc = folder ? check_space(path, folder, bytes) : mf_fail(MF_MEMORY, "no memory for a file name");
+    int rc = check_limit(path, bytes);
 
+    if (rc == MF_OK) rc = folder ? check_space(path, folder, bytes) : mf_fail(MF_MEMORY, "no memory for a file name");
     free(folder);
     return rc;
 }
@@ -190,16 +201,6 @@ static int prepare(const char *path, size_t bytes, int alone, char **temporary)
     }
     free(folder);
     return rc;
-}
-
-/* Every rank writes its part of it: what one cannot is known before any begins. */
-static int check_limit(const char *path, size_t bytes)
-{
-    struct rlimit most;
-
-    if (getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY || bytes <= most.rlim_cur) return MF_OK;
-    return mf_fail(MF_OUTPUT, "cannot write '%s': it needs %zu bytes and a file may have %llu here (ulimit -f)", path,
-                   bytes, (unsigned long long)most.rlim_cur);
 }
 
 static int open_one(const struct mf_comm *comm, const char *path, size_t bytes, int alone, struct mf_atomic *file)

@@ -10,7 +10,8 @@ struct mf_atomic {
     char *temporary; /* what to write until then, in the same folder */
 };
 
-/** Refuses (MF_OUTPUT) when the disk of @p path has less than @p bytes free, naming both. Not collective. */
+/** Refuses (MF_OUTPUT) when the disk of @p path has less than @p bytes free, or this process may not write a file of so
+ * many (ulimit -f), naming both. Not collective. */
 int mf_atomic_room(const char *path, size_t bytes);
 
 /** Refuses (MF_OUTPUT) a @p path that is a folder, or in a folder that takes no new file or no name as long. Not

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/atomic.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
@@ -462,14 +463,27 @@ static int go_on(struct mf_grid *r, const size_t dims[3])
     return rc;
 }
 
+/* What will not save a run is told while that can be helped. */
+static void foresee_room(const struct mf_grid *r, const char *stem, double bytes)
+{
+    char *name = mf_checkpoint_name(stem, 1);
+
+    if (r->comm->rank == 0 && mf_atomic_room(name, (size_t)bytes) != MF_OK)
+        mf_warn("%s: as it is, this run could not be saved", mf_err_text());
+    mf_err_clear();
+    free(name);
+}
+
 int mf_grid_find(struct mf_grid *r, const size_t dims[3])
 {
     const struct mf_keeper_opts *o = r->opts->keeper;
-    double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
+    const double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
+    const double bytes = voxels * (double)r->fields * 4 * (double)mf_optimiser_vectors(&r->method);
     struct mf_checkpoint_pair pair;
 
     if (!o) return MF_OK;
-    mf_keeper_open(&r->keeper, o, voxels * (double)r->fields * 4 * (double)mf_optimiser_vectors(&r->method));
+    mf_keeper_open(&r->keeper, o, bytes);
+    foresee_room(r, o->stem, bytes);
     r->problem = mf_grid_problem(r, dims);
     MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
     mf_checkpoint_look(r->comm, o->stem, 0, &pair);

@@ -19,6 +19,7 @@ match="match --microstructure_filename $folder/t.npy --add_dimension 32 --limit_
 "$@" -n 2 "$program" $match --checkpoint-every 3ev --output "$folder/v.npy" 2>"$folder/said" || complain "due: $?"
 grep -q "needs [0-9]* bytes and [0-9]* are free.*goes on without" "$folder/said" || complain "due: not said"
 [ -s "$folder/v.npy" ] || complain "due: no volume"
+grep -q "needs [0-9]* bytes and [0-9]* are free.*could not be saved" "$folder/said" || complain "begin: not said"
 "$@" -n 2 "$program" $match --max-hours 1e-9 --output "$folder/w.npy" 2>"$folder/said"
 [ $? -eq 7 ] || complain "leaving: not 7"
 grep -q "needs [0-9]* bytes and [0-9]* are free" "$folder/said" || complain "leaving: not said"
@@ -33,6 +34,10 @@ rm "$folder/others"
 "$@" -n 2 sh "$folder/bound" "$program" $match --checkpoint-every 3ev --output "$folder/y.npy" 2>"$folder/said" || complain "bound: $?"
 grep -q "a file may have [0-9]* here (ulimit -f) (rank 1; 1 of 2 ranks failed); the run goes on without" "$folder/said" || complain "bound: not said"
 rm "$folder/bound" "$folder/y.npy"
+# A limit that the result itself does not keep: known before the work.
+bash -c 'ulimit -f 20; exec "$@"' limit "$program" $match --output "$folder/z.npy" 2>"$folder/said"
+[ $? -eq 7 ] || complain "limit: not 7"
+grep -q "z.npy': it needs [0-9]* bytes and a file may have [0-9]* here" "$folder/said" && ! grep -q "evaluations" "$folder/said" || complain "limit: late"
 # A folder that may not be written: known before the work, one sentence, nothing hangs.
 said=$(mktemp)
 mount -o remount,ro "$folder"

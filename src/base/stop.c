@@ -1,6 +1,7 @@
 /* See stop.h. */
 #include "src/base/stop.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <time.h>
@@ -16,6 +17,7 @@ static volatile sig_atomic_t seen, saves;
 static volatile unsigned patience; /* seconds; 0: it is no more the start, or never was */
 static volatile double first[NSIG];
 static const char *volatile temporary[TEMPORARIES];
+static pthread_t maker; /* the thread that mf_stop_ends() was called by */
 
 static double now(void)
 {
@@ -44,6 +46,15 @@ static void end_by(int number)
         if (temporary[i]) (void)unlink(temporary[i]);
     (void)signal(number, SIG_DFL);
     (void)raise(number); /* comes when the handler returns */
+}
+
+/* The system may give a signal to any thread; the one that makes files must not go on with one while they go. */
+static void end_first(int number)
+{
+    if (pthread_equal(pthread_self(), maker))
+        end_by(number);
+    else
+        (void)pthread_kill(maker, number);
 }
 
 /* A signal that comes again when the first could have been heeded means: now. */
@@ -83,6 +94,7 @@ static int is_ignored(int number)
 
 static void take_scheduler(void)
 {
+    (void)signal(SIGPIPE, SIG_IGN);
     take(SIGTERM, note_stop);
     take(SIGUSR1, note_stop);
     take(SIGXCPU, note_limit);
@@ -109,15 +121,16 @@ void mf_stop_ends(void)
 {
     static const int number[] = {SIGTERM, SIGINT, SIGHUP};
 
+    maker = pthread_self();
     for (size_t i = 0; i < sizeof number / sizeof *number; ++i)
-        if (!is_ignored(number[i])) take(number[i], end_by);
+        if (!is_ignored(number[i])) take(number[i], end_first);
 }
 
 int mf_stop_is_end(int number)
 {
     struct sigaction action;
 
-    return sigaction(number, NULL, &action) == 0 && action.sa_handler == end_by;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == end_first;
 }
 
 void mf_stop_end(int number) { end_by(number); }

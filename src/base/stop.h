@@ -9,7 +9,7 @@
 void mf_stop_ahead(unsigned seconds);
 
 /** Of a process that has nothing to save: SIGTERM, SIGINT and SIGHUP, where they are not ignored, end it as they always
- * do; temporary files go before. */
+ * do; temporary files go before. Called by the thread that writes files. */
 void mf_stop_ends(void);
 
 /** Does @p number end the process so? */
@@ -18,8 +18,9 @@ int mf_stop_is_end(int number);
 /** Ends the process by the signal @p number, which was noted elsewhere; temporary files go before. */
 void mf_stop_end(int number);
 
-/** From now on they are noted and no more; SIGHUP only where it is not ignored. One of them but SIGXCPU and SIGUSR2
- * that comes again, a second or more after its first, ends the process as it always does; temporary files go before. */
+/** From now on they are noted and no more (SIGPIPE is ignored, here and by mf_stop_ahead(): who reads a run's lines may
+ * go before it ends); SIGHUP only where it is not ignored. One of them but SIGXCPU and SIGUSR2 that comes again, a
+ * second or more after its first, ends the process as it always does; temporary files go before. */
 void mf_stop_on_signals(void);
 
 /** Number of the signal that asked to leave, 0: none. */

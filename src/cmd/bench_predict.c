@@ -2,6 +2,7 @@
 #include "src/cmd/bench_predict.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "src/base/err.h"
@@ -197,7 +198,21 @@ static int predict_again(const struct found *f, const struct run *run, const str
     return MF_OK;
 }
 
-static int add_checks(const struct found *f, int shows, struct mf_json *to)
+/* Said now, and by whoever shows the file. */
+static void doubt(struct mf_json *doubts, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void doubt(struct mf_json *doubts, const char *format, ...)
+{
+    char text[MF_ERR_TEXT];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    mf_warn("%s", text);
+    mf_json_text(doubts, NULL, text);
+}
+
+static int add_checks(const struct found *f, int shows, struct mf_json *to, struct mf_json *doubts)
 {
     if (shows)
         printf("# measured  %8s %12s %12s %12s %9s %12s %12s %12s %9s\n", "ranks", "extent", "measured", "predicted",
@@ -211,9 +226,10 @@ static int add_checks(const struct found *f, int shows, struct mf_json *to)
         MF_TRY(predict_again(f, run, run, &again));
         if (single) MF_TRY(predict_again(f, run, single, &blind));
         if (fabs(again.total / run->seconds - 1) > DOUBT)
-            mf_warn(
-                "what was measured on %ld ranks is not what the same formula says of it: do not believe the rows below",
-                run->ranks);
+            doubt(doubts,
+                  "what was measured on %ld ranks is not what the same formula says of it: do not believe what is "
+                  "predicted",
+                  run->ranks);
         if (shows)
             printf("            %8ld %12zu %12.6f %12.6f %8.1f%% %12.6f %12.6f", run->ranks, run->n, run->seconds,
                    again.total, 100 * (again.total / run->seconds - 1), run->exchange,
@@ -281,7 +297,7 @@ int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predi
     const int shows = s->comm->rank == 0 && !s->common->json;
     struct found f = {.runs = 0};
     const struct run *full;
-    struct mf_json *json, *checks, *table;
+    struct mf_json *json, *checks, *table, *doubts;
     int rc;
 
     if (o->measured.count == 0)
@@ -299,17 +315,19 @@ int mf_bench_predict_run(const struct mf_session *s, const struct mf_bench_predi
     json = mf_json_object();
     checks = mf_json_array();
     table = mf_json_array();
-    rc = add_checks(&f, shows, checks);
+    doubts = mf_json_array();
+    rc = add_checks(&f, shows, checks, doubts);
     if (rc == MF_OK) rc = add_rows(&f, ranks, (size_t)extent, shows, table);
     if (ranks->at[ranks->count - 1] > (extent + 1) / 2)
-        mf_warn("ranks beyond %ld have nothing to do: a volume is cut into pairs of planes", (extent + 1) / 2);
+        doubt(doubts, "ranks beyond %ld have nothing to do: a volume is cut into pairs of planes", (extent + 1) / 2);
     if (f.machine.turn.count && WORD * pow((double)extent, 3) / (double)ranks->at[ranks->count - 1] >
                                     BEYOND * f.machine.turn.bytes[f.machine.turn.count - 1])
-        mf_warn("slabs are larger than any message that was measured; try: bench evaluation --max_bytes 256M");
+        doubt(doubts, "slabs are larger than any message that was measured; try: bench evaluation --max_bytes 256M");
     mf_json_text(json, "what", "predict");
     mf_json_int(json, "extent", extent);
     mf_json_put(json, "checks", checks);
     mf_json_put(json, "rows", table);
+    mf_json_put(json, "doubts", doubts);
     mf_json_put(to, NULL, json);
     return rc;
 }

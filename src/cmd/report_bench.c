@@ -255,6 +255,19 @@ static int picture(const struct mf_page *page, const char *folder, const char *t
     return mf_page_picture(page, path, title);
 }
 
+/* What stands above the rows of a file: of which volume they are, and what bench itself doubts of them. */
+static void about(const struct mf_page *page, const char *name, const struct mf_json *measurement)
+{
+    const struct mf_json *doubts = mf_json_get(measurement, "doubts"), *extent = mf_json_get(measurement, "extent");
+
+    if (extent)
+        mf_page_text(page, "%s: %lld voxels along each edge", name, (long long)mf_json_to_int(extent));
+    else
+        mf_page_text(page, "%s", name);
+    for (size_t i = 0; i < mf_json_count(doubts); ++i)
+        mf_page_text(page, "Warning: %s.", mf_json_to_text(mf_json_item(doubts, i)));
+}
+
 /* One kind of measurement, of all files that have it. */
 static int section(const struct mf_page *page, const char *folder, size_t n, const struct mf_report_bench *files,
                    const struct mf_json *one)
@@ -262,7 +275,7 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
     const struct kind *kind = kind_of(one);
     struct mf_curve curves[2 * CURVES + 1];
     char bare[CURVES][CELL];
-    const struct mf_json *rows[CURVES];
+    const struct mf_json *rows[CURVES], *whole[CURVES];
     const char *name[CURVES];
     size_t found = 0;
     char title[200];
@@ -279,6 +292,7 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
             mf_page_text(page, "Only the first %d files are shown.", CURVES);
             break;
         }
+        whole[found] = mine;
         rows[found] = mf_json_get(mine, "rows");
         name[found++] = files[i].name;
     }
@@ -289,7 +303,7 @@ static int section(const struct mf_page *page, const char *folder, size_t n, con
         for (size_t i = 0; i < drawn; ++i) free((void *)(uintptr_t)curves[i].x);
     }
     for (size_t i = 0; i < found; ++i) {
-        mf_page_text(page, "%s", name[i]);
+        about(page, name[i], whole[i]);
         table(page, kind, rows[i]);
     }
     return rc;

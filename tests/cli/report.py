@@ -36,7 +36,7 @@ def measurements(name, ranks, bare=True):
                                 {"what": "reconstruct", "scaling": "strong", "threads": 1, "rows": points},
                                 {"what": "reconstruct", "scaling": "weak", "threads": 1, "rows": points},
                                 {"what": "kernels", "shape": [64, 64, 64], "rows": kernels},
-                                {"what": "predict", "extent": 64, "checks": [], "rows": predicted},
+                                {"what": "predict", "extent": 64, "checks": [], "doubts": ["<not> so sure"], "rows": predicted},
                                 {"what": "io", "shape": [64, 64, 64], "bytes": 64**3, "write": ways, "read": ways, "wrong": 0}]}, file)
 
 
@@ -63,6 +63,7 @@ def measured():
     check(status == 0, f"report: {status} {err}")
     page = check_page("bench.html", 4)  # all-reduce, speedup, efficiency, prediction: both files in each
     check("<title>a &lt; b</title>" in page and "&lt;first&gt;" in page and "<first>" not in page, "escaped texts")
+    check(page.count("Warning: &lt;not&gt; so sure.") == 2 and "one.json: 64 voxels along each edge" in page, "doubts of a prediction")
     found = cells(page)
     check({"64 x 64 x 64", "20.00", "0.150", "500.00", "25.0 %", "5.00", "13.107", "8.000000", "0.875"} <= set(found), f"cells: {found}")
     pictures = []  # the curve of MPI alone is in the first one, and in no other

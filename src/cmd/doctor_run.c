@@ -132,6 +132,7 @@ static void space(struct mf_findings *to, const char *folder)
         mf_find(to, MF_WELL, "free space", "", "%.1f GB in %.180s", gigabytes, folder);
 }
 
+/* 0, or what was wrong. */
 static int use_file(int file, const char *from, const char *to, int *locks)
 {
     int why = 0;
@@ -148,15 +149,14 @@ static int use_file(int file, const char *from, const char *to, int *locks)
 static int rename_file(const char *folder, int *locks)
 {
     char from[4200], to[4200];
-    int file, why = 0;
+    int file, why;
 
     snprintf(from, sizeof from, "%.4000s/.mesoforge-doctor-%ld.part", folder, (long)getpid());
     snprintf(to, sizeof to, "%.4000s/.mesoforge-doctor-%ld", folder, (long)getpid());
     mf_stop_takes(from);
     mf_stop_takes(to);
     file = mf_open(from, O_RDWR | O_CREAT | O_EXCL);
-    if (file < 0) why = errno;
-    if (file >= 0) why = use_file(file, from, to, locks);
+    why = file < 0 ? errno : use_file(file, from, to, locks);
     mf_stop_keeps(from);
     mf_stop_keeps(to);
     return why;

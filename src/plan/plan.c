@@ -524,8 +524,7 @@ static void note_choice(const struct search *s, const struct mf_plan_candidate *
              chosen->ranks - pairs == 1 ? "waits" : "wait");
 }
 
-/* Of ranks that are still to be started: who binds them to cores will not find enough. Those of a node come together.
- */
+/* Of ranks still to be started: who binds them to cores will not find enough. Those of a node come together. */
 static void note_crowd(const struct search *s, const struct mf_placement *place)
 {
     for (size_t first = 0, end = 0; first < place->ranks && !s->world; first = end) {

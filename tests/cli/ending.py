@@ -15,8 +15,6 @@ from runs import check, finish
 
 program, mpiexec = os.path.abspath(sys.argv[1]), sys.argv[2]
 LONG = ["--extent", "64", "--turns", "99"]
-
-
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # mpirun lets its ranks heed a signal, which the other tests do not wait for.
 PATIENT = {**os.environ, "OMPI_MCA_odls_base_sigkill_timeout": "1"}
@@ -33,9 +31,21 @@ def begin(*words, ranks=1):
     return subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True, env=PATIENT, preexec_fn=heed)
 
 
+def at_once(holds):
+    """Looks without a pause."""
+    end = time.time() + 30
+    while not holds() and time.time() < end:
+        pass
+
+
+def there():
+    """Files of the program's: MPI-IO leaves one of its own where it is ended."""
+    return [file for file in os.listdir(".") if not file.endswith(".locktest.0")]
+
+
 def nothing(name, but=()):
     """Nothing stays; what does, does not disturb the next."""
-    left = sorted(f for f in set(os.listdir(".")) - set(but) if not f.endswith(".locktest.0"))  # MPI-IO's own
+    left = sorted(set(there()) - set(but))
     check(left == [], f"{name}: {left}")
     for file in left:
         shutil.rmtree(file) if os.path.isdir(file) else os.remove(file)
@@ -108,19 +118,12 @@ def reporting(number):
     check(ended > 0, f"report was never ended by {number.name}")
 
 
-def at_once(holds):
-    """Looks without a pause."""
-    end = time.time() + 30
-    while not holds() and time.time() < end:
-        pass
-
-
 def writing(name, number, ranks, *words):
     """Told as soon as a file of its own is there, and a little later."""
     ended = 0
     for visit in range(6):
         with begin(*words, ranks=ranks) as job:
-            at_once(lambda: [f for f in os.listdir(".") if "locktest" not in f] or job.poll() is not None)
+            at_once(lambda: there() or job.poll() is not None)
             signal.sigtimedwait([], 0.002 * visit)
             if job.poll() is None:
                 os.killpg(job.pid, number)

@@ -25,8 +25,7 @@ static void touch(const char *name)
     CHECK(file && fclose(file) == 0);
 }
 
-/* Ends with the number of the signal that it saw, unless one ends it; no times: it saves nothing, and the first does.
- */
+/* Ends with the number of the signal that it saw, unless one ends it; 0 times: it saves nothing, the first does. */
 static void child(int number, int times, long between, const char *half, const char *whole)
 {
     (times ? mf_stop_on_signals : mf_stop_ends)();

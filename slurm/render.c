@@ -338,7 +338,8 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
               to);
     if (by_shell)
         fputs("# Slurm tells this shell that time is nearly up, and it passes that on\n"
-              "trap 'told=1; kill -USR1 $!' USR1\n",
+              "told= asked=\n"
+              "trap 'told=1 asked=1; kill -USR1 $!' USR1\n",
               to);
     mf_job_words(job, &words);
     mf_words_print(to, &words, job->array ? "SLURM_ARRAY_TASK_ID" : NULL);
@@ -376,9 +377,12 @@ static void tail(FILE *to, const struct mf_job *job, int by_shell)
     fputs("\n# 75: stopped early with a valid checkpoint; 4 and a flight record: a rank or node is lost,\n"
           "# which Slurm may not know yet",
           to);
-    fputs(by_shell ? "; 205: mpirun has lost a node\n" : "\n", to);
+    fputs(by_shell ? "; 205: mpirun has lost a node; 138: the signal came before\n# anybody listened\n" : "\n", to);
     fputs("lost=\n[ \"$rc\" -ne 4 ] || [ \"$(records)\" = \"$before\" ] || lost=record\n", to);
-    if (by_shell) fputs("[ \"$rc\" -ne 205 ] || lost=mpirun\n", to);
+    if (by_shell)
+        fputs("[ \"$rc\" -ne 205 ] || lost=mpirun\n"
+              "[ \"$rc\" -ne 138 ] || [ ! \"$asked\" ] || lost=start\n",
+              to);
     fprintf(to,
             "if [ \"$rc\" -eq 75 ] || { [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; then\n"
             "    scontrol requeue %s\nfi\nexit \"$rc\"\n",

@@ -24,10 +24,13 @@ def again():
     own, others = "mesoforge-flight-7-n1-1.tsv", "mesoforge-flight-77-n1-1.tsv"
     for starter in ((), ("--mpirun",), ("--container", "enroot:i")):
         _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
-        for status, name, old, restarts, back in ((0, own, 0, 0, 0), (1, own, 0, 0, 0), (75, None, 0, 30, 1), (137, own, 0, 0, 0), (4, None, 0, 0, 0),
+        for status, name, old, restarts, back in ((0, own, 0, 0, 0), (1, own, 0, 0, 0), (75, None, 0, 30, 1), (137, own, 0, 0, 0), (138, None, 0, 0, 0), (4, None, 0, 0, 0),
                                                   (4, own, 0, "", 1), (4, own, 0, 9, 1), (4, own, 0, 10, 0), (4, own, 1, 0, 0), (4, own, 2, 0, 1), (4, others, 0, 0, 0),
                                                   (205, None, 0, 9, len(starter)), (205, None, 0, 10, 0)):
             put_back(script, status, name, old, restarts, back)
+        for restarts, back in ((0, 1), (10, 0)) if starter else ():  # asked to leave before mpirun listens, it ends by the signal
+            got, calls = execute(script, TELL=1, SLURM_RESTART_COUNT=restarts)
+            check(got == 138 and [c[0] for c in calls].count("scontrol") == back, f"told at its start: {got} {calls}")
     _, script, _, _ = launch("--launcher", "sbatch", "--array", "3-5", "--", "synth", "--seed", "%a", "--output", "v%a.h5")
     called = [c for c in execute(script, STATUS=75, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5")[1] if c[0] == "scontrol"]
     check(called == [["scontrol", b"requeue", b"7_5"]], f"an array's task, not all of them: {called}")  # 7 is the last one's number, and all of them

@@ -16,6 +16,7 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
                    + ('cat >"$RECORD.script"\n' if name == "sbatch" else "")
                    + 'printf %s "$SLURM_JOB_END_TIME" >"$RECORD.end"\n'
                    + 'grep SigIgn /proc/$$/status >"$RECORD.ignored"\n'
+                   + ('[ -z "$TELL" ] || { kill -USR1 "$PPID"; sleep 2; }\n' if name in ("mpirun", "enroot") else "")
                    + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun", "enroot") else ""))
     os.chmod(f"bin/{name}", 0o755)
 open("m.npy", "w").close()
@@ -50,7 +51,7 @@ def execute(script, **more):
     with open("job.sh", "wb" if isinstance(script, bytes) else "w") as file:  # Slurm makes a copy at each start
         file.write(script)
     done = subprocess.run(["bash", "job.sh"], env=env, capture_output=True, timeout=60)
-    check(done.stderr == b"", f"the script complains: {done.stderr[:300]}")
+    check(done.stderr == b"" or "TELL" in more, f"the script complains: {done.stderr[:300]}")
     return done.returncode, recorded("record")
 
 

@@ -126,37 +126,70 @@ static int is_shown(const struct mf_job *job, const char *path)
     return shown;
 }
 
-/* A file that is here, or whose folder is and that is yet to be written: its place without links, else NULL. */
+/* The folder of a path that has one; heap. */
+static char *folder_of(const char *path)
+{
+    char *folder = MF_MUST(strdup(path), "a name"), *slash = strrchr(folder, '/');
+
+    slash[slash == folder] = '\0';
+    return folder;
+}
+
+/* The place, without links, of a file or folder that is here, else of the nearest folder above it that is; NULL: above
+ * a word without '/' is none. */
 static char *place_of(const char *word)
 {
-    char *place = realpath(word, NULL), *folder, *slash;
+    char *at = MF_MUST(strdup(word), "a name"), *place;
 
-    if (place || !strchr(word, '/')) return place;
-    folder = MF_MUST(strdup(word), "a name");
-    slash = strrchr(folder, '/');
-    slash[slash == folder] = '\0';
-    place = realpath(folder, NULL);
-    free(folder);
+    while (!(place = realpath(at, NULL)) && strchr(at, '/')) {
+        char *folder = folder_of(at);
+
+        free(at);
+        at = folder;
+    }
+    free(at);
     return place;
+}
+
+/* What is to be mounted, so that the container shows @p word; heap. A folder that is yet to be made has the name that
+ * it was given. */
+static char *mount_of(const char *word, const char *place)
+{
+    char *folder = strchr(word, '/') ? folder_of(word) : NULL;
+    const int is_missing = access(word, F_OK) != 0 && folder && access(folder, F_OK) != 0;
+    struct stat is;
+
+    if (is_missing) return folder;
+    free(folder);
+    return stat(place, &is) == 0 && !S_ISDIR(is.st_mode) ? folder_of(place) : MF_MUST(strdup(place), "a name");
 }
 
 static void warn_of(const struct mf_job *job, const char *word)
 {
-    char *place = place_of(word), *slash = place ? strrchr(place, '/') : NULL;
-    struct stat is;
+    char *place = place_of(word);
 
     if (place && !is_shown(job, place)) {
-        if (stat(place, &is) == 0 && !S_ISDIR(is.st_mode)) slash[slash == place] = '\0';
-        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: --mount %s", word,
-                place);
+        char *mount = mount_of(word, place);
+
+        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: %s--mount %s", word,
+                access(mount, F_OK) == 0 ? "" : "make its folder, and ", mount);
+        free(mount);
     }
     free(place);
+}
+
+/* A path, or a link in the current folder; other words are none, whatever files have their names. */
+static int names_file(const char *word)
+{
+    struct stat is;
+
+    return strchr(word, '/') || (lstat(word, &is) == 0 && S_ISLNK(is.st_mode));
 }
 
 static void warn_value(void *job, const char *word, const char *value, enum mf_origin origin)
 {
     (void)word;
-    if (origin == MF_FROM_FILE && strchr(value, '/')) warn_of(job, value);
+    if (origin == MF_FROM_FILE && names_file(value)) warn_of(job, value);
 }
 
 void mf_launch_warn_outside(const struct mf_job *job, const struct mf_words *words, const struct mf_options *options)
@@ -166,7 +199,7 @@ void mf_launch_warn_outside(const struct mf_job *job, const struct mf_words *wor
         const char *word = words->at[i], *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
 
         if (equals) word = equals + 1;
-        if (strchr(word, '/')) warn_of(job, word);
+        if (names_file(word)) warn_of(job, word);
     }
     mf_options_each(options, warn_value, (void *)(uintptr_t)job);
 }

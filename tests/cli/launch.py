@@ -419,20 +419,25 @@ def boxes():
     other = tempfile.mkdtemp(prefix="launch-other-")
     for name in ("here/in.npy", f"{other}/out.npy"):
         open(name, "w").close()
-    os.symlink(f"{other}/out.npy", "here/link.npy")
+    for name in ("here/link.npy", "link.npy"):
+        os.symlink(f"{other}/out.npy", name)
     with open("run.yaml", "w") as file:
         file.write(f"output: {other}/v.h5\n")
 
     def warns(count, *words, mount=()):
         status, out, err, _ = launch("--container", "docker:i", "--launcher", "mpirun", *mount, "--", "match", *words)
         lines = err.splitlines()
-        check(status == 0 and len(lines) == count and all("outside of what the container shows" in l and f"try: --mount {other}" in l for l in lines),
+        check(status == 0 and len(lines) == count and all("outside of what the container shows" in l and f"--mount {other}" in l for l in lines),
               f"{words} {mount}: {err}")
 
     warns(0, "here/in.npy", "--output", "here/v.h5")
     warns(1, f"{other}/out.npy")
     warns(1, f"--microstructure_filename={other}/out.npy")
     warns(1, "here/link.npy")
+    warns(1, "link.npy")
+    warns(1, "here/in.npy", "--output", f"{other}/new/er/v.h5")
+    warns(0, "here/in.npy", "--output", "new/er/v.h5")
+    warns(0, "here/in.npy", "--output", f"{other}/new/er/v.h5", mount=("--mount", other))
     warns(2, f"{other}/out.npy", "--output", f"{other}/v.h5")
     warns(1, "here/in.npy", "--config", "run.yaml")
     warns(0, f"{other}/out.npy", "--output", f"{other}/v.h5", mount=("--mount", other))

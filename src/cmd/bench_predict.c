@@ -122,8 +122,12 @@ static int check(const struct found *f, const struct mf_longs *ranks, const char
                        "--measured holds no strong scaling of reconstruct; try: mesoforge bench reconstruct --scaling "
                        "1,2 --output run.json");
     if (most > 1 && (f->machine.turn.count < 2 || f->machine.sum_ranks < 2))
-        return mf_fail(MF_USAGE, "--measured holds no exchanges; try: mpirun -n 2 mesoforge bench allreduce evaluation "
-                                 "--output net.json");
+        return mf_fail(MF_USAGE,
+                       "--measured holds no %s of two ranks; try: mpirun -n 2 mesoforge bench allreduce evaluation "
+                       "--output net.json",
+                       f->machine.sum_ranks >= 2    ? "evaluation"
+                       : f->machine.turn.count >= 2 ? "allreduce"
+                                                    : "allreduce and no evaluation");
     if (most > f->machine.ranks_per_node && !network)
         return mf_fail(MF_USAGE,
                        "%ld ranks are more than the %ld of the measured node: say the --network between nodes", most,

@@ -180,6 +180,13 @@ static const char *output_of(const struct mf_session *s)
     return is_run ? NULL : output;
 }
 
+static int spare_inputs(const struct mf_session *s, const struct plan_cmd *o)
+{
+    const char *const inputs[] = {o->hardware, o->file};
+
+    return output_of(s) ? mf_session_spares(s, output_of(s), sizeof inputs / sizeof *inputs, inputs) : MF_OK;
+}
+
 /* Rank 0 prints; the file is everybody's. Where nothing fits (@p made) what was looked at is said all the same. */
 static int report(struct work *w, int made)
 {
@@ -297,6 +304,7 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     size_t dims[3];
     int rc = mf_session_may_write(s, output_of(s), ".json");
 
+    if (rc == MF_OK) rc = spare_inputs(s, o);
     if (rc == MF_OK) rc = find_problem(s, o, &target, dims);
     if (rc == MF_OK) rc = find_network(s, o);
     if (rc == MF_OK) rc = mf_agree(s->comm, mf_recon_plan(s, &o->recon, &target, dims, &solve));

@@ -128,8 +128,10 @@ int mf_recon_plan_on(const char *path, const struct mf_plan *file, const char *d
 int mf_recon_plan_threads(const char *path, const struct mf_plan *file, size_t rank, size_t threads)
 {
     if (file->device || file->threads == threads) return MF_OK;
-    return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu thread%s per rank, rank %zu has %zu; try: --threads %zu", path,
-                   file->threads, MF_S(file->threads), rank, threads, file->threads);
+    return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu thread%s per rank, rank %zu has %zu; try: %s--threads %zu",
+                   path, file->threads, MF_S(file->threads), rank, threads,
+                   file->threads > threads ? "mesoforge plan on this machine, or, if it has those cores, " : "",
+                   file->threads);
 }
 
 int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,

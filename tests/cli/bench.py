@@ -160,6 +160,7 @@ def predict():
     turns = [{"bytes": b, "seconds": {**time, "median": b / 1e9}} for b in (1024, 1024**2, 1024**3)]
     save("run.json", {"ranks": 1, "measured": [{"what": "reconstruct", "scaling": "strong", "rows": points}]})
     save("net.json", {"ranks": 2, "measured": [{"what": "evaluation", "rows": turns}, {"what": "allreduce", "rows": [{"bytes": 8, "seconds": time}]}]})
+    save("sums.json", {"ranks": 2, "measured": [{"what": "allreduce", "rows": [{"bytes": 8, "seconds": time}]}]})
     save("link.json", {"gb_per_s": 0.5, "latency_us": 0, "ranks_per_node": 2})
     words = ["predict", "--measured", "run.json", "net.json", "--scaling"]
     travels(words)
@@ -190,13 +191,14 @@ def predict():
     runs.refuses(program, [
         (2, ["bench", "predict"], "wants files of bench"),
         (2, ["bench", "predict", "--measured", "net.json"], "no strong scaling of reconstruct"),
-        (2, ["bench", "predict", "--measured", "run.json", "--scaling", "2"], "holds no exchanges"),
+        (2, ["bench", "predict", "--measured", "run.json", "--scaling", "2"], "holds no allreduce and no evaluation of two ranks"),
+        (2, ["bench", "predict", "--measured", "run.json", "sums.json", "--scaling", "2"], "holds no evaluation of two ranks"),
         (2, ["bench", *map(str, words), "8"], "say the --network"),
         (3, ["bench", *map(str, words), "8", "--network", "odd.json"], 'nothing is known of "colour"'),
         (3, ["bench", *map(str, words), "8", "--network", "slow.json"], '"gb_per_s" above 0'),
         (3, ["bench", "predict", "--measured", "gone.json"], "gone.json"),
     ], ranks=(1,), mpiexec=mpiexec)
-    for name in ("run", "net", "link", "odd", "slow"):
+    for name in ("run", "net", "sums", "link", "odd", "slow"):
         os.remove(f"{name}.json")
 
 

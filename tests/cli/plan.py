@@ -141,6 +141,10 @@ def said_why():
     status, out, err = run("reconstruct", "--size", 2048, 2048, 2048, "--memory-limit", 100, "--hardware", f"{hardware}/h100x8.json", "--json")
     check(status == 5 and "the plan is for" not in out + err, f"no plan, and said to be one: {out} {err}")
     laptop = open(f"{hardware}/laptop.json").read()
+    with open("own.json", "w") as file:
+        file.write(laptop)
+    status, _, err = run("reconstruct", "--size", 32, 32, 32, "--hardware", "own.json", "--output", "own.json")
+    check(status == 2 and "own.json" in err and open("own.json").read() == laptop, f"the machine's own file as output: {status} {err}")
     check('"compute_capability": "8.9"' in laptop, "laptop.json has another GPU now")
     for capability, size in (("3.5", (64, 64, 64)), ("7.5", (64, 64))):
         old = ("--size", *size, "--hardware", "old.json")

@@ -308,6 +308,13 @@ static void head(FILE *to, const struct mf_job *job, int by_shell)
     }
 }
 
+/* What goes back into the queue: of an array this task alone. The number of the last of its tasks to start is that of
+ * the whole array, too. */
+static const char *itself(const struct mf_job *job)
+{
+    return job->array ? "\"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"" : "\"$SLURM_JOB_ID\"";
+}
+
 /* Sets ranks from what Slurm says of the job, "2(x3),1" tasks; a container has those of one node. Beside
  * --ntasks-per-node Slurm says that number of every node, also where the script wants fewer tasks (22.05). */
 static void say_ranks(FILE *to, const struct mf_job *job)
@@ -336,11 +343,7 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
         fputs("# those that the job was given, whatever else this node has\n"
               "gpus=${SLURM_JOB_GPUS:-${CUDA_VISIBLE_DEVICES-all}}\n\n",
               to);
-    if (by_shell)
-        fputs("# Slurm tells this shell that time is nearly up, and it passes that on\n"
-              "told= asked=\n"
-              "trap 'told=1 asked=1; kill -USR1 $!' USR1\n",
-              to);
+    if (by_shell) fprintf(to, "[ ! \"$asked\" ] || { scontrol requeue %s; exit 75; } # before it began\n", itself(job));
     mf_job_words(job, &words);
     mf_words_print(to, &words, job->array ? "SLURM_ARRAY_TASK_ID" : NULL);
     fputs(by_shell ? " &\ntold=1\nwhile [ \"$told\" ]; do\n    told=\n    wait $!\n    rc=$?\ndone\n" : "\nrc=$?\n",
@@ -362,13 +365,6 @@ static void say_records(FILE *to, const struct mf_job *job)
             "records() { find . -maxdepth 1 -name %s -printf '%%f %%i %%T@\\n' | sort; }\n"
             "before=$(records)\n\n",
             records(job));
-}
-
-/* What goes back into the queue: of an array this task alone. The number of the last of its tasks to start is that of
- * the whole array, too. */
-static const char *itself(const struct mf_job *job)
-{
-    return job->array ? "\"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\"" : "\"$SLURM_JOB_ID\"";
 }
 
 /* Back into the queue, and the end. The daemons of an mpirun that this shell waits for may notice first. */
@@ -409,6 +405,11 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
     if (job->part->cores > 0 && job->parts == 1)
         fputs("# srun does not hand --cpus-per-task of the job to its steps (since Slurm 22.05) unless told so\n"
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
+              to);
+    if (by_shell)
+        fputs("# Slurm tells this shell that time is nearly up, and it passes that on\n"
+              "told='' asked=''\n"
+              "trap 'told=1 asked=1; [ ! \"$!\" ] || kill -USR1 $!' USR1\n\n",
               to);
     if (job->says_end) say_end(to, job);
     say_records(to, job);

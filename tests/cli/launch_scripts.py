@@ -31,6 +31,13 @@ def again():
         for restarts, back in ((0, 1), (10, 0)) if starter else ():  # asked to leave before mpirun listens, it ends by the signal
             got, calls = execute(script, TELL=1, SLURM_RESTART_COUNT=restarts)
             check(got == 138 and [c[0] for c in calls].count("scontrol") == back, f"told at its start: {got} {calls}")
+        if starter:
+            with open("bin/find", "w") as file:
+                file.write('#!/bin/sh\nkill -USR1 "$(cut -d" " -f4 "/proc/$PPID/stat")"\n')
+            os.chmod("bin/find", 0o755)
+            got, calls = execute(script)
+            check(got == 75 and [c[0] for c in calls] == ["scontrol"], f"told before it began: {got} {calls}")
+            os.remove("bin/find")
     _, script, _, _ = launch("--launcher", "sbatch", "--array", "3-5", "--", "synth", "--seed", "%a", "--output", "v%a.h5")
     called = [c for c in execute(script, STATUS=75, SLURM_ARRAY_JOB_ID="7", SLURM_ARRAY_TASK_ID="5")[1] if c[0] == "scontrol"]
     check(called == [["scontrol", b"requeue", b"7_5"]], f"an array's task, not all of them: {called}")  # 7 is the last one's number, and all of them

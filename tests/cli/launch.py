@@ -442,6 +442,19 @@ def boxes():
     warns(1, "here/in.npy", "--config", "run.yaml")
     warns(0, f"{other}/out.npy", "--output", f"{other}/v.h5", mount=("--mount", other))
     warns(0, "here/link.npy", mount=("--mount", f"{other}:{other}:ro"))
+    warns(0, "/data/f.npy", mount=("--mount", f"{other}:/data"))
+    warns(1, f"{other}/out.npy", mount=("--mount", f"{other}:/data"))
+    warns(1, f"{other}/x.h5:/a/b/data")
+    os.symlink(f"{other}/gone.h5", "gone.h5")
+    warns(1, "here/in.npy", "--output", "gone.h5")
+    warns(1, "here/in.npy", "--output", f"new/../../{os.path.basename(other)}/v.h5")
+    os.symlink(other, "there")
+    warns(1, "there/out.npy")
+    for words, said in ((("/mesoforge-none/m.npy", "--output", "/mesoforge-none/v.h5"), "try: --mount /mesoforge-none"), (("m.npy", "--output", "/v.h5"), "try: a name in the current")):
+        _, _, err, _ = launch("--container", "pyxis:i", "--launcher", "sbatch", "--", "match", *words)
+        check(said in err, f"{words}: {err}")
+    _, _, err, _ = launch("--container", "pyxis:i", "--launcher", "sbatch", "--mount", "/mesoforge-none", "--", "match", "/mesoforge-none/m.npy")
+    check(not err, f"a folder of the nodes: {err}")
     shutil.rmtree(other)
 
 

@@ -309,6 +309,8 @@ int mf_options_env(struct mf_options *options, const char *word, const char *var
     return mf_options_set(options, spelling, &said, 1, &value);
 }
 
+const char *mf_options_config(const struct mf_options *options) { return options->control.config; }
+
 size_t mf_options_filed(const struct mf_options *options, const char *const **words)
 {
     *words = options->filed_words;

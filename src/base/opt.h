@@ -94,6 +94,8 @@ int mf_options_env(struct mf_options *options, const char *word, const char *var
 
 size_t mf_options_positional(const struct mf_options *options, const char *const **words);
 
+/** The file of --config; NULL: none. */
+const char *mf_options_config(const struct mf_options *options);
 /** The same of --config alone, also where the command line has others. */
 size_t mf_options_filed(const struct mf_options *options, const char *const **words);
 

@@ -219,6 +219,14 @@ static int report(const struct mf_session *s, const struct mf_json *json)
     return mf_atomic_close(s->comm, &file, first ? mf_json_save(json, file.temporary, s->common->output) : MF_OK);
 }
 
+static int spare_inputs(const struct mf_session *s, const struct bench *o)
+{
+    const struct mf_texts *measured = &o->predict.measured;
+
+    MF_TRY(mf_session_spares(s, s->common->output, measured->count, (const char *const *)measured->at));
+    return mf_session_spares(s, s->common->output, 1, &o->predict.network);
+}
+
 static int run(struct mf_session *s, void *options)
 {
     const struct bench *o = options;
@@ -230,6 +238,7 @@ static int run(struct mf_session *s, void *options)
 
     MF_TRY(mf_agree(s->comm, rc));
     MF_TRY(mf_session_may_write(s, s->common->output, ".json"));
+    if (s->common->output) MF_TRY(spare_inputs(s, o));
     n = mf_options_positional(s->options, &name);
     json = mf_json_object();
     list = mf_json_array();

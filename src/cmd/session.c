@@ -136,16 +136,19 @@ int mf_session_spares(const struct mf_session *session, const char *path, size_t
     return mf_agree(session->comm, session->comm->rank == 0 ? check_spared(path, n, inputs) : MF_OK);
 }
 
-static int check_path(const char *path, const char *ending)
+static int check_path(const char *path, const char *ending, const char *config)
 {
     if (!mf_ends_with(path, ending))
         return mf_fail(MF_USAGE, "cannot write '%s': its name must end with %s", path, ending);
+    if (config) MF_TRY(check_apart(path, config));
     return mf_atomic_may(path);
 }
 
 int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending)
 {
-    return mf_agree(session->comm, path && session->comm->rank == 0 ? check_path(path, ending) : MF_OK);
+    const char *config = mf_options_config(session->options);
+
+    return mf_agree(session->comm, path && session->comm->rank == 0 ? check_path(path, ending, config) : MF_OK);
 }
 
 int mf_common_check(const struct mf_common *common)

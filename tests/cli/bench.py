@@ -197,6 +197,8 @@ def predict():
         (3, ["bench", *map(str, words), "8", "--network", "odd.json"], 'nothing is known of "colour"'),
         (3, ["bench", *map(str, words), "8", "--network", "slow.json"], '"gb_per_s" above 0'),
         (3, ["bench", "predict", "--measured", "gone.json"], "gone.json"),
+        (2, ["bench", *map(str, words), "2", "--output", "net.json"], "is the input 'net.json'"),
+        (2, ["bench", *map(str, words), "8", "--network", "link.json", "--output", "link.json"], "is the input 'link.json'"),
     ], ranks=(1,), mpiexec=mpiexec)
     for name in ("run", "net", "sums", "link", "odd", "slow"):
         os.remove(f"{name}.json")

@@ -8,6 +8,7 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/base/text.h"
 #include "src/cmd/launch_job.h"
 
 /* ---- the log ---- */
@@ -204,16 +205,30 @@ static char *mount_of(const char *path)
     return NULL;
 }
 
+/* "--mount FOLDER" as a shell takes it; heap. */
+static char *mount_option(const char *folder)
+{
+    char *text;
+    size_t size;
+    FILE *to = MF_MUST(open_memstream(&text, &size), "an option");
+
+    fputs("--mount ", to);
+    mf_quote(to, folder);
+    fclose(to);
+    return MF_MUST(text, "an option");
+}
+
 static void warn_of(const struct mf_job *job, const char *word)
 {
     char *name = whole(job->folder, word), *place = place_of(name);
     const char *hidden = !is_shown(job, name) ? name : !is_shown(job, place) ? place : NULL;
 
     if (hidden) {
-        char *mount = mount_of(hidden);
+        char *mount = mount_of(hidden), *advice = mount ? mount_option(mount) : NULL;
 
-        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: %s%s", word,
-                mount ? "--mount " : "a name in the current folder", mount ? mount : "");
+        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: %s", word,
+                advice ? advice : "a name in the current folder");
+        free(advice);
         free(mount);
     }
     free(place);

@@ -112,6 +112,7 @@ static const char *const known[] = {"OMP_NUM_THREADS",
                                     "SLURM_JOB_END_TIME",
                                     "MESOFORGE_GRAM_WEIGHTS",
                                     "OMPI_MCA_mpi_yield_when_idle",
+                                    "OMPI_MCA_rmaps_base_oversubscribe",
                                     "OMPI_MCA_btl_vader_single_copy_mechanism"};
 
 static void say_environment(struct mf_words *to)
@@ -344,9 +345,13 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
               "gpus=${SLURM_JOB_GPUS:-${CUDA_VISIBLE_DEVICES-all}}\n\n",
               to);
     if (by_shell) fprintf(to, "[ ! \"$asked\" ] || { scontrol requeue %s; exit 75; } # before it began\n", itself(job));
+    if (by_shell) fputs("began=$SECONDS\n", to);
     mf_job_words(job, &words);
     mf_words_print(to, &words, job->array ? "SLURM_ARRAY_TASK_ID" : NULL);
-    fputs(by_shell ? " &\ntold=1\nwhile [ \"$told\" ]; do\n    told=\n    wait $!\n    rc=$?\ndone\n" : "\nrc=$?\n",
+    fputs(by_shell ? " &\n"
+                     "[ ! \"$asked\" ] || [ \"$told\" ] || tell\n"
+                     "woken=1\nwhile [ \"$woken\" ]; do\n    woken=\n    wait $!\n    rc=$?\ndone\n"
+                   : "\nrc=$?\n",
           to);
     mf_words_free(&words);
 }
@@ -407,9 +412,16 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
               to);
     if (by_shell)
-        fputs("# Slurm tells this shell that time is nearly up, and it passes that on\n"
-              "told='' asked=''\n"
-              "trap 'told=1 asked=1; [ ! \"$!\" ] || kill -USR1 $!' USR1\n\n",
+        fputs("# Slurm tells this shell that time is nearly up, and it passes that on: not at once to an mpirun that "
+              "has just\n"
+              "# begun, which would forget it\n"
+              "asked='' told=''\n"
+              "tell() {\n"
+              "    told=1\n"
+              "    sleep $((SECONDS - began < 10 ? began + 10 - SECONDS : 0))\n"
+              "    kill -USR1 $!\n"
+              "}\n"
+              "trap 'asked=1 woken=1; [ ! \"$!\" ] || tell' USR1\n\n",
               to);
     if (job->says_end) say_end(to, job);
     say_records(to, job);

@@ -21,6 +21,12 @@ def again():
         called = [c for c in calls if c[0] == "scontrol"]
         check(got == status and called == ([["scontrol", b"requeue", b"7"]] if back else []), f"{status} {name} {restarts}: {got} {calls}")
 
+    def told_early(script, tell, restarts, back):  # what reaches an mpirun in its first seconds is lost: nothing is said to it before they are over
+        got, calls = execute(script, TELL=tell, SLURM_RESTART_COUNT=restarts)
+        check(got == 138 and [c[0] for c in calls].count("scontrol") == back, f"told at its start: {got} {calls}")
+        check(open("record.slept").read().split()[-1:] in (["10"], ["9"], ["8"]), "it is told at once")
+        os.remove("record.slept")
+
     own, others = "mesoforge-flight-7-n1-1.tsv", "mesoforge-flight-77-n1-1.tsv"
     for starter in ((), ("--mpirun",), ("--container", "enroot:i")):
         _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
@@ -29,8 +35,8 @@ def again():
                                                   (205, None, 0, 9, len(starter)), (205, None, 0, 10, 0)):
             put_back(script, status, name, old, restarts, back)
         for restarts, back in ((0, 1), (10, 0)) if starter else ():  # asked to leave before mpirun listens, it ends by the signal
-            got, calls = execute(script, TELL=1, SLURM_RESTART_COUNT=restarts)
-            check(got == 138 and [c[0] for c in calls].count("scontrol") == back, f"told at its start: {got} {calls}")
+            told_early(script, 1, restarts, back)
+            told_early(script.replace(b"began=$SECONDS\n", b"began=$SECONDS\nkill -USR1 $$\n"), "later", restarts, back)
         if starter:
             with open("bin/find", "w") as file:
                 file.write('#!/bin/sh\nkill -USR1 "$(cut -d" " -f4 "/proc/$PPID/stat")"\n')
@@ -78,7 +84,7 @@ def own_gpus():
     given = {"SLURM_JOB_GPUS": "2,5", "CUDA_VISIBLE_DEVICES": "0,1"}  # of a job that is shut in Slurm counts from 0, which a daemon outside does not
     cases = [(given, [b'--gpus="device=2,5"'], [device + b"2", device + b"5"]), ({"CUDA_VISIBLE_DEVICES": "3"}, [b'--gpus="device=3"'], [device + b"3"]),
              ({"CUDA_VISIBLE_DEVICES": "GPU-8a,MIG-1/2"}, [b'--gpus="device=GPU-8a,MIG-1/2"'], [device + b"GPU-8a", device + b"MIG-1/2"])]
-    told = [b"--env=" + name for name in (b"OMP_NUM_THREADS", b"SLURM_JOB_ID", b"SLURM_RESTART_COUNT", b"SLURM_JOB_END_TIME")]
+    told = [b"--env=" + name for name in (b"OMP_NUM_THREADS", b"SLURM_JOB_ID", b"SLURM_RESTART_COUNT", b"SLURM_JOB_END_TIME", b"OMPI_MCA_rmaps_base_oversubscribe")]
 
     def check_words(calls, box, gpus, what):
         words = calls[0][1:] if check(len(calls) == 1 and calls[0][0] == box, f"{what}: {calls}") else []

@@ -1,5 +1,4 @@
-/* See launch_job.h: files and folders that a job would look for, as far as they can be seen from here. */
-#include <stdint.h>
+/* See launch_job.h: the log of a job and the mounts of its container, as far as they can be seen from here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,6 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
-#include "src/base/text.h"
 #include "src/cmd/launch_job.h"
 
 /* ---- the log ---- */
@@ -65,7 +63,7 @@ int mf_launch_log_check(const struct mf_job *job, int is_submitted)
     return MF_OK;
 }
 
-/* ---- what a container shows ---- */
+/* ---- mounts ---- */
 
 /* A source below or beside the current folder by its whole path, as every container takes it. docker and podman mean
  * something of their own by a bare name. */
@@ -102,165 +100,4 @@ int mf_launch_mount(const struct mf_texts *mounts, struct mf_launch_job *l)
     l->job.mounts = l->mounts.count;
     l->job.mount = (const char *const *)l->mounts.at;
     return MF_OK;
-}
-
-/* "/a/./b/../c//d" of @p path below @p folder as "/a/c/d": the name, whatever links are on the way; heap. */
-static char *whole(const char *folder, const char *path)
-{
-    char *name = NULL, *to;
-
-    if (asprintf(&name, "%s/%s", *path == '/' ? "" : folder, path) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    to = name;
-    for (const char *at = name; *at;) {
-        const size_t n = strcspn(++at, "/");
-
-        if (n == 2 && strncmp(at, "..", 2) == 0)
-            while (to > name && *--to != '/') {}
-        else if (n > 0 && !(n == 1 && *at == '.')) {
-            *to++ = '/';
-            memmove(to, at, n);
-            to += n;
-        }
-        at += n;
-    }
-    if (to == name) *to++ = '/';
-    *to = '\0';
-    return name;
-}
-
-/* The folder of a whole path; heap. */
-static char *folder_of(const char *path)
-{
-    char *folder = MF_MUST(strdup(path), "a name"), *slash = strrchr(folder, '/');
-
-    slash[slash == folder] = '\0';
-    return folder;
-}
-
-/* Where a whole path leads: without links, as far as it is here, and what is not here behind that; heap. */
-static char *place_of(const char *path)
-{
-    char *at = MF_MUST(strdup(path), "a name"), *real, *place = NULL, link[4096];
-
-    while (!(real = realpath(at, NULL))) {
-        char *folder = folder_of(at);
-        const ssize_t n = readlink(at, link, sizeof link - 1);
-
-        if (n > 0) { /* to what is gone, or yet to be written */
-            link[n] = '\0';
-            free(at);
-            at = whole(folder, link);
-            free(folder);
-            return at;
-        }
-        free(at);
-        at = folder;
-    }
-    if (asprintf(&place, "%s%s", real[1] ? real : "", path + (at[1] ? strlen(at) : 0)) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    free(at);
-    free(real);
-    return place;
-}
-
-static int is_below(const char *path, const char *folder, size_t n)
-{
-    while (n > 0 && folder[n - 1] == '/') --n;
-    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
-/* Has the container a place of this whole path? A mount may have another name there. */
-static int is_shown(const struct mf_job *job, const char *path)
-{
-    int shown = is_below(path, job->folder, strlen(job->folder));
-
-    for (size_t i = 0; i < job->mounts && !shown; ++i) {
-        const char *colon = strchr(job->mount[i], ':'), *there = colon ? colon + 1 : job->mount[i];
-
-        shown = is_below(path, there, strcspn(there, ":"));
-    }
-    return shown;
-}
-
-/* What is to be mounted for @p path: the nearest folder that is here, else its own, as the nodes may have it; heap.
- * NULL: that would be everything, or cannot be mounted. */
-static char *mount_of(const char *path)
-{
-    char *at = MF_MUST(strdup(path), "a name");
-    struct stat is;
-
-    while (at[1] && (stat(at, &is) != 0 || !S_ISDIR(is.st_mode))) {
-        char *folder = folder_of(at);
-
-        free(at);
-        at = folder;
-    }
-    if (!at[1]) {
-        free(at);
-        at = folder_of(path);
-    }
-    if (at[1] && !strpbrk(at, ",:\n")) return at;
-    free(at);
-    return NULL;
-}
-
-/* "--mount FOLDER" as a shell takes it; heap. */
-static char *mount_option(const char *folder)
-{
-    char *text;
-    size_t size;
-    FILE *to = MF_MUST(open_memstream(&text, &size), "an option");
-
-    fputs("--mount ", to);
-    mf_quote(to, folder);
-    fclose(to);
-    return MF_MUST(text, "an option");
-}
-
-static void warn_of(const struct mf_job *job, const char *word)
-{
-    char *name = whole(job->folder, word), *place = place_of(name);
-    const char *hidden = !is_shown(job, name) ? name : !is_shown(job, place) ? place : NULL;
-
-    if (hidden) {
-        char *mount = mount_of(hidden), *advice = mount ? mount_option(mount) : NULL;
-
-        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: %s", word,
-                advice ? advice : "a name in the current folder");
-        free(advice);
-        free(mount);
-    }
-    free(place);
-    free(name);
-}
-
-/* A path, or a link in the current folder; other words are none, whatever files have their names. */
-static int names_file(const char *word)
-{
-    struct stat is;
-
-    return strchr(word, '/') || (lstat(word, &is) == 0 && S_ISLNK(is.st_mode));
-}
-
-/* "--option=FILE", FILE, NAME=FILE. */
-static void warn_word(const struct mf_job *job, const char *word)
-{
-    const char *equals = strchr(word, '=');
-
-    if (strncmp(word, "--", 2) != 0 && names_file(word)) warn_of(job, word);
-    if (equals && names_file(equals + 1)) warn_of(job, equals + 1);
-}
-
-static void warn_value(void *job, const char *word, const char *value, enum mf_origin origin)
-{
-    (void)word;
-    if (origin == MF_FROM_FILE) warn_word(job, value);
-}
-
-void mf_launch_warn_outside(const struct mf_job *job, const struct mf_words *words, const struct mf_options *options)
-{
-    mf_log_open(0, 1, MF_WARN);
-    for (size_t i = 1; i < words->count; ++i) warn_word(job, words->at[i]);
-    mf_options_each(options, warn_value, (void *)(uintptr_t)job);
 }

@@ -105,6 +105,19 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     return mf_recon_plan_ahead(&session, t->into, plan_of(o, t), (size_t)ranks);
 }
 
+/* Where Slurm may start it again, a run that never goes on would begin anew without end. */
+static int check_restart(const struct mf_job *job, const struct mf_cmd *verb, const struct task *t)
+{
+    const struct mf_recon_cmd *run = t->into;
+
+    if (!verb->saves || job->by != MF_BY_SBATCH || !mf_options_given(t->options, "restart") ||
+        strcmp(run->restart, "no") != 0)
+        return MF_OK;
+    return mf_fail(MF_USAGE, "--restart no: the script is put back into the queue when time is up, and the run would "
+                             "begin anew each time; leave it out, and give --output a name of which there are no "
+                             "checkpoints");
+}
+
 static int asks_end(const struct mf_cmd *verb, const struct task *t)
 {
     const struct mf_recon_cmd *run = t->into;
@@ -193,6 +206,7 @@ int mf_launch_command(const struct mf_launch *o, struct mf_job *job, size_t word
                        "--save-before 0",
                        verb->name);
     rc = parse_task(verb, job, number, words, word, &first);
+    if (rc == MF_OK) rc = check_restart(job, verb, &first);
     if (rc == MF_OK) rc = check_values(o, job, verb, &first);
     if (rc == MF_OK && number != last) rc = check_apart(verb, job, words, word, &first, last);
     if (rc == MF_OK) {

@@ -404,6 +404,9 @@ def as_many_ranks():
                         (("--launcher", "srun", "--run", "--", "bench", "reconstruct", "--scaling", "1,9999", "--launcher", "mpirun"), {})):
         status, _, err, calls = launch(*words, **more)
         check(status == 0 and calls, f"{words} {more}: {status} {err}")
+    refused(2, "begin anew each time; leave it out", "--launcher", "sbatch", "--submit", "--", "match", "m.npy", "--restart", "no")
+    status, _, err, calls = launch("--launcher", "srun", "--run", "--", "match", "m.npy", "--restart", "no")
+    check(status == 0 and calls, f"--restart no where nothing puts it back: {status} {err}")
     refused(2, "bench allreduce wants at least two ranks; try: --ntasks 2 before '--'", "--launcher", "sbatch", "--submit", "--", *allreduce)
     refused(2, "bench allreduce wants at least two ranks; try: --ntasks 2 before '--'", "--run", "--", *allreduce, SLURM_JOB_ID="5", SLURM_TASKS_PER_NODE="1")
     for kind in ("reconstruct", "characterize", "kernels"):

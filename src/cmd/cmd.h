@@ -149,7 +149,8 @@ int mf_spacing_fits(const struct mf_reals *given, int ndim);
 /** Spread over z, y, x; an axis without a value gets 1. */
 void mf_spacing_spread(const struct mf_reals *given, double spacing[3]);
 
-/** Refuses (MF_USAGE) an output that is one of @p n files the verb reads; NULLs and "" are passed over. Collective. */
+/** Refuses (MF_USAGE) an output that is one of @p n files the verb reads, or that of --config; NULLs and "" are passed
+ * over. Collective. */
 int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs);
 
 /** Refuses a @p path that does not end with @p ending (MF_USAGE) or whose folder cannot be written (MF_OUTPUT), before

@@ -133,7 +133,14 @@ static int check_spared(const char *path, size_t n, const char *const *inputs)
 
 int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs)
 {
-    return mf_agree(session->comm, session->comm->rank == 0 ? check_spared(path, n, inputs) : MF_OK);
+    const char *config = mf_options_config(session->options);
+    int rc = MF_OK;
+
+    if (session->comm->rank == 0) {
+        rc = check_spared(path, n, inputs);
+        if (rc == MF_OK) rc = check_spared(path, 1, &config);
+    }
+    return mf_agree(session->comm, rc);
 }
 
 static int check_path(const char *path, const char *ending, const char *config)

@@ -113,6 +113,19 @@ def pipes(folder):
         check(status == 3 and err.count("mesoforge: ") == 1 and "pipe" in err and "nobody writes" in err, f"{flag} of a pipe that nobody writes to: {status} {err}")
 
 
+def spared(folder):
+    """No output is written over the configuration that asked for it."""
+    for verb, *words in (("synth", "--size", "16", "16"), ("match", "good.npy", "--limit_to", "4", "--max_iter", "5"), ("smooth", "good.npy"),
+                         ("characterize", "good.npy", "--limit_to", "4"), ("reconstruct", "--descriptor_filename", "good.h5", "--max_iter", "5", "--size", "8", "8")):
+        with open(f"{folder}/own.h5", "w") as file:
+            file.write("seed: 3\n" if verb in ("synth", "match", "reconstruct") else "threads: 1\n")
+        kept = open(f"{folder}/own.h5").read()
+        if verb == "reconstruct":
+            check(run(PROGRAM, "characterize", "good.npy", "--limit_to", "4", "--output", "good.h5", cwd=folder)[0] == 0, "statistics")
+        status, _, err = run(PROGRAM, verb, *words, "--config", "own.h5", "--output", "own.h5", cwd=folder)
+        check(status == 2 and "the output 'own.h5' is the input 'own.h5'" in err and open(f"{folder}/own.h5").read() == kept, f"{verb}: {status} {err}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         image = blobs((24, 32), [0.6, 0.4], 1)
@@ -123,6 +136,7 @@ def main():
             again(folder, *row)
         misnamed(folder)
         pipes(folder)
+        spared(folder)
     finish("config")
 
 

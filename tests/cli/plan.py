@@ -147,7 +147,7 @@ def said_why():
     with open("conf.json", "w") as file:
         file.write("extent_x: 32\n")
     conf, _, why = run("reconstruct", "--config", "conf.json", "--size", 32, 32, 32, "--output", "conf.json")
-    check(conf == 2 and "is the input 'conf.json'" in why, f"its configuration as output: {conf} {why}")
+    check(conf == 2 and "is the input 'conf.json'" in why and open("conf.json").read() == "extent_x: 32\n", f"its configuration as output: {conf} {why}")
     check(status == 2 and "own.json" in err and open("own.json").read() == laptop, f"the machine's own file as output: {status} {err}")
     check('"compute_capability": "8.9"' in laptop, "laptop.json has another GPU now")
     for capability, size in (("3.5", (64, 64, 64)), ("7.5", (64, 64))):

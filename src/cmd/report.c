@@ -258,7 +258,8 @@ static int load(size_t n, const char *const *files, struct mf_report_bench *benc
         if (!mf_ends_with(files[i], ".json")) continue;
         MF_TRY(mf_json_load(files[i], MOST_JSON, &json));
         bench[i].said = json;
-        if (!is_bench(json)) return mf_fail(MF_INPUT, "'%s' is no file of bench", files[i]);
+        if (!is_bench(json))
+            return mf_fail(MF_INPUT, "'%s' is no file of bench --output; report takes no other .json", files[i]);
     }
     return MF_OK;
 }

@@ -112,7 +112,7 @@ def dry():
     done = runs.run(program, "report", "t.npy", "--dry-run", "--json", ranks=2, mpiexec=mpiexec)
     check(json.loads(done.out) == {"dry_run": True, "output": "results/report.html"}, f"{done}")
     check(open("old.html").read() == "mine" and not os.path.exists("results"), "a dry run writes")
-    runs.refuses(program, [(3, ["report", "gone.npy", "--dry-run"], "gone.npy"), (3, ["report", "other.json", "--dry-run"], "is no file of bench")], ranks=(1, 2), mpiexec=mpiexec)
+    runs.refuses(program, [(3, ["report", "gone.npy", "--dry-run"], "gone.npy"), (3, ["report", "other.json", "--dry-run"], "is no file of bench --output")], ranks=(1, 2), mpiexec=mpiexec)
 
 
 def read_as_view_does():
@@ -155,7 +155,7 @@ with tempfile.TemporaryDirectory() as folder:
     runs.refuses(program, [
         (2, ["report"], "report wants files"),
         (2, ["report", "one.json", "--output", "page.pdf"], ".html"),
-        (3, ["report", "other.json"], "is no file of bench"),
+        (3, ["report", "other.json"], "is no file of bench --output"),
         (3, ["report", "strange.json"], "the measurement 'nothing'"),
         (3, ["report", "gone.json"], "gone.json"),
         (3, ["report", "gone.npy"], "gone.npy"),

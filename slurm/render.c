@@ -418,9 +418,9 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
               "asked='' told=''\n"
               "tell() {\n"
               "    told=1\n"
-              "    sleep $((SECONDS - began < 10 ? began + 10 - SECONDS : 0))\n"
+              "    while kill -0 $! && [ $((SECONDS - began)) -le 10 ]; do sleep 1; done\n"
               "    kill -USR1 $!\n"
-              "}\n"
+              "} 2>/dev/null\n"
               "trap 'asked=1 woken=1; [ ! \"$!\" ] || tell' USR1\n\n",
               to);
     if (job->says_end) say_end(to, job);

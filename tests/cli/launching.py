@@ -16,12 +16,9 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
                    + ('cat >"$RECORD.script"\n' if name == "sbatch" else "")
                    + 'printf %s "$SLURM_JOB_END_TIME" >"$RECORD.end"\n'
                    + 'grep SigIgn /proc/$$/status >"$RECORD.ignored"\n'
-                   + ('[ -z "$TELL" ] || { touch "$RECORD.ready"; [ "$TELL" = later ] || kill -USR1 "$PPID"; exec /bin/sleep 5; }\n' if name in ("mpirun", "enroot") else "")
+                   + ('[ -z "$TELL" ] || { touch "$RECORD.ready"; [ "$TELL" = later ] || kill -USR1 "$PPID"; [ "$TELL" = ends ] || exec /bin/sleep 5; }\n' if name in ("mpirun", "enroot") else "")
                    + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun", "enroot") else ""))
     os.chmod(f"bin/{name}", 0o755)
-with open("bin/sleep", "w") as file:  # until the stand-in for mpirun is ready
-    file.write('#!/bin/sh\necho "$1" >>"$RECORD.slept"\nfor i in 1 2 3 4 5 6 7 8 9; do [ -e "$RECORD.ready" ] || /bin/sleep 0.2; done\nrm -f "$RECORD.ready"\n')
-os.chmod("bin/sleep", 0o755)
 open("m.npy", "w").close()
 with open("bad.yaml", "w") as file:
     file.write("limit_to: 0\n")

@@ -113,9 +113,10 @@ static int check_restart(const struct mf_job *job, const struct mf_cmd *verb, co
     if (!verb->saves || job->by != MF_BY_SBATCH || !mf_options_given(t->options, "restart") ||
         strcmp(run->restart, "no") != 0)
         return MF_OK;
-    return mf_fail(MF_USAGE, "--restart no: the script is put back into the queue when time is up, and the run would "
-                             "begin anew each time; leave it out, and give --output a name of which there are no "
-                             "checkpoints");
+    return mf_fail(MF_USAGE,
+                   "--restart no: the script is put back into the queue when the run stops early (its time, STOP, "
+                   "a lost node), and would begin anew each time; leave it out: where there are no checkpoints "
+                   "beside --output the run begins at its start");
 }
 
 static int asks_end(const struct mf_cmd *verb, const struct task *t)

@@ -229,13 +229,20 @@ static int names_file(const char *word)
     return does;
 }
 
-/* "--option=FILE", FILE, NAME=FILE. */
-static void warn_word(const struct view *v, const char *word)
+static const char *behind_equals(const char *word)
 {
     const char *equals = strchr(word, '=');
 
-    if (strncmp(word, "--", 2) != 0 && names_file(word)) warn_of(v, word);
-    if (equals && names_file(equals + 1)) warn_of(v, equals + 1);
+    return equals ? equals + 1 : NULL;
+}
+
+/* FILE, NAME=FILE, "--option=FILE", "--option=NAME=FILE". */
+static void warn_word(const struct view *v, const char *word)
+{
+    const char *file = strncmp(word, "--", 2) == 0 ? behind_equals(word) : word;
+
+    for (; file; file = behind_equals(file))
+        if (names_file(file)) warn_of(v, file);
 }
 
 static void warn_value(void *view, const char *word, const char *value, enum mf_origin origin)

@@ -462,6 +462,9 @@ def boxes():
     warns(1, "into/../out.npy")
     warns(1, "chain.h5")
     warns(1, "link.npy:/a/b")
+    for word in ((f"--target=S2={other}/s.npy",), ("--target", f"S2={other}/s.npy")):
+        _, _, err, _ = launch("--container", "docker:i", "--launcher", "mpirun", "--", "reconstruct", "--size", "8", "8", *word)
+        check(f"'{other}/s.npy' is outside of what" in err, f"{word}: {err}")
     warns(1, "here/in.npy", "--output", "into/gone")
     os.remove(link)
     os.mkdir(f"{other}/two words")

@@ -113,6 +113,15 @@ static const struct run *fullest(const struct found *f)
     return best;
 }
 
+/* What ranks do with each other and was not measured; NULL: all was. */
+static const char *missing(const struct found *f)
+{
+    const int has_turn = f->machine.turn.count >= 2, has_sum = f->machine.sum_ranks >= 2;
+
+    if (has_turn && has_sum) return NULL;
+    return has_sum ? "evaluation" : has_turn ? "allreduce" : "allreduce and no evaluation";
+}
+
 static int check(const struct found *f, const struct mf_longs *ranks, const char *network)
 {
     long most = ranks->at[ranks->count - 1];
@@ -121,13 +130,11 @@ static int check(const struct found *f, const struct mf_longs *ranks, const char
         return mf_fail(MF_USAGE,
                        "--measured holds no strong scaling of reconstruct; try: mesoforge bench reconstruct --scaling "
                        "1,2 --output run.json");
-    if (most > 1 && (f->machine.turn.count < 2 || f->machine.sum_ranks < 2))
+    if (most > 1 && missing(f))
         return mf_fail(MF_USAGE,
                        "--measured holds no %s of two ranks; try: mpirun -n 2 mesoforge bench allreduce evaluation "
                        "--output net.json",
-                       f->machine.sum_ranks >= 2    ? "evaluation"
-                       : f->machine.turn.count >= 2 ? "allreduce"
-                                                    : "allreduce and no evaluation");
+                       missing(f));
     if (most > f->machine.ranks_per_node && !network)
         return mf_fail(MF_USAGE,
                        "%ld ranks are more than the %ld of the measured node: say the --network between nodes", most,
@@ -218,14 +225,15 @@ static void doubt(struct mf_json *doubts, const char *format, ...)
 
 static int add_checks(const struct found *f, int shows, struct mf_json *to, struct mf_json *doubts)
 {
-    const int has_exchange = f->machine.turn.count >= 2 && f->machine.sum_ranks >= 2;
+    const int is_tried = fullest(f)->ranks > 1 && !missing(f);
 
-    if (shows && has_exchange)
+    if (shows && is_tried)
         printf("# measured  %8s %12s %12s %12s %9s %12s %12s %12s %9s\n", "ranks", "extent", "measured", "predicted",
                "error", "exchange", "pred. exch.", "from one", "off by");
     else if (shows)
-        printf("# measured: not held against what is predicted, for want of allreduce and evaluation of two ranks\n");
-    for (size_t i = 0; i < f->runs && has_exchange; ++i) {
+        printf("# measured: nothing to hold against what is predicted: no %s of two ranks\n",
+               missing(f) ? missing(f) : "reconstruct");
+    for (size_t i = 0; i < f->runs && is_tried; ++i) {
         const struct run *run = &f->run[i], *single = on_one(f, run->n);
         struct mf_json *one;
         struct mf_replay_time again, blind = {.total = 0};

@@ -173,7 +173,10 @@ def predict():
     check("measured on 2 ranks is not what the same formula says" in done.err, f"14 % are doubtful: {done.err}")
     check(shown[:2] == ["#", "measured"] and len(shown) > 8 and len(set(shown[2:])) == len(shown) - 2, f"columns of one name: {shown}")
     done = runs.run(program, "bench", "predict", "--measured", "run.json", "--scaling", "1")
-    check(done.status == 0 and done.out.startswith("# measured: not held against"), f"without an exchange: {done}")
+    check(done.status == 0 and done.out.startswith("# measured: nothing to hold against what is predicted: no allreduce and no evaluation of two"), f"without an exchange: {done}")
+    save("one.json", {"ranks": 1, "measured": [{"what": "reconstruct", "scaling": "strong", "rows": points[:1]}]})
+    done = runs.run(program, "bench", "predict", "--measured", "one.json", "net.json", "--scaling", "1")
+    check(done.status == 0 and "predicted: no reconstruct of two ranks" in done.out.splitlines()[0], f"one rank alone: {done}")
     check(any("measured on 2 ranks is not what" in d for d in said["measured"][0]["doubts"]), f"doubts in the file: {said['measured'][0].get('doubts')}")
     one, voxels, work = said["measured"][0], 128**3, 0.02 * 2 / 64**3
     again = 0.02 + 4 * 64**3 / 2 / 1e9 + 6e-5

@@ -334,7 +334,8 @@ static void say_ranks(FILE *to, const struct mf_job *job)
     fputs("\n", to);
 }
 
-/* The command, and its status in rc. A shell that waits for mpirun is woken by the signal and waits again. */
+/* The command, and its status in rc. The shell looks at its mpirun now and then: from a wait that a signal interrupts
+ * bash (5.2) may come back without the status, and never have it. */
 static void body(FILE *to, const struct mf_job *job, int by_shell)
 {
     struct mf_words words = {0};
@@ -348,9 +349,14 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
     if (by_shell) fputs("began=$SECONDS\n", to);
     mf_job_words(job, &words);
     mf_words_print(to, &words, job->array ? "SLURM_ARRAY_TASK_ID" : NULL);
-    fputs(by_shell ? " &\n"
-                     "[ ! \"$asked\" ] || [ \"$told\" ] || tell\n"
-                     "woken=1\nwhile [ \"$woken\" ]; do\n    woken=\n    wait $!\n    rc=$?\ndone\n"
+    fputs(by_shell ? " &\n\n"
+                     "# which is passed on, but not at once to an mpirun that has just begun: it would forget it\n"
+                     "told=\n"
+                     "while kill -0 $! 2>/dev/null; do\n"
+                     "    [ ! \"$asked\" ] || [ $((SECONDS - began)) -le 10 ] || { kill -USR1 $!; asked='' told=1; }\n"
+                     "    sleep 1\n"
+                     "done\n"
+                     "wait $!\nrc=$?\n"
                    : "\nrc=$?\n",
           to);
     mf_words_free(&words);
@@ -382,7 +388,7 @@ static void tail(FILE *to, const struct mf_job *job, int by_shell)
     fputs("lost=\n[ \"$rc\" -ne 4 ] || [ \"$(records)\" = \"$before\" ] || lost=record\n", to);
     if (by_shell)
         fputs("[ \"$rc\" -ne 205 ] || lost=mpirun\n"
-              "[ \"$rc\" -ne 138 ] || [ ! \"$asked\" ] || lost=start\n",
+              "[ \"$rc\" -ne 138 ] || [ ! \"$told\" ] || lost=start\n",
               to);
     fprintf(to,
             "if [ \"$rc\" -eq 75 ] || { [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; then\n"
@@ -412,16 +418,9 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
               to);
     if (by_shell)
-        fputs("# Slurm tells this shell that time is nearly up, and it passes that on: not at once to an mpirun that "
-              "has just\n"
-              "# begun, which would forget it\n"
-              "asked='' told=''\n"
-              "tell() {\n"
-              "    told=1\n"
-              "    while kill -0 $! && [ $((SECONDS - began)) -le 10 ]; do sleep 1; done\n"
-              "    kill -USR1 $!\n"
-              "} 2>/dev/null\n"
-              "trap 'asked=1 woken=1; [ ! \"$!\" ] || tell' USR1\n\n",
+        fputs("# Slurm tells this shell that time is nearly up\n"
+              "asked=\n"
+              "trap 'asked=1' USR1\n\n",
               to);
     if (job->says_end) say_end(to, job);
     say_records(to, job);

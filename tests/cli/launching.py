@@ -19,6 +19,9 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
                    + ('[ -z "$TELL" ] || { touch "$RECORD.ready"; [ "$TELL" = later ] || kill -USR1 "$PPID"; [ "$TELL" = ends ] || exec /bin/sleep 5; }\n' if name in ("mpirun", "enroot") else "")
                    + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun", "enroot") else ""))
     os.chmod(f"bin/{name}", 0o755)
+with open("bin/sleep", "w") as file:  # a second of a script
+    file.write("#!/bin/sh\nexec /bin/sleep 0.02\n")
+os.chmod("bin/sleep", 0o755)
 open("m.npy", "w").close()
 with open("bad.yaml", "w") as file:
     file.write("limit_to: 0\n")

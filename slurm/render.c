@@ -334,7 +334,7 @@ static void say_ranks(FILE *to, const struct mf_job *job)
     fputs("\n", to);
 }
 
-/* The command, and its status in rc. The shell looks at its mpirun now and then: from a wait that a signal interrupts
+/* The command, and its status in rc. The shell looks at its mpirun once a second: from a wait that a signal interrupts
  * bash (5.2) may come back without the status, and never have it. */
 static void body(FILE *to, const struct mf_job *job, int by_shell)
 {
@@ -350,7 +350,7 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
     mf_job_words(job, &words);
     mf_words_print(to, &words, job->array ? "SLURM_ARRAY_TASK_ID" : NULL);
     fputs(by_shell ? " &\n\n"
-                     "# which is passed on, but not at once to an mpirun that has just begun: it would forget it\n"
+                     "# the signal is passed on, but not at once to an mpirun that has just begun: it may forget it\n"
                      "told=\n"
                      "while kill -0 $! 2>/dev/null; do\n"
                      "    [ ! \"$asked\" ] || [ $((SECONDS - began)) -le 10 ] || { kill -USR1 $!; asked='' told=1; }\n"
@@ -418,7 +418,7 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
               to);
     if (by_shell)
-        fputs("# Slurm tells this shell that time is nearly up\n"
+        fputs("# Slurm signals this shell when time is nearly up\n"
               "asked=\n"
               "trap 'asked=1' USR1\n\n",
               to);

@@ -196,37 +196,32 @@ static char *mount_option(const char *folder)
     return MF_MUST(text, "an option");
 }
 
-static void warn_of(const struct view *v, const char *word)
+/* A path, or a link in the current folder; other words are none, whatever files have their names. */
+static int names_file(const char *word)
+{
+    struct stat is;
+
+    return strchr(word, '/') || (lstat(word, &is) == 0 && S_ISLNK(is.st_mode));
+}
+
+/* FILE or FILE:ARRAY. */
+static void warn_of(const struct view *v, const char *given)
 {
     const char *array;
     char *file, *place;
 
-    mf_array_split(word, &file, &array);
+    mf_array_split(given, &file, &array);
     place = place_of(v, file);
-    if (!root_of(v, place)) {
+    if (names_file(file) && !root_of(v, place)) {
         char *mount = mount_of(place), *advice = mount ? mount_option(mount) : NULL;
 
-        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: %s", word,
+        mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: %s", given,
                 advice ? advice : "a name in the current folder");
         free(advice);
         free(mount);
     }
     free(place);
     free(file);
-}
-
-/* A path, or a link in the current folder; other words are none, whatever files have their names. */
-static int names_file(const char *word)
-{
-    const char *array;
-    struct stat is;
-    char *file;
-    int does;
-
-    mf_array_split(word, &file, &array);
-    does = strchr(file, '/') || (lstat(file, &is) == 0 && S_ISLNK(is.st_mode));
-    free(file);
-    return does;
 }
 
 static const char *behind_equals(const char *word)
@@ -241,8 +236,7 @@ static void warn_word(const struct view *v, const char *word)
 {
     const char *file = strncmp(word, "--", 2) == 0 ? behind_equals(word) : word;
 
-    for (; file; file = behind_equals(file))
-        if (names_file(file)) warn_of(v, file);
+    for (; file; file = behind_equals(file)) warn_of(v, file);
 }
 
 static void warn_value(void *view, const char *word, const char *value, enum mf_origin origin)

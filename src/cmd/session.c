@@ -143,19 +143,18 @@ int mf_session_spares(const struct mf_session *session, const char *path, size_t
     return mf_agree(session->comm, rc);
 }
 
-static int check_path(const char *path, const char *ending, const char *config)
+static int check_path(const char *path, const char *ending)
 {
     if (!mf_ends_with(path, ending))
         return mf_fail(MF_USAGE, "cannot write '%s': its name must end with %s", path, ending);
-    if (config) MF_TRY(check_apart(path, config));
     return mf_atomic_may(path);
 }
 
 int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending)
 {
-    const char *config = mf_options_config(session->options);
-
-    return mf_agree(session->comm, path && session->comm->rank == 0 ? check_path(path, ending, config) : MF_OK);
+    if (!path) return MF_OK;
+    MF_TRY(mf_agree(session->comm, session->comm->rank == 0 ? check_path(path, ending) : MF_OK));
+    return mf_session_spares(session, path, 0, NULL);
 }
 
 int mf_common_check(const struct mf_common *common)

@@ -118,8 +118,7 @@ def spared(folder):
     for verb, *words in (("synth", "--size", "16", "16"), ("match", "good.npy", "--limit_to", "4", "--max_iter", "5"), ("smooth", "good.npy"),
                          ("characterize", "good.npy", "--limit_to", "4"), ("reconstruct", "--descriptor_filename", "good.h5", "--max_iter", "5", "--size", "8", "8")):
         with open(f"{folder}/own.h5", "w") as file:
-            file.write("seed: 3\n" if verb in ("synth", "match", "reconstruct") else "threads: 1\n")
-        kept = open(f"{folder}/own.h5").read()
+            file.write(kept := "threads: 1\n")
         if verb == "reconstruct":
             check(run(PROGRAM, "characterize", "good.npy", "--limit_to", "4", "--output", "good.h5", cwd=folder)[0] == 0, "statistics")
         status, _, err = run(PROGRAM, verb, *words, "--config", "own.h5", "--output", "own.h5", cwd=folder)

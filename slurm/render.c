@@ -350,10 +350,13 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
     mf_job_words(job, &words);
     mf_words_print(to, &words, job->array ? "SLURM_ARRAY_TASK_ID" : NULL);
     fputs(by_shell ? " &\n\n"
-                     "# the signal is passed on, but not at once to an mpirun that has just begun: it may forget it\n"
+                     "# signals are passed on, but not at once to an mpirun that has just begun: it may forget them\n"
                      "told=\n"
                      "while kill -0 $! 2>/dev/null; do\n"
-                     "    [ ! \"$asked\" ] || [ $((SECONDS - began)) -le 10 ] || { kill -USR1 $!; asked='' told=1; }\n"
+                     "    if [ $((SECONDS - began)) -gt 10 ]; then\n"
+                     "        [ ! \"$saves\" ] || { kill -USR2 $!; saves=; }\n"
+                     "        [ ! \"$asked\" ] || { kill -USR1 $!; asked='' told=1; }\n"
+                     "    fi\n"
                      "    sleep 1\n"
                      "done\n"
                      "wait $!\nrc=$?\n"
@@ -418,9 +421,10 @@ void mf_job_script(FILE *to, const struct mf_job *job, const char *maker)
               "export OMP_NUM_THREADS=${SLURM_CPUS_PER_TASK:-1} SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}\n\n",
               to);
     if (by_shell)
-        fputs("# Slurm signals this shell when time is nearly up\n"
-              "asked=\n"
-              "trap 'asked=1' USR1\n\n",
+        fputs("# Slurm signals this shell when time is nearly up (USR1); somebody may ask for a checkpoint (USR2)\n"
+              "asked='' saves=''\n"
+              "trap 'asked=1' USR1\n"
+              "trap 'saves=1' USR2\n\n",
               to);
     if (job->says_end) say_end(to, job);
     say_records(to, job);

@@ -40,6 +40,11 @@ def again():
         for restarts, back in ((0, 1), (10, 0)) if starter else ():  # asked to leave before mpirun listens, it ends by the signal
             told_early(script, 1, restarts, back)
             told_early(script.replace(b"began=$SECONDS\n", b"began=$SECONDS\nkill -USR1 $$\n"), "later", restarts, back)
+        if starter:  # who asks for a checkpoint alone
+            got, calls = execute(clock + script, TELL="save")
+            check(got == 75 and os.path.getsize("record.slept") >= 10, f"SIGUSR2: {got} {calls}")
+            os.remove("record.slept")
+            os.remove("record.ready")
         for _ in range(12 if starter else 0):  # one that ends before it could be told keeps nobody waiting, and its status is not lost
             open("record.slept", "w").close()
             got, calls = execute(clock.replace(b"SECONDS=$((SECONDS + $1))", b"/bin/sleep 0.1") + script, TELL="ends", STATUS=75)

@@ -449,38 +449,50 @@ static int tell(const char *given, const char *dataset, struct mf_json *json)
     return rc;
 }
 
-/* Rank 0: one object, or an array of them for several files. */
-static int tell_json(const char *const *files, size_t count, const char *dataset)
+/* Rank 0: the object of one file. */
+static int tell_alone(const char *file, const char *dataset)
 {
-    struct mf_json *all = mf_json_array(), *one = NULL;
-    int rc = MF_OK;
+    struct mf_json *one = mf_json_object();
+    int rc = tell(file, dataset, one);
 
-    for (size_t i = 0; rc == MF_OK && i < count; ++i) {
-        one = mf_json_object();
-        rc = tell(files[i], dataset, one);
-        if (count > 1) mf_json_put(all, NULL, one);
-    }
-    if (rc == MF_OK) rc = mf_json_write(count > 1 ? all : one, stdout);
-    if (count == 1) mf_json_free(one);
-    mf_json_free(all);
+    if (rc == MF_OK) rc = mf_json_write(one, stdout);
+    mf_json_free(one);
     return rc;
 }
 
-/* Rank 0: a file that cannot be read does not hide the others. */
-static int tell_each(const char *const *files, size_t count, const char *dataset)
+/* What is said of a file that cannot be read. */
+static struct mf_json *refused(const char *file)
+{
+    struct mf_json *one = mf_json_object();
+
+    mf_json_text(one, "file", file);
+    mf_json_text(one, "error", mf_err_text());
+    return one;
+}
+
+/* Rank 0: a file that cannot be read does not hide the others; as text, or as objects in @p all. */
+static int tell_each(const char *const *files, size_t count, const char *dataset, struct mf_json *all)
 {
     size_t bad = 0;
     int worst = MF_OK;
 
     for (size_t i = 0; i < count; ++i) {
-        int rc = tell(files[i], dataset, NULL);
+        struct mf_json *one = all ? mf_json_object() : NULL;
+        int rc = tell(files[i], dataset, one);
 
+        if (rc != MF_OK && all) {
+            mf_json_free(one);
+            one = refused(files[i]);
+        } else if (rc != MF_OK) {
+            printf("%s\n", mf_err_text());
+        }
+        if (all) mf_json_put(all, NULL, one);
         if (rc == MF_OK) continue;
-        printf("%s\n", mf_err_text());
         mf_err_clear();
         ++bad;
         if (rc > worst) worst = rc;
     }
+    if (all) MF_TRY(mf_json_write(all, stdout));
     return bad ? mf_fail(worst, "%zu of %zu file%s cannot be read", bad, count, MF_S(count)) : MF_OK;
 }
 
@@ -488,12 +500,16 @@ static int tell_all(const struct mf_session *session, const struct info *o)
 {
     const char *const *files;
     size_t count = mf_options_positional(session->options, &files);
+    struct mf_json *all;
+    int rc;
 
     if (count == 0) return mf_fail(MF_USAGE, "no file; try: mesoforge info FILE");
     if (session->comm->rank != 0) return MF_OK;
-    if (session->common->json) return tell_json(files, count, o->dataset);
-    if (count == 1) return tell(files[0], o->dataset, NULL);
-    return tell_each(files, count, o->dataset);
+    if (count == 1) return session->common->json ? tell_alone(files[0], o->dataset) : tell(files[0], o->dataset, NULL);
+    all = session->common->json ? mf_json_array() : NULL;
+    rc = tell_each(files, count, o->dataset, all);
+    mf_json_free(all);
+    return rc;
 }
 
 static int run(struct mf_session *session, void *options)
@@ -509,7 +525,8 @@ static const char text[] =
     "values), volumes and descriptor files of mesoforge (the same, and spacing,\n"
     "phases, the options that were given, seed, input checksum and convergence of\n"
     "the run that wrote them), and the arrays of any HDF5 file. Arrays are\n"
-    "[z][y][x]. --json has all options, the defaults as comments.\n"
+    "[z][y][x]. --json has all options, the defaults as comments; of several files\n"
+    "it is an array, with an \"error\" for each that cannot be read.\n"
     "\n"
     "Examples:\n"
     "  mesoforge info image.tif results/image_reconstructed.h5\n"

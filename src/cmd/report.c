@@ -118,7 +118,8 @@ static void run_facts(const struct mf_page *page, const struct mf_json *info)
                                           "ranks",
                                           "threads",
                                           NULL};
-    static const char *const planned[] = {"decomposition", "exchange", "residency", "batch", "history", "hash", NULL};
+    static const char *const planned[] = {"decomposition", "exchange", "residency", "history", "hash", NULL};
+    static const char *const slices[] = {"batch", NULL};
     static const char *const column[] = {"what", "value"};
     const struct mf_json *results = mf_json_get(info, "results"), *from = mf_json_get(info, "provenance");
 
@@ -126,6 +127,7 @@ static void run_facts(const struct mf_page *page, const struct mf_json *info)
     facts(page, info, "", whole);
     facts(page, from, "", made);
     facts(page, results, "", reached);
+    if (mf_json_to_int(mf_json_get(results, "batch")) > 0) facts(page, results, "", slices); /* else from a slab */
     facts(page, mf_json_get(results, "plan"), "plan: ", planned);
     mf_page_table_end(page);
     if (*mf_json_to_text(mf_json_get(from, "options")))
@@ -213,7 +215,7 @@ static int other(const struct report *o, const struct mf_page *page, const char 
     return rc;
 }
 
-static int is_bench(const struct mf_json *json) { return mf_json_kind(mf_json_get(json, "measured")) == MF_JSON_ARRAY; }
+static int is_bench(const struct mf_json *json) { return mf_json_count(mf_json_get(json, "measured")) > 0; }
 
 /* Measurements together, then the other files in their order. */
 static int fill(const struct report *o, const struct mf_page *page, const char *folder, size_t n,

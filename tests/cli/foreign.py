@@ -82,6 +82,11 @@ def main(folder):
         path = altered(folder, name, attribute, value)
         for verb in (("info", "--json"), ("info",), ("characterize", "--limit_to", 4, "--data_folder", folder)):
             refused(attribute, *verb, path)
+    status, out, err = run(PROGRAM, "info", f"{folder}/nan.h5", f"{folder}/gone.npy", f"{folder}/volume.h5", "--json")
+    told = json.loads(out)
+    check(status == 3 and "2 of 3 files cannot be read" in err, f"the sound one of three: {status} {err}")
+    check(["error" in t for t in told] == [True, True, False] and told[2]["shape"] == [16, 12], f"{told}")
+    check(set(told[0]) == {"file", "error"} and "spacing" in told[0]["error"] and "gone.npy" in told[1]["error"], f"{told[:2]}")
     status, out, _ = run(PROGRAM, "info", altered(folder, "escape.h5", "unit", "\x1b[2Jm"))
     check(status == 0 and "\x1b" not in out and "?[2Jm" in out, f"a terminal is steered: {out!r}")
     parted(folder)

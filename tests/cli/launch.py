@@ -434,6 +434,7 @@ def boxes():
               f"{words} {mount}: {err}")
 
     warns(0, "here/in.npy", "--output", "here/v.h5")
+    warns(0, "/dev/stdin", "--output", "here/v.h5")
     warns(1, f"{other}/out.npy")
     warns(1, f"--microstructure_filename={other}/out.npy")
     warns(1, "here/link.npy")

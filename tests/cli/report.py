@@ -87,6 +87,7 @@ def ran():
     page = check_page("run.html", 3)
     check("<h2>a&amp;b.h5</h2>" in page and "mesoforge match" in page, "what was run")
     check({"match", "5", "slabs"} <= set(cells(page)), f"{cells(page)}")
+    check("plan: batch" not in cells(page) and ("batch", "0") not in list(zip(cells(page), cells(page)[1:])), "a batch that is none")
     left = [f for f in os.listdir(".") if "run.html" in f and f != "run.html"]
     check(left == [], f"files stay: {left}")
 
@@ -151,11 +152,14 @@ with tempfile.TemporaryDirectory() as folder:
         file.write("{}")
     with open("strange.json", "w") as file:
         file.write('{"measured": [{"what": "nothing", "rows": []}]}')
+    with open("empty.json", "w") as file:
+        file.write('{"measured": []}')
     dry()
     runs.refuses(program, [
         (2, ["report"], "report wants files"),
         (2, ["report", "one.json", "--output", "page.pdf"], ".html"),
         (3, ["report", "other.json"], "is no file of bench --output"),
+        (3, ["report", "empty.json"], "is no file of bench --output"),
         (3, ["report", "strange.json"], "the measurement 'nothing'"),
         (3, ["report", "gone.json"], "gone.json"),
         (3, ["report", "gone.npy"], "gone.npy"),

@@ -354,7 +354,7 @@ static void body(FILE *to, const struct mf_job *job, int by_shell)
                      "told=\n"
                      "while kill -0 $! 2>/dev/null; do\n"
                      "    if [ $((SECONDS - began)) -gt 10 ]; then\n"
-                     "        [ ! \"$saves\" ] || { kill -USR2 $!; saves=; }\n"
+                     "        [ ! \"$saves\" ] || { kill -USR2 $!; saves='' told=1; }\n"
                      "        [ ! \"$asked\" ] || { kill -USR1 $!; asked='' told=1; }\n"
                      "    fi\n"
                      "    sleep 1\n"
@@ -387,11 +387,11 @@ static void tail(FILE *to, const struct mf_job *job, int by_shell)
     fputs("\n# 75: stopped early with a valid checkpoint; 4 and a flight record: a rank or node is lost,\n"
           "# which Slurm may not know yet",
           to);
-    fputs(by_shell ? "; 205: mpirun has lost a node; 138: the signal came before\n# anybody listened\n" : "\n", to);
+    fputs(by_shell ? "; 205: mpirun has lost a node; 138, 140: a signal came before\n# anybody listened\n" : "\n", to);
     fputs("lost=\n[ \"$rc\" -ne 4 ] || [ \"$(records)\" = \"$before\" ] || lost=record\n", to);
     if (by_shell)
         fputs("[ \"$rc\" -ne 205 ] || lost=mpirun\n"
-              "[ \"$rc\" -ne 138 ] || [ ! \"$told\" ] || lost=start\n",
+              "case $told$rc in 1138 | 1140) lost=start ;; esac\n",
               to);
     fprintf(to,
             "if [ \"$rc\" -eq 75 ] || { [ \"$lost\" ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt 10 ]; }; then\n"

@@ -461,33 +461,44 @@ static int tell_alone(const char *file, const char *dataset)
 }
 
 /* What is said of a file that cannot be read. */
-static struct mf_json *refused(const char *file)
+static struct mf_json *refused(const char *given)
 {
     struct mf_json *one = mf_json_object();
+    const char *array;
+    char *file;
 
+    mf_array_split(given, &file, &array);
     mf_json_text(one, "file", file);
     mf_json_text(one, "error", mf_err_text());
+    free(file);
     return one;
 }
 
-/* Rank 0: a file that cannot be read does not hide the others; as text, or as objects in @p all. */
+/* Rank 0: the next object of @p all. */
+static int tell_into(struct mf_json *all, const char *file, const char *dataset)
+{
+    struct mf_json *one = mf_json_object();
+    int rc = tell(file, dataset, one);
+
+    if (rc != MF_OK) {
+        mf_json_free(one);
+        one = refused(file);
+    }
+    mf_json_put(all, NULL, one);
+    return rc;
+}
+
+/* Rank 0: a file that cannot be read does not hide the others; as text, or as objects of @p all. */
 static int tell_each(const char *const *files, size_t count, const char *dataset, struct mf_json *all)
 {
     size_t bad = 0;
     int worst = MF_OK;
 
     for (size_t i = 0; i < count; ++i) {
-        struct mf_json *one = all ? mf_json_object() : NULL;
-        int rc = tell(files[i], dataset, one);
+        int rc = all ? tell_into(all, files[i], dataset) : tell(files[i], dataset, NULL);
 
-        if (rc != MF_OK && all) {
-            mf_json_free(one);
-            one = refused(files[i]);
-        } else if (rc != MF_OK) {
-            printf("%s\n", mf_err_text());
-        }
-        if (all) mf_json_put(all, NULL, one);
         if (rc == MF_OK) continue;
+        if (!all) printf("%s\n", mf_err_text());
         mf_err_clear();
         ++bad;
         if (rc > worst) worst = rc;

@@ -204,7 +204,7 @@ static int names_file(const char *word)
     return strchr(word, '/') || (lstat(word, &is) == 0 && S_ISLNK(is.st_mode));
 }
 
-/* FILE or FILE:ARRAY. Every container has devices of its own. */
+/* FILE or FILE:ARRAY. */
 static void warn_of(const struct view *v, const char *given)
 {
     const char *array;
@@ -212,7 +212,7 @@ static void warn_of(const struct view *v, const char *given)
 
     mf_array_split(given, &file, &array);
     place = place_of(v, file);
-    if (names_file(file) && !root_of(v, place) && !is_below(place, "/dev")) {
+    if (names_file(file) && !root_of(v, place)) {
         char *mount = mount_of(place), *advice = mount ? mount_option(mount) : NULL;
 
         mf_warn("'%s' is outside of what the container shows, the current folder and --mount; try: %s", given,

@@ -253,11 +253,9 @@ static int evaluate(struct mf_outcome *out, struct mf_json **json)
     struct mf_slab slab = mf_slab_of(s->comm, out->dims, s->comm->rank);
     float *gradient = NULL;
     double loss;
-    int rc = out->path ? spares_inputs(out) : MF_OK;
-
-    if (rc == MF_OK)
-        rc = mf_solve_probe(s->comm, s->home->backend, s->home, out->dims, out->target, &out->solve,
+    int rc = mf_solve_probe(s->comm, s->home->backend, s->home, out->dims, out->target, &out->solve,
                             out->path ? &gradient : NULL, &loss);
+
     if (rc == MF_OK && gradient)
         rc = mf_field_write(s->comm, out->path, &slab, mf_outcome_ndim(out),
                             (int)mf_solve_fields(out->target, &out->solve), gradient);
@@ -283,6 +281,7 @@ static int probe(struct mf_outcome *out, struct mf_json **json)
 {
     int rc = mf_agree(out->session->comm, name_gradient(out));
 
+    if (rc == MF_OK && out->path) rc = spares_inputs(out);
     if (rc == MF_OK) rc = make_plan(out);
     if (rc == MF_OK) rc = evaluate(out, json);
     mf_recon_plan_free(&out->plan);

@@ -434,7 +434,6 @@ def boxes():
               f"{words} {mount}: {err}")
 
     warns(0, "here/in.npy", "--output", "here/v.h5")
-    warns(0, "/dev/stdin", "--output", "here/v.h5")
     warns(1, f"{other}/out.npy")
     warns(1, f"--microstructure_filename={other}/out.npy")
     warns(1, "here/link.npy")
@@ -476,7 +475,8 @@ def boxes():
     warns(1, "here/in.npy", "--output", f"new/../../{os.path.basename(other)}/v.h5")
     os.symlink(other, "there")
     warns(1, "there/out.npy")
-    for words, said in ((("/mesoforge-none/m.npy", "--output", "/mesoforge-none/v.h5"), "try: --mount /mesoforge-none"), (("m.npy", "--output", "/v.h5"), "try: a name in the current")):
+    for words, said in ((("/mesoforge-none/m.npy", "--output", "/mesoforge-none/v.h5"), "try: --mount /mesoforge-none"), (("m.npy", "--output", "/v.h5"), "try: a name in the current"),
+                        (("/dev/shm/mesoforge-none.npy",), "try: --mount /dev/shm")):
         _, _, err, _ = launch("--container", "pyxis:i", "--launcher", "sbatch", "--", "match", *words)
         check(said in err, f"{words}: {err}")
     _, _, err, _ = launch("--container", "pyxis:i", "--launcher", "sbatch", "--mount", "/mesoforge-none", "--", "match", "/mesoforge-none/m.npy")

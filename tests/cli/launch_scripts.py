@@ -21,9 +21,9 @@ def again():
         called = [c for c in calls if c[0] == "scontrol"]
         check(got == status and called == ([["scontrol", b"requeue", b"7"]] if back else []), f"{status} {name} {restarts}: {got} {calls}")
 
-    def told_early(script, tell, restarts, back):  # what reaches an mpirun in its first seconds is lost: nothing is said to it before they are over
-        got, calls = execute(clock + script, TELL=tell, SLURM_RESTART_COUNT=restarts)
-        check(got == 138 and [c[0] for c in calls].count("scontrol") == back, f"told at its start: {got} {calls}")
+    def told_early(script, tell, restarts, back, asks="USR1", status=138):  # what reaches an mpirun in its first seconds is lost: nothing is said to it before they are over
+        got, calls = execute(clock + script, TELL=tell, ASKS=asks, SLURM_RESTART_COUNT=restarts)
+        check(got == status and [c[0] for c in calls].count("scontrol") == back, f"told at its start: {got} {calls}")
         check(os.path.getsize("record.slept") >= 10, "it is told at once")
         os.remove("record.slept")
         os.remove("record.ready")
@@ -33,12 +33,13 @@ def again():
     own, others = "mesoforge-flight-7-n1-1.tsv", "mesoforge-flight-77-n1-1.tsv"
     for starter in ((), ("--mpirun",), ("--container", "enroot:i")):
         _, script, _, _ = launch("--launcher", "sbatch", *starter, "--", "probe")
-        for status, name, old, restarts, back in ((0, own, 0, 0, 0), (1, own, 0, 0, 0), (75, None, 0, 30, 1), (137, own, 0, 0, 0), (138, None, 0, 0, 0), (4, None, 0, 0, 0),
+        for status, name, old, restarts, back in ((0, own, 0, 0, 0), (1, own, 0, 0, 0), (75, None, 0, 30, 1), (137, own, 0, 0, 0), (138, None, 0, 0, 0), (140, None, 0, 0, 0), (4, None, 0, 0, 0),
                                                   (4, own, 0, "", 1), (4, own, 0, 9, 1), (4, own, 0, 10, 0), (4, own, 1, 0, 0), (4, own, 2, 0, 1), (4, others, 0, 0, 0),
                                                   (205, None, 0, 9, len(starter)), (205, None, 0, 10, 0)):
             put_back(script, status, name, old, restarts, back)
         for restarts, back in ((0, 1), (10, 0)) if starter else ():  # asked to leave before mpirun listens, it ends by the signal
             told_early(script, 1, restarts, back)
+            told_early(script, 1, restarts, back, "USR2", 140)
             told_early(script.replace(b"began=$SECONDS\n", b"began=$SECONDS\nkill -USR1 $$\n"), "later", restarts, back)
         if starter:  # who asks for a checkpoint alone
             got, calls = execute(clock + script, TELL="save")

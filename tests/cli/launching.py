@@ -17,7 +17,7 @@ for name in ("srun", "mpirun", "docker", "podman", "enroot", "scontrol", "sbatch
                    + 'printf %s "$SLURM_JOB_END_TIME" >"$RECORD.end"\n'
                    + 'grep SigIgn /proc/$$/status >"$RECORD.ignored"\n'
                    + ('[ "$TELL" != save ] || { trap "exit 75" USR2; touch "$RECORD.ready"; kill -USR2 "$PPID"; while :; do /bin/sleep 0.1; done; }\n' if name in ("mpirun", "enroot") else "")
-                   + ('[ -z "$TELL" ] || { touch "$RECORD.ready"; [ "$TELL" = later ] || kill -USR1 "$PPID"; [ "$TELL" = ends ] || exec /bin/sleep 5; }\n' if name in ("mpirun", "enroot") else "")
+                   + ('[ -z "$TELL" ] || { touch "$RECORD.ready"; [ "$TELL" = later ] || kill -"${ASKS-USR1}" "$PPID"; [ "$TELL" = ends ] || exec /bin/sleep 5; }\n' if name in ("mpirun", "enroot") else "")
                    + ('[ -z "$FLIGHT" ] || touch -d "1 hour ago" "$FLIGHT"\nexit "${STATUS:-0}"\n' if name in ("srun", "mpirun", "enroot") else ""))
     os.chmod(f"bin/{name}", 0o755)
 with open("bin/sleep", "w") as file:  # a second of a script

@@ -88,6 +88,10 @@ def ran():
     check("<h2>a&amp;b.h5</h2>" in page and "mesoforge match" in page, "what was run")
     check({"match", "5", "slabs"} <= set(cells(page)), f"{cells(page)}")
     check("plan: batch" not in cells(page) and ("batch", "0") not in list(zip(cells(page), cells(page)[1:])), "a batch that is none")
+    run = runs.run(program, "match", "t.npy", "--limit_to", 4, "--max_iter", 1, "--batch_size", 4, "--polish_rounds", 0, "--output", "four.h5", ranks=2, mpiexec=mpiexec)
+    check(run.status == 0 and runs.run(program, "report", "four.h5", "--output", "four.html").status == 0, run.err)
+    page = check_page("four.html", 1)
+    check(("batch", "4") in list(zip(cells(page), cells(page)[1:])), f"slices in flight: {cells(page)}")
     left = [f for f in os.listdir(".") if "run.html" in f and f != "run.html"]
     check(left == [], f"files stay: {left}")
 

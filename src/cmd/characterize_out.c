@@ -74,6 +74,7 @@ static int spare_inputs(const struct mf_session *session, const struct mf_charac
     int rc = mf_session_spares(session, path, n, inputs);
 
     if (rc == MF_OK) rc = mf_session_spares(session, picture, n, inputs);
+    if (rc == MF_OK) rc = mf_session_spares(session, path, 1, &o->gram_weights);
     free(picture);
     free(inputs);
     return rc;

@@ -218,6 +218,7 @@ int mf_launch_command(const struct mf_launch *o, struct mf_job *job, size_t word
         add_more(o, job, verb, first.options, command);
         mf_words_all(command, words - end, word + end);
         job->says_end = asks_end(verb, &first);
+        add_more(o, job, verb, first.options, &first.words); /* a plan is looked for in the container as well */
         if (job->box != MF_BOX_NONE) mf_launch_warn_outside(job, &first.words, first.options);
     }
     free_task(&first);

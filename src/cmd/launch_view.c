@@ -231,6 +231,17 @@ static const char *behind_equals(const char *word)
     return equals ? equals + 1 : NULL;
 }
 
+/* Is the value of this option, with or without it ("unit", "unit=um"), no file, whatever it looks like? */
+static int is_no_file(const char *option)
+{
+    static const char *const names[] = {"dataset", "unit"};
+    const size_t n = strcspn(option, "=");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (strlen(names[i]) == n && strncmp(option, names[i], n) == 0) return 1;
+    return 0;
+}
+
 /* FILE, NAME=FILE, "--option=FILE", "--option=NAME=FILE". */
 static void warn_word(const struct view *v, const char *word)
 {
@@ -241,8 +252,19 @@ static void warn_word(const struct view *v, const char *word)
 
 static void warn_value(void *view, const char *word, const char *value, enum mf_origin origin)
 {
-    (void)word;
-    if (origin == MF_FROM_FILE) warn_word(view, value);
+    if (origin == MF_FROM_FILE && !is_no_file(word)) warn_word(view, value);
+}
+
+static void warn_words(const struct view *v, const struct mf_words *words)
+{
+    for (size_t i = 1; i < words->count; ++i) {
+        const char *word = words->at[i];
+
+        if (strncmp(word, "--", 2) == 0 && is_no_file(word + 2))
+            i += !strchr(word, '='); /* and the word behind it */
+        else
+            warn_word(v, word);
+    }
 }
 
 void mf_launch_warn_outside(const struct mf_job *job, const struct mf_words *words, const struct mf_options *options)
@@ -250,7 +272,7 @@ void mf_launch_warn_outside(const struct mf_job *job, const struct mf_words *wor
     struct view view = open_view(job);
 
     mf_log_open(0, 1, MF_WARN);
-    for (size_t i = 1; i < words->count; ++i) warn_word(&view, words->at[i]);
+    warn_words(&view, words);
     mf_options_each(options, warn_value, &view);
     close_view(&view);
 }

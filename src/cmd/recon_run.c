@@ -121,7 +121,9 @@ static int pass_over(const struct mf_outcome *out, struct mf_json **json)
 
 static int spares_inputs(const struct mf_outcome *out)
 {
-    const char *single[4] = {out->o->descriptor_filename, out->o->initial_file, out->o->fixed_file, out->o->mask};
+    const char *single[] = {
+        out->o->descriptor_filename, out->o->initial_file, out->o->fixed_file, out->o->mask, out->o->plan,
+        out->o->gram_weights};
 
     MF_TRY(mf_session_spares(out->session, out->path, out->o->files.count, (const char *const *)out->o->files.at));
     for (size_t i = 0; i < out->o->arrays.count; ++i) {
@@ -129,7 +131,7 @@ static int spares_inputs(const struct mf_outcome *out)
 
         MF_TRY(mf_session_spares(out->session, out->path, 1, &array));
     }
-    return mf_session_spares(out->session, out->path, 4, single);
+    return mf_session_spares(out->session, out->path, sizeof single / sizeof *single, single);
 }
 
 int mf_recon_may_write(struct mf_session *session, const struct mf_recon_cmd *o)

@@ -462,6 +462,9 @@ def boxes():
     warns(1, "into/../out.npy")
     warns(1, "chain.h5")
     warns(1, "link.npy:/a/b")
+    for dataset in (("--dataset", "/entry/data"), ("--dataset=/entry/data",), ("--unit", "/mm")):
+        warns(0, "here/in.npy", *dataset)
+        warns(1, "here/in.npy", *dataset, f"--fixed={other}/out.npy")
     for word in ((f"--target=S2={other}/s.npy",), ("--target", f"S2={other}/s.npy")):
         _, _, err, _ = launch("--container", "docker:i", "--launcher", "mpirun", "--", "reconstruct", "--size", "8", "8", *word)
         check(f"'{other}/s.npy' is outside of what" in err, f"{word}: {err}")
@@ -470,6 +473,10 @@ def boxes():
     os.mkdir(f"{other}/two words")
     _, _, err, _ = launch("--container", "docker:i", "--launcher", "mpirun", "--", "match", f"{other}/two words/x.npy")
     check(f"try: --mount '{other}/two words'" in err, f"advice with a blank: {err}")
+    shutil.copy("p.json", other)
+    for where, count in ((other, 1), (".", 0)):
+        _, _, err, _ = launch("--container", "docker:i", "--launcher", "sbatch", "--plan", f"{where}/p.json", "--", "match", "here/in.npy")
+        check(err.count("outside of what the container shows") == count == err.count(f"'{other}/p.json'"), f"a plan in {where}: {err}")
     os.symlink(f"{other}/gone.h5", "gone.h5")
     warns(1, "here/in.npy", "--output", "gone.h5")
     warns(1, "here/in.npy", "--output", f"new/../../{os.path.basename(other)}/v.h5")

@@ -123,6 +123,9 @@ def from_a_file():
         line, _ = match(*run, "six-bad.json", ranks=2, code=3)
         check(part in line, f"{old} -> {new}: {line}")
     match(*run, "none.json", ranks=2, code=3)
+    for ranks in (1, 2):
+        line, _ = match(*problem, "--max_iter", 0, "--plan", "six.json", "--save_gradient", "six.json", ranks=ranks, code=2)
+        check("is the input 'six.json'" in line and open("six.json").read() == text, f"a gradient over the plan: {line}")
     line, _ = match(*run, "auto", "--no_auto_gpu_config", code=2)
     check("contradict" in line, line)
     line, _ = match(*run, "off", "--auto_gpu_config", code=2)

@@ -133,6 +133,7 @@ CASES = {
     "negative iterations": (2, "max_iter", [*GOOD, "--max_iter", "-1"]),
     "gradient over its input": (2, "is the input 'good.npy'", ["match", "good.npy", "--limit_to", "4", "--max_iter", "0", "--save_gradient", "good.npy"]),
     "gradient over its start": (2, "is the input 'start3.npy'", ["match", "three.npy", "--limit_to", "4", "--max_iter", "0", "--initial_microstructure_file", "start3.npy", "--save_gradient", "start3.npy"]),
+    "volume over its weights": (2, "is the input 'start3.npy'", [*GOOD, "--gram_weights_filename", "start3.npy", "--output", "start3.npy"]),
     "gradient of a run": (2, "save_gradient", [*GOOD, "--save_gradient", "g.npy"]),
     "realisations zero": (2, "realisations", [*GOOD, "--realisations", "0"]),
     "batch zero": (2, "batch_size", [*GOOD, "--batch_size", "0"]),

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -190,6 +191,7 @@ def hostile(folder, net, weights):
     runs.refuses(PROGRAM, [
         (3, ("characterize", image, *few, 8, "--gram_weights_filename", f"{folder}/bad"), "is a pickle"),
         (2, ("characterize", image, *few, 8), "--gram_weights_filename"),
+        (2, ("characterize", image, *few, 8, "--gram_weights_filename", shutil.copy(weights, f"{folder}/own.h5"), "--output", f"{folder}/own.h5"), "is the input"),
         (2, ("characterize", image, *few, 4, "--gram_weights_filename", weights), "level 1 has 8 x 8"),
         (2, ("characterize", image, *few, 8, "--gram_weights_filename", weights, "--nl_method", "tanh"), "nl_method"),
         (2, ("match", image, *few, 4, "--gram_weights_filename", weights, "--max_iter", 0), "level 1 has 8 x 8"),

@@ -11,10 +11,12 @@ function rank(path) {
     if (path ~ /^mpi\//) return 3
     if (path ~ /^slurm\//) return 4
     if (path ~ /^io\//) return 5
-    if (path ~ /^src\/(desc|optim|plan|synth|net|map)\//) return 6
-    if (path ~ /^src\/(bench|recon|train|gen)\//) return 7
-    if (path ~ /^src\/cmd\//) return 8
-    if (path == "src/main.c") return 9
+    if (path ~ /^src\/(desc|optim|plan|synth)\//) return 6
+    if (path ~ /^src\/net\//) return 7
+    if (path ~ /^src\/(run|map|show)\//) return 8
+    if (path ~ /^src\/(recon|train|gen|serve|bench)\//) return 9
+    if (path ~ /^src\/cmd\//) return 10
+    if (path == "src/main.c") return 11
     return 0
 }
 function room(path) { sub(/\/[^\/]*$/, "", path); sub(/^kernels\/.*/, "kernels", path); return path }

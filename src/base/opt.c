@@ -344,12 +344,22 @@ int mf_options_knows(const struct mf_options *options, const char *word)
     return mf_options_find(options, word, strlen(word)) != NULL;
 }
 
-enum mf_origin mf_options_origin(const struct mf_options *options, const char *word)
+static const struct mf_entry *entry_of(const struct mf_options *options, const char *word)
 {
     const struct mf_spelling *spelling = mf_options_find(options, word, strlen(word));
 
     if (!spelling) mf_die(MF_BROKEN, __FILE__, __LINE__, "%s has no option '%s'", options->verb, word);
-    return options->entry[spelling->entry].origin;
+    return &options->entry[spelling->entry];
+}
+
+enum mf_origin mf_options_origin(const struct mf_options *options, const char *word)
+{
+    return entry_of(options, word)->origin;
+}
+
+const char *mf_options_value(const struct mf_options *options, const char *word)
+{
+    return entry_of(options, word)->text;
 }
 
 int mf_options_given(const struct mf_options *options, const char *word)

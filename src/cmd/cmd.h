@@ -70,11 +70,14 @@ struct mf_cmd {
     size_t positional_max;
     int (*check)(const struct mf_session *session, void *options); /* what can be said of the options alone, without a
                                                                       file or a device: local; NULL: nothing */
-    int (*run)(struct mf_session *session, void *options);         /* NULL: */
-    int (*alone)(const struct mf_options *options, void *into);    /* the verb is no program of MPI, but starts some */
-    int looks;                                                     /* as in struct mf_session */
-    int computes;                                                  /* alike */
-    int writes;                                                    /* a file, even where no --output names one */
+    /* A plan of a file against these options and @p ranks ranks (0: unknown), before the run: MF_INPUT, MF_USAGE. After
+     * check; local. NULL: the verb takes no plan. */
+    int (*check_plan)(const struct mf_session *session, const void *options, const char *plan, size_t ranks);
+    int (*run)(struct mf_session *session, void *options);      /* NULL: */
+    int (*alone)(const struct mf_options *options, void *into); /* the verb is no program of MPI, but starts some */
+    int looks;                                                  /* as in struct mf_session */
+    int computes;                                               /* alike */
+    int writes;                                                 /* a file, even where no --output names one */
     int saves;    /* checkpoints on a signal, and goes on from them (--restart) */
     int examines; /* runs where the launcher's tasks do not find each other too: that is what it is there to say */
 };

@@ -8,7 +8,6 @@
 #include "src/base/log.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/launch_job.h"
-#include "src/cmd/recon_plan.h"
 
 /* The words as task @p number of an array has them. */
 static void words_of(const struct mf_job *job, long number, size_t words, const char *const *word, struct mf_words *to)
@@ -41,7 +40,7 @@ static void add_open(const struct mf_options *options, const char *word, const c
 static void add_more(const struct mf_launch *o, const struct mf_job *job, const struct mf_cmd *verb,
                      const struct mf_options *options, struct mf_words *command)
 {
-    if (verb->saves && o->plan) add_open(options, "plan", o->plan, command);
+    if (verb->check_plan && o->plan) add_open(options, "plan", o->plan, command);
     if (verb->saves && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
     if (!o->debug) return;
     add_open(options, "batch-size", "4", command);
@@ -65,6 +64,11 @@ static int parse_task(const struct mf_cmd *verb, const struct mf_job *job, long 
                             verb->positional_max);
 }
 
+static int gives(const struct task *t, const char *word)
+{
+    return mf_options_knows(t->options, word) && mf_options_given(t->options, word);
+}
+
 static void free_task(struct task *t)
 {
     mf_options_free(t->options);
@@ -75,8 +79,7 @@ static void free_task(struct task *t)
 /* The plan that a run of these options would get, if it is a file that is here; else NULL. */
 static const char *plan_of(const struct mf_launch *o, const struct task *t)
 {
-    const struct mf_recon_cmd *run = t->into;
-    const char *path = mf_options_given(t->options, "plan") ? run->plan : o->plan;
+    const char *path = mf_options_given(t->options, "plan") ? mf_options_value(t->options, "plan") : o->plan;
 
     if (!path || strcmp(path, "auto") == 0 || strcmp(path, "off") == 0 || access(path, R_OK) != 0) return NULL;
     return path;
@@ -101,17 +104,15 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     MF_TRY(mf_common_check(t->into));
     if (mf_options_origin(t->options, "print-config") == MF_FROM_FLAG || !verb->check) return MF_OK;
     MF_TRY(verb->check(&session, t->into));
-    if (!mf_options_knows(t->options, "plan") || !plan_of(o, t)) return MF_OK;
-    return mf_recon_plan_ahead(&session, t->into, plan_of(o, t), (size_t)ranks);
+    if (!verb->check_plan || !plan_of(o, t)) return MF_OK;
+    return verb->check_plan(&session, t->into, plan_of(o, t), (size_t)ranks);
 }
 
 /* Where Slurm may start it again, a run that never goes on would begin anew without end. */
 static int check_restart(const struct mf_job *job, const struct mf_cmd *verb, const struct task *t)
 {
-    const struct mf_recon_cmd *run = t->into;
-
-    if (!verb->saves || job->by != MF_BY_SBATCH || !mf_options_given(t->options, "restart") ||
-        strcmp(run->restart, "no") != 0)
+    if (!verb->saves || job->by != MF_BY_SBATCH || !gives(t, "restart") ||
+        strcmp(mf_options_value(t->options, "restart"), "no") != 0)
         return MF_OK;
     return mf_fail(MF_USAGE,
                    "--restart no: the script is put back into the queue when the run stops early (its time, STOP, "
@@ -121,9 +122,8 @@ static int check_restart(const struct mf_job *job, const struct mf_cmd *verb, co
 
 static int asks_end(const struct mf_cmd *verb, const struct task *t)
 {
-    const struct mf_recon_cmd *run = t->into;
-
-    return verb->saves && strcmp(run->max_hours, "auto") == 0;
+    return verb->saves && mf_options_knows(t->options, "max-hours") &&
+           strcmp(mf_options_value(t->options, "max-hours"), "auto") == 0;
 }
 
 /* Everything that has a part in the name of what a task writes. */

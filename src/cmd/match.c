@@ -139,6 +139,7 @@ const struct mf_cmd mf_cmd_match = {
     .size = sizeof(struct mf_recon_cmd),
     .positional_max = 3,
     .check = check,
+    .check_plan = mf_recon_plan_ahead,
     .run = run,
     .writes = 1,
     .saves = 1,

@@ -127,8 +127,9 @@ static int compare_place(const struct mf_session *s, const char *path, const str
     return common->threads > 0 ? mf_recon_plan_threads(path, file, 0, (size_t)common->threads) : MF_OK;
 }
 
-int mf_recon_plan_ahead(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path, size_t ranks)
+int mf_recon_plan_ahead(const struct mf_session *s, const void *options, const char *path, size_t ranks)
 {
+    const struct mf_recon_cmd *o = options;
     const int is_number = mf_options_given(s->options, "batch-size") && o->batch_size >= 1 && !o->greedy;
     struct mf_plan file;
     int rc = mf_plan_read(path, &file);

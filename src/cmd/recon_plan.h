@@ -34,11 +34,11 @@ int mf_recon_plan_given(const struct mf_session *session, const struct mf_recon_
                         const struct mf_plan *file, size_t batch);
 
 /**
- * Refuses a plan of a file that the run of these options, on @p ranks ranks (0: nobody knows), would refuse too, as far
- * as that can be said without its files and its machine, in its words: MF_INPUT, MF_USAGE. After the verb's check. Not
- * collective.
+ * The check_plan of match and reconstruct: @p options is a struct mf_recon_cmd. Refuses a plan of a file that the run
+ * of these options, on @p ranks ranks (0: nobody knows), would refuse too, as far as that can be said without its files
+ * and its machine, in its words: MF_INPUT, MF_USAGE. After the verb's check. Not collective.
  */
-int mf_recon_plan_ahead(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path, size_t ranks);
+int mf_recon_plan_ahead(const struct mf_session *session, const void *options, const char *path, size_t ranks);
 
 /**
  * Cores that nobody asked for and that the run of @p solve is too small for are left alone: sets the threads of the

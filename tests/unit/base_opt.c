@@ -87,6 +87,7 @@ static void test_values(void)
     CHECK(parse("--max-iter -3 --tol=-2.5e-3 --name=a=b --open --no_seam --json", 0) == MF_OK);
     CHECK(o.many == -3 && o.tol == -2.5e-3 && strcmp(o.name, "a=b") == 0 && !o.periodic && !o.seam && o.json);
     CHECK(mf_options_origin(options, "steps") == MF_FROM_FLAG && mf_options_origin(options, "seed") == MF_FROM_DEFAULT);
+    CHECK(strcmp(mf_options_value(options, "steps"), "-3") == 0 && strcmp(mf_options_value(options, "seed"), "0") == 0);
     CHECK(parse("--labels 0,128 255 --descriptor_types A,B C --weights 1 2.5", 0) == MF_OK);
     CHECK(o.labels.count == 3 && o.labels.at[2] == 255 && o.types.count == 2 && strcmp(o.types.at[0], "A,B") == 0);
     CHECK(o.weights.count == 2 && o.weights.at[1] == 2.5);

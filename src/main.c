@@ -22,7 +22,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/same.h"
 
-enum { VERBS_MOST = 64, START_MOST = 60 /* seconds, after a signal */ };
+enum { START_MOST = 60 /* seconds, after a signal */ };
 
 #define SPINS "3000" /* some 10 us: longer than between two kernels of a small run */
 
@@ -46,50 +46,22 @@ static void complain(const char *verb)
     fprintf(stderr, "mesoforge: %s%s%s\n", verb, *verb ? ": " : "", line);
 }
 
-/* @p name: NULL: none was given. */
-static int no_verb(const char *name)
-{
-    const char *names[VERBS_MOST] = {"help"}, *near;
-    size_t n = 1;
-
-    if (!name) return mf_fail(MF_USAGE, "no verb; try: mesoforge help");
-    for (size_t i = 0; mf_cmds[i] && n < VERBS_MOST; ++i) names[n++] = mf_cmds[i]->name;
-    near = mf_nearest(name, names, n);
-    return mf_fail(MF_USAGE, "no verb '%.200s'; try: mesoforge %s", name, near ? near : "help");
-}
-
-/* help [VERB], man [VERB], man --list: needs neither MPI nor a machine. */
-static int tell(const char *what, const char *name)
-{
-    int man = strcmp(what, "man") == 0;
-    const struct mf_cmd *verb = name ? mf_cmd_find(name) : NULL;
-
-    if (man && name && strcmp(name, "--list") == 0) {
-        for (size_t i = 0; mf_cmds[i]; ++i) printf("%s\n", mf_cmds[i]->name);
-    } else if (name && !verb) {
-        return no_verb(name);
-    } else if (verb) {
-        (man ? mf_about_verb_man : mf_about_verb)(verb);
-    } else {
-        (man ? mf_about_program_man : mf_about_program)(mf_cmds);
-    }
-    return MF_OK;
-}
-
 /* A verb that starts others took the options of one for its own. */
 static int without_dashes(const struct mf_cmd *verb, int rc, int argc, char **argv)
 {
-    const char *started = NULL;
+    const struct mf_cmd *started = NULL;
     char text[MF_ERR_TEXT];
 
     for (int i = 0; i < argc; ++i) {
+        size_t used;
+
         if (strcmp(argv[i], "--") == 0) return rc;
-        if (!started && mf_cmd_find(argv[i]) && !(i > 0 && mf_options_takes(verb->tables, argv[i - 1])))
-            started = argv[i];
+        if (!started && !(i > 0 && mf_options_takes(verb->tables, argv[i - 1])))
+            started = mf_cmd_find((size_t)(argc - i), (const char *const *)argv + i, &used);
     }
     if (!started) return rc;
     mf_err_take(text, sizeof text); /* its advice is about the wrong verb */
-    return mf_fail(rc, "%s; what is started stands behind '--': try: -- %s", text, started);
+    return mf_fail(rc, "%s; what is started stands behind '--': try: -- %s", text, started->name);
 }
 
 static int heed_environment(struct mf_options *options, const struct mf_common *common)
@@ -219,39 +191,27 @@ static int run(const struct mf_cmd *verb, int argc, char **argv, double start)
 }
 
 /* No verb on this rank: others may have one and would wait, and mpirun ends the rank that says so when another ends. */
-static int run_none(const char *word)
+static int run_none(size_t n, const char *const *words)
 {
     struct mf_comm comm;
     int rc;
 
-    mf_comm_task(word ? word : "");
+    mf_comm_task(n > 0 ? words[0] : "");
     rc = mf_comm_open(&comm, NULL, NULL, mf_about_build());
-    if (rc == MF_OK) rc = mf_agree(&comm, no_verb(word));
+    if (rc == MF_OK) rc = mf_agree(&comm, mf_cmd_none(n, words));
     if (comm.rank == 0) complain("");
     mf_comm_close(&comm);
     return rc;
 }
 
-/* Everything that is told and not run. */
-static int about(const char *word, const char *name)
+/* What is told and not run: the first process speaks. */
+static int tell(size_t n, const char *const *words)
 {
     int rc = MF_OK;
 
-    if (!is_first()) return MF_OK;
-    if (strcmp(word, "--version") == 0 || strcmp(word, "version") == 0)
-        mf_about_version();
-    else
-        rc = tell(strcmp(word, "man") == 0 ? "man" : "help", name);
-    return flush_output(rc);
-}
-
-static int is_about(const char *word)
-{
-    static const char *const words[] = {"--version", "version", "--help", "-h", "help", "man"};
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; ++i)
-        if (strcmp(word, words[i]) == 0) return 1;
-    return 0;
+    if (is_first()) rc = flush_output(mf_about(n, words));
+    if (rc != MF_OK) complain("");
+    return rc;
 }
 
 /* Do others keep half of the cores or more busy, by a few looks at what the system runs? */
@@ -291,23 +251,18 @@ static void wait_briefly(char **argv)
 
 int main(int argc, char **argv)
 {
-    double start = mf_now();
-    const struct mf_cmd *verb = argc > 1 ? mf_cmd_find(argv[1]) : NULL;
-    int rc;
+    const double start = mf_now();
+    const char *const *words = (const char *const *)argv + 1;
+    const size_t n = argc > 1 ? (size_t)argc - 1 : 0;
+    const struct mf_cmd *verb;
+    size_t used;
 
     (void)signal(SIGXFSZ, SIG_IGN); /* beyond `ulimit -f`: the write says it */
     (void)signal(SIGCHLD, SIG_DFL); /* who started this may ignore it: children's ends would be lost */
-    if (verb && !mf_options_help_asked(argc - 2, argv + 2)) {
-        if (verb->alone && !is_first()) return MF_OK;
-        if (!verb->alone) wait_briefly(argv);
-        return run(verb, argc - 2, argv + 2, start);
-    }
-    if (verb)
-        rc = about("help", verb->name);
-    else if (argc > 1 && is_about(argv[1]))
-        rc = about(argv[1], argc > 2 ? argv[2] : NULL);
-    else
-        return run_none(argc > 1 ? argv[1] : NULL);
-    if (rc != MF_OK && is_first()) complain("");
-    return rc;
+    if (mf_about_asked(n, words)) return tell(n, words);
+    verb = mf_cmd_find(n, words, &used);
+    if (!verb) return run_none(n, words);
+    if (verb->alone && !is_first()) return MF_OK;
+    if (!verb->alone) wait_briefly(argv);
+    return run(verb, (int)(n - used), argv + 1 + used, start);
 }

@@ -291,10 +291,10 @@ void mf_options_free(struct mf_options *options)
     free(options);
 }
 
-int mf_options_help_asked(int argc, char **argv)
+int mf_options_help_asked(size_t n, const char *const *words)
 {
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; ++i)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
+    for (size_t i = 0; i < n && strcmp(words[i], "--") != 0; ++i)
+        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0) return 1;
     return 0;
 }
 

@@ -87,7 +87,7 @@ int mf_options_parse(struct mf_options **options, const char *verb, const struct
 void mf_options_free(struct mf_options *options);
 
 /** Is "--help" or "-h" among these words (before a "--")? */
-int mf_options_help_asked(int argc, char **argv);
+int mf_options_help_asked(size_t n, const char *const *words);
 
 /** Sets option @p word from the environment variable @p variable if that is set and the option has its default. */
 int mf_options_env(struct mf_options *options, const char *word, const char *variable);

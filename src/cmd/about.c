@@ -1,6 +1,7 @@
 /* See about.h. */
 #include "src/cmd/about.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/base/version.h"
+#include "src/cmd/cmd.h"
 
 static const char *const codes[] = {"0",  "done",
                                     "2",  "a bad option, configuration key or value",
@@ -33,7 +35,7 @@ const char *mf_about_build(void)
     return text;
 }
 
-void mf_about_version(void)
+static void version(void)
 {
     char id[48];
 
@@ -46,17 +48,42 @@ void mf_about_version(void)
     mf_base_version(stdout);
 }
 
-void mf_about_program(const struct mf_cmd *const *verbs)
+static void exit_codes(void)
+{
+    printf("\nexit status:\n");
+    for (size_t i = 0; codes[i]; i += 2) printf("  %-3s %s\n", codes[i], codes[i + 1]);
+}
+
+/* A line for every verb, or every one of a family (NULL: all). */
+static void list(const char *family)
+{
+    int width = 14;
+
+    for (size_t i = 0; mf_cmds[i]; ++i)
+        if ((int)strlen(mf_cmds[i]->name) > width) width = (int)strlen(mf_cmds[i]->name);
+    printf("\nverbs:\n");
+    for (size_t i = 0; mf_cmds[i]; ++i)
+        if (!family || mf_cmd_is_of(mf_cmds[i], family))
+            printf("  %-*s %s\n", width, mf_cmds[i]->name, mf_cmds[i]->summary);
+}
+
+static void program(void)
 {
     printf("mesoforge turns micrographs into statistically equivalent 2-D and 3-D material models.\n\n"
            "usage: mesoforge VERB [OPTION ...]      on one core or node\n"
            "       mpirun -n 4 mesoforge VERB ...   on several ranks\n"
-           "       srun mesoforge VERB ...\n\nverbs:\n");
-    for (; *verbs; ++verbs) printf("  %-14s %s\n", (*verbs)->name, (*verbs)->summary);
+           "       srun mesoforge VERB ...\n");
+    list(NULL);
     printf("\n  help [VERB]    this help, or that of a verb (also VERB --help)\n"
            "  man VERB       its manual page, in roff\n"
-           "  --version      versions of the program and its libraries\n\nexit status:\n");
-    for (size_t i = 0; codes[i]; i += 2) printf("  %-3s %s\n", codes[i], codes[i + 1]);
+           "  --version      versions of the program and its libraries\n");
+    exit_codes();
+}
+
+static void family(const char *word)
+{
+    printf("usage: mesoforge %s VERB [OPTION ...]\n", word);
+    list(word);
 }
 
 enum { COLUMNS = 79, MAN_COLUMNS = 72 /* which man indents */ };
@@ -113,7 +140,7 @@ static void paragraphs(const char *text, size_t columns, void (*print)(const cha
 
 static void print_plain(const char *text) { printf("%s", text); }
 
-void mf_about_verb(const struct mf_cmd *verb)
+static void verb_help(const struct mf_cmd *verb)
 {
     say("mesoforge", verb->name, ": ", verb->summary);
     printf("\n");
@@ -126,9 +153,26 @@ void mf_about_verb(const struct mf_cmd *verb)
     mf_options_help(verb->tables);
 }
 
-static void man_head(const char *title, const char *name, const char *summary)
+/* ---- manual pages ---- */
+
+enum { PAGE = 64 };
+
+/* The name of a verb's page ("": the program's): "mesoforge-data-import". */
+static const char *page(const char *verb, char name[PAGE])
 {
-    printf(".TH %s 1 \"\" \"mesoforge %s\" \"User Commands\"\n.SH NAME\n", title, MF_VERSION);
+    snprintf(name, PAGE, "mesoforge%s%s", *verb ? "-" : "", verb);
+    for (char *at = name; *at; ++at)
+        if (*at == ' ') *at = '-';
+    return name;
+}
+
+static void man_head(const char *verb, const char *summary)
+{
+    char name[PAGE];
+
+    printf(".TH ");
+    for (const char *at = page(verb, name); *at; ++at) putchar(toupper((unsigned char)*at));
+    printf(" 1 \"\" \"mesoforge %s\" \"User Commands\"\n.SH NAME\n", MF_VERSION);
     mf_roff(name);
     printf(" \\- ");
     mf_roff(summary);
@@ -145,28 +189,26 @@ static void man_codes(void)
     }
 }
 
-void mf_about_program_man(const struct mf_cmd *const *verbs)
+static void program_man(void)
 {
-    man_head("MESOFORGE", "mesoforge", "statistically equivalent material models from micrographs");
+    char name[PAGE];
+
+    man_head("", "statistically equivalent material models from micrographs");
     printf(".B mesoforge\n.I VERB\n[\\fIOPTION\\fR ...]\n.br\n.B mpirun \\-n \\fIN\\fB mesoforge\n.I VERB\n\\&...\n"
            ".SH VERBS\n");
-    for (const struct mf_cmd *const *v = verbs; *v; ++v) {
-        printf(".TP\n\\fBmesoforge\\-%s\\fR(1)\n", (*v)->name);
-        mf_roff((*v)->summary);
+    for (size_t i = 0; mf_cmds[i]; ++i) {
+        printf(".TP\n\\fB");
+        mf_roff(page(mf_cmds[i]->name, name));
+        printf("\\fR(1)\n");
+        mf_roff(mf_cmds[i]->summary);
         printf("\n");
     }
     man_codes();
 }
 
-void mf_about_verb_man(const struct mf_cmd *verb)
+static void verb_man(const struct mf_cmd *verb)
 {
-    char title[64], name[64];
-    size_t n = (size_t)snprintf(title, sizeof title, "MESOFORGE-%s", verb->name);
-
-    for (size_t i = 0; i < n && i < sizeof title; ++i)
-        if (title[i] >= 'a' && title[i] <= 'z') title[i] = (char)(title[i] - 'a' + 'A');
-    snprintf(name, sizeof name, "mesoforge-%s", verb->name);
-    man_head(title, name, verb->summary);
+    man_head(verb->name, verb->summary);
     printf(".B mesoforge %s\n", verb->name);
     mf_roff(verb->synopsis ? verb->synopsis : "[OPTION ...]");
     printf("\n");
@@ -179,4 +221,70 @@ void mf_about_verb_man(const struct mf_cmd *verb)
     mf_options_man(verb->tables);
     man_codes();
     printf(".SH SEE ALSO\n.BR mesoforge (1)\n");
+}
+
+/* ---- questions ---- */
+
+/* help [VERB | FAMILY] */
+static int help(size_t n, const char *const *words)
+{
+    size_t used;
+    const struct mf_cmd *verb = mf_cmd_find(n, words, &used);
+
+    if (n == 0)
+        program();
+    else if (verb)
+        verb_help(verb);
+    else if (mf_cmd_is_family(words[0]) && (n == 1 || *words[1] == '-'))
+        family(words[0]);
+    else
+        return mf_cmd_none(n, words);
+    return MF_OK;
+}
+
+/* man [VERB | --list] */
+static int man(size_t n, const char *const *words)
+{
+    size_t used;
+    const struct mf_cmd *verb = mf_cmd_find(n, words, &used);
+
+    if (n == 0)
+        program_man();
+    else if (verb)
+        verb_man(verb);
+    else if (strcmp(words[0], "--list") == 0)
+        for (size_t i = 0; mf_cmds[i]; ++i) printf("%s\n", mf_cmds[i]->name);
+    else
+        return mf_cmd_none(n, words);
+    return MF_OK;
+}
+
+static int is_one_of(const char *word, const char *const *words)
+{
+    for (; *words; ++words)
+        if (strcmp(word, *words) == 0) return 1;
+    return 0;
+}
+
+static const char *const versions[] = {"--version", "version", NULL};
+static const char *const helps[] = {"--help", "-h", "help", NULL};
+static const char *const mans[] = {"man", NULL};
+
+int mf_about_asked(size_t n, const char *const *words)
+{
+    size_t used;
+
+    if (n == 0) return 0;
+    if (is_one_of(words[0], versions) || is_one_of(words[0], helps) || is_one_of(words[0], mans)) return 1;
+    if (!mf_cmd_find(n, words, &used)) used = mf_cmd_is_family(words[0]) != 0;
+    return used > 0 && mf_options_help_asked(n - used, words + used);
+}
+
+int mf_about(size_t n, const char *const *words)
+{
+    if (is_one_of(words[0], mans)) return man(n - 1, words + 1);
+    if (is_one_of(words[0], helps)) return help(n - 1, words + 1);
+    if (!is_one_of(words[0], versions)) return help(n, words);
+    version();
+    return MF_OK;
 }

@@ -1,19 +1,15 @@
-/* What the program says about itself: help, man pages, versions. */
+/* What the program says of itself: help, manual pages, versions. It is made from the rows of verbs and options alone:
+ * neither MPI nor a machine is needed. */
 #ifndef MF_CMD_ABOUT_H
 #define MF_CMD_ABOUT_H
 
-#include "src/cmd/cmd.h"
+#include <stddef.h>
 
-/** Overview of the verbs (NULL-terminated). */
-void mf_about_program(const struct mf_cmd *const *verbs);
-void mf_about_verb(const struct mf_cmd *verb);
+/** Do these words, which follow the program's name, ask to be told something: help, man, --version, VERB --help? */
+int mf_about_asked(size_t n, const char *const *words);
 
-/** The same as roff: mesoforge(1), mesoforge-VERB(1). */
-void mf_about_program_man(const struct mf_cmd *const *verbs);
-void mf_about_verb_man(const struct mf_cmd *verb);
-
-/** Version of the program and of everything it stands on. */
-void mf_about_version(void);
+/** Tells it, on standard output: MF_USAGE where it is of a verb that is not there. */
+int mf_about(size_t n, const char *const *words);
 
 /** One line that identifies this build: ranks of one run must agree on it. */
 const char *mf_about_build(void);

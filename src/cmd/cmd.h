@@ -61,7 +61,7 @@ struct mf_session {
 };
 
 struct mf_cmd {
-    const char *name;
+    const char *name;                   /* one word, or two with a blank between them: "data import" */
     const char *summary;                /* one line */
     const char *synopsis;               /* "[--option VALUE ...] FILE ..." */
     const char *text;                   /* paragraphs and worked examples for --help and the man page; may be NULL */
@@ -86,9 +86,18 @@ extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf
     mf_cmd_smooth, mf_cmd_reconstruct, mf_cmd_match, mf_cmd_verify, mf_cmd_view, mf_cmd_info, mf_cmd_doctor,
     mf_cmd_probe, mf_cmd_plan, mf_cmd_bench, mf_cmd_report, mf_cmd_launch;
 
-/** All verbs, NULL-terminated; the one of a name, or NULL. */
+/** All verbs, NULL-terminated (verbs.c). */
 extern const struct mf_cmd *const mf_cmds[];
-const struct mf_cmd *mf_cmd_find(const char *name);
+
+/** The verb whose name the words begin with, one or two (*used); NULL: none. */
+const struct mf_cmd *mf_cmd_find(size_t n, const char *const *words, size_t *used);
+
+/** Is @p word the first of verbs of two words; is @p verb one of these? */
+int mf_cmd_is_family(const char *word);
+int mf_cmd_is_of(const struct mf_cmd *verb, const char *family);
+
+/** Refuses words that begin with no verb, and names the nearest: MF_USAGE. */
+int mf_cmd_none(size_t n, const char *const *words);
 
 /**
  * Begins a session on options that are parsed: the log. What is wrong with options is said then, before a device is

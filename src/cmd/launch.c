@@ -9,7 +9,6 @@
 #include "kernels/cores.h"
 #include "src/base/child.h"
 #include "src/base/err.h"
-#include "src/cmd/cmd.h"
 #include "src/cmd/launch_job.h"
 
 #define ROW(word, field, kind, standard, help) MF_OPT(mf_launch, word, field, kind, standard, help)
@@ -119,13 +118,13 @@ static const char *devices_here(void)
 static void drop_defaults(const struct mf_options *options, const struct mf_cmd *verb, struct mf_launch_job *l)
 {
     struct mf_job *job = &l->job;
-    int is_mpirun = job->by == MF_BY_MPIRUN, saves = verb && verb->saves;
+    int is_mpirun = job->by == MF_BY_MPIRUN;
 
     if (!job->name && !is_mpirun) job->name = l->name;
     if (!mf_options_given(options, "mpi") && (is_mpirun || job->mpirun_inside || job->box >= MF_BOX_DOCKER))
         job->mpi = NULL;
     if (mf_options_given(options, "save-before")) return;
-    if (is_mpirun || !saves || (job->by == MF_BY_SRUN && (job->within || !job->time)))
+    if (is_mpirun || !verb->saves || (job->by == MF_BY_SRUN && (job->within || !job->time)))
         job->save_before = 0;
     else if (job->time && 2 * job->save_before > mf_job_seconds(job->time) && mf_job_seconds(job->time) > 0)
         job->save_before = mf_job_seconds(job->time) / 2;
@@ -136,14 +135,18 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     const char *const *word = NULL;
     size_t words = mf_options_positional(options, &word);
     struct mf_launcher here = mf_launcher_find();
+    struct mf_launch_verb verb;
     struct mf_job *job = &l->job;
-    char path[4096];
+    char path[4096], *blank;
 
     if (o->run && o->dry_run) return mf_fail(MF_USAGE, "--run and --dry-run contradict each other");
     if (words == 0) return mf_fail(MF_USAGE, "what is to be started? mesoforge launch [OPTION ...] -- VERB ...");
     if (!getcwd(l->folder, sizeof l->folder))
         return mf_fail(MF_OUTPUT, "the current folder is gone: %s", strerror(errno));
-    snprintf(l->name, sizeof l->name, "mesoforge-%.40s", word[0]);
+    MF_TRY(mf_launch_verb_find(words, word, &verb));
+    snprintf(l->name, sizeof l->name, "mesoforge-%.40s", verb.cmd->name);
+    blank = strchr(l->name, ' ');
+    if (blank) *blank = '-';
     *job = (struct mf_job){.hosts = o->hosts,
                            .mpi = o->mpi,
                            .within = *here.job != '\0',
@@ -167,9 +170,9 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     MF_TRY(box_of(o->container, job));
     MF_TRY(mf_launch_mount(&o->mounts, l));
     MF_TRY(mf_launch_place(o, &here, job));
-    drop_defaults(options, mf_cmd_find(word[0]), l);
+    drop_defaults(options, verb.cmd, l);
     mf_words_add(&l->command, program_of(o, path, sizeof path));
-    MF_TRY(mf_launch_command(o, job, words, word, &l->command));
+    MF_TRY(mf_launch_command(o, job, &verb, &l->command));
     job->words = l->command.count;
     job->word = (const char *const *)l->command.at;
     MF_TRY(mf_job_check(job));

@@ -4,7 +4,7 @@
 
 #include "slurm/launcher.h"
 #include "slurm/render.h"
-#include "src/base/opt.h"
+#include "src/cmd/cmd.h"
 
 struct mf_launch {
     /* how many, where */
@@ -32,6 +32,16 @@ struct mf_launch_job {
     char name[64], folder[4096];
 };
 
+/** The verb that is started: @p name words of its own begin those that every rank gets. */
+struct mf_launch_verb {
+    const struct mf_cmd *cmd;
+    size_t name, words;
+    const char *const *word; /* [words] */
+};
+
+/** Finds it: MF_USAGE where it is none, or none that runs on ranks. */
+int mf_launch_verb_find(size_t words, const char *const *word, struct mf_launch_verb *verb);
+
 /** Who starts the ranks, where they are and how many: MF_USAGE, MF_INPUT (--plan), MF_DEVICE (GPUs that are not here).
  */
 int mf_launch_place(const struct mf_launch *o, const struct mf_launcher *here, struct mf_job *job);
@@ -44,7 +54,7 @@ long mf_launch_ranks(const struct mf_job *job);
  * --plan, --restart auto where Slurm may start it again, a small run with --debug. @p job gets to know what they
  * ask of it. MF_USAGE, MF_INPUT.
  */
-int mf_launch_command(const struct mf_launch *o, struct mf_job *job, size_t words, const char *const *word,
+int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struct mf_launch_verb *verb,
                       struct mf_words *command);
 
 /** Slurm ends a job whose log it cannot open, and says so nowhere but in its own books: MF_USAGE, or a warning. */
@@ -53,7 +63,9 @@ int mf_launch_log_check(const struct mf_job *job, int is_submitted);
 /** The mounts of a container, by whole paths: MF_USAGE. */
 int mf_launch_mount(const struct mf_texts *mounts, struct mf_launch_job *l);
 
-/** Warns of files that the container would not show: the words of the verb, and what its configuration file names. */
-void mf_launch_warn_outside(const struct mf_job *job, const struct mf_words *words, const struct mf_options *options);
+/** Warns of files that the container would not show: the words behind the @p name words of the verb, and what its
+ * configuration file names. */
+void mf_launch_warn_outside(const struct mf_job *job, size_t name, const struct mf_words *words,
+                            const struct mf_options *options);
 
 #endif

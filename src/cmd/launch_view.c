@@ -255,9 +255,9 @@ static void warn_value(void *view, const char *word, const char *value, enum mf_
     if (origin == MF_FROM_FILE && !is_no_file(word)) warn_word(view, value);
 }
 
-static void warn_words(const struct view *v, const struct mf_words *words)
+static void warn_words(const struct view *v, size_t first, const struct mf_words *words)
 {
-    for (size_t i = 1; i < words->count; ++i) {
+    for (size_t i = first; i < words->count; ++i) {
         const char *word = words->at[i];
 
         if (strncmp(word, "--", 2) == 0 && is_no_file(word + 2))
@@ -267,12 +267,13 @@ static void warn_words(const struct view *v, const struct mf_words *words)
     }
 }
 
-void mf_launch_warn_outside(const struct mf_job *job, const struct mf_words *words, const struct mf_options *options)
+void mf_launch_warn_outside(const struct mf_job *job, size_t name, const struct mf_words *words,
+                            const struct mf_options *options)
 {
     struct view view = open_view(job);
 
     mf_log_open(0, 1, MF_WARN);
-    warn_words(&view, words);
+    warn_words(&view, name, words);
     mf_options_each(options, warn_value, &view);
     close_view(&view);
 }

@@ -326,17 +326,24 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     return rc;
 }
 
-static int is_verb(const char *word) { return strcmp(word, "reconstruct") == 0 || strcmp(word, "match") == 0; }
+/* How many of the words name a verb that can be planned. */
+static size_t verb_words(size_t n, const char *const *words)
+{
+    size_t used;
+    const struct mf_cmd *verb = mf_cmd_find(n, words, &used);
+
+    return verb && verb->check_plan ? used : 0;
+}
 
 /* The inputs named: behind the verb, else those of --config, which is the run's own or the plan's. */
 static size_t inputs_of(const struct mf_session *s, const char *const **words)
 {
-    size_t n = mf_options_positional(s->options, words);
+    size_t n = mf_options_positional(s->options, words), used;
 
-    if (n == 1) n = mf_options_filed(s->options, words);
-    if (n == 0 || !is_verb(**words)) return n;
-    ++*words;
-    return n - 1;
+    if (n == verb_words(n, *words)) n = mf_options_filed(s->options, words);
+    used = verb_words(n, *words);
+    *words += used;
+    return n - used;
 }
 
 static int check(const struct mf_session *s, struct plan_cmd *o)
@@ -347,7 +354,7 @@ static int check(const struct mf_session *s, struct plan_cmd *o)
     if (n == 0)
         return mf_fail(MF_USAGE,
                        "what is to be planned? try: mesoforge plan reconstruct, or mesoforge plan match FILE");
-    if (!is_verb(words[0]))
+    if (verb_words(n, words) == 0)
         return mf_fail(MF_USAGE,
                        "what is to be planned? '%s' is neither reconstruct nor match; try: mesoforge plan match FILE",
                        words[0]);
@@ -398,7 +405,7 @@ const struct mf_cmd mf_cmd_plan = {
             "      --add_dimension 256 --ranks 4 --output plan.json\n",
     .tables = tables,
     .size = sizeof(struct plan_cmd),
-    .positional_max = 2,
+    .positional_max = 3, /* a verb of one word or two, FILE */
     .run = run,
     .looks = 1,
 };

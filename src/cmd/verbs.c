@@ -1,6 +1,4 @@
 /* The table of verbs: a new one is a line here. */
-#include <string.h>
-
 #include "src/cmd/cmd.h"
 
 const struct mf_cmd *const mf_cmds[] = {
@@ -8,10 +6,3 @@ const struct mf_cmd *const mf_cmds[] = {
     &mf_cmd_launch, &mf_cmd_match,        &mf_cmd_merge,   &mf_cmd_plan,   &mf_cmd_probe, &mf_cmd_reconstruct,
     &mf_cmd_report, &mf_cmd_smooth,       &mf_cmd_synth,   &mf_cmd_verify, &mf_cmd_view,  NULL,
 };
-
-const struct mf_cmd *mf_cmd_find(const char *name)
-{
-    for (size_t i = 0; mf_cmds[i]; ++i)
-        if (strcmp(mf_cmds[i]->name, name) == 0) return mf_cmds[i];
-    return NULL;
-}

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Help and man page of every verb name every option and end well; the program's own do too. usage: help.sh PROGRAM
+# Help and man page of every verb name every option and end well; the program's own do too. A verb has one word or two.
+# usage: help.sh PROGRAM
 set -eu
 program=$1
 
@@ -10,10 +11,11 @@ fail() {
 
 "$program" --version | grep -q '^mesoforge [0-9]' || fail "--version names no version"
 "$program" help | grep -q '^verbs:' || fail "help lists no verbs"
-for verb in $("$program" man --list); do
+# shellcheck disable=SC2086 # the words of a verb are words
+"$program" man --list | while read -r verb; do
     "$program" help | grep -q "^  $verb " || fail "help does not list $verb"
-    help=$("$program" "$verb" --help) || fail "$verb --help fails"
-    man=$("$program" man "$verb") || fail "man $verb fails"
+    help=$("$program" $verb --help) || fail "$verb --help fails"
+    man=$("$program" man $verb) || fail "man $verb fails"
     long=$(printf '%s\n' "$help" | awk "length > 79" | head -1)
     [ -z "$long" ] || fail "$verb --help: a line is too long: $long"
     torn=$(printf '%s\n' "$help" | awk 'one != "" && /^[^ ]/ { print one; exit }
@@ -22,13 +24,13 @@ for verb in $("$program" man --list); do
     broken=$(printf '%s\n' "$help" | awk '/^  .*mesoforge [a-z]+ / { example = 1; ended = !/\\$/; next }
         example && /^ / && ended { print; exit } !/^ / { example = 0 } { ended = !/\\$/ }')
     [ -z "$broken" ] || fail "$verb --help: an example cannot be copied, its line is broken: $broken"
-    words=$("$program" "$verb" --print-config | sed -n 's/^#* *\([a-zA-Z0-9_-]*\):.*/\1/p')
+    words=$("$program" $verb --print-config | sed -n 's/^#* *\([a-zA-Z0-9_-]*\):.*/\1/p')
     [ -n "$words" ] || fail "$verb --print-config prints no option"
     for word in $words; do
         printf '%s\n' "$help" | grep -q -- "--$word\b" || fail "$verb --help does not name --$word"
         printf '%s\n' "$man" | sed 's/\\-/-/g' | grep -q -- "--$word\b" || fail "man $verb does not name --$word"
     done
-    "$program" "$verb" --print-config >config.$$ && "$program" "$verb" --config config.$$ --print-config |
+    "$program" $verb --print-config >config.$$ && "$program" $verb --config config.$$ --print-config |
         sed 's/ *# [a-z]*$//' >again.$$
     sed 's/ *# [a-z]*$//' config.$$ | cmp -s - again.$$ || fail "$verb --print-config does not reproduce itself"
     rm -f config.$$ again.$$

@@ -16,7 +16,7 @@ from runs import check, finish, run
 program, sources, build = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 packaging = sources / "packaging"
 VERSION = re.search(r"project\(mesoforge VERSION (\S+)", (sources / "CMakeLists.txt").read_text())[1]
-VERBS = subprocess.run([program, "man", "--list"], capture_output=True, text=True, check=True).stdout.split()
+VERBS = subprocess.run([program, "man", "--list"], capture_output=True, text=True, check=True).stdout.replace(" ", "-").split()
 
 
 def shell(*words, **more):

@@ -37,7 +37,7 @@ for name, text in (("srun", SRUN), ("scontrol", "exit 1\n")):
         file.write("#!/bin/sh\n" + text)
     os.chmod(f"bin/{name}", 0o755)
 
-verbs = subprocess.run([program, "man", "--list"], capture_output=True, text=True).stdout.split()
+verbs = subprocess.run([program, "man", "--list"], capture_output=True, text=True).stdout.replace(" ", "-").split()
 check(set(ORDER) <= set(verbs), f"scripts of no verb: {set(ORDER) - set(verbs)}")
 check({n[:-7] for n in os.listdir(scripts) if n.endswith(".sbatch")} == set(ORDER), "scripts and this test")
 

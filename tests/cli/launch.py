@@ -243,7 +243,7 @@ def takes(words, option):
 def refusals():
     one = ["--", "match", "--microstructure_filename", "m.npy"]
     refused(2, "what is to be started", "--nodes", "2")
-    refused(2, "no verb that can", "--", "mtch")
+    refused(2, "no verb 'mtch'; try: mesoforge match", "--", "mtch")
     refused(2, "behind '--': try: -- match", "--nodes", "2", "match", "--config", "bad.yaml")
     refused(2, "behind '--': try: -- match", "match", "--limit", "2")
     refused(2, "behind '--': try: -- match", "--submit", "match", "--limit", "2")

@@ -38,3 +38,11 @@ if(MF_SANITIZE)
   list(TRANSFORM cli_cases REPLACE "(.+)" "cli_\\1_1" OUTPUT_VARIABLE short)
   set_tests_properties(foreign log_cut terminal ${short} PROPERTIES LABELS unit TIMEOUT 600)
 endif()
+
+# The same program with another table of verbs.
+add_executable(two_words ${PROJECT_SOURCE_DIR}/src/main.c tool/two_words.c)
+target_link_libraries(two_words PRIVATE mf_cmd)
+add_test(NAME cli_two_words COMMAND /usr/bin/python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/two_words.py $<TARGET_FILE:two_words>
+  ${MF_MPIEXEC} ${PROJECT_SOURCE_DIR}/cmake/man.cmake)
+add_test(NAME cli_help_two_words COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/help.sh $<TARGET_FILE:two_words>)
+set_tests_properties(cli_two_words cli_help_two_words PROPERTIES TIMEOUT 300 LABELS cli ENVIRONMENT "${MF_TEST_ENV}")

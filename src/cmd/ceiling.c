@@ -3,6 +3,7 @@
 
 #include "kernels/ceiling.h"
 #include "src/base/err.h"
+#include "src/cmd/cores.h"
 
 /* Floats per array so that three of them on every rank of a node are well beyond its last caches, all of them: a
  * processor may have a dozen, and each holds its share of the arrays. Collective. */

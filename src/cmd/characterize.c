@@ -14,6 +14,7 @@
 #include "src/cmd/peaks.h"
 #include "src/cmd/reside.h"
 #include "src/cmd/sample.h"
+#include "src/cmd/spacing.h"
 #include "src/desc/characterize.h"
 #include "src/desc/mean.h"
 #include "src/desc/measure.h"

@@ -1,5 +1,9 @@
-/* The options that every verb has. */
-#include "src/cmd/cmd.h"
+/* The options that every verb has, and what their values cannot be. */
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/cmd/cores.h"
+#include "src/cmd/session.h"
 
 const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "device", device, MF_TEXT, "auto",
@@ -47,3 +51,27 @@ const struct mf_opt mf_common_opts[] = {
     MF_OPT(mf_common, "no_auto_gpu_config", auto_gpu, MF_UNFLAG, NULL,
            "options and defaults alone (reconstruct, match: --plan off)"),
     MF_OPT_END};
+
+int mf_common_check(const struct mf_common *common)
+{
+    if (common->threads < 0 || common->threads > MF_THREADS_MOST)
+        return mf_fail(MF_USAGE, "--threads wants 0 to %d, not %ld", MF_THREADS_MOST, common->threads);
+    if (common->memory_limit < 0 || common->memory_limit > 1L << 40)
+        return mf_fail(MF_USAGE, "--memory-limit wants a size in MiB, not %ld", common->memory_limit);
+    if (common->timeout < 0 || common->timeout > 1L << 30)
+        return mf_fail(MF_USAGE, "--timeout wants a number of seconds, 0 or more, not %ld", common->timeout);
+    if (common->logging_level < 0 || common->logging_level > 50)
+        return mf_fail(MF_USAGE, "--logging_level wants 0 to 50, not %ld", common->logging_level);
+    if (common->output && !*common->output) return mf_fail(MF_USAGE, "--output wants a file name");
+    for (size_t i = 0; i < common->gpu_ids.count; ++i)
+        if (common->gpu_ids.at[i] < 0) return mf_fail(MF_USAGE, "--gpu_ids: %ld is no GPU", common->gpu_ids.at[i]);
+    if (common->gpu_ids.count > 0 && strncmp(common->device, "cuda:", 5) == 0)
+        return mf_fail(MF_USAGE, "--device %s and --gpu_ids contradict each other; leave one out", common->device);
+    for (size_t i = 0; i < common->gpu_ids.count && !common->share_gpu; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (common->gpu_ids.at[k] == common->gpu_ids.at[i])
+                return mf_fail(MF_USAGE,
+                               "--gpu_ids names GPU %ld twice, and two ranks would share it; try: --share-gpu",
+                               common->gpu_ids.at[i]);
+    return MF_OK;
+}

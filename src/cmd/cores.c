@@ -1,5 +1,4 @@
-/* Which cores a rank uses, and how many. Ranks that are not bound share them: a core that k ranks may use counts 1/k.
- */
+/* See cores.h. A core that k ranks may use counts 1/k. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/cmd.h"
+#include "src/cmd/cores.h"
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"
 #include "src/plan/pin.h"

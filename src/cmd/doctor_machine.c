@@ -14,6 +14,7 @@
 #include "mpi/wire.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
+#include "src/cmd/cores.h"
 #include "src/cmd/doctor.h"
 #include "src/plan/cgroup.h"
 #include "src/plan/host.h"

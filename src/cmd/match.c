@@ -15,6 +15,7 @@
 #include "src/cmd/recon_target.h"
 #include "src/cmd/reside.h"
 #include "src/cmd/sample.h"
+#include "src/cmd/spacing.h"
 
 static const struct mf_opt *const tables[] = {mf_match_rows,    mf_recon_rows,  mf_run_rows,
                                               mf_log_view_rows, mf_common_opts, NULL};

@@ -7,6 +7,7 @@
 #include "src/base/text.h"
 #include "src/cmd/ceiling.h"
 #include "src/cmd/cmd.h"
+#include "src/cmd/cores.h"
 #include "src/cmd/probe_print.h"
 
 struct probe {

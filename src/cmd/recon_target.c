@@ -9,6 +9,7 @@
 #include "src/cmd/mask.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/sample.h"
+#include "src/cmd/spacing.h"
 #include "src/desc/characterize.h"
 #include "src/desc/registry.h"
 

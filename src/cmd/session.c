@@ -1,15 +1,13 @@
-/* What every verb works with: log, back end, arena, queue; and what they share at the end. */
-#include <errno.h>
+/* See session.h. */
+#include "src/cmd/session.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "io/array.h"
 #include "io/atomic.h"
-#include "io/nrrd.h"
 #include "kernels/stage.h"
 #include "mpi/wire.h"
 #include "src/base/err.h"
@@ -17,169 +15,11 @@
 #include "src/base/phase.h"
 #include "src/base/resident.h"
 #include "src/base/text.h"
-#include "src/cmd/cmd.h"
+#include "src/cmd/cores.h"
 #include "src/cmd/device.h"
+#include "src/cmd/output.h"
 #include "src/cmd/where.h"
 #include "src/desc/registry.h"
-
-/* Makes a folder and those above it. */
-static int make_folder(const char *path)
-{
-    char *copy = strdup(path);
-    int rc = MF_OK;
-
-    if (!copy) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    for (char *at = copy; rc == MF_OK && at;) {
-        at = strchr(at + 1, '/');
-        if (at) *at = '\0';
-        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
-            rc = mf_fail(MF_OUTPUT, "cannot make folder '%s': %s", copy, strerror(errno));
-        if (at) *at = '/';
-    }
-    free(copy);
-    return rc;
-}
-
-/* FOLDER/BASE[_INFIX]SUFFIX; caller frees. */
-static char *join_path(const char *folder, const char *base, const char *infix, const char *suffix)
-{
-    char *path = NULL;
-    const char *slash = *folder && folder[strlen(folder) - 1] != '/' ? "/" : "";
-
-    if (asprintf(&path, "%s%s%s%s%s%s", folder, slash, base, infix ? "_" : "", infix ? infix : "", suffix) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    return path;
-}
-
-int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)
-{
-    const struct mf_common *common = session->common;
-    int rc = MF_OK;
-
-    if (common->output) {
-        *path = join_path("", common->output, NULL, "");
-        return MF_OK;
-    }
-    if (session->comm->rank == 0 && *common->data_folder && !common->dry_run) rc = make_folder(common->data_folder);
-    MF_TRY(mf_agree(session->comm, rc));
-    *path = join_path(common->data_folder, base, common->information, suffix);
-    return MF_OK;
-}
-
-int mf_spacing_check(const struct mf_reals *given)
-{
-    if (given->count > 3)
-        return mf_fail(MF_USAGE, "--spacing takes one value, 2 (y x) or 3 (z y x), not %zu", given->count);
-    for (size_t i = 0; i < given->count; ++i)
-        if (!(given->at[i] > 0)) return mf_fail(MF_USAGE, "--spacing wants values above 0, not %g", given->at[i]);
-    return MF_OK;
-}
-
-int mf_spacing_fits(const struct mf_reals *given, int ndim)
-{
-    if (given->count <= 1 || given->count == (size_t)ndim) return MF_OK;
-    return mf_fail(MF_USAGE, "--spacing has %zu values; %s takes one, or %s", given->count,
-                   ndim == 2 ? "an image" : "a volume", ndim == 2 ? "2 (y x)" : "3 (z y x)");
-}
-
-void mf_spacing_spread(const struct mf_reals *given, double spacing[3])
-{
-    size_t n = given->count;
-
-    for (size_t axis = 0; axis < 3; ++axis) {
-        size_t from_last = 2 - axis;
-
-        spacing[axis] = n == 1 ? given->at[0] : from_last < n ? given->at[n - 1 - from_last] : 1;
-    }
-}
-
-static int check_apart(const char *path, const char *input)
-{
-    struct stat out, in;
-
-    if (stat(path, &out) != 0 || stat(input, &in) != 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
-        return MF_OK;
-    return mf_fail(MF_USAGE, "the output '%s' is the input '%s': give it another name", path, input);
-}
-
-/* Values that are written beside a header spare the inputs, and the values of inputs that have such a header. */
-static int check_values(const char *path, const char *input)
-{
-    char *values = mf_nrrd_values(path), data[MF_DATASET_TEXT];
-    int rc = check_apart(values, input);
-
-    if (rc == MF_OK) mf_array_apart(input, data);
-    if (rc == MF_OK && data[0]) rc = check_apart(values, data);
-    free(values);
-    return rc;
-}
-
-static int check_spared(const char *path, size_t n, const char *const *inputs)
-{
-    for (size_t i = 0; i < n; ++i) {
-        const char *array;
-        char *file;
-        int rc;
-
-        if (!inputs[i] || !*inputs[i]) continue;
-        mf_array_split(inputs[i], &file, &array);
-        rc = check_apart(path, file);
-        if (rc == MF_OK && mf_ends_with(path, ".nhdr")) rc = check_values(path, file);
-        free(file);
-        MF_TRY(rc);
-    }
-    return MF_OK;
-}
-
-int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs)
-{
-    const char *config = mf_options_config(session->options);
-    int rc = MF_OK;
-
-    if (session->comm->rank == 0) {
-        rc = check_spared(path, n, inputs);
-        if (rc == MF_OK) rc = check_spared(path, 1, &config);
-    }
-    return mf_agree(session->comm, rc);
-}
-
-static int check_path(const char *path, const char *ending)
-{
-    if (!mf_ends_with(path, ending))
-        return mf_fail(MF_USAGE, "cannot write '%s': its name must end with %s", path, ending);
-    return mf_atomic_may(path);
-}
-
-int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending)
-{
-    if (!path) return MF_OK;
-    MF_TRY(mf_agree(session->comm, session->comm->rank == 0 ? check_path(path, ending) : MF_OK));
-    return mf_session_spares(session, path, 0, NULL);
-}
-
-int mf_common_check(const struct mf_common *common)
-{
-    if (common->threads < 0 || common->threads > MF_THREADS_MOST)
-        return mf_fail(MF_USAGE, "--threads wants 0 to %d, not %ld", MF_THREADS_MOST, common->threads);
-    if (common->memory_limit < 0 || common->memory_limit > 1L << 40)
-        return mf_fail(MF_USAGE, "--memory-limit wants a size in MiB, not %ld", common->memory_limit);
-    if (common->timeout < 0 || common->timeout > 1L << 30)
-        return mf_fail(MF_USAGE, "--timeout wants a number of seconds, 0 or more, not %ld", common->timeout);
-    if (common->logging_level < 0 || common->logging_level > 50)
-        return mf_fail(MF_USAGE, "--logging_level wants 0 to 50, not %ld", common->logging_level);
-    if (common->output && !*common->output) return mf_fail(MF_USAGE, "--output wants a file name");
-    for (size_t i = 0; i < common->gpu_ids.count; ++i)
-        if (common->gpu_ids.at[i] < 0) return mf_fail(MF_USAGE, "--gpu_ids: %ld is no GPU", common->gpu_ids.at[i]);
-    if (common->gpu_ids.count > 0 && strncmp(common->device, "cuda:", 5) == 0)
-        return mf_fail(MF_USAGE, "--device %s and --gpu_ids contradict each other; leave one out", common->device);
-    for (size_t i = 0; i < common->gpu_ids.count && !common->share_gpu; ++i)
-        for (size_t k = 0; k < i; ++k)
-            if (common->gpu_ids.at[k] == common->gpu_ids.at[i])
-                return mf_fail(MF_USAGE,
-                               "--gpu_ids names GPU %ld twice, and two ranks would share it; try: --share-gpu",
-                               common->gpu_ids.at[i]);
-    return MF_OK;
-}
 
 static enum mf_log_level level_of(long number)
 {
@@ -197,9 +37,9 @@ static int open_log(const struct mf_common *common, int rank)
 
     if (rank != 0 || !common->logfile_name) return MF_OK;
     if (common->logfile_date && localtime_r(&now, &local)) strftime(date, sizeof date, "%Y-%m-%d_%H-%M-%S", &local);
-    if (*common->data_folder && !whole) MF_TRY(make_folder(common->data_folder));
-    path = join_path(whole ? "" : common->data_folder, common->logfile_name, *date ? date : NULL,
-                     !*date && mf_ends_with(common->logfile_name, ".log") ? "" : ".log");
+    if (*common->data_folder && !whole) MF_TRY(mf_output_folder(common->data_folder));
+    path = mf_output_join(whole ? "" : common->data_folder, common->logfile_name, *date ? date : NULL,
+                          !*date && mf_ends_with(common->logfile_name, ".log") ? "" : ".log");
     rc = access(path, F_OK) == 0 ? MF_OK : mf_atomic_reaches(path);
     if (rc == MF_OK) rc = mf_log_copy(path);
     free(path);

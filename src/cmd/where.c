@@ -7,6 +7,7 @@
 #include "kernels/cores.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/cores.h"
 #include "src/plan/host.h"
 #include "src/plan/nic.h"
 

@@ -5,6 +5,8 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/cores.h"
+#include "src/cmd/output.h"
 #include "src/cmd/peaks.h"
 #include "tests/check.h"
 

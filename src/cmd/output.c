@@ -1,0 +1,121 @@
+/* See output.h. */
+#include "src/cmd/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io/array.h"
+#include "io/atomic.h"
+#include "io/nrrd.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+
+int mf_output_folder(const char *path)
+{
+    char *copy = strdup(path);
+    int rc = MF_OK;
+
+    if (!copy) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    for (char *at = copy; rc == MF_OK && at;) {
+        at = strchr(at + 1, '/');
+        if (at) *at = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+            rc = mf_fail(MF_OUTPUT, "cannot make folder '%s': %s", copy, strerror(errno));
+        if (at) *at = '/';
+    }
+    free(copy);
+    return rc;
+}
+
+char *mf_output_join(const char *folder, const char *base, const char *infix, const char *suffix)
+{
+    char *path = NULL;
+    const char *slash = *folder && folder[strlen(folder) - 1] != '/' ? "/" : "";
+
+    if (asprintf(&path, "%s%s%s%s%s%s", folder, slash, base, infix ? "_" : "", infix ? infix : "", suffix) < 0)
+        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
+    return path;
+}
+
+int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)
+{
+    const struct mf_common *common = session->common;
+    int rc = MF_OK;
+
+    if (common->output) {
+        *path = mf_output_join("", common->output, NULL, "");
+        return MF_OK;
+    }
+    if (session->comm->rank == 0 && *common->data_folder && !common->dry_run)
+        rc = mf_output_folder(common->data_folder);
+    MF_TRY(mf_agree(session->comm, rc));
+    *path = mf_output_join(common->data_folder, base, common->information, suffix);
+    return MF_OK;
+}
+
+static int check_apart(const char *path, const char *input)
+{
+    struct stat out, in;
+
+    if (stat(path, &out) != 0 || stat(input, &in) != 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return MF_OK;
+    return mf_fail(MF_USAGE, "the output '%s' is the input '%s': give it another name", path, input);
+}
+
+/* Values that are written beside a header spare the inputs, and the values of inputs that have such a header. */
+static int check_values(const char *path, const char *input)
+{
+    char *values = mf_nrrd_values(path), data[MF_DATASET_TEXT];
+    int rc = check_apart(values, input);
+
+    if (rc == MF_OK) mf_array_apart(input, data);
+    if (rc == MF_OK && data[0]) rc = check_apart(values, data);
+    free(values);
+    return rc;
+}
+
+static int check_spared(const char *path, size_t n, const char *const *inputs)
+{
+    for (size_t i = 0; i < n; ++i) {
+        const char *array;
+        char *file;
+        int rc;
+
+        if (!inputs[i] || !*inputs[i]) continue;
+        mf_array_split(inputs[i], &file, &array);
+        rc = check_apart(path, file);
+        if (rc == MF_OK && mf_ends_with(path, ".nhdr")) rc = check_values(path, file);
+        free(file);
+        MF_TRY(rc);
+    }
+    return MF_OK;
+}
+
+int mf_session_spares(const struct mf_session *session, const char *path, size_t n, const char *const *inputs)
+{
+    const char *config = mf_options_config(session->options);
+    int rc = MF_OK;
+
+    if (session->comm->rank == 0) {
+        rc = check_spared(path, n, inputs);
+        if (rc == MF_OK) rc = check_spared(path, 1, &config);
+    }
+    return mf_agree(session->comm, rc);
+}
+
+static int check_path(const char *path, const char *ending)
+{
+    if (!mf_ends_with(path, ending))
+        return mf_fail(MF_USAGE, "cannot write '%s': its name must end with %s", path, ending);
+    return mf_atomic_may(path);
+}
+
+int mf_session_may_write(const struct mf_session *session, const char *path, const char *ending)
+{
+    if (!path) return MF_OK;
+    MF_TRY(mf_agree(session->comm, session->comm->rank == 0 ? check_path(path, ending) : MF_OK));
+    return mf_session_spares(session, path, 0, NULL);
+}

@@ -1,0 +1,96 @@
+/* What a verb works with on every rank: communicator, back end, memory, queue, log. It is opened from the options that
+ * all verbs share and closed when the verb has run. */
+#ifndef MF_CMD_SESSION_H
+#define MF_CMD_SESSION_H
+
+#include "kernels/dry.h"
+#include "mpi/comm.h"
+#include "src/base/arena.h"
+#include "src/base/opt.h"
+
+/** Options every verb has: the first member of every verb's options struct. */
+struct mf_common {
+    const char *device;       /* --device auto|cpu|... */
+    long threads;             /* --threads: per rank; 0: OMP_NUM_THREADS, else the cores this rank may use */
+    long memory_limit;        /* --memory-limit [MB] per rank; 0: none */
+    long seed;                /* --seed */
+    long timeout;             /* --timeout [s]: see mf_comm_watch() */
+    int json;                 /* --json */
+    int deterministic;        /* --deterministic */
+    int dry_run;              /* --dry-run */
+    int log_view;             /* --log-view (log_view.h) */
+    const char *data_folder;  /* --data_folder */
+    const char *output;       /* --output FILE: wins over the folder */
+    const char *information;  /* --information: infix of file names */
+    const char *logfile_name; /* "FOLDER/NAME.log"; NULL: none */
+    long logging_level;       /* 10 debug, 20 info, 30 warnings, 40 quiet */
+    int logfile_date;
+    struct mf_longs gpu_ids;
+    int share_gpu;        /* --share-gpu: several ranks may take one GPU */
+    const char *bind;     /* --bind auto|none: mf_session_pin() */
+    int verbose;          /* --verbose: where.h */
+    const char *exchange; /* --exchange: mf_exchange_of() */
+    int memory_growth, mixed_precision, distributed_loss, auto_gpu;
+};
+
+extern const struct mf_opt mf_common_opts[];
+
+/** What their values cannot be: MF_USAGE. Local. */
+int mf_common_check(const struct mf_common *common);
+
+/** What a running verb works with. */
+struct mf_session {
+    struct mf_comm *comm; /* with a wire where the ranks' GPUs have one */
+    const struct mf_common *common;
+    const struct mf_options *options;
+    const struct mf_backend *backend;
+    struct mf_arena *arena;  /* host memory */
+    struct mf_arena *device; /* of the back end; on cpu the same */
+    struct mf_queue *queue;
+    struct mf_queue *home;       /* of whole fields: the same, but for those too large for a device */
+    struct mf_arena *home_arena; /* theirs then, within the host's; else NULL */
+    struct mf_backend_dry dry;   /* what a dry run has instead of a back end with memory of its own */
+    int capability;              /* of this rank's GPU, 10 major + minor; 0: it has none */
+    int threads;                 /* per rank: --threads, or what it stands for */
+    int threads_free;            /* nobody asked for that number: a small problem takes fewer */
+    double start;                /* mf_now() when the program started */
+    double predicted;            /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
+    int computes;                /* the verb is work for a GPU, where there is one */
+    int looks;         /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
+    const char *ahead; /* launch looks at the options of a job to come, whose ranks "srun" or "mpirun" will start: the
+                          environment is not the job's; NULL: this is the run */
+};
+
+/**
+ * Begins a session on options that are parsed: the log. What is wrong with options is said then, before a device is
+ * looked for. Collective; refuses (agreed) with MF_USAGE, MF_OUTPUT. @p session's comm, common, options and start are
+ * set. mf_session_close() follows, whatever it or mf_session_open() say.
+ */
+int mf_session_begin(struct mf_session *session);
+
+/** The rest of it: back end, arena, queue. Collective; refuses (agreed) with MF_USAGE, MF_DEVICE, MF_MEMORY. */
+int mf_session_open(struct mf_session *session);
+void mf_session_close(struct mf_session *session);
+
+/**
+ * From now on fields stay in host memory and their slices pass through the device, or (@p host 0) stay on the device
+ * again; nothing may be live in between. On cpu all memory is the host's, and nothing changes. Collective; refuses
+ * (agreed) with MF_MEMORY.
+ */
+int mf_session_reside(struct mf_session *session, int host);
+
+/**
+ * Back end, arenas and queue anew, on the cores or on the --device of a verb that computes; nothing may be live in the
+ * old ones. Collective; refuses (agreed).
+ */
+int mf_session_to_cores(struct mf_session *session);
+int mf_session_to_device(struct mf_session *session);
+
+/**
+ * Sees that there are kernels for the further descriptors @p more (bits 1 << enum mf_more); where the GPU has none and
+ * nobody asked for it, goes on on the cores. Nothing may be live in the session's memory. Collective; refuses (agreed)
+ * with MF_DEVICE.
+ */
+int mf_session_serves(struct mf_session *session, unsigned more);
+
+#endif

@@ -128,12 +128,8 @@ struct asked {
 
 static int run_ranks(const struct asked *asked, struct mf_comm *comm, double start)
 {
-    struct mf_session session = {.comm = comm,
-                                 .common = asked->into,
-                                 .options = asked->options,
-                                 .start = start,
-                                 .looks = asked->verb->looks,
-                                 .computes = asked->verb->computes};
+    struct mf_session session = {
+        .comm = comm, .common = asked->into, .options = asked->options, .start = start, .work = asked->verb->work};
 
     MF_TRY(mf_agree(comm, asked->rc));
     MF_TRY(mf_same_options(comm, asked->options));
@@ -147,15 +143,15 @@ static int run_world(const struct asked *asked, double start)
     struct mf_comm comm;
     int rc, strays;
 
-    if (asked->verb->saves)
+    if (asked->verb->checkpoints)
         mf_stop_ahead(START_MOST);
     else
         mf_stop_ends();
     if (asked->rc == MF_OK && common->timeout >= 0) mf_comm_patience((double)common->timeout);
     mf_h5_begin();
     mf_comm_task(asked->verb->name);
-    rc = mf_comm_open(&comm, NULL, NULL, asked->verb->examines ? MF_VERSION : mf_about_build());
-    strays = asked->verb->examines && mf_comm_strays(&comm) > 0;
+    rc = mf_comm_open(&comm, NULL, NULL, asked->verb->diagnoses ? MF_VERSION : mf_about_build());
+    strays = asked->verb->diagnoses && mf_comm_strays(&comm) > 0;
     if (strays) rc = MF_OK; /* and one of them speaks: the others are no ranks of anything */
     if (rc == MF_OK && !(strays && comm.rank > 0)) rc = run_ranks(asked, &comm, start);
     if (rc != MF_OK && comm.rank == 0) complain(asked->verb->name);

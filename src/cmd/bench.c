@@ -303,5 +303,5 @@ const struct mf_cmd mf_cmd_bench = {
     .positional_max = 16,
     .check = check,
     .run = run,
-    .computes = 1,
+    .work = MF_WORK_GPUS,
 };

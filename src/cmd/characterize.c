@@ -433,5 +433,5 @@ const struct mf_cmd mf_cmd_characterize = {
     .check = check,
     .run = run,
     .writes = 1,
-    .computes = 1,
+    .work = MF_WORK_GPUS,
 };

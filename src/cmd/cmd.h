@@ -1,4 +1,5 @@
-/* A verb is a row: its name, one line of help, its option tables, and what it does. */
+/* A verb is a row of a table: its name, its help, its options, what it does, and the few things that make it unlike
+ * other verbs. What the program does with a verb (main.c, help, launch, plan) it reads from this row alone. */
 #ifndef MF_CMD_CMD_H
 #define MF_CMD_CMD_H
 
@@ -6,25 +7,33 @@
 #include "src/cmd/session.h"
 
 struct mf_cmd {
-    const char *name;                   /* one word, or two with a blank between them: "data import" */
-    const char *summary;                /* one line */
-    const char *synopsis;               /* "[--option VALUE ...] FILE ..." */
-    const char *text;                   /* paragraphs and worked examples for --help and the man page; may be NULL */
-    const struct mf_opt *const *tables; /* NULL-terminated; mf_common_opts among them */
-    size_t size;                        /* of the options struct */
-    size_t positional_max;
-    int (*check)(const struct mf_session *session, void *options); /* what can be said of the options alone, without a
-                                                                      file or a device: local; NULL: nothing */
-    /* A plan of a file against these options and @p ranks ranks (0: unknown), before the run: MF_INPUT, MF_USAGE. After
-     * check; local. NULL: the verb takes no plan. */
+    const char *name;     /* one word, or two with a blank between them: "data import" */
+    const char *summary;  /* one line */
+    const char *synopsis; /* "[--option VALUE ...] FILE ..." */
+    const char *text;     /* paragraphs and worked examples for --help and the manual page; may be NULL */
+
+    const struct mf_opt *const *tables; /* option rows, NULL-terminated; mf_common_opts among them */
+    size_t size;                        /* of the options struct, whose first member is a struct mf_common */
+    size_t positional_max;              /* most arguments without "--" */
+
+    /** Refuses options that contradict each other, before a file or a device is looked at: MF_USAGE. Local. NULL: all
+     * options go together. */
+    int (*check)(const struct mf_session *session, void *options);
+
+    /** Compares the plan in file @p plan with these options and @p ranks ranks (0: unknown): MF_INPUT, MF_USAGE. Called
+     * after check, before a job is submitted. Local. NULL: the verb has no --plan. */
     int (*check_plan)(const struct mf_session *session, const void *options, const char *plan, size_t ranks);
-    int (*run)(struct mf_session *session, void *options);      /* NULL: */
-    int (*alone)(const struct mf_options *options, void *into); /* the verb is no program of MPI, but starts some */
-    int looks;                                                  /* as in struct mf_session */
-    int computes;                                               /* alike */
-    int writes;                                                 /* a file, even where no --output names one */
-    int saves;    /* checkpoints on a signal, and goes on from them (--restart) */
-    int examines; /* runs where the launcher's tasks do not find each other too: that is what it is there to say */
+
+    /** Does the work on all ranks. Collective; refuses (agreed). */
+    int (*run)(struct mf_session *session, void *options);
+
+    /** In place of run: the verb uses no MPI and runs on one process. Its options need no struct mf_common. */
+    int (*alone)(const struct mf_options *options, void *into);
+
+    enum mf_work work; /* what its arithmetic needs */
+    int writes;        /* it writes a file also where no --output names one */
+    int checkpoints;   /* a signal makes it save its state and leave (exit status 75); --restart goes on from there */
+    int diagnoses; /* it says why ranks do not work together: it runs where they have other builds, or do not meet */
 };
 
 extern const struct mf_cmd mf_cmd_synth, mf_cmd_characterize, mf_cmd_compare, mf_cmd_merge, mf_cmd_interpolate,

@@ -130,14 +130,15 @@ static int choose_best(struct mf_session *session, int *device)
     struct wish wish = {"cuda", -1, 0};
     char why[MF_ERR_TEXT];
 
-    if (session->computes && choose(session, &wish, device) == MF_OK) {
+    if (session->work == MF_WORK_GPUS && choose(session, &wish, device) == MF_OK) {
         mf_info("device: cuda (auto: it is installed, and every rank has a GPU; rank 0 takes number %d)", *device);
         return MF_OK;
     }
     mf_err_take(why, sizeof why);
     snprintf(wish.name, sizeof wish.name, "cpu");
     MF_TRY(choose(session, &wish, device));
-    if (session->computes) mf_info("device: cpu (auto: %s)", strncmp(why, "--device: ", 10) == 0 ? why + 10 : why);
+    if (session->work == MF_WORK_GPUS)
+        mf_info("device: cpu (auto: %s)", strncmp(why, "--device: ", 10) == 0 ? why + 10 : why);
     return MF_OK;
 }
 
@@ -146,7 +147,7 @@ int mf_device_choose(struct mf_session *session, int *device)
     struct wish wish;
 
     MF_TRY(mf_agree(session->comm, parse(session->common->device, &wish)));
-    if (session->looks && strcmp(wish.name, "cuda") == 0) /* for a machine that may be elsewhere */
+    if (session->work == MF_WORK_NONE && strcmp(wish.name, "cuda") == 0) /* for a machine that may be elsewhere */
         snprintf(wish.name, sizeof wish.name, "cpu");
     if (strcmp(wish.name, "auto") == 0) return choose_best(session, device);
     return choose(session, &wish, device);

@@ -149,6 +149,6 @@ const struct mf_cmd mf_cmd_doctor = {
     .tables = tables,
     .size = sizeof(struct doctor),
     .run = run,
-    .looks = 1,
-    .examines = 1,
+    .work = MF_WORK_NONE,
+    .diagnoses = 1,
 };

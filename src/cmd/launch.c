@@ -124,7 +124,7 @@ static void drop_defaults(const struct mf_options *options, const struct mf_cmd 
     if (!mf_options_given(options, "mpi") && (is_mpirun || job->mpirun_inside || job->box >= MF_BOX_DOCKER))
         job->mpi = NULL;
     if (mf_options_given(options, "save-before")) return;
-    if (is_mpirun || !verb->saves || (job->by == MF_BY_SRUN && (job->within || !job->time)))
+    if (is_mpirun || !verb->checkpoints || (job->by == MF_BY_SRUN && (job->within || !job->time)))
         job->save_before = 0;
     else if (job->time && 2 * job->save_before > mf_job_seconds(job->time) && mf_job_seconds(job->time) > 0)
         job->save_before = mf_job_seconds(job->time) / 2;

@@ -81,7 +81,7 @@ static void add_more(const struct mf_launch *o, const struct mf_job *job, const 
                      const struct mf_options *options, struct mf_words *command)
 {
     if (cmd->check_plan && o->plan) add_open(options, "plan", o->plan, command);
-    if (cmd->saves && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
+    if (cmd->checkpoints && job->by == MF_BY_SBATCH) add_open(options, "restart", "auto", command);
     if (!o->debug) return;
     add_open(options, "batch-size", "4", command);
     add_open(options, "max-iter", "20", command);
@@ -107,7 +107,7 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
     struct mf_session session = {.comm = &first,
                                  .common = t->into,
                                  .options = t->options,
-                                 .looks = cmd->looks,
+                                 .work = cmd->work,
                                  .ahead = by_mpirun ? "mpirun" : "srun"};
 
     mf_comm_dry(&first, 0, ranks > 0 ? (int)ranks : 1, 1);
@@ -123,7 +123,7 @@ static int check_values(const struct mf_launch *o, const struct mf_job *job, con
 /* Where Slurm may start it again, a run that never goes on would begin anew without end. */
 static int check_restart(const struct mf_job *job, const struct mf_cmd *cmd, const struct task *t)
 {
-    if (!cmd->saves || job->by != MF_BY_SBATCH || !has(t, "restart", "no", 1)) return MF_OK;
+    if (!cmd->checkpoints || job->by != MF_BY_SBATCH || !has(t, "restart", "no", 1)) return MF_OK;
     return mf_fail(MF_USAGE,
                    "--restart no: the script is put back into the queue when the run stops early (its time, STOP, "
                    "a lost node), and would begin anew each time; leave it out: where there are no checkpoints "
@@ -203,7 +203,7 @@ static void write_command(const struct mf_launch *o, struct mf_job *job, const s
     mf_words_all(command, end, verb->word);
     add_more(o, job, verb->cmd, first->options, command);
     mf_words_all(command, verb->words - end, verb->word + end);
-    job->says_end = verb->cmd->saves && has(first, "max-hours", "auto", 0);
+    job->says_end = verb->cmd->checkpoints && has(first, "max-hours", "auto", 0);
     add_more(o, job, verb->cmd, first->options, &first->words); /* a plan is looked for in the container as well */
     if (job->box != MF_BOX_NONE) mf_launch_warn_outside(job, verb->name, &first->words, first->options);
 }
@@ -217,7 +217,7 @@ int mf_launch_command(const struct mf_launch *o, struct mf_job *job, const struc
     int rc;
 
     if (job->array) MF_TRY(mf_job_array(job->array, &number, &last));
-    if (job->save_before > 0 && !cmd->saves)
+    if (job->save_before > 0 && !cmd->checkpoints)
         return mf_fail(MF_USAGE,
                        "--save-before: %s does not save itself, and Slurm's signal would end it; try: leave it out, or "
                        "--save-before 0",

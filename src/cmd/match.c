@@ -143,6 +143,6 @@ const struct mf_cmd mf_cmd_match = {
     .check_plan = mf_recon_plan_ahead,
     .run = run,
     .writes = 1,
-    .saves = 1,
-    .computes = 1,
+    .checkpoints = 1,
+    .work = MF_WORK_GPUS,
 };

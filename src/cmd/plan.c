@@ -407,5 +407,5 @@ const struct mf_cmd mf_cmd_plan = {
     .size = sizeof(struct plan_cmd),
     .positional_max = 3, /* a verb of one word or two, FILE */
     .run = run,
-    .looks = 1,
+    .work = MF_WORK_NONE,
 };

@@ -145,5 +145,5 @@ const struct mf_cmd mf_cmd_probe = {
     .size = sizeof(struct probe),
     .check = check,
     .run = run,
-    .looks = 1,
+    .work = MF_WORK_NONE,
 };

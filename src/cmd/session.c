@@ -53,7 +53,7 @@ static int answer_gpu_options(const struct mf_session *session)
     const char *device = session->backend->name;
     const int gpus = session->backend->devices != NULL;
 
-    if (session->looks) return MF_OK;
+    if (session->work == MF_WORK_NONE) return MF_OK;
     if (!gpus && session->common->gpu_ids.count > 0)
         return mf_fail(MF_DEVICE, "--gpu_ids %ld: the %s back end has no GPUs; leave --gpu_ids out",
                        session->common->gpu_ids.at[0], device);
@@ -88,9 +88,9 @@ static int open_wire(const struct mf_session *session)
 {
     const enum mf_exchange wish = mf_exchange_of(session->common->exchange);
 
-    if (!session->computes && wish == MF_EXCHANGE_NCCL)
+    if (session->work != MF_WORK_GPUS && wish == MF_EXCHANGE_NCCL)
         mf_info("--exchange nccl: nothing is exchanged between GPUs here");
-    if (!session->computes || session->common->dry_run) return MF_OK;
+    if (session->work != MF_WORK_GPUS || session->common->dry_run) return MF_OK;
     return mf_wire_open(session->comm, session->queue, wish);
 }
 
@@ -210,8 +210,7 @@ int mf_session_to_device(struct mf_session *session)
     int device = 0;
 
     close_local(session);
-    session->looks = 0;
-    session->computes = 1;
+    session->work = MF_WORK_GPUS;
     MF_TRY(mf_device_choose(session, &device));
     MF_TRY(mf_agree(session->comm, open_local(session, device)));
     return open_wire(session);
@@ -256,10 +255,10 @@ int mf_session_open(struct mf_session *session)
 
     say_names(session);
     if (rc == MF_OK) rc = mf_agree(comm, answer_gpu_options(session));
-    if (rc == MF_OK && !session->looks) rc = mf_where_settle(session, device);
+    if (rc == MF_OK && session->work != MF_WORK_NONE) rc = mf_where_settle(session, device);
     cores = mf_session_cores(comm);
     if (session->threads_free) session->threads = cores;
-    if (!session->looks) warn_of_turns(comm, session->threads, cores);
+    if (session->work != MF_WORK_NONE) warn_of_turns(comm, session->threads, cores);
     mf_team_threads(session->threads);
     if (rc == MF_OK) rc = mf_agree(comm, open_local(session, device));
     if (rc == MF_OK) rc = open_wire(session);

@@ -38,6 +38,13 @@ extern const struct mf_opt mf_common_opts[];
 /** What their values cannot be: MF_USAGE. Local. */
 int mf_common_check(const struct mf_common *common);
 
+/** What the arithmetic of a verb needs. It decides what --device auto and the options about GPUs mean. */
+enum mf_work {
+    MF_WORK_CORES, /* cores; a GPU where --device names one */
+    MF_WORK_GPUS,  /* GPUs where every rank has one, else cores; ranks exchange from GPU to GPU */
+    MF_WORK_NONE   /* nothing: the verb looks at machines, and --device may name one that is not here */
+};
+
 /** What a running verb works with. */
 struct mf_session {
     struct mf_comm *comm; /* with a wire where the ranks' GPUs have one */
@@ -55,10 +62,9 @@ struct mf_session {
     int threads_free;            /* nobody asked for that number: a small problem takes fewer */
     double start;                /* mf_now() when the program started */
     double predicted;            /* bytes that this rank's run was foretold to need; 0: nobody did (peaks.h) */
-    int computes;                /* the verb is work for a GPU, where there is one */
-    int looks;         /* the verb looks at the machine and computes nothing: options about GPUs are its own affair */
-    const char *ahead; /* launch looks at the options of a job to come, whose ranks "srun" or "mpirun" will start: the
-                          environment is not the job's; NULL: this is the run */
+    enum mf_work work;           /* of the verb */
+    const char *ahead; /* "srun" or "mpirun": launch checks a job that this will start, and the environment is not the
+                          job's; NULL: this is the run */
 };
 
 /**

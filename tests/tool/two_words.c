@@ -34,10 +34,10 @@ static int run(struct mf_session *session, void *options)
     return MF_OK;
 }
 
-#define ROW(verb)                                                                                           \
-    {                                                                                                       \
-        .name = verb, .summary = "a verb of two words", .synopsis = "FILE", .tables = tables,               \
-        .size = sizeof(struct data), .positional_max = 1, .check_plan = check_plan, .run = run, .saves = 1, \
+#define ROW(verb)                                                                                                 \
+    {                                                                                                             \
+        .name = verb, .summary = "a verb of two words", .synopsis = "FILE", .tables = tables,                     \
+        .size = sizeof(struct data), .positional_max = 1, .check_plan = check_plan, .run = run, .checkpoints = 1, \
     }
 
 static const struct mf_cmd import = ROW("data import"), export = ROW("data export"), data = ROW("alone");

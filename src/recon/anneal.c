@@ -1,9 +1,8 @@
-/* See anneal.h. A round begins from labels and numbers alone: residuals are made anew, so that a run which goes on from
- * a checkpoint does the same steps, and rounding does not add up. A round is made of turns: the voxels are dealt out to
- * pools that share no slice (pool.h), a chain makes its steps in each (chain.h), chains are dealt to ranks and threads,
- * and slices go to whose chains work on them (spread.h); one chain is everybody's: ranks look at its steps together
- * (ahead.h), or repeat what the first has swapped. How many pools there are the extents say, so nothing depends on who
- * runs which. */
+/* Simulated annealing (anneal.h). A run consists of rounds, a round of turns. A round recomputes all residuals from the
+ * labels, so a restart repeats it exactly and rounding errors do not add up. A turn deals the voxels to pools that
+ * share no slice (pool.h); every pool has one Markov chain (chain.h). Chains are distributed over ranks and threads.
+ * Every rank holds all labels and repeats the swaps of the other ranks' chains. The extents alone set the number of
+ * pools: the result depends on neither ranks nor threads. */
 #include "src/recon/anneal.h"
 
 #include <math.h>
@@ -14,103 +13,179 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/text.h"
-#include "src/recon/anneal_impl.h"
+#include "src/recon/chain.h"
+#include "src/recon/polish_impl.h"
+
+/* Steps: of a round, at least; of a turn of a single chain, at least. Where there are several pools a chain makes one
+ * step for every 16 voxels before the next deal: then the loss falls as fast as with one chain over all voxels. */
+enum { ROUND = 65536, TURN_LEAST = 8192, VOXELS_PER_STEP = 16 };
+
+struct anneal {
+    const struct mf_anneal_opts *opts;
+    struct mf_polish *polish;
+    uint64_t seed;
+    struct mf_polish_work work;
+    struct mf_mutable field;
+    struct mf_tally tally;
+    struct mf_deal deal;
+    struct mf_chain chain[MF_POOLS_MAX];
+    uint8_t *label, *fixed; /* host mirrors of this rank's planes of polish->label and polish->fixed */
+    uint8_t *plane;         /* [ny][nx]: a plane of another rank */
+    uint8_t *all_fixed;     /* [voxels]: polish->fixed of all ranks; NULL: nothing is fixed */
+    int64_t *packed;        /* [pools][width_of()]: message about what every chain did; NULL on one rank */
+    long quota;             /* steps of a chain in a turn */
+    double loss;
+    long steps, accepted, rejected; /* rejected: in a row */
+};
+
+/* A chain's part of the message: struct mf_chain_turn, then its swaps. */
+enum { TOLD_CHANGE, TOLD_STEPS, TOLD_REJECTED, TOLD_ACCEPTED, TOLD_MOVES };
+
+static size_t width_of(const struct anneal *a) { return TOLD_MOVES + 2 * (size_t)a->quota; }
+static size_t plane_of(const struct anneal *a) { return a->field.dims[1] * a->field.dims[2]; }
+static int is_alone(const struct anneal *a) { return a->polish->comm->size == 1; }
+
+/* -- memory -- */
+
+static int take_chains(struct anneal *a)
+{
+    struct mf_arena *arena = a->polish->queue->host;
+    const struct mf_chain_shared shared = {
+        a->opts, arena, &a->field, &a->deal, &a->work.swap, a->tally.arena ? &a->tally : NULL, a->seed, !is_alone(a),
+    };
+
+    for (size_t i = 0; i < a->deal.pools; ++i) {
+        MF_TRY(mf_chain_open(&a->chain[i], &shared, i, a->quota));
+        a->chain[i].pool.fixed = a->all_fixed;
+    }
+    if (is_alone(a)) return MF_OK;
+    a->packed = mf_arena_take(arena, a->deal.pools * width_of(a) * sizeof *a->packed, "annealing");
+    return a->packed ? MF_OK : MF_MEMORY;
+}
+
+static long quota_of(const struct anneal *a)
+{
+    const long room = (long)mf_pool_room(&a->deal);
+
+    if (a->deal.pools > 1) return room / VOXELS_PER_STEP;
+    return room < TURN_LEAST ? TURN_LEAST : room > ROUND ? ROUND : room;
+}
+
+static int take_planes(struct anneal *a)
+{
+    struct mf_polish *p = a->polish;
+    struct mf_arena *arena = p->queue->host;
+    const size_t own = mf_slab_voxels(&p->slab);
+
+    a->label = mf_mirror_take(p->queue, p->label, own, "labels");
+    a->plane = mf_arena_take(arena, plane_of(a), "annealing");
+    if (!a->label || !a->plane) return MF_MEMORY;
+    if (!p->fixed) return MF_OK;
+    a->fixed = mf_mirror_take(p->queue, (uint8_t *)p->fixed, own, "fixed voxels");
+    a->all_fixed = mf_arena_take(arena, a->field.voxels, "fixed voxels");
+    return a->fixed && a->all_fixed ? MF_OK : MF_MEMORY;
+}
+
+static int take_field(struct anneal *a)
+{
+    struct mf_polish *p = a->polish;
+    struct mf_arena *arena = p->queue->host;
+
+    MF_TRY(mf_deal_open(&a->deal, arena, p->slab.dims));
+    a->quota = quota_of(a);
+    MF_TRY(mf_mutable_open(&a->field, arena, p->slab.dims, p->phases, p->objective->periodic, p->target->lag));
+    MF_TRY(take_planes(a));
+    if (mf_tally_wanted(p->objective, p->slab.dims[0] > 1)) MF_TRY(mf_tally_open(&a->tally, p, &a->field));
+    return take_chains(a);
+}
+
+static int open_all(struct anneal *a)
+{
+    struct mf_polish *p = a->polish;
+
+    p->plain = 1;
+    p->most = 1;
+    a->work.polish = p;
+    MF_TRY(mf_polish_open(&a->work));
+    return mf_agree(p->comm, take_field(a));
+}
+
+static void close_all(struct anneal *a)
+{
+    struct mf_polish *p = a->polish;
+    struct mf_arena *arena = p->queue->host;
+
+    mf_arena_give(arena, a->packed);
+    for (size_t i = MF_POOLS_MAX; i-- > 0;)
+        if (a->chain[i].arena) mf_chain_close(&a->chain[i]);
+    if (a->tally.arena) mf_tally_close(&a->tally);
+    mf_arena_give(arena, a->all_fixed);
+    mf_mirror_give(p->queue, p->fixed, a->fixed);
+    mf_arena_give(arena, a->plane);
+    mf_mirror_give(p->queue, p->label, a->label);
+    if (a->field.arena) mf_mutable_close(&a->field);
+    if (a->deal.arena) mf_deal_close(&a->deal);
+    mf_polish_close(&a->work);
+}
 
 /* -- a turn -- */
 
-static int workers(const struct mf_anneal *a)
+/* Chain i belongs to rank i modulo the number of ranks. */
+static int is_own(const struct anneal *a, size_t i)
 {
-    const int threads = a->polish->queue->threads, most = (int)a->deal.pools;
-
-    return threads < most ? threads : most;
+    return i % (size_t)a->polish->comm->size == (size_t)a->polish->comm->rank;
 }
 
-static void run_own(struct mf_anneal *a)
+/* Runs this rank's chains, or repeats those of the others. */
+static void run_chains(struct anneal *a, int own)
 {
-    const int most = (int)a->deal.pools;
-    const double start = mf_now();
+    const int pools = (int)a->deal.pools, threads = a->polish->queue->threads;
 
-#pragma omp parallel for num_threads(workers(a)) schedule(dynamic, 1)
-    for (int i = 0; i < most; ++i)
-        if (mf_anneal_own(a, (size_t)i)) mf_chain_run(&a->chain[i], a->quota);
-    if (a->chain->turn.steps > 0) a->ahead.step = (mf_now() - start) / (double)a->chain->turn.steps;
+#pragma omp parallel for num_threads(threads < pools ? threads : pools) schedule(dynamic, 1)
+    for (int i = 0; i < pools; ++i) {
+        if (is_own(a, (size_t)i) != own) continue;
+        if (own)
+            mf_chain_run(&a->chain[i], a->quota);
+        else
+            mf_chain_repeat(&a->chain[i]);
+    }
 }
 
 static void pack(const struct mf_chain *c, int64_t *to)
 {
-    memcpy(to + MF_TOLD_CHANGE, &c->turn.change, sizeof *to);
-    to[MF_TOLD_STEPS] = c->turn.steps;
-    to[MF_TOLD_REJECTED] = c->turn.rejected;
-    to[MF_TOLD_ACCEPTED] = (int64_t)c->turn.accepted;
+    memcpy(to + TOLD_CHANGE, &c->turn.change, sizeof *to);
+    to[TOLD_STEPS] = c->turn.steps;
+    to[TOLD_REJECTED] = c->turn.rejected;
+    to[TOLD_ACCEPTED] = (int64_t)c->turn.accepted;
+    memcpy(to + TOLD_MOVES, c->move, c->turn.accepted * sizeof *c->move);
 }
 
 static void unpack(struct mf_chain *c, const int64_t *from)
 {
-    memcpy(&c->turn.change, from + MF_TOLD_CHANGE, sizeof *from);
-    c->turn.steps = from[MF_TOLD_STEPS];
-    c->turn.rejected = from[MF_TOLD_REJECTED];
-    c->turn.accepted = (size_t)from[MF_TOLD_ACCEPTED];
+    memcpy(&c->turn.change, from + TOLD_CHANGE, sizeof *from);
+    c->turn.steps = (long)from[TOLD_STEPS];
+    c->turn.rejected = (long)from[TOLD_REJECTED];
+    c->turn.accepted = (size_t)from[TOLD_ACCEPTED];
+    memcpy(c->move, from + TOLD_MOVES, c->turn.accepted * sizeof *c->move);
 }
 
-/* How many moves of a chain behind the first @p first travel. */
-static size_t moves_of(const struct mf_anneal *a, const struct mf_chain *c, size_t first)
+/* Every rank gets the swaps of all chains and repeats those of the others. Collective. */
+static void exchange(struct anneal *a)
 {
-    const size_t left = c->turn.accepted > first ? c->turn.accepted - first : 0;
-
-    return left < mf_anneal_piece(a) ? left : mf_anneal_piece(a);
-}
-
-/* Moves of a chain have come. */
-static void take_moves(struct mf_anneal *a, size_t i, size_t first, const int64_t *from)
-{
-    const size_t moves = moves_of(a, &a->chain[i], first);
-
-    if (mf_anneal_spread(a))
-        mf_spread_moved(&a->spread, i, moves, from);
-    else
-        memcpy(a->chain[i].move + first, from, moves * sizeof *a->chain->move);
-}
-
-/* Every rank learns what the others' chains have done, a piece of all chains' moves from @p first on, in a reduction:
- * what is another rank's is 0. Returns the most moves of a chain. Collective. */
-static size_t exchange_piece(struct mf_anneal *a, size_t first)
-{
-    const size_t width = mf_anneal_width(a), pools = a->deal.pools;
-    size_t most = 0;
+    const size_t width = width_of(a), pools = a->deal.pools;
 
     _Static_assert(sizeof a->chain->move[0] == 2 * sizeof *a->packed && sizeof(double) == sizeof *a->packed, "a move");
+    if (is_alone(a)) return;
     memset(a->packed, 0, pools * width * sizeof *a->packed);
-    for (size_t i = 0; i < pools; ++i) {
-        const struct mf_chain *c = &a->chain[i];
-
-        if (!mf_anneal_own(a, i)) continue;
-        pack(c, a->packed + i * width);
-        memcpy(a->packed + i * width + MF_TOLD_MOVES, c->move + first, moves_of(a, c, first) * sizeof *c->move);
-    }
+    for (size_t i = 0; i < pools; ++i)
+        if (is_own(a, i)) pack(&a->chain[i], a->packed + i * width);
     mf_comm_sum_int(a->polish->comm, pools * width, a->packed);
-    for (size_t i = 0; i < pools; ++i) {
-        unpack(&a->chain[i], a->packed + i * width);
-        take_moves(a, i, first, a->packed + i * width + MF_TOLD_MOVES);
-        if (a->chain[i].turn.accepted > most) most = a->chain[i].turn.accepted;
-    }
-    return most;
+    for (size_t i = 0; i < pools; ++i) unpack(&a->chain[i], a->packed + i * width);
+    run_chains(a, 0);
 }
 
-static void exchange(struct mf_anneal *a)
-{
-    size_t first = 0;
-
-    if (mf_anneal_alone(a)) return;
-    do {
-        const size_t most = exchange_piece(a, first);
-
-        first = first + mf_anneal_piece(a) < most ? first + mf_anneal_piece(a) : 0;
-    } while (first > 0);
-    if (!mf_anneal_spread(a) && !mf_anneal_own(a, 0)) mf_chain_repeat(a->chain);
-}
-
-/* In the order of the chains, which is everybody's. A chain that ended early lets its steps pass. */
-static void fold(struct mf_anneal *a)
+/* Adds the chains up in their order, which is the same on every rank. A chain that ended early skips its steps. */
+static void fold(struct anneal *a)
 {
     const long pools = (long)a->deal.pools;
     long steps = 0, rejected = a->chain->turn.rejected;
@@ -128,133 +203,80 @@ static void fold(struct mf_anneal *a)
     if (a->steps > a->opts->steps) a->steps = a->opts->steps;
 }
 
-/* The counts of the labels: from now on they follow every swap, and rounding has no part in them. */
-static void count(struct mf_anneal *a)
+static void make_turn(struct anneal *a)
 {
-    size_t m[MF_SIDES];
-
-    for (size_t d = 0; d < a->work.swap.sites.sides; ++d) m[d] = mf_objective_entries(a->work.objective, d);
-    mf_tally_aim(&a->tally, a->polish, m);
-    mf_tally_count(&a->tally, a->polish->queue->threads);
-    if (mf_anneal_spread(a)) mf_spread_own(&a->spread, MF_SPREAD_COUNTS);
-    a->counted = 1;
-}
-
-/* What stays of the pools of a rank by itself. */
-static void pin(struct mf_anneal *a)
-{
-    for (size_t i = 0; i < a->deal.pools; ++i) {
-        const struct mf_span span = a->deal.span[0][i];
-
-        for (size_t k = span.first; k < span.first + span.count; ++k) {
-            const size_t z = a->deal.index[0][k];
-
-            mf_deal_pick(&a->deal, i, a->fixed + z * mf_anneal_plane(a), a->picked);
-            mf_pool_pin(&a->chain[i].pool, z, a->picked);
-        }
-    }
-}
-
-/* What this turn's pools work with. Collective. */
-static void bring_slices(struct mf_anneal *a)
-{
-    if (mf_anneal_spread(a)) mf_spread_labels(&a->spread);
-    if (a->fixed && mf_anneal_alone(a)) pin(a);
-    if (a->tally.arena && !a->counted) count(a);
-    if (mf_anneal_spread(a)) mf_spread_slices(&a->spread);
-}
-
-static void make_turn(struct mf_anneal *a)
-{
-    const struct mf_chain_turn last = a->chain->turn;
-
     mf_deal_shuffle(&a->deal, a->seed, (uint64_t)a->steps);
-    bring_slices(a);
-    for (size_t i = 0; i < a->deal.pools; ++i)
-        if (mf_anneal_here(a, i)) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
-    if (a->ahead.arena) mf_ahead_choose(&a->ahead, last.steps, last.accepted);
-    if (a->ahead.each > 0) {
-        mf_ahead_run(&a->ahead, a->chain, a->quota);
-    } else {
-        run_own(a);
-        exchange(a);
-    }
+    for (size_t i = 0; i < a->deal.pools; ++i) mf_chain_begin(&a->chain[i], a->steps, a->loss, a->rejected);
+    run_chains(a, 1);
+    exchange(a);
     fold(a);
 }
 
 /* -- rounds -- */
 
-/* Why no further step is made; NULL: one is. */
-static const char *ended(const struct mf_anneal *a)
+/* Why the run has ended; NULL: it has not. */
+static const char *ended(const struct anneal *a)
 {
     return mf_chain_ended(a->opts, a->steps, a->loss, a->rejected >= a->opts->patience,
                           mf_chain_temperature(a->opts, a->steps));
 }
 
-/* Plane @p z of this rank's @p own, or of another's: NULL where it stays with that. Collective. */
-static const uint8_t *bring_plane(struct mf_anneal *a, uint8_t *own, size_t z)
+/* Plane @p z on every rank, where every rank has its own planes in @p own. Collective. */
+static const uint8_t *bring_plane(struct anneal *a, uint8_t *own, size_t z)
 {
-    const struct mf_comm *comm = a->polish->comm;
     const struct mf_slab *slab = &a->polish->slab;
-    uint8_t *plane =
-        z >= slab->first && z < slab->first + slab->count ? own + (z - slab->first) * mf_anneal_plane(a) : a->plane;
-    struct mf_slab of = {.count = 0};
-    int r = -1;
+    const int is_here = z >= slab->first && z < slab->first + slab->count;
+    uint8_t *plane = is_here ? own + (z - slab->first) * plane_of(a) : a->plane;
 
-    if (mf_anneal_alone(a)) return plane;
-    while (z >= of.first + of.count) of = mf_slab_of(comm, slab->dims, ++r);
-    mf_comm_bcast(comm, r, plane, mf_anneal_plane(a));
+    if (!is_alone(a)) mf_comm_bcast(a->polish->comm, mf_slab_owner(a->polish->comm, slab->dims, z), plane, plane_of(a));
     return plane;
 }
 
-/* Of a field that every rank has: what stands in it, and what of its one pool stays. Collective. */
-static void bring_field(struct mf_anneal *a)
-{
-    for (size_t z = 0; z < a->field.dims[0]; ++z) {
-        mf_mutable_put(&a->field, z, bring_plane(a, a->label, z));
-        if (!a->fixed || mf_anneal_alone(a)) continue;
-        mf_deal_pick(&a->deal, 0, bring_plane(a, a->fixed, z), a->picked);
-        mf_pool_pin(&a->chain->pool, z, a->picked);
-    }
-}
-
-/* Labels as the device has them. Collective. */
-static void bring_labels(struct mf_anneal *a)
+/* All labels and fixed voxels, from the devices of all ranks. Collective. */
+static void bring_labels(struct anneal *a)
 {
     struct mf_polish *p = a->polish;
     const size_t own = mf_slab_voxels(&p->slab);
 
     mf_mirror_get(p->queue, a->label, p->label, own);
     if (a->fixed) mf_mirror_get(p->queue, a->fixed, p->fixed, own);
-    if (mf_anneal_spread(a)) mf_spread_begin(&a->spread);
-    if (mf_anneal_spread(a)) return;
     mf_mutable_begin(&a->field);
-    mf_deal_shuffle(&a->deal, a->seed, 0); /* of one pool for good */
-    bring_field(a);
+    for (size_t z = 0; z < a->field.dims[0]; ++z) {
+        mf_mutable_put(&a->field, z, bring_plane(a, a->label, z));
+        if (a->fixed) memcpy(a->all_fixed + z * plane_of(a), bring_plane(a, a->fixed, z), plane_of(a));
+    }
 }
 
-static void begin_round(struct mf_anneal *a)
+/* Counts the labels. From then on the counts follow every swap exactly. */
+static void count(struct anneal *a)
+{
+    size_t m[MF_SIDES];
+
+    for (size_t d = 0; d < a->work.swap.sites.sides; ++d) m[d] = mf_objective_entries(a->work.objective, d);
+    mf_tally_aim(&a->tally, a->polish, m);
+    mf_tally_count(&a->tally, a->polish->queue->threads);
+}
+
+static void begin_round(struct anneal *a)
 {
     mf_polish_set_miss(&a->work, NULL);
     mf_polish_refresh(&a->work);
     a->loss = a->work.loss;
-    if (mf_anneal_spread(a)) mf_spread_known(&a->spread, MF_SPREAD_WINDOWS);
 }
 
-static void end_round(struct mf_anneal *a)
+static void end_round(struct anneal *a)
 {
     struct mf_polish *p = a->polish;
 
-    for (size_t k = 0; k < p->slab.count && !mf_anneal_spread(a); ++k)
-        mf_mutable_get(&a->field, p->slab.first + k, a->label + k * mf_anneal_plane(a));
+    for (size_t k = 0; k < p->slab.count; ++k) mf_mutable_get(&a->field, p->slab.first + k, a->label + k * plane_of(a));
     mf_mirror_put(p->queue, p->label, a->label, mf_slab_voxels(&p->slab));
     p->tried = a->steps;
     p->swaps = a->accepted;
 }
 
-static void make_steps(struct mf_anneal *a)
+static void make_steps(struct anneal *a)
 {
-    const long most = a->field.voxels > MF_ANNEAL_ROUND ? (long)a->field.voxels : MF_ANNEAL_ROUND, begin = a->steps;
+    const long most = a->field.voxels > ROUND ? (long)a->field.voxels : ROUND, begin = a->steps;
     const double start = mf_now();
     MF_PHASE(MF_PHASE_SWAPS);
 
@@ -262,7 +284,7 @@ static void make_steps(struct mf_anneal *a)
     a->polish->trial_seconds += mf_now() - start;
 }
 
-static void say(const struct mf_anneal *a)
+static void say(const struct anneal *a)
 {
     char text[80];
 
@@ -270,8 +292,8 @@ static void say(const struct mf_anneal *a)
     mf_progress("annealing", a->steps, a->opts->steps, text);
 }
 
-/* The round is over: true when the run is to leave. */
-static int wants_to_end(struct mf_anneal *a, struct mf_polish_state *at)
+/* After a round: true when the caller ends the run. */
+static int wants_to_end(struct anneal *a, struct mf_polish_state *at)
 {
     struct mf_polish *p = a->polish;
 
@@ -283,7 +305,7 @@ static int wants_to_end(struct mf_anneal *a, struct mf_polish_state *at)
     return p->after_round && p->after_round(p->context, at);
 }
 
-static void run_rounds(struct mf_anneal *a)
+static void run_rounds(struct anneal *a)
 {
     struct mf_polish_state at = {.round = 0};
     const size_t rows = a->field.shape.rows;
@@ -295,6 +317,7 @@ static void run_rounds(struct mf_anneal *a)
     a->accepted = at.swaps;
     a->rejected = at.idle;
     bring_labels(a);
+    if (a->tally.arena) count(a);
     for (begin_round(a); !ended(a); begin_round(a)) {
         make_steps(a);
         end_round(a);
@@ -308,22 +331,22 @@ static void run_rounds(struct mf_anneal *a)
 
 int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, uint64_t seed)
 {
-    struct mf_anneal a = {.opts = opts, .polish = polish, .seed = seed};
+    struct anneal a = {.opts = opts, .polish = polish, .seed = seed};
     int rc;
 
     polish->tried = polish->swaps = 0;
     polish->trial_seconds = 0;
-    rc = mf_anneal_open(&a);
+    rc = open_all(&a);
     if (rc == MF_OK) run_rounds(&a);
-    mf_anneal_close(&a);
+    close_all(&a);
     return rc;
 }
 
 int mf_anneal_measure(struct mf_polish *polish)
 {
-    struct mf_anneal a = {.polish = polish};
-    int rc = mf_anneal_open(&a);
+    struct anneal a = {.polish = polish};
+    int rc = open_all(&a);
 
-    mf_anneal_close(&a);
+    close_all(&a);
     return rc;
 }

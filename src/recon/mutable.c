@@ -12,46 +12,43 @@ static int is_volume(const struct mf_mutable *m) { return m->dims[0] > 1; }
 
 static size_t sides_of(const struct mf_mutable *m) { return is_volume(m) ? MF_SIDES : 1; }
 
-/* Slices that have rows of their own. */
-static int has_rows(const struct mf_mutable *m, size_t d) { return !m->whole || d != MF_Y; }
+/* Planes have rows along x; volumes have rows along y too. */
+static int kinds_of(const struct mf_mutable *m) { return is_volume(m) ? 2 : 1; }
+static size_t rows_of(const struct mf_mutable *m, int k) { return m->dims[0] * m->dims[k ? 2 : 1]; }
 
 /* The axes that the rows and columns of a slice go along, and the bytes of its rows. */
 static size_t down(size_t d) { return d == MF_Z ? 1 : 0; }
 static size_t along(size_t d) { return d == MF_X ? 1 : 2; }
-static size_t stride_of(const struct mf_mutable *m, size_t d) { return m->stride[d == MF_X]; }
 
 static void *take(struct mf_mutable *m, size_t bytes) { return mf_arena_take(m->arena, bytes, "annealing"); }
 
-static int take_side(struct mf_mutable *m, size_t d)
-{
-    m->slice[d] = take(m, m->dims[d] * sizeof *m->slice[d]);
-    if (has_rows(m, d)) m->rows[d] = take(m, m->room[d] * m->dims[down(d)] * stride_of(m, d));
-    return m->slice[d] && (m->rows[d] || !has_rows(m, d)) ? MF_OK : MF_MEMORY;
-}
-
 int mf_mutable_open(struct mf_mutable *m, struct mf_arena *arena, const size_t dims[3], int phases, int periodic,
-                    size_t lag, const size_t *slices)
+                    size_t lag)
 {
-    *m = (struct mf_mutable){.arena = arena, .phases = phases, .periodic = periodic, .whole = !slices, .pad = lag - 1};
+    *m = (struct mf_mutable){.arena = arena, .phases = phases, .periodic = periodic, .pad = lag - 1};
     memcpy(m->dims, dims, sizeof m->dims);
     m->voxels = dims[0] * dims[1] * dims[2];
     m->shape = (struct mf_window_shape){.rows = 2 * lag - 1, .words = (2 * lag - 1 + 31) / 32};
     m->shape.n = m->shape.rows * m->shape.words;
-    for (int k = 0; k < 2; ++k) m->stride[k] = dims[k ? 1 : 2] + 2 * m->pad + SLACK;
+    for (int k = 0; k < kinds_of(m); ++k) {
+        m->stride[k] = dims[k ? 1 : 2] + 2 * m->pad + SLACK;
+        m->rows[k] = take(m, rows_of(m, k) * m->stride[k]);
+        if (!m->rows[k]) return MF_MEMORY;
+    }
+    m->step[MF_Z] = m->stride[0];
+    m->step[MF_Y] = dims[1] * m->stride[0];
+    m->step[MF_X] = dims[2] * m->stride[1];
     for (size_t d = 0; d < sides_of(m); ++d) {
-        m->room[d] = slices ? slices[d] : dims[d];
-        m->step[d] = m->whole && d > 0 ? dims[d == MF_Y ? 1 : 2] * stride_of(m, d) : stride_of(m, d);
-        MF_TRY(take_side(m, d));
+        m->slice[d] = take(m, dims[d] * sizeof *m->slice[d]);
+        if (!m->slice[d]) return MF_MEMORY;
     }
     return MF_OK;
 }
 
 void mf_mutable_close(struct mf_mutable *m)
 {
-    for (size_t d = MF_SIDES; d-- > 0;) {
-        mf_arena_give(m->arena, m->rows[d]);
-        mf_arena_give(m->arena, m->slice[d]);
-    }
+    for (size_t d = MF_SIDES; d-- > 0;) mf_arena_give(m->arena, m->slice[d]);
+    for (int k = 2; k-- > 0;) mf_arena_give(m->arena, m->rows[k]);
 }
 
 void mf_mutable_at(const struct mf_mutable *m, size_t voxel, uint32_t at[3])
@@ -148,43 +145,35 @@ static void write_label(struct mf_mutable *m, size_t d, const uint32_t at[3], ui
     if (i + m->pad >= n) *(row + i - n) = phase;
 }
 
-static void write_at(struct mf_mutable *m, const uint32_t at[3], uint8_t phase)
-{
-    for (size_t d = 0; d < sides_of(m); ++d)
-        if (has_rows(m, d)) write_label(m, d, at, phase);
-}
-
 void mf_mutable_set(struct mf_mutable *m, size_t voxel, uint8_t phase)
 {
     uint32_t at[3];
 
     mf_mutable_at(m, voxel, at);
-    write_at(m, at, phase);
+    write_label(m, MF_Z, at, phase);
+    if (is_volume(m)) write_label(m, MF_X, at, phase);
 }
 
-uint8_t *mf_mutable_slot(const struct mf_mutable *m, size_t side, size_t k)
-{
-    return m->rows[side] + k * m->dims[down(side)] * stride_of(m, side) + m->pad;
-}
-
-/* Where a slice of a whole field begins: its rows normal to x are those at x of [nz][nx], normal to y of [nz][ny]. */
+/* The first label of slice @p i. */
 static uint8_t *begin_of(const struct mf_mutable *m, size_t d, size_t i)
 {
-    return d == MF_Z ? mf_mutable_slot(m, MF_Z, i) : m->rows[d == MF_Y ? MF_Z : MF_X] + i * stride_of(m, d) + m->pad;
+    const size_t row = d == MF_Z ? i * m->dims[1] : i;
+
+    return m->rows[d == MF_X] + row * m->stride[d == MF_X] + m->pad;
 }
 
 void mf_mutable_begin(struct mf_mutable *m)
 {
-    for (size_t d = 0; d < sides_of(m); ++d) {
-        if (has_rows(m, d)) memset(m->rows[d], MF_LABEL_NONE, m->room[d] * m->dims[down(d)] * stride_of(m, d));
-        for (size_t i = 0; i < m->dims[d]; ++i) m->slice[d][i] = m->whole ? begin_of(m, d, i) : NULL;
-    }
+    for (int k = 0; k < kinds_of(m); ++k) memset(m->rows[k], MF_LABEL_NONE, rows_of(m, k) * m->stride[k]);
+    for (size_t d = 0; d < sides_of(m); ++d)
+        for (size_t i = 0; i < m->dims[d]; ++i) m->slice[d][i] = begin_of(m, d, i);
 }
 
-void mf_mutable_row(struct mf_mutable *m, size_t side, size_t slice, size_t row, const uint8_t *label)
+/* A row along x, and its periodic copies on both sides. */
+static void write_row(struct mf_mutable *m, size_t z, size_t y, const uint8_t *label)
 {
-    const size_t n = m->dims[along(side)], pad = m->pad < n ? m->pad : n;
-    uint8_t *to = m->slice[side][slice] + row * m->step[side];
+    const size_t n = m->dims[2], pad = m->pad < n ? m->pad : n;
+    uint8_t *to = m->slice[MF_Z][z] + y * m->step[MF_Z];
 
     memcpy(to, label, n);
     if (!m->periodic) return;
@@ -197,7 +186,7 @@ void mf_mutable_put(struct mf_mutable *m, size_t z, const uint8_t *label)
     uint32_t at[3] = {(uint32_t)z, 0, 0};
 
     for (at[1] = 0; at[1] < m->dims[1]; ++at[1]) {
-        mf_mutable_row(m, MF_Z, z, at[1], label + at[1] * m->dims[2]);
+        write_row(m, z, at[1], label + at[1] * m->dims[2]);
         if (!is_volume(m)) continue;
         for (at[2] = 0; at[2] < m->dims[2]; ++at[2]) write_label(m, MF_X, at, label[at[1] * m->dims[2] + at[2]]);
     }

@@ -7,7 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/rng.h"
 
-enum { LEAST = 8 /* indices of an axis in a pool */, STREAM = 0x5e };
+enum { LEAST = 8 /* indices of an axis in a pool */, STREAM = 0x5e, FIXED = MF_PHASES_MAX * MF_CLASSES };
 
 /* -- the deal -- */
 
@@ -89,25 +89,6 @@ uint32_t mf_deal_local(const struct mf_deal *d, size_t number, const uint32_t at
     return row * count_of(d, number, 2) + d->order[2][at[2]];
 }
 
-void mf_deal_at(const struct mf_deal *d, size_t number, uint32_t local, uint32_t at[3])
-{
-    const uint32_t ny = count_of(d, number, 1), nx = count_of(d, number, 2), row = local / nx, plane = row / ny;
-
-    at[0] = d->index[0][d->span[0][number].first + plane];
-    at[1] = d->index[1][d->span[1][number].first + row - plane * ny];
-    at[2] = d->index[2][d->span[2][number].first + local - row * nx];
-}
-
-size_t mf_deal_pick(const struct mf_deal *d, size_t number, const uint8_t *plane, uint8_t *picked)
-{
-    const struct mf_span rows = d->span[1][number], columns = d->span[2][number];
-    const uint32_t *y = d->index[1] + rows.first, *x = d->index[2] + columns.first;
-
-    for (size_t j = 0; j < rows.count; ++j)
-        for (size_t i = 0; i < columns.count; ++i) *picked++ = plane[y[j] * d->dims[2] + x[i]];
-    return rows.count * columns.count;
-}
-
 size_t mf_pool_room(const struct mf_deal *d)
 {
     size_t room = 1;
@@ -120,14 +101,16 @@ size_t mf_pool_room(const struct mf_deal *d)
 
 size_t mf_pool_at(const struct mf_pool *p, uint32_t local)
 {
-    uint32_t at[3];
+    const struct mf_deal *d = p->deal;
+    const struct mf_span span[3] = {d->span[0][p->number], d->span[1][p->number], d->span[2][p->number]};
+    const uint32_t ny = (uint32_t)span[1].count, nx = (uint32_t)span[2].count, row = local / nx, plane = row / ny;
+    const size_t z = d->index[0][span[0].first + plane], y = d->index[1][span[1].first + row - plane * ny];
 
-    if (p->deal->pools == 1) return local;
-    mf_deal_at(p->deal, p->number, local, at);
-    return ((size_t)at[0] * p->deal->dims[1] + at[1]) * p->deal->dims[2] + at[2];
+    if (d->pools == 1) return local;
+    return (z * d->dims[1] + y) * d->dims[2] + d->index[2][span[2].first + local - row * nx];
 }
 
-static int is_pinned(const struct mf_pool *p, uint32_t local) { return p->pins && p->place[local] == MF_POOL_PINNED; }
+static int is_fixed(const struct mf_pool *p, size_t voxel) { return p->fixed && p->fixed[voxel] != MF_LABEL_OPEN; }
 
 /* Is it one of the lists'? Its number in the pool. */
 static int holds(const struct mf_pool *p, size_t voxel, uint32_t *local)
@@ -140,15 +123,7 @@ static int holds(const struct mf_pool *p, size_t voxel, uint32_t *local)
         if (!mf_deal_has(p->deal, p->number, at)) return 0;
         *local = mf_deal_local(p->deal, p->number, at);
     }
-    return !is_pinned(p, *local);
-}
-
-void mf_pool_pin(struct mf_pool *p, size_t z, const uint8_t *picked)
-{
-    const size_t n = p->deal->span[1][p->number].count * p->deal->span[2][p->number].count;
-    uint32_t *place = p->place + p->deal->order[0][z] * n;
-
-    for (size_t i = 0; i < n; ++i) place[i] = picked[i] == MF_LABEL_OPEN ? 0 : MF_POOL_PINNED;
+    return !is_fixed(p, voxel);
 }
 
 /* -- lists -- */
@@ -200,9 +175,10 @@ void mf_pool_fill(struct mf_pool *p)
     size_t next[MF_PHASES_MAX * MF_CLASSES] = {0}, at = 0;
 
     for (uint32_t i = 0; i < n; ++i) {
-        if (is_pinned(p, i)) continue;
-        p->place[i] = (uint32_t)list_of(p, mf_pool_at(p, i));
-        ++next[p->place[i]];
+        const size_t voxel = mf_pool_at(p, i);
+
+        p->place[i] = is_fixed(p, voxel) ? FIXED : (uint32_t)list_of(p, voxel);
+        if (p->place[i] != FIXED) ++next[p->place[i]];
     }
     for (size_t l = 0; l < MF_PHASES_MAX * MF_CLASSES; ++l) {
         p->first[l] = at;
@@ -211,7 +187,7 @@ void mf_pool_fill(struct mf_pool *p)
     }
     p->first[MF_PHASES_MAX * MF_CLASSES] = p->voxels = at;
     for (uint32_t i = 0; i < n; ++i)
-        if (!is_pinned(p, i)) put(p, next[p->place[i]]++, i);
+        if (p->place[i] != FIXED) put(p, next[p->place[i]]++, i);
 }
 
 void mf_pool_set(struct mf_pool *p, size_t voxel, uint8_t phase)

@@ -26,11 +26,11 @@ void mf_deal_close(struct mf_deal *deal);
 /** Deals anew, by random numbers of this seed and number; one pool has everything, in order. */
 void mf_deal_shuffle(struct mf_deal *deal, uint64_t seed, uint64_t number);
 
-/** Are all three indices pool @p number's? Its voxels have numbers, [0, product of its spans): that of one of them, and
- * the indices of one. */
+/** Are all three indices pool @p number's? */
 int mf_deal_has(const struct mf_deal *deal, size_t number, const uint32_t at[3]);
+
+/** The number of a pool's voxel in its pool: [0, product of its spans). */
 uint32_t mf_deal_local(const struct mf_deal *deal, size_t number, const uint32_t at[3]);
-void mf_deal_at(const struct mf_deal *deal, size_t number, uint32_t local, uint32_t at[3]);
 
 /** The voxels of a pool that are not fixed, in lists by phase and number of foreign neighbours: one is drawn in
  * constant time. They stand there by their numbers in the pool. */
@@ -38,22 +38,13 @@ struct mf_pool {
     struct mf_mutable *field; /* all pools have the same; they touch nothing of each other's voxels */
     const struct mf_deal *deal;
     size_t number, voxels;
-    int pins;                                     /* some of place may be MF_POOL_PINNED */
+    const uint8_t *fixed; /* [voxels of the field]: where it is not MF_LABEL_OPEN no swap changes it; NULL: nowhere */
     uint32_t *voxel, *place;                      /* [mf_pool_room()]; place: of a voxel in the lists */
     size_t first[MF_PHASES_MAX * MF_CLASSES + 1]; /* list i is voxel[first[i] .. first[i + 1]) */
 };
 
-#define MF_POOL_PINNED UINT32_MAX
-
 /** Most voxels of a pool. */
 size_t mf_pool_room(const struct mf_deal *deal);
-
-/** Of a plane [ny][nx] what the pool has of it, in the order of its voxels. Returns how many. */
-size_t mf_deal_pick(const struct mf_deal *deal, size_t number, const uint8_t *plane, uint8_t *picked);
-
-/** Those voxels of plane @p z are fixed where @p picked is not MF_LABEL_OPEN: until this is said anew, in pools with
- * pins. */
-void mf_pool_pin(struct mf_pool *pool, size_t z, const uint8_t *picked);
 
 /** Lists anew from the labels and the deal: the same for the same. */
 void mf_pool_fill(struct mf_pool *pool);

@@ -296,7 +296,7 @@ static void count_side(const struct mf_tally *t, size_t d, int threads)
         slot = taken++;
 #pragma omp for schedule(dynamic, 1)
         for (size_t s = 0; s < t->side[d].slices; ++s)
-            if (t->field->slice[d][s]) count_slice(t, d, s, t->work ? t->memory + slot * t->work : NULL);
+            count_slice(t, d, s, t->work ? t->memory + slot * t->work : NULL);
     }
 }
 

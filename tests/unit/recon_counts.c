@@ -166,7 +166,7 @@ static void check_field(struct setup *s, const double rare[PHASES - 1])
     struct mf_mutable field;
     struct mf_tally tally, fresh;
 
-    CHECK(mf_mutable_open(&field, s->queue->host, dims, PHASES, periodic, LAG, NULL) == MF_OK);
+    CHECK(mf_mutable_open(&field, s->queue->host, dims, PHASES, periodic, LAG) == MF_OK);
     for (size_t v = 0; v < field.voxels; ++v) {
         const double u = uniform();
 

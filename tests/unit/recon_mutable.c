@@ -57,7 +57,7 @@ static void check_lists(const struct mf_pool *p, char *seen)
 
             CHECK(v < p->field->voxels && !seen[v]++ && p->place[p->voxel[i]] == i);
             CHECK(mf_mutable_label(p->field, v) == label[v] && l / MF_CLASSES == label[v]);
-            CHECK(!p->pins || pinned[v] == MF_LABEL_OPEN);
+            CHECK(!p->fixed || pinned[v] == MF_LABEL_OPEN);
             CHECK((int)(l % MF_CLASSES) == foreign(v, -1));
             CHECK(mf_mutable_foreign(p->field, v, -1) == foreign(v, -1));
             CHECK(mf_mutable_foreign(p->field, v, 1) == foreign(v, 1));
@@ -90,7 +90,7 @@ static void check_deal(const struct mf_deal *deal, const struct mf_pool *pool)
         }
     }
     for (size_t v = 0; v < dims[0] * dims[1] * dims[2]; ++v)
-        if (deal->pools == 1) CHECK(seen[v] == !(pool->pins && pinned[v] != MF_LABEL_OPEN));
+        if (deal->pools == 1) CHECK(seen[v] == !(pool->fixed && pinned[v] != MF_LABEL_OPEN));
 }
 
 static void check_window(const struct mf_mutable *m, size_t v, size_t side, uint8_t phase)
@@ -150,20 +150,6 @@ static void change(struct mf_mutable *m, struct mf_pool *pool, const struct mf_d
     check_deal(deal, pool);
 }
 
-/* What stays, plane by plane. */
-static void pin(const struct mf_deal *deal, struct mf_pool *pool)
-{
-    uint8_t picked[sizeof label];
-
-    for (size_t z = 0; z < dims[0]; ++z) {
-        struct mf_pool *p = &pool[deal->part[0][z]];
-
-        CHECK(mf_deal_pick(deal, p->number, pinned + z * dims[1] * dims[2], picked) ==
-              deal->span[1][p->number].count * deal->span[2][p->number].count);
-        mf_pool_pin(p, z, picked);
-    }
-}
-
 static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
 {
     static uint32_t voxel[MF_POOLS_MAX][sizeof label], place[MF_POOLS_MAX][sizeof label];
@@ -178,7 +164,7 @@ static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
     dims[2] = nx;
     periodic = wraps;
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 0) == MF_OK);
-    CHECK(mf_mutable_open(&m, arena, dims, PHASES, periodic, LAG, NULL) == MF_OK);
+    CHECK(mf_mutable_open(&m, arena, dims, PHASES, periodic, LAG) == MF_OK);
     CHECK(mf_deal_open(&deal, arena, dims) == MF_OK);
     CHECK(deal.pools == (nz > 16 ? 2 : 1));
     for (size_t v = 0; v < m.voxels; ++v) label[v] = (uint8_t)(3 * mf_random_uniform(1, 0, v / 2));
@@ -188,10 +174,9 @@ static void check_field(size_t nz, size_t ny, size_t nx, int wraps)
     for (uint64_t turn = 0; turn < 3; ++turn) {
         mf_deal_shuffle(&deal, 7, turn);
         for (size_t p = 0; p < MF_POOLS_MAX; ++p) {
-            pool[p] = (struct mf_pool){.field = &m, .deal = &deal, .number = p, .pins = turn != 1, .voxel = voxel[p]};
-            pool[p].place = place[p];
+            pool[p] = (struct mf_pool){.field = &m, .deal = &deal, .number = p, .voxel = voxel[p], .place = place[p]};
+            if (turn != 1) pool[p].fixed = pinned;
         }
-        if (turn != 1) pin(&deal, pool);
         for (size_t p = 0; p < deal.pools; ++p) {
             mf_pool_fill(&pool[p]);
             CHECK(pool[p].voxels <= mf_pool_room(&deal));

@@ -228,7 +228,7 @@ static void check_field(size_t nz, size_t ny, size_t nx, size_t fields, double r
     target.side[0].fraction = fraction;
     target.side[0].more[MF_MORE_LINEAL_EXACT] = path;
     target.side[0].more[MF_MORE_SURFACE] = target.side[0].more[MF_MORE_CHORDS] = path; /* as good as any */
-    CHECK(mf_mutable_open(&field, queue.host, dims, PHASES, periodic, LAG, NULL) == MF_OK);
+    CHECK(mf_mutable_open(&field, queue.host, dims, PHASES, periodic, LAG) == MF_OK);
     for (size_t v = 0; v < field.voxels; ++v) label[v] = uniform() > rare ? 1 : (uint8_t)(3 * uniform());
     label[0] = 0;
     mf_mutable_begin(&field);

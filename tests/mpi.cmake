@@ -7,6 +7,7 @@ set_tests_properties(mpi_comm_asked PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMEN
 mf_test(NAME mpi_launched SOURCE unit/mpi_launched.c ROOM mf_mpi)
 mf_test(NAME mpi_judge SOURCE unit/mpi_judge.c ROOM mf_mpi)
 mf_test(NAME mpi_news SOURCE unit/mpi_news.c ROOM mf_mpi)
+mf_test(NAME mpi_watch_line SOURCE unit/mpi_watch_line.c ROOM mf_mpi)
 mf_test(NAME mpi_slab SOURCE unit/mpi_slab.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 mf_test(NAME mpi_turn SOURCE unit/mpi_turn.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 mf_test(NAME mpi_halo SOURCE unit/mpi_halo.c ROOM "mf_mpi" RANKS 1 2 3 4 7)

@@ -35,6 +35,7 @@ static int settle(const struct mf_comm *comm, int code)
     struct {
         int code, rank;
     } mine = {code, comm->rank}, worst;
+    const char *group = comm->impl->group.name;
     char text[MF_ERR_TEXT];
     int failed = code != MF_OK;
 
@@ -45,7 +46,8 @@ static int settle(const struct mf_comm *comm, int code)
     MPI_Bcast(text, (int)sizeof text, MPI_CHAR, worst.rank, comm->impl->world);
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, comm->impl->world);
     if (failed == comm->size) return mf_fail(worst.code, "%s", text);
-    return mf_fail(worst.code, "%.960s (rank %d; %d of %d ranks failed)", text, worst.rank, failed, comm->size);
+    return mf_fail(worst.code, "%.920s (rank %d; %d of %d ranks%s%s failed)", text, mf_world_rank(comm, worst.rank),
+                   failed, comm->size, *group ? " of " : "", group);
 }
 
 int(mf_agree)(const struct mf_comm *comm, int code)

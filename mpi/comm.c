@@ -126,12 +126,16 @@ static int compare(const struct mf_comm *comm, const char *text,
     return rc;
 }
 
-static MPI_Comm own_copy(MPI_Errhandler handler)
+/* With the handler of errors of @p from. */
+static MPI_Comm copy_of(MPI_Comm from)
 {
+    MPI_Errhandler handler;
     MPI_Comm copy;
 
-    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_dup(from, &copy);
+    MPI_Comm_get_errhandler(from, &handler);
     MPI_Comm_set_errhandler(copy, handler);
+    MPI_Errhandler_free(&handler);
     return copy;
 }
 
@@ -147,6 +151,14 @@ static int node_of(const struct mf_comm *comm)
     return (int)(end && *end == 'r' ? comm->rank % nodes : comm->rank * nodes / comm->size);
 }
 
+void mf_impl_on_node(struct mf_comm *comm)
+{
+    MPI_Comm_rank(comm->impl->node, &comm->local_rank);
+    MPI_Comm_size(comm->impl->node, &comm->local_size);
+    comm->impl->leader = comm->rank;
+    MPI_Bcast(&comm->impl->leader, 1, MPI_INT, 0, comm->impl->node);
+}
+
 static void local_ranks(struct mf_comm *comm)
 {
     MPI_Comm node;
@@ -154,36 +166,45 @@ static void local_ranks(struct mf_comm *comm)
     MPI_Comm_split_type(comm->impl->world, MPI_COMM_TYPE_SHARED, comm->rank, MPI_INFO_NULL, &node);
     MPI_Comm_split(node, node_of(comm), comm->rank, &comm->impl->node);
     MPI_Comm_free(&node);
-    MPI_Comm_rank(comm->impl->node, &comm->local_rank);
-    MPI_Comm_size(comm->impl->node, &comm->local_size);
-    comm->impl->leader = comm->rank;
-    MPI_Bcast(&comm->impl->leader, 1, MPI_INT, 0, comm->impl->node);
+    mf_impl_on_node(comm);
+    comm->impl->node_leader = comm->impl->leader;
+    comm->impl->node_ranks = comm->local_size;
 }
 
-static struct mf_comm_impl *impl_new(int size)
+struct mf_comm_impl *mf_impl_new(MPI_Comm ranks)
 {
-    struct mf_comm_impl *impl = calloc(1, sizeof *impl);
-    MPI_Errhandler handler;
+    struct mf_comm_impl *impl = MF_MUST(calloc(1, sizeof *impl), "a communicator");
+    int size;
 
-    if (!impl) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a communicator");
-    impl->names = calloc((size_t)size, sizeof *impl->names);
-    if (!impl->names) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a communicator");
-    MPI_Comm_create_errhandler(mpi_error, &handler);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
-    impl->world = own_copy(handler);
-    impl->files = own_copy(handler);
-    impl->check = own_copy(handler);
-    MPI_Errhandler_free(&handler);
+    MPI_Comm_size(ranks, &size);
+    impl->names = MF_MUST(calloc((size_t)size, sizeof *impl->names), "a communicator");
+    impl->world = ranks;
+    impl->files = copy_of(ranks);
+    impl->check = copy_of(ranks);
     return impl;
 }
 
-static void impl_free(struct mf_comm_impl *impl)
+static struct mf_comm_impl *world_new(void)
+{
+    struct mf_comm_impl *impl;
+    MPI_Errhandler handler;
+
+    MPI_Comm_create_errhandler(mpi_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+    impl = mf_impl_new(copy_of(MPI_COMM_WORLD));
+    impl->group.id = MF_WATCH_WORLD;
+    return impl;
+}
+
+void mf_impl_free(struct mf_comm_impl *impl)
 {
     mf_near_free(impl->near);
     MPI_Comm_free(&impl->world);
     MPI_Comm_free(&impl->files);
     MPI_Comm_free(&impl->check);
     MPI_Comm_free(&impl->node);
+    free(impl->world_rank);
     free(impl->names);
     free(impl);
 }
@@ -216,10 +237,11 @@ int mf_comm_open(struct mf_comm *comm, int *argc, char ***argv, const char *buil
     running.size = comm->size;
     if (!registered) atexit(left_without_closing);
     registered = 1;
-    comm->impl = impl_new(comm->size);
+    comm->impl = world_new();
     local_ranks(comm);
     if (comm->size > 1) (void)signal(SIGPIPE, SIG_IGN); /* of a socket to a lost rank: MPI says it, not the signal */
     if (comm->size > 1) mf_watch_open(comm, comm->impl->leader);
+    mf_watch_join(&comm->impl->group);
     mf_begin_close();
 
     rc = mf_agree(comm, check_launcher(comm));
@@ -249,8 +271,8 @@ void mf_comm_close(struct mf_comm *comm)
 {
     if (!comm->impl) return;
     mf_agree_last(comm);
-    mf_watch_enter("end of MPI", 0);
-    impl_free(comm->impl);
+    mf_watch_enter(&comm->impl->group, "end of MPI", 0, 0);
+    mf_impl_free(comm->impl);
     comm->impl = NULL;
     running.open = 0;
     atomic_store(&usable, 0);

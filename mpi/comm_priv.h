@@ -6,6 +6,7 @@
 
 #include "mpi/comm.h"
 #include "mpi/near.h"
+#include "mpi/watch.h"
 
 enum { MF_COMM_NAME = 64 };
 
@@ -16,13 +17,33 @@ struct mf_comm_impl {
     MPI_Comm check;              /* names of collectives (MF_CHECK_COLLECTIVES) */
     MPI_Comm node;               /* the ranks of this node */
     char (*names)[MF_COMM_NAME]; /* [size] */
-    int depth;                   /* of collectives this rank is in */
-    int leader;                  /* first rank of this node */
+    struct mf_watch_group group; /* as the watch knows it */
+    int *world_rank;             /* [size]; NULL: this is the world */
+    int depth;                   /* of collectives of it that this rank is in */
+    int leader;                  /* its first rank on this node */
+    int node_leader, node_ranks; /* of the world: the first rank on this node, and how many there are */
     struct mf_near *near;        /* sums by memory that ranks share; NULL: by MPI */
 };
 
 /** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */
 extern size_t mf_comm_most;
+
+/** A communicator's inside for the ranks of @p ranks, which it takes, and its end. Collective. */
+struct mf_comm_impl *mf_impl_new(MPI_Comm ranks);
+void mf_impl_free(struct mf_comm_impl *impl);
+
+/** Local ranks and leader, once comm->impl->node is there. Collective. */
+void mf_impl_on_node(struct mf_comm *comm);
+
+/** The rank in the world of @p rank of a real communicator. */
+static inline int mf_world_rank(const struct mf_comm *comm, int rank)
+{
+    return comm->impl->world_rank ? comm->impl->world_rank[rank] : rank;
+}
+
+/** Around the wait for a message to (@p sends) or from another rank @p peer, which the watch names. Not collective. */
+void mf_message_enter(const struct mf_comm *comm, int peer, int sends);
+void mf_message_leave(void);
 
 /** The last agreement, of ranks that close. Collective. */
 void mf_agree_last(const struct mf_comm *comm);

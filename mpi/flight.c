@@ -28,13 +28,15 @@ static void set(_Atomic uint64_t *at, uint64_t value) { atomic_store_explicit(at
 
 static uint64_t get(const _Atomic uint64_t *at) { return atomic_load_explicit(at, memory_order_relaxed); }
 
-void mf_flight_enter(struct mf_flight *own, uint64_t number, const char *name, size_t count)
+void mf_flight_enter(struct mf_flight *own, uint64_t number, const struct mf_doing *doing, uint64_t in_group)
 {
     struct mf_flight_entry *e = &own->entry[number % MF_FLIGHT_MOST];
 
     set(&e->number, number);
-    set(&e->count, count);
-    mf_watch_name_put(e->name, name);
+    set(&e->in_group, in_group);
+    set(&e->doing.count, get(&doing->count));
+    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) set(&e->doing.name[i], get(&doing->name[i]));
+    for (size_t i = 0; i < MF_GROUP_WORDS; ++i) set(&e->doing.title[i], get(&doing->title[i]));
     set(&e->came, clock_ms());
     set(&e->left, 0);
 }
@@ -54,13 +56,15 @@ static struct page {
     int well;
 } page;
 
-/* "sum of 3". */
-static void print_collective(FILE *to, const _Atomic uint64_t *words, uint64_t count)
+/* Of what group, the number of its collective, and "sum of 3". */
+static void print_doing(FILE *to, const struct mf_doing *doing, uint64_t in_group)
 {
-    char name[MF_WATCH_TEXT];
+    char name[MF_WATCH_TEXT], title[MF_GROUP_TEXT];
+    uint64_t count = get(&doing->count);
 
-    mf_watch_name_get(words, name);
-    fprintf(to, "\t%s", *name ? name : "-");
+    mf_words_get(doing->name, MF_WATCH_WORDS, name);
+    mf_words_get(doing->title, MF_GROUP_WORDS, title);
+    fprintf(to, "\t%s\t%" PRIu64 "\t%s", *title ? title : "world", in_group, *name ? name : "-");
     if (count) fprintf(to, " %" PRIu64, count);
 }
 
@@ -76,28 +80,32 @@ static void print_time(FILE *to, uint64_t now, uint64_t then)
 static void print_here(FILE *to, int rank)
 {
     const struct mf_flight *flight = mf_board_flight(page.view.board, page.view.size, rank);
-    uint64_t place = get(&page.view.board->record[rank].place), last = place == MF_PLACE_GONE ? 0 : (place + 1) / 2;
+    uint64_t last = 0;
 
+    if (get(&page.view.board->record[rank].place) == MF_PLACE_GONE) return;
+    for (size_t i = 0; i < MF_FLIGHT_MOST; ++i)
+        if (get(&flight->entry[i].number) > last) last = get(&flight->entry[i].number);
     for (uint64_t n = last < MF_FLIGHT_MOST ? 1 : last - MF_FLIGHT_MOST + 1; n <= last; ++n) {
         const struct mf_flight_entry *e = &flight->entry[n % MF_FLIGHT_MOST];
 
         if (get(&e->number) != n) continue; /* it is just being replaced */
         fprintf(to, "%d\t%s\t%" PRIu64, rank, page.view.post[rank].host, n);
-        print_collective(to, e->name, get(&e->count));
+        print_doing(to, &e->doing, get(&e->in_group));
         print_time(to, page.now, get(&e->came));
         print_time(to, page.now, get(&e->left));
         fprintf(to, "\n");
     }
 }
 
-/* Of a rank on another node the last is known. */
+/* Of a rank on another node the last is known, and not how many of its own were before. */
 static void print_there(FILE *to, int rank)
 {
     const struct mf_record *r = &page.view.board->record[rank];
+    const struct mf_seen seen = {.standing = r->standing, .standings = get(&r->standings)};
 
     if (get(&r->place) == MF_PLACE_GONE) return;
-    fprintf(to, "%d\t%s\t%" PRIu64, rank, page.view.post[rank].host, (get(&r->place) + 1) / 2);
-    print_collective(to, r->name, get(&r->count));
+    fprintf(to, "%d\t%s\t-", rank, page.view.post[rank].host);
+    print_doing(to, &r->doing, mf_seen_count(&seen, get(&r->doing.group)));
     fprintf(to, "\t-\t-\n");
 }
 
@@ -108,8 +116,10 @@ static void *write_page(void *nothing)
 
     if (!to) return nothing;
     fprintf(to,
-            "# %s\n# The last collectives of each rank. Seconds before this was written; -: not left, or not known of "
-            "another host.\nrank\thost\tnumber\tcollective\tentered\tleft\n",
+            "# %s\n# The last collectives and messages of each rank, and their number in the group. Seconds before "
+            "this was "
+            "written; -: not left, or not known of another host.\n"
+            "rank\thost\tnumber\tgroup\tgroup_number\tcollective\tentered\tleft\n",
             page.why);
     for (int r = 0; r < page.view.size; ++r)
         (post[r].head == post[page.view.rank].head ? print_here : print_there)(to, r);

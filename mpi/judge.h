@@ -1,42 +1,78 @@
-/* Who keeps the others waiting: a pure function of what one rank has seen of all. Inner header of this room. */
+/* Decides which rank keeps others waiting. The decision is a pure function of what one rank has seen of all ranks, so
+ * tests need no processes. A rank waits inside a collective of one group, or inside a message to or from one rank.
+ * Inner header of this room. */
 #ifndef MF_MPI_JUDGE_H
 #define MF_MPI_JUDGE_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/** A rank's place in the run: 2 n - 1 inside collective n, 2 n since it has left it, MF_PLACE_GONE after the last. */
-#define MF_PLACE_GONE UINT64_MAX
+/** A rank's place in the run: odd while it waits inside something, even outside. It grows with every step. */
+#define MF_PLACE_GONE UINT64_MAX /* after the last */
+
+/** A group that a rank belongs to, and how many collectives of that group it has entered. */
+struct mf_standing {
+    _Atomic uint64_t group, count; /* group 0: not in use */
+};
 
 /** What one rank knows of another (or of itself). */
 struct mf_seen {
     uint64_t place;
+    uint64_t group;                     /* of what it is inside of, or was last */
+    int64_t peer;                       /* mf_sends_to(), mf_receives_from(); 0: a collective */
+    const struct mf_standing *standing; /* [standings]: all its groups */
+    size_t standings;
     double quiet;  /* seconds in which neither its place changed nor a sign of life came */
     double silent; /* seconds in which its watch was not heard */
     int stopped;   /* its process is there and does not run */
     int dead;      /* its process is gone */
-    int unknown;   /* the way to it is silent, so its place may be an old one */
+    int unknown;   /* its node is silent, so its place may be an old one */
     int guilty;    /* out: it is named */
+
+    struct mf_wait { /* work memory of the judge */
+        int bucket;  /* of its hash table of groups: the furthest waiter, -1: none */
+        int late, busy, blocked, unheard;
+        uint64_t least;
+    } wait;
 };
+
+/** World ranks that a message goes to or comes from, as mf_seen.peer. */
+static inline int64_t mf_sends_to(int rank) { return (int64_t)rank + 1; }
+static inline int64_t mf_receives_from(int rank) { return -((int64_t)rank + 1); }
+
+/** The rank of such a peer. */
+static inline int mf_peer_rank(int64_t peer) { return (int)((peer < 0 ? -peer : peer) - 1); }
 
 enum mf_verdict_kind {
     MF_NOBODY,  /* nobody waits for too long */
     MF_DEAD,    /* the guilty ranks' processes are gone */
-    MF_MISSING, /* the guilty ranks have not come to the waiter's collective */
+    MF_MISSING, /* the guilty ranks have not come to the waiter's collective or message */
     MF_UNHEARD, /* nothing is heard from the guilty ranks' nodes */
     MF_INSIDE   /* all are inside, the guilty ones (or none) do not come out */
 };
 
 struct mf_verdict {
     enum mf_verdict_kind kind;
-    int waiter; /* a rank that is known to wait, the furthest; -1: nobody is */
+    int waiter; /* a rank that is known to wait; -1: nobody is */
     int guilty; /* number of ranks marked */
+    int other;  /* MF_INSIDE: a rank that waits elsewhere, for the waiter in the end; -1: there is no such circle */
 };
 
+/** How many collectives of @p group the rank has entered; 0 also where it does not belong to the group. */
+uint64_t mf_seen_count(const struct mf_seen *seen, uint64_t group);
+
+/** Is the rank inside a collective or a message? */
+static inline int mf_seen_inside(const struct mf_seen *seen) { return seen->place != MF_PLACE_GONE && seen->place % 2; }
+
 /**
- * @p seconds: the longest that a rank may keep another waiting. A dead rank is guilty at once. When another has waited
- * for that long: a rank outside of collectives, behind it, that has given no sign of life for as long, or one whose
- * process is stopped; else ranks of which nothing is heard; else ranks inside, when nothing moves anywhere.
+ * @p seconds: the longest that a rank may keep another waiting. Dead ranks are guilty at once. When a rank has waited
+ * for that long, the guilty are the first of these:
+ * - ranks that it waits for, which are outside and have given no sign of life for as long, or are stopped;
+ * - nobody, while a rank that others wait for moves;
+ * - ranks that it waits for, of which nothing is heard;
+ * - when nothing moves anywhere, ranks inside a collective that all its group has come to.
+ * A rank that waits for a waiting rank is not judged; the rank at the end of the chain is.
  */
 struct mf_verdict mf_judge(struct mf_seen *seen, int size, double seconds);
 

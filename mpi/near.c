@@ -88,7 +88,7 @@ struct mf_near *mf_near_new(const struct mf_comm *comm)
     n = MF_MUST(malloc(sizeof *n), "sums in shared memory");
     *n = (struct mf_near){.share = share, .rank = comm->local_rank, .size = comm->local_size, .piece = piece};
     meet_others(n, comm);
-    n->pauses = comm->local_size > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : PAUSES;
+    n->pauses = comm->impl->node_ranks > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : PAUSES;
     return n;
 }
 

@@ -16,21 +16,40 @@
 #include "src/base/log.h"
 
 /* A letter fits into a packet of Ethernet, which is lost as a whole or not. PACKET: what the kernel of a receiver
- * counts for one. */
-enum { ENTRIES_MOST = 13, PACKET = 2304, TOGETHER = 4 /* boards that are told in one part, where parts are left */ };
+ * counts for one. ENTRIES: of ranks in four groups, in one letter. */
+enum {
+    LETTER = 1384,
+    ENTRIES = 7,
+    PACKET = 2304,
+    TOGETHER = 4 /* boards that are told in one part, where parts are left */
+};
 static const double HEARD = 5; /* seconds for which the address that a board was heard from is the one to use */
 
-/* A rank's record, and a letter of them; numbers as they stand in memory: the ranks run the same build. */
+/* A rank's record as it travels; numbers as they stand in memory: the ranks run the same build. Behind it stand
+ * `text` bytes, the two names, each with its zero, and `standings` pairs of group and count. */
 struct entry {
-    int64_t rank;
-    uint64_t place, lives, looks, count, quiet, stopped, name[MF_WATCH_WORDS];
+    int32_t rank;
+    uint16_t text, standings;
+    uint64_t place, lives, looks, count, group;
+    int64_t peer;
+    uint32_t quiet, stopped;
+};
+
+struct pair {
+    uint64_t group, count;
 };
 
 struct letter {
     uint64_t key;
-    int64_t head, spoken, entries;
-    struct entry entry[ENTRIES_MOST];
+    int64_t head, spoken;
+    int32_t entries, bytes;
+    char entry[LETTER - 32];
 };
+
+_Static_assert(sizeof(struct letter) == LETTER, "a letter has no gaps");
+_Static_assert(sizeof(struct entry) + MF_WATCH_TEXT + MF_GROUP_TEXT + MF_GROUPS_MOST * sizeof(struct pair) <=
+                   sizeof((struct letter *)0)->entry,
+               "the longest entry fits into a letter");
 
 /* Another board. */
 struct peer {
@@ -97,7 +116,7 @@ void mf_news_close(void)
 /* What comes within a second has room until it is taken, as far as the system allows (net.core.rmem_max). */
 static void make_room(const struct mf_news *news)
 {
-    size_t letters = (size_t)n.peers + (size_t)news->size / ENTRIES_MOST, bytes = letters * PACKET;
+    size_t letters = (size_t)n.peers + (size_t)news->size / ENTRIES, bytes = letters * PACKET;
     int room = bytes < INT_MAX / 2 ? (int)bytes : INT_MAX / 2, now = 0; /* the system doubles what it is told */
     socklen_t length = sizeof now;
 
@@ -112,7 +131,7 @@ static void find_peers(const struct mf_news *news)
     unsigned number = 0;
 
     n.peer = calloc((size_t)news->size, sizeof *n.peer);
-    n.letter = calloc((size_t)news->size / ENTRIES_MOST + 1, sizeof *n.letter);
+    n.letter = calloc((size_t)news->size, sizeof *n.letter); /* pages that no letter needs are never touched */
     if (!n.peer || !n.letter) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for %d ranks", news->size);
     n.peers = 0;
     for (int r = 0; r < news->size; ++r) {
@@ -133,32 +152,89 @@ static struct peer *peer_of(int64_t head)
 
 /* -- in -- */
 
-/* Letters may overtake each other: an older look does not replace a newer one. */
-static void take(struct mf_record *r, const struct entry *e)
+static void set(_Atomic uint64_t *at, uint64_t value) { atomic_store_explicit(at, value, memory_order_relaxed); }
+
+static uint64_t get(const _Atomic uint64_t *at) { return atomic_load_explicit(at, memory_order_relaxed); }
+
+/* Bytes of an entry. */
+static size_t length(const struct entry *e) { return sizeof *e + e->text + e->standings * sizeof(struct pair); }
+
+static void take_names(struct mf_doing *doing, const char *text)
 {
-    if (e->looks < atomic_load_explicit(&r->looks, memory_order_relaxed)) return;
-    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) atomic_store_explicit(&r->name[i], e->name[i], memory_order_relaxed);
-    atomic_store_explicit(&r->count, e->count, memory_order_relaxed);
-    atomic_store_explicit(&r->quiet, e->quiet, memory_order_relaxed);
-    atomic_store_explicit(&r->stopped, e->stopped, memory_order_relaxed);
-    atomic_store_explicit(&r->lives, e->lives, memory_order_relaxed);
-    atomic_store_explicit(&r->looks, e->looks, memory_order_relaxed);
+    mf_words_put(doing->name, MF_WATCH_WORDS, text);
+    mf_words_put(doing->title, MF_GROUP_WORDS, text + strlen(text) + 1);
+}
+
+static void take_standings(struct mf_record *r, const char *from, size_t standings)
+{
+    struct pair pair;
+
+    for (size_t i = 0; i < standings; ++i) {
+        memcpy(&pair, from + i * sizeof pair, sizeof pair);
+        set(&r->standing[i].count, pair.count);
+        set(&r->standing[i].group, pair.group);
+    }
+    set(&r->standings, standings);
+}
+
+/* Letters may overtake each other: an older look does not replace a newer one. @p at: behind the entry. */
+static void take(struct mf_record *r, const struct entry *e, const char *at)
+{
+    if (e->looks < get(&r->looks)) return;
+    take_names(&r->doing, at);
+    take_standings(r, at + e->text, e->standings);
+    set(&r->doing.count, e->count);
+    set(&r->doing.group, e->group);
+    atomic_store_explicit(&r->doing.peer, e->peer, memory_order_relaxed);
+    set(&r->quiet, e->quiet);
+    set(&r->stopped, e->stopped);
+    set(&r->lives, e->lives);
+    set(&r->looks, e->looks);
     atomic_store_explicit(&r->place, e->place, memory_order_release);
+}
+
+/* Are there two texts in so many bytes? */
+static int is_text(const char *text, size_t bytes)
+{
+    const char *first = memchr(text, 0, bytes);
+
+    return first && memchr(first + 1, 0, bytes - (size_t)(first + 1 - text));
+}
+
+/* The entry at @p at of the @p left bytes that a letter still has; 0: it has none that is sound. */
+static int next_entry(const struct mf_news *news, const struct letter *l, size_t at, struct entry *e)
+{
+    const size_t left = (size_t)l->bytes - at;
+
+    if (left < sizeof *e) return 0;
+    memcpy(e, l->entry + at, sizeof *e);
+    if (length(e) > left || e->standings > MF_GROUPS_MOST || !is_text(l->entry + at + sizeof *e, e->text)) return 0;
+    if (e->rank < 0 || e->rank >= news->size || news->post[e->rank].head != l->head) return 0;
+    return e->peer >= -(int64_t)news->size && e->peer <= (int64_t)news->size;
 }
 
 /* Anybody can send anything to a port. */
 static int is_sound(const struct mf_news *news, const struct letter *l, size_t bytes)
 {
-    size_t head = offsetof(struct letter, entry);
+    const size_t head = offsetof(struct letter, entry);
+    struct entry e;
+    size_t at = 0;
 
-    if (bytes < head || l->key != news->post[0].key || l->entries < 0 || l->entries > ENTRIES_MOST) return 0;
-    if (bytes != head + (size_t)l->entries * sizeof *l->entry || !peer_of(l->head)) return 0;
-    for (int64_t i = 0; i < l->entries; ++i) {
-        int64_t rank = l->entry[i].rank;
+    if (bytes < head || l->key != news->post[0].key || l->bytes < 0 || bytes != head + (size_t)l->bytes) return 0;
+    if (!peer_of(l->head)) return 0;
+    for (int32_t i = 0; i < l->entries; ++i, at += length(&e))
+        if (!next_entry(news, l, at, &e)) return 0;
+    return at == (size_t)l->bytes;
+}
 
-        if (rank < 0 || rank >= news->size || news->post[rank].head != l->head) return 0;
+static void take_all(const struct mf_news *news, const struct letter *l)
+{
+    struct entry e;
+
+    for (size_t at = 0; at < (size_t)l->bytes; at += length(&e)) {
+        memcpy(&e, l->entry + at, sizeof e);
+        take(&news->board->record[e.rank], &e, l->entry + at + sizeof e);
     }
-    return 1;
 }
 
 void mf_news_hear(const struct mf_news *news)
@@ -175,7 +251,7 @@ void mf_news_hear(const struct mf_news *news)
         bytes = recvfrom(n.socket, &l, sizeof l, 0, (struct sockaddr *)&from, &length);
         if (bytes < 0) return;
         if (!is_sound(news, &l, (size_t)bytes)) continue;
-        for (int64_t e = 0; e < l.entries; ++e) take(&news->board->record[l.entry[e].rank], &l.entry[e]);
+        take_all(news, &l);
         if (l.spoken && atomic_compare_exchange_strong(&news->board->spoken, &nobody, l.spoken))
             atomic_store(&news->board->wanted, (l.spoken & MF_WATCH_SPOKE) != 0);
         peer_of(l.head)->heard_from = from.sin_addr.s_addr;
@@ -185,19 +261,40 @@ void mf_news_hear(const struct mf_news *news)
 
 /* -- out -- */
 
-static struct entry entry_of(struct mf_board *board, int rank)
-{
-    struct mf_record *r = &board->record[rank];
-    struct entry e = {.rank = rank};
+static uint32_t least(uint64_t a) { return a < UINT32_MAX ? (uint32_t)a : UINT32_MAX; }
 
-    e.place = atomic_load_explicit(&r->place, memory_order_acquire);
-    e.lives = atomic_load_explicit(&r->lives, memory_order_relaxed);
-    e.looks = atomic_load_explicit(&r->looks, memory_order_relaxed);
-    e.quiet = atomic_load_explicit(&r->quiet, memory_order_relaxed);
-    e.stopped = atomic_load_explicit(&r->stopped, memory_order_relaxed);
-    e.count = atomic_load_explicit(&r->count, memory_order_relaxed);
-    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) e.name[i] = atomic_load_explicit(&r->name[i], memory_order_relaxed);
+static struct entry entry_of(const struct mf_record *r, int rank)
+{
+    struct entry e = {.rank = rank, .place = atomic_load_explicit(&r->place, memory_order_acquire)};
+
+    e.lives = get(&r->lives);
+    e.looks = get(&r->looks);
+    e.quiet = least(get(&r->quiet));
+    e.stopped = least(get(&r->stopped));
+    e.count = get(&r->doing.count);
+    e.group = get(&r->doing.group);
+    e.peer = atomic_load_explicit(&r->doing.peer, memory_order_relaxed);
+    e.standings = (uint16_t)get(&r->standings);
     return e;
+}
+
+/* Writes @p rank's record to @p to, where its longest has room; the bytes that it takes. */
+static size_t write_entry(const struct mf_record *r, int rank, char *to)
+{
+    struct entry e = entry_of(r, rank);
+    char *text = to + sizeof e, *title;
+
+    mf_words_get(r->doing.name, MF_WATCH_WORDS, text);
+    title = text + strlen(text) + 1;
+    mf_words_get(r->doing.title, MF_GROUP_WORDS, title);
+    e.text = (uint16_t)(title + strlen(title) + 1 - text);
+    for (size_t i = 0; i < e.standings; ++i) {
+        const struct pair pair = {get(&r->standing[i].group), get(&r->standing[i].count)};
+
+        memcpy(text + e.text + i * sizeof pair, &pair, sizeof pair);
+    }
+    memcpy(to, &e, sizeof e);
+    return length(&e);
 }
 
 /* The address a board was heard from, else one after the other of those it has. */
@@ -218,7 +315,7 @@ static void send_to(const struct mf_news *news, const struct peer *peer, double 
     to.sin_addr.s_addr = address_of(post, peer, now);
     if (!post->port || !to.sin_addr.s_addr) return;
     for (size_t i = 0; i < n.letters; ++i) {
-        size_t bytes = offsetof(struct letter, entry) + (size_t)n.letter[i].entries * sizeof *n.letter[i].entry;
+        size_t bytes = offsetof(struct letter, entry) + (size_t)n.letter[i].bytes;
 
         /* What does not get through now does so in a second, or the others notice. */
         (void)sendto(n.socket, &n.letter[i], bytes, 0, (struct sockaddr *)&to, sizeof to);
@@ -229,7 +326,9 @@ void mf_news_write(const struct mf_news *news)
 {
     const struct letter empty = {
         .key = news->post[0].key, .head = news->post[news->rank].head, .spoken = atomic_load(&news->board->spoken)};
+    char entry[sizeof(struct letter)];
     struct letter *l;
+    size_t bytes;
 
     if (n.peers < 0) find_peers(news);
     ++n.turn;
@@ -238,8 +337,11 @@ void mf_news_write(const struct mf_news *news)
     *l = empty;
     for (int r = 0; r < news->size; ++r) {
         if (news->post[r].head != empty.head) continue;
-        if (l->entries == ENTRIES_MOST) *++l = empty;
-        l->entry[l->entries++] = entry_of(news->board, r);
+        bytes = write_entry(&news->board->record[r], r, entry);
+        if ((size_t)l->bytes + bytes > sizeof l->entry) *++l = empty;
+        memcpy(l->entry + l->bytes, entry, bytes);
+        l->bytes += (int32_t)bytes;
+        ++l->entries;
     }
     n.letters = (size_t)(l - n.letter) + 1;
 }

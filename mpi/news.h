@@ -1,10 +1,11 @@
 /* What the nodes of a run tell each other about their ranks: datagrams of the watches, once a second, from every board
- * to every other. A lost one is made up for by the next. Inner header of this room.
+ * to every other. The next one makes up for one that is lost. Inner header of this room.
  *
- * A rank takes 104 bytes, 13 of them go into a letter of 1384. Each second a node sends, and gets:
- *   1000 nodes of 4 ranks: 999 letters of 448 bytes, 0.45 MB (3.6 Mbit/s, and some 3 ms of one core)
- *   64 nodes of 128 ranks: 63 times ten letters, 0.86 MB (6.9 Mbit/s)
- * While a letter waits to be taken the kernel counts up to 2304 bytes for it, whatever it holds: 2.3 and 1.5 MB in a
+ * A rank of the world alone takes about 104 bytes, in four groups 176; 13 or 7 of them go into a letter of 1384. Each
+ * second a node sends, and gets:
+ *   1000 nodes of 4 ranks: 999 letters of 448 or 736 bytes, 0.45 or 0.74 MB (6 Mbit/s, and some 3 ms of one core)
+ *   64 nodes of 128 ranks: 63 times 10 or 19 letters, 0.86 or 1.5 MB (12 Mbit/s)
+ * While a letter waits to be taken the kernel counts up to 2304 bytes for it, whatever it holds: 2.3 and 2.8 MB in a
  * second, where a system that nobody has tuned grants 0.4 MB. So letters go out in parts, to a twentieth of the boards
  * at a time, and what has come is taken as often. */
 #ifndef MF_MPI_NEWS_H

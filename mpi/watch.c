@@ -16,6 +16,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
+enum { DEPTH = 8 /* collectives inside each other */ };
 enum { PARTS = 20 }; /* of a look, between which what comes from other nodes is taken (news.h) */
 
 /* Seconds. A look that comes late counts for no more than STEP_MOST: a whole job that was suspended goes on. The rank
@@ -35,6 +36,17 @@ static struct {
     struct mf_post *post; /* [size] */
     _Atomic double seconds;
 
+    /* The main thread's own. */
+    struct entered {
+        const struct mf_watch_group *group;
+        char name[MF_WATCH_TEXT];
+        size_t n;
+        int64_t peer;
+        uint64_t number;
+    } entered[DEPTH];
+    int depth;
+    uint64_t number; /* of collectives and messages of this rank so far */
+
     /* The thread's own. */
     struct mf_seen *seen;        /* [size] */
     struct past *past;           /* [size] */
@@ -49,41 +61,95 @@ static struct {
 
 /* -- this rank -- */
 
-/* This rank's main thread alone changes its place. */
+static void set(_Atomic uint64_t *at, uint64_t value) { atomic_store_explicit(at, value, memory_order_relaxed); }
+
+static uint64_t get(const _Atomic uint64_t *at) { return atomic_load_explicit(at, memory_order_relaxed); }
+
+/* This rank's main thread alone changes its place. It grows by 2 between two things that a rank is inside of. */
 static void step_on(uint64_t parity)
 {
-    uint64_t place = atomic_load_explicit(&w.own->place, memory_order_relaxed);
+    uint64_t place = get(&w.own->place);
 
-    if (place % 2 != parity) atomic_store_explicit(&w.own->place, place + 1, memory_order_release);
+    atomic_store_explicit(&w.own->place, place + (place % 2 == parity ? 2 : 1), memory_order_release);
 }
 
-/* Of the collective that this rank comes to. */
-static uint64_t next_number(void) { return atomic_load_explicit(&w.own->place, memory_order_relaxed) / 2 + 1; }
-
-void mf_watch_enter(const char *name, size_t n)
+static void say_doing(const struct entered *e)
 {
+    struct mf_doing *doing = &w.own->doing;
+
+    mf_words_put(doing->name, MF_WATCH_WORDS, e->name);
+    mf_words_put(doing->title, MF_GROUP_WORDS, e->group->name);
+    set(&doing->count, e->n);
+    set(&doing->group, e->group->id);
+    atomic_store_explicit(&doing->peer, e->peer, memory_order_relaxed);
+}
+
+void mf_watch_enter(const struct mf_watch_group *group, const char *name, size_t n, int64_t peer)
+{
+    struct entered *e = &w.entered[w.depth];
+
     if (!w.own) return;
-    mf_watch_name_put(w.own->name, name);
-    atomic_store_explicit(&w.own->count, n, memory_order_relaxed);
-    mf_flight_enter(w.flight, next_number(), name, n);
+    MF_ASSERT(w.depth < DEPTH && group->slot >= 0);
+    ++w.depth;
+    *e = (struct entered){.group = group, .n = n, .peer = peer, .number = ++w.number};
+    snprintf(e->name, sizeof e->name, "%s", name);
+    if (!peer) set(&w.own->standing[group->slot].count, mf_watch_number(group) + 1);
+    say_doing(e);
+    mf_flight_enter(w.flight, e->number, &w.own->doing, mf_watch_number(group));
     step_on(1);
 }
 
 void mf_watch_leave(void)
 {
     if (!w.own) return;
-    mf_flight_leave(w.flight, mf_watch_number());
-    step_on(0);
+    mf_flight_leave(w.flight, w.entered[--w.depth].number);
+    if (w.depth) say_doing(&w.entered[w.depth - 1]);
+    step_on(w.depth > 0);
+}
+
+unsigned long long mf_watch_number(const struct mf_watch_group *group)
+{
+    return w.own && group->slot >= 0 ? get(&w.own->standing[group->slot].count) : 0;
+}
+
+/* The low half tells groups of one first member apart; the world is the first of rank 0. */
+uint64_t mf_watch_new_id(int first)
+{
+    static uint64_t last = MF_WATCH_WORLD;
+
+    return (uint64_t)first << 32 | ++last;
+}
+
+static int free_slot(void)
+{
+    int slot = 0;
+
+    while (slot < MF_GROUPS_MOST && get(&w.own->standing[slot].group)) ++slot;
+    return slot;
+}
+
+int mf_watch_has_room(void) { return !w.own || free_slot() < MF_GROUPS_MOST; }
+
+void mf_watch_join(struct mf_watch_group *group)
+{
+    group->slot = -1;
+    if (!w.own) return;
+    group->slot = free_slot();
+    MF_ASSERT(group->slot < MF_GROUPS_MOST);
+    set(&w.own->standing[group->slot].count, 0);
+    set(&w.own->standing[group->slot].group, group->id);
+    if ((uint64_t)group->slot >= get(&w.own->standings)) set(&w.own->standings, (uint64_t)group->slot + 1);
+}
+
+void mf_watch_part(struct mf_watch_group *group)
+{
+    if (group->slot >= 0) set(&w.own->standing[group->slot].group, 0);
+    group->slot = -1;
 }
 
 void mf_comm_alive(void)
 {
     if (w.own) atomic_fetch_add_explicit(&w.own->lives, 1, memory_order_relaxed);
-}
-
-unsigned long long mf_watch_number(void)
-{
-    return w.own ? (atomic_load_explicit(&w.own->place, memory_order_relaxed) + 1) / 2 : 0;
 }
 
 void mf_watch_hush(int code)
@@ -182,6 +248,10 @@ static void look_at(int rank, double step)
     int quiet = now.place == w.past[rank].place && now.lives == w.past[rank].lives;
 
     s->place = now.place;
+    s->group = get(&r->doing.group);
+    s->peer = atomic_load_explicit(&r->doing.peer, memory_order_relaxed);
+    s->standing = r->standing;
+    s->standings = get(&r->standings);
     s->quiet = quiet ? s->quiet + step : first_quiet(rank);
     s->silent = now.looks == w.past[rank].looks ? s->silent + step : 0;
     if (rank == w.rank) s->silent = 0;
@@ -271,7 +341,7 @@ static void look(void)
         end_quietly(step);
         return;
     }
-    verdict = seconds > 0 ? mf_judge(w.seen, w.size, seconds) : (struct mf_verdict){MF_NOBODY, -1, 0};
+    verdict = seconds > 0 ? mf_judge(w.seen, w.size, seconds) : (struct mf_verdict){MF_NOBODY, -1, 0, -1};
     w.ready = verdict.kind == MF_NOBODY ? 0 : w.ready + step;
     if (verdict.kind != MF_NOBODY && !w.seen[w.rank].guilty && is_my_turn(&verdict)) speak(&verdict);
 }
@@ -342,7 +412,8 @@ void mf_watch_open(const struct mf_comm *comm, int leader)
     w.has_news = w.post[w.rank].head == w.rank && !is_one_board();
     w.last = mf_now();
     w.ready = w.hearing = 0;
-    w.stop = 0;
+    w.stop = w.depth = 0;
+    w.number = 0;
     atomic_store(&w.seconds, STANDARD);
     failed = start_thread();
     if (failed) mf_die(MF_DEVICE, __FILE__, __LINE__, "no thread for the watch: %s", strerror(failed));

@@ -1,6 +1,6 @@
-/* The watch: a thread of every rank that looks once a second at what all ranks do, and ends the job when one keeps the
- * others waiting for too long or is gone. It never calls MPI but to abort: what it looks at are records in memory that
- * the ranks of a node share, and what the nodes tell each other by datagrams. Inner header of this room. */
+/* The watch: a thread of every rank that looks once a second at what all ranks do. It ends the job when a rank keeps
+ * others waiting for too long or is gone. It never calls MPI but to abort: it reads records in memory that the ranks of
+ * a node share, and datagrams between the nodes. Inner header of this room. */
 #ifndef MF_MPI_WATCH_H
 #define MF_MPI_WATCH_H
 
@@ -12,16 +12,27 @@
 #include "mpi/judge.h"
 
 enum { MF_WATCH_WORDS = 6, MF_WATCH_TEXT = 8 * MF_WATCH_WORDS, MF_WATCH_HOST = 64, MF_WATCH_ADDRESSES = 6 };
+enum { MF_GROUP_WORDS = 4, MF_GROUP_TEXT = 8 * MF_GROUP_WORDS, MF_GROUPS_MOST = 64 /* that a rank is in at a time */ };
 enum { MF_WATCH_SPOKE = 1 << 8 }; /* beside a code: a watch ends the job, not the rank that broke */
 
-/** What a rank says of itself; a rank writes its own, all of its node read it. Two lines of a cache. */
+/** What a rank is inside of, or was last: a collective of a group, or a message. */
+struct mf_doing {
+    _Atomic uint64_t count;                 /* beside the name of the collective; 0: none */
+    _Atomic uint64_t group;                 /* mf_watch_group.id */
+    _Atomic int64_t peer;                   /* see judge.h */
+    _Atomic uint64_t name[MF_WATCH_WORDS];  /* of the collective */
+    _Atomic uint64_t title[MF_GROUP_WORDS]; /* of the group; "": the world */
+};
+
+/** What a rank says of itself; a rank writes its own, all of its node read it. */
 struct mf_record {
     _Alignas(64) _Atomic uint64_t place; /* see judge.h */
     _Atomic uint64_t lives;              /* signs of life */
     _Atomic uint64_t looks;              /* of its watch */
-    _Atomic uint64_t count;              /* beside the name of the collective */
     _Atomic uint64_t quiet, stopped;     /* milliseconds, and so of its process: its node's word to other nodes */
-    _Atomic uint64_t name[MF_WATCH_WORDS];
+    _Atomic uint64_t standings;          /* of standing, up to the last in use */
+    struct mf_doing doing;
+    struct mf_standing standing[MF_GROUPS_MOST];
 };
 
 /** The memory that ranks of one node share; records of ranks on other nodes are copies. Behind them: flight.h. */
@@ -47,12 +58,31 @@ void mf_watch_open(const struct mf_comm *comm, int leader);
 /** Ends it; from now on this rank is nobody's concern. Not collective. */
 void mf_watch_close(void);
 
-/** This rank is inside a collective, or has left it. */
-void mf_watch_enter(const char *name, size_t n);
+/** A group of ranks as the watch knows it: one number on all members, and no other group's. */
+struct mf_watch_group {
+    uint64_t id;
+    char name[MF_GROUP_TEXT];
+    int slot; /* of this rank's record; -1: nothing is watched */
+};
+
+enum { MF_WATCH_WORLD = 1 /* id */ };
+
+/** A number for a new group whose first member is world rank @p first: called there alone. */
+uint64_t mf_watch_new_id(int first);
+
+/** Can this rank be in one group more? */
+int mf_watch_has_room(void);
+
+/** This rank is a member from now on, and no more. */
+void mf_watch_join(struct mf_watch_group *group);
+void mf_watch_part(struct mf_watch_group *group);
+
+/** This rank is inside a collective of the group (@p peer 0), or a message (judge.h); or has left it. They nest. */
+void mf_watch_enter(const struct mf_watch_group *group, const char *name, size_t n, int64_t peer);
 void mf_watch_leave(void);
 
-/** Number of the collective this rank is in, or has left. */
-unsigned long long mf_watch_number(void);
+/** Number of the group's collective that this rank is in, or has left. */
+unsigned long long mf_watch_number(const struct mf_watch_group *group);
 
 /** This rank ends the job, with a line of its own: the watches of the others keep silent. */
 void mf_watch_hush(int code);
@@ -74,9 +104,9 @@ struct mf_watch_view {
     double seconds; /* --timeout */
 };
 
-/** Text in words that other threads and processes read. */
-void mf_watch_name_put(_Atomic uint64_t words[MF_WATCH_WORDS], const char *name);
-void mf_watch_name_get(const _Atomic uint64_t words[MF_WATCH_WORDS], char text[MF_WATCH_TEXT]);
+/** Text in @p n words that other threads and processes read; @p text: [8 n]. */
+void mf_words_put(_Atomic uint64_t *words, size_t n, const char *text);
+void mf_words_get(const _Atomic uint64_t *words, size_t n, char *text);
 
 /** The one line that is said: who, where, in which collective, since when, and what the machine says of the process. */
 void mf_watch_line(const struct mf_watch_view *view, const struct mf_verdict *verdict, char *text, size_t room);

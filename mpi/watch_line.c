@@ -28,33 +28,40 @@ static void add(struct line *line, const char *format, ...)
     if (line->used >= line->room) line->used = line->room - 1;
 }
 
-void mf_watch_name_put(_Atomic uint64_t words[MF_WATCH_WORDS], const char *name)
+void mf_words_put(_Atomic uint64_t *words, size_t n, const char *text)
 {
-    uint64_t whole[MF_WATCH_WORDS] = {0};
+    const size_t length = strnlen(text, 8 * n - 1);
 
-    memcpy(whole, name, strnlen(name, MF_WATCH_TEXT - 1));
-    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) atomic_store_explicit(&words[i], whole[i], memory_order_relaxed);
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t word = 0;
+
+        if (8 * i < length) memcpy(&word, text + 8 * i, length - 8 * i < 8 ? length - 8 * i : 8);
+        atomic_store_explicit(&words[i], word, memory_order_relaxed);
+    }
 }
 
-void mf_watch_name_get(const _Atomic uint64_t words[MF_WATCH_WORDS], char text[MF_WATCH_TEXT])
+void mf_words_get(const _Atomic uint64_t *words, size_t n, char *text)
 {
-    uint64_t whole[MF_WATCH_WORDS];
+    for (size_t i = 0; i < n; ++i) {
+        uint64_t word = atomic_load_explicit(&words[i], memory_order_relaxed);
 
-    for (size_t i = 0; i < MF_WATCH_WORDS; ++i) whole[i] = atomic_load_explicit(&words[i], memory_order_relaxed);
-    memcpy(text, whole, MF_WATCH_TEXT);
-    text[MF_WATCH_TEXT - 1] = '\0';
+        memcpy(text + 8 * i, &word, sizeof word);
+    }
+    text[8 * n - 1] = '\0';
 }
 
-/* "sum of 3": where a rank is, or was last. */
+/* "sum of 3 of expert group 1": where a rank is, or was last. */
 static void add_collective(struct line *line, const struct mf_watch_view *v, int rank)
 {
-    const struct mf_record *r = &v->board->record[rank];
-    unsigned long long n = atomic_load_explicit(&r->count, memory_order_relaxed);
-    char name[MF_WATCH_TEXT];
+    const struct mf_doing *doing = &v->board->record[rank].doing;
+    unsigned long long n = atomic_load_explicit(&doing->count, memory_order_relaxed);
+    char name[MF_WATCH_TEXT], title[MF_GROUP_TEXT];
 
-    mf_watch_name_get(r->name, name);
+    mf_words_get(doing->name, MF_WATCH_WORDS, name);
+    mf_words_get(doing->title, MF_GROUP_WORDS, title);
     add(line, "%s", *name ? name : "a collective");
     if (n) add(line, " %llu", n);
+    if (*title) add(line, " of %s", title);
 }
 
 static void add_rank(struct line *line, const struct mf_watch_view *v, int rank)
@@ -117,15 +124,34 @@ static void say_dead(struct line *line, const struct mf_watch_view *v, const str
     add_collective(line, v, verdict->waiter);
 }
 
-static void say_missing(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
+/* What the waiter's collective lacks. */
+static void add_missed(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
 {
-    int first = add_guilty(line, v, verdict);
-
     add(line, verdict->guilty > 1 ? " have not come to " : " has not come to ");
     add_collective(line, v, verdict->waiter);
     add(line, ", where ");
     add_rank(line, v, verdict->waiter);
     add(line, " has waited for %.0f s: ", v->seen[verdict->waiter].quiet);
+}
+
+/* What the peer of a message has not done. */
+static void add_message(struct line *line, const struct mf_watch_view *v, int waiter)
+{
+    add(line, v->seen[waiter].peer < 0 ? " has not sent to " : " has not received from ");
+    add_rank(line, v, waiter);
+    add(line, ", which has waited for %.0f s in ", v->seen[waiter].quiet);
+    add_collective(line, v, waiter);
+    add(line, ": ");
+}
+
+static void say_missing(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
+{
+    int first = add_guilty(line, v, verdict);
+
+    if (v->seen[verdict->waiter].peer)
+        add_message(line, v, verdict->waiter);
+    else
+        add_missed(line, v, verdict);
     add_process(line, v, first);
     if (v->seen[first].place == 0) return;
     add(line, v->seen[first].place % 2 ? ", is in " : ", was last in ");
@@ -145,15 +171,20 @@ static void say_unheard(struct line *line, const struct mf_watch_view *v, const 
     add(line, " for %.0f s: a host or the network between hosts is lost", v->seen[verdict->waiter].quiet);
 }
 
-/* A rank that is at the same place as the waiter, in something else; -1: none. */
+/* A rank that is inside the waiter's collective of the group, by its number, and calls it something else; -1: none. */
 static int elsewhere(const struct mf_watch_view *v, int waiter)
 {
+    const struct mf_seen *w = &v->seen[waiter];
     char here[MF_WATCH_TEXT], there[MF_WATCH_TEXT];
 
-    mf_watch_name_get(v->board->record[waiter].name, here);
-    for (int r = 0; r < v->size; ++r) {
-        mf_watch_name_get(v->board->record[r].name, there);
-        if (!v->seen[r].unknown && v->seen[r].place == v->seen[waiter].place && strcmp(here, there) != 0) return r;
+    mf_words_get(v->board->record[waiter].doing.name, MF_WATCH_WORDS, here);
+    for (int r = 0; r < v->size && !w->peer; ++r) {
+        const struct mf_seen *s = &v->seen[r];
+
+        mf_words_get(v->board->record[r].doing.name, MF_WATCH_WORDS, there);
+        if (!s->unknown && mf_seen_inside(s) && !s->peer && s->group == w->group && strcmp(here, there) != 0 &&
+            mf_seen_count(s, w->group) == mf_seen_count(w, w->group))
+            return r;
     }
     return -1;
 }
@@ -161,7 +192,7 @@ static int elsewhere(const struct mf_watch_view *v, int waiter)
 static void say_inside(struct line *line, const struct mf_watch_view *v, const struct mf_verdict *verdict)
 {
     double quiet = v->seen[verdict->waiter].quiet;
-    int other = elsewhere(v, verdict->waiter), first;
+    int other = verdict->other >= 0 ? verdict->other : elsewhere(v, verdict->waiter), first;
 
     if (verdict->guilty) {
         first = add_guilty(line, v, verdict);

@@ -57,8 +57,9 @@ def record_of(line, ranks):
     check(path and [path[1]] == glob.glob("mesoforge-flight-*"), f"a flight record: {line} {os.listdir('.')}")
     found = {rank: [] for rank in range(ranks)}
     head, *rows = [row.split("\t") for row in open(path[1]).read().splitlines() if row[0] != "#"]
-    check(head == ["rank", "host", "number", "collective", "entered", "left"], f"columns of {path[1]}: {head}")
-    for rank, _, number, *rest in rows:
+    check(head == ["rank", "host", "number", "group", "group_number", "collective", "entered", "left"], f"columns of {path[1]}: {head}")
+    for rank, _, number, group, _, *rest in rows:
+        check(group == "world", f"a run without groups: {group}")
         found[int(rank)].append((int(number), *rest))
     os.remove(path[1])
     return found

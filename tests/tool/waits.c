@@ -10,11 +10,11 @@
 
 void __real_mf_watch_open(const struct mf_comm *comm, int leader);
 void __real_mf_watch_close(void);
-void __real_mf_watch_enter(const char *name, size_t n);
+void __real_mf_watch_enter(const struct mf_watch_group *group, const char *name, size_t n, int64_t peer);
 void __real_mf_watch_leave(void);
 void __wrap_mf_watch_open(const struct mf_comm *comm, int leader);
 void __wrap_mf_watch_close(void);
-void __wrap_mf_watch_enter(const char *name, size_t n);
+void __wrap_mf_watch_enter(const struct mf_watch_group *group, const char *name, size_t n, int64_t peer);
 void __wrap_mf_watch_leave(void);
 
 static int watched, inside; /* of the main thread, which alone calls MPI */
@@ -31,10 +31,10 @@ void __wrap_mf_watch_close(void)
     __real_mf_watch_close();
 }
 
-void __wrap_mf_watch_enter(const char *name, size_t n)
+void __wrap_mf_watch_enter(const struct mf_watch_group *group, const char *name, size_t n, int64_t peer)
 {
     inside = 1;
-    __real_mf_watch_enter(name, n);
+    __real_mf_watch_enter(group, name, n, peer);
 }
 
 void __wrap_mf_watch_leave(void)

@@ -28,9 +28,13 @@ static void set_up(void)
 /* Rank @p r is at @p place in "@p name @p n". */
 static void put(int r, uint64_t place, const char *name, uint64_t n)
 {
-    seen[r] = (struct mf_seen){.place = place, .quiet = 6};
-    mf_watch_name_put(board->record[r].name, name);
-    atomic_store(&board->record[r].count, n);
+    struct mf_standing *own = board->record[r].standing;
+
+    seen[r] = (struct mf_seen){.place = place, .quiet = 6, .group = MF_WATCH_WORLD, .standing = own, .standings = 1};
+    atomic_store(&own->group, MF_WATCH_WORLD);
+    atomic_store(&own->count, (place + 1) / 2);
+    mf_words_put(board->record[r].doing.name, MF_WATCH_WORDS, name);
+    atomic_store(&board->record[r].doing.count, n);
 }
 
 static void all_inside(void)
@@ -41,7 +45,7 @@ static void all_inside(void)
 static void says(enum mf_verdict_kind kind, int waiter, const char *want)
 {
     struct mf_watch_view view = {board, post, seen, 0, RANKS, 5};
-    struct mf_verdict verdict = {.kind = kind, .waiter = waiter};
+    struct mf_verdict verdict = {.kind = kind, .waiter = waiter, .other = -1};
     char line[1024];
 
     for (int r = 0; r < RANKS; ++r) verdict.guilty += seen[r].guilty;

@@ -197,13 +197,17 @@ static struct mf_comm_impl *world_new(void)
     return impl;
 }
 
-void mf_impl_free(struct mf_comm_impl *impl)
+void mf_impl_close(struct mf_comm_impl *impl)
 {
     mf_near_free(impl->near);
     MPI_Comm_free(&impl->world);
     MPI_Comm_free(&impl->files);
     MPI_Comm_free(&impl->check);
     MPI_Comm_free(&impl->node);
+}
+
+void mf_impl_free(struct mf_comm_impl *impl)
+{
     free(impl->world_rank);
     free(impl->names);
     free(impl);
@@ -272,6 +276,7 @@ void mf_comm_close(struct mf_comm *comm)
     if (!comm->impl) return;
     mf_agree_last(comm);
     mf_watch_enter(&comm->impl->group, "end of MPI", 0, 0);
+    mf_impl_close(comm->impl);
     mf_impl_free(comm->impl);
     comm->impl = NULL;
     running.open = 0;

@@ -48,6 +48,27 @@ void mf_comm_self(struct mf_comm *comm);
  */
 void mf_comm_dry(struct mf_comm *comm, int rank, int size, int local_size);
 
+/**
+ * Splits a communicator into groups, each a communicator of its own on which all that is collective works. Groups may
+ * overlap with those of other splits, and be split again; their collectives go on independently.
+ *
+ * @param colour [size] ranks of one colour are a group; a rank with a negative one is in none: size 0
+ * @param key    [size] the ranks of a group stand in the order of their keys, equal ones in that of @p comm; NULL: so
+ *               do all. Sums add in this order, as those of the world do.
+ * @param name   "expert": messages call the groups "expert group 0", "expert group 1", by their colours; 15
+ *               characters count
+ * @param group  mf_comm_free() ends it, before @p comm ends
+ *
+ * Both arrays are the same on all ranks, so that a communicator of mf_comm_dry() can be split, too; nodes then are
+ * taken to hold @p local_size consecutive ranks each. A group of one rank is mf_comm_self(): it sends no messages.
+ * Collective over @p comm; refuses (agreed) with MF_MEMORY a rank's 64th group at a time.
+ */
+int mf_comm_split(const struct mf_comm *comm, const int *colour, const int *key, const char *name,
+                  struct mf_comm *group);
+
+/** Ends a group; also one that was never made ({0}). Collective over the group. */
+void mf_comm_free(struct mf_comm *group);
+
 /** Which of the nodes that a test has ranks play (MF_NODES) is this rank's; 0 without such a test. Not collective. */
 int mf_comm_stage(const struct mf_comm *comm);
 
@@ -97,6 +118,23 @@ int mf_comm_gather(const struct mf_comm *comm, const void *mine, size_t bytes, v
  * itself.
  */
 void mf_comm_trade(const struct mf_comm *comm, const void *out, const size_t *sent, void *in, const size_t *got);
+
+/**
+ * Bytes from one rank to another, any number of them (none, too); the receiver says as many. Messages from one rank to
+ * another arrive in the order in which they are sent. Each waits until its bytes have gone or come; a rank that waits
+ * for too long ends the job, and the line names the other rank. Not collective: the two ranks call.
+ *
+ * mf_comm_send_receive() does both at once, from and to different ranks or the same. Where ranks send in a ring, along
+ * a pipeline or to each other, all of them call it, and none of them waits for ever; with mf_comm_send() and
+ * mf_comm_receive() alone, one rank of every circle must receive first. At the ends of a pipeline the missing
+ * neighbour is MF_NO_RANK. A rank by itself sends to itself.
+ */
+void mf_comm_send(const struct mf_comm *comm, int to, const void *data, size_t bytes);
+void mf_comm_receive(const struct mf_comm *comm, int from, void *data, size_t bytes);
+void mf_comm_send_receive(const struct mf_comm *comm, int to, const void *out, size_t sent, int from, void *in,
+                          size_t got);
+
+enum { MF_NO_RANK = -1 };
 
 void mf_comm_barrier(const struct mf_comm *comm);
 

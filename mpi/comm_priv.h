@@ -28,8 +28,11 @@ struct mf_comm_impl {
 /** Most bytes (or elements, in a reduction) of one MPI call: MPI counts with int. A test may lower it. */
 extern size_t mf_comm_most;
 
-/** A communicator's inside for the ranks of @p ranks, which it takes, and its end. Collective. */
+/** A communicator's inside for the ranks of @p ranks, which it takes. Collective. */
 struct mf_comm_impl *mf_impl_new(MPI_Comm ranks);
+
+/** Ends what it has of MPI (collective), and then its memory. */
+void mf_impl_close(struct mf_comm_impl *impl);
 void mf_impl_free(struct mf_comm_impl *impl);
 
 /** Local ranks and leader, once comm->impl->node is there. Collective. */

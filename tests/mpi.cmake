@@ -4,6 +4,7 @@ add_test(NAME mpi_comm_lone COMMAND mpi_comm lone)
 add_test(NAME mpi_comm_asked COMMAND mpi_comm)
 set_tests_properties(mpi_comm_lone PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
 set_tests_properties(mpi_comm_asked PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV};MESOFORGE_MPI=1")
+mf_test(NAME mpi_group SOURCE unit/mpi_group.c ROOM "mf_mpi" RANKS 1 2 3 4)
 mf_test(NAME mpi_launched SOURCE unit/mpi_launched.c ROOM mf_mpi)
 mf_test(NAME mpi_judge SOURCE unit/mpi_judge.c ROOM mf_mpi)
 mf_test(NAME mpi_news SOURCE unit/mpi_news.c ROOM mf_mpi)
@@ -14,14 +15,14 @@ mf_test(NAME mpi_halo SOURCE unit/mpi_halo.c ROOM "mf_mpi" RANKS 1 2 3 4 7)
 # As on several nodes, side by side or in turn: memory that some ranks share, messages between the others.
 foreach(nodes 2 2r -1)
   foreach(n 3 4)
-    foreach(name mpi_turn mpi_comm mpi_halo)
+    foreach(name mpi_turn mpi_comm mpi_group mpi_halo)
       add_test(NAME ${name}_nodes_${nodes}_${n} COMMAND ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:${name}>)
       set_tests_properties(${name}_nodes_${nodes}_${n} PROPERTIES TIMEOUT 60 LABELS unit
         ENVIRONMENT "${MF_TEST_ENV};MF_NODES=${nodes}")
     endforeach()
   endforeach()
 endforeach()
-foreach(name mpi_comm mpi_slab mpi_halo)
+foreach(name mpi_comm mpi_group mpi_slab mpi_halo)
   target_link_libraries(${name} PRIVATE MPI::MPI_C) # they turn knobs of mpi/comm_priv.h
 endforeach()
 
@@ -45,14 +46,24 @@ foreach(n 2 3)
   mf_end_test(long ${n} 4 "broken: x\\{900,1010\\}; try: look behind it$")
   mf_end_test(kill ${n} any "")
   mf_end_test(build ${n} 4 "ranks run different builds: '${last}' here, '0' on rank 0\\|ranks run different builds: '1'")
+  math(EXPR first "${n} - 2") # of expert group 1: ranks 0 and 1, or 1 and 2
+  set(sum "broken: rank ${last} on .* has not come to sum of 1 of expert group 1, where rank ${first} on .* has waited for")
+  mf_end_test(group_sum ${n} 4 "${sum}")
+  mf_end_test(group_receive ${n} 4
+    "broken: rank ${last} on .* has not sent to rank ${first} on .*, which has waited for .* in receive from rank ${last} of expert group 1")
+  mf_end_test(group_circle ${n} 4
+    "broken: rank [0-2] is in receive from rank [0-2] of expert group 1 and rank [0-2] in receive .* they wait for each other")
   # As on nodes that share no memory: the ranks tell each other by datagrams.
   add_test(NAME mpi_end_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4
     "broken: rank ${last} on .* has not come to agreement.* rank 0 on .* has waited for"
     env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> busy)
-  set_tests_properties(mpi_end_apart_${n} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
+  add_test(NAME mpi_end_group_apart_${n} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mpi_end.sh 4 "${sum}"
+    env MF_SHARE=0 ${MF_MPIEXEC} -n ${n} $<TARGET_FILE:mpi_end> group_sum)
+  set_tests_properties(mpi_end_apart_${n} mpi_end_group_apart_${n} PROPERTIES TIMEOUT 60 LABELS unit ENVIRONMENT "${MF_TEST_ENV}")
   if(MF_CHECK_COLLECTIVES)
     mf_end_test(close ${n} 70 "broken: rank ${last} is in close, rank 0 in agreement (collective")
     mf_end_test(other ${n} 70 "broken: rank ${last} is in maximum of 1, rank 0 in sum of 1 (collective")
+    mf_end_test(group_other ${n} 70 "broken: rank ${last} is in maximum of 1, rank ${first} in sum of 1 (collective 2 of expert group 1)")
   else()
     mf_end_test(close ${n} 70 "broken: rank ${last} has closed the communicator, rank 0 is in agreement")
   endif()

@@ -73,6 +73,27 @@ static const struct {
 } ways[] = {{"stop", by_stop}, {"busy", by_busy},   {"exit", by_exit},   {"close", by_close}, {"die", by_die},
             {"kill", by_kill}, {"other", by_other}, {"error", by_error}, {"long", by_long}};
 
+/* Rank 0 is expert group 0, all others are expert group 1. The last rank of this one never comes to its sum, or to its
+ * message; what the others do next cannot go on either. */
+static void in_groups(const struct mf_comm *c, const char *way)
+{
+    static int colour[64];
+    struct mf_comm g;
+    double x = 1;
+
+    for (int r = 0; r < c->size; ++r) colour[r] = r > 0 || c->size == 2;
+    if (mf_comm_split(c, colour, NULL, "expert", &g) != MF_OK) exit(1);
+    if (g.rank == g.size - 1 && g.size > 1) mf_fault_set("comm.late");
+    if (strcmp(way, "group_sum") == 0) mf_comm_sum(&g, 1, &x);
+    if (strcmp(way, "group_other") == 0) (g.rank ? mf_comm_max : mf_comm_sum)(&g, 1, &x);
+    if (strcmp(way, "group_receive") == 0 && g.rank == 0 && g.size > 1) mf_comm_receive(&g, g.size - 1, &x, sizeof x);
+    if (strcmp(way, "group_receive") == 0 && g.rank > 0) mf_comm_barrier(&g);
+    if (strcmp(way, "group_circle") == 0) mf_fault_set(NULL);
+    if (strcmp(way, "group_circle") == 0 && g.size > 1) mf_comm_receive(&g, (g.rank + 1) % g.size, &x, sizeof x);
+    mf_agree(c, MF_OK);
+    mf_comm_free(&g);
+}
+
 /* The others agree, or sum while the last one takes the maximum. */
 static void stay(const struct mf_comm *c, const char *way)
 {
@@ -99,6 +120,7 @@ int main(int argc, char **argv)
     mf_comm_watch(&c, 2);
     for (size_t w = 0; w < sizeof ways / sizeof ways[0]; ++w)
         if (strcmp(ways[w].name, way) == 0 && c.rank == c.size - 1) ways[w].leave(&c);
+    if (strncmp(way, "group", 5) == 0) in_groups(&c, way);
     stay(&c, way);
     mf_comm_close(&c);
     return 0;

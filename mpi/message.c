@@ -1,0 +1,74 @@
+/* See comm.h: bytes from one rank to another, in pieces where MPI's int counts end. */
+#include <string.h>
+
+#include "mpi/comm_priv.h"
+#include "src/base/err.h"
+#include "src/base/phase.h"
+
+enum { TAG = 1 /* exchanges have 0 */ };
+
+static size_t piece(size_t bytes, size_t at)
+{
+    const size_t left = bytes > at ? bytes - at : 0;
+
+    return left < mf_comm_most ? left : mf_comm_most;
+}
+
+/* For what the watch then says this rank waits for. */
+static void await(const struct mf_comm *comm, int peer, int sends, MPI_Request *request)
+{
+    if (peer == MF_NO_RANK) return;
+    mf_message_enter(comm, peer, sends);
+    MPI_Waitall(1, request, MPI_STATUSES_IGNORE);
+    mf_message_leave();
+}
+
+/* Both ways of one piece are on their way before either is waited for. A message of 0 bytes is one. */
+static void exchange(const struct mf_comm *comm, int to, const char *out, size_t sent, int from, char *in, size_t got)
+{
+    MPI_Request receives = MPI_REQUEST_NULL, sends = MPI_REQUEST_NULL;
+
+    if (from != MF_NO_RANK) MPI_Irecv(in, (int)got, MPI_BYTE, from, TAG, comm->impl->world, &receives);
+    if (to != MF_NO_RANK) MPI_Isend(out, (int)sent, MPI_BYTE, to, TAG, comm->impl->world, &sends);
+    await(comm, from, 0, &receives);
+    await(comm, to, 1, &sends);
+}
+
+static void to_myself(const void *out, size_t sent, void *in, size_t got)
+{
+    MF_ASSERT(sent == got);
+    if (got) memmove(in, out, got);
+}
+
+void mf_comm_send_receive(const struct mf_comm *comm, int to, const void *out, size_t sent, int from, void *in,
+                          size_t got)
+{
+    size_t at = 0;
+
+    MF_ASSERT(to < comm->size && from < comm->size);
+    MF_PHASE(MF_PHASE_MESSAGES);
+    if (to == MF_NO_RANK) sent = 0;
+    if (from == MF_NO_RANK) got = 0;
+    if (comm->size == 1) to_myself(out, sent, in, got);
+    if (!comm->impl || comm->size == 1) return;
+    mf_phase_sent(to == comm->rank ? 0 : sent);
+    do {
+        const int goes = at == 0 || at < sent, comes = at == 0 || at < got;
+
+        exchange(comm, goes ? to : MF_NO_RANK, (const char *)out + (goes ? at : 0), piece(sent, at),
+                 comes ? from : MF_NO_RANK, (char *)in + (comes ? at : 0), piece(got, at));
+        at += mf_comm_most;
+    } while (at < sent || at < got);
+}
+
+void mf_comm_send(const struct mf_comm *comm, int to, const void *data, size_t bytes)
+{
+    MF_ASSERT(to != comm->rank);
+    mf_comm_send_receive(comm, to, data, bytes, MF_NO_RANK, NULL, 0);
+}
+
+void mf_comm_receive(const struct mf_comm *comm, int from, void *data, size_t bytes)
+{
+    MF_ASSERT(from != comm->rank);
+    mf_comm_send_receive(comm, MF_NO_RANK, NULL, 0, from, data, bytes);
+}

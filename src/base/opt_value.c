@@ -33,30 +33,6 @@ size_t mf_kind_size(enum mf_opt_kind kind)
     return size[kind];
 }
 
-/* The whole of @p text. */
-static int word_long(const char *text, long *value)
-{
-    char *end;
-    long got;
-
-    errno = 0;
-    got = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || text[0] == ' ') return 0;
-    *value = got;
-    return 1;
-}
-
-/* One number, the whole of @p text. */
-static int word_real(const char *text, double *value)
-{
-    char *end;
-    double got = strtod(text, &end);
-
-    if (end == text || *end != '\0' || !isfinite(got) || text[0] == ' ') return 0;
-    *value = got;
-    return 1;
-}
-
 static int refuse(const struct mf_said *said, const char *want, const char *got)
 {
     return mf_fail(MF_USAGE, "%s%s%s wants %s, not '%.200s'", said->place, said->dashes, said->word, want, got);
@@ -71,23 +47,31 @@ static const char *refuse_long(const char *word, const char *want)
                                                                                   : want;
 }
 
-/* The shortest text that reads back as the same number. */
-static char *real_text(struct mf_options *options, double value)
+/* The whole of @p word as a number, and its canonical text. */
+static int read_long(struct mf_options *options, const struct mf_said *said, const char *want, const char *word,
+                     long *value, const char **text)
 {
-    char text[40];
+    char *end, canonical[32];
 
-    for (int digits = 6; digits <= 17; ++digits) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
-    }
-    return mf_options_copy(options, text, strlen(text));
+    errno = 0;
+    *value = strtol(word, &end, 10);
+    if (end == word || *end != '\0' || errno != 0 || word[0] == ' ') return refuse(said, refuse_long(word, want), word);
+    *text = mf_options_copy(options, canonical, (size_t)snprintf(canonical, sizeof canonical, "%ld", *value));
+    return MF_OK;
 }
 
-static char *long_text(struct mf_options *options, long value)
+/* The same; the canonical text is the shortest that reads back as the same number. */
+static int read_real(struct mf_options *options, const struct mf_said *said, const char *want, const char *word,
+                     double *value, const char **text)
 {
-    char text[32];
+    char *end, canonical[40] = "";
 
-    return mf_options_copy(options, text, (size_t)snprintf(text, sizeof text, "%ld", value));
+    *value = strtod(word, &end);
+    if (end == word || *end != '\0' || !isfinite(*value) || word[0] == ' ') return refuse(said, want, word);
+    for (int digits = 6; digits <= 17 && (!*canonical || strtod(canonical, NULL) != *value); ++digits)
+        snprintf(canonical, sizeof canonical, "%.*g", digits, *value);
+    *text = mf_options_copy(options, canonical, strlen(canonical));
+    return MF_OK;
 }
 
 /* Cuts "0,128,255" into its words. */
@@ -115,15 +99,10 @@ static int to_longs(struct mf_options *options, const struct mf_said *said, size
                     union value *v, const char **text)
 {
     const char **cut = NULL;
-    long *at;
 
     MF_TRY(cut_commas(options, said, n, words, &n, &cut));
-    at = mf_options_keep(options, n * sizeof *at);
-    for (size_t i = 0; i < n; ++i) {
-        if (!word_long(cut[i], &at[i])) return refuse(said, refuse_long(cut[i], "integers"), cut[i]);
-        text[i] = long_text(options, at[i]);
-    }
-    v->longs = (struct mf_longs){n, at};
+    v->longs = (struct mf_longs){n, mf_options_keep(options, n * sizeof *v->longs.at)};
+    for (size_t i = 0; i < n; ++i) MF_TRY(read_long(options, said, "integers", cut[i], &v->longs.at[i], &text[i]));
     return MF_OK;
 }
 
@@ -131,15 +110,10 @@ static int to_reals(struct mf_options *options, const struct mf_said *said, size
                     union value *v, const char **text)
 {
     const char **cut = NULL;
-    double *at;
 
     MF_TRY(cut_commas(options, said, n, words, &n, &cut));
-    at = mf_options_keep(options, n * sizeof *at);
-    for (size_t i = 0; i < n; ++i) {
-        if (!word_real(cut[i], &at[i])) return refuse(said, "numbers", cut[i]);
-        text[i] = real_text(options, at[i]);
-    }
-    v->reals = (struct mf_reals){n, at};
+    v->reals = (struct mf_reals){n, mf_options_keep(options, n * sizeof *v->reals.at)};
+    for (size_t i = 0; i < n; ++i) MF_TRY(read_real(options, said, "numbers", cut[i], &v->reals.at[i], &text[i]));
     return MF_OK;
 }
 
@@ -166,14 +140,8 @@ static int convert(struct mf_options *options, const struct mf_opt *row, const s
         if (!mf_word_flag(words[0], &v->flag)) return refuse(said, "true or false", words[0]);
         text[0] = v->flag ? "true" : "false";
         break;
-    case MF_LONG:
-        if (!word_long(words[0], &v->integer)) return refuse(said, refuse_long(words[0], "an integer"), words[0]);
-        text[0] = long_text(options, v->integer);
-        break;
-    case MF_REAL:
-        if (!word_real(words[0], &v->real)) return refuse(said, "a number", words[0]);
-        text[0] = real_text(options, v->real);
-        break;
+    case MF_LONG: rc = read_long(options, said, "an integer", words[0], &v->integer, text); break;
+    case MF_REAL: rc = read_real(options, said, "a number", words[0], &v->real, text); break;
     case MF_TEXT: text[0] = v->word = mf_options_copy(options, words[0], strlen(words[0])); break;
     case MF_LONGS: rc = to_longs(options, said, *n, words, v, text); break;
     case MF_REALS: rc = to_reals(options, said, *n, words, v, text); break;

@@ -13,6 +13,7 @@
 #include "io/atomic.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/text.h"
 
 /* 0: all went well. */
 static int rows(hid_t dataset, const struct mf_slab *slab, int writes, uint8_t *phase)
@@ -56,15 +57,6 @@ static int settle(const char *temporary, const char *path)
     return bad ? mf_fail(MF_OUTPUT, "cannot write '%s': %s", path, strerror(errno)) : MF_OK;
 }
 
-/* PATH.tmp; the caller frees. */
-static char *name_temporary(const char *path)
-{
-    char *name;
-
-    if (asprintf(&name, "%s.tmp", path) < 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
-    return name;
-}
-
 static int write_h5(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase)
 {
     hsize_t dims[3] = {slab->dims[0], slab->dims[1], slab->dims[2]};
@@ -90,7 +82,7 @@ static int write_h5(const struct mf_comm *comm, const char *path, const struct m
 int mf_bare_h5_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int durable,
                      const uint8_t *phase)
 {
-    char *temporary = name_temporary(path);
+    char *temporary = mf_format("%s.tmp", path);
     int rc = write_h5(comm, durable ? temporary : path, slab, phase);
 
     if (rc == MF_OK && durable) rc = mf_agree(comm, comm->rank == 0 ? settle(temporary, path) : MF_OK);
@@ -131,7 +123,7 @@ static int write_own(const char *path, const struct mf_slab *slab, const uint8_t
 
 int mf_bare_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, const uint8_t *phase)
 {
-    char *temporary = name_temporary(path);
+    char *temporary = mf_format("%s.tmp", path);
     int rc = mf_agree(comm, write_own(temporary, slab, phase));
 
     if (rc == MF_OK) rc = mf_agree(comm, comm->rank == 0 ? settle(temporary, path) : MF_OK);

@@ -24,12 +24,10 @@ static int held = -1;
 static char *name_of(const char *path)
 {
     const char *base = mf_name_base(path), *dot = strrchr(base, '.');
-    char stem[MF_NAME_SHORT], *name = NULL;
+    char stem[MF_NAME_SHORT];
 
     mf_name_short(base, dot && dot > base ? (size_t)(dot - base) : strlen(base), stem);
-    if (asprintf(&name, "%.*s.%s.lock", (int)(base - path), path, stem) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    return name;
+    return mf_format("%.*s.%s.lock", (int)(base - path), path, stem);
 }
 
 /* Is the file that is open still the one of that name? Another run may have removed it in between. */

@@ -12,6 +12,7 @@
 
 #include "io/guard.h"
 #include "src/base/err.h"
+#include "src/base/text.h"
 
 enum { LINE = 1024, LINES = 1000, WORD = 64 };
 
@@ -396,11 +397,4 @@ char *mf_nrrd_header(const struct mf_micro *m, const char *data)
     return text;
 }
 
-char *mf_nrrd_values(const char *path)
-{
-    char *values;
-
-    if (asprintf(&values, "%.*s.raw", (int)(strrchr(path, '.') - path), path) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
-    return values;
-}
+char *mf_nrrd_values(const char *path) { return mf_format("%.*s.raw", (int)(strrchr(path, '.') - path), path); }

@@ -253,15 +253,7 @@ static int print_file(const struct mf_atomic *file, const char *data, const stru
 }
 
 /* The name of the .xdmf that belongs to a volume; the caller frees. */
-static char *xdmf_name(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    char *name;
-
-    if (asprintf(&name, "%.*s.xdmf", (int)(dot - path), path) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a file name");
-    return name;
-}
+static char *xdmf_name(const char *path) { return mf_format("%.*s.xdmf", (int)(strrchr(path, '.') - path), path); }
 
 /* Not collective. */
 int mf_volume_may_write(const char *path)

@@ -17,77 +17,48 @@ static const char *argument(enum mf_opt_kind kind)
     return name[kind];
 }
 
-/* Prints @p text from column @p at on, wrapped, further lines indented. */
-static void wrap(const char *text, int at)
+/* Help with what follows from the row: choices, default, other spellings. The caller frees. */
+static char *describe(const struct mf_opt *const *tables, const struct mf_opt *row)
 {
-    const char *gap = "";
+    const char *gap = ": ", *standard = row->standard ? row->standard : "";
+    char *text = NULL;
+    size_t size, length;
+    FILE *to = MF_MUST(open_memstream(&text, &size), "help");
 
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-
-        if (at + length >= WIDTH && *gap) {
-            printf("\n%*s", INDENT, "");
-            at = INDENT;
-            gap = "";
-        }
-        at += printf("%s%.*s", gap, length, text);
-        gap = " ";
-        text += length;
-        while (*text == ' ') ++text;
+    fputs(row->help ? row->help : "", to);
+    for (const char *at = row->choices; at && *at; at += length + (at[length] == '|'), gap = ", ") {
+        length = strcspn(at, "|");
+        fprintf(to, "%s%.*s", gap, (int)length, at);
     }
-    printf("\n");
-}
-
-/* Appends to a text of @p room bytes; what does not fit is cut. */
-static void append(char *text, size_t room, const char *a, const char *b, const char *c)
-{
-    size_t n = strlen(text);
-
-    snprintf(text + n, room - n, "%s%s%s", a, b, c);
-}
-
-/* "a|b|c" as ": a, b, c". */
-static void append_choices(char *text, size_t room, const char *choices)
-{
-    char word[64];
-
-    for (const char *gap = ": "; *choices; gap = ", ") {
-        int length = (int)strcspn(choices, "|");
-
-        snprintf(word, sizeof word, "%.*s", length, choices);
-        append(text, room, gap, word, "");
-        choices += length + (choices[length] == '|');
-    }
-}
-
-/* Help with what follows from the row: choices, default, other spellings. */
-static void describe(const struct mf_opt *const *tables, const struct mf_opt *row, char *text, size_t room)
-{
-    snprintf(text, room, "%s", row->help ? row->help : "");
-    if (row->choices) append_choices(text, room, row->choices);
-    if (row->standard && *row->standard && row->kind > MF_UNFLAG) append(text, room, " (", row->standard, ")");
-    if (row->kind == MF_FLAG && row->standard && (*row->standard == '1' || *row->standard == 't'))
-        append(text, room, " (the default)", "", "");
+    if (*standard && row->kind > MF_UNFLAG) fprintf(to, " (%s)", standard);
+    if (row->kind == MF_FLAG && (*standard == '1' || *standard == 't')) fputs(" (the default)", to);
     for (; *tables; ++tables)
         for (const struct mf_opt *r = *tables; r->word; ++r)
-            if (r->alias_of && mf_same_word(r->alias_of, row->word)) append(text, room, "; also --", r->word, "");
+            if (r->alias_of && mf_same_word(r->alias_of, row->word)) fprintf(to, "; also --%s", r->word);
+    return MF_MUST(fclose(to) == 0 ? text : NULL, "help");
+}
+
+/* "  --word ARGUMENT", and its text from column INDENT on, below it where the word is long. */
+static void help_row(const struct mf_opt *row, const char *text)
+{
+    char *head = mf_format("  --%s%s", row->word, argument(row->kind)), *line, *folded;
+    const int at = (int)strlen(head);
+
+    line = mf_format("%s%s%*s%s", head, at < INDENT ? "" : "\n", at < INDENT ? INDENT - at : INDENT, "", text);
+    folded = mf_fold(line, at < INDENT ? INDENT - 2 : 0, WIDTH);
+    printf("%s\n", folded);
+    free(folded);
+    free(line);
+    free(head);
 }
 
 static void help_table(const struct mf_opt *const *tables, const struct mf_opt *row)
 {
-    char text[2048];
-
     for (; row->word; ++row) {
-        int at;
+        char *text = row->alias_of ? NULL : describe(tables, row);
 
-        if (row->alias_of) continue;
-        describe(tables, row, text, sizeof text);
-        at = printf("  --%s%s", row->word, argument(row->kind));
-        if (at >= INDENT)
-            printf("\n%*s", INDENT, "");
-        else
-            printf("%*s", INDENT - at, "");
-        wrap(text, INDENT);
+        if (text) help_row(row, text);
+        free(text);
     }
 }
 
@@ -102,16 +73,16 @@ void mf_options_help(const struct mf_opt *const *tables)
 
 static void man_table(const struct mf_opt *const *tables, const struct mf_opt *row)
 {
-    char text[2048];
-
     for (; row->word; ++row) {
-        if (row->alias_of) continue;
-        describe(tables, row, text, sizeof text);
+        char *text = row->alias_of ? NULL : describe(tables, row);
+
+        if (!text) continue;
         printf(".TP\n\\fB\\-\\-");
         mf_roff(row->word);
         printf("\\fR\\fI%s\\fR\n", argument(row->kind));
         mf_roff(text);
         printf("\n");
+        free(text);
     }
 }
 
@@ -184,9 +155,8 @@ char *mf_options_yaml(const struct mf_options *options)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *to = open_memstream(&text, &size);
+    FILE *to = MF_MUST(open_memstream(&text, &size), "options");
 
-    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
     fprintf(to, "# mesoforge %s\n", options->verb);
     if (options->positional > 0) {
         fputs(MF_ARGUMENTS ": ", to);
@@ -195,8 +165,7 @@ char *mf_options_yaml(const struct mf_options *options)
     }
     for (size_t i = 0; i < options->entries; ++i)
         if (!options->entry[i].control) yaml_entry(to, &options->entry[i]);
-    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for options");
-    return text;
+    return MF_MUST(fclose(to) == 0 ? text : NULL, "options");
 }
 
 void mf_options_print(const struct mf_options *options)
@@ -232,9 +201,8 @@ char *mf_options_line(const struct mf_options *options, char gap)
 {
     char *text = NULL;
     size_t size = 0, n = 0;
-    FILE *to = open_memstream(&text, &size);
+    FILE *to = MF_MUST(open_memstream(&text, &size), "a line");
 
-    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a line");
     for (size_t i = 0; i < options->positional; ++i) {
         if (n++) fputc(gap, to);
         mf_quote(to, options->words[i]);
@@ -246,8 +214,7 @@ char *mf_options_line(const struct mf_options *options, char gap)
         if (n++) fputc(gap, to);
         line_entry(to, entry);
     }
-    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a line");
-    return text;
+    return MF_MUST(fclose(to) == 0 ? text : NULL, "a line");
 }
 
 static int letter(char c) { return c == '_' ? '-' : tolower((unsigned char)c); }

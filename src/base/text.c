@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,39 @@ void mf_roff(const char *text)
         else
             putchar(*text);
     }
+}
+
+char *mf_format(const char *format, ...)
+{
+    char *text = NULL;
+    va_list values;
+
+    va_start(values, format);
+    if (vasprintf(&text, format, values) < 0) text = NULL;
+    va_end(values);
+    return MF_MUST(text, "a text");
+}
+
+char *mf_fold(const char *text, size_t indent, size_t columns)
+{
+    char *folded = NULL;
+    size_t size = 0, column = 0, margin = indent + strspn(text, " ");
+    FILE *to = MF_MUST(open_memstream(&folded, &size), "help");
+
+    while (*text) {
+        size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
+        int full = word > 0 && column > margin && column + blanks + word > columns;
+
+        if (full) column = (size_t)fprintf(to, "\n%*s", (int)margin, "") - 1;
+        if (word > 0 && !full) column += (size_t)fprintf(to, "%*s", (int)blanks, "");
+        column += fwrite(text + blanks, 1, word, to);
+        text += blanks + word;
+        if (*text != '\n') continue;
+        fputc(*text++, to);
+        column = 0;
+        margin = indent + strspn(text, " ");
+    }
+    return MF_MUST(fclose(to) == 0 ? folded : NULL, "help");
 }
 
 static ssize_t read_on(int file, char *text, size_t most)

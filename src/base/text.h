@@ -31,6 +31,13 @@ void mf_name_short(const char *name, size_t length, char to[MF_NAME_SHORT]);
 /** Writes @p word so that a POSIX shell reads these very bytes as one argument, whatever they are. */
 void mf_quote(FILE *to, const char *word);
 
+/** A text by the rules of printf; the caller frees. */
+char *mf_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** A copy of @p text whose lines have at most @p columns letters: longer ones are broken at blanks, and go on @p indent
+ * columns behind where they began. The caller frees. */
+char *mf_fold(const char *text, size_t indent, size_t columns);
+
 /** Prints text as it stands, escaped for roff. */
 void mf_roff(const char *text);
 

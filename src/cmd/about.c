@@ -88,40 +88,11 @@ static void family(const char *word)
 
 enum { COLUMNS = 79, MAN_COLUMNS = 72 /* which man indents */ };
 
-/* A copy of @p text whose lines have at most so many columns: longer ones are broken at blanks, the rest indented by
- * @p indent or as the line was. Caller frees. */
-static char *fold(const char *text, size_t indent, size_t columns)
-{
-    char *folded = NULL;
-    size_t size = 0, column = 0, margin = indent + strspn(text, " ");
-    FILE *to = open_memstream(&folded, &size);
-
-    if (!to) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for help");
-    while (*text) {
-        size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
-        int full = word > 0 && column > margin && column + blanks + word > columns;
-
-        if (full) column = (size_t)fprintf(to, "\n%*s", (int)margin, "") - 1;
-        if (word > 0 && !full) column += (size_t)fprintf(to, "%*s", (int)blanks, "");
-        column += fwrite(text + blanks, 1, word, to);
-        text += blanks + word;
-        if (*text != '\n') continue;
-        fputc(*text++, to);
-        column = 0;
-        margin = indent + strspn(text, " ");
-    }
-    if (fclose(to) != 0) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for help");
-    return folded;
-}
-
 /* One line "HEAD NAME" BETWEEN "TEXT", folded. */
 static void say(const char *head, const char *name, const char *between, const char *text)
 {
-    char *line = NULL, *folded;
+    char *line = mf_format("%s %s%s%s", head, name, between, text), *folded = mf_fold(line, 7, COLUMNS);
 
-    if (asprintf(&line, "%s %s%s%s", head, name, between, text) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for help");
-    folded = fold(line, 7, COLUMNS);
     printf("%s\n", folded);
     free(folded);
     free(line);
@@ -130,7 +101,7 @@ static void say(const char *head, const char *name, const char *between, const c
 /* The verb's paragraphs through @p print, ended by a newline. */
 static void paragraphs(const char *text, size_t columns, void (*print)(const char *))
 {
-    char *folded = fold(text, 0, columns);
+    char *folded = mf_fold(text, 0, columns);
     size_t n = strlen(folded);
 
     print(folded);

@@ -187,11 +187,8 @@ static int export_space(const struct mf_session *s, const struct mf_descriptor *
 static char *name_of(const char *file, int side)
 {
     const char between[3] = {side < 0 ? '\0' : '_', side < 0 ? '\0' : SIDES[side], '\0'};
-    char *path;
 
-    if (asprintf(&path, "%.*s%s.npy", (int)strlen(file) - 4, file, between) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    return path;
+    return mf_format("%.*s%s.npy", (int)strlen(file) - 4, file, between);
 }
 
 static int export_one(const struct mf_session *s, const char *text, int mcrpy, const struct mf_target *t)

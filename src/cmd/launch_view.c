@@ -26,15 +26,6 @@ struct view {
 
 /* ---- names ---- */
 
-static char *join(const char *folder, const char *between, const char *name)
-{
-    char *path = NULL;
-
-    if (asprintf(&path, "%s%s%s", folder, between, name) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    return path;
-}
-
 /* The folder of a whole path; heap. "" is the topmost. */
 static char *folder_of(const char *path)
 {
@@ -46,13 +37,9 @@ static char *folder_of(const char *path)
 /* The path from @p folder a part on; heap. */
 static char *step(const char *folder, const char *part, size_t n)
 {
-    char *path = NULL;
-
     if (n == 0 || (n == 1 && *part == '.')) return MF_MUST(strdup(folder), "a name");
     if (n == 2 && strncmp(part, "..", 2) == 0) return folder_of(folder);
-    if (asprintf(&path, "%s/%.*s", folder, (int)n, part) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    return path;
+    return mf_format("%s/%.*s", folder, (int)n, part);
 }
 
 static int is_below(const char *path, const char *folder)
@@ -82,7 +69,7 @@ static char *link_of(const struct view *v, const char *path)
     ssize_t n;
 
     if (!in || !in->here || !path[strlen(in->there)]) return NULL;
-    here = join(in->here, "", path + strlen(in->there));
+    here = mf_format("%s%s", in->here, path + strlen(in->there));
     n = readlink(here, says, sizeof says);
     if (n > 0) link = MF_MUST(strndup(says, (size_t)n), "a link");
     free(here);
@@ -93,7 +80,7 @@ static char *link_of(const struct view *v, const char *path)
  * made; heap. */
 static char *place_of(const struct view *v, const char *path)
 {
-    char *at = MF_MUST(strdup(""), "a name"), *rest = join(*path == '/' ? "" : v->job->folder, "/", path);
+    char *at = MF_MUST(strdup(""), "a name"), *rest = mf_format("%s/%s", *path == '/' ? "" : v->job->folder, path);
     const char *part = rest;
 
     for (int links = 0; *part;) {
@@ -102,7 +89,7 @@ static char *place_of(const struct view *v, const char *path)
 
         part += n + (part[n] == '/');
         if (link) {
-            char *more = join(link, "/", part);
+            char *more = mf_format("%s/%s", link, part);
 
             ++links;
             free(next);
@@ -124,7 +111,7 @@ static char *place_of(const struct view *v, const char *path)
 static char *plain(const char *path, size_t n)
 {
     const struct view nothing = {0};
-    char *name = MF_MUST(strndup(path, n), "a name"), *is = join("/", "", name), *at = place_of(&nothing, is);
+    char *name = MF_MUST(strndup(path, n), "a name"), *is = mf_format("/%s", name), *at = place_of(&nothing, is);
 
     free(is);
     free(name);
@@ -192,8 +179,7 @@ static char *mount_option(const char *folder)
 
     fputs("--mount ", to);
     mf_quote(to, folder);
-    fclose(to);
-    return MF_MUST(text, "an option");
+    return MF_MUST(fclose(to) == 0 ? text : NULL, "an option");
 }
 
 /* A path, or a link in the current folder; other words are none, whatever files have their names. */

@@ -32,12 +32,9 @@ int mf_output_folder(const char *path)
 
 char *mf_output_join(const char *folder, const char *base, const char *infix, const char *suffix)
 {
-    char *path = NULL;
     const char *slash = *folder && folder[strlen(folder) - 1] != '/' ? "/" : "";
 
-    if (asprintf(&path, "%s%s%s%s%s%s", folder, slash, base, infix ? "_" : "", infix ? infix : "", suffix) < 0)
-        mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
-    return path;
+    return mf_format("%s%s%s%s%s%s", folder, slash, base, infix ? "_" : "", infix ? infix : "", suffix);
 }
 
 int mf_session_path(const struct mf_session *session, const char *base, const char *suffix, char **path)

@@ -32,8 +32,8 @@ static const struct mf_opt place_rows[] = {
         "one rank for every GPU and all arrays shared out to them, as slabs are; refused with fewer than two GPUs"),
     ROW("debug", debug, MF_FLAG, NULL,
         "a small run: --batch-size 4 --max-iter 20 --logging_level 10 where the verb has them and nobody gave them"),
-    ROW("hosts", hosts, MF_TEXT, NULL, "of mpirun, with the ranks that each takes: a:4,b:4"),
-    ROW("mpi", mpi, MF_TEXT, "pmix", "how srun starts programs of MPI (srun --mpi=list)"),
+    ROW("hosts", job.hosts, MF_TEXT, NULL, "of mpirun, with the ranks that each takes: a:4,b:4"),
+    ROW("mpi", job.mpi, MF_TEXT, "pmix", "how srun starts programs of MPI (srun --mpi=list)"),
     ROW("mpirun", mpirun, MF_FLAG, NULL,
         "the script of sbatch starts its ranks by mpirun (where srun has no PMIx), one for every task of the job"),
     ROW("program", program, MF_TEXT, NULL,
@@ -44,19 +44,19 @@ static const struct mf_opt place_rows[] = {
     MF_OPT_END};
 
 static const struct mf_opt slurm_rows[] = {
-    ROW("time", time, MF_TEXT, NULL, "limit of the job, as Slurm writes it: 12:00:00"),
-    ROW("save-before", save_before, MF_LONG, "300",
+    ROW("time", job.time, MF_TEXT, NULL, "limit of the job, as Slurm writes it: 12:00:00"),
+    ROW("save-before", job.save_before, MF_LONG, "300",
         "so long before the end of its time the run is asked to save itself [s], unless given at half of its time at "
         "the earliest; Slurm looks every half minute; 0: never"),
-    ROW("partition", partition, MF_TEXT, NULL, "of Slurm"),
-    ROW("account", account, MF_TEXT, NULL, "that pays"),
-    ROW("qos", qos, MF_TEXT, NULL, "quality of service"),
+    ROW("partition", job.partition, MF_TEXT, NULL, "of Slurm"),
+    ROW("account", job.account, MF_TEXT, NULL, "that pays"),
+    ROW("qos", job.qos, MF_TEXT, NULL, "quality of service"),
     ROW("constraint", constraint, MF_TEXT, NULL, "features that nodes must have"),
-    ROW("mem", memory, MF_TEXT, NULL, "memory of a node, as Slurm writes it; 0: all"),
-    ROW("exclusive", exclusive, MF_FLAG, NULL, "whole nodes"),
-    ROW("array", array, MF_TEXT, NULL, "an array of jobs, 0-9%4: %a in the verb's words is the number of each"),
-    ROW("job-name", name, MF_TEXT, NULL, "left out: mesoforge-VERB"),
-    ROW("log", log, MF_TEXT, NULL, "file for what the job prints (sbatch --output); left out: %x-%j.out"),
+    ROW("mem", job.memory, MF_TEXT, NULL, "memory of a node, as Slurm writes it; 0: all"),
+    ROW("exclusive", job.exclusive, MF_FLAG, NULL, "whole nodes"),
+    ROW("array", job.array, MF_TEXT, NULL, "an array of jobs, 0-9%4: %a in the verb's words is the number of each"),
+    ROW("job-name", job.name, MF_TEXT, NULL, "left out: mesoforge-VERB"),
+    ROW("log", job.log, MF_TEXT, NULL, "file for what the job prints (sbatch --output); left out: %x-%j.out"),
     ROW("slurm-options", more, MF_TEXTS, NULL,
         "further options of Slurm without their '--', not those that launch has: nice=100 gres=nvme:9"),
     MF_OPT_END};
@@ -147,25 +147,14 @@ static int make(const struct mf_options *options, const struct mf_launch *o, str
     snprintf(l->name, sizeof l->name, "mesoforge-%.40s", verb.cmd->name);
     blank = strchr(l->name, ' ');
     if (blank) *blank = '-';
-    *job = (struct mf_job){.hosts = o->hosts,
-                           .mpi = o->mpi,
-                           .within = *here.job != '\0',
-                           .name = o->name,
-                           .time = o->time,
-                           .partition = o->partition,
-                           .account = o->account,
-                           .qos = o->qos,
-                           .memory = o->memory,
-                           .array = o->array,
-                           .log = o->log,
-                           .exclusive = o->exclusive,
-                           .save_before = o->save_before,
-                           .more = o->more.count,
-                           .more_at = o->more.at,
-                           .folder = l->folder,
-                           .devices = devices_here(),
-                           .user = (long)getuid(),
-                           .group = (long)getgid()};
+    *job = o->job;
+    job->within = *here.job != '\0';
+    job->more = o->more.count;
+    job->more_at = o->more.at;
+    job->folder = l->folder;
+    job->devices = devices_here();
+    job->user = (long)getuid();
+    job->group = (long)getgid();
     MF_TRY(check_program(o->program));
     MF_TRY(box_of(o->container, job));
     MF_TRY(mf_launch_mount(&o->mounts, l));

@@ -1,4 +1,5 @@
-/* From the options of launch to a job: how many ranks where, and what each of them runs. */
+/* From the options of launch to a job: who starts it, how many ranks where, and the words that each of them runs. What
+ * is wrong with the job is refused here, before anything waits in a queue. */
 #ifndef MF_CMD_LAUNCH_JOB_H
 #define MF_CMD_LAUNCH_JOB_H
 
@@ -6,18 +7,16 @@
 #include "slurm/render.h"
 #include "src/cmd/cmd.h"
 
+/** The options. Those that a job takes as they are stand in @p job. */
 struct mf_launch {
+    struct mf_job job;
     /* how many, where */
-    const char *launcher, *plan, *hosts, *mpi, *constraint;
+    const char *launcher, *plan, *constraint;
     const char *gpus_per_node; /* "[TYPE:]NUMBER" */
     long nodes, ranks, per_node, cores, gpus;
     struct mf_texts also;
     int deepspeed, debug, mpirun;
-    /* Slurm */
-    const char *name, *time, *partition, *account, *qos, *memory, *array, *log;
-    int exclusive;
-    long save_before;
-    struct mf_texts more;
+    struct mf_texts more; /* further options of Slurm */
     /* containers */
     const char *container, *program;
     struct mf_texts mounts;

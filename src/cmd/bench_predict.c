@@ -9,7 +9,7 @@
 #include "src/base/log.h"
 #include "src/bench/replay.h"
 #include "src/cmd/bench_runs.h"
-#include "src/recon/predict.h"
+#include "src/recon/task.h"
 
 #define MOST_JSON ((size_t)64 << 20)
 

@@ -14,7 +14,7 @@
 #include "src/cmd/recon_target.h"
 #include "src/cmd/reside.h"
 #include "src/plan/probe.h"
-#include "src/recon/predict.h"
+#include "src/recon/task.h"
 
 struct plan_cmd {
     struct mf_recon_cmd recon; /* first: its rows are this verb's too */

@@ -7,7 +7,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/recon_plan.h"
-#include "src/recon/predict.h"
+#include "src/recon/task.h"
 
 enum { KEYS = 16 };
 

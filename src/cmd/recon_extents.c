@@ -4,7 +4,7 @@
 
 #include "src/base/err.h"
 #include "src/cmd/recon_opts.h"
-#include "src/recon/predict.h"
+#include "src/recon/task.h"
 
 static int positive(const char *word, long value)
 {

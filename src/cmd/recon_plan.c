@@ -11,7 +11,7 @@
 #include "src/base/text.h"
 #include "src/cmd/device.h"
 #include "src/plan/probe.h"
-#include "src/recon/predict.h"
+#include "src/recon/task.h"
 
 /* Batches are tried only where some evaluations are a small part of a run that takes a while. */
 static const double WORTH_SECONDS = 0.01;

@@ -9,7 +9,7 @@
 #include "src/base/text.h"
 #include "src/cmd/recon_opts.h"
 #include "src/desc/registry.h"
-#include "src/recon/predict.h"
+#include "src/recon/task.h"
 
 enum { WORDS = 512 };
 

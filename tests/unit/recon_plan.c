@@ -4,7 +4,7 @@
 
 #include "src/base/err.h"
 #include "src/plan/plan.h"
-#include "src/recon/predict.h"
+#include "src/recon/task.h"
 #include "tests/check.h"
 
 #define GIB ((int64_t)1 << 30)

@@ -1,6 +1,6 @@
 /* What a plan prices: soft two-point correlations are less work on cores, which take a few fields, than on a device,
  * which makes a pass for every lag; of few lags and of steep thresholds they are the same on both. */
-#include "src/recon/predict.h"
+#include "src/recon/task.h"
 
 #include "src/base/err.h"
 #include "tests/check.h"

@@ -1,5 +1,5 @@
-/* See predict.h. */
-#include "src/recon/predict.h"
+/* See task.h. */
+#include "src/recon/task.h"
 
 #include <stdio.h>
 #include <string.h>

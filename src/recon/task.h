@@ -1,7 +1,7 @@
 /* What a plan needs to know of a reconstruction: its problem in numbers and lines, and the bytes that any rank of any
  * number of ranks would take, by the calls that a run itself makes. */
-#ifndef MF_RECON_PREDICT_H
-#define MF_RECON_PREDICT_H
+#ifndef MF_RECON_TASK_H
+#define MF_RECON_TASK_H
 
 #include "src/plan/plan.h"
 #include "src/recon/solve.h"

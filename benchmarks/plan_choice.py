@@ -50,7 +50,7 @@ def common(image, size):
 
 def chosen(a, words):
     plan = run(a, ["plan", "reconstruct", *words], 1)
-    return plan["ranks"], plan["threads"], plan["batch"]
+    return plan["ranks"], plan["threads"], plan["settings"]["batch"]
 
 
 def settings(a, size, first):

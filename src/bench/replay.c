@@ -1,14 +1,13 @@
 /* See replay.h. The longest slab sets the time. An evaluation brings the slices of two directions together and takes
  * their gradients back (mpi/slab.h), which is measured as a whole on a node. Of the slabs that a rank sends in these
  * four ways, the part for ranks of other nodes passes the network, which the ranks of a node share. By strips less
- * travels (plan.h says how much), and in memory that takes as long as slabs do of which as many bytes are moved. A few
+ * travels, and in memory that takes as long as slabs do of which as many bytes are moved. A few
  * numbers are summed over all ranks after each stage: a tree within a node and one over nodes. */
 #include "src/bench/replay.h"
 
 #include <math.h>
 
 #include "mpi/slab.h"
-#include "src/plan/plan.h"
 
 enum { WAYS = 4, SUMS = 6, WORD = 4, NEIGHBOURS = 4 /* messages to and from them */ };
 
@@ -65,12 +64,11 @@ static void by_slices(const struct mf_replay *m, size_t n, long ranks, double vo
 static void by_strips(const struct mf_replay *m, long ranks, const struct mf_replay_strips *strips,
                       struct mf_replay_time *t)
 {
-    const struct mf_plan_moved moved = mf_plan_strips(strips->planes, strips->sums);
     const double nodes = (double)ranks / (double)on_node(m, ranks);
 
-    t->sent = moved.network;
-    t->exchange = seconds_at(&m->turn, WORD * moved.memory / MF_PLAN_COPIED) + t->sent / m->bandwidth +
-                  m->latency * (NEIGHBOURS + 2 * log2(nodes));
+    t->sent = strips->network;
+    t->exchange =
+        seconds_at(&m->turn, strips->slab) + t->sent / m->bandwidth + m->latency * (NEIGHBOURS + 2 * log2(nodes));
 }
 
 static double reduction(const struct mf_replay *m, long ranks)
@@ -88,7 +86,7 @@ struct mf_replay_time mf_replay(const struct mf_replay *machine, size_t n, long 
     double voxels = slab_voxels(n, ranks);
     struct mf_replay_time t = {.work = machine->work * voxels};
 
-    if (strips->planes > 0)
+    if (strips->slab > 0)
         by_strips(machine, ranks, strips, &t);
     else if (ranks > 1)
         by_slices(machine, n, ranks, voxels, &t);

@@ -21,10 +21,10 @@ struct mf_replay {
     double bandwidth, latency; /* of a node's network [bytes per second, seconds] */
 };
 
-/** Bytes of a rank that travel between nodes in an evaluation by strips (struct mf_plan_bytes); 0: whole slices travel.
- */
+/** An evaluation by strips: bytes of a slab whose exchange takes as long in memory, and bytes over a node's network;
+ * 0: whole slices travel. */
 struct mf_replay_strips {
-    double planes, sums;
+    double slab, network;
 };
 
 struct mf_replay_time {

@@ -162,7 +162,7 @@ static int aim(const size_t dims[3], struct mf_target *target, struct mf_solve_o
         MF_TRY(mf_descriptor_find(&o->term[t].row, name[t]));
     }
     MF_TRY(mf_method_find(&opts->method.method, "SPG"));
-    return mf_predict_nominal(dims, 2, MF_BENCH_LAG, levels, mf_descriptor_wants(o->term[1].row), target);
+    return mf_recon_nominal_target(dims, 2, MF_BENCH_LAG, levels, mf_descriptor_wants(o->term[1].row), target);
 }
 
 /* What travels between nodes, as a run's own objective says: the plan of that run has the same. */
@@ -170,19 +170,24 @@ static int strips_of(const struct found *f, size_t n, long ranks, struct mf_repl
 {
     const long here = f->machine.ranks_per_node, threads = fullest(f)->threads;
     const size_t dims[3] = {n, n, n};
-    const struct mf_plan_setting setting = {
+    const struct mf_plan_rank rank = {
         .ranks = (size_t)ranks, .local_size = (size_t)here, .threads = threads > 0 ? (size_t)threads : 1, .simd = ""};
+    const struct mf_plan_numbers settings = {.count = 0};
     struct mf_plan_bytes bytes[MF_PLAN_MEMORIES];
     struct mf_target target = {0};
     struct mf_solve_opts opts;
-    struct mf_predict what = {.dims = dims, .target = &target, .opts = &opts};
+    struct mf_recon_work work = {.dims = dims, .target = &target, .opts = &opts};
     int rc;
 
     *strips = (struct mf_replay_strips){0, 0};
     if (ranks <= here || n < 2 * MF_BENCH_LAG) return MF_OK;
     rc = aim(dims, &target, &opts);
-    if (rc == MF_OK) rc = mf_predict_bytes(&what, &setting, bytes);
-    if (rc == MF_OK) *strips = (struct mf_replay_strips){bytes[MF_PLAN_STATE].planes, bytes[MF_PLAN_STATE].sums};
+    if (rc == MF_OK) rc = mf_recon_bytes(&work, &rank, &settings, bytes);
+    if (rc == MF_OK) {
+        const struct mf_recon_moved moved = mf_recon_strips(bytes[MF_PLAN_STATE].fact);
+
+        *strips = (struct mf_replay_strips){WORD * moved.memory / MF_RECON_COPIED, moved.network};
+    }
     mf_target_free(&target);
     return rc;
 }
@@ -273,7 +278,7 @@ static int add_checks(const struct found *f, int shows, struct mf_json *to, stru
 /* What goes from node to node. */
 static const char *way_of(const struct mf_replay_strips *strips, const struct mf_replay_time *t)
 {
-    return strips->planes > 0 ? "strips" : t->sent > 0 ? "slices" : "nothing";
+    return strips->slab > 0 ? "strips" : t->sent > 0 ? "slices" : "nothing";
 }
 
 static int add_rows(const struct found *f, const struct mf_longs *ranks, size_t n, int shows, struct mf_json *to)

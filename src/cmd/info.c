@@ -72,15 +72,16 @@ static void print_plan(const struct mf_look *look)
     const long long ranks = mf_json_to_int(mf_json_get(plan, "ranks"));
     const long long threads = mf_json_to_int(mf_json_get(plan, "threads"));
     const long long slices = mf_json_to_int(mf_json_get(results, "batch"));
-    char batch[40] = "";
+    const struct mf_json *history = mf_json_get(mf_json_get(plan, "settings"), "history");
+    char batch[40] = "", pairs[40] = "";
 
     if (slices > 0) snprintf(batch, sizeof batch, ", batch %lld", slices); /* one rank takes them from its slab */
+    if (history) snprintf(pairs, sizeof pairs, ", history %lld", mf_json_to_int(history));
     if (plan)
-        printf("  plan:      %s: %lld rank%s, device %s, %lld thread%s a rank%s, history %lld,\n"
+        printf("  plan:      %s: %lld rank%s, device %s, %lld thread%s a rank%s%s,\n"
                "             %lld bytes of arrays on the fullest rank\n",
                mf_json_to_text(mf_json_get(plan, "hash")), ranks, MF_S(ranks),
-               mf_json_to_text(mf_json_get(plan, "device")), threads, MF_S(threads), batch,
-               mf_json_to_int(mf_json_get(plan, "history")),
+               mf_json_to_text(mf_json_get(plan, "device")), threads, MF_S(threads), batch, pairs,
                mf_json_to_int(mf_json_get(mf_json_get(plan, "bytes"), "total")));
     mf_json_free(results);
 }

@@ -7,14 +7,12 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/network.h"
-#include "src/cmd/plan_print.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
 #include "src/cmd/recon_target.h"
 #include "src/cmd/reside.h"
 #include "src/plan/probe.h"
-#include "src/recon/task.h"
 
 struct plan_cmd {
     struct mf_recon_cmd recon; /* first: its rows are this verb's too */
@@ -137,37 +135,29 @@ static int find_problem(struct mf_session *s, struct plan_cmd *o, struct mf_targ
 
 /* ---- the plan ---- */
 
-static struct mf_plan_options options_of(const struct mf_session *s, const struct plan_cmd *o,
-                                         const struct mf_solve_opts *solve, long *number)
-{
-    struct mf_plan_options options = {.ranks = (size_t)o->ranks,
-                                      .threads = (size_t)s->common->threads,
-                                      .batch = solve->objective.batch,
-                                      .history = solve->method.history,
-                                      .history_fixed = mf_options_given(s->options, "history"),
-                                      .residency = mf_residency_of(o->recon.residency)};
-
-    mf_recon_plan_device(s->common, number, &options);
-    options.apart = strcmp(options.device, "shadow") == 0;
-    return options;
-}
-
 struct work {
     struct mf_session *session;
     const struct plan_cmd *o;
-    struct mf_predict predict;
+    struct mf_recon_work recon;
     struct mf_hardware hardware;
+    struct mf_plan_options options;
+    long number; /* of --device cuda:N */
     struct mf_plan plan;
 };
 
-static int make(struct work *w)
+static struct mf_plan_ask ask_of(struct work *w)
 {
-    long number = 0;
-    struct mf_plan_options options = options_of(w->session, w->o, w->predict.opts, &number);
-    struct mf_plan_problem problem;
+    const struct mf_session *s = w->session;
 
-    MF_TRY(mf_predict_problem(&w->predict, &problem));
-    return mf_plan_make(&w->hardware, &problem, &options, NULL, mf_predict_bytes, &w->predict, &w->plan);
+    w->options = (struct mf_plan_options){.ranks = (size_t)w->o->ranks, .threads = (size_t)s->common->threads};
+    mf_recon_plan_device(s->common, w->o->recon.residency, &w->number, &w->options);
+    w->options.apart = strcmp(w->options.device, "shadow") == 0;
+    return (struct mf_plan_ask){&w->hardware, &mf_recon_task, &w->recon, &w->options, NULL};
+}
+
+static int make(struct work *w, const struct mf_plan_ask *ask)
+{
+    return mf_refuse_together(w->session->comm, w->session->comm->rank == 0 ? mf_plan_make(ask, &w->plan) : MF_OK);
 }
 
 /* Where the plan goes; NULL: nowhere. The output of a configuration that is the run's is the run's. */
@@ -233,58 +223,11 @@ static int find_machine(struct work *w, struct plan_cmd *o)
     return MF_OK;
 }
 
-/* ---- two real evaluations ---- */
-
-/* The planned number of slices in flight, half of it, a quarter. */
-static size_t batches_of(const struct mf_plan *p, size_t batch[MF_PLAN_TRIALS])
+static int verify(struct work *w, const struct mf_plan_ask *ask)
 {
-    size_t now = p->in_flight[1] > p->in_flight[2] ? p->in_flight[1] : p->in_flight[2], n = 1;
-
-    batch[0] = p->batch;
-    if (!p->exchange || strcmp(p->exchange, "none") == 0) return 1; /* slices are looked at where they lie */
-    for (size_t half = now / 4 * 2; n < MF_PLAN_TRIALS && half >= 2; half = half / 4 * 2) batch[n++] = half;
-    return n;
-}
-
-/* The same plan with another batch. Rank 0. */
-static int make_again(struct work *w, struct mf_solve_opts *solve, size_t batch)
-{
-    mf_plan_free(&w->plan);
-    solve->objective.batch = batch;
-    return make(w);
-}
-
-/* Rank 0 writes down what was foretold beside what was @p measured, and plans the fastest. */
-static int compare(struct work *w, struct mf_solve_opts *solve, size_t n, const size_t *batch, const double *measured)
-{
-    struct mf_plan said = {.trials = n};
-    size_t best = 0;
-
-    for (size_t i = 0; i < n; ++i) {
-        MF_TRY(make_again(w, solve, batch[i]));
-        said.trial[i].batch = batch[i];
-        said.trial[i].predicted = w->plan.cost.objective;
-        said.trial[i].measured = measured[i];
-        if (measured[i] < 0.97 * measured[best]) best = i;
-    }
-    MF_TRY(make_again(w, solve, batch[best]));
-    w->plan.trials = n;
-    memcpy(w->plan.trial, said.trial, sizeof said.trial);
-    return MF_OK;
-}
-
-static int verify(struct work *w, struct mf_solve_opts *solve)
-{
-    struct mf_session *s = w->session;
-    size_t batch[MF_PLAN_TRIALS], n = s->comm->rank == 0 ? batches_of(&w->plan, batch) : 0;
-    double seconds[MF_PLAN_TRIALS];
-
-    mf_comm_bcast(s->comm, 0, &n, sizeof n);
-    mf_comm_bcast(s->comm, 0, batch, sizeof batch);
-    MF_TRY(mf_session_to_device(s));
-    MF_TRY(mf_solve_tune(s->comm, s->home->backend, s->home, w->predict.dims, w->predict.target, solve, n, batch,
-                         seconds));
-    return mf_refuse_together(s->comm, s->comm->rank == 0 ? compare(w, solve, n, batch, seconds) : MF_OK);
+    MF_TRY(mf_session_to_device(w->session));
+    w->recon.queue = w->session->home;
+    return mf_plan_verify(w->session->comm, ask, &w->plan);
 }
 
 /* Only what measures needs weights. */
@@ -310,13 +253,22 @@ static int plan(struct mf_session *s, struct plan_cmd *o)
     if (rc == MF_OK) rc = mf_agree(s->comm, mf_recon_plan(s, &o->recon, &target, dims, &solve));
     if (rc == MF_OK) rc = find_machine(&w, o);
     if (rc == MF_OK) {
-        w.predict = (struct mf_predict){.dims = dims,
-                                        .target = &target,
-                                        .opts = &solve,
-                                        .deterministic = s->common->deterministic,
-                                        .kept = o->recon.candidates > 1};
-        rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? make(&w) : MF_OK);
-        if (rc == MF_OK && o->verify) rc = verify(&w, &solve);
+        const struct mf_plan_ask ask = ask_of(&w);
+
+        w.recon = (struct mf_recon_work){.dims = dims,
+                                         .target = &target,
+                                         .opts = &solve,
+                                         .deterministic = s->common->deterministic,
+                                         .kept = o->recon.candidates > 1,
+                                         .batch = solve.objective.batch,
+                                         .history = solve.method.history,
+                                         .history_fixed = mf_options_given(s->options, "history"),
+                                         .residency = mf_residency_of(o->recon.residency),
+                                         .comm = s->comm,
+                                         .trials = MF_PLAN_TRIALS};
+        mf_recon_work_look(&w.recon);
+        rc = make(&w, &ask);
+        if (rc == MF_OK && o->verify) rc = verify(&w, &ask);
     }
     rc = report(&w, rc);
     mf_plan_free(&w.plan);

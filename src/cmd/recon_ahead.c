@@ -52,14 +52,14 @@ static int extents(const struct mf_session *s, const struct mf_recon_cmd *o, siz
 }
 
 /* The problem of the options with a target of two phases. */
-static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *given, struct mf_plan_problem *problem)
+static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *given, struct mf_plan_lines *problem)
 {
     static const char *s2[] = {"FFTCorrelations"};
     struct mf_recon_cmd o = *given;
     struct mf_target target = {0};
     struct mf_solve_opts solve;
     size_t dims[3];
-    const struct mf_predict what = {
+    struct mf_recon_work work = {
         .dims = dims, .target = &target, .opts = &solve, .deterministic = s->common->deterministic};
     int rc;
 
@@ -67,9 +67,11 @@ static int problem_of(const struct mf_session *s, const struct mf_recon_cmd *giv
     MF_TRY(extents(s, &o, dims));
     rc = mf_recon_nominal(&o, dims, 2, &target);
     if (rc == MF_OK) rc = mf_recon_plan(s, &o, &target, dims, &solve);
-    if (rc == MF_OK) rc = mf_predict_problem(&what, problem);
-    if (rc == MF_OK && o.fixed_file && *o.fixed_file)
-        mf_plan_say(&problem->lines, problem->line, "fixed voxels", "some");
+    if (rc == MF_OK) {
+        mf_recon_work_look(&work);
+        mf_recon_task.describe(&work, problem);
+        if (o.fixed_file && *o.fixed_file) mf_plan_say(problem, "fixed voxels", "some");
+    }
     mf_target_free(&target);
     return rc;
 }
@@ -79,7 +81,7 @@ static int compare(const struct mf_session *s, const struct mf_recon_cmd *o, con
 {
     const char *key[KEYS];
     const size_t keys = keys_of(s, o, key);
-    struct mf_plan_problem problem;
+    struct mf_plan_lines problem = {.count = 0};
 
     const int rc = problem_of(s, o, &problem);
     char why[MF_ERR_TEXT];
@@ -99,12 +101,12 @@ static int compare_third(const struct mf_session *s, const struct mf_recon_cmd *
                          const struct mf_plan *file)
 {
     const int is_last = o->compat && *o->compat;
-    const struct mf_plan_problem *problem = &file->problem;
+    const struct mf_plan_lines *problem = &file->problem;
 
     if (is_known_size(o) || !o->files.count) return MF_OK; /* the option is of match alone */
     if (!mf_options_given(s->options, "add-dimension")) return MF_OK;
-    for (size_t i = 0; i < problem->lines; ++i) {
-        const struct mf_plan_line *line = &problem->line[i];
+    for (size_t i = 0; i < problem->count; ++i) {
+        const struct mf_plan_line *line = &problem->at[i];
         const char *third = line->value, *x = strchr(third, 'x');
 
         if (strcmp(line->key, "shape") != 0) continue;
@@ -122,9 +124,9 @@ static int compare_place(const struct mf_session *s, const char *path, const str
     const struct mf_common *common = s->common;
     const char *device = strncmp(common->device, "cuda", 4) == 0 ? "cuda" : common->device;
 
-    if (ranks > 0) MF_TRY(mf_recon_plan_ranks(path, file, ranks));
-    if (strcmp(device, "auto") != 0) MF_TRY(mf_recon_plan_on(path, file, device));
-    return common->threads > 0 ? mf_recon_plan_threads(path, file, 0, (size_t)common->threads) : MF_OK;
+    if (ranks > 0) MF_TRY(mf_plan_for_ranks(path, file, ranks));
+    if (strcmp(device, "auto") != 0) MF_TRY(mf_plan_for_device(path, file, device));
+    return common->threads > 0 ? mf_plan_for_threads(path, file, 0, (size_t)common->threads) : MF_OK;
 }
 
 int mf_recon_plan_ahead(const struct mf_session *s, const void *options, const char *path, size_t ranks)

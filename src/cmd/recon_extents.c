@@ -124,7 +124,7 @@ int mf_recon_extents(const struct mf_session *s, const struct mf_recon_cmd *o, c
 
 int mf_recon_nominal(const struct mf_recon_cmd *o, const size_t dims[3], int phases, struct mf_target *target)
 {
-    int rc = mf_predict_nominal(dims, phases, (size_t)o->lag, o->no_pyramid ? 1 : 0, mf_recon_more(o), target);
+    int rc = mf_recon_nominal_target(dims, phases, (size_t)o->lag, o->no_pyramid ? 1 : 0, mf_recon_more(o), target);
 
     target->periodic = !o->non_periodic;
     target->seam = o->compat && *o->compat;

@@ -10,22 +10,16 @@
 #include "src/base/log.h"
 #include "src/base/text.h"
 #include "src/cmd/device.h"
-#include "src/plan/probe.h"
+#include "src/plan/here.h"
 #include "src/recon/task.h"
 
-/* Batches are tried only where some evaluations are a small part of a run that takes a while. */
-static const double WORTH_SECONDS = 0.01;
-enum { WORTH_EVALUATIONS = 200 };
-
-int mf_refuse_together(const struct mf_comm *comm, int rc)
+void mf_recon_plan_device(const struct mf_common *common, const char *residency, long *number,
+                          struct mf_plan_options *options)
 {
-    mf_comm_bcast(comm, 0, &rc, sizeof rc);
-    if (comm->rank != 0 && rc != MF_OK) rc = mf_fail(rc, "rank 0 refuses");
-    return mf_agree(comm, rc);
-}
+    const enum mf_residency wish = mf_residency_of(residency);
 
-void mf_recon_plan_device(const struct mf_common *common, long *number, struct mf_plan_options *options)
-{
+    options->stays = wish != MF_RESIDE_AUTO;
+    options->remedy = wish == MF_RESIDE_DEVICE ? "--residency auto" : NULL;
     options->device = common->device;
     options->memory_limit = (size_t)common->memory_limit << 20;
     options->gpu_ids = common->gpu_ids.count;
@@ -55,122 +49,72 @@ int mf_recon_plan_check(const struct mf_session *s, const struct mf_recon_cmd *o
     return MF_OK;
 }
 
-/* ---- the ranks as they are ---- */
-
-struct place {
-    size_t threads, in_use, peak, device_peak;
-};
+/* ---- rank 0 ---- */
 
 /* What the plan is made for. */
 struct ask {
     struct mf_session *session;
     const struct mf_recon_cmd *o;
-    struct mf_predict predict;
     struct mf_solve_opts *solve;
-    struct mf_probe probe;
-    struct place *place; /* [ranks] */
+    struct mf_recon_work work;
+    struct mf_plan_here here;
+    struct mf_plan_options options;
+    long number; /* of --device cuda:N */
+    struct mf_plan_ask plan_of;
     struct mf_plan plan; /* rank 0 */
 };
 
-static int look(struct ask *a)
-{
-    struct mf_session *s = a->session;
-    struct place mine = {(size_t)s->queue->threads, mf_arena_live(s->arena), mf_arena_peak(s->arena),
-                         mf_arena_peak(s->device)};
-    size_t *offset = MF_MUST(calloc((size_t)s->comm->size + 1, sizeof *offset), "a plan");
-    const struct mf_slab slab = mf_slab_of(s->comm, a->predict.dims, s->comm->rank);
-    void *all = NULL;
-    int rc;
-
-    if (a->o->candidates > 1) mine.in_use += mf_slab_voxels(&slab); /* labels of the best while others run */
-    rc = mf_comm_gather(s->comm, &mine, sizeof mine, &all, offset);
-
-    free(offset);
-    free(a->place);
-    a->place = all;
-    return rc;
-}
-
-/* ---- rank 0 ---- */
-
-static struct mf_plan_options options_of(const struct ask *a, long *number)
+static void fill_options(struct ask *a)
 {
     const struct mf_session *s = a->session;
-    const size_t kept = a->solve->history_kept;
-    struct mf_plan_options options = {.threads = a->place[0].threads,
-                                      .batch = a->solve->objective.batch,
-                                      .history = kept ? kept : (size_t)a->o->history,
-                                      .history_fixed = kept || mf_options_given(s->options, "history"),
-                                      .threads_free = s->threads_free,
-                                      .apart = s->device != s->arena && !s->backend->devices,
-                                      .residency = mf_residency_of(a->o->residency)};
 
-    mf_recon_plan_device(s->common, number, &options);
-    if (!mf_device_is_free(s)) options.device = s->backend->devices ? "cuda" : "cpu";
-    options.exchange = s->comm->wire ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
-    return options;
-}
-
-int mf_recon_plan_ranks(const char *path, const struct mf_plan *file, size_t ranks)
-{
-    if (file->ranks == ranks) return MF_OK;
-    return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu rank%s, this run has %zu", path, file->ranks,
-                   MF_S(file->ranks), ranks);
-}
-
-int mf_recon_plan_on(const char *path, const struct mf_plan *file, const char *device)
-{
-    if (strcmp(mf_plan_device(file->device, file->apart), device) == 0) return MF_OK;
-    return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path,
-                   mf_plan_device(file->device, file->apart), device);
-}
-
-int mf_recon_plan_threads(const char *path, const struct mf_plan *file, size_t rank, size_t threads)
-{
-    if (file->device || file->threads == threads) return MF_OK;
-    return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu thread%s per rank, rank %zu has %zu; try: %s--threads %zu",
-                   path, file->threads, MF_S(file->threads), rank, threads,
-                   file->threads > threads ? "mesoforge plan on this machine, or, if it has those cores, " : "",
-                   file->threads);
+    a->options = (struct mf_plan_options){.threads = a->here.world.threads[0],
+                                          .threads_free = s->threads_free,
+                                          .apart = s->device != s->arena && !s->backend->devices};
+    mf_recon_plan_device(s->common, a->o->residency, &a->number, &a->options);
+    if (!mf_device_is_free(s)) a->options.device = s->backend->devices ? "cuda" : "cpu";
+    a->options.exchange = s->comm->wire ? MF_EXCHANGE_NCCL : MF_EXCHANGE_HOST;
+    a->plan_of = (struct mf_plan_ask){&a->here.probe.hardware, &mf_recon_task, &a->work, &a->options, &a->here.world};
 }
 
 int mf_recon_plan_given(const struct mf_session *s, const struct mf_recon_cmd *o, const char *path,
                         const struct mf_plan *file, size_t batch)
 {
-    const enum mf_residency asked = mf_residency_of(o->residency),
-                            is = file->passes ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
+    const enum mf_residency asked = mf_residency_of(o->residency);
+    const int host = mf_plan_get(&file->settings, "offload") > 0;
 
-    if (batch && batch != file->batch)
-        return mf_fail(MF_USAGE, "--plan '%.200s' says batch %zu, --batch_size says %zu", path, file->batch, batch);
-    if (mf_options_given(s->options, "history") && (size_t)o->history != file->history)
-        return mf_fail(MF_USAGE, "--plan '%.200s' says history %zu, --history says %ld", path, file->history,
-                       o->history);
-    if (file->apart && asked && asked != is)
+    if (batch) MF_TRY(mf_plan_for_setting(path, file, "batch", "--batch_size", batch));
+    if (mf_options_given(s->options, "history"))
+        MF_TRY(mf_plan_for_setting(path, file, "history", "--history", (size_t)o->history));
+    if (file->apart && asked && asked != (host ? MF_RESIDE_HOST : MF_RESIDE_DEVICE))
         return mf_fail(MF_USAGE, "--plan '%.200s' says residency %s, --residency says %s", path,
-                       file->passes ? "host" : "device", o->residency);
+                       host ? "host" : "device", o->residency);
     return MF_OK;
 }
 
-/* A plan of a file replaces what is free; what the user also gave must be the same. */
-static int take_file(const struct ask *a, const struct mf_plan_problem *problem, struct mf_plan_options *options)
+/* A stored plan replaces what is free; what the user also gave must be the same. */
+static int take_file(struct ask *a)
 {
     const char *path = a->o->plan;
-    size_t ranks = (size_t)a->session->comm->size;
+    const size_t ranks = a->here.world.ranks;
+    struct mf_plan_lines problem = {.count = 0};
     struct mf_plan file;
 
     MF_TRY(mf_plan_read(path, &file));
-    MF_TRY(mf_plan_same(path, &file, problem, &a->probe.hardware));
-    MF_TRY(mf_recon_plan_ranks(path, &file, ranks));
+    mf_recon_task.describe(&a->work, &problem);
+    MF_TRY(mf_plan_same(path, &file, &problem, &a->here.probe.hardware));
+    MF_TRY(mf_plan_for_ranks(path, &file, ranks));
     if (!file.apart && mf_device_is_free(a->session))
         return mf_fail(MF_DEVICE, "--plan '%.200s' is for the cores", path);
-    MF_TRY(mf_recon_plan_on(path, &file, a->session->backend->name));
-    for (size_t r = 0; r < ranks; ++r) MF_TRY(mf_recon_plan_threads(path, &file, r, a->place[r].threads));
-    MF_TRY(mf_recon_plan_given(a->session, a->o, path, &file, options->batch));
-    if (file.apart) options->residency = file.passes ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
-    options->device = file.device ? "cuda" : "cpu";
-    options->batch = file.batch;
-    if (!a->solve->history_kept) options->history = file.history;
-    options->history_fixed = 1;
+    MF_TRY(mf_plan_for_device(path, &file, a->session->backend->name));
+    for (size_t r = 0; r < ranks; ++r) MF_TRY(mf_plan_for_threads(path, &file, r, a->here.world.threads[r]));
+    MF_TRY(mf_recon_plan_given(a->session, a->o, path, &file, a->work.batch));
+    if (file.apart) a->work.residency = mf_plan_get(&file.settings, "offload") ? MF_RESIDE_HOST : MF_RESIDE_DEVICE;
+    a->options.device = file.device ? "cuda" : "cpu";
+    a->work.batch = mf_plan_get(&file.settings, "batch");
+    if (!a->solve->history_kept && mf_plan_find(&file.settings, "history"))
+        a->work.history = mf_plan_get(&file.settings, "history");
+    a->work.history_fixed = 1;
     return MF_OK;
 }
 
@@ -183,45 +127,12 @@ static int leave_gpus(const struct mf_plan *plan)
 
 static int plan_run(struct ask *a)
 {
-    size_t ranks = (size_t)a->session->comm->size;
-    int *node = MF_MUST(calloc(ranks, sizeof *node), "a plan");
-    size_t *threads = MF_MUST(calloc(2 * ranks, sizeof *threads), "a plan"), *in_use = threads + ranks;
-    const struct mf_plan_world world = {ranks, node, threads, in_use};
-    long number = 0;
-    struct mf_plan_options options = options_of(a, &number);
-    struct mf_plan_problem problem;
-    int rc = mf_predict_problem(&a->predict, &problem);
-
-    for (size_t r = 0; r < ranks; ++r) {
-        node[r] = a->probe.rank[r].node;
-        threads[r] = a->place[r].threads;
-        in_use[r] = a->place[r].in_use;
-    }
-    if (rc == MF_OK && strcmp(a->o->plan, "auto") != 0) rc = take_file(a, &problem, &options);
-    if (rc == MF_OK)
-        rc = mf_plan_make(&a->probe.hardware, &problem, &options, &world, mf_predict_bytes, &a->predict, &a->plan);
-    if (rc == MF_OK && a->session->backend->devices && !a->plan.device) rc = leave_gpus(&a->plan);
-    free(threads);
-    free(node);
-    return rc;
+    if (strcmp(a->o->plan, "auto") != 0) MF_TRY(take_file(a));
+    MF_TRY(mf_plan_make(&a->plan_of, &a->plan));
+    return a->session->backend->devices && !a->plan.device ? leave_gpus(&a->plan) : MF_OK;
 }
 
 /* ---- all ranks ---- */
-
-/* Rank 0's plan to all ranks, as text; each of them looks whether it is whole. */
-static int share(const struct mf_session *s, const struct mf_plan *mine, struct mf_json **json)
-{
-    struct mf_json *own = s->comm->rank == 0 ? mf_plan_json(mine) : NULL;
-    char *whole = own ? mf_json_string(own) : NULL, *text = mf_comm_text(s->comm, whole);
-    int rc;
-
-    mf_json_free(own);
-    free(whole);
-    *json = mf_json_parse(text);
-    free(text);
-    rc = *json && mf_plan_is_whole(*json) ? MF_OK : mf_fail(MF_BROKEN, "the plan changed on its way to this rank");
-    return mf_agree(s->comm, rc);
-}
 
 static size_t size_in(const struct mf_json *json, const char *key)
 {
@@ -240,132 +151,109 @@ static double *bytes_in(const struct mf_json *bytes, size_t ranks)
 int mf_recon_few_threads(struct mf_session *session, const size_t dims[3], const struct mf_target *target,
                          const struct mf_solve_opts *solve)
 {
-    const struct mf_predict predict = {.dims = dims, .target = target, .opts = solve};
-    struct mf_plan_problem problem;
+    struct mf_recon_work work = {.dims = dims, .target = target, .opts = solve};
 
     if (!session->threads_free || session->backend->devices) return MF_OK;
-    MF_TRY(mf_predict_problem(&predict, &problem));
+    mf_recon_work_look(&work);
     session->home->threads = session->queue->threads =
-        (int)mf_plan_threads(&problem, (size_t)session->comm->size, (size_t)session->queue->threads);
+        (int)mf_recon_threads(&work, (size_t)session->comm->size, (size_t)session->queue->threads);
     return MF_OK;
 }
 
 /* What the arenas will have held at the end: a match has characterised before, and batches were tried. */
-static void predict(const struct ask *a, struct mf_recon_plan *plan)
+static int predict(const struct ask *a, struct mf_recon_plan *plan)
 {
+    struct mf_session *s = a->session;
+    const size_t mine[2] = {mf_arena_peak(s->arena), mf_arena_peak(s->device)}, ranks = a->here.world.ranks;
     const struct mf_json *host = mf_json_get(plan->json, "host_bytes"), *state = mf_json_get(plan->json, "bytes");
-    size_t ranks = plan->ranks = (size_t)a->session->comm->size;
+    size_t *offset = MF_MUST(calloc(ranks + 1, sizeof *offset), "a plan");
+    void *all = NULL;
+    int rc = mf_comm_gather(s->comm, mine, sizeof mine, &all, offset);
+    const size_t(*peak)[2] = all;
 
+    free(offset);
+    MF_TRY(rc);
+    plan->ranks = ranks;
     plan->predicted = bytes_in(host ? host : state, ranks);
     if (host) plan->state = bytes_in(state, ranks);
     for (size_t r = 0; r < ranks; ++r) {
-        plan->predicted[r] = fmax(plan->predicted[r], (double)a->place[r].peak);
-        if (host) plan->state[r] = fmax(plan->state[r], (double)a->place[r].device_peak);
+        plan->predicted[r] = fmax(plan->predicted[r], (double)peak[r][0]);
+        if (host) plan->state[r] = fmax(plan->state[r], (double)peak[r][1]);
     }
-    a->session->predicted = plan->predicted[a->session->comm->rank];
-}
-
-/* Most slices of a direction that a rank works on at a time. */
-static size_t flight(const struct mf_json *json)
-{
-    const struct mf_json *all = mf_json_get(json, "slices_in_flight");
-    long long y = mf_json_to_int(mf_json_item(all, 1)), x = mf_json_to_int(mf_json_item(all, 2));
-
-    return (size_t)(y > x ? y : x);
-}
-
-static void apply(struct mf_solve_opts *solve, const struct mf_json *json)
-{
-    const struct mf_json *notes = mf_json_get(json, "notes");
-    char history[40] = "";
-
-    solve->objective.batch = size_in(json, "batch");
-    solve->method.history = size_in(json, "history");
-    if (solve->method.method->remembers) snprintf(history, sizeof history, ", history %zu", solve->method.history);
-    mf_info("plan: %zu rank%s of %zu thread%s on %s, %zu slice%s in flight%s", size_in(json, "ranks"),
-            MF_S(size_in(json, "ranks")), size_in(json, "threads"), MF_S(size_in(json, "threads")),
-            mf_json_to_text(mf_json_get(json, "device")), flight(json), MF_S(flight(json)), history);
-    for (size_t i = 0; i < mf_json_count(notes); ++i) mf_info("plan: %s", mf_json_to_text(mf_json_item(notes, i)));
-}
-
-/* ---- trying ---- */
-
-/* What was planned and half of the slices in flight; none of them where that is not worth it. */
-static size_t batches(const struct ask *a, const struct mf_recon_plan *plan, size_t batch[3])
-{
-    const struct mf_json *seconds = mf_json_get(mf_json_get(plan->json, "seconds_per_evaluation"), "total");
-    const size_t now = flight(plan->json);
-
-    if (a->session->comm->size == 1 || a->predict.dims[0] == 1 || a->solve->evaluations < WORTH_EVALUATIONS) return 0;
-    if (strcmp(a->o->plan, "auto") != 0 || mf_options_given(a->session->options, "batch-size")) return 0;
-    if (mf_json_to_real(seconds) < WORTH_SECONDS || now < 4) return 0;
-    batch[0] = a->solve->objective.batch;
-    batch[1] = now / 4 * 2;
-    return 2;
-}
-
-/* The fastest on the slowest rank wins. */
-static int try_batches(struct ask *a, struct mf_recon_plan *plan)
-{
-    struct mf_session *s = a->session;
-    size_t best = 0, tries = batches(a, plan, plan->batch);
-
-    if (tries == 0) return MF_OK;
-    MF_TRY(mf_solve_tune(s->comm, s->home->backend, s->home, a->predict.dims, a->predict.target, a->solve, tries,
-                         plan->batch, plan->seconds));
-    plan->tries = tries;
-    for (size_t i = 1; i < tries; ++i)
-        if (plan->seconds[i] < 0.97 * plan->seconds[best]) best = i;
-    a->solve->objective.batch = plan->batch[best];
-    mf_info("plan: %zu slices in flight take %.3g ms an evaluation, %zu %.3g ms: %zu", flight(plan->json),
-            1e3 * plan->seconds[0], plan->batch[1], 1e3 * plan->seconds[1], best ? plan->batch[1] : flight(plan->json));
+    s->predicted = plan->predicted[s->comm->rank];
+    free(all);
     return MF_OK;
 }
 
-static int make(struct ask *a, struct mf_recon_plan *plan)
+/* Sets what the plan fixes. */
+static int apply(struct ask *a, struct mf_recon_plan *plan, struct mf_plan_numbers *derived)
 {
-    struct mf_session *s = a->session;
+    struct mf_plan_numbers settings;
 
-    int rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? plan_run(a) : MF_OK);
-
-    plan->unfit = rc == MF_MEMORY || rc == MF_DEVICE;
-    MF_TRY(rc);
-    MF_TRY(share(s, &a->plan, &plan->json));
-    apply(a->solve, plan->json);
-    return mf_session_reside(s, strcmp(mf_json_to_text(mf_json_get(plan->json, "residency")), "host") == 0);
+    MF_ASSERT(mf_plan_numbers_read(mf_json_get(plan->json, "settings"), &settings));
+    MF_ASSERT(mf_plan_numbers_read(mf_json_get(plan->json, "derived"), derived));
+    mf_recon_take_settings(&settings, a->solve);
+    return mf_session_reside(a->session, mf_plan_get(&settings, "offload") > 0);
 }
 
-/* A back end may find GPUs where the driver's library does not. */
-static int shows_gpus(const struct ask *a)
+/* The plan in a line, its notes, and what trials said. */
+static void say(const struct ask *a, const struct mf_json *json, size_t in_flight)
 {
-    for (size_t r = 0; r < a->probe.ranks; ++r)
-        if (a->probe.rank[r].gpus == 0) return 0;
-    return 1;
+    const struct mf_json *notes = mf_json_get(json, "notes"), *tried = mf_json_get(json, "verified");
+    char history[40] = "";
+
+    if (a->solve->method.method->remembers)
+        snprintf(history, sizeof history, ", history %zu", a->solve->method.history);
+    mf_info("plan: %zu rank%s of %zu thread%s on %s, %zu slice%s in flight%s", size_in(json, "ranks"),
+            MF_S(size_in(json, "ranks")), size_in(json, "threads"), MF_S(size_in(json, "threads")),
+            mf_json_to_text(mf_json_get(json, "device")), in_flight, MF_S(in_flight), history);
+    for (size_t i = 0; i < mf_json_count(notes); ++i) mf_info("plan: %s", mf_json_to_text(mf_json_item(notes, i)));
+    for (size_t i = 0; i < mf_json_count(tried); ++i) {
+        const struct mf_json *one = mf_json_item(tried, i);
+
+        mf_info("plan: batch %zu takes %.3g ms an evaluation", size_in(mf_json_get(one, "settings"), "batch"),
+                1e3 * mf_json_to_real(mf_json_get(one, "measured")));
+    }
 }
 
-/* Made, tried, and where a try says so made again with the batch that won. */
+static int share(struct ask *a, struct mf_recon_plan *plan, struct mf_plan_numbers *derived)
+{
+    mf_json_free(plan->json);
+    MF_TRY(mf_plan_share(a->session->comm, &a->plan, &plan->json));
+    return apply(a, plan, derived);
+}
+
+/* Trials of batches that nobody asked for. */
+static int may_try(const struct ask *a)
+{
+    return strcmp(a->o->plan, "auto") == 0 && !mf_options_given(a->session->options, "batch-size");
+}
+
+/* Made, tried, and where a trial says so made again with the batch that won. */
 static int make_and_try(struct ask *a, struct mf_recon_plan *plan)
 {
-    size_t planned;
+    struct mf_session *s = a->session;
+    const struct mf_slab slab = mf_slab_of(s->comm, a->work.dims, s->comm->rank);
+    struct mf_plan_numbers derived;
+    size_t in_use = mf_arena_live(s->arena);
+    int rc;
 
-    MF_TRY(look(a));
-    MF_TRY(mf_probe_run(a->session->comm, &a->probe));
-    if (a->session->backend->devices && !shows_gpus(a)) {
+    if (a->o->candidates > 1) in_use += mf_slab_voxels(&slab); /* labels of the best while others run */
+    MF_TRY(mf_plan_here(s->comm, (size_t)s->queue->threads, in_use, &a->here));
+    if (s->backend->devices && !mf_plan_here_gpus(&a->here)) {
         mf_info("plan: the driver's library shows no GPU on some node, so the run is not planned");
         return MF_OK;
     }
-    MF_TRY(make(a, plan));
-    planned = a->solve->objective.batch;
-    MF_TRY(try_batches(a, plan));
-    if (a->solve->objective.batch != planned) {
-        mf_json_free(plan->json);
-        plan->json = NULL;
-        mf_plan_free(&a->plan);
-        MF_TRY(make(a, plan));
-    }
-    if (plan->tries) MF_TRY(look(a));
-    predict(a, plan);
-    return MF_OK;
+    fill_options(a);
+    rc = mf_refuse_together(s->comm, s->comm->rank == 0 ? plan_run(a) : MF_OK);
+    plan->unfit = rc == MF_MEMORY || rc == MF_DEVICE;
+    MF_TRY(rc);
+    MF_TRY(share(a, plan, &derived));
+    a->work.queue = s->home;
+    if (may_try(a)) MF_TRY(mf_plan_verify(s->comm, &a->plan_of, &a->plan));
+    if (a->plan.trials) MF_TRY(share(a, plan, &derived));
+    say(a, plan->json, mf_recon_in_flight(&derived));
+    return predict(a, plan);
 }
 
 static double mib(size_t bytes) { return (double)bytes / (1 << 20); }
@@ -413,19 +301,29 @@ static int reserve(const struct mf_session *s, const struct mf_recon_plan *plan)
 int mf_recon_plan_make(struct mf_session *session, const struct mf_recon_cmd *o, const size_t dims[3],
                        const struct mf_target *target, struct mf_solve_opts *solve, struct mf_recon_plan *plan)
 {
+    const size_t kept = solve->history_kept;
     struct ask a = {.session = session, .o = o, .solve = solve};
     int rc;
 
     *plan = (struct mf_recon_plan){.json = NULL};
     session->predicted = 0;
     if (is_off(session, o)) return reserve(session, plan);
-    a.predict = (struct mf_predict){
-        .dims = dims, .target = target, .opts = solve, .deterministic = session->common->deterministic};
+    a.work = (struct mf_recon_work){.dims = dims,
+                                    .target = target,
+                                    .opts = solve,
+                                    .deterministic = session->common->deterministic,
+                                    .batch = solve->objective.batch,
+                                    .history = kept ? kept : (size_t)o->history,
+                                    .history_fixed = kept || mf_options_given(session->options, "history"),
+                                    .residency = mf_residency_of(o->residency),
+                                    .comm = session->comm,
+                                    .trials = 2,
+                                    .worth = 1};
+    mf_recon_work_look(&a.work);
     rc = make_and_try(&a, plan);
     if (rc == MF_OK) rc = reserve(session, plan);
     mf_plan_free(&a.plan);
-    mf_probe_free(&a.probe);
-    free(a.place);
+    mf_plan_here_free(&a.here);
     return rc;
 }
 
@@ -439,6 +337,7 @@ void mf_recon_plan_free(struct mf_recon_plan *plan)
 
 void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_result *result, struct mf_json *at)
 {
+    const struct mf_json *verified = mf_json_get(plan->json, "verified");
     char *text;
 
     if (!plan->json) return;
@@ -447,14 +346,15 @@ void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_r
     mf_json_put(at, "plan", mf_json_parse(text));
     free(text);
     mf_json_int(at, "batch", (long long)result->batch);
-    if (plan->tries) {
+    if (verified) {
         struct mf_json *tried = mf_json_array();
 
-        for (size_t i = 0; i < plan->tries; ++i) {
+        for (size_t i = 0; i < mf_json_count(verified); ++i) {
+            const struct mf_json *trial = mf_json_item(verified, i);
             struct mf_json *one = mf_json_object();
 
-            mf_json_int(one, "batch", (long long)plan->batch[i]);
-            mf_json_real(one, "seconds", plan->seconds[i]);
+            mf_json_int(one, "batch", mf_json_to_int(mf_json_get(mf_json_get(trial, "settings"), "batch")));
+            mf_json_real(one, "seconds", mf_json_to_real(mf_json_get(trial, "measured")));
             mf_json_put(tried, NULL, one);
         }
         mf_json_put(at, "tried", tried);

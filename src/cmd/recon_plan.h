@@ -11,25 +11,18 @@ struct mf_recon_plan {
     size_t ranks;
     double *predicted, *state; /* [ranks] bytes of the arena of host memory, and of the device's where it is another */
     int unfit;                 /* there was none for the devices of this run: nothing fits, or cores are faster */
-    size_t tries;              /* batches that were tried, and the seconds of an evaluation with each */
-    size_t batch[3];
-    double seconds[3];
 };
 
-/** Rank 0's code @p rc on all ranks, and its sentence as it is. Collective. */
-int mf_refuse_together(const struct mf_comm *comm, int rc);
-
-/** --device, --gpu_ids, --share-gpu and --memory-limit in the planner's words; @p number: room for N of cuda:N. */
-void mf_recon_plan_device(const struct mf_common *common, long *number, struct mf_plan_options *options);
+/** --device, --gpu_ids, --share-gpu, --memory-limit and --residency in the planner's words; @p number: room for N of
+ * cuda:N. */
+void mf_recon_plan_device(const struct mf_common *common, const char *residency, long *number,
+                          struct mf_plan_options *options);
 
 /** Checks --plan and what contradicts it: MF_USAGE. Not collective. */
 int mf_recon_plan_check(const struct mf_session *session, const struct mf_recon_cmd *o);
 
-/** What a plan of a file says (@p file, of @p path) and a run does not do: MF_USAGE. Not collective. */
-int mf_recon_plan_ranks(const char *path, const struct mf_plan *file, size_t ranks);
-int mf_recon_plan_on(const char *path, const struct mf_plan *file, const char *device);
-int mf_recon_plan_threads(const char *path, const struct mf_plan *file, size_t rank, size_t threads);
-/** The same of --batch-size (@p batch; 0: not given), --history and --residency. */
+/** What a stored plan (@p file, of @p path) says and these options contradict: --batch-size (@p batch; 0: not given),
+ * --history, --residency: MF_USAGE. Not collective. */
 int mf_recon_plan_given(const struct mf_session *session, const struct mf_recon_cmd *o, const char *path,
                         const struct mf_plan *file, size_t batch);
 

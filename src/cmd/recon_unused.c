@@ -99,8 +99,11 @@ static void say_image(const struct mf_session *s, const struct mf_recon_cmd *o, 
 void mf_recon_unused_here(const struct mf_session *s, const struct mf_recon_cmd *o, const struct mf_target *target,
                           const size_t dims[3], const struct mf_solve_opts *opts)
 {
-    const size_t levels = mf_predict_levels(&(struct mf_predict){.dims = dims, .target = target, .opts = opts});
+    struct mf_recon_work work = {.dims = dims, .target = target, .opts = opts};
+    size_t levels;
 
+    mf_recon_work_look(&work);
+    levels = work.levels;
     if (opts->method.method->swaps)
         say_annealing(s, o, &opts->anneal);
     else if (opts->objective.mean && dims[0] > 1)

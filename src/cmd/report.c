@@ -118,17 +118,19 @@ static void run_facts(const struct mf_page *page, const struct mf_json *info)
                                           "ranks",
                                           "threads",
                                           NULL};
-    static const char *const planned[] = {"decomposition", "exchange", "residency", "history", "hash", NULL};
+    static const char *const planned[] = {"exchange", "hash", NULL}, *const settings[] = {"history", "offload", NULL};
     static const char *const slices[] = {"batch", NULL};
     static const char *const column[] = {"what", "value"};
     const struct mf_json *results = mf_json_get(info, "results"), *from = mf_json_get(info, "provenance");
+    const struct mf_json *plan = mf_json_get(results, "plan");
 
     mf_page_table(page, 2, column);
     facts(page, info, "", whole);
     facts(page, from, "", made);
     facts(page, results, "", reached);
     if (mf_json_to_int(mf_json_get(results, "batch")) > 0) facts(page, results, "", slices); /* else from a slab */
-    facts(page, mf_json_get(results, "plan"), "plan: ", planned);
+    facts(page, plan, "plan: ", planned);
+    facts(page, mf_json_get(plan, "settings"), "plan: ", settings);
     mf_page_table_end(page);
     if (*mf_json_to_text(mf_json_get(from, "options")))
         mf_page_code(page, mf_json_to_text(mf_json_get(from, "options")));

@@ -5,8 +5,7 @@
 
 #include "src/cmd/cmd.h"
 #include "src/desc/characterize.h"
-#include "src/plan/plan.h"
-#include "src/recon/solve.h"
+#include "src/recon/task.h"
 
 /** The row of --residency in the options of a verb. */
 #define MF_RESIDENCY_ROW(type)                                                                                       \

@@ -78,7 +78,7 @@ static void bind(const struct mf_hardware *hardware, const struct mf_plan_option
 }
 
 /* NCCL wants several ranks, each with a whole GPU of its own. */
-static int is_wired(const struct mf_hardware *hardware, const struct mf_plan_options *o, const struct mf_placement *p)
+static int is_nccl(const struct mf_hardware *hardware, const struct mf_plan_options *o, const struct mf_placement *p)
 {
     if (!p->device || o->exchange != MF_EXCHANGE_AUTO) return p->device && o->exchange == MF_EXCHANGE_NCCL;
     for (size_t r = 0; r < p->ranks; ++r) {
@@ -93,7 +93,8 @@ static int is_wired(const struct mf_hardware *hardware, const struct mf_plan_opt
 static void add(const struct mf_hardware *hardware, const struct mf_plan_options *o, int device, size_t ranks,
                 int *node_take, struct mf_layouts *l)
 {
-    struct mf_placement p = {.device = device, .ranks = ranks, .nodes = 1, .node = node_take};
+    struct mf_placement p = {
+        .device = device, .apart = device || o->apart, .ranks = ranks, .nodes = 1, .node = node_take};
     size_t run = 0;
     int *gpu = MF_MUST(calloc(ranks, sizeof *gpu), "a plan");
 
@@ -104,7 +105,7 @@ static void add(const struct mf_hardware *hardware, const struct mf_plan_options
     }
     bind(hardware, o, &p, gpu);
     p.gpu = gpu;
-    p.wired = is_wired(hardware, o, &p);
+    p.nccl = is_nccl(hardware, o, &p);
     l->at[l->count++] = p;
 }
 
@@ -188,19 +189,19 @@ static int given_ranks(const struct mf_hardware *hardware, const struct mf_plan_
     return MF_OK;
 }
 
-static size_t threads_on(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
-                         const struct mf_plan_options *o, const struct mf_placement *p)
+static size_t threads_on(const struct mf_plan_ask *ask, const struct mf_placement *p)
 {
+    const struct mf_plan_options *o = ask->options;
     size_t least = o->threads ? o->threads : 4096;
 
     if (o->threads && (p->device || !o->threads_free)) return o->threads;
     for (size_t r = 0; r < p->ranks && !o->threads; ++r) {
-        size_t cores = (size_t)mf_plan_node(hardware, (size_t)p->node[r])->cores / p->per_node;
+        size_t cores = (size_t)mf_plan_node(ask->hardware, (size_t)p->node[r])->cores / p->per_node;
 
         if (cores < least) least = cores;
     }
     if (least == 0) least = 1;
-    return p->device ? least : mf_plan_threads(problem, p->ranks, least);
+    return p->device ? least : ask->task->threads(ask->context, p->ranks, least);
 }
 
 const struct mf_gpu *mf_layout_old(const struct mf_hardware *hardware, const struct mf_plan_options *options)
@@ -226,11 +227,12 @@ static int no_gpu(const struct mf_hardware *hardware, const struct mf_plan_optio
     return mf_fail(MF_DEVICE, "--device %s: no node of the machine has a GPU that may be used", options->device);
 }
 
-int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
-                    const struct mf_plan_options *options, const struct mf_plan_world *world, int device,
-                    struct mf_layouts *layouts)
+int mf_layouts_make(const struct mf_plan_ask *ask, int device, struct mf_layouts *layouts)
 {
-    size_t places, most = (problem->dims[0] + 1) / 2; /* a rank more would own no plane */
+    const struct mf_hardware *hardware = ask->hardware;
+    const struct mf_plan_options *options = ask->options;
+    const struct mf_plan_world *world = ask->world;
+    size_t places;
 
     memset(layouts, 0, sizeof *layouts);
     MF_TRY(check_ids(hardware, options));
@@ -244,10 +246,9 @@ int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_pro
     } else if (options->ranks > 0) {
         MF_TRY(given_ranks(hardware, options, device, layouts));
     } else {
-        free_choice(hardware, options, device, most ? most : 1, layouts);
+        free_choice(hardware, options, device, ask->task->most_ranks(ask->context), layouts);
     }
-    for (size_t i = 0; i < layouts->count; ++i)
-        layouts->at[i].threads = threads_on(hardware, problem, options, &layouts->at[i]);
+    for (size_t i = 0; i < layouts->count; ++i) layouts->at[i].threads = threads_on(ask, &layouts->at[i]);
     return MF_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Which ways of laying ranks out on a machine a plan looks at. Private to the planner. */
+/* Layouts of ranks on a machine that a plan tries. Private to the planner. */
 #ifndef MF_PLAN_LAYOUT_H
 #define MF_PLAN_LAYOUT_H
 
@@ -15,9 +15,7 @@ struct mf_layouts {
  * All layouts worth a look, fewest ranks first: of GPUs (@p device) or of cores; on options->ranks ranks, or on a
  * world's. Refuses with MF_DEVICE what the machine has not. mf_layouts_free() it, also after a refusal.
  */
-int mf_layouts_make(const struct mf_hardware *hardware, const struct mf_plan_problem *problem,
-                    const struct mf_plan_options *options, const struct mf_plan_world *world, int device,
-                    struct mf_layouts *layouts);
+int mf_layouts_make(const struct mf_plan_ask *ask, int device, struct mf_layouts *layouts);
 void mf_layouts_free(struct mf_layouts *layouts);
 
 /** GPUs of a node that may be used: not hidden, not older than the kernels need and, where --gpu_ids says which, among

@@ -1,9 +1,6 @@
-/* See plan.h: nodes, and the room that a rank finds on one. */
-#include <stdio.h>
-#include <string.h>
-
+/* See rates.h: nodes, and the room that a rank finds on one. */
 #include "src/base/err.h"
-#include "src/plan/plan.h"
+#include "src/plan/rates.h"
 
 static const int64_t MIB = 1 << 20;
 
@@ -49,8 +46,7 @@ static size_t left_alone(int64_t bytes)
 
 static size_t less(size_t from, size_t by) { return from > by ? from - by : 0; }
 
-/* Ranks on the node of @p rank; with @p gpu those that share its GPU. */
-static size_t sharers(const struct mf_placement *place, size_t rank, int gpu)
+size_t mf_plan_sharers(const struct mf_placement *place, size_t rank, int gpu)
 {
     size_t n = 0;
 
@@ -73,7 +69,7 @@ void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement 
                   size_t limit, size_t *context, size_t *reserve, size_t *room)
 {
     const struct mf_host *host = mf_plan_node(hardware, (size_t)place->node[rank]);
-    size_t there, of = sharers(place, rank, on_gpu);
+    size_t there, of = mf_plan_sharers(place, rank, on_gpu);
 
     MF_ASSERT(of > 0); /* itself */
     if (on_gpu) {

@@ -1,5 +1,4 @@
 /* See plan.h: plans as JSON, and back. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +18,24 @@ static void put_seconds(struct mf_json *at, const char *key, double value)
     mf_json_real(at, key, strtod(text, NULL));
 }
 
-static struct mf_json *lines_json(size_t lines, const struct mf_plan_line *line)
+static struct mf_json *lines_json(const struct mf_plan_lines *lines)
 {
     struct mf_json *all = mf_json_array();
 
-    for (size_t i = 0; i < lines; ++i) {
-        char text[sizeof line->key + sizeof line->value + 4];
+    for (size_t i = 0; i < lines->count; ++i) {
+        char text[sizeof lines->at->key + sizeof lines->at->value + 4];
 
-        snprintf(text, sizeof text, "%s: %s", line[i].key, line[i].value);
+        snprintf(text, sizeof text, "%s: %s", lines->at[i].key, lines->at[i].value);
         mf_json_text(all, NULL, text);
     }
+    return all;
+}
+
+static struct mf_json *numbers_json(const struct mf_plan_numbers *numbers)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (size_t i = 0; i < numbers->count; ++i) mf_json_int(all, numbers->at[i].name, (long long)numbers->at[i].value);
     return all;
 }
 
@@ -60,69 +67,63 @@ static struct mf_json *cost_json(const struct mf_plan_cost *c)
 {
     struct mf_json *cost = mf_json_object();
 
-    put_seconds(cost, "memory", c->memory);
-    put_seconds(cost, "arithmetic", c->arithmetic);
-    put_seconds(cost, "exchange", c->exchange);
-    put_seconds(cost, "waiting", c->waiting);
+    for (size_t i = 0; i < c->parts; ++i) put_seconds(cost, c->part[i].name, c->part[i].seconds);
     put_seconds(cost, "total", c->total);
     return cost;
+}
+
+/* "seconds_per_evaluation". */
+static const char *seconds_key(const struct mf_plan *p, char key[64])
+{
+    snprintf(key, 64, "seconds_per_%s", p->task->step);
+    return key;
 }
 
 /* cpu with its state in a memory of its own is shadow. */
 const char *mf_plan_device(int device, int apart) { return device ? "cuda" : apart ? "shadow" : "cpu"; }
 
-static const char *residency_name(int apart, int passes) { return apart && !passes ? "device" : "host"; }
-
-static struct mf_json *candidate_json(const struct mf_plan_candidate *c)
+static struct mf_json *candidate_json(const struct mf_plan *p, const struct mf_plan_candidate *c)
 {
     struct mf_json *one = mf_json_object();
+    char seconds[64];
 
     mf_json_text(one, "device", mf_plan_device(c->device, c->apart));
-    mf_json_text(one, "residency", residency_name(c->apart, c->passes));
     mf_json_int(one, "nodes", (long long)c->nodes);
     mf_json_int(one, "ranks", (long long)c->ranks);
     mf_json_int(one, "threads", (long long)c->threads);
-    mf_json_int(one, "batch", (long long)c->batch);
-    mf_json_int(one, "history", (long long)c->history);
+    mf_json_put(one, "settings", numbers_json(&c->settings));
     mf_json_int(one, "bytes", (long long)c->bytes);
     mf_json_int(one, "free", (long long)c->free);
     if (c->fits)
-        put_seconds(one, "seconds_per_evaluation", c->seconds);
+        put_seconds(one, seconds_key(p, seconds), c->seconds);
     else
-        mf_json_null(one, "seconds_per_evaluation");
+        mf_json_null(one, seconds_key(p, seconds));
     mf_json_bool(one, "fits", c->fits);
     mf_json_text(one, "reason", c->reason);
     return one;
 }
 
-static void put_settings(struct mf_json *json, const struct mf_plan *p)
+static void put_chosen(struct mf_json *json, const struct mf_plan *p)
 {
+    char seconds[64];
+
     mf_json_text(json, "device", mf_plan_device(p->device, p->apart));
     mf_json_int(json, "nodes", (long long)p->nodes);
     mf_json_int(json, "ranks", (long long)p->ranks);
     mf_json_int(json, "ranks_per_node", (long long)p->per_node);
     mf_json_int(json, "ranks_per_gpu", (long long)p->ranks_per_gpu);
     mf_json_int(json, "threads", (long long)p->threads);
-    mf_json_text(json, "decomposition", "slabs");
     mf_json_text(json, "exchange", p->exchange);
-    mf_json_text(json, "residency", residency_name(p->apart, p->passes));
-    mf_json_int(json, "batch", (long long)p->batch);
-    put_sizes(json, "slices_in_flight", p->in_flight, 3);
-    put_sizes(json, "rounds", p->rounds, 3);
-    mf_json_int(json, "history", (long long)p->history);
-}
-
-static void put_chosen(struct mf_json *json, const struct mf_plan *p)
-{
-    put_settings(json, p);
+    mf_json_put(json, "settings", numbers_json(&p->settings));
+    mf_json_put(json, "derived", numbers_json(&p->derived));
     mf_json_put(json, "bytes", bytes_json(p, MF_PLAN_STATE));
     if (p->apart) mf_json_put(json, "host_bytes", bytes_json(p, MF_PLAN_HOST));
-    mf_json_put(json, "seconds_per_evaluation", cost_json(&p->cost));
+    mf_json_put(json, seconds_key(p, seconds), cost_json(&p->cost));
 }
 
 static struct mf_json *least_json(const struct mf_plan *p)
 {
-    struct mf_json *least = candidate_json(p->least);
+    struct mf_json *least = candidate_json(p, p->least);
 
     mf_json_int(least, "rank", (long long)p->least->rank);
     return least;
@@ -136,13 +137,13 @@ static struct mf_json *body(const struct mf_plan *p)
     mf_json_text(json, "schema", "plan");
     mf_json_int(json, "schema_version", MF_PLAN_VERSION);
     mf_json_text(json, "creator", "mesoforge " MF_VERSION);
-    mf_json_put(json, "problem", lines_json(p->problem.lines, p->problem.line));
-    mf_json_put(json, "machine", lines_json(p->machine_lines, p->machine));
+    mf_json_put(json, "problem", lines_json(&p->problem));
+    mf_json_put(json, "machine", lines_json(&p->machine));
     if (p->ranks > 0)
         put_chosen(json, p);
     else if (p->least)
         mf_json_put(json, "least", least_json(p));
-    for (size_t i = 0; i < p->candidates; ++i) mf_json_put(candidates, NULL, candidate_json(&p->candidate[i]));
+    for (size_t i = 0; i < p->candidates; ++i) mf_json_put(candidates, NULL, candidate_json(p, &p->candidate[i]));
     mf_json_put(json, "candidates", candidates);
     for (size_t i = 0; i < p->notes; ++i) mf_json_text(notes, NULL, p->note[i]);
     mf_json_put(json, "notes", notes);
@@ -176,7 +177,7 @@ static struct mf_json *trials_json(const struct mf_plan *p)
     for (size_t i = 0; i < p->trials; ++i) {
         struct mf_json *one = mf_json_object();
 
-        mf_json_int(one, "batch", (long long)p->trial[i].batch);
+        mf_json_put(one, "settings", numbers_json(&p->trial[i].settings));
         put_seconds(one, "predicted", p->trial[i].predicted);
         put_seconds(one, "measured", p->trial[i].measured);
         mf_json_put(all, NULL, one);
@@ -195,8 +196,7 @@ struct mf_json *mf_plan_json(const struct mf_plan *plan)
 
 /* ---- reading ---- */
 
-static int read_lines(const char *path, const struct mf_json *all, const char *key, size_t *lines,
-                      struct mf_plan_line *line)
+static int read_lines(const char *path, const struct mf_json *all, const char *key, struct mf_plan_lines *lines)
 {
     if (mf_json_count(all) > MF_PLAN_LINES || mf_json_count(all) == 0)
         return mf_fail(MF_INPUT, "'%.300s': %s wants an array of lines", path, key);
@@ -204,8 +204,8 @@ static int read_lines(const char *path, const struct mf_json *all, const char *k
         const char *text = mf_json_to_text(mf_json_item(all, i)), *colon = strstr(text, ": ");
 
         if (!colon) return mf_fail(MF_INPUT, "'%.300s': %s[%zu] wants \"key: value\"", path, key, i);
-        mf_plan_say(lines, line, "", "%s", colon + 2);
-        snprintf(line[i].key, sizeof line->key, "%.*s", (int)(colon - text), text);
+        mf_plan_say(lines, "", "%s", colon + 2);
+        snprintf(lines->at[i].key, sizeof lines->at->key, "%.*s", (int)(colon - text), text);
     }
     return MF_OK;
 }
@@ -221,29 +221,59 @@ static int read_size(const char *path, const struct mf_json *file, const char *k
     return MF_OK;
 }
 
+struct reading {
+    struct mf_plan_numbers *numbers;
+    int bad;
+};
+
+static void read_number(void *context, const char *name, const struct mf_json *value)
+{
+    struct reading *r = context;
+
+    if (mf_json_kind(value) != MF_JSON_INT || mf_json_to_int(value) < 0 || r->numbers->count == MF_PLAN_NUMBERS)
+        r->bad = 1;
+    else
+        mf_plan_set(r->numbers, name, (size_t)mf_json_to_int(value));
+}
+
+int mf_plan_numbers_read(const struct mf_json *json, struct mf_plan_numbers *numbers)
+{
+    struct reading r = {numbers, mf_json_kind(json) != MF_JSON_OBJECT};
+
+    numbers->count = 0;
+    if (!r.bad) mf_json_each(json, read_number, &r);
+    return !r.bad;
+}
+
+static int read_schema(const char *path, const struct mf_json *file)
+{
+    const long long version = mf_json_to_int(mf_json_get(file, "schema_version"));
+
+    if (strcmp(mf_json_to_text(mf_json_get(file, "schema")), "plan") != 0)
+        return mf_fail(MF_INPUT, "'%.300s' is no plan: its schema is not \"plan\"", path);
+    if (version == MF_PLAN_VERSION) return MF_OK;
+    return mf_fail(MF_INPUT, "'%.300s' is a plan of schema version %lld, this program reads %d; try: make it again",
+                   path, version, MF_PLAN_VERSION);
+}
+
 static int read_body(const char *path, const struct mf_json *file, struct mf_plan *plan)
 {
     const char *device = mf_json_to_text(mf_json_get(file, "device"));
 
-    if (strcmp(mf_json_to_text(mf_json_get(file, "schema")), "plan") != 0)
-        return mf_fail(MF_INPUT, "'%.300s' is no plan: its schema is not \"plan\"", path);
-    if (mf_json_to_int(mf_json_get(file, "schema_version")) != MF_PLAN_VERSION)
-        return mf_fail(MF_INPUT, "'%.300s' has schema version %lld, this program reads %d", path,
-                       mf_json_to_int(mf_json_get(file, "schema_version")), MF_PLAN_VERSION);
-    MF_TRY(read_lines(path, mf_json_get(file, "problem"), "problem", &plan->problem.lines, plan->problem.line));
-    MF_TRY(read_lines(path, mf_json_get(file, "machine"), "machine", &plan->machine_lines, plan->machine));
+    MF_TRY(read_schema(path, file));
+    MF_TRY(read_lines(path, mf_json_get(file, "problem"), "problem", &plan->problem));
+    MF_TRY(read_lines(path, mf_json_get(file, "machine"), "machine", &plan->machine));
     if (strcmp(device, "cpu") != 0 && strcmp(device, "cuda") != 0 && strcmp(device, "shadow") != 0)
         return mf_fail(MF_INPUT, "'%.300s': device wants \"cpu\", \"cuda\" or \"shadow\"", path);
     plan->device = strcmp(device, "cuda") == 0;
     plan->apart = strcmp(device, "cpu") != 0;
-    plan->passes = plan->apart && strcmp(mf_json_to_text(mf_json_get(file, "residency")), "host") == 0;
     MF_TRY(read_size(path, file, "nodes", 1, &plan->nodes));
     MF_TRY(read_size(path, file, "ranks", 1, &plan->ranks));
     MF_TRY(read_size(path, file, "ranks_per_node", 1, &plan->per_node));
     MF_TRY(read_size(path, file, "ranks_per_gpu", 0, &plan->ranks_per_gpu));
     MF_TRY(read_size(path, file, "threads", 1, &plan->threads));
-    MF_TRY(read_size(path, file, "batch", 0, &plan->batch));
-    return read_size(path, file, "history", 1, &plan->history);
+    if (mf_plan_numbers_read(mf_json_get(file, "settings"), &plan->settings)) return MF_OK;
+    return mf_fail(MF_INPUT, "'%.300s': settings wants an object of whole numbers", path);
 }
 
 int mf_plan_is_whole(struct mf_json *json)

@@ -1,21 +1,23 @@
-/* See plan.h: lines that plans are compared by. */
+/* See plan.h: the lines that plans are compared by, and whether a stored plan is for a run. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/err.h"
+#include "src/base/text.h"
 #include "src/plan/plan.h"
 
-void mf_plan_say(size_t *lines, struct mf_plan_line *line, const char *key, const char *format, ...)
+void mf_plan_say(struct mf_plan_lines *lines, const char *key, const char *format, ...)
 {
+    struct mf_plan_line *line = &lines->at[lines->count];
     va_list list;
 
+    MF_ASSERT(lines->count < MF_PLAN_LINES);
     va_start(list, format);
-    MF_ASSERT(*lines < MF_PLAN_LINES);
-    snprintf(line[*lines].key, sizeof line->key, "%s", key);
-    vsnprintf(line[*lines].value, sizeof line->value, format, list);
+    snprintf(line->key, sizeof line->key, "%s", key);
+    vsnprintf(line->value, sizeof line->value, format, list);
     va_end(list);
-    ++*lines;
+    ++lines->count;
 }
 
 /* GPUs @p g and those after it with the same name and memory. */
@@ -30,17 +32,17 @@ static size_t run_of(const struct mf_host *host, size_t g)
 }
 
 /* Many unlike nodes are described by the first of them and counted. */
-void mf_plan_machine(const struct mf_hardware *hardware, size_t *lines, struct mf_plan_line *line)
+void mf_plan_machine(const struct mf_hardware *hardware, struct mf_plan_lines *lines)
 {
-    mf_plan_say(lines, line, "nodes", "%zu", mf_plan_nodes(hardware));
-    for (size_t h = 0; h < hardware->hosts && *lines + 8 < MF_PLAN_LINES; ++h) {
+    mf_plan_say(lines, "nodes", "%zu", mf_plan_nodes(hardware));
+    for (size_t h = 0; h < hardware->hosts && lines->count + 8 < MF_PLAN_LINES; ++h) {
         const struct mf_host *host = &hardware->host[h];
 
-        mf_plan_say(lines, line, "cores", "%lld x %lld", (long long)host->count, (long long)host->cores);
-        mf_plan_say(lines, line, "node", "%s vectors, %lld bytes", host->simd, (long long)host->ram_bytes);
-        for (size_t g = 0, n; g < host->gpus && *lines + 4 < MF_PLAN_LINES; g += n) {
+        mf_plan_say(lines, "cores", "%lld x %lld", (long long)host->count, (long long)host->cores);
+        mf_plan_say(lines, "node", "%s vectors, %lld bytes", host->simd, (long long)host->ram_bytes);
+        for (size_t g = 0, n; g < host->gpus && lines->count + 4 < MF_PLAN_LINES; g += n) {
             n = run_of(host, g);
-            mf_plan_say(lines, line, "gpus", "%zu x %.80s of %lld bytes", n, host->gpu[g].name,
+            mf_plan_say(lines, "gpus", "%zu x %.80s of %lld bytes", n, host->gpu[g].name,
                         (long long)host->gpu[g].memory_bytes);
         }
     }
@@ -55,29 +57,22 @@ static int agree(const char *path, const char *of, const struct mf_plan_line *x,
                    x->key, *x->key ? ": " : "", x->value, y->key, *y->key ? ": " : "", y->value);
 }
 
-static int compare(const char *path, const char *of, size_t an, const struct mf_plan_line *a, size_t bn,
-                   const struct mf_plan_line *b)
-{
-    for (size_t i = 0; i < an || i < bn; ++i) MF_TRY(agree(path, of, i < an ? &a[i] : &none, i < bn ? &b[i] : &none));
-    return MF_OK;
-}
-
 /* The next line of this key from @p *at on, or that there is none. */
-static const struct mf_plan_line *next(size_t n, const struct mf_plan_line *line, const char *key, size_t *at)
+static const struct mf_plan_line *next(const struct mf_plan_lines *lines, const char *key, size_t *at)
 {
-    while (*at < n && strcmp(line[*at].key, key) != 0) ++*at;
-    return *at < n ? &line[(*at)++] : &none;
+    while (*at < lines->count && strcmp(lines->at[*at].key, key) != 0) ++*at;
+    return *at < lines->count ? &lines->at[(*at)++] : &none;
 }
 
-int mf_plan_same_key(const char *path, const struct mf_plan *stored, const struct mf_plan_problem *problem,
+int mf_plan_same_key(const char *path, const struct mf_plan *stored, const struct mf_plan_lines *problem,
                      const char *key)
 {
     const struct mf_plan_line *x, *y;
     size_t i = 0, k = 0;
 
     do {
-        x = next(stored->problem.lines, stored->problem.line, key, &i);
-        y = next(problem->lines, problem->line, key, &k);
+        x = next(&stored->problem, key, &i);
+        y = next(problem, key, &k);
         MF_TRY(agree(path, "problem", x, y));
     } while (x != &none);
     return MF_OK;
@@ -85,25 +80,60 @@ int mf_plan_same_key(const char *path, const struct mf_plan *stored, const struc
 
 /* Is a machine's line among the stored ones? How many nodes and cores there are is not asked: a run has a part of them,
  * and a launcher binds its ranks to some. */
-static int is_told(size_t n, const struct mf_plan_line *stored, const struct mf_plan_line *line)
+static int is_told(const struct mf_plan_lines *stored, const struct mf_plan_line *line)
 {
     if (strcmp(line->key, "nodes") == 0 || strcmp(line->key, "cores") == 0) return 1;
-    for (size_t i = 0; i < n; ++i)
-        if (strcmp(stored[i].key, line->key) == 0 && strcmp(stored[i].value, line->value) == 0) return 1;
+    for (size_t i = 0; i < stored->count; ++i)
+        if (strcmp(stored->at[i].key, line->key) == 0 && strcmp(stored->at[i].value, line->value) == 0) return 1;
     return 0;
 }
 
-int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf_plan_problem *problem,
+int mf_plan_same(const char *path, const struct mf_plan *stored, const struct mf_plan_lines *problem,
                  const struct mf_hardware *hardware)
 {
-    struct mf_plan_line line[MF_PLAN_LINES];
-    size_t lines = 0;
+    const struct mf_plan_lines *said = &stored->problem;
+    struct mf_plan_lines machine = {.count = 0};
 
-    MF_TRY(compare(path, "problem", stored->problem.lines, stored->problem.line, problem->lines, problem->line));
-    mf_plan_machine(hardware, &lines, line);
-    for (size_t i = 0; i < lines; ++i)
-        if (!is_told(stored->machine_lines, stored->machine, &line[i]))
+    for (size_t i = 0; i < said->count || i < problem->count; ++i)
+        MF_TRY(agree(path, "problem", i < said->count ? &said->at[i] : &none,
+                     i < problem->count ? &problem->at[i] : &none));
+    mf_plan_machine(hardware, &machine);
+    for (size_t i = 0; i < machine.count; ++i)
+        if (!is_told(&stored->machine, &machine.at[i]))
             return mf_fail(MF_INPUT, "'%.200s' is a plan of another machine: here it is '%s: %s'; try: --plan auto",
-                           path, line[i].key, line[i].value);
+                           path, machine.at[i].key, machine.at[i].value);
     return MF_OK;
+}
+
+int mf_plan_for_ranks(const char *path, const struct mf_plan *stored, size_t ranks)
+{
+    if (stored->ranks == ranks) return MF_OK;
+    return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu rank%s, this run has %zu", path, stored->ranks,
+                   MF_S(stored->ranks), ranks);
+}
+
+int mf_plan_for_device(const char *path, const struct mf_plan *stored, const char *device)
+{
+    const char *is = mf_plan_device(stored->device, stored->apart);
+
+    if (strcmp(is, device) == 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--plan '%.200s' is for device %s, this run is on %s", path, is, device);
+}
+
+int mf_plan_for_threads(const char *path, const struct mf_plan *stored, size_t rank, size_t threads)
+{
+    if (stored->device || stored->threads == threads) return MF_OK;
+    return mf_fail(MF_USAGE, "--plan '%.200s' is for %zu thread%s per rank, rank %zu has %zu; try: %s--threads %zu",
+                   path, stored->threads, MF_S(stored->threads), rank, threads,
+                   stored->threads > threads ? "mesoforge plan on this machine, or, if it has those cores, " : "",
+                   stored->threads);
+}
+
+int mf_plan_for_setting(const char *path, const struct mf_plan *stored, const char *name, const char *option,
+                        size_t value)
+{
+    const size_t *is = mf_plan_find(&stored->settings, name);
+
+    if (!is || *is == value) return MF_OK;
+    return mf_fail(MF_USAGE, "--plan '%.200s' says %s %zu, %s says %zu", path, name, *is, option, value);
 }

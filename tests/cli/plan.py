@@ -70,8 +70,10 @@ def plan(*words, **more):
 
 def row(machine, words):
     p = plan(*words.split(), "--hardware", f"{hardware}/{machine}.json")
-    cells = [p[k] for k in ("device", "residency", "nodes", "ranks", "ranks_per_node", "ranks_per_gpu", "threads", "exchange", "batch")]
-    cells += ["/".join(map(str, p["slices_in_flight"])), "/".join(map(str, p["rounds"])), p["history"]]
+    where = "device" if p["settings"].get("offload") == 0 else "host"
+    cells = [p["device"], where, *(p[k] for k in ("nodes", "ranks", "ranks_per_node", "ranks_per_gpu", "threads", "exchange")), p["settings"]["batch"]]
+    cells += ["/".join(str(p["derived"].get(f"{what}_{a}", 1)) for a in "zyx") for what in ("slices", "rounds")]
+    cells += [p["settings"].get("history", "-")]
     cells += [p.get("host_bytes", {}).get("total", 0), p["bytes"]["total"], sum(p["bytes"]["per_rank"]), p["bytes"]["free"]]
     return "\t".join(map(str, [machine, words, *cells, f"{p['seconds_per_evaluation']['total']:.2e}"]))
 
@@ -209,11 +211,11 @@ def smaller():
     whole = plan(*words)
     mib = whole["bytes"]["total"] >> 20
     tight = plan(*words, "--memory-limit", mib - 8)
-    check(tight["history"] == 2 and 0 < tight["batch"] < whole["slices_in_flight"][1], f"batch {tight['batch']}")
+    check(tight["settings"]["history"] == 2 and 0 < tight["settings"]["batch"] < whole["derived"]["slices_y"], f"batch {tight['settings']}")
     check(tight["bytes"]["total"] <= (mib - 8) << 20, "below the limit")
     short = plan(*words, "--memory-limit", mib * 17 // 20)
-    check(short["history"] == 1 and any("history 1" in n for n in short["notes"]), f"notes {short['notes']}")
-    check(not any(c["fits"] for c in short["candidates"] if c["history"] == 2), "history goes last")
+    check(short["settings"]["history"] == 1 and any("history 1" in n for n in short["notes"]), f"notes {short['notes']}")
+    check(not any(c["fits"] for c in short["candidates"] if c["settings"]["history"] == 2), "history goes last")
 
 
 def by_strips():
@@ -241,12 +243,12 @@ def verified():
     np.save("v.npy", blobs((48, 48), [0.6, 0.4], 1))
     words = ("v.npy", "--limit_to", 8, "--add_dimension", 48, "--threads", 1, "--device", "cpu")
     tried = plan(*words, "--verify", "--output", "v.json", ranks=2)
-    batches = [t["batch"] for t in tried["verified"]]
-    check(batches[0] == 0 and batches[1:] == [12, 6] and tried["batch"] in batches, f"tried {tried['verified']}")
+    batches = [t["settings"]["batch"] for t in tried["verified"]]
+    check(batches[0] == 0 and batches[1:] == [12, 6] and tried["settings"]["batch"] in batches, f"tried {tried['verified']}")
     check(all(t["measured"] > 0 and t["predicted"] > 0 for t in tried["verified"]), f"{tried['verified']}")
     check(len(plan(*words, "--verify")["verified"]) == 1, "one rank looks at slices where they lie")
     status, out, _ = run("reconstruct", *words, "--verify", *QUIET)
-    check(status == 0 and "verified" in out and "ms taken" in out, out)
+    check(status == 0 and "verified" in out and "ms measured" in out, out)
     status, out, err = run(*words, "--max_iter", 2, "--plan", "v.json", "--json", "--output", "o.npy", *QUIET, ranks=2, verb="match")
     check(status == 0 and json.loads(out)["batch"] >= 0, f"a verified plan is obeyed: {err}")
     plan(*words, "--dry-run", "--output", "dry.json")

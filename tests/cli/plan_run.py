@@ -94,7 +94,7 @@ def from_a_file():
     run = (*problem, "--max_iter", 4, "--polish_rounds", 1, "--output", "r.npy", "--plan")
     plan(*problem, "--ranks", 2, "--batch_size", 6, "--history", 3, "--output", "six.json")
     done, _ = match(*run, "six.json", ranks=2)
-    check(done["batch"] == 6 and done["plan"]["history"] == 3 and done["plan"]["batch"] == 6, f"obeyed: {done['plan']}")
+    check(done["batch"] == 6 and done["plan"]["settings"] == {"batch": 6, "history": 3}, f"obeyed: {done['plan']}")
     for part, code, words, ranks in (
             ("is for 2 ranks, this run has 3", 2, (), 3), ("--batch_size says 8", 2, ("--batch_size", 8), 2),
             ("--history says 2", 2, ("--history", 2), 2), ("is for 1 thread per rank", 2, ("--threads", 2), 2),
@@ -117,6 +117,8 @@ def from_a_file():
     check("is a plan of another machine: here it is 'node" in line, line)
     text = open("six.json").read()
     for old, new, part in (('"batch": 6', '"batch": 8', "not as it was written"), ('"plan"', '"plot"', "is no plan"),
+                           ('"schema_version": 2', '"schema_version": 1', "is a plan of schema version 1, this program reads 2"),
+                           ('"history": 3', '"history": "3"', "settings wants an object of whole numbers"),
                            ('"ranks": 2,', '"ranks": 0,', "ranks wants a whole number"), ("{", "", "six")):
         with open("six-bad.json", "w") as file:
             file.write(text.replace(old, new, 1))
@@ -155,8 +157,8 @@ def history_of_the_checkpoint():
     match(*words, "--plan", "three.json", code=75, env={"MF_FAULT": "run.leave:visit=9"})
     status, out, err = runs.run(program, "match", *words, "--restart", "auto", "--json")
     check(status == 0 and "history 3" in err, f"another history: {status} {err[-500:]}")
-    went_on = json.loads(out) if status == 0 else {"plan": {"history": 0}, "peak_bytes": {}}
-    check(went_on["plan"]["history"] == 3 and went_on["peak_bytes"]["predicted"] == went_on["peak_bytes"]["arena"], f"its plan: {went_on['plan']['history']} {went_on['peak_bytes']}")
+    went_on = json.loads(out) if status == 0 else {"plan": {"settings": {"history": 0}}, "peak_bytes": {}}
+    check(went_on["plan"]["settings"]["history"] == 3 and went_on["peak_bytes"]["predicted"] == went_on["peak_bytes"]["arena"], f"its plan: {went_on['plan']['settings']} {went_on['peak_bytes']}")
     match(*words[:-1], "whole.h5", "--plan", "three.json")
     is_, whole = (runs.run(program, "info", name, "--json")[1] for name in ("h.h5", "whole.h5"))
     check(json.loads(is_)["results"]["loss_final"] == json.loads(whole)["results"]["loss_final"], "the loss of one undisturbed run")

@@ -86,7 +86,7 @@ def ran():
     check(said == {"output": "run.html"}, f"{said}")
     page = check_page("run.html", 3)
     check("<h2>a&amp;b.h5</h2>" in page and "mesoforge match" in page, "what was run")
-    check({"match", "5", "slabs"} <= set(cells(page)), f"{cells(page)}")
+    check({"match", "5", "plan: exchange"} <= set(cells(page)), f"{cells(page)}")
     check("plan: batch" not in cells(page) and ("batch", "0") not in list(zip(cells(page), cells(page)[1:])), "a batch that is none")
     run = runs.run(program, "match", "t.npy", "--limit_to", 4, "--max_iter", 1, "--batch_size", 4, "--polish_rounds", 0, "--output", "four.h5", ranks=2, mpiexec=mpiexec)
     check(run.status == 0 and runs.run(program, "report", "four.h5", "--output", "four.html").status == 0, run.err)

@@ -29,16 +29,16 @@ def go(verb, *words, memory=None, ranks=1, code=0, **emulated):
 def planned():
     """On a laptop: on the GPU, in the memory beside it, on cores."""
     machine = ("reconstruct", "--hardware", f"{hardware}/laptop.json")
-    for edge, device, residency in ((512, "cuda", "device"), (768, "cuda", "host"), (1200, "none", "")):
+    for edge, device, offload in ((512, "cuda", 0), (768, "cuda", 1), (1200, "none", 0)):
         words = (*machine, "--size", edge, edge, edge)
         if device == "none":
             go("plan", *words, code=5)
             continue
         p, _ = go("plan", *words)
-        check(p["device"] == device and p["residency"] == residency, f"{edge}^3: {p['device']}, {p['residency']}")
+        check(p["device"] == device and p["settings"]["offload"] == offload, f"{edge}^3: {p['device']}, {p['settings']}")
     p, _ = go("plan", *machine, "--size", 768, 768, 768)
     check(any("slices pass through the device" in note for note in p["notes"]), f"notes {p['notes']}")
-    check({c["residency"] for c in p["candidates"]} == {"device", "host"}, "both were looked at")
+    check({c["settings"].get("offload") for c in p["candidates"]} == {0, 1, None}, "both were looked at")
     check("field" in p["host_bytes"]["arrays"] and "field" not in p["bytes"]["arrays"], f"{p['bytes']['arrays']}")
     check(p["host_bytes"]["arrays"]["field"] == 4 * 768**3, f"{p['host_bytes']['arrays']}")
     smaller, _ = go("plan", *machine, "--size", 384, 384, 384, "--residency", "host")
@@ -49,17 +49,17 @@ def planned():
 def done():
     """A GPU with 1 MiB left for arrays."""
     there, _ = go("match", *RUN, "--device", "cuda", memory=4000)
-    check(there["plan"]["residency"] == "device", f"room for all: {there['plan']['residency']}")
+    check(there["plan"]["settings"]["offload"] == 0, f"room for all: {there['plan']['settings']}")
     for ranks in (1, 2):
         here, err = go("match", *RUN, "--device", "cuda", memory=1497, ranks=ranks)
-        check(here["device"] == "cuda" and here["plan"]["residency"] == "host", f"{ranks} ranks: {here['plan']}")
+        check(here["device"] == "cuda" and here["plan"]["settings"]["offload"] == 1, f"{ranks} ranks: {here['plan']}")
         check("fields stay in host memory" in err and abs(here["loss"] - there["loss"]) < 1e-4 * there["loss"], f"{ranks} ranks: {here['loss']}, {there['loss']}: {err}")
         check(max(here["peak_bytes"]["device"]) < min(there["peak_bytes"]["device"]), f"{here['peak_bytes']}")
     _, err = go("match", *RUN, "--device", "cuda", "--residency", "device", memory=1497, code=5)
     check("nothing fits into memory" in err, err)
     go("plan", "reconstruct", *SMALL, "--device", "cuda", "--output", "plan.json", memory=1497)
     here, _ = go("match", *RUN, "--device", "cuda", "--plan", "plan.json", memory=1497)
-    check(here["plan"]["residency"] == "host", "a plan from a file")
+    check(here["plan"]["settings"]["offload"] == 1, "a plan from a file")
     _, err = go("match", *RUN, "--device", "cuda", "--plan", "plan.json", "--residency", "device", memory=1497, code=2)
     check("says residency host, --residency says device" in err, err)
 

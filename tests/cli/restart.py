@@ -234,7 +234,7 @@ for history in (5, 2, 3):
 check(checkpoints("history") == ["history.ckpt-b.h5"], f"replaced: {checkpoints('history')}")
 os.rename("earlier.h5", "history.ckpt-a.h5")
 code, out, text = run(options + ["--restart", "auto"], 2)
-check(code == 0 and json.loads(out)["plan"]["history"] == 3 and "it is kept" not in text, f"history of the newest: {code} {text}")
+check(code == 0 and json.loads(out)["plan"]["settings"]["history"] == 3 and "it is kept" not in text, f"history of the newest: {code} {text}")
 
 # The newest of two is damaged: named, and the one before is taken. Both: refused.
 options = cases["volume"] + ["--output", "hurt.npy"]

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "src/base/err.h"
-#include "src/plan/plan.h"
 #include "src/recon/task.h"
 #include "tests/check.h"
 
@@ -148,7 +147,7 @@ static const struct row {
      0,
      0,
      MF_RESIDE_AUTO,
-     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 2, 0 and 540806216 of 252099816326, 2.105e-02 = "
+     "cpu, 1 on 1, 64 threads, none, batch 0: 256/256 in 1/1, history 0, 0 and 540806216 of 252099816326, 2.105e-02 = "
      "1.384e-02 + 7.209e-03 + 0.000e+00 + 0.000e+00, 5 looked at"},
     {NODE,
      {256, 256, 256},
@@ -268,7 +267,8 @@ static const struct row {
      0,
      0,
      MF_RESIDE_DEVICE,
-     "nothing fits into memory: the least plan (4 ranks on GPUs, batch 2, history 1) needs 27798309392 bytes for "
+     "nothing fits into memory: the least plan (4 ranks on GPUs, batch 2, history 1, offload 0) needs 27798309392 "
+     "bytes for "
      "arrays of rank 0, there are 23509577237"},
     {GPU,
      {512, 512, 512},
@@ -327,14 +327,16 @@ static int make(const struct row *row, struct mf_plan *plan)
     struct mf_solve_opts opts = {.evaluations = 100, .objective = {.terms = 2, .periodic = 1}};
     const struct mf_plan_options options = {.device = row->device,
                                             .ranks = row->ranks,
-                                            .batch = row->batch,
-                                            .history = 2,
-                                            .residency = row->residency,
+                                            .stays = row->residency != MF_RESIDE_AUTO,
                                             .apart = strcmp(row->device, "shadow") == 0,
                                             .memory_limit = row->limit_mib << 20};
     struct mf_target target;
-    struct mf_predict what = {.dims = row->dims, .target = &target, .opts = &opts};
-    struct mf_plan_problem problem;
+    struct mf_recon_work work = {.dims = row->dims,
+                                 .target = &target,
+                                 .opts = &opts,
+                                 .batch = row->batch,
+                                 .history = 2,
+                                 .residency = row->residency};
     struct machine m;
     int rc;
 
@@ -346,9 +348,10 @@ static int make(const struct row *row, struct mf_plan *plan)
         CHECK(mf_descriptor_find(&opts.objective.term[t].row, name[t]) == MF_OK);
     }
     CHECK(mf_method_find(&opts.method.method, row->method) == MF_OK);
-    CHECK(mf_predict_nominal(row->dims, 2, 16, 0, mf_descriptor_wants(opts.objective.term[1].row), &target) == MF_OK);
-    CHECK(mf_predict_problem(&what, &problem) == MF_OK);
-    rc = mf_plan_make(&m.hardware, &problem, &options, NULL, mf_predict_bytes, &what, plan);
+    CHECK(mf_recon_nominal_target(row->dims, 2, 16, 0, mf_descriptor_wants(opts.objective.term[1].row), &target) ==
+          MF_OK);
+    mf_recon_work_look(&work);
+    rc = mf_plan_make(&(struct mf_plan_ask){&m.hardware, &mf_recon_task, &work, &options, NULL}, plan);
     mf_target_free(&target);
     return rc;
 }
@@ -356,13 +359,19 @@ static int make(const struct row *row, struct mf_plan *plan)
 /* What must not change, in a line. */
 static void write_plan(const struct mf_plan *p, char text[400])
 {
+    const struct mf_plan_numbers *s = &p->settings, *d = &p->derived;
+    const int image = !mf_plan_find(d, "slices_y");
+
     snprintf(text, 400,
              "%s%s, %zu on %zu, %zu threads, %s, batch %zu: %zu/%zu in %zu/%zu, history %zu, %zu and %zu of %zu, "
              "%.3e = %.3e + %.3e + %.3e + %.3e, %zu looked at",
-             mf_plan_device(p->device, p->apart), p->passes ? " by host" : "", p->ranks, p->nodes, p->threads,
-             p->exchange, p->batch, p->in_flight[1], p->in_flight[2], p->rounds[1], p->rounds[2], p->history,
-             p->memory[1].arrays.total, p->memory[0].arrays.total, p->memory[0].room, p->cost.total, p->cost.memory,
-             p->cost.arithmetic, p->cost.exchange, p->cost.waiting, p->candidates);
+             mf_plan_device(p->device, p->apart), mf_plan_get(s, "offload") ? " by host" : "", p->ranks, p->nodes,
+             p->threads, p->exchange, mf_plan_get(s, "batch"), image ? 1 : mf_plan_get(d, "slices_y"),
+             image ? 1 : mf_plan_get(d, "slices_x"), image ? 1 : mf_plan_get(d, "rounds_y"),
+             image ? 1 : mf_plan_get(d, "rounds_x"), mf_plan_get(s, "history"), p->memory[1].arrays.total,
+             p->memory[0].arrays.total, p->memory[0].room, p->cost.total, mf_plan_paid(&p->cost, "memory"),
+             mf_plan_paid(&p->cost, "arithmetic"), mf_plan_paid(&p->cost, "exchange"),
+             mf_plan_paid(&p->cost, "waiting"), p->candidates);
 }
 
 static void look(const struct row *row)

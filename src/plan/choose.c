@@ -1,0 +1,188 @@
+/* See search.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/areas.h"
+#include "src/base/err.h"
+#include "src/base/text.h"
+#include "src/plan/search.h"
+
+const char *mf_plan_size_text(size_t bytes, char text[32])
+{
+    if (bytes < (size_t)1 << 30)
+        snprintf(text, 32, "%.1f MiB", (double)bytes / (1 << 20));
+    else
+        snprintf(text, 32, "%.2f GiB", (double)bytes / (1 << 30));
+    return text;
+}
+
+/* Seconds of the fastest on GPUs or on cores. */
+static double fastest(const struct mf_plan *plan, int device)
+{
+    double best = INFINITY;
+
+    for (size_t i = 0; i < plan->candidates; ++i)
+        if (plan->candidate[i].fits && plan->candidate[i].device == device)
+            best = fmin(best, plan->candidate[i].seconds);
+    return best;
+}
+
+struct mf_plan_candidate *mf_plan_choose(struct mf_plan *plan, int device)
+{
+    const double best = fastest(plan, device);
+    struct mf_plan_candidate *chosen = NULL;
+
+    for (size_t i = 0; i < plan->candidates; ++i) {
+        struct mf_plan_candidate *c = &plan->candidate[i];
+
+        if (c->device != device || !c->fits || c->seconds > best * (1 + MF_PLAN_WORTH)) continue;
+        if (!chosen || c->ranks < chosen->ranks) chosen = c;
+    }
+    return chosen;
+}
+
+/* ---- reasons ---- */
+
+static void give_reasons(struct mf_plan *plan, struct mf_plan_candidate *chosen)
+{
+    chosen->chosen = 1;
+    snprintf(chosen->reason, sizeof chosen->reason, "chosen: the fewest ranks within %.0f %% of the fastest",
+             100 * MF_PLAN_WORTH);
+    for (size_t i = 0; i < plan->candidates; ++i) {
+        struct mf_plan_candidate *c = &plan->candidate[i];
+
+        if (c->chosen || !c->fits) continue;
+        if (c->seconds > chosen->seconds)
+            snprintf(c->reason, sizeof c->reason, "fits, %.2f times as long", c->seconds / chosen->seconds);
+        else
+            snprintf(c->reason, sizeof c->reason, "fits, but %zu rank%s gain%s %.0f %% only", c->ranks, MF_S(c->ranks),
+                     c->ranks == 1 ? "s" : "", 100 * (1 - c->seconds / chosen->seconds));
+    }
+}
+
+/* Cores, although --device auto would have taken a GPU that is newer. */
+static void note_old(const struct mf_plan_ask *ask, struct mf_plan *plan)
+{
+    const struct mf_gpu *gpu = mf_layout_old(ask->hardware, ask->options);
+
+    if (!gpu) return;
+    mf_plan_note(plan,
+                 "%s has compute capability %lld.%lld, the kernels need %d.%d or newer: the plan is for the cores",
+                 gpu->name, (long long)gpu->major, (long long)gpu->minor, MF_GPU_OLDEST / 10, MF_GPU_OLDEST % 10);
+    plan->why_cores = plan->notes;
+}
+
+/* Ranks that are still to be started: launch binds them to cores and will not find enough. */
+static void note_crowd(const struct mf_hardware *hardware, const struct mf_placement *place, struct mf_plan *plan)
+{
+    for (size_t first = 0, end = 0; first < place->ranks; first = end) {
+        const size_t cores = (size_t)mf_plan_node(hardware, (size_t)place->node[first])->cores;
+
+        while (end < place->ranks && place->node[end] == place->node[first]) ++end;
+        if ((end - first) * place->threads <= cores) continue;
+        mf_plan_note(
+            plan,
+            "%zu rank%s of %zu thread%s on %zu core%s take turns, and launch, which binds ranks to cores, does not "
+            "start %s there",
+            end - first, MF_S(end - first), place->threads, MF_S(place->threads), cores, MF_S(cores),
+            end - first == 1 ? "it" : "them");
+        return;
+    }
+}
+
+void mf_plan_reason(const struct mf_plan_ask *ask, int device, struct mf_plan_candidate *chosen,
+                    const struct mf_placement *place, struct mf_plan *plan)
+{
+    if (!device && strcmp(ask->options->device, "auto") == 0) note_old(ask, plan);
+    if (!ask->world) note_crowd(ask->hardware, place, plan);
+    give_reasons(plan, chosen);
+}
+
+/* ---- GPUs or cores ---- */
+
+/* The candidate that lacks least, of GPUs alone (@p gpus) or of all; NULL: all were refused for another reason. */
+static const struct mf_plan_candidate *least_of(const struct mf_plan *plan, int gpus)
+{
+    const struct mf_plan_candidate *least = NULL;
+
+    for (size_t i = 0; i < plan->candidates; ++i) {
+        const struct mf_plan_candidate *c = &plan->candidate[i];
+
+        if (c->bytes == 0 || c->device < gpus) continue;
+        if (!least || (double)c->bytes - (double)c->free < (double)least->bytes - (double)least->free) least = c;
+    }
+    return least;
+}
+
+/* Why not GPUs, of which none was enough. */
+static void note_cores(struct mf_plan *plan)
+{
+    const struct mf_plan_candidate *c = least_of(plan, 1);
+    char needs[32], has[32];
+
+    if (c)
+        mf_plan_note(plan, "no GPU holds its share (rank %zu needs %s%s, there are %s): the plan is for the cores",
+                     c->rank, mf_plan_size_text(c->bytes, needs), c->host ? " on its node" : "",
+                     mf_plan_size_text(c->free, has));
+    else
+        mf_plan_note(plan, "%s: the plan is for the cores",
+                     plan->candidate[0].device ? plan->candidate[0].reason : "no GPU may be used");
+    plan->why_cores = plan->notes;
+}
+
+struct mf_plan_candidate *mf_plan_choose_device(const struct mf_plan_ask *ask, int device, struct mf_plan *plan)
+{
+    struct mf_plan_candidate *gpus = mf_plan_choose(plan, 1), *cores = mf_plan_choose(plan, 0);
+    const double gpus_take = fastest(plan, 1), cores_take = fastest(plan, 0);
+
+    if (!device || !cores) return device ? gpus : cores;
+    if (!gpus) {
+        note_cores(plan);
+        return cores;
+    }
+    if (ask->task->worse(&cores->settings, &gpus->settings) || cores_take >= gpus_take * (1 - MF_PLAN_WORTH))
+        return gpus;
+    mf_plan_note(plan, "by the model %.3g ms per %s on the cores and %.3g ms on GPUs: the plan is for the cores",
+                 1e3 * cores_take, ask->task->step, 1e3 * gpus_take);
+    plan->why_cores = plan->notes;
+    return cores;
+}
+
+/* ---- nothing fits ---- */
+
+static int is_limited(const struct mf_plan_options *o, const struct mf_plan_candidate *c)
+{
+    return o->memory_limit > 0 && c->free == o->memory_limit;
+}
+
+/* What would help beside a smaller problem. */
+static const char *remedy_for(const struct mf_plan_options *o, const struct mf_plan_candidate *c)
+{
+    if (c->device && o->gpu_ids > 0)
+        return is_limited(o, c) ? "more of --gpu_ids, a larger --memory-limit" : "more of --gpu_ids";
+    if (is_limited(o, c)) return "a larger --memory-limit, more ranks";
+    if (c->device && !c->host && c->free == 0) return "a GPU with more free memory, or --device cpu";
+    if (c->free == 0 && c->ranks > 1) return "fewer ranks: their programs alone take what there is";
+    if (c->free == 0)
+        return "a job or container with more memory, or fewer other programs: ours alone takes what there is";
+    return "more ranks or nodes";
+}
+
+int mf_plan_nothing_fits(const struct mf_plan_ask *ask, struct mf_plan *plan)
+{
+    const struct mf_plan_options *o = ask->options;
+    const struct mf_plan_candidate *c = plan->least = least_of(plan, 0);
+    const int forbidden = c && c->device && o->remedy;
+    char settings[200];
+
+    if (!c) return mf_fail(MF_MEMORY, "nothing fits: %s", plan->candidate[0].reason);
+    return mf_fail(MF_MEMORY,
+                   "nothing fits into memory: the least plan (%zu rank%s%s%s%s) needs %zu bytes for arrays%s of rank "
+                   "%zu, there are %zu%s; try: %s%s%s",
+                   c->ranks, MF_S(c->ranks), c->device ? " on GPUs" : "", c->settings.count ? ", " : "",
+                   mf_plan_numbers_text(&c->settings, sizeof settings, settings), c->bytes,
+                   c->host ? " on the node" : "", c->rank, c->free, is_limited(o, c) ? " (--memory-limit)" : "",
+                   forbidden ? o->remedy : remedy_for(o, c), forbidden || c->free == 0 ? "" : ", ",
+                   forbidden || c->free == 0 ? "" : ask->task->smaller);
+}

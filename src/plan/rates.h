@@ -1,0 +1,54 @@
+/* What a machine gives to each of the ranks laid out on it: bytes and operations per second, memory, latencies. Ranks
+ * that share a part of the machine share its rate. Nominal rates stand in for those that a hardware file lacks. */
+#ifndef MF_PLAN_RATES_H
+#define MF_PLAN_RATES_H
+
+#include "src/plan/hardware.h"
+
+/** Ranks laid out on nodes. */
+struct mf_placement {
+    int device; /* 1: one GPU each (or shared) */
+    int apart;  /* 1: the state is in a memory of its own, a GPU's or (to test) a part of the node's */
+    int nccl;   /* 1: they exchange by NCCL */
+    size_t nodes, per_node, ranks, threads;
+    const int *node;      /* [ranks] of the hardware's nodes, each host counted as often as its count says */
+    const int *gpu;       /* [ranks] index in the node's list; -1: none */
+    const size_t *in_use; /* [ranks] bytes of arrays that a rank holds on its node already; NULL: nothing */
+};
+
+/** Nodes of a machine; node @p i. */
+size_t mf_plan_nodes(const struct mf_hardware *hardware);
+const struct mf_host *mf_plan_node(const struct mf_hardware *hardware, size_t i);
+
+/** Ranks on the node of @p rank, itself included; @p gpu: those that share its GPU. */
+size_t mf_plan_sharers(const struct mf_placement *place, size_t rank, int gpu);
+
+/**
+ * Bytes of a rank beside its arrays, bytes that are left alone, and what is there for its arrays, on its GPU or on its
+ * node. @p limit: most bytes of arrays; 0: none.
+ */
+void mf_plan_room(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank, int on_gpu,
+                  size_t limit, size_t *context, size_t *reserve, size_t *room);
+
+/** Of one rank. */
+struct mf_rates {
+    double memory;  /* of its state [bytes per second] */
+    double home;    /* of its node's memory */
+    double flops;   /* peak of 32-bit arithmetic [per second] */
+    double network; /* to other nodes */
+    double to_host; /* between GPU and node; 0 on cores */
+    double link;    /* to other GPUs of the node by NCCL; 0: not so */
+};
+
+struct mf_rates mf_rates_of(const struct mf_hardware *hardware, const struct mf_placement *place, size_t rank);
+
+/* Seconds of a barrier among neighbours, of a message, of a kernel's start, of a group of NCCL calls. */
+#define MF_SECONDS_MEET    4e-6
+#define MF_SECONDS_MESSAGE 6e-6
+#define MF_SECONDS_LAUNCH  8e-6
+#define MF_SECONDS_GROUP   20e-6
+
+/** How ranks exchange: "none", "nccl", "shared memory", "messages", "shared memory and messages". */
+const char *mf_plan_exchange(const struct mf_placement *place, int nccl);
+
+#endif

@@ -1,0 +1,58 @@
+/* See task.h: named numbers, and costs by parts. */
+#include "src/plan/task.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+
+const size_t *mf_plan_find(const struct mf_plan_numbers *numbers, const char *name)
+{
+    for (size_t i = 0; i < numbers->count; ++i)
+        if (strcmp(numbers->at[i].name, name) == 0) return &numbers->at[i].value;
+    return NULL;
+}
+
+size_t mf_plan_get(const struct mf_plan_numbers *numbers, const char *name)
+{
+    const size_t *value = mf_plan_find(numbers, name);
+
+    return value ? *value : 0;
+}
+
+void mf_plan_set(struct mf_plan_numbers *numbers, const char *name, size_t value)
+{
+    size_t i = 0;
+
+    while (i < numbers->count && strcmp(numbers->at[i].name, name) != 0) ++i;
+    MF_ASSERT(i < MF_PLAN_NUMBERS);
+    snprintf(numbers->at[i].name, sizeof numbers->at[i].name, "%s", name);
+    numbers->at[i].value = value;
+    if (i == numbers->count) ++numbers->count;
+}
+
+const char *mf_plan_numbers_text(const struct mf_plan_numbers *numbers, size_t size, char *text)
+{
+    size_t length = 0;
+
+    *text = '\0';
+    for (size_t i = 0; i < numbers->count && length < size; ++i)
+        length += (size_t)snprintf(text + length, size - length, "%s%s %zu", i ? ", " : "", numbers->at[i].name,
+                                   numbers->at[i].value);
+    return text;
+}
+
+void mf_plan_pay(struct mf_plan_cost *cost, const char *name, double seconds)
+{
+    MF_ASSERT(cost->parts < MF_PLAN_PARTS);
+    cost->part[cost->parts].name = name;
+    cost->part[cost->parts++].seconds = seconds;
+    cost->total += seconds;
+}
+
+double mf_plan_paid(const struct mf_plan_cost *cost, const char *name)
+{
+    for (size_t i = 0; i < cost->parts; ++i)
+        if (strcmp(cost->part[i].name, name) == 0) return cost->part[i].seconds;
+    return 0;
+}

@@ -1,0 +1,149 @@
+/* A task is work that the planner can plan: a reconstruction, a training, a generation. It says which settings there
+ * are, in which order to try them, how many bytes a rank takes and how many seconds a step costs; the planner knows the
+ * machine. Its functions are pure: the same arguments give the same answer on every rank. */
+#ifndef MF_PLAN_TASK_H
+#define MF_PLAN_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/plan/rates.h"
+
+enum {
+    MF_PLAN_TAGS = 40,
+    MF_PLAN_LINES = 48,
+    MF_PLAN_NUMBERS = 16,
+    MF_PLAN_FACTS = 4,
+    MF_PLAN_PARTS = 8,
+    MF_PLAN_TRIALS = 3
+};
+
+/** Lines "key: value". */
+struct mf_plan_lines {
+    size_t count;
+    struct mf_plan_line {
+        char key[32], value[160];
+    } at[MF_PLAN_LINES];
+};
+
+/** Appends a line (printf format). */
+void mf_plan_say(struct mf_plan_lines *lines, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Named whole numbers, in the order in which they were set. */
+struct mf_plan_numbers {
+    size_t count;
+    struct {
+        char name[24];
+        size_t value;
+    } at[MF_PLAN_NUMBERS];
+};
+
+/** Adds a number, or replaces the one of that name. */
+void mf_plan_set(struct mf_plan_numbers *numbers, const char *name, size_t value);
+
+/** The number of a name, or NULL; its value, or 0. */
+const size_t *mf_plan_find(const struct mf_plan_numbers *numbers, const char *name);
+size_t mf_plan_get(const struct mf_plan_numbers *numbers, const char *name);
+
+/** "batch 8, history 2". */
+const char *mf_plan_numbers_text(const struct mf_plan_numbers *numbers, size_t size, char *text);
+
+/** A rank whose bytes are wanted. */
+struct mf_plan_rank {
+    size_t ranks, rank, local_size, threads;
+    const char *simd; /* of its node */
+    int apart;        /* 1: the state is in a memory of its own */
+    int capability;   /* of its GPU, 10 major + minor; 0: on cores */
+    int nccl;         /* 1: device memory travels by NCCL */
+    size_t in_use;    /* bytes of arrays that it holds already */
+};
+
+enum { MF_PLAN_STATE, MF_PLAN_HOST, MF_PLAN_MEMORIES };
+
+/** Bytes of arrays of one memory at its peak, and their parts, which add up to the total. */
+struct mf_plan_bytes {
+    double fact[MF_PLAN_FACTS]; /* what the task found beside bytes; its price gets them (of MF_PLAN_STATE) */
+    size_t total, tags;
+    struct {
+        char name[40];
+        size_t bytes;
+    } tag[MF_PLAN_TAGS];
+};
+
+/** Seconds of one step, by named parts. */
+struct mf_plan_cost {
+    double total, tried; /* tried: of the total, what a trial of this step measures */
+    size_t parts;
+    struct {
+        const char *name;
+        double seconds;
+    } part[MF_PLAN_PARTS];
+};
+
+/** Adds a part to the total. */
+void mf_plan_pay(struct mf_plan_cost *cost, const char *name, double seconds);
+
+/** The seconds of a part, 0 where there is none. */
+double mf_plan_paid(const struct mf_plan_cost *cost, const char *name);
+
+struct mf_plan;
+
+struct mf_plan_task {
+    const char *step;    /* what a price is of: "evaluation" */
+    const char *smaller; /* what needs less memory on any machine: "a smaller volume" */
+
+    /** What is planned. Plans are compared by these lines when they are used again. */
+    void (*describe)(const void *context, struct mf_plan_lines *problem);
+
+    /** More ranks would have no work. */
+    size_t (*most_ranks)(const void *context);
+
+    /** Threads of a rank on cores that are worth their start: 1 to @p most. */
+    size_t (*threads)(const void *context, size_t ranks, size_t most);
+
+    /** Levels of settings, the least intrusive first. A level is tried only if the one before fits on no layout. */
+    size_t (*levels)(const void *context, int apart);
+
+    /**
+     * A setting of a level: @p trial 0 is the one that needs least (if it does not fit, none does), then from 1 on the
+     * wanted ones, until one fits. 0: there is none, on these ranks.
+     */
+    int (*settings)(const void *context, const struct mf_placement *place, size_t level, size_t trial,
+                    struct mf_plan_numbers *settings);
+
+    /** Ranks of equal keys take equal bytes. */
+    uint64_t (*share)(const void *context, size_t ranks, size_t rank);
+
+    /** Bytes of a rank where its state is (a GPU, or its node), and of a GPU's rank on its node. Refuses as the run
+     * would. */
+    int (*bytes)(const void *context, const struct mf_plan_rank *rank, const struct mf_plan_numbers *settings,
+                 struct mf_plan_bytes bytes[MF_PLAN_MEMORIES]);
+
+    /** The cost of a step on a rank. @p fact: of the last rank's bytes. */
+    void (*price)(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
+                  const struct mf_plan_numbers *settings, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost);
+
+    /** Does a step with @p a achieve less than one with @p b? Then it is not preferred for its speed. */
+    int (*worse)(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b);
+
+    /** Completes a plan: its exchange, derived numbers and notes. */
+    void (*finish)(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
+                   struct mf_plan *plan);
+
+    /** Lines about a plan, for people. */
+    void (*show)(const struct mf_plan *plan, struct mf_plan_lines *lines);
+
+    /* Trials by real steps; NULL: none. */
+
+    /** Settings to try: those of the plan first. At most 1: nothing to compare. */
+    size_t (*rivals)(const void *context, const struct mf_plan *plan, struct mf_plan_numbers rival[MF_PLAN_TRIALS]);
+
+    /** Seconds of a step with each of @p n settings, on the slowest rank. Collective; refuses (agreed). */
+    int (*steps)(void *context, size_t n, const struct mf_plan_numbers *settings, double *seconds);
+
+    /** From now on these settings alone are tried. */
+    void (*fix)(void *context, const struct mf_plan_numbers *settings);
+};
+
+#endif

@@ -1,0 +1,271 @@
+/* The planner with a task that is no reconstruction: a made-up training, with micro-batches, accumulation to a fixed
+ * effective batch, and optimiser, gradients and weights cut over the ranks (ZeRO 0 to 3). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/plan/plan.h"
+#include "tests/check.h"
+
+enum { GPUS = 4, MICRO = 16, EFFECTIVE = 64 };
+
+struct training {
+    double parameters;
+    size_t micro;      /* 0: free */
+    double seconds[2]; /* that the trials say */
+};
+
+static void describe(const void *context, struct mf_plan_lines *problem)
+{
+    const struct training *t = context;
+
+    mf_plan_say(problem, "verb", "train");
+    mf_plan_say(problem, "parameters", "%g", t->parameters);
+}
+
+static size_t most_ranks(const void *context) { return context ? EFFECTIVE : 0; }
+
+static size_t threads(const void *context, size_t ranks, size_t most) { return context && ranks ? most : 0; }
+
+static size_t levels(const void *context, int apart) { return context && apart ? 4 : 1; }
+
+static int settings(const void *context, const struct mf_placement *place, size_t level, size_t trial,
+                    struct mf_plan_numbers *s)
+{
+    const struct training *t = context;
+    const size_t micro = trial == 0 ? 1 : t->micro ? t->micro : (size_t)MICRO >> (trial - 1);
+
+    if (micro == 0 || EFFECTIVE % place->ranks) return 0;
+    mf_plan_set(s, "micro_batch", micro);
+    mf_plan_set(s, "accumulation", EFFECTIVE / place->ranks / micro);
+    mf_plan_set(s, "zero", level);
+    return 1;
+}
+
+static uint64_t share(const void *context, size_t ranks, size_t rank) { return context && ranks > rank; }
+
+static void add(struct mf_plan_bytes *b, const char *name, double bytes)
+{
+    snprintf(b->tag[b->tags].name, sizeof b->tag[0].name, "%s", name);
+    b->tag[b->tags++].bytes = (size_t)bytes;
+    b->total += (size_t)bytes;
+}
+
+static int bytes(const void *context, const struct mf_plan_rank *rank, const struct mf_plan_numbers *s,
+                 struct mf_plan_bytes memory[MF_PLAN_MEMORIES])
+{
+    const struct training *t = context;
+    const size_t zero = mf_plan_get(s, "zero");
+    struct mf_plan_bytes *b = &memory[MF_PLAN_STATE];
+
+    add(b, "weights", 4 * t->parameters / (zero > 2 ? (double)rank->ranks : 1));
+    add(b, "gradients", 4 * t->parameters / (zero > 1 ? (double)rank->ranks : 1));
+    add(b, "optimiser", 8 * t->parameters / (zero > 0 ? (double)rank->ranks : 1));
+    add(b, "activations", 2e9 * (double)mf_plan_get(s, "micro_batch"));
+    b->fact[0] = 4 * t->parameters;
+    return MF_OK;
+}
+
+static void price(const void *context, const struct mf_placement *place, size_t rank, const struct mf_rates *rates,
+                  const struct mf_plan_numbers *s, const double fact[MF_PLAN_FACTS], struct mf_plan_cost *cost)
+{
+    const struct training *t = context;
+    const double ranks = (double)place->ranks;
+    const double reductions = mf_plan_get(s, "zero") > 1 ? (double)mf_plan_get(s, "accumulation") : 1;
+
+    CHECK(fact[0] == 4 * t->parameters && rank < place->ranks);
+    mf_plan_pay(cost, "arithmetic", 6 * t->parameters * 2048 * EFFECTIVE / ranks / rates->flops);
+    if (place->nccl) mf_plan_pay(cost, "exchange", reductions * 2 * fact[0] * (ranks - 1) / ranks / rates->link);
+    cost->tried = cost->total;
+}
+
+static int worse(const struct mf_plan_numbers *a, const struct mf_plan_numbers *b) { return a->count < b->count; }
+
+static void finish(const void *context, const struct mf_placement *place, const double fact[MF_PLAN_FACTS],
+                   struct mf_plan *plan)
+{
+    CHECK(context && fact[0] > 0);
+    mf_plan_set(&plan->derived, "effective_batch",
+                mf_plan_get(&plan->settings, "micro_batch") * mf_plan_get(&plan->settings, "accumulation") *
+                    place->ranks);
+    if (mf_plan_get(&plan->settings, "zero")) mf_plan_note(plan, "the optimiser is cut over the ranks");
+}
+
+static void show(const struct mf_plan *plan, struct mf_plan_lines *lines)
+{
+    mf_plan_say(lines, "batch", "%zu samples a step", mf_plan_get(&plan->derived, "effective_batch"));
+}
+
+static size_t rivals(const void *context, const struct mf_plan *plan, struct mf_plan_numbers rival[MF_PLAN_TRIALS])
+{
+    const size_t micro = mf_plan_get(&plan->settings, "micro_batch");
+
+    if (!context || micro < 2) return 0;
+    rival[0] = rival[1] = plan->settings;
+    mf_plan_set(&rival[1], "micro_batch", micro / 2);
+    return 2;
+}
+
+static int steps(void *context, size_t n, const struct mf_plan_numbers *tried, double *seconds)
+{
+    const struct training *t = context;
+
+    CHECK(n == 2 && mf_plan_get(&tried[0], "micro_batch") == 2 * mf_plan_get(&tried[1], "micro_batch"));
+    memcpy(seconds, t->seconds, sizeof t->seconds);
+    return MF_OK;
+}
+
+static void fix(void *context, const struct mf_plan_numbers *tried)
+{
+    struct training *t = context;
+
+    t->micro = mf_plan_get(tried, "micro_batch");
+}
+
+static const struct mf_plan_task task = {.step = "step",
+                                         .smaller = "a smaller model",
+                                         .describe = describe,
+                                         .most_ranks = most_ranks,
+                                         .threads = threads,
+                                         .levels = levels,
+                                         .settings = settings,
+                                         .share = share,
+                                         .bytes = bytes,
+                                         .price = price,
+                                         .worse = worse,
+                                         .finish = finish,
+                                         .show = show,
+                                         .rivals = rivals,
+                                         .steps = steps,
+                                         .fix = fix};
+
+/* ---- a node of four GPUs ---- */
+
+static struct mf_gpu gpu[GPUS];
+static struct mf_link link_of[GPUS * GPUS];
+static struct mf_host host;
+static const struct mf_hardware hardware = {.hosts = 1, .host = &host};
+
+static void machine(void)
+{
+    for (size_t g = 0; g < GPUS; ++g)
+        gpu[g] = (struct mf_gpu){.name = "GPU",
+                                 .memory_bytes = (int64_t)24 << 30,
+                                 .memory_free_bytes = (int64_t)23 << 30,
+                                 .major = 9,
+                                 .numa_node = -1,
+                                 .memory_rate = 900,
+                                 .fp32_rate = 60,
+                                 .host_rate = 50};
+    host = (struct mf_host){.count = 1,
+                            .simd = "avx512",
+                            .cores = 32,
+                            .ram_bytes = (int64_t)64 << 30,
+                            .ram_available_bytes = (int64_t)60 << 30,
+                            .numa_nodes = 1,
+                            .gpus = GPUS,
+                            .gpu = gpu,
+                            .link = link_of};
+}
+
+static int make(struct training *t, struct mf_plan *plan)
+{
+    const struct mf_plan_options options = {.device = "cuda"};
+
+    return mf_plan_make(&(struct mf_plan_ask){&hardware, &task, t, &options, NULL}, plan);
+}
+
+/* The least intrusive level that fits, with the largest micro-batch that fits; the effective batch is kept. */
+static void search(void)
+{
+    static const struct {
+        double parameters;
+        size_t micro, zero, candidates;
+    } cases[] = {{0.5e9, 4, 0, 9}, {1e9, 2, 0, 12}, {2e9, 1, 1, 10}, {4e9, 2, 3, 15}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        struct training t = {.parameters = cases[i].parameters};
+        struct mf_plan plan;
+
+        CHECK(make(&t, &plan) == MF_OK);
+        CHECK(plan.device && plan.ranks == GPUS && strcmp(plan.exchange, "nccl") == 0);
+        CHECK(mf_plan_get(&plan.settings, "micro_batch") == cases[i].micro);
+        CHECK(mf_plan_get(&plan.settings, "zero") == cases[i].zero);
+        CHECK(mf_plan_get(&plan.derived, "effective_batch") == EFFECTIVE);
+        CHECK(plan.notes == (cases[i].zero > 0));
+        CHECK(plan.candidates == cases[i].candidates);
+        CHECK(plan.cost.total == mf_plan_paid(&plan.cost, "arithmetic") + mf_plan_paid(&plan.cost, "exchange"));
+        CHECK(plan.memory[0].arrays.total == plan.bytes[0][plan.fullest] && plan.memory[0].arrays.tags == 4);
+        mf_plan_free(&plan);
+    }
+}
+
+static void refusal(void)
+{
+    struct training t = {.parameters = 20e9};
+    struct mf_plan plan;
+
+    CHECK(make(&t, &plan) == MF_MEMORY);
+    CHECK(plan.least && strstr(mf_err_text(), "(4 ranks on GPUs, micro_batch 1, accumulation 16, zero 3)"));
+    CHECK(strstr(mf_err_text(), "try: more ranks or nodes, a smaller model"));
+    mf_plan_free(&plan);
+}
+
+/* What a real step says wins, if it gains enough. */
+static void verified(void)
+{
+    const struct mf_plan_options options = {.device = "cuda"};
+    struct mf_comm self;
+
+    mf_comm_self(&self);
+    for (int gains = 0; gains < 2; ++gains) {
+        struct training t = {.parameters = 1e9, .seconds = {1, gains ? 0.9 : 0.98}};
+        const struct mf_plan_ask ask = {&hardware, &task, &t, &options, NULL};
+        struct mf_plan plan;
+
+        CHECK(mf_plan_make(&ask, &plan) == MF_OK && mf_plan_verify(&self, &ask, &plan) == MF_OK);
+        CHECK(plan.trials == 2 && plan.trial[1].measured == t.seconds[1] && plan.trial[0].predicted > 0);
+        CHECK(mf_plan_get(&plan.settings, "micro_batch") == (gains ? 1 : 2));
+        mf_plan_free(&plan);
+    }
+}
+
+/* Settings go into a file and back by name. */
+static void stored(const char *path)
+{
+    struct training t = {.parameters = 2e9};
+    struct mf_plan plan, back;
+    struct mf_json *json;
+    FILE *file;
+
+    CHECK(make(&t, &plan) == MF_OK);
+    json = mf_plan_json(&plan);
+    CHECK(mf_json_save(json, path, path) == MF_OK);
+    CHECK(mf_json_to_real(mf_json_get(mf_json_get(json, "seconds_per_step"), "exchange")) > 0);
+    mf_json_free(json);
+    CHECK(mf_plan_read(path, &back) == MF_OK && strcmp(back.hash, plan.hash) == 0);
+    CHECK(memcmp(&back.settings, &plan.settings, sizeof plan.settings) == 0);
+    CHECK(mf_plan_same(path, &back, &plan.problem, &hardware) == MF_OK);
+    CHECK(mf_plan_for_setting(path, &back, "zero", "--zero", 1) == MF_OK);
+    CHECK(mf_plan_for_setting(path, &back, "zero", "--zero", 2) == MF_USAGE);
+    t.parameters = 1e9;
+    plan.problem.count = 0;
+    describe(&t, &plan.problem);
+    CHECK(mf_plan_same(path, &back, &plan.problem, &hardware) == MF_INPUT);
+    mf_plan_free(&plan);
+    file = fopen(path, "w");
+    fputs("{\"schema\": \"plan\", \"schema_version\": 1, \"history\": 2}", file);
+    fclose(file);
+    CHECK(mf_plan_read(path, &back) == MF_INPUT && strstr(mf_err_text(), "is a plan of schema version 1"));
+    remove(path);
+}
+
+int main(void)
+{
+    machine();
+    search();
+    refusal();
+    verified();
+    stored("plan_task.json");
+    return failures != 0;
+}

@@ -24,6 +24,7 @@
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
+#include "src/base/log.h"
 
 enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 
@@ -324,6 +325,18 @@ void mf_array_apart(const char *path, char data[MF_DATASET_TEXT])
     if (look(&a) == MF_OK && a.format == MF_NRRD && mf_array_open(path, NULL, &a) == MF_OK)
         memcpy(data, a.data, MF_DATASET_TEXT);
     mf_err_clear();
+}
+
+void mf_array_say(const struct mf_array *array)
+{
+    static const char *const lines[] = {
+        "its alpha channel is opaque everywhere and was left out",
+        "it is white-is-zero, so its values were turned over: white is the largest value now",
+        "smaller copies of its pages (thumbnails, pyramid levels) were left out",
+        "it asks to be shown turned or mirrored (its orientation tag); its rows were taken as they are stored"};
+
+    for (int i = 0; i < (int)(sizeof lines / sizeof *lines); ++i)
+        if (array->said >> i & 1) mf_warn("'%s': %s", array->path, lines[i]);
 }
 
 /* A visit through the guard. */

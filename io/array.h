@@ -17,6 +17,14 @@ enum mf_format { MF_NPY, MF_PNG, MF_TIFF, MF_HDF5, MF_NRRD, MF_VTK };
  * VTK's behind their size or in compressed blocks. */
 enum mf_coding { MF_PLAIN, MF_LIBRARY, MF_GZIP, MF_ASCII, MF_BASE64, MF_BASE64_ZLIB, MF_ZLIB };
 
+/** What a user is to know of how an image was read. */
+enum mf_said {
+    MF_SAID_ALPHA = 1,   /* an alpha channel that is opaque everywhere is left out */
+    MF_SAID_WHITE = 2,   /* white-is-zero: values are turned over */
+    MF_SAID_REDUCED = 4, /* smaller copies of its pages are left out */
+    MF_SAID_TURNED = 8   /* it wants to be shown turned or mirrored, which it is not */
+};
+
 struct mf_array {
     const char *path; /* borrowed */
     enum mf_format format;
@@ -45,8 +53,7 @@ struct mf_array {
     int scaled; /* what follows is known: */
     double spacing[3];
     char unit[MF_UNIT_TEXT];
-    /* images */
-    int opaque_alpha; /* an alpha channel without effect was left out */
+    int said; /* images: enum mf_said */
 };
 
 /** Called with @p n elements in native byte order; element k is number at + k * stride (C order) of the rows asked for.
@@ -80,6 +87,9 @@ void mf_array_apart(const char *path, char data[MF_DATASET_TEXT]);
  * 512 KiB. Stops at the first refusal of @p take and passes it on. MF_INPUT. Fault site "io.read".
  */
 int mf_array_visit(const struct mf_array *array, size_t first, size_t count, mf_array_take *take, void *context);
+
+/** Says in the log, on rank 0, how an image was read where that is no matter of course. */
+void mf_array_say(const struct mf_array *array);
 
 /** Elements in one row along axis 0. */
 size_t mf_array_row(const struct mf_array *array);

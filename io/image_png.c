@@ -99,7 +99,7 @@ static int check(struct reader *r, struct mf_array *a)
     a->ndim = 2;
     a->shape[0] = rows;
     a->shape[1] = columns;
-    a->opaque_alpha = (kind & PNG_COLOR_MASK_ALPHA) != 0;
+    if (kind & PNG_COLOR_MASK_ALPHA) a->said |= MF_SAID_ALPHA;
     return MF_OK;
 }
 

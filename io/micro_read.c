@@ -192,7 +192,7 @@ static void describe(const struct mf_reading *r)
     const struct mf_micro *m = r->micro;
     double all = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
 
-    if (r->array.opaque_alpha) mf_warn("'%s': its alpha channel is opaque everywhere and was left out", r->array.path);
+    mf_array_say(&r->array);
     if (r->read->mask) return;
     if (r->binary) mf_info("'%s': values > %g are phase 1, the others phase 0", r->array.path, r->threshold);
     if (r->read->partial) describe_partial(r, all);

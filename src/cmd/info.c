@@ -199,6 +199,7 @@ static int tell_array(const char *file, const char *dataset, const struct mf_loo
 
     MF_TRY(mf_array_open(file, dataset, &a));
     MF_TRY(mf_values_scan(&a, &v));
+    mf_array_say(&a);
     if (json)
         put_array(json, &a, &v);
     else

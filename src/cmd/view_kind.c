@@ -31,6 +31,7 @@ static int look_at_array(const struct mf_session *session, const struct mf_view_
     if (binarised) MF_TRY(check_binarised(o, f));
     f->kind =
         (v.is_labels || binarised) && (mf_view_is_place(&f->axes) || !f->axes.word) ? MF_VIEW_LABELS : MF_VIEW_VALUES;
+    if (f->kind == MF_VIEW_VALUES) mf_array_say(&f->array);
     return MF_OK;
 }
 

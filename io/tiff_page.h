@@ -1,0 +1,39 @@
+/* One page of a TIFF that is read, and what libtiff says meanwhile. Rule: what libtiff says of pixels while it decodes
+ * them is a refusal. For a guarded child. */
+#ifndef MF_IO_TIFF_PAGE_H
+#define MF_IO_TIFF_PAGE_H
+
+#include <tiffio.h>
+
+#include "io/array.h"
+
+/** Opens a file and forgets what was said of others; NULL: see mf_tiff_damaged(). */
+TIFF *mf_tiff_open(const char *path);
+
+/** Has libtiff complained since? While pixels are decoded (@p is) all its warnings are complaints. */
+int mf_tiff_said(void);
+void mf_tiff_decoding(int is);
+
+/** Refuses with libtiff's first complaint. */
+int mf_tiff_damaged(const char *path);
+
+struct mf_tiff_page {
+    uint32_t rows, columns;
+    uint16_t bits, samples, format, light, compression;
+    uint16_t planes;        /* 1: the samples of a pixel lie together; else as many as samples */
+    int colours;            /* samples that must be equal in each pixel */
+    int alpha;              /* one sample more, which must be opaque */
+    const uint16_t *map[3]; /* of a palette */
+    int wide;               /* a palette whose values need 16 bits */
+};
+
+/** The header of the page at which libtiff stands. MF_INPUT. */
+int mf_tiff_page_read(TIFF *tiff, const char *path, struct mf_tiff_page *page);
+
+/** Sets kind and size of the values. MF_INPUT. */
+int mf_tiff_page_type(const struct mf_tiff_page *page, struct mf_array *array);
+
+/** A smaller copy of another page (a thumbnail), which is no plane. */
+int mf_tiff_is_reduced(TIFF *tiff);
+
+#endif

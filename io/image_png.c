@@ -28,10 +28,14 @@ static void on_error(png_structp png, png_const_charp text)
     png_longjmp(png, 1);
 }
 
+/* A warning about pixels, colours or transparency means that they are not as the file has them; behind the pixels there
+ * may be more. */
 static void on_warning(png_structp png, png_const_charp text)
 {
-    (void)png;
-    (void)text;
+    static const char *const vital[] = {"IDAT", "PLTE", "tRNS"};
+
+    for (int i = 0; i < 3; ++i)
+        if (strncmp(text, vital[i], 4) == 0 && !strcasestr(text, "extra compressed data")) on_error(png, text);
 }
 
 png_structp mf_png_reader(char text[MF_PNG_TEXT])
@@ -71,6 +75,7 @@ static int read_header(struct reader *r)
     png_init_io(r->png, r->file);
     png_set_user_limits(r->png, 0x7fffffff, 0x7fffffff);
     png_set_chunk_malloc_max(r->png, CHUNK_BYTES);
+    png_set_keep_unknown_chunks(r->png, PNG_HANDLE_CHUNK_ALWAYS, (png_const_bytep) "acTL", 1);
     png_read_info(r->png, r->info);
     png_set_packing(r->png);
     if (png_get_color_type(r->png, r->info) == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(r->png);
@@ -88,7 +93,10 @@ static int check(struct reader *r, struct mf_array *a)
     size_t rows = png_get_image_height(r->png, r->info), columns = png_get_image_width(r->png, r->info);
     int depth = png_get_bit_depth(r->png, r->info), kind = png_get_color_type(r->png, r->info);
     double packed = (double)rows * (double)png_get_rowbytes(r->png, r->info);
+    png_unknown_chunkp unknown;
 
+    if (png_get_unknown_chunks(r->png, r->info, &unknown) > 0)
+        return mf_fail(MF_INPUT, "'%s' is an animation; save one picture, or one TIFF page for each plane", a->path);
     if (png_get_valid(r->png, r->info, PNG_INFO_tRNS))
         return mf_fail(MF_INPUT, "'%s' has a transparent colour; save it as plain grey", a->path);
     if (packed > (double)a->bytes * RATIO_MAX)
@@ -156,6 +164,7 @@ static int read_rows(struct reader *r, const struct mf_array *a, size_t first, s
         MF_TRY(grey_row(a, row, channels, r->out));
         if (fwrite(r->out, a->size, a->shape[1], to) != a->shape[1]) return MF_INPUT;
     }
+    if (first + count == a->shape[0]) png_read_end(r->png, NULL); /* with the checksum of the last pixels */
     return MF_OK;
 }
 

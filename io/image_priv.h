@@ -6,8 +6,8 @@
 
 enum { MF_PNG_TEXT = 200 };
 
-/** libpng's reader and writer, the caller's: an error is left in @p text, which outlives it, and jumps; warnings are
- * dropped. NULL without memory. */
+/** libpng's reader and writer, the caller's: an error, or a warning about pixels, is left in @p text, which outlives
+ * it, and jumps; other warnings are dropped. NULL without memory. */
 png_structp mf_png_reader(char text[MF_PNG_TEXT]);
 png_structp mf_png_writer(char text[MF_PNG_TEXT]);
 

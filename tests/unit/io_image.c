@@ -10,6 +10,7 @@
 #include "io/array.h"
 #include "io/scan.h"
 #include "src/base/err.h"
+#include "tests/scratch.h"
 
 enum { NY = 13, NX = 17, NZ = 3 };
 
@@ -120,6 +121,44 @@ static void stops(void)
     CHECK(mf_array_visit(&a, 0, 3, take_no_more, NULL) == MF_NUMERIC && strcmp(mf_err_text(), "enough") == 0);
 }
 
+/* A chunk of a PNG by its name. */
+static unsigned char *chunk(unsigned char *bytes, size_t n, const char *name)
+{
+    for (size_t at = 8; at + 12 <= n;) {
+        const size_t length = (size_t)bytes[at + 2] << 8 | bytes[at + 3]; /* all are short */
+
+        if (memcmp(bytes + at + 4, name, 4) == 0) return bytes + at;
+        at += length + 12;
+    }
+    abort();
+}
+
+/* A PNG of which the end, a checksum or the place of a chunk is not as it was is refused, and so is an animation. */
+static void damaged_png(const char *name)
+{
+    static const unsigned char frames[] = {0, 0, 0, 8, 'a', 'c', 'T',  'L',  0,    0,
+                                           0, 2, 0, 0, 0,   0,   0xf3, 0x8d, 0x93, 0x70}; /* two, for ever */
+    FILE *from = fopen(file(name), "rb");
+    unsigned char bytes[4096], *data, *end;
+    size_t n = from ? fread(bytes, 1, sizeof bytes, from) : 0;
+
+    CHECK(n > 60 && n < sizeof bytes - sizeof frames);
+    if (from) fclose(from);
+    folder = scratch;
+    data = chunk(bytes, n, "IDAT");
+    end = chunk(bytes, n, "IEND");
+    end[-1] ^= 1;
+    scratch_write(file("sum.png"), bytes, n);
+    refused("sum.png", "CRC error");
+    end[-1] ^= 1;
+    scratch_write(file("cut.png"), bytes, (size_t)(end - bytes));
+    refused("cut.png", "damaged");
+    memmove(data + sizeof frames, data, (size_t)(bytes + n - data));
+    memcpy(data, frames, sizeof frames);
+    scratch_write(file("moves.png"), bytes, n + sizeof frames);
+    refused("moves.png", "animation");
+}
+
 /* Bytes are counted as one by one, two and few kinds of them (fast ways) and many, in runs that fill no block, also
  * where the checksum has looked at them. */
 static void counts(void)
@@ -164,6 +203,8 @@ static void otsu(void)
 
 int main(int argc, char **argv)
 {
+    struct mf_comm comm;
+
     folder = argc > 1 ? argv[1] : ".";
     read_right("grey8.png", GREY, 1, 1);
     read_right("grey16.png", WIDE, 1, 2);
@@ -197,5 +238,12 @@ int main(int argc, char **argv)
     stops();
     counts();
     otsu();
+    mf_comm_self(&comm);
+    scratch_open(&comm);
+    for (int i = 0; i < 3; ++i) {
+        folder = argc > 1 ? argv[1] : ".";
+        damaged_png(((const char *const[]){"grey8.png", "palette.png", "interlaced.png"})[i]);
+    }
+    scratch_close(&comm);
     return failures != 0;
 }

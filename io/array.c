@@ -21,6 +21,7 @@
 #include "io/record.h"
 #include "io/seal.h"
 #include "io/target.h"
+#include "io/unread.h"
 #include "io/vtk.h"
 #include "src/base/err.h"
 #include "src/base/file.h"
@@ -33,7 +34,7 @@ enum { PIECE = 1 << 19, UNPACK_MAX = 2048 };
 
 static int recognise(const char *path, int file, enum mf_format *format)
 {
-    unsigned char head[8] = {0};
+    unsigned char head[MF_UNREAD_HEAD] = {0};
     int is_h5;
     size_t n;
 
@@ -52,10 +53,7 @@ static int recognise(const char *path, int file, enum mf_format *format)
         *format = MF_VTK;
     if (*format != MF_HDF5) return MF_OK;
     MF_TRY(mf_h5_signed(file, path, &is_h5)); /* what stands before it may look like anything */
-    if (is_h5) return MF_OK;
-    if (n >= 4 && memcmp(head, "PK\3\4", 4) == 0)
-        return mf_fail(MF_INPUT, "'%s' is a ZIP archive (.npz?); unpack it and give one .npy", path);
-    return mf_fail(MF_INPUT, "'%s' is of no format read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML)", path);
+    return is_h5 ? MF_OK : mf_unread(path, head, n);
 }
 
 /* A length that hardly any of the disk stands for: what reads a file to its end (its checksum) would never be done. */

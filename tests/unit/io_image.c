@@ -159,6 +159,34 @@ static void damaged_png(const char *name)
     refused("moves.png", "animation");
 }
 
+/* What users give that is not read is named, with what to do. */
+static void unread(void)
+{
+    static const struct {
+        const char *name, *begins;
+        size_t at;
+        const char *word;
+    } files[] = {
+        {"a.jpg", "\xff\xd8\xff\xe0", 0, "JPEG, which is not read here; convert it to PNG"},
+        {"a.bmp", "BM", 0, "BMP, which is not read here; convert it to PNG"},
+        {"a.mhd", "ObjectType = Image\n", 0, "MetaImage (.mhd, .mha), which is not read here; convert it to NRRD"},
+        {"a.vtk", "# vtk DataFile Version 3.0\n", 0, "legacy VTK file, which is not read here; save it as .vti"},
+        {"a.nii", "n+1", 344, "NIfTI"},
+        {"a.mat", "MATLAB 5.0 MAT-file", 0, "save it with -v7.3"},
+        {"a.npz", "PK\3\4", 0, "give one .npy"},
+        {"a.nii.gz", "\x1f\x8b\x08", 0, "unpack it"},
+        {"a.raw", "BM", 0, "no format read here (.npy, PNG, TIFF, HDF5, NRRD, VTK's XML); values alone"},
+        {"a.dat", "", 0, "no format read here"}};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+        char bytes[600] = {0};
+
+        memcpy(bytes + files[i].at, files[i].begins, strlen(files[i].begins));
+        scratch_write(file(files[i].name), bytes, sizeof bytes);
+        refused(files[i].name, files[i].word);
+    }
+}
+
 /* Bytes are counted as one by one, two and few kinds of them (fast ways) and many, in runs that fill no block, also
  * where the checksum has looked at them. */
 static void counts(void)
@@ -244,6 +272,7 @@ int main(int argc, char **argv)
         folder = argc > 1 ? argv[1] : ".";
         damaged_png(((const char *const[]){"grey8.png", "palette.png", "interlaced.png"})[i]);
     }
+    unread();
     scratch_close(&comm);
     return failures != 0;
 }

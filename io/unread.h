@@ -1,0 +1,12 @@
+/* Files in formats that are not read. Rule: a format that users are likely to give is named, with what to do. */
+#ifndef MF_IO_UNREAD_H
+#define MF_IO_UNREAD_H
+
+#include <stddef.h>
+
+enum { MF_UNREAD_HEAD = 512 };
+
+/** Refuses a file by its first bytes. MF_INPUT. */
+int mf_unread(const char *path, const unsigned char *head, size_t n);
+
+#endif

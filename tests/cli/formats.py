@@ -290,10 +290,10 @@ def refuse_all():
     refuses(PROGRAM, [(2, ["smooth", "deep.npy", "--output", "x.vtu"], ".vti"), (7, ["smooth", "deep.npy", "--output", "no/x.nhdr"], "no/x")], ranks=(1,))
 
 
-def stack_of_pages(order, large, pages=3, n=8):
+def stack_of_pages(order, large, pages=3, n=8, light=1):
     """A TIFF of so many pages of n x n bytes, its headers behind all pixels, and where the last of each page's header ends."""
     entry, offset = ("HHQQ", "Q") if large else ("HHII", "I")
-    head, entries = (16 if large else 8), [(256, 4, 1, n), (257, 4, 1, n), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (277, 3, 1, 1), (278, 4, 1, n), (279, 4, 1, n * n)]
+    head, entries = (16 if large else 8), [(256, 4, 1, n), (257, 4, 1, n), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, light), (277, 3, 1, 1), (278, 4, 1, n), (279, 4, 1, n * n)]
     whole, ends = b"".join(bytes([k % 2] * n * n) for k in range(pages)), []
     at = head + len(whole)
     whole = struct.pack(f"{order}2sHHHQ" if large else f"{order}2sHI", b"II" if order == "<" else b"MM", *([43, 8, 0] if large else [42]), at) + whole
@@ -339,6 +339,16 @@ def coloured():
         check(done.status == 0 and ("is taken for a volume of 16 x 16 x" in done.err) == says, f"{name}: {done}")
 
 
+def turned_over():
+    """One line says that white-is-zero was turned over, of the file that is measured and of one that is only looked at."""
+    open("white.tif", "wb").write(stack_of_pages("<", 0, pages=2, light=0)[0])
+    for words in (["info", "white.tif", "--json"], ["characterize", "white.tif", "--limit_to", 1, "--threshold", 254, "--output", "c.h5"]):
+        done = run(PROGRAM, *words)
+        check(done.status == 0 and done.err.count("is white-is-zero, so its values were turned over") == 1, f"{words}: {done}")
+        if words[-1] == "--json":
+            check(json.loads(done.out)["minimum"] == 254 and json.loads(done.out)["mean"] == 254.5, f"white: {done.out}")
+
+
 def spare_values():
     """Values beside a header are replaced together with it, and never alone."""
     nrrd("header.nhdr", IMAGE, data="scan.raw")
@@ -365,6 +375,7 @@ with tempfile.TemporaryDirectory() as folder:
     refuse_all()
     cut_stacks()
     coloured()
+    turned_over()
     spare_values()
     os.chdir("/")
 finish("formats")

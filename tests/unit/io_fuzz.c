@@ -13,6 +13,7 @@
 #include "src/base/log.h"
 #include "src/base/rng.h"
 #include "tests/scratch.h"
+#include "tests/unit/tiff_case.h"
 
 enum { LIMIT = 256 << 20, EXTRA = 64, MOST_KIB = 400 << 10 };
 
@@ -109,6 +110,34 @@ static double used(long *kib)
     return seconds;
 }
 
+/* A TIFF as other programs write it. */
+static const char *make_tiff(const char *name)
+{
+    static const uint16_t map[16] = {0, 257, 514, 65535};
+    struct tiff_case behind = {
+        .text = "ImageJ=1.53t\nimages=4\nslices=4\n", .bits = 16, .light = PHOTOMETRIC_MINISBLACK};
+    struct tiff_case colours = {.light = PHOTOMETRIC_RGB,
+                                .samples = 4,
+                                .alpha = 1,
+                                .planar = PLANARCONFIG_SEPARATE,
+                                .strip = 5,
+                                .compression = COMPRESSION_LZW,
+                                .text = "{\"shape\": [4, 37, 24]}"};
+    struct tiff_case palette = {.light = PHOTOMETRIC_PALETTE,
+                                .bits = 4,
+                                .tile = 16,
+                                .map = {map, map, map},
+                                .mode = "wb8",
+                                .compression = COMPRESSION_PACKBITS};
+
+    if (strcmp(name, ".behind.tif") == 0)
+        tiff_behind(scratch_file(name + 1), &behind, 4);
+    else
+        CHECK(tiff_write(scratch_file(name + 1), strcmp(name, ".colours.tif") == 0 ? &colours : &palette));
+    CHECK(read_once(scratch_file(name + 1), 1) == MF_OK);
+    return scratch_file(name + 1);
+}
+
 /* A sound file of that ending, written by this program. */
 static const char *make(const char *ending)
 {
@@ -118,6 +147,7 @@ static const char *make(const char *ending)
     const size_t dims[3] = {5, 6, 7};
     char name[32];
 
+    if (strlen(ending) > 4 && strcmp(ending + strlen(ending) - 4, ".tif") == 0) return make_tiff(ending);
     snprintf(name, sizeof name, "seed%s", ending);
     if (strcmp(ending, "safetensors") == 0) {
         const uint64_t length = sizeof weights - 1;

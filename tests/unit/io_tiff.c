@@ -276,6 +276,30 @@ static void descriptions(void)
     described("{\"x\": 1} <Pixels", 2, 1, NULL);
 }
 
+/* Whatever is said: pages are planes where one channel at one time has as many of them, else nothing is read. */
+static void counts(void)
+{
+    static const char *const said[] = {"ImageJ=1\nimages=%u\nchannels=%u\nslices=%u\nframes=%u\n",
+                                       "<OME><Pixels Id='%u' SizeC='%u' SizeZ='%u' SizeT='%u'/></OME>",
+                                       "{\"shape\": [%.0u%u, %u, %u, 37, 24]}"};
+    char text[200];
+
+    for (unsigned i = 0; i < 3 * 3 * 2 * 2 * 3; ++i) {
+        const unsigned kind = i % 3, z = i / 3 % 3 + 1, c = i / 9 % 2 + 1, t = i / 18 % 2 + 1;
+        struct tiff_case page = {.light = PHOTOMETRIC_MINISBLACK, .pages = i / 36 + 1};
+        const int plain = c * t == 1 && (z == page.pages || (kind == 2 && z == 1)),
+                  stacked = kind == 2 && (c == 1) + (t == 1) + (z == 1) == 2 && c * t * z == page.pages;
+
+        snprintf(text, sizeof text, said[kind], kind == 2 ? 0 : c * z * t, c, z, t);
+        page.text = text;
+        CHECK(tiff_write(file, &page));
+        if (plain || stacked)
+            right(text, &page, page.pages, 0);
+        else
+            refused(text, "case.tif");
+    }
+}
+
 static void planes(void)
 {
     struct tiff_case c = {.text = "ImageJ=1.53t\nimages=4\nslices=4\n", .light = PHOTOMETRIC_MINISBLACK, .bits = 16};
@@ -388,6 +412,7 @@ int main(void)
     codecs();
     colours();
     descriptions();
+    counts();
     planes();
     copies();
     makers();

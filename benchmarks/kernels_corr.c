@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/cpu/corr.h"
+#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/lanes.h"
+#include "kernels/cpu/slices/lanes.h"
 #include "src/base/err.h"
 
 enum { MOST_ROUNDS = 301, ROWS = 3 };

@@ -8,7 +8,7 @@
 
 #include "kernels/field.h"
 #include "kernels/optim.h"
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 

@@ -1,13 +1,13 @@
-/* S2 and Variation of the slices that cut through slabs: a rank's strips of all of them (kernels/strips.h) beside its
- * share of whole ones (kernels/slices.h), with gradient, without what either sends. bench_strips [n = 256] [ranks = 4]
+/* S2 and Variation of the slices that cut through slabs: a rank's strips of all of them (kernels/slices/strips.h) beside its
+ * share of whole ones (kernels/slices/slices.h), with gradient, without what either sends. bench_strips [n = 256] [ranks = 4]
  * [L = 16] [threads = 1]     prints TSV: normal, way, ms (best and median of the turns) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "kernels/slices.h"
-#include "kernels/strips.h"
+#include "kernels/slices/slices.h"
+#include "kernels/slices/strips.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 

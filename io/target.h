@@ -4,7 +4,7 @@
 #define MF_IO_TARGET_H
 
 #include "io/micro.h"
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 
 enum { MF_LEVELS_MAX = 16, MF_EXAMPLE_MAX = 512 };
 
@@ -86,7 +86,7 @@ struct mf_target {
     double threshold,
         steepness;             /* t and s of the soft threshold (kernels/form/soft.h); 0: nothing here depends on it */
     int masked;                /* of a part of the voxels: one phase's values do not give the other's */
-    char network[MF_VGG_NAME]; /* which weights (kernels/vgg.h); "": nothing here depends on them */
+    char network[MF_VGG_NAME]; /* which weights (kernels/slices/vgg.h); "": nothing here depends on them */
     struct mf_target_side side[3];
     double *whole[MF_WHOLE]; /* NULL: none */
     double spacing[3];

@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-#include "kernels/descriptors.h"
+#include "kernels/slices/descriptors.h"
 #include "src/base/arena.h"
 
 /** The families of descriptors of slices, in their order in struct mf_backend. */

@@ -1,7 +1,7 @@
 /* What the kernels move and compute by their formulas: the numbers behind GB/s and GFLOP/s of --log-view and of nothing
  * else. They belong to the formula and not to a back end, so rates of different back ends, and of different algorithms
  * for one formula, can be compared. What a back end really does where it has a shorter way is its family's cost()
- * (kernels/slices.h), by which plans choose.
+ * (kernels/slices/slices.h), by which plans choose.
  *
  * bytes        what must pass between memory and the caches: every float that is read or written, once per call. A
  *              slice is worked on while it is in a cache, so its transforms move nothing.
@@ -12,7 +12,7 @@
 #define MF_KERNELS_COST_H
 
 #include "kernels/field.h"
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "src/base/phase.h"
 
 /** A real transform of so many points. */
@@ -67,7 +67,7 @@ struct mf_cost mf_cost_lineal(const struct mf_slice_desc *desc, size_t count, en
 /** Surface correlations: per pixel of a level, axis and lag 4 (two comparisons, two sums); chords: 4 per axis. */
 struct mf_cost mf_cost_surface(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_chords(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
-/** What else is counted on labels (kernels/count.h), per pixel of a level: Euler number 4 (four pixels read, two sums);
+/** What else is counted on labels (kernels/slices/count.h), per pixel of a level: Euler number 4 (four pixels read, two sums);
  * windows 3; boundaries 8 (two sides, a corner), of @p count pairs of slices; clusters found 8, then of every axis and
  * lag 3, or for their sizes and ends 8 more; ways 10 per axis (four neighbours, a queue). Pooling, bytes as above. */
 struct mf_cost mf_cost_euler(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

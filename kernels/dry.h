@@ -3,9 +3,9 @@
 #define MF_KERNELS_DRY_H
 
 #include "kernels/backend.h"
-#include "kernels/slices.h"
-#include "kernels/space.h"
-#include "kernels/strips.h"
+#include "kernels/slices/slices.h"
+#include "kernels/slices/space.h"
+#include "kernels/slices/strips.h"
 
 /** Of which machine. */
 struct mf_dry_kind {

@@ -6,7 +6,7 @@
 #define MF_KERNELS_LABELS_H
 
 #include "kernels/field.h"
-#include "kernels/flip.h"
+#include "kernels/slices/flip.h"
 #include "kernels/form/near.h"
 #include "kernels/select.h"
 

@@ -4,7 +4,7 @@
 #define MF_MPI_SLAB_H
 
 #include "kernels/stage.h"
-#include "kernels/view.h"
+#include "kernels/slices/view.h"
 #include "mpi/comm.h"
 #include "src/base/arena.h"
 #include "src/base/cut.h"

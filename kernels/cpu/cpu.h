@@ -4,16 +4,16 @@
 #define MF_KERNELS_CPU_CPU_H
 
 #include "kernels/backend.h"
-#include "kernels/bits.h"
+#include "kernels/slices/bits.h"
 #include "kernels/cpu/fast.h"
 #include "kernels/field.h"
 #include "kernels/labels.h"
 #include "kernels/move.h"
 #include "kernels/optim.h"
 #include "kernels/select.h"
-#include "kernels/slices.h"
-#include "kernels/space.h"
-#include "kernels/strips.h"
+#include "kernels/slices/slices.h"
+#include "kernels/slices/space.h"
+#include "kernels/slices/strips.h"
 
 enum {
     MF_CPU_BLOCK = 8192,   /* voxels worked on while they are in the caches of a core */

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kernels/cpu/corr.h"
+#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/lanes.h"
-#include "kernels/cpu/strips.h"
+#include "kernels/cpu/slices/lanes.h"
+#include "kernels/cpu/slices/strips.h"
 #include "src/base/err.h"
 
 static const struct mf_corr_engine *lanes_of(const char *simd)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kernels/form/hd.h"
-#include "kernels/view.h"
+#include "kernels/slices/view.h"
 
 enum { MF_LABEL_NONE = 255 }; /* outside of a field that is not periodic */
 

@@ -10,8 +10,8 @@
 #include "kernels/move.h"
 #include "kernels/optim.h"
 #include "kernels/select.h"
-#include "kernels/slices.h"
-#include "kernels/space.h"
+#include "kernels/slices/slices.h"
+#include "kernels/slices/space.h"
 
 /* -- memory.c: whole pages per block, closed unless a kernel runs -- */
 

@@ -3,7 +3,7 @@
 #define MF_CMD_COMPARE_H
 
 #include "io/target.h"
-#include "kernels/vgg.h"
+#include "kernels/slices/vgg.h"
 #include "src/base/json.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/figure.h"

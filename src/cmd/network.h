@@ -3,7 +3,7 @@
 #define MF_CMD_NETWORK_H
 
 #include "io/target.h"
-#include "kernels/vgg.h"
+#include "kernels/slices/vgg.h"
 #include "src/cmd/cmd.h"
 
 #define MF_UNIT_CHOICES "relu|gelu|silu|elu|leaky_relu"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/bits.h"
+#include "kernels/slices/bits.h"
 #include "src/base/err.h"
 #include "src/base/phase.h"
 #include "src/desc/job.h"

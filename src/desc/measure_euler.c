@@ -2,7 +2,7 @@
  * rows and-ed (joined by faces: 6, in images 4) or or-ed (by corners: 26, 8) with their neighbours, are counted. */
 #include <string.h>
 
-#include "kernels/bits.h"
+#include "kernels/slices/bits.h"
 #include "src/base/err.h"
 #include "src/desc/measure.h"
 

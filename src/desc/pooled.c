@@ -1,7 +1,7 @@
 /* See job.h: grey fields and the levels of the pyramid, slice by slice through the kernels of the back end. */
 #include <string.h>
 
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "kernels/stage.h"
 #include "src/base/err.h"
 #include "src/desc/job.h"

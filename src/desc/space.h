@@ -1,10 +1,10 @@
-/* S2_3D and CrossS2_3D: two-point correlations of a volume in space, whose planes lie over the ranks (kernels/space.h).
+/* S2_3D and CrossS2_3D: two-point correlations of a volume in space, whose planes lie over the ranks (kernels/slices/space.h).
  */
 #ifndef MF_DESC_SPACE_H
 #define MF_DESC_SPACE_H
 
 #include "io/target.h"
-#include "kernels/space.h"
+#include "kernels/slices/space.h"
 #include "mpi/slab.h"
 
 struct mf_space;

@@ -4,7 +4,7 @@
 #ifndef MF_RECON_MUTABLE_H
 #define MF_RECON_MUTABLE_H
 
-#include "kernels/flip.h"
+#include "kernels/slices/flip.h"
 #include "src/recon/polish.h"
 
 struct mf_mutable {

@@ -16,7 +16,7 @@
 
 #include "io/target.h"
 #include "kernels/field.h"
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "src/desc/registry.h"
 
 enum mf_norm { MF_MSE, MF_SSE, MF_RMS, MF_L1, MF_L2 };
@@ -49,7 +49,7 @@ struct mf_objective_opts {
     double phase_weight[MF_PHASES_MAX]; /* q of every field */
     long hold;          /* Patches: evaluations with gradient that neighbours are held for, at least; 0: for none */
     struct mf_vgg *vgg; /* of terms that need a network; NULL: none does */
-    int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices.h) */
+    int flip;           /* Patches: the field is binary, and gradients are changes by flips (kernels/slices/slices.h) */
     int by_swaps;       /* nobody descends: terms without a gradient are compared too, and leave none */
     int captured;       /* what slices come to will be asked for (mf_objective_capture()) */
     size_t batch;       /* slices in flight per rank; 0: chosen */

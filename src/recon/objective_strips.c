@@ -1,10 +1,10 @@
-/* See objective_impl.h. Slices normal to y and x by strips (kernels/strips.h), where ranks are on several nodes: the
+/* See objective_impl.h. Slices normal to y and x by strips (kernels/slices/strips.h), where ranks are on several nodes: the
  * planes beside the slabs travel (mpi/halo.h) and the sums of all slices are added up, instead of all slices there and
  * all of their gradients back. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/strips.h"
+#include "kernels/slices/strips.h"
 #include "mpi/halo.h"
 #include "src/base/err.h"
 #include "src/recon/objective_impl.h"

@@ -2,7 +2,7 @@
 #ifndef MF_RECON_POLISH_H
 #define MF_RECON_POLISH_H
 
-#include "kernels/flip.h"
+#include "kernels/slices/flip.h"
 #include "src/recon/objective.h"
 
 /** Where a polish stands between two rounds: with the labels, all that the rest of it depends on. */

@@ -4,7 +4,7 @@
  *
  * A flip of voxel p by d = +-1 changes S(r) by d a(r) / N [x(p+r) + x(p-r)] for r != 0 and by d / N for r = 0, where
  * a(r) = N / n(r) (1 when periodic): 2 d / N (R(0) + 2 lin) + (1 + 2 count + 2 both) / N^2 for the window sum, lin the
- * sum of the residual times a over the set bits of p's window, count and both of a^2 (kernels/flip.h). */
+ * sum of the residual times a over the set bits of p's window, count and both of a^2 (kernels/slices/flip.h). */
 #include "src/recon/swap.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef MF_RECON_TALLY_IMPL_H
 #define MF_RECON_TALLY_IMPL_H
 
-#include "kernels/count.h"
+#include "kernels/slices/count.h"
 #include "src/recon/tally.h"
 
 /** The axes of a field that the rows and columns of a slice normal to @p d go along. */

@@ -39,7 +39,7 @@ def one_field(folder, name, image, shape, many, *words):
 
 
 def by_strips(folder, name, image, shape, many, *words):
-    """The same where ranks are on two nodes and slabs are thick: planes beside slabs travel, and no slices (kernels/strips.h)."""
+    """The same where ranks are on two nodes and slabs are thick: planes beside slabs travel, and no slices (kernels/slices/strips.h)."""
     os.environ["MF_NODES"] = "2"
     one_field(folder, f"{name}, by strips", image, shape, many, *words)
     for ranks in many:

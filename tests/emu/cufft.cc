@@ -15,7 +15,7 @@ struct plan {
     fftwf_plan forward, inverse;
 };
 
-/* As large as the transforms: what kernels/areas.c counts with. */
+/* As large as the transforms: what kernels/slices/areas.c counts with. */
 size_t work_bytes(const plan &p) { return size_t(p.batch) * size_t(p.nu) * size_t(p.nv) * sizeof(float2); }
 
 std::map<cufftHandle, plan> &plans = *new std::map<cufftHandle, plan>;

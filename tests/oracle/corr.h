@@ -1,4 +1,4 @@
-/* Two-point correlations of one slice by plain loops in double: kernels/slices.h. */
+/* Two-point correlations of one slice by plain loops in double: kernels/slices/slices.h. */
 #ifndef MF_TESTS_ORACLE_CORR_H
 #define MF_TESTS_ORACLE_CORR_H
 

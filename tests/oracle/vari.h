@@ -1,4 +1,4 @@
-/* Interface density and volume fraction of one slice by plain loops in double: kernels/slices.h. */
+/* Interface density and volume fraction of one slice by plain loops in double: kernels/slices/slices.h. */
 #ifndef MF_TESTS_ORACLE_VARI_H
 #define MF_TESTS_ORACLE_VARI_H
 

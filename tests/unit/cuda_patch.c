@@ -1,7 +1,7 @@
 /* Patches are the same on cpu and cuda: the neighbours that are found, of equals the first, and so what pulls the
  * pixels; losses and gradients with and without flips; every direction, odd extents, levels, periodic or not, one field
  * or several, any batch. */
-#include "kernels/patch.h"
+#include "kernels/slices/patch.h"
 #include "tests/unit/cuda_slices.h"
 
 enum { PHASES = 2 };

@@ -1,7 +1,7 @@
 /* A segment that comes back is the same work on what its memory holds by then, whether its calls are made or not; and
  * on cuda they are made twice at most. */
 #include "kernels/segment.h"
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "tests/unit/cuda_case.h"
 
 enum { N = 4, VOXELS = N * N * N };

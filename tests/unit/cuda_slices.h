@@ -2,7 +2,7 @@
 #ifndef MF_TESTS_CUDA_SLICES_H
 #define MF_TESTS_CUDA_SLICES_H
 
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "tests/unit/cuda_case.h"
 
 struct slices_case {

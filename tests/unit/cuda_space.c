@@ -1,6 +1,6 @@
 /* S2 in space, and that of two fields, is the same on cpu and cuda: windows and gradients, odd extents, periodic or
  * not; planes dealt out in parts give the same sums to the bit. */
-#include "kernels/space.h"
+#include "kernels/slices/space.h"
 #include "tests/unit/cuda_case.h"
 
 static struct side side[SIDES];

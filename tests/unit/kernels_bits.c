@@ -1,6 +1,6 @@
 /* Counts on packed fields equal counting pairs one by one: any extents, periodic or not, of one field and of two,
  * sparse and dense, whole or cut into slabs with a halo, on one thread and several. */
-#include "kernels/bits.h"
+#include "kernels/slices/bits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/conv.h"
-#include "kernels/cpu/winograd.h"
+#include "kernels/cpu/slices/conv.h"
+#include "kernels/cpu/slices/winograd.h"
 #include "tests/check.h"
 
 enum { PANEL = MF_TILE_COLUMNS, GUARD = 7, MOST = 4 };

@@ -1,7 +1,7 @@
 /* The share of windows that are found in another image: all of an image in itself, none of a random one in another,
  * a part where a part was pasted in, with a few pixels changed or too many; empty ground does not count. Windows are
  * larger where halves of an image are alike, as far as image and example are large enough. */
-#include "kernels/copy.h"
+#include "kernels/slices/copy.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "tests/check.h"

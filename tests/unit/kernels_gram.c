@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/tile.h"
-#include "kernels/cpu/whole.h"
+#include "kernels/cpu/slices/tile.h"
+#include "kernels/cpu/slices/whole.h"
 #include "kernels/form/gram.h"
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "tests/check.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/patch.h"
+#include "kernels/cpu/slices/patch.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "tests/check.h"

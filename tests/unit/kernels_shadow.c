@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "kernels/field.h"
-#include "kernels/slices.h"
+#include "kernels/slices/slices.h"
 #include "tests/device.h"
 
 enum { N = 6 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/strips.h"
+#include "kernels/cpu/slices/strips.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
 #include "tests/check.h"

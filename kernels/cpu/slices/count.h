@@ -1,0 +1,24 @@
+/* What is counted on slices of labels (kernels/slices/count.h) as a family of the cpu back end: a pixel is of the phase where
+ * it is above one half. */
+#ifndef MF_KERNELS_CPU_COUNT_H
+#define MF_KERNELS_CPU_COUNT_H
+
+#include "kernels/slices/count.h"
+#include "kernels/cpu/slices/dense.h"
+
+struct mf_cpu_count {
+    struct mf_cpu_family family; /* first: the plan has its address */
+    const struct mf_count *count;
+};
+
+int mf_cpu_count_open(struct mf_slice_plan *plan);
+void mf_cpu_count_close(struct mf_slice_plan *plan);
+void mf_cpu_count_value(const struct mf_cpu_job *job, double *d);
+
+/** Of @p counts; @p below: a power of 2 that values stay below. NOLINTNEXTLINE(bugprone-macro-parentheses) */
+#define MF_CPU_COUNT(counts, below)                                                            \
+    {                                                                                          \
+        {mf_cpu_count_open, mf_cpu_count_close, mf_cpu_count_value, NULL, below, 0}, &(counts) \
+    }
+
+#endif

@@ -1,0 +1,153 @@
+/* See patch.h. What neighbours have at the pixels of a slice, added up. Every pixel's sums are taken in one order,
+ * whatever the vectors and the threads: first over the patches that hold it, from the nearest first pixel on, then over
+ * the example's patches by their slots. */
+#include <string.h>
+
+#include "kernels/cpu/slices/patch.h"
+#include "src/base/cut.h"
+
+enum { SIDE = MF_PATCH_SIDE, PIXELS = MF_PATCH_PIXELS };
+
+size_t mf_patch_pull_room(const struct mf_patch_image *slice, int threads)
+{
+    return slice->slots + (size_t)threads * SIDE * (slice->nv + SIDE);
+}
+
+/* Where the patches of neighbours begin in a phase of the example. */
+static void find_places(const struct mf_patch_image *slice, const struct mf_patch_image *example, const int32_t *row,
+                        int32_t *place)
+{
+    const uint32_t wide = (uint32_t)example->row;
+
+    for (size_t s = 0; s < slice->slots; ++s) {
+        const uint32_t q = s % slice->row < slice->pv ? (uint32_t)row[s] : 0;
+
+        place[s] = (int32_t)(q / wide * (uint32_t)example->wide + q % wide);
+    }
+}
+
+/* Rows of the patches at @p place as the slice's pixels see them: to[j * apart + v] is what pixel v has from the patch
+ * whose pixel j it is. */
+static void bring_row(const struct mf_patch_image *slice, const float *x, const int32_t *place, float *to, size_t apart)
+{
+    for (size_t v = 0; v < slice->pv; ++v)
+        for (size_t j = 0; j < SIDE; ++j) to[j * apart + v + j] = x[(size_t)place[v] + j];
+    for (size_t j = 1; slice->periodic && j < SIDE; ++j)
+        memcpy(to + j * apart, to + j * apart + slice->nv, j * sizeof *to);
+}
+
+static inline __attribute__((always_inline)) void add_run(size_t n, const float *weight, size_t step, const float *x,
+                                                          float *one, float *two)
+{
+#pragma omp simd
+    for (size_t v = 0; v < n; ++v) {
+        const float w = weight[v * step];
+
+        one[v] += w * x[v];
+        two[v] += w * x[v] * x[v];
+    }
+}
+
+/* What the patches that begin in row pu and hold row u = pu + i pull the pixels of row u with. */
+MF_CPU_FAST static void add_row(const struct mf_patch_image *slice, const float *weight, const float *from,
+                                size_t apart, float *one, float *two)
+{
+    for (size_t j = 0; j < SIDE; ++j) {
+        const size_t first = slice->periodic ? 0 : j, n = slice->pv;
+
+        add_run(n, weight + j, 0, from + j * apart + first, one + first, two + first);
+    }
+}
+
+static void add_weights(const struct mf_patch_image *slice, const float *weight, float *sums)
+{
+    for (size_t j = 0; j < SIDE; ++j) {
+        const size_t first = slice->periodic ? 0 : j;
+
+        for (size_t v = first; v < first + slice->pv; ++v) sums[v] += weight[j];
+    }
+}
+
+/* A slice's patches pulled to their neighbours: the pixels of row u. */
+static void pull_row(const struct mf_patch_level *is, const float *example, const int32_t *place, const float *weight,
+                     size_t u, float *work, float *sums)
+{
+    const struct mf_patch_image *s = &is->slice, *e = &is->example;
+    const size_t apart = s->nv + SIDE;
+
+    for (size_t i = 0; i < SIDE; ++i) {
+        const size_t pu = u >= i ? u - i : u + s->nu - i;
+
+        if (pu >= s->pu) continue;
+        add_weights(s, weight + i * SIDE, sums + u * s->nv);
+        for (size_t f = 0; f < e->phases; ++f) {
+            float *one = sums + (1 + 2 * f) * is->pixels + u * s->nv;
+
+            bring_row(s, example + (f * e->high + i) * e->wide, place + pu * s->row, work, apart);
+            add_row(s, weight + i * SIDE, work, apart, one, one + is->pixels);
+        }
+    }
+}
+
+/* Row i of a patch of the example to @p n pixels from its pixel j on. */
+static inline __attribute__((always_inline)) void pull_run(const struct mf_patch_level *is, const float *weight,
+                                                           const float *x, size_t n, float *to)
+{
+    for (size_t k = 0; k < n; ++k) to[k] += weight[k];
+    for (size_t f = 0; f < is->example.phases; ++f) {
+        float *one = to + (1 + 2 * f) * is->pixels;
+
+        add_run(n, weight, 1, x + f * is->example.high * is->example.wide, one, one + is->pixels);
+    }
+}
+
+/* A patch of the example, from @p x on, pulls the slice's patch at slot @p at, which is the nearest to it. */
+MF_CPU_FAST static void pull_patch(const struct mf_patch_level *is, const float *x, size_t at, const float *weight,
+                                   float *sums)
+{
+    const struct mf_patch_image *s = &is->slice;
+    const size_t u = at / s->row, v = at % s->row, left = s->nv - v;
+
+    for (size_t i = 0; i < SIDE; ++i) {
+        const float *w = weight + i * SIDE, *from = x + i * is->example.wide;
+        float *to = sums + (u + i < s->nu ? u + i : u + i - s->nu) * s->nv;
+
+        if (left >= SIDE) {
+            pull_run(is, w, from, SIDE, to + v);
+        } else {
+            pull_run(is, w, from, left, to + v);
+            pull_run(is, w + left, from + left, SIDE - left, to);
+        }
+    }
+}
+
+/* Weights of a patch's pixels where there are so many patches. */
+static void share(const float *weight, size_t patches, float *to)
+{
+    const float each = 1.0f / (float)patches;
+
+    for (size_t k = 0; k < PIXELS; ++k) to[k] = each * weight[k];
+}
+
+void mf_patch_pull_sums(int threads, const struct mf_patch_level *is, const float *weight, const int32_t *row,
+                        const int32_t *column, float *work, float *sums)
+{
+    const struct mf_patch_image *s = &is->slice, *e = &is->example;
+    const size_t each = SIDE * (s->nv + SIDE);
+    int32_t *place = (int32_t *)work;
+    float w[PIXELS];
+
+    memset(sums, 0, (1 + 2 * e->phases) * is->pixels * sizeof *sums);
+    find_places(s, e, row, place);
+    share(weight, mf_patch_count(s), w);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int t = 0; t < threads; ++t) {
+        const struct mf_span span = mf_cut(s->nu, (size_t)threads, (size_t)t);
+
+        for (size_t u = span.first; u < span.first + span.count; ++u)
+            pull_row(is, e->x, place, w, u, work + s->slots + (size_t)t * each, sums);
+    }
+    share(weight, mf_patch_count(e), w);
+    for (size_t q = 0; q < e->slots; ++q)
+        if (q % e->row < e->pv) pull_patch(is, e->x + q / e->row * e->wide + q % e->row, (size_t)column[q], w, sums);
+}

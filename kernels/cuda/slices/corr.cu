@@ -1,0 +1,240 @@
+/* S2 of slices: the table, plans, levels, and the sums made of single slices. The transforms are in corr_*.cu. */
+#include <stdlib.h>
+
+#include "kernels/cuda/slices/corr.cuh"
+#include "kernels/cuda/pass.cuh"
+
+namespace
+{
+
+void *take(struct mf_slice_plan *plan, size_t bytes) { return mf_arena_take(plan->queue->arena, bytes, "S2 work"); }
+
+/* Engines of the levels that take part; *work: what cuFFT asks for where that is more than was counted with. */
+int engines(struct mf_slice_plan *plan, size_t *work)
+{
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l) {
+        const struct mf_corr_area *area = &plan->areas.level[l];
+
+        if (area->block)
+            MF_TRY(mf_corr_block_open(plan->queue, area, &plan->level[l]));
+        else
+            MF_TRY(mf_corr_cufft_open(plan->queue, area, &plan->level[l], work));
+    }
+    return MF_OK;
+}
+
+int memory(struct mf_slice_plan *plan)
+{
+    const struct mf_corr_areas *a = &plan->areas;
+    size_t work = a->work;
+
+    MF_TRY(engines(plan, &work));
+    plan->scale = static_cast<double *>(take(plan, a->scale));
+    plan->loss = static_cast<double *>(take(plan, a->loss));
+    plan->values = static_cast<float *>(take(plan, a->values));
+    plan->spectrum = static_cast<float2 *>(take(plan, a->spectrum));
+    plan->window = static_cast<float2 *>(take(plan, a->window));
+    plan->work = take(plan, work);
+    if (!plan->scale || !plan->loss || !plan->values || !plan->spectrum || !plan->window || !plan->work)
+        return MF_MEMORY;
+    MF_CUDA(cudaMemsetAsync(plan->spectrum, 0, a->spectrum, mf_cuda_of(plan->queue)->stream));
+    for (size_t l = plan->desc.first; l < plan->desc.levels; ++l)
+        if (!a->level[l].block) mf_corr_cufft_work(plan, &plan->level[l]);
+    return mf_pyramid_open(&plan->pyramid, plan->queue, &plan->desc, 2);
+}
+
+void corr_free(struct mf_slice_plan *plan)
+{
+    struct mf_arena *arena;
+
+    if (!plan) return;
+    arena = plan->queue->arena;
+    mf_backend_cuda.sync(plan->queue);
+    mf_pyramid_close(&plan->pyramid, plan->queue);
+    for (size_t l = 0; l < plan->desc.levels; ++l) {
+        mf_corr_cufft_close(&plan->level[l]);
+        mf_corr_block_close(plan->queue, &plan->level[l]);
+    }
+    mf_arena_give(arena, plan->work);
+    mf_arena_give(arena, plan->window);
+    mf_arena_give(arena, plan->spectrum);
+    mf_arena_give(arena, plan->values);
+    mf_arena_give(arena, plan->loss);
+    mf_arena_give(arena, plan->scale);
+    free(plan);
+}
+
+int corr_plan(const struct mf_slice_ops *, struct mf_queue *queue, const struct mf_slice_desc *desc,
+              struct mf_slice_plan **out)
+{
+    struct mf_slice_plan *plan = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *plan));
+    int rc;
+
+    if (!plan) return mf_fail(MF_MEMORY, "S2: no memory for a plan");
+    plan->queue = queue;
+    plan->desc = *desc;
+    rc = mf_areas_corr(desc, queue->deterministic, mf_cuda_of(queue)->limits, &plan->areas);
+    if (rc == MF_OK) rc = memory(plan);
+    if (rc == MF_OK)
+        *out = plan;
+    else
+        corr_free(plan);
+    return rc;
+}
+
+/* -- evaluation -- */
+
+struct finish_body {
+    const double *loss; /* [levels][count_max] */
+    size_t first, levels, count_max;
+    double *sum;
+    __device__ void operator()(size_t s) const
+    {
+        double all = 0.0;
+
+        for (size_t l = first; l < levels; ++l) all += loss[l * count_max + s];
+        sum[s] = all;
+    }
+};
+
+void check(const struct mf_slice_plan *plan, const struct mf_view *x)
+{
+    MF_ASSERT(x->nu == plan->desc.nu && x->nv == plan->desc.nv && x->count <= plan->desc.count_max);
+    MF_ASSERT(x->ss == 1 || x->sv == 1 || x->su == 1);
+}
+
+struct mf_corr_job job_of(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y, size_t l)
+{
+    const struct mf_corr_area *at = &plan->areas.level[l];
+    struct mf_corr_job j = {};
+
+    j.x = mf_pyramid_view(&plan->pyramid, &t->x, l, 0);
+    if (y) j.y = mf_pyramid_view(&plan->pyramid, y, l, 1);
+    if (t->g.base) j.g = mf_pyramid_gradient(&plan->pyramid, &t->g, l);
+    if (t->g.base && l + 1 < plan->desc.levels) j.coarse = mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1);
+    j.add = l == 0;
+    j.nu = at->nu;
+    j.nv = at->nv;
+    j.mu = at->mu;
+    j.mv = at->mv;
+    j.lag = int(plan->desc.lag);
+    j.periodic = plan->desc.periodic;
+    j.target = t->target ? t->target + l * plan->areas.entries : nullptr;
+    j.weight = t->target ? t->weight[l] : 0.0;
+    j.scale = t->scale ? plan->scale : nullptr;
+    j.power = t->power;
+    j.loss = plan->loss + l * plan->desc.count_max;
+    j.values = t->values ? t->values + l * plan->areas.entries : nullptr;
+    j.stride = plan->desc.levels * plan->areas.entries;
+    j.units = y ? t->x.count : (t->x.count + 1) / 2;
+    return j;
+}
+
+/* From the coarsest level down: each gradient takes what the one before has for it. */
+void run(struct mf_slice_plan *plan, const struct mf_slice_task *t, const struct mf_view *y)
+{
+    if (!t->x.count) return;
+    mf_pyramid_pool(&plan->pyramid, plan->queue, &t->x, 0);
+    if (y) mf_pyramid_pool(&plan->pyramid, plan->queue, y, 1);
+    for (size_t l = plan->desc.levels; l-- > plan->desc.first;) {
+        const struct mf_corr_job job = job_of(plan, t, y, l);
+
+        (plan->areas.level[l].block ? mf_corr_block_run : mf_corr_cufft_run)(plan, l, job);
+    }
+    for (size_t l = plan->desc.first; t->g.base && l-- > 0;)
+        mf_pyramid_pass(plan->queue, mf_pyramid_gradient(&plan->pyramid, &t->g, l + 1),
+                        mf_pyramid_gradient(&plan->pyramid, &t->g, l), l == 0);
+}
+
+void corr_eval(struct mf_slice_plan *plan, const struct mf_slice_task *task)
+{
+    const size_t count = task->x.count;
+
+    check(plan, &task->x);
+    MF_ASSERT(task->power == 1 || task->power == 2);
+    if (task->g.base) {
+        check(plan, &task->g);
+        MF_ASSERT(task->g.count == count);
+    }
+    if (!count) return;
+    MF_SPOIL(task->sum, task->sum ? count * sizeof *task->sum : 0);
+    if (task->scale)
+        MF_CUDA(cudaMemcpyAsync(plan->scale, task->scale, count * sizeof(double), cudaMemcpyHostToDevice,
+                                mf_cuda_of(plan->queue)->stream));
+    run(plan, task, nullptr);
+    if (task->sum)
+        mf_each(plan->queue, count,
+                finish_body{plan->loss, plan->desc.first, plan->desc.levels, plan->desc.count_max, task->sum});
+}
+
+/* -- totals -- */
+
+struct total_body {
+    const float *values; /* [count][size] */
+    size_t count, from, size;
+    double *total;
+    __device__ void operator()(size_t k) const
+    {
+        const size_t i = from + k;
+        double sum = 0.0;
+
+        for (size_t s = 0; s < count; ++s) sum += double(values[s * size + i]);
+        total[i] += sum;
+    }
+};
+
+/* Slices [at, at + n) of a view, n at most `most`. */
+struct mf_view part(const struct mf_view *x, size_t at, size_t most)
+{
+    struct mf_view v = *x;
+
+    v.base += at * x->ss;
+    v.count = x->count - at < most ? x->count - at : most;
+    return v;
+}
+
+void add(struct mf_slice_plan *plan, const struct mf_view *x, const struct mf_view *y, double *total)
+{
+    const size_t size = plan->desc.levels * plan->areas.entries, from = plan->desc.first * plan->areas.entries;
+
+    for (size_t at = 0; at < x->count; at += plan->areas.chunk) {
+        struct mf_slice_task task = {};
+        struct mf_view second = y ? part(y, at, plan->areas.chunk) : mf_view{};
+
+        task.x = part(x, at, plan->areas.chunk);
+        task.power = 2;
+        task.values = plan->values;
+        run(plan, &task, y ? &second : nullptr);
+        mf_each(plan->queue, size - from, total_body{plan->values, task.x.count, from, size, total});
+    }
+}
+
+void corr_total(struct mf_slice_plan *plan, const struct mf_view *x, double *total)
+{
+    check(plan, x);
+    add(plan, x, nullptr, total);
+}
+
+void corr_cross(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total)
+{
+    check(plan, a);
+    check(plan, b);
+    MF_ASSERT(a->count == b->count);
+    add(plan, a, b, total);
+}
+
+} // namespace
+
+const struct mf_slice_ops mf_corr_cuda = {
+    .kind = &mf_kind_corr,
+    .family = nullptr,
+    .plan = corr_plan,
+    .free = corr_free,
+    .eval = corr_eval,
+    .total = corr_total,
+    .cross = corr_cross,
+    .join = nullptr,
+    .pull = nullptr,
+    .match = nullptr,
+    .cost = nullptr,
+};

@@ -1,0 +1,159 @@
+/* Private to S2 on cuda: one plan, two engines. Both transform UNITS: two slices, one as the real, one as the imaginary
+ * part; or, for a cross-correlation, the two slices of the two fields. What a unit gives depends on nothing else.
+ *
+ *   Z = F(a + i b),  F(a) = (Z(k) + conj Z(-k)) / 2,  F(b) = (Z(k) - conj Z(-k)) / 2i
+ *   D_a + i D_b = F^-1(|F(a)|^2 + i |F(b)|^2) / pairs                    (both D are real)
+ *   dA/da + i dA/db = F^-1(Re H_a F(a) + i Re H_b F(b))                  (H: transforms of what the window says) */
+#ifndef MF_KERNELS_CUDA_CORR_CUH
+#define MF_KERNELS_CUDA_CORR_CUH
+
+#include "kernels/cuda/slices/slice.cuh"
+#include "kernels/form/lag.h"
+
+/** A transform of n points, in place: its radices, and tables in device memory. Frequencies end in the order that the
+ * radices leave them in. */
+struct mf_line {
+    int n, stages, radix[MF_LINE_STAGES];
+    const float2 *twiddle; /* [n] exp(-2 pi i k / n) */
+    const int *negative;   /* [n] where the frequency -k stands, for the one that stands here */
+};
+
+/** One level of one batch. */
+struct mf_corr_job {
+    struct mf_view x, y;      /* y: the second field of a cross-correlation, else base NULL */
+    struct mf_view g, coarse; /* base NULL: no gradient; none of a coarser level */
+    int add;                  /* g +=, else g = */
+    int nu, nv, mu, mv, lag, periodic;
+    const float *target; /* [(2L-1)^2] device; NULL: values alone are wanted */
+    const double *scale; /* [count] device; NULL: all 1 */
+    double weight;
+    int power;
+    double *loss;  /* [count] device */
+    float *values; /* [count][stride]; NULL: not wanted */
+    size_t stride;
+    size_t units; /* of the whole batch */
+};
+
+/** What an engine keeps for one level. */
+struct mf_corr_level {
+    struct mf_line u, v;
+    void *tables;         /* device */
+    struct mf_cufft *fft; /* NULL in a block */
+};
+
+struct mf_slice_plan {
+    struct mf_queue *queue;
+    struct mf_slice_desc desc;
+    struct mf_pyramid pyramid;
+    struct mf_corr_areas areas;
+    struct mf_corr_level level[MF_PYRAMID_MAX];
+    double *scale, *loss; /* [count_max]; [levels][count_max] device */
+    float *values;        /* [chunk][levels][entries] device */
+    float2 *spectrum;     /* device: Z of a batch of units, and for cuFFT a second array as large */
+    float2 *window;       /* device: [units][(2L-1)^2] of a batch, cuFFT alone */
+    void *work;           /* device: cuFFT's own */
+};
+
+/* -- engine `block`: kernels/cuda/slices/corr_block.cu -- */
+
+/** Tables; MF_MEMORY. */
+int mf_corr_block_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level);
+void mf_corr_block_close(struct mf_queue *q, struct mf_corr_level *level);
+void mf_corr_block_run(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job);
+
+/* -- engine `cufft`: kernels/cuda/slices/corr_cufft.cu -- */
+
+/** Transform plan; *work: at least the bytes that it needs. MF_DEVICE without cuFFT, MF_MEMORY. */
+int mf_corr_cufft_open(struct mf_queue *q, const struct mf_corr_area *area, struct mf_corr_level *level, size_t *work);
+void mf_corr_cufft_close(struct mf_corr_level *level);
+/** Tells the plan where plan->work is. */
+void mf_corr_cufft_work(struct mf_slice_plan *plan, struct mf_corr_level *level);
+void mf_corr_cufft_run(struct mf_slice_plan *plan, size_t l, const struct mf_corr_job &job);
+
+/* -- what both compute -- */
+
+/** Pixel (u, v) of a unit. */
+__device__ inline float2 mf_corr_load(const struct mf_corr_job &j, size_t unit, size_t u, size_t v)
+{
+    const size_t s = j.y.base ? unit : 2 * unit;
+    const float a = j.x.base[mf_at(j.x, s, u, v)];
+
+    if (j.y.base) return make_float2(a, j.y.base[mf_at(j.y, s, u, v)]);
+    return make_float2(a, s + 1 < j.x.count ? j.x.base[mf_at(j.x, s + 1, u, v)] : 0.0f);
+}
+
+/** From Z at k and -k: |F(a)|^2 + i |F(b)|^2, the same at both. */
+__device__ inline float2 mf_corr_power(float2 z, float2 w)
+{
+    const float ar = z.x + w.x, ai = z.y - w.y, br = z.x - w.x, bi = z.y + w.y;
+
+    return make_float2(0.25f * (ar * ar + ai * ai), 0.25f * (br * br + bi * bi));
+}
+
+/** From Z at k and -k: conj(F(a)) F(b) at k; at -k stands its conjugate. */
+__device__ inline float2 mf_corr_cross(float2 z, float2 w)
+{
+    const float ar = 0.5f * (z.x + w.x), ai = 0.5f * (z.y - w.y), br = 0.5f * (z.y + w.y), bi = -0.5f * (z.x - w.x);
+
+    return make_float2(ar * br + ai * bi, ar * bi - ai * br);
+}
+
+/** From H and Z at k and -k: the gradient's transform at both, in place of h and k. */
+__device__ inline void mf_corr_gradient(float2 z, float2 w, float2 *h, float2 *k)
+{
+    const float ha = 0.5f * (h->x + k->x), hb = 0.5f * (h->y + k->y);
+    const float ar = 0.5f * (z.x + w.x), ai = 0.5f * (z.y - w.y), br = 0.5f * (z.x - w.x), bi = 0.5f * (z.y + w.y);
+
+    *h = make_float2(ha * ar + hb * br, ha * ai + hb * bi);
+    *k = make_float2(ha * ar - hb * br, hb * bi - ha * ai);
+}
+
+/** The lag that row or column @p i of @p m stands for; false: none of the window. */
+__device__ inline bool mf_corr_lag(int i, int m, int lag, int *d)
+{
+    *d = i < lag ? i : i - m;
+    return *d<lag && * d> - lag;
+}
+
+/**
+ * Entry (du, dv) of the window of a unit, not yet divided: writes its values, adds to the two slices' losses, returns
+ * what goes back for it.
+ */
+__device__ inline float2 mf_corr_entry(const struct mf_corr_job &j, size_t unit, int du, int dv, float2 z,
+                                       double loss[2])
+{
+    const size_t i = size_t(du + j.lag - 1) * size_t(2 * j.lag - 1) + size_t(dv + j.lag - 1);
+    const double pairs =
+        mf_lag_norm(j.periodic, size_t(j.nu), size_t(j.nv), size_t(du < 0 ? -du : du), size_t(dv < 0 ? -dv : dv));
+    const double norm = pairs / (double(j.mu) * double(j.mv));
+    float back[2] = {0.0f, 0.0f};
+
+    if (j.y.base) {
+        j.values[unit * j.stride + i] = float(double(z.x) * norm);
+        return make_float2(0.0f, 0.0f);
+    }
+    for (int k = 0; k < 2; ++k) {
+        const size_t s = 2 * unit + size_t(k);
+        const float d = float(double(k ? z.y : z.x) * norm);
+
+        if (s >= j.x.count) continue;
+        if (j.values) j.values[s * j.stride + i] = d;
+        if (!j.target) continue;
+        const double e = j.weight * (double(d) - double(j.target[i])), scale = j.scale ? j.scale[s] : 1.0;
+
+        loss[k] += mf_compare_loss(j.power, e);
+        back[k] = float(2.0 * norm * scale * j.weight * mf_compare_slope(j.power, e));
+    }
+    return make_float2(back[0], back[1]);
+}
+
+/** Gradient @p g of pixel (s, u, v), with what comes from the coarser level. */
+__device__ inline void mf_corr_store(const struct mf_corr_job &j, size_t s, size_t u, size_t v, float g)
+{
+    float *to = j.g.base + mf_at(j.g, s, u, v);
+
+    g += mf_from_coarse(j.coarse, s, u, v);
+    *to = j.add ? *to + g : g;
+}
+
+#endif

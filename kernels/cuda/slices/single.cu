@@ -1,0 +1,122 @@
+/* See single.cuh. */
+#include "kernels/cuda/slices/single.cuh"
+
+#include <stdlib.h>
+
+namespace
+{
+
+struct weights {
+    double level[MF_PYRAMID_MAX];
+};
+
+/* The value of a level: its bands one after the other. */
+__device__ double value_of(const struct mf_single &p, size_t l, size_t s)
+{
+    const double *part = mf_single_part(p, l, s);
+    double sum = part[0];
+
+    for (unsigned b = 1; b < p.filled[l]; ++b) sum += part[b];
+    return sum;
+}
+
+/* Thread s: slice s. */
+__global__ void compare(struct mf_single p, struct mf_slice_task t, struct weights w)
+{
+    const size_t s = blockIdx.x * size_t(blockDim.x) + threadIdx.x;
+    double sum = 0.0;
+
+    if (s >= t.x.count) return;
+    const double scale = t.scale ? t.scale[s] : 1.0;
+
+    for (size_t l = 0; l < p.desc.levels; ++l) {
+        double slope = 0.0;
+
+        if (l >= p.desc.first) {
+            const double d = value_of(p, l, s), e = w.level[l] * (d - double(t.target[l]));
+
+            sum += mf_compare_loss(t.power, e);
+            slope = scale * w.level[l] * mf_compare_slope(t.power, e);
+            if (t.values) t.values[s * p.desc.levels + l] = float(d);
+        }
+        p.slope[l * p.desc.count_max + s] = slope;
+    }
+    if (t.sum) t.sum[s] = sum;
+}
+
+/* Block l: level first + l. The grains make the sum exact, so one order is as good as any. */
+__global__ void add(struct mf_single p, size_t count, double *total)
+{
+    const size_t l = p.desc.first + blockIdx.x;
+    MF_SHARED(double, shared);
+    double sum = 0.0;
+
+    for (size_t s = threadIdx.x; s < count; s += blockDim.x) sum += mf_compare_grain(value_of(p, l, s));
+    sum = mf_block_sum(sum, shared);
+    if (threadIdx.x == 0) total[l] += sum;
+}
+
+} // namespace
+
+int mf_single_open(struct mf_single *p, struct mf_queue *q, const struct mf_slice_desc *desc)
+{
+    struct mf_single_areas areas;
+
+    mf_areas_single(desc, &areas);
+    *p = {};
+    p->desc = *desc;
+    p->bands = areas.bands;
+    p->part = static_cast<double *>(mf_arena_take(q->arena, areas.part, "slice values"));
+    p->slope = static_cast<double *>(mf_arena_take(q->arena, areas.slope, "slice values"));
+    return p->part && p->slope ? MF_OK : MF_MEMORY;
+}
+
+void mf_single_close(struct mf_single *p, struct mf_queue *q)
+{
+    mf_arena_give(q->arena, p->slope);
+    mf_arena_give(q->arena, p->part);
+}
+
+void mf_single_compare(const struct mf_single *p, struct mf_queue *q, const struct mf_slice_task *task)
+{
+    struct weights w = {};
+
+    if (!task->x.count) return;
+    for (size_t l = 0; l < p->desc.levels; ++l) w.level[l] = task->weight[l];
+    MF_SPOIL(task->sum, task->sum ? task->x.count * sizeof *task->sum : 0);
+    MF_RUN(compare, unsigned((task->x.count + 63) / 64), 64, 0, q, *p, *task, w);
+}
+
+void mf_single_total(const struct mf_single *p, struct mf_queue *q, size_t count, double *total)
+{
+    if (!count) return;
+    MF_RUN(add, unsigned(p->desc.levels - p->desc.first), MF_CUDA_THREADS, sizeof(double[MF_CUDA_THREADS]), q, *p,
+           count, total);
+}
+
+void mf_single_free(struct mf_slice_plan *plan)
+{
+    if (!plan) return;
+    mf_pyramid_close(&plan->pyramid, plan->queue);
+    mf_single_close(&plan->single, plan->queue);
+    free(plan);
+}
+
+int mf_single_plan(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc, int pooled,
+                   struct mf_slice_plan **plan)
+{
+    struct mf_slice_plan *p;
+    int rc;
+
+    MF_TRY(mf_slices_check(desc));
+    p = static_cast<struct mf_slice_plan *>(calloc(1, sizeof *p));
+    if (!p) return mf_fail(MF_MEMORY, "no memory for a plan of %s", ops->kind->what);
+    p->queue = queue;
+    rc = mf_single_open(&p->single, queue, desc);
+    if (rc == MF_OK && pooled) rc = mf_pyramid_open(&p->pyramid, queue, desc, 1);
+    if (rc == MF_OK)
+        *plan = p;
+    else
+        mf_single_free(p);
+    return rc;
+}

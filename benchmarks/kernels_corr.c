@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/slices/lanes.h"
 #include "src/base/err.h"
 

@@ -202,8 +202,9 @@ int main(int argc, char **argv)
     printf("kernel n=%zu threads=%d history=%zu\tms\tGB/s\tof copy\n", b.side, threads, b.h.count);
     vectors(&b);
     for (int soft = 0; soft < 2; ++soft)
-        for (size_t levels = 1; levels <= 3; levels += 2) slices(&b, b.be->vari, levels, soft ? 0.1 : 0.0, "vari");
-    slices(&b, b.be->frac, 1, 0, "frac");
+        for (size_t levels = 1; levels <= 3; levels += 2)
+            slices(&b, b.be->slices->vari, levels, soft ? 0.1 : 0.0, "vari");
+    slices(&b, b.be->slices->frac, 1, 0, "frac");
     for (size_t i = 0; i < 6 + 2 * b.h.count; ++i) mf_arena_give(arena, b.slab[i]);
     b.be->queue_close(b.q);
     mf_arena_close(arena);

@@ -1,6 +1,6 @@
-/* S2 and Variation of the slices that cut through slabs: a rank's strips of all of them (kernels/slices/strips.h) beside its
- * share of whole ones (kernels/slices/slices.h), with gradient, without what either sends. bench_strips [n = 256] [ranks = 4]
- * [L = 16] [threads = 1]     prints TSV: normal, way, ms (best and median of the turns) */
+/* S2 and Variation of the slices that cut through slabs: a rank's strips of all of them (kernels/slices/strips.h)
+ * beside its share of whole ones (kernels/slices/slices.h), with gradient, without what either sends. bench_strips [n =
+ * 256] [ranks = 4] [L = 16] [threads = 1]     prints TSV: normal, way, ms (best and median of the turns) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void report(const char *normal, const char *way, double *ms)
 /* The first of the ranks' share of slices, one after the other. */
 static void slices(struct bench *b, int x, double *seconds)
 {
-    const struct mf_slice_ops *ops[2] = {mf_backend_cpu.corr, mf_backend_cpu.vari};
+    const struct mf_slice_ops *ops[2] = {mf_backend_cpu.slices->corr, mf_backend_cpu.slices->vari};
     const size_t n = b->n, count = b->rows;
     const struct mf_slice_desc desc = {
         .nu = n, .nv = n, .lag = b->lag, .levels = b->levels, .count_max = count, .periodic = 1, .smooth = 0.1};

@@ -12,7 +12,7 @@
 enum { LAG_MOST = 4096 /* of further descriptors, whose sizes grow with its square and more */ };
 
 #define MF_ROW(ID, family, where, work, weight, compat, traits, shown, dataset, ...) \
-    [MF_MORE_##ID] = {dataset, &mf_kind_##family, offsetof(struct mf_backend, family), traits},
+    [MF_MORE_##ID] = {dataset, &mf_kind_##family, offsetof(struct mf_slices, family), traits},
 
 const struct mf_more_row mf_more_rows[] = {MF_LIST_FURTHER(MF_ROW)};
 

@@ -22,7 +22,7 @@ enum mf_more {
 struct mf_more_row {
     const char *name;                 /* of its dataset */
     const struct mf_slice_kind *kind; /* that knows how many entries it has */
-    size_t family;                    /* offset of its kernels in struct mf_backend */
+    size_t family;                    /* offset of its kernels in struct mf_slices */
     unsigned traits;                  /* enum mf_trait */
 };
 

@@ -29,9 +29,9 @@ int mf_backend_find(const struct mf_backend **backend, const char *name)
     return mf_fail(MF_USAGE, "no back end '%s'; there are: auto, cpu, cuda, shadow", name);
 }
 
-int mf_queue_home(struct mf_queue **home, struct mf_queue *slices, struct mf_arena *arena)
+int mf_queue_home(struct mf_queue **home, struct mf_queue *compute, struct mf_arena *arena)
 {
-    MF_TRY(mf_backend_cpu.queue_open(home, 0, slices->threads, slices->deterministic, arena, slices->host));
-    (*home)->slices = slices;
+    MF_TRY(mf_backend_cpu.queue_open(home, 0, compute->threads, compute->deterministic, arena, compute->host));
+    (*home)->compute = compute;
     return MF_OK;
 }

@@ -15,19 +15,13 @@
 
 #include <stddef.h>
 
-#include "kernels/slices/descriptors.h"
 #include "src/base/arena.h"
 
-/** The families of descriptors of slices, in their order in struct mf_backend. */
-enum mf_family {
-#define MF_FAMILY(ID, family, ...) MF_FAMILY_##ID,
-    MF_LIST_SLICES(MF_FAMILY)
-#undef MF_FAMILY
-        MF_FAMILIES
-};
+/** Another number for another shape of struct mf_backend or of a table in it. */
+enum { MF_BACKEND_ABI = 3000 };
 
-/* Of the rest of the table 20; another list is another table. */
-enum { MF_BACKEND_ABI = 2000 + MF_FAMILIES };
+/** Compute capability (10 major + minor) of the oldest GPUs that the kernels are compiled for. */
+enum { MF_GPU_OLDEST = 80 };
 
 /** One device of a machine: no two have the same text. */
 struct mf_device_id {
@@ -47,13 +41,14 @@ struct mf_backend;
 /** Where work goes: a device, its threads, the arenas its memory comes from. Made by the back end. */
 struct mf_queue {
     const struct mf_backend *backend;
-    struct mf_arena *arena;     /* device memory; borrowed */
-    struct mf_arena *host;      /* host memory that kernels read and write; borrowed. cpu: the same arena */
-    int threads;                /* cpu: OpenMP threads of one kernel; host code of the queue's owner. May be set before
-                                   plans are made */
-    int deterministic;          /* plans must not depend on timing */
-    unsigned long segments;     /* names given (kernels/segment.h) */
-    struct mf_queue *slices;    /* where slices of this queue's fields are compared (mf_queue_home()); NULL: here */
+    struct mf_arena *arena; /* device memory; borrowed */
+    struct mf_arena *host;  /* host memory that kernels read and write; borrowed. cpu: the same arena */
+    int threads;            /* cpu: OpenMP threads of one kernel; host code of the queue's owner. May be set before
+                               plans are made */
+    int deterministic;      /* plans must not depend on timing */
+    unsigned long segments; /* names given (kernels/segment.h) */
+    struct mf_queue
+        *compute; /* whose device computes on parts of this queue's fields (mf_queue_home()); NULL: its own */
     const struct mf_port *port; /* NULL: no library that moves device memory serves this back end */
     void *impl;                 /* the back end's own */
 };
@@ -122,14 +117,10 @@ struct mf_backend {
     /** The kernel families; a NULL family is one this back end lacks, refused by name at plan time. */
     const struct mf_move_ops *move;
     const struct mf_field_ops *field;
-#define MF_FAMILY(ID, family, ...) const struct mf_slice_ops *family;
-    MF_LIST_SLICES(MF_FAMILY) /* descriptors of slices */
-#undef MF_FAMILY
-    const struct mf_space_ops *space; /* S2 of volumes, in space */
     const struct mf_optim_ops *optim;
     const struct mf_select_ops *select;
     const struct mf_label_ops *label;
-    const struct mf_strip_ops *strips; /* S2 and Variation of parts of slices; NULL: of whole ones alone */
+    const struct mf_slices *slices; /* descriptors (kernels/slices/slices.h) */
 };
 
 /** Names of the back ends, the @p i-th; NULL behind the last. */
@@ -140,9 +131,9 @@ int mf_backend_find(const struct mf_backend **backend, const char *name);
 
 /**
  * Opens a queue of cpu for fields that stay in host memory (@p arena) while their slices go through the device of
- * @p slices, whose threads and host memory it shares. Close it with its back end's queue_close(), before @p slices.
+ * @p compute, whose threads and host memory it shares. Close it with its back end's queue_close(), before @p compute.
  */
-int mf_queue_home(struct mf_queue **home, struct mf_queue *slices, struct mf_arena *arena);
+int mf_queue_home(struct mf_queue **home, struct mf_queue *compute, struct mf_arena *arena);
 
 /** Loops outside of queues (reading, libraries) take so many threads from now on: without it every rank of a node takes
  * all of its cores, and they are in each other's way. */

@@ -67,9 +67,10 @@ struct mf_cost mf_cost_lineal(const struct mf_slice_desc *desc, size_t count, en
 /** Surface correlations: per pixel of a level, axis and lag 4 (two comparisons, two sums); chords: 4 per axis. */
 struct mf_cost mf_cost_surface(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_chords(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
-/** What else is counted on labels (kernels/slices/count.h), per pixel of a level: Euler number 4 (four pixels read, two sums);
- * windows 3; boundaries 8 (two sides, a corner), of @p count pairs of slices; clusters found 8, then of every axis and
- * lag 3, or for their sizes and ends 8 more; ways 10 per axis (four neighbours, a queue). Pooling, bytes as above. */
+/** What else is counted on labels (kernels/slices/count.h), per pixel of a level: Euler number 4 (four pixels read, two
+ * sums); windows 3; boundaries 8 (two sides, a corner), of @p count pairs of slices; clusters found 8, then of every
+ * axis and lag 3, or for their sizes and ends 8 more; ways 10 per axis (four neighbours, a queue). Pooling, bytes as
+ * above. */
 struct mf_cost mf_cost_euler(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_windows(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);
 struct mf_cost mf_cost_boundaries(const struct mf_slice_desc *desc, size_t count, enum mf_cost_of what);

@@ -16,6 +16,7 @@ struct mf_dry_kind {
 
 struct mf_backend_dry {
     struct mf_backend backend;
+    struct mf_slices slices;                    /* backend.slices */
     struct mf_slice_ops corr, gpu[MF_FAMILIES]; /* what is not as in mf_backend_cpu */
     struct mf_strip_ops strips;
     int capability;

@@ -6,9 +6,9 @@
 #define MF_KERNELS_LABELS_H
 
 #include "kernels/field.h"
-#include "kernels/slices/flip.h"
 #include "kernels/form/near.h"
 #include "kernels/select.h"
+#include "kernels/slices/flip.h"
 
 enum { MF_LABEL_OPEN = 255 }; /* no phase yet */
 

@@ -12,7 +12,10 @@
 static inline int mf_apart(const struct mf_queue *queue) { return queue->backend->host_mem != NULL; }
 
 /** Where slices of fields of @p queue are compared: there, but for fields that are too large for a device. */
-static inline struct mf_queue *mf_slices_queue(struct mf_queue *queue) { return queue->slices ? queue->slices : queue; }
+static inline struct mf_queue *mf_slices_queue(struct mf_queue *queue)
+{
+    return queue->compute ? queue->compute : queue;
+}
 
 /** Where mirrors of the queue's memory come from, and that memory itself where they are the same. */
 static inline struct mf_arena *mf_mirror_arena(const struct mf_queue *queue)

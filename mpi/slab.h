@@ -3,8 +3,8 @@
 #ifndef MF_MPI_SLAB_H
 #define MF_MPI_SLAB_H
 
-#include "kernels/stage.h"
 #include "kernels/slices/view.h"
+#include "kernels/stage.h"
 #include "mpi/comm.h"
 #include "src/base/arena.h"
 #include "src/base/cut.h"

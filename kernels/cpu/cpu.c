@@ -71,7 +71,9 @@ static void sync(struct mf_queue *queue) { (void)queue; }
 
 static const struct mf_mem memory = {.alloc = take, .release = release};
 
-#define MF_FAMILY(ID, family, ...) , .family = &mf_##family##_cpu
+#define MF_FAMILY(ID, family, ...) .family = &mf_##family##_cpu,
+
+static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).space = &mf_space_cpu, .strips = &mf_strip_cpu};
 
 const struct mf_backend mf_backend_cpu = {
     .name = "cpu",
@@ -85,10 +87,9 @@ const struct mf_backend mf_backend_cpu = {
     .get = copy,
     .sync = sync,
     .move = &mf_move_cpu,
-    .field = &mf_field_cpu MF_LIST_SLICES(MF_FAMILY),
+    .field = &mf_field_cpu,
     .optim = &mf_optim_cpu,
-    .space = &mf_space_cpu,
-    .strips = &mf_strip_cpu,
     .select = &mf_select_cpu,
     .label = &mf_label_cpu,
+    .slices = &slices,
 };

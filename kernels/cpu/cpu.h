@@ -4,13 +4,13 @@
 #define MF_KERNELS_CPU_CPU_H
 
 #include "kernels/backend.h"
-#include "kernels/slices/bits.h"
 #include "kernels/cpu/fast.h"
 #include "kernels/field.h"
 #include "kernels/labels.h"
 #include "kernels/move.h"
 #include "kernels/optim.h"
 #include "kernels/select.h"
+#include "kernels/slices/bits.h"
 #include "kernels/slices/slices.h"
 #include "kernels/slices/space.h"
 #include "kernels/slices/strips.h"

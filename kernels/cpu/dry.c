@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/slices/lanes.h"
 #include "kernels/cpu/slices/strips.h"
 #include "src/base/err.h"
@@ -41,15 +41,19 @@ static void no_wait(struct mf_queue *queue, size_t copy)
 
 void mf_backend_dry(const struct mf_dry_kind *kind, struct mf_backend_dry *dry)
 {
-    *dry = (struct mf_backend_dry){
-        .backend = mf_backend_cpu, .corr = mf_corr_cpu, .strips = mf_strip_cpu, .capability = kind->capability};
+    *dry = (struct mf_backend_dry){.backend = mf_backend_cpu,
+                                   .slices = *mf_backend_cpu.slices,
+                                   .corr = mf_corr_cpu,
+                                   .strips = mf_strip_cpu,
+                                   .capability = kind->capability};
+    dry->backend.slices = &dry->slices;
     if (*kind->simd) dry->corr.family = lanes_of(kind->simd);
     if (*kind->simd) dry->strips.text = mf_strip_text_for(lanes_of(kind->simd));
-    dry->backend.corr = &dry->corr;
-    dry->backend.strips = &dry->strips;
+    dry->slices.corr = &dry->corr;
+    dry->slices.strips = &dry->strips;
     if (kind->capability > 0) mf_dry_gpu(dry);
     if (!kind->apart) return;
-    dry->backend.strips = NULL;
+    dry->slices.strips = NULL;
     dry->backend.host_mem = &mf_mem_dry;
     dry->backend.put_start = put_start;
     dry->backend.get_start = get_start;

@@ -396,7 +396,9 @@ void mf_cuda_check(cudaError_t error, const char *file, int line)
 /* What is counted on labels the cores count. */
 #define MF_ON_GPU(family)                 &mf_##family##_cuda
 #define MF_ON_CORES(family)               nullptr
-#define MF_FAMILY(ID, family, where, ...) , .family = MF_ON_##where(family)
+#define MF_FAMILY(ID, family, where, ...) .family = MF_ON_##where(family),
+
+static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).space = &mf_space_cuda, .strips = nullptr};
 
 const struct mf_backend mf_backend_cuda = {
     .name = "cuda",
@@ -423,10 +425,9 @@ const struct mf_backend mf_backend_cuda = {
     .segment_end = mf_cuda_segment_end,
     .ranges = mf_cuda_ranges,
     .move = &mf_move_cuda,
-    .field = &mf_field_cuda MF_LIST_SLICES(MF_FAMILY),
-    .space = &mf_space_cuda,
+    .field = &mf_field_cuda,
     .optim = &mf_optim_cuda,
     .select = &mf_select_cuda,
     .label = &mf_label_cuda,
-    .strips = nullptr, /* slices go from GPU to GPU */
+    .slices = &slices,
 };

@@ -10,13 +10,13 @@
 #include <cuda_runtime.h>
 
 extern "C" {
-#include "kernels/slices/areas.h"
 #include "kernels/backend.h"
 #include "kernels/field.h"
 #include "kernels/labels.h"
 #include "kernels/move.h"
 #include "kernels/optim.h"
 #include "kernels/select.h"
+#include "kernels/slices/areas.h"
 #include "kernels/slices/slices.h"
 #include "kernels/slices/space.h"
 #include "src/base/err.h"

@@ -287,7 +287,9 @@ static void get(struct mf_queue *queue, void *host, const void *device, size_t b
 
 static const struct mf_mem heap; /* all zero: malloc and free */
 
-#define MF_FAMILY(ID, family, ...) , .family = &mf_##family##_shadow
+#define MF_FAMILY(ID, family, ...) .family = &mf_##family##_shadow,
+
+static const struct mf_slices slices = {MF_LIST_SLICES(MF_FAMILY).space = &mf_space_shadow};
 
 const struct mf_backend mf_backend_shadow = {
     .name = "shadow",
@@ -306,9 +308,9 @@ const struct mf_backend mf_backend_shadow = {
     .follow = follow,
     .sync = synchronise,
     .move = &mf_move_shadow,
-    .field = &mf_field_shadow MF_LIST_SLICES(MF_FAMILY),
+    .field = &mf_field_shadow,
     .optim = &mf_optim_shadow,
-    .space = &mf_space_shadow,
     .select = &mf_select_shadow,
     .label = &mf_label_shadow,
+    .slices = &slices,
 };

@@ -9,7 +9,6 @@
 #include "kernels/slices/slices.h"
 #include "kernels/slices/space.h"
 
-enum { MF_GPU_OLDEST = 80 };  /* compute capability (10 major + minor) that the kernels are compiled for */
 enum { MF_LINE_STAGES = 12 }; /* most radices of a transform in shared memory */
 
 /** What decides on the layout of a plan. */

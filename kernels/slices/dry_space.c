@@ -2,8 +2,8 @@
  * the same planes of spectra. */
 #include <stdlib.h>
 
-#include "kernels/slices/areas.h"
 #include "kernels/dry.h"
+#include "kernels/slices/areas.h"
 #include "src/base/err.h"
 
 struct mf_space_plan {
@@ -14,7 +14,7 @@ struct mf_space_plan {
     struct mf_space_plan *worker;
 };
 
-#define CPU (mf_backend_cpu.space)
+#define CPU (mf_backend_cpu.slices->space)
 
 static void space_free(struct mf_space_plan *p)
 {

@@ -5,6 +5,7 @@
 #define MF_KERNELS_SLICES_H
 
 #include "kernels/backend.h"
+#include "kernels/slices/descriptors.h"
 #include "kernels/slices/vgg.h"
 #include "kernels/slices/view.h"
 
@@ -130,10 +131,27 @@ static inline int mf_slices_plan(const struct mf_slice_ops *ops, struct mf_queue
     return ops->plan(ops, queue, desc, plan);
 }
 
-/** The family whose pointer stands so far into struct mf_backend; NULL: this back end lacks it. */
+/** The families, in their order in struct mf_slices. */
+enum mf_family {
+#define MF_FAMILY(ID, family, ...) MF_FAMILY_##ID,
+    MF_LIST_SLICES(MF_FAMILY)
+#undef MF_FAMILY
+        MF_FAMILIES
+};
+
+/** The descriptors of a back end. A NULL pointer is one that it lacks. */
+struct mf_slices {
+#define MF_FAMILY(ID, family, ...) const struct mf_slice_ops *family;
+    MF_LIST_SLICES(MF_FAMILY)
+#undef MF_FAMILY
+    const struct mf_space_ops *space;  /* S2 of volumes, in space */
+    const struct mf_strip_ops *strips; /* S2 and Variation of parts of slices; NULL: of whole ones alone */
+};
+
+/** The family at this offset in struct mf_slices; NULL: this back end lacks it. */
 static inline const struct mf_slice_ops *mf_slices_of(const struct mf_backend *backend, size_t offset)
 {
-    return *(const struct mf_slice_ops *const *)(const void *)((const char *)backend + offset);
+    return *(const struct mf_slice_ops *const *)(const void *)((const char *)backend->slices + offset);
 }
 
 /* What plans of every back end ask. */

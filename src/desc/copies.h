@@ -13,9 +13,9 @@ struct mf_copied {
 
 /**
  * Mean over the sides of @p got of the share of windows of its example that are found in @p want's, each by windows of
- * the edge that it asks for (kernels/slices/copy.h). Sides of less than MF_COPY_LEAST pixels, of either, say nothing. Where
- * the phases are not as many, a result of two is the indicator of the target's phase 1 or its only one. Not collective;
- * both have examples; MF_MEMORY.
+ * the edge that it asks for (kernels/slices/copy.h). Sides of less than MF_COPY_LEAST pixels, of either, say nothing.
+ * Where the phases are not as many, a result of two is the indicator of the target's phase 1 or its only one. Not
+ * collective; both have examples; MF_MEMORY.
  */
 int mf_copies(const struct mf_target *got, const struct mf_target *want, struct mf_copied *copied);
 

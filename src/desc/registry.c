@@ -19,7 +19,7 @@
                  MF_PHASE_##work,                                                                 \
                  traits,                                                                          \
                  &mf_kind_##family,                                                               \
-                 offsetof(struct mf_backend, kernels),                                            \
+                 offsetof(struct mf_slices, kernels),                                             \
                  shown},
 #define MF_ROW(ID, family, where, work, weight, compat, traits, shown, dataset, ...) \
     MF_ROW_OF(ID, family, family, work, weight, compat, traits, shown, __VA_ARGS__)

@@ -28,7 +28,7 @@ struct mf_descriptor {
     enum mf_phase phase;              /* its work in reports */
     unsigned traits;                  /* enum mf_trait */
     const struct mf_slice_kind *form; /* how many entries it has, and what its formula costs */
-    size_t family;                    /* offset of its kernels in struct mf_backend; in space: not of slices */
+    size_t family;                    /* offset of its kernels in struct mf_slices; in space: not of slices */
     const struct mf_shown *shown;     /* how its values are drawn; by example: NULL */
 };
 

@@ -1,11 +1,11 @@
 /* See shown.h; orders of entries: docs/DESCRIPTORS.md. */
 #include "src/desc/shown.h"
 
-#include "kernels/slices/count.h"
 #include "kernels/form/axes.h"
 #include "kernels/form/gram.h"
 #include "kernels/form/lineal.h"
 #include "kernels/form/tensor.h"
+#include "kernels/slices/count.h"
 #include "kernels/slices/vgg.h"
 
 #define COUNT(names) (sizeof(names) / sizeof *(names))

@@ -5,8 +5,9 @@
 #include "io/micro.h"
 
 /**
- * Slice @p index normal to @p normal of a volume as an image (rows and columns as kernels/slices/view.h orders them), with the
- * labels, names and unit of the volume. Arrays come from @p arena. Collective; refuses (agreed) with MF_MEMORY.
+ * Slice @p index normal to @p normal of a volume as an image (rows and columns as kernels/slices/view.h orders them),
+ * with the labels, names and unit of the volume. Arrays come from @p arena. Collective; refuses (agreed) with
+ * MF_MEMORY.
  */
 int mf_slice_take(const struct mf_comm *comm, struct mf_arena *arena, const struct mf_micro *volume,
                   enum mf_normal normal, size_t index, struct mf_micro *slice);

@@ -89,8 +89,8 @@ int mf_space_new(const struct mf_comm *comm, struct mf_queue *queue, const struc
     int rc = s ? MF_OK : mf_fail(MF_MEMORY, "no memory for S2_3D");
 
     if (s) {
-        *s =
-            (struct mf_space){.comm = comm, .queue = queue, .slab = *slab, .opts = *opts, .ops = queue->backend->space};
+        *s = (struct mf_space){
+            .comm = comm, .queue = queue, .slab = *slab, .opts = *opts, .ops = queue->backend->slices->space};
         rc = check(s);
         if (rc == MF_OK) rc = take(s);
     }

@@ -1,4 +1,5 @@
-/* S2_3D and CrossS2_3D: two-point correlations of a volume in space, whose planes lie over the ranks (kernels/slices/space.h).
+/* S2_3D and CrossS2_3D: two-point correlations of a volume in space, whose planes lie over the ranks
+ * (kernels/slices/space.h).
  */
 #ifndef MF_DESC_SPACE_H
 #define MF_DESC_SPACE_H

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/slices/areas.h"
+#include "kernels/backend.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/plan/search.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/slices/areas.h"
+#include "kernels/backend.h"
 #include "src/base/err.h"
 #include "src/base/text.h"
 

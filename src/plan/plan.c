@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-<<<<<<< HEAD
-=======
-#include "io/hash.h"
-#include "kernels/slices/areas.h"
-#include "mpi/slab.h"
->>>>>>> 3dc78b7 (kernels: move descriptors' kernels to slices/)
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/plan/search.h"

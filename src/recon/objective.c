@@ -106,7 +106,7 @@ static void phase_weights(struct mf_objective *o, const struct round *r)
         MF_PHASE(MF_PHASE_FRACTION);
 
         mf_phase_count(mean_cost(o, r, MF_COST_VALUES));
-        o->backend->frac->eval(s->mean, &task);
+        o->backend->slices->frac->eval(s->mean, &task);
     }
     o->backend->sync(o->queue);
     for (size_t p = 0; p < o->phases; ++p)
@@ -233,7 +233,7 @@ static void through_weights(struct mf_objective *o, const struct round *r)
             s->scale[from + i] =
                 r->factor * r->share * s->slope[i] * a * (power == 1 ? 1 : 2 * q) * -2 * (1 - s->vf[from + i]) * part;
         }
-        o->backend->frac->eval(s->mean, &task);
+        o->backend->slices->frac->eval(s->mean, &task);
     }
 }
 

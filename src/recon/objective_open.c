@@ -207,7 +207,8 @@ static int side_plans(struct mf_objective *o, size_t d)
         MF_TRY(plan_for(o, o->ops[t], mf_objective_desc(o, s, s->levels), &s->plan[t]));
         MF_TRY(side_target(o, d, t));
     }
-    if (mf_objective_weighs(&o->opts)) MF_TRY(plan_for(o, o->backend->frac, mf_objective_desc(o, s, 1), &s->mean));
+    if (mf_objective_weighs(&o->opts))
+        MF_TRY(plan_for(o, o->backend->slices->frac, mf_objective_desc(o, s, 1), &s->mean));
     s->sum = mf_arena_take(o->queue->host, s->entries * sizeof *s->sum, "slice sums");
     return s->sum ? MF_OK : MF_MEMORY;
 }

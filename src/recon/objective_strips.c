@@ -1,6 +1,6 @@
-/* See objective_impl.h. Slices normal to y and x by strips (kernels/slices/strips.h), where ranks are on several nodes: the
- * planes beside the slabs travel (mpi/halo.h) and the sums of all slices are added up, instead of all slices there and
- * all of their gradients back. */
+/* See objective_impl.h. Slices normal to y and x by strips (kernels/slices/strips.h), where ranks are on several nodes:
+ * the planes beside the slabs travel (mpi/halo.h) and the sums of all slices are added up, instead of all slices there
+ * and all of their gradients back. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +113,7 @@ static size_t grain_of(struct mf_objective *o)
 static int may(struct mf_objective *o)
 {
     if (o->sides == 1 || o->comm->local_size == o->comm->size || o->comm->wire) return 0;
-    if (!o->backend->strips || o->home != o->queue || o->queue->deterministic || !suits(o)) return 0;
+    if (!o->backend->slices->strips || o->home != o->queue || o->queue->deterministic || !suits(o)) return 0;
     return knows_terms(o) && is_quick(o, grain_of(o)) && pays(o) && mf_halo_fits(o->comm, o->slab.dims, grain_of(o));
 }
 
@@ -207,7 +207,7 @@ static int open_side(struct mf_objective *o, size_t side)
         st->plan[1] = st->plan[0];
         return MF_OK;
     }
-    return o->backend->strips->plan(o->backend->strips, o->queue, &desc, &st->plan[side]);
+    return o->backend->slices->strips->plan(o->backend->slices->strips, o->queue, &desc, &st->plan[side]);
 }
 
 static int take_sums(struct mf_objective *o)
@@ -246,8 +246,8 @@ void mf_objective_strips_close(struct mf_objective *o)
     struct mf_objective_strips *st = o->strips;
 
     if (!st) return;
-    if (st->plan[1] != st->plan[0]) o->backend->strips->free(st->plan[1]);
-    o->backend->strips->free(st->plan[0]);
+    if (st->plan[1] != st->plan[0]) o->backend->slices->strips->free(st->plan[1]);
+    o->backend->slices->strips->free(st->plan[0]);
     mf_halo_free(st->halo);
     mf_arena_give(o->queue->arena, st->coarse);
     mf_arena_give(o->queue->host, st->sums[0]);
@@ -285,8 +285,8 @@ void mf_objective_strips_start(struct mf_objective *o, const float *x)
         st->own[f] = at->level ? at->coarse : x + at->phase * mf_slab_voxels(&o->slab);
         if (at->level == 0) continue;
         mf_phase_count(mf_cost_pass((struct mf_extent){1, at->rows, at->plane}, 4, 5));
-        o->backend->strips->pool(o->queue, is_x(at->side), s->slices, s->nv >> (at->level - 1), at->rows,
-                                 st->own[st->at[at->side][at->phase][at->level - 1]], at->coarse);
+        o->backend->slices->strips->pool(o->queue, is_x(at->side), s->slices, s->nv >> (at->level - 1), at->rows,
+                                         st->own[st->at[at->side][at->phase][at->level - 1]], at->coarse);
     }
     mf_halo_start(st->halo, st->own);
 }
@@ -335,7 +335,7 @@ static void values(struct mf_objective *o)
 
             memset(sums, 0, st->each[k] * sizeof *sums);
             levels_of(o, k, p, level);
-            if (o->slab.count > 0) o->backend->strips->values(st->plan[k], level, target_of(o, k, p, 0), sums);
+            if (o->slab.count > 0) o->backend->slices->strips->values(st->plan[k], level, target_of(o, k, p, 0), sums);
         }
 }
 
@@ -355,7 +355,7 @@ static void compare(struct mf_objective *o, size_t side, size_t phase)
         task.weight[i] = weight[i];
         task.sum[i] = s->a + (t * o->parts + phase) * s->slices;
     }
-    o->backend->strips->compare(st->plan[side], &task, st->sums[side] + phase * st->each[side]);
+    o->backend->slices->strips->compare(st->plan[side], &task, st->sums[side] + phase * st->each[side]);
 }
 
 static void gradient(struct mf_objective *o, size_t side, size_t phase, float *g)
@@ -365,8 +365,8 @@ static void gradient(struct mf_objective *o, size_t side, size_t phase, float *g
     struct mf_strip_rows level[MF_LEVELS_MAX];
 
     levels_of(o, side, phase, level);
-    o->backend->strips->gradient(st->plan[side], level, st->sums[side] + phase * st->each[side],
-                                 g + phase * mf_slab_voxels(&o->slab), plane);
+    o->backend->slices->strips->gradient(st->plan[side], level, st->sums[side] + phase * st->each[side],
+                                         g + phase * mf_slab_voxels(&o->slab), plane);
 }
 
 void mf_objective_strips_finish(struct mf_objective *o, float *g)

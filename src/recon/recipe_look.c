@@ -162,10 +162,10 @@ static int coherence(struct mf_arena *arena, const struct pictures *p, size_t fi
     struct mf_queue *queue = NULL;
     int rc = mf_backend_cpu.queue_open(&queue, 0, 1, 1, arena, arena);
 
-    if (rc == MF_OK) rc = mf_slices_plan(mf_backend_cpu.tensor, queue, &desc, &plan);
+    if (rc == MF_OK) rc = mf_slices_plan(mf_backend_cpu.slices->tensor, queue, &desc, &plan);
     if (rc == MF_OK) {
-        mf_backend_cpu.tensor->total(plan, &view, sum);
-        mf_backend_cpu.tensor->free(plan);
+        mf_backend_cpu.slices->tensor->total(plan, &view, sum);
+        mf_backend_cpu.slices->tensor->free(plan);
     }
     if (queue) mf_backend_cpu.queue_close(queue);
     *value = sum[MF_TENSOR_E] > 0 ? sqrt(fmax(0, sum[MF_TENSOR_C]) / sum[MF_TENSOR_E]) : 0;

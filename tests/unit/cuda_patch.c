@@ -66,16 +66,16 @@ static void ask_phase(struct side *s, const struct patch_case *k, struct mf_slic
     for (size_t i = 0; i < x->count; ++i) scale[i] = 1 + 0.1 * (double)i;
     a->sum[p] = sums_new(s, x->count);
     a->values[p] = mf_arena_zeros(s->host, x->count * levels, sizeof(float), "test");
-    s->be->patch->eval(plan, &(struct mf_slice_task){.x = *x,
-                                                     .g = slices_view(&k->slices, g),
-                                                     .target = target,
-                                                     .weight = weight,
-                                                     .power = k->slices.power,
-                                                     .scale = scale,
-                                                     .sum = a->sum[p],
-                                                     .values = a->values[p],
-                                                     .phase = p,
-                                                     .pull = pull});
+    s->be->slices->patch->eval(plan, &(struct mf_slice_task){.x = *x,
+                                                             .g = slices_view(&k->slices, g),
+                                                             .target = target,
+                                                             .weight = weight,
+                                                             .power = k->slices.power,
+                                                             .scale = scale,
+                                                             .sum = a->sum[p],
+                                                             .values = a->values[p],
+                                                             .phase = p,
+                                                             .pull = pull});
     s->be->sync(s->q);
     a->g[p] = down(s, n, g);
     mf_arena_give(s->device, target);
@@ -100,13 +100,13 @@ static struct patch_answer ask(struct side *s, const struct patch_case *k)
         free(field);
     }
     desc = desc_of(k, &view[0], example);
-    a.pulls = s->be->patch->pull(&desc) * view[0].count;
+    a.pulls = s->be->slices->patch->pull(&desc) * view[0].count;
     zeros = calloc(a.pulls + 1, sizeof *zeros);
     pull = up(s, a.pulls + 1, zeros);
-    CHECK(mf_slices_plan(s->be->patch, s->q, &desc, &plan) == MF_OK);
-    s->be->patch->match(plan, view, pull);
+    CHECK(mf_slices_plan(s->be->slices->patch, s->q, &desc, &plan) == MF_OK);
+    s->be->slices->patch->match(plan, view, pull);
     for (size_t p = 0; p < phases; ++p) ask_phase(s, k, plan, &view[p], pull, p, &a);
-    s->be->patch->free(plan);
+    s->be->slices->patch->free(plan);
     a.pull = down(s, a.pulls + 1, pull);
     for (size_t p = 0; p < phases; ++p) mf_arena_give(s->device, x[p]);
     free(zeros);

@@ -91,7 +91,7 @@ static void check_many(struct side *s)
 static void check_scale(struct side *s)
 {
     const struct mf_slice_desc desc = {.nu = N, .nv = N, .lag = 2, .levels = 1, .count_max = N, .periodic = 1};
-    const struct mf_slice_ops *const all[] = {s->be->frac, s->be->vari, s->be->corr};
+    const struct mf_slice_ops *const all[] = {s->be->slices->frac, s->be->slices->vari, s->be->slices->corr};
     float *x = random_floats(VOXELS, 4, 0, 1), zeros[9] = {0};
 
     for (size_t k = 0; k < 3; ++k) {

@@ -51,10 +51,10 @@ static void check_layouts(void)
         struct mf_slice_plan *plan;
 
         total[way] = sums_new(&side[1], 2);
-        CHECK(mf_slices_plan(side[1].be->vari, side[1].q, &k.desc, &plan) == MF_OK);
-        side[1].be->vari->total(plan, way ? &lanes : &planes, total[way]);
+        CHECK(mf_slices_plan(side[1].be->slices->vari, side[1].q, &k.desc, &plan) == MF_OK);
+        side[1].be->slices->vari->total(plan, way ? &lanes : &planes, total[way]);
         side[1].be->sync(side[1].q);
-        side[1].be->vari->free(plan);
+        side[1].be->slices->vari->free(plan);
         free(down(&side[1], N * N * N, on));
     }
     CHECK(total[0][0] > 0 && total[0][0] == total[1][0] && total[0][1] == total[1][1]);

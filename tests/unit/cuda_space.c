@@ -1,5 +1,6 @@
 /* S2 in space, and that of two fields, is the same on cpu and cuda: windows and gradients, odd extents, periodic or
  * not; planes dealt out in parts give the same sums to the bit. */
+#include "kernels/slices/slices.h"
 #include "kernels/slices/space.h"
 #include "tests/unit/cuda_case.h"
 
@@ -38,13 +39,13 @@ struct answer {
 static void sum_up(struct side *s, struct mf_space_plan *plan, const struct mf_space_desc *d, const float *first,
                    const float *second, size_t cut, double *sums)
 {
-    const size_t plane = s->be->space->plane(d), n = d->lag * plane;
+    const size_t plane = s->be->slices->space->plane(d), n = d->lag * plane;
     double *part = sums_new(s, n);
 
-    s->be->space->products(plan, cut, first, second, sums);
+    s->be->slices->space->products(plan, cut, first, second, sums);
     s->be->sync(s->q);
     if (cut < d->nz) {
-        s->be->space->products(plan, d->nz - cut, first + cut * plane, second + cut * plane, part);
+        s->be->slices->space->products(plan, d->nz - cut, first + cut * plane, second + cut * plane, part);
         s->be->sync(s->q);
         for (size_t i = 0; i < n; ++i) sums[i] += part[i];
     }
@@ -56,9 +57,9 @@ static float *spectra_of(struct side *s, struct mf_space_plan *plan, const struc
 {
     const size_t all = d->nz + 2 * (d->lag - 1);
     float *field = framed(d, seed), *x = up(s, all * d->ny * d->nx, field);
-    float *spectra = mf_arena_take(s->device, all * s->be->space->plane(d) * sizeof *spectra, "test");
+    float *spectra = mf_arena_take(s->device, all * s->be->slices->space->plane(d) * sizeof *spectra, "test");
 
-    s->be->space->transform(plan, all, x, spectra);
+    s->be->slices->space->transform(plan, all, x, spectra);
     s->be->sync(s->q);
     mf_arena_give(s->device, x);
     free(field);
@@ -69,11 +70,11 @@ static float *spectra_of(struct side *s, struct mf_space_plan *plan, const struc
 static double *window_of(struct side *s, struct mf_space_plan *plan, const struct mf_space_desc *d, const float *first,
                          const float *second, size_t cut)
 {
-    const size_t plane = s->be->space->plane(d), own = (d->lag - 1) * plane;
+    const size_t plane = s->be->slices->space->plane(d), own = (d->lag - 1) * plane;
     double *sums = sums_new(s, d->lag * plane), *window = sums_new(s, entries(d));
 
     sum_up(s, plan, d, first + own, second + own, cut, sums);
-    s->be->space->window(plan, sums, window);
+    s->be->slices->space->window(plan, sums, window);
     s->be->sync(s->q);
     mf_arena_give(s->host, sums);
     return window;
@@ -89,9 +90,9 @@ static float *gradient_of(struct side *s, struct mf_space_plan *plan, const stru
 
     for (size_t i = 0; i < n; ++i) slope[i] = mf_random_uniform(4, 2, i) - 0.3;
     if (across)
-        s->be->space->across(plan, d->nz, slope, spectra, g);
+        s->be->slices->space->across(plan, d->nz, slope, spectra, g);
     else
-        s->be->space->adjoint(plan, d->nz, slope, spectra, g);
+        s->be->slices->space->adjoint(plan, d->nz, slope, spectra, g);
     s->be->sync(s->q);
     mf_arena_give(s->host, slope);
     free(zeros);
@@ -107,14 +108,14 @@ static struct answer ask(struct side *s, const struct mf_space_desc *given, size
 
     d.planes = d.nz + 2 * (d.lag - 1);
     d.pairs = 1;
-    CHECK(s->be->space->plan(s->q, &d, &plan) == MF_OK);
+    CHECK(s->be->slices->space->plan(s->q, &d, &plan) == MF_OK);
     x = spectra_of(s, plan, &d, 1);
     y = spectra_of(s, plan, &d, 2);
     a.window = window_of(s, plan, &d, x, x, cut);
     a.cross = window_of(s, plan, &d, x, y, cut);
     a.across = gradient_of(s, plan, &d, y, 1);
     a.g = gradient_of(s, plan, &d, x, 0);
-    s->be->space->free(plan);
+    s->be->slices->space->free(plan);
     mf_arena_give(s->device, x);
     mf_arena_give(s->device, y);
     return a;

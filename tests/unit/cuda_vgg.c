@@ -46,7 +46,7 @@ static void network_fill(void)
 
 static const struct mf_slice_ops *ops_of(const struct side *s, const struct vgg_case *k)
 {
-    return k->all ? s->be->vgg_all : s->be->vgg;
+    return k->all ? s->be->slices->vgg_all : s->be->slices->vgg;
 }
 
 static struct mf_slice_desc desc_of(const struct vgg_case *k, const struct mf_view *v)
@@ -198,15 +198,15 @@ static void check_bytes(void)
     struct mf_slice_plan *one, *all;
     size_t first, both;
 
-    CHECK(mf_slices_plan(s->be->vgg, s->q, &desc, &one) == MF_OK);
+    CHECK(mf_slices_plan(s->be->slices->vgg, s->q, &desc, &one) == MF_OK);
     first = mf_arena_live(s->device) - device;
-    CHECK(mf_slices_plan(s->be->vgg_all, s->q, &desc, &all) == MF_OK);
+    CHECK(mf_slices_plan(s->be->slices->vgg_all, s->q, &desc, &all) == MF_OK);
     both = mf_arena_live(s->device) - device;
     CHECK(first > bytes && both > first && both < 2 * bytes);
     CHECK(mf_arena_live(s->host) - host == bytes);
-    s->be->vgg->free(one);
+    s->be->slices->vgg->free(one);
     CHECK(mf_arena_live(s->device) - device > bytes);
-    s->be->vgg_all->free(all);
+    s->be->slices->vgg_all->free(all);
     CHECK(mf_arena_live(s->device) == device && mf_arena_live(s->host) == host);
 }
 

@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/fftw_memory.h"
+#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/slices/lanes.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"

@@ -13,7 +13,8 @@ static void check(struct mf_cost got, double bytes, double operations)
 /* Soft pairs by their formula, and by the cpu's shorter way. */
 static void check_two_point(void)
 {
-    struct mf_cost (*cost)(const struct mf_slice_desc *, size_t, enum mf_cost_of) = mf_backend_cpu.two_point->cost;
+    struct mf_cost (*cost)(const struct mf_slice_desc *, size_t, enum mf_cost_of) =
+        mf_backend_cpu.slices->two_point->cost;
     const struct mf_slice_desc soft = {
         .nu = 16, .nv = 16, .lag = 8, .levels = 1, .periodic = 1, .threshold = 0.75, .steepness = 10};
     struct mf_slice_desc steep = soft, padded = soft, few = soft;

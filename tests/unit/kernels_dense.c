@@ -164,7 +164,7 @@ static void directions_agree(const struct mf_slice_ops *ops, float *x)
 static void whole_numbers(float *x)
 {
     static const size_t plate[3] = {1, 40, 44};
-    const struct mf_slice_ops *const families[] = {mf_backend_cpu.gram, mf_backend_cpu.gram_cross};
+    const struct mf_slice_ops *const families[] = {mf_backend_cpu.slices->gram, mf_backend_cpu.slices->gram_cross};
     const size_t lags[] = {16, 11};
 
     for (size_t f = 0; f < 2; ++f)
@@ -180,7 +180,7 @@ static void whole_numbers(float *x)
 
 /* Those of one field that need no network. */
 #define OF_CPU(ID, family, where, work, weight, compat, traits, ...) \
-    (traits) & (MF_OF_NETWORK | MF_OF_PAIRS) ? NULL : mf_backend_cpu.family,
+    (traits) & (MF_OF_NETWORK | MF_OF_PAIRS) ? NULL : mf_backend_cpu.slices->family,
 
 int main(void)
 {
@@ -215,7 +215,7 @@ int main(void)
     whole_numbers(x);
     lag = 8; /* soft pairs through a few fields */
     for (int periodic = 0; periodic < 2; ++periodic) {
-        const struct work alone = {mf_backend_cpu.two_point, image, 0, periodic, 1, 1, 0, 0};
+        const struct work alone = {mf_backend_cpu.slices->two_point, image, 0, periodic, 1, 1, 0, 0};
         struct work shared = alone;
 
         shared.threads = 3;

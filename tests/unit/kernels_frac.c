@@ -12,15 +12,15 @@ int main(void)
                     {sizes[i][0], sizes[i][1], sizes[i][2]}, normal, mode & 1 ? 3 : 1, 1, 0, 0, 1, 0, 0, 0};
 
                 k.power = mode & 2 ? 1 : 2;
-                check_case(&k, mf_backend_cpu.frac, 1);
-                check_first(&k, mf_backend_cpu.frac);
+                check_case(&k, mf_backend_cpu.slices->frac, 1);
+                check_first(&k, mf_backend_cpu.slices->frac);
             }
     for (int normal = 0; normal < 3; ++normal) {
         struct slices_case k = {{33, 42, 47}, normal, 2, 1, 0, 2, 1, 0, 0, 0};
 
-        check_same_bits(&k, mf_backend_cpu.frac);
-        check_none(&k, mf_backend_cpu.frac);
+        check_same_bits(&k, mf_backend_cpu.slices->frac);
+        check_none(&k, mf_backend_cpu.slices->frac);
     }
-    check_areas(mf_backend_cpu.frac, 1);
+    check_areas(mf_backend_cpu.slices->frac, 1);
     return failures != 0;
 }

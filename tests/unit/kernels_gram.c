@@ -288,9 +288,9 @@ static void by_program(struct slice *s)
     memset(s->g, 0, sizeof s->g);
     CHECK(mf_arena_open(&arena, &dirty, 0) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, 2, 1, arena, arena) == MF_OK);
-    CHECK(mf_slices_plan(mf_backend_cpu.gram, q, &desc, &plan) == MF_OK);
-    mf_backend_cpu.gram->eval(plan, &task);
-    mf_backend_cpu.gram->free(plan);
+    CHECK(mf_slices_plan(mf_backend_cpu.slices->gram, q, &desc, &plan) == MF_OK);
+    mf_backend_cpu.slices->gram->eval(plan, &task);
+    mf_backend_cpu.slices->gram->free(plan);
     mf_backend_cpu.queue_close(q);
     mf_arena_close(arena);
 }

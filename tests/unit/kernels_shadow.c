@@ -28,12 +28,12 @@ static void open_all(void)
     scale = device_host(&d, NULL, N * sizeof *scale);
     d.be->field->fill(d.q, N * N * N, 0.5f, x);
     d.be->field->fill(d.q, N * N * N, 0, g);
-    if (mf_slices_plan(d.be->frac, d.q, &desc, &plan) != MF_OK) abort();
+    if (mf_slices_plan(d.be->slices->frac, d.q, &desc, &plan) != MF_OK) abort();
 }
 
 static void close_all(void)
 {
-    d.be->frac->free(plan);
+    d.be->slices->frac->free(plan);
     mf_arena_give(d.arena, x);
     mf_arena_give(d.arena, g);
     mf_arena_give(d.arena, target);
@@ -46,13 +46,13 @@ static void compare(double *sum)
 {
     static const double one = 1;
 
-    d.be->frac->eval(plan, &(struct mf_slice_task){.x = {x, N, N, N, N * N, N, 1},
-                                                   .g = {g, N, N, N, N * N, N, 1},
-                                                   .target = target,
-                                                   .weight = &one,
-                                                   .power = 1,
-                                                   .scale = scale,
-                                                   .sum = sum});
+    d.be->slices->frac->eval(plan, &(struct mf_slice_task){.x = {x, N, N, N, N * N, N, 1},
+                                                           .g = {g, N, N, N, N * N, N, 1},
+                                                           .target = target,
+                                                           .weight = &one,
+                                                           .power = 1,
+                                                           .scale = scale,
+                                                           .sum = sum});
 }
 
 /* -- planted bugs: each in a process of its own -- */
@@ -150,7 +150,7 @@ static void check_late(void)
     CHECK_NEAR(out[N - 1], 0.5, 1e-7);
     CHECK_NEAR((double)copy[5], 1.0 / (N * N), 1e-7);
     out[0] = 100; /* totals add, also to what is on its way */
-    for (int i = 0; i < 2; ++i) d.be->frac->total(plan, &(struct mf_view){x, N, N, N, N * N, N, 1}, out);
+    for (int i = 0; i < 2; ++i) d.be->slices->frac->total(plan, &(struct mf_view){x, N, N, N, N * N, N, 1}, out);
     CHECK(isnan(out[0]));
     d.be->sync(d.q);
     CHECK_NEAR(out[0], 100 + 2 * N * 0.5, 1e-6);

@@ -96,7 +96,8 @@ static void numbers_free(struct numbers *r)
 
 static void by_slices(const struct strip_case *k, struct mf_queue *q, float *x, struct numbers *r)
 {
-    const struct mf_slice_ops *ops[2] = {k->s2 ? mf_backend_cpu.corr : NULL, k->variation ? mf_backend_cpu.vari : NULL};
+    const struct mf_slice_ops *ops[2] = {k->s2 ? mf_backend_cpu.slices->corr : NULL,
+                                         k->variation ? mf_backend_cpu.slices->vari : NULL};
     const struct stack at = stack_of(k, 0, x);
     const struct mf_slice_desc desc = {.nu = k->n[0],
                                        .nv = columns_of(k),

@@ -18,8 +18,8 @@ static void check_against_oracle(void)
                 k.seam = k.periodic && mode & 4;
                 k.smooth = mode & 4 && !(mode & 2) ? 0.05 : mode & 8 ? 0.1 : 0;
                 k.power = mode & 8 ? 1 : 2;
-                check_case(&k, mf_backend_cpu.vari, 0);
-                check_first(&k, mf_backend_cpu.vari);
+                check_case(&k, mf_backend_cpu.slices->vari, 0);
+                check_first(&k, mf_backend_cpu.slices->vari);
             }
 }
 
@@ -34,8 +34,8 @@ static void check_directions_agree(void)
     along_x.normal = 2;
     for (size_t s = 0; s < N; ++s)
         for (size_t i = 0; i < N * N; ++i) turned[i * N + s] = x[s * N * N + i];
-    a = run_case(&along_z, mf_backend_cpu.vari, x, 0, N);
-    b = run_case(&along_x, mf_backend_cpu.vari, turned, 0, N);
+    a = run_case(&along_z, mf_backend_cpu.slices->vari, x, 0, N);
+    b = run_case(&along_x, mf_backend_cpu.slices->vari, turned, 0, N);
     CHECK(memcmp(a.sum, b.sum, N * sizeof(double)) == 0);
     for (size_t s = 0; s < N; ++s)
         for (size_t i = 0; i < N * N; ++i) CHECK(a.g[s * N * N + i] == b.g[i * N + s]);
@@ -50,11 +50,11 @@ static void check_bits(void)
     for (int normal = 0; normal < 3; ++normal) {
         struct slices_case k = {{33, 42, 47}, normal, 1, 1, 0, 2, 1, 0, 0, 0};
 
-        check_same_bits(&k, mf_backend_cpu.vari);
+        check_same_bits(&k, mf_backend_cpu.slices->vari);
         k.levels = 3;
         k.smooth = 0.1;
-        check_same_bits(&k, mf_backend_cpu.vari);
-        check_none(&k, mf_backend_cpu.vari);
+        check_same_bits(&k, mf_backend_cpu.slices->vari);
+        check_none(&k, mf_backend_cpu.slices->vari);
     }
 }
 
@@ -66,11 +66,11 @@ static void check_published(const uint64_t rows[64], const double mcrpy[3], cons
     float x[64 * 64];
 
     for (size_t i = 0; i < 64 * 64; ++i) x[i] = (float)(rows[i / 64] >> i % 64 & 1);
-    r = run_case(&k, mf_backend_cpu.vari, x, 0, 1);
+    r = run_case(&k, mf_backend_cpu.slices->vari, x, 0, 1);
     for (size_t l = 0; l < 3; ++l) CHECK((double)r.values[l] == mcrpy[l]);
     result_free(&r);
     k.seam = 0;
-    r = run_case(&k, mf_backend_cpu.vari, x, 0, 1);
+    r = run_case(&k, mf_backend_cpu.slices->vari, x, 0, 1);
     for (size_t l = 0; l < 3; ++l) CHECK((double)r.values[l] == numpy[l]);
     result_free(&r);
 }
@@ -86,9 +86,9 @@ static void check_refusal(void)
 
     CHECK(mf_arena_open(&arena, mf_backend_cpu.mem, 100) == MF_OK);
     CHECK(mf_backend_cpu.queue_open(&q, 0, 1, 1, arena, arena) == MF_OK);
-    CHECK(mf_slices_plan(mf_backend_cpu.vari, q, &desc, &plan) == MF_USAGE);
+    CHECK(mf_slices_plan(mf_backend_cpu.slices->vari, q, &desc, &plan) == MF_USAGE);
     desc.levels = 1;
-    CHECK(mf_slices_plan(mf_backend_cpu.vari, q, &desc, &plan) == MF_MEMORY);
+    CHECK(mf_slices_plan(mf_backend_cpu.slices->vari, q, &desc, &plan) == MF_MEMORY);
     mf_backend_cpu.queue_close(q);
     mf_arena_close(arena);
 }
@@ -103,6 +103,6 @@ int main(void)
     check_published(micrograph_copolymer, (double[]){0.73876953125, 0.7646484375, 0.25439453125},
                     (double[]){0.72607421875, 0.7373046875, 0.23974609375});
     check_refusal();
-    check_areas(mf_backend_cpu.vari, 1);
+    check_areas(mf_backend_cpu.slices->vari, 1);
     return failures != 0;
 }

@@ -1,6 +1,6 @@
-/* What is counted whole (kernels/slices/count.h), as swaps aim at it: counts that follow swaps equal those of the labels, and
- * energies the change of the loss, whose values the kernels of slices give. Images and volumes, one field and three,
- * periodic and not; windows that do not fill a slice; phases that vanish, and that span. */
+/* What is counted whole (kernels/slices/count.h), as swaps aim at it: counts that follow swaps equal those of the
+ * labels, and energies the change of the loss, whose values the kernels of slices give. Images and volumes, one field
+ * and three, periodic and not; windows that do not fill a slice; phases that vanish, and that span. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,14 +1,14 @@
-/* See kernels/slices/bits.h. All three normals are the same to the counter: slices of nu packed rows, a row is nv bits along
- * v. Slices normal to x get theirs by transposing the packed field. One half of every window of lags is counted in
- * blocks of 16 x 32 lags (bits_window.h), the other half is its mirror image. Where a is dense its zeros are counted
+/* See kernels/slices/bits.h. All three normals are the same to the counter: slices of nu packed rows, a row is nv bits
+ * along v. Slices normal to x get theirs by transposing the packed field. One half of every window of lags is counted
+ * in blocks of 16 x 32 lags (bits_window.h), the other half is its mirror image. Where a is dense its zeros are counted
  * instead: #a(p) b(p+r) = #b(p+r) - #(1 - a(p)) b(p+r). */
 #include "kernels/slices/bits.h"
 
 #include <omp.h>
 #include <string.h>
 
-#include "kernels/cpu/slices/bits_window.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/slices/bits_window.h"
 #include "kernels/cpu/slices/pack.h"
 #include "src/base/err.h"
 

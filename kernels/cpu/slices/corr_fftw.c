@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/fftw_memory.h"
+#include "kernels/cpu/slices/corr.h"
 #include "kernels/cpu/slices/slice.h"
 #include "src/base/cut.h"
 #include "src/base/err.h"

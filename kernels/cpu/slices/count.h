@@ -1,10 +1,10 @@
-/* What is counted on slices of labels (kernels/slices/count.h) as a family of the cpu back end: a pixel is of the phase where
- * it is above one half. */
+/* What is counted on slices of labels (kernels/slices/count.h) as a family of the cpu back end: a pixel is of the phase
+ * where it is above one half. */
 #ifndef MF_KERNELS_CPU_COUNT_H
 #define MF_KERNELS_CPU_COUNT_H
 
-#include "kernels/slices/count.h"
 #include "kernels/cpu/slices/dense.h"
+#include "kernels/slices/count.h"
 
 struct mf_cpu_count {
     struct mf_cpu_family family; /* first: the plan has its address */

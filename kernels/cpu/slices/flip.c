@@ -1,4 +1,5 @@
-/* See kernels/slices/flip.h. Vectors of eight floats; a word's bits become lane masks by comparing with one bit per lane. */
+/* See kernels/slices/flip.h. Vectors of eight floats; a word's bits become lane masks by comparing with one bit per
+ * lane. */
 #include "kernels/slices/flip.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Two-point correlation in space on the cpu: see kernels/slices/space.h. Planes are transformed in place by FFTW. Products are
- * taken in columns of a few points of the spectrum through all planes, which lie in a cache while all lags are. */
+/* Two-point correlation in space on the cpu: see kernels/slices/space.h. Planes are transformed in place by FFTW.
+ * Products are taken in columns of a few points of the spectrum through all planes, which lie in a cache while all lags
+ * are. */
 #include "kernels/slices/space.h"
 #include "kernels/cost.h"
 

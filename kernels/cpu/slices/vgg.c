@@ -11,8 +11,8 @@
  * of two phase 1 in all colours.
  *
  * Pixels are rows of channels, in a frame of two more rows and columns where a convolution (conv.h) reads them, all
- * levels at once. The way back is the same with the frame at the other side and the weights of kernels/slices/vgg.h, turned
- * round. What value() leaves of a slice's levels in the scratch gradient() uses. */
+ * levels at once. The way back is the same with the frame at the other side and the weights of kernels/slices/vgg.h,
+ * turned round. What value() leaves of a slice's levels in the scratch gradient() uses. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* S2 of slices: the table, plans, levels, and the sums made of single slices. The transforms are in corr_*.cu. */
 #include <stdlib.h>
 
-#include "kernels/cuda/slices/corr.cuh"
 #include "kernels/cuda/pass.cuh"
+#include "kernels/cuda/slices/corr.cuh"
 
 namespace
 {

@@ -2,8 +2,8 @@
  * are made as they are loaded, so that nothing of their size is stored:
  *   values     F^T F, F [anchors][channels], tiles on and above the diagonal
  *   gradient   F (slope + its transpose), a column of tiles at a time, which pixels then take their shares of */
-#include "kernels/cuda/slices/dense.cuh"
 #include "kernels/cuda/pass.cuh"
+#include "kernels/cuda/slices/dense.cuh"
 #include "kernels/cuda/slices/tile.cuh"
 #include "kernels/form/gram.h"
 

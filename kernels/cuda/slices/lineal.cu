@@ -1,8 +1,8 @@
 /* Lineal path of slices: see form/lineal.h. A thread walks along the runs that begin at its pixels, from the shortest
  * to the longest. For the gradient it leaves behind what a pixel gets from the runs that have it as their k-th; every
  * pixel then goes back along the direction and takes what is left there for it. */
-#include "kernels/cuda/slices/dense.cuh"
 #include "kernels/cuda/pass.cuh"
+#include "kernels/cuda/slices/dense.cuh"
 #include "kernels/form/lineal.h"
 
 namespace

@@ -1,8 +1,8 @@
-/* Soft descriptors of slices that are means over the places of masks: see kernels/slices/masks.h. A block adds up a mask of a
- * slice. For the gradient the slopes of all places of a group of masks are kept, and every pixel takes what the places
- * that have a tap on it have for it. */
-#include "kernels/cuda/slices/dense.cuh"
+/* Soft descriptors of slices that are means over the places of masks: see kernels/slices/masks.h. A block adds up a
+ * mask of a slice. For the gradient the slopes of all places of a group of masks are kept, and every pixel takes what
+ * the places that have a tap on it have for it. */
 #include "kernels/cuda/pass.cuh"
+#include "kernels/cuda/slices/dense.cuh"
 
 extern "C" {
 #include "kernels/slices/masks.h"

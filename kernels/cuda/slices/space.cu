@@ -1,5 +1,6 @@
-/* Two-point correlation in space: see kernels/slices/space.h. By sums over voxels, without transforms: "spectra" are the
- * planes themselves, and S_d (u, v), lags in the order of the window, the sum over voxels of x_k(y, x) x_(k+d)(y + u, x
+/* Two-point correlation in space: see kernels/slices/space.h. By sums over voxels, without transforms: "spectra" are
+ * the planes themselves, and S_d (u, v), lags in the order of the window, the sum over voxels of x_k(y, x) x_(k+d)(y +
+ * u, x
  * + v). A block takes a row of the window of a pair of planes, a run of neighbouring lags at a time, which share what
  * is loaded. What planes give is rounded so that it adds up exactly, in any order. */
 #include <stdlib.h>

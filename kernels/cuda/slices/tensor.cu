@@ -1,8 +1,8 @@
 /* Structure tensor of slices (form/tensor.h): maps of smoothed components and of their coherence, which are correlated
  * (lags.cuh). Periodic: as many cells as pixels; else those between pixels, pairs inside, and a Gaussian that is cut
  * off at an edge is divided by what is left of it. What the maps count goes back the same way, every step gathered. */
-#include "kernels/cuda/slices/lags.cuh"
 #include "kernels/cuda/pass.cuh"
+#include "kernels/cuda/slices/lags.cuh"
 #include "kernels/form/tensor.h"
 
 namespace

@@ -1,11 +1,11 @@
-/* Gram matrices of what VGG-19 sees in slices: see kernels/cpu/slices/vgg.c for what is computed. Pixels are rows of channels,
- * of all slices of a chunk one behind the other. A convolution is a product of matrices whose left one, pixels times
- * taps and channels, is read from where it stands: tap and channel of a column say which pixel. The way back is the
- * same with the weights turned round, and so is what a Gram matrix gives back, of one tap. What of a product becomes
- * what is said by a body. Sums run over taps and then channels, whatever the shape of a tile, so that bits do not
- * depend on the number of slices. */
-#include "kernels/cuda/slices/dense.cuh"
+/* Gram matrices of what VGG-19 sees in slices: see kernels/cpu/slices/vgg.c for what is computed. Pixels are rows of
+ * channels, of all slices of a chunk one behind the other. A convolution is a product of matrices whose left one,
+ * pixels times taps and channels, is read from where it stands: tap and channel of a column say which pixel. The way
+ * back is the same with the weights turned round, and so is what a Gram matrix gives back, of one tap. What of a
+ * product becomes what is said by a body. Sums run over taps and then channels, whatever the shape of a tile, so that
+ * bits do not depend on the number of slices. */
 #include "kernels/cuda/pass.cuh"
+#include "kernels/cuda/slices/dense.cuh"
 #include "kernels/cuda/slices/tile.cuh"
 
 namespace

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/slices/patch.h"
 #include "kernels/shadow/shadow.h"
+#include "kernels/slices/patch.h"
 #include "src/base/err.h"
 
 struct mf_slice_plan {

@@ -10,7 +10,7 @@ struct mf_space_plan {
     size_t sums, window, all;    /* bytes; all: of the lags of two fields */
 };
 
-#define CPU (mf_backend_cpu.space)
+#define CPU (mf_backend_cpu.slices->space)
 
 static size_t plane(const struct mf_space_desc *desc) { return CPU->plane(desc); }
 

@@ -96,13 +96,10 @@ static unsigned of_file(const struct mf_target *t)
 /* All of slices that the back end has kernels for; quick: that cost little. */
 static unsigned all_of(const struct mf_backend *backend, int quick)
 {
-    const struct mf_slice_ops *ops;
     unsigned wants = MF_WANTS_CROSS;
 
-    for (unsigned m = 0; m < MF_MORE; ++m) {
-        memcpy(&ops, (const char *)backend + mf_more_rows[m].family, sizeof ops);
-        if (ops && !(quick && is_costly(m))) wants |= 1u << m;
-    }
+    for (unsigned m = 0; m < MF_MORE; ++m)
+        if (mf_slices_of(backend, mf_more_rows[m].family) && !(quick && is_costly(m))) wants |= 1u << m;
     return wants;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "mpi/slab.h"
+#include "src/base/json.h"
 
 enum { MF_PHASES_MAX = 32, MF_UNIT_TEXT = 32, MF_HASH_TEXT = 65, MF_NAME_TEXT = 64 };
 
@@ -120,5 +121,8 @@ int mf_reals_write(const struct mf_comm *comm, const char *path, int ndim, const
  * mf_axes). Collective. MF_OUTPUT. */
 int mf_field_write(const struct mf_comm *comm, const char *path, const struct mf_slab *slab, int ndim, int fields,
                    const float *x);
+
+/** Puts "shape" into an object: {nz, ny, nx} of a volume, {ny, nx} of an image. Local. */
+void mf_micro_shape(const size_t dims[3], struct mf_json *at);
 
 #endif

@@ -377,3 +377,11 @@ void mf_micro_free(struct mf_micro *micro)
     micro->phase = NULL;
     micro->grey = NULL;
 }
+
+void mf_micro_shape(const size_t dims[3], struct mf_json *at)
+{
+    struct mf_json *shape = mf_json_array();
+
+    for (int a = dims[0] > 1 ? 0 : 1; a < 3; ++a) mf_json_int(shape, NULL, (long long)dims[a]);
+    mf_json_put(at, "shape", shape);
+}

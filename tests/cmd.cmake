@@ -1,5 +1,4 @@
 mf_test(NAME cmd_doctor SOURCE unit/cmd_doctor.c ROOM mf_cmd)
-mf_test(NAME cmd_figure SOURCE unit/cmd_figure.c ROOM mf_cmd)
 mf_test(NAME cmd_session SOURCE unit/cmd_session.c ROOM mf_cmd RANKS 1 2 3)
 
 # Whole programs: tests/cli/<name>.py MESOFORGE MPIEXEC

@@ -8,9 +8,9 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/cmd/exchange.h"
+#include "src/cmd/gram_weights.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
-#include "src/cmd/network.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/reside.h"
 #include "src/cmd/sample.h"
@@ -90,7 +90,7 @@ static unsigned at_most(const struct mf_session *session, const struct mf_charac
     if (!mf_characterize_is_all(o)) return more_of(o);
     for (int m = 0; m < MF_MORE; ++m)
         if (mf_more_is(m, MF_OF_NETWORK)) network |= 1u << m;
-    return more_of(o) | (MF_WANTS_MORE & ~(mf_network_named(session, o->gram_weights) ? 0 : network));
+    return more_of(o) | (MF_WANTS_MORE & ~(mf_gram_weights_named(session, o->gram_weights) ? 0 : network));
 }
 
 static int uses_soft(unsigned more)
@@ -106,7 +106,7 @@ static void say_unused(const struct mf_options *options, unsigned more)
 {
     static const char *const soft[] = {"threshold_steepness", "soft_threshold"};
 
-    mf_network_unused(options, more);
+    mf_gram_weights_unused(options, more);
     for (size_t i = 0; i < 2; ++i)
         if (!uses_soft(more) && mf_options_origin(options, soft[i]) != MF_FROM_DEFAULT)
             mf_warn("--%s has no effect: none of the descriptors is soft", soft[i]);
@@ -374,7 +374,7 @@ static int run(struct mf_session *session, void *options)
     say_unused(session->options, more);
     MF_TRY(mf_session_serves(session, more_of(o)));
     MF_TRY(mf_reside(session, o->residency));
-    MF_TRY(mf_network_open(session, o->gram_weights, o->nl_method, more, &o->vgg));
+    MF_TRY(mf_gram_weights_open(session, o->gram_weights, o->nl_method, more, &o->vgg));
     MF_ASSERT(files > 0); /* was checked */
     results = calloc(files, sizeof *results);
     if (!results) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a list");

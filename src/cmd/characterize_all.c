@@ -6,7 +6,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/characterize.h"
-#include "src/cmd/network.h"
+#include "src/cmd/gram_weights.h"
 #include "src/desc/registry.h"
 
 int mf_characterize_is_all(const struct mf_characterize_cmd *o)
@@ -43,7 +43,7 @@ static const char *why_not(const struct mf_session *s, const struct mf_character
         return "the back end has no kernels; try: --device cpu";
     if (!mf_descriptor_is(row, MF_OF_NETWORK)) return NULL;
     if (!o->vgg) return "no weights of VGG-19 are named; try: --gram_weights_filename";
-    if (mf_network_feeds(micro, o->pyramid ? lag : 0, mf_descriptor_is(row, MF_OF_ALL))) return NULL;
+    if (mf_vgg_feeds(micro, o->pyramid ? lag : 0, mf_descriptor_is(row, MF_OF_ALL))) return NULL;
     return "slices or coarse levels are too small for VGG-19, or phases too many";
 }
 

@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "io/array.h"
+#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/text.h"
-#include "src/cmd/describe.h"
 #include "src/cmd/exchange.h"
 #include "src/cmd/log_view.h"
-#include "src/cmd/names.h"
 #include "src/desc/mean.h"
 #include "src/desc/measure.h"
+#include "src/show/describe.h"
 
 const char *mf_characterize_input(const struct mf_session *session, const struct mf_characterize_cmd *o, size_t i)
 {

@@ -1,44 +1,51 @@
 /* compare: a microstructure and others that should look like it, by all that describes them. */
-#include "src/cmd/compare.h"
+#include "src/show/compare.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/names.h"
-#include "src/cmd/network.h"
-#include "src/cmd/recon_plan.h"
+#include "src/cmd/cmd.h"
+#include "src/cmd/gram_weights.h"
+
+struct compare_cmd {
+    struct mf_common common;
+    struct mf_compare_opts compare;
+    const char *nl_method, *gram_weights;
+};
 
 static const struct mf_opt rows[] = {
-    MF_OPT(mf_compare_opts, "limit_to", lag, MF_LONG, "16",
+    MF_OPT(compare_cmd, "limit_to", compare.lag, MF_LONG, "16",
            "L: correlations are compared for lags below it [pixels] (without: at most half the shortest edge)"),
     MF_OPT(
-        mf_compare_opts, "descriptor_types", descriptors, MF_TEXTS, "quick",
+        compare_cmd, "descriptor_types", compare.descriptors, MF_TEXTS, "quick",
         "descriptors beside S2, Variation and volume fractions, and measures of whole fields (docs/DESCRIPTORS.md); "
         "all; quick: all but LinealPathApproximation, Correlations, CrossCorrelations, GramMatrices, "
         "MultiPhaseGramMatrices and tortuosity, which take long; those of a descriptor file where that is the target"),
-    MF_CHOICE(mf_compare_opts, "nl_method", nl_method, NULL, MF_UNIT_CHOICES,
+    MF_CHOICE(compare_cmd, "nl_method", nl_method, NULL, MF_UNIT_CHOICES,
               "GramMatrices: what a neuron makes of its sum (relu; that of a descriptor file)"),
-    MF_OPT(mf_compare_opts, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
+    MF_OPT(compare_cmd, "gram_weights_filename", gram_weights, MF_TEXT, NULL,
            "GramMatrices: weights of VGG-19, a file of tools/vgg-to-safetensors; else MESOFORGE_GRAM_WEIGHTS; neither: "
            "all leaves them out"),
-    MF_OPT(mf_compare_opts, "slices", slices, MF_LONG, "16",
+    MF_OPT(compare_cmd, "slices", compare.slices, MF_LONG, "16",
            "volumes: slices along every axis that the seven measures look at, evenly spread; 0: all"),
-    MF_OPT(mf_compare_opts, "periodic", periodic, MF_FLAG, NULL,
+    MF_OPT(compare_cmd, "periodic", compare.periodic, MF_FLAG, NULL,
            "borders are joined (else only what lies inside counts)"),
-    MF_OPT(mf_compare_opts, "threshold", threshold, MF_TEXT, NULL,
+    MF_OPT(compare_cmd, "threshold", compare.threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value (not HDF5 files: they hold phases)"),
-    MF_OPT(mf_compare_opts, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_OPT(compare_cmd, "labels", compare.labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
     MF_OPT_END};
 
 static const struct mf_opt *const tables[] = {rows, mf_common_opts, NULL};
 
 static int check(const struct mf_session *s, void *options)
 {
-    const struct mf_compare_opts *o = options;
+    const struct compare_cmd *cmd = options;
+    const struct mf_compare_opts *o = &cmd->compare;
 
     MF_TRY(mf_compare_more_check(o));
     if (mf_options_positional(s->options, NULL) < 2)
@@ -129,14 +136,15 @@ static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, c
                         struct mf_compared *got, struct report *report)
 {
     struct mf_comparison c = {.want = want, .got = got, .periodic = o->periodic};
+    const struct mf_show show = mf_session_show(s);
     int rc;
 
     report->volumes |= got->micro.ndim == 3;
     report->fields |= !want->described && want->micro.ndim == got->micro.ndim;
     MF_TRY(mf_agree(s->comm, check_pair(want, got)));
-    MF_TRY(mf_compare_describe(s, o, want, got));
+    MF_TRY(mf_compare_describe(&show, o, want, got));
     MF_TRY(mf_agree(s->comm, compare(&c, o->periodic)));
-    rc = draws(s) ? mf_compare_draw(s, &report->figure, &c) : MF_OK;
+    rc = draws(s) ? mf_compare_draw(&show, &report->figure, &c) : MF_OK;
     if (rc == MF_OK && s->comm->rank == 0) {
         if (s->common->json)
             mf_json_put(report->results, NULL, mf_compare_json(&c));
@@ -149,12 +157,13 @@ static int compare_file(struct mf_session *s, const struct mf_compare_opts *o, c
 static int compare_all(struct mf_session *s, const struct mf_compare_opts *o, const struct mf_compared *want,
                        const char *const *files, size_t count, struct report *report)
 {
+    const struct mf_show show = mf_session_show(s);
     int rc = MF_OK;
 
     for (size_t i = 0; rc == MF_OK && i < count; ++i) {
         struct mf_compared got = {0};
 
-        rc = mf_compare_read(s, o, files[i], 0, &got);
+        rc = mf_compare_read(&show, o, files[i], 0, &got);
         if (rc == MF_OK) rc = compare_file(s, o, want, &got, report);
         mf_compared_free(&got);
     }
@@ -179,7 +188,7 @@ static int finish(const struct mf_session *s, const struct mf_compare_opts *o, c
     if (!s->common->json) return MF_OK;
     all = mf_json_object();
     mf_json_text(all, "target", want->file);
-    mf_recon_shape(want->micro.slab.dims, all);
+    mf_micro_shape(want->micro.slab.dims, all);
     mf_json_bool(all, "periodic", o->periodic);
     mf_json_put(all, "results", report->results);
     report->results = NULL;
@@ -195,6 +204,24 @@ static int finish(const struct mf_session *s, const struct mf_compare_opts *o, c
     return rc;
 }
 
+/* The network of what is compared: where it was named, or asked for by the name of a descriptor. Collective. */
+static int load_network(const struct mf_session *s, struct compare_cmd *cmd, const struct mf_compared *want)
+{
+    struct mf_compare_opts *o = &cmd->compare;
+    const struct mf_target *target = want->described ? &want->target : NULL;
+    const unsigned more = mf_compare_more(o, s->backend, want, &want->micro);
+
+    mf_gram_weights_unused(s->options, more);
+    if (!mf_compare_names(o, want) && !mf_gram_weights_named(s, cmd->gram_weights)) {
+        if (mf_vgg_wanted(more) && mf_compare_is_all(o))
+            mf_info("all descriptors but those that need the weights of VGG-19 (none are named; try: "
+                    "--gram_weights_filename)");
+        return MF_OK;
+    }
+    MF_TRY(mf_gram_weights_open(s, cmd->gram_weights, mf_vgg_unit(cmd->nl_method, target), more, &o->vgg));
+    return target && o->vgg ? mf_vgg_same(target, o->vgg) : MF_OK;
+}
+
 static void say_unused(const struct mf_session *s, const struct mf_compared *want)
 {
     if (want->described && mf_options_given(s->options, "descriptor_types"))
@@ -203,7 +230,9 @@ static void say_unused(const struct mf_session *s, const struct mf_compared *wan
 
 static int run(struct mf_session *s, void *options)
 {
-    struct mf_compare_opts *o = options;
+    struct compare_cmd *cmd = options;
+    struct mf_compare_opts *o = &cmd->compare;
+    const struct mf_show show = mf_session_show(s);
     struct report report = {0};
     struct mf_compared want = {0};
     const char *const *files = NULL;
@@ -212,12 +241,13 @@ static int run(struct mf_session *s, void *options)
 
     MF_TRY(mf_session_may_write(s, s->common->output, ".png"));
     if (s->common->output) MF_TRY(mf_session_spares(s, s->common->output, count, files));
+    o->lag_given = mf_options_given(s->options, "limit_to");
     report.results = mf_json_array();
-    rc = mf_compare_read(s, o, files[0], 1, &want);
+    rc = mf_compare_read(&show, o, files[0], 1, &want);
     report.figure.columns = COLUMNS;
     if (rc == MF_OK) say_unused(s, &want);
-    if (rc == MF_OK) rc = mf_compare_network(s, o, &want);
-    if (rc == MF_OK) rc = mf_compare_describe(s, o, NULL, &want);
+    if (rc == MF_OK) rc = load_network(s, cmd, &want);
+    if (rc == MF_OK) rc = mf_compare_describe(&show, o, NULL, &want);
     if (rc == MF_OK) rc = compare_all(s, o, &want, files + 1, count - 1, &report);
     if (rc == MF_OK) rc = mf_agree(s->comm, s->comm->rank == 0 ? finish(s, o, &want, &report) : MF_OK);
     if (rc == MF_OK && !report.volumes && mf_options_given(s->options, "slices"))
@@ -292,7 +322,7 @@ const struct mf_cmd mf_cmd_compare = {
     .synopsis = "TARGET RESULT [RESULT ...] [--output PNG]",
     .text = text,
     .tables = tables,
-    .size = sizeof(struct mf_compare_opts),
+    .size = sizeof(struct compare_cmd),
     .positional_max = 4096,
     .check = check,
     .run = run,

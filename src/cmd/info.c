@@ -11,8 +11,8 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/info_values.h"
 #include "src/recon/checkpoint.h"
+#include "src/show/values.h"
 
 struct info {
     struct mf_common common;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "io/hash.h"
+#include "io/names.h"
 #include "io/target.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -10,7 +11,6 @@
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
 #include "src/cmd/join.h"
-#include "src/cmd/names.h"
 #include "src/desc/mean.h"
 
 enum { ENDS = 2, MOST_STEPS = 10000 };

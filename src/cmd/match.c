@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
 #include "src/cmd/mask.h"
-#include "src/cmd/names.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"

@@ -6,7 +6,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/network.h"
+#include "src/cmd/gram_weights.h"
 #include "src/cmd/recon_auto.h"
 #include "src/cmd/recon_opts.h"
 #include "src/cmd/recon_plan.h"
@@ -236,7 +236,7 @@ static int find_network(struct mf_session *s, struct plan_cmd *o)
     struct mf_recon_cmd *r = &o->recon;
 
     if (o->verify) return mf_recon_network(s, r, NULL);
-    return mf_network_wanted(mf_recon_more(r)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->vgg)) : MF_OK;
+    return mf_vgg_wanted(mf_recon_more(r)) ? mf_agree(s->comm, mf_vgg_new(MF_UNIT_RELU, 1, &r->vgg)) : MF_OK;
 }
 
 static int plan(struct mf_session *s, struct plan_cmd *o)

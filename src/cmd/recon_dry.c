@@ -7,14 +7,6 @@
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon_plan.h"
 
-void mf_recon_shape(const size_t dims[3], struct mf_json *at)
-{
-    struct mf_json *shape = mf_json_array();
-
-    for (int a = dims[0] > 1 ? 0 : 1; a < 3; ++a) mf_json_int(shape, NULL, (long long)dims[a]);
-    mf_json_put(at, "shape", shape);
-}
-
 static void add_option(void *json, const char *word, const char *value, enum mf_origin origin)
 {
     (void)origin;
@@ -27,7 +19,7 @@ static int print_json(const struct mf_session *s, const size_t dims[3], size_t f
     int rc;
 
     mf_json_bool(j, "dry_run", 1);
-    mf_recon_shape(dims, j);
+    mf_micro_shape(dims, j);
     mf_json_int(j, "fields", (long long)fields);
     mf_options_each(s->options, add_option, options);
     mf_json_put(j, "options", options);

@@ -6,8 +6,8 @@
 
 #include "src/base/err.h"
 #include "src/base/log.h"
+#include "src/cmd/gram_weights.h"
 #include "src/cmd/mask.h"
-#include "src/cmd/network.h"
 #include "src/cmd/reside.h"
 #include "src/cmd/sample.h"
 #include "src/desc/characterize.h"
@@ -319,7 +319,7 @@ int mf_recon_check(const struct mf_session *s, const struct mf_recon_cmd *o)
     if (o->use_multiphase && o->no_multiphase)
         return mf_fail(MF_USAGE, "--use_multiphase and --no_multiphase contradict each other");
     MF_TRY(check_types(o));
-    mf_network_unused(s->options, mf_recon_more(o));
+    mf_gram_weights_unused(s->options, mf_recon_more(o));
     MF_TRY(mf_soft_check(o->soft, o->steepness));
     return check_weights(o);
 }
@@ -411,10 +411,10 @@ static void name_network(const struct mf_recon_cmd *o, struct mf_target *target)
 
 int mf_recon_network(const struct mf_session *s, struct mf_recon_cmd *o, struct mf_target *target)
 {
-    MF_TRY(mf_network_open(s, o->gram_weights, mf_network_unit(o->nl_method, target), mf_recon_more(o), &o->vgg));
+    MF_TRY(mf_gram_weights_open(s, o->gram_weights, mf_vgg_unit(o->nl_method, target), mf_recon_more(o), &o->vgg));
     if (!o->vgg || !target) return MF_OK;
     if (o->arrays.count && !*target->network) name_network(o, target);
-    return mf_network_same(target, o->vgg);
+    return mf_vgg_same(target, o->vgg);
 }
 
 /* The target's own threshold is the one that is compared with. */

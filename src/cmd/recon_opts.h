@@ -99,7 +99,7 @@ unsigned mf_recon_more(const struct mf_recon_cmd *o);
 /**
  * Loads the network that the descriptors need, if they do, into o->vgg: with @p target (NULL: it is to be measured) it
  * has to be the one that this was made with, or where arrays do not say which, becomes its own. The caller frees it.
- * Collective; refuses (agreed) as mf_network_open().
+ * Collective; refuses (agreed) as mf_gram_weights_open().
  */
 int mf_recon_network(const struct mf_session *session, struct mf_recon_cmd *o, struct mf_target *target);
 

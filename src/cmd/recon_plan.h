@@ -54,9 +54,6 @@ void mf_recon_plan_free(struct mf_recon_plan *plan);
 int mf_recon_dry(const struct mf_session *session, const size_t dims[3], const struct mf_target *target,
                  const struct mf_solve_opts *solve);
 
-/** "shape" of a volume {nz, ny, nx}, or of an image. */
-void mf_recon_shape(const size_t dims[3], struct mf_json *at);
-
 /** Puts "plan" (and "tried") into the object of a run; not where there is none. */
 void mf_recon_plan_put(const struct mf_recon_plan *plan, const struct mf_solve_result *result, struct mf_json *at);
 

@@ -6,9 +6,9 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/text.h"
-#include "src/cmd/describe.h"
 #include "src/cmd/peaks.h"
 #include "src/cmd/recon_outcome.h"
+#include "src/show/describe.h"
 
 long mf_outcome_label(const struct mf_outcome *out, int p)
 {
@@ -229,7 +229,7 @@ int mf_outcome_json(const struct mf_outcome *out, struct mf_json **json)
     struct mf_json *j = mf_json_object();
 
     mf_json_text(j, "output", out->path);
-    mf_recon_shape(out->dims, j);
+    mf_micro_shape(out->dims, j);
     mf_json_int(j, "seed", (long long)out->solve.seed);
     mf_json_text(j, "problem", out->problem);
     mf_json_real(j, "loss", r->loss);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "io/atomic.h"
+#include "io/names.h"
 #include "mpi/comm.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
@@ -13,7 +14,6 @@
 #include "src/cmd/device.h"
 #include "src/cmd/join.h"
 #include "src/cmd/log_view.h"
-#include "src/cmd/names.h"
 #include "src/cmd/recon_outcome.h"
 #include "src/desc/characterize.h"
 #include "src/recon/checkpoint.h"
@@ -266,7 +266,7 @@ static int evaluate(struct mf_outcome *out, struct mf_json **json)
     *json = mf_json_object();
     if (out->path) mf_json_text(*json, "gradient", out->path);
     mf_json_null(*json, "output");
-    mf_recon_shape(out->dims, *json);
+    mf_micro_shape(out->dims, *json);
     mf_json_int(*json, "seed", (long long)out->solve.seed);
     mf_json_real(*json, "loss", loss);
     mf_json_real(*json, "loss_final", loss);

@@ -15,8 +15,8 @@
 #include "src/base/json.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/page.h"
 #include "src/cmd/report_bench.h"
+#include "src/show/page.h"
 
 enum {
     WORD = 4200,

@@ -3,7 +3,7 @@
 #define MF_CMD_REPORT_BENCH_H
 
 #include "src/base/json.h"
-#include "src/cmd/page.h"
+#include "src/show/page.h"
 
 /** A file of bench. */
 struct mf_report_bench {

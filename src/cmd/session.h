@@ -7,6 +7,7 @@
 #include "mpi/comm.h"
 #include "src/base/arena.h"
 #include "src/base/opt.h"
+#include "src/show/show.h"
 
 /** Options every verb has: the first member of every verb's options struct. */
 struct mf_common {
@@ -98,5 +99,11 @@ int mf_session_to_device(struct mf_session *session);
  * with MF_DEVICE.
  */
 int mf_session_serves(struct mf_session *session, unsigned more);
+
+/** What src/show works with, of an open session. Local. */
+static inline struct mf_show mf_session_show(const struct mf_session *session)
+{
+    return (struct mf_show){session->comm, session->backend, session->queue, session->home, session->arena};
+}
 
 #endif

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/names.h"
 #include "src/cmd/recon_plan.h"
 #include "src/recon/smooth.h"
 
@@ -68,7 +68,7 @@ static struct mf_json *facts(const struct mf_session *s, const struct mf_micro *
     double all = (double)m->slab.dims[0] * (double)m->slab.dims[1] * (double)m->slab.dims[2];
 
     mf_json_text(json, "output", path);
-    mf_recon_shape(m->slab.dims, json);
+    mf_micro_shape(m->slab.dims, json);
     for (int p = 0; p < m->phases; ++p) {
         char label[32];
 

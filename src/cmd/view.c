@@ -3,35 +3,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/names.h"
 #include "src/base/err.h"
 #include "src/base/json.h"
 #include "src/base/log.h"
 #include "src/cmd/cmd.h"
-#include "src/cmd/names.h"
-#include "src/cmd/view_axes.h"
-#include "src/cmd/view_draw.h"
-#include "src/cmd/view_sheet.h"
+#include "src/show/view_axes.h"
+#include "src/show/view_draw.h"
+#include "src/show/view_sheet.h"
+
+struct view_cmd {
+    struct mf_common common;
+    struct mf_view_opts view;
+    const char *map, *symmetry;
+    int bare, save;
+};
 
 static const struct mf_opt rows[] = {
-    MF_OPT(mf_view_opts, "original_ms", original, MF_TEXT, NULL,
+    MF_OPT(view_cmd, "original_ms", view.original, MF_TEXT, NULL,
            "the microstructure this was made after: drawn beside it"),
-    MF_OPT(mf_view_opts, "target", target, MF_TEXT, NULL,
+    MF_OPT(view_cmd, "target", view.target, MF_TEXT, NULL,
            "descriptor file: its curves are drawn with those of the file"),
-    MF_OPT(mf_view_opts, "slices", slices, MF_LONG, "1", "volumes: slices drawn along every axis"),
-    MF_OPT(mf_view_opts, "columns", columns, MF_LONG, "6", "several files: pictures in a row"),
-    MF_OPT(mf_view_opts, "limit_to", lag, MF_LONG, "16",
+    MF_OPT(view_cmd, "slices", view.slices, MF_LONG, "1", "volumes: slices drawn along every axis"),
+    MF_OPT(view_cmd, "columns", view.columns, MF_LONG, "6", "several files: pictures in a row"),
+    MF_OPT(view_cmd, "limit_to", view.lag, MF_LONG, "16",
            "L: correlations are drawn for lags below it [pixels] (without: the L of the run or the target, where there "
            "is one)"),
-    MF_OPT(mf_view_opts, "non_periodic", periodic, MF_UNFLAG, NULL, "correlations of pairs inside the image only"),
-    MF_CHOICE(mf_view_opts, "cmap", map, NULL, "cividis|viridis|magma|gray",
+    MF_OPT(view_cmd, "non_periodic", view.periodic, MF_UNFLAG, NULL, "correlations of pairs inside the image only"),
+    MF_CHOICE(view_cmd, "cmap", map, NULL, "cividis|viridis|magma|gray",
               "colours of images (default: cividis, and for phases one distinct colour each)"),
-    MF_OPT(mf_view_opts, "noaxis", bare, MF_FLAG, NULL, "images without axes and colour bars"),
-    MF_OPT(mf_view_opts, "savefig", save, MF_FLAG, NULL, "accepted; a file is always written and no window opened"),
-    MF_OPT(mf_view_opts, "symmetry", symmetry, MF_TEXT, NULL, "of crystal orientations; refused, phases have none"),
-    MF_OPT(mf_view_opts, "threshold", threshold, MF_TEXT, NULL,
+    MF_OPT(view_cmd, "noaxis", bare, MF_FLAG, NULL, "images without axes and colour bars"),
+    MF_OPT(view_cmd, "savefig", save, MF_FLAG, NULL, "accepted; a file is always written and no window opened"),
+    MF_OPT(view_cmd, "symmetry", symmetry, MF_TEXT, NULL, "of crystal orientations; refused, phases have none"),
+    MF_OPT(view_cmd, "threshold", view.threshold, MF_TEXT, NULL,
            "binarise grey input: otsu, or phase 1 above this value"),
-    MF_OPT(mf_view_opts, "labels", labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
-    MF_CHOICE(mf_view_opts, "axes", axes, NULL, MF_VIEW_WORDS,
+    MF_OPT(view_cmd, "labels", view.labels, MF_LONGS, NULL, "labels that are phases 0, 1, ..., as 0,128,255"),
+    MF_CHOICE(view_cmd, "axes", view.axes, NULL, MF_VIEW_WORDS,
               "what the axes of an array are, in their order (without: what the file, its values or its shape say)"),
     MF_OPT_END};
 
@@ -51,14 +58,15 @@ static int check_several(const struct mf_session *session, const struct mf_view_
 
 static int check(const struct mf_session *session, void *options)
 {
-    const struct mf_view_opts *o = options;
+    const struct view_cmd *cmd = options;
+    const struct mf_view_opts *o = &cmd->view;
     const size_t count = mf_options_positional(session->options, NULL);
 
     if (count == 0) return mf_fail(MF_USAGE, "a file is needed; try: mesoforge view FILE");
-    if (o->symmetry)
+    if (cmd->symmetry)
         return mf_fail(MF_USAGE,
                        "--symmetry %s: it is of crystal orientations, and these files hold phases; leave it out",
-                       o->symmetry);
+                       cmd->symmetry);
     if (count > 1) return check_several(session, o);
     if (mf_options_given(session->options, "columns"))
         return mf_fail(MF_USAGE, "--columns is for several files, and there is one");
@@ -84,13 +92,14 @@ static int report(const struct mf_session *session, const char *path, const stru
     return rc;
 }
 
-static int draw_to(struct mf_session *session, const struct mf_view_opts *o, size_t count, const char *const *files,
+static int draw_to(struct mf_session *session, const struct view_cmd *cmd, size_t count, const char *const *files,
                    const char *path)
 {
-    struct mf_figure figure = {.map = o->map, .bare = o->bare, .columns = 1};
+    const struct mf_show show = mf_session_show(session);
+    struct mf_figure figure = {.map = cmd->map, .bare = cmd->bare, .columns = 1};
     const char *title = NULL;
-    int rc = count > 1 ? mf_view_sheet(session, o, count, files, &figure)
-                       : mf_view_draw(session, o, files[0], &figure, &title);
+    int rc = count > 1 ? mf_view_sheet(&show, &cmd->view, count, files, &figure)
+                       : mf_view_draw(&show, &cmd->view, files[0], &figure, &title);
 
     if (rc == MF_OK && session->comm->rank == 0 && !session->common->dry_run)
         rc = mf_plot_write(path, title, figure.panel, figure.count, figure.columns);
@@ -101,20 +110,22 @@ static int draw_to(struct mf_session *session, const struct mf_view_opts *o, siz
 
 static int run(struct mf_session *session, void *options)
 {
-    const struct mf_view_opts *o = options;
+    struct view_cmd *cmd = options;
+    const struct mf_view_opts *o = &cmd->view;
     const char *const *files;
     char *stem, *path = NULL;
     size_t count = mf_options_positional(session->options, &files);
     int rc;
 
     MF_TRY(mf_session_may_write(session, session->common->output, ".png"));
+    cmd->view.lag_given = mf_options_given(session->options, "limit_to");
     stem = mf_stem(files[0]);
     if (!stem) mf_die(MF_MEMORY, __FILE__, __LINE__, "no memory for a name");
     rc = mf_session_path(session, stem, "_view.png", &path);
     free(stem);
     if (rc == MF_OK) rc = mf_session_spares(session, path, 2, (const char *[]){o->original, o->target});
     if (rc == MF_OK) rc = mf_session_spares(session, path, count, files);
-    if (rc == MF_OK) rc = draw_to(session, o, count, files, path);
+    if (rc == MF_OK) rc = draw_to(session, cmd, count, files, path);
     free(path);
     return rc;
 }
@@ -170,7 +181,7 @@ const struct mf_cmd mf_cmd_view = {
     .synopsis = "FILE [FILE ...] [--original_ms FILE] [--target FILE] [--slices N] [--output PNG]",
     .text = text,
     .tables = tables,
-    .size = sizeof(struct mf_view_opts),
+    .size = sizeof(struct view_cmd),
     .positional_max = 4096,
     .check = check,
     .run = run,

@@ -1,0 +1,29 @@
+/* VGG-19: its weights from a file to every rank, and which descriptors and images can use them. */
+#ifndef MF_DESC_VGG_WEIGHTS_H
+#define MF_DESC_VGG_WEIGHTS_H
+
+#include "io/target.h"
+#include "kernels/slices/vgg.h"
+
+/**
+ * Reads a .safetensors file with "mean" [3] (of the colours, 0 to 255) and, for every layer of kernels/slices/vgg.h,
+ * "conv1_1.weight" [out][in][3][3] and "conv1_1.bias" [out]. Rank 0 reads it. Collective; refuses (agreed) with
+ * MF_INPUT, MF_MEMORY.
+ */
+int mf_vgg_load(const struct mf_comm *comm, const char *path, enum mf_unit unit, struct mf_vgg **vgg);
+
+/** Does one of the further descriptors @p more (bits 1 << enum mf_more) need VGG-19? */
+int mf_vgg_wanted(unsigned more);
+
+/** Are slices of @p micro large enough for VGG-19 on all pyramid levels that L = @p lag leaves (0: full resolution
+ * only)? For all phases @p together: are there few enough phases to be its colours? */
+int mf_vgg_feeds(const struct mf_micro *micro, size_t lag, int together);
+
+/** The activation function that was asked for (NULL, "": none), else that of @p target (NULL: not measured yet), else
+ * ReLU. */
+const char *mf_vgg_unit(const char *asked, const struct mf_target *target);
+
+/** Refuses (MF_INPUT) a target that says it was made with other weights than @p vgg. Not collective. */
+int mf_vgg_same(const struct mf_target *target, const struct mf_vgg *vgg);
+
+#endif

@@ -1,0 +1,237 @@
+/* See compare.h: the further descriptors of docs/DESCRIPTORS.md, side by side. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/err.h"
+#include "src/base/log.h"
+#include "src/desc/measure.h"
+#include "src/desc/registry.h"
+#include "src/desc/vgg_weights.h"
+#include "src/show/compare.h"
+
+static int is_word(const struct mf_compare_opts *o, const char *word)
+{
+    return o->descriptors.count == 1 && strcmp(o->descriptors.at[0], word) == 0;
+}
+
+int mf_compare_is_all(const struct mf_compare_opts *o) { return is_word(o, "all"); }
+static int is_quick(const struct mf_compare_opts *o) { return is_word(o, "quick"); }
+
+/* Those that quick leaves out: what they cost grows as L^3 or L^4, or asks for a network. */
+static int is_costly(unsigned more)
+{
+    return more == MF_MORE_LINEAL_SOFT || more == MF_MORE_GRAM || more == MF_MORE_GRAM_CROSS ||
+           mf_more_is((int)more, MF_OF_NETWORK);
+}
+
+/* The bit of a measure called so; 0: there is none. */
+static unsigned measure_of(const char *name)
+{
+    const char *known;
+
+    for (size_t i = 0; (known = mf_measure_name(i)) != NULL; ++i)
+        if (strcmp(known, name) == 0) return 1U << i;
+    return 0;
+}
+
+unsigned mf_compare_counted(void)
+{
+    return measure_of("surface") | measure_of("euler") | measure_of("clusters") | measure_of("chords");
+}
+
+/* Ways through a phase are found voxel by voxel, three times: quick leaves them out. */
+unsigned mf_compare_measures(const struct mf_compare_opts *o)
+{
+    const unsigned every = measure_of("variogram") | measure_of("autocovariance") | measure_of("surface_correlation") |
+                           measure_of("local_fraction") | measure_of("boundaries") | measure_of("cluster_function");
+    unsigned wanted = 0;
+
+    if (mf_compare_is_all(o)) return every | measure_of("tortuosity");
+    if (is_quick(o)) return every;
+    for (size_t i = 0; i < o->descriptors.count; ++i) wanted |= measure_of(o->descriptors.at[i]);
+    return wanted & ~mf_compare_counted();
+}
+
+int mf_compare_names_measures(const struct mf_compare_opts *o)
+{
+    return !mf_compare_is_all(o) && !is_quick(o) && mf_compare_measures(o) != 0;
+}
+
+/* all and quick stand alone. */
+static int check_word(const char *name)
+{
+    if (strcmp(name, "all") != 0 && strcmp(name, "quick") != 0) return MF_OK;
+    return mf_fail(MF_USAGE, "--descriptor_types %s stands alone; name no others", name);
+}
+
+int mf_compare_more_check(const struct mf_compare_opts *o)
+{
+    const struct mf_texts *d = &o->descriptors;
+
+    if (mf_compare_is_all(o) || is_quick(o)) return MF_OK;
+    for (size_t i = 0; i < d->count; ++i) {
+        const struct mf_descriptor *row;
+
+        MF_TRY(check_word(d->at[i]));
+        if (measure_of(d->at[i])) continue;
+        MF_TRY(mf_descriptor_find(&row, d->at[i]));
+        if (mf_descriptor_is(row, MF_BY_EXAMPLE))
+            return mf_fail(MF_USAGE, "--descriptor_types %s: it has no values to compare; \"copied\" is of patches",
+                           row->name);
+    }
+    return mf_descriptors_once(d->count, d->at, 0, "once is enough");
+}
+
+/* Those that a file of descriptors has. */
+static unsigned of_file(const struct mf_target *t)
+{
+    unsigned wants = t->side[0].cross ? MF_WANTS_CROSS : 0;
+
+    for (int m = 0; m < MF_MORE; ++m)
+        if (t->side[0].more[m]) wants |= 1u << m;
+    return wants;
+}
+
+/* All of slices that the back end has kernels for; quick: that cost little. */
+static unsigned all_of(const struct mf_backend *backend, int quick)
+{
+    unsigned wants = MF_WANTS_CROSS;
+
+    for (unsigned m = 0; m < MF_MORE; ++m)
+        if (mf_slices_of(backend, mf_more_rows[m].family) && !(quick && is_costly(m))) wants |= 1u << m;
+    return wants;
+}
+
+int mf_compare_names(const struct mf_compare_opts *o, const struct mf_compared *want)
+{
+    return !mf_compare_is_all(o) && !is_quick(o) && !(want && want->described);
+}
+
+unsigned mf_compare_more(const struct mf_compare_opts *o, const struct mf_backend *backend,
+                         const struct mf_compared *want, const struct mf_micro *micro)
+{
+    const int phases = micro->phases;
+    unsigned wants = mf_descriptors_want(o->descriptors.count, o->descriptors.at, 0) & (MF_WANTS_MORE | MF_WANTS_CROSS);
+
+    if (mf_compare_is_all(o) || is_quick(o)) wants = all_of(backend, is_quick(o));
+    if (want && want->described) wants = of_file(&want->target);
+    if (phases < 2) wants &= ~(unsigned)MF_WANTS_CROSS;
+    for (int m = 0; m < MF_MORE; ++m)
+        if ((mf_more_is(m, MF_OF_PAIRS) && phases < 2) || (mf_more_is(m, MF_OF_NETWORK) && !mf_compare_names(o, want) &&
+                                                           !mf_vgg_feeds(micro, 0, mf_more_is(m, MF_OF_ALL))))
+            wants &= ~(1u << m);
+    return wants;
+}
+
+/* Of all parts of a descriptor at full resolution: root mean squares of the target and of the difference. */
+struct difference {
+    double want, off;
+};
+
+/* Do both sides have it, whatever their lags are? */
+static int shared(const struct mf_comparison *c, int side, const struct mf_descriptor *row)
+{
+    const struct mf_target *want = &c->want->target, *got = &c->got->target;
+
+    return row->kind >= MF_CROSS &&
+           mf_descriptor_values(row, &want->side[mf_compare_want_side(c, side)], want->lag, 0) &&
+           mf_descriptor_values(row, &got->side[side], got->lag, 0);
+}
+
+/* Is anything left out on this side because the lags differ? */
+static int differs(const struct mf_comparison *c, int side)
+{
+    int any = 0;
+
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) any = any || shared(c, side, &mf_descriptors[d]);
+    return any && c->want->target.lag != c->got->target.lag;
+}
+
+/* How far are they apart, where both have it and one L? */
+static int measured(const struct mf_comparison *c, int side, const struct mf_descriptor *row, struct difference *found)
+{
+    const struct mf_target *want = &c->want->target, *got = &c->got->target;
+    const struct mf_target_side *a = &want->side[mf_compare_want_side(c, side)], *b = &got->side[side];
+    const size_t parts = mf_descriptor_parts(row, (size_t)c->got->micro.phases);
+    double square = 0, size = 0;
+    size_t n;
+
+    if (want->lag != got->lag || !shared(c, side, row)) return 0;
+    n = mf_descriptor_entries(row, got->lag);
+    for (size_t p = 0; p < parts; ++p) {
+        const double *x = mf_descriptor_values(row, a, want->lag, (int)p);
+        const double *y = mf_descriptor_values(row, b, got->lag, (int)p);
+
+        for (size_t i = 0; i < n; ++i) {
+            square += (y[i] - x[i]) * (y[i] - x[i]);
+            size += x[i] * x[i];
+        }
+    }
+    *found = (struct difference){sqrt(size / (double)(parts * n)), sqrt(square / (double)(parts * n))};
+    return isfinite(found->off) && isfinite(found->want);
+}
+
+static double error_of(const struct difference *d)
+{
+    return d->want > 0 ? d->off / d->want : d->off > 0 ? INFINITY : 0;
+}
+
+struct mf_json *mf_compare_more_json(const struct mf_comparison *c, int side)
+{
+    struct mf_json *all = mf_json_object();
+
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        struct difference found;
+        struct mf_json *one;
+
+        if (!measured(c, side, &mf_descriptors[d], &found)) continue;
+        one = mf_json_object();
+        mf_json_real(one, "rms", found.off);
+        if (isfinite(error_of(&found)))
+            mf_json_real(one, "error", error_of(&found));
+        else
+            mf_json_null(one, "error");
+        mf_json_put(all, mf_descriptors[d].name, one);
+    }
+    return all;
+}
+
+void mf_compare_more_text(FILE *to, const struct mf_comparison *c, int side)
+{
+    const size_t want = c->want->target.lag, got = c->got->target.lag;
+    int rows = 0, said = 0;
+
+    for (int before = 0; before < side; ++before) said = said || differs(c, before);
+    if (!said && differs(c, side))
+        fprintf(to, "  further descriptors are of one L, these have %zu and %zu; try: --limit_to %zu\n", want, got,
+                want < got ? want : got);
+    for (int d = 0; d < MF_DESCRIPTORS; ++d) {
+        struct difference found;
+
+        if (!measured(c, side, &mf_descriptors[d], &found)) continue;
+        if (rows++ == 0) fprintf(to, "  all labels, L = %-36zu rms: target   difference    error\n", got);
+        fprintf(to, "    %-42s %12.3e %12.3e %8.3f\n", mf_descriptors[d].name, found.want, found.off, error_of(&found));
+    }
+}
+
+int mf_compare_more_has(const struct mf_comparison *c, int side, size_t row)
+{
+    struct difference found;
+
+    return measured(c, side, &mf_descriptors[row], &found);
+}
+
+size_t mf_compare_more_errors(const struct mf_comparison *c, int side, struct mf_compare_error *errors)
+{
+    size_t count = 0;
+
+    for (int d = 0; d < MF_DESCRIPTORS && count < MF_COMPARE_ERRORS; ++d) {
+        struct difference found;
+
+        if (!measured(c, side, &mf_descriptors[d], &found)) continue;
+        errors[count].name = mf_descriptors[d].name;
+        errors[count++].of[0] = error_of(&found);
+    }
+    return count;
+}

@@ -1,0 +1,34 @@
+/* Descriptors shown: as JSON, as text, as a picture. */
+#ifndef MF_SHOW_DESCRIBE_H
+#define MF_SHOW_DESCRIBE_H
+
+#include <stdio.h>
+
+#include "io/target.h"
+#include "src/base/json.h"
+
+/**
+ * S2 against distance on level 0: curve[i][0 .. lag - 1] for i = 0 radial (mean over the lags that round to d), 1 along
+ * u, 2 along v.
+ */
+void mf_side_curves(const struct mf_target_side *side, size_t lag, int phase, double *const curve[3]);
+
+/** Root mean square of the difference of two windows of (2 L - 1)^2 lags, over those that both have. */
+double mf_window_rms(const double *a, size_t lag_a, const double *b, size_t lag_b);
+
+/** The same of one part of a descriptor of whole volumes, over all lags, mirror images too. */
+double mf_whole_rms(enum mf_whole which, const double *a, size_t lag_a, const double *b, size_t lag_b);
+
+/**
+ * {"file", "shape", "phases": [{"label", "volume_fraction", "variation", "s2": {side: window}}], "cross": [{"labels",
+ * "s2"}]}: level 0, labels ascending; scalars are means over the sides. @p dims: {nz, ny, nx}.
+ */
+struct mf_json *mf_describe_json(const struct mf_target *target, const char *file, int ndim, const size_t dims[3]);
+
+/** What a person wants to know, a few dozen lines. */
+void mf_describe_text(FILE *to, const struct mf_target *target, const char *file, int ndim, const size_t dims[3]);
+
+/** Maps and curves of every phase and side as a PNG. Rank 0 only; MF_OUTPUT. */
+int mf_describe_plot(const char *path, const struct mf_target *target, const char *file, int ndim);
+
+#endif

@@ -1,0 +1,76 @@
+/* See view_kind.h. */
+#include "src/show/view_kind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/target.h"
+#include "src/base/err.h"
+#include "src/show/values.h"
+#include "src/show/view_metrics.h"
+
+/* --threshold and --labels make phases of places. */
+static int check_binarised(const struct mf_view_opts *o, const struct mf_view_file *f)
+{
+    if (mf_view_is_place(&f->axes) || !f->axes.word) return MF_OK;
+    return mf_fail(MF_USAGE,
+                   "--%s makes phases of an image or a volume, and '%s' is read as %s; leave it out, or say --axes",
+                   o->threshold ? "threshold" : "labels", f->file, mf_view_meaning(f->axes.word));
+}
+
+static int look_at_array(const struct mf_show *show, const struct mf_view_opts *o, struct mf_view_file *f)
+{
+    const int binarised = o->threshold || o->labels.count;
+    struct mf_values v = {.is_labels = 0};
+    const char *array;
+
+    mf_array_split(f->file, &f->plain, &array);
+    MF_TRY(mf_array_open(f->plain, array, &f->array));
+    if (!binarised) MF_TRY(mf_values_scan(&f->array, &v));
+    MF_TRY(mf_view_axes(show->arena, f->file, &f->array, o->axes, v.is_labels, binarised, &f->axes));
+    if (binarised) MF_TRY(check_binarised(o, f));
+    f->kind =
+        (v.is_labels || binarised) && (mf_view_is_place(&f->axes) || !f->axes.word) ? MF_VIEW_LABELS : MF_VIEW_VALUES;
+    if (f->kind == MF_VIEW_VALUES) mf_array_say(&f->array);
+    return MF_OK;
+}
+
+static int look(const struct mf_show *show, const struct mf_view_opts *o, struct mf_view_file *f)
+{
+    int is_h5;
+
+    f->kind = MF_VIEW_METRICS;
+    if (!mf_view_is_metrics(f->file)) {
+        MF_TRY(mf_look_is_h5(f->file, &is_h5));
+        if (!is_h5) return look_at_array(show, o, f);
+        f->look = calloc(1, sizeof *f->look);
+        if (!f->look) return mf_fail(MF_MEMORY, "no memory to look at '%s'", f->file);
+        MF_TRY(mf_look(f->file, f->look));
+        if (strcmp(f->look->schema, MF_SCHEMA_TARGET) != 0) return look_at_array(show, o, f);
+        f->kind = MF_VIEW_DESCRIPTORS;
+    }
+    if (o->axes) return mf_fail(MF_USAGE, "--axes is for arrays of numbers; '%s' says itself what is in it", f->file);
+    return MF_OK;
+}
+
+int mf_view_look(const struct mf_show *show, const struct mf_view_opts *o, const char *file, struct mf_view_file *found)
+{
+    int number, rc = MF_OK;
+
+    *found = (struct mf_view_file){.file = file};
+    if (show->comm->rank == 0) rc = look(show, o, found);
+    MF_TRY(mf_agree(show->comm, rc));
+    number = (int)found->kind;
+    mf_comm_bcast(show->comm, 0, &number, sizeof number);
+    found->kind = (enum mf_view_kind)number;
+    return MF_OK;
+}
+
+void mf_view_file_free(struct mf_view_file *found)
+{
+    if (found->look) mf_look_free(found->look);
+    free(found->look);
+    free(found->plain);
+    found->look = NULL;
+    found->plain = NULL;
+}

@@ -9,7 +9,7 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 
-enum { TAGS_MAX = 64, ALIGN = 64 };
+enum { ALIGN = 64 };
 
 struct tag {
     const char *name;
@@ -21,8 +21,9 @@ struct mf_arena {
     struct mf_mem mem;
     struct mf_arena *whole; /* what is taken here counts there too; or NULL */
     size_t limit, live, peak;
-    size_t tags;
-    struct tag tag[TAGS_MAX];
+    const char *advice; /* what to try at the limit; NULL: nothing beside it */
+    size_t tags, tags_room;
+    struct tag *tag;
     struct entry *entries; /* what was taken, by address: device memory cannot hold a header */
     size_t count, room;
     char *reserve; /* what was taken ahead, or NULL */
@@ -35,7 +36,7 @@ struct entry {
     size_t bytes, tag;
 };
 
-enum { PIECE = 256, PAGE = 4096 }; /* pieces of a reserve begin at whole ones */
+enum { PIECE = 256, PAGE = 4096, SPARE = 64 }; /* arrays in a reserve begin at multiples of PIECE bytes */
 
 static void *heap_alloc(void *context, size_t bytes)
 {
@@ -70,6 +71,8 @@ int mf_arena_open_in(struct mf_arena **arena, const struct mf_mem *mem, struct m
     return MF_OK;
 }
 
+void mf_arena_advise(struct mf_arena *arena, const char *advice) { arena->advice = advice; }
+
 void mf_arena_close(struct mf_arena *arena)
 {
     if (!arena) return;
@@ -80,6 +83,7 @@ void mf_arena_close(struct mf_arena *arena)
     if (arena->reserve) arena->mem.release(arena->mem.context, arena->reserve, arena->reserved);
     pthread_mutex_destroy(&arena->lock);
     free(arena->entries);
+    free(arena->tag);
     free(arena);
 }
 
@@ -88,8 +92,12 @@ static size_t tag_of(struct mf_arena *a, const char *name)
     size_t t = 0;
 
     while (t < a->tags && strcmp(a->tag[t].name, name) != 0) ++t;
-    if (t == TAGS_MAX) mf_die(MF_BROKEN, __FILE__, __LINE__, "more than %d arena tags", TAGS_MAX);
-    if (t == a->tags) a->tag[a->tags++].name = name;
+    if (t < a->tags) return t;
+    if (a->tags == a->tags_room) {
+        a->tags_room = 2 * a->tags_room + 32;
+        a->tag = MF_MUST(realloc(a->tag, a->tags_room * sizeof *a->tag), "the tags of an arena");
+    }
+    a->tag[a->tags++] = (struct tag){.name = name};
     return t;
 }
 
@@ -100,9 +108,8 @@ static int fits(const struct mf_arena *a, size_t bytes, const char *tag)
     if (mf_fault("memory")) return mf_fail(MF_MEMORY, "%s: no memory (injected)", tag);
     if (!a->limit || (bytes <= a->limit && a->live <= a->limit - bytes)) return MF_OK;
     return mf_fail(MF_MEMORY,
-                   "%s needs %zu bytes, %zu are in use and the memory limit is %zu; try: a larger --memory-limit, more "
-                   "ranks, or smaller extents",
-                   tag, bytes, a->live, a->limit);
+                   "%s needs %zu bytes, %zu are in use and the memory limit is %zu; try: a larger --memory-limit%s%s",
+                   tag, bytes, a->live, a->limit, a->advice ? ", " : "", a->advice ? a->advice : "");
 }
 
 static void count(struct mf_arena *a, size_t t, size_t bytes)
@@ -186,8 +193,8 @@ static void put_back(struct mf_arena *a, const struct entry *e)
     if (!is_inside(a, e->memory)) a->mem.release(a->mem.context, e->memory, e->bytes ? e->bytes : 1);
 }
 
-/* More than the arrays: they begin at whole pieces, and leave gaps that do not fit. */
-static size_t with_gaps(size_t bytes) { return pieces(bytes) + bytes / 64 + (size_t)TAGS_MAX * PIECE; }
+/* More than the arrays: each begins at a whole piece, and gaps between them go unused. */
+static size_t with_gaps(size_t bytes) { return pieces(bytes) + bytes / 64 + (size_t)SPARE * PIECE; }
 
 static int take_reserve(struct mf_arena *a, size_t bytes, int touch)
 {
@@ -223,9 +230,9 @@ void *mf_arena_take(struct mf_arena *arena, size_t bytes, const char *tag)
         if (!memory) {
             if (arena->whole) mf_arena_book(arena->whole, -(ptrdiff_t)bytes, tag);
             mf_fail(MF_MEMORY,
-                    "%s needs %zu bytes, which the machine does not have (this rank has %zu in use): take smaller "
-                    "extents, or ranks on more nodes",
-                    tag, bytes, arena->live);
+                    "%s needs %zu bytes, which the machine does not have (this rank has %zu in use); try: a machine "
+                    "with more memory%s%s",
+                    tag, bytes, arena->live, arena->advice ? ", " : "", arena->advice ? arena->advice : "");
         }
     }
     if (memory) {

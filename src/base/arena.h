@@ -20,6 +20,10 @@ int mf_arena_open(struct mf_arena **arena, const struct mf_mem *mem, size_t limi
 /** The same for memory of another kind that counts as @p whole's too, which has the limit and is closed later. */
 int mf_arena_open_in(struct mf_arena **arena, const struct mf_mem *mem, struct mf_arena *whole);
 
+/** What a user may try where the limit is reached, behind "; try: ". @p advice is borrowed and outlives the arena.
+ * NULL: more memory alone is named. */
+void mf_arena_advise(struct mf_arena *arena, const char *advice);
+
 /** Closes it. Everything must have been given back: what is still live is a bug and named. NULL is accepted. */
 void mf_arena_close(struct mf_arena *arena);
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,8 +175,32 @@ static void test_threads(void)
     mf_arena_close(arena);
 }
 
+/* Any number of names; advice stands in the refusal alone. */
+static void test_many_tags(void)
+{
+    enum { TAGS = 300 };
+    static char name[TAGS][8];
+    void *memory[TAGS];
+    size_t seen[2] = {9, 9};
+    struct mf_arena *arena;
+
+    CHECK(mf_arena_open(&arena, NULL, TAGS) == MF_OK);
+    for (int i = 0; i < TAGS; ++i) {
+        snprintf(name[i], sizeof name[i], i == TAGS - 1 ? "field" : "%d", i);
+        CHECK((memory[i] = mf_arena_take(arena, 1, name[i])) != NULL);
+    }
+    mf_arena_tags(arena, see, seen);
+    CHECK(seen[0] == 1 && seen[1] == 1);
+    CHECK(!mf_arena_take(arena, 1, "more") && !strstr(mf_err_text(), "batch"));
+    mf_arena_advise(arena, "a smaller batch");
+    CHECK(!mf_arena_take(arena, 1, "more") && strstr(mf_err_text(), "--memory-limit, a smaller batch"));
+    for (int i = 0; i < TAGS; ++i) mf_arena_give(arena, memory[i]);
+    mf_arena_close(arena);
+}
+
 int main(void)
 {
+    test_many_tags();
     test_limit();
     test_own_memory();
     outside = 0;

@@ -8,10 +8,11 @@
 #include "src/base/log.h"
 #include "src/base/phase.h"
 #include "src/base/rng.h"
+#include "src/base/streams.h"
 #include "src/cmd/recon_outcome.h"
 #include "src/desc/texture.h"
 
-enum { STREAM = 0x6361, SLICES = 16 /* of a volume in each direction, as compare takes */ };
+enum { SLICES = 16 /* of a volume in each direction, as compare takes */ };
 
 /* What is copied looks right and is of no use. A few windows that are in the target as well are chance; a result that
  * is all of it counts as much as the largest error. */
@@ -74,7 +75,7 @@ static uint64_t seed_of(uint64_t seed, size_t k)
 {
     uint32_t bits[4];
 
-    mf_random4(seed, STREAM, k, bits);
+    mf_random4(seed, MF_STREAM_CANDIDATE, k, bits);
     return k ? bits[0] : seed;
 }
 

@@ -6,12 +6,11 @@
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/rng.h"
+#include "src/base/streams.h"
 #include "src/cmd/reside.h"
 #include "src/desc/mean.h"
 #include "src/desc/registry.h"
 #include "src/desc/slice.h"
-
-enum { STREAM_SLICE = 0x43480000 }; /* which slice is taken */
 
 /* Are all slices looked at? */
 static int takes_all(const char *mode) { return strcmp(mode, "average") == 0; }
@@ -54,7 +53,7 @@ int mf_sample_fits(const char *mode, const char *symmetry, int isotropic, int gr
 
 static size_t index_of(const struct mf_session *session, const char *mode, size_t n, int normal)
 {
-    double u = mf_random_uniform((uint64_t)session->common->seed, STREAM_SLICE, (uint64_t)normal);
+    double u = mf_random_uniform((uint64_t)session->common->seed, MF_STREAM_SAMPLE, (uint64_t)normal);
     size_t index = strcmp(mode, "sample") == 0 ? (size_t)(u * (double)n) : 0;
 
     return index < n ? index : n - 1;

@@ -5,8 +5,9 @@
 
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/base/streams.h"
 
-enum { ATTEMPTS = 1024, STREAM = 0x5a };
+enum { ATTEMPTS = 1024 };
 
 /* -- memory -- */
 
@@ -89,7 +90,7 @@ static void draw_numbers(struct mf_chain *c)
     uint32_t r[MF_CHAIN_NUMBERS];
 
     for (int i = 0; i < MF_CHAIN_NUMBERS; i += 4)
-        mf_random4(c->seed, STREAM, (uint64_t)c->number * (MF_CHAIN_NUMBERS / 4) + (uint64_t)i / 4, r + i);
+        mf_random4(c->seed, MF_STREAM_SWAP, (uint64_t)c->number * (MF_CHAIN_NUMBERS / 4) + (uint64_t)i / 4, r + i);
     for (int i = 0; i < MF_CHAIN_NUMBERS; ++i) c->random[i] = r[i] * 0x1p-32;
 }
 
@@ -103,7 +104,7 @@ static size_t draw_in_phase(const struct mf_chain *c, int s, const uint8_t phase
         size_t v;
         double any, other;
 
-        mf_random4(c->seed, (uint32_t)(STREAM + 1 + s), (uint64_t)c->number * ATTEMPTS + k, r);
+        mf_random4(c->seed, (uint32_t)(MF_STREAM_SWAP + 1 + s), (uint64_t)c->number * ATTEMPTS + k, r);
         v = mf_pool_draw(&c->pool, phase[s], c->weight, r[0] * 0x1p-32, r[1] * 0x1p-32);
         if (v == field->voxels) return v;
         any = mf_mutable_foreign(field, v, -1);

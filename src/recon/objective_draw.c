@@ -3,9 +3,10 @@
 
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/base/streams.h"
 #include "src/recon/objective_impl.h"
 
-enum { STREAM = 0x6772, MOST = 1 << 24 /* slices of a direction that are drawn */ };
+enum { MOST = 1 << 24 /* slices of a direction that are drawn */ };
 
 static size_t draws_of(const struct mf_objective *o, size_t slices)
 {
@@ -34,7 +35,7 @@ void mf_objective_draw(struct mf_objective *o, uint64_t number)
 
         memset(s->drawn, 0, s->slices * sizeof *s->drawn);
         for (size_t k = 0; k < s->draws; ++k) {
-            const double u = mf_random_uniform(o->opts.seed, STREAM, (number * MF_SIDES + d) * MOST + k);
+            const double u = mf_random_uniform(o->opts.seed, MF_STREAM_SLICES, (number * MF_SIDES + d) * MOST + k);
             const size_t i = (size_t)(u * (double)s->slices);
 
             ++s->drawn[i < s->slices ? i : 0];

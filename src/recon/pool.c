@@ -6,8 +6,9 @@
 #include "kernels/labels.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/base/streams.h"
 
-enum { LEAST = 8 /* indices of an axis in a pool */, STREAM = 0x5e, FIXED = MF_PHASES_MAX * MF_CLASSES };
+enum { LEAST = 8 /* indices of an axis in a pool */, FIXED = MF_PHASES_MAX * MF_CLASSES };
 
 /* -- the deal -- */
 
@@ -50,7 +51,7 @@ static void shuffle(const struct mf_deal *d, int a, uint64_t seed, uint64_t numb
     uint32_t *index = d->index[a];
 
     for (size_t i = d->dims[a]; i > 1; --i) {
-        const double u = mf_random_uniform(seed, (uint32_t)(STREAM + a), number * UINT32_MAX + i);
+        const double u = mf_random_uniform(seed, (uint32_t)(MF_STREAM_POOL + a), number * UINT32_MAX + i);
         const size_t j = (size_t)(u * (double)i);
         const uint32_t other = index[j];
 

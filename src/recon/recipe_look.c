@@ -8,6 +8,7 @@
 #include "src/base/arena.h"
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/base/streams.h"
 #include "src/desc/texture.h"
 #include "src/recon/recipe.h"
 
@@ -18,7 +19,7 @@ static const double TROUGH = -0.1;
  * at all: what lies around a few inclusions is one. */
 static const double PIECES = 0.5, FEWEST = 8;
 
-enum { STREAM = 0x7265, SHIFTS = 256, PASSES = 256, PIXELS = 1 << 16, SURROGATES = 16 };
+enum { SHIFTS = 256, PASSES = 256, PIXELS = 1 << 16, SURROGATES = 16 };
 
 /* So many inclusions say of what size they are, if they hold so much of their phase: dust in grains does not. A piece
  * of so few pixels is none. */
@@ -89,7 +90,7 @@ static double largest(double *value, size_t n, size_t k)
 /* One of n things, by the random number at a place. */
 static size_t pick(uint64_t at, size_t n)
 {
-    const size_t i = (size_t)(mf_random_uniform(0, STREAM, at) * (double)n);
+    const size_t i = (size_t)(mf_random_uniform(0, MF_STREAM_SURROGATE, at) * (double)n);
 
     return i < n ? i : 0;
 }
@@ -103,7 +104,7 @@ static void scatter(const struct pictures *p, size_t number, double *field)
     for (size_t k = 0; k < SHIFTS; ++k) {
         const uint64_t at = 3 * (number * SHIFTS + k);
         const size_t du = pick(at, nu), dv = pick(at + 1, nv);
-        const double size = 2 * mf_random_uniform(0, STREAM, at + 2) - 1;
+        const double size = 2 * mf_random_uniform(0, MF_STREAM_SURROGATE, at + 2) - 1;
 
         for (size_t u = 0; u < nu; ++u) {
             const float *row = p->x + (u + du < nu ? u + du : u + du - nu) * nv;

@@ -6,6 +6,7 @@
 
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/base/streams.h"
 
 /* Deviations of noise, and of layers and the noise beside them. */
 static const double NOISE = 0.1, LAYERS = 0.4, FAINT = 0.02;
@@ -14,7 +15,7 @@ static const double NOISE = 0.1, LAYERS = 0.4, FAINT = 0.02;
  * largest that is tried, over what is wanted. */
 static const double TOLERANCE = 0.25, TILT = 0.2, REACH = 1.5;
 
-enum { WAVES = 512, TRIALS = 1 << 18, BLOCK = 1024, WAY = 0x6c77 };
+enum { WAVES = 512, TRIALS = 1 << 18, BLOCK = 1024 };
 
 void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fraction, uint64_t seed,
                     const struct mf_stage *stage, float *x)
@@ -27,7 +28,8 @@ void mf_start_noise(const struct mf_slab *slab, size_t fields, const double *fra
 
             run = mf_stage_run(stage, slab->count - z);
             for (size_t i = 0; i < run * plane; ++i) {
-                double v = fraction[p] + NOISE * mf_random_normal(seed, (uint32_t)p, (slab->first + z) * plane + i);
+                double v = fraction[p] +
+                           NOISE * mf_random_normal(seed, MF_STREAM_START + (uint32_t)p, (slab->first + z) * plane + i);
 
                 at[i] = (float)(v < 0 ? 0 : v > 1 ? 1 : v);
             }
@@ -60,12 +62,12 @@ static double suits(const double k[3], double wanted)
 static int draw(const size_t dims[3], double wanted, uint64_t seed, uint64_t i, struct wave *w)
 {
     for (int a = 0; a < 3; ++a) {
-        const double k = REACH * wanted * (2 * mf_random_uniform(seed, WAY, 8 * i + (uint64_t)a) - 1);
+        const double k = REACH * wanted * (2 * mf_random_uniform(seed, MF_STREAM_WAVES, 8 * i + (uint64_t)a) - 1);
 
         w->k[a] = round(k * (double)dims[a]) / (double)dims[a];
     }
-    w->phase = mf_random_uniform(seed, WAY, 8 * i + 3);
-    return mf_random_uniform(seed, WAY, 8 * i + 4) < suits(w->k, wanted);
+    w->phase = mf_random_uniform(seed, MF_STREAM_WAVES, 8 * i + 3);
+    return mf_random_uniform(seed, MF_STREAM_WAVES, 8 * i + 4) < suits(w->k, wanted);
 }
 
 /* Returns how many waves there are. */
@@ -107,7 +109,8 @@ static void lay(const struct wave *wave, size_t waves, double size, double fract
 {
     const size_t n = dims[1] * dims[2];
 
-    for (size_t i = 0; i < n; ++i) plane[i] = (float)(fraction + FAINT * mf_random_normal(seed, p, z * n + i));
+    for (size_t i = 0; i < n; ++i)
+        plane[i] = (float)(fraction + FAINT * mf_random_normal(seed, MF_STREAM_START + p, z * n + i));
     for (size_t i = 0; i < waves; ++i) add_wave(&wave[i], size, z, dims[1], dims[2], plane);
     for (size_t i = 0; i < n; ++i) plane[i] = plane[i] < 0 ? 0 : plane[i] > 1 ? 1 : plane[i];
 }

@@ -4,9 +4,10 @@
 
 #include "src/base/err.h"
 #include "src/base/rng.h"
+#include "src/base/streams.h"
 #include "src/recon/start.h"
 
-enum { POINT = 0x6365, WAVE, WAVES = 24 };
+enum { WAVES = 24 };
 
 struct point {
     double y, x;
@@ -115,8 +116,8 @@ static double from_wall(const struct bins *b, const size_t dims[3], double y, do
 
 static struct point place_of(size_t i, const size_t dims[3], uint64_t seed)
 {
-    return (struct point){(double)dims[1] * mf_random_uniform(seed, POINT, 2 * i),
-                          (double)dims[2] * mf_random_uniform(seed, POINT, 2 * i + 1)};
+    return (struct point){(double)dims[1] * mf_random_uniform(seed, MF_STREAM_CELL_POINT, 2 * i),
+                          (double)dims[2] * mf_random_uniform(seed, MF_STREAM_CELL_POINT, 2 * i + 1)};
 }
 
 static size_t bin_of(const struct bins *b, struct point at)
@@ -164,15 +165,15 @@ static void make_waves(const size_t dims[3], double edge, double bend, uint64_t 
     const double pi = acos(-1), height = bend * edge * sqrt(2.0 / WAVES);
 
     for (size_t i = 0; i < WAVES; ++i) {
-        const double along = 2 * pi * mf_random_uniform(seed, WAVE, 4 * i),
-                     aside = 2 * pi * mf_random_uniform(seed, WAVE, 4 * i + 1),
-                     number = (0.5 + mf_random_uniform(seed, WAVE, 4 * i + 2)) / edge;
+        const double along = 2 * pi * mf_random_uniform(seed, MF_STREAM_CELL_WAVE, 4 * i),
+                     aside = 2 * pi * mf_random_uniform(seed, MF_STREAM_CELL_WAVE, 4 * i + 1),
+                     number = (0.5 + mf_random_uniform(seed, MF_STREAM_CELL_WAVE, 4 * i + 2)) / edge;
         const double ny = (double)dims[1], nx = (double)dims[2];
 
         wave[i] = (struct wave){
             {2 * pi / ny * round(number * cos(along) * ny), 2 * pi / nx * round(number * sin(along) * nx)},
             {height * cos(aside), height * sin(aside)},
-            2 * pi * mf_random_uniform(seed, WAVE, 4 * i + 3)};
+            2 * pi * mf_random_uniform(seed, MF_STREAM_CELL_WAVE, 4 * i + 3)};
     }
 }
 

@@ -3,16 +3,8 @@
 #define MF_SYNTH_PRIV_H
 
 #include "src/base/err.h"
+#include "src/base/streams.h"
 #include "src/synth/synth.h"
-
-/** Streams of random numbers, one per use. */
-enum {
-    MF_STREAM_NOISE = 0x53590000, /* white noise, by voxel */
-    MF_STREAM_PLACE = 0x53590010, /* + axis: places of objects, by attempt */
-    MF_STREAM_TURN = 0x53590020,  /* directions of fibres */
-    MF_STREAM_DEAL = 0x53590030,  /* phases of grains */
-    MF_STREAM_WAVE = 0x53590040   /* waves of lamellae */
-};
 
 /** Below every value: voxels that no object reaches. */
 #define MF_SYNTH_OUTSIDE (-1e300)

@@ -99,6 +99,7 @@ static long fault_key(const char *spec, const char *key, long standard)
 }
 
 static int held, known;
+static long visits;      /* of the site that is asked for */
 static const char *spec; /* once known; NULL: no site refuses */
 
 void mf_fault_hold(int hold) { held = hold; }
@@ -107,11 +108,11 @@ void mf_fault_set(const char *fault)
 {
     spec = fault;
     known = 1;
+    visits = 0;
 }
 
 int mf_fault(const char *site)
 {
-    static long visits;
     size_t n;
 
     if (!known) mf_fault_set(getenv("MF_FAULT"));

@@ -55,7 +55,7 @@ void mf_die_hook(void (*hook)(int code));
  */
 int mf_fault(const char *site);
 
-/** @p fault (kept by the caller; NULL: none) in place of MF_FAULT. */
+/** @p fault (kept by the caller; NULL: none) in place of MF_FAULT. Visits are counted from here. */
 void mf_fault_set(const char *fault);
 
 /** 1: sites neither refuse nor count their visits (what is rehearsed is not what is tested); 0: they do again. */

@@ -41,7 +41,7 @@ static void test_faults(void)
     CHECK(!mf_fault("site"));
     CHECK(mf_fault("site"));
     CHECK(!mf_fault("site"));
-    mf_fault_set("site:visit=4:rank=2");
+    mf_fault_set("site:visit=2:rank=2");
     CHECK(!mf_fault("site"));
     mf_fault_set(NULL);
     CHECK(!mf_fault("site"));

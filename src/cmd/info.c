@@ -11,7 +11,7 @@
 #include "src/base/err.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
-#include "src/recon/checkpoint.h"
+#include "src/run/checkpoint.h"
 #include "src/show/values.h"
 
 struct info {

@@ -16,7 +16,7 @@
 #include "src/cmd/log_view.h"
 #include "src/cmd/recon_outcome.h"
 #include "src/desc/characterize.h"
-#include "src/recon/checkpoint.h"
+#include "src/run/checkpoint.h"
 
 static int write_volume(struct mf_outcome *out, struct mf_json **json)
 {

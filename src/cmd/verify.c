@@ -11,7 +11,7 @@
 #include "src/base/json.h"
 #include "src/base/text.h"
 #include "src/cmd/cmd.h"
-#include "src/recon/checkpoint.h"
+#include "src/run/checkpoint.h"
 
 struct verify {
     struct mf_common common;

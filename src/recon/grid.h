@@ -3,10 +3,10 @@
 #define MF_RECON_GRID_H
 
 #include "kernels/stage.h"
-#include "src/recon/keeper.h"
-#include "src/recon/metrics.h"
 #include "src/recon/polish.h"
 #include "src/recon/solve.h"
+#include "src/run/keeper.h"
+#include "src/run/metrics.h"
 
 enum { MF_PLANE_WIDTH = 2 + 3 * MF_HISTORY_MAX };
 

@@ -6,8 +6,8 @@
 #include "io/micro.h"
 #include "src/optim/optim.h"
 #include "src/recon/anneal.h"
-#include "src/recon/keeper.h"
 #include "src/recon/objective.h"
+#include "src/run/keeper.h"
 
 /** How grey is made expensive: lambda (descend.c) grows geometrically over stages of equally many evaluations. */
 struct mf_ramp {

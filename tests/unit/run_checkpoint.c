@@ -1,6 +1,6 @@
 /* A checkpoint gives back what was saved, to any rank whatever part it asks for; what is damaged or missing is refused.
  */
-#include "src/recon/checkpoint.h"
+#include "src/run/checkpoint.h"
 
 #include "src/base/err.h"
 #include "tests/check.h"

@@ -1,6 +1,6 @@
 /* A keeper saves when it is due or asked, by turns into two files, and leaves for the clock, a file or a signal: the
  * same on all ranks. */
-#include "src/recon/keeper.h"
+#include "src/run/keeper.h"
 
 #include <signal.h>
 

@@ -1,7 +1,7 @@
 /* Rows of metrics: one line of JSON each, cut behind a checkpoint, and a file of its own where another run has this
  * one.
  */
-#include "src/recon/metrics.h"
+#include "src/run/metrics.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,8 +1,8 @@
 /* When a run saves itself, and when it leaves early: by the clock, by signals, by a file. */
-#ifndef MF_RECON_KEEPER_H
-#define MF_RECON_KEEPER_H
+#ifndef MF_RUN_KEEPER_H
+#define MF_RUN_KEEPER_H
 
-#include "src/recon/checkpoint.h"
+#include "src/run/checkpoint.h"
 
 /** What the keeper is asked for. */
 struct mf_keeper_opts {

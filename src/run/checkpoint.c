@@ -1,5 +1,5 @@
 /* See checkpoint.h. */
-#include "src/recon/checkpoint.h"
+#include "src/run/checkpoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

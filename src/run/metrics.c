@@ -1,5 +1,5 @@
 /* See metrics.h. */
-#include "src/recon/metrics.h"
+#include "src/run/metrics.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* See keeper.h. */
-#include "src/recon/keeper.h"
+#include "src/run/keeper.h"
 
 #include <errno.h>
 #include <math.h>

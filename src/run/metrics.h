@@ -1,8 +1,8 @@
 /* metrics.jsonl: a line of JSON for every row of convergence. The field counts, not its history: what cannot be written
  * is said once, and the run goes on. A file is one run's: it is locked while that run writes, and its first line names
  * the output. Not collective: rank 0 alone has one. */
-#ifndef MF_RECON_METRICS_H
-#define MF_RECON_METRICS_H
+#ifndef MF_RUN_METRICS_H
+#define MF_RUN_METRICS_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A run on disk: what the rest of it depends on, readable on any number of ranks. Two files take turns, so the one
  * before stays whole while the next is written: NAME.ckpt-a.h5 and NAME.ckpt-b.h5 beside the output NAME.*. */
-#ifndef MF_RECON_CHECKPOINT_H
-#define MF_RECON_CHECKPOINT_H
+#ifndef MF_RUN_CHECKPOINT_H
+#define MF_RUN_CHECKPOINT_H
 
 #include <stdint.h>
 

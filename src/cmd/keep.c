@@ -34,7 +34,7 @@ static int parse_every(const char *text, struct mf_keeper_opts *k)
     for (size_t i = 0; i < sizeof units / sizeof *units && end != text && errno == 0; ++i) {
         if (strcmp(end, units[i].unit) != 0 || !(value > 0) || value > 1e9) continue;
         k->every_seconds = value * units[i].seconds;
-        k->every_evaluations = units[i].seconds > 0 ? 0 : value < 1 ? 1 : (long)value;
+        k->every_steps = units[i].seconds > 0 ? 0 : value < 1 ? 1 : (long)value;
         return MF_OK;
     }
     return mf_fail(MF_USAGE, "--checkpoint-every '%s': write it as 30s, 10min, 2h, 200ev, auto or off", text);

@@ -51,10 +51,10 @@ static int check(const struct mf_comm *comm, const char *path, char kind[MF_NAME
     }
     rc = mf_agree(comm, rc);
     if (rc == MF_OK && strcmp(kind, MF_CHECKPOINT_NAME) == 0) {
-        struct mf_checkpoint_in *in = NULL;
+        struct mf_checkpoint *in = NULL;
 
         rc = mf_checkpoint_open(comm, path, 1, &in);
-        if (rc == MF_OK) mf_checkpoint_close(in);
+        if (rc == MF_OK) mf_checkpoint_free(in);
     }
     return rc;
 }

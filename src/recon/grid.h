@@ -47,10 +47,10 @@ struct mf_grid {
     int polishing, leaving;        /* the gradient stages are over; the run was asked to stop */
     int failed;                    /* the code of a save on leaving */
     struct mf_keeper keeper;       /* opts->keeper's */
-    struct mf_checkpoint_in *from; /* NULL: a run from its begin */
+    struct mf_checkpoint *from;    /* NULL: a run from its begin */
     struct mf_polish_state polish; /* as it was saved */
     struct mf_optimiser_state saved;
-    size_t taped;  /* of the checkpoint's numbers read; 0: a run from its begin */
+    int resumed;   /* it goes on from a checkpoint */
     char *problem; /* heap: what a checkpoint must have in common with this run */
 };
 
@@ -143,8 +143,5 @@ int mf_grid_keep(struct mf_grid *run, long evaluations, const struct mf_polish_s
 
 /** Vectors of the optimiser, or the labels, from the checkpoint; closes it. Collective; MF_INPUT. */
 int mf_grid_load(struct mf_grid *run);
-
-/** The refusal of a run that left: MF_STOPPED and where to go on, or why it could not be saved. */
-int mf_grid_left(const struct mf_grid *run);
 
 #endif

@@ -1,14 +1,14 @@
-/* See grid.h: a run's state as a list of numbers, vectors and labels, the same list for saving and for loading. */
+/* See grid.h: the state of a run as a list of named numbers and arrays. Saving and loading walk the same list. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/atomic.h"
 #include "src/base/crc.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/recon/grid.h"
+#include "src/run/problem.h"
 
 /* -- what two runs must have in common -- */
 
@@ -100,7 +100,6 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     if (!to) return NULL;
     for (int s = 0; s < r->target->sides; ++s) crc = crc_side(crc, r->target, &r->target->side[s]);
     for (int k = 0; k < MF_WHOLE; ++k) crc = crc_whole(crc, r->target, (enum mf_whole)k);
-    fprintf(to, "version: %s\n", MF_VERSION);
     fprintf(to, "extents (z y x): %zu %zu %zu\nphases: %zu\n", dims[0], dims[1], dims[2], r->fields);
     fprintf(to, "target: %08x\n--limit_to: %zu\n--seed: %llu\n", crc, r->target->lag, (unsigned long long)o->seed);
     problem_terms(&o->objective, to);
@@ -127,278 +126,193 @@ char *mf_grid_problem(const struct mf_grid *r, const size_t dims[3])
     return fclose(to) == 0 ? text : NULL;
 }
 
-static size_t line_of(const char *text) { return strcspn(text, "\n"); }
+static const struct mf_problem_word words[] = {
+    {"target", 1,
+     "another target: the micrograph, or what is measured of it and how (--threshold, --labels, --isotropic, "
+     "--symmetry ..), is not what it was"},
+    {"--max_iter", 0, "its stages are shares of that number, so a run cannot be prolonged or shortened"},
+    {NULL, 0, NULL}};
 
-static const char *next_line(const char *text) { return text + line_of(text) + (text[line_of(text)] == '\n'); }
+/* -- the list -- */
 
-/* The line of @p text about what @p line is about; NULL: none. */
-static const char *same_subject(const char *text, const char *line)
+static void list_result(struct mf_solve_result *out, struct mf_checkpoint *c)
 {
-    size_t n = strcspn(line, ":\n") + 1;
-
-    for (; *text; text = next_line(text))
-        if (strncmp(text, line, n) == 0) return text;
-    return NULL;
+    mf_checkpoint_real(c, "loss/grey", &out->loss);
+    mf_checkpoint_real(c, "loss/cut", &out->loss_cut);
+    mf_checkpoint_real(c, "grey", &out->grey);
+    mf_checkpoint_real(c, "seconds/descent", &out->seconds);
+    mf_checkpoint_real(c, "seconds/polish", &out->polish_seconds);
+    mf_checkpoint_int(c, "binarise", &out->binarise);
+    mf_checkpoint_reals(c, "share", out->share, MF_TERMS_MAX);
 }
 
-/* The first line of @p a that @p b has not or has otherwise; the values of a target only where nothing else differs:
- * they follow from the rest. *other: that of @p b, or NULL. */
-static const char *difference(const char *a, const char *b, const char **other)
+/* Loading takes memory for the rows. */
+static void list_convergence(struct mf_solve_result *out, struct mf_checkpoint *c)
 {
-    const char *target = NULL;
-
-    for (; *a; a = next_line(a)) {
-        *other = same_subject(b, a);
-        if (*other && line_of(*other) == line_of(a) && memcmp(*other, a, line_of(a)) == 0) continue;
-        if (strncmp(a, "target: ", 8) != 0) return a;
-        target = a;
-    }
-    *other = target ? same_subject(b, target) : NULL;
-    return target;
-}
-
-enum { QUOTED = 220 };
-
-static const char *quoted(const char *line, char text[QUOTED])
-{
-    if (!line) return "nothing of it";
-    snprintf(text, QUOTED, "'%.*s'", (int)(line_of(line) < 200 ? line_of(line) : 200), line);
-    return text;
-}
-
-static int is_of(const char *line, const char *subject) { return line && strncmp(line, subject, strlen(subject)) == 0; }
-
-/* What two problems differ in, said in a sentence. */
-static int same_problem(const char *saved, const char *wanted)
-{
-    const char *mine, *theirs = difference(saved, wanted, &mine), *none;
-    char a[QUOTED], b[QUOTED];
-
-    if (!theirs || is_of(theirs, "target: ")) {
-        const char *more = difference(wanted, saved, &none);
-
-        if (!more) return MF_OK;
-        if (none)
-            return mf_fail(MF_INPUT,
-                           "the checkpoint is of another target: the micrograph, or what is measured of it and "
-                           "how (--threshold, --labels, --isotropic, --symmetry ..), is not what it was; "
-                           "restore it, or leave --restart out to begin anew");
-        theirs = NULL;
-        mine = more;
-    }
-    if (is_of(mine, "--max_iter: "))
-        return mf_fail(
-            MF_INPUT,
-            "the checkpoint is of a run with %s, this one has %s: its stages are shares of that number, so a "
-            "run cannot be prolonged or shortened; restore it, or leave --restart out to begin anew",
-            quoted(theirs, a), quoted(mine, b));
-    return mf_fail(MF_INPUT,
-                   "the checkpoint is of another problem: it says %s, this run %s; restore the option, or leave "
-                   "--restart out to begin anew",
-                   quoted(theirs, a), quoted(mine, b));
-}
-
-/* -- numbers -- */
-
-/* A list that is written or read front to back. */
-struct tape {
-    double *at;
-    size_t n, room;
-    int loading;
-};
-
-static void real(struct tape *t, double *value)
-{
-    if (t->n < t->room) {
-        if (t->loading)
-            *value = t->at[t->n];
-        else
-            t->at[t->n] = *value;
-    }
-    ++t->n;
-}
-
-static void reals(struct tape *t, double *values, size_t count)
-{
-    for (size_t i = 0; i < count; ++i) real(t, &values[i]);
-}
-
-static void whole(struct tape *t, long *value)
-{
-    double is = (double)*value;
-
-    real(t, &is);
-    if (t->loading) *value = is > -1e15 && is < 1e15 ? (long)is : 0;
-}
-
-static void flag(struct tape *t, int *value)
-{
-    long is = *value;
-
-    whole(t, &is);
-    *value = is != 0;
-}
-
-static size_t window(const struct mf_grid *r)
-{
-    return r->fields * (2 * r->target->lag - 1) * (2 * r->target->lag - 1);
-}
-
-static void tape_result(struct mf_solve_result *out, struct tape *t)
-{
-    real(t, &out->loss);
-    real(t, &out->loss_cut);
-    real(t, &out->grey);
-    real(t, &out->seconds);
-    real(t, &out->polish_seconds);
-    reals(t, out->share, MF_TERMS_MAX);
-}
-
-/* Rows of convergence; loading makes room for them. */
-static int tape_rows(struct mf_solve_result *out, struct tape *t)
-{
+    struct mf_piece piece = {.name = "convergence", .type = MF_F64, .ndim = 2, .cut = MF_UNCUT};
     long rows = (long)out->rows;
 
-    whole(t, &rows);
-    if (t->loading) {
-        if (rows < 0 || (size_t)rows > t->room / 3) return mf_fail(MF_INPUT, "the checkpoint's convergence has no end");
-        out->convergence = malloc(((size_t)rows * 3 + 1) * sizeof *out->convergence);
-        if (!out->convergence) return mf_fail(MF_MEMORY, "no memory for the convergence");
+    mf_checkpoint_int(c, "rows", &rows);
+    if (mf_checkpoint_loads(c)) {
+        if (rows < 0 || rows > 100000000) rows = 0; /* the array then has another shape */
+        out->convergence = MF_MUST(malloc(((size_t)rows * 3 + 1) * sizeof *out->convergence), "the convergence");
         out->rows = (size_t)rows;
     }
-    reals(t, out->convergence, out->rows * 3);
-    return MF_OK;
+    piece.dims[0] = out->rows;
+    piece.dims[1] = 3;
+    piece.at = out->convergence;
+    mf_checkpoint_array(c, &piece);
 }
 
-static void tape_polish(const struct mf_grid *r, struct mf_polish_state *p, struct tape *t)
+/* All that is known before the grid is open. @p elapsed: of the whole run. */
+static void list_run(struct mf_grid *r, struct mf_optimiser_state *optimiser, double *elapsed, struct mf_checkpoint *c)
 {
-    whole(t, &p->round);
-    whole(t, &p->idle);
-    whole(t, &p->limit);
-    whole(t, &p->tried);
-    whole(t, &p->swaps);
-    for (size_t d = 0; d < (r->slab.dims[0] > 1 ? 3 : 1); ++d) reals(t, p->miss[d], window(r));
+    mf_checkpoint_flag(c, "polishing", &r->polishing);
+    mf_checkpoint_int(c, "level", &r->level);
+    mf_checkpoint_int(c, "step", &r->step);
+    mf_checkpoint_int(c, "evaluations/before", &r->before);
+    mf_checkpoint_flag(c, "led", &r->led);
+    mf_checkpoint_real(c, "scale", &r->scale);
+    mf_checkpoint_real(c, "loss", &r->loss);
+    mf_checkpoint_real(c, "seconds/elapsed", elapsed);
+    list_result(r->result, c);
+    list_convergence(r->result, c);
+    if (!r->polishing) mf_checkpoint_reals(c, "optimiser/numbers", optimiser->number, MF_OPTIMISER_NUMBERS);
 }
 
-/* Everything but vectors and labels. @p elapsed: of the whole run. */
-static int tape_run(struct mf_grid *r, struct mf_optimiser_state *optimiser, struct tape *t, double *elapsed)
+/* A field of the optimiser on this grid. */
+static void list_vector(struct mf_grid *r, size_t i, float *x, struct mf_checkpoint *c)
 {
-    flag(t, &r->polishing);
-    whole(t, &r->level);
-    whole(t, &r->step);
-    whole(t, &r->before);
-    flag(t, &r->led);
-    real(t, &r->scale);
-    real(t, &r->loss);
-    real(t, elapsed);
-    whole(t, &r->result->binarise);
-    tape_result(r->result, t);
-    MF_TRY(tape_rows(r->result, t));
-    if (!r->polishing) reals(t, optimiser->number, MF_OPTIMISER_NUMBERS);
-    return MF_OK;
+    static const char *const names[] = {"point", "gradient"};
+    const size_t *n = r->slab.dims;
+    struct mf_piece piece = {.type = MF_F32, .ndim = 4, .cut = 1, .at = x, .stage = &r->planes};
+    char name[40];
+
+    if (i < 2)
+        snprintf(name, sizeof name, "optimiser/%s", names[i]);
+    else
+        snprintf(name, sizeof name, "optimiser/kept/%zu", i - 2);
+    piece.name = name;
+    memcpy(piece.dims, (const size_t[]){r->fields, n[0], n[1], n[2]}, 4 * sizeof *n);
+    piece.first = r->slab.first;
+    piece.count = r->slab.count;
+    mf_checkpoint_array(c, &piece);
 }
 
-/* What is known only once the grid is open. */
-static void tape_grid(struct mf_grid *r, struct mf_polish_state *polish, struct tape *t)
+static void list_labels(struct mf_grid *r, struct mf_checkpoint *c)
 {
-    if (polish)
-        tape_polish(r, polish, t);
-    else if (r->led && r->slab.dims[0] > 1)
-        for (size_t d = 0; d < 3; ++d) reals(t, r->miss[d], window(r));
+    struct mf_piece piece = {.name = "label", .type = MF_U8, .ndim = 3, .cut = 0, .at = r->label, .stage = &r->planes};
+
+    memcpy(piece.dims, r->slab.dims, sizeof r->slab.dims);
+    piece.first = r->slab.first;
+    piece.count = r->slab.count;
+    mf_checkpoint_array(c, &piece);
+}
+
+/* What the mean slice misses, by which slices are led. */
+static void list_miss(struct mf_grid *r, double *const miss[3], struct mf_checkpoint *c)
+{
+    static const char *const names[] = {"miss/z", "miss/y", "miss/x"};
+    const size_t window = 2 * r->target->lag - 1;
+
+    for (int d = 0; d < (r->slab.dims[0] > 1 ? 3 : 1); ++d) {
+        const struct mf_piece piece = {.name = names[d],
+                                       .type = MF_F64,
+                                       .ndim = 3,
+                                       .dims = {r->fields, window, window},
+                                       .cut = MF_UNCUT,
+                                       .at = miss[d]};
+
+        mf_checkpoint_array(c, &piece);
+    }
+}
+
+static void list_polish(struct mf_grid *r, struct mf_polish_state *p, struct mf_checkpoint *c)
+{
+    mf_checkpoint_int(c, "polish/round", &p->round);
+    mf_checkpoint_int(c, "polish/idle", &p->idle);
+    mf_checkpoint_int(c, "polish/limit", &p->limit);
+    mf_checkpoint_int(c, "polish/tried", &p->tried);
+    mf_checkpoint_int(c, "polish/swaps", &p->swaps);
+    list_miss(r, p->miss, c);
+    list_labels(r, c);
+}
+
+/* All that stands on the grid. */
+static void list_grid(struct mf_grid *r, struct mf_optimiser_state *optimiser, struct mf_polish_state *polish,
+                      struct mf_checkpoint *c)
+{
+    if (polish) {
+        list_polish(r, polish, c);
+        return;
+    }
+    if (r->led && r->slab.dims[0] > 1) list_miss(r, r->miss, c);
+    for (size_t i = 0; i < optimiser->vectors; ++i) list_vector(r, i, optimiser->vector[i], c);
 }
 
 /* -- saving -- */
 
-static int keep(struct mf_grid *r, int asked, long evaluations, struct mf_polish_state *polish, double *number,
-                size_t room)
-{
-    struct mf_optimiser_state optimiser;
-    struct mf_checkpoint c = {.problem = r->problem,
-                              .slab = r->slab,
-                              .fields = r->fields,
-                              .number = number,
-                              .label = r->label,
-                              .stage = &r->planes};
-    struct tape t = {number, 0, room, 0};
-    double now = mf_now(), elapsed = now - r->start;
-    double seconds = r->result->seconds, polish_seconds = r->result->polish_seconds;
+struct saved {
+    struct mf_grid *run;
+    const struct mf_polish_state *polish;
+};
 
-    if (!polish) {
-        mf_optimiser_save(&r->optimiser, &optimiser);
-        c.vectors = optimiser.vectors;
-        for (size_t i = 0; i < c.vectors; ++i) c.vector[i] = optimiser.vector[i];
-        r->result->seconds += now - r->stage_start;
-    } else {
+static void list_all(void *context, struct mf_checkpoint *c)
+{
+    const struct saved *saved = context;
+    struct mf_grid *r = saved->run;
+    const double now = mf_now(), seconds = r->result->seconds, polish_seconds = r->result->polish_seconds;
+    double elapsed = now - r->start;
+    struct mf_polish_state polish = {0};
+    long history = (long)r->method.history;
+
+    if (saved->polish) {
+        polish = *saved->polish;
         r->result->polish_seconds += now - r->stage_start;
+    } else {
+        mf_optimiser_save(&r->optimiser, &r->saved);
+        r->result->seconds += now - r->stage_start;
     }
-    tape_run(r, &optimiser, &t, &elapsed);
-    tape_grid(r, polish, &t);
+    mf_checkpoint_int(c, "history", &history);
+    list_run(r, &r->saved, &elapsed, c);
+    list_grid(r, &r->saved, saved->polish ? &polish : NULL, c);
     r->result->seconds = seconds;
     r->result->polish_seconds = polish_seconds;
-    MF_ASSERT(t.n <= room);
-    c.numbers = t.n;
-    return mf_keeper_save(&r->keeper, r->comm, asked, evaluations, &c);
 }
 
 int mf_grid_keep(struct mf_grid *r, long evaluations, const struct mf_polish_state *polish)
 {
-    size_t room = 64 + MF_OPTIMISER_NUMBERS + 3 * r->result->rows + 3 * window(r);
-    struct mf_polish_state state = {0};
-    double *number;
-    int asked;
+    struct saved saved = {r, polish};
 
     if (!r->opts->keeper) return 0;
     if (polish) evaluations += polish->round; /* each has one */
-    asked = mf_keeper_ask(&r->keeper, r->comm, evaluations);
-    r->leaving = (asked & MF_KEEP_LEAVE) != 0;
-    if (!(asked & MF_KEEP_SAVE)) return r->leaving;
-    if (polish) state = *polish;
-    number = malloc(room * sizeof *number);
-    r->failed = mf_agree(r->comm, number ? MF_OK : mf_fail(MF_MEMORY, "no memory for a checkpoint"));
-    if (r->failed != MF_OK && !r->leaving) {
-        mf_warn("%s; the run goes on without this checkpoint", mf_err_text());
-        mf_err_clear();
-        r->failed = MF_OK;
-    } else if (r->failed == MF_OK)
-        r->failed = keep(r, asked, evaluations, polish ? &state : NULL, number, room);
-    free(number);
+    r->failed = mf_keeper_step(&r->keeper, r->comm, evaluations, r->problem, list_all, &saved);
+    r->leaving = r->keeper.leaving;
     return r->leaving || r->failed;
-}
-
-int mf_grid_left(const struct mf_grid *r)
-{
-    return mf_fail(MF_STOPPED, "stopped early (%s) and saved; the same command with --restart auto goes on",
-                   r->keeper.why);
 }
 
 /* -- loading -- */
 
-static int check_head(const struct mf_grid *r, const struct mf_checkpoint_head *h, const size_t dims[3], long coarsest)
+static int check(const struct mf_grid *r, long coarsest)
 {
-    if (h->fields != r->fields || r->level < 0 || r->level > coarsest || r->step < 0 || r->step > 64)
+    if (r->level < 0 || r->level > coarsest || r->step < 0 || r->step > 64)
         return mf_fail(MF_INPUT, "the checkpoint contradicts itself");
-    for (int a = 0; a < 3; ++a)
-        if (h->dims[a] != (dims[a] > 1 ? dims[a] >> r->level : 1))
-            return mf_fail(MF_INPUT, "the checkpoint contradicts itself: its grid is of another level");
     return MF_OK;
 }
 
-/* Of the run that a checkpoint is of; 0: it has none. */
-static size_t history_of(const char *problem)
+static size_t history_of(struct mf_checkpoint *c)
 {
-    static const char key[] = "\npairs of history: ";
-    const char *line = strstr(problem, key);
-    const size_t history = line ? strtoul(line + strlen(key), NULL, 10) : 0;
+    long history = 0;
 
-    return history > MF_HISTORY_MAX ? 0 : history;
+    mf_checkpoint_int(c, "history", &history);
+    return history > 0 && history <= MF_HISTORY_MAX ? (size_t)history : 0;
 }
 
-/* Of the newest that opens, which the run will go on from; what is wrong with one the run itself will say. Should its
- * seal turn out broken there, the run keeps the history of the other. */
+/* Of the newest that opens; what is wrong with a file the run itself says. */
 size_t mf_solve_kept_history(const struct mf_comm *comm, const char *stem)
 {
     struct mf_checkpoint_pair pair;
-    struct mf_checkpoint_in *in = NULL;
+    struct mf_checkpoint *in = NULL;
     size_t history = 0;
 
     mf_checkpoint_look(comm, stem, 1, &pair);
@@ -409,16 +323,15 @@ size_t mf_solve_kept_history(const struct mf_comm *comm, const char *stem)
         if (pair.turn[which] >= 0 && mf_checkpoint_open(comm, name, 1, &in) != MF_OK) mf_err_clear();
         free(name);
     }
-    if (in) history = history_of(mf_checkpoint_head(in)->problem);
-    mf_checkpoint_close(in);
+    if (in) history = history_of(in);
+    if (in && mf_checkpoint_code(in) != MF_OK) mf_err_clear();
+    mf_checkpoint_free(in);
     return history;
 }
 
 /* A plan's history gives way to the checkpoint's: the run is the one that was begun. */
-static int keep_history(struct mf_grid *r, const char *problem, const size_t dims[3])
+static int keep_history(struct mf_grid *r, size_t history, const size_t dims[3])
 {
-    const size_t history = history_of(problem);
-
     if (!r->opts->history_free || history == 0 || history == r->method.history) return MF_OK;
     mf_info("the checkpoint has a history of %zu: it is kept", history);
     r->method.history = history;
@@ -429,111 +342,64 @@ static int keep_history(struct mf_grid *r, const char *problem, const size_t dim
 
 static int take_up(struct mf_grid *r, const size_t dims[3])
 {
-    const struct mf_checkpoint_head *h = mf_checkpoint_head(r->from);
-    struct tape t = {(double *)(uintptr_t)h->number, 0, h->numbers, 1};
-    long coarsest = r->level;
+    const long coarsest = r->level;
     double elapsed = 0;
 
-    MF_TRY(keep_history(r, h->problem, dims));
-    MF_TRY(same_problem(h->problem, r->problem));
-    MF_TRY(tape_run(r, &r->saved, &t, &elapsed));
-    if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
-    r->taped = t.n;
+    MF_TRY(keep_history(r, history_of(r->from), dims));
+    MF_TRY(mf_problem_same(mf_checkpoint_problem(r->from), r->problem, words));
+    list_run(r, &r->saved, &elapsed, r->from);
+    MF_TRY(mf_checkpoint_code(r->from));
+    r->resumed = 1;
     r->start -= elapsed;
     r->result->elapsed = elapsed;
-    return check_head(r, h, dims, coarsest);
-}
-
-/* A run from its begin over checkpoints of an earlier one: those are gone once it has one of its own. */
-static void replace_old(struct mf_grid *r, const struct mf_checkpoint_pair *pair)
-{
-    if (pair->turn[0] == -1 && pair->turn[1] == -1) return;
-    mf_warn("checkpoints of an earlier run will be replaced; with --restart auto the run would go on from them");
-    r->keeper.stale = 1;
+    return check(r, coarsest);
 }
 
 static int go_on(struct mf_grid *r, const size_t dims[3])
 {
     int rc = mf_agree(r->comm, take_up(r, dims));
 
-    r->keeper.saved_evaluations = r->before + mf_optimiser_made(&r->saved);
+    r->keeper.saved_steps = r->before + mf_optimiser_made(&r->saved);
     if (rc == MF_OK)
         mf_info("going on from a checkpoint: %s, %.1f s into the run",
                 r->polishing ? mf_grid_label_work(r) : "gradient stages", mf_now() - r->start);
     return rc;
 }
 
-/* What will not save a run is told while that can be helped. */
-static void foresee_room(const struct mf_grid *r, const char *stem, double bytes)
-{
-    char *name = mf_checkpoint_name(stem, 1);
-
-    if (r->comm->rank == 0 && mf_atomic_room(name, (size_t)bytes) != MF_OK)
-        mf_warn("%s: as it is, this run could not be saved", mf_err_text());
-    mf_err_clear();
-    free(name);
-}
-
 int mf_grid_find(struct mf_grid *r, const size_t dims[3])
 {
-    const struct mf_keeper_opts *o = r->opts->keeper;
     const double voxels = (double)dims[0] * (double)dims[1] * (double)dims[2];
     const double bytes = voxels * (double)r->fields * 4 * (double)mf_optimiser_vectors(&r->method);
-    struct mf_checkpoint_pair pair;
 
-    if (!o) return MF_OK;
-    mf_keeper_open(&r->keeper, o, bytes);
-    foresee_room(r, o->stem, bytes);
+    if (!r->opts->keeper) return MF_OK;
     r->problem = mf_grid_problem(r, dims);
     MF_TRY(mf_agree(r->comm, r->problem ? MF_OK : mf_fail(MF_MEMORY, "no memory for the problem's text")));
-    mf_checkpoint_look(r->comm, o->stem, 0, &pair);
-    if (o->restart)
-        MF_TRY(mf_checkpoint_newest(r->comm, o->stem, &pair, &r->from));
-    else
-        replace_old(r, &pair);
-    r->keeper.next = !pair.newest;
-    r->keeper.turn = (pair.turn[pair.newest] > 0 ? pair.turn[pair.newest] : 0) + 1;
-    if (r->from) return go_on(r, dims);
-    if (o->restart) mf_info("no checkpoint of this run yet: it begins anew");
-    return MF_OK;
+    MF_TRY(mf_keeper_begin(&r->keeper, r->comm, r->opts->keeper, bytes, &r->from));
+    return r->from ? go_on(r, dims) : MF_OK;
 }
 
 /* Room for what led the slices of a saved polish, in the buffers of the gradient stages. */
 static void lend_miss(struct mf_grid *r)
 {
+    const size_t window = 2 * r->target->lag - 1;
+
     for (int d = 0; d < 3; ++d) r->polish.miss[d] = r->miss[d];
-    r->polish.entries = window(r);
-}
-
-static int load_vectors(struct mf_grid *r)
-{
-    const struct mf_checkpoint_head *h = mf_checkpoint_head(r->from);
-
-    MF_TRY(mf_optimiser_load(&r->optimiser, &r->saved));
-    if (h->vectors != r->saved.vectors) return mf_fail(MF_INPUT, "the checkpoint lacks vectors");
-    for (size_t i = 0; i < h->vectors; ++i)
-        MF_TRY(mf_checkpoint_vector(r->from, i, &r->slab, &r->planes, r->saved.vector[i]));
-    return MF_OK;
+    r->polish.entries = r->fields * window * window;
 }
 
 static int load(struct mf_grid *r)
 {
-    const struct mf_checkpoint_head *h = mf_checkpoint_head(r->from);
-    struct tape t = {(double *)(uintptr_t)h->number, r->taped, h->numbers, 1};
-
     lend_miss(r);
-    tape_grid(r, r->polishing ? &r->polish : NULL, &t);
-    if (t.n > t.room) return mf_fail(MF_INPUT, "the checkpoint lacks numbers");
-    if (!r->polishing) return load_vectors(r);
-    if (!h->labels) return mf_fail(MF_INPUT, "the checkpoint lacks labels");
-    return mf_checkpoint_label(r->from, &r->slab, &r->planes, r->label);
+    if (!r->polishing) MF_TRY(mf_optimiser_load(&r->optimiser, &r->saved));
+    list_grid(r, &r->saved, r->polishing ? &r->polish : NULL, r->from);
+    return mf_checkpoint_code(r->from);
 }
 
 int mf_grid_load(struct mf_grid *r)
 {
     MF_TRY(mf_agree(r->comm, load(r)));
     if (r->led && !r->polishing) mf_grid_follow(r);
-    mf_checkpoint_close(r->from);
+    mf_checkpoint_free(r->from);
     r->from = NULL;
     return MF_OK;
 }

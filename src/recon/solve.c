@@ -299,7 +299,7 @@ static void open_metrics(struct mf_grid *r)
 {
     const struct mf_solve_result *out = r->result;
 
-    mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->output, r->opts->metrics_append || r->taped,
+    mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->output, r->opts->metrics_append || r->resumed,
                     r->opts->metrics_said);
     mf_metrics_cut(&r->metrics, r->opts->seed, out->rows, out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
 }
@@ -392,10 +392,10 @@ int mf_solve(const struct mf_comm *comm, const struct mf_backend *backend, struc
 
     set_up(&r, comm, backend, queue, dims, target, opts, result);
     rc = run(&r, dims);
-    if (rc == MF_OK && r.leaving) rc = mf_grid_left(&r);
+    if (rc == MF_OK && r.leaving) rc = mf_keeper_left(&r.keeper);
     result->evaluations = r.before;
     result->batch = r.compared.batch;
-    mf_checkpoint_close(r.from);
+    mf_checkpoint_free(r.from);
     free(r.problem);
     grid_close(&r);
     mf_metrics_close(&r.metrics);

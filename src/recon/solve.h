@@ -113,7 +113,7 @@ int mf_solve_tune(const struct mf_comm *comm, const struct mf_backend *backend, 
 
 /**
  * A number that two runs share only if they solve the same problem: extents, target, options that bear on the result,
- * seed, version; the history only where somebody asked for it. Not collective. Refuses with MF_MEMORY.
+ * seed; the history only where somebody asked for it. Not collective. Refuses with MF_MEMORY.
  */
 int mf_solve_problem(const size_t dims[3], const struct mf_target *target, const struct mf_solve_opts *opts,
                      uint32_t *number);

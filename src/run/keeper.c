@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "io/atomic.h"
 #include "src/base/err.h"
 #include "src/base/log.h"
 #include "src/base/phase.h"
@@ -21,22 +22,17 @@ static const double BETWEEN_FAILURES = 86400, COST_SHARE = 0.02, FIRST_GUESS = 5
 /* Seconds between checkpoints of @p cost seconds each (Young 1974, with a failure a day), at most 2 % of the time. */
 static double interval(double cost) { return fmax(sqrt(2 * cost * BETWEEN_FAILURES), cost / COST_SHARE); }
 
-void mf_keeper_open(struct mf_keeper *k, const struct mf_keeper_opts *opts, double bytes)
-{
-    *k = (struct mf_keeper){.opts = *opts, .cost = bytes / FIRST_GUESS, .saved = mf_now()};
-}
-
-/* Seconds between two, where it is not evaluations that count. */
+/* Seconds between two, where steps do not count. */
 static double between(const struct mf_keeper *k)
 {
     return k->opts.every_seconds > 0 ? k->opts.every_seconds : interval(k->cost);
 }
 
-static int is_due(const struct mf_keeper *k, double now, long evaluations)
+static int is_due(const struct mf_keeper *k, double now, long steps)
 {
     const struct mf_keeper_opts *o = &k->opts;
 
-    if (o->every_evaluations > 0) return evaluations - k->saved_evaluations >= o->every_evaluations;
+    if (o->every_steps > 0) return steps - k->saved_steps >= o->every_steps;
     if (o->every_seconds < 0) return 0;
     return now - k->saved >= between(k);
 }
@@ -85,7 +81,7 @@ static int wishes(struct mf_keeper *k, double now)
     return wish;
 }
 
-int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long evaluations)
+int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long steps)
 {
     double now = mf_now();
     int64_t say[3] = {0, mf_stop_signal(), mf_stop_saves()};
@@ -93,7 +89,7 @@ int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long evaluati
     if (k->asked > 0 && now - k->asked > k->gap) k->gap = now - k->asked;
     k->asked = now;
     if (comm->rank == 0) say[0] = wishes(k, now);
-    if (comm->rank == 0 && !say[0] && is_due(k, now, evaluations)) say[0] = MF_KEEP_SAVE;
+    if (comm->rank == 0 && !say[0] && is_due(k, now, steps)) say[0] = MF_KEEP_SAVE;
     mf_comm_max_int(comm, 3, say);
     if (say[2] > k->saves && say[0] == 0) say[0] = MF_KEEP_SAVE;
     k->saves = say[2]; /* of the rank that has heard of most: the others' news of the same signals is none */
@@ -102,13 +98,6 @@ int mf_keeper_ask(struct mf_keeper *k, const struct mf_comm *comm, long evaluati
         say[0] = MF_KEEP_LEAVE;
     }
     return say[0] == MF_KEEP_LEAVE ? MF_KEEP_LEAVE | MF_KEEP_SAVE : (int)say[0];
-}
-
-static struct mf_cost written(const struct mf_checkpoint *c)
-{
-    double each = 4 * (double)c->fields * (double)c->vectors + (c->label ? 1 : 0);
-
-    return (struct mf_cost){each * (double)mf_slab_voxels(&c->slab), 0};
 }
 
 /* The run ends with @p rc, and its state could not be written. */
@@ -150,7 +139,7 @@ static int go_on_without(struct mf_keeper *k, const struct mf_comm *comm)
     return MF_OK;
 }
 
-int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, long evaluations,
+int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, long steps,
                    const struct mf_checkpoint *checkpoint)
 {
     MF_PHASE(MF_PHASE_CHECKPOINT);
@@ -158,17 +147,17 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
     double start = mf_now(), took;
     int rc = mf_checkpoint_write(comm, path, k->turn, checkpoint);
 
-    mf_phase_count(written(checkpoint));
+    mf_phase_count(((struct mf_cost){mf_checkpoint_bytes(checkpoint), 0}));
     took = mf_now() - start;
     mf_comm_max(comm, 1, &took);
     k->saved = k->asked = mf_now();
-    k->saved_evaluations = evaluations;
+    k->saved_steps = steps;
     if (rc == MF_OK) {
-        mf_debug("checkpoint %s after %ld evaluation%s, %.3f s", path, evaluations, MF_S(evaluations), took);
+        mf_debug("checkpoint %s after %ld step%s, %.3f s", path, steps, MF_S(steps), took);
         if (k->stale) mf_checkpoint_remove_one(comm, k->opts.stem, !k->next);
         k->stale = 0;
         k->cost = took;
-        if (k->opts.every_evaluations == 0 && k->opts.every_seconds >= 0)
+        if (k->opts.every_steps == 0 && k->opts.every_seconds >= 0)
             mf_debug("the next checkpoint after %.1f s", between(k));
         k->next = !k->next;
         ++k->turn;
@@ -179,4 +168,65 @@ int mf_keeper_save(struct mf_keeper *k, const struct mf_comm *comm, int asked, l
     }
     free(path);
     return rc;
+}
+
+int mf_keeper_step(struct mf_keeper *k, const struct mf_comm *comm, long steps, const char *problem,
+                   void (*list)(void *context, struct mf_checkpoint *checkpoint), void *context)
+{
+    const int asked = mf_keeper_ask(k, comm, steps);
+    struct mf_checkpoint *checkpoint;
+    int rc;
+
+    k->leaving = (asked & MF_KEEP_LEAVE) != 0;
+    if (!(asked & MF_KEEP_SAVE)) return MF_OK;
+    checkpoint = mf_checkpoint_new(problem);
+    list(context, checkpoint);
+    rc = mf_keeper_save(k, comm, asked, steps, checkpoint);
+    mf_checkpoint_free(checkpoint);
+    return rc;
+}
+
+int mf_keeper_left(const struct mf_keeper *k)
+{
+    return mf_fail(MF_STOPPED, "stopped early (%s) and saved; the same command with --restart auto goes on", k->why);
+}
+
+/* -- the begin -- */
+
+/* A run that could not be saved is told while that can be helped. */
+static void foresee_room(const struct mf_comm *comm, const char *stem, double bytes)
+{
+    char *name = mf_checkpoint_name(stem, 1);
+
+    if (comm->rank == 0 && mf_atomic_room(name, (size_t)bytes) != MF_OK)
+        mf_warn("%s: as it is, this run could not be saved", mf_err_text());
+    mf_err_clear();
+    free(name);
+}
+
+/* A run from its begin over checkpoints of an earlier one: those are gone once it has one of its own. */
+static void replace_old(struct mf_keeper *k, const struct mf_checkpoint_pair *pair)
+{
+    if (pair->turn[0] == -1 && pair->turn[1] == -1) return;
+    mf_warn("checkpoints of an earlier run will be replaced; with --restart auto the run would go on from them");
+    k->stale = 1;
+}
+
+int mf_keeper_begin(struct mf_keeper *k, const struct mf_comm *comm, const struct mf_keeper_opts *opts, double bytes,
+                    struct mf_checkpoint **from)
+{
+    struct mf_checkpoint_pair pair;
+
+    *k = (struct mf_keeper){.opts = *opts, .cost = bytes / FIRST_GUESS, .saved = mf_now()};
+    *from = NULL;
+    foresee_room(comm, opts->stem, bytes);
+    mf_checkpoint_look(comm, opts->stem, 0, &pair);
+    if (opts->restart)
+        MF_TRY(mf_checkpoint_newest(comm, opts->stem, &pair, from));
+    else
+        replace_old(k, &pair);
+    k->next = !pair.newest;
+    k->turn = (pair.turn[pair.newest] > 0 ? pair.turn[pair.newest] : 0) + 1;
+    if (opts->restart && !*from) mf_info("no checkpoint of this run yet: it begins anew");
+    return MF_OK;
 }

@@ -1,4 +1,5 @@
-/* When a run saves itself, and when it leaves early: by the clock, by signals, by a file. */
+/* When a long run saves itself, and when it leaves early: by the clock, by signals, by a file. A run opens its keeper,
+ * and asks it after every step: mf_keeper_step() decides the same on all ranks, and saves. */
 #ifndef MF_RUN_KEEPER_H
 #define MF_RUN_KEEPER_H
 
@@ -6,14 +7,14 @@
 
 /** What the keeper is asked for. */
 struct mf_keeper_opts {
-    const char *stem;       /* checkpoints stand at STEM.ckpt-a.h5 and -b.h5 */
-    const char *stop_file;  /* a file of this name, younger than the run, asks it to leave; NULL: none is looked for */
-    const char *save_file;  /* one younger than the run, or touched again, asks for a checkpoint */
-    double every_seconds;   /* between checkpoints; 0: chosen from what one costs; < 0: only when leaving */
-    long every_evaluations; /* instead of seconds; 0: seconds count */
-    double max_seconds;     /* of the whole program; 0: no end */
-    double begin;           /* mf_now() when the program started */
-    int restart;            /* go on from the newest checkpoint, if there is one */
+    const char *stem;      /* checkpoints stand at STEM.ckpt-a.h5 and -b.h5 */
+    const char *stop_file; /* a file of this name, younger than the run, asks it to leave; NULL: none is looked for */
+    const char *save_file; /* one younger than the run, or touched again, asks for a checkpoint */
+    double every_seconds;  /* between checkpoints; 0: chosen from what one costs; < 0: only when leaving */
+    long every_steps;      /* instead of seconds; 0: seconds count */
+    double max_seconds;    /* of the whole program; 0: no end */
+    double begin;          /* mf_now() when the program started */
+    int restart;           /* go on from the newest checkpoint, if there is one */
 };
 
 struct mf_keeper {
@@ -22,30 +23,45 @@ struct mf_keeper {
     int64_t turn; /* of the next checkpoint */
     double cost;  /* seconds that one takes: measured, first from its bytes */
     double saved; /* mf_now() at the last, or at the begin */
-    long saved_evaluations;
+    long saved_steps;
     double looked;     /* for the files, last */
     double saved_file; /* mf_now() when the second was seen last */
     int64_t saves;     /* checkpoints that signals have asked for */
     int warned;        /* that one could not be written */
     int stale;         /* the other file is of an earlier run: gone once this one has a checkpoint of its own */
     double asked, gap; /* mf_now() at the last question, and the longest time between two */
-    char why[80];      /* the run leaves */
+    int leaving;       /* the run was asked to end, and is saved */
+    char why[80];      /* it leaves */
 };
 
 enum { MF_KEEP_SAVE = 1, MF_KEEP_LEAVE = 2 };
 
-/** @p bytes: of one checkpoint, all ranks; @p evaluations: made before. */
-void mf_keeper_open(struct mf_keeper *keeper, const struct mf_keeper_opts *opts, double bytes);
+/**
+ * Opens the keeper, and with opts->restart the newest checkpoint into *from (else NULL). Warns of old checkpoints that
+ * will be replaced, and of a disk without room. @p bytes: of one checkpoint, all ranks. Collective; MF_INPUT (agreed).
+ */
+int mf_keeper_begin(struct mf_keeper *keeper, const struct mf_comm *comm, const struct mf_keeper_opts *opts,
+                    double bytes, struct mf_checkpoint **from);
 
-/** What is to be done now, MF_KEEP_ bits, the same on all ranks. @p evaluations so far. Collective. */
-int mf_keeper_ask(struct mf_keeper *keeper, const struct mf_comm *comm, long evaluations);
+/** What is to be done now, MF_KEEP_ bits, the same on all ranks. @p steps so far. Collective. */
+int mf_keeper_ask(struct mf_keeper *keeper, const struct mf_comm *comm, long steps);
 
 /**
  * Writes the next checkpoint. One that is only due may fail: a warning, and the run goes on; one on leaving refuses,
  * and so does any where the folder is gone.
  * @p asked: what mf_keeper_ask() said. Collective; MF_OUTPUT (agreed).
  */
-int mf_keeper_save(struct mf_keeper *keeper, const struct mf_comm *comm, int asked, long evaluations,
+int mf_keeper_save(struct mf_keeper *keeper, const struct mf_comm *comm, int asked, long steps,
                    const struct mf_checkpoint *checkpoint);
+
+/**
+ * After a step: asks, and where a checkpoint is wanted has @p list fill it and saves it. Sets keeper->leaving.
+ * Collective; MF_OUTPUT (agreed).
+ */
+int mf_keeper_step(struct mf_keeper *keeper, const struct mf_comm *comm, long steps, const char *problem,
+                   void (*list)(void *context, struct mf_checkpoint *checkpoint), void *context);
+
+/** The refusal (MF_STOPPED) of a run that left and is saved. */
+int mf_keeper_left(const struct mf_keeper *keeper);
 
 #endif

@@ -1,67 +1,206 @@
-/* A checkpoint gives back what was saved, to any rank whatever part it asks for; what is damaged or missing is refused.
- */
+/* A checkpoint gives back every number and array by its name, to any rank whatever piece it asks for. What is damaged,
+ * missing, of another shape, or of another schema is refused by name. */
 #include "src/run/checkpoint.h"
 
+#include "io/h5.h"
+#include "io/seal.h"
+#include "src/base/cut.h"
 #include "src/base/err.h"
 #include "tests/check.h"
 #include "tests/scratch.h"
 
-enum { NZ = 9, NY = 3, NX = 4, PLANE = NY * NX, FIELDS = 2 };
+enum { NZ = 9, NY = 3, NX = 4, FIELDS = 2, FIELD = FIELDS * NZ * NY * NX, RAGGED = 23, WHOLE = 7 };
 
-static const size_t dims[3] = {NZ, NY, NX};
 static struct mf_comm comm;
 
-static float value_of(size_t field, size_t i) { return (float)(field * 1000 + i) + 0.25F; }
+/* Every type, cut along every axis, by nearly equal pieces; a ragged list; an array that all ranks hold. */
+static const struct mf_piece arrays[] = {
+    {.name = "field", .type = MF_F32, .ndim = 4, .dims = {FIELDS, NZ, NY, NX}, .cut = 1},
+    {.name = "label", .type = MF_U8, .ndim = 3, .dims = {NZ, NY, NX}, .cut = 0},
+    {.name = "group/last", .type = MF_F64, .ndim = 2, .dims = {NY, NX}, .cut = 1},
+    {.name = "group/i32", .type = MF_I32, .ndim = 1, .dims = {NX}, .cut = 0},
+    {.name = "group/i64", .type = MF_I64, .ndim = 2, .dims = {NX, NY}, .cut = 0},
+    {.name = "half", .type = MF_F16, .ndim = 2, .dims = {NZ, NX}, .cut = 0},
+    {.name = "brain", .type = MF_BF16, .ndim = 1, .dims = {RAGGED}, .cut = 0},
+    {.name = "ragged", .type = MF_I64, .ndim = 1, .dims = {RAGGED}, .cut = 0},
+    {.name = "whole", .type = MF_F64, .ndim = 1, .dims = {WHOLE}, .cut = MF_UNCUT},
+    {.name = "empty", .type = MF_F64, .ndim = 2, .dims = {0, 3}, .cut = MF_UNCUT}};
 
-static int fill(const char *path, int64_t turn)
+enum { ARRAYS = sizeof arrays / sizeof *arrays, MOST = FIELD * 8 };
+
+/* Rank @p rank of @p ranks holds this of an array: of the ragged one r + 1 times as much as rank 0. */
+static struct mf_piece piece_of(size_t k, size_t rank, size_t ranks, void *at)
 {
-    static float x[FIELDS * NZ * PLANE];
-    static uint8_t label[NZ * PLANE];
-    static const double numbers[3] = {1.5, -2, 1e300};
-    struct mf_checkpoint c = {.problem = "a: 1\nb: 2\n",
-                              .slab = mf_slab_of(&comm, dims, comm.rank),
-                              .fields = FIELDS,
-                              .vectors = 1,
-                              .vector = {x},
-                              .label = label,
-                              .numbers = 3,
-                              .number = numbers};
-    const size_t n = mf_slab_voxels(&c.slab);
+    struct mf_piece p = arrays[k];
+    struct mf_span span;
 
-    for (size_t i = 0; i < n; ++i) label[i] = (uint8_t)(c.slab.first * PLANE + i);
-    for (size_t f = 0; f < FIELDS; ++f)
-        for (size_t i = 0; i < n; ++i) x[f * n + i] = value_of(f, c.slab.first * PLANE + i);
-    return mf_checkpoint_write(&comm, path, turn, &c);
+    p.at = at;
+    if (p.cut == MF_UNCUT) return p;
+    span = mf_cut(p.dims[p.cut], ranks, rank);
+    if (strcmp(p.name, "ragged") == 0) {
+        const size_t unit = RAGGED / (ranks * (ranks + 1) / 2);
+
+        span.first = unit * (rank * (rank + 1) / 2);
+        span.count = rank + 1 == ranks ? RAGGED - span.first : unit * (rank + 1);
+    }
+    p.first = span.first;
+    p.count = span.count;
+    return p;
 }
 
-/* As rank @p rank of @p ranks would. */
-static void read_as(struct mf_checkpoint_in *in, int rank, int ranks)
-{
-    const struct mf_comm as = {.rank = rank, .size = ranks};
-    const struct mf_slab slab = mf_slab_of(&as, dims, rank);
-    const size_t n = mf_slab_voxels(&slab);
-    float x[FIELDS * NZ * PLANE];
-    uint8_t label[NZ * PLANE];
+static unsigned char byte_of(size_t k, size_t i) { return (unsigned char)(31 * k + 7 * i + i / 251); }
 
-    CHECK(mf_checkpoint_vector(in, 0, &slab, NULL, x) == MF_OK && mf_checkpoint_label(in, &slab, NULL, label) == MF_OK);
-    for (size_t i = 0; i < n; ++i) CHECK(label[i] == (uint8_t)(slab.first * PLANE + i));
-    for (size_t f = 0; f < FIELDS; ++f)
-        for (size_t i = 0; i < n; ++i) CHECK(x[f * n + i] == value_of(f, slab.first * PLANE + i));
+/* Visits the bytes of a piece with their places in the whole array; counts those that differ, or sets them. */
+static size_t visit(size_t k, const struct mf_piece *p, int set)
+{
+    size_t outer = 1, inner = mf_type_bytes(p->type), rows = 1, first = 0, count, bad = 0;
+    unsigned char *at = p->at;
+
+    for (int a = 0; a < p->ndim; ++a) {
+        if (a < p->cut) outer *= p->dims[a];
+        if (a > p->cut) inner *= p->dims[a];
+    }
+    count = p->count;
+    if (p->cut != MF_UNCUT) {
+        rows = p->dims[p->cut];
+        first = p->first;
+    } else
+        count = 1;
+    for (size_t o = 0; o < outer; ++o)
+        for (size_t i = 0; i < count * inner; ++i, ++at) {
+            const unsigned char value = byte_of(k, (o * rows + first) * inner + i);
+
+            if (set) *at = value;
+            bad += *at != value;
+        }
+    return bad;
+}
+
+static void numbers(struct mf_checkpoint *c, double *real, long *whole, int *flag, char text[16])
+{
+    mf_checkpoint_real(c, "a real", real);
+    mf_checkpoint_int(c, "group/whole", whole);
+    mf_checkpoint_flag(c, "flag", flag);
+    mf_checkpoint_text(c, "text", text, 16);
+}
+
+static int save(const char *path, int64_t turn)
+{
+    static unsigned char room[ARRAYS][MOST];
+    struct mf_checkpoint *c = mf_checkpoint_new("a: 1\nb: 2\n");
+    double real = 1e300;
+    long whole = -(1L << 60);
+    int flag = 1, rc;
+    char text[16] = "as it is";
+
+    numbers(c, &real, &whole, &flag, text);
+    for (size_t k = 0; k < ARRAYS; ++k) {
+        const struct mf_piece p = piece_of(k, (size_t)comm.rank, (size_t)comm.size, room[k]);
+
+        visit(k, &p, 1);
+        mf_checkpoint_array(c, &p);
+    }
+    rc = mf_checkpoint_write(&comm, path, turn, c);
+    mf_checkpoint_free(c);
+    return rc;
+}
+
+/* Everything, as rank @p rank of @p ranks would. */
+static void read_as(struct mf_checkpoint *c, size_t rank, size_t ranks)
+{
+    static unsigned char room[MOST];
+
+    for (size_t k = 0; k < ARRAYS; ++k) {
+        const struct mf_piece p = piece_of(k, rank, ranks, room);
+
+        memset(room, 0xA5, sizeof room);
+        mf_checkpoint_array(c, &p);
+        CHECK(mf_checkpoint_code(c) == MF_OK && visit(k, &p, 0) == 0);
+    }
 }
 
 static void check_round(const char *path)
 {
-    struct mf_checkpoint_in *in = NULL;
-    const struct mf_checkpoint_head *head;
+    struct mf_checkpoint *c = NULL;
+    double real = 0;
+    long whole = 0;
+    int flag = 0;
+    char text[16] = "";
 
-    CHECK(fill(path, 7) == MF_OK && mf_checkpoint_open(&comm, path, 0, &in) == MF_OK);
-    head = mf_checkpoint_head(in);
-    CHECK(head->fields == FIELDS && head->vectors == 1 && head->labels && head->numbers == 3);
-    CHECK(head->number[0] == 1.5 && head->number[1] == -2 && head->number[2] == 1e300);
-    CHECK(strcmp(head->problem, "a: 1\nb: 2\n") == 0);
-    for (int ranks = 1; ranks < 12; ++ranks)
-        for (int rank = 0; rank < ranks; ++rank) read_as(in, rank, ranks);
-    mf_checkpoint_close(in);
+    CHECK(save(path, 7) == MF_OK && mf_checkpoint_open(&comm, path, 0, &c) == MF_OK);
+    CHECK(mf_checkpoint_loads(c) && strcmp(mf_checkpoint_problem(c), "a: 1\nb: 2\n") == 0);
+    numbers(c, &real, &whole, &flag, text);
+    CHECK(real == 1e300 && whole == -(1L << 60) && flag == 1 && strcmp(text, "as it is") == 0);
+    for (size_t ranks = 1; ranks < 12; ++ranks)
+        for (size_t rank = 0; rank < ranks; ++rank) read_as(c, rank, ranks);
+    mf_checkpoint_free(c);
+}
+
+/* What cannot be given by name is refused, and nothing after it is read. */
+static void check_refusals(const char *path)
+{
+    static double room[MOST];
+    struct mf_piece wrong[6];
+    double real = 5;
+
+    for (size_t i = 0; i < 6; ++i) wrong[i] = piece_of(i == 5 ? 9 : 1, 0, 1, room);
+    wrong[0].name = "none";
+    wrong[1].dims[2] += 1;
+    wrong[2].ndim = 2;
+    wrong[3].type = MF_I32;
+    wrong[4].dims[1] = 0;
+    wrong[5].name = "label"; /* there is one, and it is not empty */
+    for (size_t i = 0; i < 6; ++i) {
+        struct mf_checkpoint *c = NULL;
+
+        CHECK(mf_checkpoint_open(&comm, path, 1, &c) == MF_OK);
+        mf_checkpoint_array(c, &wrong[i]);
+        CHECK(mf_checkpoint_code(c) == MF_INPUT && strstr(mf_err_text(), i ? "'label'" : "array 'none'"));
+        mf_checkpoint_real(c, "a real", &real);
+        CHECK(real == 5 && mf_checkpoint_code(c) == MF_INPUT);
+        mf_checkpoint_free(c);
+    }
+    for (int i = 0; i < 2; ++i) {
+        struct mf_checkpoint *c = NULL;
+
+        CHECK(mf_checkpoint_open(&comm, path, 1, &c) == MF_OK);
+        mf_checkpoint_real(c, i ? "text" : "nothing", &real);
+        CHECK(mf_checkpoint_code(c) == MF_INPUT && strstr(mf_err_text(), i ? "text" : "the number 'nothing'"));
+        mf_checkpoint_free(c);
+    }
+}
+
+/* A sealed file that says it is a checkpoint of schema @p version. */
+static void write_schema(const char *path, int64_t version)
+{
+    struct mf_comm self;
+    struct mf_h5 *file;
+
+    mf_comm_self(&self);
+    if (comm.rank == 0) {
+        CHECK(mf_h5_create(path, path, &file) == MF_OK);
+        CHECK(mf_h5_put_text(file, "/", "schema", MF_CHECKPOINT_NAME) == MF_OK);
+        CHECK(mf_h5_put_ints(file, "/", "checkpoint_schema", 1, &version) == MF_OK && mf_h5_close(file) == MF_OK);
+        CHECK(mf_seal_write(&self, path, path, 9, NULL) == MF_OK);
+    }
+    mf_comm_barrier(&comm);
+}
+
+/* One of another schema is refused at once, also where the other file of the pair could be read. */
+static void check_schema(const char *stem)
+{
+    struct mf_checkpoint_pair pair;
+    struct mf_checkpoint *c = NULL;
+    char *name[2] = {mf_checkpoint_name(stem, 0), mf_checkpoint_name(stem, 1)};
+
+    CHECK(save(name[0], 3) == MF_OK);
+    write_schema(name[1], MF_CHECKPOINT_SCHEMA - 1);
+    mf_checkpoint_look(&comm, stem, 1, &pair);
+    CHECK(pair.newest == 1 && mf_checkpoint_newest(&comm, stem, &pair, &c) == MF_INPUT && !c);
+    CHECK(strstr(mf_err_text(), "of schema 4") && strstr(mf_err_text(), "--restart no"));
+    mf_checkpoint_remove(&comm, stem);
+    free(name[0]);
+    free(name[1]);
 }
 
 static void damage(const char *stem, int which)
@@ -80,14 +219,14 @@ static void damage(const char *stem, int which)
 static void check_pair(const char *stem)
 {
     struct mf_checkpoint_pair pair;
-    struct mf_checkpoint_in *in;
+    struct mf_checkpoint *in;
 
     mf_checkpoint_look(&comm, stem, 1, &pair);
     CHECK(pair.turn[0] == -1 && mf_checkpoint_newest(&comm, stem, &pair, &in) == MF_OK && !in);
     for (int i = 0; i < 2; ++i) {
         char *path = mf_checkpoint_name(stem, i);
 
-        CHECK(fill(path, 4 + i) == MF_OK);
+        CHECK(save(path, 4 + i) == MF_OK);
         free(path);
     }
     for (int damaged = 0; damaged < 3; ++damaged) {
@@ -97,7 +236,7 @@ static void check_pair(const char *stem)
         in = NULL;
         CHECK(mf_checkpoint_newest(&comm, stem, &pair, &in) == (damaged < 2 ? MF_OK : MF_INPUT));
         CHECK(damaged == 2 || (in && pair.newest == 1 - damaged));
-        mf_checkpoint_close(in);
+        mf_checkpoint_free(in);
     }
     CHECK(strstr(mf_err_text(), "can be read"));
     mf_checkpoint_remove(&comm, stem);
@@ -108,6 +247,8 @@ int main(int argc, char **argv)
     CHECK(mf_comm_open(&comm, &argc, &argv, "test") == MF_OK);
     scratch_open(&comm);
     check_round(scratch_file("round.h5"));
+    check_refusals(scratch_file("round.h5"));
+    check_schema(scratch_file("schema"));
     check_pair(scratch_file("pair"));
     scratch_close(&comm);
     mf_comm_close(&comm);

@@ -12,14 +12,32 @@
 
 static struct mf_comm comm;
 
+static void list(void *context, struct mf_checkpoint *c)
+{
+    static double x[30];
+    double *step = context;
+
+    mf_checkpoint_real(c, "step", step);
+    mf_checkpoint_reals(c, "x", x, 30);
+}
+
 static int save(struct mf_keeper *k, int asked, long step)
 {
-    static const size_t dims[3] = {5, 2, 3};
-    const struct mf_slab slab = mf_slab_of(&comm, dims, comm.rank);
-    static float x[30];
-    struct mf_checkpoint c = {.problem = "a: 1\n", .slab = slab, .fields = 1, .vectors = 1, .vector = {x}};
+    struct mf_checkpoint *c = mf_checkpoint_new("a: 1\n");
+    double value = (double)step;
+    int rc;
 
-    return mf_keeper_save(k, &comm, asked, step, &c);
+    list(&value, c);
+    rc = mf_keeper_save(k, &comm, asked, step, c);
+    mf_checkpoint_free(c);
+    return rc;
+}
+
+static void open_keeper(struct mf_keeper *k, const struct mf_keeper_opts *opts)
+{
+    struct mf_checkpoint *from;
+
+    CHECK(mf_keeper_begin(k, &comm, opts, 1e3, &from) == MF_OK && !from);
 }
 
 static void touch(const char *name)
@@ -36,27 +54,51 @@ static struct mf_checkpoint_pair look(const char *stem)
     return pair;
 }
 
+/* A run goes on from the newest, and its next checkpoint replaces the older. A run from its begin replaces both. */
+static void check_going_on(const char *stem)
+{
+    const struct mf_keeper_opts opts = {.stem = stem, .every_steps = 1, .begin = mf_now(), .restart = 1};
+    struct mf_keeper_opts anew = opts;
+    struct mf_checkpoint *from;
+    struct mf_keeper k;
+    double step = 0;
+
+    CHECK(mf_keeper_begin(&k, &comm, &opts, 1e3, &from) == MF_OK && from);
+    mf_checkpoint_real(from, "step", &step);
+    CHECK(mf_checkpoint_code(from) == MF_OK && step == 30);
+    mf_checkpoint_free(from);
+    CHECK(mf_keeper_step(&k, &comm, 31, "a: 1\n", list, &step) == MF_OK && !k.leaving);
+    CHECK(look(stem).turn[1] == 3 && look(stem).turn[0] == 4);
+    anew.restart = 0;
+    open_keeper(&k, &anew);
+    mf_fault_set("run.leave:rank=0");
+    CHECK(mf_keeper_step(&k, &comm, 1, "a: 1\n", list, &step) == MF_OK && k.leaving);
+    mf_fault_set(NULL);
+    CHECK(look(stem).turn[1] == 5 && look(stem).turn[0] == -1);
+    CHECK(mf_keeper_left(&k) == MF_STOPPED);
+}
+
 static void check_turns(const char *stem)
 {
-    const struct mf_keeper_opts opts = {.stem = stem, .every_evaluations = 10, .begin = mf_now()};
+    const struct mf_keeper_opts opts = {.stem = stem, .every_steps = 10, .begin = mf_now()};
     struct mf_keeper k;
 
-    mf_keeper_open(&k, &opts, 1e3);
-    k.turn = 1;
+    open_keeper(&k, &opts);
     CHECK(mf_keeper_ask(&k, &comm, 9) == 0 && mf_keeper_ask(&k, &comm, 10) == MF_KEEP_SAVE);
     CHECK(save(&k, MF_KEEP_SAVE, 10) == MF_OK && mf_keeper_ask(&k, &comm, 19) == 0);
-    CHECK(look(stem).turn[0] == 1 && look(stem).turn[1] == -1 && look(stem).newest == 0);
-    CHECK(save(&k, MF_KEEP_SAVE, 20) == MF_OK && look(stem).newest == 1);
-    CHECK(save(&k, MF_KEEP_SAVE, 30) == MF_OK && look(stem).turn[0] == 3 && look(stem).turn[1] == 2);
+    CHECK(look(stem).turn[1] == 1 && look(stem).turn[0] == -1 && look(stem).newest == 1);
+    CHECK(save(&k, MF_KEEP_SAVE, 20) == MF_OK && look(stem).newest == 0);
+    CHECK(save(&k, MF_KEEP_SAVE, 30) == MF_OK && look(stem).turn[1] == 3 && look(stem).turn[0] == 2);
     /* one that is due may fail, one on leaving may not; the files before stay */
     mf_fault_set("io.create:rank=0");
     CHECK(save(&k, MF_KEEP_SAVE, 40) == MF_OK);
     mf_fault_set("io.create:rank=0");
     CHECK(save(&k, MF_KEEP_SAVE | MF_KEEP_LEAVE, 50) == MF_OUTPUT && strstr(mf_err_text(), "is not saved"));
     mf_fault_set(NULL);
-    CHECK(look(stem).turn[0] == 3 && look(stem).turn[1] == 2);
+    CHECK(look(stem).turn[1] == 3 && look(stem).turn[0] == 2);
+    check_going_on(stem);
     mf_checkpoint_remove(&comm, stem);
-    CHECK(look(stem).turn[0] == -1 && look(stem).turn[1] == -1);
+    CHECK(look(stem).turn[1] == -1 && look(stem).turn[0] == -1);
 }
 
 static void check_leaving(const char *stem)
@@ -68,7 +110,7 @@ static void check_leaving(const char *stem)
                                         .begin = mf_now() - 1}; /* clocks of files are coarse */
     struct mf_keeper k;
 
-    mf_keeper_open(&k, &opts, 1e3);
+    open_keeper(&k, &opts);
     CHECK(mf_keeper_ask(&k, &comm, 1000000) == 0);
     touch("CHECKPOINT");
     k.looked = -1;
@@ -78,11 +120,11 @@ static void check_leaving(const char *stem)
     touch("STOP");
     k.looked = -1;
     CHECK(mf_keeper_ask(&k, &comm, 3) == (MF_KEEP_SAVE | MF_KEEP_LEAVE) && (comm.rank || strstr(k.why, "STOP")));
-    mf_keeper_open(&k, &opts, 1e3);
+    open_keeper(&k, &opts);
     k.opts.begin += 3600; /* they are older than the run */
     k.looked = -1;
     CHECK(mf_keeper_ask(&k, &comm, 4) == 0);
-    mf_keeper_open(&k, &(struct mf_keeper_opts){.stem = stem, .begin = mf_now() - 10, .max_seconds = 5}, 1e3);
+    open_keeper(&k, &(struct mf_keeper_opts){.stem = stem, .begin = mf_now() - 10, .max_seconds = 5});
     CHECK(mf_keeper_ask(&k, &comm, 5) == (MF_KEEP_SAVE | MF_KEEP_LEAVE));
 }
 
@@ -92,7 +134,7 @@ static void check_signal(const char *stem)
     const struct mf_keeper_opts opts = {.stem = stem, .every_seconds = -1, .begin = mf_now()};
     struct mf_keeper k;
 
-    mf_keeper_open(&k, &opts, 1e3);
+    open_keeper(&k, &opts);
     mf_stop_on_signals();
     if (comm.rank == comm.size - 1) raise(SIGUSR2);
     CHECK(mf_keeper_ask(&k, &comm, 1) == MF_KEEP_SAVE && mf_keeper_ask(&k, &comm, 2) == 0);

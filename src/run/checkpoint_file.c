@@ -1,0 +1,320 @@
+/* See checkpoint.h: one file, written by all ranks and read by each. Arrays are contiguous datasets /arrays/NAME whose
+ * bytes are written and read directly; numbers are attributes of the group /numbers. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/atomic.h"
+#include "io/rows.h"
+#include "io/seal.h"
+#include "io/volume.h"
+#include "src/base/cut.h"
+#include "src/base/err.h"
+#include "src/run/checkpoint_priv.h"
+
+enum { PROBLEM_MAX = 1 << 20, NAME = 160 };
+
+static void path_of(const struct mf_piece *p, char path[NAME])
+{
+    const int n = snprintf(path, NAME, "/arrays/%s", p->name);
+
+    MF_ASSERT(n > 0 && n < NAME);
+}
+
+/* Numbers of two bytes have no type in HDF5 1.10: they are pairs of bytes. */
+static int is_pair(enum mf_type type) { return mf_type_bytes(type) == 2; }
+
+static enum mf_h5_type file_type(enum mf_type type)
+{
+    static const enum mf_h5_type of[] = {MF_H5_F32, MF_H5_F64, MF_H5_U8, MF_H5_I32, MF_H5_I64, MF_H5_U8, MF_H5_U8};
+
+    return of[type];
+}
+
+static int file_dims(const struct mf_piece *p, size_t dims[MF_H5_DIMS])
+{
+    memcpy(dims, p->dims, (size_t)p->ndim * sizeof *dims);
+    dims[p->ndim] = 2;
+    return p->ndim + is_pair(p->type);
+}
+
+/* Bytes of the whole array. */
+static size_t bytes_of(const struct mf_piece *p)
+{
+    const struct mf_piece_rows r = mf_piece_rows(p);
+
+    return r.outer * r.rows * r.inner * r.size;
+}
+
+/* -- writing -- */
+
+static int put_number(struct mf_h5 *file, const struct mf_number *n)
+{
+    switch (n->kind) {
+    case MF_NUMBER_REAL: return mf_h5_put_reals(file, "/numbers", n->name, 1, &n->real);
+    case MF_NUMBER_INT: return mf_h5_put_ints(file, "/numbers", n->name, 1, &n->whole);
+    default: return mf_h5_put_text(file, "/numbers", n->name, n->text);
+    }
+}
+
+static int put_head(struct mf_h5 *file, int64_t turn, const struct mf_checkpoint *c, const char *created)
+{
+    const struct mf_provenance from = {.command = "", .options = "", .input_hash = ""};
+
+    MF_TRY(mf_h5_provenance(file, MF_CHECKPOINT_NAME, created, &from));
+    MF_TRY(mf_h5_put_ints(file, "/", "turn", 1, &turn));
+    MF_TRY(mf_h5_put_ints(file, "/", "checkpoint_schema", 1, &(int64_t){MF_CHECKPOINT_SCHEMA}));
+    MF_TRY(mf_h5_write_text(file, "/problem", c->problem));
+    MF_TRY(mf_h5_group(file, "/numbers"));
+    for (size_t i = 0; i < c->numbers; ++i) MF_TRY(put_number(file, &c->number[i]));
+    return MF_OK;
+}
+
+/* The datasets without their values, and where in the file those begin. */
+static int make_arrays(struct mf_h5 *file, const struct mf_checkpoint *c, uint64_t *place)
+{
+    for (size_t i = 0; i < c->pieces; ++i) {
+        const struct mf_piece *p = &c->piece[i];
+        size_t dims[MF_H5_DIMS];
+        const int ndim = file_dims(p, dims);
+        char path[NAME];
+
+        if (bytes_of(p) == 0) continue;
+        path_of(p, path);
+        MF_TRY(mf_h5_dataset(file, path, file_type(p->type), ndim, dims));
+        MF_TRY(mf_h5_put_text(file, path, "type", mf_type_name(p->type)));
+        place[i] = mf_h5_place(file, path);
+    }
+    return MF_OK;
+}
+
+/* Host memory with rows of a piece that stand at @p at. */
+static const void *host_rows(const struct mf_piece *p, const char *at, size_t rows)
+{
+    MF_ASSERT(!p->stage || p->type == MF_F32 || p->type == MF_U8);
+    if (p->type == MF_U8) return mf_stage_labels_get(p->stage, (const uint8_t *)at, rows);
+    return mf_stage_get(p->stage, (const float *)(const void *)at, rows);
+}
+
+/* As many rows at a time as the stage holds. */
+static int put_rows(struct mf_rows *rows, const struct mf_piece *p, const struct mf_piece_rows *r, uint64_t place)
+{
+    const size_t row = r->inner * r->size;
+
+    for (size_t o = 0; o < r->outer; ++o)
+        for (size_t z = 0, run; z < r->count; z += run) {
+            const char *at = (const char *)p->at + (o * r->count + z) * row;
+
+            run = mf_stage_run(p->stage, r->count - z);
+            MF_TRY(mf_rows_put(rows, host_rows(p, at, run), run * row, place + (o * r->rows + r->first + z) * row));
+        }
+    return MF_OK;
+}
+
+struct own {
+    const struct mf_comm *comm;
+    const struct mf_checkpoint *c;
+    const uint64_t *place;
+};
+
+/* This rank's pieces; of an array that all ranks hold, its share. */
+static int put_own(struct mf_rows *rows, const void *context)
+{
+    const struct own *own = context;
+
+    for (size_t i = 0; i < own->c->pieces; ++i) {
+        struct mf_piece p = own->c->piece[i];
+        struct mf_piece_rows r = mf_piece_rows(&p);
+
+        if (p.cut == MF_UNCUT) {
+            const struct mf_span share = mf_cut(r.rows, (size_t)own->comm->size, (size_t)own->comm->rank);
+
+            r.first = share.first;
+            r.count = share.count;
+            p.at = (char *)p.at + share.first * r.size;
+        }
+        MF_TRY(put_rows(rows, &p, &r, own->place[i]));
+    }
+    return MF_OK;
+}
+
+static uint64_t end_of(const struct mf_checkpoint *c, const uint64_t *place)
+{
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < c->pieces; ++i)
+        if (place[i] + bytes_of(&c->piece[i]) > end) end = place[i] + bytes_of(&c->piece[i]);
+    return end;
+}
+
+static size_t all_bytes(const struct mf_checkpoint *c)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < c->pieces; ++i) bytes += bytes_of(&c->piece[i]);
+    return bytes;
+}
+
+/* Everything but the values. Rank 0. */
+static int make_file(const struct mf_atomic *temporary, int64_t turn, const struct mf_checkpoint *c,
+                     const char *created, uint64_t *place)
+{
+    struct mf_h5 *file;
+    int rc, end;
+
+    MF_TRY(mf_h5_create(temporary->temporary, temporary->path, &file));
+    rc = mf_atomic_reserve(temporary, all_bytes(c));
+    if (rc == MF_OK) rc = put_head(file, turn, c, created);
+    if (rc == MF_OK) rc = make_arrays(file, c, place);
+    end = mf_h5_close(file);
+    return rc == MF_OK ? end : rc;
+}
+
+/* Collective: refused by all or by none. */
+static int write_all(const struct mf_comm *comm, const struct mf_atomic *temporary, int64_t turn,
+                     const struct mf_checkpoint *c, uint64_t *place)
+{
+    struct mf_seal_seen seen = {0};
+    const struct own own = {comm, c, place};
+    char created[MF_UNIT_TEXT];
+    int rc;
+
+    mf_created(comm, created);
+    rc = mf_agree(comm, comm->rank == 0 ? make_file(temporary, turn, c, created, place) : MF_OK);
+    if (rc != MF_OK) return rc;
+    mf_comm_bcast(comm, 0, place, c->pieces * sizeof *place);
+    rc = mf_agree(comm, mf_rows_write(comm, temporary, end_of(c, place), &seen, put_own, &own));
+    if (rc == MF_OK) rc = mf_seal_write(comm, temporary->temporary, temporary->path, (uint32_t)turn, &seen);
+    mf_seal_see_end(&seen);
+    return rc;
+}
+
+int mf_checkpoint_write(const struct mf_comm *comm, const char *path, int64_t turn, const struct mf_checkpoint *from)
+{
+    const size_t bytes = all_bytes(from);
+    uint64_t *place = MF_MUST(calloc(from->pieces + 1, sizeof *place), "the places of a checkpoint");
+    struct mf_atomic file;
+    int rc = mf_atomic_open_alone(comm, path, bytes + (bytes >> 10) + 65536, &file);
+
+    if (rc == MF_OK) rc = mf_atomic_close(comm, &file, write_all(comm, &file, turn, from, place));
+    free(place);
+    return rc;
+}
+
+/* -- reading -- */
+
+static int check_kind(struct mf_checkpoint *c)
+{
+    char schema[MF_NAME_TEXT];
+    int64_t version = 0;
+    size_t n = 0;
+
+    MF_TRY(mf_h5_get_text(c->file, "/", "schema", schema, sizeof schema));
+    if (strcmp(schema, MF_CHECKPOINT_NAME) != 0)
+        return mf_fail(MF_INPUT, "'%s' is no checkpoint but a %s", c->path, schema);
+    MF_TRY(mf_h5_get_ints(c->file, "/", "checkpoint_schema", 1, &version, &n));
+    c->foreign = version != MF_CHECKPOINT_SCHEMA;
+    if (!c->foreign) return MF_OK;
+    return mf_fail(MF_INPUT,
+                   "'%s' is a checkpoint of schema %lld, and this version of mesoforge reads schema %d; begin anew "
+                   "with --restart no",
+                   c->path, (long long)version, MF_CHECKPOINT_SCHEMA);
+}
+
+static int open_file(struct mf_checkpoint *c)
+{
+    MF_TRY(mf_h5_open(c->path, &c->file));
+    MF_TRY(check_kind(c));
+    free(c->problem);
+    c->problem = NULL;
+    MF_TRY(mf_h5_read_text(c->file, "/problem", PROBLEM_MAX, &c->problem));
+    return mf_open_plain(c->path, O_RDONLY, &c->descriptor);
+}
+
+int mf_checkpoint_open_checked(const struct mf_comm *comm, const char *path, int checked, struct mf_checkpoint **in,
+                               int *foreign)
+{
+    struct mf_checkpoint *c;
+    int64_t is_foreign;
+    int rc;
+
+    *foreign = 0;
+    if (!checked) MF_TRY(mf_seal_check(comm, path, NULL));
+    c = mf_checkpoint_new("");
+    c->path = MF_MUST(strdup(path), "a file name");
+    rc = open_file(c);
+    if (c->file) rc = mf_h5_unread(c->file, rc);
+    is_foreign = c->foreign;
+    rc = mf_agree(comm, rc);
+    if (rc == MF_OK) {
+        *in = c;
+        return rc;
+    }
+    mf_comm_max_int(comm, 1, &is_foreign);
+    *foreign = is_foreign != 0;
+    mf_checkpoint_free(c);
+    return rc;
+}
+
+int mf_checkpoint_open(const struct mf_comm *comm, const char *path, int checked, struct mf_checkpoint **in)
+{
+    int foreign;
+
+    return mf_checkpoint_open_checked(comm, path, checked, in, &foreign);
+}
+
+/* Is the dataset the array that is wanted, and where do its values begin? */
+static int find(const struct mf_checkpoint *c, const struct mf_piece *p, const char *path, uint64_t *place)
+{
+    struct mf_h5_shape shape;
+    size_t dims[MF_H5_DIMS];
+    const int ndim = file_dims(p, dims);
+    char type[16] = "";
+    int same;
+
+    if (!mf_h5_has(c->file, path))
+        return mf_fail(MF_INPUT, "'%s' lacks the array '%s'; begin anew with --restart no", c->path, p->name);
+    MF_TRY(mf_h5_shape(c->file, path, &shape));
+    MF_TRY(mf_h5_get_text(c->file, path, "type", type, sizeof type));
+    same = shape.ndim == ndim && strcmp(type, mf_type_name(p->type)) == 0 && shape.offset && !shape.swap;
+    for (int a = 0; same && a < ndim; ++a) same = shape.dims[a] == dims[a];
+    if (!same)
+        return mf_fail(MF_INPUT, "the array '%s' in '%s' has another shape or type than this run needs", p->name,
+                       c->path);
+    *place = shape.offset;
+    return MF_OK;
+}
+
+static int get_rows(const struct mf_checkpoint *c, const struct mf_piece *p, uint64_t place)
+{
+    const struct mf_piece_rows r = mf_piece_rows(p);
+    const size_t row = r.inner * r.size;
+
+    MF_ASSERT(!p->stage || p->type == MF_F32 || p->type == MF_U8);
+    for (size_t o = 0; o < r.outer; ++o)
+        for (size_t z = 0, run; z < r.count; z += run) {
+            char *at = (char *)p->at + (o * r.count + z) * row;
+            void *to = p->type == MF_U8 ? (void *)mf_stage_labels_at(p->stage, (uint8_t *)at)
+                                        : mf_stage_at(p->stage, (float *)(void *)at);
+
+            run = mf_stage_run(p->stage, r.count - z);
+            MF_TRY(mf_read_at(c->descriptor, c->path, to, run * row, place + (o * r.rows + r.first + z) * row));
+            if (p->type == MF_U8)
+                mf_stage_labels_put(p->stage, (uint8_t *)at, run);
+            else
+                mf_stage_put(p->stage, (float *)(void *)at, run);
+        }
+    return MF_OK;
+}
+
+int mf_piece_load(const struct mf_checkpoint *c, const struct mf_piece *p)
+{
+    uint64_t place = 0;
+    char path[NAME];
+
+    path_of(p, path);
+    if (bytes_of(p) == 0 && !mf_h5_has(c->file, path)) return MF_OK;
+    MF_TRY(find(c, p, path, &place));
+    return get_rows(c, p, place);
+}

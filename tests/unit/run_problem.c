@@ -1,0 +1,36 @@
+/* Two problems that differ are told apart by the first line that differs; a line that follows from others comes last.
+ */
+#include "src/run/problem.h"
+
+#include <string.h>
+
+#include "src/base/err.h"
+#include "tests/check.h"
+
+static const struct mf_problem_word words[] = {
+    {"target", 1, "another target"}, {"--steps", 0, "it is shared out"}, {NULL, 0, NULL}};
+
+static void check(const char *saved, const char *wanted, const char *says)
+{
+    CHECK(mf_problem_same(saved, wanted, words) == MF_INPUT);
+    if (strstr(mf_err_text(), says)) return;
+    ++failures;
+    fprintf(stderr, "'%s' does not say '%s'\n", mf_err_text(), says);
+}
+
+int main(void)
+{
+    static const char same[] = "target: 1\n--steps: 5\nseed: 3\n";
+
+    CHECK(mf_problem_same(same, same, words) == MF_OK);
+    CHECK(mf_problem_same(same, "seed: 3\ntarget: 1\n--steps: 5\n", words) == MF_OK);
+    check(same, "target: 1\n--steps: 5\nseed: 4\n", "it says 'seed: 3', this run 'seed: 4'");
+    check(same, "target: 2\n--steps: 5\nseed: 4\n", "it says 'seed: 3', this run 'seed: 4'");
+    check(same, "target: 2\n--steps: 5\nseed: 3\n", "is of another target; restore it");
+    check(same, "target: 2\n--steps: 6\nseed: 3\n", "'--steps: 5', this one has '--steps: 6': it is shared out");
+    check(same, "target: 1\n--steps: 5\n", "it says 'seed: 3', this run nothing of it");
+    check(same, "target: 1\n--steps: 5\nseed: 3\nmore: 1\n", "it says nothing of it, this run 'more: 1'");
+    check("target: 1\n", "target: 2\nmore: 1\n", "it says nothing of it, this run 'more: 1'");
+    check("seeds: 3\n", "seed: 3\n", "'seeds: 3'");
+    return failures != 0;
+}

@@ -124,12 +124,23 @@ static int evaluate(void *context, float *x, float *g, double *loss)
 }
 
 /* One row of convergence: without memory for it the run goes on, it only lacks the row. */
+static void note_metrics(struct mf_grid *r, long evaluations, double seconds)
+{
+    const struct mf_metric row[] = {{.key = "seed", .kind = MF_METRIC_INT, .whole = r->opts->seed},
+                                    {.key = "step", .kind = MF_METRIC_INT, .whole = (uint64_t)evaluations},
+                                    {.key = "time", .kind = MF_METRIC_SECONDS, .real = seconds},
+                                    {.key = "loss", .kind = MF_METRIC_REAL, .real = r->loss},
+                                    {.key = "stage", .kind = MF_METRIC_TEXT, .text = r->stage ? r->stage : "start"}};
+
+    mf_metrics_row(&r->metrics, sizeof row / sizeof *row, row);
+}
+
 void mf_grid_note(struct mf_grid *r, long evaluations)
 {
     struct mf_solve_result *out = r->result;
     double seconds = mf_now() - r->start, *more;
 
-    mf_metrics_row(&r->metrics, r->opts->seed, evaluations, seconds, r->loss, r->stage ? r->stage : "start");
+    note_metrics(r, evaluations, seconds);
     more = realloc(out->convergence, (out->rows + 1) * 3 * sizeof *more);
     if (!more) return;
     out->convergence = more;

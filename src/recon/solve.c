@@ -301,7 +301,7 @@ static void open_metrics(struct mf_grid *r)
 
     mf_metrics_open(&r->metrics, r->opts->metrics, r->opts->output, r->opts->metrics_append || r->resumed,
                     r->opts->metrics_said);
-    mf_metrics_cut(&r->metrics, r->opts->seed, out->rows, out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
+    mf_metrics_cut(&r->metrics, "seed", r->opts->seed, out->rows, out->rows ? (long)out->convergence[3 * (out->rows - 1)] : -1);
 }
 
 /* A plan measures the memory of ranks that are not there: their part of what is fixed is not known. */

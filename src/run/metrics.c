@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -86,28 +87,37 @@ void mf_metrics_open(struct mf_metrics *m, const char *path, const char *output,
     m->lost = 1;
 }
 
-/* Is this a line of the seed that comes after the checkpoint, or the half of one? *seen counts the seed's lines. */
-static int is_late(const char *line, uint64_t seed, size_t rows, long step, size_t *seen)
+/* The rows of one part of the run up to its checkpoint. */
+struct cut {
+    const char *key;
+    uint64_t part;
+    size_t rows, seen; /* rows that stay; rows of the part so far */
+    long step;
+};
+
+/* Does a line come after the checkpoint, or is it the half of one? */
+static int is_late(const char *line, struct cut *cut)
 {
     struct mf_json *row = mf_json_parse(line);
-    int own = mf_json_get(row, "step") && (uint64_t)mf_json_to_int(mf_json_get(row, "seed")) == seed;
+    const struct mf_json *part = mf_json_get(row, cut->key), *step = mf_json_get(row, "step");
     int late = strchr(line, '\n') == NULL;
 
-    if (own) late = ++*seen > rows || mf_json_to_int(mf_json_get(row, "step")) > step || late;
+    if (step && (uint64_t)mf_json_to_int(part) == cut->part)
+        late = ++cut->seen > cut->rows || mf_json_to_int(step) > cut->step || late;
     mf_json_free(row);
     return late;
 }
 
 /* Copies what stays behind the first late line; *first: where that one begins, -1: there is none. */
-static char *sift(FILE *from, uint64_t seed, size_t rows, long step, long *first, size_t *size)
+static char *sift(FILE *from, struct cut *cut, long *first, size_t *size)
 {
     char *line = NULL, *kept = NULL;
-    size_t room = 0, seen = 0;
+    size_t room = 0;
     FILE *to = open_memstream(&kept, size);
 
     *first = -1;
     for (long at = 0; to && getline(&line, &room, from) > 0; at = ftell(from)) {
-        int late = is_late(line, seed, rows, step, &seen);
+        int late = is_late(line, cut);
 
         if (late && *first < 0) *first = at;
         if (!late && *first >= 0) fputs(line, to);
@@ -118,19 +128,20 @@ static char *sift(FILE *from, uint64_t seed, size_t rows, long step, long *first
     return NULL;
 }
 
-void mf_metrics_cut(const struct mf_metrics *m, uint64_t seed, size_t rows, long step)
+void mf_metrics_cut(const struct mf_metrics *m, const char *key, uint64_t part, size_t rows, long step)
 {
     struct stat is;
     FILE *file = m->file && fstat(fileno(m->file), &is) == 0 && S_ISREG(is.st_mode) ? fopen(m->path, "r+") : NULL;
+    struct cut cut = {.key = key, .part = part, .rows = rows, .step = step};
     size_t size = 0;
     long first = -1;
     char *kept;
 
     if (!file) return;
-    kept = sift(file, seed, rows, step, &first, &size);
+    kept = sift(file, &cut, &first, &size);
     if (kept && first >= 0 && ftruncate(fileno(file), first) == 0 && fseek(file, first, SEEK_SET) == 0 &&
         fwrite(kept, 1, size, file) != size)
-        mf_warn("'%s' has lost lines of other seeds: %s", m->path, strerror(errno));
+        mf_warn("'%s' has lost rows of other parts of the run: %s", m->path, strerror(errno));
     free(kept);
     (void)fclose(file);
 }
@@ -148,13 +159,26 @@ static void end(struct mf_metrics *m, int whole)
     m->file = NULL;
 }
 
-void mf_metrics_row(struct mf_metrics *m, uint64_t seed, long step, double seconds, double loss, const char *stage)
+static void put(FILE *to, const struct mf_metric *m)
+{
+    fprintf(to, ", \"%s\": ", m->key);
+    if (m->kind == MF_METRIC_INT)
+        fprintf(to, "%llu", (unsigned long long)m->whole);
+    else if (m->kind == MF_METRIC_TEXT)
+        fprintf(to, "\"%s\"", m->text);
+    else if (!isfinite(m->real))
+        fputs("null", to);
+    else
+        fprintf(to, m->kind == MF_METRIC_SECONDS ? "%.6f" : "%.17g", m->real);
+}
+
+void mf_metrics_row(struct mf_metrics *m, size_t count, const struct mf_metric *values)
 {
     if (!m->file) return;
-    if (fprintf(m->file, "{%s, \"seed\": %llu, \"step\": %ld, \"time\": %.6f, \"loss\": %.17g, \"stage\": \"%s\"}\n",
-                m->output, (unsigned long long)seed, step, seconds, loss, stage) < 0 ||
-        fflush(m->file) != 0)
-        end(m, 0);
+    fprintf(m->file, "{%s", m->output);
+    for (size_t i = 0; i < count; ++i) put(m->file, &values[i]);
+    fputs("}\n", m->file);
+    if (fflush(m->file) != 0 || ferror(m->file)) end(m, 0);
 }
 
 void mf_metrics_close(struct mf_metrics *m)

@@ -12,7 +12,17 @@
 
 static struct mf_metrics metrics;
 
-static void row(uint64_t seed, long step) { mf_metrics_row(&metrics, seed, step, 0.5, 1.0 / (double)step, "descend"); }
+static void row(uint64_t seed, long step)
+{
+    const struct mf_metric values[] = {{.key = "seed", .kind = MF_METRIC_INT, .whole = seed},
+                                       {.key = "step", .kind = MF_METRIC_INT, .whole = (uint64_t)step},
+                                       {.key = "time", .kind = MF_METRIC_SECONDS, .real = 0.5},
+                                       {.key = "loss", .kind = MF_METRIC_REAL, .real = 1.0 / (double)step},
+                                       {.key = "norm", .kind = MF_METRIC_REAL, .real = NAN},
+                                       {.key = "stage", .kind = MF_METRIC_TEXT, .text = "descend"}};
+
+    mf_metrics_row(&metrics, sizeof values / sizeof *values, values);
+}
 
 static void begin(const char *path, const char *output, int append)
 {
@@ -32,6 +42,8 @@ static int lines_of(const char *path, long long seed, long *steps)
 
         CHECK(strchr(line, '\n') && mf_json_kind(mf_json_get(json, "loss")) == MF_JSON_REAL);
         CHECK(strcmp(mf_json_to_text(mf_json_get(json, "stage")), "descend") == 0);
+        CHECK(strncmp(line, "{\"output\": \"", 12) == 0 && strstr(line, "\"time\": 0.500000, \"loss\": 0."));
+        CHECK(mf_json_get(json, "norm") && mf_json_kind(mf_json_get(json, "norm")) == MF_JSON_NULL);
         if (mf_json_to_int(mf_json_get(json, "seed")) == seed)
             *steps = 10 * *steps + (long)mf_json_to_int(mf_json_get(json, "step"));
         mf_json_free(json);
@@ -54,7 +66,7 @@ static void check_rows(const char *path)
     torn = fopen(path, "a");
     CHECK(torn && fputs("{\"output\": \"a.h5\", \"se", torn) > 0 && fclose(torn) == 0);
     begin(path, "a.h5", 1);
-    mf_metrics_cut(&metrics, 1, 3, 4);
+    mf_metrics_cut(&metrics, "seed", 1, 3, 4);
     row(1, 7);
     mf_metrics_close(&metrics);
     CHECK(lines_of(path, 1, &steps) == 5 && steps == 2347);
